@@ -1,0 +1,49 @@
+# What people type. The work is done in scripts/, which install what they miss and say so.
+#
+#   make run   ARGS='--port 7000'   build the release server and start it on 127.0.0.1:6379
+#   make build                      build the release server only
+#   make test  STAGES='fmt clippy'  every check and test, or the named stages (scripts/test lists them)
+#   make compat ARGS=...            Valkey's own test suite against a running Varve
+#   make bench  ARGS=...            the figures of bench/, beside the peers that are present
+#   make fuzz  TIME=600 TARGETS=... every fuzz target for so many seconds each
+#   make clean                      remove what was built
+
+SHELL := /bin/bash
+CARGO_HOME ?= $(HOME)/.cargo
+export PATH := $(CARGO_HOME)/bin:$(PATH)
+# Absolute, since scripts change folders.
+export CARGO_TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))
+
+ARGS ?=
+STAGES ?=
+TIME ?= 600
+TARGETS ?=
+
+SERVER := $(CARGO_TARGET_DIR)/release/varve-server
+# A configuration file comes first in ARGS and then decides about address and port itself.
+ADDRESS := $(if $(filter-out -%,$(firstword $(ARGS))),,--bind 127.0.0.1 --port 6379)
+
+.PHONY: run build test compat bench fuzz clean
+
+run: build
+	@exec $(SERVER) $(ADDRESS) $(ARGS)
+
+build:
+	@scripts/need cc rust
+	cargo build --release -p server
+
+test:
+	@scripts/test $(STAGES)
+
+compat:
+	@scripts/compat $(ARGS)
+
+bench:
+	@scripts/bench $(ARGS)
+
+fuzz:
+	@TIME=$(TIME) scripts/fuzz $(TARGETS)
+
+clean:
+	cargo clean
+	rm -rf fuzz/target

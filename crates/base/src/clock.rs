@@ -1,0 +1,138 @@
+//! Time, read in one place so that tests can hold it still.
+
+use crate::units::Millis;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// Tells the wall time; a still clock tells what it was last set to.
+#[derive(Debug)]
+pub enum Clock {
+    /// The system's.
+    Wall,
+    /// Set by hand, for tests.
+    Still(AtomicU64),
+}
+
+impl Clock {
+    /// A clock that stands at `now`.
+    pub fn still(now: Millis) -> Clock {
+        Clock::Still(AtomicU64::new(now.0))
+    }
+
+    /// The present moment.
+    #[inline]
+    pub fn now(&self) -> Millis {
+        match self {
+            Clock::Wall => wall_now(),
+            Clock::Still(at) => Millis(at.load(Ordering::Relaxed)),
+        }
+    }
+
+    /// Moves a still clock; does nothing to the system's.
+    pub fn advance(&self, by_millis: u64) {
+        if let Clock::Still(at) = self {
+            at.fetch_add(by_millis, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The system's wall time.
+pub fn wall_now() -> Millis {
+    Millis(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |age| age.as_millis() as u64))
+}
+
+/// The system's wall time in microseconds since the Unix epoch.
+pub fn wall_micros() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |age| age.as_micros() as u64)
+}
+
+/// Measures how long commands take, as cheaply as the machine allows: with the processor's
+/// time-stamp counter where that runs at one rate, otherwise with the system's monotonic clock.
+#[derive(Clone, Debug)]
+pub struct Stopwatch {
+    started: Instant,
+    /// Nanoseconds per 2^32 counts, zero where the counter cannot be used.
+    nanos_per_count: u64,
+}
+
+impl Stopwatch {
+    /// Finds out how fast the counter runs, which takes a few milliseconds.
+    pub fn calibrate() -> Stopwatch {
+        let started = Instant::now();
+        let nanos_per_count = if counter::is_steady() { Self::rate(started) } else { 0 };
+        Stopwatch { started, nanos_per_count }
+    }
+
+    fn rate(started: Instant) -> u64 {
+        let first = counter::read();
+        while started.elapsed().as_micros() < 2_000 {
+            std::hint::spin_loop();
+        }
+        let nanos = started.elapsed().as_nanos() as u64;
+        let counts = counter::read().wrapping_sub(first).max(1);
+        ((u128::from(nanos) << 32) / u128::from(counts)) as u64
+    }
+
+    /// Counts at this moment; only differences mean something.
+    #[inline]
+    pub fn read(&self) -> u64 {
+        if self.nanos_per_count != 0 { counter::read() } else { self.started.elapsed().as_nanos() as u64 }
+    }
+
+    /// Nanoseconds between two readings.
+    #[inline]
+    pub fn nanos_between(&self, earlier: u64, later: u64) -> u64 {
+        let counts = later.saturating_sub(earlier);
+        if self.nanos_per_count == 0 {
+            return counts;
+        }
+        ((u128::from(counts) * u128::from(self.nanos_per_count)) >> 32) as u64
+    }
+}
+
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+mod counter {
+    /// Whether the counter keeps one rate in all states of power (CPUID 8000_0007h, EDX bit 8).
+    pub fn is_steady() -> bool {
+        let highest = std::arch::x86_64::__cpuid(0x8000_0000).eax;
+        highest >= 0x8000_0007 && std::arch::x86_64::__cpuid(0x8000_0007).edx & (1 << 8) != 0
+    }
+
+    #[inline]
+    pub fn read() -> u64 {
+        // SAFETY: every x86-64 processor has RDTSC.
+        unsafe { std::arch::x86_64::_rdtsc() }
+    }
+}
+
+#[cfg(any(not(target_arch = "x86_64"), miri))]
+mod counter {
+    pub fn is_steady() -> bool {
+        false
+    }
+
+    pub fn read() -> u64 {
+        0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_still_clock_moves_only_by_hand() {
+        let clock = Clock::still(Millis(5));
+        clock.advance(7);
+        assert_eq!(clock.now(), Millis(12));
+    }
+
+    #[test]
+    fn a_stopwatch_never_runs_backwards() {
+        let watch = Stopwatch::calibrate();
+        let (a, b) = (watch.read(), watch.read());
+        assert!(b >= a);
+        assert!(watch.nanos_between(a, b) < 1_000_000_000);
+        assert_eq!(watch.nanos_between(b + 1, b), 0);
+    }
+}

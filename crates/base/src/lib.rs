@@ -1,0 +1,30 @@
+//! What every other crate stands on: units, time, hashing, locks, memory of the operating system.
+//!
+//! ```text
+//! units   Location, PositionHash, Millis, Tick ...   one type per unit
+//! memory  Reservation                                address space that is touched lazily
+//! lock    Lock        gate  Gate                     one shard; everything at once
+//! clock   Clock       random  Random                 time and chance, handed in as arguments
+//! ```
+//!
+//! Owner: nobody; these are values and tools.
+//! Not here: anything that knows of records, keys or clients.
+//! Start at: `units.rs`, then `lock.rs`.
+
+pub mod clock;
+pub mod gate;
+pub mod hash;
+pub mod lock;
+pub mod memory;
+pub mod process;
+pub mod random;
+pub(crate) mod sync;
+pub mod units;
+
+pub use clock::{Clock, Stopwatch};
+pub use gate::{Gate, GateLane};
+pub use hash::KeyHasher;
+pub use lock::{Lock, LockGuard};
+pub use memory::Reservation;
+pub use random::Random;
+pub use units::{KeyspaceId, Location, Millis, PositionHash, SegmentId, ShardId, Tick};

@@ -1,0 +1,145 @@
+//! A lock that guards no data of its own: spin a little, then wait in the kernel.
+//!
+//! What it guards are index lines and records that other threads may look at without it, as hints;
+//! so it cannot own them as `std::sync::Mutex` would.
+
+use crate::sync::{AtomicU32, Ordering, park, relax, unpark_one};
+
+const FREE: u32 = 0;
+const HELD: u32 = 1;
+/// Held, and somebody may sleep on it.
+const CONTENDED: u32 = 2;
+const SPINS: u32 = if cfg!(loom) { 1 } else { 100 };
+
+/// One word; see the module page.
+#[derive(Debug)]
+pub struct Lock {
+    word: AtomicU32,
+}
+
+/// Proof that a lock is held; gives it back when dropped.
+#[derive(Debug)]
+pub struct LockGuard<'a> {
+    lock: &'a Lock,
+}
+
+impl Default for Lock {
+    fn default() -> Lock {
+        Lock::new()
+    }
+}
+
+impl Lock {
+    /// A free lock.
+    pub fn new() -> Lock {
+        Lock { word: AtomicU32::new(FREE) }
+    }
+
+    /// Takes the lock, waiting for it.
+    #[inline]
+    pub fn lock(&self) -> LockGuard<'_> {
+        if let Some(guard) = self.try_lock() { guard } else { self.lock_slow() }
+    }
+
+    /// Takes the lock if it is free.
+    #[inline]
+    pub fn try_lock(&self) -> Option<LockGuard<'_>> {
+        let taken = self.word.compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed);
+        taken.ok().map(|_| LockGuard { lock: self })
+    }
+
+    /// Waits until the lock was free once, without keeping it.
+    pub fn wait_until_free(&self) {
+        drop(self.lock());
+    }
+
+    #[cold]
+    fn lock_slow(&self) -> LockGuard<'_> {
+        for _ in 0..SPINS {
+            if self.word.load(Ordering::Relaxed) == FREE
+                && let Some(guard) = self.try_lock()
+            {
+                return guard;
+            }
+            relax();
+        }
+        // Whoever has slept must assume that others still do.
+        while self.word.swap(CONTENDED, Ordering::Acquire) != FREE {
+            park(&self.word, CONTENDED);
+        }
+        LockGuard { lock: self }
+    }
+}
+
+impl Drop for LockGuard<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.lock.word.swap(FREE, Ordering::Release) == CONTENDED {
+            unpark_one(&self.lock.word);
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::cell::UnsafeCell;
+
+    struct Guarded(Lock, UnsafeCell<u64>);
+    // SAFETY: the cell is touched only while the lock is held.
+    unsafe impl Sync for Guarded {}
+
+    impl Guarded {
+        fn increment(&self) {
+            let _held = self.0.lock();
+            // SAFETY: the lock is held.
+            unsafe { *self.1.get() += 1 };
+        }
+    }
+
+    #[test]
+    fn increments_under_the_lock_are_never_lost() {
+        let shared = Guarded(Lock::new(), UnsafeCell::new(0));
+        let rounds = if cfg!(miri) { 100 } else { 100_000 };
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..rounds).for_each(|_| shared.increment()));
+            }
+        });
+        assert_eq!(shared.1.into_inner(), 4 * rounds);
+    }
+
+    #[test]
+    fn a_held_lock_is_not_taken_twice() {
+        let lock = Lock::new();
+        let held = lock.lock();
+        assert!(lock.try_lock().is_none());
+        drop(held);
+        assert!(lock.try_lock().is_some());
+    }
+}
+
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::*;
+    use loom::cell::UnsafeCell;
+    use loom::sync::Arc;
+
+    #[test]
+    fn two_threads_never_hold_the_lock_together() {
+        loom::model(|| {
+            let shared = Arc::new((Lock::new(), UnsafeCell::new(0)));
+            let other = Arc::clone(&shared);
+            let add = |shared: &(Lock, UnsafeCell<u32>)| {
+                let _held = shared.0.lock();
+                // SAFETY: the lock is held; loom reports any overlap.
+                shared.1.with_mut(|value| unsafe { *value += 1 });
+            };
+            let thread = loom::thread::spawn(move || add(&other));
+            add(&shared);
+            thread.join().unwrap();
+            // SAFETY: the other thread has ended.
+            shared.1.with(|value| assert_eq!(unsafe { *value }, 2));
+        });
+    }
+}

@@ -1,0 +1,170 @@
+//! Address space from the operating system: reserved once, touched lazily, given back in pieces.
+
+use rustix::mm::{self, Advice, MapFlags, ProtFlags};
+use std::io;
+use std::ptr::NonNull;
+
+/// Size of the pages that memory is touched and returned in.
+pub const PAGE_BYTES: usize = 4096;
+
+/// A range of zero-filled, readable and writable address space. A page of it takes memory from
+/// the moment of its first write until it is given back, after which it reads as zeros again.
+#[derive(Debug)]
+pub struct Reservation {
+    base: NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: a reservation is a range of addresses; who may access which byte is its users' contract.
+unsafe impl Send for Reservation {}
+// SAFETY: as above.
+unsafe impl Sync for Reservation {}
+
+impl Reservation {
+    /// Reserves `bytes`, aligned to `align` (a power of two). Huge pages are off until `use_huge_pages`.
+    ///
+    /// # Errors
+    /// When the system refuses so much address space.
+    pub fn new(bytes: usize, align: usize) -> io::Result<Reservation> {
+        assert!(align.is_power_of_two() && align >= PAGE_BYTES && bytes.is_multiple_of(PAGE_BYTES));
+        #[cfg(miri)]
+        return Self::from_allocator(bytes, align);
+        #[cfg(not(miri))]
+        Self::map(bytes, align)
+    }
+
+    /// Reserves `most`, or half of it, or a quarter, as the limits of the process allow.
+    ///
+    /// # Errors
+    /// When not even `least` bytes are to be had.
+    pub fn up_to(most: usize, least: usize, align: usize) -> io::Result<Reservation> {
+        let mut bytes = most;
+        loop {
+            match Reservation::new(bytes, align) {
+                Err(_) if bytes / 2 >= least => bytes /= 2,
+                outcome => return outcome,
+            }
+        }
+    }
+
+    #[cfg(not(miri))]
+    fn map(bytes: usize, align: usize) -> io::Result<Reservation> {
+        let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a fresh anonymous mapping at an address of the kernel's choice.
+        let raw = unsafe { mm::mmap_anonymous(std::ptr::null_mut(), bytes + align, access, flags)? };
+        let start = raw as usize;
+        let base = start.next_multiple_of(align);
+        // SAFETY: the ends cut off lie inside the mapping just made and nobody knows of them.
+        unsafe {
+            if base > start {
+                let _ = mm::munmap(raw, base - start);
+            }
+            let _ = mm::munmap((base + bytes) as *mut _, start + align - base);
+            let _ = mm::madvise(base as *mut _, bytes, Advice::LinuxNoHugepage);
+        }
+        let base = NonNull::new(raw.cast::<u8>().wrapping_add(base - start));
+        base.map(|base| Reservation { base, bytes }).ok_or_else(|| io::Error::other("mapped at zero"))
+    }
+
+    #[cfg(miri)]
+    fn from_allocator(bytes: usize, align: usize) -> io::Result<Reservation> {
+        let layout = std::alloc::Layout::from_size_align(bytes, align).map_err(io::Error::other)?;
+        // SAFETY: the size is not zero.
+        let base = NonNull::new(unsafe { std::alloc::alloc_zeroed(layout) });
+        base.map(|base| Reservation { base, bytes }).ok_or_else(|| io::Error::other("no memory"))
+    }
+
+    /// The first byte.
+    #[inline]
+    pub fn base(&self) -> *mut u8 {
+        self.base.as_ptr()
+    }
+
+    /// Size of the range.
+    #[inline]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Gives the memory of `[from, from + bytes)` back; it reads as zeros afterwards.
+    ///
+    /// # Safety
+    /// Nobody else may access the range meanwhile, except by atomic loads taken as hints.
+    pub unsafe fn release(&self, from: usize, bytes: usize) {
+        assert!(from.is_multiple_of(PAGE_BYTES) && from + bytes <= self.bytes);
+        if bytes == 0 {
+            return;
+        }
+        #[cfg(not(miri))]
+        // SAFETY: inside the mapping; the caller vouches that no data is lost.
+        unsafe {
+            let _ = mm::madvise(self.base().add(from).cast(), bytes, Advice::LinuxDontNeed);
+        }
+        #[cfg(miri)]
+        // SAFETY: inside the allocation, to which the caller has the only access.
+        unsafe {
+            self.base().add(from).write_bytes(0, bytes);
+        }
+    }
+
+    /// Touches the pages of `[from, from + bytes)` in one call instead of one fault each.
+    /// Best effort: an old kernel touches them later.
+    pub fn populate(&self, from: usize, bytes: usize) {
+        assert!(from.is_multiple_of(PAGE_BYTES) && from + bytes <= self.bytes);
+        #[cfg(not(miri))]
+        // SAFETY: populating changes no byte.
+        unsafe {
+            let _ = mm::madvise(self.base().add(from).cast(), bytes, Advice::LinuxPopulateWrite);
+        }
+    }
+
+    /// Lets the kernel use huge pages for `[from, from + bytes)`.
+    pub fn use_huge_pages(&self, from: usize, bytes: usize) {
+        assert!(from.is_multiple_of(PAGE_BYTES) && from + bytes <= self.bytes);
+        #[cfg(not(miri))]
+        // SAFETY: page sizes change no byte.
+        unsafe {
+            let _ = mm::madvise(self.base().add(from).cast(), bytes, Advice::LinuxHugepage);
+        }
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        #[cfg(not(miri))]
+        // SAFETY: the mapping is ours, and the borrow checker knows of no user left.
+        unsafe {
+            let _ = mm::munmap(self.base().cast(), self.bytes);
+        }
+        // Under Miri the range is leaked: its alignment is not kept, and tests end soon.
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reservation_reads_as_zeros_and_again_after_release() {
+        let range = Reservation::new(1 << 16, 1 << 16).expect("address space");
+        assert_eq!(range.base() as usize % (1 << 16), 0);
+        // SAFETY: inside the range, used by this thread alone.
+        unsafe {
+            let last = range.base().add((1 << 16) - 1);
+            assert_eq!(last.read(), 0);
+            last.write(7);
+            range.release(0, 1 << 16);
+            assert_eq!(last.read(), 0);
+        }
+    }
+
+    #[test]
+    fn less_is_reserved_where_so_much_is_not_to_be_had() {
+        if cfg!(miri) {
+            return;
+        }
+        let range = Reservation::up_to(1 << 48, 1 << 20, 1 << 12).expect("some address space");
+        assert!(range.bytes() >= 1 << 20 && range.bytes() < 1 << 48);
+    }
+}

@@ -1,0 +1,47 @@
+//! The atomics that locks are built of: std's, or loom's when interleavings are explored.
+
+#[cfg(loom)]
+pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
+#[cfg(not(loom))]
+pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
+
+/// Waits until `word` may have left `seen`, or for any other reason.
+#[cfg(not(loom))]
+pub(crate) fn park(word: &AtomicU32, seen: u32) {
+    use rustix::thread::futex;
+    // An error means that the word has changed or a signal came: both are reasons to look again.
+    let _ = futex::wait(word, futex::Flags::PRIVATE, seen, None);
+}
+
+/// Wakes one thread that waits on `word`.
+#[cfg(not(loom))]
+pub(crate) fn unpark_one(word: &AtomicU32) {
+    use rustix::thread::futex;
+    let _ = futex::wake(word, futex::Flags::PRIVATE, 1);
+}
+
+/// Wakes every thread that waits on `word`.
+#[cfg(not(loom))]
+pub(crate) fn unpark_all(word: &AtomicU32) {
+    use rustix::thread::futex;
+    let _ = futex::wake(word, futex::Flags::PRIVATE, i32::MAX as u32);
+}
+
+#[cfg(loom)]
+pub(crate) fn park(_: &AtomicU32, _: u32) {
+    loom::thread::yield_now();
+}
+
+#[cfg(loom)]
+pub(crate) fn unpark_one(_: &AtomicU32) {}
+
+#[cfg(loom)]
+pub(crate) fn unpark_all(_: &AtomicU32) {}
+
+/// Tells the processor that this thread spins.
+pub(crate) fn relax() {
+    #[cfg(loom)]
+    loom::thread::yield_now();
+    #[cfg(not(loom))]
+    std::hint::spin_loop();
+}

@@ -1,0 +1,182 @@
+//! One type per unit; conversions in one place.
+
+/// Bytes of address space that one segment occupies: the unit taken from and returned to the system.
+pub const SEGMENT_BYTES: u32 = 1 << SEGMENT_BITS;
+/// Bits of a location that say where in its segment a record begins.
+pub const SEGMENT_BITS: u32 = if cfg!(miri) { 16 } else { 23 };
+/// Bits of a whole location: they address one TiB of records, byte by byte.
+pub const LOCATION_BITS: u32 = 40;
+/// Slices of the hash space, each with one lock.
+pub const SHARDS: usize = 256;
+
+/// Number of an 8 MiB slot of the heap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SegmentId(pub u32);
+
+/// Where a record begins: segment number and byte offset, 40 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Location(u64);
+
+impl Location {
+    /// The record that begins `offset` bytes into `segment`.
+    #[inline]
+    pub fn new(segment: SegmentId, offset: u32) -> Location {
+        debug_assert!(offset < SEGMENT_BYTES);
+        Location(u64::from(segment.0) << SEGMENT_BITS | u64::from(offset))
+    }
+
+    /// The location whose 40 bits are `bits`; higher bits are dropped.
+    #[inline]
+    pub fn from_bits(bits: u64) -> Location {
+        Location(bits & ((1 << LOCATION_BITS) - 1))
+    }
+
+    /// The 40 bits.
+    #[inline]
+    pub fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// The segment that holds the record's first byte.
+    #[inline]
+    pub fn segment(self) -> SegmentId {
+        SegmentId((self.0 >> SEGMENT_BITS) as u32)
+    }
+
+    /// Bytes from the segment's begin to the record's.
+    #[inline]
+    pub fn offset(self) -> u32 {
+        self.0 as u32 & (SEGMENT_BYTES - 1)
+    }
+}
+
+/// Where a key stands in the hash space: its top eight bits name the shard, the next ones the
+/// position inside the shard's index, the lowest nine belong to the tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PositionHash(pub u64);
+
+impl PositionHash {
+    /// The shard whose lock guards this position.
+    #[inline]
+    pub fn shard(self) -> ShardId {
+        ShardId((self.0 >> 56) as u8)
+    }
+}
+
+/// Number of a slice of the hash space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ShardId(pub u8);
+
+impl ShardId {
+    /// Every shard, in the order in which locks are taken.
+    pub fn all() -> impl DoubleEndedIterator<Item = ShardId> {
+        (0..=u8::MAX).map(ShardId)
+    }
+
+    /// For use as an array index.
+    #[inline]
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+/// The small number by which a record names its keyspace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KeyspaceId(pub u16);
+
+impl KeyspaceId {
+    /// For use as an array index.
+    #[inline]
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+/// A moment: milliseconds since the Unix epoch. Deadlines are moments too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Millis(pub u64);
+
+impl Millis {
+    /// The last moment a record's six bytes can hold, in the year 10889.
+    pub const MAX: Millis = Millis((1 << 48) - 1);
+
+    /// The tick at which a deadline at this moment has certainly passed.
+    #[inline]
+    pub fn tick_after(self) -> Tick {
+        Tick((self.0.saturating_add(Tick::MILLIS - 1) / Tick::MILLIS) as u16)
+    }
+
+    /// The tick in which this moment lies.
+    #[inline]
+    pub fn tick(self) -> Tick {
+        Tick((self.0 / Tick::MILLIS) as u16)
+    }
+
+    /// Milliseconds from `earlier` until this moment; zero when it lies before.
+    #[inline]
+    pub fn since(self, earlier: Millis) -> u64 {
+        self.0.saturating_sub(earlier.0)
+    }
+}
+
+/// A coarse moment, modulo 2^16: 256 ms each, so two ticks compare within 2.3 hours of each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tick(pub u16);
+
+impl Tick {
+    /// Length of a tick.
+    pub const MILLIS: u64 = 256;
+    /// The farthest tick ahead that still compares as later.
+    pub const AHEAD_MAX: u64 = (1 << 15) - 1;
+
+    /// Whether this tick is `now` or before it.
+    #[inline]
+    pub fn is_due(self, now: Tick) -> bool {
+        (now.0.wrapping_sub(self.0) as i16) >= 0
+    }
+
+    /// The earlier of two ticks.
+    #[inline]
+    pub fn earlier(self, other: Tick) -> Tick {
+        if self.is_due(other) { self } else { other }
+    }
+
+    /// The tick of `deadline` as seen at `now`: what lies too far ahead to compare is brought
+    /// nearer, so that it is looked at again in time.
+    #[inline]
+    pub fn of_deadline(deadline: Millis, now: Millis) -> Tick {
+        let horizon = Millis(now.0 + Tick::AHEAD_MAX * Tick::MILLIS - Tick::MILLIS);
+        deadline.min(horizon).tick_after()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_location_gives_back_its_segment_and_offset() {
+        let at = Location::new(SegmentId(131_071), SEGMENT_BYTES - 1);
+        assert_eq!((at.segment(), at.offset()), (SegmentId(131_071), SEGMENT_BYTES - 1));
+        assert_eq!(Location::from_bits(at.bits()), at);
+        assert!(at.bits() < 1 << LOCATION_BITS);
+    }
+
+    #[test]
+    fn a_deadline_is_due_no_earlier_than_itself_and_within_a_tick() {
+        for deadline in (1_000_000..1_002_000).map(Millis) {
+            let tick = Tick::of_deadline(deadline, Millis(1_000_000));
+            let due = (0..2_600).map(|ms| Millis(1_000_000 + ms)).find(|now| tick.is_due(now.tick()));
+            let due = due.expect("comes due");
+            assert!(due >= deadline && due.since(deadline) < Tick::MILLIS);
+        }
+    }
+
+    #[test]
+    fn a_far_deadline_is_looked_at_again_before_ticks_wrap() {
+        let now = Millis(1 << 40);
+        let tick = Tick::of_deadline(Millis::MAX, now);
+        assert!(!tick.is_due(now.tick()));
+        assert!(tick.is_due(Millis(now.0 + Tick::AHEAD_MAX * Tick::MILLIS).tick()));
+    }
+}

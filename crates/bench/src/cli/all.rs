@@ -1,0 +1,97 @@
+//! `all`: every scenario, one report.
+
+use std::path::PathBuf;
+use std::{env, fs};
+
+use anyhow::Result;
+use clap::Args;
+
+use crate::process;
+use crate::report::{Aim, Report, Section};
+use crate::scenario::{Bench, churn, cpu, expiry, growth, idle, maxmemory, overhead, reclaim};
+use crate::servers::Peers;
+
+#[derive(Args)]
+pub struct AllArguments {
+    /// Folder of the results.
+    #[arg(long, default_value = RESULTS)]
+    results: PathBuf,
+    /// Name of the results behind the date; by default the machine.
+    #[arg(long)]
+    name: Option<String>,
+}
+
+impl Default for AllArguments {
+    fn default() -> Self {
+        Self { results: RESULTS.into(), name: None }
+    }
+}
+
+/// Prints every section as it is measured, then all figures, and records both.
+pub fn all(bench: &Bench, quick: bool, arguments: &AllArguments) -> Result<()> {
+    let report = run_all(bench, quick);
+    println!("{}", report.summary());
+    let name = arguments.name.clone().unwrap_or_else(|| machine_name(quick));
+    println!("recorded in {}", report.write(&arguments.results, &name)?.display());
+    Ok(())
+}
+
+/// A scenario that fails is a section with its error, so that the others still count.
+fn run_all(bench: &Bench, quick: bool) -> Report {
+    let cpu_plan = cpu::Plan::new(quick);
+    let grow = |expire| growth::Plan::new(quick, expire);
+    let mut report = Report { conditions: conditions(quick), sections: Vec::new() };
+    let mut add = |title: &str, section: Result<Section>| {
+        let section = section.unwrap_or_else(|error| failed(title, &error));
+        println!("{}", section.text());
+        report.sections.push(section);
+    };
+    add("Idle, empty server", idle::run(bench));
+    add("Server CPU per operation, one thread", cpu::compare(bench, &cpu_plan));
+    add("Server CPU per operation, two threads", cpu::threads(bench, &cpu_plan));
+    add("Server CPU per operation, many keys", cpu::many_keys(bench, &cpu_plan));
+    add("Growth", growth::run(bench, &grow(false)));
+    add("Growth, with an expiry on each key", growth::run(bench, &grow(true)));
+    if let (Some(valkey), false) = (&bench.valkey, quick) {
+        add("Growth: valkey", growth::run_peer(valkey, &grow(false)));
+    }
+    add("Overhead per key", overhead::run(bench, &overhead::Plan::new(quick)));
+    add("Churn (Table 5)", churn::run(bench, &churn::Plan::new(quick)));
+    add("maxmemory", maxmemory::run(bench, &maxmemory::Plan::new(quick)));
+    add("Expiry", expiry::run(bench, &expiry::Plan::new(quick)));
+    add("Reclaim policies (Fig. 6)", reclaim::run(bench, &reclaim::Plan::new(quick)));
+    report
+}
+
+fn failed(title: &str, error: &anyhow::Error) -> Section {
+    let mut section = Section::new(title, &[]);
+    section.note(format!("Failed: {error:#}"));
+    section.figure(format!("{title}: everything"), Aim::AtLeast(1.0), None, "");
+    section
+}
+
+fn conditions(quick: bool) -> Vec<(String, String)> {
+    let versions = Peers::find().and_then(|peers| peers.versions());
+    let versions = versions.map(|text| text.lines().collect::<Vec<_>>().join(", "));
+    let pairs = [
+        ("machine", format!("{} cores, {}", process::cores(), processor())),
+        ("kernel", rustix::system::uname().release().to_string_lossy().into_owned()),
+        ("peers", versions.unwrap_or_else(|_| "none: skipped".to_owned())),
+        ("scale", if quick { "quick" } else { "full" }.to_owned()),
+        ("placed", "server on core 0, client on core 1, unless a table says otherwise".to_owned()),
+    ];
+    pairs.map(|(name, value)| (name.to_owned(), value)).to_vec()
+}
+
+fn processor() -> String {
+    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    name.map_or(env::consts::ARCH, |(_, name)| name).to_owned()
+}
+
+fn machine_name(quick: bool) -> String {
+    let scale = if quick { "-quick" } else { "" };
+    format!("{}-{}cores{scale}", env::consts::ARCH.replace('_', "-"), process::cores())
+}
+
+const RESULTS: &str = "bench/results";

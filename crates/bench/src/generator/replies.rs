@@ -1,0 +1,240 @@
+//! Counts replies in a byte stream that may be cut anywhere, and checks their shape.
+
+/// How many replies of each kind arrived.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Replies {
+    /// `+OK` and other simple strings.
+    pub status: u64,
+    /// Bulk strings with a value.
+    pub bulk: u64,
+    /// Absent values.
+    pub nil: u64,
+    /// Integers.
+    pub integer: u64,
+    /// Errors.
+    pub error: u64,
+}
+
+impl Replies {
+    /// All replies.
+    #[inline]
+    pub fn total(&self) -> u64 {
+        self.status + self.bulk + self.nil + self.integer + self.error
+    }
+
+    /// Adds the counts of another stretch of replies.
+    #[inline]
+    pub fn add(&mut self, other: &Self) {
+        self.status += other.status;
+        self.bulk += other.bulk;
+        self.nil += other.nil;
+        self.integer += other.integer;
+        self.error += other.error;
+    }
+}
+
+/// The stream holds something that is no reply to GET, SET or DEL.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Unexpected(pub String);
+
+/// Counts replies; [`ReplyCounter::feed`] may be called with any cut of the stream.
+#[derive(Default)]
+pub struct ReplyCounter {
+    counted: Replies,
+    /// Bytes of a value and its line end that have yet to arrive.
+    body_left: usize,
+    /// The beginning of a line whose end has yet to arrive.
+    line: Vec<u8>,
+    first_error: Option<String>,
+}
+
+impl ReplyCounter {
+    /// What was counted since the last [`ReplyCounter::take`].
+    #[inline]
+    pub fn counted(&self) -> &Replies {
+        &self.counted
+    }
+
+    /// Returns the counts and starts again from zero; the position in the stream stays.
+    #[inline]
+    pub fn take(&mut self) -> Replies {
+        std::mem::take(&mut self.counted)
+    }
+
+    /// The text of the first error reply.
+    pub fn first_error(&self) -> Option<&str> {
+        self.first_error.as_deref()
+    }
+
+    /// Counts the replies that end in `bytes`.
+    ///
+    /// # Errors
+    /// If the bytes are no reply of a known shape; the counter is of no use afterwards.
+    #[inline]
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Unexpected> {
+        let mut at = 0;
+        if self.body_left > 0 || !self.line.is_empty() {
+            at = self.resume(bytes)?;
+        }
+        while at < bytes.len() {
+            let rest = &bytes[at..];
+            if rest.starts_with(b"+OK\r\n") {
+                self.counted.status += 1;
+                at += 5;
+            } else if let Some((header, body)) = bulk_header(rest) {
+                at += self.bulk(&rest[header..], body)? + header;
+            } else {
+                at += self.other_line(rest)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn resume(&mut self, bytes: &[u8]) -> Result<usize, Unexpected> {
+        if self.body_left > 0 {
+            let taken = self.body_left.min(bytes.len());
+            self.body_left -= taken;
+            self.counted.bulk += u64::from(self.body_left == 0);
+            return Ok(taken);
+        }
+        let Some(end) = memchr::memchr(b'\n', bytes) else {
+            return self.keep(bytes);
+        };
+        let mut line = std::mem::take(&mut self.line);
+        line.extend_from_slice(&bytes[..=end]);
+        let body = self.whole_line(&line)?;
+        let behind = &bytes[end + 1..];
+        Ok(end + 1 + body.map_or(Ok(0), |body| self.bulk(behind, body))?)
+    }
+
+    /// Takes what is there of a value of `body` bytes; returns how many bytes that was.
+    #[inline]
+    fn bulk(&mut self, bytes: &[u8], body: usize) -> Result<usize, Unexpected> {
+        let whole = body + 2;
+        if bytes.len() < whole {
+            self.body_left = whole - bytes.len();
+            return Ok(bytes.len());
+        }
+        if &bytes[body..whole] != b"\r\n" {
+            return Err(unexpected(&bytes[body..whole]));
+        }
+        self.counted.bulk += 1;
+        Ok(whole)
+    }
+
+    #[cold]
+    fn other_line(&mut self, bytes: &[u8]) -> Result<usize, Unexpected> {
+        let Some(end) = memchr::memchr(b'\n', bytes) else {
+            return self.keep(bytes);
+        };
+        match self.whole_line(&bytes[..=end])? {
+            Some(_) => Err(unexpected(bytes)),
+            None => Ok(end + 1),
+        }
+    }
+
+    fn keep(&mut self, bytes: &[u8]) -> Result<usize, Unexpected> {
+        self.line.extend_from_slice(bytes);
+        if self.line.len() > LINE_BYTES_MAX {
+            return Err(unexpected(&self.line));
+        }
+        Ok(bytes.len())
+    }
+
+    /// Counts a line with its end; returns the length of the value if one follows.
+    fn whole_line(&mut self, line: &[u8]) -> Result<Option<usize>, Unexpected> {
+        match line[0] {
+            b'$' if line == b"$-1\r\n" => self.counted.nil += 1,
+            b'$' => return Ok(Some(bulk_header(line).ok_or_else(|| unexpected(line))?.1)),
+            b'_' => self.counted.nil += 1,
+            b'+' => self.counted.status += 1,
+            b':' => self.counted.integer += 1,
+            b'-' => {
+                self.counted.error += 1;
+                self.first_error.get_or_insert_with(|| text(line));
+            }
+            _ => return Err(unexpected(line)),
+        }
+        Ok(None)
+    }
+}
+
+/// `$<digits>\r\n` at the front: the bytes it takes, and the length of the value.
+#[inline]
+fn bulk_header(bytes: &[u8]) -> Option<(usize, usize)> {
+    if bytes.first() != Some(&b'$') {
+        return None;
+    }
+    let mut length = 0;
+    let mut at = 1;
+    while let Some(digit @ b'0'..=b'9') = bytes.get(at) {
+        length = length * 10 + usize::from(digit - b'0');
+        at += 1;
+        if at > LENGTH_DIGITS_MAX {
+            return None;
+        }
+    }
+    let ends = at > 1 && bytes.get(at..at + 2)? == b"\r\n";
+    ends.then_some((at + 2, length))
+}
+
+fn unexpected(bytes: &[u8]) -> Unexpected {
+    Unexpected(text(&bytes[..bytes.len().min(80)]))
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).trim_end().to_owned()
+}
+
+const LINE_BYTES_MAX: usize = 64 * 1024;
+const LENGTH_DIGITS_MAX: usize = 12;
+
+#[cfg(test)]
+mod tests {
+    use super::{Replies, ReplyCounter};
+
+    const STREAM: &[u8] =
+        b"+OK\r\n$16\r\n0123456789abcdef\r\n$-1\r\n:12\r\n-OOM no more\r\n$0\r\n\r\n\
+        +PONG\r\n$5\r\n$1\r\n+\r\n_\r\n";
+
+    fn all() -> Replies {
+        Replies { status: 2, bulk: 3, nil: 2, integer: 1, error: 1 }
+    }
+
+    #[test]
+    fn counts_each_kind() {
+        let mut counter = ReplyCounter::default();
+        counter.feed(STREAM).unwrap();
+        assert_eq!(counter.take(), all());
+        assert_eq!(counter.first_error(), Some("-OOM no more"));
+        assert_eq!(counter.take().total(), 0);
+    }
+
+    #[test]
+    fn a_cut_at_any_two_bytes_changes_nothing() {
+        for first in 0..STREAM.len() {
+            for second in first..STREAM.len() {
+                let mut counter = ReplyCounter::default();
+                for part in [&STREAM[..first], &STREAM[first..second], &STREAM[second..]] {
+                    counter.feed(part).unwrap();
+                }
+                assert_eq!(*counter.counted(), all(), "cut at {first} and {second}");
+            }
+        }
+    }
+
+    #[test]
+    fn byte_by_byte_gives_the_same_counts() {
+        let mut counter = ReplyCounter::default();
+        STREAM.iter().for_each(|byte| counter.feed(&[*byte]).unwrap());
+        assert_eq!(counter.take(), all());
+    }
+
+    #[test]
+    fn refuses_what_is_no_reply() {
+        for bytes in [&b"OK\r\n"[..], b"$x\r\n", b"$3\r\nabcdef", b"*1\r\n", b"$99999999999999\r\n"]
+        {
+            assert!(ReplyCounter::default().feed(bytes).is_err());
+        }
+    }
+}

@@ -1,0 +1,394 @@
+//! Batches of requests, built once; per operation only the digits of the key are written.
+//!
+//! A key is `k` and 15 digits, of which the last eight vary.
+
+use std::ops::RangeInclusive;
+
+use anyhow::{Result, ensure};
+use rand::rngs::SmallRng;
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+
+use super::keys::Keys;
+use super::replies::Replies;
+
+/// Length of every key.
+pub const KEY_BYTES: usize = 16;
+
+/// Highest number of keys: the digits that vary.
+pub const KEY_COUNT_MAX: u64 = 100_000_000;
+
+/// What is done with each key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// GET.
+    Get,
+    /// SET.
+    Set,
+    /// SET or GET with the same probability.
+    Mixed,
+    /// SET with an expiry of this many seconds.
+    SetFor(u32),
+    /// SET with a deadline that depends on the number of the key.
+    SetUntil(Deadlines),
+    /// DEL.
+    Delete,
+}
+
+/// Deadlines spread evenly: key `n` of `count` ends at `first_ms + span_ms * n / count`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deadlines {
+    /// Deadline of key 0, in milliseconds since the Unix epoch.
+    pub first_ms: u64,
+    /// Time over which the deadlines spread, in milliseconds.
+    pub span_ms: u64,
+    /// Number of keys.
+    pub count: u64,
+}
+
+impl Deadlines {
+    /// The deadline of a key, in milliseconds since the Unix epoch.
+    pub fn of(&self, key: u64) -> u64 {
+        self.first_ms + self.span_ms * key / self.count
+    }
+}
+
+/// Bytes in the value of a SET.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ValueSize {
+    /// Always the same.
+    Fixed(usize),
+    /// Every size of the range with the same probability.
+    Uniform(RangeInclusive<usize>),
+}
+
+/// What the requests of a run look like.
+#[derive(Clone, Debug)]
+pub struct RequestShape {
+    /// What is done with each key.
+    pub operation: Operation,
+    /// Bytes in the value of a SET.
+    pub value: ValueSize,
+    /// Requests per batch.
+    pub pipeline: usize,
+}
+
+/// The replies that a batch must bring.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Expected {
+    /// Replies to SET.
+    pub statuses: u64,
+    /// Replies to GET, with a value or without.
+    pub values: u64,
+    /// Replies to DEL.
+    pub integers: u64,
+}
+
+impl Expected {
+    /// All replies.
+    #[inline]
+    pub fn total(&self) -> u64 {
+        self.statuses + self.values + self.integers
+    }
+
+    /// Whether these replies answer the batch; any request may also be answered by an error.
+    pub fn is_met_by(&self, replies: &Replies) -> bool {
+        replies.status <= self.statuses
+            && replies.bulk + replies.nil <= self.values
+            && replies.integer <= self.integers
+            && replies.total() == self.total()
+    }
+}
+
+/// The prepared batches of a run, used in turn.
+pub struct Requests {
+    batches: Vec<Batch>,
+    next: usize,
+    deadlines: Option<Deadlines>,
+}
+
+impl Requests {
+    /// Prepares batches of this shape; the same seed gives the same batches.
+    ///
+    /// # Errors
+    /// If the pipeline is zero or above 10,000, or a size range is empty.
+    pub fn new(shape: &RequestShape, seed: u64) -> Result<Self> {
+        ensure!((1..=PIPELINE_MAX).contains(&shape.pipeline), "pipeline: 1 to {PIPELINE_MAX}");
+        let mut random = SmallRng::seed_from_u64(seed);
+        let variants = match &shape.value {
+            ValueSize::Fixed(_) => 1,
+            ValueSize::Uniform(range) => {
+                ensure!(!range.is_empty(), "the range of value sizes is empty");
+                (SIZES_DRAWN / shape.pipeline).clamp(2, SIZES_DRAWN)
+            }
+        };
+        let mut batches = Vec::new();
+        for _ in 0..variants {
+            build(shape, &mut random, &mut batches);
+        }
+        let deadlines = match shape.operation {
+            Operation::SetUntil(deadlines) => Some(deadlines),
+            _ => None,
+        };
+        Ok(Self { batches, next: 0, deadlines })
+    }
+
+    /// Requests per batch.
+    pub fn pipeline(&self) -> usize {
+        self.batches[0].slots.len()
+    }
+
+    /// Writes `count` keys into the next batch, at most the whole of it; returns its bytes and
+    /// the replies they must bring.
+    #[inline]
+    pub fn fill(&mut self, count: usize, keys: &mut Keys) -> (&[u8], Expected) {
+        let index = self.next;
+        self.next = if index + 1 == self.batches.len() { 0 } else { index + 1 };
+        let batch = &mut self.batches[index];
+        match self.deadlines {
+            None => batch.fill(count, keys),
+            Some(deadlines) => batch.fill_with_deadlines(count, keys, deadlines),
+        }
+    }
+}
+
+struct Batch {
+    bytes: Vec<u8>,
+    slots: Vec<Slot>,
+    expected: Expected,
+}
+
+#[derive(Clone, Copy)]
+struct Slot {
+    /// Where the eight digits of the key stand.
+    digits_at: usize,
+    /// Where the 13 digits of the deadline stand; zero if the request has none.
+    deadline_at: usize,
+    end: usize,
+    answer: Answer,
+}
+
+#[derive(Clone, Copy)]
+enum Answer {
+    Status,
+    Value,
+    Integer,
+}
+
+impl Batch {
+    fn fill(&mut self, count: usize, keys: &mut Keys) -> (&[u8], Expected) {
+        let count = count.min(self.slots.len());
+        for slot in &self.slots[..count] {
+            write_digits(&mut self.bytes[slot.digits_at..slot.digits_at + 8], keys.draw());
+        }
+        self.first(count)
+    }
+
+    fn fill_with_deadlines(
+        &mut self,
+        count: usize,
+        keys: &mut Keys,
+        deadlines: Deadlines,
+    ) -> (&[u8], Expected) {
+        let count = count.min(self.slots.len());
+        for slot in &self.slots[..count] {
+            let key = keys.draw();
+            write_digits(&mut self.bytes[slot.digits_at..slot.digits_at + 8], key);
+            let deadline = format!("{:013}", deadlines.of(key));
+            self.bytes[slot.deadline_at..slot.deadline_at + 13]
+                .copy_from_slice(&deadline.as_bytes()[..13]);
+        }
+        self.first(count)
+    }
+
+    fn first(&self, count: usize) -> (&[u8], Expected) {
+        if count == self.slots.len() {
+            return (&self.bytes, self.expected);
+        }
+        let mut expected = Expected::default();
+        self.slots[..count].iter().for_each(|slot| expected.count(slot.answer));
+        let end = count.checked_sub(1).map_or(0, |last| self.slots[last].end);
+        (&self.bytes[..end], expected)
+    }
+
+    fn push(&mut self, operation: Operation, value: &[u8]) {
+        let mut slot = match operation {
+            Operation::Get => self.push_parts(&[b"GET", KEY], Answer::Value),
+            Operation::Delete => self.push_parts(&[b"DEL", KEY], Answer::Integer),
+            Operation::Set | Operation::Mixed => {
+                self.push_parts(&[b"SET", KEY, value], Answer::Status)
+            }
+            Operation::SetFor(seconds) => {
+                let seconds = seconds.to_string();
+                let parts = [b"SET", KEY, value, b"EX", seconds.as_bytes()];
+                self.push_parts(&parts, Answer::Status)
+            }
+            Operation::SetUntil(_) => {
+                self.push_parts(&[b"SET", KEY, value, b"PXAT", NO_DEADLINE], Answer::Status)
+            }
+        };
+        if matches!(operation, Operation::SetUntil(_)) {
+            slot.deadline_at = slot.end - 2 - NO_DEADLINE.len();
+        }
+        self.expected.count(slot.answer);
+        self.slots.push(slot);
+    }
+
+    /// The key is always the second part.
+    fn push_parts(&mut self, parts: &[&[u8]], answer: Answer) -> Slot {
+        let mut digits_at = 0;
+        self.bytes.extend_from_slice(format!("*{}\r\n", parts.len()).as_bytes());
+        for (index, part) in parts.iter().enumerate() {
+            self.bytes.extend_from_slice(format!("${}\r\n", part.len()).as_bytes());
+            self.bytes.extend_from_slice(part);
+            if index == 1 {
+                digits_at = self.bytes.len() - 8;
+            }
+            self.bytes.extend_from_slice(b"\r\n");
+        }
+        Slot { digits_at, deadline_at: 0, end: self.bytes.len(), answer }
+    }
+}
+
+impl Expected {
+    fn count(&mut self, answer: Answer) {
+        match answer {
+            Answer::Status => self.statuses += 1,
+            Answer::Value => self.values += 1,
+            Answer::Integer => self.integers += 1,
+        }
+    }
+}
+
+/// A mix comes as two batches that complement each other, so that both operations are equally
+/// frequent at any depth.
+fn build(shape: &RequestShape, random: &mut SmallRng, batches: &mut Vec<Batch>) {
+    if shape.operation != Operation::Mixed {
+        batches.push(build_batch(&vec![shape.operation; shape.pipeline], shape, random));
+        return;
+    }
+    let mut gets: Vec<bool> = (0..shape.pipeline).map(|slot| slot % 2 == 0).collect();
+    gets.shuffle(random);
+    for get in [true, false] {
+        let operation = |is_get| if is_get == get { Operation::Get } else { Operation::Set };
+        let operations: Vec<_> = gets.iter().map(|is_get| operation(*is_get)).collect();
+        batches.push(build_batch(&operations, shape, random));
+    }
+}
+
+fn build_batch(operations: &[Operation], shape: &RequestShape, random: &mut SmallRng) -> Batch {
+    let mut batch = Batch { bytes: Vec::new(), slots: Vec::new(), expected: Expected::default() };
+    for operation in operations {
+        let size = match &shape.value {
+            ValueSize::Fixed(size) => *size,
+            ValueSize::Uniform(range) => random.random_range(range.clone()),
+        };
+        batch.push(*operation, &value(size, random));
+    }
+    batch
+}
+
+/// Letters, so that no server takes the value for a number, and random, so that none packs it.
+fn value(size: usize, random: &mut SmallRng) -> Vec<u8> {
+    (0..size).map(|_| random.random_range(b'a'..=b'z')).collect()
+}
+
+#[inline]
+fn write_digits(at: &mut [u8], number: u64) {
+    let number = number as usize;
+    let (high, low) = (number / 10_000 % 10_000, number % 10_000);
+    for (pair, value) in [high / 100, high % 100, low / 100, low % 100].into_iter().enumerate() {
+        at[pair * 2..pair * 2 + 2].copy_from_slice(&DIGIT_PAIRS[value]);
+    }
+}
+
+const KEY: &[u8] = b"k000000000000000";
+const NO_DEADLINE: &[u8] = b"0000000000000";
+const PIPELINE_MAX: usize = 10_000;
+const SIZES_DRAWN: usize = 4096;
+const _: () = assert!(KEY.len() == KEY_BYTES);
+const DIGIT_PAIRS: [[u8; 2]; 100] = {
+    let mut pairs = [[0; 2]; 100];
+    let mut number = 0;
+    while number < 100 {
+        pairs[number] = [b'0' + (number / 10) as u8, b'0' + (number % 10) as u8];
+        number += 1;
+    }
+    pairs
+};
+
+#[cfg(test)]
+mod tests {
+    use super::{Deadlines, Expected, Operation, RequestShape, Requests, ValueSize, write_digits};
+    use crate::generator::{KeyChoice, Keys};
+
+    fn requests(operation: Operation, value: ValueSize, pipeline: usize) -> Requests {
+        Requests::new(&RequestShape { operation, value, pipeline }, 1).unwrap()
+    }
+
+    fn keys() -> Keys {
+        Keys::new(&KeyChoice::Sequential, 12_345_679, 1).unwrap()
+    }
+
+    #[test]
+    fn a_get_carries_the_digits_of_its_key() {
+        let mut keys = Keys::new(&KeyChoice::Listed([12_345_678].into()), 12_345_679, 1).unwrap();
+        let mut requests = requests(Operation::Get, ValueSize::Fixed(0), 1);
+        let (bytes, expected) = requests.fill(1, &mut keys);
+        assert_eq!(bytes, b"*2\r\n$3\r\nGET\r\n$16\r\nk000000012345678\r\n");
+        assert_eq!(expected, Expected { values: 1, ..Expected::default() });
+    }
+
+    #[test]
+    fn part_of_a_batch_is_its_front() {
+        let mut requests = requests(Operation::Delete, ValueSize::Fixed(0), 3);
+        let (bytes, expected) = requests.fill(2, &mut keys());
+        let whole = "*2\r\n$3\r\nDEL\r\n$16\r\nk000000000000000\r\n\
+            *2\r\n$3\r\nDEL\r\n$16\r\nk000000000000001\r\n";
+        assert_eq!(std::str::from_utf8(bytes).unwrap(), whole);
+        assert_eq!(expected.total(), 2);
+    }
+
+    #[test]
+    fn a_deadline_follows_from_the_key() {
+        let deadlines = Deadlines { first_ms: 1_700_000_000_000, span_ms: 1000, count: 10 };
+        let mut requests = requests(Operation::SetUntil(deadlines), ValueSize::Fixed(1), 2);
+        let (bytes, _) = requests.fill(2, &mut keys());
+        let text = std::str::from_utf8(bytes).unwrap();
+        assert!(text.contains("$4\r\nPXAT\r\n$13\r\n1700000000000\r\n"), "{text}");
+        assert!(text.ends_with("$4\r\nPXAT\r\n$13\r\n1700000000100\r\n"), "{text}");
+    }
+
+    #[test]
+    fn a_mix_is_half_and_half_at_any_depth() {
+        for pipeline in [1, 7, 16] {
+            let mut requests = requests(Operation::Mixed, ValueSize::Fixed(16), pipeline);
+            let (mut statuses, mut values) = (0, 0);
+            for _ in 0..2 {
+                let (_, expected) = requests.fill(pipeline, &mut keys());
+                statuses += expected.statuses;
+                values += expected.values;
+            }
+            assert_eq!((statuses, values), (pipeline as u64, pipeline as u64));
+        }
+    }
+
+    #[test]
+    fn value_sizes_cover_their_range() {
+        let mut requests = requests(Operation::Set, ValueSize::Uniform(1..=3), 100);
+        let (bytes, _) = requests.fill(100, &mut keys());
+        let text = std::str::from_utf8(bytes).unwrap();
+        for size in 1..=3 {
+            assert!(text.contains(&format!("\r\n${size}\r\n")), "no value of {size} bytes");
+        }
+    }
+
+    #[test]
+    fn digits_are_written_in_full() {
+        for number in [0, 7, 10_000, 99_999_999, 12_340_567] {
+            let mut text = [0; 8];
+            write_digits(&mut text, number);
+            assert_eq!(text, *format!("{number:08}").as_bytes());
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! The loop that keeps every connection busy until the run is over.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use hdrhistogram::Histogram;
+use rustix::buffer::spare_capacity;
+use rustix::event::Timespec;
+use rustix::event::epoll::{self, Event, EventData, EventFlags};
+use rustix::fd::OwnedFd;
+use rustix::time::{ClockId, clock_gettime};
+
+use super::connection::{Connection, Progress};
+use super::keys::Keys;
+use super::replies::Replies;
+use super::requests::Requests;
+
+/// When a run ends; batches in flight are always waited for.
+#[derive(Clone, Copy, Debug)]
+pub enum Stop {
+    /// After this time.
+    After(Duration),
+    /// After this many operations.
+    Operations(u64),
+}
+
+/// What a run brought.
+pub struct Outcome {
+    /// Operations answered, errors included.
+    pub operations: u64,
+    /// From the first request to the last reply.
+    pub elapsed: Duration,
+    /// Round trip of each batch, in nanoseconds.
+    pub round_trips: Histogram<u64>,
+    /// What the generator itself used.
+    pub generator_cpu: Duration,
+    /// Replies by kind.
+    pub replies: Replies,
+    /// The text of the first error reply.
+    pub first_error: Option<String>,
+}
+
+impl Outcome {
+    /// A quantile of the round trips, in microseconds.
+    pub fn round_trip_us(&self, quantile: f64) -> f64 {
+        self.round_trips.value_at_quantile(quantile) as f64 / 1000.0
+    }
+
+    /// Operations per second.
+    pub fn operations_per_second(&self) -> f64 {
+        self.operations as f64 / self.elapsed.as_secs_f64()
+    }
+
+    /// CPU of the generator per operation, in microseconds.
+    pub fn generator_us_per_operation(&self) -> f64 {
+        self.generator_cpu.as_secs_f64() * 1e6 / self.operations.max(1) as f64
+    }
+}
+
+/// Connections to one server, driven by the calling thread.
+pub struct Generator {
+    epoll: OwnedFd,
+    connections: Vec<Connection>,
+    buffer: Box<[u8]>,
+    events: Vec<Event>,
+}
+
+impl Generator {
+    /// Opens `count` connections to a port on 127.0.0.1.
+    ///
+    /// # Errors
+    /// If the server does not accept them all.
+    pub fn connect(port: u16, count: usize) -> Result<Self> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let mut connections = Vec::with_capacity(count);
+        for slot in 0..count {
+            let connection = Connection::open(port)?;
+            let data = EventData::new_u64(slot as u64);
+            epoll::add(&epoll, connection.stream(), data, EventFlags::IN)?;
+            connections.push(connection);
+        }
+        let buffer = vec![0; BUFFER_BYTES].into_boxed_slice();
+        Ok(Self { epoll, connections, buffer, events: Vec::with_capacity(count.max(1)) })
+    }
+
+    /// Runs a closed loop on all connections.
+    ///
+    /// # Errors
+    /// If a connection breaks or a reply does not fit its request. Error replies are counted.
+    pub fn run(&mut self, requests: &mut Requests, keys: &mut Keys, stop: Stop) -> Result<Outcome> {
+        self.run_watched(requests, keys, stop, u64::MAX, |_| Ok(()))
+    }
+
+    /// As [`Generator::run`]; `watch` is called with the number of operations answered so far,
+    /// about every `every` operations.
+    ///
+    /// # Errors
+    /// As [`Generator::run`], and those of `watch`.
+    pub fn run_watched(
+        &mut self,
+        requests: &mut Requests,
+        keys: &mut Keys,
+        stop: Stop,
+        every: u64,
+        mut watch: impl FnMut(u64) -> Result<()>,
+    ) -> Result<Outcome> {
+        let mut tally = Tally::start(stop)?;
+        let mut watch_at = every;
+        for slot in 0..self.connections.len() {
+            self.send_next(slot, requests, keys, &mut tally)?;
+        }
+        while tally.in_flight > 0 {
+            let mut events = std::mem::take(&mut self.events);
+            self.wait(&mut events)?;
+            for event in &events {
+                self.turn(*event, requests, keys, &mut tally)?;
+            }
+            self.events = events;
+            if tally.replies.total() >= watch_at {
+                watch(tally.replies.total())?;
+                watch_at = tally.replies.total() + every;
+            }
+        }
+        tally.finish(self.connections.iter().find_map(Connection::first_error))
+    }
+
+    fn wait(&self, events: &mut Vec<Event>) -> Result<()> {
+        events.clear();
+        match epoll::wait(&self.epoll, spare_capacity(events), Some(&SILENCE_MAX)) {
+            Ok(0) => anyhow::bail!("no reply for {} s", SILENCE_MAX.tv_sec),
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    #[inline]
+    fn turn(
+        &mut self,
+        event: Event,
+        requests: &mut Requests,
+        keys: &mut Keys,
+        tally: &mut Tally,
+    ) -> Result<()> {
+        let slot = event.data.u64() as usize;
+        let connection = &mut self.connections[slot];
+        let flags = event.flags;
+        if flags.contains(EventFlags::OUT) {
+            connection.flush()?;
+            if !connection.has_unsent() {
+                self.listen(slot, EventFlags::IN)?;
+            }
+        }
+        if !flags.intersects(EventFlags::IN | EventFlags::ERR | EventFlags::HUP) {
+            return Ok(());
+        }
+        let connection = &mut self.connections[slot];
+        if let Progress::Done { replies, sent_at } = connection.receive(&mut self.buffer)? {
+            tally.record(&replies, sent_at);
+            self.send_next(slot, requests, keys, tally)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn send_next(
+        &mut self,
+        slot: usize,
+        requests: &mut Requests,
+        keys: &mut Keys,
+        tally: &mut Tally,
+    ) -> Result<()> {
+        let count = tally.allowance(requests.pipeline());
+        if count == 0 {
+            return Ok(());
+        }
+        let (bytes, expected) = requests.fill(count, keys);
+        let connection = &mut self.connections[slot];
+        connection.send(bytes, expected, tally.now)?;
+        if connection.has_unsent() {
+            self.listen(slot, EventFlags::IN | EventFlags::OUT)?;
+        }
+        Ok(())
+    }
+
+    fn listen(&self, slot: usize, flags: EventFlags) -> Result<()> {
+        let data = EventData::new_u64(slot as u64);
+        Ok(epoll::modify(&self.epoll, self.connections[slot].stream(), data, flags)?)
+    }
+}
+
+/// What a run has done so far. One clock read per batch: the end of one is the start of the next.
+struct Tally {
+    stop: Stop,
+    started: Instant,
+    cpu_started: Duration,
+    now: Instant,
+    sent: u64,
+    in_flight: u64,
+    replies: Replies,
+    round_trips: Histogram<u64>,
+}
+
+impl Tally {
+    fn start(stop: Stop) -> Result<Self> {
+        let now = Instant::now();
+        let round_trips = Histogram::new_with_bounds(1, ROUND_TRIP_MAX_NS, 3)?;
+        let replies = Replies::default();
+        let cpu_started = thread_cpu();
+        Ok(Self {
+            stop,
+            started: now,
+            cpu_started,
+            now,
+            sent: 0,
+            in_flight: 0,
+            replies,
+            round_trips,
+        })
+    }
+
+    /// How many operations of a batch may still be sent; they count as sent.
+    #[inline]
+    fn allowance(&mut self, pipeline: usize) -> usize {
+        let count = match self.stop {
+            Stop::After(time) if self.now - self.started >= time => 0,
+            Stop::After(_) => pipeline as u64,
+            Stop::Operations(limit) => (limit - self.sent).min(pipeline as u64),
+        };
+        self.sent += count;
+        self.in_flight += count;
+        count as usize
+    }
+
+    #[inline]
+    fn record(&mut self, replies: &Replies, sent_at: Instant) {
+        self.now = Instant::now();
+        self.in_flight -= replies.total();
+        self.replies.add(replies);
+        self.round_trips.saturating_record((self.now - sent_at).as_nanos() as u64);
+    }
+
+    fn finish(self, first_error: Option<&str>) -> Result<Outcome> {
+        Ok(Outcome {
+            operations: self.replies.total(),
+            elapsed: self.now - self.started,
+            round_trips: self.round_trips,
+            generator_cpu: thread_cpu() - self.cpu_started,
+            replies: self.replies,
+            first_error: first_error.map(str::to_owned),
+        })
+    }
+}
+
+fn thread_cpu() -> Duration {
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec as u32)
+}
+
+const BUFFER_BYTES: usize = 256 * 1024;
+const ROUND_TRIP_MAX_NS: u64 = 60_000_000_000;
+const SILENCE_MAX: Timespec = Timespec { tv_sec: 60, tv_nsec: 0 };

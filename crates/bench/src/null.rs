@@ -1,0 +1,222 @@
+//! The null server: parses requests and touches no data. What it costs is the price of sockets
+//! and of the protocol alone, the limit that no real server can undercut.
+//!
+//! One thread, one level-triggered epoll, one read and one write per connection and loop turn.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
+
+use rustix::buffer::spare_capacity;
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::fd::OwnedFd;
+
+mod scan;
+
+use scan::{Scanned, scan};
+
+/// Serves connections until the process is ended.
+///
+/// # Errors
+/// Only failures of epoll or of the listening socket; a failing connection is closed.
+pub fn serve(listener: &TcpListener) -> io::Result<()> {
+    let mut server = Server::new(listener)?;
+    let mut events = Vec::with_capacity(EVENTS_PER_TURN);
+    loop {
+        events.clear();
+        match epoll::wait(&server.epoll, spare_capacity(&mut events), None) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        for event in &events {
+            match event.data.u64() {
+                LISTENER => server.accept(listener)?,
+                slot => server.turn(slot as usize),
+            }
+        }
+    }
+}
+
+struct Server {
+    epoll: OwnedFd,
+    connections: Vec<Option<Connection>>,
+    vacant: Vec<usize>,
+    input: Box<[u8]>,
+    output: Vec<u8>,
+}
+
+impl Server {
+    fn new(listener: &TcpListener) -> io::Result<Self> {
+        listener.set_nonblocking(true)?;
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        epoll::add(&epoll, listener, EventData::new_u64(LISTENER), EventFlags::IN)?;
+        Ok(Self {
+            epoll,
+            connections: Vec::new(),
+            vacant: Vec::new(),
+            input: vec![0; INPUT_BYTES].into_boxed_slice(),
+            output: Vec::with_capacity(INPUT_BYTES),
+        })
+    }
+
+    fn accept(&mut self, listener: &TcpListener) -> io::Result<()> {
+        loop {
+            match listener.accept() {
+                Ok((stream, _)) => self.add(stream)?,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn add(&mut self, stream: TcpStream) -> io::Result<()> {
+        stream.set_nonblocking(true)?;
+        stream.set_nodelay(true)?;
+        let slot = self.vacant.pop().unwrap_or_else(|| {
+            self.connections.push(None);
+            self.connections.len() - 1
+        });
+        epoll::add(&self.epoll, &stream, EventData::new_u64(slot as u64), EventFlags::IN)?;
+        self.connections[slot] =
+            Some(Connection { stream, partial: Vec::new(), unsent: Vec::new(), unsent_from: 0 });
+        Ok(())
+    }
+
+    /// One turn of one connection; whatever goes wrong, the connection is what ends.
+    fn turn(&mut self, slot: usize) {
+        let Some(connection) = self.connections[slot].as_mut() else { return };
+        let was_blocked = connection.is_blocked();
+        let result = if was_blocked {
+            connection.flush()
+        } else {
+            connection.answer(&mut self.input, &mut self.output)
+        };
+        let is_blocked = connection.is_blocked();
+        let result = result.and_then(|()| match (was_blocked, is_blocked) {
+            (false, true) => self.listen(slot, EventFlags::OUT),
+            (true, false) => self.listen(slot, EventFlags::IN),
+            _ => Ok(()),
+        });
+        if result.is_err() {
+            self.connections[slot] = None;
+            self.vacant.push(slot);
+        }
+    }
+
+    fn listen(&self, slot: usize, flags: EventFlags) -> io::Result<()> {
+        match &self.connections[slot] {
+            Some(connection) => Ok(epoll::modify(
+                &self.epoll,
+                &connection.stream,
+                EventData::new_u64(slot as u64),
+                flags,
+            )?),
+            None => Ok(()),
+        }
+    }
+}
+
+/// While replies are unsent nothing more is read, so a client that never reads costs one buffer.
+struct Connection {
+    stream: TcpStream,
+    partial: Vec<u8>,
+    unsent: Vec<u8>,
+    unsent_from: usize,
+}
+
+impl Connection {
+    fn is_blocked(&self) -> bool {
+        !self.unsent.is_empty()
+    }
+
+    fn answer(&mut self, input: &mut [u8], output: &mut Vec<u8>) -> io::Result<()> {
+        let read = match self.stream.read(input) {
+            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+            Ok(read) => read,
+            Err(error) => return retry_later(error),
+        };
+        output.clear();
+        if self.partial.is_empty() {
+            let used = answer_all(&input[..read], output)?;
+            self.partial.extend_from_slice(&input[used..read]);
+        } else {
+            self.partial.extend_from_slice(&input[..read]);
+            let used = answer_all(&self.partial, output)?;
+            self.partial.drain(..used);
+        }
+        if output.is_empty() {
+            return Ok(());
+        }
+        let written = match self.stream.write(output) {
+            Ok(written) => written,
+            Err(error) => retry_later(error).map(|()| 0)?,
+        };
+        self.unsent.extend_from_slice(&output[written..]);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self.stream.write(&self.unsent[self.unsent_from..]) {
+            Ok(written) => self.unsent_from += written,
+            Err(error) => return retry_later(error),
+        }
+        if self.unsent_from == self.unsent.len() {
+            self.unsent.clear();
+            self.unsent_from = 0;
+        }
+        Ok(())
+    }
+}
+
+/// Answers every whole command and returns how many bytes they took.
+fn answer_all(bytes: &[u8], output: &mut Vec<u8>) -> io::Result<usize> {
+    let mut used = 0;
+    loop {
+        match scan(&bytes[used..]) {
+            Scanned::Get(length) => {
+                output.extend_from_slice(VALUE_REPLY);
+                used += length;
+            }
+            Scanned::Other(length) => {
+                output.extend_from_slice(b"+OK\r\n");
+                used += length;
+            }
+            Scanned::Partial => return Ok(used),
+            Scanned::Malformed => return Err(ErrorKind::InvalidData.into()),
+        }
+    }
+}
+
+fn retry_later(error: io::Error) -> io::Result<()> {
+    match error.kind() {
+        ErrorKind::WouldBlock | ErrorKind::Interrupted => Ok(()),
+        _ => Err(error),
+    }
+}
+
+const LISTENER: u64 = u64::MAX;
+const EVENTS_PER_TURN: usize = 256;
+const INPUT_BYTES: usize = 64 * 1024;
+const VALUE_REPLY: &[u8] = b"$16\r\nvvvvvvvvvvvvvvvv\r\n";
+
+#[cfg(test)]
+mod tests {
+    use super::answer_all;
+
+    #[test]
+    fn answers_each_whole_command_and_leaves_the_rest() {
+        let mut output = Vec::new();
+        let bytes = b"*2\r\n$3\r\nGET\r\n$1\r\nk\r\n\
+            *3\r\n$3\r\nset\r\n$1\r\nk\r\n$1\r\nv\r\n*1\r\n$4\r\nPI";
+        let used = answer_all(bytes, &mut output).unwrap();
+        assert_eq!(&bytes[used..], b"*1\r\n$4\r\nPI");
+        assert_eq!(output, b"$16\r\nvvvvvvvvvvvvvvvv\r\n+OK\r\n");
+    }
+
+    #[test]
+    fn refuses_what_is_not_an_array_of_bulk_strings() {
+        for bytes in [&b"GET k\r\n"[..], b"*1\r\n:3\r\n", b"*x\r\n", b"*1\r\n$-5\r\n"] {
+            assert!(answer_all(bytes, &mut Vec::new()).is_err());
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The least that can be called a request parser: where a command ends, and whether it is GET.
+
+/// What stands at the front of the bytes.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Scanned {
+    /// A GET that takes this many bytes.
+    Get(usize),
+    /// Any other command that takes this many bytes.
+    Other(usize),
+    /// The command goes on behind the bytes that are there.
+    Partial,
+    /// Not an array of bulk strings, or one that is absurdly large.
+    Malformed,
+}
+
+/// Finds the first command in `bytes`.
+pub fn scan(bytes: &[u8]) -> Scanned {
+    scan_command(bytes).unwrap_or_else(|stop| stop)
+}
+
+fn scan_command(bytes: &[u8]) -> Result<Scanned, Scanned> {
+    let (count, mut at) = header(bytes, 0, b'*', ARGUMENTS_MAX)?;
+    let mut is_get = false;
+    for argument in 0..count {
+        let (length, from) = header(bytes, at, b'$', BULK_BYTES_MAX)?;
+        at = from + length + 2;
+        if at > bytes.len() {
+            return Err(Scanned::Partial);
+        }
+        if argument == 0 {
+            is_get = bytes[from..from + length].eq_ignore_ascii_case(b"GET");
+        }
+    }
+    Ok(if is_get { Scanned::Get(at) } else { Scanned::Other(at) })
+}
+
+/// Reads `<kind><digits>\r\n` at `at`: the number, and the position behind the line.
+fn header(bytes: &[u8], at: usize, kind: u8, max: usize) -> Result<(usize, usize), Scanned> {
+    let line = &bytes[at.min(bytes.len())..];
+    match line.first() {
+        None => return Err(Scanned::Partial),
+        Some(found) if *found != kind => return Err(Scanned::Malformed),
+        Some(_) => {}
+    }
+    let mut number = 0;
+    for (index, byte) in line.iter().enumerate().skip(1) {
+        match byte {
+            b'0'..=b'9' if number <= max => number = number * 10 + usize::from(byte - b'0'),
+            b'\r' if index > 1 && number <= max => {
+                return match line.get(index + 1) {
+                    Some(b'\n') => Ok((number, at + index + 2)),
+                    Some(_) => Err(Scanned::Malformed),
+                    None => Err(Scanned::Partial),
+                };
+            }
+            _ => return Err(Scanned::Malformed),
+        }
+    }
+    Err(Scanned::Partial)
+}
+
+const ARGUMENTS_MAX: usize = 1024;
+const BULK_BYTES_MAX: usize = 64 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::{Scanned, scan};
+
+    #[test]
+    fn any_prefix_of_a_command_is_partial() {
+        let bytes = b"*2\r\n$3\r\nGET\r\n$4\r\nk\r\n1\r\n";
+        assert_eq!(scan(bytes), Scanned::Get(bytes.len()));
+        for end in 0..bytes.len() {
+            assert_eq!(scan(&bytes[..end]), Scanned::Partial, "first {end} bytes");
+        }
+    }
+
+    #[test]
+    fn absurd_lengths_are_malformed() {
+        for bytes in [&b"*2147483647\r\n"[..], b"*1\r\n$99999999999\r\n", b"*1\r\n$\r\n"] {
+            assert_eq!(scan(bytes), Scanned::Malformed);
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! Server CPU per operation: beside the peers and the null server, with two threads, and over
+//! many keys. Rounds are interleaved (A B C A B C ...), so that a slow minute of the machine
+//! falls on all of them; the median over the rounds counts.
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::measure::{Load, Measured, fill, measure};
+use super::{Bench, median, peers_missing, pin_client};
+use crate::generator::{KeyChoice, Operation, Stop, ValueSize};
+use crate::process;
+use crate::report::{Aim, Section};
+use crate::servers::{Kind, Launch, Program, Server};
+
+/// How thoroughly CPU is measured.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Pipeline depths.
+    pub pipelines: Vec<usize>,
+    /// Interleaved rounds.
+    pub rounds: usize,
+    /// Length of one measurement.
+    pub time: Duration,
+    /// Keys loaded beforehand.
+    pub keys: u64,
+    /// Keys of the server that holds many.
+    pub many_keys: u64,
+}
+
+impl Plan {
+    /// The full plan, or a short one.
+    pub fn new(quick: bool) -> Self {
+        Self {
+            pipelines: vec![1, 16, 100],
+            rounds: if quick { 3 } else { 7 },
+            time: Duration::from_millis(if quick { 300 } else { 1000 }),
+            keys: 1_000_000,
+            many_keys: if quick { 5_000_000 } else { 20_000_000 },
+        }
+    }
+}
+
+/// Varve, the peers and the null server side by side.
+///
+/// # Errors
+/// If a server fails.
+pub fn compare(bench: &Bench, plan: &Plan) -> Result<Section> {
+    pin_client(1);
+    let programs = [&bench.varve].into_iter().chain(&bench.valkey).chain(&bench.others);
+    let programs: Vec<_> = programs.chain([&bench.null]).collect();
+    let servers = start_filled(&programs, plan.keys)?;
+    let mut section = Section::new("Server CPU per operation, one thread", &COMPARE_COLUMNS);
+    section.note(
+        "50 connections, 1 M keys, keys and values of 16 bytes; mix: GET and SET, zipf 0.99.",
+    );
+    peers_missing(&mut section, bench);
+    for &pipeline in &plan.pipelines {
+        for workload in &WORKLOADS {
+            let load = workload.load(pipeline, plan);
+            let medians = interleaved(&servers, &load, plan.rounds)?;
+            let of = |kind| {
+                medians.iter().find(|median| median.kind == kind).map(|median| median.server_us)
+            };
+            for median in &medians {
+                section.row(median.cells(pipeline, workload.name, of(Kind::Peer), of(Kind::Null)));
+            }
+            compare_aim(
+                &mut section,
+                pipeline,
+                workload,
+                &medians[0],
+                of(Kind::Peer),
+                of(Kind::Null),
+            );
+        }
+    }
+    Ok(section)
+}
+
+/// One thread against two, per operation.
+///
+/// # Errors
+/// If a server fails.
+pub fn threads(bench: &Bench, plan: &Plan) -> Result<Section> {
+    pin_client(2);
+    let mut section = Section::new("Server CPU per operation, two threads", &PAIR_COLUMNS);
+    if process::cores() < 3 {
+        section.note("Fewer than three cores: the client shares one with the servers.");
+    }
+    let mut one = bench.varve.start(&Launch::default().on_cores(2))?;
+    let mut two = bench.varve.start(&Launch::default().with_threads(2).on_cores(2))?;
+    one.label = "1 thread".to_owned();
+    two.label = "2 threads".to_owned();
+    let servers = [one, two];
+    for server in &servers {
+        fill(server, plan.keys, ValueSize::Fixed(16))?;
+    }
+    for &pipeline in &plan.pipelines {
+        for workload in &WORKLOADS[..2] {
+            let load = workload.load(pipeline, plan);
+            let what = format!("{} at pipeline {pipeline}: 2 threads / 1 thread", workload.name);
+            pair(&mut section, &servers, &load, plan.rounds, what)?;
+        }
+    }
+    Ok(section)
+}
+
+/// A pipeline of 100 over 1 M keys against the same over many.
+///
+/// # Errors
+/// If a server fails.
+pub fn many_keys(bench: &Bench, plan: &Plan) -> Result<Section> {
+    pin_client(1);
+    let many = plan.many_keys / 1_000_000;
+    let title = format!("Server CPU per operation, {many} M keys");
+    let mut section = Section::new(title, &PAIR_COLUMNS);
+    let mut few_server = bench.varve.start(&Launch::default())?;
+    let mut many_server = bench.varve.start(&Launch::default())?;
+    few_server.label = format!("{} M keys", plan.keys / 1_000_000);
+    many_server.label = format!("{many} M keys");
+    fill(&few_server, plan.keys, ValueSize::Fixed(16))?;
+    fill(&many_server, plan.many_keys, ValueSize::Fixed(16))?;
+    let counts = [plan.keys, plan.many_keys];
+    let servers = [few_server, many_server];
+    for workload in &WORKLOADS[..2] {
+        let loads = counts.map(|keys| workload.load(100, &Plan { keys, ..plan.clone() }));
+        let mut rounds = [Vec::new(), Vec::new()];
+        for round in 0..plan.rounds {
+            for (index, server) in servers.iter().enumerate() {
+                rounds[index].push(measure(server, &loads[index].with_seed(round))?);
+            }
+        }
+        let medians: Vec<_> = servers
+            .iter()
+            .zip(rounds)
+            .map(|(server, rounds)| Median::of(server, &rounds))
+            .collect();
+        let what = format!("{} at pipeline 100: {many} M keys / 1 M keys", workload.name);
+        pair_rows(&mut section, &medians, 100, what);
+    }
+    Ok(section)
+}
+
+struct Workload {
+    name: &'static str,
+    operation: Operation,
+    zipf: bool,
+    /// Most that is allowed of the null server's cost at pipeline 1.
+    of_null: Option<f64>,
+    /// Most that is allowed of Valkey's cost, by pipeline.
+    of_valkey: &'static [(usize, f64)],
+}
+
+const WORKLOADS: [Workload; 3] = [
+    Workload {
+        name: "GET",
+        operation: Operation::Get,
+        zipf: false,
+        of_null: Some(1.10),
+        of_valkey: &[(16, 0.65), (100, 0.42)],
+    },
+    Workload {
+        name: "SET",
+        operation: Operation::Set,
+        zipf: false,
+        of_null: Some(1.10),
+        of_valkey: &[(16, 0.52), (100, 0.33)],
+    },
+    Workload {
+        name: "mix",
+        operation: Operation::Mixed,
+        zipf: true,
+        of_null: None,
+        of_valkey: &[],
+    },
+];
+
+impl Workload {
+    fn load(&self, pipeline: usize, plan: &Plan) -> Load {
+        let mut load = Load::new(self.operation, pipeline, plan.keys);
+        if self.zipf {
+            load.keys = KeyChoice::Zipf { exponent: 0.99 };
+        }
+        load.stop = Stop::After(plan.time);
+        load.warm_up = plan.time / 5;
+        load
+    }
+}
+
+impl Load {
+    fn with_seed(&self, round: usize) -> Self {
+        Self { seed: round as u64 + 1, ..self.clone() }
+    }
+}
+
+/// The medians over the rounds of one server and load.
+struct Median {
+    label: String,
+    kind: Kind,
+    server_us: f64,
+    operations_per_second: f64,
+    p50_us: f64,
+    p99_us: f64,
+    generator_us: f64,
+}
+
+impl Median {
+    fn of(server: &Server, rounds: &[Measured]) -> Self {
+        let of = |value: fn(&Measured) -> f64| median(rounds.iter().map(value).collect());
+        Self {
+            label: server.label.clone(),
+            kind: server.kind,
+            server_us: of(|round| round.server_us),
+            operations_per_second: of(|round| round.outcome.operations_per_second()),
+            p50_us: of(|round| round.outcome.round_trip_us(0.5)),
+            p99_us: of(|round| round.outcome.round_trip_us(0.99)),
+            generator_us: of(|round| round.outcome.generator_us_per_operation()),
+        }
+    }
+
+    fn cells(
+        &self,
+        pipeline: usize,
+        workload: &str,
+        valkey: Option<f64>,
+        null: Option<f64>,
+    ) -> Vec<String> {
+        let ratio = |to: Option<f64>| {
+            to.map_or_else(|| "-".to_owned(), |to| format!("{:.2}", self.server_us / to))
+        };
+        let mut cells = vec![format!("{pipeline} {workload}"), self.label.clone()];
+        cells.extend([format!("{:.3}", self.server_us), ratio(valkey), ratio(null)]);
+        cells.extend(self.speed_cells());
+        cells
+    }
+
+    fn speed_cells(&self) -> [String; 4] {
+        [
+            format!("{:.0}", self.operations_per_second),
+            format!("{:.0}", self.p50_us),
+            format!("{:.0}", self.p99_us),
+            format!("{:.3}", self.generator_us),
+        ]
+    }
+}
+
+fn start_filled(programs: &[&Program], keys: u64) -> Result<Vec<Server>> {
+    let mut servers = Vec::new();
+    for program in programs {
+        let server = program.start(&Launch::default())?;
+        if server.kind != Kind::Null {
+            fill(&server, keys, ValueSize::Fixed(16))?;
+        }
+        servers.push(server);
+    }
+    Ok(servers)
+}
+
+fn interleaved(servers: &[Server], load: &Load, rounds: usize) -> Result<Vec<Median>> {
+    let mut measured: Vec<Vec<Measured>> = servers.iter().map(|_| Vec::new()).collect();
+    for round in 0..rounds {
+        for (server, measured) in servers.iter().zip(&mut measured) {
+            measured.push(measure(server, &load.with_seed(round))?);
+        }
+    }
+    Ok(servers.iter().zip(measured).map(|(server, rounds)| Median::of(server, &rounds)).collect())
+}
+
+fn compare_aim(
+    section: &mut Section,
+    pipeline: usize,
+    workload: &Workload,
+    varve: &Median,
+    valkey: Option<f64>,
+    null: Option<f64>,
+) {
+    let name = workload.name;
+    if let (1, Some(limit)) = (pipeline, workload.of_null) {
+        let ratio = null.map(|null| varve.server_us / null);
+        section.figure(
+            format!("CPU of {name} at pipeline 1 / null server"),
+            Aim::AtMost(limit),
+            ratio,
+            "",
+        );
+    }
+    if let Some((_, limit)) = workload.of_valkey.iter().find(|(at, _)| *at == pipeline) {
+        let ratio = valkey.map(|valkey| varve.server_us / valkey);
+        let what = format!("CPU of {name} at pipeline {pipeline} / Valkey");
+        section.figure(what, Aim::AtMost(*limit), ratio, "");
+    }
+}
+
+fn pair(
+    section: &mut Section,
+    servers: &[Server; 2],
+    load: &Load,
+    rounds: usize,
+    what: String,
+) -> Result<()> {
+    let medians = interleaved(servers, load, rounds)?;
+    pair_rows(section, &medians, load.shape.pipeline, what);
+    Ok(())
+}
+
+fn pair_rows(section: &mut Section, medians: &[Median], pipeline: usize, what: String) {
+    let base = medians[0].server_us;
+    let name = what.split(' ').next().unwrap_or_default().to_owned();
+    for median in medians {
+        let mut cells = vec![format!("{pipeline} {name}"), median.label.clone()];
+        cells.extend([
+            format!("{:.3}", median.server_us),
+            format!("{:.2}", median.server_us / base),
+        ]);
+        cells.extend(median.speed_cells());
+        section.row(cells);
+    }
+    let ratio = medians[1].server_us / base;
+    section.figure(format!("CPU of {what}"), Aim::AtMost(1.15), Some(ratio), "");
+}
+
+const COMPARE_COLUMNS: [&str; 9] = [
+    "pipeline",
+    "server",
+    "CPU us/op",
+    "of Valkey",
+    "of null",
+    "op/s",
+    "p50 us",
+    "p99 us",
+    "client us/op",
+];
+const PAIR_COLUMNS: [&str; 8] =
+    ["pipeline", "server", "CPU us/op", "ratio", "op/s", "p50 us", "p99 us", "client us/op"];

@@ -1,0 +1,176 @@
+//! Keys whose deadlines spread over a minute: how far the server lags behind them, and what the
+//! watching costs it.
+
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Result, bail};
+
+use super::measure::Load;
+use super::{Bench, pin_client};
+use crate::generator::{Deadlines, KeyChoice, Operation, Stop};
+use crate::report::{Aim, Section};
+use crate::servers::{Kind, Launch, Program, Server};
+
+/// How many keys expire, over which time.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Keys.
+    pub keys: u64,
+    /// Time over which their deadlines spread.
+    pub span: Duration,
+}
+
+impl Plan {
+    /// The full plan, or a short one with the same rate.
+    pub fn new(quick: bool) -> Self {
+        let seconds = if quick { 12 } else { 60 };
+        Self { keys: seconds * 1_000_000 / 60, span: Duration::from_secs(seconds) }
+    }
+}
+
+/// Lets keys expire without touching them.
+///
+/// # Errors
+/// If a server fails.
+pub fn run(bench: &Bench, plan: &Plan) -> Result<Section> {
+    pin_client(1);
+    let title = format!("{} keys that expire over {} s", plan.keys, plan.span.as_secs());
+    let mut section = Section::new(title, &COLUMNS);
+    section.note("Lag: keys that DBSIZE still counts after their deadline, every 50 ms.");
+    for program in bench.varve_and_valkey() {
+        let expired = run_one(program, plan)?;
+        section.row(expired.cells(&program.label));
+        if program.kind == Kind::Varve {
+            figures(&mut section, &expired, plan);
+        }
+    }
+    Ok(section)
+}
+
+fn figures(section: &mut Section, expired: &Expired, plan: &Plan) {
+    let share = expired.counted.map(|counted| 100.0 * counted / plan.keys as f64);
+    section.figure(
+        "expiry: longest a key stays behind its deadline",
+        Aim::AtMost(1000.0),
+        Some(expired.lag_ms),
+        "ms",
+    );
+    section.figure("expiry: expired keys that were counted", Aim::AtLeast(100.0), share, "%");
+    section.figure(
+        "expiry: share of a core",
+        Aim::AtMost(5.0),
+        Some(100.0 * expired.cpu_share),
+        "%",
+    );
+}
+
+struct Expired {
+    lag_keys: u64,
+    lag_ms: f64,
+    counted: Option<f64>,
+    cpu_share: f64,
+}
+
+impl Expired {
+    fn cells(&self, label: &str) -> [String; 5] {
+        [
+            label.to_owned(),
+            self.lag_keys.to_string(),
+            format!("{:.0}", self.lag_ms),
+            self.counted.map_or_else(|| "-".to_owned(), |counted| format!("{counted:.0}")),
+            format!("{:.2} %", 100.0 * self.cpu_share),
+        ]
+    }
+}
+
+fn run_one(program: &Program, plan: &Plan) -> Result<Expired> {
+    let server = program.start(&Launch::default())?;
+    let deadlines = Deadlines {
+        first_ms: unix_ms() + HEAD_START.as_millis() as u64,
+        span_ms: plan.span.as_millis() as u64,
+        count: plan.keys,
+    };
+    let loaded = load(&server, deadlines, plan)?;
+    if unix_ms() >= deadlines.first_ms {
+        bail!("loading took longer than {} s", HEAD_START.as_secs());
+    }
+    let mut expired = watch(&server, deadlines)?;
+    expired.counted = server.control()?.info_number("expired_keys")?;
+    if loaded < plan.keys {
+        bail!("only {loaded} keys were stored");
+    }
+    Ok(expired)
+}
+
+fn load(server: &Server, deadlines: Deadlines, plan: &Plan) -> Result<u64> {
+    let mut load = Load::new(Operation::SetUntil(deadlines), 100, plan.keys);
+    load.keys = KeyChoice::Sequential;
+    load.stop = Stop::Operations(plan.keys);
+    let (mut generator, mut requests, mut keys) = load.prepare(server)?;
+    let outcome = generator.run(&mut requests, &mut keys, load.stop)?;
+    Ok(outcome.replies.status)
+}
+
+fn watch(server: &Server, deadlines: Deadlines) -> Result<Expired> {
+    let mut control = server.control()?;
+    let mut expired = Expired { lag_keys: 0, lag_ms: 0.0, counted: None, cpu_share: 0.0 };
+    let end_ms = deadlines.first_ms + deadlines.span_ms;
+    thread::sleep(Duration::from_millis(deadlines.first_ms.saturating_sub(unix_ms())));
+    let (started, cpu_before) = (Instant::now(), server.cpu_time()?);
+    loop {
+        thread::sleep(SAMPLE_EVERY);
+        // Read before asking: a key whose deadline falls between the two is then no lag.
+        let now = unix_ms();
+        let present = control.key_count()?;
+        let due = alive(deadlines, now);
+        let lag = present.saturating_sub(due);
+        expired.lag_keys = expired.lag_keys.max(lag);
+        expired.lag_ms = expired.lag_ms.max(lag_ms(deadlines, present, now));
+        if now <= end_ms {
+            let cpu_used = server.cpu_time()?.saturating_sub(cpu_before);
+            expired.cpu_share = cpu_used.as_secs_f64() / started.elapsed().as_secs_f64();
+        }
+        if present == 0 || now > end_ms + PATIENCE_MS {
+            return Ok(expired);
+        }
+    }
+}
+
+/// How many keys have their deadline ahead of them.
+fn alive(deadlines: Deadlines, now_ms: u64) -> u64 {
+    let passed = now_ms.saturating_sub(deadlines.first_ms).min(deadlines.span_ms);
+    deadlines.count - deadlines.count * passed / deadlines.span_ms
+}
+
+/// How long ago the oldest of the keys that are still there should have gone, if keys go in the
+/// order of their deadlines.
+fn lag_ms(deadlines: Deadlines, present: u64, now_ms: u64) -> f64 {
+    let gone = deadlines.count.saturating_sub(present);
+    let oldest = deadlines.of(gone);
+    if present == 0 { 0.0 } else { now_ms.saturating_sub(oldest) as f64 }
+}
+
+fn unix_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
+}
+
+const COLUMNS: [&str; 5] = ["server", "lag, keys", "lag, ms", "expired_keys", "CPU"];
+const HEAD_START: Duration = Duration::from_secs(6);
+const SAMPLE_EVERY: Duration = Duration::from_millis(50);
+const PATIENCE_MS: u64 = 20_000;
+
+#[cfg(test)]
+mod tests {
+    use super::{Deadlines, alive, lag_ms};
+
+    #[test]
+    fn lag_counts_from_the_oldest_deadline_that_passed() {
+        let deadlines = Deadlines { first_ms: 1000, span_ms: 100, count: 200 };
+        assert_eq!(alive(deadlines, 900), 200);
+        assert_eq!(alive(deadlines, 1050), 100);
+        assert_eq!(alive(deadlines, 5000), 0);
+        assert!((lag_ms(deadlines, 120, 1050) - 10.0).abs() < 1e-9);
+        assert!(lag_ms(deadlines, 100, 1050).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,161 @@
+//! A cache that is full: does the process stay within its limit, how much does it keep, and what
+//! does a SET cost while room must be made.
+
+use std::cell::{Cell, RefCell};
+
+use anyhow::{Result, bail};
+
+use super::measure::Load;
+use super::{Bench, mebibytes, median, pin_client};
+use crate::generator::{KEY_BYTES, KeyChoice, Operation, Stop, ValueSize};
+use crate::report::{Aim, Section};
+use crate::servers::{Kind, Launch, Program, Server};
+
+/// How much goes through the cache.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The limit, in bytes.
+    pub limit: u64,
+    /// Bytes written, keys and values together.
+    pub written: u64,
+    /// Worker threads.
+    pub threads: usize,
+    /// Interleaved rounds of fresh and full.
+    pub rounds: usize,
+}
+
+impl Plan {
+    /// The full plan, or a short one.
+    pub fn new(quick: bool) -> Self {
+        Self {
+            limit: 64 << 20,
+            written: if quick { 256 << 20 } else { 1 << 30 },
+            threads: 16,
+            rounds: if quick { 1 } else { 3 },
+        }
+    }
+}
+
+/// Pushes new keys through a full cache, and for comparison into a server without a limit.
+///
+/// # Errors
+/// If a server fails.
+pub fn run(bench: &Bench, plan: &Plan) -> Result<Section> {
+    pin_client(1);
+    let title =
+        format!("maxmemory {} MiB, allkeys-lru, {} threads", plan.limit >> 20, plan.threads);
+    let mut section = Section::new(title, &COLUMNS);
+    section.note(format!(
+        "{} MiB of SETs with new keys, values of {VALUE_BYTES} bytes, 50 connections, pipeline 16. \
+         Live: keys and values, least after the first fill. Fresh: the same SETs without a limit.",
+        plan.written >> 20
+    ));
+    for program in bench.varve_and_valkey() {
+        let rounds = (0..plan.rounds).map(|_| round(program, plan)).collect::<Result<Vec<_>>>()?;
+        let full = Full::of(&rounds);
+        section.row(full.cells(&program.label, plan));
+        if program.kind == Kind::Varve {
+            figures(&mut section, &full, plan);
+        }
+    }
+    Ok(section)
+}
+
+fn figures(section: &mut Section, full: &Full, plan: &Plan) {
+    let resident = full.resident / f64::from(1 << 20);
+    let limit = (plan.limit >> 20) as f64;
+    let live = full.live / plan.limit as f64;
+    section.figure("maxmemory: most resident memory", Aim::AtMost(limit), Some(resident), "MiB");
+    section.figure("maxmemory: least live payload / limit", Aim::AtLeast(0.6), Some(live), "");
+    let ratio = full.full_us / full.fresh_us;
+    section.figure("maxmemory: SET while full / fresh SET", Aim::AtMost(1.6), Some(ratio), "");
+}
+
+/// What the rounds brought together.
+struct Full {
+    resident: f64,
+    live: f64,
+    fresh_us: f64,
+    full_us: f64,
+}
+
+impl Full {
+    fn of(rounds: &[Self]) -> Self {
+        let all = |value: fn(&Self) -> f64| rounds.iter().map(value).collect::<Vec<_>>();
+        Self {
+            resident: all(|round| round.resident).into_iter().fold(0.0, f64::max),
+            live: all(|round| round.live).into_iter().fold(f64::INFINITY, f64::min),
+            fresh_us: median(all(|round| round.fresh_us)),
+            full_us: median(all(|round| round.full_us)),
+        }
+    }
+
+    fn cells(&self, label: &str, plan: &Plan) -> [String; 7] {
+        [
+            label.to_owned(),
+            mebibytes(self.resident),
+            mebibytes(self.live),
+            format!("{:.2}", self.live / plan.limit as f64),
+            format!("{:.3}", self.fresh_us),
+            format!("{:.3}", self.full_us),
+            format!("{:.2}", self.full_us / self.fresh_us),
+        ]
+    }
+}
+
+fn round(program: &Program, plan: &Plan) -> Result<Full> {
+    let launch = Launch::default().with_threads(plan.threads);
+    let fresh = push(&program.start(&launch)?, plan, 0)?;
+    let limited = launch.with("maxmemory", plan.limit).with("maxmemory-policy", "allkeys-lru");
+    let full = push(&program.start(&limited)?, plan, 2 * plan.limit)?;
+    Ok(Full { resident: full.resident, live: full.live, fresh_us: fresh.us, full_us: full.us })
+}
+
+/// What was seen while SETs were pushed through one server.
+struct Pushed {
+    resident: f64,
+    live: f64,
+    us: f64,
+}
+
+/// Cost and live payload count from the operation on at which `from` bytes were written.
+fn push(server: &Server, plan: &Plan, from: u64) -> Result<Pushed> {
+    let pair = (KEY_BYTES + VALUE_BYTES) as u64;
+    let (operations, from) = (plan.written / pair, from / pair);
+    let mut load = Load::new(Operation::Set, 16, operations);
+    load.shape.value = ValueSize::Fixed(VALUE_BYTES);
+    load.keys = KeyChoice::Sequential;
+    let (mut generator, mut requests, mut keys) = load.prepare(server)?;
+    let control = RefCell::new(server.control()?);
+    let pushed = RefCell::new(Pushed { resident: 0.0, live: f64::INFINITY, us: 0.0 });
+    let filled = Cell::new(false);
+    let watch = |_| {
+        let mut pushed = pushed.borrow_mut();
+        pushed.resident = pushed.resident.max(server.resident_bytes()? as f64);
+        if filled.get() {
+            let live = control.borrow_mut().key_count()? * pair;
+            pushed.live = pushed.live.min(live as f64);
+        }
+        Ok(())
+    };
+    let mut go = |count| {
+        let stop = Stop::Operations(count);
+        let outcome = generator.run_watched(&mut requests, &mut keys, stop, SAMPLE_EVERY, watch)?;
+        match outcome.replies.error {
+            0 => Ok(()),
+            errors => bail!("{errors} SETs failed: {:?}", outcome.first_error),
+        }
+    };
+    go(from)?;
+    filled.set(true);
+    let before = server.cpu_time()?;
+    go(operations - from)?;
+    let used = server.cpu_time()?.saturating_sub(before);
+    pushed.borrow_mut().us = used.as_secs_f64() * 1e6 / (operations - from) as f64;
+    Ok(pushed.into_inner())
+}
+
+const VALUE_BYTES: usize = 1000;
+const SAMPLE_EVERY: u64 = 1000;
+const COLUMNS: [&str; 7] =
+    ["server", "resident MiB", "live MiB", "live/limit", "fresh us/SET", "full us/SET", "ratio"];

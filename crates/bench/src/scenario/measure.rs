@@ -1,0 +1,114 @@
+//! One measurement: load on a running server, and what it cost the server.
+
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+
+use crate::generator::{
+    Generator, KeyChoice, Keys, Operation, Outcome, RequestShape, Requests, Stop, ValueSize,
+};
+use crate::servers::Server;
+
+/// A load.
+#[derive(Clone, Debug)]
+pub struct Load {
+    /// Connections.
+    pub connections: usize,
+    /// What the requests look like.
+    pub shape: RequestShape,
+    /// Which keys.
+    pub keys: KeyChoice,
+    /// Number of keys.
+    pub key_count: u64,
+    /// When it ends.
+    pub stop: Stop,
+    /// The same load for this long beforehand, not measured.
+    pub warm_up: Duration,
+    /// Seed of all random choices.
+    pub seed: u64,
+}
+
+impl Load {
+    /// 50 connections, values of 16 bytes, uniform keys, one second.
+    pub fn new(operation: Operation, pipeline: usize, key_count: u64) -> Self {
+        let shape = RequestShape { operation, value: ValueSize::Fixed(16), pipeline };
+        Self {
+            connections: 50,
+            shape,
+            keys: KeyChoice::Uniform,
+            key_count,
+            stop: Stop::After(Duration::from_secs(1)),
+            warm_up: Duration::ZERO,
+            seed: 1,
+        }
+    }
+
+    /// SETs of new keys `0..key_count`, in order.
+    pub fn fill(key_count: u64, value: ValueSize) -> Self {
+        let mut load = Self::new(Operation::Set, 100, key_count);
+        load.connections = 8;
+        load.shape.value = value;
+        load.keys = KeyChoice::Sequential;
+        load.stop = Stop::Operations(key_count);
+        load
+    }
+
+    /// Opens the connections and prepares the requests.
+    ///
+    /// # Errors
+    /// If the load is impossible or the server does not accept.
+    pub fn prepare(&self, server: &Server) -> Result<(Generator, Requests, Keys)> {
+        let generator = Generator::connect(server.port, self.connections)?;
+        let requests = Requests::new(&self.shape, self.seed)?;
+        let keys = Keys::new(&self.keys, self.key_count, self.seed)?;
+        Ok((generator, requests, keys))
+    }
+}
+
+/// What a measurement brought.
+pub struct Measured {
+    /// User and system time of the server per operation, in microseconds.
+    pub server_us: f64,
+    /// Part of a core that the server used.
+    pub server_share: f64,
+    /// What the generator saw.
+    pub outcome: Outcome,
+}
+
+/// Runs a load and measures what it costs the server.
+///
+/// # Errors
+/// If a connection breaks, or the server answers with errors.
+pub fn measure(server: &Server, load: &Load) -> Result<Measured> {
+    let (mut generator, mut requests, mut keys) = load.prepare(server)?;
+    if !load.warm_up.is_zero() {
+        generator.run(&mut requests, &mut keys, Stop::After(load.warm_up))?;
+    }
+    let before = settled_cpu_time(server)?;
+    let outcome = generator.run(&mut requests, &mut keys, load.stop)?;
+    let used = settled_cpu_time(server)?.saturating_sub(before);
+    if outcome.replies.error > 0 {
+        bail!("{} errors, the first: {:?}", outcome.replies.error, outcome.first_error);
+    }
+    Ok(Measured {
+        server_us: used.as_secs_f64() * 1e6 / outcome.operations.max(1) as f64,
+        server_share: used.as_secs_f64() / outcome.elapsed.as_secs_f64(),
+        outcome,
+    })
+}
+
+/// Fills a server with keys `0..key_count` and forgets the cost.
+///
+/// # Errors
+/// As [`measure`].
+pub fn fill(server: &Server, key_count: u64, value: ValueSize) -> Result<()> {
+    measure(server, &Load::fill(key_count, value)).map(|_| ())
+}
+
+/// The kernel adds the time of a running thread up when it leaves the core, so the server is
+/// given a moment to go to sleep.
+fn settled_cpu_time(server: &Server) -> Result<Duration> {
+    thread::sleep(Duration::from_millis(2));
+    server.cpu_time()
+}

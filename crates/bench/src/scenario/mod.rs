@@ -1,0 +1,83 @@
+//! What is measured: one file per question, each of which returns a [`Section`] with a table and
+//! the figures that are held against an aim.
+//!
+//! | file | question |
+//! |---|---|
+//! | `cpu` | server CPU per operation: beside the peers, with two threads, over many keys |
+//! | `growth` | resident bytes per key and the longest pause while the keys grow |
+//! | `overhead` | resident bytes per key beside key and value, by size of the value |
+//! | `churn` | live payload over resident memory after sizes changed (Table 5) |
+//! | `maxmemory` | a full cache: memory bound, what is kept, cost of a SET |
+//! | `expiry` | how soon keys are gone after their deadline, and what that costs |
+//! | `reclaim` | bytes moved per byte written, by reclaim policy (Fig. 6) |
+//! | `idle` | memory of an empty server |
+
+pub mod churn;
+pub mod cpu;
+pub mod expiry;
+pub mod growth;
+pub mod idle;
+pub mod maxmemory;
+pub mod measure;
+pub mod overhead;
+pub mod reclaim;
+
+use crate::process;
+use crate::report::Section;
+use crate::servers::Program;
+
+/// The servers of a benchmark, and how thorough it is.
+pub struct Bench {
+    /// The server under test.
+    pub varve: Program,
+    /// Valkey, if the peers are there.
+    pub valkey: Option<Program>,
+    /// Further servers to compare with.
+    pub others: Vec<Program>,
+    /// The null server.
+    pub null: Program,
+}
+
+impl Bench {
+    /// The server under test, and Valkey if it is there.
+    pub fn varve_and_valkey(&self) -> Vec<&Program> {
+        std::iter::once(&self.varve).chain(&self.valkey).collect()
+    }
+}
+
+/// Binds the calling thread, which makes the load, to the core behind those of the server, or to
+/// the last one there is.
+pub fn pin_client(server_cores: usize) {
+    process::pin_this_thread(server_cores.min(process::cores() - 1));
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    match values.len() {
+        0 => f64::NAN,
+        count if count % 2 == 1 => values[count / 2],
+        count => f64::midpoint(values[count / 2 - 1], values[count / 2]),
+    }
+}
+
+fn mebibytes(bytes: f64) -> String {
+    format!("{:.1}", bytes / f64::from(1 << 20))
+}
+
+fn peers_missing(section: &mut Section, bench: &Bench) {
+    if bench.valkey.is_none() {
+        section.note("Valkey is not there: ratios to it were not measured.");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::median;
+
+    #[test]
+    fn the_median_of_an_even_count_is_the_middle_of_two() {
+        assert!((median(vec![4.0, 1.0, 3.0, 2.0]) - 2.5).abs() < 1e-9);
+        assert!((median(vec![9.0, 1.0, 3.0]) - 3.0).abs() < 1e-9);
+        assert!(median(Vec::new()).is_nan());
+    }
+}

@@ -1,0 +1,332 @@
+//! Starts servers with equal settings, each on its cores, and stops them.
+
+use std::fs::File;
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use std::{env, fs, thread};
+
+use anyhow::{Context, Result, bail};
+
+use crate::control::{Control, Reply};
+use crate::process;
+
+/// What kind of command line a program understands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Options as Valkey has them, and `--threads`.
+    Varve,
+    /// Valkey or Redis.
+    Peer,
+    /// `--port` only.
+    Null,
+}
+
+/// A server that can be started.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// The name in tables.
+    pub label: String,
+    /// What it understands.
+    pub kind: Kind,
+    command: Vec<String>,
+}
+
+/// How a server is started for one measurement.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// Worker threads, for servers that have the option.
+    pub threads: usize,
+    /// First and last core, as `taskset -c` takes them.
+    pub cores: String,
+    /// Further options, as name and value; ignored by the null server.
+    pub options: Vec<(String, String)>,
+}
+
+impl Default for Launch {
+    fn default() -> Self {
+        Self { threads: 1, cores: SERVER_CORE.to_string(), options: Vec::new() }
+    }
+}
+
+impl Launch {
+    /// With one more option.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl ToString) -> Self {
+        self.options.push((name.to_owned(), value.to_string()));
+        self
+    }
+
+    /// With this many worker threads.
+    #[must_use]
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// On the first `cores` cores, or on all there are.
+    #[must_use]
+    pub fn on_cores(mut self, cores: usize) -> Self {
+        self.cores = format!("0-{}", cores.min(process::cores()) - 1);
+        self
+    }
+}
+
+impl Program {
+    /// A program by its command line; `valkey`, `redis` and `null` name the known ones.
+    ///
+    /// # Errors
+    /// If the peers are asked for and not there.
+    pub fn parse(text: &str) -> Result<Self> {
+        match text {
+            "null" => Self::null(),
+            "valkey" | "redis" => Peers::find()?.program(text),
+            _ => {
+                let command: Vec<_> = text.split_whitespace().map(str::to_owned).collect();
+                let name = command.first().context("an empty command line")?;
+                let name = Path::new(name).file_name().unwrap_or_default().to_string_lossy();
+                Ok(Self { label: label_of(&name), kind: kind_of(text), command })
+            }
+        }
+    }
+
+    /// The null server beside the running program.
+    ///
+    /// # Errors
+    /// If it was not built.
+    pub fn null() -> Result<Self> {
+        let path = env::current_exe()?.with_file_name("varve-null");
+        if !path.exists() {
+            bail!("{} is missing: build the package bench", path.display());
+        }
+        let command = vec![path.to_string_lossy().into_owned()];
+        Ok(Self { label: "null".to_owned(), kind: Kind::Null, command })
+    }
+
+    /// Starts the program and waits until it answers.
+    ///
+    /// # Errors
+    /// If it cannot be started, ends, or does not answer within half a minute; the error holds
+    /// the end of what it wrote.
+    pub fn start(&self, launch: &Launch) -> Result<Server> {
+        let port = free_port()?;
+        let log = env::temp_dir().join(format!("varve-bench-{port}.log"));
+        let child = Command::new("taskset")
+            .args(["-c", &launch.cores])
+            .args(&self.command)
+            .args(self.arguments(port, launch))
+            .stdin(Stdio::null())
+            .stdout(File::create(&log)?)
+            .stderr(File::options().append(true).open(&log)?)
+            .spawn()
+            .context("taskset (package util-linux) cannot be started")?;
+        let pid = child.id();
+        let mut server = Server {
+            label: self.label.clone(),
+            kind: self.kind,
+            port,
+            pid,
+            child: Some(child),
+            log,
+        };
+        server.wait_until_ready().with_context(|| server.complaint())?;
+        Ok(server)
+    }
+
+    fn arguments(&self, port: u16, launch: &Launch) -> Vec<String> {
+        let mut arguments = vec!["--port".to_owned(), port.to_string()];
+        let fixed: &[&str] = match self.kind {
+            Kind::Null => return arguments,
+            Kind::Peer => {
+                &["--save", "", "--appendonly", "no", "--bind", "127.0.0.1", "--dir", "/tmp"]
+            }
+            Kind::Varve => &[],
+        };
+        arguments.extend(fixed.iter().map(|part| (*part).to_owned()));
+        if self.kind == Kind::Varve {
+            arguments.extend(["--threads".to_owned(), launch.threads.to_string()]);
+        }
+        for (name, value) in &launch.options {
+            arguments.extend([format!("--{name}"), value.clone()]);
+        }
+        arguments
+    }
+}
+
+/// A running server; if it was started here it is ended when this is dropped.
+pub struct Server {
+    /// The name in tables.
+    pub label: String,
+    /// What it understands.
+    pub kind: Kind,
+    /// TCP port on 127.0.0.1.
+    pub port: u16,
+    /// The process that serves.
+    pub pid: u32,
+    child: Option<Child>,
+    log: PathBuf,
+}
+
+impl Server {
+    /// A server that somebody else started, which reports its process in INFO.
+    ///
+    /// # Errors
+    /// If it does not answer, or does not say which process it is.
+    pub fn running(port: u16) -> Result<Self> {
+        let pid = Control::open(port)?.info_number("process_id")?;
+        let pid = pid.context("INFO does not hold process_id")? as u32;
+        let label = format!("port {port}");
+        Ok(Self { label, kind: Kind::Peer, port, pid, child: None, log: PathBuf::new() })
+    }
+
+    /// Opens a connection for commands that steer the server.
+    ///
+    /// # Errors
+    /// If the server does not accept.
+    pub fn control(&self) -> Result<Control> {
+        Control::open(self.port)
+    }
+
+    /// Resident memory in bytes.
+    ///
+    /// # Errors
+    /// If the server ended.
+    pub fn resident_bytes(&self) -> Result<u64> {
+        process::resident_bytes(self.pid).with_context(|| self.complaint())
+    }
+
+    /// CPU time used so far.
+    ///
+    /// # Errors
+    /// If the server ended.
+    pub fn cpu_time(&self) -> Result<Duration> {
+        process::cpu_time(self.pid).with_context(|| self.complaint())
+    }
+
+    fn wait_until_ready(&mut self) -> Result<()> {
+        let started = Instant::now();
+        while started.elapsed() < START_MAX {
+            if let Some(child) = &mut self.child
+                && let Some(status) = child.try_wait()?
+            {
+                bail!("{} ended: {status}", self.label);
+            }
+            if let Ok(Reply::Text(_)) =
+                self.control().and_then(|mut control| control.ask(&["PING"]))
+            {
+                return self.find_pid();
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        bail!("{} does not answer on port {}", self.label, self.port)
+    }
+
+    /// A wrapper that forks is not the process that serves, so the server's word counts.
+    fn find_pid(&mut self) -> Result<()> {
+        if let Some(pid) = self.control()?.info_number("process_id")? {
+            self.pid = pid as u32;
+        }
+        Ok(())
+    }
+
+    fn complaint(&self) -> String {
+        let log = fs::read_to_string(&self.log).unwrap_or_default();
+        let tail: Vec<_> = log.lines().rev().take(5).collect();
+        format!("{} said: {}", self.label, tail.into_iter().rev().collect::<Vec<_>>().join(" | "))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.child {
+            // Both fail only if it ended already.
+            let _ = child.kill();
+            let _ = child.wait();
+            let _ = fs::remove_file(&self.log);
+        }
+    }
+}
+
+/// The script that runs the servers Varve is compared with.
+pub struct Peers {
+    script: PathBuf,
+}
+
+impl Peers {
+    /// Finds the script: the environment variable PEERS, or `../shared/peers/peers`.
+    ///
+    /// # Errors
+    /// If it is not there.
+    pub fn find() -> Result<Self> {
+        let script =
+            env::var_os("PEERS").map_or_else(|| "../shared/peers/peers".into(), PathBuf::from);
+        let script = script.canonicalize().with_context(|| {
+            format!("no peers: {} is missing (set PEERS to the script)", script.display())
+        })?;
+        Ok(Self { script })
+    }
+
+    /// Installs the peers where necessary and returns their versions, one per line.
+    ///
+    /// # Errors
+    /// If they cannot be installed.
+    pub fn versions(&self) -> Result<String> {
+        let output = Command::new(&self.script).arg("versions").output()?;
+        if !output.status.success() {
+            bail!("no peers: {}", String::from_utf8_lossy(&output.stderr).trim_end());
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// `valkey` or `redis`.
+    ///
+    /// # Errors
+    /// If the path of the script is not UTF-8.
+    pub fn program(&self, name: &str) -> Result<Program> {
+        let script = self.script.to_str().context("the path of the peers")?.to_owned();
+        let command = vec![script, "run".to_owned(), format!("{name}-server")];
+        Ok(Program { label: name.to_owned(), kind: Kind::Peer, command })
+    }
+}
+
+fn kind_of(command: &str) -> Kind {
+    match command {
+        text if text.contains("varve-null") => Kind::Null,
+        text if text.contains("valkey-server") || text.contains("redis-server") => Kind::Peer,
+        _ => Kind::Varve,
+    }
+}
+
+fn label_of(name: &str) -> String {
+    name.strip_suffix("-server").unwrap_or(name).to_owned()
+}
+
+fn free_port() -> Result<u16> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
+}
+
+/// The core of the server, where one is enough.
+pub const SERVER_CORE: usize = 0;
+const START_MAX: Duration = Duration::from_secs(30);
+
+#[cfg(test)]
+mod tests {
+    use super::{Kind, Launch, Program};
+
+    #[test]
+    fn only_varve_is_told_its_threads() {
+        let launch = Launch::default().with_threads(2).with("maxmemory", "64mb");
+        let arguments = |text: &str| Program::parse(text).unwrap().arguments(7, &launch).join(" ");
+        let varve = arguments("target/release/varve-server --x 1");
+        assert_eq!(varve, "--port 7 --threads 2 --maxmemory 64mb");
+        assert!(!arguments("valkey-server").contains("threads"));
+        assert_eq!(arguments("./varve-null"), "--port 7");
+    }
+
+    #[test]
+    fn the_label_is_the_short_name() {
+        let program = Program::parse("target/release/varve-server --hz 10").unwrap();
+        assert_eq!((program.label.as_str(), program.kind), ("varve", Kind::Varve));
+    }
+}

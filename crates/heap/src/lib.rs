@@ -1,0 +1,179 @@
+//! Segment memory: where the bytes of every record live.
+//!
+//! ```text
+//!            append             full             chosen              empty
+//! Head (one per lane) ──▶ Open ──────▶ Sealed ──────────▶ Cleaning ────────▶ Pool ──▶ system
+//!                          ▲                                  │ survivors, moved     │
+//!                          └──────────────────────────────────┴──────────────────────┘
+//! ```
+//! A record never changes its extent: an update that fits is made in place and leaves a gap inside
+//! the record, so a segment can be walked while others write to it. Records too large to be moved
+//! get a run of slots of their own and are given back the moment they die.
+//!
+//! Owner: the heap. A shard holds locations, never segments.
+//! Not here: keys and hashes (`index`), which records are alive and who may evict (`store`).
+//! Start at: `record.rs`, then `head.rs`, then `segment.rs`.
+
+mod head;
+mod pool;
+pub mod profit;
+pub mod record;
+mod segment;
+mod victim;
+
+pub use head::Head;
+pub use pool::{OutOfSpace, Purpose};
+pub use profit::ReclaimPolicy;
+pub use record::{Draft, Record};
+pub use segment::{SegmentFacts, SegmentState};
+pub use victim::Victim;
+
+use base::units::{LOCATION_BITS, SEGMENT_BITS, SEGMENT_BYTES};
+use base::{Location, Reservation, SegmentId};
+use pool::Pool;
+use segment::Segment;
+use std::io;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A record larger than this gets slots of its own and is never moved.
+pub const DEDICATED_BYTES: usize = SEGMENT_BYTES as usize / 16;
+/// The smallest extent at which a head is sealed, however small the budget.
+pub const HEAD_BYTES_MIN: u32 = SEGMENT_BYTES / 32;
+/// Above this much touched memory new segments may use huge pages.
+const HUGE_PAGES_FROM: u64 = 512 << 20;
+
+/// All segments of the process.
+#[derive(Debug)]
+pub struct Heap {
+    space: Reservation,
+    facts: Reservation,
+    slots: u32,
+    pool: Mutex<Pool>,
+    /// Bytes that are resident because of segments, in use or pooled.
+    touched: AtomicU64,
+    /// Bytes that may be touched; `u64::MAX` without `maxmemory`.
+    budget: AtomicU64,
+    /// Extent at which a head is sealed.
+    head_bytes: AtomicU32,
+    /// Bytes in segments that are open, sealed or being cleaned: what has been appended.
+    written: AtomicU64,
+}
+
+impl Heap {
+    /// A heap that may grow to one TiB of address space, or to what the system allows.
+    ///
+    /// # Errors
+    /// When the system refuses even a gigabyte.
+    pub fn new() -> io::Result<Heap> {
+        Heap::with_address_space(1 << LOCATION_BITS)
+    }
+
+    /// A heap that may grow to `bytes`, or to half of that, or a quarter, as the system allows.
+    ///
+    /// # Errors
+    /// When the system refuses even a gigabyte, or `bytes` if that is less.
+    pub fn with_address_space(bytes: usize) -> io::Result<Heap> {
+        let align = SEGMENT_BYTES as usize;
+        let space = Reservation::up_to(bytes, bytes.min(1 << 30), align)?;
+        let slots = (space.bytes() >> SEGMENT_BITS) as u32;
+        let facts_bytes = slots as usize * size_of::<Segment>();
+        let page = base::memory::PAGE_BYTES;
+        let facts = Reservation::new(facts_bytes.next_multiple_of(page), page)?;
+        Ok(Heap {
+            space,
+            facts,
+            slots,
+            pool: Mutex::new(Pool::new(slots)),
+            touched: AtomicU64::new(0),
+            budget: AtomicU64::new(u64::MAX),
+            head_bytes: AtomicU32::new(SEGMENT_BYTES),
+            written: AtomicU64::new(0),
+        })
+    }
+
+    /// Resident bytes of segments, in use or pooled.
+    pub fn touched_bytes(&self) -> u64 {
+        self.touched.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of records appended and not yet reclaimed, dead ones included.
+    pub fn written_bytes(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
+    }
+
+    /// Bytes that segments may touch; `u64::MAX` for no limit.
+    pub fn budget(&self) -> u64 {
+        self.budget.load(Ordering::Relaxed)
+    }
+
+    /// Sets the budget and the extent at which heads are sealed.
+    pub fn set_budget(&self, bytes: u64, head_bytes: u32) {
+        self.budget.store(bytes, Ordering::Relaxed);
+        let head_bytes = head_bytes.clamp(HEAD_BYTES_MIN, SEGMENT_BYTES);
+        self.head_bytes.store(head_bytes, Ordering::Relaxed);
+    }
+
+    /// Extent at which heads are sealed.
+    pub fn head_bytes(&self) -> u32 {
+        self.head_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Address of the record at `at`, to prefetch it. Not to be read without `record`.
+    #[inline]
+    pub fn address(&self, at: Location) -> *const u8 {
+        self.space.base().wrapping_add(at.bits() as usize)
+    }
+
+    /// The record at `at`.
+    ///
+    /// # Safety
+    /// `at` was returned by an append to this heap, and its segment is not reclaimed while the
+    /// result is used: the caller holds the lock of the shard whose index names `at`, or has
+    /// chosen the segment as its victim.
+    #[inline]
+    pub unsafe fn record(&self, at: Location) -> Record<'_> {
+        // SAFETY: an appended record is whole; the caller keeps its segment.
+        unsafe { Record::at(self.space.base().add(at.bits() as usize)) }
+    }
+
+    /// Counts `bytes` of the record at `at` as dead, and the record too if `whole`. A run of
+    /// slots goes back at once; the caller must be through with the record.
+    pub fn bury(&self, at: Location, bytes: u32, whole: bool) {
+        let segment = self.segment(at.segment());
+        segment.bury(bytes, whole);
+        if segment.is_all_dead() && segment.advance(SegmentState::Sealed, SegmentState::Cleaning) {
+            self.recycle(at.segment());
+        } else if whole && segment.state() == SegmentState::Dedicated {
+            self.give_back_run(at.segment());
+        }
+    }
+
+    /// Counts `bytes` of the record at `at` as live again: its value grew into the gap.
+    pub fn revive(&self, at: Location, bytes: u32) {
+        self.segment(at.segment()).revive(bytes);
+    }
+
+    /// What is known of each segment in use, for people.
+    pub fn segments(&self) -> Vec<SegmentFacts> {
+        let highest = self.pool().highest_used();
+        let all = (0..highest).map(SegmentId);
+        all.filter_map(|id| self.segment(id).facts(id)).collect()
+    }
+
+    /// Bytes of touched segments that hold nothing, ready for the next head.
+    pub fn pooled_bytes(&self) -> u64 {
+        self.pool().pooled_bytes()
+    }
+
+    fn segment(&self, id: SegmentId) -> &Segment {
+        assert!(id.0 < self.slots);
+        // SAFETY: the facts hold one segment per slot, all zeros is a valid one, and they are
+        // accessed through its atomics alone.
+        unsafe { &*self.facts.base().cast::<Segment>().add(id.0 as usize) }
+    }
+
+    fn pool(&self) -> MutexGuard<'_, Pool> {
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

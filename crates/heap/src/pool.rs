@@ -1,0 +1,279 @@
+//! Which slots are free, which of those are still resident, and what may be touched.
+
+use crate::segment::SegmentState;
+use crate::{HUGE_PAGES_FROM, Heap};
+use base::units::{SEGMENT_BITS, SEGMENT_BYTES};
+use base::{Location, Millis, SegmentId};
+use std::sync::atomic::Ordering;
+
+/// The budget or the address space is used up: clean, evict, or refuse the write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutOfSpace;
+
+/// What a segment is wanted for; the later ones may use what the earlier must leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Purpose {
+    /// A write that was announced; it leaves the reserves alone.
+    Write,
+    /// A write whose size showed late, under a lock: it may use one reserve.
+    Late,
+    /// Survivors of cleaning, which free more than they take: they may use both.
+    Survivors,
+}
+
+/// Memory is made resident in steps of this size.
+pub(crate) const TOUCH_BYTES: u32 = 64 << 10;
+/// Bytes given back to the system in one step: about 60 microseconds.
+const RETURN_BYTES: u32 = 1 << 20;
+
+#[derive(Debug)]
+pub(crate) struct Pool {
+    /// One bit per slot, set while it is free.
+    free: Vec<u64>,
+    slots: u32,
+    /// No slot below this word is free.
+    hint: usize,
+    highest_used: u32,
+    /// Free but resident, newest last.
+    pooled: Vec<Pooled>,
+    /// Runs on their way back to the system: first slot, slots, bytes already returned.
+    returning: Vec<Returning>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Pooled {
+    id: SegmentId,
+    touched: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Returning {
+    first: SegmentId,
+    slots: u32,
+    /// Resident bytes from the run's begin; they are returned from the end.
+    bytes: u64,
+}
+
+impl Pool {
+    pub fn new(slots: u32) -> Pool {
+        let mut free = vec![u64::MAX; slots.div_ceil(64) as usize];
+        if let (Some(last), rest @ 1..) = (free.last_mut(), slots % 64) {
+            *last = (1 << rest) - 1;
+        }
+        Pool { free, slots, hint: 0, highest_used: 0, pooled: Vec::new(), returning: Vec::new() }
+    }
+
+    pub fn highest_used(&self) -> u32 {
+        self.highest_used
+    }
+
+    pub fn pooled_bytes(&self) -> u64 {
+        self.pooled.iter().map(|pooled| u64::from(pooled.touched)).sum()
+    }
+
+    /// Finds `count` free slots in a row and marks them used.
+    fn take_run(&mut self, count: u32) -> Option<SegmentId> {
+        let first = if count == 1 { self.find_one()? } else { self.find_run(count)? };
+        for slot in first..first + count {
+            self.free[slot as usize / 64] &= !(1 << (slot % 64));
+        }
+        self.highest_used = self.highest_used.max(first + count);
+        Some(SegmentId(first))
+    }
+
+    fn find_one(&mut self) -> Option<u32> {
+        while let Some(word) = self.free.get(self.hint) {
+            if *word != 0 {
+                return Some(self.hint as u32 * 64 + word.trailing_zeros());
+            }
+            self.hint += 1;
+        }
+        None
+    }
+
+    fn find_run(&self, count: u32) -> Option<u32> {
+        let is_free = |slot: u32| self.free[slot as usize / 64] >> (slot % 64) & 1 == 1;
+        let mut begin = self.hint as u32 * 64;
+        let mut slot = begin;
+        while slot < self.slots {
+            if !is_free(slot) {
+                begin = slot + 1;
+            } else if slot + 1 - begin == count {
+                return Some(begin);
+            }
+            slot += 1;
+        }
+        None
+    }
+
+    fn put_run(&mut self, first: SegmentId, count: u32) {
+        for slot in first.0..first.0 + count {
+            self.free[slot as usize / 64] |= 1 << (slot % 64);
+        }
+        self.hint = self.hint.min(first.0 as usize / 64);
+    }
+}
+
+impl Heap {
+    /// Takes a segment for a head, a resident one if there is any.
+    pub(crate) fn take(&self, purpose: Purpose, now: Millis) -> Result<SegmentId, OutOfSpace> {
+        let wanted = u64::from(self.head_bytes());
+        let id = {
+            let mut pool = self.pool();
+            let reserve = self.reserve_bytes(purpose);
+            let room = self.has_room(wanted + reserve);
+            let reserved = pool.pooled_bytes() >= wanted + reserve;
+            match pool.pooled.pop_if(|_| room || reserved) {
+                Some(pooled) => pooled.id,
+                None if room => pool.take_run(1).ok_or(OutOfSpace)?,
+                None => return Err(OutOfSpace),
+            }
+        };
+        self.segment(id).open(SegmentState::Open, now);
+        Ok(id)
+    }
+
+    /// Takes a run of slots for one record of `bytes`.
+    pub(crate) fn take_dedicated(
+        &self,
+        bytes: usize,
+        purpose: Purpose,
+        now: Millis,
+    ) -> Result<Location, OutOfSpace> {
+        let resident = (bytes as u64).next_multiple_of(base::memory::PAGE_BYTES as u64);
+        if !self.has_room(resident + self.reserve_bytes(purpose)) {
+            return Err(OutOfSpace);
+        }
+        let slots = (bytes as u64).div_ceil(u64::from(SEGMENT_BYTES)) as u32;
+        let first = self.pool().take_run(slots).ok_or(OutOfSpace)?;
+        let segment = self.segment(first);
+        segment.open(SegmentState::Dedicated, now);
+        segment.run.store(slots, Ordering::Relaxed);
+        segment.written.store(bytes as u32, Ordering::Relaxed);
+        segment.records.store(1, Ordering::Relaxed);
+        self.written.fetch_add(bytes as u64, Ordering::Relaxed);
+        self.touched.fetch_add(resident, Ordering::Relaxed);
+        Ok(Location::new(first, 0))
+    }
+
+    /// Makes the bytes of a head up to `end` resident and counts them.
+    pub(crate) fn touch(&self, id: SegmentId, end: u32) -> u32 {
+        let segment = self.segment(id);
+        let touched = segment.touched.load(Ordering::Relaxed);
+        if end <= touched {
+            return touched;
+        }
+        let begin = id.0 as usize * SEGMENT_BYTES as usize;
+        let huge = self.touched_bytes() >= HUGE_PAGES_FROM;
+        if huge && touched == 0 {
+            self.space.use_huge_pages(begin, SEGMENT_BYTES as usize);
+        }
+        let end = end.next_multiple_of(TOUCH_BYTES).min(SEGMENT_BYTES);
+        if !huge {
+            self.space.populate(begin + touched as usize, (end - touched) as usize);
+        }
+        segment.touched.store(end, Ordering::Relaxed);
+        self.touched.fetch_add(u64::from(end - touched), Ordering::Relaxed);
+        end
+    }
+
+    /// Puts an emptied segment into the pool.
+    pub(crate) fn recycle(&self, id: SegmentId) {
+        let segment = self.segment(id);
+        let written = u64::from(segment.written.load(Ordering::Relaxed));
+        self.written.fetch_sub(written, Ordering::Relaxed);
+        let touched = segment.touched.load(Ordering::Relaxed);
+        let freed = segment.advance(SegmentState::Cleaning, SegmentState::Free);
+        debug_assert!(freed, "only a cleaned segment is recycled");
+        self.pool().pooled.push(Pooled { id, touched });
+    }
+
+    pub(crate) fn give_back_run(&self, id: SegmentId) {
+        let segment = self.segment(id);
+        if !segment.advance(SegmentState::Dedicated, SegmentState::Free) {
+            return;
+        }
+        let written = u64::from(segment.written.load(Ordering::Relaxed));
+        self.written.fetch_sub(written, Ordering::Relaxed);
+        let bytes = written.next_multiple_of(base::memory::PAGE_BYTES as u64);
+        let slots = segment.run.load(Ordering::Relaxed);
+        self.pool().returning.push(Returning { first: id, slots, bytes });
+    }
+
+    /// Gives up to a megabyte back to the system, as long as more than `keep` bytes are pooled.
+    /// Returns whether there is more to give. Holds no lock while the system works.
+    pub fn return_some(&self, keep: u64) -> bool {
+        let Some(mut run) = self.next_to_return(keep) else { return false };
+        let begin = run.first.0 as usize * SEGMENT_BYTES as usize;
+        let step = run.bytes.min(u64::from(RETURN_BYTES));
+        run.bytes -= step;
+        // SAFETY: the run holds no record, and while it is neither pooled nor free nobody opens it.
+        unsafe { self.space.release(begin + run.bytes as usize, step as usize) };
+        self.touched.fetch_sub(step, Ordering::Relaxed);
+        let mut pool = self.pool();
+        if run.bytes > 0 {
+            pool.returning.push(run);
+        } else {
+            self.segment(run.first).touched.store(0, Ordering::Relaxed);
+            pool.put_run(run.first, run.slots);
+        }
+        true
+    }
+
+    fn next_to_return(&self, keep: u64) -> Option<Returning> {
+        let mut pool = self.pool();
+        if let Some(run) = pool.returning.pop() {
+            return Some(run);
+        }
+        let spare = pool.pooled.first().map(|oldest| u64::from(oldest.touched))?;
+        if pool.pooled_bytes() < keep + spare {
+            return None;
+        }
+        let oldest = pool.pooled.remove(0);
+        Some(Returning { first: oldest.id, slots: 1, bytes: u64::from(oldest.touched) })
+    }
+
+    /// Bytes that a `purpose` has to leave for the ones after it.
+    fn reserve_bytes(&self, purpose: Purpose) -> u64 {
+        let reserves = match purpose {
+            Purpose::Write => 2,
+            Purpose::Late => 1,
+            Purpose::Survivors => 0,
+        };
+        reserves * u64::from(self.head_bytes())
+    }
+
+    fn has_room(&self, bytes: u64) -> bool {
+        self.touched_bytes().saturating_add(bytes) <= self.budget()
+    }
+
+    /// Whether a head could get a segment for an announced write.
+    pub fn can_take(&self) -> bool {
+        let wanted = u64::from(self.head_bytes()) + self.reserve_bytes(Purpose::Write);
+        self.has_room(wanted) || self.pooled_bytes() >= wanted
+    }
+
+    /// Address of a slot's first byte.
+    pub(crate) fn slot_begin(&self, id: SegmentId) -> *mut u8 {
+        self.space.base().wrapping_add((id.0 as usize) << SEGMENT_BITS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_contiguous_and_never_overlap() {
+        let mut pool = Pool::new(200);
+        let single = pool.take_run(1).expect("free");
+        let run = pool.take_run(70).expect("free");
+        assert_eq!((single, run), (SegmentId(0), SegmentId(1)));
+        pool.put_run(single, 1);
+        assert_eq!(pool.take_run(2), Some(SegmentId(71)));
+        assert_eq!(pool.take_run(1), Some(SegmentId(0)));
+        assert_eq!(pool.take_run(128), None);
+        assert_eq!(pool.take_run(127), Some(SegmentId(73)));
+        assert_eq!(pool.take_run(1), None);
+    }
+}

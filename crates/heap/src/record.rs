@@ -1,0 +1,421 @@
+//! One record: a run of bytes in a segment.
+//!
+//! ```text
+//! | form 1 | state 1 | keyspace 1-2 | key length 1-4 | room 1-4 | deadline 0-6 | key | room |
+//!                                                                                   ├ value ┬ gap ┤
+//! ```
+//! `form` says which of the widths are taken. Form, lengths and key never change after the append;
+//! `state`, deadline and value change in place under the owner's lock. The room is fixed too: a
+//! value that shrinks leaves a gap, whose size stands in the gap's own last bytes.
+
+use base::{KeyspaceId, Millis};
+use std::marker::PhantomData;
+
+const FORM_RECORD: u8 = 1 << 0;
+const FORM_DEADLINE: u8 = 1 << 1;
+const FORM_WIDE_KEYSPACE: u8 = 1 << 2;
+const FORM_WIDE_KEY: u8 = 1 << 3;
+/// Two bits: the room's length takes one, two or four bytes.
+const FORM_ROOM_SHIFT: u8 = 4;
+
+const STATE_GAP: u8 = 1 << 7;
+/// Seven bits that belong to the store: kind and encoding of the value.
+const STATE_LABEL: u8 = STATE_GAP - 1;
+
+const DEADLINE_BYTES: usize = 6;
+/// A gap whose size does not fit into one byte: this, and the size in the four bytes before.
+const GAP_WIDE: u8 = 255;
+
+/// What is to be appended.
+#[derive(Clone, Copy, Debug)]
+pub struct Draft<'a> {
+    /// The keyspace to which the key belongs.
+    pub keyspace: KeyspaceId,
+    /// The store's seven bits.
+    pub label: u8,
+    /// The key.
+    pub key: &'a [u8],
+    /// Bytes of the value.
+    pub value_len: usize,
+    /// Bytes kept for the value; at least `value_len`.
+    pub room: usize,
+    /// When the record ends.
+    pub deadline: Option<Millis>,
+}
+
+/// Widths and offsets of a record's parts, from its begin.
+#[derive(Clone, Copy, Debug)]
+struct Parts {
+    deadline: u32,
+    key: u32,
+    value: u32,
+    room: u32,
+}
+
+impl Draft<'_> {
+    /// Bytes that the record will take.
+    #[inline]
+    pub fn extent(&self) -> usize {
+        self.header_bytes() + self.key.len() + self.room
+    }
+
+    #[inline]
+    fn header_bytes(&self) -> usize {
+        let keyspace = 1 + usize::from(self.keyspace.0 > 0xff);
+        let key = if self.key.len() > 0xff { 4 } else { 1 };
+        let deadline = if self.deadline.is_some() { DEADLINE_BYTES } else { 0 };
+        2 + keyspace + key + (1 << room_width(self.room)) + deadline
+    }
+
+    #[inline]
+    fn form(&self) -> u8 {
+        FORM_RECORD
+            | if self.deadline.is_some() { FORM_DEADLINE } else { 0 }
+            | if self.keyspace.0 > 0xff { FORM_WIDE_KEYSPACE } else { 0 }
+            | if self.key.len() > 0xff { FORM_WIDE_KEY } else { 0 }
+            | room_width(self.room) << FORM_ROOM_SHIFT
+    }
+
+    /// Writes all but the value at `to`.
+    ///
+    /// # Safety
+    /// `extent()` bytes at `to` are this thread's to write; lengths fit 32 bits.
+    #[inline]
+    pub(crate) unsafe fn write(&self, to: *mut u8) {
+        // SAFETY: every write lies within `extent()`, counted by the same widths.
+        unsafe {
+            to.write(self.form());
+            to.add(1).write(self.label & STATE_LABEL);
+            let mut end = to.add(2);
+            end = put(end, u32::from(self.keyspace.0), 1 + usize::from(self.keyspace.0 > 0xff));
+            end = put(end, self.key.len() as u32, if self.key.len() > 0xff { 4 } else { 1 });
+            end = put(end, self.room as u32, 1 << room_width(self.room));
+            if let Some(deadline) = self.deadline {
+                end.copy_from_nonoverlapping(deadline.0.to_le_bytes().as_ptr(), DEADLINE_BYTES);
+                end = end.add(DEADLINE_BYTES);
+            }
+            end.copy_from_nonoverlapping(self.key.as_ptr(), self.key.len());
+        }
+    }
+}
+
+#[inline]
+fn room_width(room: usize) -> u8 {
+    if room <= 0xff { 0 } else { 1 + u8::from(room > 0xffff) }
+}
+
+/// # Safety
+/// `width` bytes at `to` are the caller's to write; `width` is at most four.
+#[inline]
+unsafe fn put(to: *mut u8, number: u32, width: usize) -> *mut u8 {
+    // SAFETY: as the caller says.
+    unsafe {
+        to.copy_from_nonoverlapping(number.to_le_bytes().as_ptr(), width);
+        to.add(width)
+    }
+}
+
+/// # Safety
+/// `width` bytes at `from` are readable; `width` is at most four.
+#[inline]
+unsafe fn get(from: *const u8, width: usize) -> u32 {
+    let mut bytes = [0; 4];
+    // SAFETY: as the caller says.
+    unsafe { bytes.as_mut_ptr().copy_from_nonoverlapping(from, width) };
+    u32::from_le_bytes(bytes)
+}
+
+/// A record in its segment. What never changes may be read by its methods; what changes in place
+/// is read and written by unsafe ones, whose callers hold the owner's lock.
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'h> {
+    begin: *mut u8,
+    parts: Parts,
+    heap: PhantomData<&'h [u8]>,
+}
+
+impl<'h> Record<'h> {
+    /// # Safety
+    /// A whole record begins at `begin` and stays for `'h`.
+    #[inline]
+    pub(crate) unsafe fn at(begin: *mut u8) -> Record<'h> {
+        // SAFETY: form and lengths belong to the record and never change.
+        let parts = unsafe {
+            let form = begin.read();
+            let narrow = FORM_RECORD | FORM_DEADLINE;
+            if form & !narrow == 0 { narrow_parts(begin, form) } else { wide_parts(begin, form) }
+        };
+        Record { begin, parts, heap: PhantomData }
+    }
+
+    /// The keyspace that the record belongs to.
+    #[inline]
+    pub fn keyspace(&self) -> KeyspaceId {
+        // SAFETY: the keyspace's bytes belong to the record and never change.
+        unsafe {
+            let wide = self.begin.read() & FORM_WIDE_KEYSPACE != 0;
+            KeyspaceId(get(self.begin.add(2), 1 + usize::from(wide)) as u16)
+        }
+    }
+
+    /// The key.
+    #[inline]
+    pub fn key(&self) -> &'h [u8] {
+        let Parts { key, value, .. } = self.parts;
+        // SAFETY: the key's bytes belong to the record and never change.
+        unsafe {
+            std::slice::from_raw_parts(self.begin.add(key as usize), (value - key) as usize)
+        }
+    }
+
+    /// Bytes that the record takes in its segment.
+    #[inline]
+    pub fn extent(&self) -> u32 {
+        self.parts.value + self.parts.room
+    }
+
+    /// Bytes kept for the value.
+    #[inline]
+    pub fn room(&self) -> usize {
+        self.parts.room as usize
+    }
+
+    /// Whether a deadline can be stored without moving the record.
+    #[inline]
+    pub fn has_deadline_room(&self) -> bool {
+        self.parts.key - self.parts.deadline != 0
+    }
+
+    /// The store's seven bits.
+    ///
+    /// # Safety
+    /// The caller holds the owner's lock.
+    #[inline]
+    pub unsafe fn label(&self) -> u8 {
+        // SAFETY: as the caller says.
+        unsafe { self.begin.add(1).read() & STATE_LABEL }
+    }
+
+    /// The deadline; `None` without room for one, or when it was taken away.
+    ///
+    /// # Safety
+    /// The caller holds the owner's lock.
+    #[inline]
+    pub unsafe fn deadline(&self) -> Option<Millis> {
+        if !self.has_deadline_room() {
+            return None;
+        }
+        let mut bytes = [0; 8];
+        // SAFETY: the deadline's bytes belong to the record; the lock excludes writers.
+        unsafe {
+            let from = self.begin.add(self.parts.deadline as usize);
+            bytes.as_mut_ptr().copy_from_nonoverlapping(from, DEADLINE_BYTES);
+        }
+        let deadline = Millis(u64::from_le_bytes(bytes));
+        (deadline != Millis::MAX).then_some(deadline)
+    }
+
+    /// Changes the deadline in place.
+    ///
+    /// # Safety
+    /// The caller holds the owner's lock, and the record has room for a deadline.
+    #[inline]
+    pub unsafe fn set_deadline(&self, deadline: Option<Millis>) {
+        debug_assert!(self.has_deadline_room());
+        let bytes = deadline.unwrap_or(Millis::MAX).min(Millis::MAX).0.to_le_bytes();
+        // SAFETY: as the caller says.
+        unsafe {
+            let to = self.begin.add(self.parts.deadline as usize);
+            to.copy_from_nonoverlapping(bytes.as_ptr(), DEADLINE_BYTES);
+        }
+    }
+
+    /// The value.
+    ///
+    /// # Safety
+    /// The caller holds the owner's lock for as long as the slice is used, and makes no
+    /// `value_mut` meanwhile.
+    #[inline]
+    pub unsafe fn value(&self) -> &'h [u8] {
+        // SAFETY: the room belongs to the record; the lock excludes writers.
+        unsafe {
+            let from = self.begin.add(self.parts.value as usize);
+            std::slice::from_raw_parts(from, self.room() - self.gap())
+        }
+    }
+
+    /// The value, to be changed in place.
+    ///
+    /// # Safety
+    /// The caller holds the owner's lock for as long as the slice is used, and uses no other
+    /// slice of this value meanwhile.
+    #[inline]
+    pub unsafe fn value_mut(&self) -> &'h mut [u8] {
+        // SAFETY: the room belongs to the record; the lock excludes everyone else.
+        unsafe {
+            let from = self.begin.add(self.parts.value as usize);
+            std::slice::from_raw_parts_mut(from, self.room() - self.gap())
+        }
+    }
+
+    /// Changes length and label in place. Bytes that a longer value gains keep what they held.
+    ///
+    /// # Safety
+    /// The caller holds the owner's lock and no slice of the value; `value_len` is at most `room()`.
+    #[inline]
+    pub unsafe fn set_value_len(&self, value_len: usize, label: u8) {
+        debug_assert!(value_len <= self.room());
+        let gap = self.room() - value_len;
+        // SAFETY: the gap lies at the end of the room, whose bytes are the caller's.
+        unsafe {
+            self.begin.add(1).write(label & STATE_LABEL | if gap > 0 { STATE_GAP } else { 0 });
+            if gap > 0 {
+                write_gap(self.begin.add(self.extent() as usize), gap);
+            }
+        }
+    }
+
+    /// Bytes at the end of the room that hold no value.
+    ///
+    /// # Safety
+    /// The caller holds the owner's lock.
+    #[inline]
+    pub unsafe fn gap(&self) -> usize {
+        // SAFETY: a set bit says that the room ends in the gap's size.
+        unsafe {
+            if self.begin.add(1).read() & STATE_GAP == 0 {
+                return 0;
+            }
+            read_gap(self.begin.add(self.extent() as usize))
+        }
+    }
+
+    /// Bytes of the record that count as live: all but the gap.
+    ///
+    /// # Safety
+    /// The caller holds the owner's lock.
+    #[inline]
+    pub unsafe fn live_bytes(&self) -> u32 {
+        // SAFETY: as the caller says.
+        self.extent() - unsafe { self.gap() } as u32
+    }
+}
+
+/// # Safety
+/// A record with form `form` and single-byte lengths begins at `begin`.
+#[inline]
+unsafe fn narrow_parts(begin: *const u8, form: u8) -> Parts {
+    let deadline_bytes = if form & FORM_DEADLINE != 0 { DEADLINE_BYTES as u32 } else { 0 };
+    // SAFETY: as the caller says.
+    let (key, room) = unsafe { (u32::from(begin.add(3).read()), u32::from(begin.add(4).read())) };
+    Parts { deadline: 5, key: 5 + deadline_bytes, value: 5 + deadline_bytes + key, room }
+}
+
+/// # Safety
+/// A record with form `form` begins at `begin`.
+unsafe fn wide_parts(begin: *const u8, form: u8) -> Parts {
+    let deadline_bytes = if form & FORM_DEADLINE != 0 { DEADLINE_BYTES } else { 0 };
+    let key_at = 3 + usize::from(form & FORM_WIDE_KEYSPACE != 0);
+    let key_width = if form & FORM_WIDE_KEY != 0 { 4 } else { 1 };
+    let room_at = key_at + key_width;
+    let room_width = 1 << (form >> FORM_ROOM_SHIFT);
+    let deadline = room_at + room_width;
+    // SAFETY: as the caller says.
+    let (key, room) = unsafe { (get(begin.add(key_at), key_width), get(begin.add(room_at), room_width)) };
+    let key_begin = (deadline + deadline_bytes) as u32;
+    Parts { deadline: deadline as u32, key: key_begin, value: key_begin + key, room }
+}
+
+/// # Safety
+/// `gap` bytes before `end` are the caller's to write.
+#[inline]
+unsafe fn write_gap(end: *mut u8, gap: usize) {
+    // SAFETY: a wide size is written only where the gap is wider than its five bytes.
+    unsafe {
+        if gap < usize::from(GAP_WIDE) {
+            end.sub(1).write(gap as u8);
+        } else {
+            end.sub(1).write(GAP_WIDE);
+            put(end.sub(5), gap as u32, 4);
+        }
+    }
+}
+
+/// # Safety
+/// A gap written by `write_gap` ends at `end`.
+#[inline]
+unsafe fn read_gap(end: *const u8) -> usize {
+    // SAFETY: as the caller says.
+    unsafe {
+        match end.sub(1).read() {
+            GAP_WIDE => get(end.sub(5), 4) as usize,
+            gap => usize::from(gap),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn round_trip(draft: Draft<'_>, value: &[u8]) {
+        let mut bytes = vec![0xAA; draft.extent() + 8];
+        // SAFETY: the buffer is as large as the record and nobody else knows of it.
+        unsafe {
+            draft.write(bytes.as_mut_ptr());
+            let record = Record::at(bytes.as_mut_ptr());
+            record.set_value_len(value.len(), draft.label);
+            record.value_mut().copy_from_slice(value);
+            assert_eq!(record.keyspace(), draft.keyspace);
+            assert_eq!(record.key(), draft.key);
+            assert_eq!(record.value(), value);
+            assert_eq!(record.label(), draft.label);
+            assert_eq!(record.deadline(), draft.deadline);
+            assert_eq!(record.extent() as usize, draft.extent());
+            assert_eq!(record.gap(), draft.room - value.len());
+        }
+        assert_eq!(bytes[draft.extent()..], [0xAA; 8]);
+    }
+
+    #[test]
+    fn every_width_of_header_reads_back_what_was_written() {
+        let lengths = [0, 1, 16, 255, 256, 300, 65_535, 65_536];
+        for keyspace in [0, 255, 256, u16::MAX].map(KeyspaceId) {
+            for key_len in [0, 1, 255, 256, 70_000] {
+                for value_len in lengths {
+                    for gap in [0, 1, 254, 255, 256, 70_000] {
+                        for deadline in [None, Some(Millis(1_700_000_000_000))] {
+                            let (key, value) = (vec![b'k'; key_len], vec![b'v'; value_len]);
+                            let draft = Draft {
+                                keyspace,
+                                label: 0x55,
+                                key: &key,
+                                value_len,
+                                room: value_len + gap,
+                                deadline,
+                            };
+                            round_trip(draft, &value);
+                        }
+                    }
+                }
+                if cfg!(miri) {
+                    break;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn sixteen_and_sixteen_bytes_take_five_more() {
+        let draft = Draft {
+            keyspace: KeyspaceId(0),
+            label: 0,
+            key: &[b'k'; 16],
+            value_len: 16,
+            room: 16,
+            deadline: None,
+        };
+        assert_eq!(draft.extent(), 37);
+        assert_eq!(Draft { deadline: Some(Millis(1)), ..draft }.extent(), 43);
+    }
+}

@@ -1,0 +1,164 @@
+//! What is known of a segment, and the states it passes through.
+
+use crate::profit::Standing;
+use base::{Millis, SegmentId};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// Free → Open → Sealed → Cleaning → Free, and Free → Dedicated → Free for a run of slots.
+/// No edge leads back from Cleaning to Sealed: a chosen segment is always emptied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum SegmentState {
+    /// Holds nothing; its memory may be pooled or with the system.
+    Free,
+    /// Some head appends to it.
+    Open,
+    /// Full; values may still change in place.
+    Sealed,
+    /// Somebody moves its live records out.
+    Cleaning,
+    /// First slot of the run of one large record.
+    Dedicated,
+}
+
+impl SegmentState {
+    fn of(number: u32) -> SegmentState {
+        use SegmentState::{Cleaning, Dedicated, Free, Open, Sealed};
+        [Free, Open, Sealed, Cleaning, Dedicated][number as usize]
+    }
+}
+
+/// All zeros is a free segment that was never touched.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Segment {
+    state: AtomicU32,
+    /// Slots of the run, for a dedicated record.
+    pub run: AtomicU32,
+    /// End of the last record.
+    pub written: AtomicU32,
+    pub records: AtomicU32,
+    dead_bytes: AtomicU32,
+    dead_records: AtomicU32,
+    /// Bytes from the begin that are resident.
+    pub touched: AtomicU32,
+    pub with_deadline: AtomicU32,
+    /// When it was opened.
+    pub born: AtomicU64,
+    /// Sum of the deadlines of the records that were appended with one, in seconds.
+    pub deadline_seconds: AtomicU64,
+    /// What the store noted of the owner of a dedicated record.
+    pub owner: AtomicU64,
+    pub owner_keyspace: AtomicU32,
+}
+
+const _: () = assert!(size_of::<Segment>() == 64);
+
+/// A segment as people want to see it.
+#[derive(Clone, Copy, Debug)]
+pub struct SegmentFacts {
+    /// Which one.
+    pub id: SegmentId,
+    /// What it is used for.
+    pub state: SegmentState,
+    /// Bytes of records, dead ones included.
+    pub written: u64,
+    /// Bytes of live records.
+    pub live: u64,
+    /// Records, dead ones included.
+    pub records: u32,
+    /// Live records.
+    pub live_records: u32,
+    /// When it was opened.
+    pub born: Millis,
+}
+
+impl Segment {
+    pub fn state(&self) -> SegmentState {
+        SegmentState::of(self.state.load(Ordering::Acquire))
+    }
+
+    /// Takes the edge `from` → `to`; false if the state is another.
+    pub fn advance(&self, from: SegmentState, to: SegmentState) -> bool {
+        let (from, to) = (from as u32, to as u32);
+        self.state.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+
+    /// Forgets what the slot held before.
+    pub fn open(&self, state: SegmentState, now: Millis) {
+        for count in [&self.written, &self.records, &self.dead_bytes, &self.dead_records] {
+            count.store(0, Ordering::Relaxed);
+        }
+        self.with_deadline.store(0, Ordering::Relaxed);
+        self.deadline_seconds.store(0, Ordering::Relaxed);
+        self.born.store(now.0, Ordering::Relaxed);
+        self.run.store(1, Ordering::Relaxed);
+        let opened = self.advance(SegmentState::Free, state);
+        debug_assert!(opened, "only a free slot is opened");
+    }
+
+    #[inline]
+    pub fn bury(&self, bytes: u32, whole: bool) {
+        self.dead_bytes.fetch_add(bytes, Ordering::Relaxed);
+        if whole {
+            self.dead_records.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    pub fn revive(&self, bytes: u32) {
+        self.dead_bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub fn is_all_dead(&self) -> bool {
+        self.dead_bytes.load(Ordering::Relaxed) == self.written.load(Ordering::Relaxed)
+    }
+
+    pub fn live_bytes(&self) -> u32 {
+        let dead = self.dead_bytes.load(Ordering::Relaxed);
+        self.written.load(Ordering::Relaxed).saturating_sub(dead)
+    }
+
+    pub fn standing(&self, now: Millis) -> Standing {
+        let with_deadline = u64::from(self.with_deadline.load(Ordering::Relaxed));
+        let sum = self.deadline_seconds.load(Ordering::Relaxed);
+        Standing {
+            live_bytes: self.live_bytes(),
+            extent: self.touched.load(Ordering::Relaxed).max(self.written.load(Ordering::Relaxed)),
+            age_millis: now.since(Millis(self.born.load(Ordering::Relaxed))),
+            deadline_mean: sum.checked_div(with_deadline).map(|mean| Millis(mean * 1000)),
+        }
+    }
+
+    pub fn facts(&self, id: SegmentId) -> Option<SegmentFacts> {
+        let state = self.state();
+        let records = self.records.load(Ordering::Relaxed);
+        (state != SegmentState::Free).then(|| SegmentFacts {
+            id,
+            state,
+            written: u64::from(self.written.load(Ordering::Relaxed)),
+            live: u64::from(self.live_bytes()),
+            records,
+            live_records: records.saturating_sub(self.dead_records.load(Ordering::Relaxed)),
+            born: Millis(self.born.load(Ordering::Relaxed)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_taken_edge_cannot_be_taken_again() {
+        let slots = base::Reservation::new(4096, 4096).expect("a page");
+        // SAFETY: all zeros is a segment.
+        let segment = unsafe { &*slots.base().cast::<Segment>() };
+        segment.open(SegmentState::Open, Millis(1));
+        assert!(segment.advance(SegmentState::Open, SegmentState::Sealed));
+        assert!(!segment.advance(SegmentState::Open, SegmentState::Sealed));
+        assert!(segment.advance(SegmentState::Sealed, SegmentState::Cleaning));
+        assert!(!segment.advance(SegmentState::Sealed, SegmentState::Cleaning));
+        assert_eq!(segment.state(), SegmentState::Cleaning);
+    }
+}

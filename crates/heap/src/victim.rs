@@ -1,0 +1,121 @@
+//! A segment that is being cleaned: walked record by record, then recycled.
+
+use crate::profit::ReclaimPolicy;
+use crate::record::Record;
+use crate::segment::SegmentState;
+use crate::{Heap, SegmentFacts};
+use base::{KeyspaceId, Location, Millis, PositionHash, SegmentId};
+use std::sync::atomic::Ordering;
+
+/// The right to clean one segment. Whoever has moved its live records away gives it to `recycle`.
+#[derive(Debug)]
+pub struct Victim {
+    id: SegmentId,
+    at: u32,
+    end: u32,
+}
+
+impl Heap {
+    /// Chooses the sealed segment with the highest profit among those of which at least
+    /// `dead_share_min` is dead, and reserves it for the caller.
+    pub fn choose_victim(
+        &self,
+        policy: ReclaimPolicy,
+        dead_share_min: f64,
+        now: Millis,
+    ) -> Option<Victim> {
+        self.choose(|standing| {
+            let extent = f64::from(standing.extent.max(1));
+            let dead_share = 1.0 - f64::from(standing.live_bytes) / extent;
+            (dead_share >= dead_share_min).then(|| policy.profit(standing, now))
+        }, now)
+    }
+
+    /// Chooses the sealed segment that was opened first, for eviction in order of age.
+    pub fn choose_oldest(&self, now: Millis) -> Option<Victim> {
+        self.choose(|standing| Some(standing.age_millis as f64), now)
+    }
+
+    fn choose(
+        &self,
+        rank: impl Fn(&crate::profit::Standing) -> Option<f64>,
+        now: Millis,
+    ) -> Option<Victim> {
+        loop {
+            let highest = self.pool().highest_used();
+            let sealed = (0..highest).map(SegmentId).filter(|id| {
+                self.segment(*id).state() == SegmentState::Sealed
+            });
+            let ranked = sealed.filter_map(|id| Some((id, rank(&self.segment(id).standing(now))?)));
+            let best = ranked.max_by(|a, b| a.1.total_cmp(&b.1))?.0;
+            // Another cleaner may have been faster: look again.
+            if self.segment(best).advance(SegmentState::Sealed, SegmentState::Cleaning) {
+                let end = self.segment(best).written.load(Ordering::Relaxed);
+                return Some(Victim { id: best, at: 0, end });
+            }
+        }
+    }
+
+    /// Notes whose record a run of slots holds, so that it can be found again by age.
+    pub fn note_owner(&self, at: Location, hash: PositionHash, keyspace: KeyspaceId) {
+        let segment = self.segment(at.segment());
+        segment.owner_keyspace.store(u32::from(keyspace.0), Ordering::Relaxed);
+        segment.owner.store(hash.0, Ordering::Relaxed);
+    }
+
+    /// The records that have slots of their own, oldest first, with the owners noted. They may be
+    /// gone by the time they are looked at.
+    pub fn dedicated_by_age(&self) -> Vec<(Location, PositionHash, KeyspaceId)> {
+        let highest = self.pool().highest_used();
+        let all = (0..highest).map(SegmentId);
+        let dedicated = all.filter(|id| self.segment(*id).state() == SegmentState::Dedicated);
+        let mut found: Vec<_> = dedicated.map(|id| (self.segment(id), id)).collect();
+        found.sort_by_key(|(segment, _)| segment.born.load(Ordering::Relaxed));
+        let owner = |(segment, id): (&crate::segment::Segment, SegmentId)| {
+            let hash = PositionHash(segment.owner.load(Ordering::Relaxed));
+            let keyspace = KeyspaceId(segment.owner_keyspace.load(Ordering::Relaxed) as u16);
+            (Location::new(id, 0), hash, keyspace)
+        };
+        found.into_iter().map(owner).collect()
+    }
+
+    /// Puts an emptied victim into the pool.
+    ///
+    /// # Safety
+    /// Nothing refers to the victim's records any more: the caller has looked at each of them
+    /// under its owner's lock, and moved it or found it dead.
+    pub unsafe fn recycle_victim(&self, victim: Victim) {
+        debug_assert!(victim.is_walked());
+        self.recycle(victim.id);
+    }
+}
+
+impl Victim {
+    /// The next record, dead or alive, and where it is.
+    pub fn next<'h>(&mut self, heap: &'h Heap) -> Option<(Location, Record<'h>)> {
+        if self.is_walked() {
+            return None;
+        }
+        let at = Location::new(self.id, self.at);
+        // SAFETY: records lie end to end up to `end`, and the segment stays while it is ours.
+        let record = unsafe { heap.record(at) };
+        self.at += record.extent();
+        Some((at, record))
+    }
+
+    /// Hands the record at `at`, and those after it, out once more.
+    pub fn go_back_to(&mut self, at: Location) {
+        debug_assert!(at.segment() == self.id && at.offset() < self.at);
+        self.at = at.offset();
+    }
+
+    /// Whether every record was handed out.
+    pub fn is_walked(&self) -> bool {
+        self.at >= self.end
+    }
+
+    /// What is known of the segment.
+    pub fn facts(&self, heap: &Heap) -> Option<SegmentFacts> {
+        heap.segment(self.id).facts(self.id)
+    }
+}

@@ -1,0 +1,170 @@
+//! Memory for blocks: slots of 64 KiB of address space, of which a block touches what it uses.
+//!
+//! A slot holds nothing but words of lines or of a directory for the life of the process, so a
+//! look without the lock reads some atomic word, whatever became of the block meanwhile.
+
+use crate::block::Block;
+use crate::growth::Moved;
+use crate::line::Line;
+use base::Reservation;
+use base::memory::PAGE_BYTES;
+use std::io;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Address space of one block or directory.
+pub(crate) const SLOT_BYTES: usize = 64 << 10;
+/// Lines of blocks, smallest first; a whole number of pages each. The largest one splits.
+pub(crate) const SIZES: [u32; 9] = [64, 128, 256, 384, 512, 640, 768, 896, 1024];
+/// Slots that an entry of a directory can name.
+const SLOTS_MAX: usize = 1 << 24;
+
+/// No slot is left: the address space for the index is used up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutOfBlocks;
+
+/// All blocks of all indexes.
+#[derive(Debug)]
+pub struct Blocks {
+    space: Reservation,
+    facts: Reservation,
+    free: Mutex<Free>,
+    touched: AtomicU64,
+    /// Buffers for rebuilding, kept so that growth allocates nothing.
+    scratch: Mutex<Vec<Vec<Moved>>>,
+}
+
+#[derive(Debug)]
+struct Free {
+    slots: Vec<u32>,
+    fresh: u32,
+}
+
+/// What is known of a block besides its lines: entries, and its earliest tick.
+#[derive(Debug)]
+pub(crate) struct Facts {
+    pub count: AtomicU32,
+    /// Bit 16: there is a tick; below, the tick.
+    pub tick: AtomicU32,
+}
+
+impl Blocks {
+    /// Address space for a terabyte of lines, or for what the system allows.
+    ///
+    /// # Errors
+    /// When the system refuses even 64 MiB.
+    pub fn new() -> io::Result<Blocks> {
+        Blocks::with_slots(SLOTS_MAX)
+    }
+
+    /// Address space for `slots` blocks and directories, or for what the system allows.
+    ///
+    /// # Errors
+    /// When the system refuses a thousandth of that.
+    pub fn with_slots(slots: usize) -> io::Result<Blocks> {
+        let bytes = slots.min(SLOTS_MAX) * SLOT_BYTES;
+        let space = Reservation::up_to(bytes, bytes.min(64 << 20), SLOT_BYTES)?;
+        let slots = space.bytes() / SLOT_BYTES;
+        let facts_bytes = (slots * size_of::<Facts>()).next_multiple_of(PAGE_BYTES);
+        Ok(Blocks {
+            space,
+            facts: Reservation::new(facts_bytes, PAGE_BYTES)?,
+            free: Mutex::new(Free { slots: Vec::new(), fresh: 0 }),
+            touched: AtomicU64::new(0),
+            scratch: Mutex::new(Vec::new()),
+        })
+    }
+
+    /// Resident bytes of all blocks and directories.
+    pub fn touched_bytes(&self) -> u64 {
+        self.touched.load(Relaxed)
+    }
+
+    /// Takes a slot and counts `bytes` of it as touched. It reads as zeros.
+    pub(crate) fn take(&self, bytes: usize) -> Result<u32, OutOfBlocks> {
+        let mut free = lock(&self.free);
+        let slots = (self.space.bytes() / SLOT_BYTES) as u32;
+        let slot = match free.slots.pop() {
+            Some(slot) => slot,
+            None if free.fresh < slots => {
+                free.fresh += 1;
+                free.fresh - 1
+            }
+            None => return Err(OutOfBlocks),
+        };
+        self.touched.fetch_add(bytes as u64, Relaxed);
+        self.facts(slot).count.store(0, Relaxed);
+        self.facts(slot).tick.store(0, Relaxed);
+        Ok(slot)
+    }
+
+    /// Returns a slot of which `bytes` were touched.
+    pub(crate) fn give_back(&self, slot: u32, bytes: usize) {
+        self.shrink(slot, bytes, 0);
+        lock(&self.free).slots.push(slot);
+    }
+
+    /// Counts that a slot touches `to` bytes where it touched `from`.
+    pub(crate) fn extend(&self, from: usize, to: usize) {
+        self.touched.fetch_add((to - from) as u64, Relaxed);
+    }
+
+    /// Gives the bytes of a slot from `to` up to `from` back to the system.
+    pub(crate) fn shrink(&self, slot: u32, from: usize, to: usize) {
+        // SAFETY: nothing refers to these lines but hints, which are atomic loads.
+        unsafe { self.space.release(slot as usize * SLOT_BYTES + to, from - to) };
+        self.touched.fetch_sub((from - to) as u64, Relaxed);
+    }
+
+    /// The lines of the block in `slot`, of which there are `SIZES[size]`.
+    #[inline]
+    pub(crate) fn block(&self, slot: u32, size: u32) -> Block<'_> {
+        let lines = SIZES[size as usize];
+        debug_assert!((slot as usize + 1) * SLOT_BYTES <= self.space.bytes());
+        // SAFETY: inside the reservation, which is zeroed memory: zeros are a valid line, and all
+        // access is through atomics.
+        let lines = unsafe {
+            let first = self.space.base().add(slot as usize * SLOT_BYTES).cast::<Line>();
+            std::slice::from_raw_parts(first, lines as usize)
+        };
+        Block::new(lines)
+    }
+
+    /// The words of the directory in `slot`.
+    #[inline]
+    pub(crate) fn directory(&self, slot: u32, depth: u32) -> &[AtomicU32] {
+        debug_assert!((slot as usize + 1) * SLOT_BYTES <= self.space.bytes());
+        // SAFETY: as in `block`; a directory's words are the codes or entries of lines otherwise,
+        // so a stale look reads some word. At most 2^14 words of four bytes fill a slot.
+        unsafe {
+            let first = self.space.base().add(slot as usize * SLOT_BYTES).cast::<AtomicU32>();
+            std::slice::from_raw_parts(first, 1 << depth)
+        }
+    }
+
+    /// Whether `slot` lies inside the reservation, as a hint read without the lock may not.
+    #[inline]
+    pub(crate) fn has(&self, slot: u32) -> bool {
+        (slot as usize) < self.space.bytes() / SLOT_BYTES
+    }
+
+    #[inline]
+    pub(crate) fn facts(&self, slot: u32) -> &Facts {
+        assert!((slot as usize) < self.space.bytes() / SLOT_BYTES);
+        // SAFETY: one per slot; zeros are valid; accessed through atomics.
+        unsafe { &*self.facts.base().cast::<Facts>().add(slot as usize) }
+    }
+
+    pub(crate) fn borrow_scratch(&self) -> Vec<Moved> {
+        lock(&self.scratch).pop().unwrap_or_default()
+    }
+
+    pub(crate) fn return_scratch(&self, mut scratch: Vec<Moved>) {
+        scratch.clear();
+        lock(&self.scratch).push(scratch);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

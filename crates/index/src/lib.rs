@@ -1,0 +1,55 @@
+//! The cache-line hash index: from a position hash to the location of a record.
+//!
+//! ```text
+//! position hash  | shard 8 | directory 0-14 | block position 16 | ... | own tag bits 9 |
+//!                              │                   │
+//!           Index::root ──▶ directory ──▶ block ──▶ home line ──▶ up to five lines at +1 +4 +9 ...
+//! ```
+//! A block has 64 to 1,024 lines and is rebuilt in one go when it fills; the largest splits in two.
+//! Every word is atomic: the holder of the shard's lock changes lines, others may look at them
+//! without the lock, and what they find is a hint.
+//!
+//! Owner: the store's shards, one index per keyspace and shard.
+//! Not here: keys (a trait tells their hashes), records, locks.
+//! Start at: `line.rs`, then `block.rs`, then `table.rs`.
+
+mod block;
+mod blocks;
+mod growth;
+mod indexes;
+mod line;
+mod probe;
+mod scan;
+mod sweep;
+mod table;
+
+pub use blocks::{Blocks, OutOfBlocks};
+pub use indexes::Indexes;
+pub use line::Entry;
+pub use scan::Position;
+pub use sweep::DeadlineVisitor;
+pub use table::{Index, Slot};
+
+use base::{Location, PositionHash};
+
+/// What the index asks of whoever stores the records.
+pub trait Records {
+    /// The position hash of the key of the record at `at`.
+    fn hash_of(&self, at: Location) -> PositionHash;
+
+    /// Announces that `hash_of` will be asked for `at` soon.
+    fn prefetch(&self, at: Location);
+}
+
+/// Brings the cache line at `address` nearer; any address will do.
+#[inline]
+pub fn prefetch<T>(address: *const T) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: a prefetch never faults.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(address.cast());
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = address;
+}

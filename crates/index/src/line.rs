@@ -1,0 +1,286 @@
+//! One bucket of the index: a cache line.
+//!
+//! ```text
+//! byte 0      14     16          44      48           62     64
+//!      | tags 7x16 | tick | low 7x32 | codes | high 7x16 | spare |
+//!
+//! codes  | lane 0..6, 3 bits each | marks 5 | has tick 1 | spare 5 |
+//! high   | location 8 | kind 3 | has deadline 1 | access 4 |
+//! ```
+//! A lane's code says where its entry comes from: 0 empty, 1 at home, 2..=6 displaced from home by
+//! +1, +4, +9, +16, +25 lines. Mark k says that some native of this line lies at +k². So a miss
+//! stops early, a removal needs no tombstone, and the home of every entry is known without its
+//! record. The tick is no later than the earliest deadline in the line.
+
+use crate::probe;
+use base::{Location, Tick};
+use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
+
+/// Entries in a line.
+pub(crate) const LANES: u32 = 7;
+/// Lines where a native may lie, as distance from its home; a lane's code is the index plus one.
+pub(crate) const DISTANCES: [u32; 6] = [0, 1, 4, 9, 16, 25];
+
+const CODES_MASK: u32 = (1 << (3 * LANES)) - 1;
+/// The lowest bit of every lane's code.
+const CODE_UNITS: u32 = 0b001_001_001_001_001_001_001;
+const MARKS_SHIFT: u32 = 3 * LANES;
+const MARKS_MASK: u32 = 0b11111;
+const HAS_TICK: u32 = 1 << (MARKS_SHIFT + 5);
+
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+pub(crate) struct Line {
+    tags: [AtomicU64; 2],
+    low: [AtomicU32; 7],
+    codes: AtomicU32,
+    high: [AtomicU16; 7],
+    spare: AtomicU16,
+}
+
+const _: () = assert!(size_of::<Line>() == 64);
+const _: () = assert!(std::mem::offset_of!(Line, codes) == 44);
+const _: () = assert!(std::mem::offset_of!(Line, high) == 48);
+
+/// What the index knows of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Where the record is.
+    pub location: Location,
+    /// What kind of value it holds: three bits that belong to the store.
+    pub kind: u8,
+    /// Whether the record has a deadline.
+    pub has_deadline: bool,
+    /// Four bits of access history that belong to the store.
+    pub access: u8,
+}
+
+impl Entry {
+    #[inline]
+    fn low(self) -> u32 {
+        self.location.bits() as u32
+    }
+
+    #[inline]
+    fn high(self) -> u16 {
+        (self.location.bits() >> 32) as u16
+            | u16::from(self.kind & 7) << 8
+            | u16::from(self.has_deadline) << 11
+            | u16::from(self.access & 15) << 12
+    }
+
+    #[inline]
+    fn of(low: u32, high: u16) -> Entry {
+        Entry {
+            location: Location::from_bits(u64::from(low) | u64::from(high & 0xff) << 32),
+            kind: (high >> 8) as u8 & 7,
+            has_deadline: high >> 11 & 1 == 1,
+            access: (high >> 12) as u8,
+        }
+    }
+}
+
+/// Bits of lanes, handed out lowest first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lanes(pub u32);
+
+impl Iterator for Lanes {
+    type Item = u32;
+
+    #[inline]
+    fn next(&mut self) -> Option<u32> {
+        if self.0 == 0 {
+            return None;
+        }
+        let lane = self.0.trailing_zeros();
+        self.0 &= self.0 - 1;
+        Some(lane)
+    }
+}
+
+impl Line {
+    /// Lanes whose tag is `tag`, empty ones included.
+    #[inline]
+    pub fn matches(&self, tag: u16) -> Lanes {
+        let words = [self.tags[0].load(Relaxed), self.tags[1].load(Relaxed)];
+        Lanes(probe::match_tags(words, tag))
+    }
+
+    #[inline]
+    pub fn codes(&self) -> Codes {
+        Codes(self.codes.load(Relaxed))
+    }
+
+    #[inline]
+    pub fn tag(&self, lane: u32) -> u16 {
+        (self.tags[lane as usize / 4].load(Relaxed) >> (lane % 4 * 16)) as u16
+    }
+
+    fn set_tag_lane(&self, lane: u32, tag: u16) {
+        let word = &self.tags[lane as usize / 4];
+        let shift = lane % 4 * 16;
+        word.store(word.load(Relaxed) & !(0xffff << shift) | u64::from(tag) << shift, Relaxed);
+    }
+
+    #[inline]
+    pub fn entry(&self, lane: u32) -> Entry {
+        let lane = lane as usize;
+        Entry::of(self.low[lane].load(Relaxed), self.high[lane].load(Relaxed))
+    }
+
+    #[inline]
+    pub fn set_entry(&self, lane: u32, entry: Entry) {
+        self.low[lane as usize].store(entry.low(), Relaxed);
+        self.high[lane as usize].store(entry.high(), Relaxed);
+    }
+
+    /// Changes the access bits alone.
+    #[inline]
+    pub fn set_access(&self, lane: u32, access: u8) {
+        let high = &self.high[lane as usize];
+        high.store(high.load(Relaxed) & 0x0fff | u16::from(access) << 12, Relaxed);
+    }
+
+    /// Fills an empty lane.
+    pub fn fill(&self, lane: u32, code: u32, tag: u16, entry: Entry) {
+        debug_assert_eq!(self.codes().of(lane), 0);
+        self.set_entry(lane, entry);
+        self.set_tag_lane(lane, tag);
+        self.codes.store(self.codes.load(Relaxed) | code << (3 * lane), Relaxed);
+    }
+
+    /// Empties a lane.
+    pub fn empty(&self, lane: u32) {
+        self.codes.store(self.codes.load(Relaxed) & !(7 << (3 * lane)), Relaxed);
+        self.set_tag_lane(lane, 0);
+    }
+
+    pub fn set_mark(&self, code: u32) {
+        debug_assert!(code >= 2);
+        self.codes.store(self.codes.load(Relaxed) | 1 << (MARKS_SHIFT + code - 2), Relaxed);
+    }
+
+    pub fn clear_mark(&self, code: u32) {
+        debug_assert!(code >= 2);
+        self.codes.store(self.codes.load(Relaxed) & !(1 << (MARKS_SHIFT + code - 2)), Relaxed);
+    }
+
+    /// No later than the earliest deadline of the line's entries.
+    #[inline]
+    pub fn tick(&self) -> Option<Tick> {
+        let has = self.codes.load(Relaxed) & HAS_TICK != 0;
+        has.then(|| Tick((self.tags[1].load(Relaxed) >> 48) as u16))
+    }
+
+    pub fn set_tick(&self, tick: Option<Tick>) {
+        let codes = self.codes.load(Relaxed);
+        match tick {
+            Some(tick) => {
+                self.set_tag_lane(7, tick.0);
+                self.codes.store(codes | HAS_TICK, Relaxed);
+            }
+            None => self.codes.store(codes & !HAS_TICK, Relaxed),
+        }
+    }
+
+    /// Makes sure that the line's tick is not after `tick`.
+    pub fn note_tick(&self, tick: Tick) {
+        self.set_tick(Some(self.tick().map_or(tick, |found| found.earlier(tick))));
+    }
+
+    /// Makes the line empty, as fresh memory is.
+    pub fn clear(&self) {
+        self.tags.iter().for_each(|word| word.store(0, Relaxed));
+        self.codes.store(0, Relaxed);
+    }
+}
+
+/// A line's word of codes and marks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Codes(u32);
+
+impl Codes {
+    /// The code of a lane; zero when it is empty.
+    #[inline]
+    pub fn of(self, lane: u32) -> u32 {
+        self.0 >> (3 * lane) & 7
+    }
+
+    /// The lowest empty lane.
+    #[inline]
+    pub fn first_empty(self) -> Option<u32> {
+        let any = (self.0 | self.0 >> 1 | self.0 >> 2) & CODE_UNITS;
+        let empty = !any & CODE_UNITS;
+        (empty != 0).then(|| empty.trailing_zeros() / 3)
+    }
+
+    /// Lanes in use.
+    pub fn occupied(self) -> impl Iterator<Item = u32> {
+        (0..LANES).filter(move |lane| self.of(*lane) != 0)
+    }
+
+    /// Whether some lane carries `code`.
+    pub fn carries(self, code: u32) -> bool {
+        let differs = (self.0 ^ CODE_UNITS * code) & CODES_MASK;
+        let any = (differs | differs >> 1 | differs >> 2) & CODE_UNITS;
+        any != CODE_UNITS
+    }
+
+    /// Codes under which natives of this line lie elsewhere, as bits from code 2 upwards.
+    #[inline]
+    pub fn marks(self) -> u32 {
+        self.0 >> MARKS_SHIFT & MARKS_MASK
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(bits: u64) -> Entry {
+        Entry { location: Location::from_bits(bits), kind: 5, has_deadline: true, access: 9 }
+    }
+
+    #[test]
+    fn an_entry_reads_back_what_was_stored() {
+        let line = Line::default();
+        for lane in 0..LANES {
+            line.fill(lane, lane % 6 + 1, 0x8000 + lane as u16, entry(0xab_cdef_0123 + u64::from(lane)));
+        }
+        for lane in 0..LANES {
+            assert_eq!(line.entry(lane), entry(0xab_cdef_0123 + u64::from(lane)));
+            assert_eq!(line.matches(0x8000 + lane as u16).collect::<Vec<_>>(), [lane]);
+            assert_eq!(line.codes().of(lane), lane % 6 + 1);
+        }
+        assert_eq!(line.codes().first_empty(), None);
+        line.empty(3);
+        assert_eq!(line.codes().first_empty(), Some(3));
+        line.set_access(2, 15);
+        assert_eq!(line.entry(2), Entry { access: 15, ..entry(0xab_cdef_0125) });
+    }
+
+    #[test]
+    fn a_code_is_carried_while_some_lane_has_it() {
+        let line = Line::default();
+        assert!(!line.codes().carries(3));
+        line.fill(6, 3, 1, entry(1));
+        line.fill(0, 5, 1, entry(2));
+        assert!(line.codes().carries(3) && line.codes().carries(5) && !line.codes().carries(1));
+        line.empty(6);
+        assert!(!line.codes().carries(3));
+    }
+
+    #[test]
+    fn the_tick_is_the_earliest_noted_and_leaves_tags_alone() {
+        let line = Line::default();
+        line.fill(6, 1, 77, entry(1));
+        assert_eq!(line.tick(), None);
+        line.note_tick(Tick(500));
+        line.note_tick(Tick(700));
+        line.note_tick(Tick(400));
+        assert_eq!(line.tick(), Some(Tick(400)));
+        assert_eq!(line.tag(6), 77);
+        line.set_tick(None);
+        assert_eq!(line.tick(), None);
+    }
+}

@@ -1,0 +1,86 @@
+//! Walking an index in the order of position hashes, as SCAN does.
+
+use crate::blocks::Blocks;
+use crate::line::Entry;
+use crate::table::{Index, SHARD_BITS, Slot};
+use base::{PositionHash, Random, ShardId};
+
+/// Where a walk stands: the lowest position hash that it has not covered, in 40 bits. Positions
+/// never change by growth, shrinking or displacement, so a walk misses nothing that stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position(u64);
+
+const CURSOR_SHIFT: u32 = 24;
+
+impl Position {
+    /// Before everything.
+    pub const START: Position = Position(0);
+
+    /// The begin of a shard.
+    pub fn of_shard(shard: ShardId) -> Position {
+        Position(u64::from(shard.0) << (64 - SHARD_BITS))
+    }
+
+    /// The walk that a client's cursor names; bits that no position has are ignored.
+    pub fn from_cursor(cursor: u64) -> Position {
+        Position(cursor << CURSOR_SHIFT)
+    }
+
+    /// The cursor to continue from; zero only at the start.
+    pub fn cursor(self) -> u64 {
+        self.0 >> CURSOR_SHIFT
+    }
+
+    /// As a hash: it names the shard in which to go on.
+    pub fn hash(self) -> PositionHash {
+        PositionHash(self.0)
+    }
+
+    /// The begin of the next shard; `None` after the last.
+    pub fn next_shard(self) -> Option<Position> {
+        let shard = (self.0 >> (64 - SHARD_BITS)) + 1;
+        (shard < 1 << SHARD_BITS).then_some(Position(shard << (64 - SHARD_BITS)))
+    }
+}
+
+impl Index {
+    /// Visits every native of the line in which `from` lies, wherever it was displaced to.
+    /// Returns the begin of the next line; `None` when that is beyond this shard.
+    pub fn scan_line(
+        &self,
+        blocks: &Blocks,
+        from: Position,
+        mut visit: impl FnMut(Slot, Entry),
+    ) -> Option<Position> {
+        let found = self.block_ref(blocks, from.hash())?;
+        let block = blocks.block(found.slot(), found.size());
+        let home = block.home(found.position(from.hash()));
+        for (at, entry) in block.natives(home) {
+            visit(Slot { block: found, at }, entry);
+        }
+        let width = SHARD_BITS + found.depth();
+        let block_begin = from.0 & !(u64::MAX >> width);
+        let next = u64::from(block.lowest_position(home + 1)) << (48 - width);
+        let next = block_begin.checked_add(next)?;
+        (next >> (64 - SHARD_BITS) == from.0 >> (64 - SHARD_BITS)).then_some(Position(next))
+    }
+
+    /// A random entry, every one about as likely; `None` in an empty index.
+    pub fn random(&self, blocks: &Blocks, shard: u8, random: &mut Random) -> Option<(Slot, Entry)> {
+        if self.is_empty() {
+            return None;
+        }
+        let shard_bits = u64::from(shard) << (64 - SHARD_BITS);
+        loop {
+            let hash = PositionHash(shard_bits | random.next() >> SHARD_BITS);
+            let found = self.block_ref(blocks, hash)?;
+            let block = blocks.block(found.slot(), found.size());
+            let line = random.below(u64::from(block.len())) as u32;
+            let lane = random.below(7) as u32;
+            if block.line(line).codes().of(lane) != 0 {
+                let at = crate::block::LaneAt { line, lane };
+                return Some((Slot { block: found, at }, block.line(line).entry(lane)));
+            }
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! One index: the blocks of one keyspace in one shard, found through a directory.
+//!
+//! ```text
+//! root   | present 1 | ... | depth 8 | word 32 |     depth 0: the word is the block's entry
+//! entry  | local depth 4 | size 4 | slot 24 |        else: the slot of the directory of entries
+//! ```
+//! The directory is extendible (Fagin et al. 1979): a block of local depth d serves 2^(depth - d)
+//! entries. Directories grow in place, since they have a slot of their own.
+
+use crate::block::{Block, LaneAt};
+use crate::blocks::{Blocks, OutOfBlocks, SIZES};
+use crate::line::Entry;
+use crate::{Records, prefetch};
+use base::{Location, PositionHash, Tick};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Bits of the hash above the directory's: they name the shard.
+pub(crate) const SHARD_BITS: u32 = 8;
+/// A directory of 2^14 entries fills its slot.
+pub(crate) const DEPTH_MAX: u32 = 14;
+/// Bits of the tag that come from the lowest bits of the hash alone.
+const OWN_TAG_BITS: u32 = 9;
+
+const PRESENT: u64 = 1 << 63;
+const TICK_PRESENT: u32 = 1 << 16;
+
+/// All zeros is an empty index. Methods that change it are for the holder of the shard's lock.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+pub struct Index {
+    pub(crate) root: AtomicU64,
+    count: AtomicU64,
+    with_deadline: AtomicU64,
+    /// A sum that the store keeps here: live bytes of the records.
+    bytes: AtomicU64,
+}
+
+/// Where an entry stands; good until the index is changed.
+#[derive(Clone, Copy, Debug)]
+pub struct Slot {
+    pub(crate) block: BlockRef,
+    pub(crate) at: LaneAt,
+}
+
+/// A directory's word: which block, how large, and how many bits of the directory it knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BlockRef(pub u32);
+
+impl BlockRef {
+    pub fn new(slot: u32, size: u32, depth: u32) -> BlockRef {
+        BlockRef(slot | size << 24 | depth << 28)
+    }
+
+    #[inline]
+    pub fn slot(self) -> u32 {
+        self.0 & 0xff_ffff
+    }
+
+    #[inline]
+    pub fn size(self) -> u32 {
+        (self.0 >> 24 & 0xf).min(SIZES.len() as u32 - 1)
+    }
+
+    #[inline]
+    pub fn depth(self) -> u32 {
+        self.0 >> 28
+    }
+
+    pub fn lines(self) -> u32 {
+        SIZES[self.size() as usize]
+    }
+
+    /// The 16 bits of `hash` that say where in the block it stands.
+    #[inline]
+    pub fn position(self, hash: PositionHash) -> u32 {
+        ((hash.0 << (SHARD_BITS + self.depth())) >> 48) as u32
+    }
+}
+
+/// Nine bits of the hash's own and the seven lowest of the position.
+#[inline]
+pub(crate) fn tag_of(own: u16, position: u32) -> u16 {
+    own << 7 | (position & 0x7f) as u16
+}
+
+#[inline]
+pub(crate) fn own_tag(hash: PositionHash) -> u16 {
+    hash.0 as u16 & ((1 << OWN_TAG_BITS) - 1)
+}
+
+impl Index {
+    /// Entries.
+    pub fn len(&self) -> u64 {
+        self.count.load(Relaxed)
+    }
+
+    /// Whether there is no entry.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Entries with a deadline.
+    pub fn with_deadline(&self) -> u64 {
+        self.with_deadline.load(Relaxed)
+    }
+
+    /// The store's sum of live bytes.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Relaxed)
+    }
+
+    /// Adds to the store's sum.
+    #[inline]
+    pub fn add_bytes(&self, by: i64) {
+        self.bytes.store(self.bytes.load(Relaxed).wrapping_add_signed(by), Relaxed);
+    }
+
+    /// The block of a hash; `None` in an index that never had an entry.
+    #[inline]
+    pub(crate) fn block_ref(&self, blocks: &Blocks, hash: PositionHash) -> Option<BlockRef> {
+        let root = self.root.load(Relaxed);
+        if root & PRESENT == 0 {
+            return None;
+        }
+        let depth = (root >> 32) as u32 & 0xf;
+        if depth == 0 {
+            return Some(BlockRef(root as u32));
+        }
+        let at = (hash.0 << SHARD_BITS) >> (64 - depth);
+        Some(BlockRef(blocks.directory(root as u32, depth)[at as usize].load(Relaxed)))
+    }
+
+    pub(crate) fn depth(&self) -> u32 {
+        (self.root.load(Relaxed) >> 32) as u32 & 0xf
+    }
+
+    pub(crate) fn set_root(&self, depth: u32, word: u32) {
+        self.root.store(PRESENT | u64::from(depth) << 32 | u64::from(word), Relaxed);
+    }
+
+    pub(crate) fn clear_root(&self) {
+        self.root.store(0, Relaxed);
+        self.count.store(0, Relaxed);
+        self.with_deadline.store(0, Relaxed);
+        self.bytes.store(0, Relaxed);
+    }
+
+    /// A hint, without the lock: brings the home line of `hash` nearer.
+    #[inline]
+    pub fn prefetch_line(&self, blocks: &Blocks, hash: PositionHash) {
+        if let Some((block, home, _)) = self.hint(blocks, hash) {
+            prefetch(std::ptr::from_ref(block.line(home)));
+        }
+    }
+
+    /// A hint, without the lock: where the record of `hash` probably is.
+    #[inline]
+    pub fn peek(&self, blocks: &Blocks, hash: PositionHash) -> Option<Location> {
+        let (block, home, tag) = self.hint(blocks, hash)?;
+        let line = block.line(home);
+        let lane = line.matches(tag).next()?;
+        Some(line.entry(lane).location)
+    }
+
+    #[inline]
+    fn hint<'b>(&self, blocks: &'b Blocks, hash: PositionHash) -> Option<(Block<'b>, u32, u16)> {
+        let found = self.block_ref(blocks, hash).filter(|found| blocks.has(found.slot()))?;
+        let block = blocks.block(found.slot(), found.size());
+        let position = found.position(hash);
+        Some((block, block.home(position), tag_of(own_tag(hash), position)))
+    }
+
+    /// Finds the entry of `hash` that `is_it`.
+    #[inline]
+    pub fn find(
+        &self,
+        blocks: &Blocks,
+        hash: PositionHash,
+        is_it: impl FnMut(Entry) -> bool,
+    ) -> Option<(Slot, Entry)> {
+        let found = self.block_ref(blocks, hash)?;
+        let position = found.position(hash);
+        let block = blocks.block(found.slot(), found.size());
+        let tag = tag_of(own_tag(hash), position);
+        let (at, entry) = block.find(block.home(position), tag, is_it)?;
+        Some((Slot { block: found, at }, entry))
+    }
+
+    /// Adds an entry; `tick` is that of its deadline.
+    ///
+    /// # Errors
+    /// When the index would have to grow and cannot.
+    #[inline]
+    pub fn insert(
+        &self,
+        blocks: &Blocks,
+        hash: PositionHash,
+        entry: Entry,
+        tick: Option<Tick>,
+        records: &impl Records,
+    ) -> Result<Slot, OutOfBlocks> {
+        loop {
+            let found = match self.block_ref(blocks, hash) {
+                Some(found) => found,
+                None => self.create(blocks)?,
+            };
+            let block = blocks.block(found.slot(), found.size());
+            let position = found.position(hash);
+            let tag = tag_of(own_tag(hash), position);
+            if let Some(at) = block.place(block.home(position), tag, entry) {
+                let slot = Slot { block: found, at };
+                self.count_in(blocks, slot, entry, tick);
+                return Ok(slot);
+            }
+            self.grow(blocks, hash, found, records)?;
+        }
+    }
+
+    fn count_in(&self, blocks: &Blocks, slot: Slot, entry: Entry, tick: Option<Tick>) {
+        add(&self.count, 1);
+        let facts = blocks.facts(slot.block.slot());
+        facts.count.store(facts.count.load(Relaxed) + 1, Relaxed);
+        if entry.has_deadline {
+            add(&self.with_deadline, 1);
+        }
+        if let Some(tick) = tick {
+            self.note_tick(blocks, slot, tick);
+        }
+    }
+
+    /// Changes an entry in place; `tick` is that of its deadline, if it has one.
+    #[inline]
+    pub fn update(&self, blocks: &Blocks, slot: Slot, entry: Entry, tick: Option<Tick>) {
+        let line = line_at(blocks, slot);
+        let had_deadline = line.entry(slot.at.lane).has_deadline;
+        line.set_entry(slot.at.lane, entry);
+        if had_deadline != entry.has_deadline {
+            add(&self.with_deadline, if entry.has_deadline { 1 } else { -1 });
+        }
+        if let Some(tick) = tick {
+            self.note_tick(blocks, slot, tick);
+        }
+    }
+
+    /// Changes an entry's access bits.
+    #[inline]
+    pub fn set_access(&self, blocks: &Blocks, slot: Slot, access: u8) {
+        line_at(blocks, slot).set_access(slot.at.lane, access);
+    }
+
+    /// Makes the lines know of a deadline that came nearer.
+    pub fn note_tick(&self, blocks: &Blocks, slot: Slot, tick: Tick) {
+        line_at(blocks, slot).note_tick(tick);
+        let facts = blocks.facts(slot.block.slot());
+        let earliest = block_tick(blocks, slot.block.slot()).map_or(tick, |it| it.earlier(tick));
+        facts.tick.store(TICK_PRESENT | u32::from(earliest.0), Relaxed);
+    }
+
+    /// Removes an entry.
+    pub fn remove(&self, blocks: &Blocks, slot: Slot) {
+        let block = blocks.block(slot.block.slot(), slot.block.size());
+        let entry = block.line(slot.at.line).entry(slot.at.lane);
+        block.remove(slot.at);
+        self.count_out(blocks, slot.block.slot(), entry);
+    }
+
+    pub(crate) fn count_out(&self, blocks: &Blocks, slot: u32, entry: Entry) {
+        add(&self.count, -1);
+        let facts = blocks.facts(slot);
+        facts.count.store(facts.count.load(Relaxed) - 1, Relaxed);
+        if entry.has_deadline {
+            add(&self.with_deadline, -1);
+        }
+    }
+
+    /// Every block once, with the first of its directory entries' positions as a hash.
+    pub(crate) fn each_block(&self, blocks: &Blocks, mut visit: impl FnMut(BlockRef, u64)) {
+        let mut hash = 0_u64;
+        while let Some(found) = self.block_ref(blocks, PositionHash(hash)) {
+            visit(found, hash);
+            let span = 1_u64 << (64 - SHARD_BITS - found.depth());
+            hash += span;
+            if hash >> (64 - SHARD_BITS) != 0 {
+                break;
+            }
+        }
+    }
+
+    /// Lines of all blocks, for the load factor.
+    pub fn lines(&self, blocks: &Blocks) -> u64 {
+        let mut lines = 0;
+        self.each_block(blocks, |block, _| lines += u64::from(block.lines()));
+        lines
+    }
+}
+
+#[inline]
+fn line_at(blocks: &Blocks, slot: Slot) -> &crate::line::Line {
+    blocks.block(slot.block.slot(), slot.block.size()).line(slot.at.line)
+}
+
+/// Only the lock's holder writes, so a load and a store do.
+#[inline]
+fn add(sum: &AtomicU64, by: i64) {
+    sum.store(sum.load(Relaxed).wrapping_add_signed(by), Relaxed);
+}
+
+/// The earliest tick of a block.
+pub(crate) fn block_tick(blocks: &Blocks, slot: u32) -> Option<Tick> {
+    let word = blocks.facts(slot).tick.load(Relaxed);
+    (word & TICK_PRESENT != 0).then_some(Tick(word as u16))
+}
+
+pub(crate) fn set_block_tick(blocks: &Blocks, slot: u32, tick: Option<Tick>) {
+    let word = tick.map_or(0, |tick| TICK_PRESENT | u32::from(tick.0));
+    blocks.facts(slot).tick.store(word, Relaxed);
+}

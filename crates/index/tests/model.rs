@@ -1,0 +1,220 @@
+//! The index against a `BTreeMap`: what was inserted and not removed is found, nothing else is.
+
+use base::{Location, PositionHash, Random, Tick};
+use index::{Blocks, DeadlineVisitor, Entry, Index, Position, Records};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Hashes by location, as the records would tell them.
+#[derive(Default)]
+struct Hashes(RefCell<BTreeMap<Location, PositionHash>>);
+
+impl Records for Hashes {
+    fn hash_of(&self, at: Location) -> PositionHash {
+        self.0.borrow()[&at]
+    }
+
+    fn prefetch(&self, _: Location) {}
+}
+
+struct World {
+    blocks: Blocks,
+    index: Index,
+    hashes: Hashes,
+    model: BTreeMap<Location, Entry>,
+    random: Random,
+    next: u64,
+    shard: u64,
+}
+
+const STEPS: usize = if cfg!(miri) { 400 } else { 60_000 };
+
+impl World {
+    fn new(seed: u64) -> World {
+        World {
+            blocks: Blocks::with_slots(64).expect("address space"),
+            index: Index::default(),
+            hashes: Hashes::default(),
+            model: BTreeMap::new(),
+            random: Random::from_seed(seed),
+            next: 0,
+            shard: seed % 256,
+        }
+    }
+
+    fn hash(&mut self) -> PositionHash {
+        PositionHash(self.shard << 56 | self.random.next() >> 8)
+    }
+
+    fn insert(&mut self) {
+        self.next += 1;
+        let (at, hash) = (Location::from_bits(self.next), self.hash());
+        let has_deadline = self.random.one_in(3);
+        let entry = Entry { location: at, kind: (self.next % 8) as u8, has_deadline, access: 3 };
+        self.hashes.0.borrow_mut().insert(at, hash);
+        let tick = has_deadline.then_some(Tick(100));
+        self.index.insert(&self.blocks, hash, entry, tick, &self.hashes).expect("room");
+        self.model.insert(at, entry);
+    }
+
+    fn any(&mut self) -> Option<Location> {
+        let nth = self.random.below(self.model.len().max(1) as u64) as usize;
+        let from = Location::from_bits(nth as u64 * self.next / self.model.len().max(1) as u64);
+        self.model.range(from..).next().map(|(at, _)| *at)
+    }
+
+    fn remove(&mut self) {
+        let Some(at) = self.any() else { return };
+        let hash = self.hashes.hash_of(at);
+        let found = self.index.find(&self.blocks, hash, |entry| entry.location == at);
+        let (slot, entry) = found.expect("what is in the model is in the index");
+        assert_eq!(entry, self.model[&at]);
+        self.index.remove(&self.blocks, slot);
+        self.index.shrink(&self.blocks, hash, &self.hashes);
+        self.model.remove(&at);
+    }
+
+    fn relocate(&mut self) {
+        let Some(at) = self.any() else { return };
+        let hash = self.hashes.hash_of(at);
+        let found = self.index.find(&self.blocks, hash, |entry| entry.location == at);
+        let (slot, entry) = found.expect("what is in the model is in the index");
+        self.next += 1;
+        let moved = Entry { location: Location::from_bits(self.next), ..entry };
+        self.hashes.0.borrow_mut().insert(moved.location, hash);
+        self.index.update(&self.blocks, slot, moved, None);
+        self.model.remove(&at);
+        self.model.insert(moved.location, moved);
+    }
+
+    fn verify(&self) {
+        assert_eq!(self.index.len() as usize, self.model.len());
+        let deadlines = self.model.values().filter(|entry| entry.has_deadline).count();
+        assert_eq!(self.index.with_deadline() as usize, deadlines);
+        for (at, entry) in &self.model {
+            let hash = self.hashes.hash_of(*at);
+            let found = self.index.find(&self.blocks, hash, |entry| entry.location == *at);
+            assert_eq!(found.map(|(_, found)| found), Some(*entry));
+        }
+        let scanned: BTreeSet<Location> = self.scan(|_| ()).into_iter().collect();
+        assert!(scanned.iter().eq(self.model.keys()));
+    }
+
+    fn start(&self) -> Position {
+        Position::from_cursor(self.shard << 32)
+    }
+
+    fn scan(&self, mut between: impl FnMut(&World)) -> Vec<Location> {
+        let (mut found, mut at) = (Vec::new(), Some(self.start()));
+        while let Some(from) = at {
+            let from = Position::from_cursor(from.cursor());
+            at = self.index.scan_line(&self.blocks, from, |_, entry| found.push(entry.location));
+            between(self);
+        }
+        found
+    }
+}
+
+#[test]
+fn the_index_agrees_with_a_map_while_it_grows_and_shrinks() {
+    for seed in 1..if cfg!(miri) { 2 } else { 6 } {
+        let mut world = World::new(seed);
+        for step in 0..STEPS {
+            let growing = step / (STEPS / 4) % 2 == 0;
+            match world.random.below(10) {
+                0..=5 if growing => world.insert(),
+                0..=7 => world.remove(),
+                8 => world.relocate(),
+                _ => world.insert(),
+            }
+            if step % (STEPS / 10) == 0 {
+                world.verify();
+            }
+        }
+        while !world.model.is_empty() {
+            world.remove();
+        }
+        world.verify();
+        world.index.clear(&world.blocks);
+        assert_eq!(world.blocks.touched_bytes(), 0);
+    }
+}
+
+#[test]
+fn a_scan_returns_everything_that_stays_while_the_index_grows() {
+    let mut world = World::new(7);
+    (0..STEPS / 4).for_each(|_| world.insert());
+    let staying: BTreeSet<Location> = world.model.keys().copied().collect();
+    let (mut found, mut at) = (BTreeSet::new(), Some(world.start()));
+    let mut lines = 0;
+    while let Some(from) = at {
+        let from = Position::from_cursor(from.cursor());
+        at = world.index.scan_line(&world.blocks, from, |_, entry| {
+            found.insert(entry.location);
+        });
+        lines += 1;
+        if lines % 5 == 0 {
+            (0..40).for_each(|_| world.insert());
+        }
+        assert!(lines < 4 * STEPS, "the scan ends");
+    }
+    assert!(staying.is_subset(&found));
+}
+
+struct Expire<'a> {
+    world: &'a Hashes,
+    keep: &'a BTreeSet<Location>,
+    seen: Vec<Location>,
+}
+
+impl DeadlineVisitor for Expire<'_> {
+    fn prefetch(&self, at: Location) {
+        self.world.prefetch(at);
+    }
+
+    fn visit(&mut self, at: Location) -> Option<Tick> {
+        self.seen.push(at);
+        self.keep.contains(&at).then_some(Tick(900))
+    }
+}
+
+#[test]
+fn a_sweep_visits_every_entry_that_may_be_due_and_removes_the_expired() {
+    let mut world = World::new(3);
+    (0..STEPS / 2).for_each(|_| world.insert());
+    let keep: BTreeSet<Location> = world.model.keys().step_by(2).copied().collect();
+    let sweep = |world: &World, now| {
+        let mut visitor = Expire { world: &world.hashes, keep: &keep, seen: Vec::new() };
+        let mut at = Some(world.start());
+        while let Some(from) = at {
+            at = world.index.sweep_deadlines(&world.blocks, from, Tick(now), 16, &mut visitor);
+        }
+        visitor.seen.len()
+    };
+    assert_eq!(sweep(&world, 99), 0);
+    let with_deadline = world.model.values().filter(|entry| entry.has_deadline).count();
+    assert_eq!(sweep(&world, 100), with_deadline);
+    world.model.retain(|at, entry| !entry.has_deadline || keep.contains(at));
+    world.verify();
+    assert_eq!(sweep(&world, 899), 0);
+}
+
+#[test]
+fn a_block_is_at_least_85_percent_full_before_it_grows() {
+    if cfg!(miri) {
+        return;
+    }
+    let mut world = World::new(11);
+    let (mut lines, mut lowest) = (0, 1.0_f64);
+    for _ in 0..40_000 {
+        let before = world.index.lines(&world.blocks);
+        let load = world.index.len() as f64 / (before.max(1) * 7) as f64;
+        world.insert();
+        lines = world.index.lines(&world.blocks);
+        if lines != before && before > 64 {
+            lowest = lowest.min(load);
+        }
+    }
+    assert!(lines > 2000);
+    println!("lowest load before growth of the whole index: {lowest:.3}");
+}

@@ -1,0 +1,1 @@
+//! The composition root: workers, connections, chores, start and stop.

@@ -1,0 +1,147 @@
+//! CONFIG SET: several changes, all or none.
+
+use crate::choice::DebugAccess;
+use crate::error::SetError;
+use crate::live::{Hook, Settings};
+use crate::query::lookup;
+use crate::row::Row;
+use crate::rows::network::ENABLE_PROTECTED_CONFIGS;
+use crate::rows::row_at;
+use crate::value::{Value, parse_over};
+use std::sync::Arc;
+
+/// Where a request to change settings comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A client on this machine.
+    Local,
+    /// Any other client.
+    Remote,
+}
+
+/// What a request has changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changed {
+    /// Names of the settings that now have another value, in the order of the request.
+    pub names: Vec<&'static str>,
+}
+
+impl Settings {
+    /// Changes settings, or none of them: first all requests are checked, then all values are
+    /// set, then the hooks of those that changed are called.
+    ///
+    /// # Errors
+    /// The first reason against it, in the words of Valkey.
+    pub fn set_many<N, V>(&self, pairs: &[(N, V)], origin: Origin) -> Result<Changed, SetError>
+    where
+        N: AsRef<[u8]>,
+        V: AsRef<[u8]>,
+    {
+        let _one_at_a_time = self.lock_changes();
+        let requests = self.set_many_admit(pairs, origin)?;
+        let (before, after) = self.set_many_parse(&requests)?;
+        self.store(&after);
+        self.set_many_apply(&before)?;
+        Ok(Changed { names: after.iter().map(|(slot, _)| row_at(*slot).name).collect() })
+    }
+
+    fn set_many_admit<'a, N, V>(
+        &self,
+        pairs: &'a [(N, V)],
+        origin: Origin,
+    ) -> Result<Vec<Request<'a>>, SetError>
+    where
+        N: AsRef<[u8]>,
+        V: AsRef<[u8]>,
+    {
+        let mut requests: Vec<Request<'a>> = Vec::new();
+        for (name, value) in pairs {
+            let given = String::from_utf8_lossy(name.as_ref());
+            let Some((slot, known_as)) = lookup(name.as_ref()) else {
+                return Err(SetError::Unknown { name: given.into_owned() });
+            };
+            let refused = if !row_at(slot).live {
+                Some("can't set immutable config")
+            } else if row_at(slot).protected && !self.allows_protected(origin) {
+                Some("can't set protected config")
+            } else if requests.iter().any(|request| request.slot == slot) {
+                Some("duplicate parameter")
+            } else {
+                None
+            };
+            if let Some(reason) = refused {
+                return Err(SetError::Refused { name: given.into(), reason: reason.into() });
+            }
+            requests.push(Request { slot, known_as, value: value.as_ref() });
+        }
+        Ok(requests)
+    }
+
+    /// The values that change, before and after.
+    fn set_many_parse(&self, requests: &[Request<'_>]) -> Result<(Values, Values), SetError> {
+        let (mut before, mut after) = (Vec::new(), Vec::new());
+        for Request { slot, known_as, value } in requests {
+            let old = self.value(*slot, Value::clone);
+            let new = parse_over(row_at(*slot), &words(row_at(*slot), value), &old)
+                .map_err(|reason| SetError::Refused { name: (*known_as).into(), reason })?;
+            if new != old {
+                before.push((*slot, old));
+                after.push((*slot, new));
+            }
+        }
+        Ok((before, after))
+    }
+
+    /// Calls the hooks of the changed settings, each once; restores `before` if one fails.
+    fn set_many_apply(&self, before: &Values) -> Result<(), SetError> {
+        let mut called: Vec<Arc<Hook>> = Vec::new();
+        for (slot, _) in before {
+            for hook in self.hooks_of(*slot) {
+                if called.iter().any(|other| Arc::ptr_eq(other, &hook)) {
+                    continue;
+                }
+                let applied = hook(self);
+                called.push(hook);
+                if let Err(reason) = applied {
+                    self.store(before);
+                    // The old values were in force a moment ago. Should they fail now, the
+                    // hook has logged it, and there is nothing better to return to.
+                    called.iter().for_each(|hook| drop(hook(self)));
+                    return Err(SetError::Refused { name: row_at(*slot).name.into(), reason });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn allows_protected(&self, origin: Origin) -> bool {
+        match ENABLE_PROTECTED_CONFIGS.get(self) {
+            DebugAccess::Yes => true,
+            DebugAccess::Local => origin == Origin::Local,
+            DebugAccess::No => false,
+        }
+    }
+}
+
+type Values = Vec<(usize, Value)>;
+
+struct Request<'a> {
+    slot: usize,
+    /// The name or the alias, whichever was used.
+    known_as: &'static str,
+    value: &'a [u8],
+}
+
+/// The words of one argument: several only where a setting takes several.
+fn words<'a>(row: &Row, value: &'a [u8]) -> Vec<&'a [u8]> {
+    if !row.takes_words() {
+        vec![value]
+    } else if value.is_empty() {
+        vec![]
+    } else {
+        value.split(|byte| *byte == b' ').collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,84 @@
+//! Reasons to refuse, each addressed to the one who must act.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// Why CONFIG SET was refused; nothing has changed. The text is the reply without `-`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SetError {
+    /// No setting has this name.
+    #[error("ERR Unknown option or number of arguments for CONFIG SET - '{name}'")]
+    Unknown {
+        /// The name as the client wrote it.
+        name: String,
+    },
+    /// A setting refused its value, or must not change now.
+    #[error("ERR CONFIG SET failed (possibly related to argument '{name}') - {reason}")]
+    Refused {
+        /// The name of the setting.
+        name: String,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+/// Why the configuration cannot be used at start. `Display` gives the whole report.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct FileError {
+    /// File name, `standard input` or `command line`.
+    pub source_name: String,
+    /// Line within the source, from 1; 0 if the source as a whole is meant.
+    pub line_number: usize,
+    /// The line, without surrounding white space.
+    pub line: String,
+    /// What is wrong.
+    pub reason: String,
+    /// What would be right; empty if unknown.
+    pub expected: String,
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "*** FATAL CONFIG FILE ERROR (Version {}) ***", env!("CARGO_PKG_VERSION"))?;
+        if self.line_number > 0 {
+            writeln!(
+                f,
+                "Reading the configuration file, at line {} of {}",
+                self.line_number, self.source_name
+            )?;
+            writeln!(f, ">>> '{}'", self.line)?;
+        } else {
+            writeln!(f, "Reading {}", self.source_name)?;
+        }
+        write!(f, "{}", self.reason)?;
+        if !self.expected.is_empty() {
+            write!(f, "\nExpected: {}", self.expected)?;
+        }
+        Ok(())
+    }
+}
+
+/// Why CONFIG REWRITE left the file as it was. The text is the reply without `-`.
+#[derive(Debug, thiserror::Error)]
+pub enum RewriteError {
+    /// The server was started without a file.
+    #[error("ERR The server is running without a config file")]
+    NoFile,
+    /// The file could not be read or replaced.
+    #[error("ERR Rewriting config file: {error}", error = system_text(.error))]
+    Disk {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        error: std::io::Error,
+    },
+}
+
+/// The words of the system for an error, without the number that Rust adds.
+pub(crate) fn system_text(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    match text.find(" (os error ") {
+        Some(end) => text[..end].to_owned(),
+        None => text,
+    }
+}

@@ -1,0 +1,188 @@
+//! Reading a configuration file: one directive per line, later ones win.
+
+use crate::error::{FileError, system_text};
+use crate::include::{files_named, read_file};
+use crate::live::Settings;
+use crate::query::lookup;
+use crate::row::Row;
+use crate::rows::general::DIR;
+use crate::rows::row_at;
+use crate::value::{Value, expected, parse_over, tolerated};
+use std::path::Path;
+
+/// Where `include` finds files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sources {
+    /// On the disk of this machine.
+    Disk,
+    /// Nowhere: `include` is an error.
+    Nowhere,
+}
+
+/// Sets what the lines of `text` say. `source_name` is for error messages. Returns what is worth
+/// telling the operator although it is no error.
+///
+/// # Errors
+/// The first line that is wrong. The lines before it are in force.
+pub fn load_text(
+    settings: &Settings,
+    source_name: &str,
+    text: &[u8],
+    sources: Sources,
+) -> Result<Vec<String>, FileError> {
+    let mut reader = Reader { settings, sources, depth: 0, files_left: FILES_MAX, notices: vec![] };
+    reader.source(source_name, text)?;
+    Ok(reader.notices)
+}
+
+struct Reader<'a> {
+    settings: &'a Settings,
+    sources: Sources,
+    depth: usize,
+    files_left: usize,
+    notices: Vec<String>,
+}
+
+/// What is wrong with a line, before it is known which line that is.
+enum Wrong {
+    Here { reason: String, expected: String },
+    InIncluded(FileError),
+}
+
+impl Wrong {
+    fn reason(reason: impl Into<String>) -> Wrong {
+        Wrong::Here { reason: reason.into(), expected: String::new() }
+    }
+
+    fn value(row: &Row, reason: impl Into<String>) -> Wrong {
+        Wrong::Here { reason: reason.into(), expected: format!("{} {}", row.name, expected(row)) }
+    }
+}
+
+impl Reader<'_> {
+    fn source(&mut self, name: &str, text: &[u8]) -> Result<(), FileError> {
+        for (index, line) in text.split(|byte| *byte == b'\n').enumerate() {
+            let line = trim(line);
+            if line.is_empty() || line.starts_with(b"#") {
+                continue;
+            }
+            let place = format!("{name}, line {}", index + 1);
+            self.line(line, &place).map_err(|wrong| match wrong {
+                Wrong::InIncluded(error) => error,
+                Wrong::Here { reason, expected } => FileError {
+                    source_name: name.to_owned(),
+                    line_number: index + 1,
+                    line: String::from_utf8_lossy(line).into_owned(),
+                    reason,
+                    expected,
+                },
+            })?;
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, line: &[u8], place: &str) -> Result<(), Wrong> {
+        let words = text::split_args(line).ok_or_else(|| Wrong::reason(UNBALANCED))?;
+        let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
+        let Some((name, arguments)) = words.split_first() else { return Ok(()) };
+        if let Some((slot, _)) = lookup(name) {
+            self.setting(slot, arguments, place)
+        } else {
+            self.directive(&name.to_ascii_lowercase(), arguments, place)
+        }
+    }
+
+    fn setting(&mut self, slot: usize, words: &[&[u8]], place: &str) -> Result<(), Wrong> {
+        let row = row_at(slot);
+        if !row.takes_words() && words.len() != 1 {
+            return Err(Wrong::value(row, "wrong number of arguments"));
+        }
+        // `--bind "a b"` on a command line arrives as one word.
+        let split = match words {
+            [one] if row.takes_words() && !one.is_empty() => {
+                Some(text::split_args(one).ok_or_else(|| Wrong::reason(UNBALANCED))?)
+            }
+            _ => None,
+        };
+        let split: Option<Vec<&[u8]>> =
+            split.as_ref().map(|words| words.iter().map(Vec::as_slice).collect());
+        let words = split.as_deref().unwrap_or(words);
+        let before = self.settings.value(slot, Value::clone);
+        match parse_over(row, words, &before) {
+            Ok(value) => self.settings.store(&[(slot, value)]),
+            Err(reason) if tolerated(row, words) => {
+                self.notices.push(format!("{place}: '{}' has no effect: {reason}", row.name));
+            }
+            Err(reason) => return Err(Wrong::value(row, reason)),
+        }
+        Ok(())
+    }
+
+    /// What is written like a setting in a file and is none.
+    fn directive(&mut self, name: &[u8], words: &[&[u8]], place: &str) -> Result<(), Wrong> {
+        let name = String::from_utf8_lossy(name);
+        if name == "include" && words.len() == 1 {
+            return self.include(words[0]);
+        }
+        if UNSUPPORTED.contains(&&*name) {
+            return Err(Wrong::reason(format!("{name} is not supported by this version of Varve")));
+        }
+        if OBSOLETE.contains(&&*name) && words.len() == 1 {
+            self.notices.push(format!("{place}: '{name}' has no effect: it is obsolete"));
+            return Ok(());
+        }
+        Err(Wrong::reason("Bad directive or wrong number of arguments"))
+    }
+
+    fn include(&mut self, pattern: &[u8]) -> Result<(), Wrong> {
+        if self.sources == Sources::Nowhere {
+            return Err(Wrong::reason("include is not possible here"));
+        }
+        if self.depth == DEPTH_MAX {
+            return Err(Wrong::reason(format!(
+                "files include each other more than {DEPTH_MAX} deep"
+            )));
+        }
+        let base = DIR.get(self.settings);
+        for path in files_named(pattern, Path::new(&*base)) {
+            let shown = path.display().to_string();
+            self.files_left = self.files_left.checked_sub(1).ok_or_else(|| {
+                Wrong::reason(format!("more than {FILES_MAX} files are included"))
+            })?;
+            let bytes = read_file(&path).map_err(|error| {
+                Wrong::reason(format!("can't open config file '{shown}': {}", system_text(&error)))
+            })?;
+            self.depth += 1;
+            self.source(&shown, &bytes).map_err(Wrong::InIncluded)?;
+            self.depth -= 1;
+        }
+        Ok(())
+    }
+}
+
+/// White space as a line of a file may have it around.
+pub(crate) fn trim(line: &[u8]) -> &[u8] {
+    let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
+    let start = line.iter().position(|byte| !blank(byte)).unwrap_or(line.len());
+    let end = line.iter().rposition(|byte| !blank(byte)).map_or(start, |last| last + 1);
+    &line[start..end]
+}
+
+const UNBALANCED: &str = "Unbalanced quotes in configuration line";
+const DEPTH_MAX: usize = 16;
+const FILES_MAX: usize = 1000;
+/// Directives of Valkey that are no settings.
+pub(crate) const UNSUPPORTED: [&str; 4] = ["rename-command", "user", "loadmodule", "sentinel"];
+/// Settings that Valkey itself has given up and ignores.
+pub(crate) const OBSOLETE: [&str; 7] = [
+    "list-max-ziplist-entries",
+    "list-max-ziplist-value",
+    "lua-replicate-commands",
+    "io-threads-do-reads",
+    "dynamic-hz",
+    "events-per-io-thread",
+    "sanitize-dump-payload",
+];
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,203 @@
+//! Typed reading of settings.
+
+use crate::choice::{DebugAccess, LogLevel, MaxmemoryPolicy, ReclaimPolicy, ShutdownFlags};
+use crate::live::Settings;
+use crate::row::{Kind, Notation, Row};
+use crate::rows::row_at;
+use crate::value::{ClientsMemory, OutputLimits, Value};
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// The way to read one setting as a `T`.
+///
+/// ```
+/// let settings = settings::Settings::new();
+/// assert_eq!(settings::network::PORT.get(&settings), 6379);
+/// ```
+pub struct Setting<T> {
+    slot: usize,
+    reads: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for Setting<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Setting<T> {}
+
+impl<T: Read> Setting<T> {
+    /// The handle for a slot; does not compile in a constant if `T` cannot hold every value.
+    pub(crate) const fn at(slot: usize) -> Self {
+        assert!(T::SHAPE.fits(row_at(slot)), "this type cannot hold every value of the setting");
+        Setting { slot, reads: PhantomData }
+    }
+
+    /// The value now. Numbers, choices and yes/no are one relaxed load; texts and lists take a
+    /// lock for a moment, so keep them and look at [`Settings::generation`] instead.
+    #[inline]
+    pub fn get(self, settings: &Settings) -> T {
+        T::read(settings, self.slot)
+    }
+
+    /// The name of the setting.
+    pub fn name(self) -> &'static str {
+        row_at(self.slot).name
+    }
+}
+
+/// A type as which settings can be read. Implemented here only.
+pub trait Read: Sized + private::Sealed {
+    #[doc(hidden)]
+    const SHAPE: Shape;
+    #[doc(hidden)]
+    fn read(settings: &Settings, slot: usize) -> Self;
+}
+
+mod private {
+    pub trait Sealed {}
+}
+
+/// Which rows a type can hold.
+#[doc(hidden)]
+pub enum Shape {
+    YesNo,
+    Number { min: i128, max: i128 },
+    ClientsMemory,
+    OneOf { count: usize },
+    AnyOf,
+    Text,
+    Bytes,
+    Addresses,
+    OutputLimits,
+}
+
+impl Shape {
+    const fn fits(&self, row: &Row) -> bool {
+        match (self, &row.kind) {
+            (Shape::Number { min: low, max: high }, Kind::Number { notation, min, max, .. }) => {
+                !matches!(notation, Notation::MemoryOrPercent) && *low <= *min && *max <= *high
+            }
+            (Shape::ClientsMemory, Kind::Number { notation, min, max, .. }) => {
+                matches!(notation, Notation::MemoryOrPercent)
+                    && *min >= -100
+                    && *max <= i64::MAX as i128
+            }
+            (Shape::OneOf { count }, Kind::OneOf { names, .. }) => *count == names.len(),
+            (Shape::YesNo, Kind::YesNo { .. })
+            | (Shape::AnyOf, Kind::AnyOf { .. })
+            | (Shape::Text, Kind::Text { .. } | Kind::Directory)
+            | (Shape::Bytes, Kind::Bytes)
+            | (Shape::Addresses, Kind::Addresses { .. })
+            | (Shape::OutputLimits, Kind::OutputLimits) => true,
+            _ => false,
+        }
+    }
+}
+
+macro_rules! read_numbers {
+    ($($number:ty)+) => {$(
+        impl private::Sealed for $number {}
+        impl Read for $number {
+            const SHAPE: Shape =
+                Shape::Number { min: <$number>::MIN as i128, max: <$number>::MAX as i128 };
+            #[inline]
+            fn read(settings: &Settings, slot: usize) -> Self {
+                // The shape was checked against the row, so the value fits.
+                settings.bits(slot) as $number
+            }
+        }
+    )+};
+}
+
+read_numbers!(u16 u32 i32 u64 i64 usize);
+
+macro_rules! read_choices {
+    ($($choice:ty)+) => {$(
+        impl private::Sealed for $choice {}
+        impl Read for $choice {
+            const SHAPE: Shape = Shape::OneOf { count: <$choice>::NAMES.len() };
+            #[inline]
+            fn read(settings: &Settings, slot: usize) -> Self {
+                <$choice>::at(settings.bits(slot))
+            }
+        }
+    )+};
+}
+
+read_choices!(MaxmemoryPolicy LogLevel DebugAccess ReclaimPolicy);
+
+impl private::Sealed for bool {}
+impl Read for bool {
+    const SHAPE: Shape = Shape::YesNo;
+    #[inline]
+    fn read(settings: &Settings, slot: usize) -> Self {
+        settings.bits(slot) != 0
+    }
+}
+
+impl private::Sealed for ShutdownFlags {}
+impl Read for ShutdownFlags {
+    const SHAPE: Shape = Shape::AnyOf;
+    fn read(settings: &Settings, slot: usize) -> Self {
+        ShutdownFlags(settings.bits(slot) as u32)
+    }
+}
+
+impl private::Sealed for ClientsMemory {}
+impl Read for ClientsMemory {
+    const SHAPE: Shape = Shape::ClientsMemory;
+    fn read(settings: &Settings, slot: usize) -> Self {
+        let signed = settings.bits(slot).cast_signed();
+        match u64::try_from(signed) {
+            Ok(0) => ClientsMemory::Unlimited,
+            Ok(bytes) => ClientsMemory::Bytes(bytes),
+            Err(_) => ClientsMemory::Percent(u8::try_from(-signed).unwrap_or(100)),
+        }
+    }
+}
+
+impl private::Sealed for Arc<str> {}
+impl Read for Arc<str> {
+    const SHAPE: Shape = Shape::Text;
+    fn read(settings: &Settings, slot: usize) -> Self {
+        settings.value(slot, |value| match value {
+            Value::Text(text) => text.clone(),
+            _ => "".into(),
+        })
+    }
+}
+
+impl private::Sealed for Arc<[u8]> {}
+impl Read for Arc<[u8]> {
+    const SHAPE: Shape = Shape::Bytes;
+    fn read(settings: &Settings, slot: usize) -> Self {
+        settings.value(slot, |value| match value {
+            Value::Bytes(bytes) => bytes.clone(),
+            _ => Arc::from([]),
+        })
+    }
+}
+
+impl private::Sealed for Arc<[String]> {}
+impl Read for Arc<[String]> {
+    const SHAPE: Shape = Shape::Addresses;
+    fn read(settings: &Settings, slot: usize) -> Self {
+        settings.value(slot, |value| match value {
+            Value::Addresses(words) => words.clone(),
+            _ => Arc::from([]),
+        })
+    }
+}
+
+impl private::Sealed for OutputLimits {}
+impl Read for OutputLimits {
+    const SHAPE: Shape = Shape::OutputLimits;
+    fn read(settings: &Settings, slot: usize) -> Self {
+        settings.value(slot, |value| match value {
+            Value::OutputLimits(limits) => *limits,
+            _ => OutputLimits::DEFAULT,
+        })
+    }
+}

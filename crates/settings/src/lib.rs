@@ -1,0 +1,52 @@
+//! The table of settings, the configuration file, and their values at run time.
+//!
+//! One row describes one setting: its name, what it may hold, its default, whether it can change
+//! while the server runs, and a line for the manual. Everything else (CONFIG GET, CONFIG SET,
+//! the configuration file, CONFIG REWRITE, the manual) is derived from the rows.
+//!
+//! Owner: [`Settings`] owns the values; it is shared by all threads behind an `Arc`.
+//! Not here: what a setting does (whoever reads it), replies to clients (`command`), applying a
+//! change to sockets, limits and the working directory (the server registers a hook for that).
+//! Start at: [`network`] for how rows look, [`Setting::get`] for reading one,
+//! [`Settings::set_many`] for changing some, [`load`] for the start of the server.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `rows/*.rs` | the table, grouped by subject: a new setting is one row there |
+//! | `row.rs` | what a row can say |
+//! | `choice.rs` | the settings that choose among names, as Rust enums |
+//! | `value.rs` | words to values, values to words |
+//! | `live.rs`, `change.rs`, `query.rs` | the shared values; CONFIG SET; CONFIG GET |
+//! | `handle.rs` | typed reading |
+//! | `file.rs`, `include.rs`, `command_line.rs` | what is read at start |
+//! | `rewrite.rs` | CONFIG REWRITE |
+//! | `manual.rs` | the table as Markdown |
+#![forbid(unsafe_code)]
+
+mod change;
+mod choice;
+mod command_line;
+mod error;
+mod file;
+mod handle;
+mod include;
+mod live;
+mod manual;
+mod query;
+mod rewrite;
+mod row;
+mod rows;
+mod value;
+
+pub use change::{Changed, Origin};
+pub use choice::{DebugAccess, LogLevel, MaxmemoryPolicy, ReclaimPolicy, ShutdownFlags};
+pub use command_line::{Invocation, Loaded, load};
+pub use error::{FileError, RewriteError, SetError};
+pub use file::{Sources, load_text};
+pub use handle::{Read, Setting};
+pub use live::{Hook, Settings};
+pub use manual::manual;
+pub use query::{find, is_sensitive};
+pub use row::{Kind, Notation, Row};
+pub use rows::{all, general, limits, memory, network, values};
+pub use value::{ClientsMemory, OutputLimit, OutputLimits};

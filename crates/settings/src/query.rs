@@ -1,0 +1,120 @@
+//! Finding settings by name: CONFIG GET.
+
+use crate::live::Settings;
+use crate::row::Row;
+use crate::rows::{all, row_at};
+use crate::value::Value;
+
+/// The setting with this name or alias, in any case of letters.
+pub fn find(name: &[u8]) -> Option<&'static Row> {
+    slot_of(name).map(row_at)
+}
+
+/// Whether the value of this setting is a secret that logs and monitors must not show.
+pub fn is_sensitive(name: &[u8]) -> bool {
+    find(name).is_some_and(|row| row.sensitive)
+}
+
+impl Settings {
+    /// Name and value of every setting that one of the patterns names, each once, by name.
+    /// Names without wildcards are answered as they were written. Wildcards match aliases too,
+    /// and leave hidden settings out.
+    pub fn get_matching<P: AsRef<[u8]>>(&self, patterns: &[P]) -> Vec<(String, Vec<u8>)> {
+        let mut found: Vec<(String, usize)> = Vec::new();
+        for pattern in patterns {
+            let pattern = pattern.as_ref();
+            if pattern.iter().any(|byte| b"[*?".contains(byte)) {
+                names()
+                    .filter(|(_, slot)| !row_at(*slot).hidden)
+                    .filter(|(name, _)| text::glob_match(pattern, name.as_bytes(), true))
+                    .for_each(|(name, slot)| add(&mut found, name, slot));
+            } else if let Some((slot, _)) = lookup(pattern) {
+                add(&mut found, &String::from_utf8_lossy(pattern), slot);
+            }
+        }
+        found.sort();
+        let answer = |(name, slot)| (name, self.value(slot, Value::to_bytes));
+        found.into_iter().map(answer).collect()
+    }
+
+    /// The value of one setting as CONFIG GET answers it.
+    pub fn get_text(&self, name: &[u8]) -> Option<Vec<u8>> {
+        slot_of(name).map(|slot| self.value(slot, Value::to_bytes))
+    }
+}
+
+pub(crate) fn slot_of(name: &[u8]) -> Option<usize> {
+    lookup(name).map(|(slot, _)| slot)
+}
+
+/// The slot, and the name or alias that was meant.
+pub(crate) fn lookup(name: &[u8]) -> Option<(usize, &'static str)> {
+    names()
+        .find(|(known, _)| name.eq_ignore_ascii_case(known.as_bytes()))
+        .map(|(known, slot)| (slot, known))
+}
+
+/// Every name and alias.
+fn names() -> impl Iterator<Item = (&'static str, usize)> {
+    all()
+        .enumerate()
+        .flat_map(|(slot, row)| [(row.name, slot), (row.alias, slot)])
+        .filter(|(name, _)| !name.is_empty())
+}
+
+fn add(found: &mut Vec<(String, usize)>, name: &str, slot: usize) {
+    if !found.iter().any(|(other, _)| other.eq_ignore_ascii_case(name)) {
+        found.push((name.to_owned(), slot));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Origin, Settings};
+
+    fn names(patterns: &[&str]) -> Vec<String> {
+        Settings::new().get_matching(patterns).into_iter().map(|(name, _)| name).collect()
+    }
+
+    #[test]
+    fn a_plain_name_is_answered_as_it_was_written() {
+        assert_eq!(names(&["PORT"]), ["PORT"]);
+        assert_eq!(names(&["no-such-setting"]), [""; 0]);
+    }
+
+    #[test]
+    fn a_setting_that_several_patterns_name_is_answered_once() {
+        assert_eq!(
+            names(&["maxmemory", "maxmemory-p*", "MAXMEMORY", "maxmemory-p*"]),
+            ["maxmemory", "maxmemory-policy"]
+        );
+    }
+
+    #[test]
+    fn aliases_are_answered_under_the_name_that_matched() {
+        assert_eq!(names(&["slaveof"]), ["slaveof"]);
+        assert_eq!(names(&["hash-max-z*-entries"]), ["hash-max-ziplist-entries"]);
+    }
+
+    #[test]
+    fn values_are_answered_in_plain_numbers_and_names() {
+        let settings = Settings::new();
+        settings
+            .set_many(&[("maxmemory", "1gb"), ("maxmemory-clients", "5%")], Origin::Local)
+            .expect("both are valid");
+        let expect = |name: &str, value: &str| {
+            let found = settings.get_text(name.as_bytes()).expect("it exists");
+            assert_eq!(String::from_utf8_lossy(&found), value, "{name}");
+        };
+        expect("maxmemory", "1073741824");
+        expect("maxmemory-clients", "5%");
+        expect("bind", "* -::*");
+        expect("save", "");
+        expect("unixsocketperm", "0");
+        expect("shutdown-on-sigint", "default");
+        expect(
+            "client-output-buffer-limit",
+            "normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60",
+        );
+    }
+}

@@ -1,0 +1,206 @@
+//! CONFIG REWRITE: the file says what is in force, and stays the user's file.
+
+use crate::error::RewriteError;
+use crate::file::{OBSOLETE, UNSUPPORTED, trim};
+use crate::include::read_file;
+use crate::live::Settings;
+use crate::query::slot_of;
+use crate::row::{Kind, Row};
+use crate::rows::all;
+use crate::value::{OutputLimits, Value, default_of, memory_text};
+use std::collections::{HashMap, VecDeque};
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+impl Settings {
+    /// Replaces the file by one that says what is in force. The new file is complete on disk
+    /// before it takes the place of the old one.
+    ///
+    /// # Errors
+    /// There is no file, or the system refuses; the old file is then untouched.
+    pub fn rewrite(&self, config_file: Option<&Path>) -> Result<(), RewriteError> {
+        let path = config_file.ok_or(RewriteError::NoFile)?;
+        // Through a link, so that the link stays one.
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let failed = |error| RewriteError::Disk { path: path.clone(), error };
+        let old = match read_file(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+            read => read.map_err(failed)?,
+        };
+        replace(&path, &self.rewritten(&old)).map_err(failed)
+    }
+
+    /// The text of a file that says what is in force: comments, order and wording of `old`
+    /// where they can stay, new lines at the end.
+    pub fn rewritten(&self, old: &[u8]) -> Vec<u8> {
+        let mut page = Page::of(old);
+        for (slot, row) in all().enumerate() {
+            // A fixed row has one value; however the file puts it, it is right.
+            if matches!(row.kind, Kind::Fixed { .. }) {
+                continue;
+            }
+            for (line, wanted) in self.value(slot, |value| lines_for(row, value)) {
+                page.put(slot, line, wanted);
+            }
+            page.drop_rest(slot);
+        }
+        page.text()
+    }
+}
+
+/// The lines for a setting, and whether each must be there (it differs from the default).
+fn lines_for(row: &Row, value: &Value) -> Vec<(Vec<u8>, bool)> {
+    if let Value::OutputLimits(limits) = value {
+        return output_limit_lines(row, limits);
+    }
+    let mut line = row.name.as_bytes().to_vec();
+    for word in value.words() {
+        line.push(b' ');
+        match value {
+            Value::Text(_) | Value::Bytes(_) => line.extend(text::quote(&word).bytes()),
+            _ if word.is_empty() => line.extend(b"\"\""),
+            _ => line.extend(word),
+        }
+    }
+    // The default of a directory depends on where the server is started.
+    let wanted = matches!(row.kind, Kind::Directory) || *value != default_of(row);
+    vec![(line, wanted)]
+}
+
+fn output_limit_lines(row: &Row, limits: &OutputLimits) -> Vec<(Vec<u8>, bool)> {
+    let defaults = OutputLimits::DEFAULT.by_class();
+    let line = |((class, limit), (_, default))| {
+        let crate::value::OutputLimit { hard_bytes, soft_bytes, soft_seconds } = limit;
+        let hard = memory_text(i128::from(hard_bytes));
+        let soft = memory_text(i128::from(soft_bytes));
+        let line = format!("{} {class} {hard} {soft} {soft_seconds}", row.name);
+        (line.into_bytes(), limit != default)
+    };
+    limits.by_class().into_iter().zip(defaults).map(line).collect()
+}
+
+/// The file as it is being rewritten.
+struct Page {
+    lines: Vec<Vec<u8>>,
+    /// For each setting, which lines are about it and have not been used yet.
+    free: HashMap<usize, VecDeque<usize>>,
+    signed: bool,
+}
+
+impl Page {
+    fn of(old: &[u8]) -> Page {
+        let mut page = Page { lines: Vec::new(), free: HashMap::new(), signed: false };
+        if old.is_empty() {
+            return page;
+        }
+        for line in old.strip_suffix(b"\n").unwrap_or(old).split(|byte| *byte == b'\n') {
+            let line = trim(line);
+            let mut kept = line.to_vec();
+            if line.is_empty() || line.starts_with(b"#") {
+                page.signed |= line == SIGNATURE;
+            } else {
+                match directive(line) {
+                    Directive::Setting(slot) => {
+                        page.free.entry(slot).or_default().push_back(page.lines.len());
+                    }
+                    Directive::Other => {}
+                    Directive::Unknown => kept = [b"# ??? ", line].concat(),
+                }
+            }
+            page.lines.push(kept);
+        }
+        page
+    }
+
+    /// Writes a line over the next one about the setting, or at the end if it is wanted.
+    fn put(&mut self, slot: usize, line: Vec<u8>, wanted: bool) {
+        if let Some(at) = self.free.get_mut(&slot).and_then(VecDeque::pop_front) {
+            self.lines[at] = line;
+        } else if wanted {
+            if !self.signed {
+                self.lines.push(SIGNATURE.to_vec());
+                self.signed = true;
+            }
+            self.lines.push(line);
+        }
+    }
+
+    /// Blanks what is left of the lines about a setting.
+    fn drop_rest(&mut self, slot: usize) {
+        for at in self.free.remove(&slot).unwrap_or_default() {
+            self.lines[at].clear();
+        }
+    }
+
+    /// The lines, with runs of blank ones made one, and none at the end.
+    fn text(mut self) -> Vec<u8> {
+        self.lines.dedup_by(|next, line| next.is_empty() && line.is_empty());
+        while self.lines.last().is_some_and(Vec::is_empty) {
+            self.lines.pop();
+        }
+        let mut text = self.lines.join(&b'\n');
+        if !text.is_empty() {
+            text.push(b'\n');
+        }
+        text
+    }
+}
+
+enum Directive {
+    Setting(usize),
+    Other,
+    Unknown,
+}
+
+fn directive(line: &[u8]) -> Directive {
+    let Some(words) = text::split_args(line) else { return Directive::Unknown };
+    let Some(name) = words.first() else { return Directive::Other };
+    if let Some(slot) = slot_of(name) {
+        return Directive::Setting(slot);
+    }
+    let lower = name.to_ascii_lowercase();
+    let known = |names: &[&str]| names.iter().any(|name| name.as_bytes() == lower);
+    if known(&["include"]) || known(&UNSUPPORTED) || known(&OBSOLETE) {
+        Directive::Other
+    } else {
+        Directive::Unknown
+    }
+}
+
+/// Puts a new file in the place of the old one, with the permissions of the old one.
+fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{}.tmp", std::process::id()));
+    let temporary = PathBuf::from(name);
+    let written = write_new(&temporary, path, text).and_then(|()| fs::rename(&temporary, path));
+    if written.is_err() {
+        // The first error is the one to report; a leftover file does no harm.
+        let _ = fs::remove_file(&temporary);
+        return written;
+    }
+    // Also the name must be on disk before the command says that it is done.
+    match path.parent() {
+        Some(folder) => fs::File::open(folder)?.sync_all(),
+        None => Ok(()),
+    }
+}
+
+fn write_new(temporary: &Path, like: &Path, text: &[u8]) -> io::Result<()> {
+    // A leftover of a process with the same id would make this fail for ever.
+    let _ = fs::remove_file(temporary);
+    // The file may hold a password, so it is never readable by more than the old one was.
+    let mode = if like.exists() { 0o600 } else { 0o644 };
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(temporary)?;
+    file.write_all(text)?;
+    if let Ok(old) = fs::metadata(like) {
+        file.set_permissions(old.permissions())?;
+    }
+    file.sync_all()
+}
+
+const SIGNATURE: &[u8] = b"# Generated by CONFIG REWRITE";
+
+#[cfg(test)]
+mod tests;

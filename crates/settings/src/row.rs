@@ -1,0 +1,263 @@
+//! What a row of the table can say about a setting.
+
+use std::ops::RangeInclusive;
+
+/// How a number is written by people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notation {
+    /// A plain decimal number.
+    Integer,
+    /// A number of bytes, with an optional unit: `1024`, `1kb`, `64mb`, `2gb`.
+    Memory,
+    /// As `Memory`, or a percentage of `maxmemory`, which is kept as a negative number.
+    MemoryOrPercent,
+    /// An octal number, as file permissions are written.
+    Octal,
+}
+
+/// What a setting may hold.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// `yes` or `no`.
+    YesNo {
+        /// Value at start.
+        default: bool,
+    },
+    /// A number within a range.
+    Number {
+        /// How it is written.
+        notation: Notation,
+        /// Smallest accepted value.
+        min: i128,
+        /// Largest accepted value.
+        max: i128,
+        /// Value at start.
+        default: i128,
+        /// Accepted values outside this range are moved to its nearest end.
+        clamp: Option<(i128, i128)>,
+    },
+    /// One of several names; the value is the position in the list.
+    OneOf {
+        /// The names, lower case.
+        names: &'static [&'static str],
+        /// Position of the value at start.
+        default: usize,
+    },
+    /// Any of several names; the value has one bit for each. The first name means "none".
+    AnyOf {
+        /// The names, lower case; `names[0]` stands for no bit, `names[n]` for bit `n - 1`.
+        names: &'static [&'static str],
+    },
+    /// UTF-8 text in one word.
+    Text {
+        /// Value at start.
+        default: &'static str,
+    },
+    /// Any bytes in one word; empty at start.
+    Bytes,
+    /// Network addresses, one per word.
+    Addresses {
+        /// Value at start.
+        default: &'static [&'static str],
+        /// Most words accepted.
+        count_max: usize,
+    },
+    /// An existing directory; the working directory at start.
+    Directory,
+    /// Hard limit, soft limit and seconds for each class of clients.
+    OutputLimits,
+    /// A setting of Valkey with the one value that is true of this server.
+    Fixed {
+        /// The true value; setting it again is accepted.
+        value: &'static str,
+        /// Values that files often carry; accepted from files and without effect.
+        tolerated: &'static [&'static str],
+        /// Why no other value is accepted.
+        why: &'static str,
+    },
+}
+
+/// One setting.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// Name in files and commands, lower case.
+    pub name: &'static str,
+    /// Second name under which older files know it; empty if there is none.
+    pub alias: &'static str,
+    /// What it may hold.
+    pub kind: Kind,
+    /// Whether it can change while the server runs.
+    pub live: bool,
+    /// CONFIG GET answers it only when named exactly.
+    pub hidden: bool,
+    /// CONFIG SET is refused unless `enable-protected-configs` allows it.
+    pub protected: bool,
+    /// The value is a secret: logs and monitors must not show it.
+    pub sensitive: bool,
+    /// One line for the manual, with the unit.
+    pub doc: &'static str,
+}
+
+impl Row {
+    /// Whether the value may have several words.
+    pub const fn takes_words(&self) -> bool {
+        match self.kind {
+            Kind::AnyOf { .. } | Kind::Addresses { .. } | Kind::OutputLimits => true,
+            // Both are lists in Valkey, and files give them several words.
+            Kind::Fixed { .. } => true,
+            _ => false,
+        }
+    }
+
+    /// The row can only be set at start.
+    pub(crate) const fn at_start(mut self) -> Row {
+        self.live = false;
+        self
+    }
+
+    pub(crate) const fn alias(mut self, alias: &'static str) -> Row {
+        self.alias = alias;
+        self
+    }
+
+    pub(crate) const fn hidden(mut self) -> Row {
+        self.hidden = true;
+        self
+    }
+
+    pub(crate) const fn protected(mut self) -> Row {
+        self.protected = true;
+        self
+    }
+
+    pub(crate) const fn sensitive(mut self) -> Row {
+        self.sensitive = true;
+        self
+    }
+
+    /// Accepted numbers outside the range are moved to its nearest end.
+    pub(crate) const fn clamped(mut self, low: i128, high: i128) -> Row {
+        if let Kind::Number { notation, min, max, default, .. } = self.kind {
+            self.kind = Kind::Number { notation, min, max, default, clamp: Some((low, high)) };
+        }
+        self
+    }
+
+    /// Values of a fixed row that files may carry without effect.
+    pub(crate) const fn tolerates(mut self, values: &'static [&'static str]) -> Row {
+        if let Kind::Fixed { value, why, .. } = self.kind {
+            self.kind = Kind::Fixed { value, tolerated: values, why };
+        }
+        self
+    }
+}
+
+const fn row(name: &'static str, kind: Kind, doc: &'static str) -> Row {
+    Row {
+        name,
+        alias: "",
+        kind,
+        live: true,
+        hidden: false,
+        protected: false,
+        sensitive: false,
+        doc,
+    }
+}
+
+pub(crate) const fn yes_no(name: &'static str, default: bool, doc: &'static str) -> Row {
+    row(name, Kind::YesNo { default }, doc)
+}
+
+const fn number(
+    name: &'static str,
+    notation: Notation,
+    range: RangeInclusive<i128>,
+    default: i128,
+    doc: &'static str,
+) -> Row {
+    let (min, max) = (*range.start(), *range.end());
+    row(name, Kind::Number { notation, min, max, default, clamp: None }, doc)
+}
+
+pub(crate) const fn integer(
+    name: &'static str,
+    range: RangeInclusive<i128>,
+    default: i128,
+    doc: &'static str,
+) -> Row {
+    number(name, Notation::Integer, range, default, doc)
+}
+
+pub(crate) const fn memory(
+    name: &'static str,
+    range: RangeInclusive<i128>,
+    default: i128,
+    doc: &'static str,
+) -> Row {
+    number(name, Notation::Memory, range, default, doc)
+}
+
+pub(crate) const fn memory_or_percent(
+    name: &'static str,
+    range: RangeInclusive<i128>,
+    default: i128,
+    doc: &'static str,
+) -> Row {
+    number(name, Notation::MemoryOrPercent, range, default, doc)
+}
+
+pub(crate) const fn octal(
+    name: &'static str,
+    range: RangeInclusive<i128>,
+    default: i128,
+    doc: &'static str,
+) -> Row {
+    number(name, Notation::Octal, range, default, doc)
+}
+
+pub(crate) const fn one_of(
+    name: &'static str,
+    names: &'static [&'static str],
+    default: usize,
+    doc: &'static str,
+) -> Row {
+    row(name, Kind::OneOf { names, default }, doc)
+}
+
+pub(crate) const fn any_of(
+    name: &'static str,
+    names: &'static [&'static str],
+    doc: &'static str,
+) -> Row {
+    row(name, Kind::AnyOf { names }, doc)
+}
+
+pub(crate) const fn text(name: &'static str, default: &'static str, doc: &'static str) -> Row {
+    row(name, Kind::Text { default }, doc)
+}
+
+pub(crate) const fn bytes(name: &'static str, doc: &'static str) -> Row {
+    row(name, Kind::Bytes, doc)
+}
+
+pub(crate) const fn addresses(
+    name: &'static str,
+    default: &'static [&'static str],
+    count_max: usize,
+    doc: &'static str,
+) -> Row {
+    row(name, Kind::Addresses { default, count_max }, doc)
+}
+
+pub(crate) const fn directory(name: &'static str, doc: &'static str) -> Row {
+    row(name, Kind::Directory, doc)
+}
+
+pub(crate) const fn output_limits(name: &'static str, doc: &'static str) -> Row {
+    row(name, Kind::OutputLimits, doc)
+}
+
+pub(crate) const fn fixed(name: &'static str, value: &'static str, why: &'static str) -> Row {
+    row(name, Kind::Fixed { value, tolerated: &[], why }, why)
+}

@@ -1,0 +1,111 @@
+//! Settings of Valkey whose feature does not exist here: one value each, which is the truth.
+//!
+//! They are rows so that the usual configuration files are understood. A value that would turn
+//! such a feature on is refused; a value that only shapes a feature that is off is tolerated in
+//! files where it is the usual one.
+
+use crate::row::{Row, fixed};
+
+const SNAPSHOTS: &str = "snapshots are not supported by this version of Varve";
+const JOURNAL: &str = "the append-only file is not supported by this version of Varve";
+const REPLICATION: &str = "replication is not supported by this version of Varve";
+const CLUSTER: &str = "cluster mode is not supported by this version of Varve";
+const TLS: &str = "TLS is not supported by this version of Varve";
+const COMMAND_LOG: &str = "the command log is not supported by this version of Varve";
+const LATENCY: &str = "latency monitoring is not supported by this version of Varve";
+const NOTIFICATIONS: &str = "keyspace notifications are not supported by this version of Varve";
+const USERS: &str = "access control lists are not supported by this version of Varve";
+const SCRIPTS: &str = "scripts are not supported by this version of Varve";
+const MODULES: &str = "modules are not supported by this version of Varve";
+const SYSLOG: &str = "logging to syslog is not supported by this version of Varve";
+const SUPERVISION: &str = "reporting to a supervisor is not supported by this version of Varve";
+const TITLE: &str = "a process title is not supported by this version of Varve";
+const LOCALE: &str = "Varve compares bytes and uses no locale";
+const PROCESS: &str = "adjusting the process is not supported by this version of Varve";
+const GROWTH: &str = "Varve always grows its index in small steps";
+const NO_DEFRAGMENTER: &str = "Varve has no defragmenter: its cleaner keeps memory compact";
+const THREADS: &str = "Varve has no I/O threads: use 'threads'";
+const IMPORT: &str = "import mode is not supported by this version of Varve";
+
+pub(crate) const ROWS: &[Row] = &[
+    fixed("save", "", SNAPSHOTS),
+    fixed("stop-writes-on-bgsave-error", "yes", SNAPSHOTS),
+    fixed("rdbcompression", "yes", SNAPSHOTS),
+    fixed("rdbchecksum", "yes", SNAPSHOTS).at_start(),
+    fixed("rdb-version-check", "strict", SNAPSHOTS),
+    fixed("rdb-del-sync-files", "no", SNAPSHOTS),
+    fixed("rdb-save-incremental-fsync", "yes", SNAPSHOTS),
+    fixed("dbfilename", "dump.rdb", SNAPSHOTS).protected(),
+    fixed("appendonly", "no", JOURNAL),
+    fixed("appendfilename", "appendonly.aof", JOURNAL).at_start(),
+    fixed("appenddirname", "appendonlydir", JOURNAL).at_start(),
+    fixed("appendfsync", "everysec", JOURNAL).tolerates(&["always", "no"]),
+    fixed("no-appendfsync-on-rewrite", "no", JOURNAL).tolerates(&["yes"]),
+    fixed("auto-aof-rewrite-percentage", "100", JOURNAL),
+    fixed("auto-aof-rewrite-min-size", "67108864", JOURNAL).tolerates(&["64mb"]),
+    fixed("aof-load-truncated", "yes", JOURNAL).tolerates(&["no"]),
+    fixed("aof-use-rdb-preamble", "yes", JOURNAL).tolerates(&["no"]),
+    fixed("aof-timestamp-enabled", "no", JOURNAL),
+    fixed("aof-rewrite-incremental-fsync", "yes", JOURNAL).tolerates(&["no"]),
+    fixed("replicaof", "", REPLICATION).alias("slaveof").tolerates(&["no one"]).at_start(),
+    fixed("replica-serve-stale-data", "yes", REPLICATION).alias("slave-serve-stale-data"),
+    fixed("replica-read-only", "yes", REPLICATION).alias("slave-read-only"),
+    fixed("replica-priority", "100", REPLICATION).alias("slave-priority"),
+    fixed("replica-lazy-flush", "yes", REPLICATION).alias("slave-lazy-flush").tolerates(&["no"]),
+    fixed("repl-diskless-sync", "yes", REPLICATION).tolerates(&["no"]),
+    fixed("repl-diskless-sync-delay", "5", REPLICATION).tolerates(&["0"]),
+    fixed("repl-diskless-sync-max-replicas", "0", REPLICATION),
+    fixed("repl-diskless-load", "disabled", REPLICATION),
+    fixed("repl-disable-tcp-nodelay", "no", REPLICATION),
+    fixed("repl-backlog-size", "10485760", REPLICATION).tolerates(&["10mb", "1mb"]),
+    fixed("repl-backlog-ttl", "3600", REPLICATION),
+    fixed("repl-timeout", "60", REPLICATION),
+    fixed("repl-ping-replica-period", "10", REPLICATION).alias("repl-ping-slave-period"),
+    fixed("dual-channel-replication-enabled", "no", REPLICATION),
+    fixed("min-replicas-to-write", "0", REPLICATION).alias("min-slaves-to-write"),
+    fixed("min-replicas-max-lag", "10", REPLICATION).alias("min-slaves-max-lag"),
+    fixed("primaryauth", "", REPLICATION).alias("masterauth").sensitive(),
+    fixed("primaryuser", "", REPLICATION).alias("masteruser").sensitive(),
+    fixed("propagation-error-behavior", "ignore", REPLICATION).tolerates(&["panic"]),
+    fixed("cluster-enabled", "no", CLUSTER).at_start(),
+    fixed("tls-port", "0", TLS),
+    fixed("tls-replication", "no", TLS),
+    fixed("tls-cluster", "no", TLS),
+    fixed("commandlog-execution-slower-than", "-1", COMMAND_LOG)
+        .alias("slowlog-log-slower-than")
+        .tolerates(&["10000"]),
+    fixed("commandlog-slow-execution-max-len", "0", COMMAND_LOG)
+        .alias("slowlog-max-len")
+        .tolerates(&["128"]),
+    fixed("commandlog-request-larger-than", "-1", COMMAND_LOG).tolerates(&["1048576"]),
+    fixed("commandlog-large-request-max-len", "0", COMMAND_LOG).tolerates(&["128"]),
+    fixed("commandlog-reply-larger-than", "-1", COMMAND_LOG).tolerates(&["1048576"]),
+    fixed("commandlog-large-reply-max-len", "0", COMMAND_LOG).tolerates(&["128"]),
+    fixed("latency-monitor-threshold", "0", LATENCY).tolerates(&["1"]),
+    fixed("latency-tracking", "no", LATENCY).tolerates(&["yes"]),
+    fixed("notify-keyspace-events", "", NOTIFICATIONS),
+    fixed("acllog-max-len", "0", USERS).tolerates(&["128"]),
+    fixed("aclfile", "", USERS).at_start(),
+    fixed("busy-reply-threshold", "5000", SCRIPTS).alias("lua-time-limit"),
+    fixed("enable-module-command", "no", MODULES).at_start(),
+    fixed("syslog-enabled", "no", SYSLOG).at_start(),
+    fixed("supervised", "no", SUPERVISION).tolerates(&["auto"]).at_start(),
+    fixed("always-show-logo", "no", "Varve shows no logo").tolerates(&["yes"]).at_start(),
+    fixed("set-proc-title", "no", TITLE).tolerates(&["yes"]).at_start(),
+    fixed("proc-title-template", "", TITLE).tolerates(&["{title} {listen-addr} {server-mode}"]),
+    fixed("locale-collate", "", LOCALE),
+    fixed("oom-score-adj", "no", PROCESS),
+    fixed("oom-score-adj-values", "0 200 800", PROCESS),
+    fixed("disable-thp", "no", "Varve asks for huge pages only where they help")
+        .tolerates(&["yes"])
+        .at_start(),
+    fixed("activerehashing", "yes", GROWTH),
+    fixed("activedefrag", "no", NO_DEFRAGMENTER),
+    fixed("jemalloc-bg-thread", "yes", "freed memory is always returned in the background"),
+    fixed("io-threads", "1", THREADS),
+    fixed("enable-debug-assert", "no", "Varve has no assertions to switch on")
+        .tolerates(&["yes"])
+        .at_start()
+        .hidden(),
+    fixed("import-mode", "no", IMPORT),
+];

@@ -1,0 +1,37 @@
+//! The process: threads, files, messages, how it stops.
+
+use crate::choice::{LogLevel, ShutdownFlags};
+use crate::row::{any_of, directory, integer, one_of, text, yes_no};
+use std::sync::Arc;
+
+crate::rows::rows! { group 1;
+    THREADS: usize = integer("threads", 0..=64, 0,
+        "Threads that serve clients. 0: one per processor core, at most 8.").at_start();
+    PREFETCH_BATCH_MAX_SIZE: usize = integer("prefetch-batch-max-size", 0..=128, 16,
+        "Commands of a pipeline whose memory is fetched ahead of running them. 0 or 1: none.");
+    DATABASES: usize = integer("databases", 1..=2147483647, 16,
+        "Number of databases for SELECT.").at_start();
+    DAEMONIZE: bool = yes_no("daemonize", false,
+        "Run in the background.").at_start();
+    PIDFILE: Arc<str> = text("pidfile", "",
+        "File that receives the process id. Empty: none, or a default one when `daemonize` is on.")
+        .at_start();
+    LOGFILE: Arc<str> = text("logfile", "",
+        "File for messages. Empty: standard output.").at_start();
+    LOGLEVEL: LogLevel = one_of("loglevel", LogLevel::NAMES, LogLevel::Notice as usize,
+        "Least important messages to show.");
+    HIDE_USER_DATA_FROM_LOG: bool = yes_no("hide-user-data-from-log", true,
+        "Keep keys and values out of messages.");
+    DIR: Arc<str> = directory("dir",
+        "Working directory; relative paths start here.").protected();
+    EXTENDED_REDIS_COMPATIBILITY: bool = yes_no("extended-redis-compatibility", false,
+        "Give the name and version of Redis where clients insist on them.");
+    SHUTDOWN_ON_SIGINT: ShutdownFlags = any_of("shutdown-on-sigint", ShutdownFlags::NAMES,
+        "How SIGINT ends the server: options of SHUTDOWN, separated by spaces.");
+    SHUTDOWN_ON_SIGTERM: ShutdownFlags = any_of("shutdown-on-sigterm", ShutdownFlags::NAMES,
+        "How SIGTERM ends the server: options of SHUTDOWN, separated by spaces.");
+    HZ: u32 = integer("hz", 0..=2147483647, 10,
+        "Rounds of background work per second, from 1 to 500.").clamped(1, 500);
+    ACTIVE_EXPIRE_EFFORT: u32 = integer("active-expire-effort", 1..=10, 1,
+        "How hard to look for expired keys, from 1 to 10; more costs processor time.");
+}

@@ -1,0 +1,17 @@
+//! What one client may ask for.
+
+use crate::row::{memory, output_limits};
+use crate::value::OutputLimits;
+
+crate::rows::rows! { group 3;
+    CLIENT_QUERY_BUFFER_LIMIT: u64 = memory("client-query-buffer-limit",
+        1048576..=9223372036854775807, 1073741824,
+        "Most bytes of unprocessed input kept for one client.");
+    PROTO_MAX_BULK_LEN: u64 = memory("proto-max-bulk-len",
+        1048576..=9223372036854775807, 536870912,
+        "Largest single argument or string value, in bytes.");
+    CLIENT_OUTPUT_BUFFER_LIMIT: OutputLimits = output_limits("client-output-buffer-limit",
+        "For each class (`normal`, `replica`, `pubsub`): bytes of pending replies that disconnect \
+         a client at once, bytes that do so when they last, and for how many seconds. \
+         0: no limit.");
+}

@@ -1,0 +1,127 @@
+//! The table: one file per subject, one row per setting.
+//!
+//! A row is written once, inside `rows!`, together with the typed handle that reads it. Handles
+//! know their slot at compile time, and a handle whose type does not fit its row does not compile.
+
+pub(crate) mod absent;
+pub mod general;
+pub mod limits;
+pub mod memory;
+pub mod network;
+pub mod values;
+
+use crate::row::Row;
+
+/// The groups in the order of their slots, with the title the manual gives them.
+pub(crate) const GROUPS: [(&str, &[Row]); 6] = [
+    ("Network", network::ROWS),
+    ("General", general::ROWS),
+    ("Memory", memory::ROWS),
+    ("Limits", limits::ROWS),
+    ("Values", values::ROWS),
+    ("Features of Valkey that this server does not have", absent::ROWS),
+];
+
+/// Number of settings.
+pub(crate) const COUNT: usize = slot_of_group(GROUPS.len());
+
+/// All rows in the order of their slots.
+pub fn all() -> impl Iterator<Item = &'static Row> {
+    GROUPS.iter().flat_map(|(_, rows)| rows.iter())
+}
+
+/// Slot of the first row of a group.
+pub(crate) const fn slot_of_group(group: usize) -> usize {
+    let mut slot = 0;
+    let mut before = 0;
+    while before < group {
+        slot += GROUPS[before].1.len();
+        before += 1;
+    }
+    slot
+}
+
+/// The row in a slot.
+pub(crate) const fn row_at(slot: usize) -> &'static Row {
+    let mut group = 0;
+    let mut left = slot;
+    while left >= GROUPS[group].1.len() {
+        left -= GROUPS[group].1.len();
+        group += 1;
+    }
+    &GROUPS[group].1[left]
+}
+
+/// Declares the rows of a group and one typed handle for each.
+macro_rules! rows {
+    (group $group:literal; $($handle:ident: $kind:ty = $row:expr;)+) => {
+        pub(crate) const ROWS: &[$crate::row::Row] = &[$($row),+];
+
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
+        enum Place { $($handle),+ }
+
+        $(
+            #[doc = concat!("Reads the setting of this name (see the row, or the manual).")]
+            pub const $handle: $crate::handle::Setting<$kind> = $crate::handle::Setting::at(
+                $crate::rows::slot_of_group($group) + Place::$handle as usize,
+            );
+        )+
+    };
+}
+pub(crate) use rows;
+
+#[cfg(test)]
+mod tests {
+    use super::{COUNT, all, row_at};
+    use crate::row::Kind;
+    use crate::value::{default_of, parse_over};
+    use std::collections::HashSet;
+
+    #[test]
+    fn every_name_and_alias_is_used_once_and_lower_case() {
+        let mut seen = HashSet::new();
+        for row in all() {
+            for name in [row.name, row.alias].into_iter().filter(|name| !name.is_empty()) {
+                assert!(seen.insert(name), "{name} is used twice");
+                assert_eq!(name, name.to_lowercase());
+            }
+        }
+    }
+
+    #[test]
+    fn every_row_has_a_line_for_the_manual() {
+        for row in all() {
+            assert!(row.doc.len() >= 10, "{} needs a line for the manual", row.name);
+        }
+    }
+
+    #[test]
+    fn slots_number_the_rows_in_order() {
+        assert_eq!(all().count(), COUNT);
+        for (slot, row) in all().enumerate() {
+            assert_eq!(row_at(slot).name, row.name);
+        }
+    }
+
+    #[test]
+    fn every_default_is_accepted_as_a_value() {
+        for row in all() {
+            let default = default_of(row);
+            let words = default.words();
+            let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
+            let parsed =
+                parse_over(row, &words, &default).unwrap_or_else(|e| panic!("{}: {e}", row.name));
+            assert_eq!(parsed, default, "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn names_of_choices_are_lower_case_and_defaults_exist() {
+        for row in all() {
+            if let Kind::OneOf { names, default } = row.kind {
+                assert!(default < names.len(), "{}", row.name);
+                assert!(names.iter().all(|name| *name == name.to_lowercase()), "{}", row.name);
+            }
+        }
+    }
+}

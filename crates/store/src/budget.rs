@@ -1,0 +1,117 @@
+//! What may be used, and what is: numbers that the controllers of space compare.
+
+use crate::eviction::{AccessHistory, EvictionPolicy};
+use crate::store::Store;
+use heap::ReclaimPolicy;
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
+
+/// A key's share of the index: a line of 64 bytes serves about five and a half.
+pub(crate) const INDEX_BYTES_PER_KEY: usize = 12;
+/// A head is sealed at this part of the budget.
+const HEADS_PER_BUDGET: u64 = 64;
+
+/// Settings that bound memory and choose what goes first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Bytes that the whole process may take; zero for no limit.
+    pub maxmemory: u64,
+    /// Bytes of the process that are neither records nor index: code, stacks, client buffers.
+    pub other_bytes: u64,
+    /// Threads that append.
+    pub workers: u64,
+    /// What may be evicted.
+    pub eviction: EvictionPolicy,
+    /// Which segments are cleaned first.
+    pub reclaim: ReclaimPolicy,
+    /// How fast the LFU counters rise.
+    pub lfu_log_factor: u32,
+    /// Minutes after which an LFU counter falls by one.
+    pub lfu_decay_minutes: u32,
+}
+
+/// The limits as lanes read them.
+#[derive(Debug, Default)]
+pub(crate) struct Budget {
+    maxmemory: AtomicU64,
+    eviction: AtomicU8,
+    reclaim: AtomicU8,
+    lfu_log_factor: AtomicU32,
+    lfu_decay_minutes: AtomicU32,
+    /// Live bytes of keyspaces that wait for the reaper.
+    dying: AtomicU64,
+}
+
+impl Budget {
+    pub fn maxmemory(&self) -> u64 {
+        self.maxmemory.load(Relaxed)
+    }
+
+    pub fn eviction(&self) -> EvictionPolicy {
+        EvictionPolicy::ALL[usize::from(self.eviction.load(Relaxed)) % 8]
+    }
+
+    pub fn reclaim(&self) -> ReclaimPolicy {
+        match self.reclaim.load(Relaxed) {
+            0 => ReclaimPolicy::Original,
+            1 => ReclaimPolicy::Greedy,
+            _ => ReclaimPolicy::Modified,
+        }
+    }
+
+    #[inline]
+    pub fn history(&self) -> AccessHistory {
+        if self.eviction().counts_uses() {
+            AccessHistory::Frequency { log_factor: self.lfu_log_factor.load(Relaxed) }
+        } else {
+            AccessHistory::Idleness
+        }
+    }
+
+    pub fn lfu_decay_minutes(&self) -> u32 {
+        self.lfu_decay_minutes.load(Relaxed)
+    }
+
+    /// Live bytes that nobody can reach any more.
+    pub fn dying(&self) -> u64 {
+        self.dying.load(Relaxed)
+    }
+
+    pub fn retire(&self, bytes: u64) {
+        self.dying.fetch_add(bytes, Relaxed);
+    }
+
+    pub fn reaped(&self, bytes: u64) {
+        self.dying.fetch_sub(bytes, Relaxed);
+    }
+}
+
+impl Store {
+    /// Takes over limits; to be called whenever one of them, or the memory outside the store, changes.
+    pub fn set_limits(&self, limits: &Limits) {
+        let budget = &self.budget;
+        budget.maxmemory.store(limits.maxmemory, Relaxed);
+        budget.eviction.store(limits.eviction as u8, Relaxed);
+        budget.reclaim.store(limits.reclaim as u8, Relaxed);
+        budget.lfu_log_factor.store(limits.lfu_log_factor, Relaxed);
+        budget.lfu_decay_minutes.store(limits.lfu_decay_minutes, Relaxed);
+        if limits.maxmemory == 0 {
+            self.heap.set_budget(u64::MAX, base::units::SEGMENT_BYTES);
+            return;
+        }
+        let outside = limits.other_bytes + self.index_bytes();
+        let records = limits.maxmemory.saturating_sub(outside + limits.maxmemory / 64);
+        let heads = HEADS_PER_BUDGET.max(8 * limits.workers);
+        let head_bytes = u32::try_from(limits.maxmemory / heads).unwrap_or(u32::MAX);
+        self.heap.set_budget(records, head_bytes);
+    }
+
+    /// What may be evicted.
+    pub fn eviction_policy(&self) -> EvictionPolicy {
+        self.budget.eviction()
+    }
+
+    /// Live bytes of records that can be reached, and of the index: what keys take.
+    pub fn used_bytes(&self) -> u64 {
+        self.live_bytes().saturating_sub(self.budget.dying()) + self.index_bytes()
+    }
+}

@@ -1,0 +1,363 @@
+//! The cleaner: moves the live records out of a segment, or drops the coldest, and recycles it.
+//!
+//! ```text
+//! victim   | live | dead | live | live | dead |      one shard locked at a time, per record
+//!             │             │      └─ cold: evicted
+//!             ▼             ▼
+//! survivors | live | live | ...
+//! ```
+//! Workers pay for it in steps between their commands, in proportion to what they append; a rest
+//! is used by the chores. Deleting a key frees nothing until its segment is cleaned, so eviction
+//! happens here, in the victim at hand, and not by looking at what is used.
+
+use crate::eviction::{Candidate, EvictionPolicy, Quantile};
+use crate::key::Key;
+use crate::lane::Lane;
+use crate::store::Store;
+use base::units::SEGMENT_BYTES;
+use base::{KeyspaceId, Location, Millis, PositionHash};
+use heap::{Draft, Head, Purpose, Record, Victim};
+use index::{Entry, Index, Slot};
+use smallvec::SmallVec;
+use std::sync::{Mutex, MutexGuard, TryLockError};
+
+/// Cleaners that may be at work at the same time; small heaps use one.
+const CLEANERS: usize = 8;
+/// Segments per cleaner.
+const SEGMENTS_PER_CLEANER: u64 = 64;
+/// Records whose index lines are fetched together.
+const BATCH: usize = 16;
+/// Share of a victim's live records that is evicted: with one half, a byte is moved for each
+/// byte that is written at full utilisation.
+const EVICTED_SHARE: f32 = 0.5;
+/// Above this share of live bytes a victim is better evicted from than cleaned.
+const EVICT_ABOVE: f64 = 0.92;
+/// The share of live bytes that cleaning keeps up while there are writes.
+const UTILISATION_BUSY: f64 = 0.905;
+/// And the one it reaches at rest.
+const UTILISATION_REST: f64 = 0.955;
+/// Cleaning a segment of which less is dead is not worth it at rest.
+const DEAD_SHARE_MIN: f64 = 0.02;
+/// Upkeep is paid for after so many appended bytes.
+const UPKEEP_BYTES: u64 = 16 << 10;
+
+#[derive(Debug, Default)]
+pub(crate) struct Cleaners {
+    all: [Mutex<Cleaner>; CLEANERS],
+}
+
+/// One cleaner: a victim, and the head of its survivors.
+#[derive(Debug, Default)]
+struct Cleaner {
+    survivors: Head,
+    victim: Option<Victim>,
+    evicts: bool,
+    coldest: Quantile,
+}
+
+/// What became of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// Records were walked over, of so many bytes.
+    Walked(u64),
+    /// No segment is worth cleaning.
+    NoVictim,
+    /// There is no room for survivors.
+    Stuck,
+}
+
+impl Store {
+    /// A worker's share of the cleaning after a batch of commands. The lane is inside the gate.
+    #[inline]
+    pub fn upkeep(&self, lane: &mut Lane, now: Millis) {
+        let appended = lane.head.appended_bytes() - lane.paid;
+        if appended >= UPKEEP_BYTES {
+            lane.paid += appended;
+            self.pay_upkeep(lane, appended, now);
+        }
+    }
+
+    #[cold]
+    fn pay_upkeep(&self, lane: &mut Lane, appended: u64, now: Millis) {
+        let mut work = (appended as f64 * self.pace()) as u64;
+        while work > 0 {
+            let Some(mut cleaner) = self.free_cleaner() else { return };
+            match self.step(lane, &mut cleaner, self.evicts_now(), now) {
+                Step::Walked(bytes) => work = work.saturating_sub(bytes.max(1)),
+                Step::NoVictim | Step::Stuck => return,
+            }
+        }
+    }
+
+    /// Bytes of segments to walk over for each byte appended.
+    fn pace(&self) -> f64 {
+        let head_bytes = self.heap.head_bytes() as f64;
+        let (touched, pooled) = (self.heap.touched_bytes() as f64, self.heap.pooled_bytes() as f64);
+        let in_use = touched - pooled;
+        let mut pace = 0.0;
+        if self.heap.budget() != u64::MAX {
+            let free = self.heap.budget() as f64 - in_use;
+            let low = 6.0 * head_bytes;
+            pace = ((low - free) / low * 8.0).clamp(0.0, 8.0);
+        }
+        if in_use > 4.0 * head_bytes {
+            let utilisation = self.live_bytes() as f64 / in_use;
+            pace = pace.max(((UTILISATION_BUSY - utilisation) * 250.0).clamp(0.0, 12.0));
+        }
+        pace
+    }
+
+    /// Whether space is better won by eviction than by moving what is alive.
+    fn evicts_now(&self) -> bool {
+        if self.budget.eviction() == EvictionPolicy::NoEviction || self.budget.maxmemory() == 0 {
+            return false;
+        }
+        let in_use = self.heap.touched_bytes() - self.heap.pooled_bytes();
+        let free = self.heap.budget().saturating_sub(in_use);
+        let is_short = free < 6 * u64::from(self.heap.head_bytes());
+        is_short && self.live_bytes() as f64 > EVICT_ABOVE * in_use as f64
+    }
+
+    /// Frees some space for a write that cannot be made otherwise; false when nothing can be.
+    pub(crate) fn make_room(&self, lane: &mut Lane, now: Millis) -> bool {
+        if self.heap.return_some(u64::MAX) {
+            return true;
+        }
+        let used = |store: &Store| store.heap.touched_bytes() - store.heap.pooled_bytes();
+        let before = used(self);
+        let mut cleaner = self.wait_for_cleaner();
+        let evicts = self.evicts_now();
+        loop {
+            match self.step(lane, &mut cleaner, evicts, now) {
+                Step::Walked(_) if cleaner.victim.is_some() => {}
+                Step::Walked(_) => break,
+                Step::NoVictim | Step::Stuck => {
+                    drop(cleaner);
+                    return self.make_room_otherwise(lane, now);
+                }
+            }
+        }
+        drop(cleaner);
+        used(self) < before || self.make_room_otherwise(lane, now)
+    }
+
+    /// When cleaning wins nothing: large records, keyspaces that wait for the reaper, own head.
+    fn make_room_otherwise(&self, lane: &mut Lane, now: Millis) -> bool {
+        if self.reap_some(lane, 4096) {
+            return true;
+        }
+        if self.evict_dedicated(lane, now) {
+            return true;
+        }
+        let (written, live) = lane.head.fill(&self.heap);
+        let is_worth_cleaning = written > self.heap.head_bytes() / 2 && live < written / 2;
+        if is_worth_cleaning {
+            lane.head.seal(&self.heap);
+        }
+        is_worth_cleaning
+    }
+
+    /// Cleaning at rest, about `bytes` of it; false when there is nothing worth doing.
+    pub fn clean_at_rest(&self, lane: &mut Lane, bytes: u64, now: Millis) -> bool {
+        let in_use = self.heap.touched_bytes().saturating_sub(self.heap.pooled_bytes());
+        let is_small = in_use < 2 * u64::from(self.heap.head_bytes());
+        if is_small || self.live_bytes() as f64 > UTILISATION_REST * in_use as f64 {
+            return false;
+        }
+        let mut work = bytes;
+        while work > 0 {
+            let Some(mut cleaner) = self.free_cleaner() else { return false };
+            match self.step(lane, &mut cleaner, false, now) {
+                Step::Walked(bytes) => work = work.saturating_sub(bytes.max(1)),
+                Step::NoVictim | Step::Stuck => return false,
+            }
+        }
+        true
+    }
+
+    fn cleaners_in_use(&self) -> usize {
+        let per_cleaner = SEGMENTS_PER_CLEANER * u64::from(SEGMENT_BYTES);
+        ((self.heap.touched_bytes() / per_cleaner) as usize).clamp(1, CLEANERS)
+    }
+
+    fn free_cleaner(&self) -> Option<MutexGuard<'_, Cleaner>> {
+        let all = self.cleaners.all[..self.cleaners_in_use()].iter();
+        all.filter_map(|cleaner| match cleaner.try_lock() {
+            Ok(free) => Some(free),
+            Err(TryLockError::Poisoned(free)) => Some(free.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        })
+        .next()
+    }
+
+    fn wait_for_cleaner(&self) -> MutexGuard<'_, Cleaner> {
+        self.free_cleaner().unwrap_or_else(|| {
+            self.cleaners.all[0].lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        })
+    }
+
+    /// Settles the next records of the cleaner's victim, choosing one if it has none.
+    fn step(&self, lane: &mut Lane, cleaner: &mut Cleaner, evicts: bool, now: Millis) -> Step {
+        if cleaner.victim.is_none() {
+            cleaner.evicts = evicts;
+            cleaner.victim = if evicts {
+                self.heap.choose_oldest(now)
+            } else {
+                self.heap.choose_victim(self.budget.reclaim(), DEAD_SHARE_MIN, now)
+            };
+        }
+        let Some(mut victim) = cleaner.victim.take() else { return Step::NoVictim };
+        let mut batch: SmallVec<[(Location, Record<'_>, Key<'_>); BATCH]> = SmallVec::new();
+        while batch.len() < BATCH
+            && let Some((at, record)) = victim.next(&self.heap)
+        {
+            let key = self.key(record.keyspace(), record.key());
+            self.prefetch_line(&key);
+            batch.push((at, record, key));
+        }
+        let mut walked = 0;
+        for (at, record, key) in &batch {
+            if !self.settle(lane, cleaner, *at, record, key, now) {
+                victim.go_back_to(*at);
+                cleaner.victim = Some(victim);
+                return Step::Stuck;
+            }
+            walked += u64::from(record.extent());
+        }
+        if victim.is_walked() {
+            // SAFETY: each record was looked at under its owner's lock, and moved or found dead.
+            unsafe { self.heap.recycle_victim(victim) };
+            lane.counters.cleaned_segments.add(1);
+        } else {
+            cleaner.victim = Some(victim);
+        }
+        Step::Walked(walked)
+    }
+
+    /// Moves or drops one record if it is alive; false when there is no room for it.
+    fn settle(
+        &self,
+        lane: &mut Lane,
+        cleaner: &mut Cleaner,
+        at: Location,
+        record: &Record<'_>,
+        key: &Key<'_>,
+        now: Millis,
+    ) -> bool {
+        let shard = key.hash.shard();
+        let _held = self.hold_one(shard);
+        let index = self.indexes.get(key.keyspace, shard);
+        let same = |entry: Entry| entry.location == at;
+        let Some((slot, entry)) = index.find(&self.blocks, key.hash, same) else { return true };
+        // SAFETY: the shard is locked, and its index names the record.
+        let (deadline, live) = unsafe { (record.deadline(), record.live_bytes()) };
+        if self.budget.dying() > 0 && self.keyspaces.is_dying(key.keyspace) {
+            self.budget.reaped(u64::from(live));
+            self.drop_entry(lane, index, slot, live);
+        } else if entry.has_deadline && deadline.is_some_and(|deadline| deadline <= now) {
+            lane.counters.expired.add(1);
+            lane.counters.expired_by_sweep.add(1);
+            self.drop_entry(lane, index, slot, live);
+        } else if cleaner.evicts && self.is_cold(lane, cleaner, entry, deadline, now) {
+            lane.counters.evicted.add(1);
+            lane.counters.evicted_bytes.add(u64::from(live));
+            self.drop_entry(lane, index, slot, live);
+        } else {
+            return self.relocate(lane, cleaner, record, key, index, (slot, entry), now);
+        }
+        true
+    }
+
+    fn is_cold(
+        &self,
+        lane: &mut Lane,
+        cleaner: &mut Cleaner,
+        entry: Entry,
+        deadline: Option<Millis>,
+        now: Millis,
+    ) -> bool {
+        let candidate = Candidate { access: entry.access, deadline };
+        self.budget.eviction().coldness(candidate, now).is_some_and(|coldness| {
+            cleaner.coldest.is_among_coldest(coldness, EVICTED_SHARE, &mut lane.random)
+        })
+    }
+
+    /// Takes an entry out. Its record dies with the victim, which needs no burial.
+    fn drop_entry(&self, lane: &Lane, index: &Index, slot: Slot, live: u32) {
+        index.remove(&self.blocks, slot);
+        index.add_bytes(-i64::from(live));
+        lane.counters.live_bytes.sub(u64::from(live));
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one record on its way")]
+    fn relocate(
+        &self,
+        lane: &Lane,
+        cleaner: &mut Cleaner,
+        record: &Record<'_>,
+        key: &Key<'_>,
+        index: &Index,
+        (slot, entry): (Slot, Entry),
+        now: Millis,
+    ) -> bool {
+        // SAFETY: the shard is locked, and its index names the record.
+        let (value, label, live, deadline) =
+            unsafe { (record.value(), record.label(), record.live_bytes(), record.deadline()) };
+        let draft = Draft {
+            keyspace: key.keyspace,
+            label,
+            key: key.bytes,
+            value_len: value.len(),
+            room: value.len(),
+            deadline,
+        };
+        let fill = |to: &mut [u8]| to.copy_from_slice(value);
+        let appended =
+            cleaner.survivors.append(&self.heap, &draft, Purpose::Survivors, now, fill);
+        let Ok(location) = appended else { return false };
+        index.update(&self.blocks, slot, Entry { location, ..entry }, None);
+        let gained = draft.extent() as i64 - i64::from(live);
+        index.add_bytes(gained);
+        lane.counters.live_bytes.add(gained as u64);
+        lane.counters.moved_bytes.add(draft.extent() as u64);
+        lane.counters.moved_records.add(1);
+        true
+    }
+
+    /// Evicts the oldest of the records that have slots of their own.
+    fn evict_dedicated(&self, lane: &mut Lane, now: Millis) -> bool {
+        if self.budget.eviction() == EvictionPolicy::NoEviction {
+            return false;
+        }
+        let by_age = self.heap.dedicated_by_age();
+        by_age.into_iter().any(|(at, hash, keyspace)| self.evict_one(lane, at, hash, keyspace, now))
+    }
+
+    /// Evicts the record at `at` if its owner's index still names it and the policy allows.
+    fn evict_one(
+        &self,
+        lane: &mut Lane,
+        at: Location,
+        hash: PositionHash,
+        keyspace: KeyspaceId,
+        now: Millis,
+    ) -> bool {
+        let _held = self.hold_one(hash.shard());
+        let index = self.indexes.get(keyspace, hash.shard());
+        let same = |entry: Entry| entry.location == at;
+        let Some((slot, entry)) = index.find(&self.blocks, hash, same) else { return false };
+        // SAFETY: the shard is locked, and its index names the record.
+        let record = unsafe { self.heap.record(at) };
+        // SAFETY: as above.
+        let (deadline, live) = unsafe { (record.deadline(), record.live_bytes()) };
+        let candidate = Candidate { access: entry.access, deadline };
+        if self.budget.eviction().coldness(candidate, now).is_none() {
+            return false;
+        }
+        lane.counters.evicted.add(1);
+        lane.counters.evicted_bytes.add(u64::from(live));
+        self.drop_entry(lane, index, slot, live);
+        self.heap.bury(at, live, true);
+        true
+    }
+}

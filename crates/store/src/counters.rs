@@ -1,0 +1,76 @@
+//! What lanes count, each for itself, and the sums.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+macro_rules! counters {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// One lane's counts; only its thread writes them.
+        #[derive(Debug, Default)]
+        #[repr(align(128))]
+        pub(crate) struct Counters {
+            $($(#[$doc])* pub $name: Count,)*
+        }
+
+        /// Sums over all lanes since the start, or since the last reset.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct Totals {
+            $($(#[$doc])* pub $name: u64,)*
+        }
+
+        impl Totals {
+            pub(crate) fn add(&mut self, lane: &Counters) {
+                $(self.$name = self.$name.wrapping_add(lane.$name.get());)*
+            }
+
+            /// What was counted since `earlier`.
+            pub fn since(&self, earlier: &Totals) -> Totals {
+                Totals { $($name: self.$name.wrapping_sub(earlier.$name),)* }
+            }
+        }
+    };
+}
+
+counters! {
+    /// Live bytes of records, as a sum of gains and losses that wraps.
+    live_bytes,
+    /// Bytes of records appended by commands.
+    appended_bytes,
+    /// Look-ups of reading commands that found their key.
+    hits,
+    /// Look-ups of reading commands that did not.
+    misses,
+    /// Keys removed because their deadline had passed.
+    expired,
+    /// Keys removed by the sweep over deadlines, before anybody asked for them.
+    expired_by_sweep,
+    /// Keys dropped to make room.
+    evicted,
+    /// Bytes of live records that the cleaner moved.
+    moved_bytes,
+    /// Records that the cleaner moved.
+    moved_records,
+    /// Segments that the cleaner emptied.
+    cleaned_segments,
+    /// Bytes that eviction dropped.
+    evicted_bytes,
+}
+
+/// A number that one thread writes and any thread reads.
+#[derive(Debug, Default)]
+pub(crate) struct Count(AtomicU64);
+
+impl Count {
+    #[inline]
+    pub fn add(&self, by: u64) {
+        self.0.store(self.0.load(Relaxed).wrapping_add(by), Relaxed);
+    }
+
+    #[inline]
+    pub fn sub(&self, by: u64) {
+        self.0.store(self.0.load(Relaxed).wrapping_sub(by), Relaxed);
+    }
+
+    pub fn get(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+}

@@ -1,0 +1,9 @@
+//! Which keys go first when memory is short: policies as arithmetic, without any mechanism.
+
+mod history;
+mod policy;
+mod quantile;
+
+pub use history::{AccessHistory, IDLE_SECONDS, age, frequency, touched};
+pub use policy::{Candidate, EvictionPolicy};
+pub(crate) use quantile::Quantile;

@@ -1,0 +1,56 @@
+//! Which share of the keys is the coldest, learned from those seen before.
+
+use base::Random;
+
+/// Keys after which older ones count half.
+const MEMORY: f32 = 4096.0;
+
+/// A fading histogram of coldness.
+#[derive(Debug, Default)]
+pub(crate) struct Quantile {
+    seen: [f32; 16],
+    total: f32,
+}
+
+impl Quantile {
+    /// Notes a key and decides whether it belongs to the coldest `share`; keys of the coldness at
+    /// which the share ends are chosen by chance.
+    pub fn is_among_coldest(&mut self, coldness: u8, share: f32, random: &mut Random) -> bool {
+        self.note(coldness);
+        let mut left = share * self.total;
+        for colder in (usize::from(coldness) + 1..16).rev() {
+            left -= self.seen[colder];
+        }
+        let own = self.seen[usize::from(coldness)];
+        left > 0.0 && (random.next() as f32 / u64::MAX as f32) * own < left
+    }
+
+    fn note(&mut self, coldness: u8) {
+        if self.total > MEMORY {
+            self.seen.iter_mut().for_each(|count| *count /= 2.0);
+            self.total = self.seen.iter().sum();
+        }
+        self.seen[usize::from(coldness)] += 1.0;
+        self.total += 1.0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_chosen_share_is_the_coldest_one() {
+        let (mut quantile, mut random) = (Quantile::default(), Random::from_seed(1));
+        let mut chosen = [0; 16];
+        for _ in 0..100_000 {
+            let coldness = random.below(10) as u8;
+            if quantile.is_among_coldest(coldness, 0.35, &mut random) {
+                chosen[usize::from(coldness)] += 1;
+            }
+        }
+        assert!(chosen[..6].iter().all(|count| *count < 200), "{chosen:?}");
+        assert!((4_000..6_500).contains(&chosen[6]), "{chosen:?}");
+        assert!(chosen[7..10].iter().all(|count| *count > 9_000), "{chosen:?}");
+    }
+}

@@ -1,0 +1,83 @@
+//! The sweep over deadlines: keys whose time has passed go within a second, asked for or not.
+
+use crate::lane::Lane;
+use crate::store::Store;
+use base::{Location, Millis, ShardId, Tick};
+use index::{DeadlineVisitor, Index, Position, prefetch};
+
+/// Lines of a block that are visited under one hold of its lock.
+const LINES_PER_HOLD: usize = 64;
+
+/// What a sweep did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// Keys that were removed.
+    pub expired: u64,
+}
+
+struct Visitor<'a> {
+    store: &'a Store,
+    lane: &'a mut Lane,
+    index: &'a Index,
+    now: Millis,
+    expired: u64,
+}
+
+impl DeadlineVisitor for Visitor<'_> {
+    fn prefetch(&self, at: Location) {
+        prefetch(self.store.heap.address(at));
+    }
+
+    fn visit(&mut self, at: Location) -> Option<Tick> {
+        // SAFETY: the sweep holds the shard's lock, and the location stands in its index.
+        let record = unsafe { self.store.heap.record(at) };
+        // SAFETY: as above.
+        let (deadline, live) = unsafe { (record.deadline(), record.live_bytes()) };
+        let deadline = deadline.unwrap_or(Millis::MAX);
+        if deadline > self.now {
+            return Some(Tick::of_deadline(deadline, self.now));
+        }
+        self.store.heap.bury(at, live, true);
+        self.index.add_bytes(-i64::from(live));
+        self.lane.counters.live_bytes.sub(u64::from(live));
+        self.lane.counters.expired.add(1);
+        self.lane.counters.expired_by_sweep.add(1);
+        self.expired += 1;
+        None
+    }
+}
+
+impl Store {
+    /// One pass over all databases. To be called several times a second by a thread outside the
+    /// gate; it goes in and out once per shard, so that nobody waits long for it.
+    pub fn sweep_deadlines(&self, lane: &mut Lane, now: Millis) -> Swept {
+        let mut swept = Swept::default();
+        for database in 0..self.databases() {
+            for shard in ShardId::all() {
+                self.enter(lane);
+                swept.expired += self.sweep_shard(lane, database, shard, now);
+                self.leave(lane);
+            }
+        }
+        swept
+    }
+
+    fn sweep_shard(&self, lane: &mut Lane, database: usize, shard: ShardId, now: Millis) -> u64 {
+        let Some(keyspace) = self.keyspace(database) else { return 0 };
+        let index = self.indexes.get(keyspace, shard);
+        let mut expired = 0;
+        let mut at = Some(Position::of_shard(shard)).filter(|_| index.with_deadline() > 0);
+        while let Some(from) = at {
+            let _held = self.hold_one(shard);
+            let mut visitor = Visitor { store: self, lane, index, now, expired: 0 };
+            let lines = LINES_PER_HOLD;
+            at = index.sweep_deadlines(&self.blocks, from, now.tick(), lines, &mut visitor);
+            let found = visitor.expired;
+            expired += found;
+            if found > 0 && index.wants_shrink(&self.blocks, from.hash()) {
+                index.shrink(&self.blocks, from.hash(), &self.records());
+            }
+        }
+        expired
+    }
+}

@@ -1,0 +1,141 @@
+//! Which keyspace a database points to, and which keyspaces wait for the reaper.
+
+use crate::lane::Lane;
+use crate::store::Store;
+use base::KeyspaceId;
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// See the module page.
+#[derive(Debug)]
+pub(crate) struct Keyspaces {
+    databases: Box<[AtomicU16]>,
+    ids: Mutex<Ids>,
+}
+
+#[derive(Debug)]
+struct Ids {
+    free: BTreeSet<u16>,
+    /// Flushed, but records still name them.
+    dying: Vec<KeyspaceId>,
+}
+
+/// A database's figures, as INFO tells them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KeyspaceFacts {
+    /// Keys.
+    pub keys: u64,
+    /// Keys with a deadline.
+    pub with_deadline: u64,
+    /// Live bytes of its records.
+    pub bytes: u64,
+}
+
+impl Keyspaces {
+    pub fn new(databases: usize, ids: usize) -> Keyspaces {
+        let databases = databases.clamp(1, ids / 2);
+        let taken = (0..databases).map(|number| AtomicU16::new(number as u16)).collect();
+        let free = (databases..ids).map(|id| id as u16).collect();
+        Keyspaces { databases: taken, ids: Mutex::new(Ids { free, dying: Vec::new() }) }
+    }
+
+    fn ids(&self) -> MutexGuard<'_, Ids> {
+        self.ids.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn is_dying(&self, keyspace: KeyspaceId) -> bool {
+        !self.databases.iter().any(|database| database.load(Relaxed) == keyspace.0)
+    }
+
+    /// The keyspace that has waited longest for the reaper.
+    pub fn oldest_dying(&self) -> Option<KeyspaceId> {
+        self.ids().dying.first().copied()
+    }
+
+    /// For after no index and no live record names `keyspace`.
+    pub fn bury(&self, keyspace: KeyspaceId) {
+        let mut ids = self.ids();
+        ids.dying.retain(|dying| *dying != keyspace);
+        ids.free.insert(keyspace.0);
+    }
+}
+
+impl Store {
+    /// Databases that SELECT knows.
+    pub fn databases(&self) -> usize {
+        self.keyspaces.databases.len()
+    }
+
+    /// The keyspace of a database; `None` if there is no such database. Stays the same between
+    /// `enter` and `leave`.
+    #[inline]
+    pub fn keyspace(&self, database: usize) -> Option<KeyspaceId> {
+        self.keyspaces.databases.get(database).map(|id| KeyspaceId(id.load(Relaxed)))
+    }
+
+    /// A database's figures.
+    pub fn keyspace_facts(&self, database: usize) -> KeyspaceFacts {
+        let mut facts = KeyspaceFacts::default();
+        let Some(keyspace) = self.keyspace(database) else { return facts };
+        for index in self.indexes.of_keyspace(keyspace) {
+            facts.keys += index.len();
+            facts.with_deadline += index.with_deadline();
+            facts.bytes += index.bytes();
+        }
+        facts
+    }
+
+    /// Keys of a database, those past their deadline included.
+    pub fn len(&self, database: usize) -> u64 {
+        let keyspace = self.keyspace(database);
+        keyspace.map_or(0, |it| self.indexes.of_keyspace(it).map(|index| index.len()).sum())
+    }
+
+    /// Runs `act` while no other lane is inside the gate. The lane must be inside, and no lock of
+    /// a shard held; whoever else acts on everything may go first.
+    pub fn exclusively<T>(&self, lane: &Lane, act: impl FnOnce(&Store) -> T) -> T {
+        self.leave(lane);
+        let done = self.gate.close(|| act(self));
+        self.enter(lane);
+        done
+    }
+
+    /// Exchanges the contents of two databases, which exist.
+    pub fn swap_databases(&self, lane: &Lane, one: usize, other: usize) {
+        self.exclusively(lane, |store| {
+            let databases = &store.keyspaces.databases;
+            let id = databases[one].load(Relaxed);
+            databases[one].store(databases[other].swap(id, Relaxed), Relaxed);
+        });
+    }
+
+    /// Empties databases: each gets a fresh keyspace at once, and the reaper takes the old one.
+    /// Returns the keys that were in them.
+    pub fn flush(&self, lane: &mut Lane, databases: impl Iterator<Item = usize> + Clone) -> u64 {
+        let wanted = databases.clone().filter(|database| self.len(*database) > 0).count();
+        while self.keyspaces.ids().free.len() < wanted {
+            self.reap_some(lane, usize::MAX);
+        }
+        self.exclusively(lane, |store| {
+            databases.map(|database| store.retire(database)).sum()
+        })
+    }
+
+    /// Gives a database a fresh keyspace. For while the gate is closed.
+    fn retire(&self, database: usize) -> u64 {
+        let Some(keyspace) = self.keyspace(database) else { return 0 };
+        let facts = self.keyspace_facts(database);
+        if facts.keys == 0 {
+            return 0;
+        }
+        let mut ids = self.keyspaces.ids();
+        // Another flush may have been faster, and then the reaper has to be: the database keeps
+        // its keys rather than lose an id.
+        let Some(fresh) = ids.free.pop_first() else { return 0 };
+        ids.dying.push(keyspace);
+        self.keyspaces.databases[database].store(fresh, Relaxed);
+        self.budget.retire(facts.bytes);
+        facts.keys
+    }
+}

@@ -1,0 +1,77 @@
+//! What one thread needs to work on the store.
+
+use crate::counters::Counters;
+use crate::store::Store;
+use base::{GateLane, Millis, Random};
+use heap::Head;
+use std::sync::Arc;
+
+/// A thread's hot head, its way through the gate, its counts and its chance.
+#[derive(Debug)]
+pub struct Lane {
+    pub(crate) head: Head,
+    pub(crate) gate: GateLane,
+    pub(crate) counters: Arc<Counters>,
+    /// Bytes appended when upkeep was last paid for.
+    pub(crate) paid: u64,
+    /// Chance for RANDOMKEY, SPOP and the like.
+    pub random: Random,
+}
+
+impl Store {
+    /// A lane for one more thread; `None` once 128 are in use.
+    pub fn lane(&self) -> Option<Lane> {
+        let gate = self.gate.lane()?;
+        let counters = Arc::new(Counters::default());
+        let mut lanes = self.lanes();
+        lanes.push(Arc::clone(&counters));
+        let random = Random::seeded(lanes.len() as u64);
+        Some(Lane { head: Head::new(), gate, counters, paid: 0, random })
+    }
+
+    /// Goes through the gate, waiting while somebody acts on everything. Between `enter` and
+    /// `leave` databases keep the keyspaces that they name.
+    #[inline]
+    pub fn enter(&self, lane: &Lane) {
+        self.gate.enter(&lane.gate);
+    }
+
+    /// Goes out again, at the end of a batch of commands.
+    #[inline]
+    pub fn leave(&self, lane: &Lane) {
+        self.gate.leave(&lane.gate);
+    }
+
+    /// Makes sure that `bytes` can be appended without waiting, before any lock is taken.
+    /// Cleans, and evicts where the policy allows, until there is room.
+    ///
+    /// # Errors
+    /// When nothing can be freed any more.
+    #[inline]
+    pub fn reserve(
+        &self,
+        lane: &mut Lane,
+        bytes: usize,
+        now: Millis,
+    ) -> Result<(), crate::access::NoSpace> {
+        match lane.head.reserve(&self.heap, bytes, now) {
+            Ok(()) => Ok(()),
+            Err(_) => self.reserve_slowly(lane, bytes, now),
+        }
+    }
+
+    #[cold]
+    fn reserve_slowly(
+        &self,
+        lane: &mut Lane,
+        bytes: usize,
+        now: Millis,
+    ) -> Result<(), crate::access::NoSpace> {
+        while self.make_room(lane, now) {
+            if lane.head.reserve(&self.heap, bytes, now).is_ok() {
+                return Ok(());
+            }
+        }
+        Err(crate::access::NoSpace)
+    }
+}

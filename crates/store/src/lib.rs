@@ -1,0 +1,40 @@
+//! Keyspaces and values: what a key means, kept in segments and found through the index.
+//!
+//! ```text
+//! Store::lock ──▶ Access ──▶ index (where) ──▶ heap (bytes)        commands, under shard locks
+//! upkeep      ──▶ cleaner, eviction                                space, between commands
+//! chores      ──▶ expiry, aging, reaper                            time, off the workers
+//! ```
+//! A command locks the shards of its keys, and through the resulting `Access` reads and changes
+//! records. Everything else that touches a record (cleaner, expiry, reaper) locks its shard too.
+//!
+//! Owner: the server, which hands a `&Store` and one `Lane` to every thread.
+//! Not here: arguments and replies (`command`), bytes of records (`heap`), lines (`index`).
+//! Start at: `access.rs`, then `locks.rs`, then `cleaner.rs`.
+
+mod access;
+mod aging;
+mod budget;
+mod cleaner;
+mod counters;
+pub mod eviction;
+mod expiry;
+mod key;
+mod keyspaces;
+mod lane;
+mod locks;
+mod reaper;
+mod store;
+pub mod value;
+mod walk;
+
+pub use access::{Access, Expiry, NoSpace};
+pub use budget::Limits;
+pub use counters::Totals;
+pub use eviction::EvictionPolicy;
+pub use key::{Encoding, Key, Kind, Value};
+pub use keyspaces::KeyspaceFacts;
+pub use lane::Lane;
+pub use locks::ShardSet;
+pub use store::{Store, StoreConfig};
+pub use walk::ScanFilter;

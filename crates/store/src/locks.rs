@@ -1,0 +1,145 @@
+//! Locks of shards: all that a command needs, or none.
+//!
+//! Nobody waits for a lock while holding another, until a few tries have failed; then they are
+//! taken in ascending order, which cannot deadlock either.
+
+use crate::store::Store;
+use base::units::SHARDS;
+use base::{Lock, LockGuard, PositionHash, ShardId};
+use crossbeam_utils::CachePadded;
+use smallvec::SmallVec;
+
+const TRIES: usize = 3;
+
+/// A set of shards.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ShardSet {
+    words: [u64; SHARDS / 64],
+}
+
+impl ShardSet {
+    /// No shard.
+    pub fn new() -> ShardSet {
+        ShardSet::default()
+    }
+
+    /// Every shard.
+    pub fn all() -> ShardSet {
+        ShardSet { words: [u64::MAX; SHARDS / 64] }
+    }
+
+    /// Adds the shard in which `hash` stands.
+    #[inline]
+    pub fn add(&mut self, hash: PositionHash) {
+        let shard = hash.shard().index();
+        self.words[shard / 64] |= 1 << (shard % 64);
+    }
+
+    /// Whether `shard` is in the set.
+    #[inline]
+    pub fn has(&self, shard: ShardId) -> bool {
+        self.words[shard.index() / 64] >> (shard.index() % 64) & 1 == 1
+    }
+
+    fn iter(&self) -> impl Iterator<Item = ShardId> {
+        ShardId::all().filter(|shard| self.has(*shard))
+    }
+}
+
+/// The locks that an `Access` holds.
+#[derive(Debug)]
+pub(crate) enum Held<'a> {
+    One(ShardId, #[expect(dead_code, reason = "held, not read")] LockGuard<'a>),
+    Many(ShardSet, #[expect(dead_code, reason = "held, not read")] SmallVec<[LockGuard<'a>; 4]>),
+}
+
+impl Held<'_> {
+    #[inline]
+    pub fn has(&self, shard: ShardId) -> bool {
+        match self {
+            Held::One(held, _) => *held == shard,
+            Held::Many(set, _) => set.has(shard),
+        }
+    }
+}
+
+/// One lock per shard, a cache line each.
+#[derive(Debug)]
+pub(crate) struct Locks {
+    shards: Box<[CachePadded<Lock>]>,
+}
+
+impl Locks {
+    pub fn new() -> Locks {
+        Locks { shards: (0..SHARDS).map(|_| CachePadded::new(Lock::new())).collect() }
+    }
+
+    #[inline]
+    pub fn one(&self, shard: ShardId) -> LockGuard<'_> {
+        self.shards[shard.index()].lock()
+    }
+
+    pub fn many(&self, set: ShardSet) -> Held<'_> {
+        for _ in 0..TRIES {
+            match self.try_all(&set) {
+                Ok(guards) => return Held::Many(set, guards),
+                Err(contended) => self.shards[contended.index()].wait_until_free(),
+            }
+        }
+        Held::Many(set, set.iter().map(|shard| self.one(shard)).collect())
+    }
+
+    /// All locks of the set, or the first that was not free, and none.
+    fn try_all(&self, set: &ShardSet) -> Result<SmallVec<[LockGuard<'_>; 4]>, ShardId> {
+        set.iter().map(|shard| self.shards[shard.index()].try_lock().ok_or(shard)).collect()
+    }
+}
+
+impl Store {
+    #[inline]
+    pub(crate) fn hold_one(&self, shard: ShardId) -> Held<'_> {
+        Held::One(shard, self.locks.one(shard))
+    }
+
+    pub(crate) fn hold_many(&self, set: ShardSet) -> Held<'_> {
+        self.locks.many(set)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_that_want_overlapping_sets_all_get_through() {
+        let locks = Locks::new();
+        let rounds = if cfg!(miri) { 5 } else { 2_000 };
+        std::thread::scope(|scope| {
+            for thread in 0..4_u64 {
+                let locks = &locks;
+                scope.spawn(move || {
+                    let mut random = base::Random::from_seed(thread);
+                    for _ in 0..rounds {
+                        let mut set = ShardSet::new();
+                        for _ in 0..5 {
+                            set.add(PositionHash(random.below(8) << 56));
+                        }
+                        drop(locks.many(set));
+                    }
+                });
+            }
+        });
+    }
+
+    #[test]
+    fn a_contended_set_is_given_up_whole() {
+        let locks = Locks::new();
+        let held = locks.one(ShardId(7));
+        let mut set = ShardSet::new();
+        [3, 7, 9].map(|shard: u64| set.add(PositionHash(shard << 56)));
+        assert_eq!(locks.try_all(&set).expect_err("7 is held"), ShardId(7));
+        assert!(locks.shards[3].try_lock().is_some());
+        drop(held);
+        assert!(locks.try_all(&set).is_ok());
+    }
+}

@@ -1,0 +1,4 @@
+//! What commands do to values: bytes and limits, no arguments and no replies. One file per type.
+
+pub mod bitmap;
+pub mod string;

@@ -1,0 +1,1 @@
+//! Strings: ranges, appends, numbers.

@@ -1,0 +1,112 @@
+//! Walks over all keys of a database: SCAN, KEYS, RANDOMKEY.
+
+use crate::key::Kind;
+use crate::lane::Lane;
+use crate::store::Store;
+use base::{KeyspaceId, Location, Millis, ShardId};
+use index::{Entry, Index, Position};
+
+/// Lines without a key that one SCAN call passes for each key it was asked for.
+const LINES_PER_KEY: usize = 10;
+/// Tries at a random key that has not expired.
+const RANDOM_TRIES: usize = 100;
+
+/// Which keys a walk reports.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ScanFilter<'a> {
+    /// A pattern that the key has to match.
+    pub pattern: Option<&'a [u8]>,
+    /// The kind of value that it has to hold.
+    pub kind: Option<Kind>,
+}
+
+impl Store {
+    /// Visits keys from `cursor` on until about `count` were looked at; returns the cursor to go
+    /// on from, zero at the end. Keys that stay throughout are visited at least once.
+    pub fn scan(
+        &self,
+        keyspace: KeyspaceId,
+        cursor: u64,
+        count: usize,
+        filter: ScanFilter<'_>,
+        now: Millis,
+        mut visit: impl FnMut(&[u8]),
+    ) -> u64 {
+        let mut from = Position::from_cursor(cursor);
+        let (mut seen, mut lines) = (0, 0);
+        while seen < count && lines < count.saturating_mul(LINES_PER_KEY) {
+            let shard = from.hash().shard();
+            let index = self.indexes.get(keyspace, shard);
+            let next = if index.is_empty() {
+                None
+            } else {
+                let _held = self.hold_one(shard);
+                lines += 1;
+                index.scan_line(&self.blocks, from, |_, entry| {
+                    seen += 1;
+                    if let Some(key) = self.matching(entry, filter, now) {
+                        visit(key);
+                    }
+                })
+            };
+            match next.or_else(|| from.next_shard()) {
+                Some(next) => from = next,
+                None => return 0,
+            }
+        }
+        from.cursor()
+    }
+
+    /// Visits every key of a database that matches.
+    pub fn each_key(
+        &self,
+        keyspace: KeyspaceId,
+        filter: ScanFilter<'_>,
+        now: Millis,
+        mut visit: impl FnMut(&[u8]),
+    ) {
+        let mut cursor = 0;
+        loop {
+            cursor = self.scan(keyspace, cursor, 1024, filter, now, &mut visit);
+            if cursor == 0 {
+                return;
+            }
+        }
+    }
+
+    /// A random key of a database, every one about as likely.
+    pub fn random_key(&self, lane: &mut Lane, keyspace: KeyspaceId, now: Millis) -> Option<Vec<u8>> {
+        let keys: u64 = self.indexes.of_keyspace(keyspace).map(Index::len).sum();
+        for _ in 0..RANDOM_TRIES {
+            let mut nth = lane.random.below(keys.max(1));
+            let shard = ShardId::all().find(|shard| {
+                let len = self.indexes.get(keyspace, *shard).len();
+                let here = nth < len;
+                nth = nth.saturating_sub(len);
+                here
+            })?;
+            let _held = self.hold_one(shard);
+            let index = self.indexes.get(keyspace, shard);
+            let found = index.random(&self.blocks, shard.0, &mut lane.random);
+            let key = found.and_then(|(_, entry)| self.matching(entry, ScanFilter::default(), now));
+            if let Some(key) = key {
+                return Some(key.to_vec());
+            }
+        }
+        None
+    }
+
+    /// The key of an entry, if it matches and has not expired. The shard is locked.
+    fn matching(&self, entry: Entry, filter: ScanFilter<'_>, now: Millis) -> Option<&[u8]> {
+        if filter.kind.is_some_and(|kind| kind as u8 != entry.kind) {
+            return None;
+        }
+        // SAFETY: the caller holds the lock of the shard in whose index the entry stands.
+        let record = unsafe { self.heap.record(Location::from_bits(entry.location.bits())) };
+        // SAFETY: as above.
+        let deadline = if entry.has_deadline { unsafe { record.deadline() } } else { None };
+        let is_there = deadline.is_none_or(|deadline| deadline > now);
+        let matches = || filter.pattern.is_none_or(|it| text::glob_match(it, record.key(), false));
+        (is_there && matches()).then(|| record.key())
+    }
+}

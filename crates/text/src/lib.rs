@@ -1,0 +1,29 @@
+//! Numbers, patterns and quoted words, as clients and configuration files write them.
+//!
+//! ```text
+//! bytes ──▶ integer, float, decimal, memory ──▶ numbers ──▶ the same text as Valkey prints
+//!       ──▶ glob (patterns over keys, channels, settings)
+//!       ──▶ words (quoted words of inline requests and configuration lines)
+//! ```
+//!
+//! Owner: nobody; everything here is a function of its arguments.
+//! Not here: replies and requests (`wire`), the meaning of a setting (`settings`).
+//! Start at: `integer.rs`, then `words.rs`.
+//!
+//! Every function takes bytes as they came from outside, answers `None` or an error for what it refuses, and
+//! neither panics nor works longer than its documentation says.
+#![forbid(unsafe_code)]
+
+mod decimal;
+mod float;
+mod glob;
+mod integer;
+mod memory;
+mod words;
+
+pub use decimal::{FLOAT_TEXT_BYTES_MAX, FloatError, add_floats};
+pub use float::{format_f64, format_g17, parse_f64, write_f64};
+pub use glob::glob_match;
+pub use integer::{IntegerText, parse_i64, parse_u64, write_i64, write_u64};
+pub use memory::parse_memory;
+pub use words::{quote, split_args};

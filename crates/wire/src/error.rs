@@ -1,0 +1,76 @@
+//! Why a connection's bytes are no request.
+
+/// A request that cannot be read. The connection answers with the text and closes: what follows in the stream has
+/// no known beginning.
+///
+/// The text is what follows `-ERR ` in the reply.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ProtocolError {
+    /// No end of line within the inline limit.
+    #[error("Protocol error: too big inline request")]
+    InlineTooLong,
+    /// A quote in an inline request has no partner.
+    #[error("Protocol error: unbalanced quotes in request")]
+    UnbalancedQuotes,
+    /// No end of line after the `*` of a request.
+    #[error("Protocol error: too big mbulk count string")]
+    ArgumentCountTooLong,
+    /// The number of arguments is no number or too large.
+    #[error("Protocol error: invalid multibulk length")]
+    ArgumentCountInvalid,
+    /// More arguments than a client may send before it has authenticated.
+    #[error("Protocol error: unauthenticated multibulk length")]
+    ArgumentCountUnauthenticated,
+    /// No end of line after the `$` of an argument.
+    #[error("Protocol error: too big bulk count string")]
+    BulkLengthTooLong,
+    /// The length of an argument is no number or too large.
+    #[error("Protocol error: invalid bulk length")]
+    BulkLengthInvalid,
+    /// A longer argument than a client may send before it has authenticated.
+    #[error("Protocol error: unauthenticated bulk length")]
+    BulkLengthUnauthenticated,
+    /// An argument begins with this byte, where `$` must stand. See also [`ProtocolError::text`].
+    #[error("Protocol error: expected '$', got '{}'", char::from(*.0))]
+    BulkExpected(u8),
+    /// A carriage return without line feed, or an argument without line end.
+    #[error("Protocol error: invalid CRLF in request")]
+    LineEndInvalid,
+    /// The request as a whole passes 4 GiB.
+    #[error("Protocol error: too big request")]
+    RequestTooLong,
+}
+
+impl ProtocolError {
+    /// The text in bytes. It differs from `Display` where the client's own byte is shown: that byte goes back as it
+    /// came.
+    pub fn text(&self) -> Vec<u8> {
+        match self {
+            Self::BulkExpected(byte) => {
+                [b"Protocol error: expected '$', got '", &[*byte][..], b"'"].concat()
+            }
+            other => other.to_string().into_bytes(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ProtocolError;
+
+    #[test]
+    fn the_clients_byte_goes_back_as_it_came() {
+        assert_eq!(
+            ProtocolError::BulkExpected(b'+').to_string(),
+            "Protocol error: expected '$', got '+'"
+        );
+        assert_eq!(
+            ProtocolError::BulkExpected(0xff).text(),
+            b"Protocol error: expected '$', got '\xff'"
+        );
+        assert_eq!(
+            ProtocolError::LineEndInvalid.text(),
+            b"Protocol error: invalid CRLF in request"
+        );
+    }
+}

@@ -1,0 +1,22 @@
+//! RESP2 and RESP3: requests in, replies out.
+//!
+//! ```text
+//! bytes read ──▶ RequestParser ──spans──▶ the arguments, in place
+//!                     │ refused
+//!                     ▼
+//!               ProtocolError ──▶ Reply ──▶ bytes to write
+//! ```
+//!
+//! Owner: the connection holds one parser and the buffers; this crate keeps no bytes of a multibulk request.
+//! Not here: sockets and buffers (`server`), what a command means (`command`), number texts (`text`).
+//! Start at: `request.rs`, then `reply.rs`.
+#![forbid(unsafe_code)]
+
+mod error;
+mod lengths;
+mod reply;
+mod request;
+
+pub use error::ProtocolError;
+pub use reply::{Mark, Protocol, Reply};
+pub use request::{Limits, Progress, RequestParser, Span};

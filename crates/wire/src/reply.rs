@@ -1,0 +1,386 @@
+//! Replies, appended to a connection's output in the protocol it speaks.
+//!
+//! Each method writes one element. An aggregate (`array`, `map`, ...) announces how many follow; the caller writes
+//! them.
+
+/// The version of the protocol that a connection has chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Protocol {
+    /// Strings, integers, errors and arrays.
+    #[default]
+    Resp2,
+    /// Adds maps, sets, doubles, booleans, pushes and more.
+    Resp3,
+}
+
+/// A place in the output.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Mark(usize);
+
+/// Writes the elements of replies at the end of `out`.
+#[derive(Debug)]
+pub struct Reply<'a> {
+    out: &'a mut Vec<u8>,
+    protocol: Protocol,
+}
+
+impl<'a> Reply<'a> {
+    /// A writer behind what `out` holds already.
+    #[inline]
+    pub fn new(out: &'a mut Vec<u8>, protocol: Protocol) -> Self {
+        Self { out, protocol }
+    }
+
+    /// The protocol of the replies.
+    #[inline]
+    pub fn protocol(&self) -> Protocol {
+        self.protocol
+    }
+
+    /// Changes the protocol of what follows.
+    #[inline]
+    pub fn set_protocol(&mut self, protocol: Protocol) {
+        self.protocol = protocol;
+    }
+
+    /// All bytes written so far, and those that were there before.
+    #[inline]
+    pub fn written(&self) -> &[u8] {
+        self.out
+    }
+
+    /// The same writer for a shorter time.
+    #[inline]
+    pub fn reborrow(&mut self) -> Reply<'_> {
+        Reply { out: self.out, protocol: self.protocol }
+    }
+
+    /// `OK`.
+    #[inline]
+    pub fn ok(&mut self) {
+        self.out.extend_from_slice(b"+OK\r\n");
+    }
+
+    /// A status; line ends in it become blanks.
+    #[inline]
+    pub fn simple(&mut self, status: &str) {
+        self.line(b'+', status.as_bytes());
+    }
+
+    /// An error; `text` is whole, with its code in front. Line ends in it become blanks.
+    #[inline]
+    pub fn error(&mut self, text: impl AsRef<[u8]>) {
+        self.line(b'-', text.as_ref());
+    }
+
+    /// The answer to bytes that are no request.
+    pub fn protocol_error(&mut self, error: &crate::ProtocolError) {
+        self.error([b"ERR ", &error.text()[..]].concat());
+    }
+
+    /// An integer.
+    #[inline]
+    pub fn integer(&mut self, value: i64) {
+        self.header(b':', value);
+    }
+
+    /// A string of bytes.
+    #[inline]
+    pub fn bulk(&mut self, bytes: &[u8]) {
+        self.out.reserve(bytes.len() + HEADER_LEN_MAX + LINE_END.len());
+        self.begin_bulk(bytes.len());
+        self.out.extend_from_slice(bytes);
+        self.end_bulk();
+    }
+
+    /// A string of bytes whose parts lie apart.
+    pub fn bulk_parts(&mut self, parts: &[&[u8]]) {
+        let len = parts.iter().map(|part| part.len()).sum();
+        self.out.reserve(len + HEADER_LEN_MAX + LINE_END.len());
+        self.begin_bulk(len);
+        for part in parts {
+            self.raw(part);
+        }
+        self.end_bulk();
+    }
+
+    /// A string with the text of an integer.
+    #[inline]
+    pub fn bulk_integer(&mut self, value: i64) {
+        self.bulk(text::IntegerText::new().format(value));
+    }
+
+    /// The header of a string of `len` bytes, which follow through [`Self::raw`], and then [`Self::end_bulk`].
+    #[inline]
+    pub fn begin_bulk(&mut self, len: usize) {
+        self.count(b'$', len);
+    }
+
+    /// Bytes as they are.
+    #[inline]
+    pub fn raw(&mut self, bytes: &[u8]) {
+        self.out.extend_from_slice(bytes);
+    }
+
+    /// The end of a string that [`Self::begin_bulk`] began.
+    #[inline]
+    pub fn end_bulk(&mut self) {
+        self.out.extend_from_slice(LINE_END);
+    }
+
+    /// No value, where a string or a number might stand.
+    #[inline]
+    pub fn null(&mut self) {
+        self.out.extend_from_slice(self.choose(b"$-1\r\n", b"_\r\n"));
+    }
+
+    /// No value, where an array might stand.
+    #[inline]
+    pub fn null_array(&mut self) {
+        self.out.extend_from_slice(self.choose(b"*-1\r\n", b"_\r\n"));
+    }
+
+    /// An array of `len` elements.
+    #[inline]
+    pub fn array(&mut self, len: usize) {
+        self.count(b'*', len);
+    }
+
+    /// A map of `len` pairs of key and value.
+    #[inline]
+    pub fn map(&mut self, len: usize) {
+        match self.protocol {
+            Protocol::Resp2 => self.count(b'*', len * 2),
+            Protocol::Resp3 => self.count(b'%', len),
+        }
+    }
+
+    /// A set of `len` elements.
+    #[inline]
+    pub fn set(&mut self, len: usize) {
+        self.count(self.choose(b'*', b'~'), len);
+    }
+
+    /// A message of `len` elements that no request asked for.
+    #[inline]
+    pub fn push(&mut self, len: usize) {
+        self.count(self.choose(b'*', b'>'), len);
+    }
+
+    /// Notes of `len` pairs on the element that follows them. Answers whether the protocol knows such notes; if not,
+    /// nothing was written and the pairs must not be either.
+    #[inline]
+    pub fn attribute(&mut self, len: usize) -> bool {
+        if self.protocol == Protocol::Resp2 {
+            return false;
+        }
+        self.count(b'|', len);
+        true
+    }
+
+    /// A double.
+    pub fn double(&mut self, value: f64) {
+        match self.protocol {
+            Protocol::Resp2 => {
+                let digits_at = self.out.len() + DOUBLE_HEADER_LEN;
+                self.out.extend_from_slice(b"$00\r\n");
+                text::write_f64(self.out, value);
+                let len = self.out.len() - digits_at;
+                if len < 10 {
+                    self.out[digits_at - 3] = b'0' + len as u8;
+                    self.out.copy_within(digits_at - 3.., digits_at - 4);
+                    self.out.pop();
+                } else {
+                    self.out[digits_at - 4] = b'0' + (len / 10) as u8;
+                    self.out[digits_at - 3] = b'0' + (len % 10) as u8;
+                }
+            }
+            Protocol::Resp3 => {
+                self.out.push(b',');
+                text::write_f64(self.out, value);
+            }
+        }
+        self.out.extend_from_slice(LINE_END);
+    }
+
+    /// A number given by its text, such as an exact decimal: a string or a double.
+    pub fn double_text(&mut self, digits: &[u8]) {
+        match self.protocol {
+            Protocol::Resp2 => self.bulk(digits),
+            Protocol::Resp3 => self.line(b',', digits),
+        }
+    }
+
+    /// True or false.
+    #[inline]
+    pub fn boolean(&mut self, value: bool) {
+        let bytes: &[u8] = match (self.protocol, value) {
+            (Protocol::Resp2, true) => b":1\r\n",
+            (Protocol::Resp2, false) => b":0\r\n",
+            (Protocol::Resp3, true) => b"#t\r\n",
+            (Protocol::Resp3, false) => b"#f\r\n",
+        };
+        self.out.extend_from_slice(bytes);
+    }
+
+    /// Text for people; `format` names its form in three bytes, such as `txt`.
+    pub fn verbatim(&mut self, format: &[u8; 3], text: &[u8]) {
+        if self.protocol == Protocol::Resp2 {
+            return self.bulk(text);
+        }
+        self.count(b'=', text.len() + format.len() + 1);
+        self.out.extend_from_slice(format);
+        self.out.push(b':');
+        self.out.extend_from_slice(text);
+        self.end_bulk();
+    }
+
+    /// An integer of any size, given by its digits.
+    pub fn big_number(&mut self, digits: &[u8]) {
+        match self.protocol {
+            Protocol::Resp2 => self.bulk(digits),
+            Protocol::Resp3 => self.line(b'(', digits),
+        }
+    }
+
+    /// Begins an array whose length is not known yet; end it with [`Self::close_array`].
+    #[inline]
+    pub fn deferred_array(&mut self) -> Mark {
+        self.deferred()
+    }
+
+    /// Begins a set whose length is not known yet; end it with [`Self::close_set`].
+    #[inline]
+    pub fn deferred_set(&mut self) -> Mark {
+        self.deferred()
+    }
+
+    /// Begins a map whose length is not known yet; end it with [`Self::close_map`].
+    #[inline]
+    pub fn deferred_map(&mut self) -> Mark {
+        self.deferred()
+    }
+
+    /// Ends the array begun at `mark`, behind which `len` elements stand. From ten elements on, the bytes behind the
+    /// mark are moved once, by as many bytes as the length has further digits.
+    #[inline]
+    pub fn close_array(&mut self, mark: Mark, len: usize) {
+        self.close(mark, b'*', len);
+    }
+
+    /// Ends the set begun at `mark`.
+    #[inline]
+    pub fn close_set(&mut self, mark: Mark, len: usize) {
+        self.close(mark, self.choose(b'*', b'~'), len);
+    }
+
+    /// Ends the map begun at `mark`, behind which `len` pairs stand.
+    #[inline]
+    pub fn close_map(&mut self, mark: Mark, len: usize) {
+        match self.protocol {
+            Protocol::Resp2 => self.close(mark, b'*', len * 2),
+            Protocol::Resp3 => self.close(mark, b'%', len),
+        }
+    }
+
+    /// The end of the output as it is now.
+    #[inline]
+    pub fn mark(&self) -> Mark {
+        Mark(self.out.len())
+    }
+
+    /// Takes back everything written since `mark`.
+    #[inline]
+    pub fn truncate(&mut self, mark: Mark) {
+        self.out.truncate(mark.0);
+    }
+
+    #[inline]
+    fn deferred(&mut self) -> Mark {
+        let mark = self.mark();
+        self.out.extend_from_slice(DEFERRED_HEADER);
+        mark
+    }
+
+    #[inline]
+    fn close(&mut self, mark: Mark, prefix: u8, len: usize) {
+        if let Some(header) = self.out.get_mut(mark.0..mark.0 + DEFERRED_HEADER.len())
+            && len < 10
+        {
+            header[0] = prefix;
+            header[1] = b'0' + len as u8;
+            return;
+        }
+        self.close_wide(mark, prefix, len);
+    }
+
+    #[inline(never)]
+    fn close_wide(&mut self, mark: Mark, prefix: u8, len: usize) {
+        let end = (mark.0 + DEFERRED_HEADER.len()).min(self.out.len());
+        let start = mark.0.min(end);
+        let mut header = Vec::with_capacity(HEADER_LEN_MAX);
+        Reply::new(&mut header, self.protocol).count(prefix, len);
+        self.out.splice(start..end, header);
+    }
+
+    #[inline]
+    fn choose<T>(&self, resp2: T, resp3: T) -> T
+    where
+        T: Copy,
+    {
+        if self.protocol == Protocol::Resp2 { resp2 } else { resp3 }
+    }
+
+    /// A prefix and a count or length, which are short most of the time.
+    #[inline]
+    fn count(&mut self, prefix: u8, len: usize) {
+        if len < 10 {
+            self.out.extend_from_slice(&[prefix, b'0' + len as u8, b'\r', b'\n']);
+        } else if len < 100 {
+            let (tens, ones) = ((len / 10) as u8, (len % 10) as u8);
+            self.out.extend_from_slice(&[prefix, b'0' + tens, b'0' + ones, b'\r', b'\n']);
+        } else {
+            self.header_long(prefix, i64::try_from(len).unwrap_or(i64::MAX));
+        }
+    }
+
+    #[inline]
+    fn header(&mut self, prefix: u8, value: i64) {
+        match value {
+            0..100 => self.count(prefix, value as usize),
+            _ => self.header_long(prefix, value),
+        }
+    }
+
+    fn header_long(&mut self, prefix: u8, value: i64) {
+        self.out.reserve(HEADER_LEN_MAX);
+        self.out.push(prefix);
+        text::write_i64(self.out, value);
+        self.out.extend_from_slice(LINE_END);
+    }
+
+    /// A prefix and the rest of a line, which no client may end early by what it sent.
+    fn line(&mut self, prefix: u8, content: &[u8]) {
+        self.out.reserve(content.len() + 1 + LINE_END.len());
+        self.out.push(prefix);
+        let start = self.out.len();
+        self.out.extend_from_slice(content);
+        if memchr::memchr2(b'\r', b'\n', content).is_some() {
+            for byte in &mut self.out[start..] {
+                if matches!(byte, b'\r' | b'\n') {
+                    *byte = b' ';
+                }
+            }
+        }
+        self.out.extend_from_slice(LINE_END);
+    }
+}
+
+const LINE_END: &[u8] = b"\r\n";
+/// A prefix, the digits of any `i64` and the line end.
+const HEADER_LEN_MAX: usize = 1 + 20 + 2;
+const DEFERRED_HEADER: &[u8] = b"*0\r\n";
+const DOUBLE_HEADER_LEN: usize = 5;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Everything that is tested from outside, over a socket: transcripts, client libraries and tools, and the process itself.
+#
+# VARVE_SERVER  the server to start (default target/release/varve-server); it may carry arguments
+# SERVER_ADDR   host:port of a server that runs already, with enable-debug-command yes: it is used instead, and the tests
+#               of the process are left out
+# THREADS       the values of `threads` for which the transcripts are played (default "1 4"; empty: as the server decides)
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+VARVE_SERVER=${VARVE_SERVER:-$PWD/target/release/varve-server}
+[[ ! -e $VARVE_SERVER ]] || VARVE_SERVER=$(readlink -f "$VARVE_SERVER")
+export VARVE_SERVER PYTHONDONTWRITEBYTECODE=1
+failed=0 pid= folder=
+
+stop() {
+  if [[ -n $pid ]]; then
+    kill "$pid" 2>/dev/null
+    wait "$pid" || { echo "blackbox: the server ended with status $?"; tail -n 20 "$folder/server.log"; failed=1; }
+  fi
+  if [[ -n $folder ]]; then rm -rf "$folder"; fi
+  pid= folder=
+}
+trap stop EXIT
+
+# start [SETTING...]: a fresh server on a free port; sets SERVER_ADDR
+start() {
+  local port
+  port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+  folder=$(mktemp -d)
+  # shellcheck disable=SC2086
+  $VARVE_SERVER --port "$port" --dir "$folder" --enable-debug-command yes "$@" >"$folder/server.log" 2>&1 &
+  pid=$!
+  export SERVER_ADDR=127.0.0.1:$port
+  for _ in $(seq 500); do
+    if (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then return 0; fi
+    kill -0 "$pid" 2>/dev/null || break
+    sleep 0.02
+  done
+  echo "blackbox: the server did not start:" && cat "$folder/server.log"
+  exit 1
+}
+
+# check NAME COMMAND...
+check() {
+  echo "-- $1"
+  "${@:2}" || { echo "blackbox: $1 failed" && failed=1; }
+}
+
+if [[ -n ${SERVER_ADDR:-} ]]; then
+  check transcripts python3 tests/transcripts/run.py
+  check clients tests/clients/run
+else
+  for threads in ${THREADS-1 4}; do
+    start --threads "$threads"
+    check "transcripts, $threads threads" python3 tests/transcripts/run.py
+    stop
+  done
+  start
+  if [[ -z ${THREADS-1} ]]; then check transcripts python3 tests/transcripts/run.py; fi
+  check clients tests/clients/run
+  stop
+  check process python3 tests/process/run.py
+fi
+if [[ $failed == 0 ]]; then echo "blackbox: passed"; else echo "blackbox: FAILED"; fi
+exit "$failed"

@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""Runs units of Valkey's suite one by one and compares the passed cases with the record. Started by `run`."""
+
+import argparse
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+UNITS = """type/string type/incr bitops bitfield keyspace expire scan protocol querybuf limits info-command quit networking""".split()
+OWN_SERVER = {"limits", "networking"}  # every case of these is left out on an external server
+TIME_LIMIT = 300  # seconds for one unit
+LINE = re.compile(r"^\[(ok|err|exception|skip|ignore|TIMEOUT)\]: (.*)$")
+
+
+def read_counts(path):
+    """The passed counts of a record file: unit -> number."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    pairs = [line.split() for line in lines if line and not line.startswith("#")]
+    return {unit: int(count) for unit, count in pairs}
+
+
+def write_counts(path, counts, title):
+    """Writes a record file."""
+    path.write_text("# %s\n" % title + "".join("%s %d\n" % (unit, counts[unit]) for unit in UNITS if unit in counts))
+
+
+def read_exceptions():
+    """The cases that may fail: unit -> {case name: reason}."""
+    found = {}
+    for line in (HERE / "exceptions.txt").read_text().splitlines():
+        if line and not line.startswith("#"):
+            unit, name, reason = line.split("\t")
+            found.setdefault(unit, {})[name] = reason
+    return found
+
+
+def free_port():
+    """A port that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Server:
+    """The server under test: a fresh one with a folder of its own, or the one that SERVER_ADDR names."""
+
+    def __init__(self, log):
+        self.process = self.folder = None
+        if os.environ.get("SERVER_ADDR"):
+            self.host, self.port = os.environ["SERVER_ADDR"].rsplit(":", 1)
+            return
+        self.host, self.port, self.folder = "127.0.0.1", str(free_port()), tempfile.mkdtemp(prefix="varve-compat-")
+        command = shlex.split(os.environ["VARVE_SERVER"])
+        command += ["--port", self.port, "--dir", self.folder, "--enable-debug-command", "yes"]
+        self.process = subprocess.Popen(command, stdout=log, stderr=log)
+        self.await_answer()
+
+    def await_answer(self):
+        """Waits until the port accepts connections."""
+        for _ in range(500):
+            if self.process.poll() is not None:
+                break
+            try:
+                socket.create_connection((self.host, int(self.port)), 1).close()
+                return
+            except OSError:
+                time.sleep(0.02)
+        raise SystemExit("compat: the server did not start: " + " ".join(self.process.args))
+
+    def stop(self):
+        """Stops the server that was started; returns a complaint if it had died before."""
+        if not self.process:
+            return None
+        died = self.process.poll()
+        if died is None:
+            self.process.terminate()
+            try:
+                self.process.wait(10)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+        return None if died is None else "the server died during the unit (status %d)" % died
+
+
+def run_unit(unit, options, skipped):
+    """Runs one unit; returns its output without colours and a complaint about the run itself or None."""
+    log_path = options.work / (unit.replace("/", "-") + ".log")
+    skip_path = log_path.with_suffix(".skip")
+    skip_path.write_text("\n".join(skipped))
+    command = ["./runtest", "--single", "unit/" + unit, "--clients", "1", "--skipfile", str(skip_path)]
+    trouble = server = None
+    with open(log_path, "wb") as log, open(log_path.with_suffix(".server.log"), "wb") as server_log:
+        if unit in OWN_SERVER:
+            command += ["--baseport", "21111"]
+        else:
+            server = Server(server_log)
+            command += ["--host", server.host, "--port", server.port]
+        # --durable turns a Tcl exception inside a case into a failure of that case, so that the others still run.
+        suite = subprocess.Popen(command + ["--durable"], cwd=options.suite, stdout=log, stderr=log, start_new_session=True)
+        try:
+            suite.wait(TIME_LIMIT)
+        except subprocess.TimeoutExpired:
+            os.killpg(suite.pid, signal.SIGKILL)
+            suite.wait()
+            trouble = "stopped after %d s" % TIME_LIMIT
+        trouble = (server.stop() if server else None) or trouble
+    output = re.sub(r"\x1b\[[0-9;]*m", "", log_path.read_text(errors="replace"))
+    if not trouble and "[1/1 done]" not in output:
+        trouble = "the unit did not reach its end"
+    return output, trouble
+
+
+def outcome(output, unit):
+    """The names of the cases by outcome."""
+    found = {kind: [] for kind in ("ok", "err", "exception", "skip", "ignore", "TIMEOUT")}
+    body = output.split("The End", 1)[0]
+    for line in body.splitlines():
+        match = LINE.match(line)
+        if match:
+            name = re.sub(r" \(\d+ ms\)$", "", match.group(2))
+            found[match.group(1)].append(name.split(" in tests/unit/%s.tcl" % unit)[0])
+    return found
+
+
+def judge(unit, output, trouble, exceptions, before):
+    """The complaints about one unit and its passed count."""
+    found = outcome(output, unit)
+    complaints = [trouble] if trouble else []
+    complaints += ["fails: " + name for name in found["err"] + found["exception"] + found["TIMEOUT"] if name not in exceptions]
+    passed = len([name for name in found["ok"] if name not in exceptions])
+    if passed < before:
+        complaints.append("%d cases pass, %d did" % (passed, before))
+    print("%-14s %3d passed, %d failed, %d listed, %d not for this mode" % (
+        unit, passed, len(complaints), len(exceptions), len(found["ignore"])), flush=True)
+    for name in found["ok"]:
+        if name in exceptions:
+            print("    passes now, take it off exceptions.txt: " + name)
+    return complaints, passed
+
+
+def main():
+    """Runs the units named on the command line, or all of the slice."""
+    parser = argparse.ArgumentParser(prog="tests/compat/run", description="Runs units of Valkey's suite against Varve.")
+    parser.add_argument("--suite", type=pathlib.Path, required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--work", type=pathlib.Path, required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--record", action="store_true", help="raise the counts in passed.txt")
+    parser.add_argument("--listed", action="store_true", help="run the cases of exceptions.txt too, and name those that pass")
+    parser.add_argument("--ceiling", action="store_true", help="write valkey.txt: the server under test is Valkey itself")
+    parser.add_argument("units", nargs="*", metavar="unit")
+    options = parser.parse_args()
+    unknown = [unit for unit in options.units if unit not in UNITS]
+    if unknown:
+        parser.error("unknown unit %s; known: %s" % (unknown[0], " ".join(UNITS)))
+    record = HERE / ("valkey.txt" if options.ceiling else "passed.txt")
+    counts, exceptions, bad = read_counts(record), read_exceptions(), 0
+    for unit in options.units or UNITS:
+        listed = {} if options.ceiling else exceptions.get(unit, {})
+        skipped = [] if options.listed else list(listed)
+        output, trouble = run_unit(unit, options, skipped)
+        complaints, passed = judge(unit, output, trouble, listed, 0 if options.ceiling else counts.get(unit, 0))
+        for complaint in complaints:
+            print("    " + complaint)
+        bad += bool(complaints)
+        if options.ceiling or (options.record and passed > counts.get(unit, 0)):
+            counts[unit] = passed
+    if options.ceiling:
+        write_counts(record, counts, "Cases that pass with Valkey 9.1.2 as the server, with nothing listed: what can be reached.")
+    elif options.record:
+        write_counts(record, counts, "Cases of Valkey's suite that pass: they may only rise. Written by `tests/compat/run --record`.")
+    print("compat: %s; logs are in %s" % ("%d units are wrong" % bad if bad else "all units as expected", options.work))
+    return 1 if bad and not options.ceiling else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

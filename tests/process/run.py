@@ -1,0 +1,296 @@
+#!/usr/bin/env python3
+"""Starts the server named by VARVE_SERVER again and again, and checks what belongs to the process: configuration, signals, limits.
+
+    VARVE_SERVER=target/release/varve-server tests/process/run.py [CASE ...]
+"""
+
+import os
+import pathlib
+import resource
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "transcripts"))
+from resp import Closed, Connection, Error  # noqa: E402
+
+PATIENCE = 15  # seconds until something that must happen counts as not happening
+
+
+def free_port():
+    """A port that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Server:
+    """A server process with a folder of its own; stopped and removed at the end of a `with` block."""
+
+    def __init__(self, *settings, config=None):
+        self.folder = tempfile.mkdtemp(prefix="varve-process-")
+        self.port = free_port()
+        command = shlex.split(os.environ["VARVE_SERVER"])
+        if config is not None:
+            self.config = pathlib.Path(self.folder, "varve.conf")
+            self.config.write_text(config)
+            command.append(str(self.config))
+        command += ["--port", str(self.port), "--dir", self.folder, *map(str, settings)]
+        self.output = pathlib.Path(self.folder, "output")
+        with open(self.output, "wb") as output:
+            self.process = subprocess.Popen(command, stdout=output, stderr=output)
+
+    def __enter__(self):
+        self.until(lambda: self.reachable() or self.process.poll() is not None)
+        assert self.process.poll() is None, "the server did not start: " + self.output.read_text()
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def until(self, condition):
+        """Waits for a condition."""
+        deadline = time.monotonic() + PATIENCE
+        while not condition():
+            assert time.monotonic() < deadline, "it did not happen in %d s" % PATIENCE
+            time.sleep(0.005)
+
+    def reachable(self):
+        """True when the port accepts connections."""
+        try:
+            self.connect().close()
+            return True
+        except OSError:
+            return False
+
+    def connect(self):
+        """A new connection."""
+        return Connection("127.0.0.1:%d" % self.port, PATIENCE)
+
+    def ends_with_status(self):
+        """The exit status of a process that ends by itself."""
+        return self.process.wait(PATIENCE)
+
+    def resident_mib(self):
+        """Resident memory of the process."""
+        for line in pathlib.Path("/proc/%d/status" % self.process.pid).read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) // 1024
+        return 0
+
+
+def a_bad_line_in_the_file_ends_the_start_and_is_named():
+    for config, line, words in [
+        ("# fine\ntimeout 0\ntimeout abc\n", "3", ["timeout"]),
+        ("nosuchsetting 1\n", "1", ["nosuchsetting"]),
+        ("databases 16\n\nmaxmemory-policy perhaps\n", "3", ["maxmemory-policy", "noeviction"]),
+        ("tcp-keepalive -1\n", "1", ["tcp-keepalive"]),
+        ("maxmemory\n", "1", ["maxmemory"]),
+    ]:
+        server = Server(config=config)
+        try:
+            assert server.ends_with_status() != 0
+            output = server.output.read_text()
+            for word in ["line " + line, *words]:
+                assert word in output, "%r does not name %r: %s" % (config, word, output)
+        finally:
+            server.__exit__()
+
+
+def the_command_line_wins_over_the_file():
+    with Server("--maxmemory", "20mb", config='timeout 77\nmaxmemory 10mb\nrequirepass "with space"\n') as server:
+        db = server.connect()
+        assert isinstance(db.command("GET", "k"), Error)
+        assert db.command("AUTH", "with space") == b"OK"
+        assert db.command("CONFIG", "GET", "timeout") == [b"timeout", b"77"]
+        assert db.command("CONFIG", "GET", "maxmemory") == [b"maxmemory", b"20971520"]
+
+
+def config_rewrite_keeps_comments_and_saves_what_was_set():
+    with Server(config="# a comment of mine\ntimeout 77\n") as server:
+        db = server.connect()
+        assert db.command("CONFIG", "SET", "timeout", "88", "maxclients", "500") == b"OK"
+        assert db.command("CONFIG", "REWRITE") == b"OK"
+        text = server.config.read_text()
+        assert "# a comment of mine" in text and "timeout 88" in text and "maxclients 500" in text, text
+        with Server(config=text.replace("port %d" % server.port, "")) as second:
+            assert second.connect().command("CONFIG", "GET", "timeout") == [b"timeout", b"88"]
+
+
+def config_rewrite_without_a_file_is_an_error():
+    with Server() as server:
+        assert server.connect().command("CONFIG", "REWRITE") == b"ERR The server is running without a config file"
+
+
+def a_port_in_use_ends_the_start():
+    with Server() as server:
+        second = Server("--port", server.port)
+        try:
+            assert second.ends_with_status() != 0
+        finally:
+            second.__exit__()
+        assert server.connect().command("PING") == b"PONG"
+
+
+def sigterm_and_sigint_end_it_cleanly():
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with Server() as server:
+            server.process.send_signal(number)
+            assert server.ends_with_status() == 0
+
+
+def shutdown_ends_it_cleanly():
+    for arguments in (["NOSAVE"], []):
+        with Server("--save", "") as server:
+            db = server.connect()
+            assert isinstance(db.command("SHUTDOWN", "BADOPTION"), Error)
+            db.send([b"SHUTDOWN", *(word.encode() for word in arguments)])
+            assert db.at_end()
+            assert server.ends_with_status() == 0
+
+
+def a_unix_socket_answers():
+    with Server() as probe:
+        path = os.path.join(probe.folder, "socket")
+        with Server("--unixsocket", path, "--unixsocketperm", "700") as server:
+            server.until(lambda: os.path.exists(path))
+            raw = socket.socket(socket.AF_UNIX)
+            raw.connect(path)
+            raw.sendall(b"PING\r\n")
+            assert raw.recv(100) == b"+PONG\r\n"
+            assert os.stat(path).st_mode & 0o777 == 0o700
+
+
+def one_client_too_many_is_refused():
+    with Server("--maxclients", "3") as server:
+        server.until(lambda: server.connect().command("INFO", "clients").count(b"connected_clients:1\r\n"))
+        clients = [server.connect() for _ in range(3)]
+        for db in clients:
+            assert db.command("PING") == b"PONG"
+        fourth = server.connect()
+        assert fourth.read() == b"ERR max number of clients reached"
+        assert fourth.at_end()
+        clients.pop().close()
+
+        def accepted():
+            try:
+                return server.connect().command("PING") == b"PONG"
+            except Closed:
+                return False
+
+        server.until(accepted)
+
+
+def ten_thousand_idle_connections_are_kept():
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    number = min(10000, hard - 500 if hard > 0 else 10000)
+    with Server("--maxclients", number + 100) as server:
+        idle = [server.connect() for _ in range(number)]
+        db = server.connect()
+        server.until(lambda: b"connected_clients:%d\r\n" % (number + 1) in db.command("INFO", "clients"))
+        assert server.resident_mib() < 400, "%d MiB" % server.resident_mib()
+        for connection in idle[:: max(1, number // 100)]:
+            assert connection.command("PING") == b"PONG"
+        for connection in idle:
+            connection.close()
+        server.until(lambda: b"connected_clients:1\r\n" in db.command("INFO", "clients"))
+
+
+def a_client_that_never_reads_is_closed_at_its_limit():
+    with Server("--client-output-buffer-limit", "normal 4mb 0 0") as server:
+        db, deaf = server.connect(), socket.socket()
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
+        deaf.settimeout(PATIENCE)
+        deaf.connect(("127.0.0.1", server.port))
+        db.command("SET", "k", "x" * (1 << 20))
+
+        def closed_after_more_requests():
+            try:
+                deaf.sendall(b"*2\r\n$3\r\nGET\r\n$1\r\nk\r\n" * 10)
+            except OSError:
+                return True
+            return False
+
+        server.until(closed_after_more_requests)
+        assert server.resident_mib() < 300
+        assert db.command("STRLEN", "k") == 1 << 20
+
+
+def a_request_beyond_the_query_buffer_limit_is_closed():
+    with Server("--client-query-buffer-limit", "1mb") as server:
+        greedy = server.connect()
+        greedy.send_bytes(b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$8000000\r\n")
+        for _ in range(8):
+            greedy.send_bytes(b"x" * 1000000)
+        assert greedy.at_end()
+        assert server.connect().command("EXISTS", "k") == 0
+
+
+def announced_lengths_cost_no_memory():
+    with Server() as server:
+        before = server.resident_mib()
+        announcing = []
+        for head in (b"*2147483647\r\n$4\r\nPING\r\n", b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$536870912\r\nabc", b"*1000000\r\n"):
+            for _ in range(100):
+                connection = server.connect()
+                connection.send_bytes(head)
+                announcing.append(connection)
+        db = server.connect()
+        server.until(lambda: b"connected_clients:301\r\n" in db.command("INFO", "clients"))
+        assert server.resident_mib() < before + 200, "%d MiB, %d before" % (server.resident_mib(), before)
+
+
+def an_idle_client_is_closed_after_the_timeout():
+    with Server("--timeout", "1") as server:
+        assert server.connect().at_end()
+
+
+def the_largest_value_is_kept_whole():
+    chunk, pieces = os.urandom(1 << 20), 512
+    with Server() as server:
+        db = Connection("127.0.0.1:%d" % server.port, 120)
+        db.send_bytes(b"*3\r\n$3\r\nSET\r\n$5\r\nlarge\r\n$%d\r\n" % (len(chunk) * pieces))
+        for _ in range(pieces):
+            db.send_bytes(chunk)
+        db.send_bytes(b"\r\n")
+        assert db.read() == b"OK"
+        assert db.command("STRLEN", "large") == 1 << 29
+        for start in (0, 1, 300 * len(chunk) + 12345, (1 << 29) - 100):
+            end = min(start + 99, (1 << 29) - 1)
+            assert db.command("GETRANGE", "large", start, end) == (chunk + chunk)[start % len(chunk) :][: end - start + 1]
+        assert isinstance(db.command("APPEND", "large", "x"), Error)
+        assert db.command("SETRANGE", "large", (1 << 29) - 3, "end") == 1 << 29
+        assert db.command("GETRANGE", "large", -4, -1)[1:] == b"end"
+        assert db.command("DEL", "large") == 1
+
+
+def main():
+    cases = [value for name, value in globals().items() if callable(value) and getattr(value, "__module__", "") == "__main__"]
+    cases = [case for case in cases if "_" in case.__name__ and case.__name__ not in ("free_port",)]
+    wanted = sys.argv[1:]
+    failed = 0
+    for case in cases:
+        if wanted and case.__name__ not in wanted:
+            continue
+        try:
+            case()
+            print("passed   " + case.__name__, flush=True)
+        except Exception:
+            failed += 1
+            print("FAILED   %s\n%s" % (case.__name__, traceback.format_exc()), flush=True)
+    print("process: %d passed, %d failed" % ((len(wanted) or len(cases)) - failed, failed))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

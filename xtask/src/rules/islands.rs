@@ -1,0 +1,113 @@
+//! What only some crates may do: unsafe code, the outside world, vector instructions.
+
+use crate::finding::Report;
+use crate::mentions::{Mention, mentions};
+use crate::source::Source;
+use crate::tokens::{is_test_code, modules, tokens};
+use crate::toml::entries;
+use crate::tree::{Tree, crate_of};
+
+const LAYERS: &str = "layers.toml";
+
+/// A part of the outside world: its row in `layers.toml`, and where std keeps it.
+/// `Duration`, `IpAddr` and `SocketAddr` are values like others, so they are free.
+struct Reach {
+    row: &'static str,
+    /// The module whose import as a whole would hide what is taken from it.
+    whole: &'static str,
+    paths: &'static [&'static str],
+}
+
+const REACHES: &[Reach] = &[
+    Reach {
+        row: "clock",
+        whole: "std::time",
+        paths: &["std::time::Instant", "std::time::SystemTime", "std::time::UNIX_EPOCH"],
+    },
+    Reach { row: "files", whole: "std::fs", paths: &["std::fs"] },
+    Reach {
+        row: "sockets",
+        whole: "std::net",
+        paths: &[
+            "std::net::TcpListener",
+            "std::net::TcpStream",
+            "std::net::UdpSocket",
+            "std::os::unix::net",
+        ],
+    },
+];
+
+pub fn unsafe_islands(tree: &Tree, report: &mut Report) {
+    let islands = allowed(tree, "unsafe_code");
+    for source in tree.rust_files() {
+        if islands.iter().any(|island| island == crate_of(&source.path)) {
+            continue;
+        }
+        for token in tokens(&source.code).iter().filter(|token| token.text == "unsafe") {
+            report.add(&source.path, source.line_of(token.offset), "unsafe code off the islands");
+        }
+        if is_crate_root(&source.path) && !source.code.contains("forbid(unsafe_code)") {
+            report.add(&source.path, 1, "this crate needs `#![forbid(unsafe_code)]`");
+        }
+    }
+}
+
+pub fn outside_world(tree: &Tree, report: &mut Report) {
+    for source in tree.rust_files() {
+        let modules = modules(source);
+        for mention in mentions(source) {
+            let Some(reach) = reach_of(&mention) else { continue };
+            let is_allowed = allowed(tree, reach).iter().any(|name| name == crate_of(&source.path));
+            if !is_allowed && !is_test_code(source, &modules, mention.offset) {
+                let message =
+                    format!("`{}`: {LAYERS} gives `{reach}` to other crates only", mention.path);
+                report.add(&source.path, source.line_of(mention.offset), message);
+            }
+        }
+    }
+}
+
+pub fn simd_home(tree: &Tree, report: &mut Report) {
+    let homes = allowed(tree, "vector_instructions");
+    for source in tree.rust_files() {
+        if homes.iter().any(|home| source.path.starts_with(home.as_str())) {
+            continue;
+        }
+        for mention in mentions(source).iter().filter(|mention| is_vector(mention)) {
+            let message = format!("`{}` belongs under {}", mention.path, homes.join(", "));
+            report.add(&source.path, source.line_of(mention.offset), message);
+        }
+    }
+}
+
+fn reach_of(mention: &Mention) -> Option<&'static str> {
+    let hits = |reach: &&Reach| {
+        let hides = mention.imported && reach.whole == mention.path;
+        hides || reach.paths.iter().any(|path| mention.is_within(path))
+    };
+    REACHES.iter().find(hits).map(|reach| reach.row)
+}
+
+/// Prefetching and counting cycles are hints to the machine, not arithmetic on vectors.
+fn is_vector(mention: &Mention) -> bool {
+    let is_arch = ["std::arch", "core::arch"].iter().any(|prefix| mention.is_within(prefix));
+    let is_hint = |name: &str| {
+        ["_mm_prefetch", "_MM_HINT", "_prefetch", "_PREFETCH", "_rdtsc", "__rdtscp", "__cpuid"]
+            .iter()
+            .any(|hint| name.starts_with(hint))
+    };
+    let is_assembly = mention.last().ends_with("asm");
+    is_arch && !is_assembly && !mention.path.split("::").any(is_hint)
+}
+
+fn is_crate_root(path: &str) -> bool {
+    let inside = path.strip_prefix("crates/").and_then(|path| path.split_once('/'));
+    inside.is_some_and(|(_, file)| file == "src/lib.rs" || file == "src/main.rs")
+}
+
+/// The strings of one row of the table `[may]`.
+fn allowed(tree: &Tree, key: &str) -> Vec<String> {
+    let text = tree.get(LAYERS).map_or("", |source: &Source| source.text.as_str());
+    let rows = entries(text).into_iter().filter(|row| row.table == "may" && row.key == key);
+    rows.flat_map(|row| row.strings().into_iter().map(str::to_owned).collect::<Vec<_>>()).collect()
+}

@@ -1,0 +1,243 @@
+//! For each rule a tree that keeps it and a tree that breaks it.
+
+use super::{RULES, apply};
+use crate::tree::Tree;
+
+type Files = &'static [(&'static str, &'static str)];
+
+struct Sample {
+    rule: &'static str,
+    keeps: Files,
+    breaks: Files,
+    /// `path:line` of every finding in `breaks`.
+    found: &'static [&'static str],
+}
+
+const WIDE: &str = concat!(
+    "let x = 1;\n// 45678901234567890123456789012345678901234567890",
+    "12345678901234567890123456789012345678901234567890\n",
+    "// a://678901234567890123456789012345678901234567890123456",
+    "789012345678901234567890123456789012345678901234567890\n",
+);
+const TOO_WIDE: &str = concat!(
+    "let x = 1;\n// 45678901234567890123456789012345678901234567890",
+    "123456789012345678901234567890123456789012345678901\n",
+);
+const MAY: &str = "[may]\nunsafe_code = [\"heap\"]\nclock = [\"base\"]\nfiles = []\n\
+    sockets = [\"server\"]\nvector_instructions = [\"crates/index/src/probe/\"]\n";
+const USES: &str = "[uses]\nbase = []\nwire = [\"base\"]\nstore = [\"base\"]\n";
+const FRONT: &str = "//! A.\n//! Owner: b.\n//!     Not here: c.\n//! Start at: d.";
+
+const SAMPLES: &[Sample] = &[
+    Sample {
+        rule: "line_width",
+        keeps: &[("a.rs", WIDE)],
+        breaks: &[("a.rs", TOO_WIDE)],
+        found: &["a.rs:2"],
+    },
+    Sample {
+        rule: "exceptions",
+        keeps: &[(
+            "xtask/exceptions.toml",
+            "[[exception]]\nrule = \"file_lines\"\nreason = \"one two three\"",
+        )],
+        breaks: &[(
+            "xtask/exceptions.toml",
+            "[[exception]]\nrule = \"diary\"\nreason = \"because\"",
+        )],
+        found: &["xtask/exceptions.toml:2", "xtask/exceptions.toml:2"],
+    },
+    Sample {
+        rule: "no_globs",
+        keeps: &[("a.rs", "use a::{b, c};\nmod tests { use super::*; }\nlet x = \"use a::*;\";")],
+        breaks: &[("a.rs", "use a::{b::*, c};\nuse super::*;\nmod tests { use b::*; }")],
+        found: &["a.rs:1", "a.rs:2", "a.rs:3"],
+    },
+    Sample {
+        rule: "front_page",
+        keeps: &[("crates/a/src/lib.rs", FRONT), ("crates/a/src/main.rs", "")],
+        breaks: &[("crates/a/src/main.rs", "//! Owner: b.\n//! Start at:\n//! Not here: c.")],
+        found: &["crates/a/src/main.rs:1"],
+    },
+    Sample {
+        rule: "layers",
+        keeps: &[
+            ("layers.toml", USES),
+            ("crates/store/Cargo.toml", "[dependencies]\nbase.workspace = true\nlibc = \"1\""),
+            ("crates/store/src/lib.rs", "mod wire;\nuse wire::a;\nuse base::b;"),
+        ],
+        breaks: &[
+            ("layers.toml", USES),
+            ("crates/store/Cargo.toml", "[dependencies]\nw = { path = \"\", package = \"wire\" }"),
+            ("crates/store/src/lib.rs", "use base::a;\nuse wire::{b, c};"),
+            ("crates/new/Cargo.toml", "[package]"),
+        ],
+        found: &[
+            "crates/new/Cargo.toml:1",
+            "crates/store/Cargo.toml:2",
+            "crates/store/src/lib.rs:2",
+            "crates/store/src/lib.rs:2",
+        ],
+    },
+    Sample {
+        rule: "layers",
+        keeps: &[("layers.toml", USES)],
+        breaks: &[("layers.toml", "[uses]\nwire = [\"base\"]\nbase = []")],
+        found: &["layers.toml:2"],
+    },
+    Sample {
+        rule: "reachable",
+        keeps: &[
+            ("crates/a/Cargo.toml", "[[bin]]\npath = \"other/e.rs\""),
+            ("crates/a/src/lib.rs", "mod b; #[path = \"x/y.rs\"]\npub mod z; mod i { mod j; }"),
+            ("crates/a/src/b/mod.rs", "mod c;"),
+            ("crates/a/src/b/c.rs", "mod d;"),
+            ("crates/a/src/b/c/d.rs", "include!(\"e.rs\");"),
+            ("crates/a/src/b/c/e.rs", ""),
+            ("crates/a/src/i/j.rs", ""),
+            ("crates/a/src/x/y.rs", "mod v;"),
+            ("crates/a/src/x/v.rs", ""),
+            ("crates/a/tests/t.rs", ""),
+            ("crates/a/other/e.rs", ""),
+        ],
+        breaks: &[
+            ("crates/a/Cargo.toml", ""),
+            ("crates/a/src/lib.rs", "// mod b;\nmod c { }"),
+            ("crates/a/src/b.rs", "mod d;"),
+            ("crates/a/src/b/d.rs", ""),
+            ("tests/t.rs", ""),
+        ],
+        found: &["crates/a/src/b.rs:1", "crates/a/src/b/d.rs:1", "tests/t.rs:1"],
+    },
+    Sample {
+        rule: "leftovers",
+        keeps: &[("a.rs", "let x = \"todo!() FIXME\"; // a todo list, XXXL\nif todo != 1 {}")],
+        breaks: &[("a.rs", "todo!();\ndbg!(x);\n// FIXME: a\n/* XXX */\nunimplemented!()")],
+        found: &["a.rs:1", "a.rs:2", "a.rs:3", "a.rs:4", "a.rs:5"],
+    },
+    Sample {
+        rule: "diary",
+        keeps: &[(
+            "a.rs",
+            "// Supported, exported; in March, `2000-12-31`. Bytes 4-6, 10-20-30, [#derive], a#1\nf(\"#1\")",
+        )],
+        breaks: &[(
+            "a.rs",
+            "// Ported.\n/// Is no longer so\n//! (#12)\n// PR 7.\n// 2026-11-20:\n// in May 2026",
+        )],
+        found: &["a.rs:1", "a.rs:2", "a.rs:3", "a.rs:4", "a.rs:5", "a.rs:6"],
+    },
+    Sample {
+        rule: "unsafe_islands",
+        keeps: &[
+            ("layers.toml", MAY),
+            ("crates/heap/src/lib.rs", "unsafe fn a() {}"),
+            ("crates/store/src/lib.rs", "#![forbid(unsafe_code)]\n// unsafe"),
+        ],
+        breaks: &[
+            ("layers.toml", MAY),
+            ("crates/store/src/lib.rs", "mod a;"),
+            ("crates/store/src/a.rs", "fn a() {\n unsafe { b() }\n}"),
+        ],
+        found: &["crates/store/src/a.rs:2", "crates/store/src/lib.rs:1"],
+    },
+    Sample {
+        rule: "outside_world",
+        keeps: &[
+            ("layers.toml", MAY),
+            ("crates/base/src/a.rs", "use std::time::Instant;"),
+            ("crates/store/src/a.rs", "use std::{net::IpAddr, time::Duration};\nuse a::fs;"),
+            ("crates/store/src/b.rs", "mod tests { use std::fs; }"),
+            ("crates/store/tests/c.rs", "use std::net::TcpStream;"),
+        ],
+        breaks: &[
+            ("layers.toml", MAY),
+            ("crates/store/src/a.rs", "use std::{time::{Duration, Instant}, net};"),
+            (
+                "crates/base/src/a.rs",
+                "fn a() {\n std::fs::read(b) }\nuse std::net::TcpStream as T;",
+            ),
+        ],
+        found: &[
+            "crates/base/src/a.rs:2",
+            "crates/base/src/a.rs:3",
+            "crates/store/src/a.rs:1",
+            "crates/store/src/a.rs:1",
+        ],
+    },
+    Sample {
+        rule: "simd_home",
+        keeps: &[
+            ("layers.toml", MAY),
+            ("crates/index/src/probe/sse2.rs", "use std::arch::x86_64::{__m128i, _mm_or_si128};"),
+            ("crates/base/src/a.rs", "use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};"),
+        ],
+        breaks: &[
+            ("layers.toml", MAY),
+            (
+                "crates/wire/src/a.rs",
+                "use core::arch::aarch64::vld1q_u8;\nstd::arch::x86_64::_mm_x()",
+            ),
+        ],
+        found: &["crates/wire/src/a.rs:1", "crates/wire/src/a.rs:2"],
+    },
+];
+
+fn places(rule: &str, tree: &Tree) -> Vec<String> {
+    let rule = RULES.iter().find(|row| row.name == rule).expect("a sample names a rule");
+    let mut findings = apply(rule, tree);
+    findings.sort();
+    findings.iter().map(|finding| format!("{}:{}", finding.path, finding.line)).collect()
+}
+
+#[test]
+fn every_rule_passes_its_good_sample_and_finds_its_bad_one() {
+    for sample in SAMPLES {
+        assert_eq!(places(sample.rule, &Tree::of(sample.keeps)), [""; 0], "{}", sample.rule);
+        assert_eq!(places(sample.rule, &Tree::of(sample.breaks)), sample.found, "{}", sample.rule);
+    }
+}
+
+#[test]
+fn every_rule_has_samples() {
+    let measured_below = ["file_lines", "function_lines"];
+    for rule in RULES.iter().filter(|rule| !measured_below.contains(&rule.name)) {
+        assert!(SAMPLES.iter().any(|sample| sample.rule == rule.name), "{}", rule.name);
+    }
+}
+
+fn exception(rule: &str, limit: usize) -> String {
+    let head = "[[exception]]\npath = \"a.rs\"\nfunction = ";
+    let function = if rule == "file_lines" { "" } else { "f" };
+    format!("{head}\"{function}\"\nrule = \"{rule}\"\nlimit = {limit}\nreason = \"r\"\n")
+}
+
+/// A file of one function; both have so many lines.
+fn places_at(rule: &str, lines: usize, limit: Option<usize>) -> Vec<String> {
+    let text = format!("fn f() {{\n{}}}", "    g('{', \"}\");\n".repeat(lines - 2));
+    let exceptions = limit.map_or(String::new(), |limit| exception(rule, limit));
+    places(rule, &Tree::of(&[("a.rs", &text), ("xtask/exceptions.toml", &exceptions)]))
+}
+
+#[test]
+fn a_length_is_measured_against_its_limit() {
+    for (rule, limit) in [("file_lines", 600), ("function_lines", 60)] {
+        assert_eq!(places_at(rule, limit, None), [""; 0]);
+        assert_eq!(places_at(rule, limit + 1, None), ["a.rs:1"]);
+    }
+}
+
+#[test]
+fn an_exception_excuses_up_to_its_own_limit() {
+    for (rule, limit) in [("file_lines", 600), ("function_lines", 60)] {
+        assert_eq!(places_at(rule, limit + 9, Some(limit + 9)), [""; 0]);
+        assert_eq!(places_at(rule, limit + 10, Some(limit + 9)), ["a.rs:1"]);
+    }
+}
+
+#[test]
+fn an_exception_that_nothing_needs_is_an_error() {
+    for (rule, limit) in [("file_lines", 600), ("function_lines", 60)] {
+        assert_eq!(places_at(rule, limit, Some(limit + 9)), ["xtask/exceptions.toml:2"]);
+    }
+}

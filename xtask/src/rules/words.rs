@@ -1,0 +1,104 @@
+//! Words that do not belong into the code, and words that do not belong into its comments.
+
+use crate::finding::Report;
+use crate::tokens::{Token, is_word, tokens};
+use crate::tree::Tree;
+
+const MACROS: [&str; 3] = ["todo", "dbg", "unimplemented"];
+const MARKS: [&str; 2] = ["FIXME", "XXX"];
+const HISTORY: [&str; 3] = ["previously", "no longer", "ported"];
+const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+
+pub fn leftovers(tree: &Tree, report: &mut Report) {
+    for source in tree.rust_files() {
+        let tokens = tokens(&source.code);
+        for token in tokens.windows(2).filter_map(left_macro) {
+            let message = format!("`{}!` is left behind", token.text);
+            report.add(&source.path, source.line_of(token.offset), message);
+        }
+        for comment in &source.comments {
+            for mark in MARKS.into_iter().filter(|mark| has_phrase(&comment.text, mark)) {
+                report.add(&source.path, comment.line, format!("`{mark}` is left behind"));
+            }
+        }
+    }
+}
+
+pub fn diary(tree: &Tree, report: &mut Report) {
+    for source in tree.rust_files() {
+        for comment in &source.comments {
+            // What stands between backticks is quoted, not said.
+            let text = comment.text.to_lowercase().split('`').step_by(2).collect::<String>();
+            for phrase in HISTORY.into_iter().filter(|phrase| has_phrase(&text, phrase)) {
+                let message = format!("`{phrase}` tells history: say what is, and why");
+                report.add(&source.path, comment.line, message);
+            }
+            if names_issue(&text) {
+                report.add(&source.path, comment.line, "an issue number tells history");
+            }
+            if names_date(&text) {
+                report.add(&source.path, comment.line, "a date tells history");
+            }
+        }
+    }
+}
+
+fn left_macro<'a>(window: &[Token<'a>]) -> Option<Token<'a>> {
+    match window {
+        [word, sign] if sign.text == "!" => {
+            let is_call = sign.offset == word.offset + word.text.len();
+            (is_call && MACROS.contains(&word.text)).then_some(*word)
+        }
+        _ => None,
+    }
+}
+
+/// Whether the phrase stands in the text as words of its own.
+fn has_phrase(text: &str, phrase: &str) -> bool {
+    text.match_indices(phrase).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + phrase.len()..].chars().next();
+        !before.is_some_and(is_word) && !after.is_some_and(is_word)
+    })
+}
+
+/// A number behind a hash sign or behind the word for an entry of a tracker, in lower case.
+fn names_issue(text: &str) -> bool {
+    let words: Vec<&str> = words(text).collect();
+    let is_number = |word: &str| word.starts_with(|sign: char| sign.is_ascii_digit());
+    let marked = words.iter().any(|word| {
+        word.strip_prefix('#').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    });
+    let named = |pair: &[&str]| ["issue", "pr"].contains(&pair[0]) && is_number(pair[1]);
+    marked || words.windows(2).any(named)
+}
+
+/// Year, month and day in figures, or a month by name before a year.
+fn names_date(text: &str) -> bool {
+    let words: Vec<&str> = words(text).collect();
+    let is_year = |word: &str| word.len() == 4 && word.bytes().all(|byte| byte.is_ascii_digit());
+    let is_day = |word: &&str| match word.split('-').collect::<Vec<_>>()[..] {
+        [year, month, day] => is_year(year) && month.len() == 2 && day.len() == 2,
+        _ => false,
+    };
+    let named = |pair: &[&str]| MONTHS.contains(&pair[0]) && is_year(pair[1]);
+    words.iter().any(is_day) || words.windows(2).any(named)
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let is_edge = |sign: char| !is_word(sign) && sign != '#';
+    text.split_whitespace().map(move |word| word.trim_matches(is_edge))
+}
