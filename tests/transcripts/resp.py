@@ -92,7 +92,8 @@ class Connection:
             return True
         return False
 
-    def _line(self):
+    def line(self):
+        """Reads up to the next CRLF, which it leaves out."""
         while b"\r\n" not in self.buffer:
             self._fill()
         line, _, self.buffer = self.buffer.partition(b"\r\n")
@@ -100,7 +101,7 @@ class Connection:
 
     def read(self):
         """Reads one reply."""
-        line = self._line()
+        line = self.line()
         kind, rest = line[:1], line[1:]
         if kind in b"$!=":
             size = int(rest)

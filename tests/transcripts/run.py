@@ -183,9 +183,9 @@ class Player:
             if line.endswith("(closed)"):
                 got.append("(closed)" if self.raw.at_end() else "(open)")
             elif line.startswith("<~"):
-                got.append('"%s"' % escape(self.raw._line() + b"\r\n"))
+                got.append('"%s"' % escape(self.raw.line() + b"\r\n"))
             elif self.record:
-                got.append('"%s"' % escape(self.raw._line() + b"\r\n"))
+                got.append('"%s"' % escape(self.raw.line() + b"\r\n"))
             else:
                 got.append('"%s"' % escape(self.raw.take(len(b"".join(tokens(line[2:]))))))
         self.last = None

@@ -15,6 +15,14 @@ pub fn machine_bytes() -> u64 {
     (info.totalram as u64).saturating_mul(u64::from(info.mem_unit))
 }
 
+/// Whether transparent huge pages of 2 MiB are given to those who ask for them.
+pub fn has_huge_pages() -> bool {
+    let folder = "/sys/kernel/mm/transparent_hugepage";
+    let enabled = fs::read_to_string(format!("{folder}/enabled")).unwrap_or_default();
+    let size = fs::read_to_string(format!("{folder}/hpage_pmd_size")).unwrap_or_default();
+    !enabled.is_empty() && !enabled.contains("[never]") && size.trim() == "2097152"
+}
+
 /// Processors that this process may use.
 pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)

@@ -1,47 +1,51 @@
 //! What a process uses, as the kernel counts it; and on which core this thread runs.
 
 use std::fs;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
-/// What the scheduler counted for all live threads of a process. The time of threads that ended
-/// is not in it.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct SchedulerTimes {
-    /// User and system time.
+/// What the scheduler counted for one thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadTimes {
+    /// Number of the thread.
+    pub thread: u32,
+    /// User and system time, up to the last time the thread left its core or the clock ticked.
     pub on_core: Duration,
-    /// Time in which a thread was ready to run and waited for a core.
+    /// Time in which the thread was ready to run and waited for a core.
     pub waiting: Duration,
 }
 
-/// Reads the scheduler's times, to the nanosecond.
+/// The scheduler's times of all live threads of a process, to the nanosecond.
 ///
 /// # Errors
 /// If the process does not exist or the kernel does not count.
-pub fn scheduler_times(pid: u32) -> Result<SchedulerTimes> {
-    let mut sum = SchedulerTimes::default();
-    for thread in fs::read_dir(format!("/proc/{pid}/task")).context("the server is gone")? {
+pub fn thread_times(pid: u32) -> Result<Vec<ThreadTimes>> {
+    let mut threads = Vec::new();
+    for entry in fs::read_dir(format!("/proc/{pid}/task")).context("the server is gone")? {
+        let entry = entry?;
+        let thread = entry.file_name().to_string_lossy().parse()?;
         // A thread may end between the listing and the reading.
-        let Ok(text) = fs::read_to_string(thread?.path().join("schedstat")) else { continue };
+        let Ok(text) = fs::read_to_string(entry.path().join("schedstat")) else { continue };
         let mut fields = text.split_whitespace();
         let mut next = || fields.next().context("schedstat")?.parse().context("schedstat");
-        sum.on_core += Duration::from_nanos(next()?);
-        sum.waiting += Duration::from_nanos(next()?);
+        let (on_core, waiting) = (Duration::from_nanos(next()?), Duration::from_nanos(next()?));
+        threads.push(ThreadTimes { thread, on_core, waiting });
     }
-    Ok(sum)
+    Ok(threads)
 }
 
-/// User and system time of a process: from the scheduler where it counts, else in clock ticks.
+/// User and system time of all live threads of a process: from the scheduler where it counts,
+/// else in clock ticks. The time of threads that ended is only in the latter.
 ///
 /// # Errors
 /// If the process does not exist.
 pub fn cpu_time(pid: u32) -> Result<Duration> {
-    match scheduler_times(pid) {
-        Ok(times) if !times.on_core.is_zero() => Ok(times.on_core),
-        _ => cpu_time_in_ticks(pid),
-    }
+    let times = thread_times(pid).unwrap_or_default();
+    let sum: Duration = times.iter().map(|times| times.on_core).sum();
+    if sum.is_zero() { cpu_time_in_ticks(pid) } else { Ok(sum) }
 }
 
 /// Resident memory of a process in bytes.
@@ -54,8 +58,19 @@ pub fn resident_bytes(pid: u32) -> Result<u64> {
     Ok(pages * rustix::param::page_size() as u64)
 }
 
+/// Time that the hypervisor took from all cores since the start, in whole clock ticks; zero where
+/// the kernel does not say.
+pub fn stolen() -> Duration {
+    let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
+    let field = stat.lines().next().and_then(|all| all.split_whitespace().nth(8));
+    let ticks = field.and_then(|ticks| ticks.parse().ok()).unwrap_or(0);
+    ticks_to_time(ticks)
+}
+
 /// Binds the calling thread to one core; without effect where that core is not allowed.
 pub fn pin_this_thread(core: usize) {
+    // Asked before it is too late.
+    let _ = cores();
     let mut cores = CpuSet::new();
     cores.set(core);
     if let Err(error) = sched_setaffinity(None, &cores) {
@@ -63,9 +78,11 @@ pub fn pin_this_thread(core: usize) {
     }
 }
 
-/// Number of cores that this process may use.
+/// Number of cores that this process may use: asked once, since a thread that is bound to a core
+/// is told one.
 pub fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
 fn cpu_time_in_ticks(pid: u32) -> Result<Duration> {
@@ -74,19 +91,33 @@ fn cpu_time_in_ticks(pid: u32) -> Result<Duration> {
     let behind_name = stat.rsplit_once(')').context("stat")?.1;
     let mut fields = behind_name.split_whitespace().skip(11);
     let mut ticks = || fields.next().context("stat")?.parse::<u64>().context("stat");
-    let ticks = ticks()? + ticks()?;
-    Ok(Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64))
+    Ok(ticks_to_time(ticks()? + ticks()?))
+}
+
+fn ticks_to_time(ticks: u64) -> Duration {
+    Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{cpu_time, cpu_time_in_ticks, resident_bytes};
+    use super::{cores, cpu_time, cpu_time_in_ticks, pin_this_thread, resident_bytes};
 
     #[test]
     fn this_process_has_memory_and_cpu_time() {
         let pid = std::process::id();
         assert!(resident_bytes(pid).unwrap() > 100_000);
         assert!(cpu_time(pid).is_ok() && cpu_time_in_ticks(pid).is_ok());
+    }
+
+    #[test]
+    fn a_bound_thread_still_knows_how_many_cores_there_are() {
+        std::thread::spawn(|| {
+            let before = cores();
+            pin_this_thread(0);
+            assert_eq!(cores(), before);
+        })
+        .join()
+        .unwrap();
     }
 
     #[test]

@@ -125,8 +125,7 @@ impl Head {
         let id = heap.take(purpose, now)?;
         self.seal(heap);
         let touched = heap.segment(id).touched.load(Ordering::Relaxed);
-        // A record of the largest movable size must fit, however early heads are sealed.
-        let limit = heap.head_bytes().max(DEDICATED_BYTES as u32);
+        let limit = heap.segment_limit();
         self.open = Some(Open { id, end: 0, touched, limit });
         Ok(())
     }

@@ -40,8 +40,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub const DEDICATED_BYTES: usize = SEGMENT_BYTES as usize / 16;
 /// The smallest extent at which a head is sealed, however small the budget.
 pub const HEAD_BYTES_MIN: u32 = SEGMENT_BYTES / 32;
-/// Above this much touched memory new segments may use huge pages.
-const HUGE_PAGES_FROM: u64 = 512 << 20;
+/// From this much touched memory on new segments use huge pages.
+const HUGE_PAGES_FROM: u64 = 32 << 20;
+const HUGE_PAGE_BYTES: u32 = 2 << 20;
 
 /// All segments of the process.
 #[derive(Debug)]
@@ -56,6 +57,8 @@ pub struct Heap {
     budget: AtomicU64,
     /// Extent at which a head is sealed.
     head_bytes: AtomicU32,
+    /// Whether the system gives huge pages to those who ask.
+    has_huge_pages: bool,
     /// Bytes in segments that are open, sealed or being cleaned: what has been appended.
     written: AtomicU64,
 }
@@ -88,6 +91,7 @@ impl Heap {
             touched: AtomicU64::new(0),
             budget: AtomicU64::new(u64::MAX),
             head_bytes: AtomicU32::new(SEGMENT_BYTES),
+            has_huge_pages: base::process::has_huge_pages(),
             written: AtomicU64::new(0),
         })
     }

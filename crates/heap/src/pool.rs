@@ -1,7 +1,7 @@
 //! Which slots are free, which of those are still resident, and what may be touched.
 
 use crate::segment::SegmentState;
-use crate::{HUGE_PAGES_FROM, Heap};
+use crate::{DEDICATED_BYTES, HUGE_PAGE_BYTES, HUGE_PAGES_FROM, Heap};
 use base::units::{SEGMENT_BITS, SEGMENT_BYTES};
 use base::{Location, Millis, SegmentId};
 use std::sync::atomic::Ordering;
@@ -21,6 +21,8 @@ pub enum Purpose {
     Survivors,
 }
 
+/// A heap is spread over so many segments at least, however small it is.
+const SEGMENTS_MIN: u64 = 128;
 /// Memory is made resident in steps of this size.
 pub(crate) const TOUCH_BYTES: u32 = 64 << 10;
 /// Bytes given back to the system in one step: about 60 microseconds.
@@ -164,17 +166,38 @@ impl Heap {
             return touched;
         }
         let begin = id.0 as usize * SEGMENT_BYTES as usize;
-        let huge = self.touched_bytes() >= HUGE_PAGES_FROM;
-        if huge && touched == 0 {
+        let end = if self.uses_huge_pages() {
             self.space.use_huge_pages(begin, SEGMENT_BYTES as usize);
-        }
-        let end = end.next_multiple_of(TOUCH_BYTES).min(SEGMENT_BYTES);
-        if !huge {
+            end.next_multiple_of(HUGE_PAGE_BYTES)
+        } else {
+            let end = end.next_multiple_of(TOUCH_BYTES);
             self.space.populate(begin + touched as usize, (end - touched) as usize);
-        }
+            end
+        };
         segment.touched.store(end, Ordering::Relaxed);
         self.touched.fetch_add(u64::from(end - touched), Ordering::Relaxed);
         end
+    }
+
+    /// Huge pages save most misses of the address translation, once a heap is so large that a
+    /// page more or less per head does not matter.
+    fn uses_huge_pages(&self) -> bool {
+        self.has_huge_pages
+            && self.touched_bytes() >= HUGE_PAGES_FROM
+            && self.head_bytes() >= HUGE_PAGE_BYTES
+    }
+
+    /// Extent at which the next segment is sealed. A victim being moved is held twice for a
+    /// while, so in a small heap segments are small.
+    pub(crate) fn segment_limit(&self) -> u32 {
+        let part = u32::try_from(self.touched_bytes() / SEGMENTS_MIN).unwrap_or(SEGMENT_BYTES);
+        let limit = self.head_bytes().min(part);
+        if self.uses_huge_pages() {
+            limit.next_multiple_of(HUGE_PAGE_BYTES)
+        } else {
+            // A record of the largest movable size must fit all the same.
+            limit.max(DEDICATED_BYTES as u32)
+        }
     }
 
     /// Puts an emptied segment into the pool.

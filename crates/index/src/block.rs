@@ -122,6 +122,19 @@ impl<'a> Block<'a> {
         None
     }
 
+    /// The lines to which natives of `home` were displaced, with their codes.
+    #[inline]
+    pub fn marked_lines(self, home: u32, mut marks: u32) -> impl Iterator<Item = (u32, &'a Line)> {
+        std::iter::from_fn(move || {
+            if marks == 0 {
+                return None;
+            }
+            let code = marks.trailing_zeros() + 2;
+            marks &= marks - 1;
+            Some((code, self.line(self.line_of(home, code))))
+        })
+    }
+
     /// All natives of `home`, wherever they lie.
     pub fn natives(self, home: u32) -> impl Iterator<Item = (LaneAt, Entry)> + 'a {
         let marks = self.line(home).codes().marks();

@@ -28,7 +28,7 @@ pub use indexes::Indexes;
 pub use line::Entry;
 pub use scan::Position;
 pub use sweep::DeadlineVisitor;
-pub use table::{Index, Slot};
+pub use table::{Index, Peek, Slot};
 
 use base::{Location, PositionHash};
 

@@ -42,6 +42,17 @@ pub struct Slot {
     pub(crate) at: LaneAt,
 }
 
+/// What a look at the home line of a key tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Peek {
+    /// There is probably no such key.
+    Absent,
+    /// Its record is probably here.
+    At(Location),
+    /// If there is such a key, it was displaced; `peek_displaced` looks there.
+    Displaced,
+}
+
 /// A directory's word: which block, how large, and how many bits of the directory it knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BlockRef(pub u32);
@@ -153,13 +164,33 @@ impl Index {
         }
     }
 
-    /// A hint, without the lock: where the record of `hash` probably is.
+    /// A hint, without the lock: where the record of `hash` probably is. When it is not in its
+    /// home line, brings the lines to which natives were displaced nearer.
     #[inline]
-    pub fn peek(&self, blocks: &Blocks, hash: PositionHash) -> Option<Location> {
-        let (block, home, tag) = self.hint(blocks, hash)?;
+    pub fn peek(&self, blocks: &Blocks, hash: PositionHash) -> Peek {
+        let Some((block, home, tag)) = self.hint(blocks, hash) else { return Peek::Absent };
         let line = block.line(home);
-        let lane = line.matches(tag).next()?;
-        Some(line.entry(lane).location)
+        let codes = line.codes();
+        if let Some(lane) = line.matches(tag).find(|lane| codes.of(*lane) == 1) {
+            return Peek::At(line.entry(lane).location);
+        }
+        let marks = codes.marks();
+        if marks == 0 {
+            return Peek::Absent;
+        }
+        block.marked_lines(home, marks).for_each(|(_, line)| prefetch(std::ptr::from_ref(line)));
+        Peek::Displaced
+    }
+
+    /// A hint, without the lock: where the record of `hash` is if it was displaced.
+    #[inline]
+    pub fn peek_displaced(&self, blocks: &Blocks, hash: PositionHash) -> Option<Location> {
+        let (block, home, tag) = self.hint(blocks, hash)?;
+        let marks = block.line(home).codes().marks();
+        block.marked_lines(home, marks).find_map(|(code, line)| {
+            let lane = line.matches(tag).find(|lane| line.codes().of(*lane) == code)?;
+            Some(line.entry(lane).location)
+        })
     }
 
     #[inline]

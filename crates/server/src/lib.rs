@@ -1,1 +1,29 @@
-//! The composition root: workers, connections, chores, start and stop.
+//! The composition root: it makes the parts, gives each its handles, and runs the threads.
+//!
+//! ```text
+//! main ──▶ start ──▶ listeners ──▶ worker 0 accepts, deals connections out
+//!            │                        │ mailbox
+//!            ├──▶ worker 1..n: turn ──▶ connection ──▶ serve ──▶ command::execute
+//!            └──▶ chores: expiry, aging, cleaning at rest, limits, samples
+//! ```
+//! A worker owns its connections and runs their commands to completion on any shard.
+//!
+//! Owner: nobody; nothing imports this crate but its own program.
+//! Not here: what commands do (`command`), what is stored (`store`).
+//! Start at: `start.rs`, then `worker.rs`, then `serve.rs`.
+#![forbid(unsafe_code)]
+
+mod accept;
+mod batch;
+mod chores;
+mod connection;
+mod limits;
+mod listen;
+mod logging;
+mod mail;
+mod serve;
+mod start;
+mod stream;
+mod worker;
+
+pub use start::{StartError, run};

@@ -17,6 +17,9 @@ use index::{Entry, Index, Slot};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoSpace;
 
+/// The latest deadline that is kept. Later ones become this one, which nobody lives to see.
+pub const FAR_DEADLINE: Millis = Millis(Millis::MAX.0 - 1);
+
 /// What a write does to the deadline of its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expiry {
@@ -128,11 +131,11 @@ impl<'a> Access<'a> {
         encoding: Encoding,
         expiry: Expiry,
     ) -> Result<(), NoSpace> {
-        let found = self.find(key);
+        let found = self.live(key);
         let deadline = match expiry {
             Expiry::Keep => found.as_ref().and_then(|found| self.deadline(found)),
             Expiry::Never => None,
-            Expiry::At(at) => Some(at),
+            Expiry::At(at) => Some(at.min(FAR_DEADLINE)),
         };
         let label = Label::new(Kind::String, encoding);
         if let Some(found) = found.filter(|found| fits(&found.record, value.len(), deadline)) {
@@ -211,6 +214,7 @@ impl<'a> Access<'a> {
         key: &Key<'_>,
         deadline: Option<Millis>,
     ) -> Result<bool, NoSpace> {
+        let deadline = deadline.map(|at| at.min(FAR_DEADLINE));
         let Some(found) = self.live(key) else { return Ok(false) };
         if deadline.is_none() && !found.entry.has_deadline {
             return Ok(true);
@@ -238,6 +242,13 @@ impl<'a> Access<'a> {
         let Some(found) = self.live(key) else { return false };
         self.discard(key, &found);
         true
+    }
+
+    /// Removes a key whose new deadline has passed already; false if there is none.
+    pub fn expire(&mut self, key: &Key<'_>) -> bool {
+        let is_removed = self.remove(key);
+        self.lane.counters.expired.add(is_removed.into());
+        is_removed
     }
 
     /// Moves the value of one key, with its deadline and history, to another key, which may be in
@@ -388,6 +399,10 @@ impl<'a> Access<'a> {
         draft: &Draft<'_>,
         fill: impl FnOnce(&mut [u8]),
     ) -> Result<(), NoSpace> {
+        // Heads and segments count in 32 bits; key and room may each come close to that.
+        if draft.extent() > u32::MAX as usize {
+            return Err(NoSpace);
+        }
         let (store, now) = (self.store, self.now);
         let appended = self.lane.head.append(&store.heap, draft, Purpose::Late, now, fill);
         let at = appended.map_err(|_| NoSpace)?;

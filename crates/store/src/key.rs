@@ -53,13 +53,18 @@ impl Encoding {
     /// How a string that was just set is kept.
     #[inline]
     pub fn of_new(value: &[u8]) -> Encoding {
-        if value.len() <= 20 && text::parse_i64(value).is_some() {
+        let may_be_int = value.len() <= 20 && matches!(value, [b'0'..=b'9' | b'-', ..]);
+        if may_be_int && text::parse_i64(value).is_some() {
             Encoding::Int
-        } else if value.len() <= EMBEDDED_MAX {
-            Encoding::Embedded
         } else {
-            Encoding::Raw
+            Encoding::of_text(value)
         }
+    }
+
+    /// How a string is kept of which nobody asks whether it is an integer.
+    #[inline]
+    pub fn of_text(value: &[u8]) -> Encoding {
+        if value.len() <= EMBEDDED_MAX { Encoding::Embedded } else { Encoding::Raw }
     }
 
     /// The name that OBJECT ENCODING answers.

@@ -2,10 +2,13 @@
 
 use crate::lane::Lane;
 use crate::store::Store;
-use base::KeyspaceId;
+use base::{KeyspaceId, ShardId};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Entries that a line of an index has room for.
+const PLACES_PER_LINE: u64 = 7;
 
 /// See the module page.
 #[derive(Debug)]
@@ -90,6 +93,17 @@ impl Store {
     pub fn len(&self, database: usize) -> u64 {
         let keyspace = self.keyspace(database);
         keyspace.map_or(0, |it| self.indexes.of_keyspace(it).map(|index| index.len()).sum())
+    }
+
+    /// Places for entries in the blocks that hold keys of a database.
+    pub fn index_places(&self, database: usize) -> u64 {
+        let Some(keyspace) = self.keyspace(database) else { return 0 };
+        let places = |shard| {
+            let index = self.indexes.get(keyspace, shard);
+            let _held = self.hold_one(shard);
+            if index.is_empty() { 0 } else { index.lines(&self.blocks) * PLACES_PER_LINE }
+        };
+        ShardId::all().map(places).sum()
     }
 
     /// Runs `act` while no other lane is inside the gate. The lane must be inside, and no lock of

@@ -28,7 +28,7 @@ mod store;
 pub mod value;
 mod walk;
 
-pub use access::{Access, Expiry, NoSpace};
+pub use access::{Access, Expiry, FAR_DEADLINE, NoSpace};
 pub use budget::Limits;
 pub use counters::Totals;
 pub use eviction::EvictionPolicy;

@@ -136,7 +136,7 @@ mod tests {
         let locks = Locks::new();
         let held = locks.one(ShardId(7));
         let mut set = ShardSet::new();
-        [3, 7, 9].map(|shard: u64| set.add(PositionHash(shard << 56)));
+        [3_u64, 7, 9].into_iter().for_each(|shard| set.add(PositionHash(shard << 56)));
         assert_eq!(locks.try_all(&set).expect_err("7 is held"), ShardId(7));
         assert!(locks.shards[3].try_lock().is_some());
         drop(held);

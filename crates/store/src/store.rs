@@ -8,7 +8,7 @@ use crate::keyspaces::Keyspaces;
 use crate::locks::Locks;
 use base::{Gate, KeyHasher, KeyspaceId, Location, PositionHash};
 use heap::Heap;
-use index::{Blocks, Indexes, Records, prefetch};
+use index::{Blocks, Indexes, Peek, Records, prefetch};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -76,15 +76,33 @@ impl Store {
         index.prefetch_line(&self.blocks, key.hash);
     }
 
-    /// Second look of a batch, without locks: brings the record that the line seems to name nearer.
+    /// Second look of a batch, without locks: brings the record that the line seems to name
+    /// nearer. True if a third look is needed, because the key may have been displaced.
     #[inline]
-    pub fn prefetch_record(&self, key: &Key<'_>) {
-        let index = self.indexes.get(key.keyspace, key.hash.shard());
-        if let Some(at) = index.peek(&self.blocks, key.hash) {
-            let address = self.heap.address(at);
-            prefetch(address);
-            prefetch(address.wrapping_add(63));
+    pub fn prefetch_record(&self, keyspace: KeyspaceId, hash: PositionHash) -> bool {
+        match self.indexes.get(keyspace, hash.shard()).peek(&self.blocks, hash) {
+            Peek::Absent => false,
+            Peek::At(at) => {
+                self.prefetch_at(at);
+                false
+            }
+            Peek::Displaced => true,
         }
+    }
+
+    /// Third look of a batch, without locks, for keys that may have been displaced.
+    pub fn prefetch_displaced(&self, keyspace: KeyspaceId, hash: PositionHash) {
+        let index = self.indexes.get(keyspace, hash.shard());
+        if let Some(at) = index.peek_displaced(&self.blocks, hash) {
+            self.prefetch_at(at);
+        }
+    }
+
+    #[inline]
+    fn prefetch_at(&self, at: Location) {
+        let address = self.heap.address(at);
+        prefetch(address);
+        prefetch(address.wrapping_add(63));
     }
 
     /// Sums of what all lanes have counted.

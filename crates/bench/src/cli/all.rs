@@ -52,6 +52,7 @@ fn run_all(bench: &Bench, quick: bool) -> Report {
     add("Server CPU per operation, many keys", cpu::many_keys(bench, &cpu_plan));
     add("Growth", growth::run(bench, &grow(false)));
     add("Growth, with an expiry on each key", growth::run(bench, &grow(true)));
+    add("Growth: null", growth::run_peer(&bench.null, &grow(false)));
     if let (Some(valkey), false) = (&bench.valkey, quick) {
         add("Growth: valkey", growth::run_peer(valkey, &grow(false)));
     }
@@ -76,11 +77,18 @@ fn conditions(quick: bool) -> Vec<(String, String)> {
     let pairs = [
         ("machine", format!("{} cores, {}", process::cores(), processor())),
         ("kernel", rustix::system::uname().release().to_string_lossy().into_owned()),
+        ("load average at the start", load_average()),
         ("peers", versions.unwrap_or_else(|_| "none: skipped".to_owned())),
         ("scale", if quick { "quick" } else { "full" }.to_owned()),
         ("placed", "server on core 0, client on core 1, unless a table says otherwise".to_owned()),
     ];
     pairs.map(|(name, value)| (name.to_owned(), value)).to_vec()
+}
+
+/// Above one half somebody else is using the machine.
+fn load_average() -> String {
+    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split(' ').next().unwrap_or("-").to_owned()
 }
 
 fn processor() -> String {

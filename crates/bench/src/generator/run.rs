@@ -259,3 +259,61 @@ fn thread_cpu() -> Duration {
 const BUFFER_BYTES: usize = 256 * 1024;
 const ROUND_TRIP_MAX_NS: u64 = 60_000_000_000;
 const SILENCE_MAX: Timespec = Timespec { tv_sec: 60, tv_nsec: 0 };
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, TcpListener};
+
+    use anyhow::Result;
+
+    use super::{Generator, Keys, Outcome, Requests, Stop};
+    use crate::generator::{KeyChoice, Operation, RequestShape, ValueSize};
+    use crate::null;
+
+    fn run(operation: Operation, pipeline: usize, value: usize, operations: u64) -> Outcome {
+        try_run(operation, pipeline, value, operations).unwrap()
+    }
+
+    /// Runs so many operations on seven connections to a null server.
+    fn try_run(
+        operation: Operation,
+        pipeline: usize,
+        value: usize,
+        operations: u64,
+    ) -> Result<Outcome> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        std::thread::spawn(move || null::serve(&listener));
+        let shape = RequestShape { operation, value: ValueSize::Fixed(value), pipeline };
+        let mut requests = Requests::new(&shape, 1).unwrap();
+        let mut keys = Keys::new(&KeyChoice::Uniform, 1000, 1).unwrap();
+        let mut generator = Generator::connect(port, 7).unwrap();
+        generator.run(&mut requests, &mut keys, Stop::Operations(operations))
+    }
+
+    #[test]
+    fn exactly_the_wanted_operations_are_done() {
+        for pipeline in [1, 16, 100] {
+            let outcome = run(Operation::Get, pipeline, 16, 1234);
+            assert_eq!((outcome.operations, outcome.replies.bulk), (1234, 1234));
+        }
+    }
+
+    #[test]
+    fn both_halves_of_a_mix_are_answered() {
+        let replies = run(Operation::Mixed, 16, 16, 7 * 16 * 4).replies;
+        assert_eq!((replies.bulk, replies.status), (7 * 16 * 2, 7 * 16 * 2));
+    }
+
+    #[test]
+    fn a_batch_larger_than_the_socket_takes_arrives_whole() {
+        let outcome = run(Operation::Set, 20, 1 << 20, 140);
+        assert_eq!(outcome.replies.status, 140);
+    }
+
+    #[test]
+    fn a_reply_of_the_wrong_kind_ends_the_run() {
+        let outcome = try_run(Operation::Delete, 1, 16, 10);
+        assert!(outcome.is_err(), "the null server answers DEL with OK");
+    }
+}

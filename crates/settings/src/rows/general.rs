@@ -7,7 +7,7 @@ use std::sync::Arc;
 crate::rows::rows! { group 1;
     THREADS: usize = integer("threads", 0..=64, 0,
         "Threads that serve clients. 0: one per processor core, at most 8.").at_start();
-    PREFETCH_BATCH_MAX_SIZE: usize = integer("prefetch-batch-max-size", 0..=128, 16,
+    PREFETCH_BATCH_MAX_SIZE: usize = integer("prefetch-batch-max-size", 0..=128, 32,
         "Commands of a pipeline whose memory is fetched ahead of running them. 0 or 1: none.");
     DATABASES: usize = integer("databases", 1..=2147483647, 16,
         "Number of databases for SELECT.").at_start();

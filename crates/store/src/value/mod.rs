@@ -1,4 +1,5 @@
 //! What commands do to values: bytes and limits, no arguments and no replies. One file per type.
 
 pub mod bitmap;
+pub mod lcs;
 pub mod string;

@@ -1,0 +1,125 @@
+//! One command at work: what it was asked, what it may touch, where its reply goes.
+
+use crate::args::Args;
+use crate::instance::Instance;
+use crate::refusal::Refusal;
+use crate::session::Session;
+use crate::statistics::WorkerStatistics;
+use crate::table::Row;
+use base::{KeyspaceId, Millis, PositionHash};
+use smallvec::SmallVec;
+use store::{Access, Key, Lane, ShardSet};
+use wire::Reply;
+
+/// `Ok` when one reply was written; a refusal becomes the reply instead.
+pub type Outcome = Result<(), Refusal>;
+
+/// Keys of one command; most have few.
+pub type Keys<'c> = SmallVec<[Key<'c>; 4]>;
+
+/// See the module page.
+pub struct Call<'c> {
+    /// What all clients share.
+    pub instance: &'c Instance,
+    /// This thread's way to the store.
+    pub lane: &'c mut Lane,
+    /// What is known of the client.
+    pub session: &'c mut Session,
+    /// This worker's counts.
+    pub statistics: &'c WorkerStatistics,
+    /// The request.
+    pub args: Args<'c>,
+    /// Where the reply goes.
+    pub reply: Reply<'c>,
+    /// The moment of the command.
+    pub now: Millis,
+    /// The row that was found; of the subcommand, if there is one.
+    pub row: &'static Row,
+    /// Hash of the first key, if a look ahead has computed it.
+    pub first_hash: Option<PositionHash>,
+}
+
+impl<'c> Call<'c> {
+    /// The keyspace of the client's database.
+    ///
+    /// # Errors
+    /// Never, as SELECT checks; kept as a refusal rather than a panic.
+    #[inline]
+    pub fn keyspace(&self) -> Result<KeyspaceId, Refusal> {
+        self.keyspace_of(self.session.database)
+    }
+
+    /// The keyspace of a database.
+    ///
+    /// # Errors
+    /// When there is no such database.
+    #[inline]
+    pub fn keyspace_of(&self, database: usize) -> Result<KeyspaceId, Refusal> {
+        self.instance.store.keyspace(database).ok_or(Refusal::DB_INDEX)
+    }
+
+    /// The argument at `at` as a key of the client's database.
+    #[inline]
+    pub fn key(&self, at: usize) -> Result<Key<'c>, Refusal> {
+        let bytes = self.args.get(at);
+        let keyspace = self.keyspace()?;
+        let ahead = self.first_hash.filter(|_| i16::try_from(at) == Ok(self.row.spec.keys.first));
+        Ok(match ahead {
+            Some(hash) => Key { bytes, hash, keyspace },
+            None => self.instance.store.key(keyspace, bytes),
+        })
+    }
+
+    /// Locks the key at `at`: the access, the key, and where the reply goes.
+    ///
+    /// # Errors
+    /// As `key`.
+    #[inline]
+    pub fn on_key(&mut self, at: usize) -> Result<(Access<'_>, Key<'c>, &mut Reply<'c>), Refusal> {
+        let key = self.key(at)?;
+        let mut access = self.instance.store.lock(self.lane, &key, self.now);
+        if self.session.no_touch {
+            access.do_not_touch();
+        }
+        Ok((access, key, &mut self.reply))
+    }
+
+    /// Locks the keys at `positions`, all at once; the keys come in the same order.
+    ///
+    /// # Errors
+    /// As `key`.
+    pub fn on_keys(
+        &mut self,
+        positions: impl IntoIterator<Item = usize>,
+    ) -> Result<(Access<'_>, Keys<'c>, &mut Reply<'c>), Refusal> {
+        let keys = positions.into_iter().map(|at| self.key(at)).collect::<Result<Keys<'c>, _>>()?;
+        let (access, reply) = self.lock(&keys);
+        Ok((access, keys, reply))
+    }
+
+    /// Locks keys, which may be of several databases, all at once.
+    pub fn lock(&mut self, keys: &[Key<'_>]) -> (Access<'_>, &mut Reply<'c>) {
+        let mut shards = ShardSet::new();
+        keys.iter().for_each(|key| shards.add(key.hash));
+        let mut access = self.instance.store.lock_all(self.lane, shards, self.now);
+        if self.session.no_touch {
+            access.do_not_touch();
+        }
+        (access, &mut self.reply)
+    }
+
+    /// Makes sure that `bytes` beyond those of the arguments can be written without waiting. For
+    /// before the locks, when a command will need more than it was sent.
+    ///
+    /// # Errors
+    /// When memory is used up.
+    pub fn reserve(&mut self, bytes: usize) -> Result<(), Refusal> {
+        Ok(self.instance.store.reserve(self.lane, bytes, self.now)?)
+    }
+
+    /// Counts `changes` of data, as `rdb_changes_since_last_save` tells.
+    #[inline]
+    pub fn count_changes(&self, changes: u64) {
+        self.statistics.count_changes(changes);
+    }
+}

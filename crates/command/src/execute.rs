@@ -1,0 +1,128 @@
+//! From a request to a reply: the row is found, reasons to refuse are looked for, the handler runs.
+
+use crate::call::{Call, Outcome};
+use crate::instance::Instance;
+use crate::refusal::Refusal;
+use crate::session::Session;
+use crate::spec::{Flags, Needs};
+use crate::table::{Row, Table};
+use settings::MaxmemoryPolicy;
+
+/// A reason to refuse a command before it runs.
+type Check = fn(&Call<'_>, Needs) -> Outcome;
+
+/// In this order; the first that applies is told.
+const ADMISSION: [Check; 2] = [authenticated, memory_allows];
+
+/// Bytes that a record takes besides its key and value, at most.
+const RECORD_OVERHEAD: usize = 32;
+
+/// What holds at present for a client of `session`: to be asked once per batch.
+pub fn grants(instance: &Instance, session: &Session) -> Needs {
+    let mut grants = Needs::empty();
+    grants.set(Needs::AUTHENTICATED, session.authenticated);
+    grants.set(Needs::MEMORY, has_memory(instance));
+    grants
+}
+
+fn has_memory(instance: &Instance) -> bool {
+    let most = settings::memory::MAXMEMORY.get(&instance.settings);
+    let policy = settings::memory::MAXMEMORY_POLICY.get(&instance.settings);
+    // With a policy that evicts, the cleaner makes room when it is needed.
+    most == 0 || policy != MaxmemoryPolicy::NoEviction || instance.used_memory() <= most
+}
+
+/// The row of a request, and of its subcommand if it has one.
+///
+/// # Errors
+/// When there is no such command, or it has a wrong number of words.
+#[inline]
+pub fn find_row(args: &crate::Args<'_>) -> Result<&'static Row, Refusal> {
+    let table = Table::get();
+    let row = table.find(args.get(0)).ok_or_else(|| unknown_command(args))?;
+    let row = if row.spec.subcommands.is_empty() { row } else { find_child(table, row, args)? };
+    if row.spec.accepts(args.len()) { Ok(row) } else { Err(wrong_arity(row)) }
+}
+
+fn find_child(
+    table: &'static Table,
+    row: &'static Row,
+    args: &crate::Args<'_>,
+) -> Result<&'static Row, Refusal> {
+    if args.len() < 2 {
+        return Ok(row);
+    }
+    table.find_child(row, args.get(1)).map_or_else(
+        || if row.spec.accepts(args.len()) && row.spec.arity != -2 { Ok(row) } else { Err(unknown_child(row, args)) },
+        Ok,
+    )
+}
+
+/// Runs a call and writes one reply, which is the refusal if there is one.
+pub fn execute(call: &mut Call<'_>, grants: Needs) {
+    let counts = &call.statistics.commands[call.row.id];
+    let mark = call.reply.mark();
+    let admitted = admit(call, grants);
+    let rejected = admitted.is_err();
+    if let Err(refusal) = admitted.and_then(|()| (call.row.spec.run)(call)) {
+        call.reply.truncate(mark);
+        call.reply.error(refusal.text());
+        call.instance.statistics.count_error(refusal.code());
+        if rejected { counts.rejected.add(1) } else { counts.failed.add(1) }
+    }
+    if !rejected {
+        counts.calls.add(1);
+    }
+}
+
+#[inline]
+fn admit(call: &mut Call<'_>, grants: Needs) -> Outcome {
+    if !grants.contains(call.row.needs) {
+        ADMISSION.iter().try_for_each(|check| check(call, grants))?;
+    }
+    if call.row.spec.flags.contains(Flags::DENYOOM) {
+        let bytes = call.args.bytes() + RECORD_OVERHEAD;
+        call.instance.store.reserve(call.lane, bytes, call.now)?;
+    }
+    Ok(())
+}
+
+fn authenticated(call: &Call<'_>, grants: Needs) -> Outcome {
+    let is_missing = call.row.needs.difference(grants).contains(Needs::AUTHENTICATED);
+    if is_missing { Err(Refusal::NO_AUTH) } else { Ok(()) }
+}
+
+fn memory_allows(call: &Call<'_>, grants: Needs) -> Outcome {
+    let is_missing = call.row.needs.difference(grants).contains(Needs::MEMORY);
+    if is_missing && !has_memory(call.instance) { Err(Refusal::OUT_OF_MEMORY) } else { Ok(()) }
+}
+
+/// At most so many bytes of what a client sent are repeated in an error.
+const REPEATED_MAX: usize = 128;
+
+#[cold]
+fn unknown_command(args: &crate::Args<'_>) -> Refusal {
+    let mut rest = String::new();
+    for word in args.from(1) {
+        if rest.len() >= REPEATED_MAX {
+            break;
+        }
+        let word = &word[..word.len().min(REPEATED_MAX - rest.len())];
+        rest.push_str(&format!("'{}' ", String::from_utf8_lossy(word)));
+    }
+    let name = args.get(0);
+    let name = String::from_utf8_lossy(&name[..name.len().min(REPEATED_MAX)]);
+    Refusal::new(format!("ERR unknown command '{name}', with args beginning with: {rest}"))
+}
+
+#[cold]
+fn unknown_child(row: &Row, args: &crate::Args<'_>) -> Refusal {
+    let name = args.get(1);
+    let name = String::from_utf8_lossy(&name[..name.len().min(REPEATED_MAX)]);
+    Refusal::new(format!("ERR unknown subcommand '{name}'. Try {} HELP.", row.spec.name))
+}
+
+#[cold]
+fn wrong_arity(row: &Row) -> Refusal {
+    Refusal::new(format!("ERR wrong number of arguments for '{}' command", row.full_name))
+}

@@ -1,0 +1,30 @@
+//! One bit: GETBIT, SETBIT.
+
+use super::offset_within_limit;
+use crate::call::{Call, Outcome};
+use crate::refusal::Refusal;
+use store::value::bitmap;
+
+pub fn getbit(call: &mut Call<'_>) -> Outcome {
+    let offset = offset_within_limit(call, text::parse_i64(call.args.get(2)))?;
+    let (mut access, key, reply) = call.on_key(1)?;
+    let on = access.read(&key).is_some_and(|value| bitmap::get(value.bytes, offset));
+    reply.integer(i64::from(on));
+    Ok(())
+}
+
+pub fn setbit(call: &mut Call<'_>) -> Outcome {
+    let statistics = call.statistics;
+    let offset = offset_within_limit(call, text::parse_i64(call.args.get(2)))?;
+    let on = match call.args.get(3) {
+        b"0" => false,
+        b"1" => true,
+        _ => return Err(Refusal::of("ERR bit is not an integer or out of range")),
+    };
+    call.reserve((offset / 8) as usize + 1)?;
+    let (mut access, key, reply) = call.on_key(1)?;
+    let done = bitmap::set(&mut access, &key, offset, on)?;
+    statistics.count_changes(u64::from(done.changed));
+    reply.integer(i64::from(done.old));
+    Ok(())
+}

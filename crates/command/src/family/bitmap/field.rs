@@ -1,0 +1,151 @@
+//! Integers inside bitmaps: BITFIELD, BITFIELD_RO.
+
+use super::{NOT_OFFSET, offset_within_limit};
+use crate::call::{Call, Outcome};
+use crate::refusal::Refusal;
+use smallvec::SmallVec;
+use store::value::bitmap::{
+    self,
+    field::{Field, Overflow},
+};
+use wire::Reply;
+
+const NOT_TYPE: Refusal = Refusal::of(
+    "ERR Invalid bitfield type. Use something like i16 u8. Note that u64 is not supported but \
+     i64 is.",
+);
+
+/// One step of a BITFIELD.
+#[derive(Clone, Copy)]
+struct Step {
+    field: Field,
+    what: What,
+}
+
+#[derive(Clone, Copy)]
+enum What {
+    Get,
+    Set(i64, Overflow),
+    Add(i64, Overflow),
+}
+
+type Steps = SmallVec<[Step; 4]>;
+
+pub fn bitfield(call: &mut Call<'_>) -> Outcome {
+    let steps = parse(call)?;
+    match last_written(&steps) {
+        Some(last) => change(call, &steps, last),
+        None => read(call, &steps),
+    }
+}
+
+pub fn bitfield_ro(call: &mut Call<'_>) -> Outcome {
+    let steps = parse(call)?;
+    if last_written(&steps).is_some() {
+        return Err(Refusal::of("ERR BITFIELD_RO only supports the GET subcommand"));
+    }
+    read(call, &steps)
+}
+
+fn read(call: &mut Call<'_>, steps: &Steps) -> Outcome {
+    let (mut access, key, reply) = call.on_key(1)?;
+    let bytes = access.read(&key).map_or(&[][..], |value| value.bytes);
+    reply.array(steps.len());
+    for step in steps {
+        reply.integer(step.field.get(bytes));
+    }
+    Ok(())
+}
+
+fn change(call: &mut Call<'_>, steps: &Steps, last: u64) -> Outcome {
+    let statistics = call.statistics;
+    call.reserve((last / 8) as usize + 1)?;
+    let (mut access, key, reply) = call.on_key(1)?;
+    let (bytes, grown) = bitmap::reaching(&mut access, &key, last)?;
+    reply.array(steps.len());
+    let changes = steps.iter().map(|step| step.run(bytes, grown, reply)).map(u64::from).sum();
+    statistics.count_changes(changes);
+    Ok(())
+}
+
+impl Step {
+    /// Does the step; returns whether it counts as a change.
+    fn run(&self, bytes: &mut [u8], grown: bool, reply: &mut Reply<'_>) -> bool {
+        let (done, answer) = match self.what {
+            What::Get => {
+                reply.integer(self.field.get(bytes));
+                return false;
+            }
+            What::Set(value, overflow) => {
+                let done = self.field.set(bytes, value, overflow);
+                (done, done.map(|change| change.old))
+            }
+            What::Add(by, overflow) => {
+                let done = self.field.add(bytes, by, overflow);
+                (done, done.map(|change| change.new))
+            }
+        };
+        match answer {
+            Some(answer) => reply.integer(answer),
+            None => reply.null(),
+        }
+        done.is_some_and(|change| grown || change.old != change.new)
+    }
+}
+
+/// The last bit that a step may write.
+fn last_written(steps: &Steps) -> Option<u64> {
+    let written = steps.iter().filter(|step| !matches!(step.what, What::Get));
+    written.map(|step| step.field.last_bit()).max()
+}
+
+fn parse(call: &Call<'_>) -> Result<Steps, Refusal> {
+    let args = call.args;
+    let (mut steps, mut overflow, mut at) = (Steps::new(), Overflow::Wrap, 2);
+    while at < args.len() {
+        let following = args.len() - at - 1;
+        if args.is(at, "OVERFLOW") && following >= 1 {
+            overflow = overflow_named(args.get(at + 1))?;
+            at += 2;
+        } else if args.is(at, "GET") && following >= 2 {
+            steps.push(Step { field: field(call, at + 1)?, what: What::Get });
+            at += 3;
+        } else if (args.is(at, "SET") || args.is(at, "INCRBY")) && following >= 3 {
+            let field = field(call, at + 1)?;
+            let number = args.integer(at + 3)?;
+            let sets = args.is(at, "SET");
+            let what = if sets { What::Set(number, overflow) } else { What::Add(number, overflow) };
+            steps.push(Step { field, what });
+            at += 4;
+        } else {
+            return Err(Refusal::SYNTAX);
+        }
+    }
+    Ok(steps)
+}
+
+fn overflow_named(name: &[u8]) -> Result<Overflow, Refusal> {
+    match name.to_ascii_lowercase().as_slice() {
+        b"wrap" => Ok(Overflow::Wrap),
+        b"sat" => Ok(Overflow::Saturate),
+        b"fail" => Ok(Overflow::Fail),
+        _ => Err(Refusal::of("ERR Invalid OVERFLOW type specified")),
+    }
+}
+
+/// Type and offset, which stand at `at`.
+fn field(call: &Call<'_>, at: usize) -> Result<Field, Refusal> {
+    let (signed, bits) = match call.args.get(at) {
+        [b'i', bits @ ..] => (true, bits),
+        [b'u', bits @ ..] => (false, bits),
+        _ => return Err(NOT_TYPE),
+    };
+    let bits_max = if signed { 64 } else { 63 };
+    let bits =
+        text::parse_i64(bits).filter(|bits| (1..=bits_max).contains(bits)).ok_or(NOT_TYPE)?;
+    let offset = match call.args.get(at + 1) {
+        [b'#', number @ ..] => text::parse_i64(number).ok_or(NOT_OFFSET)?.checked_mul(bits),
+        number => text::parse_i64(number),
+    };
+    Ok(Field { offset: offset_within_limit(call, offset)?, bits: bits as u32, signed })
+}

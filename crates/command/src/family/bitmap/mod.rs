@@ -1,0 +1,27 @@
+//! Bitmaps: bits of strings.
+
+mod bits;
+mod combine;
+mod field;
+mod search;
+mod table;
+
+pub use table::TABLE;
+
+use crate::call::Call;
+use crate::refusal::Refusal;
+use settings::limits::PROTO_MAX_BULK_LEN;
+
+const NOT_OFFSET: Refusal = Refusal::of("ERR bit offset is not an integer or out of range");
+
+/// An offset in bits, if a string may reach so far.
+fn offset_within_limit(call: &Call<'_>, offset: Option<i64>) -> Result<u64, Refusal> {
+    let bytes_max = PROTO_MAX_BULK_LEN.get(&call.instance.settings);
+    offset
+        .and_then(|offset| u64::try_from(offset).ok())
+        .filter(|offset| offset / 8 < bytes_max)
+        .ok_or(NOT_OFFSET)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,76 @@
+//! Ranges of bits: BITCOUNT, BITPOS.
+
+use crate::call::{Call, Outcome};
+use crate::refusal::Refusal;
+use std::ops::RangeInclusive;
+use store::value::bitmap;
+
+/// `start [end [BYTE | BIT]]`.
+struct Range {
+    start: i64,
+    end: Option<i64>,
+    in_bits: bool,
+}
+
+impl Range {
+    /// Reads the words from `first` on; all of the string if there are none.
+    fn parse(call: &Call<'_>, first: usize) -> Result<Range, Refusal> {
+        let args = call.args;
+        let words = args.len() - first;
+        let start = if words > 0 { args.integer(first)? } else { 0 };
+        let in_bits = words == 3 && args.is(first + 2, "BIT");
+        if words > 3 || (words == 3 && !in_bits && !args.is(first + 2, "BYTE")) {
+            return Err(Refusal::SYNTAX);
+        }
+        let end = (words > 1).then(|| args.integer(first + 1)).transpose()?;
+        Ok(Range { start, end, in_bits })
+    }
+
+    /// The bits that are meant in a string of `len` bytes; `None` for none.
+    fn bits(&self, len: usize) -> Option<RangeInclusive<u64>> {
+        let (len, end) = (len as u64, self.end.unwrap_or(-1));
+        if self.in_bits {
+            bitmap::range(len * 8, self.start, end)
+        } else {
+            bitmap::range(len, self.start, end).map(bitmap::bits_of)
+        }
+    }
+}
+
+pub fn bitcount(call: &mut Call<'_>) -> Outcome {
+    // More than three words make the whole a syntax error, whatever they are.
+    if call.args.len() > 5 {
+        return Err(Refusal::SYNTAX);
+    }
+    let range = Range::parse(call, 2)?;
+    let is_reversed = range.end.is_some_and(|end| end < 0 && range.start < 0 && range.start > end);
+    let (mut access, key, reply) = call.on_key(1)?;
+    let bytes = access.read(&key).map_or(&[][..], |value| value.bytes);
+    let bits = range.bits(bytes.len()).filter(|_| !is_reversed);
+    reply.integer(bits.map_or(0, |bits| bitmap::count(bytes, &bits)) as i64);
+    Ok(())
+}
+
+pub fn bitpos(call: &mut Call<'_>) -> Outcome {
+    let on = match call.args.integer(2)? {
+        0 => false,
+        1 => true,
+        _ => return Err(Refusal::of("ERR The bit argument must be 1 or 0.")),
+    };
+    if call.args.len() > 6 {
+        return Err(Refusal::SYNTAX);
+    }
+    let range = Range::parse(call, 3)?;
+    let (mut access, key, reply) = call.on_key(1)?;
+    let position = match access.read(&key) {
+        // A key that is not there is an endless row of zeros.
+        None => (!on).then_some(0),
+        Some(value) => range.bits(value.bytes.len()).and_then(|bits| {
+            // So is what lies beyond the end of a string, unless an end is given.
+            let beyond = (!on && range.end.is_none()).then_some(bits.end() + 1);
+            bitmap::position(value.bytes, on, &bits).or(beyond)
+        }),
+    };
+    reply.integer(position.map_or(-1, |position| position as i64));
+    Ok(())
+}

@@ -1,0 +1,101 @@
+//! The line of a client in CLIENT LIST.
+
+use crate::call::Call;
+use crate::clients::{Client, ClientFlags};
+use crate::table::Table;
+use base::Millis;
+use std::io::Write;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Output up to this size is told as a buffer, the rest as a list of blocks.
+const BUFFER_BYTES: u64 = 16 * 1024;
+
+/// Flags that stand for a letter, in the order of their letters.
+const LETTERS: [(ClientFlags, char); 5] = [
+    (ClientFlags::CLOSING, 'c'),
+    (ClientFlags::UNIX_SOCKET, 'U'),
+    (ClientFlags::NO_EVICT, 'e'),
+    (ClientFlags::NO_TOUCH, 'T'),
+    (ClientFlags::IMPORT_SOURCE, 'I'),
+];
+
+/// The letters that a client's flags are told by; `N` for none.
+pub(super) fn letters(flags: ClientFlags) -> String {
+    let set = LETTERS.iter().filter(|(flag, _)| flags.contains(*flag));
+    let letters: String = set.map(|(_, letter)| letter).collect();
+    if letters.is_empty() { "N".to_owned() } else { letters }
+}
+
+/// Makes the running command the last one of its client, for its own line to show.
+pub(super) fn note_command(call: &Call<'_>) {
+    let id = u32::try_from(call.row.id + 1).unwrap_or(0);
+    call.session.client.last_command.store(id, Relaxed);
+}
+
+/// Appends a client's line.
+pub(super) fn write(out: &mut Vec<u8>, client: &Client, now: Millis) {
+    let told = client.told();
+    let seconds = |since: u64| now.since(Millis(since)) / 1000;
+    let Sizes { query, query_free, room, buffered, blocks, listed, total } = Sizes::of(client);
+    // Writing to a vector cannot fail.
+    let _ = writeln!(
+        out,
+        "id={} addr={} laddr={} fd={} name={} age={} idle={} flags={} capa={} db={} \
+         sub=0 psub=0 ssub=0 multi=-1 watch=0 qbuf={query} qbuf-free={query_free} argv-mem=0 \
+         multi-mem=0 rbs={room} rbp={room} obl={buffered} oll={blocks} omem={listed} \
+         tot-mem={total} events=r cmd={} user=default redir=-1 resp={} lib-name={} lib-ver={} \
+         tot-net-in={} tot-net-out={} tot-cmds={}",
+        client.id,
+        client.address,
+        client.local_address,
+        client.fd,
+        told.name,
+        seconds(client.created.0),
+        seconds(client.last_interaction.load(Relaxed)),
+        letters(client.flags()),
+        told.capabilities,
+        client.database.load(Relaxed),
+        command_name(client.last_command.load(Relaxed)),
+        client.protocol.load(Relaxed),
+        told.library,
+        told.library_version,
+        client.received.load(Relaxed),
+        client.sent.load(Relaxed),
+        client.commands.load(Relaxed),
+    );
+}
+
+fn command_name(id_plus_one: u32) -> &'static str {
+    let row = (id_plus_one as usize).checked_sub(1).and_then(|id| Table::get().rows().get(id));
+    row.map_or("NULL", |row| &row.full_name)
+}
+
+/// Bytes that a client takes.
+struct Sizes {
+    query: u64,
+    query_free: u64,
+    room: u64,
+    buffered: u64,
+    blocks: u64,
+    listed: u64,
+    total: u64,
+}
+
+impl Sizes {
+    fn of(client: &Client) -> Sizes {
+        let query = client.query_bytes.load(Relaxed);
+        let query_free = client.query_free.load(Relaxed);
+        let output = client.output_bytes.load(Relaxed);
+        let room = client.output_room.load(Relaxed).max(output);
+        let listed = output.saturating_sub(BUFFER_BYTES);
+        Sizes {
+            query,
+            query_free,
+            room: room.min(BUFFER_BYTES),
+            buffered: output - listed,
+            blocks: u64::from(listed > 0),
+            listed,
+            total: size_of::<Client>() as u64 + query + query_free + room,
+        }
+    }
+}

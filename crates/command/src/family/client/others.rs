@@ -1,0 +1,99 @@
+//! What a client learns of others and does to them.
+
+use super::filter::Filter;
+use super::line;
+use crate::call::{Call, Outcome};
+use crate::clients::{Client, Pause};
+use crate::refusal::Refusal;
+use base::Millis;
+use std::sync::Arc;
+
+pub fn list(call: &mut Call<'_>) -> Outcome {
+    let filter = match call.args.len() {
+        2 => Filter::default(),
+        3 => return Err(Refusal::SYNTAX),
+        _ => Filter::parse(call, 2)?,
+    };
+    line::note_command(call);
+    let mut text = Vec::new();
+    matching(call, &filter).for_each(|client| line::write(&mut text, &client, call.now));
+    call.reply.verbatim(b"txt", &text);
+    Ok(())
+}
+
+pub fn kill(call: &mut Call<'_>) -> Outcome {
+    let is_address = call.args.len() == 3;
+    let filter = if is_address {
+        Filter::address(call.args.get(2))
+    } else {
+        Filter::parse(call, 2)?.or_skip_me()
+    };
+    let own = call.session.client.id;
+    let (mut killed, mut is_own_among) = (0, false);
+    for client in matching(call, &filter) {
+        // The own connection still gets the reply.
+        let is_own = client.id == own;
+        is_own_among |= is_own;
+        killed += i64::from(is_own || client.kill());
+    }
+    match (is_address, killed) {
+        (true, 0) => return Err(Refusal::of("ERR No such client")),
+        (true, _) => call.reply.ok(),
+        (false, _) => call.reply.integer(killed),
+    }
+    if is_own_among {
+        call.session.close();
+    }
+    Ok(())
+}
+
+fn matching<'c>(call: &Call<'c>, filter: &Filter<'c>) -> impl Iterator<Item = Arc<Client>> {
+    let (own, now) = (call.session.client.id, call.now);
+    let mut clients = call.instance.clients.list();
+    clients.retain(|client| !client.is_doomed() && filter.matches(client, own, now));
+    clients.into_iter()
+}
+
+pub fn pause(call: &mut Call<'_>) -> Outcome {
+    let args = call.args;
+    let what = match args.len() {
+        4 if args.is(3, "WRITE") => Pause::Writes,
+        4 if !args.is(3, "ALL") => {
+            return Err(Refusal::of("ERR CLIENT PAUSE mode must be WRITE or ALL"));
+        }
+        _ => Pause::Everything,
+    };
+    let until = parse_timeout(args.get(2), call.now)?;
+    call.instance.clients.pause(what, until, call.now);
+    call.reply.ok();
+    Ok(())
+}
+
+/// When a time in milliseconds ends that begins now; zero has ended.
+fn parse_timeout(text: &[u8], now: Millis) -> Result<Millis, Refusal> {
+    let millis = text::parse_i64(text)
+        .ok_or(Refusal::of("ERR timeout is not an integer or out of range"))?;
+    let millis = u64::try_from(millis).map_err(|_| Refusal::of("ERR timeout is negative"))?;
+    let until = Millis(now.0.saturating_add(millis));
+    if i64::try_from(until.0).is_err() {
+        return Err(Refusal::of("ERR timeout is out of range"));
+    }
+    Ok(if millis == 0 { Millis(0) } else { until })
+}
+
+pub fn unpause(call: &mut Call<'_>) -> Outcome {
+    call.instance.clients.unpause();
+    call.reply.ok();
+    Ok(())
+}
+
+/// No command waits for anything, so there is nobody to wake.
+pub fn unblock(call: &mut Call<'_>) -> Outcome {
+    let args = call.args;
+    if args.len() == 4 && !args.is(3, "TIMEOUT") && !args.is(3, "ERROR") {
+        return Err(Refusal::of("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR"));
+    }
+    args.integer(2)?;
+    call.reply.integer(0);
+    Ok(())
+}

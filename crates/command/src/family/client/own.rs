@@ -1,0 +1,122 @@
+//! What a client says of itself and asks about itself.
+
+use super::line;
+use crate::call::{Call, Outcome};
+use crate::clients::ClientFlags;
+use crate::family::connection::{checked_name, shown};
+use crate::refusal::Refusal;
+use crate::session::ReplyMode;
+
+/// The capability of following redirections, as CLIENT LIST shows it.
+pub(super) const REDIRECT: char = 'r';
+
+pub fn capa(call: &mut Call<'_>) -> Outcome {
+    let redirects = call.args.from(2).any(|word| word.eq_ignore_ascii_case(b"redirect"));
+    let mut told = call.session.client.told();
+    if redirects && !told.capabilities.contains(REDIRECT) {
+        told.capabilities.push(REDIRECT);
+    }
+    call.reply.ok();
+    Ok(())
+}
+
+pub fn get_name(call: &mut Call<'_>) -> Outcome {
+    let told = call.session.client.told();
+    if told.name.is_empty() {
+        call.reply.null();
+    } else {
+        call.reply.bulk(told.name.as_bytes());
+    }
+    Ok(())
+}
+
+pub fn set_name(call: &mut Call<'_>) -> Outcome {
+    let name = checked_name(call.args.get(2))?;
+    call.session.client.told().name = name;
+    call.reply.ok();
+    Ok(())
+}
+
+pub fn set_info(call: &mut Call<'_>) -> Outcome {
+    let args = call.args;
+    let what = String::from_utf8_lossy(args.get(2));
+    let is_name = args.is(2, "LIB-NAME");
+    if !is_name && !args.is(2, "LIB-VER") {
+        return Err(Refusal::new(format!("ERR Unrecognized option '{what}'")));
+    }
+    let value = shown(args.get(3)).ok_or_else(|| {
+        Refusal::new(format!("ERR {what} cannot contain spaces, newlines or special characters."))
+    })?;
+    let mut told = call.session.client.told();
+    let field = if is_name { &mut told.library } else { &mut told.library_version };
+    *field = value;
+    call.reply.ok();
+    Ok(())
+}
+
+pub fn get_redirection(call: &mut Call<'_>) -> Outcome {
+    call.reply.integer(-1);
+    Ok(())
+}
+
+pub fn id(call: &mut Call<'_>) -> Outcome {
+    call.reply.integer(call.session.client.id.cast_signed());
+    Ok(())
+}
+
+pub fn info(call: &mut Call<'_>) -> Outcome {
+    line::note_command(call);
+    let mut text = Vec::new();
+    line::write(&mut text, &call.session.client, call.now);
+    call.reply.verbatim(b"txt", &text);
+    Ok(())
+}
+
+pub fn import_source(call: &mut Call<'_>) -> Outcome {
+    if !call.args.is(2, "OFF") {
+        return Err(Refusal::of("ERR Server is not in import mode"));
+    }
+    call.session.import_source = false;
+    call.session.client.set_flag(ClientFlags::IMPORT_SOURCE, false);
+    call.reply.ok();
+    Ok(())
+}
+
+pub fn no_evict(call: &mut Call<'_>) -> Outcome {
+    let on = on_or_off(call)?;
+    call.session.client.set_flag(ClientFlags::NO_EVICT, on);
+    call.reply.ok();
+    Ok(())
+}
+
+pub fn no_touch(call: &mut Call<'_>) -> Outcome {
+    let on = on_or_off(call)?;
+    call.session.no_touch = on;
+    call.session.client.set_flag(ClientFlags::NO_TOUCH, on);
+    call.reply.ok();
+    Ok(())
+}
+
+fn on_or_off(call: &Call<'_>) -> Result<bool, Refusal> {
+    match (call.args.is(2, "ON"), call.args.is(2, "OFF")) {
+        (true, _) => Ok(true),
+        (_, true) => Ok(false),
+        _ => Err(Refusal::SYNTAX),
+    }
+}
+
+pub fn reply(call: &mut Call<'_>) -> Outcome {
+    if call.args.is(2, "SKIP") {
+        if call.session.reply_mode != ReplyMode::Off {
+            call.session.reply_mode = ReplyMode::SkipNext;
+        }
+        return Ok(());
+    }
+    if on_or_off(call)? {
+        call.session.reply_mode = ReplyMode::On;
+        call.reply.ok();
+    } else {
+        call.session.reply_mode = ReplyMode::Off;
+    }
+    Ok(())
+}

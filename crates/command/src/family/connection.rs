@@ -1,0 +1,263 @@
+//! The connection itself: who speaks, in which protocol, to which database.
+
+use crate::args::Args;
+use crate::call::{Call, Outcome};
+use crate::refusal::Refusal;
+use crate::spec::{CommandSpec, Flags, Group, KeySpec, Run};
+use settings::general::EXTENDED_REDIS_COMPATIBILITY;
+use settings::network::REQUIREPASS;
+use subtle::ConstantTimeEq;
+use wire::Protocol;
+
+const ANY_TIME: Flags = Flags::LOADING.union(Flags::STALE).union(Flags::FAST);
+const UNKNOWN_CLIENT: Flags =
+    ANY_TIME.union(Flags::NOSCRIPT).union(Flags::NO_AUTH).union(Flags::ALLOW_BUSY);
+
+/// Rows of the family; CLIENT has its own.
+pub const TABLE: &[CommandSpec] = &[
+    CommandSpec {
+        summary: "Shows a password, and with it which user the client is.",
+        syntax: "[username] password",
+        ..row("AUTH", -2, UNKNOWN_CLIENT, "1.0.0", auth)
+    },
+    CommandSpec {
+        summary: "Sends a message back.",
+        syntax: "message",
+        ..row("ECHO", 2, ANY_TIME, "1.0.0", echo)
+    },
+    CommandSpec {
+        summary: "Agrees on the protocol and tells about the server.",
+        syntax: "[protover [AUTH username password] [SETNAME clientname]]",
+        ..row("HELLO", -1, UNKNOWN_CLIENT, "6.0.0", hello)
+    },
+    CommandSpec {
+        summary: "Answers, to show that the server is there.",
+        syntax: "[message]",
+        ..row("PING", -1, Flags::FAST, "1.0.0", ping)
+    },
+    CommandSpec {
+        summary: "Closes the connection.",
+        syntax: "",
+        ..row("QUIT", -1, UNKNOWN_CLIENT, "1.0.0", quit)
+    },
+    CommandSpec {
+        summary: "Makes the connection as it was when it was opened.",
+        syntax: "",
+        ..row("RESET", 1, UNKNOWN_CLIENT, "6.2.0", reset)
+    },
+    CommandSpec {
+        summary: "Chooses the database of the connection.",
+        syntax: "index",
+        ..row("SELECT", 2, ANY_TIME.union(Flags::ALLOW_BUSY), "1.0.0", select)
+    },
+];
+
+const fn row(
+    name: &'static str,
+    arity: i16,
+    flags: Flags,
+    since: &'static str,
+    run: Run,
+) -> CommandSpec {
+    CommandSpec {
+        name,
+        arity,
+        flags,
+        keys: KeySpec::NONE,
+        group: Group::Connection,
+        since,
+        summary: "",
+        syntax: "",
+        run,
+        subcommands: &[],
+    }
+}
+
+/// The only user there is.
+pub(super) const DEFAULT_USER: &[u8] = b"default";
+
+const NO_PASSWORD_SET: Refusal = Refusal::of(
+    "ERR AUTH <password> called without any password configured for the default user. \
+     Are you sure your configuration is correct?",
+);
+const WRONG_PASSWORD: Refusal =
+    Refusal::of("WRONGPASS invalid username-password pair or user is disabled.");
+const NO_PROTOCOL: Refusal = Refusal::of("NOPROTO unsupported protocol version");
+const NOT_A_PROTOCOL: Refusal =
+    Refusal::of("ERR Protocol version is not an integer or out of range");
+const HELLO_NO_AUTH: Refusal = Refusal::of(
+    "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO \
+     <proto> AUTH <user> <pass> option can be used to authenticate the client and select the \
+     RESP protocol version at the same time",
+);
+const BAD_NAME: Refusal =
+    Refusal::of("ERR Client names cannot contain spaces, newlines or special characters.");
+
+/// The versions that clients find in HELLO: of Valkey, whose commands these are, and of Redis.
+const VALKEY_VERSION: &str = "9.1.2";
+const REDIS_VERSION: &str = "7.2.4";
+
+fn auth(call: &mut Call<'_>) -> Outcome {
+    let (user, password) = match call.args.len() {
+        2 if REQUIREPASS.get(&call.instance.settings).is_empty() => return Err(NO_PASSWORD_SET),
+        2 => (DEFAULT_USER, call.args.get(1)),
+        3 => (call.args.get(1), call.args.get(2)),
+        _ => return Err(Refusal::SYNTAX),
+    };
+    authenticate(call, user, password)?;
+    call.reply.ok();
+    Ok(())
+}
+
+/// Notes that the client is `user`, if the password is right.
+fn authenticate(call: &mut Call<'_>, user: &[u8], password: &[u8]) -> Outcome {
+    let wanted = REQUIREPASS.get(&call.instance.settings);
+    let is_right = wanted.is_empty() || bool::from(wanted.ct_eq(password));
+    if user != DEFAULT_USER || !is_right {
+        return Err(WRONG_PASSWORD);
+    }
+    call.session.authenticated = true;
+    Ok(())
+}
+
+fn echo(call: &mut Call<'_>) -> Outcome {
+    call.reply.bulk(call.args.get(1));
+    Ok(())
+}
+
+/// What HELLO was asked for.
+#[derive(Default)]
+struct Greeting<'c> {
+    protocol: Option<Protocol>,
+    login: Option<(&'c [u8], &'c [u8])>,
+    name: Option<&'c [u8]>,
+}
+
+fn hello(call: &mut Call<'_>) -> Outcome {
+    let greeting = parse_hello(call.args)?;
+    let name = greeting.name.map(checked_name).transpose()?;
+    if let Some((user, password)) = greeting.login {
+        authenticate(call, user, password)?;
+    }
+    if !call.session.authenticated {
+        return Err(HELLO_NO_AUTH);
+    }
+    if let Some(name) = name {
+        call.session.client.told().name = name;
+    }
+    if let Some(protocol) = greeting.protocol {
+        call.session.speak(protocol);
+        call.reply.set_protocol(protocol);
+    }
+    introduce(call);
+    Ok(())
+}
+
+fn parse_hello(args: Args<'_>) -> Result<Greeting<'_>, Refusal> {
+    let mut greeting = Greeting::default();
+    if args.len() > 1 {
+        greeting.protocol = Some(match args.integer(1).map_err(|_| NOT_A_PROTOCOL)? {
+            2 => Protocol::Resp2,
+            3 => Protocol::Resp3,
+            _ => return Err(NO_PROTOCOL),
+        });
+    }
+    let mut at = 2;
+    while at < args.len() {
+        let more = args.len() - at - 1;
+        if args.is(at, "AUTH") && more >= 2 {
+            greeting.login = Some((args.get(at + 1), args.get(at + 2)));
+            at += 3;
+        } else if args.is(at, "SETNAME") && more >= 1 {
+            checked_name(args.get(at + 1))?;
+            greeting.name = Some(args.get(at + 1));
+            at += 2;
+        } else {
+            let option = String::from_utf8_lossy(args.get(at));
+            return Err(Refusal::new(format!("ERR Syntax error in HELLO option '{option}'")));
+        }
+    }
+    Ok(greeting)
+}
+
+fn introduce(call: &mut Call<'_>) {
+    let is_redis = EXTENDED_REDIS_COMPATIBILITY.get(&call.instance.settings);
+    let (server, version) =
+        if is_redis { ("redis", REDIS_VERSION) } else { ("valkey", VALKEY_VERSION) };
+    let protocol = if call.session.protocol == Protocol::Resp3 { 3 } else { 2 };
+    let reply = &mut call.reply;
+    reply.map(7);
+    for (name, value) in [("server", server), ("version", version)] {
+        reply.bulk(name.as_bytes());
+        reply.bulk(value.as_bytes());
+    }
+    reply.bulk(b"proto");
+    reply.integer(protocol);
+    reply.bulk(b"id");
+    reply.integer(call.session.client.id.cast_signed());
+    for (name, value) in [("mode", "standalone"), ("role", "master")] {
+        reply.bulk(name.as_bytes());
+        reply.bulk(value.as_bytes());
+    }
+    reply.bulk(b"modules");
+    reply.array(0);
+}
+
+/// A name that CLIENT LIST can show; empty for none.
+///
+/// # Errors
+/// When it has blanks, line ends or anything else that is not printable ASCII.
+pub(super) fn checked_name(name: &[u8]) -> Result<String, Refusal> {
+    shown(name).ok_or(BAD_NAME)
+}
+
+/// What CLIENT LIST can show without breaking its lines: printable ASCII without blanks.
+pub(super) fn shown(text: &[u8]) -> Option<String> {
+    let fits = text.iter().all(u8::is_ascii_graphic);
+    fits.then(|| String::from_utf8_lossy(text).into_owned())
+}
+
+fn ping(call: &mut Call<'_>) -> Outcome {
+    match call.args.len() {
+        1 => call.reply.simple("PONG"),
+        2 => call.reply.bulk(call.args.get(1)),
+        _ => return Err(Refusal::of("ERR wrong number of arguments for 'ping' command")),
+    }
+    Ok(())
+}
+
+fn quit(call: &mut Call<'_>) -> Outcome {
+    call.reply.ok();
+    call.session.close();
+    Ok(())
+}
+
+fn reset(call: &mut Call<'_>) -> Outcome {
+    let is_open = REQUIREPASS.get(&call.instance.settings).is_empty();
+    call.session.reset(is_open);
+    call.reply.set_protocol(Protocol::Resp2);
+    call.reply.simple("RESET");
+    Ok(())
+}
+
+fn select(call: &mut Call<'_>) -> Outcome {
+    let database = database(call, call.args.get(1))?;
+    call.session.select(database);
+    call.reply.ok();
+    Ok(())
+}
+
+/// The number of a database that exists.
+///
+/// # Errors
+/// When it is no integer of 32 bits, or there is no such database.
+pub(super) fn database(call: &Call<'_>, text: &[u8]) -> Result<usize, Refusal> {
+    let wanted = text::parse_i64(text).ok_or(Refusal::NOT_INTEGER)?;
+    let wanted = i32::try_from(wanted).map_err(|_| NOT_32_BITS)?;
+    let number = usize::try_from(wanted).map_err(|_| Refusal::DB_INDEX)?;
+    call.keyspace_of(number)?;
+    Ok(number)
+}
+
+const NOT_32_BITS: Refusal =
+    Refusal::of("ERR value is out of range, value must between -2147483648 and 2147483647");

@@ -1,0 +1,99 @@
+//! Values under other names: COPY, MOVE, RENAME.
+
+use crate::args::Args;
+use crate::call::{Call, Outcome};
+use crate::family::connection::database;
+use crate::refusal::Refusal;
+use store::Key;
+
+const SAME_KEY: Refusal = Refusal::of("ERR source and destination objects are the same");
+
+pub fn copy(call: &mut Call<'_>) -> Outcome {
+    let options = parse_copy(call)?;
+    let from = call.key(1)?;
+    let keyspace = call.keyspace_of(options.database)?;
+    let to = call.instance.store.key(keyspace, call.args.get(2));
+    if options.database == call.session.database && from.bytes == to.bytes {
+        return Err(SAME_KEY);
+    }
+    let is_done = {
+        let (mut access, _) = call.lock(&[from, to]);
+        access.read(&from).is_some()
+            && (access.look(&to).is_none() || options.replace)
+            && access.copy(&from, &to)?
+    };
+    finish(call, is_done)
+}
+
+struct CopyOptions {
+    database: usize,
+    replace: bool,
+}
+
+fn parse_copy(call: &Call<'_>) -> Result<CopyOptions, Refusal> {
+    let args: Args<'_> = call.args;
+    let mut options = CopyOptions { database: call.session.database, replace: false };
+    let mut at = 3;
+    while at < args.len() {
+        if args.is(at, "REPLACE") {
+            options.replace = true;
+        } else if args.is(at, "DB") && at + 1 < args.len() {
+            at += 1;
+            options.database = database(call, args.get(at))?;
+        } else {
+            return Err(Refusal::SYNTAX);
+        }
+        at += 1;
+    }
+    Ok(options)
+}
+
+pub fn move_key(call: &mut Call<'_>) -> Outcome {
+    let target = database(call, call.args.get(2))?;
+    if target == call.session.database {
+        return Err(SAME_KEY);
+    }
+    let from = call.key(1)?;
+    let to = Key { keyspace: call.keyspace_of(target)?, ..from };
+    let is_done = {
+        let (mut access, _) = call.lock(&[from, to]);
+        access.look(&from).is_some() && access.look(&to).is_none() && access.rename(&from, &to)?
+    };
+    finish(call, is_done)
+}
+
+pub fn rename(call: &mut Call<'_>) -> Outcome {
+    rename_if(call, false)?;
+    call.reply.ok();
+    Ok(())
+}
+
+pub fn renamenx(call: &mut Call<'_>) -> Outcome {
+    let is_done = rename_if(call, true)?;
+    call.reply.integer(is_done.into());
+    Ok(())
+}
+
+/// Renames the first key to the second, which with `only_new` must not exist. Whether it did.
+fn rename_if(call: &mut Call<'_>, only_new: bool) -> Result<bool, Refusal> {
+    let is_done = {
+        let (mut access, keys, _) = call.on_keys([1, 2])?;
+        let (from, to) = (keys[0], keys[1]);
+        if access.look(&from).is_none() {
+            return Err(Refusal::NO_SUCH_KEY);
+        }
+        if from.bytes == to.bytes || (only_new && access.look(&to).is_some()) {
+            false
+        } else {
+            access.rename(&from, &to)?
+        }
+    };
+    call.count_changes(is_done.into());
+    Ok(is_done)
+}
+
+fn finish(call: &mut Call<'_>, is_done: bool) -> Outcome {
+    call.count_changes(is_done.into());
+    call.reply.integer(is_done.into());
+    Ok(())
+}

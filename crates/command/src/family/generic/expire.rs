@@ -1,0 +1,171 @@
+//! Deadlines of keys: EXPIRE, TTL and their kin.
+
+use crate::args::Args;
+use crate::call::{Call, Outcome};
+use crate::refusal::Refusal;
+use base::Millis;
+use store::{FAR_DEADLINE, Value};
+
+/// Units and origin of an argument of the EXPIRE family.
+#[derive(Clone, Copy)]
+struct Scale {
+    /// Milliseconds per unit.
+    unit: i64,
+    /// Counts from now, not from the Unix epoch.
+    is_relative: bool,
+}
+
+const SECONDS: Scale = Scale { unit: 1000, is_relative: true };
+const MILLIS: Scale = Scale { unit: 1, is_relative: true };
+const UNIX_SECONDS: Scale = Scale { unit: 1000, is_relative: false };
+const UNIX_MILLIS: Scale = Scale { unit: 1, is_relative: false };
+
+pub fn expire(call: &mut Call<'_>) -> Outcome {
+    set_deadline(call, SECONDS)
+}
+
+pub fn expireat(call: &mut Call<'_>) -> Outcome {
+    set_deadline(call, UNIX_SECONDS)
+}
+
+pub fn pexpire(call: &mut Call<'_>) -> Outcome {
+    set_deadline(call, MILLIS)
+}
+
+pub fn pexpireat(call: &mut Call<'_>) -> Outcome {
+    set_deadline(call, UNIX_MILLIS)
+}
+
+fn set_deadline(call: &mut Call<'_>, scale: Scale) -> Outcome {
+    let condition = parse_condition(call.args)?;
+    let units = call.args.integer(2)?;
+    let when = moment(units, scale, call.now).ok_or_else(|| invalid_time(call))?;
+    let is_done = {
+        let (mut access, key, _) = call.on_key(1)?;
+        let allowed = access.look(&key).is_some_and(|value| condition.allows(when, &value));
+        if !allowed {
+            false
+        } else if when <= signed(access.now()) {
+            access.expire(&key)
+        } else {
+            access.set_deadline(&key, Some(Millis(when.cast_unsigned())))?
+        }
+    };
+    call.count_changes(is_done.into());
+    call.reply.integer(is_done.into());
+    Ok(())
+}
+
+/// Milliseconds since the Unix epoch, at least zero; `None` beyond the range of 64 bits.
+fn moment(units: i64, scale: Scale, now: Millis) -> Option<i64> {
+    let millis = units.checked_mul(scale.unit)?;
+    let origin = if scale.is_relative { signed(now) } else { 0 };
+    if millis > i64::MAX - origin { None } else { Some((millis + origin).max(0)) }
+}
+
+fn invalid_time(call: &Call<'_>) -> Refusal {
+    Refusal::new(format!("ERR invalid expire time in '{}' command", call.row.full_name))
+}
+
+/// Which present deadlines the new one may replace.
+#[derive(Clone, Copy, Default)]
+struct Condition {
+    nx: bool,
+    xx: bool,
+    gt: bool,
+    lt: bool,
+}
+
+impl Condition {
+    fn allows(self, when: i64, value: &Value<'_>) -> bool {
+        match value.deadline.map(told_millis) {
+            Some(present) => {
+                !(self.nx || (self.gt && when <= present) || (self.lt && when >= present))
+            }
+            // A key without a deadline has one that is later than all others.
+            None => !(self.xx || self.gt),
+        }
+    }
+}
+
+fn parse_condition(args: Args<'_>) -> Result<Condition, Refusal> {
+    let mut condition = Condition::default();
+    for at in 3..args.len() {
+        let flag = match args.get(at).to_ascii_lowercase().as_slice() {
+            b"nx" => &mut condition.nx,
+            b"xx" => &mut condition.xx,
+            b"gt" => &mut condition.gt,
+            b"lt" => &mut condition.lt,
+            _ => {
+                let option = String::from_utf8_lossy(args.get(at));
+                return Err(Refusal::new(format!("ERR Unsupported option {option}")));
+            }
+        };
+        *flag = true;
+    }
+    let Condition { nx, xx, gt, lt } = condition;
+    if nx && (xx || gt || lt) {
+        return Err(Refusal::of(
+            "ERR NX and XX, GT or LT options at the same time are not compatible",
+        ));
+    }
+    if gt && lt {
+        return Err(Refusal::of("ERR GT and LT options at the same time are not compatible"));
+    }
+    Ok(condition)
+}
+
+pub fn persist(call: &mut Call<'_>) -> Outcome {
+    let is_done = {
+        let (mut access, key, _) = call.on_key(1)?;
+        access.look(&key).is_some_and(|value| value.deadline.is_some())
+            && access.set_deadline(&key, None)?
+    };
+    call.count_changes(is_done.into());
+    call.reply.integer(is_done.into());
+    Ok(())
+}
+
+pub fn ttl(call: &mut Call<'_>) -> Outcome {
+    tell(call, |deadline, now| in_seconds((deadline - now).max(0)))
+}
+
+pub fn pttl(call: &mut Call<'_>) -> Outcome {
+    tell(call, |deadline, now| (deadline - now).max(0))
+}
+
+pub fn expiretime(call: &mut Call<'_>) -> Outcome {
+    tell(call, |deadline, _| in_seconds(deadline))
+}
+
+pub fn pexpiretime(call: &mut Call<'_>) -> Outcome {
+    tell(call, |deadline, _| deadline)
+}
+
+/// Replies with a number made of deadline and present; -1 without a deadline, -2 without a key.
+fn tell(call: &mut Call<'_>, number: impl FnOnce(i64, i64) -> i64) -> Outcome {
+    let (mut access, key, reply) = call.on_key(1)?;
+    access.do_not_touch();
+    let now = signed(access.now());
+    let answer = match access.read(&key).map(|value| value.deadline) {
+        Some(Some(deadline)) => number(told_millis(deadline), now),
+        Some(None) => -1,
+        None => -2,
+    };
+    reply.integer(answer);
+    Ok(())
+}
+
+/// Seconds, rounded.
+fn in_seconds(millis: i64) -> i64 {
+    millis.saturating_add(500) / 1000
+}
+
+/// A deadline as clients see it: the farthest that is kept stands for all beyond.
+fn told_millis(deadline: Millis) -> i64 {
+    if deadline == FAR_DEADLINE { i64::MAX } else { signed(deadline) }
+}
+
+fn signed(moment: Millis) -> i64 {
+    i64::try_from(moment.0).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,120 @@
+//! Finding keys: KEYS, RANDOMKEY, SCAN.
+
+use crate::args::Args;
+use crate::call::{Call, Outcome};
+use crate::refusal::Refusal;
+use store::{Kind, ScanFilter};
+
+const INVALID_CURSOR: Refusal = Refusal::of("ERR invalid cursor");
+const NO_VALUES: Refusal = Refusal::of("ERR NOVALUES option can only be used in HSCAN");
+const NO_SCORES: Refusal = Refusal::of("ERR NOSCORES option can only be used in ZSCAN");
+
+/// Keys that one SCAN looks at unless COUNT says otherwise.
+const COUNT: usize = 10;
+/// Kinds of values that clients may ask for; only the first exists here.
+const KINDS: [&str; 6] = ["string", "list", "set", "zset", "hash", "stream"];
+
+pub fn keys(call: &mut Call<'_>) -> Outcome {
+    let filter = ScanFilter { pattern: pattern(call.args.get(1)), kind: None };
+    let (store, reply) = (&call.instance.store, &mut call.reply);
+    let keyspace = store.keyspace(call.session.database).ok_or(Refusal::DB_INDEX)?;
+    let mark = reply.deferred_array();
+    let mut found = 0;
+    store.each_key(keyspace, filter, call.now, |key| {
+        reply.bulk(key);
+        found += 1;
+    });
+    reply.close_array(mark, found);
+    Ok(())
+}
+
+/// `*` means every key, the empty one too, which patterns never match.
+fn pattern(text: &[u8]) -> Option<&[u8]> {
+    (text != b"*").then_some(text)
+}
+
+pub fn randomkey(call: &mut Call<'_>) -> Outcome {
+    let keyspace = call.keyspace()?;
+    match call.instance.store.random_key(call.lane, keyspace, call.now) {
+        Some(key) => call.reply.bulk(&key),
+        None => call.reply.null(),
+    }
+    Ok(())
+}
+
+struct ScanOptions<'c> {
+    count: usize,
+    filter: ScanFilter<'c>,
+    /// A kind was asked for of which there are no values.
+    is_nothing: bool,
+}
+
+pub fn scan(call: &mut Call<'_>) -> Outcome {
+    let cursor = parse_cursor(call.args.get(1)).ok_or(INVALID_CURSOR)?;
+    let options = parse_scan(call.args)?;
+    let keyspace = call.keyspace()?;
+    let (store, reply) = (&call.instance.store, &mut call.reply);
+    // The cursor stands in front of the keys, and is known after them.
+    let mut keys = Vec::new();
+    let mut found = 0;
+    let mut part = wire::Reply::new(&mut keys, reply.protocol());
+    let next = store.scan(keyspace, cursor, options.count, options.filter, call.now, |key| {
+        if !options.is_nothing {
+            part.bulk(key);
+            found += 1;
+        }
+    });
+    reply.array(2);
+    reply.bulk(next.to_string().as_bytes());
+    reply.array(found);
+    reply.raw(&keys);
+    Ok(())
+}
+
+/// A cursor as C reads numbers: leading blanks, zeros and a plus are fine.
+fn parse_cursor(text: &[u8]) -> Option<u64> {
+    let text = text.trim_ascii_start();
+    let digits = text.strip_prefix(b"+").unwrap_or(text);
+    let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+    let digits = str::from_utf8(digits).ok().filter(|_| is_number)?;
+    digits.parse().ok()
+}
+
+fn parse_scan(args: Args<'_>) -> Result<ScanOptions<'_>, Refusal> {
+    let filter = ScanFilter::default();
+    let mut options = ScanOptions { count: COUNT, filter, is_nothing: false };
+    let mut at = 2;
+    while at < args.len() {
+        let has_value = at + 1 < args.len();
+        if args.is(at, "COUNT") && has_value {
+            let count = args.integer(at + 1)?;
+            options.count =
+                usize::try_from(count).ok().filter(|count| *count > 0).ok_or(Refusal::SYNTAX)?;
+        } else if args.is(at, "MATCH") && has_value {
+            options.filter.pattern = pattern(args.get(at + 1));
+        } else if args.is(at, "TYPE") && has_value {
+            let wanted = parse_kind(args.get(at + 1))?;
+            options.filter.kind = wanted;
+            options.is_nothing = wanted.is_none();
+        } else if args.is(at, "NOVALUES") {
+            return Err(NO_VALUES);
+        } else if args.is(at, "NOSCORES") {
+            return Err(NO_SCORES);
+        } else {
+            return Err(Refusal::SYNTAX);
+        }
+        at += 2;
+    }
+    Ok(options)
+}
+
+/// A kind by its name; `None` for one of which there are no values.
+fn parse_kind(name: &[u8]) -> Result<Option<Kind>, Refusal> {
+    let known = KINDS.iter().any(|kind| name.eq_ignore_ascii_case(kind.as_bytes()));
+    if !known {
+        let name = String::from_utf8_lossy(name);
+        return Err(Refusal::new(format!("ERR unknown type name '{name}'")));
+    }
+    let is_string = name.eq_ignore_ascii_case(Kind::String.name().as_bytes());
+    Ok(is_string.then_some(Kind::String))
+}

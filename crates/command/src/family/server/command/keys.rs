@@ -1,0 +1,105 @@
+//! Where the keys of commands are, and what happens to them.
+
+use crate::spec::{Flags, KeyFlags, KeySpec};
+use crate::table::Row;
+use smallvec::SmallVec;
+
+/// How keys are found, as COMMAND INFO tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Search {
+    /// From one position to another.
+    Range(KeySpec),
+    /// Behind an argument that tells how many there are.
+    Counted {
+        /// Position of that argument.
+        at: i16,
+        /// Arguments from one key to the next.
+        step: i16,
+        flags: KeyFlags,
+    },
+}
+
+pub(super) type Searches = SmallVec<[Search; 2]>;
+
+const READ: KeyFlags = KeyFlags::RO.union(KeyFlags::ACCESS);
+const SET: KeyFlags = KeyFlags::OW.union(KeyFlags::UPDATE);
+const CHANGE: KeyFlags = KeyFlags::RW.union(KeyFlags::ACCESS).union(KeyFlags::UPDATE);
+const TAKE: KeyFlags = KeyFlags::RW.union(KeyFlags::ACCESS).union(KeyFlags::DELETE);
+
+const fn at(position: i16, last: i16, flags: KeyFlags) -> Search {
+    Search::Range(KeySpec { first: position, last, step: 1, flags })
+}
+
+/// The key specifications of a row. A row has one of them; where the keys of a command differ in
+/// what happens to them, they are told apart here.
+pub(super) fn specs(row: &Row) -> Searches {
+    let pair = |first, second| Searches::from_buf([first, second]);
+    match row.full_name.as_str() {
+        "bitop" => pair(at(2, 2, SET), at(3, -1, READ)),
+        "copy" => pair(at(1, 1, READ), at(2, 2, SET)),
+        "rename" => pair(at(1, 1, TAKE), at(2, 2, SET)),
+        "renamenx" => pair(at(1, 1, TAKE), at(2, 2, KeyFlags::OW.union(KeyFlags::INSERT))),
+        "msetex" => Searches::from_iter([Search::Counted { at: 1, step: 2, flags: SET }]),
+        _ if row.spec.keys.is_some() => Searches::from_iter([Search::Range(row.spec.keys)]),
+        _ => Searches::new(),
+    }
+}
+
+/// The keys of a request; `None` when it does not say where they are.
+pub(super) fn find<'c>(
+    row: &Row,
+    specs: &[Search],
+    request: &[&'c [u8]],
+) -> Option<Vec<(&'c [u8], KeyFlags)>> {
+    let mut found = Vec::new();
+    for spec in specs {
+        match spec {
+            Search::Range(keys) => {
+                let flags = flags_of(row, keys.flags, request);
+                found.extend(keys.positions(request.len()).map(|at| (request[at], flags)));
+            }
+            Search::Counted { at, step, flags } => {
+                let (at, step) = (usize::try_from(*at).ok()?, usize::try_from(*step).ok()?);
+                let count = text::parse_i64(request.get(at)?).filter(|count| *count > 0)?;
+                let count = usize::try_from(count).ok()?;
+                let keys = request[at + 1..].iter().step_by(step).take(count);
+                if keys.len() < count {
+                    return None;
+                }
+                found.extend(keys.map(|key| (*key, *flags)));
+            }
+        }
+    }
+    Some(found)
+}
+
+/// What happens to the keys of this very request.
+fn flags_of(row: &Row, flags: KeyFlags, request: &[&[u8]]) -> KeyFlags {
+    let has = |from: usize, word: &str| {
+        let words = request.iter().skip(from);
+        words.filter(|it| it.eq_ignore_ascii_case(word.as_bytes())).count() > 0
+    };
+    match row.full_name.as_str() {
+        "set" if has(3, "GET") => CHANGE,
+        "set" => SET,
+        "bitfield" if !has(2, "SET") && !has(2, "INCRBY") => READ,
+        "bitfield" => CHANGE,
+        _ => flags,
+    }
+}
+
+/// Position of the first key, the last one and the step between, as the first version of COMMAND
+/// INFO told them: of all keys in one, if they follow a pattern.
+pub(super) fn range(row: &Row) -> (i16, i16, i16) {
+    match specs(row).as_slice() {
+        [Search::Range(keys)] => (keys.first, keys.last, keys.step),
+        [Search::Range(first), .., Search::Range(last)] => (first.first, last.last, 1),
+        _ => (0, 0, 0),
+    }
+}
+
+/// Whether a look at the arguments is needed to find the keys.
+pub(super) fn are_movable(row: &Row) -> bool {
+    row.spec.flags.contains(Flags::MOVABLE_KEYS)
+        || specs(row).iter().any(|spec| matches!(spec, Search::Counted { .. }))
+}

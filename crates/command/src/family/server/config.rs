@@ -1,0 +1,42 @@
+//! CONFIG: `settings` does the work.
+
+use super::local::is_local;
+use crate::call::{Call, Outcome};
+use crate::refusal::Refusal;
+use settings::Origin;
+
+pub(super) fn get(call: &mut Call<'_>) -> Outcome {
+    let patterns: Vec<&[u8]> = call.args.from(2).collect();
+    let found = call.instance.settings.get_matching(&patterns);
+    call.reply.map(found.len());
+    for (name, value) in found {
+        call.reply.bulk(name.as_bytes());
+        call.reply.bulk(&value);
+    }
+    Ok(())
+}
+
+pub(super) fn set(call: &mut Call<'_>) -> Outcome {
+    let words: Vec<&[u8]> = call.args.from(2).collect();
+    let (pairs, []) = words.as_chunks::<2>() else { return Err(Refusal::SYNTAX) };
+    let pairs: Vec<(&[u8], &[u8])> = pairs.iter().map(|[name, value]| (*name, *value)).collect();
+    let origin = if is_local(&call.session.client) { Origin::Local } else { Origin::Remote };
+    let changed = call.instance.settings.set_many(&pairs, origin);
+    changed.map_err(|error| Refusal::new(error.to_string()))?;
+    call.reply.ok();
+    Ok(())
+}
+
+pub(super) fn resetstat(call: &mut Call<'_>) -> Outcome {
+    call.instance.statistics.reset(call.instance.store.totals());
+    call.reply.ok();
+    Ok(())
+}
+
+pub(super) fn rewrite(call: &mut Call<'_>) -> Outcome {
+    let file = call.instance.identity.config_file.as_deref();
+    let written = call.instance.settings.rewrite(file);
+    written.map_err(|error| Refusal::new(error.to_string()))?;
+    call.reply.ok();
+    Ok(())
+}

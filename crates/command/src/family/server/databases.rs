@@ -1,0 +1,129 @@
+//! What concerns whole databases, or the whole server.
+
+use crate::call::{Call, Outcome};
+use crate::instance::Shutdown;
+use crate::refusal::Refusal;
+
+pub(super) fn dbsize(call: &mut Call<'_>) -> Outcome {
+    let keys = call.instance.store.len(call.session.database);
+    call.reply.integer(keys as i64);
+    Ok(())
+}
+
+pub(super) fn flushdb(call: &mut Call<'_>) -> Outcome {
+    flush_mode(call)?;
+    let database = call.session.database;
+    let removed = call.instance.store.flush(call.lane, database..database + 1);
+    call.count_changes(removed);
+    call.reply.ok();
+    Ok(())
+}
+
+pub(super) fn flushall(call: &mut Call<'_>) -> Outcome {
+    flush_mode(call)?;
+    let databases = 0..call.instance.store.databases();
+    let removed = call.instance.store.flush(call.lane, databases);
+    call.count_changes(removed);
+    call.reply.ok();
+    Ok(())
+}
+
+/// Checks SYNC or ASYNC. Either way the keys are gone at once, and their memory soon after.
+fn flush_mode(call: &Call<'_>) -> Outcome {
+    let args = call.args;
+    let known = match args.len() {
+        1 => true,
+        2 => args.is(1, "SYNC") || args.is(1, "ASYNC"),
+        _ => false,
+    };
+    if known { Ok(()) } else { Err(Refusal::SYNTAX) }
+}
+
+pub(super) fn swapdb(call: &mut Call<'_>) -> Outcome {
+    let number = |at, refusal| {
+        let number = text::parse_i64(call.args.get(at)).and_then(|it| i32::try_from(it).ok());
+        number.ok_or(Refusal::of(refusal))
+    };
+    let one = number(1, "ERR invalid first DB index")?;
+    let other = number(2, "ERR invalid second DB index")?;
+    let databases = call.instance.store.databases();
+    let database = |number: i32| usize::try_from(number).ok().filter(|it| *it < databases);
+    let (Some(one), Some(other)) = (database(one), database(other)) else {
+        return Err(Refusal::DB_INDEX);
+    };
+    if one != other {
+        call.instance.store.swap_databases(call.lane, one, other);
+    }
+    call.count_changes(1);
+    call.reply.ok();
+    Ok(())
+}
+
+pub(super) fn time(call: &mut Call<'_>) -> Outcome {
+    let micros = base::clock::wall_micros();
+    call.reply.array(2);
+    call.reply.bulk_integer((micros / 1_000_000) as i64);
+    call.reply.bulk_integer((micros % 1_000_000) as i64);
+    Ok(())
+}
+
+#[derive(Default)]
+struct ShutdownWords {
+    how: Shutdown,
+    nosave: bool,
+    save: bool,
+    failover: bool,
+    abort: bool,
+    any: bool,
+}
+
+pub(super) fn shutdown(call: &mut Call<'_>) -> Outcome {
+    let words = shutdown_words(call)?;
+    if (words.abort && words.any) || (words.save && words.nosave) {
+        return Err(Refusal::SYNTAX);
+    }
+    if words.failover {
+        return Err(Refusal::of("ERR SHUTDOWN FAILOVER is only supported in cluster mode."));
+    }
+    if words.abort {
+        if !call.instance.abort_shutdown() {
+            return Err(Refusal::of("ERR No shutdown in progress."));
+        }
+        call.reply.ok();
+        return Ok(());
+    }
+    if words.save {
+        return Err(Refusal::of(
+            "ERR SHUTDOWN SAVE is not possible: snapshots are not supported by this version of \
+             Varve",
+        ));
+    }
+    // A client learns of success by the end of its connection.
+    call.session.close_after_reply = true;
+    call.instance.request_shutdown(words.how);
+    Ok(())
+}
+
+fn shutdown_words(call: &Call<'_>) -> Result<ShutdownWords, Refusal> {
+    let mut words = ShutdownWords::default();
+    for at in 1..call.args.len() {
+        let is = |word| call.args.is(at, word);
+        let flag = match () {
+            () if is("NOSAVE") => &mut words.nosave,
+            () if is("SAVE") => &mut words.save,
+            () if is("NOW") => &mut words.how.now,
+            () if is("FORCE") => &mut words.how.force,
+            // Nothing can be lost by a failing save, so it is always as safe as it can be.
+            () if is("SAFE") => &mut words.any,
+            () if is("FAILOVER") => &mut words.failover,
+            () if is("ABORT") => {
+                words.abort = true;
+                continue;
+            }
+            () => return Err(Refusal::SYNTAX),
+        };
+        *flag = true;
+        words.any = true;
+    }
+    Ok(words)
+}

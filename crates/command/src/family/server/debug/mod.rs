@@ -1,0 +1,168 @@
+//! DEBUG: looks inside for tests of the server. Nothing here can end the process.
+//!
+//! | file | subcommands |
+//! |---|---|
+//! | `switches.rs` | those that turn something on or off, or wait |
+//! | `objects.rs` | those that look at one key |
+//! | `tables.rs` | those that look at the index |
+//! | `digest.rs` | DIGEST, DIGEST-VALUE: fingerprints of data, equal to Valkey's |
+//! | `protocol.rs` | PROTOCOL: one reply of each type |
+//! | `populate.rs` | POPULATE |
+
+mod digest;
+mod objects;
+mod populate;
+mod protocol;
+mod switches;
+mod tables;
+
+use super::local::is_allowed;
+use crate::call::{Call, Outcome};
+use crate::refusal::Refusal;
+use std::ops::RangeInclusive;
+
+const NOT_ALLOWED: Refusal = Refusal::of(
+    "ERR DEBUG command not allowed. If the enable-debug-command option is set to \"local\", you \
+     can run it from a local connection, otherwise you need to set this option in the \
+     configuration file, and then restart the server.",
+);
+
+/// A subcommand: its name, how many words it may have, what it does.
+struct Subcommand {
+    name: &'static str,
+    words: RangeInclusive<usize>,
+    syntax: &'static str,
+    summary: &'static str,
+    run: fn(&mut Call<'_>) -> Outcome,
+}
+
+const fn subcommand(
+    name: &'static str,
+    words: RangeInclusive<usize>,
+    syntax: &'static str,
+    summary: &'static str,
+    run: fn(&mut Call<'_>) -> Outcome,
+) -> Subcommand {
+    Subcommand { name, words, syntax, summary, run }
+}
+
+const ANY: RangeInclusive<usize> = 2..=usize::MAX;
+
+const SUBCOMMANDS: [Subcommand; 27] = [
+    subcommand(
+        "DICT-RESIZING",
+        3..=3,
+        "<0|1>",
+        "Is accepted; the index grows in small steps.",
+        switches::accepted,
+    ),
+    subcommand("DIGEST", 2..=2, "", "Fingerprint of all data.", digest::digest),
+    subcommand(
+        "DIGEST-VALUE",
+        ANY,
+        "<key> [<key> ...]",
+        "Fingerprints of values.",
+        digest::digest_value,
+    ),
+    subcommand("ERROR", 3..=3, "<text>", "Answers an error.", switches::error),
+    subcommand(
+        "HTSTATS",
+        3..=4,
+        "<database> [full]",
+        "Figures of the index of a database.",
+        tables::htstats,
+    ),
+    subcommand(
+        "HTSTATS-KEY",
+        3..=4,
+        "<key> [full]",
+        "Figures of the hash table that a key holds.",
+        tables::htstats_key,
+    ),
+    subcommand("LOG", 3..=3, "<text>", "Writes a message.", switches::log),
+    subcommand("OBJECT", 3..=4, "<key> [fast]", "How a key is kept.", objects::object),
+    subcommand("PAUSE-CRON", 3..=3, "<0|1>", "Lets the chores rest.", switches::pause_cron),
+    subcommand(
+        "POPULATE",
+        3..=5,
+        "<count> [<prefix>] [<size>]",
+        "Creates keys.",
+        populate::populate,
+    ),
+    subcommand("PROTOCOL", 3..=3, "<type>", "A reply of a type.", protocol::protocol),
+    subcommand("SDSLEN", 3..=3, "<key>", "Bytes of a key and its value.", objects::sdslen),
+    subcommand(
+        "SET-ACTIVE-EXPIRE",
+        3..=3,
+        "<0|1>",
+        "Whether expired keys are removed before anybody asks for them.",
+        switches::set_active_expire,
+    ),
+    subcommand("SLEEP", 3..=3, "<seconds>", "Keeps one worker from working.", switches::sleep),
+    subcommand(
+        "STRINGMATCH-LEN",
+        4..=4,
+        "<pattern> <text>",
+        "Whether a pattern matches.",
+        switches::stringmatch_len,
+    ),
+    subcommand("STRUCTSIZE", 2..=2, "", "Bytes of a few structures.", objects::structsize),
+    subcommand("HELP", 2..=2, "", "Prints this.", help),
+    // What other servers do on these words is known to whoever calls them, so why it is not done
+    // is worth a sentence.
+    subcommand("ASSERT", ANY, "", "", refuse_to_end),
+    subcommand("CRASH-AND-RECOVER", ANY, "", "", refuse_to_end),
+    subcommand("OOM", ANY, "", "", refuse_to_end),
+    subcommand("PANIC", ANY, "", "", refuse_to_end),
+    subcommand("RESTART", ANY, "", "", refuse_to_end),
+    subcommand("SEGFAULT", ANY, "", "", refuse_to_end),
+    subcommand("LOADAOF", ANY, "", "", refuse_to_load),
+    subcommand("RELOAD", ANY, "", "", refuse_to_load),
+    subcommand("QUICKLIST", ANY, "", "", refuse_collections),
+    subcommand("QUICKLIST-PACKED-THRESHOLD", ANY, "", "", refuse_collections),
+];
+
+pub(super) fn debug(call: &mut Call<'_>) -> Outcome {
+    let access = settings::network::ENABLE_DEBUG_COMMAND.get(&call.instance.settings);
+    if !is_allowed(access, &call.session.client) {
+        return Err(NOT_ALLOWED);
+    }
+    let args = call.args;
+    let found = SUBCOMMANDS.iter().find(|it| args.is(1, it.name));
+    match found.filter(|it| it.words.contains(&args.len())) {
+        Some(subcommand) => (subcommand.run)(call),
+        None => {
+            let word = String::from_utf8_lossy(args.get(1)).into_owned();
+            Err(Refusal::new(format!(
+                "ERR unknown subcommand or wrong number of arguments for '{word:.128}'. Try DEBUG \
+                 HELP."
+            )))
+        }
+    }
+}
+
+fn help(call: &mut Call<'_>) -> Outcome {
+    let told = SUBCOMMANDS.iter().filter(|it| !it.summary.is_empty());
+    let mark = call.reply.deferred_array();
+    call.reply.simple("DEBUG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:");
+    let mut count = 1;
+    for it in told {
+        call.reply.simple(format!("{} {}", it.name, it.syntax).trim_end());
+        call.reply.simple(&format!("    {}", it.summary));
+        count += 2;
+    }
+    call.reply.close_array(mark, count);
+    Ok(())
+}
+
+fn refuse_to_end(_: &mut Call<'_>) -> Outcome {
+    Err(Refusal::of("ERR Varve does not end on request of DEBUG: use SHUTDOWN"))
+}
+
+fn refuse_to_load(_: &mut Call<'_>) -> Outcome {
+    Err(Refusal::of("ERR there is nothing to load: this version of Varve keeps no data on disk"))
+}
+
+fn refuse_collections(_: &mut Call<'_>) -> Outcome {
+    Err(Refusal::of("ERR lists are not supported by this version of Varve"))
+}

@@ -1,0 +1,68 @@
+//! DEBUG subcommands that look at one key.
+
+use crate::call::{Call, Outcome};
+use crate::refusal::Refusal;
+use base::units::SEGMENT_BYTES;
+use store::eviction::IDLE_SECONDS;
+use store::{Encoding, Value};
+
+/// Bits of the clock that Redis keeps per key.
+const LRU_CLOCK_MASK: u64 = (1 << 24) - 1;
+
+pub(super) fn object(call: &mut Call<'_>) -> Outcome {
+    let now = call.now;
+    let counts_uses = call.instance.store.eviction_policy().counts_uses();
+    let (access, key, reply) = call.on_key(2)?;
+    let bits = access.access_bits(&key).unwrap_or(0);
+    let value = access.peek(&key).ok_or(Refusal::NO_SUCH_KEY)?;
+    let idle = if counts_uses { 0 } else { IDLE_SECONDS[usize::from(bits & 15)] };
+    let lru = (now.0 / 1000).saturating_sub(idle.into()) & LRU_CLOCK_MASK;
+    reply.simple(&format!(
+        "Value at:{:p} refcount:1 encoding:{} serializedlength:{} lru:{lru} lru_seconds_idle:{idle}",
+        value.bytes.as_ptr(),
+        value.encoding.name(),
+        serialized_bytes(&value),
+    ));
+    Ok(())
+}
+
+/// Bytes that a snapshot of Valkey would need for the value, without compression.
+fn serialized_bytes(value: &Value<'_>) -> usize {
+    let integer = text::parse_i64(value.bytes).and_then(|it| i32::try_from(it).ok());
+    if let Some(integer) = integer.filter(|_| value.bytes.len() <= 11) {
+        return match () {
+            () if i8::try_from(integer).is_ok() => 2,
+            () if i16::try_from(integer).is_ok() => 3,
+            () => 5,
+        };
+    }
+    let header = match value.bytes.len() {
+        0..0x40 => 1,
+        0x40..0x4000 => 2,
+        0x4000..=0xffff_ffff => 5,
+        _ => 9,
+    };
+    header + value.bytes.len()
+}
+
+pub(super) fn sdslen(call: &mut Call<'_>) -> Outcome {
+    let (access, key, reply) = call.on_key(2)?;
+    let value = access.peek(&key).ok_or(Refusal::NO_SUCH_KEY)?;
+    if value.encoding == Encoding::Int {
+        return Err(Refusal::of("ERR Not an sds encoded string."));
+    }
+    let (key_len, len) = (key.bytes.len(), value.bytes.len());
+    let whole = access.memory_of(&key).unwrap_or(0);
+    let rest = whole.saturating_sub(key_len);
+    reply.simple(&format!(
+        "key_sds_len:{key_len}, key_sds_avail:0, key_zmalloc: {key_len}, val_sds_len:{len}, \
+         val_sds_avail:0, val_zmalloc: {rest}"
+    ));
+    Ok(())
+}
+
+pub(super) fn structsize(call: &mut Call<'_>) -> Outcome {
+    let text = format!("bits:{} line:64 shards:256 segment:{SEGMENT_BYTES} ", usize::BITS);
+    call.reply.bulk(text.as_bytes());
+    Ok(())
+}

@@ -1,0 +1,57 @@
+//! DEBUG POPULATE: many keys at once.
+
+use crate::call::{Call, Outcome};
+use crate::refusal::Refusal;
+use store::{Encoding, Expiry};
+
+/// Keys after which others get their turn.
+const KEYS_PER_TURN: i64 = 256;
+/// Bytes that a record takes besides its key and value, at most.
+const RECORD_OVERHEAD: usize = 32;
+
+pub(super) fn populate(call: &mut Call<'_>) -> Outcome {
+    let args = call.args;
+    let positive = |at: usize| args.integer(at).ok().filter(|number| *number >= 0);
+    let refusal = Refusal::of("ERR value is out of range, must be positive");
+    let count = match args.integer(2)? {
+        count if count >= 0 => count,
+        _ => return Err(refusal),
+    };
+    let prefix = if args.len() > 3 { args.get(3) } else { b"key" };
+    let size = match args.len() {
+        5 => Some(positive(4).ok_or(refusal)? as usize).filter(|size| *size > 0),
+        _ => None,
+    };
+    let largest = settings::limits::PROTO_MAX_BULK_LEN.get(&call.instance.settings);
+    if size.is_some_and(|size| size as u64 > largest) {
+        return Err(Refusal::of("ERR string exceeds maximum allowed size (proto-max-bulk-len)"));
+    }
+    for number in 0..count {
+        if number % KEYS_PER_TURN == KEYS_PER_TURN - 1 {
+            let store = &call.instance.store;
+            store.leave(call.lane);
+            store.enter(call.lane);
+        }
+        let key = [prefix, format!(":{number}").as_bytes()].concat();
+        add(call, &key, format!("value:{number}").into_bytes(), size)?;
+    }
+    call.reply.ok();
+    Ok(())
+}
+
+/// Sets a key, unless it is there.
+fn add(call: &mut Call<'_>, key: &[u8], mut value: Vec<u8>, size: Option<usize>) -> Outcome {
+    if let Some(size) = size {
+        value.resize(size, 0);
+    }
+    call.reserve(key.len() + value.len() + RECORD_OVERHEAD)?;
+    let keyspace = call.keyspace()?;
+    let store = &call.instance.store;
+    let key = store.key(keyspace, key);
+    let mut access = store.lock(call.lane, &key, call.now);
+    if access.peek(&key).is_none() {
+        let encoding = if size.is_some() { Encoding::Raw } else { Encoding::of_new(&value) };
+        access.write(&key, &value, encoding, Expiry::Never)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,58 @@
+//! DEBUG subcommands that turn something on or off, or make it wait.
+
+use crate::call::{Call, Outcome};
+use crate::refusal::Refusal;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+/// What is switched on by any number but zero.
+fn is_on(word: &[u8]) -> bool {
+    text::parse_i64(word).is_some_and(|number| number != 0)
+}
+
+pub(super) fn set_active_expire(call: &mut Call<'_>) -> Outcome {
+    call.instance.active_expire.store(is_on(call.args.get(2)), Relaxed);
+    call.reply.ok();
+    Ok(())
+}
+
+pub(super) fn pause_cron(call: &mut Call<'_>) -> Outcome {
+    call.instance.chores_paused.store(is_on(call.args.get(2)), Relaxed);
+    call.reply.ok();
+    Ok(())
+}
+
+/// For switches of what Varve does not have.
+pub(super) fn accepted(call: &mut Call<'_>) -> Outcome {
+    call.reply.ok();
+    Ok(())
+}
+
+pub(super) fn log(call: &mut Call<'_>) -> Outcome {
+    tracing::warn!("DEBUG LOG: {}", String::from_utf8_lossy(call.args.get(2)));
+    call.reply.ok();
+    Ok(())
+}
+
+pub(super) fn error(call: &mut Call<'_>) -> Outcome {
+    Err(Refusal::new(String::from_utf8_lossy(call.args.get(2))))
+}
+
+pub(super) fn sleep(call: &mut Call<'_>) -> Outcome {
+    let seconds = text::parse_f64(call.args.get(2)).ok_or(Refusal::NOT_FLOAT)?;
+    let time = Duration::try_from_secs_f64(seconds.max(0.0));
+    let time = time.map_err(|_| Refusal::NOT_FLOAT)?;
+    // Outside the gate, so that other workers can go on.
+    let store = &call.instance.store;
+    store.leave(call.lane);
+    std::thread::sleep(time);
+    store.enter(call.lane);
+    call.reply.ok();
+    Ok(())
+}
+
+pub(super) fn stringmatch_len(call: &mut Call<'_>) -> Outcome {
+    let matches = text::glob_match(call.args.get(2), call.args.get(3), false);
+    call.reply.integer(matches.into());
+    Ok(())
+}

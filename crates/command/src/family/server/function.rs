@@ -1,0 +1,48 @@
+//! FUNCTION: there are no functions, so there is little to say about them.
+
+use crate::call::{Call, Outcome};
+use crate::refusal::Refusal;
+use crate::spec::{CommandSpec, Flags, Group, Run};
+
+pub(super) const fn row(
+    name: &'static str,
+    arity: i16,
+    flags: Flags,
+    syntax: &'static str,
+    run: Run,
+    summary: &'static str,
+) -> CommandSpec {
+    CommandSpec {
+        group: Group::Scripting,
+        ..super::row(name, arity, flags, "7.0.0", syntax, run, summary)
+    }
+}
+
+pub(super) fn flush(call: &mut Call<'_>) -> Outcome {
+    let args = call.args;
+    if args.len() > 3 || (args.len() == 3 && !args.is(2, "SYNC") && !args.is(2, "ASYNC")) {
+        return Err(Refusal::of("ERR FUNCTION FLUSH only supports SYNC|ASYNC option"));
+    }
+    call.reply.ok();
+    Ok(())
+}
+
+pub(super) fn list(call: &mut Call<'_>) -> Outcome {
+    let args = call.args;
+    let mut at = 2;
+    while at < args.len() {
+        if args.is(at, "WITHCODE") {
+            at += 1;
+        } else if args.is(at, "LIBRARYNAME") {
+            if at + 1 >= args.len() {
+                return Err(Refusal::of("ERR library name argument was not given"));
+            }
+            at += 2;
+        } else {
+            let word = String::from_utf8_lossy(args.get(at)).into_owned();
+            return Err(Refusal::new(format!("ERR Unknown argument {word}")));
+        }
+    }
+    call.reply.array(0);
+    Ok(())
+}

@@ -1,0 +1,141 @@
+//! What happened to data: changes, traffic, hits; and that nothing is kept on disk or elsewhere.
+
+use super::text::Text;
+use crate::call::Call;
+use std::sync::atomic::Ordering::Relaxed;
+
+pub(super) fn persistence(text: &mut Text, call: &mut Call<'_>) {
+    text.fields(&[
+        ("loading", &0),
+        ("async_loading", &0),
+        ("current_cow_peak", &0),
+        ("current_cow_size", &0),
+        ("current_cow_size_age", &0),
+        ("current_fork_perc", &"0.00"),
+        ("current_save_keys_processed", &0),
+        ("current_save_keys_total", &0),
+        ("rdb_changes_since_last_save", &call.instance.statistics.sums().server.changes),
+        ("rdb_bgsave_in_progress", &0),
+        ("rdb_last_save_time", &(call.instance.identity.started.0 / 1000)),
+        ("rdb_last_bgsave_status", &"ok"),
+        ("rdb_last_bgsave_time_sec", &-1),
+        ("rdb_current_bgsave_time_sec", &-1),
+        ("rdb_saves", &0),
+        ("rdb_last_cow_size", &0),
+        ("rdb_last_load_keys_expired", &0),
+        ("rdb_last_load_keys_loaded", &0),
+        ("aof_enabled", &0),
+        ("aof_rewrite_in_progress", &0),
+        ("aof_rewrite_scheduled", &0),
+        ("aof_last_rewrite_time_sec", &-1),
+        ("aof_current_rewrite_time_sec", &-1),
+        ("aof_last_bgrewrite_status", &"ok"),
+        ("aof_rewrites", &0),
+        ("aof_rewrites_consecutive_failures", &0),
+        ("aof_last_write_status", &"ok"),
+        ("aof_last_cow_size", &0),
+        ("module_fork_in_progress", &0),
+        ("module_fork_last_cow_size", &0),
+    ]);
+}
+
+pub(super) fn stats(text: &mut Text, call: &mut Call<'_>) {
+    traffic(text, call);
+    keys(text, call);
+    work(text, call);
+}
+
+fn traffic(text: &mut Text, call: &Call<'_>) {
+    let statistics = &call.instance.statistics;
+    let (sums, rates) = (statistics.sums(), statistics.rates());
+    let kilobytes = |bytes: f64| format!("{:.2}", bytes / 1024.0);
+    text.fields(&[
+        ("total_connections_received", &statistics.connections.load(Relaxed)),
+        ("total_commands_processed", &sums.calls()),
+        ("instantaneous_ops_per_sec", &(rates.commands.round() as u64)),
+        ("total_net_input_bytes", &sums.server.input_bytes),
+        ("total_net_output_bytes", &sums.server.output_bytes),
+        ("total_net_repl_input_bytes", &0),
+        ("total_net_repl_output_bytes", &0),
+        ("instantaneous_input_kbps", &kilobytes(rates.input_bytes)),
+        ("instantaneous_output_kbps", &kilobytes(rates.output_bytes)),
+        ("instantaneous_input_repl_kbps", &"0.00"),
+        ("instantaneous_output_repl_kbps", &"0.00"),
+        ("rejected_connections", &statistics.rejected_connections.load(Relaxed)),
+        ("sync_full", &0),
+        ("sync_partial_ok", &0),
+        ("sync_partial_err", &0),
+    ]);
+}
+
+fn keys(text: &mut Text, call: &Call<'_>) {
+    let store = call.instance.statistics.since_reset(&call.instance.store.totals());
+    text.fields(&[
+        ("expired_keys", &store.expired),
+        ("expired_keys_by_sweep", &store.expired_by_sweep),
+        ("expired_stale_perc", &"0.00"),
+        ("expired_time_cap_reached_count", &0),
+        ("expire_cycle_cpu_milliseconds", &0),
+        ("evicted_keys", &store.evicted),
+        ("evicted_clients", &0),
+        ("evicted_scripts", &0),
+        ("total_eviction_exceeded_time", &0),
+        ("current_eviction_exceeded_time", &0),
+        ("keyspace_hits", &store.hits),
+        ("keyspace_misses", &store.misses),
+        ("pubsub_channels", &0),
+        ("pubsub_patterns", &0),
+        ("pubsubshard_channels", &0),
+        ("latest_fork_usec", &0),
+        ("total_forks", &0),
+        ("migrate_cached_sockets", &0),
+        ("slave_expires_tracked_keys", &0),
+        ("active_defrag_hits", &0),
+        ("active_defrag_misses", &0),
+        ("active_defrag_key_hits", &0),
+        ("active_defrag_key_misses", &0),
+        ("total_active_defrag_time", &0),
+        ("current_active_defrag_time", &0),
+        ("tracking_total_keys", &0),
+        ("tracking_total_items", &0),
+        ("tracking_total_prefixes", &0),
+    ]);
+}
+
+fn work(text: &mut Text, call: &Call<'_>) {
+    let statistics = &call.instance.statistics;
+    let server = statistics.sums().server;
+    let refusals: u64 = statistics.errors().values().sum();
+    text.fields(&[
+        ("unexpected_error_replies", &0),
+        ("total_error_replies", &refusals),
+        ("dump_payload_sanitizations", &0),
+        ("total_reads_processed", &server.reads),
+        ("total_writes_processed", &server.writes),
+        ("io_threaded_reads_processed", &0),
+        ("io_threaded_writes_processed", &0),
+        ("client_query_buffer_limit_disconnections", &server.query_limit_closed),
+        ("client_output_buffer_limit_disconnections", &server.output_limit_closed),
+        ("acl_access_denied_auth", &0),
+        ("acl_access_denied_cmd", &0),
+        ("acl_access_denied_key", &0),
+        ("acl_access_denied_channel", &0),
+    ]);
+}
+
+pub(super) fn replication(text: &mut Text, call: &mut Call<'_>) {
+    text.fields(&[
+        ("role", &"master"),
+        ("connected_slaves", &0),
+        ("replicas_waiting_psync", &0),
+        ("master_failover_state", &"no-failover"),
+        ("master_replid", &call.instance.identity.run_id),
+        ("master_replid2", &"0".repeat(40)),
+        ("master_repl_offset", &0),
+        ("second_repl_offset", &-1),
+        ("repl_backlog_active", &0),
+        ("repl_backlog_size", &10_485_760),
+        ("repl_backlog_first_byte_offset", &0),
+        ("repl_backlog_histlen", &0),
+    ]);
+}

@@ -1,0 +1,42 @@
+//! Who is connected.
+
+use super::text::Text;
+use crate::call::Call;
+use crate::clients::Pause;
+use std::sync::atomic::Ordering::Relaxed;
+
+pub(super) fn clients(text: &mut Text, call: &mut Call<'_>) {
+    let clients = &call.instance.clients;
+    let (mut input, mut output) = (0, 0);
+    for client in clients.list() {
+        let query = client.query_bytes.load(Relaxed) + client.query_free.load(Relaxed);
+        input = query.max(input);
+        output = client.output_bytes.load(Relaxed).max(output);
+    }
+    let paused = clients.paused(call.now);
+    let actions = match paused {
+        Pause::Nothing => "none",
+        Pause::Writes => "write",
+        Pause::Everything => "all",
+    };
+    let is_paused = paused != Pause::Nothing;
+    let left = if is_paused { clients.paused_until().since(call.now) } else { 0 };
+    text.fields(&[
+        ("connected_clients", &clients.count()),
+        ("cluster_connections", &0),
+        ("maxclients", &settings::network::MAXCLIENTS.get(&call.instance.settings)),
+        ("client_recent_max_input_buffer", &input),
+        ("client_recent_max_output_buffer", &output),
+        ("blocked_clients", &0),
+        ("tracking_clients", &0),
+        ("pubsub_clients", &0),
+        ("watching_clients", &0),
+        ("clients_in_timeout_table", &0),
+        ("total_watched_keys", &0),
+        ("total_blocking_keys", &0),
+        ("total_blocking_keys_on_nokey", &0),
+        ("paused_reason", &if is_paused { "client_pause" } else { "none" }),
+        ("paused_actions", &actions),
+        ("paused_timeout_milliseconds", &left),
+    ]);
+}

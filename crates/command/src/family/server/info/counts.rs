@@ -1,0 +1,29 @@
+//! How often each command ran, and each error was answered.
+
+use super::text::Text;
+use crate::call::Call;
+use crate::table::Table;
+
+pub(super) fn commands(text: &mut Text, call: &mut Call<'_>) {
+    let sums = call.instance.statistics.sums();
+    for (row, sum) in Table::get().rows().iter().zip(&sums.commands) {
+        if sum.calls == 0 && sum.rejected == 0 && sum.failed == 0 {
+            continue;
+        }
+        let micros = sum.nanos / 1000;
+        let mean = if sum.calls == 0 { 0.0 } else { sum.nanos as f64 / 1e3 / sum.calls as f64 };
+        text.line(format_args!(
+            "cmdstat_{}:calls={},usec={micros},usec_per_call={mean:.2},rejected_calls={},\
+             failed_calls={}",
+            row.full_name, sum.calls, sum.rejected, sum.failed
+        ));
+    }
+}
+
+pub(super) fn errors(text: &mut Text, call: &mut Call<'_>) {
+    for (code, count) in call.instance.statistics.errors() {
+        let is_plain = |letter: char| letter.is_ascii_graphic() && !":#".contains(letter);
+        let code: String = code.chars().map(|it| if is_plain(it) { it } else { '_' }).collect();
+        text.line(format_args!("errorstat_{code}:count={count}"));
+    }
+}

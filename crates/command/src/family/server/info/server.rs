@@ -1,0 +1,108 @@
+//! Who the server is, and what the processor did for it.
+
+use super::text::Text;
+use crate::call::Call;
+use std::fs;
+
+/// The version of Redis that clients take the server for, and the one of Valkey that it follows.
+const REDIS_VERSION: &str = "7.2.4";
+const VALKEY_VERSION: &str = "9.1.2";
+/// Bits of the clock that Redis keeps per key.
+const LRU_CLOCK_MASK: u64 = (1 << 24) - 1;
+/// Ticks of `/proc` per second, the same on every Linux.
+const TICKS_PER_SECOND: u64 = 100;
+
+pub(super) fn server(text: &mut Text, call: &mut Call<'_>) {
+    let (settings, identity) = (&call.instance.settings, &call.instance.identity);
+    let is_redis = settings::general::EXTENDED_REDIS_COMPATIBILITY.get(settings);
+    let uptime = call.now.since(identity.started) / 1000;
+    let hz = settings::general::HZ.get(settings);
+    let config_file = identity.config_file.as_ref().map(|file| file.display().to_string());
+    let zone = settings.get_text(b"availability-zone").unwrap_or_default();
+    text.fields(&[
+        ("redis_version", &REDIS_VERSION),
+        ("server_name", &"valkey"),
+        ("valkey_version", &VALKEY_VERSION),
+        ("valkey_release_stage", &"ga"),
+        ("varve_version", &env!("CARGO_PKG_VERSION")),
+        ("redis_git_sha1", &"00000000"),
+        ("redis_git_dirty", &0),
+        (if is_redis { "redis_mode" } else { "server_mode" }, &"standalone"),
+        ("os", &system()),
+        ("arch_bits", &usize::BITS),
+        ("monotonic_clock", &"POSIX clock_gettime"),
+        ("multiplexing_api", &"epoll"),
+        ("process_id", &std::process::id()),
+        ("process_supervised", &"no"),
+        ("run_id", &identity.run_id),
+        ("tcp_port", &identity.tcp_port),
+        ("server_time_usec", &base::clock::wall_micros()),
+        ("uptime_in_seconds", &uptime),
+        ("uptime_in_days", &(uptime / 86_400)),
+        ("hz", &hz),
+        ("configured_hz", &hz),
+        ("clients_hz", &hz),
+        ("lru_clock", &((call.now.0 / 1000) & LRU_CLOCK_MASK)),
+        ("executable", &identity.executable.display()),
+        ("config_file", &config_file.unwrap_or_default()),
+        ("threads", &identity.threads),
+        ("io_threads_active", &0),
+        ("availability_zone", &String::from_utf8_lossy(&zone)),
+    ]);
+    listeners(text, call);
+}
+
+/// Name, release and machine of the system, as `uname` tells them.
+fn system() -> String {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    format!("Linux {} {}", release.trim_end(), std::env::consts::ARCH)
+}
+
+fn listeners(text: &mut Text, call: &Call<'_>) {
+    let (settings, port) = (&call.instance.settings, call.instance.identity.tcp_port);
+    let mut number = 0;
+    if port != 0 {
+        let addresses = settings::network::BIND.get(settings);
+        let binds: String = addresses.iter().map(|it| format!("bind={it},")).collect();
+        text.line(format_args!("listener{number}:name=tcp,{binds}port={port}"));
+        number += 1;
+    }
+    let socket = settings::network::UNIX_SOCKET.get(settings);
+    if !socket.is_empty() {
+        text.line(format_args!("listener{number}:name=unix,bind={socket}"));
+    }
+}
+
+pub(super) fn cluster(text: &mut Text, _: &mut Call<'_>) {
+    text.field("cluster_enabled", 0);
+}
+
+pub(super) fn cpu(text: &mut Text, call: &mut Call<'_>) {
+    let [user, system, user_children, system_children] = processor_ticks("/proc/self/stat");
+    let [thread_user, thread_system, ..] = processor_ticks("/proc/thread-self/stat");
+    text.fields(&[
+        ("used_cpu_sys", &seconds(system)),
+        ("used_cpu_user", &seconds(user)),
+        ("used_cpu_sys_children", &seconds(system_children)),
+        ("used_cpu_user_children", &seconds(user_children)),
+        ("used_cpu_sys_main_thread", &seconds(thread_system)),
+        ("used_cpu_user_main_thread", &seconds(thread_user)),
+    ]);
+    // Every worker does what Valkey's main thread does, so their times are told as one.
+    let nanos = call.instance.statistics.sums().server.active_nanos;
+    text.field("used_active_time_main_thread", format_args!("{:.6}", nanos as f64 / 1e9));
+}
+
+/// Fields 14 to 17 of a `stat` file: user, system, user of children, system of children.
+fn processor_ticks(path: &str) -> [u64; 4] {
+    let stat = fs::read_to_string(path).unwrap_or_default();
+    // The second field is a name in brackets that may hold blanks.
+    let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);
+    let mut ticks = fields.split(' ').skip(11).map(|word| word.parse().unwrap_or(0));
+    [(); 4].map(|()| ticks.next().unwrap_or(0))
+}
+
+fn seconds(ticks: u64) -> String {
+    let part = ticks % TICKS_PER_SECOND * (1_000_000 / TICKS_PER_SECOND);
+    format!("{}.{part:06}", ticks / TICKS_PER_SECOND)
+}

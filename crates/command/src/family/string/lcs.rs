@@ -1,0 +1,100 @@
+//! LCS: what two strings have in common.
+
+use crate::args::Args;
+use crate::call::{Call, Outcome};
+use crate::refusal::Refusal;
+use settings::limits::PROTO_MAX_BULK_LEN;
+use store::value::lcs::{self, Match};
+use wire::Reply;
+
+const BOTH: Refusal =
+    Refusal::of("ERR If you want both the length and indexes, please just use IDX.");
+const TOO_MUCH: Refusal =
+    Refusal::of("ERR Insufficient memory, transient memory for LCS exceeds proto-max-bulk-len");
+
+/// Bytes per pair of bytes by which requests are bounded. Less memory is taken, but the bound limits
+/// the time as well.
+const PAIR_BYTES: u64 = 4;
+
+#[derive(Default)]
+struct Wanted {
+    indexes: bool,
+    length: bool,
+    match_lengths: bool,
+    match_len_min: usize,
+}
+
+pub fn lcs(call: &mut Call<'_>) -> Outcome {
+    let wanted = Wanted::parse(call.args)?;
+    let pairs_max = PROTO_MAX_BULK_LEN.get(&call.instance.settings) / PAIR_BYTES;
+    let (one, other) = copies(call, pairs_max)?;
+    if wanted.length {
+        call.reply.integer(lcs::length(&one, &other).into());
+        return Ok(());
+    }
+    let matches = lcs::matches(&one, &other);
+    if wanted.indexes {
+        wanted.write(&mut call.reply, &matches);
+    } else {
+        let parts = matches.iter().rev().map(|found| &one[found.one..found.one + found.len]);
+        call.reply.bulk_parts(&parts.collect::<Vec<&[u8]>>());
+    }
+    Ok(())
+}
+
+/// Both strings, so that nobody has to wait for their keys while they are compared.
+fn copies(call: &mut Call<'_>, pairs_max: u64) -> Result<(Vec<u8>, Vec<u8>), Refusal> {
+    let (mut access, keys, _) = call.on_keys(1..3)?;
+    for key in &keys {
+        access.read(key);
+    }
+    let bytes = |at: usize| access.peek(&keys[at]).map_or(&[][..], |value| value.bytes);
+    let (one, other) = (bytes(0), bytes(1));
+    if (one.len() as u64 + 1).saturating_mul(other.len() as u64 + 1) > pairs_max {
+        return Err(TOO_MUCH);
+    }
+    Ok((one.to_vec(), other.to_vec()))
+}
+
+impl Wanted {
+    fn parse(args: Args<'_>) -> Result<Wanted, Refusal> {
+        let mut wanted = Wanted::default();
+        let mut at = 3;
+        while at < args.len() {
+            if args.is(at, "IDX") {
+                wanted.indexes = true;
+            } else if args.is(at, "LEN") {
+                wanted.length = true;
+            } else if args.is(at, "WITHMATCHLEN") {
+                wanted.match_lengths = true;
+            } else if args.is(at, "MINMATCHLEN") && at + 1 < args.len() {
+                at += 1;
+                wanted.match_len_min = usize::try_from(args.integer(at)?).unwrap_or(0);
+            } else {
+                return Err(Refusal::SYNTAX);
+            }
+            at += 1;
+        }
+        if wanted.length && wanted.indexes { Err(BOTH) } else { Ok(wanted) }
+    }
+
+    fn write(&self, reply: &mut Reply<'_>, matches: &[Match]) {
+        let is_wanted = |found: &&Match| found.len >= self.match_len_min;
+        reply.map(2);
+        reply.bulk(b"matches");
+        reply.array(matches.iter().filter(is_wanted).count());
+        for found in matches.iter().filter(is_wanted) {
+            reply.array(2 + usize::from(self.match_lengths));
+            for begin in [found.one, found.other] {
+                reply.array(2);
+                reply.integer(begin as i64);
+                reply.integer((begin + found.len - 1) as i64);
+            }
+            if self.match_lengths {
+                reply.integer(found.len as i64);
+            }
+        }
+        reply.bulk(b"len");
+        reply.integer(matches.iter().map(|found| found.len as i64).sum());
+    }
+}

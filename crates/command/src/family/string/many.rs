@@ -1,0 +1,87 @@
+//! Several strings at once: MGET, MSET, MSETNX, MSETEX.
+
+use super::options::{self, Of, Options};
+use super::set::bulk_or_null;
+use crate::call::{Call, Keys, Outcome};
+use crate::refusal::Refusal;
+use store::value::string::Condition;
+use store::{Access, Encoding, Expiry};
+
+/// Bytes that a record takes besides its key and value, at most.
+const RECORD_OVERHEAD: usize = 32;
+
+pub fn mget(call: &mut Call<'_>) -> Outcome {
+    let len = call.args.len();
+    let (mut access, keys, reply) = call.on_keys(1..len)?;
+    reply.array(keys.len());
+    for key in &keys {
+        bulk_or_null(reply, access.read(key));
+    }
+    Ok(())
+}
+
+pub fn mset(call: &mut Call<'_>) -> Outcome {
+    let written = set_pairs(call, 1, call.args.len(), Condition::Always, Expiry::Never)?;
+    debug_assert!(written, "nothing was asked for");
+    call.reply.ok();
+    Ok(())
+}
+
+pub fn msetnx(call: &mut Call<'_>) -> Outcome {
+    let written = set_pairs(call, 1, call.args.len(), Condition::Absent, Expiry::Never)?;
+    call.reply.integer(i64::from(written));
+    Ok(())
+}
+
+pub fn msetex(call: &mut Call<'_>) -> Outcome {
+    let args = call.args;
+    let pairs = text::parse_i64(args.get(1)).and_then(|pairs| i32::try_from(pairs).ok());
+    let pairs = pairs.and_then(|pairs| usize::try_from(pairs).ok()).filter(|pairs| *pairs > 0);
+    let pairs = pairs.ok_or(Refusal::of("ERR invalid numkeys value or out of range"))?;
+    let end = 2 + 2 * pairs;
+    if end > args.len() {
+        return Err(Refusal::SYNTAX);
+    }
+    let options = Options::parse(args, end, Of::MSetEx)?;
+    // What has a deadline in the past is gone at once, as far as anybody can see.
+    let deadline = options.deadline(call)?.map(|deadline| deadline.max(call.now));
+    let expiry = options::expiry(deadline, options.keep);
+    let written = set_pairs(call, 2, end, options.condition, expiry)?;
+    call.reply.integer(i64::from(written));
+    Ok(())
+}
+
+/// Writes the pairs of key and value among the words from `first` up to `end`, if the condition
+/// holds for every key.
+fn set_pairs(
+    call: &mut Call<'_>,
+    first: usize,
+    end: usize,
+    condition: Condition<'_>,
+    expiry: Expiry,
+) -> Result<bool, Refusal> {
+    let args = call.args;
+    if !(end - first).is_multiple_of(2) {
+        let name = &call.row.full_name;
+        return Err(Refusal::new(format!("ERR wrong number of arguments for '{name}' command")));
+    }
+    let pairs = (end - first) / 2;
+    call.reserve(args.bytes() + pairs * RECORD_OVERHEAD)?;
+    let (mut access, keys, _) = call.on_keys((first..end).step_by(2))?;
+    let unseen = (condition, expiry) == (Condition::Always, Expiry::Never);
+    if !unseen && !holds_for_all(&mut access, &keys, condition) {
+        return Ok(false);
+    }
+    for (key, at) in keys.iter().zip((first + 1..end).step_by(2)) {
+        let value = args.get(at);
+        access.write(key, value, Encoding::of_new(value), expiry)?;
+    }
+    drop(access);
+    call.count_changes(pairs as u64);
+    Ok(true)
+}
+
+/// Looks at every key, so that none past its deadline is written over and keeps it.
+fn holds_for_all(access: &mut Access<'_>, keys: &Keys<'_>, condition: Condition<'_>) -> bool {
+    keys.iter().all(|key| condition.holds(access.look(key).map(|value| value.bytes)))
+}

@@ -1,0 +1,41 @@
+//! Counting: INCR, DECR, INCRBY, DECRBY, INCRBYFLOAT.
+
+use crate::call::{Call, Outcome};
+use crate::refusal::Refusal;
+use store::value::string;
+
+pub fn incr(call: &mut Call<'_>) -> Outcome {
+    add(call, 1)
+}
+
+pub fn decr(call: &mut Call<'_>) -> Outcome {
+    add(call, -1)
+}
+
+pub fn incrby(call: &mut Call<'_>) -> Outcome {
+    let by = call.args.integer(2)?;
+    add(call, by)
+}
+
+pub fn decrby(call: &mut Call<'_>) -> Outcome {
+    let by = call.args.integer(2)?;
+    add(call, by.checked_neg().ok_or(Refusal::of("ERR decrement would overflow"))?)
+}
+
+#[inline]
+fn add(call: &mut Call<'_>, by: i64) -> Outcome {
+    let statistics = call.statistics;
+    let (mut access, key, reply) = call.on_key(1)?;
+    reply.integer(string::add(&mut access, &key, by)?);
+    statistics.count_changes(1);
+    Ok(())
+}
+
+pub fn incrbyfloat(call: &mut Call<'_>) -> Outcome {
+    let (by, statistics) = (call.args.get(2), call.statistics);
+    let (mut access, key, reply) = call.on_key(1)?;
+    let sum = string::add_float(&mut access, &key, by)?;
+    statistics.count_changes(1);
+    reply.bulk(sum.as_bytes());
+    Ok(())
+}

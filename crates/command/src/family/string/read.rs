@@ -1,0 +1,55 @@
+//! Reading one string, and what goes with it: GET, STRLEN, GETEX, GETDEL, DELIFEQ.
+
+use super::options::{Of, Options};
+use super::set::bulk_or_null;
+use crate::call::{Call, Outcome};
+
+pub fn get(call: &mut Call<'_>) -> Outcome {
+    let (mut access, key, reply) = call.on_key(1)?;
+    bulk_or_null(reply, access.read(&key));
+    Ok(())
+}
+
+pub fn strlen(call: &mut Call<'_>) -> Outcome {
+    let (mut access, key, reply) = call.on_key(1)?;
+    let len = access.read(&key).map_or(0, |value| value.bytes.len());
+    reply.integer(len as i64);
+    Ok(())
+}
+
+pub fn getex(call: &mut Call<'_>) -> Outcome {
+    let (args, now, statistics) = (call.args, call.now, call.statistics);
+    let options = Options::parse(args, 2, Of::GetEx)?;
+    let deadline = options.deadline(call)?;
+    let (mut access, key, reply) = call.on_key(1)?;
+    let value = access.read(&key);
+    bulk_or_null(reply, value);
+    let Some(value) = value else { return Ok(()) };
+    let has_deadline = value.deadline.is_some();
+    let changed = match deadline {
+        Some(deadline) if deadline <= now => access.expire(&key),
+        Some(deadline) => access.set_deadline(&key, Some(deadline))?,
+        None if options.persist && has_deadline => access.set_deadline(&key, None)?,
+        None => false,
+    };
+    statistics.count_changes(u64::from(changed));
+    Ok(())
+}
+
+pub fn getdel(call: &mut Call<'_>) -> Outcome {
+    let statistics = call.statistics;
+    let (mut access, key, reply) = call.on_key(1)?;
+    bulk_or_null(reply, access.read(&key));
+    statistics.count_changes(u64::from(access.remove(&key)));
+    Ok(())
+}
+
+pub fn delifeq(call: &mut Call<'_>) -> Outcome {
+    let (wanted, statistics) = (call.args.get(2), call.statistics);
+    let (mut access, key, reply) = call.on_key(1)?;
+    let is_equal = access.look(&key).is_some_and(|value| value.bytes == wanted);
+    let removed = is_equal && access.remove(&key);
+    statistics.count_changes(u64::from(removed));
+    reply.integer(i64::from(removed));
+    Ok(())
+}

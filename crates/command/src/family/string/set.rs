@@ -1,0 +1,96 @@
+//! Writing one string: SET, SETEX, PSETEX, SETNX, GETSET.
+
+use super::options::{self, Of, Options, Time};
+use crate::call::{Call, Outcome};
+use store::{Encoding, Expiry, Value};
+use wire::Reply;
+
+pub fn set(call: &mut Call<'_>) -> Outcome {
+    if call.args.len() > 3 {
+        return set_with_options(call);
+    }
+    let (value, statistics) = (call.args.get(2), call.statistics);
+    let (mut access, key, reply) = call.on_key(1)?;
+    access.write(&key, value, Encoding::of_new(value), Expiry::Never)?;
+    statistics.count_changes(1);
+    reply.ok();
+    Ok(())
+}
+
+fn set_with_options(call: &mut Call<'_>) -> Outcome {
+    let (args, now, statistics) = (call.args, call.now, call.statistics);
+    let options = Options::parse(args, 3, Of::Set)?;
+    let deadline = options.deadline(call)?;
+    let (mut access, key, reply) = call.on_key(1)?;
+    if options.get {
+        bulk_or_null(reply, access.read(&key));
+    }
+    let present = access.look(&key).map(|value| value.bytes);
+    if !options.condition.holds(present) {
+        if !options.get {
+            reply.null();
+        }
+        return Ok(());
+    }
+    let changed = if deadline.is_some_and(|deadline| deadline <= now) {
+        access.expire(&key)
+    } else {
+        let value = args.get(2);
+        let expiry = options::expiry(deadline, options.keep);
+        access.write(&key, value, Encoding::of_new(value), expiry)?;
+        true
+    };
+    statistics.count_changes(u64::from(changed));
+    if !options.get {
+        reply.ok();
+    }
+    Ok(())
+}
+
+pub fn setex(call: &mut Call<'_>) -> Outcome {
+    set_for(call, Time { seconds: true, relative: true })
+}
+
+pub fn psetex(call: &mut Call<'_>) -> Outcome {
+    set_for(call, Time { seconds: false, relative: true })
+}
+
+fn set_for(call: &mut Call<'_>, time: Time) -> Outcome {
+    let (value, statistics) = (call.args.get(3), call.statistics);
+    let expiry = options::expiry(Some(options::deadline(call, 2, time)?), false);
+    let (mut access, key, reply) = call.on_key(1)?;
+    access.write(&key, value, Encoding::of_new(value), expiry)?;
+    statistics.count_changes(1);
+    reply.ok();
+    Ok(())
+}
+
+pub fn setnx(call: &mut Call<'_>) -> Outcome {
+    let (value, statistics) = (call.args.get(2), call.statistics);
+    let (mut access, key, reply) = call.on_key(1)?;
+    let is_new = access.look(&key).is_none();
+    if is_new {
+        access.write(&key, value, Encoding::of_new(value), Expiry::Never)?;
+        statistics.count_changes(1);
+    }
+    reply.integer(i64::from(is_new));
+    Ok(())
+}
+
+pub fn getset(call: &mut Call<'_>) -> Outcome {
+    let (value, statistics) = (call.args.get(2), call.statistics);
+    let (mut access, key, reply) = call.on_key(1)?;
+    bulk_or_null(reply, access.read(&key));
+    access.write(&key, value, Encoding::of_new(value), Expiry::Never)?;
+    statistics.count_changes(1);
+    Ok(())
+}
+
+/// Replies with a value, or with that there is none.
+#[inline]
+pub fn bulk_or_null(reply: &mut Reply<'_>, value: Option<Value<'_>>) {
+    match value {
+        Some(value) => reply.bulk(value.bytes),
+        None => reply.null(),
+    }
+}

@@ -1,0 +1,77 @@
+//! How much is done per second: differences of sums, sampled.
+
+use base::Millis;
+
+/// Samples over which the mean is taken.
+const SAMPLES: usize = 16;
+/// Samples that come sooner than this after the one before are left out.
+const SPACING_MILLIS: u64 = 100;
+
+/// What is done per second.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rates {
+    /// Commands.
+    pub commands: f64,
+    /// Bytes read from clients.
+    pub input_bytes: f64,
+    /// Bytes written to clients.
+    pub output_bytes: f64,
+}
+
+/// Keeps the last rates.
+#[derive(Debug, Default)]
+pub(crate) struct Sampler {
+    last: Option<(Millis, [u64; 3])>,
+    samples: [[f64; 3]; SAMPLES],
+    taken: usize,
+}
+
+impl Sampler {
+    /// Notes the sums at a moment.
+    pub fn note(&mut self, now: Millis, sums: [u64; 3]) {
+        let Some((at, before)) = self.last else {
+            self.last = Some((now, sums));
+            return;
+        };
+        let passed = now.since(at);
+        if passed < SPACING_MILLIS {
+            return;
+        }
+        let rate =
+            |slot: usize| sums[slot].saturating_sub(before[slot]) as f64 * 1000.0 / passed as f64;
+        self.samples[self.taken % SAMPLES] = [rate(0), rate(1), rate(2)];
+        self.taken += 1;
+        self.last = Some((now, sums));
+    }
+
+    /// The mean of the last samples, as if there had been nothing before the first.
+    pub fn rates(&self) -> Rates {
+        let mean = |slot: usize| {
+            self.samples.iter().map(|sample| sample[slot]).sum::<f64>() / SAMPLES as f64
+        };
+        Rates { commands: mean(0), input_bytes: mean(1), output_bytes: mean(2) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_steady_flow_is_told_as_its_rate() {
+        let mut sampler = Sampler::default();
+        for step in 0..=20 {
+            sampler.note(Millis(1000 + step * 200), [step * 10, step * 100, 0]);
+        }
+        let rates = sampler.rates();
+        assert_eq!((rates.commands, rates.input_bytes, rates.output_bytes), (50.0, 500.0, 0.0));
+    }
+
+    #[test]
+    fn samples_that_come_too_soon_are_left_out() {
+        let mut sampler = Sampler::default();
+        sampler.note(Millis(1000), [0; 3]);
+        sampler.note(Millis(1001), [1_000_000; 3]);
+        assert_eq!(sampler.rates(), Rates::default());
+    }
+}

@@ -1,0 +1,236 @@
+//! What is counted while the server runs: each worker for itself, summed when somebody asks.
+
+use crate::rates::{Rates, Sampler};
+use crate::table::Table;
+use base::Millis;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use store::Totals;
+
+/// A number that one thread writes and any thread reads.
+#[derive(Debug, Default)]
+pub struct Count(AtomicU64);
+
+impl Count {
+    /// Adds; for the owning thread only.
+    #[inline]
+    pub fn add(&self, by: u64) {
+        self.0.store(self.0.load(Relaxed).wrapping_add(by), Relaxed);
+    }
+
+    /// The number.
+    pub fn get(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+}
+
+/// One command's counts.
+#[derive(Debug, Default)]
+pub struct CommandCounts {
+    /// Times it ran.
+    pub calls: Count,
+    /// Nanoseconds it took.
+    pub nanos: Count,
+    /// Times it was refused before it ran.
+    pub rejected: Count,
+    /// Times it ran and was refused.
+    pub failed: Count,
+}
+
+macro_rules! server_counts {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// Counts of a worker that are not about one command.
+        #[derive(Debug, Default)]
+        pub struct ServerCounts {
+            $($(#[$doc])* pub $name: Count,)*
+        }
+
+        /// The sums of `ServerCounts` over workers.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct ServerTotals {
+            $($(#[$doc])* pub $name: u64,)*
+        }
+
+        impl ServerTotals {
+            fn add(&mut self, counts: &ServerCounts) {
+                $(self.$name += counts.$name.get();)*
+            }
+
+            fn subtract(&mut self, earlier: &ServerTotals) {
+                $(self.$name = self.$name.saturating_sub(earlier.$name);)*
+            }
+        }
+    };
+}
+
+server_counts! {
+    /// Bytes read from clients.
+    input_bytes,
+    /// Bytes written to clients.
+    output_bytes,
+    /// Reads that returned something.
+    reads,
+    /// Writes.
+    writes,
+    /// Changes of data.
+    changes,
+    /// Nanoseconds in which the worker was not waiting.
+    active_nanos,
+    /// Clients closed for a query buffer that grew too large.
+    query_limit_closed,
+    /// Clients closed for output that grew too large.
+    output_limit_closed,
+}
+
+/// One worker's counts.
+#[derive(Debug)]
+pub struct WorkerStatistics {
+    /// By id of the row.
+    pub commands: Box<[CommandCounts]>,
+    /// The others.
+    pub server: ServerCounts,
+}
+
+impl WorkerStatistics {
+    /// Counts changes of data.
+    #[inline]
+    pub fn count_changes(&self, changes: u64) {
+        self.server.changes.add(changes);
+    }
+}
+
+/// The sums of one command.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CommandTotals {
+    /// Times it ran.
+    pub calls: u64,
+    /// Nanoseconds it took.
+    pub nanos: u64,
+    /// Times it was refused before it ran.
+    pub rejected: u64,
+    /// Times it ran and was refused.
+    pub failed: u64,
+}
+
+/// The sums over workers.
+#[derive(Clone, Debug, Default)]
+pub struct Sums {
+    /// By id of the row.
+    pub commands: Vec<CommandTotals>,
+    /// What is not about one command.
+    pub server: ServerTotals,
+}
+
+impl Sums {
+    /// Commands that ran.
+    pub fn calls(&self) -> u64 {
+        self.commands.iter().map(|sum| sum.calls).sum()
+    }
+}
+
+/// All workers' counts, and those that are rare enough to be shared.
+#[derive(Debug, Default)]
+pub struct Statistics {
+    workers: Mutex<Vec<Arc<WorkerStatistics>>>,
+    errors: Mutex<BTreeMap<String, u64>>,
+    /// What was counted when CONFIG RESETSTAT was called.
+    reset: Mutex<(Sums, Totals)>,
+    rates: Mutex<Sampler>,
+    /// Connections accepted.
+    pub connections: AtomicU64,
+    /// Connections turned away because of `maxclients`.
+    pub rejected_connections: AtomicU64,
+}
+
+/// Error codes that are told apart before clients are believed to make them up.
+const ERROR_CODES_MAX: usize = 128;
+
+impl Statistics {
+    /// Counts for one more worker.
+    pub fn worker(&self) -> Arc<WorkerStatistics> {
+        let commands = (0..Table::get().len()).map(|_| CommandCounts::default()).collect();
+        let worker = Arc::new(WorkerStatistics { commands, server: ServerCounts::default() });
+        lock(&self.workers).push(Arc::clone(&worker));
+        worker
+    }
+
+    /// Counts a refusal by its code.
+    pub fn count_error(&self, code: &str) {
+        let mut errors = lock(&self.errors);
+        if let Some(count) = errors.get_mut(code) {
+            *count += 1;
+        } else if errors.len() < ERROR_CODES_MAX {
+            errors.insert(code.to_owned(), 1);
+        }
+    }
+
+    /// Refusals by code since the last reset.
+    pub fn errors(&self) -> BTreeMap<String, u64> {
+        lock(&self.errors).clone()
+    }
+
+    /// Sums since the last reset.
+    pub fn sums(&self) -> Sums {
+        let mut sums = self.all_sums();
+        let reset = lock(&self.reset);
+        for (sum, before) in sums.commands.iter_mut().zip(&reset.0.commands) {
+            // A reset may have come between, so a sum may be the smaller one.
+            sum.calls = sum.calls.saturating_sub(before.calls);
+            sum.nanos = sum.nanos.saturating_sub(before.nanos);
+            sum.rejected = sum.rejected.saturating_sub(before.rejected);
+            sum.failed = sum.failed.saturating_sub(before.failed);
+        }
+        sums.server.subtract(&reset.0.server);
+        sums
+    }
+
+    /// The store's totals since the last reset.
+    pub fn since_reset(&self, totals: &Totals) -> Totals {
+        totals.since(&lock(&self.reset).1)
+    }
+
+    /// Begins to count anew.
+    pub fn reset(&self, totals: Totals) {
+        let mut sums = self.all_sums();
+        // Changes and active time count since the start whatever is reset.
+        sums.server.changes = 0;
+        sums.server.active_nanos = 0;
+        *lock(&self.reset) = (sums, totals);
+        lock(&self.errors).clear();
+        *lock(&self.rates) = Sampler::default();
+        self.connections.store(0, Relaxed);
+        self.rejected_connections.store(0, Relaxed);
+    }
+
+    /// Notes how much was done since the last sample; to be called several times a second.
+    pub fn sample(&self, now: Millis) {
+        let sums = self.all_sums();
+        let done = [sums.calls(), sums.server.input_bytes, sums.server.output_bytes];
+        lock(&self.rates).note(now, done);
+    }
+
+    /// What is done per second at present: the mean over the last samples.
+    pub fn rates(&self) -> Rates {
+        lock(&self.rates).rates()
+    }
+
+    fn all_sums(&self) -> Sums {
+        let commands = vec![CommandTotals::default(); Table::get().len()];
+        let mut sums = Sums { commands, server: ServerTotals::default() };
+        for worker in lock(&self.workers).iter() {
+            for (sum, counts) in sums.commands.iter_mut().zip(&worker.commands) {
+                sum.calls += counts.calls.get();
+                sum.nanos += counts.nanos.get();
+                sum.rejected += counts.rejected.get();
+                sum.failed += counts.failed.get();
+            }
+            sums.server.add(&worker.server);
+        }
+        sums
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

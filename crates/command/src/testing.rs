@@ -1,0 +1,147 @@
+//! A server without sockets, for tests of commands.
+//!
+//! `World::new().answer("SET k v EX 10")` gives the bytes that a client would read.
+
+use crate::args::Args;
+use crate::call::Call;
+use crate::clients::Endpoint;
+use crate::execute::{execute, find_row, grants};
+use crate::instance::{Identity, Instance};
+use crate::session::Session;
+use crate::statistics::WorkerStatistics;
+use base::{Clock, KeyHasher, Millis};
+use settings::Settings;
+use std::sync::Arc;
+use store::{Lane, Store, StoreConfig};
+use wire::{Reply, Span};
+
+/// One client of a server whose clock stands still.
+pub struct World {
+    pub instance: Instance,
+    pub session: Session,
+    pub lane: Lane,
+    pub statistics: Arc<WorkerStatistics>,
+}
+
+/// The moment at which every world begins.
+pub const BEGIN: Millis = Millis(1_700_000_000_000);
+const ADDRESS_SPACE: usize = 256 << 20;
+
+impl World {
+    pub fn new() -> World {
+        let config = StoreConfig {
+            databases: 16,
+            hasher: KeyHasher::from_seed(1),
+            address_space: Some(ADDRESS_SPACE),
+        };
+        let store = Store::new(config).expect("address space");
+        let lane = store.lane().expect("the first lane");
+        let clock = Clock::still(BEGIN);
+        let settings = Arc::new(Settings::new());
+        let instance = Instance::new(store, settings, identity(), clock, Box::new(|| ()));
+        let here = Endpoint {
+            address: "127.0.0.1:1".to_owned(),
+            local_address: "127.0.0.1:2".to_owned(),
+            fd: 3,
+            is_unix: false,
+        };
+        let client = instance.clients.add(here, Arc::new(|_| ()), BEGIN);
+        let statistics = instance.statistics.worker();
+        World { instance, session: Session::new(client, true), lane, statistics }
+    }
+
+    /// What comes back for a line, quoted as in an inline request.
+    pub fn answer(&mut self, line: &str) -> String {
+        let words = text::split_args(line.as_bytes()).expect("quotes are closed");
+        let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
+        String::from_utf8_lossy(&self.answer_words(&words)).into_owned()
+    }
+
+    /// What comes back for a request.
+    pub fn answer_words(&mut self, words: &[&[u8]]) -> Vec<u8> {
+        let spans: Vec<Span> = spans(words).collect();
+        let request = words.concat();
+        let args = Args::new(&request, &spans);
+        let mut out = Vec::new();
+        let mut reply = Reply::new(&mut out, self.session.protocol);
+        let grants = grants(&self.instance, &self.session);
+        let row = match find_row(&args) {
+            Ok(row) => row,
+            Err(refusal) => {
+                reply.error(refusal.text());
+                return out;
+            }
+        };
+        self.instance.store.enter(&self.lane);
+        let mut call = Call {
+            instance: &self.instance,
+            lane: &mut self.lane,
+            session: &mut self.session,
+            statistics: &self.statistics,
+            args,
+            reply,
+            now: self.instance.clock.now(),
+            row,
+            first_hash: None,
+        };
+        execute(&mut call, grants);
+        self.instance.store.leave(&self.lane);
+        out
+    }
+
+    /// Changes of data that were counted.
+    pub fn changes(&self) -> u64 {
+        self.statistics.server.changes.get()
+    }
+}
+
+fn spans(words: &[&[u8]]) -> impl Iterator<Item = Span> {
+    words.iter().scan(0, |end, word| {
+        let span = Span { start: *end, len: word.len() as u32 };
+        *end += span.len;
+        Some(span)
+    })
+}
+
+fn identity() -> Identity {
+    Identity {
+        run_id: "0".repeat(40),
+        started: BEGIN,
+        config_file: None,
+        executable: "varve-server".into(),
+        tcp_port: 0,
+        threads: 1,
+    }
+}
+
+/// Plays a conversation: what follows `>` is sent, and what follows `<` must come back, with a
+/// blank for every line end. Blank lines are left out.
+#[track_caller]
+pub fn play(world: &mut World, conversation: &str) {
+    let mut answer = None;
+    let mut sent = "";
+    for line in conversation.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let (kind, rest) = line.split_at(1);
+        match (kind, answer.take()) {
+            (">", None) => {
+                sent = rest.trim();
+                answer = Some(world.answer(sent).replace("\r\n", " "));
+            }
+            ("<", Some(answer)) => assert_eq!(answer.trim_end(), rest.trim(), "{sent}"),
+            _ => panic!("requests and replies take turns: {line}"),
+        }
+    }
+}
+
+/// Sends lines and compares what comes back, the lines of a reply joined by blanks.
+#[track_caller]
+pub fn check(world: &mut World, rows: &[(&str, &str)]) {
+    for (line, expected) in rows {
+        assert_eq!(say(world, line), *expected, "{line}");
+    }
+}
+
+/// What comes back for a line, the lines of the reply joined by blanks.
+pub fn say(world: &mut World, line: &str) -> String {
+    world.answer(line).replace("\r\n", " ").trim_end().to_owned()
+}

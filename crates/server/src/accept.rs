@@ -1,0 +1,98 @@
+//! Accepting connections and dealing them out to the workers in turn.
+
+use crate::listen::Listener;
+use crate::mail::{Mail, Mailbox};
+use crate::stream::Stream;
+use command::Instance;
+use mio::{Interest, Registry, Token};
+use settings::network;
+use std::io::{self, Write};
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Connections accepted for one event before others have their turn.
+const ACCEPTS_PER_TURN: usize = 1000;
+
+const TOO_MANY: &[u8] = b"-ERR max number of clients reached\r\n";
+const PROTECTED: &[u8] = b"-DENIED Varve is running in protected mode because no password is set \
+for the default user. In this mode connections are only accepted from the loopback interface. \
+To connect from another machine, set a password (`requirepass` in the configuration file or with \
+CONFIG SET on this machine), or turn the mode off with `protected-mode no`.\r\n";
+
+/// The listeners, and the workers that share what they accept.
+#[derive(Debug)]
+pub struct Acceptor {
+    listeners: Vec<Listener>,
+    /// The worker that accepts is the first.
+    workers: Vec<Mailbox>,
+    next: usize,
+}
+
+impl Acceptor {
+    /// Deals connections of `listeners` out to `workers`, whose first is the one that accepts.
+    pub fn new(listeners: Vec<Listener>, workers: Vec<Mailbox>) -> Acceptor {
+        Acceptor { listeners, workers, next: 0 }
+    }
+
+    /// Makes an event loop wait for connections; listener n has token n + 1.
+    ///
+    /// # Errors
+    /// When the event loop refuses.
+    pub fn register(&mut self, registry: &Registry) -> io::Result<()> {
+        for (at, listener) in self.listeners.iter_mut().enumerate() {
+            let token = Token(at + 1);
+            match listener {
+                Listener::Tcp(listener) => registry.register(listener, token, Interest::READABLE)?,
+                Listener::Unix(listener) => registry.register(listener, token, Interest::READABLE)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Accepts what waits at a listener. Returns how many there were, and those that the
+    /// accepting worker keeps.
+    pub fn accept(&mut self, token: Token, instance: &Instance) -> (u64, Vec<Stream>) {
+        let (mut accepted, mut own) = (0, Vec::new());
+        for _ in 0..ACCEPTS_PER_TURN {
+            let Some(listener) = self.listeners.get(token.0.wrapping_sub(1)) else { break };
+            let stream = match listener {
+                Listener::Tcp(listener) => listener.accept().map(|it| Stream::Tcp(it.0)),
+                Listener::Unix(listener) => listener.accept().map(|it| Stream::Unix(it.0)),
+            };
+            match stream {
+                Ok(stream) => {
+                    accepted += 1;
+                    own.extend(self.deal(stream, instance, accepted));
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => tracing::warn!("accepting a client connection: {error}"),
+            }
+        }
+        (accepted, own)
+    }
+
+    /// Turns a connection away, gives it to another worker, or returns it.
+    fn deal(&mut self, mut stream: Stream, instance: &Instance, fresh: u64) -> Option<Stream> {
+        let most = u64::from(network::MAXCLIENTS.get(&instance.settings));
+        // Connections dealt out in this turn may not be counted yet.
+        let others = instance.clients.count() + if self.workers.len() > 1 { fresh - 1 } else { 0 };
+        if others >= most {
+            instance.statistics.rejected_connections.fetch_add(1, Relaxed);
+            let _ = stream.write(TOO_MANY);
+            return None;
+        }
+        let is_protected = network::PROTECTED_MODE.get(&instance.settings)
+            && network::REQUIREPASS.get(&instance.settings).is_empty();
+        if is_protected && !stream.is_local() {
+            instance.statistics.rejected_connections.fetch_add(1, Relaxed);
+            let _ = stream.write(PROTECTED);
+            return None;
+        }
+        let worker = self.next % self.workers.len();
+        self.next += 1;
+        if worker == 0 {
+            return Some(stream);
+        }
+        self.workers[worker].send(Mail::Accepted(stream));
+        None
+    }
+}

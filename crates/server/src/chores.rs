@@ -1,0 +1,123 @@
+//! Chores: what must be done in time, and not by the workers.
+
+use crate::limits;
+use base::{Millis, ShardId, process};
+use command::Instance;
+use crossbeam_channel::{Receiver, RecvTimeoutError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+use store::Lane;
+
+/// Time from one round to the next.
+const ROUND: Duration = Duration::from_millis(100);
+/// Share of a round that is used for cleaning at rest.
+const REST_WORK: Duration = Duration::from_millis(50);
+/// Bytes cleaned in one go at rest.
+const CLEAN_BYTES: u64 = 256 << 10;
+/// Records counted as dead in one go.
+const REAP_RECORDS: usize = 4096;
+/// A store to which less was appended in a round is at rest.
+const REST_BYTES: u64 = 64 << 10;
+/// Rounds in which access histories are aged once.
+const AGING_ROUNDS: u32 = 10;
+/// Memory that the process takes besides records and index, at least.
+const OTHER_BYTES_MIN: u64 = 2 << 20;
+
+/// The state of the chores' thread.
+pub struct Chores {
+    instance: Arc<Instance>,
+    lane: Lane,
+    round: u32,
+    appended: u64,
+}
+
+impl Chores {
+    /// Chores for a server.
+    pub fn new(instance: Arc<Instance>, lane: Lane) -> Chores {
+        Chores { instance, lane, round: 0, appended: 0 }
+    }
+
+    /// Works until `stop` is closed.
+    pub fn run(mut self, stop: &Receiver<()>) {
+        loop {
+            let began = Instant::now();
+            self.round();
+            let left = ROUND.saturating_sub(began.elapsed());
+            if stop.recv_timeout(left) != Err(RecvTimeoutError::Timeout) {
+                return;
+            }
+        }
+    }
+
+    fn round(&mut self) {
+        let now = self.instance.clock.now();
+        self.sample();
+        limits::apply(&self.instance);
+        if self.instance.active_expire.load(Relaxed) {
+            self.instance.store.sweep_deadlines(&mut self.lane, now);
+        }
+        self.age();
+        self.reap();
+        self.clean(now);
+        self.return_memory();
+        self.round = self.round.wrapping_add(1);
+    }
+
+    /// Looks at the memory of the process.
+    fn sample(&self) {
+        let instance = &self.instance;
+        let resident = process::resident_bytes();
+        instance.resident_bytes.store(resident, Relaxed);
+        instance.resident_peak.fetch_max(resident, Relaxed);
+        let store = &instance.store;
+        let own = store.heap().touched_bytes() + store.index_bytes();
+        let other = resident.saturating_sub(own).max(OTHER_BYTES_MIN);
+        instance.other_bytes.store(other, Relaxed);
+        instance.used_peak.fetch_max(instance.used_memory(), Relaxed);
+        instance.statistics.sample(instance.clock.now());
+    }
+
+    /// Ages a tenth of the shards, so that each has its turn once a second.
+    fn age(&mut self) {
+        let turn = self.round % AGING_ROUNDS;
+        let seconds = ROUND.as_secs_f64() * f64::from(AGING_ROUNDS);
+        for shard in ShardId::all().filter(|shard| u32::from(shard.0) % AGING_ROUNDS == turn) {
+            self.instance.store.age_shard(&mut self.lane, shard, seconds);
+        }
+    }
+
+    fn reap(&mut self) {
+        let store = &self.instance.store;
+        let began = Instant::now();
+        let mut is_more = true;
+        while is_more && began.elapsed() < REST_WORK {
+            store.enter(&self.lane);
+            is_more = store.reap_some(&self.lane, REAP_RECORDS);
+            store.leave(&self.lane);
+        }
+    }
+
+    /// Cleans while nobody writes; under writes the workers pay for it.
+    fn clean(&mut self, now: Millis) {
+        let store = &self.instance.store;
+        let appended = store.totals().appended_bytes;
+        let is_at_rest = appended.wrapping_sub(self.appended) < REST_BYTES;
+        self.appended = appended;
+        let began = Instant::now();
+        let mut is_more = is_at_rest;
+        while is_more && began.elapsed() < REST_WORK {
+            store.enter(&self.lane);
+            is_more = store.clean_at_rest(&mut self.lane, CLEAN_BYTES, now);
+            store.leave(&self.lane);
+        }
+    }
+
+    /// Gives memory back that is neither used nor soon needed.
+    fn return_memory(&self) {
+        let heap = self.instance.store.heap();
+        let keep = (heap.touched_bytes() / 50).max(2 * u64::from(heap.head_bytes()));
+        let began = Instant::now();
+        while heap.return_some(keep) && began.elapsed() < REST_WORK {}
+    }
+}

@@ -1,0 +1,68 @@
+//! Limits that settings draw around memory and slow clients.
+
+use crate::connection::Connection;
+use base::Millis;
+use command::Instance;
+use settings::{MaxmemoryPolicy, OutputLimits, Settings, general, limits, memory};
+use std::sync::atomic::Ordering::Relaxed;
+use store::{EvictionPolicy, Limits};
+
+/// Passes the settings of memory on to the store.
+pub fn apply(instance: &Instance) {
+    let settings = &instance.settings;
+    instance.store.set_limits(&Limits {
+        maxmemory: memory::MAXMEMORY.get(settings),
+        other_bytes: instance.other_bytes.load(Relaxed),
+        workers: instance.identity.threads as u64,
+        eviction: eviction_policy(memory::MAXMEMORY_POLICY.get(settings)),
+        reclaim: reclaim_policy(memory::RECLAIM_POLICY.get(settings)),
+        lfu_log_factor: memory::LFU_LOG_FACTOR.get(settings),
+        lfu_decay_minutes: memory::LFU_DECAY_TIME.get(settings),
+    });
+}
+
+fn eviction_policy(setting: MaxmemoryPolicy) -> EvictionPolicy {
+    match setting {
+        MaxmemoryPolicy::NoEviction => EvictionPolicy::NoEviction,
+        MaxmemoryPolicy::AllkeysLru => EvictionPolicy::AllKeysLru,
+        MaxmemoryPolicy::AllkeysLfu => EvictionPolicy::AllKeysLfu,
+        MaxmemoryPolicy::AllkeysRandom => EvictionPolicy::AllKeysRandom,
+        MaxmemoryPolicy::VolatileLru => EvictionPolicy::VolatileLru,
+        MaxmemoryPolicy::VolatileLfu => EvictionPolicy::VolatileLfu,
+        MaxmemoryPolicy::VolatileRandom => EvictionPolicy::VolatileRandom,
+        MaxmemoryPolicy::VolatileTtl => EvictionPolicy::VolatileTtl,
+    }
+}
+
+fn reclaim_policy(setting: settings::ReclaimPolicy) -> heap::ReclaimPolicy {
+    match setting {
+        settings::ReclaimPolicy::Original => heap::ReclaimPolicy::Original,
+        settings::ReclaimPolicy::Greedy => heap::ReclaimPolicy::Greedy,
+        settings::ReclaimPolicy::Modified => heap::ReclaimPolicy::Modified,
+    }
+}
+
+/// Threads that execute commands: as set, or one per processor, at most eight.
+pub fn threads(settings: &Settings) -> usize {
+    match general::THREADS.get(settings) {
+        0 => base::process::processors().min(8),
+        threads => threads,
+    }
+}
+
+/// Whether the output of a client is above its hard limit.
+pub fn is_over_hard_limit(connection: &Connection, settings: &Settings) -> bool {
+    let hard = limits::CLIENT_OUTPUT_BUFFER_LIMIT.get(settings).normal.hard_bytes;
+    hard > 0 && connection.backlog() as u64 > hard
+}
+
+/// Whether the output of a client was above its soft limit for too long.
+pub fn is_too_slow(connection: &mut Connection, limits: &OutputLimits, now: Millis) -> bool {
+    let limit = &limits.normal;
+    if limit.soft_bytes == 0 || (connection.backlog() as u64) <= limit.soft_bytes {
+        connection.over_soft_limit_since = None;
+        return false;
+    }
+    let since = *connection.over_soft_limit_since.get_or_insert(now);
+    now.since(since) >= u64::from(limit.soft_seconds) * 1000
+}

@@ -1,0 +1,43 @@
+//! Messages to the log, in Valkey's line format as far as log readers depend on it.
+
+use settings::{LogLevel, Settings, general};
+use std::fs::OpenOptions;
+use std::io;
+use std::sync::Arc;
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{fmt, reload};
+
+/// Starts logging to `logfile`, or to standard output, at `loglevel`, which may change later.
+///
+/// # Errors
+/// When the file cannot be opened.
+pub fn start(settings: &Settings) -> io::Result<()> {
+    let (filter, handle) = reload::Layer::new(level(general::LOGLEVEL.get(settings)));
+    let file = general::LOGFILE.get(settings);
+    let layer = fmt::layer().with_target(false);
+    let registry = tracing_subscriber::registry().with(filter);
+    // A second start in the same process (tests) keeps the first one's log.
+    let _ = if file.is_empty() {
+        registry.with(layer.with_writer(io::stdout)).try_init()
+    } else {
+        let file = OpenOptions::new().append(true).create(true).open(&*file)?;
+        registry.with(layer.with_ansi(false).with_writer(Arc::new(file))).try_init()
+    };
+    let follow = move |settings: &Settings| {
+        handle.reload(level(general::LOGLEVEL.get(settings))).map_err(|error| error.to_string())
+    };
+    settings.on_change(general::LOGLEVEL.name(), Arc::new(follow));
+    Ok(())
+}
+
+fn level(setting: LogLevel) -> LevelFilter {
+    match setting {
+        LogLevel::Debug => LevelFilter::TRACE,
+        LogLevel::Verbose => LevelFilter::DEBUG,
+        LogLevel::Notice => LevelFilter::INFO,
+        LogLevel::Warning => LevelFilter::WARN,
+        LogLevel::Nothing => LevelFilter::OFF,
+    }
+}

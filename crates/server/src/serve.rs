@@ -1,0 +1,178 @@
+//! Serving a connection: its requests are parsed in batches, and each is executed in order.
+
+use crate::batch::End;
+use crate::connection::Connection;
+use crate::worker::Worker;
+use base::Millis;
+use command::{Call, Needs, Pause, Refusal, ReplyMode, Row, execute, find_row, grants};
+use settings::{general, limits};
+use std::sync::atomic::Ordering::Relaxed;
+use wire::{Limits, Reply, RequestParser};
+
+/// Replies are written when so many bytes of them have gathered, before the batch ends.
+const REPLIES_MAX: usize = 256 << 10;
+
+/// What is to become of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It stays.
+    Keep,
+    /// It is closed once its replies are written.
+    Close,
+}
+
+/// Why serving stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stop {
+    /// The batch is done.
+    Done,
+    /// The connection is held back from the request that begins here.
+    Held(usize),
+}
+
+impl Worker {
+    /// Serves the requests in `input`; returns the bytes that are done with.
+    pub fn serve(&mut self, connection: &mut Connection, input: &[u8]) -> (usize, Fate) {
+        let mut served = 0;
+        let most = general::PREFETCH_BATCH_MAX_SIZE.get(&self.instance.settings).max(1);
+        loop {
+            let limits = self.request_limits(connection);
+            let mut batch = std::mem::take(&mut self.batch);
+            let end = batch.fill(&mut connection.parser, input, served, most, &limits);
+            let stop = self.serve_batch(connection, &mut batch, input);
+            served = batch.parsed;
+            self.batch = batch;
+            if let Stop::Held(from) = stop {
+                // What was parsed beyond will be parsed again.
+                connection.parser = RequestParser::new();
+                return (from, Fate::Keep);
+            }
+            match end {
+                End::Full => {}
+                End::Incomplete => return (served, Fate::Keep),
+                End::Broken(error) => {
+                    let protocol = connection.session.protocol;
+                    Reply::new(&mut self.replies, protocol).protocol_error(&error);
+                    connection.session.close_after_reply = true;
+                    return (input.len(), Fate::Close);
+                }
+            }
+        }
+    }
+
+    fn request_limits(&self, connection: &Connection) -> Limits {
+        Limits {
+            bulk_bytes_max: limits::PROTO_MAX_BULK_LEN.get(&self.instance.settings),
+            authenticated: connection.session.authenticated,
+            ..Limits::default()
+        }
+    }
+
+    fn serve_batch(
+        &mut self,
+        connection: &mut Connection,
+        batch: &mut crate::batch::Batch,
+        input: &[u8],
+    ) -> Stop {
+        let now = self.instance.clock.now();
+        if let Some(keyspace) = self.instance.store.keyspace(connection.session.database) {
+            batch.look_ahead(&self.instance.store, keyspace, input);
+        }
+        let mut granted = grants(&self.instance, &connection.session);
+        for at in 0..batch.len() {
+            let (request, args) = batch.request(at, input);
+            if connection.is_held() || self.is_paused(connection, request.row, now) {
+                return Stop::Held(request.start);
+            }
+            // A command before this one may have changed what is granted.
+            if at > 0 && !granted.contains(Needs::AUTHENTICATED) {
+                granted = grants(&self.instance, &connection.session);
+            }
+            let mark = self.replies.len();
+            match request.row {
+                Some(row) => self.call(connection, row, args, request.hash, granted, now),
+                None => self.refuse_unknown(connection, &args),
+            }
+            keep_replies(connection, &mut self.replies, mark);
+            if self.replies.len() > REPLIES_MAX && self.send_replies(connection).is_err() {
+                connection.session.close_after_reply = true;
+            }
+            if connection.session.close_after_reply {
+                return Stop::Held(input.len());
+            }
+        }
+        self.finish_batch(connection, batch.len(), now);
+        Stop::Done
+    }
+
+    #[inline]
+    fn call(
+        &mut self,
+        connection: &mut Connection,
+        row: &'static Row,
+        args: command::Args<'_>,
+        first_hash: Option<base::PositionHash>,
+        granted: Needs,
+        now: Millis,
+    ) {
+        let protocol = connection.session.protocol;
+        let mut call = Call {
+            instance: &self.instance,
+            lane: &mut self.lane,
+            session: &mut connection.session,
+            statistics: &self.statistics,
+            args,
+            reply: Reply::new(&mut self.replies, protocol),
+            now,
+            row,
+            first_hash,
+        };
+        execute(&mut call, granted);
+        let ended = self.stopwatch.read();
+        let nanos = self.stopwatch.nanos_between(self.command_began, ended);
+        self.statistics.commands[row.id].nanos.add(nanos);
+        self.command_began = ended;
+        connection.session.client.last_command.store(row.id as u32 + 1, Relaxed);
+    }
+
+    #[cold]
+    fn refuse_unknown(&mut self, connection: &Connection, args: &command::Args<'_>) {
+        let refusal = find_row(args).err().unwrap_or(Refusal::SYNTAX);
+        Reply::new(&mut self.replies, connection.session.protocol).error(refusal.text());
+        self.instance.statistics.count_error(refusal.code());
+    }
+
+    /// Whether CLIENT PAUSE holds a request back.
+    #[inline]
+    fn is_paused(&mut self, connection: &mut Connection, row: Option<&Row>, now: Millis) -> bool {
+        let pause = self.instance.clients.paused(now);
+        if pause == Pause::Nothing {
+            return false;
+        }
+        connection.is_paused =
+            pause == Pause::Everything || row.is_some_and(Row::may_change_data);
+        connection.is_paused
+    }
+
+    fn finish_batch(&mut self, connection: &Connection, commands: usize, now: Millis) {
+        self.instance.store.upkeep(&mut self.lane, now);
+        let client = &connection.session.client;
+        client.commands.store(client.commands.load(Relaxed) + commands as u64, Relaxed);
+        client.database.store(connection.session.database as u32, Relaxed);
+    }
+}
+
+/// Drops replies that the client does not want.
+#[inline]
+fn keep_replies(connection: &mut Connection, replies: &mut Vec<u8>, mark: usize) {
+    let session = &mut connection.session;
+    if session.reply_mode == ReplyMode::On {
+        return;
+    }
+    replies.truncate(mark);
+    session.reply_mode = match session.reply_mode {
+        ReplyMode::SkipNext => ReplyMode::Skip,
+        ReplyMode::Skip => ReplyMode::On,
+        mode => mode,
+    };
+}

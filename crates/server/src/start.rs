@@ -1,0 +1,276 @@
+//! Start and stop: settings are read, parts are made, threads run until somebody asks for the end.
+
+use crate::accept::Acceptor;
+use crate::chores::Chores;
+use crate::limits;
+use crate::listen::{self, ListenError};
+use crate::logging;
+use crate::mail::{Mail, Mailbox};
+use crate::worker::{MAILBOX, Worker, WorkerParts};
+use base::{Clock, KeyHasher, Stopwatch};
+use command::{Identity, Instance};
+use crossbeam_channel::{Receiver, Sender, bounded};
+use mio::{Poll, Waker};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use settings::{Invocation, Loaded, Settings, general, memory, network};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::ffi::OsString;
+use std::io;
+use std::sync::{Arc, Weak};
+use std::thread::{self, JoinHandle};
+use store::{Store, StoreConfig};
+use thiserror::Error;
+
+/// Descriptors that the server needs besides its clients'.
+const DESCRIPTORS_RESERVED: u64 = 32;
+
+/// Why the server did not start.
+#[derive(Debug, Error)]
+pub enum StartError {
+    /// A bad line or option.
+    #[error("{0}")]
+    Settings(#[from] settings::FileError),
+    /// An address that cannot be used.
+    #[error("{0}")]
+    Listen(#[from] ListenError),
+    /// Something that the system refused.
+    #[error("{what}: {error}")]
+    System {
+        /// What was asked of it.
+        what: &'static str,
+        /// What it said.
+        error: io::Error,
+    },
+}
+
+fn system(what: &'static str) -> impl Fn(io::Error) -> StartError {
+    move |error| StartError::System { what, error }
+}
+
+/// Runs the server that the words of the command line describe, until it is asked to end.
+///
+/// # Errors
+/// See `StartError`.
+pub fn run(words: impl Iterator<Item = OsString>) -> Result<(), StartError> {
+    match settings::load(words, &mut io::stdin().lock())? {
+        Invocation::Help => print!("{}", HELP),
+        Invocation::Version => println!("Varve server v={}", env!("CARGO_PKG_VERSION")),
+        Invocation::Serve(loaded) => serve(loaded)?,
+    }
+    Ok(())
+}
+
+const HELP: &str = "Usage: varve-server [FILE|-] [--NAME VALUE ...]\n\
+Starts Varve with the settings of FILE (or of standard input) and of the options, whose names are \
+those of the file.\n\n\
+  varve-server                          default settings, port 6379\n\
+  varve-server --port 7777 --threads 2\n\
+  varve-server /etc/varve.conf --loglevel verbose\n\
+  varve-server -v | --version\n";
+
+fn serve(loaded: Loaded) -> Result<(), StartError> {
+    let settings = Arc::clone(&loaded.settings);
+    logging::start(&settings).map_err(system("opening the log file"))?;
+    loaded.notices.iter().for_each(|notice| tracing::warn!("{notice}"));
+    std::env::set_current_dir(&*general::DIR.get(&settings))
+        .map_err(system("changing to the directory of `dir`"))?;
+    raise_descriptor_limit(&settings);
+    let listeners = listen::listen(&settings)?;
+    let (ask_to_end, end_asked) = bounded(1);
+    let instance = make_instance(&loaded, ask_to_end.clone())?;
+    limits::apply(&instance);
+    follow_settings(&instance);
+    follow_signals(&instance).map_err(system("listening for signals"))?;
+    let (workers, mailboxes) = start_workers(&instance, listeners)?;
+    let (stop_chores, chores) = start_chores(&instance)?;
+    write_pidfile(&settings);
+    tracing::info!(
+        "Ready to accept connections on port {} with {} threads, pid {}",
+        instance.identity.tcp_port,
+        instance.identity.threads,
+        std::process::id()
+    );
+    wait_for_end(&instance, &end_asked);
+    tracing::info!("Shutting down");
+    mailboxes.iter().for_each(|mailbox| mailbox.send(Mail::Stop));
+    drop(stop_chores);
+    for thread in workers.into_iter().chain([chores]) {
+        let _ = thread.join();
+    }
+    remove_files(&settings);
+    Ok(())
+}
+
+fn make_instance(loaded: &Loaded, ask_to_end: Sender<()>) -> Result<Arc<Instance>, StartError> {
+    let settings = &loaded.settings;
+    let hasher = KeyHasher::random().map_err(|error| StartError::System {
+        what: "drawing random numbers",
+        error: io::Error::other(error),
+    })?;
+    let databases = general::DATABASES.get(settings);
+    let config = StoreConfig { databases, hasher, address_space: None };
+    let store = Store::new(config).map_err(system("reserving address space"))?;
+    let clock = Clock::Wall;
+    let identity = Identity {
+        run_id: random_digits()?,
+        started: clock.now(),
+        config_file: loaded.config_file.clone(),
+        executable: std::env::current_exe().unwrap_or_default(),
+        tcp_port: network::PORT.get(settings),
+        threads: limits::threads(settings),
+    };
+    let wake = Box::new(move || {
+        // A message that waits already does as well.
+        let _ = ask_to_end.try_send(());
+    });
+    Ok(Arc::new(Instance::new(store, Arc::clone(settings), identity, clock, wake)))
+}
+
+fn random_digits() -> Result<String, StartError> {
+    let mut bytes = [0_u8; 20];
+    getrandom::fill(&mut bytes).map_err(|error| StartError::System {
+        what: "drawing random numbers",
+        error: io::Error::other(error),
+    })?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+type Threads = (Vec<JoinHandle<()>>, Vec<Mailbox>);
+
+fn start_workers(
+    instance: &Arc<Instance>,
+    listeners: Vec<listen::Listener>,
+) -> Result<Threads, StartError> {
+    let stopwatch = Stopwatch::calibrate();
+    let mut loops = Vec::new();
+    for _ in 0..instance.identity.threads {
+        let poll = Poll::new().map_err(system("making an event loop"))?;
+        let waker = Waker::new(poll.registry(), MAILBOX).map_err(system("making an event loop"))?;
+        let (mailbox, mail) = Mailbox::new(waker);
+        loops.push((poll, mailbox, mail));
+    }
+    let mailboxes: Vec<Mailbox> = loops.iter().map(|(_, mailbox, _)| mailbox.clone()).collect();
+    let mut acceptor = Some(Acceptor::new(listeners, mailboxes.clone()));
+    let mut threads = Vec::new();
+    for (number, (poll, mailbox, mail)) in loops.into_iter().enumerate() {
+        let parts = WorkerParts {
+            instance: Arc::clone(instance),
+            lane: instance.store.lane().ok_or_else(too_many_threads)?,
+            stopwatch: stopwatch.clone(),
+            poll,
+            mailbox,
+            mail,
+            acceptor: acceptor.take(),
+        };
+        threads.push(spawn(format!("worker {number}"), move || {
+            if let Err(error) = Worker::new(parts).run() {
+                tracing::error!("the event loop of a worker failed: {error}");
+            }
+        })?);
+    }
+    Ok((threads, mailboxes))
+}
+
+fn too_many_threads() -> StartError {
+    StartError::System { what: "starting threads", error: io::Error::other("too many") }
+}
+
+fn start_chores(instance: &Arc<Instance>) -> Result<(Sender<()>, JoinHandle<()>), StartError> {
+    let lane = instance.store.lane().ok_or_else(too_many_threads)?;
+    let (stop, stopped) = bounded(0);
+    let chores = Chores::new(Arc::clone(instance), lane);
+    Ok((stop, spawn("chores".to_owned(), move || chores.run(&stopped))?))
+}
+
+fn spawn(name: String, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, StartError> {
+    thread::Builder::new().name(name).spawn(work).map_err(system("starting a thread"))
+}
+
+/// Settings that must be passed on when CONFIG SET changes them.
+fn follow_settings(instance: &Arc<Instance>) {
+    let weak: Weak<Instance> = Arc::downgrade(instance);
+    let apply = Arc::new(move |_: &Settings| {
+        if let Some(instance) = weak.upgrade() {
+            limits::apply(&instance);
+        }
+        Ok(())
+    });
+    let followed = [
+        memory::MAXMEMORY.name(),
+        memory::MAXMEMORY_POLICY.name(),
+        memory::RECLAIM_POLICY.name(),
+        memory::LFU_LOG_FACTOR.name(),
+        memory::LFU_DECAY_TIME.name(),
+    ];
+    for name in followed {
+        instance.settings.on_change(name, apply.clone());
+    }
+    let change_directory = |settings: &Settings| {
+        std::env::set_current_dir(&*general::DIR.get(settings)).map_err(|error| error.to_string())
+    };
+    instance.settings.on_change(general::DIR.name(), Arc::new(change_directory));
+    let fixed = |_: &Settings| Err("the listening sockets stay as they are until a restart".into());
+    for name in [network::PORT.name(), network::BIND.name()] {
+        instance.settings.on_change(name, Arc::new(fixed));
+    }
+    let raise = |settings: &Settings| {
+        raise_descriptor_limit(settings);
+        Ok(())
+    };
+    instance.settings.on_change(network::MAXCLIENTS.name(), Arc::new(raise));
+}
+
+/// SIGINT and SIGTERM end the server as SHUTDOWN does.
+fn follow_signals(instance: &Arc<Instance>) -> io::Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    let weak = Arc::downgrade(instance);
+    thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        for signal in signals.forever() {
+            tracing::info!("Received signal {signal}");
+            let Some(instance) = weak.upgrade() else { return };
+            instance.request_shutdown(command::Shutdown::default());
+        }
+    })?;
+    Ok(())
+}
+
+fn wait_for_end(instance: &Instance, end_asked: &Receiver<()>) {
+    while end_asked.recv().is_ok() {
+        if instance.shutdown_requested().is_some() {
+            return;
+        }
+    }
+}
+
+/// Lets the process open a socket for each of `maxclients`, as far as the system allows.
+fn raise_descriptor_limit(settings: &Settings) {
+    let wanted = u64::from(network::MAXCLIENTS.get(settings)) + DESCRIPTORS_RESERVED;
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_none_or(|current| current >= wanted) {
+        return;
+    }
+    let raised = |most: u64| Rlimit { current: Some(most), maximum: Some(limit.maximum.unwrap_or(most).max(most)) };
+    if setrlimit(Resource::Nofile, raised(wanted)).is_err() {
+        let most = limit.maximum.unwrap_or(wanted).min(wanted);
+        let _ = setrlimit(Resource::Nofile, raised(most));
+        tracing::warn!("`maxclients` asks for {wanted} open files, but only {most} are allowed");
+    }
+}
+
+fn write_pidfile(settings: &Settings) {
+    let path = general::PIDFILE.get(settings);
+    if !path.is_empty()
+        && let Err(error) = std::fs::write(&*path, format!("{}\n", std::process::id()))
+    {
+        tracing::warn!("writing the pid file {path}: {error}");
+    }
+}
+
+fn remove_files(settings: &Settings) {
+    for path in [general::PIDFILE.get(settings), network::UNIX_SOCKET.get(settings)] {
+        if !path.is_empty() {
+            let _ = std::fs::remove_file(&*path);
+        }
+    }
+}

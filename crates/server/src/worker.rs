@@ -1,0 +1,408 @@
+//! A worker: a thread with an event loop that owns connections and runs their commands.
+
+use crate::accept::Acceptor;
+use crate::batch::Batch;
+use crate::connection::Connection;
+use crate::mail::{Mail, Mailbox};
+use crate::serve::Fate;
+use crate::stream::Stream;
+use base::{Millis, Stopwatch};
+use command::{Instance, Notice, Session, WorkerStatistics};
+use crossbeam_channel::Receiver;
+use mio::{Events, Interest, Poll, Token};
+use settings::{limits, network};
+use std::collections::HashMap;
+use std::io::{self, Read};
+use std::sync::Arc;
+use std::time::Duration;
+use store::Lane;
+
+/// The token of the mailbox; those of listeners follow, and then those of connections.
+pub const MAILBOX: Token = Token(0);
+/// Tokens below this are not connections.
+pub const FIRST_CONNECTION: usize = 64;
+/// Events that one turn handles.
+const EVENTS: usize = 256;
+/// Bytes that one read may return.
+const READ_BYTES: usize = 64 << 10;
+/// Reads of one connection before others have their turn.
+const READS_PER_TURN: usize = 4;
+/// A reply buffer that grew beyond this is given back.
+const REPLIES_KEPT: usize = 1 << 20;
+/// How often connections are looked over for idle and slow clients.
+const LOOK_OVER_MILLIS: u64 = 500;
+
+/// See the module page.
+pub struct Worker {
+    pub(crate) instance: Arc<Instance>,
+    pub(crate) lane: Lane,
+    pub(crate) statistics: Arc<WorkerStatistics>,
+    pub(crate) stopwatch: Stopwatch,
+    /// When the command at work began.
+    pub(crate) command_began: u64,
+    pub(crate) batch: Batch,
+    /// Replies to the connection being served.
+    pub(crate) replies: Vec<u8>,
+    input: Vec<u8>,
+    poll: Poll,
+    mailbox: Mailbox,
+    mail: Receiver<Mail>,
+    connections: Vec<Option<Box<Connection>>>,
+    free: Vec<usize>,
+    by_client: HashMap<u64, usize>,
+    /// Connections whose sockets may hold more than was read.
+    unread: Vec<usize>,
+    acceptor: Option<Acceptor>,
+    next_look: Millis,
+    is_stopping: bool,
+}
+
+/// What a worker is made of.
+pub struct WorkerParts {
+    pub instance: Arc<Instance>,
+    pub lane: Lane,
+    pub stopwatch: Stopwatch,
+    pub poll: Poll,
+    pub mailbox: Mailbox,
+    pub mail: Receiver<Mail>,
+    pub acceptor: Option<Acceptor>,
+}
+
+impl Worker {
+    /// A worker without connections.
+    pub fn new(parts: WorkerParts) -> Worker {
+        let statistics = parts.instance.statistics.worker();
+        Worker {
+            statistics,
+            instance: parts.instance,
+            lane: parts.lane,
+            stopwatch: parts.stopwatch,
+            command_began: 0,
+            batch: Batch::default(),
+            replies: Vec::new(),
+            input: vec![0; READ_BYTES],
+            poll: parts.poll,
+            mailbox: parts.mailbox,
+            mail: parts.mail,
+            connections: Vec::new(),
+            free: Vec::new(),
+            by_client: HashMap::new(),
+            unread: Vec::new(),
+            acceptor: parts.acceptor,
+            next_look: Millis::default(),
+            is_stopping: false,
+        }
+    }
+
+    /// Runs turns until the server stops.
+    ///
+    /// # Errors
+    /// When the event loop itself fails.
+    pub fn run(mut self) -> io::Result<()> {
+        if let Some(acceptor) = &mut self.acceptor {
+            acceptor.register(self.poll.registry())?;
+        }
+        let mut events = Events::with_capacity(EVENTS);
+        while !self.is_stopping {
+            self.turn(&mut events)?;
+        }
+        for at in 0..self.connections.len() {
+            self.close(at);
+        }
+        Ok(())
+    }
+
+    fn turn(&mut self, events: &mut Events) -> io::Result<()> {
+        let wait = if self.unread.is_empty() { LOOK_OVER_MILLIS } else { 0 };
+        match self.poll.poll(events, Some(Duration::from_millis(wait))) {
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
+            _ => {}
+        }
+        let began = self.stopwatch.read();
+        self.command_began = began;
+        self.instance.store.enter(&self.lane);
+        for at in std::mem::take(&mut self.unread) {
+            self.read(at);
+        }
+        for event in events.iter() {
+            self.on_event(event.token(), event.is_writable());
+        }
+        self.look_over();
+        self.instance.store.leave(&self.lane);
+        let nanos = self.stopwatch.nanos_between(began, self.stopwatch.read());
+        self.statistics.server.active_nanos.add(nanos);
+        Ok(())
+    }
+
+    fn on_event(&mut self, token: Token, is_writable: bool) {
+        if token == MAILBOX {
+            while let Ok(mail) = self.mail.try_recv() {
+                self.on_mail(mail);
+            }
+        } else if token.0 < FIRST_CONNECTION {
+            self.accept(token);
+        } else {
+            let at = token.0 - FIRST_CONNECTION;
+            if is_writable {
+                self.flush(at);
+            }
+            self.read(at);
+        }
+    }
+
+    fn accept(&mut self, token: Token) {
+        let Some(acceptor) = &mut self.acceptor else { return };
+        let (accepted, own) = acceptor.accept(token, &self.instance);
+        self.instance.statistics.connections.fetch_add(accepted, std::sync::atomic::Ordering::Relaxed);
+        for stream in own {
+            self.add(stream);
+        }
+    }
+
+    fn on_mail(&mut self, mail: Mail) {
+        match mail {
+            Mail::Accepted(stream) => self.add(stream),
+            Mail::Notice(Notice::Close(client)) => {
+                if let Some(at) = self.by_client.get(&client) {
+                    self.close(*at);
+                }
+            }
+            Mail::Notice(Notice::Unpaused) => self.resume_paused(),
+            Mail::Stop => self.is_stopping = true,
+        }
+    }
+
+    fn add(&mut self, mut stream: Stream) {
+        let settings = &self.instance.settings;
+        stream.tune(Duration::from_secs(network::TCP_KEEPALIVE.get(settings).into()));
+        let at = self.free.pop().unwrap_or_else(|| {
+            self.connections.push(None);
+            self.connections.len() - 1
+        });
+        let token = Token(FIRST_CONNECTION + at);
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        if self.poll.registry().register(&mut stream, token, interest).is_err() {
+            self.free.push(at);
+            return;
+        }
+        let mailbox = self.mailbox.clone();
+        let post = Arc::new(move |notice| mailbox.send(Mail::Notice(notice)));
+        let now = self.instance.clock.now();
+        let client = self.instance.clients.add(stream.endpoint(), post, now);
+        self.by_client.insert(client.id, at);
+        let is_open = network::REQUIREPASS.get(settings).is_empty();
+        let session = Session::new(client, is_open);
+        self.connections[at] = Some(Box::new(Connection::new(stream, session)));
+    }
+
+    fn close(&mut self, at: usize) {
+        if let Some(connection) = self.connections[at].take() {
+            self.drop_connection(at, connection);
+        }
+    }
+
+    fn drop_connection(&mut self, at: usize, mut connection: Box<Connection>) {
+        // Deregistering fails only for a socket that the poll has forgotten already.
+        let _ = self.poll.registry().deregister(&mut connection.stream);
+        let id = connection.session.client.id;
+        self.by_client.remove(&id);
+        self.instance.clients.remove(id);
+        self.free.push(at);
+    }
+
+    /// Reads from a connection and serves what came, a few times.
+    fn read(&mut self, at: usize) {
+        let Some(mut connection) = self.connections.get_mut(at).and_then(Option::take) else {
+            return;
+        };
+        let mut outcome = Ok(Fate::Keep);
+        let mut may_hold_more = true;
+        for _ in 0..READS_PER_TURN {
+            if connection.is_held() {
+                may_hold_more = false;
+                break;
+            }
+            match self.read_once(&mut connection) {
+                Ok(Some((fate, was_full))) => {
+                    outcome = Ok(fate);
+                    may_hold_more = was_full;
+                }
+                Ok(None) => may_hold_more = false,
+                Err(error) => outcome = Err(error),
+            }
+            if !may_hold_more || !matches!(outcome, Ok(Fate::Keep)) {
+                break;
+            }
+        }
+        self.settle(at, connection, outcome, may_hold_more);
+    }
+
+    fn settle(
+        &mut self,
+        at: usize,
+        connection: Box<Connection>,
+        outcome: io::Result<Fate>,
+        may_hold_more: bool,
+    ) {
+        let is_done = connection.session.close_after_reply && connection.backlog() == 0;
+        if outcome.is_err() || is_done || self.is_over_limits(&connection) {
+            self.drop_connection(at, connection);
+            return;
+        }
+        if may_hold_more && !connection.is_held() {
+            self.unread.push(at);
+        }
+        self.connections[at] = Some(connection);
+    }
+
+    /// One read, and serving what it brought; `None` when there was nothing to read.
+    fn read_once(&mut self, connection: &mut Connection) -> io::Result<Option<(Fate, bool)>> {
+        let mut input = std::mem::take(&mut self.input);
+        let outcome = read_some(connection, &mut input);
+        let served = match outcome {
+            Ok(Some(bytes)) => {
+                self.statistics.server.input_bytes.add(bytes as u64);
+                self.statistics.server.reads.add(1);
+                let fate = self.serve_input(connection, &input[..bytes]);
+                fate.map(|fate| Some((fate, bytes == READ_BYTES)))
+            }
+            Ok(None) => Ok(None),
+            Err(error) => Err(error),
+        };
+        self.input = input;
+        served
+    }
+
+    /// Serves fresh bytes, in place if nothing waits before them.
+    fn serve_input(&mut self, connection: &mut Connection, fresh: &[u8]) -> io::Result<Fate> {
+        let fate = if connection.query.is_empty() {
+            let (served, fate) = self.serve(connection, fresh);
+            connection.query.extend_from_slice(&fresh[served.min(fresh.len())..]);
+            fate
+        } else {
+            connection.query.extend_from_slice(fresh);
+            self.serve_waiting(connection)
+        };
+        self.send_replies(connection)?;
+        connection.publish(self.instance.clock.now());
+        Ok(fate)
+    }
+
+    /// Serves what waits in the query buffer.
+    fn serve_waiting(&mut self, connection: &mut Connection) -> Fate {
+        let query = std::mem::take(&mut connection.query);
+        let (served, fate) = self.serve(connection, &query);
+        connection.query = query;
+        connection.drop_served(served);
+        fate
+    }
+
+    /// Writes the replies that have gathered.
+    pub(crate) fn send_replies(&mut self, connection: &mut Connection) -> io::Result<()> {
+        if self.replies.is_empty() {
+            return Ok(());
+        }
+        let sent = connection.send(&self.replies);
+        self.replies.clear();
+        if self.replies.capacity() > REPLIES_KEPT {
+            self.replies = Vec::new();
+        }
+        self.statistics.server.output_bytes.add(sent? as u64);
+        self.statistics.server.writes.add(1);
+        Ok(())
+    }
+
+    /// Writes what a socket did not take before, and serves on if the connection waited for that.
+    fn flush(&mut self, at: usize) {
+        let Some(connection) = self.connections.get_mut(at).and_then(Option::as_mut) else {
+            return;
+        };
+        if connection.backlog() == 0 {
+            return;
+        }
+        match connection.flush() {
+            Ok(bytes) => self.statistics.server.output_bytes.add(bytes as u64),
+            Err(_) => return self.close(at),
+        }
+        if connection.session.close_after_reply && connection.backlog() == 0 {
+            self.close(at);
+        } else if !connection.is_held() && !connection.query.is_empty() {
+            self.resume(at);
+        }
+    }
+
+    /// Serves requests that were held back.
+    fn resume(&mut self, at: usize) {
+        let Some(mut connection) = self.connections.get_mut(at).and_then(Option::take) else {
+            return;
+        };
+        connection.is_paused = false;
+        let fate = self.serve_waiting(&mut connection);
+        let outcome = self.send_replies(&mut connection).map(|()| fate);
+        self.settle(at, connection, outcome, true);
+    }
+
+    fn resume_paused(&mut self) {
+        let is_paused = |it: &Option<Box<Connection>>| it.as_ref().is_some_and(|it| it.is_paused);
+        let paused: Vec<usize> =
+            (0..self.connections.len()).filter(|at| is_paused(&self.connections[*at])).collect();
+        paused.into_iter().for_each(|at| self.resume(at));
+    }
+
+    /// Twice a second: ends pauses, and closes clients that were silent or slow for too long.
+    fn look_over(&mut self) {
+        let now = self.instance.clock.now();
+        if now < self.next_look {
+            return;
+        }
+        self.next_look = Millis(now.0 + LOOK_OVER_MILLIS);
+        if self.instance.clients.paused(now) == command::Pause::Nothing {
+            self.resume_paused();
+        }
+        let timeout = u64::from(network::TIMEOUT.get(&self.instance.settings)) * 1000;
+        for at in 0..self.connections.len() {
+            let Some(connection) = &mut self.connections[at] else { continue };
+            let last = &connection.session.client.last_interaction;
+            let last = Millis(last.load(std::sync::atomic::Ordering::Relaxed));
+            let is_silent = timeout > 0 && now.since(last) > timeout;
+            let output = limits::CLIENT_OUTPUT_BUFFER_LIMIT.get(&self.instance.settings);
+            let is_slow = crate::limits::is_too_slow(connection, &output, now);
+            if is_slow {
+                self.statistics.server.output_limit_closed.add(1);
+            }
+            if is_silent || is_slow {
+                self.close(at);
+            }
+        }
+    }
+
+    fn is_over_limits(&self, connection: &Connection) -> bool {
+        let settings = &self.instance.settings;
+        let is_query_too_long =
+            connection.query.len() as u64 > limits::CLIENT_QUERY_BUFFER_LIMIT.get(settings);
+        if is_query_too_long {
+            self.statistics.server.query_limit_closed.add(1);
+            tracing::warn!("closing a client whose query buffer is over its limit");
+        }
+        let is_output_too_long = connection.backlog() > 0
+            && crate::limits::is_over_hard_limit(connection, settings);
+        if is_output_too_long {
+            self.statistics.server.output_limit_closed.add(1);
+            tracing::warn!("closing a client whose output buffer is over its limit");
+        }
+        is_query_too_long || is_output_too_long
+    }
+}
+
+/// Reads once; `None` when there is nothing at present.
+fn read_some(connection: &mut Connection, input: &mut [u8]) -> io::Result<Option<usize>> {
+    loop {
+        match connection.stream.read(input) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(bytes) => return Ok(Some(bytes)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Integers of 1 to 64 bits inside a bitmap.
+
+/// Where a field lies and how it is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Its first bit, the most significant one.
+    pub offset: u64,
+    /// Its bits: 1 to 64, or to 63 if unsigned.
+    pub bits: u32,
+    /// Whether its first bit is a sign.
+    pub signed: bool,
+}
+
+/// What becomes of a number that does not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overflow {
+    /// Its lowest bits are taken.
+    Wrap,
+    /// It becomes the largest or smallest that does fit.
+    Saturate,
+    /// The field stays as it is.
+    Fail,
+}
+
+/// What happened to a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// What it held.
+    pub old: i64,
+    /// What it holds.
+    pub new: i64,
+}
+
+impl Field {
+    /// Its last bit.
+    pub fn last_bit(&self) -> u64 {
+        self.offset + u64::from(self.bits) - 1
+    }
+
+    /// The number in the field; bits beyond the end are zeros.
+    pub fn get(&self, bytes: &[u8]) -> i64 {
+        self.read(window(bytes, self.offset))
+    }
+
+    /// Puts `value` into the field, which must lie inside `bytes`. `None` if it does not fit and
+    /// has to. An unsigned field takes `value` for the unsigned number with the same bits.
+    pub fn set(&self, bytes: &mut [u8], value: i64, overflow: Overflow) -> Option<Change> {
+        let wanted = if self.signed { value.into() } else { value.cast_unsigned().into() };
+        self.store(bytes, wanted, overflow)
+    }
+
+    /// Adds to the field, which must lie inside `bytes`. `None` if the sum does not fit and has to.
+    pub fn add(&self, bytes: &mut [u8], by: i64, overflow: Overflow) -> Option<Change> {
+        let sum = i128::from(self.get(bytes)) + i128::from(by);
+        self.store(bytes, sum, overflow)
+    }
+
+    fn store(&self, bytes: &mut [u8], wanted: i128, overflow: Overflow) -> Option<Change> {
+        let old = self.get(bytes);
+        let fitting = wanted.clamp(self.least(), self.most());
+        let number = match overflow {
+            _ if fitting == wanted => wanted,
+            Overflow::Wrap => wanted,
+            Overflow::Saturate => fitting,
+            Overflow::Fail => return None,
+        };
+        self.write(bytes, number.cast_unsigned());
+        Some(Change { old, new: self.get(bytes) })
+    }
+
+    fn least(&self) -> i128 {
+        if self.signed { -(1 << (self.bits - 1)) } else { 0 }
+    }
+
+    fn most(&self) -> i128 {
+        (1 << (self.bits - u32::from(self.signed))) - 1
+    }
+
+    /// The field as the top of a window that begins with its first byte.
+    fn read(&self, window: u128) -> i64 {
+        let top = window << (self.offset % 8);
+        let shift = u128::BITS - self.bits;
+        // A shift of a signed number repeats the sign.
+        if self.signed { (top.cast_signed() >> shift) as i64 } else { (top >> shift) as i64 }
+    }
+
+    fn write(&self, bytes: &mut [u8], number: u128) {
+        let above = (self.offset % 8) as u32;
+        let below = u128::BITS - self.bits - above;
+        let mask = (u128::MAX >> (u128::BITS - self.bits)) << below;
+        let window = window(bytes, self.offset) & !mask | number << below & mask;
+        let begin = (self.offset / 8) as usize;
+        let end = (self.last_bit() / 8) as usize + 1;
+        let len = end - begin;
+        bytes[begin..end].copy_from_slice(&window.to_be_bytes()[..len]);
+    }
+}
+
+/// The sixteen bytes from the one in which `offset` lies, zeros beyond the end.
+fn window(bytes: &[u8], offset: u64) -> u128 {
+    let mut window = [0; size_of::<u128>()];
+    let rest = usize::try_from(offset / 8).ok().and_then(|at| bytes.get(at..)).unwrap_or(&[]);
+    let len = rest.len().min(window.len());
+    window[..len].copy_from_slice(&rest[..len]);
+    u128::from_be_bytes(window)
+}

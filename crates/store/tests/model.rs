@@ -1,0 +1,302 @@
+//! The store against a `BTreeMap`, with the cleaner, expiry and the reaper at work at every step.
+
+use base::{Clock, KeyHasher, Millis, Random};
+use std::collections::BTreeMap;
+use store::{Encoding, Expiry, Key, Lane, Limits, ScanFilter, Store, StoreConfig};
+
+const DATABASES: usize = 3;
+const STEPS: u64 = if cfg!(miri) { 150 } else { 60_000 };
+
+type Model = BTreeMap<Vec<u8>, (Vec<u8>, Option<Millis>)>;
+
+struct World {
+    store: Store,
+    lane: Lane,
+    clock: Clock,
+    random: Random,
+    models: Vec<Model>,
+}
+
+impl World {
+    fn new(seed: u64) -> World {
+        let config = StoreConfig {
+            databases: DATABASES,
+            hasher: KeyHasher::from_seed(seed),
+            address_space: Some(if cfg!(miri) { 1 << 22 } else { 1 << 34 }),
+        };
+        let store = Store::new(config).expect("address space");
+        let lane = store.lane().expect("a lane");
+        let clock = Clock::still(Millis(1_700_000_000_000));
+        let models = vec![Model::new(); DATABASES];
+        World { store, lane, clock, random: Random::from_seed(seed), models }
+    }
+
+    fn any_key(&mut self) -> Vec<u8> {
+        let number = self.random.below(STEPS / 20 + 10);
+        format!("key:{number}").into_bytes()
+    }
+
+    fn any_value(&mut self) -> Vec<u8> {
+        let len = match self.random.below(10) {
+            0..=6 => self.random.below(100),
+            7..=8 => self.random.below(3_000),
+            _ => self.random.below(if cfg!(miri) { 3_000 } else { 60_000 }),
+        };
+        let byte = self.random.next() as u8;
+        vec![byte; len as usize]
+    }
+
+    fn any_deadline(&mut self) -> Option<Millis> {
+        let now = self.clock.now().0;
+        self.random.one_in(3).then(|| Millis(now + 1 + self.random.below(5_000)))
+    }
+
+    fn step(&mut self) {
+        let database = self.random.below(DATABASES as u64) as usize;
+        let bytes = self.any_key();
+        match self.random.below(1_000) {
+            0..=449 => self.set(database, &bytes),
+            450..=549 => self.remove(database, &bytes),
+            550..=649 => self.resize(database, &bytes),
+            650..=749 => self.set_deadline(database, &bytes),
+            750..=799 => self.rename(database, &bytes),
+            800..=989 => self.check(database, &bytes),
+            990..=993 => self.swap(),
+            994..=995 => self.flush(database),
+            _ => self.clock.advance(self.random.below(1_000)),
+        }
+        self.chores();
+    }
+
+    fn chores(&mut self) {
+        let now = self.clock.now();
+        self.store.enter(&self.lane);
+        self.store.upkeep(&mut self.lane, now);
+        self.store.clean_at_rest(&mut self.lane, 4096, now);
+        self.store.reap_some(&self.lane, 16);
+        self.store.leave(&self.lane);
+        self.store.heap().return_some(0);
+        if self.random.one_in(200) {
+            self.store.sweep_deadlines(&mut self.lane, now);
+        }
+    }
+
+    /// What the model knows of a key, once deadlines are looked at.
+    fn expected(&mut self, database: usize, key: &[u8]) -> Option<(Vec<u8>, Option<Millis>)> {
+        let now = self.clock.now();
+        let model = &mut self.models[database];
+        if model.get(key).is_some_and(|(_, deadline)| deadline.is_some_and(|it| it <= now)) {
+            model.remove(key);
+        }
+        model.get(key).cloned()
+    }
+
+    fn set(&mut self, database: usize, bytes: &[u8]) {
+        let (value, deadline) = (self.any_value(), self.any_deadline());
+        let now = self.clock.now();
+        let key = key(&self.store, database, bytes);
+        self.store.reserve(&mut self.lane, value.len() + 100, now).expect("room");
+        let mut access = self.store.lock(&mut self.lane, &key, now);
+        let expiry = deadline.map_or(Expiry::Never, Expiry::At);
+        access.write(&key, &value, Encoding::of_new(&value), expiry).expect("room");
+        self.models[database].insert(bytes.to_vec(), (value, deadline));
+    }
+
+    fn remove(&mut self, database: usize, bytes: &[u8]) {
+        let expected = self.expected(database, bytes).is_some();
+        let now = self.clock.now();
+        let key = key(&self.store, database, bytes);
+        let removed = self.store.lock(&mut self.lane, &key, now).remove(&key);
+        assert_eq!(removed, expected);
+        self.models[database].remove(bytes);
+    }
+
+    fn resize(&mut self, database: usize, bytes: &[u8]) {
+        let (mut value, deadline) = self.expected(database, bytes).unwrap_or_default();
+        let len = (value.len() as u64 / 2 + self.random.below(400)) as usize;
+        value.resize(len, 0);
+        let now = self.clock.now();
+        let key = key(&self.store, database, bytes);
+        let mut access = self.store.lock(&mut self.lane, &key, now);
+        assert_eq!(access.resize(&key, len).expect("room"), value);
+        self.models[database].insert(bytes.to_vec(), (value, deadline));
+    }
+
+    fn set_deadline(&mut self, database: usize, bytes: &[u8]) {
+        let deadline = self.any_deadline();
+        let expected = self.expected(database, bytes);
+        let now = self.clock.now();
+        let key = key(&self.store, database, bytes);
+        let set = self.store.lock(&mut self.lane, &key, now).set_deadline(&key, deadline);
+        assert_eq!(set, Ok(expected.is_some()));
+        if let Some((value, _)) = expected {
+            self.models[database].insert(bytes.to_vec(), (value, deadline));
+        }
+    }
+
+    fn rename(&mut self, database: usize, bytes: &[u8]) {
+        let other = (database + self.random.below(2) as usize) % DATABASES;
+        let target = [bytes, b"'"].concat();
+        let expected = self.expected(database, bytes);
+        let now = self.clock.now();
+        let from = key(&self.store, database, bytes);
+        let to = key(&self.store, other, &target);
+        let mut shards = store::ShardSet::new();
+        [from.hash, to.hash].into_iter().for_each(|hash| shards.add(hash));
+        let renamed = self.store.lock_all(&mut self.lane, shards, now).rename(&from, &to);
+        assert_eq!(renamed, Ok(expected.is_some()));
+        if let Some(value) = expected {
+            self.models[database].remove(bytes);
+            self.models[other].insert(target, value);
+        }
+    }
+
+    fn swap(&mut self) {
+        let (one, other) = (self.random.below(3) as usize, self.random.below(3) as usize);
+        self.store.enter(&self.lane);
+        self.store.swap_databases(&self.lane, one, other);
+        self.store.leave(&self.lane);
+        self.models.swap(one, other);
+    }
+
+    fn flush(&mut self, database: usize) {
+        self.store.enter(&self.lane);
+        self.store.flush(&mut self.lane, [database].into_iter());
+        self.store.leave(&self.lane);
+        self.models[database].clear();
+    }
+
+    fn check(&mut self, database: usize, bytes: &[u8]) {
+        let expected = self.expected(database, bytes);
+        let now = self.clock.now();
+        let key = key(&self.store, database, bytes);
+        let mut access = self.store.lock(&mut self.lane, &key, now);
+        let found = access.read(&key).map(|value| (value.bytes.to_vec(), value.deadline));
+        assert_eq!(found, expected);
+    }
+
+    fn verify(&mut self) {
+        let now = self.clock.now();
+        self.store.sweep_deadlines(&mut self.lane, now);
+        let (mut payload, mut dying) = (0, 0);
+        for database in 0..DATABASES {
+            let model = &mut self.models[database];
+            // The sweep knows deadlines by ticks, so it may be one tick late.
+            let unswept = |it: &&(Vec<u8>, Option<Millis>)| {
+                it.1.is_some_and(|it| it <= now && it.0 + base::Tick::MILLIS > now.0)
+            };
+            let late = model.values().filter(unswept).count() as u64;
+            let size = |it: &(Vec<u8>, Option<Millis>)| it.0.len() as u64 + 100;
+            dying += model.values().filter(unswept).map(size).sum::<u64>();
+            model.retain(|_, (_, deadline)| deadline.is_none_or(|it| it > now));
+            let keyspace = self.store.keyspace(database).expect("a database");
+            let mut keys = Vec::new();
+            let filter = ScanFilter::default();
+            self.store.each_key(keyspace, filter, now, |key| keys.push(key.to_vec()));
+            keys.sort();
+            keys.dedup();
+            assert!(keys.iter().eq(model.keys()), "the walk of database {database}");
+            let with_deadline = model.values().filter(|it| it.1.is_some()).count() as u64;
+            let facts = self.store.keyspace_facts(database);
+            let possible = with_deadline..=with_deadline + late;
+            assert!(possible.contains(&facts.with_deadline), "{facts:?} for {with_deadline}");
+            payload += model.iter().map(|(key, it)| key.len() + it.0.len()).sum::<usize>() as u64;
+            for key in keys {
+                self.check(database, &key);
+            }
+        }
+        let records: u64 = self.models.iter().map(|model| model.len() as u64).sum();
+        self.store.enter(&self.lane);
+        while self.store.reap_some(&self.lane, 1_000) {}
+        self.store.leave(&self.lane);
+        let live = self.store.live_bytes();
+        assert!(live >= payload && live <= payload + dying + records * 24, "{live} for {payload}");
+    }
+}
+
+fn key<'k>(store: &Store, database: usize, bytes: &'k [u8]) -> Key<'k> {
+    store.key(store.keyspace(database).expect("a database"), bytes)
+}
+
+#[test]
+fn the_store_agrees_with_maps_while_everything_moves() {
+    for seed in 1..if cfg!(miri) { 2 } else { 4 } {
+        let mut world = World::new(seed);
+        for step in 0..STEPS {
+            world.step();
+            if step % (STEPS / 8) == 0 {
+                world.verify();
+            }
+        }
+        world.verify();
+    }
+}
+
+#[test]
+fn the_cleaner_keeps_live_bytes_above_85_percent_while_sizes_change() {
+    if cfg!(miri) {
+        return;
+    }
+    let mut world = World::new(9);
+    let now = world.clock.now();
+    for round in 0..6_u64 {
+        for number in 0..400_000_u64 {
+            let any = world.random.below(400_000);
+            let bytes = format!("key:{:08}", if round == 0 { number } else { any });
+            let key = key(&world.store, 0, bytes.as_bytes());
+            let value = vec![b'v'; 100 + (round * 37 % 90) as usize];
+            let mut access = world.store.lock(&mut world.lane, &key, now);
+            access.write(&key, &value, Encoding::Raw, Expiry::Never).expect("room");
+            drop(access);
+            world.store.upkeep(&mut world.lane, now);
+        }
+        let heap = world.store.heap();
+        let in_use = heap.touched_bytes() - heap.pooled_bytes();
+        let utilisation = world.store.live_bytes() as f64 / in_use as f64;
+        assert!(utilisation > 0.85, "round {round}: {utilisation}");
+    }
+    let store = &world.store;
+    while store.clean_at_rest(&mut world.lane, 1 << 20, now) {}
+    while store.heap().return_some(0) {}
+    let utilisation = store.live_bytes() as f64 / store.heap().touched_bytes() as f64;
+    assert!(utilisation > 0.93, "at rest: {utilisation}");
+    let totals = store.totals();
+    println!("moved per appended byte: {}", totals.moved_bytes as f64 / totals.appended_bytes as f64);
+}
+
+#[test]
+fn a_limit_evicts_no_more_than_it_needs() {
+    if cfg!(miri) {
+        return;
+    }
+    let mut world = World::new(10);
+    let limit = 64 << 20;
+    world.store.set_limits(&Limits {
+        maxmemory: limit,
+        other_bytes: 6 << 20,
+        workers: 1,
+        eviction: store::EvictionPolicy::AllKeysLru,
+        reclaim: heap::ReclaimPolicy::Greedy,
+        lfu_log_factor: 10,
+        lfu_decay_minutes: 1,
+    });
+    let now = world.clock.now();
+    let mut lowest = u64::MAX;
+    for number in 0..300_000_u64 {
+        let bytes = format!("key:{number:012}");
+        let key = key(&world.store, 0, bytes.as_bytes());
+        world.store.reserve(&mut world.lane, 1_100, now).expect("eviction makes room");
+        let mut access = world.store.lock(&mut world.lane, &key, now);
+        access.write(&key, &[b'v'; 1_000], Encoding::Raw, Expiry::Never).expect("room");
+        drop(access);
+        world.store.upkeep(&mut world.lane, now);
+        let used = world.store.heap().touched_bytes() + world.store.index_bytes();
+        assert!(used <= limit - (6 << 20), "{used} after {number}");
+        if number > 70_000 {
+            lowest = lowest.min(world.store.len(0) * 1_016);
+        }
+    }
+    assert!(lowest as f64 > 0.75 * limit as f64, "lowest payload {lowest}");
+    let totals = world.store.totals();
+    println!("moved per appended byte: {}", totals.moved_bytes as f64 / totals.appended_bytes as f64);
+}
