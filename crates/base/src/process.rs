@@ -27,3 +27,61 @@ pub fn has_huge_pages() -> bool {
 pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
+
+/// Processor time, in microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProcessorTime {
+    /// In programs.
+    pub user: u64,
+    /// In the kernel, on their behalf.
+    pub system: u64,
+    /// As `user`, of children that have ended.
+    pub user_children: u64,
+    /// As `system`, of children that have ended.
+    pub system_children: u64,
+}
+
+/// What this process has used so far; zeros where the kernel does not say.
+pub fn processor_time() -> ProcessorTime {
+    processor_time_in(&fs::read_to_string("/proc/self/stat").unwrap_or_default())
+}
+
+/// What the calling thread has used so far; zeros where the kernel does not say.
+pub fn processor_time_of_thread() -> ProcessorTime {
+    processor_time_in(&fs::read_to_string("/proc/thread-self/stat").unwrap_or_default())
+}
+
+/// Fields 14 to 17 of a `stat` file, in ticks.
+fn processor_time_in(stat: &str) -> ProcessorTime {
+    let tick_micros = 1_000_000 / rustix::param::clock_ticks_per_second().max(1);
+    // The second field is a name in brackets that may hold blanks and brackets.
+    let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);
+    let mut micros = fields
+        .split(' ')
+        .skip(11)
+        .map(|word| word.parse::<u64>().unwrap_or(0).saturating_mul(tick_micros));
+    let mut next = || micros.next().unwrap_or(0);
+    ProcessorTime { user: next(), system: next(), user_children: next(), system_children: next() }
+}
+
+/// Name, release and machine of the system: `Linux 6.1.0 x86_64`.
+pub fn system_name() -> String {
+    let name = rustix::system::uname();
+    let parts = [name.sysname(), name.release(), name.machine()];
+    parts.map(|part| part.to_string_lossy().into_owned()).join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processor_time_is_found_behind_any_name() {
+        let stat = "7 (a ) b) S 1 7 7 0 -1 4194304 90 0 0 0 25 50 1 2 20 0 1 0 5";
+        let tick = 1_000_000 / rustix::param::clock_ticks_per_second();
+        let time = processor_time_in(stat);
+        assert_eq!((time.user, time.system), (25 * tick, 50 * tick));
+        assert_eq!((time.user_children, time.system_children), (tick, 2 * tick));
+        assert_eq!(processor_time_in("nonsense"), ProcessorTime::default());
+    }
+}

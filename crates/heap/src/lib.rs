@@ -41,7 +41,7 @@ pub const DEDICATED_BYTES: usize = SEGMENT_BYTES as usize / 16;
 /// The smallest extent at which a head is sealed, however small the budget.
 pub const HEAD_BYTES_MIN: u32 = SEGMENT_BYTES / 32;
 /// From this much touched memory on new segments use huge pages.
-const HUGE_PAGES_FROM: u64 = 32 << 20;
+const HUGE_PAGES_FROM: u64 = 16 << 20;
 const HUGE_PAGE_BYTES: u32 = 2 << 20;
 
 /// All segments of the process.

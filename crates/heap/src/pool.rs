@@ -191,13 +191,10 @@ impl Heap {
     /// while, so in a small heap segments are small.
     pub(crate) fn segment_limit(&self) -> u32 {
         let part = u32::try_from(self.touched_bytes() / SEGMENTS_MIN).unwrap_or(SEGMENT_BYTES);
-        let limit = self.head_bytes().min(part);
-        if self.uses_huge_pages() {
-            limit.next_multiple_of(HUGE_PAGE_BYTES)
-        } else {
-            // A record of the largest movable size must fit all the same.
-            limit.max(DEDICATED_BYTES as u32)
-        }
+        let limit = self.head_bytes().min(part.next_multiple_of(HUGE_PAGE_BYTES));
+        // Pages of a huge page are touched one by one while the heap is small. A record of the
+        // largest movable size must fit all the same.
+        limit.max(HUGE_PAGE_BYTES.min(self.head_bytes())).max(DEDICATED_BYTES as u32)
     }
 
     /// Puts an emptied segment into the pool.

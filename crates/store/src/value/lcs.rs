@@ -51,7 +51,7 @@ pub fn matches(one: &[u8], other: &[u8]) -> Vec<Match> {
 }
 
 /// Walks over all pairs of a byte of `long` and one of `short`; returns the length. `visit` is told
-/// both positions, and how the lengths without the byte of `long` and without that of `short` compare.
+/// both positions and the lengths beside them.
 #[inline]
 fn fill(long: &[u8], short: &[u8], mut visit: impl FnMut(usize, usize, Sides)) -> u32 {
     let mut row = vec![0_u32; short.len() + 1];

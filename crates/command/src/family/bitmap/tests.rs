@@ -170,7 +170,8 @@ fn fields_are_read_set_and_added_to() {
         > BITFIELD none GET i5 100
         < *1 :0
         > BITFIELD k GET u64 0
-        < -ERR Invalid bitfield type. Use something like i16 u8. Note that u64 is not supported but i64 is.
+        < -ERR Invalid bitfield type. Use something like i16 u8. \
+               Note that u64 is not supported but i64 is.
         > BITFIELD k GET u8 -1
         < -ERR bit offset is not an integer or out of range
         > BITFIELD k GET u8 #9223372036854775807

@@ -38,7 +38,7 @@ pub(super) fn doctor(call: &mut Call<'_>) -> Outcome {
     let facts = MemoryFacts::of(call.instance);
     let clients = call.instance.clients.count().max(1);
     let mut findings: Vec<String> = Vec::new();
-    if facts.used < JUDGED_FROM {
+    if facts.dataset < JUDGED_FROM {
         findings.push("There is too little data to judge by.".to_owned());
     } else {
         findings.extend(complaints(&facts, clients));

@@ -29,8 +29,6 @@ fn databases_are_counted_flushed_and_swapped() {
     play(
         &mut World::new(),
         r#"
-        > DEBUG POPULATE 3
-        < -ERR DEBUG command not allowed. If the enable-debug-command option is set to "local", you can run it from a local connection, otherwise you need to set this option in the configuration file, and then restart the server.
         > DBSIZE
         < :0
         > FLUSHDB SYNC ASYNC
@@ -123,8 +121,6 @@ fn settings_are_read_and_changed_as_one() {
         < *2 $7 timeout $3 100
         > CONFIG SET timeout 1 tcp-keepalive
         < -ERR syntax error
-        > CONFIG SET databases 32
-        < -ERR CONFIG SET failed (possibly related to argument 'databases') - can't set immutable config
         > CONFIG REWRITE
         < -ERR The server is running without a config file
         > CONFIG NOSUCH
@@ -171,7 +167,8 @@ fn every_figure_of_the_heap_and_the_cleaner_is_told() {
         let value: u64 = info(&mut world, field).parse().expect("a number");
         assert!(value > 0, "{field}");
     }
-    assert!(info(&mut world, "cleaner_bytes_appended").parse::<u64>().is_ok_and(|it| it > 1_000_000));
+    let appended: u64 = info(&mut world, "cleaner_bytes_appended").parse().expect("a number");
+    assert!(appended > 1_000_000);
     let utilisation: f64 = info(&mut world, "segments_utilisation").parse().expect("a number");
     assert!(utilisation > 0.0 && utilisation <= 1.0, "{utilisation}");
     assert_eq!(info(&mut world, "mem_allocator"), "segments");

@@ -12,8 +12,8 @@ const BOTH: Refusal =
 const TOO_MUCH: Refusal =
     Refusal::of("ERR Insufficient memory, transient memory for LCS exceeds proto-max-bulk-len");
 
-/// Bytes per pair of bytes by which requests are bounded. Less memory is taken, but the bound limits
-/// the time as well.
+/// Bytes per pair of bytes by which requests are bounded. Less memory is taken, but the bound
+/// limits the time as well.
 const PAIR_BYTES: u64 = 4;
 
 #[derive(Default)]
@@ -25,9 +25,11 @@ struct Wanted {
 }
 
 pub fn lcs(call: &mut Call<'_>) -> Outcome {
-    let wanted = Wanted::parse(call.args)?;
     let pairs_max = PROTO_MAX_BULK_LEN.get(&call.instance.settings) / PAIR_BYTES;
-    let (one, other) = copies(call, pairs_max)?;
+    // The keys count as read even if the options are wrong.
+    let strings = copies(call, pairs_max);
+    let wanted = Wanted::parse(call.args)?;
+    let (one, other) = strings?;
     if wanted.length {
         call.reply.integer(lcs::length(&one, &other).into());
         return Ok(());

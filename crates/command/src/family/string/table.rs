@@ -206,7 +206,7 @@ pub const TABLE: &[CommandSpec] = &[
         keys: KeySpec::NONE,
         group: Group::String,
         since: "9.1.0",
-        summary: "Sets several keys at one moment, with a condition and a deadline for all of them.",
+        summary: "Sets several keys at one moment, on a condition and with a deadline.",
         syntax: "numkeys key value [key value ...] [NX | XX] [EX seconds | PX milliseconds | \
                  EXAT unix-time-seconds | PXAT unix-time-milliseconds | KEEPTTL]",
         run: many::msetex,

@@ -16,6 +16,8 @@ pub(super) struct Argument {
     key_spec: Option<usize>,
     optional: bool,
     multiple: bool,
+    /// Each time it comes with its token.
+    repeats_token: bool,
     /// Parts of a block, or alternatives.
     arguments: Vec<Argument>,
 }
@@ -110,7 +112,11 @@ fn write_argument(reply: &mut Reply<'_>, argument: &Argument) {
     if has_flags {
         reply.bulk(b"flags");
         let mark = reply.deferred_set();
-        let flags = [("optional", argument.optional), ("multiple", argument.multiple)];
+        let flags = [
+            ("optional", argument.optional),
+            ("multiple", argument.multiple),
+            ("multiple_token", argument.repeats_token),
+        ];
         let set = flags.iter().filter(|(_, is_set)| *is_set);
         let count = set.map(|(name, _)| reply.simple(name)).count();
         reply.close_set(mark, count);
@@ -158,6 +164,7 @@ impl Reader<'_> {
                     let mut argument = self.group(alternatives);
                     argument.optional |= optional;
                     argument.multiple |= multiple;
+                    argument.repeats_token |= *multiple && argument.token.is_some();
                     arguments.push(argument);
                 }
             }
@@ -189,6 +196,15 @@ impl Reader<'_> {
     fn group(&mut self, alternatives: &[Vec<Node>]) -> Argument {
         match alternatives {
             [sequence] => self.block(sequence),
+            // `TYPE NORMAL | PUBSUB`: the first token introduces the choice.
+            [first, rest @ ..]
+                if let [Node::Token(token), Node::Token(_)] = first.as_slice()
+                    && rest.iter().all(|it| matches!(it.as_slice(), [Node::Token(_)])) =>
+            {
+                let choices = [&[first[1..].to_vec()], rest].concat();
+                let name = token.to_ascii_lowercase();
+                Argument { token: Some(token), name, ..self.group(&choices) }
+            }
             _ => {
                 let arguments: Vec<Argument> =
                     alternatives.iter().map(|sequence| self.block(sequence)).collect();
@@ -210,7 +226,11 @@ impl Reader<'_> {
             return arguments.remove(0);
         }
         let names: Vec<&str> = arguments.iter().map(|it| it.name.as_str()).collect();
-        let name = names.join("-");
+        let name = match names.as_slice() {
+            ["key", "value"] => "data".to_owned(),
+            ["start", "end", ..] | ["start", "end-unit"] => "range".to_owned(),
+            _ => names.join("-"),
+        };
         Argument { arguments, ..leaf(name, "block", None) }
     }
 
@@ -234,6 +254,7 @@ fn leaf(name: String, kind: &'static str, token: Option<&'static str>) -> Argume
         key_spec: None,
         optional: false,
         multiple: false,
+        repeats_token: false,
         arguments: Vec::new(),
     }
 }
@@ -241,6 +262,7 @@ fn leaf(name: String, kind: &'static str, token: Option<&'static str>) -> Argume
 fn kind_of(row: &Row, name: &str) -> &'static str {
     match name {
         "increment" if FRACTIONS.contains(&row.full_name.as_str()) => "double",
+        "value" if row.full_name == "setbit" => "integer",
         "pattern" => "pattern",
         _ if name.starts_with("unix-time") => "unix-time",
         _ if INTEGERS.contains(&name) => "integer",
@@ -261,6 +283,7 @@ fn choice_name(alternatives: &[Vec<Node>]) -> String {
         tokens if tokens.contains(&"NX") || tokens.contains(&"FNX") => "condition",
         tokens if tokens.contains(&"ASYNC") => "flush-type",
         tokens if tokens.contains(&"BYTE") => "unit",
+        ["ON", "OFF"] => "enabled",
         _ => "operation",
     };
     name.to_owned()

@@ -18,7 +18,8 @@ pub(super) fn object(call: &mut Call<'_>) -> Outcome {
     let idle = if counts_uses { 0 } else { IDLE_SECONDS[usize::from(bits & 15)] };
     let lru = (now.0 / 1000).saturating_sub(idle.into()) & LRU_CLOCK_MASK;
     reply.simple(&format!(
-        "Value at:{:p} refcount:1 encoding:{} serializedlength:{} lru:{lru} lru_seconds_idle:{idle}",
+        "Value at:{:p} refcount:1 encoding:{} serializedlength:{} lru:{lru} \
+         lru_seconds_idle:{idle}",
         value.bytes.as_ptr(),
         value.encoding.name(),
         serialized_bytes(&value),

@@ -73,6 +73,7 @@ fn keys(text: &mut Text, call: &Call<'_>) {
     text.fields(&[
         ("expired_keys", &store.expired),
         ("expired_keys_by_sweep", &store.expired_by_sweep),
+        ("expired_fields", &0),
         ("expired_stale_perc", &"0.00"),
         ("expired_time_cap_reached_count", &0),
         ("expire_cycle_cpu_milliseconds", &0),
@@ -120,6 +121,8 @@ fn work(text: &mut Text, call: &Call<'_>) {
         ("acl_access_denied_cmd", &0),
         ("acl_access_denied_key", &0),
         ("acl_access_denied_channel", &0),
+        ("acl_access_denied_tls_cert", &0),
+        ("acl_access_denied_db", &0),
     ]);
 }
 

@@ -2,15 +2,13 @@
 
 use super::text::Text;
 use crate::call::Call;
-use std::fs;
+use base::process;
 
 /// The version of Redis that clients take the server for, and the one of Valkey that it follows.
 const REDIS_VERSION: &str = "7.2.4";
 const VALKEY_VERSION: &str = "9.1.2";
 /// Bits of the clock that Redis keeps per key.
 const LRU_CLOCK_MASK: u64 = (1 << 24) - 1;
-/// Ticks of `/proc` per second, the same on every Linux.
-const TICKS_PER_SECOND: u64 = 100;
 
 pub(super) fn server(text: &mut Text, call: &mut Call<'_>) {
     let (settings, identity) = (&call.instance.settings, &call.instance.identity);
@@ -28,7 +26,7 @@ pub(super) fn server(text: &mut Text, call: &mut Call<'_>) {
         ("redis_git_sha1", &"00000000"),
         ("redis_git_dirty", &0),
         (if is_redis { "redis_mode" } else { "server_mode" }, &"standalone"),
-        ("os", &system()),
+        ("os", &process::system_name()),
         ("arch_bits", &usize::BITS),
         ("monotonic_clock", &"POSIX clock_gettime"),
         ("multiplexing_api", &"epoll"),
@@ -52,12 +50,6 @@ pub(super) fn server(text: &mut Text, call: &mut Call<'_>) {
     listeners(text, call);
 }
 
-/// Name, release and machine of the system, as `uname` tells them.
-fn system() -> String {
-    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    format!("Linux {} {}", release.trim_end(), std::env::consts::ARCH)
-}
-
 fn listeners(text: &mut Text, call: &Call<'_>) {
     let (settings, port) = (&call.instance.settings, call.instance.identity.tcp_port);
     let mut number = 0;
@@ -78,31 +70,20 @@ pub(super) fn cluster(text: &mut Text, _: &mut Call<'_>) {
 }
 
 pub(super) fn cpu(text: &mut Text, call: &mut Call<'_>) {
-    let [user, system, user_children, system_children] = processor_ticks("/proc/self/stat");
-    let [thread_user, thread_system, ..] = processor_ticks("/proc/thread-self/stat");
+    let (all, thread) = (process::processor_time(), process::processor_time_of_thread());
     text.fields(&[
-        ("used_cpu_sys", &seconds(system)),
-        ("used_cpu_user", &seconds(user)),
-        ("used_cpu_sys_children", &seconds(system_children)),
-        ("used_cpu_user_children", &seconds(user_children)),
-        ("used_cpu_sys_main_thread", &seconds(thread_system)),
-        ("used_cpu_user_main_thread", &seconds(thread_user)),
+        ("used_cpu_sys", &seconds(all.system)),
+        ("used_cpu_user", &seconds(all.user)),
+        ("used_cpu_sys_children", &seconds(all.system_children)),
+        ("used_cpu_user_children", &seconds(all.user_children)),
+        ("used_cpu_sys_main_thread", &seconds(thread.system)),
+        ("used_cpu_user_main_thread", &seconds(thread.user)),
     ]);
     // Every worker does what Valkey's main thread does, so their times are told as one.
     let nanos = call.instance.statistics.sums().server.active_nanos;
     text.field("used_active_time_main_thread", format_args!("{:.6}", nanos as f64 / 1e9));
 }
 
-/// Fields 14 to 17 of a `stat` file: user, system, user of children, system of children.
-fn processor_ticks(path: &str) -> [u64; 4] {
-    let stat = fs::read_to_string(path).unwrap_or_default();
-    // The second field is a name in brackets that may hold blanks.
-    let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);
-    let mut ticks = fields.split(' ').skip(11).map(|word| word.parse().unwrap_or(0));
-    [(); 4].map(|()| ticks.next().unwrap_or(0))
-}
-
-fn seconds(ticks: u64) -> String {
-    let part = ticks % TICKS_PER_SECOND * (1_000_000 / TICKS_PER_SECOND);
-    format!("{}.{part:06}", ticks / TICKS_PER_SECOND)
+fn seconds(micros: u64) -> String {
+    format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000)
 }
