@@ -3,7 +3,7 @@
 use crate::line::{DISTANCES, Entry, Line};
 
 /// Lines that the search for a chain of displacements may look at.
-const SEARCH_LINES: usize = 160;
+const SEARCH_LINES: usize = 32;
 
 /// A power of two lines or not; positions are 16 bits.
 #[derive(Clone, Copy, Debug)]

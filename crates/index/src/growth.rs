@@ -97,16 +97,14 @@ impl Index {
             self.deepen(blocks)?;
         }
         let upper_slot = blocks.take(bytes_of(SPLIT_SIZE))?;
-        let mut moved = gather(blocks, block, true, records);
-        // Hash order up to the lowest bit, which decides nothing here.
-        moved.sort_unstable_by_key(|it| it.position);
+        let moved = gather(blocks, block, true, records);
         let depth = block.depth() + 1;
         let tick = block_tick(blocks, block.slot());
         let lower = BlockRef::new(block.slot(), SPLIT_SIZE, depth);
         let upper = BlockRef::new(upper_slot, SPLIT_SIZE, depth);
-        let middle = moved.partition_point(|it| it.position < 1 << 16);
-        for (half, entries) in [(lower, &moved[..middle]), (upper, &moved[middle..])] {
-            let placed = refill(blocks, half, entries.iter().map(|it| (it.position & 0xffff, it)));
+        for (bit, half) in [(0, lower), (1, upper)] {
+            let entries = moved.iter().filter(|it| it.position >> 16 == bit);
+            let placed = refill(blocks, half, entries.map(|it| (it.position & 0xffff, it)));
             assert!(placed, "half of a full block fits into 640 lines");
             set_block_tick(blocks, half.slot(), tick);
         }
@@ -197,24 +195,26 @@ fn bytes_of(size: u32) -> usize {
     SIZES[size as usize] as usize * size_of::<Line>()
 }
 
-/// Takes all entries out of a block, in the order of their home lines.
+/// Takes all entries out of a block.
 fn gather(blocks: &Blocks, from: BlockRef, by_hash: bool, records: &impl Records) -> Vec<Moved> {
     let block = blocks.block(from.slot(), from.size());
     let mut moved = blocks.borrow_scratch();
-    for home in 0..block.len() {
-        let lowest = block.lowest_position(home);
-        moved.extend(block.natives(home).map(|(at, entry)| {
-            let line = block.line(at.line);
-            let tag = line.tag(at.lane);
+    for number in 0..block.len() {
+        let line = block.line(number);
+        let codes = line.codes();
+        let tick = line.tick();
+        for lane in codes.occupied() {
+            let (entry, tag) = (line.entry(lane), line.tag(lane));
+            let lowest = block.lowest_position(block.home_of(number, codes.of(lane)));
             let position = lowest + ((u32::from(tag) & 0x7f).wrapping_sub(lowest) & 0x7f);
-            let tick = line.tick().filter(|_| entry.has_deadline);
-            Moved { position: position << 1, own: tag >> 7, tick, entry }
-        }));
+            let tick = tick.filter(|_| entry.has_deadline);
+            moved.push(Moved { position: position << 1, own: tag >> 7, tick, entry });
+        }
+        line.clear();
     }
     if by_hash {
         read_positions(&mut moved, from, records);
     }
-    (0..block.len()).for_each(|line| block.line(line).clear());
     moved
 }
 

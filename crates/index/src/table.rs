@@ -9,7 +9,7 @@
 
 use crate::block::{Block, LaneAt};
 use crate::blocks::{Blocks, OutOfBlocks, SIZES};
-use crate::line::Entry;
+use crate::line::{Entry, LANES};
 use crate::{Records, prefetch};
 use base::{Location, PositionHash, Tick};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -79,6 +79,11 @@ impl BlockRef {
 
     pub fn lines(self) -> u32 {
         SIZES[self.size() as usize]
+    }
+
+    /// Entries at which the block grows: beyond nine tenths, insertions displace many others.
+    pub fn entries_max(self) -> u32 {
+        self.lines() * LANES * 9 / 10
     }
 
     /// The 16 bits of `hash` that say where in the block it stands.
@@ -238,7 +243,9 @@ impl Index {
             let block = blocks.block(found.slot(), found.size());
             let position = found.position(hash);
             let tag = tag_of(own_tag(hash), position);
-            if let Some(at) = block.place(block.home(position), tag, entry) {
+            let is_full = blocks.facts(found.slot()).count.load(Relaxed) >= found.entries_max();
+            let placed = if is_full { None } else { block.place(block.home(position), tag, entry) };
+            if let Some(at) = placed {
                 let slot = Slot { block: found, at };
                 self.count_in(blocks, slot, entry, tick);
                 return Ok(slot);
