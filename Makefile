@@ -6,6 +6,7 @@
 #   make compat ARGS=...            Valkey's own test suite against a running Varve
 #   make bench  ARGS=...            the figures of bench/, beside the peers that are present
 #   make fuzz  TIME=600 TARGETS=... every fuzz target for so many seconds each
+#   make manual                     docs/manual/ from the tables of commands and settings
 #   make clean                      remove what was built
 
 SHELL := /bin/bash
@@ -23,7 +24,7 @@ SERVER := $(CARGO_TARGET_DIR)/release/varve-server
 # A configuration file comes first in ARGS and then decides about address and port itself.
 ADDRESS := $(if $(filter-out -%,$(firstword $(ARGS))),,--bind 127.0.0.1 --port 6379)
 
-.PHONY: run build test compat bench fuzz clean
+.PHONY: run build test compat bench fuzz manual clean
 
 run: build
 	@exec $(SERVER) $(ADDRESS) $(ARGS)
@@ -43,6 +44,14 @@ bench:
 
 fuzz:
 	@TIME=$(TIME) scripts/fuzz $(TARGETS)
+
+MANUAL = cargo run --quiet --package command --example manual
+
+manual:
+	@scripts/need cc rust
+	@for page in settings commands; do \
+	  text=$$($(MANUAL) $$page) && printf '%s\n' "$$text" > docs/manual/$$page.md || exit; \
+	done
 
 clean:
 	cargo clean

@@ -74,7 +74,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         name: "unsafe_islands",
-        reason: "unsafe code lives in the crates of layers.toml; all others forbid it",
+        reason: "unsafe code lives in the crates and files of layers.toml; other crates forbid it",
         check: islands::unsafe_islands,
     },
     Rule {

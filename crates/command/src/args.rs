@@ -30,6 +30,23 @@ impl<'c> Args<'c> {
         self.spans.get(at).map_or(&[], |span| span.of(self.request))
     }
 
+    /// The first sixteen bytes of the name, zeros behind it.
+    #[inline]
+    pub(crate) fn name_bytes(&self) -> u128 {
+        let Some(span) = self.spans.first() else { return 0 };
+        let (start, len) = (span.start as usize, span.len as usize);
+        // The name is followed by other words mostly, so all sixteen can be read at once.
+        if let (Some(bytes), 1..16) = (self.request.get(start..start + 16), len) {
+            let bytes = bytes.try_into().map_or(0, u128::from_le_bytes);
+            return bytes & ((1 << (8 * len)) - 1);
+        }
+        let mut bytes = [0; 16];
+        let name = span.of(self.request);
+        let len = name.len().min(16);
+        bytes[..len].copy_from_slice(&name[..len]);
+        u128::from_le_bytes(bytes)
+    }
+
     /// The words from `at` on.
     pub fn from(self, at: usize) -> impl DoubleEndedIterator<Item = &'c [u8]> + ExactSizeIterator {
         let spans = self.spans.get(at..).unwrap_or(&[]);

@@ -59,7 +59,7 @@ impl<'c> Call<'c> {
     }
 
     /// The argument at `at` as a key of the client's database.
-    #[inline]
+    #[inline(always)]
     pub fn key(&self, at: usize) -> Result<Key<'c>, Refusal> {
         let bytes = self.args.get(at);
         let keyspace = self.keyspace()?;
@@ -74,7 +74,7 @@ impl<'c> Call<'c> {
     ///
     /// # Errors
     /// As `key`.
-    #[inline]
+    #[inline(always)]
     pub fn on_key(&mut self, at: usize) -> Result<(Access<'_>, Key<'c>, &mut Reply<'c>), Refusal> {
         let key = self.key(at)?;
         let mut access = self.instance.store.lock(self.lane, &key, self.now);

@@ -32,6 +32,33 @@ fn has_memory(instance: &Instance) -> bool {
     most == 0 || policy != MaxmemoryPolicy::NoEviction || instance.used_memory() <= most
 }
 
+/// The row that was found last: a pipeline mostly asks for the same command again.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RowMemo {
+    name: u128,
+    name_len: usize,
+    words: usize,
+    row: Option<&'static Row>,
+}
+
+impl RowMemo {
+    /// The row of a request; `None` where `find_row` refuses.
+    #[inline]
+    pub fn find(&mut self, args: &crate::Args<'_>) -> Option<&'static Row> {
+        let name = args.name_bytes();
+        let name_len = args.get(0).len();
+        if self.name == name && self.name_len == name_len && self.words == args.len() {
+            return self.row;
+        }
+        let row = find_row(args).ok();
+        // A subcommand, or a name that goes on, is not told by these sixteen bytes.
+        if row.is_some_and(|row| row.parent.is_none()) && name_len <= size_of::<u128>() {
+            *self = RowMemo { name, name_len, words: args.len(), row };
+        }
+        row
+    }
+}
+
 /// The row of a request, and of its subcommand if it has one.
 ///
 /// # Errors
@@ -39,7 +66,7 @@ fn has_memory(instance: &Instance) -> bool {
 #[inline]
 pub fn find_row(args: &crate::Args<'_>) -> Result<&'static Row, Refusal> {
     let table = Table::get();
-    let row = table.find(args.get(0)).ok_or_else(|| unknown_command(args))?;
+    let row = table.find_named(args).ok_or_else(|| unknown_command(args))?;
     let row = if row.spec.subcommands.is_empty() { row } else { find_child(table, row, args)? };
     if row.spec.accepts(args.len()) { Ok(row) } else { Err(wrong_arity(row)) }
 }
@@ -53,7 +80,13 @@ fn find_child(
         return Ok(row);
     }
     table.find_child(row, args.get(1)).map_or_else(
-        || if row.spec.accepts(args.len()) && row.spec.arity != -2 { Ok(row) } else { Err(unknown_child(row, args)) },
+        || {
+            if row.spec.accepts(args.len()) && row.spec.arity != -2 {
+                Ok(row)
+            } else {
+                Err(unknown_child(row, args))
+            }
+        },
         Ok,
     )
 }

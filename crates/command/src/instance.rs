@@ -20,8 +20,6 @@ pub struct Identity {
     pub config_file: Option<PathBuf>,
     /// Its program.
     pub executable: PathBuf,
-    /// Port that was bound; zero for none.
-    pub tcp_port: u16,
     /// Threads that execute commands.
     pub threads: usize,
 }

@@ -1,5 +1,6 @@
 //! The table of all commands, and how a name finds its row.
 
+use crate::args::Args;
 use crate::family;
 use crate::spec::{CommandSpec, Flags, KeySpec, Needs};
 use std::sync::OnceLock;
@@ -61,7 +62,7 @@ impl Table {
         }
         let mut places = vec![(0, 0); PLACES].into_boxed_slice();
         for row in rows.iter().filter(|row| row.parent.is_none()) {
-            let name = folded(row.spec.name.as_bytes());
+            let name = folded(name_bytes(row.spec.name.as_bytes()));
             let mut place = place_of(name, row.spec.name.len());
             while places[place].1 != 0 {
                 place = (place + 1) % PLACES;
@@ -83,15 +84,24 @@ impl Table {
     }
 
     /// The command with a name, in upper or lower case.
-    #[inline]
     pub fn find(&'static self, name: &[u8]) -> Option<&'static Row> {
-        let wanted = folded(name);
+        self.find_folded(folded(name_bytes(name)), name)
+    }
+
+    /// The command that a request names.
+    #[inline]
+    pub(crate) fn find_named(&'static self, args: &Args<'_>) -> Option<&'static Row> {
+        self.find_folded(folded(args.name_bytes()), args.get(0))
+    }
+
+    #[inline]
+    fn find_folded(&'static self, wanted: u128, name: &[u8]) -> Option<&'static Row> {
         let mut place = place_of(wanted, name.len());
         loop {
             let (found, id) = self.places[place];
             let row = self.rows.get(usize::from(id).checked_sub(1)?)?;
-            let same_len = row.spec.name.len() == name.len();
-            if found == wanted && same_len && (name.len() <= NAME_BYTES || is(row, name)) {
+            // Folding may make other bytes than letters alike.
+            if found == wanted && is(row, name) {
                 return Some(row);
             }
             place = (place + 1) % PLACES;
@@ -118,19 +128,24 @@ fn row(spec: &'static CommandSpec, id: usize, parent: Option<&'static CommandSpe
     Row { spec, id, needs: spec.needs(), parent, first_child: id, full_name }
 }
 
-/// The first sixteen bytes of a name, in upper case; only letters differ between cases.
-#[inline]
-fn folded(name: &[u8]) -> u128 {
+/// The first sixteen bytes of a name, zeros behind it.
+fn name_bytes(name: &[u8]) -> u128 {
     let mut bytes = [0_u8; NAME_BYTES];
     let len = name.len().min(NAME_BYTES);
     bytes[..len].copy_from_slice(&name[..len]);
-    bytes.make_ascii_uppercase();
     u128::from_le_bytes(bytes)
+}
+
+/// Without the bit in which upper and lower case differ.
+#[inline]
+fn folded(name: u128) -> u128 {
+    name & !0x2020_2020_2020_2020_2020_2020_2020_2020
 }
 
 #[inline]
 fn place_of(name: u128, len: usize) -> usize {
-    let mixed = (name as u64 ^ (name >> 64) as u64 ^ len as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mixed =
+        (name as u64 ^ (name >> 64) as u64 ^ len as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed >> 54) as usize % PLACES
 }
 

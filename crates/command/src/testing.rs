@@ -109,7 +109,6 @@ fn identity() -> Identity {
         started: BEGIN,
         config_file: None,
         executable: "varve-server".into(),
-        tcp_port: 0,
         threads: 1,
     }
 }

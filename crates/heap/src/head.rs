@@ -43,8 +43,11 @@ impl Head {
     /// When no segment is to be had for an announced write.
     #[inline]
     pub fn reserve(&mut self, heap: &Heap, extent: usize, now: Millis) -> Result<(), OutOfSpace> {
-        let fits = self.open.as_ref().is_some_and(|open| open.end as usize + extent <= open.limit as usize);
-        if fits || extent > DEDICATED_BYTES { Ok(()) } else { self.roll(heap, Purpose::Write, now) }
+        if extent > DEDICATED_BYTES {
+            return heap.can_take_dedicated(extent);
+        }
+        let fits = |open: &Open| open.end as usize + extent <= open.limit as usize;
+        if self.open.as_ref().is_some_and(fits) { Ok(()) } else { self.roll(heap, Purpose::Write, now) }
     }
 
     /// Appends a record and lets `fill` write its value, of `draft.value_len` bytes that hold
@@ -88,7 +91,7 @@ impl Head {
         purpose: Purpose,
         now: Millis,
     ) -> Result<Location, OutOfSpace> {
-        if !self.open.as_ref().is_some_and(|open| open.end + extent <= open.limit) {
+        if self.open.as_ref().is_none_or(|open| open.end + extent > open.limit) {
             self.roll(heap, purpose, now)?;
         }
         let open = self.open.as_mut().ok_or(OutOfSpace)?;

@@ -267,6 +267,12 @@ impl Heap {
         self.touched_bytes().saturating_add(bytes) <= self.budget()
     }
 
+    /// Whether an announced write of `bytes` could get slots of its own.
+    pub(crate) fn can_take_dedicated(&self, bytes: usize) -> Result<(), OutOfSpace> {
+        let wanted = bytes as u64 + self.reserve_bytes(Purpose::Write);
+        if self.has_room(wanted) { Ok(()) } else { Err(OutOfSpace) }
+    }
+
     /// Whether a head could get a segment for an announced write.
     pub fn can_take(&self) -> bool {
         let wanted = u64::from(self.head_bytes()) + self.reserve_bytes(Purpose::Write);

@@ -80,7 +80,7 @@ impl<'a> Block<'a> {
     }
 
     /// Finds the native of `home` with `tag` that `is_it`.
-    #[inline]
+    #[inline(always)]
     pub fn find(
         self,
         home: u32,
@@ -99,6 +99,7 @@ impl<'a> Block<'a> {
         if marks == 0 { None } else { self.find_displaced(home, marks, tag, is_it) }
     }
 
+    #[inline(never)]
     fn find_displaced(
         self,
         home: u32,

@@ -132,7 +132,7 @@ impl Index {
     }
 
     /// The block of a hash; `None` in an index that never had an entry.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn block_ref(&self, blocks: &Blocks, hash: PositionHash) -> Option<BlockRef> {
         let root = self.root.load(Relaxed);
         if root & PRESENT == 0 {
@@ -207,7 +207,7 @@ impl Index {
     }
 
     /// Finds the entry of `hash` that `is_it`.
-    #[inline]
+    #[inline(always)]
     pub fn find(
         &self,
         blocks: &Blocks,

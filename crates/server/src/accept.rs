@@ -1,12 +1,13 @@
 //! Accepting connections and dealing them out to the workers in turn.
 
-use crate::listen::Listener;
+use crate::listeners::Listeners;
 use crate::mail::{Mail, Mailbox};
 use crate::stream::Stream;
 use command::Instance;
-use mio::{Interest, Registry, Token};
+use mio::Token;
 use settings::network;
 use std::io::{self, Write};
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Connections accepted for one event before others have their turn.
@@ -21,7 +22,7 @@ CONFIG SET on this machine), or turn the mode off with `protected-mode no`.\r\n"
 /// The listeners, and the workers that share what they accept.
 #[derive(Debug)]
 pub struct Acceptor {
-    listeners: Vec<Listener>,
+    listeners: Arc<Listeners>,
     /// The worker that accepts is the first.
     workers: Vec<Mailbox>,
     next: usize,
@@ -29,23 +30,8 @@ pub struct Acceptor {
 
 impl Acceptor {
     /// Deals connections of `listeners` out to `workers`, whose first is the one that accepts.
-    pub fn new(listeners: Vec<Listener>, workers: Vec<Mailbox>) -> Acceptor {
+    pub fn new(listeners: Arc<Listeners>, workers: Vec<Mailbox>) -> Acceptor {
         Acceptor { listeners, workers, next: 0 }
-    }
-
-    /// Makes an event loop wait for connections; listener n has token n + 1.
-    ///
-    /// # Errors
-    /// When the event loop refuses.
-    pub fn register(&mut self, registry: &Registry) -> io::Result<()> {
-        for (at, listener) in self.listeners.iter_mut().enumerate() {
-            let token = Token(at + 1);
-            match listener {
-                Listener::Tcp(listener) => registry.register(listener, token, Interest::READABLE)?,
-                Listener::Unix(listener) => registry.register(listener, token, Interest::READABLE)?,
-            }
-        }
-        Ok(())
     }
 
     /// Accepts what waits at a listener. Returns how many there were, and those that the
@@ -53,13 +39,9 @@ impl Acceptor {
     pub fn accept(&mut self, token: Token, instance: &Instance) -> (u64, Vec<Stream>) {
         let (mut accepted, mut own) = (0, Vec::new());
         for _ in 0..ACCEPTS_PER_TURN {
-            let Some(listener) = self.listeners.get(token.0.wrapping_sub(1)) else { break };
-            let stream = match listener {
-                Listener::Tcp(listener) => listener.accept().map(|it| Stream::Tcp(it.0)),
-                Listener::Unix(listener) => listener.accept().map(|it| Stream::Unix(it.0)),
-            };
-            match stream {
-                Ok(stream) => {
+            match self.listeners.accept(token) {
+                Ok(None) => break,
+                Ok(Some(stream)) => {
                     accepted += 1;
                     own.extend(self.deal(stream, instance, accepted));
                 }

@@ -9,15 +9,9 @@
 //! The looks take no locks, and what they find is used as a hint alone.
 
 use base::{KeyspaceId, PositionHash};
-use command::{Args, Row, find_row};
+use command::{Args, Row, RowMemo};
 use store::Store;
 use wire::{Limits, Progress, ProtocolError, RequestParser, Span};
-
-/// The words of an inline request, written down one behind the other.
-#[derive(Debug, Default)]
-struct Written {
-    bytes: Vec<u8>,
-}
 
 /// One request of a batch.
 #[derive(Debug)]
@@ -27,8 +21,8 @@ pub struct Request {
     /// Its words: a range of the batch's spans.
     first_span: u32,
     last_span: u32,
-    /// The words of an inline request, which do not stand in the input.
-    inline: Option<Box<Written>>,
+    /// One more than the number of its inline words; zero if they stand in the input.
+    inline: u32,
     /// Its row, if there is one that accepts it.
     pub row: Option<&'static Row>,
     /// Hash of its first key.
@@ -46,11 +40,27 @@ pub enum End {
     Broken(ProtocolError),
 }
 
+/// What parsing and looking ahead need to know of a connection.
+#[derive(Debug)]
+pub struct Ahead<'a> {
+    /// Requests that are looked at together.
+    pub most: usize,
+    /// What the client may send.
+    pub limits: Limits,
+    /// Where keys are looked up.
+    pub store: &'a Store,
+    /// The keyspace in which they are expected.
+    pub keyspace: KeyspaceId,
+}
+
 /// See the module page. Kept from batch to batch, so that nothing is allocated.
 #[derive(Debug, Default)]
 pub struct Batch {
     spans: Vec<Span>,
     requests: Vec<Request>,
+    /// The words of inline requests, each written down one behind the other.
+    inline: Vec<Vec<u8>>,
+    rows: RowMemo,
     /// First keys that a second look did not find in their home lines.
     displaced: Vec<PositionHash>,
     /// Bytes of input that parsing has passed.
@@ -58,50 +68,67 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Parses up to `most` requests from `input`, beginning at `from`.
+    /// Parses requests from `input`, beginning at `from`, and looks ahead for their keys.
+    #[inline]
     pub fn fill(
         &mut self,
         parser: &mut RequestParser,
         input: &[u8],
         from: usize,
-        most: usize,
-        limits: &Limits,
+        ahead: &Ahead<'_>,
     ) -> End {
         self.spans.clear();
         self.requests.clear();
+        self.inline.clear();
         self.parsed = from;
-        while self.requests.len() < most {
+        let end = self.parse(parser, input, ahead);
+        if self.requests.len() > 1 {
+            self.look_at_records(ahead);
+        }
+        end
+    }
+
+    fn parse(&mut self, parser: &mut RequestParser, input: &[u8], ahead: &Ahead<'_>) -> End {
+        while self.requests.len() < ahead.most {
             let start = self.parsed;
             if start == input.len() {
                 return End::Incomplete;
             }
             let first_span = self.spans.len() as u32;
-            let (consumed, inline) = match parser.parse(&input[start..], &mut self.spans, limits) {
-                Ok(Progress::Complete { consumed }) => (consumed, None),
+            let rest = &input[start..];
+            let inline = match parser.parse(rest, &mut self.spans, &ahead.limits) {
+                Ok(Progress::Complete { consumed }) => {
+                    self.parsed += consumed;
+                    0
+                }
                 Ok(Progress::Inline { consumed, arguments }) => {
-                    (consumed, Some(self.write_down(&arguments)))
+                    self.parsed += consumed;
+                    self.write_down(&arguments)
                 }
                 Ok(Progress::Incomplete { .. }) => return End::Incomplete,
                 Err(error) => return End::Broken(error),
             };
-            self.parsed += consumed;
             let last_span = self.spans.len() as u32;
             if last_span > first_span {
                 let (row, hash) = (None, None);
-                self.requests.push(Request { start, first_span, last_span, inline, row, hash });
+                let mut request = Request { start, first_span, last_span, inline, row, hash };
+                self.look_at_line(&mut request, input, ahead);
+                self.requests.push(request);
             }
         }
         End::Full
     }
 
-    fn write_down(&mut self, words: &[Vec<u8>]) -> Box<Written> {
-        let mut written = Box::<Written>::default();
+    #[cold]
+    fn write_down(&mut self, words: &[Vec<u8>]) -> u32 {
+        let mut written = Vec::new();
         for word in words {
-            let start = written.bytes.len() as u32;
+            let start = written.len() as u32;
             self.spans.push(Span { start, len: word.len() as u32 });
-            written.bytes.extend_from_slice(word);
+            written.extend_from_slice(word);
         }
-        written
+        self.inline.push(written);
+        self.inline.len() as u32
     }
 
     /// Requests that were parsed.
@@ -113,42 +140,43 @@ impl Batch {
     #[inline]
     pub fn request<'b>(&'b self, at: usize, input: &'b [u8]) -> (&'b Request, Args<'b>) {
         let request = &self.requests[at];
-        let spans = &self.spans[request.first_span as usize..request.last_span as usize];
-        let bytes = match &request.inline {
-            Some(written) => &written.bytes[..],
-            None => &input[request.start..],
-        };
-        (request, Args::new(bytes, spans))
+        (request, self.args(request, input))
     }
 
-    /// Finds rows and hashes first keys; with several requests, looks ahead for them.
     #[inline]
-    pub fn look_ahead(&mut self, store: &Store, keyspace: KeyspaceId, input: &[u8]) {
-        let several = self.requests.len() > 1;
-        for at in 0..self.requests.len() {
-            let (_, args) = self.request(at, input);
-            let row = find_row(&args).ok();
-            let first = row.map_or(0, |row| row.spec.keys.first);
-            let key = (first > 0).then(|| store.key(keyspace, args.get(first as usize)));
-            if let (true, Some(key)) = (several, &key) {
-                store.prefetch_line(key);
-            }
-            let hash = key.map(|key| key.hash);
-            let request = &mut self.requests[at];
-            (request.row, request.hash) = (row, hash);
-        }
-        if several {
-            self.look_at_records(store, keyspace);
-        }
+    fn args<'b>(&'b self, request: &Request, input: &'b [u8]) -> Args<'b> {
+        let spans = &self.spans[request.first_span as usize..request.last_span as usize];
+        let bytes = match request.inline {
+            0 => &input[request.start..],
+            inline => &self.inline[inline as usize - 1][..],
+        };
+        Args::new(bytes, spans)
     }
 
-    fn look_at_records(&mut self, store: &Store, keyspace: KeyspaceId) {
+    /// First look: finds the row, hashes the first key, brings its index line nearer.
+    #[inline]
+    fn look_at_line(&mut self, request: &mut Request, input: &[u8], ahead: &Ahead<'_>) {
+        let mut rows = self.rows;
+        let args = self.args(request, input);
+        request.row = rows.find(&args);
+        let first = request.row.map_or(0, |row| row.spec.keys.first);
+        if first > 0 {
+            let key = ahead.store.key(ahead.keyspace, args.get(first as usize));
+            ahead.store.prefetch_line(&key);
+            request.hash = Some(key.hash);
+        }
+        self.rows = rows;
+    }
+
+    /// Second look, and a third for keys that are not in their home lines.
+    fn look_at_records(&mut self, ahead: &Ahead<'_>) {
         self.displaced.clear();
         for hash in self.requests.iter().filter_map(|request| request.hash) {
-            if store.prefetch_record(keyspace, hash) {
+            if ahead.store.prefetch_record(ahead.keyspace, hash) {
                 self.displaced.push(hash);
             }
         }
-        self.displaced.iter().for_each(|hash| store.prefetch_displaced(keyspace, *hash));
+        let displaced = self.displaced.iter();
+        displaced.for_each(|hash| ahead.store.prefetch_displaced(ahead.keyspace, *hash));
     }
 }

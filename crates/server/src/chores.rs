@@ -1,6 +1,7 @@
 //! Chores: what must be done in time, and not by the workers.
 
 use crate::limits;
+use base::units::SHARDS;
 use base::{Millis, ShardId, process};
 use command::Instance;
 use crossbeam_channel::{Receiver, RecvTimeoutError};
@@ -19,8 +20,9 @@ const CLEAN_BYTES: u64 = 256 << 10;
 const REAP_RECORDS: usize = 4096;
 /// A store to which less was appended in a round is at rest.
 const REST_BYTES: u64 = 64 << 10;
-/// Rounds in which access histories are aged once.
-const AGING_ROUNDS: u32 = 10;
+const ROUNDS_PER_SECOND: u64 = 10;
+/// Keys whose access history is aged in a second, at most.
+const KEYS_AGED_PER_SECOND: u64 = 2_000_000;
 /// Memory that the process takes besides records and index, at least.
 const OTHER_BYTES_MIN: u64 = 2 << 20;
 
@@ -28,21 +30,24 @@ const OTHER_BYTES_MIN: u64 = 2 << 20;
 pub struct Chores {
     instance: Arc<Instance>,
     lane: Lane,
-    round: u32,
+    /// The shard whose keys are aged next.
+    aged: usize,
     appended: u64,
 }
 
 impl Chores {
     /// Chores for a server.
     pub fn new(instance: Arc<Instance>, lane: Lane) -> Chores {
-        Chores { instance, lane, round: 0, appended: 0 }
+        Chores { instance, lane, aged: 0, appended: 0 }
     }
 
     /// Works until `stop` is closed.
     pub fn run(mut self, stop: &Receiver<()>) {
         loop {
             let began = Instant::now();
-            self.round();
+            if !self.instance.chores_paused.load(Relaxed) {
+                self.round();
+            }
             let left = ROUND.saturating_sub(began.elapsed());
             if stop.recv_timeout(left) != Err(RecvTimeoutError::Timeout) {
                 return;
@@ -61,7 +66,6 @@ impl Chores {
         self.reap();
         self.clean(now);
         self.return_memory();
-        self.round = self.round.wrapping_add(1);
     }
 
     /// Looks at the memory of the process.
@@ -78,12 +82,18 @@ impl Chores {
         instance.statistics.sample(instance.clock.now());
     }
 
-    /// Ages a tenth of the shards, so that each has its turn once a second.
+    /// Ages some shards, so that each has its turn once a second, or less often when there are
+    /// so many keys that this would cost more than a hundredth of a core.
     fn age(&mut self) {
-        let turn = self.round % AGING_ROUNDS;
-        let seconds = ROUND.as_secs_f64() * f64::from(AGING_ROUNDS);
-        for shard in ShardId::all().filter(|shard| u32::from(shard.0) % AGING_ROUNDS == turn) {
-            self.instance.store.age_shard(&mut self.lane, shard, seconds);
+        let store = &self.instance.store;
+        let keys: u64 = (0..store.databases()).map(|database| store.len(database)).sum();
+        let seconds = (keys / KEYS_AGED_PER_SECOND).max(1);
+        let shards = SHARDS as u64 / (ROUNDS_PER_SECOND * seconds) + 1;
+        for _ in 0..shards {
+            let shard = ShardId(self.aged as u8);
+            let since = (SHARDS as f64 / shards as f64) / ROUNDS_PER_SECOND as f64;
+            store.age_shard(&mut self.lane, shard, since);
+            self.aged = (self.aged + 1) % SHARDS;
         }
     }
 

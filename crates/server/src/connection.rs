@@ -8,8 +8,18 @@ use std::io::{self, Write};
 use std::sync::atomic::Ordering::Relaxed;
 use wire::RequestParser;
 
-/// A buffer that grew beyond this is given back once it is empty.
-const BUFFER_KEPT: usize = 16 << 10;
+/// A buffer of replies that grew beyond this is given back once it is empty.
+const OUTPUT_KEPT: usize = 16 << 10;
+/// Room of a query buffer that is in use.
+const QUERY_MIN: usize = 16 << 10;
+/// Room that an empty query buffer keeps until it is trimmed.
+const QUERY_KEPT: usize = 64 << 10;
+/// A query buffer up to this size is not trimmed while its client is busy.
+const QUERY_UNTRIMMED: usize = 32 << 10;
+/// Room made for an argument whose length was announced, before its bytes come.
+const ANNOUNCED_MAX: usize = 1 << 20;
+/// A client silent for longer needs no room in its query buffer.
+const SILENT_MILLIS: u64 = 2000;
 /// A client with so many bytes of replies waiting is not served before it takes some.
 const BACKLOG_MAX: usize = 64 << 20;
 
@@ -24,6 +34,8 @@ pub struct Connection {
     pub parser: RequestParser,
     /// Bytes that were received and not served: the begin of a request, or requests held back.
     pub query: Vec<u8>,
+    /// The most bytes that were in `query` since it was last trimmed.
+    query_peak: usize,
     /// Replies that the socket did not take.
     output: Vec<u8>,
     /// Bytes of `output` that were written.
@@ -42,6 +54,7 @@ impl Connection {
             session,
             parser: RequestParser::new(),
             query: Vec::new(),
+            query_peak: 0,
             output: Vec::new(),
             written: 0,
             is_paused: false,
@@ -93,7 +106,8 @@ impl Connection {
             }
         }
         self.written = 0;
-        give_back(&mut self.output);
+        self.output.clear();
+        self.output.shrink_to(if self.output.capacity() > OUTPUT_KEPT { 0 } else { OUTPUT_KEPT });
         Ok(taken)
     }
 
@@ -111,13 +125,47 @@ impl Connection {
         Ok(taken)
     }
 
+    /// Puts bytes that were not served behind those that wait.
+    #[inline]
+    pub fn keep(&mut self, bytes: &[u8]) {
+        if !bytes.is_empty() {
+            self.query.reserve(bytes.len().max(QUERY_MIN.saturating_sub(self.query.len())));
+            self.query.extend_from_slice(bytes);
+            self.query_peak = self.query_peak.max(self.query.len());
+        }
+    }
+
+    /// Makes room for the argument that the client is sending.
+    #[inline]
+    pub fn expect_announced(&mut self) {
+        if !self.query.is_empty() {
+            let announced = self.parser.announced(self.query.len()).min(ANNOUNCED_MAX);
+            self.query.reserve_exact(announced);
+        }
+    }
+
     /// Forgets the first `served` bytes of the query buffer.
     pub fn drop_served(&mut self, served: usize) {
-        if served == self.query.len() {
-            give_back(&mut self.query);
-        } else {
+        if served < self.query.len() {
             self.query.drain(..served);
+        } else if self.query.capacity() <= QUERY_KEPT {
+            self.query.clear();
+        } else {
+            self.query = Vec::with_capacity(QUERY_KEPT);
         }
+    }
+
+    /// Takes room back that the query buffer did not need lately, when its client has been silent
+    /// for `silent` milliseconds.
+    pub fn trim(&mut self, silent: u64) {
+        let (room, len) = (self.query.capacity(), self.query.len());
+        let needed = if silent > SILENT_MILLIS { len } else { self.query_peak.max(QUERY_MIN) };
+        let is_large = room > QUERY_UNTRIMMED && self.query_peak < room / 2;
+        if room > needed && (silent > SILENT_MILLIS || is_large) {
+            self.query.shrink_to(needed);
+            self.publish_query();
+        }
+        self.query_peak = len;
     }
 
     /// Lets others see how the connection stands.
@@ -125,16 +173,15 @@ impl Connection {
     pub fn publish(&self, now: Millis) {
         let client = &self.session.client;
         client.last_interaction.store(now.0, Relaxed);
+        self.publish_query();
+        client.output_bytes.store(self.backlog() as u64, Relaxed);
+        client.output_room.store(self.output.capacity() as u64, Relaxed);
+    }
+
+    #[inline]
+    fn publish_query(&self) {
+        let client = &self.session.client;
         client.query_bytes.store(self.query.len() as u64, Relaxed);
         client.query_free.store((self.query.capacity() - self.query.len()) as u64, Relaxed);
-        client.output_bytes.store(self.backlog() as u64, Relaxed);
-    }
-}
-
-/// Empties a buffer, and frees it if it is large.
-fn give_back(buffer: &mut Vec<u8>) {
-    buffer.clear();
-    if buffer.capacity() > BUFFER_KEPT {
-        *buffer = Vec::new();
     }
 }

@@ -19,6 +19,7 @@ mod chores;
 mod connection;
 mod limits;
 mod listen;
+mod listeners;
 mod logging;
 mod mail;
 mod serve;

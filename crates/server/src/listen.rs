@@ -42,23 +42,62 @@ pub enum ListenError {
     Nowhere,
 }
 
+/// Where clients connect to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A word of `bind`, and the port.
+    Tcp(String, u16),
+    /// A path.
+    Unix(PathBuf),
+}
+
+/// The places that the settings ask for.
+pub fn places(settings: &Settings) -> Vec<Place> {
+    let port = network::PORT.get(settings);
+    let addresses = network::BIND.get(settings);
+    let of_tcp = addresses.iter().filter(|_| port != 0);
+    let mut places: Vec<Place> = of_tcp.map(|word| Place::Tcp(word.clone(), port)).collect();
+    let path = network::UNIX_SOCKET.get(settings);
+    if !path.is_empty() {
+        places.push(Place::Unix(path.as_ref().into()));
+    }
+    places
+}
+
 /// Opens all sockets that the settings ask for.
 ///
 /// # Errors
 /// See `ListenError`.
-pub fn listen(settings: &Settings) -> Result<Vec<Listener>, ListenError> {
+pub fn listen(settings: &Settings) -> Result<Vec<(Place, Listener)>, ListenError> {
     let mut listeners = Vec::new();
-    let port = network::PORT.get(settings);
-    if port != 0 {
-        for address in network::BIND.get(settings).iter() {
-            listeners.extend(listen_tcp(address, port, network::TCP_BACKLOG.get(settings))?);
-        }
-    }
-    let path = network::UNIX_SOCKET.get(settings);
-    if !path.is_empty() {
-        listeners.push(listen_unix(path.as_ref().into(), network::UNIX_SOCKET_PERM.get(settings))?);
+    for place in places(settings) {
+        let opened = open(&place, settings)?;
+        listeners.extend(opened.map(|listener| (place, listener)));
     }
     if listeners.is_empty() { Err(ListenError::Nowhere) } else { Ok(listeners) }
+}
+
+/// Opens one socket; `None` for an address that may be missing on this machine and is.
+///
+/// # Errors
+/// See `ListenError`.
+pub fn open(place: &Place, settings: &Settings) -> Result<Option<Listener>, ListenError> {
+    match place {
+        Place::Tcp(word, port) => listen_tcp(word, *port, network::TCP_BACKLOG.get(settings)),
+        Place::Unix(path) => {
+            listen_unix(path.clone(), network::UNIX_SOCKET_PERM.get(settings)).map(Some)
+        }
+    }
+}
+
+impl ListenError {
+    /// What the system says about a place.
+    pub fn of(place: &Place, error: io::Error) -> ListenError {
+        match place {
+            Place::Tcp(word, port) => ListenError::Tcp { address: format!("{word}:{port}"), error },
+            Place::Unix(path) => ListenError::Unix { path: path.clone(), error },
+        }
+    }
 }
 
 /// One address of `bind`; one with a leading `-` may be missing on this machine.
@@ -86,7 +125,8 @@ fn resolve(host: &str, port: u16) -> io::Result<SocketAddr> {
 
 fn is_missing(error: &io::Error) -> bool {
     use rustix::io::Errno;
-    let missing = [Errno::ADDRNOTAVAIL, Errno::AFNOSUPPORT, Errno::PROTONOSUPPORT, Errno::OPNOTSUPP];
+    let missing =
+        [Errno::ADDRNOTAVAIL, Errno::AFNOSUPPORT, Errno::PROTONOSUPPORT, Errno::OPNOTSUPP];
     missing.iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
 }
 

@@ -1,4 +1,5 @@
 //! The program `varve-server`.
+#![forbid(unsafe_code)]
 
 use std::process::ExitCode;
 

@@ -1,11 +1,12 @@
 //! Serving a connection: its requests are parsed in batches, and each is executed in order.
 
-use crate::batch::End;
+use crate::batch::{Ahead, Batch, End};
 use crate::connection::Connection;
 use crate::worker::Worker;
 use base::Millis;
-use command::{Call, Needs, Pause, Refusal, ReplyMode, Row, execute, find_row, grants};
+use command::{Call, Instance, Needs, Pause, Refusal, ReplyMode, Row, execute, find_row, grants};
 use settings::{general, limits};
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use wire::{Limits, Reply, RequestParser};
 
@@ -34,12 +35,12 @@ impl Worker {
     /// Serves the requests in `input`; returns the bytes that are done with.
     pub fn serve(&mut self, connection: &mut Connection, input: &[u8]) -> (usize, Fate) {
         let mut served = 0;
-        let most = general::PREFETCH_BATCH_MAX_SIZE.get(&self.instance.settings).max(1);
+        let instance = Arc::clone(&self.instance);
         loop {
-            let limits = self.request_limits(connection);
+            let Some(ahead) = look_ahead(&instance, connection) else { return (0, Fate::Close) };
             let mut batch = std::mem::take(&mut self.batch);
-            let end = batch.fill(&mut connection.parser, input, served, most, &limits);
-            let stop = self.serve_batch(connection, &mut batch, input);
+            let end = batch.fill(&mut connection.parser, input, served, &ahead);
+            let stop = self.serve_batch(connection, &batch, input);
             served = batch.parsed;
             self.batch = batch;
             if let Stop::Held(from) = stop {
@@ -60,44 +61,32 @@ impl Worker {
         }
     }
 
-    fn request_limits(&self, connection: &Connection) -> Limits {
-        Limits {
-            bulk_bytes_max: limits::PROTO_MAX_BULK_LEN.get(&self.instance.settings),
-            authenticated: connection.session.authenticated,
-            ..Limits::default()
-        }
-    }
-
     fn serve_batch(
         &mut self,
         connection: &mut Connection,
-        batch: &mut crate::batch::Batch,
+        batch: &Batch,
         input: &[u8],
     ) -> Stop {
         let now = self.instance.clock.now();
-        if let Some(keyspace) = self.instance.store.keyspace(connection.session.database) {
-            batch.look_ahead(&self.instance.store, keyspace, input);
-        }
         let mut granted = grants(&self.instance, &connection.session);
         for at in 0..batch.len() {
             let (request, args) = batch.request(at, input);
             if connection.is_held() || self.is_paused(connection, request.row, now) {
                 return Stop::Held(request.start);
             }
-            // A command before this one may have changed what is granted.
-            if at > 0 && !granted.contains(Needs::AUTHENTICATED) {
-                granted = grants(&self.instance, &connection.session);
-            }
+            // The command before this one may have been AUTH or RESET.
+            granted.set(Needs::AUTHENTICATED, connection.session.authenticated);
             let mark = self.replies.len();
             match request.row {
                 Some(row) => self.call(connection, row, args, request.hash, granted, now),
-                None => self.refuse_unknown(connection, &args),
+                None => self.refuse(connection, &args),
             }
             keep_replies(connection, &mut self.replies, mark);
             if self.replies.len() > REPLIES_MAX && self.send_replies(connection).is_err() {
                 connection.session.close_after_reply = true;
             }
-            if connection.session.close_after_reply {
+            if connection.session.close_after_reply || connection.session.client.is_doomed() {
+                connection.session.close_after_reply = true;
                 return Stop::Held(input.len());
             }
         }
@@ -135,9 +124,18 @@ impl Worker {
         connection.session.client.last_command.store(row.id as u32 + 1, Relaxed);
     }
 
+    /// Answers a request that has no row, or not one that accepts it.
     #[cold]
-    fn refuse_unknown(&mut self, connection: &Connection, args: &command::Args<'_>) {
-        let refusal = find_row(args).err().unwrap_or(Refusal::SYNTAX);
+    fn refuse(&mut self, connection: &mut Connection, args: &command::Args<'_>) {
+        if is_web_request(args.get(0)) {
+            tracing::warn!("closing a client that speaks HTTP, perhaps a web page made it do so");
+            connection.session.close_after_reply = true;
+            return;
+        }
+        let refusal = match find_row(args) {
+            Err(refusal) if connection.session.authenticated => refusal,
+            _ => Refusal::NO_AUTH,
+        };
         Reply::new(&mut self.replies, connection.session.protocol).error(refusal.text());
         self.instance.statistics.count_error(refusal.code());
     }
@@ -160,6 +158,26 @@ impl Worker {
         client.commands.store(client.commands.load(Relaxed) + commands as u64, Relaxed);
         client.database.store(connection.session.database as u32, Relaxed);
     }
+}
+
+/// What the next batch of a connection needs; `None` never, as sessions name databases that exist.
+fn look_ahead<'i>(instance: &'i Instance, connection: &Connection) -> Option<Ahead<'i>> {
+    let settings = &instance.settings;
+    Some(Ahead {
+        most: general::PREFETCH_BATCH_MAX_SIZE.get(settings).max(1),
+        limits: Limits {
+            bulk_bytes_max: limits::PROTO_MAX_BULK_LEN.get(settings),
+            authenticated: connection.session.authenticated,
+            ..Limits::default()
+        },
+        store: &instance.store,
+        keyspace: instance.store.keyspace(connection.session.database)?,
+    })
+}
+
+/// Whether a browser may have been tricked into sending commands: its requests begin so.
+fn is_web_request(name: &[u8]) -> bool {
+    name.eq_ignore_ascii_case(b"post") || name.eq_ignore_ascii_case(b"host:")
 }
 
 /// Drops replies that the client does not want.

@@ -3,7 +3,8 @@
 use crate::accept::Acceptor;
 use crate::chores::Chores;
 use crate::limits;
-use crate::listen::{self, ListenError};
+use crate::listen::{self, ListenError, Listener, Place};
+use crate::listeners::Listeners;
 use crate::logging;
 use crate::mail::{Mail, Mailbox};
 use crate::worker::{MAILBOX, Worker, WorkerParts};
@@ -87,7 +88,7 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
     write_pidfile(&settings);
     tracing::info!(
         "Ready to accept connections on port {} with {} threads, pid {}",
-        instance.identity.tcp_port,
+        network::PORT.get(&settings),
         instance.identity.threads,
         std::process::id()
     );
@@ -117,7 +118,6 @@ fn make_instance(loaded: &Loaded, ask_to_end: Sender<()>) -> Result<Arc<Instance
         started: clock.now(),
         config_file: loaded.config_file.clone(),
         executable: std::env::current_exe().unwrap_or_default(),
-        tcp_port: network::PORT.get(settings),
         threads: limits::threads(settings),
     };
     let wake = Box::new(move || {
@@ -140,7 +140,7 @@ type Threads = (Vec<JoinHandle<()>>, Vec<Mailbox>);
 
 fn start_workers(
     instance: &Arc<Instance>,
-    listeners: Vec<listen::Listener>,
+    opened: Vec<(Place, Listener)>,
 ) -> Result<Threads, StartError> {
     let stopwatch = Stopwatch::calibrate();
     let mut loops = Vec::new();
@@ -151,6 +151,7 @@ fn start_workers(
         loops.push((poll, mailbox, mail));
     }
     let mailboxes: Vec<Mailbox> = loops.iter().map(|(_, mailbox, _)| mailbox.clone()).collect();
+    let listeners = open_to_clients(instance, opened, &loops[0].0)?;
     let mut acceptor = Some(Acceptor::new(listeners, mailboxes.clone()));
     let mut threads = Vec::new();
     for (number, (poll, mailbox, mail)) in loops.into_iter().enumerate() {
@@ -170,6 +171,32 @@ fn start_workers(
         })?);
     }
     Ok((threads, mailboxes))
+}
+
+/// Listeners that wait in `poll` and follow the settings.
+fn open_to_clients(
+    instance: &Instance,
+    opened: Vec<(Place, Listener)>,
+    poll: &Poll,
+) -> Result<Arc<Listeners>, StartError> {
+    let registry = poll.registry().try_clone();
+    let listeners = registry.and_then(|registry| Listeners::new(opened, registry));
+    let listeners = Arc::new(listeners.map_err(system("waiting for connections"))?);
+    let words = [
+        (network::PORT.name(), "Unable to listen on this port. Check server logs."),
+        (network::BIND.name(), "Failed to bind to specified addresses."),
+    ];
+    for (name, complaint) in words {
+        let listeners = Arc::clone(&listeners);
+        let follow = move |settings: &Settings| {
+            listeners.follow(settings).map_err(|error| {
+                tracing::warn!("{error}");
+                complaint.to_owned()
+            })
+        };
+        instance.settings.on_change(name, Arc::new(follow));
+    }
+    Ok(listeners)
 }
 
 fn too_many_threads() -> StartError {
@@ -210,10 +237,6 @@ fn follow_settings(instance: &Arc<Instance>) {
         std::env::set_current_dir(&*general::DIR.get(settings)).map_err(|error| error.to_string())
     };
     instance.settings.on_change(general::DIR.name(), Arc::new(change_directory));
-    let fixed = |_: &Settings| Err("the listening sockets stay as they are until a restart".into());
-    for name in [network::PORT.name(), network::BIND.name()] {
-        instance.settings.on_change(name, Arc::new(fixed));
-    }
     let raise = |settings: &Settings| {
         raise_descriptor_limit(settings);
         Ok(())
@@ -250,7 +273,10 @@ fn raise_descriptor_limit(settings: &Settings) {
     if limit.current.is_none_or(|current| current >= wanted) {
         return;
     }
-    let raised = |most: u64| Rlimit { current: Some(most), maximum: Some(limit.maximum.unwrap_or(most).max(most)) };
+    let raised = |most: u64| Rlimit {
+        current: Some(most),
+        maximum: Some(limit.maximum.unwrap_or(most).max(most)),
+    };
     if setrlimit(Resource::Nofile, raised(wanted)).is_err() {
         let most = limit.maximum.unwrap_or(wanted).min(wanted);
         let _ = setrlimit(Resource::Nofile, raised(most));

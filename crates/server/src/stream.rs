@@ -36,7 +36,9 @@ impl Stream {
         match self {
             Stream::Tcp(stream) => Endpoint {
                 address: stream.peer_addr().map_or_else(|_| "?:0".into(), |it| it.to_string()),
-                local_address: stream.local_addr().map_or_else(|_| "?:0".into(), |it| it.to_string()),
+                local_address: stream
+                    .local_addr()
+                    .map_or_else(|_| "?:0".into(), |it| it.to_string()),
                 fd: stream.as_raw_fd(),
                 is_unix: false,
             },
@@ -61,6 +63,18 @@ impl Stream {
             }),
             Stream::Unix(_) => true,
         }
+    }
+}
+
+impl From<TcpStream> for Stream {
+    fn from(stream: TcpStream) -> Stream {
+        Stream::Tcp(stream)
+    }
+}
+
+impl From<UnixStream> for Stream {
+    fn from(stream: UnixStream) -> Stream {
+        Stream::Unix(stream)
     }
 }
 

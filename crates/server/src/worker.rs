@@ -14,6 +14,7 @@ use settings::{limits, network};
 use std::collections::HashMap;
 use std::io::{self, Read};
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use store::Lane;
 
@@ -30,7 +31,7 @@ const READS_PER_TURN: usize = 4;
 /// A reply buffer that grew beyond this is given back.
 const REPLIES_KEPT: usize = 1 << 20;
 /// How often connections are looked over for idle and slow clients.
-const LOOK_OVER_MILLIS: u64 = 500;
+const LOOK_OVER_MILLIS: u64 = 250;
 
 /// See the module page.
 pub struct Worker {
@@ -99,9 +100,6 @@ impl Worker {
     /// # Errors
     /// When the event loop itself fails.
     pub fn run(mut self) -> io::Result<()> {
-        if let Some(acceptor) = &mut self.acceptor {
-            acceptor.register(self.poll.registry())?;
-        }
         let mut events = Events::with_capacity(EVENTS);
         while !self.is_stopping {
             self.turn(&mut events)?;
@@ -153,7 +151,10 @@ impl Worker {
     fn accept(&mut self, token: Token) {
         let Some(acceptor) = &mut self.acceptor else { return };
         let (accepted, own) = acceptor.accept(token, &self.instance);
-        self.instance.statistics.connections.fetch_add(accepted, std::sync::atomic::Ordering::Relaxed);
+        self.instance
+            .statistics
+            .connections
+            .fetch_add(accepted, Relaxed);
         for stream in own {
             self.add(stream);
         }
@@ -197,11 +198,11 @@ impl Worker {
 
     fn close(&mut self, at: usize) {
         if let Some(connection) = self.connections[at].take() {
-            self.drop_connection(at, connection);
+            self.drop_connection(at, *connection);
         }
     }
 
-    fn drop_connection(&mut self, at: usize, mut connection: Box<Connection>) {
+    fn drop_connection(&mut self, at: usize, mut connection: Connection) {
         // Deregistering fails only for a socket that the poll has forgotten already.
         let _ = self.poll.registry().deregister(&mut connection.stream);
         let id = connection.session.client.id;
@@ -246,7 +247,7 @@ impl Worker {
     ) {
         let is_done = connection.session.close_after_reply && connection.backlog() == 0;
         if outcome.is_err() || is_done || self.is_over_limits(&connection) {
-            self.drop_connection(at, connection);
+            self.drop_connection(at, *connection);
             return;
         }
         if may_hold_more && !connection.is_held() {
@@ -277,12 +278,13 @@ impl Worker {
     fn serve_input(&mut self, connection: &mut Connection, fresh: &[u8]) -> io::Result<Fate> {
         let fate = if connection.query.is_empty() {
             let (served, fate) = self.serve(connection, fresh);
-            connection.query.extend_from_slice(&fresh[served.min(fresh.len())..]);
+            connection.keep(&fresh[served.min(fresh.len())..]);
             fate
         } else {
-            connection.query.extend_from_slice(fresh);
+            connection.keep(fresh);
             self.serve_waiting(connection)
         };
+        connection.expect_announced();
         self.send_replies(connection)?;
         connection.publish(self.instance.clock.now());
         Ok(fate)
@@ -349,7 +351,8 @@ impl Worker {
         paused.into_iter().for_each(|at| self.resume(at));
     }
 
-    /// Twice a second: ends pauses, and closes clients that were silent or slow for too long.
+    /// A few times a second: ends pauses, closes clients that were silent or slow for too long,
+    /// and takes room back that query buffers do not need.
     fn look_over(&mut self) {
         let now = self.instance.clock.now();
         if now < self.next_look {
@@ -360,12 +363,16 @@ impl Worker {
             self.resume_paused();
         }
         let timeout = u64::from(network::TIMEOUT.get(&self.instance.settings)) * 1000;
+        let output = limits::CLIENT_OUTPUT_BUFFER_LIMIT.get(&self.instance.settings);
+        let is_at_rest = self.instance.chores_paused.load(Relaxed);
         for at in 0..self.connections.len() {
             let Some(connection) = &mut self.connections[at] else { continue };
             let last = &connection.session.client.last_interaction;
-            let last = Millis(last.load(std::sync::atomic::Ordering::Relaxed));
+            let last = Millis(last.load(Relaxed));
             let is_silent = timeout > 0 && now.since(last) > timeout;
-            let output = limits::CLIENT_OUTPUT_BUFFER_LIMIT.get(&self.instance.settings);
+            if !is_at_rest {
+                connection.trim(now.since(last));
+            }
             let is_slow = crate::limits::is_too_slow(connection, &output, now);
             if is_slow {
                 self.statistics.server.output_limit_closed.add(1);
@@ -384,8 +391,8 @@ impl Worker {
             self.statistics.server.query_limit_closed.add(1);
             tracing::warn!("closing a client whose query buffer is over its limit");
         }
-        let is_output_too_long = connection.backlog() > 0
-            && crate::limits::is_over_hard_limit(connection, settings);
+        let is_output_too_long =
+            connection.backlog() > 0 && crate::limits::is_over_hard_limit(connection, settings);
         if is_output_too_long {
             self.statistics.server.output_limit_closed.add(1);
             tracing::warn!("closing a client whose output buffer is over its limit");

@@ -38,7 +38,12 @@ fn line(row: &Row) -> String {
         Kind::Fixed { .. } => "only the default".to_owned(),
         _ => expected(row),
     };
-    format!("| `{}`{alias} | {value} | `{}` | {when} | {} |", row.name, default(row), row.doc)
+    let mut doc = row.doc.to_owned();
+    if !row.idle_because.is_empty() {
+        // Writing to a String cannot fail.
+        let _ = write!(doc, " **No effect**: {}.", row.idle_because);
+    }
+    format!("| `{}`{alias} | {value} | `{}` | {when} | {doc} |", row.name, default(row))
 }
 
 fn default(row: &Row) -> String {
@@ -63,5 +68,11 @@ mod tests {
         for row in all() {
             assert!(manual.contains(&format!("| `{}`", row.name)), "{}", row.name);
         }
+    }
+
+    #[test]
+    fn the_manual_in_the_repository_is_the_generated_one() {
+        let kept = include_str!("../../../docs/manual/settings.md");
+        assert!(manual() == kept, "the table has changed: run `make manual`");
     }
 }

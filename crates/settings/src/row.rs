@@ -96,6 +96,8 @@ pub struct Row {
     pub sensitive: bool,
     /// One line for the manual, with the unit.
     pub doc: &'static str,
+    /// Why the value, which is accepted and kept, changes nothing; empty if it does.
+    pub idle_because: &'static str,
 }
 
 impl Row {
@@ -135,6 +137,12 @@ impl Row {
         self
     }
 
+    /// The value is accepted and kept, but changes nothing.
+    pub(crate) const fn idle(mut self, because: &'static str) -> Row {
+        self.idle_because = because;
+        self
+    }
+
     /// Accepted numbers outside the range are moved to its nearest end.
     pub(crate) const fn clamped(mut self, low: i128, high: i128) -> Row {
         if let Kind::Number { notation, min, max, default, .. } = self.kind {
@@ -162,6 +170,7 @@ const fn row(name: &'static str, kind: Kind, doc: &'static str) -> Row {
         protected: false,
         sensitive: false,
         doc,
+        idle_because: "",
     }
 }
 

@@ -51,7 +51,7 @@ struct Found<'a> {
 
 impl Store {
     /// Locks the shard of one key.
-    #[inline]
+    #[inline(always)]
     pub fn lock<'a>(&'a self, lane: &'a mut Lane, key: &Key<'_>, now: Millis) -> Access<'a> {
         let held = self.hold_one(key.hash.shard());
         Access { store: self, lane, held, now, history: self.budget.history() }
@@ -76,7 +76,7 @@ impl<'a> Access<'a> {
     }
 
     /// Reads a key for a command: counts a hit or a miss, and notes the access.
-    #[inline]
+    #[inline(always)]
     pub fn read(&mut self, key: &Key<'_>) -> Option<Value<'_>> {
         match self.live(key) {
             Some(found) => {
@@ -288,7 +288,7 @@ impl<'a> Access<'a> {
     }
 
     /// The key's entry and record, whatever its deadline.
-    #[inline]
+    #[inline(always)]
     fn find(&self, key: &Key<'_>) -> Option<Found<'a>> {
         let store = self.store;
         let mut record = None;
@@ -305,25 +305,31 @@ impl<'a> Access<'a> {
     }
 
     /// The key's entry and record; removed, and absent, if its deadline has passed.
-    #[inline]
+    #[inline(always)]
     fn live(&mut self, key: &Key<'_>) -> Option<Found<'a>> {
         let found = self.find(key)?;
         if found.entry.has_deadline && self.deadline(&found).is_some_and(|it| it <= self.now) {
-            self.lane.counters.expired.add(1);
-            self.discard(key, &found);
+            self.expire_found(key, &found);
             return None;
         }
         Some(found)
     }
 
-    #[inline]
+    #[cold]
+    #[inline(never)]
+    fn expire_found(&mut self, key: &Key<'_>, found: &Found<'_>) {
+        self.lane.counters.expired.add(1);
+        self.discard(key, found);
+    }
+
+    #[inline(always)]
     fn index(&self, key: &Key<'_>) -> &'a Index {
         let shard = key.hash.shard();
         assert!(self.held.has(shard), "a command reaches only keys that it has locked");
         self.store.indexes.get(key.keyspace, shard)
     }
 
-    #[inline]
+    #[inline(always)]
     fn value_of(&self, found: &Found<'a>) -> Value<'_> {
         // SAFETY: the shard is locked, and the slice borrows the access.
         let (label, bytes) = unsafe { (Label(found.record.label()), found.record.value()) };
@@ -337,7 +343,7 @@ impl<'a> Access<'a> {
         unsafe { found.record.deadline() }
     }
 
-    #[inline]
+    #[inline(always)]
     fn touch(&mut self, key: &Key<'_>, found: &Found<'_>) {
         if let Some(access) = touched(self.history, found.entry.access, &mut self.lane.random) {
             self.index(key).set_access(&self.store.blocks, found.slot, access);

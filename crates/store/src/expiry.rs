@@ -53,13 +53,19 @@ impl Store {
     pub fn sweep_deadlines(&self, lane: &mut Lane, now: Millis) -> Swept {
         let mut swept = Swept::default();
         for database in 0..self.databases() {
-            for shard in ShardId::all() {
+            for shard in ShardId::all().filter(|shard| self.may_expire(database, *shard)) {
                 self.enter(lane);
                 swept.expired += self.sweep_shard(lane, database, shard, now);
                 self.leave(lane);
             }
         }
         swept
+    }
+
+    /// A look from outside the gate: a shard whose keys got deadlines just now has time.
+    fn may_expire(&self, database: usize, shard: ShardId) -> bool {
+        let keyspace = self.keyspace(database);
+        keyspace.is_some_and(|keyspace| self.indexes.get(keyspace, shard).with_deadline() > 0)
     }
 
     fn sweep_shard(&self, lane: &mut Lane, database: usize, shard: ShardId, now: Millis) -> u64 {

@@ -38,16 +38,18 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Encoding {
-    /// Long, or changed in place before.
+    /// Changed in place before, or too long to be embedded.
     Raw = 0,
-    /// Short.
+    /// As it was set, whatever its length; `Value::encoding_under` tells which are called raw.
     Embedded = 1,
     /// The decimal text of a 64-bit integer.
     Int = 2,
 }
 
-/// The longest string that is called embedded.
-const EMBEDDED_MAX: usize = 44;
+/// The longest object that is called embedded: its head, deadline, key and value together.
+const EMBEDDED_OBJECT_MAX: usize = 128;
+/// The longest value that is called embedded.
+const EMBEDDED_VALUE_MAX: usize = 255;
 
 impl Encoding {
     /// How a string that was just set is kept.
@@ -57,14 +59,27 @@ impl Encoding {
         if may_be_int && text::parse_i64(value).is_some() {
             Encoding::Int
         } else {
-            Encoding::of_text(value)
+            Encoding::Embedded
         }
     }
 
-    /// How a string is kept of which nobody asks whether it is an integer.
-    #[inline]
-    pub fn of_text(value: &[u8]) -> Encoding {
-        if value.len() <= EMBEDDED_MAX { Encoding::Embedded } else { Encoding::Raw }
+    /// The encoding to show for a string under a key of `key_len` bytes: clients know strings as
+    /// embedded while everything about them fits into two lines of a cache.
+    fn as_shown(self, key_len: usize, value_len: usize, has_deadline: bool) -> Encoding {
+        if self != Encoding::Embedded {
+            return self;
+        }
+        let key_head = match key_len {
+            0..32 => 1,
+            32..256 => 3,
+            256..65_536 => 5,
+            _ => 9,
+        };
+        let (head, key_bytes, value_bytes) = (8, 1 + key_head + key_len + 1, 3 + value_len + 1);
+        let deadline = if has_deadline { 8 } else { 0 };
+        let object = head + deadline + key_bytes + value_bytes;
+        let fits = value_len <= EMBEDDED_VALUE_MAX && object <= EMBEDDED_OBJECT_MAX;
+        if fits { Encoding::Embedded } else { Encoding::Raw }
     }
 
     /// The name that OBJECT ENCODING answers.
@@ -113,4 +128,41 @@ pub struct Value<'a> {
     pub bytes: &'a [u8],
     /// When it ends.
     pub deadline: Option<Millis>,
+}
+
+impl Value<'_> {
+    /// The encoding that OBJECT ENCODING names, for the value of `key`.
+    pub fn encoding_under(&self, key: &Key<'_>) -> Encoding {
+        self.encoding.as_shown(key.bytes.len(), self.bytes.len(), self.deadline.is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Encoding;
+
+    #[test]
+    fn a_string_is_shown_as_embedded_while_key_value_and_deadline_fit() {
+        let rows = [
+            (1, 112, false, Encoding::Embedded),
+            (1, 113, false, Encoding::Raw),
+            (1, 104, true, Encoding::Embedded),
+            (1, 105, true, Encoding::Raw),
+            (31, 82, false, Encoding::Embedded),
+            (32, 82, false, Encoding::Raw),
+            (32, 79, false, Encoding::Embedded),
+            (200, 0, false, Encoding::Raw),
+        ];
+        for (key, value, deadline, expected) in rows {
+            let shown = Encoding::Embedded.as_shown(key, value, deadline);
+            assert_eq!(shown, expected, "{key} {value} {deadline}");
+        }
+    }
+
+    #[test]
+    fn integers_and_strings_changed_in_place_are_shown_as_such() {
+        assert_eq!(Encoding::of_new(b"12").as_shown(200, 2, false), Encoding::Int);
+        assert_eq!(Encoding::Raw.as_shown(1, 1, false), Encoding::Raw);
+        assert_eq!(Encoding::of_new(&[b'x'; 1000]), Encoding::Embedded);
+    }
 }

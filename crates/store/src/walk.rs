@@ -7,7 +7,7 @@ use base::{KeyspaceId, Location, Millis, ShardId};
 use index::{Entry, Index, Position};
 
 /// Lines without a key that one SCAN call passes for each key it was asked for.
-const LINES_PER_KEY: usize = 10;
+const LINES_PER_KEY: usize = 100;
 /// Tries at a random key that has not expired.
 const RANDOM_TRIES: usize = 100;
 

@@ -1,18 +1,20 @@
 //! Sums of decimal numbers without rounding errors, for increments by a float.
 //!
-//! Operands are held digit by digit, so `0.1 + 0.2` is `0.3` on every machine. Numbers have the range of an
-//! 80-bit float, which bounds the digits of any operand to its text plus some 5000 places.
+//! Operands are held digit by digit, so `0.1 + 0.2` is `0.3` on every machine. Numbers have the
+//! range of an 80-bit float, which bounds the digits of any operand to its text plus some 5000
+//! places.
 
 use std::cmp::Ordering;
 
 /// The sum of two decimal numbers, without exponent, rounded to 17 places, trailing zeros cut.
 ///
-/// An operand may have a sign, a point and an exponent: `-1.5`, `5.0e3`, `.5`. Work and memory are linear in the
-/// texts plus the distance between the exponents, which the range bounds.
+/// An operand may have a sign, a point and an exponent: `-1.5`, `5.0e3`, `.5`. Work and memory are
+/// linear in the texts plus the distance between the exponents, which the range bounds.
 ///
 /// # Errors
-/// [`FloatError::NotAFloat`] if an operand is no decimal number, is out of range or has [`FLOAT_TEXT_BYTES_MAX`]
-/// bytes or more; [`FloatError::NotFinite`] if an operand is infinite or the sum is out of range.
+/// [`FloatError::NotAFloat`] if an operand is no decimal number, is out of range or has
+/// [`FLOAT_TEXT_BYTES_MAX`] bytes or more; [`FloatError::NotFinite`] if an operand is infinite or
+/// the sum is out of range.
 pub fn add_floats(left: &[u8], right: &[u8]) -> Result<String, FloatError> {
     match (Operand::parse(left)?, Operand::parse(right)?) {
         (Operand::Finite(left), Operand::Finite(right)) => Sum::of(&left, &right).text(),
@@ -192,7 +194,8 @@ impl Sum {
     }
 }
 
-/// Adds `right` to `left`, both ending at the same place; the first place of `left` takes the last carry.
+/// Adds `right` to `left`, both ending at the same place; the first place of `left` takes the last
+/// carry.
 fn add_places(left: &mut [u8], right: &[u8]) {
     let mut carry = 0;
     let right = right.iter().rev().copied().chain(std::iter::repeat(0));
@@ -247,7 +250,8 @@ const EXPONENT_MAX: i32 = 1_000_000;
 /// The largest 80-bit float, 1.18973149535723176502e4932, cut to the digits that matter.
 const LARGEST: &[u8] = &[1, 1, 8, 9, 7, 3, 1, 4, 9, 5, 3, 5, 7, 2, 3, 1, 7, 6, 5, 0, 2];
 const LARGEST_POINT: i32 = 4933;
-/// Half of the smallest 80-bit float above zero, 1.8225997659412373e-4951: this and less reads as zero.
+/// Half of the smallest 80-bit float above zero, 1.8225997659412373e-4951: this and less reads as
+/// zero.
 const SMALLEST: &[u8] = &[1, 8, 2, 2, 5, 9, 9, 7, 6, 5, 9, 4, 1, 2, 3, 7, 3];
 const SMALLEST_POINT: i32 = -4950;
 
@@ -342,8 +346,8 @@ mod tests {
             right in -1_000_000_000_000i64..1_000_000_000_000,
             scale in 0i32..18,
         ) {
-            let text = add_floats(format!("{left}e-{scale}").as_bytes(), format!("{right}e-{scale}").as_bytes());
-            let text = text.unwrap();
+            let operand = |number: i64| format!("{number}e-{scale}");
+            let text = add_floats(operand(left).as_bytes(), operand(right).as_bytes()).unwrap();
             let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
             prop_assert!(!fraction.ends_with('0'));
             let places = usize::try_from(scale).unwrap();
@@ -354,7 +358,8 @@ mod tests {
 
         #[test]
         fn a_sum_can_be_added_to_again(left in any::<f64>(), right in any::<f64>()) {
-            if let Ok(text) = add_floats(format!("{left:e}").as_bytes(), format!("{right:e}").as_bytes()) {
+            let operand = |number: f64| format!("{number:e}");
+            if let Ok(text) = add_floats(operand(left).as_bytes(), operand(right).as_bytes()) {
                 prop_assert!(text.len() < 5000);
                 prop_assert_eq!(add_floats(text.as_bytes(), b"0"), Ok(text));
             }

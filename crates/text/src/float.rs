@@ -2,8 +2,8 @@
 
 /// Reads a double as scores are written: `3`, `-.5`, `1e5`, `+inf`, `Infinity`.
 ///
-/// Refused: the empty text, blanks, hexadecimal digits, `nan`, and numbers so large or so small that a double
-/// would hold infinity or zero in their place. Work is linear in the text.
+/// Refused: the empty text, blanks, hexadecimal digits, `nan`, and numbers so large or so small
+/// that a double would hold infinity or zero in their place. Work is linear in the text.
 #[inline]
 pub fn parse_f64(text: &[u8]) -> Option<f64> {
     let value: f64 = std::str::from_utf8(text).ok()?.parse().ok()?;
@@ -29,8 +29,9 @@ pub fn format_f64(value: f64) -> String {
 
 /// Appends the shortest text that reads back as `value`, in the notation of replies.
 ///
-/// Whole numbers up to 2^62 have no point and no exponent; others use an exponent when plain digits would need a
-/// longer run of zeros than they save: `3.1`, `0.00001`, `1e+20`, `1.5e-7`, `inf`, `-inf`, `nan`, `-0`.
+/// Whole numbers up to 2^62 have no point and no exponent; others use an exponent when plain digits
+/// would need a longer run of zeros than they save: `3.1`, `0.00001`, `1e+20`, `1.5e-7`, `inf`,
+/// `-inf`, `nan`, `-0`.
 #[inline]
 pub fn write_f64(out: &mut Vec<u8>, value: f64) {
     if let Some(whole) = whole_number(value) {
@@ -259,7 +260,8 @@ mod tests {
         #[test]
         fn what_is_printed_reads_back_as_the_same_double(value in any::<f64>()) {
             for text in [format_f64(value), format_g17(value)] {
-                prop_assert_eq!(parse_f64(text.as_bytes()), Some(value).filter(|value| !value.is_nan()));
+                let expected = Some(value).filter(|value| !value.is_nan());
+                prop_assert_eq!(parse_f64(text.as_bytes()), expected);
             }
         }
 

@@ -1,7 +1,7 @@
 //! Whole numbers with one spelling each.
 //!
-//! A value that parses and prints to the same bytes may be stored as a number, so the parser accepts exactly what
-//! the printer writes: no plus, no leading zero, no blank, no `-0`.
+//! A value that parses and prints to the same bytes may be stored as a number, so the parser
+//! accepts exactly what the printer writes: no plus, no leading zero, no blank, no `-0`.
 
 /// Reads a whole number in the range of `i64`, in its only accepted spelling.
 #[inline]

@@ -10,8 +10,8 @@
 //! Not here: replies and requests (`wire`), the meaning of a setting (`settings`).
 //! Start at: `integer.rs`, then `words.rs`.
 //!
-//! Every function takes bytes as they came from outside, answers `None` or an error for what it refuses, and
-//! neither panics nor works longer than its documentation says.
+//! Every function takes bytes as they came from outside, answers `None` or an error for what it
+//! refuses, and neither panics nor works longer than its documentation says.
 #![forbid(unsafe_code)]
 
 mod decimal;

@@ -2,8 +2,8 @@
 
 /// Reads an amount such as `100`, `64kb` or `1gb` and answers it in bytes.
 ///
-/// `k`, `m` and `g` count in thousands, `kb`, `mb` and `gb` in steps of 1024; case does not matter. Signs, blanks,
-/// a missing number and amounts beyond `u64` are refused.
+/// `k`, `m` and `g` count in thousands, `kb`, `mb` and `gb` in steps of 1024; case does not matter.
+/// Signs, blanks, a missing number and amounts beyond `u64` are refused.
 pub fn parse_memory(text: &[u8]) -> Option<u64> {
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (number, unit) = text.split_at_checked(digits)?;

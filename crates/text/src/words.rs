@@ -1,8 +1,8 @@
 //! Words with quotes: inline requests and configuration lines.
 //!
-//! A word ends at a blank outside quotes. Quoted and plain parts that touch form one word, as in a shell.
-//! In double quotes `\n \r \t \b \a \xHH` are escapes and a backslash before any other byte stands for that byte;
-//! in single quotes only `\'` is an escape.
+//! A word ends at a blank outside quotes. Quoted and plain parts that touch form one word, as in a
+//! shell. In double quotes `\n \r \t \b \a \xHH` are escapes and a backslash before any other byte
+//! stands for that byte; in single quotes only `\'` is an escape.
 
 /// Splits a line into words; `None` when a quote is left open.
 ///

@@ -1,7 +1,7 @@
 //! Why a connection's bytes are no request.
 
-/// A request that cannot be read. The connection answers with the text and closes: what follows in the stream has
-/// no known beginning.
+/// A request that cannot be read. The connection answers with the text and closes: what follows in
+/// the stream has no known beginning.
 ///
 /// The text is what follows `-ERR ` in the reply.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -42,8 +42,8 @@ pub enum ProtocolError {
 }
 
 impl ProtocolError {
-    /// The text in bytes. It differs from `Display` where the client's own byte is shown: that byte goes back as it
-    /// came.
+    /// The text in bytes. It differs from `Display` where the client's own byte is shown: that byte
+    /// goes back as it came.
     pub fn text(&self) -> Vec<u8> {
         match self {
             Self::BulkExpected(byte) => {

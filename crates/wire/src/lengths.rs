@@ -1,8 +1,10 @@
-//! The lines that carry a count or a length, `*3` and `$11`: complete and short, the common case, or at leisure.
+//! The lines that carry a count or a length, `*3` and `$11`: complete and short, the common case,
+//! or at leisure.
 
 use crate::ProtocolError;
 
-/// Takes `prefix`, one to three digits without leading zero and the line end; `None` for any other line.
+/// Takes `prefix`, one to three digits without leading zero and the line end; `None` for any other
+/// line.
 #[inline(always)]
 pub(crate) fn take_short(input: &[u8], prefix: u8) -> Option<(usize, &[u8])> {
     match input {
@@ -35,7 +37,8 @@ pub(crate) enum Line<'a> {
 
 /// Looks for the end of the line at the start of `input`, whose first `searched` bytes hold none.
 ///
-/// A line whose carriage return lies beyond `line_bytes_max` is `too_long`, however its bytes arrive.
+/// A line whose carriage return lies beyond `line_bytes_max` is `too_long`, however its bytes
+/// arrive.
 pub(crate) fn find_line(
     input: &[u8],
     searched: usize,

@@ -7,8 +7,10 @@
 //!               ProtocolError ──▶ Reply ──▶ bytes to write
 //! ```
 //!
-//! Owner: the connection holds one parser and the buffers; this crate keeps no bytes of a multibulk request.
-//! Not here: sockets and buffers (`server`), what a command means (`command`), number texts (`text`).
+//! Owner: the connection holds one parser and the buffers; this crate keeps no bytes of a multibulk
+//! request.
+//! Not here: sockets and buffers (`server`), what a command means (`command`), number texts
+//! (`text`).
 //! Start at: `request.rs`, then `reply.rs`.
 #![forbid(unsafe_code)]
 

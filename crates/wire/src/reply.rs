@@ -1,7 +1,7 @@
 //! Replies, appended to a connection's output in the protocol it speaks.
 //!
-//! Each method writes one element. An aggregate (`array`, `map`, ...) announces how many follow; the caller writes
-//! them.
+//! Each method writes one element. An aggregate (`array`, `map`, ...) announces how many follow;
+//! the caller writes them.
 
 /// The version of the protocol that a connection has chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -110,7 +110,8 @@ impl<'a> Reply<'a> {
         self.bulk(text::IntegerText::new().format(value));
     }
 
-    /// The header of a string of `len` bytes, which follow through [`Self::raw`], and then [`Self::end_bulk`].
+    /// The header of a string of `len` bytes, which follow through [`Self::raw`], and then
+    /// [`Self::end_bulk`].
     #[inline]
     pub fn begin_bulk(&mut self, len: usize) {
         self.count(b'$', len);
@@ -167,8 +168,8 @@ impl<'a> Reply<'a> {
         self.count(self.choose(b'*', b'>'), len);
     }
 
-    /// Notes of `len` pairs on the element that follows them. Answers whether the protocol knows such notes; if not,
-    /// nothing was written and the pairs must not be either.
+    /// Notes of `len` pairs on the element that follows them. Answers whether the protocol knows
+    /// such notes; if not, nothing was written and the pairs must not be either.
     #[inline]
     pub fn attribute(&mut self, len: usize) -> bool {
         if self.protocol == Protocol::Resp2 {
@@ -261,8 +262,8 @@ impl<'a> Reply<'a> {
         self.deferred()
     }
 
-    /// Ends the array begun at `mark`, behind which `len` elements stand. From ten elements on, the bytes behind the
-    /// mark are moved once, by as many bytes as the length has further digits.
+    /// Ends the array begun at `mark`, behind which `len` elements stand. From ten elements on, the
+    /// bytes behind the mark are moved once, by as many bytes as the length has further digits.
     #[inline]
     pub fn close_array(&mut self, mark: Mark, len: usize) {
         self.close(mark, b'*', len);

@@ -1,8 +1,8 @@
 //! Requests: multibulk in place, inline through the rules of quoted words.
 //!
-//! A request that lies whole in the buffer, the common case, leaves nothing behind in the parser. One that is still
-//! arriving leaves its finished arguments and its position in a box, so that no byte is looked at twice for each
-//! piece that arrives, and an idle parser stays one pointer long.
+//! A request that lies whole in the buffer, the common case, leaves nothing behind in the parser.
+//! One that is still arriving leaves its finished arguments and its position in a box, so that no
+//! byte is looked at twice for each piece that arrives, and an idle parser stays one pointer long.
 
 use crate::ProtocolError;
 use crate::lengths::{Line, find_line, take_short};
@@ -16,8 +16,8 @@ pub struct Limits {
     pub arguments_max: u64,
     /// Bytes of an inline request, and of any line that carries a count, at most.
     pub inline_bytes_max: usize,
-    /// Whether the client may send requests of any size within the limits above. Without it, ten arguments of
-    /// 16 KiB are enough for the requests that authenticate.
+    /// Whether the client may send requests of any size within the limits above. Without it, ten
+    /// arguments of 16 KiB are enough for the requests that authenticate.
     pub authenticated: bool,
 }
 
@@ -66,7 +66,8 @@ pub struct Span {
 }
 
 impl Span {
-    /// The argument's bytes in `request`, which begins where the parsed input began; empty if it does not reach.
+    /// The argument's bytes in `request`, which begins where the parsed input began; empty if it
+    /// does not reach.
     #[inline]
     pub fn of<'a>(&self, request: &'a [u8]) -> &'a [u8] {
         let start = self.start as usize;
@@ -77,7 +78,8 @@ impl Span {
 /// How far a request has come.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Progress {
-    /// The request is whole; its arguments are in the spans. The next one begins after `consumed` bytes.
+    /// The request is whole; its arguments are in the spans. The next one begins after `consumed`
+    /// bytes.
     Complete {
         /// Bytes that the request took.
         consumed: usize,
@@ -91,14 +93,15 @@ pub enum Progress {
     },
     /// The request goes on beyond the input.
     Incomplete {
-        /// Bytes that are known to be missing, at least 1: a hint for reading. It rests on what the client announced,
-        /// so it may reach the limit of an argument: do not allocate that much at once.
+        /// Bytes that are known to be missing, at least 1: a hint for reading. It rests on what the
+        /// client announced, so it may reach the limit of an argument: do not allocate that much at
+        /// once.
         wanted: usize,
     },
 }
 
-/// Finds the arguments of one request after the other. Any result but [`Progress::Incomplete`] leaves it ready for
-/// the next request.
+/// Finds the arguments of one request after the other. Any result but [`Progress::Incomplete`]
+/// leaves it ready for the next request.
 #[derive(Default, Debug)]
 pub struct RequestParser {
     unfinished: Option<Box<Unfinished>>,
@@ -115,6 +118,17 @@ impl RequestParser {
         self.unfinished.is_some()
     }
 
+    /// Bytes that are missing of an argument whose length was announced, when `received` bytes of
+    /// its request are there: a hint, which the client gave.
+    pub fn announced(&self, received: usize) -> usize {
+        match self.unfinished.as_deref() {
+            Some(Unfinished { at, stage: Stage::Body(len), .. }) => {
+                (at + len + LINE_END_LEN).saturating_sub(received)
+            }
+            _ => 0,
+        }
+    }
+
     /// Bytes of memory held for an unfinished request, for the accounts of its connection.
     pub fn heap_bytes(&self) -> usize {
         self.unfinished.as_ref().map_or(0, |unfinished| {
@@ -122,8 +136,9 @@ impl RequestParser {
         })
     }
 
-    /// Reads the request at the start of `input`; after [`Progress::Incomplete`], call again with the same bytes and
-    /// more. The spans of a whole request are appended to `spans`; a request without arguments adds none.
+    /// Reads the request at the start of `input`; after [`Progress::Incomplete`], call again with
+    /// the same bytes and more. The spans of a whole request are appended to `spans`; a request
+    /// without arguments adds none.
     ///
     /// The result does not depend on the pieces in which the bytes arrive.
     ///
@@ -168,7 +183,8 @@ impl RequestParser {
     }
 }
 
-/// Reads a multibulk request that lies whole in `input`; `None`, with some spans pushed, for anything else.
+/// Reads a multibulk request that lies whole in `input`; `None`, with some spans pushed, for
+/// anything else.
 #[inline]
 fn parse_whole(input: &[u8], spans: &mut Vec<Span>, limits: &Limits) -> Option<usize> {
     let input = input.get(..REQUEST_BYTES_MAX).unwrap_or(input);
@@ -282,7 +298,8 @@ impl Unfinished {
         if let Line::Open(searched) = line {
             return Ok(self.wait_for_line(input, searched));
         }
-        // The first byte is judged once the line has ended and before its end is, as clients' tests expect.
+        // The first byte is judged once the line has ended and before its end is, as clients' tests
+        // expect.
         if let Some(first) = rest.first().filter(|first| **first != b'$') {
             return Err(ProtocolError::BulkExpected(*first));
         }

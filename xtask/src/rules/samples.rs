@@ -23,8 +23,9 @@ const TOO_WIDE: &str = concat!(
     "let x = 1;\n// 45678901234567890123456789012345678901234567890",
     "123456789012345678901234567890123456789012345678901\n",
 );
-const MAY: &str = "[may]\nunsafe_code = [\"heap\"]\nclock = [\"base\"]\nfiles = []\n\
-    sockets = [\"server\"]\nvector_instructions = [\"crates/index/src/probe/\"]\n";
+const MAY: &str = "[may]\nunsafe_code = [\"heap\", \"crates/index/src/a.rs\"]\n\
+    clock = [\"base\"]\nfiles = []\nsockets = [\"server\"]\n\
+    vector_instructions = [\"crates/index/src/probe/\"]\n";
 const USES: &str = "[uses]\nbase = []\nwire = [\"base\"]\nstore = [\"base\"]\n";
 const FRONT: &str = "//! A.\n//! Owner: b.\n//!     Not here: c.\n//! Start at: d.";
 
@@ -119,7 +120,8 @@ const SAMPLES: &[Sample] = &[
         rule: "diary",
         keeps: &[(
             "a.rs",
-            "// Supported, exported; in March, `2000-12-31`. Bytes 4-6, 10-20-30, [#derive], a#1\nf(\"#1\")",
+            "// Supported, exported; in March, `2000-12-31`. Bytes 4-6, 10-20-30, [#derive]\n\
+             // a#1\nf(\"#1\")",
         )],
         breaks: &[(
             "a.rs",
@@ -132,14 +134,17 @@ const SAMPLES: &[Sample] = &[
         keeps: &[
             ("layers.toml", MAY),
             ("crates/heap/src/lib.rs", "unsafe fn a() {}"),
+            ("crates/index/src/lib.rs", "mod a;"),
+            ("crates/index/src/a.rs", "unsafe fn a() {}"),
             ("crates/store/src/lib.rs", "#![forbid(unsafe_code)]\n// unsafe"),
         ],
         breaks: &[
             ("layers.toml", MAY),
+            ("crates/index/src/b.rs", "unsafe fn a() {}"),
             ("crates/store/src/lib.rs", "mod a;"),
             ("crates/store/src/a.rs", "fn a() {\n unsafe { b() }\n}"),
         ],
-        found: &["crates/store/src/a.rs:2", "crates/store/src/lib.rs:1"],
+        found: &["crates/index/src/b.rs:1", "crates/store/src/a.rs:2", "crates/store/src/lib.rs:1"],
     },
     Sample {
         rule: "outside_world",

@@ -4,7 +4,7 @@ use crate::args::Args;
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use crate::spec::{CommandSpec, Flags, Group, KeySpec, Run};
-use settings::general::EXTENDED_REDIS_COMPATIBILITY;
+use settings::general::{AVAILABILITY_ZONE, EXTENDED_REDIS_COMPATIBILITY};
 use settings::network::REQUIREPASS;
 use subtle::ConstantTimeEq;
 use wire::Protocol;
@@ -185,8 +185,9 @@ fn introduce(call: &mut Call<'_>) {
     let (server, version) =
         if is_redis { ("redis", REDIS_VERSION) } else { ("valkey", VALKEY_VERSION) };
     let protocol = if call.session.protocol == Protocol::Resp3 { 3 } else { 2 };
+    let zone = AVAILABILITY_ZONE.get(&call.instance.settings);
     let reply = &mut call.reply;
-    reply.map(7);
+    reply.map(if zone.is_empty() { 7 } else { 8 });
     for (name, value) in [("server", server), ("version", version)] {
         reply.bulk(name.as_bytes());
         reply.bulk(value.as_bytes());
@@ -201,6 +202,10 @@ fn introduce(call: &mut Call<'_>) {
     }
     reply.bulk(b"modules");
     reply.array(0);
+    if !zone.is_empty() {
+        reply.bulk(b"availability_zone");
+        reply.bulk(zone.as_bytes());
+    }
 }
 
 /// A name that CLIENT LIST can show; empty for none.

@@ -12,7 +12,8 @@ crate::rows::rows! { group 1;
     DATABASES: usize = integer("databases", 1..=2147483647, 16,
         "Number of databases for SELECT.").at_start();
     DAEMONIZE: bool = yes_no("daemonize", false,
-        "Run in the background.").at_start();
+        "Run in the background.").at_start()
+        .idle("leave it to a service manager, or start it with `&`");
     PIDFILE: Arc<str> = text("pidfile", "",
         "File that receives the process id. Empty: none, or a default one when `daemonize` is on.")
         .at_start();
@@ -21,17 +22,24 @@ crate::rows::rows! { group 1;
     LOGLEVEL: LogLevel = one_of("loglevel", LogLevel::NAMES, LogLevel::Notice as usize,
         "Least important messages to show.");
     HIDE_USER_DATA_FROM_LOG: bool = yes_no("hide-user-data-from-log", true,
-        "Keep keys and values out of messages.");
+        "Keep keys and values out of messages.")
+        .idle("messages hold neither");
     DIR: Arc<str> = directory("dir",
         "Working directory; relative paths start here.").protected();
+    AVAILABILITY_ZONE: Arc<str> = text("availability-zone", "",
+        "Where the server runs, for clients that prefer a near one: HELLO and INFO tell it.");
     EXTENDED_REDIS_COMPATIBILITY: bool = yes_no("extended-redis-compatibility", false,
         "Give the name and version of Redis where clients insist on them.");
     SHUTDOWN_ON_SIGINT: ShutdownFlags = any_of("shutdown-on-sigint", ShutdownFlags::NAMES,
-        "How SIGINT ends the server: options of SHUTDOWN, separated by spaces.");
+        "How SIGINT ends the server: options of SHUTDOWN, separated by spaces.")
+        .idle("nothing is saved, so all ways are the same");
     SHUTDOWN_ON_SIGTERM: ShutdownFlags = any_of("shutdown-on-sigterm", ShutdownFlags::NAMES,
-        "How SIGTERM ends the server: options of SHUTDOWN, separated by spaces.");
+        "How SIGTERM ends the server: options of SHUTDOWN, separated by spaces.")
+        .idle("nothing is saved, so all ways are the same");
     HZ: u32 = integer("hz", 0..=2147483647, 10,
-        "Rounds of background work per second, from 1 to 500.").clamped(1, 500);
+        "Rounds of background work per second, from 1 to 500.").clamped(1, 500)
+        .idle("there are always ten");
     ACTIVE_EXPIRE_EFFORT: u32 = integer("active-expire-effort", 1..=10, 1,
-        "How hard to look for expired keys, from 1 to 10; more costs processor time.");
+        "How hard to look for expired keys, from 1 to 10; more costs processor time.")
+        .idle("no expired key is overlooked");
 }

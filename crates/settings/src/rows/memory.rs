@@ -11,27 +11,35 @@ crate::rows::rows! { group 2;
         MaxmemoryPolicy::NoEviction as usize,
         "What gives way when `maxmemory` is reached.");
     MAXMEMORY_SAMPLES: u32 = integer("maxmemory-samples", 1..=64, 5,
-        "Keys compared to find one to evict; more is closer to ideal and slower.");
+        "Keys compared to find one to evict; more is closer to ideal and slower.")
+        .idle("all records of a segment are compared");
     MAXMEMORY_EVICTION_TENACITY: u32 = integer("maxmemory-eviction-tenacity", 0..=100, 10,
-        "How long evicting may delay a command, from 0 (shortest) to 100 (until it is done).");
+        "How long evicting may delay a command, from 0 (shortest) to 100 (until it is done).")
+        .idle("a write pays for the room that it needs");
     MAXMEMORY_CLIENTS: ClientsMemory = memory_or_percent("maxmemory-clients",
         -100..=9223372036854775807, 0,
         "Most memory for the buffers of all clients, in bytes or as a percentage of `maxmemory`. \
-         0: no limit.");
+         0: no limit.")
+        .idle("buffers count, but no client is closed for them");
     LFU_LOG_FACTOR: u32 = integer("lfu-log-factor", 0..=2147483647, 10,
         "How slowly the counter of uses grows under the `lfu` policies.");
     LFU_DECAY_TIME: u32 = integer("lfu-decay-time", 0..=2147483647, 1,
         "Minutes after which the counter of uses of a key falls by one. 0: it never falls.");
     LAZYFREE_LAZY_EVICTION: bool = yes_no("lazyfree-lazy-eviction", true,
-        "Free large evicted values in the background.");
+        "Free large evicted values in the background.")
+        .idle("removing costs the same at any size");
     LAZYFREE_LAZY_EXPIRE: bool = yes_no("lazyfree-lazy-expire", true,
-        "Free large expired values in the background.");
+        "Free large expired values in the background.")
+        .idle("removing costs the same at any size");
     LAZYFREE_LAZY_SERVER_DEL: bool = yes_no("lazyfree-lazy-server-del", true,
-        "Free large overwritten values in the background.");
+        "Free large overwritten values in the background.")
+        .idle("removing costs the same at any size");
     LAZYFREE_LAZY_USER_DEL: bool = yes_no("lazyfree-lazy-user-del", true,
-        "DEL frees like UNLINK.");
+        "DEL frees like UNLINK.")
+        .idle("removing costs the same at any size");
     LAZYFREE_LAZY_USER_FLUSH: bool = yes_no("lazyfree-lazy-user-flush", true,
-        "FLUSHDB and FLUSHALL without SYNC or ASYNC work in the background.");
+        "FLUSHDB and FLUSHALL without SYNC or ASYNC work in the background.")
+        .idle("a flush takes a moment at any size");
     RECLAIM_POLICY: ReclaimPolicy = one_of("reclaim-policy", ReclaimPolicy::NAMES,
         ReclaimPolicy::Original as usize,
         "Which segment of memory is emptied first when space is reclaimed.");

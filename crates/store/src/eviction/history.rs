@@ -45,7 +45,7 @@ impl AccessHistory {
 }
 
 /// The bits after an access; `None` if they stay as they are.
-#[inline]
+#[inline(always)]
 pub fn touched(history: AccessHistory, access: u8, random: &mut Random) -> Option<u8> {
     match history {
         AccessHistory::Idleness => (access != 0).then_some(0),

@@ -95,7 +95,7 @@ pub fn add(access: &mut Access<'_>, key: &Key<'_>, by: i64) -> Result<i64, Strin
 pub fn add_float(access: &mut Access<'_>, key: &Key<'_>, by: &[u8]) -> Result<String, StringError> {
     let present = access.look(key).map_or(&b"0"[..], |value| value.bytes);
     let sum = text::add_floats(present, by).map_err(StringError::Float)?;
-    access.write(key, sum.as_bytes(), Encoding::of_text(sum.as_bytes()), Expiry::Keep)?;
+    access.write(key, sum.as_bytes(), Encoding::Embedded, Expiry::Keep)?;
     Ok(sum)
 }
 

@@ -18,7 +18,7 @@ pub fn encoding(call: &mut Call<'_>) -> Outcome {
     let (mut access, key, reply) = call.on_key(2)?;
     access.do_not_touch();
     match access.read(&key) {
-        Some(value) => reply.bulk(value.encoding.name().as_bytes()),
+        Some(value) => reply.bulk(value.encoding_under(&key).name().as_bytes()),
         None => reply.null(),
     }
     Ok(())

@@ -11,6 +11,8 @@ const NO_SCORES: Refusal = Refusal::of("ERR NOSCORES option can only be used in 
 
 /// Keys that one SCAN looks at unless COUNT says otherwise.
 const COUNT: usize = 10;
+/// Stars in a pattern that still matches anything.
+const STARS_MAX: usize = 1000;
 /// Kinds of values that clients may ask for; only the first exists here.
 const KINDS: [&str; 6] = ["string", "list", "set", "zset", "hash", "stream"];
 
@@ -18,6 +20,10 @@ pub fn keys(call: &mut Call<'_>) -> Outcome {
     let filter = ScanFilter { pattern: pattern(call.args.get(1)), kind: None };
     let (store, reply) = (&call.instance.store, &mut call.reply);
     let keyspace = store.keyspace(call.session.database).ok_or(Refusal::DB_INDEX)?;
+    if is_hopeless(filter) {
+        reply.array(0);
+        return Ok(());
+    }
     let mark = reply.deferred_array();
     let mut found = 0;
     store.each_key(keyspace, filter, call.now, |key| {
@@ -33,6 +39,12 @@ fn pattern(text: &[u8]) -> Option<&[u8]> {
     (text != b"*").then_some(text)
 }
 
+/// Whether a pattern has so many stars that it matches nothing, by a limit that clients know.
+fn is_hopeless(filter: ScanFilter<'_>) -> bool {
+    let stars = filter.pattern.unwrap_or_default().iter().filter(|byte| **byte == b'*');
+    stars.take(STARS_MAX + 1).count() > STARS_MAX
+}
+
 pub fn randomkey(call: &mut Call<'_>) -> Outcome {
     let keyspace = call.keyspace()?;
     match call.instance.store.random_key(call.lane, keyspace, call.now) {
@@ -45,7 +57,7 @@ pub fn randomkey(call: &mut Call<'_>) -> Outcome {
 struct ScanOptions<'c> {
     count: usize,
     filter: ScanFilter<'c>,
-    /// A kind was asked for of which there are no values.
+    /// Nothing can match: a kind was asked for of which there are no values.
     is_nothing: bool,
 }
 
@@ -92,10 +104,11 @@ fn parse_scan(args: Args<'_>) -> Result<ScanOptions<'_>, Refusal> {
                 usize::try_from(count).ok().filter(|count| *count > 0).ok_or(Refusal::SYNTAX)?;
         } else if args.is(at, "MATCH") && has_value {
             options.filter.pattern = pattern(args.get(at + 1));
+            options.is_nothing |= is_hopeless(options.filter);
         } else if args.is(at, "TYPE") && has_value {
             let wanted = parse_kind(args.get(at + 1))?;
             options.filter.kind = wanted;
-            options.is_nothing = wanted.is_none();
+            options.is_nothing |= wanted.is_none();
         } else if args.is(at, "NOVALUES") {
             return Err(NO_VALUES);
         } else if args.is(at, "NOSCORES") {

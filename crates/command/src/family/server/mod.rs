@@ -214,7 +214,7 @@ const COMMAND: &[CommandSpec] = &[
         command::getkeysandflags,
         "Finds the keys in a command, and what happens to them.",
     ),
-    row("HELP", 2, ALWAYS, "5.0.0", "", help::help, "Prints this."),
+    row("HELP", 2, ALWAYS, "5.0.0", "", help::help, "Lists the subcommands."),
 ];
 
 const CONFIG: &[CommandSpec] = &[
@@ -254,7 +254,7 @@ const CONFIG: &[CommandSpec] = &[
         config::rewrite,
         "Writes the settings in force into the configuration file.",
     ),
-    row("HELP", 2, ALWAYS, "5.0.0", "", help::help, "Prints this."),
+    row("HELP", 2, ALWAYS, "5.0.0", "", help::help, "Lists the subcommands."),
 ];
 
 const MEMORY: &[CommandSpec] = &[
@@ -299,7 +299,7 @@ const MEMORY: &[CommandSpec] = &[
             "Tells how many bytes a key takes.",
         )
     },
-    row("HELP", 2, ALWAYS, "4.0.0", "", help::help, "Prints this."),
+    row("HELP", 2, ALWAYS, "4.0.0", "", help::help, "Lists the subcommands."),
 ];
 
 const FUNCTION: &[CommandSpec] = &[
@@ -319,7 +319,7 @@ const FUNCTION: &[CommandSpec] = &[
         function::list,
         "Lists the libraries of functions.",
     ),
-    function::row("HELP", 2, ALWAYS, "", help::help, "Prints this."),
+    function::row("HELP", 2, ALWAYS, "", help::help, "Lists the subcommands."),
 ];
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ pub(super) fn object(call: &mut Call<'_>) -> Outcome {
         "Value at:{:p} refcount:1 encoding:{} serializedlength:{} lru:{lru} \
          lru_seconds_idle:{idle}",
         value.bytes.as_ptr(),
-        value.encoding.name(),
+        value.encoding_under(&key).name(),
         serialized_bytes(&value),
     ));
     Ok(())

@@ -16,7 +16,7 @@ pub(super) fn server(text: &mut Text, call: &mut Call<'_>) {
     let uptime = call.now.since(identity.started) / 1000;
     let hz = settings::general::HZ.get(settings);
     let config_file = identity.config_file.as_ref().map(|file| file.display().to_string());
-    let zone = settings.get_text(b"availability-zone").unwrap_or_default();
+    let zone = settings::general::AVAILABILITY_ZONE.get(settings);
     text.fields(&[
         ("redis_version", &REDIS_VERSION),
         ("server_name", &"valkey"),
@@ -33,7 +33,7 @@ pub(super) fn server(text: &mut Text, call: &mut Call<'_>) {
         ("process_id", &std::process::id()),
         ("process_supervised", &"no"),
         ("run_id", &identity.run_id),
-        ("tcp_port", &identity.tcp_port),
+        ("tcp_port", &settings::network::PORT.get(settings)),
         ("server_time_usec", &base::clock::wall_micros()),
         ("uptime_in_seconds", &uptime),
         ("uptime_in_days", &(uptime / 86_400)),
@@ -45,13 +45,14 @@ pub(super) fn server(text: &mut Text, call: &mut Call<'_>) {
         ("config_file", &config_file.unwrap_or_default()),
         ("threads", &identity.threads),
         ("io_threads_active", &0),
-        ("availability_zone", &String::from_utf8_lossy(&zone)),
+        ("availability_zone", &zone),
     ]);
     listeners(text, call);
 }
 
 fn listeners(text: &mut Text, call: &Call<'_>) {
-    let (settings, port) = (&call.instance.settings, call.instance.identity.tcp_port);
+    let settings = &call.instance.settings;
+    let port = settings::network::PORT.get(settings);
     let mut number = 0;
     if port != 0 {
         let addresses = settings::network::BIND.get(settings);

@@ -1,0 +1,86 @@
+//! The listening sockets, which CONFIG SET changes while clients come.
+
+use crate::listen::{ListenError, Listener, Place, open, places};
+use crate::stream::Stream;
+use mio::{Interest, Registry, Token};
+use settings::Settings;
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Sockets by place; the nth waits at token n + 1 of the event loop that accepts.
+type Open = Vec<Option<(Place, Listener)>>;
+
+/// See the module page.
+#[derive(Debug)]
+pub struct Listeners {
+    open: Mutex<Open>,
+    registry: Registry,
+}
+
+impl Listeners {
+    /// Makes the event loop of `registry` wait for connections at `opened`.
+    ///
+    /// # Errors
+    /// When the event loop refuses.
+    pub fn new(opened: Vec<(Place, Listener)>, registry: Registry) -> io::Result<Listeners> {
+        let listeners = Listeners { open: Mutex::default(), registry };
+        let mut open = listeners.open();
+        opened.into_iter().try_for_each(|(place, socket)| listeners.add(&mut open, place, socket))?;
+        drop(open);
+        Ok(listeners)
+    }
+
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Accepts one connection that waits at the socket of `token`; `None` if it was closed.
+    ///
+    /// # Errors
+    /// As the system tells, when none waits too.
+    pub fn accept(&self, token: Token) -> io::Result<Option<Stream>> {
+        match self.open().get(token.0.wrapping_sub(1)) {
+            Some(Some((_, Listener::Tcp(socket)))) => socket.accept().map(|it| Some(it.0.into())),
+            Some(Some((_, Listener::Unix(socket)))) => socket.accept().map(|it| Some(it.0.into())),
+            _ => Ok(None),
+        }
+    }
+
+    /// Closes what the settings do not ask for, and then opens what is missing: an address may
+    /// stand in the way of another one. Connections stay.
+    ///
+    /// # Errors
+    /// When a socket cannot be opened; what was closed or opened before stays so.
+    pub fn follow(&self, settings: &Settings) -> Result<(), ListenError> {
+        let wanted = places(settings);
+        let mut open = self.open();
+        for entry in open.iter_mut() {
+            if entry.as_ref().is_some_and(|(place, _)| !wanted.contains(place)) {
+                *entry = None;
+            }
+        }
+        for place in wanted {
+            let is_open = open.iter().flatten().any(|(other, _)| *other == place);
+            if !is_open && let Some(socket) = self::open(&place, settings)? {
+                self.add(&mut open, place.clone(), socket)
+                    .map_err(|error| ListenError::of(&place, error))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&self, open: &mut Open, place: Place, mut socket: Listener) -> io::Result<()> {
+        let free = open.iter().position(Option::is_none);
+        let at = free.unwrap_or_else(|| {
+            open.push(None);
+            open.len() - 1
+        });
+        let (token, interest) = (Token(at + 1), Interest::READABLE);
+        match &mut socket {
+            Listener::Tcp(socket) => self.registry.register(socket, token, interest)?,
+            Listener::Unix(socket) => self.registry.register(socket, token, interest)?,
+        }
+        open[at] = Some((place, socket));
+        Ok(())
+    }
+}
