@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const SHARD: u8 = 0xA5;
 const SLOTS: usize = 64;
-const KEYS_MAX: usize = 30_000;
+const KEYS_MAX: usize = 15_000;
 
 #[derive(Arbitrary, Debug)]
 enum Op {
@@ -197,13 +197,13 @@ impl World {
         match *op {
             Op::Insert { key, deadline, kind, access } => self.insert(key, deadline, kind, access),
             Op::InsertMany { first, count, deadline } => {
-                for step in 0..count % 4096 {
+                for step in 0..count % 1024 {
                     self.insert(first.wrapping_add(step), deadline, 0, 3);
                 }
             }
             Op::Remove { key } => self.remove(key, true),
             Op::RemoveMany { first, count, shrinks } => {
-                (0..count % 4096).for_each(|it| self.remove(first.wrapping_add(it), shrinks));
+                (0..count % 1024).for_each(|it| self.remove(first.wrapping_add(it), shrinks));
             }
             Op::Relocate { key } => self.change(key, |keys, it| it.0.location = keys.place(key)),
             Op::SetDeadline { key, deadline } => self.change(key, |_, it| {

@@ -170,6 +170,8 @@ pub struct Clients {
     all: Mutex<BTreeMap<u64, Arc<Client>>>,
     next_id: AtomicU64,
     count: AtomicU64,
+    /// Connections that were admitted and are not gone, whether or not they are clients yet.
+    admitted: AtomicU64,
     paused: AtomicU8,
     paused_until: AtomicU64,
 }
@@ -177,6 +179,20 @@ pub struct Clients {
 impl Clients {
     fn all(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Client>>> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Admits a connection, unless `most` are there already; `dismiss` must follow one day.
+    pub fn admit(&self, most: u64) -> bool {
+        let is_admitted = self.admitted.fetch_add(1, Relaxed) < most;
+        if !is_admitted {
+            self.dismiss();
+        }
+        is_admitted
+    }
+
+    /// Forgets a connection that was admitted.
+    pub fn dismiss(&self) {
+        self.admitted.fetch_sub(1, Relaxed);
     }
 
     /// Registers a client.

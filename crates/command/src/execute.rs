@@ -51,8 +51,10 @@ impl RowMemo {
             return self.row;
         }
         let row = find_row(args).ok();
-        // A subcommand, or a name that goes on, is not told by these sixteen bytes.
-        if row.is_some_and(|row| row.parent.is_none()) && name_len <= size_of::<u128>() {
+        // A name that goes on, or a word that may name a subcommand, is not told by these bytes.
+        let is_told =
+            row.is_some_and(|row| row.parent.is_none() && row.spec.subcommands.is_empty());
+        if is_told && name_len <= size_of::<u128>() {
             *self = RowMemo { name, name_len, words: args.len(), row };
         }
         row
@@ -158,4 +160,39 @@ fn unknown_child(row: &Row, args: &crate::Args<'_>) -> Refusal {
 #[cold]
 fn wrong_arity(row: &Row) -> Refusal {
     Refusal::new(format!("ERR wrong number of arguments for '{}' command", row.full_name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{RowMemo, find_row};
+    use crate::args::Args;
+    use wire::Span;
+
+    #[test]
+    fn a_remembered_row_is_the_one_that_would_be_found() {
+        let requests: [&[&str]; 8] = [
+            &["GET", "a"],
+            &["get", "a"],
+            &["GET", "a", "b"],
+            &["COMMAND", "BAD"],
+            &["COMMAND", "HELP"],
+            &["COMMAND", "COUNT"],
+            &["NOSUCH", "a"],
+            &["GET", "b"],
+        ];
+        let mut memo = RowMemo::default();
+        for words in requests {
+            let request = words.concat();
+            let mut start = 0;
+            let spans = words.iter().map(|word| {
+                let span = Span { start, len: word.len() as u32 };
+                start += span.len;
+                span
+            });
+            let spans: Vec<Span> = spans.collect();
+            let args = Args::new(request.as_bytes(), &spans);
+            let found = find_row(&args).ok().map(|row| row.id);
+            assert_eq!(memo.find(&args).map(|row| row.id), found, "{words:?}");
+        }
+    }
 }

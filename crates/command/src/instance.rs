@@ -22,6 +22,8 @@ pub struct Identity {
     pub executable: PathBuf,
     /// Threads that execute commands.
     pub threads: usize,
+    /// Where memory comes from: segments for what clients store, and what serves the rest.
+    pub allocator: &'static str,
 }
 
 /// How the server is asked to end.

@@ -110,6 +110,7 @@ fn identity() -> Identity {
         config_file: None,
         executable: "varve-server".into(),
         threads: 1,
+        allocator: "segments",
     }
 }
 

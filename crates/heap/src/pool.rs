@@ -246,7 +246,7 @@ impl Heap {
             return Some(run);
         }
         let spare = pool.pooled.first().map(|oldest| u64::from(oldest.touched))?;
-        if pool.pooled_bytes() < keep + spare {
+        if pool.pooled_bytes() < keep.saturating_add(spare) {
             return None;
         }
         let oldest = pool.pooled.remove(0);

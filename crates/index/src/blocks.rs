@@ -30,6 +30,8 @@ pub struct Blocks {
     facts: Reservation,
     free: Mutex<Free>,
     touched: AtomicU64,
+    /// Entries and lanes of the blocks that grew, summed at the moment when they did.
+    grown: [AtomicU64; 2],
     /// Buffers for rebuilding, kept so that growth allocates nothing.
     scratch: Mutex<Vec<Vec<Moved>>>,
 }
@@ -71,6 +73,7 @@ impl Blocks {
             facts: Reservation::new(facts_bytes, PAGE_BYTES)?,
             free: Mutex::new(Free { slots: Vec::new(), fresh: 0 }),
             touched: AtomicU64::new(0),
+            grown: [AtomicU64::new(0), AtomicU64::new(0)],
             scratch: Mutex::new(Vec::new()),
         })
     }
@@ -78,6 +81,17 @@ impl Blocks {
     /// Resident bytes of all blocks and directories.
     pub fn touched_bytes(&self) -> u64 {
         self.touched.load(Relaxed)
+    }
+
+    /// Share of the lanes that was in use when blocks grew, over all growth so far.
+    pub fn load_before_growth(&self) -> f64 {
+        let [entries, lanes] = [0, 1].map(|at| self.grown[at].load(Relaxed) as f64);
+        if lanes == 0.0 { 0.0 } else { entries / lanes }
+    }
+
+    pub(crate) fn note_growth(&self, entries: u32, lanes: u32) {
+        self.grown[0].fetch_add(entries.into(), Relaxed);
+        self.grown[1].fetch_add(lanes.into(), Relaxed);
     }
 
     /// Takes a slot and counts `bytes` of it as touched. It reads as zeros.

@@ -50,6 +50,8 @@ impl Index {
         block: BlockRef,
         records: &impl Records,
     ) -> Result<(), OutOfBlocks> {
+        let entries = blocks.facts(block.slot()).count.load(Relaxed);
+        blocks.note_growth(entries, block.lines() * LANES);
         if (block.size() as usize) < SIZES.len() - 1 {
             self.resize(blocks, hash, block, block.size() + 1, records);
             return Ok(());

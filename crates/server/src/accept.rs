@@ -43,7 +43,7 @@ impl Acceptor {
                 Ok(None) => break,
                 Ok(Some(stream)) => {
                     accepted += 1;
-                    own.extend(self.deal(stream, instance, accepted));
+                    own.extend(self.deal(stream, instance));
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) => tracing::warn!("accepting a client connection: {error}"),
@@ -53,20 +53,17 @@ impl Acceptor {
     }
 
     /// Turns a connection away, gives it to another worker, or returns it.
-    fn deal(&mut self, mut stream: Stream, instance: &Instance, fresh: u64) -> Option<Stream> {
-        let most = u64::from(network::MAXCLIENTS.get(&instance.settings));
-        // Connections dealt out in this turn may not be counted yet.
-        let others = instance.clients.count() + if self.workers.len() > 1 { fresh - 1 } else { 0 };
-        if others >= most {
-            instance.statistics.rejected_connections.fetch_add(1, Relaxed);
-            let _ = stream.write(TOO_MANY);
-            return None;
-        }
+    fn deal(&mut self, mut stream: Stream, instance: &Instance) -> Option<Stream> {
         let is_protected = network::PROTECTED_MODE.get(&instance.settings)
             && network::REQUIREPASS.get(&instance.settings).is_empty();
         if is_protected && !stream.is_local() {
             instance.statistics.rejected_connections.fetch_add(1, Relaxed);
             let _ = stream.write(PROTECTED);
+            return None;
+        }
+        if !instance.clients.admit(network::MAXCLIENTS.get(&instance.settings).into()) {
+            instance.statistics.rejected_connections.fetch_add(1, Relaxed);
+            let _ = stream.write(TOO_MANY);
             return None;
         }
         let worker = self.next % self.workers.len();

@@ -20,6 +20,8 @@ const CLEAN_BYTES: u64 = 256 << 10;
 const REAP_RECORDS: usize = 4096;
 /// A store to which less was appended in a round is at rest.
 const REST_BYTES: u64 = 64 << 10;
+/// This part of the touched memory is kept for the next heads.
+const KEPT_PART: u64 = 50;
 const ROUNDS_PER_SECOND: u64 = 10;
 /// Keys whose access history is aged in a second, at most.
 const KEYS_AGED_PER_SECOND: u64 = 2_000_000;
@@ -86,8 +88,7 @@ impl Chores {
     /// so many keys that this would cost more than a hundredth of a core.
     fn age(&mut self) {
         let store = &self.instance.store;
-        let keys: u64 = (0..store.databases()).map(|database| store.len(database)).sum();
-        let seconds = (keys / KEYS_AGED_PER_SECOND).max(1);
+        let seconds = (store.keys() / KEYS_AGED_PER_SECOND).max(1);
         let shards = SHARDS as u64 / (ROUNDS_PER_SECOND * seconds) + 1;
         for _ in 0..shards {
             let shard = ShardId(self.aged as u8);
@@ -126,7 +127,10 @@ impl Chores {
     /// Gives memory back that is neither used nor soon needed.
     fn return_memory(&self) {
         let heap = self.instance.store.heap();
-        let keep = (heap.touched_bytes() / 50).max(2 * u64::from(heap.head_bytes()));
+        let part = heap.touched_bytes() / KEPT_PART;
+        // Under a limit what is pooled will be written to again, and costs nobody else anything.
+        let is_limited = heap.budget() != u64::MAX;
+        let keep = if is_limited { part.max(2 * u64::from(heap.head_bytes())) } else { part };
         let began = Instant::now();
         while heap.return_some(keep) && began.elapsed() < REST_WORK {}
     }

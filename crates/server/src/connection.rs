@@ -5,7 +5,7 @@ use crate::stream::Stream;
 use base::Millis;
 use command::Session;
 use std::io::{self, Write};
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use wire::RequestParser;
 
 /// A buffer of replies that grew beyond this is given back once it is empty.
@@ -178,10 +178,28 @@ impl Connection {
         client.output_room.store(self.output.capacity() as u64, Relaxed);
     }
 
+    /// Counts bytes that came from the client.
+    #[inline]
+    pub fn note_received(&self, bytes: usize) {
+        add(&self.session.client.received, bytes);
+    }
+
+    /// Counts bytes that went to the client.
+    #[inline]
+    pub fn note_sent(&self, bytes: usize) {
+        add(&self.session.client.sent, bytes);
+    }
+
     #[inline]
     fn publish_query(&self) {
         let client = &self.session.client;
         client.query_bytes.store(self.query.len() as u64, Relaxed);
         client.query_free.store((self.query.capacity() - self.query.len()) as u64, Relaxed);
     }
+}
+
+/// Adds to a count that only this thread writes.
+#[inline]
+fn add(count: &AtomicU64, by: usize) {
+    count.store(count.load(Relaxed) + by as u64, Relaxed);
 }

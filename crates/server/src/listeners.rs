@@ -25,7 +25,9 @@ impl Listeners {
     pub fn new(opened: Vec<(Place, Listener)>, registry: Registry) -> io::Result<Listeners> {
         let listeners = Listeners { open: Mutex::default(), registry };
         let mut open = listeners.open();
-        opened.into_iter().try_for_each(|(place, socket)| listeners.add(&mut open, place, socket))?;
+        opened
+            .into_iter()
+            .try_for_each(|(place, socket)| listeners.add(&mut open, place, socket))?;
         drop(open);
         Ok(listeners)
     }

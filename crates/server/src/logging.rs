@@ -2,7 +2,7 @@
 
 use settings::{LogLevel, Settings, general};
 use std::fs::OpenOptions;
-use std::io;
+use std::io::{self, IsTerminal};
 use std::sync::Arc;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt;
@@ -20,6 +20,7 @@ pub fn start(settings: &Settings) -> io::Result<()> {
     let registry = tracing_subscriber::registry().with(filter);
     // A second start in the same process (tests) keeps the first one's log.
     let _ = if file.is_empty() {
+        let layer = layer.with_ansi(io::stdout().is_terminal());
         registry.with(layer.with_writer(io::stdout)).try_init()
     } else {
         let file = OpenOptions::new().append(true).create(true).open(&*file)?;

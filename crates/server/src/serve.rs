@@ -6,7 +6,6 @@ use crate::worker::Worker;
 use base::Millis;
 use command::{Call, Instance, Needs, Pause, Refusal, ReplyMode, Row, execute, find_row, grants};
 use settings::{general, limits};
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use wire::{Limits, Reply, RequestParser};
 
@@ -35,10 +34,11 @@ impl Worker {
     /// Serves the requests in `input`; returns the bytes that are done with.
     pub fn serve(&mut self, connection: &mut Connection, input: &[u8]) -> (usize, Fate) {
         let mut served = 0;
-        let instance = Arc::clone(&self.instance);
         loop {
-            let Some(ahead) = look_ahead(&instance, connection) else { return (0, Fate::Close) };
             let mut batch = std::mem::take(&mut self.batch);
+            let Some(ahead) = look_ahead(&self.instance, connection) else {
+                return (0, Fate::Close);
+            };
             let end = batch.fill(&mut connection.parser, input, served, &ahead);
             let stop = self.serve_batch(connection, &batch, input);
             served = batch.parsed;
@@ -49,7 +49,7 @@ impl Worker {
                 return (from, Fate::Keep);
             }
             match end {
-                End::Full => {}
+                End::Full => self.now = self.instance.clock.now(),
                 End::Incomplete => return (served, Fate::Keep),
                 End::Broken(error) => {
                     let protocol = connection.session.protocol;
@@ -67,7 +67,8 @@ impl Worker {
         batch: &Batch,
         input: &[u8],
     ) -> Stop {
-        let now = self.instance.clock.now();
+        let now = self.now;
+        self.command_began = self.stopwatch.read();
         let mut granted = grants(&self.instance, &connection.session);
         for at in 0..batch.len() {
             let (request, args) = batch.request(at, input);

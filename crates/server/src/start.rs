@@ -62,6 +62,9 @@ pub fn run(words: impl Iterator<Item = OsString>) -> Result<(), StartError> {
     Ok(())
 }
 
+const ALLOCATOR: &str =
+    if cfg!(feature = "jemalloc") { "segments,jemalloc" } else { "segments,libc" };
+
 const HELP: &str = "Usage: varve-server [FILE|-] [--NAME VALUE ...]\n\
 Starts Varve with the settings of FILE (or of standard input) and of the options, whose names are \
 those of the file.\n\n\
@@ -77,12 +80,14 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
     std::env::set_current_dir(&*general::DIR.get(&settings))
         .map_err(system("changing to the directory of `dir`"))?;
     raise_descriptor_limit(&settings);
+    // Whoever can reach the server may tell it to end, so signals are caught before it listens.
+    let signals = Signals::new([SIGINT, SIGTERM]).map_err(system("catching signals"))?;
     let listeners = listen::listen(&settings)?;
     let (ask_to_end, end_asked) = bounded(1);
     let instance = make_instance(&loaded, ask_to_end.clone())?;
     limits::apply(&instance);
     follow_settings(&instance);
-    follow_signals(&instance).map_err(system("listening for signals"))?;
+    follow_signals(&instance, signals)?;
     let (workers, mailboxes) = start_workers(&instance, listeners)?;
     let (stop_chores, chores) = start_chores(&instance)?;
     write_pidfile(&settings);
@@ -119,6 +124,7 @@ fn make_instance(loaded: &Loaded, ask_to_end: Sender<()>) -> Result<Arc<Instance
         config_file: loaded.config_file.clone(),
         executable: std::env::current_exe().unwrap_or_default(),
         threads: limits::threads(settings),
+        allocator: ALLOCATOR,
     };
     let wake = Box::new(move || {
         // A message that waits already does as well.
@@ -245,10 +251,9 @@ fn follow_settings(instance: &Arc<Instance>) {
 }
 
 /// SIGINT and SIGTERM end the server as SHUTDOWN does.
-fn follow_signals(instance: &Arc<Instance>) -> io::Result<()> {
-    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+fn follow_signals(instance: &Arc<Instance>, mut signals: Signals) -> Result<(), StartError> {
     let weak = Arc::downgrade(instance);
-    thread::Builder::new().name("signals".to_owned()).spawn(move || {
+    spawn("signals".to_owned(), move || {
         for signal in signals.forever() {
             tracing::info!("Received signal {signal}");
             let Some(instance) = weak.upgrade() else { return };

@@ -39,6 +39,8 @@ pub struct Worker {
     pub(crate) lane: Lane,
     pub(crate) statistics: Arc<WorkerStatistics>,
     pub(crate) stopwatch: Stopwatch,
+    /// The moment, as read for the batch at work.
+    pub(crate) now: Millis,
     /// When the command at work began.
     pub(crate) command_began: u64,
     pub(crate) batch: Batch,
@@ -55,6 +57,8 @@ pub struct Worker {
     unread: Vec<usize>,
     acceptor: Option<Acceptor>,
     next_look: Millis,
+    /// CLIENT PAUSE holds some connections back, and the next look is when it ends.
+    is_any_paused: bool,
     is_stopping: bool,
 }
 
@@ -78,6 +82,7 @@ impl Worker {
             instance: parts.instance,
             lane: parts.lane,
             stopwatch: parts.stopwatch,
+            now: Millis::default(),
             command_began: 0,
             batch: Batch::default(),
             replies: Vec::new(),
@@ -91,6 +96,7 @@ impl Worker {
             unread: Vec::new(),
             acceptor: parts.acceptor,
             next_look: Millis::default(),
+            is_any_paused: false,
             is_stopping: false,
         }
     }
@@ -111,16 +117,22 @@ impl Worker {
     }
 
     fn turn(&mut self, events: &mut Events) -> io::Result<()> {
-        let wait = if self.unread.is_empty() { LOOK_OVER_MILLIS } else { 0 };
+        let wait = match self.unread.is_empty() {
+            true if self.is_any_paused => self.next_look.since(self.instance.clock.now()),
+            true => LOOK_OVER_MILLIS,
+            false => 0,
+        };
         match self.poll.poll(events, Some(Duration::from_millis(wait))) {
             Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
             _ => {}
         }
         let began = self.stopwatch.read();
-        self.command_began = began;
         self.instance.store.enter(&self.lane);
         for at in std::mem::take(&mut self.unread) {
             self.read(at);
+        }
+        if events.is_empty() {
+            self.now = self.instance.clock.now();
         }
         for event in events.iter() {
             self.on_event(event.token(), event.is_writable());
@@ -151,10 +163,7 @@ impl Worker {
     fn accept(&mut self, token: Token) {
         let Some(acceptor) = &mut self.acceptor else { return };
         let (accepted, own) = acceptor.accept(token, &self.instance);
-        self.instance
-            .statistics
-            .connections
-            .fetch_add(accepted, Relaxed);
+        self.instance.statistics.connections.fetch_add(accepted, Relaxed);
         for stream in own {
             self.add(stream);
         }
@@ -184,6 +193,7 @@ impl Worker {
         let interest = Interest::READABLE | Interest::WRITABLE;
         if self.poll.registry().register(&mut stream, token, interest).is_err() {
             self.free.push(at);
+            self.instance.clients.dismiss();
             return;
         }
         let mailbox = self.mailbox.clone();
@@ -208,6 +218,7 @@ impl Worker {
         let id = connection.session.client.id;
         self.by_client.remove(&id);
         self.instance.clients.remove(id);
+        self.instance.clients.dismiss();
         self.free.push(at);
     }
 
@@ -253,6 +264,10 @@ impl Worker {
         if may_hold_more && !connection.is_held() {
             self.unread.push(at);
         }
+        if connection.is_paused {
+            self.is_any_paused = true;
+            self.next_look = self.next_look.min(self.instance.clients.paused_until());
+        }
         self.connections[at] = Some(connection);
     }
 
@@ -264,6 +279,8 @@ impl Worker {
             Ok(Some(bytes)) => {
                 self.statistics.server.input_bytes.add(bytes as u64);
                 self.statistics.server.reads.add(1);
+                connection.note_received(bytes);
+                self.now = self.instance.clock.now();
                 let fate = self.serve_input(connection, &input[..bytes]);
                 fate.map(|fate| Some((fate, bytes == READ_BYTES)))
             }
@@ -286,7 +303,7 @@ impl Worker {
         };
         connection.expect_announced();
         self.send_replies(connection)?;
-        connection.publish(self.instance.clock.now());
+        connection.publish(self.now);
         Ok(fate)
     }
 
@@ -309,7 +326,9 @@ impl Worker {
         if self.replies.capacity() > REPLIES_KEPT {
             self.replies = Vec::new();
         }
-        self.statistics.server.output_bytes.add(sent? as u64);
+        let sent = sent?;
+        connection.note_sent(sent);
+        self.statistics.server.output_bytes.add(sent as u64);
         self.statistics.server.writes.add(1);
         Ok(())
     }
@@ -323,7 +342,10 @@ impl Worker {
             return;
         }
         match connection.flush() {
-            Ok(bytes) => self.statistics.server.output_bytes.add(bytes as u64),
+            Ok(bytes) => {
+                connection.note_sent(bytes);
+                self.statistics.server.output_bytes.add(bytes as u64);
+            }
             Err(_) => return self.close(at),
         }
         if connection.session.close_after_reply && connection.backlog() == 0 {
@@ -338,6 +360,7 @@ impl Worker {
         let Some(mut connection) = self.connections.get_mut(at).and_then(Option::take) else {
             return;
         };
+        self.now = self.instance.clock.now();
         connection.is_paused = false;
         let fate = self.serve_waiting(&mut connection);
         let outcome = self.send_replies(&mut connection).map(|()| fate);
@@ -345,6 +368,7 @@ impl Worker {
     }
 
     fn resume_paused(&mut self) {
+        self.is_any_paused = false;
         let is_paused = |it: &Option<Box<Connection>>| it.as_ref().is_some_and(|it| it.is_paused);
         let paused: Vec<usize> =
             (0..self.connections.len()).filter(|at| is_paused(&self.connections[*at])).collect();
@@ -354,13 +378,15 @@ impl Worker {
     /// A few times a second: ends pauses, closes clients that were silent or slow for too long,
     /// and takes room back that query buffers do not need.
     fn look_over(&mut self) {
-        let now = self.instance.clock.now();
+        let now = self.now;
         if now < self.next_look {
             return;
         }
         self.next_look = Millis(now.0 + LOOK_OVER_MILLIS);
         if self.instance.clients.paused(now) == command::Pause::Nothing {
             self.resume_paused();
+        } else {
+            self.next_look = self.next_look.min(self.instance.clients.paused_until());
         }
         let timeout = u64::from(network::TIMEOUT.get(&self.instance.settings)) * 1000;
         let output = limits::CLIENT_OUTPUT_BUFFER_LIMIT.get(&self.instance.settings);

@@ -427,6 +427,9 @@ impl<'a> Access<'a> {
         match &old {
             Some(found) => index.update(&store.blocks, found.slot, entry, tick),
             None => {
+                if index.is_empty() {
+                    store.keyspaces.note_used(key.keyspace);
+                }
                 let records = store.records();
                 if index.insert(&store.blocks, key.hash, entry, tick, &records).is_err() {
                     store.heap.bury(at, live as u32, true);

@@ -13,7 +13,7 @@ impl Store {
         let history = self.budget.history();
         let decay = f64::from(self.budget.lfu_decay_minutes());
         self.enter(lane);
-        for database in 0..self.databases() {
+        for database in self.used_databases() {
             let Some(keyspace) = self.keyspace(database) else { continue };
             let index = self.indexes.get(keyspace, shard);
             let mut at = Some(Position::of_shard(shard)).filter(|_| !index.is_empty());

@@ -123,22 +123,25 @@ impl Store {
         if self.heap.return_some(u64::MAX) {
             return true;
         }
-        let used = |store: &Store| store.heap.touched_bytes() - store.heap.pooled_bytes();
-        let before = used(self);
         let mut cleaner = self.wait_for_cleaner();
         let evicts = self.evicts_now();
+        let moved_before = lane.counters.moved_bytes.get();
+        let mut walked = 0;
         loop {
             match self.step(lane, &mut cleaner, evicts, now) {
-                Step::Walked(_) if cleaner.victim.is_some() => {}
-                Step::Walked(_) => break,
+                Step::Walked(bytes) => walked += bytes,
                 Step::NoVictim | Step::Stuck => {
                     drop(cleaner);
                     return self.make_room_otherwise(lane, now);
                 }
             }
+            if cleaner.victim.is_none() {
+                break;
+            }
         }
         drop(cleaner);
-        used(self) < before || self.make_room_otherwise(lane, now)
+        let moved = lane.counters.moved_bytes.get() - moved_before;
+        moved + walked / 64 < walked || self.make_room_otherwise(lane, now)
     }
 
     /// When cleaning wins nothing: large records, keyspaces that wait for the reaper, own head.

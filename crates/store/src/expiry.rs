@@ -52,7 +52,7 @@ impl Store {
     /// gate; it goes in and out once per shard, so that nobody waits long for it.
     pub fn sweep_deadlines(&self, lane: &mut Lane, now: Millis) -> Swept {
         let mut swept = Swept::default();
-        for database in 0..self.databases() {
+        for database in self.used_databases() {
             for shard in ShardId::all().filter(|shard| self.may_expire(database, *shard)) {
                 self.enter(lane);
                 swept.expired += self.sweep_shard(lane, database, shard, now);

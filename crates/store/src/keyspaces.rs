@@ -4,7 +4,7 @@ use crate::lane::Lane;
 use crate::store::Store;
 use base::{KeyspaceId, ShardId};
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU16, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Entries that a line of an index has room for.
@@ -14,6 +14,8 @@ const PLACES_PER_LINE: u64 = 7;
 #[derive(Debug)]
 pub(crate) struct Keyspaces {
     databases: Box<[AtomicU16]>,
+    /// Databases that ever held a key; the others need not be looked at.
+    used: Box<[AtomicBool]>,
     ids: Mutex<Ids>,
 }
 
@@ -39,8 +41,9 @@ impl Keyspaces {
     pub fn new(databases: usize, ids: usize) -> Keyspaces {
         let databases = databases.clamp(1, ids / 2);
         let taken = (0..databases).map(|number| AtomicU16::new(number as u16)).collect();
+        let used = (0..databases).map(|_| AtomicBool::new(false)).collect();
         let free = (databases..ids).map(|id| id as u16).collect();
-        Keyspaces { databases: taken, ids: Mutex::new(Ids { free, dying: Vec::new() }) }
+        Keyspaces { databases: taken, used, ids: Mutex::new(Ids { free, dying: Vec::new() }) }
     }
 
     fn ids(&self) -> MutexGuard<'_, Ids> {
@@ -49,6 +52,16 @@ impl Keyspaces {
 
     pub fn is_dying(&self, keyspace: KeyspaceId) -> bool {
         !self.databases.iter().any(|database| database.load(Relaxed) == keyspace.0)
+    }
+
+    /// Notes that a keyspace gets its first key in some shard.
+    #[cold]
+    pub fn note_used(&self, keyspace: KeyspaceId) {
+        for (database, used) in self.databases.iter().zip(&self.used) {
+            if database.load(Relaxed) == keyspace.0 {
+                used.store(true, Relaxed);
+            }
+        }
     }
 
     /// The keyspace that has waited longest for the reaper.
@@ -89,6 +102,17 @@ impl Store {
         facts
     }
 
+    /// Databases that ever held a key.
+    pub(crate) fn used_databases(&self) -> impl Iterator<Item = usize> {
+        let used = self.keyspaces.used.iter().enumerate();
+        used.filter(|(_, used)| used.load(Relaxed)).map(|(database, _)| database)
+    }
+
+    /// Keys of all databases.
+    pub fn keys(&self) -> u64 {
+        self.used_databases().map(|database| self.len(database)).sum()
+    }
+
     /// Keys of a database, those past their deadline included.
     pub fn len(&self, database: usize) -> u64 {
         let keyspace = self.keyspace(database);
@@ -121,6 +145,9 @@ impl Store {
             let databases = &store.keyspaces.databases;
             let id = databases[one].load(Relaxed);
             databases[one].store(databases[other].swap(id, Relaxed), Relaxed);
+            let used = &store.keyspaces.used;
+            let id = used[one].load(Relaxed);
+            used[one].store(used[other].swap(id, Relaxed), Relaxed);
         });
     }
 

@@ -6,6 +6,9 @@ use base::{GateLane, Millis, Random};
 use heap::Head;
 use std::sync::Arc;
 
+/// Looks at a store that nobody frees space in, before a write is refused.
+const TRIES_IN_VAIN: usize = 8;
+
 /// A thread's hot head, its way through the gate, its counts and its chance.
 #[derive(Debug)]
 pub struct Lane {
@@ -67,11 +70,27 @@ impl Store {
         bytes: usize,
         now: Millis,
     ) -> Result<(), crate::access::NoSpace> {
-        while self.make_room(lane, now) {
+        let mut tries_in_vain = 0;
+        while tries_in_vain < TRIES_IN_VAIN {
+            let won_before = self.space_won();
+            let won = self.make_room(lane, now);
             if lane.head.reserve(&self.heap, bytes, now).is_ok() {
                 return Ok(());
             }
+            // What this lane won may have gone to another one, and what another won is left.
+            if won || self.space_won() != won_before {
+                tries_in_vain = 0;
+            } else {
+                tries_in_vain += 1;
+                std::thread::yield_now();
+            }
         }
         Err(crate::access::NoSpace)
+    }
+
+    /// A number that changes whenever somebody wins space.
+    fn space_won(&self) -> u64 {
+        let totals = self.totals();
+        totals.cleaned_segments + totals.evicted
     }
 }

@@ -9,7 +9,9 @@ use base::{Lock, LockGuard, PositionHash, ShardId};
 use crossbeam_utils::CachePadded;
 use smallvec::SmallVec;
 
-const TRIES: usize = 3;
+const TRIES: usize = if cfg!(loom) { 1 } else { 3 };
+/// Three locks are as many as interleavings can be explored for.
+const LOCKS: usize = if cfg!(loom) { 3 } else { SHARDS };
 
 /// A set of shards.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,7 +73,7 @@ pub(crate) struct Locks {
 
 impl Locks {
     pub fn new() -> Locks {
-        Locks { shards: (0..SHARDS).map(|_| CachePadded::new(Lock::new())).collect() }
+        Locks { shards: (0..LOCKS).map(|_| CachePadded::new(Lock::new())).collect() }
     }
 
     #[inline]
@@ -106,7 +108,7 @@ impl Store {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 
@@ -141,5 +143,68 @@ mod tests {
         assert!(locks.shards[3].try_lock().is_some());
         drop(held);
         assert!(locks.try_all(&set).is_ok());
+    }
+}
+
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::*;
+    use loom::sync::Arc;
+    use loom::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+    #[derive(Clone)]
+    struct Guarded {
+        locks: Arc<Locks>,
+        busy: Arc<[AtomicBool; LOCKS]>,
+    }
+
+    impl Guarded {
+        fn new() -> Guarded {
+            let busy = std::array::from_fn(|_| AtomicBool::new(false));
+            Guarded { locks: Arc::new(Locks::new()), busy: Arc::new(busy) }
+        }
+
+        /// Holds the locks of `shards`, and finds that nobody else does.
+        fn hold(&self, shards: &[u8]) {
+            let mut set = ShardSet::new();
+            shards.iter().for_each(|shard| set.add(PositionHash(u64::from(*shard) << 56)));
+            let held = match shards {
+                [one] => Held::One(ShardId(*one), self.locks.one(ShardId(*one))),
+                _ => self.locks.many(set),
+            };
+            let busy = |shard: &u8| &self.busy[usize::from(*shard)];
+            shards.iter().for_each(|shard| assert!(!busy(shard).swap(true, Relaxed)));
+            assert!(shards.iter().all(|shard| held.has(ShardId(*shard))));
+            shards.iter().for_each(|shard| busy(shard).store(false, Relaxed));
+        }
+    }
+
+    /// Each thread takes its sets one after the other; all get through.
+    fn all_get_through(threads: &'static [&'static [&'static [u8]]]) {
+        loom::model(move || {
+            let guarded = Guarded::new();
+            let work = |sets: &'static [&'static [u8]]| {
+                let guarded = guarded.clone();
+                loom::thread::spawn(move || sets.iter().for_each(|set| guarded.hold(set)))
+            };
+            let spawned: Vec<_> = threads[1..].iter().map(|sets| work(sets)).collect();
+            threads[0].iter().for_each(|set| guarded.hold(set));
+            spawned.into_iter().for_each(|thread| thread.join().unwrap());
+        });
+    }
+
+    #[test]
+    fn two_overlapping_sets_exclude_each_other_and_both_get_through() {
+        all_get_through(&[&[&[0, 1, 2]], &[&[1, 2]]]);
+    }
+
+    #[test]
+    fn a_set_and_the_holders_of_its_single_shards_all_get_through() {
+        all_get_through(&[&[&[0, 1]], &[&[1], &[0]]]);
+    }
+
+    #[test]
+    fn sets_taken_one_after_the_other_all_get_through() {
+        all_get_through(&[&[&[0, 1], &[1, 2]], &[&[0, 2], &[0, 1]]]);
     }
 }

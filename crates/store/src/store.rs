@@ -124,6 +124,11 @@ impl Store {
         self.blocks.touched_bytes()
     }
 
+    /// Share of the index's entries that was in use when its blocks grew.
+    pub fn index_load_before_growth(&self) -> f64 {
+        self.blocks.load_before_growth()
+    }
+
     /// The heap, for its figures.
     pub fn heap(&self) -> &Heap {
         &self.heap

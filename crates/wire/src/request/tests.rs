@@ -290,6 +290,16 @@ fn nearly_requests() -> impl Strategy<Value = Vec<u8>> {
     vec(token, 0..8).prop_map(|tokens| tokens.concat())
 }
 
+#[test]
+fn what_is_missing_of_an_announced_argument_is_known() {
+    let mut parser = RequestParser::new();
+    let (input, mut spans) = (&b"*2\r\n$3\r\nGET\r\n$1000\r\nab"[..], Vec::new());
+    assert_eq!(parser.announced(0), 0);
+    let progress = parser.parse(input, &mut spans, &LIMITS);
+    assert_eq!(progress, Ok(Progress::Incomplete { wanted: 1000 }));
+    assert_eq!(parser.announced(input.len()), 1000);
+}
+
 proptest! {
     #[test]
     fn any_arguments_are_read_back(

@@ -240,6 +240,23 @@ fn reply_off_and_skip_write_nothing() {
 }
 
 #[test]
+fn connections_beyond_the_limit_are_not_admitted_until_others_are_gone() {
+    let world = World::new();
+    let clients = &world.instance.clients;
+    assert_eq!([clients.admit(2), clients.admit(2), clients.admit(2)], [true, true, false]);
+    clients.dismiss();
+    assert_eq!([clients.admit(2), clients.admit(2)], [true, false]);
+}
+
+#[test]
+fn hello_tells_the_zone_when_there_is_one() {
+    let mut world = World::new();
+    assert!(!say(&mut world, "HELLO 3").contains("availability_zone"));
+    check(&mut world, &[("CONFIG SET availability-zone here", "+OK")]);
+    assert!(say(&mut world, "HELLO 3").ends_with("$17 availability_zone $4 here"));
+}
+
+#[test]
 fn nobody_can_be_unblocked() {
     let mut world = World::new();
     check(

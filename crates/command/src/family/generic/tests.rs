@@ -204,6 +204,16 @@ fn scan_refuses_what_it_cannot_read() {
 }
 
 #[test]
+fn a_pattern_with_too_many_stars_matches_nothing() {
+    let mut world = World::new();
+    let key = "a".repeat(2_000);
+    check(&mut world, &[(&format!("SET {key} v"), "+OK")]);
+    check(&mut world, &[(&format!("KEYS {}", "*?".repeat(1_001)), "*0")]);
+    let found = say(&mut world, &format!("KEYS {}", "*?".repeat(1_000)));
+    assert_eq!(found, format!("*1 $2000 {key}"));
+}
+
+#[test]
 fn object_tells_encoding_and_the_history_that_is_kept() {
     let mut world = World::new();
     let not_counted = "-ERR An LFU maxmemory policy is not selected, access frequency not \
@@ -216,6 +226,8 @@ fn object_tells_encoding_and_the_history_that_is_kept() {
             ("SET s word", "+OK"),
             ("OBJECT ENCODING i", "$3 int"),
             ("object encoding s", "$6 embstr"),
+            (&format!("SET long {}", "x".repeat(200)), "+OK"),
+            ("OBJECT ENCODING long", "$3 raw"),
             ("OBJECT ENCODING missing", "$-1"),
             ("OBJECT REFCOUNT s", ":1"),
             ("OBJECT IDLETIME s", ":0"),

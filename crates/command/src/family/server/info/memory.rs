@@ -104,7 +104,7 @@ pub(super) fn memory(text: &mut Text, call: &mut Call<'_>) {
     let facts = MemoryFacts::of(call.instance);
     usage(text, &facts);
     limits(text, call);
-    fragmentation(text, &facts);
+    fragmentation(text, call, &facts);
     segments(text, call, &facts);
 }
 
@@ -141,7 +141,7 @@ fn limits(text: &mut Text, call: &Call<'_>) {
     text.field("maxmemory_policy", settings::memory::MAXMEMORY_POLICY.get(settings).name());
 }
 
-fn fragmentation(text: &mut Text, facts: &MemoryFacts) {
+fn fragmentation(text: &mut Text, call: &Call<'_>, facts: &MemoryFacts) {
     let (used, active, resident) = (facts.used, facts.active(), facts.resident);
     let fixed = |ratio: f64| format!("{ratio:.2}");
     text.fields(&[
@@ -161,7 +161,7 @@ fn fragmentation(text: &mut Text, facts: &MemoryFacts) {
         ("mem_clients_normal", &facts.clients),
         ("mem_cluster_links", &0),
         ("mem_aof_buffer", &0),
-        ("mem_allocator", &"segments"),
+        ("mem_allocator", &call.instance.identity.allocator),
         ("mem_overhead_db_hashtable_rehashing", &0),
         ("active_defrag_running", &0),
     ]);
@@ -170,6 +170,7 @@ fn fragmentation(text: &mut Text, facts: &MemoryFacts) {
 fn segments(text: &mut Text, call: &Call<'_>, facts: &MemoryFacts) {
     let totals = call.instance.store.totals();
     let since_reset = call.instance.statistics.since_reset(&totals);
+    let load = call.instance.store.index_load_before_growth() * 100.0;
     text.fields(&[
         // Flushed records are not counted one by one until the reaper meets them.
         ("lazyfree_pending_objects", &u64::from(facts.dying > 0)),
@@ -181,6 +182,7 @@ fn segments(text: &mut Text, call: &Call<'_>, facts: &MemoryFacts) {
         ("segments_utilisation", &format!("{:.4}", facts.utilisation())),
         ("index_bytes", &facts.index),
         ("index_lines", &(facts.index / LINE_BYTES)),
+        ("index_load_before_growth", &format!("{load:.1}")),
         ("cleaner_bytes_appended", &since_reset.appended_bytes),
         ("cleaner_bytes_moved", &since_reset.moved_bytes),
         ("cleaner_records_moved", &since_reset.moved_records),

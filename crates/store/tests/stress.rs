@@ -1,0 +1,385 @@
+//! Many lanes on overlapping keys, while chores, flushes and exchanged databases go on: every value
+//! tells whose it is and what it should hold, so a torn or misplaced one is noticed.
+
+use base::{Clock, KeyHasher, Millis, Random};
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use store::{
+    Encoding, EvictionPolicy, Expiry, Key, Lane, Limits, ScanFilter, ShardSet, Store, StoreConfig,
+};
+
+const DATABASES: usize = 4;
+/// Keys that all workers fight over.
+const KEYS: u64 = if cfg!(miri) { 12 } else { 3_000 };
+const WORKERS: u64 = if cfg!(miri) { 2 } else { 4 };
+const ROUNDS: u64 = if cfg!(miri) { 30 } else { 120_000 };
+const BATCH: u64 = 8;
+/// Database, number of the key, checksum; then bytes that follow from them.
+const HEAD_BYTES: usize = 24;
+const START: Millis = Millis(1_700_000_000_000);
+
+struct Shared {
+    store: Store,
+    /// Milliseconds since `START`; the chores let time pass.
+    elapsed: AtomicU64,
+    is_done: AtomicBool,
+    begin: Barrier,
+}
+
+impl Shared {
+    fn new(seed: u64) -> Shared {
+        let config = StoreConfig {
+            databases: DATABASES,
+            hasher: KeyHasher::from_seed(seed),
+            address_space: cfg!(miri).then_some(1 << 22),
+        };
+        Shared {
+            store: Store::new(config).expect("address space"),
+            elapsed: AtomicU64::new(0),
+            is_done: AtomicBool::new(false),
+            begin: Barrier::new(WORKERS as usize),
+        }
+    }
+
+    fn now(&self) -> Millis {
+        let clock = Clock::still(START);
+        clock.advance(self.elapsed.load(Ordering::Relaxed));
+        clock.now()
+    }
+
+    fn key<'k>(&self, database: usize, bytes: &'k [u8]) -> Key<'k> {
+        self.store.key(self.store.keyspace(database).expect("a database"), bytes)
+    }
+}
+
+fn name(number: u64) -> Vec<u8> {
+    let long = if number % 10 == 0 { 280 } else { number as usize % 20 };
+    let mut bytes = vec![b'-'; long];
+    bytes.extend_from_slice(&number.to_le_bytes());
+    bytes
+}
+
+/// A value of `len` bytes, or a head's length, that belongs to one key.
+fn value_of(key: &[u8], len: usize, salt: u64) -> Vec<u8> {
+    let mut value = vec![0; len.max(HEAD_BYTES)];
+    let mut random = Random::from_seed(salt);
+    value[16..].fill_with(|| random.next() as u8);
+    value[..8].copy_from_slice(&key[key.len() - 8..]);
+    let sum = checksum(&value[16..]);
+    value[8..16].copy_from_slice(&sum.to_le_bytes());
+    value
+}
+
+fn checksum(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(bytes.len() as u64, |sum, byte| (sum ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
+}
+
+#[track_caller]
+fn check(key: &[u8], value: &[u8]) {
+    assert!(value.len() >= HEAD_BYTES, "{} bytes for {key:?}", value.len());
+    assert_eq!(value[..8], key[key.len() - 8..], "the value of another key");
+    assert_eq!(value[8..16], checksum(&value[16..]).to_le_bytes(), "a torn value of {key:?}");
+}
+
+struct Worker<'a> {
+    shared: &'a Shared,
+    lane: Lane,
+    random: Random,
+    refused: u64,
+}
+
+impl<'a> Worker<'a> {
+    fn new(shared: &'a Shared, seed: u64) -> Worker<'a> {
+        let lane = shared.store.lane().expect("a lane");
+        Worker { shared, lane, random: Random::from_seed(seed), refused: 0 }
+    }
+
+    fn any_len(&mut self) -> usize {
+        let most = match self.random.below(if cfg!(miri) { 8 } else { 2_000 }) {
+            0 => if cfg!(miri) { 5_000 } else { 700_000 },
+            1..=100 => if cfg!(miri) { 300 } else { 20_000 },
+            _ => 200,
+        };
+        self.random.below(most) as usize
+    }
+
+    /// As a worker of the server does: hints for all keys of a batch, the commands, upkeep.
+    fn batch(&mut self) {
+        let shared = self.shared;
+        let store = &shared.store;
+        store.enter(&self.lane);
+        let now = shared.now();
+        let names: Vec<Vec<u8>> = (0..BATCH).map(|_| name(self.random.below(KEYS))).collect();
+        let database = self.random.below(DATABASES as u64) as usize;
+        let keys: Vec<Key<'_>> = names.iter().map(|it| shared.key(database, it)).collect();
+        keys.iter().for_each(|key| store.prefetch_line(key));
+        let displaced = |key: &&Key<'_>| store.prefetch_record(key.keyspace, key.hash);
+        let again: Vec<&Key<'_>> = keys.iter().filter(displaced).collect();
+        again.iter().for_each(|key| store.prefetch_displaced(key.keyspace, key.hash));
+        keys.iter().for_each(|key| self.command(key, now));
+        self.many(&keys, now);
+        store.upkeep(&mut self.lane, now);
+        store.leave(&self.lane);
+    }
+
+    fn command(&mut self, key: &Key<'_>, now: Millis) {
+        match self.random.below(20) {
+            0..=7 => self.read(key, now),
+            8..=12 => self.write(key, now),
+            13 => self.remove(key, now),
+            14 => self.grow(key, now),
+            15 => self.rewrite(key, now),
+            16 => self.set_deadline(key, now),
+            17..=18 => self.pass_on(key, now),
+            _ => self.walk(key, now),
+        }
+    }
+
+    fn read(&mut self, key: &Key<'_>, now: Millis) {
+        let mut access = self.shared.store.lock(&mut self.lane, key, now);
+        if let Some(value) = access.read(key) {
+            check(key.bytes, value.bytes);
+            assert!(value.deadline.is_none_or(|it| it > now));
+        }
+    }
+
+    fn write(&mut self, key: &Key<'_>, now: Millis) {
+        let value = value_of(key.bytes, self.any_len(), self.random.next());
+        let expiry = match self.random.below(4) {
+            0 => Expiry::At(Millis(now.0 + 1 + self.random.below(3_000))),
+            1 => Expiry::Keep,
+            _ => Expiry::Never,
+        };
+        let store = &self.shared.store;
+        let extent = value.len() + key.bytes.len() + 30;
+        let reserved = store.reserve(&mut self.lane, extent, now);
+        let mut access = store.lock(&mut self.lane, key, now);
+        let written = reserved.and_then(|()| access.write(key, &value, Encoding::Raw, expiry));
+        match written {
+            Ok(()) => assert!(access.peek(key).expect("just written").bytes == value),
+            Err(_) => self.refused += 1,
+        }
+    }
+
+    fn remove(&mut self, key: &Key<'_>, now: Millis) {
+        let mut access = self.shared.store.lock(&mut self.lane, key, now);
+        access.remove(key);
+        assert!(access.peek(key).is_none());
+    }
+
+    /// Lengthens or shortens a value, and makes its head right again.
+    fn grow(&mut self, key: &Key<'_>, now: Millis) {
+        let more = self.random.below(100) as usize;
+        let mut access = self.shared.store.lock(&mut self.lane, key, now);
+        let Some(old) = access.peek(key).map(|it| it.bytes.to_vec()) else { return };
+        let len = (old.len() + more).saturating_sub(50).max(HEAD_BYTES);
+        let Ok(value) = access.resize(key, len) else { return self.refused += 1 };
+        let kept = len.min(old.len());
+        assert!(value[..kept] == old[..kept] && value[kept..].iter().all(|byte| *byte == 0));
+        let sum = checksum(&value[16..]);
+        value[8..16].copy_from_slice(&sum.to_le_bytes());
+    }
+
+    fn rewrite(&mut self, key: &Key<'_>, now: Millis) {
+        let salt = self.random.next();
+        let mut access = self.shared.store.lock(&mut self.lane, key, now);
+        if let Some(value) = access.edit(key) {
+            check(key.bytes, value);
+            value.copy_from_slice(&value_of(key.bytes, value.len(), salt));
+        }
+    }
+
+    fn set_deadline(&mut self, key: &Key<'_>, now: Millis) {
+        let deadline = self.random.one_in(2).then(|| Millis(now.0 + 1 + self.random.below(2_000)));
+        let mut access = self.shared.store.lock(&mut self.lane, key, now);
+        match access.set_deadline(key, deadline) {
+            Ok(true) => assert_eq!(access.peek(key).expect("there").deadline, deadline),
+            Ok(false) => {}
+            Err(_) => self.refused += 1,
+        }
+    }
+
+    /// Renames or copies to another key, under both locks, and makes the value the other key's.
+    fn pass_on(&mut self, from: &Key<'_>, now: Millis) {
+        let number = self.random.below(KEYS);
+        let bytes = name(number);
+        let database = self.random.below(DATABASES as u64) as usize;
+        let to = self.shared.key(database, &bytes);
+        if to.bytes == from.bytes && to.keyspace == from.keyspace {
+            return;
+        }
+        let mut shards = ShardSet::new();
+        [from.hash, to.hash].into_iter().for_each(|hash| shards.add(hash));
+        let moves = self.random.one_in(2);
+        let mut access = self.shared.store.lock_all(&mut self.lane, shards, now);
+        let before = access.peek(from).map(|it| it.bytes.to_vec());
+        let done = if moves { access.rename(from, &to) } else { access.copy(from, &to) };
+        let Ok(done) = done else { return self.refused += 1 };
+        assert_eq!(done, before.is_some());
+        let Some(mut expected) = before else { return };
+        assert!(access.peek(&to).expect("renamed or copied").bytes == expected);
+        assert_eq!(access.peek(from).is_none(), moves);
+        expected[..8].copy_from_slice(&number.to_le_bytes());
+        access.edit(&to).expect("renamed or copied").copy_from_slice(&expected);
+    }
+
+    /// All keys of a batch at once, as MSET and MGET have them: they change together.
+    fn many(&mut self, keys: &[Key<'_>], now: Millis) {
+        if !self.random.one_in(4) {
+            return;
+        }
+        let salt = self.random.next();
+        let mut shards = ShardSet::new();
+        keys.iter().for_each(|key| shards.add(key.hash));
+        let mut access = self.shared.store.lock_all(&mut self.lane, shards, now);
+        for key in keys {
+            let value = value_of(key.bytes, 60, salt);
+            if access.write(key, &value, Encoding::Raw, Expiry::Never).is_err() {
+                return self.refused += 1;
+            }
+        }
+        for key in keys {
+            let value = access.peek(key).expect("written under the same locks");
+            assert!(value.bytes == value_of(key.bytes, 60, salt));
+        }
+    }
+
+    fn walk(&mut self, key: &Key<'_>, now: Millis) {
+        let (store, cursor) = (&self.shared.store, self.random.below(1 << 40));
+        let whole = |key: &[u8]| assert!(key.len() >= 8);
+        store.scan(key.keyspace, cursor, 5, ScanFilter::default(), now, whole);
+        if let Some(found) = store.random_key(&mut self.lane, key.keyspace, now) {
+            assert!(found.len() >= 8);
+        }
+    }
+}
+
+/// What the server's thread for chores does, over and over.
+fn chores(shared: &Shared) {
+    let store = &shared.store;
+    let (mut lane, mut shard) = (store.lane().expect("a lane"), 0_u8);
+    while !shared.is_done.load(Ordering::Relaxed) {
+        shared.elapsed.fetch_add(40, Ordering::Relaxed);
+        let now = shared.now();
+        store.sweep_deadlines(&mut lane, now);
+        store.age_shard(&mut lane, base::ShardId(shard), 60.0);
+        shard = shard.wrapping_add(1);
+        store.enter(&lane);
+        store.clean_at_rest(&mut lane, 1 << 18, now);
+        store.reap_some(&lane, 500);
+        store.leave(&lane);
+        store.heap().return_some(1 << 20);
+        assert!(store.totals().live_bytes < 1 << 40);
+    }
+}
+
+/// Somebody who empties and exchanges databases.
+fn upheaval(shared: &Shared, seed: u64) {
+    let store = &shared.store;
+    let (mut lane, mut random) = (store.lane().expect("a lane"), Random::from_seed(seed));
+    while !shared.is_done.load(Ordering::Relaxed) {
+        store.enter(&lane);
+        let database = random.below(DATABASES as u64) as usize;
+        if random.one_in(3) {
+            store.flush(&mut lane, [database].into_iter());
+        } else {
+            let other = random.below(DATABASES as u64) as usize;
+            store.swap_databases(&lane, database, other);
+        }
+        let keyspace = store.keyspace(database).expect("a database");
+        let now = shared.now();
+        // Time for the databases to fill again.
+        for _ in 0..50 {
+            store.each_key(keyspace, ScanFilter::default(), now, |key| assert!(key.len() >= 8));
+        }
+        store.leave(&lane);
+    }
+}
+
+fn run(shared: &Shared, rounds: u64) -> u64 {
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..WORKERS)
+            .map(|seed| {
+                scope.spawn(move || {
+                    let mut worker = Worker::new(shared, seed);
+                    shared.begin.wait();
+                    (0..rounds / BATCH).for_each(|_| worker.batch());
+                    worker.refused
+                })
+            })
+            .collect();
+        scope.spawn(|| chores(shared));
+        scope.spawn(|| upheaval(shared, 77));
+        let refused: Vec<_> = workers.into_iter().map(|it| it.join()).collect();
+        shared.is_done.store(true, Ordering::Relaxed);
+        refused.into_iter().map(|it| it.expect("a worker's assertion")).sum()
+    })
+}
+
+/// After all threads have ended: walk, counts and sums agree with one another.
+fn verify(shared: &Shared) {
+    let store = &shared.store;
+    let (mut lane, now) = (store.lane().expect("a lane"), shared.now());
+    store.sweep_deadlines(&mut lane, Millis(now.0 + 512));
+    store.enter(&lane);
+    while store.reap_some(&lane, 1_000) {}
+    store.leave(&lane);
+    let (mut bytes, mut live) = (0, 0);
+    for database in 0..DATABASES {
+        let keyspace = store.keyspace(database).expect("a database");
+        let (mut names, filter) = (Vec::new(), ScanFilter::default());
+        store.each_key(keyspace, filter, now, |key| names.push(key.to_vec()));
+        names.sort();
+        names.dedup();
+        let (facts, mut with_deadline) = (store.keyspace_facts(database), 0);
+        assert_eq!((facts.keys, store.len(database)), (names.len() as u64, names.len() as u64));
+        for bytes in &names {
+            let key = shared.key(database, bytes);
+            let mut access = store.lock(&mut lane, &key, now);
+            let value = access.read(&key).expect("it was in the walk");
+            check(bytes, value.bytes);
+            with_deadline += u64::from(value.deadline.is_some());
+            live += key.bytes.len() as u64 + value.bytes.len() as u64;
+        }
+        assert_eq!(facts.with_deadline, with_deadline);
+        bytes += facts.bytes;
+    }
+    assert_eq!(store.live_bytes(), bytes, "what lanes count and what indexes count");
+    assert_eq!(store.used_bytes(), bytes + store.index_bytes(), "nothing waits for the reaper");
+    let keys: u64 = (0..DATABASES).map(|it| store.len(it)).sum();
+    // A header takes 5 to 17 bytes.
+    assert!(bytes >= live + 5 * keys && bytes <= live + 17 * keys, "{bytes} for {live}");
+    let segments = store.heap().segments();
+    let is_settled = |it: &&heap::SegmentFacts| it.state != heap::SegmentState::Cleaning;
+    let settled: u64 = segments.iter().filter(is_settled).map(|it| it.live).sum();
+    let being_cleaned: u64 = segments.iter().map(|it| it.live).sum::<u64>() - settled;
+    assert!(settled <= bytes && bytes <= settled + being_cleaned, "{bytes}: {segments:?}");
+}
+
+#[test]
+fn no_value_is_torn_lost_or_misplaced_while_many_lanes_work() {
+    let shared = Shared::new(1);
+    let refused = run(&shared, ROUNDS);
+    assert_eq!(refused, 0, "there is no limit");
+    verify(&shared);
+}
+
+#[test]
+fn no_value_is_torn_lost_or_misplaced_while_a_limit_evicts() {
+    if cfg!(miri) {
+        return;
+    }
+    let shared = Shared::new(2);
+    shared.store.set_limits(&Limits {
+        maxmemory: 24 << 20,
+        other_bytes: 0,
+        workers: WORKERS,
+        eviction: EvictionPolicy::AllKeysLru,
+        reclaim: heap::ReclaimPolicy::Greedy,
+        lfu_log_factor: 10,
+        lfu_decay_minutes: 1,
+    });
+    run(&shared, ROUNDS / 2);
+    verify(&shared);
+}
