@@ -98,8 +98,7 @@ impl World {
         let reserved = self.heads[head].reserve(&self.heap, extent, self.now);
         let before = self.heads[head].appended_bytes();
         let fill = |to: &mut [u8]| to.copy_from_slice(&record.value);
-        let placed =
-            self.heads[head].append(&self.heap, &draft(&record), purpose, self.now, fill);
+        let placed = self.heads[head].append(&self.heap, &draft(&record), purpose, self.now, fill);
         let Ok(at) = placed else {
             assert_eq!(self.heads[head].appended_bytes(), before);
             assert!(self.heap.budget() != u64::MAX, "without a budget there is room");
@@ -155,7 +154,8 @@ impl World {
             record.value_mut().copy_from_slice(&value);
             if record.has_deadline_room() {
                 record.set_deadline(deadline);
-                live.deadline = deadline.map(|it| it.min(Millis::MAX)).filter(|it| *it != Millis::MAX);
+                live.deadline =
+                    deadline.map(|it| it.min(Millis::MAX)).filter(|it| *it != Millis::MAX);
             }
             let after = record.live_bytes();
             match after.checked_sub(before) {
@@ -219,8 +219,7 @@ impl World {
         let live = &self.live[&at];
         let compact = Draft { room: live.value.len(), ..draft(live) };
         let fill = |to: &mut [u8]| to.copy_from_slice(value);
-        let to =
-            self.survivors.append(&self.heap, &compact, Purpose::Survivors, self.now, fill)?;
+        let to = self.survivors.append(&self.heap, &compact, Purpose::Survivors, self.now, fill)?;
         let live_bytes = compact.extent() as u64;
         let live = self.live.remove(&at).expect("alive");
         self.live_bytes -= live.live_bytes;

@@ -82,6 +82,7 @@ fn few_positions_with_forty_keys_each_survive_growth_and_shrinking() {
 #[ignore = "bytes are counted twice when a block cannot shrink as far as wanted"]
 fn a_block_that_cannot_shrink_as_far_as_wanted_counts_its_memory_right() {
     let spread = (0..1_500).map(|key| PositionHash(Random::from_seed(key).next() >> 8));
-    let crowded = [0, 320, 640].into_iter().flat_map(|it| (0..30).map(move |low| position(it, low)));
+    let crowded =
+        [0, 320, 640].into_iter().flat_map(|it| (0..30).map(move |low| position(it, low)));
     fill(spread.chain(crowded).collect(), true);
 }

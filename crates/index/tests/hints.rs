@@ -1,4 +1,4 @@
-//! Looks at the index without the lock, while its holder inserts, grows, splits, removes and clears.
+//! Looks at the index without the lock, while its holder inserts, grows, splits, removes, clears.
 
 use base::{Location, Lock, PositionHash, Random};
 use index::{Blocks, Entry, Index, Peek, Records};

@@ -262,13 +262,22 @@ impl Store {
             lane.counters.expired_by_sweep.add(1);
             self.drop_entry(lane, index, slot, live);
         } else if cleaner.evicts && self.is_cold(lane, cleaner, entry, deadline, now) {
-            lane.counters.evicted.add(1);
-            lane.counters.evicted_bytes.add(u64::from(live));
-            self.drop_entry(lane, index, slot, live);
-        } else {
-            return self.relocate(lane, cleaner, record, key, index, (slot, entry), now);
+            self.evict_entry(lane, index, slot, live);
+        } else if !self.relocate(lane, cleaner, record, key, index, (slot, entry), now) {
+            // The budget may have shrunk below what is in use, so that nothing can be moved.
+            let candidate = Candidate { access: entry.access, deadline };
+            if self.budget.eviction().coldness(candidate, now).is_none() {
+                return false;
+            }
+            self.evict_entry(lane, index, slot, live);
         }
         true
+    }
+
+    fn evict_entry(&self, lane: &Lane, index: &Index, slot: Slot, live: u32) {
+        lane.counters.evicted.add(1);
+        lane.counters.evicted_bytes.add(u64::from(live));
+        self.drop_entry(lane, index, slot, live);
     }
 
     fn is_cold(
@@ -357,9 +366,7 @@ impl Store {
         if self.budget.eviction().coldness(candidate, now).is_none() {
             return false;
         }
-        lane.counters.evicted.add(1);
-        lane.counters.evicted_bytes.add(u64::from(live));
-        self.drop_entry(lane, index, slot, live);
+        self.evict_entry(lane, index, slot, live);
         self.heap.bury(at, live, true);
         true
     }

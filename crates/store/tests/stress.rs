@@ -72,7 +72,9 @@ fn value_of(key: &[u8], len: usize, salt: u64) -> Vec<u8> {
 }
 
 fn checksum(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(bytes.len() as u64, |sum, byte| (sum ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
+    bytes.iter().fold(bytes.len() as u64, |sum, byte| {
+        (sum ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
+    })
 }
 
 #[track_caller]
@@ -97,8 +99,20 @@ impl<'a> Worker<'a> {
 
     fn any_len(&mut self) -> usize {
         let most = match self.random.below(if cfg!(miri) { 8 } else { 2_000 }) {
-            0 => if cfg!(miri) { 5_000 } else { 700_000 },
-            1..=100 => if cfg!(miri) { 300 } else { 20_000 },
+            0 => {
+                if cfg!(miri) {
+                    5_000
+                } else {
+                    700_000
+                }
+            }
+            1..=100 => {
+                if cfg!(miri) {
+                    300
+                } else {
+                    20_000
+                }
+            }
             _ => 200,
         };
         self.random.below(most) as usize
