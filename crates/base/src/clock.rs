@@ -76,7 +76,11 @@ impl Stopwatch {
     /// Counts at this moment; only differences mean something.
     #[inline]
     pub fn read(&self) -> u64 {
-        if self.nanos_per_count != 0 { counter::read() } else { self.started.elapsed().as_nanos() as u64 }
+        if self.nanos_per_count != 0 {
+            counter::read()
+        } else {
+            self.started.elapsed().as_nanos() as u64
+        }
     }
 
     /// Nanoseconds between two readings.

@@ -52,7 +52,8 @@ impl Reservation {
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
         let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a fresh anonymous mapping at an address of the kernel's choice.
-        let raw = unsafe { mm::mmap_anonymous(std::ptr::null_mut(), bytes + align, access, flags)? };
+        let raw =
+            unsafe { mm::mmap_anonymous(std::ptr::null_mut(), bytes + align, access, flags)? };
         let start = raw as usize;
         let base = start.next_multiple_of(align);
         // SAFETY: the ends cut off lie inside the mapping just made and nobody knows of them.
@@ -64,7 +65,8 @@ impl Reservation {
             let _ = mm::madvise(base as *mut _, bytes, Advice::LinuxNoHugepage);
         }
         let base = NonNull::new(raw.cast::<u8>().wrapping_add(base - start));
-        base.map(|base| Reservation { base, bytes }).ok_or_else(|| io::Error::other("mapped at zero"))
+        base.map(|base| Reservation { base, bytes })
+            .ok_or_else(|| io::Error::other("mapped at zero"))
     }
 
     #[cfg(miri)]

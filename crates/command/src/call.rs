@@ -78,8 +78,8 @@ impl<'c> Call<'c> {
     pub fn on_key(&mut self, at: usize) -> Result<(Access<'_>, Key<'c>, &mut Reply<'c>), Refusal> {
         let key = self.key(at)?;
         let mut access = self.instance.store.lock(self.lane, &key, self.now);
-        if self.session.no_touch {
-            access.do_not_touch();
+        if self.session.no_touch | self.session.import_source {
+            self.session.mark(&mut access);
         }
         Ok((access, key, &mut self.reply))
     }
@@ -102,8 +102,8 @@ impl<'c> Call<'c> {
         let mut shards = ShardSet::new();
         keys.iter().for_each(|key| shards.add(key.hash));
         let mut access = self.instance.store.lock_all(self.lane, shards, self.now);
-        if self.session.no_touch {
-            access.do_not_touch();
+        if self.session.no_touch | self.session.import_source {
+            self.session.mark(&mut access);
         }
         (access, &mut self.reply)
     }
@@ -115,6 +115,18 @@ impl<'c> Call<'c> {
     /// When memory is used up.
     pub fn reserve(&mut self, bytes: usize) -> Result<(), Refusal> {
         Ok(self.instance.store.reserve(self.lane, bytes, self.now)?)
+    }
+
+    /// The moment by which keys that have expired are told apart when many are visited: none has
+    /// for a client that fills a server in import mode.
+    pub fn visited_at(&self) -> Millis {
+        let sees_all = self.session.import_source && self.instance.store.keeps_expired();
+        if sees_all { Millis(0) } else { self.now }
+    }
+
+    /// Whether a key that gets this deadline is gone at once.
+    pub fn is_over(&self, deadline: Millis) -> bool {
+        deadline <= self.now && !self.instance.store.keeps_expired()
     }
 
     /// Counts `changes` of data, as `rdb_changes_since_last_save` tells.

@@ -3,6 +3,7 @@
 use crate::clients::{Client, ClientFlags};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use store::Access;
 use wire::Protocol;
 
 /// Which replies a client gets.
@@ -73,6 +74,17 @@ impl Session {
     pub fn close(&mut self) {
         self.close_after_reply = true;
         self.client.set_flag(ClientFlags::CLOSING, true);
+    }
+
+    /// Has an access treat keys as the client asked: it leaves no trace, or sees what has expired.
+    #[cold]
+    pub fn mark(&self, access: &mut Access<'_>) {
+        if self.no_touch {
+            access.do_not_touch();
+        }
+        if self.import_source {
+            access.show_expired();
+        }
     }
 
     /// Makes the session as it was when the client connected, but for what the client's library

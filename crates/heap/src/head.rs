@@ -47,7 +47,11 @@ impl Head {
             return heap.can_take_dedicated(extent);
         }
         let fits = |open: &Open| open.end as usize + extent <= open.limit as usize;
-        if self.open.as_ref().is_some_and(fits) { Ok(()) } else { self.roll(heap, Purpose::Write, now) }
+        if self.open.as_ref().is_some_and(fits) {
+            Ok(())
+        } else {
+            self.roll(heap, Purpose::Write, now)
+        }
     }
 
     /// Appends a record and lets `fill` write its value, of `draft.value_len` bytes that hold

@@ -39,7 +39,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// A record larger than this gets slots of its own and is never moved.
 pub const DEDICATED_BYTES: usize = SEGMENT_BYTES as usize / 16;
 /// The smallest extent at which a head is sealed, however small the budget.
-pub const HEAD_BYTES_MIN: u32 = SEGMENT_BYTES / 32;
+pub const HEAD_BYTES_MIN: u32 = DEDICATED_BYTES as u32;
 /// From this much touched memory on new segments use huge pages.
 const HUGE_PAGES_FROM: u64 = 16 << 20;
 const HUGE_PAGE_BYTES: u32 = 2 << 20;

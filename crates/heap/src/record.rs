@@ -163,9 +163,7 @@ impl<'h> Record<'h> {
     pub fn key(&self) -> &'h [u8] {
         let Parts { key, value, .. } = self.parts;
         // SAFETY: the key's bytes belong to the record and never change.
-        unsafe {
-            std::slice::from_raw_parts(self.begin.add(key as usize), (value - key) as usize)
-        }
+        unsafe { std::slice::from_raw_parts(self.begin.add(key as usize), (value - key) as usize) }
     }
 
     /// Bytes that the record takes in its segment.
@@ -321,7 +319,8 @@ unsafe fn wide_parts(begin: *const u8, form: u8) -> Parts {
     let room_width = 1 << (form >> FORM_ROOM_SHIFT);
     let deadline = room_at + room_width;
     // SAFETY: as the caller says.
-    let (key, room) = unsafe { (get(begin.add(key_at), key_width), get(begin.add(room_at), room_width)) };
+    let (key, room) =
+        unsafe { (get(begin.add(key_at), key_width), get(begin.add(room_at), room_width)) };
     let key_begin = (deadline + deadline_bytes) as u32;
     Parts { deadline: deadline as u32, key: key_begin, value: key_begin + key, room }
 }

@@ -24,11 +24,14 @@ impl Heap {
         dead_share_min: f64,
         now: Millis,
     ) -> Option<Victim> {
-        self.choose(|standing| {
-            let extent = f64::from(standing.extent.max(1));
-            let dead_share = 1.0 - f64::from(standing.live_bytes) / extent;
-            (dead_share >= dead_share_min).then(|| policy.profit(standing, now))
-        }, now)
+        self.choose(
+            |standing| {
+                let extent = f64::from(standing.extent.max(1));
+                let dead_share = 1.0 - f64::from(standing.live_bytes) / extent;
+                (dead_share >= dead_share_min).then(|| policy.profit(standing, now))
+            },
+            now,
+        )
     }
 
     /// Chooses the sealed segment that was opened first, for eviction in order of age.
@@ -43,9 +46,9 @@ impl Heap {
     ) -> Option<Victim> {
         loop {
             let highest = self.pool().highest_used();
-            let sealed = (0..highest).map(SegmentId).filter(|id| {
-                self.segment(*id).state() == SegmentState::Sealed
-            });
+            let sealed = (0..highest)
+                .map(SegmentId)
+                .filter(|id| self.segment(*id).state() == SegmentState::Sealed);
             let ranked = sealed.filter_map(|id| Some((id, rank(&self.segment(id).standing(now))?)));
             let best = ranked.max_by(|a, b| a.1.total_cmp(&b.1))?.0;
             // Another cleaner may have been faster: look again.

@@ -231,7 +231,7 @@ impl Codes {
 
     /// Whether some lane carries `code`.
     pub fn carries(self, code: u32) -> bool {
-        let differs = (self.0 ^ CODE_UNITS * code) & CODES_MASK;
+        let differs = (self.0 ^ (CODE_UNITS * code)) & CODES_MASK;
         let any = (differs | differs >> 1 | differs >> 2) & CODE_UNITS;
         any != CODE_UNITS
     }
@@ -255,7 +255,12 @@ mod tests {
     fn an_entry_reads_back_what_was_stored() {
         let line = Line::default();
         for lane in 0..LANES {
-            line.fill(lane, lane % 6 + 1, 0x8000 + lane as u16, entry(0xab_cdef_0123 + u64::from(lane)));
+            line.fill(
+                lane,
+                lane % 6 + 1,
+                0x8000 + lane as u16,
+                entry(0xab_cdef_0123 + u64::from(lane)),
+            );
         }
         for lane in 0..LANES {
             assert_eq!(line.entry(lane), entry(0xab_cdef_0123 + u64::from(lane)));

@@ -10,11 +10,16 @@ use store::{EvictionPolicy, Limits};
 /// Passes the settings of memory on to the store.
 pub fn apply(instance: &Instance) {
     let settings = &instance.settings;
+    let is_importing = general::IMPORT_MODE.get(settings);
+    instance.store.keep_expired(is_importing);
     instance.store.set_limits(&Limits {
         maxmemory: memory::MAXMEMORY.get(settings),
         other_bytes: instance.other_bytes.load(Relaxed),
         workers: instance.identity.threads as u64,
-        eviction: eviction_policy(memory::MAXMEMORY_POLICY.get(settings)),
+        eviction: match memory::MAXMEMORY_POLICY.get(settings) {
+            _ if is_importing => EvictionPolicy::NoEviction,
+            policy => eviction_policy(policy),
+        },
         reclaim: reclaim_policy(memory::RECLAIM_POLICY.get(settings)),
         lfu_log_factor: memory::LFU_LOG_FACTOR.get(settings),
         lfu_decay_minutes: memory::LFU_DECAY_TIME.get(settings),

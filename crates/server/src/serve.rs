@@ -61,12 +61,7 @@ impl Worker {
         }
     }
 
-    fn serve_batch(
-        &mut self,
-        connection: &mut Connection,
-        batch: &Batch,
-        input: &[u8],
-    ) -> Stop {
+    fn serve_batch(&mut self, connection: &mut Connection, batch: &Batch, input: &[u8]) -> Stop {
         let now = self.now;
         self.command_began = self.stopwatch.read();
         let mut granted = grants(&self.instance, &connection.session);
@@ -148,8 +143,7 @@ impl Worker {
         if pause == Pause::Nothing {
             return false;
         }
-        connection.is_paused =
-            pause == Pause::Everything || row.is_some_and(Row::may_change_data);
+        connection.is_paused = pause == Pause::Everything || row.is_some_and(Row::may_change_data);
         connection.is_paused
     }
 

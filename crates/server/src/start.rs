@@ -235,6 +235,7 @@ fn follow_settings(instance: &Arc<Instance>) {
         memory::RECLAIM_POLICY.name(),
         memory::LFU_LOG_FACTOR.name(),
         memory::LFU_DECAY_TIME.name(),
+        general::IMPORT_MODE.name(),
     ];
     for name in followed {
         instance.settings.on_change(name, apply.clone());

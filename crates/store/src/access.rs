@@ -39,6 +39,7 @@ pub struct Access<'a> {
     held: Held<'a>,
     now: Millis,
     history: AccessHistory,
+    shows_expired: bool,
 }
 
 /// A key's entry and record.
@@ -54,17 +55,23 @@ impl Store {
     #[inline(always)]
     pub fn lock<'a>(&'a self, lane: &'a mut Lane, key: &Key<'_>, now: Millis) -> Access<'a> {
         let held = self.hold_one(key.hash.shard());
-        Access { store: self, lane, held, now, history: self.budget.history() }
+        Access::new(self, lane, held, now)
     }
 
     /// Locks several shards, all of them at once.
     pub fn lock_all<'a>(&'a self, lane: &'a mut Lane, set: ShardSet, now: Millis) -> Access<'a> {
         let held = self.hold_many(set);
-        Access { store: self, lane, held, now, history: self.budget.history() }
+        Access::new(self, lane, held, now)
     }
 }
 
 impl<'a> Access<'a> {
+    #[inline(always)]
+    fn new(store: &'a Store, lane: &'a mut Lane, held: Held<'a>, now: Millis) -> Access<'a> {
+        let history = store.budget.history();
+        Access { store, lane, held, now, history, shows_expired: false }
+    }
+
     /// The moment of the command.
     pub fn now(&self) -> Millis {
         self.now
@@ -75,10 +82,15 @@ impl<'a> Access<'a> {
         self.history = AccessHistory::Untouched;
     }
 
+    /// Sees keys past their deadline too, as long as the store keeps them.
+    pub fn show_expired(&mut self) {
+        self.shows_expired = self.store.keeps_expired();
+    }
+
     /// Reads a key for a command: counts a hit or a miss, and notes the access.
     #[inline(always)]
     pub fn read(&mut self, key: &Key<'_>) -> Option<Value<'_>> {
-        match self.live(key) {
+        match self.unexpired(key, false) {
             Some(found) => {
                 self.lane.counters.hits.add(1);
                 self.touch(key, &found);
@@ -104,7 +116,8 @@ impl<'a> Access<'a> {
     pub fn peek(&self, key: &Key<'_>) -> Option<Value<'_>> {
         let found = self.find(key)?;
         let value = self.value_of(&found);
-        (value.deadline.is_none_or(|deadline| deadline > self.now)).then_some(value)
+        let is_live = value.deadline.is_none_or(|deadline| deadline > self.now);
+        (is_live || self.shows_expired).then_some(value)
     }
 
     /// The four bits of access history of a key.
@@ -304,22 +317,33 @@ impl<'a> Access<'a> {
         record.map(|record| Found { slot, entry, record })
     }
 
-    /// The key's entry and record; removed, and absent, if its deadline has passed.
+    /// The key's entry and record, on the way to changing it; removed, and absent, if its deadline
+    /// has passed.
     #[inline(always)]
     fn live(&mut self, key: &Key<'_>) -> Option<Found<'a>> {
+        self.unexpired(key, true)
+    }
+
+    #[inline(always)]
+    fn unexpired(&mut self, key: &Key<'_>, will_change: bool) -> Option<Found<'a>> {
         let found = self.find(key)?;
         if found.entry.has_deadline && self.deadline(&found).is_some_and(|it| it <= self.now) {
-            self.expire_found(key, &found);
-            return None;
+            let is_there = self.past_deadline(key, &found, will_change);
+            return is_there.then_some(found);
         }
         Some(found)
     }
 
+    /// Whether a key past its deadline is there all the same. If not it is removed, unless the
+    /// store keeps such keys and nobody is going to change it.
     #[cold]
     #[inline(never)]
-    fn expire_found(&mut self, key: &Key<'_>, found: &Found<'_>) {
-        self.lane.counters.expired.add(1);
-        self.discard(key, found);
+    fn past_deadline(&mut self, key: &Key<'_>, found: &Found<'_>, will_change: bool) -> bool {
+        if !self.shows_expired && (will_change || !self.store.keeps_expired()) {
+            self.lane.counters.expired.add(1);
+            self.discard(key, found);
+        }
+        self.shows_expired
     }
 
     #[inline(always)]

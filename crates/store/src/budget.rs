@@ -7,6 +7,9 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// A key's share of the index: a line of 64 bytes serves about five and a half.
 pub(crate) const INDEX_BYTES_PER_KEY: usize = 12;
+/// Left free for what grows between two looks at the process: buffers of clients, the index.
+const MARGIN_PART: u64 = 20;
+const MARGIN_BYTES_MAX: u64 = 32 << 20;
 /// A head is sealed at this part of the budget.
 const HEADS_PER_BUDGET: u64 = 64;
 
@@ -99,7 +102,8 @@ impl Store {
             return;
         }
         let outside = limits.other_bytes + self.index_bytes();
-        let records = limits.maxmemory.saturating_sub(outside + limits.maxmemory / 64);
+        let margin = (limits.maxmemory / MARGIN_PART).min(MARGIN_BYTES_MAX);
+        let records = limits.maxmemory.saturating_sub(outside + margin);
         let heads = HEADS_PER_BUDGET.max(8 * limits.workers);
         let head_bytes = u32::try_from(limits.maxmemory / heads).unwrap_or(u32::MAX);
         self.heap.set_budget(records, head_bytes);

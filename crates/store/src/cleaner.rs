@@ -124,12 +124,18 @@ impl Store {
             return true;
         }
         let mut cleaner = self.wait_for_cleaner();
-        let evicts = self.evicts_now();
+        let may_evict = self.budget.eviction() != EvictionPolicy::NoEviction;
+        let mut evicts = self.evicts_now();
         let moved_before = lane.counters.moved_bytes.get();
         let mut walked = 0;
         loop {
             match self.step(lane, &mut cleaner, evicts, now) {
                 Step::Walked(bytes) => walked += bytes,
+                // Nothing is dead enough to be worth moving the rest: what is left is to evict.
+                Step::NoVictim if may_evict && !evicts => {
+                    evicts = true;
+                    continue;
+                }
                 Step::NoVictim | Step::Stuck => {
                     drop(cleaner);
                     return self.make_room_otherwise(lane, now);
@@ -257,7 +263,10 @@ impl Store {
         if self.budget.dying() > 0 && self.keyspaces.is_dying(key.keyspace) {
             self.budget.reaped(u64::from(live));
             self.drop_entry(lane, index, slot, live);
-        } else if entry.has_deadline && deadline.is_some_and(|deadline| deadline <= now) {
+        } else if entry.has_deadline
+            && deadline.is_some_and(|deadline| deadline <= now)
+            && !self.keeps_expired()
+        {
             lane.counters.expired.add(1);
             lane.counters.expired_by_sweep.add(1);
             self.drop_entry(lane, index, slot, live);
@@ -324,8 +333,7 @@ impl Store {
             deadline,
         };
         let fill = |to: &mut [u8]| to.copy_from_slice(value);
-        let appended =
-            cleaner.survivors.append(&self.heap, &draft, Purpose::Survivors, now, fill);
+        let appended = cleaner.survivors.append(&self.heap, &draft, Purpose::Survivors, now, fill);
         let Ok(location) = appended else { return false };
         index.update(&self.blocks, slot, Entry { location, ..entry }, None);
         let gained = draft.extent() as i64 - i64::from(live);

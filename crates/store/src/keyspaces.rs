@@ -158,9 +158,7 @@ impl Store {
         while self.keyspaces.ids().free.len() < wanted {
             self.reap_some(lane, usize::MAX);
         }
-        self.exclusively(lane, |store| {
-            databases.map(|database| store.retire(database)).sum()
-        })
+        self.exclusively(lane, |store| databases.map(|database| store.retire(database)).sum())
     }
 
     /// Gives a database a fresh keyspace. For while the gate is closed.

@@ -10,6 +10,7 @@ use base::{Gate, KeyHasher, KeyspaceId, Location, PositionHash};
 use heap::Heap;
 use index::{Blocks, Indexes, Peek, Records, prefetch};
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What a store is made with.
@@ -35,6 +36,7 @@ pub struct Store {
     pub(crate) budget: Budget,
     pub(crate) cleaners: Cleaners,
     pub(crate) hasher: KeyHasher,
+    keeps_expired: AtomicBool,
     lanes: Mutex<Vec<Arc<Counters>>>,
 }
 
@@ -59,6 +61,7 @@ impl Store {
             budget: Budget::default(),
             cleaners: Cleaners::default(),
             hasher: config.hasher,
+            keeps_expired: AtomicBool::new(false),
             lanes: Mutex::new(Vec::new()),
         })
     }
@@ -114,7 +117,8 @@ impl Store {
 
     /// Live bytes of all records.
     pub fn live_bytes(&self) -> u64 {
-        let sum = self.lanes().iter().fold(0_u64, |sum, lane| sum.wrapping_add(lane.live_bytes.get()));
+        let sum =
+            self.lanes().iter().fold(0_u64, |sum, lane| sum.wrapping_add(lane.live_bytes.get()));
         // Lanes are read one after the other, so a gain may be missed whose loss is seen.
         if sum > u64::MAX / 2 { 0 } else { sum }
     }
@@ -132,6 +136,17 @@ impl Store {
     /// The heap, for its figures.
     pub fn heap(&self) -> &Heap {
         &self.heap
+    }
+
+    /// Whether keys past their deadline stay until they are changed: absent for clients, but not
+    /// removed.
+    pub fn keeps_expired(&self) -> bool {
+        self.keeps_expired.load(Relaxed)
+    }
+
+    /// Keeps keys past their deadline from now on, or does so no more.
+    pub fn keep_expired(&self, keep: bool) {
+        self.keeps_expired.store(keep, Relaxed);
     }
 
     pub(crate) fn lanes(&self) -> MutexGuard<'_, Vec<Arc<Counters>>> {

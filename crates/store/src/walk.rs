@@ -75,7 +75,12 @@ impl Store {
     }
 
     /// A random key of a database, every one about as likely.
-    pub fn random_key(&self, lane: &mut Lane, keyspace: KeyspaceId, now: Millis) -> Option<Vec<u8>> {
+    pub fn random_key(
+        &self,
+        lane: &mut Lane,
+        keyspace: KeyspaceId,
+        now: Millis,
+    ) -> Option<Vec<u8>> {
         let keys: u64 = self.indexes.of_keyspace(keyspace).map(Index::len).sum();
         for _ in 0..RANDOM_TRIES {
             let mut nth = lane.random.below(keys.max(1));

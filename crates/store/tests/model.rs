@@ -261,7 +261,10 @@ fn the_cleaner_keeps_live_bytes_above_85_percent_while_sizes_change() {
     let utilisation = store.live_bytes() as f64 / store.heap().touched_bytes() as f64;
     assert!(utilisation > 0.93, "at rest: {utilisation}");
     let totals = store.totals();
-    println!("moved per appended byte: {}", totals.moved_bytes as f64 / totals.appended_bytes as f64);
+    println!(
+        "moved per appended byte: {}",
+        totals.moved_bytes as f64 / totals.appended_bytes as f64
+    );
 }
 
 #[test]
@@ -298,5 +301,8 @@ fn a_limit_evicts_no_more_than_it_needs() {
     }
     assert!(lowest as f64 > 0.75 * limit as f64, "lowest payload {lowest}");
     let totals = world.store.totals();
-    println!("moved per appended byte: {}", totals.moved_bytes as f64 / totals.appended_bytes as f64);
+    println!(
+        "moved per appended byte: {}",
+        totals.moved_bytes as f64 / totals.appended_bytes as f64
+    );
 }

@@ -25,7 +25,6 @@ const PROCESS: &str = "adjusting the process is not supported by this version of
 const GROWTH: &str = "Varve always grows its index in small steps";
 const NO_DEFRAGMENTER: &str = "Varve has no defragmenter: its cleaner keeps memory compact";
 const THREADS: &str = "Varve has no I/O threads: use 'threads'";
-const IMPORT: &str = "import mode is not supported by this version of Varve";
 
 pub(crate) const ROWS: &[Row] = &[
     fixed("save", "", SNAPSHOTS),
@@ -107,5 +106,4 @@ pub(crate) const ROWS: &[Row] = &[
         .tolerates(&["yes"])
         .at_start()
         .hidden(),
-    fixed("import-mode", "no", IMPORT),
 ];

@@ -39,6 +39,9 @@ crate::rows::rows! { group 1;
     HZ: u32 = integer("hz", 0..=2147483647, 10,
         "Rounds of background work per second, from 1 to 500.").clamped(1, 500)
         .idle("there are always ten");
+    IMPORT_MODE: bool = yes_no("import-mode", false,
+        "Keep keys past their deadline and evict none, while a client that has declared itself \
+         with CLIENT IMPORT-SOURCE fills the server.");
     ACTIVE_EXPIRE_EFFORT: u32 = integer("active-expire-effort", 1..=10, 1,
         "How hard to look for expired keys, from 1 to 10; more costs processor time.")
         .idle("no expired key is overlooked");

@@ -68,7 +68,13 @@ pub fn frequency(access: u8) -> u32 {
 }
 
 /// The bits of a key that nobody touched between two sweeps, `seconds` apart.
-pub fn age(history: AccessHistory, access: u8, seconds: f64, decay_minutes: f64, chance: f64) -> u8 {
+pub fn age(
+    history: AccessHistory,
+    access: u8,
+    seconds: f64,
+    decay_minutes: f64,
+    chance: f64,
+) -> u8 {
     match history {
         AccessHistory::Idleness => {
             let Some(next) = IDLE_SECONDS.get(usize::from(access) + 1) else { return access };

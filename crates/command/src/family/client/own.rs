@@ -6,6 +6,7 @@ use crate::clients::ClientFlags;
 use crate::family::connection::{checked_name, shown};
 use crate::refusal::Refusal;
 use crate::session::ReplyMode;
+use settings::general::IMPORT_MODE;
 
 /// The capability of following redirections, as CLIENT LIST shows it.
 pub(super) const REDIRECT: char = 'r';
@@ -73,11 +74,12 @@ pub fn info(call: &mut Call<'_>) -> Outcome {
 }
 
 pub fn import_source(call: &mut Call<'_>) -> Outcome {
-    if !call.args.is(2, "OFF") {
+    if !IMPORT_MODE.get(&call.instance.settings) && !call.args.is(2, "OFF") {
         return Err(Refusal::of("ERR Server is not in import mode"));
     }
-    call.session.import_source = false;
-    call.session.client.set_flag(ClientFlags::IMPORT_SOURCE, false);
+    let on = on_or_off(call)?;
+    call.session.import_source = on;
+    call.session.client.set_flag(ClientFlags::IMPORT_SOURCE, on);
     call.reply.ok();
     Ok(())
 }

@@ -40,15 +40,17 @@ fn set_deadline(call: &mut Call<'_>, scale: Scale) -> Outcome {
     let condition = parse_condition(call.args)?;
     let units = call.args.integer(2)?;
     let when = moment(units, scale, call.now).ok_or_else(|| invalid_time(call))?;
+    let deadline = Millis(when.cast_unsigned()).max(call.now);
+    let is_over = call.is_over(deadline);
     let is_done = {
         let (mut access, key, _) = call.on_key(1)?;
         let allowed = access.look(&key).is_some_and(|value| condition.allows(when, &value));
         if !allowed {
             false
-        } else if when <= signed(access.now()) {
+        } else if is_over {
             access.expire(&key)
         } else {
-            access.set_deadline(&key, Some(Millis(when.cast_unsigned())))?
+            access.set_deadline(&key, Some(deadline))?
         }
     };
     call.count_changes(is_done.into());

@@ -18,6 +18,7 @@ const KINDS: [&str; 6] = ["string", "list", "set", "zset", "hash", "stream"];
 
 pub fn keys(call: &mut Call<'_>) -> Outcome {
     let filter = ScanFilter { pattern: pattern(call.args.get(1)), kind: None };
+    let visited_at = call.visited_at();
     let (store, reply) = (&call.instance.store, &mut call.reply);
     let keyspace = store.keyspace(call.session.database).ok_or(Refusal::DB_INDEX)?;
     if is_hopeless(filter) {
@@ -26,7 +27,7 @@ pub fn keys(call: &mut Call<'_>) -> Outcome {
     }
     let mark = reply.deferred_array();
     let mut found = 0;
-    store.each_key(keyspace, filter, call.now, |key| {
+    store.each_key(keyspace, filter, visited_at, |key| {
         reply.bulk(key);
         found += 1;
     });
@@ -47,7 +48,8 @@ fn is_hopeless(filter: ScanFilter<'_>) -> bool {
 
 pub fn randomkey(call: &mut Call<'_>) -> Outcome {
     let keyspace = call.keyspace()?;
-    match call.instance.store.random_key(call.lane, keyspace, call.now) {
+    let visited_at = call.visited_at();
+    match call.instance.store.random_key(call.lane, keyspace, visited_at) {
         Some(key) => call.reply.bulk(&key),
         None => call.reply.null(),
     }
@@ -65,12 +67,13 @@ pub fn scan(call: &mut Call<'_>) -> Outcome {
     let cursor = parse_cursor(call.args.get(1)).ok_or(INVALID_CURSOR)?;
     let options = parse_scan(call.args)?;
     let keyspace = call.keyspace()?;
+    let visited_at = call.visited_at();
     let (store, reply) = (&call.instance.store, &mut call.reply);
     // The cursor stands in front of the keys, and is known after them.
     let mut keys = Vec::new();
     let mut found = 0;
     let mut part = wire::Reply::new(&mut keys, reply.protocol());
-    let next = store.scan(keyspace, cursor, options.count, options.filter, call.now, |key| {
+    let next = store.scan(keyspace, cursor, options.count, options.filter, visited_at, |key| {
         if !options.is_nothing {
             part.bulk(key);
             found += 1;

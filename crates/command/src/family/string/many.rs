@@ -44,7 +44,7 @@ pub fn msetex(call: &mut Call<'_>) -> Outcome {
     }
     let options = Options::parse(args, end, Of::MSetEx)?;
     // What has a deadline in the past is gone at once, as far as anybody can see.
-    let deadline = options.deadline(call)?.map(|deadline| deadline.max(call.now));
+    let deadline = options.deadline(call)?;
     let expiry = options::expiry(deadline, options.keep);
     let written = set_pairs(call, 2, end, options.condition, expiry)?;
     call.reply.integer(i64::from(written));

@@ -103,9 +103,10 @@ impl<'c> Options<'c> {
         Some(at + 2)
     }
 
-    /// The deadline, if one was given.
+    /// The deadline, if one was given; one in the past counts as now.
     pub fn deadline(&self, call: &Call<'_>) -> Result<Option<Millis>, Refusal> {
-        self.time.map(|(at, time)| deadline(call, at, time)).transpose()
+        let given = self.time.map(|(at, time)| deadline(call, at, time)).transpose()?;
+        Ok(given.map(|deadline| deadline.max(call.now)))
     }
 }
 

@@ -18,16 +18,17 @@ pub fn strlen(call: &mut Call<'_>) -> Outcome {
 }
 
 pub fn getex(call: &mut Call<'_>) -> Outcome {
-    let (args, now, statistics) = (call.args, call.now, call.statistics);
+    let (args, statistics) = (call.args, call.statistics);
     let options = Options::parse(args, 2, Of::GetEx)?;
     let deadline = options.deadline(call)?;
+    let is_over = deadline.is_some_and(|deadline| call.is_over(deadline));
     let (mut access, key, reply) = call.on_key(1)?;
     let value = access.read(&key);
     bulk_or_null(reply, value);
     let Some(value) = value else { return Ok(()) };
     let has_deadline = value.deadline.is_some();
     let changed = match deadline {
-        Some(deadline) if deadline <= now => access.expire(&key),
+        Some(_) if is_over => access.expire(&key),
         Some(deadline) => access.set_deadline(&key, Some(deadline))?,
         None if options.persist && has_deadline => access.set_deadline(&key, None)?,
         None => false,

@@ -18,9 +18,10 @@ pub fn set(call: &mut Call<'_>) -> Outcome {
 }
 
 fn set_with_options(call: &mut Call<'_>) -> Outcome {
-    let (args, now, statistics) = (call.args, call.now, call.statistics);
+    let (args, statistics) = (call.args, call.statistics);
     let options = Options::parse(args, 3, Of::Set)?;
     let deadline = options.deadline(call)?;
+    let is_over = deadline.is_some_and(|deadline| call.is_over(deadline));
     let (mut access, key, reply) = call.on_key(1)?;
     if options.get {
         bulk_or_null(reply, access.read(&key));
@@ -32,7 +33,7 @@ fn set_with_options(call: &mut Call<'_>) -> Outcome {
         }
         return Ok(());
     }
-    let changed = if deadline.is_some_and(|deadline| deadline <= now) {
+    let changed = if is_over {
         access.expire(&key)
     } else {
         let value = args.get(2);
