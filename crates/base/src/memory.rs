@@ -21,7 +21,8 @@ unsafe impl Send for Reservation {}
 unsafe impl Sync for Reservation {}
 
 impl Reservation {
-    /// Reserves `bytes`, aligned to `align` (a power of two). Huge pages are off until `use_huge_pages`.
+    /// Reserves `bytes`, aligned to `align` (a power of two). Huge pages are off until
+    /// `use_huge_pages`.
     ///
     /// # Errors
     /// When the system refuses so much address space.

@@ -1,6 +1,7 @@
 //! One type per unit; conversions in one place.
 
-/// Bytes of address space that one segment occupies: the unit taken from and returned to the system.
+/// Bytes of address space that one segment occupies: the unit taken from and returned to the
+/// system.
 pub const SEGMENT_BYTES: u32 = 1 << SEGMENT_BITS;
 /// Bits of a location that say where in its segment a record begins.
 pub const SEGMENT_BITS: u32 = if cfg!(miri) { 16 } else { 23 };

@@ -1,8 +1,9 @@
 //! One record: a run of bytes in a segment.
 //!
 //! ```text
-//! | form 1 | state 1 | keyspace 1-2 | key length 1-4 | room 1-4 | deadline 0-6 | key | room |
-//!                                                                                   ├ value ┬ gap ┤
+//! | form 1 | state 1 | keyspace 1-2 | key len 1-4 | room len 1-4 | deadline 0-6 | key | room |
+//!
+//! room   | value | gap |
 //! ```
 //! `form` says which of the widths are taken. Form, lengths and key never change after the append;
 //! `state`, deadline and value change in place under the owner's lock. The room is fixed too: a
@@ -259,7 +260,8 @@ impl<'h> Record<'h> {
     /// Changes length and label in place. Bytes that a longer value gains keep what they held.
     ///
     /// # Safety
-    /// The caller holds the owner's lock and no slice of the value; `value_len` is at most `room()`.
+    /// The caller holds the owner's lock and no slice of the value; `value_len` is at most
+    /// `room()`.
     #[inline]
     pub unsafe fn set_value_len(&self, value_len: usize, label: u8) {
         debug_assert!(value_len <= self.room());

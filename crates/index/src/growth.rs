@@ -1,4 +1,4 @@
-//! Growth and shrinking, one block at a time: a rebuild takes 0.1 to 0.2 ms.
+//! Growth and shrinking, one block at a time: a rebuild takes 0.1 to 0.4 ms.
 //!
 //! The seven low bits of a tag repeat those of the position, and the natives of one line have at
 //! most 128 positions once a block has 512 lines, so the exact position of an entry is recovered

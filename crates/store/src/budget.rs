@@ -89,7 +89,8 @@ impl Budget {
 }
 
 impl Store {
-    /// Takes over limits; to be called whenever one of them, or the memory outside the store, changes.
+    /// Takes over limits; to be called whenever one of them changes, or the memory outside the
+    /// store does.
     pub fn set_limits(&self, limits: &Limits) {
         let budget = &self.budget;
         budget.maxmemory.store(limits.maxmemory, Relaxed);

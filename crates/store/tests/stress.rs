@@ -54,7 +54,7 @@ impl Shared {
 }
 
 fn name(number: u64) -> Vec<u8> {
-    let long = if number % 10 == 0 { 280 } else { number as usize % 20 };
+    let long = if number.is_multiple_of(10) { 280 } else { number as usize % 20 };
     let mut bytes = vec![b'-'; long];
     bytes.extend_from_slice(&number.to_le_bytes());
     bytes
