@@ -120,7 +120,7 @@ fn the_index_agrees_with_a_map_while_it_grows_and_shrinks() {
     for seed in 1..if cfg!(miri) { 2 } else { 6 } {
         let mut world = World::new(seed);
         for step in 0..STEPS {
-            let growing = step / (STEPS / 4) % 2 == 0;
+            let growing = (step / (STEPS / 4)).is_multiple_of(2);
             match world.random.below(10) {
                 0..=5 if growing => world.insert(),
                 0..=7 => world.remove(),
