@@ -273,6 +273,11 @@ impl Heap {
         if self.has_room(wanted) { Ok(()) } else { Err(OutOfSpace) }
     }
 
+    /// Whether `bytes` fit under the budget if nothing else were kept.
+    pub fn could_ever_hold(&self, bytes: usize) -> bool {
+        (bytes as u64).saturating_add(self.reserve_bytes(Purpose::Write)) <= self.budget()
+    }
+
     /// Whether a head could get a segment for an announced write.
     pub fn can_take(&self) -> bool {
         let wanted = u64::from(self.head_bytes()) + self.reserve_bytes(Purpose::Write);

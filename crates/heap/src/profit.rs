@@ -20,6 +20,8 @@ pub enum ReclaimPolicy {
 pub struct Standing {
     /// Bytes of live records.
     pub live_bytes: u32,
+    /// Bytes of dead records, and of gaps in live ones.
+    pub dead_bytes: u32,
     /// Bytes of memory that cleaning it frees.
     pub extent: u32,
     /// Milliseconds since it was opened.
@@ -54,7 +56,8 @@ mod tests {
     const NOW: Millis = Millis(1_000_000);
 
     fn profit(policy: ReclaimPolicy, live_bytes: u32, age_millis: u64) -> f64 {
-        let segment = Standing { live_bytes, extent: 1000, age_millis, deadline_mean: None };
+        let (extent, dead_bytes) = (1000, 1000 - live_bytes);
+        let segment = Standing { live_bytes, dead_bytes, extent, age_millis, deadline_mean: None };
         policy.profit(&segment, NOW)
     }
 

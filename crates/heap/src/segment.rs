@@ -124,6 +124,7 @@ impl Segment {
         let sum = self.deadline_seconds.load(Ordering::Relaxed);
         Standing {
             live_bytes: self.live_bytes(),
+            dead_bytes: self.dead_bytes.load(Ordering::Relaxed),
             extent: self.touched.load(Ordering::Relaxed).max(self.written.load(Ordering::Relaxed)),
             age_millis: now.since(Millis(self.born.load(Ordering::Relaxed))),
             deadline_mean: sum.checked_div(with_deadline).map(|mean| Millis(mean * 1000)),

@@ -16,8 +16,8 @@ pub struct Victim {
 }
 
 impl Heap {
-    /// Chooses the sealed segment with the highest profit among those of which at least
-    /// `dead_share_min` is dead, and reserves it for the caller.
+    /// Chooses the sealed segment with the highest profit among those of whose bytes at least
+    /// `dead_share_min` are dead, and reserves it for the caller.
     pub fn choose_victim(
         &self,
         policy: ReclaimPolicy,
@@ -26,8 +26,10 @@ impl Heap {
     ) -> Option<Victim> {
         self.choose(
             |standing| {
-                let extent = f64::from(standing.extent.max(1));
-                let dead_share = 1.0 - f64::from(standing.live_bytes) / extent;
+                // What was left unwritten at the end is not won by moving the rest: the same
+                // large records would leave it unwritten again.
+                let written = f64::from((standing.live_bytes + standing.dead_bytes).max(1));
+                let dead_share = f64::from(standing.dead_bytes) / written;
                 (dead_share >= dead_share_min).then(|| policy.profit(standing, now))
             },
             now,

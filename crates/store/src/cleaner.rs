@@ -224,7 +224,7 @@ impl Store {
             self.prefetch_line(&key);
             batch.push((at, record, key));
         }
-        let mut walked = 0;
+        let (mut walked, moved_before) = (0, lane.counters.moved_bytes.get());
         for (at, record, key) in &batch {
             if !self.settle(lane, cleaner, *at, record, key, now) {
                 victim.go_back_to(*at);
@@ -233,6 +233,8 @@ impl Store {
             }
             walked += u64::from(record.extent());
         }
+        let moved = lane.counters.moved_bytes.get() - moved_before;
+        lane.counters.won_bytes.add(walked.saturating_sub(moved));
         if victim.is_walked() {
             // SAFETY: each record was looked at under its owner's lock, and moved or found dead.
             unsafe { self.heap.recycle_victim(victim) };

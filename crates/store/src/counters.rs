@@ -53,6 +53,8 @@ counters! {
     cleaned_segments,
     /// Bytes that eviction dropped.
     evicted_bytes,
+    /// Bytes that the cleaner won: those it walked over less those it moved.
+    won_bytes,
 }
 
 /// A number that one thread writes and any thread reads.

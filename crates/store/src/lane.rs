@@ -70,6 +70,9 @@ impl Store {
         bytes: usize,
         now: Millis,
     ) -> Result<(), crate::access::NoSpace> {
+        if !self.heap.could_ever_hold(bytes) {
+            return Err(crate::access::NoSpace);
+        }
         let mut tries_in_vain = 0;
         while tries_in_vain < TRIES_IN_VAIN {
             let won_before = self.space_won();
@@ -88,9 +91,8 @@ impl Store {
         Err(crate::access::NoSpace)
     }
 
-    /// A number that changes whenever somebody wins space.
+    /// A number that rises whenever somebody wins space.
     fn space_won(&self) -> u64 {
-        let totals = self.totals();
-        totals.cleaned_segments + totals.evicted
+        self.totals().won_bytes
     }
 }

@@ -47,14 +47,14 @@ fn writes_refused(maxmemory: u64, lens: &[u64], writes: u64, seed: u64) -> u64 {
 
 #[test]
 fn large_values_that_do_not_fit_are_refused() {
-    for seed in 0..20 {
-        assert!(writes_refused(12 << 20, &[70_000, 140_000], 2_000, seed) > 0);
+    for seed in 0..4 {
+        assert!(writes_refused(12 << 20, &[70_000, 140_000], 1_000, seed) > 0);
     }
 }
 
 #[test]
 fn values_of_all_sizes_that_do_not_fit_are_refused() {
-    for seed in 0..20 {
-        assert!(writes_refused(12 << 20, &[40, 1_000, 70_000, 500_000], 2_000, seed) > 0);
+    for seed in 0..4 {
+        assert!(writes_refused(12 << 20, &[40, 1_000, 70_000, 500_000], 1_000, seed) > 0);
     }
 }

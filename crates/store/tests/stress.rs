@@ -9,11 +9,11 @@ use store::{
     Encoding, EvictionPolicy, Expiry, Key, Lane, Limits, ScanFilter, ShardSet, Store, StoreConfig,
 };
 
-const DATABASES: usize = 4;
+const DATABASES: usize = if cfg!(miri) { 2 } else { 4 };
 /// Keys that all workers fight over.
 const KEYS: u64 = if cfg!(miri) { 12 } else { 3_000 };
 const WORKERS: u64 = if cfg!(miri) { 2 } else { 4 };
-const ROUNDS: u64 = if cfg!(miri) { 30 } else { 120_000 };
+const ROUNDS: u64 = if cfg!(miri) { 8 } else { 120_000 };
 const BATCH: u64 = 8;
 /// Database, number of the key, checksum; then bytes that follow from them.
 const HEAD_BYTES: usize = 24;
@@ -304,7 +304,7 @@ fn upheaval(shared: &Shared, seed: u64) {
         let keyspace = store.keyspace(database).expect("a database");
         let now = shared.now();
         // Time for the databases to fill again.
-        for _ in 0..50 {
+        for _ in 0..if cfg!(miri) { 1 } else { 50 } {
             store.each_key(keyspace, ScanFilter::default(), now, |key| assert!(key.len() >= 8));
         }
         store.leave(&lane);
