@@ -129,10 +129,9 @@ impl Head {
 
     #[cold]
     fn roll(&mut self, heap: &Heap, purpose: Purpose, now: Millis) -> Result<(), OutOfSpace> {
-        let id = heap.take(purpose, now)?;
+        let (id, limit) = heap.take(purpose, now)?;
         self.seal(heap);
         let touched = heap.segment(id).touched.load(Ordering::Relaxed);
-        let limit = heap.segment_limit();
         self.open = Some(Open { id, end: 0, touched, limit });
         Ok(())
     }
@@ -142,9 +141,11 @@ impl Head {
         let Some(open) = self.open.take() else { return };
         let segment = heap.segment(open.id);
         heap.written.fetch_add(u64::from(open.end), Ordering::Relaxed);
+        let unused = open.limit.saturating_sub(open.touched);
+        heap.promised.fetch_sub(u64::from(unused), Ordering::Relaxed);
         let sealed = segment.advance(SegmentState::Open, SegmentState::Sealed);
         debug_assert!(sealed, "a head's segment is open");
-        if segment.is_all_dead() && segment.advance(SegmentState::Sealed, SegmentState::Cleaning) {
+        if segment.condemn_if_dead() {
             heap.recycle(open.id);
         }
     }

@@ -53,6 +53,8 @@ pub struct Heap {
     pool: Mutex<Pool>,
     /// Bytes that are resident because of segments, in use or pooled.
     touched: AtomicU64,
+    /// Bytes that open heads may still touch.
+    promised: AtomicU64,
     /// Bytes that may be touched; `u64::MAX` without `maxmemory`.
     budget: AtomicU64,
     /// Extent at which a head is sealed.
@@ -89,6 +91,7 @@ impl Heap {
             slots,
             pool: Mutex::new(Pool::new(slots)),
             touched: AtomicU64::new(0),
+            promised: AtomicU64::new(0),
             budget: AtomicU64::new(u64::MAX),
             head_bytes: AtomicU32::new(SEGMENT_BYTES),
             has_huge_pages: base::process::has_huge_pages(),
@@ -99,6 +102,11 @@ impl Heap {
     /// Resident bytes of segments, in use or pooled.
     pub fn touched_bytes(&self) -> u64 {
         self.touched.load(Ordering::Relaxed)
+    }
+
+    /// Touched bytes, and those that open heads were promised.
+    pub fn committed_bytes(&self) -> u64 {
+        self.touched_bytes() + self.promised.load(Ordering::Relaxed)
     }
 
     /// Bytes of records appended and not yet reclaimed, dead ones included.
@@ -115,6 +123,7 @@ impl Heap {
     pub fn set_budget(&self, bytes: u64, head_bytes: u32) {
         self.budget.store(bytes, Ordering::Relaxed);
         let head_bytes = head_bytes.clamp(HEAD_BYTES_MIN, SEGMENT_BYTES);
+        let head_bytes = head_bytes - head_bytes % pool::TOUCH_BYTES.min(HEAD_BYTES_MIN);
         self.head_bytes.store(head_bytes, Ordering::Relaxed);
     }
 
@@ -146,7 +155,7 @@ impl Heap {
     pub fn bury(&self, at: Location, bytes: u32, whole: bool) {
         let segment = self.segment(at.segment());
         segment.bury(bytes, whole);
-        if segment.is_all_dead() && segment.advance(SegmentState::Sealed, SegmentState::Cleaning) {
+        if segment.condemn_if_dead() {
             self.recycle(at.segment());
         } else if whole && segment.state() == SegmentState::Dedicated {
             self.give_back_run(at.segment());

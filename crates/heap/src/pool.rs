@@ -117,22 +117,41 @@ impl Pool {
 }
 
 impl Heap {
-    /// Takes a segment for a head, a resident one if there is any.
-    pub(crate) fn take(&self, purpose: Purpose, now: Millis) -> Result<SegmentId, OutOfSpace> {
-        let wanted = u64::from(self.head_bytes());
-        let id = {
+    /// Takes a segment for a head, a resident one if there is any, and promises it the memory up
+    /// to the extent at which it will be sealed, which is returned too.
+    pub(crate) fn take(
+        &self,
+        purpose: Purpose,
+        now: Millis,
+    ) -> Result<(SegmentId, u32), OutOfSpace> {
+        let limit = self.segment_limit();
+        let (id, touched) = {
             let mut pool = self.pool();
-            let reserve = self.reserve_bytes(purpose);
-            let room = self.has_room(wanted + reserve);
-            let reserved = pool.pooled_bytes() >= wanted + reserve;
-            match pool.pooled.pop_if(|_| room || reserved) {
-                Some(pooled) => pooled.id,
-                None if room => pool.take_run(1).ok_or(OutOfSpace)?,
-                None => return Err(OutOfSpace),
+            let free = self.budget().saturating_sub(self.committed_bytes());
+            let available = free.saturating_add(pool.pooled_bytes());
+            if available < u64::from(limit) + self.reserve_bytes(purpose) {
+                return Err(OutOfSpace);
             }
-        };
+            self.take_pooled(&mut pool, limit).or_else(|| self.take_fresh(&mut pool, limit))
+        }
+        .ok_or(OutOfSpace)?;
+        self.promised.fetch_add(limit.saturating_sub(touched).into(), Ordering::Relaxed);
         self.segment(id).open(SegmentState::Open, now);
-        Ok(id)
+        Ok((id, limit))
+    }
+
+    /// The pooled segment that needs the least new memory, if there is enough of that.
+    fn take_pooled(&self, pool: &mut Pool, limit: u32) -> Option<(SegmentId, u32)> {
+        let all = pool.pooled.iter().enumerate();
+        let (at, best) = all.max_by_key(|(_, pooled)| pooled.touched.min(limit))?;
+        let (id, touched) = (best.id, best.touched);
+        let is_enough = self.has_room(limit.saturating_sub(touched).into());
+        is_enough.then(|| pool.pooled.remove(at)).map(|_| (id, touched))
+    }
+
+    fn take_fresh(&self, pool: &mut Pool, limit: u32) -> Option<(SegmentId, u32)> {
+        let id = if self.has_room(limit.into()) { pool.take_run(1) } else { None };
+        id.map(|id| (id, 0))
     }
 
     /// Takes a run of slots for one record of `bytes`.
@@ -176,6 +195,7 @@ impl Heap {
         };
         segment.touched.store(end, Ordering::Relaxed);
         self.touched.fetch_add(u64::from(end - touched), Ordering::Relaxed);
+        self.promised.fetch_sub(u64::from(end - touched), Ordering::Relaxed);
         end
     }
 
@@ -190,11 +210,15 @@ impl Heap {
     /// Extent at which the next segment is sealed. A victim being moved is held twice for a
     /// while, so in a small heap segments are small.
     pub(crate) fn segment_limit(&self) -> u32 {
+        let most = self.head_bytes();
+        if most < HUGE_PAGE_BYTES {
+            // A record of the largest movable size must fit all the same.
+            return most.max(DEDICATED_BYTES as u32);
+        }
+        // Whole huge pages, whose small pages are touched one by one while the heap is small.
         let part = u32::try_from(self.touched_bytes() / SEGMENTS_MIN).unwrap_or(SEGMENT_BYTES);
-        let limit = self.head_bytes().min(part.next_multiple_of(HUGE_PAGE_BYTES));
-        // Pages of a huge page are touched one by one while the heap is small. A record of the
-        // largest movable size must fit all the same.
-        limit.max(HUGE_PAGE_BYTES.min(self.head_bytes())).max(DEDICATED_BYTES as u32)
+        let most = most - most % HUGE_PAGE_BYTES;
+        part.next_multiple_of(HUGE_PAGE_BYTES).clamp(HUGE_PAGE_BYTES, most)
     }
 
     /// Puts an emptied segment into the pool.
@@ -264,7 +288,7 @@ impl Heap {
     }
 
     fn has_room(&self, bytes: u64) -> bool {
-        self.touched_bytes().saturating_add(bytes) <= self.budget()
+        self.committed_bytes().saturating_add(bytes) <= self.budget()
     }
 
     /// Whether an announced write of `bytes` could get slots of its own.
@@ -276,12 +300,6 @@ impl Heap {
     /// Whether `bytes` fit under the budget if nothing else were kept.
     pub fn could_ever_hold(&self, bytes: usize) -> bool {
         (bytes as u64).saturating_add(self.reserve_bytes(Purpose::Write)) <= self.budget()
-    }
-
-    /// Whether a head could get a segment for an announced write.
-    pub fn can_take(&self) -> bool {
-        let wanted = u64::from(self.head_bytes()) + self.reserve_bytes(Purpose::Write);
-        self.has_room(wanted) || self.pooled_bytes() >= wanted
     }
 
     /// Address of a slot's first byte.

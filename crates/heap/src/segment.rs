@@ -28,11 +28,15 @@ impl SegmentState {
     }
 }
 
+/// States fit into so many numbers.
+const STATES: u32 = 8;
+
 /// All zeros is a free segment that was never touched.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Segment {
-    state: AtomicU32,
+    /// The state, and above it how often the slot was used.
+    word: AtomicU32,
     /// Slots of the run, for a dedicated record.
     pub run: AtomicU32,
     /// End of the last record.
@@ -75,13 +79,29 @@ pub struct SegmentFacts {
 
 impl Segment {
     pub fn state(&self) -> SegmentState {
-        SegmentState::of(self.state.load(Ordering::Acquire))
+        SegmentState::of(self.word.load(Ordering::Acquire) % STATES)
     }
 
     /// Takes the edge `from` → `to`; false if the state is another.
     pub fn advance(&self, from: SegmentState, to: SegmentState) -> bool {
-        let (from, to) = (from as u32, to as u32);
-        self.state.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        let word = self.word.load(Ordering::Acquire);
+        word % STATES == from as u32 && self.advance_word(word, to)
+    }
+
+    /// Takes the edge Sealed → Cleaning if nothing in the segment is alive. The word that was
+    /// looked at before the counts names one use of the slot, so a slot that was emptied, filled
+    /// and sealed again meanwhile is left alone.
+    pub fn condemn_if_dead(&self) -> bool {
+        let word = self.word.load(Ordering::Acquire);
+        let is_sealed = word % STATES == SegmentState::Sealed as u32;
+        is_sealed && self.is_all_dead() && self.advance_word(word, SegmentState::Cleaning)
+    }
+
+    fn advance_word(&self, word: u32, to: SegmentState) -> bool {
+        // A slot that becomes free begins another use.
+        let uses = word / STATES + u32::from(to == SegmentState::Free);
+        let next = (uses % (u32::MAX / STATES)) * STATES + to as u32;
+        self.word.compare_exchange(word, next, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
     /// Forgets what the slot held before.
@@ -110,7 +130,7 @@ impl Segment {
     }
 
     #[inline]
-    pub fn is_all_dead(&self) -> bool {
+    fn is_all_dead(&self) -> bool {
         self.dead_bytes.load(Ordering::Relaxed) == self.written.load(Ordering::Relaxed)
     }
 

@@ -4,7 +4,7 @@
 //! look without the lock reads some atomic word, whatever became of the block meanwhile.
 
 use crate::block::Block;
-use crate::growth::Moved;
+use crate::growth::Scratch;
 use crate::line::Line;
 use base::Reservation;
 use base::memory::PAGE_BYTES;
@@ -33,7 +33,7 @@ pub struct Blocks {
     /// Entries and lanes of the blocks that grew, summed at the moment when they did.
     grown: [AtomicU64; 2],
     /// Buffers for rebuilding, kept so that growth allocates nothing.
-    scratch: Mutex<Vec<Vec<Moved>>>,
+    scratch: Mutex<Vec<Scratch>>,
 }
 
 #[derive(Debug)]
@@ -114,20 +114,22 @@ impl Blocks {
 
     /// Returns a slot of which `bytes` were touched.
     pub(crate) fn give_back(&self, slot: u32, bytes: usize) {
-        self.shrink(slot, bytes, 0);
+        self.settle(slot, bytes, 0);
         lock(&self.free).slots.push(slot);
     }
 
-    /// Counts that a slot touches `to` bytes where it touched `from`.
+    /// Counts that a directory touches `to` bytes where it touched `from`.
     pub(crate) fn extend(&self, from: usize, to: usize) {
         self.touched.fetch_add((to - from) as u64, Relaxed);
     }
 
-    /// Gives the bytes of a slot from `to` up to `from` back to the system.
-    pub(crate) fn shrink(&self, slot: u32, from: usize, to: usize) {
+    /// Counts that a slot uses `to` bytes where `from` were counted, and gives back to the system
+    /// whatever a rebuild touched beyond them.
+    pub(crate) fn settle(&self, slot: u32, from: usize, to: usize) {
         // SAFETY: nothing refers to these lines but hints, which are atomic loads.
-        unsafe { self.space.release(slot as usize * SLOT_BYTES + to, from - to) };
-        self.touched.fetch_sub((from - to) as u64, Relaxed);
+        unsafe { self.space.release(slot as usize * SLOT_BYTES + to, SLOT_BYTES - to) };
+        self.touched.fetch_add(to as u64, Relaxed);
+        self.touched.fetch_sub(from as u64, Relaxed);
     }
 
     /// The lines of the block in `slot`, of which there are `SIZES[size]`.
@@ -169,12 +171,13 @@ impl Blocks {
         unsafe { &*self.facts.base().cast::<Facts>().add(slot as usize) }
     }
 
-    pub(crate) fn borrow_scratch(&self) -> Vec<Moved> {
+    pub(crate) fn borrow_scratch(&self) -> Scratch {
         lock(&self.scratch).pop().unwrap_or_default()
     }
 
-    pub(crate) fn return_scratch(&self, mut scratch: Vec<Moved>) {
-        scratch.clear();
+    pub(crate) fn return_scratch(&self, mut scratch: Scratch) {
+        scratch.moved.clear();
+        scratch.kept.clear();
         lock(&self.scratch).push(scratch);
     }
 }

@@ -24,6 +24,15 @@ const SHRINK_BELOW: u32 = 30;
 /// And is rebuilt so that at most this share is in use.
 const SHRUNK_LOAD: u32 = 65;
 
+/// What a rebuild works with.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    /// The entries on their way.
+    pub moved: Vec<Moved>,
+    /// The lines as they were.
+    pub kept: Vec<Line>,
+}
+
 /// An entry on its way from one shape of the block to another.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moved {
@@ -52,13 +61,16 @@ impl Index {
     ) -> Result<(), OutOfBlocks> {
         let entries = blocks.facts(block.slot()).count.load(Relaxed);
         blocks.note_growth(entries, block.lines() * LANES);
-        if (block.size() as usize) < SIZES.len() - 1 {
-            self.resize(blocks, hash, block, block.size() + 1, records);
+        let larger = block.size() + 1;
+        if (larger as usize) < SIZES.len()
+            && self.resize(blocks, hash, block, larger, records).is_ok()
+        {
             return Ok(());
         }
         self.split(blocks, hash, block, records)
     }
 
+    /// Gives a block `size`, or the next one into which its entries fit.
     fn resize(
         &self,
         blocks: &Blocks,
@@ -66,26 +78,23 @@ impl Index {
         block: BlockRef,
         size: u32,
         records: &impl Records,
-    ) {
+    ) -> Result<(), OutOfBlocks> {
+        let mut scratch = blocks.borrow_scratch();
         let exact = block.lines() >= EXACT_FROM_LINES;
-        let moved = gather(blocks, block, !exact, records);
+        gather(blocks, block, !exact, records, &mut scratch);
+        let entries = || scratch.moved.iter().map(|it| (it.position >> 1, it));
         let shape = |size| BlockRef::new(block.slot(), size, block.depth());
-        let (from, to) = (bytes_of(block.size()), bytes_of(size));
-        if to > from {
-            blocks.extend(from, to);
+        let fitting =
+            (size..SIZES.len() as u32).find(|size| refill(blocks, shape(*size), entries()));
+        match fitting {
+            Some(size) => {
+                blocks.settle(block.slot(), bytes_of(block.size()), bytes_of(size));
+                self.point_at(blocks, hash, shape(size));
+            }
+            None => restore(blocks, block, &scratch),
         }
-        let mut target = shape(size);
-        while !refill(blocks, target, moved.iter().map(|it| (it.position >> 1, it))) {
-            // Fewer lines than this load needs; the slot has room for the largest size.
-            let next = (target.size() + 1).min(SIZES.len() as u32 - 1);
-            blocks.extend(bytes_of(target.size()), bytes_of(next));
-            target = shape(next);
-        }
-        if to < from && target.size() < block.size() {
-            blocks.shrink(block.slot(), from, bytes_of(target.size()));
-        }
-        self.point_at(blocks, hash, target);
-        blocks.return_scratch(moved);
+        blocks.return_scratch(scratch);
+        fitting.map(|_| ()).ok_or(OutOfBlocks)
     }
 
     fn split(
@@ -98,24 +107,34 @@ impl Index {
         if block.depth() == self.depth() {
             self.deepen(blocks)?;
         }
-        let upper_slot = blocks.take(bytes_of(SPLIT_SIZE))?;
-        let moved = gather(blocks, block, true, records);
+        let upper_slot = blocks.take(0)?;
+        let mut scratch = blocks.borrow_scratch();
+        gather(blocks, block, true, records, &mut scratch);
         let depth = block.depth() + 1;
         let tick = block_tick(blocks, block.slot());
-        let lower = BlockRef::new(block.slot(), SPLIT_SIZE, depth);
-        let upper = BlockRef::new(upper_slot, SPLIT_SIZE, depth);
-        for (bit, half) in [(0, lower), (1, upper)] {
-            let entries = moved.iter().filter(|it| it.position >> 16 == bit);
-            let placed = refill(blocks, half, entries.map(|it| (it.position & 0xffff, it)));
-            assert!(placed, "half of a full block fits into 640 lines");
-            set_block_tick(blocks, half.slot(), tick);
+        let half = |bit: u32, slot: u32| {
+            let entries = || {
+                let half = scratch.moved.iter().filter(move |it| it.position >> 16 == bit);
+                half.map(|it| (it.position & 0xffff, it))
+            };
+            let sizes = SPLIT_SIZE..SIZES.len() as u32;
+            let mut shapes = sizes.map(|size| BlockRef::new(slot, size, depth));
+            shapes.find(|shape| refill(blocks, *shape, entries()))
+        };
+        let halves = half(1, upper_slot).zip(half(0, block.slot()));
+        if let Some((upper, lower)) = halves {
+            blocks.settle(upper_slot, 0, bytes_of(upper.size()));
+            blocks.settle(block.slot(), bytes_of(block.size()), bytes_of(lower.size()));
+            set_block_tick(blocks, upper_slot, tick);
+            let upper_bit = 1_u64 << (64 - crate::table::SHARD_BITS - depth);
+            self.point_at(blocks, PositionHash(hash.0 & !upper_bit), lower);
+            self.point_at(blocks, PositionHash(hash.0 | upper_bit), upper);
+        } else {
+            restore(blocks, block, &scratch);
+            blocks.give_back(upper_slot, 0);
         }
-        blocks.shrink(block.slot(), bytes_of(block.size()), bytes_of(SPLIT_SIZE));
-        let upper_bit = 1_u64 << (64 - crate::table::SHARD_BITS - depth);
-        self.point_at(blocks, PositionHash(hash.0 & !upper_bit), lower);
-        self.point_at(blocks, PositionHash(hash.0 | upper_bit), upper);
-        blocks.return_scratch(moved);
-        Ok(())
+        blocks.return_scratch(scratch);
+        halves.map(|_| ()).ok_or(OutOfBlocks)
     }
 
     /// Doubles the directory in place; each entry becomes two.
@@ -167,7 +186,8 @@ impl Index {
         }
         let wanted = count * 100 / (SHRUNK_LOAD * LANES);
         let size = SIZES.iter().position(|lines| *lines > wanted).unwrap_or(0) as u32;
-        self.resize(blocks, hash, block, size.min(block.size() - 1), records);
+        // If even the present size does not hold the entries in another order, they stay.
+        let _ = self.resize(blocks, hash, block, size.min(block.size() - 1), records);
     }
 
     /// Whether `shrink` would do something.
@@ -197,10 +217,15 @@ fn bytes_of(size: u32) -> usize {
     SIZES[size as usize] as usize * size_of::<Line>()
 }
 
-/// Takes all entries out of a block.
-fn gather(blocks: &Blocks, from: BlockRef, by_hash: bool, records: &impl Records) -> Vec<Moved> {
+/// Takes all entries out of a block, and keeps what its lines were.
+fn gather(
+    blocks: &Blocks,
+    from: BlockRef,
+    by_hash: bool,
+    records: &impl Records,
+    scratch: &mut Scratch,
+) {
     let block = blocks.block(from.slot(), from.size());
-    let mut moved = blocks.borrow_scratch();
     for number in 0..block.len() {
         let line = block.line(number);
         let codes = line.codes();
@@ -210,14 +235,27 @@ fn gather(blocks: &Blocks, from: BlockRef, by_hash: bool, records: &impl Records
             let lowest = block.lowest_position(block.home_of(number, codes.of(lane)));
             let position = lowest + ((u32::from(tag) & 0x7f).wrapping_sub(lowest) & 0x7f);
             let tick = tick.filter(|_| entry.has_deadline);
-            moved.push(Moved { position: position << 1, own: tag >> 7, tick, entry });
+            scratch.moved.push(Moved { position: position << 1, own: tag >> 7, tick, entry });
         }
+        let kept = Line::default();
+        kept.copy_from(line);
+        scratch.kept.push(kept);
         line.clear();
     }
     if by_hash {
-        read_positions(&mut moved, from, records);
+        read_positions(&mut scratch.moved, from, records);
     }
-    moved
+}
+
+/// Makes a block what it was before `gather`.
+fn restore(blocks: &Blocks, block: BlockRef, scratch: &Scratch) {
+    let lines = blocks.block(block.slot(), block.size());
+    for (number, kept) in scratch.kept.iter().enumerate() {
+        lines.line(number as u32).copy_from(kept);
+    }
+    let count = scratch.moved.len() as u32;
+    blocks.facts(block.slot()).count.store(count, Relaxed);
+    blocks.settle(block.slot(), bytes_of(block.size()), bytes_of(block.size()));
 }
 
 /// Asks for the hashes, announcing records ahead so that their cache misses overlap.

@@ -188,6 +188,21 @@ impl Line {
         self.set_tick(Some(self.tick().map_or(tick, |found| found.earlier(tick))));
     }
 
+    /// Becomes what another line is.
+    pub fn copy_from(&self, other: &Line) {
+        for (to, from) in self.tags.iter().zip(&other.tags) {
+            to.store(from.load(Relaxed), Relaxed);
+        }
+        for (to, from) in self.low.iter().zip(&other.low) {
+            to.store(from.load(Relaxed), Relaxed);
+        }
+        for (to, from) in self.high.iter().zip(&other.high) {
+            to.store(from.load(Relaxed), Relaxed);
+        }
+        self.codes.store(other.codes.load(Relaxed), Relaxed);
+        self.spare.store(other.spare.load(Relaxed), Relaxed);
+    }
+
     /// Makes the line empty, as fresh memory is.
     pub fn clear(&self) {
         self.tags.iter().for_each(|word| word.store(0, Relaxed));

@@ -270,6 +270,9 @@ impl<'a> Access<'a> {
     /// # Errors
     /// When there is no room for the renamed record; nothing has changed then.
     pub fn rename(&mut self, from: &Key<'_>, to: &Key<'_>) -> Result<bool, NoSpace> {
+        if from.keyspace == to.keyspace && from.bytes == to.bytes {
+            return Ok(self.live(from).is_some());
+        }
         if !self.copy(from, to)? {
             return Ok(false);
         }

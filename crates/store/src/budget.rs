@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 /// A key's share of the index: a line of 64 bytes serves about five and a half.
 pub(crate) const INDEX_BYTES_PER_KEY: usize = 12;
 /// Left free for what grows between two looks at the process: buffers of clients, the index.
-const MARGIN_PART: u64 = 20;
+const MARGIN_PART: u64 = 16;
 const MARGIN_BYTES_MAX: u64 = 32 << 20;
 /// A head is sealed at this part of the budget.
 const HEADS_PER_BUDGET: u64 = 64;

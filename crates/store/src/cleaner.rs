@@ -96,7 +96,7 @@ impl Store {
         let in_use = touched - pooled;
         let mut pace = 0.0;
         if self.heap.budget() != u64::MAX {
-            let free = self.heap.budget() as f64 - in_use;
+            let free = self.heap.budget() as f64 + pooled - self.heap.committed_bytes() as f64;
             let low = 6.0 * head_bytes;
             pace = ((low - free) / low * 8.0).clamp(0.0, 8.0);
         }
@@ -113,7 +113,8 @@ impl Store {
             return false;
         }
         let in_use = self.heap.touched_bytes() - self.heap.pooled_bytes();
-        let free = self.heap.budget().saturating_sub(in_use);
+        let committed = self.heap.committed_bytes() - self.heap.pooled_bytes();
+        let free = self.heap.budget().saturating_sub(committed);
         let is_short = free < 6 * u64::from(self.heap.head_bytes());
         is_short && self.live_bytes() as f64 > EVICT_ABOVE * in_use as f64
     }
@@ -152,7 +153,8 @@ impl Store {
 
     /// When cleaning wins nothing: large records, keyspaces that wait for the reaper, own head.
     fn make_room_otherwise(&self, lane: &mut Lane, now: Millis) -> bool {
-        if self.reap_some(lane, 4096) {
+        // Pooled segments that are too small for a head are worth more as free memory.
+        if self.reap_some(lane, 4096) || self.heap.return_some(0) {
             return true;
         }
         if self.evict_dedicated(lane, now) {
