@@ -29,15 +29,17 @@ impl Default for AllArguments {
 
 /// Prints every section as it is measured, then all figures, and records both.
 pub fn all(bench: &Bench, quick: bool, arguments: &AllArguments) -> Result<()> {
-    let report = run_all(bench, quick);
-    println!("{}", report.summary());
     let name = arguments.name.clone().unwrap_or_else(|| machine_name(quick));
-    println!("recorded in {}", report.write(&arguments.results, &name)?.display());
+    // Written after each section, so that a run that is broken off leaves what it has measured.
+    let record = |report: &Report| report.write(&arguments.results, &name);
+    let report = run_all(bench, quick, &record);
+    println!("{}", report.summary());
+    println!("recorded in {}", record(&report)?.display());
     Ok(())
 }
 
 /// A scenario that fails is a section with its error, so that the others still count.
-fn run_all(bench: &Bench, quick: bool) -> Report {
+fn run_all(bench: &Bench, quick: bool, record: &dyn Fn(&Report) -> Result<PathBuf>) -> Report {
     let cpu_plan = cpu::Plan::new(quick);
     let grow = |expire| growth::Plan::new(quick, expire);
     let mut report = Report { conditions: conditions(quick), sections: Vec::new() };
@@ -45,6 +47,9 @@ fn run_all(bench: &Bench, quick: bool) -> Report {
         let section = section.unwrap_or_else(|error| failed(title, &error));
         println!("{}", section.text());
         report.sections.push(section);
+        if let Err(error) = record(&report) {
+            eprintln!("varve-bench: the results could not be written: {error:#}");
+        }
     };
     add("Idle, empty server", idle::run(bench));
     add("Server CPU per operation, one thread", cpu::compare(bench, &cpu_plan));
