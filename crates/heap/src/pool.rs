@@ -137,7 +137,8 @@ impl Heap {
         .ok_or(OutOfSpace)?;
         self.promised.fetch_add(limit.saturating_sub(touched).into(), Ordering::Relaxed);
         self.segment(id).open(SegmentState::Open, now);
-        Ok((id, limit))
+        // A slot that was filled further before is resident that far, so it is filled so again.
+        Ok((id, limit.max(touched)))
     }
 
     /// The pooled segment that needs the least new memory, if there is enough of that.

@@ -7,9 +7,9 @@ use base::Millis;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ReclaimPolicy {
     /// Space won per byte copied, times the lifetime of what is in it.
+    #[default]
     Original,
     /// Space won per byte copied.
-    #[default]
     Greedy,
     /// Space won per byte copied, times the square root of the lifetime.
     Modified,

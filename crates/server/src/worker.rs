@@ -24,9 +24,11 @@ pub const MAILBOX: Token = Token(0);
 pub const FIRST_CONNECTION: usize = 64;
 /// Events that one turn handles.
 const EVENTS: usize = 256;
-/// Bytes that one read may return.
+/// Bytes that one read may return, when a large request is on its way.
 const READ_BYTES: usize = 64 << 10;
-/// Reads of one connection before others have their turn.
+/// Bytes that one read may return otherwise, so that other connections soon have their turn.
+const READ_BYTES_FAIR: usize = 16 << 10;
+/// Reads of a large request before others have their turn.
 const READS_PER_TURN: usize = 4;
 /// A reply buffer that grew beyond this is given back.
 const REPLIES_KEPT: usize = 1 << 20;
@@ -229,12 +231,15 @@ impl Worker {
         };
         let mut outcome = Ok(Fate::Keep);
         let mut may_hold_more = true;
-        for _ in 0..READS_PER_TURN {
+        let is_large = connection.query.len() > READ_BYTES_FAIR;
+        let (reads, most) =
+            if is_large { (READS_PER_TURN, READ_BYTES) } else { (1, READ_BYTES_FAIR) };
+        for _ in 0..reads {
             if connection.is_held() {
                 may_hold_more = false;
                 break;
             }
-            match self.read_once(&mut connection) {
+            match self.read_once(&mut connection, most) {
                 Ok(Some((fate, was_full))) => {
                     outcome = Ok(fate);
                     may_hold_more = was_full;
@@ -271,10 +276,15 @@ impl Worker {
         self.connections[at] = Some(connection);
     }
 
-    /// One read, and serving what it brought; `None` when there was nothing to read.
-    fn read_once(&mut self, connection: &mut Connection) -> io::Result<Option<(Fate, bool)>> {
+    /// One read of `most` bytes, and serving what it brought; `None` when there was nothing to
+    /// read. Tells too whether there may be more.
+    fn read_once(
+        &mut self,
+        connection: &mut Connection,
+        most: usize,
+    ) -> io::Result<Option<(Fate, bool)>> {
         let mut input = std::mem::take(&mut self.input);
-        let outcome = read_some(connection, &mut input);
+        let outcome = read_some(connection, &mut input[..most]);
         let served = match outcome {
             Ok(Some(bytes)) => {
                 self.statistics.server.input_bytes.add(bytes as u64);
@@ -282,7 +292,7 @@ impl Worker {
                 connection.note_received(bytes);
                 self.now = self.instance.clock.now();
                 let fate = self.serve_input(connection, &input[..bytes]);
-                fate.map(|fate| Some((fate, bytes == READ_BYTES)))
+                fate.map(|fate| Some((fate, bytes == most)))
             }
             Ok(None) => Ok(None),
             Err(error) => Err(error),

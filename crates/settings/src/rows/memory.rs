@@ -41,6 +41,6 @@ crate::rows::rows! { group 2;
         "FLUSHDB and FLUSHALL without SYNC or ASYNC work in the background.")
         .idle("a flush takes a moment at any size");
     RECLAIM_POLICY: ReclaimPolicy = one_of("reclaim-policy", ReclaimPolicy::NAMES,
-        ReclaimPolicy::Greedy as usize,
+        ReclaimPolicy::Original as usize,
         "Which segment of memory is emptied first when space is reclaimed.");
 }
