@@ -77,6 +77,7 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
     let settings = Arc::clone(&loaded.settings);
     logging::start(&settings).map_err(system("opening the log file"))?;
     loaded.notices.iter().for_each(|notice| tracing::warn!("{notice}"));
+    warn_of_idle(&settings);
     std::env::set_current_dir(&*general::DIR.get(&settings))
         .map_err(system("changing to the directory of `dir`"))?;
     raise_descriptor_limit(&settings);
@@ -106,6 +107,17 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
     }
     remove_files(&settings);
     Ok(())
+}
+
+/// Says which of the settings that somebody changed have no effect here.
+fn warn_of_idle(settings: &Settings) {
+    let defaults = Settings::new();
+    for row in settings::all().filter(|row| !row.idle_because.is_empty()) {
+        let name = row.name.as_bytes();
+        if settings.get_text(name) != defaults.get_text(name) {
+            tracing::warn!("`{}` has no effect: {}", row.name, row.idle_because);
+        }
+    }
 }
 
 fn make_instance(loaded: &Loaded, ask_to_end: Sender<()>) -> Result<Arc<Instance>, StartError> {
