@@ -8,9 +8,9 @@
 //! ```
 //! The looks take no locks, and what they find is used as a hint alone.
 
-use base::{KeyspaceId, PositionHash};
+use base::{KeyspaceId, Location, PositionHash};
 use command::{Args, Row, RowMemo};
-use store::Store;
+use store::{Peek, Store};
 use wire::{Limits, Progress, ProtocolError, RequestParser, Span};
 
 /// One request of a batch.
@@ -61,6 +61,8 @@ pub struct Batch {
     /// The words of inline requests, each written down one behind the other.
     inline: Vec<Vec<u8>>,
     rows: RowMemo,
+    /// Where records of first keys probably are.
+    records: Vec<Location>,
     /// First keys that a second look did not find in their home lines.
     displaced: Vec<PositionHash>,
     /// Bytes of input that parsing has passed.
@@ -83,6 +85,7 @@ impl Batch {
         self.parsed = from;
         let end = self.parse(parser, input, ahead);
         if self.requests.len() > 1 {
+            self.look_at_lines(ahead);
             self.look_at_records(ahead);
         }
         end
@@ -112,7 +115,7 @@ impl Batch {
             if last_span > first_span {
                 let (row, hash) = (None, None);
                 let mut request = Request { start, first_span, last_span, inline, row, hash };
-                self.look_at_line(&mut request, input, ahead);
+                self.name(&mut request, input, ahead);
                 self.requests.push(request);
             }
         }
@@ -153,30 +156,41 @@ impl Batch {
         Args::new(bytes, spans)
     }
 
-    /// First look: finds the row, hashes the first key, brings its index line nearer.
+    /// Finds the row and hashes the first key.
     #[inline]
-    fn look_at_line(&mut self, request: &mut Request, input: &[u8], ahead: &Ahead<'_>) {
+    fn name(&mut self, request: &mut Request, input: &[u8], ahead: &Ahead<'_>) {
         let mut rows = self.rows;
         let args = self.args(request, input);
         request.row = rows.find(&args);
         let first = request.row.map_or(0, |row| row.spec.keys.first);
         if first > 0 {
             let key = ahead.store.key(ahead.keyspace, args.get(first as usize));
-            ahead.store.prefetch_line(&key);
             request.hash = Some(key.hash);
         }
         self.rows = rows;
     }
 
+    /// First look. A prefetch waits for the translation of its address, so they follow each other
+    /// closely: the processor translates several at once.
+    fn look_at_lines(&mut self, ahead: &Ahead<'_>) {
+        let hashes = self.requests.iter().filter_map(|request| request.hash);
+        hashes.for_each(|hash| ahead.store.prefetch_line(ahead.keyspace, hash));
+    }
+
     /// Second look, and a third for keys that are not in their home lines.
     fn look_at_records(&mut self, ahead: &Ahead<'_>) {
+        self.records.clear();
         self.displaced.clear();
         for hash in self.requests.iter().filter_map(|request| request.hash) {
-            if ahead.store.prefetch_record(ahead.keyspace, hash) {
-                self.displaced.push(hash);
+            match ahead.store.peek(ahead.keyspace, hash) {
+                Peek::At(record) => ahead.store.prefetch_record(record),
+                Peek::Displaced => self.displaced.push(hash),
+                Peek::Absent => {}
             }
         }
-        let displaced = self.displaced.iter();
-        displaced.for_each(|hash| ahead.store.prefetch_displaced(ahead.keyspace, *hash));
+        for hash in &self.displaced {
+            self.records.extend(ahead.store.peek_displaced(ahead.keyspace, *hash));
+        }
+        self.records.iter().for_each(|record| ahead.store.prefetch_record(*record));
     }
 }

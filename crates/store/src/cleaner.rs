@@ -223,9 +223,9 @@ impl Store {
             && let Some((at, record)) = victim.next(&self.heap)
         {
             let key = self.key(record.keyspace(), record.key());
-            self.prefetch_line(&key);
             batch.push((at, record, key));
         }
+        batch.iter().for_each(|(_, _, key)| self.prefetch_line(key.keyspace, key.hash));
         let (mut walked, moved_before) = (0, lane.counters.moved_bytes.get());
         for (at, record, key) in &batch {
             if !self.settle(lane, cleaner, *at, record, key, now) {

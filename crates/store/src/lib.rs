@@ -32,6 +32,7 @@ pub use access::{Access, Expiry, FAR_DEADLINE, NoSpace};
 pub use budget::Limits;
 pub use counters::Totals;
 pub use eviction::EvictionPolicy;
+pub use index::Peek;
 pub use key::{Encoding, Key, Kind, Value};
 pub use keyspaces::KeyspaceFacts;
 pub use lane::Lane;

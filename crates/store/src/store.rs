@@ -72,37 +72,27 @@ impl Store {
         Key { bytes, hash: self.hasher.hash(bytes), keyspace }
     }
 
-    /// First look of a batch, without locks: brings the key's index line nearer.
+    /// First look of a batch, without locks: brings a key's index line nearer.
     #[inline]
-    pub fn prefetch_line(&self, key: &Key<'_>) {
-        let index = self.indexes.get(key.keyspace, key.hash.shard());
-        index.prefetch_line(&self.blocks, key.hash);
+    pub fn prefetch_line(&self, keyspace: KeyspaceId, hash: PositionHash) {
+        self.indexes.get(keyspace, hash.shard()).prefetch_line(&self.blocks, hash);
     }
 
-    /// Second look of a batch, without locks: brings the record that the line seems to name
-    /// nearer. True if a third look is needed, because the key may have been displaced.
+    /// Second look of a batch, without locks: which record the line seems to name. When the key
+    /// may have been displaced, brings the lines nearer where it may be.
     #[inline]
-    pub fn prefetch_record(&self, keyspace: KeyspaceId, hash: PositionHash) -> bool {
-        match self.indexes.get(keyspace, hash.shard()).peek(&self.blocks, hash) {
-            Peek::Absent => false,
-            Peek::At(at) => {
-                self.prefetch_at(at);
-                false
-            }
-            Peek::Displaced => true,
-        }
+    pub fn peek(&self, keyspace: KeyspaceId, hash: PositionHash) -> Peek {
+        self.indexes.get(keyspace, hash.shard()).peek(&self.blocks, hash)
     }
 
     /// Third look of a batch, without locks, for keys that may have been displaced.
-    pub fn prefetch_displaced(&self, keyspace: KeyspaceId, hash: PositionHash) {
-        let index = self.indexes.get(keyspace, hash.shard());
-        if let Some(at) = index.peek_displaced(&self.blocks, hash) {
-            self.prefetch_at(at);
-        }
+    pub fn peek_displaced(&self, keyspace: KeyspaceId, hash: PositionHash) -> Option<Location> {
+        self.indexes.get(keyspace, hash.shard()).peek_displaced(&self.blocks, hash)
     }
 
+    /// Brings the first 64 bytes of a record nearer.
     #[inline]
-    fn prefetch_at(&self, at: Location) {
+    pub fn prefetch_record(&self, at: Location) {
         let address = self.heap.address(at);
         prefetch(address);
         prefetch(address.wrapping_add(63));
