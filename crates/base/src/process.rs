@@ -28,6 +28,18 @@ pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
+/// Lets the calling thread run only on cores that nobody else wants, and yield them at once.
+/// Best effort: elsewhere than on Linux it keeps its priority. Such a thread should take no lock
+/// for which others wait.
+pub fn run_when_idle() {
+    #[cfg(all(target_os = "linux", not(miri)))]
+    // SAFETY: zeros are the parameters that this policy asks for, and the kernel only reads them.
+    unsafe {
+        let parameters: libc::sched_param = std::mem::zeroed();
+        libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const parameters);
+    }
+}
+
 /// Processor time, in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProcessorTime {

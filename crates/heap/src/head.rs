@@ -22,6 +22,8 @@ struct Open {
     end: u32,
     /// Resident bytes.
     touched: u32,
+    /// Where the next page is asked for, and then where it is touched; at most `touched`.
+    watch: u32,
     /// Extent at which the segment is sealed.
     limit: u32,
 }
@@ -101,8 +103,8 @@ impl Head {
         let open = self.open.as_mut().ok_or(OutOfSpace)?;
         let at = Location::new(open.id, open.end);
         open.end += extent;
-        if open.end > open.touched {
-            open.touched = heap.touch(open.id, open.end);
+        if open.end > open.watch {
+            open.go_on(heap);
         }
         Ok(at)
     }
@@ -132,7 +134,8 @@ impl Head {
         let (id, limit) = heap.take(purpose, now)?;
         self.seal(heap);
         let touched = heap.segment(id).touched.load(Ordering::Relaxed);
-        self.open = Some(Open { id, end: 0, touched, limit });
+        let watch = touched.saturating_sub(heap.lead_bytes());
+        self.open = Some(Open { id, end: 0, touched, watch, limit });
         Ok(())
     }
 
@@ -153,5 +156,24 @@ impl Head {
     /// Bytes of the open segment that are written, and of those the live ones.
     pub fn fill(&self, heap: &Heap) -> (u32, u32) {
         self.open.as_ref().map_or((0, 0), |open| (open.end, heap.segment(open.id).live_bytes()))
+    }
+}
+
+impl Open {
+    /// The head comes near to the end of what is resident, or went beyond it.
+    #[cold]
+    fn go_on(&mut self, heap: &Heap) {
+        if self.end > self.touched {
+            self.touched = heap.touch(self.id, self.end);
+            self.watch = self.touched.saturating_sub(heap.lead_bytes());
+        }
+        if self.end > self.watch {
+            if self.touched < self.limit {
+                heap.ask_for_page(self.id, self.touched);
+            } else {
+                heap.ask_for_slot();
+            }
+            self.watch = self.touched;
+        }
     }
 }

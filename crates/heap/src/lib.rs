@@ -14,6 +14,7 @@
 //! Not here: keys and hashes (`index`), which records are alive and who may evict (`store`).
 //! Start at: `record.rs`, then `head.rs`, then `segment.rs`.
 
+mod ahead;
 mod head;
 mod pool;
 pub mod profit;
@@ -28,6 +29,7 @@ pub use record::{Draft, Record};
 pub use segment::{SegmentFacts, SegmentState};
 pub use victim::Victim;
 
+use ahead::Ahead;
 use base::units::{LOCATION_BITS, SEGMENT_BITS, SEGMENT_BYTES};
 use base::{Location, Reservation, SegmentId};
 use pool::Pool;
@@ -63,6 +65,7 @@ pub struct Heap {
     has_huge_pages: bool,
     /// Bytes in segments that are open, sealed or being cleaned: what has been appended.
     written: AtomicU64,
+    ahead: Ahead,
 }
 
 impl Heap {
@@ -96,6 +99,7 @@ impl Heap {
             head_bytes: AtomicU32::new(SEGMENT_BYTES),
             has_huge_pages: base::process::has_huge_pages(),
             written: AtomicU64::new(0),
+            ahead: Ahead::default(),
         })
     }
 

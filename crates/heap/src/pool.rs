@@ -185,13 +185,12 @@ impl Heap {
         if end <= touched {
             return touched;
         }
-        let begin = id.0 as usize * SEGMENT_BYTES as usize;
         let end = if self.uses_huge_pages() {
-            self.space.use_huge_pages(begin, SEGMENT_BYTES as usize);
+            self.use_huge_pages(id);
             end.next_multiple_of(HUGE_PAGE_BYTES)
         } else {
             let end = end.next_multiple_of(TOUCH_BYTES);
-            self.space.populate(begin + touched as usize, (end - touched) as usize);
+            self.populate(id, touched, end);
             end
         };
         segment.touched.store(end, Ordering::Relaxed);
@@ -200,9 +199,38 @@ impl Heap {
         end
     }
 
+    /// Asks for huge pages in a slot, once: the system stops all populating for that.
+    pub(crate) fn use_huge_pages(&self, id: SegmentId) {
+        if !self.segment(id).is_huge.swap(true, Ordering::Relaxed) {
+            let begin = id.0 as usize * SEGMENT_BYTES as usize;
+            self.space.use_huge_pages(begin, SEGMENT_BYTES as usize);
+        }
+    }
+
+    /// Makes the bytes of a slot from `from` to `to` resident, and counts nothing.
+    pub(crate) fn populate(&self, id: SegmentId, from: u32, to: u32) {
+        let begin = id.0 as usize * SEGMENT_BYTES as usize + from as usize;
+        self.space.populate(begin, (to - from) as usize);
+    }
+
+    /// Puts a fresh slot into the pool, if that has none and the budget has room. Its first
+    /// `bytes` count as touched from now on.
+    pub(crate) fn pool_fresh(&self, bytes: u32) -> Option<SegmentId> {
+        let mut pool = self.pool();
+        let wanted = u64::from(bytes) + self.reserve_bytes(Purpose::Write);
+        if !pool.pooled.is_empty() || !self.has_room(wanted) {
+            return None;
+        }
+        let id = pool.take_run(1)?;
+        pool.pooled.push(Pooled { id, touched: bytes });
+        self.segment(id).touched.store(bytes, Ordering::Relaxed);
+        self.touched.fetch_add(bytes.into(), Ordering::Relaxed);
+        Some(id)
+    }
+
     /// Huge pages save most misses of the address translation, once a heap is so large that a
     /// page more or less per head does not matter.
-    fn uses_huge_pages(&self) -> bool {
+    pub(crate) fn uses_huge_pages(&self) -> bool {
         self.has_huge_pages
             && self.touched_bytes() >= HUGE_PAGES_FROM
             && self.head_bytes() >= HUGE_PAGE_BYTES

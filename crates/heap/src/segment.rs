@@ -2,7 +2,7 @@
 
 use crate::profit::Standing;
 use base::{Millis, SegmentId};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// Free → Open → Sealed → Cleaning → Free, and Free → Dedicated → Free for a run of slots.
 /// No edge leads back from Cleaning to Sealed: a chosen segment is always emptied.
@@ -54,6 +54,8 @@ pub(crate) struct Segment {
     /// What the store noted of the owner of a dedicated record.
     pub owner: AtomicU64,
     pub owner_keyspace: AtomicU32,
+    /// Whether the system was told that the slot wants huge pages.
+    pub is_huge: AtomicBool,
 }
 
 const _: () = assert!(size_of::<Segment>() == 64);

@@ -1,4 +1,5 @@
-//! Chores: what must be done in time, and not by the workers.
+//! Chores: what must be done in time, and not by the workers. They are done in small pieces, after
+//! each of which a worker that waits for the same core has its turn.
 
 use crate::limits;
 use base::units::SHARDS;
@@ -7,6 +8,7 @@ use command::Instance;
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::thread;
 use std::time::{Duration, Instant};
 use store::Lane;
 
@@ -106,6 +108,7 @@ impl Chores {
             store.enter(&self.lane);
             is_more = store.reap_some(&self.lane, REAP_RECORDS);
             store.leave(&self.lane);
+            thread::yield_now();
         }
     }
 
@@ -121,6 +124,7 @@ impl Chores {
             store.enter(&self.lane);
             is_more = store.clean_at_rest(&mut self.lane, CLEAN_BYTES, now);
             store.leave(&self.lane);
+            thread::yield_now();
         }
     }
 
@@ -132,6 +136,8 @@ impl Chores {
         let is_limited = heap.budget() != u64::MAX;
         let keep = if is_limited { part.max(2 * u64::from(heap.head_bytes())) } else { part };
         let began = Instant::now();
-        while heap.return_some(keep) && began.elapsed() < REST_WORK {}
+        while heap.return_some(keep) && began.elapsed() < REST_WORK {
+            thread::yield_now();
+        }
     }
 }

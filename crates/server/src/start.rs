@@ -8,7 +8,7 @@ use crate::listeners::Listeners;
 use crate::logging;
 use crate::mail::{Mail, Mailbox};
 use crate::worker::{MAILBOX, Worker, WorkerParts};
-use base::{Clock, KeyHasher, Stopwatch};
+use base::{Clock, KeyHasher, Stopwatch, process};
 use command::{Identity, Instance};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use mio::{Poll, Waker};
@@ -91,6 +91,7 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
     follow_signals(&instance, signals)?;
     let (workers, mailboxes) = start_workers(&instance, listeners)?;
     let (stop_chores, chores) = start_chores(&instance)?;
+    let memory = start_memory(&instance)?;
     write_pidfile(&settings);
     tracing::info!(
         "Ready to accept connections on port {} with {} threads, pid {}",
@@ -102,7 +103,8 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
     tracing::info!("Shutting down");
     mailboxes.iter().for_each(|mailbox| mailbox.send(Mail::Stop));
     drop(stop_chores);
-    for thread in workers.into_iter().chain([chores]) {
+    instance.store.heap().end_populating();
+    for thread in workers.into_iter().chain([chores, memory]) {
         let _ = thread.join();
     }
     remove_files(&settings);
@@ -226,6 +228,15 @@ fn start_chores(instance: &Arc<Instance>) -> Result<(Sender<()>, JoinHandle<()>)
     let (stop, stopped) = bounded(0);
     let chores = Chores::new(Arc::clone(instance), lane);
     Ok((stop, spawn("chores".to_owned(), move || chores.run(&stopped))?))
+}
+
+/// The thread that makes memory resident before the workers come to it.
+fn start_memory(instance: &Arc<Instance>) -> Result<JoinHandle<()>, StartError> {
+    let instance = Arc::clone(instance);
+    spawn("memory".to_owned(), move || {
+        process::run_when_idle();
+        instance.store.heap().populate_ahead();
+    })
 }
 
 fn spawn(name: String, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, StartError> {

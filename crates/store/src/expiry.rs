@@ -4,6 +4,7 @@ use crate::lane::Lane;
 use crate::store::Store;
 use base::{Location, Millis, ShardId, Tick};
 use index::{DeadlineVisitor, Index, Position, prefetch};
+use std::thread;
 
 /// Lines of a block that are visited under one hold of its lock.
 const LINES_PER_HOLD: usize = 64;
@@ -57,9 +58,7 @@ impl Store {
         }
         for database in self.used_databases() {
             for shard in ShardId::all().filter(|shard| self.may_expire(database, *shard)) {
-                self.enter(lane);
                 swept.expired += self.sweep_shard(lane, database, shard, now);
-                self.leave(lane);
             }
         }
         swept
@@ -77,7 +76,13 @@ impl Store {
         let mut expired = 0;
         let mut at = Some(Position::of_shard(shard)).filter(|_| index.with_deadline() > 0);
         while let Some(from) = at {
-            let _held = self.hold_one(shard);
+            self.enter(lane);
+            if self.keyspace(database) != Some(keyspace) {
+                // Another keyspace took its place, and this one is being reaped.
+                self.leave(lane);
+                break;
+            }
+            let held = self.hold_one(shard);
             let mut visitor = Visitor { store: self, lane, index, now, expired: 0 };
             let lines = LINES_PER_HOLD;
             at = index.sweep_deadlines(&self.blocks, from, now.tick(), lines, &mut visitor);
@@ -86,6 +91,9 @@ impl Store {
             if found > 0 && index.wants_shrink(&self.blocks, from.hash()) {
                 index.shrink(&self.blocks, from.hash(), &self.records());
             }
+            drop(held);
+            self.leave(lane);
+            thread::yield_now();
         }
         expired
     }

@@ -1,0 +1,181 @@
+//! Memory that heads will soon write to, made resident by a thread that nobody waits for.
+//!
+//! The first touch of a huge page clears two megabytes. That takes a tenth of a millisecond, and
+//! several where a hypervisor has to find the memory first, so a head asks for its next page while
+//! the last part of the present one is still empty:
+//!
+//! ```text
+//! segment | written ........................ | lead |   next page, asked for   |
+//!                                            ^ watch ^ touched
+//! ```
+//! A page that does not come in time is touched by the head itself.
+
+use crate::{HUGE_PAGE_BYTES, Heap};
+use base::SegmentId;
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// A head asks for its next page when this part of the heap is left in the present one.
+const LEAD_PART: u64 = 64;
+const LEAD_BYTES_MIN: u64 = 256 << 10;
+const LEAD_BYTES_MAX: u64 = 3 * HUGE_PAGE_BYTES as u64 / 4;
+
+/// What heads have asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Ahead {
+    wants: Mutex<Wants>,
+    bell: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Wants {
+    queue: VecDeque<Want>,
+    is_over: bool,
+}
+
+/// A huge page of a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Want {
+    id: SegmentId,
+    from: u32,
+    /// Bytes of the slot that count as touched as long as the page is wanted.
+    touched: u32,
+}
+
+impl Ahead {
+    fn wants(&self) -> MutexGuard<'_, Wants> {
+        self.wants.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Never waits: the thread that is asked may have the lock, and no core.
+    fn ask(&self, want: Want) {
+        if let Ok(mut wants) = self.wants.try_lock() {
+            wants.queue.push_back(want);
+            self.bell.notify_one();
+        }
+    }
+}
+
+impl Heap {
+    /// Makes memory resident as heads ask for it, until `end_populating`. For a thread of its own,
+    /// which may be one that seldom gets a core.
+    pub fn populate_ahead(&self) {
+        loop {
+            let wants = self.ahead.wants();
+            let is_idle = |wants: &mut Wants| wants.queue.is_empty() && !wants.is_over;
+            let wants = self.ahead.bell.wait_while(wants, is_idle);
+            let mut wants = wants.unwrap_or_else(PoisonError::into_inner);
+            if wants.is_over {
+                return;
+            }
+            let want = wants.queue.pop_front();
+            drop(wants);
+            want.into_iter().for_each(|want| self.populate_wanted(want));
+        }
+    }
+
+    /// Makes `populate_ahead` return.
+    pub fn end_populating(&self) {
+        self.ahead.wants().is_over = true;
+        self.ahead.bell.notify_all();
+    }
+
+    /// The head that wants the page counts it when it comes to it. Should the slot be returned to
+    /// the system just now, the page stays resident until the next use of the slot.
+    fn populate_wanted(&self, want: Want) {
+        if self.segment(want.id).touched.load(Ordering::Relaxed) == want.touched {
+            self.use_huge_pages(want.id);
+            self.populate(want.id, want.from, want.from + HUGE_PAGE_BYTES);
+        }
+    }
+
+    /// How much of a page is left when its head asks for the next; zero while the heap is small
+    /// and its pages too.
+    pub(crate) fn lead_bytes(&self) -> u32 {
+        if self.uses_huge_pages() {
+            (self.touched_bytes() / LEAD_PART).clamp(LEAD_BYTES_MIN, LEAD_BYTES_MAX) as u32
+        } else {
+            0
+        }
+    }
+
+    /// Asks for the page of an open segment that begins at `touched`.
+    pub(crate) fn ask_for_page(&self, id: SegmentId, touched: u32) {
+        self.ahead.ask(Want { id, from: touched, touched });
+    }
+
+    /// Puts a fresh slot into the pool, if that has none and the budget has room, and asks for its
+    /// first page.
+    pub(crate) fn ask_for_slot(&self) {
+        if let Some(id) = self.pool_fresh(HUGE_PAGE_BYTES) {
+            self.ahead.ask(Want { id, from: 0, touched: HUGE_PAGE_BYTES });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Draft, Head, Purpose};
+    use base::{KeyspaceId, Millis};
+
+    fn fill(heap: &Heap, head: &mut Head, bytes: u64) {
+        let key = &b"key"[..];
+        let (label, value_len, room, deadline) = (0, 60_000, 60_000, None);
+        let draft = Draft { keyspace: KeyspaceId(0), label, key, value_len, room, deadline };
+        let until = head.appended_bytes() + bytes;
+        while head.appended_bytes() < until {
+            head.append(heap, &draft, Purpose::Write, Millis(1), |value| value.fill(7))
+                .expect("room");
+        }
+    }
+
+    #[test]
+    fn the_next_page_is_asked_for_before_the_present_one_is_full() {
+        let heap = Heap::with_address_space(1 << 30).expect("address space");
+        let mut head = Head::new();
+        fill(&heap, &mut head, 40 << 20);
+        if !heap.uses_huge_pages() {
+            return;
+        }
+        let mut asked = 0;
+        for _ in 0..200 {
+            heap.ahead.wants().queue.clear();
+            fill(&heap, &mut head, 60_000);
+            asked += heap.ahead.wants().queue.len();
+        }
+        assert!((5..=7).contains(&asked), "12 MB are six pages, and {asked} were asked for");
+    }
+
+    #[test]
+    fn a_prepared_slot_is_what_the_next_head_takes() {
+        let heap = Heap::with_address_space(1 << 30).expect("address space");
+        heap.ask_for_slot();
+        assert_eq!(heap.pooled_bytes(), HUGE_PAGE_BYTES.into());
+        assert_eq!(heap.touched_bytes(), HUGE_PAGE_BYTES.into());
+        heap.ask_for_slot();
+        assert_eq!(heap.pooled_bytes(), HUGE_PAGE_BYTES.into(), "one is enough");
+        fill(&heap, &mut Head::new(), 1);
+        assert_eq!(heap.pooled_bytes(), 0);
+        assert_eq!(heap.touched_bytes(), HUGE_PAGE_BYTES.into());
+    }
+
+    #[test]
+    fn nothing_is_prepared_beyond_the_budget() {
+        let heap = Heap::with_address_space(1 << 30).expect("address space");
+        heap.set_budget(8 << 20, 4 << 20);
+        heap.ask_for_slot();
+        assert_eq!(heap.touched_bytes(), 0, "two reserves of a head each fill the budget");
+    }
+
+    #[test]
+    fn the_thread_ends_when_it_is_told_to() {
+        let heap = Heap::with_address_space(1 << 30).expect("address space");
+        std::thread::scope(|scope| {
+            scope.spawn(|| heap.populate_ahead());
+            heap.ask_for_slot();
+            heap.end_populating();
+        });
+    }
+}
