@@ -42,6 +42,10 @@ pub struct Connection {
     written: usize,
     /// Held back by CLIENT PAUSE.
     pub is_paused: bool,
+    /// Its time was over before its requests were: `query` holds some that can be served.
+    pub is_cut: bool,
+    /// Its worker will look at it in the next turn.
+    pub is_unread: bool,
     /// Since when the output is above its soft limit.
     pub over_soft_limit_since: Option<Millis>,
 }
@@ -58,6 +62,8 @@ impl Connection {
             output: Vec::new(),
             written: 0,
             is_paused: false,
+            is_cut: false,
+            is_unread: false,
             over_soft_limit_since: None,
         }
     }

@@ -12,6 +12,9 @@ use wire::{Limits, Reply, RequestParser};
 /// Replies are written when so many bytes of them have gathered, before the batch ends.
 const REPLIES_MAX: usize = 256 << 10;
 
+/// How long requests of one connection are served before others have their turn.
+const SLICE_NANOS: u64 = 200_000;
+
 /// What is to become of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
@@ -28,12 +31,16 @@ enum Stop {
     Done,
     /// The connection is held back from the request that begins here.
     Held(usize),
+    /// Its time is over; the next request begins here.
+    Over(usize),
 }
 
 impl Worker {
     /// Serves the requests in `input`; returns the bytes that are done with.
     pub fn serve(&mut self, connection: &mut Connection, input: &[u8]) -> (usize, Fate) {
         let mut served = 0;
+        self.slice_nanos = SLICE_NANOS;
+        connection.is_cut = false;
         loop {
             let mut batch = std::mem::take(&mut self.batch);
             let Some(ahead) = look_ahead(&self.instance, connection) else {
@@ -43,9 +50,10 @@ impl Worker {
             let stop = self.serve_batch(connection, &batch, input);
             served = batch.parsed;
             self.batch = batch;
-            if let Stop::Held(from) = stop {
+            if let Stop::Held(from) | Stop::Over(from) = stop {
                 // What was parsed beyond will be parsed again.
                 connection.parser = RequestParser::new();
+                connection.is_cut = matches!(stop, Stop::Over(_));
                 return (from, Fate::Keep);
             }
             match end {
@@ -67,6 +75,10 @@ impl Worker {
         let mut granted = grants(&self.instance, &connection.session);
         for at in 0..batch.len() {
             let (request, args) = batch.request(at, input);
+            if self.slice_nanos == 0 {
+                self.finish_batch(connection, at, now);
+                return Stop::Over(request.start);
+            }
             if connection.is_held() || self.is_paused(connection, request.row, now) {
                 return Stop::Held(request.start);
             }
@@ -116,6 +128,7 @@ impl Worker {
         let ended = self.stopwatch.read();
         let nanos = self.stopwatch.nanos_between(self.command_began, ended);
         self.statistics.commands[row.id].nanos.add(nanos);
+        self.slice_nanos = self.slice_nanos.saturating_sub(nanos);
         self.command_began = ended;
         connection.session.client.last_command.store(row.id as u32 + 1, Relaxed);
     }

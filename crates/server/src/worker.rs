@@ -45,6 +45,8 @@ pub struct Worker {
     pub(crate) now: Millis,
     /// When the command at work began.
     pub(crate) command_began: u64,
+    /// What is left of the time of the connection being served.
+    pub(crate) slice_nanos: u64,
     pub(crate) batch: Batch,
     /// Replies to the connection being served.
     pub(crate) replies: Vec<u8>,
@@ -55,7 +57,7 @@ pub struct Worker {
     connections: Vec<Option<Box<Connection>>>,
     free: Vec<usize>,
     by_client: HashMap<u64, usize>,
-    /// Connections whose sockets may hold more than was read.
+    /// Connections with requests that were not served, or sockets that may hold more.
     unread: Vec<usize>,
     acceptor: Option<Acceptor>,
     next_look: Millis,
@@ -86,6 +88,7 @@ impl Worker {
             stopwatch: parts.stopwatch,
             now: Millis::default(),
             command_began: 0,
+            slice_nanos: 0,
             batch: Batch::default(),
             replies: Vec::new(),
             input: vec![0; READ_BYTES],
@@ -130,14 +133,18 @@ impl Worker {
         }
         let began = self.stopwatch.read();
         self.instance.store.enter(&self.lane);
-        for at in std::mem::take(&mut self.unread) {
-            self.read(at);
-        }
         if events.is_empty() {
             self.now = self.instance.clock.now();
         }
+        let unread = std::mem::take(&mut self.unread);
         for event in events.iter() {
             self.on_event(event.token(), event.is_writable());
+        }
+        for at in unread {
+            if let Some(Some(connection)) = self.connections.get_mut(at) {
+                connection.is_unread = false;
+                self.read(at);
+            }
         }
         self.look_over();
         self.instance.store.leave(&self.lane);
@@ -224,11 +231,14 @@ impl Worker {
         self.free.push(at);
     }
 
-    /// Reads from a connection and serves what came, a few times.
+    /// Reads from a connection and serves what came, a few times; or serves what came before.
     fn read(&mut self, at: usize) {
         let Some(mut connection) = self.connections.get_mut(at).and_then(Option::take) else {
             return;
         };
+        if connection.is_cut {
+            return self.serve_on(at, connection);
+        }
         let mut outcome = Ok(Fate::Keep);
         let mut may_hold_more = true;
         let is_large = connection.query.len() > READ_BYTES_FAIR;
@@ -257,7 +267,7 @@ impl Worker {
     fn settle(
         &mut self,
         at: usize,
-        connection: Box<Connection>,
+        mut connection: Box<Connection>,
         outcome: io::Result<Fate>,
         may_hold_more: bool,
     ) {
@@ -266,7 +276,9 @@ impl Worker {
             self.drop_connection(at, *connection);
             return;
         }
-        if may_hold_more && !connection.is_held() {
+        let is_unread = (may_hold_more || connection.is_cut) && !connection.is_held();
+        if is_unread && !connection.is_unread {
+            connection.is_unread = true;
             self.unread.push(at);
         }
         if connection.is_paused {
@@ -367,9 +379,12 @@ impl Worker {
 
     /// Serves requests that were held back.
     fn resume(&mut self, at: usize) {
-        let Some(mut connection) = self.connections.get_mut(at).and_then(Option::take) else {
-            return;
-        };
+        if let Some(connection) = self.connections.get_mut(at).and_then(Option::take) {
+            self.serve_on(at, connection);
+        }
+    }
+
+    fn serve_on(&mut self, at: usize, mut connection: Box<Connection>) {
         self.now = self.instance.clock.now();
         connection.is_paused = false;
         let fate = self.serve_waiting(&mut connection);
