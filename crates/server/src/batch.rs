@@ -8,8 +8,9 @@
 //! ```
 //! The looks take no locks, and what they find is used as a hint alone.
 
-use base::{KeyspaceId, Location, PositionHash};
+use base::{KeyspaceId, PositionHash};
 use command::{Args, Row, RowMemo};
+use std::ops::Range;
 use store::{Peek, Store};
 use wire::{Limits, Progress, ProtocolError, RequestParser, Span};
 
@@ -18,6 +19,8 @@ use wire::{Limits, Progress, ProtocolError, RequestParser, Span};
 pub struct Request {
     /// Where it begins in the input.
     pub start: usize,
+    /// Where its first key is expected.
+    keyspace: KeyspaceId,
     /// Its words: a range of the batch's spans.
     first_span: u32,
     last_span: u32,
@@ -61,39 +64,64 @@ pub struct Batch {
     /// The words of inline requests, each written down one behind the other.
     inline: Vec<Vec<u8>>,
     rows: RowMemo,
-    /// Where records of first keys probably are.
-    records: Vec<Location>,
     /// First keys that a second look did not find in their home lines.
-    displaced: Vec<PositionHash>,
-    /// Bytes of input that parsing has passed.
+    displaced: Vec<(KeyspaceId, PositionHash)>,
+}
+
+/// What of a batch came from one input.
+#[derive(Debug)]
+pub struct Part {
+    /// Its requests.
+    pub requests: Range<usize>,
+    /// Bytes of the input that parsing has passed.
     pub parsed: usize,
+    /// Why it stopped.
+    pub end: End,
 }
 
 impl Batch {
-    /// Parses requests from `input`, beginning at `from`, and looks ahead for their keys.
+    /// Forgets all requests.
     #[inline]
-    pub fn fill(
+    pub fn clear(&mut self) {
+        self.spans.clear();
+        self.requests.clear();
+        self.inline.clear();
+    }
+
+    /// Adds requests of one connection: those in `input`, beginning at `from`, until the batch
+    /// holds as many as are looked at together.
+    #[inline]
+    pub fn add(
         &mut self,
         parser: &mut RequestParser,
         input: &[u8],
         from: usize,
         ahead: &Ahead<'_>,
-    ) -> End {
-        self.spans.clear();
-        self.requests.clear();
-        self.inline.clear();
-        self.parsed = from;
-        let end = self.parse(parser, input, ahead);
-        if self.requests.len() > 1 {
-            self.look_at_lines(ahead);
-            self.look_at_records(ahead);
-        }
-        end
+    ) -> Part {
+        let first = self.requests.len();
+        let mut parsed = from;
+        let end = self.parse(parser, input, &mut parsed, ahead);
+        Part { requests: first..self.requests.len(), parsed, end }
     }
 
-    fn parse(&mut self, parser: &mut RequestParser, input: &[u8], ahead: &Ahead<'_>) -> End {
+    /// Looks ahead for the keys of all requests.
+    #[inline]
+    pub fn look_ahead(&mut self, store: &Store) {
+        if self.requests.len() > 1 {
+            self.look_at_lines(store);
+            self.look_at_records(store);
+        }
+    }
+
+    fn parse(
+        &mut self,
+        parser: &mut RequestParser,
+        input: &[u8],
+        parsed: &mut usize,
+        ahead: &Ahead<'_>,
+    ) -> End {
         while self.requests.len() < ahead.most {
-            let start = self.parsed;
+            let start = *parsed;
             if start == input.len() {
                 return End::Incomplete;
             }
@@ -101,11 +129,11 @@ impl Batch {
             let rest = &input[start..];
             let inline = match parser.parse(rest, &mut self.spans, &ahead.limits) {
                 Ok(Progress::Complete { consumed }) => {
-                    self.parsed += consumed;
+                    *parsed += consumed;
                     0
                 }
                 Ok(Progress::Inline { consumed, arguments }) => {
-                    self.parsed += consumed;
+                    *parsed += consumed;
                     self.write_down(&arguments)
                 }
                 Ok(Progress::Incomplete { .. }) => return End::Incomplete,
@@ -114,7 +142,9 @@ impl Batch {
             let last_span = self.spans.len() as u32;
             if last_span > first_span {
                 let (row, hash) = (None, None);
-                let mut request = Request { start, first_span, last_span, inline, row, hash };
+                let keyspace = ahead.keyspace;
+                let mut request =
+                    Request { start, keyspace, first_span, last_span, inline, row, hash };
                 self.name(&mut request, input, ahead);
                 self.requests.push(request);
             }
@@ -170,27 +200,31 @@ impl Batch {
         self.rows = rows;
     }
 
+    fn first_keys(&self) -> impl Iterator<Item = (KeyspaceId, PositionHash)> {
+        let requests = self.requests.iter();
+        requests.filter_map(|request| request.hash.map(|hash| (request.keyspace, hash)))
+    }
+
     /// First look. A prefetch waits for the translation of its address, so they follow each other
     /// closely: the processor translates several at once.
-    fn look_at_lines(&mut self, ahead: &Ahead<'_>) {
-        let hashes = self.requests.iter().filter_map(|request| request.hash);
-        hashes.for_each(|hash| ahead.store.prefetch_line(ahead.keyspace, hash));
+    fn look_at_lines(&mut self, store: &Store) {
+        self.first_keys().for_each(|(keyspace, hash)| store.prefetch_line(keyspace, hash));
     }
 
     /// Second look, and a third for keys that are not in their home lines.
-    fn look_at_records(&mut self, ahead: &Ahead<'_>) {
-        self.records.clear();
-        self.displaced.clear();
-        for hash in self.requests.iter().filter_map(|request| request.hash) {
-            match ahead.store.peek(ahead.keyspace, hash) {
-                Peek::At(record) => ahead.store.prefetch_record(record),
-                Peek::Displaced => self.displaced.push(hash),
+    fn look_at_records(&mut self, store: &Store) {
+        let mut displaced = std::mem::take(&mut self.displaced);
+        for (keyspace, hash) in self.first_keys() {
+            match store.peek(keyspace, hash) {
+                Peek::At(record) => store.prefetch_record(record),
+                Peek::Displaced => displaced.push((keyspace, hash)),
                 Peek::Absent => {}
             }
         }
-        for hash in &self.displaced {
-            self.records.extend(ahead.store.peek_displaced(ahead.keyspace, *hash));
+        for (keyspace, hash) in displaced.drain(..) {
+            let record = store.peek_displaced(keyspace, hash);
+            record.into_iter().for_each(|record| store.prefetch_record(record));
         }
-        self.records.iter().for_each(|record| ahead.store.prefetch_record(*record));
+        self.displaced = displaced;
     }
 }

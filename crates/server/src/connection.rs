@@ -73,6 +73,11 @@ impl Connection {
         self.output.len() - self.written
     }
 
+    /// Whether it has neither a request that waits nor a reason to wait.
+    pub fn is_simple(&self) -> bool {
+        self.query.is_empty() && !self.is_cut && !self.is_held()
+    }
+
     /// Whether nothing should be read from it now.
     pub fn is_held(&self) -> bool {
         self.is_paused || self.session.close_after_reply || self.backlog() > BACKLOG_MAX

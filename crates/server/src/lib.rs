@@ -17,6 +17,7 @@ mod accept;
 mod batch;
 mod chores;
 mod connection;
+mod group;
 mod limits;
 mod listen;
 mod listeners;

@@ -1,11 +1,12 @@
 //! Serving a connection: its requests are parsed in batches, and each is executed in order.
 
-use crate::batch::{Ahead, Batch, End};
+use crate::batch::{Ahead, Batch, End, Part};
 use crate::connection::Connection;
 use crate::worker::Worker;
-use base::Millis;
+use base::{KeyspaceId, Millis};
 use command::{Call, Instance, Needs, Pause, Refusal, ReplyMode, Row, execute, find_row, grants};
 use settings::{general, limits};
+use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 use wire::{Limits, Reply, RequestParser};
 
@@ -38,45 +39,84 @@ enum Stop {
 impl Worker {
     /// Serves the requests in `input`; returns the bytes that are done with.
     pub fn serve(&mut self, connection: &mut Connection, input: &[u8]) -> (usize, Fate) {
-        let mut served = 0;
+        self.begin_slice(connection);
+        self.serve_from(connection, input, 0)
+    }
+
+    /// Gives a connection its time.
+    pub fn begin_slice(&mut self, connection: &mut Connection) {
         self.slice_nanos = SLICE_NANOS;
         connection.is_cut = false;
-        loop {
-            let mut batch = std::mem::take(&mut self.batch);
-            let Some(ahead) = look_ahead(&self.instance, connection) else {
-                return (0, Fate::Close);
-            };
-            let end = batch.fill(&mut connection.parser, input, served, &ahead);
-            let stop = self.serve_batch(connection, &batch, input);
-            served = batch.parsed;
-            self.batch = batch;
-            if let Stop::Held(from) | Stop::Over(from) = stop {
-                // What was parsed beyond will be parsed again.
-                connection.parser = RequestParser::new();
-                connection.is_cut = matches!(stop, Stop::Over(_));
-                return (from, Fate::Keep);
+    }
+
+    /// Serves the requests in `input`, beginning at `served`.
+    pub fn serve_from(
+        &mut self,
+        connection: &mut Connection,
+        input: &[u8],
+        mut served: usize,
+    ) -> (usize, Fate) {
+        let mut batch = std::mem::take(&mut self.batch);
+        let outcome = loop {
+            let ahead = look_ahead(&self.instance, connection);
+            batch.clear();
+            let part = batch.add(&mut connection.parser, input, served, &ahead);
+            batch.look_ahead(&self.instance.store);
+            match self.serve_part(connection, &batch, &part, input) {
+                Some(outcome) => break outcome,
+                None => served = part.parsed,
             }
-            match end {
-                End::Full => self.now = self.instance.clock.now(),
-                End::Incomplete => return (served, Fate::Keep),
-                End::Broken(error) => {
-                    let protocol = connection.session.protocol;
-                    Reply::new(&mut self.replies, protocol).protocol_error(&error);
-                    connection.session.close_after_reply = true;
-                    return (input.len(), Fate::Close);
-                }
+        };
+        self.batch = batch;
+        outcome
+    }
+
+    /// Serves what was parsed of `input`; returns the bytes that are done with, or nothing when
+    /// there is more in it.
+    pub fn serve_part(
+        &mut self,
+        connection: &mut Connection,
+        batch: &Batch,
+        part: &Part,
+        input: &[u8],
+    ) -> Option<(usize, Fate)> {
+        let stop = self.serve_requests(connection, batch, part.requests.clone(), input);
+        if let Stop::Held(from) | Stop::Over(from) = stop {
+            // What was parsed beyond will be parsed again.
+            connection.parser = RequestParser::new();
+            connection.is_cut = matches!(stop, Stop::Over(_));
+            return Some((from, Fate::Keep));
+        }
+        match &part.end {
+            End::Full => {
+                self.now = self.instance.clock.now();
+                None
+            }
+            End::Incomplete => Some((part.parsed, Fate::Keep)),
+            End::Broken(error) => {
+                let protocol = connection.session.protocol;
+                Reply::new(&mut self.replies, protocol).protocol_error(error);
+                connection.session.close_after_reply = true;
+                Some((input.len(), Fate::Close))
             }
         }
     }
 
-    fn serve_batch(&mut self, connection: &mut Connection, batch: &Batch, input: &[u8]) -> Stop {
+    fn serve_requests(
+        &mut self,
+        connection: &mut Connection,
+        batch: &Batch,
+        requests: Range<usize>,
+        input: &[u8],
+    ) -> Stop {
         let now = self.now;
+        let first = requests.start;
         self.command_began = self.stopwatch.read();
         let mut granted = grants(&self.instance, &connection.session);
-        for at in 0..batch.len() {
+        for at in requests.clone() {
             let (request, args) = batch.request(at, input);
             if self.slice_nanos == 0 {
-                self.finish_batch(connection, at, now);
+                self.finish_batch(connection, at - first, now);
                 return Stop::Over(request.start);
             }
             if connection.is_held() || self.is_paused(connection, request.row, now) {
@@ -98,7 +138,7 @@ impl Worker {
                 return Stop::Held(input.len());
             }
         }
-        self.finish_batch(connection, batch.len(), now);
+        self.finish_batch(connection, requests.len(), now);
         Stop::Done
     }
 
@@ -168,10 +208,10 @@ impl Worker {
     }
 }
 
-/// What the next batch of a connection needs; `None` never, as sessions name databases that exist.
-fn look_ahead<'i>(instance: &'i Instance, connection: &Connection) -> Option<Ahead<'i>> {
+/// What the next batch of a connection needs.
+pub fn look_ahead<'i>(instance: &'i Instance, connection: &Connection) -> Ahead<'i> {
     let settings = &instance.settings;
-    Some(Ahead {
+    Ahead {
         most: general::PREFETCH_BATCH_MAX_SIZE.get(settings).max(1),
         limits: Limits {
             bulk_bytes_max: limits::PROTO_MAX_BULK_LEN.get(settings),
@@ -179,8 +219,8 @@ fn look_ahead<'i>(instance: &'i Instance, connection: &Connection) -> Option<Ahe
             ..Limits::default()
         },
         store: &instance.store,
-        keyspace: instance.store.keyspace(connection.session.database)?,
-    })
+        keyspace: instance.store.keyspace(connection.session.database).unwrap_or(KeyspaceId(0)),
+    }
 }
 
 /// Whether a browser may have been tricked into sending commands: its requests begin so.

@@ -3,6 +3,7 @@
 use crate::accept::Acceptor;
 use crate::batch::Batch;
 use crate::connection::Connection;
+use crate::group::{Group, READ_BYTES};
 use crate::mail::{Mail, Mailbox};
 use crate::serve::Fate;
 use crate::stream::Stream;
@@ -25,9 +26,7 @@ pub const FIRST_CONNECTION: usize = 64;
 /// Events that one turn handles.
 const EVENTS: usize = 256;
 /// Bytes that one read may return, when a large request is on its way.
-const READ_BYTES: usize = 64 << 10;
-/// Bytes that one read may return otherwise, so that other connections soon have their turn.
-const READ_BYTES_FAIR: usize = 16 << 10;
+const READ_BYTES_LARGE: usize = 64 << 10;
 /// Reads of a large request before others have their turn.
 const READS_PER_TURN: usize = 4;
 /// A reply buffer that grew beyond this is given back.
@@ -51,10 +50,11 @@ pub struct Worker {
     /// Replies to the connection being served.
     pub(crate) replies: Vec<u8>,
     input: Vec<u8>,
+    pub(crate) group: Group,
     poll: Poll,
     mailbox: Mailbox,
     mail: Receiver<Mail>,
-    connections: Vec<Option<Box<Connection>>>,
+    pub(crate) connections: Vec<Option<Box<Connection>>>,
     free: Vec<usize>,
     by_client: HashMap<u64, usize>,
     /// Connections with requests that were not served, or sockets that may hold more.
@@ -91,7 +91,8 @@ impl Worker {
             slice_nanos: 0,
             batch: Batch::default(),
             replies: Vec::new(),
-            input: vec![0; READ_BYTES],
+            input: vec![0; READ_BYTES_LARGE],
+            group: Group::default(),
             poll: parts.poll,
             mailbox: parts.mailbox,
             mail: parts.mail,
@@ -143,9 +144,10 @@ impl Worker {
         for at in unread {
             if let Some(Some(connection)) = self.connections.get_mut(at) {
                 connection.is_unread = false;
-                self.read(at);
+                self.join(at);
             }
         }
+        self.serve_group();
         self.look_over();
         self.instance.store.leave(&self.lane);
         let nanos = self.stopwatch.nanos_between(began, self.stopwatch.read());
@@ -154,18 +156,21 @@ impl Worker {
     }
 
     fn on_event(&mut self, token: Token, is_writable: bool) {
-        if token == MAILBOX {
-            while let Ok(mail) = self.mail.try_recv() {
-                self.on_mail(mail);
-            }
-        } else if token.0 < FIRST_CONNECTION {
-            self.accept(token);
-        } else {
+        if token.0 >= FIRST_CONNECTION {
             let at = token.0 - FIRST_CONNECTION;
             if is_writable {
                 self.flush(at);
             }
-            self.read(at);
+            return self.join(at);
+        }
+        // Mail may be about a connection that is in the group.
+        self.serve_group();
+        if token == MAILBOX {
+            while let Ok(mail) = self.mail.try_recv() {
+                self.on_mail(mail);
+            }
+        } else {
+            self.accept(token);
         }
     }
 
@@ -231,8 +236,8 @@ impl Worker {
         self.free.push(at);
     }
 
-    /// Reads from a connection and serves what came, a few times; or serves what came before.
-    fn read(&mut self, at: usize) {
+    /// Goes on with a connection that has something waiting: serves it, or reads more of it.
+    pub(crate) fn read(&mut self, at: usize) {
         let Some(mut connection) = self.connections.get_mut(at).and_then(Option::take) else {
             return;
         };
@@ -241,9 +246,9 @@ impl Worker {
         }
         let mut outcome = Ok(Fate::Keep);
         let mut may_hold_more = true;
-        let is_large = connection.query.len() > READ_BYTES_FAIR;
+        let is_large = connection.query.len() > READ_BYTES;
         let (reads, most) =
-            if is_large { (READS_PER_TURN, READ_BYTES) } else { (1, READ_BYTES_FAIR) };
+            if is_large { (READS_PER_TURN, READ_BYTES_LARGE) } else { (1, READ_BYTES) };
         for _ in 0..reads {
             if connection.is_held() {
                 may_hold_more = false;
@@ -257,14 +262,16 @@ impl Worker {
                 Ok(None) => may_hold_more = false,
                 Err(error) => outcome = Err(error),
             }
-            if !may_hold_more || !matches!(outcome, Ok(Fate::Keep)) {
+            let is_over = connection.is_cut || !may_hold_more;
+            if is_over || !matches!(outcome, Ok(Fate::Keep)) {
                 break;
             }
         }
         self.settle(at, connection, outcome, may_hold_more);
     }
 
-    fn settle(
+    /// Puts a connection back that was read from, or closes it.
+    pub(crate) fn settle(
         &mut self,
         at: usize,
         mut connection: Box<Connection>,
@@ -288,45 +295,47 @@ impl Worker {
         self.connections[at] = Some(connection);
     }
 
-    /// One read of `most` bytes, and serving what it brought; `None` when there was nothing to
-    /// read. Tells too whether there may be more.
+    /// One read of `most` bytes, and serving what waits with them; `None` when there was nothing
+    /// to read. Tells too whether there may be more.
     fn read_once(
         &mut self,
         connection: &mut Connection,
         most: usize,
     ) -> io::Result<Option<(Fate, bool)>> {
         let mut input = std::mem::take(&mut self.input);
-        let outcome = read_some(connection, &mut input[..most]);
-        let served = match outcome {
-            Ok(Some(bytes)) => {
-                self.statistics.server.input_bytes.add(bytes as u64);
-                self.statistics.server.reads.add(1);
-                connection.note_received(bytes);
-                self.now = self.instance.clock.now();
-                let fate = self.serve_input(connection, &input[..bytes]);
-                fate.map(|fate| Some((fate, bytes == most)))
-            }
-            Ok(None) => Ok(None),
-            Err(error) => Err(error),
-        };
+        let received = self.receive(connection, &mut input[..most]);
+        if let Ok(Some(bytes)) = received {
+            connection.keep(&input[..bytes]);
+        }
         self.input = input;
-        served
+        let Some(bytes) = received? else { return Ok(None) };
+        self.now = self.instance.clock.now();
+        let fate = self.serve_waiting(connection);
+        self.finish_serving(connection)?;
+        Ok(Some((fate, bytes == most)))
     }
 
-    /// Serves fresh bytes, in place if nothing waits before them.
-    fn serve_input(&mut self, connection: &mut Connection, fresh: &[u8]) -> io::Result<Fate> {
-        let fate = if connection.query.is_empty() {
-            let (served, fate) = self.serve(connection, fresh);
-            connection.keep(&fresh[served.min(fresh.len())..]);
-            fate
-        } else {
-            connection.keep(fresh);
-            self.serve_waiting(connection)
-        };
+    /// Reads and counts.
+    pub(crate) fn receive(
+        &self,
+        connection: &mut Connection,
+        room: &mut [u8],
+    ) -> io::Result<Option<usize>> {
+        let received = read_some(connection, room)?;
+        if let Some(bytes) = received {
+            self.statistics.server.input_bytes.add(bytes as u64);
+            self.statistics.server.reads.add(1);
+            connection.note_received(bytes);
+        }
+        Ok(received)
+    }
+
+    /// Sends the replies to what was served.
+    pub(crate) fn finish_serving(&mut self, connection: &mut Connection) -> io::Result<()> {
         connection.expect_announced();
         self.send_replies(connection)?;
         connection.publish(self.now);
-        Ok(fate)
+        Ok(())
     }
 
     /// Serves what waits in the query buffer.
