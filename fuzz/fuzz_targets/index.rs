@@ -79,7 +79,7 @@ impl DeadlineVisitor for Expire<'_> {
     fn visit(&mut self, at: Location) -> Option<Tick> {
         let key = self.keys.key_of(at);
         let (entry, deadline) = self.model[&key];
-        assert_eq!(entry.location, at);
+        assert_eq!(entry.location(), at);
         let deadline = deadline.expect("only entries with a deadline are visited");
         if deadline <= self.now {
             self.model.remove(&key);
@@ -96,7 +96,7 @@ impl World {
     }
 
     fn find(&self, key: u16) -> Option<(Slot, Entry)> {
-        let is_it = |entry: Entry| self.keys.key_of(entry.location) == key;
+        let is_it = |entry: Entry| self.keys.key_of(entry.location()) == key;
         self.index.find(&self.blocks, hash(key), is_it)
     }
 
@@ -104,12 +104,8 @@ impl World {
         if self.model.contains_key(&key) || self.model.len() >= KEYS_MAX {
             return;
         }
-        let entry = Entry {
-            location: self.keys.place(key),
-            kind: kind & 7,
-            has_deadline: deadline.is_some(),
-            access: access & 15,
-        };
+        let place = self.keys.place(key);
+        let entry = Entry::new(place, kind, deadline.is_some()).with_access(access);
         let tick = deadline.map(|it| Tick(u16::from(it)));
         let placed = self.index.insert(&self.blocks, hash(key), entry, tick, &self.keys);
         placed.expect("so few keys fit into the slots");
@@ -147,7 +143,7 @@ impl World {
         if let Some((entry, _)) = self.model.get(&key) {
             let seen = seen.expect("a key that is there is seen, or one with its tag");
             let same_tag = |at| hash(self.keys.key_of(at)).0 & 0x1ff == hash(key).0 & 0x1ff;
-            assert!(seen == entry.location || same_tag(seen));
+            assert!(seen == entry.location() || same_tag(seen));
         }
     }
 
@@ -157,7 +153,7 @@ impl World {
             let Some(from) = at else { break };
             let from = Position::from_cursor(from.cursor());
             at = self.index.scan_line(&self.blocks, from, |_, entry| {
-                assert!(found.insert(self.keys.key_of(entry.location)));
+                assert!(found.insert(self.keys.key_of(entry.location())));
             });
             assert!(at.is_none_or(|it| it > from));
         }
@@ -179,7 +175,9 @@ impl World {
         while let Some(from) = at {
             at = self.index.sweep_access(&self.blocks, from, |access| access / 2);
         }
-        self.model.values_mut().for_each(|(entry, _)| entry.access /= 2);
+        self.model
+            .values_mut()
+            .for_each(|(entry, _)| *entry = entry.with_access(entry.access() / 2));
     }
 
     fn verify(&self) {
@@ -205,12 +203,12 @@ impl World {
             Op::RemoveMany { first, count, shrinks } => {
                 (0..count % 1024).for_each(|it| self.remove(first.wrapping_add(it), shrinks));
             }
-            Op::Relocate { key } => self.change(key, |keys, it| it.0.location = keys.place(key)),
+            Op::Relocate { key } => self.change(key, |keys, it| it.0 = it.0.at(keys.place(key))),
             Op::SetDeadline { key, deadline } => self.change(key, |_, it| {
-                *it = (Entry { has_deadline: deadline.is_some(), ..it.0 }, deadline);
+                *it = (it.0.with_deadline(deadline.is_some()), deadline);
             }),
             Op::SetAccess { key, access } => {
-                self.change(key, |_, it| it.0.access = access & 15);
+                self.change(key, |_, it| it.0 = it.0.with_access(access));
                 if let Some((slot, _)) = self.find(key) {
                     self.index.set_access(&self.blocks, slot, access & 15);
                 }

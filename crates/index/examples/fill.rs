@@ -27,7 +27,7 @@ fn main() {
     let began = Instant::now();
     for (number, hash) in hashes.0.iter().enumerate() {
         let location = Location::from_bits(number as u64);
-        let entry = Entry { location, kind: 0, has_deadline: false, access: 0 };
+        let entry = Entry::new(location, 0, false);
         let one = Instant::now();
         index.insert(&blocks, *hash, entry, None, &hashes).expect("room");
         slowest = slowest.max(one.elapsed().as_nanos());
@@ -45,7 +45,7 @@ fn main() {
     let mut found = 0;
     for (number, hash) in hashes.0.iter().enumerate() {
         let at = Location::from_bits(number as u64);
-        found += usize::from(index.find(&blocks, *hash, |entry| entry.location == at).is_some());
+        found += usize::from(index.find(&blocks, *hash, |entry| entry.location() == at).is_some());
     }
     let find = began.elapsed().as_nanos() as f64 / keys as f64;
     assert_eq!(found, keys);

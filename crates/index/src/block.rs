@@ -79,34 +79,36 @@ impl<'a> Block<'a> {
         if line >= distance { line - distance } else { line + self.len() - distance }
     }
 
-    /// Finds the native of `home` with `tag` that `is_it`.
+    /// Finds the native of `home` with `tag` in which `look` sees something.
     #[inline(always)]
-    pub fn find(
+    pub fn find_map<T>(
         self,
         home: u32,
         tag: u16,
-        mut is_it: impl FnMut(Entry) -> bool,
-    ) -> Option<(LaneAt, Entry)> {
+        look: impl Fn(Entry) -> Option<T>,
+    ) -> Option<(LaneAt, Entry, T)> {
         let line = self.line(home);
         let codes = line.codes();
         for lane in line.matches(tag) {
             let entry = line.entry(lane);
-            if codes.of(lane) == 1 && is_it(entry) {
-                return Some((LaneAt { line: home, lane }, entry));
+            if codes.of(lane) == 1
+                && let Some(seen) = look(entry)
+            {
+                return Some((LaneAt { line: home, lane }, entry, seen));
             }
         }
         let marks = codes.marks();
-        if marks == 0 { None } else { self.find_displaced(home, marks, tag, is_it) }
+        if marks == 0 { None } else { self.find_displaced(home, marks, tag, look) }
     }
 
     #[inline(never)]
-    fn find_displaced(
+    fn find_displaced<T>(
         self,
         home: u32,
         mut marks: u32,
         tag: u16,
-        mut is_it: impl FnMut(Entry) -> bool,
-    ) -> Option<(LaneAt, Entry)> {
+        look: impl Fn(Entry) -> Option<T>,
+    ) -> Option<(LaneAt, Entry, T)> {
         while marks != 0 {
             let code = marks.trailing_zeros() + 2;
             marks &= marks - 1;
@@ -115,8 +117,10 @@ impl<'a> Block<'a> {
             let codes = line.codes();
             for lane in line.matches(tag) {
                 let entry = line.entry(lane);
-                if codes.of(lane) == code && is_it(entry) {
-                    return Some((LaneAt { line: number, lane }, entry));
+                if codes.of(lane) == code
+                    && let Some(seen) = look(entry)
+                {
+                    return Some((LaneAt { line: number, lane }, entry, seen));
                 }
             }
         }
@@ -234,7 +238,7 @@ impl<'a> Block<'a> {
         let home = self.home_of(from.line, source.codes().of(from.lane));
         let code = code.unwrap_or_else(|| self.code_between(home, to.line));
         let (tag, entry) = (source.tag(from.lane), source.entry(from.lane));
-        if let (true, Some(tick)) = (entry.has_deadline, source.tick()) {
+        if let (true, Some(tick)) = (entry.has_deadline(), source.tick()) {
             target.note_tick(tick);
         }
         self.remove(from);

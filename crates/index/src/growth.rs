@@ -234,7 +234,7 @@ fn gather(
             let (entry, tag) = (line.entry(lane), line.tag(lane));
             let lowest = block.lowest_position(block.home_of(number, codes.of(lane)));
             let position = lowest + ((u32::from(tag) & 0x7f).wrapping_sub(lowest) & 0x7f);
-            let tick = tick.filter(|_| entry.has_deadline);
+            let tick = tick.filter(|_| entry.has_deadline());
             scratch.moved.push(Moved { position: position << 1, own: tag >> 7, tick, entry });
         }
         let kept = Line::default();
@@ -260,12 +260,12 @@ fn restore(blocks: &Blocks, block: BlockRef, scratch: &Scratch) {
 
 /// Asks for the hashes, announcing records ahead so that their cache misses overlap.
 fn read_positions(moved: &mut [Moved], from: BlockRef, records: &impl Records) {
-    moved.iter().take(AHEAD).for_each(|it| records.prefetch(it.entry.location));
+    moved.iter().take(AHEAD).for_each(|it| records.prefetch(it.entry.location()));
     for at in 0..moved.len() {
         if let Some(next) = moved.get(at + AHEAD) {
-            records.prefetch(next.entry.location);
+            records.prefetch(next.entry.location());
         }
-        let hash = records.hash_of(moved[at].entry.location);
+        let hash = records.hash_of(moved[at].entry.location());
         debug_assert_eq!(own_tag(hash), moved[at].own, "a record keeps its key");
         let shifted = hash.0 << (crate::table::SHARD_BITS + from.depth());
         moved[at].position = (shifted >> 47) as u32;

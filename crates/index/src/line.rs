@@ -13,7 +13,9 @@
 //! record. The tick is no later than the earliest deadline in the line.
 
 use crate::probe;
+use base::units::LOCATION_BITS;
 use base::{Location, Tick};
+use std::fmt;
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Entries in a line.
@@ -42,41 +44,96 @@ const _: () = assert!(size_of::<Line>() == 64);
 const _: () = assert!(std::mem::offset_of!(Line, codes) == 44);
 const _: () = assert!(std::mem::offset_of!(Line, high) == 48);
 
-/// What the index knows of a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// Where the record is.
-    pub location: Location,
-    /// What kind of value it holds: three bits that belong to the store.
-    pub kind: u8,
-    /// Whether the record has a deadline.
-    pub has_deadline: bool,
-    /// Four bits of access history that belong to the store.
-    pub access: u8,
-}
+/// What the index knows of a record: the 48 bits of a lane.
+///
+/// ```text
+/// | access 4 | has deadline 1 | kind 3 | location 40 |
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Entry(u64);
+
+const KIND_SHIFT: u32 = LOCATION_BITS;
+const DEADLINE_SHIFT: u32 = KIND_SHIFT + 3;
+const ACCESS_SHIFT: u32 = DEADLINE_SHIFT + 1;
 
 impl Entry {
+    /// An entry for the record at `location`, never accessed. `kind` is three bits that belong to
+    /// the store: what kind of value the record holds.
+    #[inline]
+    pub fn new(location: Location, kind: u8, has_deadline: bool) -> Entry {
+        let kind = u64::from(kind & 7) << KIND_SHIFT;
+        Entry(location.bits() | kind | u64::from(has_deadline) << DEADLINE_SHIFT)
+    }
+
+    /// Where the record is.
+    #[inline]
+    pub fn location(self) -> Location {
+        Location::from_bits(self.0)
+    }
+
+    /// The store's three bits.
+    #[inline]
+    pub fn kind(self) -> u8 {
+        (self.0 >> KIND_SHIFT) as u8 & 7
+    }
+
+    /// Whether the record has a deadline.
+    #[inline]
+    pub fn has_deadline(self) -> bool {
+        self.0 >> DEADLINE_SHIFT & 1 == 1
+    }
+
+    /// Four bits of access history that belong to the store.
+    #[inline]
+    pub fn access(self) -> u8 {
+        (self.0 >> ACCESS_SHIFT) as u8 & 15
+    }
+
+    /// The same, of a record that lies elsewhere.
+    #[inline]
+    #[must_use]
+    pub fn at(self, location: Location) -> Entry {
+        Entry(self.0 >> LOCATION_BITS << LOCATION_BITS | location.bits())
+    }
+
+    /// The same with a deadline or without.
+    #[inline]
+    #[must_use]
+    pub fn with_deadline(self, has_deadline: bool) -> Entry {
+        Entry(self.0 & !(1 << DEADLINE_SHIFT) | u64::from(has_deadline) << DEADLINE_SHIFT)
+    }
+
+    /// The same with another history.
+    #[inline]
+    #[must_use]
+    pub fn with_access(self, access: u8) -> Entry {
+        Entry(self.0 & !(15 << ACCESS_SHIFT) | u64::from(access & 15) << ACCESS_SHIFT)
+    }
+
     #[inline]
     fn low(self) -> u32 {
-        self.location.bits() as u32
+        self.0 as u32
     }
 
     #[inline]
     fn high(self) -> u16 {
-        (self.location.bits() >> 32) as u16
-            | u16::from(self.kind & 7) << 8
-            | u16::from(self.has_deadline) << 11
-            | u16::from(self.access & 15) << 12
+        (self.0 >> 32) as u16
     }
 
     #[inline]
     fn of(low: u32, high: u16) -> Entry {
-        Entry {
-            location: Location::from_bits(u64::from(low) | u64::from(high & 0xff) << 32),
-            kind: (high >> 8) as u8 & 7,
-            has_deadline: high >> 11 & 1 == 1,
-            access: (high >> 12) as u8,
-        }
+        Entry(u64::from(low) | u64::from(high) << 32)
+    }
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.debug_struct("Entry")
+            .field("location", &self.location())
+            .field("kind", &self.kind())
+            .field("has_deadline", &self.has_deadline())
+            .field("access", &self.access())
+            .finish()
     }
 }
 
@@ -263,7 +320,7 @@ mod tests {
     use super::*;
 
     fn entry(bits: u64) -> Entry {
-        Entry { location: Location::from_bits(bits), kind: 5, has_deadline: true, access: 9 }
+        Entry::new(Location::from_bits(bits), 5, true).with_access(9)
     }
 
     #[test]
@@ -286,7 +343,7 @@ mod tests {
         line.empty(3);
         assert_eq!(line.codes().first_empty(), Some(3));
         line.set_access(2, 15);
-        assert_eq!(line.entry(2), Entry { access: 15, ..entry(0xab_cdef_0125) });
+        assert_eq!(line.entry(2), entry(0xab_cdef_0125).with_access(15));
     }
 
     #[test]

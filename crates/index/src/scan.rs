@@ -56,7 +56,7 @@ impl Index {
         let block = blocks.block(found.slot(), found.size());
         let home = block.home(found.position(from.hash()));
         for (at, entry) in block.natives(home) {
-            visit(Slot { block: found, at }, entry);
+            visit(Slot::new(found, at), entry);
         }
         let width = SHARD_BITS + found.depth();
         let block_begin = from.0 & !(u64::MAX >> width);
@@ -79,7 +79,7 @@ impl Index {
             let lane = random.below(7) as u32;
             if block.line(line).codes().of(lane) != 0 {
                 let at = crate::block::LaneAt { line, lane };
-                return Some((Slot { block: found, at }, block.line(line).entry(lane)));
+                return Some((Slot::new(found, at), block.line(line).entry(lane)));
             }
         }
     }

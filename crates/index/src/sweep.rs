@@ -67,10 +67,10 @@ impl Index {
         let mut earliest: Option<Tick> = None;
         for lane in (0..LANES).filter(|lane| line.codes().of(*lane) != 0) {
             let entry = line.entry(lane);
-            if !entry.has_deadline {
+            if !entry.has_deadline() {
                 continue;
             }
-            match visitor.visit(entry.location) {
+            match visitor.visit(entry.location()) {
                 Some(tick) => earliest = Some(earliest.map_or(tick, |it| it.earlier(tick))),
                 None => {
                     block.remove(crate::block::LaneAt { line: number, lane });
@@ -93,7 +93,7 @@ impl Index {
         let block = blocks.block(found.slot(), found.size());
         for line in (0..block.len()).map(|number| block.line(number)) {
             for lane in line.codes().occupied() {
-                let access = line.entry(lane).access;
+                let access = line.entry(lane).access();
                 let aged = age(access);
                 if aged != access {
                     line.set_access(lane, aged);
@@ -107,7 +107,9 @@ impl Index {
 fn announce_line(block: crate::block::Block<'_>, line: u32, visitor: &mut impl DeadlineVisitor) {
     let line = block.line(line);
     let entries = line.codes().occupied().map(|lane| line.entry(lane));
-    entries.filter(|entry| entry.has_deadline).for_each(|entry| visitor.prefetch(entry.location));
+    entries
+        .filter(|entry| entry.has_deadline())
+        .for_each(|entry| visitor.prefetch(entry.location()));
 }
 
 fn next_block(from: Position, depth: u32) -> Option<Position> {

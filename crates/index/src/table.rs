@@ -35,11 +35,30 @@ pub struct Index {
     bytes: AtomicU64,
 }
 
-/// Where an entry stands; good until the index is changed.
+/// Where an entry stands; good until the index is changed. One word, so that it stays in a
+/// register on its way through the store.
+///
+/// ```text
+/// | lane 16 | line 16 | block 32 |
+/// ```
 #[derive(Clone, Copy, Debug)]
-pub struct Slot {
-    pub(crate) block: BlockRef,
-    pub(crate) at: LaneAt,
+pub struct Slot(u64);
+
+impl Slot {
+    #[inline]
+    pub(crate) fn new(block: BlockRef, at: LaneAt) -> Slot {
+        Slot(u64::from(block.0) | u64::from(at.line) << 32 | u64::from(at.lane) << 48)
+    }
+
+    #[inline]
+    fn block(self) -> BlockRef {
+        BlockRef(self.0 as u32)
+    }
+
+    #[inline]
+    fn at(self) -> LaneAt {
+        LaneAt { line: (self.0 >> 32) as u32 & 0xffff, lane: (self.0 >> 48) as u32 }
+    }
 }
 
 /// What a look at the home line of a key tells.
@@ -177,7 +196,7 @@ impl Index {
         let line = block.line(home);
         let codes = line.codes();
         if let Some(lane) = line.matches(tag).find(|lane| codes.of(*lane) == 1) {
-            return Peek::At(line.entry(lane).location);
+            return Peek::At(line.entry(lane).location());
         }
         let marks = codes.marks();
         if marks == 0 {
@@ -194,7 +213,7 @@ impl Index {
         let marks = block.line(home).codes().marks();
         block.marked_lines(home, marks).find_map(|(code, line)| {
             let lane = line.matches(tag).find(|lane| line.codes().of(*lane) == code)?;
-            Some(line.entry(lane).location)
+            Some(line.entry(lane).location())
         })
     }
 
@@ -212,14 +231,26 @@ impl Index {
         &self,
         blocks: &Blocks,
         hash: PositionHash,
-        is_it: impl FnMut(Entry) -> bool,
+        is_it: impl Fn(Entry) -> bool,
     ) -> Option<(Slot, Entry)> {
+        let look = |entry| is_it(entry).then_some(());
+        self.find_map(blocks, hash, look).map(|(slot, entry, ())| (slot, entry))
+    }
+
+    /// Finds the entry of `hash` in which `look` sees something, and what it sees.
+    #[inline(always)]
+    pub fn find_map<T>(
+        &self,
+        blocks: &Blocks,
+        hash: PositionHash,
+        look: impl Fn(Entry) -> Option<T>,
+    ) -> Option<(Slot, Entry, T)> {
         let found = self.block_ref(blocks, hash)?;
         let position = found.position(hash);
         let block = blocks.block(found.slot(), found.size());
         let tag = tag_of(own_tag(hash), position);
-        let (at, entry) = block.find(block.home(position), tag, is_it)?;
-        Some((Slot { block: found, at }, entry))
+        let (at, entry, seen) = block.find_map(block.home(position), tag, look)?;
+        Some((Slot::new(found, at), entry, seen))
     }
 
     /// Adds an entry; `tick` is that of its deadline.
@@ -246,7 +277,7 @@ impl Index {
             let is_full = blocks.facts(found.slot()).count.load(Relaxed) >= found.entries_max();
             let placed = if is_full { None } else { block.place(block.home(position), tag, entry) };
             if let Some(at) = placed {
-                let slot = Slot { block: found, at };
+                let slot = Slot::new(found, at);
                 self.count_in(blocks, slot, entry, tick);
                 return Ok(slot);
             }
@@ -256,9 +287,9 @@ impl Index {
 
     fn count_in(&self, blocks: &Blocks, slot: Slot, entry: Entry, tick: Option<Tick>) {
         add(&self.count, 1);
-        let facts = blocks.facts(slot.block.slot());
+        let facts = blocks.facts(slot.block().slot());
         facts.count.store(facts.count.load(Relaxed) + 1, Relaxed);
-        if entry.has_deadline {
+        if entry.has_deadline() {
             add(&self.with_deadline, 1);
         }
         if let Some(tick) = tick {
@@ -270,10 +301,10 @@ impl Index {
     #[inline]
     pub fn update(&self, blocks: &Blocks, slot: Slot, entry: Entry, tick: Option<Tick>) {
         let line = line_at(blocks, slot);
-        let had_deadline = line.entry(slot.at.lane).has_deadline;
-        line.set_entry(slot.at.lane, entry);
-        if had_deadline != entry.has_deadline {
-            add(&self.with_deadline, if entry.has_deadline { 1 } else { -1 });
+        let had_deadline = line.entry(slot.at().lane).has_deadline();
+        line.set_entry(slot.at().lane, entry);
+        if had_deadline != entry.has_deadline() {
+            add(&self.with_deadline, if entry.has_deadline() { 1 } else { -1 });
         }
         if let Some(tick) = tick {
             self.note_tick(blocks, slot, tick);
@@ -283,30 +314,30 @@ impl Index {
     /// Changes an entry's access bits.
     #[inline]
     pub fn set_access(&self, blocks: &Blocks, slot: Slot, access: u8) {
-        line_at(blocks, slot).set_access(slot.at.lane, access);
+        line_at(blocks, slot).set_access(slot.at().lane, access);
     }
 
     /// Makes the lines know of a deadline that came nearer.
     pub fn note_tick(&self, blocks: &Blocks, slot: Slot, tick: Tick) {
         line_at(blocks, slot).note_tick(tick);
-        let facts = blocks.facts(slot.block.slot());
-        let earliest = block_tick(blocks, slot.block.slot()).map_or(tick, |it| it.earlier(tick));
+        let facts = blocks.facts(slot.block().slot());
+        let earliest = block_tick(blocks, slot.block().slot()).map_or(tick, |it| it.earlier(tick));
         facts.tick.store(TICK_PRESENT | u32::from(earliest.0), Relaxed);
     }
 
     /// Removes an entry.
     pub fn remove(&self, blocks: &Blocks, slot: Slot) {
-        let block = blocks.block(slot.block.slot(), slot.block.size());
-        let entry = block.line(slot.at.line).entry(slot.at.lane);
-        block.remove(slot.at);
-        self.count_out(blocks, slot.block.slot(), entry);
+        let block = blocks.block(slot.block().slot(), slot.block().size());
+        let entry = block.line(slot.at().line).entry(slot.at().lane);
+        block.remove(slot.at());
+        self.count_out(blocks, slot.block().slot(), entry);
     }
 
     pub(crate) fn count_out(&self, blocks: &Blocks, slot: u32, entry: Entry) {
         add(&self.count, -1);
         let facts = blocks.facts(slot);
         facts.count.store(facts.count.load(Relaxed) - 1, Relaxed);
-        if entry.has_deadline {
+        if entry.has_deadline() {
             add(&self.with_deadline, -1);
         }
     }
@@ -334,7 +365,7 @@ impl Index {
 
 #[inline]
 fn line_at(blocks: &Blocks, slot: Slot) -> &crate::line::Line {
-    blocks.block(slot.block.slot(), slot.block.size()).line(slot.at.line)
+    blocks.block(slot.block().slot(), slot.block().size()).line(slot.at().line)
 }
 
 /// Only the lock's holder writes, so a load and a store do.

@@ -18,12 +18,7 @@ impl Records for Hashes {
 fn fill(hashes: Vec<PositionHash>, then_removes: bool) {
     let (blocks, index) = (Blocks::with_slots(64).expect("address space"), Index::default());
     let records = Hashes(hashes);
-    let entry = |number: usize| Entry {
-        location: Location::from_bits(number as u64),
-        kind: 0,
-        has_deadline: false,
-        access: 0,
-    };
+    let entry = |number: usize| Entry::new(Location::from_bits(number as u64), 0, false);
     let insert = |number: usize| {
         index.insert(&blocks, records.0[number], entry(number), None, &records).is_ok()
     };

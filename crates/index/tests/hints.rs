@@ -47,14 +47,14 @@ impl Shared {
     }
 
     fn find(&self, key: u64) -> Option<u64> {
-        let is_it = |entry: Entry| entry.location.bits() == key;
+        let is_it = |entry: Entry| entry.location().bits() == key;
         let found = self.index.find(&self.blocks, hash(key), is_it);
-        found.map(|(_, entry)| entry.location.bits())
+        found.map(|(_, entry)| entry.location().bits())
     }
 
     fn insert(&self, key: u64) {
         let location = Location::from_bits(key);
-        let entry = Entry { location, kind: 0, has_deadline: false, access: 0 };
+        let entry = Entry::new(location, 0, false);
         let _held = self.lock.lock();
         self.index.insert(&self.blocks, hash(key), entry, None, &Numbers).expect("room");
         assert_eq!(self.find(key), Some(key));
@@ -62,7 +62,7 @@ impl Shared {
 
     fn remove(&self, key: u64) {
         let _held = self.lock.lock();
-        let is_it = |entry: Entry| entry.location.bits() == key;
+        let is_it = |entry: Entry| entry.location().bits() == key;
         let found = self.index.find(&self.blocks, hash(key), is_it);
         let (slot, _) = found.expect("it was inserted");
         self.index.remove(&self.blocks, slot);

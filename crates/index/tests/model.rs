@@ -50,7 +50,7 @@ impl World {
         self.next += 1;
         let (at, hash) = (Location::from_bits(self.next), self.hash());
         let has_deadline = self.random.one_in(3);
-        let entry = Entry { location: at, kind: (self.next % 8) as u8, has_deadline, access: 3 };
+        let entry = Entry::new(at, (self.next % 8) as u8, has_deadline).with_access(3);
         self.hashes.0.borrow_mut().insert(at, hash);
         let tick = has_deadline.then_some(Tick(100));
         self.index.insert(&self.blocks, hash, entry, tick, &self.hashes).expect("room");
@@ -66,7 +66,7 @@ impl World {
     fn remove(&mut self) {
         let Some(at) = self.any() else { return };
         let hash = self.hashes.hash_of(at);
-        let found = self.index.find(&self.blocks, hash, |entry| entry.location == at);
+        let found = self.index.find(&self.blocks, hash, |entry| entry.location() == at);
         let (slot, entry) = found.expect("what is in the model is in the index");
         assert_eq!(entry, self.model[&at]);
         self.index.remove(&self.blocks, slot);
@@ -77,23 +77,23 @@ impl World {
     fn relocate(&mut self) {
         let Some(at) = self.any() else { return };
         let hash = self.hashes.hash_of(at);
-        let found = self.index.find(&self.blocks, hash, |entry| entry.location == at);
+        let found = self.index.find(&self.blocks, hash, |entry| entry.location() == at);
         let (slot, entry) = found.expect("what is in the model is in the index");
         self.next += 1;
-        let moved = Entry { location: Location::from_bits(self.next), ..entry };
-        self.hashes.0.borrow_mut().insert(moved.location, hash);
+        let moved = entry.at(Location::from_bits(self.next));
+        self.hashes.0.borrow_mut().insert(moved.location(), hash);
         self.index.update(&self.blocks, slot, moved, None);
         self.model.remove(&at);
-        self.model.insert(moved.location, moved);
+        self.model.insert(moved.location(), moved);
     }
 
     fn verify(&self) {
         assert_eq!(self.index.len() as usize, self.model.len());
-        let deadlines = self.model.values().filter(|entry| entry.has_deadline).count();
+        let deadlines = self.model.values().filter(|entry| entry.has_deadline()).count();
         assert_eq!(self.index.with_deadline() as usize, deadlines);
         for (at, entry) in &self.model {
             let hash = self.hashes.hash_of(*at);
-            let found = self.index.find(&self.blocks, hash, |entry| entry.location == *at);
+            let found = self.index.find(&self.blocks, hash, |entry| entry.location() == *at);
             assert_eq!(found.map(|(_, found)| found), Some(*entry));
         }
         let scanned: BTreeSet<Location> = self.scan(|_| ()).into_iter().collect();
@@ -108,7 +108,7 @@ impl World {
         let (mut found, mut at) = (Vec::new(), Some(self.start()));
         while let Some(from) = at {
             let from = Position::from_cursor(from.cursor());
-            at = self.index.scan_line(&self.blocks, from, |_, entry| found.push(entry.location));
+            at = self.index.scan_line(&self.blocks, from, |_, entry| found.push(entry.location()));
             between(self);
         }
         found
@@ -150,7 +150,7 @@ fn a_scan_returns_everything_that_stays_while_the_index_grows() {
     while let Some(from) = at {
         let from = Position::from_cursor(from.cursor());
         at = world.index.scan_line(&world.blocks, from, |_, entry| {
-            found.insert(entry.location);
+            found.insert(entry.location());
         });
         lines += 1;
         if lines % 5 == 0 {
@@ -192,9 +192,9 @@ fn a_sweep_visits_every_entry_that_may_be_due_and_removes_the_expired() {
         visitor.seen.len()
     };
     assert_eq!(sweep(&world, 99), 0);
-    let with_deadline = world.model.values().filter(|entry| entry.has_deadline).count();
+    let with_deadline = world.model.values().filter(|entry| entry.has_deadline()).count();
     assert_eq!(sweep(&world, 100), with_deadline);
-    world.model.retain(|at, entry| !entry.has_deadline || keep.contains(at));
+    world.model.retain(|at, entry| !entry.has_deadline() || keep.contains(at));
     world.verify();
     assert_eq!(sweep(&world, 899), 0);
 }

@@ -123,7 +123,7 @@ impl<'a> Access<'a> {
     /// The four bits of access history of a key.
     pub fn access_bits(&self, key: &Key<'_>) -> Option<u8> {
         self.peek(key)?;
-        Some(self.find(key)?.entry.access)
+        Some(self.find(key)?.entry.access())
     }
 
     /// Bytes that the key takes: its record, and its share of the index.
@@ -229,7 +229,7 @@ impl<'a> Access<'a> {
     ) -> Result<bool, NoSpace> {
         let deadline = deadline.map(|at| at.min(FAR_DEADLINE));
         let Some(found) = self.live(key) else { return Ok(false) };
-        if deadline.is_none() && !found.entry.has_deadline {
+        if deadline.is_none() && !found.entry.has_deadline() {
             return Ok(true);
         }
         // SAFETY: the shard is locked, and the record stays until it is buried after the copy.
@@ -307,17 +307,13 @@ impl<'a> Access<'a> {
     #[inline(always)]
     fn find(&self, key: &Key<'_>) -> Option<Found<'a>> {
         let store = self.store;
-        let mut record = None;
-        let (slot, entry) = self.index(key).find(&store.blocks, key.hash, |entry| {
+        let look = |entry: Entry| {
             // SAFETY: the location stands in the index of a locked shard.
-            let candidate = unsafe { store.heap.record(entry.location) };
-            let same = candidate.key() == key.bytes;
-            if same {
-                record = Some(candidate);
-            }
-            same
-        })?;
-        record.map(|record| Found { slot, entry, record })
+            let record = unsafe { store.heap.record(entry.location()) };
+            (record.key() == key.bytes).then_some(record)
+        };
+        let found = self.index(key).find_map(&store.blocks, key.hash, look);
+        found.map(|(slot, entry, record)| Found { slot, entry, record })
     }
 
     /// The key's entry and record, on the way to changing it; removed, and absent, if its deadline
@@ -330,7 +326,7 @@ impl<'a> Access<'a> {
     #[inline(always)]
     fn unexpired(&mut self, key: &Key<'_>, will_change: bool) -> Option<Found<'a>> {
         let found = self.find(key)?;
-        if found.entry.has_deadline && self.deadline(&found).is_some_and(|it| it <= self.now) {
+        if found.entry.has_deadline() && self.deadline(&found).is_some_and(|it| it <= self.now) {
             let is_there = self.past_deadline(key, &found, will_change);
             return is_there.then_some(found);
         }
@@ -360,7 +356,7 @@ impl<'a> Access<'a> {
     fn value_of(&self, found: &Found<'a>) -> Value<'_> {
         // SAFETY: the shard is locked, and the slice borrows the access.
         let (label, bytes) = unsafe { (Label(found.record.label()), found.record.value()) };
-        let deadline = if found.entry.has_deadline { self.deadline(found) } else { None };
+        let deadline = if found.entry.has_deadline() { self.deadline(found) } else { None };
         Value { kind: label.kind(), encoding: label.encoding(), bytes, deadline }
     }
 
@@ -372,7 +368,7 @@ impl<'a> Access<'a> {
 
     #[inline(always)]
     fn touch(&mut self, key: &Key<'_>, found: &Found<'_>) {
-        if let Some(access) = touched(self.history, found.entry.access, &mut self.lane.random) {
+        if let Some(access) = touched(self.history, found.entry.access(), &mut self.lane.random) {
             self.index(key).set_access(&self.store.blocks, found.slot, access);
         }
     }
@@ -402,10 +398,10 @@ impl<'a> Access<'a> {
             i64::from(found.record.live_bytes()) - i64::from(before)
         };
         if gained != 0 {
-            self.count_gain(key, found.entry.location, gained);
+            self.count_gain(key, found.entry.location(), gained);
         }
-        if deadline.is_some() || found.entry.has_deadline {
-            let entry = Entry { has_deadline: deadline.is_some(), ..found.entry };
+        if deadline.is_some() || found.entry.has_deadline() {
+            let entry = found.entry.with_deadline(deadline.is_some());
             let tick = deadline.map(|deadline| Tick::of_deadline(deadline, self.now));
             self.index(key).update(&self.store.blocks, found.slot, entry, tick);
         }
@@ -444,12 +440,8 @@ impl<'a> Access<'a> {
             store.heap.note_owner(at, key.hash, key.keyspace);
         }
         let live = draft.extent() - (draft.room - draft.value_len);
-        let entry = Entry {
-            location: at,
-            kind: draft.label & 7,
-            has_deadline: draft.deadline.is_some(),
-            access: self.history.of_new(old.as_ref().map(|found| found.entry.access)),
-        };
+        let access = self.history.of_new(old.as_ref().map(|found| found.entry.access()));
+        let entry = Entry::new(at, draft.label, draft.deadline.is_some()).with_access(access);
         let index = self.index(key);
         match &old {
             Some(found) => index.update(&store.blocks, found.slot, entry, tick),
@@ -486,7 +478,7 @@ impl<'a> Access<'a> {
     fn bury(&mut self, index: &Index, found: &Found<'_>) {
         // SAFETY: the shard is locked; nothing reads the record afterwards.
         let live = unsafe { found.record.live_bytes() };
-        self.store.heap.bury(found.entry.location, live, true);
+        self.store.heap.bury(found.entry.location(), live, true);
         self.lane.counters.live_bytes.sub(u64::from(live));
         index.add_bytes(-i64::from(live));
     }

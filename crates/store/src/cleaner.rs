@@ -260,14 +260,14 @@ impl Store {
         let shard = key.hash.shard();
         let _held = self.hold_one(shard);
         let index = self.indexes.get(key.keyspace, shard);
-        let same = |entry: Entry| entry.location == at;
+        let same = |entry: Entry| entry.location() == at;
         let Some((slot, entry)) = index.find(&self.blocks, key.hash, same) else { return true };
         // SAFETY: the shard is locked, and its index names the record.
         let (deadline, live) = unsafe { (record.deadline(), record.live_bytes()) };
         if self.budget.dying() > 0 && self.keyspaces.is_dying(key.keyspace) {
             self.budget.reaped(u64::from(live));
             self.drop_entry(lane, index, slot, live);
-        } else if entry.has_deadline
+        } else if entry.has_deadline()
             && deadline.is_some_and(|deadline| deadline <= now)
             && !self.keeps_expired()
         {
@@ -278,7 +278,7 @@ impl Store {
             self.evict_entry(lane, index, slot, live);
         } else if !self.relocate(lane, cleaner, record, key, index, (slot, entry), now) {
             // The budget may have shrunk below what is in use, so that nothing can be moved.
-            let candidate = Candidate { access: entry.access, deadline };
+            let candidate = Candidate { access: entry.access(), deadline };
             if self.budget.eviction().coldness(candidate, now).is_none() {
                 return false;
             }
@@ -301,7 +301,7 @@ impl Store {
         deadline: Option<Millis>,
         now: Millis,
     ) -> bool {
-        let candidate = Candidate { access: entry.access, deadline };
+        let candidate = Candidate { access: entry.access(), deadline };
         self.budget.eviction().coldness(candidate, now).is_some_and(|coldness| {
             cleaner.coldest.is_among_coldest(coldness, EVICTED_SHARE, &mut lane.random)
         })
@@ -339,7 +339,7 @@ impl Store {
         let fill = |to: &mut [u8]| to.copy_from_slice(value);
         let appended = cleaner.survivors.append(&self.heap, &draft, Purpose::Survivors, now, fill);
         let Ok(location) = appended else { return false };
-        index.update(&self.blocks, slot, Entry { location, ..entry }, None);
+        index.update(&self.blocks, slot, entry.at(location), None);
         let gained = draft.extent() as i64 - i64::from(live);
         index.add_bytes(gained);
         lane.counters.live_bytes.add(gained as u64);
@@ -368,13 +368,13 @@ impl Store {
     ) -> bool {
         let _held = self.hold_one(hash.shard());
         let index = self.indexes.get(keyspace, hash.shard());
-        let same = |entry: Entry| entry.location == at;
+        let same = |entry: Entry| entry.location() == at;
         let Some((slot, entry)) = index.find(&self.blocks, hash, same) else { return false };
         // SAFETY: the shard is locked, and its index names the record.
         let record = unsafe { self.heap.record(at) };
         // SAFETY: as above.
         let (deadline, live) = unsafe { (record.deadline(), record.live_bytes()) };
-        let candidate = Candidate { access: entry.access, deadline };
+        let candidate = Candidate { access: entry.access(), deadline };
         if self.budget.eviction().coldness(candidate, now).is_none() {
             return false;
         }

@@ -39,8 +39,8 @@ impl Store {
             let _held = self.hold_one(shard);
             let mut natives: SmallVec<[(Slot, Location); 16]> = SmallVec::new();
             at = index.scan_line(&self.blocks, from, |slot, entry| {
-                prefetch(self.heap.address(entry.location));
-                natives.push((slot, entry.location));
+                prefetch(self.heap.address(entry.location()));
+                natives.push((slot, entry.location()));
             });
             for (slot, location) in &natives {
                 // SAFETY: the shard is locked, and the location stands in its index.

@@ -103,13 +103,13 @@ impl Store {
 
     /// The key of an entry, if it matches and has not expired. The shard is locked.
     fn matching(&self, entry: Entry, filter: ScanFilter<'_>, now: Millis) -> Option<&[u8]> {
-        if filter.kind.is_some_and(|kind| kind as u8 != entry.kind) {
+        if filter.kind.is_some_and(|kind| kind as u8 != entry.kind()) {
             return None;
         }
         // SAFETY: the caller holds the lock of the shard in whose index the entry stands.
-        let record = unsafe { self.heap.record(Location::from_bits(entry.location.bits())) };
+        let record = unsafe { self.heap.record(Location::from_bits(entry.location().bits())) };
         // SAFETY: as above.
-        let deadline = if entry.has_deadline { unsafe { record.deadline() } } else { None };
+        let deadline = if entry.has_deadline() { unsafe { record.deadline() } } else { None };
         let is_there = deadline.is_none_or(|deadline| deadline > now);
         let matches = || filter.pattern.is_none_or(|it| text::glob_match(it, record.key(), false));
         (is_there && matches()).then(|| record.key())
