@@ -44,13 +44,14 @@ pub struct Draft<'a> {
     pub deadline: Option<Millis>,
 }
 
-/// Widths and offsets of a record's parts, from its begin.
+/// Offsets of a record's parts, from its begin, and the room of its value. Whole words, since the
+/// processor is slow to read back as one word what was written as two.
 #[derive(Clone, Copy, Debug)]
 struct Parts {
-    deadline: u32,
-    key: u32,
-    value: u32,
-    room: u32,
+    deadline: u64,
+    key: u64,
+    value: u64,
+    room: u64,
 }
 
 impl Draft<'_> {
@@ -170,7 +171,7 @@ impl<'h> Record<'h> {
     /// Bytes that the record takes in its segment.
     #[inline]
     pub fn extent(&self) -> u32 {
-        self.parts.value + self.parts.room
+        (self.parts.value + self.parts.room) as u32
     }
 
     /// Bytes kept for the value.
@@ -305,9 +306,9 @@ impl<'h> Record<'h> {
 /// A record with form `form` and single-byte lengths begins at `begin`.
 #[inline]
 unsafe fn narrow_parts(begin: *const u8, form: u8) -> Parts {
-    let deadline_bytes = if form & FORM_DEADLINE != 0 { DEADLINE_BYTES as u32 } else { 0 };
+    let deadline_bytes = if form & FORM_DEADLINE != 0 { DEADLINE_BYTES as u64 } else { 0 };
     // SAFETY: as the caller says.
-    let (key, room) = unsafe { (u32::from(begin.add(3).read()), u32::from(begin.add(4).read())) };
+    let (key, room) = unsafe { (u64::from(begin.add(3).read()), u64::from(begin.add(4).read())) };
     Parts { deadline: 5, key: 5 + deadline_bytes, value: 5 + deadline_bytes + key, room }
 }
 
@@ -323,8 +324,9 @@ unsafe fn wide_parts(begin: *const u8, form: u8) -> Parts {
     // SAFETY: as the caller says.
     let (key, room) =
         unsafe { (get(begin.add(key_at), key_width), get(begin.add(room_at), room_width)) };
-    let key_begin = (deadline + deadline_bytes) as u32;
-    Parts { deadline: deadline as u32, key: key_begin, value: key_begin + key, room }
+    let (key, room) = (u64::from(key), u64::from(room));
+    let key_begin = (deadline + deadline_bytes) as u64;
+    Parts { deadline: deadline as u64, key: key_begin, value: key_begin + key, room }
 }
 
 /// # Safety

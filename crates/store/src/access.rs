@@ -93,8 +93,8 @@ impl<'a> Access<'a> {
         match self.unexpired(key, false) {
             Some(found) => {
                 self.lane.counters.hits.add(1);
-                self.touch(key, &found);
-                Some(self.value_of(&found))
+                self.touch(key, found);
+                Some(self.value_of(found))
             }
             None => {
                 self.lane.counters.misses.add(1);
@@ -107,15 +107,15 @@ impl<'a> Access<'a> {
     #[inline]
     pub fn look(&mut self, key: &Key<'_>) -> Option<Value<'_>> {
         let found = self.live(key)?;
-        self.touch(key, &found);
-        Some(self.value_of(&found))
+        self.touch(key, found);
+        Some(self.value_of(found))
     }
 
     /// Reads a key without any trace. Several values can be held at once. A key past its deadline
     /// is absent, though not yet removed.
     pub fn peek(&self, key: &Key<'_>) -> Option<Value<'_>> {
         let found = self.find(key)?;
-        let value = self.value_of(&found);
+        let value = self.value_of(found);
         let is_live = value.deadline.is_none_or(|deadline| deadline > self.now);
         (is_live || self.shows_expired).then_some(value)
     }
@@ -146,13 +146,13 @@ impl<'a> Access<'a> {
     ) -> Result<(), NoSpace> {
         let found = self.live(key);
         let deadline = match expiry {
-            Expiry::Keep => found.as_ref().and_then(|found| self.deadline(found)),
+            Expiry::Keep => found.and_then(|found| self.deadline(found)),
             Expiry::Never => None,
             Expiry::At(at) => Some(at.min(FAR_DEADLINE)),
         };
         let label = Label::new(Kind::String, encoding);
         if let Some(found) = found.filter(|found| fits(&found.record, value.len(), deadline)) {
-            self.overwrite(key, &found, value.len(), label, deadline);
+            self.overwrite(key, found, value.len(), label, deadline);
             // SAFETY: the shard is locked, and no other slice of the value exists.
             unsafe { found.record.value_mut() }.copy_from_slice(value);
             return Ok(());
@@ -171,8 +171,8 @@ impl<'a> Access<'a> {
     /// The value of a key, to be changed in place without changing its length.
     pub fn edit(&mut self, key: &Key<'_>) -> Option<&mut [u8]> {
         let found = self.live(key)?;
-        self.touch(key, &found);
-        self.set_label(&found, Label::new(Kind::String, Encoding::Raw));
+        self.touch(key, found);
+        self.set_label(found, Label::new(Kind::String, Encoding::Raw));
         // SAFETY: the shard is locked, and the borrow of `self` excludes other slices.
         Some(unsafe { found.record.value_mut() })
     }
@@ -185,11 +185,11 @@ impl<'a> Access<'a> {
     pub fn resize(&mut self, key: &Key<'_>, len: usize) -> Result<&mut [u8], NoSpace> {
         let label = Label::new(Kind::String, Encoding::Raw);
         let found = self.live(key);
-        let deadline = found.as_ref().and_then(|found| self.deadline(found));
+        let deadline = found.and_then(|found| self.deadline(found));
         if let Some(found) = found.filter(|found| fits(&found.record, len, deadline)) {
             // SAFETY: the shard is locked.
             let old_len = unsafe { found.record.value() }.len();
-            self.overwrite(key, &found, len, label, deadline);
+            self.overwrite(key, found, len, label, deadline);
             // SAFETY: the shard is locked, and the borrow of `self` excludes other slices.
             let value = unsafe { found.record.value_mut() };
             if let Some(new) = value.get_mut(old_len..) {
@@ -235,7 +235,7 @@ impl<'a> Access<'a> {
         // SAFETY: the shard is locked, and the record stays until it is buried after the copy.
         let (value, label) = unsafe { (found.record.value(), found.record.label()) };
         if fits(&found.record, value.len(), deadline) {
-            self.overwrite(key, &found, value.len(), Label(label), deadline);
+            self.overwrite(key, found, value.len(), Label(label), deadline);
             return Ok(true);
         }
         let draft = Draft {
@@ -253,7 +253,7 @@ impl<'a> Access<'a> {
     /// Removes a key; false if there is none.
     pub fn remove(&mut self, key: &Key<'_>) -> bool {
         let Some(found) = self.live(key) else { return false };
-        self.discard(key, &found);
+        self.discard(key, found);
         true
     }
 
@@ -297,7 +297,7 @@ impl<'a> Access<'a> {
             key: to.bytes,
             value_len: value.len(),
             room: value.len(),
-            deadline: self.deadline(&source),
+            deadline: self.deadline(source),
         };
         self.append(to, target, &draft, |bytes| bytes.copy_from_slice(value))?;
         Ok(true)
@@ -326,8 +326,8 @@ impl<'a> Access<'a> {
     #[inline(always)]
     fn unexpired(&mut self, key: &Key<'_>, will_change: bool) -> Option<Found<'a>> {
         let found = self.find(key)?;
-        if found.entry.has_deadline() && self.deadline(&found).is_some_and(|it| it <= self.now) {
-            let is_there = self.past_deadline(key, &found, will_change);
+        if found.entry.has_deadline() && self.deadline(found).is_some_and(|it| it <= self.now) {
+            let is_there = self.past_deadline(key, found, will_change);
             return is_there.then_some(found);
         }
         Some(found)
@@ -337,7 +337,7 @@ impl<'a> Access<'a> {
     /// store keeps such keys and nobody is going to change it.
     #[cold]
     #[inline(never)]
-    fn past_deadline(&mut self, key: &Key<'_>, found: &Found<'_>, will_change: bool) -> bool {
+    fn past_deadline(&mut self, key: &Key<'_>, found: Found<'_>, will_change: bool) -> bool {
         if !self.shows_expired && (will_change || !self.store.keeps_expired()) {
             self.lane.counters.expired.add(1);
             self.discard(key, found);
@@ -353,7 +353,7 @@ impl<'a> Access<'a> {
     }
 
     #[inline(always)]
-    fn value_of(&self, found: &Found<'a>) -> Value<'_> {
+    fn value_of(&self, found: Found<'a>) -> Value<'_> {
         // SAFETY: the shard is locked, and the slice borrows the access.
         let (label, bytes) = unsafe { (Label(found.record.label()), found.record.value()) };
         let deadline = if found.entry.has_deadline() { self.deadline(found) } else { None };
@@ -361,19 +361,19 @@ impl<'a> Access<'a> {
     }
 
     #[inline]
-    fn deadline(&self, found: &Found<'_>) -> Option<Millis> {
+    fn deadline(&self, found: Found<'_>) -> Option<Millis> {
         // SAFETY: the shard is locked.
         unsafe { found.record.deadline() }
     }
 
     #[inline(always)]
-    fn touch(&mut self, key: &Key<'_>, found: &Found<'_>) {
+    fn touch(&mut self, key: &Key<'_>, found: Found<'_>) {
         if let Some(access) = touched(self.history, found.entry.access(), &mut self.lane.random) {
             self.index(key).set_access(&self.store.blocks, found.slot, access);
         }
     }
 
-    fn set_label(&mut self, found: &Found<'_>, label: Label) {
+    fn set_label(&mut self, found: Found<'_>, label: Label) {
         // SAFETY: the shard is locked, no slice of the value exists, the length stays.
         unsafe { found.record.set_value_len(found.record.value().len(), label.0) };
     }
@@ -383,7 +383,7 @@ impl<'a> Access<'a> {
     fn overwrite(
         &mut self,
         key: &Key<'_>,
-        found: &Found<'_>,
+        found: Found<'_>,
         len: usize,
         label: Label,
         deadline: Option<Millis>,
@@ -460,13 +460,13 @@ impl<'a> Access<'a> {
         self.lane.counters.appended_bytes.add(draft.extent() as u64);
         index.add_bytes(live as i64);
         if let Some(found) = old {
-            self.bury(index, &found);
+            self.bury(index, found);
         }
         Ok(())
     }
 
     /// Removes an entry and buries its record.
-    fn discard(&mut self, key: &Key<'_>, found: &Found<'_>) {
+    fn discard(&mut self, key: &Key<'_>, found: Found<'_>) {
         let (store, index) = (self.store, self.index(key));
         index.remove(&store.blocks, found.slot);
         self.bury(index, found);
@@ -475,7 +475,7 @@ impl<'a> Access<'a> {
         }
     }
 
-    fn bury(&mut self, index: &Index, found: &Found<'_>) {
+    fn bury(&mut self, index: &Index, found: Found<'_>) {
         // SAFETY: the shard is locked; nothing reads the record afterwards.
         let live = unsafe { found.record.live_bytes() };
         self.store.heap.bury(found.entry.location(), live, true);
