@@ -252,6 +252,24 @@ def announced_lengths_cost_no_memory():
         assert server.resident_mib() < before + 200, "%d MiB, %d before" % (server.resident_mib(), before)
 
 
+def every_request_of_many_deep_pipelines_is_answered():
+    """A connection that was not read to the end goes on in the next turn, whatever else comes for it meanwhile."""
+    request, reply, full = b"GET 0123456789\r\n", b"$-1\r\n", 1024  # so many requests fill a read
+    with Server("--threads", "1") as server:
+        clients = [socket.create_connection(("127.0.0.1", server.port), PATIENCE) for _ in range(8)]
+        for client in clients:
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for counts in [(full, 1), (full, 1, 1), (3 * full,)] * 100:
+            for count in counts:
+                for client in clients:
+                    client.sendall(request * count)
+            for client in clients:
+                missing = sum(counts) * len(reply)
+                while missing > 0:
+                    missing -= len(client.recv(65536))
+                assert missing == 0
+
+
 def an_idle_client_is_closed_after_the_timeout():
     with Server("--timeout", "1") as server:
         assert server.connect().at_end()

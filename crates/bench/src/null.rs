@@ -1,10 +1,13 @@
 //! The null server: parses requests and touches no data. What it costs is the price of sockets
 //! and of the protocol alone, the limit that no real server can undercut.
 //!
-//! One thread, one level-triggered epoll, one read and one write per connection and loop turn.
+//! Per thread one level-triggered epoll, one read and one write per connection and loop turn.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
 
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, EventData, EventFlags};
@@ -14,77 +17,114 @@ mod scan;
 
 use scan::{Scanned, scan};
 
-/// Serves connections until the process is ended.
+/// Serves connections until the process is ended, dealt out to `threads` in turn.
 ///
 /// # Errors
 /// Only failures of epoll or of the listening socket; a failing connection is closed.
-pub fn serve(listener: &TcpListener) -> io::Result<()> {
-    let mut server = Server::new(listener)?;
-    let mut events = Vec::with_capacity(EVENTS_PER_TURN);
+pub fn serve(listener: &TcpListener, threads: usize) -> io::Result<()> {
+    listener.set_nonblocking(true)?;
+    let (mut first, first_door) = Server::new()?;
+    let mut doors = vec![first_door];
+    for _ in 1..threads {
+        let (mut server, door) = Server::new()?;
+        doors.push(door);
+        thread::spawn(move || server.run(|| Ok(())));
+    }
+    epoll::add(&first.epoll, listener, EventData::new_u64(LISTENER), EventFlags::IN)?;
+    let mut doors = doors.iter().cycle();
+    first.run(|| accept(listener, &mut doors))
+}
+
+fn accept<'d>(
+    listener: &TcpListener,
+    doors: &mut impl Iterator<Item = &'d Door>,
+) -> io::Result<()> {
     loop {
-        events.clear();
-        match epoll::wait(&server.epoll, spare_capacity(&mut events), None) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
+        match listener.accept() {
+            Ok((stream, _)) => doors.next().map_or(Ok(()), |door| door.send_in(stream))?,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+            Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
+            Err(error) => return Err(error),
         }
-        for event in &events {
-            match event.data.u64() {
-                LISTENER => server.accept(listener)?,
-                slot => server.turn(slot as usize),
-            }
-        }
+    }
+}
+
+/// Where a thread gets its connections from.
+struct Door {
+    epoll: OwnedFd,
+    streams: Sender<TcpStream>,
+}
+
+impl Door {
+    /// The thread looks for the stream when its first bytes have come.
+    fn send_in(&self, stream: TcpStream) -> io::Result<()> {
+        stream.set_nonblocking(true)?;
+        stream.set_nodelay(true)?;
+        let number = stream.as_raw_fd() as u64;
+        epoll::add(&self.epoll, &stream, EventData::new_u64(number), EventFlags::IN)?;
+        // Until it has arrived its readiness is told again and again.
+        self.streams.send(stream).map_err(io::Error::other)
     }
 }
 
 struct Server {
     epoll: OwnedFd,
+    streams: Receiver<TcpStream>,
+    /// By file descriptor.
     connections: Vec<Option<Connection>>,
-    vacant: Vec<usize>,
     input: Box<[u8]>,
     output: Vec<u8>,
 }
 
 impl Server {
-    fn new(listener: &TcpListener) -> io::Result<Self> {
-        listener.set_nonblocking(true)?;
+    fn new() -> io::Result<(Self, Door)> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        epoll::add(&epoll, listener, EventData::new_u64(LISTENER), EventFlags::IN)?;
-        Ok(Self {
+        let (sender, streams) = mpsc::channel();
+        let door = Door { epoll: epoll.try_clone()?, streams: sender };
+        let server = Self {
             epoll,
+            streams,
             connections: Vec::new(),
-            vacant: Vec::new(),
             input: vec![0; INPUT_BYTES].into_boxed_slice(),
             output: Vec::with_capacity(INPUT_BYTES),
-        })
+        };
+        Ok((server, door))
     }
 
-    fn accept(&mut self, listener: &TcpListener) -> io::Result<()> {
+    fn run(&mut self, mut accept: impl FnMut() -> io::Result<()>) -> io::Result<()> {
+        let mut events = Vec::with_capacity(EVENTS_PER_TURN);
         loop {
-            match listener.accept() {
-                Ok((stream, _)) => self.add(stream)?,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
-                Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
-                Err(error) => return Err(error),
+            events.clear();
+            match epoll::wait(&self.epoll, spare_capacity(&mut events), None) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            for event in &events {
+                match event.data.u64() {
+                    LISTENER => accept()?,
+                    number => self.turn(number as usize),
+                }
             }
         }
     }
 
-    fn add(&mut self, stream: TcpStream) -> io::Result<()> {
-        stream.set_nonblocking(true)?;
-        stream.set_nodelay(true)?;
-        let slot = self.vacant.pop().unwrap_or_else(|| {
-            self.connections.push(None);
-            self.connections.len() - 1
-        });
-        epoll::add(&self.epoll, &stream, EventData::new_u64(slot as u64), EventFlags::IN)?;
-        self.connections[slot] =
-            Some(Connection { stream, partial: Vec::new(), unsent: Vec::new(), unsent_from: 0 });
-        Ok(())
+    fn let_in(&mut self) {
+        while let Ok(stream) = self.streams.try_recv() {
+            let number = stream.as_raw_fd() as usize;
+            if self.connections.len() <= number {
+                self.connections.resize_with(number + 1, || None);
+            }
+            let (partial, unsent) = (Vec::new(), Vec::new());
+            self.connections[number] = Some(Connection { stream, partial, unsent, unsent_from: 0 });
+        }
     }
 
     /// One turn of one connection; whatever goes wrong, the connection is what ends.
     fn turn(&mut self, slot: usize) {
-        let Some(connection) = self.connections[slot].as_mut() else { return };
+        if !matches!(self.connections.get(slot), Some(Some(_))) {
+            self.let_in();
+        }
+        let Some(Some(connection)) = self.connections.get_mut(slot) else { return };
         let was_blocked = connection.is_blocked();
         let result = if was_blocked {
             connection.flush()
@@ -99,7 +139,6 @@ impl Server {
         });
         if result.is_err() {
             self.connections[slot] = None;
-            self.vacant.push(slot);
         }
     }
 

@@ -136,6 +136,9 @@ impl Program {
 
     fn arguments(&self, port: u16, launch: &Launch) -> Vec<String> {
         let mut arguments = vec!["--port".to_owned(), port.to_string()];
+        if self.kind != Kind::Peer {
+            arguments.extend(["--threads".to_owned(), launch.threads.to_string()]);
+        }
         let fixed: &[&str] = match self.kind {
             Kind::Null => return arguments,
             Kind::Peer => {
@@ -144,9 +147,6 @@ impl Program {
             Kind::Varve => &[],
         };
         arguments.extend(fixed.iter().map(|part| (*part).to_owned()));
-        if self.kind == Kind::Varve {
-            arguments.extend(["--threads".to_owned(), launch.threads.to_string()]);
-        }
         for (name, value) in &launch.options {
             arguments.extend([format!("--{name}"), value.clone()]);
         }
@@ -315,13 +315,13 @@ mod tests {
     use super::{Kind, Launch, Program};
 
     #[test]
-    fn only_varve_is_told_its_threads() {
+    fn peers_are_not_told_the_threads() {
         let launch = Launch::default().with_threads(2).with("maxmemory", "64mb");
         let arguments = |text: &str| Program::parse(text).unwrap().arguments(7, &launch).join(" ");
         let varve = arguments("target/release/varve-server --x 1");
         assert_eq!(varve, "--port 7 --threads 2 --maxmemory 64mb");
         assert!(!arguments("valkey-server").contains("threads"));
-        assert_eq!(arguments("./varve-null"), "--port 7");
+        assert_eq!(arguments("./varve-null"), "--port 7 --threads 2");
     }
 
     #[test]

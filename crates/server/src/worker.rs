@@ -141,6 +141,8 @@ impl Worker {
         for event in events.iter() {
             self.on_event(event.token(), event.is_writable());
         }
+        // Members of the group are not in the table.
+        self.serve_group();
         for at in unread {
             if let Some(Some(connection)) = self.connections.get_mut(at) {
                 connection.is_unread = false;

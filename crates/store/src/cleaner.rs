@@ -35,7 +35,7 @@ const EVICT_ABOVE: f64 = 0.92;
 /// The share of live bytes that cleaning keeps up while there are writes.
 const UTILISATION_BUSY: f64 = 0.905;
 /// And the one it reaches at rest.
-const UTILISATION_REST: f64 = 0.955;
+const UTILISATION_REST: f64 = 0.97;
 /// Cleaning a segment of which less is dead is not worth it at rest.
 const DEAD_SHARE_MIN: f64 = 0.02;
 /// Upkeep is paid for after so many appended bytes.

@@ -283,7 +283,7 @@ mod tests {
     ) -> Result<Outcome> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
-        std::thread::spawn(move || null::serve(&listener));
+        std::thread::spawn(move || null::serve(&listener, 1));
         let shape = RequestShape { operation, value: ValueSize::Fixed(value), pipeline };
         let mut requests = Requests::new(&shape, 1).unwrap();
         let mut keys = Keys::new(&KeyChoice::Uniform, 1000, 1).unwrap();

@@ -88,19 +88,27 @@ pub fn threads(bench: &Bench, plan: &Plan) -> Result<Section> {
     if process::cores() < 3 {
         section.note("Fewer than three cores: the client shares one with the servers.");
     }
-    let mut one = bench.varve.start(&Launch::default().on_cores(2))?;
-    let mut two = bench.varve.start(&Launch::default().with_threads(2).on_cores(2))?;
-    one.label = "1 thread".to_owned();
-    two.label = "2 threads".to_owned();
-    let servers = [one, two];
-    for server in &servers {
+    section.note("null: what two threads cost a server that parses and stores nothing.");
+    let mut servers = Vec::new();
+    for (program, name) in [(&bench.varve, ""), (&bench.null, ", null")] {
+        for threads in [1, 2] {
+            let launch = Launch::default().with_threads(threads).on_cores(2);
+            let mut server = program.start(&launch)?;
+            server.label = format!("{threads} threads{name}");
+            servers.push(server);
+        }
+    }
+    for server in &servers[..2] {
         fill(server, plan.keys, ValueSize::Fixed(16))?;
     }
     for &pipeline in &plan.pipelines {
         for workload in &WORKLOADS[..2] {
             let load = workload.load(pipeline, plan);
             let what = format!("{} at pipeline {pipeline}: 2 threads / 1 thread", workload.name);
-            pair(&mut section, &servers, &load, plan.rounds, what)?;
+            let medians = interleaved(&servers, &load, plan.rounds)?;
+            pair_rows(&mut section, &medians[2..], pipeline, workload.name);
+            let ratio = pair_rows(&mut section, &medians[..2], pipeline, workload.name);
+            section.figure(format!("CPU of {what}"), Aim::AtMost(1.15), Some(ratio), "");
         }
     }
     Ok(section)
@@ -137,7 +145,8 @@ pub fn many_keys(bench: &Bench, plan: &Plan) -> Result<Section> {
             .map(|(server, rounds)| Median::of(server, &rounds))
             .collect();
         let what = format!("{} at pipeline 100: {many} M keys / 1 M keys", workload.name);
-        pair_rows(&mut section, &medians, 100, what);
+        let ratio = pair_rows(&mut section, &medians, 100, workload.name);
+        section.figure(format!("CPU of {what}"), Aim::AtMost(1.15), Some(ratio), "");
     }
     Ok(section)
 }
@@ -292,21 +301,9 @@ fn compare_aim(
     }
 }
 
-fn pair(
-    section: &mut Section,
-    servers: &[Server; 2],
-    load: &Load,
-    rounds: usize,
-    what: String,
-) -> Result<()> {
-    let medians = interleaved(servers, load, rounds)?;
-    pair_rows(section, &medians, load.shape.pipeline, what);
-    Ok(())
-}
-
-fn pair_rows(section: &mut Section, medians: &[Median], pipeline: usize, what: String) {
+/// Rows of two medians; returns how many times the first the second is.
+fn pair_rows(section: &mut Section, medians: &[Median], pipeline: usize, name: &str) -> f64 {
     let base = medians[0].server_us;
-    let name = what.split(' ').next().unwrap_or_default().to_owned();
     for median in medians {
         let mut cells = vec![format!("{pipeline} {name}"), median.label.clone()];
         cells.extend([
@@ -316,8 +313,7 @@ fn pair_rows(section: &mut Section, medians: &[Median], pipeline: usize, what: S
         cells.extend(median.speed_cells());
         section.row(cells);
     }
-    let ratio = medians[1].server_us / base;
-    section.figure(format!("CPU of {what}"), Aim::AtMost(1.15), Some(ratio), "");
+    medians[1].server_us / base
 }
 
 const COMPARE_COLUMNS: [&str; 9] = [
