@@ -149,6 +149,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "slots are smaller than a huge page there")]
     fn a_prepared_slot_is_what_the_next_head_takes() {
         let heap = Heap::with_address_space(1 << 30).expect("address space");
         heap.ask_for_slot();
@@ -162,6 +163,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "slots are smaller than a huge page there")]
     fn nothing_is_prepared_beyond_the_budget() {
         let heap = Heap::with_address_space(1 << 30).expect("address space");
         heap.set_budget(8 << 20, 4 << 20);
