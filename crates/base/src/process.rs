@@ -88,6 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(miri, ignore = "asks the system for its ticks")]
     fn processor_time_is_found_behind_any_name() {
         let stat = "7 (a ) b) S 1 7 7 0 -1 4194304 90 0 0 0 25 50 1 2 20 0 1 0 5";
         let tick = 1_000_000 / rustix::param::clock_ticks_per_second();

@@ -1,9 +1,10 @@
 //! Memory for blocks: slots of 64 KiB of address space, of which a block touches what it uses.
 //!
-//! A slot holds nothing but words of lines or of a directory for the life of the process, so a
-//! look without the lock reads some atomic word, whatever became of the block meanwhile.
+//! A slot holds nothing but words of lines for the life of the process, so a look without the lock
+//! reads some atomic word, whatever became of the block meanwhile.
 
 use crate::block::Block;
+use crate::directories::{self, Directories};
 use crate::growth::Scratch;
 use crate::line::Line;
 use base::Reservation;
@@ -12,12 +13,17 @@ use std::io;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Address space of one block or directory.
+/// Address space of one block.
 pub(crate) const SLOT_BYTES: usize = 64 << 10;
 /// Lines of blocks, smallest first; a whole number of pages each. The largest one splits.
 pub(crate) const SIZES: [u32; 9] = [64, 128, 256, 384, 512, 640, 768, 896, 1024];
 /// Slots that an entry of a directory can name.
 const SLOTS_MAX: usize = 1 << 24;
+/// Address space for directories, per slot: they have a word per block, and more only where keys
+/// crowd under one beginning of the hash.
+const DIRECTORY_BYTES: usize = 4 << 10;
+/// And at least so much: the largest directory, and that half its size from which it grows.
+const DIRECTORY_BYTES_MIN: usize = 256 << 10;
 
 /// No slot is left: the address space for the index is used up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +34,7 @@ pub struct OutOfBlocks;
 pub struct Blocks {
     space: Reservation,
     facts: Reservation,
+    pub(crate) directories: Directories,
     free: Mutex<Free>,
     touched: AtomicU64,
     /// Entries and lanes of the blocks that grew, summed at the moment when they did.
@@ -59,7 +66,7 @@ impl Blocks {
         Blocks::with_slots(SLOTS_MAX)
     }
 
-    /// Address space for `slots` blocks and directories, or for what the system allows.
+    /// Address space for `slots` blocks, or for what the system allows.
     ///
     /// # Errors
     /// When the system refuses a thousandth of that.
@@ -68,7 +75,9 @@ impl Blocks {
         let space = Reservation::up_to(bytes, bytes.min(64 << 20), SLOT_BYTES)?;
         let slots = space.bytes() / SLOT_BYTES;
         let facts_bytes = (slots * size_of::<Facts>()).next_multiple_of(PAGE_BYTES);
+        let directory_bytes = (slots * DIRECTORY_BYTES).max(DIRECTORY_BYTES_MIN);
         Ok(Blocks {
+            directories: Directories::new(directory_bytes)?,
             space,
             facts: Reservation::new(facts_bytes, PAGE_BYTES)?,
             free: Mutex::new(Free { slots: Vec::new(), fresh: 0 }),
@@ -118,9 +127,17 @@ impl Blocks {
         lock(&self.free).slots.push(slot);
     }
 
-    /// Counts that a directory touches `to` bytes where it touched `from`.
-    pub(crate) fn extend(&self, from: usize, to: usize) {
-        self.touched.fetch_add((to - from) as u64, Relaxed);
+    /// Takes a directory and counts it as touched.
+    pub(crate) fn take_directory(&self, depth: u32) -> Result<u32, OutOfBlocks> {
+        let unit = self.directories.take(depth)?;
+        self.touched.fetch_add(directories::bytes_of(depth) as u64, Relaxed);
+        Ok(unit)
+    }
+
+    /// Returns a directory.
+    pub(crate) fn give_back_directory(&self, unit: u32, depth: u32) {
+        self.directories.give_back(unit, depth);
+        self.touched.fetch_sub(directories::bytes_of(depth) as u64, Relaxed);
     }
 
     /// Counts that a slot uses `to` bytes where `from` were counted, and gives back to the system
@@ -144,18 +161,6 @@ impl Blocks {
             std::slice::from_raw_parts(first, lines as usize)
         };
         Block::new(lines)
-    }
-
-    /// The words of the directory in `slot`.
-    #[inline]
-    pub(crate) fn directory(&self, slot: u32, depth: u32) -> &[AtomicU32] {
-        debug_assert!((slot as usize + 1) * SLOT_BYTES <= self.space.bytes());
-        // SAFETY: as in `block`; a directory's words are the codes or entries of lines otherwise,
-        // so a stale look reads some word. At most 2^14 words of four bytes fill a slot.
-        unsafe {
-            let first = self.space.base().add(slot as usize * SLOT_BYTES).cast::<AtomicU32>();
-            std::slice::from_raw_parts(first, 1 << depth)
-        }
     }
 
     /// Whether `slot` lies inside the reservation, as a hint read without the lock may not.

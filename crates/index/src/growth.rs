@@ -8,8 +8,9 @@
 use crate::Records;
 use crate::block::Block;
 use crate::blocks::{Blocks, OutOfBlocks, SIZES};
+use crate::directories::DEPTH_MAX;
 use crate::line::{Entry, LANES, Line};
-use crate::table::{BlockRef, DEPTH_MAX, Index, block_tick, own_tag, set_block_tick, tag_of};
+use crate::table::{BlockRef, Index, block_tick, own_tag, set_block_tick, tag_of};
 use base::{PositionHash, Tick};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -137,29 +138,26 @@ impl Index {
         halves.map(|_| ()).ok_or(OutOfBlocks)
     }
 
-    /// Doubles the directory in place; each entry becomes two.
+    /// Doubles the directory; each entry becomes two.
     fn deepen(&self, blocks: &Blocks) -> Result<(), OutOfBlocks> {
         let depth = self.depth();
         let root = self.root.load(Relaxed) as u32;
         if depth == DEPTH_MAX {
             return Err(OutOfBlocks);
         }
+        let larger = blocks.take_directory(depth + 1)?;
+        let words = blocks.directories.words(larger, depth + 1);
         if depth == 0 {
-            let slot = blocks.take(base::memory::PAGE_BYTES)?;
-            let words = blocks.directory(slot, 1);
             words.iter().for_each(|word| word.store(root, Relaxed));
-            self.set_root(1, slot);
-            return Ok(());
+        } else {
+            for (at, word) in blocks.directories.words(root, depth).iter().enumerate() {
+                let word = word.load(Relaxed);
+                words[2 * at].store(word, Relaxed);
+                words[2 * at + 1].store(word, Relaxed);
+            }
+            blocks.give_back_directory(root, depth);
         }
-        let words = blocks.directory(root, depth + 1);
-        let bytes = |depth: u32| (4_usize << depth).next_multiple_of(base::memory::PAGE_BYTES);
-        blocks.extend(bytes(depth), bytes(depth + 1));
-        for at in (0..1 << depth).rev() {
-            let word = words[at].load(Relaxed);
-            words[2 * at].store(word, Relaxed);
-            words[2 * at + 1].store(word, Relaxed);
-        }
-        self.set_root(depth + 1, root);
+        self.set_root(depth + 1, larger);
         Ok(())
     }
 
@@ -170,7 +168,7 @@ impl Index {
             self.set_root(0, block.0);
             return;
         }
-        let words = blocks.directory(self.root.load(Relaxed) as u32, depth);
+        let words = blocks.directories.words(self.root.load(Relaxed) as u32, depth);
         let span = 1_usize << (depth - block.depth());
         let at = ((hash.0 << crate::table::SHARD_BITS) >> (64 - depth)) as usize;
         let first = at & !(span - 1);
@@ -206,8 +204,7 @@ impl Index {
         });
         let depth = self.depth();
         if depth > 0 {
-            let bytes = (4_usize << depth).next_multiple_of(base::memory::PAGE_BYTES);
-            blocks.give_back(self.root.load(Relaxed) as u32, bytes);
+            blocks.give_back_directory(self.root.load(Relaxed) as u32, depth);
         }
         self.clear_root();
     }

@@ -15,6 +15,7 @@
 
 mod block;
 mod blocks;
+mod directories;
 mod growth;
 mod indexes;
 mod line;

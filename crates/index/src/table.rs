@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! root   | present 1 | ... | depth 8 | word 32 |     depth 0: the word is the block's entry
-//! entry  | local depth 4 | size 4 | slot 24 |        else: the slot of the directory of entries
+//! entry  | local depth 4 | size 4 | slot 24 |        else: the first unit of the directory
 //! ```
 //! The directory is extendible (Fagin et al. 1979): a block of local depth d serves 2^(depth - d)
-//! entries. Directories grow in place, since they have a slot of their own.
+//! entries.
 
 use crate::block::{Block, LaneAt};
 use crate::blocks::{Blocks, OutOfBlocks, SIZES};
@@ -16,8 +16,6 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Bits of the hash above the directory's: they name the shard.
 pub(crate) const SHARD_BITS: u32 = 8;
-/// A directory of 2^14 entries fills its slot.
-pub(crate) const DEPTH_MAX: u32 = 14;
 /// Bits of the tag that come from the lowest bits of the hash alone.
 const OWN_TAG_BITS: u32 = 9;
 
@@ -162,7 +160,7 @@ impl Index {
             return Some(BlockRef(root as u32));
         }
         let at = (hash.0 << SHARD_BITS) >> (64 - depth);
-        Some(BlockRef(blocks.directory(root as u32, depth)[at as usize].load(Relaxed)))
+        Some(BlockRef(blocks.directories.words(root as u32, depth)[at as usize].load(Relaxed)))
     }
 
     pub(crate) fn depth(&self) -> u32 {
