@@ -121,7 +121,9 @@ impl Store {
 
     /// Frees some space for a write that cannot be made otherwise; false when nothing can be.
     pub(crate) fn make_room(&self, lane: &mut Lane, now: Millis) -> bool {
-        if self.heap.return_some(u64::MAX) {
+        // What is pooled and yet no help, since the budget has shrunk or its segments are too small
+        // for a head, is worth more as free memory. Evicting would only add to it.
+        if self.heap.return_some(2 * u64::from(self.heap.head_bytes())) {
             return true;
         }
         let mut cleaner = self.wait_for_cleaner();

@@ -306,3 +306,39 @@ fn a_limit_evicts_no_more_than_it_needs() {
         totals.moved_bytes as f64 / totals.appended_bytes as f64
     );
 }
+
+#[test]
+fn a_limit_that_tightens_evicts_no_more_than_it_needs() {
+    if cfg!(miri) {
+        return;
+    }
+    let mut world = World::new(11);
+    let limit = 64 << 20;
+    let now = world.clock.now();
+    let mut lowest = u64::MAX;
+    for number in 0..200_000_u64 {
+        // Other memory of the process grows: buffers of clients, say.
+        if number % 10_000 == 0 {
+            world.store.set_limits(&Limits {
+                maxmemory: limit,
+                other_bytes: (6 << 20) + number * 20,
+                workers: 16,
+                eviction: store::EvictionPolicy::AllKeysLru,
+                reclaim: heap::ReclaimPolicy::Original,
+                lfu_log_factor: 10,
+                lfu_decay_minutes: 1,
+            });
+        }
+        let bytes = format!("key:{number:012}");
+        let key = key(&world.store, 0, bytes.as_bytes());
+        world.store.reserve(&mut world.lane, 1_100, now).expect("eviction makes room");
+        let mut access = world.store.lock(&mut world.lane, &key, now);
+        access.write(&key, &[b'v'; 1_000], Encoding::Raw, Expiry::Never).expect("room");
+        drop(access);
+        world.store.upkeep(&mut world.lane, now);
+        if number > 70_000 {
+            lowest = lowest.min(world.store.len(0) * 1_016);
+        }
+    }
+    assert!(lowest as f64 > 0.6 * limit as f64, "lowest payload {lowest}");
+}
