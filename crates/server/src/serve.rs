@@ -219,6 +219,7 @@ pub fn look_ahead<'i>(instance: &'i Instance, connection: &Connection) -> Ahead<
             ..Limits::default()
         },
         store: &instance.store,
+        // Sessions name databases that exist; another would only spoil a hint.
         keyspace: instance.store.keyspace(connection.session.database).unwrap_or(KeyspaceId(0)),
     }
 }

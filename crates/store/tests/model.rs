@@ -267,39 +267,53 @@ fn the_cleaner_keeps_live_bytes_above_85_percent_while_sizes_change() {
     );
 }
 
+const LIMIT: u64 = 64 << 20;
+
+impl World {
+    /// 64 MiB for the process, of which `other_bytes` are neither records nor index.
+    fn limit(&self, other_bytes: u64, workers: u64) {
+        self.store.set_limits(&Limits {
+            maxmemory: LIMIT,
+            other_bytes,
+            workers,
+            eviction: store::EvictionPolicy::AllKeysLru,
+            reclaim: heap::ReclaimPolicy::Original,
+            lfu_log_factor: 10,
+            lfu_decay_minutes: 1,
+        });
+    }
+
+    /// Sets a new key, which takes 1,016 bytes with its value, and returns what all of them take.
+    fn push(&mut self, number: u64) -> u64 {
+        let now = self.clock.now();
+        let bytes = format!("key:{number:012}");
+        let key = key(&self.store, 0, bytes.as_bytes());
+        self.store.reserve(&mut self.lane, 1_100, now).expect("eviction makes room");
+        let mut access = self.store.lock(&mut self.lane, &key, now);
+        access.write(&key, &[b'v'; 1_000], Encoding::Raw, Expiry::Never).expect("room");
+        drop(access);
+        self.store.upkeep(&mut self.lane, now);
+        self.store.len(0) * 1_016
+    }
+}
+
 #[test]
 fn a_limit_evicts_no_more_than_it_needs() {
     if cfg!(miri) {
         return;
     }
     let mut world = World::new(10);
-    let limit = 64 << 20;
-    world.store.set_limits(&Limits {
-        maxmemory: limit,
-        other_bytes: 6 << 20,
-        workers: 1,
-        eviction: store::EvictionPolicy::AllKeysLru,
-        reclaim: heap::ReclaimPolicy::Greedy,
-        lfu_log_factor: 10,
-        lfu_decay_minutes: 1,
-    });
-    let now = world.clock.now();
+    world.limit(6 << 20, 1);
     let mut lowest = u64::MAX;
-    for number in 0..300_000_u64 {
-        let bytes = format!("key:{number:012}");
-        let key = key(&world.store, 0, bytes.as_bytes());
-        world.store.reserve(&mut world.lane, 1_100, now).expect("eviction makes room");
-        let mut access = world.store.lock(&mut world.lane, &key, now);
-        access.write(&key, &[b'v'; 1_000], Encoding::Raw, Expiry::Never).expect("room");
-        drop(access);
-        world.store.upkeep(&mut world.lane, now);
+    for number in 0..300_000 {
+        let payload = world.push(number);
         let used = world.store.heap().touched_bytes() + world.store.index_bytes();
-        assert!(used <= limit - (6 << 20), "{used} after {number}");
+        assert!(used <= LIMIT - (6 << 20), "{used} after {number}");
         if number > 70_000 {
-            lowest = lowest.min(world.store.len(0) * 1_016);
+            lowest = lowest.min(payload);
         }
     }
-    assert!(lowest as f64 > 0.72 * limit as f64, "lowest payload {lowest}");
+    assert!(lowest as f64 > 0.72 * LIMIT as f64, "lowest payload {lowest}");
     let totals = world.store.totals();
     println!(
         "moved per appended byte: {}",
@@ -313,32 +327,16 @@ fn a_limit_that_tightens_evicts_no_more_than_it_needs() {
         return;
     }
     let mut world = World::new(11);
-    let limit = 64 << 20;
-    let now = world.clock.now();
     let mut lowest = u64::MAX;
-    for number in 0..200_000_u64 {
+    for number in 0..200_000 {
         // Other memory of the process grows: buffers of clients, say.
         if number % 10_000 == 0 {
-            world.store.set_limits(&Limits {
-                maxmemory: limit,
-                other_bytes: (6 << 20) + number * 20,
-                workers: 16,
-                eviction: store::EvictionPolicy::AllKeysLru,
-                reclaim: heap::ReclaimPolicy::Original,
-                lfu_log_factor: 10,
-                lfu_decay_minutes: 1,
-            });
+            world.limit((6 << 20) + number * 20, 16);
         }
-        let bytes = format!("key:{number:012}");
-        let key = key(&world.store, 0, bytes.as_bytes());
-        world.store.reserve(&mut world.lane, 1_100, now).expect("eviction makes room");
-        let mut access = world.store.lock(&mut world.lane, &key, now);
-        access.write(&key, &[b'v'; 1_000], Encoding::Raw, Expiry::Never).expect("room");
-        drop(access);
-        world.store.upkeep(&mut world.lane, now);
+        let payload = world.push(number);
         if number > 70_000 {
-            lowest = lowest.min(world.store.len(0) * 1_016);
+            lowest = lowest.min(payload);
         }
     }
-    assert!(lowest as f64 > 0.6 * limit as f64, "lowest payload {lowest}");
+    assert!(lowest as f64 > 0.6 * LIMIT as f64, "lowest payload {lowest}");
 }

@@ -91,10 +91,10 @@ pub fn threads(bench: &Bench, plan: &Plan) -> Result<Section> {
     section.note("null: what two threads cost a server that parses and stores nothing.");
     let mut servers = Vec::new();
     for (program, name) in [(&bench.varve, ""), (&bench.null, ", null")] {
-        for threads in [1, 2] {
+        for (threads, text) in [(1, "1 thread"), (2, "2 threads")] {
             let launch = Launch::default().with_threads(threads).on_cores(2);
             let mut server = program.start(&launch)?;
-            server.label = format!("{threads} threads{name}");
+            server.label = format!("{text}{name}");
             servers.push(server);
         }
     }
