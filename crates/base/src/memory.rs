@@ -124,12 +124,23 @@ impl Reservation {
 
     /// Lets the kernel use huge pages for `[from, from + bytes)`.
     pub fn use_huge_pages(&self, from: usize, bytes: usize) {
+        self.advise(from, bytes, Advice::LinuxHugepage);
+    }
+
+    /// Keeps the kernel from using huge pages for `[from, from + bytes)`, as it is at first.
+    pub fn use_small_pages(&self, from: usize, bytes: usize) {
+        self.advise(from, bytes, Advice::LinuxNoHugepage);
+    }
+
+    fn advise(&self, from: usize, bytes: usize, page_size: Advice) {
         assert!(from.is_multiple_of(PAGE_BYTES) && from + bytes <= self.bytes);
         #[cfg(not(miri))]
         // SAFETY: page sizes change no byte.
         unsafe {
-            let _ = mm::madvise(self.base().add(from).cast(), bytes, Advice::LinuxHugepage);
+            let _ = mm::madvise(self.base().add(from).cast(), bytes, page_size);
         }
+        #[cfg(miri)]
+        let _ = page_size;
     }
 }
 

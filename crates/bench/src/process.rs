@@ -37,6 +37,13 @@ pub fn thread_times(pid: u32) -> Result<Vec<ThreadTimes>> {
     Ok(threads)
 }
 
+/// What a thread of a process is called; empty if it ended.
+#[must_use]
+pub fn thread_name(pid: u32, thread: u32) -> String {
+    let name = fs::read_to_string(format!("/proc/{pid}/task/{thread}/comm")).unwrap_or_default();
+    name.trim_end().to_owned()
+}
+
 /// User and system time of all live threads of a process: from the scheduler where it counts,
 /// else in clock ticks. The time of threads that ended is only in the latter.
 ///

@@ -72,6 +72,8 @@ impl Heap {
             let want = wants.queue.pop_front();
             drop(wants);
             want.into_iter().for_each(|want| self.populate_wanted(want));
+            // A worker on the same core would wait for the end of this thread's slice.
+            std::thread::yield_now();
         }
     }
 
@@ -118,16 +120,19 @@ impl Heap {
 mod tests {
     use super::*;
     use crate::{Draft, Head, Purpose};
-    use base::{KeyspaceId, Millis};
+    use base::{KeyspaceId, Location, Millis};
 
-    fn fill(heap: &Heap, head: &mut Head, bytes: u64) {
+    /// Returns where the last record is.
+    fn fill(heap: &Heap, head: &mut Head, bytes: u64) -> Location {
         let key = &b"key"[..];
         let (label, value_len, room, deadline) = (0, 60_000, 60_000, None);
         let draft = Draft { keyspace: KeyspaceId(0), label, key, value_len, room, deadline };
         let until = head.appended_bytes() + bytes;
-        while head.appended_bytes() < until {
-            head.append(heap, &draft, Purpose::Write, Millis(1), |value| value.fill(7))
-                .expect("room");
+        loop {
+            let at = head.append(heap, &draft, Purpose::Write, Millis(1), |value| value.fill(7));
+            if head.appended_bytes() >= until {
+                return at.expect("room");
+            }
         }
     }
 
@@ -146,6 +151,20 @@ mod tests {
             asked += heap.ahead.wants().queue.len();
         }
         assert!((5..=7).contains(&asked), "12 MB are six pages, and {asked} were asked for");
+    }
+
+    #[test]
+    fn every_segment_of_a_large_heap_gets_huge_pages_though_nobody_prepares_them() {
+        let heap = Heap::with_address_space(1 << 30).expect("address space");
+        let mut head = Head::new();
+        fill(&heap, &mut head, 40 << 20);
+        if !heap.uses_huge_pages() {
+            return;
+        }
+        for _ in 0..400 {
+            let open = fill(&heap, &mut head, 60_000).segment();
+            assert!(heap.segment(open).is_huge.load(Ordering::Relaxed), "{open:?}");
+        }
     }
 
     #[test]

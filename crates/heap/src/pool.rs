@@ -137,6 +137,10 @@ impl Heap {
         .ok_or(OutOfSpace)?;
         self.promised.fetch_add(limit.saturating_sub(touched).into(), Ordering::Relaxed);
         self.segment(id).open(SegmentState::Open, now);
+        if self.uses_huge_pages() {
+            // The thread that prepares pages may not have come to a pooled slot yet.
+            self.use_huge_pages(id);
+        }
         // A slot that was filled further before is resident that far, so it is filled so again.
         Ok((id, limit.max(touched)))
     }
@@ -168,6 +172,7 @@ impl Heap {
         }
         let slots = (bytes as u64).div_ceil(u64::from(SEGMENT_BYTES)) as u32;
         let first = self.pool().take_run(slots).ok_or(OutOfSpace)?;
+        (first.0..first.0 + slots).for_each(|slot| self.use_small_pages(SegmentId(slot)));
         let segment = self.segment(first);
         segment.open(SegmentState::Dedicated, now);
         segment.run.store(slots, Ordering::Relaxed);
@@ -204,6 +209,14 @@ impl Heap {
         if !self.segment(id).is_huge.swap(true, Ordering::Relaxed) {
             let begin = id.0 as usize * SEGMENT_BYTES as usize;
             self.space.use_huge_pages(begin, SEGMENT_BYTES as usize);
+        }
+    }
+
+    /// Takes that back: a record with slots of its own is resident to the page.
+    fn use_small_pages(&self, id: SegmentId) {
+        if self.segment(id).is_huge.swap(false, Ordering::Relaxed) {
+            let begin = id.0 as usize * SEGMENT_BYTES as usize;
+            self.space.use_small_pages(begin, SEGMENT_BYTES as usize);
         }
     }
 
@@ -340,6 +353,17 @@ impl Heap {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_record_with_slots_of_its_own_takes_no_huge_pages_that_others_left() {
+        let heap = Heap::with_address_space(1 << 30).expect("address space");
+        (0..4).for_each(|slot| heap.use_huge_pages(SegmentId(slot)));
+        let bytes = SEGMENT_BYTES as usize + 1;
+        let at = heap.take_dedicated(bytes, Purpose::Write, Millis(1)).expect("room");
+        assert_eq!(at.segment(), SegmentId(0));
+        let is_huge = |slot| heap.segment(SegmentId(slot)).is_huge.load(Ordering::Relaxed);
+        assert_eq!([0, 1, 2, 3].map(is_huge), [false, false, true, true]);
+    }
 
     #[test]
     fn runs_are_contiguous_and_never_overlap() {

@@ -40,6 +40,12 @@ impl Seen {
     }
 }
 
+/// The home line of a 16-bit position in a block of so many lines.
+#[inline]
+pub(crate) fn home_line(position: u32, lines: u32) -> u32 {
+    (position * lines) >> 16
+}
+
 impl<'a> Block<'a> {
     pub fn new(lines: &'a [Line]) -> Block<'a> {
         Block { lines }
@@ -52,7 +58,7 @@ impl<'a> Block<'a> {
     /// The home line of a 16-bit position; it rises with the position.
     #[inline]
     pub fn home(self, position: u32) -> u32 {
-        (position * self.len()) >> 16
+        home_line(position, self.len())
     }
 
     /// The lowest position whose home is `home`; 2^16 for the line after the last.

@@ -17,6 +17,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(crate) const SLOT_BYTES: usize = 64 << 10;
 /// Lines of blocks, smallest first; a whole number of pages each. The largest one splits.
 pub(crate) const SIZES: [u32; 9] = [64, 128, 256, 384, 512, 640, 768, 896, 1024];
+/// Lines that a slot has room for.
+pub(crate) const LINES_PER_SLOT: usize = SLOT_BYTES / size_of::<Line>();
 /// Slots that an entry of a directory can name.
 const SLOTS_MAX: usize = 1 << 24;
 /// Address space for directories, per slot: they have a word per block, and more only where keys
@@ -161,6 +163,20 @@ impl Blocks {
             std::slice::from_raw_parts(first, lines as usize)
         };
         Block::new(lines)
+    }
+
+    /// The line with this number among those of all slots.
+    #[inline]
+    pub(crate) fn line(&self, number: usize) -> Option<&Line> {
+        let is_inside = number < self.space.bytes() / size_of::<Line>();
+        // SAFETY: inside the reservation, and as for `block`.
+        is_inside.then(|| unsafe { &*self.line_address(number) })
+    }
+
+    /// Its address, which means something if there is such a line.
+    #[inline]
+    pub(crate) fn line_address(&self, number: usize) -> *const Line {
+        self.space.base().cast::<Line>().wrapping_add(number)
     }
 
     /// Whether `slot` lies inside the reservation, as a hint read without the lock may not.

@@ -17,6 +17,7 @@ mod block;
 mod blocks;
 mod directories;
 mod growth;
+mod home;
 mod indexes;
 mod line;
 mod probe;
@@ -25,11 +26,12 @@ mod sweep;
 mod table;
 
 pub use blocks::{Blocks, OutOfBlocks};
+pub use home::{Home, Peek};
 pub use indexes::Indexes;
 pub use line::Entry;
 pub use scan::Position;
 pub use sweep::DeadlineVisitor;
-pub use table::{Index, Peek, Slot};
+pub use table::{Index, Slot};
 
 use base::{Location, PositionHash};
 

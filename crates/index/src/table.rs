@@ -7,11 +7,11 @@
 //! The directory is extendible (Fagin et al. 1979): a block of local depth d serves 2^(depth - d)
 //! entries.
 
-use crate::block::{Block, LaneAt};
+use crate::Records;
+use crate::block::LaneAt;
 use crate::blocks::{Blocks, OutOfBlocks, SIZES};
 use crate::line::{Entry, LANES};
-use crate::{Records, prefetch};
-use base::{Location, PositionHash, Tick};
+use base::{PositionHash, Tick};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Bits of the hash above the directory's: they name the shard.
@@ -57,17 +57,6 @@ impl Slot {
     fn at(self) -> LaneAt {
         LaneAt { line: (self.0 >> 32) as u32 & 0xffff, lane: (self.0 >> 48) as u32 }
     }
-}
-
-/// What a look at the home line of a key tells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Peek {
-    /// There is probably no such key.
-    Absent,
-    /// Its record is probably here.
-    At(Location),
-    /// If there is such a key, it was displaced; `peek_displaced` looks there.
-    Displaced,
 }
 
 /// A directory's word: which block, how large, and how many bits of the directory it knows.
@@ -176,51 +165,6 @@ impl Index {
         self.count.store(0, Relaxed);
         self.with_deadline.store(0, Relaxed);
         self.bytes.store(0, Relaxed);
-    }
-
-    /// A hint, without the lock: brings the home line of `hash` nearer.
-    #[inline]
-    pub fn prefetch_line(&self, blocks: &Blocks, hash: PositionHash) {
-        if let Some((block, home, _)) = self.hint(blocks, hash) {
-            prefetch(std::ptr::from_ref(block.line(home)));
-        }
-    }
-
-    /// A hint, without the lock: where the record of `hash` probably is. When it is not in its
-    /// home line, brings the lines to which natives were displaced nearer.
-    #[inline]
-    pub fn peek(&self, blocks: &Blocks, hash: PositionHash) -> Peek {
-        let Some((block, home, tag)) = self.hint(blocks, hash) else { return Peek::Absent };
-        let line = block.line(home);
-        let codes = line.codes();
-        if let Some(lane) = line.matches(tag).find(|lane| codes.of(*lane) == 1) {
-            return Peek::At(line.entry(lane).location());
-        }
-        let marks = codes.marks();
-        if marks == 0 {
-            return Peek::Absent;
-        }
-        block.marked_lines(home, marks).for_each(|(_, line)| prefetch(std::ptr::from_ref(line)));
-        Peek::Displaced
-    }
-
-    /// A hint, without the lock: where the record of `hash` is if it was displaced.
-    #[inline]
-    pub fn peek_displaced(&self, blocks: &Blocks, hash: PositionHash) -> Option<Location> {
-        let (block, home, tag) = self.hint(blocks, hash)?;
-        let marks = block.line(home).codes().marks();
-        block.marked_lines(home, marks).find_map(|(code, line)| {
-            let lane = line.matches(tag).find(|lane| line.codes().of(*lane) == code)?;
-            Some(line.entry(lane).location())
-        })
-    }
-
-    #[inline]
-    fn hint<'b>(&self, blocks: &'b Blocks, hash: PositionHash) -> Option<(Block<'b>, u32, u16)> {
-        let found = self.block_ref(blocks, hash).filter(|found| blocks.has(found.slot()))?;
-        let block = blocks.block(found.slot(), found.size());
-        let position = found.position(hash);
-        Some((block, block.home(position), tag_of(own_tag(hash), position)))
     }
 
     /// Finds the entry of `hash` that `is_it`.

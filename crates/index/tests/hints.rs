@@ -73,11 +73,15 @@ impl Shared {
 
     /// What is seen without the lock may be anything that stood in the index once.
     fn look(&self, key: u64) -> Option<u64> {
-        self.index.prefetch_line(&self.blocks, hash(key));
-        let at = match self.index.peek(&self.blocks, hash(key)) {
+        let home = self.index.home(&self.blocks, hash(key));
+        home.prefetch(&self.blocks);
+        let at = match home.peek(&self.blocks) {
             Peek::Absent => None,
             Peek::At(at) => Some(at),
-            Peek::Displaced => self.index.peek_displaced(&self.blocks, hash(key)),
+            Peek::Displaced => {
+                self.index.prefetch_displaced(&self.blocks, hash(key));
+                self.index.peek_displaced(&self.blocks, hash(key))
+            }
         };
         at.map(Location::bits)
     }

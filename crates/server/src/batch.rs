@@ -1,17 +1,15 @@
 //! Requests that are looked at together, so that their cache misses overlap.
 //!
 //! ```text
-//! parse    request 1..n           spans of their words
-//! first    find rows, hash keys   prefetch index lines
-//! second   compare tags           prefetch records
-//! then     execute in order
+//! parse        request 1..n        spans of their words, rows, hashes of first keys
+//! look ahead   first keys          index lines and records come nearer
+//! then         execute in order
 //! ```
-//! The looks take no locks, and what they find is used as a hint alone.
 
 use base::{KeyspaceId, PositionHash};
 use command::{Args, Row, RowMemo};
 use std::ops::Range;
-use store::{Peek, Store};
+use store::{Sought, Store};
 use wire::{Limits, Progress, ProtocolError, RequestParser, Span};
 
 /// One request of a batch.
@@ -19,8 +17,6 @@ use wire::{Limits, Progress, ProtocolError, RequestParser, Span};
 pub struct Request {
     /// Where it begins in the input.
     pub start: usize,
-    /// Where its first key is expected.
-    keyspace: KeyspaceId,
     /// Its words: a range of the batch's spans.
     first_span: u32,
     last_span: u32,
@@ -64,8 +60,8 @@ pub struct Batch {
     /// The words of inline requests, each written down one behind the other.
     inline: Vec<Vec<u8>>,
     rows: RowMemo,
-    /// First keys that a second look did not find in their home lines.
-    displaced: Vec<(KeyspaceId, PositionHash)>,
+    /// The first keys of all requests that have one.
+    keys: Vec<Sought>,
 }
 
 /// What of a batch came from one input.
@@ -86,6 +82,7 @@ impl Batch {
         self.spans.clear();
         self.requests.clear();
         self.inline.clear();
+        self.keys.clear();
     }
 
     /// Adds requests of one connection: those in `input`, beginning at `from`, until the batch
@@ -106,10 +103,9 @@ impl Batch {
 
     /// Looks ahead for the keys of all requests.
     #[inline]
-    pub fn look_ahead(&mut self, store: &Store) {
-        if self.requests.len() > 1 {
-            self.look_at_lines(store);
-            self.look_at_records(store);
+    pub fn look_ahead(&self, store: &Store) {
+        if self.keys.len() > 1 {
+            store.look_ahead(&self.keys);
         }
     }
 
@@ -142,9 +138,7 @@ impl Batch {
             let last_span = self.spans.len() as u32;
             if last_span > first_span {
                 let (row, hash) = (None, None);
-                let keyspace = ahead.keyspace;
-                let mut request =
-                    Request { start, keyspace, first_span, last_span, inline, row, hash };
+                let mut request = Request { start, first_span, last_span, inline, row, hash };
                 self.name(&mut request, input, ahead);
                 self.requests.push(request);
             }
@@ -196,35 +190,8 @@ impl Batch {
         if first > 0 {
             let key = ahead.store.key(ahead.keyspace, args.get(first as usize));
             request.hash = Some(key.hash);
+            self.keys.push((key.keyspace, key.hash));
         }
         self.rows = rows;
-    }
-
-    fn first_keys(&self) -> impl Iterator<Item = (KeyspaceId, PositionHash)> {
-        let requests = self.requests.iter();
-        requests.filter_map(|request| request.hash.map(|hash| (request.keyspace, hash)))
-    }
-
-    /// First look. A prefetch waits for the translation of its address, so they follow each other
-    /// closely: the processor translates several at once.
-    fn look_at_lines(&mut self, store: &Store) {
-        self.first_keys().for_each(|(keyspace, hash)| store.prefetch_line(keyspace, hash));
-    }
-
-    /// Second look, and a third for keys that are not in their home lines.
-    fn look_at_records(&mut self, store: &Store) {
-        let mut displaced = std::mem::take(&mut self.displaced);
-        for (keyspace, hash) in self.first_keys() {
-            match store.peek(keyspace, hash) {
-                Peek::At(record) => store.prefetch_record(record),
-                Peek::Displaced => displaced.push((keyspace, hash)),
-                Peek::Absent => {}
-            }
-        }
-        for (keyspace, hash) in displaced.drain(..) {
-            let record = store.peek_displaced(keyspace, hash);
-            record.into_iter().for_each(|record| store.prefetch_record(record));
-        }
-        self.displaced = displaced;
     }
 }

@@ -79,6 +79,7 @@ impl Chores {
         instance.resident_bytes.store(resident, Relaxed);
         instance.resident_peak.fetch_max(resident, Relaxed);
         let store = &instance.store;
+        store.learn_record_bytes();
         let own = store.heap().touched_bytes() + store.index_bytes();
         let other = resident.saturating_sub(own).max(OTHER_BYTES_MIN);
         instance.other_bytes.store(other, Relaxed);

@@ -10,6 +10,7 @@
 //! is used by the chores. Deleting a key frees nothing until its segment is cleaned, so eviction
 //! happens here, in the victim at hand, and not by looking at what is used.
 
+use crate::ahead::Sought;
 use crate::eviction::{Candidate, EvictionPolicy, Quantile};
 use crate::key::Key;
 use crate::lane::Lane;
@@ -227,7 +228,9 @@ impl Store {
             let key = self.key(record.keyspace(), record.key());
             batch.push((at, record, key));
         }
-        batch.iter().for_each(|(_, _, key)| self.prefetch_line(key.keyspace, key.hash));
+        let sought: SmallVec<[Sought; BATCH]> =
+            batch.iter().map(|(_, _, key)| (key.keyspace, key.hash)).collect();
+        self.look_at_all_lines(&sought);
         let (mut walked, moved_before) = (0, lane.counters.moved_bytes.get());
         for (at, record, key) in &batch {
             if !self.settle(lane, cleaner, *at, record, key, now) {

@@ -14,6 +14,7 @@
 
 mod access;
 mod aging;
+mod ahead;
 mod budget;
 mod cleaner;
 mod counters;
@@ -29,10 +30,10 @@ pub mod value;
 mod walk;
 
 pub use access::{Access, Expiry, FAR_DEADLINE, NoSpace};
+pub use ahead::Sought;
 pub use budget::Limits;
 pub use counters::Totals;
 pub use eviction::EvictionPolicy;
-pub use index::Peek;
 pub use key::{Encoding, Key, Kind, Value};
 pub use keyspaces::KeyspaceFacts;
 pub use lane::Lane;

@@ -1,5 +1,6 @@
 //! The store: heap, indexes, locks, keyspaces, and the lanes that work on them.
 
+use crate::ahead::Reach;
 use crate::budget::Budget;
 use crate::cleaner::Cleaners;
 use crate::counters::{Counters, Totals};
@@ -8,7 +9,7 @@ use crate::keyspaces::Keyspaces;
 use crate::locks::Locks;
 use base::{Gate, KeyHasher, KeyspaceId, Location, PositionHash};
 use heap::Heap;
-use index::{Blocks, Indexes, Peek, Records, prefetch};
+use index::{Blocks, Indexes, Records, prefetch};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -36,6 +37,7 @@ pub struct Store {
     pub(crate) budget: Budget,
     pub(crate) cleaners: Cleaners,
     pub(crate) hasher: KeyHasher,
+    pub(crate) reach: Reach,
     keeps_expired: AtomicBool,
     lanes: Mutex<Vec<Arc<Counters>>>,
 }
@@ -59,6 +61,7 @@ impl Store {
             gate: Gate::new(),
             keyspaces,
             budget: Budget::default(),
+            reach: Reach::default(),
             cleaners: Cleaners::default(),
             hasher: config.hasher,
             keeps_expired: AtomicBool::new(false),
@@ -70,32 +73,6 @@ impl Store {
     #[inline]
     pub fn key<'k>(&self, keyspace: KeyspaceId, bytes: &'k [u8]) -> Key<'k> {
         Key { bytes, hash: self.hasher.hash(bytes), keyspace }
-    }
-
-    /// First look of a batch, without locks: brings a key's index line nearer.
-    #[inline]
-    pub fn prefetch_line(&self, keyspace: KeyspaceId, hash: PositionHash) {
-        self.indexes.get(keyspace, hash.shard()).prefetch_line(&self.blocks, hash);
-    }
-
-    /// Second look of a batch, without locks: which record the line seems to name. When the key
-    /// may have been displaced, brings the lines nearer where it may be.
-    #[inline]
-    pub fn peek(&self, keyspace: KeyspaceId, hash: PositionHash) -> Peek {
-        self.indexes.get(keyspace, hash.shard()).peek(&self.blocks, hash)
-    }
-
-    /// Third look of a batch, without locks, for keys that may have been displaced.
-    pub fn peek_displaced(&self, keyspace: KeyspaceId, hash: PositionHash) -> Option<Location> {
-        self.indexes.get(keyspace, hash.shard()).peek_displaced(&self.blocks, hash)
-    }
-
-    /// Brings the first 64 bytes of a record nearer.
-    #[inline]
-    pub fn prefetch_record(&self, at: Location) {
-        let address = self.heap.address(at);
-        prefetch(address);
-        prefetch(address.wrapping_add(63));
     }
 
     /// Sums of what all lanes have counted.

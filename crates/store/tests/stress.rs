@@ -6,8 +6,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use store::{
-    Encoding, EvictionPolicy, Expiry, Key, Lane, Limits, Peek, ScanFilter, ShardSet, Store,
-    StoreConfig,
+    Encoding, EvictionPolicy, Expiry, Key, Lane, Limits, ScanFilter, ShardSet, Store, StoreConfig,
 };
 
 const DATABASES: usize = if cfg!(miri) { 2 } else { 4 };
@@ -128,15 +127,8 @@ impl<'a> Worker<'a> {
         let names: Vec<Vec<u8>> = (0..BATCH).map(|_| name(self.random.below(KEYS))).collect();
         let database = self.random.below(DATABASES as u64) as usize;
         let keys: Vec<Key<'_>> = names.iter().map(|it| shared.key(database, it)).collect();
-        keys.iter().for_each(|key| store.prefetch_line(key.keyspace, key.hash));
-        for key in &keys {
-            let place = match store.peek(key.keyspace, key.hash) {
-                Peek::At(place) => Some(place),
-                Peek::Displaced => store.peek_displaced(key.keyspace, key.hash),
-                Peek::Absent => None,
-            };
-            place.into_iter().for_each(|place| store.prefetch_record(place));
-        }
+        let sought: Vec<_> = keys.iter().map(|key| (key.keyspace, key.hash)).collect();
+        store.look_ahead(&sought);
         keys.iter().for_each(|key| self.command(key, now));
         self.many(&keys, now);
         store.upkeep(&mut self.lane, now);

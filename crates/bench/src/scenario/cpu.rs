@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
+use super::bare::Bare;
 use super::measure::{Load, Measured, fill, measure};
 use super::{Bench, median, peers_missing, pin_client};
 use crate::generator::{KeyChoice, Operation, Stop, ValueSize};
@@ -58,7 +59,7 @@ pub fn compare(bench: &Bench, plan: &Plan) -> Result<Section> {
     for &pipeline in &plan.pipelines {
         for workload in &WORKLOADS {
             let load = workload.load(pipeline, plan);
-            let medians = interleaved(&servers, &load, plan.rounds)?;
+            let medians = interleaved(&servers, |_| load.clone(), plan.rounds)?;
             let of = |kind| {
                 medians.iter().find(|median| median.kind == kind).map(|median| median.server_us)
             };
@@ -105,7 +106,7 @@ pub fn threads(bench: &Bench, plan: &Plan) -> Result<Section> {
         for workload in &WORKLOADS[..2] {
             let load = workload.load(pipeline, plan);
             let what = format!("{} at pipeline {pipeline}: 2 threads / 1 thread", workload.name);
-            let medians = interleaved(&servers, &load, plan.rounds)?;
+            let medians = interleaved(&servers, |_| load.clone(), plan.rounds)?;
             pair_rows(&mut section, &medians[2..], pipeline, workload.name);
             let ratio = pair_rows(&mut section, &medians[..2], pipeline, workload.name);
             section.figure(format!("CPU of {what}"), Aim::AtMost(1.15), Some(ratio), "");
@@ -114,7 +115,8 @@ pub fn threads(bench: &Bench, plan: &Plan) -> Result<Section> {
     Ok(section)
 }
 
-/// A pipeline of 100 over 1 M keys against the same over many.
+/// A pipeline of 100 over 1 M keys against the same over many, beside Valkey and beside what the
+/// machine alone takes.
 ///
 /// # Errors
 /// If a server fails.
@@ -123,32 +125,54 @@ pub fn many_keys(bench: &Bench, plan: &Plan) -> Result<Section> {
     let many = plan.many_keys / 1_000_000;
     let title = format!("Server CPU per operation, {many} M keys");
     let mut section = Section::new(title, &PAIR_COLUMNS);
-    let mut few_server = bench.varve.start(&Launch::default())?;
-    let mut many_server = bench.varve.start(&Launch::default())?;
-    few_server.label = format!("{} M keys", plan.keys / 1_000_000);
-    many_server.label = format!("{many} M keys");
-    fill(&few_server, plan.keys, ValueSize::Fixed(16))?;
-    fill(&many_server, plan.many_keys, ValueSize::Fixed(16))?;
+    section.note(
+        "bare: a read of a random line and of the record that it names, eight at a time, and \
+         nothing else; its time is that of a core.",
+    );
     let counts = [plan.keys, plan.many_keys];
-    let servers = [few_server, many_server];
-    for workload in &WORKLOADS[..2] {
-        let loads = counts.map(|keys| workload.load(100, &Plan { keys, ..plan.clone() }));
-        let mut rounds = [Vec::new(), Vec::new()];
-        for round in 0..plan.rounds {
-            for (index, server) in servers.iter().enumerate() {
-                rounds[index].push(measure(server, &loads[index].with_seed(round))?);
-            }
+    let mut servers = Vec::new();
+    for program in [&bench.varve].into_iter().chain(&bench.valkey) {
+        for keys in counts {
+            let mut server = program.start(&Launch::default())?;
+            fill(&server, keys, ValueSize::Fixed(16))?;
+            server.label = format!("{} M keys, {}", keys / 1_000_000, server.label);
+            servers.push(server);
         }
-        let medians: Vec<_> = servers
-            .iter()
-            .zip(rounds)
-            .map(|(server, rounds)| Median::of(server, &rounds))
-            .collect();
+    }
+    for workload in &WORKLOADS[..2] {
+        let load_of = |server| {
+            workload.load(100, &Plan { keys: counts[server % counts.len()], ..plan.clone() })
+        };
+        let medians = interleaved(&servers, load_of, plan.rounds)?;
+        for pair in medians.chunks(counts.len()).skip(1) {
+            pair_rows(&mut section, pair, 100, workload.name);
+        }
+        let ratio = pair_rows(&mut section, &medians[..counts.len()], 100, workload.name);
         let what = format!("{} at pipeline 100: {many} M keys / 1 M keys", workload.name);
-        let ratio = pair_rows(&mut section, &medians, 100, workload.name);
         section.figure(format!("CPU of {what}"), Aim::AtMost(1.15), Some(ratio), "");
     }
+    bare_rows(&mut section, counts, plan.rounds)?;
     Ok(section)
+}
+
+fn bare_rows(section: &mut Section, counts: [u64; 2], rounds: usize) -> Result<()> {
+    let bare = counts.map(Bare::new);
+    let mut nanos = [Vec::new(), Vec::new()];
+    for _ in 0..rounds {
+        for (bare, nanos) in bare.iter().zip(&mut nanos) {
+            nanos.push(bare.nanos_per_lookup()?);
+        }
+    }
+    let medians = nanos.map(median);
+    for (keys, nanos) in counts.iter().zip(medians) {
+        section.row([
+            "bare".to_owned(),
+            format!("{} M keys", keys / 1_000_000),
+            format!("{:.3}", nanos / 1e3),
+            format!("{:.2}", nanos / medians[0]),
+        ]);
+    }
+    Ok(())
 }
 
 struct Workload {
@@ -266,11 +290,16 @@ fn start_filled(programs: &[&Program], keys: u64) -> Result<Vec<Server>> {
     Ok(servers)
 }
 
-fn interleaved(servers: &[Server], load: &Load, rounds: usize) -> Result<Vec<Median>> {
+/// `load_of` says what the server with a number gets.
+fn interleaved(
+    servers: &[Server],
+    load_of: impl Fn(usize) -> Load,
+    rounds: usize,
+) -> Result<Vec<Median>> {
     let mut measured: Vec<Vec<Measured>> = servers.iter().map(|_| Vec::new()).collect();
     for round in 0..rounds {
-        for (server, measured) in servers.iter().zip(&mut measured) {
-            measured.push(measure(server, &load.with_seed(round))?);
+        for (number, (server, measured)) in servers.iter().zip(&mut measured).enumerate() {
+            measured.push(measure(server, &load_of(number).with_seed(round))?);
         }
     }
     Ok(servers.iter().zip(measured).map(|(server, rounds)| Median::of(server, &rounds)).collect())

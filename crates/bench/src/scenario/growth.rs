@@ -126,7 +126,10 @@ fn pause_notes(section: &mut Section, plan: &Plan, growth: &Grown) {
 fn pause_text(pause: &Pause) -> String {
     let at = pause.keys as f64 / 1e6;
     let taken = milliseconds(pause.client_away + pause.server_away);
-    format!("{} at {at:.2} M keys ({taken} taken off)", milliseconds(pause.own()))
+    let ran: Vec<_> =
+        pause.ran.iter().map(|(name, time)| format!("{name} {}", milliseconds(*time))).collect();
+    let (own, ran) = (milliseconds(pause.own()), ran.join(" and "));
+    format!("{own} at {at:.2} M keys ({taken} taken off; the server's core had {ran})")
 }
 
 fn milliseconds(time: Duration) -> String {

@@ -12,6 +12,7 @@
 //! | `reclaim` | bytes moved per byte written, by reclaim policy (Fig. 6) |
 //! | `idle` | memory of an empty server |
 
+pub mod bare;
 pub mod churn;
 pub mod cpu;
 pub mod expiry;

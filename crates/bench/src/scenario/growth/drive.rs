@@ -170,6 +170,7 @@ impl<'server> Growth<'server> {
         if seen > PAUSE_WORTH_A_LOOK {
             let now = Moment::now(self.server.pid)?;
             (pause.client_away, pause.server_away) = now.away_since(&self.probe_sent);
+            pause.ran = now.ran_since(&self.probe_sent, seen / 5);
         }
         let longest = &mut self.grown.longest;
         let place = longest.partition_point(|other| other.own() >= pause.own());

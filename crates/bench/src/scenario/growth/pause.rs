@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::process::{self, ThreadTimes};
 
 /// One answer to the probe.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 pub struct Pause {
     /// From question to answer.
     pub seen: Duration,
@@ -17,6 +17,8 @@ pub struct Pause {
     pub server_away: Duration,
     /// Number of keys at that moment.
     pub keys: u64,
+    /// The server's threads that had its core for long, and how long.
+    pub ran: Vec<(String, Duration)>,
 }
 
 impl Pause {
@@ -29,6 +31,7 @@ impl Pause {
 /// The scheduler's times of client and server at one moment.
 #[derive(Default)]
 pub struct Moment {
+    server_pid: u32,
     client: Vec<ThreadTimes>,
     server: Vec<ThreadTimes>,
 }
@@ -37,12 +40,23 @@ impl Moment {
     /// Reads them; takes some microseconds per thread.
     pub fn now(server_pid: u32) -> Result<Self> {
         let client = process::thread_times(std::process::id())?;
-        Ok(Self { client, server: process::thread_times(server_pid)? })
+        Ok(Self { server_pid, client, server: process::thread_times(server_pid)? })
     }
 
     /// How long client and server were kept from their cores since an earlier moment.
     pub fn away_since(&self, before: &Self) -> (Duration, Duration) {
         (away(&before.client, &self.client), away(&before.server, &self.server))
+    }
+
+    /// The server's threads that had its core for at least `least` since an earlier moment, with
+    /// their names.
+    pub fn ran_since(&self, before: &Self, least: Duration) -> Vec<(String, Duration)> {
+        let long = |now: &ThreadTimes| {
+            let then = before.server.iter().find(|then| then.thread == now.thread)?;
+            let ran = now.on_core.saturating_sub(then.on_core);
+            (ran >= least).then(|| (process::thread_name(self.server_pid, now.thread), ran))
+        };
+        self.server.iter().filter_map(long).collect()
     }
 }
 

@@ -1,0 +1,141 @@
+//! Looking ahead for the keys of a batch, without locks: what the looks find are hints alone.
+//!
+//! ```text
+//! keys      | group 1 | group 2 | group 3 |
+//! lines         1         2         3            announced together, group by group
+//! records                 1         2       3    one group behind: their lines have come
+//! ```
+//! An announcement of a far address occupies the processor until the address is translated. Those
+//! that follow each other closely are translated together, and with the instructions of a look
+//! between them few are. Too many of them are worse again: the processor drops what it has no room
+//! for.
+
+use crate::store::Store;
+use base::{KeyspaceId, Location, PositionHash};
+use index::{Home, Index, Peek, prefetch};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// Keys whose lines are announced together. With two announcements for each record of the group
+/// before, they are as many as a processor has in flight (24 on Zen 4).
+const GROUP: usize = 8;
+/// Bytes that a look announces of a record at most.
+const RECORD_BYTES_MAX: u64 = 64;
+
+/// What a look needs of a key.
+pub type Sought = (KeyspaceId, PositionHash);
+
+/// How far beyond its first byte a look announces a record.
+#[derive(Debug)]
+pub(crate) struct Reach(AtomicUsize);
+
+impl Default for Reach {
+    fn default() -> Reach {
+        Reach(AtomicUsize::new(RECORD_BYTES_MAX as usize - 1))
+    }
+}
+
+impl Store {
+    /// Brings index lines and beginnings of records of `keys` nearer.
+    #[inline]
+    pub fn look_ahead(&self, keys: &[Sought]) {
+        let reach = self.reach.0.load(Relaxed);
+        let (mut before, mut homes_before) = (&[][..], [Home::NOWHERE; GROUP]);
+        for group in keys.chunks(GROUP) {
+            let homes = self.look_at_lines(group);
+            self.look_at_records(before, &homes_before, reach);
+            (before, homes_before) = (group, homes);
+        }
+        self.look_at_records(before, &homes_before, reach);
+    }
+
+    /// Brings index lines of `keys` nearer.
+    pub(crate) fn look_at_all_lines(&self, keys: &[Sought]) {
+        for group in keys.chunks(GROUP) {
+            self.look_at_lines(group);
+        }
+    }
+
+    /// Learns how long records are, so that of short ones no more is announced than there is. To be
+    /// called now and then.
+    pub fn learn_record_bytes(&self) {
+        let average = self.live_bytes() / self.keys().max(1);
+        let reach = average.clamp(1, RECORD_BYTES_MAX) - 1;
+        self.reach.0.store(reach as usize, Relaxed);
+    }
+
+    #[inline]
+    fn look_at_lines(&self, keys: &[Sought]) -> [Home; GROUP] {
+        let mut homes = [Home::NOWHERE; GROUP];
+        for (home, key) in homes.iter_mut().zip(keys) {
+            *home = self.index_of(key).home(&self.blocks, key.1);
+        }
+        homes[..keys.len()].iter().for_each(|home| home.prefetch(&self.blocks));
+        homes
+    }
+
+    #[inline]
+    fn look_at_records(&self, keys: &[Sought], homes: &[Home; GROUP], reach: usize) {
+        let mut displaced = 0_u32;
+        for (at, (key, home)) in keys.iter().zip(homes).enumerate() {
+            match home.peek(&self.blocks) {
+                Peek::At(record) => self.prefetch_record(record, reach),
+                Peek::Absent => {}
+                Peek::Displaced => {
+                    self.index_of(key).prefetch_displaced(&self.blocks, key.1);
+                    displaced |= 1 << at;
+                }
+            }
+        }
+        while displaced != 0 {
+            let key = &keys[displaced.trailing_zeros() as usize];
+            let record = self.index_of(key).peek_displaced(&self.blocks, key.1);
+            record.into_iter().for_each(|record| self.prefetch_record(record, reach));
+            displaced &= displaced - 1;
+        }
+    }
+
+    #[inline]
+    fn index_of(&self, (keyspace, hash): &Sought) -> &Index {
+        self.indexes.get(*keyspace, hash.shard())
+    }
+
+    #[inline]
+    fn prefetch_record(&self, at: Location, reach: usize) {
+        let address = self.heap.address(at);
+        prefetch(address);
+        prefetch(address.wrapping_add(reach));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Encoding, Expiry, StoreConfig};
+    use base::{KeyHasher, Millis};
+
+    fn reach_with(keys: usize, value: &[u8]) -> usize {
+        let hasher = KeyHasher::from_seed(1);
+        let config = StoreConfig { databases: 1, hasher, address_space: Some(64 << 20) };
+        let store = Store::new(config).expect("address space");
+        let mut lane = store.lane().expect("a lane");
+        let keyspace = store.keyspace(0).expect("the first database");
+        for number in 0..keys {
+            let name = format!("key{number:013}");
+            let key = store.key(keyspace, name.as_bytes());
+            store.enter(&lane);
+            let mut access = store.lock(&mut lane, &key, Millis(1));
+            access.write(&key, value, Encoding::Raw, Expiry::Never).expect("room");
+            drop(access);
+            store.leave(&lane);
+        }
+        store.learn_record_bytes();
+        store.reach.0.load(Relaxed)
+    }
+
+    #[test]
+    fn of_short_records_no_more_is_announced_than_there_is() {
+        assert_eq!(reach_with(100, &[7; 16]), 16 + 16 + 5 - 1, "its last byte");
+        assert_eq!(reach_with(100, &[7; 500]), 63, "two lines of a long one");
+        assert_eq!(reach_with(0, b""), 0);
+    }
+}
