@@ -5,6 +5,7 @@
 
 use crate::block::{Block, home_line};
 use crate::blocks::{Blocks, LINES_PER_SLOT};
+use crate::line::Peek;
 use crate::prefetch;
 use crate::table::{BlockRef, Index, own_tag, tag_of};
 use base::{Location, PositionHash};
@@ -19,17 +20,6 @@ use base::{Location, PositionHash};
 pub struct Home(u64);
 
 const LINE_BITS: u32 = 48;
-
-/// What a look at the home line of a key tells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Peek {
-    /// There is probably no such key.
-    Absent,
-    /// Its record is probably here.
-    At(Location),
-    /// If there is such a key, it was displaced; `peek_displaced` looks there.
-    Displaced,
-}
 
 impl Home {
     /// Of a key in an index that never had an entry.
@@ -62,13 +52,7 @@ impl Home {
     /// Looks for the entry.
     #[inline]
     pub fn peek(self, blocks: &Blocks) -> Peek {
-        let Some(line) = blocks.line(self.line()) else { return Peek::Absent };
-        let codes = line.codes();
-        match line.matches(self.tag()).find(|lane| codes.of(*lane) == 1) {
-            Some(lane) => Peek::At(line.entry(lane).location()),
-            None if codes.marks() == 0 => Peek::Absent,
-            None => Peek::Displaced,
-        }
+        blocks.line(self.line()).map_or(Peek::Absent, |line| line.peek(self.tag()))
     }
 }
 

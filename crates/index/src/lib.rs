@@ -26,9 +26,9 @@ mod sweep;
 mod table;
 
 pub use blocks::{Blocks, OutOfBlocks};
-pub use home::{Home, Peek};
+pub use home::Home;
 pub use indexes::Indexes;
-pub use line::Entry;
+pub use line::{Entry, Peek};
 pub use scan::Position;
 pub use sweep::DeadlineVisitor;
 pub use table::{Index, Slot};
