@@ -134,8 +134,9 @@ impl World {
 
     /// The look without the lock finds what is there, since nothing changes meanwhile.
     fn look(&self, key: u16) {
-        self.index.prefetch_line(&self.blocks, hash(key));
-        let seen = match self.index.peek(&self.blocks, hash(key)) {
+        let home = self.index.home(&self.blocks, hash(key));
+        home.prefetch(&self.blocks);
+        let seen = match home.peek(&self.blocks) {
             index::Peek::Absent => None,
             index::Peek::At(at) => Some(at),
             index::Peek::Displaced => self.index.peek_displaced(&self.blocks, hash(key)),

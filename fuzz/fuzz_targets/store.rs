@@ -6,8 +6,8 @@ use base::{KeyHasher, Millis};
 use libfuzzer_sys::fuzz_target;
 use std::collections::BTreeMap;
 use store::{
-    Encoding, EvictionPolicy, Expiry, Key, Lane, Limits, NoSpace, Peek, ScanFilter, ShardSet,
-    Store, StoreConfig,
+    Encoding, EvictionPolicy, Expiry, Key, Lane, Limits, NoSpace, ScanFilter, ShardSet, Store,
+    StoreConfig,
 };
 
 const DATABASES: usize = 2;
@@ -221,13 +221,8 @@ impl World {
         let expected = self.expected(name);
         let bytes = name.bytes();
         let key = key(&self.store, name, &bytes);
-        self.store.prefetch_line(key.keyspace, key.hash);
-        let place = match self.store.peek(key.keyspace, key.hash) {
-            Peek::At(place) => Some(place),
-            Peek::Displaced => self.store.peek_displaced(key.keyspace, key.hash),
-            Peek::Absent => None,
-        };
-        place.into_iter().for_each(|place| self.store.prefetch_record(place));
+        // More than one group of keys, so that records of one are looked at with lines of the next.
+        self.store.look_ahead(&[(key.keyspace, key.hash); 9]);
         let mut access = self.store.lock(&mut self.lane, &key, self.now);
         let found = access.read(&key).map(|it| (it.bytes.to_vec(), it.deadline));
         assert!(found == expected);

@@ -1,0 +1,50 @@
+//! Nanoseconds for what commands do to a small collection, by number of elements.
+
+use packed::{Element, Run, RunMut};
+use std::hint::black_box;
+use std::time::Instant;
+
+const ROUNDS: usize = 20_000;
+
+fn filled(memory: &mut [u8], texts: impl Iterator<Item = String>) {
+    let mut run = RunMut::empty_in(memory);
+    texts.for_each(|text| run.push_back(Element::of(text.as_bytes())).expect("room"));
+}
+
+fn nanos(mut work: impl FnMut(usize)) -> f64 {
+    let began = Instant::now();
+    (0..ROUNDS).for_each(&mut work);
+    began.elapsed().as_nanos() as f64 / ROUNDS as f64
+}
+
+fn main() {
+    println!("pairs   bytes   find equal   find mixed   iterate   queue");
+    for pairs in [10, 64, 128, 512] {
+        let mut equal = vec![0; 40 * pairs + 100];
+        let mut mixed = vec![0; 60 * pairs + 100];
+        let value = |number| format!("value-{number:010}");
+        let pair = |number: usize| [format!("f{number:07}"), value(number)];
+        filled(&mut equal, (0..pairs).flat_map(pair));
+        let pair = |number: usize| [format!("{number}{}", "x".repeat(number % 23)), value(number)];
+        filled(&mut mixed, (0..pairs).flat_map(pair));
+        let find = |memory: &[u8]| {
+            let run = Run::new(memory);
+            let fields: Vec<_> = run.iter().step_by(2).map(Element::to_text).collect();
+            nanos(|round| {
+                let wanted = Element::of(&fields[round * 7 % pairs]);
+                assert!(black_box(run.find(wanted, run.front(), 2)).is_some());
+            })
+        };
+        let iterate = nanos(|_| assert!(black_box(Run::new(&equal)).iter().count() == 2 * pairs));
+        let bytes = Run::new(&equal).byte_len();
+        let (equal_nanos, mixed_nanos) = (find(&equal), find(&mixed));
+        let queue = nanos(|round| {
+            let mut run = RunMut::new(&mut equal);
+            run.push_back(Element::of(value(round).as_bytes())).expect("room");
+            run.remove(run.as_run().front(), 1);
+        });
+        println!(
+            "{pairs:5} {bytes:7} {equal_nanos:12.0} {mixed_nanos:12.0} {iterate:9.0} {queue:7.0}"
+        );
+    }
+}

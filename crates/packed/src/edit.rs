@@ -1,0 +1,194 @@
+//! Changing a run in place, within the memory that it was given.
+
+use crate::element::Element;
+use crate::head::{EMPTY, HEAD_BYTES, Head, RUN_BYTES_MAX};
+use crate::run::{Place, Run};
+use thiserror::Error;
+
+/// Gaps are closed when they are more than this part of a run.
+const GAP_PART: usize = 4;
+
+/// A run that is changed. Its memory may be longer than the run is.
+#[derive(Debug)]
+pub struct RunMut<'a> {
+    bytes: &'a mut [u8],
+    head: Head,
+}
+
+/// The change does not fit; nothing has changed.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[error("the run needs {needed} bytes of memory")]
+pub struct Full {
+    /// Bytes that the run would take.
+    pub needed: usize,
+}
+
+impl<'a> RunMut<'a> {
+    /// The run in `bytes`.
+    ///
+    /// # Panics
+    /// If there is no head.
+    pub fn new(bytes: &'a mut [u8]) -> RunMut<'a> {
+        let head = Head::read(bytes).expect("a run has a head");
+        debug_assert!(head.is_sound(bytes.len()), "{head:?} in {} bytes", bytes.len());
+        RunMut { bytes, head }
+    }
+
+    /// Makes `bytes` an empty run.
+    ///
+    /// # Panics
+    /// If they have no room for a head.
+    pub fn empty_in(bytes: &'a mut [u8]) -> RunMut<'a> {
+        bytes[..HEAD_BYTES].copy_from_slice(&EMPTY);
+        RunMut::new(bytes)
+    }
+
+    /// For reading.
+    #[inline]
+    pub fn as_run(&self) -> Run<'_> {
+        Run::new(self.bytes)
+    }
+
+    /// Bytes of the run; what lies behind them in its memory is free.
+    pub fn byte_len(&self) -> usize {
+        self.head.byte_len()
+    }
+
+    /// Inserts an element before the one at a place.
+    ///
+    /// # Errors
+    /// When there is no room.
+    pub fn insert(&mut self, at: Place, element: Element<'_>) -> Result<(), Full> {
+        let size = element.size();
+        let at = self.open(at, size)?;
+        element.write(&mut self.bytes[at.offset..at.offset + size]);
+        self.bytes[self.head.codes + at.index] = element.code();
+        Ok(())
+    }
+
+    /// Adds an element behind the last.
+    ///
+    /// # Errors
+    /// When there is no room.
+    pub fn push_back(&mut self, element: Element<'_>) -> Result<(), Full> {
+        self.insert(self.as_run().end(), element)
+    }
+
+    /// Adds an element before the first.
+    ///
+    /// # Errors
+    /// When there is no room.
+    pub fn push_front(&mut self, element: Element<'_>) -> Result<(), Full> {
+        self.insert(self.as_run().front(), element)
+    }
+
+    /// Puts another element where one stands.
+    ///
+    /// # Errors
+    /// When there is no room.
+    pub fn replace(&mut self, at: Place, element: Element<'_>) -> Result<(), Full> {
+        let run = self.as_run();
+        let (old_size, new_size) = (run.after(at).offset - at.offset, element.size());
+        if old_size == new_size {
+            element.write(&mut self.bytes[at.offset..at.offset + new_size]);
+            self.bytes[self.head.codes + at.index] = element.code();
+            return Ok(());
+        }
+        let needed = run.dense_len() - old_size + new_size;
+        if needed > self.bytes.len().min(RUN_BYTES_MAX) {
+            return Err(Full { needed });
+        }
+        let at = self.remove(at, 1);
+        self.insert(at, element)
+    }
+
+    /// Removes `count` elements from a place on, or those that there are; returns the place of the
+    /// element that stands there now.
+    pub fn remove(&mut self, at: Place, count: usize) -> Place {
+        let mut next = at;
+        while next.index < self.head.count && next.index < at.index + count {
+            next = self.as_run().after(next);
+        }
+        let (span, gone) = (next.offset - at.offset, next.index - at.index);
+        let mut head = self.head;
+        head.count -= gone;
+        let place = if at.index == 0 {
+            head.begin += span;
+            head.codes += gone;
+            Place { index: 0, offset: head.begin }
+        } else {
+            self.bytes.copy_within(next.offset..head.end, at.offset);
+            head.end -= span;
+            let from = std::mem::replace(&mut head.codes, head.end);
+            self.bytes.copy_within(from..from + at.index, head.codes);
+            self.bytes
+                .copy_within(from + next.index..from + head.count + gone, head.codes + at.index);
+            at
+        };
+        self.set_head(head);
+        let offset = place.offset - self.close_wide_gaps();
+        Place { offset, ..place }
+    }
+
+    /// Makes room for an element of `size` bytes at a place, and counts it.
+    fn open(&mut self, at: Place, size: usize) -> Result<Place, Full> {
+        let mut head = self.head;
+        if at.index == 0 && head.begin - HEAD_BYTES >= size && head.codes > head.end {
+            // What has left at the front has left room.
+            head.begin -= size;
+            head.codes -= 1;
+            head.count += 1;
+            self.set_head(head);
+            return Ok(Place { index: 0, offset: head.begin });
+        }
+        let room = self.bytes.len().min(RUN_BYTES_MAX);
+        let needed = self.as_run().dense_len() + size + 1;
+        if needed > room {
+            return Err(Full { needed });
+        }
+        let mut at = at;
+        if head.end + size + head.count + 1 > room {
+            at.offset -= self.close_gaps();
+            head = self.head;
+        }
+        let (from, end) = (head.codes, head.end);
+        head.end += size;
+        head.codes = head.end;
+        let tail = from + at.index..from + head.count;
+        if head.codes >= from {
+            self.bytes.copy_within(tail, head.codes + at.index + 1);
+            self.bytes.copy_within(from..from + at.index, head.codes);
+        } else {
+            self.bytes.copy_within(from..from + at.index, head.codes);
+            self.bytes.copy_within(tail, head.codes + at.index + 1);
+        }
+        self.bytes.copy_within(at.offset..end, at.offset + size);
+        head.count += 1;
+        self.set_head(head);
+        Ok(at)
+    }
+
+    fn close_wide_gaps(&mut self) -> usize {
+        let gaps = self.byte_len() - self.as_run().dense_len();
+        if gaps * GAP_PART > self.byte_len() { self.close_gaps() } else { 0 }
+    }
+
+    /// Moves all elements to the front of the memory; returns by how many bytes.
+    fn close_gaps(&mut self) -> usize {
+        let mut head = self.head;
+        let shift = head.begin - HEAD_BYTES;
+        self.bytes.copy_within(head.begin..head.end, HEAD_BYTES);
+        head.begin = HEAD_BYTES;
+        head.end -= shift;
+        let from = std::mem::replace(&mut head.codes, head.end);
+        self.bytes.copy_within(from..from + head.count, head.codes);
+        self.set_head(head);
+        shift
+    }
+
+    fn set_head(&mut self, head: Head) {
+        debug_assert!(head.is_sound(self.bytes.len()), "{head:?} in {} bytes", self.bytes.len());
+        head.write(self.bytes);
+        self.head = head;
+    }
+}

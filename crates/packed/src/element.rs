@@ -1,0 +1,234 @@
+//! One element: bytes, or an integer whose decimal text clients see.
+//!
+//! ```text
+//! code     0..=239   so many bytes
+//! code     240       | length 4 | bytes | length 4 |     found from either end
+//! code     241..=248 an integer in 1..=8 bytes, little-endian
+//! ```
+//! Every text has one form only, so elements are equal when their forms are.
+
+use std::cmp::Ordering;
+use text::{IntegerText, parse_i64};
+
+/// The longest element that takes one byte besides its own.
+pub const SHORT_BYTES_MAX: usize = 239;
+
+const CODE_LONG: u8 = SHORT_BYTES_MAX as u8 + 1;
+const CODE_INTEGER: u8 = CODE_LONG;
+const LENGTH_BYTES: usize = 4;
+
+/// An element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Element<'a> {
+    /// Bytes that are no integer's decimal text.
+    Bytes(&'a [u8]),
+    /// The decimal text of an integer.
+    Integer(i64),
+}
+
+impl<'a> Element<'a> {
+    /// The element of which clients see `text`.
+    #[inline]
+    pub fn of(text: &'a [u8]) -> Element<'a> {
+        // Every integer's text fits into 20 bytes and begins so.
+        let may_be_integer = text.len() <= 20 && matches!(text, [b'0'..=b'9' | b'-', ..]);
+        match may_be_integer.then(|| parse_i64(text)).flatten() {
+            Some(value) => Element::Integer(value),
+            None => Element::Bytes(text),
+        }
+    }
+
+    /// Gives the text that clients see to `use_text`.
+    #[inline]
+    pub fn with_text<T>(self, use_text: impl FnOnce(&[u8]) -> T) -> T {
+        match self {
+            Element::Bytes(bytes) => use_text(bytes),
+            Element::Integer(value) => use_text(IntegerText::new().format(value)),
+        }
+    }
+
+    /// The text that clients see, on its own.
+    pub fn to_text(self) -> Vec<u8> {
+        self.with_text(<[u8]>::to_vec)
+    }
+
+    /// Bytes of the text that clients see.
+    #[inline]
+    pub fn text_len(self) -> usize {
+        self.with_text(<[u8]>::len)
+    }
+
+    /// The order of the texts, byte by byte.
+    pub fn cmp_text(self, other: Element<'_>) -> Ordering {
+        self.with_text(|left| other.with_text(|right| left.cmp(right)))
+    }
+
+    /// Bytes that the element takes in a run, its code among them.
+    #[inline]
+    pub fn cost(self) -> usize {
+        self.size() + 1
+    }
+
+    #[inline]
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Element::Bytes(bytes) if bytes.len() <= SHORT_BYTES_MAX => bytes.len() as u8,
+            Element::Bytes(_) => CODE_LONG,
+            Element::Integer(value) => CODE_INTEGER + integer_bytes(value) as u8,
+        }
+    }
+
+    /// Bytes that it takes, without its code.
+    #[inline]
+    pub(crate) fn size(self) -> usize {
+        match self {
+            Element::Bytes(bytes) if bytes.len() <= SHORT_BYTES_MAX => bytes.len(),
+            Element::Bytes(bytes) => bytes.len() + 2 * LENGTH_BYTES,
+            Element::Integer(value) => integer_bytes(value),
+        }
+    }
+
+    /// Writes it into `to`, which is as long as `size` says.
+    #[inline]
+    pub(crate) fn write(self, to: &mut [u8]) {
+        match self {
+            Element::Bytes(bytes) if bytes.len() <= SHORT_BYTES_MAX => to.copy_from_slice(bytes),
+            Element::Bytes(bytes) => {
+                let length = (bytes.len() as u32).to_le_bytes();
+                let (head, rest) = to.split_at_mut(LENGTH_BYTES);
+                let (middle, tail) = rest.split_at_mut(bytes.len());
+                head.copy_from_slice(&length);
+                middle.copy_from_slice(bytes);
+                tail.copy_from_slice(&length);
+            }
+            Element::Integer(value) => {
+                let size = to.len();
+                to.copy_from_slice(&value.to_le_bytes()[..size]);
+            }
+        }
+    }
+
+    /// Reads what `write` wrote under `code`.
+    #[inline]
+    pub(crate) fn read(code: u8, from: &'a [u8]) -> Element<'a> {
+        match code {
+            0..CODE_LONG => Element::Bytes(from),
+            CODE_LONG => Element::Bytes(&from[LENGTH_BYTES..from.len() - LENGTH_BYTES]),
+            _ => Element::Integer(read_integer(from)),
+        }
+    }
+}
+
+/// Bytes of the element with `code` that begins at the start of `from`; `None` if the code or what
+/// follows is nothing that was ever written.
+#[inline]
+pub(crate) fn size_at_start(code: u8, from: &[u8]) -> Option<usize> {
+    match code {
+        0..CODE_LONG => Some(usize::from(code)),
+        CODE_LONG => {
+            let length = from.first_chunk().map(|length| u32::from_le_bytes(*length))?;
+            Some(length as usize + 2 * LENGTH_BYTES)
+        }
+        _ => integer_size(code),
+    }
+}
+
+/// The same for one that ends at the end of `from`.
+#[inline]
+pub(crate) fn size_at_end(code: u8, from: &[u8]) -> Option<usize> {
+    match code {
+        0..CODE_LONG => Some(usize::from(code)),
+        CODE_LONG => {
+            let length = from.last_chunk().map(|length| u32::from_le_bytes(*length))?;
+            Some(length as usize + 2 * LENGTH_BYTES)
+        }
+        _ => integer_size(code),
+    }
+}
+
+fn integer_size(code: u8) -> Option<usize> {
+    let bytes = usize::from(code - CODE_INTEGER);
+    (bytes <= size_of::<i64>()).then_some(bytes)
+}
+
+/// Bytes in which an integer keeps its value and its sign.
+#[inline]
+fn integer_bytes(value: i64) -> usize {
+    let magnitude_bits = 64 - (value ^ (value >> 63)).leading_zeros();
+    (magnitude_bits as usize / 8) + 1
+}
+
+#[inline]
+fn read_integer(from: &[u8]) -> i64 {
+    let is_negative = from.last().is_some_and(|byte| byte & 0x80 != 0);
+    let mut bytes = [if is_negative { 0xff } else { 0 }; size_of::<i64>()];
+    bytes[..from.len()].copy_from_slice(from);
+    i64::from_le_bytes(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn round_trip(text: &[u8]) -> u8 {
+        let element = Element::of(text);
+        let mut written = vec![0; element.size()];
+        element.write(&mut written);
+        assert_eq!(size_at_start(element.code(), &written), Some(written.len()));
+        assert_eq!(size_at_end(element.code(), &written), Some(written.len()));
+        let read = Element::read(element.code(), &written);
+        assert_eq!(read, element);
+        assert_eq!(read.to_text(), text);
+        assert_eq!(read.text_len(), text.len());
+        element.code()
+    }
+
+    #[test]
+    fn integers_take_as_many_bytes_as_their_value_needs() {
+        let rows: [(i64, u8); 12] = [
+            (0, 1),
+            (-1, 1),
+            (127, 1),
+            (128, 2),
+            (-128, 1),
+            (-129, 2),
+            (32_767, 2),
+            (32_768, 3),
+            (i64::from(i32::MAX), 4),
+            (i64::from(i32::MIN), 4),
+            (i64::MAX, 8),
+            (i64::MIN, 8),
+        ];
+        for (value, bytes) in rows {
+            assert_eq!(round_trip(value.to_string().as_bytes()), CODE_INTEGER + bytes, "{value}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_print_as_it_was_stays_bytes() {
+        for text in [&b"007"[..], b"-0", b"+1", b" 1", b"", b"9223372036854775808", b"1.5", b"-"] {
+            assert_eq!(usize::from(round_trip(text)), text.len());
+        }
+    }
+
+    #[test]
+    fn long_elements_carry_their_length_at_both_ends() {
+        assert_eq!(usize::from(round_trip(&[b'x'; SHORT_BYTES_MAX])), SHORT_BYTES_MAX);
+        assert_eq!(round_trip(&[b'x'; SHORT_BYTES_MAX + 1]), CODE_LONG);
+        assert_eq!(Element::Bytes(&[b'x'; 1000]).cost(), 1009);
+    }
+
+    #[test]
+    fn texts_are_ordered_byte_by_byte() {
+        assert_eq!(Element::of(b"10").cmp_text(Element::of(b"9")), Ordering::Less);
+        assert_eq!(Element::of(b"10").cmp_text(Element::of(b"1")), Ordering::Greater);
+        assert_eq!(Element::of(b"abc").cmp_text(Element::of(b"5")), Ordering::Greater);
+    }
+
+    #[test]
+    fn damaged_codes_and_lengths_are_refused() {
+        assert_eq!(size_at_start(249, &[0; 16]), None);
+        assert_eq!(size_at_end(255, &[0; 16]), None);
+        assert_eq!(size_at_start(CODE_LONG, &[1, 2, 3]), None);
+    }
+}

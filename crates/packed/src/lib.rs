@@ -1,0 +1,24 @@
+//! Byte-compact runs of elements: what small collections are kept in, and the leaves of large ones.
+//!
+//! ```text
+//! | head 8 | gap | element 0 | element 1 | ... | gap | code 0 | code 1 | ... |
+//!                  bytes of elements, nothing else     one byte for each
+//! ```
+//! A code says what an element is and how many bytes it takes, so that a run is walked from either
+//! end with one byte per short element, and a wanted one is looked for among codes before any bytes
+//! are compared. What leaves at the front leaves a gap, and moves nothing.
+//!
+//! Owner: whoever owns the bytes; a run is a view of them.
+//! Not here: what elements mean (`store::value`), where the bytes are (`heap`).
+//! Start at: `element.rs`, then `run.rs`.
+#![forbid(unsafe_code)]
+
+mod edit;
+mod element;
+mod head;
+mod run;
+
+pub use edit::{Full, RunMut};
+pub use element::{Element, SHORT_BYTES_MAX};
+pub use head::{EMPTY, RUN_BYTES_MAX};
+pub use run::{Damaged, Iter, Place, Run};

@@ -1,0 +1,250 @@
+//! Reading a run: from either end, by number, and by looking for an element.
+
+use crate::element::{Element, size_at_end, size_at_start};
+use crate::head::{HEAD_BYTES, Head};
+use thiserror::Error;
+
+/// A run that is read. Its bytes were written by `RunMut`, or passed `Run::checked`.
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'a> {
+    bytes: &'a [u8],
+    head: Head,
+}
+
+/// Where an element of a run stands; good until the run is changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub(crate) index: usize,
+    pub(crate) offset: usize,
+}
+
+/// Bytes that are no run.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[error("damaged run of elements: {0}")]
+pub struct Damaged(&'static str);
+
+impl Place {
+    /// The number of the element, from 0 at the front.
+    pub fn index(self) -> usize {
+        self.index
+    }
+}
+
+impl<'a> Run<'a> {
+    /// The run in `bytes`.
+    ///
+    /// # Panics
+    /// If there is no head.
+    #[inline]
+    pub fn new(bytes: &'a [u8]) -> Run<'a> {
+        let head = Head::read(bytes).expect("a run has a head");
+        debug_assert!(head.is_sound(bytes.len()), "{head:?} in {} bytes", bytes.len());
+        Run { bytes, head }
+    }
+
+    /// The run in bytes that may hold anything: every element of it can be read.
+    ///
+    /// # Errors
+    /// When they were not written by `RunMut`.
+    pub fn checked(bytes: &'a [u8]) -> Result<Run<'a>, Damaged> {
+        let head = Head::read(bytes).ok_or(Damaged("no head"))?;
+        if !head.is_sound(bytes.len()) {
+            return Err(Damaged("parts that overlap or reach beyond its end"));
+        }
+        let run = Run { bytes, head };
+        let mut place = run.front();
+        while place.index < head.count {
+            let size = size_at_start(run.code(place.index), &bytes[place.offset..head.end]);
+            let size = size.ok_or(Damaged("a code that means nothing"))?;
+            let next = Place { index: place.index + 1, offset: place.offset + size };
+            if next.offset > head.end {
+                return Err(Damaged("elements that reach beyond their end"));
+            }
+            run.check_form(place, next)?;
+            place = next;
+        }
+        let is_whole = place.offset == head.end;
+        is_whole.then_some(run).ok_or(Damaged("bytes behind the last element"))
+    }
+
+    /// Whether the element between two places reads the same from both ends, and has the one form
+    /// that its text is written in.
+    fn check_form(&self, place: Place, next: Place) -> Result<(), Damaged> {
+        let (code, bytes) = (self.code(place.index), &self.bytes[place.offset..next.offset]);
+        if size_at_end(code, bytes) != Some(bytes.len()) {
+            return Err(Damaged("a length that differs from end to end"));
+        }
+        let element = Element::read(code, bytes);
+        let is_own_form =
+            element.code() == code && element.with_text(|text| Element::of(text) == element);
+        is_own_form.then_some(()).ok_or(Damaged("an element in another form than its own"))
+    }
+
+    /// Elements.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.head.count
+    }
+
+    /// Whether there is no element.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.head.count == 0
+    }
+
+    /// Bytes of the run; what lies behind them in its memory is free.
+    #[inline]
+    pub fn byte_len(&self) -> usize {
+        self.head.byte_len()
+    }
+
+    /// Bytes that it would take without gaps.
+    pub fn dense_len(&self) -> usize {
+        HEAD_BYTES + self.head.end - self.head.begin + self.head.count
+    }
+
+    #[inline]
+    fn code(&self, index: usize) -> u8 {
+        self.bytes[self.head.codes + index]
+    }
+
+    /// The first element's place, or the end of an empty run.
+    #[inline]
+    pub fn front(&self) -> Place {
+        Place { index: 0, offset: self.head.begin }
+    }
+
+    /// The place behind the last element.
+    #[inline]
+    pub fn end(&self) -> Place {
+        Place { index: self.head.count, offset: self.head.end }
+    }
+
+    /// The place of the element with a number, or of the end if there are not more.
+    pub fn place(&self, index: usize) -> Place {
+        if index >= self.head.count {
+            return self.end();
+        }
+        if index <= self.head.count / 2 {
+            let mut place = self.front();
+            while place.index < index {
+                place = self.after(place);
+            }
+            return place;
+        }
+        let mut place = self.end();
+        while place.index > index {
+            place = self.before(place);
+        }
+        place
+    }
+
+    /// The element at a place; `None` at the end.
+    #[inline]
+    pub fn at(&self, place: Place) -> Option<Element<'a>> {
+        if place.index >= self.head.count {
+            return None;
+        }
+        let next = self.after(place);
+        Some(Element::read(self.code(place.index), &self.bytes[place.offset..next.offset]))
+    }
+
+    /// The element with a number.
+    pub fn get(&self, index: usize) -> Option<Element<'a>> {
+        self.at(self.place(index))
+    }
+
+    /// The place behind one that is not the end.
+    #[inline]
+    pub fn after(&self, place: Place) -> Place {
+        let size = size_at_start(self.code(place.index), &self.bytes[place.offset..self.head.end]);
+        Place { index: place.index + 1, offset: place.offset + size.unwrap_or(0) }
+    }
+
+    /// The place before one that is not the front.
+    #[inline]
+    pub fn before(&self, place: Place) -> Place {
+        let index = place.index - 1;
+        let size = size_at_end(self.code(index), &self.bytes[self.head.begin..place.offset]);
+        Place { index, offset: place.offset - size.unwrap_or(0) }
+    }
+
+    /// The first place from `from` on, in steps of `step` elements, that holds `wanted`.
+    pub fn find(&self, wanted: Element<'_>, from: Place, step: usize) -> Option<Place> {
+        let code = wanted.code();
+        let mut place = from;
+        while place.index < self.head.count {
+            if self.code(place.index) == code && self.at(place) == Some(wanted) {
+                return Some(place);
+            }
+            for _ in 0..step.max(1) {
+                if place.index == self.head.count {
+                    return None;
+                }
+                place = self.after(place);
+            }
+        }
+        None
+    }
+
+    /// All elements, from the front or from the end.
+    pub fn iter(&self) -> Iter<'a> {
+        self.iter_from(self.front())
+    }
+
+    /// The elements from a place on.
+    pub fn iter_from(&self, from: Place) -> Iter<'a> {
+        Iter { run: *self, front: from, back: self.end() }
+    }
+}
+
+impl<'a> IntoIterator for Run<'a> {
+    type Item = Element<'a>;
+    type IntoIter = Iter<'a>;
+
+    fn into_iter(self) -> Iter<'a> {
+        self.iter()
+    }
+}
+
+/// Elements of a run, from both ends.
+#[derive(Clone, Debug)]
+pub struct Iter<'a> {
+    run: Run<'a>,
+    front: Place,
+    back: Place,
+}
+
+impl<'a> Iterator for Iter<'a> {
+    type Item = Element<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Element<'a>> {
+        if self.front.index >= self.back.index {
+            return None;
+        }
+        let (place, code) = (self.front, self.run.code(self.front.index));
+        self.front = self.run.after(place);
+        Some(Element::read(code, &self.run.bytes[place.offset..self.front.offset]))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.back.index.saturating_sub(self.front.index);
+        (left, Some(left))
+    }
+}
+
+impl<'a> DoubleEndedIterator for Iter<'a> {
+    #[inline]
+    fn next_back(&mut self) -> Option<Element<'a>> {
+        if self.front.index >= self.back.index {
+            return None;
+        }
+        let end = self.back.offset;
+        self.back = self.run.before(self.back);
+        let code = self.run.code(self.back.index);
+        Some(Element::read(code, &self.run.bytes[self.back.offset..end]))
+    }
+}
+
+impl ExactSizeIterator for Iter<'_> {}

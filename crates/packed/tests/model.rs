@@ -1,0 +1,159 @@
+//! A run does what a deque of texts does, in memory that is never moved.
+
+use packed::{Element, Full, Run, RunMut};
+use proptest::collection::vec;
+use proptest::prelude::{Just, Strategy, any, prop_assert, prop_assert_eq, prop_oneof, proptest};
+use std::collections::VecDeque;
+
+#[derive(Clone, Debug)]
+enum Change {
+    PushBack(Vec<u8>),
+    PushFront(Vec<u8>),
+    Insert(usize, Vec<u8>),
+    Replace(usize, Vec<u8>),
+    Remove(usize, usize),
+    PopFront,
+    PopBack,
+}
+
+fn text() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        4 => vec(any::<u8>(), 0..30),
+        4 => any::<i64>().prop_map(|value| value.to_string().into_bytes()),
+        2 => (-300_i64..300).prop_map(|value| value.to_string().into_bytes()),
+        1 => vec(any::<u8>(), 230..300),
+    ]
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    prop_oneof![
+        3 => text().prop_map(Change::PushBack),
+        3 => text().prop_map(Change::PushFront),
+        3 => (any::<usize>(), text()).prop_map(|(at, text)| Change::Insert(at, text)),
+        3 => (any::<usize>(), text()).prop_map(|(at, text)| Change::Replace(at, text)),
+        1 => (any::<usize>(), 0_usize..5).prop_map(|(at, count)| Change::Remove(at, count)),
+        3 => Just(Change::PopFront),
+        2 => Just(Change::PopBack),
+    ]
+}
+
+/// Applies a change to the run; the model follows if it fitted.
+fn apply(run: &mut RunMut<'_>, model: &mut VecDeque<Vec<u8>>, change: Change) -> Result<(), Full> {
+    let place = |run: &RunMut<'_>, index| run.as_run().place(index);
+    match change {
+        Change::PushBack(text) => {
+            run.push_back(Element::of(&text))?;
+            model.push_back(text);
+        }
+        Change::PushFront(text) => {
+            run.push_front(Element::of(&text))?;
+            model.push_front(text);
+        }
+        Change::Insert(at, text) => {
+            let at = at % (model.len() + 1);
+            run.insert(place(run, at), Element::of(&text))?;
+            model.insert(at, text);
+        }
+        Change::Replace(at, text) if !model.is_empty() => {
+            let at = at % model.len();
+            run.replace(place(run, at), Element::of(&text))?;
+            model[at] = text;
+        }
+        Change::Remove(at, count) if !model.is_empty() => {
+            let at = at % model.len();
+            let next = run.remove(place(run, at), count);
+            model.drain(at..(at + count).min(model.len()));
+            let expected = model.get(at).map(|text| Element::of(text));
+            assert_eq!(run.as_run().at(next), expected);
+        }
+        Change::PopFront => {
+            run.remove(run.as_run().front(), 1);
+            model.pop_front();
+        }
+        Change::PopBack if !model.is_empty() => {
+            run.remove(place(run, model.len() - 1), 1);
+            model.pop_back();
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn texts(elements: impl Iterator<Item = Element<'static>>) -> Vec<Vec<u8>> {
+    elements.map(Element::to_text).collect()
+}
+
+fn check(memory: &[u8], model: &VecDeque<Vec<u8>>) {
+    let run = Run::checked(memory).expect("sound");
+    let forward: Vec<_> = run.iter().map(Element::to_text).collect();
+    assert!(forward.iter().eq(model.iter()));
+    let backward: Vec<_> = run.iter().rev().map(Element::to_text).collect();
+    assert!(backward.iter().eq(model.iter().rev()));
+    for (index, text) in model.iter().enumerate() {
+        assert_eq!(run.get(index), Some(Element::of(text)));
+        let found = run.find(Element::of(text), run.front(), 1).expect("it is there");
+        assert_eq!(model[found.index()], *text);
+        assert!(found.index() <= index);
+    }
+    assert_eq!(run.get(model.len()), None);
+    let costs: usize = model.iter().map(|text| Element::of(text).cost()).sum();
+    assert_eq!(run.dense_len(), packed::EMPTY.len() + costs);
+    assert!(run.byte_len() <= memory.len());
+}
+
+proptest! {
+    #[test]
+    fn a_run_is_a_deque_of_texts(changes in vec(change(), 0..200), room in 8_usize..3_000) {
+        let mut memory = vec![0xaa; room];
+        RunMut::empty_in(&mut memory);
+        let mut model = VecDeque::new();
+        for change in changes {
+            let before = memory.clone();
+            let dense = Run::new(&memory).dense_len();
+            if let Err(full) = apply(&mut RunMut::new(&mut memory), &mut model, change) {
+                prop_assert!(full.needed > room && dense <= room);
+                prop_assert_eq!(&before, &memory, "nothing has changed");
+            }
+            check(&memory, &model);
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_a_run_or_refused(bytes in vec(any::<u8>(), 0..64)) {
+        if let Ok(run) = Run::checked(&bytes) {
+            prop_assert_eq!(run.iter().count(), run.len());
+            prop_assert_eq!(run.iter().rev().count(), run.len());
+        }
+    }
+}
+
+#[test]
+fn what_leaves_at_the_front_and_comes_at_the_end_stays_in_the_same_memory() {
+    let mut memory = [0; 200];
+    let mut run = RunMut::empty_in(&mut memory);
+    for number in 0..10_000_i64 {
+        run.push_back(Element::of(format!("job {number}").as_bytes())).expect("room");
+        if number >= 5 {
+            let expected = format!("job {}", number - 5).into_bytes();
+            assert_eq!(run.as_run().get(0).map(Element::to_text), Some(expected));
+            run.remove(run.as_run().front(), 1);
+        }
+    }
+    assert_eq!(run.as_run().len(), 5);
+}
+
+#[test]
+fn fields_are_found_in_steps_of_two() {
+    let mut memory = [0; 100];
+    let mut run = RunMut::empty_in(&mut memory);
+    for text in [&b"a"[..], b"b", b"b", b"12", b"12", b"a"] {
+        run.push_back(Element::of(text)).expect("room");
+    }
+    let run = run.as_run();
+    let find = |text| run.find(Element::of(text), run.front(), 2).map(|place| place.index());
+    assert_eq!(
+        [find(b"a"), find(b"b"), find(b"12"), find(b"c")],
+        [Some(0), Some(2), Some(4), None]
+    );
+    assert_eq!(texts(Run::new(&packed::EMPTY).iter()).len(), 0);
+}

@@ -1,0 +1,100 @@
+//! Bytes that claim to be a run of elements are refused or can be read and changed; changes to a
+//! run do what they do to a deque of texts.
+#![no_main]
+
+use arbitrary::Arbitrary;
+use libfuzzer_sys::fuzz_target;
+use packed::{Element, Full, Run, RunMut};
+use std::collections::VecDeque;
+
+const ROOM: usize = 2_000;
+
+#[derive(Arbitrary, Debug)]
+enum Op<'a> {
+    PushBack(&'a [u8]),
+    PushFront(&'a [u8]),
+    PushInteger(i64),
+    Insert(u8, &'a [u8]),
+    Replace(u8, &'a [u8]),
+    Remove(u8, u8),
+    PopFront,
+    PopBack,
+}
+
+#[derive(Arbitrary, Debug)]
+struct Input<'a> {
+    bytes: &'a [u8],
+    ops: Vec<Op<'a>>,
+}
+
+fuzz_target!(|input: Input<'_>| {
+    // Bytes of an attacker go on with the same changes, as a collection that was restored does.
+    let mut memory = input.bytes.to_vec();
+    memory.resize(memory.len().max(ROOM), 0);
+    let Some(mut model) = model_of(&memory[..input.bytes.len()]) else {
+        RunMut::empty_in(&mut memory);
+        return play(&mut memory, VecDeque::new(), &input.ops);
+    };
+    model.make_contiguous();
+    play(&mut memory, model, &input.ops);
+});
+
+fn model_of(bytes: &[u8]) -> Option<VecDeque<Vec<u8>>> {
+    let run = Run::checked(bytes).ok()?;
+    let texts: VecDeque<_> = run.iter().map(Element::to_text).collect();
+    assert!(run.iter().rev().map(Element::to_text).eq(texts.iter().rev().cloned()));
+    Some(texts)
+}
+
+fn play(memory: &mut [u8], mut model: VecDeque<Vec<u8>>, ops: &[Op<'_>]) {
+    for op in ops {
+        let dense = Run::new(memory).dense_len();
+        if let Err(full) = apply(&mut RunMut::new(memory), &mut model, op) {
+            assert!(full.needed > memory.len().min(packed::RUN_BYTES_MAX) && full.needed > dense);
+        }
+    }
+    assert_eq!(model_of(memory).as_ref(), Some(&model));
+}
+
+fn apply(run: &mut RunMut<'_>, model: &mut VecDeque<Vec<u8>>, op: &Op<'_>) -> Result<(), Full> {
+    let at = |at: u8, len: usize| usize::from(at) % len.max(1);
+    match *op {
+        Op::PushBack(text) => {
+            run.push_back(Element::of(text))?;
+            model.push_back(text.to_vec());
+        }
+        Op::PushFront(text) => {
+            run.push_front(Element::of(text))?;
+            model.push_front(text.to_vec());
+        }
+        Op::PushInteger(value) => {
+            run.push_back(Element::Integer(value))?;
+            model.push_back(value.to_string().into_bytes());
+        }
+        Op::Insert(index, text) => {
+            let index = at(index, model.len() + 1);
+            run.insert(run.as_run().place(index), Element::of(text))?;
+            model.insert(index, text.to_vec());
+        }
+        Op::Replace(index, text) if !model.is_empty() => {
+            let index = at(index, model.len());
+            run.replace(run.as_run().place(index), Element::of(text))?;
+            model[index] = text.to_vec();
+        }
+        Op::Remove(index, count) => {
+            let (index, count) = (at(index, model.len()), usize::from(count));
+            run.remove(run.as_run().place(index), count);
+            model.drain(index..(index + count).min(model.len()));
+        }
+        Op::PopFront => {
+            run.remove(run.as_run().front(), 1);
+            model.pop_front();
+        }
+        Op::PopBack if !model.is_empty() => {
+            run.remove(run.as_run().place(model.len() - 1), 1);
+            model.pop_back();
+        }
+        Op::Replace(..) | Op::PopBack => {}
+    }
+    Ok(())
+}
