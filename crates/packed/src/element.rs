@@ -88,6 +88,27 @@ impl<'a> Element<'a> {
         }
     }
 
+    /// The beginning of what `write` writes: all of it, except for the length behind a long text.
+    #[inline]
+    pub(crate) fn form<'b>(self, buffer: &'b mut FormBuffer) -> &'b [u8]
+    where
+        'a: 'b,
+    {
+        match self {
+            Element::Bytes(bytes) if bytes.len() <= SHORT_BYTES_MAX => bytes,
+            Element::Bytes(bytes) => {
+                buffer.long.clear();
+                buffer.long.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+                buffer.long.extend_from_slice(bytes);
+                &buffer.long
+            }
+            Element::Integer(value) => {
+                buffer.integer = value.to_le_bytes();
+                &buffer.integer[..integer_bytes(value)]
+            }
+        }
+    }
+
     /// Writes it into `to`, which is as long as `size` says.
     #[inline]
     pub(crate) fn write(self, to: &mut [u8]) {
@@ -117,6 +138,26 @@ impl<'a> Element<'a> {
             _ => Element::Integer(read_integer(from)),
         }
     }
+}
+
+/// Where forms stand that are no part of the text.
+#[derive(Default)]
+pub(crate) struct FormBuffer {
+    integer: [u8; size_of::<i64>()],
+    long: Vec<u8>,
+}
+
+/// Bytes of elements with these codes together; `None` if there are long ones, whose codes do not
+/// tell.
+#[inline]
+pub(crate) fn sum_of_sizes(codes: &[u8]) -> Option<usize> {
+    let (mut sum, mut has_long) = (0_u32, false);
+    for code in codes {
+        // Codes of integers lie above those of short texts by what the subtraction takes off.
+        sum += u32::from((*code).min(code.wrapping_sub(CODE_INTEGER)));
+        has_long |= *code == CODE_LONG;
+    }
+    (!has_long).then_some(sum as usize)
 }
 
 /// Bytes of the element with `code` that begins at the start of `from`; `None` if the code or what

@@ -1,8 +1,11 @@
 //! Reading a run: from either end, by number, and by looking for an element.
 
-use crate::element::{Element, size_at_end, size_at_start};
+use crate::element::{Element, FormBuffer, size_at_end, size_at_start, sum_of_sizes};
 use crate::head::{HEAD_BYTES, Head};
 use thiserror::Error;
+
+/// Fewer elements than these are passed one by one.
+const FEW: usize = 8;
 
 /// A run that is read. Its bytes were written by `RunMut`, or passed `Run::checked`.
 #[derive(Clone, Copy, Debug)]
@@ -121,22 +124,21 @@ impl<'a> Run<'a> {
     }
 
     /// The place of the element with a number, or of the end if there are not more.
+    #[inline]
     pub fn place(&self, index: usize) -> Place {
-        if index >= self.head.count {
-            return self.end();
+        if index >= self.head.count { self.end() } else { self.forward(self.front(), index) }
+    }
+
+    /// The place of element `index`, which is not before `from`. Lengths of short elements are
+    /// summed many at a time.
+    #[inline]
+    fn forward(&self, from: Place, index: usize) -> Place {
+        let codes = &self.bytes[self.head.codes + from.index..self.head.codes + index];
+        let sum = if codes.len() < FEW { None } else { sum_of_sizes(codes) };
+        match sum {
+            Some(sum) => Place { index, offset: from.offset + sum },
+            None => (from.index..index).fold(from, |place, _| self.after(place)),
         }
-        if index <= self.head.count / 2 {
-            let mut place = self.front();
-            while place.index < index {
-                place = self.after(place);
-            }
-            return place;
-        }
-        let mut place = self.end();
-        while place.index > index {
-            place = self.before(place);
-        }
-        place
     }
 
     /// The element at a place; `None` at the end.
@@ -171,16 +173,20 @@ impl<'a> Run<'a> {
 
     /// The first place from `from` on, in steps of `step` elements, that holds `wanted`.
     pub fn find(&self, wanted: Element<'_>, from: Place, step: usize) -> Option<Place> {
-        let code = wanted.code();
+        let (code, mut form) = (wanted.code(), FormBuffer::default());
+        let form = wanted.form(&mut form);
         let mut place = from;
         while place.index < self.head.count {
-            if self.code(place.index) == code && self.at(place) == Some(wanted) {
+            if self.code(place.index) != code {
+                let codes = &self.bytes[self.head.codes + place.index..self.head.byte_len()];
+                let steps = codes.iter().step_by(step).position(|other| *other == code)?;
+                place = self.forward(place, place.index + steps * step);
+            }
+            if self.bytes[place.offset..self.head.end].starts_with(form) {
                 return Some(place);
             }
-            for _ in 0..step.max(1) {
-                if place.index == self.head.count {
-                    return None;
-                }
+            let next = (place.index + step).min(self.head.count);
+            while place.index < next {
                 place = self.after(place);
             }
         }
