@@ -51,10 +51,14 @@ struct Free {
     fresh: u32,
 }
 
-/// What is known of a block besides its lines: entries, and its earliest tick.
+/// What is known of a block besides its lines.
 #[derive(Debug)]
 pub(crate) struct Facts {
+    /// Its entries.
     pub count: AtomicU32,
+    /// Entries when it was last tried in vain to make it smaller; zero if it never was.
+    pub stuck: AtomicU32,
+    /// Its earliest tick.
     /// Bit 16: there is a tick; below, the tick.
     pub tick: AtomicU32,
 }
@@ -119,6 +123,7 @@ impl Blocks {
         };
         self.touched.fetch_add(bytes as u64, Relaxed);
         self.facts(slot).count.store(0, Relaxed);
+        self.facts(slot).stuck.store(0, Relaxed);
         self.facts(slot).tick.store(0, Relaxed);
         Ok(slot)
     }

@@ -1,4 +1,4 @@
-//! Growth and shrinking, one block at a time: a rebuild takes 0.1 to 0.4 ms.
+//! Growth, one block at a time: a rebuild takes 0.1 to 0.4 ms.
 //!
 //! The seven low bits of a tag repeat those of the position, and the natives of one line have at
 //! most 128 positions once a block has 512 lines, so the exact position of an entry is recovered
@@ -12,6 +12,7 @@ use crate::directories::DEPTH_MAX;
 use crate::line::{Entry, LANES, Line};
 use crate::table::{BlockRef, Index, block_tick, own_tag, set_block_tick, tag_of};
 use base::{PositionHash, Tick};
+use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// From this many lines on, positions are recovered without reading records.
@@ -20,10 +21,6 @@ const EXACT_FROM_LINES: u32 = 512;
 const SPLIT_SIZE: u32 = 5;
 /// Records announced ahead of those that are read.
 const AHEAD: usize = 12;
-/// A block shrinks when fewer than this share of its lanes is in use, in percent.
-const SHRINK_BELOW: u32 = 30;
-/// And is rebuilt so that at most this share is in use.
-const SHRUNK_LOAD: u32 = 65;
 
 /// What a rebuild works with.
 #[derive(Debug, Default)]
@@ -38,7 +35,7 @@ pub(crate) struct Scratch {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moved {
     /// Position in 17 bits, the lowest of which only a split knows.
-    position: u32,
+    pub position: u32,
     own: u16,
     tick: Option<Tick>,
     entry: Entry,
@@ -63,30 +60,29 @@ impl Index {
         let entries = blocks.facts(block.slot()).count.load(Relaxed);
         blocks.note_growth(entries, block.lines() * LANES);
         let larger = block.size() + 1;
-        if (larger as usize) < SIZES.len()
-            && self.resize(blocks, hash, block, larger, records).is_ok()
-        {
+        if self.resize(blocks, hash, block, larger..SIZES.len() as u32, records).is_ok() {
             return Ok(());
         }
         self.split(blocks, hash, block, records)
     }
 
-    /// Gives a block `size`, or the next one into which its entries fit.
-    fn resize(
+    /// Gives a block the first of `sizes` into which its entries fit.
+    pub(crate) fn resize(
         &self,
         blocks: &Blocks,
         hash: PositionHash,
         block: BlockRef,
-        size: u32,
+        mut sizes: Range<u32>,
         records: &impl Records,
     ) -> Result<(), OutOfBlocks> {
+        if sizes.is_empty() {
+            return Err(OutOfBlocks);
+        }
         let mut scratch = blocks.borrow_scratch();
-        let exact = block.lines() >= EXACT_FROM_LINES;
-        gather(blocks, block, !exact, records, &mut scratch);
+        gather(blocks, block, records, &mut scratch);
         let entries = || scratch.moved.iter().map(|it| (it.position >> 1, it));
         let shape = |size| BlockRef::new(block.slot(), size, block.depth());
-        let fitting =
-            (size..SIZES.len() as u32).find(|size| refill(blocks, shape(*size), entries()));
+        let fitting = sizes.find(|size| refill(blocks, shape(*size), entries()));
         match fitting {
             Some(size) => {
                 blocks.settle(block.slot(), bytes_of(block.size()), bytes_of(size));
@@ -110,7 +106,8 @@ impl Index {
         }
         let upper_slot = blocks.take(0)?;
         let mut scratch = blocks.borrow_scratch();
-        gather(blocks, block, true, records, &mut scratch);
+        gather_lines(blocks, block, &mut scratch);
+        read_positions(&mut scratch.moved, block, records);
         let depth = block.depth() + 1;
         let tick = block_tick(blocks, block.slot());
         let half = |bit: u32, slot: u32| {
@@ -162,7 +159,7 @@ impl Index {
     }
 
     /// Makes every directory entry that `hash` shares with its block name `block`.
-    fn point_at(&self, blocks: &Blocks, hash: PositionHash, block: BlockRef) {
+    pub(crate) fn point_at(&self, blocks: &Blocks, hash: PositionHash, block: BlockRef) {
         let depth = self.depth();
         if depth == 0 {
             self.set_root(0, block.0);
@@ -173,28 +170,6 @@ impl Index {
         let at = ((hash.0 << crate::table::SHARD_BITS) >> (64 - depth)) as usize;
         let first = at & !(span - 1);
         words[first..first + span].iter().for_each(|word| word.store(block.0, Relaxed));
-    }
-
-    /// Makes the block of `hash` smaller if few of its lanes are in use. For after a removal.
-    pub fn shrink(&self, blocks: &Blocks, hash: PositionHash, records: &impl Records) {
-        let Some(block) = self.block_ref(blocks, hash) else { return };
-        let count = blocks.facts(block.slot()).count.load(Relaxed);
-        if block.size() == 0 || count * 100 >= block.lines() * LANES * SHRINK_BELOW {
-            return;
-        }
-        let wanted = count * 100 / (SHRUNK_LOAD * LANES);
-        let size = SIZES.iter().position(|lines| *lines > wanted).unwrap_or(0) as u32;
-        // If even the present size does not hold the entries in another order, they stay.
-        let _ = self.resize(blocks, hash, block, size.min(block.size() - 1), records);
-    }
-
-    /// Whether `shrink` would do something.
-    #[inline]
-    pub fn wants_shrink(&self, blocks: &Blocks, hash: PositionHash) -> bool {
-        self.block_ref(blocks, hash).is_some_and(|block| {
-            let count = blocks.facts(block.slot()).count.load(Relaxed);
-            block.size() > 0 && count * 100 < block.lines() * LANES * SHRINK_BELOW
-        })
     }
 
     /// Gives all blocks back. What the entries named is the caller's to count.
@@ -210,18 +185,25 @@ impl Index {
     }
 }
 
-fn bytes_of(size: u32) -> usize {
+pub(crate) fn bytes_of(size: u32) -> usize {
     SIZES[size as usize] as usize * size_of::<Line>()
 }
 
-/// Takes all entries out of a block, and keeps what its lines were.
-fn gather(
+/// Takes all entries out of a block, with their positions, and keeps what its lines were.
+pub(crate) fn gather(
     blocks: &Blocks,
     from: BlockRef,
-    by_hash: bool,
     records: &impl Records,
     scratch: &mut Scratch,
 ) {
+    gather_lines(blocks, from, scratch);
+    if from.lines() < EXACT_FROM_LINES {
+        read_positions(&mut scratch.moved, from, records);
+    }
+}
+
+/// The same; positions are exact from a certain size of the block on.
+fn gather_lines(blocks: &Blocks, from: BlockRef, scratch: &mut Scratch) {
     let block = blocks.block(from.slot(), from.size());
     for number in 0..block.len() {
         let line = block.line(number);
@@ -239,13 +221,10 @@ fn gather(
         scratch.kept.push(kept);
         line.clear();
     }
-    if by_hash {
-        read_positions(&mut scratch.moved, from, records);
-    }
 }
 
 /// Makes a block what it was before `gather`.
-fn restore(blocks: &Blocks, block: BlockRef, scratch: &Scratch) {
+pub(crate) fn restore(blocks: &Blocks, block: BlockRef, scratch: &Scratch) {
     let lines = blocks.block(block.slot(), block.size());
     for (number, kept) in scratch.kept.iter().enumerate() {
         lines.line(number as u32).copy_from(kept);
@@ -270,7 +249,7 @@ fn read_positions(moved: &mut [Moved], from: BlockRef, records: &impl Records) {
 }
 
 /// Fills an empty block; false, and empty again, if it is too small.
-fn refill<'m>(
+pub(crate) fn refill<'m>(
     blocks: &Blocks,
     into: BlockRef,
     moved: impl Iterator<Item = (u32, &'m Moved)>,
@@ -288,6 +267,8 @@ fn refill<'m>(
         }
         count += 1;
     }
-    blocks.facts(into.slot()).count.store(count, Relaxed);
+    let facts = blocks.facts(into.slot());
+    facts.count.store(count, Relaxed);
+    facts.stuck.store(0, Relaxed);
     true
 }

@@ -22,6 +22,7 @@ mod indexes;
 mod line;
 mod probe;
 mod scan;
+mod shrink;
 mod sweep;
 mod table;
 

@@ -1,0 +1,170 @@
+//! Shrinking, one block at a time: a block becomes smaller, or one with its sibling.
+//!
+//! ```text
+//! depth d      | 0101 block, few | 0101 1 sibling, few |        differ in the last of d bits
+//! depth d - 1  | 0101 both                             |
+//! ```
+//! What a split does is undone when both together fill less than half of the block that was split,
+//! so no key comes and goes at the edge. A directory that no block needs whole is halved.
+
+use crate::Records;
+use crate::blocks::{Blocks, SIZES};
+use crate::growth::{bytes_of, gather, refill, restore};
+use crate::line::LANES;
+use crate::table::{BlockRef, Index, SHARD_BITS, block_tick, set_block_tick};
+use base::PositionHash;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// A block shrinks when fewer than this share of its lanes is in use, in percent.
+const SHRINK_BELOW: u32 = 30;
+/// And is rebuilt so that at most this share is in use.
+const SHRUNK_LOAD: u32 = 65;
+/// Siblings become one when they hold fewer entries together: a third of what a block splits at.
+const MERGE_BELOW: u32 = SIZES[SIZES.len() - 1] * LANES * SHRINK_BELOW / 100;
+
+impl Index {
+    /// Whether `shrink` would do something.
+    #[inline]
+    pub fn wants_shrink(&self, blocks: &Blocks, hash: PositionHash) -> bool {
+        self.block_ref(blocks, hash).is_some_and(|block| {
+            is_sparse(blocks, block) || self.sibling_to_merge(blocks, hash, block).is_some()
+        })
+    }
+
+    /// Makes the block of `hash` smaller, or one with its sibling, if few of its lanes are in use.
+    /// For after a removal.
+    pub fn shrink(&self, blocks: &Blocks, hash: PositionHash, records: &impl Records) {
+        // Each round makes the block smaller or its depth less, or is the last for some time.
+        while let Some(block) = self.block_ref(blocks, hash) {
+            let is_done = if let Some(sibling) = self.sibling_to_merge(blocks, hash, block) {
+                self.merge(blocks, hash, block, sibling, records)
+            } else if is_sparse(blocks, block) {
+                let sizes = shrunk_size(count_of(blocks, block))..block.size();
+                self.resize(blocks, hash, block, sizes, records).is_ok()
+            } else {
+                return;
+            };
+            if !is_done {
+                // Entries that crowd in a few lines need them, however many others are empty.
+                let facts = blocks.facts(block.slot());
+                facts.stuck.store(facts.count.load(Relaxed).max(1), Relaxed);
+                return;
+            }
+        }
+    }
+
+    /// The block that was split off from this one, if both are so empty that they may be one.
+    #[inline]
+    fn sibling_to_merge(
+        &self,
+        blocks: &Blocks,
+        hash: PositionHash,
+        block: BlockRef,
+    ) -> Option<BlockRef> {
+        let count = count_of(blocks, block);
+        if block.depth() == 0 || count >= MERGE_BELOW || is_stuck(blocks, block) {
+            return None;
+        }
+        let sibling = self.block_ref(blocks, PositionHash(hash.0 ^ last_bit(block)))?;
+        let is_whole = sibling.depth() == block.depth() && !is_stuck(blocks, sibling);
+        (is_whole && count + count_of(blocks, sibling) < MERGE_BELOW).then_some(sibling)
+    }
+
+    fn merge(
+        &self,
+        blocks: &Blocks,
+        hash: PositionHash,
+        block: BlockRef,
+        sibling: BlockRef,
+        records: &impl Records,
+    ) -> bool {
+        let is_upper = hash.0 & last_bit(block) != 0;
+        let halves = if is_upper { [sibling, block] } else { [block, sibling] };
+        let mut scratches = [blocks.borrow_scratch(), blocks.borrow_scratch()];
+        for (half, scratch) in halves.iter().zip(&mut scratches) {
+            gather(blocks, *half, records, scratch);
+        }
+        let [lower, upper] = halves;
+        let entries = || {
+            let numbered = scratches.iter().zip([0, 1 << 15]);
+            numbered.flat_map(|(half, bit)| {
+                half.moved.iter().map(move |it| (bit | it.position >> 2, it))
+            })
+        };
+        let count = scratches.iter().map(|half| half.moved.len() as u32).sum();
+        let mut shapes = (shrunk_size(count)..SIZES.len() as u32)
+            .map(|size| BlockRef::new(lower.slot(), size, lower.depth() - 1));
+        let merged = shapes.find(|shape| refill(blocks, *shape, entries()));
+        if let Some(merged) = merged {
+            let ticks = halves.map(|half| block_tick(blocks, half.slot()));
+            let tick = match ticks {
+                [Some(one), Some(other)] => Some(one.earlier(other)),
+                [one, other] => one.or(other),
+            };
+            set_block_tick(blocks, merged.slot(), tick);
+            blocks.settle(lower.slot(), bytes_of(lower.size()), bytes_of(merged.size()));
+            self.point_at(blocks, hash, merged);
+            blocks.give_back(upper.slot(), bytes_of(upper.size()));
+            self.halve_directory(blocks);
+        } else {
+            halves.iter().zip(&scratches).for_each(|(half, it)| restore(blocks, *half, it));
+        }
+        scratches.into_iter().for_each(|scratch| blocks.return_scratch(scratch));
+        merged.is_some()
+    }
+
+    /// Halves the directory for as long as no block needs all of its bits.
+    fn halve_directory(&self, blocks: &Blocks) {
+        loop {
+            let (depth, root) = (self.depth(), self.root.load(Relaxed) as u32);
+            if depth == 0 {
+                return;
+            }
+            let words = blocks.directories.words(root, depth);
+            let word = |at: usize| BlockRef(words[at].load(Relaxed));
+            if (0..words.len()).any(|at| word(at).depth() == depth) {
+                return;
+            }
+            if depth == 1 {
+                self.set_root(0, word(0).0);
+            } else {
+                // Without address space for a smaller one, the larger stays.
+                let Ok(smaller) = blocks.take_directory(depth - 1) else { return };
+                let halved = blocks.directories.words(smaller, depth - 1);
+                for (at, to) in halved.iter().enumerate() {
+                    to.store(word(2 * at).0, Relaxed);
+                }
+                self.set_root(depth - 1, smaller);
+            }
+            blocks.give_back_directory(root, depth);
+        }
+    }
+}
+
+fn count_of(blocks: &Blocks, block: BlockRef) -> u32 {
+    blocks.facts(block.slot()).count.load(Relaxed)
+}
+
+/// Whether a smaller block would do. One that was tried in vain is tried again when half of its
+/// entries are gone, so that a removal costs little on average.
+fn is_sparse(blocks: &Blocks, block: BlockRef) -> bool {
+    let is_sparse = count_of(blocks, block) * 100 < block.lines() * LANES * SHRINK_BELOW;
+    block.size() > 0 && is_sparse && !is_stuck(blocks, block)
+}
+
+fn is_stuck(blocks: &Blocks, block: BlockRef) -> bool {
+    let facts = blocks.facts(block.slot());
+    let (count, stuck) = (facts.count.load(Relaxed), facts.stuck.load(Relaxed));
+    stuck > 0 && count * 2 >= stuck
+}
+
+/// The smallest size in which so many entries are not too close.
+fn shrunk_size(count: u32) -> u32 {
+    let wanted = count * 100 / (SHRUNK_LOAD * LANES);
+    SIZES.iter().position(|lines| *lines > wanted).unwrap_or(SIZES.len() - 1) as u32
+}
+
+/// The bit of a hash in which the two halves of a split differ.
+fn last_bit(block: BlockRef) -> u64 {
+    1 << (64 - SHARD_BITS - block.depth())
+}
