@@ -136,14 +136,17 @@ mod tests {
         }
     }
 
-    #[test]
-    fn the_next_page_is_asked_for_before_the_present_one_is_full() {
+    /// A heap that uses huge pages, and its head; none where the system gives no such pages.
+    fn large_heap() -> Option<(Heap, Head)> {
         let heap = Heap::with_address_space(1 << 30).expect("address space");
         let mut head = Head::new();
         fill(&heap, &mut head, 40 << 20);
-        if !heap.uses_huge_pages() {
-            return;
-        }
+        heap.uses_huge_pages().then_some((heap, head))
+    }
+
+    #[test]
+    fn the_next_page_is_asked_for_before_the_present_one_is_full() {
+        let Some((heap, mut head)) = large_heap() else { return };
         let mut asked = 0;
         for _ in 0..200 {
             heap.ahead.wants().queue.clear();
@@ -155,12 +158,7 @@ mod tests {
 
     #[test]
     fn every_segment_of_a_large_heap_gets_huge_pages_though_nobody_prepares_them() {
-        let heap = Heap::with_address_space(1 << 30).expect("address space");
-        let mut head = Head::new();
-        fill(&heap, &mut head, 40 << 20);
-        if !heap.uses_huge_pages() {
-            return;
-        }
+        let Some((heap, mut head)) = large_heap() else { return };
         for _ in 0..400 {
             let open = fill(&heap, &mut head, 60_000).segment();
             assert!(heap.segment(open).is_huge.load(Ordering::Relaxed), "{open:?}");

@@ -58,8 +58,7 @@ pub(crate) struct Facts {
     pub count: AtomicU32,
     /// Entries when it was last tried in vain to make it smaller; zero if it never was.
     pub stuck: AtomicU32,
-    /// Its earliest tick.
-    /// Bit 16: there is a tick; below, the tick.
+    /// Its earliest tick, and in bit 16 whether there is one.
     pub tick: AtomicU32,
 }
 

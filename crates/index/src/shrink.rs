@@ -1,11 +1,12 @@
 //! Shrinking, one block at a time: a block becomes smaller, or one with its sibling.
 //!
 //! ```text
-//! depth d      | 0101 block, few | 0101 1 sibling, few |        differ in the last of d bits
-//! depth d - 1  | 0101 both                             |
+//! depth 5   | 01010: few entries | 01011: few entries |     siblings differ in the last bit
+//! depth 4   | 0101: those of both                     |
 //! ```
-//! What a split does is undone when both together fill less than half of the block that was split,
-//! so no key comes and goes at the edge. A directory that no block needs whole is halved.
+//! A split is undone when both halves together hold a third of what a block splits at, so no key
+//! that comes and goes makes a block split and merge in turn. A directory that no block needs whole
+//! is halved.
 
 use crate::Records;
 use crate::blocks::{Blocks, SIZES};

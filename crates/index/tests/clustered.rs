@@ -1,18 +1,11 @@
 //! Positions far from uniform, as no secret hash gives them: growth ends in an error at worst.
 #![cfg(not(miri))]
 
+mod hashes;
+
 use base::{Location, PositionHash, Random};
-use index::{Blocks, Entry, Index, Records};
-
-struct Hashes(Vec<PositionHash>);
-
-impl Records for Hashes {
-    fn hash_of(&self, at: Location) -> PositionHash {
-        self.0[at.bits() as usize]
-    }
-
-    fn prefetch(&self, _: Location) {}
-}
+use hashes::Hashes;
+use index::{Blocks, Entry, Index};
 
 /// Inserts until the index refuses; everything inserted is found, and all memory goes back.
 fn fill(hashes: Vec<PositionHash>, then_removes: bool) {

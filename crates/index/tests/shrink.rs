@@ -1,18 +1,12 @@
 //! An index that has lost its keys is as small as one that never had them.
 #![cfg(not(miri))]
 
-use base::{Location, PositionHash, Random};
-use index::{Blocks, Entry, Index, Records};
+mod hashes;
 
-struct Hashes(Vec<PositionHash>);
-
-impl Records for Hashes {
-    fn hash_of(&self, at: Location) -> PositionHash {
-        self.0[at.bits() as usize]
-    }
-
-    fn prefetch(&self, _: Location) {}
-}
+use base::{Location, PositionHash, Random, ShardId};
+use hashes::Hashes;
+use index::{Blocks, Entry, Index, Position};
+use std::collections::BTreeSet;
 
 struct Fixture {
     blocks: Blocks,
@@ -108,4 +102,22 @@ fn keys_that_leave_in_the_order_of_their_positions_cost_few_rebuilds() {
     }
     assert!(tries < 1_000, "{tries} rebuilds for 100,000 removals");
     assert!(it.blocks.touched_bytes() <= 4096);
+}
+
+#[test]
+fn a_scan_returns_everything_that_stays_while_blocks_merge() {
+    let it = Fixture::new(50_000);
+    it.insert(0..50_000);
+    let full = it.blocks.touched_bytes();
+    let mut leaving = (0..50_000).filter(|key| key % 50 != 0);
+    let (mut seen, mut at) = (BTreeSet::new(), Some(Position::of_shard(ShardId(0))));
+    while let Some(from) = at {
+        let from = Position::from_cursor(from.cursor());
+        at = it.index.scan_line(&it.blocks, from, |_, entry| {
+            seen.insert(entry.location().bits());
+        });
+        it.remove(leaving.by_ref().take(20));
+    }
+    assert!((0..50_000).step_by(50).all(|key| seen.contains(&key)));
+    assert!(leaving.next().is_none() && it.blocks.touched_bytes() * 4 < full, "blocks have merged");
 }

@@ -164,32 +164,26 @@ pub(crate) fn sum_of_sizes(codes: &[u8]) -> Option<usize> {
 /// follows is nothing that was ever written.
 #[inline]
 pub(crate) fn size_at_start(code: u8, from: &[u8]) -> Option<usize> {
-    match code {
-        0..CODE_LONG => Some(usize::from(code)),
-        CODE_LONG => {
-            let length = from.first_chunk().map(|length| u32::from_le_bytes(*length))?;
-            Some(length as usize + 2 * LENGTH_BYTES)
-        }
-        _ => integer_size(code),
-    }
+    size_with_length(code, from.first_chunk())
 }
 
 /// The same for one that ends at the end of `from`.
 #[inline]
 pub(crate) fn size_at_end(code: u8, from: &[u8]) -> Option<usize> {
-    match code {
-        0..CODE_LONG => Some(usize::from(code)),
-        CODE_LONG => {
-            let length = from.last_chunk().map(|length| u32::from_le_bytes(*length))?;
-            Some(length as usize + 2 * LENGTH_BYTES)
-        }
-        _ => integer_size(code),
-    }
+    size_with_length(code, from.last_chunk())
 }
 
-fn integer_size(code: u8) -> Option<usize> {
-    let bytes = usize::from(code - CODE_INTEGER);
-    (bytes <= size_of::<i64>()).then_some(bytes)
+/// `length` is where a long text has its own.
+#[inline]
+fn size_with_length(code: u8, length: Option<&[u8; LENGTH_BYTES]>) -> Option<usize> {
+    match code {
+        0..CODE_LONG => Some(usize::from(code)),
+        CODE_LONG => Some(u32::from_le_bytes(*length?) as usize + 2 * LENGTH_BYTES),
+        _ => {
+            let bytes = usize::from(code - CODE_INTEGER);
+            (bytes <= size_of::<i64>()).then_some(bytes)
+        }
+    }
 }
 
 /// Bytes in which an integer keeps its value and its sign.

@@ -172,6 +172,9 @@ impl<'a> Run<'a> {
     }
 
     /// The first place from `from` on, in steps of `step` elements, that holds `wanted`.
+    ///
+    /// # Panics
+    /// If the step is zero.
     pub fn find(&self, wanted: Element<'_>, from: Place, step: usize) -> Option<Place> {
         let (code, mut form) = (wanted.code(), FormBuffer::default());
         let form = wanted.form(&mut form);

@@ -1,9 +1,9 @@
 //! Looking ahead for the keys of a batch, without locks: what the looks find are hints alone.
 //!
 //! ```text
-//! keys      | group 1 | group 2 | group 3 |
-//! lines         1         2         3            announced together, group by group
-//! records                 1         2       3    one group behind: their lines have come
+//! keys      | burst 1 | burst 2 | burst 3 |
+//! lines         1         2         3            announced together, burst by burst
+//! records                 1         2       3    one burst behind: their lines have come
 //! ```
 //! An announcement of a far address occupies the processor until the address is translated. Those
 //! that follow each other closely are translated together, and with the instructions of a look
@@ -15,9 +15,9 @@ use base::{KeyspaceId, Location, PositionHash};
 use index::{Home, Index, Peek, prefetch};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Keys whose lines are announced together. With two announcements for each record of the group
+/// Keys whose lines are announced together. With two announcements for each record of the burst
 /// before, they are as many as a processor has in flight (24 on Zen 4).
-const GROUP: usize = 8;
+const BURST: usize = 8;
 /// Bytes that a look announces of a record at most.
 const RECORD_BYTES_MAX: u64 = 64;
 
@@ -39,19 +39,19 @@ impl Store {
     #[inline]
     pub fn look_ahead(&self, keys: &[Sought]) {
         let reach = self.reach.0.load(Relaxed);
-        let (mut before, mut homes_before) = (&[][..], [Home::NOWHERE; GROUP]);
-        for group in keys.chunks(GROUP) {
-            let homes = self.look_at_lines(group);
+        let (mut before, mut homes_before) = (&[][..], [Home::NOWHERE; BURST]);
+        for burst in keys.chunks(BURST) {
+            let homes = self.look_at_lines(burst);
             self.look_at_records(before, &homes_before, reach);
-            (before, homes_before) = (group, homes);
+            (before, homes_before) = (burst, homes);
         }
         self.look_at_records(before, &homes_before, reach);
     }
 
     /// Brings index lines of `keys` nearer.
     pub(crate) fn look_at_all_lines(&self, keys: &[Sought]) {
-        for group in keys.chunks(GROUP) {
-            self.look_at_lines(group);
+        for burst in keys.chunks(BURST) {
+            self.look_at_lines(burst);
         }
     }
 
@@ -64,8 +64,8 @@ impl Store {
     }
 
     #[inline]
-    fn look_at_lines(&self, keys: &[Sought]) -> [Home; GROUP] {
-        let mut homes = [Home::NOWHERE; GROUP];
+    fn look_at_lines(&self, keys: &[Sought]) -> [Home; BURST] {
+        let mut homes = [Home::NOWHERE; BURST];
         for (home, key) in homes.iter_mut().zip(keys) {
             *home = self.index_of(key).home(&self.blocks, key.1);
         }
@@ -74,7 +74,7 @@ impl Store {
     }
 
     #[inline]
-    fn look_at_records(&self, keys: &[Sought], homes: &[Home; GROUP], reach: usize) {
+    fn look_at_records(&self, keys: &[Sought], homes: &[Home; BURST], reach: usize) {
         let mut displaced = 0_u32;
         for (at, (key, home)) in keys.iter().zip(homes).enumerate() {
             match home.peek(&self.blocks) {

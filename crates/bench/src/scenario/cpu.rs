@@ -151,6 +151,7 @@ pub fn many_keys(bench: &Bench, plan: &Plan) -> Result<Section> {
         let what = format!("{} at pipeline 100: {many} M keys / 1 M keys", workload.name);
         section.figure(format!("CPU of {what}"), Aim::AtMost(1.15), Some(ratio), "");
     }
+    drop(servers);
     bare_rows(&mut section, counts, plan.rounds)?;
     Ok(section)
 }
