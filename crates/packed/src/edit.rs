@@ -147,6 +147,9 @@ impl<'a> RunMut<'a> {
             return Err(Full { needed });
         }
         let mut at = at;
+        if at.index == 0 && head.count > 0 && room - needed >= size {
+            return Ok(self.open_front(size, room - needed));
+        }
         if head.end + size + head.count + 1 > room {
             at.offset -= self.close_gaps();
             head = self.head;
@@ -168,13 +171,37 @@ impl<'a> RunMut<'a> {
         Ok(at)
     }
 
+    /// Makes room for an element of `size` bytes at the front, and for more that may follow there:
+    /// they get half of the bytes that are free, so that it is the others' turn to move seldom.
+    fn open_front(&mut self, size: usize, free: usize) -> Place {
+        let mut head = self.head;
+        let bytes = head.end - head.begin;
+        let more = (free / 2) / (bytes / head.count + 1);
+        let (begin, codes) = (head.begin, head.codes);
+        head.begin = HEAD_BYTES + (free / 2 - more);
+        head.end = head.begin + size + bytes;
+        head.codes = head.end + more;
+        head.count += 1;
+        let codes_from = codes..codes + head.count - 1;
+        let (bytes_to, codes_to) = (head.begin + size, head.codes + 1);
+        if codes_to >= codes {
+            self.bytes.copy_within(codes_from, codes_to);
+            self.bytes.copy_within(begin..begin + bytes, bytes_to);
+        } else {
+            self.bytes.copy_within(begin..begin + bytes, bytes_to);
+            self.bytes.copy_within(codes_from, codes_to);
+        }
+        self.set_head(head);
+        Place { index: 0, offset: head.begin }
+    }
+
     fn close_wide_gaps(&mut self) -> usize {
         let gaps = self.byte_len() - self.as_run().dense_len();
         if gaps * GAP_PART > self.byte_len() { self.close_gaps() } else { 0 }
     }
 
     /// Moves all elements to the front of the memory; returns by how many bytes.
-    fn close_gaps(&mut self) -> usize {
+    pub fn close_gaps(&mut self) -> usize {
         let mut head = self.head;
         let shift = head.begin - HEAD_BYTES;
         self.bytes.copy_within(head.begin..head.end, HEAD_BYTES);

@@ -21,4 +21,4 @@ mod run;
 pub use edit::{Full, RunMut};
 pub use element::{Element, SHORT_BYTES_MAX};
 pub use head::{EMPTY, RUN_BYTES_MAX};
-pub use run::{Damaged, Iter, Place, Run};
+pub use run::{Damaged, Iter, Place, Run, concat};

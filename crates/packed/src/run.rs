@@ -1,7 +1,7 @@
 //! Reading a run: from either end, by number, and by looking for an element.
 
 use crate::element::{Element, FormBuffer, size_at_end, size_at_start, sum_of_sizes};
-use crate::head::{HEAD_BYTES, Head};
+use crate::head::{EMPTY, HEAD_BYTES, Head};
 use thiserror::Error;
 
 /// Fewer elements than these are passed one by one.
@@ -45,11 +45,28 @@ impl<'a> Run<'a> {
         Run { bytes, head }
     }
 
-    /// The run in bytes that may hold anything: every element of it can be read.
+    /// The run in bytes that may hold anything: every element of it can be read, and is in the one
+    /// form that its text is written in.
     ///
     /// # Errors
     /// When they were not written by `RunMut`.
     pub fn checked(bytes: &'a [u8]) -> Result<Run<'a>, Damaged> {
+        Run::walked(bytes, |run, place, next| run.check_form(place, next))
+    }
+
+    /// The run in bytes that may hold anything: every element of it can be read.
+    ///
+    /// # Errors
+    /// When it can not.
+    pub fn readable(bytes: &'a [u8]) -> Result<Run<'a>, Damaged> {
+        Run::walked(bytes, |_, _, _| Ok(()))
+    }
+
+    /// Walks over bytes that may hold anything; `check` is asked about each element.
+    fn walked(
+        bytes: &'a [u8],
+        check: impl Fn(&Run<'a>, Place, Place) -> Result<(), Damaged>,
+    ) -> Result<Run<'a>, Damaged> {
         let head = Head::read(bytes).ok_or(Damaged("no head"))?;
         if !head.is_sound(bytes.len()) {
             return Err(Damaged("parts that overlap or reach beyond its end"));
@@ -63,7 +80,7 @@ impl<'a> Run<'a> {
             if next.offset > head.end {
                 return Err(Damaged("elements that reach beyond their end"));
             }
-            run.check_form(place, next)?;
+            check(&run, place, next)?;
             place = next;
         }
         let is_whole = place.offset == head.end;
@@ -171,6 +188,12 @@ impl<'a> Run<'a> {
         Place { index, offset: place.offset - size.unwrap_or(0) }
     }
 
+    /// Bytes of the elements between two places, without their codes.
+    #[inline]
+    pub fn bytes_between(&self, from: Place, to: Place) -> usize {
+        to.offset - from.offset
+    }
+
     /// The first place from `from` on, in steps of `step` elements, that holds `wanted`.
     ///
     /// # Panics
@@ -214,6 +237,23 @@ impl<'a> IntoIterator for Run<'a> {
     fn into_iter(self) -> Iter<'a> {
         self.iter()
     }
+}
+
+/// Adds a run to `to` that holds pieces of others, one behind the other and without gaps. Together
+/// they take no more than a run may.
+pub fn concat(pieces: &[(Run<'_>, Place, Place)], to: &mut Vec<u8>) {
+    let begin = to.len();
+    to.extend_from_slice(&EMPTY);
+    for (run, from, end) in pieces {
+        to.extend_from_slice(&run.bytes[from.offset..end.offset]);
+    }
+    let end = to.len() - begin;
+    for (run, from, end) in pieces {
+        let codes = run.head.codes;
+        to.extend_from_slice(&run.bytes[codes + from.index..codes + end.index]);
+    }
+    let count = to.len() - begin - end;
+    Head { count, begin: HEAD_BYTES, end, codes: end }.write(&mut to[begin..]);
 }
 
 /// Elements of a run, from both ends.

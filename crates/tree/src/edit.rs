@@ -1,0 +1,139 @@
+//! Rows in and out of a tree.
+
+use crate::node::{NODE_BYTES, NodesMut};
+use crate::path::Path;
+use crate::rows::{Order, RowCost, RowLeaf, Rows, RowsMut, widen};
+use crate::tree::Tree;
+use packed::Element;
+
+impl<N: NodesMut, O: Order> Tree<'_, N, RowLeaf<O>> {
+    /// Inserts a row before one of the leaf of a path. `ensure_change` has been called, and the
+    /// row takes no more than a quarter of a node. The path is void after that.
+    #[inline]
+    pub fn insert_row(&mut self, path: &Path, row: usize, tag: u32, cells: &[Element<'_>]) {
+        let rows = Rows::new(self.nodes.bytes(path.leaf));
+        let cost = RowCost::of::<O>(cells);
+        let (len, stride) = (rows.len(), rows.stride());
+        if rows.dense_len() + cost.bytes() > NODE_BYTES {
+            let is_behind = row == len && self.view().is_last(path);
+            if is_behind || row == 0 && self.view().is_first(path) {
+                return self.insert_leaf_of(path, is_behind, stride, tag, cells);
+            }
+        }
+        let growth = rows.growth_for(cost);
+        if growth > 0 {
+            self.grow_leaf(path, row, growth);
+        }
+        RowsMut::new(self.nodes.bytes_mut(path.leaf)).insert(row, tag, cells);
+        self.changed(path, 1);
+    }
+
+    /// Gives a leaf `growth` bytes, and all of a node where more is likely to follow at its front:
+    /// there the free bytes have to be before the rows.
+    #[inline]
+    fn grow_leaf(&mut self, path: &Path, row: usize, growth: usize) {
+        let len = self.nodes.bytes(path.leaf).len() + growth;
+        let is_front = row == 0 && !O::IS_TAGGED && self.view().is_first(path);
+        self.nodes.resize(path.leaf, if is_front { len.max(NODE_BYTES) } else { len });
+    }
+
+    #[cold]
+    fn insert_leaf_of(
+        &mut self,
+        path: &Path,
+        is_behind: bool,
+        stride: usize,
+        tag: u32,
+        cells: &[Element<'_>],
+    ) {
+        let empty = Rows::empty::<O>(stride);
+        let cost = RowCost::of::<O>(cells);
+        self.insert_leaf(path, is_behind, empty.len() + cost.bytes(), |leaf| {
+            leaf[..empty.len()].copy_from_slice(&empty);
+            RowsMut::new(leaf).insert(0, tag, cells);
+        });
+    }
+
+    /// Removes rows of the leaf of a path, which is void after that.
+    #[inline]
+    pub fn remove_rows(&mut self, path: &Path, row: usize, count: usize) {
+        let mut rows = RowsMut::new(self.nodes.bytes_mut(path.leaf));
+        rows.remove(row, count);
+        let used = rows.byte_len();
+        self.give_back(path, used);
+        self.changed(path, -(count as i64));
+    }
+
+    /// Puts another element into a row. `ensure_change` has been called. The path is void after
+    /// that.
+    #[inline]
+    pub fn replace_cell(&mut self, path: &Path, row: usize, column: usize, cell: Element<'_>) {
+        let leaf = path.leaf;
+        let mut rows = RowsMut::new(self.nodes.bytes_mut(leaf));
+        if let Err(growth) = rows.replace(row, column, cell) {
+            let len = self.nodes.bytes(leaf).len() + growth;
+            let mut rows = RowsMut::new(self.nodes.resize(leaf, len));
+            rows.replace(row, column, cell).expect("the leaf has grown");
+        }
+        let used = RowsMut::new(self.nodes.bytes_mut(leaf)).byte_len();
+        self.give_back(path, used);
+        // A leaf that has become short is left to the next removal.
+        self.changed(path, 0);
+    }
+
+    /// Shortens a leaf to the bytes that it uses, if that is worth it.
+    #[inline]
+    fn give_back(&mut self, path: &Path, used: usize) {
+        let len = self.nodes.bytes(path.leaf).len();
+        if len - used > len / GIVE_BACK_PART {
+            self.nodes.resize(path.leaf, used);
+        }
+    }
+
+    /// Gives the rows of a leaf more columns, which hold zeros. `ensure_change` has been called.
+    /// The path is void after that.
+    pub fn widen_leaf(&mut self, path: &Path, stride: usize) {
+        let wide = widen::<O>(Rows::new(self.nodes.bytes(path.leaf)), stride);
+        crate::node::write(self.nodes, path.leaf, &wide);
+        self.changed(path, 0);
+    }
+
+    /// Removes `count` rows from a position on, or those that there are. `on_leaf` sees the rows
+    /// of each leaf before they go.
+    pub fn remove_range(
+        &mut self,
+        position: u64,
+        count: u64,
+        mut on_leaf: impl FnMut(&N, Rows<'_>, usize, usize),
+    ) {
+        let mut left = count.min(self.root.weight.saturating_sub(position));
+        while left > 0 {
+            let (path, from) = self.view().find_position(position);
+            let rows = Rows::new(self.nodes.bytes(path.leaf));
+            let from = from as usize;
+            let taken = (rows.len() - from).min(usize::try_from(left).unwrap_or(usize::MAX));
+            on_leaf(self.nodes, rows, from, taken);
+            if taken == rows.len() && !path.steps.is_empty() {
+                self.remove_leaf(&path);
+            } else {
+                self.remove_rows(&path, from, taken);
+            }
+            left -= taken as u64;
+        }
+    }
+
+    /// A tree of no rows.
+    ///
+    /// # Errors
+    /// When there is no room for it.
+    pub fn empty(nodes: &mut N, stride: usize) -> Result<crate::Root, crate::NoRoom> {
+        let leaf = Rows::empty::<O>(stride);
+        Ok(Tree::<N, RowLeaf<O>>::of_leaf(nodes, &leaf)?.root)
+    }
+}
+
+/// A leaf is shortened when more than this part of it is free.
+const GIVE_BACK_PART: usize = 8;
+
+/// The longest row that stands in a leaf; what is longer gets nodes of its own.
+pub const ROW_BYTES_MAX: usize = NODE_BYTES / 4;

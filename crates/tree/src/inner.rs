@@ -1,0 +1,155 @@
+//! Inner nodes: children, what they weigh, and what parts them.
+
+use crate::leaf::Separator;
+use crate::node::NodeId;
+
+const COUNT_BYTES: usize = 2;
+const CHILD_BYTES: usize = 4;
+const WEIGHT_BYTES: usize = 8;
+const END_BYTES: usize = 2;
+
+/// ```text
+/// | count 2 | weight 8 x count | child 4 x count | end 2 x count | separators |
+/// ```
+/// An end says where a child's separator ends, counted from the begin of all. The first child has
+/// none.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Inner<'a> {
+    bytes: &'a [u8],
+    count: usize,
+}
+
+/// A child with its separator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Child {
+    pub node: NodeId,
+    pub weight: u64,
+    pub separator: Separator,
+}
+
+/// The children of a node while they are changed.
+pub(crate) type Children = Vec<Child>;
+
+#[inline]
+fn word<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+    let mut word = [0; N];
+    word.copy_from_slice(&bytes[at..at + N]);
+    word
+}
+
+impl<'a> Inner<'a> {
+    #[inline]
+    pub fn new(bytes: &'a [u8]) -> Inner<'a> {
+        let count = usize::from(u16::from_le_bytes(word(bytes, 0)));
+        Inner { bytes, count }
+    }
+
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    #[inline]
+    pub fn weight(&self, at: usize) -> u64 {
+        u64::from_le_bytes(word(self.bytes, COUNT_BYTES + WEIGHT_BYTES * at))
+    }
+
+    #[inline]
+    pub fn child(&self, at: usize) -> NodeId {
+        let begin = COUNT_BYTES + WEIGHT_BYTES * self.count;
+        NodeId::from_le_bytes(word(self.bytes, begin + CHILD_BYTES * at))
+    }
+
+    #[inline]
+    fn end(&self, at: usize) -> usize {
+        let begin = COUNT_BYTES + (WEIGHT_BYTES + CHILD_BYTES) * self.count;
+        usize::from(u16::from_le_bytes(word(self.bytes, begin + END_BYTES * at)))
+    }
+
+    #[inline]
+    pub fn separator(&self, at: usize) -> &'a [u8] {
+        let begin = COUNT_BYTES + (WEIGHT_BYTES + CHILD_BYTES + END_BYTES) * self.count;
+        let from = if at == 0 { 0 } else { self.end(at - 1) };
+        &self.bytes[begin + from..begin + self.end(at)]
+    }
+
+    /// The last child whose separator is not above what is looked for, as `is_at_or_above` says.
+    #[inline]
+    pub fn find(&self, is_at_or_above: impl Fn(&[u8]) -> bool) -> usize {
+        let (mut low, mut high) = (0, self.count);
+        while high - low > 1 {
+            let middle = low.midpoint(high);
+            if is_at_or_above(self.separator(middle)) { low = middle } else { high = middle }
+        }
+        low
+    }
+
+    /// The child in which a position lies, and the position within it; the last child for one
+    /// that is beyond all.
+    #[inline]
+    pub fn find_position(&self, position: u64) -> (usize, u64) {
+        let mut left = position;
+        for at in 0..self.count - 1 {
+            let weight = self.weight(at);
+            if left < weight {
+                return (at, left);
+            }
+            left -= weight;
+        }
+        (self.count - 1, left)
+    }
+
+    /// What the children before one weigh together.
+    #[inline]
+    pub fn weight_before(&self, at: usize) -> u64 {
+        (0..at).map(|before| self.weight(before)).sum()
+    }
+
+    pub fn to_children(self) -> Children {
+        (0..self.count)
+            .map(|at| Child {
+                node: self.child(at),
+                weight: self.weight(at),
+                separator: Separator::from_slice(self.separator(at)),
+            })
+            .collect()
+    }
+
+    /// Whether counts and ends agree with the length of the node.
+    pub fn is_sound(&self) -> bool {
+        let begin = COUNT_BYTES + (WEIGHT_BYTES + CHILD_BYTES + END_BYTES) * self.count;
+        self.count > 0
+            && (1..self.count).all(|at| self.end(at - 1) <= self.end(at))
+            && begin + self.end(self.count - 1) == self.bytes.len()
+            && self.separator(0).is_empty()
+    }
+}
+
+/// Adds to what a child weighs.
+#[inline]
+pub(crate) fn add_weight(bytes: &mut [u8], at: usize, gained: i64) {
+    let begin = COUNT_BYTES + WEIGHT_BYTES * at;
+    let weight = u64::from_le_bytes(word(bytes, begin)).wrapping_add_signed(gained);
+    bytes[begin..begin + WEIGHT_BYTES].copy_from_slice(&weight.to_le_bytes());
+}
+
+/// The node with these children. The first one's separator is left out.
+pub(crate) fn encode(children: &[Child]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(byte_len(children));
+    bytes.extend_from_slice(&(children.len() as u16).to_le_bytes());
+    children.iter().for_each(|child| bytes.extend_from_slice(&child.weight.to_le_bytes()));
+    children.iter().for_each(|child| bytes.extend_from_slice(&child.node.to_le_bytes()));
+    let mut end = 0;
+    for (at, child) in children.iter().enumerate() {
+        end += if at == 0 { 0 } else { child.separator.len() as u16 };
+        bytes.extend_from_slice(&end.to_le_bytes());
+    }
+    children.iter().skip(1).for_each(|child| bytes.extend_from_slice(&child.separator));
+    bytes
+}
+
+/// Bytes of the node with these children.
+pub(crate) fn byte_len(children: &[Child]) -> usize {
+    let separators: usize = children.iter().skip(1).map(|child| child.separator.len()).sum();
+    COUNT_BYTES + (WEIGHT_BYTES + CHILD_BYTES + END_BYTES) * children.len() + separators
+}

@@ -1,0 +1,41 @@
+//! Counted B+trees whose nodes are byte strings somebody else keeps: what large collections are.
+//!
+//! ```text
+//! root    node, height, weight                    in the value of the key
+//!           │
+//! inner   | child weight separator | ... |        a separator is above all that is left of it
+//!           │            │
+//! leaf    | rows |     | rows |                   opaque here but for `Leaf`: weight, cut, separator
+//! ```
+//! A child is named by a number that its owner turns into bytes, so whoever moves a node changes
+//! one entry of a table and no other node. The weights say how much lies below each child, so
+//! positions, ranks and chosen elements are found on the way down.
+//!
+//! Owner: whoever owns the nodes; a tree is a view of them and of a root.
+//! Not here: where nodes lie and who may touch them (`store`), elements (`packed`).
+//! Start at: `node.rs`, then `tree.rs`, then `rows.rs`.
+#![forbid(unsafe_code)]
+
+mod balance;
+mod edit;
+mod inner;
+mod leaf;
+mod memory;
+mod node;
+mod path;
+mod root;
+mod rows;
+mod tree;
+mod verify;
+mod view;
+
+pub use leaf::{Leaf, Parts, Separator};
+pub use memory::MemoryNodes;
+pub use node::{NODE_BYTES, NoRoom, NodeId, Nodes, NodesMut};
+pub use path::Path;
+pub use root::{ROOT_BYTES, Root};
+pub use edit::ROW_BYTES_MAX;
+pub use rows::{ByKey, ByPosition, ByTag, Order, RowCost, RowLeaf, Rows, RowsMut, shortest_between};
+pub use tree::Tree;
+pub use verify::Unsound;
+pub use view::View;

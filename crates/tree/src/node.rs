@@ -1,0 +1,60 @@
+//! Nodes: byte strings with numbers, kept by somebody else.
+
+use thiserror::Error;
+
+/// The number of a node within its collection.
+pub type NodeId = u32;
+
+/// A node is split when it is longer than this.
+pub const NODE_BYTES: usize = 2048;
+
+/// There is no room for what a change needs; nothing has changed.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[error("no room for the nodes of a tree")]
+pub struct NoRoom;
+
+/// Reads the nodes of one collection.
+pub trait Nodes<'n>: Copy {
+    /// The bytes of a node.
+    fn bytes(self, node: NodeId) -> &'n [u8];
+}
+
+/// Keeps the nodes of one collection.
+pub trait NodesMut {
+    /// How they are read.
+    type Read<'r>: Nodes<'r>
+    where
+        Self: 'r;
+
+    /// The same, for reading.
+    fn read(&self) -> Self::Read<'_>;
+
+    /// The bytes of a node.
+    #[inline]
+    fn bytes(&self, node: NodeId) -> &[u8] {
+        self.read().bytes(node)
+    }
+
+    /// The bytes of a node, for change.
+    fn bytes_mut(&mut self, node: NodeId) -> &mut [u8];
+
+    /// Makes sure that nodes of so many bytes together can be had until `ensure` is called again.
+    ///
+    /// # Errors
+    /// When they can not.
+    fn ensure(&mut self, bytes: usize) -> Result<(), NoRoom>;
+
+    /// A new node of `len` bytes, which hold anything, and with room for `room`.
+    fn allocate(&mut self, len: usize, room: usize) -> NodeId;
+
+    /// Makes a node `len` bytes long. It keeps what it holds, and new bytes hold anything.
+    fn resize(&mut self, node: NodeId, len: usize) -> &mut [u8];
+
+    /// Gives a node up.
+    fn free(&mut self, node: NodeId);
+}
+
+/// Makes `content` all that a node holds.
+pub(crate) fn write(nodes: &mut impl NodesMut, node: NodeId, content: &[u8]) {
+    nodes.resize(node, content.len()).copy_from_slice(content);
+}

@@ -1,0 +1,35 @@
+//! The root of a tree, as it stands in the value of its key.
+
+use crate::node::NodeId;
+
+/// Bytes of a root.
+pub const ROOT_BYTES: usize = 16;
+
+/// ```text
+/// | node 4 | height 1 | spare 3 | weight 8 |
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Root {
+    /// Where the tree begins.
+    pub node: NodeId,
+    /// Levels of inner nodes above the leaves.
+    pub height: u8,
+    /// What all leaves count for together.
+    pub weight: u64,
+}
+
+impl Root {
+    /// The root at the begin of `bytes`; `None` if they are too few.
+    #[inline]
+    pub fn read(bytes: &[u8]) -> Option<Root> {
+        let word = u128::from_le_bytes(*bytes.first_chunk()?);
+        Some(Root { node: word as u32, height: (word >> 32) as u8, weight: (word >> 64) as u64 })
+    }
+
+    /// The bytes of the root.
+    #[inline]
+    pub fn to_bytes(self) -> [u8; ROOT_BYTES] {
+        let Root { node, height, weight } = self;
+        (u128::from(node) | u128::from(height) << 32 | u128::from(weight) << 64).to_le_bytes()
+    }
+}

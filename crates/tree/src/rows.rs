@@ -1,0 +1,500 @@
+//! Leaves that hold rows of elements, in one of several orders.
+
+use crate::leaf::{Leaf, Parts, Separator};
+use packed::{Element, Iter, Place, Run, RunMut};
+use std::cmp::Ordering;
+use std::marker::PhantomData;
+
+const HEAD_BYTES: usize = 4;
+const TAG_BYTES: usize = 4;
+const IS_TAGGED: u8 = 1;
+
+/// How the rows of a tree follow each other.
+pub trait Order {
+    /// Whether each row has a tag of 32 bits, by which rows stand.
+    const IS_TAGGED: bool = false;
+    /// Whether rows are searched by separators, and not by their positions alone.
+    const IS_SEARCHED: bool = true;
+
+    /// What parts two leaves: see [`Leaf::separator`].
+    fn separator(left: Rows<'_>, right: Rows<'_>) -> Separator;
+
+    /// Whether a row is below a separator.
+    fn is_below(rows: Rows<'_>, row: usize, separator: &[u8]) -> bool;
+
+    /// How two rows that follow each other stand. Those that are equal are kept in one leaf.
+    fn cmp_rows(rows: Rows<'_>, row: usize, other: usize) -> Ordering;
+}
+
+/// ```text
+/// | rows 2 | stride 1 | form 1 | tag 4 x rows | run of stride x rows elements |
+/// ```
+/// Leaves of one tree may have different strides: a leaf gets a further column when a row of it
+/// needs one.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<'a> {
+    bytes: &'a [u8],
+    len: usize,
+    stride: usize,
+    run: Run<'a>,
+}
+
+/// Bytes that a row adds to its leaf.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowCost {
+    /// For its tag.
+    pub tag: usize,
+    /// For its elements.
+    pub cells: usize,
+}
+
+impl RowCost {
+    /// Of a row in the order `O`.
+    #[inline]
+    pub fn of<O: Order>(cells: &[Element<'_>]) -> RowCost {
+        let tag = if O::IS_TAGGED { TAG_BYTES } else { 0 };
+        RowCost { tag, cells: cells.iter().map(|cell| cell.cost()).sum() }
+    }
+
+    /// All of them.
+    #[inline]
+    pub fn bytes(self) -> usize {
+        self.tag + self.cells
+    }
+}
+
+impl<'a> Rows<'a> {
+    /// The rows in a leaf.
+    ///
+    /// # Panics
+    /// If the bytes are no leaf.
+    #[inline]
+    pub fn new(bytes: &'a [u8]) -> Rows<'a> {
+        let head: [u8; HEAD_BYTES] = *bytes.first_chunk().expect("a leaf has a head");
+        let len = usize::from(u16::from_le_bytes([head[0], head[1]]));
+        let tags = if head[3] & IS_TAGGED == 0 { 0 } else { TAG_BYTES * len };
+        let run = Run::new(&bytes[HEAD_BYTES + tags..]);
+        Rows { bytes, len, stride: usize::from(head[2]), run }
+    }
+
+    /// A leaf without rows.
+    pub fn empty<O: Order>(stride: usize) -> Vec<u8> {
+        let mut bytes = vec![0, 0, stride as u8, if O::IS_TAGGED { IS_TAGGED } else { 0 }];
+        bytes.extend_from_slice(&packed::EMPTY);
+        bytes
+    }
+
+    /// Rows.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Elements of a row.
+    #[inline]
+    pub fn stride(&self) -> usize {
+        self.stride
+    }
+
+    /// All elements, row by row.
+    #[inline]
+    pub fn run(&self) -> Run<'a> {
+        self.run
+    }
+
+    /// The tag of a row.
+    #[inline]
+    pub fn tag(&self, row: usize) -> u32 {
+        let at = HEAD_BYTES + TAG_BYTES * row;
+        let mut tag = [0; TAG_BYTES];
+        tag.copy_from_slice(&self.bytes[at..at + TAG_BYTES]);
+        u32::from_le_bytes(tag)
+    }
+
+    /// The first row whose tag is not below `tag`.
+    #[inline]
+    pub fn find_tag(&self, tag: u32) -> usize {
+        let (tags, _) = self.bytes[HEAD_BYTES..HEAD_BYTES + TAG_BYTES * self.len].as_chunks();
+        tags.partition_point(|other| u32::from_le_bytes(*other) < tag)
+    }
+
+    /// Where a row begins.
+    #[inline]
+    pub fn place(&self, row: usize) -> Place {
+        self.run.place(row * self.stride)
+    }
+
+    /// One element of a row.
+    #[inline]
+    pub fn cell(&self, row: usize, column: usize) -> Option<Element<'a>> {
+        self.run.get(row * self.stride + column)
+    }
+
+    /// The elements from a row on, this and all that follow.
+    #[inline]
+    pub fn cells_from(&self, row: usize) -> Iter<'a> {
+        self.run.iter_from(self.place(row))
+    }
+
+    /// The first row for which `is_below` does not hold, if it holds for those before.
+    #[inline]
+    pub fn partition(&self, mut is_below: impl FnMut(usize) -> bool) -> usize {
+        let (mut low, mut high) = (0, self.len);
+        while low < high {
+            let middle = low.midpoint(high);
+            if is_below(middle) { low = middle + 1 } else { high = middle }
+        }
+        low
+    }
+
+    /// Bytes of the leaf without gaps.
+    #[inline]
+    pub fn dense_len(&self) -> usize {
+        self.run_begin() + self.run.dense_len()
+    }
+
+    #[inline]
+    fn run_begin(&self) -> usize {
+        let is_tagged = self.bytes[3] & IS_TAGGED != 0;
+        HEAD_BYTES + if is_tagged { TAG_BYTES * self.len } else { 0 }
+    }
+
+    /// Bytes by which the leaf must grow to take a row.
+    #[inline]
+    pub fn growth_for(&self, cost: RowCost) -> usize {
+        let memory = self.bytes.len() - self.run_begin();
+        (self.run.dense_len() + cost.cells + cost.tag).saturating_sub(memory)
+    }
+}
+
+/// Rows that are changed, in bytes that are long enough.
+#[derive(Debug)]
+pub struct RowsMut<'a> {
+    bytes: &'a mut [u8],
+    is_tagged: bool,
+}
+
+impl<'a> RowsMut<'a> {
+    /// The rows in a leaf.
+    #[inline]
+    pub fn new(bytes: &'a mut [u8]) -> RowsMut<'a> {
+        let is_tagged = bytes[3] & IS_TAGGED != 0;
+        RowsMut { bytes, is_tagged }
+    }
+
+    /// For reading.
+    #[inline]
+    pub fn as_rows(&self) -> Rows<'_> {
+        Rows::new(self.bytes)
+    }
+
+    /// Bytes of the leaf; what lies behind them is free.
+    #[inline]
+    pub fn byte_len(&self) -> usize {
+        let rows = self.as_rows();
+        rows.run_begin() + rows.run.byte_len()
+    }
+
+    /// Inserts a row. The leaf has grown by [`Rows::growth_for`] before.
+    ///
+    /// # Panics
+    /// If it has not.
+    #[inline]
+    pub fn insert(&mut self, row: usize, tag: u32, cells: &[Element<'_>]) {
+        let rows = self.as_rows();
+        let (len, stride, begin) = (rows.len, rows.stride, rows.run_begin());
+        debug_assert_eq!(cells.len(), stride);
+        let mut run_begin = begin;
+        if self.is_tagged {
+            self.close_run_gaps_for(begin, TAG_BYTES);
+            let (at, end) = (HEAD_BYTES + TAG_BYTES * row, self.byte_len());
+            self.bytes.copy_within(at..end, at + TAG_BYTES);
+            self.bytes[at..at + TAG_BYTES].copy_from_slice(&tag.to_le_bytes());
+            run_begin += TAG_BYTES;
+        }
+        self.set_len(len + 1);
+        let mut run = RunMut::new(&mut self.bytes[run_begin..]);
+        for (column, cell) in cells.iter().enumerate() {
+            let place = run.as_run().place(row * stride + column);
+            run.insert(place, *cell).expect("the leaf has grown");
+        }
+    }
+
+    /// Makes sure that the run can move by `bytes`.
+    #[inline]
+    fn close_run_gaps_for(&mut self, run_begin: usize, bytes: usize) {
+        if self.byte_len() + bytes > self.bytes.len() {
+            RunMut::new(&mut self.bytes[run_begin..]).close_gaps();
+        }
+    }
+
+    /// Removes rows.
+    pub fn remove(&mut self, row: usize, count: usize) {
+        let rows = self.as_rows();
+        let (len, stride, begin) = (rows.len, rows.stride, rows.run_begin());
+        let mut run = RunMut::new(&mut self.bytes[begin..]);
+        let place = run.as_run().place(row * stride);
+        run.remove(place, count * stride);
+        if self.is_tagged {
+            let (from, end) = (HEAD_BYTES + TAG_BYTES * (row + count), self.byte_len());
+            self.bytes.copy_within(from..end, from - TAG_BYTES * count);
+        }
+        self.set_len(len - count);
+    }
+
+    /// Puts another element into a row.
+    ///
+    /// # Errors
+    /// By how many bytes the leaf must grow first.
+    pub fn replace(
+        &mut self,
+        row: usize,
+        column: usize,
+        cell: Element<'_>,
+    ) -> Result<(), usize> {
+        let rows = self.as_rows();
+        let (at, begin) = (row * rows.stride + column, rows.run_begin());
+        let memory = self.bytes.len() - begin;
+        let mut run = RunMut::new(&mut self.bytes[begin..]);
+        let place = run.as_run().place(at);
+        run.replace(place, cell).map_err(|full| full.needed - memory)
+    }
+
+    #[inline]
+    fn set_len(&mut self, len: usize) {
+        self.bytes[..2].copy_from_slice(&(len as u16).to_le_bytes());
+    }
+}
+
+/// Leaves of rows in the order `O`.
+#[derive(Debug)]
+pub struct RowLeaf<O>(PhantomData<O>);
+
+impl<O: Order> Leaf for RowLeaf<O> {
+    #[inline]
+    fn weight(leaf: &[u8]) -> u64 {
+        u64::from(u16::from_le_bytes([leaf[0], leaf[1]]))
+    }
+
+    fn cut(leaves: &[&[u8]], parts: usize) -> Parts {
+        let stride = leaves.iter().map(|leaf| Rows::new(leaf).stride).max().unwrap_or(1);
+        let widened: Vec<Vec<u8>>;
+        let is_even = leaves.iter().all(|leaf| Rows::new(leaf).stride == stride);
+        let rows: Vec<Rows<'_>> = if is_even {
+            leaves.iter().map(|leaf| Rows::new(leaf)).collect()
+        } else {
+            widened = leaves.iter().map(|leaf| widen::<O>(Rows::new(leaf), stride)).collect();
+            widened.iter().map(|leaf| Rows::new(leaf)).collect()
+        };
+        Cut::<O>::new(&rows, stride).into_parts(parts)
+    }
+
+    fn separator(left: &[u8], right: &[u8]) -> Separator {
+        O::separator(Rows::new(left), Rows::new(right))
+    }
+
+    fn is_sound(leaf: &[u8], from: &[u8], to: Option<&[u8]>) -> bool {
+        let rows = Rows::new(leaf);
+        Run::readable(&leaf[rows.run_begin()..]).is_ok()
+            && rows.run.len() == rows.len * rows.stride
+            && (1..rows.len).all(|row| O::cmp_rows(rows, row - 1, row) != Ordering::Greater)
+            && (0..rows.len).filter(|_| O::IS_SEARCHED).all(|row| {
+                !O::is_below(rows, row, from) && to.is_none_or(|to| O::is_below(rows, row, to))
+            })
+    }
+}
+
+/// The same rows with more columns, which hold zeros.
+pub(crate) fn widen<O: Order>(rows: Rows<'_>, stride: usize) -> Vec<u8> {
+    let more = stride - rows.stride;
+    let zero = Element::Integer(0);
+    let grown = rows.dense_len() + rows.len * more * zero.cost();
+    let mut leaf = Rows::empty::<O>(stride);
+    leaf.resize(grown.max(leaf.len()), 0);
+    let mut wide = RowsMut::new(&mut leaf);
+    for row in 0..rows.len {
+        let mut cells: Vec<Element<'_>> = rows.cells_from(row).take(rows.stride).collect();
+        cells.resize(stride, zero);
+        let tag = if O::IS_TAGGED { rows.tag(row) } else { 0 };
+        wide.insert(row, tag, &cells);
+    }
+    leaf
+}
+
+/// Rows of several leaves on their way into others.
+struct Cut<'r, 'a, O> {
+    leaves: &'r [Rows<'a>],
+    stride: usize,
+    order: PhantomData<O>,
+}
+
+/// Where a part begins: a leaf, and a row of it with its place.
+#[derive(Clone, Copy)]
+struct Mark {
+    leaf: usize,
+    row: usize,
+    place: Place,
+}
+
+impl<'r, 'a, O: Order> Cut<'r, 'a, O> {
+    fn new(leaves: &'r [Rows<'a>], stride: usize) -> Cut<'r, 'a, O> {
+        Cut { leaves, stride, order: PhantomData }
+    }
+
+    fn into_parts(self, parts: usize) -> Parts {
+        let mut made = Parts::new();
+        let total: usize = self.leaves.iter().map(Rows::dense_len).sum();
+        let mut from = Mark { leaf: 0, row: 0, place: self.leaves[0].place(0) };
+        for part in 1..=parts {
+            let to = if part == parts { self.end() } else { self.advance(from, total / parts) };
+            if (from.leaf, from.row) != (to.leaf, to.row) {
+                made.push(self.copy(from, to));
+            }
+            from = to;
+        }
+        made
+    }
+
+    fn end(&self) -> Mark {
+        let last = self.leaves.len() - 1;
+        let rows = &self.leaves[last];
+        Mark { leaf: last, row: rows.len, place: rows.run.end() }
+    }
+
+    /// The mark about `bytes` behind one, where rows may be parted.
+    fn advance(&self, from: Mark, bytes: usize) -> Mark {
+        let tag = if O::IS_TAGGED { TAG_BYTES } else { 0 };
+        let (mut mark, mut passed) = (from, 0);
+        loop {
+            let rows = &self.leaves[mark.leaf];
+            if mark.row == rows.len {
+                if mark.leaf + 1 == self.leaves.len() {
+                    return mark;
+                }
+                mark = Mark { leaf: mark.leaf + 1, row: 0, place: self.leaves[mark.leaf + 1].place(0) };
+                continue;
+            }
+            let may_part = mark.row == 0
+                || O::cmp_rows(*rows, mark.row - 1, mark.row) == Ordering::Less;
+            if passed >= bytes && may_part {
+                return mark;
+            }
+            let next = (0..self.stride).fold(mark.place, |place, _| rows.run.after(place));
+            passed += rows.run.bytes_between(mark.place, next) + self.stride + tag;
+            mark = Mark { row: mark.row + 1, place: next, ..mark };
+        }
+    }
+
+    fn copy(&self, from: Mark, to: Mark) -> Vec<u8> {
+        let pieces: Vec<(Rows<'a>, Mark, Mark)> = (from.leaf..=to.leaf)
+            .map(|leaf| {
+                let rows = self.leaves[leaf];
+                let begin = Mark { leaf, row: 0, place: rows.place(0) };
+                let end = Mark { leaf, row: rows.len, place: rows.run.end() };
+                (rows, if leaf == from.leaf { from } else { begin }, if leaf == to.leaf { to } else { end })
+            })
+            .collect();
+        let mut content = Rows::empty::<O>(self.stride);
+        content.truncate(HEAD_BYTES);
+        let count: usize = pieces.iter().map(|(_, from, to)| to.row - from.row).sum();
+        content[..2].copy_from_slice(&(count as u16).to_le_bytes());
+        if O::IS_TAGGED {
+            for (rows, from, to) in &pieces {
+                let (from, to) = (HEAD_BYTES + TAG_BYTES * from.row, HEAD_BYTES + TAG_BYTES * to.row);
+                content.extend_from_slice(&rows.bytes[from..to]);
+            }
+        }
+        let runs: Vec<_> = pieces.iter().map(|(rows, from, to)| (rows.run, from.place, to.place)).collect();
+        packed::concat(&runs, &mut content);
+        content
+    }
+}
+
+/// By position: the order in which rows were put there.
+#[derive(Debug)]
+pub enum ByPosition {}
+
+impl Order for ByPosition {
+    const IS_SEARCHED: bool = false;
+
+    fn separator(_: Rows<'_>, _: Rows<'_>) -> Separator {
+        Separator::new()
+    }
+
+    fn is_below(_: Rows<'_>, _: usize, _: &[u8]) -> bool {
+        false
+    }
+
+    fn cmp_rows(_: Rows<'_>, _: usize, _: usize) -> Ordering {
+        Ordering::Less
+    }
+}
+
+/// By tags: 32 bits of a hash. Rows with the same tag are in no particular order.
+#[derive(Debug)]
+pub enum ByTag {}
+
+impl ByTag {
+    /// The tag as a separator.
+    pub fn key(tag: u32) -> [u8; TAG_BYTES] {
+        tag.to_be_bytes()
+    }
+}
+
+impl Order for ByTag {
+    const IS_TAGGED: bool = true;
+
+    fn separator(_: Rows<'_>, right: Rows<'_>) -> Separator {
+        Separator::from_slice(&Self::key(right.tag(0)))
+    }
+
+    fn is_below(rows: Rows<'_>, row: usize, separator: &[u8]) -> bool {
+        Self::key(rows.tag(row))[..] < *separator
+    }
+
+    fn cmp_rows(rows: Rows<'_>, row: usize, other: usize) -> Ordering {
+        rows.tag(row).cmp(&rows.tag(other))
+    }
+}
+
+/// By the bytes of the first element, which is never kept as an integer.
+#[derive(Debug)]
+pub enum ByKey {}
+
+impl ByKey {
+    /// The key of a row.
+    #[inline]
+    pub fn key<'a>(rows: Rows<'a>, row: usize) -> &'a [u8] {
+        match rows.cell(row, 0) {
+            Some(Element::Bytes(key)) => key,
+            _ => &[],
+        }
+    }
+}
+
+impl Order for ByKey {
+    fn separator(left: Rows<'_>, right: Rows<'_>) -> Separator {
+        let (below, above) = (Self::key(left, left.len() - 1), Self::key(right, 0));
+        shortest_between(below, above)
+    }
+
+    fn is_below(rows: Rows<'_>, row: usize, separator: &[u8]) -> bool {
+        Self::key(rows, row) < separator
+    }
+
+    fn cmp_rows(rows: Rows<'_>, row: usize, other: usize) -> Ordering {
+        Self::key(rows, row).cmp(Self::key(rows, other))
+    }
+}
+
+/// The shortest beginning of `above` that is above `below`.
+pub fn shortest_between(below: &[u8], above: &[u8]) -> Separator {
+    let shared = below.iter().zip(above).take_while(|(one, other)| one == other).count();
+    Separator::from_slice(&above[..above.len().min(shared + 1)])
+}

@@ -1,0 +1,150 @@
+//! Reading a tree: ways down, along, and what lies before.
+
+use crate::inner::Inner;
+use crate::leaf::Leaf;
+use crate::node::{NodeId, Nodes};
+use crate::path::{Path, Step};
+use crate::root::Root;
+use smallvec::SmallVec;
+use std::marker::PhantomData;
+
+/// A tree that is read.
+#[derive(Debug)]
+pub struct View<'n, N, L> {
+    /// Its nodes.
+    pub nodes: N,
+    /// Where it begins.
+    pub root: Root,
+    leaf: PhantomData<(&'n [u8], L)>,
+}
+
+impl<N: Copy, L> Clone for View<'_, N, L> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<N: Copy, L> Copy for View<'_, N, L> {}
+
+impl<'n, N: Nodes<'n>, L: Leaf> View<'n, N, L> {
+    /// The tree at `root`.
+    #[inline]
+    pub fn new(nodes: N, root: Root) -> View<'n, N, L> {
+        View { nodes, root, leaf: PhantomData }
+    }
+
+    /// The bytes of the leaf at the end of a path.
+    #[inline]
+    pub fn leaf(&self, path: &Path) -> &'n [u8] {
+        self.nodes.bytes(path.leaf)
+    }
+
+    /// Goes down, at each inner node to the child that `choose` names.
+    #[inline]
+    fn descend(&self, mut choose: impl FnMut(Inner<'_>) -> usize) -> Path {
+        let mut steps = SmallVec::new();
+        let mut node = self.root.node;
+        for _ in 0..self.root.height {
+            node = self.step_down(&mut steps, node, &mut choose);
+        }
+        Path { steps, leaf: node }
+    }
+
+    #[inline]
+    fn step_down(
+        &self,
+        steps: &mut SmallVec<[Step; 6]>,
+        node: NodeId,
+        choose: &mut impl FnMut(Inner<'_>) -> usize,
+    ) -> NodeId {
+        let inner = Inner::new(self.nodes.bytes(node));
+        let at = choose(inner);
+        steps.push(Step { node, at });
+        inner.child(at)
+    }
+
+    /// The way to the only leaf in which something can stand, of which `is_at_or_above` tells
+    /// whether it is at or above a separator.
+    #[inline]
+    pub fn find(&self, is_at_or_above: impl Fn(&[u8]) -> bool) -> Path {
+        self.descend(|inner| inner.find(&is_at_or_above))
+    }
+
+    /// The way to the leaf of a position, and the position within it. One beyond the end leads to
+    /// the last leaf.
+    #[inline]
+    pub fn find_position(&self, position: u64) -> (Path, u64) {
+        let mut left = position;
+        let path = self.descend(|inner| {
+            let (at, rest) = inner.find_position(left);
+            left = rest;
+            at
+        });
+        (path, left)
+    }
+
+    /// The way to the first leaf.
+    #[inline]
+    pub fn first(&self) -> Path {
+        self.descend(|_| 0)
+    }
+
+    /// The way to the last leaf.
+    #[inline]
+    pub fn last(&self) -> Path {
+        self.descend(|inner| inner.len() - 1)
+    }
+
+    /// What lies before the leaf of a path.
+    pub fn weight_before(&self, path: &Path) -> u64 {
+        let weight = |step: &Step| Inner::new(self.nodes.bytes(step.node)).weight_before(step.at);
+        path.steps.iter().map(weight).sum()
+    }
+
+    /// Whether the leaf of a path is the last one.
+    #[inline]
+    pub fn is_last(&self, path: &Path) -> bool {
+        path.steps.iter().all(|step| step.at + 1 == Inner::new(self.nodes.bytes(step.node)).len())
+    }
+
+    /// Whether the leaf of a path is the first one.
+    #[inline]
+    pub fn is_first(&self, path: &Path) -> bool {
+        path.steps.iter().all(|step| step.at == 0)
+    }
+
+    /// Goes on to the next leaf; false, and nowhere, at the last one.
+    #[inline]
+    pub fn next(&self, path: &mut Path) -> bool {
+        let can_go = |step: &Step| step.at + 1 < Inner::new(self.nodes.bytes(step.node)).len();
+        self.turn(path, can_go, |at| at + 1, |_| 0)
+    }
+
+    /// Goes back to the leaf before; false, and nowhere, at the first one.
+    #[inline]
+    pub fn previous(&self, path: &mut Path) -> bool {
+        self.turn(path, |step| step.at > 0, |at| at - 1, |inner| inner.len() - 1)
+    }
+
+    /// Turns at the lowest step where it `can`, and goes down from there.
+    #[inline]
+    fn turn(
+        &self,
+        path: &mut Path,
+        can: impl Fn(&Step) -> bool,
+        turn: impl Fn(usize) -> usize,
+        mut choose: impl FnMut(Inner<'_>) -> usize,
+    ) -> bool {
+        let Some(level) = path.steps.iter().rposition(can) else { return false };
+        let height = path.steps.len();
+        path.steps.truncate(level + 1);
+        let step = &mut path.steps[level];
+        step.at = turn(step.at);
+        let mut node = Inner::new(self.nodes.bytes(step.node)).child(step.at);
+        while path.steps.len() < height {
+            node = self.step_down(&mut path.steps, node, &mut choose);
+        }
+        path.leaf = node;
+        true
+    }
+}

@@ -1,0 +1,274 @@
+//! Trees do what vectors and ordered maps do, and are sound after every change.
+
+use packed::Element;
+use proptest::prelude::{any, prop_assert_eq, proptest};
+use std::collections::BTreeMap;
+use tree::{
+    ByKey, ByPosition, ByTag, MemoryNodes, NodesMut, Order, ROW_BYTES_MAX, RowLeaf, Rows, Tree, View,
+};
+
+/// Chance that repeats itself.
+struct Chance(u64);
+
+impl Chance {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 >> 33
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        self.next() as usize % end.max(1)
+    }
+
+    fn text(&mut self) -> Vec<u8> {
+        match self.below(12) {
+            0..4 => self.below(100_000).to_string().into_bytes(),
+            11 => vec![b'x'; self.below(ROW_BYTES_MAX - 20)],
+            _ => (0..self.below(40)).map(|_| self.next() as u8).collect(),
+        }
+    }
+}
+
+fn rows_of<O: Order>(view: &View<'_, &MemoryNodes, RowLeaf<O>>) -> Vec<Vec<Vec<u8>>> {
+    let mut path = view.first();
+    let mut all = Vec::new();
+    loop {
+        let rows = Rows::new(view.leaf(&path));
+        for row in 0..rows.len() {
+            all.push((0..rows.stride()).map(|column| rows.cell(row, column).unwrap().to_text()).collect());
+        }
+        if !view.next(&mut path) {
+            return all;
+        }
+    }
+}
+
+fn backward<O: Order>(view: &View<'_, &MemoryNodes, RowLeaf<O>>) -> usize {
+    let mut path = view.last();
+    let mut count = 0;
+    loop {
+        count += Rows::new(view.leaf(&path)).len();
+        if !view.previous(&mut path) {
+            return count;
+        }
+    }
+}
+
+/// Changes of a list: `bias` of 16 are insertions.
+fn list_follows_a_vector(seed: u64, changes: usize, bias: usize) {
+    let mut chance = Chance(seed);
+    let mut nodes = MemoryNodes::default();
+    let root = Tree::<_, RowLeaf<ByPosition>>::empty(&mut nodes, 1).unwrap();
+    let mut tree = Tree::<_, RowLeaf<ByPosition>>::new(&mut nodes, root);
+    let mut model: Vec<Vec<u8>> = Vec::new();
+    for change in 0..changes {
+        tree.ensure_change().unwrap();
+        if model.is_empty() || chance.below(16) < bias {
+            let at = match chance.below(4) {
+                0 => 0,
+                1 => model.len(),
+                _ => chance.below(model.len() + 1),
+            };
+            let text = chance.text();
+            let (path, row) = tree.view().find_position(at as u64);
+            tree.insert_row(&path, row as usize, 0, &[Element::of(&text)]);
+            model.insert(at, text);
+        } else if chance.below(40) == 0 {
+            let (at, count) = (chance.below(model.len()), chance.below(model.len() / 4 + 2));
+            let mut seen = 0;
+            tree.remove_range(at as u64, count as u64, |_, _, _, taken| seen += taken);
+            let end = model.len().min(at + count);
+            assert_eq!(seen, end - at);
+            model.drain(at..end);
+        } else {
+            let at = match chance.below(4) {
+                0 => 0,
+                1 => model.len() - 1,
+                _ => chance.below(model.len()),
+            };
+            let (path, row) = tree.view().find_position(at as u64);
+            let found = Rows::new(tree.view().leaf(&path)).cell(row as usize, 0).unwrap().to_text();
+            assert_eq!(found, model[at]);
+            if chance.below(2) == 0 {
+                tree.remove_rows(&path, row as usize, 1);
+                model.remove(at);
+            } else {
+                let text = chance.text();
+                tree.replace_cell(&path, row as usize, 0, Element::of(&text));
+                model[at] = text;
+            }
+        }
+        assert_eq!(tree.root.weight, model.len() as u64);
+        if change % 16 == 0 {
+            let count = tree.view().verify().unwrap();
+            assert_eq!(count, tree.nodes.len(), "no node is lost");
+        }
+    }
+    let found: Vec<Vec<u8>> = rows_of(&tree.view()).into_iter().flatten().collect();
+    assert_eq!(found, model);
+    assert_eq!(backward(&tree.view()), model.len());
+}
+
+#[test]
+fn a_tree_by_position_is_a_vector_while_it_grows_and_shrinks() {
+    for seed in 0..6 {
+        list_follows_a_vector(seed, 4_000, 13);
+        list_follows_a_vector(seed + 100, 1_500, 8);
+    }
+}
+
+#[test]
+fn a_tree_that_grew_large_shrinks_to_one_leaf_again() {
+    let mut nodes = MemoryNodes::default();
+    let root = Tree::<_, RowLeaf<ByPosition>>::empty(&mut nodes, 1).unwrap();
+    let mut tree = Tree::<_, RowLeaf<ByPosition>>::new(&mut nodes, root);
+    let count = 200_000_u64;
+    for number in 0..count {
+        tree.ensure_change().unwrap();
+        let is_front = number % 3 == 0;
+        let (path, row) = tree.view().find_position(if is_front { 0 } else { number });
+        tree.insert_row(&path, row as usize, 0, &[Element::Bytes(b"sixteen bytes ..")]);
+    }
+    tree.view().verify().unwrap();
+    let per_row = tree.nodes.byte_len() as f64 / count as f64;
+    assert!(per_row < 17.3, "appended rows fill their leaves: {per_row} bytes each");
+    assert!(tree.root.height >= 2);
+    for left in (0..count).rev() {
+        let at = if left % 2 == 0 { 0 } else { left };
+        let (path, row) = tree.view().find_position(at);
+        tree.remove_rows(&path, row as usize, 1);
+        if left % 10_000 == 0 {
+            tree.view().verify().unwrap();
+        }
+    }
+    assert_eq!((tree.root.weight, tree.root.height, tree.nodes.len()), (0, 0, 1));
+}
+
+/// A hash with tags of few bits, so that many are equal.
+fn map_follows_a_map(seed: u64, changes: usize, tag_bits: u32) {
+    let mut chance = Chance(seed);
+    let mut nodes = MemoryNodes::default();
+    let root = Tree::<_, RowLeaf<ByTag>>::empty(&mut nodes, 2).unwrap();
+    let mut tree = Tree::<_, RowLeaf<ByTag>>::new(&mut nodes, root);
+    let mut model: BTreeMap<(u32, Vec<u8>), Vec<u8>> = BTreeMap::new();
+    for change in 0..changes {
+        tree.ensure_change().unwrap();
+        let field = chance.below(changes / 2).to_string().into_bytes();
+        let number = field.iter().fold(7_u32, |sum, byte| sum.wrapping_mul(0x9E37_79B1) ^ u32::from(*byte));
+        let tag = number.wrapping_mul(0x9E37_79B1) >> (32 - tag_bits) << (32 - tag_bits);
+        let key = ByTag::key(tag);
+        let path = tree.view().find(|separator| separator <= &key[..]);
+        let rows = Rows::new(tree.view().leaf(&path));
+        let first = rows.find_tag(tag);
+        let wanted = Element::of(&field);
+        let row = (first..rows.len())
+            .take_while(|row| rows.tag(*row) == tag)
+            .find(|row| rows.cell(*row, 0) == Some(wanted));
+        let value = chance.text();
+        match row {
+            Some(row) if chance.below(3) == 0 => {
+                tree.remove_rows(&path, row, 1);
+                model.remove(&(tag, field)).unwrap();
+            }
+            Some(row) => {
+                let column = rows.stride() - 1;
+                let old = rows.cell(row, 1).unwrap().to_text();
+                assert_eq!(model.insert((tag, field), value.clone()), Some(old));
+                tree.replace_cell(&path, row, 1, Element::of(&value));
+                assert!(column >= 1);
+            }
+            None => {
+                assert_eq!(model.insert((tag, field.clone()), value.clone()), None);
+                let zero = Element::Integer(0);
+                let cells = [wanted, Element::of(&value), zero];
+                tree.insert_row(&path, first, tag, &cells[..rows.stride()]);
+            }
+        }
+        if chance.below(50) == 0 {
+            let path = tree.view().find(|separator| separator <= &key[..]);
+            if Rows::new(tree.view().leaf(&path)).stride() == 2 {
+                tree.ensure_change().unwrap();
+                tree.widen_leaf(&path, 3);
+            }
+        }
+        assert_eq!(tree.root.weight, model.len() as u64);
+        if change % 64 == 0 {
+            assert_eq!(tree.view().verify().unwrap(), tree.nodes.len());
+        }
+    }
+    let mut found: Vec<(Vec<u8>, Vec<u8>)> = rows_of(&tree.view())
+        .into_iter()
+        .map(|mut row| (std::mem::take(&mut row[0]), std::mem::take(&mut row[1])))
+        .collect();
+    let mut expected: Vec<(Vec<u8>, Vec<u8>)> =
+        model.into_iter().map(|((_, field), value)| (field, value)).collect();
+    found.sort();
+    expected.sort();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_tree_by_tag_is_a_map_with_many_equal_tags_or_none() {
+    for seed in 0..4 {
+        map_follows_a_map(seed, 6_000, 32);
+        map_follows_a_map(seed + 50, 3_000, 8);
+    }
+}
+
+#[test]
+fn a_tree_by_key_is_searched_by_any_bytes() {
+    let mut chance = Chance(9);
+    let mut nodes = MemoryNodes::default();
+    let root = Tree::<_, RowLeaf<ByKey>>::empty(&mut nodes, 1).unwrap();
+    let mut tree = Tree::<_, RowLeaf<ByKey>>::new(&mut nodes, root);
+    let mut model: BTreeMap<Vec<u8>, ()> = BTreeMap::new();
+    for _ in 0..20_000 {
+        tree.ensure_change().unwrap();
+        let key = [b"a common beginning/".to_vec(), chance.below(9_000).to_string().into_bytes()].concat();
+        let path = tree.view().find(|separator| separator <= &key[..]);
+        let rows = Rows::new(tree.view().leaf(&path));
+        let row = rows.partition(|row| ByKey::key(rows, row) < &key[..]);
+        let is_there = row < rows.len() && ByKey::key(rows, row) == &key[..];
+        assert_eq!(is_there, model.contains_key(&key));
+        if is_there {
+            tree.remove_rows(&path, row, 1);
+            model.remove(&key);
+        } else {
+            tree.insert_row(&path, row, 0, &[Element::Bytes(&key)]);
+            model.insert(key, ());
+        }
+    }
+    assert_eq!(tree.view().verify().unwrap(), tree.nodes.len());
+    let found: Vec<Vec<u8>> = rows_of(&tree.view()).into_iter().flatten().collect();
+    assert_eq!(found, model.into_keys().collect::<Vec<_>>());
+}
+
+#[test]
+fn a_change_without_room_is_refused_before_anything_happens() {
+    let mut nodes = MemoryNodes::default();
+    let root = Tree::<_, RowLeaf<ByPosition>>::empty(&mut nodes, 1).unwrap();
+    nodes.budget = Some(100);
+    let mut tree = Tree::<_, RowLeaf<ByPosition>>::new(&mut nodes, root);
+    assert!(tree.ensure_change().is_err());
+    assert_eq!(tree.nodes.bytes(root.node).len(), Rows::empty::<ByPosition>(1).len());
+}
+
+proptest! {
+    #[test]
+    fn positions_are_found_by_weight(seed in any::<u64>()) {
+        let mut nodes = MemoryNodes::default();
+        let root = Tree::<_, RowLeaf<ByPosition>>::empty(&mut nodes, 1).unwrap();
+        let mut tree = Tree::<_, RowLeaf<ByPosition>>::new(&mut nodes, root);
+        for number in 0..3_000_u64 {
+            tree.ensure_change().unwrap();
+            let (path, row) = tree.view().find_position(number);
+            tree.insert_row(&path, row as usize, 0, &[Element::Integer(number as i64)]);
+        }
+        let position = seed % 3_000;
+        let view = tree.view();
+        let (path, row) = view.find_position(position);
+        prop_assert_eq!(view.weight_before(&path) + row, position);
+        let found = Rows::new(view.leaf(&path)).cell(row as usize, 0);
+        prop_assert_eq!(found, Some(Element::Integer(position as i64)));
+    }
+}
