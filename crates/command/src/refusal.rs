@@ -54,6 +54,21 @@ impl fmt::Display for Refusal {
     }
 }
 
+impl From<store::WrongKind> for Refusal {
+    fn from(_: store::WrongKind) -> Refusal {
+        Refusal::WRONG_TYPE
+    }
+}
+
+impl From<store::Fault> for Refusal {
+    fn from(fault: store::Fault) -> Refusal {
+        match fault {
+            store::Fault::WrongKind => Refusal::WRONG_TYPE,
+            store::Fault::NoSpace => Refusal::OUT_OF_MEMORY,
+        }
+    }
+}
+
 impl From<store::NoSpace> for Refusal {
     fn from(_: store::NoSpace) -> Refusal {
         Refusal::OUT_OF_MEMORY

@@ -126,7 +126,15 @@ mod tests {
     fn fill(heap: &Heap, head: &mut Head, bytes: u64) -> Location {
         let key = &b"key"[..];
         let (label, value_len, room, deadline) = (0, 60_000, 60_000, None);
-        let draft = Draft { keyspace: KeyspaceId(0), label, key, value_len, room, deadline };
+        let draft = Draft {
+            is_node: false,
+            keyspace: KeyspaceId(0),
+            label,
+            key,
+            value_len,
+            room,
+            deadline,
+        };
         let until = head.appended_bytes() + bytes;
         loop {
             let at = head.append(heap, &draft, Purpose::Write, Millis(1), |value| value.fill(7));

@@ -42,18 +42,20 @@ impl Head {
     /// Makes sure that a record of `extent` bytes can be appended without taking a segment.
     ///
     /// # Errors
-    /// When no segment is to be had for an announced write.
+    /// When no segment is to be had for `purpose`.
     #[inline]
-    pub fn reserve(&mut self, heap: &Heap, extent: usize, now: Millis) -> Result<(), OutOfSpace> {
+    pub fn reserve(
+        &mut self,
+        heap: &Heap,
+        extent: usize,
+        purpose: Purpose,
+        now: Millis,
+    ) -> Result<(), OutOfSpace> {
         if extent > DEDICATED_BYTES {
-            return heap.can_take_dedicated(extent);
+            return heap.can_take_dedicated(extent, purpose);
         }
         let fits = |open: &Open| open.end as usize + extent <= open.limit as usize;
-        if self.open.as_ref().is_some_and(fits) {
-            Ok(())
-        } else {
-            self.roll(heap, Purpose::Write, now)
-        }
+        if self.open.as_ref().is_some_and(fits) { Ok(()) } else { self.roll(heap, purpose, now) }
     }
 
     /// Appends a record and lets `fill` write its value, of `draft.value_len` bytes that hold

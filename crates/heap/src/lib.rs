@@ -27,7 +27,7 @@ pub use pool::{OutOfSpace, Purpose};
 pub use profit::ReclaimPolicy;
 pub use record::{Draft, Record};
 pub use segment::{SegmentFacts, SegmentState};
-pub use victim::Victim;
+pub use victim::{Owner, Victim};
 
 use ahead::Ahead;
 use base::units::{LOCATION_BITS, SEGMENT_BITS, SEGMENT_BYTES};

@@ -19,6 +19,9 @@ pub enum Purpose {
     Late,
     /// Survivors of cleaning, which free more than they take: they may use both.
     Survivors,
+    /// The rest of a change that has begun: it may go beyond the budget, and whoever made it makes
+    /// room before the next one.
+    Overdraft,
 }
 
 /// A heap is spread over so many segments at least, however small it is.
@@ -127,12 +130,13 @@ impl Heap {
         let limit = self.segment_limit();
         let (id, touched) = {
             let mut pool = self.pool();
-            let free = self.budget().saturating_sub(self.committed_bytes());
+            let free = self.budget_for(purpose).saturating_sub(self.committed_bytes());
             let available = free.saturating_add(pool.pooled_bytes());
             if available < u64::from(limit) + self.reserve_bytes(purpose) {
                 return Err(OutOfSpace);
             }
-            self.take_pooled(&mut pool, limit).or_else(|| self.take_fresh(&mut pool, limit))
+            self.take_pooled(&mut pool, limit, purpose)
+                .or_else(|| self.take_fresh(&mut pool, limit, purpose))
         }
         .ok_or(OutOfSpace)?;
         self.promised.fetch_add(limit.saturating_sub(touched).into(), Ordering::Relaxed);
@@ -146,16 +150,26 @@ impl Heap {
     }
 
     /// The pooled segment that needs the least new memory, if there is enough of that.
-    fn take_pooled(&self, pool: &mut Pool, limit: u32) -> Option<(SegmentId, u32)> {
+    fn take_pooled(
+        &self,
+        pool: &mut Pool,
+        limit: u32,
+        purpose: Purpose,
+    ) -> Option<(SegmentId, u32)> {
         let all = pool.pooled.iter().enumerate();
         let (at, best) = all.max_by_key(|(_, pooled)| pooled.touched.min(limit))?;
         let (id, touched) = (best.id, best.touched);
-        let is_enough = self.has_room(limit.saturating_sub(touched).into());
+        let is_enough = self.has_room_for(limit.saturating_sub(touched).into(), purpose);
         is_enough.then(|| pool.pooled.remove(at)).map(|_| (id, touched))
     }
 
-    fn take_fresh(&self, pool: &mut Pool, limit: u32) -> Option<(SegmentId, u32)> {
-        let id = if self.has_room(limit.into()) { pool.take_run(1) } else { None };
+    fn take_fresh(
+        &self,
+        pool: &mut Pool,
+        limit: u32,
+        purpose: Purpose,
+    ) -> Option<(SegmentId, u32)> {
+        let id = if self.has_room_for(limit.into(), purpose) { pool.take_run(1) } else { None };
         id.map(|id| (id, 0))
     }
 
@@ -167,7 +181,7 @@ impl Heap {
         now: Millis,
     ) -> Result<Location, OutOfSpace> {
         let resident = (bytes as u64).next_multiple_of(base::memory::PAGE_BYTES as u64);
-        if !self.has_room(resident + self.reserve_bytes(purpose)) {
+        if !self.has_room_for(resident + self.reserve_bytes(purpose), purpose) {
             return Err(OutOfSpace);
         }
         let slots = (bytes as u64).div_ceil(u64::from(SEGMENT_BYTES)) as u32;
@@ -324,19 +338,36 @@ impl Heap {
         let reserves = match purpose {
             Purpose::Write => 2,
             Purpose::Late => 1,
-            Purpose::Survivors => 0,
+            Purpose::Survivors | Purpose::Overdraft => 0,
         };
         reserves * u64::from(self.head_bytes())
     }
 
     fn has_room(&self, bytes: u64) -> bool {
-        self.committed_bytes().saturating_add(bytes) <= self.budget()
+        self.has_room_for(bytes, Purpose::Write)
     }
 
-    /// Whether an announced write of `bytes` could get slots of its own.
-    pub(crate) fn can_take_dedicated(&self, bytes: usize) -> Result<(), OutOfSpace> {
-        let wanted = bytes as u64 + self.reserve_bytes(Purpose::Write);
-        if self.has_room(wanted) { Ok(()) } else { Err(OutOfSpace) }
+    fn has_room_for(&self, bytes: u64, purpose: Purpose) -> bool {
+        self.committed_bytes().saturating_add(bytes) <= self.budget_for(purpose)
+    }
+
+    fn budget_for(&self, purpose: Purpose) -> u64 {
+        if purpose == Purpose::Overdraft { u64::MAX } else { self.budget() }
+    }
+
+    /// Whether more is committed than an announced write would leave.
+    pub fn is_overdrawn(&self) -> bool {
+        !self.has_room(self.reserve_bytes(Purpose::Write))
+    }
+
+    /// Whether a write of `bytes` could get slots of its own.
+    pub(crate) fn can_take_dedicated(
+        &self,
+        bytes: usize,
+        purpose: Purpose,
+    ) -> Result<(), OutOfSpace> {
+        let wanted = bytes as u64 + self.reserve_bytes(purpose);
+        if self.has_room_for(wanted, purpose) { Ok(()) } else { Err(OutOfSpace) }
     }
 
     /// Whether `bytes` fit under the budget if nothing else were kept.

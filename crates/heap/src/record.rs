@@ -18,6 +18,8 @@ const FORM_WIDE_KEYSPACE: u8 = 1 << 2;
 const FORM_WIDE_KEY: u8 = 1 << 3;
 /// Two bits: the room's length takes one, two or four bytes.
 const FORM_ROOM_SHIFT: u8 = 4;
+const FORM_ROOM: u8 = 3;
+const FORM_NODE: u8 = 1 << 6;
 
 const STATE_GAP: u8 = 1 << 7;
 /// Seven bits that belong to the store: kind and encoding of the value.
@@ -30,6 +32,8 @@ const GAP_WIDE: u8 = 255;
 /// What is to be appended.
 #[derive(Clone, Copy, Debug)]
 pub struct Draft<'a> {
+    /// Whether this is a node of a collection: a part of a value, whose key is not a user's.
+    pub is_node: bool,
     /// The keyspace to which the key belongs.
     pub keyspace: KeyspaceId,
     /// The store's seven bits.
@@ -75,6 +79,7 @@ impl Draft<'_> {
             | if self.deadline.is_some() { FORM_DEADLINE } else { 0 }
             | if self.keyspace.0 > 0xff { FORM_WIDE_KEYSPACE } else { 0 }
             | if self.key.len() > 0xff { FORM_WIDE_KEY } else { 0 }
+            | if self.is_node { FORM_NODE } else { 0 }
             | room_width(self.room) << FORM_ROOM_SHIFT
     }
 
@@ -158,6 +163,13 @@ impl<'h> Record<'h> {
             let wide = self.begin.read() & FORM_WIDE_KEYSPACE != 0;
             KeyspaceId(get(self.begin.add(2), 1 + usize::from(wide)) as u16)
         }
+    }
+
+    /// Whether the record is a node of a collection.
+    #[inline]
+    pub fn is_node(&self) -> bool {
+        // SAFETY: the form belongs to the record and never changes.
+        unsafe { self.begin.read() & FORM_NODE != 0 }
     }
 
     /// The key.
@@ -319,7 +331,7 @@ unsafe fn wide_parts(begin: *const u8, form: u8) -> Parts {
     let key_at = 3 + usize::from(form & FORM_WIDE_KEYSPACE != 0);
     let key_width = if form & FORM_WIDE_KEY != 0 { 4 } else { 1 };
     let room_at = key_at + key_width;
-    let room_width = 1 << (form >> FORM_ROOM_SHIFT);
+    let room_width = 1 << (form >> FORM_ROOM_SHIFT & FORM_ROOM);
     let deadline = room_at + room_width;
     // SAFETY: as the caller says.
     let (key, room) =
@@ -369,6 +381,7 @@ mod tests {
             let record = Record::at(bytes.as_mut_ptr());
             record.set_value_len(value.len(), draft.label);
             record.value_mut().copy_from_slice(value);
+            assert_eq!(record.is_node(), draft.is_node);
             assert_eq!(record.keyspace(), draft.keyspace);
             assert_eq!(record.key(), draft.key);
             assert_eq!(record.value(), value);
@@ -390,6 +403,7 @@ mod tests {
                         for deadline in [None, Some(Millis(1_700_000_000_000))] {
                             let (key, value) = (vec![b'k'; key_len], vec![b'v'; value_len]);
                             let draft = Draft {
+                                is_node: key_len == 1,
                                 keyspace,
                                 label: 0x55,
                                 key: &key,
@@ -411,6 +425,7 @@ mod tests {
     #[test]
     fn sixteen_and_sixteen_bytes_take_five_more() {
         let draft = Draft {
+            is_node: false,
             keyspace: KeyspaceId(0),
             label: 0,
             key: &[b'k'; 16],

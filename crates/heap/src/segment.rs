@@ -53,7 +53,7 @@ pub(crate) struct Segment {
     pub deadline_seconds: AtomicU64,
     /// What the store noted of the owner of a dedicated record.
     pub owner: AtomicU64,
-    pub owner_keyspace: AtomicU32,
+    pub owner_space: AtomicU32,
     /// Whether the system was told that the slot wants huge pages.
     pub is_huge: AtomicBool,
 }

@@ -4,7 +4,7 @@ use crate::profit::ReclaimPolicy;
 use crate::record::Record;
 use crate::segment::SegmentState;
 use crate::{Heap, SegmentFacts};
-use base::{KeyspaceId, Location, Millis, PositionHash, SegmentId};
+use base::{Location, Millis, SegmentId};
 use std::sync::atomic::Ordering;
 
 /// The right to clean one segment. Whoever has moved its live records away gives it to `recycle`.
@@ -62,24 +62,24 @@ impl Heap {
     }
 
     /// Notes whose record a run of slots holds, so that it can be found again by age.
-    pub fn note_owner(&self, at: Location, hash: PositionHash, keyspace: KeyspaceId) {
+    pub fn note_owner(&self, at: Location, owner: Owner) {
         let segment = self.segment(at.segment());
-        segment.owner_keyspace.store(u32::from(keyspace.0), Ordering::Relaxed);
-        segment.owner.store(hash.0, Ordering::Relaxed);
+        segment.owner_space.store(owner.space, Ordering::Relaxed);
+        segment.owner.store(owner.name, Ordering::Relaxed);
     }
 
     /// The records that have slots of their own, oldest first, with the owners noted. They may be
     /// gone by the time they are looked at.
-    pub fn dedicated_by_age(&self) -> Vec<(Location, PositionHash, KeyspaceId)> {
+    pub fn dedicated_by_age(&self) -> Vec<(Location, Owner)> {
         let highest = self.pool().highest_used();
         let all = (0..highest).map(SegmentId);
         let dedicated = all.filter(|id| self.segment(*id).state() == SegmentState::Dedicated);
         let mut found: Vec<_> = dedicated.map(|id| (self.segment(id), id)).collect();
         found.sort_by_key(|(segment, _)| segment.born.load(Ordering::Relaxed));
         let owner = |(segment, id): (&crate::segment::Segment, SegmentId)| {
-            let hash = PositionHash(segment.owner.load(Ordering::Relaxed));
-            let keyspace = KeyspaceId(segment.owner_keyspace.load(Ordering::Relaxed) as u16);
-            (Location::new(id, 0), hash, keyspace)
+            let name = segment.owner.load(Ordering::Relaxed);
+            let space = segment.owner_space.load(Ordering::Relaxed);
+            (Location::new(id, 0), Owner { name, space })
         };
         found.into_iter().map(owner).collect()
     }
@@ -93,6 +93,15 @@ impl Heap {
         debug_assert!(victim.is_walked());
         self.recycle(victim.id);
     }
+}
+
+/// Whose a record is, in two words that mean something to the store alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// Who it is.
+    pub name: u64,
+    /// Among whom.
+    pub space: u32,
 }
 
 impl Victim {

@@ -95,7 +95,7 @@ impl World {
         let mut record = self.any_record();
         let extent = draft(&record).extent();
         let purpose = if self.random.one_in(2) { Purpose::Late } else { Purpose::Write };
-        let reserved = self.heads[head].reserve(&self.heap, extent, self.now);
+        let reserved = self.heads[head].reserve(&self.heap, extent, Purpose::Write, self.now);
         let before = self.heads[head].appended_bytes();
         let fill = |to: &mut [u8]| to.copy_from_slice(&record.value);
         let placed = self.heads[head].append(&self.heap, &draft(&record), purpose, self.now, fill);
@@ -306,6 +306,7 @@ impl World {
 
 fn draft(record: &Live) -> Draft<'_> {
     Draft {
+        is_node: false,
         keyspace: record.keyspace,
         label: record.label,
         key: &record.key,
@@ -336,6 +337,7 @@ fn the_heap_agrees_with_a_map_while_segments_fill_and_are_cleaned() {
 fn nothing_is_returned_while_everything_is_to_be_kept() {
     let (heap, mut head) = (Heap::with_address_space(1 << 24).expect("address space"), Head::new());
     let record = Draft {
+        is_node: false,
         keyspace: KeyspaceId(0),
         label: 0,
         key: b"key",

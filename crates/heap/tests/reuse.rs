@@ -11,6 +11,7 @@ const SPACE: usize = if cfg!(miri) { 1 << 23 } else { 1 << 28 };
 
 fn record() -> Draft<'static> {
     Draft {
+        is_node: false,
         keyspace: KeyspaceId(0),
         label: 0,
         key: b"key",

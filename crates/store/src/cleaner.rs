@@ -10,7 +10,11 @@
 //! is used by the chores. Deleting a key frees nothing until its segment is cleaned, so eviction
 //! happens here, in the victim at hand, and not by looking at what is used.
 
+mod nodes;
+
+use crate::access::tree_of;
 use crate::ahead::Sought;
+use crate::collections::Noted;
 use crate::eviction::{Candidate, EvictionPolicy, Quantile};
 use crate::key::Key;
 use crate::lane::Lane;
@@ -225,15 +229,22 @@ impl Store {
         while batch.len() < BATCH
             && let Some((at, record)) = victim.next(&self.heap)
         {
-            let key = self.key(record.keyspace(), record.key());
-            batch.push((at, record, key));
+            batch.push((at, record, self.owner_of(&record)));
         }
-        let sought: SmallVec<[Sought; BATCH]> =
-            batch.iter().map(|(_, _, key)| (key.keyspace, key.hash)).collect();
+        let sought: SmallVec<[Sought; BATCH]> = batch
+            .iter()
+            .filter(|(_, record, _)| !record.is_node())
+            .map(|(_, _, key)| (key.keyspace, key.hash))
+            .collect();
         self.look_at_all_lines(&sought);
         let (mut walked, moved_before) = (0, lane.counters.moved_bytes.get());
         for (at, record, key) in &batch {
-            if !self.settle(lane, cleaner, *at, record, key, now) {
+            let is_settled = if record.is_node() {
+                self.settle_node(lane, cleaner, *at, record, now)
+            } else {
+                self.settle(lane, cleaner, *at, record, key, now)
+            };
+            if !is_settled {
                 victim.go_back_to(*at);
                 cleaner.victim = Some(victim);
                 return Step::Stuck;
@@ -250,6 +261,15 @@ impl Store {
             cleaner.victim = Some(victim);
         }
         Step::Walked(walked)
+    }
+
+    /// The key of a record; of a node it is not the key of the value.
+    fn owner_of<'h>(&self, record: &Record<'h>) -> Key<'h> {
+        let (keyspace, bytes) = (record.keyspace(), record.key());
+        if record.is_node() {
+            return Key { bytes, hash: PositionHash(0), keyspace };
+        }
+        self.key(keyspace, bytes)
     }
 
     /// Moves or drops one record if it is alive; false when there is no room for it.
@@ -271,31 +291,31 @@ impl Store {
         let (deadline, live) = unsafe { (record.deadline(), record.live_bytes()) };
         if self.budget.dying() > 0 && self.keyspaces.is_dying(key.keyspace) {
             self.budget.reaped(u64::from(live));
-            self.drop_entry(lane, index, slot, live);
+            self.drop_entry(lane, index, slot, record);
         } else if entry.has_deadline()
             && deadline.is_some_and(|deadline| deadline <= now)
             && !self.keeps_expired()
         {
             lane.counters.expired.add(1);
             lane.counters.expired_by_sweep.add(1);
-            self.drop_entry(lane, index, slot, live);
+            self.drop_entry(lane, index, slot, record);
         } else if cleaner.evicts && self.is_cold(lane, cleaner, entry, deadline, now) {
-            self.evict_entry(lane, index, slot, live);
+            self.evict_entry(lane, index, slot, record);
         } else if !self.relocate(lane, cleaner, record, key, index, (slot, entry), now) {
             // The budget may have shrunk below what is in use, so that nothing can be moved.
             let candidate = Candidate { access: entry.access(), deadline };
             if self.budget.eviction().coldness(candidate, now).is_none() {
                 return false;
             }
-            self.evict_entry(lane, index, slot, live);
+            self.evict_entry(lane, index, slot, record);
         }
         true
     }
 
-    fn evict_entry(&self, lane: &Lane, index: &Index, slot: Slot, live: u32) {
+    fn evict_entry(&self, lane: &Lane, index: &Index, slot: Slot, record: &Record<'_>) {
         lane.counters.evicted.add(1);
-        lane.counters.evicted_bytes.add(u64::from(live));
-        self.drop_entry(lane, index, slot, live);
+        let bytes = self.drop_entry(lane, index, slot, record);
+        lane.counters.evicted_bytes.add(bytes);
     }
 
     fn is_cold(
@@ -312,11 +332,16 @@ impl Store {
         })
     }
 
-    /// Takes an entry out. Its record dies with the victim, which needs no burial.
-    fn drop_entry(&self, lane: &Lane, index: &Index, slot: Slot, live: u32) {
+    /// Takes an entry out, and leaves the nodes of a tree to the reaper. The record dies with the
+    /// victim, which needs no burial. Returns the bytes of the value.
+    fn drop_entry(&self, lane: &Lane, index: &Index, slot: Slot, record: &Record<'_>) -> u64 {
+        // SAFETY: the shard is locked, and its index named the record.
+        let (live, tree) = unsafe { (record.live_bytes(), tree_of(record)) };
         index.remove(&self.blocks, slot);
         index.add_bytes(-i64::from(live));
         lane.counters.live_bytes.sub(u64::from(live));
+        let nodes = tree.map_or(0, |id| self.retire_collection(index, record.keyspace(), id));
+        u64::from(live) + nodes
     }
 
     #[expect(clippy::too_many_arguments, reason = "one record on its way")]
@@ -334,6 +359,7 @@ impl Store {
         let (value, label, live, deadline) =
             unsafe { (record.value(), record.label(), record.live_bytes(), record.deadline()) };
         let draft = Draft {
+            is_node: false,
             keyspace: key.keyspace,
             label,
             key: key.bytes,
@@ -359,7 +385,10 @@ impl Store {
             return false;
         }
         let by_age = self.heap.dedicated_by_age();
-        by_age.into_iter().any(|(at, hash, keyspace)| self.evict_one(lane, at, hash, keyspace, now))
+        by_age.into_iter().any(|(at, owner)| match Noted::of(owner) {
+            Noted::Key(hash, keyspace) => self.evict_one(lane, at, hash, keyspace, now),
+            Noted::Node(id, node) => self.evict_owner_of(lane, at, (id, node), now),
+        })
     }
 
     /// Evicts the record at `at` if its owner's index still names it and the policy allows.
@@ -374,17 +403,28 @@ impl Store {
         let _held = self.hold_one(hash.shard());
         let index = self.indexes.get(keyspace, hash.shard());
         let same = |entry: Entry| entry.location() == at;
-        let Some((slot, entry)) = index.find(&self.blocks, hash, same) else { return false };
+        let found = index.find(&self.blocks, hash, same);
+        found.is_some_and(|found| self.evict_found(lane, index, found, now))
+    }
+
+    /// Evicts a key that was found, if the policy allows. Its shard is locked.
+    fn evict_found(
+        &self,
+        lane: &mut Lane,
+        index: &Index,
+        (slot, entry): (Slot, Entry),
+        now: Millis,
+    ) -> bool {
         // SAFETY: the shard is locked, and its index names the record.
-        let record = unsafe { self.heap.record(at) };
+        let record = unsafe { self.heap.record(entry.location()) };
         // SAFETY: as above.
         let (deadline, live) = unsafe { (record.deadline(), record.live_bytes()) };
         let candidate = Candidate { access: entry.access(), deadline };
         if self.budget.eviction().coldness(candidate, now).is_none() {
             return false;
         }
-        self.evict_entry(lane, index, slot, live);
-        self.heap.bury(at, live, true);
+        self.evict_entry(lane, index, slot, &record);
+        self.heap.bury(entry.location(), live, true);
         true
     }
 }

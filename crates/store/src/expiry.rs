@@ -1,5 +1,6 @@
 //! The sweep over deadlines: keys whose time has passed go within a second, asked for or not.
 
+use crate::access::tree_of;
 use crate::lane::Lane;
 use crate::store::Store;
 use base::{Location, Millis, ShardId, Tick};
@@ -37,6 +38,10 @@ impl DeadlineVisitor for Visitor<'_> {
         let deadline = deadline.unwrap_or(Millis::MAX);
         if deadline > self.now {
             return Some(Tick::of_deadline(deadline, self.now));
+        }
+        // SAFETY: as above.
+        if let Some(id) = unsafe { tree_of(&record) } {
+            self.store.retire_collection(self.index, record.keyspace(), id);
         }
         self.store.heap.bury(at, live, true);
         self.index.add_bytes(-i64::from(live));

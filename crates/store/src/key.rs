@@ -19,31 +19,63 @@ pub struct Key<'k> {
 pub enum Kind {
     /// Bytes; integers and bitmaps too.
     String = 0,
+    /// Elements by position.
+    List = 1,
+    /// Distinct members.
+    Set = 2,
+    /// Distinct members, each with a score.
+    SortedSet = 3,
+    /// Fields with values.
+    Hash = 4,
+    /// Entries by id, and groups of consumers.
+    Stream = 5,
 }
 
 impl Kind {
+    /// Every kind, in the order of their numbers.
+    pub const ALL: [Kind; 6] =
+        [Kind::String, Kind::List, Kind::Set, Kind::SortedSet, Kind::Hash, Kind::Stream];
+
     /// The name that TYPE answers.
     pub fn name(self) -> &'static str {
         match self {
             Kind::String => "string",
+            Kind::List => "list",
+            Kind::Set => "set",
+            Kind::SortedSet => "zset",
+            Kind::Hash => "hash",
+            Kind::Stream => "stream",
         }
     }
 
-    pub(crate) fn of(_bits: u8) -> Kind {
-        Kind::String
+    #[inline]
+    pub(crate) fn of(bits: u8) -> Kind {
+        Kind::ALL.get(usize::from(bits & 7)).copied().unwrap_or(Kind::String)
     }
 }
 
-/// How OBJECT ENCODING calls the way a string is kept.
+/// How OBJECT ENCODING calls the way a value is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
 pub enum Encoding {
-    /// Changed in place before, or too long to be embedded.
-    Raw = 0,
-    /// As it was set, whatever its length; `Value::encoding_under` tells which are called raw.
-    Embedded = 1,
+    /// A string that was changed in place before, or is too long to be embedded.
+    Raw,
+    /// A string as it was set, whatever its length; `Value::encoding_under` tells which are called
+    /// raw.
+    Embedded,
     /// The decimal text of a 64-bit integer.
-    Int = 2,
+    Int,
+    /// A small collection, in one run of elements.
+    Listpack,
+    /// A small set of integers.
+    Intset,
+    /// A large list.
+    Quicklist,
+    /// A large hash or set.
+    Hashtable,
+    /// A large sorted set.
+    Skiplist,
+    /// A stream.
+    Stream,
 }
 
 /// The longest object that is called embedded: its head, deadline, key and value together.
@@ -88,31 +120,78 @@ impl Encoding {
             Encoding::Raw => "raw",
             Encoding::Embedded => "embstr",
             Encoding::Int => "int",
+            Encoding::Listpack => "listpack",
+            Encoding::Intset => "intset",
+            Encoding::Quicklist => "quicklist",
+            Encoding::Hashtable => "hashtable",
+            Encoding::Skiplist => "skiplist",
+            Encoding::Stream => "stream",
         }
     }
 }
 
-/// A record's seven bits that belong to the store: kind below, encoding above.
+/// A record's seven bits that belong to the store.
+///
+/// ```text
+/// | is tree 1 | encoding 3 | kind 3 |
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Label(pub u8);
+
+const CODE_RAW: u8 = 0;
+const CODE_EMBEDDED: u8 = 1;
+const CODE_INT: u8 = 2;
+const CODE_LISTPACK: u8 = 3;
+const CODE_INTSET: u8 = 4;
+/// The large form, whose name depends on the kind.
+const CODE_LARGE: u8 = 5;
+const CODE_SHIFT: u8 = 3;
+const IS_TREE: u8 = 1 << 6;
 
 impl Label {
     #[inline]
     pub fn new(kind: Kind, encoding: Encoding) -> Label {
-        Label(kind as u8 | (encoding as u8) << 3)
+        let code = match encoding {
+            Encoding::Raw => CODE_RAW,
+            Encoding::Embedded => CODE_EMBEDDED,
+            Encoding::Int => CODE_INT,
+            Encoding::Listpack => CODE_LISTPACK,
+            Encoding::Intset => CODE_INTSET,
+            Encoding::Quicklist | Encoding::Hashtable | Encoding::Skiplist | Encoding::Stream => {
+                CODE_LARGE
+            }
+        };
+        Label(kind as u8 | code << CODE_SHIFT)
+    }
+
+    /// The label of a record that holds roots of trees.
+    #[inline]
+    pub fn of_tree(kind: Kind, encoding: Encoding) -> Label {
+        Label(Label::new(kind, encoding).0 | IS_TREE)
     }
 
     #[inline]
     pub fn kind(self) -> Kind {
-        Kind::of(self.0 & 7)
+        Kind::of(self.0)
+    }
+
+    #[inline]
+    pub fn is_tree(self) -> bool {
+        self.0 & IS_TREE != 0
     }
 
     #[inline]
     pub fn encoding(self) -> Encoding {
-        match self.0 >> 3 & 3 {
-            2 => Encoding::Int,
-            1 => Encoding::Embedded,
-            _ => Encoding::Raw,
+        match (self.0 >> CODE_SHIFT & 7, self.kind()) {
+            (CODE_RAW, _) => Encoding::Raw,
+            (CODE_INT, _) => Encoding::Int,
+            (CODE_LISTPACK, _) => Encoding::Listpack,
+            (CODE_INTSET, _) => Encoding::Intset,
+            (CODE_LARGE, Kind::List) => Encoding::Quicklist,
+            (CODE_LARGE, Kind::SortedSet) => Encoding::Skiplist,
+            (CODE_LARGE, Kind::Stream) => Encoding::Stream,
+            (CODE_LARGE, _) => Encoding::Hashtable,
+            _ => Encoding::Embedded,
         }
     }
 }
@@ -124,7 +203,9 @@ pub struct Value<'a> {
     pub kind: Kind,
     /// How it is kept.
     pub encoding: Encoding,
-    /// Its bytes.
+    /// Whether it is a tree, of which the bytes tell the roots.
+    pub(crate) is_tree: bool,
+    /// Its bytes: of a string what clients see, of anything else what its kind makes of them.
     pub bytes: &'a [u8],
     /// When it ends.
     pub deadline: Option<Millis>,

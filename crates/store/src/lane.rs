@@ -3,7 +3,7 @@
 use crate::counters::Counters;
 use crate::store::Store;
 use base::{GateLane, Millis, Random};
-use heap::Head;
+use heap::{Head, Heap, OutOfSpace, Purpose};
 use std::sync::Arc;
 
 /// Looks at a store that nobody frees space in, before a write is refused.
@@ -17,6 +17,8 @@ pub struct Lane {
     pub(crate) counters: Arc<Counters>,
     /// Bytes appended when upkeep was last paid for.
     pub(crate) paid: u64,
+    /// Whether a change took more than the budget has, for which room has to be made.
+    is_overdrawn: bool,
     /// Chance for RANDOMKEY, SPOP and the like.
     pub random: Random,
 }
@@ -29,7 +31,7 @@ impl Store {
         let mut lanes = self.lanes();
         lanes.push(Arc::clone(&counters));
         let random = Random::seeded(lanes.len() as u64);
-        Some(Lane { head: Head::new(), gate, counters, paid: 0, random })
+        Some(Lane { head: Head::new(), gate, counters, paid: 0, is_overdrawn: false, random })
     }
 
     /// Goes through the gate, waiting while somebody acts on everything. Between `enter` and
@@ -57,9 +59,9 @@ impl Store {
         bytes: usize,
         now: Millis,
     ) -> Result<(), crate::access::NoSpace> {
-        match lane.head.reserve(&self.heap, bytes, now) {
-            Ok(()) => Ok(()),
-            Err(_) => self.reserve_slowly(lane, bytes, now),
+        match lane.head.reserve(&self.heap, bytes, Purpose::Write, now) {
+            Ok(()) if !lane.is_overdrawn => Ok(()),
+            _ => self.reserve_slowly(lane, bytes, now),
         }
     }
 
@@ -77,7 +79,10 @@ impl Store {
         while tries_in_vain < TRIES_IN_VAIN {
             let won_before = self.space_won();
             let won = self.make_room(lane, now);
-            if lane.head.reserve(&self.heap, bytes, now).is_ok() {
+            lane.is_overdrawn &= self.heap.is_overdrawn();
+            if !lane.is_overdrawn
+                && lane.head.reserve(&self.heap, bytes, Purpose::Write, now).is_ok()
+            {
                 return Ok(());
             }
             // What this lane won may have gone to another one, and what another won is left.
@@ -94,5 +99,28 @@ impl Store {
     /// A number that rises whenever somebody wins space.
     fn space_won(&self) -> u64 {
         self.totals().won_bytes
+    }
+}
+
+impl Lane {
+    /// Makes sure that `bytes` can be appended by a change that has begun, even where that goes
+    /// beyond the budget: the next `reserve` makes room for it.
+    #[inline]
+    pub(crate) fn ensure(
+        &mut self,
+        heap: &Heap,
+        bytes: usize,
+        now: Millis,
+    ) -> Result<(), OutOfSpace> {
+        match self.head.reserve(heap, bytes, Purpose::Late, now) {
+            Ok(()) => Ok(()),
+            Err(_) => self.overdraw(heap, bytes, now),
+        }
+    }
+
+    #[cold]
+    fn overdraw(&mut self, heap: &Heap, bytes: usize, now: Millis) -> Result<(), OutOfSpace> {
+        self.is_overdrawn = true;
+        self.head.reserve(heap, bytes, Purpose::Overdraft, now)
     }
 }

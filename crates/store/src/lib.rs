@@ -17,6 +17,7 @@ mod aging;
 mod ahead;
 mod budget;
 mod cleaner;
+mod collections;
 mod counters;
 pub mod eviction;
 mod expiry;
@@ -29,7 +30,7 @@ mod store;
 pub mod value;
 mod walk;
 
-pub use access::{Access, Expiry, FAR_DEADLINE, NoSpace};
+pub use access::{Access, Expiry, FAR_DEADLINE, Fault, NoSpace, WrongKind};
 pub use ahead::Sought;
 pub use budget::Limits;
 pub use counters::Totals;

@@ -1,18 +1,27 @@
-//! The reaper: counts what flushed keyspaces held as dead, in slices, and frees their indexes.
+//! The reaper: counts what flushed keyspaces and removed collections held as dead, in slices.
 //!
-//! Entries are taken out as they are counted, so the cleaner, which may meet the same records,
-//! and the reaper never count one twice.
+//! Entries and nodes are taken out as they are counted, so the cleaner, which may meet the same
+//! records, and the reaper never count one twice.
 
+use crate::access::tree_of;
+use crate::collections::Dying;
 use crate::lane::Lane;
 use crate::store::Store;
 use base::{KeyspaceId, Location, ShardId};
 use index::{Position, Slot, prefetch};
 use smallvec::SmallVec;
 
+/// Nodes that are taken out under one hold of the owner's lock.
+const NODES_PER_HOLD: u32 = 64;
+
 impl Store {
-    /// Counts about `records` records of flushed keyspaces as dead; false when there are none.
-    /// The lane is inside the gate.
+    /// Counts about `records` records of removed collections and flushed keyspaces as dead; false
+    /// when there are none. The lane is inside the gate.
     pub fn reap_some(&self, lane: &Lane, records: usize) -> bool {
+        if let Some(dying) = self.collections.next_dying() {
+            self.reap_collection(lane, dying, records);
+            return true;
+        }
         let Some(keyspace) = self.keyspaces.oldest_dying() else { return false };
         let mut left = records;
         for shard in ShardId::all() {
@@ -44,7 +53,12 @@ impl Store {
             });
             for (slot, location) in &natives {
                 // SAFETY: the shard is locked, and the location stands in its index.
-                let live = unsafe { self.heap.record(*location).live_bytes() };
+                let record = unsafe { self.heap.record(*location) };
+                // SAFETY: as above.
+                let (live, tree) = unsafe { (record.live_bytes(), tree_of(&record)) };
+                if let Some(id) = tree {
+                    self.retire_collection(index, keyspace, id);
+                }
                 index.remove(&self.blocks, *slot);
                 index.add_bytes(-i64::from(live));
                 self.heap.bury(*location, live, true);
@@ -54,5 +68,38 @@ impl Store {
             reaped += natives.len();
         }
         reaped
+    }
+
+    /// Takes nodes out of a collection that nobody can reach, and closes it after the last.
+    fn reap_collection(&self, lane: &Lane, mut dying: Dying, most: usize) {
+        let mut left = most;
+        while left > 0 {
+            let _held = self.hold_owner(dying.id);
+            // SAFETY: the owner's shard is locked.
+            let table = unsafe { self.collections.table_mut(dying.id) };
+            let Some(table) = table.filter(|table| dying.next < table.end()) else {
+                // SAFETY: the owner's shard is locked.
+                drop(unsafe { self.collections.close(dying.id) });
+                return;
+            };
+            let end = table.end().min(dying.next + NODES_PER_HOLD.min(left as u32));
+            let nodes = dying.next..end;
+            nodes.clone().filter_map(|node| table.find(node)).for_each(|at| {
+                prefetch(self.heap.address(at));
+            });
+            left = left.saturating_sub(nodes.len());
+            for node in nodes {
+                let Some(at) = table.find(node) else { continue };
+                // SAFETY: the owner's shard is locked, and the table names the record.
+                let live = unsafe { self.heap.record(at).live_bytes() };
+                table.free(node);
+                table.live_bytes -= u64::from(live);
+                self.heap.bury(at, live, true);
+                self.budget.reaped(u64::from(live));
+                lane.counters.live_bytes.sub(u64::from(live));
+            }
+            dying.next = end;
+        }
+        self.collections.put_back(dying);
     }
 }

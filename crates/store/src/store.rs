@@ -3,6 +3,7 @@
 use crate::ahead::Reach;
 use crate::budget::Budget;
 use crate::cleaner::Cleaners;
+use crate::collections::Collections;
 use crate::counters::{Counters, Totals};
 use crate::key::Key;
 use crate::keyspaces::Keyspaces;
@@ -36,6 +37,7 @@ pub struct Store {
     pub(crate) keyspaces: Keyspaces,
     pub(crate) budget: Budget,
     pub(crate) cleaners: Cleaners,
+    pub(crate) collections: Collections,
     pub(crate) hasher: KeyHasher,
     pub(crate) reach: Reach,
     keeps_expired: AtomicBool,
@@ -63,6 +65,7 @@ impl Store {
             budget: Budget::default(),
             reach: Reach::default(),
             cleaners: Cleaners::default(),
+            collections: Collections::new(small)?,
             hasher: config.hasher,
             keeps_expired: AtomicBool::new(false),
             lanes: Mutex::new(Vec::new()),

@@ -61,7 +61,7 @@ pub fn reaching<'v>(
         return Err(StringError::TooLong);
     }
     let len = (offset / 8) as usize + 1;
-    let old_len = access.look(key).map_or(0, |value| value.bytes.len());
+    let old_len = access.look_string(key)?.map_or(0, |value| value.bytes.len());
     Ok((at_least(access, key, old_len, len)?, old_len < len))
 }
 

@@ -3,7 +3,7 @@
 //! Functions that change a key take the access to it. All of them check before they change, so an
 //! error leaves the key as it was.
 
-use crate::access::{Access, Expiry, NoSpace};
+use crate::access::{Access, Expiry, NoSpace, WrongKind};
 use crate::key::{Encoding, Key};
 use std::ops::Range;
 use text::{FloatError, IntegerText};
@@ -26,6 +26,15 @@ pub enum StringError {
     /// There is no room for it.
     #[error("no space")]
     NoSpace,
+    /// The key holds something else.
+    #[error("the key holds no string")]
+    WrongKind,
+}
+
+impl From<WrongKind> for StringError {
+    fn from(_: WrongKind) -> StringError {
+        StringError::WrongKind
+    }
 }
 
 impl From<NoSpace> for StringError {
@@ -79,7 +88,7 @@ pub fn range(len: usize, start: i64, end: i64) -> Range<usize> {
 /// When value or sum is no integer of 64 bits, or there is no room.
 #[inline]
 pub fn add(access: &mut Access<'_>, key: &Key<'_>, by: i64) -> Result<i64, StringError> {
-    let present = match access.look(key) {
+    let present = match access.look_string(key)? {
         Some(value) => text::parse_i64(value.bytes).ok_or(StringError::NotInteger)?,
         None => 0,
     };
@@ -93,7 +102,7 @@ pub fn add(access: &mut Access<'_>, key: &Key<'_>, by: i64) -> Result<i64, Strin
 /// # Errors
 /// When value, `by` or sum is no finite decimal number, or there is no room.
 pub fn add_float(access: &mut Access<'_>, key: &Key<'_>, by: &[u8]) -> Result<String, StringError> {
-    let present = access.look(key).map_or(&b"0"[..], |value| value.bytes);
+    let present = access.look_string(key)?.map_or(&b"0"[..], |value| value.bytes);
     let sum = text::add_floats(present, by).map_err(StringError::Float)?;
     access.write(key, sum.as_bytes(), Encoding::Embedded, Expiry::Keep)?;
     Ok(sum)
@@ -109,7 +118,7 @@ pub fn append(
     tail: &[u8],
     len_max: u64,
 ) -> Result<usize, StringError> {
-    let Some(old_len) = access.look(key).map(|value| value.bytes.len()) else {
+    let Some(old_len) = access.look_string(key)?.map(|value| value.bytes.len()) else {
         access.write(key, tail, Encoding::of_new(tail), Expiry::Never)?;
         return Ok(tail.len());
     };
@@ -130,7 +139,7 @@ pub fn set_range(
     patch: &[u8],
     len_max: u64,
 ) -> Result<usize, StringError> {
-    let old_len = access.look(key).map_or(0, |value| value.bytes.len());
+    let old_len = access.look_string(key)?.map_or(0, |value| value.bytes.len());
     if patch.is_empty() {
         return Ok(old_len);
     }

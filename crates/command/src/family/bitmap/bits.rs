@@ -8,7 +8,7 @@ use store::value::bitmap;
 pub fn getbit(call: &mut Call<'_>) -> Outcome {
     let offset = offset_within_limit(call, text::parse_i64(call.args.get(2)))?;
     let (mut access, key, reply) = call.on_key(1)?;
-    let on = access.read(&key).is_some_and(|value| bitmap::get(value.bytes, offset));
+    let on = access.read_string(&key)?.is_some_and(|value| bitmap::get(value.bytes, offset));
     reply.integer(i64::from(on));
     Ok(())
 }

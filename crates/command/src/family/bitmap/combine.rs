@@ -20,7 +20,7 @@ pub fn bitop(call: &mut Call<'_>) -> Outcome {
     let (mut access, keys, reply) = call.on_keys(2..args.len())?;
     let (target, sources) = (keys[0], &keys[1..]);
     for source in sources {
-        access.read(source);
+        access.read_string(source)?;
     }
     let bytes = |key| access.peek(key).map_or(&[][..], |value| value.bytes);
     let result = combine(operation, &sources.iter().map(bytes).collect::<SmallVec<[&[u8]; 8]>>());

@@ -49,7 +49,7 @@ pub fn bitfield_ro(call: &mut Call<'_>) -> Outcome {
 
 fn read(call: &mut Call<'_>, steps: &Steps) -> Outcome {
     let (mut access, key, reply) = call.on_key(1)?;
-    let bytes = access.read(&key).map_or(&[][..], |value| value.bytes);
+    let bytes = access.read_string(&key)?.map_or(&[][..], |value| value.bytes);
     reply.array(steps.len());
     for step in steps {
         reply.integer(step.field.get(bytes));

@@ -45,7 +45,7 @@ pub fn bitcount(call: &mut Call<'_>) -> Outcome {
     let range = Range::parse(call, 2)?;
     let is_reversed = range.end.is_some_and(|end| end < 0 && range.start < 0 && range.start > end);
     let (mut access, key, reply) = call.on_key(1)?;
-    let bytes = access.read(&key).map_or(&[][..], |value| value.bytes);
+    let bytes = access.read_string(&key)?.map_or(&[][..], |value| value.bytes);
     let bits = range.bits(bytes.len()).filter(|_| !is_reversed);
     reply.integer(bits.map_or(0, |bits| bitmap::count(bytes, &bits)) as i64);
     Ok(())
@@ -62,7 +62,7 @@ pub fn bitpos(call: &mut Call<'_>) -> Outcome {
     }
     let range = Range::parse(call, 3)?;
     let (mut access, key, reply) = call.on_key(1)?;
-    let position = match access.read(&key) {
+    let position = match access.read_string(&key)? {
         // A key that is not there is an endless row of zeros.
         None => (!on).then_some(0),
         Some(value) => range.bits(value.bytes.len()).and_then(|bits| {

@@ -44,11 +44,13 @@ pub fn lcs(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
+const NOT_STRINGS: Refusal = Refusal::of("ERR The specified keys must contain string values");
+
 /// Both strings, so that nobody has to wait for their keys while they are compared.
 fn copies(call: &mut Call<'_>, pairs_max: u64) -> Result<(Vec<u8>, Vec<u8>), Refusal> {
     let (mut access, keys, _) = call.on_keys(1..3)?;
     for key in &keys {
-        access.read(key);
+        access.read_string(key).map_err(|_| NOT_STRINGS)?;
     }
     let bytes = |at: usize| access.peek(&keys[at]).map_or(&[][..], |value| value.bytes);
     let (one, other) = (bytes(0), bytes(1));

@@ -26,6 +26,7 @@ impl From<StringError> for Refusal {
             }
             StringError::TooLong => TOO_LONG,
             StringError::NoSpace => Refusal::OUT_OF_MEMORY,
+            StringError::WrongKind => Refusal::WRONG_TYPE,
         }
     }
 }

@@ -33,7 +33,7 @@ pub fn setrange(call: &mut Call<'_>) -> Outcome {
 pub fn getrange(call: &mut Call<'_>) -> Outcome {
     let (start, end) = (call.args.integer(2)?, call.args.integer(3)?);
     let (mut access, key, reply) = call.on_key(1)?;
-    let bytes = access.read(&key).map_or(&[][..], |value| value.bytes);
+    let bytes = access.read_string(&key)?.map_or(&[][..], |value| value.bytes);
     reply.bulk(&bytes[string::range(bytes.len(), start, end)]);
     Ok(())
 }

@@ -6,13 +6,13 @@ use crate::call::{Call, Outcome};
 
 pub fn get(call: &mut Call<'_>) -> Outcome {
     let (mut access, key, reply) = call.on_key(1)?;
-    bulk_or_null(reply, access.read(&key));
+    bulk_or_null(reply, access.read_string(&key)?);
     Ok(())
 }
 
 pub fn strlen(call: &mut Call<'_>) -> Outcome {
     let (mut access, key, reply) = call.on_key(1)?;
-    let len = access.read(&key).map_or(0, |value| value.bytes.len());
+    let len = access.read_string(&key)?.map_or(0, |value| value.bytes.len());
     reply.integer(len as i64);
     Ok(())
 }
@@ -23,7 +23,7 @@ pub fn getex(call: &mut Call<'_>) -> Outcome {
     let deadline = options.deadline(call)?;
     let is_over = deadline.is_some_and(|deadline| call.is_over(deadline));
     let (mut access, key, reply) = call.on_key(1)?;
-    let value = access.read(&key);
+    let value = access.read_string(&key)?;
     bulk_or_null(reply, value);
     let Some(value) = value else { return Ok(()) };
     let has_deadline = value.deadline.is_some();
@@ -40,7 +40,7 @@ pub fn getex(call: &mut Call<'_>) -> Outcome {
 pub fn getdel(call: &mut Call<'_>) -> Outcome {
     let statistics = call.statistics;
     let (mut access, key, reply) = call.on_key(1)?;
-    bulk_or_null(reply, access.read(&key));
+    bulk_or_null(reply, access.read_string(&key)?);
     statistics.count_changes(u64::from(access.remove(&key)));
     Ok(())
 }
@@ -48,7 +48,7 @@ pub fn getdel(call: &mut Call<'_>) -> Outcome {
 pub fn delifeq(call: &mut Call<'_>) -> Outcome {
     let (wanted, statistics) = (call.args.get(2), call.statistics);
     let (mut access, key, reply) = call.on_key(1)?;
-    let is_equal = access.look(&key).is_some_and(|value| value.bytes == wanted);
+    let is_equal = access.look_string(&key)?.is_some_and(|value| value.bytes == wanted);
     let removed = is_equal && access.remove(&key);
     statistics.count_changes(u64::from(removed));
     reply.integer(i64::from(removed));

@@ -2,6 +2,7 @@
 
 use super::options::{self, Of, Options, Time};
 use crate::call::{Call, Outcome};
+use store::value::string::Condition;
 use store::{Encoding, Expiry, Value};
 use wire::Reply;
 
@@ -24,9 +25,14 @@ fn set_with_options(call: &mut Call<'_>) -> Outcome {
     let is_over = deadline.is_some_and(|deadline| call.is_over(deadline));
     let (mut access, key, reply) = call.on_key(1)?;
     if options.get {
-        bulk_or_null(reply, access.read(&key));
+        bulk_or_null(reply, access.read_string(&key)?);
     }
-    let present = access.look(&key).map(|value| value.bytes);
+    let present = match options.condition {
+        // Only what is compared has to be a string.
+        Condition::Equals(_) => access.look_string(&key)?,
+        _ => access.look(&key),
+    };
+    let present = present.map(|value| value.bytes);
     if !options.condition.holds(present) {
         if !options.get {
             reply.null();
@@ -81,7 +87,7 @@ pub fn setnx(call: &mut Call<'_>) -> Outcome {
 pub fn getset(call: &mut Call<'_>) -> Outcome {
     let (value, statistics) = (call.args.get(2), call.statistics);
     let (mut access, key, reply) = call.on_key(1)?;
-    bulk_or_null(reply, access.read(&key));
+    bulk_or_null(reply, access.read_string(&key)?);
     access.write(&key, value, Encoding::of_new(value), Expiry::Never)?;
     statistics.count_changes(1);
     Ok(())

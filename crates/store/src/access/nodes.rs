@@ -1,0 +1,266 @@
+//! The nodes of values that are trees, under the lock of their key's shard.
+
+use crate::access::{Access, Found, NoSpace};
+use crate::collections::{CollectionId, NodeTable, Noted, node_name};
+use crate::key::Key;
+use crate::store::Store;
+use base::{KeyspaceId, Location};
+use heap::{Draft, Heap, Purpose, Record};
+use index::Index;
+use tree::{NODE_BYTES, NoRoom, NodeId, Nodes, NodesMut};
+
+/// A growing node gets so great a part of its length as room for more, but not beyond a node.
+const SLACK_PART: usize = 4;
+
+/// The nodes of one collection, to be read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadNodes<'x> {
+    heap: &'x Heap,
+    table: &'x NodeTable,
+}
+
+/// The nodes of one collection, to be changed.
+#[derive(Debug)]
+pub(crate) struct WriteNodes<'x, 'a> {
+    access: &'x mut Access<'a>,
+    table: &'x mut NodeTable,
+    index: &'a Index,
+    id: CollectionId,
+    keyspace: KeyspaceId,
+}
+
+impl ReadNodes<'_> {
+    /// Bytes that the nodes and their table take.
+    pub fn memory(&self) -> usize {
+        self.table.live_bytes as usize + self.table.heap_bytes()
+    }
+}
+
+impl<'x> Nodes<'x> for ReadNodes<'x> {
+    #[inline]
+    fn bytes(self, node: NodeId) -> &'x [u8] {
+        // SAFETY: whoever made this holds the lock of the owner's shard for 'x.
+        unsafe { record(self.heap, self.table, node).value() }
+    }
+}
+
+/// # Safety
+/// The caller holds the lock of the owner's shard.
+///
+/// # Panics
+/// If there is no such node.
+#[inline]
+unsafe fn record<'x>(heap: &'x Heap, table: &NodeTable, node: NodeId) -> Record<'x> {
+    let at = table.find(node).expect("a tree names nodes that it has");
+    // SAFETY: the location stands in the table, whose lock is held.
+    unsafe { heap.record(at) }
+}
+
+impl<'a> Access<'a> {
+    /// The nodes of a value that is a tree, to be read.
+    ///
+    /// # Panics
+    /// If it is none.
+    #[inline]
+    pub(crate) fn nodes(&self, found: &Found<'a>) -> ReadNodes<'_> {
+        let id = CollectionId::read(self.bytes(found)).expect("a tree names its collection");
+        // SAFETY: the shard is locked; changes need the access exclusively.
+        let table = unsafe { self.store.collections.table(id) };
+        ReadNodes { heap: &self.store.heap, table: table.expect("a collection has a table") }
+    }
+
+    /// The nodes of a value that is a tree, to be changed.
+    #[inline]
+    pub(crate) fn nodes_mut(&mut self, key: &Key<'_>, found: &Found<'a>) -> WriteNodes<'_, 'a> {
+        let id = CollectionId::read(self.bytes(found)).expect("a tree names its collection");
+        self.nodes_of(key, id)
+    }
+
+    /// The nodes of a collection that belongs to a key, to be changed.
+    ///
+    /// # Panics
+    /// If there is no such collection.
+    #[inline]
+    pub(crate) fn nodes_of(&mut self, key: &Key<'_>, id: CollectionId) -> WriteNodes<'_, 'a> {
+        let (store, index) = (self.store, self.index(key));
+        // SAFETY: the shard is locked, and the access is borrowed exclusively.
+        let table = unsafe { store.collections.table_mut(id) };
+        let table = table.expect("a collection has a table");
+        WriteNodes { access: self, table, index, id, keyspace: key.keyspace }
+    }
+
+    /// A collection without nodes, which belongs to a key.
+    ///
+    /// # Errors
+    /// When there are too many.
+    pub(crate) fn new_collection(&self, key: &Key<'_>) -> Result<CollectionId, NoSpace> {
+        assert!(self.held.has(key.hash.shard()), "a command reaches only keys that it has locked");
+        // SAFETY: the shard is locked.
+        unsafe { self.store.collections.open(key.hash, key.keyspace) }.ok_or(NoSpace)
+    }
+
+    /// Copies all nodes of a collection, under the same numbers, for another key.
+    ///
+    /// # Errors
+    /// When there is no room for them; nothing is left of the copy then.
+    pub(crate) fn copy_nodes(
+        &mut self,
+        from: CollectionId,
+        to: &Key<'_>,
+    ) -> Result<CollectionId, NoSpace> {
+        let store = self.store;
+        let id = self.new_collection(to)?;
+        // SAFETY: the shards of both keys are locked.
+        let source = unsafe { store.collections.table(from) }.expect("a collection has a table");
+        let mut nodes = self.nodes_of(to, id);
+        let mut holes = Vec::new();
+        for node in 1..source.end() {
+            let Some(at) = source.find(node) else {
+                holes.push(nodes.table.add(Location::from_bits(0)));
+                continue;
+            };
+            // SAFETY: as above; appending leaves the source alone.
+            let bytes = unsafe { store.heap.record(at).value() };
+            if nodes.ensure(bytes.len() + NODE_HEAD_BYTES).is_err() {
+                holes.iter().for_each(|hole| nodes.table.free(*hole));
+                self.retire(to, id);
+                return Err(NoSpace);
+            }
+            let copied = nodes.allocate(bytes.len(), bytes.len());
+            debug_assert_eq!(copied, node);
+            nodes.bytes_mut(copied).copy_from_slice(bytes);
+        }
+        holes.iter().for_each(|hole| nodes.table.free(*hole));
+        Ok(id)
+    }
+}
+
+/// Bytes of a node's record besides the node, at most.
+const NODE_HEAD_BYTES: usize = 24;
+
+impl WriteNodes<'_, '_> {
+    fn draft<'k>(&self, name: &'k [u8], value_len: usize, room: usize) -> Draft<'k> {
+        let (keyspace, deadline) = (self.keyspace, None);
+        Draft { is_node: true, keyspace, label: 0, key: name, value_len, room, deadline }
+    }
+
+    /// Appends the record of a node; room for it was ensured.
+    fn append(&mut self, node: NodeId, len: usize, room: usize, old: &[u8]) -> Location {
+        let name = node_name(self.id, node);
+        let draft = self.draft(&name, len, room);
+        let Access { store, lane, now, .. } = &mut *self.access;
+        let store: &Store = store;
+        let keep = old.len().min(len);
+        let fill = |to: &mut [u8]| to[..keep].copy_from_slice(&old[..keep]);
+        let at = lane
+            .head
+            .append(&store.heap, &draft, Purpose::Overdraft, *now, fill)
+            .expect("room was ensured before the change began");
+        if draft.extent() > heap::DEDICATED_BYTES {
+            store.heap.note_owner(at, Noted::Node(self.id, node).to_owner());
+        }
+        lane.counters.appended_bytes.add(draft.extent() as u64);
+        self.gain((draft.extent() - (room - len)) as i64);
+        at
+    }
+
+    #[inline]
+    fn gain(&mut self, bytes: i64) {
+        self.access.lane.counters.live_bytes.add(bytes as u64);
+        self.index.add_bytes(bytes);
+        self.table.live_bytes = self.table.live_bytes.wrapping_add_signed(bytes);
+    }
+
+    fn bury(&mut self, at: Location) {
+        // SAFETY: the shard is locked, and the table names the record.
+        let live = unsafe { self.access.store.heap.record(at).live_bytes() };
+        self.access.store.heap.bury(at, live, true);
+        self.gain(-i64::from(live));
+    }
+}
+
+impl NodesMut for WriteNodes<'_, '_> {
+    type Read<'r>
+        = ReadNodes<'r>
+    where
+        Self: 'r;
+
+    #[inline]
+    fn read(&self) -> ReadNodes<'_> {
+        ReadNodes { heap: &self.access.store.heap, table: self.table }
+    }
+
+    #[inline]
+    fn bytes_mut(&mut self, node: NodeId) -> &mut [u8] {
+        // SAFETY: the shard is locked, and the borrow of `self` excludes other slices.
+        unsafe { record(&self.access.store.heap, self.table, node).value_mut() }
+    }
+
+    #[inline]
+    fn ensure(&mut self, bytes: usize) -> Result<(), NoRoom> {
+        let Access { store, lane, now, .. } = &mut *self.access;
+        lane.ensure(&store.heap, bytes, *now).map_err(|_| NoRoom)
+    }
+
+    fn allocate(&mut self, len: usize, room: usize) -> NodeId {
+        let node = self.table.add(Location::from_bits(0));
+        let at = self.append(node, len, room.max(len), &[]);
+        self.table.set(node, at);
+        node
+    }
+
+    #[inline]
+    fn resize(&mut self, node: NodeId, len: usize) -> &mut [u8] {
+        // SAFETY: the shard is locked.
+        let old = unsafe { record(&self.access.store.heap, self.table, node) };
+        if len <= old.room() {
+            // SAFETY: the shard is locked, no slice of the node exists, and it has the room.
+            let gained = unsafe {
+                let before = i64::from(old.live_bytes());
+                old.set_value_len(len, 0);
+                i64::from(old.live_bytes()) - before
+            };
+            let at = self.table.find(node).expect("found above");
+            self.count_gain(at, gained);
+        } else {
+            self.move_to_larger(node, len);
+        }
+        self.bytes_mut(node)
+    }
+
+    fn free(&mut self, node: NodeId) {
+        let at = self.table.find(node).expect("a tree frees nodes that it has");
+        self.bury(at);
+        self.table.free(node);
+    }
+}
+
+impl WriteNodes<'_, '_> {
+    #[inline]
+    fn count_gain(&mut self, at: Location, gained: i64) {
+        if gained == 0 {
+            return;
+        }
+        if gained > 0 {
+            self.access.store.heap.revive(at, gained as u32);
+        } else {
+            self.access.store.heap.bury(at, gained.unsigned_abs() as u32, false);
+        }
+        self.gain(gained);
+    }
+
+    #[cold]
+    fn move_to_larger(&mut self, node: NodeId, len: usize) {
+        let at = self.table.find(node).expect("a tree resizes nodes that it has");
+        let slack = if len < NODE_BYTES { (len / SLACK_PART).min(NODE_BYTES - len) } else { 0 };
+        let heap: &Heap = &self.access.store.heap;
+        // SAFETY: the shard is locked, and the record stays until it is buried after the copy.
+        let old = unsafe { heap.record(at).value() };
+        // The slice must not borrow from `self`, which appends.
+        let old = std::ptr::from_ref(old);
+        // SAFETY: as above: records stay where they are while their shard is locked.
+        let to = self.append(node, len, len + slack, unsafe { &*old });
+        self.bury(at);
+        self.table.set(node, to);
+    }
+}

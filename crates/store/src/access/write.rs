@@ -1,0 +1,249 @@
+//! Giving a key another value, or the same one more room.
+
+use crate::access::{Access, Expiry, FAR_DEADLINE, Found, NoSpace};
+use crate::collections::Noted;
+use crate::key::{Encoding, Key, Kind, Label};
+use base::{Location, Millis, Tick};
+use heap::{Draft, Purpose, Record};
+use index::Entry;
+
+impl<'a> Access<'a> {
+    /// Sets a key to a string.
+    ///
+    /// # Errors
+    /// When there is no room for it; nothing has changed then.
+    #[inline]
+    pub fn write(
+        &mut self,
+        key: &Key<'_>,
+        value: &[u8],
+        encoding: Encoding,
+        expiry: Expiry,
+    ) -> Result<(), NoSpace> {
+        let found = self.live(key);
+        let deadline = match expiry {
+            Expiry::Keep => found.and_then(|found| self.deadline(found)),
+            Expiry::Never => None,
+            Expiry::At(at) => Some(at.min(FAR_DEADLINE)),
+        };
+        let label = Label::new(Kind::String, encoding);
+        if let Some(found) = found {
+            self.retire_tree(key, found);
+        }
+        if let Some(found) = found.filter(|found| fits(&found.record, value.len(), deadline)) {
+            self.overwrite(key, found, value.len(), label, deadline);
+            // SAFETY: the shard is locked, and no other slice of the value exists.
+            unsafe { found.record.value_mut() }.copy_from_slice(value);
+            return Ok(());
+        }
+        let draft = draft(key, label, value.len(), value.len(), deadline);
+        self.append(key, found, &draft, |to| to.copy_from_slice(value))
+    }
+
+    /// Makes `value` the value of a key, with a deadline as it was, in place of what was found
+    /// there. Trees of the old value are the caller's to keep or retire.
+    ///
+    /// # Errors
+    /// When there is no room for it; nothing has changed then.
+    pub(crate) fn put(
+        &mut self,
+        key: &Key<'_>,
+        found: Option<Found<'a>>,
+        label: Label,
+        value: &[u8],
+    ) -> Result<Found<'a>, NoSpace> {
+        let found = found.inspect(|found| self.check(found));
+        let deadline = found.and_then(|found| self.deadline(found));
+        if let Some(found) = found.filter(|found| fits(&found.record, value.len(), deadline)) {
+            self.overwrite(key, found, value.len(), label, deadline);
+            // SAFETY: the shard is locked, and no other slice of the value exists.
+            unsafe { found.record.value_mut() }.copy_from_slice(value);
+            return Ok(found);
+        }
+        let draft = draft(key, label, value.len(), value.len(), deadline);
+        self.append(key, found, &draft, |to| to.copy_from_slice(value))?;
+        self.find(key).ok_or(NoSpace)
+    }
+
+    /// Makes the value of a key `len` bytes long, as [`Access::resize`] does.
+    ///
+    /// # Errors
+    /// When there is no room for it; nothing has changed then.
+    #[inline]
+    pub(crate) fn resize_found(
+        &mut self,
+        key: &Key<'_>,
+        found: Found<'a>,
+        len: usize,
+    ) -> Result<Found<'a>, NoSpace> {
+        self.check(&found);
+        let label = self.label(&found);
+        self.resize_to(key, Some(found), len, label)
+    }
+
+    /// The value of a key, to be changed in place without changing its length.
+    pub fn edit(&mut self, key: &Key<'_>) -> Option<&mut [u8]> {
+        let found = self.live(key)?;
+        self.touch(key, found);
+        self.set_label(found, Label::new(Kind::String, Encoding::Raw));
+        // SAFETY: the shard is locked, and the borrow of `self` excludes other slices.
+        Some(unsafe { found.record.value_mut() })
+    }
+
+    /// Makes the string of a key `len` bytes long, creating it if need be, and returns it for
+    /// change. New bytes are zeros; the deadline stays. A growing string gets an eighth of slack.
+    ///
+    /// # Errors
+    /// When there is no room for it; nothing has changed then.
+    pub fn resize(&mut self, key: &Key<'_>, len: usize) -> Result<&mut [u8], NoSpace> {
+        let found = self.live(key);
+        let found = self.resize_to(key, found, len, Label::new(Kind::String, Encoding::Raw))?;
+        // SAFETY: the shard is locked, and the borrow of `self` excludes other slices.
+        Ok(unsafe { found.record.value_mut() })
+    }
+
+    fn resize_to(
+        &mut self,
+        key: &Key<'_>,
+        found: Option<Found<'a>>,
+        len: usize,
+        label: Label,
+    ) -> Result<Found<'a>, NoSpace> {
+        let deadline = found.and_then(|found| self.deadline(found));
+        if let Some(found) = found.filter(|found| fits(&found.record, len, deadline)) {
+            // SAFETY: the shard is locked.
+            let old_len = unsafe { found.record.value() }.len();
+            self.overwrite(key, found, len, label, deadline);
+            // SAFETY: the shard is locked, and the borrow of `self` excludes other slices.
+            let value = unsafe { found.record.value_mut() };
+            if let Some(new) = value.get_mut(old_len..) {
+                new.fill(0);
+            }
+            return Ok(found);
+        }
+        // SAFETY: the shard is locked, and the record stays until it is buried after the copy.
+        let old = found.map_or(&[][..], |found| unsafe { found.record.value() });
+        let keep = old.len().min(len);
+        let room = if found.is_some() { len + len / 8 } else { len };
+        let draft = draft(key, label, len, room, deadline);
+        self.append(key, found, &draft, |to| {
+            to[..keep].copy_from_slice(&old[..keep]);
+            to[keep..].fill(0);
+        })?;
+        self.find(key).ok_or(NoSpace)
+    }
+
+    fn set_label(&mut self, found: Found<'_>, label: Label) {
+        // SAFETY: the shard is locked, no slice of the value exists, the length stays.
+        unsafe { found.record.set_value_len(found.record.value().len(), label.0) };
+    }
+
+    /// Changes length, label and deadline of a record that has room for them.
+    #[inline]
+    pub(super) fn overwrite(
+        &mut self,
+        key: &Key<'_>,
+        found: Found<'_>,
+        len: usize,
+        label: Label,
+        deadline: Option<Millis>,
+    ) {
+        // SAFETY: the shard is locked, no slice of the value exists, and `fits` was asked.
+        let gained = unsafe {
+            let before = found.record.live_bytes();
+            found.record.set_value_len(len, label.0);
+            if found.record.has_deadline_room() {
+                found.record.set_deadline(deadline);
+            }
+            i64::from(found.record.live_bytes()) - i64::from(before)
+        };
+        if gained != 0 {
+            self.count_gain(key, found.entry.location(), gained);
+        }
+        if deadline.is_some() || found.entry.has_deadline() {
+            let entry = found.entry.with_deadline(deadline.is_some());
+            let tick = deadline.map(|deadline| Tick::of_deadline(deadline, self.now));
+            self.index(key).update(&self.store.blocks, found.slot, entry, tick);
+        }
+        self.touch(key, found);
+    }
+
+    #[cold]
+    fn count_gain(&mut self, key: &Key<'_>, at: Location, gained: i64) {
+        if gained > 0 {
+            self.store.heap.revive(at, gained as u32);
+        } else {
+            self.store.heap.bury(at, gained.unsigned_abs() as u32, false);
+        }
+        self.lane.counters.live_bytes.add(gained as u64);
+        self.index(key).add_bytes(gained);
+    }
+
+    /// Appends a record and makes the key's entry name it, in place of `old` if there is one.
+    #[inline]
+    pub(super) fn append(
+        &mut self,
+        key: &Key<'_>,
+        old: Option<Found<'_>>,
+        draft: &Draft<'_>,
+        fill: impl FnOnce(&mut [u8]),
+    ) -> Result<(), NoSpace> {
+        // Heads and segments count in 32 bits; key and room may each come close to that.
+        if draft.extent() > u32::MAX as usize {
+            return Err(NoSpace);
+        }
+        let (store, now) = (self.store, self.now);
+        let appended = self.lane.head.append(&store.heap, draft, Purpose::Late, now, fill);
+        let at = appended.map_err(|_| NoSpace)?;
+        let tick = draft.deadline.map(|deadline| Tick::of_deadline(deadline, now));
+        if draft.extent() > heap::DEDICATED_BYTES {
+            store.heap.note_owner(at, Noted::Key(key.hash, key.keyspace).to_owner());
+        }
+        let live = draft.extent() - (draft.room - draft.value_len);
+        let access = self.history.of_new(old.as_ref().map(|found| found.entry.access()));
+        let entry = Entry::new(at, draft.label, draft.deadline.is_some()).with_access(access);
+        let index = self.index(key);
+        match &old {
+            Some(found) => index.update(&store.blocks, found.slot, entry, tick),
+            None => {
+                if index.is_empty() {
+                    store.keyspaces.note_used(key.keyspace);
+                }
+                let records = store.records();
+                if index.insert(&store.blocks, key.hash, entry, tick, &records).is_err() {
+                    store.heap.bury(at, live as u32, true);
+                    return Err(NoSpace);
+                }
+            }
+        }
+        self.lane.counters.live_bytes.add(live as u64);
+        self.lane.counters.appended_bytes.add(draft.extent() as u64);
+        index.add_bytes(live as i64);
+        if let Some(found) = old {
+            self.bury(index, found);
+        }
+        self.version += 1;
+        Ok(())
+    }
+}
+
+/// A record for the value of a key.
+#[inline]
+pub(super) fn draft<'k>(
+    key: &Key<'k>,
+    label: Label,
+    value_len: usize,
+    room: usize,
+    deadline: Option<Millis>,
+) -> Draft<'k> {
+    let Key { bytes, keyspace, .. } = *key;
+    Draft { is_node: false, keyspace, label: label.0, key: bytes, value_len, room, deadline }
+}
+
+/// Whether a value and a deadline can be written over those of `record`: they need the room, and
+/// no more than a quarter of it may fall away.
+#[inline]
+pub(super) fn fits(record: &Record<'_>, len: usize, deadline: Option<Millis>) -> bool {
+    let room = record.room();
+    len <= room && room - len <= room / 4 && (deadline.is_none() || record.has_deadline_room())
+}

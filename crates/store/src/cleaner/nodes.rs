@@ -1,0 +1,159 @@
+//! Nodes of collections in a victim: moved, or dropped with the key that owns them.
+
+use crate::access::tree_of;
+use crate::cleaner::Cleaner;
+use crate::collections::{CollectionId, NodeTable, parse_node_name};
+use crate::lane::Lane;
+use crate::store::Store;
+use base::{KeyspaceId, Location, Millis, PositionHash};
+use heap::{Draft, Purpose, Record};
+use index::{Entry, Index, Slot};
+use tree::NodeId;
+
+impl Store {
+    /// Moves or drops the node in a record if it is alive; false when there is no room for it.
+    pub(super) fn settle_node(
+        &self,
+        lane: &mut Lane,
+        cleaner: &mut Cleaner,
+        at: Location,
+        record: &Record<'_>,
+        now: Millis,
+    ) -> bool {
+        let Some((id, node)) = parse_node_name(record.key()) else { return true };
+        let _held = self.hold_owner(id);
+        // SAFETY: the owner's shard is locked.
+        let Some(table) = (unsafe { self.collections.table_mut(id) }) else { return true };
+        if table.find(node) != Some(at) {
+            return true;
+        }
+        let (keyspace, hash) = (self.collections.keyspace(id), self.collections.owner(id));
+        let index = self.indexes.get(keyspace, hash.shard());
+        if self.collections.is_dying(id) || self.is_dying(keyspace) {
+            self.drop_node(lane, table, node, record);
+            return true;
+        }
+        if cleaner.evicts && self.evict_cold_owner(lane, cleaner, index, hash, id, now) {
+            self.drop_node(lane, table, node, record);
+            return true;
+        }
+        self.relocate_node(lane, cleaner, record, table, index, now)
+    }
+
+    fn is_dying(&self, keyspace: KeyspaceId) -> bool {
+        self.budget.dying() > 0 && self.keyspaces.is_dying(keyspace)
+    }
+
+    /// Takes a node that nobody can reach out of its table. Its record dies with the victim.
+    fn drop_node(&self, lane: &Lane, table: &mut NodeTable, node: NodeId, record: &Record<'_>) {
+        // SAFETY: the owner's shard is locked.
+        let live = u64::from(unsafe { record.live_bytes() });
+        table.free(node);
+        table.live_bytes -= live;
+        lane.counters.live_bytes.sub(live);
+        self.budget.reaped(live);
+    }
+
+    /// Evicts the key that owns a collection if it is among the coldest.
+    fn evict_cold_owner(
+        &self,
+        lane: &mut Lane,
+        cleaner: &mut Cleaner,
+        index: &Index,
+        hash: PositionHash,
+        id: CollectionId,
+        now: Millis,
+    ) -> bool {
+        let Some((slot, entry)) = self.find_entry_of(index, hash, id) else { return false };
+        // SAFETY: the shard is locked, and its index names the record.
+        let deadline = unsafe { self.heap.record(entry.location()).deadline() };
+        self.is_cold(lane, cleaner, entry, deadline, now)
+            && self.evict_found(lane, index, (slot, entry), now)
+    }
+
+    /// Evicts the key that owns the node at `at`, if that is still alive and the policy allows.
+    pub(super) fn evict_owner_of(
+        &self,
+        lane: &mut Lane,
+        at: Location,
+        (id, node): (CollectionId, NodeId),
+        now: Millis,
+    ) -> bool {
+        let _held = self.hold_owner(id);
+        // SAFETY: the owner's shard is locked.
+        let table = unsafe { self.collections.table(id) };
+        if table.is_none_or(|table| table.find(node) != Some(at)) {
+            return false;
+        }
+        let (keyspace, hash) = (self.collections.keyspace(id), self.collections.owner(id));
+        let index = self.indexes.get(keyspace, hash.shard());
+        let found = self.find_entry_of(index, hash, id);
+        found.is_some_and(|found| self.evict_found(lane, index, found, now))
+    }
+
+    /// The entry of the key that owns a collection. Its shard is locked.
+    fn find_entry_of(
+        &self,
+        index: &Index,
+        hash: PositionHash,
+        id: CollectionId,
+    ) -> Option<(Slot, Entry)> {
+        index.find(&self.blocks, hash, |entry: Entry| {
+            // SAFETY: the shard is locked, and its index names the record.
+            entry.kind() != 0 && unsafe { tree_of(&self.heap.record(entry.location())) } == Some(id)
+        })
+    }
+
+    /// Hands the collection of a dropped key over to the reaper; returns the bytes of its nodes.
+    /// The owner's shard is locked.
+    pub(crate) fn retire_collection(
+        &self,
+        index: &Index,
+        keyspace: KeyspaceId,
+        id: CollectionId,
+    ) -> u64 {
+        // SAFETY: the owner's shard is locked.
+        let bytes = unsafe { self.collections.table(id) }.map_or(0, |table| table.live_bytes);
+        index.add_bytes(-(bytes as i64));
+        if !self.keyspaces.is_dying(keyspace) {
+            // Those of a flushed keyspace were counted when it was flushed.
+            self.budget.retire(bytes);
+        }
+        self.collections.retire(id);
+        bytes
+    }
+
+    fn relocate_node(
+        &self,
+        lane: &Lane,
+        cleaner: &mut Cleaner,
+        record: &Record<'_>,
+        table: &mut NodeTable,
+        index: &Index,
+        now: Millis,
+    ) -> bool {
+        let Some((id, node)) = parse_node_name(record.key()) else { return true };
+        // SAFETY: the owner's shard is locked, and the table names the record.
+        let (value, label, live) = unsafe { (record.value(), record.label(), record.live_bytes()) };
+        let draft = Draft {
+            is_node: true,
+            keyspace: self.collections.keyspace(id),
+            label,
+            key: record.key(),
+            value_len: value.len(),
+            room: value.len(),
+            deadline: None,
+        };
+        let fill = |to: &mut [u8]| to.copy_from_slice(value);
+        let appended = cleaner.survivors.append(&self.heap, &draft, Purpose::Survivors, now, fill);
+        let Ok(location) = appended else { return false };
+        table.set(node, location);
+        let gained = draft.extent() as i64 - i64::from(live);
+        table.live_bytes = table.live_bytes.wrapping_add_signed(gained);
+        index.add_bytes(gained);
+        lane.counters.live_bytes.add(gained as u64);
+        lane.counters.moved_bytes.add(draft.extent() as u64);
+        lane.counters.moved_records.add(1);
+        true
+    }
+}

@@ -1,0 +1,369 @@
+//! Values that are trees: which nodes each has, and where those lie.
+//!
+//! ```text
+//! value of the key   | collection 4 | roots of its trees ... |
+//!                          │
+//! collection         owner (hash, keyspace) and node table: node -> location
+//!                                                    │
+//! record of a node   | key: collection 4, node 4 | value: the node |
+//! ```
+//! Whoever moves a node changes its entry in the table. The table belongs to whoever holds the
+//! lock of the shard in which the owner's hash stands, as the records of the nodes do.
+
+use crate::store::Store;
+use base::units::SHARDS;
+use base::{KeyspaceId, Location, PositionHash, Reservation};
+use heap::Owner;
+use std::cell::UnsafeCell;
+use std::collections::VecDeque;
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tree::NodeId;
+
+/// Collections that there may be at the same time.
+const COLLECTIONS_MAX: usize = 1 << 28;
+/// And in a store with little address space.
+const COLLECTIONS_MAX_SMALL: usize = 1 << 20;
+/// Entries in a chunk of a node table.
+const CHUNK: usize = 512;
+
+/// The number of a collection; never zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CollectionId(pub u32);
+
+impl CollectionId {
+    /// Bytes at the begin of the value of a tree that name its collection.
+    pub const BYTES: usize = 4;
+
+    /// The collection that the value of a tree names.
+    #[inline]
+    pub fn read(value: &[u8]) -> Option<CollectionId> {
+        value.first_chunk().map(|bytes| CollectionId(u32::from_le_bytes(*bytes)))
+    }
+
+    /// Names the collection in the value of a tree.
+    pub fn write(self, value: &mut [u8]) {
+        value[..CollectionId::BYTES].copy_from_slice(&self.0.to_le_bytes());
+    }
+}
+
+/// Bytes of the key of a node's record.
+pub(crate) const NODE_NAME_BYTES: usize = 8;
+
+/// The key of a node's record.
+#[inline]
+pub(crate) fn node_name(id: CollectionId, node: NodeId) -> [u8; NODE_NAME_BYTES] {
+    (u64::from(id.0) | u64::from(node) << 32).to_le_bytes()
+}
+
+/// The collection and the node that a record is named after.
+#[inline]
+pub(crate) fn parse_node_name(key: &[u8]) -> Option<(CollectionId, NodeId)> {
+    let word = u64::from_le_bytes(key.try_into().ok()?);
+    Some((CollectionId(word as u32), (word >> 32) as NodeId))
+}
+
+/// Marks the owner of a record as a node; keyspaces have smaller numbers.
+const NODE_SPACE: u32 = 1 << 16;
+
+/// What the heap notes of a large record, so that it can be found by age.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Noted {
+    /// It is the value of a key that stands here.
+    Key(PositionHash, KeyspaceId),
+    /// It is a node.
+    Node(CollectionId, NodeId),
+}
+
+impl Noted {
+    pub fn to_owner(self) -> Owner {
+        match self {
+            Noted::Key(hash, keyspace) => Owner { name: hash.0, space: u32::from(keyspace.0) },
+            Noted::Node(id, node) => {
+                Owner { name: u64::from_le_bytes(node_name(id, node)), space: NODE_SPACE }
+            }
+        }
+    }
+
+    pub fn of(owner: Owner) -> Noted {
+        match owner {
+            Owner { name, space: NODE_SPACE } => {
+                Noted::Node(CollectionId(name as u32), (name >> 32) as NodeId)
+            }
+            Owner { name, space } => Noted::Key(PositionHash(name), KeyspaceId(space as u16)),
+        }
+    }
+}
+
+/// Where the nodes of one collection lie. Node 0 is never used.
+#[derive(Debug, Default)]
+pub(crate) struct NodeTable {
+    chunks: Vec<Vec<u64>>,
+    free: Option<NodeId>,
+    /// Live bytes of all nodes.
+    pub live_bytes: u64,
+}
+
+/// Set in the entry of a node that is in use; of a free one the entry is the next free node.
+const IN_USE: u64 = 1 << 63;
+
+impl NodeTable {
+    /// A node number for the record at `at`.
+    pub fn add(&mut self, at: Location) -> NodeId {
+        let entry = at.bits() | IN_USE;
+        if let Some(node) = self.free {
+            let next = std::mem::replace(self.entry_mut(node), entry) as NodeId;
+            self.free = (next != 0).then_some(next);
+            return node;
+        }
+        if self.chunks.last().is_none_or(|chunk| chunk.len() == CHUNK) {
+            let is_first = self.chunks.is_empty();
+            self.chunks.push(if is_first { vec![0] } else { Vec::with_capacity(CHUNK) });
+        }
+        let chunks_before = self.chunks.len() - 1;
+        let chunk = &mut self.chunks[chunks_before];
+        chunk.push(entry);
+        (chunks_before * CHUNK + chunk.len() - 1) as NodeId
+    }
+
+    /// Where a node lies; `None` if it is free.
+    #[inline]
+    pub fn find(&self, node: NodeId) -> Option<Location> {
+        let entry = *self.chunks.get(node as usize / CHUNK)?.get(node as usize % CHUNK)?;
+        (entry & IN_USE != 0).then(|| Location::from_bits(entry))
+    }
+
+    #[inline]
+    fn entry_mut(&mut self, node: NodeId) -> &mut u64 {
+        &mut self.chunks[node as usize / CHUNK][node as usize % CHUNK]
+    }
+
+    /// Notes that a node has moved.
+    #[inline]
+    pub fn set(&mut self, node: NodeId, at: Location) {
+        *self.entry_mut(node) = at.bits() | IN_USE;
+    }
+
+    /// Gives a node number up.
+    pub fn free(&mut self, node: NodeId) {
+        *self.entry_mut(node) = u64::from(self.free.unwrap_or(0));
+        self.free = Some(node);
+    }
+
+    /// Numbers handed out so far, free ones too, and one more.
+    pub fn end(&self) -> NodeId {
+        let whole = self.chunks.len().saturating_sub(1) * CHUNK;
+        (whole + self.chunks.last().map_or(0, Vec::len)) as NodeId
+    }
+
+    /// Bytes that the table takes on the general heap.
+    pub fn heap_bytes(&self) -> usize {
+        let entries: usize = self.chunks.iter().map(Vec::capacity).sum();
+        size_of::<NodeTable>()
+            + entries * size_of::<u64>()
+            + self.chunks.len() * size_of::<Vec<u64>>()
+    }
+}
+
+/// All zeros is one that is not in use.
+#[derive(Debug)]
+#[repr(C, align(32))]
+struct Slot {
+    owner: AtomicU64,
+    keyspace: AtomicU32,
+    is_dying: AtomicBool,
+    /// Behind the lock of the owner's shard.
+    table: UnsafeCell<Option<Box<NodeTable>>>,
+}
+
+/// See the module page.
+#[derive(Debug)]
+pub(crate) struct Collections {
+    slots: Reservation,
+    ids: Mutex<Ids>,
+    dying: Mutex<VecDeque<Dying>>,
+}
+
+#[derive(Debug)]
+struct Ids {
+    /// By the shard of the last owner, under whose lock the cleaner may still look at a number.
+    free: Vec<Vec<u32>>,
+    end: u32,
+    most: u32,
+}
+
+/// A collection that nobody can reach any more, and the first node that was not yet looked at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dying {
+    pub id: CollectionId,
+    pub next: NodeId,
+}
+
+impl Collections {
+    pub fn new(is_small: bool) -> io::Result<Collections> {
+        let most = if is_small { COLLECTIONS_MAX_SMALL } else { COLLECTIONS_MAX };
+        let page = base::memory::PAGE_BYTES;
+        let least = COLLECTIONS_MAX_SMALL * size_of::<Slot>();
+        let slots = Reservation::up_to(most * size_of::<Slot>(), least, page)?;
+        let most = (slots.bytes() / size_of::<Slot>()) as u32;
+        let ids = Mutex::new(Ids { free: vec![Vec::new(); SHARDS], end: 1, most });
+        Ok(Collections { slots, ids, dying: Mutex::new(VecDeque::new()) })
+    }
+
+    /// A new collection without nodes; `None` when there are too many.
+    ///
+    /// # Safety
+    /// The caller holds the lock of the shard in which `hash` stands.
+    pub unsafe fn open(&self, hash: PositionHash, keyspace: KeyspaceId) -> Option<CollectionId> {
+        let id = {
+            let mut ids = self.ids();
+            match ids.free[hash.shard().index()].pop() {
+                Some(id) => id,
+                None if ids.end < ids.most => {
+                    ids.end += 1;
+                    ids.end - 1
+                }
+                None => return None,
+            }
+        };
+        let id = CollectionId(id);
+        self.move_to(id, hash, keyspace);
+        let slot = self.slot(id);
+        slot.is_dying.store(false, Relaxed);
+        // SAFETY: the number is fresh, or was last used in the shard whose lock the caller holds:
+        // whoever finds it in dead records looks at it under that lock.
+        unsafe { *slot.table.get() = Some(Box::default()) };
+        Some(id)
+    }
+
+    fn ids(&self) -> MutexGuard<'_, Ids> {
+        self.ids.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn dying(&self) -> MutexGuard<'_, VecDeque<Dying>> {
+        self.dying.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    #[inline]
+    fn slot(&self, id: CollectionId) -> &Slot {
+        assert!((id.0 as usize) < self.slots.bytes() / size_of::<Slot>());
+        // SAFETY: the reservation holds so many slots, all zeros is a valid one, and they are
+        // accessed through atomics and, by those who hold the lock, through the cell.
+        unsafe { &*self.slots.base().cast::<Slot>().add(id.0 as usize) }
+    }
+
+    /// The hash of the key that owns a collection.
+    #[inline]
+    pub fn owner(&self, id: CollectionId) -> PositionHash {
+        PositionHash(self.slot(id).owner.load(Relaxed))
+    }
+
+    /// The keyspace of that key.
+    #[inline]
+    pub fn keyspace(&self, id: CollectionId) -> KeyspaceId {
+        KeyspaceId(self.slot(id).keyspace.load(Relaxed) as u16)
+    }
+
+    /// Gives a collection to another key. The locks of both shards are held.
+    pub fn move_to(&self, id: CollectionId, hash: PositionHash, keyspace: KeyspaceId) {
+        let slot = self.slot(id);
+        slot.owner.store(hash.0, Relaxed);
+        slot.keyspace.store(u32::from(keyspace.0), Relaxed);
+    }
+
+    /// The table of a collection; `None` if there is no such collection any more.
+    ///
+    /// # Safety
+    /// The caller holds the lock of the owner's shard for as long as the table is used, and uses
+    /// it no more than once at a time.
+    #[inline]
+    #[expect(clippy::mut_from_ref, reason = "the lock makes it exclusive")]
+    pub unsafe fn table_mut(&self, id: CollectionId) -> Option<&mut NodeTable> {
+        // SAFETY: as the caller says.
+        unsafe { (*self.slot(id).table.get()).as_deref_mut() }
+    }
+
+    /// The table of a collection, to be read.
+    ///
+    /// # Safety
+    /// The caller holds the lock of the owner's shard for as long as the table is used, and
+    /// nobody changes it meanwhile.
+    #[inline]
+    pub unsafe fn table(&self, id: CollectionId) -> Option<&NodeTable> {
+        // SAFETY: as the caller says.
+        unsafe { (*self.slot(id).table.get()).as_deref() }
+    }
+
+    /// Whether a collection waits for the reaper.
+    pub fn is_dying(&self, id: CollectionId) -> bool {
+        self.slot(id).is_dying.load(Relaxed)
+    }
+
+    /// Hands a collection over to the reaper. The lock of the owner's shard is held.
+    pub fn retire(&self, id: CollectionId) {
+        self.slot(id).is_dying.store(true, Relaxed);
+        self.dying().push_back(Dying { id, next: 1 });
+    }
+
+    /// The collection that has waited longest for the reaper, taken from its list.
+    pub fn next_dying(&self) -> Option<Dying> {
+        self.dying().pop_front()
+    }
+
+    /// Puts back what the reaper is not yet through with.
+    pub fn put_back(&self, dying: Dying) {
+        self.dying().push_front(dying);
+    }
+
+    /// For after the last node is gone.
+    ///
+    /// # Safety
+    /// The caller holds the lock of the owner's shard.
+    pub unsafe fn close(&self, id: CollectionId) -> Option<Box<NodeTable>> {
+        // SAFETY: as the caller says.
+        let table = unsafe { (*self.slot(id).table.get()).take() };
+        self.ids().free[self.owner(id).shard().index()].push(id.0);
+        table
+    }
+}
+
+// SAFETY: the cells are used under the locks of their owners' shards only.
+unsafe impl Sync for Collections {}
+
+impl Store {
+    /// Locks the shard of whoever owns a collection.
+    pub(crate) fn hold_owner(&self, id: CollectionId) -> crate::locks::Held<'_> {
+        loop {
+            let shard = self.collections.owner(id).shard();
+            let held = self.hold_one(shard);
+            if self.collections.owner(id).shard() == shard {
+                return held;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn node_numbers_are_used_again_and_keep_their_places() {
+        let mut table = NodeTable::default();
+        let at = |number: u64| Location::from_bits(number * 8);
+        let nodes: Vec<NodeId> = (0..2_000).map(|number| table.add(at(number))).collect();
+        assert_eq!(nodes[0], 1);
+        assert_eq!(table.end(), 2_001);
+        nodes.iter().step_by(3).for_each(|node| table.free(*node));
+        assert_eq!(table.find(nodes[0]), None);
+        assert_eq!(table.find(nodes[1]), Some(at(1)));
+        for number in 0..700 {
+            let node = table.add(at(5_000 + number));
+            assert_eq!(table.find(node), Some(at(5_000 + number)));
+        }
+        assert_eq!(table.end(), 2_001 + 700 - 667);
+        assert_eq!(table.find(0), None);
+        assert_eq!(table.find(1 << 30), None);
+    }
+}
