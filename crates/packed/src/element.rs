@@ -4,6 +4,7 @@
 //! code     0..=239   so many bytes
 //! code     240       | length 4 | bytes | length 4 |     found from either end
 //! code     241..=248 an integer in 1..=8 bytes, little-endian
+//! code     249       | node 4 | length 5 |               bytes that are kept somewhere else
 //! ```
 //! Every text has one form only, so elements are equal when their forms are.
 
@@ -15,6 +16,9 @@ pub const SHORT_BYTES_MAX: usize = 239;
 
 const CODE_LONG: u8 = SHORT_BYTES_MAX as u8 + 1;
 const CODE_INTEGER: u8 = CODE_LONG;
+/// What is kept elsewhere takes as many bytes as its code is above the integers' base.
+const CODE_FAR: u8 = CODE_INTEGER + FAR_BYTES as u8;
+const FAR_BYTES: usize = 9;
 const LENGTH_BYTES: usize = 4;
 
 /// An element.
@@ -24,6 +28,34 @@ pub enum Element<'a> {
     Bytes(&'a [u8]),
     /// The decimal text of an integer.
     Integer(i64),
+    /// Bytes that whoever keeps the run keeps somewhere else, and has to look up before it can tell
+    /// what they are.
+    Far(Far),
+}
+
+/// Where a long text is, in words that mean something to its keeper alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Far {
+    /// The number under which it is kept.
+    pub node: u32,
+    /// Bytes of the text, up to a terabyte.
+    pub len: u64,
+}
+
+impl Far {
+    fn to_bytes(self) -> [u8; FAR_BYTES] {
+        let word = u128::from(self.node) | u128::from(self.len) << 32;
+        let mut bytes = [0; FAR_BYTES];
+        bytes.copy_from_slice(&word.to_le_bytes()[..FAR_BYTES]);
+        bytes
+    }
+
+    fn read(from: &[u8]) -> Far {
+        let mut word = [0; size_of::<u128>()];
+        word[..FAR_BYTES].copy_from_slice(&from[..FAR_BYTES]);
+        let word = u128::from_le_bytes(word);
+        Far { node: word as u32, len: (word >> 32) as u64 }
+    }
 }
 
 impl<'a> Element<'a> {
@@ -38,12 +70,13 @@ impl<'a> Element<'a> {
         }
     }
 
-    /// Gives the text that clients see to `use_text`.
+    /// Gives the text that clients see to `use_text`; of what is kept elsewhere, no text.
     #[inline]
     pub fn with_text<T>(self, use_text: impl FnOnce(&[u8]) -> T) -> T {
         match self {
             Element::Bytes(bytes) => use_text(bytes),
             Element::Integer(value) => use_text(IntegerText::new().format(value)),
+            Element::Far(_) => use_text(&[]),
         }
     }
 
@@ -55,7 +88,10 @@ impl<'a> Element<'a> {
     /// Bytes of the text that clients see.
     #[inline]
     pub fn text_len(self) -> usize {
-        self.with_text(<[u8]>::len)
+        match self {
+            Element::Far(far) => far.len as usize,
+            other => other.with_text(<[u8]>::len),
+        }
     }
 
     /// The order of the texts, byte by byte.
@@ -75,6 +111,7 @@ impl<'a> Element<'a> {
             Element::Bytes(bytes) if bytes.len() <= SHORT_BYTES_MAX => bytes.len() as u8,
             Element::Bytes(_) => CODE_LONG,
             Element::Integer(value) => CODE_INTEGER + integer_bytes(value) as u8,
+            Element::Far(_) => CODE_FAR,
         }
     }
 
@@ -85,6 +122,7 @@ impl<'a> Element<'a> {
             Element::Bytes(bytes) if bytes.len() <= SHORT_BYTES_MAX => bytes.len(),
             Element::Bytes(bytes) => bytes.len() + 2 * LENGTH_BYTES,
             Element::Integer(value) => integer_bytes(value),
+            Element::Far(_) => FAR_BYTES,
         }
     }
 
@@ -103,8 +141,12 @@ impl<'a> Element<'a> {
                 &buffer.long
             }
             Element::Integer(value) => {
-                buffer.integer = value.to_le_bytes();
-                &buffer.integer[..integer_bytes(value)]
+                buffer.short[..8].copy_from_slice(&value.to_le_bytes());
+                &buffer.short[..integer_bytes(value)]
+            }
+            Element::Far(far) => {
+                buffer.short = far.to_bytes();
+                &buffer.short
             }
         }
     }
@@ -126,6 +168,7 @@ impl<'a> Element<'a> {
                 let size = to.len();
                 to.copy_from_slice(&value.to_le_bytes()[..size]);
             }
+            Element::Far(far) => to.copy_from_slice(&far.to_bytes()),
         }
     }
 
@@ -135,15 +178,22 @@ impl<'a> Element<'a> {
         match code {
             0..CODE_LONG => Element::Bytes(from),
             CODE_LONG => Element::Bytes(&from[LENGTH_BYTES..from.len() - LENGTH_BYTES]),
+            CODE_FAR => Element::Far(Far::read(from)),
             _ => Element::Integer(read_integer(from)),
         }
     }
 }
 
+/// Whether any of these codes is that of an element that is kept elsewhere.
+#[inline]
+pub(crate) fn has_far(codes: &[u8]) -> bool {
+    codes.contains(&CODE_FAR)
+}
+
 /// Where forms stand that are no part of the text.
 #[derive(Default)]
 pub(crate) struct FormBuffer {
-    integer: [u8; size_of::<i64>()],
+    short: [u8; FAR_BYTES],
     long: Vec<u8>,
 }
 
@@ -181,7 +231,7 @@ fn size_with_length(code: u8, length: Option<&[u8; LENGTH_BYTES]>) -> Option<usi
         CODE_LONG => Some(u32::from_le_bytes(*length?) as usize + 2 * LENGTH_BYTES),
         _ => {
             let bytes = usize::from(code - CODE_INTEGER);
-            (bytes <= size_of::<i64>()).then_some(bytes)
+            (bytes <= FAR_BYTES).then_some(bytes)
         }
     }
 }
@@ -262,7 +312,7 @@ mod tests {
 
     #[test]
     fn damaged_codes_and_lengths_are_refused() {
-        assert_eq!(size_at_start(249, &[0; 16]), None);
+        assert_eq!(size_at_start(250, &[0; 16]), None);
         assert_eq!(size_at_end(255, &[0; 16]), None);
         assert_eq!(size_at_start(CODE_LONG, &[1, 2, 3]), None);
     }

@@ -19,6 +19,6 @@ mod head;
 mod run;
 
 pub use edit::{Full, RunMut};
-pub use element::{Element, SHORT_BYTES_MAX};
+pub use element::{Element, Far, SHORT_BYTES_MAX};
 pub use head::{EMPTY, RUN_BYTES_MAX};
 pub use run::{Damaged, Iter, Place, Run, concat};

@@ -1,6 +1,6 @@
 //! Reading a run: from either end, by number, and by looking for an element.
 
-use crate::element::{Element, FormBuffer, size_at_end, size_at_start, sum_of_sizes};
+use crate::element::{Element, Far, FormBuffer, has_far, size_at_end, size_at_start, sum_of_sizes};
 use crate::head::{EMPTY, HEAD_BYTES, Head};
 use thiserror::Error;
 
@@ -95,8 +95,9 @@ impl<'a> Run<'a> {
             return Err(Damaged("a length that differs from end to end"));
         }
         let element = Element::read(code, bytes);
-        let is_own_form =
-            element.code() == code && element.with_text(|text| Element::of(text) == element);
+        let is_own_form = !matches!(element, Element::Far(_))
+            && element.code() == code
+            && element.with_text(|text| Element::of(text) == element);
         is_own_form.then_some(()).ok_or(Damaged("an element in another form than its own"))
     }
 
@@ -186,6 +187,20 @@ impl<'a> Run<'a> {
         let index = place.index - 1;
         let size = size_at_end(self.code(index), &self.bytes[self.head.begin..place.offset]);
         Place { index, offset: place.offset - size.unwrap_or(0) }
+    }
+
+    /// Those of `count` elements from number `from` on that are kept elsewhere.
+    #[inline]
+    pub fn far_ones(&self, from: usize, count: usize) -> impl Iterator<Item = Far> + use<'a> {
+        let codes = self.head.codes;
+        let is_any = has_far(&self.bytes[codes + from..codes + from + count]);
+        let run = *self;
+        is_any.then(|| run.iter_from(run.place(from)).take(count)).into_iter().flatten().filter_map(
+            |element| match element {
+                Element::Far(far) => Some(far),
+                _ => None,
+            },
+        )
     }
 
     /// Bytes of the elements between two places, without their codes.

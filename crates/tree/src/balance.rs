@@ -42,7 +42,7 @@ impl<N: NodesMut, L: Leaf> Tree<'_, N, L> {
     fn split_only_leaf(&mut self, leaf: NodeId) {
         let parts = L::cut(&[self.nodes.bytes(leaf)], 2);
         let [left, right] = parts.as_slice() else { return };
-        let separator = L::separator(left, right);
+        let separator = L::separator(self.nodes.read(), left, right);
         let other = self.nodes.allocate(right.len(), NODE_BYTES);
         self.nodes.bytes_mut(other).copy_from_slice(right);
         write(self.nodes, leaf, left);
@@ -60,7 +60,7 @@ impl<N: NodesMut, L: Leaf> Tree<'_, N, L> {
             let separator = if at == 0 {
                 std::mem::take(&mut old[0].separator)
             } else {
-                L::separator(&contents[at - 1], content)
+                L::separator(self.nodes.read(), &contents[at - 1], content)
             };
             let node = if let Some(child) = old.get(at) {
                 write(self.nodes, child.node, content);

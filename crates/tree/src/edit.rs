@@ -1,20 +1,20 @@
 //! Rows in and out of a tree.
 
-use crate::node::{NODE_BYTES, NodesMut};
+use crate::node::{NODE_BYTES, NoRoom, NodesMut};
 use crate::path::Path;
 use crate::rows::{Order, RowCost, RowLeaf, Rows, RowsMut, widen};
 use crate::tree::Tree;
-use packed::Element;
+use packed::{Element, Far};
 
 impl<N: NodesMut, O: Order> Tree<'_, N, RowLeaf<O>> {
-    /// Inserts a row before one of the leaf of a path. `ensure_change` has been called, and the
-    /// row takes no more than a quarter of a node. The path is void after that.
+    /// Inserts a row before one of the leaf of a path. `ensure_change` has been called, and
+    /// the elements come from `cell`. The path is void after that.
     #[inline]
     pub fn insert_row(&mut self, path: &Path, row: usize, tag: u32, cells: &[Element<'_>]) {
         let rows = Rows::new(self.nodes.bytes(path.leaf));
         let cost = RowCost::of::<O>(cells);
         let (len, stride) = (rows.len(), rows.stride());
-        if rows.dense_len() + cost.bytes() > NODE_BYTES {
+        if !O::IS_TAGGED && rows.dense_len() + cost.bytes() > NODE_BYTES {
             let is_behind = row == len && self.view().is_last(path);
             if is_behind || row == 0 && self.view().is_first(path) {
                 return self.insert_leaf_of(path, is_behind, stride, tag, cells);
@@ -57,6 +57,7 @@ impl<N: NodesMut, O: Order> Tree<'_, N, RowLeaf<O>> {
     /// Removes rows of the leaf of a path, which is void after that.
     #[inline]
     pub fn remove_rows(&mut self, path: &Path, row: usize, count: usize) {
+        self.free_far(path, row, count);
         let mut rows = RowsMut::new(self.nodes.bytes_mut(path.leaf));
         rows.remove(row, count);
         let used = rows.byte_len();
@@ -69,6 +70,10 @@ impl<N: NodesMut, O: Order> Tree<'_, N, RowLeaf<O>> {
     #[inline]
     pub fn replace_cell(&mut self, path: &Path, row: usize, column: usize, cell: Element<'_>) {
         let leaf = path.leaf;
+        let old = Rows::new(self.nodes.bytes(leaf)).cell(row, column);
+        if let Some(Element::Far(far)) = old {
+            self.nodes.free(far.node);
+        }
         let mut rows = RowsMut::new(self.nodes.bytes_mut(leaf));
         if let Err(growth) = rows.replace(row, column, cell) {
             let len = self.nodes.bytes(leaf).len() + growth;
@@ -79,6 +84,32 @@ impl<N: NodesMut, O: Order> Tree<'_, N, RowLeaf<O>> {
         self.give_back(path, used);
         // A leaf that has become short is left to the next removal.
         self.changed(path, 0);
+    }
+
+    /// The element of a text: a long one gets a node of its own. Room for it is made sure of here.
+    ///
+    /// # Errors
+    /// When there is none.
+    #[inline]
+    pub fn cell<'t>(&mut self, text: &'t [u8]) -> Result<Element<'t>, NoRoom> {
+        if text.len() <= CELL_BYTES_MAX { Ok(Element::of(text)) } else { self.far_cell(text) }
+    }
+
+    #[cold]
+    fn far_cell<'t>(&mut self, text: &[u8]) -> Result<Element<'t>, NoRoom> {
+        self.nodes.ensure(text.len() + FAR_HEAD_BYTES)?;
+        let node = self.nodes.allocate(text.len(), text.len());
+        self.nodes.bytes_mut(node).copy_from_slice(text);
+        Ok(Element::Far(Far { node, len: text.len() as u64 }))
+    }
+
+    /// Frees the nodes of long elements among some rows.
+    #[inline]
+    fn free_far(&mut self, path: &Path, row: usize, count: usize) {
+        let rows = Rows::new(self.nodes.bytes(path.leaf));
+        let stride = rows.stride();
+        let far: Vec<Far> = rows.run().far_ones(row * stride, count * stride).collect();
+        far.into_iter().for_each(|far| self.nodes.free(far.node));
     }
 
     /// Shortens a leaf to the bytes that it uses, if that is worth it.
@@ -114,6 +145,7 @@ impl<N: NodesMut, O: Order> Tree<'_, N, RowLeaf<O>> {
             let taken = (rows.len() - from).min(usize::try_from(left).unwrap_or(usize::MAX));
             on_leaf(self.nodes, rows, from, taken);
             if taken == rows.len() && !path.steps.is_empty() {
+                self.free_far(&path, from, taken);
                 self.remove_leaf(&path);
             } else {
                 self.remove_rows(&path, from, taken);
@@ -135,5 +167,7 @@ impl<N: NodesMut, O: Order> Tree<'_, N, RowLeaf<O>> {
 /// A leaf is shortened when more than this part of it is free.
 const GIVE_BACK_PART: usize = 8;
 
-/// The longest row that stands in a leaf; what is longer gets nodes of its own.
-pub const ROW_BYTES_MAX: usize = NODE_BYTES / 4;
+/// The longest text that stands in a leaf; what is longer gets a node of its own.
+pub const CELL_BYTES_MAX: usize = NODE_BYTES / 4;
+/// Bytes that a node may take besides its own.
+const FAR_HEAD_BYTES: usize = 64;

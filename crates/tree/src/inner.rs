@@ -6,10 +6,10 @@ use crate::node::NodeId;
 const COUNT_BYTES: usize = 2;
 const CHILD_BYTES: usize = 4;
 const WEIGHT_BYTES: usize = 8;
-const END_BYTES: usize = 2;
+const END_BYTES: usize = 4;
 
 /// ```text
-/// | count 2 | weight 8 x count | child 4 x count | end 2 x count | separators |
+/// | count 2 | weight 8 x count | child 4 x count | end 4 x count | separators |
 /// ```
 /// An end says where a child's separator ends, counted from the begin of all. The first child has
 /// none.
@@ -63,7 +63,7 @@ impl<'a> Inner<'a> {
     #[inline]
     fn end(&self, at: usize) -> usize {
         let begin = COUNT_BYTES + (WEIGHT_BYTES + CHILD_BYTES) * self.count;
-        usize::from(u16::from_le_bytes(word(self.bytes, begin + END_BYTES * at)))
+        u32::from_le_bytes(word(self.bytes, begin + END_BYTES * at)) as usize
     }
 
     #[inline]
@@ -139,9 +139,9 @@ pub(crate) fn encode(children: &[Child]) -> Vec<u8> {
     bytes.extend_from_slice(&(children.len() as u16).to_le_bytes());
     children.iter().for_each(|child| bytes.extend_from_slice(&child.weight.to_le_bytes()));
     children.iter().for_each(|child| bytes.extend_from_slice(&child.node.to_le_bytes()));
-    let mut end = 0;
+    let mut end = 0_u32;
     for (at, child) in children.iter().enumerate() {
-        end += if at == 0 { 0 } else { child.separator.len() as u16 };
+        end += if at == 0 { 0 } else { child.separator.len() as u32 };
         bytes.extend_from_slice(&end.to_le_bytes());
     }
     children.iter().skip(1).for_each(|child| bytes.extend_from_slice(&child.separator));

@@ -1,5 +1,6 @@
 //! What a tree needs to know about leaves.
 
+use crate::node::Nodes;
 use smallvec::SmallVec;
 
 /// Bytes that part two children: above all that is left of them, not above what is right.
@@ -19,9 +20,12 @@ pub trait Leaf {
 
     /// The shortest bytes that are above the last entry of `left`, and not above the first of
     /// `right`. Empty in an order that is not searched by them.
-    fn separator(left: &[u8], right: &[u8]) -> Separator;
+    fn separator<'n>(nodes: impl Nodes<'n>, left: &[u8], right: &[u8]) -> Separator;
 
     /// Whether a leaf is sound, and its entries lie between two separators: not below the one,
     /// and below the other.
-    fn is_sound(leaf: &[u8], from: &[u8], to: Option<&[u8]>) -> bool;
+    fn is_sound<'n>(nodes: impl Nodes<'n>, leaf: &[u8], from: &[u8], to: Option<&[u8]>) -> bool;
+
+    /// Nodes that a leaf names besides its own.
+    fn far_nodes(leaf: &[u8]) -> usize;
 }

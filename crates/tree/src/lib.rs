@@ -29,13 +29,15 @@ mod tree;
 mod verify;
 mod view;
 
+pub use edit::CELL_BYTES_MAX;
 pub use leaf::{Leaf, Parts, Separator};
 pub use memory::MemoryNodes;
-pub use node::{NODE_BYTES, NoRoom, NodeId, Nodes, NodesMut};
+pub use node::{NODE_BYTES, NoRoom, NodeId, Nodes, NodesMut, resolve};
 pub use path::Path;
 pub use root::{ROOT_BYTES, Root};
-pub use edit::ROW_BYTES_MAX;
-pub use rows::{ByKey, ByPosition, ByTag, Order, RowCost, RowLeaf, Rows, RowsMut, shortest_between};
+pub use rows::{
+    ByKey, ByPosition, ByTag, Order, RowCost, RowLeaf, Rows, RowsMut, shortest_between,
+};
 pub use tree::Tree;
 pub use verify::Unsound;
 pub use view::View;

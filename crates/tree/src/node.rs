@@ -1,5 +1,6 @@
 //! Nodes: byte strings with numbers, kept by somebody else.
 
+use packed::Element;
 use thiserror::Error;
 
 /// The number of a node within its collection.
@@ -17,6 +18,15 @@ pub struct NoRoom;
 pub trait Nodes<'n>: Copy {
     /// The bytes of a node.
     fn bytes(self, node: NodeId) -> &'n [u8];
+}
+
+/// The element that one from a leaf stands for: a long one is looked up.
+#[inline]
+pub fn resolve<'n>(nodes: impl Nodes<'n>, element: Element<'n>) -> Element<'n> {
+    match element {
+        Element::Far(far) => Element::Bytes(nodes.bytes(far.node)),
+        near => near,
+    }
 }
 
 /// Keeps the nodes of one collection.

@@ -1,6 +1,7 @@
 //! Leaves that hold rows of elements, in one of several orders.
 
 use crate::leaf::{Leaf, Parts, Separator};
+use crate::node::Nodes;
 use packed::{Element, Iter, Place, Run, RunMut};
 use std::cmp::Ordering;
 use std::marker::PhantomData;
@@ -17,13 +18,13 @@ pub trait Order {
     const IS_SEARCHED: bool = true;
 
     /// What parts two leaves: see [`Leaf::separator`].
-    fn separator(left: Rows<'_>, right: Rows<'_>) -> Separator;
+    fn separator<'n>(nodes: impl Nodes<'n>, left: Rows<'_>, right: Rows<'_>) -> Separator;
 
     /// Whether a row is below a separator.
-    fn is_below(rows: Rows<'_>, row: usize, separator: &[u8]) -> bool;
+    fn is_below<'n>(nodes: impl Nodes<'n>, rows: Rows<'_>, row: usize, separator: &[u8]) -> bool;
 
-    /// How two rows that follow each other stand. Those that are equal are kept in one leaf.
-    fn cmp_rows(rows: Rows<'_>, row: usize, other: usize) -> Ordering;
+    /// How two rows stand.
+    fn cmp_rows<'n>(nodes: impl Nodes<'n>, rows: Rows<'_>, row: usize, other: usize) -> Ordering;
 }
 
 /// ```text
@@ -252,12 +253,7 @@ impl<'a> RowsMut<'a> {
     ///
     /// # Errors
     /// By how many bytes the leaf must grow first.
-    pub fn replace(
-        &mut self,
-        row: usize,
-        column: usize,
-        cell: Element<'_>,
-    ) -> Result<(), usize> {
+    pub fn replace(&mut self, row: usize, column: usize, cell: Element<'_>) -> Result<(), usize> {
         let rows = self.as_rows();
         let (at, begin) = (row * rows.stride + column, rows.run_begin());
         let memory = self.bytes.len() - begin;
@@ -295,17 +291,23 @@ impl<O: Order> Leaf for RowLeaf<O> {
         Cut::<O>::new(&rows, stride).into_parts(parts)
     }
 
-    fn separator(left: &[u8], right: &[u8]) -> Separator {
-        O::separator(Rows::new(left), Rows::new(right))
+    fn separator<'n>(nodes: impl Nodes<'n>, left: &[u8], right: &[u8]) -> Separator {
+        O::separator(nodes, Rows::new(left), Rows::new(right))
     }
 
-    fn is_sound(leaf: &[u8], from: &[u8], to: Option<&[u8]>) -> bool {
+    fn far_nodes(leaf: &[u8]) -> usize {
+        let rows = Rows::new(leaf);
+        rows.run.far_ones(0, rows.run.len()).count()
+    }
+
+    fn is_sound<'n>(nodes: impl Nodes<'n>, leaf: &[u8], from: &[u8], to: Option<&[u8]>) -> bool {
         let rows = Rows::new(leaf);
         Run::readable(&leaf[rows.run_begin()..]).is_ok()
             && rows.run.len() == rows.len * rows.stride
-            && (1..rows.len).all(|row| O::cmp_rows(rows, row - 1, row) != Ordering::Greater)
+            && (1..rows.len).all(|row| O::cmp_rows(nodes, rows, row - 1, row) != Ordering::Greater)
             && (0..rows.len).filter(|_| O::IS_SEARCHED).all(|row| {
-                !O::is_below(rows, row, from) && to.is_none_or(|to| O::is_below(rows, row, to))
+                !O::is_below(nodes, rows, row, from)
+                    && to.is_none_or(|to| O::is_below(nodes, rows, row, to))
             })
     }
 }
@@ -377,11 +379,16 @@ impl<'r, 'a, O: Order> Cut<'r, 'a, O> {
                 if mark.leaf + 1 == self.leaves.len() {
                     return mark;
                 }
-                mark = Mark { leaf: mark.leaf + 1, row: 0, place: self.leaves[mark.leaf + 1].place(0) };
+                mark = Mark {
+                    leaf: mark.leaf + 1,
+                    row: 0,
+                    place: self.leaves[mark.leaf + 1].place(0),
+                };
                 continue;
             }
-            let may_part = mark.row == 0
-                || O::cmp_rows(*rows, mark.row - 1, mark.row) == Ordering::Less;
+            // Rows with the same tag stay together, so that one leaf is looked into for them.
+            let may_part =
+                mark.row == 0 || !O::IS_TAGGED || rows.tag(mark.row - 1) != rows.tag(mark.row);
             if passed >= bytes && may_part {
                 return mark;
             }
@@ -397,7 +404,11 @@ impl<'r, 'a, O: Order> Cut<'r, 'a, O> {
                 let rows = self.leaves[leaf];
                 let begin = Mark { leaf, row: 0, place: rows.place(0) };
                 let end = Mark { leaf, row: rows.len, place: rows.run.end() };
-                (rows, if leaf == from.leaf { from } else { begin }, if leaf == to.leaf { to } else { end })
+                (
+                    rows,
+                    if leaf == from.leaf { from } else { begin },
+                    if leaf == to.leaf { to } else { end },
+                )
             })
             .collect();
         let mut content = Rows::empty::<O>(self.stride);
@@ -406,11 +417,13 @@ impl<'r, 'a, O: Order> Cut<'r, 'a, O> {
         content[..2].copy_from_slice(&(count as u16).to_le_bytes());
         if O::IS_TAGGED {
             for (rows, from, to) in &pieces {
-                let (from, to) = (HEAD_BYTES + TAG_BYTES * from.row, HEAD_BYTES + TAG_BYTES * to.row);
+                let (from, to) =
+                    (HEAD_BYTES + TAG_BYTES * from.row, HEAD_BYTES + TAG_BYTES * to.row);
                 content.extend_from_slice(&rows.bytes[from..to]);
             }
         }
-        let runs: Vec<_> = pieces.iter().map(|(rows, from, to)| (rows.run, from.place, to.place)).collect();
+        let runs: Vec<_> =
+            pieces.iter().map(|(rows, from, to)| (rows.run, from.place, to.place)).collect();
         packed::concat(&runs, &mut content);
         content
     }
@@ -423,15 +436,15 @@ pub enum ByPosition {}
 impl Order for ByPosition {
     const IS_SEARCHED: bool = false;
 
-    fn separator(_: Rows<'_>, _: Rows<'_>) -> Separator {
+    fn separator<'n>(_: impl Nodes<'n>, _: Rows<'_>, _: Rows<'_>) -> Separator {
         Separator::new()
     }
 
-    fn is_below(_: Rows<'_>, _: usize, _: &[u8]) -> bool {
+    fn is_below<'n>(_: impl Nodes<'n>, _: Rows<'_>, _: usize, _: &[u8]) -> bool {
         false
     }
 
-    fn cmp_rows(_: Rows<'_>, _: usize, _: usize) -> Ordering {
+    fn cmp_rows<'n>(_: impl Nodes<'n>, _: Rows<'_>, _: usize, _: usize) -> Ordering {
         Ordering::Less
     }
 }
@@ -450,15 +463,15 @@ impl ByTag {
 impl Order for ByTag {
     const IS_TAGGED: bool = true;
 
-    fn separator(_: Rows<'_>, right: Rows<'_>) -> Separator {
+    fn separator<'n>(_: impl Nodes<'n>, _: Rows<'_>, right: Rows<'_>) -> Separator {
         Separator::from_slice(&Self::key(right.tag(0)))
     }
 
-    fn is_below(rows: Rows<'_>, row: usize, separator: &[u8]) -> bool {
+    fn is_below<'n>(_: impl Nodes<'n>, rows: Rows<'_>, row: usize, separator: &[u8]) -> bool {
         Self::key(rows.tag(row))[..] < *separator
     }
 
-    fn cmp_rows(rows: Rows<'_>, row: usize, other: usize) -> Ordering {
+    fn cmp_rows<'n>(_: impl Nodes<'n>, rows: Rows<'_>, row: usize, other: usize) -> Ordering {
         rows.tag(row).cmp(&rows.tag(other))
     }
 }
@@ -479,16 +492,16 @@ impl ByKey {
 }
 
 impl Order for ByKey {
-    fn separator(left: Rows<'_>, right: Rows<'_>) -> Separator {
+    fn separator<'n>(_: impl Nodes<'n>, left: Rows<'_>, right: Rows<'_>) -> Separator {
         let (below, above) = (Self::key(left, left.len() - 1), Self::key(right, 0));
         shortest_between(below, above)
     }
 
-    fn is_below(rows: Rows<'_>, row: usize, separator: &[u8]) -> bool {
+    fn is_below<'n>(_: impl Nodes<'n>, rows: Rows<'_>, row: usize, separator: &[u8]) -> bool {
         Self::key(rows, row) < separator
     }
 
-    fn cmp_rows(rows: Rows<'_>, row: usize, other: usize) -> Ordering {
+    fn cmp_rows<'n>(_: impl Nodes<'n>, rows: Rows<'_>, row: usize, other: usize) -> Ordering {
         Self::key(rows, row).cmp(Self::key(rows, other))
     }
 }

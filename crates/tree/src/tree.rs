@@ -95,10 +95,11 @@ impl<'n, N: NodesMut, L: Leaf> Tree<'n, N, L> {
         let weight = L::weight(bytes);
         self.root.weight += weight;
         let (old, new) = (self.nodes.bytes(path.leaf), self.nodes.bytes(node));
+        let read = self.nodes.read();
         let (at, separator) = if is_behind {
-            (1, L::separator(old, new))
+            (1, L::separator(read, old, new))
         } else {
-            (0, L::separator(new, old))
+            (0, L::separator(read, new, old))
         };
         self.insert_child(path, path.steps.len(), at, Child { node, weight, separator });
     }
@@ -171,7 +172,12 @@ impl<'n, N: NodesMut, L: Leaf> Tree<'n, N, L> {
 
     /// Leaves a part of the children to their node, and gives the others to a new one. What grew
     /// at an end is left full.
-    fn split_children(&mut self, node: NodeId, mut left: Vec<Child>, grown_at: usize) -> [Child; 2] {
+    fn split_children(
+        &mut self,
+        node: NodeId,
+        mut left: Vec<Child>,
+        grown_at: usize,
+    ) -> [Child; 2] {
         let middle = if grown_at + 3 > left.len() {
             left.len() - left.len() / 8 - 1
         } else if grown_at < 2 {

@@ -43,10 +43,14 @@ impl<'n, N: Nodes<'n>, L: Leaf> View<'n, N, L> {
     ) -> Result<(u64, usize), Unsound> {
         let bytes = self.nodes.bytes(node);
         if height == 0 {
-            check(node, L::is_sound(bytes, bounds.from, bounds.to), "the leaf is not sound")?;
+            check(
+                node,
+                L::is_sound(self.nodes, bytes, bounds.from, bounds.to),
+                "the leaf is not sound",
+            )?;
             let weight = L::weight(bytes);
             check(node, weight > 0 || self.root.height == 0, "the leaf is empty")?;
-            return Ok((weight, 1));
+            return Ok((weight, 1 + L::far_nodes(bytes)));
         }
         let inner = Inner::new(bytes);
         check(node, inner.is_sound(), "the inner node is not sound")?;

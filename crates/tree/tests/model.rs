@@ -4,7 +4,8 @@ use packed::Element;
 use proptest::prelude::{any, prop_assert_eq, proptest};
 use std::collections::BTreeMap;
 use tree::{
-    ByKey, ByPosition, ByTag, MemoryNodes, NodesMut, Order, ROW_BYTES_MAX, RowLeaf, Rows, Tree, View,
+    ByKey, ByPosition, ByTag, CELL_BYTES_MAX, MemoryNodes, NodesMut, Order, RowLeaf, Rows, Tree,
+    View, resolve,
 };
 
 /// Chance that repeats itself.
@@ -12,7 +13,8 @@ struct Chance(u64);
 
 impl Chance {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         self.0 >> 33
     }
 
@@ -23,7 +25,7 @@ impl Chance {
     fn text(&mut self) -> Vec<u8> {
         match self.below(12) {
             0..4 => self.below(100_000).to_string().into_bytes(),
-            11 => vec![b'x'; self.below(ROW_BYTES_MAX - 20)],
+            11 => vec![b'x'; self.below(2 * CELL_BYTES_MAX)],
             _ => (0..self.below(40)).map(|_| self.next() as u8).collect(),
         }
     }
@@ -35,7 +37,8 @@ fn rows_of<O: Order>(view: &View<'_, &MemoryNodes, RowLeaf<O>>) -> Vec<Vec<Vec<u
     loop {
         let rows = Rows::new(view.leaf(&path));
         for row in 0..rows.len() {
-            all.push((0..rows.stride()).map(|column| rows.cell(row, column).unwrap().to_text()).collect());
+            let text = |column| resolve(view.nodes, rows.cell(row, column).unwrap()).to_text();
+            all.push((0..rows.stride()).map(text).collect());
         }
         if !view.next(&mut path) {
             return all;
@@ -71,7 +74,9 @@ fn list_follows_a_vector(seed: u64, changes: usize, bias: usize) {
             };
             let text = chance.text();
             let (path, row) = tree.view().find_position(at as u64);
-            tree.insert_row(&path, row as usize, 0, &[Element::of(&text)]);
+            let cell = tree.cell(&text).unwrap();
+            tree.ensure_change().unwrap();
+            tree.insert_row(&path, row as usize, 0, &[cell]);
             model.insert(at, text);
         } else if chance.below(40) == 0 {
             let (at, count) = (chance.below(model.len()), chance.below(model.len() / 4 + 2));
@@ -87,14 +92,16 @@ fn list_follows_a_vector(seed: u64, changes: usize, bias: usize) {
                 _ => chance.below(model.len()),
             };
             let (path, row) = tree.view().find_position(at as u64);
-            let found = Rows::new(tree.view().leaf(&path)).cell(row as usize, 0).unwrap().to_text();
-            assert_eq!(found, model[at]);
+            let view = tree.view();
+            let found = Rows::new(view.leaf(&path)).cell(row as usize, 0).unwrap();
+            assert_eq!(resolve(view.nodes, found).to_text(), model[at]);
             if chance.below(2) == 0 {
                 tree.remove_rows(&path, row as usize, 1);
                 model.remove(at);
             } else {
                 let text = chance.text();
-                tree.replace_cell(&path, row as usize, 0, Element::of(&text));
+                let cell = tree.cell(&text).unwrap();
+                tree.replace_cell(&path, row as usize, 0, cell);
                 model[at] = text;
             }
         }
@@ -154,7 +161,8 @@ fn map_follows_a_map(seed: u64, changes: usize, tag_bits: u32) {
     for change in 0..changes {
         tree.ensure_change().unwrap();
         let field = chance.below(changes / 2).to_string().into_bytes();
-        let number = field.iter().fold(7_u32, |sum, byte| sum.wrapping_mul(0x9E37_79B1) ^ u32::from(*byte));
+        let number =
+            field.iter().fold(7_u32, |sum, byte| sum.wrapping_mul(0x9E37_79B1) ^ u32::from(*byte));
         let tag = number.wrapping_mul(0x9E37_79B1) >> (32 - tag_bits) << (32 - tag_bits);
         let key = ByTag::key(tag);
         let path = tree.view().find(|separator| separator <= &key[..]);
@@ -172,16 +180,18 @@ fn map_follows_a_map(seed: u64, changes: usize, tag_bits: u32) {
             }
             Some(row) => {
                 let column = rows.stride() - 1;
-                let old = rows.cell(row, 1).unwrap().to_text();
+                let old = resolve(tree.view().nodes, rows.cell(row, 1).unwrap()).to_text();
                 assert_eq!(model.insert((tag, field), value.clone()), Some(old));
-                tree.replace_cell(&path, row, 1, Element::of(&value));
+                let cell = tree.cell(&value).unwrap();
+                tree.replace_cell(&path, row, 1, cell);
                 assert!(column >= 1);
             }
             None => {
                 assert_eq!(model.insert((tag, field.clone()), value.clone()), None);
                 let zero = Element::Integer(0);
-                let cells = [wanted, Element::of(&value), zero];
-                tree.insert_row(&path, first, tag, &cells[..rows.stride()]);
+                let stride = rows.stride();
+                let cells = [wanted, tree.cell(&value).unwrap(), zero];
+                tree.insert_row(&path, first, tag, &cells[..stride]);
             }
         }
         if chance.below(50) == 0 {
@@ -224,7 +234,8 @@ fn a_tree_by_key_is_searched_by_any_bytes() {
     let mut model: BTreeMap<Vec<u8>, ()> = BTreeMap::new();
     for _ in 0..20_000 {
         tree.ensure_change().unwrap();
-        let key = [b"a common beginning/".to_vec(), chance.below(9_000).to_string().into_bytes()].concat();
+        let key = [b"a common beginning/".to_vec(), chance.below(9_000).to_string().into_bytes()]
+            .concat();
         let path = tree.view().find(|separator| separator <= &key[..]);
         let rows = Rows::new(tree.view().leaf(&path));
         let row = rows.partition(|row| ByKey::key(rows, row) < &key[..]);
