@@ -103,7 +103,8 @@ var blockingCases = cases{
 		for place := range replies {
 			replies[place] = make(chan string, 1)
 			go func() { replies[place] <- pair(db.BLPop(ctx, patience, "l").Result()) }()
-			within(func() bool { return waiters(db) == place+1 }, "the call did not block")
+			blocked := func() bool { return len(replies[place]) > 0 || waiters(db) == place+1 }
+			within(blocked, "the call did not block")
 		}
 		done(db.RPush(ctx, "l", 0, 1, 2, 3, 4))
 		for place, reply := range replies {
@@ -144,7 +145,10 @@ func waiters(db *redis.Client) int {
 func replyOnceServed(db *redis.Client, call func() any, serve func()) any {
 	reply := make(chan any, 1)
 	go func() { reply <- call() }()
-	within(func() bool { return waiters(db) == 1 }, "the call did not block")
+	within(func() bool { return len(reply) > 0 || waiters(db) == 1 }, "the call did not block")
+	if len(reply) > 0 {
+		expect(false, "the call did not block: %v", <-reply)
+	}
 	serve()
 	return <-reply
 }

@@ -75,7 +75,7 @@ def blocked_clients_are_served_in_the_order_of_their_arrival(db):
         replies = []
         for place in range(5):
             replies.append(pool.submit(db.blpop, "l", PATIENCE))
-            wait_until(lambda: waiters(db) == place + 1, "the call did not block")
+            wait_until(lambda: replies[-1].done() or waiters(db) == place + 1, "the call did not block")
         db.rpush("l", *range(5))
         assert [reply.result(PATIENCE)[1] for reply in replies] == ["0", "1", "2", "3", "4"]
     assert not db.exists("l")
