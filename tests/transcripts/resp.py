@@ -177,6 +177,12 @@ def render(reply, full=False):
     return _string(reply, full)
 
 
+def digest(reply):
+    """An aggregate in one short line: how many items it has and a digest of them all."""
+    parts = _items(reply, full=True) or ("", [render(reply)], "")
+    return "%s%d items%s sha1 %s" % (parts[0], len(parts[1]), parts[2], hashlib.sha1("\n".join(parts[1]).encode()).hexdigest()[:12])
+
+
 def render_lines(reply):
     """The lines a transcript shows: one line where it fits, otherwise one item per line, each numbered."""
     whole = render(reply)

@@ -14,7 +14,7 @@ import re
 import sys
 import time
 
-from resp import Closed, Connection, Tagged, escape, render, render_lines
+from resp import Closed, Connection, Error, Tagged, digest, escape, render, render_lines
 
 PATIENCE = 10  # seconds that @until waits for a condition
 
@@ -87,6 +87,18 @@ def matches(pattern, text):
     return bool(found) and all(low <= int(n) <= high for (low, high), n in zip(ranges, found.groups()))
 
 
+def numbered(text, i):
+    """`text` with `i` in place of each `{i}`; `{i*7}`, `{i%10}` and `{i*7%10}` calculate, `{i:03}` pads with zeros."""
+
+    def number(found):
+        times, modulus, width = found.groups()
+        value = i * int(times or 1)
+        value = value % int(modulus) if modulus else value
+        return str(value).zfill(int(width or 0))
+
+    return re.sub(r"\{i(?:\*(\d+))?(?:%(\d+))?(?::0(\d+))?\}", number, text)
+
+
 def sorted_reply(reply):
     """The reply with the items of an array, set or map in order, for replies whose order is free."""
     if isinstance(reply, list):
@@ -102,7 +114,7 @@ class Player:
     def __init__(self, address, path, record):
         self.address, self.path, self.record = address, path, record
         self.connections, self.current, self.raw, self.parked = {}, "A", None, None
-        self.variables, self.sort_next, self.keep_next = {}, False, None
+        self.variables, self.sort_next, self.keep_next, self.digest_next = {}, False, None, False
         self.passed, self.failures, self.output = 0, [], []
 
     def connection(self):
@@ -165,14 +177,21 @@ class Player:
         raise BadTranscript("%s: unknown directive before: %s" % (self.path.name, rest))
 
     def take_reply(self):
-        """Reads one reply and applies @sorted and @keep."""
+        """Reads one reply and applies @sorted, @keep and @digest to it."""
         reply = self.connection().read()
         if self.keep_next:
             self.variables[self.keep_next] = str(reply) if isinstance(reply, int) else bytes(reply).decode()
             self.keep_next = None
         if self.sort_next:
             reply, self.sort_next = sorted_reply(reply), False
-        self.last = reply
+        return self.shown(reply)
+
+    def shown(self, reply):
+        """The lines of a reply, or one line with its digest after @digest."""
+        self.last, by_digest, self.digest_next = reply, self.digest_next, False
+        if by_digest and isinstance(reply, (list, Tagged)):
+            self.last = None
+            return [digest(reply)]
         return render_lines(reply)
 
     def exchange(self, text, expected):
@@ -263,13 +282,41 @@ class Player:
         while True:
             reply = self.connection().command(b"SCAN", cursor, *tokens(rest))
             if not isinstance(reply, list):
-                self.last = reply
-                return render_lines(reply)
+                return self.shown(reply)
             cursor = reply[0]
             keys.update(reply[1])
             if cursor == b"0":
-                self.last = sorted(keys)
-                return render_lines(self.last)
+                return self.shown(sorted(keys))
+
+    def do_digest(self, _):
+        """@digest: of the next reply only the number of its items and a digest are shown."""
+        self.digest_next = True
+        return False
+
+    def do_repeat(self, rest):
+        """@repeat N COMMAND: sends COMMAND N times, counting from 0 as {i}; an error in a reply is a failure."""
+        times, _, command = rest.partition(" ")
+        for i in range(int(times)):
+            self.connection().send(tokens(numbered(command, i)))
+        replies = [self.connection().read() for _ in range(int(times))]
+        errors = [render(reply) for reply in replies if isinstance(reply, Error)]
+        if errors:
+            self.failures.append((0, "@repeat " + rest, [], errors[:1]))
+        return False
+
+    def do_iterate(self, rest):
+        """@iterate ZSCAN key OPTIONS (SSCAN, HSCAN): a whole iteration; every member found, each once, in order."""
+        command, key, *options = tokens(rest)
+        single = command == b"SSCAN" or {option.upper() for option in options} & {b"NOSCORES", b"NOVALUES"}
+        cursor, found, step = b"0", set(), 1 if single else 2
+        while True:
+            reply = self.connection().command(command, key, cursor, *options)
+            if not isinstance(reply, list):
+                return self.shown(reply)
+            cursor = reply[0]
+            found.update(tuple(reply[1][at : at + step]) for at in range(0, len(reply[1]), step))
+            if cursor == b"0":
+                return self.shown([part for item in sorted(found) for part in item])
 
     def do_until(self, rest):
         """@until COMMAND => REPLY: repeats the command until it answers so."""
