@@ -14,9 +14,10 @@ import re
 import sys
 import time
 
-from resp import Closed, Connection, Error, Tagged, digest, escape, render, render_lines
+from resp import Closed, Connection, Tagged, escape, render, render_lines
 
 PATIENCE = 10  # seconds that @until waits for a condition
+BURST = 100  # commands that @each sends before it reads their replies
 
 
 class BadTranscript(Exception):
@@ -46,7 +47,8 @@ def unescape(text, position):
 
 
 def tokens(text):
-    """Splits a line as redis-cli does; `"..."*N` repeats a quoted string N times."""
+    """Splits a line as redis-cli does; `"..."*N` repeats a quoted string N times, and `{A..B}` outside quotes gives
+    an argument for every integer from A to B."""
     found, position = [], 0
     while position < len(text):
         if text[position] == " ":
@@ -63,9 +65,27 @@ def tokens(text):
         else:
             end = text.find(" ", position)
             end = len(text) if end < 0 else end
-            data, position = text[position:end].encode(), end
+            word, position = text[position:end], end
+            counted = re.fullmatch(r"(.*)\{(-?\d+)\.\.(-?\d+)\}(.*)", word)
+            if counted:
+                before, first, last, after = counted.groups()
+                found += [("%s%d%s" % (before, n, after)).encode() for n in range(int(first), int(last) + 1)]
+                continue
+            data = word.encode()
         found.append(data)
     return found
+
+
+def numbered(text, i):
+    """`text` with `i` in place of each `{i}`; `{i*7}`, `{i%10}` and `{i*7%10}` calculate, `{i:04}` pads with zeros."""
+
+    def number(found):
+        times, modulus, width = found.groups()
+        value = i * int(times or 1)
+        value = value % int(modulus) if modulus else value
+        return str(value).zfill(int(width or 0))
+
+    return re.sub(r"\{i(?:\*(\d+))?(?:%(\d+))?(?::0(\d+))?\}", number, text)
 
 
 def matches(pattern, text):
@@ -87,18 +107,6 @@ def matches(pattern, text):
     return bool(found) and all(low <= int(n) <= high for (low, high), n in zip(ranges, found.groups()))
 
 
-def numbered(text, i):
-    """`text` with `i` in place of each `{i}`; `{i*7}`, `{i%10}` and `{i*7%10}` calculate, `{i:03}` pads with zeros."""
-
-    def number(found):
-        times, modulus, width = found.groups()
-        value = i * int(times or 1)
-        value = value % int(modulus) if modulus else value
-        return str(value).zfill(int(width or 0))
-
-    return re.sub(r"\{i(?:\*(\d+))?(?:%(\d+))?(?::0(\d+))?\}", number, text)
-
-
 def sorted_reply(reply):
     """The reply with the items of an array, set or map in order, for replies whose order is free."""
     if isinstance(reply, list):
@@ -108,13 +116,27 @@ def sorted_reply(reply):
     return reply
 
 
+def in_pairs(reply):
+    """A flat array of fields and values as a map, so that a field is sorted together with its value."""
+    return Tagged("map", list(zip(reply[::2], reply[1::2]))) if isinstance(reply, list) else reply
+
+
+def counted(reply):
+    """How many items an array, set or map has, and how many different ones, for replies that are drawn by lot."""
+    items = reply.value if isinstance(reply, Tagged) else reply
+    if not isinstance(items, list):
+        return reply
+    shown = [render(list(item)) if isinstance(item, tuple) else render(item) for item in items]
+    return Tagged("(%d items, %d different)" % (len(shown), len(set(shown))))
+
+
 class Player:
     """Plays one transcript and collects the lines of its recorded form."""
 
     def __init__(self, address, path, record):
         self.address, self.path, self.record = address, path, record
         self.connections, self.current, self.raw, self.parked = {}, "A", None, None
-        self.variables, self.sort_next, self.keep_next, self.digest_next = {}, False, None, False
+        self.variables, self.shape_next, self.keep_next, self.observer = {}, None, None, None
         self.passed, self.failures, self.output = 0, [], []
 
     def connection(self):
@@ -148,7 +170,7 @@ class Player:
             if replied is False:
                 continue
             self.compare(start + 1, line, expected, replied)
-        for connection in [*self.connections.values(), self.raw, self.parked]:
+        for connection in [*self.connections.values(), self.raw, self.parked, self.observer]:
             if connection:
                 connection.close()
         if self.record:
@@ -177,21 +199,14 @@ class Player:
         raise BadTranscript("%s: unknown directive before: %s" % (self.path.name, rest))
 
     def take_reply(self):
-        """Reads one reply and applies @sorted, @keep and @digest to it."""
+        """Reads one reply and applies @sorted, @count and @keep."""
         reply = self.connection().read()
         if self.keep_next:
             self.variables[self.keep_next] = str(reply) if isinstance(reply, int) else bytes(reply).decode()
             self.keep_next = None
-        if self.sort_next:
-            reply, self.sort_next = sorted_reply(reply), False
-        return self.shown(reply)
-
-    def shown(self, reply):
-        """The lines of a reply, or one line with its digest after @digest."""
-        self.last, by_digest, self.digest_next = reply, self.digest_next, False
-        if by_digest and isinstance(reply, (list, Tagged)):
-            self.last = None
-            return [digest(reply)]
+        if self.shape_next:
+            reply, self.shape_next = self.shape_next(reply), None
+        self.last = reply
         return render_lines(reply)
 
     def exchange(self, text, expected):
@@ -239,9 +254,14 @@ class Player:
         self.connection().command("HELLO", "2")
         return False
 
-    def do_sorted(self, _):
-        """@sorted: the order of the next reply is free."""
-        self.sort_next = True
+    def do_sorted(self, rest):
+        """@sorted: the order of the next reply is free. @sorted pairs: the reply is a flat array of pairs."""
+        self.shape_next = (lambda reply: sorted_reply(in_pairs(reply))) if rest == "pairs" else sorted_reply
+        return False
+
+    def do_count(self, rest):
+        """@count: of the next reply only the numbers of items and of different items. @count pairs: of pairs."""
+        self.shape_next = (lambda reply: counted(in_pairs(reply))) if rest == "pairs" else counted
         return False
 
     def do_keep(self, name):
@@ -276,60 +296,72 @@ class Player:
             self.connection().read()
         return False
 
+    def do_each(self, rest):
+        """@each A..B COMMAND: sends the command for every integer from A to B in place of `{i}`; the last reply counts."""
+        numbers, _, command = rest.partition(" ")
+        first, last = map(int, numbers.split(".."))
+        for start in range(first, last + 1, BURST):
+            burst = range(start, min(start + BURST, last + 1))
+            for number in burst:
+                self.connection().send(tokens(numbered(command, number)))
+            for _ in burst[:-1]:
+                self.connection().read()
+            self.last = self.connection().read()
+        return render_lines(self.last)
+
     def do_scan(self, rest):
         """@scan OPTIONS: a whole iteration; the reply is every key found, each once, in order."""
-        cursor, keys = b"0", set()
+        return self.iterate([b"SCAN"], tokens(rest))
+
+    def do_sscan(self, rest):
+        """@sscan KEY OPTIONS: a whole iteration of a set; the reply is every member, each once, in order."""
+        return self.iterate([b"SSCAN", tokens(rest)[0]], tokens(rest)[1:])
+
+    def do_hscan(self, rest):
+        """@hscan KEY OPTIONS: a whole iteration of a hash; the reply is every field with its value, each once, in order."""
+        options = tokens(rest)[1:]
+        return self.iterate([b"HSCAN", tokens(rest)[0]], options, pairs=b"NOVALUES" not in options)
+
+    def do_zscan(self, rest):
+        """@zscan KEY OPTIONS: a whole iteration of a sorted set; the reply is every member with its score, in order."""
+        options = tokens(rest)[1:]
+        return self.iterate([b"ZSCAN", tokens(rest)[0]], options, pairs=b"NOSCORES" not in options)
+
+    def iterate(self, command, options, pairs=False):
+        """Runs a command with a cursor to the end; the reply is what was found, each once, in order."""
+        cursor, found = b"0", set()
         while True:
-            reply = self.connection().command(b"SCAN", cursor, *tokens(rest))
+            reply = self.connection().command(*command, cursor, *options)
             if not isinstance(reply, list):
-                return self.shown(reply)
+                self.last = reply
+                return render_lines(reply)
             cursor = reply[0]
-            keys.update(reply[1])
+            found.update(zip(reply[1][::2], reply[1][1::2]) if pairs else reply[1])
             if cursor == b"0":
-                return self.shown(sorted(keys))
+                self.last = Tagged("map", sorted(found)) if pairs else sorted(found)
+                return render_lines(self.last)
 
-    def do_digest(self, _):
-        """@digest: of the next reply only the number of its items and a digest are shown."""
-        self.digest_next = True
-        return False
-
-    def do_repeat(self, rest):
-        """@repeat N COMMAND: sends COMMAND N times, counting from 0 as {i}; an error in a reply is a failure."""
-        times, _, command = rest.partition(" ")
-        for i in range(int(times)):
-            self.connection().send(tokens(numbered(command, i)))
-        replies = [self.connection().read() for _ in range(int(times))]
-        errors = [render(reply) for reply in replies if isinstance(reply, Error)]
-        if errors:
-            self.failures.append((0, "@repeat " + rest, [], errors[:1]))
-        return False
-
-    def do_iterate(self, rest):
-        """@iterate ZSCAN key OPTIONS (SSCAN, HSCAN): a whole iteration; every member found, each once, in order."""
-        command, key, *options = tokens(rest)
-        single = command == b"SSCAN" or {option.upper() for option in options} & {b"NOSCORES", b"NOVALUES"}
-        cursor, found, step = b"0", set(), 1 if single else 2
-        while True:
-            reply = self.connection().command(command, key, cursor, *options)
-            if not isinstance(reply, list):
-                return self.shown(reply)
-            cursor = reply[0]
-            found.update(tuple(reply[1][at : at + step]) for at in range(0, len(reply[1]), step))
-            if cursor == b"0":
-                return self.shown([part for item in sorted(found) for part in item])
+    def do_blocked(self, number):
+        """@blocked N: waits until N clients wait in blocking commands, seen over a connection of its own."""
+        self.observer = self.observer or Connection(self.address)
+        return self.wait_for(self.observer, "INFO clients", "*\\r\\nblocked_clients:%s\\r\\n*" % number, "@blocked " + number)
 
     def do_until(self, rest):
         """@until COMMAND => REPLY: repeats the command until it answers so."""
         command, _, wanted = rest.partition(" => ")
+        return self.wait_for(self.connection(), command, wanted, "@until " + rest)
+
+    def wait_for(self, connection, command, wanted, line):
+        """Repeats a command until its reply fits; `line` names the failure when it never does."""
         deadline, got = time.monotonic() + PATIENCE, None
         while time.monotonic() < deadline:
-            self.connection().send(tokens(command))
-            got = render(self.connection().read())
+            connection.send(tokens(command))
+            got = render(connection.read(), full=True)
             if matches(wanted, got):
                 self.passed += 1
                 return False
             time.sleep(0.005)
-        self.failures.append((0, "@until " + rest, [wanted], [str(got)]))
+        self.failures.append((0, line, [wanted], [str(got)]))
         return False
 
     def do_needs(self, command):
