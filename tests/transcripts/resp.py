@@ -9,6 +9,7 @@ import socket
 
 LONG_STRING = 200  # bytes; longer strings are rendered by length, beginning and digest
 LINE_WIDTH = 100  # characters; longer aggregates are rendered with one item per line
+MANY_ITEMS = 60  # items; larger aggregates are rendered by their number, beginning and digest
 
 
 class Closed(Exception):
@@ -158,8 +159,11 @@ def _items(reply, full=False):
 
 
 def render(reply, full=False):
-    """A reply on one line; `full` shows long strings whole instead of by their digest."""
+    """A reply on one line; `full` shows long strings and aggregates whole instead of by their digest."""
     parts = _items(reply, full)
+    if parts and len(parts[1]) > MANY_ITEMS and not full:
+        digest = hashlib.sha1("\n".join(parts[1]).encode()).hexdigest()[:12]
+        return "(%d items) %s%s, ...%s sha1 %s" % (len(parts[1]), parts[0], ", ".join(parts[1][:3]), parts[2], digest)
     if parts:
         return parts[0] + ", ".join(parts[1]) + parts[2]
     if isinstance(reply, Tagged):
@@ -181,7 +185,7 @@ def render_lines(reply):
     """The lines a transcript shows: one line where it fits, otherwise one item per line, each numbered."""
     whole = render(reply)
     parts = _items(reply)
-    if not parts or len(whole) <= LINE_WIDTH:
+    if not parts or len(whole) <= LINE_WIDTH or len(parts[1]) > MANY_ITEMS:
         return [whole]
     body = ["  %d) %s" % (number + 1, item) for number, item in enumerate(parts[1])]
     return [parts[0]] + body + [parts[2]]

@@ -17,6 +17,7 @@ import time
 from resp import Closed, Connection, Tagged, escape, render, render_lines
 
 PATIENCE = 10  # seconds that @until waits for a condition
+BURST = 100  # commands that @each sends before it reads their replies
 
 
 class BadTranscript(Exception):
@@ -46,7 +47,8 @@ def unescape(text, position):
 
 
 def tokens(text):
-    """Splits a line as redis-cli does; `"..."*N` repeats a quoted string N times."""
+    """Splits a line as redis-cli does; `"..."*N` repeats a quoted string N times, and `{A..B}` outside quotes gives
+    an argument for every integer from A to B."""
     found, position = [], 0
     while position < len(text):
         if text[position] == " ":
@@ -63,7 +65,13 @@ def tokens(text):
         else:
             end = text.find(" ", position)
             end = len(text) if end < 0 else end
-            data, position = text[position:end].encode(), end
+            word, position = text[position:end], end
+            counted = re.fullmatch(r"(.*)\{(-?\d+)\.\.(-?\d+)\}(.*)", word)
+            if counted:
+                before, first, last, after = counted.groups()
+                found += [("%s%d%s" % (before, n, after)).encode() for n in range(int(first), int(last) + 1)]
+                continue
+            data = word.encode()
         found.append(data)
     return found
 
@@ -96,13 +104,27 @@ def sorted_reply(reply):
     return reply
 
 
+def in_pairs(reply):
+    """A flat array of fields and values as a map, so that a field is sorted together with its value."""
+    return Tagged("map", list(zip(reply[::2], reply[1::2]))) if isinstance(reply, list) else reply
+
+
+def counted(reply):
+    """How many items an array, set or map has, and how many different ones, for replies that are drawn by lot."""
+    items = reply.value if isinstance(reply, Tagged) else reply
+    if not isinstance(items, list):
+        return reply
+    shown = [render(list(item)) if isinstance(item, tuple) else render(item) for item in items]
+    return Tagged("(%d items, %d different)" % (len(shown), len(set(shown))))
+
+
 class Player:
     """Plays one transcript and collects the lines of its recorded form."""
 
     def __init__(self, address, path, record):
         self.address, self.path, self.record = address, path, record
         self.connections, self.current, self.raw, self.parked = {}, "A", None, None
-        self.variables, self.sort_next, self.keep_next = {}, False, None
+        self.variables, self.shape_next, self.keep_next, self.observer = {}, None, None, None
         self.passed, self.failures, self.output = 0, [], []
 
     def connection(self):
@@ -136,7 +158,7 @@ class Player:
             if replied is False:
                 continue
             self.compare(start + 1, line, expected, replied)
-        for connection in [*self.connections.values(), self.raw, self.parked]:
+        for connection in [*self.connections.values(), self.raw, self.parked, self.observer]:
             if connection:
                 connection.close()
         if self.record:
@@ -165,13 +187,13 @@ class Player:
         raise BadTranscript("%s: unknown directive before: %s" % (self.path.name, rest))
 
     def take_reply(self):
-        """Reads one reply and applies @sorted and @keep."""
+        """Reads one reply and applies @sorted, @count and @keep."""
         reply = self.connection().read()
         if self.keep_next:
             self.variables[self.keep_next] = str(reply) if isinstance(reply, int) else bytes(reply).decode()
             self.keep_next = None
-        if self.sort_next:
-            reply, self.sort_next = sorted_reply(reply), False
+        if self.shape_next:
+            reply, self.shape_next = self.shape_next(reply), None
         self.last = reply
         return render_lines(reply)
 
@@ -220,9 +242,14 @@ class Player:
         self.connection().command("HELLO", "2")
         return False
 
-    def do_sorted(self, _):
-        """@sorted: the order of the next reply is free."""
-        self.sort_next = True
+    def do_sorted(self, rest):
+        """@sorted: the order of the next reply is free. @sorted pairs: the reply is a flat array of pairs."""
+        self.shape_next = (lambda reply: sorted_reply(in_pairs(reply))) if rest == "pairs" else sorted_reply
+        return False
+
+    def do_count(self, rest):
+        """@count: of the next reply only the numbers of items and of different items. @count pairs: of pairs."""
+        self.shape_next = (lambda reply: counted(in_pairs(reply))) if rest == "pairs" else counted
         return False
 
     def do_keep(self, name):
@@ -257,32 +284,67 @@ class Player:
             self.connection().read()
         return False
 
+    def do_each(self, rest):
+        """@each A..B COMMAND: sends the command for every integer from A to B in place of `{i}`; the last reply counts."""
+        numbers, _, command = rest.partition(" ")
+        first, last = map(int, numbers.split(".."))
+        for start in range(first, last + 1, BURST):
+            burst = range(start, min(start + BURST, last + 1))
+            for number in burst:
+                self.connection().send(tokens(command.replace("{i}", str(number))))
+            for _ in burst[:-1]:
+                self.connection().read()
+            self.last = self.connection().read()
+        return render_lines(self.last)
+
     def do_scan(self, rest):
         """@scan OPTIONS: a whole iteration; the reply is every key found, each once, in order."""
-        cursor, keys = b"0", set()
+        return self.iterate([b"SCAN"], tokens(rest))
+
+    def do_sscan(self, rest):
+        """@sscan KEY OPTIONS: a whole iteration of a set; the reply is every member, each once, in order."""
+        return self.iterate([b"SSCAN", tokens(rest)[0]], tokens(rest)[1:])
+
+    def do_hscan(self, rest):
+        """@hscan KEY OPTIONS: a whole iteration of a hash; the reply is every field with its value, each once, in order."""
+        options = tokens(rest)[1:]
+        return self.iterate([b"HSCAN", tokens(rest)[0]], options, pairs=b"NOVALUES" not in options)
+
+    def iterate(self, command, options, pairs=False):
+        """Runs a command with a cursor to the end; the reply is what was found, each once, in order."""
+        cursor, found = b"0", set()
         while True:
-            reply = self.connection().command(b"SCAN", cursor, *tokens(rest))
+            reply = self.connection().command(*command, cursor, *options)
             if not isinstance(reply, list):
                 self.last = reply
                 return render_lines(reply)
             cursor = reply[0]
-            keys.update(reply[1])
+            found.update(zip(reply[1][::2], reply[1][1::2]) if pairs else reply[1])
             if cursor == b"0":
-                self.last = sorted(keys)
+                self.last = Tagged("map", sorted(found)) if pairs else sorted(found)
                 return render_lines(self.last)
+
+    def do_blocked(self, number):
+        """@blocked N: waits until N clients wait in blocking commands, seen over a connection of its own."""
+        self.observer = self.observer or Connection(self.address)
+        return self.wait_for(self.observer, "INFO clients", "*\\r\\nblocked_clients:%s\\r\\n*" % number, "@blocked " + number)
 
     def do_until(self, rest):
         """@until COMMAND => REPLY: repeats the command until it answers so."""
         command, _, wanted = rest.partition(" => ")
+        return self.wait_for(self.connection(), command, wanted, "@until " + rest)
+
+    def wait_for(self, connection, command, wanted, line):
+        """Repeats a command until its reply fits; `line` names the failure when it never does."""
         deadline, got = time.monotonic() + PATIENCE, None
         while time.monotonic() < deadline:
-            self.connection().send(tokens(command))
-            got = render(self.connection().read())
+            connection.send(tokens(command))
+            got = render(connection.read(), full=True)
             if matches(wanted, got):
                 self.passed += 1
                 return False
             time.sleep(0.005)
-        self.failures.append((0, "@until " + rest, [wanted], [str(got)]))
+        self.failures.append((0, line, [wanted], [str(got)]))
         return False
 
     def do_needs(self, command):
