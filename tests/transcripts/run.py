@@ -16,7 +16,8 @@ import time
 
 from resp import Closed, Connection, Tagged, escape, render, render_lines
 
-PATIENCE = 10  # seconds that @until waits for a condition
+PATIENCE = 10  # seconds that @until and @blocked wait for a condition, and @read for a reply
+IMPATIENCE = 1  # the same after the first failure of a file, for others are likely to follow
 BURST = 100  # commands that @each sends before it reads their replies
 
 
@@ -259,6 +260,7 @@ class Player:
 
     def do_read(self, _):
         """@read: the next reply or push message, without sending anything."""
+        self.connection().socket.settimeout(self.patience())
         return self.take_reply()
 
     def do_closed(self, _):
@@ -334,9 +336,13 @@ class Player:
         command, _, wanted = rest.partition(" => ")
         return self.wait_for(self.connection(), command, wanted, "@until " + rest)
 
+    def patience(self):
+        """Seconds to wait for what should come."""
+        return IMPATIENCE if self.failures else PATIENCE
+
     def wait_for(self, connection, command, wanted, line):
         """Repeats a command until its reply fits; `line` names the failure when it never does."""
-        deadline, got = time.monotonic() + PATIENCE, None
+        deadline, got = time.monotonic() + self.patience(), None
         while time.monotonic() < deadline:
             connection.send(tokens(command))
             got = render(connection.read(), full=True)
