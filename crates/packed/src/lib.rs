@@ -21,4 +21,4 @@ mod run;
 pub use edit::{Full, RunMut};
 pub use element::{Element, Far, SHORT_BYTES_MAX};
 pub use head::{EMPTY, RUN_BYTES_MAX};
-pub use run::{Damaged, Iter, Place, Run, concat};
+pub use run::{Damaged, Iter, Place, Run, concat, push};

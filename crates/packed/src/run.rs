@@ -1,5 +1,6 @@
 //! Reading a run: from either end, by number, and by looking for an element.
 
+use crate::edit::RunMut;
 use crate::element::{Element, Far, FormBuffer, has_far, size_at_end, size_at_start, sum_of_sizes};
 use crate::head::{EMPTY, HEAD_BYTES, Head};
 use thiserror::Error;
@@ -239,6 +240,11 @@ impl<'a> Run<'a> {
         self.iter_from(self.front())
     }
 
+    /// The elements before a place.
+    pub fn iter_to(&self, to: Place) -> Iter<'a> {
+        Iter { run: *self, front: self.front(), back: to }
+    }
+
     /// The elements from a place on.
     pub fn iter_from(&self, from: Place) -> Iter<'a> {
         Iter { run: *self, front: from, back: self.end() }
@@ -269,6 +275,13 @@ pub fn concat(pieces: &[(Run<'_>, Place, Place)], to: &mut Vec<u8>) {
     }
     let count = to.len() - begin - end;
     Head { count, begin: HEAD_BYTES, end, codes: end }.write(&mut to[begin..]);
+}
+
+/// Adds an element to the end of a run that has no gaps, and grows with it.
+pub fn push(run: &mut Vec<u8>, element: Element<'_>) {
+    let len = Run::new(run).dense_len() + element.cost();
+    run.resize(len.max(run.len()), 0);
+    RunMut::new(run).push_back(element).expect("the run has grown");
 }
 
 /// Elements of a run, from both ends.

@@ -1,5 +1,6 @@
 //! Rows in and out of a tree.
 
+use crate::leaf::Leaf;
 use crate::node::{NODE_BYTES, NoRoom, NodesMut};
 use crate::path::Path;
 use crate::rows::{Order, RowCost, RowLeaf, Rows, RowsMut, widen};
@@ -152,6 +153,25 @@ impl<N: NodesMut, O: Order> Tree<'_, N, RowLeaf<O>> {
             }
             left -= taken as u64;
         }
+    }
+
+    /// A tree of the rows of a leaf that may be longer than a node; they are in their order.
+    ///
+    /// # Errors
+    /// When there is no room for it.
+    pub fn of_rows<'n>(nodes: &'n mut N, leaf: &[u8]) -> Result<Tree<'n, N, RowLeaf<O>>, NoRoom> {
+        let count = Rows::new(leaf).dense_len().div_ceil(NODE_BYTES * 7 / 8).max(1);
+        nodes.ensure((count + 2) * 2 * NODE_BYTES)?;
+        let mut parts = RowLeaf::<O>::cut(&[leaf], count).into_iter();
+        let mut tree = match parts.next() {
+            Some(first) => Tree::of_leaf(nodes, &first)?,
+            None => Tree::of_leaf(nodes, leaf)?,
+        };
+        for part in parts {
+            let path = tree.view().last();
+            tree.insert_leaf(&path, true, part.len(), |to| to.copy_from_slice(&part));
+        }
+        Ok(tree)
     }
 
     /// A tree of no rows.

@@ -85,6 +85,14 @@ impl<'a> Rows<'a> {
         bytes
     }
 
+    /// A leaf whose rows are the elements of a run, `stride` of them each, in an order without tags.
+    pub fn of_run(run: Run<'_>, stride: usize) -> Vec<u8> {
+        let mut bytes = ((run.len() / stride) as u16).to_le_bytes().to_vec();
+        bytes.extend([stride as u8, 0]);
+        packed::concat(&[(run, run.front(), run.end())], &mut bytes);
+        bytes
+    }
+
     /// Rows.
     #[inline]
     pub fn len(&self) -> usize {

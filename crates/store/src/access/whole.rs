@@ -157,6 +157,15 @@ impl Access<'_> {
     }
 
     /// The collection of a value that is a tree.
+    ///
+    /// # Panics
+    /// If it is none.
+    pub(crate) fn tree_of(&self, found: &Found<'_>) -> CollectionId {
+        self.check(found);
+        self.collection_of(found).expect("the value is a tree")
+    }
+
+    /// The collection of a value, if that is a tree.
     fn collection_of(&self, found: &Found<'_>) -> Option<CollectionId> {
         // SAFETY: the shard is locked, and the record is the one that the index names.
         unsafe { tree_of(&found.record) }

@@ -1,5 +1,7 @@
 //! What commands do to values: bytes and limits, no arguments and no replies. One file per type.
 
 pub mod bitmap;
+mod collection;
 pub mod lcs;
+pub mod list;
 pub mod string;

@@ -1,0 +1,189 @@
+//! What all collections have in common: a small one is one run in the key's record, a large one
+//! is trees whose roots the record holds.
+//!
+//! ```text
+//! small   | run |
+//! large   | collection 4 | root 16 | root 16 | ... |
+//! ```
+
+use crate::access::{Access, Fault, Found, NoSpace, ReadNodes, WriteNodes};
+use crate::collections::CollectionId;
+use crate::key::{Key, Label};
+use packed::{Element, Place, Run, RunMut};
+use tree::{Leaf, NoRoom, ROOT_BYTES, Root, Tree, View};
+
+/// Bits of the hash by which the members of a large set, and the fields of a large hash, stand.
+#[inline]
+pub(crate) fn tag_of(access: &Access<'_>, text: &[u8]) -> u32 {
+    (access.store.hasher.hash(text).0 >> 32) as u32
+}
+
+/// The root of one of the trees of a large collection.
+pub(crate) fn root(value: &[u8], number: usize) -> Root {
+    let root = value.get(root_at(number)..).and_then(Root::read);
+    root.expect("the value of a tree has its roots")
+}
+
+fn root_at(number: usize) -> usize {
+    CollectionId::BYTES + ROOT_BYTES * number
+}
+
+/// The value of a large collection with these trees.
+pub(crate) fn value_of(id: CollectionId, roots: &[Root]) -> Vec<u8> {
+    let mut value = vec![0; root_at(roots.len())];
+    id.write(&mut value);
+    for (number, root) in roots.iter().enumerate() {
+        value[root_at(number)..root_at(number + 1)].copy_from_slice(&root.to_bytes());
+    }
+    value
+}
+
+impl<'a> Access<'a> {
+    /// One of the trees of a large collection, to be read.
+    #[inline]
+    pub(crate) fn view<L: Leaf>(
+        &self,
+        found: &Found<'a>,
+        number: usize,
+    ) -> View<'_, ReadNodes<'_>, L> {
+        View::new(self.nodes(found), root(self.bytes(found), number))
+    }
+
+    /// Changes one of the trees of a large collection, and notes its root.
+    ///
+    /// # Errors
+    /// Those of `change`.
+    #[inline]
+    pub(crate) fn change_tree<L: Leaf, T>(
+        &mut self,
+        key: &Key<'_>,
+        found: &Found<'a>,
+        number: usize,
+        change: impl FnOnce(&mut Tree<'_, WriteNodes<'_, 'a>, L>) -> Result<T, NoRoom>,
+    ) -> Result<T, Fault> {
+        let before = root(self.bytes(found), number);
+        let mut nodes = self.nodes_mut(key, found);
+        let mut tree = Tree::new(&mut nodes, before);
+        let done = change(&mut tree);
+        let after = tree.root;
+        if after != before {
+            let at = root_at(number);
+            self.bytes_mut(found)[at..at + ROOT_BYTES].copy_from_slice(&after.to_bytes());
+        }
+        Ok(done?)
+    }
+
+    /// Makes a key a large collection, whose trees `build` makes, in place of what was found there.
+    ///
+    /// # Errors
+    /// When there is no room for it; nothing has changed then.
+    pub(crate) fn put_trees<const N: usize>(
+        &mut self,
+        key: &Key<'_>,
+        found: Option<Found<'a>>,
+        label: Label,
+        build: impl FnOnce(&mut WriteNodes<'_, 'a>) -> Result<[Root; N], NoRoom>,
+    ) -> Result<Found<'a>, NoSpace> {
+        let id = self.new_collection(key)?;
+        let built = build(&mut self.nodes_of(key, id)).map_err(NoSpace::from);
+        let put = built.and_then(|roots| self.put(key, found, label, &value_of(id, &roots)));
+        if put.is_err() {
+            self.retire(key, id);
+        }
+        put
+    }
+
+    /// Inserts elements into the run of a small collection, before the one with number `at`.
+    ///
+    /// # Errors
+    /// When there is no room for them; nothing has changed then.
+    #[inline]
+    pub(crate) fn insert_into_run(
+        &mut self,
+        key: &Key<'_>,
+        found: Found<'a>,
+        at: usize,
+        elements: &[Element<'_>],
+    ) -> Result<Found<'a>, NoSpace> {
+        let cost: usize = elements.iter().map(|element| element.cost()).sum();
+        let found = self.grow_run(key, found, cost, at == 0)?;
+        let mut run = RunMut::new(self.bytes_mut(&found));
+        for (offset, element) in elements.iter().enumerate() {
+            let place = run.as_run().place(at + offset);
+            run.insert(place, *element).expect("the run has grown");
+        }
+        Ok(found)
+    }
+
+    /// Gives the run of a small collection room for `cost` bytes more; and if those go to its
+    /// front, for some that may follow them.
+    #[inline]
+    fn grow_run(
+        &mut self,
+        key: &Key<'_>,
+        found: Found<'a>,
+        cost: usize,
+        is_front: bool,
+    ) -> Result<Found<'a>, NoSpace> {
+        let bytes = self.bytes(&found);
+        let needed = Run::new(bytes).dense_len() + cost;
+        if needed <= bytes.len() {
+            return Ok(found);
+        }
+        let len = if is_front { needed + needed / FRONT_SLACK_PART } else { needed };
+        self.resize_found(key, found, len.min(packed::RUN_BYTES_MAX))
+    }
+
+    /// Puts another element into the run of a small collection.
+    ///
+    /// # Errors
+    /// When there is no room for it; nothing has changed then.
+    pub(crate) fn replace_in_run(
+        &mut self,
+        key: &Key<'_>,
+        found: Found<'a>,
+        at: usize,
+        element: Element<'_>,
+    ) -> Result<Found<'a>, NoSpace> {
+        let replace = |bytes: &mut [u8]| {
+            let mut run = RunMut::new(bytes);
+            let place = run.as_run().place(at);
+            run.replace(place, element)
+        };
+        match replace(self.bytes_mut(&found)) {
+            Ok(()) => Ok(self.shorten_run(key, found)),
+            Err(full) => {
+                let found = self.resize_found(key, found, full.needed)?;
+                replace(self.bytes_mut(&found)).expect("the run has grown");
+                Ok(found)
+            }
+        }
+    }
+
+    /// Removes elements from the run of a small collection. One that is empty then is the caller's
+    /// to remove.
+    pub(crate) fn remove_from_run(
+        &mut self,
+        key: &Key<'_>,
+        found: Found<'a>,
+        at: Place,
+        count: usize,
+    ) -> Found<'a> {
+        RunMut::new(self.bytes_mut(&found)).remove(at, count);
+        self.shorten_run(key, found)
+    }
+
+    /// Gives back what a run no longer needs of its record, where that is a good part of it, and
+    /// there is room to write it anew.
+    fn shorten_run(&mut self, key: &Key<'_>, found: Found<'a>) -> Found<'a> {
+        let bytes = self.bytes(&found);
+        let (len, used) = (bytes.len(), Run::new(bytes).byte_len());
+        if len - used <= len / FRONT_SLACK_PART {
+            return found;
+        }
+        self.resize_found(key, found, used).unwrap_or(found)
+    }
+}
+
+/// The free part of a run that is pushed to at its front.
+const FRONT_SLACK_PART: usize = 8;

@@ -1,0 +1,342 @@
+//! Changing lists.
+
+use super::limit::element_bytes;
+use super::{End, Leaf, List, ListLimit};
+use crate::access::{Access, Fault, Found, NoSpace, WriteNodes};
+use crate::key::{Encoding, Key, Kind, Label};
+use packed::{Element, Run};
+use tree::{NoRoom, Rows, Tree};
+
+type ListTree<'n, 'x, 'a> = Tree<'n, WriteNodes<'x, 'a>, Leaf>;
+
+const SMALL: Encoding = Encoding::Listpack;
+const LARGE: Encoding = Encoding::Quicklist;
+
+/// Adds elements to an end of a list, one after the other, which is created if need be, unless
+/// `only_existing`. Returns the new length, or 0 if there is no list.
+///
+/// # Errors
+/// When the key holds something else, or there is no room.
+pub fn push<'t>(
+    access: &mut Access<'_>,
+    key: &Key<'_>,
+    end: End,
+    texts: impl Iterator<Item = &'t [u8]> + Clone,
+    limit: ListLimit,
+    only_existing: bool,
+) -> Result<u64, Fault> {
+    let found = match access.open(key, Kind::List)? {
+        None if only_existing => return Ok(0),
+        found => found,
+    };
+    let found = fit(access, key, found, texts.clone(), limit)?;
+    if access.label(&found).is_tree() {
+        return access.change_tree::<Leaf, _>(key, &found, 0, |tree| {
+            texts.clone().try_for_each(|text| push_to_tree(tree, end, text))?;
+            Ok(tree.root.weight)
+        });
+    }
+    let mut found = found;
+    for text in texts {
+        let at = if end == End::Front { 0 } else { Run::new(access.bytes(&found)).len() };
+        found = access.insert_into_run(key, found, at, &[Element::of(text)])?;
+    }
+    Ok(Run::new(access.bytes(&found)).len() as u64)
+}
+
+#[inline]
+fn push_to_tree(tree: &mut ListTree<'_, '_, '_>, end: End, text: &[u8]) -> Result<(), NoRoom> {
+    let cell = tree.cell(text)?;
+    tree.ensure_change()?;
+    let (path, row) = match end {
+        End::Front => (tree.view().first(), 0),
+        End::Back => {
+            let path = tree.view().last();
+            let len = Rows::new(tree.view().leaf(&path)).len();
+            (path, len)
+        }
+    };
+    tree.insert_row(&path, row, 0, &[cell]);
+    Ok(())
+}
+
+/// The list of a key, created if need be, and large if it would not stay small with these texts.
+fn fit<'a, 't>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: Option<Found<'a>>,
+    texts: impl Iterator<Item = &'t [u8]>,
+    limit: ListLimit,
+) -> Result<Found<'a>, NoSpace> {
+    if let Some(found) = found.filter(|found| access.label(found).is_tree()) {
+        return Ok(found);
+    }
+    let (count, bytes) = texts.fold((0, 0), |(count, bytes), text| (count + 1, bytes + text.len()));
+    let run = found.map_or(&packed::EMPTY[..], |found| access.bytes(&found));
+    let run = Run::new(run);
+    if limit.allows_more(run, count, bytes) {
+        let label = Label::new(Kind::List, SMALL);
+        return found.map_or_else(|| access.put(key, None, label, &packed::EMPTY), Ok);
+    }
+    let leaf = Rows::of_run(run, 1);
+    enlarge(access, key, found, &leaf)
+}
+
+/// Makes a list large, with the rows of a leaf.
+fn enlarge<'a>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: Option<Found<'a>>,
+    leaf: &[u8],
+) -> Result<Found<'a>, NoSpace> {
+    let label = Label::of_tree(Kind::List, LARGE);
+    access.put_trees(key, found, label, |nodes| Ok([ListTree::of_rows(nodes, leaf)?.root]))
+}
+
+/// Takes up to `count` elements from an end of a list, one after the other, and gives each to
+/// `each` before it goes. Returns how many; `None` if there is no list.
+///
+/// # Errors
+/// When the key holds something else.
+pub fn pop(
+    access: &mut Access<'_>,
+    key: &Key<'_>,
+    end: End,
+    count: u64,
+    limit: ListLimit,
+    mut each: impl FnMut(Element<'_>),
+) -> Result<Option<u64>, Fault> {
+    let Some(found) = access.open(key, Kind::List)? else { return Ok(None) };
+    let list = List::at(access, &found);
+    let (len, taken) = (list.len(), count.min(list.len()));
+    match end {
+        End::Front => list.iter_from(0).take(taken as usize).for_each(&mut each),
+        End::Back => list.iter_back_from(len - 1).take(taken as usize).for_each(&mut each),
+    }
+    let from = if end == End::Front { 0 } else { len - taken };
+    cut_out(access, key, found, from, taken, limit)?;
+    Ok(Some(taken))
+}
+
+/// Removes elements, and the list if none is left.
+fn cut_out<'a>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: Found<'a>,
+    from: u64,
+    count: u64,
+    limit: ListLimit,
+) -> Result<(), Fault> {
+    if count == 0 {
+        return Ok(());
+    }
+    if count == List::at(access, &found).len() {
+        access.remove_found(key, found);
+        return Ok(());
+    }
+    if access.label(&found).is_tree() {
+        access.change_tree::<Leaf, _>(key, &found, 0, |tree| {
+            tree.remove_range(from, count, |_, _, _, _| ());
+            Ok(())
+        })?;
+        reduce(access, key, found, limit);
+        return Ok(());
+    }
+    let place = Run::new(access.bytes(&found)).place(from as usize);
+    access.remove_from_run(key, found, place, count as usize);
+    Ok(())
+}
+
+/// Makes a large list that has shrunk to half of what a small one may be a small one again.
+fn reduce<'a>(access: &mut Access<'a>, key: &Key<'_>, found: Found<'a>, limit: ListLimit) {
+    let view = access.view::<Leaf>(&found, 0);
+    // More leaves than that hold more than half of the largest limit.
+    if view.root.height > 1 || !limit.allows_again(view.root.weight as usize, 0) {
+        return;
+    }
+    let list = List::at(access, &found);
+    let half = |bytes: usize| limit.allows_again(0, bytes);
+    let mut bytes = 7;
+    for element in list.iter_from(0) {
+        bytes += element_bytes(element);
+        if !half(bytes) {
+            return;
+        }
+    }
+    let mut run = packed::EMPTY.to_vec();
+    list.iter_from(0).for_each(|element| packed::push(&mut run, element));
+    let tree = access.tree_of(&found);
+    // Where there is no room for that, the list stays as it is.
+    if access.put(key, Some(found), Label::new(Kind::List, SMALL), &run).is_ok() {
+        access.retire(key, tree);
+    }
+}
+
+/// Sets the element with a number. False if there is no such element.
+///
+/// # Errors
+/// When the key holds something else, or there is no room.
+pub fn set(
+    access: &mut Access<'_>,
+    key: &Key<'_>,
+    index: i64,
+    text: &[u8],
+    limit: ListLimit,
+) -> Result<Option<bool>, Fault> {
+    let Some(found) = access.open(key, Kind::List)? else { return Ok(None) };
+    let list = List::at(access, &found);
+    let Some(at) = super::position(list.len(), index) else { return Ok(Some(false)) };
+    if !access.label(&found).is_tree() {
+        let run = Run::new(access.bytes(&found));
+        if limit.allows_more(run, 0, text.len()) {
+            access.replace_in_run(key, found, at as usize, Element::of(text))?;
+            return Ok(Some(true));
+        }
+    }
+    let leaf =
+        (!access.label(&found).is_tree()).then(|| Rows::of_run(Run::new(access.bytes(&found)), 1));
+    let found = match leaf {
+        Some(leaf) => enlarge(access, key, Some(found), &leaf)?,
+        None => found,
+    };
+    access.change_tree::<Leaf, _>(key, &found, 0, |tree| {
+        let cell = tree.cell(text)?;
+        tree.ensure_change()?;
+        let (path, row) = tree.view().find_position(at);
+        tree.replace_cell(&path, row as usize, 0, cell);
+        Ok(())
+    })?;
+    reduce(access, key, found, limit);
+    Ok(Some(true))
+}
+
+/// Where an element is inserted: at another one, that is the first with a text.
+#[derive(Clone, Copy, Debug)]
+pub struct Pivot<'t> {
+    /// The text of the other one.
+    pub text: &'t [u8],
+    /// Behind it rather than before it.
+    pub is_behind: bool,
+}
+
+/// Inserts an element at another one. Returns the new length, or `Some(None)` if there is no such
+/// element, `None` if there is no list.
+///
+/// # Errors
+/// When the key holds something else, or there is no room.
+pub fn insert(
+    access: &mut Access<'_>,
+    key: &Key<'_>,
+    pivot: Pivot<'_>,
+    text: &[u8],
+    limit: ListLimit,
+) -> Result<Option<Option<u64>>, Fault> {
+    let Some(found) = access.open(key, Kind::List)? else { return Ok(None) };
+    let wanted = Element::of(pivot.text);
+    let at = List::at(access, &found).iter_from(0).position(|element| element == wanted);
+    let Some(at) = at else { return Ok(Some(None)) };
+    let at = at as u64 + u64::from(pivot.is_behind);
+    let found = fit(access, key, Some(found), std::iter::once(text), limit)?;
+    if !access.label(&found).is_tree() {
+        access.insert_into_run(key, found, at as usize, &[Element::of(text)])?;
+        return Ok(Some(Some(List::at(access, &found).len())));
+    }
+    let len = access.change_tree::<Leaf, _>(key, &found, 0, |tree| {
+        let cell = tree.cell(text)?;
+        tree.ensure_change()?;
+        let (path, row) = tree.view().find_position(at);
+        tree.insert_row(&path, row as usize, 0, &[cell]);
+        Ok(tree.root.weight)
+    })?;
+    Ok(Some(Some(len)))
+}
+
+/// Removes elements with a text: `count` from the front, or from the end if it is negative, or all
+/// if it is zero. Returns how many.
+///
+/// # Errors
+/// When the key holds something else.
+pub fn remove(
+    access: &mut Access<'_>,
+    key: &Key<'_>,
+    count: i64,
+    text: &[u8],
+    limit: ListLimit,
+) -> Result<u64, Fault> {
+    let Some(found) = access.open(key, Kind::List)? else { return Ok(0) };
+    let wanted = Element::of(text);
+    let list = List::at(access, &found);
+    let most = if count == 0 { usize::MAX } else { count.unsigned_abs() as usize };
+    let is_wanted = |element: &Element<'_>| *element == wanted;
+    let mut places: Vec<u64> = if count < 0 {
+        let last = list.len() - 1;
+        let back = (0..=last).rev().zip(list.iter_back_from(last));
+        back.filter(|(_, element)| is_wanted(element)).map(|(at, _)| at).take(most).collect()
+    } else {
+        let all = (0..).zip(list.iter_from(0));
+        all.filter(|(_, element)| is_wanted(element)).map(|(at, _)| at).take(most).collect()
+    };
+    if count >= 0 {
+        places.reverse();
+    }
+    let removed = places.len() as u64;
+    if removed == list.len() {
+        access.remove_found(key, found);
+        return Ok(removed);
+    }
+    // From the last to the first, so that those that are left keep their numbers.
+    remove_each(access, key, found, &places)?;
+    if let Some(found) = access.open(key, Kind::List)?.filter(|found| access.label(found).is_tree())
+        && removed > 0
+    {
+        reduce(access, key, found, limit);
+    }
+    Ok(removed)
+}
+
+/// Removes the elements with these numbers, which fall.
+fn remove_each<'a>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: Found<'a>,
+    places: &[u64],
+) -> Result<(), Fault> {
+    if access.label(&found).is_tree() {
+        return access.change_tree::<Leaf, _>(key, &found, 0, |tree| {
+            places.iter().for_each(|at| tree.remove_range(*at, 1, |_, _, _, _| ()));
+            Ok(())
+        });
+    }
+    let mut found = found;
+    for at in places {
+        let place = Run::new(access.bytes(&found)).place(*at as usize);
+        found = access.remove_from_run(key, found, place, 1);
+    }
+    Ok(())
+}
+
+/// Leaves the elements from the `start`th to the `end`th, both included.
+///
+/// # Errors
+/// When the key holds something else.
+pub fn trim(
+    access: &mut Access<'_>,
+    key: &Key<'_>,
+    start: i64,
+    end: i64,
+    limit: ListLimit,
+) -> Result<bool, Fault> {
+    let Some(found) = access.open(key, Kind::List)? else { return Ok(false) };
+    let len = List::at(access, &found).len();
+    let (from, count) = super::range(len, start, end);
+    if count == 0 {
+        access.remove_found(key, found);
+        return Ok(true);
+    }
+    let behind = from + count;
+    cut_out(access, key, found, behind, len - behind, limit)?;
+    if let Some(found) = access.open(key, Kind::List)? {
+        cut_out(access, key, found, 0, from, limit)?;
+    }
+    Ok(true)
+}

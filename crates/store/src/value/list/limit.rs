@@ -1,0 +1,115 @@
+//! Up to which size a list is one run: the sizes that clients know from listpacks.
+
+use packed::{Element, Run};
+
+/// The setting `list-max-listpack-size`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListLimit {
+    bytes: usize,
+    elements: usize,
+}
+
+/// Bytes of a listpack besides its elements.
+const LISTPACK_BYTES: usize = 7;
+/// What a limit in elements allows in bytes.
+const SAFE_BYTES: usize = 8192;
+/// A run holds no more, whatever the setting.
+const RUN_BYTES: usize = 60_000;
+
+impl ListLimit {
+    /// The limit of a setting: a number of elements, or from -1 on 4, 8, 16, 32 or 64 KiB.
+    pub fn of_setting(setting: i32) -> ListLimit {
+        if setting >= 0 {
+            // One element at least, as zero would allow none.
+            let elements = (setting as usize).max(1);
+            return ListLimit { bytes: SAFE_BYTES, elements };
+        }
+        let step = setting.unsigned_abs().min(5) as usize - 1;
+        ListLimit { bytes: 4096 << step, elements: usize::MAX }
+    }
+
+    /// Whether a list of so many elements and bytes, as those of a listpack are counted, is one
+    /// run.
+    pub fn allows(self, elements: usize, bytes: usize) -> bool {
+        elements <= self.elements && bytes <= self.bytes
+    }
+
+    /// The same of a list that has shrunk, which becomes one run below half the limit only.
+    pub fn allows_again(self, elements: usize, bytes: usize) -> bool {
+        elements <= self.elements / 2 && bytes <= self.bytes / 2
+    }
+
+    /// Whether a run may take elements with texts of so many bytes together.
+    pub fn allows_more(self, run: Run<'_>, elements: usize, bytes: usize) -> bool {
+        if run.dense_len() + bytes + 9 * elements > RUN_BYTES {
+            return false;
+        }
+        let count = run.len() + elements;
+        // A listpack takes three to seven bytes for what takes one here.
+        let most = run.dense_len() + 10 * run.len() + bytes;
+        self.allows(count, most) || self.allows(count, listpack_bytes(run) + bytes)
+    }
+}
+
+/// Bytes that a listpack with the elements of a run takes.
+pub(super) fn listpack_bytes(run: Run<'_>) -> usize {
+    LISTPACK_BYTES + run.iter().map(element_bytes).sum::<usize>()
+}
+
+/// Bytes that an element takes in a listpack: its head, itself, and its length once more behind.
+pub(super) fn element_bytes(element: Element<'_>) -> usize {
+    let bytes = match element {
+        Element::Integer(value) => match value {
+            0..128 => 1,
+            -4096..4096 => 2,
+            -0x8000..0x8000 => 3,
+            -0x80_0000..0x80_0000 => 4,
+            -0x8000_0000..0x8000_0000 => 5,
+            _ => 9,
+        },
+        other => match other.text_len() {
+            len @ 0..64 => 1 + len,
+            len @ 64..4096 => 2 + len,
+            len => 5 + len,
+        },
+    };
+    let behind = match bytes {
+        0..128 => 1,
+        128..16_383 => 2,
+        16_383..2_097_151 => 3,
+        2_097_151..268_435_455 => 4,
+        _ => 5,
+    };
+    bytes + behind
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_give_the_limits_that_their_manual_names() {
+        let kib = |setting: i32| ListLimit::of_setting(setting).bytes >> 10;
+        assert_eq!([-1, -2, -3, -4, -5, -9].map(kib), [4, 8, 16, 32, 64, 64]);
+        let five = ListLimit::of_setting(5);
+        assert!(five.allows(5, 8192) && !five.allows(6, 10) && !five.allows(1, 8193));
+        assert!(ListLimit::of_setting(0).allows(1, 10));
+    }
+
+    #[test]
+    fn elements_take_what_they_take_in_a_listpack() {
+        let rows: [(&[u8], usize); 8] = [
+            (b"", 2),
+            (b"5", 2),
+            (b"127", 2),
+            (b"128", 3),
+            (b"-4096", 3),
+            (b"70000", 5),
+            (b"abc", 5),
+            (&[b'x'; 64], 67),
+        ];
+        for (text, bytes) in rows {
+            assert_eq!(element_bytes(Element::of(text)), bytes, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Lists: elements by position.
+//!
+//! A small list is one run, a large one a tree of rows of one element each. A list that is empty
+//! is no list: its key is removed.
+
+mod change;
+mod limit;
+mod read;
+
+pub use change::{Pivot, insert, pop, push, remove, set, trim};
+pub use limit::ListLimit;
+pub use read::{Elements, ElementsBack, List, peek, read};
+
+use tree::{ByPosition, RowLeaf};
+
+type Leaf = RowLeaf<ByPosition>;
+
+/// An end of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Where index 0 is.
+    Front,
+    /// Where index -1 is.
+    Back,
+}
+
+/// The element at `index` of `len`, where negative ones count from the end; `None` beyond either.
+pub fn position(len: u64, index: i64) -> Option<u64> {
+    let at = if index < 0 { len.checked_sub(index.unsigned_abs())? } else { index as u64 };
+    (at < len).then_some(at)
+}
+
+/// The elements from the `start`th to the `end`th, both included, of `len`: the first, and how
+/// many. Negative positions count from the end.
+pub fn range(len: u64, start: i64, end: i64) -> (u64, u64) {
+    let place = |at: i64| {
+        if at < 0 { len.saturating_sub(at.unsigned_abs()) } else { at as u64 }
+    };
+    if end < 0 && end.unsigned_abs() > len {
+        return (0, 0);
+    }
+    let (start, end) = (place(start), place(end).min(len.saturating_sub(1)));
+    if start > end || start >= len { (0, 0) } else { (start, end - start + 1) }
+}

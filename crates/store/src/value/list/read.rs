@@ -1,0 +1,148 @@
+//! Reading lists.
+
+use super::Leaf;
+use crate::access::{Access, Found, ReadNodes, WrongKind};
+use crate::key::{Key, Kind};
+use packed::{Element, Iter, Run};
+use tree::{Path, Rows, View, resolve};
+
+/// A list, under the lock of its key.
+#[derive(Clone, Copy, Debug)]
+pub struct List<'x>(Form<'x>);
+
+#[derive(Clone, Copy, Debug)]
+enum Form<'x> {
+    Small(Run<'x>),
+    Large(View<'x, ReadNodes<'x>, Leaf>),
+}
+
+/// The list of a key, for a command that reads.
+///
+/// # Errors
+/// When the key holds something else.
+pub fn read<'x>(access: &'x mut Access<'_>, key: &Key<'_>) -> Result<Option<List<'x>>, WrongKind> {
+    let found = access.open_to_read(key, Kind::List)?;
+    Ok(found.map(|found| List::at(access, &found)))
+}
+
+/// The list of a key, without any trace.
+///
+/// # Errors
+/// When the key holds something else.
+pub fn peek<'x>(access: &'x Access<'_>, key: &Key<'_>) -> Result<Option<List<'x>>, WrongKind> {
+    let found = access.open_unseen(key, Kind::List)?;
+    Ok(found.map(|found| List::at(access, &found)))
+}
+
+impl<'x> List<'x> {
+    pub(super) fn at<'a>(access: &'x Access<'a>, found: &Found<'a>) -> List<'x> {
+        if access.label(found).is_tree() {
+            List(Form::Large(access.view(found, 0)))
+        } else {
+            List(Form::Small(Run::new(access.bytes(found))))
+        }
+    }
+
+    /// Elements.
+    #[inline]
+    #[expect(clippy::len_without_is_empty, reason = "an empty list is no list")]
+    pub fn len(&self) -> u64 {
+        match &self.0 {
+            Form::Small(run) => run.len() as u64,
+            Form::Large(view) => view.root.weight,
+        }
+    }
+
+    /// The element with a number.
+    pub fn get(&self, at: u64) -> Option<Element<'x>> {
+        self.iter_from(at).next()
+    }
+
+    /// The elements from the one with a number on.
+    pub fn iter_from(&self, at: u64) -> Elements<'x> {
+        match &self.0 {
+            Form::Small(run) => {
+                let at = usize::try_from(at).unwrap_or(usize::MAX);
+                Elements { here: run.iter_from(run.place(at)), rest: None }
+            }
+            Form::Large(view) => {
+                let (path, row) = view.find_position(at);
+                let row = usize::try_from(row).unwrap_or(usize::MAX);
+                let here = Rows::new(view.leaf(&path)).cells_from(row);
+                Elements { here, rest: Some((*view, path)) }
+            }
+        }
+    }
+
+    /// The elements from the one with a number back to the first.
+    pub fn iter_back_from(&self, at: u64) -> ElementsBack<'x> {
+        match &self.0 {
+            Form::Small(run) => {
+                let end = usize::try_from(at).unwrap_or(usize::MAX).saturating_add(1);
+                ElementsBack { here: run.iter_to(run.place(end)), rest: None }
+            }
+            Form::Large(view) => {
+                let (path, row) = view.find_position(at);
+                let run = Rows::new(view.leaf(&path)).run();
+                let end = usize::try_from(row).unwrap_or(usize::MAX).saturating_add(1);
+                ElementsBack { here: run.iter_to(run.place(end)), rest: Some((*view, path)) }
+            }
+        }
+    }
+}
+
+/// Elements in their order.
+#[derive(Debug)]
+pub struct Elements<'x> {
+    here: Iter<'x>,
+    rest: Option<(View<'x, ReadNodes<'x>, Leaf>, Path)>,
+}
+
+impl<'x> Iterator for Elements<'x> {
+    type Item = Element<'x>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Element<'x>> {
+        loop {
+            if let Some(element) = self.here.next() {
+                return Some(match &self.rest {
+                    Some((view, _)) => resolve(view.nodes, element),
+                    None => element,
+                });
+            }
+            let (view, path) = self.rest.as_mut()?;
+            if !view.next(path) {
+                return None;
+            }
+            self.here = Rows::new(view.leaf(path)).run().iter();
+        }
+    }
+}
+
+/// Elements from the last to the first.
+#[derive(Debug)]
+pub struct ElementsBack<'x> {
+    here: Iter<'x>,
+    rest: Option<(View<'x, ReadNodes<'x>, Leaf>, Path)>,
+}
+
+impl<'x> Iterator for ElementsBack<'x> {
+    type Item = Element<'x>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Element<'x>> {
+        loop {
+            if let Some(element) = self.here.next_back() {
+                return Some(match &self.rest {
+                    Some((view, _)) => resolve(view.nodes, element),
+                    None => element,
+                });
+            }
+            let (view, path) = self.rest.as_mut()?;
+            if !view.previous(path) {
+                return None;
+            }
+            self.here = Rows::new(view.leaf(path)).run().iter();
+        }
+    }
+}
