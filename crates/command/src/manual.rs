@@ -4,9 +4,10 @@ use crate::family;
 use crate::spec::{CommandSpec, Flags, Group};
 use std::fmt::Write;
 
-const GROUPS: [(Group, &str); 6] = [
+const GROUPS: [(Group, &str); 7] = [
     (Group::String, "Strings"),
     (Group::Bitmap, "Bitmaps"),
+    (Group::HyperLogLog, "HyperLogLogs"),
     (Group::Generic, "Keys of any kind"),
     (Group::Connection, "Connections"),
     (Group::Server, "Server"),

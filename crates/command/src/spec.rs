@@ -40,6 +40,8 @@ bitflags! {
         const NO_MULTI = 1 << 13;
         /// Publishes or subscribes.
         const PUBSUB = 1 << 14;
+        /// May change what replicas must hear of, though it only reads.
+        const MAY_REPLICATE = 1 << 15;
     }
 
     /// What a command does to a key, as COMMAND GETKEYSANDFLAGS tells.
@@ -81,6 +83,7 @@ bitflags! {
 pub enum Group {
     String,
     Bitmap,
+    HyperLogLog,
     Generic,
     Connection,
     Server,
@@ -93,6 +96,7 @@ impl Group {
         match self {
             Group::String => "string",
             Group::Bitmap => "bitmap",
+            Group::HyperLogLog => "hyperloglog",
             Group::Generic => "generic",
             Group::Connection => "connection",
             Group::Server => "server",

@@ -30,7 +30,7 @@ pub struct Row {
 impl Row {
     /// Whether CLIENT PAUSE WRITE holds it back.
     pub fn may_change_data(&self) -> bool {
-        self.spec.flags.contains(Flags::WRITE)
+        self.spec.flags.intersects(Flags::WRITE.union(Flags::MAY_REPLICATE))
     }
 }
 

@@ -37,6 +37,7 @@ pub(super) fn specs(row: &Row) -> Searches {
     match row.full_name.as_str() {
         "bitop" => pair(at(2, 2, SET), at(3, -1, READ)),
         "copy" => pair(at(1, 1, READ), at(2, 2, SET)),
+        "pfmerge" => pair(at(1, 1, row.spec.keys.flags), at(2, -1, READ)),
         "rename" => pair(at(1, 1, TAKE), at(2, 2, SET)),
         "renamenx" => pair(at(1, 1, TAKE), at(2, 2, KeyFlags::OW.union(KeyFlags::INSERT))),
         "msetex" => Searches::from_iter([Search::Counted { at: 1, step: 2, flags: SET }]),
