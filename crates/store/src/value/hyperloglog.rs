@@ -20,6 +20,7 @@ mod sketch;
 mod sparse;
 
 pub use dense::BYTES as DENSE_BYTES;
+pub use hash::{Mark, mark_of};
 pub use registers::{Histogram, Registers};
 pub use self_test::{SelfTestError, self_test};
 pub use sketch::{Form, Sketch};

@@ -57,7 +57,9 @@ pub(super) fn find<'c>(
         match spec {
             Search::Range(keys) => {
                 let flags = flags_of(row, keys.flags, request);
-                found.extend(keys.positions(request.len()).map(|at| (request[at], flags)));
+                let mut positions = keys.positions(request.len()).peekable();
+                positions.peek()?;
+                found.extend(positions.map(|at| (request[at], flags)));
             }
             Search::Counted { at, step, flags } => {
                 let (at, step) = (usize::try_from(*at).ok()?, usize::try_from(*step).ok()?);
