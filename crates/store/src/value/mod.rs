@@ -1,6 +1,7 @@
 //! What commands do to values: bytes and limits, no arguments and no replies. One file per type.
 
 pub mod bitmap;
+pub mod geo;
 pub mod hyperloglog;
 pub mod lcs;
 pub mod string;

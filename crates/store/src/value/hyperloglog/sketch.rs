@@ -36,7 +36,7 @@ pub struct Sketch<'v> {
 
 impl<'v> Sketch<'v> {
     /// One to which nothing has been added.
-    pub fn empty() -> Sketch<'static> {
+    pub fn empty() -> Sketch<'v> {
         Sketch { bytes: Cow::Borrowed(EMPTY) }
     }
 

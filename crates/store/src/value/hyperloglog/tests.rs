@@ -229,7 +229,7 @@ fn keys_count_and_merge_as_plain_arrays_do() {
                 models[at] = union(&models, &names);
             }
             4..=6 => {
-                let found = fixture.on(&names, |access, keys| count_all(access, keys));
+                let found = fixture.on(&names, count_all);
                 assert_eq!(found, Ok(union(&models, &names).histogram().estimate()), "{step}");
             }
             7 => {
