@@ -177,6 +177,14 @@ mod tests {
     }
 
     #[test]
+    fn counting_may_change_a_value_as_writing_does() {
+        for (name, may_change) in [("pfadd", true), ("pfcount", true), ("get", false)] {
+            let row = Table::get().find(name.as_bytes());
+            assert_eq!(row.map(Row::may_change_data), Some(may_change), "{name}");
+        }
+    }
+
+    #[test]
     fn names_are_unique_and_arity_covers_the_keys() {
         let table = Table::get();
         let mut names = std::collections::BTreeSet::new();
