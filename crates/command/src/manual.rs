@@ -4,9 +4,16 @@ use crate::family;
 use crate::spec::{CommandSpec, Flags, Group};
 use std::fmt::Write;
 
-const GROUPS: [(Group, &str); 6] = [
+const GROUPS: [(Group, &str); 13] = [
     (Group::String, "Strings"),
     (Group::Bitmap, "Bitmaps"),
+    (Group::List, "Lists"),
+    (Group::Hash, "Hashes"),
+    (Group::Set, "Sets"),
+    (Group::SortedSet, "Sorted sets"),
+    (Group::Stream, "Streams"),
+    (Group::Geo, "Places on earth"),
+    (Group::HyperLogLog, "HyperLogLogs"),
     (Group::Generic, "Keys of any kind"),
     (Group::Connection, "Connections"),
     (Group::Server, "Server"),

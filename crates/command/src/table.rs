@@ -30,7 +30,7 @@ pub struct Row {
 impl Row {
     /// Whether CLIENT PAUSE WRITE holds it back.
     pub fn may_change_data(&self) -> bool {
-        self.spec.flags.contains(Flags::WRITE)
+        self.spec.flags.intersects(Flags::WRITE.union(Flags::MAY_REPLICATE))
     }
 }
 
@@ -174,6 +174,14 @@ mod tests {
         assert!(table.find(b"nosuchcommand").is_none());
         assert!(table.find(b"").is_none());
         assert!(table.find(&[b'x'; 4096]).is_none());
+    }
+
+    #[test]
+    fn counting_may_change_a_value_as_writing_does() {
+        for (name, may_change) in [("pfadd", true), ("pfcount", true), ("get", false)] {
+            let row = Table::get().find(name.as_bytes());
+            assert_eq!(row.map(Row::may_change_data), Some(may_change), "{name}");
+        }
     }
 
     #[test]

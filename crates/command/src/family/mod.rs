@@ -4,6 +4,7 @@ mod bitmap;
 mod client;
 mod connection;
 mod generic;
+mod hyperloglog;
 mod server;
 mod string;
 
@@ -13,6 +14,7 @@ use crate::spec::CommandSpec;
 pub const ALL: &[&[CommandSpec]] = &[
     string::TABLE,
     bitmap::TABLE,
+    hyperloglog::TABLE,
     generic::TABLE,
     connection::TABLE,
     client::TABLE,

@@ -42,6 +42,5 @@ crate::rows::rows! { group 4;
         "Entries in one node of a stream. 0: no limit.")
         .idle("there are no collections");
     HLL_SPARSE_MAX_BYTES: u64 = memory("hll-sparse-max-bytes", 0..=LONG_MAX, 3000,
-        "Bytes up to which a HyperLogLog is kept sparse.")
-        .idle("there is no HyperLogLog");
+        "Bytes up to which a HyperLogLog is kept sparse.");
 }

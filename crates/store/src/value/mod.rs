@@ -2,6 +2,8 @@
 
 pub mod bitmap;
 mod collection;
+pub mod geo;
+pub mod hyperloglog;
 pub mod lcs;
 pub mod list;
 pub mod string;

@@ -23,7 +23,8 @@ pub(super) struct Argument {
 }
 
 /// Words that stand for keys, where the row has keys.
-const KEYS: [&str; 7] = ["key", "key1", "key2", "newkey", "destkey", "source", "destination"];
+const KEYS: [&str; 8] =
+    ["key", "key1", "key2", "newkey", "destkey", "source", "sourcekey", "destination"];
 const INTEGERS: [&str; 28] = [
     "bit",
     "client-id",

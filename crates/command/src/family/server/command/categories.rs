@@ -22,6 +22,7 @@ pub(super) fn names(row: &Row) -> Vec<&'static str> {
         ("@write", has(Flags::WRITE)),
         ("@string", is_in(Group::String)),
         ("@bitmap", is_in(Group::Bitmap)),
+        ("@hyperloglog", is_in(Group::HyperLogLog)),
         ("@pubsub", has(Flags::PUBSUB)),
         ("@admin", is_admin),
         ("@fast", has(Flags::FAST)),

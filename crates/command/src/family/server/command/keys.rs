@@ -37,6 +37,7 @@ pub(super) fn specs(row: &Row) -> Searches {
     match row.full_name.as_str() {
         "bitop" => pair(at(2, 2, SET), at(3, -1, READ)),
         "copy" => pair(at(1, 1, READ), at(2, 2, SET)),
+        "pfmerge" => pair(at(1, 1, row.spec.keys.flags), at(2, -1, READ)),
         "rename" => pair(at(1, 1, TAKE), at(2, 2, SET)),
         "renamenx" => pair(at(1, 1, TAKE), at(2, 2, KeyFlags::OW.union(KeyFlags::INSERT))),
         "msetex" => Searches::from_iter([Search::Counted { at: 1, step: 2, flags: SET }]),
@@ -56,7 +57,9 @@ pub(super) fn find<'c>(
         match spec {
             Search::Range(keys) => {
                 let flags = flags_of(row, keys.flags, request);
-                found.extend(keys.positions(request.len()).map(|at| (request[at], flags)));
+                let mut positions = keys.positions(request.len()).peekable();
+                positions.peek()?;
+                found.extend(positions.map(|at| (request[at], flags)));
             }
             Search::Counted { at, step, flags } => {
                 let (at, step) = (usize::try_from(*at).ok()?, usize::try_from(*step).ok()?);

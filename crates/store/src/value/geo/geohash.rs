@@ -1,0 +1,147 @@
+//! Geohashes (Gustavo Niemeyer, 2008): a place as the bits of its longitude and its latitude, one
+//! of each in turn, each bit halving the map.
+//!
+//! ```text
+//! bits     51 50 ...  3  2  1  0
+//!          lo la     lo la lo la
+//! ```
+
+use super::{LATITUDE_MAX, LONGITUDE_MAX, Point};
+use std::ops::Range;
+
+/// Bits of longitude, and of latitude, in a score.
+pub(super) const STEP_MAX: u32 = 26;
+/// Letters of a geohash as text.
+pub const TEXT_LEN: usize = 11;
+
+/// The score of a place in a sorted set.
+pub fn score_of(point: Point) -> f64 {
+    hash(point, LATITUDE_MAX, STEP_MAX) as f64
+}
+
+/// The place that a score stands for: the middle of its cell. Scores that are none of a place
+/// give some place on the map.
+pub fn point_of(score: f64) -> Point {
+    let bits = if score < TWO_TO_63 {
+        // Negative ones keep the bits of their integer.
+        (score as i64).cast_unsigned()
+    } else if score < TWO_TO_63 * 2.0 {
+        score as u64
+    } else {
+        0
+    };
+    let area = Cell { bits, step: STEP_MAX }.area();
+    let middle = Point {
+        longitude: (area.west + area.east) / 2.0,
+        latitude: (area.south + area.north) / 2.0,
+    };
+    middle.on_map()
+}
+
+/// The geohash of a place as others write it: with latitudes up to the poles, in base 32. The last
+/// letter would need three bits more than there are, and is always zero.
+pub fn text_of(point: Point) -> [u8; TEXT_LEN] {
+    let bits = hash(point, 90.0, STEP_MAX);
+    std::array::from_fn(|at| {
+        let digit = if at < 10 { bits >> (47 - 5 * at) & 31 } else { 0 };
+        ALPHABET[digit as usize]
+    })
+}
+
+/// A rectangle of the map: all places whose geohashes begin with the same bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Cell {
+    /// `2 * step` of them.
+    bits: u64,
+    /// How often longitudes and latitudes have been halved: 1 to 26.
+    step: u32,
+}
+
+/// Where something lies, in degrees.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Area {
+    pub west: f64,
+    pub south: f64,
+    pub east: f64,
+    pub north: f64,
+}
+
+impl Cell {
+    /// The cell in which a place of the map lies.
+    pub fn of(point: Point, step: u32) -> Cell {
+        Cell { bits: hash(point, LATITUDE_MAX, step), step }
+    }
+
+    /// Where it lies. Numbers of cells beyond the map wrap around.
+    pub fn area(self) -> Area {
+        let cells = (1_u64 << self.step) as f64;
+        let edge = |number: u32, most: f64| -most + f64::from(number) / cells * (most + most);
+        let (x, y) = (gather(self.bits >> 1), gather(self.bits));
+        Area {
+            west: edge(x, LONGITUDE_MAX),
+            south: edge(y, LATITUDE_MAX),
+            east: edge(x.wrapping_add(1), LONGITUDE_MAX),
+            north: edge(y.wrapping_add(1), LATITUDE_MAX),
+        }
+    }
+
+    /// Its neighbour, up to one cell to the east and to the north; the map has no edges.
+    pub fn neighbour(self, east: i8, north: i8) -> Cell {
+        let unused = 64 - 2 * self.step;
+        let moved = |bits: u64, own: u64, by: i8| {
+            let (kept, own, others) = (bits & !own, own >> unused, !own >> unused);
+            // Ones at the others' places carry from each own bit to the next; zeros borrow.
+            match by.signum() {
+                0 => bits,
+                1 => kept | (bits & own | others).wrapping_add(1) & own,
+                _ => kept | (bits & own).wrapping_sub(1) & own,
+            }
+        };
+        let bits = moved(moved(self.bits, LONGITUDE_BITS, east), LATITUDE_BITS, north);
+        Cell { bits, step: self.step }
+    }
+
+    /// The scores of the places in it, and no others.
+    pub fn scores(self) -> Range<u64> {
+        let shift = 2 * (STEP_MAX - self.step);
+        self.bits << shift..(self.bits + 1) << shift
+    }
+}
+
+/// `step` bits each of longitude and latitude, where latitudes end at `latitude_max`. At the very
+/// end there is one bit more.
+fn hash(point: Point, latitude_max: f64, step: u32) -> u64 {
+    let number = |at: f64, most: f64| ((at + most) / (most + most) * (1_u64 << step) as f64) as u32;
+    let x = number(point.longitude, LONGITUDE_MAX);
+    let y = number(point.latitude, latitude_max);
+    spread(x) << 1 | spread(y)
+}
+
+/// Puts a zero above each bit.
+fn spread(bits: u32) -> u64 {
+    SPREADING.into_iter().fold(bits.into(), |bits, (by, mask)| (bits | bits << by) & mask)
+}
+
+/// Takes every second bit, from the lowest on.
+fn gather(bits: u64) -> u32 {
+    let gathering = SPREADING.into_iter().rev().zip([16_u32, 8, 4, 2, 1].into_iter().rev());
+    let bits = gathering.fold(bits, |bits, ((_, mask), by)| {
+        let bits = bits & mask;
+        bits | bits >> by
+    });
+    bits as u32
+}
+
+/// How far the upper half of each group of bits is moved, and what is kept: groups of 16, 8, 4, 2
+/// and 1 bits.
+const SPREADING: [(u32, u64); 5] = [
+    (16, 0x0000_ffff_0000_ffff),
+    (8, 0x00ff_00ff_00ff_00ff),
+    (4, 0x0f0f_0f0f_0f0f_0f0f),
+    (2, 0x3333_3333_3333_3333),
+    (1, LATITUDE_BITS),
+];
+const LATITUDE_BITS: u64 = 0x5555_5555_5555_5555;
+const LONGITUDE_BITS: u64 = !LATITUDE_BITS;
+const ALPHABET: &[u8; 32] = b"0123456789bcdefghjkmnpqrstuvwxyz";
+const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;

@@ -1,0 +1,247 @@
+//! HyperLogLog: strings that estimate how many different elements were added to them, with a
+//! standard error of 0.81 %, in 12 KiB or less.
+//!
+//! The hash of an element chooses one of 16384 registers, which keeps the longest row of zeros that
+//! it has seen (Flajolet, Fusy, Gandouet and Meunier, 2007; with hashes of 64 bits as Heule,
+//! Nunkesser and Hall have it, 2013). The bytes are those of Redis and Valkey, so that clients can
+//! carry them from one server to another:
+//!
+//! ```text
+//! | "HYLL" | form: 0 dense, 1 sparse | 3 unused | count, 8 bytes, little-endian | registers |
+//! ```
+//! The count is what was estimated last; its highest bit says that a register has changed since.
+//! Strings come from clients too, so nothing but the head is believed before it was read.
+
+mod dense;
+mod hash;
+mod registers;
+mod self_test;
+mod sketch;
+mod sparse;
+
+pub use dense::BYTES as DENSE_BYTES;
+pub use hash::{Mark, mark_of};
+pub use registers::{Histogram, Registers};
+pub use self_test::{SelfTestError, self_test};
+pub use sketch::{Form, Sketch};
+pub use sparse::Run;
+
+use crate::access::{Access, Expiry, NoSpace};
+use crate::key::{Encoding, Key, Kind, Value};
+
+/// Bits of a hash that choose the register.
+const INDEX_BITS: u32 = 14;
+/// How many registers there are.
+pub const REGISTERS: usize = 1 << INDEX_BITS;
+/// Bytes before the registers.
+const HEAD_BYTES: usize = 16;
+
+/// The runs of a sparse string do not cover all registers exactly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Corrupted;
+
+/// Why a key could not be counted or changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HyperLogLogError {
+    /// The key holds no string.
+    #[error("the key holds no string")]
+    WrongKind,
+    /// The key's string is no HyperLogLog.
+    #[error("the string is no HyperLogLog")]
+    NotOne,
+    /// The key's string looks like a HyperLogLog, but its registers cannot be read.
+    #[error("the HyperLogLog is corrupted")]
+    Corrupted,
+    /// There is no room for it.
+    #[error("no space")]
+    NoSpace,
+}
+
+impl From<NoSpace> for HyperLogLogError {
+    fn from(_: NoSpace) -> HyperLogLogError {
+        HyperLogLogError::NoSpace
+    }
+}
+
+impl From<Corrupted> for HyperLogLogError {
+    fn from(_: Corrupted) -> HyperLogLogError {
+        HyperLogLogError::Corrupted
+    }
+}
+
+/// What PFCOUNT of one key did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Count {
+    /// How many different elements were added, most likely.
+    pub elements: u64,
+    /// Whether it was estimated now, and kept in the string.
+    pub is_new: bool,
+}
+
+/// A value as a HyperLogLog.
+///
+/// # Errors
+/// When it is none.
+pub fn sketch_of<'v>(value: &Value<'v>) -> Result<Sketch<'v>, HyperLogLogError> {
+    if value.kind != Kind::String {
+        return Err(HyperLogLogError::WrongKind);
+    }
+    Sketch::of(value.bytes).ok_or(HyperLogLogError::NotOne)
+}
+
+/// Adds elements to the HyperLogLog of a key, which is created if need be. Returns the number of
+/// changes, creation being one.
+///
+/// # Errors
+/// When the key holds something else, or there is no room; nothing has changed then. When it is
+/// corrupted; what was added before that showed is kept.
+pub fn add<'e>(
+    access: &mut Access<'_>,
+    key: &Key<'_>,
+    elements: impl Iterator<Item = &'e [u8]>,
+    sparse_bytes_max: u64,
+) -> Result<u64, HyperLogLogError> {
+    let (mut sketch, is_raw, mut changes) = match access.look(key) {
+        Some(value) => (sketch_of(&value)?, value.encoding == Encoding::Raw, 0),
+        None => (Sketch::empty(), true, 1),
+    };
+    if sketch.form() == Form::Dense {
+        return Ok(add_in_place(access, key, elements));
+    }
+    if changes > 0 {
+        sketch.forget_count();
+    }
+    let mut outcome = Ok(());
+    for element in elements {
+        match sketch.add(element, sparse_bytes_max) {
+            Ok(is_added) => changes += u64::from(is_added),
+            Err(corrupted) => {
+                outcome = Err(corrupted);
+                break;
+            }
+        }
+    }
+    let changed = sketch.into_changed();
+    keep(access, key, changed, is_raw)?;
+    outcome?;
+    Ok(changes)
+}
+
+fn add_in_place<'e>(
+    access: &mut Access<'_>,
+    key: &Key<'_>,
+    elements: impl Iterator<Item = &'e [u8]>,
+) -> u64 {
+    let Some(bytes) = access.edit(key) else { return 0 };
+    let changes = elements.map(|element| u64::from(sketch::add_to_dense(bytes, element))).sum();
+    if changes > 0 {
+        sketch::forget_count(bytes);
+    }
+    changes
+}
+
+/// How many different elements were added to a key, most likely; none if it does not exist.
+///
+/// # Errors
+/// When the key holds something else, or is corrupted.
+pub fn count(access: &mut Access<'_>, key: &Key<'_>) -> Result<Count, HyperLogLogError> {
+    let Some(value) = access.read(key) else { return Ok(Count { elements: 0, is_new: false }) };
+    let sketch = sketch_of(&value)?;
+    let is_raw = value.encoding == Encoding::Raw;
+    let kept = sketch.kept_count();
+    let elements = kept.map_or_else(|| sketch.count(), Ok);
+    let is_new = kept.is_none();
+    if let Some(bytes) = (is_new || !is_raw).then(|| access.edit(key)).flatten()
+        && let Ok(elements) = elements
+    {
+        sketch::keep_count(bytes, elements);
+    }
+    Ok(Count { elements: elements?, is_new })
+}
+
+/// How many different elements were added to several keys together, most likely.
+///
+/// # Errors
+/// When one of the keys holds something else, or is corrupted: the first of them counts.
+pub fn count_all(access: &mut Access<'_>, keys: &[Key<'_>]) -> Result<u64, HyperLogLogError> {
+    let (registers, _) = merged(access, keys)?;
+    Ok(registers.histogram().estimate())
+}
+
+/// Merges the HyperLogLogs of keys into that of the first one, which is created if need be. It
+/// becomes dense if one of them is.
+///
+/// # Errors
+/// As `count_all`, or when there is no room.
+pub fn merge(
+    access: &mut Access<'_>,
+    keys: &[Key<'_>],
+    sparse_bytes_max: u64,
+) -> Result<(), HyperLogLogError> {
+    let (registers, form) = merged(access, keys)?;
+    let Some(target) = keys.first() else { return Ok(()) };
+    let mut sketch = match access.look(target) {
+        Some(value) => sketch_of(&value)?,
+        None => Sketch::empty(),
+    };
+    sketch.take(&registers, form, sparse_bytes_max)?;
+    let changed = sketch.into_changed();
+    keep(access, target, changed, true)
+}
+
+/// The highest of each register among the keys, and whether one of them is dense.
+fn merged(
+    access: &mut Access<'_>,
+    keys: &[Key<'_>],
+) -> Result<(Registers, Form), HyperLogLogError> {
+    let (mut registers, mut form) = (Registers::zeros(), Form::Sparse);
+    for key in keys {
+        let Some(value) = access.read(key) else { continue };
+        let sketch = sketch_of(&value)?;
+        sketch.merge_into(&mut registers)?;
+        if sketch.form() == Form::Dense {
+            form = Form::Dense;
+        }
+    }
+    Ok((registers, form))
+}
+
+/// Brings the HyperLogLog of a key into the dense form; false if it has that already, or if there
+/// is no such key.
+///
+/// # Errors
+/// When the key holds something else or is corrupted, or there is no room.
+pub fn make_dense(access: &mut Access<'_>, key: &Key<'_>) -> Result<bool, HyperLogLogError> {
+    let Some(value) = access.look(key) else { return Ok(false) };
+    let is_raw = value.encoding == Encoding::Raw;
+    let mut sketch = sketch_of(&value)?;
+    let is_changed = sketch.make_dense()?;
+    let changed = sketch.into_changed();
+    keep(access, key, changed, is_raw)?;
+    Ok(is_changed)
+}
+
+/// Writes a sketch that has changed. One that has not is still not embedded from now on, as it is
+/// one that changes in place.
+fn keep(
+    access: &mut Access<'_>,
+    key: &Key<'_>,
+    changed: Option<Sketch<'static>>,
+    is_raw: bool,
+) -> Result<(), HyperLogLogError> {
+    match changed {
+        // A sparse one will grow, for which this leaves some slack.
+        Some(sketch) if sketch.form() == Form::Sparse => {
+            access.resize(key, sketch.bytes().len())?.copy_from_slice(sketch.bytes());
+        }
+        Some(sketch) => access.write(key, sketch.bytes(), Encoding::Raw, Expiry::Keep)?,
+        None if is_raw => {}
+        None => {
+            access.edit(key);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,43 @@
+//! From an element to its register and value: MurmurHash64A (Austin Appleby, public domain).
+
+use super::{INDEX_BITS, REGISTERS};
+
+/// Adding an element raises the register to the value if it is lower.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// Number of the register.
+    pub register: usize,
+    /// Zeros in a row at the low end of what the hash has left, plus one: 1 to 51.
+    pub value: u8,
+}
+
+/// What an element leaves behind.
+#[inline]
+pub fn mark_of(element: &[u8]) -> Mark {
+    let hash = hash(element);
+    // A bit above the hash ends the longest row of zeros.
+    let rest = hash >> INDEX_BITS | 1 << (64 - INDEX_BITS);
+    Mark { register: hash as usize % REGISTERS, value: rest.trailing_zeros() as u8 + 1 }
+}
+
+fn hash(bytes: &[u8]) -> u64 {
+    let mut hash = SEED ^ (bytes.len() as u64).wrapping_mul(FACTOR);
+    let (words, tail) = bytes.as_chunks::<8>();
+    for word in words {
+        let word = u64::from_le_bytes(*word).wrapping_mul(FACTOR);
+        let word = (word ^ word >> SHIFT).wrapping_mul(FACTOR);
+        hash = (hash ^ word).wrapping_mul(FACTOR);
+    }
+    if !tail.is_empty() {
+        let mut word = [0; 8];
+        word[..tail.len()].copy_from_slice(tail);
+        hash = (hash ^ u64::from_le_bytes(word)).wrapping_mul(FACTOR);
+    }
+    hash = (hash ^ hash >> SHIFT).wrapping_mul(FACTOR);
+    hash ^ hash >> SHIFT
+}
+
+/// Part of the format: with another seed the same element would mark another register.
+const SEED: u64 = 0xadc8_3b19;
+const FACTOR: u64 = 0xc6a4_a793_5bd1_e995;
+const SHIFT: u32 = 47;

@@ -1,0 +1,112 @@
+//! All registers as plain bytes, and how often each value occurs among them.
+
+use super::{INDEX_BITS, REGISTERS};
+
+/// The highest value that six bits hold. Elements leave 51 at most; bytes that a client has set
+/// may hold more.
+pub const REGISTER_MAX: u8 = 63;
+
+/// One byte for each register.
+#[derive(Clone, Debug)]
+pub struct Registers(pub [u8; REGISTERS]);
+
+impl Registers {
+    /// As they are when nothing has been added.
+    pub fn zeros() -> Registers {
+        Registers([0; REGISTERS])
+    }
+
+    /// How many registers have each value.
+    pub fn histogram(&self) -> Histogram {
+        let mut histogram = Histogram::new();
+        let (fours, _) = self.0.as_chunks::<4>();
+        fours.iter().for_each(|four| histogram.count_four(*four));
+        histogram
+    }
+}
+
+/// How many registers have each value: all that an estimate depends on.
+#[derive(Clone, Debug)]
+pub struct Histogram {
+    /// Four counts for each value, so that equal neighbours do not wait for each other.
+    lanes: [[u32; REGISTER_MAX as usize + 1]; 4],
+}
+
+impl Histogram {
+    pub(super) fn new() -> Histogram {
+        Histogram { lanes: [[0; REGISTER_MAX as usize + 1]; 4] }
+    }
+
+    /// Counts four registers, none above `REGISTER_MAX`.
+    #[inline]
+    pub(super) fn count_four(&mut self, values: [u8; 4]) {
+        for (lane, value) in self.lanes.iter_mut().zip(values) {
+            lane[usize::from(value & REGISTER_MAX)] += 1;
+        }
+    }
+
+    /// Counts `len` registers of one value.
+    #[inline]
+    pub(super) fn count_run(&mut self, value: u8, len: usize) {
+        self.lanes[0][usize::from(value & REGISTER_MAX)] += len as u32;
+    }
+
+    fn of(&self, value: u32) -> f64 {
+        self.lanes.iter().map(|lane| lane[value as usize]).sum::<u32>().into()
+    }
+
+    /// How many different elements were added, most likely, by the improved raw estimator of Otmar
+    /// Ertl, "New cardinality estimation algorithms for HyperLogLog sketches", arXiv:1702.01284.
+    ///
+    /// Registers above all that elements leave do not count; if there is nothing else, the answer
+    /// has its highest bit set.
+    pub fn estimate(&self) -> u64 {
+        let registers = REGISTERS as f64;
+        let longest = 64 - INDEX_BITS;
+        let mut sum = registers * tau((registers - self.of(longest + 1)) / registers);
+        for value in (1..=longest).rev() {
+            sum = (sum + self.of(value)) * 0.5;
+        }
+        sum += registers * sigma(self.of(0) / registers);
+        let estimate = (HALF_OVER_LN_2 * registers * registers / sum).round();
+        if estimate < TOO_LARGE { estimate as u64 } else { 1 << 63 }
+    }
+}
+
+/// The part of registers that are zero: x + the sum of x^(2^k) 2^(k-1), for k from 1 on.
+fn sigma(mut x: f64) -> f64 {
+    if x >= 1.0 {
+        return f64::INFINITY;
+    }
+    let (mut weight, mut sum) = (1.0, x);
+    loop {
+        x *= x;
+        let before = sum;
+        sum += x * weight;
+        weight += weight;
+        if sum <= before {
+            return sum;
+        }
+    }
+}
+
+/// The part of registers that are as high as they can be: a third of
+/// 1 - x - the sum of (1 - x^(2^-k))^2 2^-k, for k from 1 on.
+fn tau(mut x: f64) -> f64 {
+    if x <= 0.0 || x >= 1.0 {
+        return 0.0;
+    }
+    let (mut weight, mut sum) = (1.0, 1.0 - x);
+    loop {
+        x = x.sqrt();
+        let before = sum;
+        weight *= 0.5;
+        sum -= (1.0 - x) * (1.0 - x) * weight;
+        if sum >= before {
+            return sum / 3.0;
+        }
+    }
+}
+
+const HALF_OVER_LN_2: f64 = 0.721_347_520_444_481_7;
+const TOO_LARGE: f64 = 9_223_372_036_854_775_808.0;

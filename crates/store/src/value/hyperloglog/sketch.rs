@@ -1,0 +1,217 @@
+//! A string as a HyperLogLog, in either form.
+
+use super::hash::mark_of;
+use super::registers::Registers;
+use super::sparse::{self, Raised, Run};
+use super::{Corrupted, HEAD_BYTES, dense};
+use std::borrow::Cow;
+
+/// How a string keeps its registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Six bits each.
+    Dense,
+    /// Runs of equal ones.
+    Sparse,
+}
+
+impl Form {
+    /// The name that PFDEBUG ENCODING answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Form::Dense => "dense",
+            Form::Sparse => "sparse",
+        }
+    }
+}
+
+/// The bytes of a HyperLogLog, which are copied when they change for the first time.
+///
+/// Those of a client are believed no further than `of` checks: sparse runs may still be wrong,
+/// which shows when they are read.
+#[derive(Clone, Debug)]
+pub struct Sketch<'v> {
+    bytes: Cow<'v, [u8]>,
+}
+
+impl<'v> Sketch<'v> {
+    /// One to which nothing has been added.
+    pub fn empty() -> Sketch<'v> {
+        Sketch { bytes: Cow::Borrowed(EMPTY) }
+    }
+
+    /// The string of a key; `None` if it has not the head of a HyperLogLog, or not the length that
+    /// its form must have.
+    pub fn of(bytes: &'v [u8]) -> Option<Sketch<'v>> {
+        let head = bytes.first_chunk::<HEAD_BYTES>()?;
+        let is_one = head.starts_with(MAGIC)
+            && match head[FORM_AT] {
+                DENSE => bytes.len() == dense::BYTES,
+                form => form == SPARSE,
+            };
+        is_one.then_some(Sketch { bytes: Cow::Borrowed(bytes) })
+    }
+
+    /// The whole string.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The sketch with its own copy of the bytes, if it has been changed.
+    pub fn into_changed(self) -> Option<Sketch<'static>> {
+        match self.bytes {
+            Cow::Owned(bytes) => Some(Sketch { bytes: Cow::Owned(bytes) }),
+            Cow::Borrowed(_) => None,
+        }
+    }
+
+    /// How the registers are kept.
+    pub fn form(&self) -> Form {
+        if self.bytes[FORM_AT] == DENSE { Form::Dense } else { Form::Sparse }
+    }
+
+    /// Adds an element; true if a register has changed. A sparse sketch becomes dense rather than
+    /// grow beyond `sparse_bytes_max`.
+    ///
+    /// # Errors
+    /// When its runs are wrong, as far as that shows.
+    pub fn add(&mut self, element: &[u8], sparse_bytes_max: u64) -> Result<bool, Corrupted> {
+        let mark = mark_of(element);
+        self.raise(mark.register, mark.value, sparse_bytes_max)
+    }
+
+    fn raise(&mut self, register: usize, value: u8, bytes_max: u64) -> Result<bool, Corrupted> {
+        if self.form() == Form::Sparse {
+            match sparse::raise(&mut self.bytes, register, value, bytes_max)? {
+                Raised::No => return Ok(false),
+                Raised::Yes => {
+                    self.forget_count();
+                    return Ok(true);
+                }
+                Raised::NeedsDense => self.make_dense()?,
+            };
+        }
+        if dense::get(self.registers(), register) >= value {
+            return Ok(false);
+        }
+        dense::set(&mut self.bytes.to_mut()[HEAD_BYTES..], register, value);
+        self.forget_count();
+        Ok(true)
+    }
+
+    /// Brings it into the dense form; false if it has that already. A count that is kept stays.
+    ///
+    /// # Errors
+    /// When its runs are wrong.
+    pub fn make_dense(&mut self) -> Result<bool, Corrupted> {
+        if self.form() == Form::Dense {
+            return Ok(false);
+        }
+        let mut registers = Registers::zeros();
+        sparse::merge(self.registers(), &mut registers)?;
+        self.set_dense(&registers);
+        Ok(true)
+    }
+
+    fn set_dense(&mut self, registers: &Registers) {
+        let bytes = self.bytes.to_mut();
+        bytes.resize(dense::BYTES, 0);
+        bytes[FORM_AT] = DENSE;
+        dense::fill(&mut bytes[HEAD_BYTES..], registers);
+    }
+
+    /// Raises each of `into` to the register here.
+    ///
+    /// # Errors
+    /// When the runs of a sparse one are wrong.
+    pub fn merge_into(&self, into: &mut Registers) -> Result<(), Corrupted> {
+        match self.form() {
+            Form::Dense => dense::merge(self.registers(), into),
+            Form::Sparse => sparse::merge(self.registers(), into)?,
+        }
+        Ok(())
+    }
+
+    /// Takes over registers, each at least as high as the one here; in the dense form if that is
+    /// wanted, or if a sparse one grew beyond `sparse_bytes_max`.
+    ///
+    /// # Errors
+    /// When the runs here are wrong.
+    pub fn take(
+        &mut self,
+        registers: &Registers,
+        form: Form,
+        sparse_bytes_max: u64,
+    ) -> Result<(), Corrupted> {
+        match form {
+            Form::Dense => self.set_dense(registers),
+            Form::Sparse => {
+                let marks = registers.0.iter().enumerate().filter(|(_, value)| **value > 0);
+                for (register, value) in marks {
+                    self.raise(register, *value, sparse_bytes_max)?;
+                }
+            }
+        }
+        self.forget_count();
+        Ok(())
+    }
+
+    /// The runs of the sparse form, whatever they add up to.
+    pub fn runs(&self) -> impl Iterator<Item = Run> {
+        sparse::runs(self.registers())
+    }
+
+    /// How many different elements were added, as counted the last time, if none has changed a
+    /// register since.
+    pub fn kept_count(&self) -> Option<u64> {
+        let count = *self.bytes[COUNT_AT..].first_chunk()?;
+        Some(u64::from_le_bytes(count)).filter(|count| count & UNCOUNTED == 0)
+    }
+
+    /// How many different elements were added, most likely.
+    ///
+    /// # Errors
+    /// When the runs of a sparse one are wrong.
+    pub fn count(&self) -> Result<u64, Corrupted> {
+        let histogram = match self.form() {
+            Form::Dense => dense::histogram(self.registers()),
+            Form::Sparse => sparse::histogram(self.registers())?,
+        };
+        Ok(histogram.estimate())
+    }
+
+    /// Notes that registers have changed since the last count.
+    pub fn forget_count(&mut self) {
+        forget_count(self.bytes.to_mut());
+    }
+
+    fn registers(&self) -> &[u8] {
+        &self.bytes[HEAD_BYTES..]
+    }
+}
+
+/// Adds an element to the bytes of a dense sketch, in place; true if a register has changed.
+pub fn add_to_dense(bytes: &mut [u8], element: &[u8]) -> bool {
+    let mark = mark_of(element);
+    dense::raise(&mut bytes[HEAD_BYTES..], mark.register, mark.value)
+}
+
+/// Notes in the bytes of a sketch that registers have changed since the last count.
+pub fn forget_count(bytes: &mut [u8]) {
+    bytes[HEAD_BYTES - 1] |= (UNCOUNTED >> 56) as u8;
+}
+
+/// Keeps a count in the bytes of a sketch.
+pub fn keep_count(bytes: &mut [u8], count: u64) {
+    bytes[COUNT_AT..HEAD_BYTES].copy_from_slice(&count.to_le_bytes());
+}
+
+const MAGIC: &[u8] = b"HYLL";
+const FORM_AT: usize = 4;
+const COUNT_AT: usize = 8;
+const DENSE: u8 = 0;
+const SPARSE: u8 = 1;
+/// The bit of the count that says it is out of date.
+const UNCOUNTED: u64 = 1 << 63;
+/// One run of all registers.
+const EMPTY: &[u8] = b"HYLL\x01\0\0\0\0\0\0\0\0\0\0\0\x7f\xff";

@@ -1,0 +1,226 @@
+//! The sparse form: runs of equal registers, in one or two bytes each.
+//!
+//! ```text
+//! ZERO    00llllll              1 to 64 registers of zero
+//! XZERO   01llllll llllllll     1 to 16384 registers of zero
+//! VAL     1vvvvvll              1 to 4 registers of one value, from 1 to 32
+//! ```
+//! Lengths and values are written less one. An XZERO whose second byte is missing at the end of a
+//! string reads as if it were zero.
+
+use super::registers::{Histogram, Registers};
+use super::{Corrupted, HEAD_BYTES, REGISTERS};
+use smallvec::SmallVec;
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// The highest value that a run can have.
+const VALUE_MAX: u8 = 32;
+const VALUES_MAX: usize = 4;
+const SHORT_ZEROS_MAX: usize = 64;
+/// Runs that are looked at after a change, for neighbours that can be one.
+const RUNS_JOINED_MAX: usize = 5;
+
+/// A run of equal registers; lengths are never zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Run {
+    /// ZERO.
+    ShortZeros(usize),
+    /// XZERO.
+    LongZeros(usize),
+    /// VAL.
+    Values(u8, usize),
+}
+
+/// What became of a register that was to be raised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Raised {
+    /// It was as high already.
+    No,
+    /// It is higher now.
+    Yes,
+    /// It would be, but the form does not allow it.
+    NeedsDense,
+}
+
+type Codes = SmallVec<[u8; 8]>;
+
+impl Run {
+    #[inline]
+    fn at(bytes: &[u8], at: usize) -> Run {
+        let first = bytes[at];
+        let len = usize::from(first & 0x3f);
+        match first >> 6 {
+            0 => Run::ShortZeros(len + 1),
+            1 => {
+                let second = bytes.get(at + 1).copied().unwrap_or(0);
+                Run::LongZeros((len << 8 | usize::from(second)) + 1)
+            }
+            _ => Run::Values((first >> 2 & 0x1f) + 1, usize::from(first & 3) + 1),
+        }
+    }
+
+    /// Registers in it.
+    #[inline]
+    fn len(self) -> usize {
+        match self {
+            Run::ShortZeros(len) | Run::LongZeros(len) | Run::Values(_, len) => len,
+        }
+    }
+
+    /// Bytes that it takes.
+    #[inline]
+    fn bytes(self) -> usize {
+        if matches!(self, Run::LongZeros(_)) { 2 } else { 1 }
+    }
+
+    #[inline]
+    fn value(self) -> u8 {
+        if let Run::Values(value, _) = self { value } else { 0 }
+    }
+
+    fn write(self, to: &mut Codes) {
+        match self {
+            Run::ShortZeros(len) => to.push((len - 1) as u8),
+            Run::LongZeros(len) => to.extend(((len - 1) as u16 | 0x4000).to_be_bytes()),
+            Run::Values(value, len) => to.push(0x80 | (value - 1) << 2 | (len - 1) as u8),
+        }
+    }
+
+    /// `len` registers of this run's value, if any.
+    fn part(self, len: usize) -> Option<Run> {
+        match self {
+            _ if len == 0 => None,
+            Run::Values(value, _) => Some(Run::Values(value, len)),
+            _ if len > SHORT_ZEROS_MAX => Some(Run::LongZeros(len)),
+            _ => Some(Run::ShortZeros(len)),
+        }
+    }
+}
+
+/// The runs of a string's part behind its head, whatever they add up to.
+pub fn runs(bytes: &[u8]) -> impl Iterator<Item = Run> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let run = (at < bytes.len()).then(|| Run::at(bytes, at))?;
+        at += run.bytes();
+        Some(run)
+    })
+}
+
+/// Hands each run to `visit` as the registers that it covers, and their value.
+///
+/// # Errors
+/// When the runs do not cover all registers exactly.
+pub fn each_run(bytes: &[u8], mut visit: impl FnMut(Range<usize>, u8)) -> Result<(), Corrupted> {
+    let mut first = 0;
+    for run in runs(bytes) {
+        let end = first + run.len();
+        if end > REGISTERS {
+            return Err(Corrupted);
+        }
+        visit(first..end, run.value());
+        first = end;
+    }
+    if first == REGISTERS { Ok(()) } else { Err(Corrupted) }
+}
+
+/// Raises each of `registers` to the one in the runs.
+///
+/// # Errors
+/// As `each_run`.
+pub fn merge(bytes: &[u8], registers: &mut Registers) -> Result<(), Corrupted> {
+    each_run(bytes, |range, value| {
+        if value > 0 {
+            registers.0[range].iter_mut().for_each(|register| *register = value.max(*register));
+        }
+    })
+}
+
+/// How many registers have each value.
+///
+/// # Errors
+/// As `each_run`.
+pub fn histogram(bytes: &[u8]) -> Result<Histogram, Corrupted> {
+    let mut histogram = Histogram::new();
+    each_run(bytes, |range, value| histogram.count_run(value, range.len()))?;
+    Ok(histogram)
+}
+
+/// Raises a register of a string, its head included, which is to stay within `bytes_max` when it
+/// grows.
+///
+/// # Errors
+/// When the runs end before the register.
+pub fn raise(
+    bytes: &mut Cow<'_, [u8]>,
+    register: usize,
+    value: u8,
+    bytes_max: u64,
+) -> Result<Raised, Corrupted> {
+    if value > VALUE_MAX {
+        return Ok(Raised::NeedsDense);
+    }
+    let found = find(bytes, register)?;
+    if found.run.value() >= value {
+        return Ok(Raised::No);
+    }
+    let before = register - found.first;
+    let after = found.run.len() - before - 1;
+    let mut codes = Codes::new();
+    let parts = [found.run.part(before), Some(Run::Values(value, 1)), found.run.part(after)];
+    parts.into_iter().flatten().for_each(|run| run.write(&mut codes));
+    let end = bytes.len().min(found.at + found.run.bytes());
+    let len = bytes.len() - (end - found.at) + codes.len();
+    if len > bytes.len() && len as u64 > bytes_max {
+        return Ok(Raised::NeedsDense);
+    }
+    let bytes = bytes.to_mut();
+    bytes.splice(found.at..end, codes);
+    join(bytes, found.before.unwrap_or(HEAD_BYTES));
+    Ok(Raised::Yes)
+}
+
+/// Where the run with a register is.
+struct Found {
+    run: Run,
+    /// Its place among the bytes.
+    at: usize,
+    /// Place of the run before it.
+    before: Option<usize>,
+    /// Its first register.
+    first: usize,
+}
+
+#[inline]
+fn find(bytes: &[u8], register: usize) -> Result<Found, Corrupted> {
+    let (mut at, mut before, mut first) = (HEAD_BYTES, None, 0);
+    while at < bytes.len() {
+        let run = Run::at(bytes, at);
+        if register < first + run.len() {
+            return Ok(Found { run, at, before, first });
+        }
+        before = Some(at);
+        at += run.bytes();
+        first += run.len();
+    }
+    Err(Corrupted)
+}
+
+/// Joins neighbours of one value, from the run at `at` on.
+fn join(bytes: &mut Vec<u8>, mut at: usize) {
+    for _ in 0..RUNS_JOINED_MAX {
+        if at + 1 >= bytes.len() {
+            return;
+        }
+        match (Run::at(bytes, at), Run::at(bytes, at + 1)) {
+            (Run::Values(value, a), Run::Values(next, b))
+                if value == next && a + b <= VALUES_MAX =>
+            {
+                bytes.remove(at);
+                bytes[at] = 0x80 | (value - 1) << 2 | (a + b - 1) as u8;
+            }
+            (run, _) => at += run.bytes(),
+        }
+    }
+}
