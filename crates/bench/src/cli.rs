@@ -105,7 +105,11 @@ enum Scenario {
     /// Live records over resident memory while collections change.
     CollectionChurn,
     /// What others notice when a set of ten million members is removed.
-    Removal,
+    Removal {
+        /// How often each removal is seen.
+        #[arg(long)]
+        rounds: Option<usize>,
+    },
 }
 
 /// Runs what the command line asks for and prints it.
@@ -164,7 +168,11 @@ fn section(scenario: Scenario, bench: &Bench, quick: bool) -> Result<Section> {
         Scenario::CollectionChurn => {
             collections::churn::run(bench, &collections::churn::Plan::new(quick))
         }
-        Scenario::Removal => removal::run(bench, &removal::Plan::new(quick)),
+        Scenario::Removal { rounds } => {
+            let mut plan = removal::Plan::new(quick);
+            plan.rounds = rounds.unwrap_or(plan.rounds);
+            removal::run(bench, &plan)
+        }
     }
 }
 

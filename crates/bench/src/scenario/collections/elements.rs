@@ -27,13 +27,14 @@ impl Plan {
 
     fn collections(&self) -> Vec<Collection> {
         let (all, hashes) = (self.elements, self.elements / FIELDS);
-        let kind = |name, aim, request: &str, count: &str| Collection {
+        let kind = |name, aim, request: &str, count| Collection {
             name,
             aim: Some(aim),
             stored: Stored::new(request, all),
-            count: count.to_owned(),
+            counts: vec![(count, all)],
             per_request: 1,
         };
+        let small = || vec![("HLEN user:0000007", FIELDS), ("DBSIZE", hashes)];
         vec![
             kind("sorted set, scores rise", 38.0, "ZADD zset {n} m:{n}", "ZCARD zset"),
             kind("sorted set, any order", 38.0, "ZADD zset {n} m:{n}", "ZCARD zset").shuffled(),
@@ -45,14 +46,14 @@ impl Plan {
                 name: "hashes of 10, 8 and 16",
                 aim: Some(33.0),
                 stored: Stored::new(whole_hash("{?16}"), hashes),
-                count: "HLEN user:0000007".to_owned(),
+                counts: small(),
                 per_request: FIELDS,
             },
             Collection {
                 name: "the same, field by field",
                 aim: None,
                 stored: Stored::new("HSET user:{n/10:7} field_{n%10:2} {?16}", all),
-                count: "HLEN user:0000007".to_owned(),
+                counts: small(),
                 per_request: 1,
             },
         ]
@@ -71,8 +72,8 @@ struct Collection {
     /// Most bytes per element.
     aim: Option<f64>,
     stored: Stored,
-    /// The command that counts the elements of a key.
-    count: String,
+    /// Commands that count what was stored, and what they answer.
+    counts: Vec<(&'static str, u64)>,
     /// Elements that a request brings.
     per_request: u64,
 }
@@ -82,10 +83,6 @@ impl Collection {
         let order = shuffled(u32::try_from(self.stored.count).unwrap_or(u32::MAX), 1);
         self.stored = self.stored.listed(order);
         self
-    }
-
-    fn elements_of_key(&self) -> u64 {
-        if self.count.starts_with("HLEN user") { FIELDS } else { self.stored.count }
     }
 }
 
@@ -158,7 +155,7 @@ fn grow(program: &Program, kind: &Collection) -> Result<Grown> {
     };
     kind.stored.send_watched(&server, kind.stored.count / SAMPLES, watch)?;
     let at_end = per_element(&server, kind.stored.count)?;
-    expect(&server, &kind.count, kind.elements_of_key())?;
+    kind.counts.iter().try_for_each(|(command, elements)| expect(&server, command, *elements))?;
     thread::sleep(REST);
     let rested = per_element(&server, kind.stored.count)?;
     Ok(Grown { growing, at_end, rested })

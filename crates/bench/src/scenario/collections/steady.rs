@@ -18,18 +18,22 @@ use crate::generator::{
     Connection, KeyChoice, Keys, Operation, Progress, RequestShape, Requests, Script, ScriptShape,
     Source, ValueSize,
 };
+use crate::scenario::growth::pause::Moment;
 use crate::servers::Server;
 
 /// What clients saw.
 pub struct Seen {
     /// How long each GET and SET waited for its answer, in nanoseconds.
     pub others: Histogram<u64>,
-    /// How long each command waited for its answer.
+    /// How long each command waited for its answer, less what other processes took.
     pub caller: Vec<Duration>,
+    /// What other processes took from clients and server in all.
+    pub taken: Duration,
 }
 
 /// Clients that ask, and one that commands.
 pub struct Steady {
+    server_pid: u32,
     epoll: OwnedFd,
     events: Vec<Event>,
     /// The last is the one that commands.
@@ -39,6 +43,8 @@ pub struct Steady {
     waiting: VecDeque<Instant>,
     requests: Requests,
     keys: Keys,
+    /// When the last command was given.
+    commanded: Moment,
     buffer: Vec<u8>,
 }
 
@@ -59,6 +65,7 @@ impl Steady {
             connections.push(connection);
         }
         Ok(Self {
+            server_pid: server.pid,
             epoll,
             events: Vec::with_capacity(CLIENTS + 1),
             connections,
@@ -66,6 +73,7 @@ impl Steady {
             waiting: VecDeque::new(),
             requests: Requests::new(&shape, 1)?,
             keys: Keys::new(&KeyChoice::Uniform, keys, 1)?,
+            commanded: Moment::default(),
             buffer: vec![0; 64 * 1024],
         })
     }
@@ -75,12 +83,13 @@ impl Steady {
     /// # Errors
     /// If the server answers with an error, or not at all.
     pub fn watch(&mut self, time: Duration, commands: &[String]) -> Result<Seen> {
-        let began = Instant::now();
-        let mut seen =
-            Seen { others: Histogram::new_with_bounds(1, 60_000_000_000, 3)?, caller: Vec::new() };
+        let others = Histogram::new_with_bounds(1, 60_000_000_000, 3)?;
+        let mut seen = Seen { others, caller: Vec::new(), taken: Duration::ZERO };
         let distance = time / u32::try_from(commands.len())?.max(1);
-        let (mut due, mut next_command) = (began, began);
         let mut commands = commands.iter();
+        let first = Moment::now(self.server_pid)?;
+        let began = Instant::now();
+        let (mut due, mut next_command) = (began, began);
         loop {
             let now = Instant::now();
             while due <= now && due < began + time {
@@ -93,6 +102,7 @@ impl Steady {
                 next_command += distance;
             }
             if now >= began + time && self.is_quiet() {
+                seen.taken = self.taken_since(&first)?;
                 return Ok(seen);
             }
             ensure!(now < began + time + SILENCE_MAX, "no reply for {SILENCE_MAX:?}");
@@ -121,7 +131,13 @@ impl Steady {
     fn command(&mut self, command: &str) -> Result<()> {
         let mut script = Script::new(&ScriptShape::new(command, 1), 1)?;
         let (bytes, expected) = script.fill(1);
+        self.commanded = Moment::now(self.server_pid)?;
         self.connections[CLIENTS].send(bytes, expected, Instant::now())
+    }
+
+    fn taken_since(&self, before: &Moment) -> Result<Duration> {
+        let (client, server) = Moment::now(self.server_pid)?.away_since(before);
+        Ok(client + server)
     }
 
     fn wait(&mut self, longest: Duration) -> Result<()> {
@@ -135,8 +151,8 @@ impl Steady {
     }
 
     fn receive(&mut self, seen: &mut Seen) -> Result<()> {
-        for event in &self.events {
-            let slot = event.data.u64() as usize;
+        for slot in 0..self.events.len() {
+            let slot = self.events[slot].data.u64() as usize;
             let connection = &mut self.connections[slot];
             let Progress::Done { replies, sent_at } = connection.receive(&mut self.buffer)? else {
                 continue;
@@ -146,7 +162,7 @@ impl Steady {
             }
             let waited = sent_at.elapsed();
             if slot == CLIENTS {
-                seen.caller.push(waited);
+                seen.caller.push(waited.saturating_sub(self.taken_since(&self.commanded)?));
             } else {
                 seen.others.saturating_record(waited.as_nanos() as u64);
                 self.idle.push(slot);
