@@ -1,7 +1,8 @@
 //! Closed-loop load on one thread: every connection has one batch of requests in flight and
 //! sends the next as soon as the last reply of the batch is there.
 //!
-//! Where a request is more than a command and a key, a [`Script`] writes it anew from a line of text.
+//! Where a request is more than a command and a key, a [`Script`] writes it anew from a line of
+//! text.
 //!
 //! The generator must cost less than the server it measures. So requests are prepared once and
 //! only the digits of their keys are written per operation, and replies are counted, not parsed.

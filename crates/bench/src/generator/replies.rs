@@ -230,7 +230,8 @@ mod tests {
 
     const STREAM: &[u8] =
         b"+OK\r\n$16\r\n0123456789abcdef\r\n$-1\r\n:12\r\n-OOM no more\r\n$0\r\n\r\n\
-        +PONG\r\n$5\r\n$1\r\n+\r\n_\r\n*2\r\n$1\r\n*\r\n*3\r\n:0\r\n*0\r\n$-1\r\n*0\r\n*-1\r\n:0\r\n";
+        +PONG\r\n$5\r\n$1\r\n+\r\n_\r\n\
+        *2\r\n$1\r\n*\r\n*3\r\n:0\r\n*0\r\n$-1\r\n*0\r\n*-1\r\n:0\r\n";
 
     fn all() -> Replies {
         Replies { status: 2, bulk: 3, nil: 3, integer: 2, error: 1, array: 2, elements: 3, zero: 1 }

@@ -53,9 +53,9 @@ pub fn run(bench: &Bench, plan: &Plan) -> Result<Section> {
     pin_client(1);
     let mut section = Section::new("Collections under churn", &COLUMNS);
     section.note(format!(
-        "{} hashes of 10 fields of 8 bytes, and one hash of {} fields; values of 16 bytes, replaced \
-         by others of 8 to 32. Records: live bytes of records over resident bytes of segments, as \
-         the server reports them.",
+        "{} hashes of 10 fields of 8 bytes, and one hash of {} fields; values of 16 bytes, \
+         replaced by others of 8 to 32. Records: live bytes of records over resident bytes of \
+         segments, as the server reports them.",
         plan.hashes, plan.fields,
     ));
     for workload in [small_hashes(plan.hashes), large_hash(plan.fields)] {

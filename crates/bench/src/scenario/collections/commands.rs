@@ -71,7 +71,7 @@ fn run_on(
     }
     let mut ratios = Vec::new();
     for workload in &data.workloads {
-        let medians = interleaved(&mut servers, workload, plan);
+        let medians = interleaved(&servers, workload, plan);
         let server_us = |kind| {
             let found = medians.iter().zip(&servers).find(|(_, tested)| tested.kind() == kind);
             found.and_then(|(median, _)| median.as_ref().ok()).map(|median| median.server_us)
@@ -94,26 +94,32 @@ fn run_on(
 }
 
 /// A server with its data, or the reason why it has none.
-struct Tested {
+struct Tested<'data> {
     server: Server,
+    data: &'data Data,
     stored: Result<()>,
 }
 
-impl Tested {
-    fn start(program: &Program, data: &Data) -> Result<Self> {
+impl<'data> Tested<'data> {
+    fn start(program: &Program, data: &'data Data) -> Result<Self> {
         let server = program.start(&Launch::default())?;
-        let stored = store(&server, data);
-        Ok(Self { server, stored })
+        let stored = data.stored.iter().try_for_each(|stored| stored.send(&server));
+        let mut tested = Self { server, data, stored };
+        if tested.stored.is_ok() {
+            tested.stored = tested.count();
+        }
+        Ok(tested)
+    }
+
+    /// Whether everything is there that was stored, and nothing else.
+    fn count(&self) -> Result<()> {
+        let mut counts = self.data.counts.iter();
+        counts.try_for_each(|(command, elements)| expect(&self.server, command, *elements))
     }
 
     fn kind(&self) -> Kind {
         self.server.kind
     }
-}
-
-fn store(server: &Server, data: &Data) -> Result<()> {
-    data.stored.iter().try_for_each(|stored| stored.send(server))?;
-    data.counts.iter().try_for_each(|(command, elements)| expect(server, command, *elements))
 }
 
 /// The medians over the rounds of one server and workload.
@@ -145,7 +151,7 @@ impl Median {
 }
 
 /// A server that fails in one round is left out of the others.
-fn interleaved(servers: &mut [Tested], workload: &Workload, plan: &Plan) -> Vec<Result<Median>> {
+fn interleaved(servers: &[Tested<'_>], workload: &Workload, plan: &Plan) -> Vec<Result<Median>> {
     let mut measured: Vec<Result<Vec<Measured>>> = servers.iter().map(|_| Ok(Vec::new())).collect();
     for round in 0..plan.rounds {
         for (tested, measured) in servers.iter().zip(&mut measured) {
@@ -153,7 +159,7 @@ fn interleaved(servers: &mut [Tested], workload: &Workload, plan: &Plan) -> Vec<
             let seed = round as u64 + 1;
             match &tested.stored {
                 Err(error) => *measured = Err(anyhow::anyhow!("{error:#}")),
-                Ok(()) => match measure_once(&tested.server, workload, plan.time, seed) {
+                Ok(()) => match measure_once(tested, workload, plan.time, seed) {
                     Ok(one) => rounds.push(one),
                     Err(error) => *measured = Err(error),
                 },
@@ -164,12 +170,12 @@ fn interleaved(servers: &mut [Tested], workload: &Workload, plan: &Plan) -> Vec<
 }
 
 fn measure_once(
-    server: &Server,
+    tested: &Tested<'_>,
     workload: &Workload,
     time: Duration,
     seed: u64,
 ) -> Result<Measured> {
-    let mut generator = Generator::connect(server.port, CONNECTIONS)?;
+    let mut generator = Generator::connect(tested.server.port, CONNECTIONS)?;
     let script = |request: &str| Script::new(&workload.shape(request), seed);
     // Numbers are drawn from the seed, so that what comes before puts in what is then taken out,
     // and what comes after takes out what was put in.
@@ -187,9 +193,13 @@ fn measure_once(
         }
     };
     let mut measured_script = script(&workload.request)?;
-    let measured = measure_source(server, &mut generator, &mut measured_script, stop)?;
+    let measured = measure_source(&tested.server, &mut generator, &mut measured_script, stop)?;
     check(&measured.outcome, workload)?;
     undo(&mut generator, workload, seed, measured.outcome.operations)?;
+    // A cycle that was broken off has moved an element or two.
+    if !workload.each_in_turn {
+        tested.count()?;
+    }
     Ok(measured)
 }
 
@@ -206,7 +216,7 @@ fn check(outcome: &Outcome, workload: &Workload) -> Result<()> {
     let replies = &outcome.replies;
     let right = match workload.replies {
         Replies::Values => replies.bulk == replies.total(),
-        Replies::Ones => replies.zero == 0,
+        Replies::Ones => replies.zero * 50 <= replies.integer,
         Replies::Zeros => replies.zero == replies.integer,
         Replies::Integers => replies.integer == replies.total(),
         Replies::Elements(each) => replies.elements == each * replies.total(),

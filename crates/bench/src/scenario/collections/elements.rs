@@ -166,3 +166,18 @@ pub(super) const FIELDS: u64 = 10;
 const SAMPLES: u64 = 40;
 const REST: Duration = Duration::from_secs(2);
 const COLUMNS: [&str; 8] = ["kind", "server", "1/4", "1/2", "3/4", "end", "2 s later", "worst"];
+
+#[cfg(test)]
+mod tests {
+    use super::Grown;
+
+    #[test]
+    fn the_worst_may_be_anywhere() {
+        let worst = |growing: [f64; 2], at_end, rested| {
+            Grown { growing: growing.into(), at_end, rested }.worst()
+        };
+        assert!((worst([9.0, 1.0], 2.0, 3.0) - 9.0).abs() < 1e-9);
+        assert!((worst([1.0, 2.0], 9.0, 3.0) - 9.0).abs() < 1e-9);
+        assert!((worst([1.0, 2.0], 3.0, 9.0) - 9.0).abs() < 1e-9);
+    }
+}

@@ -32,7 +32,7 @@ impl Plan {
         if quick {
             Self { hashes: 8, elements: 100_000, rounds: 3 }
         } else {
-            Self { hashes: 160, elements: 1_000_000, rounds: 5 }
+            Self { hashes: 100, elements: 1_000_000, rounds: 3 }
         }
     }
 
@@ -50,8 +50,8 @@ pub fn run(bench: &Bench, plan: &Plan) -> Result<Section> {
     let mut section = Section::new("Forms of collections", &COLUMNS);
     section.note(format!(
         "{} hashes of 10,000 integers with integers as values, packed (hash-max-listpack-entries \
-         {PACKED_ENTRIES}) and large ({LARGE_ENTRIES}); {} integers in lists of each length. Put: HSET, \
-         LPUSH. Take: HGET, LPOP. CPU of the server.",
+         {PACKED_ENTRIES}) and large ({LARGE_ENTRIES}); {} integers in lists of each length. \
+         Put: HSET, LPUSH. Take: HGET, LPOP. CPU of the server.",
         plan.hashes, plan.elements,
     ));
     for program in bench.varve_and_valkey() {

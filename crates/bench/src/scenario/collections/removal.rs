@@ -208,3 +208,16 @@ const COLUMNS: [&str; 9] = [
     "after",
     "taken us",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::renames;
+
+    #[test]
+    fn the_last_of_ten_names_is_the_first_again() {
+        let renames = renames();
+        assert_eq!(renames.len(), 10);
+        assert_eq!(renames[0], "RENAME set set:1");
+        assert_eq!(renames[9], "RENAME set:9 set");
+    }
+}

@@ -38,7 +38,7 @@ pub struct Workload {
 pub enum Replies {
     /// A value each.
     Values,
-    /// An integer each, none of them zero.
+    /// An integer each, hardly any of them zero.
     Ones,
     /// Zero each.
     Zeros,
@@ -145,7 +145,7 @@ fn sets(keys: u64) -> Data {
         counts: vec![("SCARD tags:000007".to_owned(), 20), ("DBSIZE".to_owned(), keys)],
         workloads: vec![
             Workload::new("SISMEMBER", ask, Replies::Ones, keys * 20),
-            Workload::new("SADD", add, Replies::Integers, NEW_BELOW).after(remove),
+            Workload::new("SADD", add, Replies::Ones, NEW_BELOW).after(remove),
         ],
     }
 }
@@ -159,7 +159,7 @@ fn one_set(members: u64) -> Data {
         counts: vec![("SCARD set".to_owned(), members)],
         workloads: vec![
             Workload::new("SISMEMBER", "SISMEMBER set {n~16}", Replies::Ones, members),
-            Workload::new("SADD", add, Replies::Integers, NEW_BELOW).after(remove),
+            Workload::new("SADD", add, Replies::Ones, NEW_BELOW).after(remove),
         ],
     }
 }
