@@ -13,9 +13,6 @@ const NO_SCORES: Refusal = Refusal::of("ERR NOSCORES option can only be used in 
 const COUNT: usize = 10;
 /// Stars in a pattern that still matches anything.
 const STARS_MAX: usize = 1000;
-/// Kinds of values that clients may ask for; only the first exists here.
-const KINDS: [&str; 6] = ["string", "list", "set", "zset", "hash", "stream"];
-
 pub fn keys(call: &mut Call<'_>) -> Outcome {
     let filter = ScanFilter { pattern: pattern(call.args.get(1)), kind: None };
     let visited_at = call.visited_at();
@@ -109,9 +106,7 @@ fn parse_scan(args: Args<'_>) -> Result<ScanOptions<'_>, Refusal> {
             options.filter.pattern = pattern(args.get(at + 1));
             options.is_nothing |= is_hopeless(options.filter);
         } else if args.is(at, "TYPE") && has_value {
-            let wanted = parse_kind(args.get(at + 1))?;
-            options.filter.kind = wanted;
-            options.is_nothing |= wanted.is_none();
+            options.filter.kind = Some(parse_kind(args.get(at + 1))?);
         } else if args.is(at, "NOVALUES") {
             return Err(NO_VALUES);
         } else if args.is(at, "NOSCORES") {
@@ -124,13 +119,14 @@ fn parse_scan(args: Args<'_>) -> Result<ScanOptions<'_>, Refusal> {
     Ok(options)
 }
 
-/// A kind by its name; `None` for one of which there are no values.
-fn parse_kind(name: &[u8]) -> Result<Option<Kind>, Refusal> {
-    let known = KINDS.iter().any(|kind| name.eq_ignore_ascii_case(kind.as_bytes()));
-    if !known {
-        let name = String::from_utf8_lossy(name);
-        return Err(Refusal::new(format!("ERR unknown type name '{name}'")));
+/// A kind by its name.
+fn parse_kind(name: &[u8]) -> Result<Kind, Refusal> {
+    let named = |kind: &Kind| name.eq_ignore_ascii_case(kind.name().as_bytes());
+    match Kind::ALL.into_iter().find(named) {
+        Some(kind) => Ok(kind),
+        None => {
+            let name = String::from_utf8_lossy(name);
+            Err(Refusal::new(format!("ERR unknown type name '{name}'")))
+        }
     }
-    let is_string = name.eq_ignore_ascii_case(Kind::String.name().as_bytes());
-    Ok(is_string.then_some(Kind::String))
 }
