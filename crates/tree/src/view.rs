@@ -74,10 +74,10 @@ impl<'n, N: Nodes<'n>, L: Leaf> View<'n, N, L> {
     /// the last leaf.
     #[inline]
     pub fn find_position(&self, position: u64) -> (Path, u64) {
-        let mut left = position;
+        let (mut left, mut total) = (position, self.root.weight);
         let path = self.descend(|inner| {
-            let (at, rest) = inner.find_position(left);
-            left = rest;
+            let (at, rest) = inner.find_position(left, total);
+            (left, total) = (rest, inner.weight(at));
             at
         });
         (path, left)
@@ -93,6 +93,12 @@ impl<'n, N: Nodes<'n>, L: Leaf> View<'n, N, L> {
     #[inline]
     pub fn last(&self) -> Path {
         self.descend(|inner| inner.len() - 1)
+    }
+
+    /// Children of the root, or one if that is a leaf.
+    #[inline]
+    pub fn width(&self) -> usize {
+        if self.root.height == 0 { 1 } else { Inner::new(self.nodes.bytes(self.root.node)).len() }
     }
 
     /// What lies before the leaf of a path.
