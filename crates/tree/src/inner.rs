@@ -84,6 +84,14 @@ impl<'a> Inner<'a> {
         low
     }
 
+    /// The last child whose separator is not above a tag, where all separators are tags.
+    #[inline]
+    pub fn find_tag(&self, tag: u32) -> usize {
+        let begin = COUNT_BYTES + (WEIGHT_BYTES + CHILD_BYTES + END_BYTES) * self.count;
+        let (separators, _) = self.bytes[begin..].as_chunks();
+        separators.partition_point(|separator| u32::from_be_bytes(*separator) <= tag)
+    }
+
     /// The child in which a position lies, of `total` that all weigh together, and the position
     /// within it; the last child for one that is beyond all. Looks from the nearer end.
     #[inline]
