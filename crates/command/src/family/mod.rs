@@ -5,6 +5,7 @@ mod client;
 mod connection;
 mod generic;
 mod hyperloglog;
+mod list;
 mod server;
 mod set;
 mod string;
@@ -16,6 +17,7 @@ pub const ALL: &[&[CommandSpec]] = &[
     string::TABLE,
     bitmap::TABLE,
     hyperloglog::TABLE,
+    list::TABLE,
     set::TABLE,
     generic::TABLE,
     connection::TABLE,

@@ -1,8 +1,9 @@
 //! Several sets: SINTER, SUNION, SDIFF, what stores their results, SINTERCARD.
 
-use super::{bulk, limit};
+use super::limit;
 use crate::args::Args;
 use crate::call::{Call, Outcome};
+use crate::element::bulk;
 use crate::refusal::Refusal;
 use store::value::set::{self, Flow, Operation};
 
@@ -58,28 +59,27 @@ pub fn sintercard(call: &mut Call<'_>) -> Outcome {
     let (count, limit) = parse_card(call.args)?;
     let (mut access, keys, reply) = call.on_keys(2..2 + count)?;
     let sets = set::read_all(&mut access, &keys)?;
-    let mut len = 0;
+    let mut len = 0_u64;
     set::combine(Operation::Intersection, &sets, |_, _| {
         len += 1;
         if len == limit { Flow::Break(()) } else { Flow::Continue(()) }
     });
-    reply.integer(len);
+    reply.integer(len.cast_signed());
     Ok(())
 }
 
 /// How many keys there are, and up to how many members are counted; zero for all.
-fn parse_card(args: Args<'_>) -> Result<(usize, i64), Refusal> {
-    let count = args.integer(1).ok().filter(|count| *count > 0);
-    let count = count.ok_or(Refusal::of("ERR numkeys should be greater than 0"))?;
+fn parse_card(args: Args<'_>) -> Result<(usize, u64), Refusal> {
+    let count = args.at_least_one(1, "ERR numkeys should be greater than 0")?;
     let count = usize::try_from(count).ok().filter(|count| *count <= args.len() - 2);
-    let count = count.ok_or(Refusal::of("ERR Number of keys can't be greater than number of args"))?;
+    let count =
+        count.ok_or(Refusal::of("ERR Number of keys can't be greater than number of args"))?;
     let (mut at, mut limit) = (2 + count, 0);
     while at < args.len() {
         if !args.is(at, "LIMIT") || at + 1 == args.len() {
             return Err(Refusal::SYNTAX);
         }
-        let wanted = args.integer(at + 1).ok().filter(|limit| *limit >= 0);
-        limit = wanted.ok_or(Refusal::of("ERR LIMIT can't be negative"))?;
+        limit = args.positive_or(at + 1, "ERR LIMIT can't be negative")?;
         at += 2;
     }
     Ok((count, limit))

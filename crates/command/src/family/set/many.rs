@@ -1,7 +1,7 @@
 //! All members: SMEMBERS.
 
-use super::bulk;
 use crate::call::{Call, Outcome};
+use crate::element::bulk;
 use store::value::set;
 
 pub fn smembers(call: &mut Call<'_>) -> Outcome {

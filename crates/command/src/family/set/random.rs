@@ -1,14 +1,10 @@
 //! Members by chance: SPOP, SRANDMEMBER.
 
-use super::{bulk, limit};
+use super::limit;
 use crate::call::{Call, Outcome};
+use crate::element::bulk;
 use crate::refusal::Refusal;
 use store::value::set;
-
-const NOT_POSITIVE: Refusal = Refusal::of("ERR value is out of range, must be positive");
-const OUT_OF_RANGE: Refusal = Refusal::of(
-    "ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807",
-);
 
 pub fn spop(call: &mut Call<'_>) -> Outcome {
     match call.args.len() {
@@ -32,8 +28,7 @@ fn pop_one(call: &mut Call<'_>) -> Outcome {
 
 fn pop_many(call: &mut Call<'_>) -> Outcome {
     let (statistics, limit) = (call.statistics, limit(call));
-    let count = call.args.integer(2).ok().and_then(|count| u64::try_from(count).ok());
-    let count = count.ok_or(NOT_POSITIVE)?;
+    let count = call.args.positive(2)?;
     let (mut access, key, reply) = call.on_key(1)?;
     let Some(pop) = set::pop(&mut access, &key, count, limit)? else {
         reply.set(0);
@@ -62,10 +57,7 @@ pub fn srandmember(call: &mut Call<'_>) -> Outcome {
 }
 
 fn random_members(call: &mut Call<'_>) -> Outcome {
-    let count = call.args.integer(2)?;
-    if count == i64::MIN {
-        return Err(OUT_OF_RANGE);
-    }
+    let count = call.args.integer_above(2, i64::MIN)?;
     let (mut access, key, reply) = call.on_key(1)?;
     let Some((set, mut random)) = set::draw(&mut access, &key)? else {
         reply.array(0);

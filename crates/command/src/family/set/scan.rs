@@ -1,14 +1,13 @@
 //! Iterating in steps: SSCAN.
 
-use super::bulk;
 use crate::args::Args;
 use crate::call::{Call, Outcome};
-use crate::family::generic::scan::{INVALID_CURSOR, is_hopeless_pattern, parse_cursor, pattern};
+use crate::element::bulk;
+use crate::family::generic::scan::{
+    INVALID_CURSOR, NO_SCORES, NO_VALUES, is_hopeless, parse_cursor, pattern,
+};
 use crate::refusal::Refusal;
 use store::value::set;
-
-const NO_VALUES: Refusal = Refusal::of("ERR NOVALUES option can only be used in HSCAN");
-const NO_SCORES: Refusal = Refusal::of("ERR NOSCORES option can only be used in ZSCAN");
 
 /// Members that one call looks at unless COUNT says otherwise.
 const COUNT: u64 = 10;
@@ -29,7 +28,7 @@ pub fn sscan(call: &mut Call<'_>) -> Outcome {
         return Ok(());
     };
     let options = parse(args)?;
-    let is_hopeless = is_hopeless_pattern(options.pattern);
+    let is_hopeless = is_hopeless(options.pattern);
     // The cursor stands in front of the members, and is known after them.
     let (mut members, mut found) = (Vec::new(), 0);
     let mut part = wire::Reply::new(&mut members, reply.protocol());
