@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 /// How keys are found, as COMMAND INFO tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Search {
+pub(crate) enum Search {
     /// From one position to another.
     Range(KeySpec),
     /// Behind an argument that tells how many there are.
@@ -19,7 +19,7 @@ pub(super) enum Search {
     },
 }
 
-pub(super) type Searches = SmallVec<[Search; 2]>;
+pub(crate) type Searches = SmallVec<[Search; 2]>;
 
 const READ: KeyFlags = KeyFlags::RO.union(KeyFlags::ACCESS);
 const SET: KeyFlags = KeyFlags::OW.union(KeyFlags::UPDATE);
@@ -34,7 +34,7 @@ const fn at(position: i16, last: i16, flags: KeyFlags) -> Search {
 
 /// The key specifications of a row. A row has one of them; where the keys of a command differ in
 /// what happens to them, they are told apart here.
-pub(super) fn specs(row: &Row) -> Searches {
+pub(crate) fn specs(row: &Row) -> Searches {
     let pair = |first, second| Searches::from_buf([first, second]);
     match row.full_name.as_str() {
         "bitop" => pair(at(2, 2, SET), at(3, -1, READ)),
@@ -55,7 +55,7 @@ pub(super) fn specs(row: &Row) -> Searches {
 }
 
 /// The keys of a request; `None` when it does not say where they are.
-pub(super) fn find<'c>(
+pub(crate) fn find<'c>(
     row: &Row,
     specs: &[Search],
     request: &[&'c [u8]],
@@ -101,7 +101,7 @@ fn flags_of(row: &Row, flags: KeyFlags, request: &[&[u8]]) -> KeyFlags {
 
 /// Position of the first key, the last one and the step between, as the first version of COMMAND
 /// INFO told them: of all keys in one, if they follow a pattern.
-pub(super) fn range(row: &Row) -> (i16, i16, i16) {
+pub(crate) fn range(row: &Row) -> (i16, i16, i16) {
     match specs(row).as_slice() {
         [Search::Range(keys)] => (keys.first, keys.last, keys.step),
         [Search::Range(first), .., Search::Range(last)] => (first.first, last.last, 1),
@@ -110,7 +110,7 @@ pub(super) fn range(row: &Row) -> (i16, i16, i16) {
 }
 
 /// Whether a look at the arguments is needed to find the keys.
-pub(super) fn are_movable(row: &Row) -> bool {
+pub(crate) fn are_movable(row: &Row) -> bool {
     row.spec.flags.contains(Flags::MOVABLE_KEYS)
         || specs(row).iter().any(|spec| matches!(spec, Search::Counted { .. }))
 }
