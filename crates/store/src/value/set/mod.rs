@@ -52,3 +52,6 @@ fn small_label(encoding: Encoding) -> Label {
 fn tree_label(encoding: Encoding) -> Label {
     Label::of_tree(Kind::Set, encoding)
 }
+
+#[cfg(test)]
+mod tests;
