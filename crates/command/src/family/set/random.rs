@@ -34,7 +34,7 @@ fn pop_many(call: &mut Call<'_>) -> Outcome {
         reply.set(0);
         return Ok(());
     };
-    let popped = pop.len();
+    let popped = pop.count();
     reply.set(popped as usize);
     pop.finish(|member| bulk(reply, member))?;
     statistics.count_changes(popped);

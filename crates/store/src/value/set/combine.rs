@@ -192,6 +192,7 @@ fn unite_streams<'x>(
 }
 
 /// Members of a set in the order of their tags.
+#[expect(clippy::large_enum_variant, reason = "there are few, and most are the large ones")]
 enum Stream<'x> {
     Large(Cursor<'x>),
     Small { members: Vec<(u32, Element<'x>)>, at: usize },
@@ -275,8 +276,7 @@ impl<'x> Seen<'x> {
     fn is_new(&mut self, tag: u32, element: Element<'x>) -> bool {
         let mask = self.places.len() - 1;
         let mut place = tag as usize & mask;
-        loop {
-            let Some(number) = self.places[place].checked_sub(1) else { break };
+        while let Some(number) = self.places[place].checked_sub(1) {
             if self.members[number as usize] == (tag, element) {
                 return false;
             }

@@ -43,8 +43,7 @@ const REST_PART: u64 = 5;
 
 impl Pop<'_, '_, '_> {
     /// How many there will be.
-    #[expect(clippy::len_without_is_empty, reason = "nobody asks")]
-    pub fn len(&self) -> u64 {
+    pub fn count(&self) -> u64 {
         self.count
     }
 

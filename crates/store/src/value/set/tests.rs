@@ -1,5 +1,6 @@
 //! Sets against a model, through all forms.
 
+use super::read::Form;
 use super::{Flow, Operation, SetLimit, add, combine, move_member, peek, pop, random_member};
 use super::{read_all, remove, store};
 use crate::access::Access;
@@ -59,6 +60,9 @@ impl Fixture {
     fn members(&mut self, name: &[u8]) -> Model {
         self.on(&[name], |access, keys| {
             let Some(set) = peek(access, &keys[0]).expect("a set") else { return Model::new() };
+            if let Form::Large(view) = set.form {
+                view.verify().expect("a sound tree");
+            }
             let members: Model = set.members().map(Element::to_text).collect();
             assert_eq!(set.len(), members.len() as u64);
             assert!(members.iter().all(|member| set.contains(member)));
@@ -125,7 +129,7 @@ fn members_come_and_go_as_in_a_model_while_nodes_are_moved() {
 fn take(fixture: &mut Fixture, name: &[u8], model: &mut Model, count: u64, limit: SetLimit) {
     let popped = fixture.on(&[name], |access, keys| {
         let pop = pop(access, &keys[0], count, limit).expect("a set")?;
-        let (len, mut popped) = (pop.len(), Vec::new());
+        let (len, mut popped) = (pop.count(), Vec::new());
         pop.finish(|member| popped.push(member.to_text())).expect("room");
         assert_eq!(popped.len() as u64, len);
         Some(popped)
