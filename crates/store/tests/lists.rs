@@ -217,7 +217,8 @@ impl World {
             let len = list.len() as u64;
             let (from, to) = (self.random.below(len / 4 + 1), self.random.below(len / 4 + 1));
             let end = -(to as i64) - 1;
-            let gone = self.on(&key, |access, key| list::trim(access, key, from as i64, end, limit));
+            let gone =
+                self.on(&key, |access, key| list::trim(access, key, from as i64, end, limit));
             let (begin, count) = list::range(len, from as i64, end);
             list = list.into_iter().skip(begin as usize).take(count as usize).collect();
             assert_eq!(gone, Ok(len - count));
@@ -233,7 +234,8 @@ impl World {
             };
             let forward: Vec<Vec<u8>> = found.iter_from(0).map(|it| it.to_text()).collect();
             let last = found.len() - 1;
-            let backward: Vec<Vec<u8>> = found.iter_back_from(last).map(|it| it.to_text()).collect();
+            let backward: Vec<Vec<u8>> =
+                found.iter_back_from(last).map(|it| it.to_text()).collect();
             (forward, backward, found.len())
         });
         assert_eq!(len, list.len() as u64);

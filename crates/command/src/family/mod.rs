@@ -7,6 +7,7 @@ mod generic;
 mod hyperloglog;
 mod list;
 mod server;
+mod set;
 mod string;
 
 use crate::spec::CommandSpec;
@@ -17,6 +18,7 @@ pub const ALL: &[&[CommandSpec]] = &[
     bitmap::TABLE,
     hyperloglog::TABLE,
     list::TABLE,
+    set::TABLE,
     generic::TABLE,
     connection::TABLE,
     client::TABLE,
