@@ -4,6 +4,7 @@ mod bitmap;
 mod client;
 mod connection;
 mod generic;
+mod hash;
 mod hyperloglog;
 mod server;
 mod string;
@@ -14,6 +15,7 @@ use crate::spec::CommandSpec;
 pub const ALL: &[&[CommandSpec]] = &[
     string::TABLE,
     bitmap::TABLE,
+    hash::TABLE,
     hyperloglog::TABLE,
     generic::TABLE,
     connection::TABLE,

@@ -131,6 +131,12 @@ impl<'a> Access<'a> {
         self.now
     }
 
+    /// The moment by which parts of values have expired: none has for who sees expired keys.
+    #[inline]
+    pub(crate) fn sees_as_of(&self) -> Millis {
+        if self.shows_expired { Millis(0) } else { self.now }
+    }
+
     /// Leaves the access history of keys alone, as CLIENT NO-TOUCH asks.
     pub fn do_not_touch(&mut self) {
         self.history = AccessHistory::Untouched;

@@ -1,10 +1,10 @@
 //! Keys, whatever they hold.
 
 mod copy;
-mod expire;
+pub(super) mod expire;
 mod keys;
 mod object;
-mod scan;
+pub(super) mod scan;
 
 use crate::call::{Call, Outcome};
 use crate::family::server::help::help;

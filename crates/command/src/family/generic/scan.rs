@@ -5,16 +5,15 @@ use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use store::{Kind, ScanFilter};
 
-const INVALID_CURSOR: Refusal = Refusal::of("ERR invalid cursor");
+pub(in crate::family) const INVALID_CURSOR: Refusal = Refusal::of("ERR invalid cursor");
 const NO_VALUES: Refusal = Refusal::of("ERR NOVALUES option can only be used in HSCAN");
-const NO_SCORES: Refusal = Refusal::of("ERR NOSCORES option can only be used in ZSCAN");
+pub(in crate::family) const NO_SCORES: Refusal =
+    Refusal::of("ERR NOSCORES option can only be used in ZSCAN");
 
 /// Keys that one SCAN looks at unless COUNT says otherwise.
 const COUNT: usize = 10;
 /// Stars in a pattern that still matches anything.
 const STARS_MAX: usize = 1000;
-/// Kinds of values that clients may ask for; only the first exists here.
-const KINDS: [&str; 6] = ["string", "list", "set", "zset", "hash", "stream"];
 
 pub fn keys(call: &mut Call<'_>) -> Outcome {
     let filter = ScanFilter { pattern: pattern(call.args.get(1)), kind: None };
@@ -59,7 +58,7 @@ pub fn randomkey(call: &mut Call<'_>) -> Outcome {
 struct ScanOptions<'c> {
     count: usize,
     filter: ScanFilter<'c>,
-    /// Nothing can match: a kind was asked for of which there are no values.
+    /// Nothing can match the pattern.
     is_nothing: bool,
 }
 
@@ -87,7 +86,7 @@ pub fn scan(call: &mut Call<'_>) -> Outcome {
 }
 
 /// A cursor as C reads numbers: leading blanks, zeros and a plus are fine.
-fn parse_cursor(text: &[u8]) -> Option<u64> {
+pub(in crate::family) fn parse_cursor(text: &[u8]) -> Option<u64> {
     let text = text.trim_ascii_start();
     let digits = text.strip_prefix(b"+").unwrap_or(text);
     let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
@@ -109,9 +108,7 @@ fn parse_scan(args: Args<'_>) -> Result<ScanOptions<'_>, Refusal> {
             options.filter.pattern = pattern(args.get(at + 1));
             options.is_nothing |= is_hopeless(options.filter);
         } else if args.is(at, "TYPE") && has_value {
-            let wanted = parse_kind(args.get(at + 1))?;
-            options.filter.kind = wanted;
-            options.is_nothing |= wanted.is_none();
+            options.filter.kind = Some(parse_kind(args.get(at + 1))?);
         } else if args.is(at, "NOVALUES") {
             return Err(NO_VALUES);
         } else if args.is(at, "NOSCORES") {
@@ -124,13 +121,11 @@ fn parse_scan(args: Args<'_>) -> Result<ScanOptions<'_>, Refusal> {
     Ok(options)
 }
 
-/// A kind by its name; `None` for one of which there are no values.
-fn parse_kind(name: &[u8]) -> Result<Option<Kind>, Refusal> {
-    let known = KINDS.iter().any(|kind| name.eq_ignore_ascii_case(kind.as_bytes()));
-    if !known {
+/// A kind by its name.
+fn parse_kind(name: &[u8]) -> Result<Kind, Refusal> {
+    let is_it = |kind: &Kind| name.eq_ignore_ascii_case(kind.name().as_bytes());
+    Kind::ALL.into_iter().find(is_it).ok_or_else(|| {
         let name = String::from_utf8_lossy(name);
-        return Err(Refusal::new(format!("ERR unknown type name '{name}'")));
-    }
-    let is_string = name.eq_ignore_ascii_case(Kind::String.name().as_bytes());
-    Ok(is_string.then_some(Kind::String))
+        Refusal::new(format!("ERR unknown type name '{name}'"))
+    })
 }
