@@ -175,7 +175,7 @@ fn replace(
     Ok(())
 }
 
-/// Removes a field, and the key with the last one.
+/// Removes a field, and the key with the last one. One past its deadline is left to the sweep.
 pub(super) fn remove<'a>(
     access: &mut Access<'a>,
     key: &Key<'_>,
@@ -187,6 +187,9 @@ pub(super) fn remove<'a>(
     } else {
         None
     };
+    if old.is_some_and(|at| at <= access.sees_as_of()) {
+        return (Some(found), Was::Expired);
+    }
     let tag = tag_of(access, field);
     let removed = access.change_tree::<Leaf, _>(key, &found, FIELDS, |tree| {
         let spot = locate(tree, tag, field);
@@ -198,15 +201,13 @@ pub(super) fn remove<'a>(
     if removed != Ok(true) {
         return (Some(found), Was::Absent);
     }
-    let is_expired = old.is_some_and(|at| at <= access.sees_as_of());
-    let was = if is_expired { Was::Expired } else { Was::Present };
     if root(access.bytes(&found), FIELDS).weight == 0 {
         access.remove_found(key, found);
-        return (None, was);
+        return (None, Was::Present);
     }
-    let Some(at) = old else { return (Some(found), was) };
+    let Some(at) = old else { return (Some(found), Was::Present) };
     due::forget(access, key, &found, at, tag);
-    (Some(due::mark(access, key, found)), was)
+    (Some(due::mark(access, key, found)), Was::Present)
 }
 
 /// Makes a small hash one that clients know as a hashtable.

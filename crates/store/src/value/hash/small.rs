@@ -110,7 +110,7 @@ pub(super) fn set_deadline<'a>(
     Ok(Some(note(access, key, found, old, deadline)))
 }
 
-/// Removes a field, and the key with the last one.
+/// Removes a field, and the key with the last one. One past its deadline is left to the sweep.
 pub(super) fn remove<'a>(
     access: &mut Access<'a>,
     key: &Key<'_>,
@@ -120,14 +120,16 @@ pub(super) fn remove<'a>(
     let stride = stride_of(access.label(&found));
     let run = Run::new(access.bytes(&found));
     let Some((place, pair)) = find(run, stride, field) else { return (Some(found), Was::Absent) };
-    let was = Was::of(Some(&pair), access.sees_as_of());
+    if Was::of(Some(&pair), access.sees_as_of()) == Was::Expired {
+        return (Some(found), Was::Expired);
+    }
     if run.len() == stride {
         access.remove_found(key, found);
-        return (None, was);
+        return (None, Was::Present);
     }
     let old = pair.deadline;
     let found = access.remove_from_run(key, found, place, stride);
-    (Some(note(access, key, found, old, None)), was)
+    (Some(note(access, key, found, old, None)), Was::Present)
 }
 
 /// Removes all fields whose deadline has passed, and the key if none is left. Returns how many.

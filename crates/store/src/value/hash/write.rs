@@ -212,7 +212,6 @@ impl<'e, 'a, 'k> HashMut<'e, 'a, 'k> {
             small::remove(access, key, found, field)
         };
         self.found = found;
-        self.count_expired(was);
         was == Was::Present
     }
 
