@@ -4,6 +4,7 @@ mod bitmap;
 mod client;
 mod connection;
 mod generic;
+mod hash;
 mod hyperloglog;
 mod list;
 mod server;
@@ -16,6 +17,7 @@ use crate::spec::CommandSpec;
 pub const ALL: &[&[CommandSpec]] = &[
     string::TABLE,
     bitmap::TABLE,
+    hash::TABLE,
     hyperloglog::TABLE,
     list::TABLE,
     set::TABLE,

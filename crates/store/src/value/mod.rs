@@ -3,6 +3,7 @@
 pub mod bitmap;
 mod collection;
 pub mod geo;
+pub mod hash;
 pub mod hyperloglog;
 pub mod lcs;
 pub mod list;

@@ -56,7 +56,7 @@ pub fn randomkey(call: &mut Call<'_>) -> Outcome {
 struct ScanOptions<'c> {
     count: usize,
     filter: ScanFilter<'c>,
-    /// Nothing can match: a kind was asked for of which there are no values.
+    /// Nothing can match the pattern.
     is_nothing: bool,
 }
 
