@@ -301,6 +301,11 @@ impl<'a> Access<'a> {
         unsafe { found.record.value_mut() }
     }
 
+    /// Whether what was found is still there: no record was appended or removed since.
+    pub(crate) fn is_current(&self, found: &Found<'_>) -> bool {
+        found.version == self.version
+    }
+
     /// # Panics
     /// If records were appended or removed since something was found.
     #[inline]

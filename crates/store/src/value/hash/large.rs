@@ -9,7 +9,7 @@ use crate::key::{Key, Kind, Label};
 use crate::value::collection::{root, tag_of};
 use base::Millis;
 use packed::{Element, Place, Run};
-use tree::{ByTag, CELL_BYTES_MAX, NoRoom, Path, Root, Rows, Tree};
+use tree::{CELL_BYTES_MAX, NoRoom, Path, Root, Rows, Tree};
 
 type FieldTree<'n, 'x, 'a> = Tree<'n, WriteNodes<'x, 'a>, Leaf>;
 

@@ -5,7 +5,7 @@ use crate::access::{Access, Found, ReadNodes, WrongKind};
 use crate::key::{Key, Kind};
 use base::{KeyHasher, Millis};
 use packed::{Element, Iter, Run};
-use tree::{ByTag, Nodes, Path, Rows, View, resolve};
+use tree::{Nodes, Path, Rows, View, resolve};
 
 /// A hash, under the lock of its key.
 #[derive(Clone, Copy, Debug)]
