@@ -6,4 +6,5 @@ pub mod geo;
 pub mod hyperloglog;
 pub mod lcs;
 pub mod list;
+pub mod sorted_set;
 pub mod string;

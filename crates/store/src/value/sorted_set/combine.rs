@@ -1,0 +1,169 @@
+//! Union, intersection and difference of sorted sets.
+
+use super::order::sort_key;
+use super::read::SortedSet;
+use packed::Element;
+
+/// Something with members.
+#[derive(Clone, Copy, Debug)]
+pub enum Operand<'x> {
+    /// Members with scores of their own.
+    SortedSet(SortedSet<'x>),
+}
+
+impl<'x> Operand<'x> {
+    fn len(&self) -> u64 {
+        match self {
+            Operand::SortedSet(set) => set.len(),
+        }
+    }
+
+    fn score(&self, member: Element<'_>) -> Option<f64> {
+        match self {
+            Operand::SortedSet(set) => member.with_text(|text| set.score(text)),
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (Element<'x>, f64)> + use<'x> {
+        match self {
+            Operand::SortedSet(set) => set.iter_from(0),
+        }
+    }
+
+    fn hash(&self, member: Element<'_>) -> u32 {
+        match self {
+            Operand::SortedSet(set) => set.tag(member),
+        }
+    }
+}
+
+/// An operand with what its scores are multiplied by; `None` for a key that holds nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'x> {
+    /// What is combined.
+    pub operand: Option<Operand<'x>>,
+    /// What its scores are multiplied by.
+    pub weight: f64,
+}
+
+/// What becomes of several scores of one member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aggregate {
+    /// Their sum; zero where that is no number.
+    Sum,
+    /// The lowest one.
+    Min,
+    /// The highest one.
+    Max,
+}
+
+impl Aggregate {
+    fn of(self, score: f64, other: f64) -> f64 {
+        match self {
+            Aggregate::Sum => number_or_zero(score + other),
+            Aggregate::Min if other < score => other,
+            Aggregate::Max if other > score => other,
+            _ => score,
+        }
+    }
+}
+
+fn number_or_zero(score: f64) -> f64 {
+    if score.is_nan() { 0.0 } else { score }
+}
+
+/// Members with their scores.
+type Combined<'x> = Vec<(Element<'x>, f64)>;
+
+/// The members of any source, in the order of a sorted set.
+pub fn union<'x>(mut sources: Vec<Source<'x>>, aggregate: Aggregate) -> Combined<'x> {
+    sources.sort_by_key(len);
+    let mut all: Vec<(u32, Element<'x>, f64)> = Vec::new();
+    for (operand, weight) in present(&sources) {
+        let scored = |(member, score): (Element<'x>, f64)| {
+            (operand.hash(member), member, number_or_zero(weight * score))
+        };
+        all.extend(operand.iter().map(scored));
+    }
+    // Scores of one member stay in the order of their sources.
+    all.sort_by(|one, other| one.0.cmp(&other.0).then_with(|| one.1.cmp_text(other.1)));
+    let mut united: Combined<'x> = Vec::with_capacity(all.len());
+    for (_, member, score) in all {
+        match united.last_mut() {
+            Some((last, sum)) if *last == member => *sum = aggregate.of(*sum, score),
+            _ => united.push((member, score)),
+        }
+    }
+    in_order(united)
+}
+
+/// The members that all sources have, in the order of a sorted set.
+pub fn intersection<'x>(mut sources: Vec<Source<'x>>, aggregate: Aggregate) -> Combined<'x> {
+    sources.sort_by_key(len);
+    let mut shared = Vec::new();
+    each_shared(&sources, |member, scores| {
+        let (first, others) = scores.split_first().unwrap_or((&0.0, &[]));
+        let score = others.iter().fold(number_or_zero(*first), |sum, it| aggregate.of(sum, *it));
+        shared.push((member, score));
+        true
+    });
+    in_order(shared)
+}
+
+/// How many members all sources have; no more than `limit` are counted.
+pub fn count_shared(mut sources: Vec<Source<'_>>, limit: u64) -> u64 {
+    sources.sort_by_key(len);
+    let mut count = 0;
+    each_shared(&sources, |_, _| {
+        count += 1;
+        count < limit
+    });
+    count
+}
+
+/// The members of the first source that no other has, in the order of a sorted set.
+pub fn difference<'x>(sources: &[Source<'x>]) -> Combined<'x> {
+    let Some((first, others)) = sources.split_first() else { return Vec::new() };
+    let Some(first) = first.operand else { return Vec::new() };
+    let is_only_there = |(member, _): &(Element<'x>, f64)| {
+        !present(others).any(|(other, _)| other.score(*member).is_some())
+    };
+    in_order(first.iter().filter(is_only_there).collect())
+}
+
+fn len(source: &Source<'_>) -> u64 {
+    source.operand.map_or(0, |operand| operand.len())
+}
+
+fn present<'s, 'x>(sources: &'s [Source<'x>]) -> impl Iterator<Item = (Operand<'x>, f64)> + 's {
+    sources.iter().filter_map(|source| Some((source.operand?, source.weight)))
+}
+
+/// Gives each member that all sources have, with its weighted scores, to `each`, as long as that
+/// answers true. The shortest source comes first.
+fn each_shared<'x>(sources: &[Source<'x>], mut each: impl FnMut(Element<'x>, &[f64]) -> bool) {
+    let Some((Source { operand: Some(first), weight }, others)) = sources.split_first() else {
+        return;
+    };
+    let mut scores = Vec::with_capacity(sources.len());
+    'members: for (member, score) in first.iter() {
+        scores.clear();
+        scores.push(weight * score);
+        for other in others {
+            let Some(score) = other.operand.and_then(|operand| operand.score(member)) else {
+                continue 'members;
+            };
+            scores.push(other.weight * score);
+        }
+        if !each(member, &scores) {
+            return;
+        }
+    }
+}
+
+fn in_order(mut combined: Combined<'_>) -> Combined<'_> {
+    combined.sort_unstable_by(|one, other| {
+        sort_key(one.1).cmp(&sort_key(other.1)).then_with(|| one.0.cmp_text(other.0))
+    });
+    combined
+}
