@@ -158,7 +158,7 @@ fn unknown_child(row: &Row, args: &crate::Args<'_>) -> Refusal {
 }
 
 #[cold]
-fn wrong_arity(row: &Row) -> Refusal {
+pub(crate) fn wrong_arity(row: &Row) -> Refusal {
     Refusal::new(format!("ERR wrong number of arguments for '{}' command", row.full_name))
 }
 

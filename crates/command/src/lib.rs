@@ -15,6 +15,7 @@
 mod args;
 mod call;
 mod clients;
+mod element;
 mod execute;
 mod family;
 mod instance;

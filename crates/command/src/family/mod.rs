@@ -5,6 +5,7 @@ mod client;
 mod connection;
 mod generic;
 mod hyperloglog;
+mod list;
 mod server;
 mod string;
 
@@ -15,6 +16,7 @@ pub const ALL: &[&[CommandSpec]] = &[
     string::TABLE,
     bitmap::TABLE,
     hyperloglog::TABLE,
+    list::TABLE,
     generic::TABLE,
     connection::TABLE,
     client::TABLE,

@@ -7,11 +7,10 @@ const LONG_MAX: i128 = i64::MAX as i128;
 crate::rows::rows! { group 4;
     LIST_MAX_LISTPACK_SIZE: i32 = integer("list-max-listpack-size", -2147483648..=2147483647, -2,
         "Size of a node of a list: a number of elements, or -1 to -5 for 4, 8, 16, 32 or 64 KiB.")
-        .alias("list-max-ziplist-size")
-        .idle("there are no collections");
+        .alias("list-max-ziplist-size");
     LIST_COMPRESS_DEPTH: u32 = integer("list-compress-depth", 0..=2147483647, 0,
         "Nodes at each end of a list that stay uncompressed. 0: no compression.")
-        .idle("there are no collections");
+        .idle("lists are not compressed");
     HASH_MAX_LISTPACK_ENTRIES: u64 = integer("hash-max-listpack-entries", 0..=LONG_MAX, 512,
         "Fields up to which a hash is kept compact.").alias("hash-max-ziplist-entries")
         .idle("there are no collections");

@@ -1,6 +1,6 @@
 //! Changing lists.
 
-use super::limit::element_bytes;
+use super::limit::{More, element_bytes};
 use super::{End, Leaf, List, ListLimit};
 use crate::access::{Access, Fault, Found, NoSpace, WriteNodes};
 use crate::key::{Encoding, Key, Kind, Label};
@@ -71,10 +71,10 @@ fn fit<'a, 't>(
     if let Some(found) = found.filter(|found| access.label(found).is_tree()) {
         return Ok(found);
     }
-    let (count, bytes) = texts.fold((0, 0), |(count, bytes), text| (count + 1, bytes + text.len()));
+    let more = More::of(texts);
     let run = found.map_or(&packed::EMPTY[..], |found| access.bytes(&found));
     let run = Run::new(run);
-    if limit.allows_more(run, count, bytes) {
+    if limit.allows_more(run, more) {
         let label = Label::new(Kind::List, SMALL);
         return found.map_or_else(|| access.put(key, None, label, &packed::EMPTY), Ok);
     }
@@ -188,7 +188,8 @@ pub fn set(
     let Some(at) = super::position(list.len(), index) else { return Ok(Some(false)) };
     if !access.label(&found).is_tree() {
         let run = Run::new(access.bytes(&found));
-        if limit.allows_more(run, 0, text.len()) {
+        let more = More { elements: 0, ..More::of(std::iter::once(text)) };
+        if limit.allows_more(run, more) {
             access.replace_in_run(key, found, at as usize, Element::of(text))?;
             return Ok(Some(true));
         }
@@ -238,7 +239,7 @@ pub fn insert(
     let at = at as u64 + u64::from(pivot.is_behind);
     let found = fit(access, key, Some(found), std::iter::once(text), limit)?;
     if !access.label(&found).is_tree() {
-        access.insert_into_run(key, found, at as usize, &[Element::of(text)])?;
+        let found = access.insert_into_run(key, found, at as usize, &[Element::of(text)])?;
         return Ok(Some(Some(List::at(access, &found).len())));
     }
     let len = access.change_tree::<Leaf, _>(key, &found, 0, |tree| {
@@ -315,7 +316,8 @@ fn remove_each<'a>(
     Ok(())
 }
 
-/// Leaves the elements from the `start`th to the `end`th, both included.
+/// Leaves the elements from the `start`th to the `end`th, both included. Returns how many are
+/// gone.
 ///
 /// # Errors
 /// When the key holds something else.
@@ -325,18 +327,19 @@ pub fn trim(
     start: i64,
     end: i64,
     limit: ListLimit,
-) -> Result<bool, Fault> {
-    let Some(found) = access.open(key, Kind::List)? else { return Ok(false) };
+) -> Result<u64, Fault> {
+    let Some(found) = access.open(key, Kind::List)? else { return Ok(0) };
     let len = List::at(access, &found).len();
     let (from, count) = super::range(len, start, end);
     if count == 0 {
         access.remove_found(key, found);
-        return Ok(true);
+        return Ok(len);
     }
     let behind = from + count;
+    // What was found may be another record then.
     cut_out(access, key, found, behind, len - behind, limit)?;
     if let Some(found) = access.open(key, Kind::List)? {
         cut_out(access, key, found, 0, from, limit)?;
     }
-    Ok(true)
+    Ok(len - count)
 }

@@ -26,6 +26,8 @@ const SET: KeyFlags = KeyFlags::OW.union(KeyFlags::UPDATE);
 const CHANGE: KeyFlags = KeyFlags::RW.union(KeyFlags::ACCESS).union(KeyFlags::UPDATE);
 const TAKE: KeyFlags = KeyFlags::RW.union(KeyFlags::ACCESS).union(KeyFlags::DELETE);
 
+const ADD: KeyFlags = KeyFlags::RW.union(KeyFlags::INSERT);
+
 const fn at(position: i16, last: i16, flags: KeyFlags) -> Search {
     Search::Range(KeySpec { first: position, last, step: 1, flags })
 }
@@ -40,6 +42,9 @@ pub(super) fn specs(row: &Row) -> Searches {
         "pfmerge" => pair(at(1, 1, row.spec.keys.flags), at(2, -1, READ)),
         "rename" => pair(at(1, 1, TAKE), at(2, 2, SET)),
         "renamenx" => pair(at(1, 1, TAKE), at(2, 2, KeyFlags::OW.union(KeyFlags::INSERT))),
+        "lmove" | "blmove" | "rpoplpush" | "brpoplpush" => pair(at(1, 1, TAKE), at(2, 2, ADD)),
+        "lmpop" => Searches::from_iter([Search::Counted { at: 1, step: 1, flags: TAKE }]),
+        "blmpop" => Searches::from_iter([Search::Counted { at: 2, step: 1, flags: TAKE }]),
         "msetex" => Searches::from_iter([Search::Counted { at: 1, step: 2, flags: SET }]),
         _ if row.spec.keys.is_some() => Searches::from_iter([Search::Range(row.spec.keys)]),
         _ => Searches::new(),
