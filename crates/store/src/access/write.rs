@@ -65,15 +65,6 @@ impl<'a> Access<'a> {
         self.find(key).ok_or(NoSpace)
     }
 
-    /// Makes sure that a key can be given a value of `len` bytes.
-    ///
-    /// # Errors
-    /// When there is no room for it.
-    pub(crate) fn ensure_record(&mut self, key: &Key<'_>, len: usize) -> Result<(), NoSpace> {
-        let bytes = key.bytes.len() + len + RECORD_HEAD_BYTES;
-        self.lane.ensure(&self.store.heap, bytes, self.now).map_err(|_| NoSpace)
-    }
-
     /// Makes the value of a key `len` bytes long, as [`Access::resize`] does.
     ///
     /// # Errors
@@ -235,9 +226,6 @@ impl<'a> Access<'a> {
         Ok(())
     }
 }
-
-/// Bytes of a record besides its key and value, at most.
-const RECORD_HEAD_BYTES: usize = 32;
 
 /// A record for the value of a key.
 #[inline]

@@ -9,20 +9,13 @@
 use crate::access::{Access, Fault, Found, NoSpace, ReadNodes, WriteNodes};
 use crate::collections::CollectionId;
 use crate::key::{Key, Label};
-use base::KeyHasher;
 use packed::{Element, Place, Run, RunMut};
 use tree::{Leaf, NoRoom, ROOT_BYTES, Root, Tree, View};
 
 /// Bits of the hash by which the members of a large set, and the fields of a large hash, stand.
 #[inline]
 pub(crate) fn tag_of(access: &Access<'_>, text: &[u8]) -> u32 {
-    tag_with(&access.store.hasher, text)
-}
-
-/// The same, for those who hold no access.
-#[inline]
-pub(crate) fn tag_with(hasher: &KeyHasher, text: &[u8]) -> u32 {
-    (hasher.hash(text).0 >> 32) as u32
+    (access.store.hasher.hash(text).0 >> 32) as u32
 }
 
 /// The root of one of the trees of a large collection.
@@ -101,50 +94,6 @@ impl<'a> Access<'a> {
             }
         }
         Ok(done?)
-    }
-
-    /// Makes a key a small collection in place of whatever it held, and without a deadline.
-    ///
-    /// # Errors
-    /// When there is no room for it; nothing has changed then.
-    pub(crate) fn store_run(
-        &mut self,
-        key: &Key<'_>,
-        label: Label,
-        run: &[u8],
-    ) -> Result<(), NoSpace> {
-        self.ensure_record(key, run.len())?;
-        self.remove(key);
-        self.put(key, None, label, run)?;
-        Ok(())
-    }
-
-    /// Makes a key a large collection, whose trees `build` makes, in place of whatever it held,
-    /// and without a deadline.
-    ///
-    /// # Errors
-    /// When there is no room for it; nothing has changed then.
-    pub(crate) fn store_trees<const N: usize>(
-        &mut self,
-        key: &Key<'_>,
-        label: Label,
-        build: impl FnOnce(&mut WriteNodes<'_, 'a>) -> Result<[Root; N], NoRoom>,
-    ) -> Result<(), NoSpace> {
-        let id = self.new_collection(key)?;
-        let built = build(&mut self.nodes_of(key, id)).map_err(NoSpace::from);
-        let built = built.and_then(|roots| {
-            let value = value_of(id, &roots);
-            self.ensure_record(key, value.len())?;
-            Ok(value)
-        });
-        let stored = built.and_then(|value| {
-            self.remove(key);
-            self.put(key, None, label, &value)
-        });
-        if stored.is_err() {
-            self.retire(key, id);
-        }
-        stored.map(drop)
     }
 
     /// Makes a key a large collection, whose trees `build` makes, in place of what was found there.

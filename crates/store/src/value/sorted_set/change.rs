@@ -8,7 +8,7 @@ use super::read::{Member, find_by_tag, find_in_run, seek, seek_in_run};
 use super::{SCORES, STRIDE, ScoreLeaf, TAGS, TagLeaf};
 use crate::access::{Access, Fault, Found, NoSpace, WriteNodes};
 use crate::key::{Encoding, Key, Kind, Label};
-use crate::value::collection::tag_with;
+use crate::value::collection::tag_by;
 use packed::{Element, Run, RunMut};
 use tree::{ByTag, NoRoom, NodesMut, Root, Rows, Tree, View};
 
@@ -144,7 +144,7 @@ fn create<'a>(
             Tree::<_, TagLeaf>::empty(nodes, 1)?,
         ])
     })?;
-    let tag = tag_with(&access.store.hasher, member);
+    let tag = tag_by(&access.store.hasher, member);
     let inserted = access.change_trees(key, &found, |nodes, roots: &mut [Root; 2]| {
         insert(nodes, roots, tag, score, member)
     });
@@ -182,7 +182,7 @@ fn put_in_run<'a>(
     }
     let encoding = if is_allowed { Encoding::Listpack } else { Encoding::Skiplist };
     let found = enlarge(access, key, found, encoding)?;
-    let tag = tag_with(&access.store.hasher, member);
+    let tag = tag_by(&access.store.hasher, member);
     access.change_trees(key, &found, |nodes, roots: &mut [Root; 2]| {
         insert(nodes, roots, tag, score, member)
     })?;
@@ -228,7 +228,7 @@ fn put_in_trees<'a>(
     limit: SortedSetLimit,
     done: &mut Added,
 ) -> Result<Found<'a>, Fault> {
-    let tag = tag_with(&access.store.hasher, member);
+    let tag = tag_by(&access.store.hasher, member);
     let members = access.change_trees(key, &found, |nodes, roots: &mut [Root; 2]| {
         let current = {
             let [scores, tags] = [nodes.read(), nodes.read()];

@@ -6,7 +6,7 @@ use super::order::{Score, score_of, sort_key};
 use super::{STRIDE, ScoreLeaf, TagLeaf};
 use crate::access::{Access, Found, NoSpace, WriteNodes};
 use crate::key::{Encoding, Key, Kind, Label};
-use crate::value::collection::tag_with;
+use crate::value::collection::tag_by;
 use base::KeyHasher;
 use packed::{Element, Run};
 use tree::{NoRoom, Root, Rows, Tree};
@@ -109,7 +109,7 @@ fn build<'m>(
     let mut tree = Tree::<_, ScoreLeaf>::new(nodes, root);
     let mut tags = Vec::new();
     for (score, member) in pairs {
-        tags.push((tag_with(hasher, member), score));
+        tags.push((tag_by(hasher, member), score));
         let cell = tree.cell(member)?;
         tree.ensure_change()?;
         let path = tree.view().last();

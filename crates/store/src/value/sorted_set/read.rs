@@ -5,7 +5,7 @@ use super::order::{ByScore, score_of, sort_key};
 use super::{SCORES, STRIDE, ScoreLeaf, TAGS, TagLeaf};
 use crate::access::{Access, Found, ReadNodes, WrongKind};
 use crate::key::{Key, Kind};
-use crate::value::collection::tag_with;
+use crate::value::collection::tag_by;
 use base::KeyHasher;
 use packed::{Element, Iter, Run};
 use tree::{ByTag, Nodes, Path, Rows, View, resolve};
@@ -78,7 +78,7 @@ impl<'x> SortedSet<'x> {
         match &self.form {
             Form::Small(run) => find_in_run(*run, member).map(|(_, score)| score),
             Form::Large(scores, tags) => {
-                let tag = tag_with(self.hasher, member);
+                let tag = tag_by(self.hasher, member);
                 find_by_tag(scores, tags, tag, member).map(|found| found.score)
             }
         }
@@ -92,7 +92,7 @@ impl<'x> SortedSet<'x> {
                 find_in_run(*run, member).map(|(rank, score)| (rank as u64, score))
             }
             Form::Large(scores, tags) => {
-                let tag = tag_with(self.hasher, member);
+                let tag = tag_by(self.hasher, member);
                 let found = find_by_tag(scores, tags, tag, member)?;
                 let rank = scores.weight_before(&found.path) + found.row as u64;
                 Some((rank, found.score))
@@ -160,7 +160,7 @@ impl<'x> SortedSet<'x> {
     /// The tag of a member.
     #[inline]
     pub(super) fn tag(&self, member: Element<'_>) -> u32 {
-        member.with_text(|text| tag_with(self.hasher, text))
+        member.with_text(|text| tag_by(self.hasher, text))
     }
 }
 

@@ -6,7 +6,7 @@ use super::order::{Score, score_of};
 use super::{SCORES, STRIDE, ScoreLeaf, TAGS, TagLeaf};
 use crate::access::{Access, Fault, Found, WriteNodes};
 use crate::key::{Key, Kind};
-use crate::value::collection::tag_with;
+use crate::value::collection::tag_by;
 use base::KeyHasher;
 use packed::{Element, Run};
 use tree::{ByTag, NodesMut, Root, Rows, Tree, View, resolve};
@@ -60,7 +60,7 @@ fn remove_from_trees<'a, 't>(
     let (removed, left) = access.change_trees(key, &found, |nodes, roots: &mut [Root; 2]| {
         let mut removed = 0;
         for member in members {
-            let tag = tag_with(hasher, member);
+            let tag = tag_by(hasher, member);
             let found = {
                 let scores = View::<_, ScoreLeaf>::new(nodes.read(), roots[SCORES]);
                 let tags = View::<_, TagLeaf>::new(nodes.read(), roots[TAGS]);
@@ -175,7 +175,7 @@ fn remove_from_both(
             for _ in 0..count {
                 let (score, member) = (cells.next(), cells.next());
                 let member = resolve(nodes.read(), member.unwrap_or(Element::Integer(0)));
-                let tag = member.with_text(|text| tag_with(hasher, text));
+                let tag = member.with_text(|text| tag_by(hasher, text));
                 gone.push((tag, score_of(score)));
             }
         });
