@@ -150,7 +150,7 @@ const IS_TREE: u8 = 1 << 6;
 
 impl Label {
     #[inline]
-    pub fn new(kind: Kind, encoding: Encoding) -> Label {
+    pub const fn new(kind: Kind, encoding: Encoding) -> Label {
         let code = match encoding {
             Encoding::Raw => CODE_RAW,
             Encoding::Embedded => CODE_EMBEDDED,

@@ -70,6 +70,17 @@ impl<'n, N: Nodes<'n>, L: Leaf> View<'n, N, L> {
         self.descend(|inner| inner.find(&is_at_or_above))
     }
 
+    /// The bytes of the leaf to which `find` goes.
+    #[inline]
+    pub fn find_leaf(&self, is_at_or_above: impl Fn(&[u8]) -> bool) -> &'n [u8] {
+        let mut node = self.root.node;
+        for _ in 0..self.root.height {
+            let inner = Inner::new(self.nodes.bytes(node));
+            node = inner.child(inner.find(&is_at_or_above));
+        }
+        self.nodes.bytes(node)
+    }
+
     /// The way to the leaf of a position, and the position within it. One beyond the end leads to
     /// the last leaf.
     #[inline]

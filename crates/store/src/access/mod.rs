@@ -306,6 +306,11 @@ impl<'a> Access<'a> {
         self.deadline(*found)
     }
 
+    /// Whether what was found is still there: no record was appended or removed since.
+    pub(crate) fn is_current(&self, found: &Found<'_>) -> bool {
+        found.version == self.version
+    }
+
     /// # Panics
     /// If records were appended or removed since something was found.
     #[inline]

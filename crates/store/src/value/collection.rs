@@ -9,13 +9,20 @@
 use crate::access::{Access, Fault, Found, NoSpace, ReadNodes, WriteNodes};
 use crate::collections::CollectionId;
 use crate::key::{Key, Label};
+use base::KeyHasher;
 use packed::{Element, Place, Run, RunMut};
 use tree::{Leaf, NoRoom, ROOT_BYTES, Root, Tree, View};
 
 /// Bits of the hash by which the members of a large set, and the fields of a large hash, stand.
 #[inline]
 pub(crate) fn tag_of(access: &Access<'_>, text: &[u8]) -> u32 {
-    (access.store.hasher.hash(text).0 >> 32) as u32
+    tag_by(&access.store.hasher, text)
+}
+
+/// The same, for whoever has no access at hand.
+#[inline]
+pub(crate) fn tag_by(hasher: &KeyHasher, text: &[u8]) -> u32 {
+    (hasher.hash(text).0 >> 32) as u32
 }
 
 /// The root of one of the trees of a large collection.

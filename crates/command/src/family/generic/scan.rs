@@ -13,7 +13,7 @@ const NO_SCORES: Refusal = Refusal::of("ERR NOSCORES option can only be used in 
 const COUNT: usize = 10;
 /// Stars in a pattern that still matches anything.
 const STARS_MAX: usize = 1000;
-/// Kinds of values that clients may ask for; only the first exists here.
+/// Kinds of values that clients may ask for.
 const KINDS: [&str; 6] = ["string", "list", "set", "zset", "hash", "stream"];
 
 pub fn keys(call: &mut Call<'_>) -> Outcome {
@@ -131,6 +131,5 @@ fn parse_kind(name: &[u8]) -> Result<Option<Kind>, Refusal> {
         let name = String::from_utf8_lossy(name);
         return Err(Refusal::new(format!("ERR unknown type name '{name}'")));
     }
-    let is_string = name.eq_ignore_ascii_case(Kind::String.name().as_bytes());
-    Ok(is_string.then_some(Kind::String))
+    Ok(Kind::ALL.into_iter().find(|kind| name.eq_ignore_ascii_case(kind.name().as_bytes())))
 }

@@ -1,7 +1,7 @@
 //! Adding members and changing their scores.
 
 use super::bound::Bound;
-use super::gathered::{enlarge, put_small};
+use super::gathered::{encoding_of_large, enlarge, put_small};
 use super::limit::{SortedSetLimit, has_room};
 use super::order::Score;
 use super::read::{Member, find_by_tag, find_in_run, seek, seek_in_run};
@@ -137,7 +137,7 @@ fn create<'a>(
     if is_small && has_room(Run::new(&packed::EMPTY), cells.iter().map(|it| it.cost()).sum()) {
         return put_small(access, key, &cells);
     }
-    let encoding = if is_small { Encoding::Listpack } else { Encoding::Skiplist };
+    let encoding = encoding_of_large(is_small);
     let found = access.put_trees(key, None, Label::of_tree(Kind::SortedSet, encoding), |nodes| {
         Ok([
             Tree::<_, ScoreLeaf>::empty(nodes, STRIDE)?,
@@ -180,8 +180,7 @@ fn put_in_run<'a>(
     if is_allowed && has_room(run, cells.iter().map(|it| it.cost()).sum()) {
         return Ok(access.insert_into_run(key, found, to * STRIDE, &cells)?);
     }
-    let encoding = if is_allowed { Encoding::Listpack } else { Encoding::Skiplist };
-    let found = enlarge(access, key, found, encoding)?;
+    let found = enlarge(access, key, found, encoding_of_large(is_allowed))?;
     let tag = tag_by(&access.store.hasher, member);
     access.change_trees(key, &found, |nodes, roots: &mut [Root; 2]| {
         insert(nodes, roots, tag, score, member)
@@ -277,7 +276,7 @@ fn cell_of<'m>(
 
 /// Adds a member that is not there to both trees.
 #[inline]
-pub(super) fn insert(
+fn insert(
     nodes: &mut WriteNodes<'_, '_>,
     roots: &mut [Root; 2],
     tag: u32,
@@ -297,7 +296,7 @@ pub(super) fn insert(
 
 /// Notes the score of a member under its tag. Room for that was made sure of.
 #[inline]
-pub(super) fn insert_tag<N: NodesMut>(
+fn insert_tag<N: NodesMut>(
     tree: &mut Tree<'_, N, TagLeaf>,
     tag: u32,
     score: Element<'_>,

@@ -1,6 +1,5 @@
 //! Whole sorted sets that are written at once.
 
-use super::change::insert_tag;
 use super::limit::{SortedSetLimit, has_room};
 use super::order::{Score, score_of, sort_key};
 use super::{STRIDE, ScoreLeaf, TagLeaf};
@@ -10,6 +9,9 @@ use crate::value::collection::tag_by;
 use base::KeyHasher;
 use packed::{Element, Run};
 use tree::{NoRoom, Root, Rows, Tree};
+
+/// A label for a small set.
+const SMALL: Label = Label::new(Kind::SortedSet, Encoding::Listpack);
 
 /// Members with scores on their way into another key.
 #[derive(Debug, Default)]
@@ -85,18 +87,32 @@ pub fn store(
     }
     gathered.sort();
     let is_allowed = limit.allows(gathered.len() as u64, gathered.longest);
-    if let Some(run) = is_allowed.then(|| gathered.to_run()).flatten() {
-        access.store_run(key, Label::new(Kind::SortedSet, Encoding::Listpack), &run)?;
-        return Ok(true);
-    }
-    let encoding = if is_allowed { Encoding::Listpack } else { Encoding::Skiplist };
-    let label = Label::of_tree(Kind::SortedSet, encoding);
-    let hasher = &access.store.hasher;
-    access.store_trees(key, label, |nodes| {
-        let pairs = gathered.pairs.iter().map(|pair| (pair.0, gathered.member(*pair)));
-        build(nodes, hasher, pairs)
+    let run = is_allowed.then(|| gathered.to_run()).flatten();
+    access.put_over(key, |access, found| match run {
+        Some(run) => access.put(key, found, SMALL, &run),
+        None => put_large(access, key, found, gathered, encoding_of_large(is_allowed)),
     })?;
     Ok(true)
+}
+
+/// A large set in place of what was found.
+fn put_large<'a>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: Option<Found<'a>>,
+    gathered: &Gathered,
+    encoding: Encoding,
+) -> Result<Found<'a>, NoSpace> {
+    let hasher = &access.store.hasher;
+    access.put_trees(key, found, Label::of_tree(Kind::SortedSet, encoding), |nodes| {
+        let pairs = gathered.pairs.iter().map(|pair| (pair.0, gathered.member(*pair)));
+        build(nodes, hasher, pairs)
+    })
+}
+
+/// What a large set is called: small as long as the settings allow it to be.
+pub(super) fn encoding_of_large(is_allowed_to_be_small: bool) -> Encoding {
+    if is_allowed_to_be_small { Encoding::Listpack } else { Encoding::Skiplist }
 }
 
 /// The trees of members, which are in their order.
@@ -109,22 +125,19 @@ fn build<'m>(
     let mut tree = Tree::<_, ScoreLeaf>::new(nodes, root);
     let mut tags = Vec::new();
     for (score, member) in pairs {
-        tags.push((tag_by(hasher, member), score));
+        let score_cell = Score::new(score);
+        tags.push((tag_by(hasher, member), score_cell));
         let cell = tree.cell(member)?;
         tree.ensure_change()?;
         let path = tree.view().last();
         let row = Rows::new(tree.view().leaf(&path)).len();
-        tree.insert_row(&path, row, 0, &[Score::new(score).element(), cell]);
+        tree.insert_row(&path, row, 0, &[score_cell.element(), cell]);
     }
     let scores = tree.root;
     tags.sort_unstable_by_key(|(tag, _)| *tag);
-    let root = Tree::<_, TagLeaf>::empty(nodes, 1)?;
-    let mut tree = Tree::<_, TagLeaf>::new(nodes, root);
-    for (tag, score) in tags {
-        tree.ensure_change()?;
-        insert_tag(&mut tree, tag, Score::new(score).element());
-    }
-    Ok([scores, tree.root])
+    let rows = tags.iter().map(|(tag, score)| (*tag, score.element()));
+    let tags = Tree::<_, TagLeaf>::of_tagged(nodes, rows)?;
+    Ok([scores, tags])
 }
 
 /// A small set of one member, under a key that holds nothing.
@@ -135,7 +148,7 @@ pub(super) fn put_small<'a>(
 ) -> Result<Found<'a>, NoSpace> {
     let mut run = packed::EMPTY.to_vec();
     cells.iter().for_each(|cell| packed::push(&mut run, *cell));
-    access.put(key, None, Label::new(Kind::SortedSet, Encoding::Listpack), &run)
+    access.put(key, None, SMALL, &run)
 }
 
 /// Makes a small set large.
@@ -150,9 +163,5 @@ pub(super) fn enlarge<'a>(
     while let (score @ Some(_), Some(member)) = (cells.next(), cells.next()) {
         gathered.push(member, score_of(score));
     }
-    let hasher = &access.store.hasher;
-    access.put_trees(key, Some(found), Label::of_tree(Kind::SortedSet, encoding), |nodes| {
-        let pairs = gathered.pairs.iter().map(|pair| (pair.0, gathered.member(*pair)));
-        build(nodes, hasher, pairs)
-    })
+    put_large(access, key, Some(found), &gathered, encoding)
 }

@@ -135,7 +135,8 @@ mod tests {
     #[test]
     fn scores_are_read_as_they_were_written() {
         let whole = [1.0, -7.0, 9_007_199_254_740_992.0, 9_223_372_036_854_775_808.0, 1e18];
-        let others = [0.5, -0.0, 1e300, f64::INFINITY, f64::NEG_INFINITY, 5e-324, -1e19];
+        let digits = f64::from_le_bytes(*b"12345678");
+        let others = [digits, 0.5, -0.0, 1e300, f64::INFINITY, f64::NEG_INFINITY, 5e-324, -1e19];
         for score in whole.into_iter().chain(others) {
             let read = score_of(Some(Score::new(score).element()));
             assert_eq!(read.to_bits(), score.to_bits(), "{score}");

@@ -182,26 +182,40 @@ fn remove_from_both(
         roots[SCORES] = tree.root;
         gone.sort_unstable_by_key(|(tag, _)| *tag);
         let mut tree = Tree::<_, TagLeaf>::new(nodes, roots[TAGS]);
-        gone.drain(..).for_each(|(tag, score)| remove_tag(&mut tree, tag, score));
+        remove_tags(&mut tree, &gone);
+        gone.clear();
         roots[TAGS] = tree.root;
         left -= taken;
     }
 }
 
-/// Removes one row with a tag and a score; which one does not matter.
-fn remove_tag<N: NodesMut>(tree: &mut Tree<'_, N, TagLeaf>, tag: u32, score: f64) {
-    let key = ByTag::key(tag);
-    let path = tree.view().find(|separator| separator <= &key[..]);
-    let cell = Score::new(score);
-    let row = {
+/// Removes one row for each tag and score. The tags rise, so those of one leaf go together.
+fn remove_tags<N: NodesMut>(tree: &mut Tree<'_, N, TagLeaf>, gone: &[(u32, f64)]) {
+    let mut rest = gone;
+    while let Some((tag, _)) = rest.first() {
+        let key = ByTag::key(*tag);
+        let path = tree.view().find(|separator| separator <= &key[..]);
         let rows = Rows::new(tree.view().leaf(&path));
-        let first = rows.find_tag(tag);
-        let same = (first..rows.len()).take_while(|row| rows.tag(*row) == tag);
-        let mut same = same.filter(|row| rows.cell(*row, 0) == Some(cell.element()));
-        same.next()
-    };
-    debug_assert!(row.is_some(), "both trees hold the same members");
-    if let Some(row) = row {
-        tree.remove_rows(&path, row, 1);
+        let (numbers, found) = rows_of_tags(rows, rest);
+        debug_assert!(found > 0, "both trees hold the same members");
+        rest = &rest[found.max(1)..];
+        tree.remove_some_rows(&path, &numbers);
     }
+}
+
+/// The rows of a leaf with the first of these tags and scores, and for how many of them it has
+/// rows. Which of several equal rows is named does not matter.
+fn rows_of_tags(rows: Rows<'_>, gone: &[(u32, f64)]) -> (Vec<usize>, usize) {
+    let mut numbers: Vec<usize> = Vec::new();
+    for (tag, score) in gone {
+        let cell = Score::new(*score);
+        let first = rows.find_tag(*tag);
+        let same = (first..rows.len()).take_while(|row| rows.tag(*row) == *tag);
+        let mut same = same.filter(|row| rows.cell(*row, 0) == Some(cell.element()));
+        let Some(row) = same.find(|row| !numbers.contains(row)) else { break };
+        numbers.push(row);
+    }
+    let found = numbers.len();
+    numbers.sort_unstable();
+    (numbers, found)
 }

@@ -9,6 +9,7 @@ use crate::key::{Encoding, Key};
 use crate::lane::Lane;
 use crate::locks::ShardSet;
 use crate::store::{Store, StoreConfig};
+use crate::value::collection::tag_by;
 use base::{KeyHasher, KeyspaceId, Millis, Random};
 use std::collections::BTreeMap;
 
@@ -80,6 +81,10 @@ impl Fixture {
 
 fn known(name: &str) -> &'static str {
     ["a", "b", "c"].into_iter().find(|known| *known == name).expect("a name of the tests")
+}
+
+fn forget(model: &mut Model, member: &[u8]) {
+    model.remove(member);
 }
 
 fn in_order(model: &Model) -> Vec<(Vec<u8>, f64)> {
@@ -156,7 +161,7 @@ fn change(fixture: &mut Fixture, model: &mut Model, random: &mut Random, of: u64
                 })
                 .expect("a sorted set");
             assert_eq!(shown, expected);
-            expected.iter().for_each(|(member, _)| drop(model.remove(member)));
+            expected.iter().for_each(|(member, _)| forget(model, member));
         }
         _ => {
             let range = some_range(random);
@@ -176,7 +181,7 @@ fn change(fixture: &mut Fixture, model: &mut Model, random: &mut Random, of: u64
                 _ => all.into_iter().filter(|(_, score)| lies_in(&range, *score)).collect(),
             };
             assert_eq!(removed, Ok(gone.len() as u64));
-            gone.iter().for_each(|(member, _)| drop(model.remove(member)));
+            gone.iter().for_each(|(member, _)| forget(model, member));
         }
     }
 }
@@ -231,7 +236,9 @@ fn ranges_of_members_agree_with_a_filter() {
         let mut fixture = Fixture::new();
         let mut members: Vec<Vec<u8>> =
             (0..300).map(|number| format!("{}", number * 7).into_bytes()).collect();
-        members.iter().for_each(|member| drop(fixture.add("a", 2.5, member, limit)));
+        for member in &members {
+            fixture.add("a", 2.5, member, limit);
+        }
         members.sort();
         let mut random = Random::from_seed(6);
         for _ in 0..200 {
@@ -325,6 +332,42 @@ fn a_scan_visits_whoever_stays_once_while_others_come_and_scores_change() {
 }
 
 #[test]
+fn members_of_one_tag_are_told_apart() {
+    let hasher = KeyHasher::from_seed(2);
+    let mut tags: BTreeMap<u32, Vec<Vec<u8>>> = BTreeMap::new();
+    for number in 0..300_000 {
+        let member = format!("m{number}").into_bytes();
+        tags.entry(tag_by(&hasher, &member)).or_default().push(member);
+    }
+    tags.retain(|_, members| members.len() > 1);
+    assert!(tags.len() > 3);
+    let (mut fixture, mut model) = (Fixture::new(), Model::new());
+    for (number, pair) in tags.values().enumerate() {
+        for (at, member) in pair.iter().enumerate() {
+            let score = if number % 2 == 0 { 1.0 } else { at as f64 };
+            fixture.add("a", score, member, NEVER_SMALL);
+            model.insert(member.clone(), score);
+        }
+    }
+    fixture.check("a", &model);
+    let pick = Pick::Ranks(1, 3);
+    fixture.on(&["a"], |access, keys| remove_picked(access, &keys[0], &pick)).expect("a set");
+    in_order(&model)[1..4].iter().for_each(|(member, _)| forget(&mut model, member));
+    fixture.check("a", &model);
+    for pair in tags.values() {
+        model.remove(&pair[0]);
+        let gone = std::iter::once(&pair[0][..]);
+        fixture.on(&["a"], |access, keys| remove(access, &keys[0], gone)).expect("a set");
+        fixture.check("a", &model);
+        if model.contains_key(&pair[1]) {
+            fixture.add("a", 9.0, &pair[1], NEVER_SMALL);
+            model.insert(pair[1].clone(), 9.0);
+        }
+        fixture.check("a", &model);
+    }
+}
+
+#[test]
 fn what_is_drawn_is_different_and_as_much_as_wanted() {
     let mut fixture = Fixture::new();
     for number in 0..200 {
@@ -356,7 +399,9 @@ fn sets_are_combined() {
         ("a", &[(1.0, &b"x"[..]), (2.0, b"y"), (3.0, b"7")][..]),
         ("b", &[(10.0, b"y"), (20.0, b"7"), (30.0, b"w")]),
     ] {
-        pairs.iter().for_each(|(score, member)| drop(fixture.add(name, *score, member, LIMIT)));
+        for (score, member) in pairs {
+            fixture.add(name, *score, member, LIMIT);
+        }
     }
     fixture.on(&["a", "b"], |access, keys| {
         let source = |key: &Key<'_>, weight: f64| Source {
