@@ -4,9 +4,11 @@ mod bitmap;
 mod client;
 mod connection;
 mod generic;
+mod geo;
 mod hyperloglog;
 mod list;
 mod server;
+mod sorted_set;
 mod string;
 
 use crate::spec::CommandSpec;
@@ -17,6 +19,8 @@ pub const ALL: &[&[CommandSpec]] = &[
     bitmap::TABLE,
     hyperloglog::TABLE,
     list::TABLE,
+    sorted_set::TABLE,
+    geo::TABLE,
     generic::TABLE,
     connection::TABLE,
     client::TABLE,

@@ -4,7 +4,7 @@ mod copy;
 mod expire;
 mod keys;
 mod object;
-mod scan;
+pub mod scan;
 
 use crate::call::{Call, Outcome};
 use crate::family::server::help::help;

@@ -5,7 +5,8 @@ use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use store::{Kind, ScanFilter};
 
-const INVALID_CURSOR: Refusal = Refusal::of("ERR invalid cursor");
+/// For a cursor that is no number.
+pub const INVALID_CURSOR: Refusal = Refusal::of("ERR invalid cursor");
 const NO_VALUES: Refusal = Refusal::of("ERR NOVALUES option can only be used in HSCAN");
 const NO_SCORES: Refusal = Refusal::of("ERR NOSCORES option can only be used in ZSCAN");
 
@@ -36,13 +37,17 @@ pub fn keys(call: &mut Call<'_>) -> Outcome {
 }
 
 /// `*` means every key, the empty one too, which patterns never match.
-fn pattern(text: &[u8]) -> Option<&[u8]> {
+pub fn pattern(text: &[u8]) -> Option<&[u8]> {
     (text != b"*").then_some(text)
 }
 
-/// Whether a pattern has so many stars that it matches nothing, by a limit that clients know.
 fn is_hopeless(filter: ScanFilter<'_>) -> bool {
-    let stars = filter.pattern.unwrap_or_default().iter().filter(|byte| **byte == b'*');
+    is_hopeless_pattern(filter.pattern)
+}
+
+/// Whether a pattern has so many stars that it matches nothing, by a limit that clients know.
+pub fn is_hopeless_pattern(pattern: Option<&[u8]>) -> bool {
+    let stars = pattern.unwrap_or_default().iter().filter(|byte| **byte == b'*');
     stars.take(STARS_MAX + 1).count() > STARS_MAX
 }
 
@@ -87,7 +92,7 @@ pub fn scan(call: &mut Call<'_>) -> Outcome {
 }
 
 /// A cursor as C reads numbers: leading blanks, zeros and a plus are fine.
-fn parse_cursor(text: &[u8]) -> Option<u64> {
+pub fn parse_cursor(text: &[u8]) -> Option<u64> {
     let text = text.trim_ascii_start();
     let digits = text.strip_prefix(b"+").unwrap_or(text);
     let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);

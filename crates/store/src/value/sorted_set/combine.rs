@@ -1,8 +1,28 @@
 //! Union, intersection and difference of sorted sets.
 
 use super::order::sort_key;
-use super::read::SortedSet;
+use super::read::{self, SortedSet};
+use crate::access::{Access, WrongKind};
+use crate::key::{Key, Kind};
 use packed::Element;
+
+/// What the keys of a command hold that has members; `None` for a key that holds nothing.
+///
+/// # Errors
+/// When a key holds something else.
+pub fn read_all<'x>(
+    access: &'x mut Access<'_>,
+    keys: &[Key<'_>],
+) -> Result<Vec<Option<Operand<'x>>>, WrongKind> {
+    // Those that have expired are removed before any is looked at for longer.
+    for key in keys {
+        if access.read(key).is_some_and(|value| !Operand::KINDS.contains(&value.kind)) {
+            return Err(WrongKind);
+        }
+    }
+    let access = &*access;
+    keys.iter().map(|key| Operand::peek(access, key)).collect()
+}
 
 /// Something with members.
 #[derive(Clone, Copy, Debug)]
@@ -12,6 +32,12 @@ pub enum Operand<'x> {
 }
 
 impl<'x> Operand<'x> {
+    const KINDS: [Kind; 1] = [Kind::SortedSet];
+
+    fn peek(access: &'x Access<'_>, key: &Key<'_>) -> Result<Option<Operand<'x>>, WrongKind> {
+        Ok(read::peek(access, key)?.map(Operand::SortedSet))
+    }
+
     fn len(&self) -> u64 {
         match self {
             Operand::SortedSet(set) => set.len(),

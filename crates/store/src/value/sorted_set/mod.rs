@@ -26,7 +26,7 @@ mod scan;
 
 pub use bound::{LexBound, LexRange, ScoreBound, ScoreRange};
 pub use change::{Added, Terms, add};
-pub use combine::{Aggregate, Operand, Source, count_shared, difference, intersection, union};
+pub use combine::{Aggregate, Operand, Source, count_shared, difference, intersection, read_all, union};
 pub use gathered::{Gathered, store};
 pub use limit::SortedSetLimit;
 pub use random::draw;
@@ -34,8 +34,6 @@ pub use range::{Pick, Span};
 pub use read::{Pairs, PairsBack, SortedSet, peek, read};
 pub use remove::{End, pop, remove, remove_picked};
 pub use scan::scan;
-
-pub use packed::Element;
 
 use order::ByScore;
 use tree::{ByTag, RowLeaf};

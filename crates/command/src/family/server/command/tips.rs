@@ -16,7 +16,7 @@ const PER_SHARD: &[&str] =
 pub(super) fn of(row: &Row) -> &'static [&'static str] {
     match row.full_name.as_str() {
         "client|info" | "client|list" | "object|encoding" | "object|freq" | "object|idletime"
-        | "object|refcount" | "pttl" | "ttl" | "time" => UNSTEADY,
+        | "object|refcount" | "pttl" | "ttl" | "time" | "zrandmember" | "zscan" => UNSTEADY,
         "command" | "command|docs" | "command|info" | "command|list" | "function|list" => UNORDERED,
         "client|setinfo" | "client|setname" | "config|resetstat" | "config|rewrite"
         | "config|set" => ALL_NODES,
