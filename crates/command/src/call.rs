@@ -37,6 +37,8 @@ pub struct Call<'c> {
     pub row: &'static Row,
     /// Hash of the first key, if a look ahead has computed it.
     pub first_hash: Option<PositionHash>,
+    /// Whether the command waits for its keys already, and only looks at them once more.
+    pub is_again: bool,
 }
 
 impl<'c> Call<'c> {

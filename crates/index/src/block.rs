@@ -244,7 +244,7 @@ impl<'a> Block<'a> {
         let home = self.home_of(from.line, source.codes().of(from.lane));
         let code = code.unwrap_or_else(|| self.code_between(home, to.line));
         let (tag, entry) = (source.tag(from.lane), source.entry(from.lane));
-        if let (true, Some(tick)) = (entry.has_deadline(), source.tick()) {
+        if let (true, Some(tick)) = (entry.is_timed(), source.tick()) {
             target.note_tick(tick);
         }
         self.remove(from);

@@ -213,7 +213,7 @@ fn gather_lines(blocks: &Blocks, from: BlockRef, scratch: &mut Scratch) {
             let (entry, tag) = (line.entry(lane), line.tag(lane));
             let lowest = block.lowest_position(block.home_of(number, codes.of(lane)));
             let position = lowest + ((u32::from(tag) & 0x7f).wrapping_sub(lowest) & 0x7f);
-            let tick = tick.filter(|_| entry.has_deadline());
+            let tick = tick.filter(|_| entry.is_timed());
             scratch.moved.push(Moved { position: position << 1, own: tag >> 7, tick, entry });
         }
         let kept = Line::default();

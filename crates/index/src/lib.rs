@@ -29,7 +29,7 @@ mod table;
 pub use blocks::{Blocks, OutOfBlocks};
 pub use home::Home;
 pub use indexes::Indexes;
-pub use line::{Entry, Peek};
+pub use line::{Entry, Peek, TIMED_PARTS};
 pub use scan::Position;
 pub use sweep::DeadlineVisitor;
 pub use table::{Index, Slot};

@@ -56,6 +56,10 @@ const _: () = assert!(cfg!(loom) || std::mem::offset_of!(Line, high) == 48);
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Entry(u64);
 
+/// The kind that is not the store's alone: parts of such a value have deadlines of their own, so
+/// its entry is visited when one of them is due.
+pub const TIMED_PARTS: u8 = 6;
+
 const KIND_SHIFT: u32 = LOCATION_BITS;
 const DEADLINE_SHIFT: u32 = KIND_SHIFT + 3;
 const ACCESS_SHIFT: u32 = DEADLINE_SHIFT + 1;
@@ -75,7 +79,7 @@ impl Entry {
         Location::from_bits(self.0)
     }
 
-    /// The store's three bits.
+    /// The store's three bits, but for [`TIMED_PARTS`].
     #[inline]
     pub fn kind(self) -> u8 {
         (self.0 >> KIND_SHIFT) as u8 & 7
@@ -85,6 +89,18 @@ impl Entry {
     #[inline]
     pub fn has_deadline(self) -> bool {
         self.0 >> DEADLINE_SHIFT & 1 == 1
+    }
+
+    /// Whether parts of the value have deadlines.
+    #[inline]
+    pub fn has_timed_parts(self) -> bool {
+        self.kind() == TIMED_PARTS
+    }
+
+    /// Whether the record or parts of its value have deadlines.
+    #[inline]
+    pub fn is_timed(self) -> bool {
+        self.has_deadline() || self.has_timed_parts()
     }
 
     /// Four bits of access history that belong to the store.
@@ -105,6 +121,13 @@ impl Entry {
     #[must_use]
     pub fn with_deadline(self, has_deadline: bool) -> Entry {
         Entry(self.0 & !(1 << DEADLINE_SHIFT) | u64::from(has_deadline) << DEADLINE_SHIFT)
+    }
+
+    /// The same with another kind.
+    #[inline]
+    #[must_use]
+    pub fn with_kind(self, kind: u8) -> Entry {
+        Entry(self.0 & !(7 << KIND_SHIFT) | u64::from(kind & 7) << KIND_SHIFT)
     }
 
     /// The same with another history.

@@ -14,13 +14,13 @@ pub trait DeadlineVisitor {
     /// Announces that `visit` will be asked for `at` soon.
     fn prefetch(&self, at: Location);
 
-    /// Tells the tick of the deadline of the record at `at`, or `None` when it has passed: the
-    /// entry is removed then.
+    /// Tells the tick of the earliest deadline of the record at `at` and the parts of its value, or
+    /// `None` when that of the record has passed: the entry is removed then.
     fn visit(&mut self, at: Location) -> Option<Tick>;
 }
 
 impl Index {
-    /// Visits all entries with a deadline in the lines that are due, in the block in which `from`
+    /// Visits all entries with deadlines in the lines that are due, in the block in which `from`
     /// lies, until `lines_max` lines were visited. Returns where to go on: the same block, the
     /// next one, or `None` when that is beyond this shard.
     pub fn sweep_deadlines(
@@ -67,7 +67,7 @@ impl Index {
         let mut earliest: Option<Tick> = None;
         for lane in (0..LANES).filter(|lane| line.codes().of(*lane) != 0) {
             let entry = line.entry(lane);
-            if !entry.has_deadline() {
+            if !entry.is_timed() {
                 continue;
             }
             match visitor.visit(entry.location()) {
@@ -107,9 +107,7 @@ impl Index {
 fn announce_line(block: crate::block::Block<'_>, line: u32, visitor: &mut impl DeadlineVisitor) {
     let line = block.line(line);
     let entries = line.codes().occupied().map(|lane| line.entry(lane));
-    entries
-        .filter(|entry| entry.has_deadline())
-        .for_each(|entry| visitor.prefetch(entry.location()));
+    entries.filter(|entry| entry.is_timed()).for_each(|entry| visitor.prefetch(entry.location()));
 }
 
 fn next_block(from: Position, depth: u32) -> Option<Position> {

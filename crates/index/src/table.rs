@@ -29,6 +29,7 @@ pub struct Index {
     pub(crate) root: AtomicU64,
     count: AtomicU64,
     with_deadline: AtomicU64,
+    with_timed_parts: AtomicU64,
     /// A sum that the store keeps here: live bytes of the records.
     bytes: AtomicU64,
 }
@@ -126,6 +127,16 @@ impl Index {
         self.with_deadline.load(Relaxed)
     }
 
+    /// Entries of values of which parts have deadlines.
+    pub fn with_timed_parts(&self) -> u64 {
+        self.with_timed_parts.load(Relaxed)
+    }
+
+    /// Whether the sweep over deadlines has anything to look at.
+    pub fn is_timed(&self) -> bool {
+        self.with_deadline() + self.with_timed_parts() > 0
+    }
+
     /// The store's sum of live bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Relaxed)
@@ -164,6 +175,7 @@ impl Index {
         self.root.store(0, Relaxed);
         self.count.store(0, Relaxed);
         self.with_deadline.store(0, Relaxed);
+        self.with_timed_parts.store(0, Relaxed);
         self.bytes.store(0, Relaxed);
     }
 
@@ -231,9 +243,7 @@ impl Index {
         add(&self.count, 1);
         let facts = blocks.facts(slot.block().slot());
         facts.count.store(facts.count.load(Relaxed) + 1, Relaxed);
-        if entry.has_deadline() {
-            add(&self.with_deadline, 1);
-        }
+        self.count_timed(entry, 1);
         if let Some(tick) = tick {
             self.note_tick(blocks, slot, tick);
         }
@@ -243,10 +253,11 @@ impl Index {
     #[inline]
     pub fn update(&self, blocks: &Blocks, slot: Slot, entry: Entry, tick: Option<Tick>) {
         let line = line_at(blocks, slot);
-        let had_deadline = line.entry(slot.at().lane).has_deadline();
+        let old = line.entry(slot.at().lane);
         line.set_entry(slot.at().lane, entry);
-        if had_deadline != entry.has_deadline() {
-            add(&self.with_deadline, if entry.has_deadline() { 1 } else { -1 });
+        if old.is_timed() || entry.is_timed() {
+            self.count_timed(old, -1);
+            self.count_timed(entry, 1);
         }
         if let Some(tick) = tick {
             self.note_tick(blocks, slot, tick);
@@ -279,8 +290,16 @@ impl Index {
         add(&self.count, -1);
         let facts = blocks.facts(slot);
         facts.count.store(facts.count.load(Relaxed) - 1, Relaxed);
+        self.count_timed(entry, -1);
+    }
+
+    #[inline]
+    fn count_timed(&self, entry: Entry, by: i64) {
         if entry.has_deadline() {
-            add(&self.with_deadline, -1);
+            add(&self.with_deadline, by);
+        }
+        if entry.has_timed_parts() {
+            add(&self.with_timed_parts, by);
         }
     }
 

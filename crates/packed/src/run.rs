@@ -175,6 +175,12 @@ impl<'a> Run<'a> {
         self.at(self.place(index))
     }
 
+    /// The last element.
+    #[inline]
+    pub fn last(&self) -> Option<Element<'a>> {
+        self.iter().next_back()
+    }
+
     /// The place behind one that is not the end.
     #[inline]
     pub fn after(&self, place: Place) -> Place {

@@ -43,6 +43,8 @@ counters! {
     expired,
     /// Keys removed by the sweep over deadlines, before anybody asked for them.
     expired_by_sweep,
+    /// Parts of values removed because their deadline had passed.
+    expired_parts,
     /// Keys dropped to make room.
     evicted,
     /// Bytes of live records that the cleaner moved.

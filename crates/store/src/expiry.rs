@@ -1,14 +1,22 @@
-//! The sweep over deadlines: keys whose time has passed go within a second, asked for or not.
+//! The sweep over deadlines: keys and fields whose time has passed go within a second, asked for or
+//! not.
 
 use crate::access::tree_of;
+use crate::key::{Key, Label};
 use crate::lane::Lane;
 use crate::store::Store;
-use base::{Location, Millis, ShardId, Tick};
+use crate::value::hash::{self, Removed};
+use base::{KeyspaceId, Location, Millis, ShardId, Tick};
+use heap::Record;
 use index::{DeadlineVisitor, Index, Position, prefetch};
 use std::thread;
 
 /// Lines of a block that are visited under one hold of its lock.
 const LINES_PER_HOLD: usize = 64;
+/// Fields of a large hash that are removed under one hold of its lock.
+const FIELDS_PER_HOLD: usize = 256;
+/// Fields that are removed, and hashes that are looked at for it, before others have their turn.
+const FIELDS_PER_TURN: u64 = 2048;
 
 /// What a sweep did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,6 +31,8 @@ struct Visitor<'a> {
     index: &'a Index,
     now: Millis,
     expired: u64,
+    /// Keys of values of which parts are past their deadline.
+    in_part: Vec<Vec<u8>>,
 }
 
 impl DeadlineVisitor for Visitor<'_> {
@@ -37,7 +47,11 @@ impl DeadlineVisitor for Visitor<'_> {
         let (deadline, live) = unsafe { (record.deadline(), record.live_bytes()) };
         let deadline = deadline.unwrap_or(Millis::MAX);
         if deadline > self.now {
-            return Some(Tick::of_deadline(deadline, self.now));
+            let part = self.earliest_part(&record).unwrap_or(Millis::MAX);
+            if part <= self.now {
+                self.in_part.push(record.key().to_vec());
+            }
+            return Some(Tick::of_deadline(deadline.min(part), self.now));
         }
         // SAFETY: as above.
         if let Some(id) = unsafe { tree_of(&record) } {
@@ -50,6 +64,16 @@ impl DeadlineVisitor for Visitor<'_> {
         self.lane.counters.expired_by_sweep.add(1);
         self.expired += 1;
         None
+    }
+}
+
+impl Visitor<'_> {
+    /// The earliest deadline of the parts of a value.
+    fn earliest_part(&self, record: &Record<'_>) -> Option<Millis> {
+        // SAFETY: the sweep holds the shard's lock, and the index names the record.
+        let (label, value) = unsafe { (Label(record.label()), record.value()) };
+        // SAFETY: as above.
+        hash::earliest(label, value, |id| unsafe { self.store.read_nodes(id) })
     }
 }
 
@@ -72,14 +96,14 @@ impl Store {
     /// A look from outside the gate: a shard whose keys got deadlines just now has time.
     fn may_expire(&self, database: usize, shard: ShardId) -> bool {
         let keyspace = self.keyspace(database);
-        keyspace.is_some_and(|keyspace| self.indexes.get(keyspace, shard).with_deadline() > 0)
+        keyspace.is_some_and(|keyspace| self.indexes.get(keyspace, shard).is_timed())
     }
 
     fn sweep_shard(&self, lane: &mut Lane, database: usize, shard: ShardId, now: Millis) -> u64 {
         let Some(keyspace) = self.keyspace(database) else { return 0 };
         let index = self.indexes.get(keyspace, shard);
         let mut expired = 0;
-        let mut at = Some(Position::of_shard(shard)).filter(|_| index.with_deadline() > 0);
+        let mut at = Some(Position::of_shard(shard)).filter(|_| index.is_timed());
         while let Some(from) = at {
             self.enter(lane);
             if self.keyspace(database) != Some(keyspace) {
@@ -88,10 +112,11 @@ impl Store {
                 break;
             }
             let held = self.hold_one(shard);
-            let mut visitor = Visitor { store: self, lane, index, now, expired: 0 };
+            let in_part = Vec::new();
+            let mut visitor = Visitor { store: self, lane, index, now, expired: 0, in_part };
             let lines = LINES_PER_HOLD;
             at = index.sweep_deadlines(&self.blocks, from, now.tick(), lines, &mut visitor);
-            let found = visitor.expired;
+            let (found, in_part) = (visitor.expired, visitor.in_part);
             expired += found;
             if found > 0 && index.wants_shrink(&self.blocks, from.hash()) {
                 index.shrink(&self.blocks, from.hash(), &self.records());
@@ -99,7 +124,50 @@ impl Store {
             drop(held);
             self.leave(lane);
             thread::yield_now();
+            if !in_part.is_empty() {
+                self.expire_parts(lane, (database, keyspace), &in_part, now);
+            }
         }
         expired
+    }
+
+    /// Removes the parts of values that are past their deadline, in slices.
+    fn expire_parts(
+        &self,
+        lane: &mut Lane,
+        (database, keyspace): (usize, KeyspaceId),
+        keys: &[Vec<u8>],
+        now: Millis,
+    ) {
+        let mut keys = keys.iter().map(|key| self.key(keyspace, key));
+        let mut next = keys.next();
+        while next.is_some() {
+            self.enter(lane);
+            let mut done = 0;
+            while let Some(key) = next.filter(|_| done < FIELDS_PER_TURN) {
+                let removed = self.expire_parts_of(lane, database, &key, now);
+                done += removed.fields.max(1);
+                if !removed.is_more {
+                    next = keys.next();
+                }
+            }
+            self.leave(lane);
+            thread::yield_now();
+        }
+    }
+
+    /// Removes some parts of one value, under one hold of its lock.
+    fn expire_parts_of(
+        &self,
+        lane: &mut Lane,
+        database: usize,
+        key: &Key<'_>,
+        now: Millis,
+    ) -> Removed {
+        if self.keyspace(database) != Some(key.keyspace) {
+            return Removed::default();
+        }
+        let mut access = self.lock(lane, key, now);
+        hash::remove_due(&mut access, key, FIELDS_PER_HOLD)
     }
 }

@@ -1,6 +1,7 @@
 //! What a command names and what it finds.
 
 use base::{KeyspaceId, Millis, PositionHash};
+use index::TIMED_PARTS;
 
 /// A key in a keyspace, hashed once.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +51,10 @@ impl Kind {
 
     #[inline]
     pub(crate) fn of(bits: u8) -> Kind {
-        Kind::ALL.get(usize::from(bits & 7)).copied().unwrap_or(Kind::String)
+        match bits & 7 {
+            TIMED_PARTS => Kind::Hash,
+            bits => Kind::ALL.get(usize::from(bits)).copied().unwrap_or(Kind::String),
+        }
     }
 }
 
@@ -135,6 +139,8 @@ impl Encoding {
 /// ```text
 /// | is tree 1 | encoding 3 | kind 3 |
 /// ```
+/// A hash with fields that expire has a kind of its own here and in the index, so that the sweep
+/// over deadlines looks at it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Label(pub u8);
 
@@ -147,6 +153,7 @@ const CODE_INTSET: u8 = 4;
 const CODE_LARGE: u8 = 5;
 const CODE_SHIFT: u8 = 3;
 const IS_TREE: u8 = 1 << 6;
+const KIND_BITS: u8 = 7;
 
 impl Label {
     #[inline]
@@ -168,6 +175,19 @@ impl Label {
     #[inline]
     pub fn of_tree(kind: Kind, encoding: Encoding) -> Label {
         Label(Label::new(kind, encoding).0 | IS_TREE)
+    }
+
+    /// The label of the same hash, with fields that expire or without.
+    #[inline]
+    pub fn with_timed_parts(self, is_timed: bool) -> Label {
+        let kind = if is_timed { TIMED_PARTS } else { Kind::Hash as u8 };
+        Label(self.0 & !KIND_BITS | kind)
+    }
+
+    /// Whether it is that of a hash with fields that expire.
+    #[inline]
+    pub fn has_timed_parts(self) -> bool {
+        self.0 & KIND_BITS == TIMED_PARTS
     }
 
     #[inline]

@@ -33,6 +33,8 @@ pub struct KeyspaceFacts {
     pub keys: u64,
     /// Keys with a deadline.
     pub with_deadline: u64,
+    /// Keys of values of which parts have deadlines.
+    pub with_timed_parts: u64,
     /// Live bytes of its records.
     pub bytes: u64,
 }
@@ -97,6 +99,7 @@ impl Store {
         for index in self.indexes.of_keyspace(keyspace) {
             facts.keys += index.len();
             facts.with_deadline += index.with_deadline();
+            facts.with_timed_parts += index.with_timed_parts();
             facts.bytes += index.bytes();
         }
         facts

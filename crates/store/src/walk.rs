@@ -103,7 +103,7 @@ impl Store {
 
     /// The key of an entry, if it matches and has not expired. The shard is locked.
     fn matching(&self, entry: Entry, filter: ScanFilter<'_>, now: Millis) -> Option<&[u8]> {
-        if filter.kind.is_some_and(|kind| kind as u8 != entry.kind()) {
+        if filter.kind.is_some_and(|kind| kind != Kind::of(entry.kind())) {
             return None;
         }
         // SAFETY: the caller holds the lock of the shard in whose index the entry stands.

@@ -105,6 +105,17 @@ impl<'a> Rows<'a> {
         bytes
     }
 
+    /// A leaf of rows with tags, in their order: of each its tag, and where its elements begin and
+    /// end in a run.
+    pub fn of_tagged_rows(run: Run<'_>, stride: usize, rows: &[(u32, Place, Place)]) -> Vec<u8> {
+        let mut bytes = (rows.len() as u16).to_le_bytes().to_vec();
+        bytes.extend([stride as u8, IS_TAGGED]);
+        bytes.extend(rows.iter().flat_map(|(tag, _, _)| tag.to_le_bytes()));
+        let pieces: Vec<_> = rows.iter().map(|(_, from, end)| (run, *from, *end)).collect();
+        packed::concat(&pieces, &mut bytes);
+        bytes
+    }
+
     /// Rows.
     #[inline]
     pub fn len(&self) -> usize {

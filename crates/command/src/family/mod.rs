@@ -5,9 +5,11 @@ mod client;
 mod connection;
 mod generic;
 mod geo;
+mod hash;
 mod hyperloglog;
 mod list;
 mod server;
+mod set;
 mod sorted_set;
 mod string;
 
@@ -17,8 +19,10 @@ use crate::spec::CommandSpec;
 pub const ALL: &[&[CommandSpec]] = &[
     string::TABLE,
     bitmap::TABLE,
+    hash::TABLE,
     hyperloglog::TABLE,
     list::TABLE,
+    set::TABLE,
     sorted_set::TABLE,
     geo::TABLE,
     generic::TABLE,

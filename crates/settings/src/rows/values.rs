@@ -12,21 +12,16 @@ crate::rows::rows! { group 4;
         "Nodes at each end of a list that stay uncompressed. 0: no compression.")
         .idle("lists are not compressed");
     HASH_MAX_LISTPACK_ENTRIES: u64 = integer("hash-max-listpack-entries", 0..=LONG_MAX, 512,
-        "Fields up to which a hash is kept compact.").alias("hash-max-ziplist-entries")
-        .idle("there are no collections");
+        "Fields up to which a hash is kept compact.").alias("hash-max-ziplist-entries");
     HASH_MAX_LISTPACK_VALUE: u64 = memory("hash-max-listpack-value", 0..=LONG_MAX, 64,
         "Bytes of a field or value up to which a hash is kept compact.")
-        .alias("hash-max-ziplist-value")
-        .idle("there are no collections");
+        .alias("hash-max-ziplist-value");
     SET_MAX_INTSET_ENTRIES: u64 = integer("set-max-intset-entries", 0..=LONG_MAX, 512,
-        "Members up to which a set of integers is kept compact.")
-        .idle("there are no collections");
+        "Members up to which a set of integers is kept compact.");
     SET_MAX_LISTPACK_ENTRIES: u64 = integer("set-max-listpack-entries", 0..=LONG_MAX, 128,
-        "Members up to which a set is kept compact.")
-        .idle("there are no collections");
+        "Members up to which a set is kept compact.");
     SET_MAX_LISTPACK_VALUE: u64 = integer("set-max-listpack-value", 0..=LONG_MAX, 64,
-        "Bytes of a member up to which a set is kept compact.")
-        .idle("there are no collections");
+        "Bytes of a member up to which a set is kept compact.");
     ZSET_MAX_LISTPACK_ENTRIES: u64 = integer("zset-max-listpack-entries", 0..=LONG_MAX, 128,
         "Members up to which a sorted set is kept compact.").alias("zset-max-ziplist-entries");
     ZSET_MAX_LISTPACK_VALUE: u64 = memory("zset-max-listpack-value", 0..=LONG_MAX, 64,

@@ -136,6 +136,12 @@ impl<'a> Access<'a> {
         Random::from_seed(self.lane.random.next())
     }
 
+    /// The moment by which parts of values have expired: none has for who sees expired keys.
+    #[inline]
+    pub(crate) fn sees_as_of(&self) -> Millis {
+        if self.shows_expired { Millis(0) } else { self.now }
+    }
+
     /// Leaves the access history of keys alone, as CLIENT NO-TOUCH asks.
     pub fn do_not_touch(&mut self) {
         self.history = AccessHistory::Untouched;
@@ -298,12 +304,6 @@ impl<'a> Access<'a> {
         self.check(found);
         // SAFETY: as above; the borrow of `self` excludes other slices.
         unsafe { found.record.value_mut() }
-    }
-
-    /// When a value ends.
-    pub(crate) fn deadline_of(&self, found: &Found<'_>) -> Option<Millis> {
-        self.check(found);
-        self.deadline(*found)
     }
 
     /// Whether what was found is still there: no record was appended or removed since.

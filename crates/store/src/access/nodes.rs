@@ -36,6 +36,19 @@ impl ReadNodes<'_> {
     }
 }
 
+impl Store {
+    /// The nodes of a collection, to be read; `None` if there is no such collection.
+    ///
+    /// # Safety
+    /// The caller holds the lock of the owner's shard for as long as they are used, and nobody
+    /// changes them meanwhile.
+    pub(crate) unsafe fn read_nodes(&self, id: CollectionId) -> Option<ReadNodes<'_>> {
+        // SAFETY: as the caller says.
+        let table = unsafe { self.collections.table(id) };
+        table.map(|table| ReadNodes { heap: &self.heap, table })
+    }
+}
+
 impl<'x> Nodes<'x> for ReadNodes<'x> {
     #[inline]
     fn bytes(self, node: NodeId) -> &'x [u8] {

@@ -4,7 +4,7 @@ use crate::access::write::{draft, fits};
 use crate::access::{Access, FAR_DEADLINE, Found, NoSpace};
 use crate::collections::CollectionId;
 use crate::key::{Key, Label};
-use base::Millis;
+use base::{Millis, Tick};
 use heap::Record;
 use index::Index;
 
@@ -118,7 +118,19 @@ impl Access<'_> {
         if let Some(id) = replaced {
             self.retire(to, id);
         }
+        if label.has_timed_parts()
+            && let Some(copy) = self.find(to)
+        {
+            // The next sweep will learn when the first of them ends.
+            self.note_part_deadline(to, &copy, self.now);
+        }
         Ok(())
+    }
+
+    /// Makes the sweep look at a value of which a part ends then.
+    pub(crate) fn note_part_deadline(&self, key: &Key<'_>, found: &Found<'_>, deadline: Millis) {
+        let tick = Tick::of_deadline(deadline, self.now);
+        self.index(key).note_tick(&self.store.blocks, found.slot, tick);
     }
 
     /// Removes an entry, buries its record, and leaves the nodes of a tree to the reaper.

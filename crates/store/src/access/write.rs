@@ -58,7 +58,7 @@ impl<'a> Access<'a> {
             self.overwrite(key, found, value.len(), label, deadline);
             // SAFETY: the shard is locked, and no other slice of the value exists.
             unsafe { found.record.value_mut() }.copy_from_slice(value);
-            return Ok(found);
+            return Ok(Found { entry: found.entry.with_kind(label.0), ..found });
         }
         let draft = draft(key, label, value.len(), value.len(), deadline);
         self.append(key, found, &draft, |to| to.copy_from_slice(value))?;
@@ -171,6 +171,17 @@ impl<'a> Access<'a> {
         self.find(key).ok_or(NoSpace)
     }
 
+    /// Gives a value another label, and leaves it as it is.
+    #[inline]
+    pub(crate) fn relabel(&mut self, key: &Key<'_>, found: Found<'a>, label: Label) -> Found<'a> {
+        if self.label(&found) == label {
+            return found;
+        }
+        let (len, deadline) = (self.bytes(&found).len(), self.deadline(found));
+        self.overwrite(key, found, len, label, deadline);
+        Found { entry: found.entry.with_kind(label.0), ..found }
+    }
+
     fn set_label(&mut self, found: Found<'_>, label: Label) {
         // SAFETY: the shard is locked, no slice of the value exists, the length stays.
         unsafe { found.record.set_value_len(found.record.value().len(), label.0) };
@@ -198,8 +209,8 @@ impl<'a> Access<'a> {
         if gained != 0 {
             self.count_gain(key, found.entry.location(), gained);
         }
-        if deadline.is_some() || found.entry.has_deadline() {
-            let entry = found.entry.with_deadline(deadline.is_some());
+        let entry = found.entry.with_deadline(deadline.is_some()).with_kind(label.0);
+        if deadline.is_some() || entry != found.entry {
             let tick = deadline.map(|deadline| Tick::of_deadline(deadline, self.now));
             self.index(key).update(&self.store.blocks, found.slot, entry, tick);
         }

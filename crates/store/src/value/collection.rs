@@ -31,6 +31,11 @@ pub(crate) fn root(value: &[u8], number: usize) -> Root {
     root.expect("the value of a tree has its roots")
 }
 
+/// How many trees a large collection has.
+pub(crate) fn roots(value: &[u8]) -> usize {
+    (value.len() - CollectionId::BYTES) / ROOT_BYTES
+}
+
 fn root_at(number: usize) -> usize {
     CollectionId::BYTES + ROOT_BYTES * number
 }
@@ -164,7 +169,8 @@ impl<'a> Access<'a> {
         self.resize_found(key, found, len.min(packed::RUN_BYTES_MAX))
     }
 
-    /// Puts another element into the run of a small collection.
+    /// Puts another element into the run of a small collection, in place of the one with number
+    /// `at`.
     ///
     /// # Errors
     /// When there is no room for it; nothing has changed then.
@@ -175,11 +181,23 @@ impl<'a> Access<'a> {
         at: usize,
         element: Element<'_>,
     ) -> Result<Found<'a>, NoSpace> {
-        let replace = |bytes: &mut [u8]| {
-            let mut run = RunMut::new(bytes);
-            let place = run.as_run().place(at);
-            run.replace(place, element)
-        };
+        let place = Run::new(self.bytes(&found)).place(at);
+        self.replace_at(key, found, place, element)
+    }
+
+    /// Puts another element into the run of a small collection.
+    ///
+    /// # Errors
+    /// When there is no room for it; nothing has changed then.
+    #[inline]
+    pub(crate) fn replace_at(
+        &mut self,
+        key: &Key<'_>,
+        found: Found<'a>,
+        at: Place,
+        element: Element<'_>,
+    ) -> Result<Found<'a>, NoSpace> {
+        let replace = |bytes: &mut [u8]| RunMut::new(bytes).replace(at, element);
         match replace(self.bytes_mut(&found)) {
             Ok(()) => Ok(self.shorten_run(key, found)),
             Err(full) => {
@@ -205,7 +223,7 @@ impl<'a> Access<'a> {
 
     /// Gives back what a run no longer needs of its record, where that is a good part of it, and
     /// there is room to write it anew.
-    fn shorten_run(&mut self, key: &Key<'_>, found: Found<'a>) -> Found<'a> {
+    pub(crate) fn shorten_run(&mut self, key: &Key<'_>, found: Found<'a>) -> Found<'a> {
         let bytes = self.bytes(&found);
         let (len, used) = (bytes.len(), Run::new(bytes).byte_len());
         if len - used <= len / FRONT_SLACK_PART {

@@ -3,8 +3,10 @@
 pub mod bitmap;
 mod collection;
 pub mod geo;
+pub mod hash;
 pub mod hyperloglog;
 pub mod lcs;
 pub mod list;
+pub mod set;
 pub mod sorted_set;
 pub mod string;

@@ -4,7 +4,8 @@ use crate::args::Args;
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use base::Millis;
-use store::{FAR_DEADLINE, Value};
+use std::ops::Range;
+use store::FAR_DEADLINE;
 
 /// Units and origin of an argument of the EXPIRE family.
 #[derive(Clone, Copy)]
@@ -37,14 +38,16 @@ pub fn pexpireat(call: &mut Call<'_>) -> Outcome {
 }
 
 fn set_deadline(call: &mut Call<'_>, scale: Scale) -> Outcome {
-    let condition = parse_condition(call.args)?;
+    let condition = parse_condition(call.args, 3..call.args.len())?;
     let units = call.args.integer(2)?;
     let when = moment(units, scale, call.now).ok_or_else(|| invalid_time(call))?;
     let deadline = Millis(when.cast_unsigned()).max(call.now);
     let is_over = call.is_over(deadline);
     let is_done = {
         let (mut access, key, _) = call.on_key(1)?;
-        let allowed = access.look(&key).is_some_and(|value| condition.allows(when, &value));
+        let allowed = access.look(&key).is_some_and(|value| {
+            condition.allows(Millis(when.cast_unsigned()), value.deadline.map(told))
+        });
         if !allowed {
             false
         } else if is_over {
@@ -71,7 +74,7 @@ fn invalid_time(call: &Call<'_>) -> Refusal {
 
 /// Which present deadlines the new one may replace.
 #[derive(Clone, Copy, Default)]
-struct Condition {
+pub(in crate::family) struct Condition {
     nx: bool,
     xx: bool,
     gt: bool,
@@ -79,20 +82,25 @@ struct Condition {
 }
 
 impl Condition {
-    fn allows(self, when: i64, value: &Value<'_>) -> bool {
-        match value.deadline.map(told_millis) {
+    /// Whether a deadline may take the place of the present one.
+    pub(in crate::family) fn allows(self, when: Millis, present: Option<Millis>) -> bool {
+        match present {
             Some(present) => {
                 !(self.nx || (self.gt && when <= present) || (self.lt && when >= present))
             }
-            // A key without a deadline has one that is later than all others.
+            // What has no deadline has one that is later than all others.
             None => !(self.xx || self.gt),
         }
     }
 }
 
-fn parse_condition(args: Args<'_>) -> Result<Condition, Refusal> {
+/// Reads the words at these positions.
+pub(in crate::family) fn parse_condition(
+    args: Args<'_>,
+    words: Range<usize>,
+) -> Result<Condition, Refusal> {
     let mut condition = Condition::default();
-    for at in 3..args.len() {
+    for at in words {
         let flag = match args.get(at).to_ascii_lowercase().as_slice() {
             b"nx" => &mut condition.nx,
             b"xx" => &mut condition.xx,
@@ -166,6 +174,10 @@ fn in_seconds(millis: i64) -> i64 {
 /// A deadline as clients see it: the farthest that is kept stands for all beyond.
 fn told_millis(deadline: Millis) -> i64 {
     if deadline == FAR_DEADLINE { i64::MAX } else { signed(deadline) }
+}
+
+fn told(deadline: Millis) -> Millis {
+    Millis(told_millis(deadline).cast_unsigned())
 }
 
 fn signed(moment: Millis) -> i64 {

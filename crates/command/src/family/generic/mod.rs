@@ -1,7 +1,7 @@
 //! Keys, whatever they hold.
 
 mod copy;
-mod expire;
+pub(super) mod expire;
 mod keys;
 mod object;
 pub mod scan;

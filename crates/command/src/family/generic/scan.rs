@@ -5,24 +5,21 @@ use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use store::{Kind, ScanFilter};
 
-/// For a cursor that is no number.
 pub const INVALID_CURSOR: Refusal = Refusal::of("ERR invalid cursor");
-const NO_VALUES: Refusal = Refusal::of("ERR NOVALUES option can only be used in HSCAN");
-const NO_SCORES: Refusal = Refusal::of("ERR NOSCORES option can only be used in ZSCAN");
+pub const NO_VALUES: Refusal = Refusal::of("ERR NOVALUES option can only be used in HSCAN");
+pub const NO_SCORES: Refusal = Refusal::of("ERR NOSCORES option can only be used in ZSCAN");
 
 /// Keys that one SCAN looks at unless COUNT says otherwise.
 const COUNT: usize = 10;
 /// Stars in a pattern that still matches anything.
 const STARS_MAX: usize = 1000;
-/// Kinds of values that clients may ask for.
-const KINDS: [&str; 6] = ["string", "list", "set", "zset", "hash", "stream"];
 
 pub fn keys(call: &mut Call<'_>) -> Outcome {
     let filter = ScanFilter { pattern: pattern(call.args.get(1)), kind: None };
     let visited_at = call.visited_at();
     let (store, reply) = (&call.instance.store, &mut call.reply);
     let keyspace = store.keyspace(call.session.database).ok_or(Refusal::DB_INDEX)?;
-    if is_hopeless(filter) {
+    if is_hopeless(filter.pattern) {
         reply.array(0);
         return Ok(());
     }
@@ -41,12 +38,8 @@ pub fn pattern(text: &[u8]) -> Option<&[u8]> {
     (text != b"*").then_some(text)
 }
 
-fn is_hopeless(filter: ScanFilter<'_>) -> bool {
-    is_hopeless_pattern(filter.pattern)
-}
-
 /// Whether a pattern has so many stars that it matches nothing, by a limit that clients know.
-pub fn is_hopeless_pattern(pattern: Option<&[u8]>) -> bool {
+pub fn is_hopeless(pattern: Option<&[u8]>) -> bool {
     let stars = pattern.unwrap_or_default().iter().filter(|byte| **byte == b'*');
     stars.take(STARS_MAX + 1).count() > STARS_MAX
 }
@@ -64,7 +57,7 @@ pub fn randomkey(call: &mut Call<'_>) -> Outcome {
 struct ScanOptions<'c> {
     count: usize,
     filter: ScanFilter<'c>,
-    /// Nothing can match: a kind was asked for of which there are no values.
+    /// Nothing can match the pattern.
     is_nothing: bool,
 }
 
@@ -112,11 +105,9 @@ fn parse_scan(args: Args<'_>) -> Result<ScanOptions<'_>, Refusal> {
                 usize::try_from(count).ok().filter(|count| *count > 0).ok_or(Refusal::SYNTAX)?;
         } else if args.is(at, "MATCH") && has_value {
             options.filter.pattern = pattern(args.get(at + 1));
-            options.is_nothing |= is_hopeless(options.filter);
+            options.is_nothing |= is_hopeless(options.filter.pattern);
         } else if args.is(at, "TYPE") && has_value {
-            let wanted = parse_kind(args.get(at + 1))?;
-            options.filter.kind = wanted;
-            options.is_nothing |= wanted.is_none();
+            options.filter.kind = Some(parse_kind(args.get(at + 1))?);
         } else if args.is(at, "NOVALUES") {
             return Err(NO_VALUES);
         } else if args.is(at, "NOSCORES") {
@@ -129,12 +120,14 @@ fn parse_scan(args: Args<'_>) -> Result<ScanOptions<'_>, Refusal> {
     Ok(options)
 }
 
-/// A kind by its name; `None` for one of which there are no values.
-fn parse_kind(name: &[u8]) -> Result<Option<Kind>, Refusal> {
-    let known = KINDS.iter().any(|kind| name.eq_ignore_ascii_case(kind.as_bytes()));
-    if !known {
-        let name = String::from_utf8_lossy(name);
-        return Err(Refusal::new(format!("ERR unknown type name '{name}'")));
+/// A kind by its name.
+fn parse_kind(name: &[u8]) -> Result<Kind, Refusal> {
+    let named = |kind: &Kind| name.eq_ignore_ascii_case(kind.name().as_bytes());
+    match Kind::ALL.into_iter().find(named) {
+        Some(kind) => Ok(kind),
+        None => {
+            let name = String::from_utf8_lossy(name);
+            Err(Refusal::new(format!("ERR unknown type name '{name}'")))
+        }
     }
-    Ok(Kind::ALL.into_iter().find(|kind| name.eq_ignore_ascii_case(kind.name().as_bytes())))
 }

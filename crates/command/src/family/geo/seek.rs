@@ -13,8 +13,7 @@ const HEIGHT: Refusal = Refusal::of("ERR need numeric height");
 const NEGATIVE_SIDE: Refusal = Refusal::of("ERR height or width cannot be negative");
 const COUNT: Refusal = Refusal::of("ERR COUNT must be > 0");
 const VERTICES: Refusal = Refusal::of("ERR invalid number of vertices");
-const FEW_VERTICES: Refusal =
-    Refusal::of("ERR GEOSEARCH BYPOLYGON must have at least 3 vertices");
+const FEW_VERTICES: Refusal = Refusal::of("ERR GEOSEARCH BYPOLYGON must have at least 3 vertices");
 const ANY_WITHOUT_COUNT: Refusal = Refusal::of("ERR the ANY argument requires COUNT argument");
 
 /// Fewer vertices make no polygon.

@@ -1,5 +1,6 @@
 //! Lists.
 
+mod blocking;
 mod edit;
 mod ends;
 mod look;

@@ -39,8 +39,7 @@ pub fn transfer(
 ) -> Result<bool, Refusal> {
     let Some(list) = list::peek(access, source)? else { return Ok(false) };
     list::peek(access, target)?;
-    let at = if from == End::Front { 0 } else { list.len() - 1 };
-    let moved = list.get(at).map(store::Element::to_text).unwrap_or_default();
+    let moved = list.end(from).map(store::Element::to_text).unwrap_or_default();
     // Pushed first: if there is no room for it, nothing has happened. At the same end of the same
     // list it is pushed upon itself, and one of the two goes.
     list::push(access, target, to, std::iter::once(&moved[..]), limit, false)?;

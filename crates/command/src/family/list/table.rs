@@ -1,6 +1,6 @@
 //! Rows of the family.
 
-use super::{edit, ends, look, moves};
+use super::{blocking, edit, ends, look, moves};
 use crate::spec::{CommandSpec, Flags, Group, KeyFlags, KeySpec, Run};
 
 const WRITE: Flags = Flags::WRITE.union(Flags::DENYOOM);
@@ -15,8 +15,42 @@ const REMOVES: KeyFlags = KeyFlags::RW.union(KeyFlags::DELETE);
 const TAKES: KeyFlags = REMOVES.union(KeyFlags::ACCESS);
 const TWO_KEYS: KeySpec = KeySpec { first: 1, last: 2, step: 1, flags: TAKES };
 
+const WAITS: Flags = Flags::WRITE.union(Flags::BLOCKING);
+const WAITS_TO_WRITE: Flags = WAITS.union(Flags::DENYOOM);
+const ALL_BUT_LAST: KeySpec = KeySpec { first: 1, last: -2, step: 1, flags: TAKES };
+
 /// Rows of the family.
 pub const TABLE: &[CommandSpec] = &[
+    CommandSpec {
+        keys: TWO_KEYS,
+        summary: "Does what LMOVE does, and waits for an element if there is none.",
+        syntax: "source destination <LEFT | RIGHT> <LEFT | RIGHT> timeout",
+        ..row("BLMOVE", 6, WAITS_TO_WRITE, TAKES, "6.2.0", blocking::blmove)
+    },
+    CommandSpec {
+        keys: KeySpec::NONE,
+        summary: "Does what LMPOP does, and waits for an element if there is none.",
+        syntax: "timeout numkeys key [key ...] <LEFT | RIGHT> [COUNT count]",
+        ..row("BLMPOP", -5, WAITS.union(Flags::MOVABLE_KEYS), TAKES, "7.0.0", blocking::blmpop)
+    },
+    CommandSpec {
+        keys: ALL_BUT_LAST,
+        summary: "Takes the first element of the first list that has one, and waits if none has.",
+        syntax: "key [key ...] timeout",
+        ..row("BLPOP", -3, WAITS, TAKES, "2.0.0", blocking::blpop)
+    },
+    CommandSpec {
+        keys: ALL_BUT_LAST,
+        summary: "Takes the last element of the first list that has one, and waits if none has.",
+        syntax: "key [key ...] timeout",
+        ..row("BRPOP", -3, WAITS, TAKES, "2.0.0", blocking::brpop)
+    },
+    CommandSpec {
+        keys: TWO_KEYS,
+        summary: "Does what RPOPLPUSH does, and waits for an element if there is none.",
+        syntax: "source destination timeout",
+        ..row("BRPOPLPUSH", 4, WAITS_TO_WRITE, TAKES, "2.2.0", blocking::brpoplpush)
+    },
     CommandSpec {
         summary: "Reads the element at a position.",
         syntax: "key index",

@@ -48,7 +48,8 @@ impl Options {
             ("CH", &mut self.counts_changes),
             ("INCR", &mut self.terms.is_increment),
         ];
-        let named = options.into_iter().find(|(name, _)| word.eq_ignore_ascii_case(name.as_bytes()));
+        let named =
+            options.into_iter().find(|(name, _)| word.eq_ignore_ascii_case(name.as_bytes()));
         named.map(|(_, option)| *option = true).is_some()
     }
 

@@ -103,9 +103,7 @@ fn combine<'x>(
     match operation {
         Operation::Union => sorted_set::union(sources, aggregate),
         Operation::Difference => sorted_set::difference(&sources),
-        Operation::Intersection | Operation::Count => {
-            sorted_set::intersection(sources, aggregate)
-        }
+        Operation::Intersection | Operation::Count => sorted_set::intersection(sources, aggregate),
     }
 }
 

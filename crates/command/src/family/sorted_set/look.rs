@@ -57,7 +57,11 @@ fn rank(call: &mut Call<'_>, is_reverse: bool) -> Outcome {
     let set = sorted_set::read(&mut access, &key)?;
     let found = set.and_then(|set| Some((set.len(), set.rank(args.get(2))?)));
     let Some((len, (rank, score))) = found else {
-        if has_score { reply.null_array() } else { reply.null() }
+        if has_score {
+            reply.null_array()
+        } else {
+            reply.null()
+        }
         return Ok(());
     };
     let rank = if is_reverse { len - 1 - rank } else { rank };

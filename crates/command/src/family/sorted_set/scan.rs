@@ -3,11 +3,9 @@
 use crate::args::Args;
 use crate::call::{Call, Outcome};
 use crate::element;
-use crate::family::generic::scan::{INVALID_CURSOR, is_hopeless_pattern, parse_cursor, pattern};
+use crate::family::generic::scan::{INVALID_CURSOR, NO_VALUES, is_hopeless, parse_cursor, pattern};
 use crate::refusal::Refusal;
 use store::value::sorted_set;
-
-const NO_VALUES: Refusal = Refusal::of("ERR NOVALUES option can only be used in HSCAN");
 
 /// Members that one call looks at unless COUNT says otherwise.
 const COUNT: u64 = 10;
@@ -29,7 +27,7 @@ pub fn zscan(call: &mut Call<'_>) -> Outcome {
         return Ok(());
     };
     let options = parse(args)?;
-    let is_hopeless = is_hopeless_pattern(options.pattern);
+    let is_hopeless = is_hopeless(options.pattern);
     // The cursor stands in front of the members, and is known after them.
     let (mut members, mut found) = (Vec::new(), 0);
     let mut part = wire::Reply::new(&mut members, reply.protocol());

@@ -10,7 +10,7 @@ use crate::access::{Access, Fault, Found, NoSpace, WriteNodes};
 use crate::key::{Encoding, Key, Kind, Label};
 use crate::value::collection::tag_by;
 use packed::{Element, Run, RunMut};
-use tree::{ByTag, NoRoom, NodesMut, Root, Rows, Tree, View};
+use tree::{NoRoom, NodesMut, Root, Rows, Tree, View};
 
 /// Which changes are wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -138,12 +138,10 @@ fn create<'a>(
         return put_small(access, key, &cells);
     }
     let encoding = encoding_of_large(is_small);
-    let found = access.put_trees(key, None, Label::of_tree(Kind::SortedSet, encoding), |nodes| {
-        Ok([
-            Tree::<_, ScoreLeaf>::empty(nodes, STRIDE)?,
-            Tree::<_, TagLeaf>::empty(nodes, 1)?,
-        ])
-    })?;
+    let found =
+        access.put_trees(key, None, Label::of_tree(Kind::SortedSet, encoding), |nodes| {
+            Ok([Tree::<_, ScoreLeaf>::empty(nodes, STRIDE)?, Tree::<_, TagLeaf>::empty(nodes, 1)?])
+        })?;
     let tag = tag_by(&access.store.hasher, member);
     let inserted = access.change_trees(key, &found, |nodes, roots: &mut [Root; 2]| {
         insert(nodes, roots, tag, score, member)
@@ -296,13 +294,8 @@ fn insert(
 
 /// Notes the score of a member under its tag. Room for that was made sure of.
 #[inline]
-fn insert_tag<N: NodesMut>(
-    tree: &mut Tree<'_, N, TagLeaf>,
-    tag: u32,
-    score: Element<'_>,
-) {
-    let key = ByTag::key(tag);
-    let path = tree.view().find(|separator| separator <= &key[..]);
+fn insert_tag<N: NodesMut>(tree: &mut Tree<'_, N, TagLeaf>, tag: u32, score: Element<'_>) {
+    let path = tree.view().find_tag(tag);
     let row = Rows::new(tree.view().leaf(&path)).find_tag(tag);
     tree.insert_row(&path, row, tag, &[score]);
 }

@@ -4,6 +4,7 @@ use super::order::sort_key;
 use super::read::{self, SortedSet};
 use crate::access::{Access, WrongKind};
 use crate::key::{Key, Kind};
+use crate::value::set::{self, Set};
 use packed::Element;
 
 /// What the keys of a command hold that has members; `None` for a key that holds nothing.
@@ -29,36 +30,58 @@ pub fn read_all<'x>(
 pub enum Operand<'x> {
     /// Members with scores of their own.
     SortedSet(SortedSet<'x>),
+    /// Members that have a score of one.
+    Set(Set<'x>),
 }
 
 impl<'x> Operand<'x> {
-    const KINDS: [Kind; 1] = [Kind::SortedSet];
+    const KINDS: [Kind; 2] = [Kind::SortedSet, Kind::Set];
 
     fn peek(access: &'x Access<'_>, key: &Key<'_>) -> Result<Option<Operand<'x>>, WrongKind> {
-        Ok(read::peek(access, key)?.map(Operand::SortedSet))
+        match access.peek(key).map(|value| value.kind) {
+            Some(Kind::Set) => Ok(set::peek(access, key)?.map(Operand::Set)),
+            _ => Ok(read::peek(access, key)?.map(Operand::SortedSet)),
+        }
     }
 
     fn len(&self) -> u64 {
         match self {
             Operand::SortedSet(set) => set.len(),
+            Operand::Set(set) => set.len(),
         }
     }
 
     fn score(&self, member: Element<'_>) -> Option<f64> {
-        match self {
-            Operand::SortedSet(set) => member.with_text(|text| set.score(text)),
-        }
+        member.with_text(|text| match self {
+            Operand::SortedSet(set) => set.score(text),
+            Operand::Set(set) => set.contains(text).then_some(1.0),
+        })
     }
 
-    fn iter(&self) -> impl Iterator<Item = (Element<'x>, f64)> + use<'x> {
-        match self {
-            Operand::SortedSet(set) => set.iter_from(0),
-        }
-    }
-
-    fn hash(&self, member: Element<'_>) -> u32 {
+    /// The same for every operand that has the member.
+    fn tag(&self, member: Element<'_>) -> u32 {
         match self {
             Operand::SortedSet(set) => set.tag(member),
+            Operand::Set(set) => set.tag_of(member),
+        }
+    }
+
+    fn each(&self, mut each: impl FnMut(Element<'x>, f64)) {
+        self.each_while(|member, score| {
+            each(member, score);
+            true
+        });
+    }
+
+    /// Gives members to `each` for as long as that answers true.
+    fn each_while(&self, mut each: impl FnMut(Element<'x>, f64) -> bool) {
+        match self {
+            Operand::SortedSet(set) => {
+                set.iter_from(0).all(|(member, score)| each(member, score));
+            }
+            Operand::Set(set) => {
+                set.members().all(|member| each(member, 1.0));
+            }
         }
     }
 }
@@ -106,10 +129,9 @@ pub fn union<'x>(mut sources: Vec<Source<'x>>, aggregate: Aggregate) -> Combined
     sources.sort_by_key(len);
     let mut all: Vec<(u32, Element<'x>, f64)> = Vec::new();
     for (operand, weight) in present(&sources) {
-        let scored = |(member, score): (Element<'x>, f64)| {
-            (operand.hash(member), member, number_or_zero(weight * score))
-        };
-        all.extend(operand.iter().map(scored));
+        operand.each(|member, score| {
+            all.push((operand.tag(member), member, number_or_zero(weight * score)));
+        });
     }
     // Scores of one member stay in the order of their sources.
     all.sort_by(|one, other| one.0.cmp(&other.0).then_with(|| one.1.cmp_text(other.1)));
@@ -151,10 +173,13 @@ pub fn count_shared(mut sources: Vec<Source<'_>>, limit: u64) -> u64 {
 pub fn difference<'x>(sources: &[Source<'x>]) -> Combined<'x> {
     let Some((first, others)) = sources.split_first() else { return Vec::new() };
     let Some(first) = first.operand else { return Vec::new() };
-    let is_only_there = |(member, _): &(Element<'x>, f64)| {
-        !present(others).any(|(other, _)| other.score(*member).is_some())
-    };
-    in_order(first.iter().filter(is_only_there).collect())
+    let mut left = Vec::new();
+    first.each(|member, score| {
+        if !present(others).any(|(other, _)| other.score(member).is_some()) {
+            left.push((member, score));
+        }
+    });
+    in_order(left)
 }
 
 fn len(source: &Source<'_>) -> u64 {
@@ -172,19 +197,17 @@ fn each_shared<'x>(sources: &[Source<'x>], mut each: impl FnMut(Element<'x>, &[f
         return;
     };
     let mut scores = Vec::with_capacity(sources.len());
-    'members: for (member, score) in first.iter() {
+    first.each_while(|member, score| {
         scores.clear();
         scores.push(weight * score);
         for other in others {
-            let Some(score) = other.operand.and_then(|operand| operand.score(member)) else {
-                continue 'members;
-            };
-            scores.push(other.weight * score);
+            match other.operand.and_then(|operand| operand.score(member)) {
+                Some(score) => scores.push(other.weight * score),
+                None => return true,
+            }
         }
-        if !each(member, &scores) {
-            return;
-        }
-    }
+        each(member, &scores)
+    });
 }
 
 fn in_order(mut combined: Combined<'_>) -> Combined<'_> {

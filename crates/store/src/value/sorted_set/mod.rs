@@ -26,7 +26,9 @@ mod scan;
 
 pub use bound::{LexBound, LexRange, ScoreBound, ScoreRange};
 pub use change::{Added, Terms, add};
-pub use combine::{Aggregate, Operand, Source, count_shared, difference, intersection, read_all, union};
+pub use combine::{
+    Aggregate, Operand, Source, count_shared, difference, intersection, read_all, union,
+};
 pub use gathered::{Gathered, store};
 pub use limit::SortedSetLimit;
 pub use random::draw;

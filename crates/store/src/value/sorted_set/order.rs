@@ -49,7 +49,9 @@ impl Score {
 pub(super) fn score_of(element: Option<Element<'_>>) -> f64 {
     match element {
         Some(Element::Integer(whole)) => whole as f64,
-        Some(Element::Bytes(bytes)) => bytes.first_chunk().map_or(0.0, |it| f64::from_le_bytes(*it)),
+        Some(Element::Bytes(bytes)) => {
+            bytes.first_chunk().map_or(0.0, |it| f64::from_le_bytes(*it))
+        }
         _ => 0.0,
     }
 }

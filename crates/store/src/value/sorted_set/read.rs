@@ -8,7 +8,7 @@ use crate::key::{Key, Kind};
 use crate::value::collection::tag_by;
 use base::KeyHasher;
 use packed::{Element, Iter, Run};
-use tree::{ByTag, Nodes, Path, Rows, View, resolve};
+use tree::{Nodes, Path, Rows, View, resolve};
 
 /// A sorted set, under the lock of its key.
 #[derive(Clone, Copy, Debug)]
@@ -43,10 +43,7 @@ pub fn read<'x>(
 ///
 /// # Errors
 /// When the key holds something else.
-pub fn peek<'x>(
-    access: &'x Access<'_>,
-    key: &Key<'_>,
-) -> Result<Option<SortedSet<'x>>, WrongKind> {
+pub fn peek<'x>(access: &'x Access<'_>, key: &Key<'_>) -> Result<Option<SortedSet<'x>>, WrongKind> {
     let found = access.open_unseen(key, Kind::SortedSet)?;
     Ok(found.map(|found| SortedSet::at(access, &found)))
 }
@@ -88,9 +85,7 @@ impl<'x> SortedSet<'x> {
     #[inline]
     pub fn rank(&self, member: &[u8]) -> Option<(u64, f64)> {
         match &self.form {
-            Form::Small(run) => {
-                find_in_run(*run, member).map(|(rank, score)| (rank as u64, score))
-            }
+            Form::Small(run) => find_in_run(*run, member).map(|(rank, score)| (rank as u64, score)),
             Form::Large(scores, tags) => {
                 let tag = tag_by(self.hasher, member);
                 let found = find_by_tag(scores, tags, tag, member)?;
@@ -222,8 +217,7 @@ pub(super) fn find_by_tag<'n, N: Nodes<'n>>(
     tag: u32,
     member: &[u8],
 ) -> Option<Member> {
-    let key = ByTag::key(tag);
-    let tag_path = tags.find(|separator| separator <= &key[..]);
+    let tag_path = tags.find_tag(tag);
     let candidates = Rows::new(tags.leaf(&tag_path));
     let mut tag_row = candidates.find_tag(tag);
     while tag_row < candidates.len() && candidates.tag(tag_row) == tag {
@@ -251,9 +245,9 @@ fn is_row_of<'n, N: Nodes<'n>>(
     }
     let (run, place) = (rows.run(), rows.place(row));
     score_of(run.at(place)) == score
-        && run.at(run.after(place)).is_some_and(|found| {
-            resolve(scores.nodes, found).with_text(|text| text == member)
-        })
+        && run
+            .at(run.after(place))
+            .is_some_and(|found| resolve(scores.nodes, found).with_text(|text| text == member))
 }
 
 /// Members with their scores, in their order.

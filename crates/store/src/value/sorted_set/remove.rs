@@ -1,15 +1,15 @@
 //! Taking members out of sorted sets.
 
+use super::order::{Score, score_of};
 use super::range::{Pick, Span};
 use super::read::{SortedSet, find_by_tag, find_in_run};
-use super::order::{Score, score_of};
 use super::{SCORES, STRIDE, ScoreLeaf, TAGS, TagLeaf};
 use crate::access::{Access, Fault, Found, WriteNodes};
 use crate::key::{Key, Kind};
 use crate::value::collection::tag_by;
 use base::KeyHasher;
 use packed::{Element, Run};
-use tree::{ByTag, NodesMut, Root, Rows, Tree, View, resolve};
+use tree::{NodesMut, Root, Rows, Tree, View, resolve};
 
 /// Rows that leave the tree of scores before their tags are looked for.
 const BATCH: u64 = 4096;
@@ -193,8 +193,7 @@ fn remove_from_both(
 fn remove_tags<N: NodesMut>(tree: &mut Tree<'_, N, TagLeaf>, gone: &[(u32, f64)]) {
     let mut rest = gone;
     while let Some((tag, _)) = rest.first() {
-        let key = ByTag::key(*tag);
-        let path = tree.view().find(|separator| separator <= &key[..]);
+        let path = tree.view().find_tag(*tag);
         let rows = Rows::new(tree.view().leaf(&path));
         let (numbers, found) = rows_of_tags(rows, rest);
         debug_assert!(found > 0, "both trees hold the same members");

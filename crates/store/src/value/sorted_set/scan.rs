@@ -8,7 +8,7 @@ use super::bound::Bound;
 use super::order::{score_of, sort_key};
 use super::read::{Form, SortedSet};
 use packed::Element;
-use tree::{ByTag, Rows};
+use tree::Rows;
 
 /// Members that may be looked at for each that is visited.
 const LOOKS_PER_VISIT: u64 = 64;
@@ -56,8 +56,7 @@ impl Window {
     /// Of `count` members from a tag on, and those that share the last tag.
     fn from(set: &SortedSet<'_>, from: u32, count: u64) -> Window {
         let Form::Large(_, tags) = &set.form else { return Window { keys: Vec::new(), end: None } };
-        let key = ByTag::key(from);
-        let mut path = tags.find(|separator| separator <= &key[..]);
+        let mut path = tags.find_tag(from);
         let mut rows = Rows::new(tags.leaf(&path));
         let mut row = rows.find_tag(from);
         let (mut keys, mut last, mut end) = (Vec::new(), from, None);

@@ -1,7 +1,7 @@
 //! What COMMAND INFO tells of a row.
 
-use super::keys::{self, Search};
 use super::{categories, children, tips};
+use crate::key_positions::{self as keys, Search};
 use crate::spec::{Flags, KeyFlags, KeySpec};
 use crate::table::Row;
 use wire::Reply;

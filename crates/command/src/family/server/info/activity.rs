@@ -73,8 +73,9 @@ fn keys(text: &mut Text, call: &Call<'_>) {
     text.fields(&[
         ("expired_keys", &store.expired),
         ("expired_keys_by_sweep", &store.expired_by_sweep),
-        ("expired_fields", &0),
+        ("expired_fields", &store.expired_parts),
         ("expired_stale_perc", &"0.00"),
+        ("expired_keys_with_volatile_items_stale_perc", &"0.00"),
         ("expired_time_cap_reached_count", &0),
         ("expire_cycle_cpu_milliseconds", &0),
         ("evicted_keys", &store.evicted),

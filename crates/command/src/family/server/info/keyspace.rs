@@ -14,8 +14,8 @@ pub(super) fn keyspace(text: &mut Text, call: &mut Call<'_>) {
         }
         let left = if facts.with_deadline == 0 { 0 } else { mean_time_left(call, database) };
         text.line(format_args!(
-            "db{database}:keys={},expires={},avg_ttl={left},keys_with_volatile_items=0",
-            facts.keys, facts.with_deadline
+            "db{database}:keys={},expires={},avg_ttl={left},keys_with_volatile_items={}",
+            facts.keys, facts.with_deadline, facts.with_timed_parts
         ));
     }
 }

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 /// How keys are found, as COMMAND INFO tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Search {
+pub(crate) enum Search {
     /// From one position to another.
     Range(KeySpec),
     /// Behind an argument that tells how many there are.
@@ -21,7 +21,7 @@ pub(super) enum Search {
     Keyword { word: &'static str, from: i16, flags: KeyFlags },
 }
 
-pub(super) type Searches = SmallVec<[Search; 2]>;
+pub(crate) type Searches = SmallVec<[Search; 2]>;
 
 const READ: KeyFlags = KeyFlags::RO.union(KeyFlags::ACCESS);
 const SET: KeyFlags = KeyFlags::OW.union(KeyFlags::UPDATE);
@@ -36,7 +36,7 @@ const fn at(position: i16, last: i16, flags: KeyFlags) -> Search {
 
 /// The key specifications of a row. A row has one of them; where the keys of a command differ in
 /// what happens to them, they are told apart here.
-pub(super) fn specs(row: &Row) -> Searches {
+pub(crate) fn specs(row: &Row) -> Searches {
     let pair = |first, second| Searches::from_buf([first, second]);
     match row.full_name.as_str() {
         "bitop" => pair(at(2, 2, SET), at(3, -1, READ)),
@@ -57,6 +57,9 @@ pub(super) fn specs(row: &Row) -> Searches {
         "georadius" => around(6),
         "georadiusbymember" => around(5),
         "zrangestore" | "geosearchstore" => pair(at(1, 1, SET), at(2, 2, READ)),
+        "sdiffstore" | "sinterstore" | "sunionstore" => pair(at(1, 1, SET), at(2, -1, READ)),
+        "sintercard" => Searches::from_iter([Search::Counted { at: 1, step: 1, flags: READ }]),
+        "smove" => pair(at(1, 1, TAKE), at(2, 2, ADD)),
         "msetex" => Searches::from_iter([Search::Counted { at: 1, step: 2, flags: SET }]),
         _ if row.spec.keys.is_some() => Searches::from_iter([Search::Range(row.spec.keys)]),
         _ => Searches::new(),
@@ -71,7 +74,7 @@ fn around(options_at: i16) -> Searches {
 }
 
 /// The keys of a request; `None` when it does not say where they are.
-pub(super) fn find<'c>(
+pub(crate) fn find<'c>(
     row: &Row,
     specs: &[Search],
     request: &[&'c [u8]],
@@ -122,7 +125,7 @@ fn flags_of(row: &Row, flags: KeyFlags, request: &[&[u8]]) -> KeyFlags {
 
 /// Position of the first key, the last one and the step between, as the first version of COMMAND
 /// INFO told them: of all keys in one, if they follow a pattern.
-pub(super) fn range(row: &Row) -> (i16, i16, i16) {
+pub(crate) fn range(row: &Row) -> (i16, i16, i16) {
     let specs = specs(row);
     let ranges = specs.iter().filter_map(|spec| match spec {
         Search::Range(keys) => Some(keys),
@@ -135,7 +138,7 @@ pub(super) fn range(row: &Row) -> (i16, i16, i16) {
 }
 
 /// Whether a look at the arguments is needed to find the keys.
-pub(super) fn are_movable(row: &Row) -> bool {
+pub(crate) fn are_movable(row: &Row) -> bool {
     row.spec.flags.contains(Flags::MOVABLE_KEYS)
         || specs(row).iter().any(|spec| matches!(spec, Search::Counted { .. }))
 }

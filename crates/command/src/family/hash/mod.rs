@@ -1,0 +1,54 @@
+//! Hashes: HGET, HSET and their kin, and deadlines of fields.
+
+mod count;
+mod deadline;
+mod expire;
+mod fields;
+mod options;
+mod random;
+mod read;
+mod scan;
+mod table;
+mod take;
+mod write;
+
+pub use table::TABLE;
+
+use crate::call::Call;
+use crate::refusal::Refusal;
+use settings::values;
+use store::value::hash::{HashError, HashLimit, Pair};
+use wire::Reply;
+
+impl From<HashError> for Refusal {
+    fn from(error: HashError) -> Refusal {
+        match error {
+            HashError::NotInteger => Refusal::of("ERR hash value is not an integer"),
+            HashError::Overflow => Refusal::of("ERR increment or decrement would overflow"),
+            HashError::NotFloat => Refusal::of("ERR hash value is not a float"),
+            HashError::NotFinite => Refusal::of("ERR increment would produce NaN or Infinity"),
+            HashError::NoSpace => Refusal::OUT_OF_MEMORY,
+        }
+    }
+}
+
+/// Up to which size a hash is kept compact.
+fn limit(call: &Call<'_>) -> HashLimit {
+    let settings = &call.instance.settings;
+    HashLimit {
+        fields: values::HASH_MAX_LISTPACK_ENTRIES.get(settings),
+        text_bytes: values::HASH_MAX_LISTPACK_VALUE.get(settings),
+    }
+}
+
+/// Replies with the value of a field, or with that there is none.
+#[inline]
+fn value_or_null(reply: &mut Reply<'_>, pair: Option<Pair<'_>>) {
+    match pair {
+        Some(pair) => pair.value.with_text(|text| reply.bulk(text)),
+        None => reply.null(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

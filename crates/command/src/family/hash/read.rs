@@ -1,0 +1,102 @@
+//! Reading: HGET, HMGET, HGETALL, HKEYS, HVALS, HLEN, HEXISTS, HSTRLEN.
+
+use super::value_or_null;
+use crate::call::{Call, Outcome};
+use store::value::hash::{self, Hash};
+use wire::Reply;
+
+pub fn hget(call: &mut Call<'_>) -> Outcome {
+    let field = call.args.get(2);
+    let (mut access, key, reply) = call.on_key(1)?;
+    let hash = hash::read(&mut access, &key)?;
+    value_or_null(reply, hash.and_then(|hash| hash.get(field)));
+    Ok(())
+}
+
+pub fn hmget(call: &mut Call<'_>) -> Outcome {
+    let fields = call.args.from(2);
+    let (mut access, key, reply) = call.on_key(1)?;
+    let hash = hash::read(&mut access, &key)?;
+    reply.array(fields.len());
+    for field in fields {
+        value_or_null(reply, hash.and_then(|hash| hash.get(field)));
+    }
+    Ok(())
+}
+
+pub fn hlen(call: &mut Call<'_>) -> Outcome {
+    let (mut access, key, reply) = call.on_key(1)?;
+    let len = hash::read(&mut access, &key)?.map_or(0, |hash| hash.len());
+    reply.integer(len as i64);
+    Ok(())
+}
+
+pub fn hexists(call: &mut Call<'_>) -> Outcome {
+    let field = call.args.get(2);
+    let (mut access, key, reply) = call.on_key(1)?;
+    let pair = hash::read(&mut access, &key)?.and_then(|hash| hash.get(field));
+    reply.integer(i64::from(pair.is_some()));
+    Ok(())
+}
+
+pub fn hstrlen(call: &mut Call<'_>) -> Outcome {
+    let field = call.args.get(2);
+    let (mut access, key, reply) = call.on_key(1)?;
+    let pair = hash::read(&mut access, &key)?.and_then(|hash| hash.get(field));
+    reply.integer(pair.map_or(0, |pair| pair.value.text_len()) as i64);
+    Ok(())
+}
+
+pub fn hgetall(call: &mut Call<'_>) -> Outcome {
+    let (mut access, key, reply) = call.on_key(1)?;
+    let Some(hash) = hash::read(&mut access, &key)? else {
+        reply.map(0);
+        return Ok(());
+    };
+    let mark = if hash.has_deadlines() {
+        Some(reply.deferred_map())
+    } else {
+        reply.map(hash.len() as usize);
+        None
+    };
+    let mut told = 0;
+    for pair in hash.iter() {
+        pair.field.with_text(|text| reply.bulk(text));
+        pair.value.with_text(|text| reply.bulk(text));
+        told += 1;
+    }
+    if let Some(mark) = mark {
+        reply.close_map(mark, told);
+    }
+    Ok(())
+}
+
+pub fn hkeys(call: &mut Call<'_>) -> Outcome {
+    each(call, |reply, hash| {
+        hash.iter().map(|pair| pair.field.with_text(|text| reply.bulk(text))).count()
+    })
+}
+
+pub fn hvals(call: &mut Call<'_>) -> Outcome {
+    each(call, |reply, hash| {
+        hash.iter().map(|pair| pair.value.with_text(|text| reply.bulk(text))).count()
+    })
+}
+
+/// Replies with an array of what `tell` tells of each field; it returns how many there were.
+fn each(call: &mut Call<'_>, tell: impl FnOnce(&mut Reply<'_>, &Hash<'_>) -> usize) -> Outcome {
+    let (mut access, key, reply) = call.on_key(1)?;
+    match hash::read(&mut access, &key)? {
+        None => reply.array(0),
+        Some(hash) if hash.has_deadlines() => {
+            let mark = reply.deferred_array();
+            let told = tell(reply, &hash);
+            reply.close_array(mark, told);
+        }
+        Some(hash) => {
+            reply.array(hash.len() as usize);
+            tell(reply, &hash);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,50 @@
+//! Reading with a change: HGETEX, HGETDEL.
+
+use super::options::{Of, Options};
+use super::{fields, limit, value_or_null};
+use crate::call::{Call, Outcome};
+use store::value::hash::HashMut;
+
+pub fn hgetdel(call: &mut Call<'_>) -> Outcome {
+    let (args, limit, statistics) = (call.args, limit(call), call.statistics);
+    let first = fields::at(args, 2)?;
+    let (mut access, key, reply) = call.on_key(1)?;
+    let mut hash = HashMut::open(&mut access, &key, limit)?;
+    reply.array(args.len() - first);
+    let mut changes = 0;
+    for field in args.from(first) {
+        value_or_null(reply, hash.get(field));
+        changes += u64::from(hash.remove(field));
+    }
+    statistics.count_changes(changes);
+    Ok(())
+}
+
+pub fn hgetex(call: &mut Call<'_>) -> Outcome {
+    let (args, limit, statistics) = (call.args, limit(call), call.statistics);
+    let end = fields::find(args, 1).ok_or(fields::WRONG_NUMBER)?;
+    let options = Options::parse(args, end, Of::GetEx)?;
+    let first = fields::behind(args, end + 1, 1)?;
+    let deadline = options.deadline(call);
+    let over = deadline.as_ref().is_ok_and(|at| at.is_some_and(|at| call.is_over(at)));
+    let (mut access, key, reply) = call.on_key(1)?;
+    let mut hash = HashMut::open_to_read(&mut access, &key, limit)?;
+    let deadline = deadline?;
+    reply.array(args.len() - first);
+    let mut changes = 0;
+    for field in args.from(first) {
+        let pair = hash.get(field);
+        value_or_null(reply, pair);
+        let has_deadline = pair.is_some_and(|pair| pair.deadline.is_some());
+        let is_changed = if over {
+            hash.expire(field)
+        } else if deadline.is_some() || (options.persist && has_deadline) {
+            hash.set_deadline(field, deadline)?
+        } else {
+            false
+        };
+        changes += u64::from(is_changed);
+    }
+    statistics.count_changes(changes);
+    Ok(())
+}

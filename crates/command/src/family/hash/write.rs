@@ -1,0 +1,101 @@
+//! Writing: HSET, HMSET, HSETNX, HSETEX, HDEL.
+
+use super::fields;
+use super::limit;
+use super::options::{Condition, Of, Options};
+use crate::call::{Call, Outcome};
+use crate::refusal::Refusal;
+use base::Millis;
+use store::value::hash::{Deadline, HashMut};
+
+pub fn hset(call: &mut Call<'_>) -> Outcome {
+    let created = set_pairs(call)?;
+    call.reply.integer(created as i64);
+    Ok(())
+}
+
+pub fn hmset(call: &mut Call<'_>) -> Outcome {
+    set_pairs(call)?;
+    call.reply.ok();
+    Ok(())
+}
+
+/// Sets the pairs of field and value behind the key; returns how many fields are new.
+#[inline]
+fn set_pairs(call: &mut Call<'_>) -> Result<u64, Refusal> {
+    let (args, limit) = (call.args, limit(call));
+    if args.len() % 2 != 0 {
+        let name = &call.row.full_name;
+        return Err(Refusal::new(format!("ERR wrong number of arguments for '{name}' command")));
+    }
+    let pairs = (0..(args.len() - 2) / 2).map(|at| (args.get(2 + 2 * at), args.get(3 + 2 * at)));
+    let changes = pairs.len() as u64;
+    let created = {
+        let (mut access, key, _) = call.on_key(1)?;
+        HashMut::open(&mut access, &key, limit)?.set_all(pairs)?
+    };
+    call.count_changes(changes);
+    Ok(created)
+}
+
+pub fn hsetnx(call: &mut Call<'_>) -> Outcome {
+    let (args, limit, statistics) = (call.args, limit(call), call.statistics);
+    let (mut access, key, reply) = call.on_key(1)?;
+    let mut hash = HashMut::open(&mut access, &key, limit)?;
+    let is_new = hash.get(args.get(2)).is_none();
+    if is_new {
+        hash.set_all(std::iter::once((args.get(2), args.get(3))))?;
+        statistics.count_changes(1);
+    }
+    reply.integer(i64::from(is_new));
+    Ok(())
+}
+
+pub fn hdel(call: &mut Call<'_>) -> Outcome {
+    let (fields, limit, statistics) = (call.args.from(2), limit(call), call.statistics);
+    let (mut access, key, reply) = call.on_key(1)?;
+    let mut hash = HashMut::open(&mut access, &key, limit)?;
+    let removed = fields.filter(|field| hash.remove(field)).count();
+    statistics.count_changes(removed as u64);
+    reply.integer(removed as i64);
+    Ok(())
+}
+
+pub fn hsetex(call: &mut Call<'_>) -> Outcome {
+    let (args, limit, statistics) = (call.args, limit(call), call.statistics);
+    let end = fields::find(args, 1).ok_or(fields::WRONG_NUMBER)?;
+    let options = Options::parse(args, end, Of::SetEx)?;
+    let first = fields::behind(args, end + 1, 2)?;
+    let deadline = options.deadline(call);
+    let is_over = |deadline: Millis| call.is_over(deadline);
+    let over = deadline.as_ref().is_ok_and(|deadline| deadline.is_some_and(is_over));
+    let (mut access, key, reply) = call.on_key(1)?;
+    let mut hash = HashMut::open(&mut access, &key, limit)?;
+    if !options.key.holds(hash.exists()) {
+        reply.integer(0);
+        return Ok(());
+    }
+    let deadline = match deadline? {
+        Some(at) => Deadline::At(at),
+        None if options.keep => Deadline::Keep,
+        None => Deadline::Never,
+    };
+    let pairs = (first..args.len()).step_by(2);
+    let holds = |at: usize| options.fields.holds(hash.get(args.get(at)).is_some());
+    if options.fields != Condition::Always && !pairs.clone().all(holds) {
+        reply.integer(0);
+        return Ok(());
+    }
+    let mut changes = 0;
+    for at in pairs {
+        if over {
+            changes += u64::from(hash.expire(args.get(at)));
+        } else {
+            hash.set(args.get(at), args.get(at + 1), deadline)?;
+            changes += 1;
+        }
+    }
+    statistics.count_changes(changes);
+    reply.integer(1);
+    Ok(())
+}

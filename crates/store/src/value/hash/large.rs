@@ -1,0 +1,316 @@
+//! Hashes that are trees.
+
+use super::limit::HashLimit;
+use super::read::{Hash, find_row, next_pair};
+use super::write::{Deadline, Was};
+use super::{DEADLINE, FIELDS, LARGE, Leaf, PLAIN, SMALL, TIMED, VALUE, due, stride_of, to_cell};
+use crate::access::{Access, Found, NoSpace, WriteNodes};
+use crate::key::{Key, Kind, Label};
+use crate::value::collection::{root, tag_of};
+use base::Millis;
+use packed::{Element, Place, Run};
+use tree::{ByTag, CELL_BYTES_MAX, NoRoom, Path, Root, Rows, Tree};
+
+type FieldTree<'n, 'x, 'a> = Tree<'n, WriteNodes<'x, 'a>, Leaf>;
+
+/// Where a field stands in its leaf, or where it would.
+struct Spot {
+    path: Path,
+    stride: usize,
+    row: Result<usize, usize>,
+}
+
+#[inline]
+fn locate(tree: &FieldTree<'_, '_, '_>, tag: u32, field: &[u8]) -> Spot {
+    let view = tree.view();
+    let path = view.find_tag(tag);
+    let rows = Rows::new(view.leaf(&path));
+    let row = find_row(view.nodes, rows, tag, field).ok_or_else(|| rows.find_tag(tag));
+    Spot { path, stride: rows.stride(), row }
+}
+
+/// A change of one field.
+pub(super) struct Change<'t> {
+    pub field: &'t [u8],
+    /// The new value; of a field that is there, `None` leaves it.
+    pub value: Option<&'t [u8]>,
+    pub deadline: Option<Millis>,
+}
+
+/// Sets a field.
+#[inline]
+pub(super) fn set<'a>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: Found<'a>,
+    limit: HashLimit,
+    field: &[u8],
+    value: &[u8],
+    deadline: Deadline,
+) -> Result<(Found<'a>, Was), NoSpace> {
+    let label = access.label(&found);
+    if !label.has_timed_parts() && !matches!(deadline, Deadline::At(_)) {
+        let change = Change { field, value: Some(value), deadline: None };
+        let was = put_row(access, key, &found, &change)?;
+        let found = outgrow(access, key, found, limit, field, value);
+        return Ok((found, was));
+    }
+    let pair = Hash::at(access, &found).get_any(field);
+    let was = Was::of(pair.as_ref(), access.sees_as_of());
+    let deadline = deadline.after(was, pair.and_then(|pair| pair.deadline));
+    let found = change(access, key, found, &Change { field, value: Some(value), deadline })?;
+    Ok((found, was))
+}
+
+/// A hash that clients know as a listpack becomes one that they know as a hashtable when it is
+/// larger than they expect.
+#[inline]
+fn outgrow<'a>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: Found<'a>,
+    limit: HashLimit,
+    field: &[u8],
+    value: &[u8],
+) -> Found<'a> {
+    if access.label(&found).encoding() != SMALL {
+        return found;
+    }
+    let fields = root(access.bytes(&found), FIELDS).weight as usize;
+    if limit.allows_fields(fields) && limit.allows_texts(field, value) {
+        return found;
+    }
+    access.relabel(key, found, Label::of_tree(Kind::Hash, LARGE))
+}
+
+/// Changes a field and the deadlines.
+pub(super) fn change<'a>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: Found<'a>,
+    change: &Change<'_>,
+) -> Result<Found<'a>, NoSpace> {
+    let pair = Hash::at(access, &found).get_any(change.field);
+    let (old, new) = (pair.and_then(|pair| pair.deadline), change.deadline);
+    let tag = tag_of(access, change.field);
+    let mut found = found;
+    // A deadline of which no field knows is harmless; one that only a field knows is not.
+    if let Some(at) = new.filter(|_| new != old) {
+        found = due::note(access, key, found, at, tag)?;
+    }
+    if put_row(access, key, &found, change).is_err() {
+        if let Some(at) = new.filter(|_| new != old) {
+            due::forget(access, key, &found, at, tag);
+        }
+        return Err(NoSpace);
+    }
+    if let Some(at) = old.filter(|_| new != old) {
+        due::forget(access, key, &found, at, tag);
+    }
+    found = due::mark(access, key, found);
+    if let Some(at) = new.filter(|_| new != old) {
+        access.note_part_deadline(key, &found, at);
+    }
+    Ok(found)
+}
+
+/// Writes the row of a field.
+#[inline]
+fn put_row<'a>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: &Found<'a>,
+    change: &Change<'_>,
+) -> Result<Was, NoSpace> {
+    let tag = tag_of(access, change.field);
+    let was = access.change_tree::<Leaf, _>(key, found, FIELDS, |tree| {
+        let value = change.value.map(|value| tree.cell(value)).transpose()?;
+        let mut spot = locate(tree, tag, change.field);
+        if change.deadline.is_some() && spot.stride == PLAIN {
+            tree.ensure_change()?;
+            tree.widen_leaf(&spot.path, TIMED);
+            spot = locate(tree, tag, change.field);
+        }
+        let deadline = to_cell(change.deadline);
+        match spot.row {
+            Ok(row) => {
+                replace(tree, tag, change.field, (spot, row), value, deadline)?;
+                Ok(Was::Present)
+            }
+            Err(row) => {
+                let field = tree.cell(change.field)?;
+                tree.ensure_change()?;
+                let cells = [field, value.unwrap_or(Element::Bytes(&[])), deadline];
+                tree.insert_row(&spot.path, row, tag, &cells[..spot.stride]);
+                Ok(Was::Absent)
+            }
+        }
+    });
+    was.map_err(|_| NoSpace)
+}
+
+/// Writes value and deadline over those of a row.
+#[inline]
+fn replace(
+    tree: &mut FieldTree<'_, '_, '_>,
+    tag: u32,
+    field: &[u8],
+    (spot, row): (Spot, usize),
+    value: Option<Element<'_>>,
+    deadline: Element<'_>,
+) -> Result<(), NoRoom> {
+    let rows = Rows::new(tree.view().leaf(&spot.path));
+    let is_later = spot.stride == TIMED && rows.cell(row, DEADLINE) != Some(deadline);
+    if let Some(value) = value {
+        tree.ensure_change()?;
+        tree.replace_cell(&spot.path, row, VALUE, value);
+    }
+    if is_later {
+        let spot = locate(tree, tag, field);
+        tree.ensure_change()?;
+        if let Ok(row) = spot.row {
+            tree.replace_cell(&spot.path, row, DEADLINE, deadline);
+        }
+    }
+    Ok(())
+}
+
+/// Removes a field, and the key with the last one. One past its deadline is left to the sweep.
+pub(super) fn remove<'a>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: Found<'a>,
+    field: &[u8],
+) -> (Option<Found<'a>>, Was) {
+    let old = if access.label(&found).has_timed_parts() {
+        Hash::at(access, &found).get_any(field).and_then(|pair| pair.deadline)
+    } else {
+        None
+    };
+    if old.is_some_and(|at| at <= access.sees_as_of()) {
+        return (Some(found), Was::Expired);
+    }
+    let tag = tag_of(access, field);
+    let removed = access.change_tree::<Leaf, _>(key, &found, FIELDS, |tree| {
+        let spot = locate(tree, tag, field);
+        if let Ok(row) = spot.row {
+            tree.remove_rows(&spot.path, row, 1);
+        }
+        Ok(spot.row.is_ok())
+    });
+    if removed != Ok(true) {
+        return (Some(found), Was::Absent);
+    }
+    if root(access.bytes(&found), FIELDS).weight == 0 {
+        access.remove_found(key, found);
+        return (None, Was::Present);
+    }
+    let Some(at) = old else { return (Some(found), Was::Present) };
+    due::forget(access, key, &found, at, tag);
+    (Some(due::mark(access, key, found)), Was::Present)
+}
+
+/// Makes a small hash one that clients know as a hashtable.
+pub(super) fn make_large<'a>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: Found<'a>,
+) -> Result<Found<'a>, NoSpace> {
+    let found = if access.label(&found).is_tree() { found } else { enlarge(access, key, found)? };
+    Ok(access.relabel(key, found, Label::of_tree(Kind::Hash, LARGE)))
+}
+
+/// Makes a run trees. Clients go on knowing it as what it was.
+pub(super) fn enlarge<'a>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: Found<'a>,
+) -> Result<Found<'a>, NoSpace> {
+    let old = access.label(&found);
+    let stride = stride_of(old);
+    let run = access.bytes(&found).to_vec();
+    let rows = Sorted::of(access, Run::new(&run), stride);
+    let label = Label::of_tree(Kind::Hash, old.encoding());
+    if !old.has_timed_parts() {
+        return access.put_trees(key, Some(found), label, |nodes| Ok([rows.plant(nodes)?]));
+    }
+    let due = rows.deadlines();
+    let label = label.with_timed_parts(true);
+    access.put_trees(key, Some(found), label, |nodes| {
+        Ok([rows.plant(nodes)?, due::plant(nodes, &due)?])
+    })
+}
+
+/// The rows of a run by their tags.
+struct Sorted<'r> {
+    run: Run<'r>,
+    stride: usize,
+    rows: Vec<(u32, Place, Place)>,
+    has_long: bool,
+}
+
+impl<'r> Sorted<'r> {
+    fn of(access: &Access<'_>, run: Run<'r>, stride: usize) -> Sorted<'r> {
+        let mut rows = Vec::with_capacity(run.len() / stride);
+        let (mut place, mut has_long) = (run.front(), false);
+        while let Some(field) = run.at(place) {
+            let tag = field.with_text(|text| tag_of(access, text));
+            let mut end = place;
+            for _ in 0..stride {
+                let next = run.after(end);
+                has_long |= run.bytes_between(end, next) > CELL_BYTES_MAX;
+                end = next;
+            }
+            rows.push((tag, place, end));
+            place = end;
+        }
+        rows.sort_unstable_by_key(|(tag, place, _)| (*tag, place.index()));
+        Sorted { run, stride, rows, has_long }
+    }
+
+    /// Pairs of deadline and tag, in their order.
+    fn deadlines(&self) -> Vec<(Millis, u32)> {
+        let deadline = |(tag, place, _): &(u32, Place, Place)| {
+            let pair = next_pair(&mut self.run.iter_from(*place), self.stride)?;
+            pair.deadline.map(|deadline| (deadline, *tag))
+        };
+        let mut due: Vec<(Millis, u32)> = self.rows.iter().filter_map(deadline).collect();
+        due.sort_unstable();
+        due.dedup();
+        due
+    }
+
+    /// The tree of the rows.
+    fn plant(&self, nodes: &mut WriteNodes<'_, '_>) -> Result<Root, NoRoom> {
+        if !self.has_long {
+            let leaf = Rows::of_tagged_rows(self.run, self.stride, &self.rows);
+            return Ok(FieldTree::of_rows(nodes, &leaf)?.root);
+        }
+        let root = FieldTree::empty(nodes, self.stride)?;
+        let mut tree = FieldTree::new(nodes, root);
+        for (tag, place, _) in &self.rows {
+            self.plant_row(&mut tree, *tag, *place)?;
+        }
+        Ok(tree.root)
+    }
+
+    fn plant_row(
+        &self,
+        tree: &mut FieldTree<'_, '_, '_>,
+        tag: u32,
+        place: Place,
+    ) -> Result<(), NoRoom> {
+        let row: Vec<Element<'_>> = self.run.iter_from(place).take(self.stride).collect();
+        let mut cells = row.clone();
+        for (cell, element) in cells.iter_mut().zip(&row) {
+            if let Element::Bytes(text) = element {
+                *cell = tree.cell(text)?;
+            }
+        }
+        tree.ensure_change()?;
+        let path = tree.view().last();
+        let at = Rows::new(tree.view().leaf(&path)).len();
+        tree.insert_row(&path, at, tag, &cells);
+        Ok(())
+    }
+}

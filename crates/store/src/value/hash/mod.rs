@@ -1,0 +1,83 @@
+//! Hashes: fields with values, each of which may have a deadline.
+//!
+//! ```text
+//! small   | run of rows |                        in the key's record
+//! large   | collection | fields | deadlines |    roots of trees; the second one comes when needed
+//! row     | field | value | deadline |           the third column comes when needed
+//! ```
+//! Rows of a run have two columns while clients know the hash as a listpack, and three when they
+//! know it as a hashtable. Rows of the tree of fields stand by their tags and have three columns
+//! leaf by leaf. The tree of deadlines has a row for each pair of deadline and tag. A label tells
+//! whether there is any deadline, so that the sweep visits the key. A hash that is empty is no
+//! hash: its key is removed.
+
+mod due;
+mod large;
+mod limit;
+mod number;
+mod random;
+mod read;
+mod small;
+mod write;
+
+pub use limit::HashLimit;
+pub use number::{HashError, add, add_float};
+pub use random::{random_field, random_fields};
+pub use read::{Fields, Hash, Pair, peek, read};
+pub use write::{Deadline, HashMut, Was};
+
+pub(crate) use due::{Removed, earliest, remove_due};
+
+use crate::key::{Encoding, Kind, Label};
+use base::Millis;
+use packed::Element;
+use tree::{ByKey, ByTag, RowLeaf};
+
+/// Leaves of the tree of fields.
+type Leaf = RowLeaf<ByTag>;
+/// Leaves of the tree of deadlines.
+type DueLeaf = RowLeaf<ByKey>;
+
+/// The numbers of the trees.
+const FIELDS: usize = 0;
+const DUE: usize = 1;
+
+/// Columns of a row without a deadline, and with one.
+const PLAIN: usize = 2;
+const TIMED: usize = 3;
+/// The column of values, and that of deadlines.
+const VALUE: usize = 1;
+const DEADLINE: usize = 2;
+
+const SMALL: Encoding = Encoding::Listpack;
+const LARGE: Encoding = Encoding::Hashtable;
+
+/// Columns of the run of a small hash.
+#[inline]
+fn stride_of(label: Label) -> usize {
+    if label.encoding() == SMALL { PLAIN } else { TIMED }
+}
+
+/// The label of a hash that is one run with so many columns.
+fn label_of_run(stride: usize) -> Label {
+    Label::new(Kind::Hash, if stride == PLAIN { SMALL } else { LARGE })
+}
+
+/// The deadline that a cell of the third column holds.
+#[inline]
+fn to_deadline(cell: Option<Element<'_>>) -> Option<Millis> {
+    match cell {
+        Some(Element::Integer(millis)) if millis > 0 => Some(Millis(millis.cast_unsigned())),
+        _ => None,
+    }
+}
+
+/// What the third column holds for a deadline.
+#[inline]
+fn to_cell(deadline: Option<Millis>) -> Element<'static> {
+    // Later than this is never.
+    Element::Integer(deadline.map_or(0, |at| at.0.clamp(1, i64::MAX as u64).cast_signed()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,255 @@
+//! Reading hashes. Fields past their deadline are not there, but for clients that see expired keys.
+
+use super::{FIELDS, Leaf, TIMED, stride_of, to_deadline};
+use crate::access::{Access, Found, ReadNodes, WrongKind};
+use crate::key::{Key, Kind};
+use base::{KeyHasher, Millis};
+use packed::{Element, Iter, Run};
+use tree::{ByTag, Nodes, Path, Rows, View, resolve};
+
+/// A hash, under the lock of its key.
+#[derive(Clone, Copy, Debug)]
+pub struct Hash<'x> {
+    form: Form<'x>,
+    hasher: &'x KeyHasher,
+    /// The moment by which deadlines have passed or not.
+    as_of: Millis,
+    has_deadlines: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Form<'x> {
+    /// A run, and how many columns its rows have.
+    Small(Run<'x>, usize),
+    Large(View<'x, ReadNodes<'x>, Leaf>),
+}
+
+/// A field of a hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pair<'x> {
+    /// Its name.
+    pub field: Element<'x>,
+    /// Its value.
+    pub value: Element<'x>,
+    /// When it ends.
+    pub deadline: Option<Millis>,
+}
+
+/// The hash of a key, for a command that reads.
+///
+/// # Errors
+/// When the key holds something else.
+#[inline]
+pub fn read<'x>(access: &'x mut Access<'_>, key: &Key<'_>) -> Result<Option<Hash<'x>>, WrongKind> {
+    let found = access.open_to_read(key, Kind::Hash)?;
+    Ok(found.map(|found| Hash::at(access, &found)))
+}
+
+/// The hash of a key, without any trace.
+///
+/// # Errors
+/// When the key holds something else.
+pub fn peek<'x>(access: &'x Access<'_>, key: &Key<'_>) -> Result<Option<Hash<'x>>, WrongKind> {
+    let found = access.open_unseen(key, Kind::Hash)?;
+    Ok(found.map(|found| Hash::at(access, &found)))
+}
+
+impl<'x> Hash<'x> {
+    #[inline]
+    pub(super) fn at<'a>(access: &'x Access<'a>, found: &Found<'a>) -> Hash<'x> {
+        let label = access.label(found);
+        let form = if label.is_tree() {
+            Form::Large(access.view(found, FIELDS))
+        } else {
+            Form::Small(Run::new(access.bytes(found)), stride_of(label))
+        };
+        let has_deadlines = label.has_timed_parts();
+        Hash { form, hasher: &access.store.hasher, as_of: access.sees_as_of(), has_deadlines }
+    }
+
+    /// Fields, those past their deadline that were not yet removed among them.
+    #[inline]
+    #[expect(clippy::len_without_is_empty, reason = "an empty hash is no hash")]
+    pub fn len(&self) -> u64 {
+        match &self.form {
+            Form::Small(run, stride) => (run.len() / stride) as u64,
+            Form::Large(view) => view.root.weight,
+        }
+    }
+
+    /// Whether any field has a deadline, so that `len` may be more than there is to see.
+    #[inline]
+    pub fn has_deadlines(&self) -> bool {
+        self.has_deadlines
+    }
+
+    /// Whether it is one run, which is returned as a whole by scans.
+    pub fn is_small(&self) -> bool {
+        matches!(self.form, Form::Small(..))
+    }
+
+    /// A field by its name.
+    #[inline]
+    pub fn get(&self, field: &[u8]) -> Option<Pair<'x>> {
+        self.get_any(field).filter(|pair| self.sees(pair))
+    }
+
+    /// A field by its name, even past its deadline.
+    #[inline]
+    pub(super) fn get_any(&self, field: &[u8]) -> Option<Pair<'x>> {
+        match &self.form {
+            Form::Small(run, stride) => {
+                let place = run.find(Element::of(field), run.front(), *stride)?;
+                next_pair(&mut run.iter_from(place), *stride)
+            }
+            Form::Large(view) => self.get_large(view, field),
+        }
+    }
+
+    #[inline]
+    fn get_large(&self, view: &View<'x, ReadNodes<'x>, Leaf>, field: &[u8]) -> Option<Pair<'x>> {
+        let tag = (self.hasher.hash(field).0 >> 32) as u32;
+        let path = view.find_tag(tag);
+        let rows = Rows::new(view.leaf(&path));
+        let row = find_row(view.nodes, rows, tag, field)?;
+        let pair = next_pair(&mut rows.cells_from(row), rows.stride())?;
+        Some(pair.resolve(view.nodes))
+    }
+
+    /// Whether a field is not past its deadline.
+    #[inline]
+    pub(super) fn sees(&self, pair: &Pair<'_>) -> bool {
+        pair.deadline.is_none_or(|deadline| deadline > self.as_of)
+    }
+
+    /// The field with a number; `None` past its deadline.
+    pub fn nth(&self, at: u64) -> Option<Pair<'x>> {
+        let at = usize::try_from(at).ok()?;
+        let pair = match &self.form {
+            Form::Small(run, stride) => {
+                next_pair(&mut run.iter_from(run.place(at * stride)), *stride)
+            }
+            Form::Large(view) => {
+                let (path, row) = view.find_position(at as u64);
+                let rows = Rows::new(view.leaf(&path));
+                let pair = next_pair(&mut rows.cells_from(row as usize), rows.stride());
+                pair.map(|pair| pair.resolve(view.nodes))
+            }
+        };
+        pair.filter(|pair| self.sees(pair))
+    }
+
+    /// All fields.
+    #[inline]
+    pub fn iter(&self) -> Fields<'x> {
+        let (here, stride, rest) = match &self.form {
+            Form::Small(run, stride) => (run.iter(), *stride, None),
+            Form::Large(view) => {
+                let path = view.first();
+                let rows = Rows::new(view.leaf(&path));
+                (rows.run().iter(), rows.stride(), Some((*view, path)))
+            }
+        };
+        Fields { here, stride, rest, as_of: self.as_of }
+    }
+
+    /// Visits about `count` fields from a cursor on, and those that share the last one's place;
+    /// of a small hash all. Returns the next cursor, zero at the end. What stays in the hash from
+    /// the first call to the last is visited once.
+    pub fn scan(&self, cursor: u64, count: usize, mut visit: impl FnMut(Pair<'x>)) -> u64 {
+        let Form::Large(view) = &self.form else {
+            self.iter().for_each(visit);
+            return 0;
+        };
+        let Ok(from) = u32::try_from(cursor) else { return 0 };
+        let mut path = view.find_tag(from);
+        let (mut seen, mut last) = (0, from);
+        loop {
+            let rows = Rows::new(view.leaf(&path));
+            let row = rows.find_tag(from);
+            let mut cells = rows.cells_from(row);
+            for row in row..rows.len() {
+                let tag = rows.tag(row);
+                if seen >= count && tag != last {
+                    return u64::from(tag);
+                }
+                let Some(pair) = next_pair(&mut cells, rows.stride()) else { break };
+                if self.sees(&pair) {
+                    visit(pair.resolve(view.nodes));
+                }
+                (seen, last) = (seen + 1, tag);
+            }
+            if !view.next(&mut path) {
+                return 0;
+            }
+        }
+    }
+}
+
+impl<'x> Pair<'x> {
+    #[inline]
+    fn resolve(self, nodes: impl Nodes<'x>) -> Pair<'x> {
+        Pair { field: resolve(nodes, self.field), value: resolve(nodes, self.value), ..self }
+    }
+}
+
+/// The row of a field in the leaf in which it stands if anywhere.
+#[inline]
+pub(super) fn find_row<'n>(
+    nodes: impl Nodes<'n>,
+    rows: Rows<'n>,
+    tag: u32,
+    field: &[u8],
+) -> Option<usize> {
+    let mut row = rows.find_tag(tag);
+    let wanted = Element::of(field);
+    while row < rows.len() && rows.tag(row) == tag {
+        if rows.cell(row, 0).is_some_and(|cell| resolve(nodes, cell) == wanted) {
+            return Some(row);
+        }
+        row += 1;
+    }
+    None
+}
+
+/// Takes a row.
+#[inline]
+pub(super) fn next_pair<'x>(cells: &mut Iter<'x>, stride: usize) -> Option<Pair<'x>> {
+    let (field, value) = (cells.next()?, cells.next()?);
+    let deadline = if stride == TIMED { to_deadline(cells.next()) } else { None };
+    Some(Pair { field, value, deadline })
+}
+
+/// Fields of a hash, in the order in which they are kept.
+#[derive(Debug)]
+pub struct Fields<'x> {
+    here: Iter<'x>,
+    stride: usize,
+    rest: Option<(View<'x, ReadNodes<'x>, Leaf>, Path)>,
+    as_of: Millis,
+}
+
+impl<'x> Iterator for Fields<'x> {
+    type Item = Pair<'x>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Pair<'x>> {
+        loop {
+            while let Some(pair) = next_pair(&mut self.here, self.stride) {
+                if pair.deadline.is_some_and(|deadline| deadline <= self.as_of) {
+                    continue;
+                }
+                return Some(match &self.rest {
+                    Some((view, _)) => pair.resolve(view.nodes),
+                    None => pair,
+                });
+            }
+            let (view, path) = self.rest.as_mut()?;
+            if !view.next(path) {
+                return None;
+            }
+            let rows = Rows::new(view.leaf(path));
+            (self.here, self.stride) = (rows.run().iter(), rows.stride());
+        }
+    }
+}

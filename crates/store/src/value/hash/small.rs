@@ -1,0 +1,221 @@
+//! Hashes that are one run.
+
+use super::limit::{HashLimit, RUN_BYTES};
+use super::read::{Pair, next_pair};
+use super::write::{Deadline, Was};
+use super::{DEADLINE, PLAIN, TIMED, label_of_run, stride_of, to_cell};
+use crate::access::{Access, Found, NoSpace};
+use crate::key::Key;
+use base::Millis;
+use packed::{Element, Place, Run, RunMut, concat};
+
+/// Bytes that a row takes besides its texts, at most.
+const ROW_BYTES: usize = 2 * 9 + 9;
+
+/// The run of fields that are set one after the other; `None` if they are too many bytes.
+pub(super) fn run_of<'t>(
+    pairs: impl Iterator<Item = (&'t [u8], &'t [u8])> + Clone,
+) -> Option<Vec<u8>> {
+    let cost = |(field, value): (&[u8], &[u8])| field.len() + value.len() + ROW_BYTES;
+    let most = packed::EMPTY.len() + pairs.clone().map(cost).sum::<usize>();
+    if most > RUN_BYTES {
+        return None;
+    }
+    let mut bytes = vec![0; most];
+    let mut run = RunMut::empty_in(&mut bytes);
+    for (field, value) in pairs {
+        let (field, value) = (Element::of(field), Element::of(value));
+        let view = run.as_run();
+        let fits = match view.find(field, view.front(), PLAIN) {
+            Some(place) => {
+                let at = view.after(place);
+                run.replace(at, value)
+            }
+            None => run.push_back(field).and_then(|()| run.push_back(value)),
+        };
+        fits.ok()?;
+    }
+    let len = run.byte_len();
+    bytes.truncate(len);
+    Some(bytes)
+}
+
+/// Where a field stands, and what it is.
+fn find<'x>(run: Run<'x>, stride: usize, field: &[u8]) -> Option<(Place, Pair<'x>)> {
+    let place = run.find(Element::of(field), run.front(), stride)?;
+    Some((place, next_pair(&mut run.iter_from(place), stride)?))
+}
+
+/// Sets a field; `None`, and nothing has changed, if the hash must become large for it.
+#[inline]
+pub(super) fn set<'a>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: Found<'a>,
+    limit: HashLimit,
+    field: &[u8],
+    value: &[u8],
+    deadline: Deadline,
+) -> Result<Option<(Found<'a>, Was)>, NoSpace> {
+    let mut found = found;
+    if let Deadline::At(_) = deadline {
+        match widen(access, key, found)? {
+            Some(wide) => found = wide,
+            None => return Ok(None),
+        }
+    }
+    let stride = stride_of(access.label(&found));
+    let run = Run::new(access.bytes(&found));
+    let (place, pair) = find(run, stride, field).unzip();
+    let fields = run.len() / stride + usize::from(place.is_none());
+    let bytes = run.dense_len() + field.len() + value.len() + ROW_BYTES;
+    if bytes > RUN_BYTES || !limit.allows_texts(field, value) || !limit.allows_fields(fields) {
+        return Ok(None);
+    }
+    let was = Was::of(pair.as_ref(), access.sees_as_of());
+    let old = pair.and_then(|pair| pair.deadline);
+    let new = deadline.after(was, old);
+    let value = Element::of(value);
+    let Some(place) = place else {
+        let (at, row) = (run.len(), [Element::of(field), value, to_cell(new)]);
+        found = access.insert_into_run(key, found, at, &row[..stride])?;
+        return Ok(Some((note(access, key, found, None, new), was)));
+    };
+    let (row, place) = (place.index(), run.after(place));
+    found = access.replace_at(key, found, place, value)?;
+    if old != new {
+        found = access.replace_in_run(key, found, row + DEADLINE, to_cell(new))?;
+        found = note(access, key, found, old, new);
+    }
+    Ok(Some((found, was)))
+}
+
+/// Sets or takes away the deadline of a field that is there; `None`, and nothing has changed, if
+/// the hash must become large for it.
+pub(super) fn set_deadline<'a>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: Found<'a>,
+    field: &[u8],
+    deadline: Option<Millis>,
+) -> Result<Option<Found<'a>>, NoSpace> {
+    let Some(found) = widen(access, key, found)? else { return Ok(None) };
+    let run = Run::new(access.bytes(&found));
+    if run.dense_len() + ROW_BYTES > RUN_BYTES {
+        return Ok(None);
+    }
+    let Some((place, pair)) = find(run, TIMED, field) else { return Ok(Some(found)) };
+    let (row, old) = (place.index(), pair.deadline);
+    let found = access.replace_in_run(key, found, row + DEADLINE, to_cell(deadline))?;
+    Ok(Some(note(access, key, found, old, deadline)))
+}
+
+/// Removes a field, and the key with the last one. One past its deadline is left to the sweep.
+pub(super) fn remove<'a>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: Found<'a>,
+    field: &[u8],
+) -> (Option<Found<'a>>, Was) {
+    let stride = stride_of(access.label(&found));
+    let run = Run::new(access.bytes(&found));
+    let Some((place, pair)) = find(run, stride, field) else { return (Some(found), Was::Absent) };
+    if Was::of(Some(&pair), access.sees_as_of()) == Was::Expired {
+        return (Some(found), Was::Expired);
+    }
+    if run.len() == stride {
+        access.remove_found(key, found);
+        return (None, Was::Present);
+    }
+    let old = pair.deadline;
+    let found = access.remove_from_run(key, found, place, stride);
+    (Some(note(access, key, found, old, None)), Was::Present)
+}
+
+/// Removes all fields whose deadline has passed, and the key if none is left. Returns how many.
+pub(super) fn remove_due<'a>(access: &mut Access<'a>, key: &Key<'_>, found: Found<'a>) -> u64 {
+    let now = access.now();
+    let run = Run::new(access.bytes(&found));
+    let mut cells = run.iter();
+    let rows = std::iter::from_fn(|| next_pair(&mut cells, TIMED));
+    let is_due = |deadline: Option<Millis>| deadline.is_some_and(|at| at <= now);
+    let due: Vec<usize> = rows
+        .enumerate()
+        .filter(|(_, pair)| is_due(pair.deadline))
+        .map(|(row, _)| row * TIMED)
+        .collect();
+    if due.len() == run.len() / TIMED {
+        access.remove_found(key, found);
+        return due.len() as u64;
+    }
+    let mut run = RunMut::new(access.bytes_mut(&found));
+    for at in due.iter().rev() {
+        let place = run.as_run().place(*at);
+        run.remove(place, TIMED);
+    }
+    let found = access.shorten_run(key, found);
+    mark(access, key, found);
+    due.len() as u64
+}
+
+/// The earliest deadline in a run.
+pub(super) fn earliest(bytes: &[u8]) -> Option<Millis> {
+    let mut cells = Run::new(bytes).iter();
+    let rows = std::iter::from_fn(|| next_pair(&mut cells, TIMED));
+    rows.filter_map(|pair| pair.deadline).min()
+}
+
+/// Gives rows the column of deadlines; `None` if the run would be too long.
+pub(super) fn widen<'a>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: Found<'a>,
+) -> Result<Option<Found<'a>>, NoSpace> {
+    let run = Run::new(access.bytes(&found));
+    if stride_of(access.label(&found)) == TIMED {
+        return Ok(Some(found));
+    }
+    let rows = run.len() / PLAIN;
+    if run.dense_len() + rows * Element::Integer(0).cost() + ROW_BYTES > RUN_BYTES {
+        return Ok(None);
+    }
+    let mut zero = packed::EMPTY.to_vec();
+    packed::push(&mut zero, to_cell(None));
+    let zero = Run::new(&zero);
+    let (mut pieces, mut place) = (Vec::with_capacity(2 * rows), run.front());
+    for _ in 0..rows {
+        let next = run.after(run.after(place));
+        pieces.extend([(run, place, next), (zero, zero.front(), zero.end())]);
+        place = next;
+    }
+    let mut wide = Vec::with_capacity(run.dense_len() + 2 * rows);
+    concat(&pieces, &mut wide);
+    access.put(key, Some(found), label_of_run(TIMED), &wide).map(Some)
+}
+
+/// For after a deadline was changed: the sweep must hear of the new one, and the label tells
+/// whether there is any.
+fn note<'a>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: Found<'a>,
+    old: Option<Millis>,
+    new: Option<Millis>,
+) -> Found<'a> {
+    if old == new {
+        return found;
+    }
+    if let Some(new) = new {
+        let found = access.relabel(key, found, access.label(&found).with_timed_parts(true));
+        access.note_part_deadline(key, &found, new);
+        return found;
+    }
+    mark(access, key, found)
+}
+
+/// Makes the label tell whether there is any deadline.
+fn mark<'a>(access: &mut Access<'a>, key: &Key<'_>, found: Found<'a>) -> Found<'a> {
+    let label = access.label(&found);
+    let is_timed = earliest(access.bytes(&found)).is_some();
+    access.relabel(key, found, label.with_timed_parts(is_timed))
+}

@@ -1,0 +1,258 @@
+//! Changing hashes, field by field.
+
+use super::limit::HashLimit;
+use super::read::{Hash, Pair};
+use super::{PLAIN, SMALL, label_of_run, large, small};
+use crate::access::{Access, Found, NoSpace, WrongKind};
+use crate::key::{Key, Kind};
+use base::Millis;
+
+/// What a write does to the deadline of its field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deadline {
+    /// Leaves it; a new field has none.
+    Keep,
+    /// Takes it away.
+    Never,
+    /// Sets it.
+    At(Millis),
+}
+
+/// What was there before a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Was {
+    /// No such field.
+    Absent,
+    /// A field past its deadline, which counts as none.
+    Expired,
+    /// A field.
+    Present,
+}
+
+impl Deadline {
+    /// The deadline of a field that had `old`.
+    pub(super) fn after(self, was: Was, old: Option<Millis>) -> Option<Millis> {
+        match self {
+            Deadline::Keep if was == Was::Present => old,
+            Deadline::Keep | Deadline::Never => None,
+            Deadline::At(at) => Some(at),
+        }
+    }
+}
+
+impl Was {
+    /// Of a field that was found or not.
+    pub(super) fn of(pair: Option<&Pair<'_>>, as_of: Millis) -> Was {
+        match pair.map(|pair| pair.deadline) {
+            None => Was::Absent,
+            Some(Some(deadline)) if deadline <= as_of => Was::Expired,
+            Some(_) => Was::Present,
+        }
+    }
+}
+
+/// A hash that is changed, or a key that may become one.
+#[derive(Debug)]
+pub struct HashMut<'e, 'a, 'k> {
+    pub(super) access: &'e mut Access<'a>,
+    key: &'e Key<'k>,
+    found: Option<Found<'a>>,
+    limit: HashLimit,
+}
+
+impl<'e, 'a, 'k> HashMut<'e, 'a, 'k> {
+    /// The hash of a key, if there is one.
+    ///
+    /// # Errors
+    /// When the key holds something else.
+    #[inline]
+    pub fn open(
+        access: &'e mut Access<'a>,
+        key: &'e Key<'k>,
+        limit: HashLimit,
+    ) -> Result<HashMut<'e, 'a, 'k>, WrongKind> {
+        let found = access.open(key, Kind::Hash)?;
+        Ok(HashMut { access, key, found, limit })
+    }
+
+    /// The same for a command that reads too: counts a hit or a miss.
+    ///
+    /// # Errors
+    /// When the key holds something else.
+    pub fn open_to_read(
+        access: &'e mut Access<'a>,
+        key: &'e Key<'k>,
+        limit: HashLimit,
+    ) -> Result<HashMut<'e, 'a, 'k>, WrongKind> {
+        let found = access.open_to_read(key, Kind::Hash)?;
+        Ok(HashMut { access, key, found, limit })
+    }
+
+    /// Whether there is a hash.
+    #[inline]
+    pub fn exists(&self) -> bool {
+        self.found.is_some()
+    }
+
+    /// A field by its name.
+    #[inline]
+    pub fn get(&self, field: &[u8]) -> Option<Pair<'_>> {
+        self.found.as_ref().and_then(|found| Hash::at(self.access, found).get(field))
+    }
+
+    /// Sets a field of a hash, which is created if need be.
+    ///
+    /// # Errors
+    /// When there is no room.
+    pub fn set(&mut self, field: &[u8], value: &[u8], deadline: Deadline) -> Result<Was, NoSpace> {
+        let (found, is_new) = match self.found {
+            Some(found) => (found, false),
+            None => (self.create(&packed::EMPTY)?, true),
+        };
+        self.found = Some(found);
+        let was = self.set_in(found, field, value, deadline);
+        if is_new && was.is_err() {
+            self.remove_all();
+        }
+        let was = was?;
+        self.count_expired(was);
+        Ok(was)
+    }
+
+    #[inline]
+    fn set_in(
+        &mut self,
+        found: Found<'a>,
+        field: &[u8],
+        value: &[u8],
+        deadline: Deadline,
+    ) -> Result<Was, NoSpace> {
+        let (access, key, limit) = (&mut *self.access, self.key, self.limit);
+        let mut found = found;
+        if !access.label(&found).is_tree() {
+            if let Some((found, was)) =
+                small::set(access, key, found, limit, field, value, deadline)?
+            {
+                self.found = Some(found);
+                return Ok(was);
+            }
+            found = large::enlarge(access, key, found)?;
+            self.found = Some(found);
+        }
+        let (found, was) = large::set(access, key, found, limit, field, value, deadline)?;
+        self.found = Some(found);
+        Ok(was)
+    }
+
+    /// Sets fields, which lose their deadlines. Returns how many are new.
+    ///
+    /// # Errors
+    /// When there is no room; some of them may be set then.
+    #[inline]
+    pub fn set_all<'t>(
+        &mut self,
+        pairs: impl ExactSizeIterator<Item = (&'t [u8], &'t [u8])> + Clone,
+    ) -> Result<u64, NoSpace> {
+        if pairs.len() > 1 || self.found.is_none() {
+            if let Some(created) = self.prepare(pairs.clone())? {
+                return Ok(created);
+            }
+        }
+        let mut created = 0;
+        for (field, value) in pairs {
+            created += u64::from(self.set(field, value, Deadline::Never)? != Was::Present);
+        }
+        Ok(created)
+    }
+
+    /// Makes a new hash of fields, if they fit into a run. A small hash that would not stay small
+    /// becomes large before any of them is set, as clients know it.
+    fn prepare<'t>(
+        &mut self,
+        pairs: impl ExactSizeIterator<Item = (&'t [u8], &'t [u8])> + Clone,
+    ) -> Result<Option<u64>, NoSpace> {
+        let limit = self.limit;
+        let is_small = limit.allows_fields(pairs.len())
+            && pairs.clone().all(|(field, value)| limit.allows_texts(field, value));
+        match self.found {
+            None if is_small => {
+                let Some(run) = small::run_of(pairs) else { return Ok(None) };
+                self.found = Some(self.create(&run)?);
+                return Ok(Some(packed::Run::new(&run).len() as u64 / PLAIN as u64));
+            }
+            None => {}
+            Some(found) => {
+                let label = self.access.label(&found);
+                if !is_small && label.encoding() == SMALL {
+                    self.found = Some(large::make_large(self.access, self.key, found)?);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn create(&mut self, run: &[u8]) -> Result<Found<'a>, NoSpace> {
+        self.access.put(self.key, None, label_of_run(PLAIN), run)
+    }
+
+    fn remove_all(&mut self) {
+        if let Some(found) = self.found.take() {
+            self.access.remove_found(self.key, found);
+        }
+    }
+
+    /// Removes a field, and the key with the last one; false if there is no such field.
+    #[inline]
+    pub fn remove(&mut self, field: &[u8]) -> bool {
+        let Some(found) = self.found else { return false };
+        let (access, key) = (&mut *self.access, self.key);
+        let (found, was) = if access.label(&found).is_tree() {
+            large::remove(access, key, found, field)
+        } else {
+            small::remove(access, key, found, field)
+        };
+        self.found = found;
+        was == Was::Present
+    }
+
+    /// Removes a field because its new deadline has passed already; false if there is none.
+    pub fn expire(&mut self, field: &[u8]) -> bool {
+        let is_removed = self.remove(field);
+        self.access.lane.counters.expired_parts.add(is_removed.into());
+        is_removed
+    }
+
+    /// Sets or takes away the deadline of a field; false if there is no such field.
+    ///
+    /// # Errors
+    /// When there is no room.
+    pub fn set_deadline(
+        &mut self,
+        field: &[u8],
+        deadline: Option<Millis>,
+    ) -> Result<bool, NoSpace> {
+        let Some(pair) = self.get(field) else { return Ok(false) };
+        if pair.deadline == deadline {
+            return Ok(true);
+        }
+        let Some(mut found) = self.found else { return Ok(false) };
+        let (access, key) = (&mut *self.access, self.key);
+        if !access.label(&found).is_tree() {
+            if let Some(found) = small::set_deadline(access, key, found, field, deadline)? {
+                self.found = Some(found);
+                return Ok(true);
+            }
+            found = large::enlarge(access, key, found)?;
+            self.found = Some(found);
+        }
+        let change = large::Change { field, value: None, deadline };
+        self.found = Some(large::change(access, key, found, &change)?);
+        Ok(true)
+    }
+
+    fn count_expired(&mut self, was: Was) {
+        if was == Was::Expired {
+            self.access.lane.counters.expired_parts.add(1);
+        }
+    }
+}
