@@ -17,6 +17,8 @@ pub(crate) enum Search {
         step: i16,
         flags: KeyFlags,
     },
+    /// Behind a word, which is looked for from a position on.
+    Keyword { word: &'static str, from: i16, flags: KeyFlags },
 }
 
 pub(crate) type Searches = SmallVec<[Search; 2]>;
@@ -45,6 +47,16 @@ pub(crate) fn specs(row: &Row) -> Searches {
         "lmove" | "blmove" | "rpoplpush" | "brpoplpush" => pair(at(1, 1, TAKE), at(2, 2, ADD)),
         "lmpop" => Searches::from_iter([Search::Counted { at: 1, step: 1, flags: TAKE }]),
         "blmpop" => Searches::from_iter([Search::Counted { at: 2, step: 1, flags: TAKE }]),
+        "zunionstore" | "zinterstore" | "zdiffstore" => {
+            pair(at(1, 1, SET), Search::Counted { at: 2, step: 1, flags: READ })
+        }
+        "zunion" | "zinter" | "zdiff" | "zintercard" => {
+            Searches::from_iter([Search::Counted { at: 1, step: 1, flags: READ }])
+        }
+        "zmpop" => Searches::from_iter([Search::Counted { at: 1, step: 1, flags: TAKE }]),
+        "georadius" => around(6),
+        "georadiusbymember" => around(5),
+        "zrangestore" | "geosearchstore" => pair(at(1, 1, SET), at(2, 2, READ)),
         "sdiffstore" | "sinterstore" | "sunionstore" => pair(at(1, 1, SET), at(2, -1, READ)),
         "sintercard" => Searches::from_iter([Search::Counted { at: 1, step: 1, flags: READ }]),
         "smove" => pair(at(1, 1, TAKE), at(2, 2, ADD)),
@@ -52,6 +64,13 @@ pub(crate) fn specs(row: &Row) -> Searches {
         _ if row.spec.keys.is_some() => Searches::from_iter([Search::Range(row.spec.keys)]),
         _ => Searches::new(),
     }
+}
+
+/// A search around a place, which may store what it finds.
+fn around(options_at: i16) -> Searches {
+    let flags = SET.union(KeyFlags::VARIABLE);
+    let store = |word| Search::Keyword { word, from: options_at, flags };
+    Searches::from_iter([at(1, 1, READ), store("STORE"), store("STOREDIST")])
 }
 
 /// The keys of a request; `None` when it does not say where they are.
@@ -79,6 +98,11 @@ pub(crate) fn find<'c>(
                 }
                 found.extend(keys.map(|key| (*key, *flags)));
             }
+            Search::Keyword { word, from, flags } => {
+                let words = request.iter().skip(usize::try_from(*from).ok()?);
+                let mut words = words.skip_while(|it| !it.eq_ignore_ascii_case(word.as_bytes()));
+                found.extend(words.nth(1).map(|key| (*key, *flags)));
+            }
         }
     }
     Some(found)
@@ -102,9 +126,13 @@ fn flags_of(row: &Row, flags: KeyFlags, request: &[&[u8]]) -> KeyFlags {
 /// Position of the first key, the last one and the step between, as the first version of COMMAND
 /// INFO told them: of all keys in one, if they follow a pattern.
 pub(crate) fn range(row: &Row) -> (i16, i16, i16) {
-    match specs(row).as_slice() {
-        [Search::Range(keys)] => (keys.first, keys.last, keys.step),
-        [Search::Range(first), .., Search::Range(last)] => (first.first, last.last, 1),
+    let specs = specs(row);
+    let ranges = specs.iter().filter_map(|spec| match spec {
+        Search::Range(keys) => Some(keys),
+        _ => None,
+    });
+    match (ranges.clone().next(), ranges.last()) {
+        (Some(first), Some(last)) => (first.first, last.last, last.step),
         _ => (0, 0, 0),
     }
 }

@@ -4,11 +4,13 @@ mod bitmap;
 mod client;
 mod connection;
 mod generic;
+mod geo;
 mod hash;
 mod hyperloglog;
 mod list;
 mod server;
 mod set;
+mod sorted_set;
 mod string;
 
 use crate::spec::CommandSpec;
@@ -21,6 +23,8 @@ pub const ALL: &[&[CommandSpec]] = &[
     hyperloglog::TABLE,
     list::TABLE,
     set::TABLE,
+    sorted_set::TABLE,
+    geo::TABLE,
     generic::TABLE,
     connection::TABLE,
     client::TABLE,

@@ -8,4 +8,5 @@ pub mod hyperloglog;
 pub mod lcs;
 pub mod list;
 pub mod set;
+pub mod sorted_set;
 pub mod string;

@@ -152,7 +152,7 @@ impl<'x> Set<'x> {
 
     /// The tag of a member.
     #[inline]
-    pub(super) fn tag_of(&self, element: Element<'_>) -> u32 {
+    pub(crate) fn tag_of(&self, element: Element<'_>) -> u32 {
         element.with_text(|text| tag_by(self.hasher, text))
     }
 

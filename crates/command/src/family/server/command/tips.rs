@@ -17,7 +17,7 @@ pub(super) fn of(row: &Row) -> &'static [&'static str] {
     match row.full_name.as_str() {
         "client|info" | "client|list" | "object|encoding" | "object|freq" | "object|idletime"
         | "object|refcount" | "hrandfield" | "hscan" | "pttl" | "spop" | "srandmember"
-        | "sscan" | "ttl" | "time" => UNSTEADY,
+        | "sscan" | "ttl" | "time" | "zrandmember" | "zscan" => UNSTEADY,
         "command" | "command|docs" | "command|info" | "command|list" | "function|list"
         | "hgetall" | "hkeys" | "hvals" | "sdiff" | "sinter" | "smembers" | "sunion" => UNORDERED,
         "client|setinfo" | "client|setname" | "config|resetstat" | "config|rewrite"
