@@ -46,7 +46,9 @@ pub(crate) fn specs(row: &Row) -> Searches {
         "renamenx" => pair(at(1, 1, TAKE), at(2, 2, KeyFlags::OW.union(KeyFlags::INSERT))),
         "lmove" | "blmove" | "rpoplpush" | "brpoplpush" => pair(at(1, 1, TAKE), at(2, 2, ADD)),
         "lmpop" => Searches::from_iter([Search::Counted { at: 1, step: 1, flags: TAKE }]),
-        "blmpop" => Searches::from_iter([Search::Counted { at: 2, step: 1, flags: TAKE }]),
+        "blmpop" | "bzmpop" => {
+            Searches::from_iter([Search::Counted { at: 2, step: 1, flags: TAKE }])
+        }
         "zunionstore" | "zinterstore" | "zdiffstore" => {
             pair(at(1, 1, SET), Search::Counted { at: 2, step: 1, flags: READ })
         }

@@ -145,7 +145,7 @@ impl Elements {
     }
 }
 
-/// The number that a text is; an empty one is zero.
+/// The number that a text is.
 fn number(text: &[u8]) -> Option<f64> {
-    if text.is_empty() { Some(0.0) } else { text::parse_f64(text).filter(|it| !it.is_nan()) }
+    text::parse_f64(text).filter(|number| !number.is_nan())
 }
