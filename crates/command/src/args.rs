@@ -48,7 +48,10 @@ impl<'c> Args<'c> {
     }
 
     /// The words from `at` on.
-    pub fn from(self, at: usize) -> impl DoubleEndedIterator<Item = &'c [u8]> + ExactSizeIterator {
+    pub fn from(
+        self,
+        at: usize,
+    ) -> impl DoubleEndedIterator<Item = &'c [u8]> + ExactSizeIterator + Clone {
         let spans = self.spans.get(at..).unwrap_or(&[]);
         spans.iter().map(move |span| span.of(self.request))
     }

@@ -6,4 +6,5 @@ pub mod geo;
 pub mod hyperloglog;
 pub mod lcs;
 pub mod list;
+pub mod stream;
 pub mod string;
