@@ -6,6 +6,7 @@ mod connection;
 mod generic;
 mod hyperloglog;
 mod server;
+mod stream;
 mod string;
 
 use crate::spec::CommandSpec;
@@ -15,6 +16,7 @@ pub const ALL: &[&[CommandSpec]] = &[
     string::TABLE,
     bitmap::TABLE,
     hyperloglog::TABLE,
+    stream::TABLE,
     generic::TABLE,
     connection::TABLE,
     client::TABLE,
