@@ -137,13 +137,13 @@ const XGROUP: &[CommandSpec] = &[
         syntax: "key group",
         ..row("DESTROY", 4, WRITE, "5.0.0", group::destroy)
     },
-    CommandSpec { summary: "Lists the subcommands.", ..row("HELP", 2, ANY_TIME, "5.0.0", help) },
     CommandSpec {
         keys: second(CHANGES),
         summary: "Sets the id behind which a group goes on.",
         syntax: "key group id | $ [ENTRIESREAD entries-read]",
         ..row("SETID", -5, WRITE, "5.0.0", group::setid)
     },
+    CommandSpec { summary: "Lists the subcommands.", ..row("HELP", 2, ANY_TIME, "5.0.0", help) },
 ];
 
 const XINFO: &[CommandSpec] = &[
@@ -159,13 +159,13 @@ const XINFO: &[CommandSpec] = &[
         syntax: "key",
         ..row("GROUPS", 3, READ, "5.0.0", info::groups)
     },
-    CommandSpec { summary: "Lists the subcommands.", ..row("HELP", 2, ANY_TIME, "5.0.0", help) },
     CommandSpec {
         keys: second(READS),
         summary: "Tells about a stream; FULL shows entries, groups and consumers too.",
         syntax: "key [FULL [COUNT count]]",
         ..row("STREAM", -3, READ, "5.0.0", info::stream)
     },
+    CommandSpec { summary: "Lists the subcommands.", ..row("HELP", 2, ANY_TIME, "5.0.0", help) },
 ];
 
 /// One key, behind the subcommand.

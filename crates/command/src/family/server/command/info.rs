@@ -75,12 +75,16 @@ fn write_spec(reply: &mut Reply<'_>, spec: Search) {
     let (flags, begin) = match spec {
         Search::Range(KeySpec { flags, first, .. }) => (flags, first),
         Search::Counted { flags, at, .. } => (flags, at),
+        Search::Behind { flags, from, .. } => (flags, from),
     };
     reply.map(3);
     reply.bulk(b"flags");
     write_key_flags(reply, flags);
     reply.bulk(b"begin_search");
-    write_search(reply, "index", &[("index", begin)]);
+    match spec {
+        Search::Behind { word, .. } => write_keyword(reply, word, begin),
+        _ => write_search(reply, "index", &[("index", begin)]),
+    }
     reply.bulk(b"find_keys");
     match spec {
         Search::Range(keys) => {
@@ -93,7 +97,23 @@ fn write_spec(reply: &mut Reply<'_>, spec: Search) {
             let fields = [("keynumidx", 0), ("firstkey", 1), ("keystep", step)];
             write_search(reply, "keynum", &fields);
         }
+        Search::Behind { .. } => {
+            let fields = [("lastkey", -1), ("keystep", 1), ("limit", 2)];
+            write_search(reply, "range", &fields);
+        }
     }
+}
+
+fn write_keyword(reply: &mut Reply<'_>, word: &str, from: i16) {
+    reply.map(2);
+    reply.bulk(b"type");
+    reply.bulk(b"keyword");
+    reply.bulk(b"spec");
+    reply.map(2);
+    reply.bulk(b"keyword");
+    reply.bulk(word.as_bytes());
+    reply.bulk(b"startfrom");
+    reply.integer(from.into());
 }
 
 fn write_search(reply: &mut Reply<'_>, kind: &str, fields: &[(&str, i16)]) {

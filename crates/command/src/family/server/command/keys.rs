@@ -17,6 +17,8 @@ pub(super) enum Search {
         step: i16,
         flags: KeyFlags,
     },
+    /// The first half of what stands behind a word, which is looked for from a position on.
+    Behind { word: &'static str, from: i16, flags: KeyFlags },
 }
 
 pub(super) type Searches = SmallVec<[Search; 2]>;
@@ -30,6 +32,11 @@ const fn at(position: i16, last: i16, flags: KeyFlags) -> Search {
     Search::Range(KeySpec { first: position, last, step: 1, flags })
 }
 
+/// Streams that are read, with as many ids behind them.
+const fn streams(from: i16) -> Search {
+    Search::Behind { word: "STREAMS", from, flags: READ }
+}
+
 /// The key specifications of a row. A row has one of them; where the keys of a command differ in
 /// what happens to them, they are told apart here.
 pub(super) fn specs(row: &Row) -> Searches {
@@ -41,6 +48,8 @@ pub(super) fn specs(row: &Row) -> Searches {
         "rename" => pair(at(1, 1, TAKE), at(2, 2, SET)),
         "renamenx" => pair(at(1, 1, TAKE), at(2, 2, KeyFlags::OW.union(KeyFlags::INSERT))),
         "msetex" => Searches::from_iter([Search::Counted { at: 1, step: 2, flags: SET }]),
+        "xread" => Searches::from_iter([streams(1)]),
+        "xreadgroup" => Searches::from_iter([streams(4)]),
         _ if row.spec.keys.is_some() => Searches::from_iter([Search::Range(row.spec.keys)]),
         _ => Searches::new(),
     }
@@ -70,6 +79,15 @@ pub(super) fn find<'c>(
                     return None;
                 }
                 found.extend(keys.map(|key| (*key, *flags)));
+            }
+            Search::Behind { word, from, flags } => {
+                let mut words = request.iter().skip(usize::try_from(*from).ok()?);
+                words.find(|it| it.eq_ignore_ascii_case(word.as_bytes()))?;
+                let rest = words.len();
+                if rest == 0 || rest % 2 == 1 {
+                    return None;
+                }
+                found.extend(words.take(rest / 2).map(|key| (*key, *flags)));
             }
         }
     }
@@ -104,5 +122,5 @@ pub(super) fn range(row: &Row) -> (i16, i16, i16) {
 /// Whether a look at the arguments is needed to find the keys.
 pub(super) fn are_movable(row: &Row) -> bool {
     row.spec.flags.contains(Flags::MOVABLE_KEYS)
-        || specs(row).iter().any(|spec| matches!(spec, Search::Counted { .. }))
+        || specs(row).iter().any(|spec| !matches!(spec, Search::Range(_)))
 }

@@ -16,7 +16,8 @@ const PER_SHARD: &[&str] =
 pub(super) fn of(row: &Row) -> &'static [&'static str] {
     match row.full_name.as_str() {
         "client|info" | "client|list" | "object|encoding" | "object|freq" | "object|idletime"
-        | "object|refcount" | "pttl" | "ttl" | "time" => UNSTEADY,
+        | "object|refcount" | "pttl" | "ttl" | "time" | "xadd" | "xautoclaim" | "xclaim"
+        | "xinfo|consumers" | "xpending" | "xtrim" => UNSTEADY,
         "command" | "command|docs" | "command|info" | "command|list" | "function|list" => UNORDERED,
         "client|setinfo" | "client|setname" | "config|resetstat" | "config|rewrite"
         | "config|set" => ALL_NODES,
