@@ -89,26 +89,20 @@ pub fn add<'t>(
     };
     let mut facts = found.map_or_else(Facts::default, |found| Facts::read(access.bytes(&found)));
     let id = next_id(how.id, facts.last_id, access.now().0)?;
-    let (pairs, bytes) =
-        texts.clone().fold((0, 0), |(count, bytes), text| (count + 1, bytes + text.len()));
-    if bytes > ENTRY_BYTES_MAX {
+    let new = NewEntry::new(texts);
+    if new.len() > ENTRY_BYTES_MAX {
         return Err(AddError::TooLong);
     }
     let found = match found {
         Some(found) => found,
         None => create(access, key)?,
     };
-    let starts = how.limit.note_added(&mut facts, id, bytes, texts.clone());
-    let new = NewEntry::new(texts, pairs / 2);
-    let (trimmed, left) = access.change_tree(key, &found, ENTRIES, |tree| {
-        edit::append(tree, id, starts, &new)?;
-        facts.nodes += u32::from(starts);
-        facts.last_id = id;
-        facts.added += 1;
-        let trimmed = how.trim.map_or(0, |how| trim::apply(tree, &mut facts, how));
-        Ok((trimmed, tree.root.weight))
+    let starts = how.limit.starts_node(&facts, new.len());
+    let trimmed = access.change_tree(key, &found, ENTRIES, |tree| {
+        edit::append(tree, &mut facts.tail, id, starts, &new)?;
+        facts.note_added(id, starts, new.listpack_bytes());
+        Ok(how.trim.map_or(0, |how| trim::apply(tree, &mut facts, how)))
     })?;
-    debug_assert!(left > 0 || facts.nodes == 0);
     facts.write(access.bytes_mut(&found));
     Ok(Some(Added { id, trimmed }))
 }
@@ -173,6 +167,7 @@ pub fn delete(
     let Some(found) = access.open(key, Kind::Stream)? else { return Ok(0) };
     change(access, key, &found, |tree, facts| {
         let mut count = 0;
+        facts.tail.weigh(tree);
         for id in ids {
             let Some(removed) = edit::remove(tree, id) else { continue };
             facts.note_removed(removed, tree.root.weight);

@@ -2,7 +2,8 @@
 
 use super::Id;
 use super::block::{Block, BlockLeaf, NAMES_BYTES_MAX, run_mut};
-use super::entry::{self, Body, Bytes, Names, Packed, STARTS};
+use super::entry::{self, Bytes, Names, Packed, STARTS};
+use crate::value::list::element_bytes;
 use packed::{Element, Place, Run};
 use smallvec::SmallVec;
 use tree::{CELL_BYTES_MAX, NODE_BYTES, NoRoom, NodeId, NodesMut, Path, Root, Tree, View};
@@ -15,49 +16,78 @@ const SLACK_PART: usize = 8;
 /// Bytes that a record takes besides its content, at most.
 const RECORD_BYTES: usize = 64;
 
-/// What a new entry holds, in the forms that it may take in a block.
-pub(super) struct NewEntry<'t, T> {
-    /// Names and values in turn.
+/// Texts that are longer together go to a node of their own without being tried in a block.
+const TEXT_BYTES_MAX: usize = 2 * CELL_BYTES_MAX;
+
+/// What a new entry holds: names and values, which come in turn.
+#[derive(Clone)]
+pub(super) struct NewEntry<T> {
     texts: T,
     pairs: usize,
-    names: Bytes,
-    text: std::marker::PhantomData<&'t ()>,
+    /// Bytes of all texts.
+    len: usize,
 }
 
-impl<'t, T: Iterator<Item = &'t [u8]> + Clone> NewEntry<'t, T> {
-    /// The entry with these names and values, which come in turn.
-    pub fn new(texts: T, pairs: usize) -> NewEntry<'t, T> {
+impl<'t, T: Iterator<Item = &'t [u8]> + Clone> NewEntry<T> {
+    /// The entry with these names and values.
+    pub fn new(texts: T) -> NewEntry<T> {
+        let count = |(count, len), text: &[u8]| (count + 1, len + text.len());
+        let (count, len) = texts.clone().fold((0, 0), count);
+        NewEntry { texts, pairs: count / 2, len }
+    }
+
+    /// Bytes of all names and values.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Bytes of the names and of the values where they are elements of listpacks.
+    pub fn listpack_bytes(&self) -> (usize, usize) {
+        let bytes = |text: &[u8]| element_bytes(Element::of(text));
+        let names = self.texts.clone().step_by(2).map(bytes).sum();
+        (names, self.texts.clone().skip(1).step_by(2).map(bytes).sum())
+    }
+
+    /// Its names as a block keeps them; none if they are too long for that.
+    fn names(&self) -> (usize, Bytes) {
         let mut names = Bytes::new();
-        texts.clone().step_by(2).for_each(|name| entry::push(&mut names, name));
-        NewEntry { texts, pairs, names, text: std::marker::PhantomData }
+        self.texts.clone().step_by(2).for_each(|name| entry::push(&mut names, name));
+        if names.len() > NAMES_BYTES_MAX { (0, Bytes::new()) } else { (self.pairs, names) }
     }
 
-    fn names(&self) -> Names<'_> {
-        if self.names.len() > NAMES_BYTES_MAX {
-            return Names { count: 0, bytes: &[] };
-        }
-        Names { count: self.pairs, bytes: &self.names }
-    }
-
-    /// Its values, or with names if it does not have those of a block.
-    fn body(&self, names: Names<'_>) -> Bytes {
-        let mut body = Bytes::new();
-        if self.is_named_by(names) {
-            self.texts.clone().skip(1).step_by(2).for_each(|value| entry::push(&mut body, value));
-        } else {
-            entry::write_pairs(self.pairs, &mut body);
-            self.texts.clone().for_each(|text| entry::push(&mut body, text));
-        }
-        body
-    }
-
+    /// Whether its names are those of a block.
+    #[inline]
     fn is_named_by(&self, names: Names<'_>) -> bool {
-        names.count > 0 && names == self.names()
+        let mut rest = names.bytes;
+        names.count == self.pairs
+            && self.texts.clone().step_by(2).all(|name| {
+                let Some((element, behind)) = Element::read_inline(rest) else { return false };
+                rest = behind;
+                element == Element::of(name)
+            })
     }
 
-    /// What `body` made for a block.
-    fn form<'b>(&self, names: Names<'_>, body: &'b Bytes) -> Body<'b> {
-        if self.is_named_by(names) { Body::Values(body) } else { Body::Named(body) }
+    /// Writes it for a block; false if its body is too long to stand there.
+    #[inline]
+    fn write(&self, id: Id, starts: bool, base: Id, names: Names<'_>, to: &mut Bytes) -> bool {
+        if self.len > TEXT_BYTES_MAX {
+            return false;
+        }
+        let is_named_by_block = self.is_named_by(names);
+        entry::write_head(id, base, starts, !is_named_by_block, to);
+        let begin = to.len();
+        if is_named_by_block {
+            self.texts.clone().skip(1).step_by(2).for_each(|value| entry::push(to, value));
+        } else {
+            self.write_named(to);
+        }
+        to.len() - begin <= CELL_BYTES_MAX
+    }
+
+    /// Writes a body with names.
+    fn write_named(&self, to: &mut Bytes) {
+        entry::write_pairs(self.pairs, to);
+        self.texts.clone().for_each(|text| entry::push(to, text));
     }
 }
 
@@ -70,100 +100,137 @@ pub(super) fn new_tree<N: NodesMut>(nodes: &mut N) -> Result<Root, NoRoom> {
     Ok(Root { node, height: 0, weight: 0 })
 }
 
-/// Adds an entry behind all others.
-pub(super) fn append<'t, N: NodesMut>(
-    tree: &mut Entries<'_, N>,
-    id: Id,
-    starts: bool,
-    new: &NewEntry<'t, impl Iterator<Item = &'t [u8]> + Clone>,
-) -> Result<(), NoRoom> {
-    tree.ensure_change()?;
-    let path = tree.view().last();
-    let block = Block::new(tree.nodes.bytes(path.leaf));
-    if block.run.is_empty() {
-        let empty = Block::empty(id, new.names());
-        tree.nodes.resize(path.leaf, empty.len()).copy_from_slice(&empty);
-        return append_to(tree, &path, id, starts, new);
-    }
-    append_to(tree, &path, id, starts, new)
+/// The last block of a tree, to which entries are added.
+///
+/// The nodes above it learn what it has gained when it is full, or when anything else is about to
+/// happen to the tree: they are the last ones of their levels, so nobody reckons with their
+/// weights until then.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tail {
+    /// Its node; zero if nobody has looked.
+    pub node: NodeId,
+    /// Entries that the nodes above it do not know of.
+    pub unweighed: u32,
 }
 
-fn append_to<'t, N: NodesMut>(
+impl Tail {
+    /// Has the nodes above learn what the block has gained.
+    pub fn weigh<N: NodesMut>(&mut self, tree: &mut Entries<'_, N>) {
+        let gained = i64::from(std::mem::take(&mut self.unweighed));
+        if gained > 0 {
+            let path = tree.view().last();
+            tree.root.weight -= gained as u64;
+            tree.add_weight(&path, gained);
+        }
+    }
+
+    #[inline]
+    fn gain<N: NodesMut>(&mut self, tree: &mut Entries<'_, N>) {
+        self.unweighed += 1;
+        tree.root.weight += 1;
+    }
+}
+
+/// Adds an entry behind all others.
+#[inline]
+pub(super) fn append<'t, N: NodesMut>(
     tree: &mut Entries<'_, N>,
-    path: &Path,
+    tail: &mut Tail,
     id: Id,
     starts: bool,
-    new: &NewEntry<'t, impl Iterator<Item = &'t [u8]> + Clone>,
+    new: &NewEntry<impl Iterator<Item = &'t [u8]> + Clone>,
 ) -> Result<(), NoRoom> {
-    let block = Block::new(tree.nodes.bytes(path.leaf));
-    let body = new.body(block.names);
-    if body.len() > CELL_BYTES_MAX {
-        let node = far_body(tree.nodes, new)?;
-        return append_far(tree, path, id, starts, node);
+    tree.ensure_change()?;
+    if tail.node == 0 {
+        tail.node = tree.view().last().leaf;
     }
-    let bytes = entry::write(id, block.base, starts, new.form(block.names, &body));
-    let needed = block.dense_len() + Element::Bytes(&bytes).cost();
-    if needed <= NODE_BYTES {
-        push(tree, path, needed, &bytes);
+    let block = Block::new(tree.nodes.bytes(tail.node));
+    let mut bytes = Bytes::new();
+    if !new.write(id, starts, block.base, block.names, &mut bytes) {
+        return append_far(tree, tail, id, starts, new);
+    }
+    if !block.run.is_empty() && push(tree, tail, &bytes) {
         return Ok(());
     }
-    close(tree, path);
-    // A body of values for these names may be longer as one with other names, or the reverse.
-    let empty = Block::empty(id, new.names());
-    let names = Block::new(&empty).names;
-    let body = new.body(names);
-    insert_block(tree, path, &empty, &entry::write(id, id, starts, new.form(names, &body)));
+    let (count, names) = new.names();
+    let names = Names { count, bytes: &names };
+    bytes.clear();
+    if !new.write(id, starts, id, names, &mut bytes) {
+        return append_far(tree, tail, id, starts, new);
+    }
+    append_block(tree, tail, &Block::empty(id, names), &bytes);
     Ok(())
 }
 
-/// Gives the names and values of an entry a node of their own.
+/// Adds an entry whose names and values have a node of their own.
 #[cold]
-fn far_body<'t, N: NodesMut>(
-    nodes: &mut N,
-    new: &NewEntry<'t, impl Iterator<Item = &'t [u8]> + Clone>,
-) -> Result<NodeId, NoRoom> {
-    let body = new.body(Names { count: 0, bytes: &[] });
-    nodes.ensure(body.len() + RECORD_BYTES)?;
-    let node = nodes.allocate(body.len(), body.len());
-    nodes.bytes_mut(node).copy_from_slice(&body);
-    Ok(node)
-}
-
-#[cold]
-fn append_far<N: NodesMut>(
+fn append_far<'t, N: NodesMut>(
     tree: &mut Entries<'_, N>,
-    path: &Path,
+    tail: &mut Tail,
     id: Id,
     starts: bool,
-    node: NodeId,
+    new: &NewEntry<impl Iterator<Item = &'t [u8]> + Clone>,
 ) -> Result<(), NoRoom> {
+    let mut body = Bytes::new();
+    new.write_named(&mut body);
+    tree.nodes.ensure(body.len() + RECORD_BYTES)?;
+    let node = tree.nodes.allocate(body.len(), body.len());
+    tree.nodes.bytes_mut(node).copy_from_slice(&body);
     if let Err(error) = tree.ensure_change() {
         tree.nodes.free(node);
         return Err(error);
     }
-    let block = Block::new(tree.nodes.bytes(path.leaf));
-    let bytes = entry::write(id, block.base, starts, Body::Far(node));
-    let needed = block.dense_len() + Element::Bytes(&bytes).cost();
-    if needed <= NODE_BYTES {
-        push(tree, path, needed, &bytes);
-        return Ok(());
+    let block = Block::new(tree.nodes.bytes(tail.node));
+    let bytes = entry::write_far(id, block.base, starts, node);
+    if block.run.is_empty() || !push(tree, tail, &bytes) {
+        let names = Block::new(tree.nodes.bytes(tail.node)).names;
+        let empty = Block::empty(id, names);
+        append_block(tree, tail, &empty, &entry::write_far(id, id, starts, node));
     }
-    let empty = Block::empty(id, block.names);
-    close(tree, path);
-    insert_block(tree, path, &empty, &entry::write(id, id, starts, Body::Far(node)));
     Ok(())
 }
 
-/// Adds an entry to the block of a path, which takes `needed` bytes then.
+/// Adds an entry to the last block; false if it is full.
 #[inline]
-fn push<N: NodesMut>(tree: &mut Entries<'_, N>, path: &Path, needed: usize, bytes: &Bytes) {
-    let len = tree.nodes.bytes(path.leaf).len();
-    if needed > len {
-        tree.nodes.resize(path.leaf, (needed + needed / SLACK_PART).min(NODE_BYTES));
+fn push<N: NodesMut>(tree: &mut Entries<'_, N>, tail: &mut Tail, bytes: &Bytes) -> bool {
+    let leaf = tree.nodes.bytes(tail.node);
+    let element = Element::Bytes(bytes);
+    let needed = Block::new(leaf).dense_len() + element.cost();
+    if needed > NODE_BYTES {
+        return false;
     }
-    let mut run = run_mut(tree.nodes.bytes_mut(path.leaf));
-    run.push_back(Element::Bytes(bytes)).expect("the block has grown");
-    tree.changed(path, 1);
+    if needed > leaf.len() {
+        let len = (needed + needed / SLACK_PART).min(NODE_BYTES);
+        run_mut(tree.nodes.resize(tail.node, len)).spread();
+    }
+    run_mut(tree.nodes.bytes_mut(tail.node)).push_back(element).expect("the block has grown");
+    tail.gain(tree);
+    true
+}
+
+/// Puts a block with one entry behind the last one, or in its place if that is empty.
+#[cold]
+fn append_block<N: NodesMut>(
+    tree: &mut Entries<'_, N>,
+    tail: &mut Tail,
+    empty: &[u8],
+    bytes: &Bytes,
+) {
+    let element = Element::Bytes(bytes);
+    let len = empty.len() + element.cost();
+    let fill = |leaf: &mut [u8]| {
+        leaf[..empty.len()].copy_from_slice(empty);
+        run_mut(leaf).push_back(element).expect("the block is long enough");
+    };
+    tail.weigh(tree);
+    if Block::new(tree.nodes.bytes(tail.node)).run.is_empty() {
+        fill(tree.nodes.resize(tail.node, len));
+        return tail.gain(tree);
+    }
+    let path = tree.view().last();
+    close(tree, &path);
+    tree.insert_leaf(&path, true, len, fill);
+    tail.node = tree.view().last().leaf;
 }
 
 /// Takes from a block that is full what it does not use.
@@ -171,15 +238,6 @@ fn close<N: NodesMut>(tree: &mut Entries<'_, N>, path: &Path) {
     run_mut(tree.nodes.bytes_mut(path.leaf)).close_gaps();
     let used = Block::new(tree.nodes.bytes(path.leaf)).dense_len();
     tree.nodes.resize(path.leaf, used);
-}
-
-/// Puts a block with one entry behind that of a path.
-fn insert_block<N: NodesMut>(tree: &mut Entries<'_, N>, path: &Path, empty: &[u8], bytes: &Bytes) {
-    let element = Element::Bytes(bytes);
-    tree.insert_leaf(path, true, empty.len() + element.cost(), |leaf| {
-        leaf[..empty.len()].copy_from_slice(empty);
-        run_mut(leaf).push_back(element).expect("the block is long enough");
-    });
 }
 
 /// What is left of nodes, as clients count them, when entries go.

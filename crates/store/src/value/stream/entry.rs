@@ -38,36 +38,24 @@ pub(super) struct Packed<'a> {
     body: &'a [u8],
 }
 
-/// What a new entry consists of besides its id.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Body<'a> {
-    /// Values for the names of the block.
-    Values(&'a [u8]),
-    /// Names and values.
-    Named(&'a [u8]),
-    /// Names and values in a node of their own.
-    Far(NodeId),
-}
-
-/// Writes an entry of a block that counts from `base`.
-pub(super) fn write(id: Id, base: Id, starts: bool, body: Body<'_>) -> Bytes {
+/// Writes what stands before the body of an entry, in a block that counts from `base`.
+#[inline]
+pub(super) fn write_head(id: Id, base: Id, starts: bool, has_names: bool, to: &mut Bytes) {
     let ms = id.ms.wrapping_sub(base.ms);
     let seq = if ms == 0 { id.seq.wrapping_sub(base.seq) } else { id.seq };
     let (ms_class, seq_class) = (class(ms, &MS_SIZES), class(seq, &SEQ_SIZES));
-    let mut marks = u8::from(starts) * STARTS | ms_class << MS_SHIFT | seq_class << SEQ_SHIFT;
-    marks |= match body {
-        Body::Values(_) => 0,
-        Body::Named(_) => HAS_NAMES,
-        Body::Far(_) => HAS_NAMES | IS_FAR,
-    };
+    let marks = u8::from(starts) * STARTS | u8::from(has_names) * HAS_NAMES;
+    to.push(marks | ms_class << MS_SHIFT | seq_class << SEQ_SHIFT);
+    to.extend_from_slice(&ms.to_le_bytes()[..usize::from(MS_SIZES[usize::from(ms_class)])]);
+    to.extend_from_slice(&seq.to_le_bytes()[..usize::from(SEQ_SIZES[usize::from(seq_class)])]);
+}
+
+/// An entry whose body is in a node of its own.
+pub(super) fn write_far(id: Id, base: Id, starts: bool, node: NodeId) -> Bytes {
     let mut bytes = Bytes::new();
-    bytes.push(marks);
-    bytes.extend_from_slice(&ms.to_le_bytes()[..usize::from(MS_SIZES[usize::from(ms_class)])]);
-    bytes.extend_from_slice(&seq.to_le_bytes()[..usize::from(SEQ_SIZES[usize::from(seq_class)])]);
-    match body {
-        Body::Values(body) | Body::Named(body) => bytes.extend_from_slice(body),
-        Body::Far(node) => bytes.extend_from_slice(&node.to_le_bytes()),
-    }
+    write_head(id, base, starts, true, &mut bytes);
+    bytes[0] |= IS_FAR;
+    bytes.extend_from_slice(&node.to_le_bytes());
     bytes
 }
 
@@ -143,8 +131,10 @@ impl<'a> Packed<'a> {
 
     /// The same entry in a block that counts from another id, with the same names.
     pub fn rebased(&self, base: Id) -> Bytes {
-        let mut bytes = write(self.id, base, self.starts(), Body::Values(self.body));
+        let mut bytes = Bytes::new();
+        write_head(self.id, base, self.starts(), false, &mut bytes);
         bytes[0] |= self.marks & (HAS_NAMES | IS_FAR);
+        bytes.extend_from_slice(self.body);
         bytes
     }
 

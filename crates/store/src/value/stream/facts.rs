@@ -3,11 +3,13 @@
 //! ```text
 //! | collection 4 | entries root 16 | groups root 16 | last id 16 | highest deleted id 16 |
 //! | added 8 | nodes 4 | entries of the last node 4 | its bytes 4 | entries of the first node 4 |
+//! | last block 4 | its unweighed entries 4 |
 //! ```
 //! Clients count entries in nodes of `stream-node-max-entries`: trimming with `~` removes whole
 //! ones. Blocks are cut otherwise, so an entry is marked where such a node starts.
 
 use super::Id;
+use super::edit::{Removed, Tail};
 use super::id::ID_BYTES;
 use crate::collections::CollectionId;
 use tree::{NodeId, ROOT_BYTES, Root};
@@ -20,7 +22,7 @@ pub(super) const GROUPS: usize = 1;
 const NO_TREE: NodeId = 0;
 
 const FACTS_AT: usize = CollectionId::BYTES + 2 * ROOT_BYTES;
-const FACTS_BYTES: usize = 2 * ID_BYTES + 8 + 4 * 4;
+const FACTS_BYTES: usize = 2 * ID_BYTES + 8 + 6 * 4;
 /// Bytes of the value of a stream.
 pub(super) const VALUE_BYTES: usize = FACTS_AT + FACTS_BYTES;
 
@@ -41,6 +43,7 @@ pub(super) struct Facts {
     pub tail_bytes: u32,
     /// Entries of the first node, if that is not the last one; zero if nobody has counted.
     pub head_entries: u32,
+    pub tail: Tail,
 }
 
 impl Facts {
@@ -60,6 +63,7 @@ impl Facts {
             tail_entries: word(counts_at + 4),
             tail_bytes: word(counts_at + 8),
             head_entries: word(counts_at + 12),
+            tail: Tail { node: word(counts_at + 16), unweighed: word(counts_at + 20) },
         }
     }
 
@@ -69,14 +73,17 @@ impl Facts {
         facts[..16].copy_from_slice(&self.last_id.to_bytes());
         facts[16..32].copy_from_slice(&self.max_deleted.to_bytes());
         facts[32..40].copy_from_slice(&self.added.to_le_bytes());
-        let counts = [self.nodes, self.tail_entries, self.tail_bytes, self.head_entries];
+        let Facts { nodes, tail_entries, tail_bytes, head_entries, tail, .. } = *self;
+        let counts = [nodes, tail_entries, tail_bytes, head_entries, tail.node, tail.unweighed];
         for (to, count) in facts[40..].chunks_exact_mut(4).zip(counts) {
             to.copy_from_slice(&count.to_le_bytes());
         }
     }
 
     /// Notes that entries are gone, of which `left` are left.
-    pub fn note_removed(&mut self, removed: super::edit::Removed, left: u64) {
+    pub fn note_removed(&mut self, removed: Removed, left: u64) {
+        debug_assert!(self.tail.unweighed == 0);
+        self.tail.node = 0;
         self.nodes -= removed.nodes;
         self.head_entries = 0;
         if left == 0 {
@@ -118,6 +125,7 @@ mod tests {
             tail_entries: FULL,
             tail_bytes: 3,
             head_entries: 4,
+            tail: Tail { node: 9, unweighed: 10 },
         };
         let mut value = [0; VALUE_BYTES];
         facts.write(&mut value);

@@ -22,34 +22,31 @@ pub struct NodeLimit {
 }
 
 impl NodeLimit {
-    /// Counts an entry with these texts, of `len` bytes together, as one of the last node. Returns
-    /// whether it starts another one.
-    pub(super) fn note_added<'t>(
-        self,
-        facts: &mut Facts,
-        id: Id,
-        len: usize,
-        texts: impl Iterator<Item = &'t [u8]> + Clone,
-    ) -> bool {
+    /// Whether an entry with texts of `len` bytes together starts another node.
+    #[inline]
+    pub(super) fn starts_node(self, facts: &Facts, len: usize) -> bool {
         let most = if self.bytes == 0 { NODE_BYTES_MAX } else { self.bytes.min(NODE_BYTES_MAX) };
-        let is_full = u64::from(facts.tail_bytes) + len as u64 >= most
-            || self.entries > 0 && u64::from(facts.tail_entries) >= self.entries;
-        let starts = matches!(facts.tail_entries, 0 | FULL) || is_full;
-        let names = || texts.clone().step_by(2).map(bytes_of);
-        let values: usize = texts.clone().skip(1).step_by(2).map(bytes_of).sum();
-        let diff = id.ms.wrapping_sub(facts.last_id.ms).min(i64::MAX as u64) as i64;
-        let mut bytes = 3 * SMALL_BYTES + element_bytes(Element::Integer(diff)) + values;
-        if starts {
-            (facts.tail_entries, facts.tail_bytes) = (0, 0);
-            bytes += LISTPACK_BYTES + 4 * SMALL_BYTES + names().sum::<usize>();
-        }
-        facts.tail_entries = facts.tail_entries.saturating_add(1).min(FULL - 1);
-        facts.tail_bytes = facts.tail_bytes.saturating_add(u32::try_from(bytes).unwrap_or(FULL));
-        starts
+        matches!(facts.tail_entries, 0 | FULL)
+            || u64::from(facts.tail_bytes) + len as u64 >= most
+            || self.entries > 0 && u64::from(facts.tail_entries) >= self.entries
     }
 }
 
-#[inline]
-fn bytes_of(text: &[u8]) -> usize {
-    element_bytes(Element::of(text))
+impl Facts {
+    /// Counts an entry as one of the last node, or of another one that it starts. `bytes` are those
+    /// of its names and values where nodes are listpacks.
+    #[inline]
+    pub(super) fn note_added(&mut self, id: Id, starts: bool, (names, values): (usize, usize)) {
+        let diff = id.ms.wrapping_sub(self.last_id.ms).min(i64::MAX as u64) as i64;
+        let mut bytes = 3 * SMALL_BYTES + element_bytes(Element::Integer(diff)) + values;
+        if starts {
+            (self.tail_entries, self.tail_bytes) = (0, 0);
+            bytes += LISTPACK_BYTES + 4 * SMALL_BYTES + names;
+            self.nodes += 1;
+        }
+        self.tail_entries = self.tail_entries.saturating_add(1).min(FULL - 1);
+        self.tail_bytes = self.tail_bytes.saturating_add(u32::try_from(bytes).unwrap_or(FULL));
+        self.last_id = id;
+        self.added += 1;
+    }
 }

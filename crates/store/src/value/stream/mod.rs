@@ -29,3 +29,6 @@ pub use id::Id;
 pub use limit::NodeLimit;
 pub use read::{Range, RangeBack, Stream, peek, read};
 pub use trim::{Bound, Trim};
+
+#[cfg(test)]
+mod tests;

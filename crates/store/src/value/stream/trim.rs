@@ -32,6 +32,7 @@ pub(super) fn apply<N: NodesMut>(tree: &mut Entries<'_, N>, facts: &mut Facts, h
         Some(limit) => count_nodes(&tree.view(), facts, how.to, limit),
     };
     if count > 0 {
+        facts.tail.weigh(tree);
         let removed = edit::remove_front(tree, count);
         facts.note_removed(removed, tree.root.weight);
     }
