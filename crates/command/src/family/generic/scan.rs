@@ -131,6 +131,5 @@ fn parse_kind(name: &[u8]) -> Result<Option<Kind>, Refusal> {
         let name = String::from_utf8_lossy(name);
         return Err(Refusal::new(format!("ERR unknown type name '{name}'")));
     }
-    let is_string = name.eq_ignore_ascii_case(Kind::String.name().as_bytes());
-    Ok(is_string.then_some(Kind::String))
+    Ok(Kind::ALL.into_iter().find(|kind| name.eq_ignore_ascii_case(kind.name().as_bytes())))
 }
