@@ -19,6 +19,8 @@ pub(crate) enum Search {
     },
     /// Behind a word, which is looked for from a position on.
     Keyword { word: &'static str, from: i16, flags: KeyFlags },
+    /// The first half of what stands behind a word, which is looked for from a position on.
+    Behind { word: &'static str, from: i16, flags: KeyFlags },
 }
 
 pub(crate) type Searches = SmallVec<[Search; 2]>;
@@ -32,6 +34,11 @@ const ADD: KeyFlags = KeyFlags::RW.union(KeyFlags::INSERT);
 
 const fn at(position: i16, last: i16, flags: KeyFlags) -> Search {
     Search::Range(KeySpec { first: position, last, step: 1, flags })
+}
+
+/// Streams that are read, with as many ids behind them.
+const fn streams(from: i16) -> Search {
+    Search::Behind { word: "STREAMS", from, flags: READ }
 }
 
 /// The key specifications of a row. A row has one of them; where the keys of a command differ in
@@ -63,6 +70,8 @@ pub(crate) fn specs(row: &Row) -> Searches {
         "sintercard" => Searches::from_iter([Search::Counted { at: 1, step: 1, flags: READ }]),
         "smove" => pair(at(1, 1, TAKE), at(2, 2, ADD)),
         "msetex" => Searches::from_iter([Search::Counted { at: 1, step: 2, flags: SET }]),
+        "xread" => Searches::from_iter([streams(1)]),
+        "xreadgroup" => Searches::from_iter([streams(4)]),
         _ if row.spec.keys.is_some() => Searches::from_iter([Search::Range(row.spec.keys)]),
         _ => Searches::new(),
     }
@@ -105,6 +114,15 @@ pub(crate) fn find<'c>(
                 let mut words = words.skip_while(|it| !it.eq_ignore_ascii_case(word.as_bytes()));
                 found.extend(words.nth(1).map(|key| (*key, *flags)));
             }
+            Search::Behind { word, from, flags } => {
+                let mut words = request.iter().skip(usize::try_from(*from).ok()?);
+                words.find(|it| it.eq_ignore_ascii_case(word.as_bytes()))?;
+                let rest = words.len();
+                if rest == 0 || rest % 2 == 1 {
+                    return None;
+                }
+                found.extend(words.take(rest / 2).map(|key| (*key, *flags)));
+            }
         }
     }
     Some(found)
@@ -142,5 +160,5 @@ pub(crate) fn range(row: &Row) -> (i16, i16, i16) {
 /// Whether a look at the arguments is needed to find the keys.
 pub(crate) fn are_movable(row: &Row) -> bool {
     row.spec.flags.contains(Flags::MOVABLE_KEYS)
-        || specs(row).iter().any(|spec| matches!(spec, Search::Counted { .. }))
+        || specs(row).iter().any(|spec| !matches!(spec, Search::Range(_)))
 }
