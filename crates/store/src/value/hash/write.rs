@@ -218,8 +218,17 @@ impl<'e, 'a, 'k> HashMut<'e, 'a, 'k> {
     /// Removes a field because its new deadline has passed already; false if there is none.
     pub fn expire(&mut self, field: &[u8]) -> bool {
         let is_removed = self.remove(field);
-        self.access.lane.counters.expired_parts.add(is_removed.into());
+        if is_removed {
+            self.count_expired(Was::Expired);
+        }
         is_removed
+    }
+
+    /// Sets a field whose deadline has passed already: it is removed, or was never there. False if
+    /// it was not.
+    pub fn set_expired(&mut self, field: &[u8]) -> bool {
+        self.count_expired(Was::Expired);
+        self.remove(field)
     }
 
     /// Sets or takes away the deadline of a field; false if there is no such field.
