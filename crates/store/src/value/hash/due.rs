@@ -118,7 +118,7 @@ pub(super) fn forget<'a>(
 /// Whether there is a field with this tag and deadline.
 fn is_shared<'a>(access: &Access<'a>, found: &Found<'a>, deadline: Millis, tag: u32) -> bool {
     let view = access.view::<Leaf>(found, FIELDS);
-    let path = view.find(|separator| *separator <= ByTag::key(tag)[..]);
+    let path = view.find(|separator| ByTag::reaches(tag, separator));
     let rows = Rows::new(view.leaf(&path));
     due_rows(rows, tag, |at| at == deadline).next().is_some()
 }
@@ -247,7 +247,7 @@ fn remove_fields<'a>(access: &mut Access<'a>, key: &Key<'_>, found: &Found<'a>, 
         let mut removed = 0;
         loop {
             let view = tree.view();
-            let path = view.find(|separator| *separator <= ByTag::key(tag)[..]);
+            let path = view.find(|separator| ByTag::reaches(tag, separator));
             let rows = Rows::new(view.leaf(&path));
             let Some(row) = due_rows(rows, tag, |at| at <= now).next() else { return Ok(removed) };
             tree.remove_rows(&path, row, 1);

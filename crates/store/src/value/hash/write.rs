@@ -35,9 +35,14 @@ impl Deadline {
         match self {
             Deadline::Keep if was == Was::Present => old,
             Deadline::Keep | Deadline::Never => None,
-            Deadline::At(at) => Some(at),
+            Deadline::At(at) => Some(kept(at)),
         }
     }
+}
+
+/// A deadline as it is kept: zero would be none.
+fn kept(deadline: Millis) -> Millis {
+    Millis(deadline.0.clamp(1, i64::MAX as u64))
 }
 
 impl Was {
@@ -241,6 +246,7 @@ impl<'e, 'a, 'k> HashMut<'e, 'a, 'k> {
         deadline: Option<Millis>,
     ) -> Result<bool, NoSpace> {
         let Some(pair) = self.get(field) else { return Ok(false) };
+        let deadline = deadline.map(kept);
         if pair.deadline == deadline {
             return Ok(true);
         }
