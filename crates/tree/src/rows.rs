@@ -2,7 +2,7 @@
 
 use crate::leaf::{Leaf, Parts, Separator};
 use crate::node::Nodes;
-use packed::{Element, Iter, Place, Run, RunMut};
+use packed::{Element, Far, Iter, Place, Run, RunMut};
 use std::cmp::Ordering;
 use std::marker::PhantomData;
 
@@ -154,6 +154,18 @@ impl<'a> Rows<'a> {
     pub fn find_tag(&self, tag: u32) -> usize {
         let (tags, _) = self.bytes[HEAD_BYTES..HEAD_BYTES + TAG_BYTES * self.len].as_chunks();
         tags.partition_point(|other| u32::from_le_bytes(*other) < tag)
+    }
+
+    /// The bytes that tell what the elements are, and how long.
+    #[inline]
+    pub fn codes(&self) -> &'a [u8] {
+        self.run.codes()
+    }
+
+    /// Whether an element is kept elsewhere, and where.
+    #[inline]
+    pub fn far(&self, row: usize, column: usize) -> Option<Far> {
+        self.run.far_ones(row * self.stride + column, 1).next()
     }
 
     /// Where a row begins.
@@ -488,6 +500,13 @@ impl ByTag {
     /// The tag as a separator.
     pub fn key(tag: u32) -> [u8; TAG_BYTES] {
         tag.to_be_bytes()
+    }
+
+    /// Whether a tag is at or above a separator.
+    #[inline]
+    pub fn reaches(tag: u32, separator: &[u8]) -> bool {
+        // One that is shorter than a tag is that of the first child.
+        separator.first_chunk().is_none_or(|key| u32::from_be_bytes(*key) <= tag)
     }
 }
 

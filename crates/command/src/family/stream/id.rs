@@ -112,6 +112,11 @@ pub fn write(reply: &mut Reply<'_>, id: Id) {
     reply.bulk_parts(&[ms.format_unsigned(id.ms), b"-", seq.format_unsigned(id.seq)]);
 }
 
+/// The text of an id.
+pub fn text(id: Id) -> Vec<u8> {
+    format!("{}-{}", id.ms, id.seq).into_bytes()
+}
+
 #[cfg(test)]
 mod tests {
     use super::{number, parse_new};

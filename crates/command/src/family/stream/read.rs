@@ -4,18 +4,19 @@ use super::{entries, id, refusal_of};
 use crate::args::Args;
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
+use crate::waiting::{Timeout, Wait, Wants};
 use smallvec::SmallVec;
 use store::value::stream::group::{Given, GroupRead, read_group};
 use store::value::stream::{self, Id, Stream};
-use store::{Access, Key};
+use store::{Access, Key, Kind};
 use wire::{Protocol, Reply};
 
 /// A request of either command.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'c> {
     args: Args<'c>,
-    /// Milliseconds to wait if there is nothing; zero for ever, `None` for not at all.
-    pub block: Option<u64>,
+    /// How long to wait if there is nothing; `None` for not at all.
+    pub block: Option<Timeout>,
     count: u64,
     no_ack: bool,
     group: Option<(&'c [u8], &'c [u8])>,
@@ -75,7 +76,7 @@ impl<'c> Request<'c> {
             return Ok(2);
         }
         if args.is(at, "BLOCK") && more > 0 {
-            self.block = Some(timeout(args.get(at + 1), call.now.0)?);
+            self.block = Some(Timeout::millis(call, at + 1)?);
             return Ok(2);
         }
         if args.is(at, "GROUP") && more >= 2 {
@@ -179,6 +180,40 @@ impl<'c> Request<'c> {
         Ok((served > 0, changes))
     }
 
+    /// Serves a request now, or has its client wait if it asked for that. Returns how many changes
+    /// were made.
+    fn serve_or_wait(
+        &self,
+        access: &mut Access<'_>,
+        keys: &[Key<'_>],
+        wait: Option<Wait<'_>>,
+        reply: &mut Reply<'_>,
+    ) -> Result<u64, Refusal> {
+        let begins = self.begins(access, keys)?;
+        let (is_served, changes) = self.serve(access, keys, &begins, reply)?;
+        match wait {
+            _ if is_served => {}
+            Some(wait) => self.wait(wait, &begins),
+            None => reply.null_array(),
+        }
+        Ok(changes)
+    }
+
+    /// Has the client wait, with ids in place of words that mean something else later.
+    fn wait(&self, wait: Wait<'_>, begins: &Begins) {
+        let ids_at = self.first + self.streams;
+        let ids: Vec<Vec<u8>> = (ids_at..self.args.len())
+            .zip(begins)
+            .map(|(at, begin)| match (self.args.get(at), begin) {
+                (b"$" | b"+", Some(begin)) => id::text(*begin),
+                (word, _) => word.to_vec(),
+            })
+            .collect();
+        let words: Vec<&[u8]> =
+            self.args.from(0).take(ids_at).chain(ids.iter().map(Vec::as_slice)).collect();
+        wait.begin_with(self.positions(), &words);
+    }
+
     #[inline]
     fn serve_one(
         &self,
@@ -238,34 +273,20 @@ fn open(reply: &mut Reply<'_>, key: &Key<'_>) {
     reply.bulk(key.bytes);
 }
 
-/// Handler of both commands. A client that would wait is told at once that the time is over.
+/// Handler of both commands.
 pub fn xread(call: &mut Call<'_>) -> Outcome {
     let (request, statistics) = (Request::parse(call)?, call.statistics);
-    let (is_served, changes) = if request.streams == 1 {
+    let wants = Wants { kind: Kind::Stream, minds_loss: request.group.is_some() };
+    let wait = request.block.map(|timeout| call.wait(timeout, wants));
+    let changes = if request.streams == 1 {
         let (mut access, key, reply) = call.on_key(request.first)?;
-        let keys = [key];
-        let begins = request.begins(&mut access, &keys)?;
-        request.serve(&mut access, &keys, &begins, reply)?
+        request.serve_or_wait(&mut access, &[key], wait, reply)?
     } else {
         let (mut access, keys, reply) = call.on_keys(request.positions())?;
-        let begins = request.begins(&mut access, &keys)?;
-        request.serve(&mut access, &keys, &begins, reply)?
+        request.serve_or_wait(&mut access, &keys, wait, reply)?
     };
     statistics.count_changes(changes);
-    if !is_served {
-        call.reply.null_array();
-    }
     Ok(())
-}
-
-fn timeout(word: &[u8], now: u64) -> Result<u64, Refusal> {
-    let timeout = text::parse_i64(word)
-        .ok_or(Refusal::of("ERR timeout is not an integer or out of range"))?;
-    let timeout = u64::try_from(timeout).map_err(|_| Refusal::of("ERR timeout is negative"))?;
-    if timeout.saturating_add(now) > i64::MAX as u64 {
-        return Err(Refusal::of("ERR timeout is out of range"));
-    }
-    Ok(timeout)
 }
 
 fn unbalanced(is_group: bool) -> Refusal {
