@@ -71,6 +71,12 @@ impl<'n, N: Nodes<'n>, L: Leaf> View<'n, N, L> {
         self.descend(|inner| inner.find(&is_at_or_above))
     }
 
+    /// The way to the only leaf in which rows with a tag can stand, in a tree by tags.
+    #[inline]
+    pub fn find_tag(&self, tag: u32) -> Path {
+        self.descend(|inner| inner.find_tag(tag))
+    }
+
     /// The way to the leaf of a position, and the position within it. One beyond the end leads to
     /// the last leaf.
     #[inline]

@@ -8,7 +8,7 @@ use crate::key::{Key, Kind, Label};
 use crate::value::collection::{root, roots, value_of};
 use base::Millis;
 use packed::Element;
-use tree::{ByKey, ByTag, NoRoom, NodesMut, Path, Root, Rows, Tree, View};
+use tree::{ByKey, NoRoom, NodesMut, Path, Root, Rows, Tree, View};
 
 /// ```text
 /// | deadline 8 | tag 4 |      big-endian, so that the bytes stand as the numbers do
@@ -118,7 +118,7 @@ pub(super) fn forget<'a>(
 /// Whether there is a field with this tag and deadline.
 fn is_shared<'a>(access: &Access<'a>, found: &Found<'a>, deadline: Millis, tag: u32) -> bool {
     let view = access.view::<Leaf>(found, FIELDS);
-    let path = view.find(|separator| ByTag::reaches(tag, separator));
+    let path = view.find_tag(tag);
     let rows = Rows::new(view.leaf(&path));
     due_rows(rows, tag, |at| at == deadline).next().is_some()
 }
@@ -247,7 +247,7 @@ fn remove_fields<'a>(access: &mut Access<'a>, key: &Key<'_>, found: &Found<'a>, 
         let mut removed = 0;
         loop {
             let view = tree.view();
-            let path = view.find(|separator| ByTag::reaches(tag, separator));
+            let path = view.find_tag(tag);
             let rows = Rows::new(view.leaf(&path));
             let Some(row) = due_rows(rows, tag, |at| at <= now).next() else { return Ok(removed) };
             tree.remove_rows(&path, row, 1);

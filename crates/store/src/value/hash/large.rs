@@ -9,7 +9,7 @@ use crate::key::{Key, Kind, Label};
 use crate::value::collection::{root, tag_of};
 use base::Millis;
 use packed::{Element, Place, Run};
-use tree::{ByTag, CELL_BYTES_MAX, NoRoom, Path, Root, Rows, Tree};
+use tree::{CELL_BYTES_MAX, NoRoom, Path, Root, Rows, Tree};
 
 type FieldTree<'n, 'x, 'a> = Tree<'n, WriteNodes<'x, 'a>, Leaf>;
 
@@ -24,7 +24,7 @@ struct Spot {
 #[inline]
 fn locate(tree: &FieldTree<'_, '_, '_>, tag: u32, field: &[u8]) -> Spot {
     let view = tree.view();
-    let path = view.find(|separator| ByTag::reaches(tag, separator));
+    let path = view.find_tag(tag);
     let rows = Rows::new(view.leaf(&path));
     let found = find_row(view.nodes, rows, tag, field);
     let row = found.map(|(row, _)| row).ok_or_else(|| rows.find_tag(tag));

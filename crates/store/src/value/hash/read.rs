@@ -5,7 +5,7 @@ use crate::access::{Access, Found, ReadNodes, WrongKind};
 use crate::key::{Key, Kind};
 use base::{KeyHasher, Millis};
 use packed::{Element, Iter, Run};
-use tree::{ByTag, Nodes, Path, Rows, View, resolve};
+use tree::{Nodes, Path, Rows, View, resolve};
 
 /// A hash, under the lock of its key.
 #[derive(Clone, Copy, Debug)]
@@ -109,7 +109,7 @@ impl<'x> Hash<'x> {
     #[inline]
     fn get_large(&self, view: &View<'x, ReadNodes<'x>, Leaf>, field: &[u8]) -> Option<Pair<'x>> {
         let tag = (self.hasher.hash(field).0 >> 32) as u32;
-        let path = view.find(|separator| ByTag::reaches(tag, separator));
+        let path = view.find_tag(tag);
         let (_, pair) = find_row(view.nodes, Rows::new(view.leaf(&path)), tag, field)?;
         Some(pair.resolve(view.nodes))
     }
@@ -160,7 +160,7 @@ impl<'x> Hash<'x> {
             return 0;
         };
         let Ok(from) = u32::try_from(cursor) else { return 0 };
-        let mut path = view.find(|separator| ByTag::reaches(from, separator));
+        let mut path = view.find_tag(from);
         let (mut seen, mut last) = (0, from);
         loop {
             let rows = Rows::new(view.leaf(&path));
@@ -202,6 +202,7 @@ pub(super) fn find_row<'n>(
     // The codes lie far behind the tags.
     nodes.announce_bytes(rows.codes());
     let mut row = rows.find_tag(tag);
+    nodes.announce_bytes(rows.about(row));
     let wanted = Element::of(field);
     while row < rows.len() && rows.tag(row) == tag {
         let pair = next_pair(&mut rows.cells_from(row), rows.stride())?;
