@@ -9,6 +9,8 @@ use std::marker::PhantomData;
 const HEAD_BYTES: usize = 4;
 const TAG_BYTES: usize = 4;
 const IS_TAGGED: u8 = 1;
+/// Bytes behind the expected place of a row in which it most probably begins.
+const ABOUT_BYTES: usize = 96;
 
 /// How the rows of a tree follow each other.
 pub trait Order {
@@ -162,6 +164,14 @@ impl<'a> Rows<'a> {
         self.run.codes()
     }
 
+    /// The bytes around a row, where all rows are of about the same length.
+    #[inline]
+    pub fn about(&self, row: usize) -> &'a [u8] {
+        let bytes = self.run.element_bytes();
+        let at = bytes.len() * row / self.len.max(1);
+        &bytes[at.saturating_sub(ABOUT_BYTES / 2)..bytes.len().min(at + ABOUT_BYTES)]
+    }
+
     /// Whether an element is kept elsewhere, and where.
     #[inline]
     pub fn far(&self, row: usize, column: usize) -> Option<Far> {
@@ -264,10 +274,8 @@ impl<'a> RowsMut<'a> {
         }
         self.set_len(len + 1);
         let mut run = RunMut::new(&mut self.bytes[run_begin..]);
-        for (column, cell) in cells.iter().enumerate() {
-            let place = run.as_run().place(row * stride + column);
-            run.insert(place, *cell).expect("the leaf has grown");
-        }
+        let place = run.as_run().place(row * stride);
+        run.insert_all(place, cells).expect("the leaf has grown");
     }
 
     /// Makes sure that the run can move by `bytes`.
@@ -500,13 +508,6 @@ impl ByTag {
     /// The tag as a separator.
     pub fn key(tag: u32) -> [u8; TAG_BYTES] {
         tag.to_be_bytes()
-    }
-
-    /// Whether a tag is at or above a separator.
-    #[inline]
-    pub fn reaches(tag: u32, separator: &[u8]) -> bool {
-        // One that is shorter than a tag is that of the first child.
-        separator.first_chunk().is_none_or(|key| u32::from_be_bytes(*key) <= tag)
     }
 }
 

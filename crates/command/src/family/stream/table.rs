@@ -29,7 +29,7 @@ pub const TABLE: &[CommandSpec] = &[
     CommandSpec {
         keys: KeySpec::one(CHANGES),
         summary: "Adds an entry to a stream, which is created if need be.",
-        syntax: "key [NOMKSTREAM] [MAXLEN | MINID [= | ~] threshold [LIMIT count]] * | id \
+        syntax: "key [NOMKSTREAM] [MAXLEN | MINID [= | ~] threshold [LIMIT count]] <* | id> \
                  field value [field value ...]",
         ..row("XADD", -5, ADD.union(Flags::FAST), "5.0.0", add::xadd)
     },

@@ -202,6 +202,7 @@ pub(super) fn find_row<'n>(
     // The codes lie far behind the tags.
     nodes.announce_bytes(rows.codes());
     let mut row = rows.find_tag(tag);
+    nodes.announce_bytes(rows.about(row));
     let wanted = Element::of(field);
     while row < rows.len() && rows.tag(row) == tag {
         let pair = next_pair(&mut rows.cells_from(row), rows.stride())?;

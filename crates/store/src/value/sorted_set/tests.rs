@@ -1,8 +1,8 @@
 use super::order::sort_key;
 use super::{
-    Added, Aggregate, Element, End, Gathered, LexBound, LexRange, Operand, Pick, ScoreBound,
-    ScoreRange, SortedSet, SortedSetLimit, Source, Span, Terms, add, count_shared, difference,
-    draw, intersection, peek, pop, remove, remove_picked, scan, store, union,
+    Added, Aggregate, End, Gathered, LexBound, LexRange, Operand, Pick, ScoreBound, ScoreRange,
+    SortedSet, SortedSetLimit, Source, Span, Terms, add, count_shared, difference, draw,
+    intersection, peek, pop, remove, remove_picked, scan, store, union,
 };
 use crate::access::{Access, Fault};
 use crate::key::{Encoding, Key};
@@ -11,6 +11,7 @@ use crate::locks::ShardSet;
 use crate::store::{Store, StoreConfig};
 use crate::value::collection::tag_by;
 use base::{KeyHasher, KeyspaceId, Millis, Random};
+use packed::Element;
 use std::collections::BTreeMap;
 
 const NOW: Millis = Millis(1_000_000);

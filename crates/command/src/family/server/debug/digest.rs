@@ -50,7 +50,7 @@ impl Fingerprint {
                 for (member, score) in pairs.flat_map(|set| set.iter_from(0)) {
                     let mut one = Fingerprint::default();
                     one.mix_element(member);
-                    one.mix(text::format_g17(score).as_bytes());
+                    one.mix(text::format_f64_digits(score).as_bytes());
                     self.add(&one.0);
                 }
             }
