@@ -4,9 +4,10 @@
 use arbitrary::Arbitrary;
 use base::{KeyHasher, KeyspaceId, Millis};
 use libfuzzer_sys::fuzz_target;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use store::value::stream::{self, Add, AddError, Bound, Entry, Id, NewId, NodeLimit, Trim};
-use store::{Access, Key, Store, StoreConfig};
+use store::{Access, Key, Lane, Store, StoreConfig};
 
 const NOW: Millis = Millis(1 << 40);
 /// Nodes are so small that trimming by whole ones meets many.
@@ -148,19 +149,35 @@ fn texts_of(entry: Entry<'_>) -> (Id, Texts) {
     (entry.id, texts.collect())
 }
 
-fuzz_target!(|ops: Vec<Op<'_>>| {
+thread_local! {
+    /// A store takes long to make; each input leaves it without keys.
+    static KEPT: RefCell<(Store, Lane)> = RefCell::new(make());
+}
+
+fn make() -> (Store, Lane) {
     let hasher = KeyHasher::from_seed(1);
     let config = StoreConfig { databases: 1, hasher, address_space: Some(64 << 20) };
     let store = Store::new(config).expect("address space");
-    let mut lane = store.lane().expect("the first lane");
+    let lane = store.lane().expect("the first lane");
+    (store, lane)
+}
+
+fn play(store: &Store, lane: &mut Lane, ops: &[Op<'_>]) {
     let mut world = World { model: BTreeMap::new(), last: Id::MIN };
-    for op in &ops {
+    let key = store.key(KeyspaceId(0), b"s");
+    for op in ops {
         if matches!(op, Op::Clean) {
-            store.clean_at_rest(&mut lane, 1 << 16, NOW);
+            store.clean_at_rest(lane, 1 << 16, NOW);
         }
-        let key = store.key(KeyspaceId(0), b"s");
-        let mut access = store.lock(&mut lane, &key, NOW);
+        let mut access = store.lock(lane, &key, NOW);
         world.apply(&mut access, &key, op);
         world.read(&access, &key, Id::MIN, Id::MAX);
     }
+    // The table of a collection lives until its nodes are gone.
+    store.lock(lane, &key, NOW).remove(&key);
+    while store.reap_some(lane, 1 << 20) {}
+}
+
+fuzz_target!(|ops: Vec<Op<'_>>| {
+    KEPT.with_borrow_mut(|(store, lane)| play(store, lane, &ops));
 });
