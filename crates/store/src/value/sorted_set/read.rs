@@ -147,11 +147,6 @@ impl<'x> SortedSet<'x> {
         }
     }
 
-    /// The sort key of the lowest score.
-    pub(super) fn lowest_key(&self) -> u64 {
-        self.iter_from(0).next().map_or(0, |(_, score)| sort_key(score))
-    }
-
     /// The tag of a member.
     #[inline]
     pub(super) fn tag(&self, member: Element<'_>) -> u32 {
