@@ -19,6 +19,8 @@ pub(crate) enum Search {
     },
     /// Behind a word, which is looked for from a position on.
     Keyword { word: &'static str, from: i16, flags: KeyFlags },
+    /// The first half of what stands behind a word, which is looked for from a position on.
+    Behind { word: &'static str, from: i16, flags: KeyFlags },
 }
 
 impl Search {
@@ -43,6 +45,11 @@ const fn at(position: i16, last: i16, flags: KeyFlags) -> Search {
     Search::Range(KeySpec { first: position, last, step: 1, flags })
 }
 
+/// Streams that are read, with as many ids behind them.
+const fn streams(from: i16) -> Search {
+    Search::Behind { word: "STREAMS", from, flags: READ }
+}
+
 /// The key specifications of a row. A row has one of them; where the keys of a command differ in
 /// what happens to them, they are told apart here.
 pub(crate) fn specs(row: &Row) -> Searches {
@@ -55,7 +62,9 @@ pub(crate) fn specs(row: &Row) -> Searches {
         "renamenx" => pair(at(1, 1, TAKE), at(2, 2, KeyFlags::OW.union(KeyFlags::INSERT))),
         "lmove" | "blmove" | "rpoplpush" | "brpoplpush" => pair(at(1, 1, TAKE), at(2, 2, ADD)),
         "lmpop" => Searches::from_iter([Search::Counted { at: 1, step: 1, flags: TAKE }]),
-        "blmpop" => Searches::from_iter([Search::Counted { at: 2, step: 1, flags: TAKE }]),
+        "blmpop" | "bzmpop" => {
+            Searches::from_iter([Search::Counted { at: 2, step: 1, flags: TAKE }])
+        }
         "zunionstore" | "zinterstore" | "zdiffstore" => {
             pair(at(1, 1, SET), Search::Counted { at: 2, step: 1, flags: READ })
         }
@@ -70,6 +79,8 @@ pub(crate) fn specs(row: &Row) -> Searches {
         "sintercard" => Searches::from_iter([Search::Counted { at: 1, step: 1, flags: READ }]),
         "smove" => pair(at(1, 1, TAKE), at(2, 2, ADD)),
         "msetex" => Searches::from_iter([Search::Counted { at: 1, step: 2, flags: SET }]),
+        "xread" => Searches::from_iter([streams(1)]),
+        "xreadgroup" => Searches::from_iter([streams(4)]),
         _ if row.spec.keys.is_some() => Searches::from_iter([Search::Range(row.spec.keys)]),
         _ => Searches::new(),
     }
@@ -108,6 +119,15 @@ pub(crate) fn find<'c>(
                 found.extend(keys.map(|key| (*key, *flags)));
             }
             Search::Keyword { from, flags, .. } => keyword = Some((*from, *flags)),
+            Search::Behind { word, from, flags } => {
+                let mut words = request.iter().skip(usize::try_from(*from).ok()?);
+                words.find(|it| it.eq_ignore_ascii_case(word.as_bytes()))?;
+                let rest = words.len();
+                if rest == 0 || rest % 2 == 1 {
+                    return None;
+                }
+                found.extend(words.take(rest / 2).map(|key| (*key, *flags)));
+            }
         }
     }
     if let Some((from, flags)) = keyword {
@@ -166,5 +186,5 @@ pub(crate) fn range(row: &Row) -> (i16, i16, i16) {
 /// Whether a look at the arguments is needed to find the keys.
 pub(crate) fn are_movable(row: &Row) -> bool {
     row.spec.flags.contains(Flags::MOVABLE_KEYS)
-        || specs(row).iter().any(|spec| matches!(spec, Search::Counted { .. }))
+        || specs(row).iter().any(|spec| !matches!(spec, Search::Range(_)))
 }

@@ -125,6 +125,18 @@ impl<'a> Run<'a> {
         HEAD_BYTES + self.head.end - self.head.begin + self.head.count
     }
 
+    /// The bytes of all elements.
+    #[inline]
+    pub fn element_bytes(&self) -> &'a [u8] {
+        &self.bytes[self.head.begin..self.head.end]
+    }
+
+    /// The codes of all elements.
+    #[inline]
+    pub fn codes(&self) -> &'a [u8] {
+        &self.bytes[self.head.codes..self.head.byte_len()]
+    }
+
     #[inline]
     fn code(&self, index: usize) -> u8 {
         self.bytes[self.head.codes + index]

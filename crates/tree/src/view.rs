@@ -47,6 +47,7 @@ impl<'n, N: Nodes<'n>, L: Leaf> View<'n, N, L> {
         for _ in 0..self.root.height {
             node = self.step_down(&mut steps, node, &mut choose);
         }
+        self.nodes.announce(node);
         Path { steps, leaf: node }
     }
 

@@ -11,6 +11,7 @@ mod list;
 mod server;
 mod set;
 mod sorted_set;
+mod stream;
 mod string;
 
 use crate::spec::CommandSpec;
@@ -25,6 +26,7 @@ pub const ALL: &[&[CommandSpec]] = &[
     set::TABLE,
     sorted_set::TABLE,
     geo::TABLE,
+    stream::TABLE,
     generic::TABLE,
     connection::TABLE,
     client::TABLE,

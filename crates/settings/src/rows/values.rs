@@ -28,11 +28,9 @@ crate::rows::rows! { group 4;
         "Bytes of a member up to which a sorted set is kept compact.")
         .alias("zset-max-ziplist-value");
     STREAM_NODE_MAX_BYTES: u64 = memory("stream-node-max-bytes", 0..=LONG_MAX, 4096,
-        "Bytes in one node of a stream. 0: no limit.")
-        .idle("there are no collections");
+        "Bytes in one node of a stream. 0: no limit.");
     STREAM_NODE_MAX_ENTRIES: u64 = integer("stream-node-max-entries", 0..=LONG_MAX, 100,
-        "Entries in one node of a stream. 0: no limit.")
-        .idle("there are no collections");
+        "Entries in one node of a stream. 0: no limit.");
     HLL_SPARSE_MAX_BYTES: u64 = memory("hll-sparse-max-bytes", 0..=LONG_MAX, 3000,
         "Bytes up to which a HyperLogLog is kept sparse.");
 }

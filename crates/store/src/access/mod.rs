@@ -196,7 +196,8 @@ impl<'a> Access<'a> {
         self.peek(key)?;
         let found = self.find(key)?;
         let nodes = self.value_of(found).is_tree.then(|| self.nodes(&found).memory());
-        let record = found.record.extent() as usize;
+        // SAFETY: the shard is locked. Room that is to spare goes with the next cleaning.
+        let record = unsafe { found.record.live_bytes() } as usize;
         Some(record + nodes.unwrap_or(0) + crate::budget::INDEX_BYTES_PER_KEY)
     }
 

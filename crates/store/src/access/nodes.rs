@@ -6,7 +6,7 @@ use crate::key::Key;
 use crate::store::Store;
 use base::{KeyspaceId, Location};
 use heap::{Draft, Heap, Purpose, Record};
-use index::Index;
+use index::{Index, prefetch};
 use tree::{NODE_BYTES, NoRoom, NodeId, Nodes, NodesMut};
 
 /// A growing node gets so great a part of its length as room for more, but not beyond a node.
@@ -55,7 +55,25 @@ impl<'x> Nodes<'x> for ReadNodes<'x> {
         // SAFETY: whoever made this holds the lock of the owner's shard for 'x.
         unsafe { record(self.heap, self.table, node).value() }
     }
+
+    #[inline]
+    fn announce(self, node: NodeId) {
+        if let Some(at) = self.table.find(node) {
+            let begin = self.heap.address(at);
+            (0..ANNOUNCED_LINES).for_each(|line| prefetch(begin.wrapping_add(line * LINE_BYTES)));
+        }
+    }
+
+    #[inline]
+    fn announce_bytes(self, bytes: &[u8]) {
+        bytes.chunks(LINE_BYTES).for_each(|line| prefetch(line.as_ptr()));
+    }
 }
+
+/// Bytes that come from memory together.
+const LINE_BYTES: usize = 64;
+/// Lines at the begin of a node that are looked at on the way to an entry of it.
+const ANNOUNCED_LINES: usize = 5;
 
 /// # Safety
 /// The caller holds the lock of the owner's shard.

@@ -143,10 +143,8 @@ impl<'a> Access<'a> {
         let cost: usize = elements.iter().map(|element| element.cost()).sum();
         let found = self.grow_run(key, found, cost, at == 0)?;
         let mut run = RunMut::new(self.bytes_mut(&found));
-        for (offset, element) in elements.iter().enumerate() {
-            let place = run.as_run().place(at + offset);
-            run.insert(place, *element).expect("the run has grown");
-        }
+        let place = run.as_run().place(at);
+        run.insert_all(place, elements).expect("the run has grown");
         Ok(found)
     }
 

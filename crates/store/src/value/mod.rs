@@ -9,4 +9,5 @@ pub mod lcs;
 pub mod list;
 pub mod set;
 pub mod sorted_set;
+pub mod stream;
 pub mod string;

@@ -1,6 +1,7 @@
 //! Sorted sets.
 
 pub mod add;
+mod blocking;
 mod combine;
 mod look;
 mod pop;

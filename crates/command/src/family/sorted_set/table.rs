@@ -1,6 +1,6 @@
 //! The rows of the sorted set family.
 
-use super::{add, combine, look, pop, random, range, remove, scan};
+use super::{add, blocking, combine, look, pop, random, range, remove, scan};
 use crate::spec::{CommandSpec, Flags, Group, KeyFlags, KeySpec};
 
 const READ: Flags = Flags::READONLY;
@@ -21,8 +21,48 @@ const REMOVES: KeyFlags = KeyFlags::RW.union(KeyFlags::DELETE);
 const TAKES: KeyFlags = REMOVES.union(KeyFlags::ACCESS);
 const SETS: KeyFlags = KeyFlags::OW.union(KeyFlags::UPDATE);
 
+const WAITS: Flags = Flags::WRITE.union(Flags::BLOCKING);
+
 /// Rows of the family.
 pub const TABLE: &[CommandSpec] = &[
+    CommandSpec {
+        name: "BZMPOP",
+        arity: -5,
+        flags: WAITS.union(Flags::MOVABLE_KEYS),
+        keys: KeySpec::NONE,
+        group: Group::SortedSet,
+        since: "7.0.0",
+        summary: "Does what ZMPOP does, and waits for a member if there is none.",
+        syntax: "timeout numkeys key [key ...] <MIN | MAX> [COUNT count]",
+        run: blocking::bzmpop,
+        subcommands: &[],
+    },
+    CommandSpec {
+        name: "BZPOPMAX",
+        arity: -3,
+        flags: WAITS.union(Flags::FAST),
+        keys: KeySpec { first: 1, last: -2, step: 1, flags: TAKES },
+        group: Group::SortedSet,
+        since: "5.0.0",
+        summary: "Takes the member with the highest score from the first sorted set that has one, and waits if \
+                  none has.",
+        syntax: "key [key ...] timeout",
+        run: blocking::bzpopmax,
+        subcommands: &[],
+    },
+    CommandSpec {
+        name: "BZPOPMIN",
+        arity: -3,
+        flags: WAITS.union(Flags::FAST),
+        keys: KeySpec { first: 1, last: -2, step: 1, flags: TAKES },
+        group: Group::SortedSet,
+        since: "5.0.0",
+        summary: "Takes the member with the lowest score from the first sorted set that has one, and waits if \
+                  none has.",
+        syntax: "key [key ...] timeout",
+        run: blocking::bzpopmin,
+        subcommands: &[],
+    },
     CommandSpec {
         name: "ZADD",
         arity: -4,

@@ -8,7 +8,7 @@ use crate::key::{Key, Kind, Label};
 use crate::value::collection::{root, roots, value_of};
 use base::Millis;
 use packed::Element;
-use tree::{ByKey, ByTag, NoRoom, NodesMut, Path, Root, Rows, Tree, View};
+use tree::{ByKey, NoRoom, NodesMut, Path, Root, Rows, Tree, View};
 
 /// ```text
 /// | deadline 8 | tag 4 |      big-endian, so that the bytes stand as the numbers do

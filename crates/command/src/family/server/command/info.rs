@@ -74,6 +74,7 @@ pub(super) fn write_key_flags(reply: &mut Reply<'_>, flags: KeyFlags) {
 fn write_spec(reply: &mut Reply<'_>, spec: Search) {
     let (Search::Range(KeySpec { flags, .. })
     | Search::Counted { flags, .. }
+    | Search::Behind { flags, .. }
     | Search::Keyword { flags, .. }) = spec;
     reply.map(3);
     reply.bulk(b"flags");
@@ -83,7 +84,9 @@ fn write_spec(reply: &mut Reply<'_>, spec: Search) {
         Search::Range(KeySpec { first: at, .. }) | Search::Counted { at, .. } => {
             write_search(reply, "index", &[("index", at)]);
         }
-        Search::Keyword { word, from, .. } => write_keyword(reply, word, from),
+        Search::Keyword { word, from, .. } | Search::Behind { word, from, .. } => {
+            write_keyword(reply, word, from);
+        }
     }
     reply.bulk(b"find_keys");
     match spec {
@@ -99,6 +102,10 @@ fn write_spec(reply: &mut Reply<'_>, spec: Search) {
         Search::Counted { step, .. } => {
             let fields = [("keynumidx", 0), ("firstkey", 1), ("keystep", step)];
             write_search(reply, "keynum", &fields);
+        }
+        Search::Behind { .. } => {
+            let fields = [("lastkey", -1), ("keystep", 1), ("limit", 2)];
+            write_search(reply, "range", &fields);
         }
     }
 }
