@@ -10,8 +10,11 @@ use tree::{NodeId, Nodes, Rows};
 /// Fields that are looked at together.
 const MOST: usize = 32;
 
-/// Brings fields of a large hash nearer. First the begins of all leaves are on their way, then what
-/// in them is to be looked at.
+/// Bytes at the begin of a leaf in which its tags are.
+const TAGS_BYTES: usize = 320;
+
+/// Brings fields of a large hash nearer. First the begins of all leaves are on their way, and with
+/// them the translation of their addresses, then the tags, then what the tags lead to.
 pub fn look_ahead<'t>(access: &Access<'_>, key: &Key<'_>, fields: impl Iterator<Item = &'t [u8]>) {
     let Ok(Some(found)) = access.open_unseen(key, Kind::Hash) else { return };
     if !access.label(&found).is_tree() {
@@ -23,6 +26,10 @@ pub fn look_ahead<'t>(access: &Access<'_>, key: &Key<'_>, fields: impl Iterator<
         (tag, view.find_tag(tag).leaf)
     });
     let places: SmallVec<[(u32, NodeId); MOST]> = places.collect();
+    for (_, leaf) in &places {
+        let bytes = view.nodes.bytes(*leaf);
+        view.nodes.announce_bytes(&bytes[..bytes.len().min(TAGS_BYTES)]);
+    }
     for (tag, leaf) in places {
         let rows = Rows::new(view.nodes.bytes(leaf));
         view.nodes.announce_bytes(rows.codes());
