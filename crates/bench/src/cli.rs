@@ -7,6 +7,7 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use crate::report::Section;
+use crate::scenario::collections::{self, commands, elements, forms, removal};
 use crate::scenario::{Bench, churn, cpu, expiry, growth, idle, maxmemory, overhead, reclaim};
 use crate::servers::{Peers, Program};
 
@@ -88,6 +89,27 @@ enum Scenario {
     Idle,
     /// Bytes moved by the cleaner, by reclaim policy.
     Reclaim,
+    /// Resident bytes per element of a collection.
+    Elements,
+    /// Large forms of collections beside packed ones.
+    Forms,
+    /// CPU per command on collections beside Valkey.
+    Collections {
+        /// Interleaved rounds.
+        #[arg(long)]
+        rounds: Option<usize>,
+        /// Milliseconds per measurement.
+        #[arg(long)]
+        ms: Option<u64>,
+    },
+    /// Live records over resident memory while collections change.
+    CollectionChurn,
+    /// What others notice when a set of ten million members is removed.
+    Removal {
+        /// How often each removal is seen.
+        #[arg(long)]
+        rounds: Option<usize>,
+    },
 }
 
 /// Runs what the command line asks for and prints it.
@@ -135,6 +157,22 @@ fn section(scenario: Scenario, bench: &Bench, quick: bool) -> Result<Section> {
         Scenario::Expiry => expiry::run(bench, &expiry::Plan::new(quick)),
         Scenario::Idle => idle::run(bench),
         Scenario::Reclaim => reclaim::run(bench, &reclaim::Plan::new(quick)),
+        Scenario::Elements => elements::run(bench, &elements::Plan::new(quick)),
+        Scenario::Forms => forms::run(bench, &forms::Plan::new(quick)),
+        Scenario::Collections { rounds, ms } => {
+            let mut plan = commands::Plan::new(quick);
+            plan.rounds = rounds.unwrap_or(plan.rounds);
+            plan.time = ms.map_or(plan.time, Duration::from_millis);
+            commands::run(bench, &plan)
+        }
+        Scenario::CollectionChurn => {
+            collections::churn::run(bench, &collections::churn::Plan::new(quick))
+        }
+        Scenario::Removal { rounds } => {
+            let mut plan = removal::Plan::new(quick);
+            plan.rounds = rounds.unwrap_or(plan.rounds);
+            removal::run(bench, &plan)
+        }
     }
 }
 

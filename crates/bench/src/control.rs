@@ -43,11 +43,7 @@ impl Control {
     /// # Errors
     /// If the connection breaks; an error reply is a [`Reply::Error`].
     pub fn ask(&mut self, command: &[&str]) -> Result<Reply> {
-        let mut request = format!("*{}\r\n", command.len());
-        for part in command {
-            request += &format!("${}\r\n{part}\r\n", part.len());
-        }
-        self.stream.get_mut().write_all(request.as_bytes())?;
+        self.stream.get_mut().write_all(encode(command).as_bytes())?;
         self.reply().with_context(|| format!("reply to {}", command.join(" ")))
     }
 
@@ -59,6 +55,17 @@ impl Control {
         match self.ask(&["DBSIZE"])? {
             Reply::Integer(count) => Ok(count.max(0).unsigned_abs()),
             _ => Ok(0),
+        }
+    }
+
+    /// The integer that answers a command, whose words stand apart by spaces.
+    ///
+    /// # Errors
+    /// If the answer is anything else, or the connection breaks.
+    pub fn integer(&mut self, command: &str) -> Result<u64> {
+        match self.ask(&command.split(' ').collect::<Vec<_>>())? {
+            Reply::Integer(number) => Ok(number.max(0).unsigned_abs()),
+            other => bail!("{command}: {other:?}"),
         }
     }
 
@@ -110,6 +117,12 @@ impl Control {
         bytes.truncate(usize::try_from(length)?);
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
+}
+
+/// A command as it is sent.
+pub fn encode(command: &[&str]) -> String {
+    let parts = command.iter().map(|part| format!("${}\r\n{part}\r\n", part.len()));
+    std::iter::once(format!("*{}\r\n", command.len())).chain(parts).collect()
 }
 
 fn find_field<'info>(info: &'info str, field: &str) -> Option<&'info str> {

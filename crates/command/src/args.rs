@@ -48,7 +48,10 @@ impl<'c> Args<'c> {
     }
 
     /// The words from `at` on.
-    pub fn from(self, at: usize) -> impl DoubleEndedIterator<Item = &'c [u8]> + ExactSizeIterator {
+    pub fn from(
+        self,
+        at: usize,
+    ) -> impl DoubleEndedIterator<Item = &'c [u8]> + ExactSizeIterator + Clone {
         let spans = self.spans.get(at..).unwrap_or(&[]);
         spans.iter().map(move |span| span.of(self.request))
     }
@@ -67,10 +70,50 @@ impl<'c> Args<'c> {
         text::parse_i64(self.get(at)).ok_or(Refusal::NOT_INTEGER)
     }
 
+    /// The word at `at` as an integer above `low`.
+    ///
+    /// # Errors
+    /// When it is none, or not above.
+    pub fn integer_above(&self, at: usize, low: i64) -> Result<i64, Refusal> {
+        let value = self.integer(at)?;
+        if value > low { Ok(value) } else { Err(Refusal::new(out_of_range(low + 1))) }
+    }
+
+    /// The word at `at` as a number that is not negative.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn positive(&self, at: usize) -> Result<u64, Refusal> {
+        self.positive_or(at, "ERR value is out of range, must be positive")
+    }
+
+    /// The same, with the text of the error for all that is wrong.
+    ///
+    /// # Errors
+    /// When it is no number, or negative.
+    pub fn positive_or(&self, at: usize, otherwise: &'static str) -> Result<u64, Refusal> {
+        let value = text::parse_i64(self.get(at)).and_then(|value| u64::try_from(value).ok());
+        value.ok_or(Refusal::of(otherwise))
+    }
+
+    /// The word at `at` as a number from one on.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn at_least_one(&self, at: usize, otherwise: &'static str) -> Result<u64, Refusal> {
+        let value = self.positive_or(at, otherwise)?;
+        if value > 0 { Ok(value) } else { Err(Refusal::of(otherwise)) }
+    }
+
     /// All bytes of the words, for reserving room before locks are taken.
     #[inline]
     pub fn bytes(&self) -> usize {
         // The words lie in order, so the last one's end is close to their sum.
         self.spans.last().map_or(0, |span| span.start as usize + span.len as usize)
     }
+}
+
+/// What is told of an integer that is too small.
+fn out_of_range(least: i64) -> String {
+    format!("ERR value is out of range, value must between {least} and {}", i64::MAX)
 }

@@ -37,6 +37,8 @@ pub struct Call<'c> {
     pub row: &'static Row,
     /// Hash of the first key, if a look ahead has computed it.
     pub first_hash: Option<PositionHash>,
+    /// Whether the command waits for its keys already, and only looks at them once more.
+    pub is_again: bool,
 }
 
 impl<'c> Call<'c> {
@@ -102,6 +104,15 @@ impl<'c> Call<'c> {
         let mut shards = ShardSet::new();
         keys.iter().for_each(|key| shards.add(key.hash));
         let mut access = self.instance.store.lock_all(self.lane, shards, self.now);
+        if self.session.no_touch | self.session.import_source {
+            self.session.mark(&mut access);
+        }
+        (access, &mut self.reply)
+    }
+
+    /// Locks every shard, for a command that learns its keys as it goes.
+    pub fn lock_everything(&mut self) -> (Access<'_>, &mut Reply<'c>) {
+        let mut access = self.instance.store.lock_all(self.lane, ShardSet::all(), self.now);
         if self.session.no_touch | self.session.import_source {
             self.session.mark(&mut access);
         }

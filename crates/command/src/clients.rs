@@ -1,5 +1,6 @@
 //! All clients, as others see them: CLIENT LIST, KILL and PAUSE reach across workers through here.
 
+use crate::waiting::Waiter;
 use base::Millis;
 use bitflags::bitflags;
 use std::collections::BTreeMap;
@@ -21,14 +22,18 @@ bitflags! {
         const IMPORT_SOURCE = 1 << 3;
         /// Will be closed once its replies are written.
         const CLOSING = 1 << 4;
+        /// Waits for keys.
+        const BLOCKED = 1 << 5;
     }
 }
 
 /// What one worker is told by another thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
     /// Close the client with this id.
     Close(u64),
+    /// Give the client with this id, which has waited, its reply.
+    Answer(u64, Vec<u8>),
     /// Look at paused connections again.
     Unpaused,
 }
@@ -76,6 +81,7 @@ pub struct Client {
     pub told: Mutex<Told>,
     /// Set once it is to be closed.
     pub doomed: AtomicBool,
+    waiter: Mutex<Option<Arc<Waiter>>>,
     post: Post,
 }
 
@@ -102,6 +108,17 @@ impl Client {
     /// What the client said of itself.
     pub fn told(&self) -> MutexGuard<'_, Told> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What it waits for, if it does.
+    pub fn waiter(&self) -> MutexGuard<'_, Option<Arc<Waiter>>> {
+        self.waiter.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it waits for keys.
+    #[inline]
+    pub fn is_waiting(&self) -> bool {
+        self.flags().contains(ClientFlags::BLOCKED)
     }
 
     /// Its flags.
@@ -218,6 +235,7 @@ impl Clients {
             commands: AtomicU64::new(0),
             told: Mutex::new(Told::default()),
             doomed: AtomicBool::new(false),
+            waiter: Mutex::new(None),
             post,
         });
         self.all().insert(client.id, Arc::clone(&client));

@@ -6,6 +6,7 @@ use crate::refusal::Refusal;
 use crate::session::Session;
 use crate::spec::{Flags, Needs};
 use crate::table::{Row, Table};
+use crate::waiting;
 use settings::MaxmemoryPolicy;
 
 /// A reason to refuse a command before it runs.
@@ -96,7 +97,7 @@ fn find_child(
 /// Runs a call and writes one reply, which is the refusal if there is one.
 pub fn execute(call: &mut Call<'_>, grants: Needs) {
     let counts = &call.statistics.commands[call.row.id];
-    let mark = call.reply.mark();
+    let (mark, written) = (call.reply.mark(), call.reply.written().len());
     let admitted = admit(call, grants);
     let rejected = admitted.is_err();
     if let Err(refusal) = admitted.and_then(|()| (call.row.spec.run)(call)) {
@@ -107,6 +108,13 @@ pub fn execute(call: &mut Call<'_>, grants: Needs) {
     }
     if !rejected {
         counts.calls.add(1);
+    }
+    if call.row.spec.flags.contains(Flags::BLOCKING) {
+        // The reply comes when the waiting ends.
+        call.session.is_waiting = call.reply.written().len() == written;
+    }
+    if call.row.spec.flags.contains(Flags::WRITE) && call.instance.waiters.count() > 0 {
+        waiting::serve(call);
     }
 }
 
@@ -158,7 +166,7 @@ fn unknown_child(row: &Row, args: &crate::Args<'_>) -> Refusal {
 }
 
 #[cold]
-fn wrong_arity(row: &Row) -> Refusal {
+pub(crate) fn wrong_arity(row: &Row) -> Refusal {
     Refusal::new(format!("ERR wrong number of arguments for '{}' command", row.full_name))
 }
 

@@ -2,6 +2,7 @@
 
 use crate::clients::Clients;
 use crate::statistics::Statistics;
+use crate::waiting::Waiters;
 use base::{Clock, Millis};
 use settings::Settings;
 use std::path::PathBuf;
@@ -43,6 +44,8 @@ pub struct Instance {
     pub settings: Arc<Settings>,
     /// Who is connected.
     pub clients: Clients,
+    /// Who waits for keys.
+    pub waiters: Waiters,
     /// What was counted.
     pub statistics: Statistics,
     /// Who this is.
@@ -84,6 +87,7 @@ impl Instance {
             store,
             settings,
             clients: Clients::default(),
+            waiters: Waiters::default(),
             statistics: Statistics::default(),
             identity,
             clock,

@@ -15,9 +15,11 @@
 mod args;
 mod call;
 mod clients;
+mod element;
 mod execute;
 mod family;
 mod instance;
+mod key_positions;
 mod manual;
 mod rates;
 mod refusal;
@@ -27,6 +29,7 @@ mod statistics;
 mod table;
 #[cfg(test)]
 mod testing;
+mod waiting;
 
 pub use args::Args;
 pub use call::{Call, Keys, Outcome};
@@ -43,3 +46,4 @@ pub use statistics::{
     WorkerStatistics,
 };
 pub use table::{Row, Table};
+pub use waiting::{Waiter, Waiters, recheck};

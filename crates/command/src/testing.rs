@@ -83,6 +83,7 @@ impl World {
             now: self.instance.clock.now(),
             row,
             first_hash: None,
+            is_again: false,
         };
         execute(&mut call, grants);
         self.instance.store.leave(&self.lane);

@@ -97,6 +97,18 @@ impl<'a> RunMut<'a> {
         self.insert(self.as_run().front(), element)
     }
 
+    /// Leaves what is free of the memory where elements like those that there are come next at the
+    /// end, so that adding them moves nothing.
+    pub fn spread(&mut self) {
+        self.close_gaps();
+        let mut head = self.head;
+        let free = self.bytes.len().min(RUN_BYTES_MAX) - head.byte_len();
+        let cost = (head.end - head.begin) / head.count.max(1) + 1;
+        head.codes += free - free / cost;
+        self.bytes.copy_within(head.end..head.end + head.count, head.codes);
+        self.set_head(head);
+    }
+
     /// Puts another element where one stands.
     ///
     /// # Errors
@@ -157,6 +169,13 @@ impl<'a> RunMut<'a> {
             return Ok(Place { index: 0, offset: head.begin });
         }
         let room = self.bytes.len().min(RUN_BYTES_MAX);
+        let is_end = at.index == head.count;
+        if is_end && head.end + size <= head.codes && head.byte_len() + count <= room {
+            head.end += size;
+            head.count += count;
+            self.set_head(head);
+            return Ok(at);
+        }
         let needed = self.as_run().dense_len() + size + count;
         if needed > room {
             return Err(Full { needed });

@@ -160,10 +160,10 @@ impl<'a> Run<'a> {
         if index >= self.head.count { self.end() } else { self.forward(self.front(), index) }
     }
 
-    /// The place of element `index`, which is not before `from`. Lengths of short elements are
-    /// summed many at a time.
+    /// The place of element `index`, which is not before `from`, nor behind the end. Lengths of
+    /// short elements are summed many at a time.
     #[inline]
-    fn forward(&self, from: Place, index: usize) -> Place {
+    pub fn forward(&self, from: Place, index: usize) -> Place {
         let codes = &self.bytes[self.head.codes + from.index..self.head.codes + index];
         let sum = if codes.len() < FEW { None } else { sum_of_sizes(codes) };
         match sum {
@@ -185,6 +185,12 @@ impl<'a> Run<'a> {
     /// The element with a number.
     pub fn get(&self, index: usize) -> Option<Element<'a>> {
         self.at(self.place(index))
+    }
+
+    /// The last element.
+    #[inline]
+    pub fn last(&self) -> Option<Element<'a>> {
+        self.iter().next_back()
     }
 
     /// The place behind one that is not the end.

@@ -4,7 +4,7 @@
 use crate::limits;
 use base::units::SHARDS;
 use base::{Millis, ShardId, process};
-use command::Instance;
+use command::{Instance, WorkerStatistics};
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -34,6 +34,7 @@ const OTHER_BYTES_MIN: u64 = 2 << 20;
 pub struct Chores {
     instance: Arc<Instance>,
     lane: Lane,
+    statistics: Arc<WorkerStatistics>,
     /// The shard whose keys are aged next.
     aged: usize,
     appended: u64,
@@ -42,7 +43,8 @@ pub struct Chores {
 impl Chores {
     /// Chores for a server.
     pub fn new(instance: Arc<Instance>, lane: Lane) -> Chores {
-        Chores { instance, lane, aged: 0, appended: 0 }
+        let statistics = instance.statistics.worker();
+        Chores { instance, lane, statistics, aged: 0, appended: 0 }
     }
 
     /// Works until `stop` is closed.
@@ -66,10 +68,20 @@ impl Chores {
         if self.instance.active_expire.load(Relaxed) {
             self.instance.store.sweep_deadlines(&mut self.lane, now);
         }
+        self.look_after_waiters(now);
         self.age();
         self.reap();
         self.clean(now);
         self.return_memory();
+    }
+
+    /// Keys that clients wait for may have expired or been evicted.
+    fn look_after_waiters(&mut self, now: Millis) {
+        if self.instance.waiters.count() > 0 {
+            self.instance.store.enter(&self.lane);
+            command::recheck(&self.instance, &mut self.lane, &self.statistics, now);
+            self.instance.store.leave(&self.lane);
+        }
     }
 
     /// Looks at the memory of the process.

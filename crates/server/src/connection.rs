@@ -80,7 +80,11 @@ impl Connection {
 
     /// Whether nothing should be read from it now.
     pub fn is_held(&self) -> bool {
-        self.is_paused || self.session.close_after_reply || self.backlog() > BACKLOG_MAX
+        let session = &self.session;
+        self.is_paused
+            || session.close_after_reply
+            || session.is_waiting
+            || self.backlog() > BACKLOG_MAX
     }
 
     /// Writes `replies` behind what waits already, keeping what the socket does not take.

@@ -136,6 +136,9 @@ impl Worker {
                 Some(row) => self.call(connection, row, args, request.hash, granted, now),
                 None => self.refuse(connection, &args),
             }
+            if connection.session.is_waiting {
+                self.note_wait(connection);
+            }
             keep_replies(connection, &mut self.replies, mark);
             if self.replies.len() > REPLIES_MAX && self.send_replies(connection).is_err() {
                 connection.session.close_after_reply = true;
@@ -197,6 +200,7 @@ impl Worker {
             now,
             row,
             first_hash,
+            is_again: false,
         };
         execute(&mut call, granted);
         let ended = self.stopwatch.read();

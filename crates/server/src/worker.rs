@@ -12,7 +12,7 @@ use command::{Instance, Notice, Session, WorkerStatistics};
 use crossbeam_channel::Receiver;
 use mio::{Events, Interest, Poll, Token};
 use settings::{limits, network};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -31,6 +31,8 @@ const READ_BYTES_LARGE: usize = 64 << 10;
 const READS_PER_TURN: usize = 4;
 /// A reply buffer that grew beyond this is given back.
 const REPLIES_KEPT: usize = 1 << 20;
+/// Bytes that are read from a client while it waits for keys.
+const READ_AHEAD_MAX: usize = 1 << 20;
 /// How often connections are looked over for idle and slow clients.
 const LOOK_OVER_MILLIS: u64 = 250;
 
@@ -61,6 +63,8 @@ pub struct Worker {
     unread: Vec<usize>,
     acceptor: Option<Acceptor>,
     next_look: Millis,
+    /// When clients that wait for keys give up.
+    waits: BTreeSet<(Millis, u64)>,
     /// CLIENT PAUSE holds some connections back, and the next look is when it ends.
     is_any_paused: bool,
     is_stopping: bool,
@@ -102,6 +106,7 @@ impl Worker {
             unread: Vec::new(),
             acceptor: parts.acceptor,
             next_look: Millis::default(),
+            waits: BTreeSet::new(),
             is_any_paused: false,
             is_stopping: false,
         }
@@ -123,11 +128,7 @@ impl Worker {
     }
 
     fn turn(&mut self, events: &mut Events) -> io::Result<()> {
-        let wait = match self.unread.is_empty() {
-            true if self.is_any_paused => self.next_look.since(self.instance.clock.now()),
-            true => LOOK_OVER_MILLIS,
-            false => 0,
-        };
+        let wait = if self.unread.is_empty() { self.millis_to_wait() } else { 0 };
         match self.poll.poll(events, Some(Duration::from_millis(wait))) {
             Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
             _ => {}
@@ -150,11 +151,26 @@ impl Worker {
             }
         }
         self.serve_group();
+        if !self.waits.is_empty() {
+            self.now = self.instance.clock.now();
+            self.end_waits();
+        }
         self.look_over();
         self.instance.store.leave(&self.lane);
         let nanos = self.stopwatch.nanos_between(began, self.stopwatch.read());
         self.statistics.server.active_nanos.add(nanos);
         Ok(())
+    }
+
+    /// Until something is due that no event tells.
+    fn millis_to_wait(&self) -> u64 {
+        let first = self.waits.first().map(|(deadline, _)| *deadline);
+        if !self.is_any_paused && first.is_none() {
+            return LOOK_OVER_MILLIS;
+        }
+        let now = self.instance.clock.now();
+        let wait = first.map_or(LOOK_OVER_MILLIS, |first| first.since(now).min(LOOK_OVER_MILLIS));
+        if self.is_any_paused { wait.min(self.next_look.since(now)) } else { wait }
     }
 
     fn on_event(&mut self, token: Token, is_writable: bool) {
@@ -193,8 +209,52 @@ impl Worker {
                     self.close(*at);
                 }
             }
+            Mail::Notice(Notice::Answer(client, reply)) => self.on_answer(client, &reply),
             Mail::Notice(Notice::Unpaused) => self.resume_paused(),
             Mail::Stop => self.is_stopping = true,
+        }
+    }
+
+    /// Gives a client that has waited its reply, and goes on with what it sent meanwhile.
+    fn on_answer(&mut self, client: u64, reply: &[u8]) {
+        let Some(at) = self.by_client.get(&client).copied() else { return };
+        let Some(connection) = self.connections[at].as_mut() else { return };
+        connection.session.is_waiting = false;
+        if connection.session.reply_mode == command::ReplyMode::On {
+            match connection.send(reply) {
+                Ok(sent) => {
+                    connection.note_sent(sent);
+                    self.statistics.server.output_bytes.add(sent as u64);
+                }
+                Err(_) => return self.close(at),
+            }
+        }
+        self.resume(at);
+    }
+
+    /// Notes when a client that has begun to wait gives up.
+    pub(crate) fn note_wait(&mut self, connection: &Connection) {
+        let client = &connection.session.client;
+        let deadline = client.waiter().as_ref().and_then(|waiter| waiter.deadline);
+        if let Some(deadline) = deadline {
+            self.waits.insert((deadline, client.id));
+        }
+    }
+
+    /// Ends the waiting of those whose time is over.
+    fn end_waits(&mut self) {
+        while let Some((deadline, client)) = self.waits.first().copied() {
+            if deadline > self.now {
+                return;
+            }
+            self.waits.pop_first();
+            let client = self.instance.clients.find(client);
+            // It may have been answered, and wait for something else since.
+            let waiter = client.and_then(|client| client.waiter().clone());
+            let is_due = |deadline: Option<Millis>| deadline.is_some_and(|it| it <= self.now);
+            if let Some(waiter) = waiter.filter(|waiter| is_due(waiter.deadline)) {
+                self.instance.waiters.time_out(&waiter);
+            }
         }
     }
 
@@ -232,6 +292,7 @@ impl Worker {
         // Deregistering fails only for a socket that the poll has forgotten already.
         let _ = self.poll.registry().deregister(&mut connection.stream);
         let id = connection.session.client.id;
+        self.instance.waiters.forget(&connection.session.client);
         self.by_client.remove(&id);
         self.instance.clients.remove(id);
         self.instance.clients.dismiss();
@@ -243,8 +304,11 @@ impl Worker {
         let Some(mut connection) = self.connections.get_mut(at).and_then(Option::take) else {
             return;
         };
-        if connection.is_cut {
+        if connection.is_cut && !connection.is_held() {
             return self.serve_on(at, connection);
+        }
+        if connection.session.is_waiting {
+            return self.read_ahead(at, connection);
         }
         let mut outcome = Ok(Fate::Keep);
         let mut may_hold_more = true;
@@ -270,6 +334,23 @@ impl Worker {
             }
         }
         self.settle(at, connection, outcome, may_hold_more);
+    }
+
+    /// Reads what a client sends that waits for keys, mostly to learn that it is gone.
+    fn read_ahead(&mut self, at: usize, mut connection: Box<Connection>) {
+        let mut input = std::mem::take(&mut self.input);
+        let outcome = loop {
+            if connection.query.len() > READ_AHEAD_MAX {
+                break Ok(Fate::Keep);
+            }
+            match self.receive(&mut connection, &mut input) {
+                Ok(Some(bytes)) => connection.keep(&input[..bytes]),
+                Ok(None) => break Ok(Fate::Keep),
+                Err(error) => break Err(error),
+            }
+        };
+        self.input = input;
+        self.settle(at, connection, outcome, false);
     }
 
     /// Puts a connection back that was read from, or closes it.

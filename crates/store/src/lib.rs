@@ -39,5 +39,6 @@ pub use key::{Encoding, Key, Kind, Value};
 pub use keyspaces::KeyspaceFacts;
 pub use lane::Lane;
 pub use locks::ShardSet;
+pub use packed::Element;
 pub use store::{Store, StoreConfig};
 pub use walk::ScanFilter;

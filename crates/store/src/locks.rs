@@ -44,7 +44,11 @@ impl ShardSet {
     }
 
     fn iter(&self) -> impl Iterator<Item = ShardId> {
-        ShardId::all().filter(|shard| self.has(*shard))
+        (0_usize..).zip(self.words).flat_map(|(at, word)| {
+            let rests = std::iter::successors(Some(word), |rest| Some(rest & rest.wrapping_sub(1)));
+            let bits = rests.take_while(|rest| *rest != 0).map(u64::trailing_zeros);
+            bits.map(move |bit| ShardId((at as u32 * u64::BITS + bit) as u8))
+        })
     }
 }
 

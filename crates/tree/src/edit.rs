@@ -66,6 +66,25 @@ impl<N: NodesMut, O: Order> Tree<'_, N, RowLeaf<O>> {
         self.changed(path, -(count as i64));
     }
 
+    /// Removes rows of the leaf of a path, whose numbers rise. The path is void after that.
+    pub fn remove_some_rows(&mut self, path: &Path, numbers: &[usize]) {
+        for row in numbers {
+            self.free_far(path, *row, 1);
+        }
+        let mut rows = RowsMut::new(self.nodes.bytes_mut(path.leaf));
+        let mut end = numbers.len();
+        while let Some(last) = end.checked_sub(1) {
+            // Those that follow each other go together.
+            let begin = (0..last).rev().find(|at| numbers[*at] + 1 != numbers[at + 1]);
+            let begin = begin.map_or(0, |at| at + 1);
+            rows.remove(numbers[begin], end - begin);
+            end = begin;
+        }
+        let used = rows.byte_len();
+        self.give_back(path, used);
+        self.changed(path, -(numbers.len() as i64));
+    }
+
     /// Puts another element into a row. `ensure_change` has been called. The path is void after
     /// that.
     #[inline]

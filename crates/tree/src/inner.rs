@@ -109,10 +109,13 @@ impl<'a> Inner<'a> {
         number + 1
     }
 
-    /// The child in which a position lies, and the position within it; the last child for one
-    /// that is beyond all.
+    /// The child in which a position lies, of `total` that all weigh together, and the position
+    /// within it; the last child for one that is beyond all. Looks from the nearer end.
     #[inline]
-    pub fn find_position(&self, position: u64) -> (usize, u64) {
+    pub fn find_position(&self, position: u64, total: u64) -> (usize, u64) {
+        if position > total / 2 {
+            return self.find_from_end(position, total);
+        }
         let mut left = position;
         for at in 0..self.count - 1 {
             let weight = self.weight(at);
@@ -122,6 +125,17 @@ impl<'a> Inner<'a> {
             left -= weight;
         }
         (self.count - 1, left)
+    }
+
+    fn find_from_end(&self, position: u64, total: u64) -> (usize, u64) {
+        let mut before = total;
+        for at in (0..self.count).rev() {
+            before -= self.weight(at);
+            if position >= before {
+                return (at, position - before);
+            }
+        }
+        (0, position)
     }
 
     /// What the children before one weigh together.

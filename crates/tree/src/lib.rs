@@ -17,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 mod balance;
+mod build;
 mod edit;
 mod inner;
 mod leaf;

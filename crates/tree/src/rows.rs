@@ -95,9 +95,21 @@ impl<'a> Rows<'a> {
         bytes
     }
 
+    /// A leaf whose rows are the elements of a run, `stride` of them each, with these tags, which do
+    /// not fall.
+    pub fn of_tagged_run(tags: &[u32], run: Run<'_>, stride: usize) -> Vec<u8> {
+        debug_assert_eq!(tags.len() * stride, run.len());
+        let mut bytes = (tags.len() as u16).to_le_bytes().to_vec();
+        bytes.extend([stride as u8, IS_TAGGED]);
+        bytes.reserve(TAG_BYTES * tags.len() + run.dense_len());
+        tags.iter().for_each(|tag| bytes.extend_from_slice(&tag.to_le_bytes()));
+        packed::concat(&[(run, run.front(), run.end())], &mut bytes);
+        bytes
+    }
+
     /// A leaf of rows with tags, in their order: of each its tag, and where its elements begin and
     /// end in a run.
-    pub fn of_tagged_run(run: Run<'_>, stride: usize, rows: &[(u32, Place, Place)]) -> Vec<u8> {
+    pub fn of_tagged_rows(run: Run<'_>, stride: usize, rows: &[(u32, Place, Place)]) -> Vec<u8> {
         let mut bytes = (rows.len() as u16).to_le_bytes().to_vec();
         bytes.extend([stride as u8, IS_TAGGED]);
         bytes.extend(rows.iter().flat_map(|(tag, _, _)| tag.to_le_bytes()));

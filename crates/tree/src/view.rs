@@ -71,20 +71,31 @@ impl<'n, N: Nodes<'n>, L: Leaf> View<'n, N, L> {
         self.descend(|inner| inner.find(&is_at_or_above))
     }
 
-    /// The way to the only leaf in which rows with a tag can stand, in a tree by tags.
+    /// The way to the only leaf in which rows with a tag can stand, in an order by tags.
     #[inline]
     pub fn find_tag(&self, tag: u32) -> Path {
         self.descend(|inner| inner.find_tag(tag))
+    }
+
+    /// The bytes of the leaf to which `find_tag` goes.
+    #[inline]
+    pub fn leaf_of_tag(&self, tag: u32) -> &'n [u8] {
+        let mut node = self.root.node;
+        for _ in 0..self.root.height {
+            let inner = Inner::new(self.nodes.bytes(node));
+            node = inner.child(inner.find_tag(tag));
+        }
+        self.nodes.bytes(node)
     }
 
     /// The way to the leaf of a position, and the position within it. One beyond the end leads to
     /// the last leaf.
     #[inline]
     pub fn find_position(&self, position: u64) -> (Path, u64) {
-        let mut left = position;
+        let (mut left, mut total) = (position, self.root.weight);
         let path = self.descend(|inner| {
-            let (at, rest) = inner.find_position(left);
-            left = rest;
+            let (at, rest) = inner.find_position(left, total);
+            (left, total) = (rest, inner.weight(at));
             at
         });
         (path, left)
@@ -100,6 +111,12 @@ impl<'n, N: Nodes<'n>, L: Leaf> View<'n, N, L> {
     #[inline]
     pub fn last(&self) -> Path {
         self.descend(|inner| inner.len() - 1)
+    }
+
+    /// Children of the root, or one if that is a leaf.
+    #[inline]
+    pub fn width(&self) -> usize {
+        if self.root.height == 0 { 1 } else { Inner::new(self.nodes.bytes(self.root.node)).len() }
     }
 
     /// What lies before the leaf of a path.

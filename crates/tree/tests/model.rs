@@ -164,8 +164,7 @@ fn map_follows_a_map(seed: u64, changes: usize, tag_bits: u32) {
         let number =
             field.iter().fold(7_u32, |sum, byte| sum.wrapping_mul(0x9E37_79B1) ^ u32::from(*byte));
         let tag = number.wrapping_mul(0x9E37_79B1) >> (32 - tag_bits) << (32 - tag_bits);
-        let key = ByTag::key(tag);
-        let path = tree.view().find(|separator| separator <= &key[..]);
+        let path = tree.view().find_tag(tag);
         let rows = Rows::new(tree.view().leaf(&path));
         let first = rows.find_tag(tag);
         let wanted = Element::of(&field);
@@ -195,7 +194,7 @@ fn map_follows_a_map(seed: u64, changes: usize, tag_bits: u32) {
             }
         }
         if chance.below(50) == 0 {
-            let path = tree.view().find(|separator| separator <= &key[..]);
+            let path = tree.view().find_tag(tag);
             if Rows::new(tree.view().leaf(&path)).stride() == 2 {
                 tree.ensure_change().unwrap();
                 tree.widen_leaf(&path, 3);

@@ -8,6 +8,7 @@ use clap::Args;
 
 use crate::process;
 use crate::report::{Aim, Report, Section};
+use crate::scenario::collections::{self, commands, elements, forms, removal};
 use crate::scenario::{Bench, churn, cpu, expiry, growth, idle, maxmemory, overhead, reclaim};
 use crate::servers::Peers;
 
@@ -66,7 +67,17 @@ fn run_all(bench: &Bench, quick: bool, record: &dyn Fn(&Report) -> Result<PathBu
     add("maxmemory", maxmemory::run(bench, &maxmemory::Plan::new(quick)));
     add("Expiry", expiry::run(bench, &expiry::Plan::new(quick)));
     add("Reclaim policies (Fig. 6)", reclaim::run(bench, &reclaim::Plan::new(quick)));
+    run_collections(bench, quick, &mut add);
     report
+}
+
+fn run_collections(bench: &Bench, quick: bool, add: &mut impl FnMut(&str, Result<Section>)) {
+    add("Elements", elements::run(bench, &elements::Plan::new(quick)));
+    add("Forms of collections", forms::run(bench, &forms::Plan::new(quick)));
+    add("Server CPU per command", commands::run(bench, &commands::Plan::new(quick)));
+    let churn = collections::churn::Plan::new(quick);
+    add("Collections under churn", collections::churn::run(bench, &churn));
+    add("Removal", removal::run(bench, &removal::Plan::new(quick)));
 }
 
 fn failed(title: &str, error: &anyhow::Error) -> Section {

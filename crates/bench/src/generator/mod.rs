@@ -1,6 +1,9 @@
 //! Closed-loop load on one thread: every connection has one batch of requests in flight and
 //! sends the next as soon as the last reply of the batch is there.
 //!
+//! Where a request is more than a command and a key, a [`Script`] writes it anew from a line of
+//! text.
+//!
 //! The generator must cost less than the server it measures. So requests are prepared once and
 //! only the digits of their keys are written per operation, and replies are counted, not parsed.
 
@@ -9,11 +12,17 @@ mod keys;
 mod replies;
 mod requests;
 mod run;
+mod script;
+mod source;
+mod template;
 
 pub use connection::{Connection, Progress};
 pub use keys::{KeyChoice, Keys, shuffled};
 pub use replies::{Replies, ReplyCounter, Unexpected};
 pub use requests::{
-    Deadlines, Expected, KEY_BYTES, KEY_COUNT_MAX, Operation, RequestShape, Requests, ValueSize,
+    Answer, Deadlines, Expected, KEY_BYTES, KEY_COUNT_MAX, Operation, RequestShape, Requests,
+    ValueSize,
 };
 pub use run::{Generator, Outcome, Stop};
+pub use script::{Script, ScriptShape};
+pub use source::{Drawn, Source};

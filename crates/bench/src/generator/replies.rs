@@ -13,13 +13,19 @@ pub struct Replies {
     pub integer: u64,
     /// Errors.
     pub error: u64,
+    /// Arrays, with everything that is in them.
+    pub array: u64,
+    /// What stood in arrays; arrays in arrays count by what stands in them.
+    pub elements: u64,
+    /// Those of the integers that were zero.
+    pub zero: u64,
 }
 
 impl Replies {
-    /// All replies.
+    /// All replies; an array is one.
     #[inline]
     pub fn total(&self) -> u64 {
-        self.status + self.bulk + self.nil + self.integer + self.error
+        self.status + self.bulk + self.nil + self.integer + self.error + self.array
     }
 
     /// Adds the counts of another stretch of replies.
@@ -30,10 +36,13 @@ impl Replies {
         self.nil += other.nil;
         self.integer += other.integer;
         self.error += other.error;
+        self.array += other.array;
+        self.elements += other.elements;
+        self.zero += other.zero;
     }
 }
 
-/// The stream holds something that is no reply to GET, SET or DEL.
+/// The stream holds something that is no reply of RESP2.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Unexpected(pub String);
 
@@ -45,6 +54,8 @@ pub struct ReplyCounter {
     body_left: usize,
     /// The beginning of a line whose end has yet to arrive.
     line: Vec<u8>,
+    /// How many values of an array have yet to arrive.
+    open: u64,
     first_error: Option<String>,
 }
 
@@ -79,9 +90,9 @@ impl ReplyCounter {
         while at < bytes.len() {
             let rest = &bytes[at..];
             if rest.starts_with(b"+OK\r\n") {
-                self.counted.status += 1;
+                self.arrived(|counted| &mut counted.status);
                 at += 5;
-            } else if let Some((header, body)) = bulk_header(rest) {
+            } else if let Some((header, body)) = header(b'$', rest) {
                 at += self.bulk(&rest[header..], body)? + header;
             } else {
                 at += self.other_line(rest)?;
@@ -94,7 +105,9 @@ impl ReplyCounter {
         if self.body_left > 0 {
             let taken = self.body_left.min(bytes.len());
             self.body_left -= taken;
-            self.counted.bulk += u64::from(self.body_left == 0);
+            if self.body_left == 0 {
+                self.arrived(|counted| &mut counted.bulk);
+            }
             return Ok(taken);
         }
         let Some(end) = memchr::memchr(b'\n', bytes) else {
@@ -118,7 +131,7 @@ impl ReplyCounter {
         if &bytes[body..whole] != b"\r\n" {
             return Err(unexpected(&bytes[body..whole]));
         }
-        self.counted.bulk += 1;
+        self.arrived(|counted| &mut counted.bulk);
         Ok(whole)
     }
 
@@ -144,25 +157,47 @@ impl ReplyCounter {
     /// Counts a line with its end; returns the length of the value if one follows.
     fn whole_line(&mut self, line: &[u8]) -> Result<Option<usize>, Unexpected> {
         match line[0] {
-            b'$' if line == b"$-1\r\n" => self.counted.nil += 1,
-            b'$' => return Ok(Some(bulk_header(line).ok_or_else(|| unexpected(line))?.1)),
-            b'_' => self.counted.nil += 1,
-            b'+' => self.counted.status += 1,
-            b':' => self.counted.integer += 1,
+            b'$' | b'*' if line[1..] == *b"-1\r\n" => self.arrived(|counted| &mut counted.nil),
+            b'$' => return Ok(Some(header(b'$', line).ok_or_else(|| unexpected(line))?.1)),
+            b'*' => self.array(header(b'*', line).ok_or_else(|| unexpected(line))?.1),
+            b'_' => self.arrived(|counted| &mut counted.nil),
+            b'+' => self.arrived(|counted| &mut counted.status),
+            b':' => {
+                self.counted.zero += u64::from(self.open == 0 && line == b":0\r\n");
+                self.arrived(|counted| &mut counted.integer);
+            }
             b'-' => {
-                self.counted.error += 1;
+                self.arrived(|counted| &mut counted.error);
                 self.first_error.get_or_insert_with(|| text(line));
             }
             _ => return Err(unexpected(line)),
         }
         Ok(None)
     }
+
+    /// Counts a value: as a reply, or as an element of the array that is arriving.
+    #[inline]
+    fn arrived(&mut self, kind: impl FnOnce(&mut Replies) -> &mut u64) {
+        if self.open == 0 {
+            *kind(&mut self.counted) += 1;
+        } else {
+            self.counted.elements += 1;
+            self.open -= 1;
+            self.counted.array += u64::from(self.open == 0);
+        }
+    }
+
+    /// In an array of arrays an inner one makes way for its elements.
+    fn array(&mut self, length: usize) {
+        self.open = self.open.saturating_sub(1) + length as u64;
+        self.counted.array += u64::from(self.open == 0);
+    }
 }
 
-/// `$<digits>\r\n` at the front: the bytes it takes, and the length of the value.
+/// `<kind><digits>\r\n` at the front: the bytes it takes, and the number.
 #[inline]
-fn bulk_header(bytes: &[u8]) -> Option<(usize, usize)> {
-    if bytes.first() != Some(&b'$') {
+fn header(kind: u8, bytes: &[u8]) -> Option<(usize, usize)> {
+    if bytes.first() != Some(&kind) {
         return None;
     }
     let mut length = 0;
@@ -195,10 +230,11 @@ mod tests {
 
     const STREAM: &[u8] =
         b"+OK\r\n$16\r\n0123456789abcdef\r\n$-1\r\n:12\r\n-OOM no more\r\n$0\r\n\r\n\
-        +PONG\r\n$5\r\n$1\r\n+\r\n_\r\n";
+        +PONG\r\n$5\r\n$1\r\n+\r\n_\r\n\
+        *2\r\n$1\r\n*\r\n*3\r\n:0\r\n*0\r\n$-1\r\n*0\r\n*-1\r\n:0\r\n";
 
     fn all() -> Replies {
-        Replies { status: 2, bulk: 3, nil: 2, integer: 1, error: 1 }
+        Replies { status: 2, bulk: 3, nil: 3, integer: 2, error: 1, array: 2, elements: 3, zero: 1 }
     }
 
     #[test]
@@ -232,7 +268,7 @@ mod tests {
 
     #[test]
     fn refuses_what_is_no_reply() {
-        for bytes in [&b"OK\r\n"[..], b"$x\r\n", b"$3\r\nabcdef", b"*1\r\n", b"$99999999999999\r\n"]
+        for bytes in [&b"OK\r\n"[..], b"$x\r\n", b"$3\r\nabcdef", b"*x\r\n", b"$99999999999999\r\n"]
         {
             assert!(ReplyCounter::default().feed(bytes).is_err());
         }

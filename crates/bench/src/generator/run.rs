@@ -14,6 +14,7 @@ use super::connection::{Connection, Progress};
 use super::keys::Keys;
 use super::replies::Replies;
 use super::requests::Requests;
+use super::source::{Drawn, Source};
 
 /// When a run ends; batches in flight are always waited for.
 #[derive(Clone, Copy, Debug)]
@@ -88,7 +89,7 @@ impl Generator {
     /// # Errors
     /// If a connection breaks or a reply does not fit its request. Error replies are counted.
     pub fn run(&mut self, requests: &mut Requests, keys: &mut Keys, stop: Stop) -> Result<Outcome> {
-        self.run_watched(requests, keys, stop, u64::MAX, |_| Ok(()))
+        self.drive(&mut Drawn { requests, keys }, stop)
     }
 
     /// As [`Generator::run`]; `watch` is called with the number of operations answered so far,
@@ -102,18 +103,40 @@ impl Generator {
         keys: &mut Keys,
         stop: Stop,
         every: u64,
+        watch: impl FnMut(u64) -> Result<()>,
+    ) -> Result<Outcome> {
+        self.drive_watched(&mut Drawn { requests, keys }, stop, every, watch)
+    }
+
+    /// As [`Generator::run`], with batches of any source.
+    ///
+    /// # Errors
+    /// As [`Generator::run`].
+    pub fn drive(&mut self, source: &mut impl Source, stop: Stop) -> Result<Outcome> {
+        self.drive_watched(source, stop, u64::MAX, |_| Ok(()))
+    }
+
+    /// As [`Generator::run_watched`], with batches of any source.
+    ///
+    /// # Errors
+    /// As [`Generator::run_watched`].
+    pub fn drive_watched(
+        &mut self,
+        source: &mut impl Source,
+        stop: Stop,
+        every: u64,
         mut watch: impl FnMut(u64) -> Result<()>,
     ) -> Result<Outcome> {
         let mut tally = Tally::start(stop)?;
         let mut watch_at = every;
         for slot in 0..self.connections.len() {
-            self.send_next(slot, requests, keys, &mut tally)?;
+            self.send_next(slot, source, &mut tally)?;
         }
         while tally.in_flight > 0 {
             let mut events = std::mem::take(&mut self.events);
             self.wait(&mut events)?;
             for event in &events {
-                self.turn(*event, requests, keys, &mut tally)?;
+                self.turn(*event, source, &mut tally)?;
             }
             self.events = events;
             if tally.replies.total() >= watch_at {
@@ -134,13 +157,7 @@ impl Generator {
     }
 
     #[inline]
-    fn turn(
-        &mut self,
-        event: Event,
-        requests: &mut Requests,
-        keys: &mut Keys,
-        tally: &mut Tally,
-    ) -> Result<()> {
+    fn turn(&mut self, event: Event, source: &mut impl Source, tally: &mut Tally) -> Result<()> {
         let slot = event.data.u64() as usize;
         let connection = &mut self.connections[slot];
         let flags = event.flags;
@@ -156,7 +173,7 @@ impl Generator {
         let connection = &mut self.connections[slot];
         if let Progress::Done { replies, sent_at } = connection.receive(&mut self.buffer)? {
             tally.record(&replies, sent_at);
-            self.send_next(slot, requests, keys, tally)?;
+            self.send_next(slot, source, tally)?;
         }
         Ok(())
     }
@@ -165,15 +182,14 @@ impl Generator {
     fn send_next(
         &mut self,
         slot: usize,
-        requests: &mut Requests,
-        keys: &mut Keys,
+        source: &mut impl Source,
         tally: &mut Tally,
     ) -> Result<()> {
-        let count = tally.allowance(requests.pipeline());
+        let count = tally.allowance(source.pipeline());
         if count == 0 {
             return Ok(());
         }
-        let (bytes, expected) = requests.fill(count, keys);
+        let (bytes, expected) = source.fill(count);
         let connection = &mut self.connections[slot];
         connection.send(bytes, expected, tally.now)?;
         if connection.has_unsent() {

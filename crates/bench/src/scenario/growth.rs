@@ -13,7 +13,7 @@ use crate::report::{Aim, Section};
 use crate::servers::{Kind, Launch, Program, Server};
 
 mod drive;
-mod pause;
+pub(super) mod pause;
 
 use drive::{Grown, Sample};
 use pause::Pause;

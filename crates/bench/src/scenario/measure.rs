@@ -6,7 +6,8 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 
 use crate::generator::{
-    Generator, KeyChoice, Keys, Operation, Outcome, RequestShape, Requests, Stop, ValueSize,
+    Drawn, Generator, KeyChoice, Keys, Operation, Outcome, RequestShape, Requests, Source, Stop,
+    ValueSize,
 };
 use crate::servers::Server;
 
@@ -85,8 +86,22 @@ pub fn measure(server: &Server, load: &Load) -> Result<Measured> {
     if !load.warm_up.is_zero() {
         generator.run(&mut requests, &mut keys, Stop::After(load.warm_up))?;
     }
+    let mut source = Drawn { requests: &mut requests, keys: &mut keys };
+    measure_source(server, &mut generator, &mut source, load.stop)
+}
+
+/// As [`measure`], with batches of any source on connections that are open.
+///
+/// # Errors
+/// As [`measure`].
+pub fn measure_source(
+    server: &Server,
+    generator: &mut Generator,
+    source: &mut impl Source,
+    stop: Stop,
+) -> Result<Measured> {
     let before = settled_cpu_time(server)?;
-    let outcome = generator.run(&mut requests, &mut keys, load.stop)?;
+    let outcome = generator.drive(source, stop)?;
     let used = settled_cpu_time(server)?.saturating_sub(before);
     if outcome.replies.error > 0 {
         bail!("{} errors, the first: {:?}", outcome.replies.error, outcome.first_error);

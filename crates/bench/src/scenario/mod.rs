@@ -11,9 +11,11 @@
 //! | `expiry` | how soon keys are gone after their deadline, and what that costs |
 //! | `reclaim` | bytes moved per byte written, by reclaim policy (Fig. 6) |
 //! | `idle` | memory of an empty server |
+//! | [`collections`] | lists, hashes, sets, sorted sets and streams: five questions of their own |
 
 pub mod bare;
 pub mod churn;
+pub mod collections;
 pub mod cpu;
 pub mod expiry;
 pub mod growth;

@@ -23,7 +23,7 @@ use crate::key::{Key, Kind, Label, Value};
 use crate::lane::Lane;
 use crate::locks::{Held, ShardSet};
 use crate::store::Store;
-use base::Millis;
+use base::{Millis, Random};
 use heap::Record;
 use index::{Entry, Index, Slot};
 
@@ -129,6 +129,11 @@ impl<'a> Access<'a> {
     /// The moment of the command.
     pub fn now(&self) -> Millis {
         self.now
+    }
+
+    /// A sequence of chance for one command, which may be used while values are read.
+    pub fn chance(&mut self) -> Random {
+        Random::from_seed(self.lane.random.next())
     }
 
     /// The moment by which parts of values have expired: none has for who sees expired keys.
@@ -302,10 +307,9 @@ impl<'a> Access<'a> {
         unsafe { found.record.value_mut() }
     }
 
-    /// When a value ends.
-    pub(crate) fn deadline_of(&self, found: &Found<'_>) -> Option<Millis> {
-        self.check(found);
-        self.deadline(*found)
+    /// Whether what was found is still there: no record was appended or removed since.
+    pub(crate) fn is_current(&self, found: &Found<'_>) -> bool {
+        found.version == self.version
     }
 
     /// # Panics

@@ -179,7 +179,7 @@ impl Access<'_> {
     }
 
     /// The collection of a value, if that is a tree.
-    fn collection_of(&self, found: &Found<'_>) -> Option<CollectionId> {
+    pub(super) fn collection_of(&self, found: &Found<'_>) -> Option<CollectionId> {
         // SAFETY: the shard is locked, and the record is the one that the index names.
         unsafe { tree_of(&found.record) }
     }

@@ -65,6 +65,29 @@ impl<'a> Access<'a> {
         self.find(key).ok_or(NoSpace)
     }
 
+    /// Makes what `put` puts there the value of a key, in place of anything of any kind, and takes
+    /// its deadline away.
+    ///
+    /// # Errors
+    /// Those of `put`; the key has the value then that it had.
+    pub(crate) fn put_over(
+        &mut self,
+        key: &Key<'_>,
+        put: impl FnOnce(&mut Self, Option<Found<'a>>) -> Result<Found<'a>, NoSpace>,
+    ) -> Result<(), NoSpace> {
+        let old = self.live(key);
+        let had_deadline = old.is_some_and(|old| old.entry.has_deadline());
+        let tree = old.and_then(|old| self.collection_of(&old));
+        put(self, old)?;
+        if let Some(id) = tree {
+            self.retire(key, id);
+        }
+        if had_deadline {
+            self.set_deadline(key, None)?;
+        }
+        Ok(())
+    }
+
     /// Makes the value of a key `len` bytes long, as [`Access::resize`] does.
     ///
     /// # Errors
@@ -79,6 +102,21 @@ impl<'a> Access<'a> {
         self.check(&found);
         let label = self.label(&found);
         self.resize_to(key, Some(found), len, label)
+    }
+
+    /// Makes the value of a key shorter, in place if there is no room to write it anew.
+    pub(crate) fn shrink_found(
+        &mut self,
+        key: &Key<'_>,
+        found: Found<'a>,
+        len: usize,
+    ) -> Found<'a> {
+        if let Ok(found) = self.resize_found(key, found, len) {
+            return found;
+        }
+        let (label, deadline) = (self.label(&found), self.deadline(found));
+        self.overwrite(key, found, len, label, deadline);
+        found
     }
 
     /// The value of a key, to be changed in place without changing its length.

@@ -9,13 +9,20 @@
 use crate::access::{Access, Fault, Found, NoSpace, ReadNodes, WriteNodes};
 use crate::collections::CollectionId;
 use crate::key::{Key, Label};
+use base::KeyHasher;
 use packed::{Element, Place, Run, RunMut};
 use tree::{Leaf, NoRoom, ROOT_BYTES, Root, Tree, View};
 
 /// Bits of the hash by which the members of a large set, and the fields of a large hash, stand.
 #[inline]
 pub(crate) fn tag_of(access: &Access<'_>, text: &[u8]) -> u32 {
-    (access.store.hasher.hash(text).0 >> 32) as u32
+    tag_by(&access.store.hasher, text)
+}
+
+/// The same, for whoever has no access at hand.
+#[inline]
+pub(crate) fn tag_by(hasher: &KeyHasher, text: &[u8]) -> u32 {
+    (hasher.hash(text).0 >> 32) as u32
 }
 
 /// The root of one of the trees of a large collection.
@@ -74,6 +81,29 @@ impl<'a> Access<'a> {
         if after != before {
             let at = root_at(number);
             self.bytes_mut(found)[at..at + ROOT_BYTES].copy_from_slice(&after.to_bytes());
+        }
+        Ok(done?)
+    }
+
+    /// Changes several trees of a large collection, and notes their roots.
+    ///
+    /// # Errors
+    /// Those of `change`.
+    #[inline]
+    pub(crate) fn change_trees<T, const N: usize>(
+        &mut self,
+        key: &Key<'_>,
+        found: &Found<'a>,
+        change: impl FnOnce(&mut WriteNodes<'_, 'a>, &mut [Root; N]) -> Result<T, NoRoom>,
+    ) -> Result<T, Fault> {
+        let before: [Root; N] = std::array::from_fn(|number| root(self.bytes(found), number));
+        let mut roots = before;
+        let done = change(&mut self.nodes_mut(key, found), &mut roots);
+        if roots != before {
+            let value = self.bytes_mut(found);
+            for (number, root) in roots.iter().enumerate() {
+                value[root_at(number)..root_at(number + 1)].copy_from_slice(&root.to_bytes());
+            }
         }
         Ok(done?)
     }

@@ -11,7 +11,8 @@ use std::sync::atomic::Ordering::Relaxed;
 const BUFFER_BYTES: u64 = 16 * 1024;
 
 /// Flags that stand for a letter, in the order of their letters.
-const LETTERS: [(ClientFlags, char); 5] = [
+const LETTERS: [(ClientFlags, char); 6] = [
+    (ClientFlags::BLOCKED, 'b'),
     (ClientFlags::CLOSING, 'c'),
     (ClientFlags::UNIX_SOCKET, 'U'),
     (ClientFlags::NO_EVICT, 'e'),

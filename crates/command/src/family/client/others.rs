@@ -87,13 +87,26 @@ pub fn unpause(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// No command waits for anything, so there is nobody to wake.
+/// Ends the waiting of a client.
 pub fn unblock(call: &mut Call<'_>) -> Outcome {
     let args = call.args;
-    if args.len() == 4 && !args.is(3, "TIMEOUT") && !args.is(3, "ERROR") {
+    let is_error = args.is(3, "ERROR");
+    if args.len() == 4 && !args.is(3, "TIMEOUT") && !is_error {
         return Err(Refusal::of("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR"));
     }
-    args.integer(2)?;
-    call.reply.integer(0);
+    let id = args.integer(2)?;
+    let (clients, waiters) = (&call.instance.clients, &call.instance.waiters);
+    let client = u64::try_from(id).ok().and_then(|id| clients.find(id));
+    let waiter = client.and_then(|client| client.waiter().clone());
+    let is_done = waiter.is_some_and(|waiter| {
+        if is_error {
+            waiters.answer(&waiter, |reply| reply.error(UNBLOCKED))
+        } else {
+            waiters.time_out(&waiter)
+        }
+    });
+    call.reply.integer(is_done.into());
     Ok(())
 }
+
+const UNBLOCKED: &str = "UNBLOCKED client unblocked via CLIENT UNBLOCK";

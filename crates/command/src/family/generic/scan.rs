@@ -5,10 +5,9 @@ use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use store::{Kind, ScanFilter};
 
-pub(in crate::family) const INVALID_CURSOR: Refusal = Refusal::of("ERR invalid cursor");
-const NO_VALUES: Refusal = Refusal::of("ERR NOVALUES option can only be used in HSCAN");
-pub(in crate::family) const NO_SCORES: Refusal =
-    Refusal::of("ERR NOSCORES option can only be used in ZSCAN");
+pub const INVALID_CURSOR: Refusal = Refusal::of("ERR invalid cursor");
+pub const NO_VALUES: Refusal = Refusal::of("ERR NOVALUES option can only be used in HSCAN");
+pub const NO_SCORES: Refusal = Refusal::of("ERR NOSCORES option can only be used in ZSCAN");
 
 /// Keys that one SCAN looks at unless COUNT says otherwise.
 const COUNT: usize = 10;
@@ -20,7 +19,7 @@ pub fn keys(call: &mut Call<'_>) -> Outcome {
     let visited_at = call.visited_at();
     let (store, reply) = (&call.instance.store, &mut call.reply);
     let keyspace = store.keyspace(call.session.database).ok_or(Refusal::DB_INDEX)?;
-    if is_hopeless(filter) {
+    if is_hopeless(filter.pattern) {
         reply.array(0);
         return Ok(());
     }
@@ -35,13 +34,13 @@ pub fn keys(call: &mut Call<'_>) -> Outcome {
 }
 
 /// `*` means every key, the empty one too, which patterns never match.
-fn pattern(text: &[u8]) -> Option<&[u8]> {
+pub fn pattern(text: &[u8]) -> Option<&[u8]> {
     (text != b"*").then_some(text)
 }
 
 /// Whether a pattern has so many stars that it matches nothing, by a limit that clients know.
-fn is_hopeless(filter: ScanFilter<'_>) -> bool {
-    let stars = filter.pattern.unwrap_or_default().iter().filter(|byte| **byte == b'*');
+pub fn is_hopeless(pattern: Option<&[u8]>) -> bool {
+    let stars = pattern.unwrap_or_default().iter().filter(|byte| **byte == b'*');
     stars.take(STARS_MAX + 1).count() > STARS_MAX
 }
 
@@ -86,7 +85,7 @@ pub fn scan(call: &mut Call<'_>) -> Outcome {
 }
 
 /// A cursor as C reads numbers: leading blanks, zeros and a plus are fine.
-pub(in crate::family) fn parse_cursor(text: &[u8]) -> Option<u64> {
+pub fn parse_cursor(text: &[u8]) -> Option<u64> {
     let text = text.trim_ascii_start();
     let digits = text.strip_prefix(b"+").unwrap_or(text);
     let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
@@ -106,7 +105,7 @@ fn parse_scan(args: Args<'_>) -> Result<ScanOptions<'_>, Refusal> {
                 usize::try_from(count).ok().filter(|count| *count > 0).ok_or(Refusal::SYNTAX)?;
         } else if args.is(at, "MATCH") && has_value {
             options.filter.pattern = pattern(args.get(at + 1));
-            options.is_nothing |= is_hopeless(options.filter);
+            options.is_nothing |= is_hopeless(options.filter.pattern);
         } else if args.is(at, "TYPE") && has_value {
             options.filter.kind = Some(parse_kind(args.get(at + 1))?);
         } else if args.is(at, "NOVALUES") {
@@ -123,9 +122,12 @@ fn parse_scan(args: Args<'_>) -> Result<ScanOptions<'_>, Refusal> {
 
 /// A kind by its name.
 fn parse_kind(name: &[u8]) -> Result<Kind, Refusal> {
-    let is_it = |kind: &Kind| name.eq_ignore_ascii_case(kind.name().as_bytes());
-    Kind::ALL.into_iter().find(is_it).ok_or_else(|| {
-        let name = String::from_utf8_lossy(name);
-        Refusal::new(format!("ERR unknown type name '{name}'"))
-    })
+    let named = |kind: &Kind| name.eq_ignore_ascii_case(kind.name().as_bytes());
+    match Kind::ALL.into_iter().find(named) {
+        Some(kind) => Ok(kind),
+        None => {
+            let name = String::from_utf8_lossy(name);
+            Err(Refusal::new(format!("ERR unknown type name '{name}'")))
+        }
+    }
 }

@@ -283,7 +283,7 @@ impl<'r> Sorted<'r> {
     /// The tree of the rows.
     fn plant(&self, nodes: &mut WriteNodes<'_, '_>) -> Result<Root, NoRoom> {
         if !self.has_long {
-            let leaf = Rows::of_tagged_run(self.run, self.stride, &self.rows);
+            let leaf = Rows::of_tagged_rows(self.run, self.stride, &self.rows);
             return Ok(FieldTree::of_rows(nodes, &leaf)?.root);
         }
         let root = FieldTree::empty(nodes, self.stride)?;

@@ -5,7 +5,7 @@
 //!       11000000 22221111 33333322        four registers in three bytes, and so on
 //! ```
 
-use super::registers::{Histogram, REGISTER_MAX, Registers};
+use super::registers::{REGISTER_MAX, Registers};
 use super::{HEAD_BYTES, REGISTERS};
 
 /// Bytes of all registers.
@@ -44,36 +44,45 @@ pub fn set(bytes: &mut [u8], at: usize, value: u8) {
     }
 }
 
-/// Raises each of `registers` to the one in `bytes`.
-pub fn merge(bytes: &[u8], registers: &mut Registers) {
-    let (threes, _) = bytes.as_chunks::<3>();
-    let (fours, _) = registers.0.as_chunks_mut::<4>();
-    for (four, three) in fours.iter_mut().zip(threes) {
-        let values = unpack(*three);
-        *four = std::array::from_fn(|at| four[at].max(values[at]));
+/// All registers in `bytes`.
+pub fn registers(bytes: &[u8]) -> Registers {
+    let mut registers = Registers::zeros();
+    let (sixes, _) = bytes.as_chunks::<6>();
+    let (eights, _) = registers.0.as_chunks_mut::<8>();
+    for (eight, six) in eights.iter_mut().zip(sixes) {
+        *eight = unpack(*six);
     }
+    registers
 }
 
 /// Sets all registers in `bytes`.
 pub fn fill(bytes: &mut [u8], registers: &Registers) {
-    let (threes, _) = bytes.as_chunks_mut::<3>();
-    let (fours, _) = registers.0.as_chunks::<4>();
-    for (three, [a, b, c, d]) in threes.iter_mut().zip(fours) {
-        *three = [a | b << 6, b >> 2 | c << 4, c >> 4 | d << 2];
+    let (sixes, _) = bytes.as_chunks_mut::<6>();
+    let (eights, _) = registers.0.as_chunks::<8>();
+    for (six, eight) in sixes.iter_mut().zip(eights) {
+        *six = pack(*eight);
     }
 }
 
-/// How many registers have each value.
-pub fn histogram(bytes: &[u8]) -> Histogram {
-    let mut histogram = Histogram::new();
-    let (threes, _) = bytes.as_chunks::<3>();
-    threes.iter().for_each(|three| histogram.count_four(unpack(*three)));
-    histogram
+/// Eight registers: halves, quarters and eighths of the 48 bits are moved apart, all at once.
+#[inline]
+fn unpack([a, b, c, d, e, f]: [u8; 6]) -> [u8; 8] {
+    let bits = u64::from_le_bytes([a, b, c, d, e, f, 0, 0]);
+    let bits = bits & 0x0000_0000_00ff_ffff | (bits & 0x0000_ffff_ff00_0000) << 8;
+    let bits = bits & 0x0000_0fff_0000_0fff | (bits & 0x00ff_f000_00ff_f000) << 4;
+    let bits = bits & 0x003f_003f_003f_003f | (bits & 0x0fc0_0fc0_0fc0_0fc0) << 2;
+    bits.to_le_bytes()
 }
 
+/// The bytes of eight registers, none above `REGISTER_MAX`: as `unpack`, the other way.
 #[inline]
-fn unpack([a, b, c]: [u8; 3]) -> [u8; 4] {
-    [a & REGISTER_MAX, (a >> 6 | b << 2) & REGISTER_MAX, (b >> 4 | c << 4) & REGISTER_MAX, c >> 2]
+fn pack(registers: [u8; 8]) -> [u8; 6] {
+    let bits = u64::from_le_bytes(registers);
+    let bits = bits & 0x003f_003f_003f_003f | (bits & 0x3f00_3f00_3f00_3f00) >> 2;
+    let bits = bits & 0x0000_0fff_0000_0fff | (bits & 0x0fff_0000_0fff_0000) >> 4;
+    let bits = bits & 0x0000_0000_00ff_ffff | (bits & 0x00ff_ffff_0000_0000) >> 8;
+    let [a, b, c, d, e, f, ..] = bits.to_le_bytes();
+    [a, b, c, d, e, f]
 }
 
 /// The byte in which a register begins, and bits before it.

@@ -16,6 +16,13 @@ impl Registers {
         Registers([0; REGISTERS])
     }
 
+    /// Raises each register to that of `other`.
+    pub fn raise(&mut self, other: &Registers) {
+        for (register, value) in self.0.iter_mut().zip(other.0) {
+            *register = value.max(*register);
+        }
+    }
+
     /// How many registers have each value.
     pub fn histogram(&self) -> Histogram {
         let mut histogram = Histogram::new();
@@ -39,7 +46,7 @@ impl Histogram {
 
     /// Counts four registers, none above `REGISTER_MAX`.
     #[inline]
-    pub(super) fn count_four(&mut self, values: [u8; 4]) {
+    fn count_four(&mut self, values: [u8; 4]) {
         for (lane, value) in self.lanes.iter_mut().zip(values) {
             lane[usize::from(value & REGISTER_MAX)] += 1;
         }

@@ -1,8 +1,8 @@
 //! A string as a HyperLogLog, in either form.
 
-use super::hash::mark_of;
+use super::hash::{Mark, mark_of};
 use super::registers::Registers;
-use super::sparse::{self, Raised, Run};
+use super::sparse::{self, Place, Raised, Run};
 use super::{Corrupted, HEAD_BYTES, dense};
 use std::borrow::Cow;
 
@@ -76,13 +76,13 @@ impl<'v> Sketch<'v> {
     /// # Errors
     /// When its runs are wrong, as far as that shows.
     pub fn add(&mut self, element: &[u8], sparse_bytes_max: u64) -> Result<bool, Corrupted> {
-        let mark = mark_of(element);
-        self.raise(mark.register, mark.value, sparse_bytes_max)
+        let mut from = Place::FIRST;
+        self.raise(&mut from, mark_of(element), sparse_bytes_max)
     }
 
-    fn raise(&mut self, register: usize, value: u8, bytes_max: u64) -> Result<bool, Corrupted> {
+    fn raise(&mut self, from: &mut Place, mark: Mark, bytes_max: u64) -> Result<bool, Corrupted> {
         if self.form() == Form::Sparse {
-            match sparse::raise(&mut self.bytes, register, value, bytes_max)? {
+            match sparse::raise(&mut self.bytes, from, mark, bytes_max)? {
                 Raised::No => return Ok(false),
                 Raised::Yes => {
                     self.forget_count();
@@ -91,10 +91,10 @@ impl<'v> Sketch<'v> {
                 Raised::NeedsDense => self.make_dense()?,
             };
         }
-        if dense::get(self.registers(), register) >= value {
+        if dense::get(self.registers(), mark.register) >= mark.value {
             return Ok(false);
         }
-        dense::set(&mut self.bytes.to_mut()[HEAD_BYTES..], register, value);
+        dense::set(&mut self.bytes.to_mut()[HEAD_BYTES..], mark.register, mark.value);
         self.forget_count();
         Ok(true)
     }
@@ -126,7 +126,7 @@ impl<'v> Sketch<'v> {
     /// When the runs of a sparse one are wrong.
     pub fn merge_into(&self, into: &mut Registers) -> Result<(), Corrupted> {
         match self.form() {
-            Form::Dense => dense::merge(self.registers(), into),
+            Form::Dense => into.raise(&dense::registers(self.registers())),
             Form::Sparse => sparse::merge(self.registers(), into)?,
         }
         Ok(())
@@ -146,9 +146,10 @@ impl<'v> Sketch<'v> {
         match form {
             Form::Dense => self.set_dense(registers),
             Form::Sparse => {
-                let marks = registers.0.iter().enumerate().filter(|(_, value)| **value > 0);
-                for (register, value) in marks {
-                    self.raise(register, *value, sparse_bytes_max)?;
+                let mut from = Place::FIRST;
+                let values = registers.0.iter().copied().enumerate();
+                for (register, value) in values.filter(|(_, value)| *value > 0) {
+                    self.raise(&mut from, Mark { register, value }, sparse_bytes_max)?;
                 }
             }
         }
@@ -174,7 +175,7 @@ impl<'v> Sketch<'v> {
     /// When the runs of a sparse one are wrong.
     pub fn count(&self) -> Result<u64, Corrupted> {
         let histogram = match self.form() {
-            Form::Dense => dense::histogram(self.registers()),
+            Form::Dense => dense::registers(self.registers()).histogram(),
             Form::Sparse => sparse::histogram(self.registers())?,
         };
         Ok(histogram.estimate())

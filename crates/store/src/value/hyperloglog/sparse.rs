@@ -8,6 +8,7 @@
 //! Lengths and values are written less one. An XZERO whose second byte is missing at the end of a
 //! string reads as if it were zero.
 
+use super::hash::Mark;
 use super::registers::{Histogram, Registers};
 use super::{Corrupted, HEAD_BYTES, REGISTERS};
 use smallvec::SmallVec;
@@ -147,62 +148,78 @@ pub fn histogram(bytes: &[u8]) -> Result<Histogram, Corrupted> {
     Ok(histogram)
 }
 
-/// Raises a register of a string, its head included, which is to stay within `bytes_max` when it
-/// grows.
+/// Raises the register of a mark in a string, its head included, which is to stay within
+/// `bytes_max` when it grows. The search begins at `from`, which is set to where it may begin for
+/// a register further behind.
 ///
 /// # Errors
 /// When the runs end before the register.
 pub fn raise(
     bytes: &mut Cow<'_, [u8]>,
-    register: usize,
-    value: u8,
+    from: &mut Place,
+    Mark { register, value }: Mark,
     bytes_max: u64,
 ) -> Result<Raised, Corrupted> {
     if value > VALUE_MAX {
         return Ok(Raised::NeedsDense);
     }
-    let found = find(bytes, register)?;
+    let found = find(bytes, *from, register)?;
+    *from = found.earlier;
     if found.run.value() >= value {
         return Ok(Raised::No);
     }
-    let before = register - found.first;
+    let before = register - found.place.first;
     let after = found.run.len() - before - 1;
     let mut codes = Codes::new();
     let parts = [found.run.part(before), Some(Run::Values(value, 1)), found.run.part(after)];
     parts.into_iter().flatten().for_each(|run| run.write(&mut codes));
-    let end = bytes.len().min(found.at + found.run.bytes());
-    let len = bytes.len() - (end - found.at) + codes.len();
+    let end = bytes.len().min(found.place.at + found.run.bytes());
+    let len = bytes.len() - (end - found.place.at) + codes.len();
     if len > bytes.len() && len as u64 > bytes_max {
         return Ok(Raised::NeedsDense);
     }
     let bytes = bytes.to_mut();
-    bytes.splice(found.at..end, codes);
-    join(bytes, found.before.unwrap_or(HEAD_BYTES));
+    bytes.splice(found.place.at..end, codes);
+    join(bytes, found.before.at);
     Ok(Raised::Yes)
 }
 
-/// Where the run with a register is.
-struct Found {
-    run: Run,
+/// Where a run begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
     /// Its place among the bytes.
     at: usize,
-    /// Place of the run before it.
-    before: Option<usize>,
     /// Its first register.
     first: usize,
 }
 
+impl Place {
+    /// Of the first run.
+    pub const FIRST: Place = Place { at: HEAD_BYTES, first: 0 };
+}
+
+/// The run with a register, and what comes before it.
+struct Found {
+    run: Run,
+    place: Place,
+    /// The run before it; itself if it is the first.
+    before: Place,
+    /// The run before that, or where the search began. However runs are joined by the change, this
+    /// one ends before the register, unless it is the first.
+    earlier: Place,
+}
+
 #[inline]
-fn find(bytes: &[u8], register: usize) -> Result<Found, Corrupted> {
-    let (mut at, mut before, mut first) = (HEAD_BYTES, None, 0);
-    while at < bytes.len() {
-        let run = Run::at(bytes, at);
-        if register < first + run.len() {
-            return Ok(Found { run, at, before, first });
+fn find(bytes: &[u8], from: Place, register: usize) -> Result<Found, Corrupted> {
+    let (mut place, mut before, mut earlier) = (from, from, from);
+    while place.at < bytes.len() {
+        let run = Run::at(bytes, place.at);
+        let end = place.first + run.len();
+        if register < end {
+            return Ok(Found { run, place, before, earlier });
         }
-        before = Some(at);
-        at += run.bytes();
-        first += run.len();
+        (earlier, before) = (before, place);
+        place = Place { at: place.at + run.bytes(), first: end };
     }
     Err(Corrupted)
 }

@@ -1,6 +1,7 @@
 use super::hash::{Mark, mark_of};
 use super::registers::Registers;
 use super::sketch::{Form, Sketch};
+use super::sparse::Place;
 use super::{
     HEAD_BYTES, HyperLogLogError, REGISTERS, add, count, count_all, dense, make_dense, merge,
 };
@@ -143,9 +144,9 @@ fn dense_registers_are_those_of_a_plain_array() {
             assert_eq!(dense::raise(&mut bytes, at, value), model.0[at] < value);
             model.0[at] = model.0[at].max(value);
         }
-        assert_eq!(dense::histogram(&bytes).estimate(), model.histogram().estimate());
+        assert_eq!(dense::registers(&bytes).0, model.0);
         let mut merged = other.clone();
-        dense::merge(&bytes, &mut merged);
+        merged.raise(&model);
         assert!((0..REGISTERS).all(|at| merged.0[at] == other.0[at].max(model.0[at])));
     }
 }
@@ -162,7 +163,8 @@ fn sparse_registers_are_those_of_a_plain_array_whatever_their_order() {
         for _ in 0..600 {
             let at = (first + random.below(width)) as usize;
             let value = 1 + random.below(most) as u8;
-            let raised = sparse::raise(&mut bytes, at, value, u64::MAX).expect("whole runs");
+            let (mut from, mark) = (Place::FIRST, Mark { register: at, value });
+            let raised = sparse::raise(&mut bytes, &mut from, mark, u64::MAX).expect("whole runs");
             assert_eq!(raised == sparse::Raised::Yes, model.0[at] < value);
             model.0[at] = model.0[at].max(value);
         }
@@ -171,6 +173,30 @@ fn sparse_registers_are_those_of_a_plain_array_whatever_their_order() {
         assert_eq!(found.0, model.0);
         let histogram = sparse::histogram(&bytes[HEAD_BYTES..]).expect("whole runs");
         assert_eq!(histogram.estimate(), model.histogram().estimate());
+    }
+}
+
+#[test]
+fn registers_in_order_give_the_same_bytes_as_one_by_one() {
+    let mut random = Random::from_seed(5);
+    for _ in 0..2_000 {
+        let mut runs: Cow<'_, [u8]> = Cow::Owned(Sketch::empty().bytes().to_vec());
+        let mut one_by_one = runs.clone();
+        // Few registers and few values, so that most runs are joined and split again.
+        let (width, most) = (4 + random.below(20) as usize, 2 + random.below(5));
+        for _ in 0..6 {
+            let mut from = Place::FIRST;
+            for register in 0..width {
+                if random.one_in(3) {
+                    continue;
+                }
+                let mark = Mark { register, value: 1 + random.below(most) as u8 };
+                let mut first = Place::FIRST;
+                let raised = sparse::raise(&mut runs, &mut from, mark, u64::MAX);
+                assert_eq!(raised, sparse::raise(&mut one_by_one, &mut first, mark, u64::MAX));
+                assert_eq!(runs, one_by_one);
+            }
+        }
     }
 }
 

@@ -1,11 +1,11 @@
 //! Changing lists.
 
-use super::limit::element_bytes;
+use super::limit::{More, element_bytes};
 use super::{End, Leaf, List, ListLimit};
 use crate::access::{Access, Fault, Found, NoSpace, WriteNodes};
 use crate::key::{Encoding, Key, Kind, Label};
 use packed::{Element, Run};
-use tree::{NoRoom, Rows, Tree};
+use tree::{NODE_BYTES, NoRoom, Rows, Tree, resolve};
 
 type ListTree<'n, 'x, 'a> = Tree<'n, WriteNodes<'x, 'a>, Leaf>;
 
@@ -71,10 +71,10 @@ fn fit<'a, 't>(
     if let Some(found) = found.filter(|found| access.label(found).is_tree()) {
         return Ok(found);
     }
-    let (count, bytes) = texts.fold((0, 0), |(count, bytes), text| (count + 1, bytes + text.len()));
+    let more = More::of(texts);
     let run = found.map_or(&packed::EMPTY[..], |found| access.bytes(&found));
     let run = Run::new(run);
-    if limit.allows_more(run, count, bytes) {
+    if limit.allows_more(run, more) {
         let label = Label::new(Kind::List, SMALL);
         return found.map_or_else(|| access.put(key, None, label, &packed::EMPTY), Ok);
     }
@@ -109,6 +109,14 @@ pub fn pop(
     let Some(found) = access.open(key, Kind::List)? else { return Ok(None) };
     let list = List::at(access, &found);
     let (len, taken) = (list.len(), count.min(list.len()));
+    if access.label(&found).is_tree() && taken < len {
+        access.change_tree::<Leaf, _>(key, &found, 0, |tree| {
+            pop_from_tree(tree, end, taken, &mut each);
+            Ok(())
+        })?;
+        reduce(access, key, found, limit);
+        return Ok(Some(taken));
+    }
     match end {
         End::Front => list.iter_from(0).take(taken as usize).for_each(&mut each),
         End::Back => list.iter_back_from(len - 1).take(taken as usize).for_each(&mut each),
@@ -116,6 +124,30 @@ pub fn pop(
     let from = if end == End::Front { 0 } else { len - taken };
     cut_out(access, key, found, from, taken, limit)?;
     Ok(Some(taken))
+}
+
+/// Takes elements from an end, leaf by leaf. There are more of them.
+fn pop_from_tree(
+    tree: &mut ListTree<'_, '_, '_>,
+    end: End,
+    count: u64,
+    each: &mut impl FnMut(Element<'_>),
+) {
+    let mut left = usize::try_from(count).unwrap_or(usize::MAX);
+    while left > 0 {
+        let view = tree.view();
+        let path = if end == End::Front { view.first() } else { view.last() };
+        let rows = Rows::new(view.leaf(&path));
+        let (run, taken) = (rows.run(), left.min(rows.len()));
+        let mut show = |element: Element<'_>| each(resolve(view.nodes, element));
+        match end {
+            End::Front => run.iter().take(taken).for_each(&mut show),
+            End::Back => run.iter().rev().take(taken).for_each(&mut show),
+        }
+        let from = if end == End::Front { 0 } else { rows.len() - taken };
+        tree.remove_rows(&path, from, taken);
+        left -= taken;
+    }
 }
 
 /// Removes elements, and the list if none is left.
@@ -150,12 +182,24 @@ fn cut_out<'a>(
 /// Makes a large list that has shrunk to half of what a small one may be a small one again.
 fn reduce<'a>(access: &mut Access<'a>, key: &Key<'_>, found: Found<'a>, limit: ListLimit) {
     let view = access.view::<Leaf>(&found, 0);
-    // More leaves than that hold more than half of the largest limit.
-    if view.root.height > 1 || !limit.allows_again(view.root.weight as usize, 0) {
+    // Leaves are half full, but for those at the ends.
+    let is_wide = view.root.height > 1 || !limit.allows_again(0, view.width() * NODE_BYTES / 2);
+    if is_wide && view.width() > 3 || !limit.allows_again(view.root.weight as usize, 0) {
         return;
     }
-    let list = List::at(access, &found);
     let half = |bytes: usize| limit.allows_again(0, bytes);
+    // A listpack takes no less than the rows do, which are summed up faster.
+    let (mut path, mut bytes) = (view.first(), 0);
+    loop {
+        bytes += Rows::new(view.leaf(&path)).dense_len();
+        if !half(bytes) {
+            return;
+        }
+        if !view.next(&mut path) {
+            break;
+        }
+    }
+    let list = List::at(access, &found);
     let mut bytes = 7;
     for element in list.iter_from(0) {
         bytes += element_bytes(element);
@@ -188,7 +232,8 @@ pub fn set(
     let Some(at) = super::position(list.len(), index) else { return Ok(Some(false)) };
     if !access.label(&found).is_tree() {
         let run = Run::new(access.bytes(&found));
-        if limit.allows_more(run, 0, text.len()) {
+        let more = More { elements: 0, ..More::of(std::iter::once(text)) };
+        if limit.allows_more(run, more) {
             access.replace_in_run(key, found, at as usize, Element::of(text))?;
             return Ok(Some(true));
         }
@@ -238,7 +283,7 @@ pub fn insert(
     let at = at as u64 + u64::from(pivot.is_behind);
     let found = fit(access, key, Some(found), std::iter::once(text), limit)?;
     if !access.label(&found).is_tree() {
-        access.insert_into_run(key, found, at as usize, &[Element::of(text)])?;
+        let found = access.insert_into_run(key, found, at as usize, &[Element::of(text)])?;
         return Ok(Some(Some(List::at(access, &found).len())));
     }
     let len = access.change_tree::<Leaf, _>(key, &found, 0, |tree| {
@@ -315,7 +360,8 @@ fn remove_each<'a>(
     Ok(())
 }
 
-/// Leaves the elements from the `start`th to the `end`th, both included.
+/// Leaves the elements from the `start`th to the `end`th, both included. Returns how many are
+/// gone.
 ///
 /// # Errors
 /// When the key holds something else.
@@ -325,18 +371,19 @@ pub fn trim(
     start: i64,
     end: i64,
     limit: ListLimit,
-) -> Result<bool, Fault> {
-    let Some(found) = access.open(key, Kind::List)? else { return Ok(false) };
+) -> Result<u64, Fault> {
+    let Some(found) = access.open(key, Kind::List)? else { return Ok(0) };
     let len = List::at(access, &found).len();
     let (from, count) = super::range(len, start, end);
     if count == 0 {
         access.remove_found(key, found);
-        return Ok(true);
+        return Ok(len);
     }
     let behind = from + count;
+    // What was found may be another record then.
     cut_out(access, key, found, behind, len - behind, limit)?;
     if let Some(found) = access.open(key, Kind::List)? {
         cut_out(access, key, found, 0, from, limit)?;
     }
-    Ok(true)
+    Ok(len - count)
 }

@@ -39,15 +39,36 @@ impl ListLimit {
         elements <= self.elements / 2 && bytes <= self.bytes / 2
     }
 
-    /// Whether a run may take elements with texts of so many bytes together.
-    pub fn allows_more(self, run: Run<'_>, elements: usize, bytes: usize) -> bool {
-        if run.dense_len() + bytes + 9 * elements > RUN_BYTES {
+    /// Whether a run may take more elements.
+    pub(super) fn allows_more(self, run: Run<'_>, more: More) -> bool {
+        if run.dense_len() + more.cost > RUN_BYTES {
             return false;
         }
-        let count = run.len() + elements;
+        let count = run.len() + more.elements;
         // A listpack takes three to seven bytes for what takes one here.
-        let most = run.dense_len() + 10 * run.len() + bytes;
-        self.allows(count, most) || self.allows(count, listpack_bytes(run) + bytes)
+        let most = run.dense_len() + 10 * run.len() + more.bytes;
+        self.allows(count, most) || self.allows(count, listpack_bytes(run) + more.bytes)
+    }
+}
+
+/// Elements that are to come.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct More {
+    pub elements: usize,
+    /// Bytes of their texts.
+    pub bytes: usize,
+    /// Bytes that they take in a run, at most.
+    pub cost: usize,
+}
+
+impl More {
+    #[inline]
+    pub fn of<'t>(texts: impl Iterator<Item = &'t [u8]>) -> More {
+        texts.fold(More::default(), |more, text| More {
+            elements: more.elements + 1,
+            bytes: more.bytes + text.len(),
+            cost: more.cost + Element::Bytes(text).cost(),
+        })
     }
 }
 
@@ -57,7 +78,7 @@ pub(super) fn listpack_bytes(run: Run<'_>) -> usize {
 }
 
 /// Bytes that an element takes in a listpack: its head, itself, and its length once more behind.
-pub(super) fn element_bytes(element: Element<'_>) -> usize {
+pub(in crate::value) fn element_bytes(element: Element<'_>) -> usize {
     let bytes = match element {
         Element::Integer(value) => match value {
             0..128 => 1,

@@ -1,6 +1,6 @@
 //! Reading lists.
 
-use super::Leaf;
+use super::{End, Leaf};
 use crate::access::{Access, Found, ReadNodes, WrongKind};
 use crate::key::{Key, Kind};
 use packed::{Element, Iter, Run};
@@ -51,6 +51,21 @@ impl<'x> List<'x> {
             Form::Small(run) => run.len() as u64,
             Form::Large(view) => view.root.weight,
         }
+    }
+
+    /// The element at an end.
+    #[inline]
+    pub fn end(&self, end: End) -> Option<Element<'x>> {
+        let run = match &self.0 {
+            Form::Small(run) => *run,
+            Form::Large(view) => {
+                let path = if end == End::Front { view.first() } else { view.last() };
+                let run = Rows::new(view.leaf(&path)).run();
+                let element = if end == End::Front { run.iter().next() } else { run.last() };
+                return element.map(|element| resolve(view.nodes, element));
+            }
+        };
+        if end == End::Front { run.iter().next() } else { run.last() }
     }
 
     /// The element with a number.

@@ -12,12 +12,12 @@
 mod arguments;
 mod categories;
 mod info;
-mod keys;
 mod syntax;
 mod tips;
 
 use crate::args::Args;
 use crate::call::{Call, Outcome};
+use crate::key_positions as keys;
 use crate::refusal::Refusal;
 use crate::spec::KeyFlags;
 use crate::table::{Row, Table};

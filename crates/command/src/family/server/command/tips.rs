@@ -16,9 +16,11 @@ const PER_SHARD: &[&str] =
 pub(super) fn of(row: &Row) -> &'static [&'static str] {
     match row.full_name.as_str() {
         "client|info" | "client|list" | "object|encoding" | "object|freq" | "object|idletime"
-        | "object|refcount" | "hrandfield" | "hscan" | "pttl" | "ttl" | "time" => UNSTEADY,
-        "hgetall" | "hkeys" | "hvals" | "command" | "command|docs" | "command|info"
-        | "command|list" | "function|list" => UNORDERED,
+        | "object|refcount" | "hrandfield" | "hscan" | "pttl" | "spop" | "srandmember"
+        | "sscan" | "ttl" | "time" | "xadd" | "xautoclaim" | "xclaim" | "xinfo|consumers"
+        | "xpending" | "xtrim" | "zrandmember" | "zscan" => UNSTEADY,
+        "command" | "command|docs" | "command|info" | "command|list" | "function|list"
+        | "hgetall" | "hkeys" | "hvals" | "sdiff" | "sinter" | "smembers" | "sunion" => UNORDERED,
         "client|setinfo" | "client|setname" | "config|resetstat" | "config|rewrite"
         | "config|set" => ALL_NODES,
         "flushall" | "flushdb" | "function|flush" | "memory|purge" | "ping" => ALL_SHARDS,

@@ -2,12 +2,13 @@
 //! servers have equal ones.
 
 use crate::call::{Call, Outcome};
+use crate::refusal::Refusal;
 use sha1::{Digest, Sha1};
 use std::fmt::Write;
-use store::{ScanFilter, Value};
+use store::value::stream::Id;
+use store::value::{list, set, sorted_set, stream};
+use store::{Access, Element, Key, Kind, ScanFilter};
 
-/// The type of a string, as four bytes.
-const STRING_TYPE: [u8; 4] = [0; 4];
 /// Stands for the deadline of a key, whenever that is.
 const HAS_DEADLINE: &[u8] = b"!!expire!!";
 
@@ -31,12 +32,48 @@ impl Fingerprint {
         self.0 = Sha1::digest(self.0).into();
     }
 
-    fn mix_value(&mut self, value: &Value<'_>) {
-        self.mix(&STRING_TYPE);
-        self.mix(value.bytes);
+    /// Adds the value of a key, if there is one. False if there is none.
+    fn mix_value(&mut self, access: &Access<'_>, key: &Key<'_>) -> Result<bool, Refusal> {
+        let Some(value) = access.peek(key) else { return Ok(false) };
+        self.mix(&type_number(value.kind).to_be_bytes());
+        match value.kind {
+            Kind::List => {
+                let elements = list::peek(access, key)?.into_iter();
+                elements.flat_map(|list| list.iter_from(0)).for_each(|it| self.mix_element(it));
+            }
+            Kind::Set => {
+                let members = set::peek(access, key)?.into_iter().flat_map(|set| set.members());
+                members.for_each(|member| member.with_text(|text| self.add(text)));
+            }
+            Kind::SortedSet => {
+                let pairs = sorted_set::peek(access, key)?.into_iter();
+                for (member, score) in pairs.flat_map(|set| set.iter_from(0)) {
+                    let mut one = Fingerprint::default();
+                    one.mix_element(member);
+                    one.mix(text::format_f64_digits(score).as_bytes());
+                    self.add(&one.0);
+                }
+            }
+            Kind::Stream => {
+                let stream = stream::peek(access, key)?.into_iter();
+                for entry in stream.flat_map(|stream| stream.range(Id::MIN, Id::MAX)) {
+                    self.mix(format!("{}.{}", entry.id.ms, entry.id.seq).as_bytes());
+                    entry
+                        .pairs
+                        .flat_map(<[Element<'_>; 2]>::from)
+                        .for_each(|it| self.mix_element(it));
+                }
+            }
+            _ => self.mix(value.bytes),
+        }
         if value.deadline.is_some() {
             self.add(HAS_DEADLINE);
         }
+        Ok(true)
+    }
+
+    fn mix_element(&mut self, element: Element<'_>) {
+        element.with_text(|text| self.mix(text));
     }
 
     fn text(&self) -> String {
@@ -45,6 +82,18 @@ impl Fingerprint {
             let _ = write!(text, "{byte:02x}");
             text
         })
+    }
+}
+
+/// The number of a kind in fingerprints.
+fn type_number(kind: Kind) -> u32 {
+    match kind {
+        Kind::String => 0,
+        Kind::List => 1,
+        Kind::Set => 2,
+        Kind::SortedSet => 3,
+        Kind::Hash => 4,
+        Kind::Stream => 6,
     }
 }
 
@@ -71,10 +120,9 @@ fn add_database(all: &mut Fingerprint, call: &mut Call<'_>, database: usize) -> 
         for bytes in keys.drain(..) {
             let key = store.key(keyspace, &bytes);
             let access = store.lock(call.lane, &key, call.now);
-            if let Some(value) = access.peek(&key) {
-                let mut one = Fingerprint::default();
-                one.mix(&bytes);
-                one.mix_value(&value);
+            let mut one = Fingerprint::default();
+            one.mix(&bytes);
+            if one.mix_value(&access, &key)? {
                 all.add(&one.0);
             }
         }
@@ -90,9 +138,7 @@ pub(super) fn digest_value(call: &mut Call<'_>) -> Outcome {
     for at in positions {
         let mut one = Fingerprint::default();
         let (access, key, reply) = call.on_key(at)?;
-        if let Some(value) = access.peek(&key) {
-            one.mix_value(&value);
-        }
+        one.mix_value(&access, &key)?;
         reply.simple(&one.text());
     }
     Ok(())

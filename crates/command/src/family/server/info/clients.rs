@@ -13,6 +13,7 @@ pub(super) fn clients(text: &mut Text, call: &mut Call<'_>) {
         input = query.max(input);
         output = client.output_bytes.load(Relaxed).max(output);
     }
+    let waiters = &call.instance.waiters;
     let paused = clients.paused(call.now);
     let actions = match paused {
         Pause::Nothing => "none",
@@ -27,14 +28,14 @@ pub(super) fn clients(text: &mut Text, call: &mut Call<'_>) {
         ("maxclients", &settings::network::MAXCLIENTS.get(&call.instance.settings)),
         ("client_recent_max_input_buffer", &input),
         ("client_recent_max_output_buffer", &output),
-        ("blocked_clients", &0),
+        ("blocked_clients", &waiters.count()),
         ("tracking_clients", &0),
         ("pubsub_clients", &0),
         ("watching_clients", &0),
         ("clients_in_timeout_table", &0),
         ("total_watched_keys", &0),
-        ("total_blocking_keys", &0),
-        ("total_blocking_keys_on_nokey", &0),
+        ("total_blocking_keys", &waiters.keys()),
+        ("total_blocking_keys_on_nokey", &waiters.keys_that_may_be_lost()),
         ("paused_reason", &if is_paused { "client_pause" } else { "none" }),
         ("paused_actions", &actions),
         ("paused_timeout_milliseconds", &left),

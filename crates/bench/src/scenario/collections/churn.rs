@@ -1,0 +1,196 @@
+//! Live records over resident memory after values, fields and whole hashes were replaced.
+
+use std::thread;
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::absent;
+use super::elements::{FIELDS, whole_hash};
+use super::store::{Stored, expect};
+use crate::generator::shuffled;
+use crate::report::{Aim, Section};
+use crate::scenario::{Bench, mebibytes, pin_client};
+use crate::servers::{Kind, Launch, Program, Server};
+
+/// How much is stored.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Hashes of ten fields.
+    pub hashes: u32,
+    /// Fields of the one large hash.
+    pub fields: u32,
+}
+
+impl Plan {
+    /// The full plan, or a short one.
+    pub fn new(quick: bool) -> Self {
+        let smaller = if quick { 10 } else { 1 };
+        Self { hashes: 1_000_000 / smaller, fields: 10_000_000 / smaller }
+    }
+}
+
+/// What is stored, and what happens to it, one change after the other.
+struct Workload {
+    stored: Stored,
+    changes: Vec<Change>,
+    /// A command that counts what is stored, before and after each change.
+    count: (&'static str, u64),
+}
+
+struct Change {
+    name: &'static str,
+    steps: Vec<Stored>,
+    /// Keys, fields and values afterwards, in bytes.
+    payload: f64,
+}
+
+/// Runs every workload on fresh servers.
+///
+/// # Errors
+/// If a server does not start.
+pub fn run(bench: &Bench, plan: &Plan) -> Result<Section> {
+    pin_client(1);
+    let mut section = Section::new("Collections under churn", &COLUMNS);
+    section.note(format!(
+        "{} hashes of 10 fields of 8 bytes, and one hash of {} fields; values of 16 bytes, \
+         replaced by others of 8 to 32. Records: live bytes of records over resident bytes of \
+         segments, as the server reports them.",
+        plan.hashes, plan.fields,
+    ));
+    for workload in [small_hashes(plan.hashes), large_hash(plan.fields)] {
+        for program in bench.varve_and_valkey() {
+            run_one(&mut section, program, &workload)?;
+        }
+    }
+    Ok(section)
+}
+
+/// A hash has a key of 12 bytes and fields of 8.
+fn small_hashes(hashes: u32) -> Workload {
+    let (new, fields) = ("{?8-32}", hashes * FIELDS as u32);
+    let replace = format!("HSET user:{{n/10:7}} field_{{n%10:2}} {new}");
+    let replace = Stored::new(replace, 1).listed(shuffled(fields, 1));
+    let delete = Stored::new("DEL user:{n:7}", 1).listed(half(hashes, 2));
+    let create = Stored::new(whole_hash(new), 1).listed((hashes..hashes + hashes / 2).collect());
+    let payload = f64::from(hashes) * (12.0 + 10.0 * (8.0 + NEW_MEAN));
+    Workload {
+        stored: Stored::new(whole_hash("{?16}"), u64::from(hashes)),
+        changes: vec![
+            Change { name: "small hashes: all values", steps: vec![replace], payload },
+            Change { name: "small hashes: half of them", steps: vec![delete, create], payload },
+        ],
+        count: ("DBSIZE", u64::from(hashes)),
+    }
+}
+
+fn large_hash(fields: u32) -> Workload {
+    let set = |numbers| Stored::new("HSET hash {n~8} {?8-32}", 1).listed(numbers);
+    let delete = Stored::new("HDEL hash {n~8}", 1).listed(half(fields, 2));
+    let add = set((fields..fields + fields / 2).collect());
+    let payload = |new: f64| f64::from(fields) * (8.0 + new * NEW_MEAN + (1.0 - new) * 16.0);
+    Workload {
+        stored: Stored::new("HSET hash {n~8} {?16}", u64::from(fields)),
+        changes: vec![
+            Change {
+                name: "large hash: half of the values",
+                steps: vec![set(half(fields, 1))],
+                payload: payload(0.5),
+            },
+            Change {
+                name: "large hash: half of the fields",
+                steps: vec![delete, add],
+                payload: payload(0.75),
+            },
+        ],
+        count: ("HLEN hash", u64::from(fields)),
+    }
+}
+
+fn half(count: u32, seed: u64) -> Vec<u32> {
+    let mut numbers = shuffled(count, seed);
+    numbers.truncate(numbers.len() / 2);
+    numbers
+}
+
+fn run_one(section: &mut Section, program: &Program, workload: &Workload) -> Result<()> {
+    let server = program.start(&Launch::default())?;
+    let stored = store(&server, workload);
+    for change in &workload.changes {
+        let changed = match &stored {
+            Ok(()) => apply(&server, workload, change),
+            Err(error) => Err(anyhow::anyhow!("{error:#}")),
+        };
+        let cells = match &changed {
+            Ok(changed) => changed.cells(change),
+            Err(error) => vec![absent(section, change.name, error)],
+        };
+        section.row([change.name.to_owned(), program.label.clone()].into_iter().chain(cells));
+        if program.kind == Kind::Varve {
+            let share = changed.ok().and_then(|changed| changed.rested.records);
+            let what = format!("{}: live records / resident 5 s later", change.name);
+            section.figure(what, Aim::AtLeast(0.85), share, "");
+        }
+    }
+    Ok(())
+}
+
+fn store(server: &Server, workload: &Workload) -> Result<()> {
+    workload.stored.send(server)?;
+    expect(server, workload.count.0, workload.count.1)
+}
+
+fn apply(server: &Server, workload: &Workload, change: &Change) -> Result<Changed> {
+    change.steps.iter().try_for_each(|step| step.send(server))?;
+    let at_end = Shares::of(server, change)?;
+    expect(server, workload.count.0, workload.count.1)?;
+    thread::sleep(REST);
+    Ok(Changed { at_end, rested: Shares::of(server, change)? })
+}
+
+struct Changed {
+    at_end: Shares,
+    rested: Shares,
+}
+
+impl Changed {
+    fn cells(&self, change: &Change) -> Vec<String> {
+        let text = |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{share:.3}"));
+        let (at_end, rested) = (&self.at_end, &self.rested);
+        let shares = [Some(at_end.payload), Some(rested.payload), at_end.records, rested.records];
+        std::iter::once(mebibytes(change.payload)).chain(shares.map(text)).collect()
+    }
+}
+
+/// What is alive, over what is resident.
+struct Shares {
+    /// Payload over all memory of the server.
+    payload: f64,
+    /// Live records over the memory of segments, where the server reports both.
+    records: Option<f64>,
+}
+
+impl Shares {
+    fn of(server: &Server, change: &Change) -> Result<Self> {
+        let mut control = server.control()?;
+        let live = control.info_number("segments_live_bytes")?;
+        let touched = control.info_number("segments_touched_bytes")?;
+        Ok(Self {
+            payload: change.payload / server.resident_bytes()? as f64,
+            records: live.zip(touched).map(|(live, touched)| live / touched),
+        })
+    }
+}
+
+/// Mean size of a new value.
+const NEW_MEAN: f64 = 20.0;
+const REST: Duration = Duration::from_secs(5);
+const COLUMNS: [&str; 7] = [
+    "change",
+    "server",
+    "payload MiB",
+    "payload/resident",
+    "5 s later",
+    "records/resident",
+    "5 s later",
+];

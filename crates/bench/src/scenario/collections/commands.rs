@@ -1,0 +1,269 @@
+//! Server CPU per command at a pipeline of 16, interleaved with Valkey as `cpu` does it.
+
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+
+use super::absent;
+use super::store::expect;
+use crate::generator::{Generator, KeyChoice, Outcome, Script, ScriptShape, Stop, shuffled};
+use crate::report::{Aim, Section};
+use crate::scenario::measure::{Measured, measure_source};
+use crate::scenario::{Bench, median, peers_missing, pin_client};
+use crate::servers::{Kind, Launch, Program, Server};
+
+mod workloads;
+
+use workloads::{Data, Replies, Workload, all};
+
+/// How thoroughly CPU is measured.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Interleaved rounds.
+    pub rounds: usize,
+    /// Length of one measurement.
+    pub time: Duration,
+    /// The numbers of keys and elements are divided by this.
+    pub smaller: u64,
+}
+
+impl Plan {
+    /// The full plan, or a short one.
+    pub fn new(quick: bool) -> Self {
+        Self {
+            rounds: if quick { 3 } else { 5 },
+            time: Duration::from_millis(if quick { 200 } else { 1000 }),
+            smaller: if quick { 10 } else { 1 },
+        }
+    }
+}
+
+/// Every command over the data that suits it.
+///
+/// # Errors
+/// If a server does not start.
+pub fn run(bench: &Bench, plan: &Plan) -> Result<Section> {
+    pin_client(1);
+    let mut section = Section::new("Server CPU per command on collections", &COLUMNS);
+    section.note("50 connections, pipeline 16, one thread; medians of interleaved rounds.");
+    peers_missing(&mut section, bench);
+    let mut ratios = Vec::new();
+    for data in all(plan.smaller) {
+        section.note(format!("{}: {}.", data.name, data.what));
+        ratios.extend(run_on(&mut section, bench, plan, &data)?);
+    }
+    let whole = ratios.iter().copied().collect::<Option<Vec<f64>>>();
+    let mean = whole.filter(|ratios| !ratios.is_empty()).map(|ratios| geometric_mean(&ratios));
+    section.figure("CPU of all commands / Valkey, geometric mean", Aim::AtMost(0.6), mean, "");
+    Ok(section)
+}
+
+/// Stores the data in fresh servers and measures its commands; returns what each takes of Valkey.
+fn run_on(
+    section: &mut Section,
+    bench: &Bench,
+    plan: &Plan,
+    data: &Data,
+) -> Result<Vec<Option<f64>>> {
+    let mut servers = Vec::new();
+    for program in bench.varve_and_valkey() {
+        servers.push(Tested::start(program, data)?);
+    }
+    let mut ratios = Vec::new();
+    for workload in &data.workloads {
+        let medians = interleaved(&servers, workload, plan);
+        let server_us = |kind| {
+            let found = medians.iter().zip(&servers).find(|(_, tested)| tested.kind() == kind);
+            found.and_then(|(median, _)| median.as_ref().ok()).map(|median| median.server_us)
+        };
+        let valkey = server_us(Kind::Peer);
+        for (median, tested) in medians.iter().zip(&servers) {
+            let name = format!("{}, {}", workload.name, data.name);
+            let cells = match median {
+                Ok(median) => median.cells(valkey),
+                Err(error) => vec![absent(section, &name, error)],
+            };
+            section.row([name, tested.server.label.clone()].into_iter().chain(cells));
+        }
+        let ratio = server_us(Kind::Varve).zip(valkey).map(|(varve, valkey)| varve / valkey);
+        let what = format!("CPU of {}, {} / Valkey", workload.name, data.name);
+        section.figure(what, Aim::AtMost(0.8), ratio, "");
+        ratios.push(ratio);
+    }
+    Ok(ratios)
+}
+
+/// A server with its data, or the reason why it has none.
+struct Tested<'data> {
+    server: Server,
+    data: &'data Data,
+    stored: Result<()>,
+}
+
+impl<'data> Tested<'data> {
+    fn start(program: &Program, data: &'data Data) -> Result<Self> {
+        let server = program.start(&Launch::default())?;
+        let stored = data.stored.iter().try_for_each(|stored| stored.send(&server));
+        let mut tested = Self { server, data, stored };
+        if tested.stored.is_ok() {
+            tested.stored = tested.count();
+        }
+        Ok(tested)
+    }
+
+    /// Whether everything is there that was stored, and nothing else.
+    fn count(&self) -> Result<()> {
+        let mut counts = self.data.counts.iter();
+        counts.try_for_each(|(command, elements)| expect(&self.server, command, *elements))
+    }
+
+    fn kind(&self) -> Kind {
+        self.server.kind
+    }
+}
+
+/// The medians over the rounds of one server and workload.
+struct Median {
+    server_us: f64,
+    operations_per_second: f64,
+    generator_us: f64,
+}
+
+impl Median {
+    fn of(rounds: &[Measured]) -> Self {
+        let of = |value: fn(&Measured) -> f64| median(rounds.iter().map(value).collect());
+        Self {
+            server_us: of(|round| round.server_us),
+            operations_per_second: of(|round| round.outcome.operations_per_second()),
+            generator_us: of(|round| round.outcome.generator_us_per_operation()),
+        }
+    }
+
+    fn cells(&self, valkey: Option<f64>) -> Vec<String> {
+        let ratio = valkey.map(|valkey| format!("{:.2}", self.server_us / valkey));
+        vec![
+            format!("{:.3}", self.server_us),
+            ratio.unwrap_or_else(|| "-".to_owned()),
+            format!("{:.0}", self.operations_per_second),
+            format!("{:.3}", self.generator_us),
+        ]
+    }
+}
+
+/// A server that fails in one round is left out of the others.
+fn interleaved(servers: &[Tested<'_>], workload: &Workload, plan: &Plan) -> Vec<Result<Median>> {
+    let mut measured: Vec<Result<Vec<Measured>>> = servers.iter().map(|_| Ok(Vec::new())).collect();
+    for round in 0..plan.rounds {
+        for (tested, measured) in servers.iter().zip(&mut measured) {
+            let Ok(rounds) = measured else { continue };
+            let seed = round as u64 + 1;
+            match &tested.stored {
+                Err(error) => *measured = Err(anyhow::anyhow!("{error:#}")),
+                Ok(()) => match measure_once(tested, workload, plan.time, seed) {
+                    Ok(one) => rounds.push(one),
+                    Err(error) => *measured = Err(error),
+                },
+            }
+        }
+    }
+    measured.into_iter().map(|rounds| rounds.map(|rounds| Median::of(&rounds))).collect()
+}
+
+fn measure_once(
+    tested: &Tested<'_>,
+    workload: &Workload,
+    time: Duration,
+    seed: u64,
+) -> Result<Measured> {
+    let mut generator = Generator::connect(tested.server.port, CONNECTIONS)?;
+    let script = |request: &str| Script::new(&workload.shape(request), seed);
+    // Numbers are drawn from the seed, so that what comes before puts in what is then taken out,
+    // and what comes after takes out what was put in.
+    let stop = match &workload.before {
+        None => {
+            let warm_up = Stop::After(time / 5);
+            let warm = generator.drive(&mut script(&workload.request)?, warm_up)?;
+            undo(&mut generator, workload, seed, warm.operations)?;
+            Stop::After(time)
+        }
+        Some(before) => {
+            let outcome = generator.drive(&mut script(before)?, Stop::After(time))?;
+            ensure!(outcome.replies.error == 0, "{}", outcome.first_error.unwrap_or_default());
+            Stop::Operations(outcome.operations)
+        }
+    };
+    let mut measured_script = script(&workload.request)?;
+    let measured = measure_source(&tested.server, &mut generator, &mut measured_script, stop)?;
+    check(&measured.outcome, workload)?;
+    undo(&mut generator, workload, seed, measured.outcome.operations)?;
+    // A cycle that was broken off has moved an element or two.
+    if !workload.each_in_turn {
+        tested.count()?;
+    }
+    Ok(measured)
+}
+
+fn undo(generator: &mut Generator, workload: &Workload, seed: u64, operations: u64) -> Result<()> {
+    let Some(after) = &workload.after else { return Ok(()) };
+    let mut script = Script::new(&workload.shape(after), seed)?;
+    let outcome = generator.drive(&mut script, Stop::Operations(operations))?;
+    ensure!(outcome.replies.error == 0, "{}", outcome.first_error.unwrap_or_default());
+    Ok(())
+}
+
+/// Whether the server found what it was asked for.
+fn check(outcome: &Outcome, workload: &Workload) -> Result<()> {
+    let replies = &outcome.replies;
+    let right = match workload.replies {
+        Replies::Values => replies.bulk == replies.total(),
+        Replies::Ones => replies.zero * 50 <= replies.integer,
+        Replies::Zeros => replies.zero == replies.integer,
+        Replies::Integers => replies.integer == replies.total(),
+        Replies::Elements(each) => replies.elements == each * replies.total(),
+    };
+    ensure!(right, "{}: not what was expected: {replies:?}", workload.name);
+    Ok(())
+}
+
+impl Workload {
+    fn shape(&self, request: &str) -> ScriptShape {
+        let numbers = if self.each_in_turn {
+            KeyChoice::Listed(shuffled(u32::try_from(self.below).unwrap_or(u32::MAX), 1).into())
+        } else {
+            KeyChoice::Uniform
+        };
+        ScriptShape::new(request, self.below).of(numbers).pipelined(PIPELINE)
+    }
+}
+
+fn geometric_mean(ratios: &[f64]) -> f64 {
+    (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp()
+}
+
+const CONNECTIONS: usize = 50;
+const PIPELINE: usize = 16;
+const COLUMNS: [&str; 6] = ["command", "server", "CPU us/op", "of Valkey", "op/s", "client us/op"];
+
+#[cfg(test)]
+mod tests {
+    use super::geometric_mean;
+    use super::workloads::all;
+    use crate::generator::{Script, Source};
+
+    #[test]
+    fn the_geometric_mean_of_a_half_and_its_double_is_one() {
+        assert!((geometric_mean(&[0.5, 2.0]) - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn every_request_can_be_written() {
+        for workload in all(10).iter().flat_map(|data| &data.workloads) {
+            let requests =
+                [Some(&workload.request), workload.before.as_ref(), workload.after.as_ref()];
+            for request in requests.into_iter().flatten() {
+                let mut script = Script::new(&workload.shape(request), 1).unwrap();
+                assert_eq!(script.fill(3).1.total(), 3, "{request}");
+            }
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Resident bytes per element, at points of the growth, at its end and two seconds later.
+
+use std::thread;
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::absent;
+use super::store::{Stored, expect};
+use crate::generator::shuffled;
+use crate::report::{Aim, Section};
+use crate::scenario::{Bench, pin_client};
+use crate::servers::{Kind, Launch, Program, Server};
+
+/// How much is stored.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Elements of each kind.
+    pub elements: u64,
+}
+
+impl Plan {
+    /// The full plan, or a short one.
+    pub fn new(quick: bool) -> Self {
+        Self { elements: if quick { 250_000 } else { 1_000_000 } }
+    }
+
+    fn collections(&self) -> Vec<Collection> {
+        let (all, hashes) = (self.elements, self.elements / FIELDS);
+        let kind = |name, aim, request: &str, count| Collection {
+            name,
+            aim: Some(aim),
+            stored: Stored::new(request, all),
+            counts: vec![(count, all)],
+            per_request: 1,
+        };
+        let small = || vec![("HLEN user:0000007", FIELDS), ("DBSIZE", hashes)];
+        vec![
+            kind("sorted set, scores rise", 38.0, "ZADD zset {n} m:{n}", "ZCARD zset"),
+            kind("sorted set, any order", 38.0, "ZADD zset {n} m:{n}", "ZCARD zset").shuffled(),
+            kind("hash, 8 and 16", 36.0, "HSET hash {n~8} {?16}", "HLEN hash").shuffled(),
+            kind("set, 16", 26.0, "SADD set {n~16}", "SCARD set").shuffled(),
+            kind("list, 16", 18.0, "RPUSH list {?16}", "LLEN list"),
+            kind("stream, 16", 28.0, "XADD stream * f {?16}", "XLEN stream"),
+            Collection {
+                name: "hashes of 10, 8 and 16",
+                aim: Some(33.0),
+                stored: Stored::new(whole_hash("{?16}"), hashes),
+                counts: small(),
+                per_request: FIELDS,
+            },
+            Collection {
+                name: "the same, field by field",
+                aim: None,
+                stored: Stored::new("HSET user:{n/10:7} field_{n%10:2} {?16}", all),
+                counts: small(),
+                per_request: 1,
+            },
+        ]
+    }
+}
+
+/// HSET of a hash of ten fields of 8 bytes under a key of 12.
+pub(super) fn whole_hash(value: &str) -> String {
+    let fields = (0..FIELDS).map(|field| format!(" field_{field:02} {value}"));
+    std::iter::once("HSET user:{n:7}".to_owned()).chain(fields).collect()
+}
+
+/// One kind of collection, and how it grows.
+struct Collection {
+    name: &'static str,
+    /// Most bytes per element.
+    aim: Option<f64>,
+    stored: Stored,
+    /// Commands that count what was stored, and what they answer.
+    counts: Vec<(&'static str, u64)>,
+    /// Elements that a request brings.
+    per_request: u64,
+}
+
+impl Collection {
+    fn shuffled(mut self) -> Self {
+        let order = shuffled(u32::try_from(self.stored.count).unwrap_or(u32::MAX), 1);
+        self.stored = self.stored.listed(order);
+        self
+    }
+}
+
+/// Grows each kind of collection in fresh servers.
+///
+/// # Errors
+/// If a server does not start.
+pub fn run(bench: &Bench, plan: &Plan) -> Result<Section> {
+    pin_client(1);
+    let title = format!("Resident bytes per element, {} elements", plan.elements);
+    let mut section = Section::new(title, &COLUMNS);
+    section.note(
+        "Less the memory of the empty server. Key, members, fields and values included. Worst: \
+         over all samples from a quarter of the elements on, and the two at the end.",
+    );
+    for kind in plan.collections() {
+        for program in bench.varve_and_valkey() {
+            let grown = grow(program, &kind);
+            let cells = match &grown {
+                Ok(grown) => grown.cells(),
+                Err(error) => vec![absent(&mut section, kind.name, error)],
+            };
+            section.row([kind.name.to_owned(), program.label.clone()].into_iter().chain(cells));
+            if let (Kind::Varve, Some(aim)) = (program.kind, kind.aim) {
+                let what = format!("resident bytes per element, worst: {}", kind.name);
+                let worst = grown.ok().map(|grown| grown.worst());
+                section.figure(what, Aim::AtMost(aim), worst, "B");
+            }
+        }
+    }
+    Ok(section)
+}
+
+/// Bytes per element.
+struct Grown {
+    /// At equal steps from a quarter of the elements on.
+    growing: Vec<f64>,
+    at_end: f64,
+    rested: f64,
+}
+
+impl Grown {
+    fn worst(&self) -> f64 {
+        let at_rest = [self.at_end, self.rested];
+        self.growing.iter().copied().chain(at_rest).fold(0.0, f64::max)
+    }
+
+    fn cells(&self) -> Vec<String> {
+        let last = self.growing.len().saturating_sub(1);
+        let quarters = (0..3).map(|third| self.growing.get(last * third / 3).copied());
+        let ends = [self.at_end, self.rested, self.worst()].map(Some);
+        let text = |bytes: Option<f64>| bytes.map_or("-".to_owned(), |bytes| format!("{bytes:.1}"));
+        quarters.chain(ends).map(text).collect()
+    }
+}
+
+fn grow(program: &Program, kind: &Collection) -> Result<Grown> {
+    let server = program.start(&Launch::default())?;
+    let empty = server.resident_bytes()?;
+    let per_element = |server: &Server, requests: u64| {
+        let bytes = server.resident_bytes()?.saturating_sub(empty) as f64;
+        Ok::<_, anyhow::Error>(bytes / (requests * kind.per_request) as f64)
+    };
+    let mut growing = Vec::new();
+    let watch = |done| {
+        if done >= kind.stored.count / 4 {
+            growing.push(per_element(&server, done)?);
+        }
+        Ok(())
+    };
+    kind.stored.send_watched(&server, kind.stored.count / SAMPLES, watch)?;
+    let at_end = per_element(&server, kind.stored.count)?;
+    kind.counts.iter().try_for_each(|(command, elements)| expect(&server, command, *elements))?;
+    thread::sleep(REST);
+    let rested = per_element(&server, kind.stored.count)?;
+    Ok(Grown { growing, at_end, rested })
+}
+
+/// Fields of a small hash.
+pub(super) const FIELDS: u64 = 10;
+const SAMPLES: u64 = 40;
+const REST: Duration = Duration::from_secs(2);
+const COLUMNS: [&str; 8] = ["kind", "server", "1/4", "1/2", "3/4", "end", "2 s later", "worst"];
+
+#[cfg(test)]
+mod tests {
+    use super::Grown;
+
+    #[test]
+    fn the_worst_may_be_anywhere() {
+        let worst = |growing: [f64; 2], at_end, rested| {
+            Grown { growing: growing.into(), at_end, rested }.worst()
+        };
+        assert!((worst([9.0, 1.0], 2.0, 3.0) - 9.0).abs() < 1e-9);
+        assert!((worst([1.0, 2.0], 9.0, 3.0) - 9.0).abs() < 1e-9);
+        assert!((worst([1.0, 2.0], 3.0, 9.0) - 9.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,223 @@
+//! What the removal of a set of ten million members does to its caller, and to other clients.
+
+use std::thread;
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::absent;
+use super::steady::{Seen, Steady};
+use super::store::{Stored, expect};
+use crate::generator::ValueSize;
+use crate::report::{Aim, Section};
+use crate::scenario::measure::fill;
+use crate::scenario::{Bench, median, pin_client};
+use crate::servers::{Kind, Launch, Program, Server};
+
+/// How large the set is.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Its members.
+    pub members: u64,
+    /// How often each removal is seen.
+    pub rounds: usize,
+}
+
+impl Plan {
+    /// The full plan, or a short one.
+    pub fn new(quick: bool) -> Self {
+        if quick {
+            Self { members: 1_000_000, rounds: 1 }
+        } else {
+            Self { members: 10_000_000, rounds: 3 }
+        }
+    }
+}
+
+struct Case {
+    name: &'static str,
+    commands: Vec<String>,
+    /// Keys with the name of the set afterwards.
+    left: u64,
+    /// Whether the caller waits for the removal at all.
+    caller_waits: bool,
+}
+
+fn cases() -> Vec<Case> {
+    let case = |name, command: &str| Case {
+        name,
+        commands: vec![command.to_owned()],
+        left: 0,
+        caller_waits: true,
+    };
+    vec![
+        case("DEL", "DEL set"),
+        case("UNLINK", "UNLINK set"),
+        case("FLUSHALL", "FLUSHALL"),
+        Case { caller_waits: false, ..case("expiry", "PEXPIRE set 100") },
+        Case { commands: renames(), left: 1, ..case("RENAME", "") },
+    ]
+}
+
+/// Ten names, each of which has its own place; the last is the first again.
+fn renames() -> Vec<String> {
+    let name =
+        |number| if number % NAMES == 0 { "set".to_owned() } else { format!("set:{number}") };
+    (0..NAMES).map(|number| format!("RENAME {} {}", name(number), name(number + 1))).collect()
+}
+
+/// Removes the set in every way, from fresh servers.
+///
+/// # Errors
+/// If a server does not start.
+pub fn run(bench: &Bench, plan: &Plan) -> Result<Section> {
+    pin_client(1);
+    let title = format!("Removal of a set of {} members", plan.members);
+    let mut section = Section::new(title, &COLUMNS);
+    section.note(
+        "Others: 20 clients that GET and SET, 20,000 times a second together, for 3 s before the \
+         command and for 3 s from it on. RENAME: to ten names in turn, the worst counts. Taken: by \
+         other processes, from clients and server in the six seconds; it is taken off the caller's \
+         wait alone. Medians over the rounds.",
+    );
+    for case in cases() {
+        let programs = bench.varve_and_valkey();
+        for (program, removed) in programs.iter().zip(rounds(&programs, &case, plan)) {
+            let cells = match &removed {
+                Ok(removed) => removed.cells(),
+                Err(error) => vec![absent(&mut section, case.name, error)],
+            };
+            section.row([case.name.to_owned(), program.label.clone()].into_iter().chain(cells));
+            if program.kind == Kind::Varve {
+                figures(&mut section, &case, removed.ok().as_ref());
+            }
+        }
+    }
+    Ok(section)
+}
+
+fn figures(section: &mut Section, case: &Case, removed: Option<&Removed>) {
+    if case.caller_waits {
+        let what = format!("{}: what the caller waits", case.name);
+        let waited = removed.map(Removed::caller_ms);
+        section.figure(what, Aim::AtMost(1.0), waited, "ms");
+    }
+    let what = format!("{}: p99.9 of others in the 3 s after / before", case.name);
+    section.figure(what, Aim::AtMost(1.2), removed.map(Removed::ratio), "");
+}
+
+/// One result per program; a program that fails in one round is left out of the others.
+fn rounds(programs: &[&Program], case: &Case, plan: &Plan) -> Vec<Result<Removed>> {
+    let mut all: Vec<Result<Removed>> = programs.iter().map(|_| Ok(Removed::default())).collect();
+    for _ in 0..plan.rounds {
+        for (program, removed) in programs.iter().zip(&mut all) {
+            let Ok(so_far) = removed else { continue };
+            if let Err(error) = remove(program, case, plan, so_far) {
+                *removed = Err(error);
+            }
+        }
+    }
+    all
+}
+
+/// What was seen, by round.
+#[derive(Default)]
+struct Removed {
+    /// The longest that a command took, in milliseconds.
+    caller_ms: Vec<f64>,
+    /// In microseconds, as everything below.
+    p999_before: Vec<f64>,
+    p999_after: Vec<f64>,
+    longest_before: Vec<f64>,
+    longest_after: Vec<f64>,
+    /// What other processes took.
+    taken: Vec<f64>,
+}
+
+impl Removed {
+    fn add(&mut self, before: &Seen, after: &Seen) {
+        let longest = after.caller.iter().max().copied().unwrap_or_default();
+        self.caller_ms.push(longest.as_secs_f64() * 1e3);
+        self.p999_before.push(p999_us(before));
+        self.p999_after.push(p999_us(after));
+        self.longest_before.push(before.others.max() as f64 / 1e3);
+        self.longest_after.push(after.others.max() as f64 / 1e3);
+        self.taken.push((before.taken + after.taken).as_secs_f64() * 1e6);
+    }
+
+    fn caller_ms(&self) -> f64 {
+        median(self.caller_ms.clone())
+    }
+
+    fn ratio(&self) -> f64 {
+        median(self.p999_after.clone()) / median(self.p999_before.clone())
+    }
+
+    fn cells(&self) -> Vec<String> {
+        let whole = |values: &Vec<f64>| format!("{:.0}", median(values.clone()));
+        vec![
+            format!("{:.3}", self.caller_ms()),
+            whole(&self.p999_before),
+            whole(&self.p999_after),
+            format!("{:.2}", self.ratio()),
+            whole(&self.longest_before),
+            whole(&self.longest_after),
+            whole(&self.taken),
+        ]
+    }
+}
+
+fn p999_us(seen: &Seen) -> f64 {
+    seen.others.value_at_quantile(0.999) as f64 / 1e3
+}
+
+fn remove(program: &Program, case: &Case, plan: &Plan, removed: &mut Removed) -> Result<()> {
+    let server = program.start(&Launch::default())?;
+    store(&server, plan)?;
+    thread::sleep(REST);
+    let mut clients = Steady::connect(&server, KEYS)?;
+    clients.watch(WARM_UP, &[])?;
+    let before = clients.watch(WATCHED, &[])?;
+    let after = clients.watch(WATCHED, &case.commands)?;
+    expect(&server, "EXISTS set", case.left)?;
+    removed.add(&before, &after);
+    Ok(())
+}
+
+fn store(server: &Server, plan: &Plan) -> Result<()> {
+    let members: String = (0..10).map(|member| format!(" {{n*10+{member}~16}}")).collect();
+    Stored::new(format!("SADD set{members}"), plan.members / 10).send(server)?;
+    expect(server, "SCARD set", plan.members)?;
+    fill(server, KEYS, ValueSize::Fixed(16))
+}
+
+const NAMES: usize = 10;
+/// Keys of the other clients.
+const KEYS: u64 = 100_000;
+const REST: Duration = Duration::from_secs(1);
+const WARM_UP: Duration = Duration::from_millis(500);
+const WATCHED: Duration = Duration::from_secs(3);
+const COLUMNS: [&str; 9] = [
+    "command",
+    "server",
+    "caller ms",
+    "p99.9 us before",
+    "after",
+    "ratio",
+    "longest us before",
+    "after",
+    "taken us",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::renames;
+
+    #[test]
+    fn the_last_of_ten_names_is_the_first_again() {
+        let renames = renames();
+        assert_eq!(renames.len(), 10);
+        assert_eq!(renames[0], "RENAME set set:1");
+        assert_eq!(renames[9], "RENAME set:9 set");
+    }
+}

@@ -1,0 +1,179 @@
+//! Clients that ask at a steady rate, whatever the server does, and one that gives commands
+//! meanwhile; all on one thread.
+//!
+//! A request waits from the moment at which it was due, also while all clients wait for answers:
+//! a server that stands still is seen by everything that was due meanwhile.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail, ensure};
+use hdrhistogram::Histogram;
+use rustix::buffer::spare_capacity;
+use rustix::event::Timespec;
+use rustix::event::epoll::{self, Event, EventData, EventFlags};
+use rustix::fd::OwnedFd;
+
+use crate::generator::{
+    Connection, KeyChoice, Keys, Operation, Progress, RequestShape, Requests, Script, ScriptShape,
+    Source, ValueSize,
+};
+use crate::scenario::growth::pause::Moment;
+use crate::servers::Server;
+
+/// What clients saw.
+pub struct Seen {
+    /// How long each GET and SET waited for its answer, in nanoseconds.
+    pub others: Histogram<u64>,
+    /// How long each command waited for its answer, less what other processes took.
+    pub caller: Vec<Duration>,
+    /// What other processes took from clients and server in all.
+    pub taken: Duration,
+}
+
+/// Clients that ask, and one that commands.
+pub struct Steady {
+    server_pid: u32,
+    epoll: OwnedFd,
+    events: Vec<Event>,
+    /// The last is the one that commands.
+    connections: Vec<Connection>,
+    idle: Vec<usize>,
+    /// When the requests were due that no client could take yet.
+    waiting: VecDeque<Instant>,
+    requests: Requests,
+    keys: Keys,
+    /// When the last command was given.
+    commanded: Moment,
+    buffer: Vec<u8>,
+}
+
+impl Steady {
+    /// Connects clients that GET and SET these keys.
+    ///
+    /// # Errors
+    /// If the server does not accept.
+    pub fn connect(server: &Server, keys: u64) -> Result<Self> {
+        let value = ValueSize::Fixed(16);
+        let shape = RequestShape { operation: Operation::Mixed, value, pipeline: 1 };
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let mut connections = Vec::new();
+        for slot in 0..=CLIENTS {
+            let connection = Connection::open(server.port)?;
+            let data = EventData::new_u64(slot as u64);
+            epoll::add(&epoll, connection.stream(), data, EventFlags::IN)?;
+            connections.push(connection);
+        }
+        Ok(Self {
+            server_pid: server.pid,
+            epoll,
+            events: Vec::with_capacity(CLIENTS + 1),
+            connections,
+            idle: (0..CLIENTS).collect(),
+            waiting: VecDeque::new(),
+            requests: Requests::new(&shape, 1)?,
+            keys: Keys::new(&KeyChoice::Uniform, keys, 1)?,
+            commanded: Moment::default(),
+            buffer: vec![0; 64 * 1024],
+        })
+    }
+
+    /// Asks for so long, and meanwhile gives the commands at equal distances, the first at once.
+    ///
+    /// # Errors
+    /// If the server answers with an error, or not at all.
+    pub fn watch(&mut self, time: Duration, commands: &[String]) -> Result<Seen> {
+        let others = Histogram::new_with_bounds(1, 60_000_000_000, 3)?;
+        let mut seen = Seen { others, caller: Vec::new(), taken: Duration::ZERO };
+        let distance = time / u32::try_from(commands.len())?.max(1);
+        let mut commands = commands.iter();
+        let first = Moment::now(self.server_pid)?;
+        let began = Instant::now();
+        let (mut due, mut next_command) = (began, began);
+        loop {
+            let now = Instant::now();
+            while due <= now && due < began + time {
+                self.waiting.push_back(now);
+                due += ASK_EVERY;
+            }
+            self.ask()?;
+            if now >= next_command && !self.connections[CLIENTS].is_busy() {
+                commands.next().map_or(Ok(()), |command| self.command(command))?;
+                next_command += distance;
+            }
+            if now >= began + time && self.is_quiet() {
+                seen.taken = self.taken_since(&first)?;
+                return Ok(seen);
+            }
+            ensure!(now < began + time + SILENCE_MAX, "no reply for {SILENCE_MAX:?}");
+            self.wait(due.saturating_duration_since(now))?;
+            self.receive(&mut seen)?;
+        }
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.idle.len() == CLIENTS
+            && self.waiting.is_empty()
+            && !self.connections[CLIENTS].is_busy()
+    }
+
+    fn ask(&mut self) -> Result<()> {
+        while !self.waiting.is_empty()
+            && let Some(slot) = self.idle.pop()
+            && let Some(due) = self.waiting.pop_front()
+        {
+            let (bytes, expected) = self.requests.fill(1, &mut self.keys);
+            self.connections[slot].send(bytes, expected, due)?;
+        }
+        Ok(())
+    }
+
+    fn command(&mut self, command: &str) -> Result<()> {
+        let mut script = Script::new(&ScriptShape::new(command, 1), 1)?;
+        let (bytes, expected) = script.fill(1);
+        self.commanded = Moment::now(self.server_pid)?;
+        self.connections[CLIENTS].send(bytes, expected, Instant::now())
+    }
+
+    fn taken_since(&self, before: &Moment) -> Result<Duration> {
+        let (client, server) = Moment::now(self.server_pid)?.away_since(before);
+        Ok(client + server)
+    }
+
+    fn wait(&mut self, longest: Duration) -> Result<()> {
+        let longest = longest.clamp(SHORTEST_SLEEP, ASK_EVERY);
+        let timeout = Timespec { tv_sec: 0, tv_nsec: longest.subsec_nanos().into() };
+        self.events.clear();
+        match epoll::wait(&self.epoll, spare_capacity(&mut self.events), Some(&timeout)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn receive(&mut self, seen: &mut Seen) -> Result<()> {
+        for slot in 0..self.events.len() {
+            let slot = self.events[slot].data.u64() as usize;
+            let connection = &mut self.connections[slot];
+            let Progress::Done { replies, sent_at } = connection.receive(&mut self.buffer)? else {
+                continue;
+            };
+            if replies.error > 0 {
+                bail!("{}", connection.first_error().unwrap_or_default());
+            }
+            let waited = sent_at.elapsed();
+            if slot == CLIENTS {
+                seen.caller.push(waited.saturating_sub(self.taken_since(&self.commanded)?));
+            } else {
+                seen.others.saturating_record(waited.as_nanos() as u64);
+                self.idle.push(slot);
+            }
+        }
+        Ok(())
+    }
+}
+
+const CLIENTS: usize = 20;
+/// All clients together.
+const ASK_EVERY: Duration = Duration::from_micros(50);
+const SHORTEST_SLEEP: Duration = Duration::from_micros(1);
+const SILENCE_MAX: Duration = Duration::from_secs(60);

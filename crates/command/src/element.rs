@@ -1,0 +1,23 @@
+//! Elements of collections in replies.
+
+use store::Element;
+use wire::Reply;
+
+/// An element as a string.
+#[inline]
+pub fn bulk(reply: &mut Reply<'_>, element: Element<'_>) {
+    match element {
+        Element::Bytes(bytes) => reply.bulk(bytes),
+        Element::Integer(value) => reply.bulk_integer(value),
+        Element::Far(_) => debug_assert!(false, "a long element is looked up before it is shown"),
+    }
+}
+
+/// An element as a string, or that there is none.
+#[inline]
+pub fn bulk_or_null(reply: &mut Reply<'_>, element: Option<Element<'_>>) {
+    match element {
+        Some(element) => bulk(reply, element),
+        None => reply.null(),
+    }
+}

@@ -1,0 +1,71 @@
+//! What waits for lists: BLPOP, BRPOP, BLMOVE, BRPOPLPUSH, BLMPOP.
+
+use super::ends::ManyPop;
+use super::moves::transfer;
+use super::{end, limit};
+use crate::call::{Call, Outcome};
+use crate::element;
+use crate::waiting::{Timeout, Wants};
+use store::Kind;
+use store::value::list::{self, End};
+
+const A_LIST: Wants = Wants { kind: Kind::List, minds_loss: false };
+
+pub fn blpop(call: &mut Call<'_>) -> Outcome {
+    pop(call, End::Front)
+}
+
+pub fn brpop(call: &mut Call<'_>) -> Outcome {
+    pop(call, End::Back)
+}
+
+fn pop(call: &mut Call<'_>, end: End) -> Outcome {
+    let last = call.args.len() - 1;
+    let wait = call.wait(Timeout::seconds(call, last)?, A_LIST);
+    let (statistics, limit) = (call.statistics, limit(call));
+    let (mut access, keys, reply) = call.on_keys(1..last)?;
+    for key in &keys {
+        if list::peek(&access, key)?.is_some() {
+            reply.array(2);
+            reply.bulk(key.bytes);
+            list::pop(&mut access, key, end, 1, limit, |it| element::bulk(reply, it))?;
+            statistics.count_changes(1);
+            return Ok(());
+        }
+    }
+    wait.begin(1..last);
+    Ok(())
+}
+
+pub fn blmove(call: &mut Call<'_>) -> Outcome {
+    let (from, to) = (end(call, 3)?, end(call, 4)?);
+    move_one(call, from, to, 5)
+}
+
+pub fn brpoplpush(call: &mut Call<'_>) -> Outcome {
+    move_one(call, End::Back, End::Front, 3)
+}
+
+fn move_one(call: &mut Call<'_>, from: End, to: End, timeout_at: usize) -> Outcome {
+    let wait = call.wait(Timeout::seconds(call, timeout_at)?, A_LIST);
+    let (statistics, limit) = (call.statistics, limit(call));
+    let (mut access, keys, reply) = call.on_keys([1, 2])?;
+    if transfer(&mut access, (&keys[0], from), (&keys[1], to), limit, reply)? {
+        statistics.count_changes(2);
+    } else {
+        wait.begin(std::iter::once(1));
+    }
+    Ok(())
+}
+
+pub fn blmpop(call: &mut Call<'_>) -> Outcome {
+    let asked = ManyPop::parse(call, 2)?;
+    let wait = call.wait(Timeout::seconds(call, 1)?, A_LIST);
+    let (statistics, limit) = (call.statistics, limit(call));
+    let (mut access, keys, reply) = call.on_keys(asked.keys())?;
+    match asked.pop(&mut access, &keys, limit, reply)? {
+        Some(taken) => statistics.count_changes(taken),
+        None => wait.begin(asked.keys()),
+    }
+    Ok(())
+}

@@ -1,0 +1,154 @@
+//! In and out at the ends of lists: LPUSH, RPUSH, LPUSHX, RPUSHX, LPOP, RPOP, LMPOP.
+
+use super::{end, limit};
+use crate::call::{Call, Outcome};
+use crate::element;
+use crate::refusal::Refusal;
+use store::Access;
+use store::Key;
+use store::value::list::{self, End, ListLimit};
+use wire::Reply;
+
+pub fn lpush(call: &mut Call<'_>) -> Outcome {
+    push(call, End::Front, false)
+}
+
+pub fn rpush(call: &mut Call<'_>) -> Outcome {
+    push(call, End::Back, false)
+}
+
+pub fn lpushx(call: &mut Call<'_>) -> Outcome {
+    push(call, End::Front, true)
+}
+
+pub fn rpushx(call: &mut Call<'_>) -> Outcome {
+    push(call, End::Back, true)
+}
+
+#[inline]
+fn push(call: &mut Call<'_>, end: End, only_existing: bool) -> Outcome {
+    let (args, statistics, limit) = (call.args, call.statistics, limit(call));
+    let (mut access, key, reply) = call.on_key(1)?;
+    let len = list::push(&mut access, &key, end, args.from(2), limit, only_existing)?;
+    if len > 0 {
+        statistics.count_changes(args.len() as u64 - 2);
+    }
+    reply.integer(len as i64);
+    Ok(())
+}
+
+pub fn lpop(call: &mut Call<'_>) -> Outcome {
+    pop(call, End::Front)
+}
+
+pub fn rpop(call: &mut Call<'_>) -> Outcome {
+    pop(call, End::Back)
+}
+
+fn pop(call: &mut Call<'_>, end: End) -> Outcome {
+    match call.args.len() {
+        2 => pop_one(call, end),
+        3 => pop_some(call, end),
+        _ => Err(crate::execute::wrong_arity(call.row)),
+    }
+}
+
+#[inline]
+fn pop_one(call: &mut Call<'_>, end: End) -> Outcome {
+    let (statistics, limit) = (call.statistics, limit(call));
+    let (mut access, key, reply) = call.on_key(1)?;
+    let mut show = |popped: store::Element<'_>| element::bulk(reply, popped);
+    if list::pop(&mut access, &key, end, 1, limit, &mut show)?.is_some() {
+        statistics.count_changes(1);
+    } else {
+        reply.null();
+    }
+    Ok(())
+}
+
+fn pop_some(call: &mut Call<'_>, end: End) -> Outcome {
+    let count = call.args.positive(2)?;
+    let (statistics, limit) = (call.statistics, limit(call));
+    let (mut access, key, reply) = call.on_key(1)?;
+    let Some(len) = list::peek(&access, &key)?.map(|list| list.len()) else {
+        reply.null_array();
+        return Ok(());
+    };
+    let taken = count.min(len);
+    reply.array(taken as usize);
+    list::pop(&mut access, &key, end, taken, limit, |popped| element::bulk(reply, popped))?;
+    statistics.count_changes(taken);
+    Ok(())
+}
+
+pub fn lmpop(call: &mut Call<'_>) -> Outcome {
+    let asked = ManyPop::parse(call, 1)?;
+    let (statistics, limit) = (call.statistics, limit(call));
+    let (mut access, keys, reply) = call.on_keys(asked.keys())?;
+    match asked.pop(&mut access, &keys, limit, reply)? {
+        Some(taken) => statistics.count_changes(taken),
+        None => reply.null_array(),
+    }
+    Ok(())
+}
+
+/// What LMPOP and BLMPOP ask for.
+pub struct ManyPop {
+    first_key: usize,
+    key_count: usize,
+    end: End,
+    count: u64,
+}
+
+impl ManyPop {
+    /// Reads the words from the number of keys on, which stands at `at`.
+    pub fn parse(call: &Call<'_>, at: usize) -> Result<ManyPop, Refusal> {
+        let args = call.args;
+        let key_count = args.at_least_one(at, "ERR numkeys should be greater than 0")?;
+        let first_key = at + 1;
+        let end_at = first_key.saturating_add(key_count as usize);
+        if end_at >= args.len() {
+            return Err(Refusal::SYNTAX);
+        }
+        let end = end(call, end_at)?;
+        let count = match args.len() - end_at {
+            1 => 1,
+            3 if args.is(end_at + 1, "COUNT") => {
+                args.at_least_one(end_at + 2, "ERR count should be greater than 0")?
+            }
+            _ if args.is(end_at + 1, "COUNT") && args.len() > end_at + 2 => {
+                args.at_least_one(end_at + 2, "ERR count should be greater than 0")?;
+                return Err(Refusal::SYNTAX);
+            }
+            _ => return Err(Refusal::SYNTAX),
+        };
+        Ok(ManyPop { first_key, key_count: key_count as usize, end, count })
+    }
+
+    /// Positions of the keys.
+    pub fn keys(&self) -> std::ops::Range<usize> {
+        self.first_key..self.first_key + self.key_count
+    }
+
+    /// Pops from the first list that there is, and replies with its key and what was popped.
+    /// Returns how many; `None`, without a reply, if there is no list.
+    pub fn pop(
+        &self,
+        access: &mut Access<'_>,
+        keys: &[Key<'_>],
+        limit: ListLimit,
+        reply: &mut Reply<'_>,
+    ) -> Result<Option<u64>, Refusal> {
+        for key in keys {
+            let Some(len) = list::peek(access, key)?.map(|list| list.len()) else { continue };
+            let taken = self.count.min(len);
+            reply.array(2);
+            reply.bulk(key.bytes);
+            reply.array(taken as usize);
+            let show = |popped: store::Element<'_>| element::bulk(reply, popped);
+            list::pop(access, key, self.end, taken, limit, show)?;
+            return Ok(Some(taken));
+        }
+        Ok(None)
+    }
+}

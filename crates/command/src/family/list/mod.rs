@@ -1,0 +1,35 @@
+//! Lists.
+
+mod blocking;
+mod edit;
+mod ends;
+mod look;
+mod moves;
+mod table;
+
+pub use table::TABLE;
+
+use crate::call::Call;
+use crate::refusal::Refusal;
+use settings::values::LIST_MAX_LISTPACK_SIZE;
+use store::value::list::{End, ListLimit};
+
+/// Up to which size lists are kept compact at present.
+#[inline]
+fn limit(call: &Call<'_>) -> ListLimit {
+    ListLimit::of_setting(LIST_MAX_LISTPACK_SIZE.get(&call.instance.settings))
+}
+
+/// LEFT or RIGHT.
+fn end(call: &Call<'_>, at: usize) -> Result<End, Refusal> {
+    if call.args.is(at, "LEFT") {
+        Ok(End::Front)
+    } else if call.args.is(at, "RIGHT") {
+        Ok(End::Back)
+    } else {
+        Err(Refusal::SYNTAX)
+    }
+}
+
+#[cfg(test)]
+mod tests;

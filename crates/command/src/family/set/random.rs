@@ -1,0 +1,82 @@
+//! Members by chance: SPOP, SRANDMEMBER.
+
+use super::limit;
+use crate::call::{Call, Outcome};
+use crate::element::bulk;
+use crate::refusal::Refusal;
+use store::value::set;
+
+pub fn spop(call: &mut Call<'_>) -> Outcome {
+    match call.args.len() {
+        2 => pop_one(call),
+        3 => pop_many(call),
+        _ => Err(Refusal::SYNTAX),
+    }
+}
+
+fn pop_one(call: &mut Call<'_>) -> Outcome {
+    let (statistics, limit) = (call.statistics, limit(call));
+    let (mut access, key, reply) = call.on_key(1)?;
+    let Some(pop) = set::pop(&mut access, &key, 1, limit)? else {
+        reply.null();
+        return Ok(());
+    };
+    pop.finish(|member| bulk(reply, member))?;
+    statistics.count_changes(1);
+    Ok(())
+}
+
+fn pop_many(call: &mut Call<'_>) -> Outcome {
+    let (statistics, limit) = (call.statistics, limit(call));
+    let count = call.args.positive(2)?;
+    let (mut access, key, reply) = call.on_key(1)?;
+    let Some(pop) = set::pop(&mut access, &key, count, limit)? else {
+        reply.set(0);
+        return Ok(());
+    };
+    let popped = pop.count();
+    reply.set(popped as usize);
+    pop.finish(|member| bulk(reply, member))?;
+    statistics.count_changes(popped);
+    Ok(())
+}
+
+pub fn srandmember(call: &mut Call<'_>) -> Outcome {
+    match call.args.len() {
+        2 => {
+            let (mut access, key, reply) = call.on_key(1)?;
+            match set::random_member(&mut access, &key)? {
+                Some(member) => bulk(reply, member),
+                None => reply.null(),
+            }
+            Ok(())
+        }
+        3 => random_members(call),
+        _ => Err(Refusal::SYNTAX),
+    }
+}
+
+fn random_members(call: &mut Call<'_>) -> Outcome {
+    let count = call.args.integer_above(2, i64::MIN)?;
+    let (mut access, key, reply) = call.on_key(1)?;
+    let Some((set, mut random)) = set::draw(&mut access, &key)? else {
+        reply.array(0);
+        return Ok(());
+    };
+    if count < 0 {
+        let times = count.unsigned_abs();
+        reply.array(times as usize);
+        for _ in 0..times {
+            set.get(random.below(set.len())).into_iter().for_each(|member| bulk(reply, member));
+        }
+        return Ok(());
+    }
+    let count = count.unsigned_abs().min(set.len());
+    reply.array(count as usize);
+    if count == set.len() {
+        set.members().for_each(|member| bulk(reply, member));
+    } else {
+        set.sample(&mut random, count, |member| bulk(reply, member));
+    }
+    Ok(())
+}

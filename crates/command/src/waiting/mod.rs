@@ -1,0 +1,278 @@
+//! Clients that wait for keys: BLPOP and its like.
+//!
+//! ```text
+//! handler finds nothing ──▶ Wait::begin, under the locks of its keys ──▶ a line per key
+//! a write touches a key that somebody waits for ──▶ serve: the first in its line runs again
+//! timeout, CLIENT UNBLOCK, disconnect ──▶ out of all lines
+//! ```
+//! A client waits with its whole request, which whoever writes to a key runs once more in its
+//! place. It stands in the lines before its keys' locks are given up, so no write is missed; and
+//! whoever answers it first, by its `state`, answers it alone.
+
+mod serve;
+mod timeout;
+
+pub use serve::{recheck, serve};
+pub use timeout::Timeout;
+
+use crate::args::Args;
+use crate::call::Call;
+use crate::clients::{Client, ClientFlags, Notice};
+use crate::table::Row;
+use base::Millis;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::fmt;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use store::Kind;
+use wire::{Protocol, Reply, Span};
+
+/// Lines are kept in so many parts, each behind a lock of its own.
+const PARTS: usize = 64;
+
+/// A key of a database, by its number: who waits there waits for what the database holds then.
+pub(crate) type Place = (usize, Vec<u8>);
+
+type Line = VecDeque<Arc<Waiter>>;
+
+/// One client that waits.
+pub struct Waiter {
+    client: Arc<Client>,
+    row: &'static Row,
+    /// Its request, word by word, and where the words lie in it.
+    request: Vec<u8>,
+    spans: Vec<Span>,
+    manner: Manner,
+    places: Vec<Place>,
+    wants: Wants,
+    /// When it gives up.
+    pub deadline: Option<Millis>,
+    /// Whether it was answered.
+    is_answered: Mutex<bool>,
+}
+
+/// How the client speaks, which does not change while it waits.
+#[derive(Clone, Copy)]
+struct Manner {
+    database: usize,
+    protocol: Protocol,
+    no_touch: bool,
+    import_source: bool,
+}
+
+/// What a client waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wants {
+    /// The kind of value that it needs.
+    pub kind: Kind,
+    /// Whether a key that is gone, or has become something else, ends the waiting too.
+    pub minds_loss: bool,
+}
+
+impl fmt::Debug for Waiter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Waiter").field("client", &self.client).field("row", &self.row.id).finish()
+    }
+}
+
+/// Everybody who waits.
+#[derive(Debug)]
+pub struct Waiters {
+    parts: Vec<Mutex<HashMap<Place, Line>>>,
+    hasher: RandomState,
+    count: AtomicU64,
+}
+
+impl Default for Waiters {
+    fn default() -> Waiters {
+        let parts = (0..PARTS).map(|_| Mutex::default()).collect();
+        Waiters { parts, hasher: RandomState::new(), count: AtomicU64::new(0) }
+    }
+}
+
+impl Waiters {
+    /// Clients that wait.
+    #[inline]
+    pub fn count(&self) -> u64 {
+        self.count.load(SeqCst)
+    }
+
+    fn part(&self, place: &Place) -> MutexGuard<'_, HashMap<Place, Line>> {
+        let part = self.hasher.hash_one(place) as usize % PARTS;
+        self.parts[part].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keys that somebody waits for.
+    pub fn keys(&self) -> usize {
+        let len = |part: &Mutex<HashMap<Place, Line>>| {
+            part.lock().unwrap_or_else(PoisonError::into_inner).len()
+        };
+        self.parts.iter().map(len).sum()
+    }
+
+    /// Keys whose loss somebody minds.
+    pub fn keys_that_may_be_lost(&self) -> usize {
+        self.places(|line| line.iter().any(|waiter| waiter.wants.minds_loss)).len()
+    }
+
+    /// The places of lines that are chosen.
+    fn places(&self, choose: impl Fn(&Line) -> bool) -> Vec<Place> {
+        let mut places = Vec::new();
+        for part in &self.parts {
+            let part = part.lock().unwrap_or_else(PoisonError::into_inner);
+            places.extend(part.iter().filter(|(_, line)| choose(line)).map(|(at, _)| at.clone()));
+        }
+        places
+    }
+
+    /// Who waits at a place, the first who came first.
+    fn line(&self, place: &Place) -> Line {
+        self.part(place).get(place).cloned().unwrap_or_default()
+    }
+
+    fn add(&self, waiter: &Arc<Waiter>) {
+        self.count.fetch_add(1, SeqCst);
+        for place in &waiter.places {
+            self.part(place).entry(place.clone()).or_default().push_back(Arc::clone(waiter));
+        }
+    }
+
+    fn remove(&self, waiter: &Arc<Waiter>) {
+        for place in &waiter.places {
+            let mut part = self.part(place);
+            let Some(line) = part.get_mut(place) else { continue };
+            line.retain(|other| !Arc::ptr_eq(other, waiter));
+            if line.is_empty() {
+                part.remove(place);
+            }
+        }
+        self.count.fetch_sub(1, SeqCst);
+    }
+
+    /// Ends a waiting with a reply, unless somebody did already.
+    pub fn answer(&self, waiter: &Arc<Waiter>, write: impl FnOnce(&mut Reply<'_>)) -> bool {
+        let mut is_answered = waiter.is_answered();
+        if *is_answered {
+            return false;
+        }
+        let mut bytes = Vec::new();
+        write(&mut Reply::new(&mut bytes, waiter.manner.protocol));
+        *is_answered = true;
+        drop(is_answered);
+        self.let_go(waiter, bytes);
+        true
+    }
+
+    /// Ends a waiting as its timeout does.
+    pub fn time_out(&self, waiter: &Arc<Waiter>) -> bool {
+        self.answer(waiter, |reply| reply.null_array())
+    }
+
+    /// Takes a client out of all lines, because it is gone.
+    pub fn forget(&self, client: &Client) {
+        let Some(waiter) = client.waiter().take() else { return };
+        let mut is_answered = waiter.is_answered();
+        if !std::mem::replace(&mut *is_answered, true) {
+            drop(is_answered);
+            self.remove(&waiter);
+        }
+    }
+
+    /// Takes an answered client out of all lines and sends its reply.
+    fn let_go(&self, waiter: &Arc<Waiter>, reply: Vec<u8>) {
+        self.remove(waiter);
+        waiter.client.waiter().take();
+        waiter.client.set_flag(ClientFlags::BLOCKED, false);
+        waiter.client.notify(Notice::Answer(waiter.client.id, reply));
+    }
+}
+
+impl Waiter {
+    fn is_answered(&self) -> MutexGuard<'_, bool> {
+        self.is_answered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn args(&self) -> Args<'_> {
+        Args::new(&self.request, &self.spans)
+    }
+}
+
+/// A command that waits if it finds nothing. Made before it locks its keys.
+pub struct Wait<'c> {
+    waiters: &'c Waiters,
+    client: Arc<Client>,
+    args: Args<'c>,
+    row: &'static Row,
+    manner: Manner,
+    timeout: Timeout,
+    wants: Wants,
+    is_again: bool,
+}
+
+impl<'c> Call<'c> {
+    /// For waiting for a kind of value until a timeout.
+    pub fn wait(&self, timeout: Timeout, wants: Wants) -> Wait<'c> {
+        let session = &*self.session;
+        Wait {
+            waiters: &self.instance.waiters,
+            client: Arc::clone(&session.client),
+            args: self.args,
+            row: self.row,
+            manner: Manner {
+                database: session.database,
+                protocol: session.protocol,
+                no_touch: session.no_touch,
+                import_source: session.import_source,
+            },
+            timeout,
+            wants,
+            is_again: self.is_again,
+        }
+    }
+}
+
+impl Wait<'_> {
+    /// Has the client wait for the keys at `positions`. To be called while the keys' locks are
+    /// held; the handler then returns without a reply.
+    pub fn begin(self, positions: impl Iterator<Item = usize>) {
+        let words: Vec<&[u8]> = self.args.from(0).collect();
+        self.begin_with(positions, &words);
+    }
+
+    /// The same, with a request that says later what the client's own said now.
+    pub fn begin_with(self, positions: impl Iterator<Item = usize>, request: &[&[u8]]) {
+        if self.is_again {
+            // It stands in its lines already.
+            return;
+        }
+        let mut seen = HashSet::new();
+        let mut places = Vec::new();
+        for at in positions {
+            // A key that is named twice has one line.
+            if seen.insert(self.args.get(at)) {
+                places.push((self.manner.database, self.args.get(at).to_vec()));
+            }
+        }
+        let mut start = 0;
+        let spans = request.iter().map(|word| {
+            let span = Span { start, len: word.len() as u32 };
+            start += span.len;
+            span
+        });
+        let waiter = Arc::new(Waiter {
+            client: Arc::clone(&self.client),
+            row: self.row,
+            spans: spans.collect(),
+            request: request.concat(),
+            manner: self.manner,
+            places,
+            wants: self.wants,
+            deadline: self.timeout.0,
+            is_answered: Mutex::new(false),
+        });
+        self.client.set_flag(ClientFlags::BLOCKED, true);
+        *self.client.waiter() = Some(Arc::clone(&waiter));
+        self.waiters.add(&waiter);
+    }
+}

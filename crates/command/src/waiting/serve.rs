@@ -1,0 +1,144 @@
+//! Looking after those who wait for keys that were written to.
+
+use super::{Place, Waiter, Waiters};
+use crate::call::Call;
+use crate::instance::Instance;
+use crate::key_positions::{find, specs};
+use crate::session::Session;
+use crate::spec::Flags;
+use crate::statistics::WorkerStatistics;
+use base::Millis;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use store::{Kind, Lane};
+use wire::Reply;
+
+/// Commands that reach other keys than those that their rows name, or other databases.
+const FAR_REACHING: [&str; 6] = ["copy", "flushall", "flushdb", "move", "sort", "swapdb"];
+
+/// Commands that change what a group has been given, and yet wake nobody.
+const SILENT: [&str; 2] = ["xgroup|setid", "xsetid"];
+
+/// For after a command that changes data: runs the commands again of those who wait for its keys.
+#[cold]
+pub fn serve(call: &mut Call<'_>) {
+    if SILENT.contains(&call.row.full_name.as_str()) {
+        return;
+    }
+    let touched = places_of(call);
+    let server = Server {
+        instance: call.instance,
+        lane: call.lane,
+        statistics: call.statistics,
+        now: call.now,
+    };
+    server.serve_all(touched);
+}
+
+/// Looks after those who mind the loss of their keys, which may have expired or been evicted.
+pub fn recheck(instance: &Instance, lane: &mut Lane, statistics: &WorkerStatistics, now: Millis) {
+    let lost = instance.waiters.places(|line| line.iter().any(|waiter| waiter.wants.minds_loss));
+    Server { instance, lane, statistics, now }.serve_all(lost.into());
+}
+
+/// The keys that a command may have changed and that somebody waits for.
+fn places_of(call: &Call<'_>) -> VecDeque<Place> {
+    let name = call.row.full_name.as_str();
+    let words: Vec<&[u8]> = call.args.from(0).collect();
+    let specs = specs(call.row);
+    let is_far = FAR_REACHING.contains(&name)
+        || specs.is_empty()
+        || call.row.spec.flags.contains(Flags::MOVABLE_KEYS);
+    if is_far {
+        return call.instance.waiters.places(|_| true).into();
+    }
+    let found = find(call.row, &specs, &words).unwrap_or_default();
+    found.into_iter().map(|(key, _)| (call.session.database, key.to_vec())).collect()
+}
+
+/// What a worker serves with.
+struct Server<'s> {
+    instance: &'s Instance,
+    lane: &'s mut Lane,
+    statistics: &'s WorkerStatistics,
+    now: Millis,
+}
+
+impl Server<'_> {
+    fn serve_all(mut self, mut touched: VecDeque<Place>) {
+        while let Some(place) = touched.pop_front() {
+            for waiter in self.waiters().line(&place) {
+                if self.is_for(&waiter, &place) && self.try_again(&waiter) {
+                    // It may have written to other keys.
+                    touched.extend(waiter.all_places());
+                }
+            }
+        }
+    }
+
+    fn waiters(&self) -> &Waiters {
+        &self.instance.waiters
+    }
+
+    /// Whether the key at a place is now what somebody waits for, or its loss ends the waiting.
+    fn is_for(&mut self, waiter: &Waiter, (database, key): &Place) -> bool {
+        if waiter.wants.minds_loss {
+            return true;
+        }
+        self.kind_at(*database, key) == Some(waiter.wants.kind)
+    }
+
+    fn kind_at(&mut self, database: usize, key: &[u8]) -> Option<Kind> {
+        let store = &self.instance.store;
+        let key = store.key(store.keyspace(database)?, key);
+        store.lock(self.lane, &key, self.now).peek(&key).map(|value| value.kind)
+    }
+
+    /// Runs a command again; whether it has its answer now.
+    fn try_again(&mut self, waiter: &Arc<Waiter>) -> bool {
+        let mut is_answered = waiter.is_answered();
+        if *is_answered {
+            return false;
+        }
+        let mut reply = Vec::new();
+        let mut session = Session::new(Arc::clone(&waiter.client), true);
+        session.database = waiter.manner.database;
+        session.protocol = waiter.manner.protocol;
+        session.no_touch = waiter.manner.no_touch;
+        session.import_source = waiter.manner.import_source;
+        let mut call = Call {
+            instance: self.instance,
+            lane: self.lane,
+            session: &mut session,
+            statistics: self.statistics,
+            args: waiter.args(),
+            reply: Reply::new(&mut reply, waiter.manner.protocol),
+            now: self.now,
+            row: waiter.row,
+            first_hash: None,
+            is_again: true,
+        };
+        let mark = call.reply.mark();
+        if let Err(refusal) = (waiter.row.spec.run)(&mut call) {
+            call.reply.truncate(mark);
+            call.reply.error(refusal.text());
+            self.instance.statistics.count_error(refusal.code());
+        }
+        if reply.is_empty() {
+            return false;
+        }
+        *is_answered = true;
+        drop(is_answered);
+        self.waiters().let_go(waiter, reply);
+        true
+    }
+}
+
+impl Waiter {
+    /// Every key that its command names, those that it does not wait for too.
+    fn all_places(&self) -> Vec<Place> {
+        let words: Vec<&[u8]> = self.args().from(0).collect();
+        let found = find(self.row, &specs(self.row), &words).unwrap_or_default();
+        found.into_iter().map(|(key, _)| (self.manner.database, key.to_vec())).collect()
+    }
+}

@@ -1,0 +1,292 @@
+//! Adding members.
+
+use super::build::{convert, distinct, put_members};
+use super::integers::{self, Integers, width_of};
+use super::limit::Added;
+use super::read::{Set, find_row};
+use super::{Leaf, SMALL_BYTES_MAX, SetLimit, Tagged, small_label};
+use crate::access::{Access, Fault, Found, NoSpace, WriteNodes};
+use crate::key::{Encoding, Key, Kind};
+use crate::value::collection::tag_by;
+use base::KeyHasher;
+use packed::{Element, Run, RunMut};
+use smallvec::{SmallVec, smallvec};
+use tree::{NoRoom, NodesMut, Rows, Tree};
+
+pub(super) type SetTree<'n, 'x, 'a> = Tree<'n, WriteNodes<'x, 'a>, Leaf>;
+
+/// Adds members to the set of a key, which is created if need be. Returns how many are new.
+///
+/// # Errors
+/// When the key holds something else, or there is no room.
+#[inline]
+pub fn add<'t>(
+    access: &mut Access<'_>,
+    key: &Key<'_>,
+    texts: impl ExactSizeIterator<Item = &'t [u8]> + Clone,
+    limit: SetLimit,
+) -> Result<u64, Fault> {
+    let count = texts.len() as u64;
+    let Some(mut found) = access.open(key, Kind::Set)? else {
+        return create(access, key, texts, limit);
+    };
+    let encoding = access.label(&found).encoding();
+    let wanted = limit.before_adding(encoding, count);
+    if wanted != encoding {
+        found = convert(access, key, found, wanted, None)?;
+    }
+    add_each(access, key, found, texts, limit)
+}
+
+/// Adds members, one after the other, to a set that is there.
+fn add_each<'a, 't>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: Found<'a>,
+    mut texts: impl Iterator<Item = &'t [u8]>,
+    limit: SetLimit,
+) -> Result<u64, Fault> {
+    let (mut found, mut added) = (found, 0);
+    loop {
+        let label = access.label(&found);
+        if label.is_tree() && label.encoding() == Encoding::Hashtable {
+            return Ok(added + add_to_tree(access, key, found, texts)?);
+        }
+        let Some(text) = texts.next() else { return Ok(added) };
+        let (now, is_new) = match label.encoding() {
+            _ if label.is_tree() => add_to_named_tree(access, key, found, text, limit)?,
+            Encoding::Intset => add_to_integers(access, key, found, text, limit)?,
+            _ => add_to_run(access, key, found, text, limit)?,
+        };
+        found = now;
+        added += u64::from(is_new);
+    }
+}
+
+fn add_to_run<'a>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: Found<'a>,
+    text: &[u8],
+    limit: SetLimit,
+) -> Result<(Found<'a>, bool), Fault> {
+    let (run, element) = (Run::new(access.bytes(&found)), Element::of(text));
+    if run.find(element, run.front(), 1).is_some() {
+        return Ok((found, false));
+    }
+    let len = run.len();
+    let form = limit.with(Encoding::Listpack, len as u64, added(text, element), || 0);
+    if form == Encoding::Listpack && run.dense_len() + element.cost() <= SMALL_BYTES_MAX {
+        return Ok((access.insert_into_run(key, found, len, &[element])?, true));
+    }
+    enlarge(access, key, found, text, form)
+}
+
+fn added(text: &[u8], element: Element<'_>) -> Added {
+    Added { is_integer: matches!(element, Element::Integer(_)), bytes: text.len() }
+}
+
+fn add_to_integers<'a>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: Found<'a>,
+    text: &[u8],
+    limit: SetLimit,
+) -> Result<(Found<'a>, bool), Fault> {
+    let (all, element) = (Integers::new(access.bytes(&found)), Element::of(text));
+    let len = all.len();
+    let is_added = added(text, element);
+    let form = || limit.with(Encoding::Intset, len as u64, is_added, || all.longest_text());
+    let Element::Integer(value) = element else {
+        let form = form();
+        let found = convert(access, key, found, form, Some(element.cost()))?;
+        if access.label(&found).is_tree() {
+            return Ok((found, add_to_tree(access, key, found, std::iter::once(text))? > 0));
+        }
+        // It is no integer, so it is not there yet; and that it has room was looked at.
+        return Ok((access.insert_into_run(key, found, len, &[element])?, true));
+    };
+    let Err(at) = all.find(value) else { return Ok((found, false)) };
+    let form = form();
+    let width = all.width().max(width_of(value));
+    if form != Encoding::Intset || integers::byte_len(width, len + 1) > SMALL_BYTES_MAX {
+        return enlarge(access, key, found, text, form);
+    }
+    if width == all.width() {
+        let found = access.resize_found(key, found, integers::byte_len(width, len + 1))?;
+        integers::insert(access.bytes_mut(&found), at, value);
+        return Ok((found, true));
+    }
+    // What asks for more bytes is below all others or above them.
+    let (below, above) = if at == 0 { (Some(value), None) } else { (None, Some(value)) };
+    let bytes = integers::encode(width, below.into_iter().chain(all.iter()).chain(above));
+    Ok((access.put(key, Some(found), small_label(Encoding::Intset), &bytes)?, true))
+}
+
+/// Makes a small set a tree and adds a member to it that is not there yet.
+#[cold]
+fn enlarge<'a>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: Found<'a>,
+    text: &[u8],
+    encoding: Encoding,
+) -> Result<(Found<'a>, bool), Fault> {
+    let found = convert(access, key, found, encoding, None)?;
+    Ok((found, add_to_tree(access, key, found, std::iter::once(text))? > 0))
+}
+
+/// Adds a member to a tree that is called by the name of a compact form.
+#[cold]
+fn add_to_named_tree<'a>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: Found<'a>,
+    text: &[u8],
+    limit: SetLimit,
+) -> Result<(Found<'a>, bool), Fault> {
+    let set = Set::at(access, &found);
+    if set.contains(text) {
+        return Ok((found, false));
+    }
+    let longest = || set.members().map(Element::text_len).max().unwrap_or(0);
+    let form = limit.with(set.encoding, set.len(), added(text, Element::of(text)), longest);
+    let found = if form == set.encoding { found } else { convert(access, key, found, form, None)? };
+    Ok((found, add_to_tree(access, key, found, std::iter::once(text))? > 0))
+}
+
+#[inline]
+fn add_to_tree<'a, 't>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: Found<'a>,
+    texts: impl Iterator<Item = &'t [u8]>,
+) -> Result<u64, Fault> {
+    let hasher = &access.store.hasher;
+    access.change_tree::<Leaf, _>(key, &found, 0, |tree| {
+        let mut added = 0;
+        for text in texts {
+            added += u64::from(add_row(tree, hasher, text)?);
+        }
+        Ok(added)
+    })
+}
+
+#[inline]
+fn add_row(
+    tree: &mut SetTree<'_, '_, '_>,
+    hasher: &KeyHasher,
+    text: &[u8],
+) -> Result<bool, NoRoom> {
+    let tag = tag_by(hasher, text);
+    let view = tree.view();
+    let path = view.find_tag(tag);
+    let found = find_row(view.nodes, Rows::new(view.leaf(&path)), tag, Element::of(text));
+    let Err(row) = found else { return Ok(false) };
+    let cell = tree.cell(text)?;
+    if let Err(error) = tree.ensure_change() {
+        if let Element::Far(far) = cell {
+            tree.nodes.free(far.node);
+        }
+        return Err(error);
+    }
+    tree.insert_row(&path, row, tag, &[cell]);
+    Ok(true)
+}
+
+/// Makes a new set of members.
+fn create<'t>(
+    access: &mut Access<'_>,
+    key: &Key<'_>,
+    mut texts: impl ExactSizeIterator<Item = &'t [u8]> + Clone,
+    limit: SetLimit,
+) -> Result<u64, Fault> {
+    let all = texts.clone();
+    let Some(first) = texts.next() else { return Ok(0) };
+    let is_integer = matches!(Element::of(first), Element::Integer(_));
+    let (encoding, hasher) = (limit.of_new(is_integer, all.len() as u64), &access.store.hasher);
+    let bytes: usize = all.clone().map(|text| text.len() + LONGEST_COST).sum();
+    let begun = match encoding {
+        Encoding::Intset if bytes <= SMALL_BYTES_MAX => create_integers(access, key, all.clone())?,
+        Encoding::Listpack if bytes <= SMALL_BYTES_MAX => {
+            create_run(access, key, all.clone(), bytes, limit)?
+        }
+        _ => {
+            let tagged = |text| (tag_by(hasher, text), Element::of(text));
+            let (count, encoding) = match encoding {
+                Encoding::Hashtable => (all.len(), encoding),
+                _ => (1, limit.with(encoding, 0, added(first, Element::of(first)), || 0)),
+            };
+            let mut members: Vec<Tagged<'_>> = all.clone().take(count).map(tagged).collect();
+            distinct(&mut members);
+            let found = put_members(access, key, None, encoding, &mut members)?;
+            Begun { found, passed: count, added: members.len() as u64 }
+        }
+    };
+    if begun.passed == all.len() {
+        return Ok(begun.added);
+    }
+    let rest = all.skip(begun.passed);
+    Ok(begun.added + add_each(access, key, begun.found, rest, limit)?)
+}
+
+/// Bytes that a member takes in a small set besides its text, at most.
+const LONGEST_COST: usize = 9;
+
+/// A new set with the first of its members.
+struct Begun<'a> {
+    found: Found<'a>,
+    /// Texts that were looked at.
+    passed: usize,
+    /// Members.
+    added: u64,
+}
+
+/// Makes a set of those integers that come before the first other text.
+fn create_integers<'a, 't>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    texts: impl Iterator<Item = &'t [u8]>,
+) -> Result<Begun<'a>, NoSpace> {
+    let integer = |text| match Element::of(text) {
+        Element::Integer(value) => Some(value),
+        _ => None,
+    };
+    let mut values: SmallVec<[i64; 32]> = texts.map_while(integer).collect();
+    let passed = values.len();
+    values.sort_unstable();
+    values.dedup();
+    let width = integers::width_of_all(values.iter().copied());
+    let bytes = integers::encode(width, values.iter().copied());
+    let found = access.put(key, None, small_label(Encoding::Intset), &bytes)?;
+    Ok(Begun { found, passed, added: values.len() as u64 })
+}
+
+/// Makes a run of those texts that come before the first that does not fit into one, which take
+/// `bytes` at most; if that is the first of all, an empty one.
+fn create_run<'a, 't>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    texts: impl Iterator<Item = &'t [u8]>,
+    bytes: usize,
+    limit: SetLimit,
+) -> Result<Begun<'a>, NoSpace> {
+    let mut bytes: SmallVec<[u8; 256]> = smallvec![0; packed::EMPTY.len() + bytes];
+    let mut run = RunMut::empty_in(&mut bytes);
+    let mut passed = 0;
+    for text in texts {
+        let (so_far, element) = (run.as_run(), Element::of(text));
+        if so_far.find(element, so_far.front(), 1).is_none() {
+            let len = so_far.len() as u64;
+            let form = limit.with(Encoding::Listpack, len, added(text, element), || 0);
+            if form != Encoding::Listpack {
+                break;
+            }
+            run.push_back(element).expect("the run is as long as all need");
+        }
+        passed += 1;
+    }
+    let (len, count) = (run.byte_len(), run.as_run().len() as u64);
+    let found = access.put(key, None, small_label(Encoding::Listpack), &bytes[..len])?;
+    Ok(Begun { found, passed, added: count })
+}

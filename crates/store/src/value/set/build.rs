@@ -1,0 +1,177 @@
+//! Sets that are made at once: new ones, ones that change their form, and results.
+
+use super::integers::{self, Integers};
+use super::{SMALL_BYTES_MAX, Tagged, small_label, tree_label};
+use crate::access::{Access, Found, NoSpace};
+use crate::key::{Encoding, Key};
+use crate::value::collection::tag_of;
+use packed::{Element, Run, RunMut};
+use smallvec::{SmallVec, smallvec};
+use tree::Tree;
+
+/// The tag of a member whose tag is not known. It is computed where it is needed, and one that
+/// really is zero is computed once more.
+pub(super) const UNKNOWN: u32 = 0;
+
+/// Makes these members, which are distinct, the set of a key, in a form that is called so.
+pub(super) fn put_members<'a>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: Option<Found<'a>>,
+    encoding: Encoding,
+    members: &mut [Tagged<'_>],
+) -> Result<Found<'a>, NoSpace> {
+    match encoding {
+        Encoding::Intset => put_integers(access, key, found, members),
+        Encoding::Listpack => put_run(access, key, found, members),
+        _ => put_tree(access, key, found, encoding, members),
+    }
+}
+
+fn put_integers<'a>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: Option<Found<'a>>,
+    members: &mut [Tagged<'_>],
+) -> Result<Found<'a>, NoSpace> {
+    let value = |(_, element): &Tagged<'_>| match element {
+        Element::Integer(value) => *value,
+        _ => unreachable!("a set of integers has no other members"),
+    };
+    members.sort_unstable_by_key(value);
+    let width = integers::width_of_all(members.iter().map(value));
+    if integers::byte_len(width, members.len()) > SMALL_BYTES_MAX {
+        return put_tree(access, key, found, Encoding::Intset, members);
+    }
+    let bytes = integers::encode(width, members.iter().map(value));
+    access.put(key, found, small_label(Encoding::Intset), &bytes)
+}
+
+fn put_run<'a>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: Option<Found<'a>>,
+    members: &mut [Tagged<'_>],
+) -> Result<Found<'a>, NoSpace> {
+    let bytes: usize = members.iter().map(|(_, element)| element.cost()).sum();
+    let len = packed::EMPTY.len() + bytes;
+    if len > SMALL_BYTES_MAX {
+        return put_tree(access, key, found, Encoding::Listpack, members);
+    }
+    let mut bytes: SmallVec<[u8; 512]> = smallvec![0; len];
+    let mut run = RunMut::empty_in(&mut bytes);
+    for (_, element) in members.iter() {
+        run.push_back(*element).expect("the run is as long as all need");
+    }
+    access.put(key, found, small_label(Encoding::Listpack), &bytes)
+}
+
+fn put_tree<'a>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: Option<Found<'a>>,
+    encoding: Encoding,
+    members: &mut [Tagged<'_>],
+) -> Result<Found<'a>, NoSpace> {
+    for (tag, element) in members.iter_mut().filter(|(tag, _)| *tag == UNKNOWN) {
+        *tag = element.with_text(|text| tag_of(access, text));
+    }
+    if !members.is_sorted_by_key(|(tag, _)| *tag) {
+        members.sort_by_key(|(tag, _)| *tag);
+    }
+    access.put_trees(key, found, tree_label(encoding), |nodes| {
+        Ok([Tree::of_tagged(nodes, members.iter().copied())?])
+    })
+}
+
+/// Leaves out members that come twice. They come in the order of their tags after that.
+pub(super) fn distinct(members: &mut Vec<Tagged<'_>>) {
+    members.sort_by_key(|(tag, _)| *tag);
+    let mut kept = 0;
+    for at in 0..members.len() {
+        let (tag, element) = members[at];
+        let before = members[..kept].iter().rev().take_while(|(other, _)| *other == tag);
+        if before.into_iter().all(|(_, other)| *other != element) {
+            members[kept] = (tag, element);
+            kept += 1;
+        }
+    }
+    members.truncate(kept);
+}
+
+/// Makes a set one that is called `encoding`: a tree, unless it is called a listpack and there is
+/// `run_room` for that many bytes more in a run.
+pub(super) fn convert<'a>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: Found<'a>,
+    encoding: Encoding,
+    run_room: Option<usize>,
+) -> Result<Found<'a>, NoSpace> {
+    let label = access.label(&found);
+    if label.is_tree() {
+        let value: SmallVec<[u8; 32]> = SmallVec::from_slice(access.bytes(&found));
+        return access.put(key, Some(found), tree_label(encoding), &value);
+    }
+    // The elements stand in the record that is about to be written over.
+    let bytes: SmallVec<[u8; 1024]> = SmallVec::from_slice(access.bytes(&found));
+    let mut members: Vec<Tagged<'_>> = if label.encoding() == Encoding::Intset {
+        Integers::new(&bytes).iter().map(|value| (UNKNOWN, Element::Integer(value))).collect()
+    } else {
+        Run::new(&bytes).iter().map(|element| (UNKNOWN, element)).collect()
+    };
+    if let Some(room) = run_room.filter(|_| encoding == Encoding::Listpack) {
+        let cost: usize = members.iter().map(|(_, element)| element.cost()).sum();
+        if packed::EMPTY.len() + cost + room <= SMALL_BYTES_MAX {
+            return put_run(access, key, Some(found), &mut members);
+        }
+    }
+    put_tree(access, key, Some(found), encoding, &mut members)
+}
+
+/// Members that are kept while the sets that they come from are changed.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    bytes: Vec<u8>,
+    members: Vec<KeptMember>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct KeptMember {
+    tag: u32,
+    /// Bytes of the text, or `INTEGER`.
+    len: u32,
+    /// Where the text begins, or the integer.
+    word: i64,
+}
+
+const INTEGER: u32 = u32::MAX;
+
+impl Kept {
+    pub fn push(&mut self, tag: u32, element: Element<'_>) {
+        let member = match element {
+            Element::Integer(word) => KeptMember { tag, len: INTEGER, word },
+            other => other.with_text(|text| {
+                let word = self.bytes.len() as i64;
+                self.bytes.extend_from_slice(text);
+                KeptMember { tag, len: text.len() as u32, word }
+            }),
+        };
+        self.members.push(member);
+    }
+
+    pub fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    pub fn members(&self) -> Vec<Tagged<'_>> {
+        let element = |member: &KeptMember| match member.len {
+            INTEGER => Element::Integer(member.word),
+            len => {
+                let at = member.word as usize;
+                Element::Bytes(&self.bytes[at..at + len as usize])
+            }
+        };
+        self.members.iter().map(|member| (member.tag, element(member))).collect()
+    }
+}

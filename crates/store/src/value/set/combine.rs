@@ -1,0 +1,289 @@
+//! Intersection, union and difference of sets in any forms.
+//!
+//! | what meets what | how |
+//! |---|---|
+//! | large sets | side by side in the order of tags, members compared where tags agree |
+//! | a small set and others | each of its members is looked for in the others |
+//! | small sets only, united | each member is looked for among those that were given |
+
+use super::build::UNKNOWN;
+use super::cursor::Cursor;
+use super::read::{Form, Set, Wanted};
+use packed::Element;
+use smallvec::SmallVec;
+use std::ops::ControlFlow;
+
+/// What is done with several sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Members of all of them.
+    Intersection,
+    /// Members of any of them.
+    Union,
+    /// Members of the first that are in no other.
+    Difference,
+}
+
+/// Goes on with the next member, or stops.
+pub type Flow = ControlFlow<()>;
+
+/// Gives each member of the result once to `each`, with its tag, or zero where that is not known.
+/// Keys without a set are empty sets.
+pub fn combine<'x>(
+    operation: Operation,
+    sets: &[Option<Set<'x>>],
+    mut each: impl FnMut(u32, Element<'x>) -> Flow,
+) {
+    // That it was stopped is known to whoever stopped it.
+    let _ = match operation {
+        Operation::Intersection => intersect(sets, &mut each),
+        Operation::Union => unite(sets, &mut each),
+        Operation::Difference => subtract(sets, &mut each),
+    };
+}
+
+/// Several sets, without those that are empty.
+type Present<'x> = SmallVec<[Set<'x>; 4]>;
+type Cursors<'x> = SmallVec<[Cursor<'x>; 4]>;
+
+fn intersect<'x>(
+    sets: &[Option<Set<'x>>],
+    each: &mut impl FnMut(u32, Element<'x>) -> Flow,
+) -> Flow {
+    let Some(mut sets) = sets.iter().copied().collect::<Option<Present<'x>>>() else {
+        return Flow::Continue(());
+    };
+    sets.sort_by_key(Set::len);
+    let Some((least, others)) = sets.split_first() else { return Flow::Continue(()) };
+    if let Form::Large(view) = least.form {
+        let (cursors, small) = cursors_of(others);
+        return intersect_large(Cursor::new(view), cursors, &small, each);
+    }
+    for element in least.members() {
+        let mut wanted = Wanted::new(element);
+        if others.iter().all(|other| other.holds(&mut wanted)) {
+            each(wanted.tag.unwrap_or(UNKNOWN), element)?;
+        }
+    }
+    Flow::Continue(())
+}
+
+/// Cursors of large sets, and those that are small.
+fn cursors_of<'x>(sets: &[Set<'x>]) -> (Cursors<'x>, Present<'x>) {
+    let (mut cursors, mut small) = (Cursors::new(), Present::new());
+    for set in sets {
+        match set.form {
+            Form::Large(view) => cursors.push(Cursor::new(view)),
+            _ => small.push(*set),
+        }
+    }
+    (cursors, small)
+}
+
+fn intersect_large<'x>(
+    mut least: Cursor<'x>,
+    mut others: Cursors<'x>,
+    small: &[Set<'x>],
+    each: &mut impl FnMut(u32, Element<'x>) -> Flow,
+) -> Flow {
+    'next: while let Some(tag) = least.tag() {
+        for other in &mut others {
+            other.seek(tag);
+            match other.tag() {
+                None => return Flow::Continue(()),
+                Some(above) if above != tag => {
+                    least.seek(above);
+                    continue 'next;
+                }
+                Some(_) => {}
+            }
+        }
+        let element = least.member();
+        let mut wanted = Wanted { element, tag: Some(tag) };
+        if others.iter_mut().all(|other| other.holds(element))
+            && small.iter().all(|other| other.holds(&mut wanted))
+        {
+            each(tag, element)?;
+        }
+        least.advance();
+    }
+    Flow::Continue(())
+}
+
+fn subtract<'x>(sets: &[Option<Set<'x>>], each: &mut impl FnMut(u32, Element<'x>) -> Flow) -> Flow {
+    let Some((Some(first), others)) = sets.split_first() else { return Flow::Continue(()) };
+    let others: Present<'x> = others.iter().flatten().copied().collect();
+    if let Form::Large(view) = first.form {
+        return subtract_from_large(
+            Cursor::new(view),
+            others.iter().map(Stream::of).collect(),
+            each,
+        );
+    }
+    for element in first.members() {
+        let mut wanted = Wanted::new(element);
+        if !others.iter().any(|other| other.holds(&mut wanted)) {
+            each(wanted.tag.unwrap_or(UNKNOWN), element)?;
+        }
+    }
+    Flow::Continue(())
+}
+
+fn subtract_from_large<'x>(
+    mut first: Cursor<'x>,
+    mut others: Streams<'x>,
+    each: &mut impl FnMut(u32, Element<'x>) -> Flow,
+) -> Flow {
+    while let Some(tag) = first.tag() {
+        let mut element = None;
+        let is_in_other = others.iter_mut().any(|other| {
+            other.seek(tag);
+            other.tag() == Some(tag)
+                && other.holds(tag, *element.get_or_insert_with(|| first.member()))
+        });
+        if !is_in_other {
+            let element = element.unwrap_or_else(|| first.member());
+            each(tag, element)?;
+        }
+        first.advance();
+    }
+    Flow::Continue(())
+}
+
+fn unite<'x>(sets: &[Option<Set<'x>>], each: &mut impl FnMut(u32, Element<'x>) -> Flow) -> Flow {
+    let sets: Present<'x> = sets.iter().flatten().copied().collect();
+    if let [only] = sets.as_slice() {
+        return only.members().try_for_each(|element| each(UNKNOWN, element));
+    }
+    if sets.iter().any(|set| matches!(set.form, Form::Large(_))) {
+        return unite_streams(sets.iter().map(Stream::of).collect(), each);
+    }
+    let mut seen = Seen::new(sets.iter().map(|set| set.len() as usize).sum());
+    for set in &sets {
+        for element in set.members() {
+            let tag = set.tag_of(element);
+            if seen.is_new(tag, element) {
+                each(tag, element)?;
+            }
+        }
+    }
+    Flow::Continue(())
+}
+
+fn unite_streams<'x>(
+    mut streams: Streams<'x>,
+    each: &mut impl FnMut(u32, Element<'x>) -> Flow,
+) -> Flow {
+    let mut given: SmallVec<[Element<'x>; 4]> = SmallVec::new();
+    while let Some(tag) = streams.iter().filter_map(Stream::tag).min() {
+        given.clear();
+        for stream in &mut streams {
+            while stream.tag() == Some(tag) {
+                let element = stream.member();
+                if !given.contains(&element) {
+                    given.push(element);
+                    each(tag, element)?;
+                }
+                stream.advance();
+            }
+        }
+    }
+    Flow::Continue(())
+}
+
+/// Members of a set in the order of their tags.
+#[expect(clippy::large_enum_variant, reason = "there are few, and most are the large ones")]
+enum Stream<'x> {
+    Large(Cursor<'x>),
+    Small { members: Vec<(u32, Element<'x>)>, at: usize },
+}
+
+type Streams<'x> = SmallVec<[Stream<'x>; 4]>;
+
+impl<'x> Stream<'x> {
+    fn of(set: &Set<'x>) -> Stream<'x> {
+        if let Form::Large(view) = set.form {
+            return Stream::Large(Cursor::new(view));
+        }
+        let tagged = |element| (set.tag_of(element), element);
+        let mut members: Vec<_> = set.members().map(tagged).collect();
+        members.sort_by_key(|(tag, _)| *tag);
+        Stream::Small { members, at: 0 }
+    }
+
+    #[inline]
+    fn tag(&self) -> Option<u32> {
+        match self {
+            Stream::Large(cursor) => cursor.tag(),
+            Stream::Small { members, at } => members.get(*at).map(|(tag, _)| *tag),
+        }
+    }
+
+    #[inline]
+    fn member(&mut self) -> Element<'x> {
+        match self {
+            Stream::Large(cursor) => cursor.member(),
+            Stream::Small { members, at } => members[*at].1,
+        }
+    }
+
+    #[inline]
+    fn advance(&mut self) {
+        match self {
+            Stream::Large(cursor) => cursor.advance(),
+            Stream::Small { at, .. } => *at += 1,
+        }
+    }
+
+    #[inline]
+    fn seek(&mut self, tag: u32) {
+        match self {
+            Stream::Large(cursor) => cursor.seek(tag),
+            Stream::Small { members, at } => {
+                *at += members[*at..].iter().take_while(|(other, _)| *other < tag).count();
+            }
+        }
+    }
+
+    /// Whether a member with the tag at which the stream is, is the wanted one.
+    #[inline]
+    fn holds(&mut self, tag: u32, wanted: Element<'_>) -> bool {
+        match self {
+            Stream::Large(cursor) => cursor.holds(wanted),
+            Stream::Small { members, at } => {
+                let same_tag = members[*at..].iter().take_while(|(other, _)| *other == tag);
+                same_tag.into_iter().any(|(_, member)| *member == wanted)
+            }
+        }
+    }
+}
+
+/// Members that were given already.
+struct Seen<'x> {
+    members: Vec<(u32, Element<'x>)>,
+    /// Numbers of members and one more, by tag; zero for none.
+    places: Vec<u32>,
+}
+
+impl<'x> Seen<'x> {
+    /// For so many members at most.
+    fn new(most: usize) -> Seen<'x> {
+        Seen { members: Vec::with_capacity(most), places: vec![0; (2 * most).next_power_of_two()] }
+    }
+
+    /// Notes a member; false if it was noted before.
+    #[inline]
+    fn is_new(&mut self, tag: u32, element: Element<'x>) -> bool {
+        let mask = self.places.len() - 1;
+        let mut place = tag as usize & mask;
+        while let Some(number) = self.places[place].checked_sub(1) {
+            if self.members[number as usize] == (tag, element) {
+                return false;
+            }
+            place = (place + 1) & mask;
+        }
+        self.members.push((tag, element));
+        self.places[place] = self.members.len() as u32;
+        true
+    }
+}

@@ -1,0 +1,160 @@
+//! Taking members out by chance.
+
+use super::build::{Kept, UNKNOWN, put_members};
+use super::limit::{Added, Growth};
+use super::read::{Form, Set};
+use super::remove::remove_at;
+use super::sample::choose;
+use super::{Leaf, SetLimit};
+use crate::access::{Access, Fault, Found};
+use crate::key::{Encoding, Key, Kind};
+use packed::Element;
+use tree::{Rows, resolve};
+
+/// Members that are about to be taken out of a set.
+#[derive(Debug)]
+pub struct Pop<'p, 'a, 'k> {
+    access: &'p mut Access<'a>,
+    key: &'p Key<'k>,
+    found: Found<'a>,
+    len: u64,
+    count: u64,
+    limit: SetLimit,
+}
+
+/// Gets ready to take up to `count` members, chosen by chance, out of the set of a key. `None` if
+/// there is no set.
+///
+/// # Errors
+/// When the key holds something else.
+pub fn pop<'p, 'a, 'k>(
+    access: &'p mut Access<'a>,
+    key: &'p Key<'k>,
+    count: u64,
+    limit: SetLimit,
+) -> Result<Option<Pop<'p, 'a, 'k>>, Fault> {
+    let Some(found) = access.open(key, Kind::Set)? else { return Ok(None) };
+    let len = Set::at(access, &found).len();
+    Ok(Some(Pop { access, key, found, len, count: count.min(len), limit }))
+}
+
+/// A set of which so little is left is made anew of what is left.
+const REST_PART: u64 = 5;
+
+impl Pop<'_, '_, '_> {
+    /// How many there will be.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Gives each member to `each` and takes it out; the last one takes the key with it.
+    ///
+    /// # Errors
+    /// When there is no room for what is left; nothing has changed then.
+    pub fn finish(self, each: impl FnMut(Element<'_>)) -> Result<(), Fault> {
+        let rest = self.len - self.count;
+        if self.count == 0 {
+            Ok(())
+        } else if rest == 0 {
+            Set::at(self.access, &self.found).members().for_each(each);
+            self.access.remove_found(self.key, self.found);
+            Ok(())
+        } else if self.count == 1 {
+            self.take_one(each)
+        } else if rest * REST_PART <= self.count {
+            self.leave_few(rest, each)
+        } else if self.access.label(&self.found).is_tree() {
+            self.take_from_tree(each)
+        } else {
+            self.take_from_small(each)
+        }
+    }
+
+    fn take_one(self, mut each: impl FnMut(Element<'_>)) -> Result<(), Fault> {
+        let Pop { access, key, found, len, .. } = self;
+        let at = access.lane.random.below(len);
+        if !access.label(&found).is_tree() {
+            Set::at(access, &found).get(at).into_iter().for_each(each);
+            remove_at(access, key, found, at as usize);
+            return Ok(());
+        }
+        access.change_tree::<Leaf, _>(key, &found, 0, |tree| {
+            let view = tree.view();
+            let (path, row) = view.find_position(at);
+            if let Some(cell) = Rows::new(view.leaf(&path)).cell(row as usize, 0) {
+                each(resolve(view.nodes, cell));
+            }
+            tree.remove_rows(&path, row as usize, 1);
+            Ok(())
+        })
+    }
+
+    fn take_from_tree(self, mut each: impl FnMut(Element<'_>)) -> Result<(), Fault> {
+        let Pop { access, key, found, len, count, .. } = self;
+        let chosen = choose(&mut access.lane.random, len, count);
+        access.change_tree::<Leaf, _>(key, &found, 0, |tree| {
+            // From the last to the first, so that those that are left keep their positions.
+            let mut left = &chosen[..];
+            while let Some(last) = left.last() {
+                let view = tree.view();
+                let (path, last_row) = view.find_position(*last);
+                let begin = last - last_row;
+                let rows = Rows::new(view.leaf(&path));
+                let here = left.partition_point(|at| *at < begin);
+                let cells =
+                    left[here..].iter().filter_map(|at| rows.cell((at - begin) as usize, 0));
+                cells.for_each(|cell| each(resolve(view.nodes, cell)));
+                let taken: Vec<usize> =
+                    left[here..].iter().map(|at| (at - begin) as usize).collect();
+                tree.remove_some_rows(&path, &taken);
+                left = &left[..here];
+            }
+            Ok(())
+        })
+    }
+
+    fn take_from_small(self, each: impl FnMut(Element<'_>)) -> Result<(), Fault> {
+        let Pop { access, key, found, len, count, .. } = self;
+        let chosen = choose(&mut access.lane.random, len, count);
+        let encoding = access.label(&found).encoding();
+        let (mut kept, set) = (Kept::default(), Set::at(access, &found));
+        each_other(&set, &chosen, |element| kept.push(UNKNOWN, element));
+        set.each_at(&chosen, each);
+        put_members(access, key, Some(found), encoding, &mut kept.members())?;
+        Ok(())
+    }
+
+    fn leave_few(self, rest: u64, each: impl FnMut(Element<'_>)) -> Result<(), Fault> {
+        let Pop { access, key, found, len, limit, .. } = self;
+        let left = choose(&mut access.lane.random, len, rest);
+        let (mut kept, set) = (Kept::default(), Set::at(access, &found));
+        // What is left of a large set may be a small one again.
+        let begun = match set.encoding {
+            Encoding::Hashtable => Encoding::Listpack,
+            encoding => encoding,
+        };
+        let mut growth = Growth::new(begun);
+        set.each_at(&left, |element| {
+            let is_integer = matches!(element, Element::Integer(_));
+            growth.add(limit, Added { is_integer, bytes: element.text_len() });
+            kept.push(UNKNOWN, element);
+        });
+        each_other(&set, &left, each);
+        let tree = matches!(set.form, Form::Large(_)).then(|| access.tree_of(&found));
+        put_members(access, key, Some(found), growth.encoding, &mut kept.members())?;
+        if let Some(tree) = tree {
+            access.retire(key, tree);
+        }
+        Ok(())
+    }
+}
+
+/// Gives all members but those at positions, which rise, to `each`.
+fn each_other<'x>(set: &Set<'x>, positions: &[u64], mut each: impl FnMut(Element<'x>)) {
+    let mut positions = positions.iter().copied().peekable();
+    for (at, member) in (0..).zip(set.members()) {
+        if positions.next_if_eq(&at).is_none() {
+            each(member);
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! Reading sets.
+
+use super::Leaf;
+use super::integers::Integers;
+use crate::access::{Access, Found, ReadNodes, WrongKind};
+use crate::key::{Encoding, Key, Kind};
+use crate::value::collection::tag_by;
+use base::KeyHasher;
+use packed::{Element, Iter, Run};
+use smallvec::SmallVec;
+use tree::{Nodes, Path, Rows, View, resolve};
+
+/// A set, under the lock of its key.
+#[derive(Clone, Copy, Debug)]
+pub struct Set<'x> {
+    pub(super) form: Form<'x>,
+    pub(super) encoding: Encoding,
+    hasher: &'x KeyHasher,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Form<'x> {
+    Integers(Integers<'x>),
+    Small(Run<'x>),
+    Large(View<'x, ReadNodes<'x>, Leaf>),
+}
+
+/// The set of a key, for a command that reads.
+///
+/// # Errors
+/// When the key holds something else.
+#[inline]
+pub fn read<'x>(access: &'x mut Access<'_>, key: &Key<'_>) -> Result<Option<Set<'x>>, WrongKind> {
+    let found = access.open_to_read(key, Kind::Set)?;
+    Ok(found.map(|found| Set::at(access, &found)))
+}
+
+/// The set of a key, without any trace.
+///
+/// # Errors
+/// When the key holds something else.
+pub fn peek<'x>(access: &'x Access<'_>, key: &Key<'_>) -> Result<Option<Set<'x>>, WrongKind> {
+    let found = access.open_unseen(key, Kind::Set)?;
+    Ok(found.map(|found| Set::at(access, &found)))
+}
+
+/// The sets of several keys, for a command that reads.
+///
+/// # Errors
+/// When a key holds something else.
+pub fn read_all<'x>(
+    access: &'x mut Access<'_>,
+    keys: &[Key<'_>],
+) -> Result<SmallVec<[Option<Set<'x>>; 4]>, WrongKind> {
+    let mut founds: SmallVec<[_; 4]> = SmallVec::new();
+    for key in keys {
+        founds.push(access.open_to_read(key, Kind::Set)?);
+    }
+    let access = &*access;
+    let mut sets = SmallVec::new();
+    for (key, found) in keys.iter().zip(founds) {
+        sets.push(match found {
+            // A key that has expired was removed, and with it went what was found before.
+            Some(found) if !access.is_current(&found) => peek(access, key)?,
+            Some(found) => Some(Set::at(access, &found)),
+            None => None,
+        });
+    }
+    Ok(sets)
+}
+
+/// A member that is looked for, whose tag is computed when it is first asked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted<'t> {
+    pub element: Element<'t>,
+    pub tag: Option<u32>,
+}
+
+impl<'t> Wanted<'t> {
+    #[inline]
+    pub fn new(element: Element<'t>) -> Wanted<'t> {
+        Wanted { element, tag: None }
+    }
+
+    #[inline]
+    pub fn tag(&mut self, hasher: &KeyHasher) -> u32 {
+        *self.tag.get_or_insert_with(|| self.element.with_text(|text| tag_by(hasher, text)))
+    }
+}
+
+/// The row of a leaf in which a member stands, or before which it would.
+#[inline]
+pub(super) fn find_row<'n>(
+    nodes: impl Nodes<'n>,
+    rows: Rows<'n>,
+    tag: u32,
+    wanted: Element<'_>,
+) -> Result<usize, usize> {
+    let mut row = rows.find_tag(tag);
+    while row < rows.len() && rows.tag(row) == tag {
+        if rows.cell(row, 0).is_some_and(|cell| resolve(nodes, cell) == wanted) {
+            return Ok(row);
+        }
+        row += 1;
+    }
+    Err(row)
+}
+
+impl<'x> Set<'x> {
+    pub(super) fn at<'a>(access: &'x Access<'a>, found: &Found<'a>) -> Set<'x> {
+        let label = access.label(found);
+        let form = if label.is_tree() {
+            Form::Large(access.view(found, 0))
+        } else if label.encoding() == Encoding::Intset {
+            Form::Integers(Integers::new(access.bytes(found)))
+        } else {
+            Form::Small(Run::new(access.bytes(found)))
+        };
+        Set { form, encoding: label.encoding(), hasher: &access.store.hasher }
+    }
+
+    /// Members.
+    #[inline]
+    #[expect(clippy::len_without_is_empty, reason = "an empty set is no set")]
+    pub fn len(&self) -> u64 {
+        match &self.form {
+            Form::Integers(integers) => integers.len() as u64,
+            Form::Small(run) => run.len() as u64,
+            Form::Large(view) => view.root.weight,
+        }
+    }
+
+    /// Whether a text is a member.
+    #[inline]
+    pub fn contains(&self, text: &[u8]) -> bool {
+        self.holds(&mut Wanted::new(Element::of(text)))
+    }
+
+    #[inline]
+    pub(super) fn holds(&self, wanted: &mut Wanted<'_>) -> bool {
+        match (&self.form, wanted.element) {
+            (Form::Integers(integers), Element::Integer(value)) => integers.find(value).is_ok(),
+            (Form::Integers(_), _) => false,
+            (Form::Small(run), element) => run.find(element, run.front(), 1).is_some(),
+            (Form::Large(view), element) => {
+                let tag = wanted.tag(self.hasher);
+                let leaf = view.leaf_of_tag(tag);
+                find_row(view.nodes, Rows::new(leaf), tag, element).is_ok()
+            }
+        }
+    }
+
+    /// The tag of a member.
+    #[inline]
+    pub(crate) fn tag_of(&self, element: Element<'_>) -> u32 {
+        element.with_text(|text| tag_by(self.hasher, text))
+    }
+
+    /// The members: integers rise, those of other small sets are in the order in which they came,
+    /// and those of large ones in the order of their tags.
+    pub fn members(&self) -> Members<'x> {
+        match &self.form {
+            Form::Integers(integers) => Members::of_integers(*integers),
+            Form::Small(run) => Members::of_run(run.iter()),
+            Form::Large(view) => {
+                let path = view.first();
+                let here = Rows::new(view.leaf(&path)).run().iter();
+                Members(Forms::Large { here, view: *view, path })
+            }
+        }
+    }
+
+    /// Gives members to `each`, from a cursor on, until about `count` were given; returns the
+    /// cursor to go on from. Zero is the begin, and the end. A small set is given whole, whatever
+    /// the cursor. A member that stays from the begin to the end is given exactly once.
+    pub fn scan(&self, cursor: u64, count: u64, mut each: impl FnMut(Element<'x>)) -> u64 {
+        let Form::Large(view) = &self.form else {
+            self.members().for_each(each);
+            return 0;
+        };
+        // The tag of the next member, and one more.
+        let Ok(from) = u32::try_from(cursor.saturating_sub(1)) else { return 0 };
+        let mut path = view.find_tag(from);
+        let mut rows = Rows::new(view.leaf(&path));
+        let mut row = rows.find_tag(from);
+        let (mut given, mut last) = (0, None);
+        loop {
+            let mut cells = rows.cells_from(row);
+            while row < rows.len() {
+                let tag = rows.tag(row);
+                // Members with the same tag are given together.
+                if given >= count && last != Some(tag) {
+                    return u64::from(tag) + 1;
+                }
+                if let Some(cell) = cells.next() {
+                    each(resolve(view.nodes, cell));
+                }
+                (given, last, row) = (given + 1, Some(tag), row + 1);
+            }
+            if !view.next(&mut path) {
+                return 0;
+            }
+            (rows, row) = (Rows::new(view.leaf(&path)), 0);
+        }
+    }
+}
+
+/// Members of a set.
+#[derive(Debug)]
+pub struct Members<'x>(Forms<'x>);
+
+#[derive(Debug)]
+enum Forms<'x> {
+    Integers { integers: Integers<'x>, at: usize },
+    Small(Iter<'x>),
+    Large { here: Iter<'x>, view: View<'x, ReadNodes<'x>, Leaf>, path: Path },
+}
+
+impl<'x> Members<'x> {
+    fn of_integers(integers: Integers<'x>) -> Members<'x> {
+        Members(Forms::Integers { integers, at: 0 })
+    }
+
+    fn of_run(elements: Iter<'x>) -> Members<'x> {
+        Members(Forms::Small(elements))
+    }
+}
+
+impl<'x> Iterator for Members<'x> {
+    type Item = Element<'x>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Element<'x>> {
+        match &mut self.0 {
+            Forms::Integers { integers, at } => {
+                let value = (*at < integers.len()).then(|| integers.get(*at))?;
+                *at += 1;
+                Some(Element::Integer(value))
+            }
+            Forms::Small(elements) => elements.next(),
+            Forms::Large { here, view, path } => loop {
+                if let Some(element) = here.next() {
+                    return Some(resolve(view.nodes, element));
+                }
+                if !view.next(path) {
+                    return None;
+                }
+                *here = Rows::new(view.leaf(path)).run().iter();
+            },
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Taking members out.
+
+use super::add::{SetTree, add};
+use super::integers::{self, Integers};
+use super::read::{Set, find_row};
+use super::{Leaf, SetLimit};
+use crate::access::{Access, Fault, Found};
+use crate::key::{Encoding, Key, Kind};
+use crate::value::collection::tag_by;
+use base::KeyHasher;
+use packed::{Element, Run};
+use tree::Rows;
+
+/// Removes members from the set of a key, and the key if none is left. Returns how many there were.
+///
+/// # Errors
+/// When the key holds something else.
+#[inline]
+pub fn remove<'t>(
+    access: &mut Access<'_>,
+    key: &Key<'_>,
+    mut texts: impl Iterator<Item = &'t [u8]>,
+) -> Result<u64, Fault> {
+    let Some(mut found) = access.open(key, Kind::Set)? else { return Ok(0) };
+    if access.label(&found).is_tree() {
+        return remove_from_tree(access, key, found, texts);
+    }
+    let mut removed = 0;
+    while let Some(at) = texts.find_map(|text| find_small(&Set::at(access, &found), text)) {
+        removed += 1;
+        match remove_at(access, key, found, at) {
+            Some(now) => found = now,
+            None => break,
+        }
+    }
+    Ok(removed)
+}
+
+/// The number of a member of a small set.
+#[inline]
+fn find_small(set: &Set<'_>, text: &[u8]) -> Option<usize> {
+    match (&set.form, Element::of(text)) {
+        (super::read::Form::Integers(all), Element::Integer(value)) => all.find(value).ok(),
+        (super::read::Form::Small(run), element) => {
+            run.find(element, run.front(), 1).map(packed::Place::index)
+        }
+        _ => None,
+    }
+}
+
+/// Removes the member of a small set that has a number; the key with the last one, and then `None`.
+pub(super) fn remove_at<'a>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: Found<'a>,
+    at: usize,
+) -> Option<Found<'a>> {
+    if access.label(&found).encoding() == Encoding::Intset {
+        let all = Integers::new(access.bytes(&found));
+        let len = integers::byte_len(all.width(), all.len() - 1);
+        if all.len() == 1 {
+            access.remove_found(key, found);
+            return None;
+        }
+        integers::remove(access.bytes_mut(&found), at);
+        // The bytes behind were moved to the front already, so a record that stays longer for want
+        // of room would end in an integer that is there twice.
+        return Some(access.shrink_found(key, found, len));
+    }
+    let run = Run::new(access.bytes(&found));
+    if run.len() == 1 {
+        access.remove_found(key, found);
+        return None;
+    }
+    let place = run.place(at);
+    Some(access.remove_from_run(key, found, place, 1))
+}
+
+fn remove_from_tree<'a, 't>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: Found<'a>,
+    texts: impl Iterator<Item = &'t [u8]>,
+) -> Result<u64, Fault> {
+    let hasher = &access.store.hasher;
+    let (removed, left) = access.change_tree::<Leaf, _>(key, &found, 0, |tree| {
+        let mut removed = 0;
+        for text in texts {
+            removed += u64::from(remove_row(tree, hasher, text));
+            if tree.root.weight == 0 {
+                break;
+            }
+        }
+        Ok((removed, tree.root.weight))
+    })?;
+    if left == 0 {
+        access.remove_found(key, found);
+    }
+    Ok(removed)
+}
+
+#[inline]
+fn remove_row(tree: &mut SetTree<'_, '_, '_>, hasher: &KeyHasher, text: &[u8]) -> bool {
+    let tag = tag_by(hasher, text);
+    let view = tree.view();
+    let path = view.find_tag(tag);
+    let found = find_row(view.nodes, Rows::new(view.leaf(&path)), tag, Element::of(text));
+    let Ok(row) = found else { return false };
+    tree.remove_rows(&path, row, 1);
+    true
+}
+
+/// Moves a member from one set to another, which is created if need be. `None` if the first has no
+/// such member; otherwise whether it is new to the other one.
+///
+/// # Errors
+/// When a key holds something else, or there is no room; nothing has changed then.
+pub fn move_member(
+    access: &mut Access<'_>,
+    from: &Key<'_>,
+    to: &Key<'_>,
+    text: &[u8],
+    limit: SetLimit,
+) -> Result<Option<bool>, Fault> {
+    // What is looked at second may be gone by its deadline, and the first moved with it.
+    if access.open(from, Kind::Set)?.is_none() {
+        return Ok(None);
+    }
+    access.open(to, Kind::Set)?;
+    let Some(found) = access.open_unseen(from, Kind::Set)? else { return Ok(None) };
+    if !Set::at(access, &found).contains(text) {
+        return Ok(None);
+    }
+    if from.keyspace == to.keyspace && from.bytes == to.bytes {
+        return Ok(Some(false));
+    }
+    let added = add(access, to, std::iter::once(text), limit)?;
+    remove(access, from, std::iter::once(text))?;
+    Ok(Some(added > 0))
+}

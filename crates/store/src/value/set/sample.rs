@@ -1,0 +1,146 @@
+//! Members by chance.
+
+use super::Leaf;
+use super::read::{Form, Set, read};
+use crate::access::{Access, ReadNodes, WrongKind};
+use crate::key::{Key, Kind};
+use base::Random;
+use packed::Element;
+use tree::{Path, Rows, View, resolve};
+
+/// A member of the set of a key, each as likely as any other, for a command that reads.
+///
+/// # Errors
+/// When the key holds something else.
+pub fn random_member<'x>(
+    access: &'x mut Access<'_>,
+    key: &Key<'_>,
+) -> Result<Option<Element<'x>>, WrongKind> {
+    let Some(found) = access.open_to_read(key, Kind::Set)? else { return Ok(None) };
+    let len = Set::at(access, &found).len();
+    let at = access.lane.random.below(len);
+    Ok(Set::at(access, &found).get(at))
+}
+
+/// The set of a key for a command that reads, and chance.
+///
+/// # Errors
+/// When the key holds something else.
+pub fn draw<'x>(
+    access: &'x mut Access<'_>,
+    key: &Key<'_>,
+) -> Result<Option<(Set<'x>, Random)>, WrongKind> {
+    let random = Random::from_seed(access.lane.random.next());
+    Ok(read(access, key)?.map(|set| (set, random)))
+}
+
+/// `count` different positions below `len`, rising; every choice is as likely as any other.
+///
+/// # Panics
+/// If there are not so many.
+pub(super) fn choose(random: &mut Random, len: u64, count: u64) -> Vec<u64> {
+    assert!(count <= len);
+    if count > len / FEW_PART {
+        // Knuth, The Art of Computer Programming 2, section 3.4.2, algorithm S.
+        let mut needed = count;
+        let is_taken = |at: &u64| {
+            let is_taken = random.below(len - at) < needed;
+            needed -= u64::from(is_taken);
+            is_taken
+        };
+        return (0..len).filter(is_taken).collect();
+    }
+    let mut chosen: Vec<u64> = Vec::with_capacity(count as usize);
+    while (chosen.len() as u64) < count {
+        let missing = count as usize - chosen.len();
+        chosen.extend((0..missing).map(|_| random.below(len)));
+        chosen.sort_unstable();
+        chosen.dedup();
+    }
+    chosen
+}
+
+/// Below this part of all, positions are drawn one by one.
+const FEW_PART: u64 = 3;
+
+impl<'x> Set<'x> {
+    /// The member at a position, in the order of `members`.
+    pub fn get(&self, at: u64) -> Option<Element<'x>> {
+        match &self.form {
+            Form::Integers(all) => {
+                let at = usize::try_from(at).ok().filter(|at| *at < all.len())?;
+                Some(Element::Integer(all.get(at)))
+            }
+            Form::Small(run) => run.get(usize::try_from(at).ok()?),
+            Form::Large(view) => {
+                let (path, row) = view.find_position(at);
+                let cell = Rows::new(view.leaf(&path)).cell(row as usize, 0)?;
+                Some(resolve(view.nodes, cell))
+            }
+        }
+    }
+
+    /// Gives `count` different members by chance to `each`, every choice as likely as any other.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    pub fn sample(&self, random: &mut Random, count: u64, each: impl FnMut(Element<'x>)) {
+        self.each_at(&choose(random, self.len(), count), each);
+    }
+
+    /// Gives the members at positions, which rise, to `each`.
+    pub(super) fn each_at(&self, positions: &[u64], mut each: impl FnMut(Element<'x>)) {
+        match &self.form {
+            Form::Integers(all) => {
+                positions.iter().for_each(|at| each(Element::Integer(all.get(*at as usize))));
+            }
+            Form::Small(run) => {
+                let mut place = run.front();
+                for at in positions {
+                    place = run.forward(place, *at as usize);
+                    run.at(place).into_iter().for_each(&mut each);
+                }
+            }
+            Form::Large(view) => {
+                let mut walk = Walk::new(*view);
+                positions.iter().for_each(|at| each(walk.member(*at)));
+            }
+        }
+    }
+}
+
+/// The way along the members of a tree at positions that rise.
+struct Walk<'x> {
+    view: View<'x, ReadNodes<'x>, Leaf>,
+    path: Path,
+    rows: Rows<'x>,
+    /// The position of the first row, and the place of one that was given.
+    begin: u64,
+    place: packed::Place,
+}
+
+impl<'x> Walk<'x> {
+    fn new(view: View<'x, ReadNodes<'x>, Leaf>) -> Walk<'x> {
+        let path = view.first();
+        let rows = Rows::new(view.leaf(&path));
+        Walk { view, path, rows, begin: 0, place: rows.place(0) }
+    }
+
+    fn member(&mut self, at: u64) -> Element<'x> {
+        if at - self.begin >= self.rows.len() as u64 {
+            self.begin += self.rows.len() as u64;
+            let is_next = self.view.next(&mut self.path)
+                && at - self.begin < Rows::new(self.view.leaf(&self.path)).len() as u64;
+            if !is_next {
+                let (path, row) = self.view.find_position(at);
+                (self.path, self.begin) = (path, at - row);
+            }
+            self.rows = Rows::new(self.view.leaf(&self.path));
+            self.place = self.rows.place(0);
+        }
+        let run = self.rows.run();
+        self.place = run.forward(self.place, (at - self.begin) as usize);
+        let cell = run.at(self.place).expect("the position is below the number of members");
+        resolve(self.view.nodes, cell)
+    }
+}

@@ -1,0 +1,80 @@
+//! Trees that are made at once, of rows that come in their order.
+
+use crate::edit::CELL_BYTES_MAX;
+use crate::node::{NODE_BYTES, NoRoom, NodesMut, write};
+use crate::root::Root;
+use crate::rows::{ByTag, RowLeaf, Rows};
+use crate::tree::Tree;
+use packed::{Element, Run};
+
+/// A leaf is closed when it is longer than this, so that some more rows find room in it.
+const FILLED_BYTES: usize = NODE_BYTES * 7 / 8;
+
+/// Rows of the leaf that is being filled.
+struct Filling {
+    tags: Vec<u32>,
+    run: Vec<u8>,
+}
+
+impl<'n, N: NodesMut> Tree<'n, N, RowLeaf<ByTag>> {
+    /// A tree of rows of one element each. Their tags do not fall, and long texts among them come as
+    /// they are: they get nodes of their own here.
+    ///
+    /// # Errors
+    /// When there is no room for it. What was made until then is left to the caller.
+    pub fn of_tagged<'t>(
+        nodes: &'n mut N,
+        rows: impl Iterator<Item = (u32, Element<'t>)>,
+    ) -> Result<Root, NoRoom> {
+        let mut tree = Tree::of_leaf(nodes, &Rows::empty::<ByTag>(1))?;
+        let mut filling = Filling { tags: Vec::new(), run: packed::EMPTY.to_vec() };
+        for (tag, element) in rows {
+            let cell = match element {
+                Element::Bytes(text) if text.len() > CELL_BYTES_MAX => tree.cell(text)?,
+                near => near,
+            };
+            // Rows with the same tag stay together, so that one leaf is looked into for them.
+            let may_part = filling.tags.last().is_some_and(|last| *last != tag);
+            if may_part && filling.len() + cell.cost() > FILLED_BYTES {
+                tree.put_behind(&mut filling)?;
+            }
+            filling.push(tag, cell);
+        }
+        tree.put_behind(&mut filling)?;
+        Ok(tree.root)
+    }
+
+    /// Makes what was filled the last leaf.
+    fn put_behind(&mut self, filling: &mut Filling) -> Result<(), NoRoom> {
+        let leaf = filling.take();
+        self.ensure_change()?;
+        if self.root.weight == 0 {
+            write(self.nodes, self.root.node, &leaf);
+            self.root.weight = Rows::new(&leaf).len() as u64;
+            return Ok(());
+        }
+        let path = self.view().last();
+        self.insert_leaf(&path, true, leaf.len(), |to| to.copy_from_slice(&leaf));
+        Ok(())
+    }
+}
+
+impl Filling {
+    /// Bytes of the leaf.
+    fn len(&self) -> usize {
+        self.tags.len() * size_of::<u32>() + Run::new(&self.run).byte_len()
+    }
+
+    fn push(&mut self, tag: u32, cell: Element<'_>) {
+        self.tags.push(tag);
+        packed::push(&mut self.run, cell);
+    }
+
+    fn take(&mut self) -> Vec<u8> {
+        let leaf = Rows::of_tagged_run(&self.tags, Run::new(&self.run), 1);
+        self.tags.clear();
+        self.run.clear();
+        self.run.extend_from_slice(&packed::EMPTY);
+        leaf
+    }
+}
