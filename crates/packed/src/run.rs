@@ -130,6 +130,15 @@ impl<'a> Run<'a> {
         self.bytes[self.head.codes + index]
     }
 
+    /// What is read first when the element with a number is looked for: the begin of the codes, and
+    /// about where the element is if all take the same. For bringing them nearer.
+    #[inline]
+    pub fn hints(&self, index: usize) -> [&'a [u8]; 2] {
+        let Head { count, begin, end, codes } = self.head;
+        let about = begin + (end - begin) * index / count.max(1);
+        [&self.bytes[codes..], &self.bytes[about..]]
+    }
+
     /// The first element's place, or the end of an empty run.
     #[inline]
     pub fn front(&self) -> Place {

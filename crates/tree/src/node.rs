@@ -18,6 +18,10 @@ pub struct NoRoom;
 pub trait Nodes<'n>: Copy {
     /// The bytes of a node.
     fn bytes(self, node: NodeId) -> &'n [u8];
+
+    /// Brings the begin of a node nearer, whose tags are going to be searched.
+    #[inline]
+    fn announce(self, _: NodeId) {}
 }
 
 /// The element that one from a leaf stands for: a long one is looked up.

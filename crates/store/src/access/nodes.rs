@@ -6,7 +6,7 @@ use crate::key::Key;
 use crate::store::Store;
 use base::{KeyspaceId, Location};
 use heap::{Draft, Heap, Purpose, Record};
-use index::Index;
+use index::{Index, prefetch};
 use tree::{NODE_BYTES, NoRoom, NodeId, Nodes, NodesMut};
 
 /// A growing node gets so great a part of its length as room for more, but not beyond a node.
@@ -55,7 +55,19 @@ impl<'x> Nodes<'x> for ReadNodes<'x> {
         // SAFETY: whoever made this holds the lock of the owner's shard for 'x.
         unsafe { record(self.heap, self.table, node).value() }
     }
+
+    #[inline]
+    fn announce(self, node: NodeId) {
+        if let Some(at) = self.table.find(node) {
+            let address = self.heap.address(at);
+            (0..TAG_LINES).for_each(|line| prefetch(address.wrapping_add(line * LINE_BYTES)));
+        }
+    }
 }
+
+/// Lines of the cache that a leaf's tags take, which a search would come to one by one.
+const TAG_LINES: usize = 7;
+const LINE_BYTES: usize = 64;
 
 /// # Safety
 /// The caller holds the lock of the owner's shard.
