@@ -110,6 +110,15 @@ impl<'c> Call<'c> {
         (access, &mut self.reply)
     }
 
+    /// Locks every shard, for a command that learns its keys as it goes.
+    pub fn lock_everything(&mut self) -> (Access<'_>, &mut Reply<'c>) {
+        let mut access = self.instance.store.lock_all(self.lane, ShardSet::all(), self.now);
+        if self.session.no_touch | self.session.import_source {
+            self.session.mark(&mut access);
+        }
+        (access, &mut self.reply)
+    }
+
     /// Makes sure that `bytes` beyond those of the arguments can be written without waiting. For
     /// before the locks, when a command will need more than it was sent.
     ///

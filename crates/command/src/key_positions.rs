@@ -17,6 +17,10 @@ pub(crate) enum Search {
         step: i16,
         flags: KeyFlags,
     },
+    /// Behind a word, which is looked for from a position on.
+    Keyword { word: &'static str, from: i16, flags: KeyFlags },
+    /// The first half of what stands behind a word, which is looked for from a position on.
+    Behind { word: &'static str, from: i16, flags: KeyFlags },
 }
 
 pub(crate) type Searches = SmallVec<[Search; 2]>;
@@ -32,6 +36,11 @@ const fn at(position: i16, last: i16, flags: KeyFlags) -> Search {
     Search::Range(KeySpec { first: position, last, step: 1, flags })
 }
 
+/// Streams that are read, with as many ids behind them.
+const fn streams(from: i16) -> Search {
+    Search::Behind { word: "STREAMS", from, flags: READ }
+}
+
 /// The key specifications of a row. A row has one of them; where the keys of a command differ in
 /// what happens to them, they are told apart here.
 pub(crate) fn specs(row: &Row) -> Searches {
@@ -44,14 +53,35 @@ pub(crate) fn specs(row: &Row) -> Searches {
         "renamenx" => pair(at(1, 1, TAKE), at(2, 2, KeyFlags::OW.union(KeyFlags::INSERT))),
         "lmove" | "blmove" | "rpoplpush" | "brpoplpush" => pair(at(1, 1, TAKE), at(2, 2, ADD)),
         "lmpop" => Searches::from_iter([Search::Counted { at: 1, step: 1, flags: TAKE }]),
-        "blmpop" => Searches::from_iter([Search::Counted { at: 2, step: 1, flags: TAKE }]),
+        "blmpop" | "bzmpop" => {
+            Searches::from_iter([Search::Counted { at: 2, step: 1, flags: TAKE }])
+        }
+        "zunionstore" | "zinterstore" | "zdiffstore" => {
+            pair(at(1, 1, SET), Search::Counted { at: 2, step: 1, flags: READ })
+        }
+        "zunion" | "zinter" | "zdiff" | "zintercard" => {
+            Searches::from_iter([Search::Counted { at: 1, step: 1, flags: READ }])
+        }
+        "zmpop" => Searches::from_iter([Search::Counted { at: 1, step: 1, flags: TAKE }]),
+        "georadius" => around(6),
+        "georadiusbymember" => around(5),
+        "zrangestore" | "geosearchstore" => pair(at(1, 1, SET), at(2, 2, READ)),
         "sdiffstore" | "sinterstore" | "sunionstore" => pair(at(1, 1, SET), at(2, -1, READ)),
         "sintercard" => Searches::from_iter([Search::Counted { at: 1, step: 1, flags: READ }]),
         "smove" => pair(at(1, 1, TAKE), at(2, 2, ADD)),
         "msetex" => Searches::from_iter([Search::Counted { at: 1, step: 2, flags: SET }]),
+        "xread" => Searches::from_iter([streams(1)]),
+        "xreadgroup" => Searches::from_iter([streams(4)]),
         _ if row.spec.keys.is_some() => Searches::from_iter([Search::Range(row.spec.keys)]),
         _ => Searches::new(),
     }
+}
+
+/// A search around a place, which may store what it finds.
+fn around(options_at: i16) -> Searches {
+    let flags = SET.union(KeyFlags::VARIABLE);
+    let store = |word| Search::Keyword { word, from: options_at, flags };
+    Searches::from_iter([at(1, 1, READ), store("STORE"), store("STOREDIST")])
 }
 
 /// The keys of a request; `None` when it does not say where they are.
@@ -79,6 +109,20 @@ pub(crate) fn find<'c>(
                 }
                 found.extend(keys.map(|key| (*key, *flags)));
             }
+            Search::Keyword { word, from, flags } => {
+                let words = request.iter().skip(usize::try_from(*from).ok()?);
+                let mut words = words.skip_while(|it| !it.eq_ignore_ascii_case(word.as_bytes()));
+                found.extend(words.nth(1).map(|key| (*key, *flags)));
+            }
+            Search::Behind { word, from, flags } => {
+                let mut words = request.iter().skip(usize::try_from(*from).ok()?);
+                words.find(|it| it.eq_ignore_ascii_case(word.as_bytes()))?;
+                let rest = words.len();
+                if rest == 0 || rest % 2 == 1 {
+                    return None;
+                }
+                found.extend(words.take(rest / 2).map(|key| (*key, *flags)));
+            }
         }
     }
     Some(found)
@@ -102,9 +146,13 @@ fn flags_of(row: &Row, flags: KeyFlags, request: &[&[u8]]) -> KeyFlags {
 /// Position of the first key, the last one and the step between, as the first version of COMMAND
 /// INFO told them: of all keys in one, if they follow a pattern.
 pub(crate) fn range(row: &Row) -> (i16, i16, i16) {
-    match specs(row).as_slice() {
-        [Search::Range(keys)] => (keys.first, keys.last, keys.step),
-        [Search::Range(first), .., Search::Range(last)] => (first.first, last.last, 1),
+    let specs = specs(row);
+    let ranges = specs.iter().filter_map(|spec| match spec {
+        Search::Range(keys) => Some(keys),
+        _ => None,
+    });
+    match (ranges.clone().next(), ranges.last()) {
+        (Some(first), Some(last)) => (first.first, last.last, last.step),
         _ => (0, 0, 0),
     }
 }
@@ -112,5 +160,5 @@ pub(crate) fn range(row: &Row) -> (i16, i16, i16) {
 /// Whether a look at the arguments is needed to find the keys.
 pub(crate) fn are_movable(row: &Row) -> bool {
     row.spec.flags.contains(Flags::MOVABLE_KEYS)
-        || specs(row).iter().any(|spec| matches!(spec, Search::Counted { .. }))
+        || specs(row).iter().any(|spec| !matches!(spec, Search::Range(_)))
 }

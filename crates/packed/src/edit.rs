@@ -58,11 +58,26 @@ impl<'a> RunMut<'a> {
     ///
     /// # Errors
     /// When there is no room.
+    #[inline]
     pub fn insert(&mut self, at: Place, element: Element<'_>) -> Result<(), Full> {
-        let size = element.size();
-        let at = self.open(at, size)?;
-        element.write(&mut self.bytes[at.offset..at.offset + size]);
-        self.bytes[self.head.codes + at.index] = element.code();
+        self.insert_all(at, &[element])
+    }
+
+    /// Inserts elements before the one at a place, one behind the other.
+    ///
+    /// # Errors
+    /// When there is no room for all of them.
+    #[inline]
+    pub fn insert_all(&mut self, at: Place, elements: &[Element<'_>]) -> Result<(), Full> {
+        let size = elements.iter().map(|element| element.size()).sum();
+        let at = self.open(at, size, elements.len())?;
+        let mut offset = at.offset;
+        for (number, element) in elements.iter().enumerate() {
+            let end = offset + element.size();
+            element.write(&mut self.bytes[offset..end]);
+            self.bytes[self.head.codes + at.index + number] = element.code();
+            offset = end;
+        }
         Ok(())
     }
 
@@ -80,6 +95,18 @@ impl<'a> RunMut<'a> {
     /// When there is no room.
     pub fn push_front(&mut self, element: Element<'_>) -> Result<(), Full> {
         self.insert(self.as_run().front(), element)
+    }
+
+    /// Leaves what is free of the memory where elements like those that there are come next at the
+    /// end, so that adding them moves nothing.
+    pub fn spread(&mut self) {
+        self.close_gaps();
+        let mut head = self.head;
+        let free = self.bytes.len().min(RUN_BYTES_MAX) - head.byte_len();
+        let cost = (head.end - head.begin) / head.count.max(1) + 1;
+        head.codes += free - free / cost;
+        self.bytes.copy_within(head.end..head.end + head.count, head.codes);
+        self.set_head(head);
     }
 
     /// Puts another element where one stands.
@@ -130,27 +157,34 @@ impl<'a> RunMut<'a> {
         Place { offset, ..place }
     }
 
-    /// Makes room for an element of `size` bytes at a place, and counts it.
-    fn open(&mut self, at: Place, size: usize) -> Result<Place, Full> {
+    /// Makes room for `count` elements of `size` bytes together at a place, and counts them.
+    fn open(&mut self, at: Place, size: usize, count: usize) -> Result<Place, Full> {
         let mut head = self.head;
-        if at.index == 0 && head.begin - HEAD_BYTES >= size && head.codes > head.end {
+        if at.index == 0 && head.begin - HEAD_BYTES >= size && head.codes - head.end >= count {
             // What has left at the front has left room.
             head.begin -= size;
-            head.codes -= 1;
-            head.count += 1;
+            head.codes -= count;
+            head.count += count;
             self.set_head(head);
             return Ok(Place { index: 0, offset: head.begin });
         }
         let room = self.bytes.len().min(RUN_BYTES_MAX);
-        let needed = self.as_run().dense_len() + size + 1;
+        let is_end = at.index == head.count;
+        if is_end && head.end + size <= head.codes && head.byte_len() + count <= room {
+            head.end += size;
+            head.count += count;
+            self.set_head(head);
+            return Ok(at);
+        }
+        let needed = self.as_run().dense_len() + size + count;
         if needed > room {
             return Err(Full { needed });
         }
         let mut at = at;
         if at.index == 0 && head.count > 0 && room - needed >= size {
-            return Ok(self.open_front(size, room - needed));
+            return Ok(self.open_front(size, count, room - needed));
         }
-        if head.end + size + head.count + 1 > room {
+        if head.end + size + head.count + count > room {
             at.offset -= self.close_gaps();
             head = self.head;
         }
@@ -159,21 +193,21 @@ impl<'a> RunMut<'a> {
         head.codes = head.end;
         let tail = from + at.index..from + head.count;
         if head.codes >= from {
-            self.bytes.copy_within(tail, head.codes + at.index + 1);
+            self.bytes.copy_within(tail, head.codes + at.index + count);
             self.bytes.copy_within(from..from + at.index, head.codes);
         } else {
             self.bytes.copy_within(from..from + at.index, head.codes);
-            self.bytes.copy_within(tail, head.codes + at.index + 1);
+            self.bytes.copy_within(tail, head.codes + at.index + count);
         }
         self.bytes.copy_within(at.offset..end, at.offset + size);
-        head.count += 1;
+        head.count += count;
         self.set_head(head);
         Ok(at)
     }
 
-    /// Makes room for an element of `size` bytes at the front, and for more that may follow there:
-    /// they get half of the bytes that are free, so that it is the others' turn to move seldom.
-    fn open_front(&mut self, size: usize, free: usize) -> Place {
+    /// Makes room for `count` elements of `size` bytes together at the front, and for more that may
+    /// follow there: they get half of the bytes that are free, so that it is the others' turn to move seldom.
+    fn open_front(&mut self, size: usize, count: usize, free: usize) -> Place {
         let mut head = self.head;
         let bytes = head.end - head.begin;
         let more = (free / 2) / (bytes / head.count + 1);
@@ -181,9 +215,9 @@ impl<'a> RunMut<'a> {
         head.begin = HEAD_BYTES + (free / 2 - more);
         head.end = head.begin + size + bytes;
         head.codes = head.end + more;
-        head.count += 1;
-        let codes_from = codes..codes + head.count - 1;
-        let (bytes_to, codes_to) = (head.begin + size, head.codes + 1);
+        let codes_from = codes..codes + head.count;
+        head.count += count;
+        let (bytes_to, codes_to) = (head.begin + size, head.codes + count);
         if codes_to >= codes {
             self.bytes.copy_within(codes_from, codes_to);
             self.bytes.copy_within(begin..begin + bytes, bytes_to);

@@ -172,6 +172,23 @@ impl<'a> Element<'a> {
         }
     }
 
+    /// Writes it with its code in front into `to`, which is as long as `cost` says: for those who
+    /// keep several elements in the bytes of one.
+    #[inline]
+    pub fn write_inline(self, to: &mut [u8]) {
+        to[0] = self.code();
+        self.write(&mut to[1..]);
+    }
+
+    /// Reads what `write_inline` wrote at the begin of `from`: the element, and what follows it.
+    /// `None` if nothing like that was ever written.
+    #[inline]
+    pub fn read_inline(from: &'a [u8]) -> Option<(Element<'a>, &'a [u8])> {
+        let (code, rest) = from.split_first()?;
+        let (bytes, rest) = rest.split_at_checked(size_at_start(*code, rest)?)?;
+        Some((Element::read(*code, bytes), rest))
+    }
+
     /// Reads what `write` wrote under `code`.
     #[inline]
     pub(crate) fn read(code: u8, from: &'a [u8]) -> Element<'a> {
@@ -308,6 +325,25 @@ mod tests {
         assert_eq!(Element::of(b"10").cmp_text(Element::of(b"9")), Ordering::Less);
         assert_eq!(Element::of(b"10").cmp_text(Element::of(b"1")), Ordering::Greater);
         assert_eq!(Element::of(b"abc").cmp_text(Element::of(b"5")), Ordering::Greater);
+    }
+
+    #[test]
+    fn elements_within_the_bytes_of_others_are_read_one_by_one() {
+        let elements = [Element::Bytes(b""), Element::of(b"-5"), Element::Bytes(&[b'x'; 300])];
+        let mut bytes = Vec::new();
+        for element in elements {
+            let begin = bytes.len();
+            bytes.resize(begin + element.cost(), 0);
+            element.write_inline(&mut bytes[begin..]);
+        }
+        let mut rest = &bytes[..];
+        for element in elements {
+            let (read, behind) = Element::read_inline(rest).expect("an element");
+            assert_eq!(read, element);
+            rest = behind;
+        }
+        assert_eq!(Element::read_inline(rest), None);
+        assert_eq!(Element::read_inline(&bytes[2..bytes.len() - 1][2..]), None);
     }
 
     #[test]

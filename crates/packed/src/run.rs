@@ -125,18 +125,21 @@ impl<'a> Run<'a> {
         HEAD_BYTES + self.head.end - self.head.begin + self.head.count
     }
 
+    /// The bytes of all elements.
+    #[inline]
+    pub fn element_bytes(&self) -> &'a [u8] {
+        &self.bytes[self.head.begin..self.head.end]
+    }
+
+    /// The codes of all elements.
+    #[inline]
+    pub fn codes(&self) -> &'a [u8] {
+        &self.bytes[self.head.codes..self.head.byte_len()]
+    }
+
     #[inline]
     fn code(&self, index: usize) -> u8 {
         self.bytes[self.head.codes + index]
-    }
-
-    /// What is read first when the element with a number is looked for: the begin of the codes, and
-    /// about where the element is if all take the same. For bringing them nearer.
-    #[inline]
-    pub fn hints(&self, index: usize) -> [&'a [u8]; 2] {
-        let Head { count, begin, end, codes } = self.head;
-        let about = begin + (end - begin) * index / count.max(1);
-        [&self.bytes[codes..], &self.bytes[about..]]
     }
 
     /// The first element's place, or the end of an empty run.

@@ -10,6 +10,7 @@ enum Change {
     PushBack(Vec<u8>),
     PushFront(Vec<u8>),
     Insert(usize, Vec<u8>),
+    InsertAll(usize, Vec<Vec<u8>>),
     Replace(usize, Vec<u8>),
     Remove(usize, usize),
     PopFront,
@@ -30,6 +31,8 @@ fn change() -> impl Strategy<Value = Change> {
         3 => text().prop_map(Change::PushBack),
         3 => text().prop_map(Change::PushFront),
         3 => (any::<usize>(), text()).prop_map(|(at, text)| Change::Insert(at, text)),
+        2 => (any::<usize>(), vec(text(), 0..4)).prop_map(|(at, row)| Change::InsertAll(at, row)),
+        1 => vec(text(), 0..4).prop_map(|row| Change::InsertAll(0, row)),
         3 => (any::<usize>(), text()).prop_map(|(at, text)| Change::Replace(at, text)),
         1 => (any::<usize>(), 0_usize..5).prop_map(|(at, count)| Change::Remove(at, count)),
         3 => Just(Change::PopFront),
@@ -53,6 +56,12 @@ fn apply(run: &mut RunMut<'_>, model: &mut VecDeque<Vec<u8>>, change: Change) ->
             let at = at % (model.len() + 1);
             run.insert(place(run, at), Element::of(&text))?;
             model.insert(at, text);
+        }
+        Change::InsertAll(at, texts) => {
+            let at = at % (model.len() + 1);
+            let elements: Vec<Element<'_>> = texts.iter().map(|text| Element::of(text)).collect();
+            run.insert_all(place(run, at), &elements)?;
+            texts.into_iter().rev().for_each(|text| model.insert(at, text));
         }
         Change::Replace(at, text) if !model.is_empty() => {
             let at = at % model.len();

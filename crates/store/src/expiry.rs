@@ -51,7 +51,7 @@ impl DeadlineVisitor for Visitor<'_> {
             if part <= self.now {
                 self.in_part.push(record.key().to_vec());
             }
-            return Some(Tick::of_deadline(deadline.min(part), self.now));
+            return Some(Tick::of_deadline(deadline.min(part).max(self.now), self.now));
         }
         // SAFETY: as above.
         if let Some(id) = unsafe { tree_of(&record) } {

@@ -157,7 +157,7 @@ const KIND_BITS: u8 = 7;
 
 impl Label {
     #[inline]
-    pub fn new(kind: Kind, encoding: Encoding) -> Label {
+    pub const fn new(kind: Kind, encoding: Encoding) -> Label {
         let code = match encoding {
             Encoding::Raw => CODE_RAW,
             Encoding::Embedded => CODE_EMBEDDED,

@@ -27,6 +27,17 @@ pub fn format_f64(value: f64) -> String {
     text_of(out)
 }
 
+/// The same in the notation of replies for numbers that are not whole: `1e+9`.
+pub fn format_f64_digits(value: f64) -> String {
+    let mut out = Vec::with_capacity(F64_TEXT_BYTES_MAX);
+    if value.is_finite() {
+        write_digits(&mut out, value);
+    } else {
+        write_f64(&mut out, value);
+    }
+    text_of(out)
+}
+
 /// Appends the shortest text that reads back as `value`, in the notation of replies.
 ///
 /// Whole numbers up to 2^62 have no point and no exponent; others use an exponent when plain digits
@@ -170,6 +181,15 @@ const F64_TEXT_BYTES_MAX: usize = 32;
 mod tests {
     use super::{format_f64, format_g17, parse_f64};
     use proptest::prelude::{any, prop_assert_eq, proptest};
+
+    #[test]
+    fn digits_alone_have_exponents_for_whole_numbers_too() {
+        for (value, text) in
+            [(1.0, "1"), (1e5, "100000"), (1e9, "1e+9"), (-0.0, "-0"), (0.5, "0.5")]
+        {
+            assert_eq!(super::format_f64_digits(value), text);
+        }
+    }
 
     #[test]
     fn doubles_print_in_the_notation_of_replies() {

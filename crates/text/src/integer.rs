@@ -60,6 +60,12 @@ impl IntegerText {
     pub fn format(&mut self, value: i64) -> &[u8] {
         self.0.format(value).as_bytes()
     }
+
+    /// The same of one without a sign.
+    #[inline]
+    pub fn format_unsigned(&mut self, value: u64) -> &[u8] {
+        self.0.format(value).as_bytes()
+    }
 }
 
 /// The value of up to 19 digits, which cannot overflow.

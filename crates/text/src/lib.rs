@@ -22,7 +22,7 @@ mod memory;
 mod words;
 
 pub use decimal::{FLOAT_TEXT_BYTES_MAX, FloatError, add_floats};
-pub use float::{format_f64, format_g17, parse_f64, write_f64};
+pub use float::{format_f64, format_f64_digits, format_g17, parse_f64, write_f64};
 pub use glob::glob_match;
 pub use integer::{IntegerText, parse_i64, parse_u64, write_i64, write_u64};
 pub use memory::parse_memory;

@@ -1,5 +1,6 @@
 //! Trees that are made at once, of rows that come in their order.
 
+use crate::edit::CELL_BYTES_MAX;
 use crate::node::{NODE_BYTES, NoRoom, NodesMut, write};
 use crate::root::Root;
 use crate::rows::{ByTag, RowLeaf, Rows};
@@ -29,7 +30,7 @@ impl<'n, N: NodesMut> Tree<'n, N, RowLeaf<ByTag>> {
         let mut filling = Filling { tags: Vec::new(), run: packed::EMPTY.to_vec() };
         for (tag, element) in rows {
             let cell = match element {
-                Element::Bytes(text) => tree.cell(text)?,
+                Element::Bytes(text) if text.len() > CELL_BYTES_MAX => tree.cell(text)?,
                 near => near,
             };
             // Rows with the same tag stay together, so that one leaf is looked into for them.

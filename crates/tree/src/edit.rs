@@ -90,8 +90,7 @@ impl<N: NodesMut, O: Order> Tree<'_, N, RowLeaf<O>> {
     #[inline]
     pub fn replace_cell(&mut self, path: &Path, row: usize, column: usize, cell: Element<'_>) {
         let leaf = path.leaf;
-        let old = Rows::new(self.nodes.bytes(leaf)).cell(row, column);
-        if let Some(Element::Far(far)) = old {
+        if let Some(far) = Rows::new(self.nodes.bytes(leaf)).far(row, column) {
             self.nodes.free(far.node);
         }
         let mut rows = RowsMut::new(self.nodes.bytes_mut(leaf));

@@ -84,12 +84,29 @@ impl<'a> Inner<'a> {
         low
     }
 
-    /// The last child whose separator is not above a tag, where all separators are tags.
+    /// The last child whose separator is not above a tag, where every separator is one. Tags are
+    /// spread evenly, so it is looked for where it should be.
     #[inline]
     pub fn find_tag(&self, tag: u32) -> usize {
         let begin = COUNT_BYTES + (WEIGHT_BYTES + CHILD_BYTES + END_BYTES) * self.count;
-        let (separators, _) = self.bytes[begin..].as_chunks();
-        separators.partition_point(|separator| u32::from_be_bytes(*separator) <= tag)
+        // The first child has no separator.
+        let (tags, _) = self.bytes[begin..].as_chunks();
+        let tags = &tags[..self.count - 1];
+        let at = |number: usize| u32::from_be_bytes(tags[number]);
+        let (Some(first), Some(last)) = (tags.first(), tags.last()) else { return 0 };
+        let (first, last) = (u32::from_be_bytes(*first), u32::from_be_bytes(*last));
+        if tag < first || tag >= last {
+            return if tag < first { 0 } else { tags.len() };
+        }
+        let part = u64::from(tag - first) * (tags.len() - 1) as u64 / u64::from(last - first);
+        let mut number = part as usize;
+        while at(number) > tag {
+            number -= 1;
+        }
+        while at(number + 1) <= tag {
+            number += 1;
+        }
+        number + 1
     }
 
     /// The child in which a position lies, of `total` that all weigh together, and the position

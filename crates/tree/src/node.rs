@@ -19,9 +19,17 @@ pub trait Nodes<'n>: Copy {
     /// The bytes of a node.
     fn bytes(self, node: NodeId) -> &'n [u8];
 
-    /// Brings the begin of a node nearer, whose tags are going to be searched.
+    /// Hears that the begin of a node will be read soon.
     #[inline]
-    fn announce(self, _: NodeId) {}
+    fn announce(self, node: NodeId) {
+        let _ = node;
+    }
+
+    /// Hears that these bytes of a node will be read soon.
+    #[inline]
+    fn announce_bytes(self, bytes: &[u8]) {
+        let _ = bytes;
+    }
 }
 
 /// The element that one from a leaf stands for: a long one is looked up.

@@ -1,9 +1,12 @@
 //! The root of a tree, as it stands in the value of its key.
 
-use crate::node::NodeId;
+use crate::node::{NODE_BYTES, NodeId};
 
 /// Bytes of a root.
 pub const ROOT_BYTES: usize = 16;
+
+/// Nodes that one change may write at each level, and above the root.
+const NODES_PER_LEVEL: usize = 4;
 
 /// ```text
 /// | node 4 | height 1 | spare 3 | weight 8 |
@@ -24,6 +27,12 @@ impl Root {
     pub fn read(bytes: &[u8]) -> Option<Root> {
         let word = u128::from_le_bytes(*bytes.first_chunk()?);
         Some(Root { node: word as u32, height: (word >> 32) as u8, weight: (word >> 64) as u64 })
+    }
+
+    /// Bytes of nodes that one change of the tree may need.
+    #[inline]
+    pub fn change_bytes(self) -> usize {
+        (usize::from(self.height) + 2) * NODES_PER_LEVEL * NODE_BYTES
     }
 
     /// The bytes of the root.

@@ -2,13 +2,15 @@
 
 use crate::leaf::{Leaf, Parts, Separator};
 use crate::node::Nodes;
-use packed::{Element, Iter, Place, Run, RunMut};
+use packed::{Element, Far, Iter, Place, Run, RunMut};
 use std::cmp::Ordering;
 use std::marker::PhantomData;
 
 const HEAD_BYTES: usize = 4;
 const TAG_BYTES: usize = 4;
 const IS_TAGGED: u8 = 1;
+/// Bytes behind the expected place of a row in which it most probably begins.
+const ABOUT_BYTES: usize = 96;
 
 /// How the rows of a tree follow each other.
 pub trait Order {
@@ -156,6 +158,26 @@ impl<'a> Rows<'a> {
         tags.partition_point(|other| u32::from_le_bytes(*other) < tag)
     }
 
+    /// The bytes that tell what the elements are, and how long.
+    #[inline]
+    pub fn codes(&self) -> &'a [u8] {
+        self.run.codes()
+    }
+
+    /// The bytes around a row, where all rows are of about the same length.
+    #[inline]
+    pub fn about(&self, row: usize) -> &'a [u8] {
+        let bytes = self.run.element_bytes();
+        let at = bytes.len() * row / self.len.max(1);
+        &bytes[at.saturating_sub(ABOUT_BYTES / 2)..bytes.len().min(at + ABOUT_BYTES)]
+    }
+
+    /// Whether an element is kept elsewhere, and where.
+    #[inline]
+    pub fn far(&self, row: usize, column: usize) -> Option<Far> {
+        self.run.far_ones(row * self.stride + column, 1).next()
+    }
+
     /// Where a row begins.
     #[inline]
     pub fn place(&self, row: usize) -> Place {
@@ -252,10 +274,8 @@ impl<'a> RowsMut<'a> {
         }
         self.set_len(len + 1);
         let mut run = RunMut::new(&mut self.bytes[run_begin..]);
-        for (column, cell) in cells.iter().enumerate() {
-            let place = run.as_run().place(row * stride + column);
-            run.insert(place, *cell).expect("the leaf has grown");
-        }
+        let place = run.as_run().place(row * stride);
+        run.insert_all(place, cells).expect("the leaf has grown");
     }
 
     /// Makes sure that the run can move by `bytes`.

@@ -19,9 +19,6 @@ pub struct Tree<'n, N, L> {
     leaf: PhantomData<L>,
 }
 
-/// Nodes that one change may write at each level, and above the root.
-const NODES_PER_LEVEL: usize = 4;
-
 impl<'n, N: NodesMut, L: Leaf> Tree<'n, N, L> {
     /// The tree at `root`.
     #[inline]
@@ -52,8 +49,7 @@ impl<'n, N: NodesMut, L: Leaf> Tree<'n, N, L> {
     /// When there is no room for that.
     #[inline]
     pub fn ensure_change(&mut self) -> Result<(), NoRoom> {
-        let levels = usize::from(self.root.height) + 2;
-        self.nodes.ensure(levels * NODES_PER_LEVEL * NODE_BYTES)
+        self.nodes.ensure(self.root.change_bytes())
     }
 
     /// For after the leaf of a path was changed: counts what it gained, and splits or merges it if

@@ -47,6 +47,7 @@ impl<'n, N: Nodes<'n>, L: Leaf> View<'n, N, L> {
         for _ in 0..self.root.height {
             node = self.step_down(&mut steps, node, &mut choose);
         }
+        self.nodes.announce(node);
         Path { steps, leaf: node }
     }
 
@@ -73,9 +74,7 @@ impl<'n, N: Nodes<'n>, L: Leaf> View<'n, N, L> {
     /// The way to the only leaf in which rows with a tag can stand, in an order by tags.
     #[inline]
     pub fn find_tag(&self, tag: u32) -> Path {
-        let path = self.descend(|inner| inner.find_tag(tag));
-        self.nodes.announce(path.leaf);
-        path
+        self.descend(|inner| inner.find_tag(tag))
     }
 
     /// The leaf to which `find_tag` goes, which is announced.

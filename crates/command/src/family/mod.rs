@@ -4,11 +4,14 @@ mod bitmap;
 mod client;
 mod connection;
 mod generic;
+mod geo;
 mod hash;
 mod hyperloglog;
 mod list;
 mod server;
 mod set;
+mod sorted_set;
+mod stream;
 mod string;
 
 use crate::spec::CommandSpec;
@@ -21,6 +24,9 @@ pub const ALL: &[&[CommandSpec]] = &[
     hyperloglog::TABLE,
     list::TABLE,
     set::TABLE,
+    sorted_set::TABLE,
+    geo::TABLE,
+    stream::TABLE,
     generic::TABLE,
     connection::TABLE,
     client::TABLE,

@@ -16,9 +16,15 @@ use wire::Reply;
 /// Commands that reach other keys than those that their rows name, or other databases.
 const FAR_REACHING: [&str; 6] = ["copy", "flushall", "flushdb", "move", "sort", "swapdb"];
 
+/// Commands that change what a group has been given, and yet wake nobody.
+const SILENT: [&str; 2] = ["xgroup|setid", "xsetid"];
+
 /// For after a command that changes data: runs the commands again of those who wait for its keys.
 #[cold]
 pub fn serve(call: &mut Call<'_>) {
+    if SILENT.contains(&call.row.full_name.as_str()) {
+        return;
+    }
     let touched = places_of(call);
     let server = Server {
         instance: call.instance,

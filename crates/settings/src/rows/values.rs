@@ -23,18 +23,14 @@ crate::rows::rows! { group 4;
     SET_MAX_LISTPACK_VALUE: u64 = integer("set-max-listpack-value", 0..=LONG_MAX, 64,
         "Bytes of a member up to which a set is kept compact.");
     ZSET_MAX_LISTPACK_ENTRIES: u64 = integer("zset-max-listpack-entries", 0..=LONG_MAX, 128,
-        "Members up to which a sorted set is kept compact.").alias("zset-max-ziplist-entries")
-        .idle("there are no collections");
+        "Members up to which a sorted set is kept compact.").alias("zset-max-ziplist-entries");
     ZSET_MAX_LISTPACK_VALUE: u64 = memory("zset-max-listpack-value", 0..=LONG_MAX, 64,
         "Bytes of a member up to which a sorted set is kept compact.")
-        .alias("zset-max-ziplist-value")
-        .idle("there are no collections");
+        .alias("zset-max-ziplist-value");
     STREAM_NODE_MAX_BYTES: u64 = memory("stream-node-max-bytes", 0..=LONG_MAX, 4096,
-        "Bytes in one node of a stream. 0: no limit.")
-        .idle("there are no collections");
+        "Bytes in one node of a stream. 0: no limit.");
     STREAM_NODE_MAX_ENTRIES: u64 = integer("stream-node-max-entries", 0..=LONG_MAX, 100,
-        "Entries in one node of a stream. 0: no limit.")
-        .idle("there are no collections");
+        "Entries in one node of a stream. 0: no limit.");
     HLL_SPARSE_MAX_BYTES: u64 = memory("hll-sparse-max-bytes", 0..=LONG_MAX, 3000,
         "Bytes up to which a HyperLogLog is kept sparse.");
 }

@@ -23,7 +23,7 @@ use crate::key::{Key, Kind, Label, Value};
 use crate::lane::Lane;
 use crate::locks::{Held, ShardSet};
 use crate::store::Store;
-use base::Millis;
+use base::{Millis, Random};
 use heap::Record;
 use index::{Entry, Index, Slot};
 
@@ -131,6 +131,11 @@ impl<'a> Access<'a> {
         self.now
     }
 
+    /// A sequence of chance for one command, which may be used while values are read.
+    pub fn chance(&mut self) -> Random {
+        Random::from_seed(self.lane.random.next())
+    }
+
     /// The moment by which parts of values have expired: none has for who sees expired keys.
     #[inline]
     pub(crate) fn sees_as_of(&self) -> Millis {
@@ -191,7 +196,8 @@ impl<'a> Access<'a> {
         self.peek(key)?;
         let found = self.find(key)?;
         let nodes = self.value_of(found).is_tree.then(|| self.nodes(&found).memory());
-        let record = found.record.extent() as usize;
+        // SAFETY: the shard is locked. Room that is to spare goes with the next cleaning.
+        let record = unsafe { found.record.live_bytes() } as usize;
         Some(record + nodes.unwrap_or(0) + crate::budget::INDEX_BYTES_PER_KEY)
     }
 

@@ -59,15 +59,21 @@ impl<'x> Nodes<'x> for ReadNodes<'x> {
     #[inline]
     fn announce(self, node: NodeId) {
         if let Some(at) = self.table.find(node) {
-            let address = self.heap.address(at);
-            (0..TAG_LINES).for_each(|line| prefetch(address.wrapping_add(line * LINE_BYTES)));
+            let begin = self.heap.address(at);
+            (0..ANNOUNCED_LINES).for_each(|line| prefetch(begin.wrapping_add(line * LINE_BYTES)));
         }
+    }
+
+    #[inline]
+    fn announce_bytes(self, bytes: &[u8]) {
+        bytes.chunks(LINE_BYTES).for_each(|line| prefetch(line.as_ptr()));
     }
 }
 
-/// Lines of the cache that a leaf's tags take, which a search would come to one by one.
-const TAG_LINES: usize = 7;
+/// Bytes that come from memory together.
 const LINE_BYTES: usize = 64;
+/// Lines at the begin of a node that are looked at on the way to an entry of it.
+const ANNOUNCED_LINES: usize = 5;
 
 /// # Safety
 /// The caller holds the lock of the owner's shard.

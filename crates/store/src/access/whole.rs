@@ -129,7 +129,8 @@ impl Access<'_> {
 
     /// Makes the sweep look at a value of which a part ends then.
     pub(crate) fn note_part_deadline(&self, key: &Key<'_>, found: &Found<'_>, deadline: Millis) {
-        let tick = Tick::of_deadline(deadline, self.now);
+        // Ticks of what is long past would compare as later.
+        let tick = Tick::of_deadline(deadline.max(self.now), self.now);
         self.index(key).note_tick(&self.store.blocks, found.slot, tick);
     }
 

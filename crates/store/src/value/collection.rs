@@ -85,6 +85,29 @@ impl<'a> Access<'a> {
         Ok(done?)
     }
 
+    /// Changes several trees of a large collection, and notes their roots.
+    ///
+    /// # Errors
+    /// Those of `change`.
+    #[inline]
+    pub(crate) fn change_trees<T, const N: usize>(
+        &mut self,
+        key: &Key<'_>,
+        found: &Found<'a>,
+        change: impl FnOnce(&mut WriteNodes<'_, 'a>, &mut [Root; N]) -> Result<T, NoRoom>,
+    ) -> Result<T, Fault> {
+        let before: [Root; N] = std::array::from_fn(|number| root(self.bytes(found), number));
+        let mut roots = before;
+        let done = change(&mut self.nodes_mut(key, found), &mut roots);
+        if roots != before {
+            let value = self.bytes_mut(found);
+            for (number, root) in roots.iter().enumerate() {
+                value[root_at(number)..root_at(number + 1)].copy_from_slice(&root.to_bytes());
+            }
+        }
+        Ok(done?)
+    }
+
     /// Makes a key a large collection, whose trees `build` makes, in place of what was found there.
     ///
     /// # Errors
@@ -120,10 +143,8 @@ impl<'a> Access<'a> {
         let cost: usize = elements.iter().map(|element| element.cost()).sum();
         let found = self.grow_run(key, found, cost, at == 0)?;
         let mut run = RunMut::new(self.bytes_mut(&found));
-        for (offset, element) in elements.iter().enumerate() {
-            let place = run.as_run().place(at + offset);
-            run.insert(place, *element).expect("the run has grown");
-        }
+        let place = run.as_run().place(at);
+        run.insert_all(place, elements).expect("the run has grown");
         Ok(found)
     }
 

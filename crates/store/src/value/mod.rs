@@ -8,4 +8,6 @@ pub mod hyperloglog;
 pub mod lcs;
 pub mod list;
 pub mod set;
+pub mod sorted_set;
+pub mod stream;
 pub mod string;

@@ -5,6 +5,7 @@ pub(super) mod expire;
 mod keys;
 mod object;
 pub mod scan;
+mod sort;
 
 use crate::call::{Call, Outcome};
 use crate::family::server::help::help;
@@ -14,6 +15,8 @@ use crate::spec::{CommandSpec, Flags, Group, KeyFlags, KeySpec, Run};
 const WRITE_FAST: Flags = Flags::WRITE.union(Flags::FAST);
 const READ_FAST: Flags = Flags::READONLY.union(Flags::FAST);
 const ANY_TIME: Flags = Flags::LOADING.union(Flags::STALE);
+
+const SORTS: Flags = Flags::WRITE.union(Flags::DENYOOM).union(Flags::MOVABLE_KEYS);
 
 const READS: KeyFlags = KeyFlags::RO;
 const LOOKS: KeyFlags = KeyFlags::RO.union(KeyFlags::ACCESS);
@@ -116,6 +119,19 @@ pub const TABLE: &[CommandSpec] = &[
         summary: "Goes over the keys of the database, a few with each call.",
         syntax: "cursor [MATCH pattern] [COUNT count] [TYPE type]",
         ..row("SCAN", -2, Flags::READONLY, "2.8.0", scan::scan)
+    },
+    CommandSpec {
+        keys: KeySpec::one(LOOKS),
+        summary: "Puts the elements of a list, a set or a sorted set in order.",
+        syntax: "key [BY by-pattern] [LIMIT offset count] [GET get-pattern ...] [ASC | DESC] [ALPHA] \
+                 [STORE destination]",
+        ..row("SORT", -2, SORTS, "1.0.0", sort::sort)
+    },
+    CommandSpec {
+        keys: KeySpec::one(LOOKS),
+        summary: "Does what SORT does, but stores nothing.",
+        syntax: "key [BY by-pattern] [LIMIT offset count] [GET get-pattern ...] [ASC | DESC] [ALPHA]",
+        ..row("SORT_RO", -2, Flags::READONLY.union(Flags::MOVABLE_KEYS), "7.0.0", sort::sort_ro)
     },
     CommandSpec {
         keys: KeySpec::all(READS),

@@ -13,6 +13,7 @@ pub const NO_SCORES: Refusal = Refusal::of("ERR NOSCORES option can only be used
 const COUNT: usize = 10;
 /// Stars in a pattern that still matches anything.
 const STARS_MAX: usize = 1000;
+
 pub fn keys(call: &mut Call<'_>) -> Outcome {
     let filter = ScanFilter { pattern: pattern(call.args.get(1)), kind: None };
     let visited_at = call.visited_at();

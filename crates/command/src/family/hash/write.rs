@@ -89,7 +89,7 @@ pub fn hsetex(call: &mut Call<'_>) -> Outcome {
     let mut changes = 0;
     for at in pairs {
         if over {
-            changes += u64::from(hash.expire(args.get(at)));
+            changes += u64::from(hash.set_expired(args.get(at)));
         } else {
             hash.set(args.get(at), args.get(at + 1), deadline)?;
             changes += 1;

@@ -18,6 +18,7 @@ struct Spot {
     path: Path,
     stride: usize,
     row: Result<usize, usize>,
+    deadline: Option<Millis>,
 }
 
 #[inline]
@@ -25,8 +26,10 @@ fn locate(tree: &FieldTree<'_, '_, '_>, tag: u32, field: &[u8]) -> Spot {
     let view = tree.view();
     let path = view.find_tag(tag);
     let rows = Rows::new(view.leaf(&path));
-    let row = find_row(view.nodes, rows, tag, field).ok_or_else(|| rows.find_tag(tag));
-    Spot { path, stride: rows.stride(), row }
+    let found = find_row(view.nodes, rows, tag, field);
+    let row = found.map(|(row, _)| row).ok_or_else(|| rows.find_tag(tag));
+    let deadline = found.and_then(|(_, pair)| pair.deadline);
+    Spot { path, stride: rows.stride(), row, deadline }
 }
 
 /// A change of one field.
@@ -131,16 +134,16 @@ fn put_row<'a>(
             tree.widen_leaf(&spot.path, TIMED);
             spot = locate(tree, tag, change.field);
         }
-        let deadline = to_cell(change.deadline);
         match spot.row {
             Ok(row) => {
-                replace(tree, tag, change.field, (spot, row), value, deadline)?;
+                replace(tree, tag, change, (spot, row), value)?;
                 Ok(Was::Present)
             }
             Err(row) => {
                 let field = tree.cell(change.field)?;
                 tree.ensure_change()?;
-                let cells = [field, value.unwrap_or(Element::Bytes(&[])), deadline];
+                let value = value.unwrap_or(Element::Bytes(&[]));
+                let cells = [field, value, to_cell(change.deadline)];
                 tree.insert_row(&spot.path, row, tag, &cells[..spot.stride]);
                 Ok(Was::Absent)
             }
@@ -154,22 +157,19 @@ fn put_row<'a>(
 fn replace(
     tree: &mut FieldTree<'_, '_, '_>,
     tag: u32,
-    field: &[u8],
+    change: &Change<'_>,
     (spot, row): (Spot, usize),
     value: Option<Element<'_>>,
-    deadline: Element<'_>,
 ) -> Result<(), NoRoom> {
-    let rows = Rows::new(tree.view().leaf(&spot.path));
-    let is_later = spot.stride == TIMED && rows.cell(row, DEADLINE) != Some(deadline);
     if let Some(value) = value {
         tree.ensure_change()?;
         tree.replace_cell(&spot.path, row, VALUE, value);
     }
-    if is_later {
-        let spot = locate(tree, tag, field);
+    if spot.deadline != change.deadline {
+        let spot = locate(tree, tag, change.field);
         tree.ensure_change()?;
         if let Ok(row) = spot.row {
-            tree.replace_cell(&spot.path, row, DEADLINE, deadline);
+            tree.replace_cell(&spot.path, row, DEADLINE, to_cell(change.deadline));
         }
     }
     Ok(())

@@ -75,8 +75,7 @@ fn to_deadline(cell: Option<Element<'_>>) -> Option<Millis> {
 /// What the third column holds for a deadline.
 #[inline]
 fn to_cell(deadline: Option<Millis>) -> Element<'static> {
-    // Later than this is never.
-    Element::Integer(deadline.map_or(0, |at| at.0.clamp(1, i64::MAX as u64).cast_signed()))
+    Element::Integer(deadline.map_or(0, |at| at.0.cast_signed()))
 }
 
 #[cfg(test)]

@@ -110,9 +110,7 @@ impl<'x> Hash<'x> {
     fn get_large(&self, view: &View<'x, ReadNodes<'x>, Leaf>, field: &[u8]) -> Option<Pair<'x>> {
         let tag = (self.hasher.hash(field).0 >> 32) as u32;
         let path = view.find_tag(tag);
-        let rows = Rows::new(view.leaf(&path));
-        let row = find_row(view.nodes, rows, tag, field)?;
-        let pair = next_pair(&mut rows.cells_from(row), rows.stride())?;
+        let (_, pair) = find_row(view.nodes, Rows::new(view.leaf(&path)), tag, field)?;
         Some(pair.resolve(view.nodes))
     }
 
@@ -200,12 +198,16 @@ pub(super) fn find_row<'n>(
     rows: Rows<'n>,
     tag: u32,
     field: &[u8],
-) -> Option<usize> {
+) -> Option<(usize, Pair<'n>)> {
+    // The codes lie far behind the tags.
+    nodes.announce_bytes(rows.codes());
     let mut row = rows.find_tag(tag);
+    nodes.announce_bytes(rows.about(row));
     let wanted = Element::of(field);
     while row < rows.len() && rows.tag(row) == tag {
-        if rows.cell(row, 0).is_some_and(|cell| resolve(nodes, cell) == wanted) {
-            return Some(row);
+        let pair = next_pair(&mut rows.cells_from(row), rows.stride())?;
+        if resolve(nodes, pair.field) == wanted {
+            return Some((row, pair));
         }
         row += 1;
     }

@@ -35,9 +35,14 @@ impl Deadline {
         match self {
             Deadline::Keep if was == Was::Present => old,
             Deadline::Keep | Deadline::Never => None,
-            Deadline::At(at) => Some(at),
+            Deadline::At(at) => Some(kept(at)),
         }
     }
+}
+
+/// A deadline as it is kept: zero would be none.
+fn kept(deadline: Millis) -> Millis {
+    Millis(deadline.0.clamp(1, i64::MAX as u64))
 }
 
 impl Was {
@@ -218,8 +223,17 @@ impl<'e, 'a, 'k> HashMut<'e, 'a, 'k> {
     /// Removes a field because its new deadline has passed already; false if there is none.
     pub fn expire(&mut self, field: &[u8]) -> bool {
         let is_removed = self.remove(field);
-        self.access.lane.counters.expired_parts.add(is_removed.into());
+        if is_removed {
+            self.count_expired(Was::Expired);
+        }
         is_removed
+    }
+
+    /// Sets a field whose deadline has passed already: it is removed, or was never there. False if
+    /// it was not.
+    pub fn set_expired(&mut self, field: &[u8]) -> bool {
+        self.count_expired(Was::Expired);
+        self.remove(field)
     }
 
     /// Sets or takes away the deadline of a field; false if there is no such field.
@@ -232,6 +246,7 @@ impl<'e, 'a, 'k> HashMut<'e, 'a, 'k> {
         deadline: Option<Millis>,
     ) -> Result<bool, NoSpace> {
         let Some(pair) = self.get(field) else { return Ok(false) };
+        let deadline = deadline.map(kept);
         if pair.deadline == deadline {
             return Ok(true);
         }

@@ -78,7 +78,7 @@ pub(super) fn listpack_bytes(run: Run<'_>) -> usize {
 }
 
 /// Bytes that an element takes in a listpack: its head, itself, and its length once more behind.
-pub(super) fn element_bytes(element: Element<'_>) -> usize {
+pub(in crate::value) fn element_bytes(element: Element<'_>) -> usize {
     let bytes = match element {
         Element::Integer(value) => match value {
             0..128 => 1,

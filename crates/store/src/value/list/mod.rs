@@ -9,6 +9,7 @@ mod read;
 
 pub use change::{Pivot, insert, pop, push, remove, set, trim};
 pub use limit::ListLimit;
+pub(super) use limit::element_bytes;
 pub use read::{Elements, ElementsBack, List, peek, read};
 
 use tree::{ByPosition, RowLeaf};

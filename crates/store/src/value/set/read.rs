@@ -6,7 +6,6 @@ use crate::access::{Access, Found, ReadNodes, WrongKind};
 use crate::key::{Encoding, Key, Kind};
 use crate::value::collection::tag_by;
 use base::KeyHasher;
-use index::prefetch;
 use packed::{Element, Iter, Run};
 use smallvec::SmallVec;
 use tree::{NodeId, Nodes, Path, Rows, View, resolve};
@@ -97,8 +96,10 @@ pub(super) fn find_row<'n>(
     tag: u32,
     wanted: Element<'_>,
 ) -> Result<usize, usize> {
+    // The codes lie far behind the tags.
+    nodes.announce_bytes(rows.codes());
     let mut row = rows.find_tag(tag);
-    rows.run().hints(row).into_iter().for_each(|hint| prefetch(hint.as_ptr()));
+    nodes.announce_bytes(rows.about(row));
     while row < rows.len() && rows.tag(row) == tag {
         if rows.cell(row, 0).is_some_and(|cell| resolve(nodes, cell) == wanted) {
             return Ok(row);
@@ -164,7 +165,7 @@ impl<'x> Set<'x> {
 
     /// The tag of a member.
     #[inline]
-    pub(super) fn tag_of(&self, element: Element<'_>) -> u32 {
+    pub(crate) fn tag_of(&self, element: Element<'_>) -> u32 {
         element.with_text(|text| tag_by(self.hasher, text))
     }
 

@@ -23,6 +23,7 @@ pub(super) fn names(row: &Row) -> Vec<&'static str> {
         ("@string", is_in(Group::String)),
         ("@bitmap", is_in(Group::Bitmap)),
         ("@hyperloglog", is_in(Group::HyperLogLog)),
+        ("@stream", is_in(Group::Stream)),
         ("@pubsub", has(Flags::PUBSUB)),
         ("@admin", is_admin),
         ("@fast", has(Flags::FAST)),

@@ -72,15 +72,22 @@ pub(super) fn write_key_flags(reply: &mut Reply<'_>, flags: KeyFlags) {
 }
 
 fn write_spec(reply: &mut Reply<'_>, spec: Search) {
-    let (flags, begin) = match spec {
-        Search::Range(KeySpec { flags, first, .. }) => (flags, first),
-        Search::Counted { flags, at, .. } => (flags, at),
-    };
+    let (Search::Range(KeySpec { flags, .. })
+    | Search::Counted { flags, .. }
+    | Search::Behind { flags, .. }
+    | Search::Keyword { flags, .. }) = spec;
     reply.map(3);
     reply.bulk(b"flags");
     write_key_flags(reply, flags);
     reply.bulk(b"begin_search");
-    write_search(reply, "index", &[("index", begin)]);
+    match spec {
+        Search::Range(KeySpec { first: at, .. }) | Search::Counted { at, .. } => {
+            write_search(reply, "index", &[("index", at)]);
+        }
+        Search::Keyword { word, from, .. } | Search::Behind { word, from, .. } => {
+            write_keyword(reply, word, from);
+        }
+    }
     reply.bulk(b"find_keys");
     match spec {
         Search::Range(keys) => {
@@ -89,11 +96,30 @@ fn write_spec(reply: &mut Reply<'_>, spec: Search) {
             let fields = [("lastkey", last), ("keystep", keys.step), ("limit", 0)];
             write_search(reply, "range", &fields);
         }
+        Search::Keyword { .. } => {
+            write_search(reply, "range", &[("lastkey", 0), ("keystep", 1), ("limit", 0)]);
+        }
         Search::Counted { step, .. } => {
             let fields = [("keynumidx", 0), ("firstkey", 1), ("keystep", step)];
             write_search(reply, "keynum", &fields);
         }
+        Search::Behind { .. } => {
+            let fields = [("lastkey", -1), ("keystep", 1), ("limit", 2)];
+            write_search(reply, "range", &fields);
+        }
     }
+}
+
+fn write_keyword(reply: &mut Reply<'_>, word: &str, from: i16) {
+    reply.map(2);
+    reply.bulk(b"type");
+    reply.bulk(b"keyword");
+    reply.bulk(b"spec");
+    reply.map(2);
+    reply.bulk(b"keyword");
+    reply.bulk(word.as_bytes());
+    reply.bulk(b"startfrom");
+    reply.integer(from.into());
 }
 
 fn write_search(reply: &mut Reply<'_>, kind: &str, fields: &[(&str, i16)]) {

@@ -17,7 +17,8 @@ pub(super) fn of(row: &Row) -> &'static [&'static str] {
     match row.full_name.as_str() {
         "client|info" | "client|list" | "object|encoding" | "object|freq" | "object|idletime"
         | "object|refcount" | "hrandfield" | "hscan" | "pttl" | "spop" | "srandmember"
-        | "sscan" | "ttl" | "time" => UNSTEADY,
+        | "sscan" | "ttl" | "time" | "xadd" | "xautoclaim" | "xclaim" | "xinfo|consumers"
+        | "xpending" | "xtrim" | "zrandmember" | "zscan" => UNSTEADY,
         "command" | "command|docs" | "command|info" | "command|list" | "function|list"
         | "hgetall" | "hkeys" | "hvals" | "sdiff" | "sinter" | "smembers" | "sunion" => UNORDERED,
         "client|setinfo" | "client|setname" | "config|resetstat" | "config|rewrite"

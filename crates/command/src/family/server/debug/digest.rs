@@ -5,7 +5,7 @@ use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use sha1::{Digest, Sha1};
 use std::fmt::Write;
-use store::value::{list, set};
+use store::value::{list, set, sorted_set};
 use store::{Access, Element, Key, Kind, ScanFilter};
 
 /// Stands for the deadline of a key, whenever that is.
@@ -43,6 +43,15 @@ impl Fingerprint {
             Kind::Set => {
                 let members = set::peek(access, key)?.into_iter().flat_map(|set| set.members());
                 members.for_each(|member| member.with_text(|text| self.add(text)));
+            }
+            Kind::SortedSet => {
+                let pairs = sorted_set::peek(access, key)?.into_iter();
+                for (member, score) in pairs.flat_map(|set| set.iter_from(0)) {
+                    let mut one = Fingerprint::default();
+                    one.mix_element(member);
+                    one.mix(text::format_f64_digits(score).as_bytes());
+                    self.add(&one.0);
+                }
             }
             _ => self.mix(value.bytes),
         }

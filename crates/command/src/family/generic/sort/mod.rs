@@ -1,0 +1,113 @@
+//! Lists, sets and sorted sets put in order: SORT, SORT_RO.
+//!
+//! ```text
+//! source ──▶ elements, with weights from BY ──▶ in order, cut by LIMIT ──▶ what GET finds for each
+//! ```
+
+mod options;
+mod order;
+mod pattern;
+
+use crate::call::{Call, Outcome};
+use crate::element;
+use crate::refusal::Refusal;
+use options::Options;
+use order::{Elements, load};
+use pattern::Pattern;
+use settings::values::LIST_MAX_LISTPACK_SIZE;
+use smallvec::SmallVec;
+use store::value::list::{self, End, ListLimit};
+use store::{Access, Element, Key};
+use wire::Reply;
+
+const NO_NUMBER: Refusal = Refusal::of("ERR One or more scores can't be converted into double");
+
+pub fn sort(call: &mut Call<'_>) -> Outcome {
+    sort_with(call, true)
+}
+
+pub fn sort_ro(call: &mut Call<'_>) -> Outcome {
+    sort_with(call, false)
+}
+
+fn sort_with(call: &mut Call<'_>, may_store: bool) -> Outcome {
+    let options = Options::parse(call.args, may_store)?;
+    let (store, keyspace) = (&call.instance.store, call.keyspace()?);
+    let (statistics, setting) =
+        (call.statistics, LIST_MAX_LISTPACK_SIZE.get(&call.instance.settings));
+    let source = call.key(1)?;
+    let target = options.store.map(|name| store.key(keyspace, name));
+    let keys: SmallVec<[Key<'_>; 2]> = std::iter::once(source).chain(target).collect();
+    // Patterns lead to keys that are not known yet.
+    let (mut access, reply) =
+        if options.looks_up() { call.lock_everything() } else { call.lock(&keys) };
+    let mut elements = load(&mut access, &source, &options)?;
+    elements.weigh(|text| match &options.by {
+        Some(pattern) => pattern.look_up(&access, store, keyspace, text),
+        None => Some(text.to_vec()),
+    });
+    if !elements.sort() {
+        return Err(NO_NUMBER);
+    }
+    let find = |access: &Access<'_>, pattern: &Pattern<'_>, text: &[u8]| {
+        pattern.look_up(access, store, keyspace, text)
+    };
+    let Some(target) = target else {
+        show(&access, &elements, &options, find, reply);
+        return Ok(());
+    };
+    let results = gather(&access, &elements, &options, find);
+    let was_there = access.remove(&target);
+    if results.is_empty() {
+        statistics.count_changes(was_there.into());
+    } else {
+        let limit = ListLimit::of_setting(setting);
+        let texts = results.iter().map(Vec::as_slice);
+        list::push(&mut access, &target, End::Back, texts, limit, false)?;
+        statistics.count_changes(results.len() as u64);
+    }
+    reply.integer(results.len() as i64);
+    Ok(())
+}
+
+/// Replies with the elements, or with what GET finds for each.
+fn show(
+    access: &Access<'_>,
+    elements: &Elements,
+    options: &Options<'_>,
+    find: impl Fn(&Access<'_>, &Pattern<'_>, &[u8]) -> Option<Vec<u8>>,
+    reply: &mut Reply<'_>,
+) {
+    let chosen = elements.chosen();
+    reply.array(chosen.len() * options.get.len().max(1));
+    for text in chosen {
+        if options.get.is_empty() {
+            element::bulk(reply, Element::of(text));
+        }
+        for pattern in &options.get {
+            match find(access, pattern, text) {
+                Some(found) => reply.bulk(&found),
+                None => reply.null(),
+            }
+        }
+    }
+}
+
+/// What is to be stored: as `show`, but nothing becomes an empty string.
+fn gather(
+    access: &Access<'_>,
+    elements: &Elements,
+    options: &Options<'_>,
+    find: impl Fn(&Access<'_>, &Pattern<'_>, &[u8]) -> Option<Vec<u8>>,
+) -> Vec<Vec<u8>> {
+    let mut results = Vec::new();
+    for text in elements.chosen() {
+        if options.get.is_empty() {
+            results.push(text.to_vec());
+        }
+        for pattern in &options.get {
+            results.push(find(access, pattern, text).unwrap_or_default());
+        }
+    }
+    results
+}

@@ -1,0 +1,313 @@
+//! The words of a search: where, how far, and what is shown.
+
+use super::{point, unit};
+use crate::args::Args;
+use crate::refusal::Refusal;
+use store::value::geo::{Point, Search, Shape, geohash};
+use store::value::sorted_set::SortedSet;
+
+const RADIUS: Refusal = Refusal::of("ERR need numeric radius");
+const NEGATIVE_RADIUS: Refusal = Refusal::of("ERR radius cannot be negative");
+const WIDTH: Refusal = Refusal::of("ERR need numeric width");
+const HEIGHT: Refusal = Refusal::of("ERR need numeric height");
+const NEGATIVE_SIDE: Refusal = Refusal::of("ERR height or width cannot be negative");
+const COUNT: Refusal = Refusal::of("ERR COUNT must be > 0");
+const VERTICES: Refusal = Refusal::of("ERR invalid number of vertices");
+const FEW_VERTICES: Refusal = Refusal::of("ERR GEOSEARCH BYPOLYGON must have at least 3 vertices");
+const ANY_WITHOUT_COUNT: Refusal = Refusal::of("ERR the ANY argument requires COUNT argument");
+
+/// Fewer vertices make no polygon.
+const VERTICES_MIN: usize = 3;
+
+/// How a command says where it searches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// GEORADIUS: around the place in its words.
+    Place,
+    /// GEORADIUSBYMEMBER: around the place of a member.
+    Member,
+    /// GEOSEARCH: by options.
+    Options,
+}
+
+/// What distinguishes the commands that search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// How it says where.
+    pub form: Form,
+    /// Whether the result may go to a key that STORE or STOREDIST names.
+    pub may_store: bool,
+    /// GEOSEARCHSTORE: the result goes to the key before that of the places.
+    pub is_store: bool,
+}
+
+/// Which end of the distances comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sorting {
+    /// As they are found.
+    None,
+    /// The nearest first.
+    Ascending,
+    /// The farthest first.
+    Descending,
+}
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// Where to search; `None` if there are no places to search.
+    pub search: Option<Search>,
+    /// Whether distances are shown.
+    pub has_distance: bool,
+    /// Whether scores are shown.
+    pub has_hash: bool,
+    /// Whether places are shown.
+    pub has_place: bool,
+    /// The order.
+    pub sorting: Sorting,
+    /// Places that are wanted at most; zero for all.
+    pub count: u64,
+    /// Whether the first that are found will do.
+    pub is_any: bool,
+    /// Whether distances are stored rather than geohashes.
+    pub stores_distance: bool,
+}
+
+/// The position of the key for the result, if there is one.
+pub fn store_key(args: Args<'_>, style: Style) -> Option<usize> {
+    if style.is_store {
+        return Some(1);
+    }
+    let (mut at, mut found) = (style.options_at(), None);
+    while style.may_store && at < args.len() {
+        let names_key = args.is(at, "STORE") || args.is(at, "STOREDIST");
+        if names_key && at + 1 < args.len() {
+            found = Some(at + 1);
+        }
+        at += if names_key || args.is(at, "COUNT") { 2 } else { 1 };
+    }
+    found
+}
+
+impl Style {
+    fn options_at(self) -> usize {
+        match self.form {
+            Form::Place => 6,
+            Form::Member => 5,
+            Form::Options => 2 + usize::from(self.is_store),
+        }
+    }
+}
+
+/// Reads the words of a search; members are looked up in the places, if there are any.
+pub struct Parser<'c, 'x> {
+    args: Args<'c>,
+    style: Style,
+    places: Option<SortedSet<'x>>,
+    origin: Option<Origin>,
+    shape: Option<Shape>,
+    polygon: Option<Vec<Point>>,
+    asked: Asked,
+}
+
+/// Where distances begin.
+#[derive(Clone, Copy, Debug)]
+enum Origin {
+    Place(Point),
+    /// The place of a member; `None` if there are no places.
+    Member(Option<Point>),
+}
+
+impl<'c, 'x> Parser<'c, 'x> {
+    pub fn new(args: Args<'c>, style: Style, places: Option<SortedSet<'x>>) -> Parser<'c, 'x> {
+        let asked = Asked {
+            search: None,
+            has_distance: false,
+            has_hash: false,
+            has_place: false,
+            sorting: Sorting::None,
+            count: 0,
+            is_any: false,
+            stores_distance: false,
+        };
+        Parser { args, style, places, origin: None, shape: None, polygon: None, asked }
+    }
+
+    /// Everything, in the order in which clients are told what is wrong.
+    pub fn parse(mut self, is_stored: bool) -> Result<Asked, Refusal> {
+        match self.style.form {
+            Form::Place => {
+                self.origin = Some(Origin::Place(point(self.args, 2)?));
+                self.shape = Some(circle(self.args, 4)?);
+            }
+            Form::Member if self.places.is_some() => {
+                self.take_member(2)?;
+                self.shape = Some(circle(self.args, 3)?);
+            }
+            Form::Member | Form::Options => {}
+        }
+        let mut at = self.style.options_at();
+        while at < self.args.len() {
+            at = match self.take_shown(at)? {
+                Some(next) => next,
+                None => self.take_area(at)?.ok_or(Refusal::SYNTAX)?,
+            };
+        }
+        self.check(is_stored)?;
+        let Parser { origin, shape, polygon, mut asked, places, .. } = self;
+        let centre = match origin {
+            Some(Origin::Place(point) | Origin::Member(Some(point))) => Some(point),
+            _ => None,
+        };
+        asked.search = match (polygon, centre, shape) {
+            _ if places.is_none() => None,
+            (Some(vertices), ..) => Some(Search::inside(vertices)),
+            (None, Some(centre), Some(shape)) => Some(Search::around(centre, shape)),
+            _ => None,
+        };
+        // The nearest are meant, unless any will do.
+        if asked.count > 0 && asked.sorting == Sorting::None && !asked.is_any {
+            asked.sorting = Sorting::Ascending;
+        }
+        Ok(asked)
+    }
+
+    /// Takes an option about what is shown at `at`; returns where the next one stands.
+    fn take_shown(&mut self, at: usize) -> Result<Option<usize>, Refusal> {
+        let (args, asked) = (self.args, &mut self.asked);
+        let has_value = at + 1 < args.len();
+        let may_store = self.style.may_store && has_value;
+        match () {
+            () if args.is(at, "WITHDIST") => asked.has_distance = true,
+            () if args.is(at, "WITHHASH") => asked.has_hash = true,
+            () if args.is(at, "WITHCOORD") => asked.has_place = true,
+            () if args.is(at, "ANY") => asked.is_any = true,
+            () if args.is(at, "ASC") => asked.sorting = Sorting::Ascending,
+            () if args.is(at, "DESC") => asked.sorting = Sorting::Descending,
+            () if self.style.is_store && args.is(at, "STOREDIST") => asked.stores_distance = true,
+            () if has_value && args.is(at, "COUNT") => {
+                let count = u64::try_from(args.integer(at + 1)?).unwrap_or(0);
+                asked.count = if count > 0 { count } else { return Err(COUNT) };
+                return Ok(Some(at + 2));
+            }
+            () if may_store && (args.is(at, "STORE") || args.is(at, "STOREDIST")) => {
+                asked.stores_distance = args.is(at, "STOREDIST");
+                return Ok(Some(at + 2));
+            }
+            () => return Ok(None),
+        }
+        Ok(Some(at + 1))
+    }
+
+    /// Takes an option about where to search at `at`; returns where the next one stands.
+    fn take_area(&mut self, at: usize) -> Result<Option<usize>, Refusal> {
+        let args = self.args;
+        if self.style.form != Form::Options {
+            return Ok(None);
+        }
+        let has = |words: usize| at + words < args.len();
+        let is_round = matches!(self.shape, Some(Shape::Circle { .. }));
+        let is_box = matches!(self.shape, Some(Shape::Rectangle { .. }));
+        let is_polygon = self.polygon.is_some();
+        let is_from_member = matches!(self.origin, Some(Origin::Member(_)));
+        let is_from_place = matches!(self.origin, Some(Origin::Place(_)));
+        match () {
+            () if args.is(at, "FROMMEMBER") && has(1) && !is_from_place && !is_polygon => {
+                self.take_member(at + 1)?;
+                Ok(Some(at + 2))
+            }
+            () if args.is(at, "FROMLONLAT") && has(2) && !is_from_member && !is_polygon => {
+                self.origin = Some(Origin::Place(point(args, at + 1)?));
+                Ok(Some(at + 3))
+            }
+            () if args.is(at, "BYRADIUS") && has(2) && !is_box && !is_polygon => {
+                self.shape = Some(circle(args, at + 1)?);
+                Ok(Some(at + 3))
+            }
+            () if args.is(at, "BYBOX") && has(3) && !is_round && !is_polygon => {
+                self.shape = Some(rectangle(args, at + 1)?);
+                Ok(Some(at + 4))
+            }
+            () if args.is(at, "BYPOLYGON")
+                && has(2)
+                && self.shape.is_none()
+                && self.origin.is_none() =>
+            {
+                let vertices = polygon(args, at + 1)?;
+                let next = at + 2 + 2 * vertices.len();
+                self.polygon = Some(vertices);
+                Ok(Some(next))
+            }
+            () => Ok(None),
+        }
+    }
+
+    /// The place of the member at `at`.
+    fn take_member(&mut self, at: usize) -> Result<(), Refusal> {
+        let member = self.args.get(at);
+        let place = match &self.places {
+            Some(places) => Some(places.score(member).map(geohash::point_of).ok_or_else(|| {
+                let name = String::from_utf8_lossy(member);
+                Refusal::new(format!("ERR member {name} does not exist"))
+            })?),
+            None => None,
+        };
+        self.origin = Some(Origin::Member(place));
+        Ok(())
+    }
+
+    /// What cannot go together, or is missing.
+    fn check(&self, is_stored: bool) -> Result<(), Refusal> {
+        let Asked { has_distance, has_hash, has_place, count, is_any, .. } = self.asked;
+        if is_stored && (has_distance || has_hash || has_place) {
+            let what =
+                if self.style.is_store { "GEOSEARCHSTORE" } else { "STORE option in GEORADIUS" };
+            return Err(Refusal::new(format!(
+                "ERR {what} is not compatible with WITHDIST, WITHHASH and WITHCOORD options"
+            )));
+        }
+        let is_by_options = self.style.form == Form::Options && self.polygon.is_none();
+        let name = String::from_utf8_lossy(self.args.get(0));
+        if is_by_options && self.origin.is_none() {
+            return Err(Refusal::new(format!(
+                "ERR exactly one of FROMMEMBER or FROMLONLAT can be specified for {name}"
+            )));
+        }
+        if is_by_options && self.shape.is_none() {
+            return Err(Refusal::new(format!(
+                "ERR exactly one of BYRADIUS, BYBOX and BYPOLYGON can be specified for {name}"
+            )));
+        }
+        if is_any && count == 0 { Err(ANY_WITHOUT_COUNT) } else { Ok(()) }
+    }
+}
+
+/// Radius and unit.
+fn circle(args: Args<'_>, at: usize) -> Result<Shape, Refusal> {
+    let radius = text::parse_f64(args.get(at)).ok_or(RADIUS)?;
+    if radius < 0.0 {
+        return Err(NEGATIVE_RADIUS);
+    }
+    Ok(Shape::Circle { radius, unit: unit(args, at + 1)? })
+}
+
+/// Width, height and unit.
+fn rectangle(args: Args<'_>, at: usize) -> Result<Shape, Refusal> {
+    let width = text::parse_f64(args.get(at)).ok_or(WIDTH)?;
+    let height = text::parse_f64(args.get(at + 1)).ok_or(HEIGHT)?;
+    if width < 0.0 || height < 0.0 {
+        return Err(NEGATIVE_SIDE);
+    }
+    Ok(Shape::Rectangle { width, height, unit: unit(args, at + 2)? })
+}
+
+/// The number of vertices, and the vertices.
+fn polygon(args: Args<'_>, at: usize) -> Result<Vec<Point>, Refusal> {
+    let count = text::parse_i64(args.get(at)).and_then(|count| i32::try_from(count).ok());
+    let count = usize::try_from(count.ok_or(VERTICES)?).unwrap_or(0);
+    let most = (args.len() - at - 1) / 2;
+    if count < VERTICES_MIN || count > most {
+        return Err(FEW_VERTICES);
+    }
+    (0..count).map(|vertex| point(args, at + 1 + 2 * vertex)).collect()
+}

@@ -1,0 +1,110 @@
+//! Adding members and changing scores: ZADD, ZINCRBY.
+
+use super::{limit, score};
+use crate::call::{Call, Outcome};
+use crate::refusal::Refusal;
+use smallvec::SmallVec;
+use store::value::sorted_set::{self, Added, Terms};
+
+const NOT_A_NUMBER: Refusal = Refusal::of("ERR resulting score is not a number (NaN)");
+const NEW_AND_EXISTING: Refusal =
+    Refusal::of("ERR XX and NX options at the same time are not compatible");
+const NEW_AND_COMPARED: Refusal =
+    Refusal::of("ERR GT, LT, and/or NX options at the same time are not compatible");
+const ONE_INCREMENT: Refusal =
+    Refusal::of("ERR INCR option supports a single increment-element pair");
+
+/// Scores with their members.
+pub type Pairs<'c> = SmallVec<[(f64, &'c [u8]); 4]>;
+
+/// The options of ZADD, and where the scores begin.
+struct Options {
+    terms: Terms,
+    counts_changes: bool,
+    scores_at: usize,
+}
+
+impl Options {
+    fn parse(call: &Call<'_>) -> Options {
+        let args = call.args;
+        let mut options = Options { terms: Terms::default(), counts_changes: false, scores_at: 2 };
+        while options.scores_at < args.len() && options.take(args.get(options.scores_at)) {
+            options.scores_at += 1;
+        }
+        options
+    }
+
+    /// Whether a word is an option.
+    #[inline]
+    fn take(&mut self, word: &[u8]) -> bool {
+        if !matches!(word.first(), Some(b'a'..=b'z' | b'A'..=b'Z')) {
+            return false;
+        }
+        let options = [
+            ("NX", &mut self.terms.only_new),
+            ("XX", &mut self.terms.only_existing),
+            ("GT", &mut self.terms.only_greater),
+            ("LT", &mut self.terms.only_less),
+            ("CH", &mut self.counts_changes),
+            ("INCR", &mut self.terms.is_increment),
+        ];
+        let named =
+            options.into_iter().find(|(name, _)| word.eq_ignore_ascii_case(name.as_bytes()));
+        named.map(|(_, option)| *option = true).is_some()
+    }
+
+    fn check(&self, pairs: usize) -> Outcome {
+        let terms = self.terms;
+        if terms.only_new && terms.only_existing {
+            return Err(NEW_AND_EXISTING);
+        }
+        let comparisons = [terms.only_new, terms.only_greater, terms.only_less];
+        if comparisons.into_iter().filter(|is_set| *is_set).count() > 1 {
+            return Err(NEW_AND_COMPARED);
+        }
+        if terms.is_increment && pairs > 1 { Err(ONE_INCREMENT) } else { Ok(()) }
+    }
+}
+
+pub fn zadd(call: &mut Call<'_>) -> Outcome {
+    let args = call.args;
+    let options = Options::parse(call);
+    let words = args.len() - options.scores_at;
+    if words == 0 || words % 2 == 1 {
+        return Err(Refusal::SYNTAX);
+    }
+    options.check(words / 2)?;
+    let pairs = (options.scores_at..args.len()).step_by(2);
+    let pairs = pairs.map(|at| Ok((score(args, at)?, args.get(at + 1))));
+    let pairs = pairs.collect::<Result<Pairs<'_>, Refusal>>()?;
+    add(call, &pairs, options.terms, options.counts_changes)
+}
+
+pub fn zincrby(call: &mut Call<'_>) -> Outcome {
+    let pair = (score(call.args, 2)?, call.args.get(3));
+    add(call, &[pair], Terms { is_increment: true, ..Terms::default() }, false)
+}
+
+/// Adds members to the set of the first key, and replies as ZADD does.
+pub fn add(
+    call: &mut Call<'_>,
+    pairs: &[(f64, &[u8])],
+    terms: Terms,
+    counts_changes: bool,
+) -> Outcome {
+    let (statistics, limit) = (call.statistics, limit(call));
+    let (mut access, key, reply) = call.on_key(1)?;
+    let done = sorted_set::add(&mut access, &key, pairs, terms, limit)?;
+    let Added { added, updated, score, is_not_a_number } = done;
+    if is_not_a_number {
+        return Err(NOT_A_NUMBER);
+    }
+    statistics.count_changes(added + updated);
+    match score {
+        Some(score) if terms.is_increment => reply.double(score),
+        None if terms.is_increment => reply.null(),
+        _ if counts_changes => reply.integer((added + updated) as i64),
+        _ => reply.integer(added as i64),
+    }
+    Ok(())
+}

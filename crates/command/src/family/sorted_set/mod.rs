@@ -1,0 +1,82 @@
+//! Sorted sets.
+
+pub mod add;
+mod blocking;
+mod combine;
+mod look;
+mod pop;
+mod random;
+mod range;
+mod remove;
+mod scan;
+mod table;
+
+pub use table::TABLE;
+
+use crate::args::Args;
+use crate::call::Call;
+use crate::element;
+use crate::refusal::Refusal;
+use settings::values::{ZSET_MAX_LISTPACK_ENTRIES, ZSET_MAX_LISTPACK_VALUE};
+use store::Element;
+use store::value::sorted_set::SortedSetLimit;
+use wire::{Protocol, Reply};
+
+/// Up to which size sorted sets are kept compact at present.
+#[inline]
+pub fn limit(call: &Call<'_>) -> SortedSetLimit {
+    let settings = &call.instance.settings;
+    SortedSetLimit {
+        members_max: ZSET_MAX_LISTPACK_ENTRIES.get(settings),
+        member_bytes_max: ZSET_MAX_LISTPACK_VALUE.get(settings),
+    }
+}
+
+/// The word at `at` as a score.
+#[inline]
+pub fn score(args: Args<'_>, at: usize) -> Result<f64, Refusal> {
+    text::parse_f64(args.get(at)).ok_or(Refusal::NOT_FLOAT)
+}
+
+/// How members are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shown {
+    Alone,
+    /// Each followed by its score.
+    Flat,
+    /// Each in an array with its score.
+    Nested,
+}
+
+impl Shown {
+    /// As the protocol has it.
+    #[inline]
+    fn new(reply: &Reply<'_>, has_scores: bool) -> Shown {
+        match reply.protocol() {
+            _ if !has_scores => Shown::Alone,
+            Protocol::Resp2 => Shown::Flat,
+            Protocol::Resp3 => Shown::Nested,
+        }
+    }
+
+    /// The array in which `count` members stand.
+    #[inline]
+    fn begin(self, reply: &mut Reply<'_>, count: u64) {
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        reply.array(if self == Shown::Flat { count.saturating_mul(2) } else { count });
+    }
+
+    #[inline]
+    fn write(self, reply: &mut Reply<'_>, member: Element<'_>, score: f64) {
+        if self == Shown::Nested {
+            reply.array(2);
+        }
+        element::bulk(reply, member);
+        if self != Shown::Alone {
+            reply.double(score);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

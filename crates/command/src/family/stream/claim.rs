@@ -1,0 +1,150 @@
+//! XCLAIM and XAUTOCLAIM.
+
+use super::add::Ids;
+use super::{entries, id, no_group, refusal_of};
+use crate::args::Args;
+use crate::call::{Call, Outcome};
+use crate::refusal::Refusal;
+use store::value::stream::group::{AutoClaim, Claim, auto_claim, claim};
+use store::value::stream::{self, Id};
+
+/// The most that XAUTOCLAIM may be asked for.
+const COUNT_MAX: i64 = i64::MAX / 16;
+const COUNT_DEFAULT: u64 = 100;
+
+fn integer(args: Args<'_>, at: usize, error: &'static str) -> Result<i64, Refusal> {
+    text::parse_i64(args.get(at)).ok_or(Refusal::of(error))
+}
+
+pub fn xclaim(call: &mut Call<'_>) -> Outcome {
+    let (args, statistics, now) = (call.args, call.statistics, call.now.0);
+    let (mut access, key, reply) = call.on_key(1)?;
+    let name = args.get(2);
+    let stream = stream::peek(&access, &key)?;
+    if stream.is_none_or(|stream| stream.groups().get(name).is_none()) {
+        return Err(no_group(key.bytes, name));
+    }
+    let (claimed, ids, just_ids) = parse_claim(args, now)?;
+    let (mark, mut len) = (reply.deferred_array(), 0);
+    let changes = claim(&mut access, &key, claimed, &ids, |entry| {
+        if just_ids {
+            id::write(reply, entry.id)
+        } else {
+            entries::write(reply, entry)
+        }
+        len += 1;
+    });
+    let changes = changes.map_err(|error| refusal_of(error, || no_group(key.bytes, name)))?;
+    reply.close_array(mark, len);
+    statistics.count_changes(changes);
+    Ok(())
+}
+
+fn parse_claim(args: Args<'_>, now: u64) -> Result<(Claim<'_>, Ids, bool), Refusal> {
+    let idle_min = integer(args, 4, "ERR Invalid min-idle-time argument for XCLAIM")?;
+    let ids: Ids = args.from(5).map_while(|word| id::parse(word, 0).ok()).collect();
+    let mut claim = Claim {
+        group: args.get(2),
+        consumer: args.get(3),
+        idle_min: u64::try_from(idle_min).unwrap_or(0),
+        delivered: now,
+        deliveries: None,
+        counts: true,
+        force: false,
+        last_id: Id::MIN,
+    };
+    let (mut at, mut delivered) = (5 + ids.len(), -1);
+    while at < args.len() {
+        let has_more = at + 1 < args.len();
+        let words = match () {
+            () if args.is(at, "FORCE") => {
+                claim.force = true;
+                1
+            }
+            () if args.is(at, "JUSTID") => {
+                claim.counts = false;
+                1
+            }
+            () if args.is(at, "IDLE") && has_more => {
+                let idle = integer(args, at + 1, "ERR Invalid IDLE option argument for XCLAIM")?;
+                delivered = (now as i64).wrapping_sub(idle);
+                2
+            }
+            () if args.is(at, "TIME") && has_more => {
+                delivered = integer(args, at + 1, "ERR Invalid TIME option argument for XCLAIM")?;
+                2
+            }
+            () if args.is(at, "RETRYCOUNT") && has_more => {
+                let error = "ERR Invalid RETRYCOUNT option argument for XCLAIM";
+                claim.deliveries = u64::try_from(integer(args, at + 1, error)?).ok();
+                2
+            }
+            () if args.is(at, "LASTID") && has_more => {
+                claim.last_id = id::parse(args.get(at + 1), 0)?;
+                2
+            }
+            () => return Err(unrecognized(args.get(at))),
+        };
+        at += words;
+    }
+    // A time that cannot be is this moment.
+    claim.delivered = u64::try_from(delivered).ok().filter(|at| *at <= now).unwrap_or(now);
+    Ok((claim, ids, !claim.counts))
+}
+
+fn unrecognized(word: &[u8]) -> Refusal {
+    Refusal::new(format!("ERR Unrecognized XCLAIM option '{}'", String::from_utf8_lossy(word)))
+}
+
+pub fn xautoclaim(call: &mut Call<'_>) -> Outcome {
+    let (args, statistics) = (call.args, call.statistics);
+    let claimed = parse_auto_claim(args)?;
+    let just_ids = !claimed.counts;
+    let (mut access, key, reply) = call.on_key(1)?;
+    // The id at which the next call goes on stands before the entries, and is known after them.
+    let mut out = Vec::new();
+    let (mut listed, mut len) = (wire::Reply::new(&mut out, reply.protocol()), 0);
+    let done = auto_claim(&mut access, &key, claimed, |entry| {
+        if just_ids {
+            id::write(&mut listed, entry.id)
+        } else {
+            entries::write(&mut listed, entry)
+        }
+        len += 1;
+    });
+    let done = done.map_err(|error| refusal_of(error, || no_group(key.bytes, args.get(2))))?;
+    reply.array(3);
+    id::write(reply, done.next);
+    reply.array(len);
+    reply.raw(&out);
+    reply.array(done.deleted.len());
+    done.deleted.iter().for_each(|id| id::write(reply, *id));
+    statistics.count_changes(done.changes);
+    Ok(())
+}
+
+fn parse_auto_claim(args: Args<'_>) -> Result<AutoClaim<'_>, Refusal> {
+    let idle_min = integer(args, 4, "ERR Invalid min-idle-time argument for XAUTOCLAIM")?;
+    let mut claim = AutoClaim {
+        group: args.get(2),
+        consumer: args.get(3),
+        idle_min: u64::try_from(idle_min).unwrap_or(0),
+        from: id::parse_start(args.get(5))?,
+        count: COUNT_DEFAULT,
+        counts: true,
+    };
+    let mut at = 6;
+    while at < args.len() {
+        if args.is(at, "COUNT") && at + 1 < args.len() {
+            let count = text::parse_i64(args.get(at + 1)).filter(|it| (1..=COUNT_MAX).contains(it));
+            claim.count = count.ok_or(Refusal::of("ERR COUNT must be > 0"))? as u64;
+            at += 2;
+        } else if args.is(at, "JUSTID") {
+            claim.counts = false;
+            at += 1;
+        } else {
+            return Err(Refusal::SYNTAX);
+        }
+    }
+    Ok(claim)
+}

@@ -1,0 +1,88 @@
+//! Streams: XADD and its kin, and groups of consumers.
+
+mod add;
+mod claim;
+mod entries;
+mod group;
+mod id;
+mod info;
+mod pending;
+mod range;
+mod read;
+mod table;
+
+pub use table::TABLE;
+
+use crate::refusal::Refusal;
+use store::value::stream::group::GroupError;
+use store::value::stream::{AddError, SetIdError};
+
+impl From<AddError> for Refusal {
+    fn from(error: AddError) -> Refusal {
+        match error {
+            AddError::NotAbove => Refusal::of(
+                "ERR The ID specified in XADD is equal or smaller than the target stream top item",
+            ),
+            AddError::Exhausted => Refusal::of(
+                "ERR The stream has exhausted the last possible ID, unable to add more items",
+            ),
+            AddError::TooLong => Refusal::of("ERR Elements are too large to be stored"),
+            AddError::Fault(fault) => fault.into(),
+        }
+    }
+}
+
+impl From<SetIdError> for Refusal {
+    fn from(error: SetIdError) -> Refusal {
+        match error {
+            SetIdError::NoStream => Refusal::NO_SUCH_KEY,
+            SetIdError::BelowDeleted => Refusal::of(
+                "ERR The ID specified in XSETID is smaller than current max_deleted_entry_id",
+            ),
+            SetIdError::BelowTop => Refusal::of(
+                "ERR The ID specified in XSETID is smaller than the target stream top item",
+            ),
+            SetIdError::TooFewAdded => Refusal::of(
+                "ERR The entries_added specified in XSETID is smaller than the target stream length",
+            ),
+            SetIdError::WrongKind => Refusal::WRONG_TYPE,
+        }
+    }
+}
+
+/// What a group's error is to a client; `missing` where the stream or the group is not there.
+fn refusal_of(error: GroupError, missing: impl FnOnce() -> Refusal) -> Refusal {
+    match error {
+        GroupError::NoStream | GroupError::NoGroup => missing(),
+        GroupError::Exists => Refusal::of("BUSYGROUP Consumer Group name already exists"),
+        GroupError::Fault(fault) => fault.into(),
+    }
+}
+
+/// For commands that need a stream and a group in it.
+fn no_group(key: &[u8], group: &[u8]) -> Refusal {
+    let (key, group) = (String::from_utf8_lossy(key), String::from_utf8_lossy(group));
+    Refusal::new(format!("NOGROUP No such key '{key}' or consumer group '{group}'"))
+}
+
+/// For subcommands that need a group in a stream that is there.
+fn no_group_in(key: &[u8], group: &[u8]) -> Refusal {
+    let (key, group) = (String::from_utf8_lossy(key), String::from_utf8_lossy(group));
+    Refusal::new(format!("NOGROUP No such consumer group '{group}' for key name '{key}'"))
+}
+
+/// Options of a subcommand that mean nothing.
+fn bad_options(call: &crate::call::Call<'_>) -> Refusal {
+    let word = call.args.get(1);
+    let word = String::from_utf8_lossy(&word[..word.len().min(SHOWN_MAX)]);
+    let name = call.row.parent.map_or("", |parent| parent.name);
+    Refusal::new(format!(
+        "ERR unknown subcommand or wrong number of arguments for '{word}'. Try {name} HELP."
+    ))
+}
+
+/// At most so many bytes of a subcommand's name are repeated in an error.
+const SHOWN_MAX: usize = 128;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,345 @@
+//! Adding members and changing their scores.
+
+use super::bound::Bound;
+use super::gathered::{encoding_of_large, enlarge, put_small};
+use super::limit::{SortedSetLimit, has_room};
+use super::order::Score;
+use super::read::{Member, find_by_tag, find_in_run, seek, seek_in_run};
+use super::{SCORES, STRIDE, ScoreLeaf, TAGS, TagLeaf};
+use crate::access::{Access, Fault, Found, NoSpace, WriteNodes};
+use crate::key::{Encoding, Key, Kind, Label};
+use crate::value::collection::tag_by;
+use packed::{Element, Run, RunMut};
+use tree::{NoRoom, NodesMut, Root, Rows, Tree, View};
+
+/// Which changes are wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Terms {
+    /// Members that are there keep their scores.
+    pub only_new: bool,
+    /// No member is added.
+    pub only_existing: bool,
+    /// Scores only rise.
+    pub only_greater: bool,
+    /// Scores only fall.
+    pub only_less: bool,
+    /// Scores are added to those that are there.
+    pub is_increment: bool,
+}
+
+/// What adding did.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Added {
+    /// Members that were not there before.
+    pub added: u64,
+    /// Members whose scores have changed.
+    pub updated: u64,
+    /// The score of the last member that the terms allowed to be set.
+    pub score: Option<f64>,
+    /// A sum was no number: nothing was done from there on.
+    pub is_not_a_number: bool,
+}
+
+/// What the terms make of a score.
+enum Verdict {
+    Leave,
+    Same(f64),
+    Set(f64),
+    NotANumber,
+}
+
+impl Terms {
+    #[inline]
+    fn judge(self, score: f64, current: Option<f64>) -> Verdict {
+        let Some(current) = current else {
+            return if self.only_existing { Verdict::Leave } else { Verdict::Set(score) };
+        };
+        if self.only_new {
+            return Verdict::Leave;
+        }
+        let score = if self.is_increment { current + score } else { score };
+        if score.is_nan() {
+            return Verdict::NotANumber;
+        }
+        if self.only_less && score >= current || self.only_greater && score <= current {
+            return Verdict::Leave;
+        }
+        if score == current { Verdict::Same(score) } else { Verdict::Set(score) }
+    }
+}
+
+impl Added {
+    #[inline]
+    fn count(&mut self, verdict: &Verdict, is_new: bool) {
+        match verdict {
+            Verdict::Leave => {}
+            Verdict::Same(score) => self.score = Some(*score),
+            Verdict::Set(score) => {
+                self.score = Some(*score);
+                *(if is_new { &mut self.added } else { &mut self.updated }) += 1;
+            }
+            Verdict::NotANumber => self.is_not_a_number = true,
+        }
+    }
+}
+
+/// Gives members scores, in the set of a key, which is created if need be.
+///
+/// # Errors
+/// When the key holds something else, or there is no room.
+pub fn add(
+    access: &mut Access<'_>,
+    key: &Key<'_>,
+    pairs: &[(f64, &[u8])],
+    terms: Terms,
+    limit: SortedSetLimit,
+) -> Result<Added, Fault> {
+    let mut done = Added::default();
+    let found = access.open(key, Kind::SortedSet)?;
+    let Some((first, others)) = pairs.split_first() else { return Ok(done) };
+    if found.is_none() && terms.only_existing {
+        return Ok(done);
+    }
+    let longest = pairs.iter().map(|(_, member)| member.len()).max().unwrap_or(0);
+    let stays_small = limit.allows(pairs.len() as u64, longest);
+    let (mut found, rest) = match found {
+        Some(found) if !stays_small && !access.label(&found).is_tree() => {
+            (enlarge(access, key, found, Encoding::Skiplist)?, pairs)
+        }
+        Some(found) => (found, pairs),
+        None => {
+            done.count(&Verdict::Set(first.0), true);
+            (create(access, key, *first, stays_small)?, others)
+        }
+    };
+    for (score, member) in rest {
+        found = if access.label(&found).is_tree() {
+            put_in_trees(access, key, found, (*score, member), terms, limit, &mut done)?
+        } else {
+            put_in_run(access, key, found, (*score, member), terms, limit, &mut done)?
+        };
+        if done.is_not_a_number {
+            break;
+        }
+    }
+    Ok(done)
+}
+
+/// A set of one member.
+fn create<'a>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    (score, member): (f64, &[u8]),
+    is_small: bool,
+) -> Result<Found<'a>, NoSpace> {
+    let cell = Score::without_sign_of_zero(score);
+    let cells = [cell.element(), Element::of(member)];
+    if is_small && has_room(Run::new(&packed::EMPTY), cells.iter().map(|it| it.cost()).sum()) {
+        return put_small(access, key, &cells);
+    }
+    let encoding = encoding_of_large(is_small);
+    let found =
+        access.put_trees(key, None, Label::of_tree(Kind::SortedSet, encoding), |nodes| {
+            Ok([Tree::<_, ScoreLeaf>::empty(nodes, STRIDE)?, Tree::<_, TagLeaf>::empty(nodes, 1)?])
+        })?;
+    let tag = tag_by(&access.store.hasher, member);
+    let inserted = access.change_trees(key, &found, |nodes, roots: &mut [Root; 2]| {
+        insert(nodes, roots, tag, score, member)
+    });
+    if inserted.is_err() {
+        access.remove_found(key, found);
+        return Err(NoSpace);
+    }
+    Ok(found)
+}
+
+fn put_in_run<'a>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: Found<'a>,
+    (score, member): (f64, &[u8]),
+    terms: Terms,
+    limit: SortedSetLimit,
+    done: &mut Added,
+) -> Result<Found<'a>, Fault> {
+    let run = Run::new(access.bytes(&found));
+    let current = find_in_run(run, member);
+    let verdict = terms.judge(score, current.map(|(_, score)| score));
+    done.count(&verdict, current.is_none());
+    let Verdict::Set(score) = verdict else { return Ok(found) };
+    let cell = Score::without_sign_of_zero(score);
+    let cells = [cell.element(), Element::of(member)];
+    let to = seek_in_run(run, &Bound::at(score, member));
+    if let Some((rank, _)) = current {
+        return Ok(move_in_run(access, key, found, (rank, to), &cells)?);
+    }
+    let members = (run.len() / STRIDE) as u64 + 1;
+    let is_allowed = limit.allows(members, member.len());
+    if is_allowed && has_room(run, cells.iter().map(|it| it.cost()).sum()) {
+        return Ok(access.insert_into_run(key, found, to * STRIDE, &cells)?);
+    }
+    let found = enlarge(access, key, found, encoding_of_large(is_allowed))?;
+    let tag = tag_by(&access.store.hasher, member);
+    access.change_trees(key, &found, |nodes, roots: &mut [Root; 2]| {
+        insert(nodes, roots, tag, score, member)
+    })?;
+    Ok(found)
+}
+
+/// Moves a member of a small set from one rank to before another, with a new score.
+fn move_in_run<'a>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: Found<'a>,
+    (from, to): (usize, usize),
+    cells: &[Element<'_>; STRIDE],
+) -> Result<Found<'a>, NoSpace> {
+    if to == from || to == from + 1 {
+        return access.replace_in_run(key, found, from * STRIDE, cells[0]);
+    }
+    let run = Run::new(access.bytes(&found));
+    let old = run.get(from * STRIDE).map_or(0, Element::cost);
+    let needed = run.dense_len() - old + cells[0].cost();
+    let found = if needed > access.bytes(&found).len() {
+        access.resize_found(key, found, needed)?
+    } else {
+        found
+    };
+    let mut run = RunMut::new(access.bytes_mut(&found));
+    let place = run.as_run().place(from * STRIDE);
+    run.remove(place, STRIDE);
+    let to = if to > from { to - 1 } else { to };
+    for (column, cell) in cells.iter().enumerate() {
+        let place = run.as_run().place(to * STRIDE + column);
+        run.insert(place, *cell).expect("the run has room");
+    }
+    Ok(found)
+}
+
+fn put_in_trees<'a>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: Found<'a>,
+    (score, member): (f64, &[u8]),
+    terms: Terms,
+    limit: SortedSetLimit,
+    done: &mut Added,
+) -> Result<Found<'a>, Fault> {
+    let tag = tag_by(&access.store.hasher, member);
+    let members = access.change_trees(key, &found, |nodes, roots: &mut [Root; 2]| {
+        let current = {
+            let [scores, tags] = [nodes.read(), nodes.read()];
+            let (scores, tags) = (View::new(scores, roots[SCORES]), View::new(tags, roots[TAGS]));
+            find_by_tag(&scores, &tags, tag, member)
+        };
+        let verdict = terms.judge(score, current.as_ref().map(|it| it.score));
+        done.count(&verdict, current.is_none());
+        match (verdict, current) {
+            (Verdict::Set(score), None) => insert(nodes, roots, tag, score, member)?,
+            (Verdict::Set(score), Some(at)) => rescore(nodes, roots, &at, score, member)?,
+            _ => {}
+        }
+        Ok(roots[SCORES].weight)
+    })?;
+    if access.label(&found).encoding() == Encoding::Listpack && !limit.allows(members, member.len())
+    {
+        let value = access.bytes(&found).to_vec();
+        let label = Label::of_tree(Kind::SortedSet, Encoding::Skiplist);
+        return Ok(access.put(key, Some(found), label, &value)?);
+    }
+    Ok(found)
+}
+
+/// Bytes that a member may make a tree need beyond those of ordinary rows: separators repeat long
+/// ones.
+fn bytes_of_long(member: &[u8]) -> usize {
+    if member.len() > tree::CELL_BYTES_MAX { 8 * member.len() } else { 0 }
+}
+
+/// The element of a member, which is given up again if there is no room for what `ensure` asks.
+fn cell_of<'m>(
+    nodes: &mut WriteNodes<'_, '_>,
+    root: Root,
+    member: &'m [u8],
+    bytes: usize,
+) -> Result<Element<'m>, NoRoom> {
+    let cell = Tree::<_, ScoreLeaf>::new(nodes, root).cell(member)?;
+    let ensured = nodes.ensure(bytes + bytes_of_long(member));
+    if let (Err(error), Element::Far(far)) = (&ensured, cell) {
+        nodes.free(far.node);
+        return Err(*error);
+    }
+    ensured.map(|()| cell)
+}
+
+/// Adds a member that is not there to both trees.
+#[inline]
+fn insert(
+    nodes: &mut WriteNodes<'_, '_>,
+    roots: &mut [Root; 2],
+    tag: u32,
+    score: f64,
+    member: &[u8],
+) -> Result<(), NoRoom> {
+    let bytes = roots[SCORES].change_bytes() + roots[TAGS].change_bytes();
+    let cell = cell_of(nodes, roots[SCORES], member, bytes)?;
+    let score_cell = Score::new(score);
+    let score_cell = score_cell.element();
+    insert_scored(nodes, &mut roots[SCORES], Bound::at(score, member), [score_cell, cell]);
+    let mut tree = Tree::<_, TagLeaf>::new(nodes, roots[TAGS]);
+    insert_tag(&mut tree, tag, score_cell);
+    roots[TAGS] = tree.root;
+    Ok(())
+}
+
+/// Notes the score of a member under its tag. Room for that was made sure of.
+#[inline]
+fn insert_tag<N: NodesMut>(tree: &mut Tree<'_, N, TagLeaf>, tag: u32, score: Element<'_>) {
+    let path = tree.view().find_tag(tag);
+    let row = Rows::new(tree.view().leaf(&path)).find_tag(tag);
+    tree.insert_row(&path, row, tag, &[score]);
+}
+
+#[inline]
+fn insert_scored(
+    nodes: &mut WriteNodes<'_, '_>,
+    root: &mut Root,
+    bound: Bound<'_>,
+    cells: [Element<'_>; STRIDE],
+) {
+    let mut tree = Tree::<_, ScoreLeaf>::new(nodes, *root);
+    let (path, row) = seek(&tree.view(), &bound);
+    tree.insert_row(&path, row, 0, &cells);
+    *root = tree.root;
+}
+
+/// Gives a member another score. Its row stays where it is if it may.
+fn rescore(
+    nodes: &mut WriteNodes<'_, '_>,
+    roots: &mut [Root; 2],
+    at: &Member,
+    score: f64,
+    member: &[u8],
+) -> Result<(), NoRoom> {
+    let score_cell = Score::new(score);
+    let score_cell = score_cell.element();
+    let bound = Bound::at(score, member);
+    let bytes = 2 * roots[SCORES].change_bytes() + roots[TAGS].change_bytes();
+    let (path, row) = seek(&View::<_, ScoreLeaf>::new(nodes.read(), roots[SCORES]), &bound);
+    if path.leaf == at.path.leaf && (row == at.row || row == at.row + 1) {
+        nodes.ensure(bytes)?;
+        let mut tree = Tree::<_, ScoreLeaf>::new(nodes, roots[SCORES]);
+        tree.replace_cell(&path, at.row, 0, score_cell);
+        roots[SCORES] = tree.root;
+    } else {
+        let cell = cell_of(nodes, roots[SCORES], member, bytes)?;
+        let mut tree = Tree::<_, ScoreLeaf>::new(nodes, roots[SCORES]);
+        tree.remove_rows(&at.path, at.row, 1);
+        roots[SCORES] = tree.root;
+        insert_scored(nodes, &mut roots[SCORES], bound, [score_cell, cell]);
+    }
+    let mut tree = Tree::<_, TagLeaf>::new(nodes, roots[TAGS]);
+    tree.replace_cell(&at.tag_path, at.tag_row, 0, score_cell);
+    roots[TAGS] = tree.root;
+    Ok(())
+}

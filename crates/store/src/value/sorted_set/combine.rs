@@ -1,0 +1,218 @@
+//! Union, intersection and difference of sorted sets.
+
+use super::order::sort_key;
+use super::read::{self, SortedSet};
+use crate::access::{Access, WrongKind};
+use crate::key::{Key, Kind};
+use crate::value::set::{self, Set};
+use packed::Element;
+
+/// What the keys of a command hold that has members; `None` for a key that holds nothing.
+///
+/// # Errors
+/// When a key holds something else.
+pub fn read_all<'x>(
+    access: &'x mut Access<'_>,
+    keys: &[Key<'_>],
+) -> Result<Vec<Option<Operand<'x>>>, WrongKind> {
+    // Those that have expired are removed before any is looked at for longer.
+    for key in keys {
+        if access.read(key).is_some_and(|value| !Operand::KINDS.contains(&value.kind)) {
+            return Err(WrongKind);
+        }
+    }
+    let access = &*access;
+    keys.iter().map(|key| Operand::peek(access, key)).collect()
+}
+
+/// Something with members.
+#[derive(Clone, Copy, Debug)]
+pub enum Operand<'x> {
+    /// Members with scores of their own.
+    SortedSet(SortedSet<'x>),
+    /// Members that have a score of one.
+    Set(Set<'x>),
+}
+
+impl<'x> Operand<'x> {
+    const KINDS: [Kind; 2] = [Kind::SortedSet, Kind::Set];
+
+    fn peek(access: &'x Access<'_>, key: &Key<'_>) -> Result<Option<Operand<'x>>, WrongKind> {
+        match access.peek(key).map(|value| value.kind) {
+            Some(Kind::Set) => Ok(set::peek(access, key)?.map(Operand::Set)),
+            _ => Ok(read::peek(access, key)?.map(Operand::SortedSet)),
+        }
+    }
+
+    fn len(&self) -> u64 {
+        match self {
+            Operand::SortedSet(set) => set.len(),
+            Operand::Set(set) => set.len(),
+        }
+    }
+
+    fn score(&self, member: Element<'_>) -> Option<f64> {
+        member.with_text(|text| match self {
+            Operand::SortedSet(set) => set.score(text),
+            Operand::Set(set) => set.contains(text).then_some(1.0),
+        })
+    }
+
+    /// The same for every operand that has the member.
+    fn tag(&self, member: Element<'_>) -> u32 {
+        match self {
+            Operand::SortedSet(set) => set.tag(member),
+            Operand::Set(set) => set.tag_of(member),
+        }
+    }
+
+    fn each(&self, mut each: impl FnMut(Element<'x>, f64)) {
+        self.each_while(|member, score| {
+            each(member, score);
+            true
+        });
+    }
+
+    /// Gives members to `each` for as long as that answers true.
+    fn each_while(&self, mut each: impl FnMut(Element<'x>, f64) -> bool) {
+        match self {
+            Operand::SortedSet(set) => {
+                set.iter_from(0).all(|(member, score)| each(member, score));
+            }
+            Operand::Set(set) => {
+                set.members().all(|member| each(member, 1.0));
+            }
+        }
+    }
+}
+
+/// An operand with what its scores are multiplied by; `None` for a key that holds nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'x> {
+    /// What is combined.
+    pub operand: Option<Operand<'x>>,
+    /// What its scores are multiplied by.
+    pub weight: f64,
+}
+
+/// What becomes of several scores of one member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aggregate {
+    /// Their sum; zero where that is no number.
+    Sum,
+    /// The lowest one.
+    Min,
+    /// The highest one.
+    Max,
+}
+
+impl Aggregate {
+    fn of(self, score: f64, other: f64) -> f64 {
+        match self {
+            Aggregate::Sum => number_or_zero(score + other),
+            Aggregate::Min if other < score => other,
+            Aggregate::Max if other > score => other,
+            _ => score,
+        }
+    }
+}
+
+fn number_or_zero(score: f64) -> f64 {
+    if score.is_nan() { 0.0 } else { score }
+}
+
+/// Members with their scores.
+type Combined<'x> = Vec<(Element<'x>, f64)>;
+
+/// The members of any source, in the order of a sorted set.
+pub fn union<'x>(mut sources: Vec<Source<'x>>, aggregate: Aggregate) -> Combined<'x> {
+    sources.sort_by_key(len);
+    let mut all: Vec<(u32, Element<'x>, f64)> = Vec::new();
+    for (operand, weight) in present(&sources) {
+        operand.each(|member, score| {
+            all.push((operand.tag(member), member, number_or_zero(weight * score)));
+        });
+    }
+    // Scores of one member stay in the order of their sources.
+    all.sort_by(|one, other| one.0.cmp(&other.0).then_with(|| one.1.cmp_text(other.1)));
+    let mut united: Combined<'x> = Vec::with_capacity(all.len());
+    for (_, member, score) in all {
+        match united.last_mut() {
+            Some((last, sum)) if *last == member => *sum = aggregate.of(*sum, score),
+            _ => united.push((member, score)),
+        }
+    }
+    in_order(united)
+}
+
+/// The members that all sources have, in the order of a sorted set.
+pub fn intersection<'x>(mut sources: Vec<Source<'x>>, aggregate: Aggregate) -> Combined<'x> {
+    sources.sort_by_key(len);
+    let mut shared = Vec::new();
+    each_shared(&sources, |member, scores| {
+        let (first, others) = scores.split_first().unwrap_or((&0.0, &[]));
+        let score = others.iter().fold(number_or_zero(*first), |sum, it| aggregate.of(sum, *it));
+        shared.push((member, score));
+        true
+    });
+    in_order(shared)
+}
+
+/// How many members all sources have; no more than `limit` are counted.
+pub fn count_shared(mut sources: Vec<Source<'_>>, limit: u64) -> u64 {
+    sources.sort_by_key(len);
+    let mut count = 0;
+    each_shared(&sources, |_, _| {
+        count += 1;
+        count < limit
+    });
+    count
+}
+
+/// The members of the first source that no other has, in the order of a sorted set.
+pub fn difference<'x>(sources: &[Source<'x>]) -> Combined<'x> {
+    let Some((first, others)) = sources.split_first() else { return Vec::new() };
+    let Some(first) = first.operand else { return Vec::new() };
+    let mut left = Vec::new();
+    first.each(|member, score| {
+        if !present(others).any(|(other, _)| other.score(member).is_some()) {
+            left.push((member, score));
+        }
+    });
+    in_order(left)
+}
+
+fn len(source: &Source<'_>) -> u64 {
+    source.operand.map_or(0, |operand| operand.len())
+}
+
+fn present<'s, 'x>(sources: &'s [Source<'x>]) -> impl Iterator<Item = (Operand<'x>, f64)> + 's {
+    sources.iter().filter_map(|source| Some((source.operand?, source.weight)))
+}
+
+/// Gives each member that all sources have, with its weighted scores, to `each`, as long as that
+/// answers true. The shortest source comes first.
+fn each_shared<'x>(sources: &[Source<'x>], mut each: impl FnMut(Element<'x>, &[f64]) -> bool) {
+    let Some((Source { operand: Some(first), weight }, others)) = sources.split_first() else {
+        return;
+    };
+    let mut scores = Vec::with_capacity(sources.len());
+    first.each_while(|member, score| {
+        scores.clear();
+        scores.push(weight * score);
+        for other in others {
+            match other.operand.and_then(|operand| operand.score(member)) {
+                Some(score) => scores.push(other.weight * score),
+                None => return true,
+            }
+        }
+        each(member, &scores)
+    });
+}
+
+fn in_order(mut combined: Combined<'_>) -> Combined<'_> {
+    combined.sort_unstable_by(|one, other| {
+        sort_key(one.1).cmp(&sort_key(other.1)).then_with(|| one.0.cmp_text(other.0))
+    });
+    combined
+}

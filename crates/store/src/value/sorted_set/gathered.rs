@@ -1,0 +1,167 @@
+//! Whole sorted sets that are written at once.
+
+use super::limit::{SortedSetLimit, has_room};
+use super::order::{Score, score_of, sort_key};
+use super::{STRIDE, ScoreLeaf, TagLeaf};
+use crate::access::{Access, Found, NoSpace, WriteNodes};
+use crate::key::{Encoding, Key, Kind, Label};
+use crate::value::collection::tag_by;
+use base::KeyHasher;
+use packed::{Element, Run};
+use tree::{NoRoom, Root, Rows, Tree};
+
+/// A label for a small set.
+const SMALL: Label = Label::new(Kind::SortedSet, Encoding::Listpack);
+
+/// Members with scores on their way into another key.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    bytes: Vec<u8>,
+    /// Score, begin and length of a member.
+    pairs: Vec<(f64, usize, usize)>,
+    longest: usize,
+}
+
+impl Gathered {
+    /// Adds a member, which was not added before.
+    pub fn push(&mut self, member: Element<'_>, score: f64) {
+        member.with_text(|text| {
+            self.pairs.push((score, self.bytes.len(), text.len()));
+            self.longest = self.longest.max(text.len());
+            self.bytes.extend_from_slice(text);
+        });
+    }
+
+    /// Members.
+    pub fn len(&self) -> usize {
+        self.pairs.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.pairs.is_empty()
+    }
+
+    fn member(&self, (_, begin, len): (f64, usize, usize)) -> &[u8] {
+        &self.bytes[begin..begin + len]
+    }
+
+    fn sort(&mut self) {
+        let bytes = std::mem::take(&mut self.bytes);
+        let member = |(_, begin, len): &(f64, usize, usize)| &bytes[*begin..begin + len];
+        self.pairs.sort_unstable_by(|one, other| {
+            sort_key(one.0).cmp(&sort_key(other.0)).then_with(|| member(one).cmp(member(other)))
+        });
+        self.bytes = bytes;
+    }
+
+    /// The run of all, if it has room.
+    fn to_run(&self) -> Option<Vec<u8>> {
+        let mut run = packed::EMPTY.to_vec();
+        for pair in &self.pairs {
+            let (score, member) =
+                (Score::without_sign_of_zero(pair.0), Element::of(self.member(*pair)));
+            if !has_room(Run::new(&run), score.element().cost() + member.cost()) {
+                return None;
+            }
+            packed::push(&mut run, score.element());
+            packed::push(&mut run, member);
+        }
+        Some(run)
+    }
+}
+
+/// Makes what was gathered the value of a key, in place of whatever it held, and without a
+/// deadline; nothing gathered removes the key. Returns whether there is, or was, a value.
+///
+/// # Errors
+/// When there is no room for it; nothing has changed then.
+pub fn store(
+    access: &mut Access<'_>,
+    key: &Key<'_>,
+    gathered: &mut Gathered,
+    limit: SortedSetLimit,
+) -> Result<bool, NoSpace> {
+    if gathered.is_empty() {
+        return Ok(access.remove(key));
+    }
+    gathered.sort();
+    let is_allowed = limit.allows(gathered.len() as u64, gathered.longest);
+    let run = is_allowed.then(|| gathered.to_run()).flatten();
+    access.put_over(key, |access, found| match run {
+        Some(run) => access.put(key, found, SMALL, &run),
+        None => put_large(access, key, found, gathered, encoding_of_large(is_allowed)),
+    })?;
+    Ok(true)
+}
+
+/// A large set in place of what was found.
+fn put_large<'a>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: Option<Found<'a>>,
+    gathered: &Gathered,
+    encoding: Encoding,
+) -> Result<Found<'a>, NoSpace> {
+    let hasher = &access.store.hasher;
+    access.put_trees(key, found, Label::of_tree(Kind::SortedSet, encoding), |nodes| {
+        let pairs = gathered.pairs.iter().map(|pair| (pair.0, gathered.member(*pair)));
+        build(nodes, hasher, pairs)
+    })
+}
+
+/// What a large set is called: small as long as the settings allow it to be.
+pub(super) fn encoding_of_large(is_allowed_to_be_small: bool) -> Encoding {
+    if is_allowed_to_be_small { Encoding::Listpack } else { Encoding::Skiplist }
+}
+
+/// The trees of members, which are in their order.
+fn build<'m>(
+    nodes: &mut WriteNodes<'_, '_>,
+    hasher: &KeyHasher,
+    pairs: impl Iterator<Item = (f64, &'m [u8])> + Clone,
+) -> Result<[Root; 2], NoRoom> {
+    let root = Tree::<_, ScoreLeaf>::empty(nodes, STRIDE)?;
+    let mut tree = Tree::<_, ScoreLeaf>::new(nodes, root);
+    let mut tags = Vec::new();
+    for (score, member) in pairs {
+        let score_cell = Score::new(score);
+        tags.push((tag_by(hasher, member), score_cell));
+        let cell = tree.cell(member)?;
+        tree.ensure_change()?;
+        let path = tree.view().last();
+        let row = Rows::new(tree.view().leaf(&path)).len();
+        tree.insert_row(&path, row, 0, &[score_cell.element(), cell]);
+    }
+    let scores = tree.root;
+    tags.sort_unstable_by_key(|(tag, _)| *tag);
+    let rows = tags.iter().map(|(tag, score)| (*tag, score.element()));
+    let tags = Tree::<_, TagLeaf>::of_tagged(nodes, rows)?;
+    Ok([scores, tags])
+}
+
+/// A small set of one member, under a key that holds nothing.
+pub(super) fn put_small<'a>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    cells: &[Element<'_>; STRIDE],
+) -> Result<Found<'a>, NoSpace> {
+    let mut run = packed::EMPTY.to_vec();
+    cells.iter().for_each(|cell| packed::push(&mut run, *cell));
+    access.put(key, None, SMALL, &run)
+}
+
+/// Makes a small set large.
+pub(super) fn enlarge<'a>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: Found<'a>,
+    encoding: Encoding,
+) -> Result<Found<'a>, NoSpace> {
+    let mut gathered = Gathered::default();
+    let mut cells = Run::new(access.bytes(&found)).iter();
+    while let (score @ Some(_), Some(member)) = (cells.next(), cells.next()) {
+        gathered.push(member, score_of(score));
+    }
+    put_large(access, key, Some(found), &gathered, encoding)
+}

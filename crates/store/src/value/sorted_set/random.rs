@@ -1,0 +1,41 @@
+//! Members drawn by chance.
+
+use super::read::SortedSet;
+use base::Random;
+use packed::Element;
+
+/// A set is walked through if at least one in so many members is drawn.
+const WALKED_PART: u64 = 3;
+
+/// Draws `count` members of a set, each once at most and each as likely as any other; all of them
+/// if there are not more.
+pub fn draw<'x>(
+    set: &SortedSet<'x>,
+    count: u64,
+    random: &mut Random,
+    mut each: impl FnMut(Element<'x>, f64),
+) {
+    let len = set.len();
+    let mut missing = count.min(len);
+    if missing.saturating_mul(WALKED_PART) >= len {
+        // Each is drawn with the chance that as many are needed of those that are left
+        // (Knuth, The Art of Computer Programming 2, section 3.4.2, algorithm S).
+        for (left, (member, score)) in (1..=len).rev().zip(set.iter_from(0)) {
+            if random.below(left) < missing {
+                missing -= 1;
+                each(member, score);
+            }
+        }
+        return;
+    }
+    let mut ranks: Vec<u64> = Vec::with_capacity(missing as usize);
+    while (ranks.len() as u64) < missing {
+        let more = missing - ranks.len() as u64;
+        ranks.extend((0..more).map(|_| random.below(len)));
+        ranks.sort_unstable();
+        ranks.dedup();
+    }
+    for (member, score) in ranks.into_iter().filter_map(|rank| set.get(rank)) {
+        each(member, score);
+    }
+}

@@ -1,0 +1,76 @@
+//! Parts of a sorted set: ranges of ranks, scores or members, from either end.
+
+use super::bound::{LexRange, ScoreRange};
+use super::read::SortedSet;
+use crate::value::list;
+use packed::Element;
+
+/// Which members are meant.
+#[derive(Clone, Copy, Debug)]
+pub enum Pick<'t> {
+    /// From one rank to another, both included; negative ones count from the end.
+    Ranks(i64, i64),
+    /// Those with scores in a range.
+    Scores(ScoreRange),
+    /// Those in a range of members, where all have the same score.
+    Members(LexRange<'t>),
+}
+
+/// Ranks one behind the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The lowest one.
+    pub from: u64,
+    /// How many.
+    pub count: u64,
+}
+
+impl Span {
+    /// `count` members behind the first `offset`; or, if it counts from the end, those before the
+    /// last `offset`.
+    #[must_use]
+    pub fn part(self, offset: u64, count: u64, is_reverse: bool) -> Span {
+        let left = self.count.saturating_sub(offset);
+        let count = left.min(count);
+        let skipped = if is_reverse { left - count } else { self.count - left };
+        Span { from: self.from + skipped, count }
+    }
+}
+
+impl<'x> SortedSet<'x> {
+    /// The ranks of what is picked; ranks that are asked for count from the other end if
+    /// `is_reverse`.
+    #[inline]
+    pub fn span(&self, pick: &Pick<'_>, is_reverse: bool) -> Span {
+        match pick {
+            Pick::Ranks(start, end) => {
+                let (from, count) = list::range(self.len(), *start, *end);
+                let from = if is_reverse { self.len() - from - count } else { from };
+                Span { from, count }
+            }
+            Pick::Scores(range) => self.between(range.bounds()),
+            Pick::Members(range) => self.between(range.bounds(self.lowest_key())),
+        }
+    }
+
+    #[inline]
+    fn between(&self, [from, to]: [super::bound::Bound<'_>; 2]) -> Span {
+        let from = self.rank_of(&from);
+        Span { from, count: self.rank_of(&to).saturating_sub(from) }
+    }
+
+    /// Gives the members of a span to `each`, the last one first if `is_reverse`.
+    #[inline]
+    pub fn each(&self, span: Span, is_reverse: bool, mut each: impl FnMut(Element<'x>, f64)) {
+        let count = usize::try_from(span.count).unwrap_or(usize::MAX);
+        if count == 0 {
+            return;
+        }
+        if is_reverse {
+            let last = span.from + span.count - 1;
+            self.iter_back_from(last).take(count).for_each(|(member, score)| each(member, score));
+        } else {
+            self.iter_from(span.from).take(count).for_each(|(member, score)| each(member, score));
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! Reading sorted sets.
+
+use super::bound::Bound;
+use super::order::{ByScore, score_of, sort_key};
+use super::{SCORES, STRIDE, ScoreLeaf, TAGS, TagLeaf};
+use crate::access::{Access, Found, ReadNodes, WrongKind};
+use crate::key::{Key, Kind};
+use crate::value::collection::tag_by;
+use base::KeyHasher;
+use packed::{Element, Iter, Run};
+use tree::{Nodes, Path, Rows, View, resolve};
+
+/// A sorted set, under the lock of its key.
+#[derive(Clone, Copy, Debug)]
+pub struct SortedSet<'x> {
+    hasher: &'x KeyHasher,
+    pub(super) form: Form<'x>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Form<'x> {
+    Small(Run<'x>),
+    Large(Scores<'x>, Tags<'x>),
+}
+
+type Scores<'x> = View<'x, ReadNodes<'x>, ScoreLeaf>;
+type Tags<'x> = View<'x, ReadNodes<'x>, TagLeaf>;
+
+/// The sorted set of a key, for a command that reads.
+///
+/// # Errors
+/// When the key holds something else.
+#[inline]
+pub fn read<'x>(
+    access: &'x mut Access<'_>,
+    key: &Key<'_>,
+) -> Result<Option<SortedSet<'x>>, WrongKind> {
+    let found = access.open_to_read(key, Kind::SortedSet)?;
+    Ok(found.map(|found| SortedSet::at(access, &found)))
+}
+
+/// The sorted set of a key, without any trace.
+///
+/// # Errors
+/// When the key holds something else.
+pub fn peek<'x>(access: &'x Access<'_>, key: &Key<'_>) -> Result<Option<SortedSet<'x>>, WrongKind> {
+    let found = access.open_unseen(key, Kind::SortedSet)?;
+    Ok(found.map(|found| SortedSet::at(access, &found)))
+}
+
+impl<'x> SortedSet<'x> {
+    #[inline]
+    pub(super) fn at<'a>(access: &'x Access<'a>, found: &Found<'a>) -> SortedSet<'x> {
+        let form = if access.label(found).is_tree() {
+            Form::Large(access.view(found, SCORES), access.view(found, TAGS))
+        } else {
+            Form::Small(Run::new(access.bytes(found)))
+        };
+        SortedSet { hasher: &access.store.hasher, form }
+    }
+
+    /// Members.
+    #[inline]
+    #[expect(clippy::len_without_is_empty, reason = "an empty set is no set")]
+    pub fn len(&self) -> u64 {
+        match &self.form {
+            Form::Small(run) => (run.len() / STRIDE) as u64,
+            Form::Large(scores, _) => scores.root.weight,
+        }
+    }
+
+    /// The score of a member.
+    #[inline]
+    pub fn score(&self, member: &[u8]) -> Option<f64> {
+        match &self.form {
+            Form::Small(run) => find_in_run(*run, member).map(|(_, score)| score),
+            Form::Large(scores, tags) => {
+                let tag = tag_by(self.hasher, member);
+                find_by_tag(scores, tags, tag, member).map(|found| found.score)
+            }
+        }
+    }
+
+    /// How many members stand before one, and its score.
+    #[inline]
+    pub fn rank(&self, member: &[u8]) -> Option<(u64, f64)> {
+        match &self.form {
+            Form::Small(run) => find_in_run(*run, member).map(|(rank, score)| (rank as u64, score)),
+            Form::Large(scores, tags) => {
+                let tag = tag_by(self.hasher, member);
+                let found = find_by_tag(scores, tags, tag, member)?;
+                let rank = scores.weight_before(&found.path) + found.row as u64;
+                Some((rank, found.score))
+            }
+        }
+    }
+
+    /// The member with a rank, and its score.
+    pub fn get(&self, rank: u64) -> Option<(Element<'x>, f64)> {
+        self.iter_from(rank).next()
+    }
+
+    /// The members from a rank on.
+    #[inline]
+    pub fn iter_from(&self, rank: u64) -> Pairs<'x> {
+        match &self.form {
+            Form::Small(run) => {
+                let at = usize::try_from(rank).unwrap_or(usize::MAX).saturating_mul(STRIDE);
+                Pairs { here: run.iter_from(run.place(at)), rest: None }
+            }
+            Form::Large(scores, _) => {
+                let (path, row) = scores.find_position(rank);
+                let row = usize::try_from(row).unwrap_or(usize::MAX);
+                let rows = Rows::new(scores.leaf(&path));
+                Pairs { here: rows.cells_from(row.min(rows.len())), rest: Some((*scores, path)) }
+            }
+        }
+    }
+
+    /// The members from a rank back to the first.
+    #[inline]
+    pub fn iter_back_from(&self, rank: u64) -> PairsBack<'x> {
+        let behind = |row: u64| usize::try_from(row).unwrap_or(usize::MAX).saturating_add(1);
+        match &self.form {
+            Form::Small(run) => {
+                let end = behind(rank).saturating_mul(STRIDE);
+                PairsBack { here: run.iter_to(run.place(end)), rest: None }
+            }
+            Form::Large(scores, _) => {
+                let (path, row) = scores.find_position(rank);
+                let run = Rows::new(scores.leaf(&path)).run();
+                let end = behind(row).saturating_mul(STRIDE);
+                PairsBack { here: run.iter_to(run.place(end)), rest: Some((*scores, path)) }
+            }
+        }
+    }
+
+    /// How many members are below a bound.
+    #[inline]
+    pub(super) fn rank_of(&self, bound: &Bound<'_>) -> u64 {
+        match &self.form {
+            Form::Small(run) => seek_in_run(*run, bound) as u64,
+            Form::Large(scores, _) => {
+                let (path, row) = seek(scores, bound);
+                scores.weight_before(&path) + row as u64
+            }
+        }
+    }
+
+    /// The sort key of the lowest score.
+    pub(super) fn lowest_key(&self) -> u64 {
+        self.iter_from(0).next().map_or(0, |(_, score)| sort_key(score))
+    }
+
+    /// The tag of a member.
+    #[inline]
+    pub(super) fn tag(&self, member: Element<'_>) -> u32 {
+        member.with_text(|text| tag_by(self.hasher, text))
+    }
+}
+
+/// The rank of a member of a small set, and its score.
+#[inline]
+pub(super) fn find_in_run(run: Run<'_>, member: &[u8]) -> Option<(usize, f64)> {
+    let place = run.find(Element::of(member), run.place(1), STRIDE)?;
+    Some((place.index() / STRIDE, score_of(run.at(run.before(place)))))
+}
+
+/// How many members of a small set are below a bound.
+#[inline]
+pub(super) fn seek_in_run(run: Run<'_>, bound: &Bound<'_>) -> usize {
+    let (mut low, mut high) = (0, run.len() / STRIDE);
+    while low < high {
+        let middle = low.midpoint(high);
+        let place = run.place(middle * STRIDE);
+        let key = sort_key(score_of(run.at(place)));
+        let is_below = if key == bound.key {
+            !bound.is_at_front()
+                && run.at(run.after(place)).is_some_and(|member| bound.is_above_member(member))
+        } else {
+            key < bound.key
+        };
+        if is_below { low = middle + 1 } else { high = middle }
+    }
+    low
+}
+
+/// The leaf in which the first row that is not below a bound can stand, and its number there; the
+/// number of rows if all of the leaf are below.
+#[inline]
+pub(super) fn seek<'n, N: Nodes<'n>>(
+    scores: &View<'n, N, ScoreLeaf>,
+    bound: &Bound<'_>,
+) -> (Path, usize) {
+    let path = scores.find(|separator| bound.is_at_or_above(separator));
+    let rows = Rows::new(scores.leaf(&path));
+    let row =
+        rows.partition(|row| ByScore::is_below_bound(scores.nodes, rows, rows.place(row), bound));
+    (path, row)
+}
+
+/// A member of a large set: its score, and its rows in both trees.
+#[derive(Debug)]
+pub(super) struct Member {
+    pub score: f64,
+    pub path: Path,
+    pub row: usize,
+    pub tag_path: Path,
+    pub tag_row: usize,
+}
+
+/// Looks for a member: its tag tells scores, and the row of one of them is its own.
+#[inline]
+pub(super) fn find_by_tag<'n, N: Nodes<'n>>(
+    scores: &View<'n, N, ScoreLeaf>,
+    tags: &View<'n, N, TagLeaf>,
+    tag: u32,
+    member: &[u8],
+) -> Option<Member> {
+    let tag_path = tags.find_tag(tag);
+    let candidates = Rows::new(tags.leaf(&tag_path));
+    let mut tag_row = candidates.find_tag(tag);
+    while tag_row < candidates.len() && candidates.tag(tag_row) == tag {
+        let score = score_of(candidates.cell(tag_row, 0));
+        let (path, row) = seek(scores, &Bound::at(score, member));
+        if is_row_of(scores, &path, row, score, member) {
+            return Some(Member { score, path, row, tag_path, tag_row });
+        }
+        tag_row += 1;
+    }
+    None
+}
+
+#[inline]
+fn is_row_of<'n, N: Nodes<'n>>(
+    scores: &View<'n, N, ScoreLeaf>,
+    path: &Path,
+    row: usize,
+    score: f64,
+    member: &[u8],
+) -> bool {
+    let rows = Rows::new(scores.leaf(path));
+    if row >= rows.len() {
+        return false;
+    }
+    let (run, place) = (rows.run(), rows.place(row));
+    score_of(run.at(place)) == score
+        && run
+            .at(run.after(place))
+            .is_some_and(|found| resolve(scores.nodes, found).with_text(|text| text == member))
+}
+
+/// Members with their scores, in their order.
+#[derive(Clone, Debug)]
+pub struct Pairs<'x> {
+    here: Iter<'x>,
+    rest: Option<(Scores<'x>, Path)>,
+}
+
+impl<'x> Iterator for Pairs<'x> {
+    type Item = (Element<'x>, f64);
+
+    #[inline]
+    fn next(&mut self) -> Option<(Element<'x>, f64)> {
+        loop {
+            if let Some(score) = self.here.next() {
+                let member = self.here.next()?;
+                let member = match &self.rest {
+                    Some((view, _)) => resolve(view.nodes, member),
+                    None => member,
+                };
+                return Some((member, score_of(Some(score))));
+            }
+            let (view, path) = self.rest.as_mut()?;
+            if !view.next(path) {
+                return None;
+            }
+            self.here = Rows::new(view.leaf(path)).run().iter();
+        }
+    }
+}
+
+/// Members with their scores, from the last to the first.
+#[derive(Clone, Debug)]
+pub struct PairsBack<'x> {
+    here: Iter<'x>,
+    rest: Option<(Scores<'x>, Path)>,
+}
+
+impl<'x> Iterator for PairsBack<'x> {
+    type Item = (Element<'x>, f64);
+
+    #[inline]
+    fn next(&mut self) -> Option<(Element<'x>, f64)> {
+        loop {
+            if let Some(member) = self.here.next_back() {
+                let score = self.here.next_back();
+                let member = match &self.rest {
+                    Some((view, _)) => resolve(view.nodes, member),
+                    None => member,
+                };
+                return Some((member, score_of(score)));
+            }
+            let (view, path) = self.rest.as_mut()?;
+            if !view.previous(path) {
+                return None;
+            }
+            self.here = Rows::new(view.leaf(path)).run().iter();
+        }
+    }
+}

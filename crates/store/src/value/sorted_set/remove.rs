@@ -1,0 +1,220 @@
+//! Taking members out of sorted sets.
+
+use super::order::{Score, score_of};
+use super::range::{Pick, Span};
+use super::read::{SortedSet, find_by_tag, find_in_run};
+use super::{SCORES, STRIDE, ScoreLeaf, TAGS, TagLeaf};
+use crate::access::{Access, Fault, Found, WriteNodes};
+use crate::key::{Key, Kind};
+use crate::value::collection::tag_by;
+use base::KeyHasher;
+use packed::{Element, Run};
+use tree::{NodesMut, Root, Rows, Tree, View, resolve};
+
+/// Rows that leave the tree of scores before their tags are looked for.
+const BATCH: u64 = 4096;
+
+/// An end of a sorted set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Where the lowest scores are.
+    Min,
+    /// Where the highest scores are.
+    Max,
+}
+
+/// Removes members, and the set if none is left. Returns how many were there.
+///
+/// # Errors
+/// When the key holds something else.
+pub fn remove<'t>(
+    access: &mut Access<'_>,
+    key: &Key<'_>,
+    members: impl Iterator<Item = &'t [u8]>,
+) -> Result<u64, Fault> {
+    let Some(found) = access.open(key, Kind::SortedSet)? else { return Ok(0) };
+    if access.label(&found).is_tree() {
+        return remove_from_trees(access, key, found, members);
+    }
+    let (mut found, mut removed) = (found, 0);
+    for member in members {
+        let run = Run::new(access.bytes(&found));
+        let Some((rank, _)) = find_in_run(run, member) else { continue };
+        removed += 1;
+        if run.len() == STRIDE {
+            access.remove_found(key, found);
+            break;
+        }
+        found = access.remove_from_run(key, found, run.place(rank * STRIDE), STRIDE);
+    }
+    Ok(removed)
+}
+
+fn remove_from_trees<'a, 't>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: Found<'a>,
+    members: impl Iterator<Item = &'t [u8]>,
+) -> Result<u64, Fault> {
+    let hasher = &access.store.hasher;
+    let (removed, left) = access.change_trees(key, &found, |nodes, roots: &mut [Root; 2]| {
+        let mut removed = 0;
+        for member in members {
+            let tag = tag_by(hasher, member);
+            let found = {
+                let scores = View::<_, ScoreLeaf>::new(nodes.read(), roots[SCORES]);
+                let tags = View::<_, TagLeaf>::new(nodes.read(), roots[TAGS]);
+                find_by_tag(&scores, &tags, tag, member)
+            };
+            let Some(at) = found else { continue };
+            removed += 1;
+            if roots[SCORES].weight == 1 {
+                return Ok((removed, 0));
+            }
+            let mut tree = Tree::<_, ScoreLeaf>::new(nodes, roots[SCORES]);
+            tree.remove_rows(&at.path, at.row, 1);
+            roots[SCORES] = tree.root;
+            let mut tree = Tree::<_, TagLeaf>::new(nodes, roots[TAGS]);
+            tree.remove_rows(&at.tag_path, at.tag_row, 1);
+            roots[TAGS] = tree.root;
+        }
+        Ok((removed, roots[SCORES].weight))
+    })?;
+    if left == 0 {
+        access.remove_found(key, found);
+    }
+    Ok(removed)
+}
+
+/// Removes what is picked, and the set if nothing is left. Returns how many members.
+///
+/// # Errors
+/// When the key holds something else.
+pub fn remove_picked(
+    access: &mut Access<'_>,
+    key: &Key<'_>,
+    pick: &Pick<'_>,
+) -> Result<u64, Fault> {
+    let Some(found) = access.open(key, Kind::SortedSet)? else { return Ok(0) };
+    let set = SortedSet::at(access, &found);
+    let (span, len) = (set.span(pick, false), set.len());
+    remove_span(access, key, found, span, len)?;
+    Ok(span.count)
+}
+
+/// Takes up to `count` members from an end of a set, and the set if none is left. Before they go,
+/// `show` gets their number, and each with its score. Returns how many; `None` if there is no set.
+///
+/// # Errors
+/// When the key holds something else.
+pub fn pop(
+    access: &mut Access<'_>,
+    key: &Key<'_>,
+    end: End,
+    count: u64,
+    show: impl FnOnce(u64, &mut dyn Iterator<Item = (Element<'_>, f64)>),
+) -> Result<Option<u64>, Fault> {
+    let Some(found) = access.open(key, Kind::SortedSet)? else { return Ok(None) };
+    let set = SortedSet::at(access, &found);
+    let len = set.len();
+    let count = count.min(len);
+    let most = usize::try_from(count).unwrap_or(usize::MAX);
+    let from = match end {
+        End::Min => {
+            show(count, &mut set.iter_from(0).take(most));
+            0
+        }
+        End::Max => {
+            show(count, &mut set.iter_back_from(len - 1).take(most));
+            len - count
+        }
+    };
+    remove_span(access, key, found, Span { from, count }, len)?;
+    Ok(Some(count))
+}
+
+/// Removes a span of a set of `len` members.
+fn remove_span<'a>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: Found<'a>,
+    span: Span,
+    len: u64,
+) -> Result<(), Fault> {
+    if span.count == 0 {
+        return Ok(());
+    }
+    if span.count == len {
+        access.remove_found(key, found);
+        return Ok(());
+    }
+    if access.label(&found).is_tree() {
+        let hasher = &access.store.hasher;
+        return access.change_trees(key, &found, |nodes, roots: &mut [Root; 2]| {
+            remove_from_both(nodes, roots, hasher, span);
+            Ok(())
+        });
+    }
+    let place = Run::new(access.bytes(&found)).place(span.from as usize * STRIDE);
+    access.remove_from_run(key, found, place, span.count as usize * STRIDE);
+    Ok(())
+}
+
+fn remove_from_both(
+    nodes: &mut WriteNodes<'_, '_>,
+    roots: &mut [Root; 2],
+    hasher: &KeyHasher,
+    span: Span,
+) {
+    let (mut left, mut gone) = (span.count, Vec::with_capacity(span.count.min(BATCH) as usize));
+    while left > 0 {
+        let taken = left.min(BATCH);
+        let mut tree = Tree::<_, ScoreLeaf>::new(nodes, roots[SCORES]);
+        tree.remove_range(span.from, taken, |nodes, rows, from, count| {
+            let mut cells = rows.cells_from(from);
+            for _ in 0..count {
+                let (score, member) = (cells.next(), cells.next());
+                let member = resolve(nodes.read(), member.unwrap_or(Element::Integer(0)));
+                let tag = member.with_text(|text| tag_by(hasher, text));
+                gone.push((tag, score_of(score)));
+            }
+        });
+        roots[SCORES] = tree.root;
+        gone.sort_unstable_by_key(|(tag, _)| *tag);
+        let mut tree = Tree::<_, TagLeaf>::new(nodes, roots[TAGS]);
+        remove_tags(&mut tree, &gone);
+        gone.clear();
+        roots[TAGS] = tree.root;
+        left -= taken;
+    }
+}
+
+/// Removes one row for each tag and score. The tags rise, so those of one leaf go together.
+fn remove_tags<N: NodesMut>(tree: &mut Tree<'_, N, TagLeaf>, gone: &[(u32, f64)]) {
+    let mut rest = gone;
+    while let Some((tag, _)) = rest.first() {
+        let path = tree.view().find_tag(*tag);
+        let rows = Rows::new(tree.view().leaf(&path));
+        let (numbers, found) = rows_of_tags(rows, rest);
+        debug_assert!(found > 0, "both trees hold the same members");
+        rest = &rest[found.max(1)..];
+        tree.remove_some_rows(&path, &numbers);
+    }
+}
+
+/// The rows of a leaf with the first of these tags and scores, and for how many of them it has
+/// rows. Which of several equal rows is named does not matter.
+fn rows_of_tags(rows: Rows<'_>, gone: &[(u32, f64)]) -> (Vec<usize>, usize) {
+    let mut numbers: Vec<usize> = Vec::new();
+    for (tag, score) in gone {
+        let cell = Score::new(*score);
+        let first = rows.find_tag(*tag);
+        let same = (first..rows.len()).take_while(|row| rows.tag(*row) == *tag);
+        let mut same = same.filter(|row| rows.cell(*row, 0) == Some(cell.element()));
+        let Some(row) = same.find(|row| !numbers.contains(row)) else { break };
+        numbers.push(row);
+    }
+    let found = numbers.len();
+    numbers.sort_unstable();
+    (numbers, found)
+}

@@ -1,0 +1,243 @@
+//! Adding and removing entries.
+
+use super::edit::{self, NewEntry};
+use super::facts::{ENTRIES, Facts, value_of};
+use super::limit::NodeLimit;
+use super::trim::{self, Trim};
+use super::{Id, Stream};
+use crate::access::{Access, Fault, Found, NoSpace, WriteNodes};
+use crate::collections::CollectionId;
+use crate::key::{Encoding, Key, Kind, Label};
+use crate::value::collection::root;
+use tree::{NoRoom, Root};
+
+/// The longest entry: names and values together.
+const ENTRY_BYTES_MAX: usize = 1 << 30;
+
+/// Which id a new entry gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NewId {
+    /// This moment, or the id behind the last one if that is not before it.
+    Now,
+    /// This millisecond, and the first sequence that is free.
+    At(u64),
+    /// This one.
+    Given(Id),
+}
+
+/// Why an entry was not added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AddError {
+    /// Its id is not above that of the last entry.
+    NotAbove,
+    /// The last entry has the highest id.
+    Exhausted,
+    /// It is longer than a gibibyte.
+    TooLong,
+    /// The key holds something else, or there is no room.
+    Fault(Fault),
+}
+
+impl From<Fault> for AddError {
+    fn from(fault: Fault) -> AddError {
+        AddError::Fault(fault)
+    }
+}
+
+impl From<NoSpace> for AddError {
+    fn from(fault: NoSpace) -> AddError {
+        AddError::Fault(fault.into())
+    }
+}
+
+/// How an entry is added.
+#[derive(Clone, Copy, Debug)]
+pub struct Add {
+    /// Its id.
+    pub id: NewId,
+    /// Only where there is a stream already.
+    pub only_existing: bool,
+    /// What goes at the front for it.
+    pub trim: Option<Trim>,
+    /// How clients count nodes.
+    pub limit: NodeLimit,
+}
+
+/// What an addition has done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Added {
+    /// The id of the entry.
+    pub id: Id,
+    /// Entries that were trimmed.
+    pub trimmed: u64,
+}
+
+/// Adds an entry, whose names and values come in turn. The stream is created if need be. `None` if
+/// that was not wanted and there is none.
+///
+/// # Errors
+/// See [`AddError`]; nothing has changed then.
+pub fn add<'t>(
+    access: &mut Access<'_>,
+    key: &Key<'_>,
+    how: Add,
+    texts: impl Iterator<Item = &'t [u8]> + Clone,
+) -> Result<Option<Added>, AddError> {
+    let found = match access.open(key, Kind::Stream).map_err(Fault::from)? {
+        None if how.only_existing => return Ok(None),
+        found => found,
+    };
+    let mut facts = found.map_or_else(Facts::default, |found| Facts::read(access.bytes(&found)));
+    let id = next_id(how.id, facts.last_id, access.now().0)?;
+    let new = NewEntry::new(texts);
+    if new.len() > ENTRY_BYTES_MAX {
+        return Err(AddError::TooLong);
+    }
+    let found = match found {
+        Some(found) => found,
+        None => create(access, key)?,
+    };
+    let starts = how.limit.starts_node(&facts, new.len());
+    let trimmed = access.change_tree(key, &found, ENTRIES, |tree| {
+        edit::append(tree, &mut facts.tail, id, starts, &new)?;
+        facts.note_added(id, starts, new.listpack_bytes());
+        Ok(how.trim.map_or(0, |how| trim::apply(tree, &mut facts, how)))
+    })?;
+    facts.write(access.bytes_mut(&found));
+    Ok(Some(Added { id, trimmed }))
+}
+
+fn next_id(new: NewId, last: Id, now: u64) -> Result<Id, AddError> {
+    if last == Id::MAX {
+        return Err(AddError::Exhausted);
+    }
+    let id = match new {
+        NewId::Now if now > last.ms => Some(Id { ms: now, seq: 0 }),
+        NewId::Now => last.next(),
+        NewId::At(ms) if ms == last.ms => last.seq.checked_add(1).map(|seq| Id { ms, seq }),
+        NewId::At(ms) => Some(Id { ms, seq: 0 }),
+        NewId::Given(id) => Some(id),
+    };
+    id.filter(|id| *id > last).ok_or(AddError::NotAbove)
+}
+
+/// Makes a key that holds nothing an empty stream.
+pub(super) fn create<'a>(access: &mut Access<'a>, key: &Key<'_>) -> Result<Found<'a>, NoSpace> {
+    let id = access.new_collection(key)?;
+    let built = edit::new_tree(&mut access.nodes_of(key, id)).map_err(NoSpace::from);
+    let put = built.and_then(|entries| put(access, key, id, entries));
+    if put.is_err() {
+        access.retire(key, id);
+    }
+    put
+}
+
+fn put<'a>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    id: CollectionId,
+    entries: Root,
+) -> Result<Found<'a>, NoSpace> {
+    let label = Label::of_tree(Kind::Stream, Encoding::Stream);
+    access.put(key, None, label, &value_of(id, entries))
+}
+
+/// Changes the entries of a stream and what it knows of them.
+pub(super) fn change<'a, T>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: &Found<'a>,
+    change: impl FnOnce(&mut edit::Entries<'_, WriteNodes<'_, 'a>>, &mut Facts) -> Result<T, NoRoom>,
+) -> Result<T, Fault> {
+    let mut facts = Facts::read(access.bytes(found));
+    let done = access.change_tree(key, found, ENTRIES, |tree| change(tree, &mut facts))?;
+    facts.write(access.bytes_mut(found));
+    Ok(done)
+}
+
+/// Removes the entries with these ids. Returns how many there were; the stream stays.
+///
+/// # Errors
+/// When the key holds something else.
+pub fn delete(
+    access: &mut Access<'_>,
+    key: &Key<'_>,
+    ids: impl Iterator<Item = Id>,
+) -> Result<u64, Fault> {
+    let Some(found) = access.open(key, Kind::Stream)? else { return Ok(0) };
+    change(access, key, &found, |tree, facts| {
+        let mut count = 0;
+        facts.tail.weigh(tree);
+        for id in ids {
+            let Some(removed) = edit::remove(tree, id) else { continue };
+            facts.note_removed(removed, tree.root.weight);
+            facts.max_deleted = facts.max_deleted.max(id);
+            count += 1;
+        }
+        Ok(count)
+    })
+}
+
+/// Removes entries from the front. Returns how many.
+///
+/// # Errors
+/// When the key holds something else.
+pub fn trim(access: &mut Access<'_>, key: &Key<'_>, how: Trim) -> Result<u64, Fault> {
+    let Some(found) = access.open(key, Kind::Stream)? else { return Ok(0) };
+    change(access, key, &found, |tree, facts| Ok(trim::apply(tree, facts, how)))
+}
+
+/// What XSETID sets.
+#[derive(Clone, Copy, Debug)]
+pub struct SetId {
+    /// The last id.
+    pub last: Id,
+    /// How many entries were ever added.
+    pub added: Option<u64>,
+    /// The highest id of an entry that was deleted; the lowest id leaves it.
+    pub max_deleted: Id,
+}
+
+/// Why the last id was not set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetIdError {
+    /// There is no stream.
+    NoStream,
+    /// An entry with a higher id was deleted.
+    BelowDeleted,
+    /// There is an entry with a higher id.
+    BelowTop,
+    /// There are more entries than should have been added.
+    TooFewAdded,
+    /// The key holds something else.
+    WrongKind,
+}
+
+/// Sets the last id of a stream, and other things that it remembers.
+///
+/// # Errors
+/// See [`SetIdError`]; nothing has changed then.
+pub fn set_id(access: &mut Access<'_>, key: &Key<'_>, to: SetId) -> Result<(), SetIdError> {
+    let found = access.open(key, Kind::Stream).map_err(|_| SetIdError::WrongKind)?;
+    let found = found.ok_or(SetIdError::NoStream)?;
+    let mut facts = Facts::read(access.bytes(&found));
+    if to.last < facts.max_deleted {
+        return Err(SetIdError::BelowDeleted);
+    }
+    if let Some(top) = Stream::at(access, &found).last() {
+        if to.last < top.id {
+            return Err(SetIdError::BelowTop);
+        }
+        let len = root(access.bytes(&found), ENTRIES).weight;
+        if to.added.is_some_and(|added| len > added) {
+            return Err(SetIdError::TooFewAdded);
+        }
+    }
+    facts.last_id = to.last;
+    facts.added = to.added.unwrap_or(facts.added);
+    if to.max_deleted != Id::MIN {
+        facts.max_deleted = to.max_deleted;
+    }
+    facts.write(access.bytes_mut(&found));
+    Ok(())
+}

@@ -1,0 +1,360 @@
+//! Entries into and out of the tree of blocks.
+
+use super::Id;
+use super::block::{Block, BlockLeaf, NAMES_BYTES_MAX, run_mut};
+use super::entry::{self, Bytes, Names, Packed, STARTS};
+use crate::value::list::element_bytes;
+use packed::{Element, Place, Run};
+use smallvec::SmallVec;
+use tree::{CELL_BYTES_MAX, NODE_BYTES, NoRoom, NodeId, NodesMut, Path, Root, Tree, View};
+
+/// The tree of the entries of a stream.
+pub(super) type Entries<'n, N> = Tree<'n, N, BlockLeaf>;
+
+/// A growing block gets so great a part of its length as room for more.
+const SLACK_PART: usize = 8;
+/// Bytes that a record takes besides its content, at most.
+const RECORD_BYTES: usize = 64;
+
+/// Texts that are longer together go to a node of their own without being tried in a block.
+const TEXT_BYTES_MAX: usize = 2 * CELL_BYTES_MAX;
+
+/// What a new entry holds: names and values, which come in turn.
+#[derive(Clone)]
+pub(super) struct NewEntry<T> {
+    texts: T,
+    pairs: usize,
+    /// Bytes of all texts.
+    len: usize,
+}
+
+impl<'t, T: Iterator<Item = &'t [u8]> + Clone> NewEntry<T> {
+    /// The entry with these names and values.
+    pub fn new(texts: T) -> NewEntry<T> {
+        let count = |(count, len), text: &[u8]| (count + 1, len + text.len());
+        let (count, len) = texts.clone().fold((0, 0), count);
+        NewEntry { texts, pairs: count / 2, len }
+    }
+
+    /// Bytes of all names and values.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Bytes of the names and of the values where they are elements of listpacks.
+    pub fn listpack_bytes(&self) -> (usize, usize) {
+        let bytes = |text: &[u8]| element_bytes(Element::of(text));
+        let names = self.texts.clone().step_by(2).map(bytes).sum();
+        (names, self.texts.clone().skip(1).step_by(2).map(bytes).sum())
+    }
+
+    /// Its names as a block keeps them; none if they are too long for that.
+    fn names(&self) -> (usize, Bytes) {
+        let mut names = Bytes::new();
+        self.texts.clone().step_by(2).for_each(|name| entry::push(&mut names, name));
+        if names.len() > NAMES_BYTES_MAX { (0, Bytes::new()) } else { (self.pairs, names) }
+    }
+
+    /// Whether its names are those of a block.
+    #[inline]
+    fn is_named_by(&self, names: Names<'_>) -> bool {
+        let mut rest = names.bytes;
+        names.count == self.pairs
+            && self.texts.clone().step_by(2).all(|name| {
+                let Some((element, behind)) = Element::read_inline(rest) else { return false };
+                rest = behind;
+                element == Element::of(name)
+            })
+    }
+
+    /// Writes it for a block; false if its body is too long to stand there.
+    #[inline]
+    fn write(&self, id: Id, starts: bool, base: Id, names: Names<'_>, to: &mut Bytes) -> bool {
+        if self.len > TEXT_BYTES_MAX {
+            return false;
+        }
+        let is_named_by_block = self.is_named_by(names);
+        entry::write_head(id, base, starts, !is_named_by_block, to);
+        let begin = to.len();
+        if is_named_by_block {
+            self.texts.clone().skip(1).step_by(2).for_each(|value| entry::push(to, value));
+        } else {
+            self.write_named(to);
+        }
+        to.len() - begin <= CELL_BYTES_MAX
+    }
+
+    /// Writes a body with names.
+    fn write_named(&self, to: &mut Bytes) {
+        entry::write_pairs(self.pairs, to);
+        self.texts.clone().for_each(|text| entry::push(to, text));
+    }
+}
+
+/// A tree of entries without any, in a small node that may grow.
+pub(super) fn new_tree<N: NodesMut>(nodes: &mut N) -> Result<Root, NoRoom> {
+    let leaf = Block::empty(Id::MIN, Names { count: 0, bytes: &[] });
+    nodes.ensure(leaf.len() + RECORD_BYTES)?;
+    let node = nodes.allocate(leaf.len(), leaf.len());
+    nodes.bytes_mut(node).copy_from_slice(&leaf);
+    Ok(Root { node, height: 0, weight: 0 })
+}
+
+/// The last block of a tree, to which entries are added.
+///
+/// The nodes above it learn what it has gained when it is full, or when anything else is about to
+/// happen to the tree: they are the last ones of their levels, so nobody reckons with their
+/// weights until then.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tail {
+    /// Its node; zero if nobody has looked.
+    pub node: NodeId,
+    /// Entries that the nodes above it do not know of.
+    pub unweighed: u32,
+}
+
+impl Tail {
+    /// Has the nodes above learn what the block has gained.
+    pub fn weigh<N: NodesMut>(&mut self, tree: &mut Entries<'_, N>) {
+        let gained = i64::from(std::mem::take(&mut self.unweighed));
+        if gained > 0 {
+            let path = tree.view().last();
+            tree.root.weight -= gained as u64;
+            tree.add_weight(&path, gained);
+        }
+    }
+
+    #[inline]
+    fn gain<N: NodesMut>(&mut self, tree: &mut Entries<'_, N>) {
+        self.unweighed += 1;
+        tree.root.weight += 1;
+    }
+}
+
+/// Adds an entry behind all others.
+#[inline]
+pub(super) fn append<'t, N: NodesMut>(
+    tree: &mut Entries<'_, N>,
+    tail: &mut Tail,
+    id: Id,
+    starts: bool,
+    new: &NewEntry<impl Iterator<Item = &'t [u8]> + Clone>,
+) -> Result<(), NoRoom> {
+    tree.ensure_change()?;
+    if tail.node == 0 {
+        tail.node = tree.view().last().leaf;
+    }
+    let block = Block::new(tree.nodes.bytes(tail.node));
+    let mut bytes = Bytes::new();
+    if !new.write(id, starts, block.base, block.names, &mut bytes) {
+        return append_far(tree, tail, id, starts, new);
+    }
+    if !block.run.is_empty() && push(tree, tail, &bytes) {
+        return Ok(());
+    }
+    let (count, names) = new.names();
+    let names = Names { count, bytes: &names };
+    bytes.clear();
+    if !new.write(id, starts, id, names, &mut bytes) {
+        return append_far(tree, tail, id, starts, new);
+    }
+    append_block(tree, tail, &Block::empty(id, names), &bytes);
+    Ok(())
+}
+
+/// Adds an entry whose names and values have a node of their own.
+#[cold]
+fn append_far<'t, N: NodesMut>(
+    tree: &mut Entries<'_, N>,
+    tail: &mut Tail,
+    id: Id,
+    starts: bool,
+    new: &NewEntry<impl Iterator<Item = &'t [u8]> + Clone>,
+) -> Result<(), NoRoom> {
+    let mut body = Bytes::new();
+    new.write_named(&mut body);
+    tree.nodes.ensure(body.len() + RECORD_BYTES)?;
+    let node = tree.nodes.allocate(body.len(), body.len());
+    tree.nodes.bytes_mut(node).copy_from_slice(&body);
+    if let Err(error) = tree.ensure_change() {
+        tree.nodes.free(node);
+        return Err(error);
+    }
+    let block = Block::new(tree.nodes.bytes(tail.node));
+    let bytes = entry::write_far(id, block.base, starts, node);
+    if block.run.is_empty() || !push(tree, tail, &bytes) {
+        let names = Block::new(tree.nodes.bytes(tail.node)).names;
+        let empty = Block::empty(id, names);
+        append_block(tree, tail, &empty, &entry::write_far(id, id, starts, node));
+    }
+    Ok(())
+}
+
+/// Adds an entry to the last block; false if it is full.
+#[inline]
+fn push<N: NodesMut>(tree: &mut Entries<'_, N>, tail: &mut Tail, bytes: &Bytes) -> bool {
+    let leaf = tree.nodes.bytes(tail.node);
+    let element = Element::Bytes(bytes);
+    let needed = Block::new(leaf).dense_len() + element.cost();
+    if needed > NODE_BYTES {
+        return false;
+    }
+    if needed > leaf.len() {
+        let len = (needed + needed / SLACK_PART).min(NODE_BYTES);
+        run_mut(tree.nodes.resize(tail.node, len)).spread();
+    }
+    run_mut(tree.nodes.bytes_mut(tail.node)).push_back(element).expect("the block has grown");
+    tail.gain(tree);
+    true
+}
+
+/// Puts a block with one entry behind the last one, or in its place if that is empty.
+#[cold]
+fn append_block<N: NodesMut>(
+    tree: &mut Entries<'_, N>,
+    tail: &mut Tail,
+    empty: &[u8],
+    bytes: &Bytes,
+) {
+    let element = Element::Bytes(bytes);
+    let len = empty.len() + element.cost();
+    let fill = |leaf: &mut [u8]| {
+        leaf[..empty.len()].copy_from_slice(empty);
+        run_mut(leaf).push_back(element).expect("the block is long enough");
+    };
+    tail.weigh(tree);
+    if Block::new(tree.nodes.bytes(tail.node)).run.is_empty() {
+        fill(tree.nodes.resize(tail.node, len));
+        return tail.gain(tree);
+    }
+    let path = tree.view().last();
+    close(tree, &path);
+    tree.insert_leaf(&path, true, len, fill);
+    tail.node = tree.view().last().leaf;
+}
+
+/// Takes from a block that is full what it does not use.
+fn close<N: NodesMut>(tree: &mut Entries<'_, N>, path: &Path) {
+    run_mut(tree.nodes.bytes_mut(path.leaf)).close_gaps();
+    let used = Block::new(tree.nodes.bytes(path.leaf)).dense_len();
+    tree.nodes.resize(path.leaf, used);
+}
+
+/// What is left of nodes, as clients count them, when entries go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Removed {
+    /// Nodes that are gone with them.
+    pub nodes: u32,
+    /// Whether the last node is among those.
+    pub is_tail_gone: bool,
+}
+
+/// Removes the entry with an id; `None` if there is none.
+pub(super) fn remove<N: NodesMut>(tree: &mut Entries<'_, N>, id: Id) -> Option<Removed> {
+    let key = id.to_bytes();
+    let path = tree.view().find(|separator| separator <= &key[..]);
+    let block = Block::new(tree.nodes.bytes(path.leaf));
+    let place = block.seek(id);
+    let gone = block.at(place).filter(|entry| entry.id == id)?;
+    let (starts, far) = (gone.starts(), gone.far());
+    let mut removed = Removed::default();
+    if starts {
+        let next = following(&tree.view(), &path, place);
+        match next {
+            Some((path, place)) if !packed_at(tree, &path, place).starts() => {
+                mark_start(tree, &path, place);
+            }
+            next => removed = Removed { nodes: 1, is_tail_gone: next.is_none() },
+        }
+    }
+    if let Some(node) = far {
+        tree.nodes.free(node);
+    }
+    run_mut(tree.nodes.bytes_mut(path.leaf)).remove(place, 1);
+    shrink(tree, &path);
+    tree.changed(&path, -1);
+    Some(removed)
+}
+
+fn packed_at<'t, N: NodesMut>(tree: &'t Entries<'_, N>, path: &Path, place: Place) -> Packed<'t> {
+    let block = Block::new(tree.nodes.bytes(path.leaf));
+    block.at(place).expect("an entry stands there")
+}
+
+/// The entry behind one.
+fn following<'n, N: tree::Nodes<'n>>(
+    view: &View<'n, N, BlockLeaf>,
+    path: &Path,
+    place: Place,
+) -> Option<(Path, Place)> {
+    let run = Block::new(view.leaf(path)).run;
+    let next = run.after(place);
+    if next.index() < run.len() {
+        return Some((path.clone(), next));
+    }
+    let mut path = path.clone();
+    view.next(&mut path).then(|| {
+        let front = Block::new(view.leaf(&path)).run.front();
+        (path, front)
+    })
+}
+
+/// Marks an entry as the first of a node.
+fn mark_start<N: NodesMut>(tree: &mut Entries<'_, N>, path: &Path, place: Place) {
+    let mut run = run_mut(tree.nodes.bytes_mut(path.leaf));
+    let Some(Element::Bytes(bytes)) = run.as_run().at(place) else { return };
+    let mut bytes = Bytes::from_slice(bytes);
+    bytes[0] |= STARTS;
+    run.replace(place, Element::Bytes(&bytes)).expect("as long as it was");
+}
+
+/// Gives back what a block does not use, where that is a good part of it.
+fn shrink<N: NodesMut>(tree: &mut Entries<'_, N>, path: &Path) {
+    let leaf = tree.nodes.bytes(path.leaf);
+    let (len, used) = (leaf.len(), Block::new(leaf).dense_len());
+    if len - used > len / SLACK_PART * 2 {
+        close(tree, path);
+    }
+}
+
+/// Removes the first `count` entries, or those that there are.
+pub(super) fn remove_front<N: NodesMut>(tree: &mut Entries<'_, N>, count: u64) -> Removed {
+    let (mut left, mut nodes) = (count.min(tree.root.weight), 0);
+    let is_all = left == tree.root.weight;
+    while left > 0 {
+        let path = tree.view().first();
+        let run = Block::new(tree.nodes.bytes(path.leaf)).run;
+        let (len, taken) = (run.len(), run.len().min(usize::try_from(left).unwrap_or(usize::MAX)));
+        nodes += forget(tree, &path, taken);
+        if taken == len && !tree.view().is_last(&path) {
+            tree.remove_leaf(&path);
+        } else {
+            let front = Run::front(&Block::new(tree.nodes.bytes(path.leaf)).run);
+            run_mut(tree.nodes.bytes_mut(path.leaf)).remove(front, taken);
+            shrink(tree, &path);
+            tree.changed(&path, -(taken as i64));
+        }
+        left -= taken as u64;
+    }
+    if is_all {
+        return Removed { nodes, is_tail_gone: true };
+    }
+    let path = tree.view().first();
+    let front = Block::new(tree.nodes.bytes(path.leaf)).run.front();
+    if !packed_at(tree, &path, front).starts() {
+        mark_start(tree, &path, front);
+        nodes -= 1;
+    }
+    Removed { nodes, is_tail_gone: false }
+}
+
+/// Frees what the first entries of a block keep elsewhere, and counts the nodes that they start.
+fn forget<N: NodesMut>(tree: &mut Entries<'_, N>, path: &Path, count: usize) -> u32 {
+    let (mut nodes, mut far) = (0, SmallVec::<[NodeId; 8]>::new());
+    for entry in Block::new(tree.nodes.bytes(path.leaf)).iter().take(count) {
+        nodes += u32::from(entry.starts());
+        far.extend(entry.far());
+    }
+    far.into_iter().for_each(|node| tree.nodes.free(node));
+    nodes
+}

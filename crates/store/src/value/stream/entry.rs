@@ -1,0 +1,234 @@
+//! One entry as it stands in a block, and what is read from it.
+//!
+//! ```text
+//! | marks 1 | milliseconds 0..8 | sequence 0..8 | body |
+//!
+//! marks   starts a node 1 | has names 1 | is far 1 | size of milliseconds 3 | size of sequence 2
+//! body    values, one for each of the block's names
+//!         has names:  | pairs 1.. | name | value | name | value | ...
+//!         is far:     | node 4 | of which the bytes are such a body with names
+//! ```
+//! Milliseconds count from the block's first id; the sequence too, where they are zero.
+
+use super::Id;
+use packed::Element;
+use smallvec::SmallVec;
+use tree::{NodeId, Nodes};
+
+/// The entry is the first of a node, as clients count nodes of streams.
+pub(super) const STARTS: u8 = 1;
+const HAS_NAMES: u8 = 1 << 1;
+const IS_FAR: u8 = 1 << 2;
+const MS_SHIFT: u8 = 3;
+const SEQ_SHIFT: u8 = 6;
+/// Bytes in which milliseconds and sequences are kept.
+const MS_SIZES: [u8; 8] = [0, 1, 2, 3, 4, 5, 6, 8];
+const SEQ_SIZES: [u8; 4] = [0, 1, 2, 8];
+const WORD_BYTES: usize = size_of::<u64>();
+const NODE_ID_BYTES: usize = size_of::<NodeId>();
+
+/// The bytes of an entry.
+pub(super) type Bytes = SmallVec<[u8; 256]>;
+
+/// An entry in a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Packed<'a> {
+    pub id: Id,
+    marks: u8,
+    body: &'a [u8],
+}
+
+/// Writes what stands before the body of an entry, in a block that counts from `base`.
+#[inline]
+pub(super) fn write_head(id: Id, base: Id, starts: bool, has_names: bool, to: &mut Bytes) {
+    let ms = id.ms.wrapping_sub(base.ms);
+    let seq = if ms == 0 { id.seq.wrapping_sub(base.seq) } else { id.seq };
+    let (ms_class, seq_class) = (class(ms, &MS_SIZES), class(seq, &SEQ_SIZES));
+    let marks = u8::from(starts) * STARTS | u8::from(has_names) * HAS_NAMES;
+    to.push(marks | ms_class << MS_SHIFT | seq_class << SEQ_SHIFT);
+    to.extend_from_slice(&ms.to_le_bytes()[..usize::from(MS_SIZES[usize::from(ms_class)])]);
+    to.extend_from_slice(&seq.to_le_bytes()[..usize::from(SEQ_SIZES[usize::from(seq_class)])]);
+}
+
+/// An entry whose body is in a node of its own.
+pub(super) fn write_far(id: Id, base: Id, starts: bool, node: NodeId) -> Bytes {
+    let mut bytes = Bytes::new();
+    write_head(id, base, starts, true, &mut bytes);
+    bytes[0] |= IS_FAR;
+    bytes.extend_from_slice(&node.to_le_bytes());
+    bytes
+}
+
+/// The first of the sizes that is enough for a number.
+#[inline]
+fn class(value: u64, sizes: &[u8]) -> u8 {
+    let needed = (WORD_BYTES as u32 - value.leading_zeros() / 8) as u8;
+    sizes.iter().position(|size| *size >= needed).unwrap_or(0) as u8
+}
+
+/// Puts the number of pairs in front of a body with names.
+pub(super) fn write_pairs(pairs: usize, to: &mut Bytes) {
+    let mut left = pairs;
+    while left >= 0x80 {
+        to.push(left as u8 | 0x80);
+        left >>= 7;
+    }
+    to.push(left as u8);
+}
+
+#[inline]
+fn read_pairs(from: &[u8]) -> (usize, &[u8]) {
+    let (mut pairs, mut rest) = (0, from);
+    for shift in (0..63).step_by(7) {
+        let Some((byte, behind)) = rest.split_first() else { break };
+        pairs |= usize::from(byte & 0x7f) << shift;
+        rest = behind;
+        if byte & 0x80 == 0 {
+            break;
+        }
+    }
+    (pairs, rest)
+}
+
+/// Adds an element to names, values or both.
+#[inline]
+pub(super) fn push(to: &mut Bytes, text: &[u8]) {
+    let (element, begin) = (Element::of(text), to.len());
+    to.resize(begin + element.cost(), 0);
+    element.write_inline(&mut to[begin..]);
+}
+
+impl<'a> Packed<'a> {
+    /// The entry in the bytes of one, in a block that counts from `base`.
+    #[inline]
+    pub fn read(bytes: &'a [u8], base: Id) -> Packed<'a> {
+        let Some((marks, rest)) = bytes.split_first() else {
+            return Packed { id: base, marks: 0, body: &[] };
+        };
+        let (ms, rest) = word(rest, MS_SIZES[usize::from(marks >> MS_SHIFT & 7)]);
+        let (seq, body) = word(rest, SEQ_SIZES[usize::from(marks >> SEQ_SHIFT)]);
+        let seq = if ms == 0 { base.seq.wrapping_add(seq) } else { seq };
+        Packed { id: Id { ms: base.ms.wrapping_add(ms), seq }, marks: *marks, body }
+    }
+
+    #[inline]
+    pub fn starts(&self) -> bool {
+        self.marks & STARTS != 0
+    }
+
+    /// Whether its body goes with the names of its block.
+    pub fn is_named_by_block(&self) -> bool {
+        self.marks & HAS_NAMES == 0
+    }
+
+    /// The node in which its body is, if that is a node of its own.
+    #[inline]
+    pub fn far(&self) -> Option<NodeId> {
+        let is_far = self.marks & IS_FAR != 0;
+        let node = self.body.first_chunk::<NODE_ID_BYTES>().filter(|_| is_far)?;
+        Some(NodeId::from_le_bytes(*node))
+    }
+
+    /// The same entry in a block that counts from another id, with the same names.
+    pub fn rebased(&self, base: Id) -> Bytes {
+        let mut bytes = Bytes::new();
+        write_head(self.id, base, self.starts(), false, &mut bytes);
+        bytes[0] |= self.marks & (HAS_NAMES | IS_FAR);
+        bytes.extend_from_slice(self.body);
+        bytes
+    }
+
+    /// What clients see of it. `names` are those of its block.
+    #[inline]
+    pub fn entry<'n>(&self, nodes: impl Nodes<'n>, names: Names<'a>) -> Entry<'a>
+    where
+        'n: 'a,
+    {
+        let body = match self.far() {
+            Some(node) => nodes.bytes(node),
+            None => self.body,
+        };
+        let pairs = if self.is_named_by_block() {
+            Pairs { left: names.count, names: names.bytes, rest: body, is_named: false }
+        } else {
+            let (left, rest) = read_pairs(body);
+            Pairs { left, names: &[], rest, is_named: true }
+        };
+        Entry { id: self.id, pairs }
+    }
+}
+
+/// A number in so many bytes, and what follows.
+#[inline]
+fn word(from: &[u8], size: u8) -> (u64, &[u8]) {
+    let size = usize::from(size);
+    if size == 0 {
+        return (0, from);
+    }
+    if let Some(bytes) = from.first_chunk() {
+        let spare = 8 * (WORD_BYTES - size) as u32;
+        return (u64::from_le_bytes(*bytes) << spare >> spare, &from[size..]);
+    }
+    let (size, mut bytes) = (size.min(from.len()), [0; WORD_BYTES]);
+    bytes[..size].copy_from_slice(&from[..size]);
+    (u64::from_le_bytes(bytes), &from[size..])
+}
+
+/// The names of a block, one behind the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Names<'a> {
+    pub count: usize,
+    pub bytes: &'a [u8],
+}
+
+/// An entry of a stream.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<'a> {
+    /// Its id.
+    pub id: Id,
+    /// Its fields.
+    pub pairs: Pairs<'a>,
+}
+
+/// Pairs of name and value, in the order in which they were given.
+#[derive(Clone, Copy, Debug)]
+pub struct Pairs<'a> {
+    left: usize,
+    names: &'a [u8],
+    rest: &'a [u8],
+    is_named: bool,
+}
+
+impl<'a> Pairs<'a> {
+    /// Takes the next element from the front of `from`.
+    #[inline]
+    fn take(from: &mut &'a [u8]) -> Option<Element<'a>> {
+        let (element, rest) = Element::read_inline(from)?;
+        *from = rest;
+        Some(element)
+    }
+
+    /// Whether every pair can be read, and nothing is left behind them.
+    pub(super) fn are_whole(mut self) -> bool {
+        let count = self.left;
+        self.by_ref().count() == count && self.rest.is_empty()
+    }
+}
+
+impl<'a> Iterator for Pairs<'a> {
+    type Item = (Element<'a>, Element<'a>);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        let name = Pairs::take(if self.is_named { &mut self.rest } else { &mut self.names })?;
+        Some((name, Pairs::take(&mut self.rest)?))
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+impl ExactSizeIterator for Pairs<'_> {}

@@ -1,0 +1,317 @@
+//! Changing groups: they themselves, their consumers, and what is pending.
+
+use super::rows::{ByName, clear, find, put, remove, seek};
+use super::{
+    ConsumerFacts, Facts, GroupLeaf, NEVER, PendingFacts, UNKNOWN, owned, owned_key, owned_len,
+};
+use crate::access::{Access, Fault, Found};
+use crate::key::{Key, Kind};
+use crate::value::collection::root;
+use crate::value::stream::block::BlockLeaf;
+use crate::value::stream::change;
+use crate::value::stream::facts::{ENTRIES, GROUPS, is_tree};
+use crate::value::stream::{Id, facts};
+use packed::Element;
+use tree::{ByKey, NoRoom, NodesMut, Root, Rows, Tree, View};
+
+/// Why a group was not found, or not changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupError {
+    /// There is no stream.
+    NoStream,
+    /// The stream has no group with this name.
+    NoGroup,
+    /// It has one already.
+    Exists,
+    /// The key holds something else, or there is no room.
+    Fault(Fault),
+}
+
+impl<T: Into<Fault>> From<T> for GroupError {
+    fn from(fault: T) -> GroupError {
+        GroupError::Fault(fault.into())
+    }
+}
+
+/// A group that is changed, among the nodes of its stream.
+pub(super) struct GroupMut<'n, N> {
+    pub nodes: &'n mut N,
+    pub facts: Facts,
+    /// The entries of the stream.
+    pub entries: Root,
+}
+
+/// Changes a group of the stream of a key, and notes what has become of it.
+///
+/// # Errors
+/// When there is no such group, and those of `change`.
+pub(super) fn change_group<'a, T>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: &Found<'a>,
+    name: &[u8],
+    change: impl FnOnce(&mut GroupMut<'_, crate::access::WriteNodes<'_, 'a>>) -> Result<T, NoRoom>,
+) -> Result<T, GroupError> {
+    let entries = root(access.bytes(found), ENTRIES);
+    if !is_tree(root(access.bytes(found), GROUPS)) {
+        return Err(GroupError::NoGroup);
+    }
+    let done = access.change_tree::<GroupLeaf, _>(key, found, GROUPS, |tree| {
+        let place = seek(&tree.view(), name);
+        if !place.is_there {
+            return Ok(None);
+        }
+        let cell = Rows::new(tree.nodes.bytes(place.path.leaf)).cell(place.row, 1);
+        let before = Facts::read(cell.unwrap_or(Element::Integer(0)));
+        let mut group = GroupMut { nodes: tree.nodes, facts: before, entries };
+        let done = change(&mut group);
+        let after = group.facts;
+        if after != before {
+            // As long as before, so that nothing can be missing for it.
+            let bytes = after.to_bytes();
+            tree.replace_cell(&place.path, place.row, 1, Element::Bytes(&bytes));
+        }
+        done.map(Some)
+    })?;
+    done.ok_or(GroupError::NoGroup)
+}
+
+/// Makes a group that begins behind an id, or behind the last one. The stream is created if need
+/// be and `makes_stream`.
+///
+/// # Errors
+/// See [`GroupError`].
+pub fn create(
+    access: &mut Access<'_>,
+    key: &Key<'_>,
+    name: &[u8],
+    last_id: Option<Id>,
+    entries_read: Option<u64>,
+    makes_stream: bool,
+) -> Result<(), GroupError> {
+    let found = match access.open(key, Kind::Stream)? {
+        Some(found) => found,
+        None if makes_stream => change::create(access, key)?,
+        None => return Err(GroupError::NoStream),
+    };
+    let value = access.bytes(&found);
+    let groups = root(value, GROUPS);
+    let last_id = last_id.unwrap_or(facts::Facts::read(value).last_id);
+    if find::<_, ByName>(access.nodes(&found), groups, name).is_some() {
+        return Err(GroupError::Exists);
+    }
+    let facts = Facts::new(last_id, known(entries_read)).to_bytes();
+    access.change_tree::<GroupLeaf, _>(key, &found, GROUPS, |tree| {
+        let mut root = tree.root;
+        let done = put::<_, ByName>(tree.nodes, &mut root, name, Element::Bytes(&facts));
+        tree.root = root;
+        done
+    })?;
+    Ok(())
+}
+
+fn known(entries_read: Option<u64>) -> i64 {
+    entries_read.map_or(UNKNOWN, |read| read as i64)
+}
+
+/// Sets where a group goes on: behind an id, or behind the last one.
+///
+/// # Errors
+/// See [`GroupError`].
+pub fn set(
+    access: &mut Access<'_>,
+    key: &Key<'_>,
+    name: &[u8],
+    last_id: Option<Id>,
+    entries_read: Option<u64>,
+) -> Result<(), GroupError> {
+    let found = access.open(key, Kind::Stream)?.ok_or(GroupError::NoStream)?;
+    let last_id = last_id.unwrap_or(facts::Facts::read(access.bytes(&found)).last_id);
+    change_group(access, key, &found, name, |group| {
+        group.facts.last_id = last_id;
+        group.facts.entries_read = known(entries_read);
+        Ok(())
+    })
+}
+
+/// Removes a group; false if there is none with this name.
+///
+/// # Errors
+/// When there is no stream.
+pub fn destroy(access: &mut Access<'_>, key: &Key<'_>, name: &[u8]) -> Result<bool, GroupError> {
+    let found = access.open(key, Kind::Stream)?.ok_or(GroupError::NoStream)?;
+    let cleared = change_group(access, key, &found, name, |group| {
+        let Facts { mut consumers, mut names, mut pending, mut owned, .. } = group.facts;
+        clear::<_, ByName>(group.nodes, &mut consumers);
+        clear::<_, ByKey>(group.nodes, &mut names);
+        clear::<_, ByKey>(group.nodes, &mut pending);
+        clear::<_, ByKey>(group.nodes, &mut owned);
+        Ok(())
+    });
+    match cleared {
+        Err(GroupError::NoGroup) => return Ok(false),
+        cleared => cleared?,
+    }
+    access.change_tree::<GroupLeaf, _>(key, &found, GROUPS, |tree| {
+        let mut root = tree.root;
+        remove::<_, ByName>(tree.nodes, &mut root, name);
+        tree.root = root;
+        Ok(())
+    })?;
+    Ok(true)
+}
+
+/// Makes a consumer; false if the group has one with this name.
+///
+/// # Errors
+/// See [`GroupError`].
+pub fn create_consumer(
+    access: &mut Access<'_>,
+    key: &Key<'_>,
+    group: &[u8],
+    name: &[u8],
+) -> Result<bool, GroupError> {
+    let found = access.open(key, Kind::Stream)?.ok_or(GroupError::NoStream)?;
+    let now = access.now().0;
+    change_group(access, key, &found, group, |group| {
+        Ok(group.consumer(name).is_none() && group.add_consumer(name, now).map(|_| true)?)
+    })
+}
+
+/// Removes a consumer and forgets what it has not acknowledged. Returns how much that was.
+///
+/// # Errors
+/// See [`GroupError`].
+pub fn delete_consumer(
+    access: &mut Access<'_>,
+    key: &Key<'_>,
+    group: &[u8],
+    name: &[u8],
+) -> Result<Option<u64>, GroupError> {
+    let found = access.open(key, Kind::Stream)?.ok_or(GroupError::NoStream)?;
+    change_group(access, key, &found, group, |group| Ok(group.remove_consumer(name)))
+}
+
+/// Forgets that entries are pending. Returns how many were.
+///
+/// # Errors
+/// See [`GroupError`].
+pub fn acknowledge(
+    access: &mut Access<'_>,
+    key: &Key<'_>,
+    group: &[u8],
+    ids: impl Iterator<Item = Id>,
+) -> Result<u64, GroupError> {
+    let found = access.open(key, Kind::Stream)?.ok_or(GroupError::NoStream)?;
+    change_group(access, key, &found, group, |group| {
+        Ok(ids.map(|id| u64::from(group.forget(id))).sum())
+    })
+}
+
+impl<N: NodesMut> GroupMut<'_, N> {
+    /// The entries of the stream, to be read.
+    pub fn entries(&self) -> View<'_, N::Read<'_>, BlockLeaf> {
+        View::new(self.nodes.read(), self.entries)
+    }
+
+    pub fn consumer(&self, name: &[u8]) -> Option<ConsumerFacts> {
+        let facts = find::<_, ByName>(self.nodes.read(), self.facts.consumers, name)?;
+        Some(ConsumerFacts::read(facts))
+    }
+
+    /// Adds a consumer that is not there.
+    pub fn add_consumer(&mut self, name: &[u8], now: u64) -> Result<ConsumerFacts, NoRoom> {
+        let number = self.free_number();
+        let consumer = ConsumerFacts { number, seen: now, active: NEVER };
+        let GroupMut { nodes, facts, .. } = self;
+        // Two trees may each have a node for a long name.
+        let mut names: Tree<'_, N, super::RowLeaf<ByKey>> = Tree::new(nodes, facts.names);
+        let cell = names.cell(name)?;
+        let cell = if let Element::Integer(_) = cell { Element::Bytes(name) } else { cell };
+        put::<N, ByKey>(nodes, &mut facts.names, &number.to_be_bytes(), cell)?;
+        let bytes = consumer.to_bytes();
+        put::<N, ByName>(nodes, &mut facts.consumers, name, Element::Bytes(&bytes))?;
+        Ok(consumer)
+    }
+
+    fn free_number(&mut self) -> u32 {
+        loop {
+            let number = self.facts.next_number;
+            self.facts.next_number = number.wrapping_add(1);
+            let key = number.to_be_bytes();
+            if find::<_, ByKey>(self.nodes.read(), self.facts.names, &key).is_none() {
+                return number;
+            }
+        }
+    }
+
+    /// Notes when a consumer was seen and active.
+    pub fn put_consumer(&mut self, name: &[u8], to: ConsumerFacts) -> Result<(), NoRoom> {
+        let bytes = to.to_bytes();
+        put::<N, ByName>(self.nodes, &mut self.facts.consumers, name, Element::Bytes(&bytes))?;
+        Ok(())
+    }
+
+    /// Removes a consumer, and returns what it had not acknowledged; `None` if it is not there.
+    fn remove_consumer(&mut self, name: &[u8]) -> Option<u64> {
+        let number = self.consumer(name)?.number;
+        let nodes = self.nodes.read();
+        let count = owned_len(nodes, self.facts.owned, number);
+        let ids: Vec<Id> = owned(nodes, self.facts.owned, number, Id::MIN).collect();
+        for id in ids {
+            self.forget(id);
+        }
+        let GroupMut { nodes, facts, .. } = self;
+        remove::<N, ByName>(nodes, &mut facts.consumers, name);
+        remove::<N, ByKey>(nodes, &mut facts.names, &number.to_be_bytes());
+        Some(count)
+    }
+
+    pub fn pending(&self, id: Id) -> Option<PendingFacts> {
+        let facts = find::<_, ByKey>(self.nodes.read(), self.facts.pending, &id.to_bytes())?;
+        Some(PendingFacts::read(facts))
+    }
+
+    /// Makes an entry pending, or changes what is known of one that was pending as `before` tells.
+    pub fn put_pending(
+        &mut self,
+        id: Id,
+        before: Option<PendingFacts>,
+        to: PendingFacts,
+    ) -> Result<(), NoRoom> {
+        let GroupMut { nodes, facts, .. } = self;
+        let old = before.map(|before| before.number);
+        if old != Some(to.number) {
+            let key = owned_key(to.number, id);
+            put::<N, ByKey>(nodes, &mut facts.owned, &key, Element::Bytes(b""))?;
+        }
+        let bytes = to.to_bytes();
+        put::<N, ByKey>(nodes, &mut facts.pending, &id.to_bytes(), Element::Bytes(&bytes))?;
+        if let Some(old) = old.filter(|old| *old != to.number) {
+            remove::<N, ByKey>(nodes, &mut facts.owned, &owned_key(old, id));
+        }
+        Ok(())
+    }
+
+    /// Forgets that an entry is pending; false if it was not.
+    pub fn forget(&mut self, id: Id) -> bool {
+        let Some(pending) = self.pending(id) else { return false };
+        let GroupMut { nodes, facts, .. } = self;
+        remove::<N, ByKey>(nodes, &mut facts.pending, &id.to_bytes());
+        remove::<N, ByKey>(nodes, &mut facts.owned, &owned_key(pending.number, id))
+    }
+
+    /// The consumer with a name, which is added if need be, as one that was seen now; and whether
+    /// it is new.
+    pub fn see_consumer(&mut self, name: &[u8], now: u64) -> Result<(ConsumerFacts, bool), NoRoom> {
+        match self.consumer(name) {
+            Some(consumer) if consumer.seen == now => Ok((consumer, false)),
+            Some(consumer) => {
+                let consumer = ConsumerFacts { seen: now, ..consumer };
+                self.put_consumer(name, consumer)?;
+                Ok((consumer, false))
+            }
+            None => Ok((self.add_consumer(name, now)?, true)),
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Reading through a group: new entries for a consumer, or those that it has.
+
+use super::change::{GroupError, GroupMut, change_group};
+use super::{ConsumerFacts, Extent, PendingFacts, owned};
+use crate::access::{Access, WriteNodes};
+use crate::key::{Key, Kind};
+use crate::value::stream::block::Block;
+use crate::value::stream::{Entry, Id, Stream};
+use tree::{NoRoom, NodesMut};
+
+/// How a consumer reads.
+#[derive(Clone, Copy, Debug)]
+pub struct GroupRead<'t> {
+    /// The group.
+    pub group: &'t [u8],
+    /// The consumer, which is made if need be.
+    pub consumer: &'t [u8],
+    /// Those entries behind an id that it has; `None` for new ones.
+    pub after: Option<Id>,
+    /// At most so many; zero for all.
+    pub count: u64,
+    /// Nothing becomes pending.
+    pub no_ack: bool,
+}
+
+/// What a reader is told, in this order.
+#[derive(Clone, Copy, Debug)]
+pub enum Given<'x> {
+    /// There is something, though it may be nothing that the consumer has.
+    Begins,
+    /// An entry.
+    Entry(Entry<'x>),
+    /// An entry that the consumer has, and that was deleted since.
+    Gone(Id),
+}
+
+/// What a read has done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Served {
+    /// Whether there was something.
+    pub is_served: bool,
+    /// Whether the consumer was made for it.
+    pub is_new_consumer: bool,
+}
+
+/// Reads for a consumer, and notes what it was given.
+///
+/// # Errors
+/// See [`GroupError`].
+pub fn read_group(
+    access: &mut Access<'_>,
+    key: &Key<'_>,
+    read: GroupRead<'_>,
+    give: impl FnMut(Given<'_>),
+) -> Result<Served, GroupError> {
+    let found = access.open(key, Kind::Stream)?.ok_or(GroupError::NoStream)?;
+    let now = access.now().0;
+    let stream = Stream::at(access, &found);
+    let extent = Extent::of(&stream);
+    let last = stream.last().map(|last| last.id);
+    change_group(access, key, &found, read.group, |group| {
+        let (consumer, is_new_consumer) = group.see_consumer(read.consumer, now)?;
+        let is_served = match read.after {
+            Some(after) => {
+                give_again(group, read, consumer, after, now, give)?;
+                true
+            }
+            None if last.is_some_and(|last| last > group.facts.last_id) => {
+                give_new(group, read, consumer, extent, now, give)?;
+                true
+            }
+            None => false,
+        };
+        Ok(Served { is_served, is_new_consumer })
+    })
+}
+
+/// Entries given at once.
+type Ids = smallvec::SmallVec<[Id; 32]>;
+
+fn give_new(
+    group: &mut GroupMut<'_, WriteNodes<'_, '_>>,
+    read: GroupRead<'_>,
+    consumer: ConsumerFacts,
+    extent: Extent,
+    now: u64,
+    mut give: impl FnMut(Given<'_>),
+) -> Result<(), NoRoom> {
+    let Some(from) = group.facts.last_id.next() else { return Ok(()) };
+    let most = most(read.count);
+    let (mut ids, mut facts) = (Ids::new(), group.facts);
+    give(Given::Begins);
+    for entry in crate::value::stream::read::Range::new(group.entries(), from, Id::MAX).take(most) {
+        facts.entries_read = extent.read_at(facts.last_id, facts.entries_read, entry.id);
+        facts.last_id = entry.id;
+        ids.push(entry.id);
+        give(Given::Entry(entry));
+    }
+    group.facts = facts;
+    if read.no_ack || ids.is_empty() {
+        return Ok(());
+    }
+    let to = PendingFacts { number: consumer.number, delivered: now, deliveries: 1 };
+    for id in ids {
+        // XGROUP SETID may have the group give again what somebody else has.
+        let before = group.pending(id);
+        group.put_pending(id, before, to)?;
+    }
+    group.put_consumer(read.consumer, ConsumerFacts { active: now, ..consumer })
+}
+
+fn give_again(
+    group: &mut GroupMut<'_, WriteNodes<'_, '_>>,
+    read: GroupRead<'_>,
+    consumer: ConsumerFacts,
+    after: Id,
+    now: u64,
+    mut give: impl FnMut(Given<'_>),
+) -> Result<(), NoRoom> {
+    give(Given::Begins);
+    let Some(from) = after.next() else { return Ok(()) };
+    let ids = owned(group.nodes.read(), group.facts.owned, consumer.number, from);
+    let ids: Ids = ids.take(most(read.count)).collect();
+    for id in ids {
+        if !group.with_entry(id, |entry| give(Given::Entry(entry))) {
+            give(Given::Gone(id));
+            continue;
+        }
+        let Some(before) = group.pending(id) else { continue };
+        let deliveries = before.deliveries.wrapping_add(1);
+        group.put_pending(
+            id,
+            Some(before),
+            PendingFacts { delivered: now, deliveries, ..before },
+        )?;
+    }
+    Ok(())
+}
+
+/// The setting of COUNT, where zero means all.
+fn most(count: u64) -> usize {
+    if count == 0 { usize::MAX } else { usize::try_from(count).unwrap_or(usize::MAX) }
+}
+
+impl<N: NodesMut> GroupMut<'_, N> {
+    /// Hands the entry with an id to `each`; false if there is none.
+    pub fn with_entry(&self, id: Id, each: impl FnOnce(Entry<'_>)) -> bool {
+        let (view, key) = (self.entries(), id.to_bytes());
+        let path = view.find(|separator| separator <= &key[..]);
+        let block = Block::new(view.leaf(&path));
+        let found = block.at(block.seek(id)).filter(|entry| entry.id == id);
+        let Some(entry) = found else { return false };
+        each(entry.entry(view.nodes, block.names));
+        true
+    }
+}

@@ -1,0 +1,442 @@
+//! Groups of consumers: who was given which entries, and has not yet acknowledged them.
+//!
+//! ```text
+//! groups     name            -> last id 16 | entries read 8 | next number 4 | four roots 64
+//! consumers  name            -> number 4 | seen 8 | active 8
+//! names      number 4        -> name
+//! pending    id 16           -> number 4 | delivered 8 | deliveries 8
+//! owned      number 4, id 16 -> nothing
+//! ```
+//! All are trees among the nodes of the stream. A consumer is known by a number to what is pending,
+//! and `owned` has the same entries in another order: how many a consumer has is how many rows
+//! begin with its number.
+
+mod change;
+mod claim;
+mod deliver;
+mod rows;
+
+pub use change::{GroupError, acknowledge, create, create_consumer, delete_consumer, destroy, set};
+pub use claim::{AutoClaim, AutoClaimed, Claim, auto_claim, claim};
+pub use deliver::{Given, GroupRead, Served, read_group};
+
+use super::Id;
+use super::facts::NO_ROOT;
+use super::id::ID_BYTES;
+use super::read::Stream;
+use crate::access::ReadNodes;
+use packed::Element;
+use rows::{ByName, find, rank, walk};
+use tree::{ByKey, ROOT_BYTES, Root, RowLeaf, resolve};
+
+/// Leaves of the tree of groups.
+pub(super) type GroupLeaf = RowLeaf<ByName>;
+
+/// Stands for a number of entries that nobody knows.
+const UNKNOWN: i64 = -1;
+
+/// A group as its row tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Facts {
+    last_id: Id,
+    entries_read: i64,
+    next_number: u32,
+    consumers: Root,
+    names: Root,
+    pending: Root,
+    owned: Root,
+}
+
+const FACTS_BYTES: usize = ID_BYTES + 8 + 4 + 4 * ROOT_BYTES;
+
+impl Facts {
+    fn new(last_id: Id, entries_read: i64) -> Facts {
+        let none = NO_ROOT;
+        let trees = [none; 4];
+        Facts::of(last_id, entries_read, 0, trees)
+    }
+
+    fn of(last_id: Id, entries_read: i64, next_number: u32, trees: [Root; 4]) -> Facts {
+        let [consumers, names, pending, owned] = trees;
+        Facts { last_id, entries_read, next_number, consumers, names, pending, owned }
+    }
+
+    fn read(from: Element<'_>) -> Facts {
+        let Element::Bytes(bytes) = from else { return Facts::new(Id::MIN, UNKNOWN) };
+        let root = |number: usize| {
+            let at = ID_BYTES + 12 + ROOT_BYTES * number;
+            bytes.get(at..).and_then(Root::read).unwrap_or(NO_ROOT)
+        };
+        let (entries_read, next_number) = (word(bytes, ID_BYTES), word(bytes, ID_BYTES + 8));
+        let trees = [0, 1, 2, 3].map(root);
+        Facts::of(Id::read(bytes), entries_read as i64, next_number as u32, trees)
+    }
+
+    fn to_bytes(self) -> [u8; FACTS_BYTES] {
+        let mut bytes = [0; FACTS_BYTES];
+        let (id, rest) = bytes.split_at_mut(ID_BYTES);
+        id.copy_from_slice(&self.last_id.to_bytes());
+        rest[..8].copy_from_slice(&self.entries_read.to_le_bytes());
+        rest[8..12].copy_from_slice(&self.next_number.to_le_bytes());
+        let roots = [self.consumers, self.names, self.pending, self.owned];
+        for (to, root) in rest[12..].chunks_exact_mut(ROOT_BYTES).zip(roots) {
+            to.copy_from_slice(&root.to_bytes());
+        }
+        bytes
+    }
+}
+
+/// Up to eight bytes as a number.
+#[inline]
+fn word(bytes: &[u8], at: usize) -> u64 {
+    let (from, mut word) = (bytes.get(at..).unwrap_or(&[]), [0; 8]);
+    let len = from.len().min(8);
+    word[..len].copy_from_slice(&from[..len]);
+    u64::from_le_bytes(word)
+}
+
+/// What a consumer's row tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ConsumerFacts {
+    number: u32,
+    seen: u64,
+    /// When it was given something last; `u64::MAX` for never.
+    active: u64,
+}
+
+const NEVER: u64 = u64::MAX;
+
+impl ConsumerFacts {
+    fn read(from: Element<'_>) -> ConsumerFacts {
+        let Element::Bytes(bytes) = from else {
+            return ConsumerFacts { number: 0, seen: 0, active: NEVER };
+        };
+        let number = word(bytes, 0) as u32;
+        ConsumerFacts { number, seen: word(bytes, 4), active: word(bytes, 12) }
+    }
+
+    fn to_bytes(self) -> [u8; 20] {
+        let mut bytes = [0; 20];
+        bytes[..4].copy_from_slice(&self.number.to_le_bytes());
+        bytes[4..12].copy_from_slice(&self.seen.to_le_bytes());
+        bytes[12..].copy_from_slice(&self.active.to_le_bytes());
+        bytes
+    }
+}
+
+/// What the row of an entry that is pending tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct PendingFacts {
+    number: u32,
+    delivered: u64,
+    deliveries: u64,
+}
+
+impl PendingFacts {
+    fn read(from: Element<'_>) -> PendingFacts {
+        let Element::Bytes(bytes) = from else {
+            return PendingFacts { number: 0, delivered: 0, deliveries: 0 };
+        };
+        let number = word(bytes, 0) as u32;
+        PendingFacts { number, delivered: word(bytes, 4), deliveries: word(bytes, 12) }
+    }
+
+    fn to_bytes(self) -> [u8; 20] {
+        let mut bytes = [0; 20];
+        bytes[..4].copy_from_slice(&self.number.to_le_bytes());
+        bytes[4..12].copy_from_slice(&self.delivered.to_le_bytes());
+        bytes[12..].copy_from_slice(&self.deliveries.to_le_bytes());
+        bytes
+    }
+}
+
+/// The key of an entry among those that a consumer owns.
+#[inline]
+fn owned_key(number: u32, id: Id) -> [u8; 4 + ID_BYTES] {
+    let mut key = [0; 4 + ID_BYTES];
+    key[..4].copy_from_slice(&number.to_be_bytes());
+    key[4..].copy_from_slice(&id.to_bytes());
+    key
+}
+
+/// The groups of a stream.
+#[derive(Clone, Copy, Debug)]
+pub struct Groups<'x> {
+    stream: Stream<'x>,
+    root: Root,
+}
+
+impl<'x> Groups<'x> {
+    pub(super) fn new(stream: Stream<'x>, root: Root) -> Groups<'x> {
+        Groups { stream, root }
+    }
+
+    fn nodes(&self) -> ReadNodes<'x> {
+        self.stream.entries.nodes
+    }
+
+    /// Groups.
+    pub fn len(&self) -> usize {
+        self.root.weight as usize
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All of them, by name.
+    pub fn iter(&self) -> impl Iterator<Item = Group<'x>> + use<'x> {
+        let (nodes, stream) = (self.nodes(), self.stream);
+        walk::<_, ByName>(nodes, self.root, b"").map(move |[name, facts]| Group {
+            name: resolve(nodes, name),
+            facts: Facts::read(facts),
+            stream,
+        })
+    }
+
+    /// The group with a name.
+    #[inline]
+    pub fn get(&self, name: &'x [u8]) -> Option<Group<'x>> {
+        let facts = find::<_, ByName>(self.nodes(), self.root, name)?;
+        let name = Element::Bytes(name);
+        Some(Group { name, facts: Facts::read(facts), stream: self.stream })
+    }
+}
+
+/// A group of consumers.
+#[derive(Clone, Copy, Debug)]
+pub struct Group<'x> {
+    /// Its name.
+    pub name: Element<'x>,
+    facts: Facts,
+    stream: Stream<'x>,
+}
+
+impl<'x> Group<'x> {
+    fn nodes(&self) -> ReadNodes<'x> {
+        self.stream.entries.nodes
+    }
+
+    /// The id of the last entry that was given to one of its consumers as a new one.
+    pub fn last_id(&self) -> Id {
+        self.facts.last_id
+    }
+
+    /// Entries that lie up to that one, those that are gone too; `None` if nobody knows.
+    pub fn entries_read(&self) -> Option<i64> {
+        (self.facts.entries_read != UNKNOWN).then_some(self.facts.entries_read)
+    }
+
+    /// Entries that are still to be given to it; `None` if nobody knows.
+    pub fn lag(&self) -> Option<i64> {
+        let extent = Extent::of(&self.stream);
+        let read = match self.entries_read() {
+            _ if extent.added == 0 => Some(0),
+            Some(read) if !extent.has_gaps_from(self.facts.last_id) => Some(read),
+            _ => extent.added_up_to(self.facts.last_id),
+        };
+        read.map(|read| extent.added.wrapping_sub(read))
+    }
+
+    /// Consumers.
+    pub fn consumers_len(&self) -> usize {
+        self.facts.consumers.weight as usize
+    }
+
+    /// Entries that were given to them and not acknowledged.
+    pub fn pending_len(&self) -> u64 {
+        self.facts.pending.weight
+    }
+
+    /// Its consumers, by name.
+    pub fn consumers(&self) -> impl Iterator<Item = Consumer<'x>> + use<'x> {
+        let (nodes, group) = (self.nodes(), *self);
+        walk::<_, ByName>(nodes, self.facts.consumers, b"").map(move |[name, facts]| Consumer {
+            name: resolve(nodes, name),
+            facts: ConsumerFacts::read(facts),
+            group,
+        })
+    }
+
+    /// The consumer with a name.
+    pub fn consumer(&self, name: &'x [u8]) -> Option<Consumer<'x>> {
+        let facts = find::<_, ByName>(self.nodes(), self.facts.consumers, name)?;
+        let (name, facts) = (Element::Bytes(name), ConsumerFacts::read(facts));
+        Some(Consumer { name, facts, group: *self })
+    }
+
+    /// What is pending, from an id on.
+    pub fn pending(&self, from: Id) -> impl Iterator<Item = Pending> + use<'x> {
+        walk::<_, ByKey>(self.nodes(), self.facts.pending, &from.to_bytes())
+            .map(|[id, facts]| Pending::new(id_of(id), PendingFacts::read(facts)))
+    }
+
+    /// The last entry that is pending.
+    pub fn last_pending(&self) -> Option<Id> {
+        let last = self.pending_len().checked_sub(1)?;
+        let view: tree::View<'x, _, RowLeaf<ByKey>> =
+            tree::View::new(self.nodes(), self.facts.pending);
+        let (path, row) = view.find_position(last);
+        tree::Rows::new(view.leaf(&path)).cell(row as usize, 0).map(id_of)
+    }
+
+    /// The name of whoever has an entry that is pending.
+    pub fn owner(&self, pending: &Pending) -> Element<'x> {
+        let number = pending.facts.number.to_be_bytes();
+        let name = find::<_, ByKey>(self.nodes(), self.facts.names, &number);
+        name.map_or(Element::Bytes(b""), |name| resolve(self.nodes(), name))
+    }
+}
+
+#[inline]
+fn id_of(key: Element<'_>) -> Id {
+    match key {
+        Element::Bytes(bytes) => Id::read(bytes),
+        _ => Id::MIN,
+    }
+}
+
+/// A consumer of a group.
+#[derive(Clone, Copy, Debug)]
+pub struct Consumer<'x> {
+    /// Its name.
+    pub name: Element<'x>,
+    facts: ConsumerFacts,
+    group: Group<'x>,
+}
+
+impl<'x> Consumer<'x> {
+    /// When it was last heard of, in milliseconds since the Unix epoch.
+    pub fn seen(&self) -> u64 {
+        self.facts.seen
+    }
+
+    /// When it was given something last; `None` for never.
+    pub fn active(&self) -> Option<u64> {
+        (self.facts.active != NEVER).then_some(self.facts.active)
+    }
+
+    /// Entries that it was given and has not acknowledged.
+    pub fn pending_len(&self) -> u64 {
+        owned_len(self.group.nodes(), self.group.facts.owned, self.facts.number)
+    }
+
+    /// Those, from an id on.
+    pub fn pending(&self, from: Id) -> impl Iterator<Item = Pending> + use<'x> {
+        let (nodes, group) = (self.group.nodes(), self.group.facts);
+        owned(nodes, group.owned, self.facts.number, from).filter_map(move |id| {
+            let facts = find::<_, ByKey>(nodes, group.pending, &id.to_bytes())?;
+            Some(Pending::new(id, PendingFacts::read(facts)))
+        })
+    }
+}
+
+/// Entries that a consumer has.
+fn owned_len<'n>(nodes: impl tree::Nodes<'n>, root: Root, number: u32) -> u64 {
+    let behind = match number.checked_add(1) {
+        Some(next) => rank(nodes, root, &owned_key(next, Id::MIN)),
+        None => root.weight,
+    };
+    behind - rank(nodes, root, &owned_key(number, Id::MIN))
+}
+
+/// The ids of the entries that a consumer has, from one on.
+fn owned<'n, N: tree::Nodes<'n>>(
+    nodes: N,
+    root: Root,
+    number: u32,
+    from: Id,
+) -> impl Iterator<Item = Id> + use<'n, N> {
+    let keys = walk::<_, ByKey>(nodes, root, &owned_key(number, from));
+    keys.map_while(move |[key, _]| match key {
+        Element::Bytes(key) if key.starts_with(&number.to_be_bytes()) => Some(Id::read(&key[4..])),
+        _ => None,
+    })
+}
+
+/// An entry that was given to a consumer and not acknowledged.
+#[derive(Clone, Copy, Debug)]
+pub struct Pending {
+    /// The entry, which may have been deleted since.
+    pub id: Id,
+    facts: PendingFacts,
+}
+
+impl Pending {
+    fn new(id: Id, facts: PendingFacts) -> Pending {
+        Pending { id, facts }
+    }
+
+    /// When it was given last, in milliseconds since the Unix epoch.
+    pub fn delivered(&self) -> u64 {
+        self.facts.delivered
+    }
+
+    /// How often it was given.
+    pub fn deliveries(&self) -> u64 {
+        self.facts.deliveries
+    }
+}
+
+/// What a group's progress through a stream is reckoned from.
+#[derive(Clone, Copy, Debug)]
+struct Extent {
+    len: u64,
+    added: i64,
+    first: Id,
+    last_id: Id,
+    max_deleted: Id,
+}
+
+impl Extent {
+    fn of(stream: &Stream<'_>) -> Extent {
+        Extent {
+            len: stream.len(),
+            added: stream.facts.added as i64,
+            first: stream.first().map_or(Id::MIN, |entry| entry.id),
+            last_id: stream.facts.last_id,
+            max_deleted: stream.facts.max_deleted,
+        }
+    }
+
+    /// Whether an entry with this id or a higher one was deleted.
+    fn has_gaps_from(&self, id: Id) -> bool {
+        self.len > 0 && self.max_deleted != Id::MIN && id <= self.max_deleted
+    }
+
+    /// Entries that were ever added up to an id; `None` if that can not be told.
+    fn added_up_to(&self, id: Id) -> Option<i64> {
+        if self.added == 0 {
+            return Some(0);
+        }
+        if self.len == 0 && id <= self.last_id {
+            return Some(self.added);
+        }
+        if id != Id::MIN && id < self.max_deleted || id > self.last_id {
+            return None;
+        }
+        if id == self.last_id {
+            return Some(self.added);
+        }
+        let has_no_gaps = self.max_deleted == Id::MIN || self.max_deleted < self.first;
+        let before = self.added.wrapping_sub(self.len as i64);
+        match id.cmp(&self.first) {
+            std::cmp::Ordering::Less if has_no_gaps => Some(before),
+            std::cmp::Ordering::Equal if has_no_gaps => Some(before.wrapping_add(1)),
+            _ => None,
+        }
+    }
+
+    /// What a group has read when it is given the entry with an id, above its last one.
+    fn read_at(&self, last_id: Id, entries_read: i64, id: Id) -> i64 {
+        let is_known = entries_read != UNKNOWN;
+        if is_known && last_id >= self.first && !self.has_gaps_from(last_id) {
+            entries_read.wrapping_add(1)
+        } else if self.added > 0 {
+            self.added_up_to(id).unwrap_or(UNKNOWN)
+        } else {
+            entries_read
+        }
+    }
+}

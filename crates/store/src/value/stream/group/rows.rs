@@ -1,0 +1,208 @@
+//! Trees of rows that are found by their first element.
+
+use packed::Element;
+use std::cmp::Ordering;
+use tree::{
+    ByKey, NoRoom, Nodes, NodesMut, Order, Path, Root, RowLeaf, Rows, Separator, Tree, View,
+    shortest_between,
+};
+
+/// An order by the bytes of the first element.
+pub(super) trait Keyed: Order {
+    /// The key of a row.
+    fn key<'n>(nodes: impl Nodes<'n>, rows: Rows<'n>, row: usize) -> &'n [u8];
+}
+
+impl Keyed for ByKey {
+    #[inline]
+    fn key<'n>(_: impl Nodes<'n>, rows: Rows<'n>, row: usize) -> &'n [u8] {
+        ByKey::key(rows, row)
+    }
+}
+
+/// By names, of which long ones have nodes of their own.
+#[derive(Debug)]
+pub(in crate::value::stream) enum ByName {}
+
+impl Keyed for ByName {
+    #[inline]
+    fn key<'n>(nodes: impl Nodes<'n>, rows: Rows<'n>, row: usize) -> &'n [u8] {
+        match rows.cell(row, 0) {
+            Some(Element::Bytes(name)) => name,
+            Some(Element::Far(far)) => nodes.bytes(far.node),
+            _ => &[],
+        }
+    }
+}
+
+impl ByName {
+    fn with_key<'n, T>(
+        nodes: impl Nodes<'n>,
+        rows: Rows<'_>,
+        row: usize,
+        use_key: impl FnOnce(&[u8]) -> T,
+    ) -> T {
+        match rows.cell(row, 0) {
+            Some(Element::Bytes(name)) => use_key(name),
+            Some(Element::Far(far)) => use_key(nodes.bytes(far.node)),
+            _ => use_key(&[]),
+        }
+    }
+}
+
+impl Order for ByName {
+    fn separator<'n>(nodes: impl Nodes<'n>, left: Rows<'_>, right: Rows<'_>) -> Separator {
+        ByName::with_key(nodes, left, left.len() - 1, |below| {
+            ByName::with_key(nodes, right, 0, |above| shortest_between(below, above))
+        })
+    }
+
+    fn is_below<'n>(nodes: impl Nodes<'n>, rows: Rows<'_>, row: usize, separator: &[u8]) -> bool {
+        ByName::with_key(nodes, rows, row, |key| key < separator)
+    }
+
+    fn cmp_rows<'n>(nodes: impl Nodes<'n>, rows: Rows<'_>, row: usize, other: usize) -> Ordering {
+        ByName::with_key(nodes, rows, row, |one| {
+            ByName::with_key(nodes, rows, other, |other| one.cmp(other))
+        })
+    }
+}
+
+/// Where a row stands, or would stand.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub path: Path,
+    pub row: usize,
+    pub is_there: bool,
+}
+
+/// Looks for the first row that is not below a key.
+#[inline]
+pub(super) fn seek<'n, N: Nodes<'n>, O: Keyed>(
+    view: &View<'n, N, RowLeaf<O>>,
+    key: &[u8],
+) -> Place {
+    let path = view.find(|separator| separator <= key);
+    let rows = Rows::new(view.leaf(&path));
+    let row = rows.partition(|row| O::key(view.nodes, rows, row) < key);
+    let is_there = row < rows.len() && O::key(view.nodes, rows, row) == key;
+    Place { path, row, is_there }
+}
+
+/// The second element of the row with a key.
+#[inline]
+pub(super) fn find<'n, N: Nodes<'n>, O: Keyed>(
+    nodes: N,
+    root: Root,
+    key: &[u8],
+) -> Option<Element<'n>> {
+    if root.weight == 0 {
+        return None;
+    }
+    let view: View<'n, N, RowLeaf<O>> = View::new(nodes, root);
+    let place = seek(&view, key);
+    let rows = Rows::new(view.leaf(&place.path));
+    rows.cell(place.row, 1).filter(|_| place.is_there)
+}
+
+/// Rows before the first one that is not below a key.
+pub(super) fn rank<'n, N: Nodes<'n>>(nodes: N, root: Root, key: &[u8]) -> u64 {
+    if root.weight == 0 {
+        return 0;
+    }
+    let view: View<'n, N, RowLeaf<ByKey>> = View::new(nodes, root);
+    let place = seek(&view, key);
+    view.weight_before(&place.path) + place.row as u64
+}
+
+/// Rows of two elements from a key on. Of a tree that is not there, none.
+pub(super) fn walk<'n, N: Nodes<'n>, O: Keyed>(
+    nodes: N,
+    root: Root,
+    from: &[u8],
+) -> impl Iterator<Item = [Element<'n>; 2]> + use<'n, N, O> {
+    let begin = (root.weight > 0).then(|| {
+        let view: View<'n, N, RowLeaf<O>> = View::new(nodes, root);
+        let place = seek(&view, from);
+        let cells = Rows::new(view.leaf(&place.path)).cells_from(place.row);
+        (view, place.path, cells)
+    });
+    let mut state = begin;
+    std::iter::from_fn(move || {
+        let (view, path, cells) = state.as_mut()?;
+        loop {
+            if let Some(first) = cells.next() {
+                return Some([first, cells.next().unwrap_or(Element::Integer(0))]);
+            }
+            if !view.next(path) {
+                return None;
+            }
+            *cells = Rows::new(view.leaf(path)).cells_from(0);
+        }
+    })
+}
+
+/// Columns of all these trees.
+const COLUMNS: usize = 2;
+/// Bytes that a record takes besides its content, at most.
+const RECORD_BYTES: usize = 64;
+
+/// Inserts a row, or puts another second element into the row with its key. A tree that is not
+/// there begins with it. Returns whether the row is new.
+///
+/// # Errors
+/// When there is no room; nothing has changed then.
+pub(super) fn put<N: NodesMut, O: Keyed>(
+    nodes: &mut N,
+    root: &mut Root,
+    key: &[u8],
+    cell: Element<'_>,
+) -> Result<bool, NoRoom> {
+    if root.node == 0 {
+        let leaf = Rows::empty::<O>(COLUMNS);
+        nodes.ensure(leaf.len() + RECORD_BYTES)?;
+        let node = nodes.allocate(leaf.len(), leaf.len());
+        nodes.bytes_mut(node).copy_from_slice(&leaf);
+        *root = Root { node, height: 0, weight: 0 };
+    }
+    let mut tree: Tree<'_, N, RowLeaf<O>> = Tree::new(nodes, *root);
+    let place = seek(&tree.view(), key);
+    if place.is_there {
+        tree.ensure_change()?;
+        tree.replace_cell(&place.path, place.row, 1, cell);
+    } else {
+        let name = match tree.cell(key)? {
+            Element::Far(far) => Element::Far(far),
+            _ => Element::Bytes(key),
+        };
+        tree.ensure_change()?;
+        tree.insert_row(&place.path, place.row, 0, &[name, cell]);
+    }
+    *root = tree.root;
+    Ok(!place.is_there)
+}
+
+/// Removes the row with a key; false if there is none.
+pub(super) fn remove<N: NodesMut, O: Keyed>(nodes: &mut N, root: &mut Root, key: &[u8]) -> bool {
+    if root.weight == 0 {
+        return false;
+    }
+    let mut tree: Tree<'_, N, RowLeaf<O>> = Tree::new(nodes, *root);
+    let place = seek(&tree.view(), key);
+    if place.is_there {
+        tree.remove_rows(&place.path, place.row, 1);
+        *root = tree.root;
+    }
+    place.is_there
+}
+
+/// Frees all nodes of a tree.
+pub(super) fn clear<N: NodesMut, O: Keyed>(nodes: &mut N, root: &mut Root) {
+    if root.node != 0 {
+        let mut tree: Tree<'_, N, RowLeaf<O>> = Tree::new(nodes, *root);
+        tree.remove_range(0, u64::MAX, |_, _, _, _| ());
+        let leaf = tree.root.node;
+        nodes.free(leaf);
+        *root = super::super::facts::NO_ROOT;
+    }
+}

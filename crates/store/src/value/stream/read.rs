@@ -1,0 +1,210 @@
+//! Reading streams.
+
+use super::Id;
+use super::block::{Block, BlockLeaf};
+use super::entry::Entry;
+use super::facts::{ENTRIES, Facts, GROUPS};
+use super::group::Groups;
+use crate::access::{Access, Found, ReadNodes, WrongKind};
+use crate::key::{Key, Kind};
+use crate::value::collection::root;
+use packed::{Element, Iter};
+use tree::{Path, View};
+
+/// The entries of a stream, to be read.
+pub(super) type EntryView<'x> = View<'x, ReadNodes<'x>, BlockLeaf>;
+
+/// A stream, under the lock of its key.
+#[derive(Clone, Copy, Debug)]
+pub struct Stream<'x> {
+    pub(super) entries: EntryView<'x>,
+    pub(super) facts: Facts,
+    groups: tree::Root,
+}
+
+/// The stream of a key, for a command that reads.
+///
+/// # Errors
+/// When the key holds something else.
+#[inline]
+pub fn read<'x>(
+    access: &'x mut Access<'_>,
+    key: &Key<'_>,
+) -> Result<Option<Stream<'x>>, WrongKind> {
+    let found = access.open_to_read(key, Kind::Stream)?;
+    Ok(found.map(|found| Stream::at(access, &found)))
+}
+
+/// The stream of a key, without any trace.
+///
+/// # Errors
+/// When the key holds something else.
+pub fn peek<'x>(access: &'x Access<'_>, key: &Key<'_>) -> Result<Option<Stream<'x>>, WrongKind> {
+    let found = access.open_unseen(key, Kind::Stream)?;
+    Ok(found.map(|found| Stream::at(access, &found)))
+}
+
+impl<'x> Stream<'x> {
+    #[inline]
+    pub(super) fn at<'a>(access: &'x Access<'a>, found: &Found<'a>) -> Stream<'x> {
+        let value = access.bytes(found);
+        Stream {
+            entries: access.view(found, ENTRIES),
+            facts: Facts::read(value),
+            groups: root(value, GROUPS),
+        }
+    }
+
+    /// Entries.
+    #[inline]
+    pub fn len(&self) -> u64 {
+        self.entries.root.weight
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The highest id that was ever given to an entry, or set by XSETID.
+    #[inline]
+    pub fn last_id(&self) -> Id {
+        self.facts.last_id
+    }
+
+    /// The highest id of an entry that was deleted; trimming does not count.
+    pub fn max_deleted_id(&self) -> Id {
+        self.facts.max_deleted
+    }
+
+    /// Entries that were ever added.
+    pub fn added(&self) -> u64 {
+        self.facts.added
+    }
+
+    /// Nodes of `stream-node-max-entries`, as clients count them.
+    pub fn nodes(&self) -> u64 {
+        u64::from(self.facts.nodes)
+    }
+
+    /// The first entry.
+    pub fn first(&self) -> Option<Entry<'x>> {
+        self.range(Id::MIN, Id::MAX).next()
+    }
+
+    /// The last entry.
+    #[inline]
+    pub fn last(&self) -> Option<Entry<'x>> {
+        let block = Block::new(self.entries.leaf(&self.entries.last()));
+        let last = block.run.iter().next_back()?;
+        Some(block.packed(last).entry(self.entries.nodes, block.names))
+    }
+
+    /// Whether there is an entry with an id above this one.
+    #[inline]
+    pub fn has_above(&self, id: Id) -> bool {
+        // What was deleted or trimmed may have had the last id.
+        !self.is_empty() && id < self.facts.last_id && self.last().is_some_and(|last| last.id > id)
+    }
+
+    /// The entry with an id.
+    #[inline]
+    pub fn get(&self, id: Id) -> Option<Entry<'x>> {
+        self.range(id, id).next()
+    }
+
+    /// The entries from one id to another, both included.
+    #[inline]
+    pub fn range(&self, from: Id, to: Id) -> Range<'x> {
+        Range::new(self.entries, from, to)
+    }
+
+    /// The same from the last to the first.
+    pub fn range_back(&self, from: Id, to: Id) -> RangeBack<'x> {
+        let (view, key) = (self.entries, to.to_bytes());
+        let path = view.find(|separator| separator <= &key[..]);
+        let block = Block::new(view.leaf(&path));
+        let place = to.next().map_or(block.run.end(), |next| block.seek(next));
+        RangeBack { view, path, block, run: block.run.iter_to(place), from }
+    }
+
+    /// Its groups.
+    pub fn groups(&self) -> Groups<'x> {
+        Groups::new(*self, self.groups)
+    }
+}
+
+/// Entries in the order of their ids.
+#[derive(Debug)]
+pub struct Range<'x> {
+    view: EntryView<'x>,
+    path: Path,
+    block: Block<'x>,
+    run: Iter<'x>,
+    to: Id,
+}
+
+impl<'x> Range<'x> {
+    #[inline]
+    pub(super) fn new(view: EntryView<'x>, from: Id, to: Id) -> Range<'x> {
+        let key = from.to_bytes();
+        let path = view.find(|separator| separator <= &key[..]);
+        let block = Block::new(view.leaf(&path));
+        let run = block.run.iter_from(block.seek(from));
+        Range { view, path, block, run, to }
+    }
+
+    #[inline]
+    fn next_element(&mut self) -> Option<Element<'x>> {
+        loop {
+            if let Some(element) = self.run.next() {
+                return Some(element);
+            }
+            if !self.view.next(&mut self.path) {
+                return None;
+            }
+            self.block = Block::new(self.view.leaf(&self.path));
+            self.run = self.block.run.iter();
+        }
+    }
+}
+
+impl<'x> Iterator for Range<'x> {
+    type Item = Entry<'x>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Entry<'x>> {
+        let element = self.next_element()?;
+        let entry = self.block.packed(element);
+        (entry.id <= self.to).then(|| entry.entry(self.view.nodes, self.block.names))
+    }
+}
+
+/// Entries from the last to the first.
+#[derive(Debug)]
+pub struct RangeBack<'x> {
+    view: EntryView<'x>,
+    path: Path,
+    block: Block<'x>,
+    run: Iter<'x>,
+    from: Id,
+}
+
+impl<'x> Iterator for RangeBack<'x> {
+    type Item = Entry<'x>;
+
+    fn next(&mut self) -> Option<Entry<'x>> {
+        loop {
+            if let Some(element) = self.run.next_back() {
+                let entry = self.block.packed(element);
+                let is_in = entry.id >= self.from;
+                return is_in.then(|| entry.entry(self.view.nodes, self.block.names));
+            }
+            if !self.view.previous(&mut self.path) {
+                return None;
+            }
+            self.block = Block::new(self.view.leaf(&self.path));
+            self.run = self.block.run.iter();
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Trimming: entries that go from the front.
+
+use super::Id;
+use super::block::{Block, BlockLeaf};
+use super::edit::{self, Entries};
+use super::entry::Packed;
+use super::facts::Facts;
+use tree::{Nodes, NodesMut, View};
+
+/// How far a stream is trimmed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// To so many entries.
+    Length(u64),
+    /// To those with this id or a higher one.
+    Id(Id),
+}
+
+/// What is trimmed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trim {
+    /// How far.
+    pub to: Bound,
+    /// Whole nodes only, of at most so many entries together; zero for any number.
+    pub whole_nodes: Option<u64>,
+}
+
+/// Trims entries, and notes it. Returns how many are gone.
+pub(super) fn apply<N: NodesMut>(tree: &mut Entries<'_, N>, facts: &mut Facts, how: Trim) -> u64 {
+    let count = match how.whole_nodes {
+        None => count_all(&tree.view(), how.to),
+        Some(limit) => count_nodes(&tree.view(), facts, how.to, limit),
+    };
+    if count > 0 {
+        facts.tail.weigh(tree);
+        let removed = edit::remove_front(tree, count);
+        facts.note_removed(removed, tree.root.weight);
+    }
+    count
+}
+
+/// Entries before a bound.
+fn count_all<'n, N: Nodes<'n>>(view: &View<'n, N, BlockLeaf>, to: Bound) -> u64 {
+    match to {
+        Bound::Length(len) => view.root.weight.saturating_sub(len),
+        Bound::Id(id) => {
+            let key = id.to_bytes();
+            let path = view.find(|separator| separator <= &key[..]);
+            view.weight_before(&path) + Block::new(view.leaf(&path)).seek(id).index() as u64
+        }
+    }
+}
+
+/// Entries in the nodes that lie before a bound as a whole.
+fn count_nodes<'n, N: Nodes<'n>>(
+    view: &View<'n, N, BlockLeaf>,
+    facts: &mut Facts,
+    to: Bound,
+    limit: u64,
+) -> u64 {
+    let len = view.root.weight;
+    let is_kept = |gone: u64, entry: &Packed<'_>| match to {
+        // Somebody who keeps one more than this node has to lose keeps the node.
+        Bound::Length(most) => len - gone <= most,
+        Bound::Id(id) => entry.id >= id,
+    };
+    if let Bound::Length(most) = to {
+        if len <= most {
+            return 0;
+        }
+        if facts.head_entries == 0 {
+            facts.head_entries = count_head(view);
+        }
+        if facts.head_entries > 0 && len < most.saturating_add(facts.head_entries.into()) {
+            return 0;
+        }
+    }
+    let (mut counted, mut node) = (0, 0);
+    for entry in all(view) {
+        if entry.starts() && node > 0 {
+            if limit > 0 && counted + node > limit {
+                return counted;
+            }
+            (counted, node) = (counted + node, 0);
+        }
+        if is_kept(counted + node, &entry) {
+            return counted;
+        }
+        node += 1;
+    }
+    if limit > 0 && counted + node > limit { counted } else { counted + node }
+}
+
+/// Entries of the first node; zero if it is the last one too, or very long.
+fn count_head<'n, N: Nodes<'n>>(view: &View<'n, N, BlockLeaf>) -> u32 {
+    let mut behind = all(view).take(HEAD_ENTRIES_MAX).skip(1);
+    behind.position(|entry| entry.starts()).map_or(0, |at| at as u32 + 1)
+}
+
+/// First nodes that are longer are counted anew each time.
+const HEAD_ENTRIES_MAX: usize = 1024;
+
+/// All entries of a tree, from the first one on.
+fn all<'n, N: Nodes<'n>>(view: &View<'n, N, BlockLeaf>) -> impl Iterator<Item = Packed<'n>> {
+    let (view, mut path) = (*view, view.first());
+    let mut block = Block::new(view.leaf(&path));
+    let mut run = block.run.iter();
+    std::iter::from_fn(move || {
+        loop {
+            if let Some(element) = run.next() {
+                return Some(block.packed(element));
+            }
+            if !view.next(&mut path) {
+                return None;
+            }
+            block = Block::new(view.leaf(&path));
+            run = block.run.iter();
+        }
+    })
+}
