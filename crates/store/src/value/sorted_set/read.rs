@@ -213,6 +213,7 @@ pub(super) struct TagRow {
 /// # Errors
 /// When there is no such member: where its tag would be inserted.
 #[inline]
+#[expect(clippy::result_large_err, reason = "a way down is used where it is made")]
 pub(super) fn find_by_tag<'n, N: Nodes<'n>>(
     scores: &View<'n, N, ScoreLeaf>,
     tags: &View<'n, N, TagLeaf>,
