@@ -23,6 +23,15 @@ pub(crate) enum Search {
     Behind { word: &'static str, from: i16, flags: KeyFlags },
 }
 
+impl Search {
+    fn word(&self) -> Option<&'static str> {
+        match self {
+            Search::Keyword { word, .. } => Some(word),
+            _ => None,
+        }
+    }
+}
+
 pub(crate) type Searches = SmallVec<[Search; 2]>;
 
 const READ: KeyFlags = KeyFlags::RO.union(KeyFlags::ACCESS);
@@ -90,7 +99,7 @@ pub(crate) fn find<'c>(
     specs: &[Search],
     request: &[&'c [u8]],
 ) -> Option<Vec<(&'c [u8], KeyFlags)>> {
-    let mut found = Vec::new();
+    let (mut found, mut keyword) = (Vec::new(), None);
     for spec in specs {
         match spec {
             Search::Range(keys) => {
@@ -109,11 +118,7 @@ pub(crate) fn find<'c>(
                 }
                 found.extend(keys.map(|key| (*key, *flags)));
             }
-            Search::Keyword { word, from, flags } => {
-                let words = request.iter().skip(usize::try_from(*from).ok()?);
-                let mut words = words.skip_while(|it| !it.eq_ignore_ascii_case(word.as_bytes()));
-                found.extend(words.nth(1).map(|key| (*key, *flags)));
-            }
+            Search::Keyword { from, flags, .. } => keyword = Some((*from, *flags)),
             Search::Behind { word, from, flags } => {
                 let mut words = request.iter().skip(usize::try_from(*from).ok()?);
                 words.find(|it| it.eq_ignore_ascii_case(word.as_bytes()))?;
@@ -125,7 +130,28 @@ pub(crate) fn find<'c>(
             }
         }
     }
+    if let Some((from, flags)) = keyword {
+        let is_word = |it: &[u8]| {
+            let words = specs.iter().filter_map(Search::word);
+            words.into_iter().any(|word| it.eq_ignore_ascii_case(word.as_bytes()))
+        };
+        let key = last_behind(request.get(usize::try_from(from).ok()?..)?, is_word);
+        found.extend(key.map(|key| (key, flags)));
+    }
     Some(found)
+}
+
+/// What stands behind the last of some words.
+fn last_behind<'c>(rest: &[&'c [u8]], is_word: impl Fn(&[u8]) -> bool) -> Option<&'c [u8]> {
+    let (mut at, mut last) = (0, None);
+    while at + 1 < rest.len() {
+        if is_word(rest[at]) {
+            at += 1;
+            last = Some(rest[at]);
+        }
+        at += 1;
+    }
+    last
 }
 
 /// What happens to the keys of this very request.
@@ -147,11 +173,11 @@ fn flags_of(row: &Row, flags: KeyFlags, request: &[&[u8]]) -> KeyFlags {
 /// INFO told them: of all keys in one, if they follow a pattern.
 pub(crate) fn range(row: &Row) -> (i16, i16, i16) {
     let specs = specs(row);
-    let ranges = specs.iter().filter_map(|spec| match spec {
+    let mut ranges = specs.iter().filter_map(|spec| match spec {
         Search::Range(keys) => Some(keys),
         _ => None,
     });
-    match (ranges.clone().next(), ranges.last()) {
+    match (ranges.clone().next(), ranges.next_back()) {
         (Some(first), Some(last)) => (first.first, last.last, last.step),
         _ => (0, 0, 0),
     }

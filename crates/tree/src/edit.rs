@@ -9,16 +9,18 @@ use packed::{Element, Far};
 
 impl<N: NodesMut, O: Order> Tree<'_, N, RowLeaf<O>> {
     /// Inserts a row before one of the leaf of a path. `ensure_change` has been called, and
-    /// the elements come from `cell`. The path is void after that.
+    /// the elements come from `cell`. Returns whether the tree has kept its shape: if not, all
+    /// paths are void after that.
     #[inline]
-    pub fn insert_row(&mut self, path: &Path, row: usize, tag: u32, cells: &[Element<'_>]) {
+    pub fn insert_row(&mut self, path: &Path, row: usize, tag: u32, cells: &[Element<'_>]) -> bool {
         let rows = Rows::new(self.nodes.bytes(path.leaf));
         let cost = RowCost::of::<O>(cells);
         let (len, stride) = (rows.len(), rows.stride());
         if !O::IS_TAGGED && rows.dense_len() + cost.bytes() > NODE_BYTES {
             let is_behind = row == len && self.view().is_last(path);
             if is_behind || row == 0 && self.view().is_first(path) {
-                return self.insert_leaf_of(path, is_behind, stride, tag, cells);
+                self.insert_leaf_of(path, is_behind, stride, tag, cells);
+                return false;
             }
         }
         let growth = rows.growth_for(cost);
@@ -26,7 +28,7 @@ impl<N: NodesMut, O: Order> Tree<'_, N, RowLeaf<O>> {
             self.grow_leaf(path, row, growth);
         }
         RowsMut::new(self.nodes.bytes_mut(path.leaf)).insert(row, tag, cells);
-        self.changed(path, 1);
+        self.changed(path, 1)
     }
 
     /// Gives a leaf `growth` bytes, and all of a node where more is likely to follow at its front:

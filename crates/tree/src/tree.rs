@@ -53,9 +53,10 @@ impl<'n, N: NodesMut, L: Leaf> Tree<'n, N, L> {
     }
 
     /// For after the leaf of a path was changed: counts what it gained, and splits or merges it if
-    /// it has become too long or too short. The path is void after that.
+    /// it has become too long or too short. Returns whether the tree has kept its shape: if not,
+    /// all paths are void after that.
     #[inline]
-    pub fn changed(&mut self, path: &Path, gained: i64) {
+    pub fn changed(&mut self, path: &Path, gained: i64) -> bool {
         if gained != 0 {
             self.add_weight(path, gained);
         }
@@ -64,7 +65,10 @@ impl<'n, N: NodesMut, L: Leaf> Tree<'n, N, L> {
             self.split_leaf(path);
         } else if gained < 0 && len < NODE_BYTES / 2 {
             self.shorten(path, len);
+        } else {
+            return true;
         }
+        false
     }
 
     /// Adds to the weights on a path.

@@ -59,8 +59,7 @@ impl<'x> Nodes<'x> for ReadNodes<'x> {
     #[inline]
     fn announce(self, node: NodeId) {
         if let Some(at) = self.table.find(node) {
-            let begin = self.heap.address(at);
-            (0..ANNOUNCED_LINES).for_each(|line| prefetch(begin.wrapping_add(line * LINE_BYTES)));
+            prefetch(self.heap.address(at));
         }
     }
 
@@ -72,8 +71,6 @@ impl<'x> Nodes<'x> for ReadNodes<'x> {
 
 /// Bytes that come from memory together.
 const LINE_BYTES: usize = 64;
-/// Lines at the begin of a node that are looked at on the way to an entry of it.
-const ANNOUNCED_LINES: usize = 5;
 
 /// # Safety
 /// The caller holds the lock of the owner's shard.

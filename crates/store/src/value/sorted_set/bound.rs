@@ -54,6 +54,11 @@ impl<'t> Bound<'t> {
         }
     }
 
+    /// Whether a member is below, whatever its score. For bounds of the lowest score.
+    pub fn is_above(&self, member: Element<'_>) -> bool {
+        self.key == u64::MAX || self.is_above_member(member)
+    }
+
     /// Whether all that is left of a separator is below.
     #[inline]
     pub fn is_at_or_above(&self, separator: &[u8]) -> bool {

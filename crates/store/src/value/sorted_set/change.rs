@@ -4,7 +4,7 @@ use super::bound::Bound;
 use super::gathered::{encoding_of_large, enlarge, put_small};
 use super::limit::{SortedSetLimit, has_room};
 use super::order::Score;
-use super::read::{Member, find_by_tag, find_in_run, seek, seek_in_run};
+use super::read::{Member, TagRow, find_by_tag, find_in_run, seek, seek_in_run};
 use super::{SCORES, STRIDE, ScoreLeaf, TAGS, TagLeaf};
 use crate::access::{Access, Fault, Found, NoSpace, WriteNodes};
 use crate::key::{Encoding, Key, Kind, Label};
@@ -232,11 +232,13 @@ fn put_in_trees<'a>(
             let (scores, tags) = (View::new(scores, roots[SCORES]), View::new(tags, roots[TAGS]));
             find_by_tag(&scores, &tags, tag, member)
         };
-        let verdict = terms.judge(score, current.as_ref().map(|it| it.score));
-        done.count(&verdict, current.is_none());
+        let verdict = terms.judge(score, current.as_ref().ok().map(|it| it.score));
+        done.count(&verdict, current.is_err());
         match (verdict, current) {
-            (Verdict::Set(score), None) => insert(nodes, roots, tag, score, member)?,
-            (Verdict::Set(score), Some(at)) => rescore(nodes, roots, &at, score, member)?,
+            (Verdict::Set(score), Err(at)) => {
+                insert_at(nodes, roots, (tag, &at), score, member)?;
+            }
+            (Verdict::Set(score), Ok(at)) => rescore(nodes, roots, &at, score, member)?,
             _ => {}
         }
         Ok(roots[SCORES].weight)
@@ -273,7 +275,6 @@ fn cell_of<'m>(
 }
 
 /// Adds a member that is not there to both trees.
-#[inline]
 fn insert(
     nodes: &mut WriteNodes<'_, '_>,
     roots: &mut [Root; 2],
@@ -281,36 +282,33 @@ fn insert(
     score: f64,
     member: &[u8],
 ) -> Result<(), NoRoom> {
+    let tags = View::<_, TagLeaf>::new(nodes.read(), roots[TAGS]);
+    let path = tags.find_tag(tag);
+    let row = Rows::new(tags.leaf(&path)).find_tag(tag);
+    insert_at(nodes, roots, (tag, &TagRow { path, row }), score, member)
+}
+
+/// The same where the place of the tag is known.
+#[inline]
+fn insert_at(
+    nodes: &mut WriteNodes<'_, '_>,
+    roots: &mut [Root; 2],
+    (tag, at): (u32, &TagRow),
+    score: f64,
+    member: &[u8],
+) -> Result<(), NoRoom> {
     let bytes = roots[SCORES].change_bytes() + roots[TAGS].change_bytes();
     let cell = cell_of(nodes, roots[SCORES], member, bytes)?;
     let score_cell = Score::new(score);
     let score_cell = score_cell.element();
-    insert_scored(nodes, &mut roots[SCORES], Bound::at(score, member), [score_cell, cell]);
+    let mut tree = Tree::<_, ScoreLeaf>::new(nodes, roots[SCORES]);
+    let (path, row) = seek(&tree.view(), &Bound::at(score, member));
+    tree.insert_row(&path, row, 0, &[score_cell, cell]);
+    roots[SCORES] = tree.root;
     let mut tree = Tree::<_, TagLeaf>::new(nodes, roots[TAGS]);
-    insert_tag(&mut tree, tag, score_cell);
+    tree.insert_row(&at.path, at.row, tag, &[score_cell]);
     roots[TAGS] = tree.root;
     Ok(())
-}
-
-/// Notes the score of a member under its tag. Room for that was made sure of.
-#[inline]
-fn insert_tag<N: NodesMut>(tree: &mut Tree<'_, N, TagLeaf>, tag: u32, score: Element<'_>) {
-    let path = tree.view().find_tag(tag);
-    let row = Rows::new(tree.view().leaf(&path)).find_tag(tag);
-    tree.insert_row(&path, row, tag, &[score]);
-}
-
-#[inline]
-fn insert_scored(
-    nodes: &mut WriteNodes<'_, '_>,
-    root: &mut Root,
-    bound: Bound<'_>,
-    cells: [Element<'_>; STRIDE],
-) {
-    let mut tree = Tree::<_, ScoreLeaf>::new(nodes, *root);
-    let (path, row) = seek(&tree.view(), &bound);
-    tree.insert_row(&path, row, 0, &cells);
-    *root = tree.root;
 }
 
 /// Gives a member another score. Its row stays where it is if it may.
@@ -334,12 +332,17 @@ fn rescore(
     } else {
         let cell = cell_of(nodes, roots[SCORES], member, bytes)?;
         let mut tree = Tree::<_, ScoreLeaf>::new(nodes, roots[SCORES]);
-        tree.remove_rows(&at.path, at.row, 1);
+        let is_before = path.leaf == at.path.leaf && row <= at.row;
+        if tree.insert_row(&path, row, 0, &[score_cell, cell]) {
+            tree.remove_rows(&at.path, at.row + usize::from(is_before), 1);
+        } else {
+            let (path, row) = seek(&tree.view(), &Bound::at(at.score, member));
+            tree.remove_rows(&path, row, 1);
+        }
         roots[SCORES] = tree.root;
-        insert_scored(nodes, &mut roots[SCORES], bound, [score_cell, cell]);
     }
     let mut tree = Tree::<_, TagLeaf>::new(nodes, roots[TAGS]);
-    tree.replace_cell(&at.tag_path, at.tag_row, 0, score_cell);
+    tree.replace_cell(&at.tag.path, at.tag.row, 0, score_cell);
     roots[TAGS] = tree.root;
     Ok(())
 }

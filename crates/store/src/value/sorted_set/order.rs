@@ -6,6 +6,8 @@ use std::cmp::Ordering;
 use tree::{Nodes, Order, Rows, Separator, shortest_between};
 
 const SCORE_BYTES: usize = size_of::<f64>();
+/// Rows that are passed one by one from where a score is expected.
+const STEPS: usize = 8;
 
 /// A score as a number that is ordered as scores are. The two zeros are one.
 #[inline]
@@ -78,10 +80,62 @@ impl ByScore {
             && with_member(nodes, run.at(run.after(place)), |member| bound.is_above_member(member))
     }
 
+    /// The first row of a leaf that is not below a bound. Scores are looked for where they should
+    /// be if they rose evenly, and otherwise by halves.
+    #[inline]
+    pub fn seek<'n>(nodes: impl Nodes<'n>, rows: Rows<'_>, bound: &Bound<'_>) -> usize {
+        nodes.announce_bytes(rows.codes());
+        let is_below = |place: Place| Self::is_below_bound(nodes, rows, place, bound);
+        let (mut low, mut high) = (0, rows.len());
+        if let Some(guess) = guess(nodes, rows, bound) {
+            let run = rows.run();
+            let mut place = rows.place(guess);
+            if is_below(place) {
+                low = guess + 1;
+                while low < high && low <= guess + STEPS {
+                    place = run.after(run.after(place));
+                    if !is_below(place) {
+                        return low;
+                    }
+                    low += 1;
+                }
+            } else {
+                high = guess;
+                while high > 0 && high + STEPS > guess {
+                    place = run.before(run.before(place));
+                    if is_below(place) {
+                        return high;
+                    }
+                    high -= 1;
+                }
+            }
+        }
+        while low < high {
+            let middle = low.midpoint(high);
+            if is_below(rows.place(middle)) { low = middle + 1 } else { high = middle }
+        }
+        low
+    }
+
     fn key_of<'n>(nodes: impl Nodes<'n>, rows: Rows<'_>, row: usize) -> (u64, Vec<u8>) {
         let key = sort_key(score_of(rows.cell(row, 0)));
         (key, with_member(nodes, rows.cell(row, 1), |member| member.to_text()))
     }
+}
+
+/// The row in which the score of a bound is expected; none where there are few rows, or all have
+/// one score.
+#[inline]
+fn guess<'n>(nodes: impl Nodes<'n>, rows: Rows<'_>, bound: &Bound<'_>) -> Option<usize> {
+    let run = rows.run();
+    let last = rows.len().checked_sub(1).filter(|last| *last >= STEPS)?;
+    let first_key = sort_key(score_of(run.at(run.front())));
+    let last_key = sort_key(score_of(run.at(run.before(run.before(run.end())))));
+    let span = last_key.checked_sub(first_key).filter(|span| *span > 0)?;
+    let from_first = bound.key.clamp(first_key, last_key) - first_key;
+    let row = (u128::from(from_first) * last as u128 / u128::from(span)) as usize;
+    nodes.announce_bytes(rows.about(row));
+    Some(row)
 }
 
 /// Gives what an element of a leaf stands for to `use_member`.

@@ -1,6 +1,7 @@
 //! Parts of a sorted set: ranges of ranks, scores or members, from either end.
 
-use super::bound::{LexRange, ScoreRange};
+use super::bound::{Bound, LexRange, ScoreRange};
+use super::order::sort_key;
 use super::read::SortedSet;
 use crate::value::list;
 use packed::Element;
@@ -49,12 +50,35 @@ impl<'x> SortedSet<'x> {
                 Span { from, count }
             }
             Pick::Scores(range) => self.between(range.bounds()),
-            Pick::Members(range) => self.between(range.bounds(self.lowest_key())),
+            Pick::Members(range) => self.between_members(range),
         }
     }
 
+    /// Where all have one score the order is that of the members; otherwise it is taken to be so,
+    /// and scores are left out of account.
+    fn between_members(&self, range: &LexRange<'_>) -> Span {
+        let key = |rank: u64| self.get(rank).map_or(0, |(_, score)| sort_key(score));
+        let (lowest, highest) = (key(0), key(self.len() - 1));
+        if lowest == highest {
+            return self.between(range.bounds(lowest));
+        }
+        let [from, to] = range.bounds(0).map(|bound| self.bisect(&bound));
+        Span { from, count: to.saturating_sub(from) }
+    }
+
+    /// How many members are below that of a bound.
+    fn bisect(&self, bound: &Bound<'_>) -> u64 {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            let is_below = self.get(middle).is_some_and(|(member, _)| bound.is_above(member));
+            if is_below { low = middle + 1 } else { high = middle }
+        }
+        low
+    }
+
     #[inline]
-    fn between(&self, [from, to]: [super::bound::Bound<'_>; 2]) -> Span {
+    fn between(&self, [from, to]: [Bound<'_>; 2]) -> Span {
         let from = self.rank_of(&from);
         Span { from, count: self.rank_of(&to).saturating_sub(from) }
     }

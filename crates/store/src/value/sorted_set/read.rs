@@ -76,7 +76,7 @@ impl<'x> SortedSet<'x> {
             Form::Small(run) => find_in_run(*run, member).map(|(_, score)| score),
             Form::Large(scores, tags) => {
                 let tag = tag_by(self.hasher, member);
-                find_by_tag(scores, tags, tag, member).map(|found| found.score)
+                find_by_tag(scores, tags, tag, member).ok().map(|found| found.score)
             }
         }
     }
@@ -88,7 +88,7 @@ impl<'x> SortedSet<'x> {
             Form::Small(run) => find_in_run(*run, member).map(|(rank, score)| (rank as u64, score)),
             Form::Large(scores, tags) => {
                 let tag = tag_by(self.hasher, member);
-                let found = find_by_tag(scores, tags, tag, member)?;
+                let found = find_by_tag(scores, tags, tag, member).ok()?;
                 let rank = scores.weight_before(&found.path) + found.row as u64;
                 Some((rank, found.score))
             }
@@ -147,11 +147,6 @@ impl<'x> SortedSet<'x> {
         }
     }
 
-    /// The sort key of the lowest score.
-    pub(super) fn lowest_key(&self) -> u64 {
-        self.iter_from(0).next().map_or(0, |(_, score)| sort_key(score))
-    }
-
     /// The tag of a member.
     #[inline]
     pub(super) fn tag(&self, member: Element<'_>) -> u32 {
@@ -193,9 +188,7 @@ pub(super) fn seek<'n, N: Nodes<'n>>(
     bound: &Bound<'_>,
 ) -> (Path, usize) {
     let path = scores.find(|separator| bound.is_at_or_above(separator));
-    let rows = Rows::new(scores.leaf(&path));
-    let row =
-        rows.partition(|row| ByScore::is_below_bound(scores.nodes, rows, rows.place(row), bound));
+    let row = ByScore::seek(scores.nodes, Rows::new(scores.leaf(&path)), bound);
     (path, row)
 }
 
@@ -205,30 +198,43 @@ pub(super) struct Member {
     pub score: f64,
     pub path: Path,
     pub row: usize,
-    pub tag_path: Path,
-    pub tag_row: usize,
+    pub tag: TagRow,
+}
+
+/// A row of the tree of tags.
+#[derive(Debug)]
+pub(super) struct TagRow {
+    pub path: Path,
+    pub row: usize,
 }
 
 /// Looks for a member: its tag tells scores, and the row of one of them is its own.
+///
+/// # Errors
+/// When there is no such member: where its tag would be inserted.
 #[inline]
+#[expect(clippy::result_large_err, reason = "a way down is used where it is made")]
 pub(super) fn find_by_tag<'n, N: Nodes<'n>>(
     scores: &View<'n, N, ScoreLeaf>,
     tags: &View<'n, N, TagLeaf>,
     tag: u32,
     member: &[u8],
-) -> Option<Member> {
+) -> Result<Member, TagRow> {
     let tag_path = tags.find_tag(tag);
     let candidates = Rows::new(tags.leaf(&tag_path));
+    tags.nodes.announce_bytes(candidates.codes());
     let mut tag_row = candidates.find_tag(tag);
+    tags.nodes.announce_bytes(candidates.about(tag_row));
     while tag_row < candidates.len() && candidates.tag(tag_row) == tag {
         let score = score_of(candidates.cell(tag_row, 0));
         let (path, row) = seek(scores, &Bound::at(score, member));
         if is_row_of(scores, &path, row, score, member) {
-            return Some(Member { score, path, row, tag_path, tag_row });
+            let tag = TagRow { path: tag_path, row: tag_row };
+            return Ok(Member { score, path, row, tag });
         }
         tag_row += 1;
     }
-    None
+    Err(TagRow { path: tag_path, row: tag_row })
 }
 
 #[inline]

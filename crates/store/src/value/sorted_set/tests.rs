@@ -258,6 +258,27 @@ fn ranges_of_members_agree_with_a_filter() {
 }
 
 #[test]
+fn ranges_of_members_leave_scores_out_of_account() {
+    for limit in [LIMIT, NEVER_SMALL] {
+        let mut fixture = Fixture::new();
+        for (score, member) in [(1.0, b"a"), (2.0, b"b"), (3.0, b"c"), (4.0, b"d")] {
+            fixture.add("a", score, member, limit);
+        }
+        let [b, c] = [LexBound::Inclusive(b"b"), LexBound::Inclusive(b"c")];
+        let rows = [
+            (b, c, Span { from: 1, count: 2 }),
+            (LexBound::Lowest, c, Span { from: 0, count: 3 }),
+            (b, LexBound::Highest, Span { from: 1, count: 3 }),
+            (LexBound::Highest, LexBound::Lowest, Span { from: 4, count: 0 }),
+        ];
+        for (from, to, span) in rows {
+            let pick = Pick::Members(LexRange { from, to });
+            fixture.look("a", |set| assert_eq!(set.expect("a set").span(&pick, false), span));
+        }
+    }
+}
+
+#[test]
 fn a_set_becomes_large_when_it_outgrows_its_limits_and_stays_so() {
     let mut fixture = Fixture::new();
     for number in 0..16 {
