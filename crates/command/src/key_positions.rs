@@ -173,11 +173,11 @@ fn flags_of(row: &Row, flags: KeyFlags, request: &[&[u8]]) -> KeyFlags {
 /// INFO told them: of all keys in one, if they follow a pattern.
 pub(crate) fn range(row: &Row) -> (i16, i16, i16) {
     let specs = specs(row);
-    let ranges = specs.iter().filter_map(|spec| match spec {
+    let mut ranges = specs.iter().filter_map(|spec| match spec {
         Search::Range(keys) => Some(keys),
         _ => None,
     });
-    match (ranges.clone().next(), ranges.last()) {
+    match (ranges.clone().next(), ranges.next_back()) {
         (Some(first), Some(last)) => (first.first, last.last, last.step),
         _ => (0, 0, 0),
     }

@@ -9,8 +9,8 @@ use packed::{Element, Far};
 
 impl<N: NodesMut, O: Order> Tree<'_, N, RowLeaf<O>> {
     /// Inserts a row before one of the leaf of a path. `ensure_change` has been called, and
-    /// the elements come from `cell`. Returns whether the tree has kept its shape: if not, all paths
-    /// are void after that.
+    /// the elements come from `cell`. Returns whether the tree has kept its shape: if not, all
+    /// paths are void after that.
     #[inline]
     pub fn insert_row(&mut self, path: &Path, row: usize, tag: u32, cells: &[Element<'_>]) -> bool {
         let rows = Rows::new(self.nodes.bytes(path.leaf));

@@ -53,8 +53,8 @@ impl<'n, N: NodesMut, L: Leaf> Tree<'n, N, L> {
     }
 
     /// For after the leaf of a path was changed: counts what it gained, and splits or merges it if
-    /// it has become too long or too short. Returns whether the tree has kept its shape: if not, all
-    /// paths are void after that.
+    /// it has become too long or too short. Returns whether the tree has kept its shape: if not,
+    /// all paths are void after that.
     #[inline]
     pub fn changed(&mut self, path: &Path, gained: i64) -> bool {
         if gained != 0 {

@@ -20,7 +20,7 @@ pub fn geoadd(call: &mut Call<'_>) -> Outcome {
         at += 1;
     }
     let words = args.len() - at;
-    if words == 0 || words % 3 != 0 || terms.only_new && terms.only_existing {
+    if words == 0 || !words.is_multiple_of(3) || terms.only_new && terms.only_existing {
         return Err(Refusal::SYNTAX);
     }
     let places = (at..args.len()).step_by(3);

@@ -1,4 +1,5 @@
-//! Searching areas: GEOSEARCH, GEOSEARCHSTORE, GEORADIUS, GEORADIUSBYMEMBER and their read-only forms.
+//! Searching areas: GEOSEARCH, GEOSEARCHSTORE, GEORADIUS, GEORADIUSBYMEMBER, and the forms of these
+//! that only read.
 
 use super::seek::{Asked, Form, Parser, Sorting, Style, store_key};
 use super::{write_distance, write_point};

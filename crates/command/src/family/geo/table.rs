@@ -69,7 +69,8 @@ pub const TABLE: &[CommandSpec] = &[
         group: Group::Geo,
         since: "3.2.0",
         summary: "Returns the places in a circle around a place, or stores them.",
-        syntax: "key longitude latitude radius <M | KM | FT | MI> [WITHCOORD] [WITHDIST] [WITHHASH] [COUNT count [ANY]] [ASC | DESC] [STORE key | STOREDIST key]",
+        syntax: "key longitude latitude radius <M | KM | FT | MI> [WITHCOORD] [WITHDIST] \
+            [WITHHASH] [COUNT count [ANY]] [ASC | DESC] [STORE key | STOREDIST key]",
         run: search::georadius,
         subcommands: &[],
     },
@@ -81,7 +82,8 @@ pub const TABLE: &[CommandSpec] = &[
         group: Group::Geo,
         since: "3.2.0",
         summary: "Returns the places in a circle around that of a member, or stores them.",
-        syntax: "key member radius <M | KM | FT | MI> [WITHCOORD] [WITHDIST] [WITHHASH] [COUNT count [ANY]] [ASC | DESC] [STORE key | STOREDIST key]",
+        syntax: "key member radius <M | KM | FT | MI> [WITHCOORD] [WITHDIST] [WITHHASH] [COUNT \
+            count [ANY]] [ASC | DESC] [STORE key | STOREDIST key]",
         run: search::georadiusbymember,
         subcommands: &[],
     },
@@ -93,7 +95,8 @@ pub const TABLE: &[CommandSpec] = &[
         group: Group::Geo,
         since: "3.2.10",
         summary: "Returns the places in a circle around that of a member.",
-        syntax: "key member radius <M | KM | FT | MI> [WITHCOORD] [WITHDIST] [WITHHASH] [COUNT count [ANY]] [ASC | DESC]",
+        syntax: "key member radius <M | KM | FT | MI> [WITHCOORD] [WITHDIST] [WITHHASH] [COUNT \
+            count [ANY]] [ASC | DESC]",
         run: search::georadiusbymember_ro,
         subcommands: &[],
     },
@@ -105,7 +108,8 @@ pub const TABLE: &[CommandSpec] = &[
         group: Group::Geo,
         since: "3.2.10",
         summary: "Returns the places in a circle around a place.",
-        syntax: "key longitude latitude radius <M | KM | FT | MI> [WITHCOORD] [WITHDIST] [WITHHASH] [COUNT count [ANY]] [ASC | DESC]",
+        syntax: "key longitude latitude radius <M | KM | FT | MI> [WITHCOORD] [WITHDIST] \
+            [WITHHASH] [COUNT count [ANY]] [ASC | DESC]",
         run: search::georadius_ro,
         subcommands: &[],
     },
@@ -117,7 +121,10 @@ pub const TABLE: &[CommandSpec] = &[
         group: Group::Geo,
         since: "6.2.0",
         summary: "Returns the places in a circle, a rectangle or a polygon.",
-        syntax: "key <FROMMEMBER member | FROMLONLAT longitude latitude> <BYRADIUS radius <M | KM | FT | MI> | BYBOX width height <M | KM | FT | MI> | BYPOLYGON num-vertices longitude latitude [longitude latitude ...]> [ASC | DESC] [COUNT count [ANY]] [WITHCOORD] [WITHDIST] [WITHHASH]",
+        syntax: "key <FROMMEMBER member | FROMLONLAT longitude latitude> <BYRADIUS radius <M | KM \
+            | FT | MI> | BYBOX width height <M | KM | FT | MI> | BYPOLYGON num-vertices longitude \
+            latitude [longitude latitude ...]> [ASC | DESC] [COUNT count [ANY]] [WITHCOORD] \
+            [WITHDIST] [WITHHASH]",
         run: search::geosearch,
         subcommands: &[],
     },
@@ -129,7 +136,10 @@ pub const TABLE: &[CommandSpec] = &[
         group: Group::Geo,
         since: "6.2.0",
         summary: "Stores the places in a circle, a rectangle or a polygon.",
-        syntax: "destination source <FROMMEMBER member | FROMLONLAT longitude latitude> <BYRADIUS radius <M | KM | FT | MI> | BYBOX width height <M | KM | FT | MI> | BYPOLYGON num-vertices longitude latitude [longitude latitude ...]> [ASC | DESC] [COUNT count [ANY]] [STOREDIST]",
+        syntax: "destination source <FROMMEMBER member | FROMLONLAT longitude latitude> <BYRADIUS \
+            radius <M | KM | FT | MI> | BYBOX width height <M | KM | FT | MI> | BYPOLYGON \
+            num-vertices longitude latitude [longitude latitude ...]> [ASC | DESC] [COUNT count \
+            [ANY]] [STOREDIST]",
         run: search::geosearchstore,
         subcommands: &[],
     },

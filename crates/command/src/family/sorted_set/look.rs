@@ -1,4 +1,5 @@
-//! Scores, ranks and numbers of members: ZSCORE, ZMSCORE, ZCARD, ZRANK, ZREVRANK, ZCOUNT, ZLEXCOUNT.
+//! Scores, ranks and numbers of members: ZSCORE, ZMSCORE, ZCARD, ZRANK, ZREVRANK, ZCOUNT,
+//! ZLEXCOUNT.
 
 use super::range::{lex_range, score_range};
 use crate::call::{Call, Outcome};

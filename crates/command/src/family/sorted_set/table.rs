@@ -70,7 +70,8 @@ pub const TABLE: &[CommandSpec] = &[
         keys: KeySpec::one(UPDATES),
         group: Group::SortedSet,
         since: "1.2.0",
-        summary: "Adds members to a sorted set, which is created if need be, or changes their scores.",
+        summary: "Adds members to a sorted set, which is created if need be, or changes their \
+            scores.",
         syntax: "key [NX | XX] [GT | LT] [CH] [INCR] score member [score member ...]",
         run: add::zadd,
         subcommands: &[],
@@ -143,7 +144,8 @@ pub const TABLE: &[CommandSpec] = &[
         group: Group::SortedSet,
         since: "6.2.0",
         summary: "Returns the members that all of several sorted sets have.",
-        syntax: "numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN | MAX>] [WITHSCORES]",
+        syntax: "numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN | \
+            MAX>] [WITHSCORES]",
         run: combine::zinter,
         subcommands: &[],
     },
@@ -167,7 +169,8 @@ pub const TABLE: &[CommandSpec] = &[
         group: Group::SortedSet,
         since: "2.0.0",
         summary: "Stores the members that all of several sorted sets have.",
-        syntax: "destination numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN | MAX>]",
+        syntax: "destination numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM \
+            | MIN | MAX>]",
         run: combine::zinterstore,
         subcommands: &[],
     },
@@ -178,7 +181,8 @@ pub const TABLE: &[CommandSpec] = &[
         keys: KeySpec::one(READS),
         group: Group::SortedSet,
         since: "2.8.9",
-        summary: "Returns how many members lie in a range of their bytes, where all have the same score.",
+        summary: "Returns how many members lie in a range of their bytes, where all have the same \
+            score.",
         syntax: "key min max",
         run: look::zlexcount,
         subcommands: &[],
@@ -190,7 +194,8 @@ pub const TABLE: &[CommandSpec] = &[
         keys: KeySpec::NONE,
         group: Group::SortedSet,
         since: "7.0.0",
-        summary: "Takes the members with the lowest or highest scores from the first sorted set that there is.",
+        summary: "Takes the members with the lowest or highest scores from the first sorted set \
+            that there is.",
         syntax: "numkeys key [key ...] <MIN | MAX> [COUNT count]",
         run: pop::zmpop,
         subcommands: &[],
@@ -431,7 +436,8 @@ pub const TABLE: &[CommandSpec] = &[
         group: Group::SortedSet,
         since: "6.2.0",
         summary: "Returns the members that any of several sorted sets has.",
-        syntax: "numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN | MAX>] [WITHSCORES]",
+        syntax: "numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN | \
+            MAX>] [WITHSCORES]",
         run: combine::zunion,
         subcommands: &[],
     },
@@ -443,7 +449,8 @@ pub const TABLE: &[CommandSpec] = &[
         group: Group::SortedSet,
         since: "2.0.0",
         summary: "Stores the members that any of several sorted sets has.",
-        syntax: "destination numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN | MAX>]",
+        syntax: "destination numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM \
+            | MIN | MAX>]",
         run: combine::zunionstore,
         subcommands: &[],
     },
