@@ -227,18 +227,20 @@ fn put_in_trees<'a>(
 ) -> Result<Found<'a>, Fault> {
     let tag = tag_by(&access.store.hasher, member);
     let members = access.change_trees(key, &found, |nodes, roots: &mut [Root; 2]| {
-        let current = {
+        let (current, at_tag) = {
             let [scores, tags] = [nodes.read(), nodes.read()];
             let (scores, tags) = (View::new(scores, roots[SCORES]), View::new(tags, roots[TAGS]));
             find_by_tag(&scores, &tags, tag, member)
         };
-        let verdict = terms.judge(score, current.as_ref().ok().map(|it| it.score));
-        done.count(&verdict, current.is_err());
+        let verdict = terms.judge(score, current.as_ref().map(|it| it.score));
+        done.count(&verdict, current.is_none());
         match (verdict, current) {
-            (Verdict::Set(score), Err(at)) => {
-                insert_at(nodes, roots, (tag, &at), score, member)?;
+            (Verdict::Set(score), None) => {
+                insert_at(nodes, roots, (tag, &at_tag), score, member)?;
             }
-            (Verdict::Set(score), Ok(at)) => rescore(nodes, roots, &at, score, member)?,
+            (Verdict::Set(score), Some(at)) => {
+                rescore(nodes, roots, (&at, &at_tag), score, member)?;
+            }
             _ => {}
         }
         Ok(roots[SCORES].weight)
@@ -315,7 +317,7 @@ fn insert_at(
 fn rescore(
     nodes: &mut WriteNodes<'_, '_>,
     roots: &mut [Root; 2],
-    at: &Member,
+    (at, at_tag): (&Member, &TagRow),
     score: f64,
     member: &[u8],
 ) -> Result<(), NoRoom> {
@@ -342,7 +344,7 @@ fn rescore(
         roots[SCORES] = tree.root;
     }
     let mut tree = Tree::<_, TagLeaf>::new(nodes, roots[TAGS]);
-    tree.replace_cell(&at.tag.path, at.tag.row, 0, score_cell);
+    tree.replace_cell(&at_tag.path, at_tag.row, 0, score_cell);
     roots[TAGS] = tree.root;
     Ok(())
 }

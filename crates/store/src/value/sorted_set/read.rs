@@ -76,7 +76,7 @@ impl<'x> SortedSet<'x> {
             Form::Small(run) => find_in_run(*run, member).map(|(_, score)| score),
             Form::Large(scores, tags) => {
                 let tag = tag_by(self.hasher, member);
-                find_by_tag(scores, tags, tag, member).ok().map(|found| found.score)
+                find_by_tag(scores, tags, tag, member).0.map(|found| found.score)
             }
         }
     }
@@ -88,7 +88,7 @@ impl<'x> SortedSet<'x> {
             Form::Small(run) => find_in_run(*run, member).map(|(rank, score)| (rank as u64, score)),
             Form::Large(scores, tags) => {
                 let tag = tag_by(self.hasher, member);
-                let found = find_by_tag(scores, tags, tag, member).ok()?;
+                let found = find_by_tag(scores, tags, tag, member).0?;
                 let rank = scores.weight_before(&found.path) + found.row as u64;
                 Some((rank, found.score))
             }
@@ -192,13 +192,12 @@ pub(super) fn seek<'n, N: Nodes<'n>>(
     (path, row)
 }
 
-/// A member of a large set: its score, and its rows in both trees.
+/// A member of a large set: its score, and its row in the tree of scores.
 #[derive(Debug)]
 pub(super) struct Member {
     pub score: f64,
     pub path: Path,
     pub row: usize,
-    pub tag: TagRow,
 }
 
 /// A row of the tree of tags.
@@ -208,10 +207,8 @@ pub(super) struct TagRow {
     pub row: usize,
 }
 
-/// Looks for a member: its tag tells scores, and the row of one of them is its own.
-///
-/// # Errors
-/// When there is no such member: where its tag would be inserted.
+/// Looks for a member: its tag tells scores, and the row of one of them is its own. Also returns
+/// the row of its tag, or where that would be inserted.
 #[inline]
 #[expect(clippy::result_large_err, reason = "a way down is used where it is made")]
 pub(super) fn find_by_tag<'n, N: Nodes<'n>>(
@@ -219,7 +216,7 @@ pub(super) fn find_by_tag<'n, N: Nodes<'n>>(
     tags: &View<'n, N, TagLeaf>,
     tag: u32,
     member: &[u8],
-) -> Result<Member, TagRow> {
+) -> (Option<Member>, TagRow) {
     let tag_path = tags.find_tag(tag);
     let candidates = Rows::new(tags.leaf(&tag_path));
     tags.nodes.announce_bytes(candidates.codes());
@@ -230,11 +227,11 @@ pub(super) fn find_by_tag<'n, N: Nodes<'n>>(
         let (path, row) = seek(scores, &Bound::at(score, member));
         if is_row_of(scores, &path, row, score, member) {
             let tag = TagRow { path: tag_path, row: tag_row };
-            return Ok(Member { score, path, row, tag });
+            return (Some(Member { score, path, row }), tag);
         }
         tag_row += 1;
     }
-    Err(TagRow { path: tag_path, row: tag_row })
+    (None, TagRow { path: tag_path, row: tag_row })
 }
 
 #[inline]

@@ -66,7 +66,7 @@ fn remove_from_trees<'a, 't>(
                 let tags = View::<_, TagLeaf>::new(nodes.read(), roots[TAGS]);
                 find_by_tag(&scores, &tags, tag, member)
             };
-            let Ok(at) = found else { continue };
+            let (Some(at), at_tag) = found else { continue };
             removed += 1;
             if roots[SCORES].weight == 1 {
                 return Ok((removed, 0));
@@ -75,7 +75,7 @@ fn remove_from_trees<'a, 't>(
             tree.remove_rows(&at.path, at.row, 1);
             roots[SCORES] = tree.root;
             let mut tree = Tree::<_, TagLeaf>::new(nodes, roots[TAGS]);
-            tree.remove_rows(&at.tag.path, at.tag.row, 1);
+            tree.remove_rows(&at_tag.path, at_tag.row, 1);
             roots[TAGS] = tree.root;
         }
         Ok((removed, roots[SCORES].weight))
