@@ -296,6 +296,15 @@ impl<N: NodesMut> GroupMut<'_, N> {
         Ok(())
     }
 
+    /// Counts that an entry that is pending was given once more.
+    pub fn note_delivery(&mut self, id: Id, now: u64) {
+        fixed::update(self.nodes, self.facts.pending, &id.to_bytes(), |bytes| {
+            let before = PendingFacts::read(bytes);
+            let deliveries = before.deliveries.wrapping_add(1);
+            PendingFacts { delivered: now, deliveries, ..before }.to_bytes()
+        });
+    }
+
     /// Forgets that an entry is pending; false if it was not.
     pub fn forget(&mut self, id: Id) -> bool {
         let GroupMut { nodes, facts, .. } = self;

@@ -5,6 +5,7 @@ use super::{ConsumerFacts, Extent, PendingFacts, owned};
 use crate::access::{Access, WriteNodes};
 use crate::key::{Key, Kind};
 use crate::value::stream::block::Block;
+use crate::value::stream::read::Range;
 use crate::value::stream::{Entry, Id, Stream};
 use tree::{NoRoom, NodesMut};
 
@@ -90,7 +91,7 @@ fn give_new(
     let most = most(read.count);
     let (mut ids, mut facts) = (Ids::new(), group.facts);
     give(Given::Begins);
-    for entry in crate::value::stream::read::Range::new(group.entries(), from, Id::MAX).take(most) {
+    for entry in Range::new(group.entries(), from, Id::MAX).take(most) {
         facts.entries_read = extent.read_at(facts.last_id, facts.entries_read, entry.id);
         facts.last_id = entry.id;
         ids.push(entry.id);
@@ -120,15 +121,23 @@ fn give_again(
     let Some(from) = after.next() else { return Ok(()) };
     let ids = owned(group.nodes.read(), group.facts.owned, consumer.number, from);
     let ids: Ids = ids.take(most(read.count)).collect();
+    let mut there = Ids::new();
+    let view = group.entries();
+    let mut entries = Range::new(view, from, Id::MAX).peekable();
     for id in ids {
-        if !group.with_entry(id, |entry| give(Given::Entry(entry))) {
-            give(Given::Gone(id));
-            continue;
+        if entries.peek().is_some_and(|entry| entry.id < id) {
+            // Entries between those of this consumer are others'.
+            entries = Range::new(view, id, Id::MAX).peekable();
         }
-        let Some(before) = group.pending(id) else { continue };
-        let deliveries = before.deliveries.wrapping_add(1);
-        group.put_pending(id, PendingFacts { delivered: now, deliveries, ..before })?;
+        match entries.next_if(|entry| entry.id == id) {
+            Some(entry) => {
+                give(Given::Entry(entry));
+                there.push(id);
+            }
+            None => give(Given::Gone(id)),
+        }
     }
+    there.into_iter().for_each(|id| group.note_delivery(id, now));
     Ok(())
 }
 

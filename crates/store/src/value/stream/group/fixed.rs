@@ -221,6 +221,27 @@ pub(super) fn put<N: NodesMut, const K: usize, const V: usize>(
     Ok(old)
 }
 
+/// Changes the value of a key; false if there is no such key.
+pub(super) fn update<N: NodesMut, const K: usize, const V: usize>(
+    nodes: &mut N,
+    root: Root,
+    key: &[u8; K],
+    change: impl FnOnce([u8; V]) -> [u8; V],
+) -> bool {
+    if root.weight == 0 {
+        return false;
+    }
+    let view: View<'_, _, Fixed<K, V>> = View::new(nodes.read(), root);
+    let place = seek(&view, key);
+    if place.is_there {
+        let leaf = nodes.bytes_mut(place.path.leaf);
+        let at = Fixed::<K, V>::at(place.row) + K;
+        let value = change(Fixed::<K, V>::value(leaf, place.row));
+        leaf[at..at + V].copy_from_slice(&value);
+    }
+    place.is_there
+}
+
 fn insert<N: NodesMut, const K: usize, const V: usize>(
     tree: &mut Tree<'_, N, Fixed<K, V>>,
     place: &Place,
@@ -332,6 +353,9 @@ mod tests {
                 assert_eq!(old, model.insert(key, value));
             }
             let probe = random.below(5_000).to_be_bytes();
+            let is_there = update(&mut nodes, root, &probe, |[one, ..]: Value| [one, 7, 8]);
+            assert_eq!(is_there, model.contains_key(&probe));
+            model.entry(probe).and_modify(|value| (value[1], value[2]) = (7, 8));
             assert_eq!(find(&nodes, root, &probe), model.get(&probe).copied());
             let before = model.range(..probe).count() as u64;
             assert_eq!(rank::<_, 8, 3>(&nodes, root, &probe), before);
