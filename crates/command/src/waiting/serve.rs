@@ -128,6 +128,7 @@ impl Server<'_> {
             call.reply.truncate(mark);
             call.reply.error(refusal.text());
             self.instance.statistics.count_error(refusal.code());
+            self.statistics.commands[waiter.row.id].failed.add(1);
         }
         if reply.is_empty() {
             return false;
