@@ -44,8 +44,8 @@ pub const TABLE: &[CommandSpec] = &[
         keys: KeySpec { first: 1, last: -2, step: 1, flags: TAKES },
         group: Group::SortedSet,
         since: "5.0.0",
-        summary: "Takes the member with the highest score from the first sorted set that has one, and waits if \
-                  none has.",
+        summary: "Takes the member with the highest score from the first sorted set that has one, and waits \
+                  if none has.",
         syntax: "key [key ...] timeout",
         run: blocking::bzpopmax,
         subcommands: &[],
@@ -57,8 +57,8 @@ pub const TABLE: &[CommandSpec] = &[
         keys: KeySpec { first: 1, last: -2, step: 1, flags: TAKES },
         group: Group::SortedSet,
         since: "5.0.0",
-        summary: "Takes the member with the lowest score from the first sorted set that has one, and waits if \
-                  none has.",
+        summary: "Takes the member with the lowest score from the first sorted set that has one, and waits \
+                  if none has.",
         syntax: "key [key ...] timeout",
         run: blocking::bzpopmin,
         subcommands: &[],
