@@ -105,7 +105,7 @@ impl World {
             return;
         }
         let place = self.keys.place(key);
-        let entry = Entry::new(place, kind, deadline.is_some()).with_access(access);
+        let entry = Entry::new(place, kind % 6, deadline.is_some()).with_access(access);
         let tick = deadline.map(|it| Tick(u16::from(it)));
         let placed = self.index.insert(&self.blocks, hash(key), entry, tick, &self.keys);
         placed.expect("so few keys fit into the slots");

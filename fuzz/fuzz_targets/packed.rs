@@ -19,6 +19,7 @@ enum Op<'a> {
     Remove(u8, u8),
     PopFront,
     PopBack,
+    Spread,
 }
 
 #[derive(Arbitrary, Debug)]
@@ -94,6 +95,7 @@ fn apply(run: &mut RunMut<'_>, model: &mut VecDeque<Vec<u8>>, op: &Op<'_>) -> Re
             run.remove(run.as_run().place(model.len() - 1), 1);
             model.pop_back();
         }
+        Op::Spread => run.spread(),
         Op::Replace(..) | Op::PopBack => {}
     }
     Ok(())

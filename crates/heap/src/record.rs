@@ -20,6 +20,8 @@ const FORM_WIDE_KEY: u8 = 1 << 3;
 const FORM_ROOM_SHIFT: u8 = 4;
 const FORM_ROOM: u8 = 3;
 const FORM_NODE: u8 = 1 << 6;
+/// Most nodes of collections: a room's length of two bytes, and nothing else that is wide.
+const FORM_LARGE_NODE: u8 = FORM_RECORD | FORM_NODE | 1 << FORM_ROOM_SHIFT;
 
 const STATE_GAP: u8 = 1 << 7;
 /// Seven bits that belong to the store: kind and encoding of the value.
@@ -123,13 +125,17 @@ unsafe fn put(to: *mut u8, number: u32, width: usize) -> *mut u8 {
 }
 
 /// # Safety
-/// `width` bytes at `from` are readable; `width` is at most four.
+/// `width` bytes at `from` are readable; `width` is one, two or four.
 #[inline]
 unsafe fn get(from: *const u8, width: usize) -> u32 {
-    let mut bytes = [0; 4];
     // SAFETY: as the caller says.
-    unsafe { bytes.as_mut_ptr().copy_from_nonoverlapping(from, width) };
-    u32::from_le_bytes(bytes)
+    unsafe {
+        match width {
+            1 => u32::from(from.read()),
+            2 => u32::from(u16::from_le_bytes(from.cast::<[u8; 2]>().read())),
+            _ => u32::from_le_bytes(from.cast::<[u8; 4]>().read()),
+        }
+    }
 }
 
 /// A record in its segment. What never changes may be read by its methods; what changes in place
@@ -150,7 +156,13 @@ impl<'h> Record<'h> {
         let parts = unsafe {
             let form = begin.read();
             let narrow = FORM_RECORD | FORM_DEADLINE;
-            if form & !narrow == 0 { narrow_parts(begin, form) } else { wide_parts(begin, form) }
+            if form & !narrow == 0 {
+                narrow_parts(begin, form)
+            } else if form == FORM_LARGE_NODE {
+                large_node_parts(begin)
+            } else {
+                wide_parts(begin, form)
+            }
         };
         Record { begin, parts, heap: PhantomData }
     }
@@ -322,6 +334,15 @@ unsafe fn narrow_parts(begin: *const u8, form: u8) -> Parts {
     // SAFETY: as the caller says.
     let (key, room) = unsafe { (u64::from(begin.add(3).read()), u64::from(begin.add(4).read())) };
     Parts { deadline: 5, key: 5 + deadline_bytes, value: 5 + deadline_bytes + key, room }
+}
+
+/// # Safety
+/// A record with form `FORM_LARGE_NODE` begins at `begin`.
+#[inline]
+unsafe fn large_node_parts(begin: *const u8) -> Parts {
+    // SAFETY: as the caller says.
+    let (key, room) = unsafe { (u64::from(begin.add(3).read()), get(begin.add(4), 2)) };
+    Parts { deadline: 6, key: 6, value: 6 + key, room: u64::from(room) }
 }
 
 /// # Safety

@@ -52,7 +52,7 @@ impl World {
         let has_deadline = self.random.one_in(3);
         let entry = Entry::new(at, (self.next % 8) as u8, has_deadline).with_access(3);
         self.hashes.0.borrow_mut().insert(at, hash);
-        let tick = has_deadline.then_some(Tick(100));
+        let tick = entry.is_timed().then_some(Tick(100));
         self.index.insert(&self.blocks, hash, entry, tick, &self.hashes).expect("room");
         self.model.insert(at, entry);
     }
@@ -89,6 +89,8 @@ impl World {
 
     fn verify(&self) {
         assert_eq!(self.index.len() as usize, self.model.len());
+        let parts = self.model.values().filter(|entry| entry.has_timed_parts()).count();
+        assert_eq!(self.index.with_timed_parts(), parts as u64);
         let deadlines = self.model.values().filter(|entry| entry.has_deadline()).count();
         assert_eq!(self.index.with_deadline() as usize, deadlines);
         for (at, entry) in &self.model {
@@ -192,9 +194,9 @@ fn a_sweep_visits_every_entry_that_may_be_due_and_removes_the_expired() {
         visitor.seen.len()
     };
     assert_eq!(sweep(&world, 99), 0);
-    let with_deadline = world.model.values().filter(|entry| entry.has_deadline()).count();
+    let with_deadline = world.model.values().filter(|entry| entry.is_timed()).count();
     assert_eq!(sweep(&world, 100), with_deadline);
-    world.model.retain(|at, entry| !entry.has_deadline() || keep.contains(at));
+    world.model.retain(|at, entry| !entry.is_timed() || keep.contains(at));
     world.verify();
     assert_eq!(sweep(&world, 899), 0);
 }

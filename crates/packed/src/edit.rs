@@ -206,7 +206,8 @@ impl<'a> RunMut<'a> {
     }
 
     /// Makes room for `count` elements of `size` bytes together at the front, and for more that may
-    /// follow there: they get half of the bytes that are free, so that it is the others' turn to move seldom.
+    /// follow there: they get half of the bytes that are free, so that it is the others' turn to
+    /// move seldom.
     fn open_front(&mut self, size: usize, count: usize, free: usize) -> Place {
         let mut head = self.head;
         let bytes = head.end - head.begin;

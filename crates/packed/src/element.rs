@@ -343,7 +343,7 @@ mod tests {
             rest = behind;
         }
         assert_eq!(Element::read_inline(rest), None);
-        assert_eq!(Element::read_inline(&bytes[2..bytes.len() - 1][2..]), None);
+        assert_eq!(Element::read_inline(&bytes[3..bytes.len() - 1]), None);
     }
 
     #[test]

@@ -160,8 +160,8 @@ impl<'a> Run<'a> {
         if index >= self.head.count { self.end() } else { self.forward(self.front(), index) }
     }
 
-    /// The place of element `index`, which is not before `from`, nor behind the end. Lengths of short
-    /// elements are summed many at a time.
+    /// The place of element `index`, which is not before `from`, nor behind the end. Lengths of
+    /// short elements are summed many at a time.
     #[inline]
     pub fn forward(&self, from: Place, index: usize) -> Place {
         let codes = &self.bytes[self.head.codes + from.index..self.head.codes + index];

@@ -15,6 +15,7 @@ enum Change {
     Remove(usize, usize),
     PopFront,
     PopBack,
+    Spread,
 }
 
 fn text() -> impl Strategy<Value = Vec<u8>> {
@@ -37,6 +38,7 @@ fn change() -> impl Strategy<Value = Change> {
         1 => (any::<usize>(), 0_usize..5).prop_map(|(at, count)| Change::Remove(at, count)),
         3 => Just(Change::PopFront),
         2 => Just(Change::PopBack),
+        1 => Just(Change::Spread),
     ]
 }
 
@@ -83,6 +85,7 @@ fn apply(run: &mut RunMut<'_>, model: &mut VecDeque<Vec<u8>>, change: Change) ->
             run.remove(place(run, model.len() - 1), 1);
             model.pop_back();
         }
+        Change::Spread => run.spread(),
         _ => {}
     }
     Ok(())

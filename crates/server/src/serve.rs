@@ -4,10 +4,14 @@ use crate::batch::{Ahead, Batch, End, Part};
 use crate::connection::Connection;
 use crate::worker::Worker;
 use base::{KeyspaceId, Millis};
-use command::{Call, Instance, Needs, Pause, Refusal, ReplyMode, Row, execute, find_row, grants};
+use command::{
+    Call, Group, Instance, Needs, Pause, Refusal, ReplyMode, Row, execute, find_row, grants,
+};
 use settings::{general, limits};
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
+use store::Key;
+use store::value::hash;
 use wire::{Limits, Reply, RequestParser};
 
 /// Replies are written when so many bytes of them have gathered, before the batch ends.
@@ -111,6 +115,9 @@ impl Worker {
     ) -> Stop {
         let now = self.now;
         let first = requests.start;
+        if requests.len() > 1 && connection.session.authenticated {
+            self.look_into(connection, batch, requests.clone(), input);
+        }
         self.command_began = self.stopwatch.read();
         let mut granted = grants(&self.instance, &connection.session);
         for at in requests.clone() {
@@ -143,6 +150,33 @@ impl Worker {
         }
         self.finish_batch(connection, requests.len(), now);
         Stop::Done
+    }
+
+    /// Looks ahead for the fields that requests want of a hash, if the first two are about the same
+    /// one.
+    #[inline]
+    fn look_into(
+        &mut self,
+        connection: &Connection,
+        batch: &Batch,
+        requests: Range<usize>,
+        input: &[u8],
+    ) {
+        let wanted = |at: usize| {
+            let (request, args) = batch.request(at, input);
+            let row = request.row.filter(|row| row.spec.group == Group::Hash && args.len() > 2)?;
+            Some((request.hash?, args.get(row.spec.keys.first as usize), args.get(2)))
+        };
+        let Some((hash, bytes, _)) = wanted(requests.start) else { return };
+        let same = |at: usize| wanted(at).filter(|other| other.0 == hash).map(|other| other.2);
+        let Some(keyspace) = self.instance.store.keyspace(connection.session.database) else {
+            return;
+        };
+        if same(requests.start + 1).is_some() {
+            let key = Key { bytes, hash, keyspace };
+            let access = self.instance.store.lock(&mut self.lane, &key, self.now);
+            hash::look_ahead(&access, &key, requests.filter_map(same));
+        }
     }
 
     #[inline]

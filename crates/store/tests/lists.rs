@@ -37,7 +37,7 @@ impl World {
         });
         let lane = store.lane().expect("a lane");
         let clock = Clock::still(Millis(1_700_000_000_000));
-        let limit = ListLimit::of_setting(if seed % 2 == 0 { -1 } else { 16 });
+        let limit = ListLimit::of_setting(if seed.is_multiple_of(2) { -1 } else { 16 });
         let model = Model::new();
         World { store, lane, clock, random: Random::from_seed(seed), model, limit }
     }
@@ -308,7 +308,7 @@ fn lists_do_what_deques_do_and_leave_nothing_behind() {
         assert!(totals.moved_records > 1_000, "the cleaner moved {}", totals.moved_records);
         let keys: Vec<Vec<u8>> = world.model.keys().cloned().collect();
         keys.iter().for_each(|key| world.check(key));
-        if seed % 2 == 0 {
+        if seed.is_multiple_of(2) {
             world.flush();
         } else {
             (0..KEYS).for_each(|number| world.delete(format!("list:{number}").as_bytes()));

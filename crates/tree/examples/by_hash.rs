@@ -1,7 +1,8 @@
 //! Members by hash: a tree of leaves beside a directory of them, both with the same leaves.
 //!
 //! ```text
-//! tree        root ──▶ inner ──▶ leaf          separators of 4 bytes, shifts and splits of two into three
+//! tree        root ──▶ inner ──▶ leaf          separators of 4 bytes, shifts and splits of two
+//! into three
 //! directory   hash's first bits ──▶ leaf       extendible hashing: a leaf splits by the next bit
 //! ```
 //! `cargo run --release -p tree --example by_hash` prints, for some sizes, nanoseconds per lookup

@@ -12,7 +12,7 @@ use crate::tree::Tree;
 
 /// Two leaves that are longer together become three.
 const SHIFT_BYTES_MAX: usize = NODE_BYTES * 7 / 4;
-/// Two nodes that are no longer together become one.
+/// Two nodes that are not longer than this together become one.
 const MERGE_BYTES_MAX: usize = NODE_BYTES * 3 / 4;
 
 impl<N: NodesMut, L: Leaf> Tree<'_, N, L> {

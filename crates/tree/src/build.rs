@@ -17,8 +17,8 @@ struct Filling {
 }
 
 impl<'n, N: NodesMut> Tree<'n, N, RowLeaf<ByTag>> {
-    /// A tree of rows of one element each. Their tags do not fall, and long texts among them come as
-    /// they are: they get nodes of their own here.
+    /// A tree of rows of one element each. Their tags do not fall, and long texts among them come
+    /// as they are: they get nodes of their own here.
     ///
     /// # Errors
     /// When there is no room for it. What was made until then is left to the caller.

@@ -118,8 +118,7 @@ impl<N: NodesMut, O: Order> Tree<'_, N, RowLeaf<O>> {
 
     #[cold]
     fn far_cell<'t>(&mut self, text: &[u8]) -> Result<Element<'t>, NoRoom> {
-        self.nodes.ensure(text.len() + FAR_HEAD_BYTES)?;
-        let node = self.nodes.allocate(text.len(), text.len());
+        let node = self.nodes.allocate_long(text.len())?;
         self.nodes.bytes_mut(node).copy_from_slice(text);
         Ok(Element::Far(Far { node, len: text.len() as u64 }))
     }
@@ -209,5 +208,3 @@ const GIVE_BACK_PART: usize = 8;
 
 /// The longest text that stands in a leaf; what is longer gets a node of its own.
 pub const CELL_BYTES_MAX: usize = NODE_BYTES / 4;
-/// Bytes that a node may take besides its own.
-const FAR_HEAD_BYTES: usize = 64;

@@ -5,7 +5,7 @@
 //!           │
 //! inner   | child weight separator | ... |        a separator is above all that is left of it
 //!           │            │
-//! leaf    | rows |     | rows |                   opaque here but for `Leaf`: weight, cut, separator
+//! leaf    | rows |     | rows |                   known by `Leaf` alone: weight, cut, order
 //! ```
 //! A child is named by a number that its owner turns into bytes, so whoever moves a node changes
 //! one entry of a table and no other node. The weights say how much lies below each child, so

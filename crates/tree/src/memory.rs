@@ -63,6 +63,11 @@ impl NodesMut for MemoryNodes {
         (self.nodes.len() - 1) as NodeId
     }
 
+    fn allocate_long(&mut self, len: usize) -> Result<NodeId, NoRoom> {
+        self.ensure(len)?;
+        Ok(self.allocate(len, len))
+    }
+
     fn resize(&mut self, node: NodeId, len: usize) -> &mut [u8] {
         let bytes = self.nodes[node as usize].as_mut().expect("a node in use");
         bytes.resize(len, 0xAA);

@@ -69,6 +69,12 @@ pub trait NodesMut {
     /// A new node of `len` bytes, which hold anything, and with room for `room`.
     fn allocate(&mut self, len: usize, room: usize) -> NodeId;
 
+    /// A new node of `len` bytes, which hold anything, however many those are.
+    ///
+    /// # Errors
+    /// When there is no room for them.
+    fn allocate_long(&mut self, len: usize) -> Result<NodeId, NoRoom>;
+
     /// Makes a node `len` bytes long. It keeps what it holds, and new bytes hold anything.
     fn resize(&mut self, node: NodeId, len: usize) -> &mut [u8];
 

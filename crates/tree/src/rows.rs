@@ -87,7 +87,8 @@ impl<'a> Rows<'a> {
         bytes
     }
 
-    /// A leaf whose rows are the elements of a run, `stride` of them each, in an order without tags.
+    /// A leaf whose rows are the elements of a run, `stride` of them each, in an order without
+    /// tags.
     pub fn of_run(run: Run<'_>, stride: usize) -> Vec<u8> {
         let mut bytes = ((run.len() / stride) as u16).to_le_bytes().to_vec();
         bytes.extend([stride as u8, 0]);
@@ -95,7 +96,8 @@ impl<'a> Rows<'a> {
         bytes
     }
 
-    /// A leaf whose rows are the elements of a run, `stride` of them each, with these tags, which do
+    /// A leaf whose rows are the elements of a run, `stride` of them each, with these tags, which
+    /// do
     /// not fall.
     pub fn of_tagged_run(tags: &[u32], run: Run<'_>, stride: usize) -> Vec<u8> {
         debug_assert_eq!(tags.len() * stride, run.len());

@@ -77,15 +77,16 @@ impl<'n, N: Nodes<'n>, L: Leaf> View<'n, N, L> {
         self.descend(|inner| inner.find_tag(tag))
     }
 
-    /// The bytes of the leaf to which `find_tag` goes.
+    /// The leaf to which `find_tag` goes, which is announced.
     #[inline]
-    pub fn leaf_of_tag(&self, tag: u32) -> &'n [u8] {
+    pub fn leaf_of_tag(&self, tag: u32) -> NodeId {
         let mut node = self.root.node;
         for _ in 0..self.root.height {
             let inner = Inner::new(self.nodes.bytes(node));
             node = inner.child(inner.find_tag(tag));
         }
-        self.nodes.bytes(node)
+        self.nodes.announce(node);
+        node
     }
 
     /// The way to the leaf of a position, and the position within it. One beyond the end leads to

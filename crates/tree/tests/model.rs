@@ -178,12 +178,10 @@ fn map_follows_a_map(seed: u64, changes: usize, tag_bits: u32) {
                 model.remove(&(tag, field)).unwrap();
             }
             Some(row) => {
-                let column = rows.stride() - 1;
                 let old = resolve(tree.view().nodes, rows.cell(row, 1).unwrap()).to_text();
                 assert_eq!(model.insert((tag, field), value.clone()), Some(old));
                 let cell = tree.cell(&value).unwrap();
                 tree.replace_cell(&path, row, 1, cell);
-                assert!(column >= 1);
             }
             None => {
                 assert_eq!(model.insert((tag, field.clone()), value.clone()), None);
@@ -201,9 +199,7 @@ fn map_follows_a_map(seed: u64, changes: usize, tag_bits: u32) {
             }
         }
         assert_eq!(tree.root.weight, model.len() as u64);
-        if change % 64 == 0 {
-            assert_eq!(tree.view().verify().unwrap(), tree.nodes.len());
-        }
+        assert!(change % 64 != 0 || tree.view().verify().unwrap() == tree.nodes.len());
     }
     let mut found: Vec<(Vec<u8>, Vec<u8>)> = rows_of(&tree.view())
         .into_iter()

@@ -34,10 +34,18 @@ const PARTS: usize = 64;
 /// A key of a database, by its number: who waits there waits for what the database holds then.
 pub(crate) type Place = (usize, Vec<u8>);
 
-type Line = VecDeque<Arc<Waiter>>;
+/// Who waits for one key, the first who came first.
+#[derive(Debug, Default)]
+struct Line {
+    waiters: VecDeque<Arc<Waiter>>,
+    /// Those among them who mind the loss of the key.
+    minding: usize,
+}
 
 /// One client that waits.
 pub struct Waiter {
+    /// Rises from one to the next; never zero.
+    ticket: u64,
     client: Arc<Client>,
     row: &'static Row,
     /// Its request, word by word, and where the words lie in it.
@@ -82,12 +90,18 @@ pub struct Waiters {
     parts: Vec<Mutex<HashMap<Place, Line>>>,
     hasher: RandomState,
     count: AtomicU64,
+    tickets: AtomicU64,
 }
 
 impl Default for Waiters {
     fn default() -> Waiters {
         let parts = (0..PARTS).map(|_| Mutex::default()).collect();
-        Waiters { parts, hasher: RandomState::new(), count: AtomicU64::new(0) }
+        Waiters {
+            parts,
+            hasher: RandomState::new(),
+            count: AtomicU64::new(0),
+            tickets: AtomicU64::new(0),
+        }
     }
 }
 
@@ -113,7 +127,7 @@ impl Waiters {
 
     /// Keys whose loss somebody minds.
     pub fn keys_that_may_be_lost(&self) -> usize {
-        self.places(|line| line.iter().any(|waiter| waiter.wants.minds_loss)).len()
+        self.places(|line| line.minding > 0).len()
     }
 
     /// The places of lines that are chosen.
@@ -126,15 +140,23 @@ impl Waiters {
         places
     }
 
-    /// Who waits at a place, the first who came first.
-    fn line(&self, place: &Place) -> Line {
-        self.part(place).get(place).cloned().unwrap_or_default()
+    /// The first in the line of a place who came after somebody with a ticket, and whether anybody
+    /// there minds the loss of the key.
+    fn next(&self, place: &Place, ticket: u64) -> Option<(Arc<Waiter>, bool)> {
+        let part = self.part(place);
+        let line = part.get(place)?;
+        // Tickets of one line rise: they are drawn under the lock of its key.
+        let at = line.waiters.partition_point(|waiter| waiter.ticket <= ticket);
+        line.waiters.get(at).map(|waiter| (Arc::clone(waiter), line.minding > 0))
     }
 
     fn add(&self, waiter: &Arc<Waiter>) {
         self.count.fetch_add(1, SeqCst);
         for place in &waiter.places {
-            self.part(place).entry(place.clone()).or_default().push_back(Arc::clone(waiter));
+            let mut part = self.part(place);
+            let line = part.entry(place.clone()).or_default();
+            line.waiters.push_back(Arc::clone(waiter));
+            line.minding += usize::from(waiter.wants.minds_loss);
         }
     }
 
@@ -142,8 +164,11 @@ impl Waiters {
         for place in &waiter.places {
             let mut part = self.part(place);
             let Some(line) = part.get_mut(place) else { continue };
-            line.retain(|other| !Arc::ptr_eq(other, waiter));
-            if line.is_empty() {
+            let at = line.waiters.iter().position(|other| Arc::ptr_eq(other, waiter));
+            if at.and_then(|at| line.waiters.remove(at)).is_some() {
+                line.minding -= usize::from(waiter.wants.minds_loss);
+            }
+            if line.waiters.is_empty() {
                 part.remove(place);
             }
         }
@@ -261,6 +286,7 @@ impl Wait<'_> {
             span
         });
         let waiter = Arc::new(Waiter {
+            ticket: self.waiters.tickets.fetch_add(1, SeqCst) + 1,
             client: Arc::clone(&self.client),
             row: self.row,
             spans: spans.collect(),

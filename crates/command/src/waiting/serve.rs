@@ -37,7 +37,7 @@ pub fn serve(call: &mut Call<'_>) {
 
 /// Looks after those who mind the loss of their keys, which may have expired or been evicted.
 pub fn recheck(instance: &Instance, lane: &mut Lane, statistics: &WorkerStatistics, now: Millis) {
-    let lost = instance.waiters.places(|line| line.iter().any(|waiter| waiter.wants.minds_loss));
+    let lost = instance.waiters.places(|line| line.minding > 0);
     Server { instance, lane, statistics, now }.serve_all(lost.into());
 }
 
@@ -67,11 +67,23 @@ struct Server<'s> {
 impl Server<'_> {
     fn serve_all(mut self, mut touched: VecDeque<Place>) {
         while let Some(place) = touched.pop_front() {
-            for waiter in self.waiters().line(&place) {
-                if self.is_for(&waiter, &place) && self.try_again(&waiter) {
-                    // It may have written to other keys.
-                    touched.extend(waiter.all_places());
-                }
+            self.serve_line(&place, &mut touched);
+        }
+    }
+
+    /// Serves those in the line of a key, as long as it holds what they wait for.
+    fn serve_line(&mut self, place: &Place, touched: &mut VecDeque<Place>) {
+        let (mut ticket, mut kind) = (0, self.kind_at(place));
+        while let Some((waiter, is_minded)) = self.waiters().next(place, ticket) {
+            ticket = waiter.ticket;
+            let is_for = waiter.wants.minds_loss || kind == Some(waiter.wants.kind);
+            if is_for && self.try_again(&waiter) {
+                // It may have written to other keys, and taken the last of what was here.
+                touched.extend(waiter.all_places());
+                kind = self.kind_at(place);
+            }
+            if kind.is_none() && !is_minded {
+                return;
             }
         }
     }
@@ -80,17 +92,10 @@ impl Server<'_> {
         &self.instance.waiters
     }
 
-    /// Whether the key at a place is now what somebody waits for, or its loss ends the waiting.
-    fn is_for(&mut self, waiter: &Waiter, (database, key): &Place) -> bool {
-        if waiter.wants.minds_loss {
-            return true;
-        }
-        self.kind_at(*database, key) == Some(waiter.wants.kind)
-    }
-
-    fn kind_at(&mut self, database: usize, key: &[u8]) -> Option<Kind> {
+    /// What the key at a place holds now.
+    fn kind_at(&mut self, (database, key): &Place) -> Option<Kind> {
         let store = &self.instance.store;
-        let key = store.key(store.keyspace(database)?, key);
+        let key = store.key(store.keyspace(*database)?, key);
         store.lock(self.lane, &key, self.now).peek(&key).map(|value| value.kind)
     }
 

@@ -59,8 +59,7 @@ impl<'x> Nodes<'x> for ReadNodes<'x> {
     #[inline]
     fn announce(self, node: NodeId) {
         if let Some(at) = self.table.find(node) {
-            let begin = self.heap.address(at);
-            (0..ANNOUNCED_LINES).for_each(|line| prefetch(begin.wrapping_add(line * LINE_BYTES)));
+            prefetch(self.heap.address(at));
         }
     }
 
@@ -72,8 +71,6 @@ impl<'x> Nodes<'x> for ReadNodes<'x> {
 
 /// Bytes that come from memory together.
 const LINE_BYTES: usize = 64;
-/// Lines at the begin of a node that are looked at on the way to an entry of it.
-const ANNOUNCED_LINES: usize = 5;
 
 /// # Safety
 /// The caller holds the lock of the owner's shard.
@@ -177,22 +174,31 @@ impl WriteNodes<'_, '_> {
 
     /// Appends the record of a node; room for it was ensured.
     fn append(&mut self, node: NodeId, len: usize, room: usize, old: &[u8]) -> Location {
+        self.try_append(node, len, room, old).expect("room was ensured before the change began")
+    }
+
+    /// Appends the record of a node.
+    fn try_append(
+        &mut self,
+        node: NodeId,
+        len: usize,
+        room: usize,
+        old: &[u8],
+    ) -> Result<Location, NoRoom> {
         let name = node_name(self.id, node);
         let draft = self.draft(&name, len, room);
         let Access { store, lane, now, .. } = &mut *self.access;
         let store: &Store = store;
         let keep = old.len().min(len);
         let fill = |to: &mut [u8]| to[..keep].copy_from_slice(&old[..keep]);
-        let at = lane
-            .head
-            .append(&store.heap, &draft, Purpose::Overdraft, *now, fill)
-            .expect("room was ensured before the change began");
+        let appended = lane.head.append(&store.heap, &draft, Purpose::Overdraft, *now, fill);
+        let at = appended.map_err(|_| NoRoom)?;
         if draft.extent() > heap::DEDICATED_BYTES {
             store.heap.note_owner(at, Noted::Node(self.id, node).to_owner());
         }
         lane.counters.appended_bytes.add(draft.extent() as u64);
         self.gain((draft.extent() - (room - len)) as i64);
-        at
+        Ok(at)
     }
 
     #[inline]
@@ -238,6 +244,18 @@ impl NodesMut for WriteNodes<'_, '_> {
         let at = self.append(node, len, room.max(len), &[]);
         self.table.set(node, at);
         node
+    }
+
+    fn allocate_long(&mut self, len: usize) -> Result<NodeId, NoRoom> {
+        self.ensure(len + NODE_HEAD_BYTES)?;
+        let node = self.table.add(Location::from_bits(0));
+        // Slots in a row may be missing though there are bytes enough.
+        let appended = self.try_append(node, len, len, &[]);
+        match appended {
+            Ok(at) => self.table.set(node, at),
+            Err(_) => self.table.free(node),
+        }
+        appended.map(|_| node)
     }
 
     #[inline]

@@ -141,14 +141,14 @@ impl Store {
             label,
             key: record.key(),
             value_len: value.len(),
-            room: value.len(),
+            room: value.len() + (record.room() - value.len()) / 2,
             deadline: None,
         };
         let fill = |to: &mut [u8]| to.copy_from_slice(value);
         let appended = cleaner.survivors.append(&self.heap, &draft, Purpose::Survivors, now, fill);
         let Ok(location) = appended else { return false };
         table.set(node, location);
-        let gained = draft.extent() as i64 - i64::from(live);
+        let gained = (draft.extent() - (draft.room - draft.value_len)) as i64 - i64::from(live);
         table.live_bytes = table.live_bytes.wrapping_add_signed(gained);
         index.add_bytes(gained);
         lane.counters.live_bytes.add(gained as u64);

@@ -219,7 +219,7 @@ impl<'a> Access<'a> {
         self.shorten_run(key, found)
     }
 
-    /// Gives back what a run no longer needs of its record, where that is a good part of it, and
+    /// Gives back what a run does not need of its record, where that is a good part of it, and
     /// there is room to write it anew.
     pub(crate) fn shorten_run(&mut self, key: &Key<'_>, found: Found<'a>) -> Found<'a> {
         let bytes = self.bytes(&found);

@@ -123,14 +123,15 @@ pub const TABLE: &[CommandSpec] = &[
     CommandSpec {
         keys: KeySpec::one(LOOKS),
         summary: "Puts the elements of a list, a set or a sorted set in order.",
-        syntax: "key [BY by-pattern] [LIMIT offset count] [GET get-pattern ...] [ASC | DESC] [ALPHA] \
-                 [STORE destination]",
+        syntax: "key [BY by-pattern] [LIMIT offset count] [GET get-pattern ...] [ASC | DESC] \
+                 [ALPHA] [STORE destination]",
         ..row("SORT", -2, SORTS, "1.0.0", sort::sort)
     },
     CommandSpec {
         keys: KeySpec::one(LOOKS),
         summary: "Does what SORT does, but stores nothing.",
-        syntax: "key [BY by-pattern] [LIMIT offset count] [GET get-pattern ...] [ASC | DESC] [ALPHA]",
+        syntax: "key [BY by-pattern] [LIMIT offset count] [GET get-pattern ...] [ASC | DESC] \
+                 [ALPHA]",
         ..row("SORT_RO", -2, Flags::READONLY.union(Flags::MOVABLE_KEYS), "7.0.0", sort::sort_ro)
     },
     CommandSpec {

@@ -1,5 +1,5 @@
-//! Searching areas: GEOSEARCH, GEOSEARCHSTORE, GEORADIUS, GEORADIUSBYMEMBER, and the forms of these
-//! that only read.
+//! Searching areas: GEOSEARCH, GEOSEARCHSTORE, GEORADIUS, GEORADIUSBYMEMBER and their read-only
+//! forms.
 
 use super::seek::{Asked, Form, Parser, Sorting, Style, store_key};
 use super::{write_distance, write_point};

@@ -70,7 +70,7 @@ pub const TABLE: &[CommandSpec] = &[
         since: "3.2.0",
         summary: "Returns the places in a circle around a place, or stores them.",
         syntax: "key longitude latitude radius <M | KM | FT | MI> [WITHCOORD] [WITHDIST] \
-            [WITHHASH] [COUNT count [ANY]] [ASC | DESC] [STORE key | STOREDIST key]",
+                 [WITHHASH] [COUNT count [ANY]] [ASC | DESC] [STORE key | STOREDIST key]",
         run: search::georadius,
         subcommands: &[],
     },
@@ -83,7 +83,7 @@ pub const TABLE: &[CommandSpec] = &[
         since: "3.2.0",
         summary: "Returns the places in a circle around that of a member, or stores them.",
         syntax: "key member radius <M | KM | FT | MI> [WITHCOORD] [WITHDIST] [WITHHASH] [COUNT \
-            count [ANY]] [ASC | DESC] [STORE key | STOREDIST key]",
+                 count [ANY]] [ASC | DESC] [STORE key | STOREDIST key]",
         run: search::georadiusbymember,
         subcommands: &[],
     },
@@ -96,7 +96,7 @@ pub const TABLE: &[CommandSpec] = &[
         since: "3.2.10",
         summary: "Returns the places in a circle around that of a member.",
         syntax: "key member radius <M | KM | FT | MI> [WITHCOORD] [WITHDIST] [WITHHASH] [COUNT \
-            count [ANY]] [ASC | DESC]",
+                 count [ANY]] [ASC | DESC]",
         run: search::georadiusbymember_ro,
         subcommands: &[],
     },
@@ -109,7 +109,7 @@ pub const TABLE: &[CommandSpec] = &[
         since: "3.2.10",
         summary: "Returns the places in a circle around a place.",
         syntax: "key longitude latitude radius <M | KM | FT | MI> [WITHCOORD] [WITHDIST] \
-            [WITHHASH] [COUNT count [ANY]] [ASC | DESC]",
+                 [WITHHASH] [COUNT count [ANY]] [ASC | DESC]",
         run: search::georadius_ro,
         subcommands: &[],
     },
@@ -122,9 +122,9 @@ pub const TABLE: &[CommandSpec] = &[
         since: "6.2.0",
         summary: "Returns the places in a circle, a rectangle or a polygon.",
         syntax: "key <FROMMEMBER member | FROMLONLAT longitude latitude> <BYRADIUS radius <M | KM \
-            | FT | MI> | BYBOX width height <M | KM | FT | MI> | BYPOLYGON num-vertices longitude \
-            latitude [longitude latitude ...]> [ASC | DESC] [COUNT count [ANY]] [WITHCOORD] \
-            [WITHDIST] [WITHHASH]",
+                 | FT | MI> | BYBOX width height <M | KM | FT | MI> | BYPOLYGON num-vertices \
+                 longitude latitude [longitude latitude ...]> [ASC | DESC] [COUNT count [ANY]] \
+                 [WITHCOORD] [WITHDIST] [WITHHASH]",
         run: search::geosearch,
         subcommands: &[],
     },
@@ -137,9 +137,9 @@ pub const TABLE: &[CommandSpec] = &[
         since: "6.2.0",
         summary: "Stores the places in a circle, a rectangle or a polygon.",
         syntax: "destination source <FROMMEMBER member | FROMLONLAT longitude latitude> <BYRADIUS \
-            radius <M | KM | FT | MI> | BYBOX width height <M | KM | FT | MI> | BYPOLYGON \
-            num-vertices longitude latitude [longitude latitude ...]> [ASC | DESC] [COUNT count \
-            [ANY]] [STOREDIST]",
+                 radius <M | KM | FT | MI> | BYBOX width height <M | KM | FT | MI> | BYPOLYGON \
+                 num-vertices longitude latitude [longitude latitude ...]> [ASC | DESC] [COUNT \
+                 count [ANY]] [STOREDIST]",
         run: search::geosearchstore,
         subcommands: &[],
     },

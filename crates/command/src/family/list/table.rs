@@ -68,7 +68,8 @@ pub const TABLE: &[CommandSpec] = &[
     },
     CommandSpec {
         keys: TWO_KEYS,
-        summary: "Takes an element from an end of a list, adds it to an end of another, and returns it.",
+        summary: "Takes an element from an end of a list, adds it to an end of another, and \
+                 returns it.",
         syntax: "source destination <LEFT | RIGHT> <LEFT | RIGHT>",
         ..row("LMOVE", 5, WRITE, TAKES, "6.2.0", moves::lmove)
     },
@@ -125,7 +126,8 @@ pub const TABLE: &[CommandSpec] = &[
     },
     CommandSpec {
         keys: TWO_KEYS,
-        summary: "Takes the last element of a list, puts it before the first of another, and returns it.",
+        summary: "Takes the last element of a list, puts it before the first of another, and \
+                 returns it.",
         syntax: "source destination",
         ..row("RPOPLPUSH", 3, WRITE, TAKES, "1.2.0", moves::rpoplpush)
     },

@@ -92,7 +92,8 @@ pub const TABLE: &[CommandSpec] = &[
         ..row("SPOP", -2, TAKE_FAST, TAKES, "1.0.0", random::spop)
     },
     CommandSpec {
-        summary: "Returns members of a set, chosen by chance. A negative count allows the same one several times.",
+        summary: "Returns members of a set, chosen by chance; with a negative count one may come \
+                  several times.",
         syntax: "key [count]",
         ..row("SRANDMEMBER", -2, READ, READS, "1.0.0", random::srandmember)
     },

@@ -44,8 +44,8 @@ pub const TABLE: &[CommandSpec] = &[
         keys: KeySpec { first: 1, last: -2, step: 1, flags: TAKES },
         group: Group::SortedSet,
         since: "5.0.0",
-        summary: "Takes the member with the highest score from the first sorted set that has one, and waits \
-                  if none has.",
+        summary: "Takes the member with the highest score from the first sorted set \
+                  that has one, and waits if none has.",
         syntax: "key [key ...] timeout",
         run: blocking::bzpopmax,
         subcommands: &[],
@@ -57,8 +57,8 @@ pub const TABLE: &[CommandSpec] = &[
         keys: KeySpec { first: 1, last: -2, step: 1, flags: TAKES },
         group: Group::SortedSet,
         since: "5.0.0",
-        summary: "Takes the member with the lowest score from the first sorted set that has one, and waits \
-                  if none has.",
+        summary: "Takes the member with the lowest score from the first sorted set \
+                  that has one, and waits if none has.",
         syntax: "key [key ...] timeout",
         run: blocking::bzpopmin,
         subcommands: &[],
@@ -71,7 +71,7 @@ pub const TABLE: &[CommandSpec] = &[
         group: Group::SortedSet,
         since: "1.2.0",
         summary: "Adds members to a sorted set, which is created if need be, or changes their \
-            scores.",
+                 scores.",
         syntax: "key [NX | XX] [GT | LT] [CH] [INCR] score member [score member ...]",
         run: add::zadd,
         subcommands: &[],
@@ -145,7 +145,7 @@ pub const TABLE: &[CommandSpec] = &[
         since: "6.2.0",
         summary: "Returns the members that all of several sorted sets have.",
         syntax: "numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN | \
-            MAX>] [WITHSCORES]",
+                 MAX>] [WITHSCORES]",
         run: combine::zinter,
         subcommands: &[],
     },
@@ -170,7 +170,7 @@ pub const TABLE: &[CommandSpec] = &[
         since: "2.0.0",
         summary: "Stores the members that all of several sorted sets have.",
         syntax: "destination numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM \
-            | MIN | MAX>]",
+                 | MIN | MAX>]",
         run: combine::zinterstore,
         subcommands: &[],
     },
@@ -182,7 +182,7 @@ pub const TABLE: &[CommandSpec] = &[
         group: Group::SortedSet,
         since: "2.8.9",
         summary: "Returns how many members lie in a range of their bytes, where all have the same \
-            score.",
+                 score.",
         syntax: "key min max",
         run: look::zlexcount,
         subcommands: &[],
@@ -195,7 +195,7 @@ pub const TABLE: &[CommandSpec] = &[
         group: Group::SortedSet,
         since: "7.0.0",
         summary: "Takes the members with the lowest or highest scores from the first sorted set \
-            that there is.",
+                 that there is.",
         syntax: "numkeys key [key ...] <MIN | MAX> [COUNT count]",
         run: pop::zmpop,
         subcommands: &[],
@@ -437,7 +437,7 @@ pub const TABLE: &[CommandSpec] = &[
         since: "6.2.0",
         summary: "Returns the members that any of several sorted sets has.",
         syntax: "numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN | \
-            MAX>] [WITHSCORES]",
+                 MAX>] [WITHSCORES]",
         run: combine::zunion,
         subcommands: &[],
     },
@@ -450,7 +450,7 @@ pub const TABLE: &[CommandSpec] = &[
         since: "2.0.0",
         summary: "Stores the members that any of several sorted sets has.",
         syntax: "destination numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM \
-            | MIN | MAX>]",
+                 | MIN | MAX>]",
         run: combine::zunionstore,
         subcommands: &[],
     },

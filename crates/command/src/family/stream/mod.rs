@@ -43,7 +43,8 @@ impl From<SetIdError> for Refusal {
                 "ERR The ID specified in XSETID is smaller than the target stream top item",
             ),
             SetIdError::TooFewAdded => Refusal::of(
-                "ERR The entries_added specified in XSETID is smaller than the target stream length",
+                "ERR The entries_added specified in XSETID is smaller than the target stream \
+                 length",
             ),
             SetIdError::WrongKind => Refusal::WRONG_TYPE,
         }

@@ -29,7 +29,7 @@ pub const TABLE: &[CommandSpec] = &[
     CommandSpec {
         keys: KeySpec::one(CHANGES),
         summary: "Adds an entry to a stream, which is created if need be.",
-        syntax: "key [NOMKSTREAM] [MAXLEN | MINID [= | ~] threshold [LIMIT count]] * | id \
+        syntax: "key [NOMKSTREAM] [MAXLEN | MINID [= | ~] threshold [LIMIT count]] <* | id> \
                  field value [field value ...]",
         ..row("XADD", -5, ADD.union(Flags::FAST), "5.0.0", add::xadd)
     },
@@ -107,7 +107,7 @@ pub const TABLE: &[CommandSpec] = &[
     CommandSpec {
         keys: KeySpec::one(DELETES),
         summary: "Removes entries from the front of a stream.",
-        syntax: "key MAXLEN | MINID [= | ~] threshold [LIMIT count]",
+        syntax: "key <MAXLEN | MINID> [= | ~] threshold [LIMIT count]",
         ..row("XTRIM", -4, WRITE, "5.0.0", add::xtrim)
     },
 ];
@@ -116,7 +116,7 @@ const XGROUP: &[CommandSpec] = &[
     CommandSpec {
         keys: second(INSERTS),
         summary: "Makes a group that begins behind an id, or behind the last entry.",
-        syntax: "key group id | $ [MKSTREAM] [ENTRIESREAD entries-read]",
+        syntax: "key group <id | $> [MKSTREAM] [ENTRIESREAD entries-read]",
         ..row("CREATE", -5, ADD, "5.0.0", group::create)
     },
     CommandSpec {
@@ -140,7 +140,7 @@ const XGROUP: &[CommandSpec] = &[
     CommandSpec {
         keys: second(CHANGES),
         summary: "Sets the id behind which a group goes on.",
-        syntax: "key group id | $ [ENTRIESREAD entries-read]",
+        syntax: "key group <id | $> [ENTRIESREAD entries-read]",
         ..row("SETID", -5, WRITE, "5.0.0", group::setid)
     },
     CommandSpec { summary: "Lists the subcommands.", ..row("HELP", 2, ANY_TIME, "5.0.0", help) },

@@ -11,6 +11,7 @@
 //! whether there is any deadline, so that the sweep visits the key. A hash that is empty is no
 //! hash: its key is removed.
 
+mod ahead;
 mod due;
 mod large;
 mod limit;
@@ -20,6 +21,7 @@ mod read;
 mod small;
 mod write;
 
+pub use ahead::look_ahead;
 pub use limit::HashLimit;
 pub use number::{HashError, add, add_float};
 pub use random::{random_field, random_fields};

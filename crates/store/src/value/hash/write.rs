@@ -158,10 +158,10 @@ impl<'e, 'a, 'k> HashMut<'e, 'a, 'k> {
         &mut self,
         pairs: impl ExactSizeIterator<Item = (&'t [u8], &'t [u8])> + Clone,
     ) -> Result<u64, NoSpace> {
-        if pairs.len() > 1 || self.found.is_none() {
-            if let Some(created) = self.prepare(pairs.clone())? {
-                return Ok(created);
-            }
+        if (pairs.len() > 1 || self.found.is_none())
+            && let Some(created) = self.prepare(pairs.clone())?
+        {
+            return Ok(created);
         }
         let mut created = 0;
         for (field, value) in pairs {

@@ -110,8 +110,7 @@ pub(super) fn convert<'a>(
 ) -> Result<Found<'a>, NoSpace> {
     let label = access.label(&found);
     if label.is_tree() {
-        let value: SmallVec<[u8; 32]> = SmallVec::from_slice(access.bytes(&found));
-        return access.put(key, Some(found), tree_label(encoding), &value);
+        return Ok(access.relabel(key, found, tree_label(encoding)));
     }
     // The elements stand in the record that is about to be written over.
     let bytes: SmallVec<[u8; 1024]> = SmallVec::from_slice(access.bytes(&found));

@@ -8,6 +8,7 @@
 
 use super::build::UNKNOWN;
 use super::cursor::Cursor;
+use super::lookup::{Burst, Lookup, Seen, next_burst};
 use super::read::{Form, Set, Wanted};
 use packed::Element;
 use smallvec::SmallVec;
@@ -44,6 +45,7 @@ pub fn combine<'x>(
 
 /// Several sets, without those that are empty.
 type Present<'x> = SmallVec<[Set<'x>; 4]>;
+type Lookups<'x> = SmallVec<[Lookup<'x>; 4]>;
 type Cursors<'x> = SmallVec<[Cursor<'x>; 4]>;
 
 fn intersect<'x>(
@@ -59,10 +61,12 @@ fn intersect<'x>(
         let (cursors, small) = cursors_of(others);
         return intersect_large(Cursor::new(view), cursors, &small, each);
     }
-    for element in least.members() {
-        let mut wanted = Wanted::new(element);
-        if others.iter().all(|other| other.holds(&mut wanted)) {
-            each(wanted.tag.unwrap_or(UNKNOWN), element)?;
+    let others: Lookups<'x> = others.iter().map(|other| Lookup::new(*other, least.len())).collect();
+    let (mut members, mut burst) = (least.members(), Burst::new());
+    while next_burst(&mut members, &mut burst) {
+        others.iter().for_each(|other| other.retain(&mut burst, true));
+        for wanted in &burst {
+            each(wanted.tag.unwrap_or(UNKNOWN), wanted.element)?;
         }
     }
     Flow::Continue(())
@@ -120,10 +124,12 @@ fn subtract<'x>(sets: &[Option<Set<'x>>], each: &mut impl FnMut(u32, Element<'x>
             each,
         );
     }
-    for element in first.members() {
-        let mut wanted = Wanted::new(element);
-        if !others.iter().any(|other| other.holds(&mut wanted)) {
-            each(wanted.tag.unwrap_or(UNKNOWN), element)?;
+    let others: Lookups<'x> = others.iter().map(|other| Lookup::new(*other, first.len())).collect();
+    let (mut members, mut burst) = (first.members(), Burst::new());
+    while next_burst(&mut members, &mut burst) {
+        others.iter().for_each(|other| other.retain(&mut burst, false));
+        for wanted in &burst {
+            each(wanted.tag.unwrap_or(UNKNOWN), wanted.element)?;
         }
     }
     Flow::Continue(())
@@ -255,35 +261,5 @@ impl<'x> Stream<'x> {
                 same_tag.into_iter().any(|(_, member)| *member == wanted)
             }
         }
-    }
-}
-
-/// Members that were given already.
-struct Seen<'x> {
-    members: Vec<(u32, Element<'x>)>,
-    /// Numbers of members and one more, by tag; zero for none.
-    places: Vec<u32>,
-}
-
-impl<'x> Seen<'x> {
-    /// For so many members at most.
-    fn new(most: usize) -> Seen<'x> {
-        Seen { members: Vec::with_capacity(most), places: vec![0; (2 * most).next_power_of_two()] }
-    }
-
-    /// Notes a member; false if it was noted before.
-    #[inline]
-    fn is_new(&mut self, tag: u32, element: Element<'x>) -> bool {
-        let mask = self.places.len() - 1;
-        let mut place = tag as usize & mask;
-        while let Some(number) = self.places[place].checked_sub(1) {
-            if self.members[number as usize] == (tag, element) {
-                return false;
-            }
-            place = (place + 1) & mask;
-        }
-        self.members.push((tag, element));
-        self.places[place] = self.members.len() as u32;
-        true
     }
 }

@@ -15,6 +15,7 @@ mod combine;
 mod cursor;
 mod integers;
 mod limit;
+mod lookup;
 mod pop;
 mod read;
 mod remove;

@@ -8,14 +8,14 @@ use crate::value::collection::tag_by;
 use base::KeyHasher;
 use packed::{Element, Iter, Run};
 use smallvec::SmallVec;
-use tree::{Nodes, Path, Rows, View, resolve};
+use tree::{NodeId, Nodes, Path, Rows, View, resolve};
 
 /// A set, under the lock of its key.
 #[derive(Clone, Copy, Debug)]
 pub struct Set<'x> {
     pub(super) form: Form<'x>,
     pub(super) encoding: Encoding,
-    hasher: &'x KeyHasher,
+    pub(super) hasher: &'x KeyHasher,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -96,7 +96,10 @@ pub(super) fn find_row<'n>(
     tag: u32,
     wanted: Element<'_>,
 ) -> Result<usize, usize> {
+    // The codes lie far behind the tags.
+    nodes.announce_bytes(rows.codes());
     let mut row = rows.find_tag(tag);
+    nodes.announce_bytes(rows.about(row));
     while row < rows.len() && rows.tag(row) == tag {
         if rows.cell(row, 0).is_some_and(|cell| resolve(nodes, cell) == wanted) {
             return Ok(row);
@@ -104,6 +107,17 @@ pub(super) fn find_row<'n>(
         row += 1;
     }
     Err(row)
+}
+
+/// Whether a member stands in a leaf.
+#[inline]
+pub(super) fn has_row<'x>(
+    view: &View<'x, ReadNodes<'x>, Leaf>,
+    leaf: NodeId,
+    tag: u32,
+    wanted: Element<'_>,
+) -> bool {
+    find_row(view.nodes, Rows::new(view.nodes.bytes(leaf)), tag, wanted).is_ok()
 }
 
 impl<'x> Set<'x> {
@@ -144,8 +158,7 @@ impl<'x> Set<'x> {
             (Form::Small(run), element) => run.find(element, run.front(), 1).is_some(),
             (Form::Large(view), element) => {
                 let tag = wanted.tag(self.hasher);
-                let leaf = view.leaf_of_tag(tag);
-                find_row(view.nodes, Rows::new(leaf), tag, element).is_ok()
+                has_row(view, view.leaf_of_tag(tag), tag, element)
             }
         }
     }

@@ -210,6 +210,7 @@ pub(super) struct TagRow {
 /// Looks for a member: its tag tells scores, and the row of one of them is its own. Also returns
 /// the row of its tag, or where that would be inserted.
 #[inline]
+#[expect(clippy::result_large_err, reason = "a way down is used where it is made")]
 pub(super) fn find_by_tag<'n, N: Nodes<'n>>(
     scores: &View<'n, N, ScoreLeaf>,
     tags: &View<'n, N, TagLeaf>,

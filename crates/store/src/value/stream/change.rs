@@ -11,6 +11,8 @@ use crate::key::{Encoding, Key, Kind, Label};
 use crate::value::collection::root;
 use tree::{NoRoom, Root};
 
+type Entries<'n, 'x, 'a> = edit::Entries<'n, WriteNodes<'x, 'a>>;
+
 /// The longest entry: names and values together.
 const ENTRY_BYTES_MAX: usize = 1 << 30;
 
@@ -93,6 +95,7 @@ pub fn add<'t>(
     if new.len() > ENTRY_BYTES_MAX {
         return Err(AddError::TooLong);
     }
+    let is_new = found.is_none();
     let found = match found {
         Some(found) => found,
         None => create(access, key)?,
@@ -102,7 +105,11 @@ pub fn add<'t>(
         edit::append(tree, &mut facts.tail, id, starts, &new)?;
         facts.note_added(id, starts, new.listpack_bytes());
         Ok(how.trim.map_or(0, |how| trim::apply(tree, &mut facts, how)))
-    })?;
+    });
+    if trimmed.is_err() && is_new {
+        access.remove_found(key, found);
+    }
+    let trimmed = trimmed?;
     facts.write(access.bytes_mut(&found));
     Ok(Some(Added { id, trimmed }))
 }
@@ -147,7 +154,7 @@ pub(super) fn change<'a, T>(
     access: &mut Access<'a>,
     key: &Key<'_>,
     found: &Found<'a>,
-    change: impl FnOnce(&mut edit::Entries<'_, WriteNodes<'_, 'a>>, &mut Facts) -> Result<T, NoRoom>,
+    change: impl FnOnce(&mut Entries<'_, '_, 'a>, &mut Facts) -> Result<T, NoRoom>,
 ) -> Result<T, Fault> {
     let mut facts = Facts::read(access.bytes(found));
     let done = access.change_tree(key, found, ENTRIES, |tree| change(tree, &mut facts))?;

@@ -44,8 +44,9 @@ pub(super) fn write_head(id: Id, base: Id, starts: bool, has_names: bool, to: &m
     let ms = id.ms.wrapping_sub(base.ms);
     let seq = if ms == 0 { id.seq.wrapping_sub(base.seq) } else { id.seq };
     let (ms_class, seq_class) = (class(ms, &MS_SIZES), class(seq, &SEQ_SIZES));
-    let marks = u8::from(starts) * STARTS | u8::from(has_names) * HAS_NAMES;
-    to.push(marks | ms_class << MS_SHIFT | seq_class << SEQ_SHIFT);
+    let starts = if starts { STARTS } else { 0 };
+    let has_names = if has_names { HAS_NAMES } else { 0 };
+    to.push(starts | has_names | (ms_class << MS_SHIFT) | (seq_class << SEQ_SHIFT));
     to.extend_from_slice(&ms.to_le_bytes()[..usize::from(MS_SIZES[usize::from(ms_class)])]);
     to.extend_from_slice(&seq.to_le_bytes()[..usize::from(SEQ_SIZES[usize::from(seq_class)])]);
 }

@@ -5,7 +5,8 @@ use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use sha1::{Digest, Sha1};
 use std::fmt::Write;
-use store::value::{list, set, sorted_set};
+use store::value::stream::Id;
+use store::value::{list, set, sorted_set, stream};
 use store::{Access, Element, Key, Kind, ScanFilter};
 
 /// Stands for the deadline of a key, whenever that is.
@@ -51,6 +52,16 @@ impl Fingerprint {
                     one.mix_element(member);
                     one.mix(text::format_f64_digits(score).as_bytes());
                     self.add(&one.0);
+                }
+            }
+            Kind::Stream => {
+                let stream = stream::peek(access, key)?.into_iter();
+                for entry in stream.flat_map(|stream| stream.range(Id::MIN, Id::MAX)) {
+                    self.mix(format!("{}.{}", entry.id.ms, entry.id.seq).as_bytes());
+                    entry
+                        .pairs
+                        .flat_map(<[Element<'_>; 2]>::from)
+                        .for_each(|it| self.mix_element(it));
                 }
             }
             _ => self.mix(value.bytes),

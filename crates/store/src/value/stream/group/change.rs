@@ -1,8 +1,10 @@
 //! Changing groups: they themselves, their consumers, and what is pending.
 
+use super::fixed;
 use super::rows::{ByName, clear, find, put, remove, seek};
 use super::{
-    ConsumerFacts, Facts, GroupLeaf, NEVER, PendingFacts, UNKNOWN, owned, owned_key, owned_len,
+    ConsumerFacts, Facts, GroupLeaf, NEVER, OWNED_BYTES, PENDING_BYTES, PendingFacts, UNKNOWN,
+    owned, owned_key, owned_len,
 };
 use crate::access::{Access, Fault, Found};
 use crate::key::{Key, Kind};
@@ -10,6 +12,7 @@ use crate::value::collection::root;
 use crate::value::stream::block::BlockLeaf;
 use crate::value::stream::change;
 use crate::value::stream::facts::{ENTRIES, GROUPS, is_tree};
+use crate::value::stream::id::ID_BYTES;
 use crate::value::stream::{Id, facts};
 use packed::Element;
 use tree::{ByKey, NoRoom, NodesMut, Root, Rows, Tree, View};
@@ -144,8 +147,8 @@ pub fn destroy(access: &mut Access<'_>, key: &Key<'_>, name: &[u8]) -> Result<bo
         let Facts { mut consumers, mut names, mut pending, mut owned, .. } = group.facts;
         clear::<_, ByName>(group.nodes, &mut consumers);
         clear::<_, ByKey>(group.nodes, &mut names);
-        clear::<_, ByKey>(group.nodes, &mut pending);
-        clear::<_, ByKey>(group.nodes, &mut owned);
+        fixed::clear::<_, ID_BYTES, PENDING_BYTES>(group.nodes, &mut pending);
+        fixed::clear::<_, OWNED_BYTES, 0>(group.nodes, &mut owned);
         Ok(())
     });
     match cleared {
@@ -268,37 +271,39 @@ impl<N: NodesMut> GroupMut<'_, N> {
     }
 
     pub fn pending(&self, id: Id) -> Option<PendingFacts> {
-        let facts = find::<_, ByKey>(self.nodes.read(), self.facts.pending, &id.to_bytes())?;
+        let facts = fixed::find(self.nodes.read(), self.facts.pending, &id.to_bytes())?;
         Some(PendingFacts::read(facts))
     }
 
-    /// Makes an entry pending, or changes what is known of one that was pending as `before` tells.
-    pub fn put_pending(
-        &mut self,
-        id: Id,
-        before: Option<PendingFacts>,
-        to: PendingFacts,
-    ) -> Result<(), NoRoom> {
+    /// Makes an entry pending, or changes what is known of one that was.
+    pub fn put_pending(&mut self, id: Id, to: PendingFacts) -> Result<(), NoRoom> {
         let GroupMut { nodes, facts, .. } = self;
-        let old = before.map(|before| before.number);
+        let pending = &mut facts.pending;
+        let old = fixed::put::<N, ID_BYTES, PENDING_BYTES>(
+            nodes,
+            pending,
+            &id.to_bytes(),
+            &to.to_bytes(),
+        )?;
+        let old = old.map(|old| PendingFacts::read(old).number);
         if old != Some(to.number) {
             let key = owned_key(to.number, id);
-            put::<N, ByKey>(nodes, &mut facts.owned, &key, Element::Bytes(b""))?;
+            fixed::put::<N, OWNED_BYTES, 0>(nodes, &mut facts.owned, &key, &[])?;
         }
-        let bytes = to.to_bytes();
-        put::<N, ByKey>(nodes, &mut facts.pending, &id.to_bytes(), Element::Bytes(&bytes))?;
         if let Some(old) = old.filter(|old| *old != to.number) {
-            remove::<N, ByKey>(nodes, &mut facts.owned, &owned_key(old, id));
+            fixed::remove::<N, OWNED_BYTES, 0>(nodes, &mut facts.owned, &owned_key(old, id));
         }
         Ok(())
     }
 
     /// Forgets that an entry is pending; false if it was not.
     pub fn forget(&mut self, id: Id) -> bool {
-        let Some(pending) = self.pending(id) else { return false };
         let GroupMut { nodes, facts, .. } = self;
-        remove::<N, ByKey>(nodes, &mut facts.pending, &id.to_bytes());
-        remove::<N, ByKey>(nodes, &mut facts.owned, &owned_key(pending.number, id))
+        let pending = &mut facts.pending;
+        let gone = fixed::remove::<N, ID_BYTES, PENDING_BYTES>(nodes, pending, &id.to_bytes());
+        let Some(gone) = gone else { return false };
+        let key = owned_key(PendingFacts::read(gone).number, id);
+        fixed::remove::<N, OWNED_BYTES, 0>(nodes, &mut facts.owned, &key).is_some()
     }
 
     /// The consumer with a name, which is added if need be, as one that was seen now; and whether

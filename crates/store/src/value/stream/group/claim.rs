@@ -1,13 +1,13 @@
 //! Giving a consumer what others have not acknowledged: XCLAIM and XAUTOCLAIM.
 
 use super::change::{GroupError, GroupMut, change_group};
-use super::rows::walk;
-use super::{ConsumerFacts, PendingFacts, id_of};
+use super::fixed::walk;
+use super::{ConsumerFacts, PendingFacts};
 use crate::access::{Access, WriteNodes};
 use crate::key::{Key, Kind};
 use crate::value::stream::{Entry, Id};
 use smallvec::SmallVec;
-use tree::{ByKey, NoRoom, NodesMut};
+use tree::{NoRoom, NodesMut};
 
 /// How entries are claimed.
 #[derive(Clone, Copy, Debug)]
@@ -92,7 +92,7 @@ fn claim_one(
     let given = before.map_or(1, |before| before.deliveries);
     let deliveries = how.deliveries.unwrap_or(given.wrapping_add(u64::from(how.counts)));
     let to = PendingFacts { number: consumer.number, delivered: how.delivered, deliveries };
-    group.put_pending(id, before, to)?;
+    group.put_pending(id, to)?;
     group.with_entry(id, each);
     Ok(Claimed::Taken)
 }
@@ -157,7 +157,7 @@ pub fn auto_claim(
             };
             let deliveries = before.deliveries.wrapping_add(u64::from(how.counts));
             let to = PendingFacts { number: consumer.number, delivered: now, deliveries };
-            group.put_pending(id, pending, to)?;
+            group.put_pending(id, to)?;
             group.with_entry(id, &mut each);
         }
         if is_active {
@@ -174,9 +174,9 @@ type Chosen = SmallVec<[(Id, Option<PendingFacts>); 16]>;
 fn choose<N: NodesMut>(group: &GroupMut<'_, N>, how: AutoClaim<'_>, now: u64) -> (Chosen, Id) {
     let mut chosen = Chosen::new();
     let mut attempts = how.count.saturating_mul(ATTEMPTS_PER_ENTRY);
-    let pending = walk::<_, ByKey>(group.nodes.read(), group.facts.pending, &how.from.to_bytes());
-    for [id, facts] in pending {
-        let (id, facts) = (id_of(id), PendingFacts::read(facts));
+    let pending = walk(group.nodes.read(), group.facts.pending, &how.from.to_bytes());
+    for (id, facts) in pending {
+        let (id, facts) = (Id::read(&id), PendingFacts::read(facts));
         if attempts == 0 || chosen.len() as u64 >= how.count {
             return (chosen, id);
         }

@@ -101,10 +101,9 @@ fn give_new(
         return Ok(());
     }
     let to = PendingFacts { number: consumer.number, delivered: now, deliveries: 1 };
+    // XGROUP SETID may have the group give again what somebody else has.
     for id in ids {
-        // XGROUP SETID may have the group give again what somebody else has.
-        let before = group.pending(id);
-        group.put_pending(id, before, to)?;
+        group.put_pending(id, to)?;
     }
     group.put_consumer(read.consumer, ConsumerFacts { active: now, ..consumer })
 }
@@ -128,11 +127,7 @@ fn give_again(
         }
         let Some(before) = group.pending(id) else { continue };
         let deliveries = before.deliveries.wrapping_add(1);
-        group.put_pending(
-            id,
-            Some(before),
-            PendingFacts { delivered: now, deliveries, ..before },
-        )?;
+        group.put_pending(id, PendingFacts { delivered: now, deliveries, ..before })?;
     }
     Ok(())
 }

@@ -14,6 +14,7 @@
 mod change;
 mod claim;
 mod deliver;
+mod fixed;
 mod rows;
 
 pub use change::{GroupError, acknowledge, create, create_consumer, delete_consumer, destroy, set};
@@ -26,7 +27,7 @@ use super::id::ID_BYTES;
 use super::read::Stream;
 use crate::access::ReadNodes;
 use packed::Element;
-use rows::{ByName, find, rank, walk};
+use rows::{ByName, find, walk};
 use tree::{ByKey, ROOT_BYTES, Root, RowLeaf, resolve};
 
 /// Leaves of the tree of groups.
@@ -124,6 +125,11 @@ impl ConsumerFacts {
     }
 }
 
+/// Bytes of the facts about an entry that is pending.
+const PENDING_BYTES: usize = 20;
+/// Bytes of the key of an entry that a consumer has.
+const OWNED_BYTES: usize = 4 + ID_BYTES;
+
 /// What the row of an entry that is pending tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PendingFacts {
@@ -133,16 +139,13 @@ struct PendingFacts {
 }
 
 impl PendingFacts {
-    fn read(from: Element<'_>) -> PendingFacts {
-        let Element::Bytes(bytes) = from else {
-            return PendingFacts { number: 0, delivered: 0, deliveries: 0 };
-        };
-        let number = word(bytes, 0) as u32;
-        PendingFacts { number, delivered: word(bytes, 4), deliveries: word(bytes, 12) }
+    fn read(bytes: [u8; PENDING_BYTES]) -> PendingFacts {
+        let number = word(&bytes, 0) as u32;
+        PendingFacts { number, delivered: word(&bytes, 4), deliveries: word(&bytes, 12) }
     }
 
-    fn to_bytes(self) -> [u8; 20] {
-        let mut bytes = [0; 20];
+    fn to_bytes(self) -> [u8; PENDING_BYTES] {
+        let mut bytes = [0; PENDING_BYTES];
         bytes[..4].copy_from_slice(&self.number.to_le_bytes());
         bytes[4..12].copy_from_slice(&self.delivered.to_le_bytes());
         bytes[12..].copy_from_slice(&self.deliveries.to_le_bytes());
@@ -152,8 +155,8 @@ impl PendingFacts {
 
 /// The key of an entry among those that a consumer owns.
 #[inline]
-fn owned_key(number: u32, id: Id) -> [u8; 4 + ID_BYTES] {
-    let mut key = [0; 4 + ID_BYTES];
+fn owned_key(number: u32, id: Id) -> [u8; OWNED_BYTES] {
+    let mut key = [0; OWNED_BYTES];
     key[..4].copy_from_slice(&number.to_be_bytes());
     key[4..].copy_from_slice(&id.to_bytes());
     key
@@ -268,17 +271,15 @@ impl<'x> Group<'x> {
 
     /// What is pending, from an id on.
     pub fn pending(&self, from: Id) -> impl Iterator<Item = Pending> + use<'x> {
-        walk::<_, ByKey>(self.nodes(), self.facts.pending, &from.to_bytes())
-            .map(|[id, facts]| Pending::new(id_of(id), PendingFacts::read(facts)))
+        fixed::walk(self.nodes(), self.facts.pending, &from.to_bytes())
+            .map(|(id, facts)| Pending::new(Id::read(&id), PendingFacts::read(facts)))
     }
 
     /// The last entry that is pending.
     pub fn last_pending(&self) -> Option<Id> {
-        let last = self.pending_len().checked_sub(1)?;
-        let view: tree::View<'x, _, RowLeaf<ByKey>> =
-            tree::View::new(self.nodes(), self.facts.pending);
-        let (path, row) = view.find_position(last);
-        tree::Rows::new(view.leaf(&path)).cell(row as usize, 0).map(id_of)
+        let last: Option<fixed::Row<ID_BYTES, PENDING_BYTES>> =
+            fixed::last(self.nodes(), self.facts.pending);
+        last.map(|(id, _)| Id::read(&id))
     }
 
     /// The name of whoever has an entry that is pending.
@@ -286,14 +287,6 @@ impl<'x> Group<'x> {
         let number = pending.facts.number.to_be_bytes();
         let name = find::<_, ByKey>(self.nodes(), self.facts.names, &number);
         name.map_or(Element::Bytes(b""), |name| resolve(self.nodes(), name))
-    }
-}
-
-#[inline]
-fn id_of(key: Element<'_>) -> Id {
-    match key {
-        Element::Bytes(bytes) => Id::read(bytes),
-        _ => Id::MIN,
     }
 }
 
@@ -326,7 +319,7 @@ impl<'x> Consumer<'x> {
     pub fn pending(&self, from: Id) -> impl Iterator<Item = Pending> + use<'x> {
         let (nodes, group) = (self.group.nodes(), self.group.facts);
         owned(nodes, group.owned, self.facts.number, from).filter_map(move |id| {
-            let facts = find::<_, ByKey>(nodes, group.pending, &id.to_bytes())?;
+            let facts = fixed::find(nodes, group.pending, &id.to_bytes())?;
             Some(Pending::new(id, PendingFacts::read(facts)))
         })
     }
@@ -335,10 +328,10 @@ impl<'x> Consumer<'x> {
 /// Entries that a consumer has.
 fn owned_len<'n>(nodes: impl tree::Nodes<'n>, root: Root, number: u32) -> u64 {
     let behind = match number.checked_add(1) {
-        Some(next) => rank(nodes, root, &owned_key(next, Id::MIN)),
+        Some(next) => fixed::rank::<_, OWNED_BYTES, 0>(nodes, root, &owned_key(next, Id::MIN)),
         None => root.weight,
     };
-    behind - rank(nodes, root, &owned_key(number, Id::MIN))
+    behind - fixed::rank::<_, OWNED_BYTES, 0>(nodes, root, &owned_key(number, Id::MIN))
 }
 
 /// The ids of the entries that a consumer has, from one on.
@@ -348,11 +341,9 @@ fn owned<'n, N: tree::Nodes<'n>>(
     number: u32,
     from: Id,
 ) -> impl Iterator<Item = Id> + use<'n, N> {
-    let keys = walk::<_, ByKey>(nodes, root, &owned_key(number, from));
-    keys.map_while(move |[key, _]| match key {
-        Element::Bytes(key) if key.starts_with(&number.to_be_bytes()) => Some(Id::read(&key[4..])),
-        _ => None,
-    })
+    fixed::walk::<_, OWNED_BYTES, 0>(nodes, root, &owned_key(number, from))
+        .take_while(move |(key, _)| key.starts_with(&number.to_be_bytes()))
+        .map(|(key, _)| Id::read(&key[4..]))
 }
 
 /// An entry that was given to a consumer and not acknowledged.

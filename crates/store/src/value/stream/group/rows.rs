@@ -105,16 +105,6 @@ pub(super) fn find<'n, N: Nodes<'n>, O: Keyed>(
     rows.cell(place.row, 1).filter(|_| place.is_there)
 }
 
-/// Rows before the first one that is not below a key.
-pub(super) fn rank<'n, N: Nodes<'n>>(nodes: N, root: Root, key: &[u8]) -> u64 {
-    if root.weight == 0 {
-        return 0;
-    }
-    let view: View<'n, N, RowLeaf<ByKey>> = View::new(nodes, root);
-    let place = seek(&view, key);
-    view.weight_before(&place.path) + place.row as u64
-}
-
 /// Rows of two elements from a key on. Of a tree that is not there, none.
 pub(super) fn walk<'n, N: Nodes<'n>, O: Keyed>(
     nodes: N,

@@ -1,0 +1,38 @@
+//! Looking ahead for fields that several commands in a row want of one large hash.
+
+use super::{FIELDS, Leaf};
+use crate::access::Access;
+use crate::key::{Key, Kind};
+use crate::value::collection::tag_of;
+use smallvec::SmallVec;
+use tree::{NodeId, Nodes, Rows};
+
+/// Fields that are looked at together.
+const MOST: usize = 32;
+
+/// Bytes at the begin of a leaf in which its tags are.
+const TAGS_BYTES: usize = 320;
+
+/// Brings fields of a large hash nearer. First the begins of all leaves are on their way, and with
+/// them the translation of their addresses, then the tags, then what the tags lead to.
+pub fn look_ahead<'t>(access: &Access<'_>, key: &Key<'_>, fields: impl Iterator<Item = &'t [u8]>) {
+    let Ok(Some(found)) = access.open_unseen(key, Kind::Hash) else { return };
+    if !access.label(&found).is_tree() {
+        return;
+    }
+    let view = access.view::<Leaf>(&found, FIELDS);
+    let places = fields.take(MOST).map(|field| {
+        let tag = tag_of(access, field);
+        (tag, view.find_tag(tag).leaf)
+    });
+    let places: SmallVec<[(u32, NodeId); MOST]> = places.collect();
+    for (_, leaf) in &places {
+        let bytes = view.nodes.bytes(*leaf);
+        view.nodes.announce_bytes(&bytes[..bytes.len().min(TAGS_BYTES)]);
+    }
+    for (tag, leaf) in places {
+        let rows = Rows::new(view.nodes.bytes(leaf));
+        view.nodes.announce_bytes(rows.codes());
+        view.nodes.announce_bytes(rows.about(rows.find_tag(tag)));
+    }
+}
