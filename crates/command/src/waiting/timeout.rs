@@ -43,7 +43,8 @@ impl Timeout {
             return Ok(Timeout(None));
         }
         let until = call.now.0.checked_add(millis).filter(|until| i64::try_from(*until).is_ok());
-        Ok(Timeout(Some(Millis(until.ok_or(OUT_OF_RANGE)?))))
+        // The clock tells whole milliseconds, of which one has begun: nobody gives up early.
+        Ok(Timeout(Some(Millis(until.ok_or(OUT_OF_RANGE)? + 1))))
     }
 }
 
