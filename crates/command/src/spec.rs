@@ -180,6 +180,29 @@ pub struct CommandSpec {
 }
 
 impl CommandSpec {
+    /// A row without keys, subcommands and words for people: what a family's own rows begin with.
+    pub const fn plain(
+        group: Group,
+        name: &'static str,
+        arity: i16,
+        flags: Flags,
+        since: &'static str,
+        run: Run,
+    ) -> CommandSpec {
+        CommandSpec {
+            name,
+            arity,
+            flags,
+            keys: KeySpec::NONE,
+            group,
+            since,
+            summary: "",
+            syntax: "",
+            run,
+            subcommands: &[],
+        }
+    }
+
     /// Whether a request of `len` words has the right number.
     #[inline]
     pub fn accepts(&self, len: usize) -> bool {

@@ -3,7 +3,7 @@
 use crate::args::Args;
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
-use crate::spec::{CommandSpec, Flags, Group, KeySpec, Run};
+use crate::spec::{CommandSpec, Flags, Group, Run};
 use settings::general::{AVAILABILITY_ZONE, EXTENDED_REDIS_COMPATIBILITY};
 use settings::network::REQUIREPASS;
 use subtle::ConstantTimeEq;
@@ -59,18 +59,7 @@ const fn row(
     since: &'static str,
     run: Run,
 ) -> CommandSpec {
-    CommandSpec {
-        name,
-        arity,
-        flags,
-        keys: KeySpec::NONE,
-        group: Group::Connection,
-        since,
-        summary: "",
-        syntax: "",
-        run,
-        subcommands: &[],
-    }
+    CommandSpec::plain(Group::Connection, name, arity, flags, since, run)
 }
 
 /// The only user there is.

@@ -3,6 +3,7 @@
 mod bitmap;
 mod client;
 mod connection;
+mod element_scan;
 mod generic;
 mod geo;
 mod hash;

@@ -8,7 +8,7 @@ mod own;
 use crate::call::{Call, Outcome};
 use crate::family::server::help::help;
 use crate::refusal::Refusal;
-use crate::spec::{CommandSpec, Flags, Group, KeySpec, Run};
+use crate::spec::{CommandSpec, Flags, Group, Run};
 
 const HELP: Flags = Flags::LOADING.union(Flags::STALE);
 const OWN: Flags = HELP.union(Flags::NOSCRIPT);
@@ -128,18 +128,7 @@ const fn row(
     since: &'static str,
     run: Run,
 ) -> CommandSpec {
-    CommandSpec {
-        name,
-        arity,
-        flags,
-        keys: KeySpec::NONE,
-        group: Group::Connection,
-        since,
-        summary: "",
-        syntax: "",
-        run,
-        subcommands: &[],
-    }
+    CommandSpec::plain(Group::Connection, name, arity, flags, since, run)
 }
 
 #[cfg(test)]

@@ -203,18 +203,7 @@ const fn row(
     since: &'static str,
     run: Run,
 ) -> CommandSpec {
-    CommandSpec {
-        name,
-        arity,
-        flags,
-        keys: KeySpec::NONE,
-        group: Group::Generic,
-        since,
-        summary: "",
-        syntax: "",
-        run,
-        subcommands: &[],
-    }
+    CommandSpec::plain(Group::Generic, name, arity, flags, since, run)
 }
 
 #[cfg(test)]

@@ -151,16 +151,6 @@ const fn row(
     since: &'static str,
     run: Run,
 ) -> CommandSpec {
-    CommandSpec {
-        name,
-        arity,
-        flags,
-        keys: KeySpec::one(key),
-        group: Group::List,
-        since,
-        summary: "",
-        syntax: "",
-        run,
-        subcommands: &[],
-    }
+    let plain = CommandSpec::plain(Group::List, name, arity, flags, since, run);
+    CommandSpec { keys: KeySpec::one(key), ..plain }
 }

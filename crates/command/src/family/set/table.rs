@@ -129,16 +129,6 @@ const fn row(
     since: &'static str,
     run: Run,
 ) -> CommandSpec {
-    CommandSpec {
-        name,
-        arity,
-        flags,
-        keys: KeySpec::one(key),
-        group: Group::Set,
-        since,
-        summary: "",
-        syntax: "",
-        run,
-        subcommands: &[],
-    }
+    let plain = CommandSpec::plain(Group::Set, name, arity, flags, since, run);
+    CommandSpec { keys: KeySpec::one(key), ..plain }
 }

@@ -185,16 +185,5 @@ const fn row(
     since: &'static str,
     run: Run,
 ) -> CommandSpec {
-    CommandSpec {
-        name,
-        arity,
-        flags,
-        keys: KeySpec::NONE,
-        group: Group::Stream,
-        since,
-        summary: "",
-        syntax: "",
-        run,
-        subcommands: &[],
-    }
+    CommandSpec::plain(Group::Stream, name, arity, flags, since, run)
 }
