@@ -6,6 +6,7 @@
 
 import os
 import pathlib
+import random
 import resource
 import shlex
 import shutil
@@ -75,6 +76,11 @@ class Server:
     def connect(self):
         """A new connection."""
         return Connection("127.0.0.1:%d" % self.port, PATIENCE)
+
+    @staticmethod
+    def send(client, *words):
+        """Sends a command without reading the reply."""
+        client.send([str(word).encode() for word in words])
 
     def ends_with_status(self):
         """The exit status of a process that ends by itself."""
@@ -292,6 +298,53 @@ def the_largest_value_is_kept_whole():
         assert db.command("SETRANGE", "large", (1 << 29) - 3, "end") == 1 << 29
         assert db.command("GETRANGE", "large", -4, -1)[1:] == b"end"
         assert db.command("DEL", "large") == 1
+
+
+def waiting_clients_are_served_in_the_order_in_which_they_came():
+    """Three hundred clients of several threads wait for one list; each gets one element, in its turn."""
+    with Server("--threads", "3") as server:
+        db, clients = server.connect(), [server.connect() for _ in range(300)]
+
+        def waiting():
+            lines = db.command("INFO", "clients").split(b"\r\n")
+            return next(int(line.split(b":")[1]) for line in lines if line.startswith(b"blocked_clients:"))
+
+        for number, client in enumerate(clients):
+            server.send(client, "BLPOP", "other", "queue", 0)
+            server.until(lambda: waiting() > number)
+        for client in clients[::10]:
+            client.close()
+        server.until(lambda: waiting() == 270)
+        for number in range(0, 270, 3):
+            db.command("RPUSH", "queue", number, number + 1, number + 2)
+        left = [client for number, client in enumerate(clients) if number % 10]
+        for number, client in enumerate(left):
+            assert client.read() == [b"queue", str(number).encode()], number
+        assert (db.command("EXISTS", "queue"), waiting()) == (0, 0)
+
+
+def what_many_clients_move_at_once_is_neither_lost_nor_doubled():
+    """Elements go from list to list and from set to set, through small forms and large ones, under a limit of memory."""
+    chance, lists, members = random.Random(1), 12, 6000
+    with Server("--threads", "3", "--maxmemory", "64mb") as server:
+        db, clients = server.connect(), [server.connect() for _ in range(16)]
+        for number in range(members):
+            db.command("RPUSH", "list%d" % (number % lists), "token%d" % number)
+            db.command("SADD", "set%d" % (number % lists), "token%d" % number)
+        for _ in range(150):
+            for client in clients:
+                for _ in range(16):
+                    one, other = chance.randrange(lists), chance.randrange(lists)
+                    ends = [chance.choice(["LEFT", "RIGHT"]) for _ in range(2)]
+                    server.send(client, "LMOVE", "list%d" % one, "list%d" % other, *ends)
+                    server.send(client, "SMOVE", "set%d" % one, "set%d" % other, "token%d" % chance.randrange(members))
+                server.send(client, "BLMOVE", "list%d" % one, "list%d" % other, *ends, 0.01)
+            for client in clients:
+                assert not any(isinstance(client.read(), Error) for _ in range(33))
+        expected = sorted(b"token%d" % number for number in range(members))
+        for name, command in (("list", ("LRANGE", "0", "-1")), ("set", ("SMEMBERS",))):
+            found = [db.command(command[0], "%s%d" % (name, number), *command[1:]) for number in range(lists)]
+            assert sorted(element for part in found for element in part) == expected, name
 
 
 def main():
