@@ -6,7 +6,7 @@ use crate::refusal::Refusal;
 use sha1::{Digest, Sha1};
 use std::fmt::Write;
 use store::value::stream::Id;
-use store::value::{list, set, sorted_set, stream};
+use store::value::{hash, list, set, sorted_set, stream};
 use store::{Access, Element, Key, Kind, ScanFilter};
 
 /// Stands for the deadline of a key, whenever that is.
@@ -64,7 +64,16 @@ impl Fingerprint {
                         .for_each(|it| self.mix_element(it));
                 }
             }
-            _ => self.mix(value.bytes),
+            Kind::Hash => {
+                let pairs = hash::peek(access, key)?.into_iter().flat_map(|hash| hash.iter());
+                for pair in pairs {
+                    let mut one = Fingerprint::default();
+                    one.mix_element(pair.field);
+                    one.mix_element(pair.value);
+                    self.add(&one.0);
+                }
+            }
+            Kind::String => self.mix(value.bytes),
         }
         if value.deadline.is_some() {
             self.add(HAS_DEADLINE);

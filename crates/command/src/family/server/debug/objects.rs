@@ -4,7 +4,7 @@ use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use base::units::SEGMENT_BYTES;
 use store::eviction::IDLE_SECONDS;
-use store::{Encoding, Value};
+use store::{Encoding, Kind, Value};
 
 /// Bits of the clock that Redis keeps per key.
 const LRU_CLOCK_MASK: u64 = (1 << 24) - 1;
@@ -22,7 +22,11 @@ pub(super) fn object(call: &mut Call<'_>) -> Outcome {
          lru_seconds_idle:{idle}",
         value.bytes.as_ptr(),
         value.encoding_under(&key).name(),
-        serialized_bytes(&value),
+        match value.kind {
+            Kind::String => serialized_bytes(&value),
+            // What a collection takes is near enough.
+            _ => access.memory_of(&key).unwrap_or(0),
+        },
     ));
     Ok(())
 }
@@ -49,7 +53,7 @@ fn serialized_bytes(value: &Value<'_>) -> usize {
 pub(super) fn sdslen(call: &mut Call<'_>) -> Outcome {
     let (access, key, reply) = call.on_key(2)?;
     let value = access.peek(&key).ok_or(Refusal::NO_SUCH_KEY)?;
-    if value.encoding == Encoding::Int {
+    if value.kind != Kind::String || value.encoding == Encoding::Int {
         return Err(Refusal::of("ERR Not an sds encoded string."));
     }
     let (key_len, len) = (key.bytes.len(), value.bytes.len());
