@@ -45,8 +45,8 @@ impl ListLimit {
             return false;
         }
         let count = run.len() + more.elements;
-        // A listpack takes three to seven bytes for what takes one here.
-        let most = run.dense_len() + 10 * run.len() + more.bytes;
+        // A listpack takes up to four bytes more for an element, of an integer of 33 bits.
+        let most = LISTPACK_BYTES + run.dense_len() + 4 * run.len() + more.bytes;
         self.allows(count, most) || self.allows(count, listpack_bytes(run) + more.bytes)
     }
 }
@@ -115,6 +115,16 @@ mod tests {
         let five = ListLimit::of_setting(5);
         assert!(five.allows(5, 8192) && !five.allows(6, 10) && !five.allows(1, 8193));
         assert!(ListLimit::of_setting(0).allows(1, 10));
+    }
+
+    #[test]
+    fn no_element_takes_more_than_four_bytes_more_in_a_listpack() {
+        let integers = (0..63).flat_map(|bits| [1_i64 << bits, -(1_i64 << bits)]);
+        let texts = (0..5_000).map(|len| vec![b'x'; len]);
+        for text in integers.map(|it| it.to_string().into_bytes()).chain(texts) {
+            let element = Element::of(&text);
+            assert!(element_bytes(element) <= element.cost() + 4, "{} bytes", text.len());
+        }
     }
 
     #[test]
