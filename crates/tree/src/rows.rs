@@ -209,6 +209,29 @@ impl<'a> Rows<'a> {
         low
     }
 
+    /// The first of the rows from `low` up to `high` for whose place `is_below` does not hold, if it
+    /// holds for those before; `high` if there is none. Rows are passed once, not once per look.
+    #[inline]
+    pub fn partition_from(
+        &self,
+        mut low: usize,
+        mut high: usize,
+        is_below: impl Fn(Place) -> bool,
+    ) -> usize {
+        let mut place = self.place(low);
+        while low < high {
+            let middle = low.midpoint(high);
+            let middle_place = self.run.forward(place, middle * self.stride);
+            if is_below(middle_place) {
+                low = middle + 1;
+                place = self.run.forward(middle_place, low * self.stride);
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
     /// Bytes of the leaf without gaps.
     #[inline]
     pub fn dense_len(&self) -> usize {

@@ -110,11 +110,7 @@ impl ByScore {
                 }
             }
         }
-        while low < high {
-            let middle = low.midpoint(high);
-            if is_below(rows.place(middle)) { low = middle + 1 } else { high = middle }
-        }
-        low
+        rows.partition_from(low, high, is_below)
     }
 
     fn key_of<'n>(nodes: impl Nodes<'n>, rows: Rows<'_>, row: usize) -> (u64, Vec<u8>) {

@@ -165,9 +165,10 @@ pub(super) fn find_in_run(run: Run<'_>, member: &[u8]) -> Option<(usize, f64)> {
 #[inline]
 pub(super) fn seek_in_run(run: Run<'_>, bound: &Bound<'_>) -> usize {
     let (mut low, mut high) = (0, run.len() / STRIDE);
+    let mut low_place = run.front();
     while low < high {
         let middle = low.midpoint(high);
-        let place = run.place(middle * STRIDE);
+        let place = run.forward(low_place, middle * STRIDE);
         let key = sort_key(score_of(run.at(place)));
         let is_below = if key == bound.key {
             !bound.is_at_front()
@@ -175,7 +176,12 @@ pub(super) fn seek_in_run(run: Run<'_>, bound: &Bound<'_>) -> usize {
         } else {
             key < bound.key
         };
-        if is_below { low = middle + 1 } else { high = middle }
+        if is_below {
+            low = middle + 1;
+            low_place = run.forward(place, low * STRIDE);
+        } else {
+            high = middle;
+        }
     }
     low
 }
