@@ -180,6 +180,10 @@ impl Heap {
         purpose: Purpose,
         now: Millis,
     ) -> Result<Location, OutOfSpace> {
+        // Segments count in 32 bits; key and room may each come close to that.
+        if bytes > u32::MAX as usize {
+            return Err(OutOfSpace);
+        }
         let resident = (bytes as u64).next_multiple_of(base::memory::PAGE_BYTES as u64);
         if !self.has_room_for(resident + self.reserve_bytes(purpose), purpose) {
             return Err(OutOfSpace);

@@ -1,8 +1,10 @@
 //! Giving a key another value, or the same one more room.
 
 use crate::access::{Access, Expiry, FAR_DEADLINE, Found, NoSpace};
+use crate::collections::CollectionId;
 use crate::collections::Noted;
 use crate::key::{Encoding, Key, Kind, Label};
+use crate::value::long_string::{self, WHOLE_BYTES_MAX};
 use base::{Location, Millis, Tick};
 use heap::{Draft, Purpose, Record};
 use index::Entry;
@@ -28,8 +30,96 @@ impl<'a> Access<'a> {
         };
         let label = Label::new(Kind::String, encoding);
         if let Some(found) = found {
-            self.retire_tree(key, found);
+            if found.entry.kind() != Kind::String as u8 {
+                return self.write_over(key, found, value, label, deadline);
+            }
+            if fits(&found.record, value.len(), deadline) {
+                self.overwrite(key, found, value.len(), label, deadline);
+                // SAFETY: the shard is locked, and no other slice of the value exists.
+                unsafe { found.record.value_mut() }.copy_from_slice(value);
+                return Ok(());
+            }
         }
+        if value.len() > WHOLE_BYTES_MAX {
+            return self.write_long(key, found, value, deadline);
+        }
+        let draft = draft(key, label, value.len(), value.len(), deadline);
+        self.append(key, found, &draft, |to| to.copy_from_slice(value))
+    }
+
+    /// Sets a key to a string that holds something else, or a long string.
+    #[cold]
+    #[inline(never)]
+    fn write_over(
+        &mut self,
+        key: &Key<'_>,
+        found: Found<'a>,
+        value: &[u8],
+        label: Label,
+        deadline: Option<Millis>,
+    ) -> Result<(), NoSpace> {
+        if value.len() > WHOLE_BYTES_MAX {
+            return self.write_long(key, Some(found), value, deadline);
+        }
+        let tree = self.collection_of(&found);
+        self.put_until(key, Some(found), label, value, deadline)?;
+        if let Some(id) = tree {
+            self.retire(key, id);
+        }
+        Ok(())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn write_long(
+        &mut self,
+        key: &Key<'_>,
+        found: Option<Found<'a>>,
+        value: &[u8],
+        deadline: Option<Millis>,
+    ) -> Result<(), NoSpace> {
+        let id = self.chunks_of(key, value)?;
+        self.put_chunks(key, found, (id, value.len()), deadline)
+    }
+
+    /// Sets a key to a string whose chunks are those of a collection, which is given up otherwise.
+    ///
+    /// # Errors
+    /// When there is no room for it; nothing has changed then.
+    pub(crate) fn write_chunks(
+        &mut self,
+        key: &Key<'_>,
+        id: CollectionId,
+        len: usize,
+    ) -> Result<(), NoSpace> {
+        let found = self.live(key);
+        self.put_chunks(key, found, (id, len), None)
+    }
+
+    fn put_chunks(
+        &mut self,
+        key: &Key<'_>,
+        found: Option<Found<'a>>,
+        (id, len): (CollectionId, usize),
+        deadline: Option<Millis>,
+    ) -> Result<(), NoSpace> {
+        let replaced = found.and_then(|found| self.collection_of(&found));
+        let value = long_string::value_of(id, len);
+        let put = self.put_until(key, found, Label::OF_LONG_STRING, &value, deadline);
+        let given_up = if put.is_ok() { replaced } else { Some(id) };
+        given_up.into_iter().for_each(|id| self.retire(key, id));
+        put
+    }
+
+    /// Makes `value` the value of a key. Nodes of the old value are the caller's to keep or retire.
+    fn put_until(
+        &mut self,
+        key: &Key<'_>,
+        found: Option<Found<'_>>,
+        label: Label,
+        value: &[u8],
+        deadline: Option<Millis>,
+    ) -> Result<(), NoSpace> {
         if let Some(found) = found.filter(|found| fits(&found.record, value.len(), deadline)) {
             self.overwrite(key, found, value.len(), label, deadline);
             // SAFETY: the shard is locked, and no other slice of the value exists.
@@ -60,8 +150,7 @@ impl<'a> Access<'a> {
             unsafe { found.record.value_mut() }.copy_from_slice(value);
             return Ok(Found { entry: found.entry.with_kind(label.0), ..found });
         }
-        let draft = draft(key, label, value.len(), value.len(), deadline);
-        self.append(key, found, &draft, |to| to.copy_from_slice(value))?;
+        self.put_until(key, found, label, value, deadline)?;
         self.find(key).ok_or(NoSpace)
     }
 
@@ -162,7 +251,9 @@ impl<'a> Access<'a> {
         // SAFETY: the shard is locked, and the record stays until it is buried after the copy.
         let old = found.map_or(&[][..], |found| unsafe { found.record.value() });
         let keep = old.len().min(len);
-        let room = if found.is_some() { len + len / 8 } else { len };
+        // A string does not grow beyond that in one piece.
+        let most = WHOLE_BYTES_MAX.max(len);
+        let room = if found.is_some() { (len + len / 8).min(most) } else { len };
         let draft = draft(key, label, len, room, deadline);
         self.append(key, found, &draft, |to| {
             to[..keep].copy_from_slice(&old[..keep]);
@@ -237,10 +328,6 @@ impl<'a> Access<'a> {
         draft: &Draft<'_>,
         fill: impl FnOnce(&mut [u8]),
     ) -> Result<(), NoSpace> {
-        // Heads and segments count in 32 bits; key and room may each come close to that.
-        if draft.extent() > u32::MAX as usize {
-            return Err(NoSpace);
-        }
         let (store, now) = (self.store, self.now);
         let appended = self.lane.head.append(&store.heap, draft, Purpose::Late, now, fill);
         let at = appended.map_err(|_| NoSpace)?;
