@@ -208,9 +208,10 @@ impl<'a> Access<'a> {
         found
     }
 
-    /// The value of a key, to be changed in place without changing its length.
+    /// The string of a key, to be changed in place without changing its length; `None` for one in
+    /// chunks.
     pub fn edit(&mut self, key: &Key<'_>) -> Option<&mut [u8]> {
-        let found = self.live(key)?;
+        let found = self.live(key).filter(|found| self.label(found).is_whole_string())?;
         self.touch(key, found);
         self.set_label(found, Label::new(Kind::String, Encoding::Raw));
         // SAFETY: the shard is locked, and the borrow of `self` excludes other slices.
@@ -222,8 +223,12 @@ impl<'a> Access<'a> {
     ///
     /// # Errors
     /// When there is no room for it; nothing has changed then.
+    ///
+    /// # Panics
+    /// If the string is in chunks.
     pub fn resize(&mut self, key: &Key<'_>, len: usize) -> Result<&mut [u8], NoSpace> {
         let found = self.live(key);
+        assert!(found.is_none_or(|found| !self.label(&found).is_tree()), "it is in one piece");
         let found = self.resize_to(key, found, len, Label::new(Kind::String, Encoding::Raw))?;
         // SAFETY: the shard is locked, and the borrow of `self` excludes other slices.
         Ok(unsafe { found.record.value_mut() })

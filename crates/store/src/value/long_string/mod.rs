@@ -39,7 +39,7 @@ use tree::NodeId;
 pub const WHOLE_BYTES_MAX: usize = heap::DEDICATED_BYTES;
 
 /// Bytes of a string that one chunk stands for.
-pub(crate) const CHUNK_BYTES: usize = 16 << 10;
+pub const CHUNK_BYTES: usize = 16 << 10;
 
 /// What the holes of strings hold.
 static ZEROS: [u8; CHUNK_BYTES] = [0; CHUNK_BYTES];

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 const NAMES: [&[u8]; 4] = [b"a", b"b", b"c", b"a much longer name"];
 const LEN_MAX: u64 = 512 << 20;
-const STEPS: usize = if cfg!(miri) { 6 } else { 1_500 };
+const STEPS: usize = if cfg!(miri) { 6 } else { 800 };
 
 /// A string and its deadline.
 type Model = BTreeMap<&'static [u8], (Vec<u8>, Option<Millis>)>;
