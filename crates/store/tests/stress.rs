@@ -88,7 +88,7 @@ fn check(key: &[u8], value: &[u8]) {
 }
 
 /// The string of a key.
-fn bytes(access: &Access<'_>, key: &Key<'_>) -> Option<Vec<u8>> {
+fn string_of(access: &Access<'_>, key: &Key<'_>) -> Option<Vec<u8>> {
     access.peek_string(key).expect("all are strings").map(|string| string.to_vec())
 }
 
@@ -177,7 +177,7 @@ impl<'a> Worker<'a> {
         let mut access = store.lock(&mut self.lane, key, now);
         let written = reserved.and_then(|()| access.write(key, &value, Encoding::Raw, expiry));
         match written {
-            Ok(()) => assert!(bytes(&access, key).expect("just written") == value),
+            Ok(()) => assert!(string_of(&access, key).expect("just written") == value),
             Err(_) => self.refused += 1,
         }
     }
@@ -192,7 +192,7 @@ impl<'a> Worker<'a> {
     fn grow(&mut self, key: &Key<'_>, now: Millis) {
         let more = self.random.below(100) as usize;
         let mut access = self.shared.store.lock(&mut self.lane, key, now);
-        let Some(old) = bytes(&access, key) else { return };
+        let Some(old) = string_of(&access, key) else { return };
         if old.len() + more > WHOLE_BYTES_MAX {
             return;
         }
@@ -207,7 +207,7 @@ impl<'a> Worker<'a> {
     fn rewrite(&mut self, key: &Key<'_>, now: Millis) {
         let salt = self.random.next();
         let mut access = self.shared.store.lock(&mut self.lane, key, now);
-        let Some(old) = bytes(&access, key) else { return };
+        let Some(old) = string_of(&access, key) else { return };
         check(key.bytes, &old);
         let value = value_of(key.bytes, old.len(), salt);
         string::set_range(&mut access, key, 0, &value, u64::MAX).expect("it is as long");
@@ -236,12 +236,12 @@ impl<'a> Worker<'a> {
         [from.hash, to.hash].into_iter().for_each(|hash| shards.add(hash));
         let moves = self.random.one_in(2);
         let mut access = self.shared.store.lock_all(&mut self.lane, shards, now);
-        let before = bytes(&access, from);
+        let before = string_of(&access, from);
         let done = if moves { access.rename(from, &to) } else { access.copy(from, &to) };
         let Ok(done) = done else { return self.refused += 1 };
         assert_eq!(done, before.is_some());
         let Some(mut expected) = before else { return };
-        assert!(bytes(&access, &to).expect("renamed or copied") == expected);
+        assert!(string_of(&access, &to).expect("renamed or copied") == expected);
         assert_eq!(access.peek(from).is_none(), moves);
         expected[..8].copy_from_slice(&number.to_le_bytes());
         string::set_range(&mut access, &to, 0, &expected[..8], u64::MAX).expect("it is as long");
