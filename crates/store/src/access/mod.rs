@@ -251,22 +251,17 @@ impl<'a> Access<'a> {
         if label.is_whole_string() {
             return Ok(StringView { deadline, form: Form::Whole(bytes) });
         }
-        let long = self.long_string_of(found, label, bytes)?;
+        let long = self.long_string_of(label, bytes)?;
         Ok(StringView { deadline, form: Form::Long(long) })
     }
 
     #[cold]
     #[inline(never)]
-    fn long_string_of(
-        &self,
-        found: Found<'a>,
-        label: Label,
-        value: &[u8],
-    ) -> Result<LongView<'_>, WrongKind> {
+    fn long_string_of(&self, label: Label, value: &[u8]) -> Result<LongView<'_>, WrongKind> {
         if label.kind() != Kind::String {
             return Err(WrongKind);
         }
-        Ok(LongView::new(self.nodes(&found), long_string::len_of(value)))
+        Ok(LongView::new(self.nodes_named_in(value), long_string::len_of(value)))
     }
 
     /// A key that holds a value of a kind, to be read by a command: counts a hit or a miss, and

@@ -100,7 +100,13 @@ impl<'a> Access<'a> {
     /// If it is none.
     #[inline]
     pub(crate) fn nodes(&self, found: &Found<'a>) -> ReadNodes<'_> {
-        let id = CollectionId::read(self.bytes(found)).expect("a tree names its collection");
+        self.nodes_named_in(self.bytes(found))
+    }
+
+    /// The nodes of the collection that a value names whose shard is locked.
+    #[inline]
+    pub(super) fn nodes_named_in(&self, value: &[u8]) -> ReadNodes<'_> {
+        let id = CollectionId::read(value).expect("a tree names its collection");
         // SAFETY: the shard is locked; changes need the access exclusively.
         let table = unsafe { self.store.collections.table(id) };
         ReadNodes { heap: &self.store.heap, table: table.expect("a collection has a table") }

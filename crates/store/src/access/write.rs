@@ -23,15 +23,11 @@ impl<'a> Access<'a> {
         expiry: Expiry,
     ) -> Result<(), NoSpace> {
         let found = self.live(key);
-        let deadline = match expiry {
-            Expiry::Keep => found.and_then(|found| self.deadline(found)),
-            Expiry::Never => None,
-            Expiry::At(at) => Some(at.min(FAR_DEADLINE)),
-        };
+        let deadline = self.deadline_after(found, expiry);
         let label = Label::new(Kind::String, encoding);
         if let Some(found) = found {
             if found.entry.kind() != Kind::String as u8 {
-                return self.write_over(key, found, value, label, deadline);
+                return self.write_over(key, value, label, expiry);
             }
             if fits(&found.record, value.len(), deadline) {
                 self.overwrite(key, found, value.len(), label, deadline);
@@ -41,45 +37,44 @@ impl<'a> Access<'a> {
             }
         }
         if value.len() > WHOLE_BYTES_MAX {
-            return self.write_long(key, found, value, deadline);
+            return self.write_over(key, value, label, expiry);
         }
         let draft = draft(key, label, value.len(), value.len(), deadline);
         self.append(key, found, &draft, |to| to.copy_from_slice(value))
     }
 
-    /// Sets a key to a string that holds something else, or a long string.
+    #[inline(always)]
+    fn deadline_after(&self, found: Option<Found<'_>>, expiry: Expiry) -> Option<Millis> {
+        match expiry {
+            Expiry::Keep => found.and_then(|found| self.deadline(found)),
+            Expiry::Never => None,
+            Expiry::At(at) => Some(at.min(FAR_DEADLINE)),
+        }
+    }
+
+    /// Sets a key to a string that holds something else, or to a long string. Looks the key up
+    /// once more, so that nothing has to be kept for it where strings are short.
     #[cold]
     #[inline(never)]
     fn write_over(
         &mut self,
         key: &Key<'_>,
-        found: Found<'a>,
         value: &[u8],
         label: Label,
-        deadline: Option<Millis>,
+        expiry: Expiry,
     ) -> Result<(), NoSpace> {
+        let found = self.live(key);
+        let deadline = self.deadline_after(found, expiry);
         if value.len() > WHOLE_BYTES_MAX {
-            return self.write_long(key, Some(found), value, deadline);
+            let id = self.chunks_of(key, value)?;
+            return self.put_chunks(key, found, (id, value.len()), deadline);
         }
-        let tree = self.collection_of(&found);
-        self.put_until(key, Some(found), label, value, deadline)?;
+        let tree = found.and_then(|found| self.collection_of(&found));
+        self.put_until(key, found, label, value, deadline)?;
         if let Some(id) = tree {
             self.retire(key, id);
         }
         Ok(())
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn write_long(
-        &mut self,
-        key: &Key<'_>,
-        found: Option<Found<'a>>,
-        value: &[u8],
-        deadline: Option<Millis>,
-    ) -> Result<(), NoSpace> {
-        let id = self.chunks_of(key, value)?;
-        self.put_chunks(key, found, (id, value.len()), deadline)
     }
 
     /// Sets a key to a string whose chunks are those of a collection, which is given up otherwise.

@@ -1,6 +1,7 @@
 //! Bits of strings, however those are kept.
 
-use super::{count::count as count_in, mask, position::position as position_in};
+use super::count::{count as count_in, count_bytes};
+use super::{mask, position::position as position_in};
 use crate::value::long_string::{LongView, Part};
 use crate::value::string::{Form, StringView};
 use std::ops::RangeInclusive;
@@ -21,6 +22,7 @@ pub fn count(string: &StringView<'_>, range: &RangeInclusive<u64>) -> u64 {
         Form::Whole(bytes) => count_in(bytes, range),
         Form::Long(long) => parts(long, range)
             .map(|(_, part, bits)| match part {
+                Part::Bytes(bytes) if is_all(bytes, &bits) => count_bytes(bytes),
                 Part::Bytes(bytes) => count_in(bytes, &bits),
                 Part::Zeros(_) => 0,
             })
@@ -41,6 +43,10 @@ pub fn position(string: &StringView<'_>, on: bool, range: &RangeInclusive<u64>) 
             Some(begin + found)
         }),
     }
+}
+
+fn is_all(bytes: &[u8], bits: &RangeInclusive<u64>) -> bool {
+    *bits == (0..=bytes.len() as u64 * 8 - 1)
 }
 
 /// The parts in which a range of bits lies: the first bit of each, and the range within it.
