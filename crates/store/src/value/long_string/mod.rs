@@ -3,9 +3,9 @@
 //! ```text
 //! value of the key   | collection 4 | length 8 |
 //!                          │
-//! node table         | - | chunk 0 | chunk 1 | hole | hole | chunk 4 | ...    chunk i is node i + 1
+//! node table         | - | chunk 0 | chunk 1 | hole | chunk 3 | ...       chunk i is node i + 1
 //!                          │
-//! record of a node   | key: collection 4, node 4 | value: up to 16 KiB of the string |
+//! record of a chunk  | key: collection 4, node 4 | value: up to 16 KiB of the string |
 //! ```
 //! Nothing is ever inserted into the middle of a string, so a chunk's place is its number, and the
 //! node table finds it in one step. Reads and changes touch only the chunks that they need, the
