@@ -198,7 +198,13 @@ impl Store {
     /// Lets the reaper count some of what was removed as dead, for which nothing has to be evicted
     /// or moved; false when there is nothing of that.
     fn reap_removed(&self, lane: &Lane) -> bool {
-        self.budget.dying() > 0 && self.reap_some(lane, REAPED_AT_ONCE)
+        let waiting = self.budget.dying();
+        if waiting == 0 || self.reap_some(lane, REAPED_AT_ONCE) {
+            return waiting > 0;
+        }
+        // Another thread is at it.
+        std::thread::yield_now();
+        self.budget.dying() < waiting
     }
 
     /// When cleaning wins nothing: large records, own head.

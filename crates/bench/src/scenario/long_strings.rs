@@ -41,8 +41,8 @@ pub fn run(bench: &Bench, plan: &Plan) -> Result<Section> {
     let mut section = Section::new(title, &["what", "varve", "valkey", "ratio"]);
     section.note(
         "Server CPU in microseconds per command: one connection, pipeline 16, places drawn \
-         from the whole string. BITCOUNT of all of it in milliseconds of server CPU, DEL in milliseconds \
-         until the answer, resident MiB.",
+         from the whole string. BITCOUNT of all of it in milliseconds of server CPU, DEL in \
+         milliseconds until the answer, resident MiB.",
     );
     peers_missing(&mut section, bench);
     let mut costs = Vec::new();
