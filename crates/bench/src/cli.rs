@@ -8,7 +8,9 @@ use clap::{Parser, Subcommand};
 
 use crate::report::Section;
 use crate::scenario::collections::{self, commands, elements, forms, removal};
-use crate::scenario::{Bench, churn, cpu, expiry, growth, idle, maxmemory, overhead, reclaim};
+use crate::scenario::{
+    Bench, churn, cpu, expiry, growth, idle, long_strings, maxmemory, overhead, reclaim,
+};
 use crate::servers::{Peers, Program};
 
 mod all;
@@ -87,6 +89,8 @@ enum Scenario {
     Expiry,
     /// Memory of an idle, empty server.
     Idle,
+    /// CPU per command on a string of half a gigabyte.
+    LongStrings,
     /// Bytes moved by the cleaner, by reclaim policy.
     Reclaim,
     /// Resident bytes per element of a collection.
@@ -156,6 +160,7 @@ fn section(scenario: Scenario, bench: &Bench, quick: bool) -> Result<Section> {
         Scenario::Maxmemory => maxmemory::run(bench, &maxmemory::Plan::new(quick)),
         Scenario::Expiry => expiry::run(bench, &expiry::Plan::new(quick)),
         Scenario::Idle => idle::run(bench),
+        Scenario::LongStrings => long_strings::run(bench, &long_strings::Plan::new(quick)),
         Scenario::Reclaim => reclaim::run(bench, &reclaim::Plan::new(quick)),
         Scenario::Elements => elements::run(bench, &elements::Plan::new(quick)),
         Scenario::Forms => forms::run(bench, &forms::Plan::new(quick)),

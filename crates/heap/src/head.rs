@@ -52,7 +52,7 @@ impl Head {
         now: Millis,
     ) -> Result<(), OutOfSpace> {
         if extent > DEDICATED_BYTES {
-            return heap.can_take_dedicated(extent, purpose);
+            return heap.can_take_much(extent, purpose);
         }
         let fits = |open: &Open| open.end as usize + extent <= open.limit as usize;
         if self.open.as_ref().is_some_and(fits) { Ok(()) } else { self.roll(heap, purpose, now) }

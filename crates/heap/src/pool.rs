@@ -195,9 +195,16 @@ impl Heap {
         purpose: Purpose,
         now: Millis,
     ) -> Result<Location, OutOfSpace> {
-        let resident = (bytes as u64).next_multiple_of(base::memory::PAGE_BYTES as u64);
-        if !self.has_room_for(resident + self.reserve_bytes(purpose), purpose) {
+        // Segments count in 32 bits; key and room may each come close to that.
+        if bytes > u32::MAX as usize {
             return Err(OutOfSpace);
+        }
+        let resident = (bytes as u64).next_multiple_of(base::memory::PAGE_BYTES as u64);
+        let wanted = resident + self.reserve_bytes(purpose);
+        while !self.has_room_for(wanted, purpose) {
+            if !self.return_some(0) {
+                return Err(OutOfSpace);
+            }
         }
         let slots = (bytes as u64).div_ceil(u64::from(SEGMENT_BYTES)) as u32;
         let first = self.pool().take_run(slots).ok_or(OutOfSpace)?;
@@ -393,14 +400,14 @@ impl Heap {
         !self.has_room(self.reserve_bytes(Purpose::Write))
     }
 
-    /// Whether a write of `bytes` could get slots of its own.
-    pub(crate) fn can_take_dedicated(
-        &self,
-        bytes: usize,
-        purpose: Purpose,
-    ) -> Result<(), OutOfSpace> {
+    /// Whether a write of `bytes`, more than a head is sure to hold, could be made: of several
+    /// records, for which what is pooled is as good as free, or of one with slots of its own, for
+    /// which it is given back.
+    pub(crate) fn can_take_much(&self, bytes: usize, purpose: Purpose) -> Result<(), OutOfSpace> {
         let wanted = bytes as u64 + self.reserve_bytes(purpose);
-        if self.has_room_for(wanted, purpose) { Ok(()) } else { Err(OutOfSpace) }
+        let is_there = self.has_room_for(wanted, purpose)
+            || self.has_room_for(wanted.saturating_sub(self.pooled_bytes()), purpose);
+        if is_there { Ok(()) } else { Err(OutOfSpace) }
     }
 
     /// Whether `bytes` fit under the budget if nothing else were kept.

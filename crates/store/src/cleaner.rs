@@ -45,6 +45,10 @@ const UTILISATION_REST: f64 = 0.97;
 const DEAD_SHARE_MIN: f64 = 0.02;
 /// Upkeep is paid for after so many appended bytes.
 const UPKEEP_BYTES: u64 = 16 << 10;
+/// Removed records that are counted as dead in one go.
+const REAPED_AT_ONCE: usize = 1024;
+/// Bytes that could be walked over in the time that one of them takes.
+const REAPING_COST: u64 = 64;
 
 #[derive(Debug, Default)]
 pub(crate) struct Cleaners {
@@ -95,8 +99,13 @@ impl Store {
     fn pay_upkeep(&self, lane: &mut Lane, appended: u64, now: Millis) {
         let mut work = (appended as f64 * self.pace()) as u64;
         while work > 0 {
+            let goal = self.goal_of_writers();
+            if goal == Goal::Evict && self.reap_removed(lane) {
+                work = work.saturating_sub(REAPED_AT_ONCE as u64 * REAPING_COST);
+                continue;
+            }
             let Some(mut cleaner) = self.free_cleaner() else { return };
-            match self.step(lane, &mut cleaner, self.goal_of_writers(), now) {
+            match self.step(lane, &mut cleaner, goal, now) {
                 Step::Walked(bytes) => work = work.saturating_sub(bytes.max(1)),
                 Step::NoVictim | Step::Stuck => return,
             }
@@ -153,6 +162,9 @@ impl Store {
         if self.heap.return_some(2 * u64::from(self.heap.head_bytes())) {
             return true;
         }
+        if self.reap_removed(lane) {
+            return true;
+        }
         let mut cleaner = self.wait_for_cleaner();
         let may_evict = self.budget.eviction() != EvictionPolicy::NoEviction;
         let mut goal = match self.goal_of_writers() {
@@ -183,10 +195,22 @@ impl Store {
         moved + walked / 64 < walked || self.make_room_otherwise(lane, now)
     }
 
-    /// When cleaning wins nothing: large records, keyspaces that wait for the reaper, own head.
+    /// Lets the reaper count some of what was removed as dead, for which nothing has to be evicted
+    /// or moved; false when there is nothing of that.
+    fn reap_removed(&self, lane: &Lane) -> bool {
+        let waiting = self.budget.dying();
+        if waiting == 0 || self.reap_some(lane, REAPED_AT_ONCE) {
+            return waiting > 0;
+        }
+        // Another thread is at it.
+        std::thread::yield_now();
+        self.budget.dying() < waiting
+    }
+
+    /// When cleaning wins nothing: large records, own head.
     fn make_room_otherwise(&self, lane: &mut Lane, now: Millis) -> bool {
         // Pooled segments that are too small for a head are worth more as free memory.
-        if self.reap_some(lane, 4096) || self.heap.return_some(0) {
+        if self.heap.return_some(0) {
             return true;
         }
         if self.evict_dedicated(lane, now) {

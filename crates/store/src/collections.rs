@@ -25,8 +25,8 @@ use tree::NodeId;
 const COLLECTIONS_MAX: usize = 1 << 28;
 /// And in a store with little address space.
 const COLLECTIONS_MAX_SMALL: usize = 1 << 20;
-/// Entries in a chunk of a node table.
-const CHUNK: usize = 512;
+/// Entries of a node table that are allocated together.
+const GROUP: usize = 512;
 
 /// The number of a collection; never zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,9 +97,12 @@ impl Noted {
 }
 
 /// Where the nodes of one collection lie. Node 0 is never used.
+///
+/// Most collections take any number for a new node. A long string names its chunks by their places
+/// instead: then no number is ever on the free list, and groups without a node are empty.
 #[derive(Debug, Default)]
 pub(crate) struct NodeTable {
-    chunks: Vec<Vec<u64>>,
+    groups: Vec<Vec<u64>>,
     free: Option<NodeId>,
     /// Live bytes of all nodes.
     pub live_bytes: u64,
@@ -117,32 +120,57 @@ impl NodeTable {
             self.free = (next != 0).then_some(next);
             return node;
         }
-        if self.chunks.last().is_none_or(|chunk| chunk.len() == CHUNK) {
-            let is_first = self.chunks.is_empty();
-            self.chunks.push(if is_first { vec![0] } else { Vec::with_capacity(CHUNK) });
+        if self.groups.last().is_none_or(|group| group.len() == GROUP) {
+            let is_first = self.groups.is_empty();
+            self.groups.push(if is_first { vec![0] } else { Vec::with_capacity(GROUP) });
         }
-        let chunks_before = self.chunks.len() - 1;
-        let chunk = &mut self.chunks[chunks_before];
-        chunk.push(entry);
-        (chunks_before * CHUNK + chunk.len() - 1) as NodeId
+        let groups_before = self.groups.len() - 1;
+        let group = &mut self.groups[groups_before];
+        group.push(entry);
+        (groups_before * GROUP + group.len() - 1) as NodeId
     }
 
     /// Where a node lies; `None` if it is free.
     #[inline]
     pub fn find(&self, node: NodeId) -> Option<Location> {
-        let entry = *self.chunks.get(node as usize / CHUNK)?.get(node as usize % CHUNK)?;
+        let entry = *self.groups.get(node as usize / GROUP)?.get(node as usize % GROUP)?;
         (entry & IN_USE != 0).then(|| Location::from_bits(entry))
     }
 
     #[inline]
     fn entry_mut(&mut self, node: NodeId) -> &mut u64 {
-        &mut self.chunks[node as usize / CHUNK][node as usize % CHUNK]
+        &mut self.groups[node as usize / GROUP][node as usize % GROUP]
     }
 
     /// Notes that a node has moved.
     #[inline]
     pub fn set(&mut self, node: NodeId, at: Location) {
         *self.entry_mut(node) = at.bits() | IN_USE;
+    }
+
+    /// Notes where the node with a number of the owner's choice lies.
+    pub fn put(&mut self, node: NodeId, at: Location) {
+        debug_assert_eq!(self.free, None, "numbers are either chosen or handed out");
+        let group = node as usize / GROUP;
+        if self.groups.len() <= group {
+            self.groups.resize_with(group + 1, Vec::new);
+        }
+        if self.groups[group].is_empty() {
+            self.groups[group] = vec![0; GROUP];
+        }
+        self.set(node, at);
+    }
+
+    /// Takes a node out whose number was the owner's choice.
+    pub fn take_out(&mut self, node: NodeId) {
+        *self.entry_mut(node) = 0;
+    }
+
+    /// The same numbers in use and free as in `other`, but no node yet.
+    pub fn like(other: &NodeTable) -> NodeTable {
+        let blank = |entry: &u64| if entry & IN_USE == 0 { *entry } else { 0 };
+        let groups = other.groups.iter().map(|group| group.iter().map(blank).collect()).collect();
+        NodeTable { groups, free: other.free, live_bytes: 0 }
     }
 
     /// Gives a node number up.
@@ -153,16 +181,16 @@ impl NodeTable {
 
     /// Numbers handed out so far, free ones too, and one more.
     pub fn end(&self) -> NodeId {
-        let whole = self.chunks.len().saturating_sub(1) * CHUNK;
-        (whole + self.chunks.last().map_or(0, Vec::len)) as NodeId
+        let whole = self.groups.len().saturating_sub(1) * GROUP;
+        (whole + self.groups.last().map_or(0, Vec::len)) as NodeId
     }
 
     /// Bytes that the table takes on the general heap.
     pub fn heap_bytes(&self) -> usize {
-        let entries: usize = self.chunks.iter().map(Vec::capacity).sum();
+        let entries: usize = self.groups.iter().map(Vec::capacity).sum();
         size_of::<NodeTable>()
             + entries * size_of::<u64>()
-            + self.chunks.len() * size_of::<Vec<u64>>()
+            + self.groups.len() * size_of::<Vec<u64>>()
     }
 }
 

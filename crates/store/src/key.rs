@@ -140,7 +140,7 @@ impl Encoding {
 /// | is tree 1 | encoding 3 | kind 3 |
 /// ```
 /// A hash with fields that expire has a kind of its own here and in the index, so that the sweep
-/// over deadlines looks at it.
+/// over deadlines looks at it. So has a string in chunks, so that one look tells it from others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Label(pub u8);
 
@@ -154,8 +154,14 @@ const CODE_LARGE: u8 = 5;
 const CODE_SHIFT: u8 = 3;
 const IS_TREE: u8 = 1 << 6;
 const KIND_BITS: u8 = 7;
+/// The kind of a string in chunks.
+const LONG_STRING: u8 = 7;
+const _: () = assert!(LONG_STRING != TIMED_PARTS && LONG_STRING as usize >= Kind::ALL.len());
 
 impl Label {
+    /// The label of a record that tells where the chunks of a string are.
+    pub const OF_LONG_STRING: Label = Label(LONG_STRING | CODE_RAW << CODE_SHIFT | IS_TREE);
+
     #[inline]
     pub const fn new(kind: Kind, encoding: Encoding) -> Label {
         let code = match encoding {
@@ -182,6 +188,12 @@ impl Label {
     pub fn with_timed_parts(self, is_timed: bool) -> Label {
         let kind = if is_timed { TIMED_PARTS } else { Kind::Hash as u8 };
         Label(self.0 & !KIND_BITS | kind)
+    }
+
+    /// Whether it is that of a string in one piece.
+    #[inline]
+    pub fn is_whole_string(self) -> bool {
+        self.0 & KIND_BITS == Kind::String as u8
     }
 
     /// Whether it is that of a hash with fields that expire.
@@ -223,9 +235,10 @@ pub struct Value<'a> {
     pub kind: Kind,
     /// How it is kept.
     pub encoding: Encoding,
-    /// Whether it is a tree, of which the bytes tell the roots.
+    /// Whether it is kept in nodes, of which the bytes tell where they are.
     pub(crate) is_tree: bool,
-    /// Its bytes: of a string what clients see, of anything else what its kind makes of them.
+    /// Its bytes: of a string in one piece what clients see, of anything else what its kind makes
+    /// of them.
     pub bytes: &'a [u8],
     /// When it ends.
     pub deadline: Option<Millis>,

@@ -104,6 +104,14 @@ impl<'a> Reply<'a> {
         self.end_bulk();
     }
 
+    /// A string of `len` bytes that come in pieces.
+    pub fn bulk_pieces<'p>(&mut self, len: usize, pieces: impl Iterator<Item = &'p [u8]>) {
+        self.out.reserve(len + HEADER_LEN_MAX + LINE_END.len());
+        self.begin_bulk(len);
+        pieces.for_each(|piece| self.raw(piece));
+        self.end_bulk();
+    }
+
     /// A string with the text of an integer.
     #[inline]
     pub fn bulk_integer(&mut self, value: i64) {

@@ -9,7 +9,9 @@ use clap::Args;
 use crate::process;
 use crate::report::{Aim, Report, Section};
 use crate::scenario::collections::{self, commands, elements, forms, removal};
-use crate::scenario::{Bench, churn, cpu, expiry, growth, idle, maxmemory, overhead, reclaim};
+use crate::scenario::{
+    Bench, churn, cpu, expiry, growth, idle, long_strings, maxmemory, overhead, reclaim,
+};
 use crate::servers::Peers;
 
 #[derive(Args)]
@@ -67,6 +69,7 @@ fn run_all(bench: &Bench, quick: bool, record: &dyn Fn(&Report) -> Result<PathBu
     add("maxmemory", maxmemory::run(bench, &maxmemory::Plan::new(quick)));
     add("Expiry", expiry::run(bench, &expiry::Plan::new(quick)));
     add("Reclaim policies (Fig. 6)", reclaim::run(bench, &reclaim::Plan::new(quick)));
+    add("Long strings", long_strings::run(bench, &long_strings::Plan::new(quick)));
     run_collections(bench, quick, &mut add);
     report
 }

@@ -91,7 +91,7 @@ impl Answer {
     fn of(request: &str) -> Self {
         match request.split(' ').next().unwrap_or_default() {
             "SET" | "FLUSHALL" | "RENAME" => Self::Status,
-            "GET" | "HGET" | "LPOP" | "RPOPLPUSH" | "XADD" => Self::Value,
+            "GET" | "GETRANGE" | "HGET" | "LPOP" | "RPOPLPUSH" | "XADD" => Self::Value,
             "HGETALL" | "LRANGE" | "SINTER" | "XREAD" | "ZRANGEBYSCORE" => Self::Array,
             _ => Self::Integer,
         }

@@ -10,6 +10,7 @@
 //! | `maxmemory` | a full cache: memory bound, what is kept, cost of a SET |
 //! | `expiry` | how soon keys are gone after their deadline, and what that costs |
 //! | `reclaim` | bytes moved per byte written, by reclaim policy (Fig. 6) |
+//! | `long_strings` | a string of half a gigabyte: CPU of small changes and looks, memory |
 //! | `idle` | memory of an empty server |
 //! | [`collections`] | lists, hashes, sets, sorted sets and streams: five questions of their own |
 
@@ -20,6 +21,7 @@ pub mod cpu;
 pub mod expiry;
 pub mod growth;
 pub mod idle;
+pub mod long_strings;
 pub mod maxmemory;
 pub mod measure;
 pub mod overhead;

@@ -23,6 +23,8 @@ use crate::key::{Key, Kind, Label, Value};
 use crate::lane::Lane;
 use crate::locks::{Held, ShardSet};
 use crate::store::Store;
+use crate::value::long_string::{self, LongView};
+use crate::value::string::{Form, StringView};
 use base::{Millis, Random};
 use heap::Record;
 use index::{Entry, Index, Slot};
@@ -206,8 +208,18 @@ impl<'a> Access<'a> {
     /// # Errors
     /// When the key holds something else.
     #[inline(always)]
-    pub fn read_string(&mut self, key: &Key<'_>) -> Result<Option<Value<'_>>, WrongKind> {
-        string(self.read(key))
+    pub fn read_string(&mut self, key: &Key<'_>) -> Result<Option<StringView<'_>>, WrongKind> {
+        match self.unexpired(key, false) {
+            Some(found) => {
+                self.lane.counters.hits.add(1);
+                self.touch(key, found);
+                self.string_of(found).map(Some)
+            }
+            None => {
+                self.lane.counters.misses.add(1);
+                Ok(None)
+            }
+        }
     }
 
     /// Reads the string of a key on the way to changing it, as [`Access::look`].
@@ -215,16 +227,41 @@ impl<'a> Access<'a> {
     /// # Errors
     /// When the key holds something else.
     #[inline]
-    pub fn look_string(&mut self, key: &Key<'_>) -> Result<Option<Value<'_>>, WrongKind> {
-        string(self.look(key))
+    pub fn look_string(&mut self, key: &Key<'_>) -> Result<Option<StringView<'_>>, WrongKind> {
+        let Some(found) = self.live(key) else { return Ok(None) };
+        self.touch(key, found);
+        self.string_of(found).map(Some)
     }
 
     /// Reads the string of a key without any trace, as [`Access::peek`].
     ///
     /// # Errors
     /// When the key holds something else.
-    pub fn peek_string(&self, key: &Key<'_>) -> Result<Option<Value<'_>>, WrongKind> {
-        string(self.peek(key))
+    pub fn peek_string(&self, key: &Key<'_>) -> Result<Option<StringView<'_>>, WrongKind> {
+        let found = self.find(key).filter(|_| self.peek(key).is_some());
+        found.map(|found| self.string_of(found)).transpose()
+    }
+
+    /// The string of a key that was found.
+    #[inline(always)]
+    pub(crate) fn string_of(&self, found: Found<'a>) -> Result<StringView<'_>, WrongKind> {
+        // SAFETY: the shard is locked, and the slice borrows the access.
+        let (label, bytes) = unsafe { (Label(found.record.label()), found.record.value()) };
+        let deadline = if found.entry.has_deadline() { self.deadline(found) } else { None };
+        if label.is_whole_string() {
+            return Ok(StringView { deadline, form: Form::Whole(bytes) });
+        }
+        let long = self.long_string_of(label, bytes)?;
+        Ok(StringView { deadline, form: Form::Long(long) })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn long_string_of(&self, label: Label, value: &[u8]) -> Result<LongView<'_>, WrongKind> {
+        if label.kind() != Kind::String {
+            return Err(WrongKind);
+        }
+        Ok(LongView::new(self.nodes_named_in(value), long_string::len_of(value)))
     }
 
     /// A key that holds a value of a kind, to be read by a command: counts a hit or a miss, and
@@ -389,14 +426,5 @@ impl<'a> Access<'a> {
         if let Some(access) = touched(self.history, found.entry.access(), &mut self.lane.random) {
             self.index(key).set_access(&self.store.blocks, found.slot, access);
         }
-    }
-}
-
-/// The value, if it is a string or nothing.
-#[inline(always)]
-fn string(value: Option<Value<'_>>) -> Result<Option<Value<'_>>, WrongKind> {
-    match value {
-        Some(value) if value.kind != Kind::String => Err(WrongKind),
-        value => Ok(value),
     }
 }

@@ -33,6 +33,15 @@ impl ReadNodes<'_> {
     }
 }
 
+impl<'x> ReadNodes<'x> {
+    /// The bytes of a node; `None` if there is none with that number.
+    #[inline]
+    pub fn find(self, node: NodeId) -> Option<&'x [u8]> {
+        // SAFETY: whoever made this holds the lock of the owner's shard for 'x.
+        self.table.find(node).map(|at| unsafe { self.heap.record(at).value() })
+    }
+}
+
 impl Store {
     /// The nodes of a collection, to be read; `None` if there is no such collection.
     ///
@@ -88,7 +97,13 @@ impl<'a> Access<'a> {
     /// If it is none.
     #[inline]
     pub(crate) fn nodes(&self, found: &Found<'a>) -> ReadNodes<'_> {
-        let id = CollectionId::read(self.bytes(found)).expect("a tree names its collection");
+        self.nodes_named_in(self.bytes(found))
+    }
+
+    /// The nodes of the collection that a value names whose shard is locked.
+    #[inline]
+    pub(super) fn nodes_named_in(&self, value: &[u8]) -> ReadNodes<'_> {
+        let id = CollectionId::read(value).expect("a tree names its collection");
         // SAFETY: the shard is locked; changes need the access exclusively.
         let table = unsafe { self.store.collections.table(id) };
         ReadNodes { heap: &self.store.heap, table: table.expect("a collection has a table") }
@@ -138,24 +153,20 @@ impl<'a> Access<'a> {
         // SAFETY: the shards of both keys are locked.
         let source = unsafe { store.collections.table(from) }.expect("a collection has a table");
         let mut nodes = self.nodes_of(to, id);
-        let mut holes = Vec::new();
+        *nodes.table = NodeTable::like(source);
         for node in 1..source.end() {
-            let Some(at) = source.find(node) else {
-                holes.push(nodes.table.add(Location::from_bits(0)));
-                continue;
-            };
+            let Some(at) = source.find(node) else { continue };
             // SAFETY: as above; appending leaves the source alone.
             let bytes = unsafe { store.heap.record(at).value() };
-            if nodes.ensure(bytes.len() + NODE_HEAD_BYTES).is_err() {
-                holes.iter().for_each(|hole| nodes.table.free(*hole));
+            let ensured = nodes.ensure(bytes.len() + NODE_HEAD_BYTES);
+            let Ok(at) =
+                ensured.and_then(|()| nodes.try_append(node, bytes.len(), bytes.len(), bytes))
+            else {
                 self.retire(to, id);
                 return Err(NoSpace);
-            }
-            let copied = nodes.allocate(bytes.len(), bytes.len());
-            debug_assert_eq!(copied, node);
-            nodes.bytes_mut(copied).copy_from_slice(bytes);
+            };
+            nodes.table.set(node, at);
         }
-        holes.iter().for_each(|hole| nodes.table.free(*hole));
         Ok(id)
     }
 }
@@ -164,6 +175,39 @@ impl<'a> Access<'a> {
 const GROWING_NODE_BYTES: usize = NODE_BYTES / 2;
 /// Bytes of a node's record besides the node, at most.
 const NODE_HEAD_BYTES: usize = 24;
+
+/// Nodes whose numbers are the owner's choice.
+impl WriteNodes<'_, '_> {
+    /// Makes `bytes` a new node with this number, of which there is none.
+    ///
+    /// # Errors
+    /// When there is no room for it.
+    pub fn put(&mut self, node: NodeId, bytes: &[u8]) -> Result<(), NoRoom> {
+        self.ensure(bytes.len() + NODE_HEAD_BYTES)?;
+        let at = self.try_append(node, bytes.len(), bytes.len(), bytes)?;
+        self.table.put(node, at);
+        Ok(())
+    }
+
+    /// Makes a node `len` bytes long, without room for more. New bytes are zeros.
+    ///
+    /// # Errors
+    /// When there is no room for it; nothing has changed then.
+    pub fn lengthen(&mut self, node: NodeId, len: usize) -> Result<(), NoRoom> {
+        self.ensure(len + NODE_HEAD_BYTES)?;
+        let old_len = self.bytes(node).len();
+        self.move_to_room(node, len, len);
+        self.bytes_mut(node)[old_len..].fill(0);
+        Ok(())
+    }
+
+    /// Gives up a node that was put.
+    pub fn take_out(&mut self, node: NodeId) {
+        let at = self.table.find(node).expect("only a node that was put is taken out");
+        self.bury(at);
+        self.table.take_out(node);
+    }
+}
 
 impl WriteNodes<'_, '_> {
     fn draft<'k>(&self, name: &'k [u8], value_len: usize, room: usize) -> Draft<'k> {
@@ -303,11 +347,15 @@ impl WriteNodes<'_, '_> {
 
     #[cold]
     fn move_to_larger(&mut self, node: NodeId, len: usize) {
-        let at = self.table.find(node).expect("a tree resizes nodes that it has");
         let room = match len {
             0..GROWING_NODE_BYTES => len + len / heap::SPARE_PART,
             _ => len.max(NODE_ROOM),
         };
+        self.move_to_room(node, len, room);
+    }
+
+    fn move_to_room(&mut self, node: NodeId, len: usize, room: usize) {
+        let at = self.table.find(node).expect("a tree resizes nodes that it has");
         let heap: &Heap = &self.access.store.heap;
         // SAFETY: the shard is locked, and the record stays until it is buried after the copy.
         let old = unsafe { heap.record(at).value() };

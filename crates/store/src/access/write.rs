@@ -1,8 +1,10 @@
 //! Giving a key another value, or the same one more room.
 
 use crate::access::{Access, Expiry, FAR_DEADLINE, Found, NoSpace};
+use crate::collections::CollectionId;
 use crate::collections::Noted;
 use crate::key::{Encoding, Key, Kind, Label};
+use crate::value::long_string::{self, WHOLE_BYTES_MAX};
 use base::{Location, Millis, Tick};
 use heap::{Draft, Purpose, Record};
 use index::Entry;
@@ -21,15 +23,98 @@ impl<'a> Access<'a> {
         expiry: Expiry,
     ) -> Result<(), NoSpace> {
         let found = self.live(key);
-        let deadline = match expiry {
+        let deadline = self.deadline_after(found, expiry);
+        let label = Label::new(Kind::String, encoding);
+        if let Some(found) = found {
+            if found.entry.kind() != Kind::String as u8 {
+                return self.write_over(key, value, label, expiry);
+            }
+            if fits(&found.record, value.len(), deadline) {
+                self.overwrite(key, found, value.len(), label, deadline);
+                // SAFETY: the shard is locked, and no other slice of the value exists.
+                unsafe { found.record.value_mut() }.copy_from_slice(value);
+                return Ok(());
+            }
+        }
+        if value.len() > WHOLE_BYTES_MAX {
+            return self.write_over(key, value, label, expiry);
+        }
+        let draft = draft(key, label, value.len(), value.len(), deadline);
+        self.append(key, found, &draft, |to| to.copy_from_slice(value))
+    }
+
+    #[inline(always)]
+    fn deadline_after(&self, found: Option<Found<'_>>, expiry: Expiry) -> Option<Millis> {
+        match expiry {
             Expiry::Keep => found.and_then(|found| self.deadline(found)),
             Expiry::Never => None,
             Expiry::At(at) => Some(at.min(FAR_DEADLINE)),
-        };
-        let label = Label::new(Kind::String, encoding);
-        if let Some(found) = found {
-            self.retire_tree(key, found);
         }
+    }
+
+    /// Sets a key to a string that holds something else, or to a long string. Looks the key up
+    /// once more, so that nothing has to be kept for it where strings are short.
+    #[cold]
+    #[inline(never)]
+    fn write_over(
+        &mut self,
+        key: &Key<'_>,
+        value: &[u8],
+        label: Label,
+        expiry: Expiry,
+    ) -> Result<(), NoSpace> {
+        let found = self.live(key);
+        let deadline = self.deadline_after(found, expiry);
+        if value.len() > WHOLE_BYTES_MAX {
+            let id = self.chunks_of(key, value)?;
+            return self.put_chunks(key, found, (id, value.len()), deadline);
+        }
+        let tree = found.and_then(|found| self.collection_of(&found));
+        self.put_until(key, found, label, value, deadline)?;
+        if let Some(id) = tree {
+            self.retire(key, id);
+        }
+        Ok(())
+    }
+
+    /// Sets a key to a string whose chunks are those of a collection, which is given up otherwise.
+    ///
+    /// # Errors
+    /// When there is no room for it; nothing has changed then.
+    pub(crate) fn write_chunks(
+        &mut self,
+        key: &Key<'_>,
+        id: CollectionId,
+        len: usize,
+    ) -> Result<(), NoSpace> {
+        let found = self.live(key);
+        self.put_chunks(key, found, (id, len), None)
+    }
+
+    fn put_chunks(
+        &mut self,
+        key: &Key<'_>,
+        found: Option<Found<'a>>,
+        (id, len): (CollectionId, usize),
+        deadline: Option<Millis>,
+    ) -> Result<(), NoSpace> {
+        let replaced = found.and_then(|found| self.collection_of(&found));
+        let value = long_string::value_of(id, len);
+        let put = self.put_until(key, found, Label::OF_LONG_STRING, &value, deadline);
+        let given_up = if put.is_ok() { replaced } else { Some(id) };
+        given_up.into_iter().for_each(|id| self.retire(key, id));
+        put
+    }
+
+    /// Makes `value` the value of a key. Nodes of the old value are the caller's to keep or retire.
+    fn put_until(
+        &mut self,
+        key: &Key<'_>,
+        found: Option<Found<'_>>,
+        label: Label,
+        value: &[u8],
+        deadline: Option<Millis>,
+    ) -> Result<(), NoSpace> {
         if let Some(found) = found.filter(|found| fits(&found.record, value.len(), deadline)) {
             self.overwrite(key, found, value.len(), label, deadline);
             // SAFETY: the shard is locked, and no other slice of the value exists.
@@ -60,8 +145,7 @@ impl<'a> Access<'a> {
             unsafe { found.record.value_mut() }.copy_from_slice(value);
             return Ok(Found { entry: found.entry.with_kind(label.0), ..found });
         }
-        let draft = draft(key, label, value.len(), value.len(), deadline);
-        self.append(key, found, &draft, |to| to.copy_from_slice(value))?;
+        self.put_until(key, found, label, value, deadline)?;
         self.find(key).ok_or(NoSpace)
     }
 
@@ -119,9 +203,10 @@ impl<'a> Access<'a> {
         found
     }
 
-    /// The value of a key, to be changed in place without changing its length.
+    /// The string of a key, to be changed in place without changing its length; `None` for one in
+    /// chunks.
     pub fn edit(&mut self, key: &Key<'_>) -> Option<&mut [u8]> {
-        let found = self.live(key)?;
+        let found = self.live(key).filter(|found| self.label(found).is_whole_string())?;
         self.touch(key, found);
         self.set_label(found, Label::new(Kind::String, Encoding::Raw));
         // SAFETY: the shard is locked, and the borrow of `self` excludes other slices.
@@ -133,8 +218,12 @@ impl<'a> Access<'a> {
     ///
     /// # Errors
     /// When there is no room for it; nothing has changed then.
+    ///
+    /// # Panics
+    /// If the string is in chunks.
     pub fn resize(&mut self, key: &Key<'_>, len: usize) -> Result<&mut [u8], NoSpace> {
         let found = self.live(key);
+        assert!(found.is_none_or(|found| !self.label(&found).is_tree()), "it is in one piece");
         let found = self.resize_to(key, found, len, Label::new(Kind::String, Encoding::Raw))?;
         // SAFETY: the shard is locked, and the borrow of `self` excludes other slices.
         Ok(unsafe { found.record.value_mut() })
@@ -162,7 +251,9 @@ impl<'a> Access<'a> {
         // SAFETY: the shard is locked, and the record stays until it is buried after the copy.
         let old = found.map_or(&[][..], |found| unsafe { found.record.value() });
         let keep = old.len().min(len);
-        let room = if found.is_some() { len + len / 8 } else { len };
+        // A string does not grow beyond that in one piece.
+        let most = WHOLE_BYTES_MAX.max(len);
+        let room = if found.is_some() { (len + len / 8).min(most) } else { len };
         let draft = draft(key, label, len, room, deadline);
         self.append(key, found, &draft, |to| {
             to[..keep].copy_from_slice(&old[..keep]);
@@ -237,10 +328,6 @@ impl<'a> Access<'a> {
         draft: &Draft<'_>,
         fill: impl FnOnce(&mut [u8]),
     ) -> Result<(), NoSpace> {
-        // Heads and segments count in 32 bits; key and room may each come close to that.
-        if draft.extent() > u32::MAX as usize {
-            return Err(NoSpace);
-        }
         let (store, now) = (self.store, self.now);
         let appended = self.lane.head.append(&store.heap, draft, Purpose::Late, now, fill);
         let at = appended.map_err(|_| NoSpace)?;

@@ -7,14 +7,14 @@ pub mod combine;
 mod count;
 pub mod field;
 mod position;
+mod view;
 
-pub use count::count;
-pub use position::position;
+pub use view::{count, get, position};
 
-use super::string::{StringError, at_least};
+use super::string::{StringError, StringMut, open_at_least};
 use crate::access::Access;
 use crate::key::Key;
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 /// What SETBIT did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,12 +23,6 @@ pub struct BitSet {
     pub old: bool,
     /// Whether the string is another one than before.
     pub changed: bool,
-}
-
-/// The bit at `offset`.
-pub fn get(bytes: &[u8], offset: u64) -> bool {
-    let byte = usize::try_from(offset / 8).ok().and_then(|at| bytes.get(at));
-    byte.is_some_and(|byte| byte & mask(offset) != 0)
 }
 
 /// Sets or clears the bit at `offset` of a key, whose string is made long enough.
@@ -41,28 +35,42 @@ pub fn set(
     offset: u64,
     on: bool,
 ) -> Result<BitSet, StringError> {
-    let (bytes, grown) = reaching(access, key, offset)?;
-    let byte = &mut bytes[(offset / 8) as usize];
-    let old = *byte & mask(offset) != 0;
-    *byte = if on { *byte | mask(offset) } else { *byte & !mask(offset) };
+    let at = (offset / 8) as usize;
+    let (string, grown) = reaching(access, key, offset, std::iter::once(at..at + 1))?;
+    let old = match string {
+        StringMut::Whole(bytes) => set_in(&mut bytes[at], offset, on),
+        StringMut::Long(mut long) => {
+            long.with_bytes(at..at + 1, |bytes| set_in(&mut bytes[0], offset, on))
+        }
+    };
     Ok(BitSet { old, changed: grown || old != on })
 }
 
+/// Sets or clears a bit of its byte; returns what it was.
+#[inline]
+fn set_in(byte: &mut u8, offset: u64, on: bool) -> bool {
+    let old = *byte & mask(offset) != 0;
+    *byte = if on { *byte | mask(offset) } else { *byte & !mask(offset) };
+    old
+}
+
 /// The string of a key for change, made to reach the bit at `offset`; and whether it was too short.
+/// Of a long one these ranges of bytes can be written.
 ///
 /// # Errors
 /// As `set`.
-pub fn reaching<'v>(
-    access: &'v mut Access<'_>,
+pub fn reaching<'v, 'a>(
+    access: &'v mut Access<'a>,
     key: &Key<'_>,
     offset: u64,
-) -> Result<(&'v mut [u8], bool), StringError> {
+    written: impl Iterator<Item = Range<usize>>,
+) -> Result<(StringMut<'v, 'a>, bool), StringError> {
     if offset > OFFSET_MAX {
         return Err(StringError::TooLong);
     }
     let len = (offset / 8) as usize + 1;
-    let old_len = access.look_string(key)?.map_or(0, |value| value.bytes.len());
-    Ok((at_least(access, key, old_len, len)?, old_len < len))
+    let old_len = access.look_string(key)?.map_or(0, |value| value.len());
+    Ok((open_at_least(access, key, old_len, len, written)?, old_len < len))
 }
 
 /// The range between two positions that may count from the end, of `len` bits or bytes; `None` if

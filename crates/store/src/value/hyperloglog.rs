@@ -86,6 +86,10 @@ pub fn sketch_of<'v>(value: &Value<'v>) -> Result<Sketch<'v>, HyperLogLogError> 
     if value.kind != Kind::String {
         return Err(HyperLogLogError::WrongKind);
     }
+    if value.is_tree {
+        // So long a string is no HyperLogLog.
+        return Err(HyperLogLogError::NotOne);
+    }
     Sketch::of(value.bytes).ok_or(HyperLogLogError::NotOne)
 }
 

@@ -7,6 +7,7 @@ pub mod hash;
 pub mod hyperloglog;
 pub mod lcs;
 pub mod list;
+pub mod long_string;
 pub mod set;
 pub mod sorted_set;
 pub mod stream;

@@ -1,9 +1,15 @@
 //! Strings: numbers, appends, ranges.
 //!
 //! Functions that change a key take the access to it. All of them check before they change, so an
-//! error leaves the key as it was.
+//! error leaves the key as it was. Strings of more than 512 KiB are kept in chunks, of which
+//! `long_string` tells.
 
-use crate::access::{Access, Expiry, NoSpace, WrongKind};
+mod view;
+
+pub use view::{Form, StringView};
+
+use super::long_string::{LongMut, WHOLE_BYTES_MAX};
+use crate::access::{Access, Expiry, Fault, NoSpace, WrongKind};
 use crate::key::{Encoding, Key};
 use std::ops::Range;
 use text::{FloatError, IntegerText};
@@ -43,6 +49,15 @@ impl From<NoSpace> for StringError {
     }
 }
 
+impl From<Fault> for StringError {
+    fn from(fault: Fault) -> StringError {
+        match fault {
+            Fault::WrongKind => StringError::WrongKind,
+            Fault::NoSpace => StringError::NoSpace,
+        }
+    }
+}
+
 /// What the present value has to be for a write to take place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition<'v> {
@@ -57,14 +72,20 @@ pub enum Condition<'v> {
 }
 
 impl Condition<'_> {
-    /// Whether it holds for the present value.
-    pub fn holds(self, present: Option<&[u8]>) -> bool {
-        match self {
-            Condition::Always => true,
-            Condition::Absent => present.is_none(),
-            Condition::Present => present.is_some(),
-            Condition::Equals(wanted) => present == Some(wanted),
+    /// Whether it holds for the present value of a key. Notes the access to it.
+    ///
+    /// # Errors
+    /// When the key holds something that is no string, though it has to be equal to one.
+    pub fn holds(self, access: &mut Access<'_>, key: &Key<'_>) -> Result<bool, WrongKind> {
+        if let Condition::Equals(wanted) = self {
+            return Ok(access.look_string(key)?.is_some_and(|present| present == *wanted));
         }
+        let is_present = access.look(key).is_some();
+        Ok(match self {
+            Condition::Absent => !is_present,
+            Condition::Present => is_present,
+            Condition::Always | Condition::Equals(_) => true,
+        })
     }
 }
 
@@ -89,7 +110,7 @@ pub fn range(len: usize, start: i64, end: i64) -> Range<usize> {
 #[inline]
 pub fn add(access: &mut Access<'_>, key: &Key<'_>, by: i64) -> Result<i64, StringError> {
     let present = match access.look_string(key)? {
-        Some(value) => text::parse_i64(value.bytes).ok_or(StringError::NotInteger)?,
+        Some(value) => value.as_slice().and_then(text::parse_i64).ok_or(StringError::NotInteger)?,
         None => 0,
     };
     let sum = present.checked_add(by).ok_or(StringError::Overflow)?;
@@ -102,7 +123,11 @@ pub fn add(access: &mut Access<'_>, key: &Key<'_>, by: i64) -> Result<i64, Strin
 /// # Errors
 /// When value, `by` or sum is no finite decimal number, or there is no room.
 pub fn add_float(access: &mut Access<'_>, key: &Key<'_>, by: &[u8]) -> Result<String, StringError> {
-    let present = access.look_string(key)?.map_or(&b"0"[..], |value| value.bytes);
+    let present = match access.look_string(key)? {
+        // A long string is no number.
+        Some(value) => value.as_slice().unwrap_or(b"long"),
+        None => b"0",
+    };
     let sum = text::add_floats(present, by).map_err(StringError::Float)?;
     access.write(key, sum.as_bytes(), Encoding::Embedded, Expiry::Keep)?;
     Ok(sum)
@@ -118,11 +143,14 @@ pub fn append(
     tail: &[u8],
     len_max: u64,
 ) -> Result<usize, StringError> {
-    let Some(old_len) = access.look_string(key)?.map(|value| value.bytes.len()) else {
+    let Some(old_len) = access.look_string(key)?.map(|value| value.len()) else {
         access.write(key, tail, Encoding::of_new(tail), Expiry::Never)?;
         return Ok(tail.len());
     };
     let len = sum_within(old_len, tail.len(), len_max)?;
+    if len > WHOLE_BYTES_MAX {
+        return Ok(write_to_long(access, key, old_len, tail)?);
+    }
     access.resize(key, len)?[old_len..].copy_from_slice(tail);
     Ok(len)
 }
@@ -139,18 +167,63 @@ pub fn set_range(
     patch: &[u8],
     len_max: u64,
 ) -> Result<usize, StringError> {
-    let old_len = access.look_string(key)?.map_or(0, |value| value.bytes.len());
+    let old_len = access.look_string(key)?.map_or(0, |value| value.len());
     if patch.is_empty() {
         return Ok(old_len);
     }
     let end = sum_within(at, patch.len(), len_max)?;
+    if old_len.max(end) > WHOLE_BYTES_MAX {
+        return Ok(write_to_long(access, key, at, patch)?);
+    }
     let value = at_least(access, key, old_len, end)?;
     value[at..end].copy_from_slice(patch);
     Ok(value.len())
 }
 
+/// How many bytes a string needs at most beside those that are written to it, when it is made to
+/// end no earlier than `end`: what lies before them, unless that is a hole.
+pub fn bytes_before(end: usize) -> usize {
+    if end > WHOLE_BYTES_MAX { 0 } else { end }
+}
+
+fn write_to_long(
+    access: &mut Access<'_>,
+    key: &Key<'_>,
+    at: usize,
+    patch: &[u8],
+) -> Result<usize, Fault> {
+    let end = at + patch.len();
+    let mut string = access.open_long(key, end, std::iter::once(at..end))?;
+    string.write(at, patch);
+    Ok(string.len())
+}
+
+/// A string for change: all of one in one piece, or some ranges of a long one.
+#[derive(Debug)]
+pub enum StringMut<'v, 'a> {
+    /// In one piece.
+    Whole(&'v mut [u8]),
+    /// In chunks.
+    Long(LongMut<'v, 'a>),
+}
+
 /// The string of a key, `old_len` bytes long, for change; made `len` bytes long if it is shorter.
-pub(crate) fn at_least<'v>(
+/// Of a long one these ranges can be written, which lie inside.
+pub(crate) fn open_at_least<'v, 'a>(
+    access: &'v mut Access<'a>,
+    key: &Key<'_>,
+    old_len: usize,
+    len: usize,
+    written: impl Iterator<Item = Range<usize>>,
+) -> Result<StringMut<'v, 'a>, Fault> {
+    if old_len.max(len) > WHOLE_BYTES_MAX {
+        return access.open_long(key, len, written).map(StringMut::Long);
+    }
+    Ok(StringMut::Whole(at_least(access, key, old_len, len)?))
+}
+
+/// The same for strings in one piece, which this one stays.
+fn at_least<'v>(
     access: &'v mut Access<'_>,
     key: &Key<'_>,
     old_len: usize,
@@ -164,7 +237,7 @@ fn sum_within(one: usize, other: usize, most: u64) -> Result<usize, StringError>
     if sum as u64 > most.min(LEN_MAX) { Err(StringError::TooLong) } else { Ok(sum) }
 }
 
-/// What a record can hold, less a generous part for its key.
+/// What a string can hold, whatever the settings allow.
 const LEN_MAX: u64 = 3 << 30;
 
 #[cfg(test)]

@@ -3,12 +3,12 @@
 use super::offset_within_limit;
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
-use store::value::bitmap;
+use store::value::{bitmap, string};
 
 pub fn getbit(call: &mut Call<'_>) -> Outcome {
     let offset = offset_within_limit(call, text::parse_i64(call.args.get(2)))?;
     let (mut access, key, reply) = call.on_key(1)?;
-    let on = access.read_string(&key)?.is_some_and(|value| bitmap::get(value.bytes, offset));
+    let on = access.read_string(&key)?.is_some_and(|string| bitmap::get(&string, offset));
     reply.integer(i64::from(on));
     Ok(())
 }
@@ -21,7 +21,7 @@ pub fn setbit(call: &mut Call<'_>) -> Outcome {
         b"1" => true,
         _ => return Err(Refusal::of("ERR bit is not an integer or out of range")),
     };
-    call.reserve((offset / 8) as usize + 1)?;
+    call.reserve(string::bytes_before((offset / 8) as usize + 1))?;
     let (mut access, key, reply) = call.on_key(1)?;
     let done = bitmap::set(&mut access, &key, offset, on)?;
     statistics.count_changes(u64::from(done.changed));

@@ -8,6 +8,7 @@ use store::value::bitmap::{
     self,
     field::{Field, Overflow},
 };
+use store::value::string::{self, StringMut};
 use wire::Reply;
 
 const NOT_TYPE: Refusal = Refusal::of(
@@ -49,27 +50,38 @@ pub fn bitfield_ro(call: &mut Call<'_>) -> Outcome {
 
 fn read(call: &mut Call<'_>, steps: &Steps) -> Outcome {
     let (mut access, key, reply) = call.on_key(1)?;
-    let bytes = access.read_string(&key)?.map_or(&[][..], |value| value.bytes);
+    let string = access.read_string(&key)?;
     reply.array(steps.len());
     for step in steps {
-        reply.integer(step.field.get(bytes));
+        reply.integer(string.map_or(0, |string| step.field.get_from(&string)));
     }
     Ok(())
 }
 
 fn change(call: &mut Call<'_>, steps: &Steps, last: u64) -> Outcome {
     let statistics = call.statistics;
-    call.reserve((last / 8) as usize + 1)?;
+    call.reserve(string::bytes_before((last / 8) as usize + 1))?;
     let (mut access, key, reply) = call.on_key(1)?;
-    let (bytes, grown) = bitmap::reaching(&mut access, &key, last)?;
+    let written = written(steps).map(|step| step.field.bytes());
+    let (mut string, grown) = bitmap::reaching(&mut access, &key, last, written)?;
     reply.array(steps.len());
-    let changes = steps.iter().map(|step| step.run(bytes, grown, reply)).map(u64::from).sum();
-    statistics.count_changes(changes);
+    let changes = steps.iter().map(|step| step.run_on(&mut string, grown, reply));
+    statistics.count_changes(changes.map(u64::from).sum());
     Ok(())
 }
 
 impl Step {
     /// Does the step; returns whether it counts as a change.
+    fn run_on(&self, string: &mut StringMut<'_, '_>, grown: bool, reply: &mut Reply<'_>) -> bool {
+        match string {
+            StringMut::Whole(bytes) => self.run(bytes, grown, reply),
+            StringMut::Long(long) => {
+                let alone = Step { field: self.field.alone(), ..*self };
+                long.with_bytes(self.field.bytes(), |bytes| alone.run(bytes, grown, reply))
+            }
+        }
+    }
+
     fn run(&self, bytes: &mut [u8], grown: bool, reply: &mut Reply<'_>) -> bool {
         let (done, answer) = match self.what {
             What::Get => {
@@ -95,8 +107,12 @@ impl Step {
 
 /// The last bit that a step may write.
 fn last_written(steps: &Steps) -> Option<u64> {
-    let written = steps.iter().filter(|step| !matches!(step.what, What::Get));
-    written.map(|step| step.field.last_bit()).max()
+    written(steps).map(|step| step.field.last_bit()).max()
+}
+
+/// Steps that may write.
+fn written(steps: &Steps) -> impl Iterator<Item = &Step> {
+    steps.iter().filter(|step| !matches!(step.what, What::Get))
 }
 
 fn parse(call: &Call<'_>) -> Result<Steps, Refusal> {

@@ -45,9 +45,11 @@ pub fn bitcount(call: &mut Call<'_>) -> Outcome {
     let range = Range::parse(call, 2)?;
     let is_reversed = range.end.is_some_and(|end| end < 0 && range.start < 0 && range.start > end);
     let (mut access, key, reply) = call.on_key(1)?;
-    let bytes = access.read_string(&key)?.map_or(&[][..], |value| value.bytes);
-    let bits = range.bits(bytes.len()).filter(|_| !is_reversed);
-    reply.integer(bits.map_or(0, |bits| bitmap::count(bytes, &bits)) as i64);
+    let count = access.read_string(&key)?.map_or(0, |string| {
+        let bits = range.bits(string.len()).filter(|_| !is_reversed);
+        bits.map_or(0, |bits| bitmap::count(&string, &bits))
+    });
+    reply.integer(count as i64);
     Ok(())
 }
 
@@ -65,10 +67,10 @@ pub fn bitpos(call: &mut Call<'_>) -> Outcome {
     let position = match access.read_string(&key)? {
         // A key that is not there is an endless row of zeros.
         None => (!on).then_some(0),
-        Some(value) => range.bits(value.bytes.len()).and_then(|bits| {
+        Some(string) => range.bits(string.len()).and_then(|bits| {
             // So is what lies beyond the end of a string, unless an end is given.
             let beyond = (!on && range.end.is_none()).then_some(bits.end() + 1);
-            bitmap::position(value.bytes, on, &bits).or(beyond)
+            bitmap::position(&string, on, &bits).or(beyond)
         }),
     };
     reply.integer(position.map_or(-1, |position| position as i64));

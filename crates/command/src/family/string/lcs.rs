@@ -5,6 +5,7 @@ use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use settings::limits::PROTO_MAX_BULK_LEN;
 use store::value::lcs::{self, Match};
+use store::value::string::StringView;
 use wire::Reply;
 
 const BOTH: Refusal =
@@ -52,12 +53,13 @@ fn copies(call: &mut Call<'_>, pairs_max: u64) -> Result<(Vec<u8>, Vec<u8>), Ref
     for key in &keys {
         access.read_string(key).map_err(|_| NOT_STRINGS)?;
     }
-    let bytes = |at: usize| access.peek(&keys[at]).map_or(&[][..], |value| value.bytes);
-    let (one, other) = (bytes(0), bytes(1));
-    if (one.len() as u64 + 1).saturating_mul(other.len() as u64 + 1) > pairs_max {
+    let (one, other) = (access.peek_string(&keys[0])?, access.peek_string(&keys[1])?);
+    let len = |string: &Option<StringView<'_>>| string.map_or(0, |string| string.len() as u64);
+    if (len(&one) + 1).saturating_mul(len(&other) + 1) > pairs_max {
         return Err(TOO_MUCH);
     }
-    Ok((one.to_vec(), other.to_vec()))
+    let bytes = |string: Option<StringView<'_>>| string.map_or(Vec::new(), |it| it.to_vec());
+    Ok((bytes(one), bytes(other)))
 }
 
 impl Wanted {

@@ -69,7 +69,7 @@ fn set_pairs(
     call.reserve(args.bytes() + pairs * RECORD_OVERHEAD)?;
     let (mut access, keys, _) = call.on_keys((first..end).step_by(2))?;
     let unseen = (condition, expiry) == (Condition::Always, Expiry::Never);
-    if !unseen && !holds_for_all(&mut access, &keys, condition) {
+    if !unseen && !holds_for_all(&mut access, &keys, condition)? {
         return Ok(false);
     }
     for (key, at) in keys.iter().zip((first + 1..end).step_by(2)) {
@@ -82,6 +82,15 @@ fn set_pairs(
 }
 
 /// Looks at every key, so that none past its deadline is written over and keeps it.
-fn holds_for_all(access: &mut Access<'_>, keys: &Keys<'_>, condition: Condition<'_>) -> bool {
-    keys.iter().all(|key| condition.holds(access.look(key).map(|value| value.bytes)))
+fn holds_for_all(
+    access: &mut Access<'_>,
+    keys: &Keys<'_>,
+    condition: Condition<'_>,
+) -> Result<bool, Refusal> {
+    for key in keys {
+        if !condition.holds(access, key)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }

@@ -1,5 +1,6 @@
 //! Parts of a string: APPEND, SETRANGE, GETRANGE, SUBSTR.
 
+use super::set::bulk_range;
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use settings::limits::PROTO_MAX_BULK_LEN;
@@ -21,7 +22,7 @@ pub fn setrange(call: &mut Call<'_>) -> Outcome {
         .map_err(|_| Refusal::of("ERR offset is out of range"))?;
     let len_max = PROTO_MAX_BULK_LEN.get(&call.instance.settings);
     if !patch.is_empty() && at as u64 <= len_max {
-        call.reserve(at + patch.len())?;
+        call.reserve(string::bytes_before(at + patch.len()))?;
     }
     let (mut access, key, reply) = call.on_key(1)?;
     let len = string::set_range(&mut access, &key, at, patch, len_max)?;
@@ -33,7 +34,9 @@ pub fn setrange(call: &mut Call<'_>) -> Outcome {
 pub fn getrange(call: &mut Call<'_>) -> Outcome {
     let (start, end) = (call.args.integer(2)?, call.args.integer(3)?);
     let (mut access, key, reply) = call.on_key(1)?;
-    let bytes = access.read_string(&key)?.map_or(&[][..], |value| value.bytes);
-    reply.bulk(&bytes[string::range(bytes.len(), start, end)]);
+    match access.read_string(&key)? {
+        Some(string) => bulk_range(reply, &string, string::range(string.len(), start, end)),
+        None => reply.bulk(b""),
+    }
     Ok(())
 }

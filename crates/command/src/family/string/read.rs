@@ -12,7 +12,7 @@ pub fn get(call: &mut Call<'_>) -> Outcome {
 
 pub fn strlen(call: &mut Call<'_>) -> Outcome {
     let (mut access, key, reply) = call.on_key(1)?;
-    let len = access.read_string(&key)?.map_or(0, |value| value.bytes.len());
+    let len = access.read_string(&key)?.map_or(0, |string| string.len());
     reply.integer(len as i64);
     Ok(())
 }
@@ -48,7 +48,7 @@ pub fn getdel(call: &mut Call<'_>) -> Outcome {
 pub fn delifeq(call: &mut Call<'_>) -> Outcome {
     let (wanted, statistics) = (call.args.get(2), call.statistics);
     let (mut access, key, reply) = call.on_key(1)?;
-    let is_equal = access.look_string(&key)?.is_some_and(|value| value.bytes == wanted);
+    let is_equal = access.look_string(&key)?.is_some_and(|string| string == *wanted);
     let removed = is_equal && access.remove(&key);
     statistics.count_changes(u64::from(removed));
     reply.integer(i64::from(removed));

@@ -2,8 +2,9 @@
 
 use super::options::{self, Of, Options, Time};
 use crate::call::{Call, Outcome};
-use store::value::string::Condition;
-use store::{Encoding, Expiry, Value};
+use std::ops::Range;
+use store::value::string::{Form, StringView};
+use store::{Encoding, Expiry};
 use wire::Reply;
 
 pub fn set(call: &mut Call<'_>) -> Outcome {
@@ -27,13 +28,7 @@ fn set_with_options(call: &mut Call<'_>) -> Outcome {
     if options.get {
         bulk_or_null(reply, access.read_string(&key)?);
     }
-    let present = match options.condition {
-        // Only what is compared has to be a string.
-        Condition::Equals(_) => access.look_string(&key)?,
-        _ => access.look(&key),
-    };
-    let present = present.map(|value| value.bytes);
-    if !options.condition.holds(present) {
+    if !options.condition.holds(&mut access, &key)? {
         if !options.get {
             reply.null();
         }
@@ -95,9 +90,25 @@ pub fn getset(call: &mut Call<'_>) -> Outcome {
 
 /// Replies with a value, or with that there is none.
 #[inline]
-pub fn bulk_or_null(reply: &mut Reply<'_>, value: Option<Value<'_>>) {
-    match value {
-        Some(value) => reply.bulk(value.bytes),
+pub fn bulk_or_null(reply: &mut Reply<'_>, string: Option<StringView<'_>>) {
+    match string {
+        Some(StringView { form: Form::Whole(bytes), .. }) => reply.bulk(bytes),
+        Some(long) => bulk_pieces(reply, &long, 0..long.len()),
         None => reply.null(),
     }
+}
+
+/// Replies with a part of a string.
+#[inline]
+pub fn bulk_range(reply: &mut Reply<'_>, string: &StringView<'_>, range: Range<usize>) {
+    match string.as_slice() {
+        Some(bytes) => reply.bulk(&bytes[range]),
+        None => bulk_pieces(reply, string, range),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn bulk_pieces(reply: &mut Reply<'_>, string: &StringView<'_>, range: Range<usize>) {
+    reply.bulk_pieces(range.len(), string.pieces(range));
 }

@@ -1,5 +1,13 @@
 //! Bitmaps combined bit by bit.
 
+use crate::access::{Access, Expiry, Found};
+use crate::collections::CollectionId;
+use crate::key::{Encoding, Key, Kind};
+use crate::value::long_string::WHOLE_BYTES_MAX;
+use crate::value::string::{StringError, StringView};
+use smallvec::SmallVec;
+use std::ops::Range;
+
 /// How bits are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
@@ -13,19 +21,106 @@ pub enum Operation {
     Not,
 }
 
-/// Combines bitmaps, which all count as long as the longest of them, as the result is.
-pub fn combine(operation: Operation, sources: &[&[u8]]) -> Vec<u8> {
-    let len = sources.iter().map(|source| source.len()).max().unwrap_or(0);
-    let mut result = Vec::with_capacity(len);
-    let Some((first, others)) = sources.split_first() else { return result };
+/// What BITOP did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Combined {
+    /// Length of the result in bytes.
+    pub len: usize,
+    /// Whether the target is another one than before.
+    pub changed: bool,
+}
+
+/// Makes a combination of strings, which all count as long as the longest of them, that of
+/// `target`, which is removed if the result is empty.
+///
+/// # Errors
+/// When a source holds something else, or there is no room.
+pub fn store(
+    access: &mut Access<'_>,
+    operation: Operation,
+    target: &Key<'_>,
+    sources: &[Key<'_>],
+) -> Result<Combined, StringError> {
+    for source in sources {
+        access.read_string(source)?;
+    }
+    let (mut found, mut len) = (SmallVec::<[Option<Found<'_>>; 8]>::new(), 0);
+    for source in sources {
+        let one = access.open_unseen(source, Kind::String)?;
+        len = len.max(view(access, one).map_or(0, |string| string.len()));
+        found.push(one);
+    }
+    if len == 0 {
+        return Ok(Combined { len, changed: access.remove(target) });
+    }
+    if len > WHOLE_BYTES_MAX {
+        let id = combine_chunks(access, operation, target, &found, len)?;
+        access.write_chunks(target, id, len)?;
+    } else {
+        let mut result = Vec::new();
+        combine_place(access, operation, &found, 0..len, &mut result);
+        access.write(target, &result, Encoding::Raw, Expiry::Never)?;
+    }
+    Ok(Combined { len, changed: true })
+}
+
+fn combine_chunks<'a>(
+    access: &mut Access<'a>,
+    operation: Operation,
+    target: &Key<'_>,
+    sources: &[Option<Found<'a>>],
+    len: usize,
+) -> Result<CollectionId, StringError> {
+    Ok(access.build_chunks(target, len, |access, place, result| {
+        combine_place(access, operation, sources, place, result);
+        None
+    })?)
+}
+
+/// Combines what sources hold at a place, which of one in chunks lies in one of them.
+fn combine_place<'a>(
+    access: &Access<'a>,
+    operation: Operation,
+    sources: &[Option<Found<'a>>],
+    place: Range<usize>,
+    result: &mut Vec<u8>,
+) {
+    let strings = sources.iter().map(|found| view(access, *found));
+    let bytes = strings.map(|string| string.map_or(&[][..], |string| held_at(&string, &place)));
+    combine(operation, &bytes.collect::<SmallVec<[&[u8]; 8]>>(), place.len(), result);
+}
+
+fn view<'v, 'a>(access: &'v Access<'a>, found: Option<Found<'a>>) -> Option<StringView<'v>> {
+    access.string_of(found?).ok()
+}
+
+/// What a string holds of a place; the rest of it is zeros.
+fn held_at<'v>(string: &StringView<'v>, place: &Range<usize>) -> &'v [u8] {
+    let end = place.end.min(string.len());
+    let part = string.parts(place.start.min(end)..end).next();
+    part.map_or(&[], |part| part.held())
+}
+
+/// Combines bitmaps, which all count as `len` bytes long.
+fn combine(operation: Operation, sources: &[&[u8]], len: usize, result: &mut Vec<u8>) {
+    result.clear();
+    let Some((first, others)) = sources.split_first() else { return };
     result.extend_from_slice(first);
     result.resize(len, 0);
     for other in others {
-        fold(operation, &mut result, other);
+        fold(operation, result, other);
     }
     if operation == Operation::Not {
         result.iter_mut().for_each(|byte| *byte = !*byte);
     }
+}
+
+/// The combination of bitmaps that are all there.
+#[cfg(test)]
+pub(crate) fn combined(operation: Operation, sources: &[&[u8]]) -> Vec<u8> {
+    let mut result = Vec::new();
+    let len = sources.iter().map(|source| source.len()).max().unwrap_or(0);
+    combine(operation, sources, len, &mut result);
     result
 }
 

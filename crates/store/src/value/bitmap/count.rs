@@ -10,8 +10,10 @@ pub fn count(bytes: &[u8], range: &RangeInclusive<u64>) -> u64 {
     u64::from(edges) + count_bytes(parts.whole)
 }
 
+/// Bits set in all of `bytes`.
+///
 /// Words are added bit by bit, as by full adders, so that only one in sixteen is counted.
-fn count_bytes(bytes: &[u8]) -> u64 {
+pub fn count_bytes(bytes: &[u8]) -> u64 {
     let (blocks, rest) = bytes.as_chunks::<{ BLOCK_WORDS * 8 }>();
     let mut sums = Sums::default();
     for block in blocks {

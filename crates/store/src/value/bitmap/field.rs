@@ -1,5 +1,11 @@
 //! Integers of 1 to 64 bits inside a bitmap.
 
+use crate::value::string::{Form, StringView};
+use std::ops::Range;
+
+/// Bytes in which a field lies, at most.
+const FIELD_BYTES_MAX: usize = 9;
+
 /// Where a field lies and how it is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
@@ -35,6 +41,28 @@ impl Field {
     /// Its last bit.
     pub fn last_bit(&self) -> u64 {
         self.offset + u64::from(self.bits) - 1
+    }
+
+    /// The bytes in which it lies.
+    pub fn bytes(&self) -> Range<usize> {
+        (self.offset / 8) as usize..(self.last_bit() / 8) as usize + 1
+    }
+
+    /// The same field in bytes that begin with its first one.
+    pub fn alone(self) -> Field {
+        Field { offset: self.offset % 8, ..self }
+    }
+
+    /// The number in the field of a string.
+    pub fn get_from(&self, string: &StringView<'_>) -> i64 {
+        match string.form {
+            Form::Whole(bytes) => self.get(bytes),
+            Form::Long(long) => {
+                let mut bytes = [0; FIELD_BYTES_MAX];
+                long.copy_to((self.offset / 8) as usize, &mut bytes);
+                self.alone().get(&bytes)
+            }
+        }
     }
 
     /// The number in the field; bits beyond the end are zeros.

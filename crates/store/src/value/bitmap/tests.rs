@@ -1,9 +1,17 @@
-use super::combine::{Operation, combine};
+use super::combine::{Operation, combined as combine};
+use super::count::count;
 use super::field::{Change, Field, Overflow};
 use super::model::{bits, random_bytes};
-use super::{bits_of, count, get, position, range};
+use super::position::position;
+use super::{bits_of, range};
+use crate::value::string::{Form, StringView};
 use base::Random;
 use std::ops::RangeInclusive;
+
+fn get(bytes: &[u8], offset: u64) -> bool {
+    let deadline = None;
+    super::get(&StringView { deadline, form: Form::Whole(bytes) }, offset)
+}
 
 /// Bitmaps with a range of bits inside each.
 fn each_range(mut check: impl FnMut(&[u8], &[bool], &RangeInclusive<u64>)) {

@@ -43,7 +43,7 @@ impl<'c> Pattern<'c> {
                 let found = hash::peek(access, &key).ok().flatten()?.get(field)?;
                 Some(found.value.to_text())
             }
-            None => Some(access.peek_string(&key).ok().flatten()?.bytes.to_vec()),
+            None => Some(access.peek_string(&key).ok().flatten()?.to_vec()),
         }
     }
 }

@@ -22,14 +22,24 @@ struct Fingerprint([u8; 20]);
 impl Fingerprint {
     /// Adds bytes whose order among others does not matter.
     fn add(&mut self, bytes: &[u8]) {
-        let hash: [u8; 20] = Sha1::digest(bytes).into();
-        self.0.iter_mut().zip(hash).for_each(|(byte, with)| *byte ^= with);
+        self.add_hash(Sha1::digest(bytes).into());
     }
 
     /// Adds bytes whose order matters.
     fn mix(&mut self, bytes: &[u8]) {
-        self.add(bytes);
+        self.mix_pieces(std::iter::once(bytes));
+    }
+
+    /// The same with bytes that lie in pieces.
+    fn mix_pieces<'p>(&mut self, pieces: impl Iterator<Item = &'p [u8]>) {
+        let mut all = Sha1::new();
+        pieces.for_each(|piece| all.update(piece));
+        self.add_hash(all.finalize().into());
         self.0 = Sha1::digest(self.0).into();
+    }
+
+    fn add_hash(&mut self, hash: [u8; 20]) {
+        self.0.iter_mut().zip(hash).for_each(|(byte, with)| *byte ^= with);
     }
 
     /// Adds the value of a key, if there is one. False if there is none.
@@ -73,7 +83,10 @@ impl Fingerprint {
                     self.add(&one.0);
                 }
             }
-            Kind::String => self.mix(value.bytes),
+            Kind::String => {
+                let pieces = access.peek_string(key)?.into_iter();
+                self.mix_pieces(pieces.flat_map(|string| string.pieces(0..string.len())));
+            }
         }
         if value.deadline.is_some() {
             self.add(HAS_DEADLINE);

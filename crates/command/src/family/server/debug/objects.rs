@@ -4,7 +4,8 @@ use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use base::units::SEGMENT_BYTES;
 use store::eviction::IDLE_SECONDS;
-use store::{Encoding, Kind, Value};
+use store::value::string::StringView;
+use store::{Encoding, Kind};
 
 /// Bits of the clock that Redis keeps per key.
 const LRU_CLOCK_MASK: u64 = (1 << 24) - 1;
@@ -23,7 +24,7 @@ pub(super) fn object(call: &mut Call<'_>) -> Outcome {
         value.bytes.as_ptr(),
         value.encoding_under(&key).name(),
         match value.kind {
-            Kind::String => serialized_bytes(&value),
+            Kind::String => access.peek_string(&key)?.map_or(0, |it| serialized_bytes(&it)),
             // What a collection takes is near enough.
             _ => access.memory_of(&key).unwrap_or(0),
         },
@@ -32,22 +33,23 @@ pub(super) fn object(call: &mut Call<'_>) -> Outcome {
 }
 
 /// Bytes that a snapshot of Valkey would need for the value, without compression.
-fn serialized_bytes(value: &Value<'_>) -> usize {
-    let integer = text::parse_i64(value.bytes).and_then(|it| i32::try_from(it).ok());
-    if let Some(integer) = integer.filter(|_| value.bytes.len() <= 11) {
+fn serialized_bytes(string: &StringView<'_>) -> usize {
+    let short = string.as_slice().filter(|bytes| bytes.len() <= 11);
+    let integer = short.and_then(text::parse_i64).and_then(|it| i32::try_from(it).ok());
+    if let Some(integer) = integer {
         return match () {
             () if i8::try_from(integer).is_ok() => 2,
             () if i16::try_from(integer).is_ok() => 3,
             () => 5,
         };
     }
-    let header = match value.bytes.len() {
+    let header = match string.len() {
         0..0x40 => 1,
         0x40..0x4000 => 2,
         0x4000..=0xffff_ffff => 5,
         _ => 9,
     };
-    header + value.bytes.len()
+    header + string.len()
 }
 
 pub(super) fn sdslen(call: &mut Call<'_>) -> Outcome {
@@ -56,7 +58,8 @@ pub(super) fn sdslen(call: &mut Call<'_>) -> Outcome {
     if value.kind != Kind::String || value.encoding == Encoding::Int {
         return Err(Refusal::of("ERR Not an sds encoded string."));
     }
-    let (key_len, len) = (key.bytes.len(), value.bytes.len());
+    let string = access.peek_string(&key)?;
+    let (key_len, len) = (key.bytes.len(), string.map_or(0, |string| string.len()));
     let whole = access.memory_of(&key).unwrap_or(0);
     let rest = whole.saturating_sub(key_len);
     reply.simple(&format!(

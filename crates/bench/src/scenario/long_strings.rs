@@ -1,0 +1,139 @@
+//! What a string of half a gigabyte costs: small changes and looks anywhere in it, a look at all
+//! of it, and its memory.
+
+use std::time::Instant;
+
+use anyhow::{Result, bail, ensure};
+
+use super::measure::measure_source;
+use super::{Bench, mebibytes, median, peers_missing, pin_client};
+use crate::control::Reply;
+use crate::generator::{Generator, KeyChoice, Script, ScriptShape, Stop};
+use crate::report::{Aim, Section};
+use crate::servers::{Kind, Launch, Program, Server};
+
+/// How large the string is.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Its bytes; APPEND needs some room below 512 MiB.
+    pub bytes: u64,
+    /// Requests in one measurement.
+    pub requests: u64,
+    /// Measurements of each kind.
+    pub rounds: usize,
+}
+
+impl Plan {
+    /// The full plan, or a short one.
+    pub fn new(quick: bool) -> Self {
+        let smaller = if quick { 10 } else { 1 };
+        Self { bytes: 500_000_000 / smaller, requests: 100_000 / smaller, rounds: 3 }
+    }
+}
+
+/// Asks both servers for the same.
+///
+/// # Errors
+/// If a server does not start, or answers with an error.
+pub fn run(bench: &Bench, plan: &Plan) -> Result<Section> {
+    pin_client(1);
+    let title = format!("A string of {} MB", plan.bytes / 1_000_000);
+    let mut section = Section::new(title, &["what", "varve", "valkey", "ratio"]);
+    section.note(
+        "Server CPU in microseconds per command: one connection, pipeline 16, places drawn \
+         from the whole string. BITCOUNT of all of it in milliseconds of server CPU, DEL in \
+         milliseconds until the answer, resident MiB.",
+    );
+    peers_missing(&mut section, bench);
+    let mut costs = Vec::new();
+    for program in bench.varve_and_valkey() {
+        costs.push((program.kind, Costs::of(program, plan)?));
+    }
+    let of = |kind| costs.iter().find(|(it, _)| *it == kind).map(|(_, costs)| costs);
+    let Some(varve) = of(Kind::Varve) else { return Ok(section) };
+    let valkey = of(Kind::Peer);
+    for (at, (what, cost)) in varve.0.iter().enumerate() {
+        let peer = valkey.map(|costs| costs.0[at].1);
+        let ratio = peer.map(|peer| cost / peer);
+        let text = |number: Option<f64>| number.map_or("-".to_owned(), |it| format!("{it:.2}"));
+        section.row([(*what).to_owned(), text(Some(*cost)), text(peer), text(ratio)]);
+        section.figure(format!("{what} / Valkey"), Aim::AtMost(1.0), ratio, "");
+    }
+    Ok(section)
+}
+
+/// What was measured of one server, in the order of the rows.
+struct Costs(Vec<(&'static str, f64)>);
+
+impl Costs {
+    fn of(program: &Program, plan: &Plan) -> Result<Costs> {
+        let server = program.start(&Launch::default())?;
+        let empty = server.resident_bytes()?;
+        fill(&server, plan)?;
+        let resident = (server.resident_bytes()? - empty) as f64;
+        let mut costs = Vec::new();
+        // Numbers are drawn below a hundred million.
+        let fifth = plan.bytes / 5 - PIECE;
+        for (what, request, below) in [
+            ("APPEND of 100 bytes", "APPEND long {?100}".to_owned(), 1),
+            ("SETRANGE of 100 bytes", "SETRANGE long {n*5} {?100}".to_owned(), fifth),
+            ("GETRANGE of 100 bytes", "GETRANGE long {n*5} {n*5+99}".to_owned(), fifth),
+            ("SETBIT", format!("SETBIT long {{#{}}} 1", plan.bytes * 8), 1),
+            ("GETBIT", format!("GETBIT long {{#{}}}", plan.bytes * 8), 1),
+        ] {
+            costs.push((what, small(&server, plan, &request, below)?));
+        }
+        costs.push(("BITCOUNT of all", whole(&server, plan, "BITCOUNT long")?));
+        costs.push(("STRLEN", small(&server, plan, "STRLEN long", 1)?));
+        costs.push(("resident", mebibytes(resident).parse()?));
+        costs.push(("DEL, waited", delete(&server)?));
+        Ok(Costs(costs))
+    }
+}
+
+fn fill(server: &Server, plan: &Plan) -> Result<()> {
+    let request = format!("APPEND long {{?{PIECE}}}");
+    let mut script = Script::new(&ScriptShape::new(request, 1).pipelined(16), 1)?;
+    let mut generator = Generator::connect(server.port, 1)?;
+    let outcome = generator.drive(&mut script, Stop::Operations(plan.bytes / PIECE))?;
+    ensure!(outcome.replies.error == 0, "{}", outcome.first_error.unwrap_or_default());
+    Ok(())
+}
+
+/// Microseconds of server CPU per command.
+fn small(server: &Server, plan: &Plan, request: &str, below: u64) -> Result<f64> {
+    let mut rounds = Vec::new();
+    for round in 0..plan.rounds {
+        let shape = ScriptShape::new(request, below).of(KeyChoice::Uniform).pipelined(16);
+        let mut script = Script::new(&shape, round as u64)?;
+        let mut generator = Generator::connect(server.port, 1)?;
+        let stop = Stop::Operations(plan.requests);
+        rounds.push(measure_source(server, &mut generator, &mut script, stop)?.server_us);
+    }
+    Ok(median(rounds))
+}
+
+/// Milliseconds of server CPU for one command.
+fn whole(server: &Server, plan: &Plan, request: &str) -> Result<f64> {
+    let mut control = server.control()?;
+    let mut rounds = Vec::new();
+    for _ in 0..plan.rounds {
+        let before = server.cpu_time()?;
+        control.integer(request)?;
+        rounds.push((server.cpu_time()? - before).as_secs_f64() * 1e3);
+    }
+    Ok(median(rounds))
+}
+
+/// Milliseconds that the caller of DEL waits.
+fn delete(server: &Server) -> Result<f64> {
+    let mut control = server.control()?;
+    let begin = Instant::now();
+    match control.ask(&["DEL", "long"])? {
+        Reply::Integer(1) => Ok(begin.elapsed().as_secs_f64() * 1e3),
+        other => bail!("DEL answered {other:?}"),
+    }
+}
+
+/// Bytes that are appended at a time while the string is made.
+const PIECE: u64 = 10_000;

@@ -1,0 +1,105 @@
+//! A long string, read part by part.
+
+use super::{CHUNK_BYTES, ZEROS, node_of};
+use crate::access::ReadNodes;
+use std::ops::Range;
+
+/// A long string, to be read.
+#[derive(Clone, Copy, Debug)]
+pub struct LongView<'a> {
+    nodes: ReadNodes<'a>,
+    len: usize,
+}
+
+/// A part of a long string, at most a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part<'a> {
+    /// These bytes.
+    Bytes(&'a [u8]),
+    /// So many zeros, which nothing is kept of.
+    Zeros(usize),
+}
+
+impl<'a> Part<'a> {
+    /// How many bytes of the string it is.
+    pub fn len(self) -> usize {
+        match self {
+            Part::Bytes(bytes) => bytes.len(),
+            Part::Zeros(len) => len,
+        }
+    }
+
+    /// Never: a part has bytes.
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// Its bytes that are kept, of which zeros are none.
+    pub(crate) fn held(self) -> &'a [u8] {
+        match self {
+            Part::Bytes(bytes) => bytes,
+            Part::Zeros(_) => &[],
+        }
+    }
+
+    /// Its bytes.
+    pub fn bytes(self) -> &'a [u8] {
+        match self {
+            Part::Bytes(bytes) => bytes,
+            Part::Zeros(len) => &ZEROS[..len],
+        }
+    }
+}
+
+impl<'a> LongView<'a> {
+    pub(crate) fn new(nodes: ReadNodes<'a>, len: usize) -> LongView<'a> {
+        LongView { nodes, len }
+    }
+
+    /// Its length in bytes.
+    pub fn len(self) -> usize {
+        self.len
+    }
+
+    /// Never: it is long.
+    pub fn is_empty(self) -> bool {
+        self.len == 0
+    }
+
+    /// The parts of a range, of which only what lies inside the string counts.
+    pub fn parts(self, range: Range<usize>) -> impl Iterator<Item = Part<'a>> + use<'a> {
+        let end = range.end.min(self.len);
+        let mut at = range.start;
+        std::iter::from_fn(move || {
+            let part = (at < end).then(|| self.part(at, end))?;
+            at += part.len();
+            Some(part)
+        })
+    }
+
+    /// What stands from `at` on, up to `end` or the end of the chunk.
+    fn part(self, at: usize, end: usize) -> Part<'a> {
+        let (chunk, from) = (at / CHUNK_BYTES, at % CHUNK_BYTES);
+        let to = CHUNK_BYTES.min(end - chunk * CHUNK_BYTES);
+        let held = self.nodes.find(node_of(chunk)).unwrap_or(&[]);
+        match held.get(from..to.min(held.len())) {
+            Some(bytes) if !bytes.is_empty() => Part::Bytes(bytes),
+            _ => Part::Zeros(to - from),
+        }
+    }
+
+    /// The byte at a position; `None` beyond the end.
+    pub fn byte(self, at: usize) -> Option<u8> {
+        self.parts(at..at.saturating_add(1)).next().map(|part| part.bytes()[0])
+    }
+
+    /// Copies the bytes from `at` on into `to`, and zeros for what lies beyond the end.
+    pub fn copy_to(self, at: usize, to: &mut [u8]) {
+        let mut done = 0;
+        for part in self.parts(at..at.saturating_add(to.len())) {
+            to[done..done + part.len()].copy_from_slice(part.bytes());
+            done += part.len();
+        }
+        to[done..].fill(0);
+    }
+}
