@@ -128,6 +128,7 @@ mod tests {
         let (label, value_len, room, deadline) = (0, 60_000, 60_000, None);
         let draft = Draft {
             is_node: false,
+            grows: false,
             keyspace: KeyspaceId(0),
             label,
             key,

@@ -1,7 +1,7 @@
 //! The segment that a class of appends goes to.
 
 use crate::pool::{OutOfSpace, Purpose};
-use crate::record::{Draft, Record};
+use crate::record::{Draft, Record, Weight};
 use crate::segment::SegmentState;
 use crate::{DEDICATED_BYTES, Heap};
 use base::{Location, Millis, SegmentId};
@@ -127,8 +127,8 @@ impl Head {
             segment.deadline_seconds.store(sum + deadline.0 / 1000, Ordering::Relaxed);
         }
         if draft.room > draft.value_len {
-            let gap = (draft.room - draft.value_len) as u32;
-            if draft.is_node { segment.add_spare(gap, now) } else { segment.bury(gap, false) }
+            let whole = Weight { live: draft.extent() as u32, spare: 0 };
+            segment.reweigh(whole, draft.weight(), now);
         }
     }
 

@@ -25,7 +25,7 @@ mod victim;
 pub use head::Head;
 pub use pool::{OutOfSpace, Purpose};
 pub use profit::{ReclaimPolicy, SPARE_PART, Trim};
-pub use record::{Draft, Record};
+pub use record::{Draft, Record, Weight};
 pub use segment::{SegmentFacts, SegmentState};
 pub use victim::{Owner, Victim};
 
@@ -155,39 +155,21 @@ impl Heap {
         unsafe { Record::at(self.space.base().add(at.bits() as usize)) }
     }
 
-    /// Counts `bytes` of the record at `at` as dead, and the record too if `whole`. A run of
-    /// slots goes back at once; the caller must be through with the record.
-    pub fn bury(&self, at: Location, bytes: u32, whole: bool) {
+    /// Counts the record at `at`, which counted for `weight`, as dead. A run of slots goes back at
+    /// once; the caller must be through with the record.
+    pub fn bury(&self, at: Location, weight: Weight) {
         let segment = self.segment(at.segment());
-        segment.bury(bytes, whole);
+        segment.bury(weight);
         if segment.condemn_if_dead() {
             self.recycle(at.segment());
-        } else if whole && segment.state() == SegmentState::Dedicated {
+        } else if segment.state() == SegmentState::Dedicated {
             self.give_back_run(at.segment());
         }
     }
 
-    /// Counts `bytes` of the record at `at` as live again: its value grew into the gap.
-    pub fn revive(&self, at: Location, bytes: u32) {
-        self.segment(at.segment()).revive(bytes);
-    }
-
-    /// Counts the node at `at` as dead, of which `live` bytes were in use and `spare` were not.
-    pub fn bury_node(&self, at: Location, live: u32, spare: u32) {
-        if spare > 0 {
-            self.segment(at.segment()).sub_spare(spare, None);
-        }
-        self.bury(at, live + spare, true);
-    }
-
-    /// Counts `bytes` of the node at `at` as spare, which were in use.
-    pub fn spare(&self, at: Location, bytes: u32, now: Millis) {
-        self.segment(at.segment()).add_spare(bytes, now);
-    }
-
-    /// Counts `bytes` of the node at `at` as in use, which were spare.
-    pub fn use_spare(&self, at: Location, bytes: u32, now: Millis) {
-        self.segment(at.segment()).sub_spare(bytes, Some(now));
+    /// Counts the record at `at`, which has changed in place, for `after` and not for `before`.
+    pub fn reweigh(&self, at: Location, before: Weight, after: Weight, now: Millis) {
+        self.segment(at.segment()).reweigh(before, after, now);
     }
 
     /// What is known of each segment in use, for people.

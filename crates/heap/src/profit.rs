@@ -20,11 +20,11 @@ pub enum ReclaimPolicy {
 pub struct Standing {
     /// Bytes of live records.
     pub live_bytes: u32,
-    /// Bytes of dead records, and of gaps in live ones that are no nodes.
+    /// Bytes of dead records, and of gaps that are not spare.
     pub dead_bytes: u32,
-    /// Bytes that live nodes may still grow into.
+    /// Bytes that live records may still grow into.
     pub spare_bytes: u32,
-    /// Milliseconds since a node last got such bytes or used some.
+    /// Milliseconds since a record last got such bytes or used some.
     pub spare_idle_millis: u64,
     /// Bytes of memory that cleaning it frees.
     pub extent: u32,
@@ -34,24 +34,25 @@ pub struct Standing {
     pub deadline_mean: Option<Millis>,
 }
 
-/// What cleaning does to the spare bytes of nodes.
+/// What cleaning does to the spare bytes of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trim {
-    /// They stay, as far as they are no more than nodes have that were just split.
+    /// They stay, as far as they are no more than a record gets that outgrows its room.
     Nothing,
-    /// They are won where no node has used any for a while.
+    /// They are won where no record has used any for a while.
     Idle,
     /// They are won: space is short.
     All,
 }
 
-/// A node that was split has about half of its bytes more to grow into.
+/// A record that outgrows its room gets this part of its value more, and so has a node that was
+/// split.
 pub const SPARE_PART: usize = 2;
-/// Nodes whose spare bytes were not used for so long, in milliseconds, are through with growing.
+/// Records whose spare bytes were not used for so long, in milliseconds, are through with growing.
 const IDLE_MILLIS: u64 = 2000;
 
 impl Trim {
-    /// Whether the nodes of a segment are moved without spare bytes.
+    /// Whether the records of a segment are moved without spare bytes.
     pub fn applies_to(self, segment: &Standing) -> bool {
         match self {
             Trim::Nothing => false,

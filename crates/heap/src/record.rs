@@ -31,11 +31,22 @@ const DEADLINE_BYTES: usize = 6;
 /// A gap whose size does not fit into one byte: this, and the size in the four bytes before.
 const GAP_WIDE: u8 = 255;
 
+/// What a record counts for in its segment; the rest of its extent counts as dead.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Weight {
+    /// Bytes in use.
+    pub live: u32,
+    /// Bytes of its gap that it may still grow into.
+    pub spare: u32,
+}
+
 /// What is to be appended.
 #[derive(Clone, Copy, Debug)]
 pub struct Draft<'a> {
     /// Whether this is a node of a collection: a part of a value, whose key is not a user's.
     pub is_node: bool,
+    /// Whether the value grows bit by bit, so that its gap is spare.
+    pub grows: bool,
     /// The keyspace to which the key belongs.
     pub keyspace: KeyspaceId,
     /// The store's seven bits.
@@ -61,6 +72,14 @@ struct Parts {
 }
 
 impl Draft<'_> {
+    /// What the record will count for.
+    #[inline]
+    pub fn weight(&self) -> Weight {
+        let gap = self.room - self.value_len;
+        let spare = if self.grows { gap as u32 } else { 0 };
+        Weight { live: (self.extent() - gap) as u32, spare }
+    }
+
     /// Bytes that the record will take.
     #[inline]
     pub fn extent(&self) -> usize {
@@ -315,15 +334,15 @@ impl<'h> Record<'h> {
         }
     }
 
-    /// Bytes of the record that count as live, and those of its gap.
+    /// What the record counts for; `grows` as in its draft.
     ///
     /// # Safety
     /// The caller holds the owner's lock.
     #[inline]
-    pub unsafe fn live_and_gap(&self) -> (u32, u32) {
+    pub unsafe fn weight(&self, grows: bool) -> Weight {
         // SAFETY: as the caller says.
         let gap = unsafe { self.gap() } as u32;
-        (self.extent() - gap, gap)
+        Weight { live: self.extent() - gap, spare: if grows { gap } else { 0 } }
     }
 
     /// Bytes of the record that count as live: all but the gap.
@@ -436,6 +455,7 @@ mod tests {
                             let (key, value) = (vec![b'k'; key_len], vec![b'v'; value_len]);
                             let draft = Draft {
                                 is_node: key_len == 1,
+                                grows: false,
                                 keyspace,
                                 label: 0x55,
                                 key: &key,
@@ -458,6 +478,7 @@ mod tests {
     fn sixteen_and_sixteen_bytes_take_five_more() {
         let draft = Draft {
             is_node: false,
+            grows: false,
             keyspace: KeyspaceId(0),
             label: 0,
             key: &[b'k'; 16],

@@ -1,6 +1,7 @@
 //! What is known of a segment, and the states it passes through.
 
 use crate::profit::Standing;
+use crate::record::Weight;
 use base::{Millis, SegmentId};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
@@ -43,9 +44,9 @@ pub(crate) struct Segment {
     pub records: AtomicU32,
     dead_bytes: AtomicU32,
     dead_records: AtomicU32,
-    /// Bytes of live nodes that they may still grow into: neither live nor dead.
+    /// Bytes that live records may still grow into: neither live nor dead.
     spare_bytes: AtomicU32,
-    /// When a node last got spare bytes or used some.
+    /// When a record last got spare bytes or used some.
     spare_used: AtomicU64,
     /// Bytes from the begin that are resident.
     pub touched: AtomicU32,
@@ -76,6 +77,8 @@ pub struct SegmentFacts {
     pub written: u64,
     /// Bytes of live records.
     pub live: u64,
+    /// Bytes that live records may still grow into.
+    pub spare: u64,
     /// Records, dead ones included.
     pub records: u32,
     /// Live records.
@@ -131,30 +134,26 @@ impl Segment {
         debug_assert!(opened, "only a free slot is opened");
     }
 
+    /// Counts all of a record as dead.
     #[inline]
-    pub fn bury(&self, bytes: u32, whole: bool) {
-        self.dead_bytes.fetch_add(bytes, Ordering::Relaxed);
-        if whole {
-            self.dead_records.fetch_add(1, Ordering::Relaxed);
+    pub fn bury(&self, weight: Weight) {
+        if weight.spare > 0 {
+            self.spare_bytes.fetch_sub(weight.spare, Ordering::Relaxed);
         }
+        self.dead_bytes.fetch_add(weight.live + weight.spare, Ordering::Relaxed);
+        self.dead_records.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub fn revive(&self, bytes: u32) {
-        self.dead_bytes.fetch_sub(bytes, Ordering::Relaxed);
-    }
-
-    /// Counts bytes of a live node as spare, which were not counted before or as live.
+    /// Counts a record for something else than before.
     #[inline]
-    pub fn add_spare(&self, bytes: u32, now: Millis) {
-        self.spare_bytes.fetch_add(bytes, Ordering::Relaxed);
-        self.spare_used.store(now.0, Ordering::Relaxed);
-    }
-
-    /// Takes that back: the node has grown, or is buried.
-    #[inline]
-    pub fn sub_spare(&self, bytes: u32, now: Option<Millis>) {
-        self.spare_bytes.fetch_sub(bytes, Ordering::Relaxed);
-        if let Some(now) = now {
+    pub fn reweigh(&self, before: Weight, after: Weight, now: Millis) {
+        let died = (before.live + before.spare).wrapping_sub(after.live + after.spare);
+        if died != 0 {
+            self.dead_bytes.fetch_add(died, Ordering::Relaxed);
+        }
+        let spared = after.spare.wrapping_sub(before.spare);
+        if spared != 0 {
+            self.spare_bytes.fetch_add(spared, Ordering::Relaxed);
             self.spare_used.store(now.0, Ordering::Relaxed);
         }
     }
@@ -198,6 +197,7 @@ impl Segment {
             state,
             written: u64::from(self.written.load(Ordering::Relaxed)),
             live: u64::from(self.live_bytes()),
+            spare: u64::from(self.spare_bytes.load(Ordering::Relaxed)),
             records,
             live_records: records.saturating_sub(self.dead_records.load(Ordering::Relaxed)),
             born: Millis(self.born.load(Ordering::Relaxed)),

@@ -129,7 +129,7 @@ impl Victim {
         self.at = at.offset();
     }
 
-    /// Whether nodes are moved without the bytes that they might grow into.
+    /// Whether records are moved without the bytes that they might grow into.
     pub fn trims(&self) -> bool {
         self.trims
     }

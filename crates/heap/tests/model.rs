@@ -20,6 +20,7 @@ struct Live {
     room: usize,
     label: u8,
     deadline: Option<Millis>,
+    grows: bool,
     live_bytes: u64,
 }
 
@@ -87,6 +88,7 @@ impl World {
             room: value_len + gap,
             label: self.random.next() as u8 & 0x7f,
             deadline: self.random.one_in(3).then(|| Millis(self.random.next() >> 17)),
+            grows: self.random.one_in(2),
             live_bytes: 0,
         }
     }
@@ -136,7 +138,10 @@ impl World {
     fn bury(&mut self, at: Location) {
         let record = self.live.remove(&at).expect("alive");
         self.live_bytes -= record.live_bytes;
-        self.heap.bury(at, record.live_bytes as u32, true);
+        // SAFETY: alive, and this thread has the only use of it.
+        let weight = unsafe { self.heap.record(at).weight(record.grows) };
+        assert_eq!(u64::from(weight.live), record.live_bytes);
+        self.heap.bury(at, weight);
     }
 
     /// Another value of another length in the same room.
@@ -150,7 +155,7 @@ impl World {
         // SAFETY: alive, and this thread has the only use of it.
         unsafe {
             let record = self.heap.record(at);
-            let before = record.live_bytes();
+            let before = record.weight(live.grows);
             record.set_value_len(len, live.label);
             record.value_mut().copy_from_slice(&value);
             if record.has_deadline_room() {
@@ -158,13 +163,10 @@ impl World {
                 live.deadline =
                     deadline.map(|it| it.min(Millis::MAX)).filter(|it| *it != Millis::MAX);
             }
-            let after = record.live_bytes();
-            match after.checked_sub(before) {
-                Some(gained) => self.heap.revive(at, gained),
-                None => self.heap.bury(at, before - after, false),
-            }
-            self.live_bytes = self.live_bytes + u64::from(after) - u64::from(before);
-            live.live_bytes = u64::from(after);
+            let after = record.weight(live.grows);
+            self.heap.reweigh(at, before, after, self.now);
+            self.live_bytes = self.live_bytes + u64::from(after.live) - u64::from(before.live);
+            live.live_bytes = u64::from(after.live);
         }
         live.value = value;
     }
@@ -256,19 +258,20 @@ impl World {
     }
 
     fn verify_counts(&self) {
-        let mut expected: BTreeMap<SegmentId, (u64, u32)> = BTreeMap::new();
+        let mut expected: BTreeMap<SegmentId, (u64, u64, u32)> = BTreeMap::new();
         for (at, record) in &self.live {
-            let (bytes, records) = expected.entry(at.segment()).or_default();
+            let (bytes, spare, records) = expected.entry(at.segment()).or_default();
             *bytes += record.live_bytes;
+            *spare += if record.grows { (record.room - record.value.len()) as u64 } else { 0 };
             *records += 1;
         }
         for facts in self.heap.segments() {
-            let (bytes, records) = expected.remove(&facts.id).unwrap_or_default();
+            let expected = expected.remove(&facts.id).unwrap_or_default();
             // The cleaner does not count what it moves out as dead.
             if facts.state != SegmentState::Cleaning {
-                assert_eq!((facts.live, facts.live_records), (bytes, records), "{facts:?}");
+                assert_eq!((facts.live, facts.spare, facts.live_records), expected, "{facts:?}");
             }
-            assert!(facts.live <= facts.written);
+            assert!(facts.live + facts.spare <= facts.written);
         }
         assert!(expected.is_empty(), "live records in segments that are not in use: {expected:?}");
     }
@@ -308,6 +311,7 @@ impl World {
 fn draft(record: &Live) -> Draft<'_> {
     Draft {
         is_node: false,
+        grows: record.grows,
         keyspace: record.keyspace,
         label: record.label,
         key: &record.key,
@@ -339,6 +343,7 @@ fn nothing_is_returned_while_everything_is_to_be_kept() {
     let (heap, mut head) = (Heap::with_address_space(1 << 24).expect("address space"), Head::new());
     let record = Draft {
         is_node: false,
+        grows: false,
         keyspace: KeyspaceId(0),
         label: 0,
         key: b"key",
@@ -348,7 +353,7 @@ fn nothing_is_returned_while_everything_is_to_be_kept() {
     };
     let at = head.append(&heap, &record, Purpose::Write, Millis(1), |to| to.fill(1)).expect("room");
     head.seal(&heap);
-    heap.bury(at, record.extent() as u32, true);
+    heap.bury(at, record.weight());
     let pooled = heap.pooled_bytes();
     assert!(pooled > 0);
     assert!(!heap.return_some(u64::MAX));

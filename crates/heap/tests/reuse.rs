@@ -12,6 +12,7 @@ const SPACE: usize = if cfg!(miri) { 1 << 23 } else { 1 << 28 };
 fn record() -> Draft<'static> {
     Draft {
         is_node: false,
+        grows: false,
         keyspace: KeyspaceId(0),
         label: 0,
         key: b"key",
@@ -32,7 +33,7 @@ fn pair(heap: &Heap, head: &mut Head) -> [Location; 2] {
 #[test]
 fn a_segment_filled_anew_survives_the_burial_of_its_last_content() {
     let (heap, mut head) = (Heap::with_address_space(SPACE).expect("address space"), Head::new());
-    let live = record().extent() as u32;
+    let weight = record().weight();
     for round in 0..ROUNDS {
         let old = pair(&heap, &mut head);
         let begin = Barrier::new(3);
@@ -41,7 +42,7 @@ fn a_segment_filled_anew_survives_the_burial_of_its_last_content() {
                 let (heap, begin) = (&heap, &begin);
                 scope.spawn(move || {
                     begin.wait();
-                    heap.bury(at, live, true);
+                    heap.bury(at, weight);
                 });
             }
             begin.wait();
@@ -54,7 +55,7 @@ fn a_segment_filled_anew_survives_the_burial_of_its_last_content() {
                 |it: &heap::SegmentFacts| it.id == at.segment() && it.state == SegmentState::Sealed;
             assert!(kept.iter().any(is_kept), "round {round}: a live segment was recycled");
         }
-        new.iter().flatten().for_each(|at| heap.bury(*at, live, true));
+        new.iter().flatten().for_each(|at| heap.bury(*at, weight));
         assert!(heap.segments().is_empty());
     }
 }

@@ -16,12 +16,13 @@ use crate::access::tree_of;
 use crate::ahead::Sought;
 use crate::collections::Noted;
 use crate::eviction::{Candidate, EvictionPolicy, Quantile};
-use crate::key::Key;
+use crate::key::{Key, Label};
 use crate::lane::Lane;
 use crate::store::Store;
+use crate::weight::weight_of;
 use base::units::SEGMENT_BYTES;
 use base::{KeyspaceId, Location, Millis, PositionHash};
-use heap::{Draft, Head, Purpose, Record, SPARE_PART, Trim, Victim};
+use heap::{Draft, Head, Purpose, Record, SPARE_PART, Trim, Victim, Weight};
 use index::{Entry, Index, Slot};
 use smallvec::SmallVec;
 use std::sync::{Mutex, MutexGuard, TryLockError};
@@ -61,7 +62,58 @@ struct Cleaner {
     survivors: Head,
     victim: Option<Victim>,
     evicts: bool,
+    /// Whether records are moved without spare bytes.
+    trims: bool,
     coldest: Quantile,
+}
+
+/// A record that was copied out of a victim, where it dies with it.
+struct Moved {
+    to: Location,
+    extent: usize,
+    before: Weight,
+    after: Weight,
+}
+
+impl Cleaner {
+    /// Appends a copy of a record to the survivors; `None` if there is no room for it.
+    ///
+    /// # Safety
+    /// The lock of the record's shard is held.
+    unsafe fn copy_out(
+        &mut self,
+        store: &Store,
+        record: &Record<'_>,
+        keyspace: KeyspaceId,
+        now: Millis,
+    ) -> Option<Moved> {
+        // SAFETY: as the caller says.
+        let (value, label, deadline, before) =
+            unsafe { (record.value(), record.label(), record.deadline(), weight_of(record)) };
+        let (is_node, value_len) = (record.is_node(), value.len());
+        let grows = is_node || Label(label).grows();
+        let spare = if self.trims { 0 } else { value_len / SPARE_PART };
+        let room = value_len + spare.min(before.spare as usize);
+        let key = record.key();
+        let draft = Draft { is_node, grows, keyspace, label, key, value_len, room, deadline };
+        let fill = |to: &mut [u8]| to.copy_from_slice(value);
+        let to = self.survivors.append(&store.heap, &draft, Purpose::Survivors, now, fill).ok()?;
+        Some(Moved { to, extent: draft.extent(), before, after: draft.weight() })
+    }
+}
+
+impl Moved {
+    /// Live bytes that there are more than before.
+    fn gained(&self) -> i64 {
+        i64::from(self.after.live) - i64::from(self.before.live)
+    }
+
+    fn count(&self, lane: &Lane) {
+        lane.counters.lose(self.before);
+        lane.counters.gain(self.after);
+        lane.counters.moved_bytes.add(self.extent as u64);
+        lane.counters.moved_records.add(1);
+    }
 }
 
 /// What a step is for.
@@ -275,6 +327,7 @@ impl Store {
             };
         }
         let Some(mut victim) = cleaner.victim.take() else { return Step::NoVictim };
+        cleaner.trims = victim.trims();
         let mut batch: SmallVec<[(Location, Record<'_>, Key<'_>); BATCH]> = SmallVec::new();
         while batch.len() < BATCH
             && let Some((at, record)) = victim.next(&self.heap)
@@ -290,7 +343,7 @@ impl Store {
         let (mut walked, moved_before) = (0, lane.counters.moved_bytes.get());
         for (at, record, key) in &batch {
             let is_settled = if record.is_node() {
-                self.settle_node(lane, cleaner, *at, record, victim.trims(), now)
+                self.settle_node(lane, cleaner, *at, record, now)
             } else {
                 self.settle(lane, cleaner, *at, record, key, now)
             };
@@ -386,12 +439,12 @@ impl Store {
     /// victim, which needs no burial. Returns the bytes of the value.
     fn drop_entry(&self, lane: &Lane, index: &Index, slot: Slot, record: &Record<'_>) -> u64 {
         // SAFETY: the shard is locked, and its index named the record.
-        let (live, tree) = unsafe { (record.live_bytes(), tree_of(record)) };
+        let (weight, tree) = unsafe { (weight_of(record), tree_of(record)) };
         index.remove(&self.blocks, slot);
-        index.add_bytes(-i64::from(live));
-        lane.counters.live_bytes.sub(u64::from(live));
+        index.add_bytes(-i64::from(weight.live));
+        lane.counters.lose(weight);
         let nodes = tree.map_or(0, |id| self.retire_collection(index, record.keyspace(), id));
-        u64::from(live) + nodes
+        u64::from(weight.live) + nodes
     }
 
     #[expect(clippy::too_many_arguments, reason = "one record on its way")]
@@ -406,26 +459,11 @@ impl Store {
         now: Millis,
     ) -> bool {
         // SAFETY: the shard is locked, and its index names the record.
-        let (value, label, live, deadline) =
-            unsafe { (record.value(), record.label(), record.live_bytes(), record.deadline()) };
-        let draft = Draft {
-            is_node: false,
-            keyspace: key.keyspace,
-            label,
-            key: key.bytes,
-            value_len: value.len(),
-            room: value.len(),
-            deadline,
-        };
-        let fill = |to: &mut [u8]| to.copy_from_slice(value);
-        let appended = cleaner.survivors.append(&self.heap, &draft, Purpose::Survivors, now, fill);
-        let Ok(location) = appended else { return false };
-        index.update(&self.blocks, slot, entry.at(location), None);
-        let gained = draft.extent() as i64 - i64::from(live);
-        index.add_bytes(gained);
-        lane.counters.live_bytes.add(gained as u64);
-        lane.counters.moved_bytes.add(draft.extent() as u64);
-        lane.counters.moved_records.add(1);
+        let moved = unsafe { cleaner.copy_out(self, record, key.keyspace, now) };
+        let Some(moved) = moved else { return false };
+        index.update(&self.blocks, slot, entry.at(moved.to), None);
+        index.add_bytes(moved.gained());
+        moved.count(lane);
         true
     }
 
@@ -468,13 +506,13 @@ impl Store {
         // SAFETY: the shard is locked, and its index names the record.
         let record = unsafe { self.heap.record(entry.location()) };
         // SAFETY: as above.
-        let (deadline, live) = unsafe { (record.deadline(), record.live_bytes()) };
+        let (deadline, weight) = unsafe { (record.deadline(), weight_of(&record)) };
         let candidate = Candidate { access: entry.access(), deadline };
         if self.budget.eviction().coldness(candidate, now).is_none() {
             return false;
         }
         self.evict_entry(lane, index, slot, &record);
-        self.heap.bury(entry.location(), live, true);
+        self.heap.bury(entry.location(), weight);
         true
     }
 }

@@ -6,6 +6,7 @@ use crate::key::{Key, Label};
 use crate::lane::Lane;
 use crate::store::Store;
 use crate::value::hash::{self, Removed};
+use crate::weight::weight_of;
 use base::{KeyspaceId, Location, Millis, ShardId, Tick};
 use heap::Record;
 use index::{DeadlineVisitor, Index, Position, prefetch};
@@ -44,7 +45,7 @@ impl DeadlineVisitor for Visitor<'_> {
         // SAFETY: the sweep holds the shard's lock, and the location stands in its index.
         let record = unsafe { self.store.heap.record(at) };
         // SAFETY: as above.
-        let (deadline, live) = unsafe { (record.deadline(), record.live_bytes()) };
+        let (deadline, weight) = unsafe { (record.deadline(), weight_of(&record)) };
         let deadline = deadline.unwrap_or(Millis::MAX);
         if deadline > self.now {
             let part = self.earliest_part(&record).unwrap_or(Millis::MAX);
@@ -57,9 +58,9 @@ impl DeadlineVisitor for Visitor<'_> {
         if let Some(id) = unsafe { tree_of(&record) } {
             self.store.retire_collection(self.index, record.keyspace(), id);
         }
-        self.store.heap.bury(at, live, true);
-        self.index.add_bytes(-i64::from(live));
-        self.lane.counters.live_bytes.sub(u64::from(live));
+        self.store.heap.bury(at, weight);
+        self.index.add_bytes(-i64::from(weight.live));
+        self.lane.counters.lose(weight);
         self.lane.counters.expired.add(1);
         self.lane.counters.expired_by_sweep.add(1);
         self.expired += 1;

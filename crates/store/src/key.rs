@@ -196,6 +196,12 @@ impl Label {
         self.0 & KIND_BITS == Kind::String as u8
     }
 
+    /// Whether it is that of a value that grows bit by bit.
+    #[inline]
+    pub fn grows(self) -> bool {
+        !self.is_whole_string()
+    }
+
     /// Whether it is that of a hash with fields that expire.
     #[inline]
     pub fn has_timed_parts(self) -> bool {

@@ -29,6 +29,7 @@ mod reaper;
 mod store;
 pub mod value;
 mod walk;
+mod weight;
 
 pub use access::{Access, Expiry, FAR_DEADLINE, Fault, NoSpace, WrongKind};
 pub use ahead::Sought;

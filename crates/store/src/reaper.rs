@@ -7,6 +7,7 @@ use crate::access::tree_of;
 use crate::collections::Dying;
 use crate::lane::Lane;
 use crate::store::Store;
+use crate::weight::weight_of;
 use base::{KeyspaceId, Location, ShardId};
 use index::{Position, Slot, prefetch};
 use smallvec::SmallVec;
@@ -55,15 +56,15 @@ impl Store {
                 // SAFETY: the shard is locked, and the location stands in its index.
                 let record = unsafe { self.heap.record(*location) };
                 // SAFETY: as above.
-                let (live, tree) = unsafe { (record.live_bytes(), tree_of(&record)) };
+                let (weight, tree) = unsafe { (weight_of(&record), tree_of(&record)) };
                 if let Some(id) = tree {
                     self.retire_collection(index, keyspace, id);
                 }
                 index.remove(&self.blocks, *slot);
-                index.add_bytes(-i64::from(live));
-                self.heap.bury(*location, live, true);
-                self.budget.reaped(u64::from(live));
-                lane.counters.live_bytes.sub(u64::from(live));
+                index.add_bytes(-i64::from(weight.live));
+                self.heap.bury(*location, weight);
+                self.budget.reaped(u64::from(weight.live));
+                lane.counters.lose(weight);
             }
             reaped += natives.len();
         }
@@ -91,13 +92,12 @@ impl Store {
             for node in nodes {
                 let Some(at) = table.find(node) else { continue };
                 // SAFETY: the owner's shard is locked, and the table names the record.
-                let (live, spare) = unsafe { self.heap.record(at).live_and_gap() };
+                let weight = unsafe { weight_of(&self.heap.record(at)) };
                 table.free(node);
-                table.live_bytes -= u64::from(live);
-                self.heap.bury_node(at, live, spare);
-                self.budget.reaped(u64::from(live));
-                lane.counters.live_bytes.sub(u64::from(live));
-                lane.counters.spare_bytes.sub(u64::from(spare));
+                table.live_bytes -= u64::from(weight.live);
+                self.heap.bury(at, weight);
+                self.budget.reaped(u64::from(weight.live));
+                lane.counters.lose(weight);
             }
             dying.next = end;
         }

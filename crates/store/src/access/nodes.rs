@@ -4,8 +4,9 @@ use crate::access::{Access, Found, NoSpace};
 use crate::collections::{CollectionId, NodeTable, Noted, node_name};
 use crate::key::Key;
 use crate::store::Store;
+use crate::weight::weight_of;
 use base::{KeyspaceId, Location};
-use heap::{Draft, Heap, Purpose, Record};
+use heap::{Draft, Heap, Purpose, Record, Weight};
 use index::{Index, prefetch};
 use tree::{NODE_BYTES, NODE_ROOM, NoRoom, NodeId, Nodes, NodesMut};
 
@@ -212,7 +213,8 @@ impl WriteNodes<'_, '_> {
 impl WriteNodes<'_, '_> {
     fn draft<'k>(&self, name: &'k [u8], value_len: usize, room: usize) -> Draft<'k> {
         let (keyspace, deadline) = (self.keyspace, None);
-        Draft { is_node: true, keyspace, label: 0, key: name, value_len, room, deadline }
+        let (is_node, grows) = (true, true);
+        Draft { is_node, grows, keyspace, label: 0, key: name, value_len, room, deadline }
     }
 
     /// Appends the record of a node; room for it was ensured.
@@ -240,25 +242,25 @@ impl WriteNodes<'_, '_> {
             store.heap.note_owner(at, Noted::Node(self.id, node).to_owner());
         }
         lane.counters.appended_bytes.add(draft.extent() as u64);
-        self.gain((draft.extent() - (room - len)) as i64, (room - len) as i64);
+        let weight = draft.weight();
+        self.access.lane.counters.gain(weight);
+        self.count_live(i64::from(weight.live));
         Ok(at)
     }
 
-    /// Counts live and spare bytes.
     #[inline]
-    fn gain(&mut self, live: i64, spare: i64) {
-        self.access.lane.counters.live_bytes.add(live as u64);
-        self.access.lane.counters.spare_bytes.add(spare as u64);
-        self.index.add_bytes(live);
-        self.table.live_bytes = self.table.live_bytes.wrapping_add_signed(live);
+    fn count_live(&mut self, gained: i64) {
+        self.index.add_bytes(gained);
+        self.table.live_bytes = self.table.live_bytes.wrapping_add_signed(gained);
     }
 
     fn bury(&mut self, at: Location) {
         let heap = &self.access.store.heap;
         // SAFETY: the shard is locked, and the table names the record.
-        let (live, spare) = unsafe { heap.record(at).live_and_gap() };
-        heap.bury_node(at, live, spare);
-        self.gain(-i64::from(live), -i64::from(spare));
+        let weight = unsafe { weight_of(&heap.record(at)) };
+        heap.bury(at, weight);
+        self.access.lane.counters.lose(weight);
+        self.count_live(-i64::from(weight.live));
     }
 }
 
@@ -310,13 +312,15 @@ impl NodesMut for WriteNodes<'_, '_> {
         let old = unsafe { record(&self.access.store.heap, self.table, node) };
         if len <= old.room() {
             // SAFETY: the shard is locked, no slice of the node exists, and it has the room.
-            let gained = unsafe {
-                let before = i64::from(old.live_bytes());
+            let (before, after) = unsafe {
+                let before = weight_of(&old);
                 old.set_value_len(len, 0);
-                i64::from(old.live_bytes()) - before
+                (before, weight_of(&old))
             };
-            let at = self.table.find(node).expect("found above");
-            self.count_gain(at, gained);
+            if before != after {
+                let at = self.table.find(node).expect("found above");
+                self.reweigh(at, before, after);
+            }
         } else {
             self.move_to_larger(node, len);
         }
@@ -332,17 +336,12 @@ impl NodesMut for WriteNodes<'_, '_> {
 
 impl WriteNodes<'_, '_> {
     #[inline]
-    fn count_gain(&mut self, at: Location, gained: i64) {
-        if gained == 0 {
-            return;
-        }
-        let (heap, now) = (&self.access.store.heap, self.access.now);
-        if gained > 0 {
-            heap.use_spare(at, gained as u32, now);
-        } else {
-            heap.spare(at, gained.unsigned_abs() as u32, now);
-        }
-        self.gain(gained, -gained);
+    fn reweigh(&mut self, at: Location, before: Weight, after: Weight) {
+        let Access { store, lane, now, .. } = &*self.access;
+        store.heap.reweigh(at, before, after, *now);
+        lane.counters.lose(before);
+        lane.counters.gain(after);
+        self.count_live(i64::from(after.live) - i64::from(before.live));
     }
 
     #[cold]

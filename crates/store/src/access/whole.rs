@@ -4,6 +4,7 @@ use crate::access::write::{draft, fits};
 use crate::access::{Access, FAR_DEADLINE, Found, NoSpace};
 use crate::collections::CollectionId;
 use crate::key::{Key, Label};
+use crate::weight::weight_of;
 use base::{Millis, Tick};
 use heap::Record;
 use index::Index;
@@ -25,7 +26,7 @@ impl Access<'_> {
         }
         // SAFETY: the shard is locked, and the record stays until it is buried after the copy.
         let (value, label) = unsafe { (found.record.value(), Label(found.record.label())) };
-        if fits(&found.record, value.len(), deadline) {
+        if fits(&found.record, value.len(), deadline, label) {
             self.overwrite(key, found, value.len(), label, deadline);
             return Ok(true);
         }
@@ -153,10 +154,10 @@ impl Access<'_> {
 
     pub(super) fn bury(&mut self, index: &Index, found: Found<'_>) {
         // SAFETY: the shard is locked; nothing reads the record afterwards.
-        let live = unsafe { found.record.live_bytes() };
-        self.store.heap.bury(found.entry.location(), live, true);
-        self.lane.counters.live_bytes.sub(u64::from(live));
-        index.add_bytes(-i64::from(live));
+        let weight = unsafe { weight_of(&found.record) };
+        self.store.heap.bury(found.entry.location(), weight);
+        self.lane.counters.lose(weight);
+        index.add_bytes(-i64::from(weight.live));
     }
 
     /// Leaves the nodes of what was found to the reaper, if it is a tree.

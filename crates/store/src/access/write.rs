@@ -5,8 +5,9 @@ use crate::collections::CollectionId;
 use crate::collections::Noted;
 use crate::key::{Encoding, Key, Kind, Label};
 use crate::value::long_string::{self, WHOLE_BYTES_MAX};
+use crate::weight::weight_of;
 use base::{Location, Millis, Tick};
-use heap::{Draft, Purpose, Record};
+use heap::{Draft, Purpose, Record, SPARE_PART, Weight};
 use index::Entry;
 
 impl<'a> Access<'a> {
@@ -29,7 +30,7 @@ impl<'a> Access<'a> {
             if found.entry.kind() != Kind::String as u8 {
                 return self.write_over(key, value, label, expiry);
             }
-            if fits(&found.record, value.len(), deadline) {
+            if fits(&found.record, value.len(), deadline, label) {
                 self.overwrite(key, found, value.len(), label, deadline);
                 // SAFETY: the shard is locked, and no other slice of the value exists.
                 unsafe { found.record.value_mut() }.copy_from_slice(value);
@@ -115,7 +116,8 @@ impl<'a> Access<'a> {
         value: &[u8],
         deadline: Option<Millis>,
     ) -> Result<(), NoSpace> {
-        if let Some(found) = found.filter(|found| fits(&found.record, value.len(), deadline)) {
+        if let Some(found) = found.filter(|found| fits(&found.record, value.len(), deadline, label))
+        {
             self.overwrite(key, found, value.len(), label, deadline);
             // SAFETY: the shard is locked, and no other slice of the value exists.
             unsafe { found.record.value_mut() }.copy_from_slice(value);
@@ -139,7 +141,8 @@ impl<'a> Access<'a> {
     ) -> Result<Found<'a>, NoSpace> {
         let found = found.inspect(|found| self.check(found));
         let deadline = found.and_then(|found| self.deadline(found));
-        if let Some(found) = found.filter(|found| fits(&found.record, value.len(), deadline)) {
+        if let Some(found) = found.filter(|found| fits(&found.record, value.len(), deadline, label))
+        {
             self.overwrite(key, found, value.len(), label, deadline);
             // SAFETY: the shard is locked, and no other slice of the value exists.
             unsafe { found.record.value_mut() }.copy_from_slice(value);
@@ -237,7 +240,7 @@ impl<'a> Access<'a> {
         label: Label,
     ) -> Result<Found<'a>, NoSpace> {
         let deadline = found.and_then(|found| self.deadline(found));
-        if let Some(found) = found.filter(|found| fits(&found.record, len, deadline)) {
+        if let Some(found) = found.filter(|found| fits(&found.record, len, deadline, label)) {
             // SAFETY: the shard is locked.
             let old_len = unsafe { found.record.value() }.len();
             self.overwrite(key, found, len, label, deadline);
@@ -253,7 +256,8 @@ impl<'a> Access<'a> {
         let keep = old.len().min(len);
         // A string does not grow beyond that in one piece.
         let most = WHOLE_BYTES_MAX.max(len);
-        let room = if found.is_some() { (len + len / 8).min(most) } else { len };
+        let slack = len / if label.grows() { SPARE_PART } else { STRING_SLACK_PART };
+        let room = if found.is_some() { (len + slack).min(most) } else { len };
         let draft = draft(key, label, len, room, deadline);
         self.append(key, found, &draft, |to| {
             to[..keep].copy_from_slice(&old[..keep]);
@@ -289,16 +293,16 @@ impl<'a> Access<'a> {
         deadline: Option<Millis>,
     ) {
         // SAFETY: the shard is locked, no slice of the value exists, and `fits` was asked.
-        let gained = unsafe {
-            let before = found.record.live_bytes();
+        let (before, after) = unsafe {
+            let before = weight_of(&found.record);
             found.record.set_value_len(len, label.0);
             if found.record.has_deadline_room() {
                 found.record.set_deadline(deadline);
             }
-            i64::from(found.record.live_bytes()) - i64::from(before)
+            (before, weight_of(&found.record))
         };
-        if gained != 0 {
-            self.count_gain(key, found.entry.location(), gained);
+        if before != after {
+            self.reweigh(key, found.entry.location(), before, after);
         }
         let entry = found.entry.with_deadline(deadline.is_some()).with_kind(label.0);
         if deadline.is_some() || entry != found.entry {
@@ -309,14 +313,11 @@ impl<'a> Access<'a> {
     }
 
     #[cold]
-    fn count_gain(&mut self, key: &Key<'_>, at: Location, gained: i64) {
-        if gained > 0 {
-            self.store.heap.revive(at, gained as u32);
-        } else {
-            self.store.heap.bury(at, gained.unsigned_abs() as u32, false);
-        }
-        self.lane.counters.live_bytes.add(gained as u64);
-        self.index(key).add_bytes(gained);
+    fn reweigh(&mut self, key: &Key<'_>, at: Location, before: Weight, after: Weight) {
+        self.store.heap.reweigh(at, before, after, self.now);
+        self.lane.counters.lose(before);
+        self.lane.counters.gain(after);
+        self.index(key).add_bytes(i64::from(after.live) - i64::from(before.live));
     }
 
     /// Appends a record and makes the key's entry name it, in place of `old` if there is one.
@@ -335,7 +336,7 @@ impl<'a> Access<'a> {
         if draft.extent() > heap::DEDICATED_BYTES {
             store.heap.note_owner(at, Noted::Key(key.hash, key.keyspace).to_owner());
         }
-        let live = draft.extent() - (draft.room - draft.value_len);
+        let weight = draft.weight();
         let access = self.history.of_new(old.as_ref().map(|found| found.entry.access()));
         let entry = Entry::new(at, draft.label, draft.deadline.is_some()).with_access(access);
         let index = self.index(key);
@@ -347,14 +348,14 @@ impl<'a> Access<'a> {
                 }
                 let records = store.records();
                 if index.insert(&store.blocks, key.hash, entry, tick, &records).is_err() {
-                    store.heap.bury(at, live as u32, true);
+                    store.heap.bury(at, weight);
                     return Err(NoSpace);
                 }
             }
         }
-        self.lane.counters.live_bytes.add(live as u64);
+        self.lane.counters.gain(weight);
         self.lane.counters.appended_bytes.add(draft.extent() as u64);
-        index.add_bytes(live as i64);
+        index.add_bytes(i64::from(weight.live));
         if let Some(found) = old {
             self.bury(index, found);
         }
@@ -362,6 +363,9 @@ impl<'a> Access<'a> {
         Ok(())
     }
 }
+
+/// A string that outgrows its room gets this part of its length more.
+const STRING_SLACK_PART: usize = 8;
 
 /// A record for the value of a key.
 #[inline]
@@ -373,13 +377,20 @@ pub(super) fn draft<'k>(
     deadline: Option<Millis>,
 ) -> Draft<'k> {
     let Key { bytes, keyspace, .. } = *key;
-    Draft { is_node: false, keyspace, label: label.0, key: bytes, value_len, room, deadline }
+    let grows = label.grows();
+    Draft { is_node: false, grows, keyspace, label: label.0, key: bytes, value_len, room, deadline }
 }
 
 /// Whether a value and a deadline can be written over those of `record`: they need the room, and
-/// no more than a quarter of it may fall away.
+/// no more of it may fall away than a value that grows gets.
 #[inline]
-pub(super) fn fits(record: &Record<'_>, len: usize, deadline: Option<Millis>) -> bool {
+pub(super) fn fits(
+    record: &Record<'_>,
+    len: usize,
+    deadline: Option<Millis>,
+    label: Label,
+) -> bool {
     let room = record.room();
-    len <= room && room - len <= room / 4 && (deadline.is_none() || record.has_deadline_room())
+    let gap_max = if label.grows() { len / SPARE_PART } else { room / 4 };
+    len <= room && room - len <= gap_max && (deadline.is_none() || record.has_deadline_room())
 }

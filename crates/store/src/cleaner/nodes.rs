@@ -5,8 +5,9 @@ use crate::cleaner::Cleaner;
 use crate::collections::{CollectionId, NodeTable, parse_node_name};
 use crate::lane::Lane;
 use crate::store::Store;
+use crate::weight::weight_of;
 use base::{KeyspaceId, Location, Millis, PositionHash};
-use heap::{Draft, Purpose, Record};
+use heap::Record;
 use index::{Entry, Index, Slot};
 use tree::NodeId;
 
@@ -18,7 +19,6 @@ impl Store {
         cleaner: &mut Cleaner,
         at: Location,
         record: &Record<'_>,
-        trims: bool,
         now: Millis,
     ) -> bool {
         let Some((id, node)) = parse_node_name(record.key()) else { return true };
@@ -38,7 +38,7 @@ impl Store {
             self.drop_node(lane, table, node, record);
             return true;
         }
-        self.relocate_node(lane, cleaner, record, trims, table, index, now)
+        self.relocate_node(lane, cleaner, record, table, index, now)
     }
 
     fn is_dying(&self, keyspace: KeyspaceId) -> bool {
@@ -48,12 +48,11 @@ impl Store {
     /// Takes a node that nobody can reach out of its table. Its record dies with the victim.
     fn drop_node(&self, lane: &Lane, table: &mut NodeTable, node: NodeId, record: &Record<'_>) {
         // SAFETY: the owner's shard is locked.
-        let (live, spare) = unsafe { record.live_and_gap() };
+        let weight = unsafe { weight_of(record) };
         table.free(node);
-        table.live_bytes -= u64::from(live);
-        lane.counters.live_bytes.sub(u64::from(live));
-        lane.counters.spare_bytes.sub(u64::from(spare));
-        self.budget.reaped(u64::from(live));
+        table.live_bytes -= u64::from(weight.live);
+        lane.counters.lose(weight);
+        self.budget.reaped(u64::from(weight.live));
     }
 
     /// Evicts the key that owns a collection if it is among the coldest.
@@ -125,42 +124,23 @@ impl Store {
         bytes
     }
 
-    #[expect(clippy::too_many_arguments, reason = "one node on its way")]
     fn relocate_node(
         &self,
         lane: &Lane,
         cleaner: &mut Cleaner,
         record: &Record<'_>,
-        trims: bool,
         table: &mut NodeTable,
         index: &Index,
         now: Millis,
     ) -> bool {
         let Some((id, node)) = parse_node_name(record.key()) else { return true };
         // SAFETY: the owner's shard is locked, and the table names the record.
-        let (value, label, (live, gap)) =
-            unsafe { (record.value(), record.label(), record.live_and_gap()) };
-        let spare = if trims { 0 } else { (gap as usize).min(value.len() / heap::SPARE_PART) };
-        let draft = Draft {
-            is_node: true,
-            keyspace: self.collections.keyspace(id),
-            label,
-            key: record.key(),
-            value_len: value.len(),
-            room: value.len() + spare,
-            deadline: None,
-        };
-        let fill = |to: &mut [u8]| to.copy_from_slice(value);
-        let appended = cleaner.survivors.append(&self.heap, &draft, Purpose::Survivors, now, fill);
-        let Ok(location) = appended else { return false };
-        table.set(node, location);
-        let gained = (draft.extent() - spare) as i64 - i64::from(live);
-        table.live_bytes = table.live_bytes.wrapping_add_signed(gained);
-        index.add_bytes(gained);
-        lane.counters.live_bytes.add(gained as u64);
-        lane.counters.spare_bytes.add((spare as i64 - i64::from(gap)) as u64);
-        lane.counters.moved_bytes.add(draft.extent() as u64);
-        lane.counters.moved_records.add(1);
+        let moved = unsafe { cleaner.copy_out(self, record, self.collections.keyspace(id), now) };
+        let Some(moved) = moved else { return false };
+        table.set(node, moved.to);
+        table.live_bytes = table.live_bytes.wrapping_add_signed(moved.gained());
+        index.add_bytes(moved.gained());
+        moved.count(lane);
         true
     }
 }
