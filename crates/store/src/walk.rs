@@ -120,12 +120,7 @@ impl Store {
 
     /// The key of an entry, if it matches, and whether it is there, for it may have expired. The
     /// shard is locked.
-    fn matching(
-        &self,
-        entry: Entry,
-        filter: ScanFilter<'_>,
-        now: Millis,
-    ) -> Option<(&[u8], bool)> {
+    fn matching(&self, entry: Entry, filter: ScanFilter<'_>, now: Millis) -> Option<(&[u8], bool)> {
         if filter.kind.is_some_and(|kind| kind != Kind::of(entry.kind())) {
             return None;
         }
