@@ -72,16 +72,17 @@ pub fn scan(call: &mut Call<'_>) -> Outcome {
     let mut found = 0;
     let mut part = wire::Reply::new(&mut keys, reply.protocol());
     let ScanOptions { count, filter, is_nothing } = options;
-    let next = store.scan_with_expired(keyspace, cursor, count, filter, visited_at, |key, there| {
-        match there {
-            _ if is_nothing => {}
-            true => {
-                part.bulk(key);
-                found += 1;
+    let next =
+        store.scan_with_expired(keyspace, cursor, count, filter, visited_at, |key, there| {
+            match there {
+                _ if is_nothing => {}
+                true => {
+                    part.bulk(key);
+                    found += 1;
+                }
+                false => expired.push(key.to_vec()),
             }
-            false => expired.push(key.to_vec()),
-        }
-    });
+        });
     reply.array(2);
     reply.bulk(next.to_string().as_bytes());
     reply.array(found);

@@ -1,6 +1,6 @@
 //! Lists through commands. What clients see is in the transcripts; here is what they can not see.
 
-use crate::testing::{World, play};
+use crate::testing::{World, check, play, say};
 
 #[test]
 fn a_list_that_is_emptied_is_no_key_any_more() {
