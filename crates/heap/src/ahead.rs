@@ -92,10 +92,10 @@ impl Heap {
         }
     }
 
-    /// How much of a page is left when its head asks for the next; zero while the heap is small
-    /// and its pages too.
-    pub(crate) fn lead_bytes(&self) -> u32 {
-        if self.uses_huge_pages() {
+    /// How much of a page is left when its head asks for the next; zero while the heap has no
+    /// huge pages.
+    pub(crate) fn lead_bytes(&self, limit: u32) -> u32 {
+        if self.uses_huge_pages(limit) {
             (self.touched_bytes() / LEAD_PART).clamp(LEAD_BYTES_MIN, LEAD_BYTES_MAX) as u32
         } else {
             0
@@ -138,8 +138,9 @@ mod tests {
         let until = head.appended_bytes() + bytes;
         loop {
             let at = head.append(heap, &draft, Purpose::Write, Millis(1), |value| value.fill(7));
+            let at = at.expect("room");
             if head.appended_bytes() >= until {
-                return at.expect("room");
+                return at;
             }
         }
     }
@@ -148,8 +149,8 @@ mod tests {
     fn large_heap() -> Option<(Heap, Head)> {
         let heap = Heap::with_address_space(1 << 30).expect("address space");
         let mut head = Head::new();
-        fill(&heap, &mut head, 40 << 20);
-        heap.uses_huge_pages().then_some((heap, head))
+        fill(&heap, &mut head, crate::HUGE_PAGES_FROM + (16 << 20));
+        heap.uses_huge_pages(base::units::SEGMENT_BYTES).then_some((heap, head))
     }
 
     #[test]

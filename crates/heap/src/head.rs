@@ -87,7 +87,7 @@ impl Head {
             record.set_value_len(draft.value_len, draft.label);
             fill(record.value_mut());
         }
-        self.count(heap, at, draft);
+        self.count(heap, at, draft, now);
         Ok(at)
     }
 
@@ -112,7 +112,7 @@ impl Head {
     }
 
     #[inline]
-    fn count(&self, heap: &Heap, at: Location, draft: &Draft<'_>) {
+    fn count(&self, heap: &Heap, at: Location, draft: &Draft<'_>, now: Millis) {
         let segment = heap.segment(at.segment());
         // Only this head writes these counts, so they need no atomic addition.
         if let Some(open) = self.open.as_ref().filter(|open| open.id == at.segment()) {
@@ -127,7 +127,8 @@ impl Head {
             segment.deadline_seconds.store(sum + deadline.0 / 1000, Ordering::Relaxed);
         }
         if draft.room > draft.value_len {
-            segment.bury((draft.room - draft.value_len) as u32, false);
+            let gap = (draft.room - draft.value_len) as u32;
+            if draft.is_node { segment.add_spare(gap, now) } else { segment.bury(gap, false) }
         }
     }
 
@@ -136,7 +137,7 @@ impl Head {
         let (id, limit) = heap.take(purpose, now)?;
         self.seal(heap);
         let touched = heap.segment(id).touched.load(Ordering::Relaxed);
-        let watch = touched.saturating_sub(heap.lead_bytes());
+        let watch = touched.saturating_sub(heap.lead_bytes(limit));
         self.open = Some(Open { id, end: 0, touched, watch, limit });
         Ok(())
     }
@@ -145,6 +146,7 @@ impl Head {
     pub fn seal(&mut self, heap: &Heap) {
         let Some(open) = self.open.take() else { return };
         let segment = heap.segment(open.id);
+        heap.note_sealed(open.id);
         heap.written.fetch_add(u64::from(open.end), Ordering::Relaxed);
         let unused = open.limit.saturating_sub(open.touched);
         heap.promised.fetch_sub(u64::from(unused), Ordering::Relaxed);
@@ -166,8 +168,8 @@ impl Open {
     #[cold]
     fn go_on(&mut self, heap: &Heap) {
         if self.end > self.touched {
-            self.touched = heap.touch(self.id, self.end);
-            self.watch = self.touched.saturating_sub(heap.lead_bytes());
+            self.touched = heap.touch(self.id, self.end, self.limit);
+            self.watch = self.touched.saturating_sub(heap.lead_bytes(self.limit));
         }
         if self.end > self.watch {
             if self.touched < self.limit {

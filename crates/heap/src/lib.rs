@@ -24,14 +24,14 @@ mod victim;
 
 pub use head::Head;
 pub use pool::{OutOfSpace, Purpose};
-pub use profit::ReclaimPolicy;
+pub use profit::{ReclaimPolicy, SPARE_PART, Trim};
 pub use record::{Draft, Record};
 pub use segment::{SegmentFacts, SegmentState};
 pub use victim::{Owner, Victim};
 
 use ahead::Ahead;
 use base::units::{LOCATION_BITS, SEGMENT_BITS, SEGMENT_BYTES};
-use base::{Location, Reservation, SegmentId};
+use base::{Location, Millis, Reservation, SegmentId};
 use pool::Pool;
 use segment::Segment;
 use std::io;
@@ -42,8 +42,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub const DEDICATED_BYTES: usize = SEGMENT_BYTES as usize / 16;
 /// The smallest extent at which a head is sealed, however small the budget.
 pub const HEAD_BYTES_MIN: u32 = DEDICATED_BYTES as u32;
-/// From this much touched memory on new segments use huge pages.
-const HUGE_PAGES_FROM: u64 = 16 << 20;
+/// From this much touched memory on new segments use huge pages. In a smaller heap the part of a
+/// page that a head does not need would be a good part of the whole.
+const HUGE_PAGES_FROM: u64 = 64 << 20;
 const HUGE_PAGE_BYTES: u32 = 2 << 20;
 
 /// All segments of the process.
@@ -169,6 +170,24 @@ impl Heap {
     /// Counts `bytes` of the record at `at` as live again: its value grew into the gap.
     pub fn revive(&self, at: Location, bytes: u32) {
         self.segment(at.segment()).revive(bytes);
+    }
+
+    /// Counts the node at `at` as dead, of which `live` bytes were in use and `spare` were not.
+    pub fn bury_node(&self, at: Location, live: u32, spare: u32) {
+        if spare > 0 {
+            self.segment(at.segment()).sub_spare(spare, None);
+        }
+        self.bury(at, live + spare, true);
+    }
+
+    /// Counts `bytes` of the node at `at` as spare, which were in use.
+    pub fn spare(&self, at: Location, bytes: u32, now: Millis) {
+        self.segment(at.segment()).add_spare(bytes, now);
+    }
+
+    /// Counts `bytes` of the node at `at` as in use, which were spare.
+    pub fn use_spare(&self, at: Location, bytes: u32, now: Millis) {
+        self.segment(at.segment()).sub_spare(bytes, Some(now));
     }
 
     /// What is known of each segment in use, for people.

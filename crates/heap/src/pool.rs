@@ -26,6 +26,8 @@ pub enum Purpose {
 
 /// A heap is spread over so many segments at least, however small it is.
 const SEGMENTS_MIN: u64 = 128;
+/// A heap whose segments are small uses no more than this part of the slots.
+const SMALL_SLOTS_PART: u64 = 8;
 /// Memory is made resident in steps of this size.
 pub(crate) const TOUCH_BYTES: u32 = 64 << 10;
 /// Bytes given back to the system in one step: about 60 microseconds.
@@ -39,6 +41,8 @@ pub(crate) struct Pool {
     /// No slot below this word is free.
     hint: usize,
     highest_used: u32,
+    /// Segments that heads append to.
+    open: Vec<SegmentId>,
     /// Free but resident, newest last.
     pooled: Vec<Pooled>,
     /// Runs on their way back to the system: first slot, slots, bytes already returned.
@@ -65,7 +69,15 @@ impl Pool {
         if let (Some(last), rest @ 1..) = (free.last_mut(), slots % 64) {
             *last = (1 << rest) - 1;
         }
-        Pool { free, slots, hint: 0, highest_used: 0, pooled: Vec::new(), returning: Vec::new() }
+        Pool {
+            free,
+            slots,
+            hint: 0,
+            highest_used: 0,
+            open: Vec::new(),
+            pooled: Vec::new(),
+            returning: Vec::new(),
+        }
     }
 
     pub fn highest_used(&self) -> u32 {
@@ -135,13 +147,16 @@ impl Heap {
             if available < u64::from(limit) + self.reserve_bytes(purpose) {
                 return Err(OutOfSpace);
             }
-            self.take_pooled(&mut pool, limit, purpose)
+            let taken = self
+                .take_pooled(&mut pool, limit, purpose)
                 .or_else(|| self.take_fresh(&mut pool, limit, purpose))
-        }
-        .ok_or(OutOfSpace)?;
+                .ok_or(OutOfSpace)?;
+            pool.open.push(taken.0);
+            taken
+        };
         self.promised.fetch_add(limit.saturating_sub(touched).into(), Ordering::Relaxed);
         self.segment(id).open(SegmentState::Open, now);
-        if self.uses_huge_pages() {
+        if self.uses_huge_pages(limit) {
             // The thread that prepares pages may not have come to a pooled slot yet.
             self.use_huge_pages(id);
         }
@@ -197,14 +212,27 @@ impl Heap {
         Ok(Location::new(first, 0))
     }
 
-    /// Makes the bytes of a head up to `end` resident and counts them.
-    pub(crate) fn touch(&self, id: SegmentId, end: u32) -> u32 {
+    /// Notes that a head appends to a segment no more.
+    pub(crate) fn note_sealed(&self, id: SegmentId) {
+        self.pool().open.retain(|open| *open != id);
+    }
+
+    /// Bytes of segments that are in use: resident ones, less those that are pooled, and those that
+    /// heads have before them.
+    pub fn bytes_in_use(&self) -> u64 {
+        let pool = self.pool();
+        let ahead = pool.open.iter().map(|id| u64::from(self.segment(*id).unwritten_bytes()));
+        self.touched_bytes().saturating_sub(pool.pooled_bytes() + ahead.sum::<u64>())
+    }
+
+    /// Makes the bytes of a head up to `end` resident and counts them; `limit` is the head's.
+    pub(crate) fn touch(&self, id: SegmentId, end: u32, limit: u32) -> u32 {
         let segment = self.segment(id);
         let touched = segment.touched.load(Ordering::Relaxed);
         if end <= touched {
             return touched;
         }
-        let end = if self.uses_huge_pages() {
+        let end = if self.uses_huge_pages(limit) {
             self.use_huge_pages(id);
             end.next_multiple_of(HUGE_PAGE_BYTES)
         } else {
@@ -256,22 +284,28 @@ impl Heap {
     }
 
     /// Huge pages save most misses of the address translation, once a heap is so large that a
-    /// page more or less per head does not matter.
-    pub(crate) fn uses_huge_pages(&self) -> bool {
+    /// page more or less per head does not matter. A head that is sealed within a page has none.
+    pub(crate) fn uses_huge_pages(&self, limit: u32) -> bool {
         self.has_huge_pages
+            && limit >= HUGE_PAGE_BYTES
             && self.touched_bytes() >= HUGE_PAGES_FROM
             && self.head_bytes() >= HUGE_PAGE_BYTES
     }
 
     /// Extent at which the next segment is sealed. A victim being moved is held twice for a
     /// while, so in a small heap segments are small.
-    pub(crate) fn segment_limit(&self) -> u32 {
+    pub fn segment_limit(&self) -> u32 {
         let most = self.head_bytes();
+        // A record of the largest movable size must fit all the same.
+        let least = DEDICATED_BYTES as u32;
         if most < HUGE_PAGE_BYTES {
-            // A record of the largest movable size must fit all the same.
-            return most.max(DEDICATED_BYTES as u32);
+            return most.max(least);
         }
-        // Whole huge pages, whose small pages are touched one by one while the heap is small.
+        // Small ones use up slots, of which there may be few.
+        let small = u64::from(self.slots) / SMALL_SLOTS_PART * u64::from(least);
+        if self.touched_bytes() < small.min(HUGE_PAGES_FROM) {
+            return least;
+        }
         let part = u32::try_from(self.touched_bytes() / SEGMENTS_MIN).unwrap_or(SEGMENT_BYTES);
         let most = most - most % HUGE_PAGE_BYTES;
         part.next_multiple_of(HUGE_PAGE_BYTES).clamp(HUGE_PAGE_BYTES, most)
@@ -325,8 +359,7 @@ impl Heap {
         if let Some(run) = pool.returning.pop() {
             return Some(run);
         }
-        let spare = pool.pooled.first().map(|oldest| u64::from(oldest.touched))?;
-        if pool.pooled_bytes() < keep.saturating_add(spare) {
+        if pool.pooled_bytes() <= keep {
             return None;
         }
         let oldest = pool.pooled.remove(0);

@@ -20,14 +20,61 @@ pub enum ReclaimPolicy {
 pub struct Standing {
     /// Bytes of live records.
     pub live_bytes: u32,
-    /// Bytes of dead records, and of gaps in live ones.
+    /// Bytes of dead records, and of gaps in live ones that are no nodes.
     pub dead_bytes: u32,
+    /// Bytes that live nodes may still grow into.
+    pub spare_bytes: u32,
+    /// Milliseconds since a node last got such bytes or used some.
+    pub spare_idle_millis: u64,
     /// Bytes of memory that cleaning it frees.
     pub extent: u32,
     /// Milliseconds since it was opened.
     pub age_millis: u64,
     /// Mean deadline of its records, if they have any.
     pub deadline_mean: Option<Millis>,
+}
+
+/// What cleaning does to the spare bytes of nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trim {
+    /// They stay, as far as they are no more than nodes have that were just split.
+    Nothing,
+    /// They are won where no node has used any for a while.
+    Idle,
+    /// They are won: space is short.
+    All,
+}
+
+/// A node that was split has about half of its bytes more to grow into.
+pub const SPARE_PART: usize = 2;
+/// Nodes whose spare bytes were not used for so long, in milliseconds, are through with growing.
+const IDLE_MILLIS: u64 = 2000;
+
+impl Trim {
+    /// Whether the nodes of a segment are moved without spare bytes.
+    pub fn applies_to(self, segment: &Standing) -> bool {
+        match self {
+            Trim::Nothing => false,
+            Trim::Idle => segment.spare_idle_millis >= IDLE_MILLIS,
+            Trim::All => true,
+        }
+    }
+}
+
+impl Standing {
+    /// The same with the spare bytes counted as what they become: live ones, or dead ones.
+    pub fn without_spare(self, trim: Trim) -> Standing {
+        let kept = match trim.applies_to(&self) {
+            true => 0,
+            false => self.spare_bytes.min(self.live_bytes / SPARE_PART as u32),
+        };
+        Standing {
+            live_bytes: self.live_bytes + kept,
+            dead_bytes: self.dead_bytes + self.spare_bytes - kept,
+            spare_bytes: 0,
+            ..self
+        }
+    }
 }
 
 impl ReclaimPolicy {
@@ -57,7 +104,15 @@ mod tests {
 
     fn profit(policy: ReclaimPolicy, live_bytes: u32, age_millis: u64) -> f64 {
         let (extent, dead_bytes) = (1000, 1000 - live_bytes);
-        let segment = Standing { live_bytes, dead_bytes, extent, age_millis, deadline_mean: None };
+        let segment = Standing {
+            live_bytes,
+            dead_bytes,
+            spare_bytes: 0,
+            spare_idle_millis: 0,
+            extent,
+            age_millis,
+            deadline_mean: None,
+        };
         policy.profit(&segment, NOW)
     }
 

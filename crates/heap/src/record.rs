@@ -315,6 +315,17 @@ impl<'h> Record<'h> {
         }
     }
 
+    /// Bytes of the record that count as live, and those of its gap.
+    ///
+    /// # Safety
+    /// The caller holds the owner's lock.
+    #[inline]
+    pub unsafe fn live_and_gap(&self) -> (u32, u32) {
+        // SAFETY: as the caller says.
+        let gap = unsafe { self.gap() } as u32;
+        (self.extent() - gap, gap)
+    }
+
     /// Bytes of the record that count as live: all but the gap.
     ///
     /// # Safety

@@ -31,19 +31,22 @@ impl SegmentState {
 /// States fit into so many numbers.
 const STATES: u32 = 8;
 
-/// All zeros is a free segment that was never touched.
+/// All zeros is a free segment that was never touched. Its first line is what appends and burials
+/// change.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Segment {
     /// The state, and above it how often the slot was used.
     word: AtomicU32,
-    /// Slots of the run, for a dedicated record.
-    pub run: AtomicU32,
     /// End of the last record.
     pub written: AtomicU32,
     pub records: AtomicU32,
     dead_bytes: AtomicU32,
     dead_records: AtomicU32,
+    /// Bytes of live nodes that they may still grow into: neither live nor dead.
+    spare_bytes: AtomicU32,
+    /// When a node last got spare bytes or used some.
+    spare_used: AtomicU64,
     /// Bytes from the begin that are resident.
     pub touched: AtomicU32,
     pub with_deadline: AtomicU32,
@@ -51,14 +54,16 @@ pub(crate) struct Segment {
     pub born: AtomicU64,
     /// Sum of the deadlines of the records that were appended with one, in seconds.
     pub deadline_seconds: AtomicU64,
+    /// Slots of the run, for a dedicated record.
+    pub run: AtomicU32,
+    /// Whether the system was told that the slot wants huge pages.
+    pub is_huge: AtomicBool,
     /// What the store noted of the owner of a dedicated record.
     pub owner: AtomicU64,
     pub owner_space: AtomicU32,
-    /// Whether the system was told that the slot wants huge pages.
-    pub is_huge: AtomicBool,
 }
 
-const _: () = assert!(size_of::<Segment>() == 64);
+const _: () = assert!(size_of::<Segment>() == 128);
 
 /// A segment as people want to see it.
 #[derive(Clone, Copy, Debug)]
@@ -108,10 +113,17 @@ impl Segment {
 
     /// Forgets what the slot held before.
     pub fn open(&self, state: SegmentState, now: Millis) {
-        for count in [&self.written, &self.records, &self.dead_bytes, &self.dead_records] {
+        for count in [
+            &self.written,
+            &self.records,
+            &self.dead_bytes,
+            &self.dead_records,
+            &self.spare_bytes,
+            &self.with_deadline,
+        ] {
             count.store(0, Ordering::Relaxed);
         }
-        self.with_deadline.store(0, Ordering::Relaxed);
+        self.spare_used.store(0, Ordering::Relaxed);
         self.deadline_seconds.store(0, Ordering::Relaxed);
         self.born.store(now.0, Ordering::Relaxed);
         self.run.store(1, Ordering::Relaxed);
@@ -131,6 +143,22 @@ impl Segment {
         self.dead_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 
+    /// Counts bytes of a live node as spare, which were not counted before or as live.
+    #[inline]
+    pub fn add_spare(&self, bytes: u32, now: Millis) {
+        self.spare_bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.spare_used.store(now.0, Ordering::Relaxed);
+    }
+
+    /// Takes that back: the node has grown, or is buried.
+    #[inline]
+    pub fn sub_spare(&self, bytes: u32, now: Option<Millis>) {
+        self.spare_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        if let Some(now) = now {
+            self.spare_used.store(now.0, Ordering::Relaxed);
+        }
+    }
+
     #[inline]
     fn is_all_dead(&self) -> bool {
         self.dead_bytes.load(Ordering::Relaxed) == self.written.load(Ordering::Relaxed)
@@ -138,7 +166,14 @@ impl Segment {
 
     pub fn live_bytes(&self) -> u32 {
         let dead = self.dead_bytes.load(Ordering::Relaxed);
-        self.written.load(Ordering::Relaxed).saturating_sub(dead)
+        let spare = self.spare_bytes.load(Ordering::Relaxed);
+        self.written.load(Ordering::Relaxed).saturating_sub(dead.saturating_add(spare))
+    }
+
+    /// Resident bytes behind the last record.
+    pub fn unwritten_bytes(&self) -> u32 {
+        let touched = self.touched.load(Ordering::Relaxed);
+        touched.saturating_sub(self.written.load(Ordering::Relaxed))
     }
 
     pub fn standing(&self, now: Millis) -> Standing {
@@ -147,6 +182,8 @@ impl Segment {
         Standing {
             live_bytes: self.live_bytes(),
             dead_bytes: self.dead_bytes.load(Ordering::Relaxed),
+            spare_bytes: self.spare_bytes.load(Ordering::Relaxed),
+            spare_idle_millis: now.since(Millis(self.spare_used.load(Ordering::Relaxed))),
             extent: self.touched.load(Ordering::Relaxed).max(self.written.load(Ordering::Relaxed)),
             age_millis: now.since(Millis(self.born.load(Ordering::Relaxed))),
             deadline_mean: sum.checked_div(with_deadline).map(|mean| Millis(mean * 1000)),

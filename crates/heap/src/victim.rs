@@ -1,6 +1,6 @@
 //! A segment that is being cleaned: walked record by record, then recycled.
 
-use crate::profit::ReclaimPolicy;
+use crate::profit::{ReclaimPolicy, Standing, Trim};
 use crate::record::Record;
 use crate::segment::SegmentState;
 use crate::{Heap, SegmentFacts};
@@ -13,19 +13,23 @@ pub struct Victim {
     id: SegmentId,
     at: u32,
     end: u32,
+    trims: bool,
 }
 
 impl Heap {
     /// Chooses the sealed segment with the highest profit among those of whose bytes at least
-    /// `dead_share_min` are dead, and reserves it for the caller.
+    /// `dead_share_min` are dead, or spare and to be trimmed, and reserves it for the caller.
     pub fn choose_victim(
         &self,
         policy: ReclaimPolicy,
         dead_share_min: f64,
+        trim: Trim,
         now: Millis,
     ) -> Option<Victim> {
         self.choose(
+            trim,
             |standing| {
+                let standing = &standing.without_spare(trim);
                 // What was left unwritten at the end is not won by moving the rest: the same
                 // large records would leave it unwritten again.
                 let written = f64::from((standing.live_bytes + standing.dead_bytes).max(1));
@@ -38,12 +42,13 @@ impl Heap {
 
     /// Chooses the sealed segment that was opened first, for eviction in order of age.
     pub fn choose_oldest(&self, now: Millis) -> Option<Victim> {
-        self.choose(|standing| Some(standing.age_millis as f64), now)
+        self.choose(Trim::All, |standing| Some(standing.age_millis as f64), now)
     }
 
     fn choose(
         &self,
-        rank: impl Fn(&crate::profit::Standing) -> Option<f64>,
+        trim: Trim,
+        rank: impl Fn(&Standing) -> Option<f64>,
         now: Millis,
     ) -> Option<Victim> {
         loop {
@@ -56,7 +61,8 @@ impl Heap {
             // Another cleaner may have been faster: look again.
             if self.segment(best).advance(SegmentState::Sealed, SegmentState::Cleaning) {
                 let end = self.segment(best).written.load(Ordering::Relaxed);
-                return Some(Victim { id: best, at: 0, end });
+                let trims = trim.applies_to(&self.segment(best).standing(now));
+                return Some(Victim { id: best, at: 0, end, trims });
             }
         }
     }
@@ -121,6 +127,11 @@ impl Victim {
     pub fn go_back_to(&mut self, at: Location) {
         debug_assert!(at.segment() == self.id && at.offset() < self.at);
         self.at = at.offset();
+    }
+
+    /// Whether nodes are moved without the bytes that they might grow into.
+    pub fn trims(&self) -> bool {
+        self.trims
     }
 
     /// Whether every record was handed out.

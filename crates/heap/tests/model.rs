@@ -3,7 +3,8 @@
 use base::units::SEGMENT_BYTES;
 use base::{KeyspaceId, Location, Millis, Random, SegmentId};
 use heap::{
-    DEDICATED_BYTES, Draft, Head, Heap, OutOfSpace, Purpose, ReclaimPolicy, SegmentState, Victim,
+    DEDICATED_BYTES, Draft, Head, Heap, OutOfSpace, Purpose, ReclaimPolicy, SegmentState, Trim,
+    Victim,
 };
 use std::collections::BTreeMap;
 
@@ -174,7 +175,7 @@ impl World {
                 self.heap.choose_oldest(self.now)
             } else {
                 let policy = [ReclaimPolicy::Greedy, ReclaimPolicy::Modified][self.below(2)];
-                self.heap.choose_victim(policy, 0.0, self.now)
+                self.heap.choose_victim(policy, 0.0, Trim::All, self.now)
             };
             let Some(victim) = victim else { return };
             let facts = victim.facts(&self.heap).expect("in use");

@@ -21,7 +21,7 @@ use crate::lane::Lane;
 use crate::store::Store;
 use base::units::SEGMENT_BYTES;
 use base::{KeyspaceId, Location, Millis, PositionHash};
-use heap::{Draft, Head, Purpose, Record, Victim};
+use heap::{Draft, Head, Purpose, Record, SPARE_PART, Trim, Victim};
 use index::{Entry, Index, Slot};
 use smallvec::SmallVec;
 use std::sync::{Mutex, MutexGuard, TryLockError};
@@ -60,6 +60,15 @@ struct Cleaner {
     coldest: Quantile,
 }
 
+/// What a step is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Goal {
+    /// Moving what is alive together.
+    Clean(Trim),
+    /// Dropping what is coldest.
+    Evict,
+}
+
 /// What became of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
@@ -87,7 +96,7 @@ impl Store {
         let mut work = (appended as f64 * self.pace()) as u64;
         while work > 0 {
             let Some(mut cleaner) = self.free_cleaner() else { return };
-            match self.step(lane, &mut cleaner, self.evicts_now(), now) {
+            match self.step(lane, &mut cleaner, self.goal_of_writers(), now) {
                 Step::Walked(bytes) => work = work.saturating_sub(bytes.max(1)),
                 Step::NoVictim | Step::Stuck => return,
             }
@@ -96,32 +105,45 @@ impl Store {
 
     /// Bytes of segments to walk over for each byte appended.
     fn pace(&self) -> f64 {
-        let head_bytes = self.heap.head_bytes() as f64;
-        let (touched, pooled) = (self.heap.touched_bytes() as f64, self.heap.pooled_bytes() as f64);
-        let in_use = touched - pooled;
+        let head_bytes = f64::from(self.heap.head_bytes());
+        let in_use = self.heap.bytes_in_use();
         let mut pace = 0.0;
         if self.heap.budget() != u64::MAX {
+            let pooled = self.heap.pooled_bytes() as f64;
             let free = self.heap.budget() as f64 + pooled - self.heap.committed_bytes() as f64;
             let low = 6.0 * head_bytes;
             pace = ((low - free) / low * 8.0).clamp(0.0, 8.0);
         }
-        if in_use > 4.0 * head_bytes {
-            let utilisation = self.live_bytes() as f64 / in_use;
+        if in_use > 4 * u64::from(self.heap.segment_limit()) {
+            let live = self.live_bytes();
+            let spare = self.spare_bytes().min(live / SPARE_PART as u64);
+            let utilisation = (live + spare) as f64 / in_use as f64;
             pace = pace.max(((UTILISATION_BUSY - utilisation) * 250.0).clamp(0.0, 12.0));
         }
         pace
     }
 
-    /// Whether space is better won by eviction than by moving what is alive.
-    fn evicts_now(&self) -> bool {
-        if self.budget.eviction() == EvictionPolicy::NoEviction || self.budget.maxmemory() == 0 {
-            return false;
-        }
-        let in_use = self.heap.touched_bytes() - self.heap.pooled_bytes();
+    /// What those who write clean for.
+    fn goal_of_writers(&self) -> Goal {
         let committed = self.heap.committed_bytes() - self.heap.pooled_bytes();
         let free = self.heap.budget().saturating_sub(committed);
-        let is_short = free < 6 * u64::from(self.heap.head_bytes());
-        is_short && self.live_bytes() as f64 > EVICT_ABOVE * in_use as f64
+        if free >= 6 * u64::from(self.heap.head_bytes()) {
+            Goal::Clean(Trim::Nothing)
+        } else if self.is_full_of_life() {
+            Goal::Evict
+        } else {
+            Goal::Clean(Trim::All)
+        }
+    }
+
+    /// Whether space is better won by eviction than by moving what is alive.
+    fn is_full_of_life(&self) -> bool {
+        let in_use = self.heap.bytes_in_use();
+        self.may_evict() && self.live_bytes() as f64 > EVICT_ABOVE * in_use as f64
+    }
+
+    fn may_evict(&self) -> bool {
+        self.budget.eviction() != EvictionPolicy::NoEviction && self.budget.maxmemory() != 0
     }
 
     /// Frees some space for a write that cannot be made otherwise; false when nothing can be.
@@ -133,15 +155,18 @@ impl Store {
         }
         let mut cleaner = self.wait_for_cleaner();
         let may_evict = self.budget.eviction() != EvictionPolicy::NoEviction;
-        let mut evicts = self.evicts_now();
+        let mut goal = match self.goal_of_writers() {
+            Goal::Clean(_) => Goal::Clean(Trim::All),
+            Goal::Evict => Goal::Evict,
+        };
         let moved_before = lane.counters.moved_bytes.get();
         let mut walked = 0;
         loop {
-            match self.step(lane, &mut cleaner, evicts, now) {
+            match self.step(lane, &mut cleaner, goal, now) {
                 Step::Walked(bytes) => walked += bytes,
                 // Nothing is dead enough to be worth moving the rest: what is left is to evict.
-                Step::NoVictim if may_evict && !evicts => {
-                    evicts = true;
+                Step::NoVictim if may_evict && goal != Goal::Evict => {
+                    goal = Goal::Evict;
                     continue;
                 }
                 Step::NoVictim | Step::Stuck => {
@@ -177,15 +202,15 @@ impl Store {
 
     /// Cleaning at rest, about `bytes` of it; false when there is nothing worth doing.
     pub fn clean_at_rest(&self, lane: &mut Lane, bytes: u64, now: Millis) -> bool {
-        let in_use = self.heap.touched_bytes().saturating_sub(self.heap.pooled_bytes());
-        let is_small = in_use < 2 * u64::from(self.heap.head_bytes());
+        let in_use = self.heap.bytes_in_use();
+        let is_small = in_use < 2 * u64::from(self.heap.segment_limit());
         if is_small || self.live_bytes() as f64 > UTILISATION_REST * in_use as f64 {
             return false;
         }
         let mut work = bytes;
         while work > 0 {
             let Some(mut cleaner) = self.free_cleaner() else { return false };
-            match self.step(lane, &mut cleaner, false, now) {
+            match self.step(lane, &mut cleaner, Goal::Clean(Trim::Idle), now) {
                 Step::Walked(bytes) => work = work.saturating_sub(bytes.max(1)),
                 Step::NoVictim | Step::Stuck => return false,
             }
@@ -215,13 +240,14 @@ impl Store {
     }
 
     /// Settles the next records of the cleaner's victim, choosing one if it has none.
-    fn step(&self, lane: &mut Lane, cleaner: &mut Cleaner, evicts: bool, now: Millis) -> Step {
+    fn step(&self, lane: &mut Lane, cleaner: &mut Cleaner, goal: Goal, now: Millis) -> Step {
         if cleaner.victim.is_none() {
-            cleaner.evicts = evicts;
-            cleaner.victim = if evicts {
-                self.heap.choose_oldest(now)
-            } else {
-                self.heap.choose_victim(self.budget.reclaim(), DEAD_SHARE_MIN, now)
+            cleaner.evicts = goal == Goal::Evict;
+            cleaner.victim = match goal {
+                Goal::Evict => self.heap.choose_oldest(now),
+                Goal::Clean(trim) => {
+                    self.heap.choose_victim(self.budget.reclaim(), DEAD_SHARE_MIN, trim, now)
+                }
             };
         }
         let Some(mut victim) = cleaner.victim.take() else { return Step::NoVictim };
@@ -240,7 +266,7 @@ impl Store {
         let (mut walked, moved_before) = (0, lane.counters.moved_bytes.get());
         for (at, record, key) in &batch {
             let is_settled = if record.is_node() {
-                self.settle_node(lane, cleaner, *at, record, now)
+                self.settle_node(lane, cleaner, *at, record, victim.trims(), now)
             } else {
                 self.settle(lane, cleaner, *at, record, key, now)
             };

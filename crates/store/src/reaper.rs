@@ -91,12 +91,13 @@ impl Store {
             for node in nodes {
                 let Some(at) = table.find(node) else { continue };
                 // SAFETY: the owner's shard is locked, and the table names the record.
-                let live = unsafe { self.heap.record(at).live_bytes() };
+                let (live, spare) = unsafe { self.heap.record(at).live_and_gap() };
                 table.free(node);
                 table.live_bytes -= u64::from(live);
-                self.heap.bury(at, live, true);
+                self.heap.bury_node(at, live, spare);
                 self.budget.reaped(u64::from(live));
                 lane.counters.live_bytes.sub(u64::from(live));
+                lane.counters.spare_bytes.sub(u64::from(spare));
             }
             dying.next = end;
         }

@@ -87,8 +87,16 @@ impl Store {
 
     /// Live bytes of all records.
     pub fn live_bytes(&self) -> u64 {
-        let sum =
-            self.lanes().iter().fold(0_u64, |sum, lane| sum.wrapping_add(lane.live_bytes.get()));
+        self.sum_over_lanes(|lane| lane.live_bytes.get())
+    }
+
+    /// Bytes that the nodes of large collections may still grow into.
+    pub fn spare_bytes(&self) -> u64 {
+        self.sum_over_lanes(|lane| lane.spare_bytes.get())
+    }
+
+    fn sum_over_lanes(&self, count: impl Fn(&Counters) -> u64) -> u64 {
+        let sum = self.lanes().iter().fold(0_u64, |sum, lane| sum.wrapping_add(count(lane)));
         // Lanes are read one after the other, so a gain may be missed whose loss is seen.
         if sum > u64::MAX / 2 { 0 } else { sum }
     }

@@ -6,7 +6,7 @@
 
 use crate::inner::{Child, Inner, byte_len, encode};
 use crate::leaf::{Leaf, Parts};
-use crate::node::{NODE_BYTES, NodeId, NodesMut, write};
+use crate::node::{NODE_BYTES, NODE_ROOM, NodeId, NodesMut, write};
 use crate::path::Path;
 use crate::tree::Tree;
 
@@ -43,7 +43,7 @@ impl<N: NodesMut, L: Leaf> Tree<'_, N, L> {
         let parts = L::cut(&[self.nodes.bytes(leaf)], 2);
         let [left, right] = parts.as_slice() else { return };
         let separator = L::separator(self.nodes.read(), left, right);
-        let other = self.nodes.allocate(right.len(), NODE_BYTES);
+        let other = self.nodes.allocate(right.len(), NODE_ROOM);
         self.nodes.bytes_mut(other).copy_from_slice(right);
         write(self.nodes, leaf, left);
         self.split_root_leaf([(leaf, L::weight(left)), (other, L::weight(right))], separator);
@@ -66,7 +66,7 @@ impl<N: NodesMut, L: Leaf> Tree<'_, N, L> {
                 write(self.nodes, child.node, content);
                 child.node
             } else {
-                let node = self.nodes.allocate(content.len(), NODE_BYTES);
+                let node = self.nodes.allocate(content.len(), NODE_ROOM);
                 self.nodes.bytes_mut(node).copy_from_slice(content);
                 node
             };

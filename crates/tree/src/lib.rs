@@ -33,7 +33,7 @@ mod view;
 pub use edit::CELL_BYTES_MAX;
 pub use leaf::{Leaf, Parts, Separator};
 pub use memory::MemoryNodes;
-pub use node::{NODE_BYTES, NoRoom, NodeId, Nodes, NodesMut, resolve};
+pub use node::{NODE_BYTES, NODE_ROOM, NoRoom, NodeId, Nodes, NodesMut, resolve};
 pub use path::Path;
 pub use root::{ROOT_BYTES, Root};
 pub use rows::{

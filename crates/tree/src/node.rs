@@ -9,6 +9,9 @@ pub type NodeId = u32;
 /// A node is split when it is longer than this.
 pub const NODE_BYTES: usize = 2048;
 
+/// Room of a node that may become a full one: the row for which it is split comes in first.
+pub const NODE_ROOM: usize = NODE_BYTES + 64;
+
 /// There is no room for what a change needs; nothing has changed.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error("no room for the nodes of a tree")]

@@ -1,6 +1,6 @@
 //! The root of a tree, as it stands in the value of its key.
 
-use crate::node::{NODE_BYTES, NodeId};
+use crate::node::{NODE_ROOM, NodeId};
 
 /// Bytes of a root.
 pub const ROOT_BYTES: usize = 16;
@@ -32,7 +32,7 @@ impl Root {
     /// Bytes of nodes that one change of the tree may need.
     #[inline]
     pub fn change_bytes(self) -> usize {
-        (usize::from(self.height) + 2) * NODES_PER_LEVEL * NODE_BYTES
+        (usize::from(self.height) + 2) * NODES_PER_LEVEL * NODE_ROOM
     }
 
     /// The bytes of the root.

@@ -2,7 +2,7 @@
 
 use crate::inner::{Child, add_weight, byte_len, encode};
 use crate::leaf::{Leaf, Separator};
-use crate::node::{NODE_BYTES, NoRoom, NodeId, NodesMut, write};
+use crate::node::{NODE_BYTES, NODE_ROOM, NoRoom, NodeId, NodesMut, write};
 use crate::path::Path;
 use crate::root::Root;
 use crate::view::View;
@@ -31,8 +31,8 @@ impl<'n, N: NodesMut, L: Leaf> Tree<'n, N, L> {
     /// # Errors
     /// When there is no room for it.
     pub fn of_leaf(nodes: &'n mut N, leaf: &[u8]) -> Result<Tree<'n, N, L>, NoRoom> {
-        nodes.ensure(leaf.len().max(NODE_BYTES))?;
-        let node = nodes.allocate(leaf.len(), NODE_BYTES);
+        nodes.ensure(leaf.len().max(NODE_ROOM))?;
+        let node = nodes.allocate(leaf.len(), NODE_ROOM);
         nodes.bytes_mut(node).copy_from_slice(leaf);
         Ok(Tree::new(nodes, Root { node, height: 0, weight: L::weight(leaf) }))
     }
@@ -89,7 +89,7 @@ impl<'n, N: NodesMut, L: Leaf> Tree<'n, N, L> {
         len: usize,
         fill: impl FnOnce(&mut [u8]),
     ) {
-        let node = self.nodes.allocate(len, NODE_BYTES);
+        let node = self.nodes.allocate(len, NODE_ROOM);
         let bytes = self.nodes.bytes_mut(node);
         fill(bytes);
         let weight = L::weight(bytes);

@@ -7,10 +7,7 @@ use crate::store::Store;
 use base::{KeyspaceId, Location};
 use heap::{Draft, Heap, Purpose, Record};
 use index::{Index, prefetch};
-use tree::{NODE_BYTES, NoRoom, NodeId, Nodes, NodesMut};
-
-/// A growing node gets so great a part of its length as room for more, but not beyond a node.
-const SLACK_PART: usize = 4;
+use tree::{NODE_BYTES, NODE_ROOM, NoRoom, NodeId, Nodes, NodesMut};
 
 /// The nodes of one collection, to be read.
 #[derive(Clone, Copy, Debug)]
@@ -163,6 +160,8 @@ impl<'a> Access<'a> {
     }
 }
 
+/// From this length on a node that grows gets room for all that a node may hold.
+const GROWING_NODE_BYTES: usize = NODE_BYTES / 2;
 /// Bytes of a node's record besides the node, at most.
 const NODE_HEAD_BYTES: usize = 24;
 
@@ -197,22 +196,25 @@ impl WriteNodes<'_, '_> {
             store.heap.note_owner(at, Noted::Node(self.id, node).to_owner());
         }
         lane.counters.appended_bytes.add(draft.extent() as u64);
-        self.gain((draft.extent() - (room - len)) as i64);
+        self.gain((draft.extent() - (room - len)) as i64, (room - len) as i64);
         Ok(at)
     }
 
+    /// Counts live and spare bytes.
     #[inline]
-    fn gain(&mut self, bytes: i64) {
-        self.access.lane.counters.live_bytes.add(bytes as u64);
-        self.index.add_bytes(bytes);
-        self.table.live_bytes = self.table.live_bytes.wrapping_add_signed(bytes);
+    fn gain(&mut self, live: i64, spare: i64) {
+        self.access.lane.counters.live_bytes.add(live as u64);
+        self.access.lane.counters.spare_bytes.add(spare as u64);
+        self.index.add_bytes(live);
+        self.table.live_bytes = self.table.live_bytes.wrapping_add_signed(live);
     }
 
     fn bury(&mut self, at: Location) {
+        let heap = &self.access.store.heap;
         // SAFETY: the shard is locked, and the table names the record.
-        let live = unsafe { self.access.store.heap.record(at).live_bytes() };
-        self.access.store.heap.bury(at, live, true);
-        self.gain(-i64::from(live));
+        let (live, spare) = unsafe { heap.record(at).live_and_gap() };
+        heap.bury_node(at, live, spare);
+        self.gain(-i64::from(live), -i64::from(spare));
     }
 }
 
@@ -290,25 +292,29 @@ impl WriteNodes<'_, '_> {
         if gained == 0 {
             return;
         }
+        let (heap, now) = (&self.access.store.heap, self.access.now);
         if gained > 0 {
-            self.access.store.heap.revive(at, gained as u32);
+            heap.use_spare(at, gained as u32, now);
         } else {
-            self.access.store.heap.bury(at, gained.unsigned_abs() as u32, false);
+            heap.spare(at, gained.unsigned_abs() as u32, now);
         }
-        self.gain(gained);
+        self.gain(gained, -gained);
     }
 
     #[cold]
     fn move_to_larger(&mut self, node: NodeId, len: usize) {
         let at = self.table.find(node).expect("a tree resizes nodes that it has");
-        let slack = if len < NODE_BYTES { (len / SLACK_PART).min(NODE_BYTES - len) } else { 0 };
+        let room = match len {
+            0..GROWING_NODE_BYTES => len + len / heap::SPARE_PART,
+            _ => len.max(NODE_ROOM),
+        };
         let heap: &Heap = &self.access.store.heap;
         // SAFETY: the shard is locked, and the record stays until it is buried after the copy.
         let old = unsafe { heap.record(at).value() };
         // The slice must not borrow from `self`, which appends.
         let old = std::ptr::from_ref(old);
         // SAFETY: as above: records stay where they are while their shard is locked.
-        let to = self.append(node, len, len + slack, unsafe { &*old });
+        let to = self.append(node, len, room, unsafe { &*old });
         self.bury(at);
         self.table.set(node, to);
     }

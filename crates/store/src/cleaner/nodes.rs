@@ -18,6 +18,7 @@ impl Store {
         cleaner: &mut Cleaner,
         at: Location,
         record: &Record<'_>,
+        trims: bool,
         now: Millis,
     ) -> bool {
         let Some((id, node)) = parse_node_name(record.key()) else { return true };
@@ -37,7 +38,7 @@ impl Store {
         let part = unsafe { record.live_bytes() } as f32 / table.live_bytes.max(1) as f32;
         let is_cold = cleaner.evicts && self.evict_cold_owner(lane, cleaner, id, part, now);
         if !is_cold {
-            if self.relocate_node(lane, cleaner, record, table, index, now) {
+            if self.relocate_node(lane, cleaner, record, trims, table, index, now) {
                 return true;
             }
             // The budget may have shrunk below what is in use, so that nothing can be moved.
@@ -57,11 +58,12 @@ impl Store {
     /// Takes a node that nobody can reach out of its table. Its record dies with the victim.
     fn drop_node(&self, lane: &Lane, table: &mut NodeTable, node: NodeId, record: &Record<'_>) {
         // SAFETY: the owner's shard is locked.
-        let live = u64::from(unsafe { record.live_bytes() });
+        let (live, spare) = unsafe { record.live_and_gap() };
         table.free(node);
-        table.live_bytes -= live;
-        lane.counters.live_bytes.sub(live);
-        self.budget.reaped(live);
+        table.live_bytes -= u64::from(live);
+        lane.counters.live_bytes.sub(u64::from(live));
+        lane.counters.spare_bytes.sub(u64::from(spare));
+        self.budget.reaped(u64::from(live));
     }
 
     /// Evicts the key that owns a collection, of which a part was met, if it is among the coldest.
@@ -134,35 +136,40 @@ impl Store {
         bytes
     }
 
+    #[expect(clippy::too_many_arguments, reason = "one node on its way")]
     fn relocate_node(
         &self,
         lane: &Lane,
         cleaner: &mut Cleaner,
         record: &Record<'_>,
+        trims: bool,
         table: &mut NodeTable,
         index: &Index,
         now: Millis,
     ) -> bool {
         let Some((id, node)) = parse_node_name(record.key()) else { return true };
         // SAFETY: the owner's shard is locked, and the table names the record.
-        let (value, label, live) = unsafe { (record.value(), record.label(), record.live_bytes()) };
+        let (value, label, (live, gap)) =
+            unsafe { (record.value(), record.label(), record.live_and_gap()) };
+        let spare = if trims { 0 } else { (gap as usize).min(value.len() / heap::SPARE_PART) };
         let draft = Draft {
             is_node: true,
             keyspace: self.collections.keyspace(id),
             label,
             key: record.key(),
             value_len: value.len(),
-            room: value.len() + (record.room() - value.len()) / 2,
+            room: value.len() + spare,
             deadline: None,
         };
         let fill = |to: &mut [u8]| to.copy_from_slice(value);
         let appended = cleaner.survivors.append(&self.heap, &draft, Purpose::Survivors, now, fill);
         let Ok(location) = appended else { return false };
         table.set(node, location);
-        let gained = (draft.extent() - (draft.room - draft.value_len)) as i64 - i64::from(live);
+        let gained = (draft.extent() - spare) as i64 - i64::from(live);
         table.live_bytes = table.live_bytes.wrapping_add_signed(gained);
         index.add_bytes(gained);
         lane.counters.live_bytes.add(gained as u64);
+        lane.counters.spare_bytes.add((spare as i64 - i64::from(gap)) as u64);
         lane.counters.moved_bytes.add(draft.extent() as u64);
         lane.counters.moved_records.add(1);
         true
