@@ -24,6 +24,8 @@ bitflags! {
         const CLOSING = 1 << 4;
         /// Waits for keys.
         const BLOCKED = 1 << 5;
+        /// Held back by CLIENT PAUSE.
+        const PAUSED = 1 << 6;
     }
 }
 

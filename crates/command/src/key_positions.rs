@@ -21,6 +21,8 @@ pub(crate) enum Search {
     Keyword { word: &'static str, from: i16, flags: KeyFlags },
     /// The first half of what stands behind a word, which is looked for from a position on.
     Behind { word: &'static str, from: i16, flags: KeyFlags },
+    /// In a way that cannot be told.
+    Untold(KeyFlags),
 }
 
 impl Search {
@@ -79,6 +81,9 @@ pub(crate) fn specs(row: &Row) -> Searches {
         "sintercard" => Searches::from_iter([Search::Counted { at: 1, step: 1, flags: READ }]),
         "smove" => pair(at(1, 1, TAKE), at(2, 2, ADD)),
         "msetex" => Searches::from_iter([Search::Counted { at: 1, step: 2, flags: SET }]),
+        // Patterns name keys too, which only the data tells.
+        "sort" => Searches::from_iter([at(1, 1, READ), Search::Untold(READ), Search::Untold(SET)]),
+        "sort_ro" => pair(at(1, 1, READ), Search::Untold(READ)),
         "xread" => Searches::from_iter([streams(1)]),
         "xreadgroup" => Searches::from_iter([streams(4)]),
         _ if row.spec.keys.is_some() => Searches::from_iter([Search::Range(row.spec.keys)]),
@@ -119,6 +124,7 @@ pub(crate) fn find<'c>(
                 found.extend(keys.map(|key| (*key, *flags)));
             }
             Search::Keyword { from, flags, .. } => keyword = Some((*from, *flags)),
+            Search::Untold(_) => {}
             Search::Behind { word, from, flags } => {
                 let mut words = request.iter().skip(usize::try_from(*from).ok()?);
                 words.find(|it| it.eq_ignore_ascii_case(word.as_bytes()))?;
@@ -138,7 +144,25 @@ pub(crate) fn find<'c>(
         let key = last_behind(request.get(usize::try_from(from).ok()?..)?, is_word);
         found.extend(key.map(|key| (key, flags)));
     }
+    if row.full_name == "sort" {
+        found.extend(sort_destination(request).map(|key| (key, SET)));
+    }
     Some(found)
+}
+
+/// Where SORT puts what it has sorted: the last STORE counts.
+fn sort_destination<'c>(request: &[&'c [u8]]) -> Option<&'c [u8]> {
+    let (mut words, mut destination) = (request.iter().skip(2), None);
+    while let Some(word) = words.next() {
+        match word.to_ascii_lowercase().as_slice() {
+            b"limit" => drop(words.nth(1)),
+            b"by" | b"get" => drop(words.next()),
+            // An option may stand here again: SORT itself refuses what is no sense.
+            b"store" => destination = words.clone().next().copied().or(destination),
+            _ => {}
+        }
+    }
+    destination
 }
 
 /// What stands behind the last of some words.

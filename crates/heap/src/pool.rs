@@ -392,7 +392,13 @@ impl Heap {
     }
 
     fn budget_for(&self, purpose: Purpose) -> u64 {
-        if purpose == Purpose::Overdraft { u64::MAX } else { self.budget() }
+        match purpose {
+            Purpose::Overdraft => u64::MAX,
+            // What was overdrawn may have taken what is kept back for survivors, without whom
+            // nothing would ever be freed again.
+            Purpose::Survivors => self.budget().saturating_add(2 * u64::from(self.head_bytes())),
+            Purpose::Write | Purpose::Late => self.budget(),
+        }
     }
 
     /// Whether more is committed than an announced write would leave.

@@ -5,7 +5,8 @@ use crate::connection::Connection;
 use crate::worker::Worker;
 use base::{KeyspaceId, Millis};
 use command::{
-    Call, Group, Instance, Needs, Pause, Refusal, ReplyMode, Row, execute, find_row, grants,
+    Call, ClientFlags, Group, Instance, Needs, Pause, Refusal, ReplyMode, Row, execute, find_row,
+    grants,
 };
 use settings::{general, limits};
 use std::ops::Range;
@@ -235,6 +236,9 @@ impl Worker {
             return false;
         }
         connection.is_paused = pause == Pause::Everything || row.is_some_and(Row::may_change_data);
+        if connection.is_paused {
+            connection.session.client.set_flag(ClientFlags::PAUSED, true);
+        }
         connection.is_paused
     }
 

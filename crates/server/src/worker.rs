@@ -8,7 +8,7 @@ use crate::mail::{Mail, Mailbox};
 use crate::serve::Fate;
 use crate::stream::Stream;
 use base::{Millis, Stopwatch};
-use command::{Instance, Notice, Session, WorkerStatistics};
+use command::{ClientFlags, Instance, Notice, Session, WorkerStatistics};
 use crossbeam_channel::Receiver;
 use mio::{Events, Interest, Poll, Token};
 use settings::{limits, network};
@@ -478,7 +478,9 @@ impl Worker {
 
     fn serve_on(&mut self, at: usize, mut connection: Box<Connection>) {
         self.now = self.instance.clock.now();
-        connection.is_paused = false;
+        if std::mem::take(&mut connection.is_paused) {
+            connection.session.client.set_flag(ClientFlags::PAUSED, false);
+        }
         let fate = self.serve_waiting(&mut connection);
         let outcome = self.send_replies(&mut connection).map(|()| fate);
         self.settle(at, connection, outcome, true);

@@ -402,7 +402,7 @@ impl Store {
             lane.counters.expired.add(1);
             lane.counters.expired_by_sweep.add(1);
             self.drop_entry(lane, index, slot, record);
-        } else if cleaner.evicts && self.is_cold(lane, cleaner, entry, deadline, now) {
+        } else if cleaner.evicts && self.is_cold(lane, cleaner, (entry, 1.0), deadline, now) {
             self.evict_entry(lane, index, slot, record);
         } else if !self.relocate(lane, cleaner, record, key, index, (slot, entry), now) {
             // The budget may have shrunk below what is in use, so that nothing can be moved.
@@ -425,13 +425,13 @@ impl Store {
         &self,
         lane: &mut Lane,
         cleaner: &mut Cleaner,
-        entry: Entry,
+        (entry, part): (Entry, f32),
         deadline: Option<Millis>,
         now: Millis,
     ) -> bool {
         let candidate = Candidate { access: entry.access(), deadline };
         self.budget.eviction().coldness(candidate, now).is_some_and(|coldness| {
-            cleaner.coldest.is_among_coldest(coldness, EVICTED_SHARE, &mut lane.random)
+            cleaner.coldest.is_among_coldest(coldness, part, EVICTED_SHARE, &mut lane.random)
         })
     }
 

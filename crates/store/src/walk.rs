@@ -32,6 +32,23 @@ impl Store {
         now: Millis,
         mut visit: impl FnMut(&[u8]),
     ) -> u64 {
+        self.scan_with_expired(keyspace, cursor, count, filter, now, |key, is_there| {
+            if is_there {
+                visit(key);
+            }
+        })
+    }
+
+    /// As `scan`, but visits keys past their deadline too; the visitor is told which are there.
+    pub fn scan_with_expired(
+        &self,
+        keyspace: KeyspaceId,
+        cursor: u64,
+        count: usize,
+        filter: ScanFilter<'_>,
+        now: Millis,
+        mut visit: impl FnMut(&[u8], bool),
+    ) -> u64 {
         let mut from = Position::from_cursor(cursor);
         let (mut seen, mut lines) = (0, 0);
         while seen < count && lines < count.saturating_mul(LINES_PER_KEY) {
@@ -44,8 +61,8 @@ impl Store {
                 lines += 1;
                 index.scan_line(&self.blocks, from, |_, entry| {
                     seen += 1;
-                    if let Some(key) = self.matching(entry, filter, now) {
-                        visit(key);
+                    if let Some((key, is_there)) = self.matching(entry, filter, now) {
+                        visit(key, is_there);
                     }
                 })
             };
@@ -94,15 +111,16 @@ impl Store {
             let index = self.indexes.get(keyspace, shard);
             let found = index.random(&self.blocks, shard.0, &mut lane.random);
             let key = found.and_then(|(_, entry)| self.matching(entry, ScanFilter::default(), now));
-            if let Some(key) = key {
+            if let Some((key, true)) = key {
                 return Some(key.to_vec());
             }
         }
         None
     }
 
-    /// The key of an entry, if it matches and has not expired. The shard is locked.
-    fn matching(&self, entry: Entry, filter: ScanFilter<'_>, now: Millis) -> Option<&[u8]> {
+    /// The key of an entry, if it matches, and whether it is there, for it may have expired. The
+    /// shard is locked.
+    fn matching(&self, entry: Entry, filter: ScanFilter<'_>, now: Millis) -> Option<(&[u8], bool)> {
         if filter.kind.is_some_and(|kind| kind != Kind::of(entry.kind())) {
             return None;
         }
@@ -112,6 +130,6 @@ impl Store {
         let deadline = if entry.has_deadline() { unsafe { record.deadline() } } else { None };
         let is_there = deadline.is_none_or(|deadline| deadline > now);
         let matches = || filter.pattern.is_none_or(|it| text::glob_match(it, record.key(), false));
-        (is_there && matches()).then(|| record.key())
+        matches().then(|| (record.key(), is_there))
     }
 }

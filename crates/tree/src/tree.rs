@@ -1,6 +1,6 @@
 //! Changing a tree: weights, new leaves at the ends, and what a changed leaf asks for.
 
-use crate::inner::{Child, add_weight, encode};
+use crate::inner::{Child, add_weight, byte_len, encode};
 use crate::leaf::{Leaf, Separator};
 use crate::node::{NODE_BYTES, NODE_ROOM, NoRoom, NodeId, NodesMut, write};
 use crate::path::Path;
@@ -178,14 +178,7 @@ impl<'n, N: NodesMut, L: Leaf> Tree<'n, N, L> {
         mut left: Vec<Child>,
         grown_at: usize,
     ) -> [Child; 2] {
-        let middle = if grown_at + 3 > left.len() {
-            left.len() - left.len() / 8 - 1
-        } else if grown_at < 2 {
-            left.len() / 8 + 1
-        } else {
-            left.len() / 2
-        };
-        let mut right = left.split_off(middle);
+        let mut right = left.split_off(middle_of(&left, grown_at));
         let separator = std::mem::take(&mut right[0].separator);
         let weigh = |children: &[Child]| children.iter().map(|child| child.weight).sum();
         let (left_weight, right_weight) = (weigh(&left), weigh(&right));
@@ -207,4 +200,24 @@ impl<'n, N: NodesMut, L: Leaf> Tree<'n, N, L> {
             Child { node: right, weight: right_weight, separator },
         ]);
     }
+}
+
+/// Where children are parted, of which the one at `grown_at` is new.
+fn middle_of(children: &[Child], grown_at: usize) -> usize {
+    let len = children.len();
+    let middle = if grown_at + 3 > len {
+        len - len / 8 - 1
+    } else if grown_at < 2 {
+        len / 8 + 1
+    } else {
+        len / 2
+    };
+    if byte_len(&children[..middle]).max(byte_len(&children[middle..])) <= NODE_BYTES {
+        return middle;
+    }
+    // Separators differ in length. That of the child in the middle goes up, so both parts take
+    // half of the bytes or less.
+    let half = byte_len(children) / 2;
+    let is_beyond = |end: &usize| byte_len(&children[..*end + 1]) > half;
+    (1..len - 1).find(is_beyond).unwrap_or(len - 1)
 }

@@ -250,6 +250,25 @@ fn a_tree_by_key_is_searched_by_any_bytes() {
 }
 
 #[test]
+fn nodes_are_parted_by_bytes_where_separators_differ_in_length() {
+    let mut nodes = MemoryNodes::default();
+    let root = Tree::<_, RowLeaf<ByKey>>::empty(&mut nodes, 1).unwrap();
+    let mut tree = Tree::<_, RowLeaf<ByKey>>::new(&mut nodes, root);
+    let mut chance = Chance(3);
+    for number in 0..4_000 {
+        // What keys have in common makes their separators long.
+        let shared = [5, 280, CELL_BYTES_MAX - 10][chance.below(3)];
+        let key = [vec![shared as u8; shared], chance.next().to_be_bytes().to_vec()].concat();
+        let path = tree.view().find(|separator| separator <= &key[..]);
+        let rows = Rows::new(tree.view().leaf(&path));
+        let row = rows.partition(|row| ByKey::key(rows, row) < &key[..]);
+        tree.ensure_change().unwrap();
+        tree.insert_row(&path, row, 0, &[Element::Bytes(&key)]);
+        assert_eq!(tree.view().verify(), Ok(tree.nodes.len()), "row {number}");
+    }
+}
+
+#[test]
 fn a_change_without_room_is_refused_before_anything_happens() {
     let mut nodes = MemoryNodes::default();
     let root = Tree::<_, RowLeaf<ByPosition>>::empty(&mut nodes, 1).unwrap();

@@ -187,6 +187,11 @@ impl<'a> Access<'a> {
         (is_live || self.shows_expired).then_some(value)
     }
 
+    /// Removes a key that is past its deadline, unless the store keeps such keys.
+    pub fn drop_expired(&mut self, key: &Key<'_>) {
+        self.unexpired(key, false);
+    }
+
     /// The four bits of access history of a key.
     pub fn access_bits(&self, key: &Key<'_>) -> Option<u8> {
         self.peek(key)?;

@@ -34,11 +34,21 @@ impl Store {
             self.drop_node(lane, table, node, record);
             return true;
         }
-        if cleaner.evicts && self.evict_cold_owner(lane, cleaner, index, hash, id, now) {
-            self.drop_node(lane, table, node, record);
-            return true;
+        // SAFETY: the owner's shard is locked.
+        let part = unsafe { record.live_bytes() } as f32 / table.live_bytes.max(1) as f32;
+        let is_cold = cleaner.evicts && self.evict_cold_owner(lane, cleaner, id, part, now);
+        if !is_cold {
+            if self.relocate_node(lane, cleaner, record, table, index, now) {
+                return true;
+            }
+            // The budget may have shrunk below what is in use, so that nothing can be moved.
+            let found = self.find_entry_of(index, hash, id);
+            if !found.is_some_and(|found| self.evict_found(lane, index, found, now)) {
+                return false;
+            }
         }
-        self.relocate_node(lane, cleaner, record, table, index, now)
+        self.drop_node(lane, table, node, record);
+        true
     }
 
     fn is_dying(&self, keyspace: KeyspaceId) -> bool {
@@ -55,20 +65,21 @@ impl Store {
         self.budget.reaped(u64::from(weight.live));
     }
 
-    /// Evicts the key that owns a collection if it is among the coldest.
+    /// Evicts the key that owns a collection, of which a part was met, if it is among the coldest.
     fn evict_cold_owner(
         &self,
         lane: &mut Lane,
         cleaner: &mut Cleaner,
-        index: &Index,
-        hash: PositionHash,
         id: CollectionId,
+        part: f32,
         now: Millis,
     ) -> bool {
+        let (keyspace, hash) = (self.collections.keyspace(id), self.collections.owner(id));
+        let index = self.indexes.get(keyspace, hash.shard());
         let Some((slot, entry)) = self.find_entry_of(index, hash, id) else { return false };
         // SAFETY: the shard is locked, and its index names the record.
         let deadline = unsafe { self.heap.record(entry.location()).deadline() };
-        self.is_cold(lane, cleaner, entry, deadline, now)
+        self.is_cold(lane, cleaner, (entry, part), deadline, now)
             && self.evict_found(lane, index, (slot, entry), now)
     }
 

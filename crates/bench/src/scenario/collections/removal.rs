@@ -78,8 +78,8 @@ pub fn run(bench: &Bench, plan: &Plan) -> Result<Section> {
         "Others: 20 clients that GET and SET, 20,000 times a second together, for 3 s before the \
          command and for 3 s from it on. RENAME: to ten names in turn, the worst counts. Taken: by \
          other processes, from clients and server in the six seconds; it is taken off the caller's \
-         wait alone. Of the rounds each column has the lowest, since whatever else the machine does \
-         only adds to them.",
+         wait alone. Each column has the lowest of the rounds, since what else the machine does \
+         only adds to it.",
     );
     for case in cases() {
         let programs = bench.varve_and_valkey();

@@ -11,8 +11,10 @@ use std::sync::atomic::Ordering::Relaxed;
 const BUFFER_BYTES: u64 = 16 * 1024;
 
 /// Flags that stand for a letter, in the order of their letters.
-const LETTERS: [(ClientFlags, char); 6] = [
+const LETTERS: [(ClientFlags, char); 7] = [
     (ClientFlags::BLOCKED, 'b'),
+    // Never both: who waits for keys sends no command that could be held back.
+    (ClientFlags::PAUSED, 'b'),
     (ClientFlags::CLOSING, 'c'),
     (ClientFlags::UNIX_SOCKET, 'U'),
     (ClientFlags::NO_EVICT, 'e'),

@@ -68,19 +68,29 @@ pub fn scan(call: &mut Call<'_>) -> Outcome {
     let visited_at = call.visited_at();
     let (store, reply) = (&call.instance.store, &mut call.reply);
     // The cursor stands in front of the keys, and is known after them.
-    let mut keys = Vec::new();
+    let (mut keys, mut expired) = (Vec::new(), Vec::new());
     let mut found = 0;
     let mut part = wire::Reply::new(&mut keys, reply.protocol());
-    let next = store.scan(keyspace, cursor, options.count, options.filter, visited_at, |key| {
-        if !options.is_nothing {
-            part.bulk(key);
-            found += 1;
-        }
-    });
+    let ScanOptions { count, filter, is_nothing } = options;
+    let next =
+        store.scan_with_expired(keyspace, cursor, count, filter, visited_at, |key, there| {
+            match there {
+                _ if is_nothing => {}
+                true => {
+                    part.bulk(key);
+                    found += 1;
+                }
+                false => expired.push(key.to_vec()),
+            }
+        });
     reply.array(2);
     reply.bulk(next.to_string().as_bytes());
     reply.array(found);
     reply.raw(&keys);
+    for key in &expired {
+        let key = store.key(keyspace, key);
+        store.lock(call.lane, &key, call.now).drop_expired(&key);
+    }
     Ok(())
 }
 

@@ -171,6 +171,19 @@ fn scanning_finds_every_key_and_ends_at_zero() {
 }
 
 #[test]
+fn scan_removes_the_expired_among_the_keys_that_it_looks_for() {
+    let mut world = World::new();
+    for line in ["SET s1 v PX 1", "SET s2 v PX 1", "HSET h f v", "PEXPIRE h 1"] {
+        say(&mut world, line);
+    }
+    world.instance.clock.advance(2);
+    for (options, left) in [("TYPE stream", 3), ("MATCH s1", 2), ("TYPE string", 1), ("", 0)] {
+        check(&mut world, &[(&format!("SCAN 0 COUNT 1000 {options}"), "*2 $1 0 *0")]);
+        check(&mut world, &[("DBSIZE", &format!(":{left}"))]);
+    }
+}
+
+#[test]
 fn the_empty_key_matches_only_the_pattern_for_all() {
     let mut world = World::new();
     check(

@@ -21,7 +21,7 @@ fn move_one(call: &mut Call<'_>, from: End, to: End) -> Outcome {
     let (statistics, limit) = (call.statistics, limit(call));
     let (mut access, keys, reply) = call.on_keys([1, 2])?;
     if transfer(&mut access, (&keys[0], from), (&keys[1], to), limit, reply)? {
-        statistics.count_changes(2);
+        statistics.count_changes(1);
     } else {
         reply.null();
     }

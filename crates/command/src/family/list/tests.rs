@@ -1,6 +1,6 @@
 //! Lists through commands. What clients see is in the transcripts; here is what they can not see.
 
-use crate::testing::{World, play};
+use crate::testing::{World, check, play, say};
 
 #[test]
 fn a_list_that_is_emptied_is_no_key_any_more() {
@@ -18,4 +18,15 @@ fn a_list_that_is_emptied_is_no_key_any_more() {
         < :0
         ",
     );
+}
+
+#[test]
+fn a_move_counts_as_one_change() {
+    let mut world = World::new();
+    check(&mut world, &[("RPUSH a 1 2 3", ":3")]);
+    for command in ["LMOVE a b LEFT LEFT", "RPOPLPUSH a b", "BLMOVE a b LEFT LEFT 0"] {
+        let before = world.changes();
+        say(&mut world, command);
+        assert_eq!(world.changes(), before + 1, "{command}");
+    }
 }

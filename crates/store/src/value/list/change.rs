@@ -1,6 +1,6 @@
 //! Changing lists.
 
-use super::limit::{More, element_bytes};
+use super::limit::{LARGE, LISTPACK_BYTES, More, SMALL, element_bytes};
 use super::{End, Leaf, List, ListLimit};
 use crate::access::{Access, Fault, Found, NoSpace, WriteNodes};
 use crate::key::{Encoding, Key, Kind, Label};
@@ -8,9 +8,6 @@ use packed::{Element, Run};
 use tree::{NODE_BYTES, NoRoom, Rows, Tree, resolve};
 
 type ListTree<'n, 'x, 'a> = Tree<'n, WriteNodes<'x, 'a>, Leaf>;
-
-const SMALL: Encoding = Encoding::Listpack;
-const LARGE: Encoding = Encoding::Quicklist;
 
 /// Adds elements to an end of a list, one after the other, which is created if need be, unless
 /// `only_existing`. Returns the new length, or 0 if there is no list.
@@ -61,6 +58,8 @@ fn push_to_tree(tree: &mut ListTree<'_, '_, '_>, end: End, text: &[u8]) -> Resul
 }
 
 /// The list of a key, created if need be, and large if it would not stay small with these texts.
+///
+/// A limit may be wider than what a run holds: such a list is a tree that goes on as a small one.
 fn fit<'a, 't>(
     access: &mut Access<'a>,
     key: &Key<'_>,
@@ -69,7 +68,7 @@ fn fit<'a, 't>(
     limit: ListLimit,
 ) -> Result<Found<'a>, NoSpace> {
     if let Some(found) = found.filter(|found| access.label(found).is_tree()) {
-        return Ok(found);
+        return Ok(rename_if_large(access, key, found, texts, limit));
     }
     let more = More::of(texts);
     let run = found.map_or(&packed::EMPTY[..], |found| access.bytes(&found));
@@ -79,17 +78,37 @@ fn fit<'a, 't>(
         return found.map_or_else(|| access.put(key, None, label, &packed::EMPTY), Ok);
     }
     let leaf = Rows::of_run(run, 1);
-    enlarge(access, key, found, &leaf)
+    enlarge(access, key, found, limit.encoding_of(run, more), &leaf)
 }
 
-/// Makes a list large, with the rows of a leaf.
+/// Gives a tree that goes on as a small list its own name once it is beyond the limit.
+fn rename_if_large<'a, 't>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: Found<'a>,
+    texts: impl Iterator<Item = &'t [u8]>,
+    limit: ListLimit,
+) -> Found<'a> {
+    if access.label(&found).encoding() == LARGE {
+        return found;
+    }
+    let (list, more) = (List::at(access, &found), More::of(texts));
+    let bytes = LISTPACK_BYTES + list.iter_from(0).map(element_bytes).sum::<usize>() + more.bytes;
+    if limit.allows(list.len() as usize + more.elements, bytes) {
+        return found;
+    }
+    access.relabel(key, found, Label::of_tree(Kind::List, LARGE))
+}
+
+/// Makes a tree of a list, with the rows of a leaf.
 fn enlarge<'a>(
     access: &mut Access<'a>,
     key: &Key<'_>,
     found: Option<Found<'a>>,
+    encoding: Encoding,
     leaf: &[u8],
 ) -> Result<Found<'a>, NoSpace> {
-    let label = Label::of_tree(Kind::List, LARGE);
+    let label = Label::of_tree(Kind::List, encoding);
     access.put_trees(key, found, label, |nodes| Ok([ListTree::of_rows(nodes, leaf)?.root]))
 }
 
@@ -200,7 +219,7 @@ fn reduce<'a>(access: &mut Access<'a>, key: &Key<'_>, found: Found<'a>, limit: L
         }
     }
     let list = List::at(access, &found);
-    let mut bytes = 7;
+    let mut bytes = LISTPACK_BYTES;
     for element in list.iter_from(0) {
         bytes += element_bytes(element);
         if !half(bytes) {
@@ -230,20 +249,12 @@ pub fn set(
     let Some(found) = access.open(key, Kind::List)? else { return Ok(None) };
     let list = List::at(access, &found);
     let Some(at) = super::position(list.len(), index) else { return Ok(Some(false)) };
+    // It counts as one more, though another one goes.
+    let found = fit(access, key, Some(found), std::iter::once(text), limit)?;
     if !access.label(&found).is_tree() {
-        let run = Run::new(access.bytes(&found));
-        let more = More { elements: 0, ..More::of(std::iter::once(text)) };
-        if limit.allows_more(run, more) {
-            access.replace_in_run(key, found, at as usize, Element::of(text))?;
-            return Ok(Some(true));
-        }
+        access.replace_in_run(key, found, at as usize, Element::of(text))?;
+        return Ok(Some(true));
     }
-    let leaf =
-        (!access.label(&found).is_tree()).then(|| Rows::of_run(Run::new(access.bytes(&found)), 1));
-    let found = match leaf {
-        Some(leaf) => enlarge(access, key, Some(found), &leaf)?,
-        None => found,
-    };
     access.change_tree::<Leaf, _>(key, &found, 0, |tree| {
         let cell = tree.cell(text)?;
         tree.ensure_change()?;

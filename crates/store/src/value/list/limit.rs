@@ -1,6 +1,10 @@
 //! Up to which size a list is one run: the sizes that clients know from listpacks.
 
+use crate::key::Encoding;
 use packed::{Element, Run};
+
+pub(super) const SMALL: Encoding = Encoding::Listpack;
+pub(super) const LARGE: Encoding = Encoding::Quicklist;
 
 /// The setting `list-max-listpack-size`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +14,7 @@ pub struct ListLimit {
 }
 
 /// Bytes of a listpack besides its elements.
-const LISTPACK_BYTES: usize = 7;
+pub(super) const LISTPACK_BYTES: usize = 7;
 /// What a limit in elements allows in bytes.
 const SAFE_BYTES: usize = 8192;
 /// A run holds no more, whatever the setting.
@@ -37,6 +41,13 @@ impl ListLimit {
     /// The same of a list that has shrunk, which becomes one run below half the limit only.
     pub fn allows_again(self, elements: usize, bytes: usize) -> bool {
         elements <= self.elements / 2 && bytes <= self.bytes / 2
+    }
+
+    /// What a list is called that would not stay one run with more elements: the limit may be
+    /// wider than what a run holds.
+    pub(super) fn encoding_of(self, run: Run<'_>, more: More) -> Encoding {
+        let (count, bytes) = (run.len() + more.elements, listpack_bytes(run) + more.bytes);
+        if self.allows(count, bytes) { SMALL } else { LARGE }
     }
 
     /// Whether a run may take more elements.

@@ -75,6 +75,7 @@ fn write_spec(reply: &mut Reply<'_>, spec: Search) {
     let (Search::Range(KeySpec { flags, .. })
     | Search::Counted { flags, .. }
     | Search::Behind { flags, .. }
+    | Search::Untold(flags)
     | Search::Keyword { flags, .. }) = spec;
     reply.map(3);
     reply.bulk(b"flags");
@@ -87,6 +88,7 @@ fn write_spec(reply: &mut Reply<'_>, spec: Search) {
         Search::Keyword { word, from, .. } | Search::Behind { word, from, .. } => {
             write_keyword(reply, word, from);
         }
+        Search::Untold(_) => write_search(reply, "unknown", &[]),
     }
     reply.bulk(b"find_keys");
     match spec {
@@ -107,6 +109,7 @@ fn write_spec(reply: &mut Reply<'_>, spec: Search) {
             let fields = [("lastkey", -1), ("keystep", 1), ("limit", 2)];
             write_search(reply, "range", &fields);
         }
+        Search::Untold(_) => write_search(reply, "unknown", &[]),
     }
 }
 

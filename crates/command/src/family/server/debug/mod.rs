@@ -90,6 +90,13 @@ const SUBCOMMANDS: [Subcommand; 27] = [
         populate::populate,
     ),
     subcommand("PROTOCOL", 3..=3, "<type>", "A reply of a type.", protocol::protocol),
+    subcommand(
+        "QUICKLIST-PACKED-THRESHOLD",
+        3..=3,
+        "<size>",
+        "Is accepted; long elements of lists are apart from others anyway.",
+        switches::packed_threshold,
+    ),
     subcommand("SDSLEN", 3..=3, "<key>", "Bytes of a key and its value.", objects::sdslen),
     subcommand(
         "SET-ACTIVE-EXPIRE",
@@ -118,8 +125,7 @@ const SUBCOMMANDS: [Subcommand; 27] = [
     subcommand("SEGFAULT", ANY, "", "", refuse_to_end),
     subcommand("LOADAOF", ANY, "", "", refuse_to_load),
     subcommand("RELOAD", ANY, "", "", refuse_to_load),
-    subcommand("QUICKLIST", ANY, "", "", refuse_collections),
-    subcommand("QUICKLIST-PACKED-THRESHOLD", ANY, "", "", refuse_collections),
+    subcommand("QUICKLIST", ANY, "", "", refuse_quicklist),
 ];
 
 pub(super) fn debug(call: &mut Call<'_>) -> Outcome {
@@ -163,6 +169,6 @@ fn refuse_to_load(_: &mut Call<'_>) -> Outcome {
     Err(Refusal::of("ERR there is nothing to load: this version of Varve keeps no data on disk"))
 }
 
-fn refuse_collections(_: &mut Call<'_>) -> Outcome {
-    Err(Refusal::of("ERR lists are not supported by this version of Varve"))
+fn refuse_quicklist(_: &mut Call<'_>) -> Outcome {
+    Err(Refusal::of("ERR Varve keeps large lists as trees: use DEBUG OBJECT"))
 }

@@ -28,6 +28,20 @@ pub(super) fn accepted(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
+/// The largest threshold that Valkey takes: somewhat less than 4 GiB.
+const PACKED_THRESHOLD_MAX: u64 = (1 << 32) - (1 << 20);
+
+/// For the size from which Valkey gives an element of a list a node of its own.
+pub(super) fn packed_threshold(call: &mut Call<'_>) -> Outcome {
+    let size = text::parse_memory(call.args.get(2));
+    if size.is_none_or(|size| size > PACKED_THRESHOLD_MAX) {
+        return Err(Refusal::of(
+            "ERR argument must be a memory value bigger than 1 and smaller than 4gb",
+        ));
+    }
+    accepted(call)
+}
+
 pub(super) fn log(call: &mut Call<'_>) -> Outcome {
     tracing::warn!("DEBUG LOG: {}", String::from_utf8_lossy(call.args.get(2)));
     call.reply.ok();

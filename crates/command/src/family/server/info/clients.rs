@@ -2,16 +2,17 @@
 
 use super::text::Text;
 use crate::call::Call;
-use crate::clients::Pause;
+use crate::clients::{ClientFlags, Pause};
 use std::sync::atomic::Ordering::Relaxed;
 
 pub(super) fn clients(text: &mut Text, call: &mut Call<'_>) {
     let clients = &call.instance.clients;
-    let (mut input, mut output) = (0, 0);
+    let (mut input, mut output, mut held_back) = (0, 0, 0);
     for client in clients.list() {
         let query = client.query_bytes.load(Relaxed) + client.query_free.load(Relaxed);
         input = query.max(input);
         output = client.output_bytes.load(Relaxed).max(output);
+        held_back += u64::from(client.flags().contains(ClientFlags::PAUSED));
     }
     let waiters = &call.instance.waiters;
     let paused = clients.paused(call.now);
@@ -28,7 +29,7 @@ pub(super) fn clients(text: &mut Text, call: &mut Call<'_>) {
         ("maxclients", &settings::network::MAXCLIENTS.get(&call.instance.settings)),
         ("client_recent_max_input_buffer", &input),
         ("client_recent_max_output_buffer", &output),
-        ("blocked_clients", &waiters.count()),
+        ("blocked_clients", &(waiters.count() + held_back)),
         ("tracking_clients", &0),
         ("pubsub_clients", &0),
         ("watching_clients", &0),

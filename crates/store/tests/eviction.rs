@@ -1,0 +1,183 @@
+//! A limit while collections are written: memory stays within it, whole collections go, and those
+//! that were not used go first.
+
+mod windows;
+
+use base::{KeyHasher, Millis, Random, ShardId};
+use std::ops::Range;
+use store::{EvictionPolicy, Key, Kind, Lane, Limits, NoSpace, Store, StoreConfig, Totals};
+use windows::{KINDS, Window, grow, read};
+
+const START: u64 = 1_700_000_000_000;
+const LIMIT: u64 = 48 << 20;
+
+struct World {
+    store: Store,
+    lane: Lane,
+    now: Millis,
+}
+
+impl World {
+    fn new(eviction: EvictionPolicy) -> World {
+        let hasher = KeyHasher::from_seed(3);
+        let config = StoreConfig { databases: 1, hasher, address_space: None };
+        let store = Store::new(config).expect("address space");
+        let lane = store.lane().expect("a lane");
+        let world = World { store, lane, now: Millis(START) };
+        world.limit(eviction, 2 << 20);
+        world
+    }
+
+    /// The limit for the process, of which `other_bytes` are neither records nor index.
+    fn limit(&self, eviction: EvictionPolicy, other_bytes: u64) {
+        self.store.set_limits(&Limits {
+            maxmemory: LIMIT,
+            other_bytes,
+            workers: 1,
+            eviction,
+            reclaim: heap::ReclaimPolicy::Original,
+            lfu_log_factor: 10,
+            lfu_decay_minutes: 1,
+        });
+    }
+
+    /// Works on a key under its lock, once there is room for so many bytes.
+    fn on<T>(
+        &mut self,
+        number: u64,
+        bytes: usize,
+        work: impl FnOnce(&mut store::Access<'_>, &Key<'_>) -> T,
+    ) -> Result<T, NoSpace> {
+        let store = &self.store;
+        let name = format!("key:{number}").into_bytes();
+        let key = store.key(store.keyspace(0).expect("a database"), &name);
+        store.enter(&self.lane);
+        let reserved =
+            if bytes > 0 { store.reserve(&mut self.lane, bytes, self.now) } else { Ok(()) };
+        let done = reserved.map(|()| work(&mut store.lock(&mut self.lane, &key, self.now), &key));
+        store.upkeep(&mut self.lane, self.now);
+        store.reap_some(&self.lane, 50);
+        store.leave(&self.lane);
+        let used = store.heap().touched_bytes() + store.index_bytes();
+        assert!(used <= LIMIT, "{used} bytes after {number}");
+        done
+    }
+
+    fn write(&mut self, number: u64, kind: Kind, numbers: Range<u64>) -> Result<(), NoSpace> {
+        let bytes = 60 * numbers.clone().count();
+        let grown = self.on(number, bytes, |access, key| grow(access, key, kind, 7, numbers))?;
+        grown.map_err(|_| NoSpace)
+    }
+
+    /// What a key holds, seen without a trace.
+    fn read(&mut self, number: u64) -> Option<Window> {
+        self.on(number, 0, |access, key| read(access, key)).expect("no room is needed")
+    }
+
+    fn use_key(&mut self, number: u64) -> bool {
+        self.on(number, 0, |access, key| access.read(key).is_some()).expect("no room is needed")
+    }
+
+    fn totals(&self) -> Totals {
+        self.store.totals()
+    }
+}
+
+/// Kinds by turns.
+fn kind_of(number: u64) -> Kind {
+    KINDS[(number % KINDS.len() as u64) as usize]
+}
+
+/// Keys of `len` elements each are written, of which one in 64 is used all the time. Returns which
+/// parts of those, and of the others, are left.
+fn collections_come_and_go(policy: EvictionPolicy, count: u64, len: u64) -> [f64; 2] {
+    let mut world = World::new(policy);
+    let mut random = Random::from_seed(5);
+    for number in 0..count {
+        let written = world.write(number, kind_of(number), 1..1 + len);
+        assert_eq!(written, Ok(()), "key {number}: {:?}", world.totals());
+        world.now = Millis(world.now.0 + 1_000);
+        for shard in (0..=u8::MAX).skip(number as usize % 16).step_by(16) {
+            world.store.age_shard(&mut world.lane, ShardId(shard), 16.0);
+        }
+        for _ in 0..8 {
+            world.use_key(random.below(number / 64 + 1) * 64);
+        }
+    }
+    let mut left = [0, 0];
+    for number in 0..count {
+        // What is there is there as a whole.
+        if let Some(window) = world.read(number) {
+            assert_eq!(window, Window { kind: kind_of(number), salt: 7, numbers: 1..1 + len });
+            left[usize::from(number % 64 != 0)] += 1;
+        }
+    }
+    let evicted = world.totals().evicted;
+    assert_eq!(evicted + left[0] + left[1], count);
+    assert!(evicted > count / 8, "{evicted} of {count} were evicted");
+    let used = count.div_ceil(64);
+    [left[0] as f64 / used as f64, left[1] as f64 / (count - used) as f64]
+}
+
+#[test]
+fn small_collections_are_evicted_as_a_whole_and_the_unused_go_first() {
+    let [used, unused] = collections_come_and_go(EvictionPolicy::AllKeysLru, 80_000, 24);
+    assert!(used > 0.9 && unused < 0.5, "{used} of those used are left, {unused} of the others");
+}
+
+#[test]
+fn large_collections_are_evicted_as_a_whole_and_the_unused_go_first() {
+    let [used, unused] = collections_come_and_go(EvictionPolicy::AllKeysLru, 3_000, 1_000);
+    assert!(used > 0.9 && unused < 0.5, "{used} of those used are left, {unused} of the others");
+}
+
+#[test]
+fn collections_of_any_size_are_evicted_by_chance() {
+    for len in [40, 300, 20_000] {
+        collections_come_and_go(EvictionPolicy::AllKeysRandom, 2_500_000 / (len + 2), len);
+    }
+}
+
+#[test]
+fn what_a_limit_refuses_is_written_once_others_are_deleted() {
+    for len in [40, 1_000, 20_000] {
+        let mut world = World::new(EvictionPolicy::NoEviction);
+        let mut written = Vec::new();
+        for number in 0..3_000_000 / len {
+            if world.write(number, kind_of(number), 1..1 + len).is_ok() {
+                written.push(number);
+            }
+        }
+        let count = written.len();
+        assert!((count as u64) < 2_500_000 / len, "{count} of {len} elements each");
+        // Every other one, so that no segment becomes free by itself.
+        for number in written.iter().step_by(2) {
+            world.on(*number, 0, |access, key| access.remove(key)).expect("no room is needed");
+        }
+        let mut again = 0;
+        for number in 0..count as u64 / 3 {
+            again += u64::from(world.write(1 << 40 | number, kind_of(number), 1..1 + len).is_ok());
+        }
+        assert_eq!(again, count as u64 / 3, "of {count} with {len} elements each");
+        for number in written.into_iter().skip(1).step_by(2) {
+            assert!(world.read(number).is_some());
+        }
+    }
+}
+
+#[test]
+fn a_limit_that_tightens_evicts_collections() {
+    for len in [40, 1_000, 20_000] {
+        let mut world = World::new(EvictionPolicy::AllKeysLru);
+        let count = 4_000_000 / len;
+        for number in 0..count {
+            if number == count / 2 {
+                world.limit(EvictionPolicy::AllKeysLru, LIMIT / 2);
+            }
+            let written = world.write(number, kind_of(number), 1..1 + len);
+            assert_eq!(written, Ok(()), "key {number} of {count}: {:?}", world.totals());
+        }
+        let touched = world.store.heap().touched_bytes();
+        assert!(touched <= LIMIT / 2, "{touched} with {len} elements each");
+    }
+}
