@@ -5,10 +5,11 @@
 //! four fifths full rather than two thirds.
 
 use crate::inner::{Child, Inner, byte_len, encode};
-use crate::leaf::{Leaf, Parts};
+use crate::leaf::{Leaf, Parts, Separator};
 use crate::node::{NODE_BYTES, NODE_ROOM, NodeId, NodesMut, write};
 use crate::path::Path;
 use crate::tree::Tree;
+use smallvec::SmallVec;
 
 /// Two leaves that are longer together become three.
 const SHIFT_BYTES_MAX: usize = NODE_BYTES * 7 / 4;
@@ -53,18 +54,19 @@ impl<N: NodesMut, L: Leaf> Tree<'_, N, L> {
     /// of a path on.
     fn replace_leaves(&mut self, path: &Path, first: usize, count: usize, contents: &Parts) {
         let level = path.steps.len() - 1;
-        let mut children = self.children(path.steps[level].node);
-        let mut old = children[first..first + count].to_vec();
-        let mut new = Vec::with_capacity(contents.len());
+        let above = path.steps[level].node;
+        let inner = Inner::new(self.nodes.bytes(above));
+        let old: SmallVec<[NodeId; 3]> = (first..first + count).map(|at| inner.child(at)).collect();
+        let mut new: SmallVec<[Child; 3]> = SmallVec::new();
         for (at, content) in contents.iter().enumerate() {
-            let separator = if at == 0 {
-                std::mem::take(&mut old[0].separator)
-            } else {
-                L::separator(self.nodes.read(), &contents[at - 1], content)
+            // The first one keeps the separator that it has.
+            let separator = match at.checked_sub(1) {
+                Some(before) => L::separator(self.nodes.read(), &contents[before], content),
+                None => Separator::new(),
             };
-            let node = if let Some(child) = old.get(at) {
-                write(self.nodes, child.node, content);
-                child.node
+            let node = if let Some(node) = old.get(at) {
+                write(self.nodes, *node, content);
+                *node
             } else {
                 let node = self.nodes.allocate(content.len(), NODE_ROOM);
                 self.nodes.bytes_mut(node).copy_from_slice(content);
@@ -72,9 +74,13 @@ impl<N: NodesMut, L: Leaf> Tree<'_, N, L> {
             };
             new.push(Child { node, weight: L::weight(content), separator });
         }
-        old.iter().skip(contents.len()).for_each(|child| self.nodes.free(child.node));
-        children.splice(first..first + count, new);
-        self.put_children(path, level, children);
+        old.iter().skip(contents.len()).for_each(|node| self.nodes.free(*node));
+        let spliced = Inner::new(self.nodes.bytes(above)).spliced(first, count, &new);
+        if spliced.len() <= NODE_BYTES {
+            write(self.nodes, above, &spliced);
+        } else {
+            self.put_children(path, level, Inner::new(&spliced).to_children());
+        }
         if contents.len() < count {
             self.shorten_inner(path, level);
         }

@@ -154,6 +154,40 @@ impl<'a> Inner<'a> {
             .collect()
     }
 
+    /// The node with other children in place of `count` from `first` on, of which the first keeps
+    /// the separator that stands there.
+    pub fn spliced(&self, first: usize, count: usize, new: &[Child]) -> Vec<u8> {
+        let (rest, added) = (first + count, new.get(1..).unwrap_or_default());
+        let children = self.count - count + new.len();
+        let added_bytes: usize = added.iter().map(|child| child.separator.len()).sum();
+        let mut bytes = Vec::with_capacity(self.bytes.len() + 16 * new.len() + added_bytes);
+        bytes.extend_from_slice(&(children as u16).to_le_bytes());
+        let mut column = |width: usize, begin: usize, write: &dyn Fn(&Child, &mut Vec<u8>)| {
+            bytes.extend_from_slice(&self.bytes[begin..begin + width * first]);
+            new.iter().for_each(|child| write(child, &mut bytes));
+            bytes.extend_from_slice(&self.bytes[begin + width * rest..begin + width * self.count]);
+        };
+        let ids_begin = COUNT_BYTES + WEIGHT_BYTES * self.count;
+        column(WEIGHT_BYTES, COUNT_BYTES, &|child, to| to.extend(child.weight.to_le_bytes()));
+        column(CHILD_BYTES, ids_begin, &|child, to| to.extend(child.node.to_le_bytes()));
+        let (kept_end, dropped_end) = (self.end(first), self.end(rest - 1));
+        (0..=first).for_each(|at| bytes.extend_from_slice(&(self.end(at) as u32).to_le_bytes()));
+        let mut end = kept_end;
+        for child in added {
+            end += child.separator.len();
+            bytes.extend_from_slice(&(end as u32).to_le_bytes());
+        }
+        for at in rest..self.count {
+            let moved = self.end(at) - dropped_end + end;
+            bytes.extend_from_slice(&(moved as u32).to_le_bytes());
+        }
+        let separators = COUNT_BYTES + (WEIGHT_BYTES + CHILD_BYTES + END_BYTES) * self.count;
+        bytes.extend_from_slice(&self.bytes[separators..separators + kept_end]);
+        added.iter().for_each(|child| bytes.extend_from_slice(&child.separator));
+        bytes.extend_from_slice(&self.bytes[separators + dropped_end..]);
+        bytes
+    }
+
     /// Whether counts and ends agree with the length of the node.
     pub fn is_sound(&self) -> bool {
         let begin = COUNT_BYTES + (WEIGHT_BYTES + CHILD_BYTES + END_BYTES) * self.count;

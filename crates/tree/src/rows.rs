@@ -1,8 +1,9 @@
 //! Leaves that hold rows of elements, in one of several orders.
 
 use crate::leaf::{Leaf, Parts, Separator};
-use crate::node::Nodes;
+use crate::node::{NODE_BYTES, Nodes};
 use packed::{Element, Far, Iter, Place, Run, RunMut};
+use smallvec::SmallVec;
 use std::cmp::Ordering;
 use std::marker::PhantomData;
 
@@ -209,16 +210,16 @@ impl<'a> Rows<'a> {
         low
     }
 
-    /// The first of the rows from `low` up to `high` for whose place `is_below` does not hold, if it
-    /// holds for those before; `high` if there is none. Rows are passed once, not once per look.
+    /// The first of the rows from `low`, which is at `place`, up to `high` for whose place
+    /// `is_below` does not hold, if it holds for those before; `high` if there is none. Rows are
+    /// passed once, not once per look.
     #[inline]
     pub fn partition_from(
         &self,
-        mut low: usize,
+        (mut low, mut place): (usize, Place),
         mut high: usize,
         is_below: impl Fn(Place) -> bool,
-    ) -> usize {
-        let mut place = self.place(low);
+    ) -> (usize, Place) {
         while low < high {
             let middle = low.midpoint(high);
             let middle_place = self.run.forward(place, middle * self.stride);
@@ -229,7 +230,7 @@ impl<'a> Rows<'a> {
                 high = middle;
             }
         }
-        low
+        (low, place)
     }
 
     /// Bytes of the leaf without gaps.
@@ -448,34 +449,32 @@ impl<'r, 'a, O: Order> Cut<'r, 'a, O> {
     /// The mark about `bytes` behind one, where rows may be parted.
     fn advance(&self, from: Mark, bytes: usize) -> Mark {
         let tag = if O::IS_TAGGED { TAG_BYTES } else { 0 };
-        let (mut mark, mut passed) = (from, 0);
+        let (mut mark, mut left) = (from, bytes);
         loop {
             let rows = &self.leaves[mark.leaf];
-            if mark.row == rows.len {
-                if mark.leaf + 1 == self.leaves.len() {
-                    return mark;
-                }
-                mark = Mark {
-                    leaf: mark.leaf + 1,
-                    row: 0,
-                    place: self.leaves[mark.leaf + 1].place(0),
-                };
-                continue;
-            }
+            let passed = |place: Place| {
+                let passed_rows = (place.index() - mark.place.index()) / self.stride;
+                rows.run.bytes_between(mark.place, place) + passed_rows * (self.stride + tag)
+            };
+            let begin = (mark.row, mark.place);
+            let (mut row, mut place) =
+                rows.partition_from(begin, rows.len, |place| passed(place) < left);
             // Rows with the same tag stay together, so that one leaf is looked into for them.
-            let may_part =
-                mark.row == 0 || !O::IS_TAGGED || rows.tag(mark.row - 1) != rows.tag(mark.row);
-            if passed >= bytes && may_part {
-                return mark;
+            while O::IS_TAGGED && 0 < row && row < rows.len && rows.tag(row - 1) == rows.tag(row) {
+                row += 1;
+                place = rows.run.forward(place, row * self.stride);
             }
-            let next = (0..self.stride).fold(mark.place, |place, _| rows.run.after(place));
-            passed += rows.run.bytes_between(mark.place, next) + self.stride + tag;
-            mark = Mark { row: mark.row + 1, place: next, ..mark };
+            if row < rows.len || mark.leaf + 1 == self.leaves.len() {
+                return Mark { row, place, ..mark };
+            }
+            left = left.saturating_sub(passed(place));
+            let leaf = mark.leaf + 1;
+            mark = Mark { leaf, row: 0, place: self.leaves[leaf].place(0) };
         }
     }
 
     fn copy(&self, from: Mark, to: Mark) -> Vec<u8> {
-        let pieces: Vec<(Rows<'a>, Mark, Mark)> = (from.leaf..=to.leaf)
+        let pieces: SmallVec<[(Rows<'a>, Mark, Mark); 2]> = (from.leaf..=to.leaf)
             .map(|leaf| {
                 let rows = self.leaves[leaf];
                 let begin = Mark { leaf, row: 0, place: rows.place(0) };
@@ -487,10 +486,10 @@ impl<'r, 'a, O: Order> Cut<'r, 'a, O> {
                 )
             })
             .collect();
-        let mut content = Rows::empty::<O>(self.stride);
-        content.truncate(HEAD_BYTES);
+        let mut content = Vec::with_capacity(NODE_BYTES);
         let count: usize = pieces.iter().map(|(_, from, to)| to.row - from.row).sum();
-        content[..2].copy_from_slice(&(count as u16).to_le_bytes());
+        content.extend_from_slice(&(count as u16).to_le_bytes());
+        content.extend([self.stride as u8, if O::IS_TAGGED { IS_TAGGED } else { 0 }]);
         if O::IS_TAGGED {
             for (rows, from, to) in &pieces {
                 let (from, to) =
@@ -498,7 +497,7 @@ impl<'r, 'a, O: Order> Cut<'r, 'a, O> {
                 content.extend_from_slice(&rows.bytes[from..to]);
             }
         }
-        let runs: Vec<_> =
+        let runs: SmallVec<[_; 2]> =
             pieces.iter().map(|(rows, from, to)| (rows.run, from.place, to.place)).collect();
         packed::concat(&runs, &mut content);
         content

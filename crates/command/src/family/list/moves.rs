@@ -4,6 +4,7 @@ use super::{end, limit};
 use crate::call::{Call, Outcome};
 use crate::element;
 use crate::refusal::Refusal;
+use smallvec::SmallVec;
 use store::value::list::{self, End, ListLimit};
 use store::{Access, Key};
 use wire::Reply;
@@ -38,8 +39,10 @@ pub fn transfer(
     reply: &mut Reply<'_>,
 ) -> Result<bool, Refusal> {
     let Some(list) = list::peek(access, source)? else { return Ok(false) };
-    list::peek(access, target)?;
-    let moved = list.end(from).map(store::Element::to_text).unwrap_or_default();
+    let mut moved: SmallVec<[u8; 128]> = SmallVec::new();
+    if let Some(element) = list.end(from) {
+        element.with_text(|text| moved.extend_from_slice(text));
+    }
     // Pushed first: if there is no room for it, nothing has happened. At the same end of the same
     // list it is pushed upon itself, and one of the two goes.
     list::push(access, target, to, std::iter::once(&moved[..]), limit, false)?;

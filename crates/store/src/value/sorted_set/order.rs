@@ -110,7 +110,7 @@ impl ByScore {
                 }
             }
         }
-        rows.partition_from(low, high, is_below)
+        rows.partition_from((low, rows.place(low)), high, is_below).0
     }
 
     fn key_of<'n>(nodes: impl Nodes<'n>, rows: Rows<'_>, row: usize) -> (u64, Vec<u8>) {
