@@ -22,11 +22,14 @@ pub struct AllArguments {
     /// Name of the results behind the date; by default the machine.
     #[arg(long)]
     name: Option<String>,
+    /// Only the scenarios on collections and long strings.
+    #[arg(long)]
+    collections: bool,
 }
 
 impl Default for AllArguments {
     fn default() -> Self {
-        Self { results: RESULTS.into(), name: None }
+        Self { results: RESULTS.into(), name: None, collections: false }
     }
 }
 
@@ -35,16 +38,19 @@ pub fn all(bench: &Bench, quick: bool, arguments: &AllArguments) -> Result<()> {
     let name = arguments.name.clone().unwrap_or_else(|| machine_name(quick));
     // Written after each section, so that a run that is broken off leaves what it has measured.
     let record = |report: &Report| report.write(&arguments.results, &name);
-    let report = run_all(bench, quick, &record);
+    let report = run_all(bench, quick, arguments.collections, &record);
     println!("{}", report.summary());
     println!("recorded in {}", record(&report)?.display());
     Ok(())
 }
 
 /// A scenario that fails is a section with its error, so that the others still count.
-fn run_all(bench: &Bench, quick: bool, record: &dyn Fn(&Report) -> Result<PathBuf>) -> Report {
-    let cpu_plan = cpu::Plan::new(quick);
-    let grow = |expire| growth::Plan::new(quick, expire);
+fn run_all(
+    bench: &Bench,
+    quick: bool,
+    only_collections: bool,
+    record: &dyn Fn(&Report) -> Result<PathBuf>,
+) -> Report {
     let mut report = Report { conditions: conditions(quick), sections: Vec::new() };
     let mut add = |title: &str, section: Result<Section>| {
         let section = section.unwrap_or_else(|error| failed(title, &error));
@@ -54,6 +60,17 @@ fn run_all(bench: &Bench, quick: bool, record: &dyn Fn(&Report) -> Result<PathBu
             eprintln!("varve-bench: the results could not be written: {error:#}");
         }
     };
+    if !only_collections {
+        run_strings(bench, quick, &mut add);
+    }
+    add("Long strings", long_strings::run(bench, &long_strings::Plan::new(quick)));
+    run_collections(bench, quick, &mut add);
+    report
+}
+
+fn run_strings(bench: &Bench, quick: bool, add: &mut impl FnMut(&str, Result<Section>)) {
+    let cpu_plan = cpu::Plan::new(quick);
+    let grow = |expire| growth::Plan::new(quick, expire);
     add("Idle, empty server", idle::run(bench));
     add("Server CPU per operation, one thread", cpu::compare(bench, &cpu_plan));
     add("Server CPU per operation, two threads", cpu::threads(bench, &cpu_plan));
@@ -69,9 +86,6 @@ fn run_all(bench: &Bench, quick: bool, record: &dyn Fn(&Report) -> Result<PathBu
     add("maxmemory", maxmemory::run(bench, &maxmemory::Plan::new(quick)));
     add("Expiry", expiry::run(bench, &expiry::Plan::new(quick)));
     add("Reclaim policies (Fig. 6)", reclaim::run(bench, &reclaim::Plan::new(quick)));
-    add("Long strings", long_strings::run(bench, &long_strings::Plan::new(quick)));
-    run_collections(bench, quick, &mut add);
-    report
 }
 
 fn run_collections(bench: &Bench, quick: bool, add: &mut impl FnMut(&str, Result<Section>)) {
