@@ -231,6 +231,12 @@ pub(crate) fn sum_of_sizes(codes: &[u8]) -> Option<usize> {
     (!has_long).then_some(sum)
 }
 
+/// Whether all codes are those of texts of less than 64 bytes or of integers of at most 32 bits.
+pub(crate) fn are_short(codes: &[u8]) -> bool {
+    let is_short = |code: u8| code < 64 || code.wrapping_sub(CODE_INTEGER) <= 4;
+    codes.chunks(64).all(|chunk| chunk.iter().fold(true, |all, code| all & is_short(*code)))
+}
+
 /// So many codes are summed by a handful of instructions.
 const SUMMED_CODES: usize = 16;
 

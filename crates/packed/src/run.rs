@@ -1,7 +1,9 @@
 //! Reading a run: from either end, by number, and by looking for an element.
 
 use crate::edit::RunMut;
-use crate::element::{Element, Far, FormBuffer, has_far, size_at_end, size_at_start, sum_of_sizes};
+use crate::element::{
+    Element, Far, FormBuffer, are_short, has_far, size_at_end, size_at_start, sum_of_sizes,
+};
 use crate::head::{EMPTY, HEAD_BYTES, Head};
 use thiserror::Error;
 
@@ -191,6 +193,11 @@ impl<'a> Run<'a> {
     #[inline]
     pub fn last(&self) -> Option<Element<'a>> {
         self.iter().next_back()
+    }
+
+    /// Whether all elements are texts of less than 64 bytes or integers of at most 32 bits.
+    pub fn is_all_short(&self) -> bool {
+        are_short(self.codes())
     }
 
     /// The place behind one that is not the end.

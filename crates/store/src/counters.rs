@@ -33,7 +33,7 @@ macro_rules! counters {
 counters! {
     /// Live bytes of records, as a sum of gains and losses that wraps.
     live_bytes,
-    /// Bytes that live nodes may still grow into, as a sum that wraps.
+    /// Bytes that live records may still grow into, as a sum that wraps.
     spare_bytes,
     /// Bytes of records appended by commands.
     appended_bytes,

@@ -90,7 +90,7 @@ impl Store {
         self.sum_over_lanes(|lane| lane.live_bytes.get())
     }
 
-    /// Bytes that the nodes of large collections may still grow into.
+    /// Bytes that collections and their nodes may still grow into.
     pub fn spare_bytes(&self) -> u64 {
         self.sum_over_lanes(|lane| lane.spare_bytes.get())
     }

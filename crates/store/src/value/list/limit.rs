@@ -56,9 +56,15 @@ impl ListLimit {
             return false;
         }
         let count = run.len() + more.elements;
-        // A listpack takes up to four bytes more for an element, of an integer of 33 bits.
-        let most = LISTPACK_BYTES + run.dense_len() + 4 * run.len() + more.bytes;
-        self.allows(count, most) || self.allows(count, listpack_bytes(run) + more.bytes)
+        let at_most = |more_for_each: usize| {
+            let bytes = LISTPACK_BYTES + run.dense_len() + more_for_each * run.len();
+            self.allows(count, bytes + more.bytes)
+        };
+        // A listpack takes up to four bytes more for an element, of an integer of 33 bits, and up
+        // to one for a short one.
+        at_most(4)
+            || run.is_all_short() && at_most(1)
+            || self.allows(count, listpack_bytes(run) + more.bytes)
     }
 }
 
@@ -129,12 +135,15 @@ mod tests {
     }
 
     #[test]
-    fn no_element_takes_more_than_four_bytes_more_in_a_listpack() {
+    fn no_element_takes_more_than_four_bytes_more_in_a_listpack_and_no_short_one_more_than_one() {
         let integers = (0..63).flat_map(|bits| [1_i64 << bits, -(1_i64 << bits)]);
         let texts = (0..5_000).map(|len| vec![b'x'; len]);
         for text in integers.map(|it| it.to_string().into_bytes()).chain(texts) {
             let element = Element::of(&text);
-            assert!(element_bytes(element) <= element.cost() + 4, "{} bytes", text.len());
+            let mut run = packed::EMPTY.to_vec();
+            packed::push(&mut run, element);
+            let more = if Run::new(&run).is_all_short() { 1 } else { 4 };
+            assert!(element_bytes(element) <= element.cost() + more, "{} bytes", text.len());
         }
     }
 
