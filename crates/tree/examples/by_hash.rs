@@ -109,7 +109,8 @@ impl InDirectory {
         for row in 0..rows.len() {
             let half = &mut halves[usize::from(row >= middle)];
             let cell = rows.cell(row, 0).expect("a row");
-            half.resize(half.len() + RowCost::of::<ByTag>(&[cell]).bytes(), 0);
+            let growth = Rows::new(half).growth_for(RowCost::of::<ByTag>(&[cell]));
+            half.resize(half.len() + growth, 0);
             let mut half = RowsMut::new(half);
             let end = half.as_rows().len();
             half.insert(end, rows.tag(row), &[cell]);

@@ -9,6 +9,9 @@ use std::marker::PhantomData;
 
 const HEAD_BYTES: usize = 4;
 const TAG_BYTES: usize = 4;
+/// Room for tags comes in steps of so many, so that the elements behind them stay where they are
+/// for most rows that come.
+const TAGS_PER_STEP: usize = 8;
 const IS_TAGGED: u8 = 1;
 /// Bytes behind the expected place of a row in which it most probably begins.
 const ABOUT_BYTES: usize = 96;
@@ -31,7 +34,7 @@ pub trait Order {
 }
 
 /// ```text
-/// | rows 2 | stride 1 | form 1 | tag 4 x rows | run of stride x rows elements |
+/// | rows 2 | stride 1 | form 1 | tag 4 x rows, and room | run of stride x rows elements |
 /// ```
 /// Leaves of one tree may have different strides: a leaf gets a further column when a row of it
 /// needs one.
@@ -67,6 +70,12 @@ impl RowCost {
     }
 }
 
+/// Bytes that the tags of so many rows and the room for more take.
+#[inline]
+fn tags_bytes(rows: usize) -> usize {
+    TAG_BYTES * rows.next_multiple_of(TAGS_PER_STEP)
+}
+
 impl<'a> Rows<'a> {
     /// The rows in a leaf.
     ///
@@ -76,7 +85,7 @@ impl<'a> Rows<'a> {
     pub fn new(bytes: &'a [u8]) -> Rows<'a> {
         let head: [u8; HEAD_BYTES] = *bytes.first_chunk().expect("a leaf has a head");
         let len = usize::from(u16::from_le_bytes([head[0], head[1]]));
-        let tags = if head[3] & IS_TAGGED == 0 { 0 } else { TAG_BYTES * len };
+        let tags = if head[3] & IS_TAGGED == 0 { 0 } else { tags_bytes(len) };
         let run = Run::new(&bytes[HEAD_BYTES + tags..]);
         Rows { bytes, len, stride: usize::from(head[2]), run }
     }
@@ -104,8 +113,9 @@ impl<'a> Rows<'a> {
         debug_assert_eq!(tags.len() * stride, run.len());
         let mut bytes = (tags.len() as u16).to_le_bytes().to_vec();
         bytes.extend([stride as u8, IS_TAGGED]);
-        bytes.reserve(TAG_BYTES * tags.len() + run.dense_len());
+        bytes.reserve(tags_bytes(tags.len()) + run.dense_len());
         tags.iter().for_each(|tag| bytes.extend_from_slice(&tag.to_le_bytes()));
+        bytes.resize(HEAD_BYTES + tags_bytes(tags.len()), 0);
         packed::concat(&[(run, run.front(), run.end())], &mut bytes);
         bytes
     }
@@ -116,6 +126,7 @@ impl<'a> Rows<'a> {
         let mut bytes = (rows.len() as u16).to_le_bytes().to_vec();
         bytes.extend([stride as u8, IS_TAGGED]);
         bytes.extend(rows.iter().flat_map(|(tag, _, _)| tag.to_le_bytes()));
+        bytes.resize(HEAD_BYTES + tags_bytes(rows.len()), 0);
         let pieces: Vec<_> = rows.iter().map(|(_, from, end)| (run, *from, *end)).collect();
         packed::concat(&pieces, &mut bytes);
         bytes
@@ -242,14 +253,16 @@ impl<'a> Rows<'a> {
     #[inline]
     fn run_begin(&self) -> usize {
         let is_tagged = self.bytes[3] & IS_TAGGED != 0;
-        HEAD_BYTES + if is_tagged { TAG_BYTES * self.len } else { 0 }
+        HEAD_BYTES + if is_tagged { tags_bytes(self.len) } else { 0 }
     }
 
     /// Bytes by which the leaf must grow to take a row.
     #[inline]
     pub fn growth_for(&self, cost: RowCost) -> usize {
+        let is_tagged = cost.tag > 0;
+        let tags = if is_tagged { tags_bytes(self.len + 1) - tags_bytes(self.len) } else { 0 };
         let memory = self.bytes.len() - self.run_begin();
-        (self.run.dense_len() + cost.cells + cost.tag).saturating_sub(memory)
+        (self.run.dense_len() + cost.cells + tags).saturating_sub(memory)
     }
 }
 
@@ -292,11 +305,17 @@ impl<'a> RowsMut<'a> {
         debug_assert_eq!(cells.len(), stride);
         let mut run_begin = begin;
         if self.is_tagged {
-            self.close_run_gaps_for(begin, TAG_BYTES);
-            let (at, end) = (HEAD_BYTES + TAG_BYTES * row, self.byte_len());
+            let room = tags_bytes(len + 1) - tags_bytes(len);
+            if room > 0 {
+                self.close_run_gaps_for(begin, room);
+                let end = self.byte_len();
+                self.bytes.copy_within(begin..end, begin + room);
+                self.bytes[begin..begin + room].fill(0);
+                run_begin += room;
+            }
+            let (at, end) = (HEAD_BYTES + TAG_BYTES * row, HEAD_BYTES + TAG_BYTES * len);
             self.bytes.copy_within(at..end, at + TAG_BYTES);
             self.bytes[at..at + TAG_BYTES].copy_from_slice(&tag.to_le_bytes());
-            run_begin += TAG_BYTES;
         }
         self.set_len(len + 1);
         let mut run = RunMut::new(&mut self.bytes[run_begin..]);
@@ -320,8 +339,12 @@ impl<'a> RowsMut<'a> {
         let place = run.as_run().place(row * stride);
         run.remove(place, count * stride);
         if self.is_tagged {
-            let (from, end) = (HEAD_BYTES + TAG_BYTES * (row + count), self.byte_len());
+            let run_end = self.byte_len();
+            let (from, end) =
+                (HEAD_BYTES + TAG_BYTES * (row + count), HEAD_BYTES + TAG_BYTES * len);
             self.bytes.copy_within(from..end, from - TAG_BYTES * count);
+            let room = tags_bytes(len) - tags_bytes(len - count);
+            self.bytes.copy_within(begin..run_end, begin - room);
         }
         self.set_len(len - count);
     }
@@ -496,6 +519,7 @@ impl<'r, 'a, O: Order> Cut<'r, 'a, O> {
                     (HEAD_BYTES + TAG_BYTES * from.row, HEAD_BYTES + TAG_BYTES * to.row);
                 content.extend_from_slice(&rows.bytes[from..to]);
             }
+            content.resize(HEAD_BYTES + tags_bytes(count), 0);
         }
         let runs: SmallVec<[_; 2]> =
             pieces.iter().map(|(rows, from, to)| (rows.run, from.place, to.place)).collect();

@@ -199,7 +199,8 @@ fn store(server: &Server, plan: &Plan) -> Result<()> {
 const NAMES: usize = 10;
 /// Keys of the other clients.
 const KEYS: u64 = 100_000;
-const REST: Duration = Duration::from_secs(1);
+/// Until the cleaner is through with what loading left.
+const REST: Duration = Duration::from_secs(8);
 const WARM_UP: Duration = Duration::from_millis(500);
 const WATCHED: Duration = Duration::from_secs(3);
 const COLUMNS: [&str; 9] = [

@@ -2,9 +2,7 @@
 
 use super::{end, limit};
 use crate::call::{Call, Outcome};
-use crate::element;
 use crate::refusal::Refusal;
-use smallvec::SmallVec;
 use store::value::list::{self, End, ListLimit};
 use store::{Access, Key};
 use wire::Reply;
@@ -38,14 +36,6 @@ pub fn transfer(
     limit: ListLimit,
     reply: &mut Reply<'_>,
 ) -> Result<bool, Refusal> {
-    let Some(list) = list::peek(access, source)? else { return Ok(false) };
-    let mut moved: SmallVec<[u8; 128]> = SmallVec::new();
-    if let Some(element) = list.end(from) {
-        element.with_text(|text| moved.extend_from_slice(text));
-    }
-    // Pushed first: if there is no room for it, nothing has happened. At the same end of the same
-    // list it is pushed upon itself, and one of the two goes.
-    list::push(access, target, to, std::iter::once(&moved[..]), limit, false)?;
-    list::pop(access, source, from, 1, limit, |it| element::bulk(reply, it))?;
-    Ok(true)
+    let show = |text: &[u8]| reply.bulk(text);
+    Ok(list::move_between(access, (source, from), (target, to), limit, show)?)
 }

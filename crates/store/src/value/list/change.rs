@@ -5,6 +5,7 @@ use super::{End, Leaf, List, ListLimit};
 use crate::access::{Access, Fault, Found, NoSpace, WriteNodes};
 use crate::key::{Encoding, Key, Kind, Label};
 use packed::{Element, Run};
+use smallvec::SmallVec;
 use tree::{NODE_BYTES, NoRoom, Rows, Tree, resolve};
 
 type ListTree<'n, 'x, 'a> = Tree<'n, WriteNodes<'x, 'a>, Leaf>;
@@ -123,9 +124,48 @@ pub fn pop(
     end: End,
     count: u64,
     limit: ListLimit,
-    mut each: impl FnMut(Element<'_>),
+    each: impl FnMut(Element<'_>),
 ) -> Result<Option<u64>, Fault> {
     let Some(found) = access.open(key, Kind::List)? else { return Ok(None) };
+    pop_found(access, key, found, (end, count), limit, each).map(Some)
+}
+
+/// Moves the element at an end of a list to an end of another, or of the same, and gives its text to
+/// `show`. Returns false if there is no such list.
+///
+/// # Errors
+/// When a key holds something else, or there is no room; nothing has changed then.
+pub fn move_between(
+    access: &mut Access<'_>,
+    (source, from): (&Key<'_>, End),
+    (target, to): (&Key<'_>, End),
+    limit: ListLimit,
+    show: impl FnOnce(&[u8]),
+) -> Result<bool, Fault> {
+    let Some(mut found) = access.open(source, Kind::List)? else { return Ok(false) };
+    let mut text: SmallVec<[u8; 128]> = SmallVec::new();
+    if let Some(element) = List::at(access, &found).end(from) {
+        element.with_text(|its_text| text.extend_from_slice(its_text));
+    }
+    // Pushed first: if there is no room for it, nothing has happened. At the same end of the same
+    // list it is pushed upon itself, and one of the two goes.
+    push(access, target, to, std::iter::once(&text[..]), limit, false)?;
+    if !access.is_current(&found) {
+        found = access.open(source, Kind::List)?.expect("a list that is pushed to stays");
+    }
+    pop_found(access, source, found, (from, 1), limit, |_| ())?;
+    show(&text);
+    Ok(true)
+}
+
+fn pop_found<'a>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: Found<'a>,
+    (end, count): (End, u64),
+    limit: ListLimit,
+    mut each: impl FnMut(Element<'_>),
+) -> Result<u64, Fault> {
     let list = List::at(access, &found);
     let (len, taken) = (list.len(), count.min(list.len()));
     if access.label(&found).is_tree() && taken < len {
@@ -134,7 +174,7 @@ pub fn pop(
             Ok(())
         })?;
         reduce(access, key, found, limit);
-        return Ok(Some(taken));
+        return Ok(taken);
     }
     match end {
         End::Front => list.iter_from(0).take(taken as usize).for_each(&mut each),
@@ -142,7 +182,7 @@ pub fn pop(
     }
     let from = if end == End::Front { 0 } else { len - taken };
     cut_out(access, key, found, from, taken, limit)?;
-    Ok(Some(taken))
+    Ok(taken)
 }
 
 /// Takes elements from an end, leaf by leaf. There are more of them.
