@@ -18,6 +18,7 @@
 
 mod balance;
 mod build;
+mod cut;
 mod edit;
 mod inner;
 mod leaf;

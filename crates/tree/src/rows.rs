@@ -1,18 +1,18 @@
 //! Leaves that hold rows of elements, in one of several orders.
 
+use crate::cut::Cut;
 use crate::leaf::{Leaf, Parts, Separator};
-use crate::node::{NODE_BYTES, Nodes};
+use crate::node::Nodes;
 use packed::{Element, Far, Iter, Place, Run, RunMut};
-use smallvec::SmallVec;
 use std::cmp::Ordering;
 use std::marker::PhantomData;
 
-const HEAD_BYTES: usize = 4;
-const TAG_BYTES: usize = 4;
+pub(crate) const HEAD_BYTES: usize = 4;
+pub(crate) const TAG_BYTES: usize = 4;
 /// Room for tags comes in steps of so many, so that the elements behind them stay where they are
 /// for most rows that come.
 const TAGS_PER_STEP: usize = 8;
-const IS_TAGGED: u8 = 1;
+pub(crate) const IS_TAGGED: u8 = 1;
 /// Bytes behind the expected place of a row in which it most probably begins.
 const ABOUT_BYTES: usize = 96;
 
@@ -72,7 +72,7 @@ impl RowCost {
 
 /// Bytes that the tags of so many rows and the room for more take.
 #[inline]
-fn tags_bytes(rows: usize) -> usize {
+pub(crate) fn tags_bytes(rows: usize) -> usize {
     TAG_BYTES * rows.next_multiple_of(TAGS_PER_STEP)
 }
 
@@ -163,6 +163,12 @@ impl<'a> Rows<'a> {
         let mut tag = [0; TAG_BYTES];
         tag.copy_from_slice(&self.bytes[at..at + TAG_BYTES]);
         u32::from_le_bytes(tag)
+    }
+
+    /// The bytes of the tags from a row on, up to another.
+    #[inline]
+    pub(crate) fn tag_bytes(&self, from: usize, to: usize) -> &'a [u8] {
+        &self.bytes[HEAD_BYTES + TAG_BYTES * from..HEAD_BYTES + TAG_BYTES * to]
     }
 
     /// The first row whose tag is not below `tag`.
@@ -427,105 +433,6 @@ pub(crate) fn widen<O: Order>(rows: Rows<'_>, stride: usize) -> Vec<u8> {
         wide.insert(row, tag, &cells);
     }
     leaf
-}
-
-/// Rows of several leaves on their way into others.
-struct Cut<'r, 'a, O> {
-    leaves: &'r [Rows<'a>],
-    stride: usize,
-    order: PhantomData<O>,
-}
-
-/// Where a part begins: a leaf, and a row of it with its place.
-#[derive(Clone, Copy)]
-struct Mark {
-    leaf: usize,
-    row: usize,
-    place: Place,
-}
-
-impl<'r, 'a, O: Order> Cut<'r, 'a, O> {
-    fn new(leaves: &'r [Rows<'a>], stride: usize) -> Cut<'r, 'a, O> {
-        Cut { leaves, stride, order: PhantomData }
-    }
-
-    fn into_parts(self, parts: usize) -> Parts {
-        let mut made = Parts::new();
-        let total: usize = self.leaves.iter().map(Rows::dense_len).sum();
-        let mut from = Mark { leaf: 0, row: 0, place: self.leaves[0].place(0) };
-        for part in 1..=parts {
-            let to = if part == parts { self.end() } else { self.advance(from, total / parts) };
-            if (from.leaf, from.row) != (to.leaf, to.row) {
-                made.push(self.copy(from, to));
-            }
-            from = to;
-        }
-        made
-    }
-
-    fn end(&self) -> Mark {
-        let last = self.leaves.len() - 1;
-        let rows = &self.leaves[last];
-        Mark { leaf: last, row: rows.len, place: rows.run.end() }
-    }
-
-    /// The mark about `bytes` behind one, where rows may be parted.
-    fn advance(&self, from: Mark, bytes: usize) -> Mark {
-        let tag = if O::IS_TAGGED { TAG_BYTES } else { 0 };
-        let (mut mark, mut left) = (from, bytes);
-        loop {
-            let rows = &self.leaves[mark.leaf];
-            let passed = |place: Place| {
-                let passed_rows = (place.index() - mark.place.index()) / self.stride;
-                rows.run.bytes_between(mark.place, place) + passed_rows * (self.stride + tag)
-            };
-            let begin = (mark.row, mark.place);
-            let (mut row, mut place) =
-                rows.partition_from(begin, rows.len, |place| passed(place) < left);
-            // Rows with the same tag stay together, so that one leaf is looked into for them.
-            while O::IS_TAGGED && 0 < row && row < rows.len && rows.tag(row - 1) == rows.tag(row) {
-                row += 1;
-                place = rows.run.forward(place, row * self.stride);
-            }
-            if row < rows.len || mark.leaf + 1 == self.leaves.len() {
-                return Mark { row, place, ..mark };
-            }
-            left = left.saturating_sub(passed(place));
-            let leaf = mark.leaf + 1;
-            mark = Mark { leaf, row: 0, place: self.leaves[leaf].place(0) };
-        }
-    }
-
-    fn copy(&self, from: Mark, to: Mark) -> Vec<u8> {
-        let pieces: SmallVec<[(Rows<'a>, Mark, Mark); 2]> = (from.leaf..=to.leaf)
-            .map(|leaf| {
-                let rows = self.leaves[leaf];
-                let begin = Mark { leaf, row: 0, place: rows.place(0) };
-                let end = Mark { leaf, row: rows.len, place: rows.run.end() };
-                (
-                    rows,
-                    if leaf == from.leaf { from } else { begin },
-                    if leaf == to.leaf { to } else { end },
-                )
-            })
-            .collect();
-        let mut content = Vec::with_capacity(NODE_BYTES);
-        let count: usize = pieces.iter().map(|(_, from, to)| to.row - from.row).sum();
-        content.extend_from_slice(&(count as u16).to_le_bytes());
-        content.extend([self.stride as u8, if O::IS_TAGGED { IS_TAGGED } else { 0 }]);
-        if O::IS_TAGGED {
-            for (rows, from, to) in &pieces {
-                let (from, to) =
-                    (HEAD_BYTES + TAG_BYTES * from.row, HEAD_BYTES + TAG_BYTES * to.row);
-                content.extend_from_slice(&rows.bytes[from..to]);
-            }
-            content.resize(HEAD_BYTES + tags_bytes(count), 0);
-        }
-        let runs: SmallVec<[_; 2]> =
-            pieces.iter().map(|(rows, from, to)| (rows.run, from.place, to.place)).collect();
-        packed::concat(&runs, &mut content);
-        content
-    }
 }
 
 /// By position: the order in which rows were put there.

@@ -130,8 +130,8 @@ pub fn pop(
     pop_found(access, key, found, (end, count), limit, each).map(Some)
 }
 
-/// Moves the element at an end of a list to an end of another, or of the same, and gives its text to
-/// `show`. Returns false if there is no such list.
+/// Moves the element at an end of a list to an end of another, or of the same, and gives its text
+/// to `show`. Returns false if there is no such list.
 ///
 /// # Errors
 /// When a key holds something else, or there is no room; nothing has changed then.

@@ -1,0 +1,106 @@
+//! Parting the rows of leaves anew.
+
+use crate::leaf::Parts;
+use crate::node::NODE_BYTES;
+use crate::rows::{HEAD_BYTES, IS_TAGGED, Order, Rows, TAG_BYTES, tags_bytes};
+use packed::Place;
+use smallvec::SmallVec;
+use std::marker::PhantomData;
+
+/// Rows of several leaves on their way into others.
+pub(crate) struct Cut<'r, 'a, O> {
+    leaves: &'r [Rows<'a>],
+    stride: usize,
+    order: PhantomData<O>,
+}
+
+/// Where a part begins: a leaf, and a row of it with its place.
+#[derive(Clone, Copy)]
+struct Mark {
+    leaf: usize,
+    row: usize,
+    place: Place,
+}
+
+impl<'r, 'a, O: Order> Cut<'r, 'a, O> {
+    pub fn new(leaves: &'r [Rows<'a>], stride: usize) -> Cut<'r, 'a, O> {
+        Cut { leaves, stride, order: PhantomData }
+    }
+
+    pub fn into_parts(self, parts: usize) -> Parts {
+        let mut made = Parts::new();
+        let total: usize = self.leaves.iter().map(Rows::dense_len).sum();
+        let mut from = Mark { leaf: 0, row: 0, place: self.leaves[0].place(0) };
+        for part in 1..=parts {
+            let to = if part == parts { self.end() } else { self.advance(from, total / parts) };
+            if (from.leaf, from.row) != (to.leaf, to.row) {
+                made.push(self.copy(from, to));
+            }
+            from = to;
+        }
+        made
+    }
+
+    fn end(&self) -> Mark {
+        let last = self.leaves.len() - 1;
+        let rows = &self.leaves[last];
+        Mark { leaf: last, row: rows.len(), place: rows.run().end() }
+    }
+
+    /// The mark about `bytes` behind one, where rows may be parted.
+    fn advance(&self, from: Mark, bytes: usize) -> Mark {
+        let tag = if O::IS_TAGGED { TAG_BYTES } else { 0 };
+        let (mut mark, mut left) = (from, bytes);
+        loop {
+            let rows = &self.leaves[mark.leaf];
+            let passed = |place: Place| {
+                let passed_rows = (place.index() - mark.place.index()) / self.stride;
+                rows.run().bytes_between(mark.place, place) + passed_rows * (self.stride + tag)
+            };
+            let begin = (mark.row, mark.place);
+            let (mut row, mut place) =
+                rows.partition_from(begin, rows.len(), |place| passed(place) < left);
+            // Rows with the same tag stay together, so that one leaf is looked into for them.
+            while O::IS_TAGGED && 0 < row && row < rows.len() && rows.tag(row - 1) == rows.tag(row)
+            {
+                row += 1;
+                place = rows.run().forward(place, row * self.stride);
+            }
+            if row < rows.len() || mark.leaf + 1 == self.leaves.len() {
+                return Mark { row, place, ..mark };
+            }
+            left = left.saturating_sub(passed(place));
+            let leaf = mark.leaf + 1;
+            mark = Mark { leaf, row: 0, place: self.leaves[leaf].place(0) };
+        }
+    }
+
+    fn copy(&self, from: Mark, to: Mark) -> Vec<u8> {
+        let pieces: SmallVec<[(Rows<'a>, Mark, Mark); 2]> = (from.leaf..=to.leaf)
+            .map(|leaf| {
+                let rows = self.leaves[leaf];
+                let begin = Mark { leaf, row: 0, place: rows.place(0) };
+                let end = Mark { leaf, row: rows.len(), place: rows.run().end() };
+                (
+                    rows,
+                    if leaf == from.leaf { from } else { begin },
+                    if leaf == to.leaf { to } else { end },
+                )
+            })
+            .collect();
+        let mut content = Vec::with_capacity(NODE_BYTES);
+        let count: usize = pieces.iter().map(|(_, from, to)| to.row - from.row).sum();
+        content.extend_from_slice(&(count as u16).to_le_bytes());
+        content.extend([self.stride as u8, if O::IS_TAGGED { IS_TAGGED } else { 0 }]);
+        if O::IS_TAGGED {
+            for (rows, from, to) in &pieces {
+                content.extend_from_slice(rows.tag_bytes(from.row, to.row));
+            }
+            content.resize(HEAD_BYTES + tags_bytes(count), 0);
+        }
+        let runs: SmallVec<[_; 2]> =
+            pieces.iter().map(|(rows, from, to)| (rows.run(), from.place, to.place)).collect();
+        packed::concat(&runs, &mut content);
+        content
+    }
+}
