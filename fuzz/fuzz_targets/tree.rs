@@ -78,9 +78,9 @@ enum Op<'a> {
 
 #[derive(Arbitrary, Debug)]
 enum Input<'a> {
-    ByPosition { begin: Vec<Text<'a>>, ops: Vec<Op<'a>> },
-    ByTag { begin: Option<Vec<(u16, Text<'a>)>>, ops: Vec<Op<'a>> },
-    ByKey { ops: Vec<Op<'a>> },
+    Positions { begin: Vec<Text<'a>>, ops: Vec<Op<'a>> },
+    Tags { begin: Option<Vec<(u16, Text<'a>)>>, ops: Vec<Op<'a>> },
+    Keys { ops: Vec<Op<'a>> },
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -340,7 +340,7 @@ fn by_key(ops: &[Op<'_>]) {
 }
 
 fuzz_target!(|input: Input<'_>| match input {
-    Input::ByPosition { begin, ops } => by_position(&begin, &ops),
-    Input::ByTag { begin, ops } => by_tag(begin.as_deref(), &ops),
-    Input::ByKey { ops } => by_key(&ops),
+    Input::Positions { begin, ops } => by_position(&begin, &ops),
+    Input::Tags { begin, ops } => by_tag(begin.as_deref(), &ops),
+    Input::Keys { ops } => by_key(&ops),
 });
