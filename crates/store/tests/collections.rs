@@ -2,6 +2,7 @@
 //! reaper, flushes and exchanged databases go on: no element is lost, and at the end no byte is
 //! left.
 
+mod chores;
 mod windows;
 
 use base::{Clock, KeyHasher, Millis, Random};
@@ -179,23 +180,12 @@ impl<'a> Worker<'a> {
     }
 }
 
-/// What the server's thread for chores does, over and over.
+/// Lets time pass while the chores are done.
 fn chores(shared: &Shared) {
-    let store = &shared.store;
-    let (mut lane, mut shard) = (store.lane().expect("a lane"), 0_u8);
-    while !shared.is_done.load(Ordering::Relaxed) {
+    chores::run(&shared.store, &shared.is_done, || {
         shared.elapsed.fetch_add(20, Ordering::Relaxed);
-        let now = shared.now();
-        store.sweep_deadlines(&mut lane, now);
-        store.age_shard(&mut lane, base::ShardId(shard), 60.0);
-        shard = shard.wrapping_add(1);
-        store.enter(&lane);
-        store.clean_at_rest(&mut lane, 1 << 18, now);
-        store.reap_some(&lane, 500);
-        store.leave(&lane);
-        store.heap().return_some(1 << 20);
-        assert!(store.totals().live_bytes < 1 << 40);
-    }
+        shared.now()
+    });
 }
 
 /// Somebody who empties and exchanges databases.
