@@ -14,6 +14,7 @@ enum Op<'a> {
     PushBack(&'a [u8]),
     PushFront(&'a [u8]),
     PushInteger(i64),
+    InsertRow(u8, [&'a [u8]; 2]),
     Insert(u8, &'a [u8]),
     Replace(u8, &'a [u8]),
     Remove(u8, u8),
@@ -59,6 +60,7 @@ fn play(memory: &mut [u8], mut model: VecDeque<Vec<u8>>, ops: &[Op<'_>]) {
 
 fn apply(run: &mut RunMut<'_>, model: &mut VecDeque<Vec<u8>>, op: &Op<'_>) -> Result<(), Full> {
     let at = |at: u8, len: usize| usize::from(at) % len.max(1);
+    let row_len = run.as_run().row_len();
     match *op {
         Op::PushBack(text) => {
             run.push_back(Element::of(text))?;
@@ -77,19 +79,24 @@ fn apply(run: &mut RunMut<'_>, model: &mut VecDeque<Vec<u8>>, op: &Op<'_>) -> Re
             run.insert(run.as_run().place(index), Element::of(text))?;
             model.insert(index, text.to_vec());
         }
+        Op::InsertRow(index, row) => {
+            let index = at(index, model.len() + 1);
+            run.insert_row(run.as_run().place(index), &row.map(Element::of))?;
+            row.into_iter().rev().for_each(|text| model.insert(index, text.to_vec()));
+        }
         Op::Replace(index, text) if !model.is_empty() => {
             let index = at(index, model.len());
             run.replace(run.as_run().place(index), Element::of(text))?;
             model[index] = text.to_vec();
         }
         Op::Remove(index, count) => {
-            let (index, count) = (at(index, model.len()), usize::from(count));
+            let (index, count) = (at(index, model.len()), usize::from(count) * row_len);
             run.remove(run.as_run().place(index), count);
             model.drain(index..(index + count).min(model.len()));
         }
         Op::PopFront => {
-            run.remove(run.as_run().front(), 1);
-            model.pop_front();
+            run.remove(run.as_run().front(), row_len);
+            model.drain(..row_len.min(model.len()));
         }
         Op::PopBack if !model.is_empty() => {
             run.remove(run.as_run().place(model.len() - 1), 1);

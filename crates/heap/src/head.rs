@@ -11,6 +11,8 @@ use std::sync::atomic::Ordering;
 #[derive(Debug, Default)]
 pub struct Head {
     open: Option<Open>,
+    /// Where appends go once the open one is full, if that has been made sure of.
+    next: Option<Open>,
     /// Bytes appended since the head was made, for pacing the cleaner.
     appended: u64,
 }
@@ -39,7 +41,8 @@ impl Head {
         self.appended
     }
 
-    /// Makes sure that a record of `extent` bytes can be appended without taking a segment.
+    /// Makes sure that records of `extent` bytes together can be appended without taking a segment.
+    /// Those that find room in the open one still go there.
     ///
     /// # Errors
     /// When no segment is to be had for `purpose`.
@@ -55,7 +58,11 @@ impl Head {
             return heap.can_take_much(extent, purpose);
         }
         let fits = |open: &Open| open.end as usize + extent <= open.limit as usize;
-        if self.open.as_ref().is_some_and(fits) { Ok(()) } else { self.roll(heap, purpose, now) }
+        if self.open.as_ref().is_some_and(fits) || self.next.is_some() {
+            return Ok(());
+        }
+        self.next = Some(Open::take(heap, purpose, now)?);
+        Ok(())
     }
 
     /// Appends a record and lets `fill` write its value, of `draft.value_len` bytes that hold
@@ -134,27 +141,19 @@ impl Head {
 
     #[cold]
     fn roll(&mut self, heap: &Heap, purpose: Purpose, now: Millis) -> Result<(), OutOfSpace> {
-        let (id, limit) = heap.take(purpose, now)?;
-        self.seal(heap);
-        let touched = heap.segment(id).touched.load(Ordering::Relaxed);
-        let watch = touched.saturating_sub(heap.lead_bytes(limit));
-        self.open = Some(Open { id, end: 0, touched, watch, limit });
+        let next = match self.next.take() {
+            Some(next) => next,
+            None => Open::take(heap, purpose, now)?,
+        };
+        if let Some(full) = self.open.replace(next) {
+            full.seal(heap);
+        }
         Ok(())
     }
 
     /// Closes the segment, so that it can be cleaned; the next append takes another.
     pub fn seal(&mut self, heap: &Heap) {
-        let Some(open) = self.open.take() else { return };
-        let segment = heap.segment(open.id);
-        heap.note_sealed(open.id);
-        heap.written.fetch_add(u64::from(open.end), Ordering::Relaxed);
-        let unused = open.limit.saturating_sub(open.touched);
-        heap.promised.fetch_sub(u64::from(unused), Ordering::Relaxed);
-        let sealed = segment.advance(SegmentState::Open, SegmentState::Sealed);
-        debug_assert!(sealed, "a head's segment is open");
-        if segment.condemn_if_dead() {
-            heap.recycle(open.id);
-        }
+        self.open.take().into_iter().chain(self.next.take()).for_each(|open| open.seal(heap));
     }
 
     /// Bytes of the open segment that are written, and of those the live ones.
@@ -164,6 +163,26 @@ impl Head {
 }
 
 impl Open {
+    fn take(heap: &Heap, purpose: Purpose, now: Millis) -> Result<Open, OutOfSpace> {
+        let (id, limit) = heap.take(purpose, now)?;
+        let touched = heap.segment(id).touched.load(Ordering::Relaxed);
+        let watch = touched.saturating_sub(heap.lead_bytes(limit));
+        Ok(Open { id, end: 0, touched, watch, limit })
+    }
+
+    fn seal(self, heap: &Heap) {
+        let segment = heap.segment(self.id);
+        heap.note_sealed(self.id);
+        heap.written.fetch_add(u64::from(self.end), Ordering::Relaxed);
+        let unused = self.limit.saturating_sub(self.touched);
+        heap.promised.fetch_sub(u64::from(unused), Ordering::Relaxed);
+        let sealed = segment.advance(SegmentState::Open, SegmentState::Sealed);
+        debug_assert!(sealed, "a head's segment is open");
+        if segment.condemn_if_dead() {
+            heap.recycle(self.id);
+        }
+    }
+
     /// The head comes near to the end of what is resident, or went beyond it.
     #[cold]
     fn go_on(&mut self, heap: &Heap) {
@@ -179,5 +198,38 @@ impl Open {
             }
             self.watch = self.touched;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::KeyspaceId;
+
+    const NOW: Millis = Millis(1);
+
+    #[test]
+    fn what_is_left_of_a_segment_is_used_though_more_was_reserved() {
+        let heap = Heap::with_address_space(1 << 28).expect("address space");
+        let (mut head, key) = (Head::new(), &b"key"[..]);
+        let draft = Draft {
+            is_node: true,
+            grows: false,
+            keyspace: KeyspaceId(0),
+            label: 0,
+            key,
+            value_len: 2_000,
+            room: 2_000,
+            deadline: None,
+        };
+        for _ in 0..2_000 {
+            // As much as a change to a tree may need, which mostly needs one record.
+            head.reserve(&heap, 40_000, Purpose::Late, NOW).expect("room");
+            head.append(&heap, &draft, Purpose::Overdraft, NOW, |_| ()).expect("was reserved");
+        }
+        let sealed = heap.segments().into_iter().filter(|it| it.state == SegmentState::Sealed);
+        let written: Vec<u64> = sealed.map(|it| it.written + draft.extent() as u64).collect();
+        assert!(written.len() > 2);
+        assert!(written.iter().all(|bytes| *bytes > DEDICATED_BYTES as u64), "{written:?}");
     }
 }

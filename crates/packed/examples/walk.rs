@@ -6,9 +6,12 @@ use std::time::Instant;
 
 const ROUNDS: usize = 20_000;
 
-fn filled(memory: &mut [u8], texts: impl Iterator<Item = String>) {
+fn filled(memory: &mut [u8], pairs: impl Iterator<Item = [String; 2]>) {
     let mut run = RunMut::empty_in(memory);
-    texts.for_each(|text| run.push_back(Element::of(text.as_bytes())).expect("room"));
+    for [field, value] in pairs {
+        let row = [Element::of(field.as_bytes()), Element::of(value.as_bytes())];
+        run.insert_row(run.as_run().end(), &row).expect("room");
+    }
 }
 
 fn nanos(mut work: impl FnMut(usize)) -> f64 {
@@ -24,9 +27,9 @@ fn main() {
         let mut mixed = vec![0; 60 * pairs + 100];
         let value = |number| format!("value-{number:010}");
         let pair = |number: usize| [format!("f{number:07}"), value(number)];
-        filled(&mut equal, (0..pairs).flat_map(pair));
+        filled(&mut equal, (0..pairs).map(pair));
         let pair = |number: usize| [format!("{number}{}", "x".repeat(number % 23)), value(number)];
-        filled(&mut mixed, (0..pairs).flat_map(pair));
+        filled(&mut mixed, (0..pairs).map(pair));
         let find = |memory: &[u8]| {
             let run = Run::new(memory);
             let fields: Vec<_> = run.iter().step_by(2).map(Element::to_text).collect();
@@ -40,8 +43,10 @@ fn main() {
         let (equal_nanos, mixed_nanos) = (find(&equal), find(&mixed));
         let queue = nanos(|round| {
             let mut run = RunMut::new(&mut equal);
-            run.push_back(Element::of(value(round).as_bytes())).expect("room");
-            run.remove(run.as_run().front(), 1);
+            let (field, value) = (format!("f{round:07}"), value(round));
+            let row = [Element::of(field.as_bytes()), Element::of(value.as_bytes())];
+            run.insert_row(run.as_run().end(), &row).expect("room");
+            run.remove(run.as_run().front(), 2);
         });
         println!(
             "{pairs:5} {bytes:7} {equal_nanos:12.0} {mixed_nanos:12.0} {iterate:9.0} {queue:7.0}"

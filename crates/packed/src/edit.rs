@@ -2,7 +2,8 @@
 
 use crate::element::Element;
 use crate::head::{EMPTY, HEAD_BYTES, Head, RUN_BYTES_MAX};
-use crate::run::{Place, Run};
+use crate::run::{Place, REPEATING_BYTES_MIN, Run};
+use std::ops::Range;
 use thiserror::Error;
 
 /// Gaps are closed when they are more than this part of a run.
@@ -60,25 +61,100 @@ impl<'a> RunMut<'a> {
     /// When there is no room.
     #[inline]
     pub fn insert(&mut self, at: Place, element: Element<'_>) -> Result<(), Full> {
-        self.insert_all(at, &[element])
+        self.insert_row(at, &[element])
     }
 
-    /// Inserts elements before the one at a place, one behind the other.
+    /// Inserts the elements of a row before the one at a place, one behind the other. Rows of two
+    /// are removed as such: what comes alone is inserted alone.
     ///
     /// # Errors
     /// When there is no room for all of them.
     #[inline]
-    pub fn insert_all(&mut self, at: Place, elements: &[Element<'_>]) -> Result<(), Full> {
-        let size = elements.iter().map(|element| element.size()).sum();
-        let at = self.open(at, size, elements.len())?;
+    pub fn insert_row(&mut self, at: Place, row: &[Element<'_>]) -> Result<(), Full> {
+        let size = row.iter().map(|element| element.size()).sum();
+        let mut at = at;
+        if self.head.count == 0 {
+            at = self.begin_with(row, size);
+        } else if self.head.is_repeating() && !self.goes_on_with(at, row) {
+            at.offset -= self.spell_out(size, row.len())?;
+        }
+        let at = if self.head.is_repeating() {
+            self.open_repeating(at, size, row.len())?
+        } else {
+            self.open(at, size, row.len())?
+        };
         let mut offset = at.offset;
-        for (number, element) in elements.iter().enumerate() {
+        for (number, element) in row.iter().enumerate() {
             let end = offset + element.size();
             element.write(&mut self.bytes[offset..end]);
-            self.bytes[self.head.codes + at.index + number] = element.code();
+            self.set_code(at.index + number, element.code());
             offset = end;
         }
         Ok(())
+    }
+
+    #[inline]
+    fn set_code(&mut self, index: usize, code: u8) {
+        self.bytes[self.head.codes + (index & self.head.mask)] = code;
+    }
+
+    /// Decides whether the codes of an empty run, to which a row comes, repeat. Returns where it
+    /// comes.
+    fn begin_with(&mut self, row: &[Element<'_>], size: usize) -> Place {
+        let is_one = row.windows(2).all(|pair| pair[0].code() == pair[1].code());
+        let mask = if size < REPEATING_BYTES_MIN * row.len() || row.is_empty() {
+            usize::MAX
+        } else if is_one {
+            0
+        } else if row.len() == 2 {
+            1
+        } else {
+            usize::MAX
+        };
+        let (count, offset) = (0, HEAD_BYTES);
+        self.head = Head { count, begin: offset, end: offset, codes: offset, mask };
+        Place { index: 0, offset }
+    }
+
+    /// Whether codes repeat with a row before the element at a place, as they do now.
+    #[inline]
+    fn goes_on_with(&self, at: Place, row: &[Element<'_>]) -> bool {
+        let is_whole = |elements: usize| elements & self.head.mask == 0;
+        let is_end = at.index == self.head.count;
+        (is_end || is_whole(at.index) && is_whole(self.head.count) && is_whole(row.len()))
+            && self.as_run().repeats_for(row)
+    }
+
+    /// Gives each element a code of its own, for `count` more of `size` bytes that differ. Returns
+    /// by how many bytes that has moved the elements to the front.
+    ///
+    /// # Errors
+    /// When there will be no room for those.
+    #[cold]
+    fn spell_out(&mut self, size: usize, count: usize) -> Result<usize, Full> {
+        let (needed, room) = (self.head.full_len() + size + count, self.room());
+        if needed > room {
+            return Err(Full { needed });
+        }
+        let shift = if self.head.end + self.head.count > room { self.close_gaps() } else { 0 };
+        let Head { count, codes, mask, .. } = self.head;
+        let repeated = [self.bytes[codes], self.bytes[codes + (mask & (count - 1).min(1))]];
+        for index in 0..count {
+            self.bytes[codes + index] = repeated[index & mask];
+        }
+        self.set_head(Head { mask: usize::MAX, ..self.head });
+        Ok(shift)
+    }
+
+    #[inline]
+    fn shift(&mut self, from: Range<usize>, to: usize) {
+        if from.start != to {
+            self.bytes.copy_within(from, to);
+        }
+    }
+
+    fn room(&self) -> usize {
+        self.bytes.len().min(RUN_BYTES_MAX)
     }
 
     /// Adds an element behind the last.
@@ -102,7 +178,10 @@ impl<'a> RunMut<'a> {
     pub fn spread(&mut self) {
         self.close_gaps();
         let mut head = self.head;
-        let free = self.bytes.len().min(RUN_BYTES_MAX) - head.byte_len();
+        if head.is_repeating() {
+            return;
+        }
+        let free = self.room() - head.byte_len();
         let cost = (head.end - head.begin) / head.count.max(1) + 1;
         head.codes += free - free / cost;
         self.bytes.copy_within(head.end..head.end + head.count, head.codes);
@@ -116,13 +195,23 @@ impl<'a> RunMut<'a> {
     pub fn replace(&mut self, at: Place, element: Element<'_>) -> Result<(), Full> {
         let run = self.as_run();
         let (old_size, new_size) = (run.after(at).offset - at.offset, element.size());
-        if old_size == new_size {
+        let Head { count, mask, .. } = self.head;
+        // The code of the first row is its own as long as there is no other.
+        let has_own_code = !self.head.is_repeating() || count <= mask + 1;
+        let keeps_code = run.code(at.index) == element.code();
+        if old_size == new_size && (has_own_code || keeps_code) {
             element.write(&mut self.bytes[at.offset..at.offset + new_size]);
-            self.bytes[self.head.codes + at.index] = element.code();
+            self.set_code(at.index, element.code());
             return Ok(());
         }
+        let mut at = at;
+        if self.head.is_repeating() {
+            let grown = new_size.saturating_sub(old_size);
+            at.offset -= self.spell_out(grown, 0)?;
+            return self.replace(at, element);
+        }
         let needed = run.dense_len() - old_size + new_size;
-        if needed > self.bytes.len().min(RUN_BYTES_MAX) {
+        if needed > self.room() {
             return Err(Full { needed });
         }
         let at = self.remove(at, 1);
@@ -131,12 +220,23 @@ impl<'a> RunMut<'a> {
 
     /// Removes `count` elements from a place on, or those that there are; returns the place of the
     /// element that stands there now.
+    ///
+    /// # Panics
+    /// If this leaves a part of a row, of those that were inserted as two.
     pub fn remove(&mut self, at: Place, count: usize) -> Place {
-        let mut next = at;
-        while next.index < self.head.count && next.index < at.index + count {
-            next = self.as_run().after(next);
-        }
+        let end = (at.index + count).min(self.head.count);
+        let next = self.as_run().forward(at, end.max(at.index));
         let (span, gone) = (next.offset - at.offset, next.index - at.index);
+        let place = if self.head.is_repeating() {
+            self.remove_repeating(at, span, gone)
+        } else {
+            self.remove_with_codes(at, span, gone)
+        };
+        let offset = place.offset - self.close_wide_gaps();
+        Place { offset, ..place }
+    }
+
+    fn remove_with_codes(&mut self, at: Place, span: usize, gone: usize) -> Place {
         let mut head = self.head;
         head.count -= gone;
         let place = if at.index == 0 {
@@ -144,17 +244,78 @@ impl<'a> RunMut<'a> {
             head.codes += gone;
             Place { index: 0, offset: head.begin }
         } else {
-            self.bytes.copy_within(next.offset..head.end, at.offset);
+            self.bytes.copy_within(at.offset + span..head.end, at.offset);
             head.end -= span;
             let from = std::mem::replace(&mut head.codes, head.end);
             self.bytes.copy_within(from..from + at.index, head.codes);
-            self.bytes
-                .copy_within(from + next.index..from + head.count + gone, head.codes + at.index);
+            self.bytes.copy_within(
+                from + at.index + gone..from + head.count + gone,
+                head.codes + at.index,
+            );
             at
         };
         self.set_head(head);
-        let offset = place.offset - self.close_wide_gaps();
-        Place { offset, ..place }
+        place
+    }
+
+    fn remove_repeating(&mut self, at: Place, span: usize, gone: usize) -> Place {
+        let mut head = self.head;
+        let is_tail = at.index + gone == head.count;
+        assert!(is_tail || gone & head.mask == 0, "rows of two are removed as such");
+        let place = if at.index == 0 {
+            head.begin += span;
+            Place { index: 0, offset: head.begin }
+        } else {
+            self.bytes.copy_within(at.offset + span..head.byte_len(), at.offset);
+            head.end -= span;
+            head.codes = head.end;
+            at
+        };
+        head.count -= gone;
+        self.set_head(head);
+        place
+    }
+
+    /// Makes room for `count` elements of `size` bytes together at a place, and counts them. Their
+    /// codes are those that repeat.
+    ///
+    /// ```text
+    /// | head | gap | elements before | elements behind, codes | gap |
+    /// ```
+    fn open_repeating(&mut self, at: Place, size: usize, count: usize) -> Result<Place, Full> {
+        let mut head = self.head;
+        let tail = at.offset..head.byte_len();
+        head.count += count;
+        let (room, needed) = (self.room(), head.dense_len() + size);
+        if needed > room || head.count > usize::from(u16::MAX) {
+            return Err(Full { needed: needed.max(room + 1) });
+        }
+        let is_front = at.index == 0 && !tail.is_empty();
+        head.begin = if is_front && head.begin - HEAD_BYTES >= size {
+            // What has left at the front has left room.
+            head.begin - size
+        } else if is_front && room - needed >= size {
+            // More may follow there: they get half of what is free.
+            HEAD_BYTES + (room - needed) / 2
+        } else if head.end + size + head.code_count() > room {
+            HEAD_BYTES
+        } else {
+            head.begin
+        };
+        let front = self.head.begin..at.offset;
+        let at = Place { offset: head.begin + front.len(), ..at };
+        head.end = at.offset + size + (self.head.end - tail.start);
+        head.codes = head.end;
+        let (front_to, tail_to) = (head.begin, at.offset + size);
+        if tail_to > tail.start {
+            self.shift(tail, tail_to);
+            self.shift(front, front_to);
+        } else {
+            self.shift(front, front_to);
+            self.shift(tail, tail_to);
+        }
+        self.set_head(head);
+        Ok(at)
     }
 
     /// Makes room for `count` elements of `size` bytes together at a place, and counts them.
@@ -168,7 +329,7 @@ impl<'a> RunMut<'a> {
             self.set_head(head);
             return Ok(Place { index: 0, offset: head.begin });
         }
-        let room = self.bytes.len().min(RUN_BYTES_MAX);
+        let room = self.room();
         let is_end = at.index == head.count;
         if is_end && head.end + size <= head.codes && head.byte_len() + count <= room {
             head.end += size;
@@ -243,7 +404,7 @@ impl<'a> RunMut<'a> {
         head.begin = HEAD_BYTES;
         head.end -= shift;
         let from = std::mem::replace(&mut head.codes, head.end);
-        self.bytes.copy_within(from..from + head.count, head.codes);
+        self.bytes.copy_within(from..from + head.code_count(), head.codes);
         self.set_head(head);
         shift
     }

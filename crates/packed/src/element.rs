@@ -247,6 +247,12 @@ fn size_if_short(code: u8) -> u16 {
     u16::from(code.min(code.wrapping_sub(CODE_INTEGER)))
 }
 
+/// Bytes of an element with a code; `None` of a long one, whose code does not tell.
+#[inline]
+pub(crate) fn short_size(code: u8) -> Option<usize> {
+    (code != CODE_LONG).then(|| usize::from(size_if_short(code)))
+}
+
 /// Bytes of the element with `code` that begins at the start of `from`; `None` if the code or what
 /// follows is nothing that was ever written.
 #[inline]

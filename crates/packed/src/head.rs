@@ -10,16 +10,24 @@ pub const RUN_BYTES_MAX: usize = u16::MAX as usize;
 pub const EMPTY: [u8; HEAD_BYTES] =
     [0, 0, HEAD_BYTES as u8, 0, HEAD_BYTES as u8, 0, HEAD_BYTES as u8, 0];
 
+/// Codes that repeat are at most so many.
+const ROW_MAX: usize = 2;
+
 /// ```text
 /// | count 2 | begin 2 | end 2 | codes 2 |
 /// ```
 /// Elements lie from `begin` to `end`, their codes from `codes` on; all counted from the start.
+/// Where codes repeat, the last field holds how many there are, one or two, and they follow the
+/// elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
     pub count: usize,
     pub begin: usize,
     pub end: usize,
     pub codes: usize,
+    /// Of the bits of an element's number, those that tell which code is its own: all, or none
+    /// where all elements have the same, or the lowest where they have two in turns.
+    pub mask: usize,
 }
 
 impl Head {
@@ -27,21 +35,50 @@ impl Head {
     pub fn read(bytes: &[u8]) -> Option<Head> {
         let word = u64::from_le_bytes(*bytes.first_chunk()?);
         let field = |at: u32| (word >> (16 * at)) as u16 as usize;
-        Some(Head { count: field(0), begin: field(1), end: field(2), codes: field(3) })
+        let (count, begin, end, codes) = (field(0), field(1), field(2), field(3));
+        let is_repeating = (1..=ROW_MAX).contains(&codes);
+        let (codes, mask) = if is_repeating { (end, codes - 1) } else { (codes, usize::MAX) };
+        Some(Head { count, begin, end, codes, mask })
     }
 
     #[inline]
     pub fn write(self, bytes: &mut [u8]) {
-        let Head { count, begin, end, codes } = self;
-        debug_assert!(codes + count <= RUN_BYTES_MAX);
+        let Head { count, begin, end, codes, .. } = self;
+        debug_assert!(self.byte_len() <= RUN_BYTES_MAX);
+        let codes = if self.is_repeating() { self.mask + 1 } else { codes };
         let word = count as u64 | (begin as u64) << 16 | (end as u64) << 32 | (codes as u64) << 48;
         bytes[..HEAD_BYTES].copy_from_slice(&word.to_le_bytes());
+    }
+
+    /// Whether there are fewer codes than elements, of which each is that of every one, or of every
+    /// second.
+    #[inline]
+    pub fn is_repeating(self) -> bool {
+        self.mask != usize::MAX
+    }
+
+    /// Codes that are written down.
+    #[inline]
+    pub fn code_count(self) -> usize {
+        self.count.min(self.mask.saturating_add(1))
     }
 
     /// Bytes of the whole run.
     #[inline]
     pub fn byte_len(self) -> usize {
-        self.codes + self.count
+        self.codes + self.code_count()
+    }
+
+    /// Bytes of the run without gaps.
+    #[inline]
+    pub fn dense_len(self) -> usize {
+        HEAD_BYTES + self.end - self.begin + self.code_count()
+    }
+
+    /// Bytes of the run without gaps, with a code for each element.
+    #[inline]
+    pub fn full_len(self) -> usize {
+        HEAD_BYTES + self.end - self.begin + self.count
     }
 
     /// Whether its parts lie one behind the other inside `len` bytes.

@@ -8,6 +8,11 @@
 //! end with one byte per short element, and a wanted one is looked for among codes before any bytes
 //! are compared. What leaves at the front leaves a gap, and moves nothing.
 //!
+//! Elements of four bytes and more that all have the same code have it written down once, and rows
+//! of two that all have the same two have these: texts of one length, fields and values of two.
+//! Where one of them stands is a multiplication then. The first one that differs gives each its own
+//! code.
+//!
 //! Owner: whoever owns the bytes; a run is a view of them.
 //! Not here: what elements mean (`store::value`), where the bytes are (`heap`).
 //! Start at: `element.rs`, then `run.rs`.
@@ -21,4 +26,4 @@ mod run;
 pub use edit::{Full, RunMut};
 pub use element::{Element, Far, SHORT_BYTES_MAX};
 pub use head::{EMPTY, RUN_BYTES_MAX};
-pub use run::{Damaged, Iter, Place, Run, concat, push};
+pub use run::{Damaged, Iter, Place, Run, concat, push, push_row};

@@ -2,13 +2,19 @@
 
 use crate::edit::RunMut;
 use crate::element::{
-    Element, Far, FormBuffer, are_short, has_far, size_at_end, size_at_start, sum_of_sizes,
+    Element, Far, FormBuffer, are_short, has_far, short_size, size_at_end, size_at_start,
+    sum_of_sizes,
 };
 use crate::head::{EMPTY, HEAD_BYTES, Head};
 use thiserror::Error;
 
 /// Fewer elements than these are passed one by one.
 const FEW: usize = 8;
+/// Texts mostly differ at their ends, which are compared first.
+const LAST_BYTES: usize = 8;
+/// Elements whose codes repeat take so many bytes each, on average: a run of shorter ones would
+/// grow by too much once they get codes of their own.
+pub(crate) const REPEATING_BYTES_MIN: usize = 4;
 
 /// A run that is read. Its bytes were written by `RunMut`, or passed `Run::checked`.
 #[derive(Clone, Copy, Debug)]
@@ -123,8 +129,45 @@ impl<'a> Run<'a> {
     }
 
     /// Bytes that it would take without gaps.
+    #[inline]
     pub fn dense_len(&self) -> usize {
-        HEAD_BYTES + self.head.end - self.head.begin + self.head.count
+        self.head.dense_len()
+    }
+
+    /// The same if each element had a code of its own, which the next change may give it.
+    #[inline]
+    pub fn full_len(&self) -> usize {
+        self.head.full_len()
+    }
+
+    /// Bytes that it would take, at most and without gaps, with more elements: with a row of them
+    /// before any row, or behind the last.
+    #[inline]
+    pub fn len_with(&self, elements: &[Element<'_>]) -> usize {
+        let size: usize = elements.iter().map(|element| element.size()).sum();
+        if self.repeats_for(elements) {
+            return HEAD_BYTES + self.element_bytes().len() + size + self.row_len();
+        }
+        self.full_len() + size + elements.len()
+    }
+
+    /// Whether codes repeat, and go on to do so with these elements behind the last.
+    #[inline]
+    pub(crate) fn repeats_for(&self, elements: &[Element<'_>]) -> bool {
+        let count = self.head.count;
+        self.head.is_repeating()
+            && count > 0
+            && elements.iter().enumerate().all(|(number, element)| {
+                let slot = (count + number) & self.head.mask;
+                let code =
+                    if slot < count { self.code(slot) } else { elements[slot - count].code() };
+                element.code() == code
+            })
+    }
+
+    /// Elements that come and go together only: rows of two may have codes that repeat.
+    pub fn row_len(&self) -> usize {
+        if self.head.is_repeating() { self.head.mask + 1 } else { 1 }
     }
 
     /// The bytes of all elements.
@@ -133,15 +176,15 @@ impl<'a> Run<'a> {
         &self.bytes[self.head.begin..self.head.end]
     }
 
-    /// The codes of all elements.
+    /// The codes that are written down.
     #[inline]
     pub fn codes(&self) -> &'a [u8] {
         &self.bytes[self.head.codes..self.head.byte_len()]
     }
 
     #[inline]
-    fn code(&self, index: usize) -> u8 {
-        self.bytes[self.head.codes + index]
+    pub(crate) fn code(&self, index: usize) -> u8 {
+        self.bytes[self.head.codes + (index & self.head.mask)]
     }
 
     /// The first element's place, or the end of an empty run.
@@ -166,12 +209,33 @@ impl<'a> Run<'a> {
     /// short elements are summed many at a time.
     #[inline]
     pub fn forward(&self, from: Place, index: usize) -> Place {
+        if self.head.is_repeating() {
+            return self.forward_by(from, index - from.index);
+        }
         let codes = &self.bytes[self.head.codes + from.index..self.head.codes + index];
         let sum = if codes.len() < FEW { None } else { sum_of_sizes(codes) };
         match sum {
             Some(sum) => Place { index, offset: from.offset + sum },
             None => (from.index..index).fold(from, |place, _| self.after(place)),
         }
+    }
+
+    /// The place so many elements behind one, where codes repeat.
+    #[inline]
+    fn forward_by(&self, from: Place, count: usize) -> Place {
+        match self.bytes_of(from.index, count) {
+            Some(bytes) => Place { index: from.index + count, offset: from.offset + bytes },
+            None => (0..count).fold(from, |place, _| self.after(place)),
+        }
+    }
+
+    /// Bytes of `count` elements from number `from` on, where codes repeat; `None` if there are
+    /// long ones, whose codes do not tell.
+    #[inline]
+    fn bytes_of(&self, from: usize, count: usize) -> Option<usize> {
+        let first = if count > 0 { short_size(self.code(from))? } else { 0 };
+        let second = if count > 1 { short_size(self.code(from + 1))? } else { 0 };
+        Some(count.div_ceil(2) * first + count / 2 * second)
     }
 
     /// The element at a place; `None` at the end.
@@ -218,9 +282,9 @@ impl<'a> Run<'a> {
     /// Those of `count` elements from number `from` on that are kept elsewhere.
     #[inline]
     pub fn far_ones(&self, from: usize, count: usize) -> impl Iterator<Item = Far> + use<'a> {
-        let codes = self.head.codes;
-        let is_any = has_far(&self.bytes[codes + from..codes + from + count]);
-        let run = *self;
+        let (run, codes) = (*self, self.codes());
+        let is_any =
+            has_far(if self.head.is_repeating() { codes } else { &codes[from..from + count] });
         is_any.then(|| run.iter_from(run.place(from)).take(count)).into_iter().flatten().filter_map(
             |element| match element {
                 Element::Far(far) => Some(far),
@@ -242,6 +306,9 @@ impl<'a> Run<'a> {
     pub fn find(&self, wanted: Element<'_>, from: Place, step: usize) -> Option<Place> {
         let (code, mut form) = (wanted.code(), FormBuffer::default());
         let form = wanted.form(&mut form);
+        if self.head.is_repeating() {
+            return self.find_form(code, form, from, step);
+        }
         let mut place = from;
         while place.index < self.head.count {
             if self.code(place.index) != code {
@@ -249,7 +316,7 @@ impl<'a> Run<'a> {
                 let steps = codes.iter().step_by(step).position(|other| *other == code)?;
                 place = self.forward(place, place.index + steps * step);
             }
-            if self.bytes[place.offset..self.head.end].starts_with(form) {
+            if self.is_at(place, form) {
                 return Some(place);
             }
             let next = (place.index + step).min(self.head.count);
@@ -258,6 +325,44 @@ impl<'a> Run<'a> {
             }
         }
         None
+    }
+
+    /// The same where codes repeat: they tell nothing, but elements lie as far from each other as
+    /// the first two do.
+    fn find_form(&self, code: u8, form: &[u8], from: Place, step: usize) -> Option<Place> {
+        if !self.codes().contains(&code) {
+            return None;
+        }
+        let mut place = from;
+        let is_even = step & self.head.mask == 0 && from.index + step <= self.head.count;
+        let step_bytes = is_even.then(|| self.bytes_of(from.index, step)).flatten();
+        if let (Some(step_bytes), Some(last)) = (step_bytes, form.last_chunk::<LAST_BYTES>()) {
+            if self.code(from.index) != code {
+                return None;
+            }
+            while place.index < self.head.count {
+                let end = place.offset + form.len();
+                let is_like = self.bytes[..end].last_chunk() == Some(last);
+                if is_like && self.is_at(place, form) {
+                    return Some(place);
+                }
+                place = Place { index: place.index + step, offset: place.offset + step_bytes };
+            }
+            return None;
+        }
+        while place.index < self.head.count {
+            if self.code(place.index) == code && self.is_at(place, form) {
+                return Some(place);
+            }
+            place = self.forward(place, (place.index + step).min(self.head.count));
+        }
+        None
+    }
+
+    /// Whether the bytes at a place begin so.
+    #[inline]
+    fn is_at(&self, place: Place, form: &[u8]) -> bool {
+        self.bytes[place.offset..self.head.end].starts_with(form)
     }
 
     /// All elements, from the front or from the end.
@@ -286,27 +391,59 @@ impl<'a> IntoIterator for Run<'a> {
 }
 
 /// Adds a run to `to` that holds pieces of others, one behind the other and without gaps. Together
-/// they take no more than a run may.
-pub fn concat(pieces: &[(Run<'_>, Place, Place)], to: &mut Vec<u8>) {
+/// they take no more than a run may, and are rows of `row_len` elements, of which the codes are
+/// written down once if they repeat.
+pub fn concat(row_len: usize, pieces: &[(Run<'_>, Place, Place)], to: &mut Vec<u8>) {
     let begin = to.len();
     to.extend_from_slice(&EMPTY);
     for (run, from, end) in pieces {
         to.extend_from_slice(&run.bytes[from.offset..end.offset]);
     }
-    let end = to.len() - begin;
+    let codes = to.len();
     for (run, from, end) in pieces {
-        let codes = run.head.codes;
-        to.extend_from_slice(&run.bytes[codes + from.index..codes + end.index]);
+        if run.head.is_repeating() {
+            to.extend((from.index..end.index).map(|index| run.code(index)));
+        } else {
+            let codes = run.head.codes;
+            to.extend_from_slice(&run.bytes[codes + from.index..codes + end.index]);
+        }
     }
-    let count = to.len() - begin - end;
-    Head { count, begin: HEAD_BYTES, end, codes: end }.write(&mut to[begin..]);
+    let (count, end) = (to.len() - codes, codes - begin);
+    let mask = mask_of(&to[codes..], row_len, end - HEAD_BYTES);
+    let head = Head { count, begin: HEAD_BYTES, end, codes: end, mask };
+    to.truncate(begin + head.byte_len());
+    head.write(&mut to[begin..]);
+}
+
+/// The mask of codes that are all those of elements in rows of `row_len`, which take so many bytes
+/// together.
+fn mask_of(codes: &[u8], row_len: usize, bytes: usize) -> usize {
+    let repeats =
+        |len: usize| codes[len.min(codes.len())..] == codes[..codes.len().saturating_sub(len)];
+    if codes.is_empty() || bytes < REPEATING_BYTES_MIN * codes.len() {
+        usize::MAX
+    } else if repeats(1) {
+        0
+    } else if row_len == 2 && repeats(2) {
+        1
+    } else {
+        usize::MAX
+    }
 }
 
 /// Adds an element to the end of a run that has no gaps, and grows with it.
 pub fn push(run: &mut Vec<u8>, element: Element<'_>) {
-    let len = Run::new(run).dense_len() + element.cost();
+    push_row(run, &[element]);
+}
+
+/// Adds a row of elements to the end of a run that has no gaps, and grows with it.
+pub fn push_row(run: &mut Vec<u8>, row: &[Element<'_>]) {
+    let len = Run::new(run).len_with(row);
     run.resize(len.max(run.len()), 0);
-    RunMut::new(run).push_back(element).expect("the run has grown");
+    let mut grown = RunMut::new(run);
+    grown.insert_row(grown.as_run().end(), row).expect("the run has grown");
+    let len = grown.byte_len();
+    run.truncate(len);
 }
 
 /// Elements of a run, from both ends.

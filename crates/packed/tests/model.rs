@@ -2,7 +2,7 @@
 
 use packed::{Element, Full, Run, RunMut};
 use proptest::collection::vec;
-use proptest::prelude::{Just, Strategy, any, prop_assert, prop_assert_eq, prop_oneof, proptest};
+use proptest::prelude::{Just, Strategy, any, prop_assert_eq, prop_oneof, proptest};
 use std::collections::VecDeque;
 
 #[derive(Clone, Debug)]
@@ -10,7 +10,7 @@ enum Change {
     PushBack(Vec<u8>),
     PushFront(Vec<u8>),
     Insert(usize, Vec<u8>),
-    InsertAll(usize, Vec<Vec<u8>>),
+    InsertRow(usize, Vec<Vec<u8>>),
     Replace(usize, Vec<u8>),
     Remove(usize, usize),
     PopFront,
@@ -27,13 +27,41 @@ fn text() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-fn change() -> impl Strategy<Value = Change> {
+/// Texts of which many in a row have the same code.
+fn text_of_one_length() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        40 => "[a-d]{8}".prop_map(String::into_bytes),
+        1 => Just(vec![b'x'; 300]),
+        1 => text(),
+    ]
+}
+
+fn row() -> impl Strategy<Value = Vec<Vec<u8>>> {
+    prop_oneof![
+        20 => ("[a-d]{8}", "[a-d]{16}").prop_map(|(field, value)| vec![field.into(), value.into()]),
+        1 => vec(text(), 2),
+    ]
+}
+
+fn change_of_rows() -> impl Strategy<Value = Change> {
+    prop_oneof![
+        6 => (any::<usize>(), row()).prop_map(|(at, row)| Change::InsertRow(at, row)),
+        2 => row().prop_map(|row| Change::InsertRow(0, row)),
+        2 => (any::<usize>(), text_of_one_length())
+            .prop_map(|(at, text)| Change::Replace(at, text)),
+        2 => (any::<usize>(), 0_usize..3).prop_map(|(at, rows)| Change::Remove(at, 2 * rows)),
+        2 => Just(Change::Remove(0, 2)),
+        1 => Just(Change::Spread),
+    ]
+}
+
+fn change<T: Strategy<Value = Vec<u8>> + 'static>(
+    text: impl Fn() -> T,
+) -> impl Strategy<Value = Change> {
     prop_oneof![
         3 => text().prop_map(Change::PushBack),
         3 => text().prop_map(Change::PushFront),
         3 => (any::<usize>(), text()).prop_map(|(at, text)| Change::Insert(at, text)),
-        2 => (any::<usize>(), vec(text(), 0..4)).prop_map(|(at, row)| Change::InsertAll(at, row)),
-        1 => vec(text(), 0..4).prop_map(|row| Change::InsertAll(0, row)),
         3 => (any::<usize>(), text()).prop_map(|(at, text)| Change::Replace(at, text)),
         1 => (any::<usize>(), 0_usize..5).prop_map(|(at, count)| Change::Remove(at, count)),
         3 => Just(Change::PopFront),
@@ -42,8 +70,13 @@ fn change() -> impl Strategy<Value = Change> {
     ]
 }
 
-/// Applies a change to the run; the model follows if it fitted.
-fn apply(run: &mut RunMut<'_>, model: &mut VecDeque<Vec<u8>>, change: Change) -> Result<(), Full> {
+/// Applies a change to a run of rows of so many elements; the model follows if it fitted.
+fn apply(
+    run: &mut RunMut<'_>,
+    model: &mut VecDeque<Vec<u8>>,
+    row_len: usize,
+    change: Change,
+) -> Result<(), Full> {
     let place = |run: &RunMut<'_>, index| run.as_run().place(index);
     match change {
         Change::PushBack(text) => {
@@ -59,10 +92,14 @@ fn apply(run: &mut RunMut<'_>, model: &mut VecDeque<Vec<u8>>, change: Change) ->
             run.insert(place(run, at), Element::of(&text))?;
             model.insert(at, text);
         }
-        Change::InsertAll(at, texts) => {
-            let at = at % (model.len() + 1);
+        Change::InsertRow(at, texts) => {
+            let at = at % (model.len() / row_len + 1) * row_len;
             let elements: Vec<Element<'_>> = texts.iter().map(|text| Element::of(text)).collect();
-            run.insert_all(place(run, at), &elements)?;
+            let most = run.as_run().len_with(&elements);
+            if let Err(full) = run.insert_row(place(run, at), &elements) {
+                assert!(full.needed <= most, "{} bytes, not {most}", full.needed);
+                return Err(full);
+            }
             texts.into_iter().rev().for_each(|text| model.insert(at, text));
         }
         Change::Replace(at, text) if !model.is_empty() => {
@@ -71,7 +108,7 @@ fn apply(run: &mut RunMut<'_>, model: &mut VecDeque<Vec<u8>>, change: Change) ->
             model[at] = text;
         }
         Change::Remove(at, count) if !model.is_empty() => {
-            let at = at % model.len();
+            let at = at % model.len() / row_len * row_len;
             let next = run.remove(place(run, at), count);
             model.drain(at..(at + count).min(model.len()));
             let expected = model.get(at).map(|text| Element::of(text));
@@ -109,25 +146,74 @@ fn check(memory: &[u8], model: &VecDeque<Vec<u8>>) {
     }
     assert_eq!(run.get(model.len()), None);
     let costs: usize = model.iter().map(|text| Element::of(text).cost()).sum();
-    assert_eq!(run.dense_len(), packed::EMPTY.len() + costs);
+    assert_eq!(run.full_len(), packed::EMPTY.len() + costs);
+    let codes = run.codes().len();
+    assert!(codes <= model.len());
+    assert_eq!(run.dense_len(), run.full_len() - model.len() + codes);
     assert!(run.byte_len() <= memory.len());
+}
+
+/// Plays changes in memory of `room` bytes.
+fn play(changes: Vec<Change>, room: usize, row_len: usize) {
+    let mut memory = vec![0xaa; room];
+    RunMut::empty_in(&mut memory);
+    let mut model = VecDeque::new();
+    for change in changes {
+        let before = memory.clone();
+        let dense = Run::new(&memory).dense_len();
+        if let Err(full) = apply(&mut RunMut::new(&mut memory), &mut model, row_len, change) {
+            assert!(full.needed > room && dense <= room);
+            assert_eq!(before, memory, "nothing has changed");
+        }
+        check(&memory, &model);
+    }
 }
 
 proptest! {
     #[test]
-    fn a_run_is_a_deque_of_texts(changes in vec(change(), 0..200), room in 8_usize..3_000) {
-        let mut memory = vec![0xaa; room];
-        RunMut::empty_in(&mut memory);
-        let mut model = VecDeque::new();
-        for change in changes {
-            let before = memory.clone();
-            let dense = Run::new(&memory).dense_len();
-            if let Err(full) = apply(&mut RunMut::new(&mut memory), &mut model, change) {
-                prop_assert!(full.needed > room && dense <= room);
-                prop_assert_eq!(&before, &memory, "nothing has changed");
+    fn a_run_is_a_deque_of_texts(changes in vec(change(text), 0..200), room in 8_usize..3_000) {
+        play(changes, room, 1);
+    }
+
+    #[test]
+    fn a_run_of_equally_long_texts_is_a_deque(
+        changes in vec(change(text_of_one_length), 0..200),
+        room in 8_usize..3_000,
+    ) {
+        play(changes, room, 1);
+    }
+
+    #[test]
+    fn a_run_of_rows_is_a_deque_of_rows(
+        changes in vec(change_of_rows(), 0..200),
+        room in 8_usize..3_000,
+    ) {
+        play(changes, room, 2);
+    }
+
+    #[test]
+    fn pieces_of_runs_become_one_run(
+        rows in vec(row(), 0..40),
+        others in vec(row(), 0..40),
+        cut in any::<usize>(),
+    ) {
+        let run_of = |rows: &[Vec<Vec<u8>>]| {
+            let mut run = packed::EMPTY.to_vec();
+            for row in rows {
+                let row: Vec<_> = row.iter().map(|text| Element::of(text)).collect();
+                packed::push_row(&mut run, &row);
             }
-            check(&memory, &model);
-        }
+            run
+        };
+        let (one, other) = (run_of(&rows), run_of(&others));
+        let (one, other) = (Run::new(&one), Run::new(&other));
+        let from = cut % (rows.len() + 1);
+        let pieces = [(one, one.place(2 * from), one.end()), (other, other.front(), other.end())];
+        let mut whole = b"before".to_vec();
+        packed::concat(2, &pieces, &mut whole);
+        let expected = rows[from..].iter().chain(&others).flatten();
+        check(&whole[6..], &expected.cloned().collect());
+        prop_assert_eq!(Run::new(&whole[6..]).byte_len(), whole.len() - 6);
     }
 
     #[test]
@@ -137,6 +223,22 @@ proptest! {
             prop_assert_eq!(run.iter().rev().count(), run.len());
         }
     }
+}
+
+#[test]
+fn codes_that_repeat_are_written_once() {
+    let texts_of = |texts: &[&[u8]], row_len: usize| {
+        let mut run = packed::EMPTY.to_vec();
+        for row in texts.chunks(row_len) {
+            let row: Vec<_> = row.iter().map(|text| Element::of(text)).collect();
+            packed::push_row(&mut run, &row);
+        }
+        Run::new(&run).codes().len()
+    };
+    assert_eq!(texts_of(&[b"four", b"five", b"nine"], 1), 1);
+    assert_eq!(texts_of(&[b"name", b"Hortensia", b"town", b"Amsterdam"], 2), 2);
+    assert_eq!(texts_of(&[b"name", b"Hortensia", b"town", b"Rome"], 2), 4);
+    assert_eq!(texts_of(&[b"one", b"two"], 1), 2, "they are short");
 }
 
 #[test]

@@ -10,9 +10,7 @@
 
 use packed::Element;
 use std::time::Instant;
-use tree::{
-    ByTag, MemoryNodes, NODE_BYTES, NodeId, NodesMut, RowCost, RowLeaf, Rows, RowsMut, Tree, View,
-};
+use tree::{ByTag, MemoryNodes, NODE_BYTES, NodeId, NodesMut, RowLeaf, Rows, RowsMut, Tree, View};
 
 type Leaf = RowLeaf<ByTag>;
 
@@ -109,7 +107,7 @@ impl InDirectory {
         for row in 0..rows.len() {
             let half = &mut halves[usize::from(row >= middle)];
             let cell = rows.cell(row, 0).expect("a row");
-            let growth = Rows::new(half).growth_for(RowCost::of::<ByTag>(&[cell]));
+            let growth = Rows::new(half).growth_for(&[cell]);
             half.resize(half.len() + growth, 0);
             let mut half = RowsMut::new(half);
             let end = half.as_rows().len();
@@ -133,12 +131,11 @@ impl Members for InDirectory {
         loop {
             let (leaf, _) = self.entries[self.at(tag)];
             let rows = Rows::new(self.nodes.bytes(leaf));
-            let cost = RowCost::of::<ByTag>(&cells);
-            if rows.dense_len() + cost.bytes() > NODE_BYTES {
+            if rows.len_with(&cells) > NODE_BYTES {
                 self.split(tag);
                 continue;
             }
-            let (row, growth) = (rows.find_tag(tag), rows.growth_for(cost));
+            let (row, growth) = (rows.find_tag(tag), rows.growth_for(&cells));
             let len = self.nodes.bytes(leaf).len() + growth;
             RowsMut::new(self.nodes.resize(leaf, len)).insert(row, tag, &cells);
             return;

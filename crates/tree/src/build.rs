@@ -35,7 +35,7 @@ impl<'n, N: NodesMut> Tree<'n, N, RowLeaf<ByTag>> {
             };
             // Rows with the same tag stay together, so that one leaf is looked into for them.
             let may_part = filling.tags.last().is_some_and(|last| *last != tag);
-            if may_part && filling.len() + cell.cost() > FILLED_BYTES {
+            if may_part && filling.len_with(cell) > FILLED_BYTES {
                 tree.put_behind(&mut filling)?;
             }
             filling.push(tag, cell);
@@ -60,9 +60,9 @@ impl<'n, N: NodesMut> Tree<'n, N, RowLeaf<ByTag>> {
 }
 
 impl Filling {
-    /// Bytes of the leaf.
-    fn len(&self) -> usize {
-        self.tags.len() * size_of::<u32>() + Run::new(&self.run).byte_len()
+    /// Bytes of the leaf with one more row.
+    fn len_with(&self, cell: Element<'_>) -> usize {
+        self.tags.len() * size_of::<u32>() + Run::new(&self.run).len_with(&[cell])
     }
 
     fn push(&mut self, tag: u32, cell: Element<'_>) {

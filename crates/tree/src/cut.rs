@@ -29,7 +29,7 @@ impl<'r, 'a, O: Order> Cut<'r, 'a, O> {
 
     pub fn into_parts(self, parts: usize) -> Parts {
         let mut made = Parts::new();
-        let total: usize = self.leaves.iter().map(Rows::dense_len).sum();
+        let total: usize = self.leaves.iter().map(Rows::full_len).sum();
         let mut from = Mark { leaf: 0, row: 0, place: self.leaves[0].place(0) };
         for part in 1..=parts {
             let to = if part == parts { self.end() } else { self.advance(from, total / parts) };
@@ -100,7 +100,7 @@ impl<'r, 'a, O: Order> Cut<'r, 'a, O> {
         }
         let runs: SmallVec<[_; 2]> =
             pieces.iter().map(|(rows, from, to)| (rows.run(), from.place, to.place)).collect();
-        packed::concat(&runs, &mut content);
+        packed::concat(self.stride, &runs, &mut content);
         content
     }
 }

@@ -3,7 +3,7 @@
 use crate::leaf::Leaf;
 use crate::node::{NODE_BYTES, NoRoom, NodesMut};
 use crate::path::Path;
-use crate::rows::{Order, RowCost, RowLeaf, Rows, RowsMut, widen};
+use crate::rows::{Order, RowLeaf, Rows, RowsMut, widen};
 use crate::tree::Tree;
 use packed::{Element, Far};
 
@@ -14,16 +14,15 @@ impl<N: NodesMut, O: Order> Tree<'_, N, RowLeaf<O>> {
     #[inline]
     pub fn insert_row(&mut self, path: &Path, row: usize, tag: u32, cells: &[Element<'_>]) -> bool {
         let rows = Rows::new(self.nodes.bytes(path.leaf));
-        let cost = RowCost::of::<O>(cells);
         let (len, stride) = (rows.len(), rows.stride());
-        if !O::IS_TAGGED && rows.dense_len() + cost.bytes() > NODE_BYTES {
+        if !O::IS_TAGGED && rows.len_with(cells) > NODE_BYTES {
             let is_behind = row == len && self.view().is_last(path);
             if is_behind || row == 0 && self.view().is_first(path) {
                 self.insert_leaf_of(path, is_behind, stride, tag, cells);
                 return false;
             }
         }
-        let growth = rows.growth_for(cost);
+        let growth = rows.growth_for(cells);
         if growth > 0 {
             self.grow_leaf(path, row, growth);
         }
@@ -50,8 +49,8 @@ impl<N: NodesMut, O: Order> Tree<'_, N, RowLeaf<O>> {
         cells: &[Element<'_>],
     ) {
         let empty = Rows::empty::<O>(stride);
-        let cost = RowCost::of::<O>(cells);
-        self.insert_leaf(path, is_behind, empty.len() + cost.bytes(), |leaf| {
+        let len = Rows::new(&empty).len_with(cells);
+        self.insert_leaf(path, is_behind, len, |leaf| {
             leaf[..empty.len()].copy_from_slice(&empty);
             RowsMut::new(leaf).insert(0, tag, cells);
         });

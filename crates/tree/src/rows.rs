@@ -46,30 +46,6 @@ pub struct Rows<'a> {
     run: Run<'a>,
 }
 
-/// Bytes that a row adds to its leaf.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RowCost {
-    /// For its tag.
-    pub tag: usize,
-    /// For its elements.
-    pub cells: usize,
-}
-
-impl RowCost {
-    /// Of a row in the order `O`.
-    #[inline]
-    pub fn of<O: Order>(cells: &[Element<'_>]) -> RowCost {
-        let tag = if O::IS_TAGGED { TAG_BYTES } else { 0 };
-        RowCost { tag, cells: cells.iter().map(|cell| cell.cost()).sum() }
-    }
-
-    /// All of them.
-    #[inline]
-    pub fn bytes(self) -> usize {
-        self.tag + self.cells
-    }
-}
-
 /// Bytes that the tags of so many rows and the room for more take.
 #[inline]
 pub(crate) fn tags_bytes(rows: usize) -> usize {
@@ -102,13 +78,12 @@ impl<'a> Rows<'a> {
     pub fn of_run(run: Run<'_>, stride: usize) -> Vec<u8> {
         let mut bytes = ((run.len() / stride) as u16).to_le_bytes().to_vec();
         bytes.extend([stride as u8, 0]);
-        packed::concat(&[(run, run.front(), run.end())], &mut bytes);
+        packed::concat(stride, &[(run, run.front(), run.end())], &mut bytes);
         bytes
     }
 
     /// A leaf whose rows are the elements of a run, `stride` of them each, with these tags, which
-    /// do
-    /// not fall.
+    /// do not fall.
     pub fn of_tagged_run(tags: &[u32], run: Run<'_>, stride: usize) -> Vec<u8> {
         debug_assert_eq!(tags.len() * stride, run.len());
         let mut bytes = (tags.len() as u16).to_le_bytes().to_vec();
@@ -116,7 +91,7 @@ impl<'a> Rows<'a> {
         bytes.reserve(tags_bytes(tags.len()) + run.dense_len());
         tags.iter().for_each(|tag| bytes.extend_from_slice(&tag.to_le_bytes()));
         bytes.resize(HEAD_BYTES + tags_bytes(tags.len()), 0);
-        packed::concat(&[(run, run.front(), run.end())], &mut bytes);
+        packed::concat(stride, &[(run, run.front(), run.end())], &mut bytes);
         bytes
     }
 
@@ -128,7 +103,7 @@ impl<'a> Rows<'a> {
         bytes.extend(rows.iter().flat_map(|(tag, _, _)| tag.to_le_bytes()));
         bytes.resize(HEAD_BYTES + tags_bytes(rows.len()), 0);
         let pieces: Vec<_> = rows.iter().map(|(_, from, end)| (run, *from, *end)).collect();
-        packed::concat(&pieces, &mut bytes);
+        packed::concat(stride, &pieces, &mut bytes);
         bytes
     }
 
@@ -262,13 +237,23 @@ impl<'a> Rows<'a> {
         HEAD_BYTES + if is_tagged { tags_bytes(self.len) } else { 0 }
     }
 
+    /// The same if each element had a code of its own.
+    pub(crate) fn full_len(&self) -> usize {
+        self.run_begin() + self.run.full_len()
+    }
+
+    /// Bytes of the leaf with one more row, at most and without gaps.
+    #[inline]
+    pub fn len_with(&self, cells: &[Element<'_>]) -> usize {
+        let is_tagged = self.bytes[3] & IS_TAGGED != 0;
+        let tags = if is_tagged { tags_bytes(self.len + 1) } else { 0 };
+        HEAD_BYTES + tags + self.run.len_with(cells)
+    }
+
     /// Bytes by which the leaf must grow to take a row.
     #[inline]
-    pub fn growth_for(&self, cost: RowCost) -> usize {
-        let is_tagged = cost.tag > 0;
-        let tags = if is_tagged { tags_bytes(self.len + 1) - tags_bytes(self.len) } else { 0 };
-        let memory = self.bytes.len() - self.run_begin();
-        (self.run.dense_len() + cost.cells + tags).saturating_sub(memory)
+    pub fn growth_for(&self, cells: &[Element<'_>]) -> usize {
+        self.len_with(cells).saturating_sub(self.bytes.len())
     }
 }
 
@@ -326,7 +311,7 @@ impl<'a> RowsMut<'a> {
         self.set_len(len + 1);
         let mut run = RunMut::new(&mut self.bytes[run_begin..]);
         let place = run.as_run().place(row * stride);
-        run.insert_all(place, cells).expect("the leaf has grown");
+        run.insert_row(place, cells).expect("the leaf has grown");
     }
 
     /// Makes sure that the run can move by `bytes`.
@@ -422,7 +407,7 @@ impl<O: Order> Leaf for RowLeaf<O> {
 pub(crate) fn widen<O: Order>(rows: Rows<'_>, stride: usize) -> Vec<u8> {
     let more = stride - rows.stride;
     let zero = Element::Integer(0);
-    let grown = rows.dense_len() + rows.len * more * zero.cost();
+    let grown = rows.full_len() + rows.len * more * zero.cost();
     let mut leaf = Rows::empty::<O>(stride);
     leaf.resize(grown.max(leaf.len()), 0);
     let mut wide = RowsMut::new(&mut leaf);

@@ -81,7 +81,8 @@ impl<'n, N: NodesMut, L: Leaf> Tree<'n, N, L> {
     }
 
     /// Puts a new leaf of `len` bytes behind that of a path, or before it, for `fill` to write.
-    /// The leaf there stays as it is, so that what is appended fills leaves to the end.
+    /// The leaf there stays as it is, so that what is appended fills leaves to the end; none of
+    /// them needs room for the row for which others are split.
     pub fn insert_leaf(
         &mut self,
         path: &Path,
@@ -89,7 +90,7 @@ impl<'n, N: NodesMut, L: Leaf> Tree<'n, N, L> {
         len: usize,
         fill: impl FnOnce(&mut [u8]),
     ) {
-        let node = self.nodes.allocate(len, NODE_ROOM);
+        let node = self.nodes.allocate(len, NODE_BYTES);
         let bytes = self.nodes.bytes_mut(node);
         fill(bytes);
         let weight = L::weight(bytes);

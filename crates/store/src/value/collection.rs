@@ -128,7 +128,8 @@ impl<'a> Access<'a> {
         put
     }
 
-    /// Inserts elements into the run of a small collection, before the one with number `at`.
+    /// Inserts a row of elements into the run of a small collection, before the element with number
+    /// `at`.
     ///
     /// # Errors
     /// When there is no room for them; nothing has changed then.
@@ -138,28 +139,27 @@ impl<'a> Access<'a> {
         key: &Key<'_>,
         found: Found<'a>,
         at: usize,
-        elements: &[Element<'_>],
+        row: &[Element<'_>],
     ) -> Result<Found<'a>, NoSpace> {
-        let cost: usize = elements.iter().map(|element| element.cost()).sum();
-        let found = self.grow_run(key, found, cost, at == 0)?;
+        let found = self.grow_run(key, found, row, at == 0)?;
         let mut run = RunMut::new(self.bytes_mut(&found));
         let place = run.as_run().place(at);
-        run.insert_all(place, elements).expect("the run has grown");
+        run.insert_row(place, row).expect("the run has grown");
         Ok(found)
     }
 
-    /// Gives the run of a small collection room for `cost` bytes more; and if those go to its
-    /// front, for some that may follow them.
+    /// Gives the run of a small collection room for a row more; and if that goes to its front, for
+    /// some that may follow it.
     #[inline]
     fn grow_run(
         &mut self,
         key: &Key<'_>,
         found: Found<'a>,
-        cost: usize,
+        row: &[Element<'_>],
         is_front: bool,
     ) -> Result<Found<'a>, NoSpace> {
         let bytes = self.bytes(&found);
-        let needed = Run::new(bytes).dense_len() + cost;
+        let needed = Run::new(bytes).len_with(row);
         if needed <= bytes.len() {
             return Ok(found);
         }

@@ -31,7 +31,7 @@ pub(super) fn run_of<'t>(
                 let at = view.after(place);
                 run.replace(at, value)
             }
-            None => run.push_back(field).and_then(|()| run.push_back(value)),
+            None => run.insert_row(view.end(), &[field, value]),
         };
         fits.ok()?;
     }
@@ -68,7 +68,7 @@ pub(super) fn set<'a>(
     let run = Run::new(access.bytes(&found));
     let (place, pair) = find(run, stride, field).unzip();
     let fields = run.len() / stride + usize::from(place.is_none());
-    let bytes = run.dense_len() + field.len() + value.len() + ROW_BYTES;
+    let bytes = run.full_len() + field.len() + value.len() + ROW_BYTES;
     if bytes > RUN_BYTES || !limit.allows_texts(field, value) || !limit.allows_fields(fields) {
         return Ok(None);
     }
@@ -101,7 +101,7 @@ pub(super) fn set_deadline<'a>(
 ) -> Result<Option<Found<'a>>, NoSpace> {
     let Some(found) = widen(access, key, found)? else { return Ok(None) };
     let run = Run::new(access.bytes(&found));
-    if run.dense_len() + ROW_BYTES > RUN_BYTES {
+    if run.full_len() + ROW_BYTES > RUN_BYTES {
         return Ok(None);
     }
     let Some((place, pair)) = find(run, TIMED, field) else { return Ok(Some(found)) };
@@ -176,7 +176,7 @@ pub(super) fn widen<'a>(
         return Ok(Some(found));
     }
     let rows = run.len() / PLAIN;
-    if run.dense_len() + rows * Element::Integer(0).cost() + ROW_BYTES > RUN_BYTES {
+    if run.full_len() + rows * Element::Integer(0).cost() + ROW_BYTES > RUN_BYTES {
         return Ok(None);
     }
     let mut zero = packed::EMPTY.to_vec();
@@ -188,8 +188,8 @@ pub(super) fn widen<'a>(
         pieces.extend([(run, place, next), (zero, zero.front(), zero.end())]);
         place = next;
     }
-    let mut wide = Vec::with_capacity(run.dense_len() + 2 * rows);
-    concat(&pieces, &mut wide);
+    let mut wide = Vec::with_capacity(run.full_len() + 2 * rows);
+    concat(TIMED, &pieces, &mut wide);
     access.put(key, Some(found), label_of_run(TIMED), &wide).map(Some)
 }
 

@@ -52,12 +52,12 @@ impl ListLimit {
 
     /// Whether a run may take more elements.
     pub(super) fn allows_more(self, run: Run<'_>, more: More) -> bool {
-        if run.dense_len() + more.cost > RUN_BYTES {
+        if run.full_len() + more.cost > RUN_BYTES {
             return false;
         }
         let count = run.len() + more.elements;
         let at_most = |more_for_each: usize| {
-            let bytes = LISTPACK_BYTES + run.dense_len() + more_for_each * run.len();
+            let bytes = LISTPACK_BYTES + run.full_len() + more_for_each * run.len();
             self.allows(count, bytes + more.bytes)
         };
         // A listpack takes up to four bytes more for an element, of an integer of 33 bits, and up

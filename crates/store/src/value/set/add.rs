@@ -76,7 +76,7 @@ fn add_to_run<'a>(
     }
     let len = run.len();
     let form = limit.with(Encoding::Listpack, len as u64, added(text, element), || 0);
-    if form == Encoding::Listpack && run.dense_len() + element.cost() <= SMALL_BYTES_MAX {
+    if form == Encoding::Listpack && run.full_len() + element.cost() <= SMALL_BYTES_MAX {
         return Ok((access.insert_into_run(key, found, len, &[element])?, true));
     }
     enlarge(access, key, found, text, form)

@@ -63,7 +63,8 @@ fn put_run<'a>(
     for (_, element) in members.iter() {
         run.push_back(*element).expect("the run is as long as all need");
     }
-    access.put(key, found, small_label(Encoding::Listpack), &bytes)
+    let len = run.byte_len();
+    access.put(key, found, small_label(Encoding::Listpack), &bytes[..len])
 }
 
 fn put_tree<'a>(

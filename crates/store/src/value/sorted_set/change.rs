@@ -199,7 +199,7 @@ fn move_in_run<'a>(
     }
     let run = Run::new(access.bytes(&found));
     let old = run.get(from * STRIDE).map_or(0, Element::cost);
-    let needed = run.dense_len() - old + cells[0].cost();
+    let needed = run.len_with(&cells[..1]) - old;
     let found = if needed > access.bytes(&found).len() {
         access.resize_found(key, found, needed)?
     } else {
@@ -209,10 +209,8 @@ fn move_in_run<'a>(
     let place = run.as_run().place(from * STRIDE);
     run.remove(place, STRIDE);
     let to = if to > from { to - 1 } else { to };
-    for (column, cell) in cells.iter().enumerate() {
-        let place = run.as_run().place(to * STRIDE + column);
-        run.insert(place, *cell).expect("the run has room");
-    }
+    let place = run.as_run().place(to * STRIDE);
+    run.insert_row(place, cells).expect("the run has room");
     Ok(found)
 }
 

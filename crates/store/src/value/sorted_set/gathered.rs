@@ -64,8 +64,7 @@ impl Gathered {
             if !has_room(Run::new(&run), score.element().cost() + member.cost()) {
                 return None;
             }
-            packed::push(&mut run, score.element());
-            packed::push(&mut run, member);
+            packed::push_row(&mut run, &[score.element(), member]);
         }
         Some(run)
     }
@@ -147,7 +146,7 @@ pub(super) fn put_small<'a>(
     cells: &[Element<'_>; STRIDE],
 ) -> Result<Found<'a>, NoSpace> {
     let mut run = packed::EMPTY.to_vec();
-    cells.iter().for_each(|cell| packed::push(&mut run, *cell));
+    packed::push_row(&mut run, cells);
     access.put(key, None, SMALL, &run)
 }
 

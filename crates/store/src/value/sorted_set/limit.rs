@@ -25,5 +25,5 @@ impl SortedSetLimit {
 /// Whether a run has room for elements of `cost` bytes.
 #[inline]
 pub(super) fn has_room(run: Run<'_>, cost: usize) -> bool {
-    run.dense_len() + cost <= RUN_BYTES
+    run.full_len() + cost <= RUN_BYTES
 }

@@ -91,6 +91,12 @@ impl<'a> Block<'a> {
     pub fn dense_len(&self) -> usize {
         NAMES_AT + self.names.bytes.len() + self.run.dense_len()
     }
+
+    /// Bytes of the leaf with one more entry, at most and without gaps.
+    #[inline]
+    pub fn len_with(&self, entry: Element<'_>) -> usize {
+        NAMES_AT + self.names.bytes.len() + self.run.len_with(&[entry])
+    }
 }
 
 #[inline]
@@ -171,7 +177,8 @@ impl Leaf for BlockLeaf {
 /// Adds an entry to a leaf of which the length may change.
 fn append(leaf: &mut Vec<u8>, entry: &Bytes) {
     let element = Element::Bytes(entry);
-    let len = Block::new(leaf).dense_len() + element.cost();
+    let len = Block::new(leaf).len_with(element);
     leaf.resize(len.max(leaf.len()), 0);
     run_mut(leaf).push_back(element).expect("the leaf has grown");
+    leaf.truncate(Block::new(leaf).dense_len());
 }

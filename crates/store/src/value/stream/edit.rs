@@ -195,7 +195,7 @@ fn append_far<'t, N: NodesMut>(
 fn push<N: NodesMut>(tree: &mut Entries<'_, N>, tail: &mut Tail, bytes: &Bytes) -> bool {
     let leaf = tree.nodes.bytes(tail.node);
     let element = Element::Bytes(bytes);
-    let needed = Block::new(leaf).dense_len() + element.cost();
+    let needed = Block::new(leaf).len_with(element);
     if needed > NODE_BYTES {
         return false;
     }
@@ -217,7 +217,7 @@ fn append_block<N: NodesMut>(
     bytes: &Bytes,
 ) {
     let element = Element::Bytes(bytes);
-    let len = empty.len() + element.cost();
+    let len = Block::new(empty).len_with(element);
     let fill = |leaf: &mut [u8]| {
         leaf[..empty.len()].copy_from_slice(empty);
         run_mut(leaf).push_back(element).expect("the block is long enough");
