@@ -8,6 +8,7 @@ mod count;
 pub mod field;
 mod position;
 mod view;
+mod wide;
 
 pub use view::{count, get, position};
 

@@ -1,6 +1,7 @@
 //! How many bits are set.
 
 use super::Parts;
+use super::wide::count_bytes;
 use std::ops::RangeInclusive;
 
 /// Bits set within a range of bits, which must lie inside `bytes`.
@@ -10,10 +11,10 @@ pub fn count(bytes: &[u8], range: &RangeInclusive<u64>) -> u64 {
     u64::from(edges) + count_bytes(parts.whole)
 }
 
-/// Bits set in all of `bytes`.
+/// Bits set in all of `bytes`, on a processor that has no instruction for it.
 ///
 /// Words are added bit by bit, as by full adders, so that only one in sixteen is counted.
-pub fn count_bytes(bytes: &[u8]) -> u64 {
+pub(super) fn sum_of(bytes: &[u8]) -> u64 {
     let (blocks, rest) = bytes.as_chunks::<{ BLOCK_WORDS * 8 }>();
     let mut sums = Sums::default();
     for block in blocks {

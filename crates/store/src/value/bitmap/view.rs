@@ -1,6 +1,7 @@
 //! Bits of strings, however those are kept.
 
-use super::count::{count as count_in, count_bytes};
+use super::count::count as count_in;
+use super::wide::count_bytes;
 use super::{mask, position::position as position_in};
 use crate::value::long_string::{LongView, Part};
 use crate::value::string::{Form, StringView};
