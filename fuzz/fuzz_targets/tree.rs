@@ -6,8 +6,8 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use packed::Element;
 use tree::{
-    ByKey, ByPosition, ByTag, CELL_BYTES_MAX, MemoryNodes, NoRoom, NodesMut, Order, Path, RowLeaf,
-    Rows, Tree, View, resolve,
+    ByKey, ByPosition, ByShortTag, ByTag, CELL_BYTES_MAX, MemoryNodes, NoRoom, NodesMut, Order,
+    Path, RowLeaf, Rows, Tagged, Tree, View, resolve,
 };
 
 /// Columns that a leaf is widened to, at most.
@@ -80,6 +80,7 @@ enum Op<'a> {
 enum Input<'a> {
     Positions { begin: Vec<Text<'a>>, ops: Vec<Op<'a>> },
     Tags { begin: Option<Vec<(u16, Text<'a>)>>, ops: Vec<Op<'a>> },
+    ShortTags { begin: Option<Vec<(u16, Text<'a>)>>, ops: Vec<Op<'a>> },
     Keys { ops: Vec<Op<'a>> },
 }
 
@@ -104,20 +105,35 @@ impl Placed for ByPosition {
     }
 }
 
-fn tag_of(at: u16) -> u32 {
-    u32::from(at).wrapping_mul(0x9E37_79B1)
+/// A tag of as many bytes as the order keeps.
+fn tag_of<O: Order>(at: u16) -> u32 {
+    u32::from(at).wrapping_mul(0x9E37_79B1) & u32::MAX << (32 - 8 * O::TAG_BYTES)
+}
+
+fn place_by_tag<O: Tagged>(
+    world: &World<'_, O>,
+    at: u16,
+    text: Vec<u8>,
+) -> Option<(Row, usize, Path, usize)> {
+    let tag = tag_of::<O>(at);
+    let position = world.model.partition_point(|row| row.tag < tag);
+    let same = world.model[position..].iter().take_while(|row| row.tag == tag).count();
+    let path = world.tree.view().find_tag(tag);
+    let rows = Rows::new(world.tree.view().leaf(&path));
+    let mut cells = vec![text];
+    cells.resize(world.stride, at.to_string().into_bytes());
+    (same < SAME_TAG_MAX).then(|| (Row { tag, cells }, position, path, rows.find_tag(tag)))
 }
 
 impl Placed for ByTag {
     fn place(world: &World<'_, Self>, at: u16, text: Vec<u8>) -> Option<(Row, usize, Path, usize)> {
-        let tag = tag_of(at);
-        let position = world.model.partition_point(|row| row.tag < tag);
-        let same = world.model[position..].iter().take_while(|row| row.tag == tag).count();
-        let path = world.tree.view().find_tag(tag);
-        let rows = Rows::new(world.tree.view().leaf(&path));
-        let mut cells = vec![text];
-        cells.resize(world.stride, at.to_string().into_bytes());
-        (same < SAME_TAG_MAX).then(|| (Row { tag, cells }, position, path, rows.find_tag(tag)))
+        place_by_tag(world, at, text)
+    }
+}
+
+impl Placed for ByShortTag {
+    fn place(world: &World<'_, Self>, at: u16, text: Vec<u8>) -> Option<(Row, usize, Path, usize)> {
+        place_by_tag(world, at, text)
     }
 }
 
@@ -285,7 +301,7 @@ impl<O: Placed> World<'_, O> {
                 let mut all = wanted.cells.clone();
                 all.resize(rows.stride(), b"0".to_vec());
                 assert!(cells.eq(all));
-                assert!(!O::IS_TAGGED || rows.tag(row) == wanted.tag);
+                assert!(O::TAG_BYTES == 0 || rows.tag(row) == wanted.tag);
             }
             if !view.next(&mut path) {
                 return assert_eq!(expected.next(), None);
@@ -312,8 +328,9 @@ fn by_position(begin: &[Text<'_>], ops: &[Op<'_>]) {
     World::<ByPosition> { tree, model, stride: 1, has_key: false }.play(ops);
 }
 
-fn by_tag(begin: Option<&[(u16, Text<'_>)]>, ops: &[Op<'_>]) {
-    let row = |(at, text): &(u16, Text<'_>)| Row { tag: tag_of(*at), cells: vec![text.bytes()] };
+fn by_tag<O: Tagged + Placed>(begin: Option<&[(u16, Text<'_>)]>, ops: &[Op<'_>]) {
+    let row =
+        |(at, text): &(u16, Text<'_>)| Row { tag: tag_of::<O>(*at), cells: vec![text.bytes()] };
     let mut model: Vec<Row> = begin.unwrap_or_default().iter().map(row).collect();
     model.sort_by_key(|row| row.tag);
     let is_many =
@@ -324,12 +341,12 @@ fn by_tag(begin: Option<&[(u16, Text<'_>)]>, ops: &[Op<'_>]) {
     let mut nodes = MemoryNodes::default();
     let (root, stride) = if begin.is_some() {
         let rows = model.iter().map(|row| (row.tag, Element::of(&row.cells[0])));
-        (Tree::of_tagged(&mut nodes, rows), 1)
+        (Tree::<_, RowLeaf<O>>::of_tagged(&mut nodes, rows), 1)
     } else {
-        (Tree::<_, RowLeaf<ByTag>>::empty(&mut nodes, 2), 2)
+        (Tree::<_, RowLeaf<O>>::empty(&mut nodes, 2), 2)
     };
     let tree = Tree::new(&mut nodes, root.expect("room"));
-    World::<ByTag> { tree, model, stride, has_key: false }.play(ops);
+    World::<O> { tree, model, stride, has_key: false }.play(ops);
 }
 
 fn by_key(ops: &[Op<'_>]) {
@@ -341,6 +358,7 @@ fn by_key(ops: &[Op<'_>]) {
 
 fuzz_target!(|input: Input<'_>| match input {
     Input::Positions { begin, ops } => by_position(&begin, &ops),
-    Input::Tags { begin, ops } => by_tag(begin.as_deref(), &ops),
+    Input::Tags { begin, ops } => by_tag::<ByTag>(begin.as_deref(), &ops),
+    Input::ShortTags { begin, ops } => by_tag::<ByShortTag>(begin.as_deref(), &ops),
     Input::Keys { ops } => by_key(&ops),
 });

@@ -237,6 +237,12 @@ pub(crate) fn are_short(codes: &[u8]) -> bool {
     codes.chunks(64).all(|chunk| chunk.iter().fold(true, |all, code| all & is_short(*code)))
 }
 
+/// Whether a code is that of an integer of at most two bytes.
+#[inline]
+pub(crate) fn is_small_integer(code: u8) -> bool {
+    matches!(code.wrapping_sub(CODE_INTEGER), 1 | 2)
+}
+
 /// So many codes are summed by a handful of instructions.
 const SUMMED_CODES: usize = 16;
 

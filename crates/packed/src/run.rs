@@ -2,8 +2,8 @@
 
 use crate::edit::RunMut;
 use crate::element::{
-    Element, Far, FormBuffer, are_short, has_far, short_size, size_at_end, size_at_start,
-    sum_of_sizes,
+    Element, Far, FormBuffer, are_short, has_far, is_small_integer, short_size, size_at_end,
+    size_at_start, sum_of_sizes,
 };
 use crate::head::{EMPTY, HEAD_BYTES, Head};
 use thiserror::Error;
@@ -262,6 +262,20 @@ impl<'a> Run<'a> {
     /// Whether all elements are texts of less than 64 bytes or integers of at most 32 bits.
     pub fn is_all_short(&self) -> bool {
         are_short(self.codes())
+    }
+
+    /// How many elements are integers of at most two bytes, and how many are texts whose length
+    /// does not stand in their code.
+    pub fn count_unusual(&self) -> (usize, usize) {
+        let count = |is_meant: fn(u8) -> bool| {
+            let codes = self.codes();
+            if self.head.is_repeating() {
+                let times = |at: usize| (self.head.count - at).div_ceil(codes.len());
+                return (0..codes.len()).filter(|at| is_meant(codes[*at])).map(times).sum();
+            }
+            codes.iter().filter(|code| is_meant(**code)).count()
+        };
+        (count(is_small_integer), count(|code| short_size(code).is_none()))
     }
 
     /// The place behind one that is not the end.

@@ -145,6 +145,15 @@ fn check(memory: &[u8], model: &VecDeque<Vec<u8>>) {
         assert!(found.index() <= index);
     }
     assert_eq!(run.get(model.len()), None);
+    let is_small = |text: &Vec<u8>| match Element::of(text) {
+        Element::Integer(value) => i16::try_from(value).is_ok(),
+        _ => false,
+    };
+    let unusual = (
+        model.iter().filter(|text| is_small(text)).count(),
+        model.iter().filter(|text| text.len() > packed::SHORT_BYTES_MAX).count(),
+    );
+    assert_eq!(run.count_unusual(), unusual);
     let costs: usize = model.iter().map(|text| Element::of(text).cost()).sum();
     assert_eq!(run.full_len(), packed::EMPTY.len() + costs);
     let codes = run.codes().len();

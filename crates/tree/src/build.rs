@@ -3,7 +3,7 @@
 use crate::edit::CELL_BYTES_MAX;
 use crate::node::{NODE_BYTES, NoRoom, NodesMut, write};
 use crate::root::Root;
-use crate::rows::{ByTag, RowLeaf, Rows};
+use crate::rows::{RowLeaf, Rows, Tagged};
 use crate::tree::Tree;
 use packed::{Element, Run};
 
@@ -16,7 +16,7 @@ struct Filling {
     run: Vec<u8>,
 }
 
-impl<'n, N: NodesMut> Tree<'n, N, RowLeaf<ByTag>> {
+impl<'n, N: NodesMut, O: Tagged> Tree<'n, N, RowLeaf<O>> {
     /// A tree of rows of one element each. Their tags do not fall, and long texts among them come
     /// as they are: they get nodes of their own here.
     ///
@@ -26,7 +26,7 @@ impl<'n, N: NodesMut> Tree<'n, N, RowLeaf<ByTag>> {
         nodes: &'n mut N,
         rows: impl Iterator<Item = (u32, Element<'t>)>,
     ) -> Result<Root, NoRoom> {
-        let mut tree = Tree::of_leaf(nodes, &Rows::empty::<ByTag>(1))?;
+        let mut tree: Tree<'_, N, RowLeaf<O>> = Tree::of_leaf(nodes, &Rows::empty::<O>(1))?;
         let mut filling = Filling { tags: Vec::new(), run: packed::EMPTY.to_vec() };
         for (tag, element) in rows {
             let cell = match element {
@@ -35,7 +35,7 @@ impl<'n, N: NodesMut> Tree<'n, N, RowLeaf<ByTag>> {
             };
             // Rows with the same tag stay together, so that one leaf is looked into for them.
             let may_part = filling.tags.last().is_some_and(|last| *last != tag);
-            if may_part && filling.len_with(cell) > FILLED_BYTES {
+            if may_part && filling.len_with::<O>(cell) > FILLED_BYTES {
                 tree.put_behind(&mut filling)?;
             }
             filling.push(tag, cell);
@@ -46,7 +46,7 @@ impl<'n, N: NodesMut> Tree<'n, N, RowLeaf<ByTag>> {
 
     /// Makes what was filled the last leaf.
     fn put_behind(&mut self, filling: &mut Filling) -> Result<(), NoRoom> {
-        let leaf = filling.take();
+        let leaf = filling.take::<O>();
         self.ensure_change()?;
         if self.root.weight == 0 {
             write(self.nodes, self.root.node, &leaf);
@@ -61,8 +61,8 @@ impl<'n, N: NodesMut> Tree<'n, N, RowLeaf<ByTag>> {
 
 impl Filling {
     /// Bytes of the leaf with one more row.
-    fn len_with(&self, cell: Element<'_>) -> usize {
-        self.tags.len() * size_of::<u32>() + Run::new(&self.run).len_with(&[cell])
+    fn len_with<O: Tagged>(&self, cell: Element<'_>) -> usize {
+        self.tags.len() * O::TAG_BYTES + Run::new(&self.run).len_with(&[cell])
     }
 
     fn push(&mut self, tag: u32, cell: Element<'_>) {
@@ -70,8 +70,8 @@ impl Filling {
         packed::push(&mut self.run, cell);
     }
 
-    fn take(&mut self) -> Vec<u8> {
-        let leaf = Rows::of_tagged_run(&self.tags, Run::new(&self.run), 1);
+    fn take<O: Tagged>(&mut self) -> Vec<u8> {
+        let leaf = Rows::of_tagged_run::<O>(&self.tags, Run::new(&self.run), 1);
         self.tags.clear();
         self.run.clear();
         self.run.extend_from_slice(&packed::EMPTY);

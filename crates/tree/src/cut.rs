@@ -2,7 +2,7 @@
 
 use crate::leaf::Parts;
 use crate::node::NODE_BYTES;
-use crate::rows::{HEAD_BYTES, IS_TAGGED, Order, Rows, TAG_BYTES, tags_bytes};
+use crate::rows::{HEAD_BYTES, Order, Rows, tags_bytes};
 use packed::Place;
 use smallvec::SmallVec;
 use std::marker::PhantomData;
@@ -49,19 +49,22 @@ impl<'r, 'a, O: Order> Cut<'r, 'a, O> {
 
     /// The mark about `bytes` behind one, where rows may be parted.
     fn advance(&self, from: Mark, bytes: usize) -> Mark {
-        let tag = if O::IS_TAGGED { TAG_BYTES } else { 0 };
         let (mut mark, mut left) = (from, bytes);
         loop {
             let rows = &self.leaves[mark.leaf];
             let passed = |place: Place| {
                 let passed_rows = (place.index() - mark.place.index()) / self.stride;
-                rows.run().bytes_between(mark.place, place) + passed_rows * (self.stride + tag)
+                rows.run().bytes_between(mark.place, place)
+                    + passed_rows * (self.stride + O::TAG_BYTES)
             };
             let begin = (mark.row, mark.place);
             let (mut row, mut place) =
                 rows.partition_from(begin, rows.len(), |place| passed(place) < left);
             // Rows with the same tag stay together, so that one leaf is looked into for them.
-            while O::IS_TAGGED && 0 < row && row < rows.len() && rows.tag(row - 1) == rows.tag(row)
+            while O::TAG_BYTES > 0
+                && 0 < row
+                && row < rows.len()
+                && rows.tag(row - 1) == rows.tag(row)
             {
                 row += 1;
                 place = rows.run().forward(place, row * self.stride);
@@ -91,12 +94,12 @@ impl<'r, 'a, O: Order> Cut<'r, 'a, O> {
         let mut content = Vec::with_capacity(NODE_BYTES);
         let count: usize = pieces.iter().map(|(_, from, to)| to.row - from.row).sum();
         content.extend_from_slice(&(count as u16).to_le_bytes());
-        content.extend([self.stride as u8, if O::IS_TAGGED { IS_TAGGED } else { 0 }]);
-        if O::IS_TAGGED {
+        content.extend([self.stride as u8, O::TAG_BYTES as u8]);
+        if O::TAG_BYTES > 0 {
             for (rows, from, to) in &pieces {
                 content.extend_from_slice(rows.tag_bytes(from.row, to.row));
             }
-            content.resize(HEAD_BYTES + tags_bytes(count), 0);
+            content.resize(HEAD_BYTES + tags_bytes(O::TAG_BYTES, count), 0);
         }
         let runs: SmallVec<[_; 2]> =
             pieces.iter().map(|(rows, from, to)| (rows.run(), from.place, to.place)).collect();

@@ -15,7 +15,7 @@ impl<N: NodesMut, O: Order> Tree<'_, N, RowLeaf<O>> {
     pub fn insert_row(&mut self, path: &Path, row: usize, tag: u32, cells: &[Element<'_>]) -> bool {
         let rows = Rows::new(self.nodes.bytes(path.leaf));
         let (len, stride) = (rows.len(), rows.stride());
-        if !O::IS_TAGGED && rows.len_with(cells) > NODE_BYTES {
+        if O::TAG_BYTES == 0 && rows.len_with(cells) > NODE_BYTES {
             let is_behind = row == len && self.view().is_last(path);
             if is_behind || row == 0 && self.view().is_first(path) {
                 self.insert_leaf_of(path, is_behind, stride, tag, cells);
@@ -35,7 +35,7 @@ impl<N: NodesMut, O: Order> Tree<'_, N, RowLeaf<O>> {
     #[inline]
     fn grow_leaf(&mut self, path: &Path, row: usize, growth: usize) {
         let len = self.nodes.bytes(path.leaf).len() + growth;
-        let is_front = row == 0 && !O::IS_TAGGED && self.view().is_first(path);
+        let is_front = row == 0 && O::TAG_BYTES == 0 && self.view().is_first(path);
         self.nodes.resize(path.leaf, if is_front { len.max(NODE_BYTES) } else { len });
     }
 

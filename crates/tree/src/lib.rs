@@ -37,7 +37,9 @@ pub use memory::MemoryNodes;
 pub use node::{NODE_BYTES, NODE_ROOM, NoRoom, NodeId, Nodes, NodesMut, resolve};
 pub use path::Path;
 pub use root::{ROOT_BYTES, Root};
-pub use rows::{ByKey, ByPosition, ByTag, Order, RowLeaf, Rows, RowsMut, shortest_between};
+pub use rows::{
+    ByKey, ByPosition, ByShortTag, ByTag, Order, RowLeaf, Rows, RowsMut, Tagged, shortest_between,
+};
 pub use tree::Tree;
 pub use verify::Unsound;
 pub use view::View;

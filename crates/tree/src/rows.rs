@@ -8,18 +8,17 @@ use std::cmp::Ordering;
 use std::marker::PhantomData;
 
 pub(crate) const HEAD_BYTES: usize = 4;
-pub(crate) const TAG_BYTES: usize = 4;
+const TAG_BYTES_MAX: usize = 4;
 /// Room for tags comes in steps of so many, so that the elements behind them stay where they are
 /// for most rows that come.
 const TAGS_PER_STEP: usize = 8;
-pub(crate) const IS_TAGGED: u8 = 1;
 /// Bytes behind the expected place of a row in which it most probably begins.
 const ABOUT_BYTES: usize = 96;
 
 /// How the rows of a tree follow each other.
 pub trait Order {
-    /// Whether each row has a tag of 32 bits, by which rows stand.
-    const IS_TAGGED: bool = false;
+    /// Bytes of the tag that each row has and by which rows stand; none in most orders.
+    const TAG_BYTES: usize = 0;
     /// Whether rows are searched by separators, and not by their positions alone.
     const IS_SEARCHED: bool = true;
 
@@ -34,8 +33,10 @@ pub trait Order {
 }
 
 /// ```text
-/// | rows 2 | stride 1 | form 1 | tag 4 x rows, and room | run of stride x rows elements |
+/// | rows 2 | stride 1 | tag bytes 1 | tag x rows, and room | run of stride x rows elements |
 /// ```
+/// A tag is the upper bytes of a hash of 32 bits, little-endian.
+///
 /// Leaves of one tree may have different strides: a leaf gets a further column when a row of it
 /// needs one.
 #[derive(Clone, Copy, Debug)]
@@ -43,13 +44,14 @@ pub struct Rows<'a> {
     bytes: &'a [u8],
     len: usize,
     stride: usize,
+    tag_bytes: usize,
     run: Run<'a>,
 }
 
 /// Bytes that the tags of so many rows and the room for more take.
 #[inline]
-pub(crate) fn tags_bytes(rows: usize) -> usize {
-    TAG_BYTES * rows.next_multiple_of(TAGS_PER_STEP)
+pub(crate) fn tags_bytes(tag_bytes: usize, rows: usize) -> usize {
+    tag_bytes * rows.next_multiple_of(TAGS_PER_STEP)
 }
 
 impl<'a> Rows<'a> {
@@ -61,14 +63,14 @@ impl<'a> Rows<'a> {
     pub fn new(bytes: &'a [u8]) -> Rows<'a> {
         let head: [u8; HEAD_BYTES] = *bytes.first_chunk().expect("a leaf has a head");
         let len = usize::from(u16::from_le_bytes([head[0], head[1]]));
-        let tags = if head[3] & IS_TAGGED == 0 { 0 } else { tags_bytes(len) };
-        let run = Run::new(&bytes[HEAD_BYTES + tags..]);
-        Rows { bytes, len, stride: usize::from(head[2]), run }
+        let tag_bytes = usize::from(head[3]);
+        let run = Run::new(&bytes[HEAD_BYTES + tags_bytes(tag_bytes, len)..]);
+        Rows { bytes, len, stride: usize::from(head[2]), tag_bytes, run }
     }
 
     /// A leaf without rows.
     pub fn empty<O: Order>(stride: usize) -> Vec<u8> {
-        let mut bytes = vec![0, 0, stride as u8, if O::IS_TAGGED { IS_TAGGED } else { 0 }];
+        let mut bytes = vec![0, 0, stride as u8, O::TAG_BYTES as u8];
         bytes.extend_from_slice(&packed::EMPTY);
         bytes
     }
@@ -84,24 +86,21 @@ impl<'a> Rows<'a> {
 
     /// A leaf whose rows are the elements of a run, `stride` of them each, with these tags, which
     /// do not fall.
-    pub fn of_tagged_run(tags: &[u32], run: Run<'_>, stride: usize) -> Vec<u8> {
+    pub fn of_tagged_run<O: Order>(tags: &[u32], run: Run<'_>, stride: usize) -> Vec<u8> {
         debug_assert_eq!(tags.len() * stride, run.len());
-        let mut bytes = (tags.len() as u16).to_le_bytes().to_vec();
-        bytes.extend([stride as u8, IS_TAGGED]);
-        bytes.reserve(tags_bytes(tags.len()) + run.dense_len());
-        tags.iter().for_each(|tag| bytes.extend_from_slice(&tag.to_le_bytes()));
-        bytes.resize(HEAD_BYTES + tags_bytes(tags.len()), 0);
+        let mut bytes = tagged_front::<O>(tags.iter().copied(), stride);
         packed::concat(stride, &[(run, run.front(), run.end())], &mut bytes);
         bytes
     }
 
     /// A leaf of rows with tags, in their order: of each its tag, and where its elements begin and
     /// end in a run.
-    pub fn of_tagged_rows(run: Run<'_>, stride: usize, rows: &[(u32, Place, Place)]) -> Vec<u8> {
-        let mut bytes = (rows.len() as u16).to_le_bytes().to_vec();
-        bytes.extend([stride as u8, IS_TAGGED]);
-        bytes.extend(rows.iter().flat_map(|(tag, _, _)| tag.to_le_bytes()));
-        bytes.resize(HEAD_BYTES + tags_bytes(rows.len()), 0);
+    pub fn of_tagged_rows<O: Order>(
+        run: Run<'_>,
+        stride: usize,
+        rows: &[(u32, Place, Place)],
+    ) -> Vec<u8> {
+        let mut bytes = tagged_front::<O>(rows.iter().map(|(tag, _, _)| *tag), stride);
         let pieces: Vec<_> = rows.iter().map(|(_, from, end)| (run, *from, *end)).collect();
         packed::concat(stride, &pieces, &mut bytes);
         bytes
@@ -131,26 +130,35 @@ impl<'a> Rows<'a> {
         self.run
     }
 
-    /// The tag of a row.
+    /// The tag of a row: the bytes of it that are kept, above zeros.
     #[inline]
     pub fn tag(&self, row: usize) -> u32 {
-        let at = HEAD_BYTES + TAG_BYTES * row;
-        let mut tag = [0; TAG_BYTES];
-        tag.copy_from_slice(&self.bytes[at..at + TAG_BYTES]);
-        u32::from_le_bytes(tag)
+        let at = HEAD_BYTES + self.tag_bytes * row;
+        // What is read beyond a short tag is shifted out.
+        let mut tag = [0; size_of::<u32>()];
+        tag.copy_from_slice(&self.bytes[at..at + size_of::<u32>()]);
+        u32::from_le_bytes(tag) << (u32::BITS - u8::BITS * self.tag_bytes as u32)
     }
 
     /// The bytes of the tags from a row on, up to another.
     #[inline]
     pub(crate) fn tag_bytes(&self, from: usize, to: usize) -> &'a [u8] {
-        &self.bytes[HEAD_BYTES + TAG_BYTES * from..HEAD_BYTES + TAG_BYTES * to]
+        &self.bytes[HEAD_BYTES + self.tag_bytes * from..HEAD_BYTES + self.tag_bytes * to]
     }
 
     /// The first row whose tag is not below `tag`.
     #[inline]
     pub fn find_tag(&self, tag: u32) -> usize {
-        let (tags, _) = self.bytes[HEAD_BYTES..HEAD_BYTES + TAG_BYTES * self.len].as_chunks();
-        tags.partition_point(|other| u32::from_le_bytes(*other) < tag)
+        let tags = self.tag_bytes(0, self.len);
+        if self.tag_bytes == 3 {
+            let (tags, _) = tags.as_chunks();
+            tags.partition_point(|[low, middle, high]| {
+                u32::from_le_bytes([0, *low, *middle, *high]) < tag
+            })
+        } else {
+            let (tags, _) = tags.as_chunks();
+            tags.partition_point(|other| u32::from_le_bytes(*other) < tag)
+        }
     }
 
     /// The bytes that tell what the elements are, and how long.
@@ -233,8 +241,7 @@ impl<'a> Rows<'a> {
 
     #[inline]
     fn run_begin(&self) -> usize {
-        let is_tagged = self.bytes[3] & IS_TAGGED != 0;
-        HEAD_BYTES + if is_tagged { tags_bytes(self.len) } else { 0 }
+        HEAD_BYTES + tags_bytes(self.tag_bytes, self.len)
     }
 
     /// The same if each element had a code of its own.
@@ -245,9 +252,7 @@ impl<'a> Rows<'a> {
     /// Bytes of the leaf with one more row, at most and without gaps.
     #[inline]
     pub fn len_with(&self, cells: &[Element<'_>]) -> usize {
-        let is_tagged = self.bytes[3] & IS_TAGGED != 0;
-        let tags = if is_tagged { tags_bytes(self.len + 1) } else { 0 };
-        HEAD_BYTES + tags + self.run.len_with(cells)
+        HEAD_BYTES + tags_bytes(self.tag_bytes, self.len + 1) + self.run.len_with(cells)
     }
 
     /// Bytes by which the leaf must grow to take a row.
@@ -257,19 +262,31 @@ impl<'a> Rows<'a> {
     }
 }
 
+/// What stands before the run of a leaf of rows with these tags.
+fn tagged_front<O: Order>(tags: impl ExactSizeIterator<Item = u32>, stride: usize) -> Vec<u8> {
+    let count = tags.len();
+    let mut bytes = (count as u16).to_le_bytes().to_vec();
+    bytes.extend([stride as u8, O::TAG_BYTES as u8]);
+    for tag in tags {
+        bytes.extend_from_slice(&tag.to_le_bytes()[TAG_BYTES_MAX - O::TAG_BYTES..]);
+    }
+    bytes.resize(HEAD_BYTES + tags_bytes(O::TAG_BYTES, count), 0);
+    bytes
+}
+
 /// Rows that are changed, in bytes that are long enough.
 #[derive(Debug)]
 pub struct RowsMut<'a> {
     bytes: &'a mut [u8],
-    is_tagged: bool,
+    tag_bytes: usize,
 }
 
 impl<'a> RowsMut<'a> {
     /// The rows in a leaf.
     #[inline]
     pub fn new(bytes: &'a mut [u8]) -> RowsMut<'a> {
-        let is_tagged = bytes[3] & IS_TAGGED != 0;
-        RowsMut { bytes, is_tagged }
+        let tag_bytes = usize::from(bytes[3]);
+        RowsMut { bytes, tag_bytes }
     }
 
     /// For reading.
@@ -294,9 +311,9 @@ impl<'a> RowsMut<'a> {
         let rows = self.as_rows();
         let (len, stride, begin) = (rows.len, rows.stride, rows.run_begin());
         debug_assert_eq!(cells.len(), stride);
-        let mut run_begin = begin;
-        if self.is_tagged {
-            let room = tags_bytes(len + 1) - tags_bytes(len);
+        let (mut run_begin, width) = (begin, self.tag_bytes);
+        if width > 0 {
+            let room = tags_bytes(width, len + 1) - tags_bytes(width, len);
             if room > 0 {
                 self.close_run_gaps_for(begin, room);
                 let end = self.byte_len();
@@ -304,9 +321,9 @@ impl<'a> RowsMut<'a> {
                 self.bytes[begin..begin + room].fill(0);
                 run_begin += room;
             }
-            let (at, end) = (HEAD_BYTES + TAG_BYTES * row, HEAD_BYTES + TAG_BYTES * len);
-            self.bytes.copy_within(at..end, at + TAG_BYTES);
-            self.bytes[at..at + TAG_BYTES].copy_from_slice(&tag.to_le_bytes());
+            let (at, end) = (HEAD_BYTES + width * row, HEAD_BYTES + width * len);
+            self.bytes.copy_within(at..end, at + width);
+            self.bytes[at..at + width].copy_from_slice(&tag.to_le_bytes()[TAG_BYTES_MAX - width..]);
         }
         self.set_len(len + 1);
         let mut run = RunMut::new(&mut self.bytes[run_begin..]);
@@ -329,12 +346,12 @@ impl<'a> RowsMut<'a> {
         let mut run = RunMut::new(&mut self.bytes[begin..]);
         let place = run.as_run().place(row * stride);
         run.remove(place, count * stride);
-        if self.is_tagged {
+        let width = self.tag_bytes;
+        if width > 0 {
             let run_end = self.byte_len();
-            let (from, end) =
-                (HEAD_BYTES + TAG_BYTES * (row + count), HEAD_BYTES + TAG_BYTES * len);
-            self.bytes.copy_within(from..end, from - TAG_BYTES * count);
-            let room = tags_bytes(len) - tags_bytes(len - count);
+            let (from, end) = (HEAD_BYTES + width * (row + count), HEAD_BYTES + width * len);
+            self.bytes.copy_within(from..end, from - width * count);
+            let room = tags_bytes(width, len) - tags_bytes(width, len - count);
             self.bytes.copy_within(begin..run_end, begin - room);
         }
         self.set_len(len - count);
@@ -414,7 +431,7 @@ pub(crate) fn widen<O: Order>(rows: Rows<'_>, stride: usize) -> Vec<u8> {
     for row in 0..rows.len {
         let mut cells: Vec<Element<'_>> = rows.cells_from(row).take(rows.stride).collect();
         cells.resize(stride, zero);
-        let tag = if O::IS_TAGGED { rows.tag(row) } else { 0 };
+        let tag = if O::TAG_BYTES > 0 { rows.tag(row) } else { 0 };
         wide.insert(row, tag, &cells);
     }
     leaf
@@ -444,26 +461,51 @@ impl Order for ByPosition {
 #[derive(Debug)]
 pub enum ByTag {}
 
-impl ByTag {
-    /// The tag as a separator.
-    pub fn key(tag: u32) -> [u8; TAG_BYTES] {
-        tag.to_be_bytes()
-    }
+/// By short tags: the upper 24 bits of a hash, above eight zeros. For rows that tell themselves
+/// whether they are wanted, so that it costs little when tags agree.
+#[derive(Debug)]
+pub enum ByShortTag {}
+
+/// Orders by tags.
+pub trait Tagged: Order {}
+
+impl Tagged for ByTag {}
+impl Tagged for ByShortTag {}
+
+/// A tag as a separator.
+fn separator_of(tag: u32) -> [u8; TAG_BYTES_MAX] {
+    tag.to_be_bytes()
 }
 
 impl Order for ByTag {
-    const IS_TAGGED: bool = true;
+    const TAG_BYTES: usize = 4;
 
     fn separator<'n>(_: impl Nodes<'n>, _: Rows<'_>, right: Rows<'_>) -> Separator {
-        Separator::from_slice(&Self::key(right.tag(0)))
+        Separator::from_slice(&separator_of(right.tag(0)))
     }
 
     fn is_below<'n>(_: impl Nodes<'n>, rows: Rows<'_>, row: usize, separator: &[u8]) -> bool {
-        Self::key(rows.tag(row))[..] < *separator
+        separator_of(rows.tag(row))[..] < *separator
     }
 
     fn cmp_rows<'n>(_: impl Nodes<'n>, rows: Rows<'_>, row: usize, other: usize) -> Ordering {
         rows.tag(row).cmp(&rows.tag(other))
+    }
+}
+
+impl Order for ByShortTag {
+    const TAG_BYTES: usize = 3;
+
+    fn separator<'n>(nodes: impl Nodes<'n>, left: Rows<'_>, right: Rows<'_>) -> Separator {
+        ByTag::separator(nodes, left, right)
+    }
+
+    fn is_below<'n>(nodes: impl Nodes<'n>, rows: Rows<'_>, row: usize, separator: &[u8]) -> bool {
+        ByTag::is_below(nodes, rows, row, separator)
+    }
+
+    fn cmp_rows<'n>(nodes: impl Nodes<'n>, rows: Rows<'_>, row: usize, other: usize) -> Ordering {
+        ByTag::cmp_rows(nodes, rows, row, other)
     }
 }
 

@@ -4,8 +4,8 @@ use packed::Element;
 use proptest::prelude::{any, prop_assert_eq, proptest};
 use std::collections::BTreeMap;
 use tree::{
-    ByKey, ByPosition, ByTag, CELL_BYTES_MAX, MemoryNodes, NodesMut, Order, RowLeaf, Rows, Tree,
-    View, resolve,
+    ByKey, ByPosition, ByShortTag, ByTag, CELL_BYTES_MAX, MemoryNodes, NodesMut, Order, RowLeaf,
+    Rows, Tagged, Tree, View, resolve,
 };
 
 /// Chance that repeats itself.
@@ -152,11 +152,11 @@ fn a_tree_that_grew_large_shrinks_to_one_leaf_again() {
 }
 
 /// A hash with tags of few bits, so that many are equal.
-fn map_follows_a_map(seed: u64, changes: usize, tag_bits: u32) {
+fn map_follows_a_map<O: Tagged>(seed: u64, changes: usize, tag_bits: u32) {
     let mut chance = Chance(seed);
     let mut nodes = MemoryNodes::default();
-    let root = Tree::<_, RowLeaf<ByTag>>::empty(&mut nodes, 2).unwrap();
-    let mut tree = Tree::<_, RowLeaf<ByTag>>::new(&mut nodes, root);
+    let root = Tree::<_, RowLeaf<O>>::empty(&mut nodes, 2).unwrap();
+    let mut tree = Tree::<_, RowLeaf<O>>::new(&mut nodes, root);
     let mut model: BTreeMap<(u32, Vec<u8>), Vec<u8>> = BTreeMap::new();
     for change in 0..changes {
         tree.ensure_change().unwrap();
@@ -215,8 +215,10 @@ fn map_follows_a_map(seed: u64, changes: usize, tag_bits: u32) {
 #[test]
 fn a_tree_by_tag_is_a_map_with_many_equal_tags_or_none() {
     for seed in 0..4 {
-        map_follows_a_map(seed, 6_000, 32);
-        map_follows_a_map(seed + 50, 3_000, 8);
+        map_follows_a_map::<ByTag>(seed, 6_000, 32);
+        map_follows_a_map::<ByTag>(seed + 50, 3_000, 8);
+        map_follows_a_map::<ByShortTag>(seed, 6_000, 24);
+        map_follows_a_map::<ByShortTag>(seed + 50, 3_000, 8);
     }
 }
 

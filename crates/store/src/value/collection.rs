@@ -16,13 +16,20 @@ use tree::{Leaf, NoRoom, ROOT_BYTES, Root, Tree, View};
 /// Bits of the hash by which the members of a large set, and the fields of a large hash, stand.
 #[inline]
 pub(crate) fn tag_of(access: &Access<'_>, text: &[u8]) -> u32 {
-    tag_by(&access.store.hasher, text)
+    short_tag_by(&access.store.hasher, text)
 }
 
-/// The same, for whoever has no access at hand.
+/// Bits of the hash by which the members of a large sorted set stand.
 #[inline]
 pub(crate) fn tag_by(hasher: &KeyHasher, text: &[u8]) -> u32 {
     (hasher.hash(text).0 >> 32) as u32
+}
+
+/// The upper 24 bits of that, above zeros, for rows that hold the text itself: where it is another
+/// one, that is soon seen.
+#[inline]
+pub(crate) fn short_tag_by(hasher: &KeyHasher, text: &[u8]) -> u32 {
+    tag_by(hasher, text) & !0xff
 }
 
 /// The root of one of the trees of a large collection.

@@ -220,7 +220,7 @@ const PACKED_ENTRIES: u64 = 20_000;
 const LARGE_ENTRIES: u64 = 8;
 const CONNECTIONS: usize = 50;
 const PIPELINE: usize = 16;
-const REST: Duration = Duration::from_secs(2);
+const REST: Duration = Duration::from_secs(5);
 const COLUMNS: [&str; 7] = [
     "form",
     "server",

@@ -9,7 +9,7 @@ use crate::key::{Key, Kind, Label};
 use crate::value::collection::{root, tag_of};
 use base::Millis;
 use packed::{Element, Place, Run};
-use tree::{CELL_BYTES_MAX, NoRoom, Path, Root, Rows, Tree};
+use tree::{ByShortTag, CELL_BYTES_MAX, NoRoom, Path, Root, Rows, Tree};
 
 type FieldTree<'n, 'x, 'a> = Tree<'n, WriteNodes<'x, 'a>, Leaf>;
 
@@ -283,7 +283,7 @@ impl<'r> Sorted<'r> {
     /// The tree of the rows.
     fn plant(&self, nodes: &mut WriteNodes<'_, '_>) -> Result<Root, NoRoom> {
         if !self.has_long {
-            let leaf = Rows::of_tagged_rows(self.run, self.stride, &self.rows);
+            let leaf = Rows::of_tagged_rows::<ByShortTag>(self.run, self.stride, &self.rows);
             return Ok(FieldTree::of_rows(nodes, &leaf)?.root);
         }
         let root = FieldTree::empty(nodes, self.stride)?;

@@ -33,10 +33,10 @@ pub(crate) use due::{Removed, earliest, remove_due};
 use crate::key::{Encoding, Kind, Label};
 use base::Millis;
 use packed::Element;
-use tree::{ByKey, ByTag, RowLeaf};
+use tree::{ByKey, ByShortTag, RowLeaf};
 
 /// Leaves of the tree of fields.
-type Leaf = RowLeaf<ByTag>;
+type Leaf = RowLeaf<ByShortTag>;
 /// Leaves of the tree of deadlines.
 type DueLeaf = RowLeaf<ByKey>;
 

@@ -3,6 +3,7 @@
 use super::{FIELDS, Leaf, TIMED, stride_of, to_deadline};
 use crate::access::{Access, Found, ReadNodes, WrongKind};
 use crate::key::{Key, Kind};
+use crate::value::collection::short_tag_by;
 use base::{KeyHasher, Millis};
 use packed::{Element, Iter, Run};
 use tree::{Nodes, Path, Rows, View, resolve};
@@ -108,7 +109,7 @@ impl<'x> Hash<'x> {
 
     #[inline]
     fn get_large(&self, view: &View<'x, ReadNodes<'x>, Leaf>, field: &[u8]) -> Option<Pair<'x>> {
-        let tag = (self.hasher.hash(field).0 >> 32) as u32;
+        let tag = short_tag_by(self.hasher, field);
         let path = view.find_tag(tag);
         let (_, pair) = find_row(view.nodes, Rows::new(view.leaf(&path)), tag, field)?;
         Some(pair.resolve(view.nodes))

@@ -1,6 +1,9 @@
 //! Changing lists.
 
-use super::limit::{LARGE, LISTPACK_BYTES, More, SMALL, element_bytes};
+use super::limit::{
+    LARGE, LISTPACK_BYTES, More, SMALL, element_bytes, listpack_bytes_about,
+    listpack_bytes_at_least,
+};
 use super::{End, Leaf, List, ListLimit};
 use crate::access::{Access, Fault, Found, NoSpace, WriteNodes};
 use crate::key::{Encoding, Key, Kind, Label};
@@ -247,15 +250,17 @@ fn reduce<'a>(access: &mut Access<'a>, key: &Key<'_>, found: Found<'a>, limit: L
         return;
     }
     let half = |bytes: usize| limit.allows_again(0, bytes);
-    // A listpack takes no less than the rows do, which are summed up faster.
-    let (mut path, mut bytes) = (view.first(), 0);
-    loop {
-        bytes += Rows::new(view.leaf(&path)).dense_len();
-        if !half(bytes) {
-            return;
-        }
-        if !view.next(&mut path) {
-            break;
+    // Bounds that are found faster than the bytes of elements are.
+    for bound in [listpack_bytes_about, listpack_bytes_at_least] {
+        let (mut path, mut bytes) = (view.first(), 0);
+        loop {
+            bytes += bound(Rows::new(view.leaf(&path)).run());
+            if !half(bytes) {
+                return;
+            }
+            if !view.next(&mut path) {
+                break;
+            }
         }
     }
     let list = List::at(access, &found);

@@ -7,7 +7,7 @@ use super::read::{Set, find_row};
 use super::{Leaf, SMALL_BYTES_MAX, SetLimit, Tagged, small_label};
 use crate::access::{Access, Fault, Found, NoSpace, WriteNodes};
 use crate::key::{Encoding, Key, Kind};
-use crate::value::collection::tag_by;
+use crate::value::collection::short_tag_by;
 use base::KeyHasher;
 use packed::{Element, Run, RunMut};
 use smallvec::{SmallVec, smallvec};
@@ -178,7 +178,7 @@ fn add_row(
     hasher: &KeyHasher,
     text: &[u8],
 ) -> Result<bool, NoRoom> {
-    let tag = tag_by(hasher, text);
+    let tag = short_tag_by(hasher, text);
     let view = tree.view();
     let path = view.find_tag(tag);
     let found = find_row(view.nodes, Rows::new(view.leaf(&path)), tag, Element::of(text));
@@ -212,7 +212,7 @@ fn create<'t>(
             create_run(access, key, all.clone(), bytes, limit)?
         }
         _ => {
-            let tagged = |text| (tag_by(hasher, text), Element::of(text));
+            let tagged = |text| (short_tag_by(hasher, text), Element::of(text));
             let (count, encoding) = match encoding {
                 Encoding::Hashtable => (all.len(), encoding),
                 _ => (1, limit.with(encoding, 0, added(first, Element::of(first)), || 0)),

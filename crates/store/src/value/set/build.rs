@@ -1,7 +1,7 @@
 //! Sets that are made at once: new ones, ones that change their form, and results.
 
 use super::integers::{self, Integers};
-use super::{SMALL_BYTES_MAX, Tagged, small_label, tree_label};
+use super::{Leaf, SMALL_BYTES_MAX, Tagged, small_label, tree_label};
 use crate::access::{Access, Found, NoSpace};
 use crate::key::{Encoding, Key};
 use crate::value::collection::tag_of;
@@ -81,7 +81,7 @@ fn put_tree<'a>(
         members.sort_by_key(|(tag, _)| *tag);
     }
     access.put_trees(key, found, tree_label(encoding), |nodes| {
-        Ok([Tree::of_tagged(nodes, members.iter().copied())?])
+        Ok([Tree::<_, Leaf>::of_tagged(nodes, members.iter().copied())?])
     })
 }
 

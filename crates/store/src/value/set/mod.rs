@@ -33,9 +33,9 @@ pub use store::{Stored, store};
 
 use crate::key::{Encoding, Kind, Label};
 use packed::Element;
-use tree::{ByTag, RowLeaf};
+use tree::{ByShortTag, RowLeaf};
 
-type Leaf = RowLeaf<ByTag>;
+type Leaf = RowLeaf<ByShortTag>;
 
 /// A member with its tag.
 type Tagged<'t> = (u32, Element<'t>);

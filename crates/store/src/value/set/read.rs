@@ -4,7 +4,7 @@ use super::Leaf;
 use super::integers::Integers;
 use crate::access::{Access, Found, ReadNodes, WrongKind};
 use crate::key::{Encoding, Key, Kind};
-use crate::value::collection::tag_by;
+use crate::value::collection::short_tag_by;
 use base::KeyHasher;
 use packed::{Element, Iter, Run};
 use smallvec::SmallVec;
@@ -84,7 +84,7 @@ impl<'t> Wanted<'t> {
 
     #[inline]
     pub fn tag(&mut self, hasher: &KeyHasher) -> u32 {
-        *self.tag.get_or_insert_with(|| self.element.with_text(|text| tag_by(hasher, text)))
+        *self.tag.get_or_insert_with(|| self.element.with_text(|text| short_tag_by(hasher, text)))
     }
 }
 
@@ -166,7 +166,7 @@ impl<'x> Set<'x> {
     /// The tag of a member.
     #[inline]
     pub(crate) fn tag_of(&self, element: Element<'_>) -> u32 {
-        element.with_text(|text| tag_by(self.hasher, text))
+        element.with_text(|text| short_tag_by(self.hasher, text))
     }
 
     /// The members: integers rise, those of other small sets are in the order in which they came,

@@ -6,7 +6,7 @@ use super::read::{Set, find_row};
 use super::{Leaf, SetLimit};
 use crate::access::{Access, Fault, Found};
 use crate::key::{Encoding, Key, Kind};
-use crate::value::collection::tag_by;
+use crate::value::collection::short_tag_by;
 use base::KeyHasher;
 use packed::{Element, Run};
 use tree::Rows;
@@ -101,7 +101,7 @@ fn remove_from_tree<'a, 't>(
 
 #[inline]
 fn remove_row(tree: &mut SetTree<'_, '_, '_>, hasher: &KeyHasher, text: &[u8]) -> bool {
-    let tag = tag_by(hasher, text);
+    let tag = short_tag_by(hasher, text);
     let view = tree.view();
     let path = view.find_tag(tag);
     let found = find_row(view.nodes, Rows::new(view.leaf(&path)), tag, Element::of(text));

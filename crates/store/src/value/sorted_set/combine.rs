@@ -61,7 +61,7 @@ impl<'x> Operand<'x> {
     /// The same for every operand that has the member.
     fn tag(&self, member: Element<'_>) -> u32 {
         match self {
-            Operand::SortedSet(set) => set.tag(member),
+            Operand::SortedSet(set) => set.short_tag(member),
             Operand::Set(set) => set.tag_of(member),
         }
     }

@@ -5,7 +5,7 @@ use super::order::{ByScore, score_of, sort_key};
 use super::{SCORES, STRIDE, ScoreLeaf, TAGS, TagLeaf};
 use crate::access::{Access, Found, ReadNodes, WrongKind};
 use crate::key::{Key, Kind};
-use crate::value::collection::tag_by;
+use crate::value::collection::{short_tag_by, tag_by};
 use base::KeyHasher;
 use packed::{Element, Iter, Run};
 use tree::{Nodes, Path, Rows, View, resolve};
@@ -151,6 +151,12 @@ impl<'x> SortedSet<'x> {
     #[inline]
     pub(super) fn tag(&self, member: Element<'_>) -> u32 {
         member.with_text(|text| tag_by(self.hasher, text))
+    }
+
+    /// That of the same text in a set.
+    #[inline]
+    pub(super) fn short_tag(&self, member: Element<'_>) -> u32 {
+        member.with_text(|text| short_tag_by(self.hasher, text))
     }
 }
 
