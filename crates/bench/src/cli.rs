@@ -9,15 +9,17 @@ use clap::{Parser, Subcommand};
 use crate::report::Section;
 use crate::scenario::collections::{self, commands, elements, forms, removal};
 use crate::scenario::{
-    Bench, churn, cpu, expiry, growth, idle, long_strings, maxmemory, overhead, reclaim,
+    Bench, churn, cpu, expiry, growth, idle, long_strings, maxmemory, overhead, reclaim, stall,
 };
 use crate::servers::{Peers, Program};
 
 mod all;
 mod load;
+mod ycsb;
 
 use all::AllArguments;
 use load::LoadArguments;
+use ycsb::YcsbArguments;
 
 /// Measures Varve beside its peers: CPU per operation, memory per key, pauses.
 ///
@@ -44,6 +46,8 @@ enum Command {
     Run(LoadArguments),
     /// Everything; writes the results to a folder.
     All(AllArguments),
+    /// The phases of a workload of YCSB.
+    Ycsb(YcsbArguments),
     #[command(flatten)]
     Scenario(Scenario),
 }
@@ -93,6 +97,8 @@ enum Scenario {
     LongStrings,
     /// Bytes moved by the cleaner, by reclaim policy.
     Reclaim,
+    /// What an open and a closed loop see of a server that stands still.
+    Stall,
     /// Resident bytes per element of a collection.
     Elements,
     /// Large forms of collections beside packed ones.
@@ -127,6 +133,7 @@ pub fn run(arguments: Arguments) -> Result<()> {
     match arguments.command.unwrap_or_else(|| Command::All(AllArguments::default())) {
         Command::Load(arguments) => load::load(&arguments),
         Command::Run(arguments) => load::run(&server, &arguments),
+        Command::Ycsb(arguments) => ycsb::ycsb(&server, &arguments),
         Command::All(arguments) => all::all(&bench(&server)?, quick, &arguments),
         Command::Scenario(scenario) => {
             print!("{}", section(scenario, &bench(&server)?, quick)?.text());
@@ -162,6 +169,7 @@ fn section(scenario: Scenario, bench: &Bench, quick: bool) -> Result<Section> {
         Scenario::Idle => idle::run(bench),
         Scenario::LongStrings => long_strings::run(bench, &long_strings::Plan::new(quick)),
         Scenario::Reclaim => reclaim::run(bench, &reclaim::Plan::new(quick)),
+        Scenario::Stall => stall::run(bench, &stall::Plan::new(quick)),
         Scenario::Elements => elements::run(bench, &elements::Plan::new(quick)),
         Scenario::Forms => forms::run(bench, &forms::Plan::new(quick)),
         Scenario::Collections { rounds, ms } => {

@@ -3,7 +3,8 @@
 //! ```text
 //! varve-bench ──▶ scenario ──▶ servers (start, pin, stop) ──▶ a process under test
 //!                    │                                              ▲        │
-//!                    ├────▶ generator (load over TCP) ──────────────┘        │
+//!                    ├────▶ generator (load over TCP) ──────────────┤        │
+//!                    ├────▶ ycsb (its workloads and connectors) ────┘        │
 //!                    ├────▶ process (CPU and resident memory) ◀── /proc ─────┘
 //!                    └────▶ report (tables and aims) ──▶ text, Markdown, JSON
 //! ```
@@ -15,7 +16,8 @@
 //! in the product cannot also bend the ruler.
 //!
 //! Start at: [`scenario`] for what is measured, [`generator::Generator::run`] for how load is
-//! made, [`null`] for the lower limit that every server is compared with.
+//! made, [`ycsb`] for the workloads of YCSB, [`null`] for the lower limit that every server is
+//! compared with.
 #![forbid(unsafe_code)]
 
 pub mod cli;
@@ -26,3 +28,4 @@ pub mod process;
 pub mod report;
 pub mod scenario;
 pub mod servers;
+pub mod ycsb;

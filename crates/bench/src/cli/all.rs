@@ -10,7 +10,7 @@ use crate::process;
 use crate::report::{Aim, Report, Section};
 use crate::scenario::collections::{self, commands, elements, forms, removal};
 use crate::scenario::{
-    Bench, churn, cpu, expiry, growth, idle, long_strings, maxmemory, overhead, reclaim,
+    Bench, churn, cpu, expiry, growth, idle, long_strings, maxmemory, overhead, reclaim, stall,
 };
 use crate::servers::Peers;
 
@@ -85,6 +85,7 @@ fn run_strings(bench: &Bench, quick: bool, add: &mut impl FnMut(&str, Result<Sec
     add("Churn (Table 5)", churn::run(bench, &churn::Plan::new(quick)));
     add("maxmemory", maxmemory::run(bench, &maxmemory::Plan::new(quick)));
     add("Expiry", expiry::run(bench, &expiry::Plan::new(quick)));
+    add("A stall", stall::run(bench, &stall::Plan::new(quick)));
     add("Reclaim policies (Fig. 6)", reclaim::run(bench, &reclaim::Plan::new(quick)));
 }
 

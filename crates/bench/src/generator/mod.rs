@@ -1,5 +1,6 @@
-//! Closed-loop load on one thread: every connection has one batch of requests in flight and
-//! sends the next as soon as the last reply of the batch is there.
+//! Load on one thread. In a closed loop every connection has one batch of requests in flight and
+//! sends the next as soon as the last reply of the batch is there; in an open loop batches are due
+//! at times of their own.
 //!
 //! Where a request is more than a command and a key, a [`Script`] writes it anew from a line of
 //! text.
@@ -9,6 +10,7 @@
 
 mod connection;
 mod keys;
+mod open;
 mod replies;
 mod requests;
 mod run;
@@ -18,6 +20,7 @@ mod template;
 
 pub use connection::{Connection, Progress};
 pub use keys::{KeyChoice, Keys, shuffled};
+pub use open::{Pace, Spacing};
 pub use replies::{Replies, ReplyCounter, Unexpected};
 pub use requests::{
     Answer, Deadlines, Expected, KEY_BYTES, KEY_COUNT_MAX, Operation, RequestShape, Requests,

@@ -144,7 +144,20 @@ impl Generator {
                 watch_at = tally.replies.total() + every;
             }
         }
-        tally.finish(self.connections.iter().find_map(Connection::first_error))
+        tally.finish(self.first_error())
+    }
+
+    /// Connections.
+    pub(super) fn len(&self) -> usize {
+        self.connections.len()
+    }
+
+    pub(super) fn epoll(&self) -> &OwnedFd {
+        &self.epoll
+    }
+
+    pub(super) fn first_error(&self) -> Option<&str> {
+        self.connections.iter().find_map(Connection::first_error)
     }
 
     fn wait(&self, events: &mut Vec<Event>) -> Result<()> {
@@ -158,6 +171,16 @@ impl Generator {
 
     #[inline]
     fn turn(&mut self, event: Event, source: &mut impl Source, tally: &mut Tally) -> Result<()> {
+        if self.hear(event, tally)? {
+            self.send_next(event.data.u64() as usize, source, tally)?;
+        }
+        Ok(())
+    }
+
+    /// Sends and receives what a connection is ready for. Returns whether the last reply of its
+    /// batch has come.
+    #[inline]
+    pub(super) fn hear(&mut self, event: Event, tally: &mut Tally) -> Result<bool> {
         let slot = event.data.u64() as usize;
         let connection = &mut self.connections[slot];
         let flags = event.flags;
@@ -168,14 +191,16 @@ impl Generator {
             }
         }
         if !flags.intersects(EventFlags::IN | EventFlags::ERR | EventFlags::HUP) {
-            return Ok(());
+            return Ok(false);
         }
         let connection = &mut self.connections[slot];
-        if let Progress::Done { replies, sent_at } = connection.receive(&mut self.buffer)? {
-            tally.record(&replies, sent_at);
-            self.send_next(slot, source, tally)?;
+        match connection.receive(&mut self.buffer)? {
+            Progress::Waiting => Ok(false),
+            Progress::Done { replies, sent_at } => {
+                tally.record(&replies, sent_at);
+                Ok(true)
+            }
         }
-        Ok(())
     }
 
     #[inline]
@@ -185,13 +210,25 @@ impl Generator {
         source: &mut impl Source,
         tally: &mut Tally,
     ) -> Result<()> {
+        self.send_due(slot, source, tally, tally.now)
+    }
+
+    /// Sends a batch that was due at some time, if more may be sent.
+    #[inline]
+    pub(super) fn send_due(
+        &mut self,
+        slot: usize,
+        source: &mut impl Source,
+        tally: &mut Tally,
+        due: Instant,
+    ) -> Result<()> {
         let count = tally.allowance(source.pipeline());
         if count == 0 {
             return Ok(());
         }
         let (bytes, expected) = source.fill(count);
         let connection = &mut self.connections[slot];
-        connection.send(bytes, expected, tally.now)?;
+        connection.send(bytes, expected, due)?;
         if connection.has_unsent() {
             self.listen(slot, EventFlags::IN | EventFlags::OUT)?;
         }
@@ -205,7 +242,7 @@ impl Generator {
 }
 
 /// What a run has done so far. One clock read per batch: the end of one is the start of the next.
-struct Tally {
+pub(super) struct Tally {
     stop: Stop,
     started: Instant,
     cpu_started: Duration,
@@ -217,7 +254,7 @@ struct Tally {
 }
 
 impl Tally {
-    fn start(stop: Stop) -> Result<Self> {
+    pub(super) fn start(stop: Stop) -> Result<Self> {
         let now = Instant::now();
         let round_trips = Histogram::new_with_bounds(1, ROUND_TRIP_MAX_NS, 3)?;
         let replies = Replies::default();
@@ -255,7 +292,7 @@ impl Tally {
         self.round_trips.saturating_record((self.now - sent_at).as_nanos() as u64);
     }
 
-    fn finish(self, first_error: Option<&str>) -> Result<Outcome> {
+    pub(super) fn finish(self, first_error: Option<&str>) -> Result<Outcome> {
         Ok(Outcome {
             operations: self.replies.total(),
             elapsed: self.now - self.started,

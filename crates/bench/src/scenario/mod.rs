@@ -12,6 +12,7 @@
 //! | `reclaim` | bytes moved per byte written, by reclaim policy (Fig. 6) |
 //! | `long_strings` | a string of half a gigabyte: CPU of small changes and looks, memory |
 //! | `idle` | memory of an empty server |
+//! | `stall` | what an open and a closed loop see of a server that stands still |
 //! | [`collections`] | lists, hashes, sets, sorted sets and streams: five questions of their own |
 
 pub mod bare;
@@ -26,6 +27,7 @@ pub mod maxmemory;
 pub mod measure;
 pub mod overhead;
 pub mod reclaim;
+pub mod stall;
 
 use crate::process;
 use crate::report::Section;

@@ -1,0 +1,92 @@
+//! What a stall of the server looks like: in an open loop, and in a closed one, which asks nothing
+//! while it waits and so leaves out what others would have seen.
+
+use std::thread;
+use std::time::Duration;
+
+use anyhow::Result;
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::measure::{Load, fill};
+use super::{Bench, pin_client};
+use crate::generator::{Drawn, Operation, Outcome, Pace, Spacing, Stop, ValueSize};
+use crate::report::{Aim, Section};
+use crate::servers::{Launch, Server};
+
+/// How long is looked.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Length of each run.
+    pub time: Duration,
+}
+
+impl Plan {
+    /// The full plan, or a short one.
+    pub fn new(quick: bool) -> Self {
+        Self { time: Duration::from_secs(if quick { 2 } else { 6 }) }
+    }
+}
+
+/// A server that is stopped for a tenth of a second, at half of the load that it could bear.
+///
+/// # Errors
+/// If the server does not start, or cannot be stopped.
+pub fn run(bench: &Bench, plan: &Plan) -> Result<Section> {
+    pin_client(1);
+    let server = bench.varve.start(&Launch::default())?;
+    fill(&server, KEYS, ValueSize::Fixed(16))?;
+    let mut section = Section::new("A stall of 100 ms, seen by two kinds of load", &COLUMNS);
+    section.note("GET, 50 connections, no pipeline; the server gets SIGSTOP in the middle.");
+    let mut load = Load::new(Operation::Get, 1, KEYS);
+    load.stop = Stop::After(plan.time);
+    let (mut generator, mut requests, mut keys) = load.prepare(&server)?;
+    let most = generator.run(&mut requests, &mut keys, Stop::After(plan.time / 4))?;
+    let rate = most.operations_per_second() / 2.0;
+    let mut source = Drawn { requests: &mut requests, keys: &mut keys };
+
+    let pace = Pace { per_second: rate, spacing: Spacing::Random, seed: 1 };
+    let calm = generator.drive_open(&mut source, pace, plan.time)?;
+    section.row(cells("open loop, no stall", &calm));
+    let open = stalled(&server, plan.time, || generator.drive_open(&mut source, pace, plan.time))?;
+    section.row(cells("open loop", &open));
+    let closed = stalled(&server, plan.time, || generator.drive(&mut source, load.stop))?;
+    section.row(cells("closed loop", &closed));
+    let seen = open.round_trip_us(0.999) / 1e6 / STALL.as_secs_f64();
+    section.figure("open loop: p99.9 / the stall", Aim::AtLeast(0.8), Some(seen), "");
+    Ok(section)
+}
+
+/// Runs a load while the server is stopped once, in the middle.
+fn stalled(
+    server: &Server,
+    time: Duration,
+    run: impl FnOnce() -> Result<Outcome>,
+) -> Result<Outcome> {
+    let pid = i32::try_from(server.pid).ok().and_then(Pid::from_raw);
+    let stop_and_go = move || -> Result<()> {
+        thread::sleep(time / 2);
+        if let Some(pid) = pid {
+            kill_process(pid, Signal::STOP)?;
+            thread::sleep(STALL);
+            kill_process(pid, Signal::CONT)?;
+        }
+        Ok(())
+    };
+    thread::scope(|scope| {
+        let stall = scope.spawn(stop_and_go);
+        let outcome = run();
+        stall.join().map_err(|_| anyhow::anyhow!("the stall ended early"))??;
+        outcome
+    })
+}
+
+fn cells(name: &str, outcome: &Outcome) -> Vec<String> {
+    let quantiles = [0.5, 0.99, 0.999, 0.9999, 1.0];
+    let times = quantiles.map(|quantile| format!("{:.0}", outcome.round_trip_us(quantile)));
+    let rate = format!("{:.0}", outcome.operations_per_second());
+    [name.to_owned(), rate].into_iter().chain(times).collect()
+}
+
+const KEYS: u64 = 1_000_000;
+const STALL: Duration = Duration::from_millis(100);
+const COLUMNS: [&str; 7] = ["load", "op/s", "p50 us", "p99 us", "p99.9 us", "p99.99 us", "most us"];

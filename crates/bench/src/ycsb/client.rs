@@ -1,0 +1,428 @@
+//! Clients that do one operation after the other, all on one thread.
+
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, TcpStream};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use hdrhistogram::Histogram;
+use rustix::buffer::spare_capacity;
+use rustix::event::Timespec;
+use rustix::event::epoll::{self, Event, EventData, EventFlags};
+use rustix::fd::OwnedFd;
+
+use super::connector::{Connector, Status, Step};
+use super::workload::{Kind, Load, Operation, Workload};
+
+/// What clients do together.
+#[derive(Clone, Copy, Debug)]
+pub enum Phase {
+    /// They store records.
+    Load(Load),
+    /// They do so many operations.
+    Run(u64),
+}
+
+/// How clients work.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// How many there are; each has one operation on its way.
+    pub clients: usize,
+    /// What they do.
+    pub phase: Phase,
+    /// Operations per second of all together; as many as can be if it is zero. Latencies count
+    /// from when an operation was due then.
+    pub target: f64,
+    /// They stop after this time, if it is not zero.
+    pub longest: Duration,
+}
+
+/// What came of the operations of one kind.
+#[derive(Clone, Debug)]
+pub struct Tally {
+    /// How long each took, in nanoseconds.
+    pub latencies: Histogram<u64>,
+    /// How many ended how.
+    pub statuses: BTreeMap<Status, u64>,
+}
+
+/// What came of all.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// By kind; reads and updates that are parts of others count here, too.
+    pub tallies: BTreeMap<Kind, Tally>,
+    /// Operations that are no part of others.
+    pub operations: u64,
+    /// From the first request to the last reply.
+    pub elapsed: Duration,
+}
+
+impl Measured {
+    /// Operations per second.
+    pub fn throughput(&self) -> f64 {
+        self.operations as f64 / self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
+    }
+
+    /// Operations that were not done.
+    pub fn failures(&self) -> u64 {
+        let failed = |tally: &Tally| -> u64 {
+            tally
+                .statuses
+                .iter()
+                .filter(|(status, _)| **status != Status::Ok)
+                .map(|(_, it)| it)
+                .sum()
+        };
+        self.tallies.values().map(failed).sum()
+    }
+
+    fn count(&mut self, kind: Kind, status: Status, latency: Duration) -> Result<()> {
+        let tally = match self.tallies.entry(kind) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => {
+                let latencies = Histogram::new_with_bounds(1, LATENCY_MAX_NS, 3)?;
+                entry.insert(Tally { latencies, statuses: BTreeMap::new() })
+            }
+        };
+        tally.latencies.saturating_record(latency.as_nanos() as u64);
+        *tally.statuses.entry(status).or_default() += 1;
+        Ok(())
+    }
+}
+
+/// Clients of one server.
+pub struct Clients<C> {
+    plan: Plan,
+    epoll: OwnedFd,
+    clients: Vec<Client<C>>,
+    /// Clients whose next operation is not due yet, by when it is.
+    waiting: BTreeSet<(Instant, usize)>,
+    begun: u64,
+    measured: Measured,
+    started: Instant,
+}
+
+struct Client<C> {
+    stream: TcpStream,
+    connector: C,
+    workload: Workload,
+    operation: Option<Operation>,
+    /// When the operation was begun, or was due; and when its present part was begun.
+    since: Instant,
+    part_since: Instant,
+    input: Vec<u8>,
+    output: Vec<u8>,
+    waits_for_room: bool,
+}
+
+impl<C: Connector + Default> Clients<C> {
+    /// Connects clients to a port on 127.0.0.1.
+    ///
+    /// # Errors
+    /// If the server does not accept them all.
+    pub fn connect(port: u16, plan: Plan, workload: &Workload) -> Result<Self> {
+        ensure!(plan.clients > 0, "threadcount is 0");
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let now = Instant::now();
+        let mut clients = Vec::new();
+        for number in 0..plan.clients {
+            let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))
+                .with_context(|| format!("cannot connect to port {port}"))?;
+            stream.set_nodelay(true)?;
+            stream.set_nonblocking(true)?;
+            epoll::add(&epoll, &stream, EventData::new_u64(number as u64), EventFlags::IN)?;
+            clients.push(Client {
+                stream,
+                connector: C::default(),
+                workload: workload.for_client(number as u64),
+                operation: None,
+                since: now,
+                part_since: now,
+                input: Vec::new(),
+                output: Vec::new(),
+                waits_for_room: false,
+            });
+        }
+        let measured =
+            Measured { tallies: BTreeMap::new(), operations: 0, elapsed: Duration::ZERO };
+        let waiting = BTreeSet::new();
+        Ok(Self { plan, epoll, clients, waiting, begun: 0, measured, started: now })
+    }
+
+    /// Does everything; `watch` sees how many operations are done, a few times in a second.
+    ///
+    /// # Errors
+    /// If a connection breaks, or a server answers in another protocol, or not at all.
+    pub fn run(mut self, mut watch: impl FnMut(u64)) -> Result<Measured> {
+        self.started = Instant::now();
+        for number in 0..self.clients.len() {
+            self.go_on(number)?;
+        }
+        let mut watched = self.started;
+        let mut events = Vec::with_capacity(self.clients.len());
+        while !self.waiting.is_empty() || self.clients.iter().any(|it| it.operation.is_some()) {
+            self.wait(&mut events)?;
+            for event in &events {
+                self.turn(event.data.u64() as usize, event.flags)?;
+            }
+            self.begin_those_due()?;
+            if watched.elapsed() > WATCH_EVERY {
+                watched = Instant::now();
+                watch(self.measured.operations);
+            }
+        }
+        self.measured.elapsed = self.started.elapsed();
+        Ok(self.measured)
+    }
+
+    fn wait(&mut self, events: &mut Vec<Event>) -> Result<()> {
+        events.clear();
+        let next = self.waiting.first().map(|(due, _)| *due);
+        let longest = next.map_or(SILENCE_MAX, |due| due.saturating_duration_since(Instant::now()));
+        let timeout =
+            Timespec { tv_sec: longest.as_secs() as i64, tv_nsec: longest.subsec_nanos().into() };
+        match epoll::wait(&self.epoll, spare_capacity(events), Some(&timeout)) {
+            Ok(0) if next.is_none() => bail!("no reply for {} s", SILENCE_MAX.as_secs()),
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn begin_those_due(&mut self) -> Result<()> {
+        let now = Instant::now();
+        while let Some((due, number)) = self.waiting.pop_first() {
+            if due > now {
+                self.waiting.insert((due, number));
+                break;
+            }
+            self.begin(number, due)?;
+        }
+        Ok(())
+    }
+
+    /// The next operation of a client, at once or when it is due.
+    fn go_on(&mut self, number: usize) -> Result<()> {
+        let now = Instant::now();
+        if self.plan.target <= 0.0 {
+            return self.begin(number, now);
+        }
+        // All clients take turns: the first operations of all come before the second of any.
+        let due =
+            self.started + Duration::from_secs_f64(self.begun_or_waiting() / self.plan.target);
+        self.waiting.insert((due, number));
+        Ok(())
+    }
+
+    fn begun_or_waiting(&self) -> f64 {
+        self.begun as f64 + self.waiting.len() as f64
+    }
+
+    /// Begins operations until one is on its way, or there are no more.
+    fn begin(&mut self, number: usize, since: Instant) -> Result<()> {
+        loop {
+            let is_late =
+                !self.plan.longest.is_zero() && self.started.elapsed() > self.plan.longest;
+            let client = &mut self.clients[number];
+            let operation = match self.plan.phase {
+                _ if is_late => return Ok(()),
+                Phase::Load(load) if self.begun < load.count => {
+                    client.workload.insertion(load.first + self.begun)
+                }
+                Phase::Run(operations) if self.begun < operations => client.workload.draw(),
+                _ => return Ok(()),
+            };
+            self.begun += 1;
+            (client.since, client.part_since) = (since, since);
+            let Client { connector, workload, output, .. } = client;
+            if connector.begin(operation, workload, output).is_some() {
+                client.operation = Some(operation);
+                return self.send(number);
+            }
+            self.measured.operations += 1;
+            self.measured.count(operation.kind, Status::NotImplemented, Duration::ZERO)?;
+        }
+    }
+
+    fn turn(&mut self, number: usize, flags: EventFlags) -> Result<()> {
+        if flags.contains(EventFlags::OUT) {
+            self.send(number)?;
+        }
+        if !flags.intersects(EventFlags::IN | EventFlags::ERR | EventFlags::HUP) {
+            return Ok(());
+        }
+        self.clients[number].read()?;
+        while let Some(operation) = self.clients[number].operation {
+            let Client { connector, workload, input, output, .. } = &mut self.clients[number];
+            let Some((len, step)) = connector.hear(input, workload, output)? else {
+                return Ok(());
+            };
+            input.drain(..len);
+            self.follow(number, operation, step)?;
+        }
+        Ok(())
+    }
+
+    fn follow(&mut self, number: usize, operation: Operation, step: Step) -> Result<()> {
+        let client = &mut self.clients[number];
+        let now = Instant::now();
+        match step {
+            Step::Goes => self.send(number),
+            Step::Part(kind, status) => {
+                let part = now - client.part_since;
+                client.part_since = now;
+                self.measured.count(kind, status, part)?;
+                self.send(number)
+            }
+            Step::Done(status) => {
+                client.operation = None;
+                if operation.kind == Kind::Insert && matches!(self.plan.phase, Phase::Run(_)) {
+                    client.workload.records.note_stored(operation.record);
+                }
+                let (whole, part) = (now - client.since, now - client.part_since);
+                if operation.kind == Kind::ReadModifyWrite {
+                    let is_read = client.part_since != client.since;
+                    let last = if is_read { Kind::Update } else { Kind::Read };
+                    self.measured.count(last, status, part)?;
+                }
+                self.measured.operations += 1;
+                self.measured.count(operation.kind, status, whole)?;
+                self.go_on(number)
+            }
+        }
+    }
+
+    /// Sends what the socket takes, and waits for room for the rest.
+    fn send(&mut self, number: usize) -> Result<()> {
+        let client = &mut self.clients[number];
+        client.write()?;
+        let has_rest = !client.output.is_empty();
+        if has_rest != client.waits_for_room {
+            client.waits_for_room = has_rest;
+            let room = if has_rest { EventFlags::OUT } else { EventFlags::empty() };
+            let data = EventData::new_u64(number as u64);
+            epoll::modify(&self.epoll, &client.stream, data, EventFlags::IN | room)?;
+        }
+        Ok(())
+    }
+}
+
+impl<C> Client<C> {
+    fn read(&mut self) -> Result<()> {
+        let mut buffer = [0; READ_BYTES];
+        match self.stream.read(&mut buffer) {
+            Ok(0) => bail!("the server closed the connection"),
+            Ok(read) => self.input.extend_from_slice(&buffer[..read]),
+            Err(error) if is_for_later(&error) => {}
+            Err(error) => return Err(error).context("receiving"),
+        }
+        Ok(())
+    }
+
+    fn write(&mut self) -> Result<()> {
+        match self.stream.write(&self.output) {
+            Ok(written) => drop(self.output.drain(..written)),
+            Err(error) if is_for_later(&error) => {}
+            Err(error) => return Err(error).context("sending"),
+        }
+        Ok(())
+    }
+}
+
+fn is_for_later(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}
+
+const READ_BYTES: usize = 64 * 1024;
+const LATENCY_MAX_NS: u64 = 60_000_000_000;
+const SILENCE_MAX: Duration = Duration::from_secs(60);
+const WATCH_EVERY: Duration = Duration::from_millis(250);
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::thread;
+
+    use super::*;
+    use crate::ycsb::properties::Properties;
+    use crate::ycsb::redis::Redis;
+    use crate::ycsb::resp::Frame;
+
+    /// A server that has every record, and answers one connection after the other.
+    fn serve(listener: &TcpListener, clients: usize) {
+        let streams: Vec<_> = (0..clients).map(|_| listener.accept().unwrap().0).collect();
+        let serve_one = |mut stream: TcpStream| {
+            let (mut input, mut buffer) = (Vec::new(), [0; 4096]);
+            while let Ok(read @ 1..) = stream.read(&mut buffer) {
+                input.extend_from_slice(&buffer[..read]);
+                while let Some(frame) = Frame::first_of(&input).unwrap() {
+                    let reply = match frame.texts().next() {
+                        Some(b"HMSET") => &b"+OK\r\n"[..],
+                        Some(b"ZADD") => b":1\r\n",
+                        Some(b"ZRANGEBYSCORE") => b"*2\r\n$1\r\na\r\n$1\r\nb\r\n",
+                        _ => b"*2\r\n$1\r\nf\r\n$1\r\nv\r\n",
+                    };
+                    stream.write_all(reply).unwrap();
+                    let len = frame.len();
+                    input.drain(..len);
+                }
+            }
+        };
+        thread::scope(|scope| {
+            streams.into_iter().for_each(|stream| drop(scope.spawn(move || serve_one(stream))));
+        });
+    }
+
+    fn run(settings: &[(&str, &str)], plan: Plan) -> Measured {
+        let mut properties = Properties::default();
+        for (name, value) in
+            [("recordcount", "100"), ("operationcount", "100")].iter().chain(settings)
+        {
+            properties.set(name, value).unwrap();
+        }
+        let workload = Workload::new(&properties).unwrap();
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        thread::spawn(move || serve(&listener, plan.clients));
+        let clients = Clients::<Redis>::connect(port, plan, &workload).unwrap();
+        clients.run(|_| ()).unwrap()
+    }
+
+    fn plan(phase: Phase) -> Plan {
+        Plan { clients: 3, phase, target: 0.0, longest: Duration::ZERO }
+    }
+
+    #[test]
+    fn a_load_stores_every_record_once() {
+        let measured = run(&[], plan(Phase::Load(Load { first: 10, count: 50 })));
+        assert_eq!((measured.operations, measured.failures()), (50, 0));
+        assert_eq!(measured.tallies[&Kind::Insert].latencies.len(), 50);
+    }
+
+    #[test]
+    fn a_run_does_all_operations_and_counts_the_parts_of_those_that_have_any() {
+        let shares = [
+            ("readproportion", "0.25"),
+            ("updateproportion", "0"),
+            ("insertproportion", "0.25"),
+            ("scanproportion", "0.25"),
+            ("readmodifywriteproportion", "0.25"),
+        ];
+        let measured = run(&shares, plan(Phase::Run(2_000)));
+        assert_eq!((measured.operations, measured.failures()), (2_000, 0));
+        let count = |kind| measured.tallies[&kind].latencies.len();
+        assert_eq!(count(Kind::Update), count(Kind::ReadModifyWrite));
+        assert_eq!(
+            2_000 + 2 * count(Kind::Update),
+            measured.tallies.values().map(|it| it.latencies.len()).sum::<u64>()
+        );
+    }
+
+    #[test]
+    fn a_target_is_kept() {
+        let slow = Plan { target: 2_000.0, ..plan(Phase::Run(200)) };
+        let measured = run(&[], slow);
+        assert!(measured.elapsed >= Duration::from_millis(99), "{:?}", measured.elapsed);
+    }
+}

@@ -1,0 +1,242 @@
+//! Records as one value each: the fields and their texts as JSON.
+//!
+//! ```text
+//! insert   add usertable-key 0 2147483647 bytes
+//! read     get usertable-key
+//! update   replace usertable-key 0 2147483647 bytes     the fields that change, and no others
+//! scan     not there
+//! ```
+
+use std::io::Write as _;
+
+use anyhow::{Result, bail};
+
+use super::connector::{Connector, Status, Step};
+use super::workload::{Kind, Operation, Wanted, Workload};
+
+/// The connector for Memcached, in its text protocol.
+#[derive(Debug, Default)]
+pub struct Memcached {
+    operation: Option<Operation>,
+    is_reading: bool,
+    key: String,
+    /// The value that is written.
+    json: Vec<u8>,
+    /// The last error that the server gave.
+    pub last_error: Option<String>,
+}
+
+impl Connector for Memcached {
+    fn begin(
+        &mut self,
+        operation: Operation,
+        workload: &mut Workload,
+        out: &mut Vec<u8>,
+    ) -> Option<()> {
+        self.operation = Some(operation);
+        self.key = format!("{TABLE}-{}", workload.naming.key(operation.record));
+        match operation.kind {
+            Kind::Scan => return None,
+            Kind::Read | Kind::ReadModifyWrite => self.ask_to_read(out),
+            Kind::Update => self.ask_to_write("replace", operation, workload, out),
+            Kind::Insert => self.ask_to_write("add", operation, workload, out),
+        }
+        Some(())
+    }
+
+    fn hear(
+        &mut self,
+        input: &[u8],
+        workload: &mut Workload,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<(usize, Step)>> {
+        let Some((reply, len)) = Reply::first_of(input)? else { return Ok(None) };
+        let is_modified = matches!(self.operation, Some(it) if it.kind == Kind::ReadModifyWrite);
+        let step = match reply {
+            Reply::Error(text) => {
+                self.last_error = Some(text);
+                Step::Done(Status::Error)
+            }
+            Reply::Values(found) if is_modified && self.is_reading && found > 0 => {
+                match self.operation {
+                    Some(operation) => self.ask_to_write("replace", operation, workload, out),
+                    None => return Ok(Some((len, Step::Done(Status::Error)))),
+                }
+                Step::Part(Kind::Read, Status::Ok)
+            }
+            Reply::Values(0) | Reply::NotStored => Step::Done(Status::Error),
+            Reply::Values(_) | Reply::Stored => Step::Done(Status::Ok),
+        };
+        Ok(Some((len, step)))
+    }
+}
+
+impl Memcached {
+    fn ask_to_read(&mut self, out: &mut Vec<u8>) {
+        self.is_reading = true;
+        let _ = write!(out, "get {}\r\n", self.key);
+    }
+
+    fn ask_to_write(
+        &mut self,
+        verb: &str,
+        operation: Operation,
+        workload: &mut Workload,
+        out: &mut Vec<u8>,
+    ) {
+        self.is_reading = false;
+        let fields = match operation.written {
+            Wanted::All => 0..workload.fields.names().len(),
+            Wanted::One(field) => field..field + 1,
+        };
+        self.json.clear();
+        self.json.push(b'{');
+        for field in fields {
+            if self.json.len() > 1 {
+                self.json.push(b',');
+            }
+            let value = workload.fields.value(field, &mut workload.random);
+            quote(&mut self.json, value.field.as_bytes());
+            self.json.push(b':');
+            quote(&mut self.json, value.text);
+        }
+        self.json.push(b'}');
+        let _ = write!(out, "{verb} {} 0 {EXPIRY} {}\r\n", self.key, self.json.len());
+        out.extend_from_slice(&self.json);
+        out.extend_from_slice(b"\r\n");
+    }
+}
+
+/// A reply of the text protocol.
+#[derive(Debug, PartialEq, Eq)]
+enum Reply {
+    /// So many values were found.
+    Values(u64),
+    Stored,
+    NotStored,
+    Error(String),
+}
+
+impl Reply {
+    /// The reply at the begin of `input`, and its bytes; `None` if it has not arrived whole.
+    fn first_of(input: &[u8]) -> Result<Option<(Reply, usize)>> {
+        let (mut at, mut values) = (0, 0);
+        loop {
+            let rest = &input[at..];
+            let Some(end) = memchr::memchr(b'\n', rest) else { return Ok(None) };
+            let line = rest[..end].strip_suffix(b"\r").unwrap_or(&rest[..end]);
+            let text = String::from_utf8_lossy(line);
+            let mut words = text.split(' ');
+            at += end + 1;
+            let reply = match words.next() {
+                Some("VALUE") => {
+                    let Some(bytes) = words.nth(2).and_then(|it| it.parse::<usize>().ok()) else {
+                        bail!("{text:?} says no length");
+                    };
+                    at += bytes + 2;
+                    values += 1;
+                    if at > input.len() {
+                        return Ok(None);
+                    }
+                    continue;
+                }
+                Some("END") => Reply::Values(values),
+                Some("STORED") => Reply::Stored,
+                Some("NOT_STORED" | "NOT_FOUND" | "EXISTS") => Reply::NotStored,
+                Some("ERROR" | "CLIENT_ERROR" | "SERVER_ERROR") => Reply::Error(text.into_owned()),
+                _ => bail!("a reply is {text:?}"),
+            };
+            return Ok(Some((reply, at)));
+        }
+    }
+}
+
+/// A text as JSON has it; all its letters are of ASCII.
+fn quote(out: &mut Vec<u8>, text: &[u8]) {
+    out.push(b'"');
+    for letter in text {
+        if matches!(letter, b'"' | b'\\') {
+            out.push(b'\\');
+        }
+        out.push(*letter);
+    }
+    out.push(b'"');
+}
+
+const TABLE: &str = "usertable";
+/// What the connector asks for: the highest number, which is the year 2038.
+const EXPIRY: i32 = i32::MAX;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ycsb::properties::Properties;
+
+    fn workload() -> Workload {
+        let mut properties = Properties::default();
+        let settings = [
+            ("recordcount", "10"),
+            ("fieldcount", "2"),
+            ("fieldlength", "40"),
+            ("insertorder", "ordered"),
+        ];
+        for (name, value) in settings {
+            properties.set(name, value).unwrap();
+        }
+        Workload::new(&properties).unwrap()
+    }
+
+    fn operation(kind: Kind) -> Operation {
+        Operation { kind, record: 7, read: Wanted::All, written: Wanted::All, count: 2 }
+    }
+
+    #[test]
+    fn a_record_is_one_value_of_json() {
+        let (mut memcached, mut workload, mut out) = (Memcached::default(), workload(), Vec::new());
+        memcached.begin(operation(Kind::Insert), &mut workload, &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let (line, json) = text.split_once("\r\n").unwrap();
+        let json = json.strip_suffix("\r\n").unwrap();
+        assert_eq!(line, format!("add usertable-user7 0 2147483647 {}", json.len()));
+        let fields: serde_json::Value = serde_json::from_str(json).unwrap();
+        assert_eq!(fields["field0"].as_str().map(str::len), Some(40));
+        assert_eq!(fields["field1"].as_str().map(str::len), Some(40));
+        let mut next = Vec::new();
+        let heard = memcached.hear(b"STORED\r\nEND\r\n", &mut workload, &mut next).unwrap();
+        assert_eq!((heard, next.len()), (Some((8, Step::Done(Status::Ok))), 0));
+    }
+
+    #[test]
+    fn what_is_modified_was_read_before() {
+        let (mut memcached, mut workload, mut out) = (Memcached::default(), workload(), Vec::new());
+        memcached.begin(operation(Kind::ReadModifyWrite), &mut workload, &mut out).unwrap();
+        assert_eq!(out, b"get usertable-user7\r\n");
+        out.clear();
+        let reply = b"VALUE usertable-user7 0 4\r\n{}\r\n\r\nEND\r\n";
+        for end in 0..reply.len() {
+            assert_eq!(memcached.hear(&reply[..end], &mut workload, &mut out).unwrap(), None);
+        }
+        let (len, step) = memcached.hear(reply, &mut workload, &mut out).unwrap().unwrap();
+        assert_eq!((len, step), (reply.len(), Step::Part(Kind::Read, Status::Ok)));
+        assert!(out.starts_with(b"replace usertable-user7 0 "));
+    }
+
+    #[test]
+    fn misses_and_errors_are_told_apart_from_what_is_no_reply() {
+        let hear = |reply: &[u8]| {
+            let mut memcached = Memcached::default();
+            memcached.hear(reply, &mut workload(), &mut Vec::new())
+        };
+        for reply in [&b"END\r\n"[..], b"NOT_STORED\r\n", b"SERVER_ERROR out of memory\r\n"] {
+            assert_eq!(hear(reply).unwrap(), Some((reply.len(), Step::Done(Status::Error))));
+        }
+        assert!(hear(b"+OK\r\n").is_err() && hear(b"VALUE a 0 x\r\n").is_err());
+    }
+
+    #[test]
+    fn scans_are_not_there() {
+        let mut memcached = Memcached::default();
+        let begun = memcached.begin(operation(Kind::Scan), &mut workload(), &mut Vec::new());
+        assert_eq!(begun, None);
+    }
+}

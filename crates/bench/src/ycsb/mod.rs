@@ -1,0 +1,20 @@
+//! YCSB: its core workloads, and its connectors for Redis and Memcached.
+//!
+//! ```text
+//! properties ──▶ workload (which record, what with it) ──▶ connector (requests, replies)
+//!                   ▲      ▲                                    │
+//!                choose  record                 client (one operation each on its way)
+//! ```
+//! What clients ask, and how often, is what YCSB asks; how it is sent is not: clients are no
+//! threads but connections of one thread, so that two cores are enough for server and clients.
+
+pub mod choose;
+pub mod client;
+pub mod connector;
+pub mod memcached;
+pub mod properties;
+pub mod record;
+pub mod redis;
+mod resp;
+pub mod summary;
+pub mod workload;
