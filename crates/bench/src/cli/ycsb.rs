@@ -82,6 +82,9 @@ pub fn ycsb(server: &str, arguments: &YcsbArguments) -> Result<()> {
         }?;
         println!("[PHASE], Name, {name}");
         print!("{}", summary::text(&measured));
+        if let Some(error) = &measured.error {
+            eprintln!("varve-bench: the server answered {error}");
+        }
         ensure!(measured.operations > 0, "the phase {name} has no operations");
         ensure!(
             measured.failures() < measured.operations,

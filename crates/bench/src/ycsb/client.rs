@@ -57,6 +57,8 @@ pub struct Measured {
     pub operations: u64,
     /// From the first request to the last reply.
     pub elapsed: Duration,
+    /// An error that the server answered with, if it did.
+    pub error: Option<String>,
 }
 
 impl Measured {
@@ -145,8 +147,12 @@ impl<C: Connector + Default> Clients<C> {
                 waits_for_room: false,
             });
         }
-        let measured =
-            Measured { tallies: BTreeMap::new(), operations: 0, elapsed: Duration::ZERO };
+        let measured = Measured {
+            tallies: BTreeMap::new(),
+            operations: 0,
+            elapsed: Duration::ZERO,
+            error: None,
+        };
         let waiting = BTreeSet::new();
         Ok(Self { plan, epoll, clients, waiting, begun: 0, measured, started: now })
     }
@@ -174,6 +180,8 @@ impl<C: Connector + Default> Clients<C> {
             }
         }
         self.measured.elapsed = self.started.elapsed();
+        let errors = self.clients.iter().find_map(|client| client.connector.last_error());
+        self.measured.error = errors.map(str::to_owned);
         Ok(self.measured)
     }
 
@@ -236,7 +244,7 @@ impl<C: Connector + Default> Clients<C> {
             self.begun += 1;
             (client.since, client.part_since) = (since, since);
             let Client { connector, workload, output, .. } = client;
-            if connector.begin(operation, workload, output).is_some() {
+            if connector.begin(operation, workload, output) {
                 client.operation = Some(operation);
                 return self.send(number);
             }

@@ -40,13 +40,8 @@ pub enum Step {
 
 /// One client's way to a server.
 pub trait Connector {
-    /// Writes the first request of an operation; `None` if it cannot be done.
-    fn begin(
-        &mut self,
-        operation: Operation,
-        workload: &mut Workload,
-        out: &mut Vec<u8>,
-    ) -> Option<()>;
+    /// Writes the first request of an operation; false if it cannot be done.
+    fn begin(&mut self, operation: Operation, workload: &mut Workload, out: &mut Vec<u8>) -> bool;
 
     /// Takes a reply from the begin of `input`, and writes the next request if there is one.
     /// Returns how many bytes the reply took, and what follows; `None` if it has not arrived
@@ -60,4 +55,7 @@ pub trait Connector {
         workload: &mut Workload,
         out: &mut Vec<u8>,
     ) -> Result<Option<(usize, Step)>>;
+
+    /// The last error that the server answered with.
+    fn last_error(&self) -> Option<&str>;
 }

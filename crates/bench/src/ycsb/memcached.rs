@@ -22,26 +22,20 @@ pub struct Memcached {
     key: String,
     /// The value that is written.
     json: Vec<u8>,
-    /// The last error that the server gave.
-    pub last_error: Option<String>,
+    last_error: Option<String>,
 }
 
 impl Connector for Memcached {
-    fn begin(
-        &mut self,
-        operation: Operation,
-        workload: &mut Workload,
-        out: &mut Vec<u8>,
-    ) -> Option<()> {
+    fn begin(&mut self, operation: Operation, workload: &mut Workload, out: &mut Vec<u8>) -> bool {
         self.operation = Some(operation);
         self.key = format!("{TABLE}-{}", workload.naming.key(operation.record));
         match operation.kind {
-            Kind::Scan => return None,
+            Kind::Scan => return false,
             Kind::Read | Kind::ReadModifyWrite => self.ask_to_read(out),
             Kind::Update => self.ask_to_write("replace", operation, workload, out),
             Kind::Insert => self.ask_to_write("add", operation, workload, out),
         }
-        Some(())
+        true
     }
 
     fn hear(
@@ -68,6 +62,10 @@ impl Connector for Memcached {
             Reply::Values(_) | Reply::Stored => Step::Done(Status::Ok),
         };
         Ok(Some((len, step)))
+    }
+
+    fn last_error(&self) -> Option<&str> {
+        self.last_error.as_deref()
     }
 }
 
@@ -193,7 +191,7 @@ mod tests {
     #[test]
     fn a_record_is_one_value_of_json() {
         let (mut memcached, mut workload, mut out) = (Memcached::default(), workload(), Vec::new());
-        memcached.begin(operation(Kind::Insert), &mut workload, &mut out).unwrap();
+        assert!(memcached.begin(operation(Kind::Insert), &mut workload, &mut out));
         let text = String::from_utf8(out).unwrap();
         let (line, json) = text.split_once("\r\n").unwrap();
         let json = json.strip_suffix("\r\n").unwrap();
@@ -209,7 +207,7 @@ mod tests {
     #[test]
     fn what_is_modified_was_read_before() {
         let (mut memcached, mut workload, mut out) = (Memcached::default(), workload(), Vec::new());
-        memcached.begin(operation(Kind::ReadModifyWrite), &mut workload, &mut out).unwrap();
+        assert!(memcached.begin(operation(Kind::ReadModifyWrite), &mut workload, &mut out));
         assert_eq!(out, b"get usertable-user7\r\n");
         out.clear();
         let reply = b"VALUE usertable-user7 0 4\r\n{}\r\n\r\nEND\r\n";
@@ -237,6 +235,6 @@ mod tests {
     fn scans_are_not_there() {
         let mut memcached = Memcached::default();
         let begun = memcached.begin(operation(Kind::Scan), &mut workload(), &mut Vec::new());
-        assert_eq!(begun, None);
+        assert!(!begun);
     }
 }

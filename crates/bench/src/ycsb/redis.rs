@@ -26,8 +26,7 @@ pub struct Redis {
     key: String,
     /// Keys of a scan that are still to be read.
     to_read: VecDeque<String>,
-    /// The last error that the server gave.
-    pub last_error: Option<String>,
+    last_error: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,12 +40,7 @@ enum Asked {
 }
 
 impl Connector for Redis {
-    fn begin(
-        &mut self,
-        operation: Operation,
-        workload: &mut Workload,
-        out: &mut Vec<u8>,
-    ) -> Option<()> {
+    fn begin(&mut self, operation: Operation, workload: &mut Workload, out: &mut Vec<u8>) -> bool {
         self.operation = Some(operation);
         self.key = workload.naming.key(operation.record);
         match operation.kind {
@@ -70,7 +64,7 @@ impl Connector for Redis {
                 );
             }
         }
-        Some(())
+        true
     }
 
     fn hear(
@@ -82,6 +76,10 @@ impl Connector for Redis {
         let Some(frame) = Frame::first_of(input)? else { return Ok(None) };
         let step = self.follow(frame, workload, out);
         Ok(Some((frame.len(), step)))
+    }
+
+    fn last_error(&self) -> Option<&str> {
+        self.last_error.as_deref()
     }
 }
 
@@ -206,7 +204,7 @@ mod tests {
         let (mut redis, mut workload) = (Redis::default(), workload(&[]));
         let (mut requests, mut steps) = (Vec::new(), Vec::new());
         let mut out = Vec::new();
-        redis.begin(operation, &mut workload, &mut out).unwrap();
+        assert!(redis.begin(operation, &mut workload, &mut out));
         for reply in replies {
             let words = Frame::first_of(&out).unwrap().unwrap();
             let words: Vec<_> = words.texts().map(String::from_utf8_lossy).collect();
