@@ -16,6 +16,8 @@ use store::Lane;
 const ROUND: Duration = Duration::from_millis(100);
 /// Share of a round that is used for cleaning at rest.
 const REST_WORK: Duration = Duration::from_millis(50);
+/// Time for which a worker that waits for the same core is kept waiting.
+const PIECE: Duration = Duration::from_micros(500);
 /// Bytes cleaned in one go at rest.
 const CLEAN_BYTES: u64 = 256 << 10;
 /// Records counted as dead in one go.
@@ -131,13 +133,14 @@ impl Chores {
         let appended = store.totals().appended_bytes;
         let is_at_rest = appended.wrapping_sub(self.appended) < REST_BYTES;
         self.appended = appended;
-        let began = Instant::now();
-        let mut is_more = is_at_rest;
-        while is_more && began.elapsed() < REST_WORK {
-            store.enter(&self.lane);
-            is_more = store.clean_at_rest(&mut self.lane, CLEAN_BYTES, now);
-            store.leave(&self.lane);
-            thread::yield_now();
+        if is_at_rest {
+            let lane = &mut self.lane;
+            in_pieces(|| {
+                store.enter(lane);
+                let is_more = store.clean_at_rest(lane, CLEAN_BYTES, now);
+                store.leave(lane);
+                is_more
+            });
         }
     }
 
@@ -148,9 +151,23 @@ impl Chores {
         // Under a limit what is pooled will be written to again, and costs nobody else anything.
         let is_limited = heap.budget() != u64::MAX;
         let keep = if is_limited { part.max(2 * u64::from(heap.head_bytes())) } else { part };
-        let began = Instant::now();
-        while heap.return_some(keep) && began.elapsed() < REST_WORK {
+        in_pieces(|| heap.return_some(keep));
+    }
+}
+
+/// Repeats `step` while there is more to do, for a part of a round, and lets others have the core
+/// after each piece.
+fn in_pieces(mut step: impl FnMut() -> bool) {
+    let began = Instant::now();
+    let mut piece = began;
+    while step() {
+        let now = Instant::now();
+        if now - began >= REST_WORK {
+            return;
+        }
+        if now - piece >= PIECE {
             thread::yield_now();
+            piece = Instant::now();
         }
     }
 }

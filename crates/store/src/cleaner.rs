@@ -17,7 +17,7 @@ use crate::ahead::Sought;
 use crate::collections::Noted;
 use crate::eviction::{Candidate, EvictionPolicy, Quantile};
 use crate::key::{Key, Label};
-use crate::lane::Lane;
+use crate::lane::{Lane, Paid};
 use crate::store::Store;
 use crate::weight::weight_of;
 use base::units::SEGMENT_BYTES;
@@ -40,6 +40,8 @@ const EVICTED_SHARE: f32 = 0.5;
 const EVICT_ABOVE: f64 = 0.92;
 /// The share of live bytes that cleaning keeps up while there are writes.
 const UTILISATION_BUSY: f64 = 0.905;
+/// The one that it keeps up while keys are only removed.
+const UTILISATION_REMOVING: f64 = 0.6;
 /// And the one it reaches at rest.
 const UTILISATION_REST: f64 = 0.97;
 /// Cleaning a segment of which less is dead is not worth it at rest.
@@ -140,16 +142,23 @@ impl Store {
     /// A worker's share of the cleaning after a batch of commands. The lane is inside the gate.
     #[inline]
     pub fn upkeep(&self, lane: &mut Lane, now: Millis) {
-        let appended = lane.head.appended_bytes() - lane.paid;
-        if appended >= UPKEEP_BYTES {
-            lane.paid += appended;
-            self.pay_upkeep(lane, appended, now);
+        let appended = lane.head.appended_bytes() - lane.paid.appended;
+        let gained = lane.counters.live_bytes.get().wrapping_sub(lane.paid.live) as i64;
+        let removed = (appended as i64 - gained).max(0) as u64;
+        if appended.max(removed) >= UPKEEP_BYTES {
+            lane.paid = Paid {
+                appended: lane.paid.appended + appended,
+                live: lane.counters.live_bytes.get(),
+            };
+            self.pay_upkeep(lane, appended, removed, now);
         }
     }
 
     #[cold]
-    fn pay_upkeep(&self, lane: &mut Lane, appended: u64, now: Millis) {
-        let mut work = (appended as f64 * self.pace()) as u64;
+    fn pay_upkeep(&self, lane: &mut Lane, appended: u64, removed: u64, now: Millis) {
+        let for_appended = appended as f64 * self.pace();
+        let for_removed = removed as f64 * self.pace_of_removal();
+        let mut work = for_appended.max(for_removed) as u64;
         while work > 0 {
             let goal = self.goal_of_writers();
             if goal == Goal::Evict && self.reap_removed(lane) {
@@ -167,7 +176,6 @@ impl Store {
     /// Bytes of segments to walk over for each byte appended.
     fn pace(&self) -> f64 {
         let head_bytes = f64::from(self.heap.head_bytes());
-        let in_use = self.heap.bytes_in_use();
         let mut pace = 0.0;
         if self.heap.budget() != u64::MAX {
             let pooled = self.heap.pooled_bytes() as f64;
@@ -175,13 +183,29 @@ impl Store {
             let low = 6.0 * head_bytes;
             pace = ((low - free) / low * 8.0).clamp(0.0, 8.0);
         }
-        if in_use > 4 * u64::from(self.heap.segment_limit()) {
-            let live = self.live_bytes();
-            let spare = self.spare_bytes().min(live / SPARE_PART as u64);
-            let utilisation = (live + spare) as f64 / in_use as f64;
+        if let Some(utilisation) = self.utilisation() {
             pace = pace.max(((UTILISATION_BUSY - utilisation) * 250.0).clamp(0.0, 12.0));
         }
         pace
+    }
+
+    /// Bytes of segments to walk over for each byte removed. The emptier the segments, the less
+    /// has to be moved out of them, so that removal alone can be left until then.
+    fn pace_of_removal(&self) -> f64 {
+        self.utilisation().map_or(0.0, |utilisation| {
+            ((UTILISATION_REMOVING - utilisation) * 40.0).clamp(0.0, 4.0)
+        })
+    }
+
+    /// The share of live bytes and of room that they may want; `None` in a heap so small that its
+    /// last segments decide about it.
+    fn utilisation(&self) -> Option<f64> {
+        let in_use = self.heap.bytes_in_use();
+        (in_use > 4 * u64::from(self.heap.segment_limit())).then(|| {
+            let live = self.live_bytes();
+            let spare = self.spare_bytes().min(live / SPARE_PART as u64);
+            (live + spare) as f64 / in_use as f64
+        })
     }
 
     /// What those who write clean for.

@@ -15,12 +15,20 @@ pub struct Lane {
     pub(crate) head: Head,
     pub(crate) gate: GateLane,
     pub(crate) counters: Arc<Counters>,
-    /// Bytes appended when upkeep was last paid for.
-    pub(crate) paid: u64,
+    pub(crate) paid: Paid,
     /// Whether a change took more than the budget has, for which room has to be made.
     is_overdrawn: bool,
     /// Chance for RANDOMKEY, SPOP and the like.
     pub random: Random,
+}
+
+/// What a lane had counted when it last paid for upkeep.
+#[derive(Debug, Default)]
+pub(crate) struct Paid {
+    /// Bytes appended.
+    pub appended: u64,
+    /// Live bytes, as a sum that wraps.
+    pub live: u64,
 }
 
 impl Store {
@@ -31,7 +39,14 @@ impl Store {
         let mut lanes = self.lanes();
         lanes.push(Arc::clone(&counters));
         let random = Random::seeded(lanes.len() as u64);
-        Some(Lane { head: Head::new(), gate, counters, paid: 0, is_overdrawn: false, random })
+        Some(Lane {
+            head: Head::new(),
+            gate,
+            counters,
+            paid: Paid::default(),
+            is_overdrawn: false,
+            random,
+        })
     }
 
     /// Goes through the gate, waiting while somebody acts on everything. Between `enter` and

@@ -250,9 +250,7 @@ fn the_cleaner_keeps_live_bytes_above_85_percent_while_sizes_change() {
             drop(access);
             world.store.upkeep(&mut world.lane, now);
         }
-        let heap = world.store.heap();
-        let in_use = heap.touched_bytes() - heap.pooled_bytes();
-        let utilisation = world.store.live_bytes() as f64 / in_use as f64;
+        let utilisation = world.utilisation();
         assert!(utilisation > 0.85, "round {round}: {utilisation}");
     }
     let store = &world.store;
@@ -267,9 +265,43 @@ fn the_cleaner_keeps_live_bytes_above_85_percent_while_sizes_change() {
     );
 }
 
+#[test]
+fn the_cleaner_keeps_up_with_removals_though_nothing_is_written() {
+    if cfg!(miri) {
+        return;
+    }
+    let mut world = World::new(10);
+    let now = world.clock.now();
+    let name = |number: u64| format!("key:{number:08}");
+    let mut numbers: Vec<u64> = (0..400_000).collect();
+    for number in &numbers {
+        let bytes = name(*number);
+        let key = key(&world.store, 0, bytes.as_bytes());
+        let mut access = world.store.lock(&mut world.lane, &key, now);
+        access.write(&key, &[b'v'; 260], Encoding::Raw, Expiry::Never).expect("room");
+    }
+    for last in (1..numbers.len()).rev() {
+        numbers.swap(last, world.random.below(last as u64 + 1) as usize);
+    }
+    for number in &numbers[..numbers.len() * 9 / 10] {
+        let bytes = name(*number);
+        let key = key(&world.store, 0, bytes.as_bytes());
+        assert!(world.store.lock(&mut world.lane, &key, now).remove(&key));
+        world.store.upkeep(&mut world.lane, now);
+        let utilisation = world.utilisation();
+        assert!(utilisation > 0.4, "{utilisation}");
+    }
+}
+
 const LIMIT: u64 = 64 << 20;
 
 impl World {
+    fn utilisation(&self) -> f64 {
+        let heap = self.store.heap();
+        let in_use = heap.touched_bytes() - heap.pooled_bytes();
+        self.store.live_bytes() as f64 / in_use as f64
+    }
+
     /// 64 MiB for the process, of which `other_bytes` are neither records nor index.
     fn limit(&self, other_bytes: u64, workers: u64) {
         self.store.set_limits(&Limits {
