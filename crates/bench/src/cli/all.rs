@@ -51,7 +51,7 @@ fn run_all(
     only_collections: bool,
     record: &dyn Fn(&Report) -> Result<PathBuf>,
 ) -> Report {
-    let mut report = Report { conditions: conditions(quick), sections: Vec::new() };
+    let mut report = Report::new(conditions(quick));
     let mut add = |title: &str, section: Result<Section>| {
         let section = section.unwrap_or_else(|error| failed(title, &error));
         println!("{}", section.text());

@@ -1,0 +1,122 @@
+//! A measured figure, what it must be, and how sure it is.
+
+use serde::{Deserialize, Serialize};
+
+/// What a figure must be.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Aim {
+    /// Not above.
+    AtMost(f64),
+    /// Not below.
+    AtLeast(f64),
+}
+
+/// A measured figure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// What was measured, in words; a recorded figure is found by them.
+    pub what: String,
+    /// What it must be, if there is an aim.
+    #[serde(default)]
+    pub aim: Option<Aim>,
+    /// What it is; absent if it could not be measured.
+    pub measured: Option<f64>,
+    /// How far rounds were from the middle one, at most, as a part of it; absent with one round.
+    #[serde(default)]
+    pub spread: Option<f64>,
+    /// What the source has.
+    #[serde(default)]
+    pub paper: Option<f64>,
+    /// Unit of all of them, empty for a ratio.
+    pub unit: String,
+}
+
+impl Figure {
+    /// A figure of one round.
+    pub fn new(
+        what: impl Into<String>,
+        aim: Option<Aim>,
+        measured: Option<f64>,
+        unit: impl Into<String>,
+    ) -> Self {
+        let (what, unit) = (what.into(), unit.into());
+        Self { what, aim, measured, spread: None, paper: None, unit }
+    }
+
+    /// With the figures of all rounds, from which its spread follows.
+    #[must_use]
+    pub fn over(mut self, rounds: &[f64]) -> Self {
+        if let (Some(middle), 2..) = (self.measured, rounds.len()) {
+            let far = rounds.iter().map(|round| (round - middle).abs()).fold(0.0, f64::max);
+            self.spread = (middle != 0.0).then(|| far / middle.abs());
+        }
+        self
+    }
+
+    /// `ok`, `short`, or `not measured`; a dash without an aim.
+    pub fn verdict(&self) -> &'static str {
+        match (self.aim, self.measured) {
+            (_, None) => "not measured",
+            (None, _) => "-",
+            (Some(Aim::AtMost(limit)), Some(measured)) if measured <= limit => "ok",
+            (Some(Aim::AtLeast(limit)), Some(measured)) if measured >= limit => "ok",
+            _ => "short",
+        }
+    }
+
+    /// The aim in words.
+    pub fn aim_text(&self) -> String {
+        match self.aim {
+            Some(Aim::AtMost(limit)) => format!("<= {}", with_unit(limit, &self.unit)),
+            Some(Aim::AtLeast(limit)) => format!(">= {}", with_unit(limit, &self.unit)),
+            None => "-".to_owned(),
+        }
+    }
+
+    /// The figure with its unit.
+    pub fn measured_text(&self) -> String {
+        self.measured.map_or_else(|| "-".to_owned(), |measured| with_unit(measured, &self.unit))
+    }
+
+    /// What it is, its aim, what was measured, the verdict.
+    pub(super) fn cells(&self) -> Vec<String> {
+        let verdict = self.verdict().to_owned();
+        vec![self.what.clone(), self.aim_text(), self.measured_text(), verdict]
+    }
+}
+
+/// A number with three or four digits, and its unit.
+pub fn with_unit(value: f64, unit: &str) -> String {
+    let number = match value.abs() {
+        size if size >= 1000.0 => format!("{value:.0}"),
+        size if size >= 10.0 => format!("{value:.1}"),
+        size if size >= 0.1 || size == 0.0 => format!("{value:.2}"),
+        _ => format!("{value:.4}"),
+    };
+    if unit.is_empty() { number } else { format!("{number} {unit}") }
+}
+
+pub(super) const FIGURE_COLUMNS: [&str; 4] = ["what", "aim", "measured", "verdict"];
+
+#[cfg(test)]
+mod tests {
+    use super::{Aim, Figure};
+
+    #[test]
+    fn a_verdict_follows_from_the_aim() {
+        let verdict = |aim, measured| Figure::new("x", Some(aim), measured, "").verdict();
+        assert_eq!(verdict(Aim::AtMost(1.1), Some(1.1)), "ok");
+        assert_eq!(verdict(Aim::AtMost(1.1), Some(1.2)), "short");
+        assert_eq!(verdict(Aim::AtLeast(0.8), Some(0.79)), "short");
+        assert_eq!(verdict(Aim::AtLeast(0.8), Some(f64::NAN)), "short");
+        assert_eq!(verdict(Aim::AtLeast(0.8), None), "not measured");
+    }
+
+    #[test]
+    fn the_spread_is_that_of_the_round_farthest_from_the_middle() {
+        let figure = Figure::new("x", None, Some(2.0), "").over(&[1.5, 2.0, 2.2]);
+        assert_eq!(figure.spread, Some(0.25));
+        assert_eq!(Figure::new("x", None, Some(2.0), "").over(&[2.0]).spread, None);
+    }
+}

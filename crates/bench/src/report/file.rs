@@ -1,0 +1,99 @@
+//! Reports as JSON files.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use super::{Report, date};
+
+/// Version of the files that are written, and the only one that is read.
+pub const VERSION: u32 = 1;
+
+impl Report {
+    /// Writes `<date>-<name>.md` and `.json` into a folder; returns the path of the first.
+    ///
+    /// # Errors
+    /// If the files cannot be written.
+    pub fn write(&self, folder: &Path, name: &str) -> Result<PathBuf> {
+        fs::create_dir_all(folder)?;
+        let stem = format!("{}-{name}", date(SystemTime::now()));
+        let markdown = folder.join(format!("{stem}.md"));
+        fs::write(&markdown, self.markdown(&stem))?;
+        let json = serde_json::to_string_pretty(self)?;
+        replace(&folder.join(format!("{stem}.json")), &(json + "\n"))?;
+        Ok(markdown)
+    }
+
+    /// Reads a report again.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is no report, or has another version.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = fs::read_to_string(path).with_context(|| format!("{}", path.display()))?;
+        Self::parse(&text).with_context(|| format!("{}", path.display()))
+    }
+
+    fn parse(text: &str) -> Result<Self> {
+        let json: Value = serde_json::from_str(text).context("not a result of varve-bench")?;
+        match json.get("version").and_then(Value::as_u64) {
+            Some(version) if version == u64::from(VERSION) => {}
+            Some(version) => bail!(
+                "the file has version {version}, this program reads version {VERSION}: \
+                 measure again, or use the program that wrote it"
+            ),
+            None => bail!(
+                "the file has no version, so it is older than version {VERSION} or not a result \
+                 of varve-bench: measure again"
+            ),
+        }
+        serde_json::from_value(json).context("not a result of varve-bench")
+    }
+}
+
+/// Readers of a report that is still being measured see one that is whole.
+fn replace(path: &Path, text: &str) -> Result<()> {
+    let beside = path.with_extension("json.new");
+    fs::write(&beside, text)?;
+    fs::rename(&beside, path)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Aim, Plot, Report, Section, State, Table};
+
+    fn any_report() -> Report {
+        let mut section = Section::new("t", &["a"]);
+        section.row(["1".to_owned()]);
+        section.figure("f", Aim::AtMost(2.0), Some(1.0), "us");
+        section.state = State::Failed("it died".to_owned());
+        section.paper = Some(Table { columns: vec!["a".to_owned()], rows: Vec::new() });
+        let mut plot = Plot::bars("p", Vec::new(), "MiB").log_y();
+        plot.bar("varve", "W1", 3.0);
+        section.plot(plot);
+        let mut report = Report::new(vec![("machine".to_owned(), "two cores".to_owned())]);
+        report.sections.push(section);
+        report
+    }
+
+    #[test]
+    fn a_report_is_read_as_it_was_written() {
+        let report = any_report();
+        let text = serde_json::to_string(&report).unwrap();
+        assert_eq!(Report::parse(&text).unwrap(), report);
+    }
+
+    #[test]
+    fn a_file_of_another_version_is_refused_by_its_number() {
+        let mut report = any_report();
+        report.version = 7;
+        let error = Report::parse(&serde_json::to_string(&report).unwrap()).unwrap_err();
+        assert!(error.to_string().contains("version 7"), "{error}");
+        let error = Report::parse("{\"figures\":[]}").unwrap_err().to_string();
+        assert!(error.contains("no version"), "{error}");
+        assert!(Report::parse("no JSON").is_err());
+    }
+}

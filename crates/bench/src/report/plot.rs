@@ -1,0 +1,104 @@
+//! Plots as data: what a page draws.
+
+use serde::{Deserialize, Serialize};
+
+/// Lines or bars over an axis.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plot {
+    /// Heading.
+    pub title: String,
+    /// Lines or bars.
+    pub shape: Shape,
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical axis.
+    pub y: Axis,
+    /// What is drawn, one colour each.
+    pub lines: Vec<Line>,
+}
+
+/// How the points of a plot are drawn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shape {
+    /// Points, joined in their order.
+    Lines,
+    /// Groups of bars; `x` of a point is the number of its group, from zero.
+    Bars {
+        /// Names of the groups.
+        groups: Vec<String>,
+    },
+}
+
+/// An axis.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Axis {
+    /// What it measures, with the unit.
+    pub label: String,
+    /// Whether equal distances are equal factors.
+    #[serde(default)]
+    pub logarithmic: bool,
+}
+
+/// One line, or the bars of one colour.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Line {
+    /// Name in the legend.
+    pub label: String,
+    /// Whether it is the source's, and not measured.
+    #[serde(default)]
+    pub is_paper: bool,
+    /// Its points.
+    pub points: Vec<(f64, f64)>,
+}
+
+impl Plot {
+    /// Lines over two linear axes, none drawn yet.
+    pub fn lines(title: impl Into<String>, x: &str, y: &str) -> Self {
+        let axis = |label: &str| Axis { label: label.to_owned(), logarithmic: false };
+        Self { title: title.into(), shape: Shape::Lines, x: axis(x), y: axis(y), lines: Vec::new() }
+    }
+
+    /// Bars in named groups, none drawn yet.
+    pub fn bars(title: impl Into<String>, groups: Vec<String>, y: &str) -> Self {
+        let mut plot = Self::lines(title, "", y);
+        plot.shape = Shape::Bars { groups };
+        plot
+    }
+
+    /// With equal factors at equal distances from left to right.
+    #[must_use]
+    pub fn log_x(mut self) -> Self {
+        self.x.logarithmic = true;
+        self
+    }
+
+    /// With equal factors at equal distances upwards.
+    #[must_use]
+    pub fn log_y(mut self) -> Self {
+        self.y.logarithmic = true;
+        self
+    }
+
+    /// Adds a point to the line of this name, which is begun if there is none.
+    pub fn point(&mut self, label: &str, x: f64, y: f64) {
+        if let Some(line) = self.lines.iter_mut().find(|line| line.label == label) {
+            line.points.push((x, y));
+        } else {
+            let points = vec![(x, y)];
+            self.lines.push(Line { label: label.to_owned(), is_paper: false, points });
+        }
+    }
+
+    /// Adds a bar to the group of this name, which is begun if there is none; without effect on
+    /// lines.
+    pub fn bar(&mut self, label: &str, group: &str, y: f64) {
+        let Shape::Bars { groups } = &mut self.shape else { return };
+        let known = groups.iter().position(|it| it == group);
+        let number = known.unwrap_or_else(|| {
+            groups.push(group.to_owned());
+            groups.len() - 1
+        });
+        self.point(label, number as f64, y);
+    }
+}
