@@ -101,6 +101,11 @@ impl Section {
         Self { title: title.into(), table, ..Self::default() }
     }
 
+    /// Names the columns of a table that has no rows yet.
+    pub fn columns(&mut self, columns: &[&str]) {
+        self.table.columns = strings(columns);
+    }
+
     /// Adds a row.
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         self.table.rows.push(cells.into_iter().collect());

@@ -1,228 +1,306 @@
-//! Live payload over resident memory while the sizes of values change and afterwards: the
-//! paper's Table 5, as rows of [`WORKLOADS`].
+//! Live payload over resident memory while the sizes of values change and afterwards: Table 5 of
+//! Redis++, and the workloads of Rumble et al., "Log-structured Memory for DRAM-based Storage"
+//! (FAST 2014).
 
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+use rand::rngs::SmallRng;
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+use serde::Deserialize;
 
-use super::measure::{Load, fill};
-use super::{Bench, mebibytes, pin_client};
-use crate::generator::{KEY_BYTES, KeyChoice, Operation, Stop, ValueSize, shuffled};
-use crate::report::{Aim, Section};
+use super::measure::Load;
+use super::{Bench, Scale, Scenario, mebibytes, pin_client};
+use crate::generator::{KEY_BYTES, KeyChoice, Operation, Stop, ValueSize};
+use crate::report::{Plot, Section};
 use crate::servers::{Kind, Launch, Program, Server};
 
-/// How much is stored.
-#[derive(Clone, Debug)]
+/// How much is stored, and how it changes.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Keys and values together before the change, in bytes.
     pub payload: u64,
+    /// The changes, each on fresh servers.
+    pub workloads: Vec<Workload>,
 }
 
-impl Plan {
-    /// The full plan, or a short one.
-    pub fn new(quick: bool) -> Self {
-        Self { payload: if quick { 128 << 20 } else { 512 << 20 } }
-    }
-}
-
-/// One row of the paper's table, and what must be reached.
-struct Workload {
-    name: &'static str,
-    /// Bytes in a value before the change.
-    before: usize,
-    /// Bytes in a value after it.
-    after: usize,
+/// A change of all that is stored.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Workload {
+    name: String,
+    before: Sizes,
+    after: Sizes,
     change: Change,
-    /// Least share of payload in resident memory while it runs.
-    running: f64,
-    /// The same after some seconds of rest.
-    rested: f64,
 }
 
+/// Least and most bytes in a value; all sizes between them are as probable.
+#[derive(Clone, Copy, Debug, Deserialize)]
+struct Sizes(usize, usize);
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 enum Change {
+    /// Values of the first size only.
+    Nothing,
     /// Every key once, in random order.
     Overwrite,
     /// This part of the keys is deleted at random, then new keys come until the payload is what
     /// it was.
     DeleteThenInsert(f64),
+    /// The same, and then new keys come for random ones that go, until so many times the payload
+    /// was written.
+    DeleteThenReplace { deleted: f64, turns: f64 },
+}
+
+impl Scenario for Plan {
+    fn scaled(self, scale: Scale) -> Self {
+        Self { payload: scale.of(self.payload), ..self }
+    }
+
+    fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
+        pin_client(1);
+        section.columns(&COLUMNS);
+        section.note("Least and mean: over the SETs of the change after their first quarter.");
+        let mut bars = Plot::bars("Payload / resident memory", Vec::new(), "mean while it runs");
+        for workload in &self.workloads {
+            let title = format!("{}: {}", workload.name, workload.words());
+            let mut plot = Plot::lines(title, "written / payload", "payload / resident");
+            for program in bench.varve_and_peers() {
+                let churn = Churn::run(program, workload, self.payload)?;
+                section.row(churn.cells(workload));
+                for (x, y) in &churn.shares {
+                    plot.point(&program.label, *x, *y);
+                }
+                bars.bar(&program.label, &workload.name, churn.mean());
+                if program.kind == Kind::Varve {
+                    let name = &workload.name;
+                    let running = format!("{name}: payload / resident while it runs");
+                    section.finding(running, Some(churn.mean()), "");
+                    let rested = format!("{name}: payload / resident 5 s later");
+                    section.finding(rested, Some(churn.rested), "");
+                }
+            }
+            section.plot(plot);
+        }
+        section.plots.insert(0, bars);
+        Ok(())
+    }
+}
+
+impl Sizes {
+    /// Bytes of a key and its value, on the average.
+    fn record(self) -> f64 {
+        KEY_BYTES as f64 + f64::midpoint(self.0 as f64, self.1 as f64)
+    }
+
+    fn value(self) -> ValueSize {
+        if self.0 == self.1 {
+            ValueSize::Fixed(self.0)
+        } else {
+            ValueSize::Uniform(self.0..=self.1)
+        }
+    }
+
+    fn words(self) -> String {
+        if self.0 == self.1 { self.0.to_string() } else { format!("{} to {}", self.0, self.1) }
+    }
 }
 
 impl Workload {
-    const fn new(
-        name: &'static str,
-        (before, after): (usize, usize),
-        change: Change,
-        (running, rested): (f64, f64),
-    ) -> Self {
-        Self { name, before, after, change, running, rested }
-    }
-}
-
-const WORKLOADS: [Workload; 4] = [
-    Workload::new("W1", (100, 130), Change::Overwrite, (0.78, 0.80)),
-    Workload::new("W2", (100, 130), Change::DeleteThenInsert(0.9), (0.78, 0.80)),
-    Workload::new("W3", (200, 260), Change::Overwrite, (0.82, 0.88)),
-    Workload::new("W4", (260, 520), Change::DeleteThenInsert(0.9), (0.82, 0.88)),
-];
-
-/// Runs every workload on fresh servers.
-///
-/// # Errors
-/// If a server fails.
-pub fn run(bench: &Bench, plan: &Plan) -> Result<Section> {
-    pin_client(1);
-    let mut section =
-        Section::new("Live payload / resident memory under churn (Table 5)", &COLUMNS);
-    section.note(
-        "W1, W3: every key overwritten once at random. W2, W4: 90 % of the keys deleted, then \
-         new ones until the payload is what it was. Least and mean: over the SETs \
-         after their first quarter.",
-    );
-    for workload in &WORKLOADS {
-        for program in bench.varve_and_valkey() {
-            let churn = run_one(program, workload, plan)?;
-            section.row(churn.cells(workload));
-            if churn.kind == Kind::Varve {
-                let name = workload.name;
-                let (running, rested) =
-                    (Aim::AtLeast(workload.running), Aim::AtLeast(workload.rested));
-                section.figure(
-                    format!("{name}: payload / resident while it runs"),
-                    running,
-                    Some(churn.mean),
-                    "",
-                );
-                section.figure(
-                    format!("{name}: payload / resident 5 s later"),
-                    rested,
-                    Some(churn.rested),
-                    "",
-                );
+    fn words(&self) -> String {
+        let (before, after) = (self.before.words(), self.after.words());
+        match self.change {
+            Change::Nothing => before,
+            Change::Overwrite => format!("{before} -> {after}, overwritten"),
+            Change::DeleteThenInsert(deleted) | Change::DeleteThenReplace { deleted, .. } => {
+                format!("{before} -> {after}, {:.0} % deleted", 100.0 * deleted)
             }
         }
     }
-    Ok(section)
 }
 
+/// A change on the way.
+struct Running {
+    server: Server,
+    random: SmallRng,
+    /// Keys that are stored, with what each takes on the average.
+    stored: Vec<(u32, f64)>,
+    /// Keys that there ever were.
+    named: u32,
+    /// Keys and values that are stored, in bytes.
+    payload: f64,
+    /// Keys and values written by the change.
+    written: f64,
+    /// Payload over resident memory, by bytes written.
+    shares: Vec<(f64, f64)>,
+}
+
+/// What became of it.
 struct Churn {
     label: String,
-    kind: Kind,
     payload: f64,
-    least: f64,
-    mean: f64,
+    /// Payload over resident memory, by bytes written over the payload at first.
+    shares: Vec<(f64, f64)>,
     at_end: f64,
     rested: f64,
 }
 
 impl Churn {
+    fn run(program: &Program, workload: &Workload, payload: u64) -> Result<Self> {
+        let mut running = Running::start(program)?;
+        running.insert(workload.before, payload as f64)?;
+        if !matches!(workload.change, Change::Nothing) {
+            (running.written, running.shares) = (0.0, Vec::new());
+        }
+        running.change(workload, payload as f64)?;
+        let share = |running: &Running| -> Result<f64> {
+            Ok(running.payload / running.server.resident_bytes()? as f64)
+        };
+        let at_end = share(&running)?;
+        thread::sleep(REST);
+        let rested = share(&running)?;
+        let shares =
+            running.shares.iter().map(|(written, share)| (written / payload as f64, *share));
+        let label = running.server.label.clone();
+        Ok(Self { label, payload: running.payload, shares: shares.collect(), at_end, rested })
+    }
+
+    /// The shares after the first quarter of what was written.
+    fn late(&self) -> impl Iterator<Item = f64> + Clone {
+        let from = self.shares.last().map_or(0.0, |(written, _)| written / 4.0);
+        self.shares.iter().filter(move |(written, _)| *written >= from).map(|(_, share)| *share)
+    }
+
+    fn mean(&self) -> f64 {
+        self.late().sum::<f64>() / self.late().count() as f64
+    }
+
     fn cells(&self, workload: &Workload) -> Vec<String> {
-        let sizes = format!("{} {} -> {}", workload.name, workload.before, workload.after);
-        let mut cells = vec![sizes, self.label.clone(), mebibytes(self.payload)];
-        let shares = [self.least, self.mean, self.at_end, self.rested];
+        let what = format!("{}: {}", workload.name, workload.words());
+        let mut cells = vec![what, self.label.clone(), mebibytes(self.payload)];
+        let least = self.late().fold(f64::INFINITY, f64::min);
+        let shares = [least, self.mean(), self.at_end, self.rested];
         cells.extend(shares.map(|share| format!("{share:.3}")));
         cells
     }
 }
 
-fn run_one(program: &Program, workload: &Workload, plan: &Plan) -> Result<Churn> {
-    let server = program.start(&Launch::default())?;
-    let (before, after) =
-        ((KEY_BYTES + workload.before) as u64, (KEY_BYTES + workload.after) as u64);
-    let keys = plan.payload / before;
-    fill(&server, keys, ValueSize::Fixed(workload.before))?;
-    let order: Arc<[u32]> = shuffled(u32::try_from(keys)?, 1).into();
-    let running = match workload.change {
-        Change::Overwrite => {
-            let payload = |done| keys * before + done * (after - before);
-            writes(&server, workload.after, KeyChoice::Listed(order), keys, keys, payload)?
+impl Running {
+    fn start(program: &Program) -> Result<Self> {
+        Ok(Self {
+            server: program.start(&Launch::default())?,
+            random: SmallRng::seed_from_u64(1),
+            stored: Vec::new(),
+            named: 0,
+            payload: 0.0,
+            written: 0.0,
+            shares: Vec::new(),
+        })
+    }
+
+    fn change(&mut self, workload: &Workload, payload: f64) -> Result<()> {
+        match workload.change {
+            Change::Nothing => Ok(()),
+            Change::Overwrite => self.overwrite(workload.after),
+            Change::DeleteThenInsert(deleted) => {
+                self.delete(deleted * payload)?;
+                self.insert(workload.after, payload - self.payload)
+            }
+            Change::DeleteThenReplace { deleted, turns } => {
+                self.delete(deleted * payload)?;
+                self.insert(workload.after, payload - self.payload)?;
+                while self.written < turns * payload {
+                    self.insert(workload.after, payload * REPLACED_AT_ONCE)?;
+                    self.delete(self.payload - payload)?;
+                }
+                Ok(())
+            }
         }
-        Change::DeleteThenInsert(share) => {
-            let deleted = (keys as f64 * share) as u64;
-            delete(&server, &order[..usize::try_from(deleted)?], keys)?;
-            let inserted = deleted * before / after;
-            let new: Arc<[u32]> = (keys..keys + inserted).map(|key| key as u32).collect();
-            let payload = |done| (keys - deleted) * before + done * after;
-            let choice = KeyChoice::Listed(new);
-            writes(&server, workload.after, choice, keys + inserted, inserted, payload)?
+    }
+
+    /// New keys, of so many bytes together.
+    fn insert(&mut self, sizes: Sizes, bytes: f64) -> Result<()> {
+        let count = (bytes / sizes.record()).max(0.0) as u32;
+        if count == 0 {
+            return Ok(());
         }
-    };
-    rested(&server, running)
-}
+        let keys: Arc<[u32]> = (self.named..self.named + count).collect();
+        self.named += count;
+        self.stored.extend(keys.iter().map(|key| (*key, sizes.record())));
+        self.write(sizes, keys, sizes.record())
+    }
 
-/// Payload and resident memory at points of a run.
-struct Running {
-    payload: u64,
-    shares: Vec<f64>,
-}
+    fn overwrite(&mut self, sizes: Sizes) -> Result<()> {
+        self.stored.shuffle(&mut self.random);
+        let keys = self.stored.iter().map(|(key, _)| *key).collect();
+        let before = self.payload / self.stored.len() as f64;
+        self.write(sizes, keys, sizes.record() - before)
+    }
 
-fn rested(server: &Server, running: Running) -> Result<Churn> {
-    let share = || Ok::<_, anyhow::Error>(running.payload as f64 / server.resident_bytes()? as f64);
-    let at_end = share()?;
-    thread::sleep(REST);
-    Ok(Churn {
-        label: server.label.clone(),
-        kind: server.kind,
-        payload: running.payload as f64,
-        least: running.shares.iter().copied().fold(f64::INFINITY, f64::min),
-        mean: running.shares.iter().sum::<f64>() / running.shares.len() as f64,
-        at_end,
-        rested: share()?,
-    })
-}
-
-fn writes(
-    server: &Server,
-    value: usize,
-    choice: KeyChoice,
-    key_count: u64,
-    operations: u64,
-    payload: impl Fn(u64) -> u64,
-) -> Result<Running> {
-    let load = change_load(Operation::Set, value, choice, key_count, operations);
-    let (mut generator, mut requests, mut keys) = load.prepare(server)?;
-    let mut shares = Vec::new();
-    let watch = |done| {
-        if done >= operations / 4 {
-            shares.push(payload(done) as f64 / server.resident_bytes()? as f64);
+    /// Keys at random, of so many bytes together.
+    fn delete(&mut self, bytes: f64) -> Result<()> {
+        let (mut keys, mut left) = (Vec::new(), bytes);
+        while left > 0.0 && !self.stored.is_empty() {
+            let at = self.random.random_range(0..self.stored.len());
+            let (key, record) = self.stored.swap_remove(at);
+            keys.push(key);
+            left -= record;
+            self.payload -= record;
+        }
+        if keys.is_empty() {
+            return Ok(());
+        }
+        let load = self.load(Operation::Delete, ValueSize::Fixed(0), keys.into());
+        let (mut generator, mut requests, mut keys) = load.prepare(&self.server)?;
+        let outcome = generator.run(&mut requests, &mut keys, load.stop)?;
+        if outcome.replies.error > 0 {
+            bail!("DEL failed: {:?}", outcome.first_error);
         }
         Ok(())
-    };
-    let every = (operations / SAMPLES).max(1);
-    let outcome = generator.run_watched(&mut requests, &mut keys, load.stop, every, watch)?;
-    if outcome.replies.error > 0 {
-        bail!("SET failed: {:?}", outcome.first_error);
     }
-    Ok(Running { payload: payload(operations), shares })
-}
 
-fn delete(server: &Server, keys: &[u32], key_count: u64) -> Result<()> {
-    let count = keys.len() as u64;
-    let load = change_load(Operation::Delete, 0, KeyChoice::Listed(keys.into()), key_count, count);
-    let (mut generator, mut requests, mut keys) = load.prepare(server)?;
-    let outcome = generator.run(&mut requests, &mut keys, load.stop)?;
-    if outcome.replies.error > 0 {
-        bail!("DEL failed: {:?}", outcome.first_error);
+    /// Sets these keys, each of which adds `gain` bytes to the payload.
+    fn write(&mut self, sizes: Sizes, keys: Arc<[u32]>, gain: f64) -> Result<()> {
+        let (payload, written) = (self.payload, self.written);
+        let count = keys.len() as u64;
+        let load = self.load(Operation::Set, sizes.value(), keys);
+        let (mut generator, mut requests, mut keys) = load.prepare(&self.server)?;
+        let mut shares = Vec::new();
+        let watch = |done| {
+            let resident = self.server.resident_bytes()? as f64;
+            let share = (payload + done as f64 * gain) / resident;
+            shares.push((written + done as f64 * sizes.record(), share));
+            Ok(())
+        };
+        let every = (SAMPLE_BYTES / sizes.record() as u64).max(1);
+        let outcome = generator.run_watched(&mut requests, &mut keys, load.stop, every, watch)?;
+        if outcome.replies.error > 0 {
+            bail!("SET failed: {:?}", outcome.first_error);
+        }
+        self.shares.append(&mut shares);
+        self.payload = payload + count as f64 * gain;
+        self.written = written + count as f64 * sizes.record();
+        Ok(())
     }
-    Ok(())
-}
 
-fn change_load(
-    operation: Operation,
-    value: usize,
-    keys: KeyChoice,
-    key_count: u64,
-    operations: u64,
-) -> Load {
-    let mut load = Load::new(operation, 16, key_count);
-    load.shape.value = ValueSize::Fixed(value);
-    load.keys = keys;
-    load.stop = Stop::Operations(operations);
-    load
+    fn load(&self, operation: Operation, value: ValueSize, keys: Arc<[u32]>) -> Load {
+        let mut load = Load::new(operation, 16, u64::from(self.named));
+        load.shape.value = value;
+        load.stop = Stop::Operations(keys.len() as u64);
+        load.keys = KeyChoice::Listed(keys);
+        load
+    }
 }
 
 const COLUMNS: [&str; 7] =
     ["workload", "server", "payload MiB", "least", "mean", "at the end", "5 s later"];
 const REST: Duration = Duration::from_secs(5);
-const SAMPLES: u64 = 400;
+/// Resident memory is looked at after so many bytes.
+const SAMPLE_BYTES: u64 = 1 << 20;
+/// Part of the payload that is replaced by one batch of deletions and insertions.
+const REPLACED_AT_ONCE: f64 = 0.02;

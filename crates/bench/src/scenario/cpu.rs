@@ -5,155 +5,173 @@
 use std::time::Duration;
 
 use anyhow::Result;
+use serde::Deserialize;
 
 use super::bare::Bare;
 use super::measure::{Load, Measured, fill, measure};
-use super::{Bench, median, peers_missing, pin_client};
+use super::{Bench, Scale, Scenario, median, milliseconds, peers_missing, pin_client};
 use crate::generator::{KeyChoice, Operation, Stop, ValueSize};
 use crate::process;
-use crate::report::{Aim, Section};
+use crate::report::{Figure, Plot, Section};
 use crate::servers::{Kind, Launch, Program, Server};
 
 /// How thoroughly CPU is measured.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Pipeline depths.
     pub pipelines: Vec<usize>,
     /// Interleaved rounds.
     pub rounds: usize,
-    /// Length of one measurement.
+    /// Length of one measurement, in milliseconds.
+    #[serde(rename = "ms", deserialize_with = "milliseconds")]
     pub time: Duration,
     /// Keys loaded beforehand.
     pub keys: u64,
     /// Keys of the server that holds many.
+    #[serde(default)]
     pub many_keys: u64,
 }
 
 impl Plan {
-    /// The full plan, or a short one.
-    pub fn new(quick: bool) -> Self {
+    fn scaled(self, scale: Scale) -> Self {
         Self {
-            pipelines: vec![1, 16, 100],
-            rounds: if quick { 3 } else { 7 },
-            time: Duration::from_millis(if quick { 300 } else { 1000 }),
-            keys: 1_000_000,
-            many_keys: if quick { 5_000_000 } else { 20_000_000 },
+            rounds: scale.rounds(self.rounds),
+            time: scale.time(self.time),
+            many_keys: scale.of(self.many_keys).max(2 * self.keys),
+            ..self
         }
     }
 }
 
 /// Varve, the peers and the null server side by side.
-///
-/// # Errors
-/// If a server fails.
-pub fn compare(bench: &Bench, plan: &Plan) -> Result<Section> {
-    pin_client(1);
-    let programs = [&bench.varve].into_iter().chain(&bench.valkey).chain(&bench.others);
-    let programs: Vec<_> = programs.chain([&bench.null]).collect();
-    let servers = start_filled(&programs, plan.keys)?;
-    let mut section = Section::new("Server CPU per operation, one thread", &COMPARE_COLUMNS);
-    section.note(
-        "50 connections, 1 M keys, keys and values of 16 bytes; mix: GET and SET, zipf 0.99.",
-    );
-    peers_missing(&mut section, bench);
-    for &pipeline in &plan.pipelines {
-        for workload in &WORKLOADS {
-            let load = workload.load(pipeline, plan);
-            let medians = interleaved(&servers, |_| load.clone(), plan.rounds)?;
-            let of = |kind| {
-                medians.iter().find(|median| median.kind == kind).map(|median| median.server_us)
-            };
-            for median in &medians {
-                section.row(median.cells(pipeline, workload.name, of(Kind::Peer), of(Kind::Null)));
-            }
-            compare_aim(
-                &mut section,
-                pipeline,
-                workload,
-                &medians[0],
-                of(Kind::Peer),
-                of(Kind::Null),
-            );
-        }
-    }
-    Ok(section)
-}
+#[derive(Clone, Debug, Deserialize)]
+#[serde(transparent)]
+pub struct Compare(Plan);
 
 /// One thread against two, per operation.
-///
-/// # Errors
-/// If a server fails.
-pub fn threads(bench: &Bench, plan: &Plan) -> Result<Section> {
-    pin_client(2);
-    let mut section = Section::new("Server CPU per operation, two threads", &PAIR_COLUMNS);
-    if process::cores() < 3 {
-        section.note("Fewer than three cores: the client shares one with the servers.");
-    }
-    section.note("null: what two threads cost a server that parses and stores nothing.");
-    let mut servers = Vec::new();
-    for (program, name) in [(&bench.varve, ""), (&bench.null, ", null")] {
-        for (threads, text) in [(1, "1 thread"), (2, "2 threads")] {
-            let launch = Launch::default().with_threads(threads).on_cores(2);
-            let mut server = program.start(&launch)?;
-            server.label = format!("{text}{name}");
-            servers.push(server);
-        }
-    }
-    for server in &servers[..2] {
-        fill(server, plan.keys, ValueSize::Fixed(16))?;
-    }
-    for &pipeline in &plan.pipelines {
-        for workload in &WORKLOADS[..2] {
-            let load = workload.load(pipeline, plan);
-            let what = format!("{} at pipeline {pipeline}: 2 threads / 1 thread", workload.name);
-            let medians = interleaved(&servers, |_| load.clone(), plan.rounds)?;
-            pair_rows(&mut section, &medians[2..], pipeline, workload.name);
-            let ratio = pair_rows(&mut section, &medians[..2], pipeline, workload.name);
-            section.figure(format!("CPU of {what}"), Aim::AtMost(1.15), Some(ratio), "");
-        }
-    }
-    Ok(section)
-}
+#[derive(Clone, Debug, Deserialize)]
+#[serde(transparent)]
+pub struct Threads(Plan);
 
 /// A pipeline of 100 over 1 M keys against the same over many, beside Valkey and beside what the
 /// machine alone takes.
-///
-/// # Errors
-/// If a server fails.
-pub fn many_keys(bench: &Bench, plan: &Plan) -> Result<Section> {
-    pin_client(1);
-    let many = plan.many_keys / 1_000_000;
-    let title = format!("Server CPU per operation, {many} M keys");
-    let mut section = Section::new(title, &PAIR_COLUMNS);
-    section.note(
-        "bare: a read of a random line and of the record that it names, eight at a time, and \
-         nothing else; its time is that of a core.",
-    );
-    let counts = [plan.keys, plan.many_keys];
-    let mut servers = Vec::new();
-    for program in [&bench.varve].into_iter().chain(&bench.valkey) {
-        for keys in counts {
-            let mut server = program.start(&Launch::default())?;
-            fill(&server, keys, ValueSize::Fixed(16))?;
-            server.label = format!("{} M keys, {}", keys / 1_000_000, server.label);
-            servers.push(server);
-        }
+#[derive(Clone, Debug, Deserialize)]
+#[serde(transparent)]
+pub struct ManyKeys(Plan);
+
+impl Scenario for Compare {
+    fn scaled(self, scale: Scale) -> Self {
+        Self(self.0.scaled(scale))
     }
-    for workload in &WORKLOADS[..2] {
-        let load_of = |server| {
-            workload.load(100, &Plan { keys: counts[server % counts.len()], ..plan.clone() })
-        };
-        let medians = interleaved(&servers, load_of, plan.rounds)?;
-        for pair in medians.chunks(counts.len()).skip(1) {
-            pair_rows(&mut section, pair, 100, workload.name);
+
+    fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
+        let plan = &self.0;
+        pin_client(1);
+        let programs: Vec<_> = bench.varve_and_peers().chain([&bench.null]).collect();
+        let servers = start_filled(&programs, plan.keys)?;
+        section.columns(&COMPARE_COLUMNS);
+        section.note(
+            "50 connections, 1 M keys, keys and values of 16 bytes; mix: GET and SET, zipf 0.99.",
+        );
+        peers_missing(section, bench);
+        for &pipeline in &plan.pipelines {
+            let title = format!("Server CPU per operation at pipeline {pipeline}");
+            let mut plot = Plot::bars(title, Vec::new(), "microseconds");
+            for workload in &WORKLOADS {
+                let load = workload.load(pipeline, plan);
+                let medians = interleaved(&servers, |_| load.clone(), plan.rounds)?;
+                for median in &medians {
+                    section.row(median.cells(pipeline, workload.name, &medians));
+                    plot.bar(&median.label, workload.name, median.server_us);
+                }
+                compare_figures(section, pipeline, workload.name, &medians);
+            }
+            section.plot(plot);
         }
-        let ratio = pair_rows(&mut section, &medians[..counts.len()], 100, workload.name);
-        let what = format!("{} at pipeline 100: {many} M keys / 1 M keys", workload.name);
-        section.figure(format!("CPU of {what}"), Aim::AtMost(1.15), Some(ratio), "");
+        Ok(())
     }
-    drop(servers);
-    bare_rows(&mut section, counts, plan.rounds)?;
-    Ok(section)
+}
+
+impl Scenario for Threads {
+    fn scaled(self, scale: Scale) -> Self {
+        Self(self.0.scaled(scale))
+    }
+
+    fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
+        let plan = &self.0;
+        pin_client(2);
+        section.columns(&PAIR_COLUMNS);
+        if process::cores() < 3 {
+            section.note("Fewer than three cores: the client shares one with the servers.");
+        }
+        section.note("null: what two threads cost a server that parses and stores nothing.");
+        let mut servers = Vec::new();
+        for (program, name) in [(&bench.varve, ""), (&bench.null, ", null")] {
+            for (threads, text) in [(1, "1 thread"), (2, "2 threads")] {
+                let launch = Launch::default().with_threads(threads).on_cores(2);
+                let mut server = program.start(&launch)?;
+                server.label = format!("{text}{name}");
+                servers.push(server);
+            }
+        }
+        for server in &servers[..2] {
+            fill(server, plan.keys, ValueSize::Fixed(16))?;
+        }
+        for &pipeline in &plan.pipelines {
+            for workload in &WORKLOADS[..2] {
+                let load = workload.load(pipeline, plan);
+                let what =
+                    format!("{} at pipeline {pipeline}: 2 threads / 1 thread", workload.name);
+                let medians = interleaved(&servers, |_| load.clone(), plan.rounds)?;
+                pair_rows(section, &medians[2..], pipeline, workload.name);
+                let ratio = pair_rows(section, &medians[..2], pipeline, workload.name);
+                section.finding(format!("CPU of {what}"), Some(ratio), "");
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Scenario for ManyKeys {
+    fn scaled(self, scale: Scale) -> Self {
+        Self(self.0.scaled(scale))
+    }
+
+    fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
+        let plan = &self.0;
+        pin_client(1);
+        section.columns(&PAIR_COLUMNS);
+        section.note(
+            "bare: a read of a random line and of the record that it names, eight at a time, and \
+             nothing else; its time is that of a core.",
+        );
+        let counts = [plan.keys, plan.many_keys];
+        let mut servers = Vec::new();
+        for program in [&bench.varve].into_iter().chain(&bench.valkey) {
+            for keys in counts {
+                let mut server = program.start(&Launch::default())?;
+                fill(&server, keys, ValueSize::Fixed(16))?;
+                server.label = format!("{} M keys, {}", keys / 1_000_000, server.label);
+                servers.push(server);
+            }
+        }
+        for workload in &WORKLOADS[..2] {
+            let load_of = |server| {
+                workload.load(100, &Plan { keys: counts[server % counts.len()], ..plan.clone() })
+            };
+            let medians = interleaved(&servers, load_of, plan.rounds)?;
+            for pair in medians.chunks(counts.len()).skip(1) {
+                pair_rows(section, pair, 100, workload.name);
+            }
+            let ratio = pair_rows(section, &medians[..counts.len()], 100, workload.name);
+            let what = format!("{} at pipeline 100: many keys / 1 M keys", workload.name);
+            section.finding(format!("CPU of {what}"), Some(ratio), "");
+        }
+        drop(servers);
+        bare_rows(section, counts, plan.rounds)?;
+        Ok(())
+    }
 }
 
 fn bare_rows(section: &mut Section, counts: [u64; 2], rounds: usize) -> Result<()> {
@@ -180,34 +198,12 @@ struct Workload {
     name: &'static str,
     operation: Operation,
     zipf: bool,
-    /// Most that is allowed of the null server's cost at pipeline 1.
-    of_null: Option<f64>,
-    /// Most that is allowed of Valkey's cost, by pipeline.
-    of_valkey: &'static [(usize, f64)],
 }
 
 const WORKLOADS: [Workload; 3] = [
-    Workload {
-        name: "GET",
-        operation: Operation::Get,
-        zipf: false,
-        of_null: Some(1.10),
-        of_valkey: &[(16, 0.65), (100, 0.42)],
-    },
-    Workload {
-        name: "SET",
-        operation: Operation::Set,
-        zipf: false,
-        of_null: Some(1.10),
-        of_valkey: &[(16, 0.52), (100, 0.33)],
-    },
-    Workload {
-        name: "mix",
-        operation: Operation::Mixed,
-        zipf: true,
-        of_null: None,
-        of_valkey: &[],
-    },
+    Workload { name: "GET", operation: Operation::Get, zipf: false },
+    Workload { name: "SET", operation: Operation::Set, zipf: false },
+    Workload { name: "mix", operation: Operation::Mixed, zipf: true },
 ];
 
 impl Workload {
@@ -231,8 +227,9 @@ impl Load {
 /// The medians over the rounds of one server and load.
 struct Median {
     label: String,
-    kind: Kind,
     server_us: f64,
+    /// The same of each round.
+    rounds: Vec<f64>,
     operations_per_second: f64,
     p50_us: f64,
     p99_us: f64,
@@ -244,8 +241,8 @@ impl Median {
         let of = |value: fn(&Measured) -> f64| median(rounds.iter().map(value).collect());
         Self {
             label: server.label.clone(),
-            kind: server.kind,
             server_us: of(|round| round.server_us),
+            rounds: rounds.iter().map(|round| round.server_us).collect(),
             operations_per_second: of(|round| round.outcome.operations_per_second()),
             p50_us: of(|round| round.outcome.round_trip_us(0.5)),
             p99_us: of(|round| round.outcome.round_trip_us(0.99)),
@@ -253,18 +250,13 @@ impl Median {
         }
     }
 
-    fn cells(
-        &self,
-        pipeline: usize,
-        workload: &str,
-        valkey: Option<f64>,
-        null: Option<f64>,
-    ) -> Vec<String> {
-        let ratio = |to: Option<f64>| {
-            to.map_or_else(|| "-".to_owned(), |to| format!("{:.2}", self.server_us / to))
+    fn cells(&self, pipeline: usize, workload: &str, all: &[Self]) -> Vec<String> {
+        let ratio = |to: &str| {
+            let to = all.iter().find(|other| other.label == to);
+            to.map_or("-".to_owned(), |to| format!("{:.2}", self.server_us / to.server_us))
         };
         let mut cells = vec![format!("{pipeline} {workload}"), self.label.clone()];
-        cells.extend([format!("{:.3}", self.server_us), ratio(valkey), ratio(null)]);
+        cells.extend([format!("{:.3}", self.server_us), ratio("valkey"), ratio("null")]);
         cells.extend(self.speed_cells());
         cells
     }
@@ -306,28 +298,14 @@ fn interleaved(
     Ok(servers.iter().zip(measured).map(|(server, rounds)| Median::of(server, &rounds)).collect())
 }
 
-fn compare_aim(
-    section: &mut Section,
-    pipeline: usize,
-    workload: &Workload,
-    varve: &Median,
-    valkey: Option<f64>,
-    null: Option<f64>,
-) {
-    let name = workload.name;
-    if let (1, Some(limit)) = (pipeline, workload.of_null) {
-        let ratio = null.map(|null| varve.server_us / null);
-        section.figure(
-            format!("CPU of {name} at pipeline 1 / null server"),
-            Aim::AtMost(limit),
-            ratio,
-            "",
-        );
-    }
-    if let Some((_, limit)) = workload.of_valkey.iter().find(|(at, _)| *at == pipeline) {
-        let ratio = valkey.map(|valkey| varve.server_us / valkey);
-        let what = format!("CPU of {name} at pipeline {pipeline} / Valkey");
-        section.figure(what, Aim::AtMost(*limit), ratio, "");
+/// Varve, which is the first, beside each of the others.
+fn compare_figures(section: &mut Section, pipeline: usize, name: &str, medians: &[Median]) {
+    let Some((varve, others)) = medians.split_first() else { return };
+    for other in others {
+        let what = format!("CPU of {name} at pipeline {pipeline} / {}", other.label);
+        let rounds: Vec<_> = varve.rounds.iter().zip(&other.rounds).map(|(a, b)| a / b).collect();
+        let ratio = varve.server_us / other.server_us;
+        section.figures.push(Figure::new(what, None, Some(ratio), "").over(&rounds));
     }
 }
 

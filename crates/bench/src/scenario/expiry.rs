@@ -5,47 +5,46 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, bail};
+use serde::Deserialize;
 
 use super::measure::Load;
-use super::{Bench, pin_client};
+use super::{Bench, Scale, Scenario, pin_client, seconds};
 use crate::generator::{Deadlines, KeyChoice, Operation, Stop};
 use crate::report::{Aim, Section};
 use crate::servers::{Kind, Launch, Program, Server};
 
 /// How many keys expire, over which time.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Keys.
     pub keys: u64,
     /// Time over which their deadlines spread.
+    #[serde(rename = "seconds", deserialize_with = "seconds")]
     pub span: Duration,
 }
 
-impl Plan {
-    /// The full plan, or a short one with the same rate.
-    pub fn new(quick: bool) -> Self {
-        let seconds = if quick { 12 } else { 60 };
-        Self { keys: seconds * 1_000_000 / 60, span: Duration::from_secs(seconds) }
+impl Scenario for Plan {
+    fn scaled(self, scale: Scale) -> Self {
+        // The same rate.
+        Self { keys: scale.of(self.keys), span: self.span.mul_f64(scale.factor()) }
     }
-}
 
-/// Lets keys expire without touching them.
-///
-/// # Errors
-/// If a server fails.
-pub fn run(bench: &Bench, plan: &Plan) -> Result<Section> {
-    pin_client(1);
-    let title = format!("{} keys that expire over {} s", plan.keys, plan.span.as_secs());
-    let mut section = Section::new(title, &COLUMNS);
-    section.note("Lag: keys that DBSIZE still counts after their deadline, every 50 ms.");
-    for program in bench.varve_and_valkey() {
-        let expired = run_one(program, plan)?;
-        section.row(expired.cells(&program.label));
-        if program.kind == Kind::Varve {
-            figures(&mut section, &expired, plan);
+    fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
+        pin_client(1);
+        let note = format!("{} keys that expire over {} s.", self.keys, self.span.as_secs());
+        section.columns(&COLUMNS);
+        section.note(note);
+        section.note("Lag: keys that DBSIZE still counts after their deadline, every 50 ms.");
+        for program in bench.varve_and_valkey() {
+            let expired = run_one(program, self)?;
+            section.row(expired.cells(&program.label));
+            if program.kind == Kind::Varve {
+                figures(section, &expired, self);
+            }
         }
+        Ok(())
     }
-    Ok(section)
 }
 
 fn figures(section: &mut Section, expired: &Expired, plan: &Plan) {

@@ -4,28 +4,36 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Result;
+use serde::Deserialize;
 
-use super::{Bench, mebibytes};
+use super::{Bench, Scale, Scenario, mebibytes};
 use crate::report::{Aim, Section};
 use crate::servers::{Kind, Launch};
 
-/// Starts each server and looks at it after two seconds.
-///
-/// # Errors
-/// If a server fails.
-pub fn run(bench: &Bench) -> Result<Section> {
-    let mut section = Section::new("Idle, empty server", &["server", "resident MiB"]);
-    for program in bench.varve_and_valkey() {
-        let server = program.start(&Launch::default())?;
-        thread::sleep(SETTLE);
-        let resident = server.resident_bytes()? as f64;
-        section.row([server.label.clone(), mebibytes(resident)]);
-        if server.kind == Kind::Varve {
-            let what = "resident memory of an idle, empty server";
-            section.figure(what, Aim::AtMost(10.0), Some(resident / 1e6), "MB");
-        }
+/// Each server is started and looked at after two seconds.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {}
+
+impl Scenario for Plan {
+    fn scaled(self, _: Scale) -> Self {
+        self
     }
-    Ok(section)
+
+    fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
+        section.columns(&["server", "resident MiB"]);
+        for program in bench.varve_and_valkey() {
+            let server = program.start(&Launch::default())?;
+            thread::sleep(SETTLE);
+            let resident = server.resident_bytes()? as f64;
+            section.row([server.label.clone(), mebibytes(resident)]);
+            if server.kind == Kind::Varve {
+                let what = "resident memory of an idle, empty server";
+                section.figure(what, Aim::AtMost(10.0), Some(resident / 1e6), "MB");
+            }
+        }
+        Ok(())
+    }
 }
 
 const SETTLE: Duration = Duration::from_secs(2);

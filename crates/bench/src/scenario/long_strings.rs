@@ -4,16 +4,18 @@
 use std::time::Instant;
 
 use anyhow::{Result, bail, ensure};
+use serde::Deserialize;
 
 use super::measure::measure_source;
-use super::{Bench, mebibytes, median, peers_missing, pin_client};
+use super::{Bench, Scale, Scenario, mebibytes, median, peers_missing, pin_client};
 use crate::control::Reply;
 use crate::generator::{Generator, KeyChoice, Script, ScriptShape, Stop};
 use crate::report::{Aim, Section};
 use crate::servers::{Kind, Launch, Program, Server};
 
 /// How large the string is.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Its bytes; APPEND needs some room below 512 MiB.
     pub bytes: u64,
@@ -23,43 +25,38 @@ pub struct Plan {
     pub rounds: usize,
 }
 
-impl Plan {
-    /// The full plan, or a short one.
-    pub fn new(quick: bool) -> Self {
-        let smaller = if quick { 10 } else { 1 };
-        Self { bytes: 500_000_000 / smaller, requests: 100_000 / smaller, rounds: 3 }
+impl Scenario for Plan {
+    fn scaled(self, scale: Scale) -> Self {
+        Self { bytes: scale.of(self.bytes), requests: scale.of(self.requests), ..self }
     }
-}
 
-/// Asks both servers for the same.
-///
-/// # Errors
-/// If a server does not start, or answers with an error.
-pub fn run(bench: &Bench, plan: &Plan) -> Result<Section> {
-    pin_client(1);
-    let title = format!("A string of {} MB", plan.bytes / 1_000_000);
-    let mut section = Section::new(title, &["what", "varve", "valkey", "ratio"]);
-    section.note(
-        "Server CPU in microseconds per command: one connection, pipeline 16, places drawn \
-         from the whole string. BITCOUNT of all of it in milliseconds of server CPU, DEL in \
-         milliseconds until the answer, resident MiB.",
-    );
-    peers_missing(&mut section, bench);
-    let mut costs = Vec::new();
-    for program in bench.varve_and_valkey() {
-        costs.push((program.kind, Costs::of(program, plan)?));
+    fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
+        pin_client(1);
+        let note = format!("A string of {} MB.", self.bytes / 1_000_000);
+        section.columns(&["what", "varve", "valkey", "ratio"]);
+        section.note(note);
+        section.note(
+            "Server CPU in microseconds per command: one connection, pipeline 16, places drawn \
+             from the whole string. BITCOUNT of all of it in milliseconds of server CPU, DEL in \
+             milliseconds until the answer, resident MiB.",
+        );
+        peers_missing(section, bench);
+        let mut costs = Vec::new();
+        for program in bench.varve_and_valkey() {
+            costs.push((program.kind, Costs::of(program, self)?));
+        }
+        let of = |kind| costs.iter().find(|(it, _)| *it == kind).map(|(_, costs)| costs);
+        let Some(varve) = of(Kind::Varve) else { return Ok(()) };
+        let valkey = of(Kind::Peer);
+        for (at, (what, cost)) in varve.0.iter().enumerate() {
+            let peer = valkey.map(|costs| costs.0[at].1);
+            let ratio = peer.map(|peer| cost / peer);
+            let text = |number: Option<f64>| number.map_or("-".to_owned(), |it| format!("{it:.2}"));
+            section.row([(*what).to_owned(), text(Some(*cost)), text(peer), text(ratio)]);
+            section.figure(format!("{what} / Valkey"), Aim::AtMost(1.0), ratio, "");
+        }
+        Ok(())
     }
-    let of = |kind| costs.iter().find(|(it, _)| *it == kind).map(|(_, costs)| costs);
-    let Some(varve) = of(Kind::Varve) else { return Ok(section) };
-    let valkey = of(Kind::Peer);
-    for (at, (what, cost)) in varve.0.iter().enumerate() {
-        let peer = valkey.map(|costs| costs.0[at].1);
-        let ratio = peer.map(|peer| cost / peer);
-        let text = |number: Option<f64>| number.map_or("-".to_owned(), |it| format!("{it:.2}"));
-        section.row([(*what).to_owned(), text(Some(*cost)), text(peer), text(ratio)]);
-        section.figure(format!("{what} / Valkey"), Aim::AtMost(1.0), ratio, "");
-    }
-    Ok(section)
 }
 
 /// What was measured of one server, in the order of the rows.

@@ -4,15 +4,17 @@
 use std::cell::{Cell, RefCell};
 
 use anyhow::{Result, bail};
+use serde::Deserialize;
 
 use super::measure::Load;
-use super::{Bench, mebibytes, median, pin_client};
+use super::{Bench, Scale, Scenario, mebibytes, median, pin_client};
 use crate::generator::{KEY_BYTES, KeyChoice, Operation, Stop, ValueSize};
 use crate::report::{Aim, Section};
 use crate::servers::{Kind, Launch, Program, Server};
 
 /// How much goes through the cache.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Plan {
     /// The limit, in bytes.
     pub limit: u64,
@@ -24,41 +26,38 @@ pub struct Plan {
     pub rounds: usize,
 }
 
-impl Plan {
-    /// The full plan, or a short one.
-    pub fn new(quick: bool) -> Self {
+impl Scenario for Plan {
+    fn scaled(self, scale: Scale) -> Self {
         Self {
-            limit: 64 << 20,
-            written: if quick { 256 << 20 } else { 1 << 30 },
-            threads: 16,
-            rounds: if quick { 1 } else { 3 },
+            written: scale.of(self.written).max(4 * self.limit),
+            rounds: scale.rounds(self.rounds),
+            ..self
         }
     }
-}
 
-/// Pushes new keys through a full cache, and for comparison into a server without a limit.
-///
-/// # Errors
-/// If a server fails.
-pub fn run(bench: &Bench, plan: &Plan) -> Result<Section> {
-    pin_client(1);
-    let title =
-        format!("maxmemory {} MiB, allkeys-lru, {} threads", plan.limit >> 20, plan.threads);
-    let mut section = Section::new(title, &COLUMNS);
-    section.note(format!(
-        "{} MiB of SETs with new keys, values of {VALUE_BYTES} bytes, 50 connections, pipeline 16. \
-         Live: keys and values, least after the first fill. Fresh: the same SETs without a limit.",
-        plan.written >> 20
-    ));
-    for program in bench.varve_and_valkey() {
-        let rounds = (0..plan.rounds).map(|_| round(program, plan)).collect::<Result<Vec<_>>>()?;
-        let full = Full::of(&rounds);
-        section.row(full.cells(&program.label, plan));
-        if program.kind == Kind::Varve {
-            figures(&mut section, &full, plan);
+    fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
+        pin_client(1);
+        let note =
+            format!("maxmemory {} MiB, allkeys-lru, {} threads.", self.limit >> 20, self.threads);
+        section.columns(&COLUMNS);
+        section.note(note);
+        section.note(format!(
+            "{} MiB of SETs with new keys, values of {VALUE_BYTES} bytes, 50 connections, \
+             pipeline 16. Live: keys and values, least after the first fill. Fresh: the same SETs \
+             without a limit.",
+            self.written >> 20
+        ));
+        for program in bench.varve_and_valkey() {
+            let rounds =
+                (0..self.rounds).map(|_| round(program, self)).collect::<Result<Vec<_>>>()?;
+            let full = Full::of(&rounds);
+            section.row(full.cells(&program.label, self));
+            if program.kind == Kind::Varve {
+                figures(section, &full, self);
+            }
         }
+        Ok(())
     }
-    Ok(section)
 }
 
 fn figures(section: &mut Section, full: &Full, plan: &Plan) {

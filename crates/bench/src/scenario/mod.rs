@@ -1,5 +1,5 @@
-//! What is measured: one file per question, each of which returns a [`Section`] with a table and
-//! the figures that are held against an aim.
+//! What is measured: one kind of scenario per file. Files under `bench/scenarios` give each kind
+//! its parameters, and say what must be reached and what the source has; see [`file`].
 //!
 //! | file | question |
 //! |---|---|
@@ -20,14 +20,22 @@ pub mod churn;
 pub mod collections;
 pub mod cpu;
 pub mod expiry;
+pub mod file;
 pub mod growth;
 pub mod idle;
+mod kinds;
 pub mod long_strings;
 pub mod maxmemory;
 pub mod measure;
+mod needs;
 pub mod overhead;
 pub mod reclaim;
+mod scale;
 pub mod stall;
+
+pub use kinds::Scenario;
+pub use scale::Scale;
+use scale::{milliseconds, seconds};
 
 use crate::process;
 use crate::report::Section;
@@ -46,6 +54,11 @@ pub struct Bench {
 }
 
 impl Bench {
+    /// The server under test, and all of the peers that are there and speak RESP.
+    pub fn varve_and_peers(&self) -> impl Iterator<Item = &Program> {
+        [&self.varve].into_iter().chain(&self.valkey).chain(&self.others)
+    }
+
     /// The server under test, and Valkey if it is there.
     pub fn varve_and_valkey(&self) -> Vec<&Program> {
         std::iter::once(&self.varve).chain(&self.valkey).collect()

@@ -2,16 +2,18 @@
 //! under uniform and hot-cold overwrites at high utilisation.
 
 use anyhow::Result;
+use serde::Deserialize;
 
 use super::measure::{Load, fill};
-use super::{Bench, pin_client};
+use super::{Bench, Scale, Scenario, pin_client};
 use crate::control::Control;
 use crate::generator::{KEY_BYTES, KeyChoice, Operation, Stop, ValueSize};
 use crate::report::{Aim, Section};
 use crate::servers::{Launch, Server};
 
 /// How much is stored and overwritten.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Keys and values together, in bytes.
     pub payload: u64,
@@ -22,12 +24,6 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The full plan, or a short one.
-    pub fn new(quick: bool) -> Self {
-        let (payload, turns) = if quick { (96 << 20, 2) } else { (256 << 20, 6) };
-        Self { payload, turns, utilisation: 0.85 }
-    }
-
     fn keys(&self) -> u64 {
         self.payload / (KEY_BYTES + VALUE_MEAN) as u64
     }
@@ -41,35 +37,41 @@ impl Plan {
     }
 }
 
-/// Overwrites under each policy. Only Varve has them.
-///
-/// # Errors
-/// If a server fails.
-pub fn run(bench: &Bench, plan: &Plan) -> Result<Section> {
-    pin_client(1);
-    let title =
-        format!("Bytes moved per byte written at utilisation {:.2} (Fig. 6)", plan.utilisation);
-    let mut section = Section::new(title, &COLUMNS);
-    section.note(format!(
-        "{} MiB of values of {} to {} bytes, overwritten {} times, maxmemory {} MiB, noeviction.",
-        plan.payload >> 20,
-        VALUE_BYTES.0,
-        VALUE_BYTES.1,
-        plan.turns,
-        plan.limit() >> 20
-    ));
-    let mut on_hot_cold = Vec::new();
-    for (name, choice) in workloads() {
-        for policy in POLICIES {
-            let overwritten = run_one(bench, plan, policy, &choice)?;
-            section.row(overwritten.cells(name, policy));
-            if name == HOT_COLD {
-                on_hot_cold.push((policy, overwritten.moved_share()));
+impl Scenario for Plan {
+    fn scaled(self, scale: Scale) -> Self {
+        Self { payload: scale.of(self.payload), ..self }
+    }
+
+    fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
+        pin_client(1);
+        let note = format!(
+            "Bytes moved per byte written at utilisation {:.2} (Fig. 6).",
+            self.utilisation
+        );
+        section.columns(&COLUMNS);
+        section.note(note);
+        section.note(format!(
+            "{} MiB of values of {} to {} bytes, overwritten {} times, maxmemory {} MiB, \
+             noeviction.",
+            self.payload >> 20,
+            VALUE_BYTES.0,
+            VALUE_BYTES.1,
+            self.turns,
+            self.limit() >> 20
+        ));
+        let mut on_hot_cold = Vec::new();
+        for (name, choice) in workloads() {
+            for policy in POLICIES {
+                let overwritten = run_one(bench, self, policy, &choice)?;
+                section.row(overwritten.cells(name, policy));
+                if name == HOT_COLD {
+                    on_hot_cold.push((policy, overwritten.moved_share()));
+                }
             }
         }
+        default_figure(section, bench, &on_hot_cold)?;
+        Ok(())
     }
-    default_figure(&mut section, bench, &on_hot_cold)?;
-    Ok(section)
 }
 
 fn workloads() -> [(&'static str, KeyChoice); 2] {

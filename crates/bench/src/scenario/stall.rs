@@ -6,54 +6,53 @@ use std::time::Duration;
 
 use anyhow::Result;
 use rustix::process::{Pid, Signal, kill_process};
+use serde::Deserialize;
 
 use super::measure::{Load, fill};
-use super::{Bench, pin_client};
+use super::{Bench, Scale, Scenario, milliseconds, pin_client};
 use crate::generator::{Drawn, Operation, Outcome, Pace, Spacing, Stop, ValueSize};
 use crate::report::{Aim, Section};
 use crate::servers::{Launch, Server};
 
 /// How long is looked.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Length of each run.
+    #[serde(rename = "ms", deserialize_with = "milliseconds")]
     pub time: Duration,
 }
 
-impl Plan {
-    /// The full plan, or a short one.
-    pub fn new(quick: bool) -> Self {
-        Self { time: Duration::from_secs(if quick { 2 } else { 6 }) }
+impl Scenario for Plan {
+    fn scaled(self, scale: Scale) -> Self {
+        Self { time: self.time.mul_f64(scale.factor()).max(TIME_MIN) }
     }
-}
 
-/// A server that is stopped for a tenth of a second, at half of the load that it could bear.
-///
-/// # Errors
-/// If the server does not start, or cannot be stopped.
-pub fn run(bench: &Bench, plan: &Plan) -> Result<Section> {
-    pin_client(1);
-    let server = bench.varve.start(&Launch::default())?;
-    fill(&server, KEYS, ValueSize::Fixed(16))?;
-    let mut section = Section::new("A stall of 100 ms, seen by two kinds of load", &COLUMNS);
-    section.note("GET, 50 connections, no pipeline; the server gets SIGSTOP in the middle.");
-    let mut load = Load::new(Operation::Get, 1, KEYS);
-    load.stop = Stop::After(plan.time);
-    let (mut generator, mut requests, mut keys) = load.prepare(&server)?;
-    let most = generator.run(&mut requests, &mut keys, Stop::After(plan.time / 4))?;
-    let rate = most.operations_per_second() / 2.0;
-    let mut source = Drawn { requests: &mut requests, keys: &mut keys };
+    fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
+        pin_client(1);
+        let server = bench.varve.start(&Launch::default())?;
+        fill(&server, KEYS, ValueSize::Fixed(16))?;
+        section.columns(&COLUMNS);
+        section.note("GET, 50 connections, no pipeline; the server gets SIGSTOP in the middle.");
+        let mut load = Load::new(Operation::Get, 1, KEYS);
+        load.stop = Stop::After(self.time);
+        let (mut generator, mut requests, mut keys) = load.prepare(&server)?;
+        let most = generator.run(&mut requests, &mut keys, Stop::After(self.time / 4))?;
+        let rate = most.operations_per_second() / 2.0;
+        let mut source = Drawn { requests: &mut requests, keys: &mut keys };
 
-    let pace = Pace { per_second: rate, spacing: Spacing::Random, seed: 1 };
-    let calm = generator.drive_open(&mut source, pace, plan.time)?;
-    section.row(cells("open loop, no stall", &calm));
-    let open = stalled(&server, plan.time, || generator.drive_open(&mut source, pace, plan.time))?;
-    section.row(cells("open loop", &open));
-    let closed = stalled(&server, plan.time, || generator.drive(&mut source, load.stop))?;
-    section.row(cells("closed loop", &closed));
-    let seen = open.round_trip_us(0.999) / 1e6 / STALL.as_secs_f64();
-    section.figure("open loop: p99.9 / the stall", Aim::AtLeast(0.8), Some(seen), "");
-    Ok(section)
+        let pace = Pace { per_second: rate, spacing: Spacing::Random, seed: 1 };
+        let calm = generator.drive_open(&mut source, pace, self.time)?;
+        section.row(cells("open loop, no stall", &calm));
+        let open =
+            stalled(&server, self.time, || generator.drive_open(&mut source, pace, self.time))?;
+        section.row(cells("open loop", &open));
+        let closed = stalled(&server, self.time, || generator.drive(&mut source, load.stop))?;
+        section.row(cells("closed loop", &closed));
+        let seen = open.round_trip_us(0.999) / 1e6 / STALL.as_secs_f64();
+        section.figure("open loop: p99.9 / the stall", Aim::AtLeast(0.8), Some(seen), "");
+        Ok(())
+    }
 }
 
 /// Runs a load while the server is stopped once, in the middle.
@@ -87,6 +86,8 @@ fn cells(name: &str, outcome: &Outcome) -> Vec<String> {
     [name.to_owned(), rate].into_iter().chain(times).collect()
 }
 
+/// A stall must stand out of the rest: one part in a hundred of the time or less.
+const TIME_MIN: Duration = Duration::from_secs(2);
 const KEYS: u64 = 1_000_000;
 const STALL: Duration = Duration::from_millis(100);
 const COLUMNS: [&str; 7] = ["load", "op/s", "p50 us", "p99 us", "p99.9 us", "p99.99 us", "most us"];

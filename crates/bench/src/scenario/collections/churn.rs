@@ -4,30 +4,24 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Result;
+use serde::Deserialize;
 
 use super::absent;
 use super::elements::{FIELDS, whole_hash};
 use super::store::{Stored, expect};
 use crate::generator::shuffled;
 use crate::report::{Aim, Section};
-use crate::scenario::{Bench, mebibytes, pin_client};
+use crate::scenario::{Bench, Scale, Scenario, mebibytes, pin_client};
 use crate::servers::{Kind, Launch, Program, Server};
 
 /// How much is stored.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Hashes of ten fields.
-    pub hashes: u32,
+    pub hashes: u64,
     /// Fields of the one large hash.
-    pub fields: u32,
-}
-
-impl Plan {
-    /// The full plan, or a short one.
-    pub fn new(quick: bool) -> Self {
-        let smaller = if quick { 10 } else { 1 };
-        Self { hashes: 1_000_000 / smaller, fields: 10_000_000 / smaller }
-    }
+    pub fields: u64,
 }
 
 /// What is stored, and what happens to it, one change after the other.
@@ -45,25 +39,29 @@ struct Change {
     payload: f64,
 }
 
-/// Runs every workload on fresh servers.
-///
-/// # Errors
-/// If a server does not start.
-pub fn run(bench: &Bench, plan: &Plan) -> Result<Section> {
-    pin_client(1);
-    let mut section = Section::new("Collections under churn", &COLUMNS);
-    section.note(format!(
-        "{} hashes of 10 fields of 8 bytes, and one hash of {} fields; values of 16 bytes, \
-         replaced by others of 8 to 32. Records: live bytes of records over resident bytes of \
-         segments, as the server reports them.",
-        plan.hashes, plan.fields,
-    ));
-    for workload in [small_hashes(plan.hashes), large_hash(plan.fields)] {
-        for program in bench.varve_and_valkey() {
-            run_one(&mut section, program, &workload)?;
-        }
+impl Scenario for Plan {
+    fn scaled(self, scale: Scale) -> Self {
+        Self { hashes: scale.of(self.hashes), fields: scale.of(self.fields) }
     }
-    Ok(section)
+
+    fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
+        pin_client(1);
+        section.columns(&COLUMNS);
+        section.note(format!(
+            "{} hashes of 10 fields of 8 bytes, and one hash of {} fields; values of 16 bytes, \
+             replaced by others of 8 to 32. Records: live bytes of records over resident bytes of \
+             segments, as the server reports them.",
+            self.hashes, self.fields,
+        ));
+        for workload in
+            [small_hashes(u32::try_from(self.hashes)?), large_hash(u32::try_from(self.fields)?)]
+        {
+            for program in bench.varve_and_valkey() {
+                run_one(section, program, &workload)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// A hash has a key of 12 bytes and fields of 8.

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
+use serde::Deserialize;
 
 use super::absent;
 use super::store::expect;
 use crate::generator::{Generator, KeyChoice, Outcome, Script, ScriptShape, Stop, shuffled};
 use crate::report::{Aim, Section};
 use crate::scenario::measure::{Measured, measure_source};
-use crate::scenario::{Bench, median, peers_missing, pin_client};
+use crate::scenario::{Bench, Scale, Scenario, median, milliseconds, peers_missing, pin_client};
 use crate::servers::{Kind, Launch, Program, Server};
 
 mod workloads;
@@ -18,48 +19,42 @@ mod workloads;
 use workloads::{Data, Replies, Workload, all};
 
 /// How thoroughly CPU is measured.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Interleaved rounds.
     pub rounds: usize,
-    /// Length of one measurement.
+    /// Length of one measurement, in milliseconds.
+    #[serde(rename = "ms", deserialize_with = "milliseconds")]
     pub time: Duration,
-    /// The numbers of keys and elements are divided by this.
-    pub smaller: u64,
+    /// The numbers of keys and elements are multiplied by this.
+    #[serde(skip)]
+    pub size: Scale,
 }
 
-impl Plan {
-    /// The full plan, or a short one.
-    pub fn new(quick: bool) -> Self {
-        Self {
-            rounds: if quick { 3 } else { 5 },
-            time: Duration::from_millis(if quick { 200 } else { 1000 }),
-            smaller: if quick { 10 } else { 1 },
-        }
+impl Scenario for Plan {
+    fn scaled(self, scale: Scale) -> Self {
+        Self { rounds: scale.rounds(self.rounds), time: scale.time(self.time), size: scale }
     }
-}
 
-/// Every command over the data that suits it.
-///
-/// # Errors
-/// If a server does not start.
-pub fn run(bench: &Bench, plan: &Plan) -> Result<Section> {
-    pin_client(1);
-    let mut section = Section::new("Server CPU per command on collections", &COLUMNS);
-    section.note("50 connections, pipeline 16, one thread; medians of interleaved rounds.");
-    peers_missing(&mut section, bench);
-    // A command that is measured on several collections counts as one.
-    let mut ratios: BTreeMap<&str, Vec<Option<f64>>> = BTreeMap::new();
-    for data in all(plan.smaller) {
-        section.note(format!("{}: {}.", data.name, data.what));
-        for (command, ratio) in run_on(&mut section, bench, plan, &data)? {
-            ratios.entry(command).or_default().push(ratio);
+    fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
+        pin_client(1);
+        section.columns(&COLUMNS);
+        section.note("50 connections, pipeline 16, one thread; medians of interleaved rounds.");
+        peers_missing(section, bench);
+        // A command that is measured on several collections counts as one.
+        let mut ratios: BTreeMap<&str, Vec<Option<f64>>> = BTreeMap::new();
+        for data in all(self.size) {
+            section.note(format!("{}: {}.", data.name, data.what));
+            for (command, ratio) in run_on(section, bench, self, &data)? {
+                ratios.entry(command).or_default().push(ratio);
+            }
         }
+        let by_command: Vec<_> = ratios.values().map(|of_one| geometric_mean(of_one)).collect();
+        let mean = geometric_mean(&by_command);
+        section.figure("CPU of all commands / Valkey, geometric mean", Aim::AtMost(0.6), mean, "");
+        Ok(())
     }
-    let by_command: Vec<_> = ratios.values().map(|of_one| geometric_mean(of_one)).collect();
-    let mean = geometric_mean(&by_command);
-    section.figure("CPU of all commands / Valkey, geometric mean", Aim::AtMost(0.6), mean, "");
-    Ok(section)
 }
 
 /// Stores the data in fresh servers and measures its commands; returns what each takes of Valkey.
@@ -255,6 +250,7 @@ mod tests {
     use super::geometric_mean;
     use super::workloads::all;
     use crate::generator::{Script, Source};
+    use crate::scenario::Scale;
 
     #[test]
     fn the_geometric_mean_of_a_half_and_its_double_is_one() {
@@ -265,7 +261,7 @@ mod tests {
 
     #[test]
     fn every_request_can_be_written() {
-        for workload in all(10).iter().flat_map(|data| &data.workloads) {
+        for workload in all(Scale::FULL).iter().flat_map(|data| &data.workloads) {
             let requests =
                 [Some(&workload.request), workload.before.as_ref(), workload.after.as_ref()];
             for request in requests.into_iter().flatten() {

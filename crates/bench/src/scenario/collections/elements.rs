@@ -4,27 +4,24 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Result;
+use serde::Deserialize;
 
 use super::absent;
 use super::store::{Stored, expect};
 use crate::generator::shuffled;
 use crate::report::{Aim, Section};
-use crate::scenario::{Bench, pin_client};
+use crate::scenario::{Bench, Scale, Scenario, pin_client};
 use crate::servers::{Kind, Launch, Program, Server};
 
 /// How much is stored.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Elements of each kind.
     pub elements: u64,
 }
 
 impl Plan {
-    /// The full plan, or a short one.
-    pub fn new(quick: bool) -> Self {
-        Self { elements: if quick { 250_000 } else { 1_000_000 } }
-    }
-
     fn collections(&self) -> Vec<Collection> {
         let (all, hashes) = (self.elements, self.elements / FIELDS);
         let kind = |name, aim, request: &str, count| Collection {
@@ -86,35 +83,39 @@ impl Collection {
     }
 }
 
-/// Grows each kind of collection in fresh servers.
-///
-/// # Errors
-/// If a server does not start.
-pub fn run(bench: &Bench, plan: &Plan) -> Result<Section> {
-    pin_client(1);
-    let title = format!("Resident bytes per element, {} elements", plan.elements);
-    let mut section = Section::new(title, &COLUMNS);
-    section.note(
-        "Less the memory of the empty server. Key, members, fields and values included. The aim is \
-         for the end, five seconds after the last write; what nodes have spare while they grow is \
-         in the columns before it. Most: over all samples from a quarter of the elements on.",
-    );
-    for kind in plan.collections() {
-        for program in bench.varve_and_valkey() {
-            let grown = grow(program, &kind);
-            let cells = match &grown {
-                Ok(grown) => grown.cells(),
-                Err(error) => vec![absent(&mut section, kind.name, error)],
-            };
-            section.row([kind.name.to_owned(), program.label.clone()].into_iter().chain(cells));
-            if let (Kind::Varve, Some(aim)) = (program.kind, kind.aim) {
-                let what = format!("resident bytes per element: {}", kind.name);
-                let rested = grown.ok().map(|grown| grown.rested);
-                section.figure(what, Aim::AtMost(aim), rested, "B");
+impl Scenario for Plan {
+    fn scaled(self, scale: Scale) -> Self {
+        Self { elements: scale.of(self.elements) }
+    }
+
+    fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
+        pin_client(1);
+        let note = format!("Resident bytes per element, {} elements.", self.elements);
+        section.columns(&COLUMNS);
+        section.note(note);
+        section.note(
+            "Less the memory of the empty server. Key, members, fields and values included. The \
+             aim is for the end, five seconds after the last write; what nodes have spare while \
+             they grow is in the columns before it. Most: over all samples from a quarter of the \
+             elements on.",
+        );
+        for kind in self.collections() {
+            for program in bench.varve_and_valkey() {
+                let grown = grow(program, &kind);
+                let cells = match &grown {
+                    Ok(grown) => grown.cells(),
+                    Err(error) => vec![absent(section, kind.name, error)],
+                };
+                section.row([kind.name.to_owned(), program.label.clone()].into_iter().chain(cells));
+                if let (Kind::Varve, Some(aim)) = (program.kind, kind.aim) {
+                    let what = format!("resident bytes per element: {}", kind.name);
+                    let rested = grown.ok().map(|grown| grown.rested);
+                    section.figure(what, Aim::AtMost(aim), rested, "B");
+                }
             }
         }
+        Ok(())
     }
-    Ok(section)
 }
 
 /// Bytes per element.

@@ -5,6 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
+use serde::Deserialize;
 
 use super::absent;
 use super::store::expect;
@@ -12,11 +13,12 @@ use crate::control::Reply;
 use crate::generator::{Generator, KeyChoice, Script, ScriptShape, Stop};
 use crate::report::{Aim, Section};
 use crate::scenario::measure::{Measured, measure_source};
-use crate::scenario::{Bench, median, pin_client};
+use crate::scenario::{Bench, Scale, Scenario, median, pin_client};
 use crate::servers::{Kind, Launch, Program, Server};
 
 /// How much is stored.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Hashes of 10,000 fields.
     pub hashes: u64,
@@ -27,49 +29,43 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The full plan, or a short one.
-    pub fn new(quick: bool) -> Self {
-        if quick {
-            Self { hashes: 8, elements: 100_000, rounds: 3 }
-        } else {
-            Self { hashes: 100, elements: 1_000_000, rounds: 3 }
-        }
-    }
-
     fn lengths(&self) -> impl Iterator<Item = u64> {
         [1000, 10_000, 100_000, 1_000_000].into_iter().filter(|length| *length <= self.elements)
     }
 }
 
-/// Hashes in both forms, then lists of every length.
-///
-/// # Errors
-/// If a server does not start.
-pub fn run(bench: &Bench, plan: &Plan) -> Result<Section> {
-    pin_client(1);
-    let mut section = Section::new("Forms of collections", &COLUMNS);
-    section.note(format!(
-        "{} hashes of 10,000 integers with integers as values, packed (hash-max-listpack-entries \
-         {PACKED_ENTRIES}) and large ({LARGE_ENTRIES}); {} integers in lists of each length. \
-         Put: HSET, LPUSH. Take: HGET, LPOP. CPU of the server.",
-        plan.hashes, plan.elements,
-    ));
-    for program in bench.varve_and_valkey() {
-        let forms = [("packed hash", PACKED_ENTRIES), ("large hash", LARGE_ENTRIES)].map(
-            |(name, entries)| row(&mut section, name, program, &hashes(program, plan, entries)),
-        );
-        let mut takes = Vec::new();
-        for length in plan.lengths() {
-            let name = format!("list of {length}");
-            let form = row(&mut section, &name, program, &lists(program, plan, length));
-            takes.push(form.map(|form| form.take_us));
-        }
-        if program.kind == Kind::Varve {
-            hash_figures(&mut section, &forms);
-            list_figure(&mut section, &takes);
-        }
+impl Scenario for Plan {
+    fn scaled(self, scale: Scale) -> Self {
+        Self { hashes: scale.of(self.hashes), elements: scale.of(self.elements), ..self }
     }
-    Ok(section)
+
+    fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
+        pin_client(1);
+        section.columns(&COLUMNS);
+        section.note(format!(
+            "{} hashes of 10,000 integers with integers as values, packed \
+             (hash-max-listpack-entries {PACKED_ENTRIES}) and large ({LARGE_ENTRIES}); {} \
+             integers in lists of each length. Put: HSET, LPUSH. Take: HGET, LPOP. CPU of the \
+             server.",
+            self.hashes, self.elements,
+        ));
+        for program in bench.varve_and_valkey() {
+            let forms = [("packed hash", PACKED_ENTRIES), ("large hash", LARGE_ENTRIES)].map(
+                |(name, entries)| row(section, name, program, &hashes(program, self, entries)),
+            );
+            let mut takes = Vec::new();
+            for length in self.lengths() {
+                let name = format!("list of {length}");
+                let form = row(section, &name, program, &lists(program, self, length));
+                takes.push(form.map(|form| form.take_us));
+            }
+            if program.kind == Kind::Varve {
+                hash_figures(section, &forms);
+                list_figure(section, &takes);
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Adds a row; returns what was measured, if it was.

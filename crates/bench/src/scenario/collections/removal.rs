@@ -4,6 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Result;
+use serde::Deserialize;
 
 use super::absent;
 use super::steady::{Seen, Steady};
@@ -11,27 +12,17 @@ use super::store::{Stored, expect};
 use crate::generator::ValueSize;
 use crate::report::{Aim, Section};
 use crate::scenario::measure::fill;
-use crate::scenario::{Bench, pin_client};
+use crate::scenario::{Bench, Scale, Scenario, pin_client};
 use crate::servers::{Kind, Launch, Program, Server};
 
 /// How large the set is.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Its members.
     pub members: u64,
     /// How often each removal is seen.
     pub rounds: usize,
-}
-
-impl Plan {
-    /// The full plan, or a short one.
-    pub fn new(quick: bool) -> Self {
-        if quick {
-            Self { members: 1_000_000, rounds: 3 }
-        } else {
-            Self { members: 10_000_000, rounds: 3 }
-        }
-    }
 }
 
 struct Case {
@@ -66,35 +57,38 @@ fn renames() -> Vec<String> {
     (0..NAMES).map(|number| format!("RENAME {} {}", name(number), name(number + 1))).collect()
 }
 
-/// Removes the set in every way, from fresh servers.
-///
-/// # Errors
-/// If a server does not start.
-pub fn run(bench: &Bench, plan: &Plan) -> Result<Section> {
-    pin_client(1);
-    let title = format!("Removal of a set of {} members", plan.members);
-    let mut section = Section::new(title, &COLUMNS);
-    section.note(
-        "Others: 20 clients that GET and SET, 20,000 times a second together, for 3 s before the \
-         command and for 3 s from it on. RENAME: to ten names in turn, the worst counts. Taken: by \
-         other processes, from clients and server in the six seconds; it is taken off the caller's \
-         wait alone. Each column has the lowest of the rounds, since what else the machine does \
-         only adds to it.",
-    );
-    for case in cases() {
-        let programs = bench.varve_and_valkey();
-        for (program, removed) in programs.iter().zip(rounds(&programs, &case, plan)) {
-            let cells = match &removed {
-                Ok(removed) => removed.cells(),
-                Err(error) => vec![absent(&mut section, case.name, error)],
-            };
-            section.row([case.name.to_owned(), program.label.clone()].into_iter().chain(cells));
-            if program.kind == Kind::Varve {
-                figures(&mut section, &case, removed.ok().as_ref());
+impl Scenario for Plan {
+    fn scaled(self, scale: Scale) -> Self {
+        Self { members: scale.of(self.members), ..self }
+    }
+
+    fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
+        pin_client(1);
+        let note = format!("Removal of a set of {} members.", self.members);
+        section.columns(&COLUMNS);
+        section.note(note);
+        section.note(
+            "Others: 20 clients that GET and SET, 20,000 times a second together, for 3 s before \
+             the command and for 3 s from it on. RENAME: to ten names in turn, the worst counts. \
+             Taken: by other processes, from clients and server in the six seconds; it is taken \
+             off the caller's wait alone. Each column has the lowest of the rounds, since what \
+             else the machine does only adds to it.",
+        );
+        for case in cases() {
+            let programs = bench.varve_and_valkey();
+            for (program, removed) in programs.iter().zip(rounds(&programs, &case, self)) {
+                let cells = match &removed {
+                    Ok(removed) => removed.cells(),
+                    Err(error) => vec![absent(section, case.name, error)],
+                };
+                section.row([case.name.to_owned(), program.label.clone()].into_iter().chain(cells));
+                if program.kind == Kind::Varve {
+                    figures(section, &case, removed.ok().as_ref());
+                }
             }
         }
+        Ok(())
     }
-    Ok(section)
 }
 
 fn figures(section: &mut Section, case: &Case, removed: Option<&Removed>) {

@@ -4,6 +4,7 @@
 //! profiles, tags, queues and boards are; and one of a million where a command is asked for it.
 
 use crate::generator::shuffled;
+use crate::scenario::Scale;
 use crate::scenario::collections::elements::{FIELDS, whole_hash};
 use crate::scenario::collections::store::Stored;
 
@@ -68,19 +69,19 @@ impl Workload {
     }
 }
 
-/// All data; the numbers of keys, or of elements in a single key, are divided by `smaller`.
-pub fn all(smaller: u64) -> Vec<Data> {
-    let (million, many) = (1_000_000 / smaller, 100_000 / smaller);
+/// All data; the numbers of keys, or of elements in a single key, are at the scale `size`.
+pub fn all(size: Scale) -> Vec<Data> {
+    let (million, many) = (size.of(1_000_000), size.of(100_000));
     vec![
-        lists(10_000 / smaller),
+        lists(size.of(10_000)),
         hashes(many),
         one_hash(million),
         sets(many),
         one_set(million),
-        pairs(500 / smaller),
+        pairs(size.of(500)),
         boards(many),
         one_sorted_set(million),
-        streams(1000 / smaller),
+        streams(size.of(1000)),
     ]
 }
 

@@ -1,0 +1,173 @@
+//! `report`, `scenario` and `list`: scenarios from their files, recorded or only shown.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::{env, fs};
+
+use anyhow::{Result, bail};
+use clap::Args;
+
+use crate::process;
+use crate::report::Report;
+use crate::scenario::file::ScenarioFile;
+use crate::scenario::{Bench, Scale};
+use crate::servers::Peers;
+
+/// Which scenarios, and how large.
+#[derive(Args)]
+pub struct Choice {
+    /// Names of scenarios, or their beginnings; without any, all.
+    names: Vec<String>,
+    /// Folder of the scenarios.
+    #[arg(long, default_value = SCENARIOS)]
+    scenarios: PathBuf,
+    /// Part of the whole size, from 0.001 on.
+    #[arg(long, default_value_t = 1.0)]
+    scale: f64,
+    /// Changes a parameter of all chosen scenarios, as `rounds=9`.
+    #[arg(long, value_name = "NAME=VALUE")]
+    set: Vec<String>,
+}
+
+#[derive(Args)]
+pub struct ReportArguments {
+    #[command(flatten)]
+    choice: Choice,
+    /// Folder of the results.
+    #[arg(long, default_value = RESULTS)]
+    results: PathBuf,
+    /// Name of the results behind the date; by default the machine.
+    #[arg(long)]
+    name: Option<String>,
+}
+
+impl Choice {
+    fn files(&self) -> Result<Vec<ScenarioFile>> {
+        let mut files = ScenarioFile::all(&self.scenarios)?;
+        for name in &self.names {
+            if !files.iter().any(|file| file.name.starts_with(name)) {
+                bail!("no scenario {name:?} in {}", self.scenarios.display());
+            }
+        }
+        files.retain(|file| {
+            self.names.is_empty() || self.names.iter().any(|name| file.name.starts_with(name))
+        });
+        for file in &mut files {
+            self.set.iter().try_for_each(|setting| file.set(setting))?;
+        }
+        Ok(files)
+    }
+}
+
+/// Prints the names and headings of scenarios.
+pub fn list(choice: &Choice) -> Result<()> {
+    for file in choice.files()? {
+        println!("{:<24} {}", file.name, file.title());
+    }
+    Ok(())
+}
+
+/// Runs scenarios and prints them.
+///
+/// # Errors
+/// If one of them is broken off, after the others.
+pub fn scenario(bench: &Bench, choice: &Choice) -> Result<()> {
+    let scale = Scale::new(choice.scale)?;
+    let mut report = Report::new(Vec::new());
+    for file in choice.files()? {
+        let section = file.run(bench, scale);
+        println!("{}", section.text());
+        report.sections.push(section);
+    }
+    whole(&report)
+}
+
+/// Runs scenarios, prints each as it is measured, and records all. What was measured is written
+/// after each of them, so that a run that is broken off leaves it.
+///
+/// # Errors
+/// If one of them is broken off, after the others; or if the results cannot be written.
+pub fn report(bench: &Bench, arguments: &ReportArguments) -> Result<()> {
+    let scale = Scale::new(arguments.choice.scale)?;
+    let files = arguments.choice.files()?;
+    let name = arguments.name.clone().unwrap_or_else(|| machine_name(scale));
+    let mut report = Report::new(conditions(scale));
+    report.write(&arguments.results, &name)?;
+    for (number, file) in files.iter().enumerate() {
+        eprintln!("[{} of {}] {}", number + 1, files.len(), file.name);
+        let section = file.run(bench, scale);
+        println!("{}", section.text());
+        report.sections.push(section);
+        report.write(&arguments.results, &name)?;
+    }
+    report.complete = true;
+    println!("{}", report.summary());
+    println!("recorded in {}", report.write(&arguments.results, &name)?.display());
+    whole(&report)
+}
+
+fn whole(report: &Report) -> Result<()> {
+    if report.has_failed() {
+        bail!(
+            "scenarios were broken off: what they had measured until then is marked as incomplete"
+        );
+    }
+    Ok(())
+}
+
+fn conditions(scale: Scale) -> Vec<(String, String)> {
+    let versions = Peers::find().and_then(|peers| peers.versions());
+    let versions = versions.map(|text| text.lines().collect::<Vec<_>>().join(", "));
+    let pairs = [
+        ("machine", format!("{} cores, {}", process::cores(), processor())),
+        ("memory", memory()),
+        ("kernel", rustix::system::uname().release().to_string_lossy().into_owned()),
+        ("load average at the start", load_average()),
+        ("commit", commit()),
+        ("peers", versions.unwrap_or_else(|_| "none: skipped".to_owned())),
+        ("scale", scale.factor().to_string()),
+        ("placed", "server on core 0, client on core 1, unless a table says otherwise".to_owned()),
+        ("order", "servers in turns (A B A B), the middle of the rounds counts".to_owned()),
+    ];
+    pairs.map(|(name, value)| (name.to_owned(), value)).to_vec()
+}
+
+/// What of the sources was measured; a plus for changes that are not committed.
+fn commit() -> String {
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git").args(arguments).output().ok()?;
+        let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        output.status.success().then_some(text)
+    };
+    let Some(commit) = git(&["rev-parse", "--short", "HEAD"]) else { return "-".to_owned() };
+    let changed = git(&["status", "--porcelain", "--untracked-files=no"]);
+    let plus = if changed.is_some_and(|changed| !changed.is_empty()) { "+" } else { "" };
+    commit + plus
+}
+
+fn memory() -> String {
+    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let all = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+    let kilobytes = all.and_then(|all| all.trim().strip_suffix(" kB")?.parse::<f64>().ok());
+    kilobytes.map_or("-".to_owned(), |size| format!("{:.1} GiB", size / f64::from(1 << 20)))
+}
+
+/// Above one half somebody else is using the machine.
+fn load_average() -> String {
+    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split(' ').next().unwrap_or("-").to_owned()
+}
+
+fn processor() -> String {
+    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    name.map_or(env::consts::ARCH, |(_, name)| name).to_owned()
+}
+
+fn machine_name(scale: Scale) -> String {
+    let size = if scale == Scale::FULL { String::new() } else { format!("-x{}", scale.factor()) };
+    format!("{}-{}cores{size}", env::consts::ARCH.replace('_', "-"), process::cores())
+}
+
+const SCENARIOS: &str = "bench/scenarios";
+const RESULTS: &str = "bench/results";

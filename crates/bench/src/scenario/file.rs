@@ -1,0 +1,216 @@
+//! Scenarios as files: what is measured with which parameters, what must be reached, and what the
+//! source has.
+//!
+//! ```toml
+//! title = "Live payload over resident memory"
+//! source = "Redis++, Table 5"          # optional: a paper's table or figure
+//! kind = "churn"                       # what does it; absent while it cannot be run at all
+//! needs = ["persistence"]              # optional: what it cannot run without
+//! notes = ["What a reader must know."] # optional
+//!
+//! [parameters]                         # of the kind, at scale 1
+//! payload = 536_870_912
+//!
+//! [aims]                               # by the name of the figure
+//! "W1: payload / resident" = ">= 0.78"
+//!
+//! [paper]                              # optional: the source's own table
+//! columns = ["workload", "Redis"]
+//! rows = [["W1", "0.47"]]
+//!
+//! [paper_figures]                      # by the name of the figure
+//! "W1: payload / resident" = 0.47
+//! ```
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context, Result, anyhow, bail};
+use serde::{Deserialize, Deserializer};
+
+use super::kinds::{self, Run};
+use super::{Bench, Scale, needs};
+use crate::report::{Aim, Figure, Section, State, Table};
+
+/// A scenario that was read from its file.
+pub struct ScenarioFile {
+    /// The file's name, without its ending.
+    pub name: String,
+    text: Text,
+    /// Absent while nothing of what it needs is there.
+    run: Option<Run>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Text {
+    title: String,
+    source: Option<String>,
+    kind: Option<String>,
+    #[serde(default)]
+    needs: Vec<String>,
+    #[serde(default)]
+    notes: Vec<String>,
+    #[serde(default)]
+    parameters: toml::Table,
+    #[serde(default, deserialize_with = "aims")]
+    aims: BTreeMap<String, Aim>,
+    paper: Option<Table>,
+    #[serde(default)]
+    paper_figures: BTreeMap<String, f64>,
+}
+
+impl ScenarioFile {
+    /// All scenarios of a folder, by name.
+    ///
+    /// # Errors
+    /// If the folder or one of its files cannot be read.
+    pub fn all(folder: &Path) -> Result<Vec<Self>> {
+        let files = fs::read_dir(folder).with_context(|| {
+            format!("no scenarios in {} (--scenarios names their folder)", folder.display())
+        })?;
+        let mut paths = files.map(|file| Ok(file?.path())).collect::<Result<Vec<PathBuf>>>()?;
+        paths.retain(|path| path.extension().is_some_and(|it| it == "toml"));
+        paths.sort();
+        paths.iter().map(|path| Self::read(path)).collect()
+    }
+
+    fn read(path: &Path) -> Result<Self> {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
+        Self::parse(name, &text).with_context(|| path.display().to_string())
+    }
+
+    /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// If it is not what the top of this module shows.
+    pub fn parse(name: String, text: &str) -> Result<Self> {
+        let text: Text = toml::from_str(text)?;
+        needs::known(&text.needs)?;
+        let run = match &text.kind {
+            Some(kind) => Some(kinds::find(kind, &text.parameters)?),
+            None if needs::missing(&text.needs).is_some() => None,
+            None => bail!("neither a kind, nor something it needs that is not there yet"),
+        };
+        Ok(Self { name, text, run })
+    }
+
+    /// Its heading.
+    pub fn title(&self) -> &str {
+        &self.text.title
+    }
+
+    /// Changes a parameter: `name=value`, the value as in the file.
+    ///
+    /// # Errors
+    /// If it is not written like that.
+    pub fn set(&mut self, setting: &str) -> Result<()> {
+        let one: toml::Table = toml::from_str(setting)
+            .map_err(|error| anyhow!("{setting:?} is not name=value: {}", error.message()))?;
+        self.text.parameters.extend(one);
+        Ok(())
+    }
+
+    /// Runs it. What it misses, or what breaks it off, is in the section's state.
+    pub fn run(&self, bench: &Bench, scale: Scale) -> Section {
+        let mut section = Section::new(&self.text.title, &[]);
+        section.name.clone_from(&self.name);
+        section.source.clone_from(&self.text.source);
+        section.notes.clone_from(&self.text.notes);
+        section.paper.clone_from(&self.text.paper);
+        let began = Instant::now();
+        section.state = self.run_if_possible(bench, scale, &mut section);
+        section.seconds = began.elapsed().as_secs_f64();
+        self.hold_against(&mut section);
+        section
+    }
+
+    fn run_if_possible(&self, bench: &Bench, scale: Scale, section: &mut Section) -> State {
+        if let Some(missing) = needs::missing(&self.text.needs) {
+            return State::Skipped(missing);
+        }
+        let Some(run) = self.run else { return State::Skipped("no kind".to_owned()) };
+        match run(&self.text.parameters, scale, bench, section) {
+            Ok(()) => State::Measured,
+            Err(error) => State::Failed(format!("{error:#}")),
+        }
+    }
+
+    /// Writes aims and the source's figures to those of the section. An aim whose figure is not
+    /// there was not measured.
+    fn hold_against(&self, section: &mut Section) {
+        let aims = self.text.aims.iter().map(|(what, aim)| (what, Some(*aim), None));
+        let papers = self.text.paper_figures.iter().map(|(what, of)| (what, None, Some(*of)));
+        for (what, aim, paper) in aims.chain(papers) {
+            if !section.figures.iter().any(|figure| figure.what == *what) {
+                section.figures.push(Figure::new(what, None, None, ""));
+            }
+            for figure in section.figures.iter_mut().filter(|figure| figure.what == *what) {
+                figure.aim = aim.or(figure.aim);
+                figure.paper = paper.or(figure.paper);
+            }
+        }
+    }
+}
+
+fn aims<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, Aim>, D::Error> {
+    let texts = BTreeMap::<String, String>::deserialize(from)?;
+    let parsed = texts.into_iter().map(|(what, text)| Ok((what, aim(&text)?)));
+    parsed.collect::<Result<_>>().map_err(serde::de::Error::custom)
+}
+
+fn aim(text: &str) -> Result<Aim> {
+    let number = |text: &str| {
+        text.trim().parse().with_context(|| format!("the aim {text:?} holds no number"))
+    };
+    match (text.strip_prefix("<="), text.strip_prefix(">=")) {
+        (Some(limit), _) => Ok(Aim::AtMost(number(limit)?)),
+        (_, Some(limit)) => Ok(Aim::AtLeast(number(limit)?)),
+        _ => bail!("the aim {text:?} does not begin with <= or >="),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::ScenarioFile;
+
+    fn error_of(text: &str) -> String {
+        let parsed = ScenarioFile::parse("x".to_owned(), text);
+        parsed.err().map_or_else(String::new, |error| format!("{error:#}"))
+    }
+
+    #[test]
+    fn every_scenario_of_the_repository_can_be_read() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/scenarios");
+        let all = ScenarioFile::all(&folder).unwrap();
+        assert!(all.len() > 10, "{}", all.len());
+    }
+
+    #[test]
+    fn what_a_file_has_wrong_is_told_by_name() {
+        let head = "title = \"t\"\n";
+        assert!(error_of(head).contains("neither a kind"));
+        assert!(error_of(&format!("{head}kind = \"chrun\"")).contains("chrun"));
+        assert!(error_of(&format!("{head}kind = \"idle\"\nplot = 1")).contains("plot"));
+        let needs = format!("{head}kind = \"idle\"\nneeds = [\"luck\"]");
+        assert!(error_of(&needs).contains("luck"));
+        let parameters = format!("{head}kind = \"idle\"\n[parameters]\nhaste = 3");
+        assert!(error_of(&parameters).contains("haste"));
+        let aims = format!("{head}kind = \"idle\"\n[aims]\na = \"about 3\"");
+        assert!(error_of(&aims).contains("about 3"));
+    }
+
+    #[test]
+    fn a_setting_of_the_command_line_is_one_parameter() {
+        let text = "title = \"t\"\nkind = \"overhead\"\n[parameters]\npayload = 1";
+        let mut file = ScenarioFile::parse("x".to_owned(), text).unwrap();
+        file.set("payload=1_000").unwrap();
+        assert_eq!(file.text.parameters["payload"].as_integer(), Some(1000));
+        assert!(file.set("payload").is_err());
+    }
+}

@@ -1,0 +1,83 @@
+//! The kinds of scenarios by the names that files use.
+
+use anyhow::{Context, Result};
+use serde::de::DeserializeOwned;
+
+use super::collections::{self, commands, elements, forms, removal};
+use super::{
+    Bench, Scale, churn, cpu, expiry, growth, idle, long_strings, maxmemory, overhead, reclaim,
+    stall,
+};
+use crate::report::Section;
+
+/// A kind of scenario: its parameters, as a file has them, and what is done with them.
+pub trait Scenario: DeserializeOwned {
+    /// The parameters for a part of the whole size.
+    fn scaled(self, scale: Scale) -> Self;
+
+    /// Measures. What is in the section when it fails still counts.
+    ///
+    /// # Errors
+    /// If a server does not start, or fails.
+    fn run(&self, bench: &Bench, section: &mut Section) -> Result<()>;
+}
+
+/// A kind that was found by its name.
+pub type Run = fn(&toml::Table, Scale, &Bench, &mut Section) -> Result<()>;
+
+struct Kind {
+    name: &'static str,
+    run: Run,
+    check: fn(&toml::Table) -> Result<()>,
+}
+
+const KINDS: [Kind; 17] = [
+    kind::<churn::Plan>("churn"),
+    kind::<collections::churn::Plan>("collection-churn"),
+    kind::<commands::Plan>("commands"),
+    kind::<cpu::Compare>("cpu"),
+    kind::<cpu::ManyKeys>("cpu-many-keys"),
+    kind::<cpu::Threads>("cpu-threads"),
+    kind::<elements::Plan>("elements"),
+    kind::<expiry::Plan>("expiry"),
+    kind::<forms::Plan>("forms"),
+    kind::<growth::Plan>("growth"),
+    kind::<idle::Plan>("idle"),
+    kind::<long_strings::Plan>("long-strings"),
+    kind::<maxmemory::Plan>("maxmemory"),
+    kind::<overhead::Plan>("overhead"),
+    kind::<reclaim::Plan>("reclaim"),
+    kind::<removal::Plan>("removal"),
+    kind::<stall::Plan>("stall"),
+];
+
+const fn kind<K: Scenario>(name: &'static str) -> Kind {
+    Kind { name, run: run::<K>, check: |parameters| parameters_of::<K>(parameters).map(|_| ()) }
+}
+
+fn run<K: Scenario>(
+    parameters: &toml::Table,
+    scale: Scale,
+    bench: &Bench,
+    section: &mut Section,
+) -> Result<()> {
+    parameters_of::<K>(parameters)?.scaled(scale).run(bench, section)
+}
+
+fn parameters_of<K: Scenario>(parameters: &toml::Table) -> Result<K> {
+    parameters.clone().try_into().context("parameters")
+}
+
+/// The kind of this name.
+///
+/// # Errors
+/// If there is none, or if it does not take the parameters.
+pub fn find(name: &str, parameters: &toml::Table) -> Result<Run> {
+    let kind = KINDS.iter().find(|kind| kind.name == name);
+    let kind = kind.with_context(|| {
+        let names = KINDS.map(|kind| kind.name).join(", ");
+        format!("there is no kind {name:?}, but {names}")
+    })?;
+    (kind.check)(parameters)?;
+    Ok(kind.run)
+}
