@@ -63,18 +63,18 @@ pub fn run(arguments: Arguments) -> Result<()> {
 
 fn bench(server: &str) -> Result<Bench> {
     let varve = Program::parse(server)?;
-    let peers = Peers::find().and_then(|peers| {
-        peers.versions()?;
-        Ok([peers.program("valkey")?, peers.program("redis")?])
-    });
-    let (valkey, others) = match peers {
-        Ok([valkey, redis]) => (Some(valkey), vec![redis]),
-        Err(error) => {
-            eprintln!("SKIPPED: everything beside Valkey and Redis: {error:#}");
-            (None, Vec::new())
+    let mut bench =
+        Bench { varve, valkey: None, redis: None, memcached: None, null: Program::null()? };
+    let peers = Peers::find().and_then(|peers| peers.versions().map(|_| peers));
+    match peers {
+        Ok(peers) => {
+            bench.valkey = Some(peers.program("valkey")?);
+            bench.redis = Some(peers.program("redis")?);
+            bench.memcached = Some(peers.program("memcached")?);
         }
-    };
-    Ok(Bench { varve, valkey, others, null: Program::null()? })
+        Err(error) => eprintln!("SKIPPED: everything beside the peers: {error:#}"),
+    }
+    Ok(bench)
 }
 
 const SERVER: &str = "target/release/varve-server";

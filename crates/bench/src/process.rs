@@ -55,6 +55,21 @@ pub fn cpu_time(pid: u32) -> Result<Duration> {
     if sum.is_zero() { cpu_time_in_ticks(pid) } else { Ok(sum) }
 }
 
+/// User and system time of a process, in whole clock ticks.
+///
+/// # Errors
+/// If the process does not exist.
+pub fn user_and_system_time(pid: u32) -> Result<(Duration, Duration)> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).context("the server is gone")?;
+    // The name of the program stands in parentheses and may hold spaces.
+    let behind_name = stat.rsplit_once(')').context("stat")?.1;
+    let mut fields = behind_name.split_whitespace().skip(11);
+    let mut time = || -> Result<Duration> {
+        Ok(ticks_to_time(fields.next().context("stat")?.parse().context("stat")?))
+    };
+    Ok((time()?, time()?))
+}
+
 /// Resident memory of a process in bytes.
 ///
 /// # Errors
@@ -93,12 +108,7 @@ pub fn cores() -> usize {
 }
 
 fn cpu_time_in_ticks(pid: u32) -> Result<Duration> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).context("the server is gone")?;
-    // The name of the program stands in parentheses and may hold spaces.
-    let behind_name = stat.rsplit_once(')').context("stat")?.1;
-    let mut fields = behind_name.split_whitespace().skip(11);
-    let mut ticks = || fields.next().context("stat")?.parse::<u64>().context("stat");
-    Ok(ticks_to_time(ticks()? + ticks()?))
+    user_and_system_time(pid).map(|(user, system)| user + system)
 }
 
 fn ticks_to_time(ticks: u64) -> Duration {

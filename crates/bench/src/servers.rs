@@ -1,7 +1,8 @@
 //! Starts servers with equal settings, each on its cores, and stops them.
 
 use std::fs::File;
-use std::net::{Ipv4Addr, TcpListener};
+use std::io::{BufRead, BufReader, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -19,6 +20,8 @@ pub enum Kind {
     Varve,
     /// Valkey or Redis.
     Peer,
+    /// Memcached.
+    Memcached,
     /// `--port` only.
     Null,
 }
@@ -74,14 +77,15 @@ impl Launch {
 }
 
 impl Program {
-    /// A program by its command line; `valkey`, `redis` and `null` name the known ones.
+    /// A program by its command line; `valkey`, `redis`, `memcached` and `null` name the known
+    /// ones.
     ///
     /// # Errors
     /// If the peers are asked for and not there.
     pub fn parse(text: &str) -> Result<Self> {
         match text {
             "null" => Self::null(),
-            "valkey" | "redis" => Peers::find()?.program(text),
+            "valkey" | "redis" | "memcached" => Peers::find()?.program(text),
             _ => {
                 let command: Vec<_> = text.split_whitespace().map(str::to_owned).collect();
                 let name = command.first().context("an empty command line")?;
@@ -135,6 +139,9 @@ impl Program {
     }
 
     fn arguments(&self, port: u16, launch: &Launch) -> Vec<String> {
+        if self.kind == Kind::Memcached {
+            return memcached_arguments(port, launch);
+        }
         let mut arguments = vec!["--port".to_owned(), port.to_string()];
         if self.kind != Kind::Peer {
             arguments.extend(["--threads".to_owned(), launch.threads.to_string()]);
@@ -144,7 +151,7 @@ impl Program {
             Kind::Peer => {
                 &["--save", "", "--appendonly", "no", "--bind", "127.0.0.1", "--dir", "/tmp"]
             }
-            Kind::Varve => &[],
+            Kind::Varve | Kind::Memcached => &[],
         };
         arguments.extend(fixed.iter().map(|part| (*part).to_owned()));
         for (name, value) in &launch.options {
@@ -212,9 +219,7 @@ impl Server {
             {
                 bail!("{} ended: {status}", self.label);
             }
-            if let Ok(Reply::Text(_)) =
-                self.control().and_then(|mut control| control.ask(&["PING"]))
-            {
+            if self.answers() {
                 return self.find_pid();
             }
             thread::sleep(Duration::from_millis(20));
@@ -222,12 +227,34 @@ impl Server {
         bail!("{} does not answer on port {}", self.label, self.port)
     }
 
+    fn answers(&self) -> bool {
+        if self.kind == Kind::Memcached {
+            return self.memcached_pid().is_ok();
+        }
+        let pong = self.control().and_then(|mut control| control.ask(&["PING"]));
+        matches!(pong, Ok(Reply::Text(_)))
+    }
+
     /// A wrapper that forks is not the process that serves, so the server's word counts.
     fn find_pid(&mut self) -> Result<()> {
-        if let Some(pid) = self.control()?.info_number("process_id")? {
-            self.pid = pid as u32;
-        }
+        let pid = match self.kind {
+            Kind::Memcached => Some(self.memcached_pid()?),
+            _ => self.control()?.info_number("process_id")?.map(|pid| pid as u32),
+        };
+        self.pid = pid.unwrap_or(self.pid);
         Ok(())
+    }
+
+    fn memcached_pid(&self) -> Result<u32> {
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
+        stream.set_read_timeout(Some(START_MAX))?;
+        stream.write_all(b"stats\r\n")?;
+        for line in BufReader::new(stream).lines() {
+            if let Some(pid) = line?.strip_prefix("STAT pid ") {
+                return Ok(pid.trim().parse()?);
+            }
+        }
+        bail!("stats holds no pid")
     }
 
     fn complaint(&self) -> String {
@@ -279,20 +306,35 @@ impl Peers {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// `valkey` or `redis`.
+    /// `valkey`, `redis` or `memcached`.
     ///
     /// # Errors
     /// If the path of the script is not UTF-8.
     pub fn program(&self, name: &str) -> Result<Program> {
         let script = self.script.to_str().context("the path of the peers")?.to_owned();
-        let command = vec![script, "run".to_owned(), format!("{name}-server")];
-        Ok(Program { label: name.to_owned(), kind: Kind::Peer, command })
+        let (kind, program) = match name {
+            "memcached" => (Kind::Memcached, name.to_owned()),
+            _ => (Kind::Peer, format!("{name}-server")),
+        };
+        let command = vec![script, "run".to_owned(), program];
+        Ok(Program { label: name.to_owned(), kind, command })
     }
+}
+
+/// No more memory than its machine has, where there is no limit: its own default is 64 MiB.
+fn memcached_arguments(port: u16, launch: &Launch) -> Vec<String> {
+    let maxmemory = launch.options.iter().find(|(name, _)| name == "maxmemory");
+    let megabytes = maxmemory.and_then(|(_, value)| value.strip_suffix("mb")).unwrap_or("65536");
+    let (port, threads) = (port.to_string(), launch.threads.to_string());
+    let fixed = ["-l", "127.0.0.1", "-U", "0", "-u", "nobody", "-c", "4096"];
+    let given = ["-p", &port, "-t", &threads, "-m", megabytes];
+    fixed.iter().chain(&given).map(|part| (*part).to_owned()).collect()
 }
 
 fn kind_of(command: &str) -> Kind {
     match command {
         text if text.contains("varve-null") => Kind::Null,
+        text if text.contains("memcached") => Kind::Memcached,
         text if text.contains("valkey-server") || text.contains("redis-server") => Kind::Peer,
         _ => Kind::Varve,
     }
@@ -322,6 +364,7 @@ mod tests {
         assert_eq!(varve, "--port 7 --threads 2 --maxmemory 64mb");
         assert!(!arguments("valkey-server").contains("threads"));
         assert_eq!(arguments("./varve-null"), "--port 7 --threads 2");
+        assert!(arguments("./memcached").ends_with("-p 7 -t 2 -m 64"));
     }
 
     #[test]

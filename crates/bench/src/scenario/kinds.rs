@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use super::collections::{self, commands, elements, forms, removal};
 use super::{
     Bench, Scale, churn, cpu, expiry, growth, idle, long_strings, maxmemory, overhead, reclaim,
-    stall,
+    stall, ycsb,
 };
 use crate::report::Section;
 
@@ -31,7 +31,7 @@ struct Kind {
     check: fn(&toml::Table) -> Result<()>,
 }
 
-const KINDS: [Kind; 17] = [
+const KINDS: [Kind; 19] = [
     kind::<churn::Plan>("churn"),
     kind::<collections::churn::Plan>("collection-churn"),
     kind::<commands::Plan>("commands"),
@@ -49,6 +49,8 @@ const KINDS: [Kind; 17] = [
     kind::<reclaim::Plan>("reclaim"),
     kind::<removal::Plan>("removal"),
     kind::<stall::Plan>("stall"),
+    kind::<ycsb::memory::Plan>("ycsb-memory"),
+    kind::<ycsb::sweep::Plan>("ycsb-sweep"),
 ];
 
 const fn kind<K: Scenario>(name: &'static str) -> Kind {

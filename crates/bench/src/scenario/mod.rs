@@ -12,6 +12,7 @@
 //! | `reclaim` | bytes moved per byte written, by reclaim policy (Fig. 6) |
 //! | `long_strings` | a string of half a gigabyte: CPU of small changes and looks, memory |
 //! | `idle` | memory of an empty server |
+//! | [`ycsb`] | YCSB's workloads: throughput and latency by clients and by load, memory, system time |
 //! | `stall` | what an open and a closed loop see of a server that stands still |
 //! | [`collections`] | lists, hashes, sets, sorted sets and streams: five questions of their own |
 
@@ -32,6 +33,7 @@ pub mod overhead;
 pub mod reclaim;
 mod scale;
 pub mod stall;
+pub mod ycsb;
 
 pub use kinds::Scenario;
 pub use scale::Scale;
@@ -47,8 +49,10 @@ pub struct Bench {
     pub varve: Program,
     /// Valkey, if the peers are there.
     pub valkey: Option<Program>,
-    /// Further servers to compare with.
-    pub others: Vec<Program>,
+    /// Redis, likewise.
+    pub redis: Option<Program>,
+    /// Memcached, likewise.
+    pub memcached: Option<Program>,
     /// The null server.
     pub null: Program,
 }
@@ -56,7 +60,7 @@ pub struct Bench {
 impl Bench {
     /// The server under test, and all of the peers that are there and speak RESP.
     pub fn varve_and_peers(&self) -> impl Iterator<Item = &Program> {
-        [&self.varve].into_iter().chain(&self.valkey).chain(&self.others)
+        [&self.varve].into_iter().chain(&self.valkey).chain(&self.redis)
     }
 
     /// The server under test, and Valkey if it is there.

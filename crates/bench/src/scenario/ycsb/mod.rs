@@ -1,0 +1,79 @@
+//! YCSB's workloads on all servers: Varve, Valkey and Redis with its connector for Redis, Memcached
+//! with that for Memcached.
+//!
+//! | file | question |
+//! |---|---|
+//! | `sweep` | throughput, latency, user and system time by clients, and latency by load |
+//! | `memory` | resident memory by number of records |
+
+pub mod memory;
+pub mod sweep;
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+
+use super::Bench;
+use crate::servers::{Kind, Launch, Program, Server};
+use crate::ycsb::client::{Clients, Measured, Phase, Plan};
+use crate::ycsb::memcached::Memcached;
+use crate::ycsb::properties::Properties;
+use crate::ycsb::redis::Redis;
+use crate::ycsb::workload::{Load, Workload};
+
+/// A property file with other numbers of records and operations.
+struct Settings {
+    workload: Workload,
+    load: Load,
+    /// Bytes in the fields of a record.
+    record_bytes: u64,
+}
+
+impl Settings {
+    fn read(file: &Path, records: u64, operations: u64) -> Result<Self> {
+        let mut properties = Properties::default();
+        properties.read(file)?;
+        properties.set("recordcount", &records.to_string())?;
+        properties.set("operationcount", &operations.to_string())?;
+        let sizes = [properties.get::<u64>("fieldcount")?, properties.get("fieldlength")?];
+        Ok(Self {
+            workload: Workload::new(&properties)?,
+            load: Load::new(&properties)?,
+            record_bytes: sizes[0] * sizes[1],
+        })
+    }
+}
+
+/// Varve and every peer that is there.
+fn programs(bench: &Bench) -> impl Iterator<Item = &Program> {
+    bench.varve_and_peers().chain(&bench.memcached)
+}
+
+/// Starts a server and stores the records.
+fn loaded(program: &Program, settings: &Settings) -> Result<Server> {
+    let server = program.start(&Launch::default())?;
+    let plan = Plan {
+        clients: LOADERS,
+        phase: Phase::Load(settings.load),
+        target: 0.0,
+        longest: Duration::ZERO,
+    };
+    let measured = play(&server, plan, &settings.workload)?;
+    ensure!(
+        measured.failures() == 0,
+        "{}: records were not stored: {:?}",
+        server.label,
+        measured.error
+    );
+    Ok(server)
+}
+
+fn play(server: &Server, plan: Plan, workload: &Workload) -> Result<Measured> {
+    match server.kind {
+        Kind::Memcached => Clients::<Memcached>::connect(server.port, plan, workload)?.run(|_| ()),
+        _ => Clients::<Redis>::connect(server.port, plan, workload)?.run(|_| ()),
+    }
+}
+
+const LOADERS: usize = 32;

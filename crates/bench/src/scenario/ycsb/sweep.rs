@@ -1,0 +1,191 @@
+//! Throughput and latency by number of clients, and latency by load.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
+
+use super::{Settings, loaded, play, programs};
+use crate::process;
+use crate::report::{Plot, Section};
+use crate::scenario::{Bench, Scale, Scenario, pin_client};
+use crate::servers::{Kind, Server};
+use crate::ycsb::client::{self, Measured, Phase};
+use crate::ycsb::workload::Kind as OperationKind;
+
+/// What is run, over how much.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// Property files of the workloads.
+    pub workloads: Vec<PathBuf>,
+    /// Records that are stored before.
+    pub records: u64,
+    /// Operations of one measurement.
+    pub operations: u64,
+    /// Numbers of clients, each with one operation on its way.
+    pub clients: Vec<usize>,
+    /// Parts of what each server can do, at the highest number of clients.
+    #[serde(default)]
+    pub loads: Vec<f64>,
+    /// Workloads that a server is not asked for, by the name of the server.
+    #[serde(default)]
+    pub not_on_memcached: Vec<PathBuf>,
+}
+
+impl Scenario for Plan {
+    fn scaled(self, scale: Scale) -> Self {
+        Self {
+            records: scale.of(self.records).max(RECORDS_MIN),
+            operations: scale.of(self.operations).max(OPERATIONS_MIN),
+            ..self
+        }
+    }
+
+    fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
+        pin_client(1);
+        section.columns(&COLUMNS);
+        section.note(format!(
+            "{} records, {} operations in each measurement; clients are connections of one \
+             thread. User and system: CPU time of the server per operation.",
+            self.records, self.operations
+        ));
+        self.workloads.iter().try_for_each(|file| self.run_one(bench, section, file))
+    }
+}
+
+impl Plan {
+    fn run_one(&self, bench: &Bench, section: &mut Section, file: &PathBuf) -> Result<()> {
+        let name = file.file_name().context("a workload has a name")?.to_string_lossy();
+        let settings = Settings::read(file, self.records, self.operations)?;
+        let asked = |kind| kind != Kind::Memcached || !self.not_on_memcached.contains(file);
+        let programs = programs(bench).filter(|program| asked(program.kind));
+        let servers = programs.map(|it| loaded(it, &settings)).collect::<Result<Vec<_>>>()?;
+        let mut plot =
+            Plot::lines(format!("{name}: throughput"), "clients", "operations per second");
+        let mut most: Vec<Option<Cost>> = servers.iter().map(|_| None).collect();
+        for &clients in &self.clients {
+            for (server, most) in servers.iter().zip(&mut most) {
+                let cost = self.measure(server, &settings, clients, 0.0)?;
+                let throughput = cost.measured.throughput();
+                section.row(cost.cells(&format!("{name}, {clients} clients"), &server.label));
+                plot.point(&server.label, clients as f64, throughput);
+                *most = Some(cost);
+            }
+        }
+        section.plot(plot);
+        figures(section, &name, &servers, &most);
+        if !self.loads.is_empty() {
+            let most = most.iter().flatten().map(|cost| cost.measured.throughput());
+            self.latency_by_load(section, &name, &settings, servers.iter().zip(most))?;
+        }
+        Ok(())
+    }
+
+    fn latency_by_load<'a>(
+        &self,
+        section: &mut Section,
+        name: &str,
+        settings: &Settings,
+        servers: impl Iterator<Item = (&'a Server, f64)>,
+    ) -> Result<()> {
+        let clients = self.clients.iter().copied().max().context("no clients")?;
+        let mut plot = Plot::lines(
+            format!("{name}: latency by load, {clients} clients"),
+            "operations per second",
+            "p99 in microseconds",
+        )
+        .log_y();
+        for (server, most) in servers {
+            for load in &self.loads {
+                let cost = self.measure(server, settings, clients, most * load)?;
+                let what = format!("{name}, {:.0} % of its most", load * 100.0);
+                section.row(cost.cells(&what, &server.label));
+                plot.point(&server.label, cost.measured.throughput(), cost.latency_us(0.99));
+            }
+        }
+        section.plot(plot);
+        Ok(())
+    }
+
+    fn measure(
+        &self,
+        server: &Server,
+        settings: &Settings,
+        clients: usize,
+        target: f64,
+    ) -> Result<Cost> {
+        let plan = client::Plan {
+            clients,
+            phase: Phase::Run(self.operations),
+            target,
+            longest: Duration::ZERO,
+        };
+        let before = process::user_and_system_time(server.pid)?;
+        let measured = play(server, plan, &settings.workload)?;
+        let after = process::user_and_system_time(server.pid)?;
+        ensure!(
+            measured.error.is_none(),
+            "{} answered {}",
+            server.label,
+            measured.error.as_deref().unwrap_or_default()
+        );
+        let per_operation =
+            |time: Duration| time.as_secs_f64() * 1e6 / measured.operations.max(1) as f64;
+        let (user_us, system_us) =
+            (per_operation(after.0 - before.0), per_operation(after.1 - before.1));
+        Ok(Cost { measured, user_us, system_us })
+    }
+}
+
+/// What a measurement brought, and what it cost the server.
+struct Cost {
+    measured: Measured,
+    user_us: f64,
+    system_us: f64,
+}
+
+impl Cost {
+    fn cpu_us(&self) -> f64 {
+        self.user_us + self.system_us
+    }
+
+    /// Of the most frequent operation.
+    fn latency_us(&self, quantile: f64) -> f64 {
+        let tallies = self.measured.tallies.iter();
+        let whole = tallies.filter(|(kind, _)| {
+            // Parts of others count among their own kind.
+            **kind != OperationKind::ReadModifyWrite
+        });
+        let most = whole.max_by_key(|(_, tally)| tally.latencies.len());
+        most.map_or(0.0, |(_, tally)| tally.latencies.value_at_quantile(quantile) as f64 / 1e3)
+    }
+
+    fn cells(&self, what: &str, label: &str) -> Vec<String> {
+        let quantiles = [0.5, 0.99].map(|quantile| format!("{:.0}", self.latency_us(quantile)));
+        let mut cells = vec![what.to_owned(), label.to_owned()];
+        cells.push(format!("{:.0}", self.measured.throughput()));
+        cells.extend(quantiles);
+        cells.extend([self.user_us, self.system_us].map(|us| format!("{us:.2}")));
+        cells
+    }
+}
+
+/// Varve, the first, beside each of the others, at the highest number of clients.
+fn figures(section: &mut Section, name: &str, servers: &[Server], most: &[Option<Cost>]) {
+    let mut all = servers.iter().zip(most).filter_map(|(it, cost)| Some((it, cost.as_ref()?)));
+    let Some((_, varve)) = all.next() else { return };
+    for (server, cost) in all {
+        let what = format!("{name}: CPU per operation / {}", server.label);
+        section.finding(what, Some(varve.cpu_us() / cost.cpu_us()), "");
+        let what = format!("{name}: system time per operation / {}", server.label);
+        section.finding(what, Some(varve.system_us / cost.system_us), "");
+    }
+}
+
+const COLUMNS: [&str; 7] =
+    ["workload", "server", "op/s", "p50 us", "p99 us", "user us/op", "system us/op"];
+const RECORDS_MIN: u64 = 1000;
+/// Clock ticks are ten milliseconds: so many operations take some dozens of them.
+const OPERATIONS_MIN: u64 = 20_000;
