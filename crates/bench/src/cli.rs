@@ -15,10 +15,12 @@ use crate::servers::{Peers, Program};
 
 mod all;
 mod load;
+mod page;
 mod ycsb;
 
 use all::AllArguments;
 use load::LoadArguments;
+use page::PageArguments;
 use ycsb::YcsbArguments;
 
 /// Measures Varve beside its peers: CPU per operation, memory per key, pauses.
@@ -46,6 +48,8 @@ enum Command {
     Run(LoadArguments),
     /// Everything; writes the results to a folder.
     All(AllArguments),
+    /// A recorded result as a page of HTML, beside an older one if there is one.
+    Page(PageArguments),
     /// The phases of a workload of YCSB.
     Ycsb(YcsbArguments),
     #[command(flatten)]
@@ -133,6 +137,7 @@ pub fn run(arguments: Arguments) -> Result<()> {
     match arguments.command.unwrap_or_else(|| Command::All(AllArguments::default())) {
         Command::Load(arguments) => load::load(&arguments),
         Command::Run(arguments) => load::run(&server, &arguments),
+        Command::Page(arguments) => page::page(&arguments),
         Command::Ycsb(arguments) => ycsb::ycsb(&server, &arguments),
         Command::All(arguments) => all::all(&bench(&server)?, quick, &arguments),
         Command::Scenario(scenario) => {

@@ -11,8 +11,10 @@ pub struct Comparison {
     pub recorded: String,
     /// Conditions that differ: name, now, recorded.
     pub differing: Vec<(String, String, String)>,
-    /// Figures of this report in their order, then those that only the recorded one has.
+    /// One per figure of this report, in their order.
     pub changes: Vec<Change>,
+    /// Figures that only the recorded report has.
+    pub gone: Vec<Change>,
 }
 
 /// What became of one figure.
@@ -63,18 +65,13 @@ impl Comparison {
             let other = left.iter().position(same).map(|at| left.remove(at).1);
             changes.push(change(section, figure, other, is_judged));
         }
-        changes.extend(left.into_iter().map(|(section, figure)| gone(section, figure)));
-        Self { recorded: recorded.date.clone(), differing, changes }
-    }
-
-    /// Changes of the figures of one section in their order, then those that are gone from it.
-    pub fn of<'a>(&'a self, section: &'a Section) -> impl Iterator<Item = &'a Change> {
-        self.changes.iter().filter(|change| change.section == key(section))
+        let gone = left.into_iter().map(|(section, figure)| gone(section, figure)).collect();
+        Self { recorded: recorded.date.clone(), differing, changes, gone }
     }
 
     /// Changes with this judgement.
     pub fn judged(&self, judgement: Judgement) -> impl Iterator<Item = &Change> {
-        self.changes.iter().filter(move |change| change.judgement == judgement)
+        self.changes.iter().chain(&self.gone).filter(move |change| change.judgement == judgement)
     }
 
     /// Why nothing is judged; nothing if figures are.
@@ -116,6 +113,14 @@ impl Change {
             None => word.to_owned(),
             Some(relative) if word.is_empty() => percent(relative),
             Some(relative) => format!("{word}, {}", percent(relative)),
+        }
+    }
+
+    /// The recorded figure and the change in words: `1.20: worse, +12 %`.
+    pub fn against(&self) -> String {
+        match self.recorded {
+            Some(_) => format!("{}: {}", self.recorded_text(), self.text()),
+            None => self.text(),
         }
     }
 
@@ -162,7 +167,8 @@ fn differing(now: &Report, recorded: &Report) -> Vec<(String, String, String)> {
     let differs = |(name, now): &(String, String)| {
         let (_, other) = recorded.conditions.iter().find(|(other, _)| other == name)?;
         // The load is another at any time, and says nothing about what is compared.
-        (other != now && !name.starts_with("load average")).then(|| (name.clone(), now.clone(), other.clone()))
+        (other != now && !name.starts_with("load average"))
+            .then(|| (name.clone(), now.clone(), other.clone()))
     };
     now.conditions.iter().filter_map(differs).collect()
 }
@@ -291,7 +297,7 @@ mod tests {
         let comparison = Comparison::new(&report(vec![at_most(1.0)]), &report(Vec::new()));
         assert_eq!(comparison.changes[0].judgement, Judgement::New);
         let comparison = Comparison::new(&report(Vec::new()), &report(vec![at_most(1.0)]));
-        assert_eq!(comparison.changes[0].judgement, Judgement::Gone);
+        assert_eq!(comparison.gone[0].judgement, Judgement::Gone);
         let unmeasured = Figure { measured: None, ..at_most(1.0) };
         assert_eq!(judgement(unmeasured.clone(), at_most(1.0)), Judgement::Gone);
         assert_eq!(judgement(at_most(1.0), unmeasured.clone()), Judgement::New);

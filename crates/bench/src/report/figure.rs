@@ -79,6 +79,25 @@ impl Figure {
         self.measured.map_or_else(|| "-".to_owned(), |measured| with_unit(measured, &self.unit))
     }
 
+    /// Whether it is a ratio, which holds on other machines too.
+    pub fn is_ratio(&self) -> bool {
+        self.unit.is_empty()
+    }
+
+    /// The spread in percent; empty with one round.
+    pub fn spread_text(&self) -> String {
+        match self.spread.map(|spread| spread * 100.0) {
+            None => String::new(),
+            Some(percent) if percent < 0.95 => format!("± {percent:.1} %"),
+            Some(percent) => format!("± {percent:.0} %"),
+        }
+    }
+
+    /// What the source has, with its unit.
+    pub fn paper_text(&self) -> String {
+        self.paper.map_or_else(|| "-".to_owned(), |paper| with_unit(paper, &self.unit))
+    }
+
     /// What it is, its aim, what was measured, the verdict.
     pub(super) fn cells(&self) -> Vec<String> {
         let verdict = self.verdict().to_owned();

@@ -8,6 +8,7 @@
 //! | `compare.rs` | a [`Comparison`] with what was recorded: better, the same, worse |
 //! | `file.rs` | JSON with a version: written while the run goes on, and read again |
 //! | `text.rs` | aligned columns for a terminal, tables for Markdown |
+//! | `html.rs` | one page with everything, for a phone, a screen or paper |
 //! | `markdown.rs` | the summary that is kept beside the JSON |
 //! | `svg.rs` | plots as pictures |
 
@@ -16,6 +17,7 @@ mod date;
 mod escape;
 mod figure;
 mod file;
+mod html;
 mod markdown;
 mod plot;
 mod svg;
@@ -29,6 +31,7 @@ pub use compare::{Change, Comparison, Judgement};
 pub use date::date;
 pub use figure::{Aim, Figure};
 pub use file::VERSION;
+pub use html::html;
 pub use plot::{Axis, Line, Plot, Shape};
 
 use figure::FIGURE_COLUMNS;
