@@ -163,11 +163,11 @@ fn numbers_of_x(frame: &Frame, x: &Scale) -> String {
         let (place, bottom, number) = (x.place(tick), frame.bottom, x.label(tick));
         text += &format!("<path class=\"axis\" d=\"M{place:.1},{bottom:.1}v4\"/>");
         let half = text_width(&number) / 2.0;
-        if place - half >= free_from {
-            // The last number may be wider than the room beside the frame.
-            let middle = place.min(frame.right + 12.0 - half).max(half);
+        // The last number may be wider than the room beside the frame.
+        let middle = place.min(frame.right + 13.0 - half).max(half);
+        if middle - half >= free_from {
             text += &label("tick", middle, bottom + 18.0, "middle", &number);
-            free_from = middle + half + 6.0;
+            free_from = middle + half + 8.0;
         }
     }
     text
@@ -218,8 +218,8 @@ fn left_out_because(plot: &Plot) -> &'static str {
 const WIDTH: f64 = 460.0;
 /// Of the inside.
 const HEIGHT: f64 = 210.0;
-/// Width of a character at the largest size of text that the stylesheet uses, 14.
-const CHARACTER: f64 = 7.8;
+/// Width of a character at the largest size of text that the stylesheet uses, 15.
+const CHARACTER: f64 = 9.6;
 /// Values beyond these ends are mistakes; drawn, they would leave nothing else to be seen.
 const LARGEST: f64 = 1e100;
 const SMALLEST: f64 = 1e-100;

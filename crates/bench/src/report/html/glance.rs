@@ -2,7 +2,7 @@
 
 use super::super::escape::escape;
 use super::super::{Comparison, Judgement, State, Table};
-use super::table::{Row, figures, table};
+use super::table::{Row, figures, table, words};
 use super::{Page, Part};
 
 pub(super) fn glance(page: &Page<'_>) -> String {
@@ -93,7 +93,7 @@ fn against(comparison: &Comparison) -> String {
     let rows = rows.map(|(name, now, other)| vec![name.clone(), now.clone(), other.clone()]);
     let columns = ["condition", "now", "recorded"].map(str::to_owned).to_vec();
     let differing = Table { columns, rows: rows.collect() };
-    text + &table(&differing, "Conditions that differ from those of the recorded result")
+    text + &words(&differing, "Conditions that differ from those of the recorded result")
 }
 
 fn gone(comparison: &Comparison) -> String {

@@ -31,14 +31,23 @@ impl Row<'_> {
     }
 }
 
-/// A table as it was measured; nothing without rows.
-pub(super) fn table(table: &Table, caption: &str) -> String {
+/// A table as it was measured, numbers at the right; nothing without rows.
+pub(super) fn table(table: &Table, heading: &str) -> String {
+    let numeric: Vec<_> = (0..table.columns.len()).map(|at| is_numeric(table, at)).collect();
+    cells(table, heading, &numeric)
+}
+
+/// A table of words, some of which may look like numbers; nothing without rows.
+pub(super) fn words(table: &Table, heading: &str) -> String {
+    cells(table, heading, &[])
+}
+
+fn cells(table: &Table, heading: &str, numeric: &[bool]) -> String {
     if table.rows.is_empty() {
         return String::new();
     }
-    let numeric: Vec<_> = (0..table.columns.len()).map(|at| is_numeric(table, at)).collect();
     let class = |at: usize| if numeric.get(at) == Some(&true) { " class=\"number\"" } else { "" };
-    let mut text = open(caption);
+    let mut text = open(heading, "cells");
     for (at, name) in table.columns.iter().enumerate() {
         text += &format!("<th scope=\"col\"{}>{}</th>", class(at), escape(name));
     }
@@ -54,59 +63,61 @@ pub(super) fn table(table: &Table, caption: &str) -> String {
 }
 
 /// A table of figures; columns in which nothing would stand are left out.
-pub(super) fn figures(rows: &[Row<'_>], caption: &str, is_linked: bool) -> String {
+pub(super) fn figures(rows: &[Row<'_>], heading: &str, is_linked: bool) -> String {
     if rows.is_empty() {
         return String::new();
     }
     let has_aim = rows.iter().any(|row| row.figure.aim.is_some());
     let has_paper = rows.iter().any(|row| row.figure.paper.is_some());
     let has_change = rows.iter().any(|row| row.change.is_some());
-    let mut text = open(caption);
-    let heads = [
-        ("", "verdict", has_aim),
-        ("", "what", true),
-        ("number", "aim", has_aim),
-        ("number", "measured", true),
-        ("number", "paper", has_paper),
-        ("number", "recorded", has_change),
-        ("", "change", has_change),
-    ];
-    for (class, name, _) in heads.iter().filter(|(.., is_shown)| *is_shown) {
-        text += &format!("<th scope=\"col\" class=\"{class}\">{name}</th>");
+    let is_shown = [has_aim, true, true, has_aim, has_paper, has_change, has_change];
+    let mut text = open(heading, "figures");
+    for ((name, is_number), _) in HEADS.iter().zip(is_shown).filter(|(_, is_shown)| *is_shown) {
+        let class = if *is_number { " class=\"number\"" } else { "" };
+        text += &format!("<th scope=\"col\"{class}>{name}</th>");
     }
     text += "</tr></thead>\n<tbody>\n";
     for row in rows {
-        let cells = cells(row, is_linked);
-        let shown = cells.iter().zip(heads).filter(|(_, (.., is_shown))| *is_shown);
         let class = if row.is_short() { " class=\"is-short\"" } else { "" };
         text += &format!("<tr{class}>");
-        shown.for_each(|(cell, _)| text += cell);
+        let cells = row.cells(is_linked);
+        cells.iter().zip(is_shown).filter(|it| it.1).for_each(|(cell, _)| text += cell);
         text += "</tr>\n";
     }
     text + CLOSE
 }
 
-fn cells(row: &Row<'_>, is_linked: bool) -> [String; 7] {
-    let figure = row.figure;
-    let what = match (escape(&figure.what), is_linked) {
-        (what, true) => format!("<a href=\"#{}\">{what}</a>", row.id),
-        (what, false) => what,
-    };
-    let spread = match figure.spread_text() {
-        spread if spread.is_empty() => spread,
-        spread => format!(" <span class=\"spread\">{spread}</span>"),
-    };
-    let number = |text: &str| format!("<td class=\"number\">{}</td>", escape(text));
-    let recorded = row.change.map_or_else(|| "-".to_owned(), Change::recorded_text);
-    [
-        format!("<td>{}</td>", verdict(figure)),
-        format!("<th scope=\"row\" class=\"what\">{what}</th>"),
-        number(&figure.aim_text().replace("<=", "≤").replace(">=", "≥")),
-        format!("<td class=\"number\">{}{spread}</td>", escape(&figure.measured_text())),
-        number(&figure.paper_text()),
-        number(&recorded),
-        format!("<td>{}</td>", row.change.map_or_else(String::new, change)),
-    ]
+impl Row<'_> {
+    /// One per head of the table.
+    fn cells(&self, is_linked: bool) -> [String; 7] {
+        let figure = self.figure;
+        let what = match (escape(&figure.what), is_linked) {
+            (what, true) => format!("<a href=\"#{}\">{what}</a>", self.id),
+            (what, false) => what,
+        };
+        let spread = match figure.spread_text() {
+            spread if spread.is_empty() => spread,
+            spread => format!(" <span class=\"spread\">{spread}</span>"),
+        };
+        let aim = figure.aim_text().replace("<=", "≤").replace(">=", "≥");
+        let measured = escape(&figure.measured_text());
+        let recorded = self.change.map_or_else(|| "-".to_owned(), Change::recorded_text);
+        [
+            format!("<td>{}</td>", verdict(figure)),
+            format!("<th scope=\"row\" class=\"what\">{what}</th>"),
+            format!("<td class=\"number measured\">{measured}{spread}</td>"),
+            number("aim", &aim),
+            number("paper", &figure.paper_text()),
+            number("recorded", &recorded),
+            format!("<td>{}</td>", self.change.map_or_else(String::new, change)),
+        ]
+    }
+}
+
+/// A cell that tells its name where there is no room for a head above it.
+fn number(name: &str, text: &str) -> String {
+    let absent = if text == "-" { " absent" } else { "" };
+    format!("<td class=\"number{absent}\" data-name=\"{name}\">{}</td>", escape(text))
 }
 
 /// The verdict by word, sign and colour.
@@ -144,13 +155,26 @@ fn is_numeric(table: &Table, column: usize) -> bool {
     told.peek().is_some() && told.all(is_number)
 }
 
-fn open(caption: &str) -> String {
-    let caption = match caption {
+fn open(heading: &str, class: &str) -> String {
+    let heading = match heading {
         "" => String::new(),
-        _ => format!("<caption>{}</caption>", escape(caption)),
+        _ => format!("<h3>{}</h3>\n", escape(heading)),
     };
     // A box that scrolls must be reachable from the keyboard.
-    format!("<div class=\"scroll\" tabindex=\"0\"><table>{caption}<thead><tr>")
+    format!(
+        "<div class=\"box\">\n{heading}<div class=\"scroll\" tabindex=\"0\">\
+         <table class=\"{class}\"><thead><tr>"
+    )
 }
 
-const CLOSE: &str = "</tbody></table></div>\n";
+const CLOSE: &str = "</tbody></table></div>\n</div>\n";
+/// Names of the columns of figures, and whether numbers stand in them.
+const HEADS: [(&str, bool); 7] = [
+    ("verdict", false),
+    ("what", false),
+    ("measured", true),
+    ("aim", true),
+    ("paper", true),
+    ("recorded", true),
+    ("change", false),
+];

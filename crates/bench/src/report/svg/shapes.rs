@@ -47,6 +47,9 @@ pub(super) fn bars(
     let group = (frame.right - frame.left) / groups.len().max(1) as f64;
     let bar = (group * 0.8 / marks.len().max(1) as f64).min(56.0);
     let zero = if plot.y.logarithmic { frame.bottom } else { y.place(0.0) };
+    // Some bars with numbers among bars without would look like a statement.
+    let fits = |value: f64| text_width(&human(value, 3)) <= bar + 3.0 && value >= 0.0;
+    let are_numbered = points.all().all(|(_, value)| fits(value));
     let mut text = String::new();
     for (number, points) in points.lines.iter().enumerate() {
         let Mark { classes, fill, .. } = &marks[number];
@@ -64,7 +67,7 @@ pub(super) fn bars(
                  width=\"{width:.1}\" height=\"{height:.1}\" style=\"fill:{fill}\">\
                  <title>{told}</title></rect>"
             );
-            if text_width(&shown) <= bar + 2.0 && *value >= 0.0 {
+            if are_numbered {
                 text += &label("value", left + width / 2.0, top - 4.0, "middle", &shown);
             }
         }
