@@ -158,16 +158,17 @@ fn grid(frame: &Frame, y: &Scale) -> String {
 
 fn numbers_of_x(frame: &Frame, x: &Scale) -> String {
     let mut text = String::new();
-    let mut free_from = f64::NEG_INFINITY;
-    for &tick in &x.ticks {
+    let mut free_to = f64::INFINITY;
+    // From the right, since how far an axis goes is the number that must not be left out.
+    for &tick in x.ticks.iter().rev() {
         let (place, bottom, number) = (x.place(tick), frame.bottom, x.label(tick));
         text += &format!("<path class=\"axis\" d=\"M{place:.1},{bottom:.1}v4\"/>");
         let half = text_width(&number) / 2.0;
-        // The last number may be wider than the room beside the frame.
+        // It may be wider than the room beside the frame.
         let middle = place.min(frame.right + 13.0 - half).max(half);
-        if middle - half >= free_from {
+        if middle + half <= free_to {
             text += &label("tick", middle, bottom + 18.0, "middle", &number);
-            free_from = middle + half + 8.0;
+            free_to = middle - half - 8.0;
         }
     }
     text

@@ -26,7 +26,11 @@ pub(super) struct Range {
 impl Scale {
     /// The scale that holds all of these values; only those above zero if it is logarithmic.
     pub fn over(values: &[f64], range: Range) -> Self {
-        if range.logarithmic { logarithmic(values, range) } else { linear(values, range) }
+        let mut scale =
+            if range.logarithmic { logarithmic(values, range) } else { linear(values, range) };
+        // Numbers beside nothing would look as if they had been measured.
+        scale.ticks.retain(|_| !values.is_empty());
+        scale
     }
 
     /// Drawn between these places.
