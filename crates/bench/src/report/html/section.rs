@@ -49,7 +49,7 @@ fn plots(plots: &[Plot], id: &str) -> String {
     }
     let mut text = String::from("<div class=\"plots\">\n");
     for (number, plot) in plots.iter().enumerate() {
-        let class = if is_wide(plot) { " class=\"wide\"" } else { "" };
+        let class = if is_wide(plot) { " class=\"wide\" tabindex=\"0\"" } else { "" };
         let (title, drawing) = (escape(&plot.title), svg(plot, &format!("{id}-plot{number}")));
         text +=
             &format!("<figure{class}>\n<figcaption>{title}</figcaption>\n{drawing}\n</figure>\n");
