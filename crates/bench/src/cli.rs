@@ -9,10 +9,12 @@ use crate::scenario::Bench;
 use crate::servers::{Peers, Program};
 
 mod load;
+mod page;
 mod report;
 mod ycsb;
 
 use load::LoadArguments;
+use page::PageArguments;
 use report::{Choice, ReportArguments};
 use ycsb::YcsbArguments;
 
@@ -36,6 +38,8 @@ enum Command {
     Scenario(Choice),
     /// Names the scenarios.
     List(Choice),
+    /// A recorded result as a page of HTML, beside an older one if there is one.
+    Page(PageArguments),
     /// The phases of a workload of YCSB.
     Ycsb(YcsbArguments),
     /// Stores keys in order, in a server that runs already.
@@ -55,6 +59,7 @@ pub fn run(arguments: Arguments) -> Result<()> {
         Command::Report(arguments) => report::report(&bench(&server)?, &arguments),
         Command::Scenario(choice) => report::scenario(&bench(&server)?, &choice),
         Command::List(choice) => report::list(&choice),
+        Command::Page(arguments) => page::page(&arguments),
         Command::Ycsb(arguments) => ycsb::ycsb(&server, &arguments),
         Command::Load(arguments) => load::load(&arguments),
         Command::Run(arguments) => load::run(&server, &arguments),

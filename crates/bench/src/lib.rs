@@ -6,7 +6,7 @@
 //!                    ├────▶ generator (load over TCP) ──────────────┤        │
 //!                    ├────▶ ycsb (its workloads and connectors) ────┘        │
 //!                    ├────▶ process (CPU and resident memory) ◀── /proc ─────┘
-//!                    └────▶ report (tables and aims) ──▶ text, Markdown, JSON
+//!                    └────▶ report (tables and aims) ──▶ text, Markdown, JSON, HTML
 //! ```
 //!
 //! Owner: how a figure is measured, which aim it is held against, and how it is written down.

@@ -76,7 +76,36 @@ impl Figure {
 
     /// The figure with its unit.
     pub fn measured_text(&self) -> String {
-        self.measured.map_or_else(|| "-".to_owned(), |measured| with_unit(measured, &self.unit))
+        let Some(measured) = self.measured else { return "-".to_owned() };
+        let text = with_unit(measured, &self.unit);
+        match self.aim {
+            // What is short by little must not be written as the aim itself.
+            Some(Aim::AtMost(limit) | Aim::AtLeast(limit))
+                if self.verdict() == "short" && text == with_unit(limit, &self.unit) =>
+            {
+                format!("{measured:.4} {}", self.unit).trim_end().to_owned()
+            }
+            _ => text,
+        }
+    }
+
+    /// Whether it is a ratio, which holds on other machines too.
+    pub fn is_ratio(&self) -> bool {
+        self.unit.is_empty()
+    }
+
+    /// The spread in percent; empty with one round.
+    pub fn spread_text(&self) -> String {
+        match self.spread.map(|spread| spread * 100.0) {
+            None => String::new(),
+            Some(percent) if percent < 0.95 => format!("± {percent:.1} %"),
+            Some(percent) => format!("± {percent:.0} %"),
+        }
+    }
+
+    /// What the source has, with its unit.
+    pub fn paper_text(&self) -> String {
+        self.paper.map_or_else(|| "-".to_owned(), |paper| with_unit(paper, &self.unit))
     }
 
     /// What it is, its aim, what was measured, the verdict.
@@ -111,6 +140,13 @@ mod tests {
         assert_eq!(verdict(Aim::AtLeast(0.8), Some(0.79)), "short");
         assert_eq!(verdict(Aim::AtLeast(0.8), Some(f64::NAN)), "short");
         assert_eq!(verdict(Aim::AtLeast(0.8), None), "not measured");
+    }
+
+    #[test]
+    fn what_is_short_by_little_has_more_digits_than_its_aim() {
+        let text = |measured| Figure::new("x", Some(Aim::AtMost(0.8)), Some(measured), "us");
+        assert_eq!(text(0.8012).measured_text(), "0.8012 us");
+        assert_eq!(text(0.7988).measured_text(), "0.80 us");
     }
 
     #[test]

@@ -21,7 +21,7 @@ impl Report {
         fs::create_dir_all(folder)?;
         let stem = format!("{}-{name}", date(SystemTime::now()));
         let markdown = folder.join(format!("{stem}.md"));
-        fs::write(&markdown, self.markdown(&stem))?;
+        fs::write(&markdown, self.markdown(&stem, None))?;
         let json = serde_json::to_string_pretty(self)?;
         replace(&folder.join(format!("{stem}.json")), &(json + "\n"))?;
         Ok(markdown)

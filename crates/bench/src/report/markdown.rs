@@ -1,11 +1,13 @@
 //! The summary for people who read results in the repository.
 
-use super::figure::{FIGURE_COLUMNS, Figure};
+use super::figure::Figure;
 use super::text::{markdown_table, strings};
-use super::{Report, Section};
+use super::{Change, Comparison, Report, Section};
 
 impl Report {
-    pub(super) fn markdown(&self, title: &str) -> String {
+    /// The report as Markdown below this heading, with what became of each figure if there is
+    /// a recorded result to compare with.
+    pub fn markdown(&self, title: &str, comparison: Option<&Comparison>) -> String {
         let mut text = format!("# {title}\n\n");
         if !self.complete {
             text += "**Incomplete: the run was broken off, or is still going on.**\n\n";
@@ -14,14 +16,49 @@ impl Report {
             text += &format!("* {name}: {value}\n");
         }
         text += "\n## What must hold\n\n";
-        let aimed: Vec<_> =
-            self.figures().filter(|it| it.aim.is_some()).map(Figure::cells).collect();
-        text += &markdown_table(&strings(&FIGURE_COLUMNS), &aimed);
+        if let Some(refusal) = comparison.and_then(Comparison::refusal) {
+            text += &format!("{refusal}\n\n");
+        }
+        text += &self.aims(comparison);
         for section in &self.sections {
             text += &section.markdown();
         }
         text
     }
+
+    /// Figures with aims, ratios first: they say the same on other machines. Columns in which
+    /// nothing would stand are left out.
+    fn aims(&self, comparison: Option<&Comparison>) -> String {
+        let numbered = self.figures().enumerate().filter(|(_, figure)| figure.aim.is_some());
+        let (ratios, others): (Vec<_>, Vec<_>) = numbered.partition(|(_, it)| it.is_ratio());
+        let figures: Vec<_> = ratios.into_iter().chain(others).collect();
+        let has_spread = figures.iter().any(|(_, figure)| figure.spread.is_some());
+        let has_paper = figures.iter().any(|(_, figure)| figure.paper.is_some());
+        let is_shown = [true, true, true, has_spread, has_paper, true, comparison.is_some()];
+        let keep = |cells: Vec<String>| -> Vec<String> {
+            cells
+                .into_iter()
+                .zip(is_shown)
+                .filter_map(|(cell, shown)| shown.then_some(cell))
+                .collect()
+        };
+        let change = |at: usize| comparison.and_then(|it| it.changes.get(at));
+        let rows: Vec<_> =
+            figures.iter().map(|&(at, figure)| keep(cells(figure, change(at)))).collect();
+        markdown_table(&keep(strings(&COLUMNS)), &rows)
+    }
+}
+
+fn cells(figure: &Figure, change: Option<&Change>) -> Vec<String> {
+    vec![
+        figure.what.clone(),
+        figure.aim_text(),
+        figure.measured_text(),
+        figure.spread_text(),
+        figure.paper_text(),
+        figure.verdict().to_owned(),
+        change.map_or_else(String::new, Change::against),
+    ]
 }
 
 impl Section {
@@ -42,5 +79,42 @@ impl Section {
             text += &markdown_table(&paper.columns, &paper.rows);
         }
         text
+    }
+}
+
+const COLUMNS: [&str; 7] = ["what", "aim", "measured", "spread", "paper", "verdict", "recorded"];
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Aim, Comparison, Report, Section};
+
+    fn any_report(size: f64) -> Report {
+        let mut report = Report::new(Vec::new());
+        let mut section = Section::new("t", &[]);
+        section.figure("bytes", Aim::AtMost(2.0), Some(size), "B");
+        section.figure("ratio", Aim::AtLeast(1.0), Some(1.5), "");
+        report.sections.push(section);
+        report
+    }
+
+    #[test]
+    fn ratios_come_first_and_empty_columns_are_left_out() {
+        let text = any_report(1.0).markdown("t", None);
+        let table = "| what | aim | measured | verdict |\n| --- | --- | --- | --- |\n\
+                     | ratio | >= 1.00 | 1.50 | ok |\n| bytes | <= 2.00 B | 1.00 B | ok |\n";
+        assert!(text.contains(table), "{text}");
+    }
+
+    #[test]
+    fn spread_the_source_and_the_recorded_result_have_columns_where_they_are_known() {
+        let mut report = any_report(1.2);
+        report.sections[0].figures[0].spread = Some(0.031);
+        report.sections[0].figures[0].paper = Some(1.1);
+        let comparison = Comparison::new(&report, &any_report(1.0));
+        let text = report.markdown("t", Some(&comparison));
+        assert!(text.contains("| what | aim | measured | spread | paper | verdict | recorded |"));
+        let row = "| bytes | <= 2.00 B | 1.20 B | ± 3 % | 1.10 B | ok | 1.00 B: worse, +20 % |";
+        assert!(text.contains(row), "{text}");
+        assert!(text.contains("| ratio | >= 1.00 | 1.50 |  | - | ok | 1.50: same, ±0 % |"));
     }
 }

@@ -5,22 +5,33 @@
 //! | `mod.rs` | a [`Report`] of [`Section`]s with tables, plots and figures |
 //! | `figure.rs` | a [`Figure`], its aim, its spread, its verdict |
 //! | `plot.rs` | lines or bars over an axis, as data |
+//! | `compare.rs` | a [`Comparison`] with what was recorded: better, the same, worse |
 //! | `file.rs` | JSON with a version: written while the run goes on, and read again |
 //! | `text.rs` | aligned columns for a terminal, tables for Markdown |
+//! | `html.rs` | one page with everything, for a phone, a screen or paper |
 //! | `markdown.rs` | the summary that is kept beside the JSON |
+//! | `svg.rs` | plots as pictures |
 
+mod compare;
 mod date;
+mod escape;
 mod figure;
 mod file;
+mod html;
 mod markdown;
 mod plot;
+mod svg;
 mod text;
+
+use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
+pub use compare::{Change, Comparison, Judgement};
 pub use date::date;
 pub use figure::{Aim, Figure};
 pub use file::VERSION;
+pub use html::html;
 pub use plot::{Axis, Line, Plot, Shape};
 
 use figure::FIGURE_COLUMNS;
@@ -33,6 +44,9 @@ pub struct Report {
     pub version: u32,
     /// Whether the run came to its end; a run that was broken off leaves what it had.
     pub complete: bool,
+    /// Day on which it was begun, in UTC, as `2000-12-31`; empty in files that do not tell.
+    #[serde(default)]
+    pub date: String,
     /// Where and how it was measured, as name and value.
     pub conditions: Vec<(String, String)>,
     /// One per scenario.
@@ -166,7 +180,8 @@ impl Section {
 impl Report {
     /// A report that has only begun.
     pub fn new(conditions: Vec<(String, String)>) -> Self {
-        Self { version: VERSION, complete: false, conditions, sections: Vec::new() }
+        let date = date(SystemTime::now());
+        Self { version: VERSION, complete: false, date, conditions, sections: Vec::new() }
     }
 
     /// All figures of all sections.

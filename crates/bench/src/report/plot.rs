@@ -1,6 +1,6 @@
 //! Plots as data: what a page draws.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Lines or bars over an axis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,7 +48,8 @@ pub struct Line {
     /// Whether it is the source's, and not measured.
     #[serde(default)]
     pub is_paper: bool,
-    /// Its points.
+    /// Its points. JSON has no word for what is no number and writes null.
+    #[serde(deserialize_with = "points")]
     pub points: Vec<(f64, f64)>,
 }
 
@@ -100,5 +101,24 @@ impl Plot {
             groups.len() - 1
         });
         self.point(label, number as f64, y);
+    }
+}
+
+fn points<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(f64, f64)>, D::Error> {
+    let points: Vec<(Option<f64>, Option<f64>)> = Vec::deserialize(deserializer)?;
+    let number = |value: Option<f64>| value.unwrap_or(f64::NAN);
+    Ok(points.into_iter().map(|(x, y)| (number(x), number(y))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Plot;
+
+    #[test]
+    fn a_point_that_is_no_number_is_read_again_as_it_was_written() {
+        let mut plot = Plot::lines("t", "x", "y");
+        plot.point("varve", 1.0, f64::NAN);
+        let again: Plot = serde_json::from_str(&serde_json::to_string(&plot).unwrap()).unwrap();
+        assert!(again.lines[0].points[0].1.is_nan());
     }
 }

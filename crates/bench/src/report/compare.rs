@@ -1,0 +1,355 @@
+//! A report held against a recorded one.
+
+use super::figure::{Aim, Figure, with_unit};
+use super::text::{aligned, strings};
+use super::{Report, Section};
+
+/// What became of the figures since another report was recorded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// When the other was recorded; empty if it does not say.
+    pub recorded: String,
+    /// Conditions that differ: name, now, recorded.
+    pub differing: Vec<(String, String, String)>,
+    /// One per figure of this report, in their order.
+    pub changes: Vec<Change>,
+    /// Figures that only the recorded report has.
+    pub gone: Vec<Change>,
+}
+
+/// What became of one figure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// Name of the section, or its title if it has no name.
+    pub section: String,
+    /// What was measured.
+    pub what: String,
+    /// Unit of the numbers, empty for a ratio.
+    pub unit: String,
+    /// What it is; absent if it was not measured.
+    pub now: Option<f64>,
+    /// What it was; absent if it was not measured.
+    pub recorded: Option<f64>,
+    /// What differs only by chance, as a part of the recorded figure.
+    pub noise: f64,
+    /// What to think of it.
+    pub judgement: Judgement,
+}
+
+/// What to think of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    /// Farther in the direction of the aim than noise explains.
+    Better,
+    /// Within the noise.
+    Same,
+    /// Farther from the aim than noise explains.
+    Worse,
+    /// Not measured when the other was recorded.
+    New,
+    /// Recorded, and not measured now.
+    Gone,
+    /// Both are there, but no aim says which direction is good, or the scales differ.
+    Unjudged,
+}
+
+impl Comparison {
+    /// Finds each figure by its section and by what was measured.
+    pub fn new(now: &Report, recorded: &Report) -> Self {
+        let differing = differing(now, recorded);
+        let is_judged = !differing.iter().any(|(name, ..)| name == SCALE);
+        let mut left: Vec<_> = keyed(recorded).collect();
+        let mut changes = Vec::new();
+        for (section, figure) in keyed(now) {
+            let same = |it: &(String, &Figure)| it.0 == section && it.1.what == figure.what;
+            let other = left.iter().position(same).map(|at| left.remove(at).1);
+            changes.push(change(section, figure, other, is_judged));
+        }
+        let gone = left.into_iter().map(|(section, figure)| gone(section, figure)).collect();
+        Self { recorded: recorded.date.clone(), differing, changes, gone }
+    }
+
+    /// Changes with this judgement.
+    pub fn judged(&self, judgement: Judgement) -> impl Iterator<Item = &Change> {
+        self.changes.iter().chain(&self.gone).filter(move |change| change.judgement == judgement)
+    }
+
+    /// Why nothing is judged; nothing if figures are.
+    pub fn refusal(&self) -> Option<String> {
+        let (_, now, recorded) = self.differing.iter().find(|(name, ..)| name == SCALE)?;
+        Some(format!(
+            "The scale is {now} here and {recorded} in the recorded result: changes are shown, \
+             but not judged."
+        ))
+    }
+
+    /// What got worse as aligned text, or why nothing is judged, for a terminal.
+    pub fn text(&self) -> String {
+        let rows: Vec<_> = self.judged(Judgement::Worse).map(Change::cells).collect();
+        match (self.refusal(), rows.is_empty()) {
+            (Some(refusal), _) => format!("== Against the recorded result\n   {refusal}\n"),
+            (None, true) => "== Nothing is worse than in the recorded result\n".to_owned(),
+            (None, false) => {
+                let columns = strings(&["what", "recorded", "now", "change", "noise"]);
+                let table = aligned(&columns, &rows);
+                format!("== Worse than in the recorded result\n{table}")
+            }
+        }
+    }
+}
+
+impl Change {
+    /// The change as a part of the recorded figure; absent unless both are there.
+    pub fn relative(&self) -> Option<f64> {
+        let (now, recorded) = (self.now?, self.recorded?);
+        let difference = now - recorded;
+        Some(if difference == 0.0 { 0.0 } else { difference / recorded.abs() })
+    }
+
+    /// The change in words: `worse, +12 %`; `new` or `gone` if one of them is not there.
+    pub fn text(&self) -> String {
+        let word = self.judgement.word();
+        match self.relative() {
+            None => word.to_owned(),
+            Some(relative) if word.is_empty() => percent(relative),
+            Some(relative) => format!("{word}, {}", percent(relative)),
+        }
+    }
+
+    /// The recorded figure and the change in words: `1.20: worse, +12 %`.
+    pub fn against(&self) -> String {
+        match self.recorded {
+            Some(_) => format!("{}: {}", self.recorded_text(), self.text()),
+            None => self.text(),
+        }
+    }
+
+    /// The recorded figure with its unit.
+    pub fn recorded_text(&self) -> String {
+        self.recorded.map_or_else(|| "-".to_owned(), |value| with_unit(value, &self.unit))
+    }
+
+    fn cells(&self) -> Vec<String> {
+        let now = self.now.map_or_else(|| "-".to_owned(), |value| with_unit(value, &self.unit));
+        let change = self.relative().map_or_else(String::new, percent);
+        let noise = format!("±{:.0} %", self.noise * 100.0);
+        vec![format!("{}: {}", self.section, self.what), self.recorded_text(), now, change, noise]
+    }
+}
+
+impl Judgement {
+    /// The judgement in one word; empty if there is none.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Better => "better",
+            Self::Same => "same",
+            Self::Worse => "worse",
+            Self::New => "new",
+            Self::Gone => "gone",
+            Self::Unjudged => "",
+        }
+    }
+}
+
+fn key(section: &Section) -> &str {
+    if section.name.is_empty() { &section.title } else { &section.name }
+}
+
+fn keyed(report: &Report) -> impl Iterator<Item = (String, &Figure)> {
+    let of_section = |section| {
+        let name = key(section).to_owned();
+        section.figures.iter().map(move |figure| (name.clone(), figure))
+    };
+    report.sections.iter().flat_map(of_section)
+}
+
+fn differing(now: &Report, recorded: &Report) -> Vec<(String, String, String)> {
+    let differs = |(name, now): &(String, String)| {
+        let (_, other) = recorded.conditions.iter().find(|(other, _)| other == name)?;
+        // The load is another at any time, and says nothing about what is compared.
+        (other != now && !name.starts_with("load average"))
+            .then(|| (name.clone(), now.clone(), other.clone()))
+    };
+    now.conditions.iter().filter_map(differs).collect()
+}
+
+fn change(section: String, figure: &Figure, other: Option<&Figure>, is_judged: bool) -> Change {
+    let finite = |value: &f64| value.is_finite();
+    let now = figure.measured.filter(finite);
+    let recorded = other.and_then(|other| other.measured).filter(finite);
+    let spread = other.and_then(|other| other.spread).unwrap_or(0.0);
+    let noise = figure.spread.unwrap_or(0.0).max(spread).max(LEAST_NOISE);
+    let is_same_unit = other.is_none_or(|other| other.unit == figure.unit);
+    let (what, unit) = (figure.what.clone(), figure.unit.clone());
+    let judgement = Judgement::Unjudged;
+    let mut change = Change { section, what, unit, now, recorded, noise, judgement };
+    change.judgement = match (now, recorded) {
+        (Some(_), None) => Judgement::New,
+        (None, Some(_)) => Judgement::Gone,
+        (Some(_), Some(_)) if is_judged && is_same_unit => judgement_of(&change, figure.aim),
+        _ => Judgement::Unjudged,
+    };
+    change
+}
+
+fn judgement_of(change: &Change, aim: Option<Aim>) -> Judgement {
+    let bad = match (aim, change.relative()) {
+        (Some(Aim::AtMost(_)), Some(relative)) => relative,
+        (Some(Aim::AtLeast(_)), Some(relative)) => -relative,
+        _ => return Judgement::Unjudged,
+    };
+    if bad > change.noise {
+        Judgement::Worse
+    } else if bad < -change.noise {
+        Judgement::Better
+    } else {
+        Judgement::Same
+    }
+}
+
+fn gone(section: String, figure: &Figure) -> Change {
+    Change {
+        section,
+        what: figure.what.clone(),
+        unit: figure.unit.clone(),
+        now: None,
+        recorded: figure.measured.filter(|value| value.is_finite()),
+        noise: figure.spread.unwrap_or(0.0).max(LEAST_NOISE),
+        judgement: Judgement::Gone,
+    }
+}
+
+fn percent(part: f64) -> String {
+    match part * 100.0 {
+        percent if percent.is_infinite() => "from zero".to_owned(),
+        percent if percent.abs() < 0.05 => "±0 %".to_owned(),
+        percent if percent.abs() < 9.95 => format!("{percent:+.1} %"),
+        percent => format!("{percent:+.0} %"),
+    }
+}
+
+/// Name of the condition that says how large a measurement is.
+const SCALE: &str = "scale";
+/// Smaller changes are chance, however close the rounds were.
+const LEAST_NOISE: f64 = 0.05;
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Aim, Figure, Report, Section};
+    use super::{Change, Comparison, Judgement};
+
+    fn report(figures: Vec<Figure>) -> Report {
+        let scale = ("scale".to_owned(), "full".to_owned());
+        let mut report = Report::new(vec![scale]);
+        let mut section = Section::new("Title", &[]);
+        (section.name, section.figures) = ("name".to_owned(), figures);
+        report.sections.push(section);
+        report
+    }
+
+    fn at_most(value: f64) -> Figure {
+        Figure::new("x", Some(Aim::AtMost(1.0)), Some(value), "")
+    }
+
+    fn at_least(value: f64) -> Figure {
+        Figure::new("x", Some(Aim::AtLeast(1.0)), Some(value), "")
+    }
+
+    fn change(now: Figure, recorded: Figure) -> Change {
+        Comparison::new(&report(vec![now]), &report(vec![recorded])).changes.remove(0)
+    }
+
+    fn judgement(now: Figure, recorded: Figure) -> Judgement {
+        change(now, recorded).judgement
+    }
+
+    #[test]
+    fn higher_is_worse_where_the_aim_is_at_most() {
+        assert_eq!(judgement(at_most(1.06), at_most(1.0)), Judgement::Worse);
+        assert_eq!(judgement(at_most(0.94), at_most(1.0)), Judgement::Better);
+    }
+
+    #[test]
+    fn lower_is_worse_where_the_aim_is_at_least() {
+        assert_eq!(judgement(at_least(0.94), at_least(1.0)), Judgement::Worse);
+        assert_eq!(judgement(at_least(1.06), at_least(1.0)), Judgement::Better);
+    }
+
+    #[test]
+    fn a_change_within_five_percent_or_the_spread_of_either_is_none() {
+        assert_eq!(judgement(at_most(1.04), at_most(1.0)), Judgement::Same);
+        let spread = |value, spread| Figure { spread: Some(spread), ..at_most(value) };
+        assert_eq!(judgement(spread(1.2, 0.25), at_most(1.0)), Judgement::Same);
+        assert_eq!(judgement(at_most(1.2), spread(1.0, 0.25)), Judgement::Same);
+        assert_eq!(judgement(spread(1.2, 0.1), spread(1.0, 0.1)), Judgement::Worse);
+    }
+
+    #[test]
+    fn without_an_aim_a_change_is_shown_and_not_judged() {
+        let found = |value| Figure::new("x", None, Some(value), "B");
+        let change = change(found(3.0), found(2.0));
+        assert_eq!((change.judgement, change.relative()), (Judgement::Unjudged, Some(0.5)));
+        assert_eq!((change.text(), change.recorded_text()), ("+50 %".into(), "2.00 B".into()));
+    }
+
+    #[test]
+    fn what_is_on_one_side_only_is_new_or_gone() {
+        let comparison = Comparison::new(&report(vec![at_most(1.0)]), &report(Vec::new()));
+        assert_eq!(comparison.changes[0].judgement, Judgement::New);
+        let comparison = Comparison::new(&report(Vec::new()), &report(vec![at_most(1.0)]));
+        assert_eq!(comparison.gone[0].judgement, Judgement::Gone);
+        let unmeasured = Figure { measured: None, ..at_most(1.0) };
+        assert_eq!(judgement(unmeasured.clone(), at_most(1.0)), Judgement::Gone);
+        assert_eq!(judgement(at_most(1.0), unmeasured.clone()), Judgement::New);
+        assert_eq!(judgement(at_most(f64::NAN), at_most(1.0)), Judgement::Gone);
+        assert_eq!(judgement(unmeasured.clone(), unmeasured), Judgement::Unjudged);
+    }
+
+    #[test]
+    fn figures_of_the_same_words_are_matched_in_their_order_and_within_their_section() {
+        let mut now = report(vec![at_most(1.0), at_most(2.0)]);
+        let recorded = report(vec![at_most(1.0), at_most(2.0)]);
+        let comparison = Comparison::new(&now, &recorded);
+        assert!(comparison.changes.iter().all(|it| it.judgement == Judgement::Same));
+        now.sections[0].name = "other".to_owned();
+        let comparison = Comparison::new(&now, &recorded);
+        assert_eq!(comparison.judged(Judgement::New).count(), 2);
+        assert_eq!(comparison.judged(Judgement::Gone).count(), 2);
+    }
+
+    #[test]
+    fn another_scale_is_told_and_nothing_is_judged() {
+        let mut now = report(vec![at_most(9.0)]);
+        now.conditions[0].1 = "quick".to_owned();
+        let comparison = Comparison::new(&now, &report(vec![at_most(1.0)]));
+        assert_eq!(comparison.changes[0].judgement, Judgement::Unjudged);
+        assert!(comparison.refusal().unwrap().contains("quick here and full in the recorded"));
+        assert!(comparison.text().contains("not judged"));
+    }
+
+    #[test]
+    fn a_figure_in_another_unit_is_not_judged() {
+        let in_ms = Figure { unit: "ms".to_owned(), ..at_most(9.0) };
+        assert_eq!(judgement(in_ms, at_most(1.0)), Judgement::Unjudged);
+    }
+
+    #[test]
+    fn a_change_from_zero_is_judged() {
+        let worse = change(at_most(1.0), at_most(0.0));
+        assert_eq!(
+            (worse.judgement, worse.text().as_str()),
+            (Judgement::Worse, "worse, from zero")
+        );
+        assert_eq!(judgement(at_most(0.0), at_most(0.0)), Judgement::Same);
+    }
+
+    #[test]
+    fn the_terminal_is_told_what_got_worse_with_both_numbers() {
+        let comparison = Comparison::new(&report(vec![at_most(1.5)]), &report(vec![at_most(1.0)]));
+        let text = comparison.text();
+        let row = text.lines().last().unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(row, "name: x 1.00 1.50 +50 % ±5 %");
+        let same = Comparison::new(&report(vec![at_most(1.0)]), &report(vec![at_most(1.0)]));
+        assert!(same.text().contains("Nothing is worse"));
+    }
+}

@@ -1,0 +1,58 @@
+//! One scenario: what a reader must know, pictures, tables, figures.
+
+use super::super::escape::escape;
+use super::super::svg::{is_wide, svg};
+use super::super::{Plot, State};
+use super::table::{Row, figures, table};
+use super::{Part, duration};
+
+pub(super) fn section(part: &Part<'_>) -> String {
+    let (section, id) = (part.section, &part.id);
+    let title = escape(&section.title);
+    let mut text = format!("<section id=\"{id}\">\n<h2>{title}</h2>\n");
+    if let Some(source) = &section.source {
+        text += &format!("<p class=\"source\">After {}</p>\n", escape(source));
+    }
+    text += &banner(&section.state);
+    for note in &section.notes {
+        text += &format!("<p class=\"note\">{}</p>\n", escape(note));
+    }
+    text += &plots(&section.plots, id);
+    let measured = if section.paper.is_some() { "Measured here" } else { "" };
+    let measured = table(&section.table, measured);
+    let paper = section.paper.as_ref().map(|paper| table(paper, "In the paper"));
+    text += &format!("<div class=\"pair\">\n{measured}{}</div>\n", paper.unwrap_or_default());
+    let rows: Vec<Row<'_>> = part.rows().collect();
+    text += &figures(&rows, "Figures", false);
+    let took = match section.seconds {
+        seconds if seconds > 0.0 => format!("Took {}. ", duration(seconds)),
+        _ => String::new(),
+    };
+    text + &format!(
+        "<p class=\"took\">{took}<a href=\"#contents\">All scenarios</a></p>\n</section>\n"
+    )
+}
+
+fn banner(state: &State) -> String {
+    let (class, word, why) = match state {
+        State::Measured => return String::new(),
+        State::Skipped(why) => ("skipped", "SKIPPED", why),
+        State::Failed(why) => ("failed", "FAILED, and incomplete", why),
+    };
+    let why = escape(why);
+    format!("<p class=\"banner {class}\"><strong>{word}:</strong> {why}</p>\n")
+}
+
+fn plots(plots: &[Plot], id: &str) -> String {
+    if plots.is_empty() {
+        return String::new();
+    }
+    let mut text = String::from("<div class=\"plots\">\n");
+    for (number, plot) in plots.iter().enumerate() {
+        let class = if is_wide(plot) { " class=\"wide\" tabindex=\"0\"" } else { "" };
+        let (title, drawing) = (escape(&plot.title), svg(plot, &format!("{id}-plot{number}")));
+        text +=
+            &format!("<figure{class}>\n<figcaption>{title}</figcaption>\n{drawing}\n</figure>\n");
+    }
+    text + "</div>\n"
+}

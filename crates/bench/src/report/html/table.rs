@@ -1,0 +1,180 @@
+//! Tables of cells and of figures, each in a box of its own that scrolls where it is too wide.
+
+use super::super::escape::escape;
+use super::super::{Change, Figure, Judgement, Table};
+
+/// A figure, what became of it, and where it is.
+pub(super) struct Row<'a> {
+    pub figure: &'a Figure,
+    pub change: Option<&'a Change>,
+    /// Name of its section for links.
+    pub id: &'a str,
+}
+
+impl Row<'_> {
+    pub fn is_short(&self) -> bool {
+        self.figure.verdict() == "short"
+    }
+
+    pub fn is_worse(&self) -> bool {
+        self.change.is_some_and(|change| change.judgement == Judgement::Worse)
+    }
+
+    /// What is short comes first, then what is worse, then what was not measured.
+    pub fn rank(&self) -> u8 {
+        match self.figure.verdict() {
+            "short" => 0,
+            _ if self.is_worse() => 1,
+            "not measured" => 2,
+            _ => 3,
+        }
+    }
+}
+
+/// A table as it was measured, numbers at the right; nothing without rows.
+pub(super) fn table(table: &Table, heading: &str) -> String {
+    let numeric: Vec<_> = (0..table.columns.len()).map(|at| is_numeric(table, at)).collect();
+    cells(table, heading, &numeric)
+}
+
+/// A table of words, some of which may look like numbers; nothing without rows.
+pub(super) fn words(table: &Table, heading: &str) -> String {
+    cells(table, heading, &[])
+}
+
+fn cells(table: &Table, heading: &str, numeric: &[bool]) -> String {
+    if table.rows.is_empty() {
+        return String::new();
+    }
+    let class = |at: usize| if numeric.get(at) == Some(&true) { " class=\"number\"" } else { "" };
+    let mut text = open(heading, "cells");
+    for (at, name) in table.columns.iter().enumerate() {
+        text += &format!("<th scope=\"col\"{}>{}</th>", class(at), escape(name));
+    }
+    text += "</tr></thead>\n<tbody>\n";
+    for row in &table.rows {
+        text += "<tr>";
+        for (at, cell) in row.iter().enumerate() {
+            text += &format!("<td{}>{}</td>", class(at), escape(cell));
+        }
+        text += "</tr>\n";
+    }
+    text + CLOSE
+}
+
+/// A table of figures; columns in which nothing would stand are left out.
+pub(super) fn figures(rows: &[Row<'_>], heading: &str, is_linked: bool) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let has_aim = rows.iter().any(|row| row.figure.aim.is_some());
+    let has_paper = rows.iter().any(|row| row.figure.paper.is_some());
+    let has_change = rows.iter().any(|row| row.change.is_some());
+    let is_shown = [has_aim, true, true, has_aim, has_paper, has_change, has_change];
+    let mut text = open(heading, "figures");
+    for ((name, is_number), _) in HEADS.iter().zip(is_shown).filter(|(_, is_shown)| *is_shown) {
+        let class = if *is_number { " class=\"number\"" } else { "" };
+        text += &format!("<th scope=\"col\"{class}>{name}</th>");
+    }
+    text += "</tr></thead>\n<tbody>\n";
+    for row in rows {
+        let class = if row.is_short() { " class=\"is-short\"" } else { "" };
+        text += &format!("<tr{class}>");
+        let cells = row.cells(is_linked);
+        cells.iter().zip(is_shown).filter(|it| it.1).for_each(|(cell, _)| text += cell);
+        text += "</tr>\n";
+    }
+    text + CLOSE
+}
+
+impl Row<'_> {
+    /// One per head of the table.
+    fn cells(&self, is_linked: bool) -> [String; 7] {
+        let figure = self.figure;
+        let what = match (escape(&figure.what), is_linked) {
+            (what, true) => format!("<a href=\"#{}\">{what}</a>", self.id),
+            (what, false) => what,
+        };
+        let spread = match figure.spread_text() {
+            spread if spread.is_empty() => spread,
+            spread => format!(" <span class=\"spread\">{spread}</span>"),
+        };
+        let aim = figure.aim_text().replace("<=", "≤").replace(">=", "≥");
+        let measured = escape(&figure.measured_text());
+        let recorded = self.change.map_or_else(|| "-".to_owned(), Change::recorded_text);
+        [
+            format!("<td>{}</td>", verdict(figure)),
+            format!("<th scope=\"row\" class=\"what\">{what}</th>"),
+            format!("<td class=\"number measured\">{measured}{spread}</td>"),
+            number("aim", &aim),
+            number("paper", &figure.paper_text()),
+            number("recorded", &recorded),
+            format!("<td>{}</td>", self.change.map_or_else(String::new, change)),
+        ]
+    }
+}
+
+/// A cell that tells its name where there is no room for a head above it.
+fn number(name: &str, text: &str) -> String {
+    let absent = if text == "-" { " absent" } else { "" };
+    format!("<td class=\"number{absent}\" data-name=\"{name}\">{}</td>", escape(text))
+}
+
+/// The verdict by word, sign and colour.
+fn verdict(figure: &Figure) -> String {
+    if figure.aim.is_none() {
+        return "<span class=\"mark\">no aim</span>".to_owned();
+    }
+    let (class, sign) = match figure.verdict() {
+        "ok" => ("ok", "✓"),
+        "short" => ("short", "✗"),
+        _ => ("unknown", "?"),
+    };
+    let word = figure.verdict();
+    format!("<span class=\"mark {class}\"><span aria-hidden=\"true\">{sign}</span> {word}</span>")
+}
+
+fn change(change: &Change) -> String {
+    let class = match change.judgement {
+        Judgement::Better => "ok",
+        Judgement::Worse => "worse",
+        Judgement::New | Judgement::Gone => "unknown",
+        Judgement::Same | Judgement::Unjudged => "",
+    };
+    format!("<span class=\"mark {class}\">{}</span>", escape(&change.text()))
+}
+
+/// Whether all cells of a column begin as numbers do, so that they end at the same place.
+fn is_numeric(table: &Table, column: usize) -> bool {
+    let cells = table.rows.iter().filter_map(|row| row.get(column));
+    let mut told = cells.filter(|cell| !matches!(cell.as_str(), "" | "-" | "not there")).peekable();
+    let is_number = |cell: &String| {
+        cell.trim_start_matches(['+', '-', '<', '>', '=', '±', ' '])
+            .starts_with(|letter: char| letter.is_ascii_digit())
+    };
+    told.peek().is_some() && told.all(is_number)
+}
+
+fn open(heading: &str, class: &str) -> String {
+    let heading = match heading {
+        "" => String::new(),
+        _ => format!("<h3>{}</h3>\n", escape(heading)),
+    };
+    // A box that scrolls must be reachable from the keyboard.
+    format!(
+        "<div class=\"box\">\n{heading}<div class=\"scroll\" tabindex=\"0\">\
+         <table class=\"{class}\"><thead><tr>"
+    )
+}
+
+const CLOSE: &str = "</tbody></table></div>\n</div>\n";
+/// Names of the columns of figures, and whether numbers stand in them.
+const HEADS: [(&str, bool); 7] = [
+    ("verdict", false),
+    ("what", false),
+    ("measured", true),
+    ("aim", true),
+    ("paper", true),
+    ("recorded", true),
+    ("change", false),
+];
