@@ -12,6 +12,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::connection::{Connection, Progress};
 use super::keys::Keys;
+use super::protocol::Protocol;
 use super::replies::Replies;
 use super::requests::Requests;
 use super::source::{Drawn, Source};
@@ -72,10 +73,18 @@ impl Generator {
     /// # Errors
     /// If the server does not accept them all.
     pub fn connect(port: u16, count: usize) -> Result<Self> {
+        Self::connect_speaking(port, count, Protocol::Resp)
+    }
+
+    /// As [`Generator::connect`], for a server of any protocol.
+    ///
+    /// # Errors
+    /// As [`Generator::connect`].
+    pub fn connect_speaking(port: u16, count: usize, protocol: Protocol) -> Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let mut connections = Vec::with_capacity(count);
         for slot in 0..count {
-            let connection = Connection::open(port)?;
+            let connection = Connection::open_speaking(port, protocol)?;
             let data = EventData::new_u64(slot as u64);
             epoll::add(&epoll, connection.stream(), data, EventFlags::IN)?;
             connections.push(connection);
