@@ -11,7 +11,9 @@
 mod connection;
 mod keys;
 mod memcached;
+mod monitor;
 mod open;
+mod outcome;
 mod permutation;
 mod protocol;
 mod replies;
@@ -26,13 +28,15 @@ mod wording;
 pub use connection::{Connection, Progress};
 pub use keys::{KeyChoice, Keys, shuffled};
 pub use memcached::MemcachedCounter;
-pub use open::{Pace, Spacing};
+pub use monitor::Monitor;
+pub use open::{Arrival, Lag, Pace, Spacing};
+pub use outcome::{Ended, Outcome};
 pub use protocol::Protocol;
 pub use replies::{Replies, ReplyCounter, Unexpected};
 pub use requests::{
     Answer, Deadlines, Expected, KEY_BYTES, KEY_COUNT_MAX, Operation, RequestShape, Requests,
 };
-pub use run::{Generator, Outcome, Stop};
+pub use run::{Generator, Stop};
 pub use script::{Script, ScriptShape};
 pub use sizes::{VALUE_BYTES_MAX, ValueSize};
 pub use source::{Drawn, Source};
