@@ -15,10 +15,12 @@ use crate::servers::{Peers, Program};
 
 mod all;
 mod load;
+mod results;
+mod target;
 mod ycsb;
 
 use all::AllArguments;
-use load::LoadArguments;
+use load::{RunArguments, StoreArguments};
 use ycsb::YcsbArguments;
 
 /// Measures Varve beside its peers: CPU per operation, memory per key, pauses.
@@ -41,9 +43,9 @@ pub struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Stores keys in order, in a server that runs already.
-    Load(LoadArguments),
+    Load(StoreArguments),
     /// One measurement.
-    Run(LoadArguments),
+    Run(RunArguments),
     /// Everything; writes the results to a folder.
     All(AllArguments),
     /// The phases of a workload of YCSB.
