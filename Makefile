@@ -4,7 +4,8 @@
 #   make build                      build the release server only
 #   make test  STAGES='fmt clippy'  every check and test, or the named stages (scripts/test lists them)
 #   make compat ARGS=...            Valkey's own test suite against a running Varve
-#   make bench  ARGS=...            the figures of bench/, beside the peers that are present
+#   make report ARGS=...            every scenario of bench/ at a small scale, and a page of them
+#   make bench  ARGS=...            the same at the whole scale, or what ARGS names
 #   make fuzz  TIME=600 TARGETS=... every fuzz target for so many seconds each
 #   make manual                     docs/manual/ from the tables of commands and settings
 #   make clean                      remove what was built
@@ -24,7 +25,11 @@ SERVER := $(CARGO_TARGET_DIR)/release/varve-server
 # A configuration file comes first in ARGS and then decides about address and port itself.
 ADDRESS := $(if $(filter-out -%,$(firstword $(ARGS))),,--bind 127.0.0.1 --port 6379)
 
-.PHONY: run build test compat bench fuzz manual clean
+# A twelfth of the whole takes less than twenty minutes on two cores.
+SCALE ?= 0.08
+REPORTS ?= target/report
+
+.PHONY: run build test compat report bench fuzz manual clean
 
 run: build
 	@exec $(SERVER) $(ADDRESS) $(ARGS)
@@ -38,6 +43,9 @@ test:
 
 compat:
 	@scripts/compat $(ARGS)
+
+report:
+	@scripts/bench report --scale $(SCALE) --results $(REPORTS) $(ARGS)
 
 bench:
 	@scripts/bench $(ARGS)

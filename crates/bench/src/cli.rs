@@ -11,9 +11,11 @@ use crate::servers::{Peers, Program};
 mod load;
 mod page;
 mod report;
+mod results;
+mod target;
 mod ycsb;
 
-use load::LoadArguments;
+use load::{RunArguments, StoreArguments};
 use page::PageArguments;
 use report::{Choice, ReportArguments};
 use ycsb::YcsbArguments;
@@ -43,9 +45,9 @@ enum Command {
     /// The phases of a workload of YCSB.
     Ycsb(YcsbArguments),
     /// Stores keys in order, in a server that runs already.
-    Load(LoadArguments),
+    Load(StoreArguments),
     /// One measurement.
-    Run(LoadArguments),
+    Run(RunArguments),
 }
 
 /// Runs what the command line asks for and prints it.

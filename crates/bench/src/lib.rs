@@ -26,6 +26,8 @@ pub mod generator;
 pub mod null;
 pub mod process;
 pub mod report;
+pub mod sampler;
 pub mod scenario;
 pub mod servers;
+pub mod trial;
 pub mod ycsb;

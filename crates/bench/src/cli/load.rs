@@ -1,40 +1,100 @@
 //! `load` and `run`: one load on one server.
 
+use std::fs;
+use std::io::{IsTerminal, stderr};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
 
-use crate::generator::{KeyChoice, Operation, Stop, ValueSize};
-use crate::scenario::measure::{Load, Measured, measure};
+use super::{results, target};
+use crate::generator::{Arrival, KeyChoice, Operation, Pace, Protocol, Spacing, Stop, ValueSize};
+use crate::sampler::Sample;
+use crate::scenario::measure::Load;
 use crate::scenario::pin_client;
 use crate::servers::{Launch, Program, Server};
+use crate::trial::{Trial, Tried};
 
+/// Which keys are stored where.
 #[derive(Args)]
-pub struct LoadArguments {
-    /// A server that runs already; without it one is started.
+pub struct StoreArguments {
+    /// A server that runs already; without it `run` starts one.
     #[arg(long)]
     port: Option<u16>,
+    /// The process that serves that port, where it does not tell itself.
+    #[arg(long)]
+    pid: Option<u32>,
+    #[arg(long, value_enum, default_value_t = Protocols::Resp)]
+    protocol: Protocols,
     #[arg(long, value_enum, default_value_t = Operations::Set)]
     operation: Operations,
-    #[arg(long, value_enum, default_value_t = Choice::Uniform)]
-    choice: Choice,
     #[arg(long, default_value_t = 1_000_000)]
     keys: u64,
-    /// Bytes per value: a number, or two with a hyphen between them.
+    /// Bytes per value: 16, 16-64, exp:MEAN, or sizes with weights as 16*90,1024*9,65536*1.
     #[arg(long, default_value = "16")]
-    value: String,
+    value: ValueSize,
+    /// Threads that make the load.
+    #[arg(long, default_value_t = 1)]
+    client_threads: usize,
+    /// Seed of all random choices.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+#[derive(Args)]
+pub struct RunArguments {
+    #[command(flatten)]
+    store: StoreArguments,
+    #[arg(long, value_enum, default_value_t = Choice::Uniform)]
+    choice: Choice,
+    /// Exponent of `zipf` and `latest`.
+    #[arg(long, default_value_t = 0.99)]
+    exponent: f64,
+    /// Part of the keys that `hot-cold` takes for hot.
+    #[arg(long, default_value_t = 0.2)]
+    hot: f64,
+    /// Part of the operations that go to the hot keys.
+    #[arg(long, default_value_t = 0.8)]
+    hot_share: f64,
+    /// Connections of all threads together.
     #[arg(long, default_value_t = 50)]
     connections: usize,
+    /// Requests that a connection sends at once.
     #[arg(long, default_value_t = 16)]
     pipeline: usize,
-    #[arg(long, default_value_t = 1000)]
+    /// Milliseconds it takes.
+    #[arg(long, default_value_t = 1000, conflicts_with = "operations")]
     ms: u64,
+    /// Operations after which it ends, instead of a time.
+    #[arg(long)]
+    operations: Option<u64>,
+    /// Milliseconds of the same load beforehand; a fifth of `--ms` by default.
+    #[arg(long)]
+    warm_up_ms: Option<u64>,
+    /// Operations per second, at most; with `--open` exactly.
+    #[arg(long)]
+    rate: Option<f64>,
+    /// Operations are due at times of their own, whether or not the server has answered.
+    #[arg(long, value_enum, num_args = 0..=1, default_missing_value = "poisson", requires = "rate")]
+    open: Option<Open>,
+    /// Threads of the server that is started.
     #[arg(long, default_value_t = 1)]
     threads: usize,
-    /// Keys are not stored before a `run`.
+    /// Keys are not stored before the run.
     #[arg(long)]
     empty: bool,
+    /// Milliseconds between looks at the memory and the CPU time of the server.
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
+    sample_ms: u64,
+    /// Writes all results to this file.
+    #[arg(long)]
+    json: Option<PathBuf>,
+    /// Writes the samples to this file.
+    #[arg(long)]
+    csv: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -51,90 +111,230 @@ enum Operations {
 enum Choice {
     Uniform,
     Zipf,
+    /// Zipf, and the keys that were stored last are the most popular.
+    Latest,
     Sequential,
     HotCold,
 }
 
+#[derive(Clone, Copy, ValueEnum)]
+enum Protocols {
+    Resp,
+    Memcached,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Open {
+    /// As from many clients that know nothing of each other.
+    Poisson,
+    /// All equally far from each other.
+    Even,
+}
+
 /// Stores the keys in order, in a server that runs already.
-pub fn load(arguments: &LoadArguments) -> Result<()> {
+pub fn load(arguments: &StoreArguments) -> Result<()> {
     pin_client(1);
     let port = arguments.port.context("load: which server? (--port)")?;
-    let wanted = load_of(arguments)?;
-    print_measured("load", &measure(&Server::running(port)?, &fill_for(&wanted))?);
-    Ok(())
+    let trial = arguments.fill(port, arguments.pid_of(port), 1);
+    let tried = watched(&trial)?;
+    print!("{}", results::text("load", &tried));
+    results::verdict(&tried)
 }
 
 /// Runs the load on a server that runs already, or on one that is started and filled for it.
-pub fn run(server: &str, arguments: &LoadArguments) -> Result<()> {
+pub fn run(server: &str, arguments: &RunArguments) -> Result<()> {
     pin_client(arguments.threads);
-    let wanted = load_of(arguments)?;
-    let server = match arguments.port {
-        Some(port) => Server::running(port)?,
-        None => start(server, arguments.threads)?,
+    let tried = match try_run(server, arguments) {
+        Ok(tried) => tried,
+        Err(error) => Tried::failed(error)?,
     };
-    if !arguments.empty && arguments.port.is_none() {
-        print_measured("load", &measure(&server, &fill_for(&wanted))?);
+    print!("{}", results::text("run", &tried));
+    if let Some(path) = &arguments.json {
+        let text = format!("{:#}\n", results::as_json(&arguments.settings(server), &tried));
+        fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    print_measured("run", &measure(&server, &wanted)?);
-    Ok(())
+    if let Some(path) = &arguments.csv {
+        fs::write(path, results::csv(&tried.samples))
+            .with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    results::verdict(&tried)
 }
 
-fn start(server: &str, threads: usize) -> Result<Server> {
+fn try_run(server: &str, arguments: &RunArguments) -> Result<Tried> {
+    let (started, port, pid) = match arguments.store.port {
+        Some(port) => (None, port, arguments.store.pid_of(port)),
+        None => {
+            let server = start(server, arguments)?;
+            let (port, pid) = (server.port, server.pid);
+            (Some(server), port, Some(pid))
+        }
+    };
+    let trial = arguments.trial(port, pid)?;
+    if !arguments.empty && started.is_some() {
+        let tried = watched(&arguments.store.fill(port, pid, arguments.threads))?;
+        print!("{}", results::text("load", &tried));
+        results::verdict(&tried).context("storing the keys")?;
+    }
+    watched(&trial)
+}
+
+fn start(server: &str, arguments: &RunArguments) -> Result<Server> {
+    let is_resp = matches!(arguments.store.protocol, Protocols::Resp);
+    ensure!(is_resp, "a server that speaks memcached is not started: name its --port");
+    let threads = arguments.threads;
     Program::parse(server)?.start(&Launch::default().with_threads(threads).on_cores(threads))
 }
 
-/// All keys, with values and expiry of the load.
-fn fill_for(load: &Load) -> Load {
-    let mut fill = Load::fill(load.key_count, load.shape.value.clone());
-    if let Operation::SetFor(_) = load.shape.operation {
-        fill.shape.operation = load.shape.operation;
-    }
-    fill
-}
-
-fn print_measured(what: &str, measured: &Measured) {
-    let outcome = &measured.outcome;
-    println!(
-        "{what}: {} operations, {:.0} op/s, p50 {:.0} us, p99 {:.0} us, \
-         server CPU {:.3} us/op ({:.0} %), client {:.3} us/op, {} misses",
-        outcome.operations,
-        outcome.operations_per_second(),
-        outcome.round_trip_us(0.5),
-        outcome.round_trip_us(0.99),
-        measured.server_us,
-        100.0 * measured.server_share,
-        outcome.generator_us_per_operation(),
-        outcome.replies.nil,
-    );
-}
-
-fn load_of(arguments: &LoadArguments) -> Result<Load> {
-    let operation = match arguments.operation {
-        Operations::Get => Operation::Get,
-        Operations::Set => Operation::Set,
-        Operations::Mix => Operation::Mixed,
-        Operations::SetEx => Operation::SetFor(3600),
-        Operations::Del => Operation::Delete,
+/// Runs a trial behind a progress bar.
+fn watched(trial: &Trial) -> Result<Tried> {
+    let length = match trial.load.stop {
+        Stop::Operations(count) => count,
+        Stop::After(time) => time.as_millis() as u64,
     };
-    let time = Duration::from_millis(arguments.ms);
-    let mut load = Load::new(operation, arguments.pipeline, arguments.keys);
-    load.connections = arguments.connections;
-    load.shape.value = value_size(&arguments.value)?;
-    load.stop = Stop::After(time);
-    load.warm_up = time / 5;
-    load.keys = match arguments.choice {
-        Choice::Uniform => KeyChoice::Uniform,
-        Choice::Zipf => KeyChoice::Zipf { exponent: 0.99 },
-        Choice::Sequential => KeyChoice::Sequential,
-        Choice::HotCold => KeyChoice::HotCold { hot: 0.1, share: 0.9 },
-    };
-    Ok(load)
+    let stop = trial.load.stop;
+    let bar = if stderr().is_terminal() { ProgressBar::new(length) } else { ProgressBar::hidden() };
+    bar.set_style(ProgressStyle::with_template("{bar:40} {percent:>3} % {msg}")?);
+    let shown = bar.clone();
+    let tried = trial.run(move |sample: &Sample| {
+        shown.set_position(match stop {
+            Stop::Operations(_) => sample.operations,
+            Stop::After(_) => (sample.at.as_millis() as u64).min(length),
+        });
+        shown.set_message(format!("{} operations", sample.operations));
+    })?;
+    bar.finish_and_clear();
+    Ok(tried)
 }
 
-fn value_size(text: &str) -> Result<ValueSize> {
-    let number = |text: &str| text.parse::<usize>().with_context(|| format!("value size {text:?}"));
-    match text.split_once('-') {
-        Some((least, most)) => Ok(ValueSize::Uniform(number(least)?..=number(most)?)),
-        None => Ok(ValueSize::Fixed(number(text)?)),
+impl StoreArguments {
+    fn pid_of(&self, port: u16) -> Option<u32> {
+        self.pid.or_else(|| target::ask_pid(port, self.protocol.into()).ok())
+    }
+
+    fn operation(&self) -> Operation {
+        match self.operation {
+            Operations::Get => Operation::Get,
+            Operations::Set => Operation::Set,
+            Operations::Mix => Operation::Mixed,
+            Operations::SetEx => Operation::SetFor(3600),
+            Operations::Del => Operation::Delete,
+        }
+    }
+
+    /// All keys, with values and expiry of the load.
+    fn fill(&self, port: u16, pid: Option<u32>, server_cores: usize) -> Trial {
+        let mut load = Load::fill(self.keys, self.value.clone());
+        if let Operation::SetFor(_) = self.operation() {
+            load.shape.operation = self.operation();
+        }
+        load.protocol = self.protocol.into();
+        load.seed = self.seed;
+        load.connections = load.connections.max(self.client_threads);
+        Trial {
+            port,
+            pid,
+            load,
+            arrival: Arrival::Closed,
+            threads: self.client_threads,
+            server_cores,
+            sample_every: SAMPLE_EVERY,
+        }
     }
 }
+
+impl RunArguments {
+    fn trial(&self, port: u16, pid: Option<u32>) -> Result<Trial> {
+        let store = &self.store;
+        let mut load = Load::new(store.operation(), self.pipeline, store.keys);
+        load.protocol = store.protocol.into();
+        load.connections = self.connections;
+        load.shape.value = store.value.clone();
+        load.seed = store.seed;
+        load.stop = self.stop();
+        load.warm_up = self.warm_up();
+        load.keys = self.keys();
+        ensure!(self.rate.is_none_or(|rate| rate.is_finite() && rate > 0.0), "--rate: above zero");
+        Ok(Trial {
+            port,
+            pid,
+            load,
+            arrival: self.arrival(),
+            threads: store.client_threads,
+            server_cores: self.threads,
+            sample_every: Duration::from_millis(self.sample_ms),
+        })
+    }
+
+    fn stop(&self) -> Stop {
+        self.operations.map_or(Stop::After(Duration::from_millis(self.ms)), Stop::Operations)
+    }
+
+    fn warm_up(&self) -> Duration {
+        let default = if self.operations.is_some() { 0 } else { self.ms / 5 };
+        Duration::from_millis(self.warm_up_ms.unwrap_or(default))
+    }
+
+    fn keys(&self) -> KeyChoice {
+        let exponent = self.exponent;
+        match self.choice {
+            Choice::Uniform => KeyChoice::Uniform,
+            Choice::Zipf => KeyChoice::Zipf { exponent },
+            Choice::Latest => KeyChoice::Latest { exponent },
+            Choice::Sequential => KeyChoice::Sequential,
+            Choice::HotCold => KeyChoice::HotCold { hot: self.hot, share: self.hot_share },
+        }
+    }
+
+    fn arrival(&self) -> Arrival {
+        let pace = |spacing| {
+            let per_second = self.rate.unwrap_or(0.0);
+            Pace { per_second, spacing, seed: self.store.seed }
+        };
+        match (self.rate, self.open) {
+            (None, _) => Arrival::Closed,
+            (Some(_), None) => Arrival::Limited(pace(Spacing::Even)),
+            (Some(_), Some(Open::Poisson)) => Arrival::Open(pace(Spacing::Random)),
+            (Some(_), Some(Open::Even)) => Arrival::Open(pace(Spacing::Even)),
+        }
+    }
+
+    fn settings(&self, server: &str) -> Value {
+        let store = &self.store;
+        let name = |value: Option<clap::builder::PossibleValue>| {
+            value.map(|value| value.get_name().to_owned())
+        };
+        json!({
+            "server": store.port.map_or(server.to_owned(), |port| format!("port {port}")),
+            "server_threads": self.threads,
+            "protocol": name(store.protocol.to_possible_value()),
+            "operation": name(store.operation.to_possible_value()),
+            "choice": name(self.choice.to_possible_value()),
+            "exponent": self.exponent,
+            "hot": self.hot,
+            "hot_share": self.hot_share,
+            "keys": store.keys,
+            "value": format!("{:?}", store.value),
+            "connections": self.connections,
+            "pipeline": self.pipeline,
+            "client_threads": store.client_threads,
+            "ms": self.operations.is_none().then_some(self.ms),
+            "operations": self.operations,
+            "warm_up_ms": self.warm_up().as_millis() as u64,
+            "rate": self.rate,
+            "open": self.open.and_then(|open| name(open.to_possible_value())),
+            "sample_ms": self.sample_ms,
+            "seed": store.seed,
+        })
+    }
+}
+
+impl From<Protocols> for Protocol {
+    fn from(protocol: Protocols) -> Self {
+        match protocol {
+            Protocols::Resp => Self::Resp,
+            Protocols::Memcached => Self::Memcached,
+        }
+    }
+}
+
+const SAMPLE_EVERY: Duration = Duration::from_millis(100);

@@ -10,7 +10,7 @@ use crate::report::{Comparison, Report, html};
 
 #[derive(Args)]
 pub struct PageArguments {
-    /// Result of `all`, a JSON file.
+    /// Result of `report`, a JSON file.
     result: PathBuf,
     /// Recorded result to compare with.
     #[arg(long)]

@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 
 use crate::process;
-use crate::report::Report;
+use crate::report::{Comparison, Report};
 use crate::scenario::file::ScenarioFile;
 use crate::scenario::{Bench, Scale};
 use crate::servers::Peers;
@@ -39,6 +39,9 @@ pub struct ReportArguments {
     /// Name of the results behind the date; by default the machine.
     #[arg(long)]
     name: Option<String>,
+    /// A recorded result to compare with.
+    #[arg(long)]
+    against: Option<PathBuf>,
 }
 
 impl Choice {
@@ -82,8 +85,8 @@ pub fn scenario(bench: &Bench, choice: &Choice) -> Result<()> {
     whole(&report)
 }
 
-/// Runs scenarios, prints each as it is measured, and records all. What was measured is written
-/// after each of them, so that a run that is broken off leaves it.
+/// Runs scenarios, prints each as it is measured, and records all, as JSON, Markdown and a page.
+/// They are written after each scenario, so that a run that is broken off leaves what it measured.
 ///
 /// # Errors
 /// If one of them is broken off, after the others; or if the results cannot be written.
@@ -91,18 +94,26 @@ pub fn report(bench: &Bench, arguments: &ReportArguments) -> Result<()> {
     let scale = Scale::new(arguments.choice.scale)?;
     let files = arguments.choice.files()?;
     let name = arguments.name.clone().unwrap_or_else(|| machine_name(scale));
+    let recorded = arguments.against.as_deref().map(Report::read).transpose()?;
     let mut report = Report::new(conditions(scale));
-    report.write(&arguments.results, &name)?;
+    let record = |report: &Report| {
+        let comparison = recorded.as_ref().map(|recorded| Comparison::new(report, recorded));
+        report.write(&arguments.results, &name, comparison.as_ref())
+    };
+    record(&report)?;
     for (number, file) in files.iter().enumerate() {
         eprintln!("[{} of {}] {}", number + 1, files.len(), file.name);
         let section = file.run(bench, scale);
         println!("{}", section.text());
         report.sections.push(section);
-        report.write(&arguments.results, &name)?;
+        record(&report)?;
     }
     report.complete = true;
     println!("{}", report.summary());
-    println!("recorded in {}", report.write(&arguments.results, &name)?.display());
+    println!("recorded in {}", record(&report)?.display());
+    if let Some(recorded) = &recorded {
+        print!("{}", Comparison::new(&report, recorded).text());
+    }
     whole(&report)
 }
 

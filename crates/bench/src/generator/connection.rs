@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use super::replies::{Replies, ReplyCounter};
+use super::protocol::{Counter, Protocol};
+use super::replies::Replies;
 use super::requests::Expected;
 
 /// What a call of [`Connection::receive`] brought.
@@ -26,7 +27,7 @@ pub enum Progress {
 pub struct Connection {
     stream: TcpStream,
     unsent: Vec<u8>,
-    counter: ReplyCounter,
+    counter: Counter,
     expected: Expected,
     sent_at: Instant,
 }
@@ -37,6 +38,14 @@ impl Connection {
     /// # Errors
     /// If the server does not accept.
     pub fn open(port: u16) -> Result<Self> {
+        Self::open_speaking(port, Protocol::Resp)
+    }
+
+    /// As [`Connection::open`], for a server of any protocol.
+    ///
+    /// # Errors
+    /// If the server does not accept.
+    pub fn open_speaking(port: u16, protocol: Protocol) -> Result<Self> {
         let stream =
             TcpStream::connect_timeout(&(Ipv4Addr::LOCALHOST, port).into(), Duration::from_secs(5))
                 .with_context(|| format!("cannot connect to port {port}"))?;
@@ -45,7 +54,7 @@ impl Connection {
         Ok(Self {
             stream,
             unsent: Vec::new(),
-            counter: ReplyCounter::default(),
+            counter: Counter::of(protocol),
             expected: Expected::default(),
             sent_at: Instant::now(),
         })

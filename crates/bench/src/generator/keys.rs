@@ -8,6 +8,7 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Zipf};
 
+use super::permutation::Permutation;
 use super::requests::KEY_COUNT_MAX;
 
 /// How the next key number is chosen from `0..count`.
@@ -20,6 +21,12 @@ pub enum KeyChoice {
     /// Zipf over ranks; the ranks are scattered over the key numbers, so that popular keys are
     /// no neighbours.
     Zipf {
+        /// The exponent; YCSB uses 0.99.
+        exponent: f64,
+    },
+    /// The newest keys are the most popular: Zipf over the distance from the highest number, which
+    /// is the newest where keys were stored in order.
+    Latest {
         /// The exponent; YCSB uses 0.99.
         exponent: f64,
     },
@@ -42,10 +49,23 @@ pub struct Keys {
 }
 
 enum Source {
-    Sequential { next: u64 },
+    /// Every `step`-th key from `first` on.
+    Sequential {
+        next: u64,
+        first: u64,
+        step: u64,
+    },
     Uniform,
-    Drawn { draws: Arc<[u32]>, next: usize },
-    HotCold { hot_count: u64, share: f64 },
+    Ranked(Ranked),
+    HotCold {
+        hot_count: u64,
+        share: f64,
+        scatter: Permutation,
+    },
+    Listed {
+        list: Arc<[u32]>,
+        next: usize,
+    },
 }
 
 impl Keys {
@@ -55,23 +75,47 @@ impl Keys {
     /// If `count` is zero or above [`KEY_COUNT_MAX`], a list is empty, or a parameter of the
     /// distribution is out of range.
     pub fn new(choice: &KeyChoice, count: u64, seed: u64) -> Result<Self> {
+        Self::for_thread(choice, count, seed, 0, 1)
+    }
+
+    /// As [`Keys::new`], for one of several threads: they have the keys of a sequence between
+    /// them, thread `thread` of `threads` those that leave this rest; other choices are drawn by
+    /// each for itself.
+    ///
+    /// # Errors
+    /// As [`Keys::new`].
+    pub fn for_thread(
+        choice: &KeyChoice,
+        count: u64,
+        seed: u64,
+        thread: u64,
+        threads: u64,
+    ) -> Result<Self> {
         ensure!((1..=KEY_COUNT_MAX).contains(&count), "keys: 1 to {KEY_COUNT_MAX}");
-        let mut random = SmallRng::seed_from_u64(seed);
+        let mut random = SmallRng::seed_from_u64(seed.wrapping_add(thread << 32));
         let source = match choice {
-            KeyChoice::Sequential => Source::Sequential { next: 0 },
+            KeyChoice::Sequential => {
+                let first = if thread < count { thread } else { 0 };
+                Source::Sequential { next: first, first, step: threads }
+            }
             KeyChoice::Uniform => Source::Uniform,
             KeyChoice::Zipf { exponent } => {
-                let draws = draw_zipf(*exponent, count, &mut random)?;
-                Source::Drawn { draws, next: 0 }
+                let place = Place::Scattered(Permutation::of(count));
+                Source::Ranked(Ranked::new(*exponent, count, place, &mut random)?)
+            }
+            KeyChoice::Latest { exponent } => {
+                let place = Place::BackFrom(count - 1);
+                Source::Ranked(Ranked::new(*exponent, count, place, &mut random)?)
             }
             KeyChoice::HotCold { hot, share } => {
                 ensure!((0.0..1.0).contains(hot), "hot part of the keys: 0 to 1");
+                ensure!((0.0..=1.0).contains(share), "share of the hot keys: 0 to 1");
                 let hot_count = ((count as f64 * hot) as u64).max(1);
-                Source::HotCold { hot_count, share: *share }
+                Source::HotCold { hot_count, share: *share, scatter: Permutation::of(count) }
             }
             KeyChoice::Listed(list) => {
                 ensure!(!list.is_empty(), "an empty list of keys");
-                Source::Drawn { draws: Arc::clone(list), next: 0 }
+                Source::Listed { list: Arc::clone(list), next: 0 }
             }
         };
         Ok(Self { count, source, random })
@@ -81,25 +125,80 @@ impl Keys {
     #[inline]
     pub fn draw(&mut self) -> u64 {
         match &mut self.source {
-            Source::Sequential { next } => {
+            Source::Sequential { next, first, step } => {
                 let key = *next;
-                *next = if key + 1 == self.count { 0 } else { key + 1 };
+                *next = if key + *step >= self.count { *first } else { key + *step };
                 key
             }
             Source::Uniform => below(&mut self.random, self.count),
-            Source::Drawn { draws, next } => {
-                let key = draws[*next];
-                *next = if *next + 1 == draws.len() { 0 } else { *next + 1 };
-                u64::from(key)
-            }
-            Source::HotCold { hot_count, share } => {
-                let rank = if self.random.random_bool(*share) {
+            Source::Ranked(ranked) => ranked.draw(&mut self.random),
+            Source::HotCold { hot_count, share, scatter } => {
+                let cold_count = self.count - *hot_count;
+                let rank = if cold_count == 0 || self.random.random_bool(*share) {
                     below(&mut self.random, *hot_count)
                 } else {
-                    *hot_count + below(&mut self.random, self.count - *hot_count)
+                    *hot_count + below(&mut self.random, cold_count)
                 };
-                scatter(rank, self.count)
+                scatter.apply(rank)
             }
+            Source::Listed { list, next } => {
+                let key = list[*next];
+                *next = if *next + 1 == list.len() { 0 } else { *next + 1 };
+                u64::from(key)
+            }
+        }
+    }
+}
+
+/// Keys by ranks of a Zipf distribution. Drawing a rank costs more than a server's GET, so a
+/// million keys are drawn beforehand and used in turn, and of those that were used a part is drawn
+/// anew: a long run also gets to keys that are rare.
+struct Ranked {
+    ranks: Zipf<f64>,
+    place: Place,
+    draws: Box<[u64]>,
+    next: usize,
+    /// Draws that were used, and stay, since one was made anew.
+    kept: usize,
+}
+
+/// Which key has a rank.
+#[derive(Clone, Copy)]
+enum Place {
+    /// As the permutation says.
+    Scattered(Permutation),
+    /// Rank 0 is this key, and the others come before it.
+    BackFrom(u64),
+}
+
+impl Ranked {
+    fn new(exponent: f64, count: u64, place: Place, random: &mut SmallRng) -> Result<Self> {
+        let ranks = Zipf::new(count as f64, exponent)?;
+        let draws = (0..RANKS_DRAWN).map(|_| place.draw(&ranks, random)).collect();
+        Ok(Self { ranks, place, draws, next: 0, kept: 0 })
+    }
+
+    #[inline]
+    fn draw(&mut self, random: &mut SmallRng) -> u64 {
+        let at = self.next;
+        self.next = (at + 1) % RANKS_DRAWN;
+        let key = self.draws[at];
+        self.kept += 1;
+        // No divisor of the number of draws, so that each of them has its turn.
+        if self.kept == KEPT_MAX {
+            self.kept = 0;
+            self.draws[at] = self.place.draw(&self.ranks, random);
+        }
+        key
+    }
+}
+
+impl Place {
+    fn draw(self, ranks: &Zipf<f64>, random: &mut SmallRng) -> u64 {
+        let rank = ranks.sample(random) as u64 - 1;
+        match self {
+            Self::Scattered(permutation) => permutation.apply(rank),
+            Self::BackFrom(newest) => newest - rank,
         }
     }
 }
@@ -111,33 +210,19 @@ pub fn shuffled(count: u32, seed: u64) -> Vec<u32> {
     keys
 }
 
-/// Drawing from the distribution costs more than a server's GET, so a million draws are made
-/// beforehand and used in turn.
-fn draw_zipf(exponent: f64, count: u64, random: &mut SmallRng) -> Result<Arc<[u32]>> {
-    let ranks = Zipf::new(count as f64, exponent)?;
-    let draw = |_| scatter(ranks.sample(random) as u64 - 1, count) as u32;
-    Ok((0..ZIPF_DRAWS).map(draw).collect())
-}
-
-/// A bijection on `0..count`: the factor is a prime larger than any count.
-fn scatter(rank: u64, count: u64) -> u64 {
-    rank * SCATTER_PRIME % count
-}
-
-/// Multiply and shift instead of a division; the bias is below 2^-37 for allowed counts.
+/// Multiply and shift instead of a division; the bias is below 2^-24 for allowed counts.
 #[inline]
 fn below(random: &mut SmallRng, count: u64) -> u64 {
     ((u128::from(random.random::<u64>()) * u128::from(count)) >> 64) as u64
 }
 
-const ZIPF_DRAWS: usize = 1 << 20;
-const SCATTER_PRIME: u64 = 2_654_435_761;
-const _: () = assert!(SCATTER_PRIME > KEY_COUNT_MAX);
-const _: () = assert!(KEY_COUNT_MAX <= u32::MAX as u64);
+const RANKS_DRAWN: usize = 1 << 20;
+const KEPT_MAX: usize = 17;
 
 #[cfg(test)]
 mod tests {
-    use super::{KeyChoice, Keys, scatter, shuffled};
+    use super::{KEPT_MAX, KeyChoice, Keys, Permutation, RANKS_DRAWN, shuffled};
+    use crate::generator::KEY_COUNT_MAX;
 
     fn counts(choice: &KeyChoice, count: u64, draws: usize) -> Vec<f64> {
         let mut keys = Keys::new(choice, count, 7).unwrap();
@@ -162,31 +247,96 @@ mod tests {
         assert!(chi_square(&seen, |_| 1000.0) < CHI_SQUARE_LIMIT);
     }
 
-    #[test]
-    fn zipf_draws_a_rank_in_proportion_to_its_power() {
-        let draws = 1 << 20;
-        let seen = counts(&KeyChoice::Zipf { exponent: 0.99 }, 1000, draws);
+    /// How far a million draws are from the weights that ranks of exponent 0.99 have, where
+    /// `key_of` tells the key of each rank.
+    fn chi_square_of_ranks(choice: &KeyChoice, key_of: impl Fn(u64) -> u64) -> f64 {
+        let draws = RANKS_DRAWN;
+        let seen = counts(choice, 1000, draws);
         let weight = |rank: u64| 1.0 / ((rank + 1) as f64).powf(0.99);
         let total: f64 = (0..1000).map(weight).sum();
         let mut by_key = vec![0.0; 1000];
-        (0..1000).for_each(|rank| by_key[scatter(rank, 1000) as usize] = weight(rank));
-        let expected = |key: usize| draws as f64 * by_key[key] / total;
+        (0..1000).for_each(|rank| by_key[key_of(rank) as usize] = weight(rank));
+        chi_square(&seen, |key| draws as f64 * by_key[key] / total)
+    }
+
+    #[test]
+    fn zipf_draws_a_rank_in_proportion_to_its_power() {
+        let choice = KeyChoice::Zipf { exponent: 0.99 };
+        let scatter = Permutation::of(1000);
+        assert!(chi_square_of_ranks(&choice, |rank| scatter.apply(rank)) < CHI_SQUARE_LIMIT);
+    }
+
+    #[test]
+    fn the_newest_keys_are_drawn_in_proportion_to_the_power_of_their_distance() {
+        let choice = KeyChoice::Latest { exponent: 0.99 };
+        assert!(chi_square_of_ranks(&choice, |rank| 999 - rank) < CHI_SQUARE_LIMIT);
+    }
+
+    #[test]
+    fn draws_made_anew_still_keep_to_the_weights() {
+        let mut keys = Keys::new(&KeyChoice::Latest { exponent: 0.99 }, 1000, 7).unwrap();
+        // After so many rounds each draw was made anew.
+        (0..RANKS_DRAWN * KEPT_MAX).for_each(|_| {
+            keys.draw();
+        });
+        let mut seen = vec![0.0; 1000];
+        (0..RANKS_DRAWN).for_each(|_| seen[keys.draw() as usize] += 1.0);
+        let weight = |rank: usize| 1.0 / ((rank + 1) as f64).powf(0.99);
+        let total: f64 = (0..1000).map(weight).sum();
+        let expected = |key| RANKS_DRAWN as f64 * weight(999 - key) / total;
         assert!(chi_square(&seen, expected) < CHI_SQUARE_LIMIT);
     }
 
     #[test]
-    fn hot_keys_get_their_share() {
-        let seen = counts(&KeyChoice::HotCold { hot: 0.1, share: 0.9 }, 1000, 1_000_000);
-        let hot: f64 = (0..100).map(|rank| seen[scatter(rank, 1000) as usize]).sum();
-        assert!((hot - 900_000.0).abs() < 3_000.0, "{hot}");
-        assert!(seen.iter().all(|seen| *seen > 0.0));
+    fn a_long_run_meets_more_keys_than_are_drawn_beforehand() {
+        let mut keys = Keys::new(&KeyChoice::Zipf { exponent: 0.5 }, KEY_COUNT_MAX, 1).unwrap();
+        let mut round = || (0..RANKS_DRAWN).map(|_| keys.draw()).collect::<Vec<_>>();
+        let (first, second) = (round(), round());
+        let differ = first.iter().zip(&second).filter(|(first, second)| first != second).count();
+        assert!(differ > RANKS_DRAWN / (KEPT_MAX + 1), "{differ}");
     }
 
     #[test]
-    fn scattering_loses_no_key() {
-        let mut keys: Vec<u64> = (0..1000).map(|rank| scatter(rank, 1000)).collect();
-        keys.sort_unstable();
-        assert!(keys.into_iter().eq(0..1000));
+    fn hot_keys_get_their_share() {
+        let scatter = Permutation::of(1000);
+        for (part, share) in [(0.1, 0.9), (0.2, 0.8)] {
+            let seen = counts(&KeyChoice::HotCold { hot: part, share }, 1000, 1_000_000);
+            let hot_count = (1000.0 * part) as u64;
+            let hot: f64 = (0..hot_count).map(|rank| seen[scatter.apply(rank) as usize]).sum();
+            assert!((hot - share * 1e6).abs() < 3_000.0, "{hot}");
+            assert!(seen.iter().all(|seen| *seen > 0.0));
+        }
+    }
+
+    #[test]
+    fn keys_of_the_largest_count_stay_below_it() {
+        let choices = [
+            KeyChoice::Uniform,
+            KeyChoice::Zipf { exponent: 0.99 },
+            KeyChoice::Latest { exponent: 0.99 },
+            KeyChoice::HotCold { hot: 0.2, share: 0.8 },
+        ];
+        for count in [KEY_COUNT_MAX - 1, KEY_COUNT_MAX] {
+            for choice in &choices {
+                let mut keys = Keys::new(choice, count, 1).unwrap();
+                let largest = (0..10_000).map(|_| keys.draw()).max().unwrap();
+                assert!(largest < count && largest > count / 10 * 9, "{choice:?}: {largest}");
+            }
+        }
+        assert!(Keys::new(&KeyChoice::Uniform, KEY_COUNT_MAX + 1, 1).is_err());
+    }
+
+    #[test]
+    fn threads_have_the_keys_of_a_sequence_between_them() {
+        let mut all = Vec::new();
+        for thread in 0..3 {
+            let mut keys = Keys::for_thread(&KeyChoice::Sequential, 10, 1, thread, 3).unwrap();
+            let share = (10 + 2 - thread) / 3;
+            all.extend((0..share).map(|_| keys.draw()));
+            assert_eq!(keys.draw(), thread, "from the start again");
+        }
+        all.sort_unstable();
+        assert!(all.into_iter().eq(0..10));
     }
 
     #[test]

@@ -10,22 +10,33 @@
 
 mod connection;
 mod keys;
+mod memcached;
+mod monitor;
 mod open;
+mod outcome;
+mod permutation;
+mod protocol;
 mod replies;
 mod requests;
 mod run;
 mod script;
+mod sizes;
 mod source;
 mod template;
+mod wording;
 
 pub use connection::{Connection, Progress};
 pub use keys::{KeyChoice, Keys, shuffled};
-pub use open::{Pace, Spacing};
+pub use memcached::MemcachedCounter;
+pub use monitor::Monitor;
+pub use open::{Arrival, Lag, Pace, Spacing};
+pub use outcome::{Ended, Outcome};
+pub use protocol::Protocol;
 pub use replies::{Replies, ReplyCounter, Unexpected};
 pub use requests::{
     Answer, Deadlines, Expected, KEY_BYTES, KEY_COUNT_MAX, Operation, RequestShape, Requests,
-    ValueSize,
 };
-pub use run::{Generator, Outcome, Stop};
+pub use run::{Generator, Stop};
 pub use script::{Script, ScriptShape};
+pub use sizes::{VALUE_BYTES_MAX, ValueSize};
 pub use source::{Drawn, Source};

@@ -5,16 +5,18 @@
 //! loop asks nothing then, and leaves out what its clients would have seen.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use rustix::buffer::spare_capacity;
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, Event};
 
-use super::run::{Generator, Outcome, Stop, Tally};
+use super::outcome::Outcome;
+use super::run::{Generator, SILENCE_MAX, Stop, Tally};
 use super::source::Source;
 
 /// How far due times stand from each other.
@@ -37,26 +39,127 @@ pub struct Pace {
     pub seed: u64,
 }
 
+/// What decides when a batch is sent.
+#[derive(Clone, Copy, Debug)]
+pub enum Arrival {
+    /// The last reply of the batch before it on the same connection: a closed loop.
+    Closed,
+    /// As in a closed loop, but no earlier than the pace allows; what a slow server misses is not
+    /// made up for.
+    Limited(Pace),
+    /// The pace alone: an open loop.
+    Open(Pace),
+}
+
+impl Arrival {
+    /// For one of several threads that share the rate.
+    #[must_use]
+    pub fn for_thread(self, thread: usize, threads: usize) -> Self {
+        let share = |pace: Pace| Pace {
+            per_second: pace.per_second / threads as f64,
+            seed: pace.seed.wrapping_add(thread as u64),
+            ..pace
+        };
+        match self {
+            Self::Closed => Self::Closed,
+            Self::Limited(pace) => Self::Limited(share(pace)),
+            Self::Open(pace) => Self::Open(share(pace)),
+        }
+    }
+
+    /// When nothing more may be sent. With a schedule, time is what the schedule ends by, and what
+    /// was due before is still sent.
+    pub(super) fn stop_sending(self, stop: Stop) -> Stop {
+        match (self, stop) {
+            (Self::Limited(_) | Self::Open(_), Stop::After(_)) => Stop::After(Duration::MAX),
+            _ => stop,
+        }
+    }
+}
+
+/// How far an open loop was behind its schedule.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lag {
+    /// How long the schedule was.
+    pub schedule: Duration,
+    /// How much later than due a request was sent, at most.
+    pub most: Duration,
+    /// How long the oldest request had waited to be sent when the schedule was over.
+    pub at_end: Duration,
+    /// Operations that waited to be sent then.
+    pub unsent: u64,
+}
+
+impl Lag {
+    /// Whether the server kept up: it may be a little behind at the end, but not by a fiftieth of
+    /// the schedule.
+    pub fn is_held(&self) -> bool {
+        self.at_end <= (self.schedule / 50).max(LAG_ALLOWED)
+    }
+
+    /// Adds what another thread saw of the same schedule.
+    pub fn merge(&mut self, other: &Self) {
+        self.schedule = self.schedule.max(other.schedule);
+        self.most = self.most.max(other.most);
+        self.at_end = self.at_end.max(other.at_end);
+        self.unsent += other.unsent;
+    }
+}
+
 /// The due times of batches, one after the other.
-struct Schedule {
+pub(super) struct Schedule {
+    pace: Pace,
+    pipeline: usize,
+    is_open: bool,
+    begin: Instant,
     next: Instant,
-    end: Instant,
+    end: Option<Instant>,
+    /// Batches that are still to become due, if they are counted.
+    left: Option<u64>,
     /// Seconds from one to the next, on average.
     gap: f64,
-    spacing: Spacing,
     random: SmallRng,
+    /// Due times of batches that wait for a connection.
+    waiting: VecDeque<Instant>,
+    lag: Lag,
 }
 
 impl Schedule {
-    fn new(pace: Pace, pipeline: usize, begin: Instant, time: Duration) -> Result<Schedule> {
-        ensure!(pace.per_second > 0.0, "an open loop needs a rate");
-        Ok(Schedule {
+    /// None for a closed loop without a pace.
+    pub(super) fn new(
+        arrival: Arrival,
+        pipeline: usize,
+        begin: Instant,
+        stop: Stop,
+    ) -> Result<Option<Schedule>> {
+        let (pace, is_open) = match arrival {
+            Arrival::Closed => return Ok(None),
+            Arrival::Limited(pace) => (pace, false),
+            Arrival::Open(pace) => (pace, true),
+        };
+        let gap = pipeline as f64 / pace.per_second;
+        ensure!(pace.per_second > 0.0 && gap < GAP_MAX_SECONDS, "a pace needs a rate");
+        let (end, left) = match stop {
+            Stop::After(time) => (begin.checked_add(time), None),
+            Stop::Operations(count) => (None, Some(count.div_ceil(pipeline as u64))),
+        };
+        Ok(Some(Schedule {
+            pace,
+            pipeline,
+            is_open,
+            begin,
             next: begin,
-            end: begin + time,
-            gap: pipeline as f64 / pace.per_second,
-            spacing: pace.spacing,
+            end,
+            left,
+            gap,
             random: SmallRng::seed_from_u64(pace.seed),
-        })
+            waiting: VecDeque::new(),
+            lag: Lag::default(),
+        }))
+    }
+
+    pub(super) fn lag(&self) -> Option<Lag> {
+        self.is_open.then_some(self.lag)
     }
 
     /// The next due time, unless it is after `now`.
@@ -65,16 +168,70 @@ impl Schedule {
             return None;
         }
         let due = self.next;
-        let gap = match self.spacing {
+        let gap = match self.pace.spacing {
             Spacing::Even => self.gap,
             Spacing::Random => -self.gap * (1.0 - self.random.random::<f64>()).ln(),
         };
         self.next += Duration::from_secs_f64(gap);
+        self.left = self.left.map(|left| left - 1);
         Some(due)
     }
 
+    /// Whether nothing more becomes due.
     fn is_over(&self) -> bool {
-        self.next >= self.end
+        self.left == Some(0) || self.end.is_some_and(|end| self.next >= end)
+    }
+
+    /// In an open loop, queues what is due; in a closed one nothing waits, and only little of what
+    /// was missed is made up for.
+    fn advance(&mut self, now: Instant) {
+        if !self.is_open {
+            self.next = self.next.max(now.checked_sub(BURST).unwrap_or(self.next));
+            return;
+        }
+        let was_over = self.is_over();
+        while let Some(due) = self.due(now) {
+            self.waiting.push_back(due);
+        }
+        if self.is_over() && !was_over {
+            self.lag.schedule = self.next - self.begin;
+            self.lag.at_end = self.behind(now);
+            self.lag.unsent = (self.waiting.len() * self.pipeline) as u64;
+        }
+    }
+
+    /// From when the next batch counts, if one may be sent.
+    fn take(&mut self, now: Instant) -> Option<Instant> {
+        if !self.is_open {
+            return self.due(now).map(|_| now);
+        }
+        let due = self.waiting.pop_front()?;
+        self.lag.most = self.lag.most.max(now.saturating_duration_since(due));
+        Some(due)
+    }
+
+    /// How long the oldest batch that was not sent has waited.
+    fn behind(&self, now: Instant) -> Duration {
+        self.waiting.front().map_or(Duration::ZERO, |due| now.saturating_duration_since(*due))
+    }
+
+    /// Ends an open loop that has no hope.
+    fn check(&mut self, now: Instant) -> Result<()> {
+        let behind = self.behind(now);
+        if behind >= BEHIND_MAX {
+            if !self.is_over() {
+                self.lag.schedule = now - self.begin;
+                self.lag.at_end = behind;
+                self.lag.unsent = (self.waiting.len() * self.pipeline) as u64;
+            }
+            self.lag.most = self.lag.most.max(behind);
+            bail!(
+                "the server is too slow for {} operations per second: requests wait for {} s",
+                self.pace.per_second,
+                behind.as_secs(),
+            );
+        }
+        Ok(())
     }
 }
 
@@ -91,35 +248,44 @@ impl Generator {
         pace: Pace,
         time: Duration,
     ) -> Result<Outcome> {
-        let mut tally = Tally::start(Stop::After(Duration::MAX))?;
-        let pipeline = source.pipeline();
-        let mut schedule = Schedule::new(pace, pipeline, Instant::now(), time)?;
+        let stop = Stop::After(time);
+        let ended = self.drive_to_end(source, Arrival::Open(pace), stop, &Arc::default())?;
+        ended.failure.map_or(Ok(ended.outcome), Err)
+    }
+
+    pub(super) fn paced_loop(
+        &mut self,
+        source: &mut impl Source,
+        schedule: &mut Schedule,
+        tally: &mut Tally,
+    ) -> Result<()> {
         let mut idle: VecDeque<usize> = (0..self.len()).collect();
-        let mut waiting: VecDeque<Instant> = VecDeque::new();
-        let mut events: Vec<Event> = Vec::with_capacity(self.len());
+        let mut events: Vec<Event> = Vec::with_capacity(self.len().max(1));
+        let mut last_turn = Instant::now();
         loop {
             let now = Instant::now();
-            waiting.extend(std::iter::from_fn(|| schedule.due(now)));
-            while let (Some(due), Some(slot)) = (waiting.front().copied(), idle.front().copied()) {
-                waiting.pop_front();
+            schedule.advance(now);
+            while let Some(slot) = idle.front().copied()
+                && let Some(due) = schedule.take(now)
+            {
                 idle.pop_front();
-                self.send_due(slot, source, &mut tally, due)?;
+                self.send_due(slot, source, tally, due)?;
+                last_turn = now;
             }
-            if schedule.is_over() && idle.len() == self.len() {
-                return tally.finish(self.first_error());
+            let is_idle = idle.len() == self.len();
+            if tally.is_halted() || (schedule.is_over() && is_idle) {
+                return Ok(());
             }
-            let behind = waiting.front().map_or(Duration::ZERO, |due| now - *due);
-            ensure!(
-                behind < BEHIND_MAX,
-                "the server is too slow for {} operations per second: requests wait for {} s",
-                pace.per_second,
-                behind.as_secs(),
-            );
+            schedule.check(now)?;
+            let silence = if is_idle { Duration::ZERO } else { now - last_turn };
+            let longest = SILENCE_MAX.tv_sec.unsigned_abs();
+            ensure!(silence.as_secs() < longest, "no reply for {longest} s");
             let is_late = schedule.is_over() || idle.is_empty();
             let until_next = schedule.next.saturating_duration_since(now);
             self.wait_for(if is_late { LONGEST_WAIT } else { until_next }, &mut events)?;
             for event in &events {
-                if self.hear(*event, &mut tally)? {
+                last_turn = now;
+                if self.hear(*event, tally)? {
                     idle.push_back(event.data.u64() as usize);
                 }
             }
@@ -146,3 +312,81 @@ pub const BEHIND_MAX: Duration = Duration::from_secs(20);
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
 /// The kernel may sleep so much longer than it was asked to.
 const SHORTEST_SLEEP: Duration = Duration::from_micros(100);
+/// What a pace with a limit makes up for after a pause.
+const BURST: Duration = Duration::from_millis(10);
+const LAG_ALLOWED: Duration = Duration::from_millis(20);
+const GAP_MAX_SECONDS: f64 = 1e6;
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::{Arrival, Lag, Pace, Schedule, Spacing, Stop};
+
+    fn pace(per_second: f64, spacing: Spacing) -> Pace {
+        Pace { per_second, spacing, seed: 1 }
+    }
+
+    fn schedule(arrival: Arrival, stop: Stop) -> (Schedule, Instant) {
+        let begin = Instant::now();
+        (Schedule::new(arrival, 1, begin, stop).unwrap().unwrap(), begin)
+    }
+
+    fn millis(count: u64) -> Duration {
+        Duration::from_millis(count)
+    }
+
+    #[test]
+    fn an_open_loop_queues_all_that_was_due() {
+        let arrival = Arrival::Open(pace(1000.0, Spacing::Even));
+        let (mut schedule, begin) = schedule(arrival, Stop::After(millis(100)));
+        schedule.advance(begin + millis(50));
+        let due = std::iter::from_fn(|| schedule.take(begin + millis(50))).count();
+        assert_eq!(due, 51);
+        assert_eq!(schedule.lag.most, millis(50));
+        schedule.advance(begin + millis(200));
+        assert!(schedule.is_over());
+        let lag = schedule.lag().unwrap();
+        assert_eq!((lag.unsent, lag.at_end), (49, millis(149)));
+        assert!(!lag.is_held());
+    }
+
+    #[test]
+    fn random_distances_keep_the_rate() {
+        let arrival = Arrival::Open(pace(1000.0, Spacing::Random));
+        let (mut schedule, begin) = schedule(arrival, Stop::After(Duration::from_secs(100)));
+        schedule.advance(begin + Duration::from_secs(100));
+        let due = schedule.waiting.len() as f64;
+        assert!((due - 100_000.0).abs() < 1500.0, "{due}");
+    }
+
+    #[test]
+    fn a_limit_makes_up_for_little() {
+        let arrival = Arrival::Limited(pace(1000.0, Spacing::Even));
+        let (mut schedule, begin) = schedule(arrival, Stop::After(Duration::from_secs(10)));
+        let now = begin + millis(5000);
+        schedule.advance(now);
+        let sent: Vec<_> = std::iter::from_fn(|| schedule.take(now)).collect();
+        assert_eq!(sent, vec![now; 11]);
+        assert!(schedule.lag().is_none());
+    }
+
+    #[test]
+    fn a_count_ends_a_schedule() {
+        let arrival = Arrival::Open(pace(1000.0, Spacing::Even));
+        let (mut schedule, begin) = schedule(arrival, Stop::Operations(7));
+        schedule.advance(begin + millis(6));
+        assert!(schedule.is_over());
+        assert_eq!(schedule.waiting.len(), 7);
+    }
+
+    #[test]
+    fn a_fiftieth_of_the_schedule_is_no_lag() {
+        let lag = |seconds, at_end| {
+            let schedule = Duration::from_secs(seconds);
+            Lag { schedule, at_end: millis(at_end), ..Lag::default() }.is_held()
+        };
+        assert!(lag(10, 200) && !lag(10, 201));
+        assert!(lag(0, 20) && !lag(0, 21));
+    }
+}

@@ -42,7 +42,7 @@ impl Replies {
     }
 }
 
-/// The stream holds something that is no reply of RESP2.
+/// The stream holds something that is no reply of its protocol.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Unexpected(pub String);
 
@@ -213,11 +213,11 @@ fn header(kind: u8, bytes: &[u8]) -> Option<(usize, usize)> {
     ends.then_some((at + 2, length))
 }
 
-fn unexpected(bytes: &[u8]) -> Unexpected {
+pub(super) fn unexpected(bytes: &[u8]) -> Unexpected {
     Unexpected(text(&bytes[..bytes.len().min(80)]))
 }
 
-fn text(bytes: &[u8]) -> String {
+pub(super) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim_end().to_owned()
 }
 

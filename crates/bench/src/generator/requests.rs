@@ -1,8 +1,6 @@
 //! Batches of requests, built once; per operation only the digits of the key are written.
 //!
-//! A key is `k` and 15 digits, of which the last eight vary.
-
-use std::ops::RangeInclusive;
+//! A key is `k` and 15 digits, of which the last twelve vary.
 
 use anyhow::{Result, ensure};
 use rand::rngs::SmallRng;
@@ -10,13 +8,16 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 
 use super::keys::Keys;
+use super::protocol::Protocol;
 use super::replies::Replies;
+use super::sizes::ValueSize;
+use super::wording;
 
 /// Length of every key.
 pub const KEY_BYTES: usize = 16;
 
 /// Highest number of keys: the digits that vary.
-pub const KEY_COUNT_MAX: u64 = 100_000_000;
+pub const KEY_COUNT_MAX: u64 = 10_u64.pow(KEY_DIGITS as u32);
 
 /// What is done with each key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,17 +50,9 @@ pub struct Deadlines {
 impl Deadlines {
     /// The deadline of a key, in milliseconds since the Unix epoch.
     pub fn of(&self, key: u64) -> u64 {
-        self.first_ms + self.span_ms * key / self.count
+        let span = u128::from(self.span_ms) * u128::from(key) / u128::from(self.count);
+        self.first_ms + span as u64
     }
-}
-
-/// Bytes in the value of a SET.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ValueSize {
-    /// Always the same.
-    Fixed(usize),
-    /// Every size of the range with the same probability.
-    Uniform(RangeInclusive<usize>),
 }
 
 /// What the requests of a run look like.
@@ -112,24 +105,27 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// Prepares batches of this shape; the same seed gives the same batches.
+    /// Prepares batches of this shape in RESP; the same seed gives the same batches.
     ///
     /// # Errors
-    /// If the pipeline is zero or above 10,000, or a size range is empty.
+    /// If the pipeline is zero or above 10,000, or no value can have such a size.
     pub fn new(shape: &RequestShape, seed: u64) -> Result<Self> {
+        Self::speaking(Protocol::Resp, shape, seed)
+    }
+
+    /// As [`Requests::new`], in any protocol.
+    ///
+    /// # Errors
+    /// As [`Requests::new`]; and if the protocol does not have the operation.
+    pub fn speaking(protocol: Protocol, shape: &RequestShape, seed: u64) -> Result<Self> {
         ensure!((1..=PIPELINE_MAX).contains(&shape.pipeline), "pipeline: 1 to {PIPELINE_MAX}");
+        shape.value.check()?;
+        wording::check(protocol, shape.operation)?;
         let mut random = SmallRng::seed_from_u64(seed);
-        let variants = match &shape.value {
-            ValueSize::Fixed(_) => 1,
-            ValueSize::Uniform(range) => {
-                ensure!(!range.is_empty(), "the range of value sizes is empty");
-                (SIZES_DRAWN / shape.pipeline).clamp(2, SIZES_DRAWN)
-            }
-        };
-        let mut batches = Vec::new();
-        for _ in 0..variants {
-            build(shape, &mut random, &mut batches);
-        }
+        let variants = shape.value.variants(shape.pipeline);
+        let sizes = shape.value.spread(variants * shape.pipeline, &mut random);
+        let mut builder = Builder { protocol, sizes: sizes.into_iter(), random };
+        let batches = (0..variants).flat_map(|_| builder.variant(shape)).collect();
         let deadlines = match shape.operation {
             Operation::SetUntil(deadlines) => Some(deadlines),
             _ => None,
@@ -164,8 +160,8 @@ struct Batch {
 
 #[derive(Clone, Copy)]
 struct Slot {
-    /// Where the eight digits of the key stand.
-    digits_at: usize,
+    /// Behind the last digit of the key.
+    key_end: usize,
     /// Where the 13 digits of the deadline stand; zero if the request has none.
     deadline_at: usize,
     end: usize,
@@ -189,7 +185,7 @@ impl Batch {
     fn fill(&mut self, count: usize, keys: &mut Keys) -> (&[u8], Expected) {
         let count = count.min(self.slots.len());
         for slot in &self.slots[..count] {
-            write_digits(&mut self.bytes[slot.digits_at..slot.digits_at + 8], keys.draw());
+            write_key(&mut self.bytes[..slot.key_end], keys.draw());
         }
         self.first(count)
     }
@@ -203,7 +199,7 @@ impl Batch {
         let count = count.min(self.slots.len());
         for slot in &self.slots[..count] {
             let key = keys.draw();
-            write_digits(&mut self.bytes[slot.digits_at..slot.digits_at + 8], key);
+            write_key(&mut self.bytes[..slot.key_end], key);
             let deadline = format!("{:013}", deadlines.of(key));
             self.bytes[slot.deadline_at..slot.deadline_at + 13]
                 .copy_from_slice(&deadline.as_bytes()[..13]);
@@ -220,44 +216,6 @@ impl Batch {
         let end = count.checked_sub(1).map_or(0, |last| self.slots[last].end);
         (&self.bytes[..end], expected)
     }
-
-    fn push(&mut self, operation: Operation, value: &[u8]) {
-        let mut slot = match operation {
-            Operation::Get => self.push_parts(&[b"GET", KEY], Answer::Value),
-            Operation::Delete => self.push_parts(&[b"DEL", KEY], Answer::Integer),
-            Operation::Set | Operation::Mixed => {
-                self.push_parts(&[b"SET", KEY, value], Answer::Status)
-            }
-            Operation::SetFor(seconds) => {
-                let seconds = seconds.to_string();
-                let parts = [b"SET", KEY, value, b"EX", seconds.as_bytes()];
-                self.push_parts(&parts, Answer::Status)
-            }
-            Operation::SetUntil(_) => {
-                self.push_parts(&[b"SET", KEY, value, b"PXAT", NO_DEADLINE], Answer::Status)
-            }
-        };
-        if matches!(operation, Operation::SetUntil(_)) {
-            slot.deadline_at = slot.end - 2 - NO_DEADLINE.len();
-        }
-        self.expected.count(slot.answer);
-        self.slots.push(slot);
-    }
-
-    /// The key is always the second part.
-    fn push_parts(&mut self, parts: &[&[u8]], answer: Answer) -> Slot {
-        let mut digits_at = 0;
-        self.bytes.extend_from_slice(format!("*{}\r\n", parts.len()).as_bytes());
-        for (index, part) in parts.iter().enumerate() {
-            self.bytes.extend_from_slice(format!("${}\r\n", part.len()).as_bytes());
-            self.bytes.extend_from_slice(part);
-            if index == 1 {
-                digits_at = self.bytes.len() - 8;
-            }
-            self.bytes.extend_from_slice(b"\r\n");
-        }
-        Slot { digits_at, deadline_at: 0, end: self.bytes.len(), answer }
-    }
 }
 
 impl Expected {
@@ -273,32 +231,50 @@ impl Expected {
     }
 }
 
-/// A mix comes as two batches that complement each other, so that both operations are equally
-/// frequent at any depth.
-fn build(shape: &RequestShape, random: &mut SmallRng, batches: &mut Vec<Batch>) {
-    if shape.operation != Operation::Mixed {
-        batches.push(build_batch(&vec![shape.operation; shape.pipeline], shape, random));
-        return;
-    }
-    let mut gets: Vec<bool> = (0..shape.pipeline).map(|slot| slot % 2 == 0).collect();
-    gets.shuffle(random);
-    for get in [true, false] {
-        let operation = |is_get| if is_get == get { Operation::Get } else { Operation::Set };
-        let operations: Vec<_> = gets.iter().map(|is_get| operation(*is_get)).collect();
-        batches.push(build_batch(&operations, shape, random));
-    }
+/// Builds batches, with sizes for the values of their SETs.
+struct Builder {
+    protocol: Protocol,
+    sizes: std::vec::IntoIter<usize>,
+    random: SmallRng,
 }
 
-fn build_batch(operations: &[Operation], shape: &RequestShape, random: &mut SmallRng) -> Batch {
-    let mut batch = Batch { bytes: Vec::new(), slots: Vec::new(), expected: Expected::default() };
-    for operation in operations {
-        let size = match &shape.value {
-            ValueSize::Fixed(size) => *size,
-            ValueSize::Uniform(range) => random.random_range(range.clone()),
+impl Builder {
+    /// A mix comes as two batches that complement each other, so that both operations are equally
+    /// frequent at any depth.
+    fn variant(&mut self, shape: &RequestShape) -> Vec<Batch> {
+        if shape.operation != Operation::Mixed {
+            return vec![self.batch(&vec![shape.operation; shape.pipeline])];
+        }
+        let mut gets: Vec<bool> = (0..shape.pipeline).map(|slot| slot % 2 == 0).collect();
+        gets.shuffle(&mut self.random);
+        let half = |get: bool| {
+            let operation =
+                |is_get: &bool| if *is_get == get { Operation::Get } else { Operation::Set };
+            gets.iter().map(operation).collect::<Vec<_>>()
         };
-        batch.push(*operation, &value(size, random));
+        [true, false].map(|get| self.batch(&half(get))).into()
     }
-    batch
+
+    fn batch(&mut self, operations: &[Operation]) -> Batch {
+        let mut batch =
+            Batch { bytes: Vec::new(), slots: Vec::new(), expected: Expected::default() };
+        for operation in operations {
+            let size = match operation {
+                Operation::Get | Operation::Delete => 0,
+                _ => self.sizes.next().unwrap_or(0),
+            };
+            let value = value(size, &mut self.random);
+            let places = wording::push(self.protocol, *operation, &value, &mut batch.bytes);
+            batch.expected.count(places.answer);
+            batch.slots.push(Slot {
+                key_end: places.key_end,
+                deadline_at: places.deadline_at,
+                end: batch.bytes.len(),
+                answer: places.answer,
+            });
+        }
+        batch
+    }
 }
 
 /// Letters, so that no server takes the value for a number, and random, so that none packs it.
@@ -306,20 +282,21 @@ fn value(size: usize, random: &mut SmallRng) -> Vec<u8> {
     (0..size).map(|_| random.random_range(b'a'..=b'z')).collect()
 }
 
+/// Writes the digits that end the bytes.
 #[inline]
-fn write_digits(at: &mut [u8], number: u64) {
-    let number = number as usize;
-    let (high, low) = (number / 10_000 % 10_000, number % 10_000);
-    for (pair, value) in [high / 100, high % 100, low / 100, low % 100].into_iter().enumerate() {
-        at[pair * 2..pair * 2 + 2].copy_from_slice(&DIGIT_PAIRS[value]);
+fn write_key(bytes: &mut [u8], number: u64) {
+    let Some(digits) = bytes.last_chunk_mut::<KEY_DIGITS>() else { return };
+    let (high, low) = ((number / 100_000_000) as usize, (number % 100_000_000) as usize);
+    let pairs =
+        [high / 100, high % 100, low / 1_000_000, low / 10_000 % 100, low / 100 % 100, low % 100];
+    for (place, pair) in digits.as_chunks_mut::<2>().0.iter_mut().zip(pairs) {
+        *place = DIGIT_PAIRS[pair];
     }
 }
 
-const KEY: &[u8] = b"k000000000000000";
-const NO_DEADLINE: &[u8] = b"0000000000000";
+/// Digits of a key that vary.
+const KEY_DIGITS: usize = 12;
 const PIPELINE_MAX: usize = 10_000;
-const SIZES_DRAWN: usize = 4096;
-const _: () = assert!(KEY.len() == KEY_BYTES);
 const DIGIT_PAIRS: [[u8; 2]; 100] = {
     let mut pairs = [[0; 2]; 100];
     let mut number = 0;
@@ -332,7 +309,10 @@ const DIGIT_PAIRS: [[u8; 2]; 100] = {
 
 #[cfg(test)]
 mod tests {
-    use super::{Deadlines, Expected, Operation, RequestShape, Requests, ValueSize, write_digits};
+    use super::{
+        Deadlines, Expected, KEY_BYTES, KEY_COUNT_MAX, Operation, Protocol, RequestShape, Requests,
+        ValueSize, write_key,
+    };
     use crate::generator::{KeyChoice, Keys};
 
     fn requests(operation: Operation, value: ValueSize, pipeline: usize) -> Requests {
@@ -398,10 +378,26 @@ mod tests {
 
     #[test]
     fn digits_are_written_in_full() {
-        for number in [0, 7, 10_000, 99_999_999, 12_340_567] {
-            let mut text = [0; 8];
-            write_digits(&mut text, number);
-            assert_eq!(text, *format!("{number:08}").as_bytes());
+        for number in [0, 7, 10_000, 99_999_999, 100_000_000, 123_456_789_012, KEY_COUNT_MAX - 1] {
+            let mut text = *b"k000999999999999";
+            write_key(&mut text, number);
+            assert_eq!(text, *format!("k{number:015}").as_bytes());
+            assert_eq!(text.len(), KEY_BYTES);
         }
+    }
+
+    #[test]
+    fn a_mix_for_memcached_has_gets_and_sets() {
+        let shape =
+            RequestShape { operation: Operation::Mixed, value: ValueSize::Fixed(3), pipeline: 2 };
+        let mut requests = Requests::speaking(Protocol::Memcached, &shape, 1).unwrap();
+        let mut keys = keys();
+        let mut text = String::new();
+        for _ in 0..2 {
+            text += std::str::from_utf8(requests.fill(2, &mut keys).0).unwrap();
+        }
+        assert_eq!(text.matches("get k").count(), 2);
+        assert_eq!(text.matches(" 0 0 3\r\n").count(), 2);
+        assert!((0..4).all(|key| text.contains(&format!("k{key:015}"))), "{text}");
     }
 }

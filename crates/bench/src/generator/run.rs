@@ -1,5 +1,6 @@
 //! The loop that keeps every connection busy until the run is over.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -12,6 +13,10 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::connection::{Connection, Progress};
 use super::keys::Keys;
+use super::monitor::Monitor;
+use super::open::{Arrival, Schedule};
+use super::outcome::{Ended, Outcome, empty_histogram};
+use super::protocol::Protocol;
 use super::replies::Replies;
 use super::requests::Requests;
 use super::source::{Drawn, Source};
@@ -23,39 +28,6 @@ pub enum Stop {
     After(Duration),
     /// After this many operations.
     Operations(u64),
-}
-
-/// What a run brought.
-pub struct Outcome {
-    /// Operations answered, errors included.
-    pub operations: u64,
-    /// From the first request to the last reply.
-    pub elapsed: Duration,
-    /// Round trip of each batch, in nanoseconds.
-    pub round_trips: Histogram<u64>,
-    /// What the generator itself used.
-    pub generator_cpu: Duration,
-    /// Replies by kind.
-    pub replies: Replies,
-    /// The text of the first error reply.
-    pub first_error: Option<String>,
-}
-
-impl Outcome {
-    /// A quantile of the round trips, in microseconds.
-    pub fn round_trip_us(&self, quantile: f64) -> f64 {
-        self.round_trips.value_at_quantile(quantile) as f64 / 1000.0
-    }
-
-    /// Operations per second.
-    pub fn operations_per_second(&self) -> f64 {
-        self.operations as f64 / self.elapsed.as_secs_f64()
-    }
-
-    /// CPU of the generator per operation, in microseconds.
-    pub fn generator_us_per_operation(&self) -> f64 {
-        self.generator_cpu.as_secs_f64() * 1e6 / self.operations.max(1) as f64
-    }
 }
 
 /// Connections to one server, driven by the calling thread.
@@ -72,10 +44,18 @@ impl Generator {
     /// # Errors
     /// If the server does not accept them all.
     pub fn connect(port: u16, count: usize) -> Result<Self> {
+        Self::connect_speaking(port, count, Protocol::Resp)
+    }
+
+    /// As [`Generator::connect`], for a server of any protocol.
+    ///
+    /// # Errors
+    /// As [`Generator::connect`].
+    pub fn connect_speaking(port: u16, count: usize, protocol: Protocol) -> Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let mut connections = Vec::with_capacity(count);
         for slot in 0..count {
-            let connection = Connection::open(port)?;
+            let connection = Connection::open_speaking(port, protocol)?;
             let data = EventData::new_u64(slot as u64);
             epoll::add(&epoll, connection.stream(), data, EventFlags::IN)?;
             connections.push(connection);
@@ -127,24 +107,62 @@ impl Generator {
         every: u64,
         mut watch: impl FnMut(u64) -> Result<()>,
     ) -> Result<Outcome> {
-        let mut tally = Tally::start(stop)?;
+        let mut tally = Tally::start(stop, Arc::default())?;
         let mut watch_at = every;
+        self.closed_loop(source, &mut tally, |answered| {
+            if answered >= watch_at {
+                watch(answered)?;
+                watch_at = answered + every;
+            }
+            Ok(())
+        })?;
+        Ok(tally.finish(self.first_error()))
+    }
+
+    /// Runs until the end or until something breaks: what was measured is returned in any case.
+    ///
+    /// # Errors
+    /// If the rate is not positive.
+    pub fn drive_to_end(
+        &mut self,
+        source: &mut impl Source,
+        arrival: Arrival,
+        stop: Stop,
+        monitor: &Arc<Monitor>,
+    ) -> Result<Ended> {
+        let mut tally = Tally::start(arrival.stop_sending(stop), Arc::clone(monitor))?;
+        let schedule = Schedule::new(arrival, source.pipeline(), Instant::now(), stop)?;
+        let (result, lag) = match schedule {
+            None => (self.closed_loop(source, &mut tally, |_| Ok(())), None),
+            Some(mut schedule) => {
+                let result = self.paced_loop(source, &mut schedule, &mut tally);
+                (result, schedule.lag())
+            }
+        };
+        let outcome = tally.finish(self.first_error());
+        Ok(Ended { outcome, lag, failure: result.err() })
+    }
+
+    /// Calls `turned` after each turn, with the number of operations answered so far.
+    fn closed_loop(
+        &mut self,
+        source: &mut impl Source,
+        tally: &mut Tally,
+        mut turned: impl FnMut(u64) -> Result<()>,
+    ) -> Result<()> {
         for slot in 0..self.connections.len() {
-            self.send_next(slot, source, &mut tally)?;
+            self.send_next(slot, source, tally)?;
         }
         while tally.in_flight > 0 {
             let mut events = std::mem::take(&mut self.events);
             self.wait(&mut events)?;
             for event in &events {
-                self.turn(*event, source, &mut tally)?;
+                self.turn(*event, source, tally)?;
             }
             self.events = events;
-            if tally.replies.total() >= watch_at {
-                watch(tally.replies.total())?;
-                watch_at = tally.replies.total() + every;
-            }
+            turned(tally.replies.total())?;
         }
-        tally.finish(self.first_error())
+        Ok(())
     }
 
     /// Connections.
@@ -244,6 +262,7 @@ impl Generator {
 /// What a run has done so far. One clock read per batch: the end of one is the start of the next.
 pub(super) struct Tally {
     stop: Stop,
+    monitor: Arc<Monitor>,
     started: Instant,
     cpu_started: Duration,
     now: Instant,
@@ -254,27 +273,30 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub(super) fn start(stop: Stop) -> Result<Self> {
+    pub(super) fn start(stop: Stop, monitor: Arc<Monitor>) -> Result<Self> {
         let now = Instant::now();
-        let round_trips = Histogram::new_with_bounds(1, ROUND_TRIP_MAX_NS, 3)?;
-        let replies = Replies::default();
-        let cpu_started = thread_cpu();
         Ok(Self {
             stop,
+            monitor,
             started: now,
-            cpu_started,
+            cpu_started: thread_cpu(),
             now,
             sent: 0,
             in_flight: 0,
-            replies,
-            round_trips,
+            replies: Replies::default(),
+            round_trips: empty_histogram()?,
         })
+    }
+
+    pub(super) fn is_halted(&self) -> bool {
+        self.monitor.is_halted()
     }
 
     /// How many operations of a batch may still be sent; they count as sent.
     #[inline]
     fn allowance(&mut self, pipeline: usize) -> usize {
         let count = match self.stop {
+            _ if self.monitor.is_halted() => 0,
             Stop::After(time) if self.now - self.started >= time => 0,
             Stop::After(_) => pipeline as u64,
             Stop::Operations(limit) => (limit - self.sent).min(pipeline as u64),
@@ -289,18 +311,19 @@ impl Tally {
         self.now = Instant::now();
         self.in_flight -= replies.total();
         self.replies.add(replies);
+        self.monitor.add(replies.total());
         self.round_trips.saturating_record((self.now - sent_at).as_nanos() as u64);
     }
 
-    pub(super) fn finish(self, first_error: Option<&str>) -> Result<Outcome> {
-        Ok(Outcome {
+    pub(super) fn finish(self, first_error: Option<&str>) -> Outcome {
+        Outcome {
             operations: self.replies.total(),
             elapsed: self.now - self.started,
             round_trips: self.round_trips,
             generator_cpu: thread_cpu() - self.cpu_started,
             replies: self.replies,
             first_error: first_error.map(str::to_owned),
-        })
+        }
     }
 }
 
@@ -310,8 +333,7 @@ fn thread_cpu() -> Duration {
 }
 
 const BUFFER_BYTES: usize = 256 * 1024;
-const ROUND_TRIP_MAX_NS: u64 = 60_000_000_000;
-const SILENCE_MAX: Timespec = Timespec { tv_sec: 60, tv_nsec: 0 };
+pub(super) const SILENCE_MAX: Timespec = Timespec { tv_sec: 60, tv_nsec: 0 };
 
 #[cfg(test)]
 mod tests {

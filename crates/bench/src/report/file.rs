@@ -7,24 +7,30 @@ use std::time::SystemTime;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::{Report, date};
+use super::{Comparison, Report, date, html};
 
 /// Version of the files that are written, and the only one that is read.
 pub const VERSION: u32 = 1;
 
 impl Report {
-    /// Writes `<date>-<name>.md` and `.json` into a folder; returns the path of the first.
+    /// Writes `<date>-<name>.json`, `.md` and `.html` into a folder; returns the path of the last.
     ///
     /// # Errors
     /// If the files cannot be written.
-    pub fn write(&self, folder: &Path, name: &str) -> Result<PathBuf> {
+    pub fn write(
+        &self,
+        folder: &Path,
+        name: &str,
+        comparison: Option<&Comparison>,
+    ) -> Result<PathBuf> {
         fs::create_dir_all(folder)?;
         let stem = format!("{}-{name}", date(SystemTime::now()));
-        let markdown = folder.join(format!("{stem}.md"));
-        fs::write(&markdown, self.markdown(&stem, None))?;
         let json = serde_json::to_string_pretty(self)?;
         replace(&folder.join(format!("{stem}.json")), &(json + "\n"))?;
-        Ok(markdown)
+        fs::write(folder.join(format!("{stem}.md")), self.markdown(&stem, comparison))?;
+        let page = folder.join(format!("{stem}.html"));
+        fs::write(&page, html(self, comparison))?;
+        Ok(page)
     }
 
     /// Reads a report again.

@@ -6,14 +6,16 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 
 use crate::generator::{
-    Drawn, Generator, KeyChoice, Keys, Operation, Outcome, RequestShape, Requests, Source, Stop,
-    ValueSize,
+    Drawn, Generator, KeyChoice, Keys, Operation, Outcome, Protocol, RequestShape, Requests,
+    Source, Stop, ValueSize,
 };
 use crate::servers::Server;
 
 /// A load.
 #[derive(Clone, Debug)]
 pub struct Load {
+    /// What is spoken with the server.
+    pub protocol: Protocol,
     /// Connections.
     pub connections: usize,
     /// What the requests look like.
@@ -31,10 +33,11 @@ pub struct Load {
 }
 
 impl Load {
-    /// 50 connections, values of 16 bytes, uniform keys, one second.
+    /// RESP, 50 connections, values of 16 bytes, uniform keys, one second.
     pub fn new(operation: Operation, pipeline: usize, key_count: u64) -> Self {
         let shape = RequestShape { operation, value: ValueSize::Fixed(16), pipeline };
         Self {
+            protocol: Protocol::Resp,
             connections: 50,
             shape,
             keys: KeyChoice::Uniform,
@@ -60,8 +63,8 @@ impl Load {
     /// # Errors
     /// If the load is impossible or the server does not accept.
     pub fn prepare(&self, server: &Server) -> Result<(Generator, Requests, Keys)> {
-        let generator = Generator::connect(server.port, self.connections)?;
-        let requests = Requests::new(&self.shape, self.seed)?;
+        let generator = Generator::connect_speaking(server.port, self.connections, self.protocol)?;
+        let requests = Requests::speaking(self.protocol, &self.shape, self.seed)?;
         let keys = Keys::new(&self.keys, self.key_count, self.seed)?;
         Ok((generator, requests, keys))
     }

@@ -12,7 +12,7 @@
 //! | `reclaim` | bytes moved per byte written, by reclaim policy (Fig. 6) |
 //! | `long_strings` | a string of half a gigabyte: CPU of small changes and looks, memory |
 //! | `idle` | memory of an empty server |
-//! | [`ycsb`] | YCSB's workloads: throughput and latency by clients and by load, memory, system time |
+//! | [`ycsb`] | YCSB: throughput and latency by clients and by load, memory, system time |
 //! | `stall` | what an open and a closed loop see of a server that stands still |
 //! | [`collections`] | lists, hashes, sets, sorted sets and streams: five questions of their own |
 

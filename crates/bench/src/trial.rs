@@ -1,0 +1,342 @@
+//! One load on one server, made by several threads and sampled over time. What breaks ends the
+//! trial, but not what was measured until then.
+//!
+//! ```text
+//! connect ──▶ warm up ──▶ measure          each on all threads, which wait for each other
+//! ```
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Error, Result, anyhow, ensure};
+
+use crate::generator::{
+    Arrival, Drawn, Ended, Generator, Keys, Lag, Monitor, Outcome, Requests, Stop,
+};
+use crate::process;
+use crate::sampler::{Sample, Sampler};
+use crate::scenario::measure::Load;
+
+/// What is tried.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    /// TCP port on 127.0.0.1.
+    pub port: u16,
+    /// The process that serves; without it neither its CPU time nor its memory are known.
+    pub pid: Option<u32>,
+    /// The load; connections, operations and rate are those of all threads together.
+    pub load: Load,
+    /// What decides when a batch is sent.
+    pub arrival: Arrival,
+    /// Threads that make the load.
+    pub threads: usize,
+    /// The cores of the server, which come first: threads that make load are bound to the others.
+    pub server_cores: usize,
+    /// Time between two samples.
+    pub sample_every: Duration,
+}
+
+/// What a trial brought, be it finished or not.
+pub struct Tried {
+    /// What the generator saw.
+    pub outcome: Outcome,
+    /// How far it was behind its schedule, if it was an open loop.
+    pub lag: Option<Lag>,
+    /// User and system time of the server.
+    pub server_cpu: Option<Duration>,
+    /// The server over time.
+    pub samples: Vec<Sample>,
+    /// Why it ended early.
+    pub failure: Option<Error>,
+}
+
+impl Tried {
+    /// A trial that did not begin.
+    ///
+    /// # Errors
+    /// As [`Outcome::empty`].
+    pub fn failed(failure: Error) -> Result<Self> {
+        Ok(Self {
+            outcome: Outcome::empty()?,
+            lag: None,
+            server_cpu: None,
+            samples: Vec::new(),
+            failure: Some(failure),
+        })
+    }
+
+    /// CPU time of the server per operation, in microseconds.
+    pub fn server_us_per_operation(&self) -> Option<f64> {
+        let operations = self.outcome.operations.max(1) as f64;
+        self.server_cpu.map(|cpu| cpu.as_secs_f64() * 1e6 / operations)
+    }
+
+    /// Cores that the server used on average.
+    pub fn server_share(&self) -> Option<f64> {
+        let elapsed = self.outcome.elapsed.as_secs_f64();
+        self.server_cpu.map(|cpu| cpu.as_secs_f64() / elapsed).filter(|share| share.is_finite())
+    }
+}
+
+impl Trial {
+    /// Runs it; `watch` is shown each sample when it is taken.
+    ///
+    /// # Errors
+    /// Only if it cannot be counted; what the server does wrong is in [`Tried::failure`].
+    pub fn run(&self, watch: impl FnMut(&Sample) + Send + 'static) -> Result<Tried> {
+        if let Err(error) = self.check() {
+            return Tried::failed(error);
+        }
+        let gate = Gate::new(self.threads + 1);
+        let monitor = Arc::new(Monitor::default());
+        thread::scope(|scope| {
+            let run = |thread| self.run_thread(thread, &gate, &monitor);
+            let threads: Vec<_> =
+                (0..self.threads).map(|thread| scope.spawn(move || run(thread))).collect();
+            gate.pass(true);
+            let is_well = gate.pass(true);
+            let (before, every) = (self.settled_cpu_time(), self.sample_every);
+            let sampler = Sampler::start(self.pid, every, Arc::clone(&monitor), watch);
+            gate.pass(true);
+            let ended: Vec<_> = threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap_or_else(|_| Err(anyhow!("a thread failed"))))
+                .collect();
+            let samples = sampler.stop();
+            let mut tried = merged(ended)?;
+            if is_well {
+                // What a server used that has ended is only in the samples.
+                let last = samples.iter().rev().find_map(|sample| sample.cpu);
+                let used = before.zip(self.settled_cpu_time());
+                let used = used.map(|(before, after)| after.saturating_sub(before));
+                tried.server_cpu = used.or(last);
+                tried.samples = samples;
+            }
+            Ok(tried)
+        })
+    }
+
+    fn check(&self) -> Result<()> {
+        ensure!(self.threads > 0, "at least one thread makes load");
+        ensure!(
+            self.load.connections >= self.threads,
+            "{} threads need as many connections",
+            self.threads
+        );
+        Ok(())
+    }
+
+    /// All threads come to the gate three times, whatever has happened to them.
+    fn run_thread(&self, thread: usize, gate: &Gate, monitor: &Arc<Monitor>) -> Result<Ended> {
+        self.pin(thread);
+        let prepared = self.prepare(thread);
+        let is_well = gate.pass(prepared.is_ok());
+        let warmed = prepared.and_then(|mut prepared| {
+            if is_well && !self.load.warm_up.is_zero() {
+                let stop = Stop::After(self.load.warm_up);
+                let ended = prepared.drive(self.arrival_at(thread), stop, &Arc::default())?;
+                ended.failure.map_or(Ok(()), Err)?;
+            }
+            Ok(prepared)
+        });
+        gate.pass(warmed.is_ok());
+        let is_well = gate.pass(true);
+        let mut prepared = warmed?;
+        if !is_well {
+            return Ok(Ended { outcome: Outcome::empty()?, lag: None, failure: None });
+        }
+        let ended = prepared.drive(self.arrival_at(thread), self.stop_of(thread), monitor)?;
+        if ended.failure.is_some() {
+            monitor.halt();
+        }
+        Ok(ended)
+    }
+
+    fn prepare(&self, thread: usize) -> Result<Prepared> {
+        let load = &self.load;
+        let connections = share(load.connections as u64, thread, self.threads) as usize;
+        let seed = load.seed.wrapping_add((thread as u64) << 32);
+        let (number, threads) = (thread as u64, self.threads as u64);
+        Ok(Prepared {
+            generator: Generator::connect_speaking(self.port, connections, load.protocol)?,
+            requests: Requests::speaking(load.protocol, &load.shape, seed)?,
+            keys: Keys::for_thread(&load.keys, load.key_count, load.seed, number, threads)?,
+        })
+    }
+
+    fn arrival_at(&self, thread: usize) -> Arrival {
+        self.arrival.for_thread(thread, self.threads)
+    }
+
+    fn stop_of(&self, thread: usize) -> Stop {
+        match self.load.stop {
+            Stop::After(time) => Stop::After(time),
+            Stop::Operations(count) => Stop::Operations(share(count, thread, self.threads)),
+        }
+    }
+
+    fn pin(&self, thread: usize) {
+        let cores = process::cores();
+        let first = self.server_cores.min(cores - 1);
+        process::pin_this_thread(first + thread % (cores - first));
+    }
+
+    /// The kernel adds the time of a running thread up when it leaves the core, so the server is
+    /// given a moment to go to sleep.
+    fn settled_cpu_time(&self) -> Option<Duration> {
+        thread::sleep(Duration::from_millis(2));
+        self.pid.and_then(|pid| process::cpu_time(pid).ok())
+    }
+}
+
+struct Prepared {
+    generator: Generator,
+    requests: Requests,
+    keys: Keys,
+}
+
+impl Prepared {
+    fn drive(&mut self, arrival: Arrival, stop: Stop, monitor: &Arc<Monitor>) -> Result<Ended> {
+        let mut source = Drawn { requests: &mut self.requests, keys: &mut self.keys };
+        self.generator.drive_to_end(&mut source, arrival, stop, monitor)
+    }
+}
+
+/// Where threads wait for each other and learn whether all are well.
+struct Gate {
+    barrier: Barrier,
+    has_failed: AtomicBool,
+}
+
+impl Gate {
+    fn new(threads: usize) -> Self {
+        Self { barrier: Barrier::new(threads), has_failed: AtomicBool::new(false) }
+    }
+
+    fn pass(&self, is_well: bool) -> bool {
+        if !is_well {
+            self.has_failed.store(true, Ordering::Relaxed);
+        }
+        self.barrier.wait();
+        !self.has_failed.load(Ordering::Relaxed)
+    }
+}
+
+/// All threads together; of several failures the first counts.
+fn merged(ended: Vec<Result<Ended>>) -> Result<Tried> {
+    let mut outcome = Outcome::empty()?;
+    let mut lag: Option<Lag> = None;
+    let mut failures = Vec::new();
+    for ended in ended {
+        let ended = match ended {
+            Ok(ended) => ended,
+            Err(error) => {
+                failures.push(error);
+                continue;
+            }
+        };
+        outcome.merge(&ended.outcome)?;
+        if let Some(more) = ended.lag {
+            lag.get_or_insert_default().merge(&more);
+        }
+        failures.extend(ended.failure);
+    }
+    let failure = failures.into_iter().next();
+    Ok(Tried { outcome, lag, server_cpu: None, samples: Vec::new(), failure })
+}
+
+/// What falls to one of several threads: as equal as it can be.
+fn share(count: u64, thread: usize, threads: usize) -> u64 {
+    (count + (threads - 1 - thread) as u64) / threads as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, TcpListener};
+    use std::time::Duration;
+
+    use super::{Arrival, Stop, Trial, Tried, share};
+    use crate::generator::{Operation, Pace, Spacing};
+    use crate::null;
+    use crate::scenario::measure::Load;
+
+    fn null_server() -> u16 {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        std::thread::spawn(move || null::serve(&listener, 1));
+        port
+    }
+
+    fn trial(port: u16, operations: u64, threads: usize) -> Trial {
+        let mut load = Load::new(Operation::Get, 16, 1000);
+        load.connections = 7;
+        load.stop = Stop::Operations(operations);
+        Trial {
+            port,
+            pid: None,
+            load,
+            arrival: Arrival::Closed,
+            threads,
+            server_cores: 1,
+            sample_every: Duration::from_millis(1),
+        }
+    }
+
+    fn run(trial: &Trial) -> Tried {
+        trial.run(|_| {}).unwrap()
+    }
+
+    #[test]
+    fn threads_do_exactly_the_wanted_operations_between_them() {
+        let port = null_server();
+        for threads in [1, 2, 3, 7] {
+            let tried = run(&trial(port, 12_345, threads));
+            assert!(tried.failure.is_none());
+            assert_eq!((tried.outcome.operations, tried.outcome.replies.bulk), (12_345, 12_345));
+            assert_eq!(tried.samples.last().unwrap().operations, 12_345);
+        }
+    }
+
+    #[test]
+    fn what_was_warmed_up_does_not_count() {
+        let mut trial = trial(null_server(), 100, 2);
+        trial.load.warm_up = Duration::from_millis(5);
+        assert_eq!(run(&trial).outcome.operations, 100);
+    }
+
+    #[test]
+    fn an_open_loop_is_split_too() {
+        let mut trial = trial(null_server(), 1000, 2);
+        trial.arrival = Arrival::Open(Pace { per_second: 1e6, spacing: Spacing::Random, seed: 1 });
+        let tried = run(&trial);
+        assert_eq!(tried.outcome.operations, 1000);
+        assert!(tried.lag.unwrap().schedule > Duration::ZERO);
+    }
+
+    #[test]
+    fn a_server_that_is_not_there_is_a_failure() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        drop(listener);
+        let tried = run(&trial(port, 100, 3));
+        assert!(tried.failure.unwrap().to_string().contains("cannot connect"));
+        assert_eq!(tried.outcome.operations, 0);
+    }
+
+    #[test]
+    fn more_threads_than_connections_are_refused() {
+        let tried = run(&trial(1, 100, 8));
+        assert!(tried.failure.unwrap().to_string().contains("connections"));
+    }
+
+    #[test]
+    fn shares_add_up() {
+        for (count, threads) in [(0, 1), (1, 3), (10, 3), (11, 3), (12, 3), (100, 7)] {
+            let shares: Vec<_> = (0..threads).map(|thread| share(count, thread, threads)).collect();
+            assert_eq!(shares.iter().sum::<u64>(), count);
+            assert!(shares.iter().max().unwrap() - shares.iter().min().unwrap() <= 1);
+        }
+    }
+}

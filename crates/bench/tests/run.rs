@@ -1,0 +1,173 @@
+//! `varve-bench run` as a user sees it: what it prints, writes and exits with.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Command, Output};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// Runs a load of GETs on a port, and returns what it wrote to `--json` as well.
+fn run(port: u16, options: &[&str]) -> (Output, Value) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("result.json");
+    let output = Command::new(env!("CARGO_BIN_EXE_varve-bench"))
+        .args(["run", "--operation", "get", "--warm-up-ms", "0", "--port", &port.to_string()])
+        .arg("--json")
+        .arg(&path)
+        .args(options)
+        .output()
+        .unwrap();
+    (output, read(&path))
+}
+
+fn read(path: &Path) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn listen() -> (TcpListener, u16) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    (listener, port)
+}
+
+/// A server that answers each GET of one key at a time as `answer` says, until that says none.
+/// Everything that is no GET is refused.
+fn fake(answer: impl Fn(u64) -> Option<Vec<u8>> + Clone + Send + 'static) -> u16 {
+    let (listener, port) = listen();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (stream, answer) = (stream.unwrap(), answer.clone());
+            thread::spawn(move || serve(stream, answer));
+        }
+    });
+    port
+}
+
+fn serve(mut stream: TcpStream, answer: impl Fn(u64) -> Option<Vec<u8>>) {
+    let mut request = [0; 1024];
+    let mut answered = 0;
+    while let Ok(length @ 1..) = stream.read(&mut request) {
+        let reply = if request[..length].starts_with(b"*2\r\n$3\r\nGET\r\n") {
+            answered += 1;
+            answer(answered)
+        } else {
+            Some(b"-ERR unknown command\r\n".to_vec())
+        };
+        let Some(reply) = reply else { return };
+        if stream.write_all(&reply).is_err() {
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_whole_run_is_complete() {
+    let (listener, port) = listen();
+    thread::spawn(move || bench::null::serve(&listener, 1));
+    let folder = tempfile::tempdir().unwrap();
+    let csv = folder.path().join("samples.csv");
+    let options = ["--operations", "5000", "--client-threads", "2", "--choice", "latest"];
+    let pid = std::process::id().to_string();
+    let more = ["--pid", &pid, "--csv", csv.to_str().unwrap()];
+    let (output, result) = run(port, &[&options[..], &more].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("run: 5000 operations"));
+    assert_eq!((&result["version"], &result["complete"]), (&1.into(), &true.into()));
+    assert_eq!(result["totals"]["operations"], 5000);
+    assert_eq!(result["settings"]["choice"], "latest");
+    assert!(result["latency_us"]["p99.99"].as_f64() <= result["latency_us"]["max"].as_f64());
+    let samples = result["samples"].as_array().unwrap();
+    assert_eq!(samples.last().unwrap()["operations"], 5000);
+    assert!(samples[0]["resident_bytes"].as_u64() > Some(100_000));
+    let lines = std::fs::read_to_string(csv).unwrap();
+    assert_eq!(lines.lines().count(), samples.len() + 1);
+}
+
+#[test]
+fn a_rate_in_a_closed_loop_is_not_exceeded() {
+    let port = fake(|_| Some(b"$-1\r\n".to_vec()));
+    let (output, result) = run(port, &["--rate", "1000", "--operations", "200", "--pipeline", "1"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    // The last of them is due after 199 ms, and at most 10 ms are made up for.
+    assert!(result["totals"]["seconds"].as_f64() >= Some(0.189));
+}
+
+#[test]
+fn a_server_that_is_not_there_is_named() {
+    let (listener, port) = listen();
+    drop(listener);
+    let (output, result) = run(port, &["--ms", "100"]);
+    assert!(!output.status.success());
+    let said = stderr(&output);
+    assert!(said.contains(&format!("cannot connect to port {port}")), "{said}");
+    assert_eq!((&result["complete"], &result["status"]), (&false.into(), &"partial".into()));
+}
+
+#[test]
+fn a_server_that_ends_in_the_middle_leaves_what_was_measured() {
+    let port = fake(|answered| (answered <= 100).then(|| b"$1\r\nv\r\n".to_vec()));
+    let options = ["--connections", "1", "--pipeline", "1", "--operations", "1000"];
+    let (output, result) = run(port, &options);
+    assert!(!output.status.success());
+    assert!(String::from_utf8_lossy(&output.stdout).contains("run: 100 operations"));
+    let said = stderr(&output);
+    assert!(said.contains("after 100 operations"), "{said}");
+    assert_eq!(result["complete"], false);
+    assert_eq!(result["totals"]["operations"], 100);
+    assert_eq!(result["error"].as_str().map(|error| said.contains(error)), Some(true));
+}
+
+#[test]
+fn errors_of_the_server_are_counted_and_told() {
+    let port = fake(|_| Some(b"-OOM no memory left\r\n".to_vec()));
+    let (output, result) = run(port, &["--pipeline", "1", "--operations", "70"]);
+    assert!(!output.status.success());
+    let said = stderr(&output);
+    assert!(said.contains("70 errors, the first: -OOM no memory left"), "{said}");
+    assert_eq!((&result["complete"], &result["totals"]["errors"]), (&false.into(), &70.into()));
+}
+
+#[test]
+fn an_open_loop_that_cannot_be_held_says_so() {
+    // The first answer takes longer than the whole schedule.
+    let port = fake(|answered| {
+        if answered == 1 {
+            thread::sleep(Duration::from_millis(300));
+        }
+        Some(b"$-1\r\n".to_vec())
+    });
+    let options = ["--rate", "1000", "--open", "even", "--operations", "100"];
+    let more = ["--connections", "1", "--pipeline", "1"];
+    let (output, result) = run(port, &[&options[..], &more].concat());
+    assert!(!output.status.success());
+    let said = stderr(&output);
+    assert!(said.contains("behind schedule"), "{said}");
+    assert_eq!(
+        (&result["complete"], &result["status"]),
+        (&false.into(), &"behind schedule".into())
+    );
+    assert_eq!(result["totals"]["operations"], 100, "what was due is still done");
+    assert!(result["schedule"]["late_seconds_most"].as_f64() > Some(0.2));
+    assert!(result["schedule"]["unsent_at_end"].as_u64() > Some(90));
+}
+
+#[test]
+fn nonsense_on_the_command_line_is_refused() {
+    for options in [
+        &["--value", "16*0,32*1"][..],
+        &["--open"],
+        &["--ms", "1", "--operations", "1"],
+        &["--sample-ms", "0"],
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_varve-bench"));
+        let output = command.args(["run", "--port", "1"]).args(options).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{options:?}: {}", stderr(&output));
+    }
+}
