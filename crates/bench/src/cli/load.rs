@@ -215,7 +215,7 @@ impl StoreArguments {
         match self.operation {
             Operations::Get => Operation::Get,
             Operations::Set => Operation::Set,
-            Operations::Mix => Operation::Mixed,
+            Operations::Mix => Operation::Mixed(50),
             Operations::SetEx => Operation::SetFor(3600),
             Operations::Del => Operation::Delete,
         }

@@ -26,8 +26,8 @@ pub enum Operation {
     Get,
     /// SET.
     Set,
-    /// SET or GET with the same probability.
-    Mixed,
+    /// GETs, so many in a hundred, among SETs.
+    Mixed(u8),
     /// SET with an expiry of this many seconds.
     SetFor(u32),
     /// SET with a deadline that depends on the number of the key.
@@ -239,20 +239,17 @@ struct Builder {
 }
 
 impl Builder {
-    /// A mix comes as two batches that complement each other, so that both operations are equally
-    /// frequent at any depth.
+    /// A mix comes as several batches, over which the operations are shuffled, so that its shares
+    /// are exact at any depth.
     fn variant(&mut self, shape: &RequestShape) -> Vec<Batch> {
-        if shape.operation != Operation::Mixed {
+        let Operation::Mixed(reads) = shape.operation else {
             return vec![self.batch(&vec![shape.operation; shape.pipeline])];
-        }
-        let mut gets: Vec<bool> = (0..shape.pipeline).map(|slot| slot % 2 == 0).collect();
-        gets.shuffle(&mut self.random);
-        let half = |get: bool| {
-            let operation =
-                |is_get: &bool| if *is_get == get { Operation::Get } else { Operation::Set };
-            gets.iter().map(operation).collect::<Vec<_>>()
         };
-        [true, false].map(|get| self.batch(&half(get))).into()
+        let all = MIXED_BATCHES * shape.pipeline;
+        let mut operations = vec![Operation::Set; all];
+        operations[..all * usize::from(reads.min(100)) / 100].fill(Operation::Get);
+        operations.shuffle(&mut self.random);
+        operations.chunks(shape.pipeline).map(|chunk| self.batch(chunk)).collect()
     }
 
     fn batch(&mut self, operations: &[Operation]) -> Batch {
@@ -296,6 +293,8 @@ fn write_key(bytes: &mut [u8], number: u64) {
 
 /// Digits of a key that vary.
 const KEY_DIGITS: usize = 12;
+/// So that one in twenty is exact without a pipeline.
+const MIXED_BATCHES: usize = 20;
 const PIPELINE_MAX: usize = 10_000;
 const DIGIT_PAIRS: [[u8; 2]; 100] = {
     let mut pairs = [[0; 2]; 100];
@@ -310,8 +309,8 @@ const DIGIT_PAIRS: [[u8; 2]; 100] = {
 #[cfg(test)]
 mod tests {
     use super::{
-        Deadlines, Expected, KEY_BYTES, KEY_COUNT_MAX, Operation, Protocol, RequestShape, Requests,
-        ValueSize, write_key,
+        Deadlines, Expected, KEY_BYTES, KEY_COUNT_MAX, MIXED_BATCHES, Operation, Protocol,
+        RequestShape, Requests, ValueSize, write_key,
     };
     use crate::generator::{KeyChoice, Keys};
 
@@ -353,16 +352,19 @@ mod tests {
     }
 
     #[test]
-    fn a_mix_is_half_and_half_at_any_depth() {
-        for pipeline in [1, 7, 16] {
-            let mut requests = requests(Operation::Mixed, ValueSize::Fixed(16), pipeline);
+    fn the_shares_of_a_mix_are_exact_at_any_depth() {
+        for (pipeline, reads) in [(1, 50), (7, 50), (16, 95), (1, 5)] {
+            let operation = Operation::Mixed(reads);
+            let mut requests = requests(operation, ValueSize::Fixed(16), pipeline);
             let (mut statuses, mut values) = (0, 0);
-            for _ in 0..2 {
+            for _ in 0..MIXED_BATCHES {
                 let (_, expected) = requests.fill(pipeline, &mut keys());
                 statuses += expected.statuses;
                 values += expected.values;
             }
-            assert_eq!((statuses, values), (pipeline as u64, pipeline as u64));
+            let all = (MIXED_BATCHES * pipeline) as u64;
+            let gets = all * u64::from(reads) / 100;
+            assert_eq!((statuses, values), (all - gets, gets));
         }
     }
 
@@ -388,16 +390,19 @@ mod tests {
 
     #[test]
     fn a_mix_for_memcached_has_gets_and_sets() {
-        let shape =
-            RequestShape { operation: Operation::Mixed, value: ValueSize::Fixed(3), pipeline: 2 };
+        let shape = RequestShape {
+            operation: Operation::Mixed(50),
+            value: ValueSize::Fixed(3),
+            pipeline: 2,
+        };
         let mut requests = Requests::speaking(Protocol::Memcached, &shape, 1).unwrap();
         let mut keys = keys();
         let mut text = String::new();
-        for _ in 0..2 {
+        for _ in 0..MIXED_BATCHES {
             text += std::str::from_utf8(requests.fill(2, &mut keys).0).unwrap();
         }
-        assert_eq!(text.matches("get k").count(), 2);
-        assert_eq!(text.matches(" 0 0 3\r\n").count(), 2);
-        assert!((0..4).all(|key| text.contains(&format!("k{key:015}"))), "{text}");
+        assert_eq!(text.matches("get k").count(), MIXED_BATCHES);
+        assert_eq!(text.matches(" 0 0 3\r\n").count(), MIXED_BATCHES);
+        assert!((0..2 * MIXED_BATCHES).all(|key| text.contains(&format!("k{key:015}"))), "{text}");
     }
 }

@@ -376,8 +376,8 @@ mod tests {
 
     #[test]
     fn both_halves_of_a_mix_are_answered() {
-        let replies = run(Operation::Mixed, 16, 16, 7 * 16 * 4).replies;
-        assert_eq!((replies.bulk, replies.status), (7 * 16 * 2, 7 * 16 * 2));
+        let replies = run(Operation::Mixed(50), 16, 16, 20 * 16 * 2).replies;
+        assert_eq!((replies.bulk, replies.status), (20 * 16, 20 * 16));
     }
 
     #[test]

@@ -45,7 +45,7 @@ fn push_resp(operation: Operation, value: &[u8], bytes: &mut Vec<u8>) -> Places 
     let (parts, answer): (&[&[u8]], Answer) = match operation {
         Operation::Get => (&[b"GET", KEY], Answer::Value),
         Operation::Delete => (&[b"DEL", KEY], Answer::Integer),
-        Operation::Set | Operation::Mixed => (&[b"SET", KEY, value], Answer::Status),
+        Operation::Set | Operation::Mixed(_) => (&[b"SET", KEY, value], Answer::Status),
         Operation::SetFor(time) => {
             seconds = time.to_string();
             (&[b"SET", KEY, value, b"EX", seconds.as_bytes()], Answer::Status)
@@ -73,7 +73,9 @@ fn push_memcached(operation: Operation, value: &[u8], bytes: &mut Vec<u8>) -> Pl
         Operation::Get => (b"get ", 0, Answer::Value),
         Operation::Delete => (b"delete ", 0, Answer::Integer),
         Operation::SetFor(seconds) => (b"set ", seconds, Answer::Status),
-        Operation::Set | Operation::Mixed | Operation::SetUntil(_) => (b"set ", 0, Answer::Status),
+        Operation::Set | Operation::Mixed(_) | Operation::SetUntil(_) => {
+            (b"set ", 0, Answer::Status)
+        }
     };
     bytes.extend_from_slice(verb);
     bytes.extend_from_slice(KEY);

@@ -8,11 +8,12 @@ use anyhow::Result;
 use serde::Deserialize;
 
 use super::bare::Bare;
-use super::measure::{Load, Measured, fill, measure};
+use super::measure::{Load, fill};
+use super::rounds::{Median, interleaved};
 use super::{Bench, Scale, Scenario, median, milliseconds, peers_missing, pin_client};
 use crate::generator::{KeyChoice, Operation, Stop, ValueSize};
 use crate::process;
-use crate::report::{Figure, Plot, Section};
+use crate::report::{Plot, Section};
 use crate::servers::{Kind, Launch, Program, Server};
 
 /// How thoroughly CPU is measured.
@@ -68,7 +69,7 @@ impl Scenario for Compare {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         let plan = &self.0;
         pin_client(1);
-        let programs: Vec<_> = bench.varve_and_peers().chain([&bench.null]).collect();
+        let programs: Vec<_> = bench.all_programs().collect();
         let servers = start_filled(&programs, plan.keys)?;
         section.columns(&COMPARE_COLUMNS);
         section.note(
@@ -82,7 +83,7 @@ impl Scenario for Compare {
                 let load = workload.load(pipeline, plan);
                 let medians = interleaved(&servers, |_| load.clone(), plan.rounds)?;
                 for median in &medians {
-                    section.row(median.cells(pipeline, workload.name, &medians));
+                    section.row(cells(median, pipeline, workload.name, &medians));
                     plot.bar(&median.label, workload.name, median.server_us);
                 }
                 compare_figures(section, pipeline, workload.name, &medians);
@@ -203,7 +204,7 @@ struct Workload {
 const WORKLOADS: [Workload; 3] = [
     Workload { name: "GET", operation: Operation::Get, zipf: false },
     Workload { name: "SET", operation: Operation::Set, zipf: false },
-    Workload { name: "mix", operation: Operation::Mixed, zipf: true },
+    Workload { name: "mix", operation: Operation::Mixed(50), zipf: true },
 ];
 
 impl Workload {
@@ -218,57 +219,15 @@ impl Workload {
     }
 }
 
-impl Load {
-    fn with_seed(&self, round: usize) -> Self {
-        Self { seed: round as u64 + 1, ..self.clone() }
-    }
-}
-
-/// The medians over the rounds of one server and load.
-struct Median {
-    label: String,
-    server_us: f64,
-    /// The same of each round.
-    rounds: Vec<f64>,
-    operations_per_second: f64,
-    p50_us: f64,
-    p99_us: f64,
-    generator_us: f64,
-}
-
-impl Median {
-    fn of(server: &Server, rounds: &[Measured]) -> Self {
-        let of = |value: fn(&Measured) -> f64| median(rounds.iter().map(value).collect());
-        Self {
-            label: server.label.clone(),
-            server_us: of(|round| round.server_us),
-            rounds: rounds.iter().map(|round| round.server_us).collect(),
-            operations_per_second: of(|round| round.outcome.operations_per_second()),
-            p50_us: of(|round| round.outcome.round_trip_us(0.5)),
-            p99_us: of(|round| round.outcome.round_trip_us(0.99)),
-            generator_us: of(|round| round.outcome.generator_us_per_operation()),
-        }
-    }
-
-    fn cells(&self, pipeline: usize, workload: &str, all: &[Self]) -> Vec<String> {
-        let ratio = |to: &str| {
-            let to = all.iter().find(|other| other.label == to);
-            to.map_or("-".to_owned(), |to| format!("{:.2}", self.server_us / to.server_us))
-        };
-        let mut cells = vec![format!("{pipeline} {workload}"), self.label.clone()];
-        cells.extend([format!("{:.3}", self.server_us), ratio("valkey"), ratio("null")]);
-        cells.extend(self.speed_cells());
-        cells
-    }
-
-    fn speed_cells(&self) -> [String; 4] {
-        [
-            format!("{:.0}", self.operations_per_second),
-            format!("{:.0}", self.p50_us),
-            format!("{:.0}", self.p99_us),
-            format!("{:.3}", self.generator_us),
-        ]
-    }
+fn cells(median: &Median, pipeline: usize, workload: &str, all: &[Median]) -> Vec<String> {
+    let ratio = |to: &str| {
+        let to = all.iter().find(|other| other.label == to);
+        to.map_or("-".to_owned(), |to| format!("{:.2}", median.server_us / to.server_us))
+    };
+    let mut cells = vec![format!("{pipeline} {workload}"), median.label.clone()];
+    cells.extend([format!("{:.3}", median.server_us), ratio("valkey"), ratio("null")]);
+    cells.extend(median.speed_cells());
+    cells
 }
 
 fn start_filled(programs: &[&Program], keys: u64) -> Result<Vec<Server>> {
@@ -283,29 +242,12 @@ fn start_filled(programs: &[&Program], keys: u64) -> Result<Vec<Server>> {
     Ok(servers)
 }
 
-/// `load_of` says what the server with a number gets.
-fn interleaved(
-    servers: &[Server],
-    load_of: impl Fn(usize) -> Load,
-    rounds: usize,
-) -> Result<Vec<Median>> {
-    let mut measured: Vec<Vec<Measured>> = servers.iter().map(|_| Vec::new()).collect();
-    for round in 0..rounds {
-        for (number, (server, measured)) in servers.iter().zip(&mut measured).enumerate() {
-            measured.push(measure(server, &load_of(number).with_seed(round))?);
-        }
-    }
-    Ok(servers.iter().zip(measured).map(|(server, rounds)| Median::of(server, &rounds)).collect())
-}
-
 /// Varve, which is the first, beside each of the others.
 fn compare_figures(section: &mut Section, pipeline: usize, name: &str, medians: &[Median]) {
     let Some((varve, others)) = medians.split_first() else { return };
     for other in others {
         let what = format!("CPU of {name} at pipeline {pipeline} / {}", other.label);
-        let rounds: Vec<_> = varve.rounds.iter().zip(&other.rounds).map(|(a, b)| a / b).collect();
-        let ratio = varve.server_us / other.server_us;
-        section.figures.push(Figure::new(what, None, Some(ratio), "").over(&rounds));
+        section.figures.push(varve.cpu_ratio(what, other));
     }
 }
 

@@ -5,8 +5,8 @@ use serde::de::DeserializeOwned;
 
 use super::collections::{self, commands, elements, forms, removal};
 use super::{
-    Bench, Scale, churn, cpu, expiry, growth, idle, long_strings, maxmemory, overhead, reclaim,
-    stall, ycsb,
+    Bench, Scale, churn, cpu, expiry, growth, idle, loads, long_strings, maxmemory, overhead,
+    reclaim, stall, ycsb,
 };
 use crate::report::Section;
 
@@ -31,7 +31,7 @@ struct Kind {
     check: fn(&toml::Table) -> Result<()>,
 }
 
-const KINDS: [Kind; 19] = [
+const KINDS: [Kind; 20] = [
     kind::<churn::Plan>("churn"),
     kind::<collections::churn::Plan>("collection-churn"),
     kind::<commands::Plan>("commands"),
@@ -43,6 +43,7 @@ const KINDS: [Kind; 19] = [
     kind::<forms::Plan>("forms"),
     kind::<growth::Plan>("growth"),
     kind::<idle::Plan>("idle"),
+    kind::<loads::Plan>("loads"),
     kind::<long_strings::Plan>("long-strings"),
     kind::<maxmemory::Plan>("maxmemory"),
     kind::<overhead::Plan>("overhead"),

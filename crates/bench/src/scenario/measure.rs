@@ -9,12 +9,12 @@ use crate::generator::{
     Drawn, Generator, KeyChoice, Keys, Operation, Outcome, Protocol, RequestShape, Requests,
     Source, Stop, ValueSize,
 };
-use crate::servers::Server;
+use crate::servers::{Kind, Server};
 
 /// A load.
 #[derive(Clone, Debug)]
 pub struct Load {
-    /// What is spoken with the server.
+    /// What is spoken with a server whose kind does not say it.
     pub protocol: Protocol,
     /// Connections.
     pub connections: usize,
@@ -63,8 +63,12 @@ impl Load {
     /// # Errors
     /// If the load is impossible or the server does not accept.
     pub fn prepare(&self, server: &Server) -> Result<(Generator, Requests, Keys)> {
-        let generator = Generator::connect_speaking(server.port, self.connections, self.protocol)?;
-        let requests = Requests::speaking(self.protocol, &self.shape, self.seed)?;
+        let protocol = match server.kind {
+            Kind::Memcached => Protocol::Memcached,
+            _ => self.protocol,
+        };
+        let generator = Generator::connect_speaking(server.port, self.connections, protocol)?;
+        let requests = Requests::speaking(protocol, &self.shape, self.seed)?;
         let keys = Keys::new(&self.keys, self.key_count, self.seed)?;
         Ok((generator, requests, keys))
     }

@@ -7,6 +7,7 @@
 //! | `growth` | resident bytes per key and the longest pause while the keys grow |
 //! | `overhead` | resident bytes per key beside key and value, by size of the value |
 //! | `churn` | live payload over resident memory after sizes changed (Table 5) |
+//! | `loads` | latency and throughput of GETs and SETs beside all peers (Figs. 7 and 8) |
 //! | `maxmemory` | a full cache: memory bound, what is kept, cost of a SET |
 //! | `expiry` | how soon keys are gone after their deadline, and what that costs |
 //! | `reclaim` | bytes moved per byte written, by reclaim policy (Fig. 6) |
@@ -25,12 +26,14 @@ pub mod file;
 pub mod growth;
 pub mod idle;
 mod kinds;
+pub mod loads;
 pub mod long_strings;
 pub mod maxmemory;
 pub mod measure;
 mod needs;
 pub mod overhead;
 pub mod reclaim;
+mod rounds;
 mod scale;
 pub mod stall;
 pub mod ycsb;
@@ -61,6 +64,11 @@ impl Bench {
     /// The server under test, and all of the peers that are there and speak RESP.
     pub fn varve_and_peers(&self) -> impl Iterator<Item = &Program> {
         [&self.varve].into_iter().chain(&self.valkey).chain(&self.redis)
+    }
+
+    /// All of them, Memcached and the null server included.
+    pub fn all_programs(&self) -> impl Iterator<Item = &Program> {
+        self.varve_and_peers().chain(&self.memcached).chain([&self.null])
     }
 
     /// The server under test, and Valkey if it is there.

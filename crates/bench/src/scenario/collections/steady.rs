@@ -55,7 +55,7 @@ impl Steady {
     /// If the server does not accept.
     pub fn connect(server: &Server, keys: u64) -> Result<Self> {
         let value = ValueSize::Fixed(16);
-        let shape = RequestShape { operation: Operation::Mixed, value, pipeline: 1 };
+        let shape = RequestShape { operation: Operation::Mixed(50), value, pipeline: 1 };
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let mut connections = Vec::new();
         for slot in 0..=CLIENTS {

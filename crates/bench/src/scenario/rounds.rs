@@ -1,0 +1,82 @@
+//! Rounds in turns (A B C A B C ...), so that a slow minute of the machine falls on all servers;
+//! the middle one of the rounds counts.
+
+use anyhow::Result;
+
+use super::measure::{Load, Measured, measure};
+use super::median;
+use crate::report::Figure;
+use crate::servers::Server;
+
+/// The medians over the rounds of one server and load.
+pub struct Median {
+    /// Of the server.
+    pub label: String,
+    /// User and system time of the server per operation, in microseconds.
+    pub server_us: f64,
+    /// The same of each round.
+    pub rounds: Vec<f64>,
+    /// Answered.
+    pub operations_per_second: f64,
+    /// Round trip of a batch, the middle one.
+    pub p50_us: f64,
+    /// The same, of which one in a hundred is longer.
+    pub p99_us: f64,
+    /// CPU time of the generator per operation.
+    pub generator_us: f64,
+}
+
+impl Median {
+    fn of(server: &Server, rounds: &[Measured]) -> Self {
+        let of = |value: fn(&Measured) -> f64| median(rounds.iter().map(value).collect());
+        Self {
+            label: server.label.clone(),
+            server_us: of(|round| round.server_us),
+            rounds: rounds.iter().map(|round| round.server_us).collect(),
+            operations_per_second: of(|round| round.outcome.operations_per_second()),
+            p50_us: of(|round| round.outcome.round_trip_us(0.5)),
+            p99_us: of(|round| round.outcome.round_trip_us(0.99)),
+            generator_us: of(|round| round.outcome.generator_us_per_operation()),
+        }
+    }
+
+    /// Operations per second, p50, p99, and CPU time of the generator.
+    pub fn speed_cells(&self) -> [String; 4] {
+        [
+            format!("{:.0}", self.operations_per_second),
+            format!("{:.0}", self.p50_us),
+            format!("{:.0}", self.p99_us),
+            format!("{:.3}", self.generator_us),
+        ]
+    }
+
+    /// CPU of this server over that of another, with its spread over the rounds.
+    pub fn cpu_ratio(&self, what: String, other: &Self) -> Figure {
+        let rounds: Vec<_> = self.rounds.iter().zip(&other.rounds).map(|(a, b)| a / b).collect();
+        Figure::new(what, None, Some(self.server_us / other.server_us), "").over(&rounds)
+    }
+}
+
+/// Measures all servers in turns. `load_of` says what the server with a number gets.
+///
+/// # Errors
+/// If a server fails.
+pub fn interleaved(
+    servers: &[Server],
+    load_of: impl Fn(usize) -> Load,
+    rounds: usize,
+) -> Result<Vec<Median>> {
+    let mut measured: Vec<Vec<Measured>> = servers.iter().map(|_| Vec::new()).collect();
+    for round in 0..rounds {
+        for (number, (server, measured)) in servers.iter().zip(&mut measured).enumerate() {
+            measured.push(measure(server, &load_of(number).with_seed(round))?);
+        }
+    }
+    Ok(servers.iter().zip(measured).map(|(server, rounds)| Median::of(server, &rounds)).collect())
+}
+
+impl Load {
+    fn with_seed(&self, round: usize) -> Self {
+        Self { seed: round as u64 + 1, ..self.clone() }
+    }
+}
