@@ -82,11 +82,15 @@ impl Eye {
     }
 
     fn look(&self) -> Sample {
+        // Until it is waited for, a process that has ended is still listed, without memory.
+        let resident = self.pid.and_then(|pid| process::resident_bytes(pid).ok());
+        let resident_bytes = resident.filter(|bytes| *bytes > 0);
         let cpu = self.pid.and_then(|pid| process::cpu_time(pid).ok());
+        let cpu = cpu.zip(self.cpu_before).and_then(|(now, before)| now.checked_sub(before));
         Sample {
             at: self.began.elapsed(),
-            resident_bytes: self.pid.and_then(|pid| process::resident_bytes(pid).ok()),
-            cpu: cpu.zip(self.cpu_before).map(|(now, before)| now.saturating_sub(before)),
+            resident_bytes,
+            cpu: resident_bytes.and(cpu),
             operations: self.monitor.operations(),
         }
     }
@@ -94,10 +98,11 @@ impl Eye {
 
 #[cfg(test)]
 mod tests {
+    use std::process::{Command, Stdio};
     use std::sync::{Arc, mpsc};
     use std::time::Duration;
 
-    use super::{Monitor, Sampler};
+    use super::{Monitor, Sampler, process};
 
     #[test]
     fn samples_are_in_order_and_the_last_is_taken_at_the_end() {
@@ -126,5 +131,19 @@ mod tests {
             assert!(samples.iter().all(|sample| sample.resident_bytes.is_none()));
             assert!(samples.iter().all(|sample| sample.cpu.is_none() && sample.operations == 0));
         }
+    }
+
+    #[test]
+    fn a_process_that_has_ended_leaves_only_the_operations() {
+        let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
+        child.kill().unwrap();
+        while process::resident_bytes(child.id()).unwrap() > 0 {
+            std::thread::yield_now();
+        }
+        let every = Duration::from_secs(3600);
+        let samples = Sampler::start(Some(child.id()), every, Arc::default(), |_| {}).stop();
+        assert!(samples.iter().all(|sample| sample.resident_bytes.is_none()));
+        assert!(samples.iter().all(|sample| sample.cpu.is_none()));
+        child.wait().unwrap();
     }
 }

@@ -110,8 +110,9 @@ impl Trial {
                 // What a server used that has ended is only in the samples.
                 let last = samples.iter().rev().find_map(|sample| sample.cpu);
                 let used = before.zip(self.settled_cpu_time());
-                let used = used.map(|(before, after)| after.saturating_sub(before));
-                tried.server_cpu = used.or(last);
+                let used = used.and_then(|(before, after)| after.checked_sub(before));
+                let has_ended = samples.last().is_none_or(|sample| sample.cpu.is_none());
+                tried.server_cpu = if has_ended { last } else { used };
                 tried.samples = samples;
             }
             Ok(tried)

@@ -95,7 +95,7 @@ impl Connection {
         assert!(!self.is_busy(), "one batch at a time");
         self.expected = expected;
         self.sent_at = now;
-        let sent = taken(self.stream.write(bytes)).context("sending")?;
+        let sent = taken(self.stream.write(bytes)).context("the connection broke in sending")?;
         if sent < bytes.len() {
             self.unsent.extend_from_slice(&bytes[sent..]);
         }
@@ -107,7 +107,8 @@ impl Connection {
     /// # Errors
     /// If the connection is broken.
     pub fn flush(&mut self) -> Result<()> {
-        let sent = taken(self.stream.write(&self.unsent)).context("sending")?;
+        let sent =
+            taken(self.stream.write(&self.unsent)).context("the connection broke in sending")?;
         self.unsent.drain(..sent);
         Ok(())
     }
@@ -120,7 +121,7 @@ impl Connection {
     pub fn receive(&mut self, buffer: &mut [u8]) -> Result<Progress> {
         let read = match self.stream.read(buffer) {
             Ok(0) => bail!("the server closed the connection"),
-            read => taken(read).context("receiving")?,
+            read => taken(read).context("the connection broke in receiving")?,
         };
         if let Err(unexpected) = self.counter.feed(&buffer[..read]) {
             bail!("unexpected reply: {:?}", unexpected.0);
