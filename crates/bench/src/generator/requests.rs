@@ -122,8 +122,10 @@ impl Requests {
         shape.value.check()?;
         wording::check(protocol, shape.operation)?;
         let mut random = SmallRng::seed_from_u64(seed);
-        let variants = shape.value.variants(shape.pipeline);
-        let sizes = shape.value.spread(variants * shape.pipeline, &mut random);
+        let batches =
+            if matches!(shape.operation, Operation::Mixed(_)) { MIXED_BATCHES } else { 1 };
+        let variants = shape.value.variants(shape.pipeline).div_ceil(batches);
+        let sizes = shape.value.spread(variants * batches * shape.pipeline, &mut random);
         let mut builder = Builder { protocol, sizes: sizes.into_iter(), random };
         let batches = (0..variants).flat_map(|_| builder.variant(shape)).collect();
         let deadlines = match shape.operation {
