@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
 use anyhow::{Context, Result, bail};
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::control::{Control, Reply};
 use crate::process;
@@ -106,6 +107,13 @@ impl Program {
         }
         let command = vec![path.to_string_lossy().into_owned()];
         Ok(Self { label: "null".to_owned(), kind: Kind::Null, command })
+    }
+
+    /// The program as the last words of another command, such as a profiler's.
+    #[must_use]
+    pub fn wrapped(mut self, words: &[String]) -> Self {
+        self.command.splice(0..0, words.iter().cloned());
+        self
     }
 
     /// Starts the program and waits until it answers.
@@ -209,6 +217,24 @@ impl Server {
     /// If the server ended.
     pub fn cpu_time(&self) -> Result<Duration> {
         process::cpu_time(self.pid).with_context(|| self.complaint())
+    }
+
+    /// Asks the server to end, and waits until it has.
+    ///
+    /// # Errors
+    /// If it cannot be asked, or does not end within two minutes.
+    pub fn end(mut self) -> Result<()> {
+        let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw).context("a process")?;
+        kill_process(pid, Signal::TERM)?;
+        let Some(child) = &mut self.child else { return Ok(()) };
+        let asked = Instant::now();
+        while asked.elapsed() < END_MAX {
+            if child.try_wait()?.is_some() {
+                return Ok(());
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        bail!("{} does not end", self.label)
     }
 
     fn wait_until_ready(&mut self) -> Result<()> {
@@ -351,6 +377,7 @@ fn free_port() -> Result<u16> {
 /// The core of the server, where one is enough.
 pub const SERVER_CORE: usize = 0;
 const START_MAX: Duration = Duration::from_secs(30);
+const END_MAX: Duration = Duration::from_secs(120);
 
 #[cfg(test)]
 mod tests {

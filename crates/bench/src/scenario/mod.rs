@@ -4,6 +4,7 @@
 //! | file | question |
 //! |---|---|
 //! | `cpu` | server CPU per operation: beside the peers, with two threads, over many keys |
+//! | `cache_misses` | cache lines that a lookup misses, as cachegrind simulates them (Table 2) |
 //! | `growth` | resident bytes per key and the longest pause while the keys grow |
 //! | `overhead` | resident bytes per key beside key and value, by size of the value |
 //! | `churn` | live payload over resident memory after sizes changed (Table 5) |
@@ -18,6 +19,7 @@
 //! | [`collections`] | lists, hashes, sets, sorted sets and streams: five questions of their own |
 
 pub mod bare;
+pub mod cache_misses;
 pub mod churn;
 pub mod collections;
 pub mod cpu;

@@ -1,0 +1,142 @@
+//! Cache misses per lookup, as cachegrind simulates them: the misses of a server that was filled
+//! and asked, less those of one that was only filled. Cachegrind does not see prefetches, so that
+//! lines are counted and not the time spent waiting for them.
+
+use std::path::Path;
+use std::{env, fs};
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+
+use super::measure::{Load, fill, measure};
+use super::{Bench, Scale, Scenario, pin_client};
+use crate::generator::{Operation, Stop, ValueSize};
+use crate::report::Section;
+use crate::servers::{Launch, Program};
+
+/// How much is stored and looked up.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// Keys, each of which is looked up once on the average.
+    pub keys: u64,
+    /// Bytes in a value.
+    pub value: usize,
+    /// Requests on their way on each connection.
+    pub pipeline: usize,
+    /// Bytes of the simulated last level; a power of two, much less than what is stored.
+    pub last_level: u64,
+}
+
+impl Scenario for Plan {
+    fn scaled(self, scale: Scale) -> Self {
+        Self { keys: scale.of(self.keys).max(KEYS_MIN), ..self }
+    }
+
+    fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
+        pin_client(1);
+        section.columns(&["server", "instructions", "D1 misses", "last-level misses"]);
+        section.note(format!(
+            "GET of {} keys of 16 bytes with values of {}, pipeline {}; first level 32 KiB, last \
+             level {} KiB. Everything that a request takes is in it: parsing, lookup, reply, and \
+             the kernel not.",
+            self.keys,
+            self.value,
+            self.pipeline,
+            self.last_level >> 10
+        ));
+        // The peers are packages in a root of their own, in which there is no valgrind.
+        section.note("Peers were not measured: the profiler does not reach into their root.");
+        let filled = self.counts(&bench.varve, false)?;
+        let asked = self.counts(&bench.varve, true)?;
+        let per_lookup = asked.less(&filled, self.keys);
+        let cells = [per_lookup.instructions, per_lookup.first, per_lookup.last];
+        let cells = cells.map(|count| format!("{count:.2}"));
+        section.row([bench.varve.label.clone()].into_iter().chain(cells));
+        section.finding("first-level misses per lookup", Some(per_lookup.first), "");
+        section.finding("last-level misses per lookup", Some(per_lookup.last), "");
+        Ok(())
+    }
+}
+
+impl Plan {
+    /// What cachegrind counts from start to end.
+    fn counts(&self, program: &Program, asks: bool) -> Result<Counts> {
+        let folder = env::temp_dir().join(format!("varve-bench-cachegrind-{}", std::process::id()));
+        fs::create_dir_all(&folder)?;
+        let server = program.clone().wrapped(&self.cachegrind(&folder)).start(&Launch::default())?;
+        fill(&server, self.keys, ValueSize::Fixed(self.value))?;
+        if asks {
+            let mut load = Load::new(Operation::Get, self.pipeline, self.keys);
+            load.stop = Stop::Operations(self.keys);
+            measure(&server, &load)?;
+        }
+        let file = folder.join(server.pid.to_string());
+        server.end()?;
+        let text = fs::read_to_string(&file)
+            .with_context(|| format!("cachegrind wrote no {}", file.display()))?;
+        fs::remove_dir_all(&folder)?;
+        Counts::parse(&text)
+    }
+
+    fn cachegrind(&self, folder: &Path) -> Vec<String> {
+        let words = ["valgrind", "--tool=cachegrind", "--cache-sim=yes", "--trace-children=yes"];
+        let sizes = ["--I1=32768,8,64".to_owned(), "--D1=32768,8,64".to_owned()];
+        let last = format!("--LL={},16,64", self.last_level);
+        let out = format!("--cachegrind-out-file={}/%p", folder.display());
+        words.map(str::to_owned).into_iter().chain(sizes).chain([last, out]).collect()
+    }
+}
+
+/// Instructions, and misses of data by level.
+struct Counts {
+    instructions: f64,
+    first: f64,
+    last: f64,
+}
+
+impl Counts {
+    /// Reads the lines `events:` and `summary:` of cachegrind's file.
+    fn parse(text: &str) -> Result<Self> {
+        let line = |name: &str| {
+            let line = text.lines().find_map(|line| line.strip_prefix(name));
+            line.with_context(|| format!("cachegrind's file has no {name}"))
+        };
+        let names = line("events:")?.split_whitespace();
+        let numbers = line("summary:")?.split_whitespace();
+        let pairs: Vec<_> = names.zip(numbers).collect();
+        let of = |name: &str| -> Result<f64> {
+            let pair = pairs.iter().find(|(event, _)| *event == name);
+            Ok(pair.with_context(|| format!("cachegrind counted no {name}"))?.1.parse()?)
+        };
+        Ok(Self {
+            instructions: of("Ir")?,
+            first: of("D1mr")? + of("D1mw")?,
+            last: of("DLmr")? + of("DLmw")?,
+        })
+    }
+
+    fn less(&self, other: &Self, operations: u64) -> Self {
+        let per = |with: f64, without: f64| (with - without) / operations as f64;
+        Self {
+            instructions: per(self.instructions, other.instructions),
+            first: per(self.first, other.first),
+            last: per(self.last, other.last),
+        }
+    }
+}
+
+const KEYS_MIN: u64 = 100_000;
+
+#[cfg(test)]
+mod tests {
+    use super::Counts;
+
+    #[test]
+    fn misses_of_data_are_those_of_reads_and_writes() {
+        let text = "events: Ir I1mr ILmr Dr D1mr DLmr Dw D1mw DLmw\nsummary: 90 1 2 3 4 5 6 7 8\n";
+        let counts = Counts::parse(text).unwrap();
+        assert_eq!((counts.instructions, counts.first, counts.last), (90.0, 11.0, 13.0));
+        assert!(Counts::parse("events: Ir\nsummary: 1\n").is_err());
+    }
+}
