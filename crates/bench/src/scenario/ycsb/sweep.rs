@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::{Settings, loaded, play, programs};
 use crate::process;
 use crate::report::{Plot, Section};
-use crate::scenario::{Bench, Scale, Scenario, pin_client};
+use crate::scenario::{Bench, Scale, Scenario, milliseconds, pin_client};
 use crate::servers::{Kind, Server};
 use crate::ycsb::client::{self, Measured, Phase};
 use crate::ycsb::workload::Kind as OperationKind;
@@ -22,8 +22,11 @@ pub struct Plan {
     pub workloads: Vec<PathBuf>,
     /// Records that are stored before.
     pub records: u64,
-    /// Operations of one measurement.
+    /// Operations of one measurement, at most.
     pub operations: u64,
+    /// Length of one measurement, at most, in milliseconds.
+    #[serde(rename = "ms", deserialize_with = "milliseconds")]
+    pub longest: Duration,
     /// Numbers of clients, each with one operation on its way.
     pub clients: Vec<usize>,
     /// Parts of what each server can do, at the highest number of clients.
@@ -39,6 +42,7 @@ impl Scenario for Plan {
         Self {
             records: scale.of(self.records).max(RECORDS_MIN),
             operations: scale.of(self.operations).max(OPERATIONS_MIN),
+            longest: self.longest.mul_f64(scale.factor()).max(self.longest.min(LONGEST_MIN)),
             ..self
         }
     }
@@ -47,9 +51,11 @@ impl Scenario for Plan {
         pin_client(1);
         section.columns(&COLUMNS);
         section.note(format!(
-            "{} records, {} operations in each measurement; clients are connections of one \
-             thread. User and system: CPU time of the server per operation.",
-            self.records, self.operations
+            "{} records; at most {} operations, or {} ms, in each measurement; clients are \
+             connections of one thread. User and system: CPU time of the server per operation.",
+            self.records,
+            self.operations,
+            self.longest.as_millis()
         ));
         self.workloads.iter().try_for_each(|file| self.run_one(bench, section, file))
     }
@@ -120,22 +126,28 @@ impl Plan {
             clients,
             phase: Phase::Run(self.operations),
             target,
-            longest: Duration::ZERO,
+            longest: self.longest,
         };
-        let before = process::user_and_system_time(server.pid)?;
+        let usage = || -> Result<_> {
+            Ok((server.cpu_time()?, process::user_and_system_time(server.pid)?))
+        };
+        let before = usage()?;
         let measured = play(server, plan, &settings.workload)?;
-        let after = process::user_and_system_time(server.pid)?;
+        let after = usage()?;
         ensure!(
             measured.error.is_none(),
             "{} answered {}",
             server.label,
             measured.error.as_deref().unwrap_or_default()
         );
-        let per_operation =
-            |time: Duration| time.as_secs_f64() * 1e6 / measured.operations.max(1) as f64;
-        let (user_us, system_us) =
-            (per_operation(after.0 - before.0), per_operation(after.1 - before.1));
-        Ok(Cost { measured, user_us, system_us })
+        // Only clock ticks tell user from system time; the scheduler tells their sum to the
+        // nanosecond.
+        let (user, system) = (after.1.0 - before.1.0, after.1.1 - before.1.1);
+        let ticked = (user + system).as_secs_f64().max(f64::MIN_POSITIVE);
+        let cpu = after.0.saturating_sub(before.0).as_secs_f64();
+        let cpu_us = cpu * 1e6 / measured.operations.max(1) as f64;
+        let system_us = cpu_us * system.as_secs_f64() / ticked;
+        Ok(Cost { measured, user_us: cpu_us - system_us, system_us })
     }
 }
 
@@ -187,5 +199,6 @@ fn figures(section: &mut Section, name: &str, servers: &[Server], most: &[Option
 const COLUMNS: [&str; 7] =
     ["workload", "server", "op/s", "p50 us", "p99 us", "user us/op", "system us/op"];
 const RECORDS_MIN: u64 = 1000;
-/// Clock ticks are ten milliseconds: so many operations take some dozens of them.
-const OPERATIONS_MIN: u64 = 20_000;
+/// Clock ticks are ten milliseconds: so much takes some dozens of them.
+const LONGEST_MIN: Duration = Duration::from_millis(300);
+const OPERATIONS_MIN: u64 = 10_000;
