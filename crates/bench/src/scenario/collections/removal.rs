@@ -59,7 +59,9 @@ fn renames() -> Vec<String> {
 
 impl Scenario for Plan {
     fn scaled(self, scale: Scale) -> Self {
-        Self { members: scale.of(self.members), ..self }
+        // Each round waits for most of a minute, whatever the size.
+        let rounds = scale.of(self.rounds as u64) as usize;
+        Self { members: scale.of(self.members), rounds }
     }
 
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
