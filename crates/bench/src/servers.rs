@@ -124,15 +124,16 @@ impl Program {
     pub fn start(&self, launch: &Launch) -> Result<Server> {
         let port = free_port()?;
         let log = env::temp_dir().join(format!("varve-bench-{port}.log"));
-        let child = Command::new("taskset")
-            .args(["-c", &launch.cores])
+        // A server must not outlive a bench that is killed.
+        let child = Command::new("setpriv")
+            .args(["--pdeathsig", "KILL", "taskset", "-c", &launch.cores])
             .args(&self.command)
             .args(self.arguments(port, launch))
             .stdin(Stdio::null())
             .stdout(File::create(&log)?)
             .stderr(File::options().append(true).open(&log)?)
             .spawn()
-            .context("taskset (package util-linux) cannot be started")?;
+            .context("setpriv (package util-linux) cannot be started")?;
         let pid = child.id();
         let mut server = Server {
             label: self.label.clone(),
