@@ -70,14 +70,21 @@ pub fn run(arguments: Arguments) -> Result<()> {
 
 fn bench(server: &str) -> Result<Bench> {
     let varve = Program::parse(server)?;
-    let mut bench =
-        Bench { varve, valkey: None, redis: None, memcached: None, null: Program::null()? };
+    let mut bench = Bench {
+        varve,
+        valkey: None,
+        redis: None,
+        memcached: None,
+        null: Program::null()?,
+        valkey_benchmark: None,
+    };
     let peers = Peers::find().and_then(|peers| peers.versions().map(|_| peers));
     match peers {
         Ok(peers) => {
             bench.valkey = Some(peers.program("valkey")?);
             bench.redis = Some(peers.program("redis")?);
             bench.memcached = Some(peers.program("memcached")?);
+            bench.valkey_benchmark = Some(peers.valkey_benchmark());
         }
         Err(error) => eprintln!("SKIPPED: everything beside the peers: {error:#}"),
     }

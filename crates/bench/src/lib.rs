@@ -30,4 +30,5 @@ pub mod sampler;
 pub mod scenario;
 pub mod servers;
 pub mod trial;
+pub mod valkey_benchmark;
 pub mod ycsb;

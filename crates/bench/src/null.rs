@@ -13,20 +13,23 @@ use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fd::OwnedFd;
 
+mod replies;
 mod scan;
 
+pub use replies::{Replies, Shape};
 use scan::{Scanned, scan};
 
-/// Serves connections until the process is ended, dealt out to `threads` in turn.
+/// Serves connections until the process is ended, dealt out to `threads` in turn; everybody gets
+/// the same answers.
 ///
 /// # Errors
 /// Only failures of epoll or of the listening socket; a failing connection is closed.
-pub fn serve(listener: &TcpListener, threads: usize) -> io::Result<()> {
+pub fn serve(listener: &TcpListener, threads: usize, replies: &Replies) -> io::Result<()> {
     listener.set_nonblocking(true)?;
-    let (mut first, first_door) = Server::new()?;
+    let (mut first, first_door) = Server::new(replies)?;
     let mut doors = vec![first_door];
     for _ in 1..threads {
-        let (mut server, door) = Server::new()?;
+        let (mut server, door) = Server::new(replies)?;
         doors.push(door);
         thread::spawn(move || server.run(|| Ok(())));
     }
@@ -74,10 +77,11 @@ struct Server {
     connections: Vec<Option<Connection>>,
     input: Box<[u8]>,
     output: Vec<u8>,
+    replies: Replies,
 }
 
 impl Server {
-    fn new() -> io::Result<(Self, Door)> {
+    fn new(replies: &Replies) -> io::Result<(Self, Door)> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let (sender, streams) = mpsc::channel();
         let door = Door { epoll: epoll.try_clone()?, streams: sender };
@@ -87,6 +91,7 @@ impl Server {
             connections: Vec::new(),
             input: vec![0; INPUT_BYTES].into_boxed_slice(),
             output: Vec::with_capacity(INPUT_BYTES),
+            replies: replies.clone(),
         };
         Ok((server, door))
     }
@@ -129,7 +134,7 @@ impl Server {
         let result = if was_blocked {
             connection.flush()
         } else {
-            connection.answer(&mut self.input, &mut self.output)
+            connection.answer(&mut self.input, &mut self.output, &self.replies)
         };
         let is_blocked = connection.is_blocked();
         let result = result.and_then(|()| match (was_blocked, is_blocked) {
@@ -168,7 +173,12 @@ impl Connection {
         !self.unsent.is_empty()
     }
 
-    fn answer(&mut self, input: &mut [u8], output: &mut Vec<u8>) -> io::Result<()> {
+    fn answer(
+        &mut self,
+        input: &mut [u8],
+        output: &mut Vec<u8>,
+        replies: &Replies,
+    ) -> io::Result<()> {
         let read = match self.stream.read(input) {
             Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
             Ok(read) => read,
@@ -176,11 +186,11 @@ impl Connection {
         };
         output.clear();
         if self.partial.is_empty() {
-            let used = answer_all(&input[..read], output)?;
+            let used = answer_all(&input[..read], output, replies)?;
             self.partial.extend_from_slice(&input[used..read]);
         } else {
             self.partial.extend_from_slice(&input[..read]);
-            let used = answer_all(&self.partial, output)?;
+            let used = answer_all(&self.partial, output, replies)?;
             self.partial.drain(..used);
         }
         if output.is_empty() {
@@ -208,16 +218,12 @@ impl Connection {
 }
 
 /// Answers every whole command and returns how many bytes they took.
-fn answer_all(bytes: &[u8], output: &mut Vec<u8>) -> io::Result<usize> {
+fn answer_all(bytes: &[u8], output: &mut Vec<u8>, replies: &Replies) -> io::Result<usize> {
     let mut used = 0;
     loop {
         match scan(&bytes[used..]) {
-            Scanned::Get(length) => {
-                output.extend_from_slice(VALUE_REPLY);
-                used += length;
-            }
-            Scanned::Other(length) => {
-                output.extend_from_slice(b"+OK\r\n");
+            Scanned::Command(command, length) => {
+                output.extend_from_slice(replies.to(command));
                 used += length;
             }
             Scanned::Partial => return Ok(used),
@@ -236,26 +242,41 @@ fn retry_later(error: io::Error) -> io::Result<()> {
 const LISTENER: u64 = u64::MAX;
 const EVENTS_PER_TURN: usize = 256;
 const INPUT_BYTES: usize = 64 * 1024;
-const VALUE_REPLY: &[u8] = b"$16\r\nvvvvvvvvvvvvvvvv\r\n";
 
 #[cfg(test)]
 mod tests {
-    use super::answer_all;
+    use super::{Replies, Shape, answer_all};
 
     #[test]
     fn answers_each_whole_command_and_leaves_the_rest() {
         let mut output = Vec::new();
         let bytes = b"*2\r\n$3\r\nGET\r\n$1\r\nk\r\n\
             *3\r\n$3\r\nset\r\n$1\r\nk\r\n$1\r\nv\r\n*1\r\n$4\r\nPI";
-        let used = answer_all(bytes, &mut output).unwrap();
+        let used = answer_all(bytes, &mut output, &Replies::default()).unwrap();
         assert_eq!(&bytes[used..], b"*1\r\n$4\r\nPI");
         assert_eq!(output, b"$16\r\nvvvvvvvvvvvvvvvv\r\n+OK\r\n");
     }
 
     #[test]
+    fn answers_are_as_large_as_records_are() {
+        let shape = Shape { fields: 2, field_bytes: 3, keys: 1, ..Shape::default() };
+        let answer = |name: &str| {
+            let bytes = format!("*1\r\n${}\r\n{name}\r\n", name.len());
+            let mut output = Vec::new();
+            answer_all(bytes.as_bytes(), &mut output, &Replies::new(shape)).unwrap();
+            String::from_utf8(output).unwrap()
+        };
+        let fields = "$6\r\nfield0\r\n$3\r\nvvv\r\n$6\r\nfield1\r\n$3\r\nvvv\r\n";
+        assert_eq!(answer("HGETALL"), format!("*4\r\n{fields}"));
+        assert_eq!(answer("hmget"), "*1\r\n$3\r\nvvv\r\n");
+        assert_eq!(answer("ZRANGEBYSCORE"), "*1\r\n$23\r\nuser0000000000000000000\r\n");
+        assert_eq!((answer("ZADD"), answer("HMSET")), (":1\r\n".into(), "+OK\r\n".into()));
+    }
+
+    #[test]
     fn refuses_what_is_not_an_array_of_bulk_strings() {
         for bytes in [&b"GET k\r\n"[..], b"*1\r\n:3\r\n", b"*x\r\n", b"*1\r\n$-5\r\n"] {
-            assert!(answer_all(bytes, &mut Vec::new()).is_err());
+            assert!(answer_all(bytes, &mut Vec::new(), &Replies::default()).is_err());
         }
     }
 }

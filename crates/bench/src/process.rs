@@ -60,14 +60,18 @@ pub fn cpu_time(pid: u32) -> Result<Duration> {
 /// # Errors
 /// If the process does not exist.
 pub fn user_and_system_time(pid: u32) -> Result<(Duration, Duration)> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).context("the server is gone")?;
-    // The name of the program stands in parentheses and may hold spaces.
-    let behind_name = stat.rsplit_once(')').context("stat")?.1;
-    let mut fields = behind_name.split_whitespace().skip(11);
-    let mut time = || -> Result<Duration> {
-        Ok(ticks_to_time(fields.next().context("stat")?.parse().context("stat")?))
-    };
-    Ok((time()?, time()?))
+    let [user, system, ..] = times_of_stat(pid)?;
+    Ok((user, system))
+}
+
+/// User and system time of the children of this process that have ended and were waited for, in
+/// whole clock ticks.
+///
+/// # Errors
+/// If the kernel does not tell.
+pub fn ended_children_time() -> Result<Duration> {
+    let [_, _, user, system] = times_of_stat(std::process::id())?;
+    Ok(user + system)
 }
 
 /// Resident memory of a process in bytes.
@@ -107,6 +111,19 @@ pub fn cores() -> usize {
     *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
+/// User and system time of a process, and of its children that have ended.
+fn times_of_stat(pid: u32) -> Result<[Duration; 4]> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).context("the server is gone")?;
+    // The name of the program stands in parentheses and may hold spaces.
+    let behind_name = stat.rsplit_once(')').context("stat")?.1;
+    let mut fields = behind_name.split_whitespace().skip(11);
+    let mut times = [Duration::ZERO; 4];
+    for time in &mut times {
+        *time = ticks_to_time(fields.next().context("stat")?.parse().context("stat")?);
+    }
+    Ok(times)
+}
+
 fn cpu_time_in_ticks(pid: u32) -> Result<Duration> {
     user_and_system_time(pid).map(|(user, system)| user + system)
 }
@@ -117,13 +134,23 @@ fn ticks_to_time(ticks: u64) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use super::{cores, cpu_time, cpu_time_in_ticks, pin_this_thread, resident_bytes};
+    use super::{
+        cores, cpu_time, cpu_time_in_ticks, ended_children_time, pin_this_thread, resident_bytes,
+    };
 
     #[test]
     fn this_process_has_memory_and_cpu_time() {
         let pid = std::process::id();
         assert!(resident_bytes(pid).unwrap() > 100_000);
         assert!(cpu_time(pid).is_ok() && cpu_time_in_ticks(pid).is_ok());
+    }
+
+    #[test]
+    fn the_time_of_a_child_counts_once_it_has_ended() {
+        let before = ended_children_time().unwrap();
+        let busy = "i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done";
+        std::process::Command::new("sh").args(["-c", busy]).status().unwrap();
+        assert!(ended_children_time().unwrap() > before);
     }
 
     #[test]

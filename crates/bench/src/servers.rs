@@ -13,6 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::control::{Control, Reply};
 use crate::process;
+use crate::valkey_benchmark::ValkeyBenchmark;
 
 /// What kind of command line a program understands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,6 +114,13 @@ impl Program {
     #[must_use]
     pub fn wrapped(mut self, words: &[String]) -> Self {
         self.command.splice(0..0, words.iter().cloned());
+        self
+    }
+
+    /// The program with more arguments.
+    #[must_use]
+    pub fn with_arguments(mut self, words: &[String]) -> Self {
+        self.command.extend_from_slice(words);
         self
     }
 
@@ -345,6 +353,15 @@ impl Peers {
         };
         let command = vec![script, "run".to_owned(), program];
         Ok(Program { label: name.to_owned(), kind, command })
+    }
+
+    /// valkey-benchmark.
+    pub fn valkey_benchmark(&self) -> ValkeyBenchmark {
+        ValkeyBenchmark::new(vec![
+            self.script.clone().into(),
+            "run".into(),
+            "valkey-benchmark".into(),
+        ])
     }
 }
 

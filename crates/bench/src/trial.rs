@@ -266,7 +266,7 @@ mod tests {
     fn null_server() -> u16 {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
-        std::thread::spawn(move || null::serve(&listener, 1));
+        std::thread::spawn(move || null::serve(&listener, 1, &null::Replies::default()));
         port
     }
 

@@ -70,7 +70,7 @@ fn serve(mut stream: TcpStream, answer: impl Fn(u64) -> Option<Vec<u8>>) {
 #[test]
 fn a_whole_run_is_complete() {
     let (listener, port) = listen();
-    thread::spawn(move || bench::null::serve(&listener, 1));
+    thread::spawn(move || bench::null::serve(&listener, 1, &bench::null::Replies::default()));
     let folder = tempfile::tempdir().unwrap();
     let csv = folder.path().join("samples.csv");
     let options = ["--operations", "5000", "--client-threads", "2", "--choice", "latest"];

@@ -1,12 +1,13 @@
-//! `varve-null [--port N] [--threads N]`: answers RESP and stores nothing.
+//! `varve-null [--port N] [--threads N] ...`: answers RESP and stores nothing.
 #![forbid(unsafe_code)]
 
 use std::net::{Ipv4Addr, TcpListener};
 
 use anyhow::{Context, Result};
+use bench::null::{self, Replies, Shape};
 use clap::Parser;
 
-/// Answers SET with OK, GET with a fixed value of 16 bytes, anything else with OK.
+/// Answers GET, HGETALL, HMGET, ZADD and ZRANGEBYSCORE always with the same, anything else with OK.
 #[derive(Parser)]
 #[command(name = "varve-null")]
 struct Arguments {
@@ -17,11 +18,21 @@ struct Arguments {
     /// Threads to which connections are dealt out.
     #[arg(long, default_value_t = 1)]
     threads: usize,
+
+    /// Fields of a record that HGETALL gets.
+    #[arg(long, default_value_t = Shape::default().fields)]
+    fields: usize,
+
+    /// Bytes in each of them.
+    #[arg(long, default_value_t = Shape::default().field_bytes)]
+    field_bytes: usize,
 }
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, arguments.port))
         .with_context(|| format!("cannot listen on port {}", arguments.port))?;
-    bench::null::serve(&listener, arguments.threads).context("the readiness loop failed")
+    let (fields, field_bytes) = (arguments.fields, arguments.field_bytes);
+    let replies = Replies::new(Shape { fields, field_bytes, ..Shape::default() });
+    null::serve(&listener, arguments.threads, &replies).context("the readiness loop failed")
 }

@@ -47,19 +47,30 @@ pub struct ReportArguments {
 impl Choice {
     fn files(&self) -> Result<Vec<ScenarioFile>> {
         let mut files = ScenarioFile::all(&self.scenarios)?;
+        let mut chosen = Vec::new();
         for name in &self.names {
-            if !files.iter().any(|file| file.name.starts_with(name)) {
+            let found = named(&files, name);
+            if found.is_empty() {
                 bail!("no scenario {name:?} in {}", self.scenarios.display());
             }
+            chosen.extend(found);
         }
-        files.retain(|file| {
-            self.names.is_empty() || self.names.iter().any(|name| file.name.starts_with(name))
-        });
+        files.retain(|file| self.names.is_empty() || chosen.contains(&file.name));
         for file in &mut files {
             self.set.iter().try_for_each(|setting| file.set(setting))?;
         }
         Ok(files)
     }
+}
+
+/// The scenario of this name, or all whose names begin with it.
+fn named(files: &[ScenarioFile], name: &str) -> Vec<String> {
+    let is_whole = files.iter().any(|file| file.name == name);
+    let fits = |file: &&ScenarioFile| match is_whole {
+        true => file.name == name,
+        false => file.name.starts_with(name),
+    };
+    files.iter().filter(fits).map(|file| file.name.clone()).collect()
 }
 
 /// Prints the names and headings of scenarios.

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 
 use crate::sampler::Sample;
@@ -78,8 +79,10 @@ pub fn text(what: &str, tried: &Tried) -> String {
         outcome.replies.nil,
         status(tried),
     );
-    let us = QUANTILES.map(|(name, quantile)| format!("{name} {:.1}", latency_us(tried, quantile)));
-    let _ = writeln!(text, "{what}: latency in us: {}", us.join(", "));
+    for (name, times) in latencies(tried) {
+        let us = QUANTILES.map(|(name, quantile)| format!("{name} {:.1}", us(times, quantile)));
+        let _ = writeln!(text, "{what}: {name} in us: {}", us.join(", "));
+    }
     if let Some(lag) = tried.lag {
         let _ = writeln!(
             text,
@@ -95,10 +98,10 @@ pub fn text(what: &str, tried: &Tried) -> String {
 pub fn as_json(settings: &Value, tried: &Tried) -> Value {
     let outcome = &tried.outcome;
     let replies = &outcome.replies;
-    let latency: serde_json::Map<_, _> = QUANTILES
-        .iter()
-        .map(|(name, quantile)| ((*name).to_owned(), json!(latency_us(tried, *quantile))))
-        .collect();
+    let [latency, first_reply] = latencies(tried).map(|(_, times)| {
+        let pairs = QUANTILES.map(|(name, quantile)| (name.to_owned(), json!(us(times, quantile))));
+        serde_json::Map::from_iter(pairs)
+    });
     let schedule = tried.lag.map(|lag| {
         json!({
             "seconds": lag.schedule.as_secs_f64(),
@@ -127,6 +130,7 @@ pub fn as_json(settings: &Value, tried: &Tried) -> Value {
             "client_us_per_operation": outcome.generator_us_per_operation(),
         },
         "latency_us": latency,
+        "first_reply_us": first_reply,
         "schedule": schedule,
         "samples": rows(&tried.samples).iter().map(Row::json).collect::<Vec<_>>(),
     })
@@ -187,10 +191,15 @@ fn rate(operations: u64, time: Duration) -> f64 {
     if time.is_zero() { 0.0 } else { operations as f64 / time.as_secs_f64() }
 }
 
-fn latency_us(tried: &Tried, quantile: f64) -> f64 {
+/// Until the last reply of a batch was there, and until the first was.
+fn latencies(tried: &Tried) -> [(&'static str, &Histogram<u64>); 2] {
+    let outcome = &tried.outcome;
+    [("latency", &outcome.round_trips), ("first reply of a batch", &outcome.first_replies)]
+}
+
+fn us(times: &Histogram<u64>, quantile: f64) -> f64 {
     // The value of a histogram stands for a small range of which it is the end.
-    let most = tried.outcome.round_trips.max() as f64 / 1000.0;
-    tried.outcome.round_trip_us(quantile).min(most)
+    times.value_at_quantile(quantile).min(times.max()) as f64 / 1000.0
 }
 
 const QUANTILES: [(&str, f64); 6] =

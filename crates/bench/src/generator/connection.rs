@@ -20,6 +20,8 @@ pub enum Progress {
         replies: Replies,
         /// When the batch was sent.
         sent_at: Instant,
+        /// When its first bytes were seen to be there.
+        heard_at: Instant,
     },
 }
 
@@ -30,6 +32,7 @@ pub struct Connection {
     counter: Counter,
     expected: Expected,
     sent_at: Instant,
+    heard_at: Option<Instant>,
 }
 
 impl Connection {
@@ -57,6 +60,7 @@ impl Connection {
             counter: Counter::of(protocol),
             expected: Expected::default(),
             sent_at: Instant::now(),
+            heard_at: None,
         })
     }
 
@@ -95,6 +99,7 @@ impl Connection {
         assert!(!self.is_busy(), "one batch at a time");
         self.expected = expected;
         self.sent_at = now;
+        self.heard_at = None;
         let sent = taken(self.stream.write(bytes)).context("the connection broke in sending")?;
         if sent < bytes.len() {
             self.unsent.extend_from_slice(&bytes[sent..]);
@@ -119,6 +124,7 @@ impl Connection {
     /// If the connection is broken or closed, or the replies do not answer the batch.
     #[inline]
     pub fn receive(&mut self, buffer: &mut [u8]) -> Result<Progress> {
+        let heard_at = *self.heard_at.get_or_insert_with(Instant::now);
         let read = match self.stream.read(buffer) {
             Ok(0) => bail!("the server closed the connection"),
             read => taken(read).context("the connection broke in receiving")?,
@@ -135,7 +141,7 @@ impl Connection {
             bail!("{replies:?} do not answer {:?}", self.expected);
         }
         self.expected = Expected::default();
-        Ok(Progress::Done { replies, sent_at: self.sent_at })
+        Ok(Progress::Done { replies, sent_at: self.sent_at, heard_at })
     }
 }
 

@@ -269,7 +269,7 @@ impl Generator {
                 && let Some(due) = schedule.take(now)
             {
                 idle.pop_front();
-                self.send_due(slot, source, tally, due)?;
+                self.send_due(slot, source, tally, Some(due))?;
                 last_turn = now;
             }
             let is_idle = idle.len() == self.len();

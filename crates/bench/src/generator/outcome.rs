@@ -16,6 +16,8 @@ pub struct Outcome {
     pub elapsed: Duration,
     /// Round trip of each batch, in nanoseconds.
     pub round_trips: Histogram<u64>,
+    /// From sending each batch to the first bytes that answer it, in nanoseconds.
+    pub first_replies: Histogram<u64>,
     /// What the generator itself used.
     pub generator_cpu: Duration,
     /// Replies by kind.
@@ -44,6 +46,7 @@ impl Outcome {
             operations: 0,
             elapsed: Duration::ZERO,
             round_trips: empty_histogram()?,
+            first_replies: empty_histogram()?,
             generator_cpu: Duration::ZERO,
             replies: Replies::default(),
             first_error: None,
@@ -53,6 +56,11 @@ impl Outcome {
     /// A quantile of the round trips, in microseconds.
     pub fn round_trip_us(&self, quantile: f64) -> f64 {
         self.round_trips.value_at_quantile(quantile) as f64 / 1000.0
+    }
+
+    /// A quantile of the times to the first reply of a batch, in microseconds.
+    pub fn first_reply_us(&self, quantile: f64) -> f64 {
+        self.first_replies.value_at_quantile(quantile) as f64 / 1000.0
     }
 
     /// Operations per second.
@@ -73,6 +81,7 @@ impl Outcome {
         self.operations += other.operations;
         self.elapsed = self.elapsed.max(other.elapsed);
         self.round_trips.add(&other.round_trips)?;
+        self.first_replies.add(&other.first_replies)?;
         self.generator_cpu += other.generator_cpu;
         self.replies.add(&other.replies);
         if self.first_error.is_none() {

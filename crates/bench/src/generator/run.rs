@@ -143,13 +143,16 @@ impl Generator {
         Ok(Ended { outcome, lag, failure: result.err() })
     }
 
-    /// Calls `turned` after each turn, with the number of operations answered so far.
+    /// Hears all connections that have replies before it sends the next batches, so that the server
+    /// finds many at once, and a reply does not wait for requests to be written. Calls `turned`
+    /// after each turn, with the number of operations answered so far.
     fn closed_loop(
         &mut self,
         source: &mut impl Source,
         tally: &mut Tally,
         mut turned: impl FnMut(u64) -> Result<()>,
     ) -> Result<()> {
+        let mut idle = Vec::with_capacity(self.connections.len());
         for slot in 0..self.connections.len() {
             self.send_next(slot, source, tally)?;
         }
@@ -157,9 +160,14 @@ impl Generator {
             let mut events = std::mem::take(&mut self.events);
             self.wait(&mut events)?;
             for event in &events {
-                self.turn(*event, source, tally)?;
+                if self.hear(*event, tally)? {
+                    idle.push(event.data.u64() as usize);
+                }
             }
             self.events = events;
+            for slot in idle.drain(..) {
+                self.send_next(slot, source, tally)?;
+            }
             turned(tally.replies.total())?;
         }
         Ok(())
@@ -187,14 +195,6 @@ impl Generator {
         }
     }
 
-    #[inline]
-    fn turn(&mut self, event: Event, source: &mut impl Source, tally: &mut Tally) -> Result<()> {
-        if self.hear(event, tally)? {
-            self.send_next(event.data.u64() as usize, source, tally)?;
-        }
-        Ok(())
-    }
-
     /// Sends and receives what a connection is ready for. Returns whether the last reply of its
     /// batch has come.
     #[inline]
@@ -214,8 +214,8 @@ impl Generator {
         let connection = &mut self.connections[slot];
         match connection.receive(&mut self.buffer)? {
             Progress::Waiting => Ok(false),
-            Progress::Done { replies, sent_at } => {
-                tally.record(&replies, sent_at);
+            Progress::Done { replies, sent_at, heard_at } => {
+                tally.record(&replies, sent_at, heard_at);
                 Ok(true)
             }
         }
@@ -228,17 +228,17 @@ impl Generator {
         source: &mut impl Source,
         tally: &mut Tally,
     ) -> Result<()> {
-        self.send_due(slot, source, tally, tally.now)
+        self.send_due(slot, source, tally, None)
     }
 
-    /// Sends a batch that was due at some time, if more may be sent.
+    /// Sends a batch that was due at some time, or now, if more may be sent.
     #[inline]
     pub(super) fn send_due(
         &mut self,
         slot: usize,
         source: &mut impl Source,
         tally: &mut Tally,
-        due: Instant,
+        due: Option<Instant>,
     ) -> Result<()> {
         let count = tally.allowance(source.pipeline());
         if count == 0 {
@@ -246,7 +246,7 @@ impl Generator {
         }
         let (bytes, expected) = source.fill(count);
         let connection = &mut self.connections[slot];
-        connection.send(bytes, expected, due)?;
+        connection.send(bytes, expected, due.unwrap_or_else(Instant::now))?;
         if connection.has_unsent() {
             self.listen(slot, EventFlags::IN | EventFlags::OUT)?;
         }
@@ -259,7 +259,7 @@ impl Generator {
     }
 }
 
-/// What a run has done so far. One clock read per batch: the end of one is the start of the next.
+/// What a run has done so far.
 pub(super) struct Tally {
     stop: Stop,
     monitor: Arc<Monitor>,
@@ -270,6 +270,7 @@ pub(super) struct Tally {
     in_flight: u64,
     replies: Replies,
     round_trips: Histogram<u64>,
+    first_replies: Histogram<u64>,
 }
 
 impl Tally {
@@ -285,6 +286,7 @@ impl Tally {
             in_flight: 0,
             replies: Replies::default(),
             round_trips: empty_histogram()?,
+            first_replies: empty_histogram()?,
         })
     }
 
@@ -307,12 +309,13 @@ impl Tally {
     }
 
     #[inline]
-    fn record(&mut self, replies: &Replies, sent_at: Instant) {
+    fn record(&mut self, replies: &Replies, sent_at: Instant, heard_at: Instant) {
         self.now = Instant::now();
         self.in_flight -= replies.total();
         self.replies.add(replies);
         self.monitor.add(replies.total());
         self.round_trips.saturating_record((self.now - sent_at).as_nanos() as u64);
+        self.first_replies.saturating_record((heard_at - sent_at).as_nanos() as u64);
     }
 
     pub(super) fn finish(self, first_error: Option<&str>) -> Outcome {
@@ -320,6 +323,7 @@ impl Tally {
             operations: self.replies.total(),
             elapsed: self.now - self.started,
             round_trips: self.round_trips,
+            first_replies: self.first_replies,
             generator_cpu: thread_cpu() - self.cpu_started,
             replies: self.replies,
             first_error: first_error.map(str::to_owned),
@@ -358,7 +362,7 @@ mod tests {
     ) -> Result<Outcome> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
-        std::thread::spawn(move || null::serve(&listener, 1));
+        std::thread::spawn(move || null::serve(&listener, 1, &null::Replies::default()));
         let shape = RequestShape { operation, value: ValueSize::Fixed(value), pipeline };
         let mut requests = Requests::new(&shape, 1).unwrap();
         let mut keys = Keys::new(&KeyChoice::Uniform, 1000, 1).unwrap();

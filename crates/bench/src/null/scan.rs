@@ -1,16 +1,40 @@
-//! The least that can be called a request parser: where a command ends, and whether it is GET.
+//! The least that can be called a request parser: where a command ends, and which one it is.
 
 /// What stands at the front of the bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Scanned {
-    /// A GET that takes this many bytes.
-    Get(usize),
-    /// Any other command that takes this many bytes.
-    Other(usize),
+    /// A command that takes this many bytes.
+    Command(Command, usize),
     /// The command goes on behind the bytes that are there.
     Partial,
     /// Not an array of bulk strings, or one that is absurdly large.
     Malformed,
+}
+
+/// Commands whose answers differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    Get,
+    Hgetall,
+    Hmget,
+    Zadd,
+    Zrangebyscore,
+    Other,
+}
+
+impl Command {
+    #[inline]
+    fn named(name: &[u8]) -> Self {
+        let is = |text: &[u8]| name.eq_ignore_ascii_case(text);
+        match name.len() {
+            3 if is(b"GET") => Self::Get,
+            4 if is(b"ZADD") => Self::Zadd,
+            5 if is(b"HMGET") => Self::Hmget,
+            7 if is(b"HGETALL") => Self::Hgetall,
+            13 if is(b"ZRANGEBYSCORE") => Self::Zrangebyscore,
+            _ => Self::Other,
+        }
+    }
 }
 
 /// Finds the first command in `bytes`.
@@ -20,7 +44,7 @@ pub fn scan(bytes: &[u8]) -> Scanned {
 
 fn scan_command(bytes: &[u8]) -> Result<Scanned, Scanned> {
     let (count, mut at) = header(bytes, 0, b'*', ARGUMENTS_MAX)?;
-    let mut is_get = false;
+    let mut command = Command::Other;
     for argument in 0..count {
         let (length, from) = header(bytes, at, b'$', BULK_BYTES_MAX)?;
         at = from + length + 2;
@@ -28,10 +52,10 @@ fn scan_command(bytes: &[u8]) -> Result<Scanned, Scanned> {
             return Err(Scanned::Partial);
         }
         if argument == 0 {
-            is_get = bytes[from..from + length].eq_ignore_ascii_case(b"GET");
+            command = Command::named(&bytes[from..from + length]);
         }
     }
-    Ok(if is_get { Scanned::Get(at) } else { Scanned::Other(at) })
+    Ok(Scanned::Command(command, at))
 }
 
 /// Reads `<kind><digits>\r\n` at `at`: the number, and the position behind the line.
@@ -64,12 +88,12 @@ const BULK_BYTES_MAX: usize = 64 << 20;
 
 #[cfg(test)]
 mod tests {
-    use super::{Scanned, scan};
+    use super::{Command, Scanned, scan};
 
     #[test]
     fn any_prefix_of_a_command_is_partial() {
         let bytes = b"*2\r\n$3\r\nGET\r\n$4\r\nk\r\n1\r\n";
-        assert_eq!(scan(bytes), Scanned::Get(bytes.len()));
+        assert_eq!(scan(bytes), Scanned::Command(Command::Get, bytes.len()));
         for end in 0..bytes.len() {
             assert_eq!(scan(&bytes[..end]), Scanned::Partial, "first {end} bytes");
         }

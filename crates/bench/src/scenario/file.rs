@@ -7,6 +7,7 @@
 //! kind = "churn"                       # what does it; absent while it cannot be run at all
 //! needs = ["persistence"]              # optional: what it cannot run without
 //! notes = ["What a reader must know."] # optional
+//! aims_from_scale = 0.5                # optional: a smaller run is not held against the aims
 //!
 //! [parameters]                         # of the kind, at scale 1
 //! payload = 536_870_912
@@ -53,6 +54,8 @@ struct Text {
     needs: Vec<String>,
     #[serde(default)]
     notes: Vec<String>,
+    #[serde(default)]
+    aims_from_scale: f64,
     #[serde(default)]
     parameters: toml::Table,
     #[serde(default, deserialize_with = "aims")]
@@ -124,7 +127,11 @@ impl ScenarioFile {
         let began = Instant::now();
         section.state = self.run_if_possible(bench, scale, &mut section);
         section.seconds = began.elapsed().as_secs_f64();
-        self.hold_against(&mut section);
+        if scale.factor() < self.text.aims_from_scale && !self.text.aims.is_empty() {
+            let least = self.text.aims_from_scale;
+            section.note(format!("The aims are for the size of {least} or more: not judged here."));
+        }
+        self.hold_against(scale, &mut section);
         section
     }
 
@@ -141,8 +148,10 @@ impl ScenarioFile {
 
     /// Writes aims and the source's figures to those of the section. An aim whose figure is not
     /// there was not measured.
-    fn hold_against(&self, section: &mut Section) {
-        let aims = self.text.aims.iter().map(|(what, aim)| (what, Some(*aim), None));
+    fn hold_against(&self, scale: Scale, section: &mut Section) {
+        let judged = scale.factor() >= self.text.aims_from_scale;
+        let aims = self.text.aims.iter().filter(|_| judged);
+        let aims = aims.map(|(what, aim)| (what, Some(*aim), None));
         let papers = self.text.paper_figures.iter().map(|(what, of)| (what, None, Some(*of)));
         for (what, aim, paper) in aims.chain(papers) {
             if !section.figures.iter().any(|figure| figure.what == *what) {

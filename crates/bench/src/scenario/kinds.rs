@@ -5,8 +5,8 @@ use serde::de::DeserializeOwned;
 
 use super::collections::{self, commands, elements, forms, removal};
 use super::{
-    Bench, Scale, cache_misses, churn, cpu, expiry, growth, idle, loads, long_strings, maxmemory,
-    overhead, reclaim, stall, ycsb,
+    Bench, Scale, cache_misses, churn, cpu, expiry, generators, growth, idle, loads, long_strings,
+    maxmemory, overhead, reclaim, stall, ycsb,
 };
 use crate::report::Section;
 
@@ -31,7 +31,7 @@ struct Kind {
     check: fn(&toml::Table) -> Result<()>,
 }
 
-const KINDS: [Kind; 21] = [
+const KINDS: [Kind; 22] = [
     kind::<cache_misses::Plan>("cache-misses"),
     kind::<churn::Plan>("churn"),
     kind::<collections::churn::Plan>("collection-churn"),
@@ -42,6 +42,7 @@ const KINDS: [Kind; 21] = [
     kind::<elements::Plan>("elements"),
     kind::<expiry::Plan>("expiry"),
     kind::<forms::Plan>("forms"),
+    kind::<generators::Plan>("generators"),
     kind::<growth::Plan>("growth"),
     kind::<idle::Plan>("idle"),
     kind::<loads::Plan>("loads"),

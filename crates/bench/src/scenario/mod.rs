@@ -15,6 +15,7 @@
 //! | `long_strings` | a string of half a gigabyte: CPU of small changes and looks, memory |
 //! | `idle` | memory of an empty server |
 //! | [`ycsb`] | YCSB: throughput and latency by clients and by load, memory, system time |
+//! | `generators` | whether the generator is fast enough, and sees what valkey-benchmark sees |
 //! | `stall` | what an open and a closed loop see of a server that stands still |
 //! | [`collections`] | lists, hashes, sets, sorted sets and streams: five questions of their own |
 
@@ -25,6 +26,7 @@ pub mod collections;
 pub mod cpu;
 pub mod expiry;
 pub mod file;
+pub mod generators;
 pub mod growth;
 pub mod idle;
 mod kinds;
@@ -47,6 +49,7 @@ use scale::{milliseconds, seconds};
 use crate::process;
 use crate::report::Section;
 use crate::servers::Program;
+use crate::valkey_benchmark::ValkeyBenchmark;
 
 /// The servers of a benchmark, and how thorough it is.
 pub struct Bench {
@@ -60,6 +63,8 @@ pub struct Bench {
     pub memcached: Option<Program>,
     /// The null server.
     pub null: Program,
+    /// Another generator of load, if the peers are there.
+    pub valkey_benchmark: Option<ValkeyBenchmark>,
 }
 
 impl Bench {

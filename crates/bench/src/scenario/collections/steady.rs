@@ -154,7 +154,8 @@ impl Steady {
         for slot in 0..self.events.len() {
             let slot = self.events[slot].data.u64() as usize;
             let connection = &mut self.connections[slot];
-            let Progress::Done { replies, sent_at } = connection.receive(&mut self.buffer)? else {
+            let Progress::Done { replies, sent_at, .. } = connection.receive(&mut self.buffer)?
+            else {
                 continue;
             };
             if replies.error > 0 {

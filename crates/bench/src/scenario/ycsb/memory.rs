@@ -35,7 +35,7 @@ impl Scenario for Plan {
         let mut plot = Plot::lines("Resident memory by number of records", "records", "MiB");
         for records in &self.records {
             let settings = Settings::read(&self.workload, *records, 1)?;
-            let payload = (records * settings.record_bytes) as f64;
+            let payload = (records * settings.fields * settings.field_bytes) as f64;
             let mut used = Vec::new();
             for program in programs(bench) {
                 let empty = program.start(&Launch::default())?.resident_bytes()?;

@@ -26,8 +26,8 @@ use crate::ycsb::workload::{Load, Workload};
 struct Settings {
     workload: Workload,
     load: Load,
-    /// Bytes in the fields of a record.
-    record_bytes: u64,
+    fields: u64,
+    field_bytes: u64,
 }
 
 impl Settings {
@@ -36,13 +36,20 @@ impl Settings {
         properties.read(file)?;
         properties.set("recordcount", &records.to_string())?;
         properties.set("operationcount", &operations.to_string())?;
-        let sizes = [properties.get::<u64>("fieldcount")?, properties.get("fieldlength")?];
         Ok(Self {
             workload: Workload::new(&properties)?,
             load: Load::new(&properties)?,
-            record_bytes: sizes[0] * sizes[1],
+            fields: properties.get("fieldcount")?,
+            field_bytes: properties.get("fieldlength")?,
         })
     }
+}
+
+/// The null server, whose records are as large as those of a workload.
+fn null(bench: &Bench, settings: &Settings) -> Program {
+    let (fields, bytes) = (settings.fields.to_string(), settings.field_bytes.to_string());
+    let words = ["--fields", &fields, "--field-bytes", &bytes].map(str::to_owned);
+    bench.null.clone().with_arguments(&words)
 }
 
 /// Varve and every peer that is there.
@@ -50,9 +57,12 @@ fn programs(bench: &Bench) -> impl Iterator<Item = &Program> {
     bench.varve_and_peers().chain(&bench.memcached)
 }
 
-/// Starts a server and stores the records.
+/// Starts a server and stores the records, unless it is one that stores nothing.
 fn loaded(program: &Program, settings: &Settings) -> Result<Server> {
     let server = program.start(&Launch::default())?;
+    if server.kind == Kind::Null {
+        return Ok(server);
+    }
     let plan = Plan {
         clients: LOADERS,
         phase: Phase::Load(settings.load),

@@ -6,7 +6,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
-use super::{Settings, loaded, play, programs};
+use super::{Settings, loaded, null, play, programs};
+use crate::null::Shape;
 use crate::process;
 use crate::report::{Plot, Section};
 use crate::scenario::{Bench, Scale, Scenario, milliseconds, pin_client};
@@ -52,10 +53,12 @@ impl Scenario for Plan {
         section.columns(&COLUMNS);
         section.note(format!(
             "{} records; at most {} operations, or {} ms, in each measurement; clients are \
-             connections of one thread. User and system: CPU time of the server per operation.",
+             connections of one thread. The null server sends the same fields always, and {} keys \
+             to a scan. User and system: CPU time of the server per operation.",
             self.records,
             self.operations,
-            self.longest.as_millis()
+            self.longest.as_millis(),
+            Shape::default().keys
         ));
         self.workloads.iter().try_for_each(|file| self.run_one(bench, section, file))
     }
@@ -66,7 +69,8 @@ impl Plan {
         let name = file.file_name().context("a workload has a name")?.to_string_lossy();
         let settings = Settings::read(file, self.records, self.operations)?;
         let asked = |kind| kind != Kind::Memcached || !self.not_on_memcached.contains(file);
-        let programs = programs(bench).filter(|program| asked(program.kind));
+        let null = null(bench, &settings);
+        let programs = programs(bench).chain([&null]).filter(|program| asked(program.kind));
         let servers = programs.map(|it| loaded(it, &settings)).collect::<Result<Vec<_>>>()?;
         let mut plot =
             Plot::lines(format!("{name}: throughput"), "clients", "operations per second");

@@ -1,0 +1,76 @@
+//! What a server that stored something would send, as bytes that are always the same.
+
+use std::fmt::Write as _;
+
+use super::scan::Command;
+
+/// How large the answers are.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// Bytes of a value, the answer to GET.
+    pub value_bytes: usize,
+    /// Fields of a record, the answer to HGETALL.
+    pub fields: usize,
+    /// Bytes in each of them; HMGET gets one.
+    pub field_bytes: usize,
+    /// Keys in the answer to ZRANGEBYSCORE.
+    pub keys: usize,
+}
+
+/// Those of YCSB's core workloads, and values of 16 bytes.
+impl Default for Shape {
+    fn default() -> Self {
+        Self { value_bytes: 16, fields: 10, field_bytes: 100, keys: 50 }
+    }
+}
+
+/// Prepared replies.
+#[derive(Clone, Debug)]
+pub struct Replies {
+    value: String,
+    record: String,
+    field: String,
+    keys: String,
+}
+
+impl Replies {
+    /// As large as asked for.
+    pub fn new(shape: Shape) -> Self {
+        let mut record = format!("*{}\r\n", 2 * shape.fields);
+        let text = bulk(&"v".repeat(shape.field_bytes));
+        for field in 0..shape.fields {
+            record += &bulk(&format!("field{field}"));
+            record += &text;
+        }
+        let mut keys = format!("*{}\r\n", shape.keys);
+        for key in 0..shape.keys {
+            // Writing to a string does not fail.
+            let _ = write!(keys, "{}", bulk(&format!("user{key:019}")));
+        }
+        let value = bulk(&"v".repeat(shape.value_bytes));
+        Self { value, record, field: format!("*1\r\n{text}"), keys }
+    }
+
+    /// What a command is answered with.
+    #[inline]
+    pub(super) fn to(&self, command: Command) -> &[u8] {
+        match command {
+            Command::Get => self.value.as_bytes(),
+            Command::Hgetall => self.record.as_bytes(),
+            Command::Hmget => self.field.as_bytes(),
+            Command::Zadd => b":1\r\n",
+            Command::Zrangebyscore => self.keys.as_bytes(),
+            Command::Other => b"+OK\r\n",
+        }
+    }
+}
+
+impl Default for Replies {
+    fn default() -> Self {
+        Self::new(Shape::default())
+    }
+}
+
+fn bulk(text: &str) -> String {
+    format!("${}\r\n{text}\r\n", text.len())
+}

@@ -1,0 +1,206 @@
+//! The generator itself, beside valkey-benchmark: how much one thread can ask for, what that takes
+//! of its core, and whether both see the same latency at the same load.
+//!
+//! On one connection both have one batch on its way, and must see equal times. On many against the
+//! null server the generators are the limit, and each would time itself. On many against another
+//! server both get as many answers, so that the mean time is the same, but a slower generator
+//! brings its requests later and in other groups, and sees them spread less.
+//!
+//! valkey-benchmark stops its clock at the first bytes that answer a batch, so that is what is
+//! held against it.
+
+use anyhow::{Result, ensure};
+use serde::Deserialize;
+
+use super::measure::{Load, fill, measure};
+use super::{Bench, Scale, Scenario, median, pin_client};
+use crate::generator::{Operation, Stop, ValueSize};
+use crate::report::{Figure, Plot, Section};
+use crate::servers::{Kind, Launch, Server};
+use crate::valkey_benchmark::{Gets, ValkeyBenchmark};
+
+/// How much is asked for.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// Interleaved rounds.
+    pub rounds: usize,
+    /// GETs of one measurement.
+    pub operations: u64,
+    /// Connections, all of one thread.
+    pub connections: Vec<usize>,
+    /// Pipeline depths.
+    pub pipelines: Vec<usize>,
+    /// Keys, stored beforehand.
+    pub keys: u64,
+}
+
+impl Scenario for Plan {
+    fn scaled(self, scale: Scale) -> Self {
+        Self {
+            rounds: scale.rounds(self.rounds),
+            operations: scale.of(self.operations).max(self.operations.min(OPERATIONS_MIN)),
+            ..self
+        }
+    }
+
+    fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
+        pin_client(1);
+        section.columns(&COLUMNS);
+        section.note(format!(
+            "GET, {} keys, {} operations in each round, one thread. The CPU time of \
+             valkey-benchmark includes its start.",
+            self.keys, self.operations
+        ));
+        if bench.valkey_benchmark.is_none() {
+            section.note("valkey-benchmark is not there: nothing was held against it.");
+        }
+        let mut plot =
+            Plot::bars("GETs per second by one thread", Vec::new(), "operations per second");
+        for program in [&bench.null].into_iter().chain(&bench.valkey) {
+            let server = program.start(&Launch::default())?;
+            if server.kind != Kind::Null {
+                fill(&server, self.keys, ValueSize::Fixed(16))?;
+            }
+            for &connections in &self.connections {
+                for &pipeline in &self.pipelines {
+                    let place = Place { server: &server, connections, pipeline };
+                    let [ours, theirs] = self.medians(&place, bench.valkey_benchmark.as_ref())?;
+                    for (name, seen) in [(OURS, &ours), (THEIRS, &theirs)] {
+                        if let Some(seen) = seen {
+                            section.row(seen.cells(&place.name(), name));
+                            plot.bar(name, &place.name(), seen.operations_per_second);
+                        }
+                    }
+                    figures(section, &place, ours.as_ref(), theirs.as_ref());
+                }
+            }
+        }
+        section.plot(plot);
+        Ok(())
+    }
+}
+
+impl Plan {
+    /// Both generators in turns.
+    fn medians(
+        &self,
+        place: &Place<'_>,
+        other: Option<&ValkeyBenchmark>,
+    ) -> Result<[Option<Seen>; 2]> {
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        for round in 0..self.rounds {
+            ours.push(self.ours(place, round as u64 + 1)?);
+            if let Some(other) = other {
+                theirs.push(self.theirs(place, other)?);
+            }
+        }
+        Ok([Seen::median(&ours), Seen::median(&theirs)])
+    }
+
+    fn ours(&self, place: &Place<'_>, seed: u64) -> Result<Seen> {
+        let mut load = Load::new(Operation::Get, place.pipeline, self.keys);
+        load.connections = place.connections;
+        load.stop = Stop::Operations(self.operations);
+        load.seed = seed;
+        let outcome = measure(place.server, &load)?.outcome;
+        ensure!(outcome.replies.nil == 0, "keys are missing");
+        Ok(Seen {
+            operations_per_second: outcome.operations_per_second(),
+            p50_us: outcome.first_reply_us(0.5),
+            p99_us: outcome.first_reply_us(0.99),
+            client_us: outcome.generator_us_per_operation(),
+        })
+    }
+
+    fn theirs(&self, place: &Place<'_>, program: &ValkeyBenchmark) -> Result<Seen> {
+        let gets = Gets {
+            port: place.server.port,
+            connections: place.connections,
+            pipeline: place.pipeline,
+            operations: self.operations,
+            keys: self.keys,
+        };
+        let (said, used) = program.run(gets, 1)?;
+        Ok(Seen {
+            operations_per_second: said.operations_per_second,
+            p50_us: said.p50_us,
+            p99_us: said.p99_us,
+            client_us: used.as_secs_f64() * 1e6 / self.operations as f64,
+        })
+    }
+}
+
+/// Where both are tried.
+struct Place<'a> {
+    server: &'a Server,
+    connections: usize,
+    pipeline: usize,
+}
+
+impl Place<'_> {
+    fn name(&self) -> String {
+        let plural = if self.connections == 1 { "" } else { "s" };
+        let (label, connections) = (&self.server.label, self.connections);
+        format!("{label}, {connections} connection{plural}, pipeline {}", self.pipeline)
+    }
+}
+
+/// What a generator saw, and used.
+struct Seen {
+    operations_per_second: f64,
+    p50_us: f64,
+    p99_us: f64,
+    client_us: f64,
+}
+
+impl Seen {
+    fn median(rounds: &[Self]) -> Option<Self> {
+        let of = |value: fn(&Self) -> f64| median(rounds.iter().map(value).collect());
+        (!rounds.is_empty()).then(|| Self {
+            operations_per_second: of(|seen| seen.operations_per_second),
+            p50_us: of(|seen| seen.p50_us),
+            p99_us: of(|seen| seen.p99_us),
+            client_us: of(|seen| seen.client_us),
+        })
+    }
+
+    fn cells(&self, group: &str, name: &str) -> [String; 6] {
+        [
+            group.to_owned(),
+            name.to_owned(),
+            format!("{:.0}", self.operations_per_second),
+            format!("{:.0}", self.p50_us),
+            format!("{:.0}", self.p99_us),
+            format!("{:.3}", self.client_us),
+        ]
+    }
+}
+
+fn figures(section: &mut Section, place: &Place<'_>, ours: Option<&Seen>, theirs: Option<&Seen>) {
+    let Some(ours) = ours else { return };
+    let at = place.name();
+    let mut add = |what: &str, measured: f64, unit: &str| {
+        let figure = Figure::new(format!("{at}: {what}"), None, Some(measured), unit);
+        section.figures.push(figure);
+    };
+    if place.server.kind == Kind::Null && place.connections > 1 {
+        add("operations per second", ours.operations_per_second, "op/s");
+    }
+    let Some(theirs) = theirs else { return };
+    let difference = |ours: f64, theirs: f64| (ours / theirs - 1.0).abs();
+    let rate = ours.operations_per_second / theirs.operations_per_second;
+    add("operations per second / valkey-benchmark's", rate, "");
+    add("client CPU per operation / valkey-benchmark's", ours.client_us / theirs.client_us, "");
+    if place.server.kind != Kind::Null || place.connections == 1 {
+        add("p50, off valkey-benchmark's by", difference(ours.p50_us, theirs.p50_us), "");
+        add("p99, off valkey-benchmark's by", difference(ours.p99_us, theirs.p99_us), "");
+    }
+}
+
+const OURS: &str = "varve-bench";
+const THEIRS: &str = "valkey-benchmark";
+/// Both must be seen for a while.
+const OPERATIONS_MIN: u64 = 2_000_000;
+const COLUMNS: [&str; 6] =
+    ["load", "generator", "op/s", "first reply p50 us", "p99 us", "client us/op"];
