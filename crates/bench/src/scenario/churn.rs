@@ -16,7 +16,7 @@ use super::measure::Load;
 use super::{Bench, Scale, Scenario, mebibytes, pin_client};
 use crate::generator::{KEY_BYTES, KeyChoice, Operation, Stop, ValueSize};
 use crate::report::{Plot, Section};
-use crate::servers::{Kind, Launch, Program, Server};
+use crate::servers::{Launch, Program, Server};
 
 /// How much is stored, and how it changes.
 #[derive(Clone, Debug, Deserialize)]
@@ -24,6 +24,10 @@ use crate::servers::{Kind, Launch, Program, Server};
 pub struct Plan {
     /// Keys and values together before the change, in bytes.
     pub payload: u64,
+    /// How often the payload is written before the change, and again where new keys come for
+    /// others. Keys go at random, so that the payload stays the same.
+    #[serde(default = "once")]
+    pub turns: f64,
     /// The changes, each on fresh servers.
     pub workloads: Vec<Workload>,
 }
@@ -45,50 +49,91 @@ struct Sizes(usize, usize);
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 enum Change {
-    /// Values of the first size only.
+    /// No change.
     Nothing,
     /// Every key once, in random order.
     Overwrite,
     /// This part of the keys is deleted at random, then new keys come until the payload is what
     /// it was.
     DeleteThenInsert(f64),
-    /// The same, and then new keys come for random ones that go, until so many times the payload
-    /// was written.
-    DeleteThenReplace { deleted: f64, turns: f64 },
+    /// The same, and then new keys come for random ones that go.
+    DeleteThenReplace(f64),
+}
+
+fn once() -> f64 {
+    1.0
 }
 
 impl Scenario for Plan {
     fn scaled(self, scale: Scale) -> Self {
-        Self { payload: scale.of(self.payload), ..self }
+        Self {
+            payload: scale.of(self.payload).max(self.payload.min(PAYLOAD_MIN)),
+            turns: (self.turns * scale.factor()).max(self.turns.min(TURNS_MIN)),
+            ..self
+        }
     }
 
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         pin_client(1);
         section.columns(&COLUMNS);
+        if self.turns > 1.0 {
+            section
+                .note(format!("New keys come until the payload was written {} times.", self.turns));
+        }
         section.note("Least and mean: over the SETs of the change after their first quarter.");
         let mut bars = Plot::bars("Payload / resident memory", Vec::new(), "mean while it runs");
         for workload in &self.workloads {
             let title = format!("{}: {}", workload.name, workload.words());
             let mut plot = Plot::lines(title, "written / payload", "payload / resident");
-            for program in bench.varve_and_peers() {
-                let churn = Churn::run(program, workload, self.payload)?;
+            let churns = self.churns(bench, workload)?;
+            for churn in &churns {
                 section.row(churn.cells(workload));
                 for (x, y) in &churn.shares {
-                    plot.point(&program.label, *x, *y);
+                    plot.point(&churn.label, *x, *y);
                 }
-                bars.bar(&program.label, &workload.name, churn.mean());
-                if program.kind == Kind::Varve {
-                    let name = &workload.name;
-                    let running = format!("{name}: payload / resident while it runs");
-                    section.finding(running, Some(churn.mean()), "");
-                    let rested = format!("{name}: payload / resident 5 s later");
-                    section.finding(rested, Some(churn.rested), "");
-                }
+                bars.bar(&churn.label, &workload.name, churn.mean());
             }
+            figures(section, &workload.name, &churns);
             section.plot(plot);
         }
         section.plots.insert(0, bars);
         Ok(())
+    }
+}
+
+/// Those of Varve, which is the first, and how it stands beside the others.
+fn figures(section: &mut Section, name: &str, churns: &[Churn]) {
+    let Some((varve, others)) = churns.split_first() else { return };
+    let (running, rested) = ("payload / resident while it runs", "payload / resident 5 s later");
+    section.finding(format!("{name}: {running}"), Some(varve.mean()), "");
+    section.finding(format!("{name}: {rested}"), Some(varve.rested), "");
+    for other in others {
+        let label = &other.label;
+        let ratio = varve.mean() / other.mean();
+        section.finding(format!("{name}: {running} / that of {label}"), Some(ratio), "");
+        let ratio = varve.rested / other.rested;
+        section.finding(format!("{name}: {rested} / that of {label}"), Some(ratio), "");
+    }
+}
+
+impl Plan {
+    /// All servers rest at the same time; Varve, whose memory may still change, comes last.
+    fn churns(&self, bench: &Bench, workload: &Workload) -> Result<Vec<Churn>> {
+        let mut programs: Vec<_> = bench.varve_and_peers().collect();
+        programs.reverse();
+        let mut ended = Vec::new();
+        for program in programs {
+            let mut running = Running::start(program, self.payload as f64)?;
+            running.replace(workload.before, self.turns)?;
+            if !matches!(workload.change, Change::Nothing) {
+                (running.written, running.shares) = (0.0, Vec::new());
+                running.change(workload, self.turns)?;
+            }
+            let at_end = running.share()?;
+            ended.push((running, at_end));
+        }
+        thread::sleep(REST);
+        ended.into_iter().rev().map(|(running, at_end)| Churn::of(running, at_end)).collect()
     }
 }
 
@@ -117,7 +162,7 @@ impl Workload {
         match self.change {
             Change::Nothing => before,
             Change::Overwrite => format!("{before} -> {after}, overwritten"),
-            Change::DeleteThenInsert(deleted) | Change::DeleteThenReplace { deleted, .. } => {
+            Change::DeleteThenInsert(deleted) | Change::DeleteThenReplace(deleted) => {
                 format!("{before} -> {after}, {:.0} % deleted", 100.0 * deleted)
             }
         }
@@ -132,11 +177,13 @@ struct Running {
     stored: Vec<(u32, f64)>,
     /// Keys that there ever were.
     named: u32,
-    /// Keys and values that are stored, in bytes.
+    /// Keys and values that are to be stored, in bytes.
+    wanted: f64,
+    /// Keys and values that are stored.
     payload: f64,
     /// Keys and values written by the change.
     written: f64,
-    /// Payload over resident memory, by bytes written.
+    /// Payload over resident memory, by bytes written over the payload wanted.
     shares: Vec<(f64, f64)>,
 }
 
@@ -144,30 +191,17 @@ struct Running {
 struct Churn {
     label: String,
     payload: f64,
-    /// Payload over resident memory, by bytes written over the payload at first.
+    /// Payload over resident memory, by bytes written over the payload.
     shares: Vec<(f64, f64)>,
     at_end: f64,
     rested: f64,
 }
 
 impl Churn {
-    fn run(program: &Program, workload: &Workload, payload: u64) -> Result<Self> {
-        let mut running = Running::start(program)?;
-        running.insert(workload.before, payload as f64)?;
-        if !matches!(workload.change, Change::Nothing) {
-            (running.written, running.shares) = (0.0, Vec::new());
-        }
-        running.change(workload, payload as f64)?;
-        let share = |running: &Running| -> Result<f64> {
-            Ok(running.payload / running.server.resident_bytes()? as f64)
-        };
-        let at_end = share(&running)?;
-        thread::sleep(REST);
-        let rested = share(&running)?;
-        let shares =
-            running.shares.iter().map(|(written, share)| (written / payload as f64, *share));
+    fn of(running: Running, at_end: f64) -> Result<Self> {
+        let rested = running.share()?;
         let label = running.server.label.clone();
-        Ok(Self { label, payload: running.payload, shares: shares.collect(), at_end, rested })
+        Ok(Self { label, payload: running.payload, shares: running.shares, at_end, rested })
     }
 
     /// The shares after the first quarter of what was written.
@@ -191,36 +225,48 @@ impl Churn {
 }
 
 impl Running {
-    fn start(program: &Program) -> Result<Self> {
+    fn start(program: &Program, wanted: f64) -> Result<Self> {
         Ok(Self {
             server: program.start(&Launch::default())?,
             random: SmallRng::seed_from_u64(1),
             stored: Vec::new(),
             named: 0,
+            wanted,
             payload: 0.0,
             written: 0.0,
             shares: Vec::new(),
         })
     }
 
-    fn change(&mut self, workload: &Workload, payload: f64) -> Result<()> {
+    /// Payload over resident memory.
+    fn share(&self) -> Result<f64> {
+        Ok(self.payload / self.server.resident_bytes()? as f64)
+    }
+
+    fn change(&mut self, workload: &Workload, turns: f64) -> Result<()> {
         match workload.change {
             Change::Nothing => Ok(()),
             Change::Overwrite => self.overwrite(workload.after),
             Change::DeleteThenInsert(deleted) => {
-                self.delete(deleted * payload)?;
-                self.insert(workload.after, payload - self.payload)
+                self.delete(deleted * self.wanted)?;
+                self.insert(workload.after, self.wanted - self.payload)
             }
-            Change::DeleteThenReplace { deleted, turns } => {
-                self.delete(deleted * payload)?;
-                self.insert(workload.after, payload - self.payload)?;
-                while self.written < turns * payload {
-                    self.insert(workload.after, payload * REPLACED_AT_ONCE)?;
-                    self.delete(self.payload - payload)?;
-                }
-                Ok(())
+            Change::DeleteThenReplace(deleted) => {
+                self.delete(deleted * self.wanted)?;
+                self.replace(workload.after, turns)
             }
         }
+    }
+
+    /// New keys until the payload is there, and then more for others, until it was written so many
+    /// times.
+    fn replace(&mut self, sizes: Sizes, turns: f64) -> Result<()> {
+        self.insert(sizes, self.wanted - self.payload)?;
+        while self.written + REPLACED_AT_ONCE * self.wanted <= turns * self.wanted {
+            self.insert(sizes, REPLACED_AT_ONCE * self.wanted)?;
+            self.delete(self.payload - self.wanted)?;
+        }
+        Ok(())
     }
 
     /// New keys, of so many bytes together.
@@ -267,21 +313,24 @@ impl Running {
     /// Sets these keys, each of which adds `gain` bytes to the payload.
     fn write(&mut self, sizes: Sizes, keys: Arc<[u32]>, gain: f64) -> Result<()> {
         let (payload, written) = (self.payload, self.written);
+        let (wanted, step) = (self.wanted, self.wanted / SAMPLES_PER_TURN);
         let count = keys.len() as u64;
         let load = self.load(Operation::Set, sizes.value(), keys);
         let (mut generator, mut requests, mut keys) = load.prepare(&self.server)?;
         let mut shares = Vec::new();
-        let watch = |done| {
+        let mut watch = |done: u64| {
             let resident = self.server.resident_bytes()? as f64;
             let share = (payload + done as f64 * gain) / resident;
-            shares.push((written + done as f64 * sizes.record(), share));
+            shares.push(((written + done as f64 * sizes.record()) / wanted, share));
             Ok(())
         };
-        let every = (SAMPLE_BYTES / sizes.record() as u64).max(1);
-        let outcome = generator.run_watched(&mut requests, &mut keys, load.stop, every, watch)?;
+        let every = (step / sizes.record()).max(1.0) as u64;
+        let outcome =
+            generator.run_watched(&mut requests, &mut keys, load.stop, every, &mut watch)?;
         if outcome.replies.error > 0 {
             bail!("SET failed: {:?}", outcome.first_error);
         }
+        watch(count)?;
         self.shares.append(&mut shares);
         self.payload = payload + count as f64 * gain;
         self.written = written + count as f64 * sizes.record();
@@ -300,7 +349,10 @@ impl Running {
 const COLUMNS: [&str; 7] =
     ["workload", "server", "payload MiB", "least", "mean", "at the end", "5 s later"];
 const REST: Duration = Duration::from_secs(5);
-/// Resident memory is looked at after so many bytes.
-const SAMPLE_BYTES: u64 = 1 << 20;
+/// Below, the memory of an empty server is most of what is seen.
+const PAYLOAD_MIN: u64 = 32 << 20;
+const TURNS_MIN: f64 = 2.0;
+/// How often resident memory is looked at while the payload is written once.
+const SAMPLES_PER_TURN: f64 = 64.0;
 /// Part of the payload that is replaced by one batch of deletions and insertions.
 const REPLACED_AT_ONCE: f64 = 0.02;

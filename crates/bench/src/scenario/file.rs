@@ -127,11 +127,10 @@ impl ScenarioFile {
         let began = Instant::now();
         section.state = self.run_if_possible(bench, scale, &mut section);
         section.seconds = began.elapsed().as_secs_f64();
-        if scale.factor() < self.text.aims_from_scale && !self.text.aims.is_empty() {
-            let least = self.text.aims_from_scale;
-            section.note(format!("The aims are for the size of {least} or more: not judged here."));
+        self.hold_against(&mut section);
+        if scale.factor() < self.text.aims_from_scale {
+            self.leave_unjudged(&mut section);
         }
-        self.hold_against(scale, &mut section);
         section
     }
 
@@ -148,10 +147,8 @@ impl ScenarioFile {
 
     /// Writes aims and the source's figures to those of the section. An aim whose figure is not
     /// there was not measured.
-    fn hold_against(&self, scale: Scale, section: &mut Section) {
-        let judged = scale.factor() >= self.text.aims_from_scale;
-        let aims = self.text.aims.iter().filter(|_| judged);
-        let aims = aims.map(|(what, aim)| (what, Some(*aim), None));
+    fn hold_against(&self, section: &mut Section) {
+        let aims = self.text.aims.iter().map(|(what, aim)| (what, Some(*aim), None));
         let papers = self.text.paper_figures.iter().map(|(what, of)| (what, None, Some(*of)));
         for (what, aim, paper) in aims.chain(papers) {
             if !section.figures.iter().any(|figure| figure.what == *what) {
@@ -162,6 +159,15 @@ impl ScenarioFile {
                 figure.paper = paper.or(figure.paper);
             }
         }
+    }
+
+    /// Takes the aims away, which are for larger runs, and what was to be there for their sake.
+    fn leave_unjudged(&self, section: &mut Section) {
+        let least = self.text.aims_from_scale;
+        section
+            .note(format!("Not held against its aims, which are for a scale of {least} or more."));
+        section.figures.retain(|figure| figure.measured.is_some() || figure.paper.is_some());
+        section.figures.iter_mut().for_each(|figure| figure.aim = None);
     }
 }
 
