@@ -1,12 +1,14 @@
 //! The command line of `varve-bench`.
 
 use std::env;
+use std::path::PathBuf;
 
 use anyhow::Result;
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 
 use crate::scenario::Bench;
 use crate::servers::{Peers, Program};
+use crate::valkey_benchmark::ValkeyBenchmark;
 
 mod load;
 mod page;
@@ -28,8 +30,27 @@ pub struct Arguments {
     /// by default what the environment variable VARVE_SERVER names.
     #[arg(long, global = true)]
     server: Option<String>,
+    #[command(flatten)]
+    peers: PeerArguments,
     #[command(subcommand)]
     command: Command,
+}
+
+/// Peers from paths; those without come from the script that the environment variable PEERS names.
+#[derive(Args)]
+struct PeerArguments {
+    /// Path of a Valkey server, and its arguments.
+    #[arg(long, global = true)]
+    valkey: Option<String>,
+    /// Path of a Redis server, and its arguments.
+    #[arg(long, global = true)]
+    redis: Option<String>,
+    /// Path of Memcached, and its arguments.
+    #[arg(long, global = true)]
+    memcached: Option<String>,
+    /// Path of valkey-benchmark.
+    #[arg(long, global = true)]
+    valkey_benchmark: Option<PathBuf>,
 }
 
 #[derive(Subcommand)]
@@ -57,9 +78,10 @@ enum Command {
 pub fn run(arguments: Arguments) -> Result<()> {
     let from_environment = || env::var("VARVE_SERVER").unwrap_or_else(|_| SERVER.to_owned());
     let server = arguments.server.unwrap_or_else(from_environment);
+    let peers = arguments.peers;
     match arguments.command {
-        Command::Report(arguments) => report::report(&bench(&server)?, &arguments),
-        Command::Scenario(choice) => report::scenario(&bench(&server)?, &choice),
+        Command::Report(arguments) => report::report(&bench(&server, &peers)?, &arguments),
+        Command::Scenario(choice) => report::scenario(&bench(&server, &peers)?, &choice),
         Command::List(choice) => report::list(&choice),
         Command::Page(arguments) => page::page(&arguments),
         Command::Ycsb(arguments) => ycsb::ycsb(&server, &arguments),
@@ -68,27 +90,28 @@ pub fn run(arguments: Arguments) -> Result<()> {
     }
 }
 
-fn bench(server: &str) -> Result<Bench> {
-    let varve = Program::parse(server)?;
-    let mut bench = Bench {
-        varve,
-        valkey: None,
-        redis: None,
-        memcached: None,
-        null: Program::null()?,
-        valkey_benchmark: None,
-    };
+fn bench(server: &str, given: &PeerArguments) -> Result<Bench> {
     let peers = Peers::find().and_then(|peers| peers.versions().map(|_| peers));
-    match peers {
-        Ok(peers) => {
-            bench.valkey = Some(peers.program("valkey")?);
-            bench.redis = Some(peers.program("redis")?);
-            bench.memcached = Some(peers.program("memcached")?);
-            bench.valkey_benchmark = Some(peers.valkey_benchmark());
-        }
-        Err(error) => eprintln!("SKIPPED: everything beside the peers: {error:#}"),
+    if let Err(error) = &peers {
+        eprintln!("SKIPPED: everything beside peers whose paths were not given: {error:#}");
     }
-    Ok(bench)
+    let program = |name: &str, path: &Option<String>| match (path, &peers) {
+        (Some(path), _) => Program::peer(name, path).map(Some),
+        (None, Ok(peers)) => peers.program(name).map(Some),
+        (None, Err(_)) => Ok(None),
+    };
+    let of_script = || peers.as_ref().ok().map(Peers::valkey_benchmark);
+    let path = given.valkey_benchmark.as_ref();
+    Ok(Bench {
+        varve: Program::parse(server)?,
+        valkey: program("valkey", &given.valkey)?,
+        redis: program("redis", &given.redis)?,
+        memcached: program("memcached", &given.memcached)?,
+        null: Program::null()?,
+        valkey_benchmark: path
+            .map(|path| ValkeyBenchmark::new(vec![path.into()]))
+            .or_else(of_script),
+    })
 }
 
 const SERVER: &str = "target/release/varve-server";

@@ -88,13 +88,32 @@ impl Program {
         match text {
             "null" => Self::null(),
             "valkey" | "redis" | "memcached" => Peers::find()?.program(text),
-            _ => {
-                let command: Vec<_> = text.split_whitespace().map(str::to_owned).collect();
-                let name = command.first().context("an empty command line")?;
-                let name = Path::new(name).file_name().unwrap_or_default().to_string_lossy();
-                Ok(Self { label: label_of(&name), kind: kind_of(text), command })
-            }
+            _ => Self::parse_command(text),
         }
+    }
+
+    fn parse_command(text: &str) -> Result<Self> {
+        let command: Vec<_> = text.split_whitespace().map(str::to_owned).collect();
+        let name = command.first().context("an empty command line")?;
+        let name = Path::new(name).file_name().unwrap_or_default().to_string_lossy();
+        Ok(Self { label: label_of(&name), kind: kind_of(text), command })
+    }
+
+    /// A peer by its name and its own command line.
+    ///
+    /// # Errors
+    /// If the command line is empty.
+    pub fn peer(name: &str, text: &str) -> Result<Self> {
+        let kind = if name == "memcached" { Kind::Memcached } else { Kind::Peer };
+        let program = Self::parse_command(text)?;
+        Ok(Self { label: name.to_owned(), kind, ..program })
+    }
+
+    /// Its command line without folders, as far as it is always the same.
+    pub fn words(&self) -> String {
+        let file = |word: &String| Path::new(word).file_name()?.to_str().map(str::to_owned);
+        let words = self.command.iter().map(|word| file(word).unwrap_or_default());
+        words.collect::<Vec<_>>().join(" ")
     }
 
     /// The null server beside the running program.
@@ -410,6 +429,15 @@ mod tests {
         assert!(!arguments("valkey-server").contains("threads"));
         assert_eq!(arguments("./varve-null"), "--port 7 --threads 2");
         assert!(arguments("./memcached").ends_with("-p 7 -t 2 -m 64"));
+    }
+
+    #[test]
+    fn a_peer_of_any_name_is_what_it_is_called() {
+        let peer = |name, text| Program::peer(name, text).map(|it| (it.label, it.kind)).unwrap();
+        assert_eq!(peer("valkey", "/opt/kv/serve"), ("valkey".to_owned(), Kind::Peer));
+        assert_eq!(peer("memcached", "/opt/mc -v"), ("memcached".to_owned(), Kind::Memcached));
+        assert!(Program::peer("redis", " ").is_err());
+        assert_eq!(Program::peer("redis", "/a/b run /c/d").unwrap().words(), "b run d");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `report`, `scenario` and `list`: scenarios from their files, recorded or only shown.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
@@ -39,7 +39,8 @@ pub struct ReportArguments {
     /// Name of the results behind the date; by default the machine.
     #[arg(long)]
     name: Option<String>,
-    /// A recorded result to compare with.
+    /// A recorded result to compare with; by default the newest of `bench/results` of the same
+    /// name.
     #[arg(long)]
     against: Option<PathBuf>,
 }
@@ -105,8 +106,11 @@ pub fn report(bench: &Bench, arguments: &ReportArguments) -> Result<()> {
     let scale = Scale::new(arguments.choice.scale)?;
     let files = arguments.choice.files()?;
     let name = arguments.name.clone().unwrap_or_else(|| machine_name(scale));
-    let recorded = arguments.against.as_deref().map(Report::read).transpose()?;
-    let mut report = Report::new(conditions(scale));
+    let recorded = match &arguments.against {
+        Some(path) => Some(Report::read(path)?),
+        None => newest_recorded(&name),
+    };
+    let mut report = Report::new(conditions(bench, scale));
     let record = |report: &Report| {
         let comparison = recorded.as_ref().map(|recorded| Comparison::new(report, recorded));
         report.write(&arguments.results, &name, comparison.as_ref())
@@ -128,6 +132,21 @@ pub fn report(bench: &Bench, arguments: &ReportArguments) -> Result<()> {
     whole(&report)
 }
 
+/// The newest recorded result of this name, if there is one that can be read.
+fn newest_recorded(name: &str) -> Option<Report> {
+    let path = Report::newest(Path::new(RESULTS), name)?;
+    match Report::read(&path) {
+        Ok(report) => {
+            eprintln!("compared with {}", path.display());
+            Some(report)
+        }
+        Err(error) => {
+            eprintln!("not compared with what is recorded: {error:#}");
+            None
+        }
+    }
+}
+
 fn whole(report: &Report) -> Result<()> {
     if report.has_failed() {
         bail!(
@@ -137,16 +156,18 @@ fn whole(report: &Report) -> Result<()> {
     Ok(())
 }
 
-fn conditions(scale: Scale) -> Vec<(String, String)> {
+fn conditions(bench: &Bench, scale: Scale) -> Vec<(String, String)> {
     let versions = Peers::find().and_then(|peers| peers.versions());
     let versions = versions.map(|text| text.lines().collect::<Vec<_>>().join(", "));
+    let programs = bench.all_programs().map(|it| format!("{}: {}", it.label, it.words()));
     let pairs = [
         ("machine", format!("{} cores, {}", process::cores(), processor())),
         ("memory", memory()),
         ("kernel", rustix::system::uname().release().to_string_lossy().into_owned()),
         ("load average at the start", load_average()),
         ("commit", commit()),
-        ("peers", versions.unwrap_or_else(|_| "none: skipped".to_owned())),
+        ("peers", versions.unwrap_or_else(|_| "no script of them".to_owned())),
+        ("servers", programs.collect::<Vec<_>>().join("; ")),
         ("scale", scale.factor().to_string()),
         ("placed", "server on core 0, client on core 1, unless a table says otherwise".to_owned()),
         ("order", "servers in turns (A B A B), the middle of the rounds counts".to_owned()),

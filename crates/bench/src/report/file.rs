@@ -33,6 +33,16 @@ impl Report {
         Ok(page)
     }
 
+    /// The newest file that [`Report::write`] left in a folder under this name.
+    pub fn newest(folder: &Path, name: &str) -> Option<PathBuf> {
+        let files = fs::read_dir(folder).ok()?.filter_map(|file| Some(file.ok()?.path()));
+        let has_name = |path: &PathBuf| {
+            let stem = path.file_name()?.to_str()?.strip_suffix(".json")?;
+            stem.get(DATE_BYTES..)?.strip_prefix('-').filter(|behind| *behind == name).map(|_| ())
+        };
+        files.filter(|path| has_name(path).is_some()).max()
+    }
+
     /// Reads a report again.
     ///
     /// # Errors
@@ -67,8 +77,13 @@ fn replace(path: &Path, text: &str) -> Result<()> {
     Ok(())
 }
 
+/// Of a date as `2000-12-31`.
+const DATE_BYTES: usize = 10;
+
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::super::{Aim, Plot, Report, Section, State, Table};
 
     fn any_report() -> Report {
@@ -90,6 +105,22 @@ mod tests {
         let report = any_report();
         let text = serde_json::to_string(&report).unwrap();
         assert_eq!(Report::parse(&text).unwrap(), report);
+    }
+
+    #[test]
+    fn the_newest_of_a_name_is_found_by_its_date() {
+        let folder = std::env::temp_dir().join(format!("varve-newest-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let names = ["2026-01-09-a", "2026-02-01-a", "2026-03-01-a-x0.1", "2026-03-01-b", "a"];
+        for name in names {
+            std::fs::write(folder.join(format!("{name}.json")), "").unwrap();
+            std::fs::write(folder.join(format!("{name}.md")), "").unwrap();
+        }
+        let found = |name| Report::newest(&folder, name);
+        assert_eq!(found("a"), Some(folder.join("2026-02-01-a.json")));
+        assert_eq!(found("a-x0.1"), Some(folder.join("2026-03-01-a-x0.1.json")));
+        assert_eq!((found("c"), Report::newest(Path::new("/nowhere"), "a")), (None, None));
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

@@ -71,6 +71,7 @@ impl Section {
             text += &format!("**{line}**\n\n");
         }
         self.notes.iter().for_each(|note| text += &format!("{note}\n\n"));
+        text += &self.findings();
         if !self.table.rows.is_empty() {
             text += &markdown_table(&self.table.columns, &self.table.rows);
         }
@@ -79,6 +80,27 @@ impl Section {
             text += &markdown_table(&paper.columns, &paper.rows);
         }
         text
+    }
+}
+
+impl Section {
+    /// Figures without aims, which are not in the table of those that must hold: ratios first.
+    fn findings(&self) -> String {
+        let found = self.figures.iter().filter(|it| it.aim.is_none() && it.measured.is_some());
+        let (ratios, others): (Vec<_>, Vec<_>) = found.partition(|figure| figure.is_ratio());
+        if ratios.is_empty() && others.is_empty() {
+            return String::new();
+        }
+        let row = |figure: &&Figure| {
+            vec![
+                figure.what.clone(),
+                figure.measured_text(),
+                figure.spread_text(),
+                figure.paper_text(),
+            ]
+        };
+        let rows: Vec<_> = ratios.iter().chain(&others).map(row).collect();
+        markdown_table(&strings(&["what", "measured", "spread", "paper"]), &rows) + "\n"
     }
 }
 
@@ -102,6 +124,20 @@ mod tests {
         let text = any_report(1.0).markdown("t", None);
         let table = "| what | aim | measured | verdict |\n| --- | --- | --- | --- |\n\
                      | ratio | >= 1.00 | 1.50 | ok |\n| bytes | <= 2.00 B | 1.00 B | ok |\n";
+        assert!(text.contains(table), "{text}");
+    }
+
+    #[test]
+    fn figures_without_aims_stand_with_their_section() {
+        let mut section = Section::new("t", &["a"]);
+        section.row(["1".to_owned()]);
+        section.finding("seconds", Some(2.0), "s");
+        section.finding("ratio", Some(0.5), "");
+        section.finding("absent", None, "");
+        let mut report = Report::new(Vec::new());
+        report.sections.push(section);
+        let text = report.markdown("t", None);
+        let table = "| ratio | 0.50 |  | - |\n| seconds | 2.00 s |  | - |\n\n| a |";
         assert!(text.contains(table), "{text}");
     }
 

@@ -80,6 +80,9 @@ pub struct Section {
     /// What became of it.
     #[serde(default)]
     pub state: State,
+    /// Parameters at scale 1, as name and value.
+    #[serde(default)]
+    pub settings: Vec<(String, String)>,
     /// What a reader must know to judge the table.
     pub notes: Vec<String>,
     /// What was measured.

@@ -122,6 +122,8 @@ impl ScenarioFile {
         let mut section = Section::new(&self.text.title, &[]);
         section.name.clone_from(&self.name);
         section.source.clone_from(&self.text.source);
+        let settings = self.text.parameters.iter();
+        section.settings = settings.map(|(name, it)| (name.clone(), it.to_string())).collect();
         section.notes.clone_from(&self.text.notes);
         section.paper.clone_from(&self.text.paper);
         let began = Instant::now();

@@ -18,12 +18,14 @@ pub(super) fn section(part: &Part<'_>) -> String {
         text += &format!("<p class=\"note\">{}</p>\n", escape(note));
     }
     text += &plots(&section.plots, id);
+    let mut rows: Vec<Row<'_>> = part.rows().collect();
+    rows.sort_by_key(|row| !row.figure.is_ratio());
+    text += &figures(&rows, "Figures", false);
     let measured = if section.paper.is_some() { "Measured here" } else { "" };
     let measured = table(&section.table, measured);
     let paper = section.paper.as_ref().map(|paper| table(paper, "In the paper"));
     text += &format!("<div class=\"pair\">\n{measured}{}</div>\n", paper.unwrap_or_default());
-    let rows: Vec<Row<'_>> = part.rows().collect();
-    text += &figures(&rows, "Figures", false);
+    text += &settings(&section.settings);
     let took = match section.seconds {
         seconds if seconds > 0.0 => format!("Took {}. ", duration(seconds)),
         _ => String::new(),
@@ -31,6 +33,17 @@ pub(super) fn section(part: &Part<'_>) -> String {
     text + &format!(
         "<p class=\"took\">{took}<a href=\"#contents\">All scenarios</a></p>\n</section>\n"
     )
+}
+
+fn settings(settings: &[(String, String)]) -> String {
+    if settings.is_empty() {
+        return String::new();
+    }
+    let mut text = String::from("<details>\n<summary>Settings at scale 1</summary>\n<dl>\n");
+    for (name, value) in settings {
+        text += &format!("<div><dt>{}</dt><dd>{}</dd></div>\n", escape(name), escape(value));
+    }
+    text + "</dl>\n</details>\n"
 }
 
 fn banner(state: &State) -> String {
