@@ -36,6 +36,8 @@ pub struct Program {
     /// What it understands.
     pub kind: Kind,
     command: Vec<String>,
+    /// The same for a profiler, where the command changes to a root that it cannot follow into.
+    unconfined: Option<Vec<String>>,
 }
 
 /// How a server is started for one measurement.
@@ -96,7 +98,7 @@ impl Program {
         let command: Vec<_> = text.split_whitespace().map(str::to_owned).collect();
         let name = command.first().context("an empty command line")?;
         let name = Path::new(name).file_name().unwrap_or_default().to_string_lossy();
-        Ok(Self { label: label_of(&name), kind: kind_of(text), command })
+        Ok(Self { label: label_of(&name), kind: kind_of(text), command, unconfined: None })
     }
 
     /// A peer by its name and its own command line.
@@ -126,12 +128,13 @@ impl Program {
             bail!("{} is missing: build the package bench", path.display());
         }
         let command = vec![path.to_string_lossy().into_owned()];
-        Ok(Self { label: "null".to_owned(), kind: Kind::Null, command })
+        Ok(Self { label: "null".to_owned(), kind: Kind::Null, command, unconfined: None })
     }
 
-    /// The program as the last words of another command, such as a profiler's.
+    /// The program as the last words of a profiler's command.
     #[must_use]
-    pub fn wrapped(mut self, words: &[String]) -> Self {
+    pub fn profiled(mut self, words: &[String]) -> Self {
+        self.command = self.unconfined.take().unwrap_or(self.command);
         self.command.splice(0..0, words.iter().cloned());
         self
     }
@@ -370,8 +373,23 @@ impl Peers {
             "memcached" => (Kind::Memcached, name.to_owned()),
             _ => (Kind::Peer, format!("{name}-server")),
         };
+        let unconfined = Self::unconfined(&program);
         let command = vec![script, "run".to_owned(), program];
-        Ok(Program { label: name.to_owned(), kind, command })
+        Ok(Program { label: name.to_owned(), kind, command, unconfined })
+    }
+
+    /// A program of the peers' root with the libraries that are there, run from outside.
+    fn unconfined(program: &str) -> Option<Vec<String>> {
+        let folder = env::var_os("PEERS_DIR").map_or_else(|| "/opt/peers".into(), PathBuf::from);
+        let root = folder.join("root");
+        let paths = [LOADER, LIBRARIES, "usr/bin"].map(|path| root.join(path));
+        let [loader, libraries, programs] = paths;
+        let program = programs.join(program);
+        if !loader.exists() || !program.exists() {
+            return None;
+        }
+        let words = [&loader, Path::new("--library-path"), &libraries, &program];
+        words.iter().map(|word| word.to_str().map(str::to_owned)).collect()
     }
 
     /// valkey-benchmark.
@@ -414,6 +432,8 @@ fn free_port() -> Result<u16> {
 /// The core of the server, where one is enough.
 pub const SERVER_CORE: usize = 0;
 const START_MAX: Duration = Duration::from_secs(30);
+const LOADER: &str = "usr/lib64/ld-linux-x86-64.so.2";
+const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 const END_MAX: Duration = Duration::from_secs(120);
 
 #[cfg(test)]

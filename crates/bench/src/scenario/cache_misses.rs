@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::measure::{Load, fill, measure};
 use super::{Bench, Scale, Scenario, pin_client};
 use crate::generator::{Operation, Stop, ValueSize};
-use crate::report::Section;
+use crate::report::{Plot, Section};
 use crate::servers::{Launch, Program};
 
 /// How much is stored and looked up.
@@ -20,8 +20,8 @@ use crate::servers::{Launch, Program};
 pub struct Plan {
     /// Keys, each of which is looked up once on the average.
     pub keys: u64,
-    /// Bytes in a value.
-    pub value: usize,
+    /// Bytes in a value, each with fresh servers.
+    pub values: Vec<usize>,
     /// Requests on their way on each connection.
     pub pipeline: usize,
     /// Bytes of the simulated last level; a power of two, much less than what is stored.
@@ -35,37 +35,56 @@ impl Scenario for Plan {
 
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         pin_client(1);
-        section.columns(&["server", "instructions", "D1 misses", "last-level misses"]);
+        section.columns(&["values", "server", "instructions", "D1 misses", "last-level misses"]);
         section.note(format!(
-            "GET of {} keys of 16 bytes with values of {}, pipeline {}; first level 32 KiB, last \
-             level {} KiB. Everything that a request takes is in it: parsing, lookup, reply, and \
-             the kernel not.",
+            "GET of {} keys of 16 bytes, pipeline {}; first level 32 KiB, last level {} KiB. Everything that a request takes is in it: parsing, lookup, reply, and \
+             what the server does of itself meanwhile; the kernel is not.",
             self.keys,
-            self.value,
             self.pipeline,
             self.last_level >> 10
         ));
-        // The peers are packages in a root of their own, in which there is no valgrind.
-        section.note("Peers were not measured: the profiler does not reach into their root.");
-        let filled = self.counts(&bench.varve, false)?;
-        let asked = self.counts(&bench.varve, true)?;
-        let per_lookup = asked.less(&filled, self.keys);
-        let cells = [per_lookup.instructions, per_lookup.first, per_lookup.last];
-        let cells = cells.map(|count| format!("{count:.2}"));
-        section.row([bench.varve.label.clone()].into_iter().chain(cells));
-        section.finding("first-level misses per lookup", Some(per_lookup.first), "");
-        section.finding("last-level misses per lookup", Some(per_lookup.last), "");
+        let mut plot = Plot::bars("Last-level misses per lookup", Vec::new(), "cache lines");
+        for &value in &self.values {
+            let mut all = Vec::new();
+            for program in bench.varve_and_peers() {
+                let filled = self.counts(program, value, false)?;
+                let asked = self.counts(program, value, true)?;
+                let counts = asked.less(&filled, self.keys);
+                section.row(
+                    [value.to_string(), program.label.clone()].into_iter().chain(counts.cells()),
+                );
+                plot.bar(&program.label, &format!("values of {value} bytes"), counts.last);
+                all.push((program.label.clone(), counts));
+            }
+            figures(section, value, &all);
+        }
+        section.plot(plot);
         Ok(())
     }
 }
 
+/// Those of Varve, which is the first, and how it stands beside the others.
+fn figures(section: &mut Section, value: usize, all: &[(String, Counts)]) {
+    let Some(((_, varve), others)) = all.split_first() else { return };
+    let of = format!("of values of {value} bytes");
+    for (label, counts) in others {
+        let ratio = varve.last / counts.last;
+        section.finding(format!("last-level misses per lookup {of} / {label}"), Some(ratio), "");
+        let ratio = varve.instructions / counts.instructions;
+        section.finding(format!("instructions per lookup {of} / {label}"), Some(ratio), "");
+    }
+    section.finding(format!("first-level misses per lookup {of}"), Some(varve.first), "lines");
+    section.finding(format!("last-level misses per lookup {of}"), Some(varve.last), "lines");
+}
+
 impl Plan {
     /// What cachegrind counts from start to end.
-    fn counts(&self, program: &Program, asks: bool) -> Result<Counts> {
+    fn counts(&self, program: &Program, value: usize, asks: bool) -> Result<Counts> {
         let folder = env::temp_dir().join(format!("varve-bench-cachegrind-{}", std::process::id()));
         fs::create_dir_all(&folder)?;
-        let server = program.clone().wrapped(&self.cachegrind(&folder)).start(&Launch::default())?;
-        fill(&server, self.keys, ValueSize::Fixed(self.value))?;
+        let server =
+            program.clone().profiled(&self.cachegrind(&folder)).start(&Launch::default())?;
+        fill(&server, self.keys, ValueSize::Fixed(value))?;
         if asks {
             let mut load = Load::new(Operation::Get, self.pipeline, self.keys);
             load.stop = Stop::Operations(self.keys);
@@ -114,6 +133,10 @@ impl Counts {
             first: of("D1mr")? + of("D1mw")?,
             last: of("DLmr")? + of("DLmw")?,
         })
+    }
+
+    fn cells(&self) -> [String; 3] {
+        [self.instructions, self.first, self.last].map(|count| format!("{count:.2}"))
     }
 
     fn less(&self, other: &Self, operations: u64) -> Self {
