@@ -37,8 +37,9 @@ impl Scenario for Plan {
         pin_client(1);
         section.columns(&["values", "server", "instructions", "D1 misses", "last-level misses"]);
         section.note(format!(
-            "GET of {} keys of 16 bytes, pipeline {}; first level 32 KiB, last level {} KiB. Everything that a request takes is in it: parsing, lookup, reply, and \
-             what the server does of itself meanwhile; the kernel is not.",
+            "GET of {} keys of 16 bytes, pipeline {}; first level 32 KiB, last level {} KiB. \
+             Everything that a request takes is in it: parsing, lookup, reply, and what the \
+             server does of itself meanwhile; the kernel is not.",
             self.keys,
             self.pipeline,
             self.last_level >> 10
