@@ -23,7 +23,7 @@ pub(super) fn section(part: &Part<'_>) -> String {
     let paper = section.paper.as_ref().map(|paper| table(paper, "In the paper"));
     text += &format!("<div class=\"pair\">\n{measured}{}</div>\n", paper.unwrap_or_default());
     let rows: Vec<Row<'_>> = part.rows().collect();
-    text += &figures(&rows, "Figures", false);
+    text += &figures(&rows, "Figures");
     let took = match section.seconds {
         seconds if seconds > 0.0 => format!("Took {}. ", duration(seconds)),
         _ => String::new(),
