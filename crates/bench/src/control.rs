@@ -1,4 +1,4 @@
-//! A blocking connection for the few commands that steer and question a server.
+//! Blocking connections for the few commands that steer and question a server.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -32,10 +32,7 @@ impl Control {
     /// # Errors
     /// If the server does not accept.
     pub fn open(port: u16) -> Result<Self> {
-        let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
-        stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(Duration::from_secs(60)))?;
-        Ok(Self { stream: BufReader::new(stream) })
+        Ok(Self { stream: connect(port)? })
     }
 
     /// Sends a command and reads its reply.
@@ -117,6 +114,50 @@ impl Control {
         bytes.truncate(usize::try_from(length)?);
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
+}
+
+/// A connection that asks Memcached for its statistics.
+pub struct Statistics {
+    stream: BufReader<TcpStream>,
+}
+
+impl Statistics {
+    /// Connects to a port on 127.0.0.1.
+    ///
+    /// # Errors
+    /// If the server does not accept.
+    pub fn open(port: u16) -> Result<Self> {
+        Ok(Self { stream: connect(port)? })
+    }
+
+    /// The number of this name.
+    ///
+    /// # Errors
+    /// If the connection breaks, or there is no such number.
+    pub fn number(&mut self, name: &str) -> Result<u64> {
+        self.stream.get_mut().write_all(b"stats\r\n")?;
+        let mut found = None;
+        loop {
+            let mut line = String::new();
+            if self.stream.read_line(&mut line)? == 0 {
+                bail!("the server closed the connection");
+            }
+            let words: Vec<_> = line.split_whitespace().collect();
+            match words[..] {
+                ["END"] => return found.with_context(|| format!("stats holds no {name}")),
+                ["STAT", other, value] if other == name => found = Some(value.parse()?),
+                ["STAT", ..] => {}
+                _ => bail!("unexpected reply {line:?}"),
+            }
+        }
+    }
+}
+
+fn connect(port: u16) -> Result<BufReader<TcpStream>> {
+    let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(Duration::from_secs(60)))?;
+    Ok(BufReader::new(stream))
 }
 
 /// A command as it is sent.

@@ -1,8 +1,7 @@
 //! Starts servers with equal settings, each on its cores, and stops them.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -11,7 +10,7 @@ use std::{env, fs, thread};
 use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::control::{Control, Reply};
+use crate::control::{Control, Reply, Statistics};
 use crate::process;
 use crate::valkey_benchmark::ValkeyBenchmark;
 
@@ -212,6 +211,19 @@ impl Server {
         Control::open(self.port)
     }
 
+    /// A connection that says how many keys there are.
+    ///
+    /// # Errors
+    /// If the server does not accept.
+    pub fn key_counter(&self) -> Result<Box<dyn FnMut() -> Result<u64>>> {
+        if self.kind == Kind::Memcached {
+            let mut statistics = Statistics::open(self.port)?;
+            return Ok(Box::new(move || statistics.number("curr_items")));
+        }
+        let mut control = self.control()?;
+        Ok(Box::new(move || control.key_count()))
+    }
+
     /// Resident memory in bytes.
     ///
     /// # Errors
@@ -281,15 +293,7 @@ impl Server {
     }
 
     fn memcached_pid(&self) -> Result<u32> {
-        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
-        stream.set_read_timeout(Some(START_MAX))?;
-        stream.write_all(b"stats\r\n")?;
-        for line in BufReader::new(stream).lines() {
-            if let Some(pid) = line?.strip_prefix("STAT pid ") {
-                return Ok(pid.trim().parse()?);
-            }
-        }
-        bail!("stats holds no pid")
+        Ok(u32::try_from(Statistics::open(self.port)?.number("pid")?)?)
     }
 
     fn complaint(&self) -> String {
@@ -368,11 +372,19 @@ impl Peers {
 /// No more memory than its machine has, where there is no limit: its own default is 64 MiB.
 fn memcached_arguments(port: u16, launch: &Launch) -> Vec<String> {
     let maxmemory = launch.options.iter().find(|(name, _)| name == "maxmemory");
-    let megabytes = maxmemory.and_then(|(_, value)| value.strip_suffix("mb")).unwrap_or("65536");
+    let megabytes = maxmemory.map_or(MEGABYTES_MAX.to_owned(), |(_, value)| megabytes(value));
     let (port, threads) = (port.to_string(), launch.threads.to_string());
     let fixed = ["-l", "127.0.0.1", "-U", "0", "-u", "nobody", "-c", "4096"];
-    let given = ["-p", &port, "-t", &threads, "-m", megabytes];
+    let given = ["-p", &port, "-t", &threads, "-m", &megabytes];
     fixed.iter().chain(&given).map(|part| (*part).to_owned()).collect()
+}
+
+/// Memcached takes no bytes; the others take both.
+fn megabytes(value: &str) -> String {
+    match value.parse::<u64>() {
+        Ok(bytes) => (bytes >> 20).to_string(),
+        Err(_) => value.trim_end_matches("mb").to_owned(),
+    }
 }
 
 fn kind_of(command: &str) -> Kind {
@@ -394,6 +406,8 @@ fn free_port() -> Result<u16> {
 
 /// The core of the server, where one is enough.
 pub const SERVER_CORE: usize = 0;
+/// Of Memcached without a limit.
+const MEGABYTES_MAX: &str = "65536";
 const START_MAX: Duration = Duration::from_secs(30);
 const END_MAX: Duration = Duration::from_secs(120);
 
@@ -410,6 +424,7 @@ mod tests {
         assert!(!arguments("valkey-server").contains("threads"));
         assert_eq!(arguments("./varve-null"), "--port 7 --threads 2");
         assert!(arguments("./memcached").ends_with("-p 7 -t 2 -m 64"));
+        assert_eq!(super::megabytes("67108864"), "64");
     }
 
     #[test]
