@@ -70,6 +70,7 @@ pub fn run(arguments: Arguments) -> Result<()> {
 
 fn bench(server: &str) -> Result<Bench> {
     let varve = Program::parse(server)?;
+    varve.must_be_there()?;
     let mut bench = Bench {
         varve,
         valkey: None,

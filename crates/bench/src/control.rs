@@ -153,6 +153,17 @@ impl Statistics {
     }
 }
 
+/// Whether a server of any kind answers at once, be it with an error.
+pub fn answers(port: u16) -> bool {
+    let ask = || -> Result<usize> {
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
+        stream.set_read_timeout(Some(AT_ONCE))?;
+        stream.write_all(encode(&["PING"]).as_bytes())?;
+        Ok(stream.read(&mut [0])?)
+    };
+    ask().is_ok_and(|bytes| bytes > 0)
+}
+
 fn connect(port: u16) -> Result<BufReader<TcpStream>> {
     let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
     stream.set_nodelay(true)?;
@@ -169,6 +180,8 @@ pub fn encode(command: &[&str]) -> String {
 fn find_field<'info>(info: &'info str, field: &str) -> Option<&'info str> {
     info.lines().find_map(|line| line.trim_end().strip_prefix(field)?.strip_prefix(':'))
 }
+
+const AT_ONCE: Duration = Duration::from_millis(200);
 
 #[cfg(test)]
 mod tests {

@@ -2,15 +2,17 @@
 
 use std::fs::File;
 use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
 use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::control::{Control, Reply, Statistics};
+use crate::control::{self, Control, Reply, Statistics};
 use crate::process;
 use crate::valkey_benchmark::ValkeyBenchmark;
 
@@ -35,7 +37,11 @@ pub struct Program {
     /// What it understands.
     pub kind: Kind,
     command: Vec<String>,
+    ended: Ended,
 }
+
+/// Servers that ended though nobody had asked them to, in words.
+type Ended = Arc<Mutex<Vec<String>>>;
 
 /// How a server is started for one measurement.
 #[derive(Clone, Debug)]
@@ -78,6 +84,15 @@ impl Launch {
 }
 
 impl Program {
+    fn new(label: &str, kind: Kind, command: Vec<String>) -> Self {
+        Self { label: label.to_owned(), kind, command, ended: Ended::default() }
+    }
+
+    /// Those of its servers that ended by themselves since this was asked last, in words.
+    pub fn ended(&self) -> Vec<String> {
+        std::mem::take(&mut self.ended.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// A program by its command line; `valkey`, `redis`, `memcached` and `null` name the known
     /// ones.
     ///
@@ -91,7 +106,7 @@ impl Program {
                 let command: Vec<_> = text.split_whitespace().map(str::to_owned).collect();
                 let name = command.first().context("an empty command line")?;
                 let name = Path::new(name).file_name().unwrap_or_default().to_string_lossy();
-                Ok(Self { label: label_of(&name), kind: kind_of(text), command })
+                Ok(Self::new(&label_of(&name), kind_of(text), command))
             }
         }
     }
@@ -106,7 +121,20 @@ impl Program {
             bail!("{} is missing: build the package bench", path.display());
         }
         let command = vec![path.to_string_lossy().into_owned()];
-        Ok(Self { label: "null".to_owned(), kind: Kind::Null, command })
+        Ok(Self::new("null", Kind::Null, command))
+    }
+
+    /// Whether it can be started, as far as its path tells.
+    ///
+    /// # Errors
+    /// If it is a path at which there is no file.
+    pub fn must_be_there(&self) -> Result<()> {
+        let path = Path::new(&self.command[0]);
+        // A bare name is looked for where programs are.
+        if path.components().count() > 1 && !path.is_file() {
+            bail!("there is no server {}: build it, or name one by --server", path.display());
+        }
+        Ok(())
     }
 
     /// The program as the last words of another command, such as a profiler's.
@@ -149,8 +177,13 @@ impl Program {
             pid,
             child: Some(child),
             log,
+            ended: self.ended.clone(),
         };
-        server.wait_until_ready().with_context(|| server.complaint())?;
+        if let Err(error) = server.wait_until_ready() {
+            // The error tells all there is.
+            server.ended = Ended::default();
+            return Err(error.context(server.complaint()));
+        }
         Ok(server)
     }
 
@@ -189,6 +222,7 @@ pub struct Server {
     pub pid: u32,
     child: Option<Child>,
     log: PathBuf,
+    ended: Ended,
 }
 
 impl Server {
@@ -200,7 +234,15 @@ impl Server {
         let pid = Control::open(port)?.info_number("process_id")?;
         let pid = pid.context("INFO does not hold process_id")? as u32;
         let label = format!("port {port}");
-        Ok(Self { label, kind: Kind::Peer, port, pid, child: None, log: PathBuf::new() })
+        Ok(Self {
+            label,
+            kind: Kind::Peer,
+            port,
+            pid,
+            child: None,
+            log: PathBuf::new(),
+            ended: Ended::default(),
+        })
     }
 
     /// Opens a connection for commands that steer the server.
@@ -251,7 +293,8 @@ impl Server {
         let asked = Instant::now();
         while asked.elapsed() < END_MAX {
             if child.try_wait()?.is_some() {
-                return Ok(());
+                self.child = None;
+                return Ok(fs::remove_file(&self.log)?);
             }
             thread::sleep(Duration::from_millis(20));
         }
@@ -305,13 +348,30 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        if let Some(child) = &mut self.child {
-            // Both fail only if it ended already.
-            let _ = child.kill();
-            let _ = child.wait();
+        let port = self.port;
+        if let Some(status) = self.child.as_mut().and_then(|child| kill(child, port)) {
+            let said = self.complaint();
+            let words = format!("{} ended by itself ({status}); {said}", self.label);
+            self.ended.lock().unwrap_or_else(PoisonError::into_inner).push(words);
+        }
+        if self.child.is_some() {
             let _ = fs::remove_file(&self.log);
         }
     }
+}
+
+/// Ends a server; how it ended, if it did so by itself.
+fn kill(child: &mut Child, port: u16) -> Option<ExitStatus> {
+    let asked = Instant::now();
+    // One that is about to end may still have to say why.
+    while !control::answers(port) && asked.elapsed() < LAST_WORDS_MAX {
+        if let Ok(Some(status)) = child.try_wait() {
+            return Some(status);
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().ok()?;
+    child.wait().ok().filter(|status| status.signal() != Some(Signal::KILL.as_raw()))
 }
 
 /// The script that runs the servers Varve is compared with.
@@ -356,7 +416,7 @@ impl Peers {
             _ => (Kind::Peer, format!("{name}-server")),
         };
         let command = vec![script, "run".to_owned(), program];
-        Ok(Program { label: name.to_owned(), kind, command })
+        Ok(Program::new(name, kind, command))
     }
 
     /// valkey-benchmark.
@@ -409,6 +469,7 @@ pub const SERVER_CORE: usize = 0;
 /// Of Memcached without a limit.
 const MEGABYTES_MAX: &str = "65536";
 const START_MAX: Duration = Duration::from_secs(30);
+const LAST_WORDS_MAX: Duration = Duration::from_secs(1);
 const END_MAX: Duration = Duration::from_secs(120);
 
 #[cfg(test)]
