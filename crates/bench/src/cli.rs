@@ -91,6 +91,8 @@ pub fn run(arguments: Arguments) -> Result<()> {
 }
 
 fn bench(server: &str, given: &PeerArguments) -> Result<Bench> {
+    let varve = Program::parse(server)?;
+    varve.must_be_there()?;
     let peers = Peers::find().and_then(|peers| peers.versions().map(|_| peers));
     if let Err(error) = &peers {
         eprintln!("SKIPPED: everything beside peers whose paths were not given: {error:#}");
@@ -103,7 +105,7 @@ fn bench(server: &str, given: &PeerArguments) -> Result<Bench> {
     let of_script = || peers.as_ref().ok().map(Peers::valkey_benchmark);
     let path = given.valkey_benchmark.as_ref();
     Ok(Bench {
-        varve: Program::parse(server)?,
+        varve,
         valkey: program("valkey", &given.valkey)?,
         redis: program("redis", &given.redis)?,
         memcached: program("memcached", &given.memcached)?,

@@ -1,4 +1,4 @@
-//! A blocking connection for the few commands that steer and question a server.
+//! Blocking connections for the few commands that steer and question a server.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -32,10 +32,7 @@ impl Control {
     /// # Errors
     /// If the server does not accept.
     pub fn open(port: u16) -> Result<Self> {
-        let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
-        stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(Duration::from_secs(60)))?;
-        Ok(Self { stream: BufReader::new(stream) })
+        Ok(Self { stream: connect(port)? })
     }
 
     /// Sends a command and reads its reply.
@@ -119,6 +116,61 @@ impl Control {
     }
 }
 
+/// A connection that asks Memcached for its statistics.
+pub struct Statistics {
+    stream: BufReader<TcpStream>,
+}
+
+impl Statistics {
+    /// Connects to a port on 127.0.0.1.
+    ///
+    /// # Errors
+    /// If the server does not accept.
+    pub fn open(port: u16) -> Result<Self> {
+        Ok(Self { stream: connect(port)? })
+    }
+
+    /// The number of this name.
+    ///
+    /// # Errors
+    /// If the connection breaks, or there is no such number.
+    pub fn number(&mut self, name: &str) -> Result<u64> {
+        self.stream.get_mut().write_all(b"stats\r\n")?;
+        let mut found = None;
+        loop {
+            let mut line = String::new();
+            if self.stream.read_line(&mut line)? == 0 {
+                bail!("the server closed the connection");
+            }
+            let words: Vec<_> = line.split_whitespace().collect();
+            match words[..] {
+                ["END"] => return found.with_context(|| format!("stats holds no {name}")),
+                ["STAT", other, value] if other == name => found = Some(value.parse()?),
+                ["STAT", ..] => {}
+                _ => bail!("unexpected reply {line:?}"),
+            }
+        }
+    }
+}
+
+/// Whether a server of any kind answers at once, be it with an error.
+pub fn answers(port: u16) -> bool {
+    let ask = || -> Result<usize> {
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
+        stream.set_read_timeout(Some(AT_ONCE))?;
+        stream.write_all(encode(&["PING"]).as_bytes())?;
+        Ok(stream.read(&mut [0])?)
+    };
+    ask().is_ok_and(|bytes| bytes > 0)
+}
+
+fn connect(port: u16) -> Result<BufReader<TcpStream>> {
+    let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(Duration::from_secs(60)))?;
+    Ok(BufReader::new(stream))
+}
+
 /// A command as it is sent.
 pub fn encode(command: &[&str]) -> String {
     let parts = command.iter().map(|part| format!("${}\r\n{part}\r\n", part.len()));
@@ -128,6 +180,8 @@ pub fn encode(command: &[&str]) -> String {
 fn find_field<'info>(info: &'info str, field: &str) -> Option<&'info str> {
     info.lines().find_map(|line| line.trim_end().strip_prefix(field)?.strip_prefix(':'))
 }
+
+const AT_ONCE: Duration = Duration::from_millis(200);
 
 #[cfg(test)]
 mod tests {

@@ -1,17 +1,18 @@
 //! Starts servers with equal settings, each on its cores, and stops them.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
 use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::control::{Control, Reply};
+use crate::control::{self, Control, Reply, Statistics};
 use crate::process;
 use crate::valkey_benchmark::ValkeyBenchmark;
 
@@ -38,7 +39,11 @@ pub struct Program {
     command: Vec<String>,
     /// The same for a profiler, where the command changes to a root that it cannot follow into.
     unconfined: Option<Vec<String>>,
+    ended: Ended,
 }
+
+/// Servers that ended though nobody had asked them to, in words.
+type Ended = Arc<Mutex<Vec<String>>>;
 
 /// How a server is started for one measurement.
 #[derive(Clone, Debug)]
@@ -81,6 +86,15 @@ impl Launch {
 }
 
 impl Program {
+    fn new(label: &str, kind: Kind, command: Vec<String>) -> Self {
+        Self { label: label.to_owned(), kind, command, unconfined: None, ended: Ended::default() }
+    }
+
+    /// Those of its servers that ended by themselves since this was asked last, in words.
+    pub fn ended(&self) -> Vec<String> {
+        std::mem::take(&mut self.ended.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// A program by its command line; `valkey`, `redis`, `memcached` and `null` name the known
     /// ones.
     ///
@@ -98,7 +112,7 @@ impl Program {
         let command: Vec<_> = text.split_whitespace().map(str::to_owned).collect();
         let name = command.first().context("an empty command line")?;
         let name = Path::new(name).file_name().unwrap_or_default().to_string_lossy();
-        Ok(Self { label: label_of(&name), kind: kind_of(text), command, unconfined: None })
+        Ok(Self::new(&label_of(&name), kind_of(text), command))
     }
 
     /// A peer by its name and its own command line.
@@ -128,7 +142,20 @@ impl Program {
             bail!("{} is missing: build the package bench", path.display());
         }
         let command = vec![path.to_string_lossy().into_owned()];
-        Ok(Self { label: "null".to_owned(), kind: Kind::Null, command, unconfined: None })
+        Ok(Self::new("null", Kind::Null, command))
+    }
+
+    /// Whether it can be started, as far as its path tells.
+    ///
+    /// # Errors
+    /// If it is a path at which there is no file.
+    pub fn must_be_there(&self) -> Result<()> {
+        let path = Path::new(&self.command[0]);
+        // A bare name is looked for where programs are.
+        if path.components().count() > 1 && !path.is_file() {
+            bail!("there is no server {}: build it, or name one by --server", path.display());
+        }
+        Ok(())
     }
 
     /// The program as the last words of a profiler's command.
@@ -172,8 +199,13 @@ impl Program {
             pid,
             child: Some(child),
             log,
+            ended: self.ended.clone(),
         };
-        server.wait_until_ready().with_context(|| server.complaint())?;
+        if let Err(error) = server.wait_until_ready() {
+            // The error tells all there is.
+            server.ended = Ended::default();
+            return Err(error.context(server.complaint()));
+        }
         Ok(server)
     }
 
@@ -212,6 +244,7 @@ pub struct Server {
     pub pid: u32,
     child: Option<Child>,
     log: PathBuf,
+    ended: Ended,
 }
 
 impl Server {
@@ -223,7 +256,15 @@ impl Server {
         let pid = Control::open(port)?.info_number("process_id")?;
         let pid = pid.context("INFO does not hold process_id")? as u32;
         let label = format!("port {port}");
-        Ok(Self { label, kind: Kind::Peer, port, pid, child: None, log: PathBuf::new() })
+        Ok(Self {
+            label,
+            kind: Kind::Peer,
+            port,
+            pid,
+            child: None,
+            log: PathBuf::new(),
+            ended: Ended::default(),
+        })
     }
 
     /// Opens a connection for commands that steer the server.
@@ -232,6 +273,19 @@ impl Server {
     /// If the server does not accept.
     pub fn control(&self) -> Result<Control> {
         Control::open(self.port)
+    }
+
+    /// A connection that says how many keys there are.
+    ///
+    /// # Errors
+    /// If the server does not accept.
+    pub fn key_counter(&self) -> Result<Box<dyn FnMut() -> Result<u64>>> {
+        if self.kind == Kind::Memcached {
+            let mut statistics = Statistics::open(self.port)?;
+            return Ok(Box::new(move || statistics.number("curr_items")));
+        }
+        let mut control = self.control()?;
+        Ok(Box::new(move || control.key_count()))
     }
 
     /// Resident memory in bytes.
@@ -261,7 +315,8 @@ impl Server {
         let asked = Instant::now();
         while asked.elapsed() < END_MAX {
             if child.try_wait()?.is_some() {
-                return Ok(());
+                self.child = None;
+                return Ok(fs::remove_file(&self.log)?);
             }
             thread::sleep(Duration::from_millis(20));
         }
@@ -303,15 +358,7 @@ impl Server {
     }
 
     fn memcached_pid(&self) -> Result<u32> {
-        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
-        stream.set_read_timeout(Some(START_MAX))?;
-        stream.write_all(b"stats\r\n")?;
-        for line in BufReader::new(stream).lines() {
-            if let Some(pid) = line?.strip_prefix("STAT pid ") {
-                return Ok(pid.trim().parse()?);
-            }
-        }
-        bail!("stats holds no pid")
+        Ok(u32::try_from(Statistics::open(self.port)?.number("pid")?)?)
     }
 
     fn complaint(&self) -> String {
@@ -323,13 +370,30 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        if let Some(child) = &mut self.child {
-            // Both fail only if it ended already.
-            let _ = child.kill();
-            let _ = child.wait();
+        let port = self.port;
+        if let Some(status) = self.child.as_mut().and_then(|child| kill(child, port)) {
+            let said = self.complaint();
+            let words = format!("{} ended by itself ({status}); {said}", self.label);
+            self.ended.lock().unwrap_or_else(PoisonError::into_inner).push(words);
+        }
+        if self.child.is_some() {
             let _ = fs::remove_file(&self.log);
         }
     }
+}
+
+/// Ends a server; how it ended, if it did so by itself.
+fn kill(child: &mut Child, port: u16) -> Option<ExitStatus> {
+    let asked = Instant::now();
+    // One that is about to end may still have to say why.
+    while !control::answers(port) && asked.elapsed() < LAST_WORDS_MAX {
+        if let Ok(Some(status)) = child.try_wait() {
+            return Some(status);
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().ok()?;
+    child.wait().ok().filter(|status| status.signal() != Some(Signal::KILL.as_raw()))
 }
 
 /// The script that runs the servers Varve is compared with.
@@ -375,7 +439,7 @@ impl Peers {
         };
         let unconfined = Self::unconfined(&program);
         let command = vec![script, "run".to_owned(), program];
-        Ok(Program { label: name.to_owned(), kind, command, unconfined })
+        Ok(Program { unconfined, ..Program::new(name, kind, command) })
     }
 
     /// A program of the peers' root with the libraries that are there, run from outside.
@@ -405,11 +469,19 @@ impl Peers {
 /// No more memory than its machine has, where there is no limit: its own default is 64 MiB.
 fn memcached_arguments(port: u16, launch: &Launch) -> Vec<String> {
     let maxmemory = launch.options.iter().find(|(name, _)| name == "maxmemory");
-    let megabytes = maxmemory.and_then(|(_, value)| value.strip_suffix("mb")).unwrap_or("65536");
+    let megabytes = maxmemory.map_or(MEGABYTES_MAX.to_owned(), |(_, value)| megabytes(value));
     let (port, threads) = (port.to_string(), launch.threads.to_string());
     let fixed = ["-l", "127.0.0.1", "-U", "0", "-u", "nobody", "-c", "4096"];
-    let given = ["-p", &port, "-t", &threads, "-m", megabytes];
+    let given = ["-p", &port, "-t", &threads, "-m", &megabytes];
     fixed.iter().chain(&given).map(|part| (*part).to_owned()).collect()
+}
+
+/// Memcached takes no bytes; the others take both.
+fn megabytes(value: &str) -> String {
+    match value.parse::<u64>() {
+        Ok(bytes) => (bytes >> 20).to_string(),
+        Err(_) => value.trim_end_matches("mb").to_owned(),
+    }
 }
 
 fn kind_of(command: &str) -> Kind {
@@ -431,7 +503,10 @@ fn free_port() -> Result<u16> {
 
 /// The core of the server, where one is enough.
 pub const SERVER_CORE: usize = 0;
+/// Of Memcached without a limit.
+const MEGABYTES_MAX: &str = "65536";
 const START_MAX: Duration = Duration::from_secs(30);
+const LAST_WORDS_MAX: Duration = Duration::from_secs(1);
 const LOADER: &str = "usr/lib64/ld-linux-x86-64.so.2";
 const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 const END_MAX: Duration = Duration::from_secs(120);
@@ -449,6 +524,7 @@ mod tests {
         assert!(!arguments("valkey-server").contains("threads"));
         assert_eq!(arguments("./varve-null"), "--port 7 --threads 2");
         assert!(arguments("./memcached").ends_with("-p 7 -t 2 -m 64"));
+        assert_eq!(super::megabytes("67108864"), "64");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::{env, fs, process};
 
-use bench::report::{Comparison, Report, html};
+use bench::report::{Aim, Comparison, Report, Section, html};
 
 fn sample() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sample-report.json")
@@ -127,6 +127,40 @@ fn a_page_without_a_recorded_result_speaks_of_none() {
     let page = html(&report, None);
     let body = page.split("</head>").nth(1).unwrap();
     assert!(!body.contains("recorded") && !body.contains("change"));
+}
+
+/// A page of one scenario with so many rows and figures, every fifth of which is short.
+fn long_page(rows: u32) -> String {
+    let mut section = Section::new("t", &["n"]);
+    for row in 0..rows {
+        section.row([row.to_string()]);
+        let measured = if row % 5 == 0 { 2.0 } else { 1.0 };
+        section.figure(format!("figure {row}"), Aim::AtMost(1.0), Some(measured), "");
+    }
+    let mut report = Report::new(Vec::new());
+    report.sections.push(section);
+    html(&report, None)
+}
+
+#[test]
+fn a_long_table_is_folded_and_says_how_long_it_is() {
+    assert!(!long_page(24).contains("<details"));
+    let page = long_page(25);
+    let summaries: Vec<_> = page.split("<summary>").skip(1).map(before_its_end).collect();
+    assert_eq!(
+        summaries,
+        ["Those that hold: 20 rows</summary", "25 rows, 5 short</summary", "25 rows</summary"]
+    );
+    assert_eq!(page.matches("<details>").count(), page.matches("</details>").count());
+}
+
+#[test]
+fn what_is_short_is_not_folded_at_a_glance() {
+    let page = long_page(30);
+    let glance = page.split("id=\"conditions\"").next().unwrap();
+    let (open, folded) = glance.split_once("<details>").unwrap();
+    assert_eq!(open.matches("</span> short").count(), 6);
+    assert_eq!(folded.matches("</span> ok").count(), 24);
 }
 
 #[test]

@@ -181,8 +181,10 @@ const LINE_BYTES_MAX: usize = 64 * 1024;
 const LENGTH_DIGITS_MAX: usize = 12;
 
 #[cfg(test)]
-mod tests {
-    use super::{MemcachedCounter, Replies};
+pub(super) mod tests {
+    use super::super::protocol::tests::Case;
+    use super::super::protocol::{Counter, Protocol};
+    use super::Replies;
 
     const STREAM: &[u8] = b"STORED\r\nVALUE k 0 16\r\n0123456789abcdef\r\nEND\r\nEND\r\n\
         DELETED\r\nNOT_FOUND\r\nSERVER_ERROR out of memory storing object\r\nERROR\r\n\
@@ -190,8 +192,8 @@ mod tests {
         VALUE k 0 5\r\nEND\r\n\r\nEND\r\n\
         VALUE a 0 1\r\nx\r\nVALUE b 0 2\r\n\r\n\r\nEND\r\nSTORED\r\n";
 
-    fn all() -> Replies {
-        Replies {
+    pub fn case() -> Case {
+        let replies = Replies {
             status: 2,
             bulk: 4,
             nil: 1,
@@ -200,49 +202,20 @@ mod tests {
             error: 3,
             elements: 1,
             ..Replies::default()
-        }
-    }
-
-    #[test]
-    fn counts_each_kind() {
-        let mut counter = MemcachedCounter::default();
-        counter.feed(STREAM).unwrap();
-        assert_eq!(counter.first_error(), Some("SERVER_ERROR out of memory storing object"));
-        assert_eq!(counter.take(), all());
-        assert_eq!(counter.take().total(), 0);
-    }
-
-    #[test]
-    fn a_cut_at_any_two_bytes_changes_nothing() {
-        for first in 0..STREAM.len() {
-            for second in first..STREAM.len() {
-                let mut counter = MemcachedCounter::default();
-                for part in [&STREAM[..first], &STREAM[first..second], &STREAM[second..]] {
-                    counter.feed(part).unwrap();
-                }
-                assert_eq!(*counter.counted(), all(), "cut at {first} and {second}");
-            }
-        }
-    }
-
-    #[test]
-    fn byte_by_byte_gives_the_same_counts() {
-        let mut counter = MemcachedCounter::default();
-        STREAM.iter().for_each(|byte| counter.feed(&[*byte]).unwrap());
-        assert_eq!(counter.take(), all());
-    }
-
-    #[test]
-    fn refuses_what_is_no_reply() {
-        for bytes in [
-            &b"+OK\r\n"[..],
-            b"STORED\n",
-            b"VALUE k 0 x\r\n",
-            b"VALUE k 0 \r\n",
-            b"VALUE k 0 1\r\nabc",
-            b"VALUE k 0 9999999999999\r\n",
-        ] {
-            assert!(MemcachedCounter::default().feed(bytes).is_err());
+        };
+        Case {
+            new: || Counter::of(Protocol::Memcached),
+            stream: STREAM,
+            replies,
+            first_error: "SERVER_ERROR out of memory storing object",
+            refused: &[
+                b"+OK\r\n",
+                b"STORED\n",
+                b"VALUE k 0 x\r\n",
+                b"VALUE k 0 \r\n",
+                b"VALUE k 0 1\r\nabc",
+                b"VALUE k 0 9999999999999\r\n",
+            ],
         }
     }
 }

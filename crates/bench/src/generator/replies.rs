@@ -225,52 +225,32 @@ const LINE_BYTES_MAX: usize = 64 * 1024;
 const LENGTH_DIGITS_MAX: usize = 12;
 
 #[cfg(test)]
-mod tests {
-    use super::{Replies, ReplyCounter};
+pub(super) mod tests {
+    use super::super::protocol::tests::Case;
+    use super::super::protocol::{Counter, Protocol};
+    use super::Replies;
 
     const STREAM: &[u8] =
         b"+OK\r\n$16\r\n0123456789abcdef\r\n$-1\r\n:12\r\n-OOM no more\r\n$0\r\n\r\n\
         +PONG\r\n$5\r\n$1\r\n+\r\n_\r\n\
         *2\r\n$1\r\n*\r\n*3\r\n:0\r\n*0\r\n$-1\r\n*0\r\n*-1\r\n:0\r\n";
 
-    fn all() -> Replies {
-        Replies { status: 2, bulk: 3, nil: 3, integer: 2, error: 1, array: 2, elements: 3, zero: 1 }
-    }
-
-    #[test]
-    fn counts_each_kind() {
-        let mut counter = ReplyCounter::default();
-        counter.feed(STREAM).unwrap();
-        assert_eq!(counter.take(), all());
-        assert_eq!(counter.first_error(), Some("-OOM no more"));
-        assert_eq!(counter.take().total(), 0);
-    }
-
-    #[test]
-    fn a_cut_at_any_two_bytes_changes_nothing() {
-        for first in 0..STREAM.len() {
-            for second in first..STREAM.len() {
-                let mut counter = ReplyCounter::default();
-                for part in [&STREAM[..first], &STREAM[first..second], &STREAM[second..]] {
-                    counter.feed(part).unwrap();
-                }
-                assert_eq!(*counter.counted(), all(), "cut at {first} and {second}");
-            }
-        }
-    }
-
-    #[test]
-    fn byte_by_byte_gives_the_same_counts() {
-        let mut counter = ReplyCounter::default();
-        STREAM.iter().for_each(|byte| counter.feed(&[*byte]).unwrap());
-        assert_eq!(counter.take(), all());
-    }
-
-    #[test]
-    fn refuses_what_is_no_reply() {
-        for bytes in [&b"OK\r\n"[..], b"$x\r\n", b"$3\r\nabcdef", b"*x\r\n", b"$99999999999999\r\n"]
-        {
-            assert!(ReplyCounter::default().feed(bytes).is_err());
+    pub fn case() -> Case {
+        Case {
+            new: || Counter::of(Protocol::Resp),
+            stream: STREAM,
+            replies: Replies {
+                status: 2,
+                bulk: 3,
+                nil: 3,
+                integer: 2,
+                error: 1,
+                array: 2,
+                elements: 3,
+                zero: 1,
+            },
+            first_error: "-OOM no more",
+            refused: &[b"OK\r\n", b"$x\r\n", b"$3\r\nabcdef", b"*x\r\n", b"$99999999999999\r\n"],
         }
     }
 }

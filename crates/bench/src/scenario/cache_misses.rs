@@ -2,8 +2,8 @@
 //! and asked, less those of one that was only filled. Cachegrind does not see prefetches, so that
 //! lines are counted and not the time spent waiting for them.
 
+use std::fs;
 use std::path::Path;
-use std::{env, fs};
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
@@ -81,21 +81,20 @@ fn figures(section: &mut Section, value: usize, all: &[(String, Counts)]) {
 impl Plan {
     /// What cachegrind counts from start to end.
     fn counts(&self, program: &Program, value: usize, asks: bool) -> Result<Counts> {
-        let folder = env::temp_dir().join(format!("varve-bench-cachegrind-{}", std::process::id()));
-        fs::create_dir_all(&folder)?;
-        let server =
-            program.clone().profiled(&self.cachegrind(&folder)).start(&Launch::default())?;
+        // Removed whatever happens.
+        let folder = tempfile::Builder::new().prefix("varve-bench-cachegrind-").tempdir()?;
+        let cachegrind = self.cachegrind(folder.path());
+        let server = program.clone().profiled(&cachegrind).start(&Launch::default())?;
         fill(&server, self.keys, ValueSize::Fixed(value))?;
         if asks {
             let mut load = Load::new(Operation::Get, self.pipeline, self.keys);
             load.stop = Stop::Operations(self.keys);
             measure(&server, &load)?;
         }
-        let file = folder.join(server.pid.to_string());
+        let file = folder.path().join(server.pid.to_string());
         server.end()?;
         let text = fs::read_to_string(&file)
             .with_context(|| format!("cachegrind wrote no {}", file.display()))?;
-        fs::remove_dir_all(&folder)?;
         Counts::parse(&text)
     }
 

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::measure::Load;
 use super::{Bench, Scale, Scenario, pin_client, seconds};
 use crate::generator::{Deadlines, KeyChoice, Operation, Stop};
-use crate::report::{Aim, Section};
+use crate::report::{Aim, Plot, Section};
 use crate::servers::{Kind, Launch, Program, Server};
 
 /// How many keys expire, over which time.
@@ -36,13 +36,21 @@ impl Scenario for Plan {
         section.columns(&COLUMNS);
         section.note(note);
         section.note("Lag: keys that DBSIZE still counts after their deadline, every 50 ms.");
-        for program in bench.varve_and_valkey() {
+        let mut lag = Plot::lines("Longest lag of each second", "seconds", "milliseconds");
+        let mut cpu = Plot::bars("CPU while keys expire", Vec::new(), "percent of a core");
+        for program in bench.varve_and_peers() {
             let expired = run_one(program, self)?;
             section.row(expired.cells(&program.label));
+            for (second, lag_ms) in expired.lags_ms.iter().enumerate() {
+                lag.point(&program.label, second as f64, *lag_ms);
+            }
+            cpu.bar(&program.label, "", 100.0 * expired.cpu_share);
             if program.kind == Kind::Varve {
                 figures(section, &expired, self);
             }
         }
+        section.plot(lag);
+        section.plot(cpu);
         Ok(())
     }
 }
@@ -64,14 +72,26 @@ fn figures(section: &mut Section, expired: &Expired, plan: &Plan) {
     );
 }
 
+#[derive(Default)]
 struct Expired {
     lag_keys: u64,
     lag_ms: f64,
+    /// The longest of each second.
+    lags_ms: Vec<f64>,
     counted: Option<f64>,
     cpu_share: f64,
 }
 
 impl Expired {
+    fn lagged(&mut self, lag_ms: f64, after: Duration) {
+        let second = after.as_secs() as usize;
+        if self.lags_ms.len() <= second {
+            self.lags_ms.resize(second + 1, 0.0);
+        }
+        self.lags_ms[second] = self.lags_ms[second].max(lag_ms);
+        self.lag_ms = self.lag_ms.max(lag_ms);
+    }
+
     fn cells(&self, label: &str) -> [String; 5] {
         [
             label.to_owned(),
@@ -113,7 +133,7 @@ fn load(server: &Server, deadlines: Deadlines, plan: &Plan) -> Result<u64> {
 
 fn watch(server: &Server, deadlines: Deadlines) -> Result<Expired> {
     let mut control = server.control()?;
-    let mut expired = Expired { lag_keys: 0, lag_ms: 0.0, counted: None, cpu_share: 0.0 };
+    let mut expired = Expired::default();
     let end_ms = deadlines.first_ms + deadlines.span_ms;
     thread::sleep(Duration::from_millis(deadlines.first_ms.saturating_sub(unix_ms())));
     let (started, cpu_before) = (Instant::now(), server.cpu_time()?);
@@ -125,7 +145,7 @@ fn watch(server: &Server, deadlines: Deadlines) -> Result<Expired> {
         let due = alive(deadlines, now);
         let lag = present.saturating_sub(due);
         expired.lag_keys = expired.lag_keys.max(lag);
-        expired.lag_ms = expired.lag_ms.max(lag_ms(deadlines, present, now));
+        expired.lagged(lag_ms(deadlines, present, now), started.elapsed());
         if now <= end_ms {
             let cpu_used = server.cpu_time()?.saturating_sub(cpu_before);
             expired.cpu_share = cpu_used.as_secs_f64() / started.elapsed().as_secs_f64();

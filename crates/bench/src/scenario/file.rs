@@ -34,6 +34,7 @@ use serde::{Deserialize, Deserializer};
 use super::kinds::{self, Run};
 use super::{Bench, Scale, needs};
 use crate::report::{Aim, Figure, Section, State, Table};
+use crate::servers::Program;
 
 /// A scenario that was read from its file.
 pub struct ScenarioFile {
@@ -109,12 +110,14 @@ impl ScenarioFile {
     /// Changes a parameter: `name=value`, the value as in the file.
     ///
     /// # Errors
-    /// If it is not written like that.
+    /// If it is not written like that, or the kind does not take it.
     pub fn set(&mut self, setting: &str) -> Result<()> {
         let one: toml::Table = toml::from_str(setting)
             .map_err(|error| anyhow!("{setting:?} is not name=value: {}", error.message()))?;
         self.text.parameters.extend(one);
-        Ok(())
+        let Some(kind) = &self.text.kind else { return Ok(()) };
+        let found = kinds::find(kind, &self.text.parameters);
+        found.map(|_| ()).with_context(|| format!("{setting:?} does not fit {:?}", self.name))
     }
 
     /// Runs it. What it misses, or what breaks it off, is in the section's state.
@@ -141,9 +144,17 @@ impl ScenarioFile {
             return State::Skipped(missing);
         }
         let Some(run) = self.run else { return State::Skipped("no kind".to_owned()) };
-        match run(&self.text.parameters, scale, bench, section) {
-            Ok(()) => State::Measured,
-            Err(error) => State::Failed(format!("{error:#}")),
+        let ran = run(&self.text.parameters, scale, bench, section);
+        let ended = bench.all_programs().flat_map(Program::ended);
+        match ran {
+            Ok(()) => {
+                section.notes.extend(ended);
+                State::Measured
+            }
+            Err(error) => {
+                let reasons: Vec<_> = [format!("{error:#}")].into_iter().chain(ended).collect();
+                State::Failed(reasons.join("; "))
+            }
         }
     }
 
@@ -229,5 +240,6 @@ mod tests {
         file.set("payload=1_000").unwrap();
         assert_eq!(file.text.parameters["payload"].as_integer(), Some(1000));
         assert!(file.set("payload").is_err());
+        assert!(file.set("haste=3").is_err());
     }
 }

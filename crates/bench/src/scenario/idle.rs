@@ -22,7 +22,7 @@ impl Scenario for Plan {
 
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         section.columns(&["server", "resident MiB"]);
-        for program in bench.varve_and_valkey() {
+        for program in bench.varve_and_all_peers() {
             let server = program.start(&Launch::default())?;
             thread::sleep(SETTLE);
             let resident = server.resident_bytes()? as f64;

@@ -7,11 +7,12 @@ use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
 
 use super::measure::measure_source;
-use super::{Bench, Scale, Scenario, mebibytes, median, peers_missing, pin_client};
+use super::pin_client;
+use super::{Bench, PEERS, Scale, Scenario, beside_peer, mebibytes, median, peers_missing};
 use crate::control::Reply;
 use crate::generator::{Generator, KeyChoice, Script, ScriptShape, Stop};
 use crate::report::{Aim, Section};
-use crate::servers::{Kind, Launch, Program, Server};
+use crate::servers::{Launch, Program, Server};
 
 /// How large the string is.
 #[derive(Clone, Debug, Deserialize)]
@@ -33,7 +34,7 @@ impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         pin_client(1);
         let note = format!("A string of {} MB.", self.bytes / 1_000_000);
-        section.columns(&["what", "varve", "valkey", "ratio"]);
+        section.columns(&["what", "varve", "valkey", "/ Valkey", "redis", "/ Redis"]);
         section.note(note);
         section.note(
             "Server CPU in microseconds per command: one connection, pipeline 16, places drawn \
@@ -42,18 +43,22 @@ impl Scenario for Plan {
         );
         peers_missing(section, bench);
         let mut costs = Vec::new();
-        for program in bench.varve_and_valkey() {
-            costs.push((program.kind, Costs::of(program, self)?));
+        for program in bench.varve_and_peers() {
+            costs.push((program.label.as_str(), Costs::of(program, self)?));
         }
-        let of = |kind| costs.iter().find(|(it, _)| *it == kind).map(|(_, costs)| costs);
-        let Some(varve) = of(Kind::Varve) else { return Ok(()) };
-        let valkey = of(Kind::Peer);
+        let Some(((_, varve), peers)) = costs.split_first() else { return Ok(()) };
         for (at, (what, cost)) in varve.0.iter().enumerate() {
-            let peer = valkey.map(|costs| costs.0[at].1);
-            let ratio = peer.map(|peer| cost / peer);
             let text = |number: Option<f64>| number.map_or("-".to_owned(), |it| format!("{it:.2}"));
-            section.row([(*what).to_owned(), text(Some(*cost)), text(peer), text(ratio)]);
-            section.figure(format!("{what} / Valkey"), Aim::AtMost(1.0), ratio, "");
+            let mut cells = vec![(*what).to_owned(), text(Some(*cost))];
+            for (label, name) in PEERS {
+                let costs = peers.iter().find(|(peer, _)| *peer == label);
+                let peer = costs.map(|(_, costs)| costs.0[at].1);
+                let ratio = peer.map(|peer| cost / peer);
+                cells.extend([text(peer), text(ratio)]);
+                let what = format!("{what} / {name}");
+                section.figures.push(beside_peer(what, name, Aim::AtMost(1.0), ratio));
+            }
+            section.row(cells);
         }
         Ok(())
     }

@@ -47,7 +47,7 @@ pub use scale::Scale;
 use scale::{milliseconds, seconds};
 
 use crate::process;
-use crate::report::Section;
+use crate::report::{Aim, Figure, Section};
 use crate::servers::Program;
 use crate::valkey_benchmark::ValkeyBenchmark;
 
@@ -73,9 +73,14 @@ impl Bench {
         [&self.varve].into_iter().chain(&self.valkey).chain(&self.redis)
     }
 
-    /// All of them, Memcached and the null server included.
+    /// Those that keep keys and values: Memcached as well.
+    pub fn varve_and_all_peers(&self) -> impl Iterator<Item = &Program> {
+        self.varve_and_peers().chain(&self.memcached)
+    }
+
+    /// All of them, the null server included.
     pub fn all_programs(&self) -> impl Iterator<Item = &Program> {
-        self.varve_and_peers().chain(&self.memcached).chain([&self.null])
+        self.varve_and_all_peers().chain([&self.null])
     }
 
     /// The server under test, and Valkey if it is there.
@@ -101,6 +106,14 @@ fn median(mut values: Vec<f64>) -> f64 {
 
 fn mebibytes(bytes: f64) -> String {
     format!("{:.1}", bytes / f64::from(1 << 20))
+}
+
+/// Peers that have all that Varve has: their labels, and their names in figures.
+const PEERS: [(&str, &str); 2] = [("valkey", "Valkey"), ("redis", "Redis")];
+
+/// What Varve takes of a peer's; the aim is for Valkey alone.
+fn beside_peer(what: String, peer: &str, aim: Aim, ratio: Option<f64>) -> Figure {
+    Figure::new(what, (peer == PEERS[0].1).then_some(aim), ratio, "")
 }
 
 fn peers_missing(section: &mut Section, bench: &Bench) {

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::measure::fill;
 use super::{Bench, Scale, Scenario, pin_client};
 use crate::generator::{KEY_BYTES, ValueSize};
-use crate::report::{Aim, Section};
+use crate::report::{Aim, Plot, Section};
 use crate::servers::{Kind, Launch};
 
 /// How much is stored.
@@ -29,15 +29,18 @@ impl Scenario for Plan {
         section.note(
             "Overhead: resident memory less that of the empty server, per key, less key and value.",
         );
+        let mut plot = Plot::lines("Overhead per key", "bytes in a value", "bytes");
         for value in VALUE_BYTES {
             let allowed = OVERHEAD_BYTES + OVERHEAD_SHARE * (KEY_BYTES + value) as f64;
-            for program in bench.varve_and_valkey() {
+            plot.point("allowed", value as f64, allowed);
+            for program in bench.varve_and_all_peers() {
                 let server = program.start(&Launch::default())?;
                 let empty = server.resident_bytes()?;
                 let keys = self.payload / (KEY_BYTES + value) as u64;
                 fill(&server, keys, ValueSize::Fixed(value))?;
                 let used = server.resident_bytes()?.saturating_sub(empty) as f64 / keys as f64;
                 let overhead = used - (KEY_BYTES + value) as f64;
+                plot.point(&server.label, value as f64, overhead);
                 section.row([
                     value.to_string(),
                     server.label.clone(),
@@ -51,6 +54,9 @@ impl Scenario for Plan {
                 }
             }
         }
+        // The servers come first, so that they have the colours that they have elsewhere.
+        plot.lines.rotate_left(1);
+        section.plot(plot);
         Ok(())
     }
 }

@@ -8,7 +8,7 @@ use super::measure::{Load, fill};
 use super::{Bench, Scale, Scenario, pin_client};
 use crate::control::Control;
 use crate::generator::{KEY_BYTES, KeyChoice, Operation, Stop, ValueSize};
-use crate::report::{Aim, Section};
+use crate::report::{Aim, Plot, Section};
 use crate::servers::{Launch, Server};
 
 /// How much is stored and overwritten.
@@ -59,16 +59,21 @@ impl Scenario for Plan {
             self.turns,
             self.limit() >> 20
         ));
+        let mut plot = Plot::bars("Bytes moved per byte written, by policy", Vec::new(), "ratio");
         let mut on_hot_cold = Vec::new();
         for (name, choice) in workloads() {
             for policy in POLICIES {
                 let overwritten = run_one(bench, self, policy, &choice)?;
                 section.row(overwritten.cells(name, policy));
+                if let Some(moved) = overwritten.moved_share() {
+                    plot.bar(policy, name, moved);
+                }
                 if name == HOT_COLD {
                     on_hot_cold.push((policy, overwritten.moved_share()));
                 }
             }
         }
+        section.plot(plot);
         default_figure(section, bench, &on_hot_cold)?;
         Ok(())
     }

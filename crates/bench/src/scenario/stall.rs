@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::measure::{Load, fill};
 use super::{Bench, Scale, Scenario, milliseconds, pin_client};
 use crate::generator::{Drawn, Operation, Outcome, Pace, Spacing, Stop, ValueSize};
-use crate::report::{Aim, Section};
+use crate::report::{Aim, Plot, Section};
 use crate::servers::{Launch, Server};
 
 /// How long is looked.
@@ -42,13 +42,15 @@ impl Scenario for Plan {
         let mut source = Drawn { requests: &mut requests, keys: &mut keys };
 
         let pace = Pace { per_second: rate, spacing: Spacing::Random, seed: 1 };
+        let mut plot = Plot::bars("Round trips, by quantile", Vec::new(), "microseconds").log_y();
         let calm = generator.drive_open(&mut source, pace, self.time)?;
-        section.row(cells("open loop, no stall", &calm));
+        show(section, &mut plot, "open loop, no stall", &calm);
         let open =
             stalled(&server, self.time, || generator.drive_open(&mut source, pace, self.time))?;
-        section.row(cells("open loop", &open));
+        show(section, &mut plot, "open loop", &open);
         let closed = stalled(&server, self.time, || generator.drive(&mut source, load.stop))?;
-        section.row(cells("closed loop", &closed));
+        show(section, &mut plot, "closed loop", &closed);
+        section.plot(plot);
         let seen = open.round_trip_us(0.999) / 1e6 / STALL.as_secs_f64();
         section.figure("open loop: p99.9 / the stall", Aim::AtLeast(0.8), Some(seen), "");
         Ok(())
@@ -79,15 +81,20 @@ fn stalled(
     })
 }
 
-fn cells(name: &str, outcome: &Outcome) -> Vec<String> {
-    let quantiles = [0.5, 0.99, 0.999, 0.9999, 1.0];
-    let times = quantiles.map(|quantile| format!("{:.0}", outcome.round_trip_us(quantile)));
+fn show(section: &mut Section, plot: &mut Plot, name: &str, outcome: &Outcome) {
+    let times = QUANTILES.map(|(what, quantile)| (what, outcome.round_trip_us(quantile)));
     let rate = format!("{:.0}", outcome.operations_per_second());
-    [name.to_owned(), rate].into_iter().chain(times).collect()
+    let cells = times.map(|(_, time)| format!("{time:.0}"));
+    section.row([name.to_owned(), rate].into_iter().chain(cells));
+    for (what, time) in times {
+        plot.bar(name, what, time);
+    }
 }
 
 /// A stall must stand out of the rest: one part in a hundred of the time or less.
 const TIME_MIN: Duration = Duration::from_secs(2);
 const KEYS: u64 = 1_000_000;
 const STALL: Duration = Duration::from_millis(100);
+const QUANTILES: [(&str, f64); 5] =
+    [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999), ("most", 1.0)];
 const COLUMNS: [&str; 7] = ["load", "op/s", "p50 us", "p99 us", "p99.9 us", "p99.99 us", "most us"];

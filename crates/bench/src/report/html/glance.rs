@@ -2,7 +2,7 @@
 
 use super::super::escape::escape;
 use super::super::{Comparison, Judgement, State, Table};
-use super::table::{Row, figures, table, words};
+use super::table::{Row, linked_figures, table, words};
 use super::{Page, Part};
 
 pub(super) fn glance(page: &Page<'_>) -> String {
@@ -19,8 +19,8 @@ pub(super) fn glance(page: &Page<'_>) -> String {
     if ratios.is_empty() && others.is_empty() {
         text += "<p>No figure has an aim.</p>\n";
     }
-    text += &figures(&ratios, "Ratios, which hold on other machines too", true);
-    text += &figures(&others, "Absolute numbers, of this machine", true);
+    text += &linked_figures(&ratios, "Ratios, which hold on other machines too");
+    text += &linked_figures(&others, "Absolute numbers, of this machine");
     if let Some(comparison) = page.comparison {
         text += &gone(comparison);
     }

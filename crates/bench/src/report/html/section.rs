@@ -20,7 +20,7 @@ pub(super) fn section(part: &Part<'_>) -> String {
     text += &plots(&section.plots, id);
     let mut rows: Vec<Row<'_>> = part.rows().collect();
     rows.sort_by_key(|row| !row.figure.is_ratio());
-    text += &figures(&rows, "Figures", false);
+    text += &figures(&rows, "Figures");
     let measured = if section.paper.is_some() { "Measured here" } else { "" };
     let measured = table(&section.table, measured);
     let paper = section.paper.as_ref().map(|paper| table(paper, "In the paper"));

@@ -1,4 +1,5 @@
-//! Tables of cells and of figures, each in a box of its own that scrolls where it is too wide.
+//! Tables of cells and of figures, each in a box of its own that scrolls where it is too wide, and
+//! that is folded where it is long.
 
 use super::super::escape::escape;
 use super::super::{Change, Figure, Judgement, Table};
@@ -26,7 +27,7 @@ impl Row<'_> {
             "short" => 0,
             _ if self.is_worse() => 1,
             "not measured" => 2,
-            _ => 3,
+            _ => RANK_OF_THE_REST,
         }
     }
 }
@@ -47,7 +48,8 @@ fn cells(table: &Table, heading: &str, numeric: &[bool]) -> String {
         return String::new();
     }
     let class = |at: usize| if numeric.get(at) == Some(&true) { " class=\"number\"" } else { "" };
-    let mut text = open(heading, "cells");
+    let count = rows_in_words(table.rows.len());
+    let mut text = open(heading, "cells", (table.rows.len() > ROWS_MAX).then_some(&count));
     for (at, name) in table.columns.iter().enumerate() {
         text += &format!("<th scope=\"col\"{}>{}</th>", class(at), escape(name));
     }
@@ -59,11 +61,33 @@ fn cells(table: &Table, heading: &str, numeric: &[bool]) -> String {
         }
         text += "</tr>\n";
     }
-    text + CLOSE
+    text + close(table.rows.len() > ROWS_MAX)
 }
 
-/// A table of figures; columns in which nothing would stand are left out.
-pub(super) fn figures(rows: &[Row<'_>], heading: &str, is_linked: bool) -> String {
+/// A table of the figures of one scenario.
+pub(super) fn figures(rows: &[Row<'_>], heading: &str) -> String {
+    let short = rows.iter().filter(|row| row.is_short()).count();
+    let mut count = rows_in_words(rows.len());
+    if short > 0 {
+        count += &format!(", {short} short");
+    }
+    lines(rows, heading, false, (rows.len() > ROWS_MAX).then_some(&count))
+}
+
+/// A table of figures of any scenarios by rank, with links to them. Of a long one only what asks
+/// for nothing is folded.
+pub(super) fn linked_figures(rows: &[Row<'_>], heading: &str) -> String {
+    if rows.len() <= ROWS_MAX {
+        return lines(rows, heading, true, None);
+    }
+    let (first, rest) = rows.split_at(rows.partition_point(|row| row.rank() < RANK_OF_THE_REST));
+    let heading_of_rest = if first.is_empty() { heading } else { "" };
+    let count = format!("Those that hold: {}", rows_in_words(rest.len()));
+    lines(first, heading, true, None) + &lines(rest, heading_of_rest, true, Some(&count))
+}
+
+/// Columns in which nothing would stand are left out.
+fn lines(rows: &[Row<'_>], heading: &str, is_linked: bool, folded: Option<&String>) -> String {
     if rows.is_empty() {
         return String::new();
     }
@@ -71,7 +95,7 @@ pub(super) fn figures(rows: &[Row<'_>], heading: &str, is_linked: bool) -> Strin
     let has_paper = rows.iter().any(|row| row.figure.paper.is_some());
     let has_change = rows.iter().any(|row| row.change.is_some());
     let is_shown = [has_aim, true, true, has_aim, has_paper, has_change, has_change];
-    let mut text = open(heading, "figures");
+    let mut text = open(heading, "figures", folded);
     for ((name, is_number), _) in HEADS.iter().zip(is_shown).filter(|(_, is_shown)| *is_shown) {
         let class = if *is_number { " class=\"number\"" } else { "" };
         text += &format!("<th scope=\"col\"{class}>{name}</th>");
@@ -84,7 +108,7 @@ pub(super) fn figures(rows: &[Row<'_>], heading: &str, is_linked: bool) -> Strin
         cells.iter().zip(is_shown).filter(|it| it.1).for_each(|(cell, _)| text += cell);
         text += "</tr>\n";
     }
-    text + CLOSE
+    text + close(folded.is_some())
 }
 
 impl Row<'_> {
@@ -155,19 +179,35 @@ fn is_numeric(table: &Table, column: usize) -> bool {
     told.peek().is_some() && told.all(is_number)
 }
 
-fn open(heading: &str, class: &str) -> String {
+/// Up to the head of a table; a folded one says how many rows it has.
+fn open(heading: &str, class: &str, folded: Option<&String>) -> String {
     let heading = match heading {
         "" => String::new(),
         _ => format!("<h3>{}</h3>\n", escape(heading)),
     };
+    let fold = folded.map(|count| format!("<details>\n<summary>{count}</summary>\n"));
+    let fold = fold.unwrap_or_default();
     // A box that scrolls must be reachable from the keyboard.
     format!(
-        "<div class=\"box\">\n{heading}<div class=\"scroll\" tabindex=\"0\">\
+        "<div class=\"box\">\n{heading}{fold}<div class=\"scroll\" tabindex=\"0\">\
          <table class=\"{class}\"><thead><tr>"
     )
 }
 
-const CLOSE: &str = "</tbody></table></div>\n</div>\n";
+fn close(is_folded: bool) -> &'static str {
+    match is_folded {
+        true => "</tbody></table></div>\n</details>\n</div>\n",
+        false => "</tbody></table></div>\n</div>\n",
+    }
+}
+
+fn rows_in_words(count: usize) -> String {
+    if count == 1 { "1 row".to_owned() } else { format!("{count} rows") }
+}
+
+/// A longer table is folded.
+const ROWS_MAX: usize = 24;
+const RANK_OF_THE_REST: u8 = 3;
 /// Names of the columns of figures, and whether numbers stand in them.
 const HEADS: [(&str, bool); 7] = [
     ("verdict", false),

@@ -10,7 +10,7 @@ use super::absent;
 use super::elements::{FIELDS, whole_hash};
 use super::store::{Stored, expect};
 use crate::generator::shuffled;
-use crate::report::{Aim, Section};
+use crate::report::{Aim, Plot, Section};
 use crate::scenario::{Bench, Scale, Scenario, mebibytes, pin_client};
 use crate::servers::{Kind, Launch, Program, Server};
 
@@ -26,6 +26,7 @@ pub struct Plan {
 
 /// What is stored, and what happens to it, one change after the other.
 struct Workload {
+    name: &'static str,
     stored: Stored,
     changes: Vec<Change>,
     /// A command that counts what is stored, before and after each change.
@@ -56,9 +57,12 @@ impl Scenario for Plan {
         for workload in
             [small_hashes(u32::try_from(self.hashes)?), large_hash(u32::try_from(self.fields)?)]
         {
+            let title = format!("Payload / resident memory 5 s after a change: {}", workload.name);
+            let mut plot = Plot::bars(title, Vec::new(), "ratio, more is better");
             for program in bench.varve_and_valkey() {
-                run_one(section, program, &workload)?;
+                run_one(section, &mut plot, program, &workload)?;
             }
+            section.plot(plot);
         }
         Ok(())
     }
@@ -73,10 +77,11 @@ fn small_hashes(hashes: u32) -> Workload {
     let create = Stored::new(whole_hash(new), 1).listed((hashes..hashes + hashes / 2).collect());
     let payload = f64::from(hashes) * (12.0 + 10.0 * (8.0 + NEW_MEAN));
     Workload {
+        name: "small hashes",
         stored: Stored::new(whole_hash("{?16}"), u64::from(hashes)),
         changes: vec![
-            Change { name: "small hashes: all values", steps: vec![replace], payload },
-            Change { name: "small hashes: half of them", steps: vec![delete, create], payload },
+            Change { name: "all values", steps: vec![replace], payload },
+            Change { name: "half of them", steps: vec![delete, create], payload },
         ],
         count: ("DBSIZE", u64::from(hashes)),
     }
@@ -88,18 +93,15 @@ fn large_hash(fields: u32) -> Workload {
     let add = set((fields..fields + fields / 2).collect());
     let payload = |new: f64| f64::from(fields) * (8.0 + new * NEW_MEAN + (1.0 - new) * 16.0);
     Workload {
+        name: "large hash",
         stored: Stored::new("HSET hash {n~8} {?16}", u64::from(fields)),
         changes: vec![
             Change {
-                name: "large hash: half of the values",
+                name: "half of the values",
                 steps: vec![set(half(fields, 1))],
                 payload: payload(0.5),
             },
-            Change {
-                name: "large hash: half of the fields",
-                steps: vec![delete, add],
-                payload: payload(0.75),
-            },
+            Change { name: "half of the fields", steps: vec![delete, add], payload: payload(0.75) },
         ],
         count: ("HLEN hash", u64::from(fields)),
     }
@@ -111,22 +113,31 @@ fn half(count: u32, seed: u64) -> Vec<u32> {
     numbers
 }
 
-fn run_one(section: &mut Section, program: &Program, workload: &Workload) -> Result<()> {
+fn run_one(
+    section: &mut Section,
+    plot: &mut Plot,
+    program: &Program,
+    workload: &Workload,
+) -> Result<()> {
     let server = program.start(&Launch::default())?;
     let stored = store(&server, workload);
     for change in &workload.changes {
+        let name = format!("{}: {}", workload.name, change.name);
         let changed = match &stored {
             Ok(()) => apply(&server, workload, change),
             Err(error) => Err(anyhow::anyhow!("{error:#}")),
         };
         let cells = match &changed {
             Ok(changed) => changed.cells(change),
-            Err(error) => vec![absent(section, change.name, error)],
+            Err(error) => vec![absent(section, &name, error)],
         };
-        section.row([change.name.to_owned(), program.label.clone()].into_iter().chain(cells));
+        section.row([name.clone(), program.label.clone()].into_iter().chain(cells));
+        if let Ok(changed) = &changed {
+            plot.bar(&program.label, change.name, changed.rested.payload);
+        }
         if program.kind == Kind::Varve {
             let share = changed.ok().and_then(|changed| changed.rested.records);
-            let what = format!("{}: live records / resident 5 s later", change.name);
+            let what = format!("{name}: live records / resident 5 s later");
             section.figure(what, Aim::AtLeast(0.85), share, "");
         }
     }

@@ -1,6 +1,5 @@
-//! Server CPU per command at a pipeline of 16, interleaved with Valkey as `cpu` does it.
+//! Server CPU per command at a pipeline of 16, interleaved with the peers as `cpu` does it.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
@@ -9,14 +8,18 @@ use serde::Deserialize;
 use super::absent;
 use super::store::expect;
 use crate::generator::{Generator, KeyChoice, Outcome, Script, ScriptShape, Stop, shuffled};
-use crate::report::{Aim, Section};
+use crate::report::{Aim, Plot, Section};
 use crate::scenario::measure::{Measured, measure_source};
-use crate::scenario::{Bench, Scale, Scenario, median, milliseconds, peers_missing, pin_client};
-use crate::servers::{Kind, Launch, Program, Server};
+use crate::scenario::{
+    Bench, PEERS, Scale, Scenario, beside_peer, median, milliseconds, peers_missing, pin_client,
+};
+use crate::servers::{Launch, Program, Server};
 
+mod ratios;
 mod workloads;
 
-use workloads::{Data, Replies, Workload, all};
+use ratios::Ratios;
+use workloads::{Data, LISTS_AND_HASHES, Replies, SETS_AND_STREAMS, Workload, all};
 
 /// How thoroughly CPU is measured.
 #[derive(Clone, Debug, Deserialize)]
@@ -42,54 +45,68 @@ impl Scenario for Plan {
         section.columns(&COLUMNS);
         section.note("50 connections, pipeline 16, one thread; medians of interleaved rounds.");
         peers_missing(section, bench);
-        // A command that is measured on several collections counts as one.
-        let mut ratios: BTreeMap<&str, Vec<Option<f64>>> = BTreeMap::new();
+        let mut ratios = PEERS.map(|_| Ratios::default());
         for data in all(self.size) {
             section.note(format!("{}: {}.", data.name, data.what));
-            for (command, ratio) in run_on(section, bench, self, &data)? {
-                ratios.entry(command).or_default().push(ratio);
-            }
+            run_on(section, bench, self, &data, &mut ratios)?;
         }
-        let by_command: Vec<_> = ratios.values().map(|of_one| geometric_mean(of_one)).collect();
-        let mean = geometric_mean(&by_command);
-        section.figure("CPU of all commands / Valkey, geometric mean", Aim::AtMost(0.6), mean, "");
+        for ((_, name), ratios) in PEERS.iter().zip(&ratios) {
+            let what = format!("CPU of all commands / {name}, geometric mean");
+            section.figures.push(beside_peer(what, name, Aim::AtMost(0.6), ratios.mean()));
+        }
+        for family in [LISTS_AND_HASHES, SETS_AND_STREAMS] {
+            section.plot(plot(family, &ratios));
+        }
         Ok(())
     }
 }
 
-/// Stores the data in fresh servers and measures its commands; returns what each takes of Valkey.
+fn plot(family: &str, ratios: &[Ratios]) -> Plot {
+    let title = format!("Varve's CPU as a part of a peer's: {family}");
+    let mut plot = Plot::bars(title, Vec::new(), "ratio, less is better");
+    for ((_, name), ratios) in PEERS.iter().zip(ratios) {
+        for (command, ratio) in ratios.of_family(family) {
+            plot.bar(&format!("of {name}'s"), command, ratio);
+        }
+    }
+    plot
+}
+
+/// Stores the data in fresh servers and measures its commands.
 fn run_on(
     section: &mut Section,
     bench: &Bench,
     plan: &Plan,
     data: &Data,
-) -> Result<Vec<(&'static str, Option<f64>)>> {
-    let mut servers = Vec::new();
-    for program in bench.varve_and_valkey() {
-        servers.push(Tested::start(program, data)?);
-    }
-    let mut ratios = Vec::new();
+    ratios: &mut [Ratios],
+) -> Result<()> {
+    let servers: Vec<_> = bench
+        .varve_and_peers()
+        .map(|program| Tested::start(program, data))
+        .collect::<Result<_>>()?;
     for workload in &data.workloads {
         let medians = interleaved(&servers, workload, plan);
-        let server_us = |kind| {
-            let found = medians.iter().zip(&servers).find(|(_, tested)| tested.kind() == kind);
-            found.and_then(|(median, _)| median.as_ref().ok()).map(|median| median.server_us)
-        };
-        let valkey = server_us(Kind::Peer);
+        let us = |median: &Result<Median>| median.as_ref().ok().map(|median| median.server_us);
+        let peers = PEERS.map(|(label, _)| {
+            let at = servers.iter().skip(1).position(|tested| tested.server.label == label)?;
+            us(&medians[at + 1])
+        });
         for (median, tested) in medians.iter().zip(&servers) {
             let name = format!("{}, {}", workload.name, data.name);
             let cells = match median {
-                Ok(median) => median.cells(valkey),
+                Ok(median) => median.cells(peers),
                 Err(error) => vec![absent(section, &name, error)],
             };
             section.row([name, tested.server.label.clone()].into_iter().chain(cells));
         }
-        let ratio = server_us(Kind::Varve).zip(valkey).map(|(varve, valkey)| varve / valkey);
-        let what = format!("CPU of {}, {} / Valkey", workload.name, data.name);
-        section.figure(what, Aim::AtMost(0.8), ratio, "");
-        ratios.push((workload.name, ratio));
+        for (((_, name), peer), ratios) in PEERS.iter().zip(peers).zip(&mut *ratios) {
+            let ratio = us(&medians[0]).zip(peer).map(|(varve, peer)| varve / peer);
+            let what = format!("CPU of {}, {} / {name}", workload.name, data.name);
+            section.figures.push(beside_peer(what, name, Aim::AtMost(0.8), ratio));
+            ratios.add(data.family, workload.name, ratio);
+        }
     }
-    Ok(ratios)
+    Ok(())
 }
 
 /// A server with its data, or the reason why it has none.
@@ -115,10 +132,6 @@ impl<'data> Tested<'data> {
         let mut counts = self.data.counts.iter();
         counts.try_for_each(|(command, elements)| expect(&self.server, command, *elements))
     }
-
-    fn kind(&self) -> Kind {
-        self.server.kind
-    }
 }
 
 /// The medians over the rounds of one server and workload.
@@ -138,11 +151,14 @@ impl Median {
         }
     }
 
-    fn cells(&self, valkey: Option<f64>) -> Vec<String> {
-        let ratio = valkey.map(|valkey| format!("{:.2}", self.server_us / valkey));
+    /// Beside what the peers take.
+    fn cells(&self, peers: [Option<f64>; PEERS.len()]) -> Vec<String> {
+        let ratio = |peer: f64| format!("{:.2}", self.server_us / peer);
+        let [of_valkey, of_redis] = peers.map(|peer| peer.map_or("-".to_owned(), ratio));
         vec![
             format!("{:.3}", self.server_us),
-            ratio.unwrap_or_else(|| "-".to_owned()),
+            of_valkey,
+            of_redis,
             format!("{:.0}", self.operations_per_second),
             format!("{:.3}", self.generator_us),
         ]
@@ -235,29 +251,16 @@ impl Workload {
     }
 }
 
-/// `None` if one of them is, or there is none.
-fn geometric_mean(ratios: &[Option<f64>]) -> Option<f64> {
-    let logarithms: Option<f64> = ratios.iter().map(|ratio| Some((*ratio)?.ln())).sum();
-    logarithms.filter(|_| !ratios.is_empty()).map(|sum| (sum / ratios.len() as f64).exp())
-}
-
 const CONNECTIONS: usize = 50;
 const PIPELINE: usize = 16;
-const COLUMNS: [&str; 6] = ["command", "server", "CPU us/op", "of Valkey", "op/s", "client us/op"];
+const COLUMNS: [&str; 7] =
+    ["command", "server", "CPU us/op", "of Valkey", "of Redis", "op/s", "client us/op"];
 
 #[cfg(test)]
 mod tests {
-    use super::geometric_mean;
     use super::workloads::all;
     use crate::generator::{Script, Source};
     use crate::scenario::Scale;
-
-    #[test]
-    fn the_geometric_mean_of_a_half_and_its_double_is_one() {
-        let mean = geometric_mean(&[Some(0.5), Some(2.0)]).expect("both are there");
-        assert!((mean - 1.0).abs() < 1e-9);
-        assert_eq!([geometric_mean(&[Some(0.5), None]), geometric_mean(&[])], [None, None]);
-    }
 
     #[test]
     fn every_request_can_be_written() {

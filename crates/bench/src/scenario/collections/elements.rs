@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::absent;
 use super::store::{Stored, expect};
 use crate::generator::shuffled;
-use crate::report::{Aim, Section};
+use crate::report::{Aim, Plot, Section};
 use crate::scenario::{Bench, Scale, Scenario, pin_client};
 use crate::servers::{Kind, Launch, Program, Server};
 
@@ -99,14 +99,18 @@ impl Scenario for Plan {
              they grow is in the columns before it. Most: over all samples from a quarter of the \
              elements on.",
         );
+        let mut plot = Plot::bars("Resident bytes per element at rest", Vec::new(), "bytes");
         for kind in self.collections() {
-            for program in bench.varve_and_valkey() {
+            for program in bench.varve_and_peers() {
                 let grown = grow(program, &kind);
                 let cells = match &grown {
                     Ok(grown) => grown.cells(),
                     Err(error) => vec![absent(section, kind.name, error)],
                 };
                 section.row([kind.name.to_owned(), program.label.clone()].into_iter().chain(cells));
+                if let Ok(grown) = &grown {
+                    plot.bar(&program.label, kind.name, grown.rested);
+                }
                 if let (Kind::Varve, Some(aim)) = (program.kind, kind.aim) {
                     let what = format!("resident bytes per element: {}", kind.name);
                     let rested = grown.ok().map(|grown| grown.rested);
@@ -114,6 +118,7 @@ impl Scenario for Plan {
                 }
             }
         }
+        section.plot(plot);
         Ok(())
     }
 }

@@ -11,7 +11,7 @@ use super::absent;
 use super::store::expect;
 use crate::control::Reply;
 use crate::generator::{Generator, KeyChoice, Script, ScriptShape, Stop};
-use crate::report::{Aim, Section};
+use crate::report::{Aim, Plot, Section};
 use crate::scenario::measure::{Measured, measure_source};
 use crate::scenario::{Bench, Scale, Scenario, median, pin_client};
 use crate::servers::{Kind, Launch, Program, Server};
@@ -49,14 +49,19 @@ impl Scenario for Plan {
              server.",
             self.hashes, self.elements,
         ));
-        for program in bench.varve_and_valkey() {
-            let forms = [("packed hash", PACKED_ENTRIES), ("large hash", LARGE_ENTRIES)].map(
-                |(name, entries)| row(section, name, program, &hashes(program, self, entries)),
-            );
+        let mut plots = Plots::new();
+        for program in bench.varve_and_peers() {
+            let forms = [("packed hash", PACKED_ENTRIES), ("large hash", LARGE_ENTRIES)];
+            let forms = forms.map(|(name, entries)| {
+                let form = row(section, name, program, &hashes(program, self, entries));
+                plots.draw(&program.label, name, form.as_ref());
+                form
+            });
             let mut takes = Vec::new();
             for length in self.lengths() {
                 let name = format!("list of {length}");
                 let form = row(section, &name, program, &lists(program, self, length));
+                plots.draw(&program.label, &name, form.as_ref());
                 takes.push(form.map(|form| form.take_us));
             }
             if program.kind == Kind::Varve {
@@ -64,7 +69,31 @@ impl Scenario for Plan {
                 list_figure(section, &takes);
             }
         }
+        section.plot(plots.memory);
+        section.plot(plots.take);
         Ok(())
+    }
+}
+
+struct Plots {
+    memory: Plot,
+    take: Plot,
+}
+
+impl Plots {
+    fn new() -> Self {
+        let take = Plot::bars("Server CPU of HGET and LPOP", Vec::new(), "microseconds");
+        Self {
+            memory: Plot::bars("Resident bytes per element", Vec::new(), "bytes"),
+            // A packed hash is searched from its beginning.
+            take: take.log_y(),
+        }
+    }
+
+    fn draw(&mut self, label: &str, name: &str, form: Option<&Form>) {
+        let Some(form) = form else { return };
+        self.memory.bar(label, name, form.resident);
+        self.take.bar(label, name, form.take_us);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Lists, hashes, sets, sorted sets and streams beside Valkey.
+//! Lists, hashes, sets, sorted sets and streams beside the peers.
 //!
 //! | file | question |
 //! |---|---|

@@ -10,7 +10,7 @@ use super::absent;
 use super::steady::{Seen, Steady};
 use super::store::{Stored, expect};
 use crate::generator::ValueSize;
-use crate::report::{Aim, Section};
+use crate::report::{Aim, Plot, Section};
 use crate::scenario::measure::fill;
 use crate::scenario::{Bench, Scale, Scenario, pin_client};
 use crate::servers::{Kind, Launch, Program, Server};
@@ -76,6 +76,9 @@ impl Scenario for Plan {
              off the caller's wait alone. Each column has the lowest of the rounds, since what \
              else the machine does only adds to it.",
         );
+        let mut caller = Plot::bars("What the caller waits", Vec::new(), "milliseconds").log_y();
+        let title = "p99.9 of others in the 3 s after the command / before";
+        let mut others = Plot::bars(title, Vec::new(), "ratio, less is better").log_y();
         for case in cases() {
             let programs = bench.varve_and_valkey();
             for (program, removed) in programs.iter().zip(rounds(&programs, &case, self)) {
@@ -84,11 +87,19 @@ impl Scenario for Plan {
                     Err(error) => vec![absent(section, case.name, error)],
                 };
                 section.row([case.name.to_owned(), program.label.clone()].into_iter().chain(cells));
+                if let Ok(removed) = &removed {
+                    others.bar(&program.label, case.name, removed.ratio());
+                    if case.caller_waits {
+                        caller.bar(&program.label, case.name, removed.caller_ms());
+                    }
+                }
                 if program.kind == Kind::Varve {
                     figures(section, &case, removed.ok().as_ref());
                 }
             }
         }
+        section.plot(caller);
+        section.plot(others);
         Ok(())
     }
 }

@@ -10,6 +10,8 @@ use crate::scenario::collections::store::Stored;
 
 /// Collections, and the commands that are measured over them, in this order.
 pub struct Data {
+    /// Whose commands are shown together.
+    pub family: &'static str,
     pub name: &'static str,
     /// How many, how large.
     pub what: String,
@@ -90,6 +92,7 @@ fn lists(keys: u64) -> Data {
     let (push, pop) = (format!("LPUSH {key} {{?16}}"), format!("LPOP {key}"));
     let rotate = format!("RPOPLPUSH {key} list:{{n+1%{keys}:5}}");
     Data {
+        family: LISTS_AND_HASHES,
         name: "many lists",
         what: format!("{keys} lists of 100 elements of 16 bytes"),
         stored: vec![Stored::new(format!("RPUSH {key} {{?16}}"), keys * 100)],
@@ -107,6 +110,7 @@ fn hashes(keys: u64) -> Data {
     let fields = keys * FIELDS;
     let place = "user:{n/10:7} field_{n%10:2}";
     Data {
+        family: LISTS_AND_HASHES,
         name: "many hashes",
         what: format!(
             "{keys} hashes of 10 fields of 8 bytes with values of 16, which HSET replaces"
@@ -124,6 +128,7 @@ fn hashes(keys: u64) -> Data {
 fn one_hash(fields: u64) -> Data {
     let set = "HSET hash {n~8} {?16}";
     Data {
+        family: LISTS_AND_HASHES,
         name: "one hash",
         what: format!("{fields} fields of 8 bytes with values of 16, which HSET replaces"),
         stored: vec![shuffled_of(set, fields)],
@@ -140,6 +145,7 @@ fn sets(keys: u64) -> Data {
     let ask = format!("SISMEMBER {key} {{n~16}}");
     let (add, remove) = (format!("SADD {key} {NEW}"), format!("SREM {key} {NEW}"));
     Data {
+        family: SETS_AND_STREAMS,
         name: "many sets",
         what: format!("{keys} sets of 20 members of 16 bytes; SADD adds others"),
         stored: vec![Stored::new(format!("SADD {key} {{n~16}}"), keys * 20)],
@@ -154,6 +160,7 @@ fn sets(keys: u64) -> Data {
 fn one_set(members: u64) -> Data {
     let (add, remove) = (format!("SADD set {NEW}"), format!("SREM set {NEW}"));
     Data {
+        family: SETS_AND_STREAMS,
         name: "one set",
         what: format!("{members} members of 16 bytes; SADD adds others"),
         stored: vec![shuffled_of("SADD set {n~16}", members)],
@@ -168,6 +175,7 @@ fn one_set(members: u64) -> Data {
 fn pairs(pairs: u64) -> Data {
     let other = format!("SADD b:{{n%{pairs}:4}} {{n+{}~16}}", 500 * pairs);
     Data {
+        family: SETS_AND_STREAMS,
         name: "pairs of sets",
         what: format!("{pairs} pairs of sets of 1,000 members of 16 bytes, half in common"),
         stored: vec![
@@ -187,6 +195,7 @@ fn pairs(pairs: u64) -> Data {
 fn boards(keys: u64) -> Data {
     let add = format!("ZADD board:{{n%{keys}:6}} {{#1000000}} {{n~8}}");
     Data {
+        family: SETS_AND_STREAMS,
         name: "many sorted sets",
         what: format!(
             "{keys} sorted sets of 20 members of 8 bytes, to which ZADD gives new scores"
@@ -202,6 +211,7 @@ fn one_sorted_set(members: u64) -> Data {
     let range = "ZRANGEBYSCORE zset {n} +inf LIMIT 0 10";
     let add = format!("ZADD zset {{#{members}}} m:{{n}}");
     Data {
+        family: SETS_AND_STREAMS,
         name: "one sorted set",
         what: format!("{members} members m:N with score N, to which ZADD gives new scores"),
         stored: vec![shuffled_of("ZADD zset {n} m:{n}", members)],
@@ -221,6 +231,7 @@ fn streams(keys: u64) -> Data {
     let read = format!("XREAD COUNT 10 STREAMS {key} {id}");
     let (add, trim) = (format!("XADD {key} * f {{?16}}"), format!("XTRIM {key} MAXLEN 1000"));
     Data {
+        family: SETS_AND_STREAMS,
         name: "many streams",
         what: format!("{keys} streams of 1,000 entries with one field and a value of 16 bytes"),
         stored: vec![Stored::new(format!("XADD {key} {id} f {{?16}}"), keys * 1000)],
@@ -236,6 +247,9 @@ fn shuffled_of(request: &str, count: u64) -> Stored {
     Stored::new(request, count).listed(shuffled(u32::try_from(count).unwrap_or(u32::MAX), 1))
 }
 
+/// As they stand in titles.
+pub const LISTS_AND_HASHES: &str = "lists and hashes";
+pub const SETS_AND_STREAMS: &str = "sets, sorted sets and streams";
 /// A member that no set has at first.
 const NEW: &str = "{n+1000000000~16}";
 /// So many that hardly any is drawn twice.

@@ -1,0 +1,163 @@
+//! `varve-bench report` as a user sees it: what becomes of a run in which something is not as it
+//! should be.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// Scenarios, a server, and where the results go.
+struct Place(TempDir);
+
+impl Place {
+    fn new(scenarios: &[(&str, &str)]) -> Self {
+        let place = Self(tempfile::tempdir().unwrap());
+        fs::create_dir(place.path("scenarios")).unwrap();
+        for (name, text) in scenarios {
+            fs::write(place.path("scenarios").join(format!("{name}.toml")), text).unwrap();
+        }
+        fs::write(place.path("server"), SERVER).unwrap();
+        fs::set_permissions(place.path("server"), fs::Permissions::from_mode(0o755)).unwrap();
+        place
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn report(&self, options: &[&str]) -> Output {
+        let program = env!("CARGO_BIN_EXE_varve-bench");
+        Command::new(program)
+            .args(["report", "--name", "test"])
+            .arg("--scenarios")
+            .arg(self.path("scenarios"))
+            .arg("--results")
+            .arg(self.path("results"))
+            .args(options)
+            // The last words of the server shall be its error.
+            .env("RUST_BACKTRACE", "0")
+            .env("PEERS", self.path("no-peers"))
+            .env("VARVE_SERVER", self.path("server"))
+            .env("NULL_SERVER", env!("CARGO_BIN_EXE_varve-null"))
+            .output()
+            .unwrap()
+    }
+
+    /// What the program says when it refuses before anything is started or written.
+    fn refusal(&self, options: &[&str]) -> String {
+        let output = self.report(options);
+        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+        assert!(!self.path("server.started").exists(), "a server was started");
+        assert!(!self.path("results").exists(), "results were written");
+        stderr(&output)
+    }
+
+    /// The text of the only file of the results with this ending.
+    fn result(&self, ending: &str) -> String {
+        let files = fs::read_dir(self.path("results")).unwrap();
+        let mut paths: Vec<_> = files.map(|file| file.unwrap().path()).collect();
+        paths.retain(|path| path.extension().is_some_and(|it| it == ending));
+        assert_eq!(paths.len(), 1, "{paths:?}");
+        fs::read_to_string(&paths[0]).unwrap()
+    }
+
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.result("json")).unwrap()
+    }
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn a_server_that_dies_ends_its_scenario_and_no_other() {
+    let place = Place::new(&[("a-dies", RECLAIM), ("b-lives", OVERHEAD)]);
+    let output = place.report(&[]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains("scenarios were broken off"), "{}", stderr(&output));
+    let report = place.json();
+    assert_eq!(report["complete"], true, "it came to its end");
+    let [dies, lives] = &report["sections"].as_array().unwrap()[..] else { panic!("{report}") };
+    let reason = dies["state"]["failed"].as_str().unwrap();
+    assert!(reason.contains("server ended by itself (exit status: 1)"), "{reason}");
+    assert!(reason.contains("Too many open files"), "its last words: {reason}");
+    assert_eq!(dies["rows"][0][0], "uniform, original", "what was measured before is kept");
+    assert_eq!(dies["rows"].as_array().unwrap().len(), 1);
+    assert_eq!(lives["state"], "measured");
+    assert!(!lives["rows"].as_array().unwrap().is_empty());
+    for ending in ["md", "html"] {
+        assert!(place.result(ending).contains("FAILED, and incomplete"), "{ending}");
+    }
+}
+
+#[test]
+fn a_scenario_that_needs_what_is_not_there_is_skipped_in_sight() {
+    let place = Place::new(&[("log", "title = \"A log\"\nneeds = [\"persistence\"]\n")]);
+    let output = place.report(&[]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(printed.contains("SKIPPED: needs persistence"), "{printed}");
+    let reason = &place.json()["sections"][0]["state"]["skipped"];
+    assert!(reason.as_str().unwrap().starts_with("needs persistence"), "{reason}");
+    for ending in ["md", "html"] {
+        assert!(place.result(ending).contains("SKIPPED"), "{ending}");
+    }
+}
+
+#[test]
+fn a_recorded_result_of_another_version_is_refused_by_its_number() {
+    let place = Place::new(&[("overhead", OVERHEAD)]);
+    let recorded = place.path("recorded.json");
+    fs::write(&recorded, json!({"version": 7}).to_string()).unwrap();
+    let said = place.refusal(&["--against", recorded.to_str().unwrap()]);
+    assert!(said.contains("recorded.json: the file has version 7"), "{said}");
+}
+
+#[test]
+fn a_parameter_that_no_kind_knows_is_refused_by_its_name() {
+    let place = Place::new(&[("overhead", OVERHEAD)]);
+    let said = place.refusal(&["--set", "haste=3"]);
+    assert!(said.contains("\"haste=3\" does not fit \"overhead\""), "{said}");
+    assert!(said.contains("unknown field `haste`, expected `payload`"), "{said}");
+}
+
+#[test]
+fn a_server_that_does_not_exist_is_told_with_its_path() {
+    let place = Place::new(&[("overhead", OVERHEAD)]);
+    let server = place.path("no-server");
+    let said = place.refusal(&["--server", server.to_str().unwrap()]);
+    assert!(said.contains(&format!("there is no server {}", server.display())), "{said}");
+}
+
+/// The null server. Under one policy of reclaim, which is neither the first nor the last, it may
+/// have fewer files than it gets clients, and ends while they are served.
+const SERVER: &str = r#"#!/bin/sh
+: > "$0.started"
+case "$*" in
+  *"reclaim-policy greedy"*)
+    ulimit -n 20
+    exec "$NULL_SERVER" --port "$2"
+    ;;
+  *) exec "$NULL_SERVER" --port "$2" ;;
+esac
+"#;
+const RECLAIM: &str = r#"
+title = "Bytes moved"
+kind = "reclaim"
+
+[parameters]
+payload = 20_000
+turns = 10
+utilisation = 0.85
+"#;
+const OVERHEAD: &str = r#"
+title = "Overhead"
+kind = "overhead"
+
+[parameters]
+payload = 20_000
+"#;
