@@ -1,6 +1,8 @@
 //! Resident memory of each server for the same records.
 
 use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
 
 use anyhow::Result;
 use serde::Deserialize;
@@ -8,7 +10,7 @@ use serde::Deserialize;
 use super::{Settings, loaded, programs};
 use crate::report::{Plot, Section};
 use crate::scenario::{Bench, Scale, Scenario, mebibytes, pin_client};
-use crate::servers::Launch;
+use crate::servers::{Launch, Program};
 
 /// Which records, and how many.
 #[derive(Clone, Debug, Deserialize)]
@@ -29,8 +31,8 @@ impl Scenario for Plan {
         pin_client(1);
         section.columns(&COLUMNS);
         section.note(
-            "Payload: the fields' values. Resident memory less that of the empty server, when the \
-             last record was stored.",
+            "Payload: the fields' values. Resident memory less that of the empty server: when the \
+             last record was stored, and after five seconds of rest.",
         );
         let mut plot = Plot::lines("Resident memory by number of records", "records", "MiB");
         for records in &self.records {
@@ -38,22 +40,20 @@ impl Scenario for Plan {
             let payload = (records * settings.fields * settings.field_bytes) as f64;
             let mut used = Vec::new();
             for program in programs(bench) {
-                let empty = program.start(&Launch::default())?.resident_bytes()?;
-                let server = loaded(program, &settings)?;
-                let bytes = server.resident_bytes()?.saturating_sub(empty) as f64;
-                plot.point(&program.label, *records as f64, bytes / f64::from(1 << 20));
-                used.push((program.label.clone(), bytes));
+                let resident = Resident::of(program, &settings)?;
+                let label = &program.label;
+                plot.point(label, *records as f64, resident.loaded / f64::from(1 << 20));
+                used.push((label.clone(), resident));
             }
-            for (label, bytes) in &used {
-                let ratio = bytes / used[0].1;
-                let share = format!("{:.2}", payload / bytes);
-                let cells =
-                    [records.to_string(), label.clone(), mebibytes(payload), mebibytes(*bytes)];
-                section.row(cells.into_iter().chain([share, format!("{ratio:.2}")]));
+            for (label, resident) in &used {
+                let cells = [records.to_string(), label.clone(), mebibytes(payload)];
+                section.row(cells.into_iter().chain(resident.cells(payload, used[0].1)));
             }
-            for (label, bytes) in &used[1..] {
+            for (label, resident) in &used[1..] {
                 let what = format!("resident memory of {records} records / {label}");
-                section.finding(what, Some(used[0].1 / bytes), "");
+                section.finding(&what, Some(used[0].1.loaded / resident.loaded), "");
+                let what = format!("{what}, at rest");
+                section.finding(what, Some(used[0].1.at_rest / resident.at_rest), "");
             }
         }
         section.plot(plot);
@@ -61,5 +61,48 @@ impl Scenario for Plan {
     }
 }
 
-const COLUMNS: [&str; 6] =
-    ["records", "server", "payload MiB", "resident MiB", "payload / resident", "of varve"];
+/// Resident bytes of a server with records, less those of the empty one.
+#[derive(Clone, Copy)]
+struct Resident {
+    loaded: f64,
+    at_rest: f64,
+}
+
+impl Resident {
+    fn of(program: &Program, settings: &Settings) -> Result<Self> {
+        let empty = program.start(&Launch::default())?.resident_bytes()?;
+        let server = loaded(program, settings)?;
+        let used = || server.resident_bytes().map(|bytes| bytes.saturating_sub(empty) as f64);
+        let loaded = used()?;
+        thread::sleep(REST);
+        Ok(Self { loaded, at_rest: used()? })
+    }
+
+    /// Columns behind the payload, beside those of Varve.
+    fn cells(self, payload: f64, varve: Self) -> [String; 6] {
+        let ratio = |bytes: f64, of: f64| format!("{:.2}", bytes / of);
+        [
+            mebibytes(self.loaded),
+            ratio(payload, self.loaded),
+            ratio(self.loaded, varve.loaded),
+            mebibytes(self.at_rest),
+            ratio(payload, self.at_rest),
+            ratio(self.at_rest, varve.at_rest),
+        ]
+    }
+}
+
+/// Time after which whoever tidies up has done so.
+const REST: Duration = Duration::from_secs(5);
+
+const COLUMNS: [&str; 9] = [
+    "records",
+    "server",
+    "payload MiB",
+    "resident MiB",
+    "payload / resident",
+    "of varve",
+    "at rest MiB",
+    "payload / at rest",
+    "of varve",
+];

@@ -1,9 +1,11 @@
 //! Hashes that are trees.
 
-use super::limit::HashLimit;
+use super::limit::{HashLimit, RUN_BYTES};
 use super::read::{Hash, find_row, next_pair};
 use super::write::{Deadline, Was};
-use super::{DEADLINE, FIELDS, LARGE, Leaf, PLAIN, SMALL, TIMED, VALUE, due, stride_of, to_cell};
+use super::{
+    DEADLINE, FIELDS, LARGE, Leaf, PLAIN, SMALL, TIMED, VALUE, due, small, stride_of, to_cell,
+};
 use crate::access::{Access, Found, NoSpace, WriteNodes};
 use crate::key::{Key, Kind, Label};
 use crate::value::collection::{root, tag_of};
@@ -227,18 +229,54 @@ pub(super) fn enlarge<'a>(
     found: Found<'a>,
 ) -> Result<Found<'a>, NoSpace> {
     let old = access.label(&found);
-    let stride = stride_of(old);
-    let run = access.bytes(&found).to_vec();
-    let rows = Sorted::of(access, Run::new(&run), stride);
+    let run = access.bytes(&found);
     let label = Label::of_tree(Kind::Hash, old.encoding());
     if !old.has_timed_parts() {
-        return access.put_trees(key, Some(found), label, |nodes| Ok([rows.plant(nodes)?]));
+        let is_plain = stride_of(old) == PLAIN;
+        let run = if is_plain { run.to_vec() } else { small::narrow(Run::new(run)) };
+        return put_plain(access, key, Some(found), label, &run);
     }
+    let run = run.to_vec();
+    let rows = Sorted::of(access, Run::new(&run), TIMED);
     let due = rows.deadlines();
     let label = label.with_timed_parts(true);
     access.put_trees(key, Some(found), label, |nodes| {
         Ok([rows.plant(nodes)?, due::plant(nodes, &due)?])
     })
+}
+
+/// Makes a key the large hash of the rows of a run, which have no deadlines.
+fn put_plain<'a>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: Option<Found<'a>>,
+    label: Label,
+    run: &[u8],
+) -> Result<Found<'a>, NoSpace> {
+    let rows = Sorted::of(access, Run::new(run), PLAIN);
+    access.put_trees(key, found, label, |nodes| Ok([rows.plant(nodes)?]))
+}
+
+/// Makes a key a hash of fields that are set one after the other, which clients know as a
+/// hashtable; `None` if they are too many bytes.
+pub(super) fn create<'a, 't>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    pairs: impl Iterator<Item = (&'t [u8], &'t [u8])> + Clone,
+) -> Result<Option<Found<'a>>, NoSpace> {
+    if small::most_bytes(pairs.clone()) > RUN_BYTES {
+        return Ok(None);
+    }
+    let mut rows: Vec<(&[u8], &[u8])> = pairs.collect();
+    // Of those with one name the last one counts: it is to come first, and stay.
+    rows.reverse();
+    rows.sort_by_key(|(field, _)| *field);
+    rows.dedup_by_key(|(field, _)| *field);
+    let mut run = packed::EMPTY.to_vec();
+    for (field, value) in rows {
+        packed::push_row(&mut run, &[Element::of(field), Element::of(value)]);
+    }
+    put_plain(access, key, None, Label::of_tree(Kind::Hash, LARGE), &run).map(Some)
 }
 
 /// The rows of a run by their tags.

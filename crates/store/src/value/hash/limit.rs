@@ -12,11 +12,22 @@ pub struct HashLimit {
 /// A run holds no more, whatever the settings.
 pub(super) const RUN_BYTES: usize = 60_000;
 
+/// Nor more than this with texts that are longer than the settings want. A record of some long
+/// values takes the least memory as one run, and is read as a whole; in a longer run each change of
+/// a length would move too many bytes.
+pub(super) const LONG_RUN_BYTES: usize = 4 * tree::NODE_BYTES;
+
 impl HashLimit {
-    /// Whether a field with its value may be in a small hash.
+    /// Whether a field with its value may be in a hash that clients know as a listpack.
     #[inline]
     pub(super) fn allows_texts(self, field: &[u8], value: &[u8]) -> bool {
         field.len().max(value.len()) as u64 <= self.text_bytes
+    }
+
+    /// Bytes that a run may have with a field and its value in it.
+    #[inline]
+    pub(super) fn run_bytes_with(self, field: &[u8], value: &[u8]) -> usize {
+        if self.allows_texts(field, value) { RUN_BYTES } else { LONG_RUN_BYTES }
     }
 
     /// Whether a small hash may have so many fields.

@@ -6,10 +6,10 @@
 //! row     | field | value | deadline |           the third column comes when needed
 //! ```
 //! Rows of a run have two columns while clients know the hash as a listpack, and three when they
-//! know it as a hashtable. Rows of the tree of fields stand by their tags and have three columns
-//! leaf by leaf. The tree of deadlines has a row for each pair of deadline and tag. A label tells
-//! whether there is any deadline, so that the sweep visits the key. A hash that is empty is no
-//! hash: its key is removed.
+//! know it as a hashtable: for a field that expires, or a text that is long. Rows of the tree of
+//! fields stand by their tags and have three columns leaf by leaf. The tree of deadlines has a row
+//! for each pair of deadline and tag. A label tells whether there is any deadline, so that the
+//! sweep visits the key. A hash that is empty is no hash: its key is removed.
 
 mod ahead;
 mod due;

@@ -12,13 +12,21 @@ use packed::{Element, Place, Run, RunMut, concat};
 /// Bytes that a row takes besides its texts, at most.
 const ROW_BYTES: usize = 2 * 9 + 9;
 
-/// The run of fields that are set one after the other; `None` if they are too many bytes.
+/// Bytes that the run of fields takes at most.
+pub(super) fn most_bytes<'t>(pairs: impl Iterator<Item = (&'t [u8], &'t [u8])>) -> usize {
+    let cost = |(field, value): (&[u8], &[u8])| field.len() + value.len() + ROW_BYTES;
+    packed::EMPTY.len() + pairs.map(cost).sum::<usize>()
+}
+
+/// The run of fields that are set one after the other, in rows of so many columns; `None` if it
+/// could take more than `bytes_max`.
 pub(super) fn run_of<'t>(
     pairs: impl Iterator<Item = (&'t [u8], &'t [u8])> + Clone,
+    stride: usize,
+    bytes_max: usize,
 ) -> Option<Vec<u8>> {
-    let cost = |(field, value): (&[u8], &[u8])| field.len() + value.len() + ROW_BYTES;
-    let most = packed::EMPTY.len() + pairs.clone().map(cost).sum::<usize>();
-    if most > RUN_BYTES {
+    let most = most_bytes(pairs.clone());
+    if most > bytes_max {
         return None;
     }
     let mut bytes = vec![0; most];
@@ -26,12 +34,12 @@ pub(super) fn run_of<'t>(
     for (field, value) in pairs {
         let (field, value) = (Element::of(field), Element::of(value));
         let view = run.as_run();
-        let fits = match view.find(field, view.front(), PLAIN) {
+        let fits = match view.find(field, view.front(), stride) {
             Some(place) => {
                 let at = view.after(place);
                 run.replace(at, value)
             }
-            None => run.insert_row(view.end(), &[field, value]),
+            None => run.insert_row(view.end(), &[field, value, to_cell(None)][..stride]),
         };
         fits.ok()?;
     }
@@ -58,7 +66,7 @@ pub(super) fn set<'a>(
     deadline: Deadline,
 ) -> Result<Option<(Found<'a>, Was)>, NoSpace> {
     let mut found = found;
-    if let Deadline::At(_) = deadline {
+    if matches!(deadline, Deadline::At(_)) || !limit.allows_texts(field, value) {
         match widen(access, key, found)? {
             Some(wide) => found = wide,
             None => return Ok(None),
@@ -68,8 +76,9 @@ pub(super) fn set<'a>(
     let run = Run::new(access.bytes(&found));
     let (place, pair) = find(run, stride, field).unzip();
     let fields = run.len() / stride + usize::from(place.is_none());
-    let bytes = run.full_len() + field.len() + value.len() + ROW_BYTES;
-    if bytes > RUN_BYTES || !limit.allows_texts(field, value) || !limit.allows_fields(fields) {
+    let replaced = pair.as_ref().map_or(0, |pair| field.len() + pair.value.cost());
+    let bytes = run.full_len() + field.len() + value.len() + ROW_BYTES - replaced;
+    if bytes > limit.run_bytes_with(field, value) || !limit.allows_fields(fields) {
         return Ok(None);
     }
     let was = Was::of(pair.as_ref(), access.sees_as_of());
@@ -165,7 +174,8 @@ pub(super) fn earliest(bytes: &[u8]) -> Option<Millis> {
     rows.filter_map(|pair| pair.deadline).min()
 }
 
-/// Gives rows the column of deadlines; `None` if the run would be too long.
+/// Gives rows the column of deadlines, with which clients know the hash as a hashtable; `None` if
+/// the run would be too long.
 pub(super) fn widen<'a>(
     access: &mut Access<'a>,
     key: &Key<'_>,
@@ -191,6 +201,15 @@ pub(super) fn widen<'a>(
     let mut wide = Vec::with_capacity(run.full_len() + 2 * rows);
     concat(TIMED, &pieces, &mut wide);
     access.put(key, Some(found), label_of_run(TIMED), &wide).map(Some)
+}
+
+/// The same rows without the column of deadlines, of which there are none.
+pub(super) fn narrow(run: Run<'_>) -> Vec<u8> {
+    let (mut plain, mut cells) = (packed::EMPTY.to_vec(), run.iter());
+    while let Some(pair) = next_pair(&mut cells, TIMED) {
+        packed::push_row(&mut plain, &[pair.field, pair.value]);
+    }
+    plain
 }
 
 /// For after a deadline was changed: the sweep must hear of the new one, and the label tells

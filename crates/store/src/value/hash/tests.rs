@@ -203,6 +203,62 @@ fn a_hash_outgrows_its_run_by_fields_by_bytes_and_by_deadlines() {
 }
 
 #[test]
+fn a_record_of_long_values_is_one_run_without_spare_bytes() {
+    let mut fixture = Fixture::new();
+    let names: Vec<String> = (0..16).map(|number| format!("field{number}")).collect();
+    let value = [b'x'; 255];
+    let pairs = || names.iter().map(|name| (name.as_bytes(), &value[..]));
+    assert_eq!(fixture.change(|hash| hash.set_all(pairs())), Ok(16));
+    assert_eq!(fixture.encoding(), Some(Encoding::Hashtable));
+    let payload: usize = pairs().map(|(name, value)| name.len() + value.len()).sum();
+    let appended = fixture.store.totals().appended_bytes as usize;
+    assert!(appended < payload + payload / 16, "{appended} bytes for {payload}");
+    assert_eq!(fixture.store.spare_bytes(), 0);
+    for name in &names {
+        fixture.set(name.as_bytes(), &[b'y'; 255], Deadline::Never);
+    }
+    assert_eq!(fixture.store.totals().appended_bytes as usize, appended, "it is changed in place");
+    assert_eq!(
+        fixture.look(|hash| hash.map(|hash| (hash.is_small(), hash.len()))),
+        Some((true, 16))
+    );
+}
+
+#[test]
+fn long_values_outgrow_a_run_by_their_bytes() {
+    let mut fixture = Fixture::new();
+    fixture.set(b"first", b"short", Deadline::Never);
+    let is_small = |fixture: &mut Fixture| fixture.look(|hash| hash.map(|hash| hash.is_small()));
+    for number in 0..LIMIT.fields - 2 {
+        fixture.set(number.to_string().as_bytes(), &[b'x'; 300], Deadline::Never);
+        assert_eq!(fixture.encoding(), Some(Encoding::Hashtable));
+    }
+    assert_eq!(is_small(&mut fixture), Some(true));
+    fixture.set(b"first", &[b'x'; 5_000], Deadline::Never);
+    assert_eq!(is_small(&mut fixture), Some(false));
+    assert_eq!(fixture.encoding(), Some(Encoding::Hashtable));
+    assert_eq!(fixture.model().len() as u64, LIMIT.fields - 1);
+}
+
+#[test]
+fn a_large_hash_that_is_set_at_once_is_written_once() {
+    for fields in [LIMIT.fields + 1, 1_000] {
+        let mut fixture = Fixture::new();
+        let names: Vec<String> = (0..fields).map(|number| format!("field{number}")).collect();
+        let value = &b"value of a field"[..];
+        let mut pairs: Vec<_> = names.iter().map(|name| (name.as_bytes(), value)).collect();
+        pairs.push((b"field7", b"the last one counts"));
+        assert_eq!(fixture.change(|hash| hash.set_all(pairs.iter().copied())), Ok(fields));
+        assert_eq!(fixture.encoding(), Some(Encoding::Hashtable));
+        assert_eq!(fixture.model().len() as u64, fields);
+        assert_eq!(fixture.model()[&b"field7"[..]].0, b"the last one counts");
+        let (live, spare) = (fixture.store.live_bytes(), fixture.store.spare_bytes());
+        let appended = fixture.store.totals().appended_bytes;
+        assert!(appended < live + spare + live / 8, "{appended} bytes for {live} and {spare}");
+    }
+}
+
+#[test]
 fn a_run_that_would_be_too_long_becomes_trees_under_the_same_name() {
     let mut fixture = Fixture::new();
     let limit = HashLimit { fields: 10_000, text_bytes: 1_000 };

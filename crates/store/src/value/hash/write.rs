@@ -1,8 +1,8 @@
 //! Changing hashes, field by field.
 
-use super::limit::HashLimit;
+use super::limit::{HashLimit, LONG_RUN_BYTES, RUN_BYTES};
 use super::read::{Hash, Pair};
-use super::{PLAIN, SMALL, label_of_run, large, small};
+use super::{PLAIN, SMALL, TIMED, label_of_run, large, small};
 use crate::access::{Access, Found, NoSpace, WrongKind};
 use crate::key::{Key, Kind};
 use base::Millis;
@@ -112,7 +112,7 @@ impl<'e, 'a, 'k> HashMut<'e, 'a, 'k> {
     pub fn set(&mut self, field: &[u8], value: &[u8], deadline: Deadline) -> Result<Was, NoSpace> {
         let (found, is_new) = match self.found {
             Some(found) => (found, false),
-            None => (self.create(&packed::EMPTY)?, true),
+            None => (self.create_empty()?, true),
         };
         self.found = Some(found);
         let was = self.set_in(found, field, value, deadline);
@@ -170,34 +170,54 @@ impl<'e, 'a, 'k> HashMut<'e, 'a, 'k> {
         Ok(created)
     }
 
-    /// Makes a new hash of fields, if they fit into a run. A small hash that would not stay small
-    /// becomes large before any of them is set, as clients know it.
+    /// Makes a new hash of fields at once, if they are not too many bytes; returns how many there
+    /// are. A small hash that would not stay small becomes large before any of them is set, as
+    /// clients know it.
     fn prepare<'t>(
         &mut self,
         pairs: impl ExactSizeIterator<Item = (&'t [u8], &'t [u8])> + Clone,
     ) -> Result<Option<u64>, NoSpace> {
         let limit = self.limit;
-        let is_small = limit.allows_fields(pairs.len())
-            && pairs.clone().all(|(field, value)| limit.allows_texts(field, value));
-        match self.found {
-            None if is_small => {
-                let Some(run) = small::run_of(pairs) else { return Ok(None) };
-                self.found = Some(self.create(&run)?);
-                return Ok(Some(packed::Run::new(&run).len() as u64 / PLAIN as u64));
-            }
-            None => {}
-            Some(found) => {
-                let label = self.access.label(&found);
-                if !is_small && label.encoding() == SMALL {
-                    self.found = Some(large::make_large(self.access, self.key, found)?);
-                }
-            }
+        let are_few = limit.allows_fields(pairs.len());
+        let is_small =
+            are_few && pairs.clone().all(|(field, value)| limit.allows_texts(field, value));
+        let Some(found) = self.found else { return self.make(pairs, are_few, is_small) };
+        if !is_small && self.access.label(&found).encoding() == SMALL {
+            self.found = Some(self.make_hashtable(found, are_few)?);
         }
         Ok(None)
     }
 
-    fn create(&mut self, run: &[u8]) -> Result<Found<'a>, NoSpace> {
-        self.access.put(self.key, None, label_of_run(PLAIN), run)
+    fn make<'t>(
+        &mut self,
+        pairs: impl ExactSizeIterator<Item = (&'t [u8], &'t [u8])> + Clone,
+        are_few: bool,
+        is_small: bool,
+    ) -> Result<Option<u64>, NoSpace> {
+        let (stride, bytes_max) =
+            if is_small { (PLAIN, RUN_BYTES) } else { (TIMED, LONG_RUN_BYTES) };
+        let run = if are_few { small::run_of(pairs.clone(), stride, bytes_max) } else { None };
+        self.found = match run {
+            Some(run) => Some(self.access.put(self.key, None, label_of_run(stride), &run)?),
+            None if is_small => None,
+            None => large::create(self.access, self.key, pairs)?,
+        };
+        Ok(self.found.map(|found| Hash::at(self.access, &found).len()))
+    }
+
+    /// Makes a hash one that clients know as a hashtable, and a run still if that may be.
+    fn make_hashtable(&mut self, found: Found<'a>, may_be_run: bool) -> Result<Found<'a>, NoSpace> {
+        if may_be_run
+            && !self.access.label(&found).is_tree()
+            && let Some(found) = small::widen(self.access, self.key, found)?
+        {
+            return Ok(found);
+        }
+        large::make_large(self.access, self.key, found)
+    }
+
+    fn create_empty(&mut self) -> Result<Found<'a>, NoSpace> {
+        self.access.put(self.key, None, label_of_run(PLAIN), &packed::EMPTY)
     }
 
     fn remove_all(&mut self) {
