@@ -81,6 +81,12 @@ impl Collection {
         self.stored = self.stored.listed(order);
         self
     }
+
+    /// Resident bytes per element after so many requests.
+    fn bytes_each(&self, server: &Server, empty: u64, requests: u64) -> Result<f64> {
+        let bytes = server.resident_bytes()?.saturating_sub(empty) as f64;
+        Ok(bytes / (requests * self.per_request) as f64)
+    }
 }
 
 impl Scenario for Plan {
@@ -101,8 +107,7 @@ impl Scenario for Plan {
         );
         let mut plot = Plot::bars("Resident bytes per element at rest", Vec::new(), "bytes");
         for kind in self.collections() {
-            for program in bench.varve_and_peers() {
-                let grown = grow(program, &kind);
+            for (program, grown) in bench.varve_and_peers().zip(grow(bench, &kind)) {
                 let cells = match &grown {
                     Ok(grown) => grown.cells(),
                     Err(error) => vec![absent(section, kind.name, error)],
@@ -146,26 +151,47 @@ impl Grown {
     }
 }
 
-fn grow(program: &Program, kind: &Collection) -> Result<Grown> {
-    let server = program.start(&Launch::default())?;
-    let empty = server.resident_bytes()?;
-    let per_element = |server: &Server, requests: u64| {
-        let bytes = server.resident_bytes()?.saturating_sub(empty) as f64;
-        Ok::<_, anyhow::Error>(bytes / (requests * kind.per_request) as f64)
-    };
-    let mut growing = Vec::new();
-    let watch = |done| {
-        if done >= kind.stored.count / 4 {
-            growing.push(per_element(&server, done)?);
-        }
-        Ok(())
-    };
-    kind.stored.send_watched(&server, kind.stored.count / SAMPLES, watch)?;
-    let at_end = per_element(&server, kind.stored.count)?;
-    kind.counts.iter().try_for_each(|(command, elements)| expect(&server, command, *elements))?;
+/// All servers rest at the same time; Varve, whose memory changes most, comes last.
+fn grow(bench: &Bench, kind: &Collection) -> Vec<Result<Grown>> {
+    let mut programs: Vec<_> = bench.varve_and_peers().collect();
+    programs.reverse();
+    let ended: Vec<_> = programs.into_iter().map(|program| Ended::grow(program, kind)).collect();
     thread::sleep(REST);
-    let rested = per_element(&server, kind.stored.count)?;
-    Ok(Grown { growing, at_end, rested })
+    ended.into_iter().rev().map(|ended| ended?.rest(kind)).collect()
+}
+
+/// A server that holds all elements.
+struct Ended {
+    server: Server,
+    /// Its memory at the start.
+    empty: u64,
+    growing: Vec<f64>,
+    at_end: f64,
+}
+
+impl Ended {
+    fn grow(program: &Program, kind: &Collection) -> Result<Self> {
+        let server = program.start(&Launch::default())?;
+        let empty = server.resident_bytes()?;
+        let mut growing = Vec::new();
+        let watch = |done| {
+            if done >= kind.stored.count / 4 {
+                growing.push(kind.bytes_each(&server, empty, done)?);
+            }
+            Ok(())
+        };
+        kind.stored.send_watched(&server, kind.stored.count / SAMPLES, watch)?;
+        let at_end = kind.bytes_each(&server, empty, kind.stored.count)?;
+        kind.counts
+            .iter()
+            .try_for_each(|(command, elements)| expect(&server, command, *elements))?;
+        Ok(Self { server, empty, growing, at_end })
+    }
+
+    fn rest(self, kind: &Collection) -> Result<Grown> {
+        let rested = kind.bytes_each(&self.server, self.empty, kind.stored.count)?;
+        Ok(Grown { growing: self.growing, at_end: self.at_end, rested })
+    }
 }
 
 /// Fields of a small hash.
