@@ -22,7 +22,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    fn collections(&self) -> Vec<Collection> {
+    /// Each of both with what its plot shows.
+    fn collections(&self) -> [(&'static str, Vec<Collection>); 2] {
         let (all, hashes) = (self.elements, self.elements / FIELDS);
         let kind = |name, aim, request: &str, count| Collection {
             name,
@@ -32,11 +33,13 @@ impl Plan {
             per_request: 1,
         };
         let small = || vec![("HLEN user:0000007", FIELDS), ("DBSIZE", hashes)];
-        vec![
+        let first = vec![
             kind("sorted set, scores rise", 38.0, "ZADD zset {n} m:{n}", "ZCARD zset"),
             kind("sorted set, any order", 38.0, "ZADD zset {n} m:{n}", "ZCARD zset").shuffled(),
             kind("hash, 8 and 16", 36.0, "HSET hash {n~8} {?16}", "HLEN hash").shuffled(),
             kind("set, 16", 26.0, "SADD set {n~16}", "SCARD set").shuffled(),
+        ];
+        let others = vec![
             kind("list, 16", 18.0, "RPUSH list {?16}", "LLEN list"),
             kind("stream, 16", 28.0, "XADD stream * f {?16}", "XLEN stream"),
             Collection {
@@ -53,7 +56,8 @@ impl Plan {
                 counts: small(),
                 per_request: 1,
             },
-        ]
+        ];
+        [("sorted sets, hash and set", first), ("list, stream and small hashes", others)]
     }
 }
 
@@ -99,10 +103,13 @@ impl Scenario for Plan {
              they grow is in the columns before it. Most: over all samples from a quarter of the \
              elements on.",
         );
-        let mut plot = Plot::bars("Resident bytes per element at rest", Vec::new(), "bytes");
-        for kind in self.collections() {
-            for program in bench.varve_and_peers() {
-                let grown = grow(program, &kind);
+        for (of, kinds) in self.collections() {
+            let title = format!("Resident bytes per element at rest: {of}");
+            let mut plot = Plot::bars(title, Vec::new(), "bytes");
+            for (kind, program) in
+                kinds.iter().flat_map(|kind| bench.varve_and_peers().map(move |it| (kind, it)))
+            {
+                let grown = grow(program, kind);
                 let cells = match &grown {
                     Ok(grown) => grown.cells(),
                     Err(error) => vec![absent(section, kind.name, error)],
@@ -117,8 +124,8 @@ impl Scenario for Plan {
                     section.figure(what, Aim::AtMost(aim), rested, "B");
                 }
             }
+            section.plot(plot);
         }
-        section.plot(plot);
         Ok(())
     }
 }
