@@ -90,9 +90,12 @@ impl<'a> Page<'a> {
                      off, or is still going on. What is missing below was not measured.</p>\n";
         }
         let scale = self.report.conditions.iter().find(|(name, _)| name == "scale");
-        if scale.is_some_and(|(_, scale)| scale == "quick") {
-            text += "<p class=\"banner skipped\"><strong>QUICK:</strong> small and short \
-                     measurements tell whether things work, not how well.</p>\n";
+        let scale = scale.and_then(|(_, scale)| scale.parse::<f64>().ok());
+        if let Some(scale) = scale.filter(|scale| *scale < 1.0) {
+            text += &format!(
+                "<p class=\"banner skipped\"><strong>SMALL:</strong> measured at {scale} of the \
+                 whole size. Fixed costs weigh more here, and short measurements spread more.</p>\n"
+            );
         }
         text
     }

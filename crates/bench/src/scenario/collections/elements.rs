@@ -22,7 +22,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    fn collections(&self) -> Vec<Collection> {
+    /// Each of both with what its plot shows.
+    fn collections(&self) -> [(&'static str, Vec<Collection>); 2] {
         let (all, hashes) = (self.elements, self.elements / FIELDS);
         let kind = |name, aim, request: &str, count| Collection {
             name,
@@ -32,11 +33,13 @@ impl Plan {
             per_request: 1,
         };
         let small = || vec![("HLEN user:0000007", FIELDS), ("DBSIZE", hashes)];
-        vec![
+        let first = vec![
             kind("sorted set, scores rise", 38.0, "ZADD zset {n} m:{n}", "ZCARD zset"),
             kind("sorted set, any order", 38.0, "ZADD zset {n} m:{n}", "ZCARD zset").shuffled(),
             kind("hash, 8 and 16", 36.0, "HSET hash {n~8} {?16}", "HLEN hash").shuffled(),
             kind("set, 16", 26.0, "SADD set {n~16}", "SCARD set").shuffled(),
+        ];
+        let others = vec![
             kind("list, 16", 18.0, "RPUSH list {?16}", "LLEN list"),
             kind("stream, 16", 28.0, "XADD stream * f {?16}", "XLEN stream"),
             Collection {
@@ -53,7 +56,8 @@ impl Plan {
                 counts: small(),
                 per_request: 1,
             },
-        ]
+        ];
+        [("sorted sets, hash and set", first), ("list, stream and small hashes", others)]
     }
 }
 
@@ -105,26 +109,40 @@ impl Scenario for Plan {
              they grow is in the columns before it. Most: over all samples from a quarter of the \
              elements on.",
         );
-        let mut plot = Plot::bars("Resident bytes per element at rest", Vec::new(), "bytes");
-        for kind in self.collections() {
-            for (program, grown) in bench.varve_and_peers().zip(grow(bench, &kind)) {
-                let cells = match &grown {
-                    Ok(grown) => grown.cells(),
-                    Err(error) => vec![absent(section, kind.name, error)],
-                };
-                section.row([kind.name.to_owned(), program.label.clone()].into_iter().chain(cells));
-                if let Ok(grown) = &grown {
-                    plot.bar(&program.label, kind.name, grown.rested);
-                }
-                if let (Kind::Varve, Some(aim)) = (program.kind, kind.aim) {
-                    let what = format!("resident bytes per element: {}", kind.name);
-                    let rested = grown.ok().map(|grown| grown.rested);
-                    section.figure(what, Aim::AtMost(aim), rested, "B");
+        for (of, kinds) in self.collections() {
+            let title = format!("Resident bytes per element at rest: {of}");
+            let mut plot = Plot::bars(title, Vec::new(), "bytes");
+            for kind in &kinds {
+                let grown = grow(bench, kind);
+                for (program, grown) in bench.varve_and_peers().zip(grown) {
+                    show(section, &mut plot, kind, program, grown);
                 }
             }
+            section.plot(plot);
         }
-        section.plot(plot);
         Ok(())
+    }
+}
+
+fn show(
+    section: &mut Section,
+    plot: &mut Plot,
+    kind: &Collection,
+    program: &Program,
+    grown: Result<Grown>,
+) {
+    let cells = match &grown {
+        Ok(grown) => grown.cells(),
+        Err(error) => vec![absent(section, kind.name, error)],
+    };
+    section.row([kind.name.to_owned(), program.label.clone()].into_iter().chain(cells));
+    if let Ok(grown) = &grown {
+        plot.bar(&program.label, kind.name, grown.rested);
+    }
+    if let (Kind::Varve, Some(aim)) = (program.kind, kind.aim) {
+        let what = format!("resident bytes per element: {}", kind.name);
+        let rested = grown.ok().map(|grown| grown.rested);
+        section.figure(what, Aim::AtMost(aim), rested, "B");
     }
 }
 
