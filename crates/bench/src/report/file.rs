@@ -25,7 +25,7 @@ impl Report {
     ) -> Result<PathBuf> {
         fs::create_dir_all(folder)?;
         let stem = format!("{}-{name}", date(SystemTime::now()));
-        let json = serde_json::to_string_pretty(self)?;
+        let json = serde_json::to_string(self)?;
         replace(&folder.join(format!("{stem}.json")), &(json + "\n"))?;
         fs::write(folder.join(format!("{stem}.md")), self.markdown(&stem, comparison))?;
         let page = folder.join(format!("{stem}.html"));

@@ -25,7 +25,7 @@ use crate::valkey_benchmark::{Gets, ValkeyBenchmark};
 pub struct Plan {
     /// Interleaved rounds.
     pub rounds: usize,
-    /// GETs of one measurement.
+    /// GETs of one measurement on ten connections or more; on one, a tenth of them.
     pub operations: u64,
     /// Connections, all of one thread.
     pub connections: Vec<usize>,
@@ -48,8 +48,8 @@ impl Scenario for Plan {
         pin_client(1);
         section.columns(&COLUMNS);
         section.note(format!(
-            "GET, {} keys, {} operations in each round, one thread. The CPU time of \
-             valkey-benchmark includes its start.",
+            "GET, {} keys, {} operations in each round, on one connection a tenth of them; one \
+             thread. The CPU time of valkey-benchmark includes its start.",
             self.keys, self.operations
         ));
         if bench.valkey_benchmark.is_none() {
@@ -82,6 +82,10 @@ impl Scenario for Plan {
 }
 
 impl Plan {
+    fn operations_of(&self, place: &Place<'_>) -> u64 {
+        self.operations * place.connections.min(10) as u64 / 10
+    }
+
     /// Both generators in turns.
     fn medians(
         &self,
@@ -101,7 +105,7 @@ impl Plan {
     fn ours(&self, place: &Place<'_>, seed: u64) -> Result<Seen> {
         let mut load = Load::new(Operation::Get, place.pipeline, self.keys);
         load.connections = place.connections;
-        load.stop = Stop::Operations(self.operations);
+        load.stop = Stop::Operations(self.operations_of(place));
         load.seed = seed;
         let outcome = measure(place.server, &load)?.outcome;
         ensure!(outcome.replies.nil == 0, "keys are missing");
@@ -118,7 +122,7 @@ impl Plan {
             port: place.server.port,
             connections: place.connections,
             pipeline: place.pipeline,
-            operations: self.operations,
+            operations: self.operations_of(place),
             keys: self.keys,
         };
         let (said, used) = program.run(gets, 1)?;
@@ -126,7 +130,7 @@ impl Plan {
             operations_per_second: said.operations_per_second,
             p50_us: said.p50_us,
             p99_us: said.p99_us,
-            client_us: used.as_secs_f64() * 1e6 / self.operations as f64,
+            client_us: used.as_secs_f64() * 1e6 / self.operations_of(place) as f64,
         })
     }
 }

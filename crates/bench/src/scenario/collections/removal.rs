@@ -23,6 +23,13 @@ pub struct Plan {
     pub members: u64,
     /// How often each removal is seen.
     pub rounds: usize,
+    /// Until the cleaner is through with what loading left.
+    #[serde(skip, default = "rest")]
+    rest: Duration,
+}
+
+fn rest() -> Duration {
+    REST
 }
 
 struct Case {
@@ -61,7 +68,8 @@ impl Scenario for Plan {
     fn scaled(self, scale: Scale) -> Self {
         // Each round waits for most of a minute, whatever the size.
         let rounds = scale.of(self.rounds as u64) as usize;
-        Self { members: scale.of(self.members), rounds }
+        let rest = scale.time(REST).max(REST_MIN);
+        Self { members: scale.of(self.members), rounds, rest }
     }
 
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
@@ -186,7 +194,7 @@ fn p999_us(seen: &Seen) -> f64 {
 fn remove(program: &Program, case: &Case, plan: &Plan, removed: &mut Removed) -> Result<()> {
     let server = program.start(&Launch::default())?;
     store(&server, plan)?;
-    thread::sleep(REST);
+    thread::sleep(plan.rest);
     let mut clients = Steady::connect(&server, KEYS)?;
     clients.watch(WARM_UP, &[])?;
     let before = clients.watch(WATCHED, &[])?;
@@ -206,8 +214,8 @@ fn store(server: &Server, plan: &Plan) -> Result<()> {
 const NAMES: usize = 10;
 /// Keys of the other clients.
 const KEYS: u64 = 100_000;
-/// Until the cleaner is through with what loading left.
 const REST: Duration = Duration::from_secs(8);
+const REST_MIN: Duration = Duration::from_secs(2);
 const WARM_UP: Duration = Duration::from_millis(500);
 const WATCHED: Duration = Duration::from_secs(3);
 const COLUMNS: [&str; 9] = [
