@@ -4,6 +4,7 @@
 //! varve-bench ──▶ scenario ──▶ servers (start, pin, stop) ──▶ a process under test
 //!                    │                                              ▲        │
 //!                    ├────▶ generator (load over TCP) ──────────────┤        │
+//!                    ├────▶ valkey_benchmark (beside it) ───────────┤        │
 //!                    ├────▶ ycsb (its workloads and connectors) ────┘        │
 //!                    ├────▶ process (CPU and resident memory) ◀── /proc ─────┘
 //!                    └────▶ report (tables and aims) ──▶ text, Markdown, JSON, HTML

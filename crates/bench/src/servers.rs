@@ -37,8 +37,9 @@ pub struct Program {
     /// What it understands.
     pub kind: Kind,
     command: Vec<String>,
-    /// The same for a profiler, where the command changes to a root that it cannot follow into.
-    unconfined: Option<Vec<String>>,
+    /// The same for a profiler, which cannot follow into another root; absent if there is no way
+    /// around that.
+    direct: Option<Vec<String>>,
     ended: Ended,
 }
 
@@ -87,7 +88,8 @@ impl Launch {
 
 impl Program {
     fn new(label: &str, kind: Kind, command: Vec<String>) -> Self {
-        Self { label: label.to_owned(), kind, command, unconfined: None, ended: Ended::default() }
+        let direct = Some(command.clone());
+        Self { label: label.to_owned(), kind, command, direct, ended: Ended::default() }
     }
 
     /// Those of its servers that ended by themselves since this was asked last, in words.
@@ -158,12 +160,10 @@ impl Program {
         Ok(())
     }
 
-    /// The program as the last words of a profiler's command.
-    #[must_use]
-    pub fn profiled(mut self, words: &[String]) -> Self {
-        self.command = self.unconfined.take().unwrap_or(self.command);
-        self.command.splice(0..0, words.iter().cloned());
-        self
+    /// The program as the last words of a profiler's command; `None` if that cannot reach it.
+    pub fn profiled(&self, words: &[String]) -> Option<Self> {
+        let command = [words, self.direct.as_ref()?].concat();
+        Some(Self { command, ..self.clone() })
     }
 
     /// The program with more arguments.
@@ -437,13 +437,13 @@ impl Peers {
             "memcached" => (Kind::Memcached, name.to_owned()),
             _ => (Kind::Peer, format!("{name}-server")),
         };
-        let unconfined = Self::unconfined(&program);
+        let direct = Self::from_outside(&program);
         let command = vec![script, "run".to_owned(), program];
-        Ok(Program { unconfined, ..Program::new(name, kind, command) })
+        Ok(Program { direct, ..Program::new(name, kind, command) })
     }
 
     /// A program of the peers' root with the libraries that are there, run from outside.
-    fn unconfined(program: &str) -> Option<Vec<String>> {
+    fn from_outside(program: &str) -> Option<Vec<String>> {
         let folder = env::var_os("PEERS_DIR").map_or_else(|| "/opt/peers".into(), PathBuf::from);
         let root = folder.join("root");
         let paths = [LOADER, LIBRARIES, "usr/bin"].map(|path| root.join(path));

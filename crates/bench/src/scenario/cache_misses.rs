@@ -48,9 +48,10 @@ impl Scenario for Plan {
         for &value in &self.values {
             let mut all = Vec::new();
             for program in bench.varve_and_peers() {
-                let filled = self.counts(program, value, false)?;
-                let asked = self.counts(program, value, true)?;
-                let counts = asked.less(&filled, self.keys);
+                let Some(counts) = self.per_lookup(program, value)? else {
+                    section.note(format!("The profiler cannot reach {}.", program.label));
+                    continue;
+                };
                 section.row(
                     [value.to_string(), program.label.clone()].into_iter().chain(counts.cells()),
                 );
@@ -79,12 +80,20 @@ fn figures(section: &mut Section, value: usize, all: &[(String, Counts)]) {
 }
 
 impl Plan {
+    /// `None` if the profiler cannot reach the program.
+    fn per_lookup(&self, program: &Program, value: usize) -> Result<Option<Counts>> {
+        let Some(filled) = self.counts(program, value, false)? else { return Ok(None) };
+        let Some(asked) = self.counts(program, value, true)? else { return Ok(None) };
+        Ok(Some(asked.less(&filled, self.keys)))
+    }
+
     /// What cachegrind counts from start to end.
-    fn counts(&self, program: &Program, value: usize, asks: bool) -> Result<Counts> {
+    fn counts(&self, program: &Program, value: usize, asks: bool) -> Result<Option<Counts>> {
         // Removed whatever happens.
         let folder = tempfile::Builder::new().prefix("varve-bench-cachegrind-").tempdir()?;
         let cachegrind = self.cachegrind(folder.path());
-        let server = program.clone().profiled(&cachegrind).start(&Launch::default())?;
+        let Some(program) = program.profiled(&cachegrind) else { return Ok(None) };
+        let server = program.start(&Launch::default())?;
         fill(&server, self.keys, ValueSize::Fixed(value))?;
         if asks {
             let mut load = Load::new(Operation::Get, self.pipeline, self.keys);
@@ -95,7 +104,7 @@ impl Plan {
         server.end()?;
         let text = fs::read_to_string(&file)
             .with_context(|| format!("cachegrind wrote no {}", file.display()))?;
-        Counts::parse(&text)
+        Counts::parse(&text).map(Some)
     }
 
     fn cachegrind(&self, folder: &Path) -> Vec<String> {

@@ -182,7 +182,7 @@ fn pairs(pairs: u64) -> Data {
             Stored::new(format!("SADD a:{{n%{pairs}:4}} {{n~16}}"), pairs * 1000),
             Stored::new(other, pairs * 1000),
         ],
-        counts: vec![("SCARD a:0007".to_owned(), 1000), ("SCARD b:0007".to_owned(), 1000)],
+        counts: vec![("SCARD a:0000".to_owned(), 1000), ("SCARD b:0000".to_owned(), 1000)],
         workloads: vec![Workload::new(
             "SINTER",
             "SINTER a:{n:4} b:{n:4}",
