@@ -30,6 +30,7 @@ pub mod report;
 pub mod sampler;
 pub mod scenario;
 pub mod servers;
+pub mod statistics;
 pub mod trial;
 pub mod valkey_benchmark;
 pub mod ycsb;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use rustix::thread::{CpuSet, sched_setaffinity};
+use rustix::time::{ClockId, clock_gettime};
 
 /// What the scheduler counted for one thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +54,13 @@ pub fn cpu_time(pid: u32) -> Result<Duration> {
     let times = thread_times(pid).unwrap_or_default();
     let sum: Duration = times.iter().map(|times| times.on_core).sum();
     if sum.is_zero() { cpu_time_in_ticks(pid) } else { Ok(sum) }
+}
+
+/// User and system time of the calling thread.
+#[must_use]
+pub fn cpu_time_of_this_thread() -> Duration {
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec as u32)
 }
 
 /// User and system time of a process, in whole clock ticks.

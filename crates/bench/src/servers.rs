@@ -471,7 +471,8 @@ fn memcached_arguments(port: u16, launch: &Launch) -> Vec<String> {
     let maxmemory = launch.options.iter().find(|(name, _)| name == "maxmemory");
     let megabytes = maxmemory.map_or(MEGABYTES_MAX.to_owned(), |(_, value)| megabytes(value));
     let (port, threads) = (port.to_string(), launch.threads.to_string());
-    let fixed = ["-l", "127.0.0.1", "-U", "0", "-u", "nobody", "-c", "4096"];
+    // A process that changes its user would outlive a bench that is killed.
+    let fixed = ["-l", "127.0.0.1", "-U", "0", "-u", "root", "-c", "4096"];
     let given = ["-p", &port, "-t", &threads, "-m", &megabytes];
     fixed.iter().chain(&given).map(|part| (*part).to_owned()).collect()
 }

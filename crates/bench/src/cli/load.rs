@@ -15,7 +15,7 @@ use crate::generator::{Arrival, KeyChoice, Operation, Pace, Protocol, Spacing, S
 use crate::sampler::Sample;
 use crate::scenario::measure::Load;
 use crate::scenario::pin_client;
-use crate::servers::{Launch, Program, Server};
+use crate::servers::{Kind, Launch, Program, Server};
 use crate::trial::{Trial, Tried};
 
 /// Which keys are stored where.
@@ -31,6 +31,9 @@ pub struct StoreArguments {
     protocol: Protocols,
     #[arg(long, value_enum, default_value_t = Operations::Set)]
     operation: Operations,
+    /// GETs among a hundred operations of `mix`.
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u8).range(0..=100))]
+    reads: u8,
     #[arg(long, default_value_t = 1_000_000)]
     keys: u64,
     /// Bytes per value: 16, 16-64, exp:MEAN, or sizes with weights as 16*90,1024*9,65536*1.
@@ -179,10 +182,15 @@ fn try_run(server: &str, arguments: &RunArguments) -> Result<Tried> {
 }
 
 fn start(server: &str, arguments: &RunArguments) -> Result<Server> {
-    let is_resp = matches!(arguments.store.protocol, Protocols::Resp);
-    ensure!(is_resp, "a server that speaks memcached is not started: name its --port");
+    let program = Program::parse(server)?;
+    let is_memcached = matches!(arguments.store.protocol, Protocols::Memcached);
+    ensure!(
+        is_memcached == (program.kind == Kind::Memcached),
+        "{} does not speak the protocol of --protocol: name another --server, or its --port",
+        program.label
+    );
     let threads = arguments.threads;
-    Program::parse(server)?.start(&Launch::default().with_threads(threads).on_cores(threads))
+    program.start(&Launch::default().with_threads(threads).on_cores(threads))
 }
 
 /// Runs a trial behind a progress bar.
@@ -215,7 +223,7 @@ impl StoreArguments {
         match self.operation {
             Operations::Get => Operation::Get,
             Operations::Set => Operation::Set,
-            Operations::Mix => Operation::Mixed(50),
+            Operations::Mix => Operation::Mixed(self.reads),
             Operations::SetEx => Operation::SetFor(3600),
             Operations::Del => Operation::Delete,
         }
@@ -308,12 +316,13 @@ impl RunArguments {
             "server_threads": self.threads,
             "protocol": name(store.protocol.to_possible_value()),
             "operation": name(store.operation.to_possible_value()),
+            "reads": store.reads,
             "choice": name(self.choice.to_possible_value()),
             "exponent": self.exponent,
             "hot": self.hot,
             "hot_share": self.hot_share,
             "keys": store.keys,
-            "value": format!("{:?}", store.value),
+            "value": store.value.to_string(),
             "connections": self.connections,
             "pipeline": self.pipeline,
             "client_threads": store.client_threads,

@@ -7,6 +7,7 @@ use anyhow::{Result, bail};
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 
+use crate::generator::Lag;
 use crate::sampler::Sample;
 use crate::trial::Tried;
 
@@ -32,15 +33,7 @@ pub fn complaint(tried: &Tried) -> Option<String> {
     if let Some(failure) = &tried.failure {
         complaints.push(format!("{failure:#} (after {operations} operations)"));
     }
-    if let Some(lag) = tried.lag.filter(|lag| !lag.is_held()) {
-        complaints.push(format!(
-            "behind schedule: the server was too slow for the rate; when the schedule of {:.3} s \
-             was over, {} operations had not been sent, the oldest for {:.3} s",
-            lag.schedule.as_secs_f64(),
-            lag.unsent,
-            lag.at_end.as_secs_f64(),
-        ));
-    }
+    complaints.extend(tried.lag.as_ref().and_then(Lag::complaint));
     if tried.outcome.replies.error > 0 {
         let errors = tried.outcome.replies.error;
         let first = tried.outcome.first_error.as_deref().unwrap_or_default();
@@ -102,14 +95,6 @@ pub fn as_json(settings: &Value, tried: &Tried) -> Value {
         let pairs = QUANTILES.map(|(name, quantile)| (name.to_owned(), json!(us(times, quantile))));
         serde_json::Map::from_iter(pairs)
     });
-    let schedule = tried.lag.map(|lag| {
-        json!({
-            "seconds": lag.schedule.as_secs_f64(),
-            "late_seconds_most": lag.most.as_secs_f64(),
-            "late_seconds_at_end": lag.at_end.as_secs_f64(),
-            "unsent_at_end": lag.unsent,
-        })
-    });
     json!({
         "version": VERSION,
         "complete": complaint(tried).is_none(),
@@ -131,9 +116,14 @@ pub fn as_json(settings: &Value, tried: &Tried) -> Value {
         },
         "latency_us": latency,
         "first_reply_us": first_reply,
-        "schedule": schedule,
-        "samples": rows(&tried.samples).iter().map(Row::json).collect::<Vec<_>>(),
+        "schedule": tried.lag.map(|lag| lag.as_json()),
+        "samples": samples_json(&tried.samples),
     })
+}
+
+/// The samples, as objects.
+pub fn samples_json(samples: &[Sample]) -> Value {
+    rows(samples).iter().map(Row::json).collect()
 }
 
 /// The samples: a line each, and one with the names of the columns.
@@ -220,8 +210,7 @@ mod tests {
     use anyhow::anyhow;
     use serde_json::json;
 
-    use super::{Sample, Tried, as_json, complaint, csv, status, text};
-    use crate::generator::Lag;
+    use super::{Lag, Sample, Tried, as_json, complaint, csv, status, text};
 
     fn sample(millis: u64, cpu: u64, operations: u64) -> Sample {
         Sample {

@@ -1,14 +1,22 @@
 //! `ycsb`: the phases of a workload, as YCSB's own command line has them.
 
+use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
 
+use super::{results, target};
+use crate::generator::{Monitor, Protocol};
+use crate::sampler::{Sample, Sampler};
 use crate::scenario::pin_client;
 use crate::servers::{Launch, Program, Server};
-use crate::ycsb::client::{Clients, Measured, Phase, Plan};
+use crate::ycsb::client::{Clients, Phase, Plan};
+use crate::ycsb::connector::Connector;
+use crate::ycsb::measured::Measured;
 use crate::ycsb::memcached::Memcached;
 use crate::ycsb::properties::Properties;
 use crate::ycsb::redis::Redis;
@@ -31,9 +39,15 @@ pub struct YcsbArguments {
     /// A server that runs already; without it one is started.
     #[arg(long)]
     port: Option<u16>,
+    /// The process that serves that port, where it does not tell itself.
+    #[arg(long)]
+    pid: Option<u32>,
     /// Worker threads of a server that is started.
     #[arg(long, default_value_t = 1)]
     server_threads: usize,
+    /// Writes the results of all phases to this file.
+    #[arg(long)]
+    json: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -49,57 +63,117 @@ enum ConnectorName {
 }
 
 /// Runs the phases and prints what YCSB prints.
+///
+/// # Errors
+/// If a property is wrong or a server does not start; and if a phase did not do all that it was
+/// to do, when what it did is printed and written.
 pub fn ycsb(server: &str, arguments: &YcsbArguments) -> Result<()> {
     pin_client(arguments.server_threads);
-    let mut properties = Properties::default();
-    for file in &arguments.files {
-        properties.read(file)?;
-    }
-    for property in &arguments.properties {
-        let (name, value) =
-            property.split_once('=').with_context(|| format!("{property:?} is no name=value"))?;
-        properties.set(name, value)?;
-    }
+    let properties = arguments.properties()?;
     let workload = Workload::new(&properties)?;
-    let load = Phase::Load(Load::new(&properties)?);
-    let run = Phase::Run(properties.get("operationcount")?);
-    let phases = match arguments.phase {
-        Some(PhaseName::Load) => vec![("load", load)],
-        Some(PhaseName::Run) => vec![("run", run)],
-        None => vec![("load", load), ("run", run)],
-    };
     let started: Option<Server> = match arguments.port {
         Some(_) => None,
-        None => Some(start(server, arguments.server_threads)?),
+        None => Some(start(server, arguments)?),
     };
     let port = started.as_ref().map(|server| server.port).or(arguments.port);
     let port = port.context("a server has a port")?;
-    for (name, phase) in phases {
+    let pid = started.as_ref().map(|server| server.pid).or_else(|| arguments.pid_of(port));
+    let mut written = Vec::new();
+    for (name, phase) in arguments.phases(&properties)? {
         let plan = plan(&properties, phase)?;
-        let measured = match arguments.connector {
-            ConnectorName::Redis => play::<Redis>(port, plan, &workload),
-            ConnectorName::Memcached => play::<Memcached>(port, plan, &workload),
+        let (measured, samples) = match arguments.connector {
+            ConnectorName::Redis => play::<Redis>(port, pid, plan, &workload),
+            ConnectorName::Memcached => play::<Memcached>(port, pid, plan, &workload),
         }?;
         println!("[PHASE], Name, {name}");
-        print!("{}", summary::text(&measured));
-        if let Some(error) = &measured.error {
-            eprintln!("varve-bench: the server answered {error}");
+        print!("{}{}", summary::text(&measured), server_text(&measured, &samples));
+        written.push(phase_json(name, &measured, &samples));
+        if let Some(path) = &arguments.json {
+            let all = json!({ "version": results::VERSION, "phases": &written });
+            fs::write(path, format!("{all:#}\n"))
+                .with_context(|| format!("cannot write {}", path.display()))?;
         }
         ensure!(measured.operations > 0, "the phase {name} has no operations");
-        ensure!(
-            measured.failures() < measured.operations,
-            "nothing was done in the phase {name}: are the records there?"
-        );
+        if let Some(complaint) = measured.complaint() {
+            bail!("the phase {name} is partial: {complaint}");
+        }
     }
     Ok(())
 }
 
-fn play<C: crate::ycsb::connector::Connector + Default>(
+/// What the server used, in lines as YCSB's; nothing if its process is not known.
+fn server_text(measured: &Measured, samples: &[Sample]) -> String {
+    let seen = |of: fn(&Sample) -> Option<u64>| samples.iter().rev().find_map(of);
+    let cpu = seen(|sample| Some(sample.cpu?.as_nanos() as u64));
+    let cpu = cpu.map(|nanos| nanos as f64 / 1e3 / measured.operations.max(1) as f64);
+    let lines = [
+        cpu.map(|us| format!("[SERVER], CPU(us/operation), {us}\n")),
+        seen(|sample| sample.resident_bytes)
+            .map(|bytes| format!("[SERVER], ResidentMemory(bytes), {bytes}\n")),
+    ];
+    lines.into_iter().flatten().collect()
+}
+
+fn phase_json(name: &str, measured: &Measured, samples: &[Sample]) -> Value {
+    let mut value = summary::as_json(measured);
+    value["phase"] = name.into();
+    value["samples"] = results::samples_json(samples);
+    value
+}
+
+fn play<C: Connector + Default>(
     port: u16,
+    pid: Option<u32>,
     plan: Plan,
     workload: &Workload,
-) -> Result<Measured> {
-    Clients::<C>::connect(port, plan, workload)?.run(|done| eprint!("\r{done} operations "))
+) -> Result<(Measured, Vec<Sample>)> {
+    let clients = Clients::<C>::connect(port, plan, workload)?;
+    let monitor = Arc::new(Monitor::default());
+    let sampler = Sampler::start(pid, SAMPLE_EVERY, Arc::clone(&monitor), |_| ());
+    let measured = clients.run(|done| {
+        monitor.add(done - monitor.operations());
+        eprint!("\r{done} operations ");
+    });
+    monitor.add(measured.operations - monitor.operations());
+    Ok((measured, sampler.stop()))
+}
+
+impl YcsbArguments {
+    fn properties(&self) -> Result<Properties> {
+        let mut properties = Properties::default();
+        for file in &self.files {
+            properties.read(file)?;
+        }
+        for property in &self.properties {
+            let (name, value) = property
+                .split_once('=')
+                .with_context(|| format!("{property:?} is no name=value"))?;
+            properties.set(name, value)?;
+        }
+        let idle: Vec<_> = properties.without_effect().collect();
+        if !idle.is_empty() {
+            eprintln!("varve-bench: without effect here: {}", idle.join(", "));
+        }
+        Ok(properties)
+    }
+
+    fn phases(&self, properties: &Properties) -> Result<Vec<(&'static str, Phase)>> {
+        let load = Phase::Load(Load::new(properties)?);
+        let run = Phase::Run(properties.operations()?);
+        Ok(match self.phase {
+            Some(PhaseName::Load) => vec![("load", load)],
+            Some(PhaseName::Run) => vec![("run", run)],
+            None => vec![("load", load), ("run", run)],
+        })
+    }
+
+    fn pid_of(&self, port: u16) -> Option<u32> {
+        let protocol = match self.connector {
+            ConnectorName::Redis => Protocol::Resp,
+            ConnectorName::Memcached => Protocol::Memcached,
+        };
+        self.pid.or_else(|| target::ask_pid(port, protocol).ok())
+    }
 }
 
 fn plan(properties: &Properties, phase: Phase) -> Result<Plan> {
@@ -111,6 +185,9 @@ fn plan(properties: &Properties, phase: Phase) -> Result<Plan> {
     })
 }
 
-fn start(server: &str, threads: usize) -> Result<Server> {
+fn start(server: &str, arguments: &YcsbArguments) -> Result<Server> {
+    let threads = arguments.server_threads;
     Program::parse(server)?.start(&Launch::default().with_threads(threads).on_cores(threads))
 }
+
+const SAMPLE_EVERY: Duration = Duration::from_millis(250);

@@ -6,10 +6,10 @@ use anyhow::{Result, ensure};
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
-use rand_distr::{Distribution, Zipf};
 
 use super::permutation::Permutation;
 use super::requests::KEY_COUNT_MAX;
+use super::zipf::Zipf;
 
 /// How the next key number is chosen from `0..count`.
 #[derive(Clone, Debug)]
@@ -92,7 +92,7 @@ impl Keys {
         threads: u64,
     ) -> Result<Self> {
         ensure!((1..=KEY_COUNT_MAX).contains(&count), "keys: 1 to {KEY_COUNT_MAX}");
-        let mut random = SmallRng::seed_from_u64(seed.wrapping_add(thread << 32));
+        let random = SmallRng::seed_from_u64(seed.wrapping_add(thread << 32));
         let source = match choice {
             KeyChoice::Sequential => {
                 let first = if thread < count { thread } else { 0 };
@@ -101,11 +101,11 @@ impl Keys {
             KeyChoice::Uniform => Source::Uniform,
             KeyChoice::Zipf { exponent } => {
                 let place = Place::Scattered(Permutation::of(count));
-                Source::Ranked(Ranked::new(*exponent, count, place, &mut random)?)
+                Source::Ranked(Ranked { ranks: Zipf::new(count, *exponent)?, place })
             }
             KeyChoice::Latest { exponent } => {
                 let place = Place::BackFrom(count - 1);
-                Source::Ranked(Ranked::new(*exponent, count, place, &mut random)?)
+                Source::Ranked(Ranked { ranks: Zipf::new(count, *exponent)?, place })
             }
             KeyChoice::HotCold { hot, share } => {
                 ensure!((0.0..1.0).contains(hot), "hot part of the keys: 0 to 1");
@@ -150,16 +150,10 @@ impl Keys {
     }
 }
 
-/// Keys by ranks of a Zipf distribution. Drawing a rank costs more than a server's GET, so a
-/// million keys are drawn beforehand and used in turn, and of those that were used a part is drawn
-/// anew: a long run also gets to keys that are rare.
+/// Keys by ranks.
 struct Ranked {
-    ranks: Zipf<f64>,
+    ranks: Zipf,
     place: Place,
-    draws: Box<[u64]>,
-    next: usize,
-    /// Draws that were used, and stay, since one was made anew.
-    kept: usize,
 }
 
 /// Which key has a rank.
@@ -172,33 +166,12 @@ enum Place {
 }
 
 impl Ranked {
-    fn new(exponent: f64, count: u64, place: Place, random: &mut SmallRng) -> Result<Self> {
-        let ranks = Zipf::new(count as f64, exponent)?;
-        let draws = (0..RANKS_DRAWN).map(|_| place.draw(&ranks, random)).collect();
-        Ok(Self { ranks, place, draws, next: 0, kept: 0 })
-    }
-
     #[inline]
-    fn draw(&mut self, random: &mut SmallRng) -> u64 {
-        let at = self.next;
-        self.next = (at + 1) % RANKS_DRAWN;
-        let key = self.draws[at];
-        self.kept += 1;
-        // No divisor of the number of draws, so that each of them has its turn.
-        if self.kept == KEPT_MAX {
-            self.kept = 0;
-            self.draws[at] = self.place.draw(&self.ranks, random);
-        }
-        key
-    }
-}
-
-impl Place {
-    fn draw(self, ranks: &Zipf<f64>, random: &mut SmallRng) -> u64 {
-        let rank = ranks.sample(random) as u64 - 1;
-        match self {
-            Self::Scattered(permutation) => permutation.apply(rank),
-            Self::BackFrom(newest) => newest - rank,
+    fn draw(&self, random: &mut SmallRng) -> u64 {
+        let rank = self.ranks.draw(random);
+        match self.place {
+            Place::Scattered(permutation) => permutation.apply(rank),
+            Place::BackFrom(newest) => newest - rank,
         }
     }
 }
@@ -212,16 +185,13 @@ pub fn shuffled(count: u32, seed: u64) -> Vec<u32> {
 
 /// Multiply and shift instead of a division; the bias is below 2^-24 for allowed counts.
 #[inline]
-fn below(random: &mut SmallRng, count: u64) -> u64 {
+pub(super) fn below(random: &mut SmallRng, count: u64) -> u64 {
     ((u128::from(random.random::<u64>()) * u128::from(count)) >> 64) as u64
 }
 
-const RANKS_DRAWN: usize = 1 << 20;
-const KEPT_MAX: usize = 17;
-
 #[cfg(test)]
 mod tests {
-    use super::{KEPT_MAX, KeyChoice, Keys, Permutation, RANKS_DRAWN, shuffled};
+    use super::{KeyChoice, Keys, Permutation, shuffled};
     use crate::generator::KEY_COUNT_MAX;
 
     fn counts(choice: &KeyChoice, count: u64, draws: usize) -> Vec<f64> {
@@ -250,7 +220,7 @@ mod tests {
     /// How far a million draws are from the weights that ranks of exponent 0.99 have, where
     /// `key_of` tells the key of each rank.
     fn chi_square_of_ranks(choice: &KeyChoice, key_of: impl Fn(u64) -> u64) -> f64 {
-        let draws = RANKS_DRAWN;
+        let draws = 1_000_000;
         let seen = counts(choice, 1000, draws);
         let weight = |rank: u64| 1.0 / ((rank + 1) as f64).powf(0.99);
         let total: f64 = (0..1000).map(weight).sum();
@@ -273,27 +243,11 @@ mod tests {
     }
 
     #[test]
-    fn draws_made_anew_still_keep_to_the_weights() {
-        let mut keys = Keys::new(&KeyChoice::Latest { exponent: 0.99 }, 1000, 7).unwrap();
-        // After so many rounds each draw was made anew.
-        (0..RANKS_DRAWN * KEPT_MAX).for_each(|_| {
-            keys.draw();
-        });
-        let mut seen = vec![0.0; 1000];
-        (0..RANKS_DRAWN).for_each(|_| seen[keys.draw() as usize] += 1.0);
-        let weight = |rank: usize| 1.0 / ((rank + 1) as f64).powf(0.99);
-        let total: f64 = (0..1000).map(weight).sum();
-        let expected = |key| RANKS_DRAWN as f64 * weight(999 - key) / total;
-        assert!(chi_square(&seen, expected) < CHI_SQUARE_LIMIT);
-    }
-
-    #[test]
-    fn a_long_run_meets_more_keys_than_are_drawn_beforehand() {
+    fn a_long_run_meets_new_keys_all_the_time() {
         let mut keys = Keys::new(&KeyChoice::Zipf { exponent: 0.5 }, KEY_COUNT_MAX, 1).unwrap();
-        let mut round = || (0..RANKS_DRAWN).map(|_| keys.draw()).collect::<Vec<_>>();
-        let (first, second) = (round(), round());
-        let differ = first.iter().zip(&second).filter(|(first, second)| first != second).count();
-        assert!(differ > RANKS_DRAWN / (KEPT_MAX + 1), "{differ}");
+        let mut seen = std::collections::HashSet::new();
+        let is_new = (0..3_000_000).filter(|_| seen.insert(keys.draw())).count();
+        assert!(is_new > 2_990_000, "{is_new}");
     }
 
     #[test]

@@ -24,12 +24,13 @@ mod sizes;
 mod source;
 mod template;
 mod wording;
+mod zipf;
 
 pub use connection::{Connection, Progress};
 pub use keys::{KeyChoice, Keys, shuffled};
 pub use memcached::MemcachedCounter;
 pub use monitor::Monitor;
-pub use open::{Arrival, Lag, Pace, Spacing};
+pub use open::{Arrival, Lag, Pace, SHORTEST_SLEEP, Spacing};
 pub use outcome::{Ended, Outcome};
 pub use protocol::Protocol;
 pub use replies::{Replies, ReplyCounter, Unexpected};

@@ -25,8 +25,9 @@ impl Monitor {
         self.is_halted.load(Ordering::Relaxed)
     }
 
+    /// Notes operations that were answered.
     #[inline]
-    pub(super) fn add(&self, operations: u64) {
+    pub fn add(&self, operations: u64) {
         self.operations.fetch_add(operations, Ordering::Relaxed);
     }
 }

@@ -14,6 +14,7 @@ use rand::{RngExt, SeedableRng};
 use rustix::buffer::spare_capacity;
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, Event};
+use serde_json::{Value, json};
 
 use super::outcome::Outcome;
 use super::run::{Generator, SILENCE_MAX, Stop, Tally};
@@ -95,6 +96,29 @@ impl Lag {
     /// the schedule.
     pub fn is_held(&self) -> bool {
         self.at_end <= (self.schedule / 50).max(LAG_ALLOWED)
+    }
+
+    /// By how much the server was too slow, in words, if it was.
+    pub fn complaint(&self) -> Option<String> {
+        (!self.is_held()).then(|| {
+            format!(
+                "behind schedule: the server was too slow for the rate; when the schedule of {:.3} \
+                 s was over, {} operations had not been sent, the oldest for {:.3} s",
+                self.schedule.as_secs_f64(),
+                self.unsent,
+                self.at_end.as_secs_f64(),
+            )
+        })
+    }
+
+    /// All of it, in seconds.
+    pub fn as_json(&self) -> Value {
+        json!({
+            "seconds": self.schedule.as_secs_f64(),
+            "late_seconds_most": self.most.as_secs_f64(),
+            "late_seconds_at_end": self.at_end.as_secs_f64(),
+            "unsent_at_end": self.unsent,
+        })
     }
 
     /// Adds what another thread saw of the same schedule.
@@ -311,7 +335,7 @@ impl Generator {
 pub const BEHIND_MAX: Duration = Duration::from_secs(20);
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
 /// The kernel may sleep so much longer than it was asked to.
-const SHORTEST_SLEEP: Duration = Duration::from_micros(100);
+pub const SHORTEST_SLEEP: Duration = Duration::from_micros(100);
 /// What a pace with a limit makes up for after a pause.
 const BURST: Duration = Duration::from_millis(10);
 const LAG_ALLOWED: Duration = Duration::from_millis(20);

@@ -9,7 +9,6 @@ use rustix::buffer::spare_capacity;
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, Event, EventData, EventFlags};
 use rustix::fd::OwnedFd;
-use rustix::time::{ClockId, clock_gettime};
 
 use super::connection::{Connection, Progress};
 use super::keys::Keys;
@@ -20,6 +19,7 @@ use super::protocol::Protocol;
 use super::replies::Replies;
 use super::requests::Requests;
 use super::source::{Drawn, Source};
+use crate::process;
 
 /// When a run ends; batches in flight are always waited for.
 #[derive(Clone, Copy, Debug)]
@@ -280,7 +280,7 @@ impl Tally {
             stop,
             monitor,
             started: now,
-            cpu_started: thread_cpu(),
+            cpu_started: process::cpu_time_of_this_thread(),
             now,
             sent: 0,
             in_flight: 0,
@@ -324,16 +324,11 @@ impl Tally {
             elapsed: self.now - self.started,
             round_trips: self.round_trips,
             first_replies: self.first_replies,
-            generator_cpu: thread_cpu() - self.cpu_started,
+            generator_cpu: process::cpu_time_of_this_thread() - self.cpu_started,
             replies: self.replies,
             first_error: first_error.map(str::to_owned),
         }
     }
-}
-
-fn thread_cpu() -> Duration {
-    let now = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec as u32)
 }
 
 const BUFFER_BYTES: usize = 256 * 1024;

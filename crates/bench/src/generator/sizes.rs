@@ -1,5 +1,6 @@
 //! How many bytes values have.
 
+use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
@@ -123,6 +124,20 @@ impl FromStr for ValueSize {
     }
 }
 
+impl fmt::Display for ValueSize {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fixed(size) => write!(to, "{size}"),
+            Self::Uniform(range) => write!(to, "{}-{}", range.start(), range.end()),
+            Self::Exponential { mean } => write!(to, "exp:{mean}"),
+            Self::Weighted(list) => {
+                let entries = list.iter().map(|(size, weight)| format!("{size}*{weight}"));
+                to.write_str(&entries.collect::<Vec<_>>().join(","))
+            }
+        }
+    }
+}
+
 fn parse(text: &str) -> Result<ValueSize> {
     if let Some(mean) = text.strip_prefix("exp:") {
         return Ok(ValueSize::Exponential { mean: mean.parse()? });
@@ -215,6 +230,13 @@ mod tests {
     fn the_seed_decides_the_order() {
         assert_eq!(sizes("exp:100", 1), sizes("exp:100", 1));
         assert_ne!(sizes("exp:100", 1), sizes("exp:100", 2));
+    }
+
+    #[test]
+    fn a_size_is_written_as_it_is_read() {
+        for text in ["16", "16-64", "exp:1000", "16*90,1024*10"] {
+            assert_eq!(text.parse::<ValueSize>().unwrap().to_string(), text);
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A report held against a recorded one.
 
-use super::figure::{Aim, Figure, with_unit};
+use super::figure::{Better, Figure, with_unit};
 use super::text::{aligned, strings};
 use super::{Report, Section};
 
@@ -39,17 +39,17 @@ pub struct Change {
 /// What to think of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judgement {
-    /// Farther in the direction of the aim than noise explains.
+    /// Farther in the good direction than noise explains.
     Better,
     /// Within the noise.
     Same,
-    /// Farther from the aim than noise explains.
+    /// Farther in the bad direction than noise explains.
     Worse,
     /// Not measured when the other was recorded.
     New,
     /// Recorded, and not measured now.
     Gone,
-    /// Both are there, but no aim says which direction is good, or the scales differ.
+    /// Both are there, but measured at other scales or in other units.
     Unjudged,
 }
 
@@ -186,17 +186,17 @@ fn change(section: String, figure: &Figure, other: Option<&Figure>, is_judged: b
     change.judgement = match (now, recorded) {
         (Some(_), None) => Judgement::New,
         (None, Some(_)) => Judgement::Gone,
-        (Some(_), Some(_)) if is_judged && is_same_unit => judgement_of(&change, figure.aim),
+        (Some(_), Some(_)) if is_judged && is_same_unit => judgement_of(&change, figure.better()),
         _ => Judgement::Unjudged,
     };
     change
 }
 
-fn judgement_of(change: &Change, aim: Option<Aim>) -> Judgement {
-    let bad = match (aim, change.relative()) {
-        (Some(Aim::AtMost(_)), Some(relative)) => relative,
-        (Some(Aim::AtLeast(_)), Some(relative)) => -relative,
-        _ => return Judgement::Unjudged,
+fn judgement_of(change: &Change, better: Better) -> Judgement {
+    let Some(relative) = change.relative() else { return Judgement::Unjudged };
+    let bad = match better {
+        Better::Lower => relative,
+        Better::Higher => -relative,
     };
     if bad > change.noise {
         Judgement::Worse
@@ -285,11 +285,13 @@ mod tests {
     }
 
     #[test]
-    fn without_an_aim_a_change_is_shown_and_not_judged() {
+    fn a_figure_without_an_aim_is_judged_by_its_direction() {
         let found = |value| Figure::new("x", None, Some(value), "B");
-        let change = change(found(3.0), found(2.0));
-        assert_eq!((change.judgement, change.relative()), (Judgement::Unjudged, Some(0.5)));
-        assert_eq!((change.text(), change.recorded_text()), ("+50 %".into(), "2.00 B".into()));
+        let more = change(found(3.0), found(2.0));
+        assert_eq!((more.judgement, more.relative()), (Judgement::Worse, Some(0.5)));
+        assert_eq!((more.text(), more.recorded_text()), ("worse, +50 %".into(), "2.00 B".into()));
+        let found = |value| found(value).more_is_better();
+        assert_eq!(judgement(found(3.0), found(2.0)), Judgement::Better);
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::statistics::median;
+
 /// What a figure must be.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -12,6 +14,26 @@ pub enum Aim {
     AtLeast(f64),
 }
 
+/// Which of two figures is the better one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Better {
+    /// The lower.
+    #[default]
+    Lower,
+    /// The higher.
+    Higher,
+}
+
+impl From<Aim> for Better {
+    fn from(aim: Aim) -> Self {
+        match aim {
+            Aim::AtMost(_) => Self::Lower,
+            Aim::AtLeast(_) => Self::Higher,
+        }
+    }
+}
+
 /// A measured figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
@@ -20,11 +42,17 @@ pub struct Figure {
     /// What it must be, if there is an aim.
     #[serde(default)]
     pub aim: Option<Aim>,
+    /// What is better where there is no aim to tell.
+    #[serde(default)]
+    pub better: Better,
     /// What it is; absent if it could not be measured.
     pub measured: Option<f64>,
     /// How far rounds were from the middle one, at most, as a part of it; absent with one round.
     #[serde(default)]
     pub spread: Option<f64>,
+    /// What it was in each round, if there were several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rounds: Vec<f64>,
     /// What the source has.
     #[serde(default)]
     pub paper: Option<f64>,
@@ -33,7 +61,7 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// A figure of one round.
+    /// A figure of one round. Without an aim, which tells, lower is better.
     pub fn new(
         what: impl Into<String>,
         aim: Option<Aim>,
@@ -41,7 +69,33 @@ impl Figure {
         unit: impl Into<String>,
     ) -> Self {
         let (what, unit) = (what.into(), unit.into());
-        Self { what, aim, measured, spread: None, paper: None, unit }
+        let better = aim.map_or(Better::Lower, Better::from);
+        Self { what, aim, better, measured, spread: None, rounds: Vec::new(), paper: None, unit }
+    }
+
+    /// How many times the median of `theirs` that of `ours` is; both were measured in the same
+    /// rounds.
+    pub fn ratio(what: impl Into<String>, ours: &[f64], theirs: &[f64]) -> Self {
+        let rounds: Vec<_> = ours.iter().zip(theirs).map(|(ours, theirs)| ours / theirs).collect();
+        let ratio = median(ours.to_vec()) / median(theirs.to_vec());
+        Self::new(what, None, Some(ratio), "").over(&rounds)
+    }
+
+    /// A figure without an aim, of which higher is better.
+    #[must_use]
+    pub fn more_is_better(self) -> Self {
+        Self { better: Better::Higher, ..self }
+    }
+
+    /// What is better, as the aim has it if there is one.
+    pub fn better(&self) -> Better {
+        self.aim.map_or(self.better, Better::from)
+    }
+
+    /// With an aim.
+    #[must_use]
+    pub fn held_against(self, aim: Aim) -> Self {
+        Self { aim: Some(aim), better: aim.into(), ..self }
     }
 
     /// With the figures of all rounds, from which its spread follows.
@@ -50,6 +104,7 @@ impl Figure {
         if let (Some(middle), 2..) = (self.measured, rounds.len()) {
             let far = rounds.iter().map(|round| (round - middle).abs()).fold(0.0, f64::max);
             self.spread = (middle != 0.0).then(|| far / middle.abs());
+            self.rounds = rounds.to_vec();
         }
         self
     }
@@ -150,9 +205,16 @@ mod tests {
     }
 
     #[test]
+    fn a_ratio_is_that_of_the_medians_and_spreads_as_that_of_the_rounds() {
+        let figure = Figure::ratio("x", &[1.0, 2.0, 9.0], &[1.0, 4.0, 6.0]);
+        assert_eq!((figure.measured, figure.rounds), (Some(0.5), vec![1.0, 0.5, 1.5]));
+        assert_eq!(figure.spread, Some(2.0));
+    }
+
+    #[test]
     fn the_spread_is_that_of_the_round_farthest_from_the_middle() {
         let figure = Figure::new("x", None, Some(2.0), "").over(&[1.5, 2.0, 2.2]);
-        assert_eq!(figure.spread, Some(0.25));
+        assert_eq!((figure.spread, figure.rounds), (Some(0.25), vec![1.5, 2.0, 2.2]));
         assert_eq!(Figure::new("x", None, Some(2.0), "").over(&[2.0]).spread, None);
     }
 }

@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 
 pub use compare::{Change, Comparison, Judgement};
 pub use date::date;
-pub use figure::{Aim, Figure};
+pub use figure::{Aim, Better, Figure};
 pub use file::VERSION;
 pub use html::html;
 pub use plot::{Axis, Line, Plot, Shape};
@@ -145,8 +145,14 @@ impl Section {
     }
 
     /// Adds a figure that has no aim of its own, to be seen beside the source's and the recorded.
+    /// Lower is better.
     pub fn finding(&mut self, what: impl Into<String>, measured: Option<f64>, unit: &'static str) {
         self.figures.push(Figure::new(what, None, measured, unit));
+    }
+
+    /// As [`Section::finding`], where higher is better.
+    pub fn gain(&mut self, what: impl Into<String>, measured: Option<f64>, unit: &'static str) {
+        self.figures.push(Figure::new(what, None, measured, unit).more_is_better());
     }
 
     /// Adds a plot.

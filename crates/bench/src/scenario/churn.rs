@@ -105,14 +105,14 @@ impl Scenario for Plan {
 fn figures(section: &mut Section, name: &str, churns: &[Churn]) {
     let Some((varve, others)) = churns.split_first() else { return };
     let (running, rested) = ("payload / resident while it runs", "payload / resident 5 s later");
-    section.finding(format!("{name}: {running}"), Some(varve.mean()), "");
-    section.finding(format!("{name}: {rested}"), Some(varve.rested), "");
+    section.gain(format!("{name}: {running}"), Some(varve.mean()), "");
+    section.gain(format!("{name}: {rested}"), Some(varve.rested), "");
     for other in others {
         let label = &other.label;
         let ratio = varve.mean() / other.mean();
-        section.finding(format!("{name}: {running} / that of {label}"), Some(ratio), "");
+        section.gain(format!("{name}: {running} / that of {label}"), Some(ratio), "");
         let ratio = varve.rested / other.rested;
-        section.finding(format!("{name}: {rested} / that of {label}"), Some(ratio), "");
+        section.gain(format!("{name}: {rested} / that of {label}"), Some(ratio), "");
     }
 }
 

@@ -10,11 +10,12 @@ use serde::Deserialize;
 use super::bare::Bare;
 use super::measure::{Load, fill};
 use super::rounds::{Median, interleaved};
-use super::{Bench, Scale, Scenario, median, milliseconds, peers_missing, pin_client};
+use super::{Bench, Scale, Scenario, milliseconds, peers_missing, pin_client};
 use crate::generator::{KeyChoice, Operation, Stop, ValueSize};
 use crate::process;
 use crate::report::{Plot, Section};
 use crate::servers::{Kind, Launch, Program, Server};
+use crate::statistics::median;
 
 /// How thoroughly CPU is measured.
 #[derive(Clone, Debug, Deserialize)]
@@ -126,8 +127,8 @@ impl Scenario for Threads {
                     format!("{} at pipeline {pipeline}: 2 threads / 1 thread", workload.name);
                 let medians = interleaved(&servers, |_| load.clone(), plan.rounds)?;
                 pair_rows(section, &medians[2..], pipeline, workload.name);
-                let ratio = pair_rows(section, &medians[..2], pipeline, workload.name);
-                section.finding(format!("CPU of {what}"), Some(ratio), "");
+                pair_rows(section, &medians[..2], pipeline, workload.name);
+                section.figures.push(medians[1].cpu_ratio(format!("CPU of {what}"), &medians[0]));
             }
         }
         Ok(())
@@ -165,9 +166,9 @@ impl Scenario for ManyKeys {
             for pair in medians.chunks(counts.len()).skip(1) {
                 pair_rows(section, pair, 100, workload.name);
             }
-            let ratio = pair_rows(section, &medians[..counts.len()], 100, workload.name);
-            let what = format!("{} at pipeline 100: many keys / 1 M keys", workload.name);
-            section.finding(format!("CPU of {what}"), Some(ratio), "");
+            pair_rows(section, &medians[..counts.len()], 100, workload.name);
+            let what = format!("CPU of {} at pipeline 100: many keys / 1 M keys", workload.name);
+            section.figures.push(medians[1].cpu_ratio(what, &medians[0]));
         }
         drop(servers);
         bare_rows(section, counts, plan.rounds)?;
@@ -251,8 +252,8 @@ fn compare_figures(section: &mut Section, pipeline: usize, name: &str, medians: 
     }
 }
 
-/// Rows of two medians; returns how many times the first the second is.
-fn pair_rows(section: &mut Section, medians: &[Median], pipeline: usize, name: &str) -> f64 {
+/// Rows of two medians.
+fn pair_rows(section: &mut Section, medians: &[Median], pipeline: usize, name: &str) {
     let base = medians[0].server_us;
     for median in medians {
         let mut cells = vec![format!("{pipeline} {name}"), median.label.clone()];
@@ -263,7 +264,6 @@ fn pair_rows(section: &mut Section, medians: &[Median], pipeline: usize, name: &
         cells.extend(median.speed_cells());
         section.row(cells);
     }
-    medians[1].server_us / base
 }
 
 const COMPARE_COLUMNS: [&str; 9] = [

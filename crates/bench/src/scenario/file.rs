@@ -168,7 +168,9 @@ impl ScenarioFile {
                 section.figures.push(Figure::new(what, None, None, ""));
             }
             for figure in section.figures.iter_mut().filter(|figure| figure.what == *what) {
-                figure.aim = aim.or(figure.aim);
+                if let Some(aim) = aim {
+                    *figure = figure.clone().held_against(aim);
+                }
                 figure.paper = paper.or(figure.paper);
             }
         }

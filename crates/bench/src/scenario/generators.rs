@@ -13,10 +13,11 @@ use anyhow::{Result, ensure};
 use serde::Deserialize;
 
 use super::measure::{Load, fill, measure};
-use super::{Bench, Scale, Scenario, median, pin_client};
+use super::{Bench, Scale, Scenario, pin_client};
 use crate::generator::{Operation, Stop, ValueSize};
 use crate::report::{Figure, Plot, Section};
 use crate::servers::{Kind, Launch, Server};
+use crate::statistics::median;
 use crate::valkey_benchmark::{Gets, ValkeyBenchmark};
 
 /// How much is asked for.
@@ -65,14 +66,14 @@ impl Scenario for Plan {
             for &connections in &self.connections {
                 for &pipeline in &self.pipelines {
                     let place = Place { server: &server, connections, pipeline };
-                    let [ours, theirs] = self.medians(&place, bench.valkey_benchmark.as_ref())?;
-                    for (name, seen) in [(OURS, &ours), (THEIRS, &theirs)] {
-                        if let Some(seen) = seen {
+                    let [ours, theirs] = self.rounds(&place, bench.valkey_benchmark.as_ref())?;
+                    for (name, rounds) in [(OURS, &ours), (THEIRS, &theirs)] {
+                        if let Some(seen) = Seen::median(rounds) {
                             section.row(seen.cells(&place.name(), name));
                             plot.bar(name, &place.name(), seen.operations_per_second);
                         }
                     }
-                    figures(section, &place, ours.as_ref(), theirs.as_ref());
+                    figures(section, &place, &ours, &theirs);
                 }
             }
         }
@@ -87,11 +88,7 @@ impl Plan {
     }
 
     /// Both generators in turns.
-    fn medians(
-        &self,
-        place: &Place<'_>,
-        other: Option<&ValkeyBenchmark>,
-    ) -> Result<[Option<Seen>; 2]> {
+    fn rounds(&self, place: &Place<'_>, other: Option<&ValkeyBenchmark>) -> Result<[Vec<Seen>; 2]> {
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         for round in 0..self.rounds {
             ours.push(self.ours(place, round as u64 + 1)?);
@@ -99,7 +96,7 @@ impl Plan {
                 theirs.push(self.theirs(place, other)?);
             }
         }
-        Ok([Seen::median(&ours), Seen::median(&theirs)])
+        Ok([ours, theirs])
     }
 
     fn ours(&self, place: &Place<'_>, seed: u64) -> Result<Seen> {
@@ -181,25 +178,38 @@ impl Seen {
     }
 }
 
-fn figures(section: &mut Section, place: &Place<'_>, ours: Option<&Seen>, theirs: Option<&Seen>) {
-    let Some(ours) = ours else { return };
+fn figures(section: &mut Section, place: &Place<'_>, ours: &[Seen], theirs: &[Seen]) {
     let at = place.name();
-    let mut add = |what: &str, measured: f64, unit: &str| {
-        let figure = Figure::new(format!("{at}: {what}"), None, Some(measured), unit);
-        section.figures.push(figure);
-    };
+    let all = |rounds: &[Seen], of: fn(&Seen) -> f64| rounds.iter().map(of).collect::<Vec<_>>();
     if place.server.kind == Kind::Null && place.connections > 1 {
-        add("operations per second", ours.operations_per_second, "op/s");
+        let rounds = all(ours, |seen| seen.operations_per_second);
+        let what = format!("{at}: operations per second");
+        let figure = Figure::new(what, None, Some(median(rounds.clone())), "op/s");
+        section.figures.push(figure.over(&rounds).more_is_better());
     }
-    let Some(theirs) = theirs else { return };
-    let difference = |ours: f64, theirs: f64| (ours / theirs - 1.0).abs();
-    let rate = ours.operations_per_second / theirs.operations_per_second;
-    add("operations per second / valkey-benchmark's", rate, "");
-    add("client CPU per operation / valkey-benchmark's", ours.client_us / theirs.client_us, "");
-    if place.server.kind != Kind::Null || place.connections == 1 {
-        add("p50, off valkey-benchmark's by", difference(ours.p50_us, theirs.p50_us), "");
-        add("p99, off valkey-benchmark's by", difference(ours.p99_us, theirs.p99_us), "");
+    if theirs.is_empty() {
+        return;
     }
+    let ratio = |what: &str, of: fn(&Seen) -> f64| {
+        let what = format!("{at}: {what} / valkey-benchmark's");
+        Figure::ratio(what, &all(ours, of), &all(theirs, of))
+    };
+    section.figures.extend([
+        ratio("operations per second", |seen| seen.operations_per_second).more_is_better(),
+        ratio("client CPU per operation", |seen| seen.client_us),
+    ]);
+    // The null server is as fast as each of them asks.
+    if place.server.kind == Kind::Null && place.connections > 1 {
+        return;
+    }
+    let off = |what: &str, of: fn(&Seen) -> f64| {
+        let what = format!("{at}: {what}, off valkey-benchmark's by");
+        let (ours, theirs) = (all(ours, of), all(theirs, of));
+        let off = |ours: f64, theirs: f64| (ours / theirs - 1.0).abs();
+        let rounds: Vec<_> = ours.iter().zip(&theirs).map(|(a, b)| off(*a, *b)).collect();
+        Figure::new(what, None, Some(off(median(ours), median(theirs))), "").over(&rounds)
+    };
+    section.figures.extend([off("p50", |seen| seen.p50_us), off("p99", |seen| seen.p99_us)]);
 }
 
 const OURS: &str = "varve-bench";

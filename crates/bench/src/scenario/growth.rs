@@ -68,7 +68,7 @@ fn figures(section: &mut Section, growth: &Grown, index_load: Option<f64>) {
     section.finding("resident bytes per key, worst of all points", Some(worst), "B");
     let longest = growth.longest.first().map(|pause| pause.own().as_secs_f64() * 1e3);
     section.finding("longest pause while growing", longest, "ms");
-    section.finding("index load before growth", index_load, "%");
+    section.gain("index load before growth", index_load, "%");
 }
 
 fn memory_rows(section: &mut Section, label: &str, growth: &Grown, plot: &mut Plot) {

@@ -136,11 +136,12 @@ impl Plan {
         for other in others {
             let label = &other.label;
             if self.shows == Shows::Latency {
-                let ratio = varve.p50_us / other.p50_us;
-                section.finding(format!("{name}: p50 / {label}"), Some(ratio), "");
+                section.figures.push(varve.p50_ratio(format!("{name}: p50 / {label}"), other));
             } else {
                 let what = format!("{name}: CPU per operation / {label}");
                 section.figures.push(varve.cpu_ratio(what, other));
+                let what = format!("{name}: operations per second / {label}");
+                section.figures.push(varve.throughput_ratio(what, other));
             }
         }
     }

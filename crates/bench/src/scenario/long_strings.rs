@@ -8,11 +8,12 @@ use serde::Deserialize;
 
 use super::measure::measure_source;
 use super::pin_client;
-use super::{Bench, PEERS, Scale, Scenario, beside_peer, mebibytes, median, peers_missing};
+use super::{Bench, PEERS, Scale, Scenario, beside_peer, mebibytes, peers_missing};
 use crate::control::Reply;
 use crate::generator::{Generator, KeyChoice, Script, ScriptShape, Stop};
 use crate::report::{Aim, Section};
 use crate::servers::{Launch, Program, Server};
+use crate::statistics::median;
 
 /// How large the string is.
 #[derive(Clone, Debug, Deserialize)]

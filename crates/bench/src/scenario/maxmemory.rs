@@ -7,10 +7,11 @@ use anyhow::{Result, bail};
 use serde::Deserialize;
 
 use super::measure::Load;
-use super::{Bench, Scale, Scenario, mebibytes, median, pin_client};
+use super::{Bench, Scale, Scenario, mebibytes, pin_client};
 use crate::generator::{KEY_BYTES, KeyChoice, Operation, Stop, ValueSize};
 use crate::report::{Aim, Plot, Section};
 use crate::servers::{Kind, Launch, Program, Server};
+use crate::statistics::median;
 
 /// How much goes through the cache.
 #[derive(Clone, Debug, Deserialize)]

@@ -95,15 +95,6 @@ pub fn pin_client(server_cores: usize) {
     process::pin_this_thread(server_cores.min(process::cores() - 1));
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    match values.len() {
-        0 => f64::NAN,
-        count if count % 2 == 1 => values[count / 2],
-        count => f64::midpoint(values[count / 2 - 1], values[count / 2]),
-    }
-}
-
 fn mebibytes(bytes: f64) -> String {
     format!("{:.1}", bytes / f64::from(1 << 20))
 }
@@ -119,17 +110,5 @@ fn beside_peer(what: String, peer: &str, aim: Aim, ratio: Option<f64>) -> Figure
 fn peers_missing(section: &mut Section, bench: &Bench) {
     if bench.valkey.is_none() {
         section.note("Valkey is not there: ratios to it were not measured.");
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::median;
-
-    #[test]
-    fn the_median_of_an_even_count_is_the_middle_of_two() {
-        assert!((median(vec![4.0, 1.0, 3.0, 2.0]) - 2.5).abs() < 1e-9);
-        assert!((median(vec![9.0, 1.0, 3.0]) - 3.0).abs() < 1e-9);
-        assert!(median(Vec::new()).is_nan());
     }
 }

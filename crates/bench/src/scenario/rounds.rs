@@ -4,9 +4,9 @@
 use anyhow::Result;
 
 use super::measure::{Load, Measured, measure};
-use super::median;
 use crate::report::Figure;
 use crate::servers::Server;
+use crate::statistics::median;
 
 /// The medians over the rounds of one server and load.
 pub struct Median {
@@ -18,8 +18,12 @@ pub struct Median {
     pub rounds: Vec<f64>,
     /// Answered.
     pub operations_per_second: f64,
+    /// The same of each round.
+    throughput_rounds: Vec<f64>,
     /// Round trip of a batch, the middle one.
     pub p50_us: f64,
+    /// The same of each round.
+    p50_rounds: Vec<f64>,
     /// The same, of which one in a hundred is longer.
     pub p99_us: f64,
     /// CPU time of the generator per operation.
@@ -28,13 +32,16 @@ pub struct Median {
 
 impl Median {
     fn of(server: &Server, rounds: &[Measured]) -> Self {
-        let of = |value: fn(&Measured) -> f64| median(rounds.iter().map(value).collect());
+        let all = |value: fn(&Measured) -> f64| rounds.iter().map(value).collect::<Vec<_>>();
+        let of = |value: fn(&Measured) -> f64| median(all(value));
         Self {
             label: server.label.clone(),
             server_us: of(|round| round.server_us),
-            rounds: rounds.iter().map(|round| round.server_us).collect(),
+            rounds: all(|round| round.server_us),
             operations_per_second: of(|round| round.outcome.operations_per_second()),
+            throughput_rounds: all(|round| round.outcome.operations_per_second()),
             p50_us: of(|round| round.outcome.round_trip_us(0.5)),
+            p50_rounds: all(|round| round.outcome.round_trip_us(0.5)),
             p99_us: of(|round| round.outcome.round_trip_us(0.99)),
             generator_us: of(|round| round.outcome.generator_us_per_operation()),
         }
@@ -52,8 +59,17 @@ impl Median {
 
     /// CPU of this server over that of another, with its spread over the rounds.
     pub fn cpu_ratio(&self, what: String, other: &Self) -> Figure {
-        let rounds: Vec<_> = self.rounds.iter().zip(&other.rounds).map(|(a, b)| a / b).collect();
-        Figure::new(what, None, Some(self.server_us / other.server_us), "").over(&rounds)
+        Figure::ratio(what, &self.rounds, &other.rounds)
+    }
+
+    /// The middle round trip of this server over that of another, with its spread.
+    pub fn p50_ratio(&self, what: String, other: &Self) -> Figure {
+        Figure::ratio(what, &self.p50_rounds, &other.p50_rounds)
+    }
+
+    /// Operations per second of this server over those of another, with their spread.
+    pub fn throughput_ratio(&self, what: String, other: &Self) -> Figure {
+        Figure::ratio(what, &self.throughput_rounds, &other.throughput_rounds).more_is_better()
     }
 }
 

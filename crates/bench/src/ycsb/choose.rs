@@ -232,6 +232,18 @@ mod tests {
     }
 
     #[test]
+    fn those_chances_are_nearly_those_of_zipf() {
+        let chances = Zipf::new(1000, EXPONENT).chances();
+        let weight = |rank: usize| 1.0 / ((rank + 1) as f64).powf(EXPONENT);
+        let total: f64 = (0..1000).map(weight).sum();
+        for (ranks, off) in [(1, 1e-9), (2, 1e-9), (10, 0.03), (100, 0.03), (500, 0.01)] {
+            let drawn: f64 = chances[..ranks].iter().sum();
+            let exact = (0..ranks).map(weight).sum::<f64>() / total;
+            assert!((drawn - exact).abs() < off, "{ranks}: {drawn} for {exact}");
+        }
+    }
+
+    #[test]
     fn ranks_that_come_later_are_drawn_as_if_they_had_been_there() {
         let mut grown = Zipf::new(10, EXPONENT);
         let chances = Zipf::new(1000, EXPONENT).chances();
@@ -251,7 +263,7 @@ mod tests {
 
     #[test]
     fn scattered_numbers_come_as_often_as_the_ranks_behind_them() {
-        // Of ten billion ranks the first hundred thousand are followed one by one, and the others
+        // Of ten billion ranks the first million are followed one by one, and the others
         // are so rare that they are spread evenly.
         let zipf = Zipf::of_many();
         let mut chances = vec![0.0; 1000];

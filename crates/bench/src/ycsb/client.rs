@@ -1,20 +1,22 @@
 //! Clients that do one operation after the other, all on one thread.
 
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
-use std::io::{ErrorKind, Read, Write};
+use std::collections::BTreeSet;
+use std::io::{ErrorKind, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use hdrhistogram::Histogram;
 use rustix::buffer::spare_capacity;
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, Event, EventData, EventFlags};
 use rustix::fd::OwnedFd;
+use rustix::io::Errno;
 
 use super::connector::{Connector, Status, Step};
+use super::measured::Measured;
 use super::workload::{Kind, Load, Operation, Workload};
+use crate::generator::SHORTEST_SLEEP;
+use crate::process;
 
 /// What clients do together.
 #[derive(Clone, Copy, Debug)]
@@ -37,61 +39,6 @@ pub struct Plan {
     pub target: f64,
     /// They stop after this time, if it is not zero.
     pub longest: Duration,
-}
-
-/// What came of the operations of one kind.
-#[derive(Clone, Debug)]
-pub struct Tally {
-    /// How long each took, in nanoseconds.
-    pub latencies: Histogram<u64>,
-    /// How many ended how.
-    pub statuses: BTreeMap<Status, u64>,
-}
-
-/// What came of all.
-#[derive(Clone, Debug)]
-pub struct Measured {
-    /// By kind; reads and updates that are parts of others count here, too.
-    pub tallies: BTreeMap<Kind, Tally>,
-    /// Operations that are no part of others.
-    pub operations: u64,
-    /// From the first request to the last reply.
-    pub elapsed: Duration,
-    /// An error that the server answered with, if it did.
-    pub error: Option<String>,
-}
-
-impl Measured {
-    /// Operations per second.
-    pub fn throughput(&self) -> f64 {
-        self.operations as f64 / self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
-    }
-
-    /// Operations that were not done.
-    pub fn failures(&self) -> u64 {
-        let failed = |tally: &Tally| -> u64 {
-            tally
-                .statuses
-                .iter()
-                .filter(|(status, _)| **status != Status::Ok)
-                .map(|(_, it)| it)
-                .sum()
-        };
-        self.tallies.values().map(failed).sum()
-    }
-
-    fn count(&mut self, kind: Kind, status: Status, latency: Duration) -> Result<()> {
-        let tally = match self.tallies.entry(kind) {
-            Entry::Occupied(entry) => entry.into_mut(),
-            Entry::Vacant(entry) => {
-                let latencies = Histogram::new_with_bounds(1, LATENCY_MAX_NS, 3)?;
-                entry.insert(Tally { latencies, statuses: BTreeMap::new() })
-            }
-        };
-        tally.latencies.saturating_record(latency.as_nanos() as u64);
-        *tally.statuses.entry(status).or_default() += 1;
-        Ok(())
-    }
 }
 
 /// Clients of one server.
@@ -147,22 +94,28 @@ impl<C: Connector + Default> Clients<C> {
                 waits_for_room: false,
             });
         }
-        let measured = Measured {
-            tallies: BTreeMap::new(),
-            operations: 0,
-            elapsed: Duration::ZERO,
-            error: None,
-        };
-        let waiting = BTreeSet::new();
+        let (measured, waiting) = (Measured::new()?, BTreeSet::new());
         Ok(Self { plan, epoll, clients, waiting, begun: 0, measured, started: now })
     }
 
-    /// Does everything; `watch` sees how many operations are done, a few times in a second.
-    ///
-    /// # Errors
-    /// If a connection breaks, or a server answers in another protocol, or not at all.
-    pub fn run(mut self, mut watch: impl FnMut(u64)) -> Result<Measured> {
+    /// Does everything; `watch` sees how many operations are done, a few times in a second. A
+    /// connection that breaks, or a server that answers in another protocol or not at all, is in
+    /// [`Measured::failure`].
+    pub fn run(mut self, watch: impl FnMut(u64)) -> Measured {
+        let cpu_before = process::cpu_time_of_this_thread();
         self.started = Instant::now();
+        let failure = self.do_everything(watch).err();
+        let errors = self.clients.iter().find_map(|client| client.connector.last_error());
+        Measured {
+            elapsed: self.started.elapsed(),
+            client_cpu: process::cpu_time_of_this_thread() - cpu_before,
+            error: errors.map(str::to_owned),
+            failure,
+            ..self.measured
+        }
+    }
+
+    fn do_everything(&mut self, mut watch: impl FnMut(u64)) -> Result<()> {
         for number in 0..self.clients.len() {
             self.go_on(number)?;
         }
@@ -179,21 +132,21 @@ impl<C: Connector + Default> Clients<C> {
                 watch(self.measured.operations);
             }
         }
-        self.measured.elapsed = self.started.elapsed();
-        let errors = self.clients.iter().find_map(|client| client.connector.last_error());
-        self.measured.error = errors.map(str::to_owned);
-        Ok(self.measured)
+        Ok(())
     }
 
     fn wait(&mut self, events: &mut Vec<Event>) -> Result<()> {
         events.clear();
         let next = self.waiting.first().map(|(due, _)| *due);
-        let longest = next.map_or(SILENCE_MAX, |due| due.saturating_duration_since(Instant::now()));
+        let longest = next.map_or(SILENCE_MAX, |due| {
+            // Awake before it is due, since the kernel may sleep longer than it was asked to.
+            due.saturating_duration_since(Instant::now()).saturating_sub(SHORTEST_SLEEP)
+        });
         let timeout =
             Timespec { tv_sec: longest.as_secs() as i64, tv_nsec: longest.subsec_nanos().into() };
         match epoll::wait(&self.epoll, spare_capacity(events), Some(&timeout)) {
             Ok(0) if next.is_none() => bail!("no reply for {} s", SILENCE_MAX.as_secs()),
-            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Ok(_) | Err(Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
@@ -230,26 +183,51 @@ impl<C: Connector + Default> Clients<C> {
     /// Begins operations until one is on its way, or there are no more.
     fn begin(&mut self, number: usize, since: Instant) -> Result<()> {
         loop {
-            let is_late =
-                !self.plan.longest.is_zero() && self.started.elapsed() > self.plan.longest;
-            let client = &mut self.clients[number];
-            let operation = match self.plan.phase {
-                _ if is_late => return Ok(()),
-                Phase::Load(load) if self.begun < load.count => {
-                    client.workload.insertion(load.first + self.begun)
-                }
-                Phase::Run(operations) if self.begun < operations => client.workload.draw(),
-                _ => return Ok(()),
+            let Some(operation) = self.next_operation(number) else {
+                self.end_schedule(since);
+                return Ok(());
             };
             self.begun += 1;
+            if self.plan.target > 0.0 {
+                self.measured.note_begun(since);
+            }
+            let client = &mut self.clients[number];
             (client.since, client.part_since) = (since, since);
             let Client { connector, workload, output, .. } = client;
             if connector.begin(operation, workload, output) {
                 client.operation = Some(operation);
                 return self.send(number);
             }
-            self.measured.operations += 1;
-            self.measured.count(operation.kind, Status::NotImplemented, Duration::ZERO)?;
+            let status = Status::NotImplemented;
+            self.measured.count_whole(operation.kind, status, Duration::ZERO)?;
+        }
+    }
+
+    /// Nothing once all was begun, or the time is over.
+    fn next_operation(&mut self, number: usize) -> Option<Operation> {
+        let is_over = self.is_time_over();
+        let workload = &mut self.clients[number].workload;
+        match self.plan.phase {
+            _ if is_over => None,
+            Phase::Load(load) if self.begun < load.count => {
+                Some(workload.insertion(load.first + self.begun))
+            }
+            Phase::Run(operations) if self.begun < operations => Some(workload.draw()),
+            _ => None,
+        }
+    }
+
+    fn is_time_over(&self) -> bool {
+        !self.plan.longest.is_zero() && self.started.elapsed() > self.plan.longest
+    }
+
+    /// Notes how late the first operation is that does not begin any more.
+    fn end_schedule(&mut self, due: Instant) {
+        let target = self.plan.target;
+        if target > 0.0 {
+            let planned = Duration::from_secs_f64(self.begun as f64 / target);
+            let schedule = if self.is_time_over() { self.plan.longest } else { planned };
+            self.measured.note_over(schedule, due, target);
         }
     }
 
@@ -294,8 +272,7 @@ impl<C: Connector + Default> Clients<C> {
                     let last = if is_read { Kind::Update } else { Kind::Read };
                     self.measured.count(last, status, part)?;
                 }
-                self.measured.operations += 1;
-                self.measured.count(operation.kind, status, whole)?;
+                self.measured.count_whole(operation.kind, status, whole)?;
                 self.go_on(number)
             }
         }
@@ -318,37 +295,32 @@ impl<C: Connector + Default> Clients<C> {
 
 impl<C> Client<C> {
     fn read(&mut self) -> Result<()> {
-        let mut buffer = [0; READ_BYTES];
-        match self.stream.read(&mut buffer) {
+        self.input.reserve(READ_BYTES);
+        match rustix::io::read(&self.stream, spare_capacity(&mut self.input)) {
             Ok(0) => bail!("the server closed the connection"),
-            Ok(read) => self.input.extend_from_slice(&buffer[..read]),
-            Err(error) if is_for_later(&error) => {}
-            Err(error) => return Err(error).context("receiving"),
+            Ok(_) | Err(Errno::AGAIN | Errno::INTR) => Ok(()),
+            Err(error) => Err(error).context("receiving"),
         }
-        Ok(())
     }
 
     fn write(&mut self) -> Result<()> {
         match self.stream.write(&self.output) {
             Ok(written) => drop(self.output.drain(..written)),
-            Err(error) if is_for_later(&error) => {}
+            Err(error)
+                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
             Err(error) => return Err(error).context("sending"),
         }
         Ok(())
     }
 }
 
-fn is_for_later(error: &std::io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
-}
-
 const READ_BYTES: usize = 64 * 1024;
-const LATENCY_MAX_NS: u64 = 60_000_000_000;
 const SILENCE_MAX: Duration = Duration::from_secs(60);
 const WATCH_EVERY: Duration = Duration::from_millis(250);
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
     use std::net::TcpListener;
     use std::thread;
 
@@ -394,7 +366,9 @@ mod tests {
         let port = listener.local_addr().unwrap().port();
         thread::spawn(move || serve(&listener, plan.clients));
         let clients = Clients::<Redis>::connect(port, plan, &workload).unwrap();
-        clients.run(|_| ()).unwrap()
+        let measured = clients.run(|_| ());
+        assert!(measured.failure.is_none(), "{measured:?}");
+        measured
     }
 
     fn plan(phase: Phase) -> Plan {

@@ -11,6 +11,7 @@
 pub mod choose;
 pub mod client;
 pub mod connector;
+pub mod measured;
 pub mod memcached;
 pub mod properties;
 pub mod record;

@@ -35,7 +35,7 @@ const KNOWN: &[Known] = &[
     known("hotspotopnfraction", "0.8"),
     known("insertcount", ""),
     known("insertorder", "hashed"),
-    known("insertproportion", "0.05"),
+    known("insertproportion", "0"),
     known("insertstart", "0"),
     known("maxexecutiontime", "0"),
     known("maxscanlength", "1000"),
@@ -57,18 +57,53 @@ const KNOWN: &[Known] = &[
     known("zeropadding", "1"),
 ];
 
+/// Properties of YCSB that a file may set without effect here, or the beginnings of their names,
+/// which end with a dot: of its connectors, of how it measures and writes, and of what is checked.
+const IDLE: &[&str] = &[
+    "core_workload_insertion_retry_interval",
+    "core_workload_insertion_retry_limit",
+    "dataintegrity",
+    "db",
+    "dotransactions",
+    "exporter",
+    "exportfile",
+    "fieldlengthhistogram",
+    "hdrhistogram.",
+    "histogram.",
+    "label",
+    "measurement.",
+    "measurementtype",
+    "memcached.",
+    "readallfieldsbyname",
+    "redis.",
+    "reporting.",
+    "reportlatencyforeacherror",
+    "status.",
+    "table",
+    "timeseries.",
+];
+
+fn is_idle(name: &str) -> bool {
+    IDLE.iter().any(|idle| *idle == name || (idle.ends_with('.') && name.starts_with(idle)))
+}
+
 impl Properties {
     /// Adds what a file sets; later ones win.
     ///
     /// # Errors
     /// If it cannot be read, or sets a property that is not known.
     pub fn read(&mut self, path: &Path) -> Result<()> {
-        let text = fs::read_to_string(path)
-            .with_context(|| format!("the properties {}", path.display()))?;
-        for (name, value) in parse(&text)? {
-            self.set(&name, &value).with_context(|| path.display().to_string())?;
-        }
-        Ok(())
+        let bytes = fs::read(path).with_context(|| format!("the properties {}", path.display()))?;
+        self.add(&bytes).with_context(|| path.display().to_string())
+    }
+
+    /// Adds what a file with these bytes sets; later ones win. Its letters are those of Latin-1.
+    ///
+    /// # Errors
+    /// If it sets a property that is not known, or has a letter by a number that none has.
+    pub fn add(&mut self, bytes: &[u8]) -> Result<()> {
+        let text: String = bytes.iter().map(|byte| char::from(*byte)).collect();
+        parse(&text)?.iter().try_for_each(|(name, value)| self.set(name, value))
     }
 
     /// Sets one.
@@ -76,12 +111,29 @@ impl Properties {
     /// # Errors
     /// If it is not known.
     pub fn set(&mut self, name: &str, value: &str) -> Result<()> {
-        if !KNOWN.iter().any(|known| known.name == name) {
+        if !is_idle(name) && !KNOWN.iter().any(|known| known.name == name) {
             let names: Vec<_> = KNOWN.iter().map(|known| known.name).collect();
             bail!("there is no property {name:?} here, only {}", names.join(", "));
         }
         self.values.insert(name.to_owned(), value.trim().to_owned());
         Ok(())
+    }
+
+    /// Those that were set and that nothing here looks at.
+    pub fn without_effect(&self) -> impl Iterator<Item = &str> {
+        self.values.keys().map(String::as_str).filter(|name| is_idle(name))
+    }
+
+    /// Operations of the run phase: without a number of them, as many as there is time for.
+    ///
+    /// # Errors
+    /// If neither operationcount nor maxexecutiontime is set.
+    pub fn operations(&self) -> Result<u64> {
+        match (self.get("operationcount")?, self.get("maxexecutiontime")?) {
+            (0, 0_u64) => bail!("neither operationcount nor maxexecutiontime is set"),
+            (0, _) => Ok(u64::MAX),
+            (count, _) => Ok(count),
+        }
     }
 
     /// The text of a property, or its default.
@@ -121,16 +173,17 @@ impl Properties {
 /// Names and values of a property file.
 fn parse(text: &str) -> Result<Vec<(String, String)>> {
     let mut pairs = Vec::new();
-    let mut lines = text.lines();
+    let text = text.replace("\r\n", "\n");
+    let mut lines = text.split(['\n', '\r']);
     while let Some(line) = lines.next() {
-        let line = line.trim_start();
+        let line = line.trim_start_matches(BLANKS);
         if line.is_empty() || line.starts_with(['#', '!']) {
             continue;
         }
         let mut whole = line.to_owned();
         while is_continued(&whole) {
             whole.pop();
-            whole += lines.next().unwrap_or_default().trim_start();
+            whole += lines.next().unwrap_or_default().trim_start_matches(BLANKS);
         }
         let (name, value) = split(&whole);
         pairs.push((unescape(name)?, unescape(value)?));
@@ -147,14 +200,14 @@ fn is_continued(line: &str) -> bool {
 fn split(line: &str) -> (&str, &str) {
     let mut is_escaped = false;
     let end = line.find(|letter: char| {
-        let ends = !is_escaped && (letter.is_whitespace() || "=:".contains(letter));
+        let ends = !is_escaped && (BLANKS.contains(&letter) || "=:".contains(letter));
         is_escaped = !is_escaped && letter == '\\';
         ends
     });
     let Some(end) = end else { return (line, "") };
-    let value = line[end..].trim_start();
+    let value = line[end..].trim_start_matches(BLANKS);
     let value = value.strip_prefix(['=', ':']).unwrap_or(value);
-    (&line[..end], value.trim_start())
+    (&line[..end], value.trim_start_matches(BLANKS))
 }
 
 fn unescape(text: &str) -> Result<String> {
@@ -182,6 +235,9 @@ fn unescape(text: &str) -> Result<String> {
     Ok(plain)
 }
 
+/// What `Properties.load` takes for white space.
+const BLANKS: [char; 3] = [' ', '\t', '\x0c'];
+
 #[cfg(test)]
 mod tests {
     use super::{Properties, parse};
@@ -207,6 +263,41 @@ mod tests {
         assert_eq!(pairs(text), expected);
         assert_eq!(pairs("a=\\u00e4\\t1"), [("a".to_owned(), "\u{e4}\t1".to_owned())]);
         assert!(parse("a=\\uzzzz").is_err());
+    }
+
+    #[test]
+    fn bytes_are_letters_of_latin_1_and_lines_end_as_on_any_system() {
+        let mut properties = Properties::default();
+        properties.add(b"fieldcount=1\rrecordcount=2\r\nfieldnameprefix=\xe4\n").unwrap();
+        let set = ["fieldcount", "recordcount", "fieldnameprefix"].map(|it| properties.text(it));
+        assert_eq!(set, ["1", "2", "\u{e4}"]);
+    }
+
+    #[test]
+    fn properties_of_connectors_and_exporters_are_taken_and_told() {
+        let mut properties = Properties::default();
+        properties.add(b"redis.host=localhost\ntable=usertable\nfieldcount=1").unwrap();
+        assert_eq!(properties.without_effect().collect::<Vec<_>>(), ["redis.host", "table"]);
+        assert!(properties.add(b"redis").is_err());
+    }
+
+    #[test]
+    fn without_a_number_of_operations_a_run_lasts_for_its_time() {
+        let mut properties = Properties::default();
+        assert!(properties.operations().is_err());
+        properties.set("maxexecutiontime", "3").unwrap();
+        assert_eq!(properties.operations().unwrap(), u64::MAX);
+        properties.set("operationcount", "7").unwrap();
+        assert_eq!(properties.operations().unwrap(), 7);
+    }
+
+    /// The defaults that YCSB's documentation of the core properties names.
+    #[test]
+    fn shares_that_are_not_set_are_those_of_ycsb() {
+        let properties = Properties::default();
+        let shares = ["read", "update", "insert", "scan", "readmodifywrite"]
+            .map(|name| properties.share(&format!("{name}proportion")).unwrap());
+        assert_eq!(shares, [0.95, 0.05, 0.0, 0.0, 0.0]);
     }
 
     #[test]

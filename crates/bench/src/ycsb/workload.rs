@@ -67,9 +67,11 @@ pub struct Operation {
     pub count: u64,
 }
 
-/// The records that are there, for all clients.
+/// The records that are on a server, for all of its clients.
 #[derive(Debug)]
 pub struct Records {
+    /// How many the load phase stores.
+    at_first: u64,
     state: Mutex<State>,
 }
 
@@ -85,7 +87,8 @@ struct State {
 
 impl Records {
     fn new(count: u64) -> Records {
-        Records { state: Mutex::new(State { next: count, stored: count, beyond: BTreeSet::new() }) }
+        let state = State { next: count, stored: count, beyond: BTreeSet::new() };
+        Records { at_first: count, state: Mutex::new(state) }
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
@@ -212,6 +215,12 @@ impl Workload {
     #[must_use]
     pub fn for_client(&self, number: u64) -> Workload {
         Workload { random: SmallRng::seed_from_u64(number), ..self.clone() }
+    }
+
+    /// The same for another server, which has none of the records that were inserted.
+    #[must_use]
+    pub fn for_server(&self) -> Workload {
+        Workload { records: Arc::new(Records::new(self.records.at_first)), ..self.clone() }
     }
 
     /// Stores a record of the load phase.
@@ -408,6 +417,20 @@ mod tests {
         assert_eq!(records.last(), 9);
         records.note_stored(10);
         assert_eq!(records.last(), 12);
+    }
+
+    #[test]
+    fn what_one_server_was_given_is_not_asked_of_another() {
+        let inserts = [("readproportion", "0"), ("updateproportion", "0")];
+        let mut first = workload(&[&inserts[..], &[("insertproportion", "1")]].concat());
+        let mut client = first.for_client(1);
+        let other = first.for_server();
+        for drawn in [&mut first, &mut client] {
+            let record = drawn.draw().record;
+            drawn.records.note_stored(record);
+        }
+        assert_eq!((first.records.last(), client.records.last()), (1001, 1001));
+        assert_eq!(other.records.last(), 999);
     }
 
     #[test]

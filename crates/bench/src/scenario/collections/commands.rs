@@ -11,9 +11,10 @@ use crate::generator::{Generator, KeyChoice, Outcome, Script, ScriptShape, Stop,
 use crate::report::{Aim, Plot, Section};
 use crate::scenario::measure::{Measured, measure_source};
 use crate::scenario::{
-    Bench, PEERS, Scale, Scenario, beside_peer, median, milliseconds, peers_missing, pin_client,
+    Bench, PEERS, Scale, Scenario, beside_peer, milliseconds, peers_missing, pin_client,
 };
 use crate::servers::{Launch, Program, Server};
+use crate::statistics::median;
 
 mod ratios;
 mod workloads;
@@ -86,10 +87,9 @@ fn run_on(
         .collect::<Result<_>>()?;
     for workload in &data.workloads {
         let medians = interleaved(&servers, workload, plan);
-        let us = |median: &Result<Median>| median.as_ref().ok().map(|median| median.server_us);
         let peers = PEERS.map(|(label, _)| {
             let at = servers.iter().skip(1).position(|tested| tested.server.label == label)?;
-            us(&medians[at + 1])
+            medians[at + 1].as_ref().ok()
         });
         for (median, tested) in medians.iter().zip(&servers) {
             let name = format!("{}, {}", workload.name, data.name);
@@ -100,9 +100,12 @@ fn run_on(
             section.row([name, tested.server.label.clone()].into_iter().chain(cells));
         }
         for (((_, name), peer), ratios) in PEERS.iter().zip(peers).zip(&mut *ratios) {
-            let ratio = us(&medians[0]).zip(peer).map(|(varve, peer)| varve / peer);
+            let both = medians[0].as_ref().ok().zip(peer);
+            let ratio = both.map(|(varve, peer)| varve.server_us / peer.server_us);
+            let rounds = both.map_or_else(Vec::new, |(varve, peer)| varve.ratios(peer));
             let what = format!("CPU of {}, {} / {name}", workload.name, data.name);
-            section.figures.push(beside_peer(what, name, Aim::AtMost(0.8), ratio));
+            let figure = beside_peer(what, name, Aim::AtMost(0.8), ratio);
+            section.figures.push(figure.over(&rounds));
             ratios.add(data.family, workload.name, ratio);
         }
     }
@@ -137,6 +140,8 @@ impl<'data> Tested<'data> {
 /// The medians over the rounds of one server and workload.
 struct Median {
     server_us: f64,
+    /// The same of each round.
+    rounds: Vec<f64>,
     operations_per_second: f64,
     generator_us: f64,
 }
@@ -146,14 +151,20 @@ impl Median {
         let of = |value: fn(&Measured) -> f64| median(rounds.iter().map(value).collect());
         Self {
             server_us: of(|round| round.server_us),
+            rounds: rounds.iter().map(|round| round.server_us).collect(),
             operations_per_second: of(|round| round.outcome.operations_per_second()),
             generator_us: of(|round| round.outcome.generator_us_per_operation()),
         }
     }
 
+    /// Of what another takes, in each round.
+    fn ratios(&self, other: &Self) -> Vec<f64> {
+        self.rounds.iter().zip(&other.rounds).map(|(ours, theirs)| ours / theirs).collect()
+    }
+
     /// Beside what the peers take.
-    fn cells(&self, peers: [Option<f64>; PEERS.len()]) -> Vec<String> {
-        let ratio = |peer: f64| format!("{:.2}", self.server_us / peer);
+    fn cells(&self, peers: [Option<&Self>; PEERS.len()]) -> Vec<String> {
+        let ratio = |peer: &Self| format!("{:.2}", self.server_us / peer.server_us);
         let [of_valkey, of_redis] = peers.map(|peer| peer.map_or("-".to_owned(), ratio));
         vec![
             format!("{:.3}", self.server_us),

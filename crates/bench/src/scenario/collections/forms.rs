@@ -13,8 +13,9 @@ use crate::control::Reply;
 use crate::generator::{Generator, KeyChoice, Script, ScriptShape, Stop};
 use crate::report::{Aim, Plot, Section};
 use crate::scenario::measure::{Measured, measure_source};
-use crate::scenario::{Bench, Scale, Scenario, median, pin_client};
+use crate::scenario::{Bench, Scale, Scenario, pin_client};
 use crate::servers::{Kind, Launch, Program, Server};
+use crate::statistics::median;
 
 /// How much is stored.
 #[derive(Clone, Debug, Deserialize)]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 use serde::Deserialize;
 
-use super::{Settings, loaded, programs};
+use super::{Settings, Stored, programs};
 use crate::report::{Plot, Section};
 use crate::scenario::{Bench, Scale, Scenario, mebibytes, pin_client};
 use crate::servers::{Launch, Program};
@@ -71,7 +71,7 @@ struct Resident {
 impl Resident {
     fn of(program: &Program, settings: &Settings) -> Result<Self> {
         let empty = program.start(&Launch::default())?.resident_bytes()?;
-        let server = loaded(program, settings)?;
+        let Stored { server, .. } = Stored::start(program, settings)?;
         let used = || server.resident_bytes().map(|bytes| bytes.saturating_sub(empty) as f64);
         let loaded = used()?;
         thread::sleep(REST);

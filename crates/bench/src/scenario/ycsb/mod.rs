@@ -6,6 +6,7 @@
 //! | `sweep` | throughput, latency, user and system time by clients, and latency by load |
 //! | `memory` | resident memory by number of records |
 
+mod cost;
 pub mod memory;
 pub mod sweep;
 
@@ -16,7 +17,8 @@ use anyhow::{Result, ensure};
 
 use super::Bench;
 use crate::servers::{Kind, Launch, Program, Server};
-use crate::ycsb::client::{Clients, Measured, Phase, Plan};
+use crate::ycsb::client::{Clients, Phase, Plan};
+use crate::ycsb::measured::Measured;
 use crate::ycsb::memcached::Memcached;
 use crate::ycsb::properties::Properties;
 use crate::ycsb::redis::Redis;
@@ -57,32 +59,38 @@ fn programs(bench: &Bench) -> impl Iterator<Item = &Program> {
     bench.varve_and_peers().chain(&bench.memcached)
 }
 
-/// Starts a server and stores the records, unless it is one that stores nothing.
-fn loaded(program: &Program, settings: &Settings) -> Result<Server> {
-    let server = program.start(&Launch::default())?;
-    if server.kind == Kind::Null {
-        return Ok(server);
-    }
-    let plan = Plan {
-        clients: LOADERS,
-        phase: Phase::Load(settings.load),
-        target: 0.0,
-        longest: Duration::ZERO,
-    };
-    let measured = play(&server, plan, &settings.workload)?;
-    ensure!(
-        measured.failures() == 0,
-        "{}: records were not stored: {:?}",
-        server.label,
-        measured.error
-    );
-    Ok(server)
+/// A server and the records that it has.
+struct Stored {
+    server: Server,
+    workload: Workload,
 }
 
-fn play(server: &Server, plan: Plan, workload: &Workload) -> Result<Measured> {
-    match server.kind {
-        Kind::Memcached => Clients::<Memcached>::connect(server.port, plan, workload)?.run(|_| ()),
-        _ => Clients::<Redis>::connect(server.port, plan, workload)?.run(|_| ()),
+impl Stored {
+    /// Starts a server and stores the records, unless it is one that stores nothing.
+    fn start(program: &Program, settings: &Settings) -> Result<Self> {
+        let server = program.start(&Launch::default())?;
+        let stored = Self { server, workload: settings.workload.for_server() };
+        if stored.server.kind != Kind::Null {
+            let (phase, target) = (Phase::Load(settings.load), 0.0);
+            stored.play(Plan { clients: LOADERS, phase, target, longest: Duration::ZERO })?;
+        }
+        Ok(stored)
+    }
+
+    /// Lets clients do what is planned.
+    ///
+    /// # Errors
+    /// If anything was not done: a record that is missing, a broken connection.
+    fn play(&self, plan: Plan) -> Result<Measured> {
+        let (port, workload) = (self.server.port, &self.workload);
+        let measured = match self.server.kind {
+            Kind::Memcached => Clients::<Memcached>::connect(port, plan, workload)?.run(|_| ()),
+            _ => Clients::<Redis>::connect(port, plan, workload)?.run(|_| ()),
+        };
+        let is_done = measured.failure.is_none() && measured.failures() == 0;
+        let why = || measured.complaint().unwrap_or_default();
+        ensure!(is_done, "{}: {}", self.server.label, why());
+        Ok(measured)
     }
 }
 

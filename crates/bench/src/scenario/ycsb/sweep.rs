@@ -3,22 +3,23 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use super::{Settings, loaded, null, play, programs};
+use super::cost::{COLUMNS, Cost, Median};
+use super::{Settings, Stored, null, programs};
 use crate::null::Shape;
-use crate::process;
-use crate::report::{Plot, Section};
+use crate::report::{Figure, Plot, Section};
 use crate::scenario::{Bench, Scale, Scenario, milliseconds, pin_client};
-use crate::servers::{Kind, Server};
-use crate::ycsb::client::{self, Measured, Phase};
-use crate::ycsb::workload::Kind as OperationKind;
+use crate::servers::Kind;
+use crate::ycsb::client::{self, Phase};
 
 /// What is run, over how much.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
+    /// Interleaved rounds.
+    pub rounds: usize,
     /// Property files of the workloads.
     pub workloads: Vec<PathBuf>,
     /// Records that are stored before.
@@ -41,6 +42,7 @@ pub struct Plan {
 impl Scenario for Plan {
     fn scaled(self, scale: Scale) -> Self {
         Self {
+            rounds: scale.rounds(self.rounds),
             records: scale.of(self.records).max(RECORDS_MIN),
             operations: scale.of(self.operations).max(OPERATIONS_MIN),
             longest: self.longest.mul_f64(scale.factor()).max(self.longest.min(LONGEST_MIN)),
@@ -54,8 +56,10 @@ impl Scenario for Plan {
         section.note(format!(
             "{} records; at most {} operations, or {} ms, in each measurement; clients are \
              connections of one thread. The null server sends the same fields always, and {} keys \
-             to a scan. CPU time of the server; how much of it is system time only where the clock \
-             ticked often enough to tell, and in the figures from all numbers of clients.",
+             to a scan. Reads are reads and scans; writes are updates, insertions, and reads with \
+             the update that follows. CPU time of the server; how much of it is system time only \
+             where the clock ticked often enough to tell, and in the figures from all numbers of \
+             clients.",
             self.records,
             self.operations,
             self.longest.as_millis(),
@@ -72,159 +76,114 @@ impl Plan {
         let asked = |kind| kind != Kind::Memcached || !self.not_on_memcached.contains(file);
         let null = null(bench, &settings);
         let programs = programs(bench).chain([&null]).filter(|program| asked(program.kind));
-        let servers = programs.map(|it| loaded(it, &settings)).collect::<Result<Vec<_>>>()?;
+        let servers =
+            programs.map(|it| Stored::start(it, &settings)).collect::<Result<Vec<_>>>()?;
         let mut plot =
             Plot::lines(format!("{name}: throughput"), "clients", "operations per second");
-        let mut most: Vec<Option<Cost>> = servers.iter().map(|_| None).collect();
+        let mut all: Vec<Vec<Cost>> = servers.iter().map(|_| Vec::new()).collect();
+        let mut most = Vec::new();
         for &clients in &self.clients {
-            for (server, most) in servers.iter().zip(&mut most) {
-                let cost = self.measure(server, &settings, clients, 0.0)?;
-                let throughput = cost.measured.throughput();
-                section.row(cost.cells(&format!("{name}, {clients} clients"), &server.label));
-                plot.point(&server.label, clients as f64, throughput);
-                // The clock ticks too rarely for the last one alone.
-                *most = Some(cost.and(most.take()));
+            let measured = self.interleaved(&servers, clients, |_| 0.0)?;
+            most = measured.iter().map(|rounds| Median::of(rounds)).collect();
+            for (median, server) in most.iter().zip(&servers) {
+                let label = &server.server.label;
+                section.row(median.cells(&format!("{name}, {clients} clients"), label));
+                plot.point(label, clients as f64, median.throughput);
             }
+            all.iter_mut().zip(measured).for_each(|(all, rounds)| all.extend(rounds));
         }
         section.plot(plot);
-        figures(section, &name, &servers, &most);
+        let sums: Vec<_> = all.iter().map(|costs| Cost::system_share_of(costs)).collect();
+        figures(section, &name, &servers, &most, &sums);
         if !self.loads.is_empty() {
-            let most = most.iter().flatten().map(|cost| cost.measured.throughput());
-            self.latency_by_load(section, &name, &settings, servers.iter().zip(most))?;
+            self.latency_by_load(section, &name, &servers, &most)?;
         }
         Ok(())
     }
 
-    fn latency_by_load<'a>(
+    fn latency_by_load(
         &self,
         section: &mut Section,
         name: &str,
-        settings: &Settings,
-        servers: impl Iterator<Item = (&'a Server, f64)>,
+        servers: &[Stored],
+        most: &[Median],
     ) -> Result<()> {
-        let clients = self.clients.iter().copied().max().context("no clients")?;
+        let clients = self.most_clients()?;
         let mut plot = Plot::lines(
             format!("{name}: latency by load, {clients} clients"),
             "operations per second",
-            "p99 in microseconds",
+            "p99 of all operations in microseconds",
         )
         .log_y();
-        for (server, most) in servers {
-            for load in &self.loads {
-                let cost = self.measure(server, settings, clients, most * load)?;
+        for load in &self.loads {
+            let measured =
+                self.interleaved(servers, clients, |number| most[number].throughput * load)?;
+            for (server, rounds) in servers.iter().zip(&measured) {
+                let median = Median::of(rounds);
+                let label = &server.server.label;
                 let what = format!("{name}, {:.0} % of its most", load * 100.0);
-                section.row(cost.cells(&what, &server.label));
-                plot.point(&server.label, cost.measured.throughput(), cost.latency_us(0.99));
+                section.row(median.cells(&what, label));
+                plot.point(label, median.throughput, median.p99_us);
+                if let Some(complaint) = median.complaint {
+                    section.note(format!("{label}, {what}: {complaint}"));
+                }
             }
         }
         section.plot(plot);
         Ok(())
     }
 
-    fn measure(
+    fn most_clients(&self) -> Result<usize> {
+        self.clients.iter().copied().max().context("no clients")
+    }
+
+    /// The rounds of each server. `target_of` tells the operations per second that the server
+    /// with a number is asked for; as many as can be if that is zero.
+    fn interleaved(
         &self,
-        server: &Server,
-        settings: &Settings,
+        servers: &[Stored],
         clients: usize,
-        target: f64,
-    ) -> Result<Cost> {
-        let plan = client::Plan {
-            clients,
-            phase: Phase::Run(self.operations),
-            target,
-            longest: self.longest,
-        };
-        let usage = || -> Result<_> {
-            Ok((server.cpu_time()?, process::user_and_system_time(server.pid)?))
-        };
-        let before = usage()?;
-        let measured = play(server, plan, &settings.workload)?;
-        let after = usage()?;
-        ensure!(
-            measured.error.is_none(),
-            "{} answered {}",
-            server.label,
-            measured.error.as_deref().unwrap_or_default()
-        );
-        Ok(Cost {
-            measured,
-            cpu: after.0.saturating_sub(before.0),
-            user: after.1.0.saturating_sub(before.1.0),
-            system: after.1.1.saturating_sub(before.1.1),
-        })
-    }
-}
-
-/// What a measurement brought, and what it cost the server.
-struct Cost {
-    measured: Measured,
-    /// As the scheduler counts, to the nanosecond.
-    cpu: Duration,
-    /// What the clock found whenever it ticked; only that tells user from system time.
-    user: Duration,
-    system: Duration,
-}
-
-impl Cost {
-    fn cpu_us(&self) -> f64 {
-        self.cpu.as_secs_f64() * 1e6 / self.measured.operations.max(1) as f64
-    }
-
-    /// Part of the CPU time that was spent in the kernel, if the clock ticked often enough.
-    fn system_share(&self) -> Option<f64> {
-        let ticked = self.user + self.system;
-        (ticked >= TICKED_MIN).then(|| self.system.as_secs_f64() / ticked.as_secs_f64())
-    }
-
-    fn system_us(&self) -> Option<f64> {
-        self.system_share().map(|share| share * self.cpu_us())
-    }
-
-    /// With what another measurement on the same server cost.
-    fn and(self, other: Option<Self>) -> Self {
-        let Some(other) = other else { return self };
-        Self { user: self.user + other.user, system: self.system + other.system, ..self }
-    }
-
-    /// Of the most frequent operation.
-    fn latency_us(&self, quantile: f64) -> f64 {
-        let tallies = self.measured.tallies.iter();
-        let whole = tallies.filter(|(kind, _)| {
-            // Parts of others count among their own kind.
-            **kind != OperationKind::ReadModifyWrite
-        });
-        let most = whole.max_by_key(|(_, tally)| tally.latencies.len());
-        most.map_or(0.0, |(_, tally)| tally.latencies.value_at_quantile(quantile) as f64 / 1e3)
-    }
-
-    fn cells(&self, what: &str, label: &str) -> Vec<String> {
-        let quantiles = [0.5, 0.99].map(|quantile| format!("{:.0}", self.latency_us(quantile)));
-        let mut cells = vec![what.to_owned(), label.to_owned()];
-        cells.push(format!("{:.0}", self.measured.throughput()));
-        cells.extend(quantiles);
-        cells.push(format!("{:.2}", self.cpu_us()));
-        cells.push(self.system_us().map_or("-".to_owned(), |us| format!("{us:.2}")));
-        cells
+        target_of: impl Fn(usize) -> f64,
+    ) -> Result<Vec<Vec<Cost>>> {
+        let mut measured: Vec<Vec<Cost>> = servers.iter().map(|_| Vec::new()).collect();
+        for _ in 0..self.rounds {
+            for (number, (server, rounds)) in servers.iter().zip(&mut measured).enumerate() {
+                let phase = Phase::Run(self.operations);
+                let (target, longest) = (target_of(number), self.longest);
+                let plan = client::Plan { clients, phase, target, longest };
+                rounds.push(Cost::of(server, plan)?);
+            }
+        }
+        Ok(measured)
     }
 }
 
 /// Varve, the first, beside each of the others, at the highest number of clients.
-fn figures(section: &mut Section, name: &str, servers: &[Server], most: &[Option<Cost>]) {
-    let mut all = servers.iter().zip(most).filter_map(|(it, cost)| Some((it, cost.as_ref()?)));
-    let Some((_, varve)) = all.next() else { return };
-    for (server, cost) in all {
-        let what = format!("{name}: CPU per operation / {}", server.label);
-        section.finding(what, Some(varve.cpu_us() / cost.cpu_us()), "");
-        let what = format!("{name}: system time per operation / {}", server.label);
-        let ratio = varve.system_us().zip(cost.system_us()).map(|(ours, theirs)| ours / theirs);
+fn figures(
+    section: &mut Section,
+    name: &str,
+    servers: &[Stored],
+    most: &[Median],
+    system_shares: &[Option<f64>],
+) {
+    let Some(varve) = most.first() else { return };
+    let system_us = |at: usize| system_shares[at].map(|share: f64| share * most[at].cpu_us);
+    for (at, (server, other)) in servers.iter().zip(most).enumerate().skip(1) {
+        let label = &server.server.label;
+        let ratio = |what: &str, of: fn(&Median) -> &Vec<f64>| {
+            Figure::ratio(format!("{name}: {what} / {label}"), of(varve), of(other))
+        };
+        section.figures.extend([
+            ratio("CPU per operation", |median| &median.cpu_rounds),
+            ratio("p99 of all operations", |median| &median.p99_rounds),
+            ratio("operations per second", |median| &median.throughput_rounds).more_is_better(),
+        ]);
+        let what = format!("{name}: system time per operation / {label}");
+        let ratio = system_us(0).zip(system_us(at)).map(|(ours, theirs)| ours / theirs);
         section.finding(what, ratio, "");
     }
 }
 
-const COLUMNS: [&str; 7] =
-    ["workload", "server", "op/s", "p50 us", "p99 us", "CPU us/op", "of that system"];
 const RECORDS_MIN: u64 = 1000;
-/// Clock ticks are ten milliseconds.
-const TICKED_MIN: Duration = Duration::from_millis(500);
-const LONGEST_MIN: Duration = Duration::from_millis(300);
-const OPERATIONS_MIN: u64 = 10_000;
+const LONGEST_MIN: Duration = Duration::from_millis(150);
+const OPERATIONS_MIN: u64 = 5_000;

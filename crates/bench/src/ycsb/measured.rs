@@ -1,0 +1,174 @@
+//! What came of the operations of all clients.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::time::{Duration, Instant};
+
+use anyhow::{Error, Result};
+use hdrhistogram::Histogram;
+
+use super::connector::Status;
+use super::workload::Kind;
+use crate::generator::Lag;
+
+/// What came of the operations of one kind. Times are in nanoseconds.
+#[derive(Clone, Debug)]
+pub struct Tally {
+    /// How long those took that were done.
+    pub latencies: Histogram<u64>,
+    /// How long those took that were not.
+    pub failed: Histogram<u64>,
+    /// How many ended how.
+    pub statuses: BTreeMap<Status, u64>,
+}
+
+/// What came of all.
+#[derive(Debug)]
+pub struct Measured {
+    /// By kind; reads and updates that are parts of others count here, too.
+    pub tallies: BTreeMap<Kind, Tally>,
+    /// How long operations took that were done and are no part of others, in nanoseconds.
+    pub latencies: Histogram<u64>,
+    /// Operations that are no part of others.
+    pub operations: u64,
+    /// From the first request to the last reply.
+    pub elapsed: Duration,
+    /// User and system time of the clients' thread.
+    pub client_cpu: Duration,
+    /// How far the clients were behind their target, if they had one.
+    pub lag: Option<Lag>,
+    /// An error that the server answered with, if it did.
+    pub error: Option<String>,
+    /// Why it ended early, if it did; what is there was measured before.
+    pub failure: Option<Error>,
+}
+
+impl Measured {
+    pub(super) fn new() -> Result<Self> {
+        Ok(Self {
+            tallies: BTreeMap::new(),
+            latencies: histogram()?,
+            operations: 0,
+            elapsed: Duration::ZERO,
+            client_cpu: Duration::ZERO,
+            lag: None,
+            error: None,
+            failure: None,
+        })
+    }
+
+    /// Operations per second.
+    pub fn throughput(&self) -> f64 {
+        self.operations as f64 / self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
+    }
+
+    /// CPU time of the clients' thread per operation, in microseconds.
+    pub fn client_us(&self) -> f64 {
+        self.client_cpu.as_secs_f64() * 1e6 / self.operations.max(1) as f64
+    }
+
+    /// A quantile of [`Measured::latencies`], in microseconds.
+    pub fn latency_us(&self, quantile: f64) -> f64 {
+        us(&self.latencies, quantile)
+    }
+
+    /// A quantile of the latencies of some kinds, in microseconds; absent if there were none.
+    pub fn latency_of_us(&self, kinds: &[Kind], quantile: f64) -> Option<f64> {
+        let tallies = || kinds.iter().filter_map(|kind| self.tallies.get(kind));
+        let mut all = tallies().next()?.latencies.clone();
+        for tally in tallies().skip(1) {
+            all.add(&tally.latencies).ok()?;
+        }
+        Some(us(&all, quantile))
+    }
+
+    /// Operations that were not done, those that a connector cannot do included.
+    pub fn failures(&self) -> u64 {
+        let statuses = self.tallies.values().flat_map(|tally| &tally.statuses);
+        statuses.filter(|(status, _)| **status != Status::Ok).map(|(_, count)| count).sum()
+    }
+
+    /// What is wrong, if anything is.
+    pub fn complaint(&self) -> Option<String> {
+        let mut complaints = Vec::new();
+        if let Some(failure) = &self.failure {
+            complaints.push(format!("{failure:#} (after {} operations)", self.operations));
+        }
+        complaints.extend(self.lag.as_ref().and_then(Lag::complaint));
+        if self.failures() > 0 {
+            let error = self.error.as_deref().map(|error| format!(", the last error: {error}"));
+            complaints.push(format!(
+                "{} of {} operations were not done{}",
+                self.failures(),
+                self.operations,
+                error.unwrap_or_default()
+            ));
+        }
+        (!complaints.is_empty()).then(|| complaints.join("; "))
+    }
+
+    /// Counts an operation, or a part of one.
+    pub(super) fn count(&mut self, kind: Kind, status: Status, latency: Duration) -> Result<()> {
+        let tally = match self.tallies.entry(kind) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => {
+                let (latencies, failed) = (histogram()?, histogram()?);
+                entry.insert(Tally { latencies, failed, statuses: BTreeMap::new() })
+            }
+        };
+        let times = match status {
+            Status::Ok => &mut tally.latencies,
+            Status::Error | Status::NotImplemented => &mut tally.failed,
+        };
+        times.saturating_record(nanos(latency));
+        *tally.statuses.entry(status).or_default() += 1;
+        Ok(())
+    }
+
+    /// Counts an operation that is no part of another.
+    pub(super) fn count_whole(
+        &mut self,
+        kind: Kind,
+        status: Status,
+        latency: Duration,
+    ) -> Result<()> {
+        self.operations += 1;
+        if status == Status::Ok {
+            self.latencies.saturating_record(nanos(latency));
+        }
+        self.count(kind, status, latency)
+    }
+
+    /// Notes how late an operation began that was due.
+    pub(super) fn note_begun(&mut self, due: Instant) {
+        let late = due.elapsed();
+        let lag = self.lag.get_or_insert_default();
+        lag.most = lag.most.max(late);
+    }
+
+    /// Notes that the schedule is over, with the length it had, and since when the next operation
+    /// was due. The first note counts.
+    pub(super) fn note_over(&mut self, schedule: Duration, next_due: Instant, target: f64) {
+        let lag = self.lag.get_or_insert_default();
+        if lag.schedule.is_zero() {
+            let at_end = next_due.elapsed();
+            let unsent = (at_end.as_secs_f64() * target) as u64;
+            *lag = Lag { schedule, at_end, unsent, ..*lag };
+        }
+    }
+}
+
+/// A quantile in microseconds.
+pub(super) fn us(times: &Histogram<u64>, quantile: f64) -> f64 {
+    times.value_at_quantile(quantile).min(times.max()) as f64 / 1e3
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+fn histogram() -> Result<Histogram<u64>> {
+    Ok(Histogram::new_with_bounds(1, LATENCY_MAX_NS, 3)?)
+}
+
+const LATENCY_MAX_NS: u64 = 60_000_000_000;
