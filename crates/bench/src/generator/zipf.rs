@@ -1,8 +1,8 @@
 //! Ranks of a Zipf distribution, in constant time and memory.
 //!
 //! ```text
-//! chance  ┌┐                      one rank per block, then ever longer blocks, in which the chances
-//!         │├┐                     of the first and the last rank are nearly the same
+//! chance  ┌┐                      one rank per block, then ever longer blocks, whose ranks have
+//!         │├┐                     nearly the same chance
 //!         ││├┬──┬─────┐
 //!         │││··│·····│──────┐     a block is drawn by the area of its box, a rank in it evenly;
 //!         └┴┴┴──┴─────┴──────┘    what lies above the curve (the dots are below) is drawn again
