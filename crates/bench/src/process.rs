@@ -101,6 +101,26 @@ pub fn stolen() -> Duration {
     ticks_to_time(ticks)
 }
 
+/// Part of all cores that was in use during a time, by anybody, 0 to 1; zero where the kernel does
+/// not say.
+pub fn busy_share(time: Duration) -> f64 {
+    let before = used_and_all_ticks();
+    std::thread::sleep(time);
+    let [used, all] = [0, 1].map(|at| used_and_all_ticks()[at].saturating_sub(before[at]));
+    if all == 0 { 0.0 } else { used as f64 / all as f64 }
+}
+
+/// Ticks of all cores since the start: those in use, and all.
+fn used_and_all_ticks() -> [u64; 2] {
+    let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
+    let ticks = stat.lines().next().unwrap_or_default().split_whitespace().skip(1);
+    let ticks: Vec<u64> = ticks.filter_map(|ticks| ticks.parse().ok()).collect();
+    // The first eight do not contain each other; idle, and waiting for a disk, are two of them.
+    let all: u64 = ticks.iter().take(8).sum();
+    let idle: u64 = ticks.iter().skip(3).take(2).sum();
+    [all - idle, all]
+}
+
 /// Binds the calling thread to one core; without effect where that core is not allowed.
 pub fn pin_this_thread(core: usize) {
     // Asked before it is too late.

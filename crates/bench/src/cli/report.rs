@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 use std::{env, fs};
 
 use anyhow::{Result, bail};
@@ -36,7 +37,8 @@ pub struct ReportArguments {
     /// Folder of the results.
     #[arg(long, default_value = RESULTS)]
     results: PathBuf,
-    /// Name of the results behind the date; by default the machine.
+    /// Name of the results behind the date; by default the machine, the scale unless it is 1, and
+    /// the scenarios unless all are run.
     #[arg(long)]
     name: Option<String>,
     /// A recorded result to compare with; by default the newest of `bench/results` of the same
@@ -105,7 +107,7 @@ pub fn scenario(bench: &Bench, choice: &Choice) -> Result<()> {
 pub fn report(bench: &Bench, arguments: &ReportArguments) -> Result<()> {
     let scale = Scale::new(arguments.choice.scale)?;
     let files = arguments.choice.files()?;
-    let name = arguments.name.clone().unwrap_or_else(|| machine_name(scale));
+    let name = arguments.name.clone().unwrap_or_else(|| machine_name(scale, &arguments.choice));
     let recorded = match &arguments.against {
         Some(path) => Some(Report::read(path)?),
         None => newest_recorded(&name),
@@ -164,13 +166,13 @@ fn conditions(bench: &Bench, scale: Scale) -> Vec<(String, String)> {
         ("machine", format!("{} cores, {}", process::cores(), processor())),
         ("memory", memory()),
         ("kernel", rustix::system::uname().release().to_string_lossy().into_owned()),
-        ("load average at the start", load_average()),
+        (Report::OTHERS, format!("{:.0} %", 100.0 * process::busy_share(WATCHED))),
         ("commit", commit()),
         ("peers", versions.unwrap_or_else(|_| "no script of them".to_owned())),
         ("servers", programs.collect::<Vec<_>>().join("; ")),
         ("scale", scale.factor().to_string()),
         ("placed", "server on core 0, client on core 1, unless a table says otherwise".to_owned()),
-        ("order", "servers in turns (A B A B), the middle of the rounds counts".to_owned()),
+        ("order", "where there are rounds, servers in turns (A B A B); medians count".to_owned()),
     ];
     pairs.map(|(name, value)| (name.to_owned(), value)).to_vec()
 }
@@ -195,22 +197,19 @@ fn memory() -> String {
     kilobytes.map_or("-".to_owned(), |size| format!("{:.1} GiB", size / f64::from(1 << 20)))
 }
 
-/// Above one half somebody else is using the machine.
-fn load_average() -> String {
-    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    text.split(' ').next().unwrap_or("-").to_owned()
-}
-
 fn processor() -> String {
     let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let name = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
     name.map_or(env::consts::ARCH, |(_, name)| name).to_owned()
 }
 
-fn machine_name(scale: Scale) -> String {
+fn machine_name(scale: Scale, choice: &Choice) -> String {
     let size = if scale == Scale::FULL { String::new() } else { format!("-x{}", scale.factor()) };
-    format!("{}-{}cores{size}", env::consts::ARCH.replace('_', "-"), process::cores())
+    let parts: String = choice.names.iter().map(|name| format!("-{name}")).collect();
+    format!("{}-{}cores{size}{parts}", env::consts::ARCH.replace('_', "-"), process::cores())
 }
 
+/// Before anything is started.
+const WATCHED: Duration = Duration::from_secs(1);
 const SCENARIOS: &str = "bench/scenarios";
 const RESULTS: &str = "bench/results";

@@ -49,7 +49,8 @@ pub enum Judgement {
     New,
     /// Recorded, and not measured now.
     Gone,
-    /// Both are there, but measured at other scales or in other units.
+    /// Both are there, but measured at other scales, with other settings, in other units, or, if
+    /// they are no ratios, on other machines.
     Unjudged,
 }
 
@@ -58,12 +59,17 @@ impl Comparison {
     pub fn new(now: &Report, recorded: &Report) -> Self {
         let differing = differing(now, recorded);
         let is_judged = !differing.iter().any(|(name, ..)| name == SCALE);
+        let is_same_machine = !differing.iter().any(|(name, ..)| name == MACHINE);
         let mut left: Vec<_> = keyed(recorded).collect();
         let mut changes = Vec::new();
         for (section, figure) in keyed(now) {
-            let same = |it: &(String, &Figure)| it.0 == section && it.1.what == figure.what;
-            let other = left.iter().position(same).map(|at| left.remove(at).1);
-            changes.push(change(section, figure, other, is_judged));
+            let same =
+                |it: &(&Section, &Figure)| key(it.0) == key(section) && it.1.what == figure.what;
+            let other = left.iter().position(same).map(|at| left.remove(at));
+            let has_same_settings = other.is_none_or(|(other, _)| has_settings_of(section, other));
+            let is_judged =
+                is_judged && has_same_settings && (is_same_machine || figure.is_ratio());
+            changes.push(change(section, figure, other.map(|(_, figure)| figure), is_judged));
         }
         let gone = left.into_iter().map(|(section, figure)| gone(section, figure)).collect();
         Self { recorded: recorded.date.clone(), differing, changes, gone }
@@ -155,31 +161,33 @@ fn key(section: &Section) -> &str {
     if section.name.is_empty() { &section.title } else { &section.name }
 }
 
-fn keyed(report: &Report) -> impl Iterator<Item = (String, &Figure)> {
-    let of_section = |section| {
-        let name = key(section).to_owned();
-        section.figures.iter().map(move |figure| (name.clone(), figure))
-    };
-    report.sections.iter().flat_map(of_section)
+fn keyed(report: &Report) -> impl Iterator<Item = (&Section, &Figure)> {
+    let sections = report.sections.iter();
+    sections.flat_map(|section| section.figures.iter().map(move |figure| (section, figure)))
+}
+
+/// Whether both were measured with the same parameters, as far as a recorded one tells.
+fn has_settings_of(now: &Section, recorded: &Section) -> bool {
+    recorded.settings.is_empty() || now.settings == recorded.settings
 }
 
 fn differing(now: &Report, recorded: &Report) -> Vec<(String, String, String)> {
     let differs = |(name, now): &(String, String)| {
         let (_, other) = recorded.conditions.iter().find(|(other, _)| other == name)?;
-        // The load is another at any time, and says nothing about what is compared.
-        (other != now && !name.starts_with("load average"))
-            .then(|| (name.clone(), now.clone(), other.clone()))
+        // What others do is something else at any time.
+        (other != now && name != Report::OTHERS).then(|| (name.clone(), now.clone(), other.clone()))
     };
     now.conditions.iter().filter_map(differs).collect()
 }
 
-fn change(section: String, figure: &Figure, other: Option<&Figure>, is_judged: bool) -> Change {
+fn change(section: &Section, figure: &Figure, other: Option<&Figure>, is_judged: bool) -> Change {
     let finite = |value: &f64| value.is_finite();
     let now = figure.measured.filter(finite);
     let recorded = other.and_then(|other| other.measured).filter(finite);
     let spread = other.and_then(|other| other.spread).unwrap_or(0.0);
-    let noise = figure.spread.unwrap_or(0.0).max(spread).max(LEAST_NOISE);
+    let noise = noise_of(figure.spread.unwrap_or(0.0).max(spread));
     let is_same_unit = other.is_none_or(|other| other.unit == figure.unit);
+    let section = key(section).to_owned();
     let (what, unit) = (figure.what.clone(), figure.unit.clone());
     let judgement = Judgement::Unjudged;
     let mut change = Change { section, what, unit, now, recorded, noise, judgement };
@@ -207,16 +215,22 @@ fn judgement_of(change: &Change, better: Better) -> Judgement {
     }
 }
 
-fn gone(section: String, figure: &Figure) -> Change {
+fn gone(section: &Section, figure: &Figure) -> Change {
     Change {
-        section,
+        section: key(section).to_owned(),
         what: figure.what.clone(),
         unit: figure.unit.clone(),
         now: None,
         recorded: figure.measured.filter(|value| value.is_finite()),
-        noise: figure.spread.unwrap_or(0.0).max(LEAST_NOISE),
+        noise: noise_of(figure.spread.unwrap_or(0.0)),
         judgement: Judgement::Gone,
     }
+}
+
+/// The quartiles are two thirds of a standard deviation from the middle, so twice that far is
+/// little more than one.
+fn noise_of(spread: f64) -> f64 {
+    (2.0 * spread).max(LEAST_NOISE)
 }
 
 fn percent(part: f64) -> String {
@@ -230,6 +244,8 @@ fn percent(part: f64) -> String {
 
 /// Name of the condition that says how large a measurement is.
 const SCALE: &str = "scale";
+/// Name of the condition that says on what it was measured.
+const MACHINE: &str = "machine";
 /// Smaller changes are chance, however close the rounds were.
 const LEAST_NOISE: f64 = 0.05;
 
@@ -276,12 +292,12 @@ mod tests {
     }
 
     #[test]
-    fn a_change_within_five_percent_or_the_spread_of_either_is_none() {
+    fn a_change_within_five_percent_or_twice_the_spread_of_either_is_none() {
         assert_eq!(judgement(at_most(1.04), at_most(1.0)), Judgement::Same);
         let spread = |value, spread| Figure { spread: Some(spread), ..at_most(value) };
-        assert_eq!(judgement(spread(1.2, 0.25), at_most(1.0)), Judgement::Same);
-        assert_eq!(judgement(at_most(1.2), spread(1.0, 0.25)), Judgement::Same);
-        assert_eq!(judgement(spread(1.2, 0.1), spread(1.0, 0.1)), Judgement::Worse);
+        assert_eq!(judgement(spread(1.2, 0.125), at_most(1.0)), Judgement::Same);
+        assert_eq!(judgement(at_most(1.2), spread(1.0, 0.125)), Judgement::Same);
+        assert_eq!(judgement(spread(1.2, 0.05), spread(1.0, 0.05)), Judgement::Worse);
     }
 
     #[test]
@@ -327,6 +343,32 @@ mod tests {
         assert_eq!(comparison.changes[0].judgement, Judgement::Unjudged);
         assert!(comparison.refusal().unwrap().contains("quick here and full in the recorded"));
         assert!(comparison.text().contains("not judged"));
+    }
+
+    #[test]
+    fn another_machine_is_no_reason_for_another_ratio_but_for_other_times() {
+        let on = |machine: &str, figure| {
+            let mut report = report(vec![figure]);
+            report.conditions.push(("machine".to_owned(), machine.to_owned()));
+            report
+        };
+        let time = |value| Figure::new("x", None, Some(value), "us");
+        let judged = |now, recorded| Comparison::new(&now, &recorded).changes[0].judgement;
+        assert_eq!(judged(on("a", time(2.0)), on("b", time(1.0))), Judgement::Unjudged);
+        assert_eq!(judged(on("a", time(2.0)), on("a", time(1.0))), Judgement::Worse);
+        assert_eq!(judged(on("a", at_most(2.0)), on("b", at_most(1.0))), Judgement::Worse);
+    }
+
+    #[test]
+    fn what_was_measured_with_other_settings_is_not_judged() {
+        let with = |keys: &str| {
+            let mut report = report(vec![at_most(2.0)]);
+            report.sections[0].settings = vec![("keys".to_owned(), keys.to_owned())];
+            report
+        };
+        let judged = |now, recorded| Comparison::new(&now, &recorded).changes[0].judgement;
+        assert_eq!(judged(with("1"), with("2")), Judgement::Unjudged);
+        assert_eq!(judged(with("1"), with("1")), Judgement::Same);
     }
 
     #[test]

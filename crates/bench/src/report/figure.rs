@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::statistics::median;
+use crate::statistics::{median, spread};
 
 /// What a figure must be.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,7 +47,8 @@ pub struct Figure {
     pub better: Better,
     /// What it is; absent if it could not be measured.
     pub measured: Option<f64>,
-    /// How far rounds were from the middle one, at most, as a part of it; absent with one round.
+    /// Half the distance between the quartiles of the rounds, as a part of the median; absent with
+    /// one round.
     #[serde(default)]
     pub spread: Option<f64>,
     /// What it was in each round, if there were several.
@@ -73,12 +74,17 @@ impl Figure {
         Self { what, aim, better, measured, spread: None, rounds: Vec::new(), paper: None, unit }
     }
 
-    /// How many times the median of `theirs` that of `ours` is; both were measured in the same
-    /// rounds.
+    /// `ours` over `theirs` in each round, of which the median counts: a slow minute falls on both.
     pub fn ratio(what: impl Into<String>, ours: &[f64], theirs: &[f64]) -> Self {
-        let rounds: Vec<_> = ours.iter().zip(theirs).map(|(ours, theirs)| ours / theirs).collect();
-        let ratio = median(ours.to_vec()) / median(theirs.to_vec());
-        Self::new(what, None, Some(ratio), "").over(&rounds)
+        let rounds = ours.iter().zip(theirs).map(|(ours, theirs)| ours / theirs);
+        Self::of_rounds(what, rounds.collect(), "")
+    }
+
+    /// The median of rounds.
+    pub fn of_rounds(what: impl Into<String>, rounds: Vec<f64>, unit: impl Into<String>) -> Self {
+        let measured = (!rounds.is_empty()).then(|| median(rounds.clone()));
+        let figure = Self::new(what, None, measured, unit);
+        if rounds.len() < 2 { figure } else { Self { spread: spread(&rounds), rounds, ..figure } }
     }
 
     /// A figure without an aim, of which higher is better.
@@ -96,17 +102,6 @@ impl Figure {
     #[must_use]
     pub fn held_against(self, aim: Aim) -> Self {
         Self { aim: Some(aim), better: aim.into(), ..self }
-    }
-
-    /// With the figures of all rounds, from which its spread follows.
-    #[must_use]
-    pub fn over(mut self, rounds: &[f64]) -> Self {
-        if let (Some(middle), 2..) = (self.measured, rounds.len()) {
-            let far = rounds.iter().map(|round| (round - middle).abs()).fold(0.0, f64::max);
-            self.spread = (middle != 0.0).then(|| far / middle.abs());
-            self.rounds = rounds.to_vec();
-        }
-        self
     }
 
     /// `ok`, `short`, or `not measured`; a dash without an aim.
@@ -205,16 +200,16 @@ mod tests {
     }
 
     #[test]
-    fn a_ratio_is_that_of_the_medians_and_spreads_as_that_of_the_rounds() {
+    fn a_ratio_is_that_of_the_middle_round() {
         let figure = Figure::ratio("x", &[1.0, 2.0, 9.0], &[1.0, 4.0, 6.0]);
-        assert_eq!((figure.measured, figure.rounds), (Some(0.5), vec![1.0, 0.5, 1.5]));
-        assert_eq!(figure.spread, Some(2.0));
+        assert_eq!((figure.measured, figure.spread), (Some(1.0), Some(0.25)));
+        assert_eq!(figure.rounds, [1.0, 0.5, 1.5]);
     }
 
     #[test]
-    fn the_spread_is_that_of_the_round_farthest_from_the_middle() {
-        let figure = Figure::new("x", None, Some(2.0), "").over(&[1.5, 2.0, 2.2]);
-        assert_eq!((figure.spread, figure.rounds), (Some(0.25), vec![1.5, 2.0, 2.2]));
-        assert_eq!(Figure::new("x", None, Some(2.0), "").over(&[2.0]).spread, None);
+    fn of_one_round_there_is_no_spread_and_of_none_no_figure() {
+        let one = Figure::ratio("x", &[1.0], &[2.0]);
+        assert_eq!((one.measured, one.spread), (Some(0.5), None));
+        assert_eq!(Figure::ratio("x", &[], &[]).measured, None);
     }
 }

@@ -2,18 +2,19 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::{Comparison, Report, date, html};
+use super::{Comparison, Report, html};
 
 /// Version of the files that are written, and the only one that is read.
 pub const VERSION: u32 = 1;
 
 impl Report {
     /// Writes `<date>-<name>.json`, `.md` and `.html` into a folder; returns the path of the last.
+    /// While the report is incomplete the name ends with `.partial`, so that it takes the place of
+    /// no other.
     ///
     /// # Errors
     /// If the files cannot be written.
@@ -24,13 +25,22 @@ impl Report {
         comparison: Option<&Comparison>,
     ) -> Result<PathBuf> {
         fs::create_dir_all(folder)?;
-        let stem = format!("{}-{name}", date(SystemTime::now()));
-        let json = serde_json::to_string(self)?;
-        replace(&folder.join(format!("{stem}.json")), &(json + "\n"))?;
-        fs::write(folder.join(format!("{stem}.md")), self.markdown(&stem, comparison))?;
-        let page = folder.join(format!("{stem}.html"));
-        fs::write(&page, html(self, comparison))?;
-        Ok(page)
+        let stem = format!("{}-{name}", self.date);
+        let path = |ending: &str| folder.join(format!("{stem}{ending}"));
+        let written = if self.complete { "" } else { PARTIAL };
+        let texts = [
+            (".md", self.markdown(&stem, comparison)),
+            (".html", html(self, comparison)),
+            (".json", serde_json::to_string(self)? + "\n"),
+        ];
+        for (ending, text) in texts {
+            replace(&path(&format!("{written}{ending}")), &text)?;
+            if self.complete {
+                // That of a report that is written only once was never there.
+                let _ = fs::remove_file(path(&format!("{PARTIAL}{ending}")));
+            }
+        }
+        Ok(path(&format!("{written}.html")))
     }
 
     /// The newest file that [`Report::write`] left in a folder under this name.
@@ -71,12 +81,14 @@ impl Report {
 
 /// Readers of a report that is still being measured see one that is whole.
 fn replace(path: &Path, text: &str) -> Result<()> {
-    let beside = path.with_extension("json.new");
+    let beside = path.with_extension("new");
     fs::write(&beside, text)?;
     fs::rename(&beside, path)?;
     Ok(())
 }
 
+/// Ends the names of files that are not complete.
+const PARTIAL: &str = ".partial";
 /// Of a date as `2000-12-31`.
 const DATE_BYTES: usize = 10;
 
@@ -105,6 +117,29 @@ mod tests {
         let report = any_report();
         let text = serde_json::to_string(&report).unwrap();
         assert_eq!(Report::parse(&text).unwrap(), report);
+    }
+
+    #[test]
+    fn an_incomplete_report_takes_the_place_of_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = || -> Vec<String> {
+            let files = std::fs::read_dir(folder.path()).unwrap();
+            let mut names: Vec<_> =
+                files.map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
+            names.sort();
+            names
+        };
+        let mut report = any_report();
+        report.date = "2026-01-02".to_owned();
+        report.write(folder.path(), "a", None).unwrap();
+        let partial = ["html", "json", "md"].map(|it| format!("2026-01-02-a.partial.{it}"));
+        assert_eq!(names(), partial);
+        assert_eq!(Report::newest(folder.path(), "a"), None);
+        report.complete = true;
+        report.write(folder.path(), "a", None).unwrap();
+        let whole = ["html", "json", "md"].map(|it| format!("2026-01-02-a.{it}"));
+        assert_eq!(names(), whole);
+        assert!(Report::newest(folder.path(), "a").is_some());
     }
 
     #[test]

@@ -89,6 +89,13 @@ impl<'a> Page<'a> {
             text += "<p class=\"banner failed\"><strong>INCOMPLETE:</strong> the run was broken \
                      off, or is still going on. What is missing below was not measured.</p>\n";
         }
+        if let Some(percent) = self.report.disturbance() {
+            text += &format!(
+                "<p class=\"banner skipped\"><strong>DISTURBED:</strong> others used \
+                 {percent:.0} % of the cores before the start. Times may be too long, and spread \
+                 more.</p>\n"
+            );
+        }
         let scale = self.report.conditions.iter().find(|(name, _)| name == "scale");
         let scale = scale.and_then(|(_, scale)| scale.parse::<f64>().ok());
         if let Some(scale) = scale.filter(|scale| *scale < 1.0) {

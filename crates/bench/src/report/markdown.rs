@@ -2,7 +2,7 @@
 
 use super::figure::Figure;
 use super::text::{markdown_table, strings};
-use super::{Change, Comparison, Report, Section};
+use super::{Change, Comparison, PAPER_MISSING, Report, Section};
 
 impl Report {
     /// The report as Markdown below this heading, with what became of each figure if there is
@@ -14,6 +14,11 @@ impl Report {
         }
         for (name, value) in &self.conditions {
             text += &format!("* {name}: {value}\n");
+        }
+        if let Some(percent) = self.disturbance() {
+            text += &format!(
+                "\n**Disturbed: others used {percent:.0} % of the cores before the start.**\n"
+            );
         }
         text += "\n## What must hold\n\n";
         if let Some(refusal) = comparison.and_then(Comparison::refusal) {
@@ -66,6 +71,9 @@ impl Section {
         let mut text = format!("\n## {}\n\n", self.title);
         if let Some(source) = &self.source {
             text += &format!("After {source}.\n\n");
+        }
+        if self.lacks_paper() {
+            text += &format!("{PAPER_MISSING}\n\n");
         }
         if let Some(line) = self.state_line() {
             text += &format!("**{line}**\n\n");

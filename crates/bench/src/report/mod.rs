@@ -176,6 +176,19 @@ impl Section {
         text
     }
 
+    /// Whether it follows a source whose own figures are not shown.
+    pub fn lacks_paper(&self) -> bool {
+        let has_figure = self.figures.iter().any(|figure| figure.paper.is_some());
+        self.source.is_some() && self.paper.is_none() && !has_figure
+    }
+
+    /// Marks it as broken off; the first reason counts.
+    pub fn fail(&mut self, why: String) {
+        if !matches!(self.state, State::Failed(_)) {
+            self.state = State::Failed(why);
+        }
+    }
+
     /// What a reader must be told first; nothing for a section that is whole.
     pub fn state_line(&self) -> Option<String> {
         match &self.state {
@@ -187,6 +200,9 @@ impl Section {
 }
 
 impl Report {
+    /// Name of the condition that says which part of the cores others used before the start.
+    pub const OTHERS: &str = "cores used by others before the start";
+
     /// A report that has only begun.
     pub fn new(conditions: Vec<(String, String)>) -> Self {
         let date = date(SystemTime::now());
@@ -204,11 +220,25 @@ impl Report {
         format!("== What must hold\n{}", figures_text(&aimed))
     }
 
+    /// Part of the cores that others used before the start, in percent, if that is so much that
+    /// it spoils what is measured.
+    pub fn disturbance(&self) -> Option<f64> {
+        let (_, text) = self.conditions.iter().find(|(name, _)| name == Self::OTHERS)?;
+        let percent: f64 = text.strip_suffix(" %")?.parse().ok()?;
+        (percent > QUIET_PERCENT).then_some(percent)
+    }
+
     /// Whether a scenario was broken off.
     pub fn has_failed(&self) -> bool {
         self.sections.iter().any(|section| matches!(section.state, State::Failed(_)))
     }
 }
+
+/// What is said where a source is followed and its figures are missing.
+const PAPER_MISSING: &str =
+    "The source's own figures are not known here: only what was measured is shown.";
+/// Of the cores; the kernel and the clock take as much.
+const QUIET_PERCENT: f64 = 5.0;
 
 fn figures_text(figures: &[Figure]) -> String {
     let rows: Vec<_> = figures.iter().map(Figure::cells).collect();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -74,6 +74,15 @@ impl Scenario for Plan {
     }
 
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
+        for workload in &self.workloads {
+            let largest = workload.before.record().max(workload.after.record());
+            ensure!(
+                REPLACED_AT_ONCE * self.payload as f64 >= largest,
+                "{}: a payload of {} bytes is too small for records of {largest} bytes",
+                workload.name,
+                self.payload
+            );
+        }
         pin_client(1);
         section.columns(&COLUMNS);
         if self.turns > 1.0 {

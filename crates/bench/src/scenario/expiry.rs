@@ -4,7 +4,7 @@
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
 
 use super::measure::Load;
@@ -31,6 +31,7 @@ impl Scenario for Plan {
     }
 
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
+        ensure!(self.span.as_millis() > 0, "deadlines are spread over no time");
         pin_client(1);
         let note = format!("{} keys that expire over {} s.", self.keys, self.span.as_secs());
         section.columns(&COLUMNS);

@@ -145,17 +145,12 @@ impl ScenarioFile {
         }
         let Some(run) = self.run else { return State::Skipped("no kind".to_owned()) };
         let ran = run(&self.text.parameters, scale, bench, section);
-        let ended = bench.all_programs().flat_map(Program::ended);
-        match ran {
-            Ok(()) => {
-                section.notes.extend(ended);
-                State::Measured
-            }
-            Err(error) => {
-                let reasons: Vec<_> = [format!("{error:#}")].into_iter().chain(ended).collect();
-                State::Failed(reasons.join("; "))
-            }
+        let mut reasons: Vec<_> = ran.err().map(|error| format!("{error:#}")).into_iter().collect();
+        if let State::Failed(why) = &section.state {
+            reasons.push(why.clone());
         }
+        reasons.extend(bench.all_programs().flat_map(Program::ended));
+        if reasons.is_empty() { State::Measured } else { State::Failed(reasons.join("; ")) }
     }
 
     /// Writes aims and the source's figures to those of the section. An aim whose figure is not

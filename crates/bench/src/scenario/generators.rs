@@ -184,8 +184,7 @@ fn figures(section: &mut Section, place: &Place<'_>, ours: &[Seen], theirs: &[Se
     if place.server.kind == Kind::Null && place.connections > 1 {
         let rounds = all(ours, |seen| seen.operations_per_second);
         let what = format!("{at}: operations per second");
-        let figure = Figure::new(what, None, Some(median(rounds.clone())), "op/s");
-        section.figures.push(figure.over(&rounds).more_is_better());
+        section.figures.push(Figure::of_rounds(what, rounds, "op/s").more_is_better());
     }
     if theirs.is_empty() {
         return;
@@ -207,7 +206,7 @@ fn figures(section: &mut Section, place: &Place<'_>, ours: &[Seen], theirs: &[Se
         let (ours, theirs) = (all(ours, of), all(theirs, of));
         let off = |ours: f64, theirs: f64| (ours / theirs - 1.0).abs();
         let rounds: Vec<_> = ours.iter().zip(&theirs).map(|(a, b)| off(*a, *b)).collect();
-        Figure::new(what, None, Some(off(median(ours), median(theirs))), "").over(&rounds)
+        Figure::of_rounds(what, rounds, "")
     };
     section.figures.extend([off("p50", |seen| seen.p50_us), off("p99", |seen| seen.p99_us)]);
 }

@@ -6,12 +6,12 @@ use std::time::Instant;
 use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
 
-use super::measure::measure_source;
+use super::measure::{measure_source, settled_cpu_time};
 use super::pin_client;
-use super::{Bench, PEERS, Scale, Scenario, beside_peer, mebibytes, peers_missing};
+use super::{Bench, PEERS, Scale, Scenario, beside_peer, peers_missing};
 use crate::control::Reply;
 use crate::generator::{Generator, KeyChoice, Script, ScriptShape, Stop};
-use crate::report::{Aim, Section};
+use crate::report::{Aim, Figure, Section};
 use crate::servers::{Launch, Program, Server};
 use crate::statistics::median;
 
@@ -33,6 +33,7 @@ impl Scenario for Plan {
     }
 
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
+        ensure!(self.bytes >= 10 * PIECE, "a string is of {} bytes or more", 10 * PIECE);
         pin_client(1);
         let note = format!("A string of {} MB.", self.bytes / 1_000_000);
         section.columns(&["what", "varve", "valkey", "/ Valkey", "redis", "/ Redis"]);
@@ -48,16 +49,18 @@ impl Scenario for Plan {
             costs.push((program.label.as_str(), Costs::of(program, self)?));
         }
         let Some(((_, varve), peers)) = costs.split_first() else { return Ok(()) };
-        for (at, (what, cost)) in varve.0.iter().enumerate() {
-            let text = |number: Option<f64>| number.map_or("-".to_owned(), |it| format!("{it:.2}"));
-            let mut cells = vec![(*what).to_owned(), text(Some(*cost))];
+        for (at, (what, rounds)) in varve.0.iter().enumerate() {
+            let text = |rounds: Option<&Vec<f64>>| {
+                rounds.map_or("-".to_owned(), |it| format!("{:.2}", median(it.clone())))
+            };
+            let mut cells = vec![(*what).to_owned(), text(Some(rounds))];
             for (label, name) in PEERS {
                 let costs = peers.iter().find(|(peer, _)| *peer == label);
-                let peer = costs.map(|(_, costs)| costs.0[at].1);
-                let ratio = peer.map(|peer| cost / peer);
-                cells.extend([text(peer), text(ratio)]);
-                let what = format!("{what} / {name}");
-                section.figures.push(beside_peer(what, name, Aim::AtMost(1.0), ratio));
+                let peer = costs.map(|(_, costs)| &costs.0[at].1);
+                let theirs = peer.map_or(&[][..], Vec::as_slice);
+                let figure = Figure::ratio(format!("{what} / {name}"), rounds, theirs);
+                cells.extend([text(peer), figure.measured_text()]);
+                section.figures.push(beside_peer(figure, name, Aim::AtMost(1.0)));
             }
             section.row(cells);
         }
@@ -65,17 +68,16 @@ impl Scenario for Plan {
     }
 }
 
-/// What was measured of one server, in the order of the rows.
-struct Costs(Vec<(&'static str, f64)>);
+/// What was measured of one server, in the order of the rows, in each round.
+struct Costs(Vec<(&'static str, Vec<f64>)>);
 
 impl Costs {
     fn of(program: &Program, plan: &Plan) -> Result<Costs> {
         let server = program.start(&Launch::default())?;
         let empty = server.resident_bytes()?;
         fill(&server, plan)?;
-        let resident = (server.resident_bytes()? - empty) as f64;
+        let resident = server.resident_bytes()?.saturating_sub(empty) as f64;
         let mut costs = Vec::new();
-        // Numbers are drawn below a hundred million.
         let fifth = plan.bytes / 5 - PIECE;
         for (what, request, below) in [
             ("APPEND of 100 bytes", "APPEND long {?100}".to_owned(), 1),
@@ -88,8 +90,8 @@ impl Costs {
         }
         costs.push(("BITCOUNT of all", whole(&server, plan, "BITCOUNT long")?));
         costs.push(("STRLEN", small(&server, plan, "STRLEN long", 1)?));
-        costs.push(("resident", mebibytes(resident).parse()?));
-        costs.push(("DEL, waited", delete(&server)?));
+        costs.push(("resident", vec![resident / f64::from(1 << 20)]));
+        costs.push(("DEL, waited", vec![delete(&server)?]));
         Ok(Costs(costs))
     }
 }
@@ -104,7 +106,7 @@ fn fill(server: &Server, plan: &Plan) -> Result<()> {
 }
 
 /// Microseconds of server CPU per command.
-fn small(server: &Server, plan: &Plan, request: &str, below: u64) -> Result<f64> {
+fn small(server: &Server, plan: &Plan, request: &str, below: u64) -> Result<Vec<f64>> {
     let mut rounds = Vec::new();
     for round in 0..plan.rounds {
         let shape = ScriptShape::new(request, below).of(KeyChoice::Uniform).pipelined(16);
@@ -113,19 +115,19 @@ fn small(server: &Server, plan: &Plan, request: &str, below: u64) -> Result<f64>
         let stop = Stop::Operations(plan.requests);
         rounds.push(measure_source(server, &mut generator, &mut script, stop)?.server_us);
     }
-    Ok(median(rounds))
+    Ok(rounds)
 }
 
 /// Milliseconds of server CPU for one command.
-fn whole(server: &Server, plan: &Plan, request: &str) -> Result<f64> {
+fn whole(server: &Server, plan: &Plan, request: &str) -> Result<Vec<f64>> {
     let mut control = server.control()?;
     let mut rounds = Vec::new();
     for _ in 0..plan.rounds {
-        let before = server.cpu_time()?;
+        let before = settled_cpu_time(server)?;
         control.integer(request)?;
-        rounds.push((server.cpu_time()? - before).as_secs_f64() * 1e3);
+        rounds.push(settled_cpu_time(server)?.saturating_sub(before).as_secs_f64() * 1e3);
     }
-    Ok(median(rounds))
+    Ok(rounds)
 }
 
 /// Milliseconds that the caller of DEL waits.

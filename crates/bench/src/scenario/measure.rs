@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 
 use crate::generator::{
     Drawn, Generator, KeyChoice, Keys, Operation, Outcome, Protocol, RequestShape, Requests,
@@ -26,6 +26,9 @@ pub struct Load {
     pub key_count: u64,
     /// When it ends.
     pub stop: Stop,
+    /// Whether keys that are asked for may be missing; the load is broken off otherwise, since a
+    /// miss costs less than a hit.
+    pub misses: bool,
     /// The same load for this long beforehand, not measured.
     pub warm_up: Duration,
     /// Seed of all random choices.
@@ -42,6 +45,7 @@ impl Load {
             shape,
             keys: KeyChoice::Uniform,
             key_count,
+            misses: false,
             stop: Stop::After(Duration::from_secs(1)),
             warm_up: Duration::ZERO,
             seed: 1,
@@ -94,7 +98,10 @@ pub fn measure(server: &Server, load: &Load) -> Result<Measured> {
         generator.run(&mut requests, &mut keys, Stop::After(load.warm_up))?;
     }
     let mut source = Drawn { requests: &mut requests, keys: &mut keys };
-    measure_source(server, &mut generator, &mut source, load.stop)
+    let measured = measure_source(server, &mut generator, &mut source, load.stop)?;
+    let missed = measured.outcome.replies.nil;
+    ensure!(load.misses || missed == 0, "{}: {missed} keys were missing", server.label);
+    Ok(measured)
 }
 
 /// As [`measure`], with batches of any source on connections that are open.
@@ -130,7 +137,10 @@ pub fn fill(server: &Server, key_count: u64, value: ValueSize) -> Result<()> {
 
 /// The kernel adds the time of a running thread up when it leaves the core, so the server is
 /// given a moment to go to sleep.
-fn settled_cpu_time(server: &Server) -> Result<Duration> {
+///
+/// # Errors
+/// If the server ended.
+pub fn settled_cpu_time(server: &Server) -> Result<Duration> {
     thread::sleep(Duration::from_millis(2));
     server.cpu_time()
 }

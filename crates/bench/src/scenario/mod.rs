@@ -103,8 +103,8 @@ fn mebibytes(bytes: f64) -> String {
 const PEERS: [(&str, &str); 2] = [("valkey", "Valkey"), ("redis", "Redis")];
 
 /// What Varve takes of a peer's; the aim is for Valkey alone.
-fn beside_peer(what: String, peer: &str, aim: Aim, ratio: Option<f64>) -> Figure {
-    Figure::new(what, (peer == PEERS[0].1).then_some(aim), ratio, "")
+fn beside_peer(figure: Figure, peer: &str, aim: Aim) -> Figure {
+    if peer == PEERS[0].1 { figure.held_against(aim) } else { figure }
 }
 
 fn peers_missing(section: &mut Section, bench: &Bench) {

@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use super::connector::{Connector, Status, Step};
 use super::measured::Measured;
 use super::workload::{Kind, Load, Operation, Workload};
-use crate::generator::SHORTEST_SLEEP;
+use crate::generator::{Lag, SHORTEST_SLEEP};
 use crate::process;
 
 /// What clients do together.
@@ -25,6 +25,15 @@ pub enum Phase {
     Load(Load),
     /// They do so many operations.
     Run(u64),
+}
+
+impl Phase {
+    fn operations(self) -> u64 {
+        match self {
+            Self::Load(load) => load.count,
+            Self::Run(operations) => operations,
+        }
+    }
 }
 
 /// How clients work.
@@ -73,6 +82,7 @@ impl<C: Connector + Default> Clients<C> {
     /// If the server does not accept them all.
     pub fn connect(port: u16, plan: Plan, workload: &Workload) -> Result<Self> {
         ensure!(plan.clients > 0, "threadcount is 0");
+        ensure!(plan.target >= 0.0, "the target is {}", plan.target);
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let now = Instant::now();
         let mut clients = Vec::new();
@@ -108,6 +118,7 @@ impl<C: Connector + Default> Clients<C> {
         let errors = self.clients.iter().find_map(|client| client.connector.last_error());
         Measured {
             elapsed: self.started.elapsed(),
+            lag: self.lag(),
             client_cpu: process::cpu_time_of_this_thread() - cpu_before,
             error: errors.map(str::to_owned),
             failure,
@@ -165,28 +176,32 @@ impl<C: Connector + Default> Clients<C> {
 
     /// The next operation of a client, at once or when it is due.
     fn go_on(&mut self, number: usize) -> Result<()> {
-        let now = Instant::now();
         if self.plan.target <= 0.0 {
-            return self.begin(number, now);
+            return self.begin(number, Instant::now());
         }
         // All clients take turns: the first operations of all come before the second of any.
-        let due =
-            self.started + Duration::from_secs_f64(self.begun_or_waiting() / self.plan.target);
-        self.waiting.insert((due, number));
+        let place = self.begun + self.waiting.len() as u64;
+        let due = self.due_time(place);
+        if place < self.plan.phase.operations() && !self.is_over_at(due) {
+            // One that is due after all time never begins.
+            self.waiting.extend(self.started.checked_add(due).map(|due| (due, number)));
+        }
         Ok(())
     }
 
-    fn begun_or_waiting(&self) -> f64 {
-        self.begun as f64 + self.waiting.len() as f64
+    /// From the start, with a target.
+    fn due_time(&self, place: u64) -> Duration {
+        Duration::try_from_secs_f64(place as f64 / self.plan.target).unwrap_or(Duration::MAX)
+    }
+
+    fn is_over_at(&self, time: Duration) -> bool {
+        !self.plan.longest.is_zero() && time > self.plan.longest
     }
 
     /// Begins operations until one is on its way, or there are no more.
     fn begin(&mut self, number: usize, since: Instant) -> Result<()> {
         loop {
-            let Some(operation) = self.next_operation(number) else {
-                self.end_schedule(since);
-                return Ok(());
-            };
+            let Some(operation) = self.next_operation(number) else { return Ok(()) };
             self.begun += 1;
             if self.plan.target > 0.0 {
                 self.measured.note_begun(since);
@@ -205,7 +220,7 @@ impl<C: Connector + Default> Clients<C> {
 
     /// Nothing once all was begun, or the time is over.
     fn next_operation(&mut self, number: usize) -> Option<Operation> {
-        let is_over = self.is_time_over();
+        let is_over = self.is_over_at(self.started.elapsed());
         let workload = &mut self.clients[number].workload;
         match self.plan.phase {
             _ if is_over => None,
@@ -217,18 +232,22 @@ impl<C: Connector + Default> Clients<C> {
         }
     }
 
-    fn is_time_over(&self) -> bool {
-        !self.plan.longest.is_zero() && self.started.elapsed() > self.plan.longest
-    }
-
-    /// Notes how late the first operation is that does not begin any more.
-    fn end_schedule(&mut self, due: Instant) {
-        let target = self.plan.target;
-        if target > 0.0 {
-            let planned = Duration::from_secs_f64(self.begun as f64 / target);
-            let schedule = if self.is_time_over() { self.plan.longest } else { planned };
-            self.measured.note_over(schedule, due, target);
+    /// How late the last operation began, or the next one would have that was not begun in time.
+    fn lag(&self) -> Option<Lag> {
+        let Lag { most, at_end, .. } = self.measured.lag?;
+        let all = self.plan.phase.operations();
+        let planned = self.due_time(all);
+        if !self.is_over_at(planned) {
+            return Some(Lag { schedule: planned, most, at_end, unsent: 0 });
         }
+        let schedule = self.plan.longest;
+        let due = (schedule.as_secs_f64() * self.plan.target) as u64;
+        let unsent = due.min(all).saturating_sub(self.begun);
+        let at_end = match unsent {
+            0 => at_end,
+            _ => schedule.saturating_sub(self.due_time(self.begun)),
+        };
+        Some(Lag { schedule, most: most.max(at_end), at_end, unsent })
     }
 
     fn turn(&mut self, number: usize, flags: EventFlags) -> Result<()> {
@@ -378,7 +397,7 @@ mod tests {
     #[test]
     fn a_load_stores_every_record_once() {
         let measured = run(&[], plan(Phase::Load(Load { first: 10, count: 50 })));
-        assert_eq!((measured.operations, measured.failures()), (50, 0));
+        assert_eq!((measured.operations, measured.failures), (50, 0));
         assert_eq!(measured.tallies[&Kind::Insert].latencies.len(), 50);
     }
 
@@ -392,7 +411,7 @@ mod tests {
             ("readmodifywriteproportion", "0.25"),
         ];
         let measured = run(&shares, plan(Phase::Run(2_000)));
-        assert_eq!((measured.operations, measured.failures()), (2_000, 0));
+        assert_eq!((measured.operations, measured.failures), (2_000, 0));
         let count = |kind| measured.tallies[&kind].latencies.len();
         assert_eq!(count(Kind::Update), count(Kind::ReadModifyWrite));
         assert_eq!(
@@ -402,9 +421,26 @@ mod tests {
     }
 
     #[test]
-    fn a_target_is_kept() {
-        let slow = Plan { target: 2_000.0, ..plan(Phase::Run(200)) };
+    fn a_target_is_kept_and_ends_with_its_last_operation() {
+        let slow = Plan { target: 2_000.0, clients: 50, ..plan(Phase::Run(200)) };
         let measured = run(&[], slow);
-        assert!(measured.elapsed >= Duration::from_millis(99), "{:?}", measured.elapsed);
+        assert_eq!(measured.operations, 200);
+        // The last of two hundred is due after 199 times half a millisecond.
+        assert!(measured.elapsed >= Duration::from_micros(99_500), "{:?}", measured.elapsed);
+        let lag = measured.lag.unwrap();
+        assert_eq!((lag.schedule, lag.unsent), (Duration::from_millis(100), 0));
+    }
+
+    #[test]
+    fn a_target_that_is_too_high_for_the_time_is_told_with_what_was_not_sent() {
+        let target = 1e9;
+        let fast =
+            Plan { target, longest: Duration::from_millis(100), ..plan(Phase::Run(u64::MAX)) };
+        let measured = run(&[], fast);
+        let lag = measured.lag.unwrap();
+        assert_eq!(lag.schedule, Duration::from_millis(100));
+        assert!(lag.unsent > 90_000_000 && lag.unsent < 100_000_000, "{lag:?}");
+        let complaint = measured.complaint().unwrap();
+        assert!(complaint.contains("behind schedule"), "{complaint}");
     }
 }

@@ -31,6 +31,8 @@ pub struct Measured {
     pub latencies: Histogram<u64>,
     /// Operations that are no part of others.
     pub operations: u64,
+    /// Those of them that were not done, be it that the connector cannot do them.
+    pub failures: u64,
     /// From the first request to the last reply.
     pub elapsed: Duration,
     /// User and system time of the clients' thread.
@@ -49,6 +51,7 @@ impl Measured {
             tallies: BTreeMap::new(),
             latencies: histogram()?,
             operations: 0,
+            failures: 0,
             elapsed: Duration::ZERO,
             client_cpu: Duration::ZERO,
             lag: None,
@@ -82,12 +85,6 @@ impl Measured {
         Some(us(&all, quantile))
     }
 
-    /// Operations that were not done, those that a connector cannot do included.
-    pub fn failures(&self) -> u64 {
-        let statuses = self.tallies.values().flat_map(|tally| &tally.statuses);
-        statuses.filter(|(status, _)| **status != Status::Ok).map(|(_, count)| count).sum()
-    }
-
     /// What is wrong, if anything is.
     pub fn complaint(&self) -> Option<String> {
         let mut complaints = Vec::new();
@@ -95,11 +92,11 @@ impl Measured {
             complaints.push(format!("{failure:#} (after {} operations)", self.operations));
         }
         complaints.extend(self.lag.as_ref().and_then(Lag::complaint));
-        if self.failures() > 0 {
+        if self.failures > 0 {
             let error = self.error.as_deref().map(|error| format!(", the last error: {error}"));
             complaints.push(format!(
                 "{} of {} operations were not done{}",
-                self.failures(),
+                self.failures,
                 self.operations,
                 error.unwrap_or_default()
             ));
@@ -133,28 +130,18 @@ impl Measured {
         latency: Duration,
     ) -> Result<()> {
         self.operations += 1;
-        if status == Status::Ok {
-            self.latencies.saturating_record(nanos(latency));
+        match status {
+            Status::Ok => self.latencies.saturating_record(nanos(latency)),
+            Status::Error | Status::NotImplemented => self.failures += 1,
         }
         self.count(kind, status, latency)
     }
 
-    /// Notes how late an operation began that was due.
+    /// Notes how late an operation begins that was due.
     pub(super) fn note_begun(&mut self, due: Instant) {
         let late = due.elapsed();
         let lag = self.lag.get_or_insert_default();
-        lag.most = lag.most.max(late);
-    }
-
-    /// Notes that the schedule is over, with the length it had, and since when the next operation
-    /// was due. The first note counts.
-    pub(super) fn note_over(&mut self, schedule: Duration, next_due: Instant, target: f64) {
-        let lag = self.lag.get_or_insert_default();
-        if lag.schedule.is_zero() {
-            let at_end = next_due.elapsed();
-            let unsent = (at_end.as_secs_f64() * target) as u64;
-            *lag = Lag { schedule, at_end, unsent, ..*lag };
-        }
+        (lag.most, lag.at_end) = (lag.most.max(late), late);
     }
 }
 

@@ -1,6 +1,7 @@
 //! What records are called and what is in them.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use rand::RngExt;
 use rand::rngs::SmallRng;
@@ -38,10 +39,10 @@ pub struct Value<'a> {
 /// Fields of records, and texts for them.
 #[derive(Clone, Debug)]
 pub struct Fields {
-    names: Vec<String>,
+    names: Arc<[String]>,
     lengths: Chooser,
     /// Random letters, of which texts are parts.
-    letters: Vec<u8>,
+    letters: Arc<[u8]>,
 }
 
 impl Fields {

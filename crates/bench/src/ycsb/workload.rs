@@ -169,7 +169,7 @@ impl Load {
             _ => properties.get("insertcount")?,
         };
         ensure!(
-            count > 0 && first + count <= records,
+            count > 0 && first.checked_add(count).is_some_and(|last| last <= records),
             "insertstart {first} and insertcount {count} reach beyond recordcount {records}"
         );
         Ok(Load { first, count })
@@ -188,6 +188,13 @@ impl Workload {
         let field_count: usize = properties.get("fieldcount")?;
         ensure!(field_count > 0, "the property fieldcount is 0");
         let longest: u64 = properties.get("fieldlength")?;
+        ensure!(
+            longest.checked_mul(field_count as u64).is_some_and(|bytes| bytes <= RECORD_BYTES_MAX),
+            "fieldcount {field_count} and fieldlength {longest} make records of more than \
+             {RECORD_BYTES_MAX} bytes"
+        );
+        let zero_padding = properties.get("zeropadding")?;
+        ensure!(zero_padding <= DIGITS_MAX, "the property zeropadding is above {DIGITS_MAX}");
         let fields = Fields::new(
             properties.text("fieldnameprefix"),
             field_count,
@@ -201,10 +208,7 @@ impl Workload {
             scan_lengths: scan_lengths(properties)?,
             reads_all: properties.get("readallfields")?,
             writes_all: properties.get("writeallfields")?,
-            naming: Naming {
-                is_hashed: properties.text("insertorder") == "hashed",
-                zero_padding: properties.get("zeropadding")?,
-            },
+            naming: Naming { is_hashed: properties.text("insertorder") == "hashed", zero_padding },
             fields,
             records: Arc::new(Records::new(records)),
             random: SmallRng::seed_from_u64(0),
@@ -323,7 +327,11 @@ fn choice(properties: &Properties, load: Load, records: u64) -> Result<Choice> {
         }
         "exponential" => {
             let range = records as f64 * properties.share("exponential.frac")?;
-            let percentile = properties.get("exponential.percentile")?;
+            let percentile: f64 = properties.get("exponential.percentile")?;
+            ensure!(
+                percentile > 0.0 && percentile < 100.0 && range > 0.0,
+                "exponential.percentile is {percentile}, of {range} records"
+            );
             Choice::BeforeLast(Chooser::exponential(percentile, range))
         }
         other => bail!("there is no requestdistribution {other:?}"),
@@ -350,6 +358,11 @@ fn scan_lengths(properties: &Properties) -> Result<Chooser> {
         other => bail!("there is no scanlengthdistribution {other:?}"),
     })
 }
+
+/// What the servers take for one value, which a record is for Memcached.
+const RECORD_BYTES_MAX: u64 = 512 << 20;
+/// Digits of a key at most.
+const DIGITS_MAX: usize = 200;
 
 #[cfg(test)]
 mod tests {
@@ -455,8 +468,17 @@ mod tests {
             [("scanlengthdistribution", "constant")],
             [("readproportion", "2")],
             [("fieldcount", "0")],
+            [("fieldcount", "18446744073709551615")],
+            [("fieldlength", "60000000")],
+            [("zeropadding", "65536")],
+            [("insertcount", "18446744073709551615")],
             [("workload", "site.ycsb.workloads.RestWorkload")],
         ] {
+            assert!(try_workload(&settings).is_err(), "{settings:?}");
+        }
+        for percentile in ["0", "100", "NaN"] {
+            let settings =
+                [("requestdistribution", "exponential"), ("exponential.percentile", percentile)];
             assert!(try_workload(&settings).is_err(), "{settings:?}");
         }
         let nothing =

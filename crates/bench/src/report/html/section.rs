@@ -2,7 +2,7 @@
 
 use super::super::escape::escape;
 use super::super::svg::{is_wide, svg};
-use super::super::{Plot, State};
+use super::super::{PAPER_MISSING, Plot, State};
 use super::table::{Row, figures, table};
 use super::{Part, duration};
 
@@ -12,6 +12,9 @@ pub(super) fn section(part: &Part<'_>) -> String {
     let mut text = format!("<section id=\"{id}\">\n<h2>{title}</h2>\n");
     if let Some(source) = &section.source {
         text += &format!("<p class=\"source\">After {}</p>\n", escape(source));
+    }
+    if section.lacks_paper() {
+        text += &format!("<p class=\"note\">{}</p>\n", escape(PAPER_MISSING));
     }
     text += &banner(&section.state);
     for note in &section.notes {

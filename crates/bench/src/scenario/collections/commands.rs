@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::absent;
 use super::store::expect;
 use crate::generator::{Generator, KeyChoice, Outcome, Script, ScriptShape, Stop, shuffled};
-use crate::report::{Aim, Plot, Section};
+use crate::report::{Aim, Figure, Plot, Section};
 use crate::scenario::measure::{Measured, measure_source};
 use crate::scenario::{
     Bench, PEERS, Scale, Scenario, beside_peer, milliseconds, peers_missing, pin_client,
@@ -53,7 +53,8 @@ impl Scenario for Plan {
         }
         for ((_, name), ratios) in PEERS.iter().zip(&ratios) {
             let what = format!("CPU of all commands / {name}, geometric mean");
-            section.figures.push(beside_peer(what, name, Aim::AtMost(0.6), ratios.mean()));
+            let figure = Figure::new(what, None, ratios.mean(), "");
+            section.figures.push(beside_peer(figure, name, Aim::AtMost(0.6)));
         }
         for family in [LISTS_AND_HASHES, SETS_AND_STREAMS] {
             section.plot(plot(family, &ratios));
@@ -101,12 +102,12 @@ fn run_on(
         }
         for (((_, name), peer), ratios) in PEERS.iter().zip(peers).zip(&mut *ratios) {
             let both = medians[0].as_ref().ok().zip(peer);
-            let ratio = both.map(|(varve, peer)| varve.server_us / peer.server_us);
-            let rounds = both.map_or_else(Vec::new, |(varve, peer)| varve.ratios(peer));
+            let [ours, theirs] =
+                both.map_or([&[][..]; 2], |(varve, peer)| [&varve.rounds[..], &peer.rounds]);
             let what = format!("CPU of {}, {} / {name}", workload.name, data.name);
-            let figure = beside_peer(what, name, Aim::AtMost(0.8), ratio);
-            section.figures.push(figure.over(&rounds));
-            ratios.add(data.family, workload.name, ratio);
+            let figure = Figure::ratio(what, ours, theirs);
+            ratios.add(data.family, workload.name, figure.measured);
+            section.figures.push(beside_peer(figure, name, Aim::AtMost(0.8)));
         }
     }
     Ok(())
@@ -155,11 +156,6 @@ impl Median {
             operations_per_second: of(|round| round.outcome.operations_per_second()),
             generator_us: of(|round| round.outcome.generator_us_per_operation()),
         }
-    }
-
-    /// Of what another takes, in each round.
-    fn ratios(&self, other: &Self) -> Vec<f64> {
-        self.rounds.iter().zip(&other.rounds).map(|(ours, theirs)| ours / theirs).collect()
     }
 
     /// Beside what the peers take.

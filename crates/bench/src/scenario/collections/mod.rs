@@ -24,12 +24,13 @@ use anyhow::Error;
 
 use crate::report::Section;
 
-/// What stands in a table for what was not measured; the reason becomes a note.
+/// What stands in a table for what was not measured. A server may lack a command; whatever else
+/// goes wrong marks the section as failed, and the other rows go on.
 fn absent(section: &mut Section, what: &str, error: &Error) -> String {
     let reason = format!("{error:#}");
     if reason.contains("unknown command") {
         return "not there".to_owned();
     }
-    section.note(format!("{what}: {reason}"));
+    section.fail(format!("{what}: {reason}"));
     "failed".to_owned()
 }

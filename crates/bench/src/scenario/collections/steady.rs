@@ -93,7 +93,7 @@ impl Steady {
         loop {
             let now = Instant::now();
             while due <= now && due < began + time {
-                self.waiting.push_back(now);
+                self.waiting.push_back(due);
                 due += ASK_EVERY;
             }
             self.ask()?;

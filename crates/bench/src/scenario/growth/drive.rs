@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use hdrhistogram::Histogram;
 use rustix::buffer::spare_capacity;
 use rustix::event::Timespec;
@@ -105,6 +105,9 @@ impl<'server> Growth<'server> {
         let (started, stolen) = (Instant::now(), process::stolen());
         let mut sample_at = SAMPLE_FROM.min(self.plan.keys);
         while self.done < self.plan.keys {
+            let silence = [&self.writer, &self.probe]
+                .map(|it| if it.is_busy() { it.sent_at().elapsed() } else { Duration::ZERO });
+            ensure!(silence.into_iter().all(|it| it < SILENCE_MAX), "no reply for {SILENCE_MAX:?}");
             self.write()?;
             self.look_after_probe()?;
             if self.done >= sample_at {
@@ -185,6 +188,7 @@ const PIPELINE: usize = 64;
 const PROBE_EVERY: Duration = Duration::from_micros(200);
 const PROBE_DUE: Timespec = Timespec { tv_sec: 0, tv_nsec: PROBE_EVERY.subsec_nanos() as _ };
 const PAUSE_WORTH_A_LOOK: Duration = Duration::from_micros(300);
+const SILENCE_MAX: Duration = Duration::from_secs(60);
 const PAUSES_KEPT: usize = 5;
 const SAMPLE_FROM: u64 = 1_000_000;
 const SAMPLE_EVERY: u64 = 25_000;

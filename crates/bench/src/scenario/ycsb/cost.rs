@@ -7,6 +7,7 @@ use anyhow::Result;
 use super::Stored;
 use crate::generator::Lag;
 use crate::process;
+use crate::scenario::measure::settled_cpu_time;
 use crate::statistics::median;
 use crate::ycsb::client::Plan;
 use crate::ycsb::measured::Measured;
@@ -30,7 +31,7 @@ impl Cost {
     pub fn of(stored: &Stored, plan: Plan) -> Result<Self> {
         let server = &stored.server;
         let usage = || -> Result<_> {
-            Ok((server.cpu_time()?, process::user_and_system_time(server.pid)?))
+            Ok((settled_cpu_time(server)?, process::user_and_system_time(server.pid)?))
         };
         let before = usage()?;
         let measured = stored.play(plan)?;

@@ -87,7 +87,7 @@ impl Stored {
             Kind::Memcached => Clients::<Memcached>::connect(port, plan, workload)?.run(|_| ()),
             _ => Clients::<Redis>::connect(port, plan, workload)?.run(|_| ()),
         };
-        let is_done = measured.failure.is_none() && measured.failures() == 0;
+        let is_done = measured.failure.is_none() && measured.failures == 0;
         let why = || measured.complaint().unwrap_or_default();
         ensure!(is_done, "{}: {}", self.server.label, why());
         Ok(measured)
