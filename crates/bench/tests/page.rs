@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::{env, fs, process};
 
-use bench::report::{Aim, Comparison, Report, Section, html};
+use bench::report::{Aim, Comparison, Figure, Report, Section, html};
 
 fn sample() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sample-report.json")
@@ -135,7 +135,8 @@ fn long_page(rows: u32) -> String {
     for row in 0..rows {
         section.row([row.to_string()]);
         let measured = if row % 5 == 0 { 2.0 } else { 1.0 };
-        section.figure(format!("figure {row}"), Aim::AtMost(1.0), Some(measured), "");
+        let figure = Figure::new(format!("figure {row}"), Some(measured), "");
+        section.figures.push(figure.held_against(Aim::AtMost(1.0)));
     }
     let mut report = Report::new(Vec::new());
     report.sections.push(section);

@@ -205,7 +205,11 @@ fn processor() -> String {
 
 fn machine_name(scale: Scale, choice: &Choice) -> String {
     let size = if scale == Scale::FULL { String::new() } else { format!("-x{}", scale.factor()) };
-    let parts: String = choice.names.iter().map(|name| format!("-{name}")).collect();
+    let parts = match &choice.names[..] {
+        [] => String::new(),
+        [name] => format!("-{name}"),
+        [first, rest @ ..] => format!("-{first}-and-{}-others", rest.len()),
+    };
     format!("{}-{}cores{size}{parts}", env::consts::ARCH.replace('_', "-"), process::cores())
 }
 

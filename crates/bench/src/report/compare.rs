@@ -264,11 +264,11 @@ mod tests {
     }
 
     fn at_most(value: f64) -> Figure {
-        Figure::new("x", Some(Aim::AtMost(1.0)), Some(value), "")
+        Figure::new("x", Some(value), "").held_against(Aim::AtMost(1.0))
     }
 
     fn at_least(value: f64) -> Figure {
-        Figure::new("x", Some(Aim::AtLeast(1.0)), Some(value), "")
+        Figure::new("x", Some(value), "").held_against(Aim::AtLeast(1.0))
     }
 
     fn change(now: Figure, recorded: Figure) -> Change {
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn a_figure_without_an_aim_is_judged_by_its_direction() {
-        let found = |value| Figure::new("x", None, Some(value), "B");
+        let found = |value| Figure::new("x", Some(value), "B");
         let more = change(found(3.0), found(2.0));
         assert_eq!((more.judgement, more.relative()), (Judgement::Worse, Some(0.5)));
         assert_eq!((more.text(), more.recorded_text()), ("worse, +50 %".into(), "2.00 B".into()));
@@ -352,7 +352,7 @@ mod tests {
             report.conditions.push(("machine".to_owned(), machine.to_owned()));
             report
         };
-        let time = |value| Figure::new("x", None, Some(value), "us");
+        let time = |value| Figure::new("x", Some(value), "us");
         let judged = |now, recorded| Comparison::new(&now, &recorded).changes[0].judgement;
         assert_eq!(judged(on("a", time(2.0)), on("b", time(1.0))), Judgement::Unjudged);
         assert_eq!(judged(on("a", time(2.0)), on("a", time(1.0))), Judgement::Worse);

@@ -62,15 +62,10 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// A figure of one round. Without an aim, which tells, lower is better.
-    pub fn new(
-        what: impl Into<String>,
-        aim: Option<Aim>,
-        measured: Option<f64>,
-        unit: impl Into<String>,
-    ) -> Self {
+    /// A figure of one round, of which lower is better.
+    pub fn new(what: impl Into<String>, measured: Option<f64>, unit: impl Into<String>) -> Self {
         let (what, unit) = (what.into(), unit.into());
-        let better = aim.map_or(Better::Lower, Better::from);
+        let (aim, better) = (None, Better::Lower);
         Self { what, aim, better, measured, spread: None, rounds: Vec::new(), paper: None, unit }
     }
 
@@ -83,7 +78,7 @@ impl Figure {
     /// The median of rounds.
     pub fn of_rounds(what: impl Into<String>, rounds: Vec<f64>, unit: impl Into<String>) -> Self {
         let measured = (!rounds.is_empty()).then(|| median(rounds.clone()));
-        let figure = Self::new(what, None, measured, unit);
+        let figure = Self::new(what, measured, unit);
         if rounds.len() < 2 { figure } else { Self { spread: spread(&rounds), rounds, ..figure } }
     }
 
@@ -184,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_verdict_follows_from_the_aim() {
-        let verdict = |aim, measured| Figure::new("x", Some(aim), measured, "").verdict();
+        let verdict = |aim, measured| Figure::new("x", measured, "").held_against(aim).verdict();
         assert_eq!(verdict(Aim::AtMost(1.1), Some(1.1)), "ok");
         assert_eq!(verdict(Aim::AtMost(1.1), Some(1.2)), "short");
         assert_eq!(verdict(Aim::AtLeast(0.8), Some(0.79)), "short");
@@ -194,7 +189,7 @@ mod tests {
 
     #[test]
     fn what_is_short_by_little_has_more_digits_than_its_aim() {
-        let text = |measured| Figure::new("x", Some(Aim::AtMost(0.8)), Some(measured), "us");
+        let text = |measured| Figure::new("x", Some(measured), "us").held_against(Aim::AtMost(0.8));
         assert_eq!(text(0.8012).measured_text(), "0.8012 us");
         assert_eq!(text(0.7988).measured_text(), "0.80 us");
     }

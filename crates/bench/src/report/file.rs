@@ -96,12 +96,12 @@ const DATE_BYTES: usize = 10;
 mod tests {
     use std::path::Path;
 
-    use super::super::{Aim, Plot, Report, Section, State, Table};
+    use super::super::{Aim, Figure, Plot, Report, Section, State, Table};
 
     fn any_report() -> Report {
         let mut section = Section::new("t", &["a"]);
         section.row(["1".to_owned()]);
-        section.figure("f", Aim::AtMost(2.0), Some(1.0), "us");
+        section.figures.push(Figure::new("f", Some(1.0), "us").held_against(Aim::AtMost(2.0)));
         section.state = State::Failed("it died".to_owned());
         section.paper = Some(Table { columns: vec!["a".to_owned()], rows: Vec::new() });
         let mut plot = Plot::bars("p", Vec::new(), "MiB").log_y();

@@ -116,13 +116,13 @@ const COLUMNS: [&str; 7] = ["what", "aim", "measured", "spread", "paper", "verdi
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Aim, Comparison, Report, Section};
+    use super::super::{Aim, Comparison, Figure, Report, Section};
 
     fn any_report(size: f64) -> Report {
         let mut report = Report::new(Vec::new());
         let mut section = Section::new("t", &[]);
-        section.figure("bytes", Aim::AtMost(2.0), Some(size), "B");
-        section.figure("ratio", Aim::AtLeast(1.0), Some(1.5), "");
+        section.figures.push(Figure::new("bytes", Some(size), "B").held_against(Aim::AtMost(2.0)));
+        section.figures.push(Figure::new("ratio", Some(1.5), "").held_against(Aim::AtLeast(1.0)));
         report.sections.push(section);
         report
     }

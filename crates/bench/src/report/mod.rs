@@ -94,7 +94,7 @@ pub struct Section {
     /// Pictures of it.
     #[serde(default)]
     pub plots: Vec<Plot>,
-    /// Figures with aims.
+    /// What is held against aims, the source, and what was recorded.
     #[serde(default)]
     pub figures: Vec<Figure>,
     /// How long it took, in seconds.
@@ -133,26 +133,14 @@ impl Section {
         self.notes.push(note.into());
     }
 
-    /// Adds a figure that is held against an aim.
-    pub fn figure(
-        &mut self,
-        what: impl Into<String>,
-        aim: Aim,
-        measured: Option<f64>,
-        unit: &'static str,
-    ) {
-        self.figures.push(Figure::new(what, Some(aim), measured, unit));
-    }
-
-    /// Adds a figure that has no aim of its own, to be seen beside the source's and the recorded.
-    /// Lower is better.
+    /// Adds a figure of which lower is better.
     pub fn finding(&mut self, what: impl Into<String>, measured: Option<f64>, unit: &'static str) {
-        self.figures.push(Figure::new(what, None, measured, unit));
+        self.figures.push(Figure::new(what, measured, unit));
     }
 
     /// As [`Section::finding`], where higher is better.
     pub fn gain(&mut self, what: impl Into<String>, measured: Option<f64>, unit: &'static str) {
-        self.figures.push(Figure::new(what, None, measured, unit).more_is_better());
+        self.figures.push(Figure::new(what, measured, unit).more_is_better());
     }
 
     /// Adds a plot.

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::measure::Load;
 use super::{Bench, Scale, Scenario, pin_client, seconds};
 use crate::generator::{Deadlines, KeyChoice, Operation, Stop};
-use crate::report::{Aim, Plot, Section};
+use crate::report::{Plot, Section};
 use crate::servers::{Kind, Launch, Program, Server};
 
 /// How many keys expire, over which time.
@@ -58,19 +58,10 @@ impl Scenario for Plan {
 
 fn figures(section: &mut Section, expired: &Expired, plan: &Plan) {
     let share = expired.counted.map(|counted| 100.0 * counted / plan.keys as f64);
-    section.figure(
-        "expiry: longest a key stays behind its deadline",
-        Aim::AtMost(1000.0),
-        Some(expired.lag_ms),
-        "ms",
-    );
-    section.figure("expiry: expired keys that were counted", Aim::AtLeast(100.0), share, "%");
-    section.figure(
-        "expiry: share of a core",
-        Aim::AtMost(5.0),
-        Some(100.0 * expired.cpu_share),
-        "%",
-    );
+    let longest = "expiry: longest a key stays behind its deadline";
+    section.finding(longest, Some(expired.lag_ms), "ms");
+    section.gain("expiry: expired keys that were counted", share, "%");
+    section.finding("expiry: share of a core", Some(100.0 * expired.cpu_share), "%");
 }
 
 #[derive(Default)]

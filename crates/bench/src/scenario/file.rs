@@ -160,7 +160,7 @@ impl ScenarioFile {
         let papers = self.text.paper_figures.iter().map(|(what, of)| (what, None, Some(*of)));
         for (what, aim, paper) in aims.chain(papers) {
             if !section.figures.iter().any(|figure| figure.what == *what) {
-                section.figures.push(Figure::new(what, None, None, ""));
+                section.figures.push(Figure::new(what, None, ""));
             }
             for figure in section.figures.iter_mut().filter(|figure| figure.what == *what) {
                 if let Some(aim) = aim {

@@ -8,10 +8,10 @@ use serde::Deserialize;
 
 use super::measure::{measure_source, settled_cpu_time};
 use super::pin_client;
-use super::{Bench, PEERS, Scale, Scenario, beside_peer, peers_missing};
+use super::{Bench, PEERS, Scale, Scenario, peers_missing};
 use crate::control::Reply;
 use crate::generator::{Generator, KeyChoice, Script, ScriptShape, Stop};
-use crate::report::{Aim, Figure, Section};
+use crate::report::{Figure, Section};
 use crate::servers::{Launch, Program, Server};
 use crate::statistics::median;
 
@@ -60,7 +60,7 @@ impl Scenario for Plan {
                 let theirs = peer.map_or(&[][..], Vec::as_slice);
                 let figure = Figure::ratio(format!("{what} / {name}"), rounds, theirs);
                 cells.extend([text(peer), figure.measured_text()]);
-                section.figures.push(beside_peer(figure, name, Aim::AtMost(1.0)));
+                section.figures.push(figure);
             }
             section.row(cells);
         }

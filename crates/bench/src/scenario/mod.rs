@@ -47,7 +47,7 @@ pub use scale::Scale;
 use scale::{milliseconds, seconds};
 
 use crate::process;
-use crate::report::{Aim, Figure, Section};
+use crate::report::Section;
 use crate::servers::Program;
 use crate::valkey_benchmark::ValkeyBenchmark;
 
@@ -101,11 +101,6 @@ fn mebibytes(bytes: f64) -> String {
 
 /// Peers that have all that Varve has: their labels, and their names in figures.
 const PEERS: [(&str, &str); 2] = [("valkey", "Valkey"), ("redis", "Redis")];
-
-/// What Varve takes of a peer's; the aim is for Valkey alone.
-fn beside_peer(figure: Figure, peer: &str, aim: Aim) -> Figure {
-    if peer == PEERS[0].1 { figure.held_against(aim) } else { figure }
-}
 
 fn peers_missing(section: &mut Section, bench: &Bench) {
     if bench.valkey.is_none() {

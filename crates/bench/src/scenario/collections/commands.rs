@@ -8,11 +8,9 @@ use serde::Deserialize;
 use super::absent;
 use super::store::expect;
 use crate::generator::{Generator, KeyChoice, Outcome, Script, ScriptShape, Stop, shuffled};
-use crate::report::{Aim, Figure, Plot, Section};
+use crate::report::{Figure, Plot, Section};
 use crate::scenario::measure::{Measured, measure_source};
-use crate::scenario::{
-    Bench, PEERS, Scale, Scenario, beside_peer, milliseconds, peers_missing, pin_client,
-};
+use crate::scenario::{Bench, PEERS, Scale, Scenario, milliseconds, peers_missing, pin_client};
 use crate::servers::{Launch, Program, Server};
 use crate::statistics::median;
 
@@ -53,8 +51,7 @@ impl Scenario for Plan {
         }
         for ((_, name), ratios) in PEERS.iter().zip(&ratios) {
             let what = format!("CPU of all commands / {name}, geometric mean");
-            let figure = Figure::new(what, None, ratios.mean(), "");
-            section.figures.push(beside_peer(figure, name, Aim::AtMost(0.6)));
+            section.finding(what, ratios.mean(), "");
         }
         for family in [LISTS_AND_HASHES, SETS_AND_STREAMS] {
             section.plot(plot(family, &ratios));
@@ -107,7 +104,7 @@ fn run_on(
             let what = format!("CPU of {}, {} / {name}", workload.name, data.name);
             let figure = Figure::ratio(what, ours, theirs);
             ratios.add(data.family, workload.name, figure.measured);
-            section.figures.push(beside_peer(figure, name, Aim::AtMost(0.8)));
+            section.figures.push(figure);
         }
     }
     Ok(())

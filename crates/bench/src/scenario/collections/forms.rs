@@ -11,7 +11,7 @@ use super::absent;
 use super::store::expect;
 use crate::control::Reply;
 use crate::generator::{Generator, KeyChoice, Script, ScriptShape, Stop};
-use crate::report::{Aim, Plot, Section};
+use crate::report::{Plot, Section};
 use crate::scenario::measure::{Measured, measure_source};
 use crate::scenario::{Bench, Scale, Scenario, pin_client};
 use crate::servers::{Kind, Launch, Program, Server};
@@ -119,12 +119,12 @@ fn hash_figures(section: &mut Section, forms: &[Option<Form>; 2]) {
     ];
     for (name, ratio) in memory {
         let what = format!("hash of 10,000 integers: {name}, large / packed");
-        section.figure(what, Aim::AtMost(1.3), ratio, "");
+        section.finding(what, ratio, "");
     }
     let speed = [("HSET", ratio(|form| form.put_us)), ("HGET", ratio(|form| form.take_us))];
     for (name, ratio) in speed {
         let what = format!("hash of 10,000 integers: CPU of {name}, packed / large");
-        section.figure(what, Aim::AtLeast(20.0), ratio.map(|ratio| 1.0 / ratio), "");
+        section.gain(what, ratio.map(|ratio| 1.0 / ratio), "");
     }
 }
 
@@ -134,7 +134,7 @@ fn list_figure(section: &mut Section, takes: &[Option<f64>]) {
         let most = all.iter().copied().fold(0.0, f64::max);
         most / all.iter().copied().fold(f64::INFINITY, f64::min)
     });
-    section.figure("CPU of LPOP by length of the list, most / least", Aim::AtMost(1.3), ratio, "");
+    section.finding("CPU of LPOP by length of the list, most / least", ratio, "");
 }
 
 /// What elements cost in one form.
