@@ -184,8 +184,7 @@ fn change(section: &Section, figure: &Figure, other: Option<&Figure>, is_judged:
     let finite = |value: &f64| value.is_finite();
     let now = figure.measured.filter(finite);
     let recorded = other.and_then(|other| other.measured).filter(finite);
-    let spread = other.and_then(|other| other.spread).unwrap_or(0.0);
-    let noise = noise_of(figure.spread.unwrap_or(0.0).max(spread));
+    let noise = noise_of(figure).max(other.map_or(0.0, noise_of));
     let is_same_unit = other.is_none_or(|other| other.unit == figure.unit);
     let section = key(section).to_owned();
     let (what, unit) = (figure.what.clone(), figure.unit.clone());
@@ -222,15 +221,17 @@ fn gone(section: &Section, figure: &Figure) -> Change {
         unit: figure.unit.clone(),
         now: None,
         recorded: figure.measured.filter(|value| value.is_finite()),
-        noise: noise_of(figure.spread.unwrap_or(0.0)),
+        noise: noise_of(figure),
         judgement: Judgement::Gone,
     }
 }
 
-/// The quartiles are two thirds of a standard deviation from the middle, so twice that far is
-/// little more than one.
-fn noise_of(spread: f64) -> f64 {
-    (2.0 * spread).max(LEAST_NOISE)
+/// How far two medians of so many rounds differ by chance, rarely more: the quartiles are two
+/// thirds of a standard deviation from the middle, and medians come closer with the root of their
+/// number. Three rounds show less than half of a deviation, so there is some room above that.
+fn noise_of(figure: &Figure) -> f64 {
+    let rounds = figure.rounds.len().max(3) as f64;
+    (6.0 * figure.spread.unwrap_or(0.0) / rounds.sqrt()).max(LEAST_NOISE)
 }
 
 fn percent(part: f64) -> String {
@@ -292,12 +293,16 @@ mod tests {
     }
 
     #[test]
-    fn a_change_within_five_percent_or_twice_the_spread_of_either_is_none() {
+    fn a_change_within_five_percent_or_what_the_spread_of_either_allows_is_none() {
         assert_eq!(judgement(at_most(1.04), at_most(1.0)), Judgement::Same);
-        let spread = |value, spread| Figure { spread: Some(spread), ..at_most(value) };
-        assert_eq!(judgement(spread(1.2, 0.125), at_most(1.0)), Judgement::Same);
-        assert_eq!(judgement(at_most(1.2), spread(1.0, 0.125)), Judgement::Same);
-        assert_eq!(judgement(spread(1.2, 0.05), spread(1.0, 0.05)), Judgement::Worse);
+        let over = |value, rounds: usize| Figure {
+            spread: Some(0.1),
+            rounds: vec![value; rounds],
+            ..at_most(value)
+        };
+        assert_eq!(judgement(over(1.3, 3), at_most(1.0)), Judgement::Same);
+        assert_eq!(judgement(at_most(1.3), over(1.0, 3)), Judgement::Same);
+        assert_eq!(judgement(over(1.3, 9), over(1.0, 9)), Judgement::Worse);
     }
 
     #[test]
