@@ -1,12 +1,14 @@
 //! What a process uses, as the kernel counts it; and on which core this thread runs.
 
 use std::fs;
-use std::sync::OnceLock;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use rustix::thread::{CpuSet, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
+
+mod cores;
+
+pub use cores::{core, cores, first_cores, pin_this_thread};
 
 /// What the scheduler counted for one thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,24 +103,6 @@ pub fn stolen() -> Duration {
     ticks_to_time(ticks)
 }
 
-/// Binds the calling thread to one core; without effect where that core is not allowed.
-pub fn pin_this_thread(core: usize) {
-    // Asked before it is too late.
-    let _ = cores();
-    let mut cores = CpuSet::new();
-    cores.set(core);
-    if let Err(error) = sched_setaffinity(None, &cores) {
-        eprintln!("not pinned to core {core}: {error}");
-    }
-}
-
-/// Number of cores that this process may use: asked once, since a thread that is bound to a core
-/// is told one.
-pub fn cores() -> usize {
-    static CORES: OnceLock<usize> = OnceLock::new();
-    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
-}
-
 /// User and system time of a process, and of its children that have ended.
 fn times_of_stat(pid: u32) -> Result<[Duration; 4]> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).context("the server is gone")?;
@@ -142,9 +126,7 @@ fn ticks_to_time(ticks: u64) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        cores, cpu_time, cpu_time_in_ticks, ended_children_time, pin_this_thread, resident_bytes,
-    };
+    use super::{cpu_time, cpu_time_in_ticks, ended_children_time, resident_bytes};
 
     #[test]
     fn this_process_has_memory_and_cpu_time() {
@@ -159,17 +141,6 @@ mod tests {
         let busy = "i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done";
         std::process::Command::new("sh").args(["-c", busy]).status().unwrap();
         assert!(ended_children_time().unwrap() > before);
-    }
-
-    #[test]
-    fn a_bound_thread_still_knows_how_many_cores_there_are() {
-        std::thread::spawn(|| {
-            let before = cores();
-            pin_this_thread(0);
-            assert_eq!(cores(), before);
-        })
-        .join()
-        .unwrap();
     }
 
     #[test]

@@ -166,6 +166,7 @@ fn nonsense_on_the_command_line_is_refused() {
         &["--open"],
         &["--ms", "1", "--operations", "1"],
         &["--sample-ms", "0"],
+        &["--threads", "0"],
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_varve-bench"));
         let output = command.args(["run", "--port", "1"]).args(options).output().unwrap();

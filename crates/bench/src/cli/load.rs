@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use clap::builder::RangedU64ValueParser;
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
@@ -85,6 +86,7 @@ pub struct RunArguments {
     open: Option<Open>,
     /// Threads of the server that is started.
     #[arg(long, default_value_t = 1)]
+    #[arg(value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     threads: usize,
     /// Keys are not stored before the run.
     #[arg(long)]

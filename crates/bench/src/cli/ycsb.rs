@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
+use clap::builder::RangedU64ValueParser;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
@@ -44,6 +45,7 @@ pub struct YcsbArguments {
     pid: Option<u32>,
     /// Worker threads of a server that is started.
     #[arg(long, default_value_t = 1)]
+    #[arg(value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     server_threads: usize,
     /// Writes the results of all phases to this file.
     #[arg(long)]

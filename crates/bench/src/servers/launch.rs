@@ -1,8 +1,6 @@
 //! Threads, cores and options of one start, and the command line that each kind of server takes
 //! them by.
 
-use crate::process;
-
 /// What kind of command line a program understands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -21,8 +19,9 @@ pub enum Kind {
 pub struct Launch {
     /// Worker threads, for servers that have the option.
     pub threads: usize,
-    /// First and last core, as `taskset -c` takes them.
-    pub cores: String,
+    /// How many cores it may use, of those that this process may use: the first ones, at least
+    /// one and at most all there are.
+    pub cores: usize,
     /// Further options, as name and value; ignored by the null server.
     pub options: Vec<(String, String)>,
 }
@@ -41,7 +40,7 @@ impl Kind {
 
 impl Default for Launch {
     fn default() -> Self {
-        Self { threads: 1, cores: SERVER_CORE.to_string(), options: Vec::new() }
+        Self { threads: 1, cores: 1, options: Vec::new() }
     }
 }
 
@@ -60,10 +59,10 @@ impl Launch {
         self
     }
 
-    /// On the first `cores` cores, or on all there are.
+    /// On the first `cores` cores: on one at least, and on all there are at most.
     #[must_use]
     pub fn on_cores(mut self, cores: usize) -> Self {
-        self.cores = format!("0-{}", cores.min(process::cores()) - 1);
+        self.cores = cores;
         self
     }
 
@@ -110,8 +109,6 @@ fn megabytes(value: &str) -> String {
     }
 }
 
-/// The core of the server, where one is enough.
-const SERVER_CORE: usize = 0;
 /// Of Memcached without a limit.
 const MEGABYTES_MAX: &str = "65536";
 
@@ -123,11 +120,11 @@ mod tests {
     fn peers_are_not_told_the_threads() {
         let launch = Launch::default().with_threads(2).with("maxmemory", "64mb");
         let arguments = |text: &str| launch.arguments(Kind::of(text), 7).join(" ");
-        let varve = arguments("target/release/varve-server --x 1");
+        let varve = arguments("varve-server");
         assert_eq!(varve, "--port 7 --threads 2 --maxmemory 64mb");
         assert!(!arguments("valkey-server").contains("threads"));
-        assert_eq!(arguments("./varve-null"), "--port 7 --threads 2");
-        assert!(arguments("./memcached").ends_with("-p 7 -t 2 -m 64"));
+        assert_eq!(arguments("varve-null"), "--port 7 --threads 2");
+        assert!(arguments("memcached").ends_with("-p 7 -t 2 -m 64"));
         assert_eq!(megabytes("67108864"), "64");
     }
 }

@@ -53,7 +53,7 @@ impl Server {
         let log = env::temp_dir().join(format!("varve-bench-{port}.log"));
         // A server must not outlive a bench that is killed.
         let child = Command::new("setpriv")
-            .args(["--pdeathsig", "KILL", "taskset", "-c", &launch.cores])
+            .args(["--pdeathsig", "KILL", "taskset", "-c", &process::first_cores(launch.cores)])
             .args(&program.command)
             .args(launch.arguments(program.kind, port))
             .stdin(Stdio::null())
