@@ -27,12 +27,12 @@ pub struct Launch {
 }
 
 impl Kind {
-    /// As the command line tells.
-    pub(super) fn of(command: &str) -> Self {
-        match command {
-            text if text.contains("varve-null") => Self::Null,
-            text if text.contains("memcached") => Self::Memcached,
-            text if text.contains("valkey-server") || text.contains("redis-server") => Self::Peer,
+    /// As the name of the program's file tells; folders and arguments do not.
+    pub(super) fn of(file: &str) -> Self {
+        match file {
+            name if name.contains("varve-null") => Self::Null,
+            name if name.contains("memcached") => Self::Memcached,
+            name if name.contains("valkey-server") || name.contains("redis-server") => Self::Peer,
             _ => Self::Varve,
         }
     }

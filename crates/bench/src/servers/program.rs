@@ -55,7 +55,7 @@ impl Program {
         let command: Vec<_> = text.split_whitespace().map(str::to_owned).collect();
         let name = command.first().context("an empty command line")?;
         let name = Path::new(name).file_name().unwrap_or_default().to_string_lossy();
-        Ok(Self::new(&label_of(&name), Kind::of(text), command))
+        Ok(Self::new(&label_of(&name), Kind::of(&name), command))
     }
 
     /// A peer by its name and its own command line.
@@ -145,5 +145,16 @@ mod tests {
     fn the_label_is_the_short_name() {
         let program = Program::parse("target/release/varve-server --hz 10").unwrap();
         assert_eq!((program.label.as_str(), program.kind), ("varve", Kind::Varve));
+    }
+
+    #[test]
+    fn only_the_name_of_the_program_tells_its_kind() {
+        let kind = |text| Program::parse(text).unwrap().kind;
+        assert_eq!(kind("/src/redis-server-x/varve-server"), Kind::Varve);
+        assert_eq!(kind("/memcached/varve --dir /data/valkey-server"), Kind::Varve);
+        assert_eq!(kind("/varve-null.d/redis-server-8.0 --hz 10"), Kind::Peer);
+        assert_eq!(kind("./valkey-server"), Kind::Peer);
+        assert_eq!(kind("/redis-server/memcached -v"), Kind::Memcached);
+        assert_eq!(kind("target/varve-null"), Kind::Null);
     }
 }
