@@ -11,12 +11,12 @@ use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
-use super::{results, target};
+use super::results;
 use crate::generator::{Arrival, KeyChoice, Operation, Pace, Protocol, Spacing, Stop, ValueSize};
 use crate::sampler::Sample;
 use crate::scenario::measure::Load;
 use crate::scenario::pin_client;
-use crate::servers::{Kind, Launch, Program, Server};
+use crate::servers::{Kind, Launch, Program, Server, ask_pid};
 use crate::trial::{Trial, Tried};
 
 /// Which keys are stored where.
@@ -218,7 +218,7 @@ fn watched(trial: &Trial) -> Result<Tried> {
 
 impl StoreArguments {
     fn pid_of(&self, port: u16) -> Option<u32> {
-        self.pid.or_else(|| target::ask_pid(port, self.protocol.into()).ok())
+        self.pid.or_else(|| ask_pid(port, self.protocol.into()).ok().flatten())
     }
 
     fn operation(&self) -> Operation {

@@ -10,11 +10,11 @@ use clap::builder::RangedU64ValueParser;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use super::{results, target};
+use super::results;
 use crate::generator::{Monitor, Protocol};
 use crate::sampler::{Sample, Sampler};
 use crate::scenario::pin_client;
-use crate::servers::{Launch, Program, Server};
+use crate::servers::{Launch, Program, Server, ask_pid};
 use crate::ycsb::client::{Clients, Phase, Plan};
 use crate::ycsb::connector::Connector;
 use crate::ycsb::measured::Measured;
@@ -174,7 +174,7 @@ impl YcsbArguments {
             ConnectorName::Redis => Protocol::Resp,
             ConnectorName::Memcached => Protocol::Memcached,
         };
-        self.pid.or_else(|| target::ask_pid(port, protocol).ok())
+        self.pid.or_else(|| ask_pid(port, protocol).ok().flatten())
     }
 }
 
