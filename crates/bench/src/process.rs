@@ -9,8 +9,10 @@ use anyhow::{Context, Result};
 use rustix::time::{ClockId, clock_gettime};
 
 mod cores;
+mod meter;
 
 pub use cores::{core, cores, first_cores, pin_this_thread};
+pub use meter::CpuMeter;
 
 /// What the scheduler counted for one thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +53,7 @@ pub fn thread_name(pid: u32, thread: u32) -> String {
 
 /// User and system time of all live threads of a process: from the scheduler where it counts,
 /// else in clock ticks. The time of threads that ended is only in the latter, so between two calls
-/// it may shrink.
+/// it may shrink; a [`CpuMeter`] does not.
 ///
 /// # Errors
 /// If the process does not exist.

@@ -15,7 +15,7 @@ use tempfile::{Builder, NamedTempFile};
 use super::{Kind, Launch, Program, ask_pid};
 use crate::control::{self, Control, Reply, Statistics};
 use crate::generator::Protocol;
-use crate::process::{self, first_cores};
+use crate::process::{self, CpuMeter, first_cores};
 
 /// Servers that ended though nobody had asked them to, in words.
 #[derive(Clone, Debug, Default)]
@@ -44,6 +44,7 @@ pub struct Server {
     pub pid: u32,
     /// Leads a process group of its own; absent when it has ended as it was asked to.
     child: Option<Child>,
+    meter: Mutex<CpuMeter>,
     log: NamedTempFile,
     ended: Ended,
 }
@@ -73,6 +74,7 @@ impl Server {
             port,
             pid,
             child: Some(child),
+            meter: Mutex::new(CpuMeter::new(pid)),
             log,
             ended: program.ended.clone(),
         };
@@ -113,12 +115,13 @@ impl Server {
         process::resident_bytes(self.pid).with_context(|| self.complaint())
     }
 
-    /// CPU time used so far.
+    /// CPU time used so far, as [`CpuMeter`] adds it up.
     ///
     /// # Errors
     /// If the server ended.
     pub fn cpu_time(&self) -> Result<Duration> {
-        process::cpu_time(self.pid).with_context(|| self.complaint())
+        let mut meter = self.meter.lock().unwrap_or_else(PoisonError::into_inner);
+        meter.read().with_context(|| self.complaint())
     }
 
     /// Asks the server to end, and waits until it has.
@@ -181,6 +184,7 @@ impl Server {
             self.label
         );
         self.pid = pid;
+        self.meter = Mutex::new(CpuMeter::new(pid));
         Ok(())
     }
 
