@@ -260,11 +260,13 @@ mod tests {
     use std::thread;
     use std::time::{Duration, Instant};
 
-    use super::{Launch, Program, Server, TcpListener, fs, process};
+    use super::{Command, Launch, Program, Server, TcpListener, fs, process};
 
     /// Starts a wrapper whose server and helper sleep; this process answers on the port, and names
     /// the process that `said` makes of the server's. Returns the numbers of both sleepers, too.
-    fn start_wrapped(said: fn(u32) -> u32) -> (anyhow::Result<Server>, [u32; 2]) {
+    fn start_wrapped(
+        said: impl FnOnce(u32) -> u32 + Send + 'static,
+    ) -> (anyhow::Result<Server>, [u32; 2]) {
         let folder = tempfile::tempdir().unwrap();
         let script = folder.path().join("wrapper");
         fs::write(&script, WRAPPER).unwrap();
@@ -338,10 +340,14 @@ mod tests {
 
     #[test]
     fn a_process_that_was_not_started_here_is_refused() {
-        let (server, _) = start_wrapped(|_| std::process::id());
+        let mut stranger = Command::new("sleep").arg("1000").spawn().unwrap();
+        let number = stranger.id();
+        let (server, _) = start_wrapped(move |_| number);
         let error = format!("{:#}", server.err().unwrap());
-        let stranger = format!("process {} answers on port", std::process::id());
-        assert!(error.contains(&stranger), "{error}");
+        assert!(error.contains(&format!("process {number} answers on port")), "{error}");
+        assert!(!process::has_ended(number), "it is left alone");
+        stranger.kill().unwrap();
+        stranger.wait().unwrap();
     }
 
     #[test]
