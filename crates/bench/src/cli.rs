@@ -14,7 +14,6 @@ mod load;
 mod page;
 mod report;
 mod results;
-mod target;
 mod ycsb;
 
 use load::{RunArguments, StoreArguments};

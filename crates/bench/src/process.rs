@@ -1,12 +1,18 @@
-//! What a process uses, as the kernel counts it; and on which core this thread runs.
+//! What a process uses, as the kernel counts it; whose child it is; and on which core this thread
+//! runs.
 
 use std::fs;
-use std::sync::OnceLock;
+use std::iter::successors;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use rustix::thread::{CpuSet, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
+
+mod cores;
+mod meter;
+
+pub use cores::{core, cores, first_cores, pin_this_thread};
+pub use meter::CpuMeter;
 
 /// What the scheduler counted for one thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +52,8 @@ pub fn thread_name(pid: u32, thread: u32) -> String {
 }
 
 /// User and system time of all live threads of a process: from the scheduler where it counts,
-/// else in clock ticks. The time of threads that ended is only in the latter.
+/// else in clock ticks. The time of threads that ended is only in the latter, so between two calls
+/// it may shrink; a [`CpuMeter`] does not.
 ///
 /// # Errors
 /// If the process does not exist.
@@ -92,6 +99,26 @@ pub fn resident_bytes(pid: u32) -> Result<u64> {
     Ok(pages * rustix::param::page_size() as u64)
 }
 
+/// Whether a process has ended: until it is waited for it is still listed, without memory.
+#[must_use]
+pub fn has_ended(pid: u32) -> bool {
+    resident_bytes(pid).map_or(true, |bytes| bytes == 0)
+}
+
+/// Whether a process is another one, or was started by it, over however many others that still
+/// run.
+#[must_use]
+pub fn descends_from(pid: u32, ancestor: u32) -> bool {
+    let mut ancestors = successors(Some(pid), |pid| parent(*pid));
+    ancestors.any(|pid| pid == ancestor)
+}
+
+fn parent(pid: u32) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let number = status.lines().find_map(|line| line.strip_prefix("PPid:"))?;
+    number.trim().parse().ok()
+}
+
 /// Time that the hypervisor took from all cores since the start, in whole clock ticks; zero where
 /// the kernel does not say.
 pub fn stolen() -> Duration {
@@ -106,7 +133,8 @@ pub fn stolen() -> Duration {
 pub fn busy_share(time: Duration) -> f64 {
     let before = used_and_all_ticks();
     std::thread::sleep(time);
-    let [used, all] = [0, 1].map(|at| used_and_all_ticks()[at].saturating_sub(before[at]));
+    let after = used_and_all_ticks();
+    let [used, all] = [0, 1].map(|at| after[at].saturating_sub(before[at]));
     if all == 0 { 0.0 } else { used as f64 / all as f64 }
 }
 
@@ -119,24 +147,6 @@ fn used_and_all_ticks() -> [u64; 2] {
     let all: u64 = ticks.iter().take(8).sum();
     let idle: u64 = ticks.iter().skip(3).take(2).sum();
     [all - idle, all]
-}
-
-/// Binds the calling thread to one core; without effect where that core is not allowed.
-pub fn pin_this_thread(core: usize) {
-    // Asked before it is too late.
-    let _ = cores();
-    let mut cores = CpuSet::new();
-    cores.set(core);
-    if let Err(error) = sched_setaffinity(None, &cores) {
-        eprintln!("not pinned to core {core}: {error}");
-    }
-}
-
-/// Number of cores that this process may use: asked once, since a thread that is bound to a core
-/// is told one.
-pub fn cores() -> usize {
-    static CORES: OnceLock<usize> = OnceLock::new();
-    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
 /// User and system time of a process, and of its children that have ended.
@@ -162,38 +172,80 @@ fn ticks_to_time(ticks: u64) -> Duration {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{BufRead, BufReader};
+    use std::process::{Child, Command, Stdio};
+    use std::time::Duration;
+
     use super::{
-        cores, cpu_time, cpu_time_in_ticks, ended_children_time, pin_this_thread, resident_bytes,
+        cpu_time, cpu_time_in_ticks, descends_from, ended_children_time, has_ended, resident_bytes,
     };
 
+    /// A shell that does something, says a word, and waits for its end.
+    fn shell(work: &str) -> (Child, String) {
+        let mut child = Command::new("sh")
+            .args(["-c", &format!("{work}; cat > /dev/null")])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut said = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut said).unwrap();
+        (child, said.trim_end().to_owned())
+    }
+
     #[test]
-    fn this_process_has_memory_and_cpu_time() {
-        let pid = std::process::id();
+    fn the_scheduler_and_the_clock_agree_on_what_a_process_used() {
+        let (mut child, _) = shell(&format!("{BUSY}; echo done"));
+        let pid = child.id();
+        let (exact, ticks) = (cpu_time(pid).unwrap(), cpu_time_in_ticks(pid).unwrap());
+        assert!(exact > Duration::from_millis(20), "{exact:?}");
+        // Two times in whole ticks, and on some machines found by chance.
+        assert!(
+            exact.abs_diff(ticks) < exact / 2 + Duration::from_millis(20),
+            "{exact:?} {ticks:?}"
+        );
         assert!(resident_bytes(pid).unwrap() > 100_000);
-        assert!(cpu_time(pid).is_ok() && cpu_time_in_ticks(pid).is_ok());
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 
     #[test]
     fn the_time_of_a_child_counts_once_it_has_ended() {
         let before = ended_children_time().unwrap();
-        let busy = "i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done";
-        std::process::Command::new("sh").args(["-c", busy]).status().unwrap();
+        Command::new("sh").args(["-c", BUSY]).status().unwrap();
         assert!(ended_children_time().unwrap() > before);
     }
 
     #[test]
-    fn a_bound_thread_still_knows_how_many_cores_there_are() {
-        std::thread::spawn(|| {
-            let before = cores();
-            pin_this_thread(0);
-            assert_eq!(cores(), before);
-        })
-        .join()
-        .unwrap();
+    fn a_grandchild_descends_and_a_stranger_does_not() {
+        let (mut child, grandchild) = shell("sh -c 'echo $$; cat'");
+        let grandchild = grandchild.parse().unwrap();
+        let this = std::process::id();
+        assert!(descends_from(grandchild, child.id()) && descends_from(grandchild, this));
+        assert!(descends_from(this, this));
+        assert!(!descends_from(child.id(), grandchild) && !descends_from(this, child.id()));
+        assert!(!descends_from(u32::MAX, this));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_process_that_nobody_has_waited_for_has_ended() {
+        let (mut child, _) = shell("echo");
+        assert!(!has_ended(child.id()));
+        drop(child.stdin.take());
+        while !has_ended(child.id()) {
+            std::thread::yield_now();
+        }
+        assert!(resident_bytes(child.id()).is_ok(), "it is still listed");
+        child.wait().unwrap();
     }
 
     #[test]
     fn an_absent_process_is_an_error() {
         assert!(resident_bytes(u32::MAX).is_err() && cpu_time(u32::MAX).is_err());
+        assert!(has_ended(u32::MAX));
     }
+
+    const BUSY: &str = "i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done";
 }

@@ -6,7 +6,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::generator::Monitor;
-use crate::process;
+use crate::process::{self, CpuMeter};
 
 /// What was seen at one moment. Memory and CPU time are absent where the process is not known or
 /// has ended.
@@ -37,7 +37,8 @@ impl Sampler {
         mut watch: impl FnMut(&Sample) + Send + 'static,
     ) -> Self {
         let (stop, stopped) = mpsc::channel();
-        let eye = Eye::open(pid, monitor);
+        let mut eye = Eye::open(pid, monitor);
+        let began = eye.began;
         let thread = thread::spawn(move || {
             let mut samples = Vec::new();
             let mut look = || {
@@ -47,7 +48,7 @@ impl Sampler {
             };
             look();
             for turn in 1.. {
-                let due = eye.began + every * turn;
+                let due = began + every * turn;
                 let wait = due.saturating_duration_since(Instant::now());
                 let is_over = stopped.recv_timeout(wait) != Err(RecvTimeoutError::Timeout);
                 look();
@@ -70,6 +71,7 @@ impl Sampler {
 
 struct Eye {
     pid: Option<u32>,
+    meter: Option<CpuMeter>,
     monitor: Arc<Monitor>,
     began: Instant,
     cpu_before: Option<Duration>,
@@ -77,16 +79,16 @@ struct Eye {
 
 impl Eye {
     fn open(pid: Option<u32>, monitor: Arc<Monitor>) -> Self {
-        let cpu_before = pid.and_then(|pid| process::cpu_time(pid).ok());
-        Self { pid, monitor, began: Instant::now(), cpu_before }
+        let mut meter = pid.map(CpuMeter::new);
+        let cpu_before = read(&mut meter);
+        Self { pid, meter, monitor, began: Instant::now(), cpu_before }
     }
 
-    fn look(&self) -> Sample {
+    fn look(&mut self) -> Sample {
         // Until it is waited for, a process that has ended is still listed, without memory.
         let resident = self.pid.and_then(|pid| process::resident_bytes(pid).ok());
         let resident_bytes = resident.filter(|bytes| *bytes > 0);
-        let cpu = self.pid.and_then(|pid| process::cpu_time(pid).ok());
-        let cpu = cpu.zip(self.cpu_before).and_then(|(now, before)| now.checked_sub(before));
+        let cpu = read(&mut self.meter).zip(self.cpu_before).map(|(now, before)| now - before);
         Sample {
             at: self.began.elapsed(),
             resident_bytes,
@@ -94,6 +96,10 @@ impl Eye {
             operations: self.monitor.operations(),
         }
     }
+}
+
+fn read(meter: &mut Option<CpuMeter>) -> Option<Duration> {
+    meter.as_mut().and_then(|meter| meter.read().ok())
 }
 
 #[cfg(test)]

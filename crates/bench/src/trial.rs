@@ -255,7 +255,10 @@ fn share(count: u64, thread: usize, threads: usize) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::net::{Ipv4Addr, TcpListener};
+    use std::io::{Read, Write};
+    use std::net::{Ipv4Addr, TcpListener, TcpStream};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
     use std::time::Duration;
 
     use super::{Arrival, Stop, Trial, Tried, share};
@@ -268,6 +271,33 @@ mod tests {
         let port = listener.local_addr().unwrap().port();
         std::thread::spawn(move || null::serve(&listener, 1, &null::Replies::default()));
         port
+    }
+
+    /// A server that answers each GET, and how many it has seen.
+    fn counting_server() -> (u16, Arc<AtomicU64>) {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let seen = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&seen);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let (stream, count) = (stream.unwrap(), Arc::clone(&count));
+                std::thread::spawn(move || answer_gets(stream, &count));
+            }
+        });
+        (port, seen)
+    }
+
+    fn answer_gets(mut stream: TcpStream, count: &AtomicU64) {
+        let mut request = [0; 4096];
+        while let Ok(length @ 1..) = stream.read(&mut request) {
+            // Commands begin with it, and no key holds it.
+            let gets = request[..length].iter().filter(|byte| **byte == b'*').count();
+            count.fetch_add(gets as u64, Ordering::Relaxed);
+            if stream.write_all(&b"$1\r\nv\r\n".repeat(gets)).is_err() {
+                return;
+            }
+        }
     }
 
     fn trial(port: u16, operations: u64, threads: usize) -> Trial {
@@ -302,18 +332,27 @@ mod tests {
 
     #[test]
     fn what_was_warmed_up_does_not_count() {
-        let mut trial = trial(null_server(), 100, 2);
+        let (port, seen) = counting_server();
+        let mut trial = trial(port, 100, 2);
         trial.load.warm_up = Duration::from_millis(5);
-        assert_eq!(run(&trial).outcome.operations, 100);
+        let tried = run(&trial);
+        assert_eq!((tried.outcome.operations, tried.outcome.replies.bulk), (100, 100));
+        assert_eq!(tried.samples.last().unwrap().operations, 100);
+        // However short the time is, each connection sends a batch.
+        let warmed_up = seen.load(Ordering::Relaxed) - 100;
+        assert!(warmed_up >= 7 * 16, "{warmed_up}");
     }
 
     #[test]
     fn an_open_loop_is_split_too() {
-        let mut trial = trial(null_server(), 1000, 2);
-        trial.arrival = Arrival::Open(Pace { per_second: 1e6, spacing: Spacing::Random, seed: 1 });
+        let (port, seen) = counting_server();
+        let mut trial = trial(port, 960, 2);
+        trial.arrival = Arrival::Open(Pace { per_second: 64e3, spacing: Spacing::Even, seed: 1 });
         let tried = run(&trial);
-        assert_eq!(tried.outcome.operations, 1000);
-        assert!(tried.lag.unwrap().schedule > Duration::ZERO);
+        assert_eq!((tried.outcome.operations, seen.load(Ordering::Relaxed)), (960, 960));
+        // Half of the batches at half of the rate are due over as long as all would be.
+        let schedule = tried.lag.unwrap().schedule.as_secs_f64();
+        assert!((0.014..0.016).contains(&schedule), "{schedule}");
     }
 
     #[test]

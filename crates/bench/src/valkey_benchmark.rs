@@ -48,14 +48,15 @@ impl ValkeyBenchmark {
         Self { command }
     }
 
-    /// Runs it on one core. Returns what it says, and the CPU time it took, its start included.
+    /// Runs it on one core, as [`process::core`] names it. Returns what it says, and the CPU time
+    /// it took, its start included.
     ///
     /// # Errors
     /// If it cannot be started, fails, or says something unexpected.
     pub fn run(&self, gets: Gets, core: usize) -> Result<(Said, Duration)> {
         let before = process::ended_children_time()?;
         let output = Command::new("setpriv")
-            .args(["--pdeathsig", "KILL", "taskset", "-c", &core.to_string()])
+            .args(["--pdeathsig", "KILL", "taskset", "-c", &process::core(core).to_string()])
             .args(&self.command)
             .args(gets.arguments())
             .stdin(Stdio::null())

@@ -6,16 +6,17 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use clap::builder::RangedU64ValueParser;
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
-use super::{results, target};
+use super::results;
 use crate::generator::{Arrival, KeyChoice, Operation, Pace, Protocol, Spacing, Stop, ValueSize};
 use crate::sampler::Sample;
 use crate::scenario::measure::Load;
 use crate::scenario::pin_client;
-use crate::servers::{Kind, Launch, Program, Server};
+use crate::servers::{Kind, Launch, Program, Server, ask_pid};
 use crate::trial::{Trial, Tried};
 
 /// Which keys are stored where.
@@ -85,6 +86,7 @@ pub struct RunArguments {
     open: Option<Open>,
     /// Threads of the server that is started.
     #[arg(long, default_value_t = 1)]
+    #[arg(value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     threads: usize,
     /// Keys are not stored before the run.
     #[arg(long)]
@@ -216,7 +218,7 @@ fn watched(trial: &Trial) -> Result<Tried> {
 
 impl StoreArguments {
     fn pid_of(&self, port: u16) -> Option<u32> {
-        self.pid.or_else(|| target::ask_pid(port, self.protocol.into()).ok())
+        self.pid.or_else(|| ask_pid(port, self.protocol.into()).ok().flatten())
     }
 
     fn operation(&self) -> Operation {

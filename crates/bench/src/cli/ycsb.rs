@@ -6,14 +6,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
+use clap::builder::RangedU64ValueParser;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use super::{results, target};
+use super::results;
 use crate::generator::{Monitor, Protocol};
 use crate::sampler::{Sample, Sampler};
 use crate::scenario::pin_client;
-use crate::servers::{Launch, Program, Server};
+use crate::servers::{Launch, Program, Server, ask_pid};
 use crate::ycsb::client::{Clients, Phase, Plan};
 use crate::ycsb::connector::Connector;
 use crate::ycsb::measured::Measured;
@@ -44,6 +45,7 @@ pub struct YcsbArguments {
     pid: Option<u32>,
     /// Worker threads of a server that is started.
     #[arg(long, default_value_t = 1)]
+    #[arg(value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     server_threads: usize,
     /// Writes the results of all phases to this file.
     #[arg(long)]
@@ -172,7 +174,7 @@ impl YcsbArguments {
             ConnectorName::Redis => Protocol::Resp,
             ConnectorName::Memcached => Protocol::Memcached,
         };
-        self.pid.or_else(|| target::ask_pid(port, protocol).ok())
+        self.pid.or_else(|| ask_pid(port, protocol).ok().flatten())
     }
 }
 

@@ -1,21 +1,23 @@
-//! Which process serves a port.
+//! Which process serves a port, by its own word.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
+use crate::control::encode;
 use crate::generator::Protocol;
 
-/// Asks a server on 127.0.0.1 for the number of its process.
+/// Asks a server on 127.0.0.1 for the number of its process; `None` if it does not say.
 ///
 /// # Errors
-/// If it does not say, or not soon.
-pub fn ask_pid(port: u16, protocol: Protocol) -> Result<u32> {
+/// If it does not accept, or answers nothing for a second.
+pub fn ask_pid(port: u16, protocol: Protocol) -> Result<Option<u32>> {
     let (question, field) = match protocol {
-        Protocol::Resp => ("INFO server\r\n", "process_id:"),
-        Protocol::Memcached => ("stats\r\n", "STAT pid "),
+        // Behind the answer to PING nothing is to be waited for.
+        Protocol::Resp => (encode(&["INFO", "server"]) + &encode(&["PING"]), "process_id:"),
+        Protocol::Memcached => ("stats\r\n".to_owned(), "STAT pid "),
     };
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
     stream.set_read_timeout(Some(ANSWER_MAX))?;
@@ -23,13 +25,13 @@ pub fn ask_pid(port: u16, protocol: Protocol) -> Result<u32> {
     for line in BufReader::new(stream).lines().take(LINES_MAX) {
         let line = line?;
         if let Some(number) = line.strip_prefix(field) {
-            return number.trim().parse().context("the number of a process");
+            return number.trim().parse().map(Some).context("the number of a process");
         }
         if line == "END" || line.starts_with(['+', '-']) {
             break;
         }
     }
-    bail!("the server does not say which process it is")
+    Ok(None)
 }
 
 const ANSWER_MAX: Duration = Duration::from_secs(1);

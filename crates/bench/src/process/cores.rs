@@ -1,0 +1,81 @@
+//! The cores that this process may use, which need not begin with zero nor be without gaps: callers
+//! name them by their place in the list.
+
+use std::sync::OnceLock;
+use std::thread::available_parallelism;
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+/// Number of cores that this process may use; at least one.
+pub fn cores() -> usize {
+    list().len()
+}
+
+/// The number by which the kernel knows one of them, counted from zero; of the last one, if there
+/// are fewer.
+pub fn core(index: usize) -> usize {
+    let list = list();
+    list[index.min(list.len() - 1)]
+}
+
+/// The first of them, at least one and at most all there are, as `taskset -c` takes them.
+pub fn first_cores(count: usize) -> String {
+    let numbers = (0..count.clamp(1, cores())).map(|index| core(index).to_string());
+    numbers.collect::<Vec<_>>().join(",")
+}
+
+/// Binds the calling thread to one core, as [`core`] names it. Where that fails, which is told,
+/// the thread runs on.
+pub fn pin_this_thread(index: usize) {
+    let core = core(index);
+    let mut cores = CpuSet::new();
+    cores.set(core);
+    if let Err(error) = sched_setaffinity(None, &cores) {
+        eprintln!("not pinned to core {core}: {error}");
+    }
+}
+
+/// Asked once, since a thread that is bound to a core is told that one alone.
+fn list() -> &'static [usize] {
+    static LIST: OnceLock<Vec<usize>> = OnceLock::new();
+    LIST.get_or_init(allowed)
+}
+
+/// Those that the calling thread may run on, without those that a quota takes away.
+fn allowed() -> Vec<usize> {
+    let count = available_parallelism().map_or(1, usize::from);
+    match sched_getaffinity(None) {
+        Ok(set) => (0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core)).take(count).collect(),
+        // A machine with more cores than the set has room for.
+        Err(_) => (0..count).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{allowed, core, cores, first_cores, pin_this_thread};
+
+    #[test]
+    fn a_bound_thread_still_knows_how_many_cores_there_are() {
+        let all = allowed();
+        for (index, number) in all.iter().enumerate() {
+            let bound = || {
+                pin_this_thread(index);
+                (allowed(), cores())
+            };
+            let (told, known) = std::thread::scope(|scope| scope.spawn(bound).join().unwrap());
+            assert_eq!(told, [*number], "it would be told one");
+            assert_eq!(known, all.len());
+        }
+    }
+
+    #[test]
+    fn cores_are_named_by_their_place_among_those_that_may_be_used() {
+        let all = allowed();
+        assert_eq!((0..all.len()).map(core).collect::<Vec<_>>(), all);
+        assert_eq!(core(usize::MAX), *all.last().unwrap());
+        assert_eq!(first_cores(0), first_cores(1), "a server has at least one");
+        assert_eq!(first_cores(1), all[0].to_string());
+        assert_eq!(first_cores(usize::MAX).split(',').count(), all.len());
+    }
+}
