@@ -15,7 +15,7 @@ use anyhow::{Error, Result, anyhow, ensure};
 use crate::generator::{
     Arrival, Drawn, Ended, Generator, Keys, Lag, Monitor, Outcome, Requests, Stop,
 };
-use crate::process;
+use crate::process::{self, CpuMeter};
 use crate::sampler::{Sample, Sampler};
 use crate::scenario::measure::Load;
 
@@ -97,7 +97,8 @@ impl Trial {
                 (0..self.threads).map(|thread| scope.spawn(move || run(thread))).collect();
             gate.pass(true);
             let is_well = gate.pass(true);
-            let (before, every) = (self.settled_cpu_time(), self.sample_every);
+            let mut meter = self.pid.map(CpuMeter::new);
+            let (before, every) = (settled(&mut meter), self.sample_every);
             let sampler = Sampler::start(self.pid, every, Arc::clone(&monitor), watch);
             gate.pass(true);
             let ended: Vec<_> = threads
@@ -109,7 +110,7 @@ impl Trial {
             if is_well {
                 // What a server used that has ended is only in the samples.
                 let last = samples.iter().rev().find_map(|sample| sample.cpu);
-                let used = before.zip(self.settled_cpu_time());
+                let used = before.zip(settled(&mut meter));
                 let used = used.and_then(|(before, after)| after.checked_sub(before));
                 let has_ended = samples.last().is_none_or(|sample| sample.cpu.is_none());
                 tried.server_cpu = if has_ended { last } else { used };
@@ -183,13 +184,13 @@ impl Trial {
         let first = self.server_cores.min(cores - 1);
         process::pin_this_thread(first + thread % (cores - first));
     }
+}
 
-    /// The kernel adds the time of a running thread up when it leaves the core, so the server is
-    /// given a moment to go to sleep.
-    fn settled_cpu_time(&self) -> Option<Duration> {
-        thread::sleep(Duration::from_millis(2));
-        self.pid.and_then(|pid| process::cpu_time(pid).ok())
-    }
+/// The kernel adds the time of a running thread up when it leaves the core, so the server is given
+/// a moment to go to sleep.
+fn settled(meter: &mut Option<CpuMeter>) -> Option<Duration> {
+    thread::sleep(Duration::from_millis(2));
+    meter.as_mut().and_then(|meter| meter.read().ok())
 }
 
 struct Prepared {

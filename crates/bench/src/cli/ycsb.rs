@@ -1,6 +1,7 @@
 //! `ycsb`: the phases of a workload, as YCSB's own command line has them.
 
 use std::fs;
+use std::io::{IsTerminal, stderr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,6 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, ValueEnum};
+use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
 use super::results;
@@ -132,10 +134,14 @@ fn play<C: Connector + Default>(
     let clients = Clients::<C>::connect(port, plan, workload)?;
     let monitor = Arc::new(Monitor::default());
     let sampler = Sampler::start(pid, SAMPLE_EVERY, Arc::clone(&monitor), |_| ());
+    let bar =
+        if stderr().is_terminal() { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
     let measured = clients.run(|done| {
         monitor.add(done - monitor.operations());
-        eprint!("\r{done} operations ");
+        bar.set_message(format!("{done} operations"));
+        bar.tick();
     });
+    bar.finish_and_clear();
     monitor.add(measured.operations - monitor.operations());
     Ok((measured, sampler.stop()))
 }
