@@ -51,18 +51,6 @@ pub fn thread_name(pid: u32, thread: u32) -> String {
     name.trim_end().to_owned()
 }
 
-/// User and system time of all live threads of a process: from the scheduler where it counts,
-/// else in clock ticks. The time of threads that ended is only in the latter, so between two calls
-/// it may shrink; a [`CpuMeter`] does not.
-///
-/// # Errors
-/// If the process does not exist.
-pub fn cpu_time(pid: u32) -> Result<Duration> {
-    let times = thread_times(pid).unwrap_or_default();
-    let sum: Duration = times.iter().map(|times| times.on_core).sum();
-    if sum.is_zero() { cpu_time_in_ticks(pid) } else { Ok(sum) }
-}
-
 /// User and system time of the calling thread.
 #[must_use]
 pub fn cpu_time_of_this_thread() -> Duration {
@@ -177,7 +165,7 @@ mod tests {
     use std::time::Duration;
 
     use super::{
-        cpu_time, cpu_time_in_ticks, descends_from, ended_children_time, has_ended, resident_bytes,
+        CpuMeter, cpu_time_in_ticks, descends_from, ended_children_time, has_ended, resident_bytes,
     };
 
     /// A shell that does something, says a word, and waits for its end.
@@ -197,7 +185,8 @@ mod tests {
     fn the_scheduler_and_the_clock_agree_on_what_a_process_used() {
         let (mut child, _) = shell(&format!("{BUSY}; echo done"));
         let pid = child.id();
-        let (exact, ticks) = (cpu_time(pid).unwrap(), cpu_time_in_ticks(pid).unwrap());
+        let exact = CpuMeter::new(pid).read().unwrap();
+        let ticks = cpu_time_in_ticks(pid).unwrap();
         assert!(exact > Duration::from_millis(20), "{exact:?}");
         // Two times in whole ticks, and on some machines found by chance.
         assert!(
@@ -243,7 +232,7 @@ mod tests {
 
     #[test]
     fn an_absent_process_is_an_error() {
-        assert!(resident_bytes(u32::MAX).is_err() && cpu_time(u32::MAX).is_err());
+        assert!(resident_bytes(u32::MAX).is_err() && CpuMeter::new(u32::MAX).read().is_err());
         assert!(has_ended(u32::MAX));
     }
 
