@@ -1,10 +1,10 @@
 //! Blocking connections for the few commands that steer and question a server.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read, Take, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 /// A reply of any shape.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +19,35 @@ pub enum Reply {
     Nil,
     /// An array.
     Array(Vec<Reply>),
+}
+
+impl Reply {
+    /// Reads a reply.
+    ///
+    /// # Errors
+    /// If the bytes end before it does, if they are none, or if it is larger than what is asked
+    /// here ever brings: 16 MiB in all, with arrays in no more than seven others.
+    pub fn read(from: &mut impl BufRead) -> Result<Self> {
+        Self::read_within(&mut from.by_ref().take(REPLY_BYTES_MAX), ARRAY_DEPTH_MAX)
+    }
+
+    fn read_within(from: &mut Take<impl BufRead>, depth: usize) -> Result<Self> {
+        let line = line(from)?;
+        let (kind, rest) = line.split_at_checked(1).context("an empty line")?;
+        Ok(match kind {
+            "+" => Self::Text(rest.to_owned()),
+            "-" => Self::Error(rest.to_owned()),
+            ":" => Self::Integer(rest.parse()?),
+            "$" | "*" if rest == "-1" => Self::Nil,
+            "$" => Self::Text(bulk(from, rest.parse()?)?),
+            "*" if depth == 0 => bail!("arrays within more than {ARRAY_DEPTH_MAX} arrays"),
+            "*" => {
+                let values = (0..rest.parse::<u64>()?).map(|_| Self::read_within(from, depth - 1));
+                Self::Array(values.collect::<Result<_>>()?)
+            }
+            _ => bail!("unexpected reply {:?}", shown(line.as_bytes())),
+        })
+    }
 }
 
 /// A connection that sends one command and waits for its reply.
@@ -41,29 +70,27 @@ impl Control {
     /// If the connection breaks; an error reply is a [`Reply::Error`].
     pub fn ask(&mut self, command: &[&str]) -> Result<Reply> {
         self.stream.get_mut().write_all(encode(command).as_bytes())?;
-        self.reply().with_context(|| format!("reply to {}", command.join(" ")))
+        Reply::read(&mut self.stream).with_context(|| format!("reply to {}", command.join(" ")))
     }
 
-    /// Number of keys in database 0; zero for a server that keeps none.
+    /// Number of keys in database 0; `None` for the null server, which answers everything with OK.
     ///
     /// # Errors
-    /// If the connection breaks.
-    pub fn key_count(&mut self) -> Result<u64> {
+    /// If the answer is an error or anything else, or the connection breaks.
+    pub fn key_count(&mut self) -> Result<Option<u64>> {
         match self.ask(&["DBSIZE"])? {
-            Reply::Integer(count) => Ok(count.max(0).unsigned_abs()),
-            _ => Ok(0),
+            Reply::Text(text) if text == "OK" => Ok(None),
+            reply => number(&reply).map(Some).context("DBSIZE"),
         }
     }
 
     /// The integer that answers a command, whose words stand apart by spaces.
     ///
     /// # Errors
-    /// If the answer is anything else, or the connection breaks.
+    /// If the answer is below zero or anything else, or the connection breaks.
     pub fn integer(&mut self, command: &str) -> Result<u64> {
-        match self.ask(&command.split(' ').collect::<Vec<_>>())? {
-            Reply::Integer(number) => Ok(number.max(0).unsigned_abs()),
-            other => bail!("{command}: {other:?}"),
-        }
+        let reply = self.ask(&command.split(' ').collect::<Vec<_>>())?;
+        number(&reply).with_context(|| command.to_owned())
     }
 
     /// A number from INFO, if the server reports it.
@@ -88,32 +115,6 @@ impl Control {
             _ => Ok(None),
         }
     }
-
-    fn reply(&mut self) -> Result<Reply> {
-        let mut line = String::new();
-        if self.stream.read_line(&mut line)? == 0 {
-            bail!("the server closed the connection");
-        }
-        let line = line.trim_end();
-        let (kind, rest) = line.split_at_checked(1).context("an empty line")?;
-        Ok(match kind {
-            "+" => Reply::Text(rest.to_owned()),
-            "-" => Reply::Error(rest.to_owned()),
-            ":" => Reply::Integer(rest.parse()?),
-            "$" if rest == "-1" => Reply::Nil,
-            "$" => Reply::Text(self.bulk(rest.parse()?)?),
-            "*" if rest == "-1" => Reply::Nil,
-            "*" => Reply::Array((0..rest.parse()?).map(|_| self.reply()).collect::<Result<_>>()?),
-            _ => bail!("unexpected reply {line:?}"),
-        })
-    }
-
-    fn bulk(&mut self, length: u64) -> Result<String> {
-        let mut bytes = Vec::new();
-        self.stream.by_ref().take(length + 2).read_to_end(&mut bytes)?;
-        bytes.truncate(usize::try_from(length)?);
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
-    }
 }
 
 /// A connection that asks Memcached for its statistics.
@@ -136,21 +137,60 @@ impl Statistics {
     /// If the connection breaks, or there is no such number.
     pub fn number(&mut self, name: &str) -> Result<u64> {
         self.stream.get_mut().write_all(b"stats\r\n")?;
-        let mut found = None;
-        loop {
-            let mut line = String::new();
-            if self.stream.read_line(&mut line)? == 0 {
-                bail!("the server closed the connection");
-            }
-            let words: Vec<_> = line.split_whitespace().collect();
-            match words[..] {
-                ["END"] => return found.with_context(|| format!("stats holds no {name}")),
-                ["STAT", other, value] if other == name => found = Some(value.parse()?),
-                ["STAT", ..] => {}
-                _ => bail!("unexpected reply {line:?}"),
-            }
+        statistic(&mut self.stream, name)
+    }
+}
+
+/// The number of this name in the answer to `stats`, which is read up to its end.
+fn statistic(from: &mut impl BufRead, name: &str) -> Result<u64> {
+    let mut from = from.by_ref().take(REPLY_BYTES_MAX);
+    let mut found = None;
+    loop {
+        let line = line(&mut from)?;
+        let words: Vec<_> = line.split_whitespace().collect();
+        match words[..] {
+            ["END"] => return found.with_context(|| format!("stats holds no {name}")),
+            ["STAT", other, value] if other == name => found = Some(value.parse()?),
+            ["STAT", ..] => {}
+            _ => bail!("unexpected reply {:?}", shown(line.as_bytes())),
         }
     }
+}
+
+/// The next line, without its end.
+fn line(from: &mut Take<impl BufRead>) -> Result<String> {
+    let mut line = Vec::new();
+    from.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut line)?;
+    let Some(text) = line.strip_suffix(b"\r\n") else {
+        ensure!(!line.is_empty() || from.limit() == 0, "the server closed the connection");
+        bail!("a line that is cut off, or too long: {:?}", shown(&line));
+    };
+    Ok(String::from_utf8_lossy(text).into_owned())
+}
+
+/// A value of `length` bytes and its line end. Memory grows with what arrives, not with what is
+/// announced.
+fn bulk(from: &mut Take<impl BufRead>, length: u64) -> Result<String> {
+    ensure!(length <= REPLY_BYTES_MAX, "a value of {length} bytes");
+    let mut bytes = Vec::new();
+    from.by_ref().take(length).read_to_end(&mut bytes)?;
+    let mut end = [0; 2];
+    from.read_exact(&mut end).context("a value that is cut off, or too long")?;
+    ensure!(end == *b"\r\n", "a value is followed by {:?}", shown(&end));
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// A number of things.
+fn number(reply: &Reply) -> Result<u64> {
+    match reply {
+        Reply::Integer(number @ 0..) => Ok(number.unsigned_abs()),
+        other => bail!("the server answers {}", shown(format!("{other:?}").as_bytes())),
+    }
+}
+
+/// The begin of what a message tells of.
+fn shown(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(&bytes[..bytes.len().min(SHOWN_BYTES_MAX)]).into_owned()
 }
 
 /// Whether a server of any kind answers at once, be it with an error.
@@ -182,15 +222,117 @@ fn find_field<'info>(info: &'info str, field: &str) -> Option<&'info str> {
 }
 
 const AT_ONCE: Duration = Duration::from_millis(200);
+const REPLY_BYTES_MAX: u64 = 16 << 20;
+const LINE_BYTES_MAX: u64 = 64 << 10;
+const ARRAY_DEPTH_MAX: usize = 8;
+const SHOWN_BYTES_MAX: usize = 80;
 
 #[cfg(test)]
 mod tests {
-    use super::find_field;
+    use std::net::TcpListener;
+    use std::thread;
+
+    use super::*;
+
+    /// A connection to a server that answers the first request so, and closes.
+    fn answered(reply: &'static str) -> Control {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let _ = stream.read(&mut [0; 1024]).unwrap();
+            stream.write_all(reply.as_bytes()).unwrap();
+        });
+        Control::open(port).unwrap()
+    }
+
+    fn read(reply: &[u8]) -> Result<Reply> {
+        Reply::read(&mut &reply[..])
+    }
 
     #[test]
     fn a_field_is_found_by_its_whole_name() {
         let info = "# Stats\r\nexpired_keys_total:9\r\nexpired_keys:3\r\n";
         assert_eq!(find_field(info, "expired_keys"), Some("3"));
         assert_eq!(find_field(info, "keys"), None);
+    }
+
+    #[test]
+    fn only_the_null_server_does_not_count_its_keys() {
+        assert_eq!(answered(":3\r\n").key_count().unwrap(), Some(3));
+        assert_eq!(answered("+OK\r\n").key_count().unwrap(), None);
+        for reply in ["-LOADING not yet\r\n", "-ERR no\r\n", ":-1\r\n", "$-1\r\n", "+LATER\r\n"] {
+            let error = format!("{:#}", answered(reply).key_count().unwrap_err());
+            assert!(error.starts_with("DBSIZE: "), "{reply}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_number_is_none_below_zero() {
+        assert_eq!(answered(":0\r\n").integer("LLEN l").unwrap(), 0);
+        for reply in [":-1\r\n", "-ERR no\r\n", "+OK\r\n"] {
+            assert!(answered(reply).integer("LLEN l").is_err(), "{reply}");
+        }
+    }
+
+    #[test]
+    fn a_reply_is_whole_or_refused() {
+        let whole = b"*3\r\n:1\r\n*2\r\n$5\r\na\r\nbc\r\n$-1\r\n*1\r\n-ERR no\r\n";
+        let text = Reply::Text("a\r\nbc".to_owned());
+        let error = Reply::Array(vec![Reply::Error("ERR no".to_owned())]);
+        let inner = Reply::Array(vec![text, Reply::Nil]);
+        let expected = Reply::Array(vec![Reply::Integer(1), inner, error]);
+        assert_eq!(read(&[whole, &b"+next\r\n"[..]].concat()).unwrap(), expected);
+        for end in 0..whole.len() {
+            assert!(read(&whole[..end]).is_err(), "{end} bytes");
+        }
+    }
+
+    #[test]
+    fn what_is_no_reply_is_refused() {
+        for reply in [
+            &b"OK\r\n"[..],
+            b"\r\n",
+            b"+OK\n",
+            b":1.5\r\n",
+            b"$-2\r\n",
+            b"$1\r\nabc",
+            b"$18446744073709551615\r\nx\r\n",
+            b"*-2\r\n",
+            b"*18446744073709551615\r\n:1\r\n",
+        ] {
+            assert!(read(reply).is_err(), "{:?}", String::from_utf8_lossy(reply));
+        }
+    }
+
+    /// Gives the same bytes without an end.
+    struct Endless(&'static [u8]);
+
+    impl Read for Endless {
+        fn read(&mut self, to: &mut [u8]) -> std::io::Result<usize> {
+            let length = self.0.len();
+            to.chunks_mut(length).for_each(|part| part.copy_from_slice(&self.0[..part.len()]));
+            Ok(to.len() / length * length)
+        }
+    }
+
+    #[test]
+    fn a_reply_without_an_end_is_refused() {
+        for bytes in [&b"+"[..], b"*1\r\n", b"$-1\r\n", b"$1\r\nx\r\n", b"*2\r\n+\r\n"] {
+            let array = b"*99999999\r\n".chain(Endless(bytes));
+            assert!(Reply::read(&mut BufReader::new(array)).is_err(), "{bytes:?}");
+        }
+        for bytes in [&b"STAT a 1\r\n"[..], b"STAT"] {
+            assert!(statistic(&mut BufReader::new(Endless(bytes)), "a").is_err(), "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn a_statistic_is_found_by_its_name() {
+        let stats = b"STAT pid 7\r\nSTAT version 1.6.4\r\nEND\r\n";
+        assert_eq!(statistic(&mut &stats[..], "pid").unwrap(), 7);
+        for refused in [&stats[..20], b"END\r\n", b"STAT pid x\r\nEND\r\n", b"ERROR\r\n"] {
+            assert!(statistic(&mut &refused[..], "pid").is_err());
+        }
     }
 }

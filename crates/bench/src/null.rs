@@ -17,7 +17,7 @@ mod replies;
 mod scan;
 
 pub use replies::{Replies, Shape};
-use scan::{Scanned, scan};
+pub use scan::{Command, Scanned, scan};
 
 /// Serves connections until the process is ended, dealt out to `threads` in turn; everybody gets
 /// the same answers.

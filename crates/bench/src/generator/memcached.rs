@@ -8,7 +8,7 @@
 //! | `DELETED`, `NOT_FOUND` | integer; the latter also as zero |
 //! | `ERROR`, `CLIENT_ERROR text`, `SERVER_ERROR text`, `NOT_STORED`, `EXISTS` | error |
 
-use super::replies::{Replies, Unexpected, text, unexpected};
+use super::replies::{LINE_BYTES_MAX, Replies, Unexpected, part_of_body, text, unexpected};
 
 /// Counts replies; [`MemcachedCounter::feed`] may be called with any cut of the stream.
 #[derive(Default)]
@@ -72,7 +72,7 @@ impl MemcachedCounter {
     #[inline]
     fn resume(&mut self, bytes: &[u8]) -> Result<usize, Unexpected> {
         if self.body_left > 0 {
-            let taken = self.body_left.min(bytes.len());
+            let taken = part_of_body(self.body_left, bytes)?;
             self.body_left -= taken;
             return Ok(taken);
         }
@@ -95,8 +95,9 @@ impl MemcachedCounter {
     fn body(&mut self, bytes: &[u8], body: usize) -> Result<usize, Unexpected> {
         let whole = body + 2;
         if bytes.len() < whole {
-            self.body_left = whole - bytes.len();
-            return Ok(bytes.len());
+            let taken = part_of_body(whole, bytes)?;
+            self.body_left = whole - taken;
+            return Ok(taken);
         }
         if &bytes[body..whole] != b"\r\n" {
             return Err(unexpected(&bytes[body..whole]));
@@ -106,7 +107,7 @@ impl MemcachedCounter {
 
     fn keep(&mut self, bytes: &[u8]) -> Result<(), Unexpected> {
         self.line.extend_from_slice(bytes);
-        if self.line.len() > LINE_BYTES_MAX {
+        if self.line.len() >= LINE_BYTES_MAX {
             return Err(unexpected(&self.line));
         }
         Ok(())
@@ -115,6 +116,9 @@ impl MemcachedCounter {
     /// Counts a line with its end; returns the length of the value if one follows.
     #[inline]
     fn whole_line(&mut self, line: &[u8]) -> Result<Option<usize>, Unexpected> {
+        if line.len() > LINE_BYTES_MAX {
+            return Err(unexpected(line));
+        }
         if line.starts_with(b"VALUE ") {
             self.values += 1;
             return value_bytes(line).map(Some).ok_or_else(|| unexpected(line));
@@ -177,7 +181,6 @@ fn value_bytes(line: &[u8]) -> Option<usize> {
 const STORED: &[u8] = b"STORED\r\n";
 const END: &[u8] = b"END\r\n";
 const ERRORS: [&[u8]; 5] = [b"ERROR", b"CLIENT_ERROR", b"SERVER_ERROR", b"NOT_STORED", b"EXISTS"];
-const LINE_BYTES_MAX: usize = 64 * 1024;
 const LENGTH_DIGITS_MAX: usize = 12;
 
 #[cfg(test)]
@@ -214,8 +217,12 @@ pub(super) mod tests {
                 b"VALUE k 0 x\r\n",
                 b"VALUE k 0 \r\n",
                 b"VALUE k 0 1\r\nabc",
+                b"VALUE k 0 1\r\naX",
+                b"VALUE k 0 1\r\na\rX",
+                b"VALUE k 0 0\r\n\n\r",
                 b"VALUE k 0 9999999999999\r\n",
             ],
+            line: "ERROR ",
         }
     }
 }

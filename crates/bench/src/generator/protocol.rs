@@ -61,7 +61,8 @@ impl Counter {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::Counter;
+    use super::{Counter, Unexpected};
+    use crate::generator::replies::LINE_BYTES_MAX;
     use crate::generator::{Replies, memcached, replies};
 
     /// A stream of one protocol, and what its counter must make of it.
@@ -72,15 +73,31 @@ pub(super) mod tests {
         pub first_error: &'static str,
         /// What is no reply.
         pub refused: &'static [&'static [u8]],
+        /// How a reply begins that goes on up to the end of its line.
+        pub line: &'static str,
     }
 
     impl Case {
         /// A counter that was fed the stream in these parts.
         fn fed<'part>(&self, parts: impl IntoIterator<Item = &'part [u8]>) -> Counter {
-            let mut counter = (self.new)();
-            parts.into_iter().for_each(|part| counter.feed(part).unwrap());
-            counter
+            self.try_fed(parts).unwrap_or_else(|_| panic!("a sound stream is refused"))
         }
+
+        fn try_fed<'part>(
+            &self,
+            parts: impl IntoIterator<Item = &'part [u8]>,
+        ) -> Result<Counter, Unexpected> {
+            let mut counter = (self.new)();
+            parts.into_iter().try_for_each(|part| counter.feed(part))?;
+            Ok(counter)
+        }
+    }
+
+    /// All ways to cut a stream into three parts.
+    fn cuts(stream: &[u8]) -> impl Iterator<Item = [&[u8]; 3]> {
+        let firsts = 0..=stream.len();
+        let pairs = firsts.flat_map(|first| (first..=stream.len()).map(move |it| (first, it)));
+        pairs.map(|(first, second)| [&stream[..first], &stream[first..second], &stream[second..]])
     }
 
     fn cases() -> [Case; 2] {
@@ -100,13 +117,9 @@ pub(super) mod tests {
     #[test]
     fn a_cut_at_any_two_bytes_changes_nothing() {
         for case in cases() {
-            let stream = case.stream;
-            for first in 0..stream.len() {
-                for second in first..stream.len() {
-                    let parts = [&stream[..first], &stream[first..second], &stream[second..]];
-                    let counted = *case.fed(parts).counted();
-                    assert_eq!(counted, case.replies, "cut at {first} and {second}");
-                }
+            for parts in cuts(case.stream) {
+                let counted = *case.fed(parts).counted();
+                assert_eq!(counted, case.replies, "cut at {}, {}", parts[0].len(), parts[1].len());
             }
         }
     }
@@ -119,10 +132,31 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_is_no_reply_is_refused() {
+    fn what_is_no_reply_is_refused_however_it_is_cut() {
         for case in cases() {
             for bytes in case.refused {
-                assert!((case.new)().feed(bytes).is_err(), "{bytes:?}");
+                let text = String::from_utf8_lossy(bytes);
+                for parts in cuts(bytes) {
+                    let lengths = parts.map(<[u8]>::len);
+                    assert!(case.try_fed(parts).is_err(), "{text:?} cut into {lengths:?}");
+                }
+                assert!(case.try_fed(bytes.chunks(1)).is_err(), "{text:?} byte by byte");
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_has_the_same_limit_however_it_is_cut() {
+        for case in cases() {
+            for (length, is_sound) in [(LINE_BYTES_MAX, true), (LINE_BYTES_MAX + 1, false)] {
+                let text = "x".repeat(length - case.line.len() - 2);
+                let stream = [case.line, &text, "\r\n"].concat().into_bytes();
+                for piece in [length, length - 1, 1000] {
+                    let fed = case.try_fed(stream.chunks(piece));
+                    assert_eq!(fed.is_ok(), is_sound, "{length} bytes in pieces of {piece}");
+                }
+                let fed = case.try_fed([&stream[..length - 1]]);
+                assert_eq!(fed.is_ok(), is_sound, "{length} bytes without the last one");
             }
         }
     }

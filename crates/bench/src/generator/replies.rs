@@ -103,12 +103,7 @@ impl ReplyCounter {
 
     fn resume(&mut self, bytes: &[u8]) -> Result<usize, Unexpected> {
         if self.body_left > 0 {
-            let taken = self.body_left.min(bytes.len());
-            self.body_left -= taken;
-            if self.body_left == 0 {
-                self.arrived(|counted| &mut counted.bulk);
-            }
-            return Ok(taken);
+            return self.part_of_bulk(bytes);
         }
         let Some(end) = memchr::memchr(b'\n', bytes) else {
             return self.keep(bytes);
@@ -125,14 +120,25 @@ impl ReplyCounter {
     fn bulk(&mut self, bytes: &[u8], body: usize) -> Result<usize, Unexpected> {
         let whole = body + 2;
         if bytes.len() < whole {
-            self.body_left = whole - bytes.len();
-            return Ok(bytes.len());
+            self.body_left = whole;
+            return self.part_of_bulk(bytes);
         }
         if &bytes[body..whole] != b"\r\n" {
             return Err(unexpected(&bytes[body..whole]));
         }
         self.arrived(|counted| &mut counted.bulk);
         Ok(whole)
+    }
+
+    /// Takes what is there of a value that has not arrived whole.
+    #[cold]
+    fn part_of_bulk(&mut self, bytes: &[u8]) -> Result<usize, Unexpected> {
+        let taken = part_of_body(self.body_left, bytes)?;
+        self.body_left -= taken;
+        if self.body_left == 0 {
+            self.arrived(|counted| &mut counted.bulk);
+        }
+        Ok(taken)
     }
 
     #[cold]
@@ -148,7 +154,7 @@ impl ReplyCounter {
 
     fn keep(&mut self, bytes: &[u8]) -> Result<usize, Unexpected> {
         self.line.extend_from_slice(bytes);
-        if self.line.len() > LINE_BYTES_MAX {
+        if self.line.len() >= LINE_BYTES_MAX {
             return Err(unexpected(&self.line));
         }
         Ok(bytes.len())
@@ -156,10 +162,14 @@ impl ReplyCounter {
 
     /// Counts a line with its end; returns the length of the value if one follows.
     fn whole_line(&mut self, line: &[u8]) -> Result<Option<usize>, Unexpected> {
+        if line.len() > LINE_BYTES_MAX {
+            return Err(unexpected(line));
+        }
         match line[0] {
             b'$' | b'*' if line[1..] == *b"-1\r\n" => self.arrived(|counted| &mut counted.nil),
             b'$' => return Ok(Some(header(b'$', line).ok_or_else(|| unexpected(line))?.1)),
-            b'*' => self.array(header(b'*', line).ok_or_else(|| unexpected(line))?.1),
+            b'*' => self.array(header(b'*', line).ok_or_else(|| unexpected(line))?.1)?,
+            _ if !line.ends_with(b"\r\n") => return Err(unexpected(line)),
             b'_' => self.arrived(|counted| &mut counted.nil),
             b'+' => self.arrived(|counted| &mut counted.status),
             b':' => {
@@ -188,9 +198,13 @@ impl ReplyCounter {
     }
 
     /// In an array of arrays an inner one makes way for its elements.
-    fn array(&mut self, length: usize) {
+    fn array(&mut self, length: usize) -> Result<(), Unexpected> {
         self.open = self.open.saturating_sub(1) + length as u64;
+        if self.open > OPEN_MAX {
+            return Err(Unexpected(format!("an array of {} values", self.open)));
+        }
         self.counted.array += u64::from(self.open == 0);
+        Ok(())
     }
 }
 
@@ -213,6 +227,18 @@ fn header(kind: u8, bytes: &[u8]) -> Option<(usize, usize)> {
     ends.then_some((at + 2, length))
 }
 
+/// Takes what is there of a value and its line end, of which `left` bytes are missing; returns how
+/// many bytes that was.
+#[cold]
+pub(super) fn part_of_body(left: usize, bytes: &[u8]) -> Result<usize, Unexpected> {
+    let part = &bytes[..left.min(bytes.len())];
+    let line_end = &part[left.saturating_sub(2).min(part.len())..];
+    if !b"\r\n"[2_usize.saturating_sub(left)..].starts_with(line_end) {
+        return Err(unexpected(line_end));
+    }
+    Ok(part.len())
+}
+
 pub(super) fn unexpected(bytes: &[u8]) -> Unexpected {
     Unexpected(text(&bytes[..bytes.len().min(80)]))
 }
@@ -221,8 +247,11 @@ pub(super) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim_end().to_owned()
 }
 
-const LINE_BYTES_MAX: usize = 64 * 1024;
+/// Most bytes of a line, its end included.
+pub(super) const LINE_BYTES_MAX: usize = 64 * 1024;
 const LENGTH_DIGITS_MAX: usize = 12;
+/// Most values that may be missing of an array and of those in it.
+const OPEN_MAX: u64 = 1 << 37;
 
 #[cfg(test)]
 pub(super) mod tests {
@@ -250,7 +279,21 @@ pub(super) mod tests {
                 zero: 1,
             },
             first_error: "-OOM no more",
-            refused: &[b"OK\r\n", b"$x\r\n", b"$3\r\nabcdef", b"*x\r\n", b"$99999999999999\r\n"],
+            refused: &[
+                b"OK\r\n",
+                b"\r\n",
+                b"+OK\n",
+                b"$x\r\n",
+                b"$\r\n",
+                b"$3\r\nabcdef",
+                b"$3\r\nabcX",
+                b"$3\r\nabc\rX",
+                b"$0\r\n\n\r",
+                b"*x\r\n",
+                b"*99999999999\r\n*99999999999\r\n",
+                b"$99999999999999\r\n",
+            ],
+            line: "-",
         }
     }
 }

@@ -14,11 +14,17 @@ pub enum Scanned {
 /// Commands whose answers differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
+    /// GET.
     Get,
+    /// HGETALL.
     Hgetall,
+    /// HMGET.
     Hmget,
+    /// ZADD.
     Zadd,
+    /// ZRANGEBYSCORE.
     Zrangebyscore,
+    /// Any that is answered with OK.
     Other,
 }
 
@@ -45,11 +51,13 @@ pub fn scan(bytes: &[u8]) -> Scanned {
 fn scan_command(bytes: &[u8]) -> Result<Scanned, Scanned> {
     let (count, mut at) = header(bytes, 0, b'*', ARGUMENTS_MAX)?;
     let mut command = Command::Other;
+    let reach = bytes.len().min(COMMAND_BYTES_MAX);
     for argument in 0..count {
         let (length, from) = header(bytes, at, b'$', BULK_BYTES_MAX)?;
         at = from + length + 2;
-        if at > bytes.len() {
-            return Err(Scanned::Partial);
+        if at > reach {
+            let is_too_large = at > COMMAND_BYTES_MAX;
+            return Err(if is_too_large { Scanned::Malformed } else { Scanned::Partial });
         }
         if argument == 0 {
             command = Command::named(&bytes[from..from + length]);
@@ -67,7 +75,8 @@ fn header(bytes: &[u8], at: usize, kind: u8, max: usize) -> Result<(usize, usize
         Some(_) => {}
     }
     let mut number = 0;
-    for (index, byte) in line.iter().enumerate().skip(1) {
+    let within = &line[..line.len().min(HEADER_BYTES_MAX)];
+    for (index, byte) in within.iter().enumerate().skip(1) {
         match byte {
             b'0'..=b'9' if number <= max => number = number * 10 + usize::from(byte - b'0'),
             b'\r' if index > 1 && number <= max => {
@@ -80,15 +89,18 @@ fn header(bytes: &[u8], at: usize, kind: u8, max: usize) -> Result<(usize, usize
             _ => return Err(Scanned::Malformed),
         }
     }
-    Err(Scanned::Partial)
+    Err(if within.len() < HEADER_BYTES_MAX { Scanned::Partial } else { Scanned::Malformed })
 }
 
 const ARGUMENTS_MAX: usize = 1024;
 const BULK_BYTES_MAX: usize = 64 << 20;
+const COMMAND_BYTES_MAX: usize = 2 * BULK_BYTES_MAX;
+/// Within these the line of a length ends.
+const HEADER_BYTES_MAX: usize = 16;
 
 #[cfg(test)]
 mod tests {
-    use super::{Command, Scanned, scan};
+    use super::{BULK_BYTES_MAX, Command, Scanned, scan};
 
     #[test]
     fn any_prefix_of_a_command_is_partial() {
@@ -104,5 +116,17 @@ mod tests {
         for bytes in [&b"*2147483647\r\n"[..], b"*1\r\n$99999999999\r\n", b"*1\r\n$\r\n"] {
             assert_eq!(scan(bytes), Scanned::Malformed);
         }
+    }
+
+    #[test]
+    fn a_command_without_an_end_is_malformed() {
+        assert_eq!(scan(&[&b"*"[..], &b"0".repeat(100)].concat()), Scanned::Malformed);
+        let largest = b"$67108864\r\n";
+        let mut bytes = b"*2\r\n".to_vec();
+        bytes.extend_from_slice(largest);
+        bytes.resize(bytes.len() + BULK_BYTES_MAX + 2, 0);
+        assert_eq!(scan(&bytes), Scanned::Partial);
+        bytes.extend_from_slice(largest);
+        assert_eq!(scan(&bytes), Scanned::Malformed);
     }
 }

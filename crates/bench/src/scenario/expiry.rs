@@ -4,7 +4,7 @@
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
 use super::measure::Load;
@@ -133,7 +133,7 @@ fn watch(server: &Server, deadlines: Deadlines) -> Result<Expired> {
         thread::sleep(SAMPLE_EVERY);
         // Read before asking: a key whose deadline falls between the two is then no lag.
         let now = unix_ms();
-        let present = control.key_count()?;
+        let present = control.key_count()?.context("the server does not count its keys")?;
         let due = alive(deadlines, now);
         let lag = present.saturating_sub(due);
         expired.lag_keys = expired.lag_keys.max(lag);

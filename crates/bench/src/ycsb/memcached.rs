@@ -9,10 +9,12 @@
 
 use std::io::Write as _;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use super::connector::{Connector, Status, Step};
+use super::resp::{VALUES_MAX, end_of_value, length_of, line_of};
 use super::workload::{Kind, Operation, Wanted, Workload};
+use crate::generator::VALUE_BYTES_MAX;
 
 /// The connector for Memcached, in its text protocol.
 #[derive(Debug, Default)]
@@ -107,38 +109,40 @@ impl Memcached {
 
 /// A reply of the text protocol.
 #[derive(Debug, PartialEq, Eq)]
-enum Reply {
+pub enum Reply {
     /// So many values were found.
     Values(u64),
+    /// What was to be stored is.
     Stored,
+    /// What was to be stored is not.
     NotStored,
+    /// An error, as its line.
     Error(String),
 }
 
 impl Reply {
     /// The reply at the begin of `input`, and its bytes; `None` if it has not arrived whole.
-    fn first_of(input: &[u8]) -> Result<Option<(Reply, usize)>> {
+    ///
+    /// # Errors
+    /// If the bytes are no reply, or one that is absurdly large.
+    pub fn first_of(input: &[u8]) -> Result<Option<(Reply, usize)>> {
         let (mut at, mut values) = (0, 0);
         loop {
-            let rest = &input[at..];
-            let Some(end) = memchr::memchr(b'\n', rest) else { return Ok(None) };
-            let line = rest[..end].strip_suffix(b"\r").unwrap_or(&rest[..end]);
+            ensure!(at <= VALUE_BYTES_MAX && values <= VALUES_MAX, "a reply without an end");
+            let Some((line, behind)) = line_of(input, at)? else { return Ok(None) };
             let text = String::from_utf8_lossy(line);
             let mut words = text.split(' ');
-            at += end + 1;
+            at = behind;
             let reply = match words.next() {
                 Some("VALUE") => {
-                    let Some(bytes) = words.nth(2).and_then(|it| it.parse::<usize>().ok()) else {
-                        bail!("{text:?} says no length");
-                    };
-                    at += bytes + 2;
+                    let length = words.nth(2).context("a value without a length")?;
+                    let length = length_of(length.as_bytes())?.context("an absent value")?;
+                    let Some(end) = end_of_value(input, at, length)? else { return Ok(None) };
+                    at = end;
                     values += 1;
-                    if at > input.len() {
-                        return Ok(None);
-                    }
                     continue;
                 }
-                Some("END") => Reply::Values(values),
+                Some("END") => Reply::Values(values as u64),
                 Some("STORED") => Reply::Stored,
                 Some("NOT_STORED" | "NOT_FOUND" | "EXISTS") => Reply::NotStored,
                 Some("ERROR" | "CLIENT_ERROR" | "SERVER_ERROR") => Reply::Error(text.into_owned()),
@@ -169,6 +173,7 @@ const EXPIRY: i32 = i32::MAX;
 mod tests {
     use super::*;
     use crate::ycsb::properties::Properties;
+    use crate::ycsb::resp::LINE_BYTES_MAX;
 
     fn workload() -> Workload {
         let mut properties = Properties::default();
@@ -229,6 +234,42 @@ mod tests {
             assert_eq!(hear(reply).unwrap(), Some((reply.len(), Step::Done(Status::Error))));
         }
         assert!(hear(b"+OK\r\n").is_err() && hear(b"VALUE a 0 x\r\n").is_err());
+    }
+
+    #[test]
+    fn what_is_no_reply_is_refused_at_any_length() {
+        for bytes in [
+            &b"+OK\r\n"[..],
+            b"STORED\n",
+            b"VALUE a 0\r\n",
+            b"VALUE a 0 -1\r\n",
+            b"VALUE a 0 1\r\nabc",
+            b"VALUE a 0 536870913\r\n",
+            b"VALUE a 0 18446744073709551615\r\n",
+            b"VALUE a 0 18446744073709551614\r\nx\r\n",
+        ] {
+            let text = String::from_utf8_lossy(bytes);
+            assert!(Reply::first_of(bytes).is_err(), "{text:?}");
+            let more = [bytes, b"\r\nEND\r\n"].concat();
+            assert!(Reply::first_of(&more).is_err(), "{text:?} and more");
+        }
+    }
+
+    #[test]
+    fn a_line_ends_within_its_limit_or_is_refused() {
+        let line = |bytes: usize| ["ERROR ", &"x".repeat(bytes - 8), "\r\n"].concat().into_bytes();
+        let largest = line(LINE_BYTES_MAX);
+        assert_eq!(Reply::first_of(&largest).unwrap().map(|it| it.1), Some(LINE_BYTES_MAX));
+        assert_eq!(Reply::first_of(&largest[..LINE_BYTES_MAX - 1]).unwrap(), None);
+        let larger = line(LINE_BYTES_MAX + 1);
+        assert!(Reply::first_of(&larger).is_err());
+        assert!(Reply::first_of(&larger[..LINE_BYTES_MAX]).is_err());
+    }
+
+    #[test]
+    fn a_reply_without_an_end_is_refused() {
+        let endless = b"VALUE a 0 1\r\nx\r\n".repeat(VALUES_MAX + 1);
+        assert!(Reply::first_of(&endless).is_err());
     }
 
     #[test]

@@ -16,6 +16,6 @@ pub mod memcached;
 pub mod properties;
 pub mod record;
 pub mod redis;
-mod resp;
+pub mod resp;
 pub mod summary;
 pub mod workload;

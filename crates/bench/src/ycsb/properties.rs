@@ -8,7 +8,7 @@ use std::str::FromStr;
 use anyhow::{Context, Result, bail};
 
 /// Properties of a workload, by name.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Properties {
     values: BTreeMap<String, String>,
 }
@@ -117,6 +117,11 @@ impl Properties {
         }
         self.values.insert(name.to_owned(), value.trim().to_owned());
         Ok(())
+    }
+
+    /// Names and values of those that were set.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.values.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
     /// Those that were set and that nothing here looks at.

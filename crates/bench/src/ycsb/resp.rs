@@ -1,6 +1,8 @@
 //! Whole replies of RESP2, as far as connectors look into them.
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::generator::VALUE_BYTES_MAX;
 
 /// A reply that has arrived whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,12 +14,13 @@ impl<'a> Frame<'a> {
     /// The reply at the begin of `input`; `None` if it has not arrived whole.
     ///
     /// # Errors
-    /// If the bytes are no reply.
+    /// If the bytes are no reply, or one that is absurdly large.
     pub fn first_of(input: &'a [u8]) -> Result<Option<Frame<'a>>> {
-        Ok(end_of(input, 0)?.map(|end| Frame { bytes: &input[..end] }))
+        Ok(end_of(input, VALUE_BYTES_MAX)?.map(|end| Frame { bytes: &input[..end] }))
     }
 
     /// Bytes of it.
+    #[expect(clippy::len_without_is_empty, reason = "a reply has at least its line end")]
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
@@ -35,78 +38,98 @@ impl<'a> Frame<'a> {
 
     /// Elements of an array; `None` of anything else.
     pub fn count(&self) -> Option<u64> {
-        if self.bytes[0] != b'*' {
-            return None;
-        }
-        let (line, _) = line_of(self.bytes, 1)?;
-        number_of(line).ok().and_then(|count| u64::try_from(count).ok())
+        self.array().map(|(count, _)| count as u64)
     }
 
     /// The bulk strings of an array; those that are absent are left out.
     pub fn texts(&self) -> impl Iterator<Item = &'a [u8]> {
         let bytes = self.bytes;
-        let mut at = line_of(bytes, 1).map_or(bytes.len(), |(_, end)| end);
+        let mut at = self.array().map_or(bytes.len(), |(_, begin)| begin);
         std::iter::from_fn(move || {
             while bytes.get(at) == Some(&b'$') {
-                let (line, begin) = line_of(bytes, at + 1)?;
-                let length = number_of(line).ok()?;
-                let Ok(length) = usize::try_from(length) else {
-                    at = begin;
-                    continue;
-                };
-                at = begin + length + 2;
-                return bytes.get(begin..begin + length);
+                let (line, begin) = line_of(bytes, at).ok()??;
+                at = begin;
+                if let Some(length) = length_of(&line[1..]).ok()? {
+                    at += length + 2;
+                    return bytes.get(begin..begin + length);
+                }
             }
             None
         })
     }
+
+    /// How many elements an array has, and where they begin.
+    fn array(&self) -> Option<(usize, usize)> {
+        let (line, begin) = line_of(self.bytes, 0).ok()??;
+        let count = length_of(line.strip_prefix(b"*")?).ok()??;
+        Some((count, begin))
+    }
 }
 
-/// Where the reply that begins at `at` ends; `None` if that has not arrived.
-fn end_of(input: &[u8], at: usize) -> Result<Option<usize>> {
-    // Values that have yet to come: those of arrays within arrays count like any other.
-    let (mut at, mut open) = (at, 1_u64);
-    while open > 0 {
-        let Some(kind) = input.get(at) else { return Ok(None) };
-        let Some((line, behind)) = line_of(input, at + 1) else {
-            ensure!(input.len() - at < LINE_BYTES_MAX, "a line without an end");
-            return Ok(None);
-        };
-        open -= 1;
+/// Where the reply at the begin of `input` ends; `None` if that has not arrived. No value may begin
+/// behind the first `bytes_max`.
+fn end_of(input: &[u8], bytes_max: usize) -> Result<Option<usize>> {
+    // Values that came, and all that are known of: arrays within arrays are values like any other.
+    let (mut at, mut seen, mut known) = (0, 0, 1);
+    while seen < known {
+        ensure!(at <= bytes_max && known <= VALUES_MAX, "a reply without an end");
+        let Some((line, behind)) = line_of(input, at)? else { return Ok(None) };
+        let (kind, rest) = line.split_first().context("an empty line")?;
+        seen += 1;
         at = behind;
         match kind {
             b'+' | b'-' | b':' => {}
-            // An absent value has nothing behind its length.
-            b'$' => at += usize::try_from(number_of(line)?).map_or(0, |length| length + 2),
-            b'*' => open += u64::try_from(number_of(line)?).unwrap_or(0),
+            b'$' => {
+                // An absent value has nothing behind its length.
+                let Some(length) = length_of(rest)? else { continue };
+                let Some(end) = end_of_value(input, at, length)? else { return Ok(None) };
+                at = end;
+            }
+            b'*' => known += length_of(rest)?.unwrap_or(0),
             other => bail!("a reply begins with {:?}", char::from(*other)),
-        }
-        if at > input.len() {
-            return Ok(None);
         }
     }
     Ok(Some(at))
 }
 
-/// The line from `from` on, without its end, and where the next one begins.
-fn line_of(input: &[u8], from: usize) -> Option<(&[u8], usize)> {
-    let end = from + memchr::memchr(b'\n', input.get(from..)?)?;
-    Some((input[from..end].strip_suffix(b"\r").unwrap_or(&input[from..end]), end + 1))
+/// The line from `from` on, without its end, and where the next one begins; `None` if it has not
+/// arrived.
+pub(super) fn line_of(input: &[u8], from: usize) -> Result<Option<(&[u8], usize)>> {
+    let rest = &input[from..input.len().min(from + LINE_BYTES_MAX)];
+    let Some(end) = memchr::memchr(b'\n', rest) else {
+        ensure!(rest.len() < LINE_BYTES_MAX, "a line without an end");
+        return Ok(None);
+    };
+    let line = rest[..end].strip_suffix(b"\r").context("a line feed alone ends a line")?;
+    Ok(Some((line, from + end + 1)))
 }
 
-fn number_of(line: &[u8]) -> Result<i64> {
-    let text = std::str::from_utf8(line).unwrap_or_default();
-    match text.parse() {
-        Ok(number) => Ok(number),
-        Err(_) => bail!("a length is {text:?}"),
+/// Where a value and its line end are over that begin at `from`; `None` if they have not arrived.
+pub(super) fn end_of_value(input: &[u8], from: usize, length: usize) -> Result<Option<usize>> {
+    let end = from + length;
+    let Some(line_end) = input.get(end..end + 2) else { return Ok(None) };
+    ensure!(line_end == b"\r\n", "a value is longer than its length");
+    Ok(Some(end + 2))
+}
+
+/// Bytes of a value, or elements of an array; `None` if it is absent.
+pub(super) fn length_of(digits: &[u8]) -> Result<Option<usize>> {
+    if digits == b"-1" {
+        return Ok(None);
     }
+    let text = str::from_utf8(digits).ok().filter(|_| digits.iter().all(u8::is_ascii_digit));
+    let length = text.and_then(|text| text.parse().ok()).filter(|it| *it <= VALUE_BYTES_MAX);
+    Ok(Some(length.with_context(|| format!("a length is {:?}", String::from_utf8_lossy(digits)))?))
 }
 
-const LINE_BYTES_MAX: usize = 64 * 1024;
+/// Most values in a reply.
+pub(super) const VALUES_MAX: usize = 1 << 20;
+/// Most bytes of a line, its end included.
+pub(super) const LINE_BYTES_MAX: usize = 64 * 1024;
 
 #[cfg(test)]
 mod tests {
-    use super::Frame;
+    use super::{Frame, LINE_BYTES_MAX, VALUES_MAX, end_of};
 
     #[test]
     fn a_reply_is_seen_once_it_is_whole() {
@@ -142,9 +165,51 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_reply_is_refused() {
-        for bytes in [&b"OK\r\n"[..], b"$x\r\n", b"*1.5\r\n"] {
-            assert!(Frame::first_of(bytes).is_err(), "{bytes:?}");
+    fn only_an_array_has_texts() {
+        let bulk = b"$25\r\n$9223372036854775807\r\na\r\n\r\n";
+        assert_eq!(Frame::first_of(bulk).unwrap().unwrap().texts().count(), 0);
+    }
+
+    #[test]
+    fn what_is_no_reply_is_refused_at_any_length() {
+        for bytes in [
+            &b"OK\r\n"[..],
+            b"+OK\n",
+            b"$x\r\n",
+            b"$-2\r\n",
+            b"$+1\r\nx\r\n",
+            b"$\r\n",
+            b"*1.5\r\n",
+            b"$1\r\nabc",
+            b"$536870913\r\n",
+            b"$9223372036854775807\r\n",
+            b"*9223372036854775807\r\n*9223372036854775807\r\n*9223372036854775807\r\n",
+            b"*1048576\r\n",
+            b"*1000000\r\n:1\r\n*1000000\r\n",
+        ] {
+            let text = String::from_utf8_lossy(bytes);
+            assert!(Frame::first_of(bytes).is_err(), "{text:?}");
+            let more = [bytes, b":1\r\n:1\r\n"].concat();
+            assert!(Frame::first_of(&more).is_err(), "{text:?} and more");
         }
+    }
+
+    #[test]
+    fn a_line_ends_within_its_limit_or_is_refused() {
+        let line = |bytes: usize| ["+", &"x".repeat(bytes - 3), "\r\n"].concat().into_bytes();
+        let largest = line(LINE_BYTES_MAX);
+        assert_eq!(Frame::first_of(&largest).unwrap().map(|it| it.len()), Some(LINE_BYTES_MAX));
+        assert_eq!(Frame::first_of(&largest[..LINE_BYTES_MAX - 1]).unwrap(), None);
+        let larger = line(LINE_BYTES_MAX + 1);
+        assert!(Frame::first_of(&larger).is_err());
+        assert!(Frame::first_of(&larger[..LINE_BYTES_MAX]).is_err());
+    }
+
+    #[test]
+    fn a_reply_without_an_end_is_refused() {
+        let endless = b"*1\r\n".repeat(VALUES_MAX + 1);
+        assert!(Frame::first_of(&endless).is_err());
+        let three = b"*3\r\n$3\r\nabc\r\n$3\r\nabc\r\n$3\r\nabc\r\n";
+        assert!(end_of(three, 21).is_err() && end_of(three, 22).unwrap() == Some(three.len()));
     }
 }
