@@ -150,8 +150,8 @@ impl DueTimes {
     }
 }
 
-/// When batches are due, and how many wait. What waits is not kept: its due times are drawn a second
-/// time when it is sent.
+/// When batches are due, and how many wait. What waits is not kept: its due times are drawn a
+/// second time when it is sent.
 pub(super) struct Schedule {
     pace: Pace,
     pipeline: usize,

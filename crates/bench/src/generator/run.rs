@@ -124,8 +124,8 @@ impl Generator {
     /// Runs until the end or until something breaks: what was measured is returned in any case.
     ///
     /// # Errors
-    /// If the rate is not positive or one that no thread reaches, or if a run before failed and left
-    /// batches in flight.
+    /// If the rate is not positive or one that no thread reaches, or if a run before failed and
+    /// left batches in flight.
     pub fn drive_to_end(
         &mut self,
         source: &mut impl Source,
