@@ -130,21 +130,43 @@ impl Lag {
     }
 }
 
-/// The due times of batches, one after the other.
+/// Due times, one after the other.
+#[derive(Clone)]
+struct DueTimes {
+    spacing: Spacing,
+    /// Nanoseconds from one to the next, on average. At high rates they are no whole ones.
+    gap: f64,
+    /// Nanoseconds from the begin to the next one.
+    next: f64,
+    random: SmallRng,
+}
+
+impl DueTimes {
+    fn step(&mut self) {
+        self.next += match self.spacing {
+            Spacing::Even => self.gap,
+            Spacing::Random => -self.gap * (1.0 - self.random.random::<f64>()).ln(),
+        };
+    }
+}
+
+/// When batches are due, and how many wait. What waits is not kept: its due times are drawn a
+/// second time when it is sent.
 pub(super) struct Schedule {
     pace: Pace,
     pipeline: usize,
     is_open: bool,
     begin: Instant,
-    next: Instant,
-    end: Option<Instant>,
+    /// Nanoseconds from the begin to the end.
+    end: Option<f64>,
     /// Batches that are still to become due, if they are counted.
     left: Option<u64>,
-    /// Seconds from one to the next, on average.
-    gap: f64,
-    random: SmallRng,
-    /// Due times of batches that wait for a connection.
-    waiting: VecDeque<Instant>,
+    /// Those that are still to become due.
+    coming: DueTimes,
+    /// Those that are still to be sent, from the oldest on.
+    unsent: DueTimes,
+    /// Batches that are due and wait for a connection.
+    waiting: u64,
     lag: Lag,
 }
 
@@ -161,23 +183,29 @@ impl Schedule {
             Arrival::Limited(pace) => (pace, false),
             Arrival::Open(pace) => (pace, true),
         };
-        let gap = pipeline as f64 / pace.per_second;
-        ensure!(pace.per_second > 0.0 && gap < GAP_MAX_SECONDS, "a pace needs a rate");
+        let gap = pipeline as f64 / pace.per_second * 1e9;
+        ensure!(pace.per_second > 0.0 && gap < GAP_MAX_NS, "a pace needs a rate");
+        ensure!(
+            pace.per_second <= RATE_MAX,
+            "a rate of {} operations per second: a thread makes at most {RATE_MAX}",
+            pace.per_second
+        );
         let (end, left) = match stop {
-            Stop::After(time) => (begin.checked_add(time), None),
+            Stop::After(time) => (Some(time.as_nanos() as f64), None),
             Stop::Operations(count) => (None, Some(count.div_ceil(pipeline as u64))),
         };
+        let random = SmallRng::seed_from_u64(pace.seed);
+        let coming = DueTimes { spacing: pace.spacing, gap, next: 0.0, random };
         Ok(Some(Schedule {
             pace,
             pipeline,
             is_open,
             begin,
-            next: begin,
             end,
             left,
-            gap,
-            random: SmallRng::seed_from_u64(pace.seed),
-            waiting: VecDeque::new(),
+            unsent: coming.clone(),
+            coming,
+            waiting: 0,
             lag: Lag::default(),
         }))
     }
@@ -186,67 +214,77 @@ impl Schedule {
         self.is_open.then_some(self.lag)
     }
 
-    /// The next due time, unless it is after `now`.
-    fn due(&mut self, now: Instant) -> Option<Instant> {
-        if self.next > now || self.is_over() {
-            return None;
+    /// Nanoseconds since the begin.
+    fn nanos_at(&self, now: Instant) -> f64 {
+        now.saturating_duration_since(self.begin).as_nanos() as f64
+    }
+
+    /// Whether the next batch is due; then the one behind it is the next.
+    fn becomes_due(&mut self, now: f64) -> bool {
+        let is_due = self.coming.next <= now && !self.is_over();
+        if is_due {
+            self.coming.step();
+            self.left = self.left.map(|left| left - 1);
         }
-        let due = self.next;
-        let gap = match self.pace.spacing {
-            Spacing::Even => self.gap,
-            Spacing::Random => -self.gap * (1.0 - self.random.random::<f64>()).ln(),
-        };
-        self.next += Duration::from_secs_f64(gap);
-        self.left = self.left.map(|left| left - 1);
-        Some(due)
+        is_due
     }
 
     /// Whether nothing more becomes due.
     fn is_over(&self) -> bool {
-        self.left == Some(0) || self.end.is_some_and(|end| self.next >= end)
+        self.left == Some(0) || self.end.is_some_and(|end| self.coming.next >= end)
     }
 
-    /// In an open loop, queues what is due; in a closed one nothing waits, and only little of what
+    /// In an open loop, counts what is due; in a closed one nothing waits, and only little of what
     /// was missed is made up for.
     fn advance(&mut self, now: Instant) {
+        let nanos = self.nanos_at(now);
         if !self.is_open {
-            self.next = self.next.max(now.checked_sub(BURST).unwrap_or(self.next));
+            self.coming.next = self.coming.next.max(nanos - BURST_NS);
             return;
         }
         let was_over = self.is_over();
-        while let Some(due) = self.due(now) {
-            self.waiting.push_back(due);
+        while self.becomes_due(nanos) {
+            self.waiting += 1;
         }
         if self.is_over() && !was_over {
-            self.lag.schedule = self.next - self.begin;
-            self.lag.at_end = self.behind(now);
-            self.lag.unsent = (self.waiting.len() * self.pipeline) as u64;
+            self.note_lag(Duration::from_nanos(self.coming.next as u64), now);
         }
     }
 
     /// From when the next batch counts, if one may be sent.
     fn take(&mut self, now: Instant) -> Option<Instant> {
         if !self.is_open {
-            return self.due(now).map(|_| now);
+            return self.becomes_due(self.nanos_at(now)).then_some(now);
         }
-        let due = self.waiting.pop_front()?;
-        self.lag.most = self.lag.most.max(now.saturating_duration_since(due));
-        Some(due)
+        let behind = self.behind(now)?;
+        self.unsent.step();
+        self.waiting -= 1;
+        self.lag.most = self.lag.most.max(behind);
+        Some(now - behind)
     }
 
     /// How long the oldest batch that was not sent has waited.
-    fn behind(&self, now: Instant) -> Duration {
-        self.waiting.front().map_or(Duration::ZERO, |due| now.saturating_duration_since(*due))
+    fn behind(&self, now: Instant) -> Option<Duration> {
+        let due = self.begin + Duration::from_nanos(self.unsent.next as u64);
+        (self.waiting > 0).then(|| now.saturating_duration_since(due))
+    }
+
+    fn until_next(&self, now: Instant) -> Duration {
+        Duration::from_nanos((self.coming.next - self.nanos_at(now)) as u64)
+    }
+
+    fn note_lag(&mut self, schedule: Duration, now: Instant) {
+        let at_end = self.behind(now).unwrap_or_default();
+        let unsent = self.waiting * self.pipeline as u64;
+        self.lag = Lag { schedule, at_end, unsent, ..self.lag };
     }
 
     /// Ends an open loop that has no hope.
     fn check(&mut self, now: Instant) -> Result<()> {
-        let behind = self.behind(now);
+        let behind = self.behind(now).unwrap_or_default();
         if behind >= BEHIND_MAX {
             if !self.is_over() {
-                self.lag.schedule = now - self.begin;
-                self.lag.at_end = behind;
-                self.lag.unsent = (self.waiting.len() * self.pipeline) as u64;
+                self.note_lag(now - self.begin, now);
             }
             self.lag.most = self.lag.most.max(behind);
             bail!(
@@ -288,24 +326,27 @@ impl Generator {
         let mut last_turn = Instant::now();
         loop {
             let now = Instant::now();
-            schedule.advance(now);
-            while let Some(slot) = idle.front().copied()
-                && let Some(due) = schedule.take(now)
-            {
-                idle.pop_front();
-                self.send_due(slot, source, tally, Some(due))?;
-                last_turn = now;
+            let is_halted = tally.is_halted();
+            if !is_halted {
+                schedule.advance(now);
+                while let Some(slot) = idle.front().copied()
+                    && let Some(due) = schedule.take(now)
+                {
+                    idle.pop_front();
+                    self.send_due(slot, source, tally, Some(due))?;
+                    last_turn = now;
+                }
+                schedule.check(now)?;
             }
-            let is_idle = idle.len() == self.len();
-            if tally.is_halted() || (schedule.is_over() && is_idle) {
+            let is_over = is_halted || schedule.is_over();
+            if is_over && tally.is_idle() {
                 return Ok(());
             }
-            schedule.check(now)?;
-            let silence = if is_idle { Duration::ZERO } else { now - last_turn };
+            let silence = if tally.is_idle() { Duration::ZERO } else { now - last_turn };
             let longest = SILENCE_MAX.tv_sec.unsigned_abs();
             ensure!(silence.as_secs() < longest, "no reply for {longest} s");
-            let is_late = schedule.is_over() || idle.is_empty();
-            let until_next = schedule.next.saturating_duration_since(now);
+            let is_late = is_over || idle.is_empty();
+            let until_next = schedule.until_next(now);
             self.wait_for(if is_late { LONGEST_WAIT } else { until_next }, &mut events)?;
             for event in &events {
                 last_turn = now;
@@ -336,10 +377,12 @@ pub const BEHIND_MAX: Duration = Duration::from_secs(20);
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
 /// The kernel may sleep so much longer than it was asked to.
 pub const SHORTEST_SLEEP: Duration = Duration::from_micros(100);
+/// Operations per second that no thread reaches.
+const RATE_MAX: f64 = 1e8;
 /// What a pace with a limit makes up for after a pause.
-const BURST: Duration = Duration::from_millis(10);
+const BURST_NS: f64 = 1e7;
 const LAG_ALLOWED: Duration = Duration::from_millis(20);
-const GAP_MAX_SECONDS: f64 = 1e6;
+const GAP_MAX_NS: f64 = 1e15;
 
 #[cfg(test)]
 mod tests {
@@ -380,8 +423,30 @@ mod tests {
         let arrival = Arrival::Open(pace(1000.0, Spacing::Random));
         let (mut schedule, begin) = schedule(arrival, Stop::After(Duration::from_secs(100)));
         schedule.advance(begin + Duration::from_secs(100));
-        let due = schedule.waiting.len() as f64;
+        let due = schedule.waiting as f64;
         assert!((due - 100_000.0).abs() < 1500.0, "{due}");
+    }
+
+    #[test]
+    fn a_high_rate_is_kept_though_its_distances_are_no_whole_nanoseconds() {
+        let arrival = Arrival::Open(pace(70_000_000.0, Spacing::Even));
+        let (mut schedule, begin) = schedule(arrival, Stop::After(millis(10)));
+        schedule.advance(begin + millis(10));
+        assert!(schedule.is_over());
+        assert!(schedule.waiting.abs_diff(700_000) <= 1, "{}", schedule.waiting);
+        assert!(schedule.lag.schedule.abs_diff(millis(10)) < Duration::from_nanos(15));
+    }
+
+    #[test]
+    fn a_rate_that_is_none_or_that_nothing_reaches_is_refused() {
+        for rate in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-7, 1e12] {
+            for arrive in [Arrival::Open, Arrival::Limited] {
+                let arrival = arrive(pace(rate, Spacing::Even));
+                let stop = Stop::After(millis(1));
+                let schedule = Schedule::new(arrival, 1, Instant::now(), stop);
+                assert!(schedule.is_err(), "{rate} operations per second");
+            }
+        }
     }
 
     #[test]
@@ -401,7 +466,7 @@ mod tests {
         let (mut schedule, begin) = schedule(arrival, Stop::Operations(7));
         schedule.advance(begin + millis(6));
         assert!(schedule.is_over());
-        assert_eq!(schedule.waiting.len(), 7);
+        assert_eq!(schedule.waiting, 7);
     }
 
     #[test]

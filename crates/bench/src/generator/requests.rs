@@ -2,7 +2,7 @@
 //!
 //! A key is `k` and 15 digits, of which the last twelve vary.
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -34,6 +34,17 @@ pub enum Operation {
     SetUntil(Deadlines),
     /// DEL.
     Delete,
+}
+
+impl Operation {
+    /// How many of so many requests write a value.
+    fn sets_among(self, requests: usize) -> usize {
+        match self {
+            Self::Get | Self::Delete => 0,
+            Self::Mixed(reads) => requests - requests * usize::from(reads.min(100)) / 100,
+            Self::Set | Self::SetFor(_) | Self::SetUntil(_) => requests,
+        }
+    }
 }
 
 /// Deadlines spread evenly: key `n` of `count` ends at `first_ms + span_ms * n / count`.
@@ -108,7 +119,8 @@ impl Requests {
     /// Prepares batches of this shape in RESP; the same seed gives the same batches.
     ///
     /// # Errors
-    /// If the pipeline is zero or above 10,000, or no value can have such a size.
+    /// If the pipeline is zero or above 10,000, if no value can have such a size, or if the values
+    /// of all batches take more than 1 GiB or are too few for the rarest size.
     pub fn new(shape: &RequestShape, seed: u64) -> Result<Self> {
         Self::speaking(Protocol::Resp, shape, seed)
     }
@@ -124,8 +136,14 @@ impl Requests {
         let mut random = SmallRng::seed_from_u64(seed);
         let batches =
             if matches!(shape.operation, Operation::Mixed(_)) { MIXED_BATCHES } else { 1 };
-        let variants = shape.value.variants(shape.pipeline).div_ceil(batches);
-        let sizes = shape.value.spread(variants * batches * shape.pipeline, &mut random);
+        let requests = batches * shape.pipeline;
+        let sets = shape.operation.sets_among(requests);
+        let variants = shape.value.variants(sets, requests);
+        let sizes = shape.value.spread(variants * sets, &mut random);
+        shape
+            .value
+            .check_prepared(&sizes)
+            .with_context(|| format!("pipeline {}", shape.pipeline))?;
         let mut builder = Builder { protocol, sizes: sizes.into_iter(), random };
         let batches = (0..variants).flat_map(|_| builder.variant(shape)).collect();
         let deadlines = match shape.operation {
@@ -244,12 +262,12 @@ impl Builder {
     /// A mix comes as several batches, over which the operations are shuffled, so that its shares
     /// are exact at any depth.
     fn variant(&mut self, shape: &RequestShape) -> Vec<Batch> {
-        let Operation::Mixed(reads) = shape.operation else {
+        if !matches!(shape.operation, Operation::Mixed(_)) {
             return vec![self.batch(&vec![shape.operation; shape.pipeline])];
-        };
+        }
         let all = MIXED_BATCHES * shape.pipeline;
-        let mut operations = vec![Operation::Set; all];
-        operations[..all * usize::from(reads.min(100)) / 100].fill(Operation::Get);
+        let mut operations = vec![Operation::Get; all];
+        operations[..shape.operation.sets_among(all)].fill(Operation::Set);
         operations.shuffle(&mut self.random);
         operations.chunks(shape.pipeline).map(|chunk| self.batch(chunk)).collect()
     }
@@ -314,7 +332,7 @@ mod tests {
         Deadlines, Expected, KEY_BYTES, KEY_COUNT_MAX, MIXED_BATCHES, Operation, Protocol,
         RequestShape, Requests, ValueSize, write_key,
     };
-    use crate::generator::{KeyChoice, Keys};
+    use crate::generator::{KeyChoice, Keys, VALUE_BYTES_MAX};
 
     fn requests(operation: Operation, value: ValueSize, pipeline: usize) -> Requests {
         Requests::new(&RequestShape { operation, value, pipeline }, 1).unwrap()
@@ -368,6 +386,40 @@ mod tests {
             let gets = all * u64::from(reads) / 100;
             assert_eq!((statuses, values), (all - gets, gets));
         }
+    }
+
+    #[test]
+    fn a_rare_size_comes_as_often_as_it_should_in_a_mix() {
+        let weighted = || "16*999,1024*1".parse().unwrap();
+        let mut requests = requests(Operation::Mixed(95), weighted(), 16);
+        let (mut sets, mut rare) = (0, 0);
+        for _ in 0..requests.batches.len() {
+            let (bytes, expected) = requests.fill(16, &mut keys());
+            sets += expected.statuses as usize;
+            rare += std::str::from_utf8(bytes).unwrap().matches("\r\n$1024\r\n").count();
+        }
+        assert!(rare > 1 && rare.abs_diff(sets / 1000) <= 1, "{rare} of {sets}");
+    }
+
+    #[test]
+    fn batches_that_would_take_too_much_memory_are_refused() {
+        let largest = ValueSize::Fixed(VALUE_BYTES_MAX);
+        let any = ValueSize::Uniform(1..=VALUE_BYTES_MAX);
+        let prepare = |operation, value: &ValueSize, pipeline| {
+            let shape = RequestShape { operation, value: value.clone(), pipeline };
+            Requests::new(&shape, 1)
+        };
+        for (operation, value, pipeline) in [
+            (Operation::Set, &largest, 16),
+            (Operation::SetFor(60), &any, 16),
+            (Operation::Mixed(50), &largest, 1),
+        ] {
+            let error = prepare(operation, value, pipeline).err().unwrap();
+            assert!(format!("{error:#}").starts_with("pipeline "), "{error:#}");
+        }
+        let rare = ValueSize::Weighted(vec![(10 << 20, 99), (16, 1)]);
+        assert!(prepare(Operation::Set, &rare, 16).is_err(), "short values would never come");
+        assert!(prepare(Operation::Get, &largest, 16).is_ok(), "it has no values");
     }
 
     #[test]

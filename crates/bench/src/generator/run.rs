@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use hdrhistogram::Histogram;
 use rustix::buffer::spare_capacity;
 use rustix::event::Timespec;
@@ -67,7 +67,8 @@ impl Generator {
     /// Runs a closed loop on all connections.
     ///
     /// # Errors
-    /// If a connection breaks or a reply does not fit its request. Error replies are counted.
+    /// If a connection breaks, a reply does not fit its request, or a run before failed and left
+    /// batches in flight. Error replies are counted.
     pub fn run(&mut self, requests: &mut Requests, keys: &mut Keys, stop: Stop) -> Result<Outcome> {
         self.drive(&mut Drawn { requests, keys }, stop)
     }
@@ -107,6 +108,7 @@ impl Generator {
         every: u64,
         mut watch: impl FnMut(u64) -> Result<()>,
     ) -> Result<Outcome> {
+        self.check_idle()?;
         let mut tally = Tally::start(stop, Arc::default())?;
         let mut watch_at = every;
         self.closed_loop(source, &mut tally, |answered| {
@@ -122,7 +124,8 @@ impl Generator {
     /// Runs until the end or until something breaks: what was measured is returned in any case.
     ///
     /// # Errors
-    /// If the rate is not positive.
+    /// If the rate is not positive or one that no thread reaches, or if a run before failed and
+    /// left batches in flight.
     pub fn drive_to_end(
         &mut self,
         source: &mut impl Source,
@@ -130,6 +133,7 @@ impl Generator {
         stop: Stop,
         monitor: &Arc<Monitor>,
     ) -> Result<Ended> {
+        self.check_idle()?;
         let mut tally = Tally::start(arrival.stop_sending(stop), Arc::clone(monitor))?;
         let schedule = Schedule::new(arrival, source.pipeline(), Instant::now(), stop)?;
         let (result, lag) = match schedule {
@@ -170,6 +174,12 @@ impl Generator {
             }
             turned(tally.replies.total())?;
         }
+        Ok(())
+    }
+
+    fn check_idle(&self) -> Result<()> {
+        let is_busy = self.connections.iter().any(Connection::is_busy);
+        ensure!(!is_busy, "batches of a run that failed are still in flight");
         Ok(())
     }
 
@@ -294,6 +304,11 @@ impl Tally {
         self.monitor.is_halted()
     }
 
+    /// Whether all that was sent is answered.
+    pub(super) fn is_idle(&self) -> bool {
+        self.in_flight == 0
+    }
+
     /// How many operations of a batch may still be sent; they count as sent.
     #[inline]
     fn allowance(&mut self, pipeline: usize) -> usize {
@@ -336,12 +351,12 @@ pub(super) const SILENCE_MAX: Timespec = Timespec { tv_sec: 60, tv_nsec: 0 };
 
 #[cfg(test)]
 mod tests {
-    use std::net::{Ipv4Addr, TcpListener};
+    use std::io::{Read, Write};
+    use std::net::{Ipv4Addr, TcpListener, TcpStream};
+    use std::thread;
 
-    use anyhow::Result;
-
-    use super::{Generator, Keys, Outcome, Requests, Stop};
-    use crate::generator::{KeyChoice, Operation, RequestShape, ValueSize};
+    use super::*;
+    use crate::generator::{KeyChoice, Operation, Pace, RequestShape, Spacing, ValueSize};
     use crate::null;
 
     fn run(operation: Operation, pipeline: usize, value: usize, operations: u64) -> Outcome {
@@ -383,6 +398,64 @@ mod tests {
     fn a_batch_larger_than_the_socket_takes_arrives_whole() {
         let outcome = run(Operation::Set, 20, 1 << 20, 140);
         assert_eq!(outcome.replies.status, 140);
+    }
+
+    /// A server that takes a while before it answers all GETs of a turn.
+    fn slow_server() -> u16 {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let serve = |mut stream: TcpStream| {
+            let mut requests = [0; 4096];
+            while let Ok(length @ 1..) = stream.read(&mut requests) {
+                thread::sleep(Duration::from_millis(50));
+                let gets = requests[..length].iter().filter(|byte| **byte == b'*').count();
+                stream.write_all(&b"$-1\r\n".repeat(gets)).unwrap();
+            }
+        };
+        let accept = move || {
+            listener.incoming().for_each(|it| drop(thread::spawn(move || serve(it.unwrap()))))
+        };
+        thread::spawn(accept);
+        port
+    }
+
+    fn gets() -> (Requests, Keys) {
+        let shape =
+            RequestShape { operation: Operation::Get, value: ValueSize::Fixed(0), pipeline: 2 };
+        let keys = Keys::new(&KeyChoice::Uniform, 1000, 1).unwrap();
+        (Requests::new(&shape, 1).unwrap(), keys)
+    }
+
+    #[test]
+    fn a_run_that_is_halted_waits_for_what_is_in_flight() {
+        let pace = Pace { per_second: 1000.0, spacing: Spacing::Even, seed: 1 };
+        let mut generator = Generator::connect(slow_server(), 3).unwrap();
+        let (mut requests, mut keys) = gets();
+        for arrival in [Arrival::Open(pace), Arrival::Limited(pace), Arrival::Closed] {
+            let monitor = Arc::new(Monitor::default());
+            let to_halt = Arc::clone(&monitor);
+            thread::spawn(move || {
+                thread::sleep(Duration::from_millis(20));
+                to_halt.halt();
+            });
+            let mut source = Drawn { requests: &mut requests, keys: &mut keys };
+            let stop = Stop::After(Duration::from_secs(10));
+            let ended = generator.drive_to_end(&mut source, arrival, stop, &monitor).unwrap();
+            assert!(ended.failure.is_none(), "{arrival:?}: {:?}", ended.failure);
+            let next = generator.run(&mut requests, &mut keys, Stop::Operations(6)).unwrap();
+            assert_eq!(next.replies.nil, 6, "behind {arrival:?}");
+        }
+    }
+
+    #[test]
+    fn a_generator_with_batches_in_flight_takes_no_other_run() {
+        let mut generator = Generator::connect(slow_server(), 3).unwrap();
+        let (mut requests, mut keys) = gets();
+        let stop = Stop::Operations(100);
+        let stopped = |_| anyhow::bail!("seen enough");
+        assert!(generator.run_watched(&mut requests, &mut keys, stop, 1, stopped).is_err());
+        let error = generator.run(&mut requests, &mut keys, stop).err().unwrap().to_string();
+        assert!(error.contains("in flight"), "{error}");
     }
 
     #[test]

@@ -64,19 +64,45 @@ impl ValueSize {
         Ok(())
     }
 
-    /// How many batches of `pipeline` values it takes until all sizes come as often as they
-    /// should, in bounded memory.
-    pub(super) fn variants(&self, pipeline: usize) -> usize {
-        let wanted = match self {
-            Self::Fixed(_) => return 1,
-            Self::Uniform(_) | Self::Exponential { .. } => SIZES_DRAWN,
-            Self::Weighted(list) => {
-                let least = list.iter().map(|(_, weight)| u64::from(*weight)).min().unwrap_or(1);
-                (total_weight(list) / least.max(1)) as usize * 4
-            }
-        };
-        let in_memory = PREPARED_BYTES_MAX / (self.mean() as usize + REQUEST_BYTES);
-        (wanted.max(SIZES_DRAWN).min(in_memory) / pipeline).max(2)
+    /// How often `requests` requests with `sets` values are prepared until all sizes come as often
+    /// as they should, in bounded memory.
+    pub(super) fn variants(&self, sets: usize, requests: usize) -> usize {
+        if sets == 0 || matches!(self, Self::Fixed(_)) {
+            return 1;
+        }
+        let rarest = 4 * self.one_in() as usize;
+        let wanted = (SIZES_DRAWN / requests).max(rarest.div_ceil(sets));
+        let bytes = sets as f64 * self.mean() + (requests * REQUEST_BYTES) as f64;
+        let in_memory = (PREPARED_BYTES_WANTED as f64 / bytes) as usize;
+        wanted.min(in_memory).max(2)
+    }
+
+    /// The rarest size of a list is that of one value in so many.
+    fn one_in(&self) -> u64 {
+        let Self::Weighted(list) = self else { return 0 };
+        let least = list.iter().map(|(_, weight)| u64::from(*weight)).min().unwrap_or(1);
+        total_weight(list).div_ceil(least.max(1))
+    }
+
+    /// Refuses values that cannot be prepared in bounded memory.
+    ///
+    /// # Errors
+    /// If they take more than [`PREPARED_BYTES_MAX`], or are too few for the rarest size.
+    pub(super) fn check_prepared(&self, sizes: &[usize]) -> Result<()> {
+        let bytes: usize = sizes.iter().sum();
+        ensure!(
+            bytes <= PREPARED_BYTES_MAX,
+            "values of {self} bytes take {} MiB before they are sent, more than {}",
+            bytes >> 20,
+            PREPARED_BYTES_MAX >> 20
+        );
+        ensure!(
+            sizes.is_empty() || sizes.len() as u64 >= self.one_in(),
+            "values of {self} bytes: {} fit into memory before they are sent, too few for 1 in {}",
+            sizes.len(),
+            self.one_in()
+        );
+        Ok(())
     }
 
     /// `count` sizes in random order; each stands for an equal part of the distribution, so that
@@ -163,21 +189,23 @@ fn total_weight(list: &[(usize, u32)]) -> u64 {
 pub const VALUE_BYTES_MAX: usize = 512 << 20;
 const SIZES_DRAWN: usize = 4096;
 const WEIGHT_RATIO_MAX: u64 = 1 << 18;
-/// What all prepared batches of a run may take.
-const PREPARED_BYTES_MAX: usize = 256 << 20;
-/// What a request takes beside its value, roughly.
-const REQUEST_BYTES: usize = 64;
+/// What all prepared batches of a run take at most, where fewer of them are worse but possible.
+const PREPARED_BYTES_WANTED: usize = 256 << 20;
+/// Most bytes in prepared values. A few of the largest find room.
+const PREPARED_BYTES_MAX: usize = 1 << 30;
+/// What a request takes beside its value, roughly, where each is a batch of its own.
+const REQUEST_BYTES: usize = 128;
 
 #[cfg(test)]
 mod tests {
     use rand::SeedableRng;
     use rand::rngs::SmallRng;
 
-    use super::ValueSize;
+    use super::{VALUE_BYTES_MAX, ValueSize};
 
     fn sizes(text: &str, seed: u64) -> Vec<usize> {
         let size: ValueSize = text.parse().unwrap();
-        let count = size.variants(16) * 16;
+        let count = size.variants(16, 16) * 16;
         size.spread(count, &mut SmallRng::seed_from_u64(seed))
     }
 
@@ -192,6 +220,14 @@ mod tests {
             let mean = mean(&sizes(text, 1));
             assert!((mean / wanted - 1.0).abs() < 0.01, "{text}: {mean} for {wanted}");
         }
+    }
+
+    #[test]
+    fn one_value_of_the_largest_size_can_be_prepared_but_not_a_pipeline_of_them() {
+        let largest = ValueSize::Fixed(VALUE_BYTES_MAX);
+        assert_eq!(largest.variants(1, 1), 1);
+        assert!(largest.check_prepared(&[VALUE_BYTES_MAX]).is_ok());
+        assert!(largest.check_prepared(&[VALUE_BYTES_MAX; 16]).is_err());
     }
 
     #[test]
