@@ -100,13 +100,15 @@ impl Lag {
 
     /// By how much the server was too slow, in words, if it was.
     pub fn complaint(&self) -> Option<String> {
+        let (schedule, late) = (self.schedule.as_secs_f64(), self.at_end.as_secs_f64());
+        let what = match self.unsent {
+            0 => format!("the last request was sent {late:.3} s late"),
+            unsent => format!("{unsent} operations had not been sent, the oldest for {late:.3} s"),
+        };
         (!self.is_held()).then(|| {
             format!(
-                "behind schedule: the server was too slow for the rate; when the schedule of {:.3} \
-                 s was over, {} operations had not been sent, the oldest for {:.3} s",
-                self.schedule.as_secs_f64(),
-                self.unsent,
-                self.at_end.as_secs_f64(),
+                "behind schedule: the server was too slow for the rate; when the schedule of \
+                 {schedule:.3} s was over, {what}"
             )
         })
     }

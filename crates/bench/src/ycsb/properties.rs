@@ -230,7 +230,9 @@ fn unescape(text: &str) -> Result<String> {
             Some('f') => plain.push('\x0c'),
             Some('u') => {
                 let digits: String = letters.by_ref().take(4).collect();
-                let code = u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32);
+                let is_whole = digits.len() == 4 && !digits.starts_with('+');
+                let code = u32::from_str_radix(&digits, 16).ok().filter(|_| is_whole);
+                let code = code.and_then(char::from_u32);
                 plain.push(code.with_context(|| format!("\\u{digits} is no letter"))?);
             }
             Some(other) => plain.push(other),
@@ -267,7 +269,9 @@ mod tests {
         let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
         assert_eq!(pairs(text), expected);
         assert_eq!(pairs("a=\\u00e4\\t1"), [("a".to_owned(), "\u{e4}\t1".to_owned())]);
-        assert!(parse("a=\\uzzzz").is_err());
+        for wrong in ["\\uzzzz", "\\u+041", "\\u41", "\\ud800"] {
+            assert!(parse(&format!("a={wrong}")).is_err(), "{wrong}");
+        }
     }
 
     #[test]
