@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::{Settings, Stored, programs};
 use crate::report::{Plot, Section};
 use crate::scenario::{Bench, Scale, Scenario, mebibytes, pin_client};
-use crate::servers::{Launch, Program};
+use crate::servers::{Launch, Program, Server};
 
 /// Which records, and how many.
 #[derive(Clone, Debug, Deserialize)]
@@ -38,12 +38,16 @@ impl Scenario for Plan {
         for records in &self.records {
             let settings = Settings::read(&self.workload, *records, 1)?;
             let payload = (records * settings.fields * settings.field_bytes) as f64;
+            let loaded = programs(bench)
+                .map(|it| Loaded::start(it, &settings))
+                .collect::<Result<Vec<_>>>()?;
+            // All rest at the same time.
+            thread::sleep(REST);
             let mut used = Vec::new();
-            for program in programs(bench) {
-                let resident = Resident::of(program, &settings)?;
-                let label = &program.label;
-                plot.point(label, *records as f64, resident.loaded / f64::from(1 << 20));
-                used.push((label.clone(), resident));
+            for server in loaded {
+                let (label, resident) = server.rested()?;
+                plot.point(&label, *records as f64, resident.loaded / f64::from(1 << 20));
+                used.push((label, resident));
             }
             for (label, resident) in &used {
                 let cells = [records.to_string(), label.clone(), mebibytes(payload)];
@@ -68,16 +72,30 @@ struct Resident {
     at_rest: f64,
 }
 
-impl Resident {
-    fn of(program: &Program, settings: &Settings) -> Result<Self> {
+/// A server with records.
+struct Loaded {
+    server: Server,
+    /// Resident bytes without any.
+    empty: u64,
+    /// Those for the records when the last one was stored.
+    used: f64,
+}
+
+impl Loaded {
+    fn start(program: &Program, settings: &Settings) -> Result<Self> {
         let empty = program.start(&Launch::default())?.resident_bytes()?;
         let Stored { server, .. } = Stored::start(program, settings)?;
-        let used = || server.resident_bytes().map(|bytes| bytes.saturating_sub(empty) as f64);
-        let loaded = used()?;
-        thread::sleep(REST);
-        Ok(Self { loaded, at_rest: used()? })
+        let used = server.resident_bytes()?.saturating_sub(empty) as f64;
+        Ok(Self { server, empty, used })
     }
 
+    fn rested(&self) -> Result<(String, Resident)> {
+        let at_rest = self.server.resident_bytes()?.saturating_sub(self.empty) as f64;
+        Ok((self.server.label.clone(), Resident { loaded: self.used, at_rest }))
+    }
+}
+
+impl Resident {
     /// Columns behind the payload, beside those of Varve.
     fn cells(self, payload: f64, varve: Self) -> [String; 6] {
         let ratio = |bytes: f64, of: f64| format!("{:.2}", bytes / of);
