@@ -32,19 +32,20 @@ impl Scenario for Plan {
         section.columns(&COLUMNS);
         section.note(
             "Payload: the fields' values. Resident memory less that of the empty server: when the \
-             last record was stored, and after five seconds of rest.",
+             last record was stored, and after a rest: five seconds for Varve, which is loaded \
+             last, and more for the others.",
         );
         let mut plot = Plot::lines("Resident memory by number of records", "records", "MiB");
         for records in &self.records {
             let settings = Settings::read(&self.workload, *records, 1)?;
             let payload = (records * settings.fields * settings.field_bytes) as f64;
-            let loaded = programs(bench)
-                .map(|it| Loaded::start(it, &settings))
-                .collect::<Result<Vec<_>>>()?;
-            // All rest at the same time.
+            let programs: Vec<_> = programs(bench).collect();
+            // All rest at the same time; Varve, whose memory may still change, comes last.
+            let loaded = programs.into_iter().rev().map(|it| Loaded::start(it, &settings));
+            let loaded = loaded.collect::<Result<Vec<_>>>()?;
             thread::sleep(REST);
             let mut used = Vec::new();
-            for server in loaded {
+            for server in loaded.into_iter().rev() {
                 let (label, resident) = server.rested()?;
                 plot.point(&label, *records as f64, resident.loaded / f64::from(1 << 20));
                 used.push((label, resident));
