@@ -92,7 +92,9 @@ impl Plan {
             }
             all.iter_mut().zip(measured).for_each(|(all, rounds)| all.extend(rounds));
         }
-        section.plot(plot);
+        if self.clients.len() > 1 {
+            section.plot(plot);
+        }
         let sums: Vec<_> = all.iter().map(|costs| Cost::system_share_of(costs)).collect();
         figures(section, &name, &servers, &most, &sums);
         if !self.loads.is_empty() {
