@@ -204,9 +204,11 @@ fn figures(section: &mut Section, place: &Place<'_>, ours: &[Seen], theirs: &[Se
     let off = |what: &str, of: fn(&Seen) -> f64| {
         let what = format!("{at}: {what}, off valkey-benchmark's by");
         let (ours, theirs) = (all(ours, of), all(theirs, of));
-        let off = |ours: f64, theirs: f64| (ours / theirs - 1.0).abs();
-        let rounds: Vec<_> = ours.iter().zip(&theirs).map(|(a, b)| off(*a, *b)).collect();
-        Figure::of_rounds(what, rounds, "")
+        let rounds = ours.iter().zip(&theirs).map(|(ours, theirs)| ours / theirs - 1.0);
+        let mut figure = Figure::of_rounds(what, rounds.collect(), "");
+        // In which direction does not matter, but rounds in both directions make up for each other.
+        figure.measured = figure.measured.map(f64::abs);
+        figure
     };
     section.figures.extend([off("p50", |seen| seen.p50_us), off("p99", |seen| seen.p99_us)]);
 }
