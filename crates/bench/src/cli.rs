@@ -14,6 +14,7 @@ mod load;
 mod page;
 mod report;
 mod results;
+mod say;
 mod ycsb;
 
 use load::{RunArguments, StoreArguments};

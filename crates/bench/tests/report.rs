@@ -4,7 +4,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -29,8 +29,12 @@ impl Place {
     }
 
     fn report(&self, options: &[&str]) -> Output {
-        let program = env!("CARGO_BIN_EXE_varve-bench");
-        Command::new(program)
+        self.command(options).output().unwrap()
+    }
+
+    fn command(&self, options: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_varve-bench"));
+        command
             .args(["report", "--name", "test"])
             .arg("--scenarios")
             .arg(self.path("scenarios"))
@@ -41,9 +45,8 @@ impl Place {
             .env("RUST_BACKTRACE", "0")
             .env("PEERS", self.path("no-peers"))
             .env("VARVE_SERVER", self.path("server"))
-            .env("NULL_SERVER", env!("CARGO_BIN_EXE_varve-null"))
-            .output()
-            .unwrap()
+            .env("NULL_SERVER", env!("CARGO_BIN_EXE_varve-null"));
+        command
     }
 
     /// What the program says when it refuses before anything is started or written.
@@ -106,6 +109,15 @@ fn a_scenario_that_needs_what_is_not_there_is_skipped_in_sight() {
     for ending in ["md", "html"] {
         assert!(place.result(ending).contains("SKIPPED"), "{ending}");
     }
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_does_not_end_the_run() {
+    let place = Place::new(&[("overhead", OVERHEAD)]);
+    let mut run = place.command(&[]).stdout(Stdio::piped()).spawn().unwrap();
+    drop(run.stdout.take());
+    assert!(run.wait().unwrap().success());
+    assert_eq!(place.json()["complete"], true);
 }
 
 #[test]

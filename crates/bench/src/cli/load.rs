@@ -12,6 +12,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
 use super::results;
+use super::say::say;
 use crate::generator::{Arrival, KeyChoice, Operation, Pace, Protocol, Spacing, Stop, ValueSize};
 use crate::sampler::Sample;
 use crate::scenario::measure::Load;
@@ -142,7 +143,7 @@ pub fn load(arguments: &StoreArguments) -> Result<()> {
     let port = arguments.port.context("load: which server? (--port)")?;
     let trial = arguments.fill(port, arguments.pid_of(port), 1);
     let tried = watched(&trial)?;
-    print!("{}", results::text("load", &tried));
+    say(results::text("load", &tried));
     results::verdict(&tried)
 }
 
@@ -153,7 +154,7 @@ pub fn run(server: &str, arguments: &RunArguments) -> Result<()> {
         Ok(tried) => tried,
         Err(error) => Tried::failed(error)?,
     };
-    print!("{}", results::text("run", &tried));
+    say(results::text("run", &tried));
     if let Some(path) = &arguments.json {
         let text = format!("{:#}\n", results::as_json(&arguments.settings(server), &tried));
         fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
@@ -177,7 +178,7 @@ fn try_run(server: &str, arguments: &RunArguments) -> Result<Tried> {
     let trial = arguments.trial(port, pid)?;
     if !arguments.empty && started.is_some() {
         let tried = watched(&arguments.store.fill(port, pid, arguments.threads))?;
-        print!("{}", results::text("load", &tried));
+        say(results::text("load", &tried));
         results::verdict(&tried).context("storing the keys")?;
     }
     watched(&trial)

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use clap::Args;
 
+use super::say::say;
 use crate::report::{Comparison, Report, html};
 
 #[derive(Args)]
@@ -27,9 +28,9 @@ pub fn page(arguments: &PageArguments) -> Result<()> {
     let comparison = recorded.map(|recorded| Comparison::new(&report, &recorded));
     write(&arguments.out, &html(&report, comparison.as_ref()))?;
     if let Some(comparison) = comparison {
-        print!("{}", comparison.text());
+        say(comparison.text());
     }
-    println!("written to {}", arguments.out.display());
+    say(format_args!("written to {}\n", arguments.out.display()));
     Ok(())
 }
 

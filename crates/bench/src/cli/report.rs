@@ -8,6 +8,7 @@ use std::{env, fs};
 use anyhow::{Result, bail};
 use clap::Args;
 
+use super::say::say;
 use crate::process;
 use crate::report::{Comparison, Report};
 use crate::scenario::file::ScenarioFile;
@@ -79,7 +80,7 @@ fn named(files: &[ScenarioFile], name: &str) -> Vec<String> {
 /// Prints the names and headings of scenarios.
 pub fn list(choice: &Choice) -> Result<()> {
     for file in choice.files()? {
-        println!("{:<24} {}", file.name, file.title());
+        say(format_args!("{:<24} {}\n", file.name, file.title()));
     }
     Ok(())
 }
@@ -93,7 +94,7 @@ pub fn scenario(bench: &Bench, choice: &Choice) -> Result<()> {
     let mut report = Report::new(Vec::new());
     for file in choice.files()? {
         let section = file.run(bench, scale);
-        println!("{}", section.text());
+        say(format_args!("{}\n", section.text()));
         report.sections.push(section);
     }
     whole(&report)
@@ -121,15 +122,15 @@ pub fn report(bench: &Bench, arguments: &ReportArguments) -> Result<()> {
     for (number, file) in files.iter().enumerate() {
         eprintln!("[{} of {}] {}", number + 1, files.len(), file.name);
         let section = file.run(bench, scale);
-        println!("{}", section.text());
+        say(format_args!("{}\n", section.text()));
         report.sections.push(section);
         record(&report)?;
     }
     report.complete = true;
-    println!("{}", report.summary());
-    println!("recorded in {}", record(&report)?.display());
+    say(format_args!("{}\n", report.summary()));
+    say(format_args!("recorded in {}\n", record(&report)?.display()));
     if let Some(recorded) = &recorded {
-        print!("{}", Comparison::new(&report, recorded).text());
+        say(Comparison::new(&report, recorded).text());
     }
     whole(&report)
 }

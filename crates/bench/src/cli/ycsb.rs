@@ -13,6 +13,7 @@ use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
 use super::results;
+use super::say::say;
 use crate::generator::{Monitor, Protocol};
 use crate::sampler::{Sample, Sampler};
 use crate::scenario::pin_client;
@@ -89,8 +90,8 @@ pub fn ycsb(server: &str, arguments: &YcsbArguments) -> Result<()> {
             ConnectorName::Redis => play::<Redis>(port, pid, plan, &workload),
             ConnectorName::Memcached => play::<Memcached>(port, pid, plan, &workload),
         }?;
-        println!("[PHASE], Name, {name}");
-        print!("{}{}", summary::text(&measured), server_text(&measured, &samples));
+        say(format_args!("[PHASE], Name, {name}\n"));
+        say(format_args!("{}{}", summary::text(&measured), server_text(&measured, &samples)));
         written.push(phase_json(name, &measured, &samples));
         if let Some(path) = &arguments.json {
             let all = json!({ "version": results::VERSION, "phases": &written });
