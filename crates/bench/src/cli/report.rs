@@ -46,6 +46,9 @@ pub struct ReportArguments {
     /// name.
     #[arg(long)]
     against: Option<PathBuf>,
+    /// The JSON of a run that was broken off: what it measured is kept, and the rest measured.
+    #[arg(long)]
+    resume: Option<PathBuf>,
 }
 
 impl Choice {
@@ -101,7 +104,8 @@ pub fn scenario(bench: &Bench, choice: &Choice) -> Result<()> {
 }
 
 /// Runs scenarios, prints each as it is measured, and records all, as JSON, Markdown and a page.
-/// They are written after each scenario, so that a run that is broken off leaves what it measured.
+/// They are written after each scenario, so that a run that is broken off leaves what it measured,
+/// and another can go on there.
 ///
 /// # Errors
 /// If one of them is broken off, after the others; or if the results cannot be written.
@@ -114,16 +118,26 @@ pub fn report(bench: &Bench, arguments: &ReportArguments) -> Result<()> {
         None => newest_recorded(&name),
     };
     let mut report = Report::new(conditions(bench, scale));
+    if let Some(path) = &arguments.resume {
+        let earlier = Report::read(path)?;
+        report.go_on_from(&earlier)?;
+        report.sections = files.iter().filter_map(|file| file.measured_in(&earlier)).collect();
+    }
     let record = |report: &Report| {
         let comparison = recorded.as_ref().map(|recorded| Comparison::new(report, recorded));
         report.write(&arguments.results, &name, comparison.as_ref())
     };
     record(&report)?;
     for (number, file) in files.iter().enumerate() {
-        eprintln!("[{} of {}] {}", number + 1, files.len(), file.name);
+        let is_there = report.sections.get(number).is_some_and(|it| it.name == file.name);
+        let when = if is_there { ": measured before" } else { "" };
+        eprintln!("[{} of {}] {}{when}", number + 1, files.len(), file.name);
+        if is_there {
+            continue;
+        }
         let section = file.run(bench, scale);
         say(format_args!("{}\n", section.text()));
-        report.sections.push(section);
+        report.sections.insert(number, section);
         record(&report)?;
     }
     report.complete = true;
@@ -164,14 +178,14 @@ fn conditions(bench: &Bench, scale: Scale) -> Vec<(String, String)> {
     let versions = versions.map(|text| text.lines().collect::<Vec<_>>().join(", "));
     let programs = bench.all_programs().map(|it| format!("{}: {}", it.label, it.words()));
     let pairs = [
-        ("machine", format!("{} cores, {}", process::cores(), processor())),
+        (Report::MACHINE, format!("{} cores, {}", process::cores(), processor())),
         ("memory", memory()),
         ("kernel", rustix::system::uname().release().to_string_lossy().into_owned()),
         (Report::OTHERS, format!("{:.0} %", 100.0 * process::busy_share(WATCHED))),
         ("commit", commit()),
         ("peers", versions.unwrap_or_else(|_| "no script of them".to_owned())),
         ("servers", programs.collect::<Vec<_>>().join("; ")),
-        ("scale", scale.factor().to_string()),
+        (Report::SCALE, scale.factor().to_string()),
         ("placed", "server on core 0, client on core 1, unless a table says otherwise".to_owned()),
         ("order", "where there are rounds, servers in turns (A B A B); medians count".to_owned()),
     ];

@@ -58,8 +58,8 @@ impl Comparison {
     /// Finds each figure by its section and by what was measured.
     pub fn new(now: &Report, recorded: &Report) -> Self {
         let differing = differing(now, recorded);
-        let is_judged = !differing.iter().any(|(name, ..)| name == SCALE);
-        let is_same_machine = !differing.iter().any(|(name, ..)| name == MACHINE);
+        let is_judged = !differing.iter().any(|(name, ..)| name == Report::SCALE);
+        let is_same_machine = !differing.iter().any(|(name, ..)| name == Report::MACHINE);
         let mut left: Vec<_> = keyed(recorded).collect();
         let mut changes = Vec::new();
         for (section, figure) in keyed(now) {
@@ -82,7 +82,7 @@ impl Comparison {
 
     /// Why nothing is judged; nothing if figures are.
     pub fn refusal(&self) -> Option<String> {
-        let (_, now, recorded) = self.differing.iter().find(|(name, ..)| name == SCALE)?;
+        let (_, now, recorded) = self.differing.iter().find(|(name, ..)| name == Report::SCALE)?;
         Some(format!(
             "The scale is {now} here and {recorded} in the recorded result: changes are shown, \
              but not judged."
@@ -243,10 +243,6 @@ fn percent(part: f64) -> String {
     }
 }
 
-/// Name of the condition that says how large a measurement is.
-const SCALE: &str = "scale";
-/// Name of the condition that says on what it was measured.
-const MACHINE: &str = "machine";
 /// Smaller changes are chance, however close the rounds were.
 const LEAST_NOISE: f64 = 0.05;
 

@@ -72,11 +72,10 @@ impl<'a> Page<'a> {
     }
 
     fn header(&self) -> String {
-        let machine = self.report.conditions.iter().find(|(name, _)| name == "machine");
+        let machine = self.report.condition(Report::MACHINE).map(str::to_owned);
         let seconds: f64 = self.report.sections.iter().map(|section| section.seconds).sum();
         let took = (seconds > 0.0).then(|| format!("measured in {}", duration(seconds)));
-        let facts: Vec<_> =
-            machine.map(|(_, value)| value.clone()).into_iter().chain(took).collect();
+        let facts: Vec<_> = machine.into_iter().chain(took).collect();
         let (date, facts) = (escape(&self.report.date), escape(&facts.join(" · ")));
         format!(
             "<header>\n<h1>Varve benchmark <time>{date}</time></h1>\n<p>{facts}</p>\n</header>\n"
@@ -96,8 +95,7 @@ impl<'a> Page<'a> {
                  more.</p>\n"
             );
         }
-        let scale = self.report.conditions.iter().find(|(name, _)| name == "scale");
-        let scale = scale.and_then(|(_, scale)| scale.parse::<f64>().ok());
+        let scale = self.report.condition(Report::SCALE).and_then(|it| it.parse::<f64>().ok());
         if let Some(scale) = scale.filter(|scale| *scale < 1.0) {
             text += &format!(
                 "<p class=\"banner skipped\"><strong>SMALL:</strong> measured at {scale} of the \

@@ -7,6 +7,7 @@
 //! | `plot.rs` | lines or bars over an axis, as data |
 //! | `compare.rs` | a [`Comparison`] with what was recorded: better, the same, worse |
 //! | `file.rs` | JSON with a version: written while the run goes on, and read again |
+//! | `resume.rs` | a run that goes on where an earlier one was broken off |
 //! | `text.rs` | aligned columns for a terminal, tables for Markdown |
 //! | `html.rs` | one page with everything, for a phone, a screen or paper |
 //! | `markdown.rs` | the summary that is kept beside the JSON |
@@ -20,6 +21,7 @@ mod file;
 mod html;
 mod markdown;
 mod plot;
+mod resume;
 mod svg;
 mod text;
 
@@ -188,6 +190,10 @@ impl Section {
 }
 
 impl Report {
+    /// Name of the condition that says on which processor it was measured.
+    pub const MACHINE: &str = "machine";
+    /// Name of the condition that says which part of the whole size was measured.
+    pub const SCALE: &str = "scale";
     /// Name of the condition that says which part of the cores others used before the start.
     pub const OTHERS: &str = "cores used by others before the start";
 
@@ -211,9 +217,14 @@ impl Report {
     /// Part of the cores that others used before the start, in percent, if that is so much that
     /// it spoils what is measured.
     pub fn disturbance(&self) -> Option<f64> {
-        let (_, text) = self.conditions.iter().find(|(name, _)| name == Self::OTHERS)?;
-        let percent: f64 = text.strip_suffix(" %")?.parse().ok()?;
-        (percent > QUIET_PERCENT).then_some(percent)
+        let parts = self.condition(Self::OTHERS)?.split(resume::LATER);
+        let percents = parts.filter_map(|it| it.strip_suffix(" %")?.parse::<f64>().ok());
+        percents.reduce(f64::max).filter(|percent| *percent > QUIET_PERCENT)
+    }
+
+    fn condition(&self, name: &str) -> Option<&str> {
+        let found = self.conditions.iter().find(|(other, _)| other == name);
+        found.map(|(_, value)| value.as_str())
     }
 
     /// Whether a scenario was broken off.

@@ -33,7 +33,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::kinds::{self, Run};
 use super::{Bench, Scale, needs};
-use crate::report::{Aim, Figure, Section, State, Table};
+use crate::report::{Aim, Figure, Report, Section, State, Table};
 use crate::servers::Program;
 
 /// A scenario that was read from its file.
@@ -125,8 +125,7 @@ impl ScenarioFile {
         let mut section = Section::new(&self.text.title, &[]);
         section.name.clone_from(&self.name);
         section.source.clone_from(&self.text.source);
-        let settings = self.text.parameters.iter();
-        section.settings = settings.map(|(name, it)| (name.clone(), it.to_string())).collect();
+        section.settings = self.settings();
         section.notes.clone_from(&self.text.notes);
         section.paper.clone_from(&self.text.paper);
         let began = Instant::now();
@@ -137,6 +136,22 @@ impl ScenarioFile {
             self.leave_unjudged(&mut section);
         }
         section
+    }
+
+    fn settings(&self) -> Vec<(String, String)> {
+        let parameters = self.text.parameters.iter();
+        parameters.map(|(name, it)| (name.clone(), it.to_string())).collect()
+    }
+
+    /// What an earlier report has of it, if it was measured to its end with the same settings.
+    pub fn measured_in(&self, earlier: &Report) -> Option<Section> {
+        let settings = self.settings();
+        let is_this = |section: &&Section| {
+            section.name == self.name
+                && section.state == State::Measured
+                && section.settings == settings
+        };
+        earlier.sections.iter().find(is_this).cloned()
     }
 
     fn run_if_possible(&self, bench: &Bench, scale: Scale, section: &mut Section) -> State {
@@ -203,6 +218,7 @@ mod tests {
     use std::path::Path;
 
     use super::ScenarioFile;
+    use crate::report::{Report, Section, State};
 
     fn error_of(text: &str) -> String {
         let parsed = ScenarioFile::parse("x".to_owned(), text);
@@ -228,6 +244,25 @@ mod tests {
         assert!(error_of(&parameters).contains("haste"));
         let aims = format!("{head}kind = \"idle\"\n[aims]\na = \"about 3\"");
         assert!(error_of(&aims).contains("about 3"));
+    }
+
+    #[test]
+    fn what_was_measured_to_its_end_with_these_settings_is_not_measured_again() {
+        let text = "title = \"t\"\nkind = \"overhead\"\n[parameters]\npayload = 1";
+        let mut file = ScenarioFile::parse("x".to_owned(), text).unwrap();
+        let mut section = Section::new("t", &["measured"]);
+        section.name = "x".to_owned();
+        section.settings = vec![("payload".to_owned(), "1".to_owned())];
+        let mut earlier = Report::new(Vec::new());
+        earlier.sections.push(section.clone());
+        assert_eq!(file.measured_in(&earlier), Some(section));
+        for state in [State::Failed("it died".to_owned()), State::Skipped("no luck".to_owned())] {
+            earlier.sections[0].state = state;
+            assert_eq!(file.measured_in(&earlier), None);
+        }
+        earlier.sections[0].state = State::Measured;
+        file.set("payload=2").unwrap();
+        assert_eq!(file.measured_in(&earlier), None);
     }
 
     #[test]
