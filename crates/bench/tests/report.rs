@@ -114,10 +114,30 @@ fn a_scenario_that_needs_what_is_not_there_is_skipped_in_sight() {
 #[test]
 fn a_reader_that_has_seen_enough_does_not_end_the_run() {
     let place = Place::new(&[("overhead", OVERHEAD)]);
-    let mut run = place.command(&[]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut run = place.command(&[]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     drop(run.stdout.take());
     assert!(run.wait().unwrap().success());
     assert_eq!(place.json()["complete"], true);
+}
+
+#[test]
+fn a_run_that_goes_on_keeps_what_was_measured_and_measures_the_rest() {
+    let place = Place::new(&[("b-measured", OVERHEAD)]);
+    assert!(place.report(&[]).status.success());
+    let earlier = place.json();
+    fs::write(place.path("earlier.json"), earlier.to_string()).unwrap();
+    fs::write(place.path("scenarios").join("a-rest.toml"), OVERHEAD).unwrap();
+    let path = place.path("earlier.json").display().to_string();
+    let output = place.report(&["--resume", &path]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let lines = "[1 of 2] a-rest\n[2 of 2] b-measured: measured before\n";
+    assert!(stderr(&output).contains(lines), "{}", stderr(&output));
+    let report = place.json();
+    assert_eq!(report["sections"][0]["name"], "a-rest");
+    assert_eq!(report["sections"][1], earlier["sections"][0]);
+    let output = place.report(&["--resume", &path, "--scale", "0.5"]);
+    assert!(stderr(&output).contains("scale was 1 and is 0.5 now"), "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(1));
 }
 
 #[test]
