@@ -16,7 +16,7 @@ use rustix::fd::OwnedFd;
 mod replies;
 mod scan;
 
-pub use replies::{Replies, Shape};
+pub use replies::{Replies, Shape, bulk};
 pub use scan::{Command, Scanned, scan};
 
 /// Serves connections until the process is ended, dealt out to `threads` in turn; everybody gets
@@ -271,6 +271,15 @@ mod tests {
         assert_eq!(answer("hmget"), "*1\r\n$3\r\nvvv\r\n");
         assert_eq!(answer("ZRANGEBYSCORE"), "*1\r\n$23\r\nuser0000000000000000000\r\n");
         assert_eq!((answer("ZADD"), answer("HMSET")), (":1\r\n".into(), "+OK\r\n".into()));
+    }
+
+    #[test]
+    fn answers_everything_alike_if_it_is_told_to() {
+        let bytes =
+            b"*1\r\n$3\r\nSET\r\n*1\r\n$3\r\nGET\r\n*1\r\n$4\r\nZADD\r\n*1\r\n$4\r\nPING\r\n";
+        let mut output = Vec::new();
+        answer_all(bytes, &mut output, &Replies::always(":7\r\n")).unwrap();
+        assert_eq!(output, b":7\r\n:7\r\n:7\r\n+OK\r\n", "but who looks for it finds it");
     }
 
     #[test]

@@ -26,6 +26,10 @@ struct Arguments {
     /// Bytes in each of them.
     #[arg(long, default_value_t = Shape::default().field_bytes)]
     field_bytes: usize,
+
+    /// Answers everything but PING and INFO with this, which is a reply as it goes on the wire.
+    #[arg(long, conflicts_with_all = ["fields", "field_bytes"])]
+    always: Option<String>,
 }
 
 fn main() -> Result<()> {
@@ -33,6 +37,9 @@ fn main() -> Result<()> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, arguments.port))
         .with_context(|| format!("cannot listen on port {}", arguments.port))?;
     let (fields, field_bytes) = (arguments.fields, arguments.field_bytes);
-    let replies = Replies::new(Shape { fields, field_bytes, ..Shape::default() });
+    let replies = match &arguments.always {
+        Some(reply) => Replies::always(reply),
+        None => Replies::new(Shape { fields, field_bytes, ..Shape::default() }),
+    };
     null::serve(&listener, arguments.threads, &replies).context("the readiness loop failed")
 }

@@ -31,9 +31,24 @@ pub struct Replies {
     record: String,
     field: String,
     keys: String,
+    integer: String,
+    status: String,
 }
 
 impl Replies {
+    /// The same to every command but PING and INFO: a reply as it goes on the wire.
+    pub fn always(reply: &str) -> Self {
+        let same = || reply.to_owned();
+        Self {
+            value: same(),
+            record: same(),
+            field: same(),
+            keys: same(),
+            integer: same(),
+            status: same(),
+        }
+    }
+
     /// As large as asked for.
     pub fn new(shape: Shape) -> Self {
         let mut record = format!("*{}\r\n", 2 * shape.fields);
@@ -48,7 +63,8 @@ impl Replies {
             let _ = write!(keys, "{}", bulk(&format!("user{key:019}")));
         }
         let value = bulk(&"v".repeat(shape.value_bytes));
-        Self { value, record, field: format!("*1\r\n{text}"), keys }
+        let (integer, status) = (":1\r\n".to_owned(), "+OK\r\n".to_owned());
+        Self { value, record, field: format!("*1\r\n{text}"), keys, integer, status }
     }
 
     /// What a command is answered with.
@@ -58,9 +74,10 @@ impl Replies {
             Command::Get => self.value.as_bytes(),
             Command::Hgetall => self.record.as_bytes(),
             Command::Hmget => self.field.as_bytes(),
-            Command::Zadd => b":1\r\n",
+            Command::Zadd => self.integer.as_bytes(),
             Command::Zrangebyscore => self.keys.as_bytes(),
-            Command::Other => b"+OK\r\n",
+            Command::Other => self.status.as_bytes(),
+            Command::Search => b"+OK\r\n",
         }
     }
 }
@@ -71,6 +88,7 @@ impl Default for Replies {
     }
 }
 
-fn bulk(text: &str) -> String {
+/// A bulk string as it goes on the wire.
+pub fn bulk(text: &str) -> String {
     format!("${}\r\n{text}\r\n", text.len())
 }

@@ -24,7 +24,9 @@ pub enum Command {
     Zadd,
     /// ZRANGEBYSCORE.
     Zrangebyscore,
-    /// Any that is answered with OK.
+    /// PING or INFO, by which a server is found.
+    Search,
+    /// Any other.
     Other,
 }
 
@@ -35,6 +37,7 @@ impl Command {
         match name.len() {
             3 if is(b"GET") => Self::Get,
             4 if is(b"ZADD") => Self::Zadd,
+            4 if is(b"PING") || is(b"INFO") => Self::Search,
             5 if is(b"HMGET") => Self::Hmget,
             7 if is(b"HGETALL") => Self::Hgetall,
             13 if is(b"ZRANGEBYSCORE") => Self::Zrangebyscore,

@@ -112,6 +112,12 @@ impl Change {
         Some(if difference == 0.0 { 0.0 } else { difference / recorded.abs() })
     }
 
+    /// How much farther from one it is than it was, as a part of the recorded figure.
+    fn farther_from_one(&self) -> Option<f64> {
+        let (now, recorded) = (self.now?, self.recorded?);
+        Some(((now - 1.0).abs() - (recorded - 1.0).abs()) / recorded.abs())
+    }
+
     /// The change in words: `worse, +12 %`; `new` or `gone` if one of them is not there.
     pub fn text(&self) -> String {
         let word = self.judgement.word();
@@ -204,6 +210,7 @@ fn judgement_of(change: &Change, better: Better) -> Judgement {
     let bad = match better {
         Better::Lower => relative,
         Better::Higher => -relative,
+        Better::NearerOne => change.farther_from_one().unwrap_or(relative),
     };
     if bad > change.noise {
         Judgement::Worse
@@ -309,6 +316,15 @@ mod tests {
         assert_eq!((more.text(), more.recorded_text()), ("worse, +50 %".into(), "2.00 B".into()));
         let found = |value| found(value).more_is_better();
         assert_eq!(judgement(found(3.0), found(2.0)), Judgement::Better);
+    }
+
+    #[test]
+    fn farther_from_one_is_worse_on_either_side_where_one_is_best() {
+        let near_one = |value| Figure::new("x", Some(value), "").one_is_best();
+        assert_eq!(judgement(near_one(1.2), near_one(1.1)), Judgement::Worse);
+        assert_eq!(judgement(near_one(0.8), near_one(1.1)), Judgement::Worse);
+        assert_eq!(judgement(near_one(0.9), near_one(1.1)), Judgement::Same);
+        assert_eq!(judgement(near_one(1.0), near_one(0.8)), Judgement::Better);
     }
 
     #[test]

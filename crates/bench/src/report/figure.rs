@@ -12,6 +12,8 @@ pub enum Aim {
     AtMost(f64),
     /// Not below.
     AtLeast(f64),
+    /// A ratio that is no farther from one than this.
+    WithinOfOne(f64),
 }
 
 /// Which of two figures is the better one.
@@ -23,6 +25,8 @@ pub enum Better {
     Lower,
     /// The higher.
     Higher,
+    /// The one nearer to one: a ratio of what should be equal.
+    NearerOne,
 }
 
 impl From<Aim> for Better {
@@ -30,6 +34,25 @@ impl From<Aim> for Better {
         match aim {
             Aim::AtMost(_) => Self::Lower,
             Aim::AtLeast(_) => Self::Higher,
+            Aim::WithinOfOne(_) => Self::NearerOne,
+        }
+    }
+}
+
+impl Aim {
+    fn is_met_by(self, measured: f64) -> bool {
+        match self {
+            Self::AtMost(limit) => measured <= limit,
+            Self::AtLeast(limit) => measured >= limit,
+            Self::WithinOfOne(distance) => (measured - 1.0).abs() <= distance,
+        }
+    }
+
+    /// What a figure that just meets it is; an aim with one limit has it twice.
+    fn limits(self) -> [f64; 2] {
+        match self {
+            Self::AtMost(limit) | Self::AtLeast(limit) => [limit; 2],
+            Self::WithinOfOne(distance) => [1.0 - distance, 1.0 + distance],
         }
     }
 }
@@ -88,6 +111,12 @@ impl Figure {
         Self { better: Better::Higher, ..self }
     }
 
+    /// A ratio without an aim of what should be equal.
+    #[must_use]
+    pub fn one_is_best(self) -> Self {
+        Self { better: Better::NearerOne, ..self }
+    }
+
     /// What is better, as the aim has it if there is one.
     pub fn better(&self) -> Better {
         self.aim.map_or(self.better, Better::from)
@@ -104,8 +133,7 @@ impl Figure {
         match (self.aim, self.measured) {
             (_, None) => "not measured",
             (None, _) => "-",
-            (Some(Aim::AtMost(limit)), Some(measured)) if measured <= limit => "ok",
-            (Some(Aim::AtLeast(limit)), Some(measured)) if measured >= limit => "ok",
+            (Some(aim), Some(measured)) if aim.is_met_by(measured) => "ok",
             _ => "short",
         }
     }
@@ -115,6 +143,7 @@ impl Figure {
         match self.aim {
             Some(Aim::AtMost(limit)) => format!("<= {}", with_unit(limit, &self.unit)),
             Some(Aim::AtLeast(limit)) => format!(">= {}", with_unit(limit, &self.unit)),
+            Some(Aim::WithinOfOne(distance)) => format!("1 ± {}", with_unit(distance, &self.unit)),
             None => "-".to_owned(),
         }
     }
@@ -123,14 +152,12 @@ impl Figure {
     pub fn measured_text(&self) -> String {
         let Some(measured) = self.measured else { return "-".to_owned() };
         let text = with_unit(measured, &self.unit);
-        match self.aim {
-            // What is short by little must not be written as the aim itself.
-            Some(Aim::AtMost(limit) | Aim::AtLeast(limit))
-                if self.verdict() == "short" && text == with_unit(limit, &self.unit) =>
-            {
-                format!("{measured:.4} {}", self.unit).trim_end().to_owned()
-            }
-            _ => text,
+        let limits = self.aim.map(Aim::limits).unwrap_or_default();
+        // What is short by little must not be written as the aim itself.
+        if self.verdict() == "short" && limits.iter().any(|it| text == with_unit(*it, &self.unit)) {
+            format!("{measured:.4} {}", self.unit).trim_end().to_owned()
+        } else {
+            text
         }
     }
 
@@ -185,6 +212,9 @@ mod tests {
         assert_eq!(verdict(Aim::AtLeast(0.8), Some(0.79)), "short");
         assert_eq!(verdict(Aim::AtLeast(0.8), Some(f64::NAN)), "short");
         assert_eq!(verdict(Aim::AtLeast(0.8), None), "not measured");
+        let near_one = [0.89, 0.91, 1.0, 1.09, 1.11, f64::NAN];
+        let verdicts = near_one.map(|it| verdict(Aim::WithinOfOne(0.1), Some(it)));
+        assert_eq!(verdicts, ["short", "ok", "ok", "ok", "short", "short"]);
     }
 
     #[test]
@@ -192,6 +222,10 @@ mod tests {
         let text = |measured| Figure::new("x", Some(measured), "us").held_against(Aim::AtMost(0.8));
         assert_eq!(text(0.8012).measured_text(), "0.8012 us");
         assert_eq!(text(0.7988).measured_text(), "0.80 us");
+        let near_one =
+            |it| Figure::new("x", Some(it), "").held_against(Aim::WithinOfOne(0.1)).measured_text();
+        assert_eq!([near_one(1.1012), near_one(0.8988)], ["1.1012", "0.8988"]);
+        assert_eq!([near_one(1.0988), near_one(0.9012)], ["1.10", "0.90"]);
     }
 
     #[test]

@@ -12,7 +12,7 @@
 //! [parameters]                         # of the kind, at scale 1
 //! payload = 536_870_912
 //!
-//! [aims]                               # by the name of the figure
+//! [aims]                               # by the name of the figure: ">= n", "<= n" or "1 ± n"
 //! "W1: payload / resident" = ">= 0.78"
 //!
 //! [paper]                              # optional: the source's own table
@@ -206,10 +206,14 @@ fn aim(text: &str) -> Result<Aim> {
     let number = |text: &str| {
         text.trim().parse().with_context(|| format!("the aim {text:?} holds no number"))
     };
-    match (text.strip_prefix("<="), text.strip_prefix(">=")) {
-        (Some(limit), _) => Ok(Aim::AtMost(number(limit)?)),
-        (_, Some(limit)) => Ok(Aim::AtLeast(number(limit)?)),
-        _ => bail!("the aim {text:?} does not begin with <= or >="),
+    if let Some(limit) = text.strip_prefix("<=") {
+        Ok(Aim::AtMost(number(limit)?))
+    } else if let Some(limit) = text.strip_prefix(">=") {
+        Ok(Aim::AtLeast(number(limit)?))
+    } else if let Some(distance) = text.strip_prefix("1 ±") {
+        Ok(Aim::WithinOfOne(number(distance)?))
+    } else {
+        bail!("the aim {text:?} does not begin with <=, >= or 1 ±")
     }
 }
 

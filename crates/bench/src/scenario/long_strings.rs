@@ -1,5 +1,5 @@
 //! What a string of half a gigabyte costs: small changes and looks anywhere in it, a look at all
-//! of it, and its memory.
+//! of it, and its memory; all servers in turns.
 
 use std::time::Instant;
 
@@ -8,9 +8,10 @@ use serde::Deserialize;
 
 use super::measure::{measure_source, settled_cpu_time};
 use super::pin_client;
-use super::{Bench, PEERS, Scale, Scenario, peers_missing};
+use super::{Bench, PEERS_AND_NULL, Scale, Scenario, peers_missing};
 use crate::control::Reply;
 use crate::generator::{Generator, KeyChoice, Script, ScriptShape, Stop};
+use crate::null::bulk;
 use crate::report::{Figure, Section};
 use crate::servers::{Launch, Program, Server};
 use crate::statistics::median;
@@ -23,20 +24,24 @@ pub struct Plan {
     pub bytes: u64,
     /// Requests in one measurement.
     pub requests: u64,
-    /// Measurements of each kind.
+    /// Interleaved rounds.
     pub rounds: usize,
 }
 
 impl Scenario for Plan {
     fn scaled(self, scale: Scale) -> Self {
-        Self { bytes: scale.of(self.bytes), requests: scale.of(self.requests), ..self }
+        Self {
+            bytes: scale.of(self.bytes),
+            requests: scale.of(self.requests),
+            rounds: scale.rounds(self.rounds),
+        }
     }
 
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         ensure!(self.bytes >= 10 * PIECE, "a string is of {} bytes or more", 10 * PIECE);
         pin_client(1);
         let note = format!("A string of {} MB.", self.bytes / 1_000_000);
-        section.columns(&["what", "varve", "valkey", "/ Valkey", "redis", "/ Redis"]);
+        section.columns(&COLUMNS);
         section.note(note);
         section.note(
             "Server CPU in microseconds per command: one connection, pipeline 16, places drawn \
@@ -44,56 +49,138 @@ impl Scenario for Plan {
              milliseconds until the answer, resident MiB.",
         );
         peers_missing(section, bench);
-        let mut costs = Vec::new();
-        for program in bench.varve_and_peers() {
-            costs.push((program.label.as_str(), Costs::of(program, self)?));
+        let holders: Vec<_> = bench
+            .varve_and_peers()
+            .map(|program| Holder::start(program, self))
+            .collect::<Result<_>>()?;
+        let servers: Vec<_> = holders.iter().map(|holder| &holder.server).collect();
+        for small in self.small_requests() {
+            let null = bench.null_answering(&small.reply).start(&Launch::default())?;
+            let all: Vec<_> = servers.iter().copied().chain([&null]).collect();
+            let costs = self.in_turns(&all, |server, round| self.cost(server, &small, round))?;
+            row(section, small.what, &costs);
         }
-        let Some(((_, varve), peers)) = costs.split_first() else { return Ok(()) };
-        for (at, (what, rounds)) in varve.0.iter().enumerate() {
-            let text = |rounds: Option<&Vec<f64>>| {
-                rounds.map_or("-".to_owned(), |it| format!("{:.2}", median(it.clone())))
-            };
-            let mut cells = vec![(*what).to_owned(), text(Some(rounds))];
-            for (label, name) in PEERS {
-                let costs = peers.iter().find(|(peer, _)| *peer == label);
-                let peer = costs.map(|(_, costs)| &costs.0[at].1);
-                let theirs = peer.map_or(&[][..], Vec::as_slice);
-                let figure = Figure::ratio(format!("{what} / {name}"), rounds, theirs);
-                cells.extend([text(peer), figure.measured_text()]);
-                section.figures.push(figure);
-            }
-            section.row(cells);
-        }
+        let costs = self.in_turns(&servers, |server, _| whole(server, "BITCOUNT long"))?;
+        row(section, "BITCOUNT of all", &costs);
+        let once = |of: fn(&Holder) -> Result<f64>| {
+            let cost = |holder: &Holder| Ok(Cost::of(&holder.server, vec![of(holder)?]));
+            holders.iter().map(cost).collect::<Result<Vec<_>>>()
+        };
+        row(section, "resident", &once(|holder| Ok(holder.resident / f64::from(1 << 20)))?);
+        row(section, "DEL, waited", &once(|holder| delete(&holder.server))?);
         Ok(())
     }
 }
 
-/// What was measured of one server, in the order of the rows, in each round.
-struct Costs(Vec<(&'static str, Vec<f64>)>);
+impl Plan {
+    fn small_requests(&self) -> [Small; 6] {
+        let fifth = self.bytes / 5 - PIECE;
+        let bits = self.bytes * 8;
+        let integer = || ":100\r\n".to_owned();
+        let small = |what, request: String, below, reply| Small { what, request, below, reply };
+        [
+            small("APPEND of 100 bytes", "APPEND long {?100}".to_owned(), 1, integer()),
+            small(
+                "SETRANGE of 100 bytes",
+                "SETRANGE long {n*5} {?100}".to_owned(),
+                fifth,
+                integer(),
+            ),
+            small(
+                "GETRANGE of 100 bytes",
+                "GETRANGE long {n*5} {n*5+99}".to_owned(),
+                fifth,
+                bulk(&"v".repeat(100)),
+            ),
+            small("SETBIT", format!("SETBIT long {{#{bits}}} 1"), 1, integer()),
+            small("GETBIT", format!("GETBIT long {{#{bits}}}"), 1, integer()),
+            small("STRLEN", "STRLEN long".to_owned(), 1, integer()),
+        ]
+    }
 
-impl Costs {
-    fn of(program: &Program, plan: &Plan) -> Result<Costs> {
+    /// Measures all servers in turns.
+    fn in_turns(
+        &self,
+        servers: &[&Server],
+        mut measure: impl FnMut(&Server, usize) -> Result<f64>,
+    ) -> Result<Vec<Cost>> {
+        let mut costs: Vec<_> = servers.iter().map(|server| Cost::of(server, Vec::new())).collect();
+        for round in 0..self.rounds {
+            for (server, cost) in servers.iter().zip(&mut costs) {
+                cost.rounds.push(measure(server, round)?);
+            }
+        }
+        Ok(costs)
+    }
+
+    /// Microseconds of server CPU per command.
+    fn cost(&self, server: &Server, small: &Small, round: usize) -> Result<f64> {
+        let shape = ScriptShape::new(&small.request, small.below);
+        let shape = shape.of(KeyChoice::Uniform).pipelined(16);
+        let mut script = Script::new(&shape, round as u64)?;
+        let mut generator = Generator::connect(server.port, 1)?;
+        let stop = Stop::Operations(self.requests);
+        Ok(measure_source(server, &mut generator, &mut script, stop)?.server_us)
+    }
+}
+
+/// A request that looks at little of the string.
+struct Small {
+    what: &'static str,
+    request: String,
+    /// Numbers in it are drawn below this.
+    below: u64,
+    /// What the null server answers.
+    reply: String,
+}
+
+/// A server with the string.
+struct Holder {
+    server: Server,
+    /// Bytes that the string added to its resident memory.
+    resident: f64,
+}
+
+impl Holder {
+    fn start(program: &Program, plan: &Plan) -> Result<Self> {
         let server = program.start(&Launch::default())?;
         let empty = server.resident_bytes()?;
         fill(&server, plan)?;
         let resident = server.resident_bytes()?.saturating_sub(empty) as f64;
-        let mut costs = Vec::new();
-        let fifth = plan.bytes / 5 - PIECE;
-        for (what, request, below) in [
-            ("APPEND of 100 bytes", "APPEND long {?100}".to_owned(), 1),
-            ("SETRANGE of 100 bytes", "SETRANGE long {n*5} {?100}".to_owned(), fifth),
-            ("GETRANGE of 100 bytes", "GETRANGE long {n*5} {n*5+99}".to_owned(), fifth),
-            ("SETBIT", format!("SETBIT long {{#{}}} 1", plan.bytes * 8), 1),
-            ("GETBIT", format!("GETBIT long {{#{}}}", plan.bytes * 8), 1),
-        ] {
-            costs.push((what, small(&server, plan, &request, below)?));
-        }
-        costs.push(("BITCOUNT of all", whole(&server, plan, "BITCOUNT long")?));
-        costs.push(("STRLEN", small(&server, plan, "STRLEN long", 1)?));
-        costs.push(("resident", vec![resident / f64::from(1 << 20)]));
-        costs.push(("DEL, waited", vec![delete(&server)?]));
-        Ok(Costs(costs))
+        Ok(Self { server, resident })
     }
+}
+
+/// What something cost one server, in each round.
+struct Cost {
+    label: String,
+    rounds: Vec<f64>,
+}
+
+impl Cost {
+    fn of(server: &Server, rounds: Vec<f64>) -> Self {
+        Self { label: server.label.clone(), rounds }
+    }
+
+    fn cell(&self) -> String {
+        format!("{:.2}", median(self.rounds.clone()))
+    }
+}
+
+/// The first is that of the server under test.
+fn row(section: &mut Section, what: &str, costs: &[Cost]) {
+    let Some((varve, others)) = costs.split_first() else { return };
+    let mut cells = vec![what.to_owned(), varve.cell()];
+    for (label, name) in PEERS_AND_NULL {
+        let Some(other) = others.iter().find(|other| other.label == label) else {
+            cells.extend(["-".to_owned(), "-".to_owned()]);
+            continue;
+        };
+        let figure = Figure::ratio(format!("{what} / {name}"), &varve.rounds, &other.rounds);
+        cells.extend([other.cell(), figure.measured_text()]);
+        section.figures.push(figure);
+    }
+    section.row(cells);
 }
 
 fn fill(server: &Server, plan: &Plan) -> Result<()> {
@@ -105,29 +192,12 @@ fn fill(server: &Server, plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// Microseconds of server CPU per command.
-fn small(server: &Server, plan: &Plan, request: &str, below: u64) -> Result<Vec<f64>> {
-    let mut rounds = Vec::new();
-    for round in 0..plan.rounds {
-        let shape = ScriptShape::new(request, below).of(KeyChoice::Uniform).pipelined(16);
-        let mut script = Script::new(&shape, round as u64)?;
-        let mut generator = Generator::connect(server.port, 1)?;
-        let stop = Stop::Operations(plan.requests);
-        rounds.push(measure_source(server, &mut generator, &mut script, stop)?.server_us);
-    }
-    Ok(rounds)
-}
-
 /// Milliseconds of server CPU for one command.
-fn whole(server: &Server, plan: &Plan, request: &str) -> Result<Vec<f64>> {
+fn whole(server: &Server, request: &str) -> Result<f64> {
     let mut control = server.control()?;
-    let mut rounds = Vec::new();
-    for _ in 0..plan.rounds {
-        let before = settled_cpu_time(server)?;
-        control.integer(request)?;
-        rounds.push(settled_cpu_time(server)?.saturating_sub(before).as_secs_f64() * 1e3);
-    }
-    Ok(rounds)
+    let before = settled_cpu_time(server)?;
+    control.integer(request)?;
+    Ok(settled_cpu_time(server)?.saturating_sub(before).as_secs_f64() * 1e3)
 }
 
 /// Milliseconds that the caller of DEL waits.
@@ -142,3 +212,5 @@ fn delete(server: &Server) -> Result<f64> {
 
 /// Bytes that are appended at a time while the string is made.
 const PIECE: u64 = 10_000;
+const COLUMNS: [&str; 8] =
+    ["what", "varve", "valkey", "/ Valkey", "redis", "/ Redis", "null", "/ null"];

@@ -83,6 +83,11 @@ impl Bench {
         self.varve_and_all_peers().chain([&self.null])
     }
 
+    /// The null server, answering with one reply, which is given as it goes on the wire.
+    pub fn null_answering(&self, reply: &str) -> Program {
+        self.null.clone().with_arguments(&["--always".to_owned(), reply.to_owned()])
+    }
+
     /// The server under test, and Valkey if it is there.
     pub fn varve_and_valkey(&self) -> Vec<&Program> {
         std::iter::once(&self.varve).chain(&self.valkey).collect()
@@ -101,6 +106,9 @@ fn mebibytes(bytes: f64) -> String {
 
 /// Peers that have all that Varve has: their labels, and their names in figures.
 const PEERS: [(&str, &str); 2] = [("valkey", "Valkey"), ("redis", "Redis")];
+
+/// Those, and the limit.
+const PEERS_AND_NULL: [(&str, &str); 3] = [PEERS[0], PEERS[1], ("null", "null")];
 
 fn peers_missing(section: &mut Section, bench: &Bench) {
     if bench.valkey.is_none() {

@@ -1,4 +1,5 @@
-//! Server CPU per command at a pipeline of 16, interleaved with the peers as `cpu` does it.
+//! Server CPU per command at a pipeline of 16, interleaved with the peers and the null server as
+//! `cpu` does it.
 
 use std::time::Duration;
 
@@ -10,8 +11,10 @@ use super::store::expect;
 use crate::generator::{Generator, KeyChoice, Outcome, Script, ScriptShape, Stop, shuffled};
 use crate::report::{Figure, Plot, Section};
 use crate::scenario::measure::{Measured, measure_source};
-use crate::scenario::{Bench, PEERS, Scale, Scenario, milliseconds, peers_missing, pin_client};
-use crate::servers::{Launch, Program, Server};
+use crate::scenario::{
+    Bench, PEERS, PEERS_AND_NULL, Scale, Scenario, milliseconds, peers_missing, pin_client,
+};
+use crate::servers::{Kind, Launch, Program, Server};
 use crate::statistics::median;
 
 mod ratios;
@@ -42,14 +45,17 @@ impl Scenario for Plan {
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
         pin_client(1);
         section.columns(&COLUMNS);
-        section.note("50 connections, pipeline 16, one thread; medians of interleaved rounds.");
+        section.note(
+            "50 connections, pipeline 16, one thread; medians of interleaved rounds. The null \
+             server answers with as many integers or strings of 16 bytes as the command brings.",
+        );
         peers_missing(section, bench);
-        let mut ratios = PEERS.map(|_| Ratios::default());
+        let mut ratios = PEERS_AND_NULL.map(|_| Ratios::default());
         for data in all(self.size) {
             section.note(format!("{}: {}.", data.name, data.what));
             run_on(section, bench, self, &data, &mut ratios)?;
         }
-        for ((_, name), ratios) in PEERS.iter().zip(&ratios) {
+        for ((_, name), ratios) in PEERS_AND_NULL.iter().zip(&ratios) {
             let what = format!("CPU of all commands / {name}, geometric mean");
             section.finding(what, ratios.mean(), "");
         }
@@ -84,23 +90,25 @@ fn run_on(
         .map(|program| Tested::start(program, data))
         .collect::<Result<_>>()?;
     for workload in &data.workloads {
+        let null = Tested::null(bench, workload)?;
+        let servers: Vec<_> = servers.iter().chain([&null]).collect();
         let medians = interleaved(&servers, workload, plan);
-        let peers = PEERS.map(|(label, _)| {
+        let others = PEERS_AND_NULL.map(|(label, _)| {
             let at = servers.iter().skip(1).position(|tested| tested.server.label == label)?;
             medians[at + 1].as_ref().ok()
         });
         for (median, tested) in medians.iter().zip(&servers) {
             let name = format!("{}, {}", workload.name, data.name);
             let cells = match median {
-                Ok(median) => median.cells(peers),
+                Ok(median) => median.cells(others),
                 Err(error) => vec![absent(section, &name, error)],
             };
             section.row([name, tested.server.label.clone()].into_iter().chain(cells));
         }
-        for (((_, name), peer), ratios) in PEERS.iter().zip(peers).zip(&mut *ratios) {
-            let both = medians[0].as_ref().ok().zip(peer);
+        for (((_, name), other), ratios) in PEERS_AND_NULL.iter().zip(others).zip(&mut *ratios) {
+            let both = medians[0].as_ref().ok().zip(other);
             let [ours, theirs] =
-                both.map_or([&[][..]; 2], |(varve, peer)| [&varve.rounds[..], &peer.rounds]);
+                both.map_or([&[][..]; 2], |(varve, other)| [&varve.rounds[..], &other.rounds]);
             let what = format!("CPU of {}, {} / {name}", workload.name, data.name);
             let figure = Figure::ratio(what, ours, theirs);
             ratios.add(data.family, workload.name, figure.measured);
@@ -113,7 +121,8 @@ fn run_on(
 /// A server with its data, or the reason why it has none.
 struct Tested<'data> {
     server: Server,
-    data: &'data Data,
+    /// As in [`Data`].
+    counts: &'data [(String, u64)],
     stored: Result<()>,
 }
 
@@ -121,16 +130,31 @@ impl<'data> Tested<'data> {
     fn start(program: &Program, data: &'data Data) -> Result<Self> {
         let server = program.start(&Launch::default())?;
         let stored = data.stored.iter().try_for_each(|stored| stored.send(&server));
-        let mut tested = Self { server, data, stored };
+        let mut tested = Self { server, counts: &data.counts, stored };
         if tested.stored.is_ok() {
             tested.stored = tested.count();
         }
         Ok(tested)
     }
 
+    /// The null server, which has nothing and answers as if it had.
+    fn null(bench: &Bench, workload: &Workload) -> Result<Self> {
+        let program = bench.null_answering(&workload.replies.example());
+        let server = program.start(&Launch::default())?;
+        Ok(Self { server, counts: &[], stored: Ok(()) })
+    }
+
+    /// What is sent beforehand and afterwards, where it changes something.
+    fn around<'w>(&self, workload: &'w Workload) -> [Option<&'w String>; 2] {
+        match self.server.kind {
+            Kind::Null => [None, None],
+            _ => [workload.before.as_ref(), workload.after.as_ref()],
+        }
+    }
+
     /// Whether everything is there that was stored, and nothing else.
     fn count(&self) -> Result<()> {
-        let mut counts = self.data.counts.iter();
+        let mut counts = self.counts.iter();
         counts.try_for_each(|(command, elements)| expect(&self.server, command, *elements))
     }
 }
@@ -155,14 +179,16 @@ impl Median {
         }
     }
 
-    /// Beside what the peers take.
-    fn cells(&self, peers: [Option<&Self>; PEERS.len()]) -> Vec<String> {
-        let ratio = |peer: &Self| format!("{:.2}", self.server_us / peer.server_us);
-        let [of_valkey, of_redis] = peers.map(|peer| peer.map_or("-".to_owned(), ratio));
+    /// Beside what the others take.
+    fn cells(&self, others: [Option<&Self>; PEERS_AND_NULL.len()]) -> Vec<String> {
+        let ratio = |other: &Self| format!("{:.2}", self.server_us / other.server_us);
+        let [of_valkey, of_redis, of_null] =
+            others.map(|other| other.map_or("-".to_owned(), ratio));
         vec![
             format!("{:.3}", self.server_us),
             of_valkey,
             of_redis,
+            of_null,
             format!("{:.0}", self.operations_per_second),
             format!("{:.3}", self.generator_us),
         ]
@@ -170,7 +196,7 @@ impl Median {
 }
 
 /// A server that fails in one round is left out of the others.
-fn interleaved(servers: &[Tested<'_>], workload: &Workload, plan: &Plan) -> Vec<Result<Median>> {
+fn interleaved(servers: &[&Tested<'_>], workload: &Workload, plan: &Plan) -> Vec<Result<Median>> {
     let mut measured: Vec<Result<Vec<Measured>>> = servers.iter().map(|_| Ok(Vec::new())).collect();
     for round in 0..plan.rounds {
         for (tested, measured) in servers.iter().zip(&mut measured) {
@@ -198,11 +224,18 @@ fn measure_once(
     let script = |request: &str| Script::new(&workload.shape(request), seed);
     // Numbers are drawn from the seed, so that what comes before puts in what is then taken out,
     // and what comes after takes out what was put in.
-    let stop = match &workload.before {
+    let [before, after] = tested.around(workload);
+    let undo = |generator: &mut Generator, operations| {
+        let Some(after) = after else { return Ok(()) };
+        let outcome = generator.drive(&mut script(after)?, Stop::Operations(operations))?;
+        ensure!(outcome.replies.error == 0, "{}", outcome.first_error.unwrap_or_default());
+        Ok(())
+    };
+    let stop = match before {
         None => {
             let warm_up = Stop::After(time / 5);
             let warm = generator.drive(&mut script(&workload.request)?, warm_up)?;
-            undo(&mut generator, workload, seed, warm.operations)?;
+            undo(&mut generator, warm.operations)?;
             Stop::After(time)
         }
         Some(before) => {
@@ -214,20 +247,12 @@ fn measure_once(
     let mut measured_script = script(&workload.request)?;
     let measured = measure_source(&tested.server, &mut generator, &mut measured_script, stop)?;
     check(&measured.outcome, workload)?;
-    undo(&mut generator, workload, seed, measured.outcome.operations)?;
+    undo(&mut generator, measured.outcome.operations)?;
     // A cycle that was broken off has moved an element or two.
     if !workload.each_in_turn {
         tested.count()?;
     }
     Ok(measured)
-}
-
-fn undo(generator: &mut Generator, workload: &Workload, seed: u64, operations: u64) -> Result<()> {
-    let Some(after) = &workload.after else { return Ok(()) };
-    let mut script = Script::new(&workload.shape(after), seed)?;
-    let outcome = generator.drive(&mut script, Stop::Operations(operations))?;
-    ensure!(outcome.replies.error == 0, "{}", outcome.first_error.unwrap_or_default());
-    Ok(())
 }
 
 /// Whether the server found what it was asked for.
@@ -257,8 +282,8 @@ impl Workload {
 
 const CONNECTIONS: usize = 50;
 const PIPELINE: usize = 16;
-const COLUMNS: [&str; 7] =
-    ["command", "server", "CPU us/op", "of Valkey", "of Redis", "op/s", "client us/op"];
+const COLUMNS: [&str; 8] =
+    ["command", "server", "CPU us/op", "of Valkey", "of Redis", "of null", "op/s", "client us/op"];
 
 #[cfg(test)]
 mod tests {

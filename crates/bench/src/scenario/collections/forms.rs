@@ -1,10 +1,10 @@
 //! What a large form of a hash costs beside a packed one of the same 10,000 integers, and what
-//! LPUSH and LPOP cost by the length of the list.
+//! LPUSH and LPOP cost by the length of the list, all servers and lengths in turns.
 
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
 use super::absent;
@@ -25,7 +25,7 @@ pub struct Plan {
     pub hashes: u64,
     /// Elements of all lists of one length together.
     pub elements: u64,
-    /// How often each list is filled and emptied.
+    /// How often each list is filled and emptied, in turns with the others.
     pub rounds: usize,
 }
 
@@ -51,6 +51,7 @@ impl Scenario for Plan {
             self.hashes, self.elements,
         ));
         let mut plots = Plots::new();
+        let mut lists = self.lists(bench).into_iter();
         for program in bench.varve_and_peers() {
             let forms = [("packed hash", PACKED_ENTRIES), ("large hash", LARGE_ENTRIES)];
             let forms = forms.map(|(name, entries)| {
@@ -59,9 +60,9 @@ impl Scenario for Plan {
                 form
             });
             let mut takes = Vec::new();
-            for length in self.lengths() {
+            for (length, list) in self.lengths().zip(&mut lists) {
                 let name = format!("list of {length}");
-                let form = row(section, &name, program, &lists(program, self, length));
+                let form = row(section, &name, program, &list.and_then(Lists::form));
                 plots.draw(&program.label, &name, form.as_ref());
                 takes.push(form.map(|form| form.take_us));
             }
@@ -182,28 +183,79 @@ fn hashes(program: &Program, plan: &Plan, packed_entries: u64) -> Result<Form> {
     Ok(Form { encoding, usage: usage / FIELDS as f64, resident, put_us, take_us })
 }
 
-fn lists(program: &Program, plan: &Plan, length: u64) -> Result<Form> {
-    let server = program.start(&Launch::default())?;
-    let empty = resident_before(&server)?;
-    let key = format!("list:{{n/{length}:4}}");
-    let (mut puts, mut takes) = (Vec::new(), Vec::new());
-    let (mut usage, mut encoding, mut resident) = (0.0, String::new(), 0.0);
-    for round in 0..plan.rounds {
-        let put = ScriptShape::new(format!("LPUSH {key} {{n}}"), plan.elements);
-        puts.push(measure(&server, put, plan.elements)?.server_us);
-        if round == 0 {
-            expect(&server, "LLEN list:0000", length)?;
-            (usage, encoding) = look_at(&server, "list:0000")?;
-            thread::sleep(REST);
-            let used = server.resident_bytes()?.saturating_sub(empty);
-            resident = used as f64 / plan.elements as f64;
+impl Plan {
+    /// The lists of each server by their lengths.
+    fn lists(&self, bench: &Bench) -> Vec<Result<Lists>> {
+        let of_all_lengths = |program| self.lengths().map(move |it| Lists::start(program, it));
+        let mut all: Vec<_> = bench.varve_and_peers().flat_map(of_all_lengths).collect();
+        for round in 0..self.rounds {
+            each(&mut all, |lists| lists.fill(self.elements));
+            if round == 0 {
+                thread::sleep(REST);
+                each(&mut all, |lists| lists.look(self.elements));
+            }
+            each(&mut all, |lists| lists.empty(self.elements));
         }
-        let take = ScriptShape::new(format!("LPOP {key}"), plan.elements);
-        takes.push(all_found(measure(&server, take, plan.elements)?)?);
-        expect(&server, "DBSIZE", 0)?;
+        all
     }
-    let (put_us, take_us) = (median(puts), median(takes));
-    Ok(Form { encoding, usage: usage / length as f64, resident, put_us, take_us })
+}
+
+/// Does the same with all; one that fails is left out from then on.
+fn each(all: &mut [Result<Lists>], mut act: impl FnMut(&mut Lists) -> Result<()>) {
+    for lists in all {
+        if let Err(error) = lists.as_mut().map_or(Ok(()), &mut act) {
+            *lists = Err(error);
+        }
+    }
+}
+
+/// A server that has all its elements in lists of one length, or none.
+struct Lists {
+    server: Server,
+    length: u64,
+    /// Resident bytes beforehand.
+    before: u64,
+    /// What MEMORY USAGE and OBJECT ENCODING said, and resident bytes per element.
+    looked: Option<(f64, String, f64)>,
+    puts: Vec<f64>,
+    takes: Vec<f64>,
+}
+
+impl Lists {
+    fn start(program: &Program, length: u64) -> Result<Self> {
+        let server = program.start(&Launch::default())?;
+        let before = resident_before(&server)?;
+        Ok(Self { server, length, before, looked: None, puts: Vec::new(), takes: Vec::new() })
+    }
+
+    fn fill(&mut self, elements: u64) -> Result<()> {
+        let put = ScriptShape::new(format!("LPUSH {} {{n}}", self.key()), elements);
+        self.puts.push(measure(&self.server, put, elements)?.server_us);
+        expect(&self.server, "LLEN list:0000", self.length)
+    }
+
+    fn look(&mut self, elements: u64) -> Result<()> {
+        let (usage, encoding) = look_at(&self.server, "list:0000")?;
+        let used = self.server.resident_bytes()?.saturating_sub(self.before);
+        self.looked = Some((usage, encoding, used as f64 / elements as f64));
+        Ok(())
+    }
+
+    fn empty(&mut self, elements: u64) -> Result<()> {
+        let take = ScriptShape::new(format!("LPOP {}", self.key()), elements);
+        self.takes.push(all_found(measure(&self.server, take, elements)?)?);
+        expect(&self.server, "DBSIZE", 0)
+    }
+
+    fn key(&self) -> String {
+        format!("list:{{n/{}:4}}", self.length)
+    }
+
+    fn form(self) -> Result<Form> {
+        let (usage, encoding, resident) = self.looked.context("no round")?;
+        let (put_us, take_us) = (median(self.puts), median(self.takes));
+        Ok(Form { encoding, usage: usage / self.length as f64, resident, put_us, take_us })
+    }
 }
 
 /// Resident memory of a server whose clients already have their buffers.

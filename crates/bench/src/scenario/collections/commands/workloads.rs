@@ -4,6 +4,7 @@
 //! profiles, tags, queues and boards are; and one of a million where a command is asked for it.
 
 use crate::generator::shuffled;
+use crate::null::bulk;
 use crate::scenario::Scale;
 use crate::scenario::collections::elements::{FIELDS, whole_hash};
 use crate::scenario::collections::store::Stored;
@@ -49,6 +50,19 @@ pub enum Replies {
     Integers,
     /// An array of so many elements each.
     Elements(u64),
+}
+
+impl Replies {
+    /// One of them as it goes on the wire, with strings of 16 bytes.
+    pub fn example(&self) -> String {
+        let value = bulk(&"v".repeat(16));
+        match self {
+            Self::Values => value,
+            Self::Ones | Self::Integers => ":1\r\n".to_owned(),
+            Self::Zeros => ":0\r\n".to_owned(),
+            Self::Elements(each) => format!("*{each}\r\n{}", value.repeat(*each as usize)),
+        }
+    }
 }
 
 impl Workload {
