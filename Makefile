@@ -25,8 +25,8 @@ SERVER := $(CARGO_TARGET_DIR)/release/varve-server
 # A configuration file comes first in ARGS and then decides about address and port itself.
 ADDRESS := $(if $(filter-out -%,$(firstword $(ARGS))),,--bind 127.0.0.1 --port 6379)
 
-# A twentieth of the whole takes less than twenty minutes on two cores.
-SCALE ?= 0.05
+# A twenty-fifth of the whole takes less than twenty minutes on two cores.
+SCALE ?= 0.04
 REPORTS ?= target/report
 
 .PHONY: run build test compat report bench fuzz manual clean

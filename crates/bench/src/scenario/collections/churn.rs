@@ -59,9 +59,7 @@ impl Scenario for Plan {
         {
             let title = format!("Payload / resident memory 5 s after a change: {}", workload.name);
             let mut plot = Plot::bars(title, Vec::new(), "ratio, more is better");
-            for program in bench.varve_and_valkey() {
-                run_one(section, &mut plot, program, &workload)?;
-            }
+            run_one(section, &mut plot, &bench.varve_and_valkey(), &workload)?;
             section.plot(plot);
         }
         Ok(())
@@ -113,35 +111,54 @@ fn half(count: u32, seed: u64) -> Vec<u32> {
     numbers
 }
 
+/// All servers rest at the same time.
 fn run_one(
     section: &mut Section,
     plot: &mut Plot,
-    program: &Program,
+    programs: &[&Program],
     workload: &Workload,
 ) -> Result<()> {
-    let server = program.start(&Launch::default())?;
-    let stored = store(&server, workload);
+    let servers: Vec<_> =
+        programs.iter().map(|it| it.start(&Launch::default())).collect::<Result<_>>()?;
+    let stored: Vec<_> = servers.iter().map(|server| store(server, workload)).collect();
     for change in &workload.changes {
         let name = format!("{}: {}", workload.name, change.name);
-        let changed = match &stored {
-            Ok(()) => apply(&server, workload, change),
+        let apply = |(server, stored): (&Server, &Result<()>)| match stored {
+            Ok(()) => apply(server, workload, change),
             Err(error) => Err(anyhow::anyhow!("{error:#}")),
         };
-        let cells = match &changed {
-            Ok(changed) => changed.cells(change),
-            Err(error) => vec![absent(section, &name, error)],
-        };
-        section.row([name.clone(), program.label.clone()].into_iter().chain(cells));
-        if let Ok(changed) = &changed {
-            plot.bar(&program.label, change.name, changed.rested.payload);
-        }
-        if program.kind == Kind::Varve {
-            let share = changed.ok().and_then(|changed| changed.rested.records);
-            let what = format!("{name}: live records / resident 5 s later");
-            section.gain(what, share, "");
+        let at_end: Vec<_> = servers.iter().zip(&stored).map(apply).collect();
+        thread::sleep(REST);
+        for (server, at_end) in servers.iter().zip(at_end) {
+            let changed = at_end
+                .and_then(|at_end| Ok(Changed { at_end, rested: Shares::of(server, change)? }));
+            show(section, plot, server, change, &name, changed);
         }
     }
     Ok(())
+}
+
+fn show(
+    section: &mut Section,
+    plot: &mut Plot,
+    server: &Server,
+    change: &Change,
+    name: &str,
+    changed: Result<Changed>,
+) {
+    let cells = match &changed {
+        Ok(changed) => changed.cells(change),
+        Err(error) => vec![absent(section, name, error)],
+    };
+    section.row([name.to_owned(), server.label.clone()].into_iter().chain(cells));
+    if let Ok(changed) = &changed {
+        plot.bar(&server.label, change.name, changed.rested.payload);
+    }
+    if server.kind == Kind::Varve {
+        let share = changed.ok().and_then(|changed| changed.rested.records);
+        let what = format!("{name}: live records / resident 5 s later");
+        section.gain(what, share, "");
+    }
 }
 
 fn store(server: &Server, workload: &Workload) -> Result<()> {
@@ -149,12 +166,12 @@ fn store(server: &Server, workload: &Workload) -> Result<()> {
     expect(server, workload.count.0, workload.count.1)
 }
 
-fn apply(server: &Server, workload: &Workload, change: &Change) -> Result<Changed> {
+/// What is alive right after a change.
+fn apply(server: &Server, workload: &Workload, change: &Change) -> Result<Shares> {
     change.steps.iter().try_for_each(|step| step.send(server))?;
     let at_end = Shares::of(server, change)?;
     expect(server, workload.count.0, workload.count.1)?;
-    thread::sleep(REST);
-    Ok(Changed { at_end, rested: Shares::of(server, change)? })
+    Ok(at_end)
 }
 
 struct Changed {

@@ -51,14 +51,15 @@ impl Scenario for Plan {
             self.hashes, self.elements,
         ));
         let mut plots = Plots::new();
+        let mut hashes = self.hashes(bench).into_iter();
         let mut lists = self.lists(bench).into_iter();
         for program in bench.varve_and_peers() {
-            let forms = [("packed hash", PACKED_ENTRIES), ("large hash", LARGE_ENTRIES)];
-            let forms = forms.map(|(name, entries)| {
-                let form = row(section, name, program, &hashes(program, self, entries));
+            let mut forms = Vec::new();
+            for ((name, _), hashes) in HASHES.iter().zip(&mut hashes) {
+                let form = row(section, name, program, &hashes);
                 plots.draw(&program.label, name, form.as_ref());
-                form
-            });
+                forms.push(form);
+            }
             let mut takes = Vec::new();
             for (length, list) in self.lengths().zip(&mut lists) {
                 let name = format!("list of {length}");
@@ -109,9 +110,9 @@ fn row(section: &mut Section, name: &str, program: &Program, form: &Result<Form>
     form.as_ref().ok().cloned()
 }
 
-fn hash_figures(section: &mut Section, forms: &[Option<Form>; 2]) {
+fn hash_figures(section: &mut Section, forms: &[Option<Form>]) {
     let ratio = |of: fn(&Form) -> f64| {
-        let [packed, large] = forms;
+        let [packed, large] = forms else { return None };
         Some(of(large.as_ref()?) / of(packed.as_ref()?))
     };
     let memory = [
@@ -163,27 +164,51 @@ impl Form {
     }
 }
 
-fn hashes(program: &Program, plan: &Plan, packed_entries: u64) -> Result<Form> {
-    let server = program.start(&Launch::default())?;
-    let empty = resident_before(&server)?;
-    let setting = ["CONFIG", "SET", "hash-max-listpack-entries", &packed_entries.to_string()];
-    if let Reply::Error(text) = server.control()?.ask(&setting)? {
-        bail!("{text}");
+/// A server with all hashes in one form.
+struct Hashes {
+    server: Server,
+    /// Of all hashes.
+    fields: u64,
+    /// Resident bytes beforehand.
+    before: u64,
+    put_us: f64,
+}
+
+impl Hashes {
+    fn put(program: &Program, plan: &Plan, packed_entries: u64) -> Result<Self> {
+        let server = program.start(&Launch::default())?;
+        let before = resident_before(&server)?;
+        let setting = ["CONFIG", "SET", "hash-max-listpack-entries", &packed_entries.to_string()];
+        if let Reply::Error(text) = server.control()?.ask(&setting)? {
+            bail!("{text}");
+        }
+        let fields = plan.hashes * FIELDS;
+        let put = ScriptShape::new(format!("HSET {PLACE} {{n%{FIELDS}}}"), fields);
+        let put_us = measure(&server, put, fields)?.server_us;
+        expect(&server, "HLEN hash:0000", FIELDS)?;
+        Ok(Self { server, fields, before, put_us })
     }
-    let fields = plan.hashes * FIELDS;
-    let place = format!("hash:{{n/{FIELDS}:4}} {{n%{FIELDS}}}");
-    let put = ScriptShape::new(format!("HSET {place} {{n%{FIELDS}}}"), fields);
-    let put_us = measure(&server, put, fields)?.server_us;
-    expect(&server, "HLEN hash:0000", FIELDS)?;
-    let (usage, encoding) = look_at(&server, "hash:0000")?;
-    thread::sleep(REST);
-    let resident = server.resident_bytes()?.saturating_sub(empty) as f64 / fields as f64;
-    let take = ScriptShape::new(format!("HGET {place}"), fields).of(KeyChoice::Uniform);
-    let take_us = all_found(measure(&server, take, fields / 4)?)?;
-    Ok(Form { encoding, usage: usage / FIELDS as f64, resident, put_us, take_us })
+
+    fn take(self) -> Result<Form> {
+        let Self { server, fields, before, put_us } = self;
+        let (usage, encoding) = look_at(&server, "hash:0000")?;
+        let resident = server.resident_bytes()?.saturating_sub(before) as f64 / fields as f64;
+        let take = ScriptShape::new(format!("HGET {PLACE}"), fields).of(KeyChoice::Uniform);
+        let take_us = all_found(measure(&server, take, fields / 4)?)?;
+        Ok(Form { encoding, usage: usage / FIELDS as f64, resident, put_us, take_us })
+    }
 }
 
 impl Plan {
+    /// The hashes of each server in each form; all rest at the same time.
+    fn hashes(&self, bench: &Bench) -> Vec<Result<Form>> {
+        let of_all_forms =
+            |program| HASHES.iter().map(move |(_, entries)| Hashes::put(program, self, *entries));
+        let all: Vec<_> = bench.varve_and_peers().flat_map(of_all_forms).collect();
+        thread::sleep(REST);
+        all.into_iter().map(|hashes| hashes?.take()).collect()
+    }
+
     /// The lists of each server by their lengths.
     fn lists(&self, bench: &Bench) -> Vec<Result<Lists>> {
         let of_all_lengths = |program| self.lengths().map(move |it| Lists::start(program, it));
@@ -292,6 +317,10 @@ fn look_at(server: &Server, key: &str) -> Result<(f64, String)> {
 }
 
 const FIELDS: u64 = 10_000;
+/// Key and field, by a number below all fields.
+const PLACE: &str = "hash:{n/10000:4} {n%10000}";
+/// The forms of hashes, and up to how many fields one is packed.
+const HASHES: [(&str, u64); 2] = [("packed hash", PACKED_ENTRIES), ("large hash", LARGE_ENTRIES)];
 /// The packed form holds all fields.
 const PACKED_ENTRIES: u64 = 20_000;
 /// Hashes become large soon.
