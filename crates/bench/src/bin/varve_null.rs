@@ -3,7 +3,7 @@
 
 use std::net::{Ipv4Addr, TcpListener};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use bench::null::{self, Replies, Shape};
 use clap::Parser;
 
@@ -38,7 +38,10 @@ fn main() -> Result<()> {
         .with_context(|| format!("cannot listen on port {}", arguments.port))?;
     let (fields, field_bytes) = (arguments.fields, arguments.field_bytes);
     let replies = match &arguments.always {
-        Some(reply) => Replies::always(reply),
+        Some(reply) => {
+            ensure!(reply.ends_with("\r\n"), "--always {reply:?}: a reply ends with \\r\\n");
+            Replies::always(reply)
+        }
         None => Replies::new(Shape { fields, field_bytes, ..Shape::default() }),
     };
     null::serve(&listener, arguments.threads, &replies).context("the readiness loop failed")
