@@ -7,6 +7,8 @@
 #   make report ARGS=...            every scenario of bench/ at a small scale, and a page of them
 #   make bench  ARGS=...            the same at the whole scale, or what ARGS names
 #   make fuzz  TIME=600 TARGETS=... every fuzz target for so many seconds each
+#   make differential TIME=3600 ...  random commands to Varve and Valkey, and what differs
+#   make hammer ARGS='--minutes 5'  many connections on the same keys, and what must hold at the end
 #   make manual                     docs/manual/ from the tables of commands and settings
 #   make clean                      remove what was built
 
@@ -18,7 +20,7 @@ export CARGO_TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))
 
 ARGS ?=
 STAGES ?=
-TIME ?= 600
+TIME ?= $(if $(filter differential,$(MAKECMDGOALS)),3600,600)
 TARGETS ?=
 
 SERVER := $(CARGO_TARGET_DIR)/release/varve-server
@@ -29,7 +31,7 @@ ADDRESS := $(if $(filter-out -%,$(firstword $(ARGS))),,--bind 127.0.0.1 --port 6
 SCALE ?= 0.04
 REPORTS ?= target/report
 
-.PHONY: run build test compat report bench fuzz manual clean
+.PHONY: run build test compat report bench fuzz differential hammer manual clean
 
 run: build
 	@exec $(SERVER) $(ADDRESS) $(ARGS)
@@ -52,6 +54,11 @@ bench:
 
 fuzz:
 	@TIME=$(TIME) scripts/fuzz $(TARGETS)
+
+differential:
+	@TIME=$(TIME) scripts/differential $(ARGS)
+hammer:
+	@scripts/hammer $(ARGS)
 
 MANUAL = cargo run --quiet --package command --example manual
 

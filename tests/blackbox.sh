@@ -4,6 +4,7 @@
 # VARVE_SERVER  the server to start (default target/release/varve-server); it may carry arguments
 # SERVER_ADDR   host:port of a server that runs already, with enable-debug-command yes: it is used instead, and the tests
 #               of the process are left out
+# PARTS         which of "transcripts clients process" are tested (default: all)
 # THREADS       the values of `threads` for which the transcripts are played (default "1 4"; empty: as the server decides)
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -42,6 +43,7 @@ start() {
 
 # check NAME COMMAND...
 check() {
+  [[ " ${PARTS:-transcripts clients process} " == *" ${1%%,*} "* ]] || return 0
   echo "-- $1"
   "${@:2}" || { echo "blackbox: $1 failed" && failed=1; }
 }
@@ -60,6 +62,7 @@ else
   check clients tests/clients/run
   stop
   check process python3 tests/process/run.py
+  check "process, bounds" python3 tests/process/bounds.py
 fi
 if [[ $failed == 0 ]]; then echo "blackbox: passed"; else echo "blackbox: FAILED"; fi
 exit "$failed"

@@ -254,7 +254,10 @@ impl World {
         for (database, model) in self.models.iter_mut().enumerate() {
             let keyspace = self.store.keyspace(database).expect("a database");
             let (mut keys, filter) = (Vec::new(), ScanFilter::default());
-            self.store.each_key(keyspace, filter, now, |key| keys.push(key.to_vec()));
+            self.store.each_key(keyspace, filter, now, |key| {
+                keys.push(key.to_vec());
+                true
+            });
             keys.sort();
             model.retain(|_, it| it.1.is_none_or(|it| it > now));
             assert!(keys.iter().eq(model.keys()));

@@ -4,6 +4,7 @@
     VARVE_SERVER=target/release/varve-server tests/process/run.py [CASE ...]
 """
 
+import inspect
 import os
 import pathlib
 import random
@@ -29,6 +30,13 @@ def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+def allow_descriptors():
+    """Lets this process, and the servers that it starts, open as many files as the system allows; how many that are."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return hard
 
 
 class Server:
@@ -86,12 +94,16 @@ class Server:
         """The exit status of a process that ends by itself."""
         return self.process.wait(PATIENCE)
 
-    def resident_mib(self):
+    def resident_mib(self, field="VmRSS"):
         """Resident memory of the process."""
         for line in pathlib.Path("/proc/%d/status" % self.process.pid).read_text().splitlines():
-            if line.startswith("VmRSS:"):
+            if line.startswith(field + ":"):
                 return int(line.split()[1]) // 1024
         return 0
+
+    def resident_peak_mib(self):
+        """The most resident memory that the process ever had."""
+        return self.resident_mib("VmHWM")
 
 
 def a_bad_line_in_the_file_ends_the_start_and_is_named():
@@ -199,8 +211,7 @@ def one_client_too_many_is_refused():
 
 
 def ten_thousand_idle_connections_are_kept():
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    hard = allow_descriptors()
     number = min(10000, hard - 500 if hard > 0 else 10000)
     with Server("--maxclients", number + 100) as server:
         idle = [server.connect() for _ in range(number)]
@@ -347,9 +358,11 @@ def what_many_clients_move_at_once_is_neither_lost_nor_doubled():
             assert sorted(element for part in found for element in part) == expected, name
 
 
-def main():
-    cases = [value for name, value in globals().items() if callable(value) and getattr(value, "__module__", "") == "__main__"]
-    cases = [case for case in cases if "_" in case.__name__ and case.__name__ not in ("free_port",)]
+def run(names):
+    """Runs the cases among the names of a program, or those that its arguments choose; its exit status."""
+    cases = [value for value in names.values() if callable(value) and getattr(value, "__module__", "") == "__main__"]
+    is_case = lambda case: "_" in case.__name__ and not inspect.signature(case).parameters
+    cases = [case for case in cases if is_case(case) and case.__name__ not in ("free_port", "allow_descriptors")]
     wanted = sys.argv[1:]
     failed = 0
     for case in cases:
@@ -366,4 +379,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(globals()))

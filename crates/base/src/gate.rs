@@ -8,7 +8,11 @@ use crate::sync::{AtomicBool, AtomicU32, Ordering, fence, park, relax, unpark_al
 use crossbeam_utils::CachePadded;
 
 /// Number of threads that may pass the gate.
-pub const LANES_MAX: usize = if cfg!(loom) { 2 } else { 128 };
+pub const LANES_MAX: usize = match () {
+    () if cfg!(loom) => 2,
+    () if cfg!(shuttle) => 4,
+    () => 128,
+};
 
 /// See the module page.
 #[derive(Debug)]
@@ -104,11 +108,13 @@ impl Gate {
 fn yield_now() {
     #[cfg(loom)]
     loom::thread::yield_now();
-    #[cfg(not(loom))]
+    #[cfg(shuttle)]
+    shuttle::thread::yield_now();
+    #[cfg(not(any(loom, shuttle)))]
     std::thread::yield_now();
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
     use std::sync::atomic::AtomicU64;
@@ -159,5 +165,58 @@ mod loom_tests {
             shared.0.close(|| shared.1.with_mut(|value| unsafe { *value += 1 }));
             thread.join().unwrap();
         });
+    }
+}
+
+#[cfg(all(test, shuttle))]
+mod shuttle_tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicUsize;
+
+    #[derive(Default)]
+    struct Guarded {
+        gate: Gate,
+        inside: AtomicUsize,
+        closed: AtomicBool,
+    }
+
+    impl Guarded {
+        fn pass(&self, lane: &GateLane) {
+            self.gate.enter(lane);
+            self.inside.fetch_add(1, Ordering::Relaxed);
+            assert!(!self.closed.load(Ordering::Relaxed));
+            self.inside.fetch_sub(1, Ordering::Relaxed);
+            self.gate.leave(lane);
+        }
+
+        fn close(&self) {
+            self.gate.close(|| {
+                assert!(!self.closed.swap(true, Ordering::Relaxed));
+                shuttle::thread::yield_now();
+                assert_eq!(self.inside.load(Ordering::Relaxed), 0);
+                self.closed.store(false, Ordering::Relaxed);
+            });
+        }
+    }
+
+    #[test]
+    fn several_closers_take_turns_and_all_who_pass_get_through() {
+        shuttle::check_random(
+            || {
+                let shared = Arc::new(Guarded::default());
+                let passer = |_| {
+                    let (shared, lane) = (Arc::clone(&shared), shared.gate.lane().unwrap());
+                    shuttle::thread::spawn(move || (0..3).for_each(|_| shared.pass(&lane)))
+                };
+                let closer = |_| {
+                    let shared = Arc::clone(&shared);
+                    shuttle::thread::spawn(move || (0..2).for_each(|_| shared.close()))
+                };
+                let threads: Vec<_> = (0..3).map(passer).chain((0..2).map(closer)).collect();
+                threads.into_iter().for_each(|thread| thread.join().unwrap());
+            },
+            5_000,
+        );
     }
 }

@@ -5,6 +5,7 @@
 //! memory  Reservation                                address space that is touched lazily
 //! lock    Lock        gate  Gate                     one shard; everything at once
 //! clock   Clock       random  Random                 time and chance, handed in as arguments
+//! pacer   Pacer                                      work in the background, in pieces
 //! ```
 //!
 //! Owner: nobody; these are values and tools.
@@ -16,8 +17,11 @@ pub mod gate;
 pub mod hash;
 pub mod lock;
 pub mod memory;
+pub mod pacer;
 pub mod process;
 pub mod random;
+#[cfg(shuttle)]
+mod shuttle_futex;
 pub(crate) mod sync;
 pub mod units;
 
@@ -26,5 +30,6 @@ pub use gate::{Gate, GateLane};
 pub use hash::KeyHasher;
 pub use lock::{Lock, LockGuard};
 pub use memory::Reservation;
+pub use pacer::Pacer;
 pub use random::Random;
 pub use units::{KeyspaceId, Location, Millis, PositionHash, SegmentId, ShardId, Tick};

@@ -9,7 +9,7 @@ const FREE: u32 = 0;
 const HELD: u32 = 1;
 /// Held, and somebody may sleep on it.
 const CONTENDED: u32 = 2;
-const SPINS: u32 = if cfg!(loom) { 1 } else { 100 };
+const SPINS: u32 = if cfg!(any(loom, shuttle)) { 1 } else { 100 };
 
 /// One word; see the module page.
 #[derive(Debug)]
@@ -80,7 +80,7 @@ impl Drop for LockGuard<'_> {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
     use std::cell::UnsafeCell;
@@ -141,5 +141,34 @@ mod loom_tests {
             // SAFETY: the other thread has ended.
             shared.1.with(|value| assert_eq!(unsafe { *value }, 2));
         });
+    }
+}
+
+#[cfg(all(test, shuttle))]
+mod shuttle_tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+
+    #[test]
+    fn those_who_sleep_on_a_lock_are_woken_one_after_the_other() {
+        shuttle::check_random(
+            || {
+                let shared = Arc::new((Lock::new(), AtomicBool::new(false)));
+                let hold = |shared: &(Lock, AtomicBool)| {
+                    let _held = shared.0.lock();
+                    assert!(!shared.1.swap(true, Ordering::Relaxed));
+                    shuttle::thread::yield_now();
+                    shared.1.store(false, Ordering::Relaxed);
+                };
+                let spawn = |_| {
+                    let shared = Arc::clone(&shared);
+                    shuttle::thread::spawn(move || (0..3).for_each(|_| hold(&shared)))
+                };
+                let threads: Vec<_> = (0..4).map(spawn).collect();
+                threads.into_iter().for_each(|thread| thread.join().unwrap());
+            },
+            5_000,
+        );
     }
 }

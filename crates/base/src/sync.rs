@@ -1,12 +1,18 @@
-//! The atomics that locks are built of: std's, or loom's when interleavings are explored.
+//! The atomics that locks are built of: std's, or those of loom or shuttle when interleavings are
+//! explored.
 
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
-#[cfg(not(loom))]
+#[cfg(shuttle)]
+pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
+#[cfg(not(any(loom, shuttle)))]
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
 
+#[cfg(shuttle)]
+pub(crate) use crate::shuttle_futex::{park, unpark_all, unpark_one};
+
 /// Waits until `word` may have left `seen`, or for any other reason.
-#[cfg(not(any(loom, miri)))]
+#[cfg(not(any(loom, shuttle, miri)))]
 pub(crate) fn park(word: &AtomicU32, seen: u32) {
     use rustix::thread::futex;
     // An error means that the word has changed or a signal came: both are reasons to look again.
@@ -14,14 +20,14 @@ pub(crate) fn park(word: &AtomicU32, seen: u32) {
 }
 
 /// Wakes one thread that waits on `word`.
-#[cfg(not(any(loom, miri)))]
+#[cfg(not(any(loom, shuttle, miri)))]
 pub(crate) fn unpark_one(word: &AtomicU32) {
     use rustix::thread::futex;
     let _ = futex::wake(word, futex::Flags::PRIVATE, 1);
 }
 
 /// Wakes every thread that waits on `word`.
-#[cfg(not(any(loom, miri)))]
+#[cfg(not(any(loom, shuttle, miri)))]
 pub(crate) fn unpark_all(word: &AtomicU32) {
     use rustix::thread::futex;
     let _ = futex::wake(word, futex::Flags::PRIVATE, i32::MAX as u32);
@@ -31,24 +37,26 @@ pub(crate) fn unpark_all(word: &AtomicU32) {
 // go on with another thread here: one that is parked may awake for no reason.
 #[cfg(loom)]
 use loom::thread::yield_now;
-#[cfg(all(miri, not(loom)))]
+#[cfg(all(miri, not(any(loom, shuttle))))]
 use std::thread::yield_now;
 
-#[cfg(any(loom, miri))]
+#[cfg(all(any(loom, miri), not(shuttle)))]
 pub(crate) fn park(_: &AtomicU32, _: u32) {
     yield_now();
 }
 
-#[cfg(any(loom, miri))]
+#[cfg(all(any(loom, miri), not(shuttle)))]
 pub(crate) fn unpark_one(_: &AtomicU32) {}
 
-#[cfg(any(loom, miri))]
+#[cfg(all(any(loom, miri), not(shuttle)))]
 pub(crate) fn unpark_all(_: &AtomicU32) {}
 
 /// Tells the processor that this thread spins.
 pub(crate) fn relax() {
     #[cfg(loom)]
     loom::thread::yield_now();
-    #[cfg(not(loom))]
+    #[cfg(shuttle)]
+    shuttle::thread::yield_now();
+    #[cfg(not(any(loom, shuttle)))]
     std::hint::spin_loop();
 }

@@ -98,8 +98,8 @@ impl KeyspaceId {
 pub struct Millis(pub u64);
 
 impl Millis {
-    /// The last moment a record's six bytes can hold, in the year 10889.
-    pub const MAX: Millis = Millis((1 << 48) - 1);
+    /// Later than every deadline.
+    pub const MAX: Millis = Millis(u64::MAX);
 
     /// The tick at which a deadline at this moment has certainly passed.
     #[inline]

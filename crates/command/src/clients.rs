@@ -55,7 +55,7 @@ pub struct Client {
     pub fd: i32,
     /// When it connected.
     pub created: Millis,
-    /// When it last sent something.
+    /// When it last sent or took something.
     pub last_interaction: AtomicU64,
     /// The database that it has chosen.
     pub database: AtomicU32,
@@ -184,37 +184,57 @@ pub enum Pause {
 }
 
 /// The registry of clients.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Clients {
     all: Mutex<BTreeMap<u64, Arc<Client>>>,
+    /// The ways to all workers.
+    workers: Mutex<Vec<Post>>,
+    /// Bytes of what the workers were told and have not heard yet.
+    mail_bytes: Arc<AtomicU64>,
     next_id: AtomicU64,
-    count: AtomicU64,
     /// Connections that were admitted and are not gone, whether or not they are clients yet.
     admitted: AtomicU64,
     paused: AtomicU8,
     paused_until: AtomicU64,
 }
 
+impl fmt::Debug for Clients {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Clients").field("count", &self.count()).finish_non_exhaustive()
+    }
+}
+
 impl Clients {
+    fn workers(&self) -> MutexGuard<'_, Vec<Post>> {
+        self.workers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells of a worker, whose clients will be those that are added with the same `post`.
+    pub fn add_worker(&self, post: Post) {
+        self.workers().push(post);
+    }
+
+    /// Where those who carry mail to workers count its bytes.
+    pub fn mail_bytes(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.mail_bytes)
+    }
+
     fn all(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Client>>> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Admits a connection, unless `most` are there already; `dismiss` must follow one day.
     pub fn admit(&self, most: u64) -> bool {
-        let is_admitted = self.admitted.fetch_add(1, Relaxed) < most;
-        if !is_admitted {
-            self.dismiss();
-        }
-        is_admitted
+        let one_more = |count| (count < most).then_some(count + 1);
+        self.admitted.fetch_update(Relaxed, Relaxed, one_more).is_ok()
     }
 
-    /// Forgets a connection that was admitted.
+    /// Forgets a connection that was admitted and has not become a client.
     pub fn dismiss(&self) {
         self.admitted.fetch_sub(1, Relaxed);
     }
 
-    /// Registers a client.
+    /// Makes a connection that was admitted a client.
     pub fn add(&self, endpoint: Endpoint, post: Post, now: Millis) -> Arc<Client> {
         let flags = if endpoint.is_unix { ClientFlags::UNIX_SOCKET } else { ClientFlags::empty() };
         let client = Arc::new(Client {
@@ -241,20 +261,19 @@ impl Clients {
             post,
         });
         self.all().insert(client.id, Arc::clone(&client));
-        self.count.fetch_add(1, Relaxed);
         client
     }
 
     /// Forgets a client that is gone.
     pub fn remove(&self, id: u64) {
         if self.all().remove(&id).is_some() {
-            self.count.fetch_sub(1, Relaxed);
+            self.dismiss();
         }
     }
 
-    /// Clients that are connected.
+    /// Connections that are there: as many as count for whether another one is admitted.
     pub fn count(&self) -> u64 {
-        self.count.load(Relaxed)
+        self.admitted.load(Relaxed)
     }
 
     /// All clients, by id.
@@ -279,7 +298,7 @@ impl Clients {
     /// Ends a pause and has every worker look at its connections again.
     pub fn unpause(&self) {
         self.paused.store(0, Relaxed);
-        self.list().iter().for_each(|client| client.notify(Notice::Unpaused));
+        self.workers().iter().for_each(|post| post(Notice::Unpaused));
     }
 
     /// What is held back at present.

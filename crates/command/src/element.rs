@@ -13,6 +13,15 @@ pub fn bulk(reply: &mut Reply<'_>, element: Element<'_>) {
     }
 }
 
+/// Elements as strings, as long as the reply has room.
+#[inline]
+pub fn bulks<'x>(reply: &mut Reply<'_>, mut elements: impl Iterator<Item = Element<'x>>) {
+    elements.all(|element| {
+        bulk(reply, element);
+        !reply.is_cut()
+    });
+}
+
 /// An element as a string, or that there is none.
 #[inline]
 pub fn bulk_or_null(reply: &mut Reply<'_>, element: Option<Element<'_>>) {

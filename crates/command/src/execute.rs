@@ -2,7 +2,7 @@
 
 use crate::call::{Call, Outcome};
 use crate::instance::Instance;
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, begin_of, begin_of_all};
 use crate::session::Session;
 use crate::spec::{Flags, Needs};
 use crate::table::{Row, Table};
@@ -111,7 +111,7 @@ pub fn execute(call: &mut Call<'_>, grants: Needs) {
     }
     if call.row.spec.flags.contains(Flags::BLOCKING) {
         // The reply comes when the waiting ends.
-        call.session.is_waiting = call.reply.written().len() == written;
+        call.session.is_waiting = call.reply.written().len() == written && !call.reply.is_cut();
     }
     if call.row.spec.flags.contains(Flags::WRITE) && call.instance.waiters.count() > 0 {
         waiting::serve(call);
@@ -140,29 +140,17 @@ fn memory_allows(call: &Call<'_>, grants: Needs) -> Outcome {
     if is_missing && !has_memory(call.instance) { Err(Refusal::OUT_OF_MEMORY) } else { Ok(()) }
 }
 
-/// At most so many bytes of what a client sent are repeated in an error.
-const REPEATED_MAX: usize = 128;
-
 #[cold]
 fn unknown_command(args: &crate::Args<'_>) -> Refusal {
-    let mut rest = String::new();
-    for word in args.from(1) {
-        if rest.len() >= REPEATED_MAX {
-            break;
-        }
-        let word = &word[..word.len().min(REPEATED_MAX - rest.len())];
-        rest.push_str(&format!("'{}' ", String::from_utf8_lossy(word)));
-    }
-    let name = args.get(0);
-    let name = String::from_utf8_lossy(&name[..name.len().min(REPEATED_MAX)]);
-    Refusal::new(format!("ERR unknown command '{name}', with args beginning with: {rest}"))
+    let (name, rest) = (begin_of(args.get(0)), begin_of_all(args.from(1)));
+    let text = "ERR unknown command '{}', with args beginning with: {}";
+    Refusal::naming(text, &[name, &rest])
 }
 
 #[cold]
 fn unknown_child(row: &Row, args: &crate::Args<'_>) -> Refusal {
-    let name = args.get(1);
-    let name = String::from_utf8_lossy(&name[..name.len().min(REPEATED_MAX)]);
-    Refusal::new(format!("ERR unknown subcommand '{name}'. Try {} HELP.", row.spec.name))
+    let (word, name) = (begin_of(args.get(1)), row.spec.name.as_bytes());
+    Refusal::naming("ERR unknown subcommand '{}'. Try {} HELP.", &[word, name])
 }
 
 #[cold]

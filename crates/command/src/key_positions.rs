@@ -91,6 +91,9 @@ pub(crate) fn specs(row: &Row) -> Searches {
     }
 }
 
+/// The first position at which a search around a place may say where to store what it finds.
+const STORE_FROM: usize = 5;
+
 /// A search around a place, which may store what it finds.
 fn around(options_at: i16) -> Searches {
     let flags = SET.union(KeyFlags::VARIABLE);
@@ -104,7 +107,7 @@ pub(crate) fn find<'c>(
     specs: &[Search],
     request: &[&'c [u8]],
 ) -> Option<Vec<(&'c [u8], KeyFlags)>> {
-    let (mut found, mut keyword) = (Vec::new(), None);
+    let (mut found, mut is_stored_behind) = (Vec::new(), false);
     for spec in specs {
         match spec {
             Search::Range(keys) => {
@@ -123,26 +126,27 @@ pub(crate) fn find<'c>(
                 }
                 found.extend(keys.map(|key| (*key, *flags)));
             }
-            Search::Keyword { from, flags, .. } => keyword = Some((*from, *flags)),
+            Search::Keyword { .. } => is_stored_behind = true,
             Search::Untold(_) => {}
             Search::Behind { word, from, flags } => {
                 let mut words = request.iter().skip(usize::try_from(*from).ok()?);
                 words.find(|it| it.eq_ignore_ascii_case(word.as_bytes()))?;
-                let rest = words.len();
-                if rest == 0 || rest % 2 == 1 {
+                // Of an odd number, the word in the middle is no key.
+                let count = words.len() / 2;
+                if count == 0 {
                     return None;
                 }
-                found.extend(words.take(rest / 2).map(|key| (*key, *flags)));
+                found.extend(words.take(count).map(|key| (*key, *flags)));
             }
         }
     }
-    if let Some((from, flags)) = keyword {
+    if is_stored_behind {
         let is_word = |it: &[u8]| {
             let words = specs.iter().filter_map(Search::word);
             words.into_iter().any(|word| it.eq_ignore_ascii_case(word.as_bytes()))
         };
-        let key = last_behind(request.get(usize::try_from(from).ok()?..)?, is_word);
-        found.extend(key.map(|key| (key, flags)));
+        let key = last_behind(request.get(STORE_FROM..)?, is_word);
+        found.extend(key.map(|key| (key, SET)));
     }
     if row.full_name == "sort" {
         found.extend(sort_destination(request).map(|key| (key, SET)));
@@ -180,17 +184,28 @@ fn last_behind<'c>(rest: &[&'c [u8]], is_word: impl Fn(&[u8]) -> bool) -> Option
 
 /// What happens to the keys of this very request.
 fn flags_of(row: &Row, flags: KeyFlags, request: &[&[u8]]) -> KeyFlags {
-    let has = |from: usize, word: &str| {
-        let words = request.iter().skip(from);
-        words.filter(|it| it.eq_ignore_ascii_case(word.as_bytes())).count() > 0
-    };
     match row.full_name.as_str() {
-        "set" if has(3, "GET") => CHANGE,
+        "set" if request.iter().skip(3).any(|it| it.eq_ignore_ascii_case(b"GET")) => CHANGE,
         "set" => SET,
-        "bitfield" if !has(2, "SET") && !has(2, "INCRBY") => READ,
+        "bitfield" if only_gets(request.get(2..).unwrap_or_default()) => READ,
         "bitfield" => CHANGE,
         _ => flags,
     }
+}
+
+/// Whether BITFIELD reads only: what it would refuse may write.
+fn only_gets(operations: &[&[u8]]) -> bool {
+    let mut rest = operations;
+    while let [operation, behind @ ..] = rest {
+        let words = match operation.to_ascii_lowercase().as_slice() {
+            b"get" => 2,
+            b"overflow" => 1,
+            _ => return false,
+        };
+        let Some(next) = behind.get(words..) else { return false };
+        rest = next;
+    }
+    true
 }
 
 /// Position of the first key, the last one and the step between, as the first version of COMMAND

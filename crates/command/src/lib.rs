@@ -26,6 +26,7 @@ mod refusal;
 mod session;
 mod spec;
 mod statistics;
+pub mod syntax;
 mod table;
 #[cfg(test)]
 mod testing;

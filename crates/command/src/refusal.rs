@@ -5,7 +5,7 @@ use std::fmt;
 
 /// An error for the client, whole, with its code in front.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal(Cow<'static, str>);
+pub struct Refusal(Cow<'static, [u8]>);
 
 impl Refusal {
     /// Options that do not fit together.
@@ -29,29 +29,73 @@ impl Refusal {
 
     /// An error with a fixed text.
     pub const fn of(text: &'static str) -> Refusal {
-        Refusal(Cow::Borrowed(text))
+        Refusal(Cow::Borrowed(text.as_bytes()))
     }
 
-    /// An error whose text names what the client sent.
-    pub fn new(text: impl Into<String>) -> Refusal {
+    /// An error whose text is made for the occasion.
+    pub fn new(text: impl Into<Vec<u8>>) -> Refusal {
         Refusal(Cow::Owned(text.into()))
     }
 
+    /// An error that repeats what the client sent: each `{}` of the template stands for the next
+    /// word, which ends at its first zero byte as it does where C prints it.
+    pub fn naming(template: &str, words: &[&[u8]]) -> Refusal {
+        let mut words = words.iter();
+        let mut text = Vec::new();
+        for (at, part) in template.split("{}").enumerate() {
+            if at > 0 {
+                text.extend(words.next().into_iter().copied().flat_map(until_zero));
+            }
+            text.extend_from_slice(part.as_bytes());
+        }
+        let end = text.iter().rposition(|byte| !matches!(byte, b'\r' | b'\n'));
+        text.truncate(end.map_or(0, |last| last + 1));
+        Refusal::new(text)
+    }
+
     /// The whole text.
-    pub fn text(&self) -> &str {
+    pub fn text(&self) -> &[u8] {
         &self.0
     }
 
     /// The code in front of the text, as INFO's errorstats count it.
     pub fn code(&self) -> &str {
-        self.0.split(' ').next().unwrap_or("ERR")
+        let code = self.0.split(|byte| *byte == b' ').next().unwrap_or_default();
+        std::str::from_utf8(code).unwrap_or("ERR")
     }
 }
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&String::from_utf8_lossy(&self.0))
     }
+}
+
+/// At most so much of a client's word is repeated where it may be of any length.
+const REPEATED_MAX: usize = 128;
+
+/// The begin of a client's word, where not all of it is repeated.
+pub fn begin_of(word: &[u8]) -> &[u8] {
+    &word[..word.len().min(REPEATED_MAX)]
+}
+
+/// The first words of a request that names no command, quoted.
+pub fn begin_of_all<'w>(words: impl Iterator<Item = &'w [u8]>) -> Vec<u8> {
+    let mut quoted = Vec::new();
+    for word in words {
+        if quoted.len() >= REPEATED_MAX {
+            break;
+        }
+        let word = &word[..word.len().min(REPEATED_MAX - quoted.len())];
+        quoted.push(b'\'');
+        quoted.extend(until_zero(word));
+        quoted.extend_from_slice(b"' ");
+    }
+    quoted
+}
+
+fn until_zero(word: &[u8]) -> impl Iterator<Item = u8> {
+    word.iter().copied().take_while(|byte| *byte != 0)
 }
 
 impl From<store::WrongKind> for Refusal {
@@ -72,5 +116,31 @@ impl From<store::Fault> for Refusal {
 impl From<store::NoSpace> for Refusal {
     fn from(_: store::NoSpace) -> Refusal {
         Refusal::OUT_OF_MEMORY
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Refusal, begin_of_all};
+
+    #[test]
+    fn a_clients_words_are_repeated_byte_by_byte_up_to_a_zero() {
+        let refusal = Refusal::naming("ERR no '{}' in '{}'", &[b"\xff{}\0x", b"\r\n"]);
+        assert_eq!(refusal.text(), b"ERR no '\xff{}' in '\r\n'");
+        assert_eq!(refusal.code(), "ERR");
+    }
+
+    #[test]
+    fn line_ends_at_the_end_are_left_out() {
+        let refusal = Refusal::naming("ERR Unsupported option {}", &[b"a\nb\r\n"]);
+        assert_eq!(refusal.text(), b"ERR Unsupported option a\nb");
+    }
+
+    #[test]
+    fn some_128_bytes_of_an_unknown_request_are_repeated() {
+        let long = [b'x'; 200];
+        assert_eq!(begin_of_all([&b"a\0b"[..], &b""[..]].into_iter()), b"'a' '' ");
+        assert_eq!(begin_of_all([&long[..], &long[..]].into_iter()).len(), 128 + 3);
+        assert_eq!(begin_of_all([&long[..120], &long[..]].into_iter()).len(), 123 + 5 + 3);
     }
 }

@@ -45,6 +45,7 @@ impl World {
             fd: 3,
             is_unix: false,
         };
+        assert!(instance.clients.admit(1));
         let client = instance.clients.add(here, Arc::new(|_| ()), BEGIN);
         let statistics = instance.statistics.worker();
         World { instance, session: Session::new(client, true), lane, statistics }

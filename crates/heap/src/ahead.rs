@@ -12,6 +12,7 @@
 
 use crate::{HUGE_PAGE_BYTES, Heap};
 use base::SegmentId;
+use base::units::SEGMENT_BYTES;
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -20,6 +21,9 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 const LEAD_PART: u64 = 64;
 const LEAD_BYTES_MIN: u64 = 256 << 10;
 const LEAD_BYTES_MAX: u64 = 3 * HUGE_PAGE_BYTES as u64 / 4;
+
+/// Pages that may be waited for. Who asks for more than the thread gets round to touches them.
+const WANTS_MAX: usize = 64;
 
 /// What heads have asked for.
 #[derive(Debug, Default)]
@@ -50,7 +54,9 @@ impl Ahead {
 
     /// Never waits: the thread that is asked may have the lock, and no core.
     fn ask(&self, want: Want) {
-        if let Ok(mut wants) = self.wants.try_lock() {
+        if let Ok(mut wants) = self.wants.try_lock()
+            && wants.queue.len() < WANTS_MAX
+        {
             wants.queue.push_back(want);
             self.bell.notify_one();
         }
@@ -83,12 +89,14 @@ impl Heap {
         self.ahead.bell.notify_all();
     }
 
-    /// The head that wants the page counts it when it comes to it. Should the slot be returned to
-    /// the system just now, the page stays resident until the next use of the slot.
+    /// The head that wants the page counts it when it comes to it. Whoever returns the slot to the
+    /// system gives the page back too.
     fn populate_wanted(&self, want: Want) {
         if self.segment(want.id).touched.load(Ordering::Relaxed) == want.touched {
             self.use_huge_pages(want.id);
-            self.populate(want.id, want.from, want.from + HUGE_PAGE_BYTES);
+            let end = (want.from + HUGE_PAGE_BYTES).min(SEGMENT_BYTES);
+            self.populate(want.id, want.from, end);
+            self.note_populated(want.id);
         }
     }
 

@@ -30,6 +30,9 @@ struct Open {
     limit: u32,
 }
 
+/// How many times the extent of a new segment the open one may have.
+const OVERSIZE: u32 = 2;
+
 impl Head {
     /// A head without a segment; it takes one with the first append.
     pub fn new() -> Head {
@@ -131,7 +134,9 @@ impl Head {
             let count = segment.with_deadline.load(Ordering::Relaxed);
             segment.with_deadline.store(count + 1, Ordering::Relaxed);
             let sum = segment.deadline_seconds.load(Ordering::Relaxed);
-            segment.deadline_seconds.store(sum + deadline.0 / 1000, Ordering::Relaxed);
+            // Bounded, so that the sum is too.
+            let seconds = (deadline.0 / 1000).min(1 << 38);
+            segment.deadline_seconds.store(sum + seconds, Ordering::Relaxed);
         }
         if draft.room > draft.value_len {
             let whole = Weight { live: draft.extent() as u32, spare: 0 };
@@ -156,6 +161,21 @@ impl Head {
         self.open.take().into_iter().chain(self.next.take()).for_each(|open| open.seal(heap));
     }
 
+    /// Closes the segment if nothing in it is alive, or if more of it is resident than a heap of
+    /// this size gives to a head, and gives back what was not written.
+    pub fn rest(&mut self, heap: &Heap) {
+        let most = OVERSIZE * heap.segment_limit();
+        let is_useless = |open: &mut Open| {
+            let is_dead = open.end > 0 && heap.segment(open.id).live_bytes() == 0;
+            is_dead || open.touched > most
+        };
+        let [open, next] = [&mut self.open, &mut self.next].map(|it| it.take_if(is_useless));
+        for mut open in open.into_iter().chain(next) {
+            open.release_rest(heap);
+            open.seal(heap);
+        }
+    }
+
     /// Bytes of the open segment that are written, and of those the live ones.
     pub fn fill(&self, heap: &Heap) -> (u32, u32) {
         self.open.as_ref().map_or((0, 0), |open| (open.end, heap.segment(open.id).live_bytes()))
@@ -168,6 +188,18 @@ impl Open {
         let touched = heap.segment(id).touched.load(Ordering::Relaxed);
         let watch = touched.saturating_sub(heap.lead_bytes(limit));
         Ok(Open { id, end: 0, touched, watch, limit })
+    }
+
+    /// Gives the resident memory behind the last record back to the system.
+    fn release_rest(&mut self, heap: &Heap) {
+        let end = self.end.next_multiple_of(base::memory::PAGE_BYTES as u32);
+        if end <= self.touched {
+            let unused = self.limit.saturating_sub(self.touched);
+            heap.promised.fetch_sub(u64::from(unused), Ordering::Relaxed);
+            heap.release(self.id, end, self.touched);
+            self.touched = end;
+            self.limit = end;
+        }
     }
 
     fn seal(self, heap: &Heap) {

@@ -33,7 +33,7 @@ use ahead::Ahead;
 use base::units::{LOCATION_BITS, SEGMENT_BITS, SEGMENT_BYTES};
 use base::{Location, Millis, Reservation, SegmentId};
 use pool::Pool;
-use segment::Segment;
+use segment::{Left, Segment};
 use std::io;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -158,12 +158,10 @@ impl Heap {
     /// Counts the record at `at`, which counted for `weight`, as dead. A run of slots goes back at
     /// once; the caller must be through with the record.
     pub fn bury(&self, at: Location, weight: Weight) {
-        let segment = self.segment(at.segment());
-        segment.bury(weight);
-        if segment.condemn_if_dead() {
-            self.recycle(at.segment());
-        } else if segment.state() == SegmentState::Dedicated {
-            self.give_back_run(at.segment());
+        match self.segment(at.segment()).bury(weight) {
+            Left::Records => {}
+            Left::Nothing => self.recycle(at.segment()),
+            Left::Run => self.give_back_run(at.segment()),
         }
     }
 

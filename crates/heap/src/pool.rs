@@ -98,6 +98,14 @@ impl Pool {
         Some(SegmentId(first))
     }
 
+    /// Marks a slot used if it is free; whether it was.
+    fn take(&mut self, id: SegmentId) -> bool {
+        let (word, bit) = (&mut self.free[id.0 as usize / 64], 1 << (id.0 % 64));
+        let was_free = *word & bit != 0;
+        *word &= !bit;
+        was_free
+    }
+
     fn find_one(&mut self) -> Option<u32> {
         while let Some(word) = self.free.get(self.hint) {
             if *word != 0 {
@@ -159,6 +167,9 @@ impl Heap {
         if self.uses_huge_pages(limit) {
             // The thread that prepares pages may not have come to a pooled slot yet.
             self.use_huge_pages(id);
+        } else {
+            // The first touch of 64 KiB would make two megabytes resident, and count as 64 KiB.
+            self.use_small_pages(id);
         }
         // A slot that was filled further before is resident that far, so it is filled so again.
         Ok((id, limit.max(touched)))
@@ -239,9 +250,12 @@ impl Heap {
         if end <= touched {
             return touched;
         }
-        let end = if self.uses_huge_pages(limit) {
+        let page_end = end.next_multiple_of(HUGE_PAGE_BYTES);
+        // A slot that has asked for huge pages gets them, though the heap may have shrunk since.
+        let is_huge = self.uses_huge_pages(limit) || segment.is_huge.load(Ordering::Relaxed);
+        let end = if is_huge && page_end <= limit {
             self.use_huge_pages(id);
-            end.next_multiple_of(HUGE_PAGE_BYTES)
+            page_end
         } else {
             let end = end.next_multiple_of(TOUCH_BYTES);
             self.populate(id, touched, end);
@@ -261,12 +275,25 @@ impl Heap {
         }
     }
 
-    /// Takes that back: a record with slots of its own is resident to the page.
+    /// Takes that back, where memory is to be resident to the page.
     fn use_small_pages(&self, id: SegmentId) {
         if self.segment(id).is_huge.swap(false, Ordering::Relaxed) {
             let begin = id.0 as usize * SEGMENT_BYTES as usize;
             self.space.use_small_pages(begin, SEGMENT_BYTES as usize);
         }
+    }
+
+    /// Gives the resident bytes of a head from `from` to `to` back, of which none is written. The
+    /// head will go no further.
+    pub(crate) fn release(&self, id: SegmentId, from: u32, to: u32) {
+        // Or the system might make the rest of the last page resident again.
+        self.use_small_pages(id);
+        let begin = id.0 as usize * SEGMENT_BYTES as usize + from as usize;
+        // SAFETY: no record lies there, and the head that could append one asks for this. More than
+        // what is counted may be resident.
+        unsafe { self.space.release(begin, (SEGMENT_BYTES - from) as usize) };
+        self.segment(id).touched.store(from, Ordering::Relaxed);
+        self.touched.fetch_sub(u64::from(to - from), Ordering::Relaxed);
     }
 
     /// Makes the bytes of a slot from `from` to `to` resident, and counts nothing.
@@ -351,14 +378,44 @@ impl Heap {
         // SAFETY: the run holds no record, and while it is neither pooled nor free nobody opens it.
         unsafe { self.space.release(begin + run.bytes as usize, step as usize) };
         self.touched.fetch_sub(step, Ordering::Relaxed);
-        let mut pool = self.pool();
         if run.bytes > 0 {
-            pool.returning.push(run);
+            self.pool().returning.push(run);
         } else {
             self.segment(run.first).touched.store(0, Ordering::Relaxed);
-            pool.put_run(run.first, run.slots);
+            self.free_run(run.first, run.slots);
         }
         true
+    }
+
+    /// Makes a run free whose counted bytes were given back, after what may be resident beyond
+    /// them: the rest of a huge page, and what was populated ahead.
+    fn free_run(&self, first: SegmentId, slots: u32) {
+        let mut is_late = self.segment(first).is_huge.load(Ordering::Relaxed);
+        loop {
+            if is_late {
+                let begin = first.0 as usize * SEGMENT_BYTES as usize;
+                // SAFETY: as in `return_some`.
+                unsafe { self.space.release(begin, SEGMENT_BYTES as usize) };
+            }
+            let mut pool = self.pool();
+            is_late = self.segment(first).is_populated.swap(false, Ordering::Relaxed);
+            if !is_late {
+                return pool.put_run(first, slots);
+            }
+        }
+    }
+
+    /// Notes that a slot is resident beyond what is counted. One that has become free meanwhile is
+    /// given back.
+    pub(crate) fn note_populated(&self, id: SegmentId) {
+        let is_free = {
+            let mut pool = self.pool();
+            self.segment(id).is_populated.store(true, Ordering::Relaxed);
+            pool.take(id)
+        };
+        if is_free {
+            self.free_run(id, 1);
+        }
     }
 
     fn next_to_return(&self, keep: u64) -> Option<Returning> {
@@ -454,5 +511,36 @@ mod tests {
         assert_eq!(pool.take_run(128), None);
         assert_eq!(pool.take_run(127), Some(SegmentId(73)));
         assert_eq!(pool.take_run(1), None);
+    }
+
+    #[test]
+    fn a_page_that_comes_late_goes_back_with_its_slot() {
+        let heap = Heap::with_address_space(1 << 30).expect("address space");
+        let is_populated = |id| heap.segment(id).is_populated.load(Ordering::Relaxed);
+        // The slot is free by now.
+        heap.note_populated(SegmentId(0));
+        assert!(!is_populated(SegmentId(0)));
+        // Somebody has it.
+        let (id, limit) = heap.take(Purpose::Write, Millis(1)).expect("room");
+        assert_eq!(id, SegmentId(0));
+        heap.touch(id, 1, limit);
+        heap.note_populated(id);
+        assert!(is_populated(id));
+        let segment = heap.segment(id);
+        assert!(segment.advance(SegmentState::Open, SegmentState::Sealed));
+        assert!(segment.advance(SegmentState::Sealed, SegmentState::Cleaning));
+        heap.recycle(id);
+        while heap.return_some(0) {}
+        assert_eq!((is_populated(id), heap.touched_bytes()), (false, 0));
+        assert!(heap.pool().take(id), "it is free");
+    }
+
+    #[test]
+    fn a_small_heap_uses_small_pages_in_slots_that_a_large_one_left() {
+        let heap = Heap::with_address_space(1 << 30).expect("address space");
+        heap.use_huge_pages(SegmentId(0));
+        let (id, _) = heap.take(Purpose::Write, Millis(1)).expect("room");
+        assert_eq!(id, SegmentId(0));
+        assert!(!heap.segment(id).is_huge.load(Ordering::Relaxed));
     }
 }

@@ -1,7 +1,7 @@
 //! One record: a run of bytes in a segment.
 //!
 //! ```text
-//! | form 1 | state 1 | keyspace 1-2 | key len 1-4 | room len 1-4 | deadline 0-6 | key | room |
+//! | form 1 | state 1 | keyspace 1-2 | key len 1-4 | room len 1-4 | deadline 0-8 | key | room |
 //!
 //! room   | value | gap |
 //! ```
@@ -20,6 +20,7 @@ const FORM_WIDE_KEY: u8 = 1 << 3;
 const FORM_ROOM_SHIFT: u8 = 4;
 const FORM_ROOM: u8 = 3;
 const FORM_NODE: u8 = 1 << 6;
+const FORM_FAR_DEADLINE: u8 = 1 << 7;
 /// Most nodes of collections: a room's length of two bytes, and nothing else that is wide.
 const FORM_LARGE_NODE: u8 = FORM_RECORD | FORM_NODE | 1 << FORM_ROOM_SHIFT;
 
@@ -27,7 +28,11 @@ const STATE_GAP: u8 = 1 << 7;
 /// Seven bits that belong to the store: kind and encoding of the value.
 const STATE_LABEL: u8 = STATE_GAP - 1;
 
+/// Until the year 10889; later deadlines take eight bytes.
 const DEADLINE_BYTES: usize = 6;
+const FAR_DEADLINE_BYTES: usize = 8;
+/// The first moment for which six bytes are too few: all bits set stand for none.
+const FAR: Millis = Millis((1 << 48) - 1);
 /// A gap whose size does not fit into one byte: this, and the size in the four bytes before.
 const GAP_WIDE: u8 = 255;
 
@@ -90,14 +95,14 @@ impl Draft<'_> {
     fn header_bytes(&self) -> usize {
         let keyspace = 1 + usize::from(self.keyspace.0 > 0xff);
         let key = if self.key.len() > 0xff { 4 } else { 1 };
-        let deadline = if self.deadline.is_some() { DEADLINE_BYTES } else { 0 };
+        let deadline = self.deadline.map_or(0, deadline_width);
         2 + keyspace + key + (1 << room_width(self.room)) + deadline
     }
 
     #[inline]
     fn form(&self) -> u8 {
         FORM_RECORD
-            | if self.deadline.is_some() { FORM_DEADLINE } else { 0 }
+            | self.deadline.map_or(0, deadline_form)
             | if self.keyspace.0 > 0xff { FORM_WIDE_KEYSPACE } else { 0 }
             | if self.key.len() > 0xff { FORM_WIDE_KEY } else { 0 }
             | if self.is_node { FORM_NODE } else { 0 }
@@ -119,12 +124,23 @@ impl Draft<'_> {
             end = put(end, self.key.len() as u32, if self.key.len() > 0xff { 4 } else { 1 });
             end = put(end, self.room as u32, 1 << room_width(self.room));
             if let Some(deadline) = self.deadline {
-                end.copy_from_nonoverlapping(deadline.0.to_le_bytes().as_ptr(), DEADLINE_BYTES);
-                end = end.add(DEADLINE_BYTES);
+                let width = deadline_width(deadline);
+                end.copy_from_nonoverlapping(deadline.0.to_le_bytes().as_ptr(), width);
+                end = end.add(width);
             }
             end.copy_from_nonoverlapping(self.key.as_ptr(), self.key.len());
         }
     }
+}
+
+#[inline]
+fn deadline_width(deadline: Millis) -> usize {
+    if deadline < FAR { DEADLINE_BYTES } else { FAR_DEADLINE_BYTES }
+}
+
+#[inline]
+fn deadline_form(deadline: Millis) -> u8 {
+    FORM_DEADLINE | if deadline < FAR { 0 } else { FORM_FAR_DEADLINE }
 }
 
 #[inline]
@@ -223,10 +239,29 @@ impl<'h> Record<'h> {
         self.parts.room as usize
     }
 
-    /// Whether a deadline can be stored without moving the record.
+    /// Whether the record has room for some deadline.
     #[inline]
     pub fn has_deadline_room(&self) -> bool {
-        self.parts.key - self.parts.deadline != 0
+        self.deadline_room() != 0
+    }
+
+    /// Whether this deadline can be stored without moving the record.
+    #[inline]
+    pub fn fits_deadline(&self, deadline: Option<Millis>) -> bool {
+        match deadline {
+            None => true,
+            Some(deadline) => self.has_room_for(deadline),
+        }
+    }
+
+    #[inline(never)]
+    fn has_room_for(&self, deadline: Millis) -> bool {
+        deadline_width(deadline) <= self.deadline_room()
+    }
+
+    #[inline]
+    fn deadline_room(&self) -> usize {
+        (self.parts.key - self.parts.deadline) as usize
     }
 
     /// The store's seven bits.
@@ -248,28 +283,34 @@ impl<'h> Record<'h> {
         if !self.has_deadline_room() {
             return None;
         }
+        let is_far = self.deadline_room() == FAR_DEADLINE_BYTES;
         let mut bytes = [0; 8];
         // SAFETY: the deadline's bytes belong to the record; the lock excludes writers.
         unsafe {
             let from = self.begin.add(self.parts.deadline as usize);
-            bytes.as_mut_ptr().copy_from_nonoverlapping(from, DEADLINE_BYTES);
+            if is_far {
+                bytes.as_mut_ptr().copy_from_nonoverlapping(from, FAR_DEADLINE_BYTES);
+            } else {
+                bytes.as_mut_ptr().copy_from_nonoverlapping(from, DEADLINE_BYTES);
+            }
         }
         let deadline = Millis(u64::from_le_bytes(bytes));
-        (deadline != Millis::MAX).then_some(deadline)
+        (deadline != if is_far { Millis::MAX } else { FAR }).then_some(deadline)
     }
 
     /// Changes the deadline in place.
     ///
     /// # Safety
-    /// The caller holds the owner's lock, and the record has room for a deadline.
+    /// The caller holds the owner's lock, and the record has room for this deadline.
     #[inline]
     pub unsafe fn set_deadline(&self, deadline: Option<Millis>) {
-        debug_assert!(self.has_deadline_room());
-        let bytes = deadline.unwrap_or(Millis::MAX).min(Millis::MAX).0.to_le_bytes();
+        debug_assert!(self.has_deadline_room() && self.fits_deadline(deadline));
+        // In six bytes this is `FAR`.
+        let bytes = deadline.unwrap_or(Millis::MAX).0.to_le_bytes();
         // SAFETY: as the caller says.
         unsafe {
             let to = self.begin.add(self.parts.deadline as usize);
-            to.copy_from_nonoverlapping(bytes.as_ptr(), DEADLINE_BYTES);
+            to.copy_from_nonoverlapping(bytes.as_ptr(), self.deadline_room());
         }
     }
 
@@ -378,7 +419,11 @@ unsafe fn large_node_parts(begin: *const u8) -> Parts {
 /// # Safety
 /// A record with form `form` begins at `begin`.
 unsafe fn wide_parts(begin: *const u8, form: u8) -> Parts {
-    let deadline_bytes = if form & FORM_DEADLINE != 0 { DEADLINE_BYTES } else { 0 };
+    // Six, and two more for a far one.
+    let deadline_bytes = usize::from(form & FORM_DEADLINE) / usize::from(FORM_DEADLINE)
+        * DEADLINE_BYTES
+        + usize::from(form & FORM_FAR_DEADLINE) / usize::from(FORM_FAR_DEADLINE)
+            * (FAR_DEADLINE_BYTES - DEADLINE_BYTES);
     let key_at = 3 + usize::from(form & FORM_WIDE_KEYSPACE != 0);
     let key_width = if form & FORM_WIDE_KEY != 0 { 4 } else { 1 };
     let room_at = key_at + key_width;
@@ -451,7 +496,9 @@ mod tests {
             for key_len in [0, 1, 255, 256, 70_000] {
                 for value_len in lengths {
                     for gap in [0, 1, 254, 255, 256, 70_000] {
-                        for deadline in [None, Some(Millis(1_700_000_000_000))] {
+                        let deadlines = [1_700_000_000_000, FAR.0 - 1, FAR.0, 1 << 62];
+                        for deadline in [None].into_iter().chain(deadlines.map(Some)) {
+                            let deadline = deadline.map(Millis);
                             let (key, value) = (vec![b'k'; key_len], vec![b'v'; value_len]);
                             let draft = Draft {
                                 is_node: key_len == 1,
@@ -488,5 +535,35 @@ mod tests {
         };
         assert_eq!(draft.extent(), 37);
         assert_eq!(Draft { deadline: Some(Millis(1)), ..draft }.extent(), 43);
+        assert_eq!(Draft { deadline: Some(FAR), ..draft }.extent(), 45);
+    }
+
+    #[test]
+    fn a_deadline_is_changed_in_place_where_it_fits() {
+        let (near, far) = (Some(Millis(FAR.0 - 1)), Some(Millis(i64::MAX as u64)));
+        for (first, fitting) in [(near, [near, None, near]), (far, [near, None, far])] {
+            let draft = Draft {
+                is_node: false,
+                grows: false,
+                keyspace: KeyspaceId(0),
+                label: 0,
+                key: b"k",
+                value_len: 0,
+                room: 0,
+                deadline: first,
+            };
+            let mut bytes = vec![0; draft.extent()];
+            // SAFETY: the buffer is as large as the record and nobody else knows of it.
+            unsafe {
+                draft.write(bytes.as_mut_ptr());
+                let record = Record::at(bytes.as_mut_ptr());
+                assert_eq!(record.fits_deadline(far), first == far);
+                for deadline in fitting {
+                    assert!(record.fits_deadline(deadline));
+                    record.set_deadline(deadline);
+                    assert_eq!((record.deadline(), record.key()), (deadline, &b"k"[..]));
+                }
+            }
+        }
     }
 }

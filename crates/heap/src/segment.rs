@@ -29,6 +29,17 @@ impl SegmentState {
     }
 }
 
+/// What a burial leaves of a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// Other records, or a slot that others look after.
+    Records,
+    /// A segment without live records, which is the caller's to recycle.
+    Nothing,
+    /// A run of slots whose only record is dead, which is the caller's to give back.
+    Run,
+}
+
 /// States fit into so many numbers.
 const STATES: u32 = 8;
 
@@ -62,6 +73,9 @@ pub(crate) struct Segment {
     /// What the store noted of the owner of a dedicated record.
     pub owner: AtomicU64,
     pub owner_space: AtomicU32,
+    /// Whether a page was made resident ahead of the head, which is not counted before the head
+    /// comes to it.
+    pub is_populated: AtomicBool,
 }
 
 const _: () = assert!(size_of::<Segment>() == 128);
@@ -102,7 +116,10 @@ impl Segment {
     /// looked at before the counts names one use of the slot, so a slot that was emptied, filled
     /// and sealed again meanwhile is left alone.
     pub fn condemn_if_dead(&self) -> bool {
-        let word = self.word.load(Ordering::Acquire);
+        self.condemn(self.word.load(Ordering::Acquire))
+    }
+
+    fn condemn(&self, word: u32) -> bool {
         let is_sealed = word % STATES == SegmentState::Sealed as u32;
         is_sealed && self.is_all_dead() && self.advance_word(word, SegmentState::Cleaning)
     }
@@ -134,9 +151,28 @@ impl Segment {
         debug_assert!(opened, "only a free slot is opened");
     }
 
-    /// Counts all of a record as dead.
+    /// Counts all of a record as dead. Tells what this leaves of the slot.
     #[inline]
-    pub fn bury(&self, weight: Weight) {
+    pub fn bury(&self, weight: Weight) -> Left {
+        let word = self.word.load(Ordering::Acquire);
+        self.count_dead(weight);
+        self.left_after(word)
+    }
+
+    /// What a burial leaves of the slot, whose word was `before` while the record was not yet
+    /// counted: until then the slot could not be emptied. Since then another burial may have
+    /// emptied it, and the slot may hold something else, which is not for this one to judge.
+    fn left_after(&self, before: u32) -> Left {
+        if before % STATES == SegmentState::Dedicated as u32 {
+            return Left::Run;
+        }
+        let word = self.word.load(Ordering::Acquire);
+        let is_same_use = word / STATES == before / STATES;
+        if is_same_use && self.condemn(word) { Left::Nothing } else { Left::Records }
+    }
+
+    #[inline]
+    fn count_dead(&self, weight: Weight) {
         if weight.spare > 0 {
             self.spare_bytes.fetch_sub(weight.spare, Ordering::Relaxed);
         }
@@ -220,5 +256,25 @@ mod tests {
         assert!(segment.advance(SegmentState::Sealed, SegmentState::Cleaning));
         assert!(!segment.advance(SegmentState::Sealed, SegmentState::Cleaning));
         assert_eq!(segment.state(), SegmentState::Cleaning);
+    }
+
+    #[test]
+    fn a_burial_leaves_alone_what_came_into_the_slot_after_it() {
+        let slots = base::Reservation::new(4096, 4096).expect("a page");
+        // SAFETY: all zeros is a segment.
+        let segment = unsafe { &*slots.base().cast::<Segment>() };
+        let record = Weight { live: 64, spare: 0 };
+        segment.open(SegmentState::Open, Millis(1));
+        segment.written.store(128, Ordering::Relaxed);
+        assert!(segment.advance(SegmentState::Open, SegmentState::Sealed));
+        // One thread counts its record, and is held up.
+        let word = segment.word.load(Ordering::Relaxed);
+        segment.count_dead(record);
+        // Another buries the last one and recycles the slot, which becomes one of its own.
+        assert_eq!(segment.bury(record), Left::Nothing);
+        assert!(segment.advance(SegmentState::Cleaning, SegmentState::Free));
+        segment.open(SegmentState::Dedicated, Millis(2));
+        assert_eq!(segment.left_after(word), Left::Records);
+        assert_eq!(segment.bury(record), Left::Run);
     }
 }

@@ -158,10 +158,9 @@ impl World {
             let before = record.weight(live.grows);
             record.set_value_len(len, live.label);
             record.value_mut().copy_from_slice(&value);
-            if record.has_deadline_room() {
+            if record.has_deadline_room() && record.fits_deadline(deadline) {
                 record.set_deadline(deadline);
-                live.deadline =
-                    deadline.map(|it| it.min(Millis::MAX)).filter(|it| *it != Millis::MAX);
+                live.deadline = deadline;
             }
             let after = record.weight(live.grows);
             self.heap.reweigh(at, before, after, self.now);

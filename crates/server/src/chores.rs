@@ -3,12 +3,11 @@
 
 use crate::limits;
 use base::units::SHARDS;
-use base::{Millis, ShardId, process};
+use base::{Millis, Pacer, ShardId, process};
 use command::{Instance, WorkerStatistics};
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::thread;
 use std::time::{Duration, Instant};
 use store::Lane;
 
@@ -16,12 +15,10 @@ use store::Lane;
 const ROUND: Duration = Duration::from_millis(100);
 /// Share of a round that is used for cleaning at rest.
 const REST_WORK: Duration = Duration::from_millis(50);
-/// Time for which a worker that waits for the same core is kept waiting.
-const PIECE: Duration = Duration::from_micros(500);
 /// Bytes cleaned in one go at rest.
 const CLEAN_BYTES: u64 = 256 << 10;
 /// Records counted as dead in one go.
-const REAP_RECORDS: usize = 4096;
+const REAP_RECORDS: usize = 1024;
 /// A store to which less was appended in a round is at rest.
 const REST_BYTES: u64 = 64 << 10;
 /// This part of the touched memory is kept for the next heads.
@@ -74,6 +71,7 @@ impl Chores {
         self.age();
         self.reap();
         self.clean(now);
+        self.instance.store.rest(&mut self.lane);
         self.return_memory();
     }
 
@@ -117,14 +115,12 @@ impl Chores {
 
     fn reap(&mut self) {
         let store = &self.instance.store;
-        let began = Instant::now();
-        let mut is_more = true;
-        while is_more && began.elapsed() < REST_WORK {
+        in_pieces(|| {
             store.enter(&self.lane);
-            is_more = store.reap_some(&self.lane, REAP_RECORDS);
+            let is_more = store.reap_some(&self.lane, REAP_RECORDS);
             store.leave(&self.lane);
-            thread::yield_now();
-        }
+            is_more
+        });
     }
 
     /// Cleans while nobody writes; under writes the workers pay for it.
@@ -158,16 +154,8 @@ impl Chores {
 /// Repeats `step` while there is more to do, for a part of a round, and lets others have the core
 /// after each piece.
 fn in_pieces(mut step: impl FnMut() -> bool) {
-    let began = Instant::now();
-    let mut piece = began;
-    while step() {
-        let now = Instant::now();
-        if now - began >= REST_WORK {
-            return;
-        }
-        if now - piece >= PIECE {
-            thread::yield_now();
-            piece = Instant::now();
-        }
+    let (began, mut pacer) = (Instant::now(), Pacer::new());
+    while step() && began.elapsed() < REST_WORK {
+        pacer.yield_if_due();
     }
 }

@@ -113,7 +113,7 @@ impl Worker {
             Some(outcome) => outcome,
             None => self.serve_from(connection, input, member.part.parsed),
         };
-        connection.keep(&input[served.min(input.len())..]);
+        connection.query.keep(&input[served.min(input.len())..]);
         self.finish_serving(connection)?;
         Ok(fate)
     }

@@ -22,10 +22,14 @@ mod limits;
 mod listen;
 mod listeners;
 mod logging;
+mod look_over;
 mod mail;
+mod output;
+mod query;
 mod serve;
 mod start;
 mod stream;
+mod waits;
 mod worker;
 
 pub use start::{StartError, run};

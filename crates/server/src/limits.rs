@@ -3,7 +3,7 @@
 use crate::connection::Connection;
 use base::Millis;
 use command::Instance;
-use settings::{MaxmemoryPolicy, OutputLimits, Settings, general, limits, memory};
+use settings::{MaxmemoryPolicy, OutputLimit, Settings, general, memory};
 use std::sync::atomic::Ordering::Relaxed;
 use store::{EvictionPolicy, Limits};
 
@@ -55,15 +55,8 @@ pub fn threads(settings: &Settings) -> usize {
     }
 }
 
-/// Whether the output of a client is above its hard limit.
-pub fn is_over_hard_limit(connection: &Connection, settings: &Settings) -> bool {
-    let hard = limits::CLIENT_OUTPUT_BUFFER_LIMIT.get(settings).normal.hard_bytes;
-    hard > 0 && connection.backlog() as u64 > hard
-}
-
 /// Whether the output of a client was above its soft limit for too long.
-pub fn is_too_slow(connection: &mut Connection, limits: &OutputLimits, now: Millis) -> bool {
-    let limit = &limits.normal;
+pub fn is_too_slow(connection: &mut Connection, limit: &OutputLimit, now: Millis) -> bool {
     if limit.soft_bytes == 0 || (connection.backlog() as u64) <= limit.soft_bytes {
         connection.over_soft_limit_since = None;
         return false;

@@ -116,18 +116,21 @@ impl Worker {
     ) -> Stop {
         let now = self.now;
         let first = requests.start;
+        self.limit_replies(connection);
         if requests.len() > 1 && connection.session.authenticated {
             self.look_into(connection, batch, requests.clone(), input);
         }
         self.command_began = self.stopwatch.read();
         let mut granted = grants(&self.instance, &connection.session);
+        let mut is_held = connection.is_held(input.len());
         for at in requests.clone() {
             let (request, args) = batch.request(at, input);
             if self.slice_nanos == 0 {
                 self.finish_batch(connection, at - first, now);
                 return Stop::Over(request.start);
             }
-            if connection.is_held() || self.is_paused(connection, request.row, now) {
+            if is_held || self.is_paused(connection, request.row, now) {
+                self.finish_batch(connection, at - first, now);
                 return Stop::Held(request.start);
             }
             // The command before this one may have been AUTH or RESET.
@@ -139,13 +142,19 @@ impl Worker {
             }
             if connection.session.is_waiting {
                 self.note_wait(connection);
+                is_held = true;
             }
             keep_replies(connection, &mut self.replies, mark);
-            if self.replies.len() > REPLIES_MAX && self.send_replies(connection).is_err() {
-                connection.session.close_after_reply = true;
+            if self.replies.len() > REPLIES_MAX {
+                if self.send_replies(connection).is_err() {
+                    connection.session.close_after_reply = true;
+                }
+                self.limit_replies(connection);
+                is_held |= connection.is_held(input.len() - request.start);
             }
             if connection.session.close_after_reply || connection.session.client.is_doomed() {
                 connection.session.close_after_reply = true;
+                self.finish_batch(connection, at + 1 - first, now);
                 return Stop::Held(input.len());
             }
         }
@@ -197,19 +206,42 @@ impl Worker {
             session: &mut connection.session,
             statistics: &self.statistics,
             args,
-            reply: Reply::new(&mut self.replies, protocol),
+            reply: Reply::with_limit(&mut self.replies, protocol, self.replies_max),
             now,
             row,
             first_hash,
             is_again: false,
         };
         execute(&mut call, granted);
+        if call.reply.is_cut() {
+            self.give_up(connection);
+        }
         let ended = self.stopwatch.read();
         let nanos = self.stopwatch.nanos_between(self.command_began, ended);
         self.statistics.commands[row.id].nanos.add(nanos);
         self.slice_nanos = self.slice_nanos.saturating_sub(nanos);
         self.command_began = ended;
         connection.session.client.last_command.store(row.id as u32 + 1, Relaxed);
+    }
+
+    /// Computes how many bytes of replies may gather before a client is over its limit.
+    #[inline]
+    fn limit_replies(&mut self, connection: &Connection) {
+        let hard = self.output_limit.hard_bytes;
+        if hard > 0 {
+            let hard = usize::try_from(hard).unwrap_or(usize::MAX);
+            self.replies_max = hard.saturating_sub(connection.backlog()).max(1);
+        }
+    }
+
+    /// Has a client closed whose reply went beyond its limit, unless it did not want that reply.
+    #[cold]
+    fn give_up(&mut self, connection: &mut Connection) {
+        if connection.session.reply_mode == ReplyMode::On {
+            self.note_output_limit();
+            self.replies = Vec::new();
+            connection.give_up();
+        }
     }
 
     /// Answers a request that has no row, or not one that accepts it.

@@ -167,21 +167,21 @@ fn start_workers(
     for _ in 0..instance.identity.threads {
         let poll = Poll::new().map_err(system("making an event loop"))?;
         let waker = Waker::new(poll.registry(), MAILBOX).map_err(system("making an event loop"))?;
-        let (mailbox, mail) = Mailbox::new(waker);
-        loops.push((poll, mailbox, mail));
+        let (mailbox, inbox) = Mailbox::new(waker, instance.clients.mail_bytes());
+        loops.push((poll, mailbox, inbox));
     }
     let mailboxes: Vec<Mailbox> = loops.iter().map(|(_, mailbox, _)| mailbox.clone()).collect();
     let listeners = open_to_clients(instance, opened, &loops[0].0)?;
     let mut acceptor = Some(Acceptor::new(listeners, mailboxes.clone()));
     let mut threads = Vec::new();
-    for (number, (poll, mailbox, mail)) in loops.into_iter().enumerate() {
+    for (number, (poll, mailbox, inbox)) in loops.into_iter().enumerate() {
         let parts = WorkerParts {
             instance: Arc::clone(instance),
             lane: instance.store.lane().ok_or_else(too_many_threads)?,
             stopwatch: stopwatch.clone(),
             poll,
             mailbox,
-            mail,
+            inbox,
             acceptor: acceptor.take(),
         };
         threads.push(spawn(format!("worker {number}"), move || {

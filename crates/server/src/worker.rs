@@ -4,14 +4,14 @@ use crate::accept::Acceptor;
 use crate::batch::Batch;
 use crate::connection::Connection;
 use crate::group::{Group, READ_BYTES};
-use crate::mail::{Mail, Mailbox};
+use crate::look_over::LOOK_OVER_MILLIS;
+use crate::mail::{Inbox, Mail, Mailbox};
 use crate::serve::Fate;
 use crate::stream::Stream;
 use base::{Millis, Stopwatch};
-use command::{ClientFlags, Instance, Notice, Session, WorkerStatistics};
-use crossbeam_channel::Receiver;
+use command::{ClientFlags, Instance, Notice, Post, Session, WorkerStatistics};
 use mio::{Events, Interest, Poll, Token};
-use settings::{limits, network};
+use settings::{OutputLimit, limits, network};
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -31,10 +31,6 @@ const READ_BYTES_LARGE: usize = 64 << 10;
 const READS_PER_TURN: usize = 4;
 /// A reply buffer that grew beyond this is given back.
 const REPLIES_KEPT: usize = 1 << 20;
-/// Bytes that are read from a client while it waits for keys.
-const READ_AHEAD_MAX: usize = 1 << 20;
-/// How often connections are looked over for idle and slow clients.
-const LOOK_OVER_MILLIS: u64 = 250;
 
 /// See the module page.
 pub struct Worker {
@@ -51,22 +47,29 @@ pub struct Worker {
     pub(crate) batch: Batch,
     /// Replies to the connection being served.
     pub(crate) replies: Vec<u8>,
+    /// Bytes that `replies` may grow to before the client is over its limit.
+    pub(crate) replies_max: usize,
     input: Vec<u8>,
     pub(crate) group: Group,
     poll: Poll,
-    mailbox: Mailbox,
-    mail: Receiver<Mail>,
+    /// Tells this worker something from any thread.
+    post: Post,
+    inbox: Inbox,
     pub(crate) connections: Vec<Option<Box<Connection>>>,
     free: Vec<usize>,
-    by_client: HashMap<u64, usize>,
+    pub(crate) by_client: HashMap<u64, usize>,
     /// Connections with requests that were not served, or sockets that may hold more.
     unread: Vec<usize>,
     acceptor: Option<Acceptor>,
-    next_look: Millis,
+    pub(crate) next_look: Millis,
+    /// The generation of settings that was read last.
+    settings_read: u64,
+    /// What may wait for a client, by the settings.
+    pub(crate) output_limit: OutputLimit,
     /// When clients that wait for keys give up.
-    waits: BTreeSet<(Millis, u64)>,
+    pub(crate) waits: BTreeSet<(Millis, u64)>,
     /// CLIENT PAUSE holds some connections back, and the next look is when it ends.
-    is_any_paused: bool,
+    pub(crate) is_any_paused: bool,
     is_stopping: bool,
 }
 
@@ -77,7 +80,7 @@ pub struct WorkerParts {
     pub stopwatch: Stopwatch,
     pub poll: Poll,
     pub mailbox: Mailbox,
-    pub mail: Receiver<Mail>,
+    pub inbox: Inbox,
     pub acceptor: Option<Acceptor>,
 }
 
@@ -85,6 +88,9 @@ impl Worker {
     /// A worker without connections.
     pub fn new(parts: WorkerParts) -> Worker {
         let statistics = parts.instance.statistics.worker();
+        let mailbox = parts.mailbox;
+        let post: Post = Arc::new(move |notice| mailbox.send(Mail::Notice(notice)));
+        parts.instance.clients.add_worker(Arc::clone(&post));
         Worker {
             statistics,
             instance: parts.instance,
@@ -95,17 +101,20 @@ impl Worker {
             slice_nanos: 0,
             batch: Batch::default(),
             replies: Vec::new(),
+            replies_max: usize::MAX,
             input: vec![0; READ_BYTES_LARGE],
             group: Group::default(),
             poll: parts.poll,
-            mailbox: parts.mailbox,
-            mail: parts.mail,
+            post,
+            inbox: parts.inbox,
             connections: Vec::new(),
             free: Vec::new(),
             by_client: HashMap::new(),
             unread: Vec::new(),
             acceptor: parts.acceptor,
             next_look: Millis::default(),
+            settings_read: u64::MAX,
+            output_limit: OutputLimit::default(),
             waits: BTreeSet::new(),
             is_any_paused: false,
             is_stopping: false,
@@ -135,6 +144,7 @@ impl Worker {
         }
         let began = self.stopwatch.read();
         self.instance.store.enter(&self.lane);
+        self.follow_settings();
         if events.is_empty() {
             self.now = self.instance.clock.now();
         }
@@ -162,9 +172,23 @@ impl Worker {
         Ok(())
     }
 
+    /// Reads settings whose values are not plain numbers, when any has changed.
+    #[inline]
+    fn follow_settings(&mut self) {
+        let generation = self.instance.settings.generation();
+        if self.settings_read != generation {
+            self.settings_read = generation;
+            let limits = limits::CLIENT_OUTPUT_BUFFER_LIMIT.get(&self.instance.settings);
+            self.output_limit = limits.normal;
+            self.replies_max = usize::MAX;
+            let connections = self.connections.iter_mut().flatten();
+            connections.for_each(|connection| connection.follow_limit(&limits.normal));
+        }
+    }
+
     /// Until something is due that no event tells.
     fn millis_to_wait(&self) -> u64 {
-        let first = self.waits.first().map(|(deadline, _)| *deadline);
+        let first = self.first_deadline();
         if !self.is_any_paused && first.is_none() {
             return LOOK_OVER_MILLIS;
         }
@@ -184,7 +208,7 @@ impl Worker {
         // Mail may be about a connection that is in the group.
         self.serve_group();
         if token == MAILBOX {
-            while let Ok(mail) = self.mail.try_recv() {
+            while let Some(mail) = self.inbox.next() {
                 self.on_mail(mail);
             }
         } else {
@@ -209,52 +233,9 @@ impl Worker {
                     self.close(*at);
                 }
             }
-            Mail::Notice(Notice::Answer(client, reply)) => self.on_answer(client, &reply),
+            Mail::Notice(Notice::Answer(client, reply)) => self.on_answer(client, reply),
             Mail::Notice(Notice::Unpaused) => self.resume_paused(),
             Mail::Stop => self.is_stopping = true,
-        }
-    }
-
-    /// Gives a client that has waited its reply, and goes on with what it sent meanwhile.
-    fn on_answer(&mut self, client: u64, reply: &[u8]) {
-        let Some(at) = self.by_client.get(&client).copied() else { return };
-        let Some(connection) = self.connections[at].as_mut() else { return };
-        connection.session.is_waiting = false;
-        if connection.session.reply_mode == command::ReplyMode::On {
-            match connection.send(reply) {
-                Ok(sent) => {
-                    connection.note_sent(sent);
-                    self.statistics.server.output_bytes.add(sent as u64);
-                }
-                Err(_) => return self.close(at),
-            }
-        }
-        self.resume(at);
-    }
-
-    /// Notes when a client that has begun to wait gives up.
-    pub(crate) fn note_wait(&mut self, connection: &Connection) {
-        let client = &connection.session.client;
-        let deadline = client.waiter().as_ref().and_then(|waiter| waiter.deadline);
-        if let Some(deadline) = deadline {
-            self.waits.insert((deadline, client.id));
-        }
-    }
-
-    /// Ends the waiting of those whose time is over.
-    fn end_waits(&mut self) {
-        while let Some((deadline, client)) = self.waits.first().copied() {
-            if deadline > self.now {
-                return;
-            }
-            self.waits.pop_first();
-            let client = self.instance.clients.find(client);
-            // It may have been answered, and wait for something else since.
-            let waiter = client.and_then(|client| client.waiter().clone());
-            let is_due = |deadline: Option<Millis>| deadline.is_some_and(|it| it <= self.now);
-            if let Some(waiter) = waiter.filter(|waiter| is_due(waiter.deadline)) {
-                self.instance.waiters.time_out(&waiter);
-            }
         }
     }
 
@@ -272,30 +253,30 @@ impl Worker {
             self.instance.clients.dismiss();
             return;
         }
-        let mailbox = self.mailbox.clone();
-        let post = Arc::new(move |notice| mailbox.send(Mail::Notice(notice)));
         let now = self.instance.clock.now();
-        let client = self.instance.clients.add(stream.endpoint(), post, now);
+        let client = self.instance.clients.add(stream.endpoint(), Arc::clone(&self.post), now);
         self.by_client.insert(client.id, at);
         let is_open = network::REQUIREPASS.get(settings).is_empty();
         let session = Session::new(client, is_open);
-        self.connections[at] = Some(Box::new(Connection::new(stream, session)));
+        let mut connection = Box::new(Connection::new(stream, session));
+        connection.follow_limit(&self.output_limit);
+        self.connections[at] = Some(connection);
     }
 
-    fn close(&mut self, at: usize) {
+    pub(crate) fn close(&mut self, at: usize) {
         if let Some(connection) = self.connections[at].take() {
             self.drop_connection(at, *connection);
         }
     }
 
-    fn drop_connection(&mut self, at: usize, mut connection: Connection) {
+    pub(crate) fn drop_connection(&mut self, at: usize, mut connection: Connection) {
         // Deregistering fails only for a socket that the poll has forgotten already.
         let _ = self.poll.registry().deregister(&mut connection.stream);
         let id = connection.session.client.id;
+        self.forget_wait(&mut connection);
         self.instance.waiters.forget(&connection.session.client);
         self.by_client.remove(&id);
         self.instance.clients.remove(id);
-        self.instance.clients.dismiss();
         self.free.push(at);
     }
 
@@ -304,11 +285,11 @@ impl Worker {
         let Some(mut connection) = self.connections.get_mut(at).and_then(Option::take) else {
             return;
         };
-        if connection.is_cut && !connection.is_held() {
-            return self.serve_on(at, connection);
-        }
-        if connection.session.is_waiting {
+        if connection.is_query_held() {
             return self.read_ahead(at, connection);
+        }
+        if connection.is_cut {
+            return self.serve_on(at, connection);
         }
         let mut outcome = Ok(Fate::Keep);
         let mut may_hold_more = true;
@@ -316,8 +297,7 @@ impl Worker {
         let (reads, most) =
             if is_large { (READS_PER_TURN, READ_BYTES_LARGE) } else { (1, READ_BYTES) };
         for _ in 0..reads {
-            if connection.is_held() {
-                may_hold_more = false;
+            if connection.is_query_held() {
                 break;
             }
             match self.read_once(&mut connection, most) {
@@ -336,21 +316,35 @@ impl Worker {
         self.settle(at, connection, outcome, may_hold_more);
     }
 
-    /// Reads what a client sends that waits for keys, mostly to learn that it is gone.
+    /// Reads what a client sends whose requests are held back: because it waits for keys, mostly
+    /// to learn that it is gone, or because it does not read its replies. The latter is served on
+    /// when it has sent as much as waits for it.
     fn read_ahead(&mut self, at: usize, mut connection: Box<Connection>) {
         let mut input = std::mem::take(&mut self.input);
-        let outcome = loop {
-            if connection.query.len() > READ_AHEAD_MAX {
-                break Ok(Fate::Keep);
+        let (mut outcome, mut may_hold_more) = (Ok(Fate::Keep), true);
+        for _ in 0..READS_PER_TURN {
+            let is_wanted = connection.is_to_be_read() && connection.is_query_held();
+            if !is_wanted || !may_hold_more {
+                break;
             }
             match self.receive(&mut connection, &mut input) {
-                Ok(Some(bytes)) => connection.keep(&input[..bytes]),
-                Ok(None) => break Ok(Fate::Keep),
-                Err(error) => break Err(error),
+                Ok(Some(bytes)) => {
+                    connection.query.keep(&input[..bytes]);
+                    connection.publish(self.instance.clock.now());
+                    may_hold_more = bytes == input.len();
+                }
+                Ok(None) => may_hold_more = false,
+                Err(error) => {
+                    outcome = Err(error);
+                    break;
+                }
             }
-        };
+        }
         self.input = input;
-        self.settle(at, connection, outcome, false);
+        if outcome.is_ok() && !connection.is_query_held() {
+            return self.serve_on(at, connection);
+        }
+        self.settle(at, connection, outcome, may_hold_more);
     }
 
     /// Puts a connection back that was read from, or closes it.
@@ -366,7 +360,8 @@ impl Worker {
             self.drop_connection(at, *connection);
             return;
         }
-        let is_unread = (may_hold_more || connection.is_cut) && !connection.is_held();
+        let is_unread = (may_hold_more && connection.is_to_be_read())
+            || (connection.is_cut && !connection.is_query_held());
         if is_unread && !connection.is_unread {
             connection.is_unread = true;
             self.unread.push(at);
@@ -388,7 +383,7 @@ impl Worker {
         let mut input = std::mem::take(&mut self.input);
         let received = self.receive(connection, &mut input[..most]);
         if let Ok(Some(bytes)) = received {
-            connection.keep(&input[..bytes]);
+            connection.query.keep(&input[..bytes]);
         }
         self.input = input;
         let Some(bytes) = received? else { return Ok(None) };
@@ -424,125 +419,61 @@ impl Worker {
     /// Serves what waits in the query buffer.
     fn serve_waiting(&mut self, connection: &mut Connection) -> Fate {
         let query = std::mem::take(&mut connection.query);
-        let (served, fate) = self.serve(connection, &query);
+        let (served, fate) = self.serve(connection, query.waiting());
         connection.query = query;
-        connection.drop_served(served);
+        connection.query.drop_served(served);
         fate
     }
 
     /// Writes the replies that have gathered.
+    #[inline(always)]
     pub(crate) fn send_replies(&mut self, connection: &mut Connection) -> io::Result<()> {
         if self.replies.is_empty() {
             return Ok(());
         }
-        let sent = connection.send(&self.replies);
+        let sent = connection.send(&mut self.replies);
+        // They are nobody else's when the connection is broken.
         self.replies.clear();
         if self.replies.capacity() > REPLIES_KEPT {
             self.replies = Vec::new();
         }
-        let sent = sent?;
-        connection.note_sent(sent);
-        self.statistics.server.output_bytes.add(sent as u64);
+        self.note_sent(connection, sent?);
         self.statistics.server.writes.add(1);
         Ok(())
     }
 
+    /// Counts bytes that were sent.
+    #[inline]
+    pub(crate) fn note_sent(&self, connection: &mut Connection, sent: usize) {
+        connection.note_sent(sent);
+        self.statistics.server.output_bytes.add(sent as u64);
+    }
+
     /// Writes what a socket did not take before, and serves on if the connection waited for that.
     fn flush(&mut self, at: usize) {
-        let Some(connection) = self.connections.get_mut(at).and_then(Option::as_mut) else {
-            return;
-        };
-        if connection.backlog() == 0 {
-            return;
-        }
+        let has_backlog = |connection: &mut Box<Connection>| connection.backlog() > 0;
+        let slot = self.connections.get_mut(at).and_then(|slot| slot.take_if(has_backlog));
+        let Some(mut connection) = slot else { return };
         match connection.flush() {
-            Ok(bytes) => {
-                connection.note_sent(bytes);
-                self.statistics.server.output_bytes.add(bytes as u64);
-            }
-            Err(_) => return self.close(at),
+            Ok(sent) => self.note_sent(&mut connection, sent),
+            Err(_) => return self.drop_connection(at, *connection),
         }
-        if connection.session.close_after_reply && connection.backlog() == 0 {
-            self.close(at);
-        } else if !connection.is_held() && !connection.query.is_empty() {
-            self.resume(at);
+        connection.publish(self.instance.clock.now());
+        if !connection.is_query_held() && !connection.query.is_empty() {
+            return self.serve_on(at, connection);
         }
+        self.settle(at, connection, Ok(Fate::Keep), false);
     }
 
     /// Serves requests that were held back.
-    fn resume(&mut self, at: usize) {
-        if let Some(connection) = self.connections.get_mut(at).and_then(Option::take) {
-            self.serve_on(at, connection);
-        }
-    }
-
-    fn serve_on(&mut self, at: usize, mut connection: Box<Connection>) {
+    pub(crate) fn serve_on(&mut self, at: usize, mut connection: Box<Connection>) {
         self.now = self.instance.clock.now();
         if std::mem::take(&mut connection.is_paused) {
             connection.session.client.set_flag(ClientFlags::PAUSED, false);
         }
         let fate = self.serve_waiting(&mut connection);
-        let outcome = self.send_replies(&mut connection).map(|()| fate);
+        let outcome = self.finish_serving(&mut connection).map(|()| fate);
         self.settle(at, connection, outcome, true);
-    }
-
-    fn resume_paused(&mut self) {
-        self.is_any_paused = false;
-        let is_paused = |it: &Option<Box<Connection>>| it.as_ref().is_some_and(|it| it.is_paused);
-        let paused: Vec<usize> =
-            (0..self.connections.len()).filter(|at| is_paused(&self.connections[*at])).collect();
-        paused.into_iter().for_each(|at| self.resume(at));
-    }
-
-    /// A few times a second: ends pauses, closes clients that were silent or slow for too long,
-    /// and takes room back that query buffers do not need.
-    fn look_over(&mut self) {
-        let now = self.now;
-        if now < self.next_look {
-            return;
-        }
-        self.next_look = Millis(now.0 + LOOK_OVER_MILLIS);
-        if self.instance.clients.paused(now) == command::Pause::Nothing {
-            self.resume_paused();
-        } else {
-            self.next_look = self.next_look.min(self.instance.clients.paused_until());
-        }
-        let timeout = u64::from(network::TIMEOUT.get(&self.instance.settings)) * 1000;
-        let output = limits::CLIENT_OUTPUT_BUFFER_LIMIT.get(&self.instance.settings);
-        let is_at_rest = self.instance.chores_paused.load(Relaxed);
-        for at in 0..self.connections.len() {
-            let Some(connection) = &mut self.connections[at] else { continue };
-            let last = &connection.session.client.last_interaction;
-            let last = Millis(last.load(Relaxed));
-            let is_silent = timeout > 0 && now.since(last) > timeout;
-            if !is_at_rest {
-                connection.trim(now.since(last));
-            }
-            let is_slow = crate::limits::is_too_slow(connection, &output, now);
-            if is_slow {
-                self.statistics.server.output_limit_closed.add(1);
-            }
-            if is_silent || is_slow {
-                self.close(at);
-            }
-        }
-    }
-
-    fn is_over_limits(&self, connection: &Connection) -> bool {
-        let settings = &self.instance.settings;
-        let is_query_too_long =
-            connection.query.len() as u64 > limits::CLIENT_QUERY_BUFFER_LIMIT.get(settings);
-        if is_query_too_long {
-            self.statistics.server.query_limit_closed.add(1);
-            tracing::warn!("closing a client whose query buffer is over its limit");
-        }
-        let is_output_too_long =
-            connection.backlog() > 0 && crate::limits::is_over_hard_limit(connection, settings);
-        if is_output_too_long {
-            self.statistics.server.output_limit_closed.add(1);
-            tracing::warn!("closing a client whose output buffer is over its limit");
-        }
-        is_query_too_long || is_output_too_long
     }
 }
 

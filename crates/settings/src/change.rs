@@ -56,9 +56,8 @@ impl Settings {
     {
         let mut requests: Vec<Request<'a>> = Vec::new();
         for (name, value) in pairs {
-            let given = String::from_utf8_lossy(name.as_ref());
             let Some((slot, known_as)) = lookup(name.as_ref()) else {
-                return Err(SetError::Unknown { name: given.into_owned() });
+                return Err(SetError::Unknown { name: name.as_ref().to_vec() });
             };
             let refused = if !row_at(slot).live {
                 Some("can't set immutable config")
@@ -70,7 +69,8 @@ impl Settings {
                 None
             };
             if let Some(reason) = refused {
-                return Err(SetError::Refused { name: given.into(), reason: reason.into() });
+                let name = String::from_utf8_lossy(name.as_ref()).into_owned();
+                return Err(SetError::Refused { name, reason: reason.into() });
             }
             requests.push(Request { slot, known_as, value: value.as_ref() });
         }

@@ -7,10 +7,10 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SetError {
     /// No setting has this name.
-    #[error("ERR Unknown option or number of arguments for CONFIG SET - '{name}'")]
+    #[error("ERR Unknown option or number of arguments for CONFIG SET - '{}'", name.escape_ascii())]
     Unknown {
         /// The name as the client wrote it.
-        name: String,
+        name: Vec<u8>,
     },
     /// A setting refused its value, or must not change now.
     #[error("ERR CONFIG SET failed (possibly related to argument '{name}') - {reason}")]

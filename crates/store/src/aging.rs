@@ -5,11 +5,10 @@ use crate::lane::Lane;
 use crate::store::Store;
 use base::ShardId;
 use index::Position;
-use std::thread;
 
 impl Store {
     /// Ages the keys of one shard in all databases, `seconds` after the last time. For a thread
-    /// outside the gate; where it shares a core with a worker, that has its turn after each block.
+    /// outside the gate; a worker that shares its core has its turn between blocks.
     pub fn age_shard(&self, lane: &mut Lane, shard: ShardId, seconds: f64) {
         let history = self.budget.history();
         let decay = f64::from(self.budget.lfu_decay_minutes());
@@ -32,7 +31,7 @@ impl Store {
                 });
                 drop(held);
                 self.leave(lane);
-                thread::yield_now();
+                lane.pacer.yield_if_due();
             }
         }
     }

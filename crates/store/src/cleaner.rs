@@ -10,27 +10,27 @@
 //! is used by the chores. Deleting a key frees nothing until its segment is cleaned, so eviction
 //! happens here, in the victim at hand, and not by looking at what is used.
 
+mod crew;
 mod nodes;
+mod room;
+
+pub(crate) use crew::Cleaners;
+use room::REAPED_AT_ONCE;
+pub(crate) use room::Room;
 
 use crate::access::tree_of;
 use crate::ahead::Sought;
-use crate::collections::Noted;
-use crate::eviction::{Candidate, EvictionPolicy, Quantile};
+use crate::eviction::{Candidate, Quantile};
 use crate::key::{Key, Label};
 use crate::lane::{Lane, Paid};
+use crate::reaper::RECORD_COST;
 use crate::store::Store;
 use crate::weight::weight_of;
-use base::units::SEGMENT_BYTES;
 use base::{KeyspaceId, Location, Millis, PositionHash};
 use heap::{Draft, Head, Purpose, Record, SPARE_PART, Trim, Victim, Weight};
 use index::{Entry, Index, Slot};
 use smallvec::SmallVec;
-use std::sync::{Mutex, MutexGuard, TryLockError};
 
-/// Cleaners that may be at work at the same time; small heaps use one.
-const CLEANERS: usize = 8;
-/// Segments per cleaner.
-const SEGMENTS_PER_CLEANER: u64 = 64;
 /// Records whose index lines are fetched together.
 const BATCH: usize = 16;
 /// Share of a victim's live records that is evicted: with one half, a byte is moved for each
@@ -48,15 +48,6 @@ const UTILISATION_REST: f64 = 0.97;
 const DEAD_SHARE_MIN: f64 = 0.02;
 /// Upkeep is paid for after so many appended bytes.
 const UPKEEP_BYTES: u64 = 16 << 10;
-/// Removed records that are counted as dead in one go.
-const REAPED_AT_ONCE: usize = 1024;
-/// Bytes that could be walked over in the time that one of them takes.
-const REAPING_COST: u64 = 64;
-
-#[derive(Debug, Default)]
-pub(crate) struct Cleaners {
-    all: [Mutex<Cleaner>; CLEANERS],
-}
 
 /// One cleaner: a victim, and the head of its survivors.
 #[derive(Debug, Default)]
@@ -142,7 +133,7 @@ impl Store {
     /// A worker's share of the cleaning after a batch of commands. The lane is inside the gate.
     #[inline]
     pub fn upkeep(&self, lane: &mut Lane, now: Millis) {
-        let appended = lane.head.appended_bytes() - lane.paid.appended;
+        let appended = lane.unpaid();
         let gained = lane.counters.live_bytes.get().wrapping_sub(lane.paid.live) as i64;
         let removed = (appended as i64 - gained).max(0) as u64;
         if appended.max(removed) >= UPKEEP_BYTES {
@@ -156,13 +147,14 @@ impl Store {
 
     #[cold]
     fn pay_upkeep(&self, lane: &mut Lane, appended: u64, removed: u64, now: Millis) {
+        self.pay_reaper(lane, appended);
         let for_appended = appended as f64 * self.pace();
         let for_removed = removed as f64 * self.pace_of_removal();
         let mut work = for_appended.max(for_removed) as u64;
         while work > 0 {
             let goal = self.goal_of_writers();
             if goal == Goal::Evict && self.reap_removed(lane) {
-                work = work.saturating_sub(REAPED_AT_ONCE as u64 * REAPING_COST);
+                work = work.saturating_sub(REAPED_AT_ONCE as u64 * RECORD_COST);
                 continue;
             }
             let Some(mut cleaner) = self.free_cleaner() else { return };
@@ -228,80 +220,14 @@ impl Store {
     }
 
     fn may_evict(&self) -> bool {
-        self.budget.eviction() != EvictionPolicy::NoEviction && self.budget.maxmemory() != 0
-    }
-
-    /// Frees some space for a write that cannot be made otherwise; false when nothing can be.
-    pub(crate) fn make_room(&self, lane: &mut Lane, now: Millis) -> bool {
-        // What is pooled and yet no help, since the budget has shrunk or its segments are too small
-        // for a head, is worth more as free memory. Evicting would only add to it.
-        if self.heap.return_some(2 * u64::from(self.heap.head_bytes())) {
-            return true;
-        }
-        if self.reap_removed(lane) {
-            return true;
-        }
-        let mut cleaner = self.wait_for_cleaner();
-        let may_evict = self.budget.eviction() != EvictionPolicy::NoEviction;
-        let mut goal = match self.goal_of_writers() {
-            Goal::Clean(_) => Goal::Clean(Trim::All),
-            Goal::Evict => Goal::Evict,
-        };
-        let moved_before = lane.counters.moved_bytes.get();
-        let mut walked = 0;
-        loop {
-            match self.step(lane, &mut cleaner, goal, now) {
-                Step::Walked(bytes) => walked += bytes,
-                // Nothing is dead enough to be worth moving the rest: what is left is to evict.
-                Step::NoVictim if may_evict && goal != Goal::Evict => {
-                    goal = Goal::Evict;
-                    continue;
-                }
-                Step::NoVictim | Step::Stuck => {
-                    drop(cleaner);
-                    return self.make_room_otherwise(lane, now);
-                }
-            }
-            if cleaner.victim.is_none() {
-                break;
-            }
-        }
-        drop(cleaner);
-        let moved = lane.counters.moved_bytes.get() - moved_before;
-        moved + walked / 64 < walked || self.make_room_otherwise(lane, now)
-    }
-
-    /// Lets the reaper count some of what was removed as dead, for which nothing has to be evicted
-    /// or moved; false when there is nothing of that.
-    fn reap_removed(&self, lane: &Lane) -> bool {
-        let waiting = self.budget.dying();
-        if waiting == 0 || self.reap_some(lane, REAPED_AT_ONCE) {
-            return waiting > 0;
-        }
-        // Another thread is at it.
-        std::thread::yield_now();
-        self.budget.dying() < waiting
-    }
-
-    /// When cleaning wins nothing: large records, own head.
-    fn make_room_otherwise(&self, lane: &mut Lane, now: Millis) -> bool {
-        // Pooled segments that are too small for a head are worth more as free memory.
-        if self.heap.return_some(0) {
-            return true;
-        }
-        if self.evict_dedicated(lane, now) {
-            return true;
-        }
-        let (written, live) = lane.head.fill(&self.heap);
-        let is_worth_cleaning = written > self.heap.head_bytes() / 2 && live < written / 2;
-        if is_worth_cleaning {
-            lane.head.seal(&self.heap);
-        }
-        is_worth_cleaning
+        self.budget.maxmemory() != 0 && self.has_candidates()
     }
 
     /// Cleaning at rest, about `bytes` of it; false when there is nothing worth doing.
     pub fn clean_at_rest(&self, lane: &mut Lane, bytes: u64, now: Millis) -> bool {
+        if self.finish_victims(lane, now) {
+            return true;
+        }
         let in_use = self.heap.bytes_in_use();
         let is_small = in_use < 2 * u64::from(self.heap.segment_limit());
         if is_small || self.live_bytes() as f64 > UTILISATION_REST * in_use as f64 {
@@ -316,27 +242,6 @@ impl Store {
             }
         }
         true
-    }
-
-    fn cleaners_in_use(&self) -> usize {
-        let per_cleaner = SEGMENTS_PER_CLEANER * u64::from(SEGMENT_BYTES);
-        ((self.heap.touched_bytes() / per_cleaner) as usize).clamp(1, CLEANERS)
-    }
-
-    fn free_cleaner(&self) -> Option<MutexGuard<'_, Cleaner>> {
-        let all = self.cleaners.all[..self.cleaners_in_use()].iter();
-        all.filter_map(|cleaner| match cleaner.try_lock() {
-            Ok(free) => Some(free),
-            Err(TryLockError::Poisoned(free)) => Some(free.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        })
-        .next()
-    }
-
-    fn wait_for_cleaner(&self) -> MutexGuard<'_, Cleaner> {
-        self.free_cleaner().unwrap_or_else(|| {
-            self.cleaners.all[0].lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-        })
     }
 
     /// Settles the next records of the cleaner's victim, choosing one if it has none.
@@ -488,55 +393,6 @@ impl Store {
         index.update(&self.blocks, slot, entry.at(moved.to), None);
         index.add_bytes(moved.gained());
         moved.count(lane);
-        true
-    }
-
-    /// Evicts the oldest of the records that have slots of their own.
-    fn evict_dedicated(&self, lane: &mut Lane, now: Millis) -> bool {
-        if self.budget.eviction() == EvictionPolicy::NoEviction {
-            return false;
-        }
-        let by_age = self.heap.dedicated_by_age();
-        by_age.into_iter().any(|(at, owner)| match Noted::of(owner) {
-            Noted::Key(hash, keyspace) => self.evict_one(lane, at, hash, keyspace, now),
-            Noted::Node(id, node) => self.evict_owner_of(lane, at, (id, node), now),
-        })
-    }
-
-    /// Evicts the record at `at` if its owner's index still names it and the policy allows.
-    fn evict_one(
-        &self,
-        lane: &mut Lane,
-        at: Location,
-        hash: PositionHash,
-        keyspace: KeyspaceId,
-        now: Millis,
-    ) -> bool {
-        let _held = self.hold_one(hash.shard());
-        let index = self.indexes.get(keyspace, hash.shard());
-        let same = |entry: Entry| entry.location() == at;
-        let found = index.find(&self.blocks, hash, same);
-        found.is_some_and(|found| self.evict_found(lane, index, found, now))
-    }
-
-    /// Evicts a key that was found, if the policy allows. Its shard is locked.
-    fn evict_found(
-        &self,
-        lane: &mut Lane,
-        index: &Index,
-        (slot, entry): (Slot, Entry),
-        now: Millis,
-    ) -> bool {
-        // SAFETY: the shard is locked, and its index names the record.
-        let record = unsafe { self.heap.record(entry.location()) };
-        // SAFETY: as above.
-        let (deadline, weight) = unsafe { (record.deadline(), weight_of(&record)) };
-        let candidate = Candidate { access: entry.access(), deadline };
-        if self.budget.eviction().coldness(candidate, now).is_none() {
-            return false;
-        }
-        self.evict_entry(lane, index, slot, &record);
-        self.heap.bury(entry.location(), weight);
         true
     }
 }

@@ -10,14 +10,15 @@
 //! Whoever moves a node changes its entry in the table. The table belongs to whoever holds the
 //! lock of the shard in which the owner's hash stands, as the records of the nodes do.
 
+use crate::locks::Held;
 use crate::store::Store;
-use base::units::SHARDS;
 use base::{KeyspaceId, Location, PositionHash, Reservation};
 use heap::Owner;
 use std::cell::UnsafeCell;
 use std::collections::VecDeque;
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tree::NodeId;
 
@@ -194,11 +195,15 @@ impl NodeTable {
     }
 }
 
-/// All zeros is one that is not in use.
+/// In place of the keyspace of a collection that is closed.
+const NOBODY: u32 = u32::MAX;
+
+/// All zeros is one that was never opened.
 #[derive(Debug)]
 #[repr(C, align(32))]
 struct Slot {
     owner: AtomicU64,
+    /// That of the owner, or `NOBODY`.
     keyspace: AtomicU32,
     is_dying: AtomicBool,
     /// Behind the lock of the owner's shard.
@@ -215,8 +220,9 @@ pub(crate) struct Collections {
 
 #[derive(Debug)]
 struct Ids {
-    /// By the shard of the last owner, under whose lock the cleaner may still look at a number.
-    free: Vec<Vec<u32>>,
+    /// Numbers of closed collections.
+    free: Vec<u32>,
+    /// Numbers from here on were never opened.
     end: u32,
     most: u32,
 }
@@ -235,7 +241,7 @@ impl Collections {
         let least = COLLECTIONS_MAX_SMALL * size_of::<Slot>();
         let slots = Reservation::up_to(most * size_of::<Slot>(), least, page)?;
         let most = (slots.bytes() / size_of::<Slot>()) as u32;
-        let ids = Mutex::new(Ids { free: vec![Vec::new(); SHARDS], end: 1, most });
+        let ids = Mutex::new(Ids { free: Vec::new(), end: 1, most });
         Ok(Collections { slots, ids, dying: Mutex::new(VecDeque::new()) })
     }
 
@@ -246,7 +252,7 @@ impl Collections {
     pub unsafe fn open(&self, hash: PositionHash, keyspace: KeyspaceId) -> Option<CollectionId> {
         let id = {
             let mut ids = self.ids();
-            match ids.free[hash.shard().index()].pop() {
+            match ids.free.pop() {
                 Some(id) => id,
                 None if ids.end < ids.most => {
                     ids.end += 1;
@@ -256,12 +262,12 @@ impl Collections {
             }
         };
         let id = CollectionId(id);
-        self.move_to(id, hash, keyspace);
         let slot = self.slot(id);
         slot.is_dying.store(false, Relaxed);
-        // SAFETY: the number is fresh, or was last used in the shard whose lock the caller holds:
-        // whoever finds it in dead records looks at it under that lock.
+        // SAFETY: nobody owns the number, so whoever finds it in dead records lets it be, until it
+        // has an owner: the key whose shard the caller has locked.
         unsafe { *slot.table.get() = Some(Box::default()) };
+        self.move_to(id, hash, keyspace);
         Some(id)
     }
 
@@ -297,7 +303,12 @@ impl Collections {
     pub fn move_to(&self, id: CollectionId, hash: PositionHash, keyspace: KeyspaceId) {
         let slot = self.slot(id);
         slot.owner.store(hash.0, Relaxed);
-        slot.keyspace.store(u32::from(keyspace.0), Relaxed);
+        // Whoever sees that the collection has an owner sees which.
+        slot.keyspace.store(u32::from(keyspace.0), Release);
+    }
+
+    fn has_owner(&self, id: CollectionId) -> bool {
+        self.slot(id).keyspace.load(Acquire) != NOBODY
     }
 
     /// The table of a collection; `None` if there is no such collection any more.
@@ -349,9 +360,11 @@ impl Collections {
     /// # Safety
     /// The caller holds the lock of the owner's shard.
     pub unsafe fn close(&self, id: CollectionId) -> Option<Box<NodeTable>> {
+        let slot = self.slot(id);
         // SAFETY: as the caller says.
-        let table = unsafe { (*self.slot(id).table.get()).take() };
-        self.ids().free[self.owner(id).shard().index()].push(id.0);
+        let table = unsafe { (*slot.table.get()).take() };
+        slot.keyspace.store(NOBODY, Release);
+        self.ids().free.push(id.0);
         table
     }
 }
@@ -360,13 +373,17 @@ impl Collections {
 unsafe impl Sync for Collections {}
 
 impl Store {
-    /// Locks the shard of whoever owns a collection.
-    pub(crate) fn hold_owner(&self, id: CollectionId) -> crate::locks::Held<'_> {
+    /// Locks the shard of the key that owns a collection; `None` if the collection is closed.
+    pub(crate) fn hold_owner(&self, id: CollectionId) -> Option<Held<'_>> {
         loop {
             let shard = self.collections.owner(id).shard();
             let held = self.hold_one(shard);
+            // An owner gives a collection up, or away, under the lock of its shard.
+            if !self.collections.has_owner(id) {
+                return None;
+            }
             if self.collections.owner(id).shard() == shard {
-                return held;
+                return Some(held);
             }
         }
     }
@@ -375,6 +392,33 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::access::Expiry;
+    use crate::key::Encoding;
+    use crate::locks::ShardSet;
+    use crate::store::StoreConfig;
+    use crate::value::long_string::WHOLE_BYTES_MAX;
+    use base::{KeyHasher, Millis};
+
+    #[test]
+    fn numbers_of_collections_that_went_to_keys_of_other_shards_are_used_again() {
+        let hasher = KeyHasher::from_seed(1);
+        let config = StoreConfig { databases: 1, hasher, address_space: Some(256 << 20) };
+        let store = Store::new(config).expect("address space");
+        let mut lane = store.lane().expect("the first lane");
+        let [made, kept] = [b"made", b"kept"].map(|name| store.key(KeyspaceId(0), name));
+        assert_ne!(made.hash.shard(), kept.hash.shard());
+        let text = vec![b'x'; WHOLE_BYTES_MAX + 1];
+        for _ in 0..20 {
+            let mut shards = ShardSet::new();
+            [made, kept].iter().for_each(|key| shards.add(key.hash));
+            let mut access = store.lock_all(&mut lane, shards, Millis(1));
+            access.write(&made, &text, Encoding::Raw, Expiry::Never).expect("room");
+            assert_eq!(access.rename(&made, &kept), Ok(true));
+            drop(access);
+            while store.reap_some(&lane, 1 << 10) {}
+        }
+        assert!(store.collections.ids().end <= 4, "{} numbers", store.collections.ids().end);
+    }
 
     #[test]
     fn node_numbers_are_used_again_and_keep_their_places() {

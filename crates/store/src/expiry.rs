@@ -10,7 +10,6 @@ use crate::weight::weight_of;
 use base::{KeyspaceId, Location, Millis, ShardId, Tick};
 use heap::Record;
 use index::{DeadlineVisitor, Index, Position, prefetch};
-use std::thread;
 
 /// Lines of a block that are visited under one hold of its lock.
 const LINES_PER_HOLD: usize = 64;
@@ -124,7 +123,7 @@ impl Store {
             }
             drop(held);
             self.leave(lane);
-            thread::yield_now();
+            lane.pacer.yield_if_due();
             if !in_part.is_empty() {
                 self.expire_parts(lane, (database, keyspace), &in_part, now);
             }
@@ -153,7 +152,7 @@ impl Store {
                 }
             }
             self.leave(lane);
-            thread::yield_now();
+            lane.pacer.yield_if_due();
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::lane::Lane;
 use crate::store::Store;
 use base::{KeyspaceId, ShardId};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -23,7 +23,7 @@ pub(crate) struct Keyspaces {
 struct Ids {
     free: BTreeSet<u16>,
     /// Flushed, but records still name them.
-    dying: Vec<KeyspaceId>,
+    dying: VecDeque<KeyspaceId>,
 }
 
 /// A database's figures, as INFO tells them.
@@ -45,7 +45,7 @@ impl Keyspaces {
         let taken = (0..databases).map(|number| AtomicU16::new(number as u16)).collect();
         let used = (0..databases).map(|_| AtomicBool::new(false)).collect();
         let free = (databases..ids).map(|id| id as u16).collect();
-        Keyspaces { databases: taken, used, ids: Mutex::new(Ids { free, dying: Vec::new() }) }
+        Keyspaces { databases: taken, used, ids: Mutex::new(Ids { free, dying: VecDeque::new() }) }
     }
 
     fn ids(&self) -> MutexGuard<'_, Ids> {
@@ -66,16 +66,20 @@ impl Keyspaces {
         }
     }
 
-    /// The keyspace that has waited longest for the reaper.
-    pub fn oldest_dying(&self) -> Option<KeyspaceId> {
-        self.ids().dying.first().copied()
+    /// The keyspace that has waited longest for the reaper, taken from the list: whoever has it
+    /// gives it to `put_back` or `free`, so nobody else is at work on an id that is used again.
+    pub fn take_dying(&self) -> Option<KeyspaceId> {
+        self.ids().dying.pop_front()
+    }
+
+    /// Puts back what the reaper is not yet through with.
+    pub fn put_back(&self, keyspace: KeyspaceId) {
+        self.ids().dying.push_front(keyspace);
     }
 
     /// For after no index and no live record names `keyspace`.
-    pub fn bury(&self, keyspace: KeyspaceId) {
-        let mut ids = self.ids();
-        ids.dying.retain(|dying| *dying != keyspace);
-        ids.free.insert(keyspace.0);
+    pub fn free(&self, keyspace: KeyspaceId) {
+        self.ids().free.insert(keyspace.0);
     }
 }
 
@@ -157,27 +161,44 @@ impl Store {
     /// Empties databases: each gets a fresh keyspace at once, and the reaper takes the old one.
     /// Returns the keys that were in them.
     pub fn flush(&self, lane: &mut Lane, databases: impl Iterator<Item = usize> + Clone) -> u64 {
-        let wanted = databases.clone().filter(|database| self.len(*database) > 0).count();
-        while self.keyspaces.ids().free.len() < wanted {
-            self.reap_some(lane, usize::MAX);
+        let mut flushed = 0;
+        loop {
+            let wanted = databases.clone().filter(|database| self.len(*database) > 0).count();
+            while self.keyspaces.ids().free.len() < wanted {
+                if !self.reap_some(lane, usize::MAX) {
+                    // Another thread is at it.
+                    std::thread::yield_now();
+                }
+            }
+            let is_complete = self.exclusively(lane, |store| {
+                databases.clone().all(|database| match store.retire(database) {
+                    Some(keys) => {
+                        flushed += keys;
+                        true
+                    }
+                    None => false,
+                })
+            });
+            // Another flush may have been faster to take the ids.
+            if is_complete {
+                return flushed;
+            }
         }
-        self.exclusively(lane, |store| databases.map(|database| store.retire(database)).sum())
     }
 
-    /// Gives a database a fresh keyspace. For while the gate is closed.
-    fn retire(&self, database: usize) -> u64 {
-        let Some(keyspace) = self.keyspace(database) else { return 0 };
+    /// Gives a database a fresh keyspace, and tells how many keys it had; `None` if no id is free.
+    /// For while the gate is closed.
+    fn retire(&self, database: usize) -> Option<u64> {
+        let Some(keyspace) = self.keyspace(database) else { return Some(0) };
         let facts = self.keyspace_facts(database);
         if facts.keys == 0 {
-            return 0;
+            return Some(0);
         }
         let mut ids = self.keyspaces.ids();
-        // Another flush may have been faster, and then the reaper has to be: the database keeps
-        // its keys rather than lose an id.
-        let Some(fresh) = ids.free.pop_first() else { return 0 };
-        ids.dying.push(keyspace);
+        let fresh = ids.free.pop_first()?;
+        ids.dying.push_back(keyspace);
         self.keyspaces.databases[database].store(fresh, Relaxed);
         self.budget.retire(facts.bytes);
-        facts.keys
+        Some(facts.keys)
     }
 }

@@ -1,12 +1,13 @@
 //! What one thread needs to work on the store.
 
+use crate::cleaner::Room;
 use crate::counters::Counters;
 use crate::store::Store;
-use base::{GateLane, Millis, Random};
+use base::{GateLane, Millis, Pacer, Random};
 use heap::{Head, Heap, OutOfSpace, Purpose};
 use std::sync::Arc;
 
-/// Looks at a store that nobody frees space in, before a write is refused.
+/// Looks at what others are winning, before a write is refused.
 const TRIES_IN_VAIN: usize = 8;
 
 /// A thread's hot head, its way through the gate, its counts and its chance.
@@ -18,6 +19,10 @@ pub struct Lane {
     pub(crate) paid: Paid,
     /// Whether a change took more than the budget has, for which room has to be made.
     is_overdrawn: bool,
+    /// Bytes that had been appended when the lane was last asked whether it rests.
+    rested_at: u64,
+    /// Of a thread that works in the background.
+    pub(crate) pacer: Pacer,
     /// Chance for RANDOMKEY, SPOP and the like.
     pub random: Random,
 }
@@ -45,6 +50,8 @@ impl Store {
             counters,
             paid: Paid::default(),
             is_overdrawn: false,
+            rested_at: 0,
+            pacer: Pacer::new(),
             random,
         })
     }
@@ -60,6 +67,15 @@ impl Store {
     #[inline]
     pub fn leave(&self, lane: &Lane) {
         self.gate.leave(&lane.gate);
+    }
+
+    /// Closes the lane's segment if nothing was appended since the last call, and the segment holds
+    /// nothing or is larger than a heap of this size should have open.
+    pub fn rest(&self, lane: &mut Lane) {
+        let appended = lane.head.appended_bytes();
+        if std::mem::replace(&mut lane.rested_at, appended) == appended {
+            lane.head.rest(&self.heap);
+        }
     }
 
     /// Makes sure that `bytes` can be appended without waiting, before any lock is taken.
@@ -91,24 +107,28 @@ impl Store {
             return Err(crate::access::NoSpace);
         }
         let mut tries_in_vain = 0;
-        while tries_in_vain < TRIES_IN_VAIN {
+        while !self.has_reserved(lane, bytes, now) {
             let won_before = self.space_won();
-            let won = self.make_room(lane, now);
-            lane.is_overdrawn &= self.heap.is_overdrawn();
-            if !lane.is_overdrawn
-                && lane.head.reserve(&self.heap, bytes, Purpose::Write, now).is_ok()
-            {
-                return Ok(());
-            }
-            // What this lane won may have gone to another one, and what another won is left.
-            if won || self.space_won() != won_before {
-                tries_in_vain = 0;
-            } else {
-                tries_in_vain += 1;
-                std::thread::yield_now();
+            match self.make_room(lane, now) {
+                Room::Won => tries_in_vain = 0,
+                Room::Returned => {}
+                // What this lane won may have gone to another one, and what another won is left.
+                Room::Nothing if self.space_won() != won_before => tries_in_vain = 0,
+                Room::Nothing if tries_in_vain < TRIES_IN_VAIN && self.is_space_being_won() => {
+                    tries_in_vain += 1;
+                    std::thread::yield_now();
+                }
+                Room::Nothing if self.has_reserved(lane, bytes, now) => {}
+                Room::Nothing => return Err(crate::access::NoSpace),
             }
         }
-        Err(crate::access::NoSpace)
+        Ok(())
+    }
+
+    /// Whether `bytes` can be appended, and nothing is left to make good.
+    fn has_reserved(&self, lane: &mut Lane, bytes: usize, now: Millis) -> bool {
+        lane.is_overdrawn &= self.heap.is_overdrawn();
+        !lane.is_overdrawn && lane.head.reserve(&self.heap, bytes, Purpose::Write, now).is_ok()
     }
 
     /// A number that rises whenever somebody wins space.
@@ -118,6 +138,12 @@ impl Store {
 }
 
 impl Lane {
+    /// Bytes that were appended since upkeep was last paid for.
+    #[inline]
+    pub(crate) fn unpaid(&self) -> u64 {
+        self.head.appended_bytes() - self.paid.appended
+    }
+
     /// Makes sure that `bytes` can be appended by a change that has begun, even where that goes
     /// beyond the budget: the next `reserve` makes room for it.
     #[inline]

@@ -31,7 +31,7 @@ pub mod value;
 mod walk;
 mod weight;
 
-pub use access::{Access, Expiry, FAR_DEADLINE, Fault, NoSpace, WrongKind};
+pub use access::{Access, Expiry, Fault, NoSpace, WrongKind};
 pub use ahead::Sought;
 pub use budget::Limits;
 pub use counters::Totals;

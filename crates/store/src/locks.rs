@@ -112,7 +112,7 @@ impl Store {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
 
@@ -210,5 +210,57 @@ mod loom_tests {
     #[test]
     fn sets_taken_one_after_the_other_all_get_through() {
         all_get_through(&[&[&[0, 1], &[1, 2]], &[&[0, 2], &[0, 1]]]);
+    }
+}
+
+#[cfg(all(test, shuttle))]
+mod shuttle_tests {
+    use super::*;
+    use shuttle::rand::{Rng, thread_rng};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+    const SHARDS_USED: usize = 6;
+
+    struct Guarded {
+        locks: Locks,
+        busy: [AtomicBool; SHARDS_USED],
+    }
+
+    impl Guarded {
+        fn new() -> Guarded {
+            Guarded { locks: Locks::new(), busy: std::array::from_fn(|_| AtomicBool::new(false)) }
+        }
+
+        /// Holds one lock or several, and finds that nobody else does.
+        fn hold_some(&self) {
+            let shards: Vec<usize> =
+                (0..SHARDS_USED).filter(|_| thread_rng().gen_range(0..2) == 0).collect();
+            let mut set = ShardSet::new();
+            shards.iter().for_each(|shard| set.add(PositionHash((*shard as u64) << 56)));
+            let _held = match shards[..] {
+                [one] => Held::One(ShardId(one as u8), self.locks.one(ShardId(one as u8))),
+                _ => self.locks.many(set),
+            };
+            shards.iter().for_each(|shard| assert!(!self.busy[*shard].swap(true, Relaxed)));
+            shuttle::thread::yield_now();
+            shards.iter().for_each(|shard| self.busy[*shard].store(false, Relaxed));
+        }
+    }
+
+    #[test]
+    fn many_threads_with_sets_of_any_size_exclude_each_other_and_all_get_through() {
+        shuttle::check_random(
+            || {
+                let guarded = Arc::new(Guarded::new());
+                let spawn = |_| {
+                    let guarded = Arc::clone(&guarded);
+                    shuttle::thread::spawn(move || (0..3).for_each(|_| guarded.hold_some()))
+                };
+                let threads: Vec<_> = (0..5).map(spawn).collect();
+                threads.into_iter().for_each(|thread| thread.join().unwrap());
+            },
+            3_000,
+        );
     }
 }

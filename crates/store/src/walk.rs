@@ -74,18 +74,20 @@ impl Store {
         from.cursor()
     }
 
-    /// Visits every key of a database that matches.
+    /// Visits every key of a database that matches, a line of the index at a time, as long as
+    /// `visit` answers true; it may see some more after that.
     pub fn each_key(
         &self,
         keyspace: KeyspaceId,
         filter: ScanFilter<'_>,
         now: Millis,
-        mut visit: impl FnMut(&[u8]),
+        mut visit: impl FnMut(&[u8]) -> bool,
     ) {
-        let mut cursor = 0;
+        let (mut cursor, mut is_wanted) = (0, true);
         loop {
-            cursor = self.scan(keyspace, cursor, 1024, filter, now, &mut visit);
-            if cursor == 0 {
+            let visit = |key: &[u8]| is_wanted &= visit(key);
+            cursor = self.scan(keyspace, cursor, 1024, filter, now, visit);
+            if cursor == 0 || !is_wanted {
                 return;
             }
         }

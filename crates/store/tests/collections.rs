@@ -243,7 +243,10 @@ fn verify(shared: &Shared) {
     for database in 0..DATABASES {
         let keyspace = store.keyspace(database).expect("a database");
         let (mut names, filter) = (Vec::new(), ScanFilter::default());
-        store.each_key(keyspace, filter, now, |key| names.push(key.to_vec()));
+        store.each_key(keyspace, filter, now, |key| {
+            names.push(key.to_vec());
+            true
+        });
         bytes += store.keyspace_facts(database).bytes;
         for name in &names {
             let key = shared.key(database, name);

@@ -181,3 +181,35 @@ fn a_limit_that_tightens_evicts_collections() {
         assert!(touched <= LIMIT / 2, "{touched} with {len} elements each");
     }
 }
+
+#[test]
+fn where_only_keys_with_a_deadline_may_go_they_go_wherever_they_lie_and_then_writes_are_refused() {
+    for one_in in [1, 20, 500, 10_000] {
+        let mut world = World::new(EvictionPolicy::VolatileLru);
+        let text = [b'x'; 500];
+        let mut refused_at = None;
+        for number in 0..200_000_u64 {
+            let deadline = Millis(START + 1_000_000_000);
+            let expiry = if number % one_in == 0 && number < 60_000 {
+                store::Expiry::At(deadline)
+            } else {
+                store::Expiry::Never
+            };
+            let written = world.on(number, 600, |access, key| {
+                access.write(key, &text, store::Encoding::Raw, expiry)
+            });
+            if !matches!(written, Ok(Ok(()))) {
+                refused_at = Some(number);
+                break;
+            }
+        }
+        let refused_at = refused_at.expect("a limit");
+        assert_eq!(world.store.keyspace_facts(0).with_deadline, 0, "one in {one_in}");
+        let volatile = (refused_at.min(60_000)).div_ceil(one_in);
+        assert_eq!(world.totals().evicted, volatile, "one in {one_in}, refused at {refused_at}");
+        // A refused write moves nothing.
+        let moved = world.totals().moved_bytes;
+        let again = world.on(1 << 40, 600, |_, _| ());
+        assert!(again.is_err() && world.totals().moved_bytes - moved < 1 << 20);
+    }
+}

@@ -192,7 +192,10 @@ impl World {
             let keyspace = self.store.keyspace(database).expect("a database");
             let mut keys = Vec::new();
             let filter = ScanFilter::default();
-            self.store.each_key(keyspace, filter, now, |key| keys.push(key.to_vec()));
+            self.store.each_key(keyspace, filter, now, |key| {
+                keys.push(key.to_vec());
+                true
+            });
             keys.sort();
             keys.dedup();
             assert!(keys.iter().eq(model.keys()), "the walk of database {database}");

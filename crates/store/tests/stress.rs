@@ -305,7 +305,10 @@ fn upheaval(shared: &Shared, seed: u64) {
         let now = shared.now();
         // Time for the databases to fill again.
         for _ in 0..if cfg!(miri) { 1 } else { 50 } {
-            store.each_key(keyspace, ScanFilter::default(), now, |key| assert!(key.len() >= 8));
+            store.each_key(keyspace, ScanFilter::default(), now, |key| {
+                assert!(key.len() >= 8);
+                true
+            });
         }
         store.leave(&lane);
     }
@@ -343,7 +346,10 @@ fn verify(shared: &Shared) {
     for database in 0..DATABASES {
         let keyspace = store.keyspace(database).expect("a database");
         let (mut names, filter) = (Vec::new(), ScanFilter::default());
-        store.each_key(keyspace, filter, now, |key| names.push(key.to_vec()));
+        store.each_key(keyspace, filter, now, |key| {
+            names.push(key.to_vec());
+            true
+        });
         names.sort();
         names.dedup();
         let (facts, mut with_deadline) = (store.keyspace_facts(database), 0);

@@ -4,12 +4,14 @@
 //! range of an 80-bit float, which bounds the digits of any operand to its text plus some 5000
 //! places.
 
+use crate::hexadecimal::Hexadecimal;
 use std::cmp::Ordering;
 
 /// The sum of two decimal numbers, without exponent, rounded to 17 places, trailing zeros cut.
 ///
-/// An operand may have a sign, a point and an exponent: `-1.5`, `5.0e3`, `.5`. Work and memory are
-/// linear in the texts plus the distance between the exponents, which the range bounds.
+/// An operand may have a sign, a point and an exponent: `-1.5`, `5.0e3`, `.5`, also `0x1.8p3`. Work
+/// and memory are linear in the texts plus the distance between the exponents, which the range
+/// bounds.
 ///
 /// # Errors
 /// [`FloatError::NotAFloat`] if an operand is no decimal number, is out of range or has
@@ -19,6 +21,16 @@ pub fn add_floats(left: &[u8], right: &[u8]) -> Result<String, FloatError> {
     match (Operand::parse(left)?, Operand::parse(right)?) {
         (Operand::Finite(left), Operand::Finite(right)) => Sum::of(&left, &right).text(),
         _ => Err(FloatError::NotFinite),
+    }
+}
+
+/// The double nearest to a number that [`add_floats`] takes. What is too large for a double is
+/// infinite, and what is too small is the smallest one above zero.
+pub fn parse_f64_wide(text: &[u8]) -> Option<f64> {
+    match Operand::parse(text).ok()? {
+        Operand::Finite(number) => number.nearest(),
+        Operand::Infinite { is_negative: true } => Some(f64::NEG_INFINITY),
+        Operand::Infinite { is_negative: false } => Some(f64::INFINITY),
     }
 }
 
@@ -38,7 +50,7 @@ pub const FLOAT_TEXT_BYTES_MAX: usize = 5 * 1024;
 
 enum Operand {
     Finite(Decimal),
-    Infinite,
+    Infinite { is_negative: bool },
 }
 
 impl Operand {
@@ -52,9 +64,13 @@ impl Operand {
             _ => (false, text),
         };
         if unsigned.eq_ignore_ascii_case(b"inf") || unsigned.eq_ignore_ascii_case(b"infinity") {
-            return Ok(Self::Infinite);
+            return Ok(Self::Infinite { is_negative: negative });
         }
-        Decimal::parse(negative, unsigned).map(Self::Finite).ok_or(FloatError::NotAFloat)
+        let number = match unsigned {
+            [b'0', b'x' | b'X', digits @ ..] => Decimal::parse_hexadecimal(negative, digits),
+            _ => Decimal::parse(negative, unsigned),
+        };
+        number.map(Self::Finite).ok_or(FloatError::NotAFloat)
     }
 }
 
@@ -80,16 +96,34 @@ impl Decimal {
             [b'e' | b'E', tail @ ..] => parse_exponent(tail)?,
             _ => return None,
         };
-        let leading_zeros = whole.iter().chain(fraction).take_while(|byte| **byte == b'0').count();
-        let mut digits: Vec<u8> =
-            whole.iter().chain(fraction).skip(leading_zeros).map(|byte| byte - b'0').collect();
+        let digits = whole.iter().chain(fraction).map(|byte| byte - b'0').collect();
+        let decimal = Self::of(negative, digits, exponent - i32::try_from(fraction.len()).ok()?)?;
+        decimal.in_range().then_some(decimal)
+    }
+
+    /// Reads what stands behind `0x`.
+    fn parse_hexadecimal(negative: bool, text: &[u8]) -> Option<Self> {
+        let (digits, exponent) = Hexadecimal::parse(text)?.decimal_digits();
+        Self::of(negative, digits, exponent)
+    }
+
+    /// Any digits, of which the last one counts ten to the `exponent`.
+    fn of(negative: bool, mut digits: Vec<u8>, exponent: i32) -> Option<Self> {
+        let leading_zeros = digits.iter().take_while(|digit| **digit == 0).count();
+        digits.drain(..leading_zeros);
+        let point = i32::try_from(digits.len()).ok()? + exponent;
         while digits.last() == Some(&0) {
             digits.pop();
         }
-        let point =
-            i32::try_from(whole.len()).ok()? - i32::try_from(leading_zeros).ok()? + exponent;
-        let decimal = Self { negative, digits, point };
-        decimal.in_range().then_some(decimal)
+        Some(Self { negative, digits, point })
+    }
+
+    fn nearest(&self) -> Option<f64> {
+        let sign = if self.negative { "-" } else { "" };
+        let digits: String = self.digits.iter().map(digit_char).collect();
+        let value: f64 = format!("{sign}0.{digits}e{}", self.point).parse().ok()?;
+        let is_lost = value == 0.0 && !self.digits.is_empty();
+        Some(if is_lost { f64::from_bits(1).copysign(value) } else { value })
     }
 
     fn in_range(&self) -> bool {
@@ -226,7 +260,7 @@ fn take_digits(text: &[u8]) -> (&[u8], &[u8]) {
 }
 
 /// The exponent, held within a range that is far outside of what any mantissa can bring back.
-fn parse_exponent(text: &[u8]) -> Option<i32> {
+pub(crate) fn parse_exponent(text: &[u8]) -> Option<i32> {
     let (negative, digits) = match text {
         [b'-', tail @ ..] => (true, tail),
         [b'+', tail @ ..] => (false, tail),
@@ -257,7 +291,7 @@ const SMALLEST_POINT: i32 = -4950;
 
 #[cfg(test)]
 mod tests {
-    use super::{FloatError, add_floats};
+    use super::{FloatError, add_floats, parse_f64_wide};
     use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
 
     #[track_caller]
@@ -312,7 +346,8 @@ mod tests {
             "1e+",
             "--1",
             "nan",
-            "0x10",
+            "0x",
+            "0x1p99999",
             "1,5",
             "1.19e4932",
             "1e-4951",
@@ -330,6 +365,35 @@ mod tests {
             refused("3", text, FloatError::NotFinite);
         }
         refused("1e4932", "1e4932", FloatError::NotFinite);
+    }
+
+    #[test]
+    fn hexadecimal_operands_count_by_their_exact_value() {
+        sum("1", "0x10", "17");
+        sum("1", "-0X1.8p3", "-11");
+        sum("0x1p-58", "0x1p-58", "0.00000000000000001");
+        sum("0.1", "0x1.999999999999ap-4", "0.20000000000000001");
+        sum("0x1p-16445", "1", "1");
+        refused("0x1p16383", "0x1p16383", FloatError::NotFinite);
+    }
+
+    #[test]
+    fn the_nearest_double_is_infinite_beyond_the_range_and_never_zero_for_want_of_it() {
+        for (text, value) in [
+            ("1.5", 1.5),
+            ("-0x18", -24.0),
+            ("1e309", f64::INFINITY),
+            ("-1e4932", f64::NEG_INFINITY),
+            ("-inf", f64::NEG_INFINITY),
+            ("1e-400", f64::from_bits(1)),
+            ("-1e-4950", -f64::from_bits(1)),
+            ("0e5", 0.0),
+        ] {
+            assert_eq!(parse_f64_wide(text.as_bytes()), Some(value), "{text}");
+        }
+        for text in ["1e5000", "1e-5000", "nan", "", " 1", "1 "] {
+            assert_eq!(parse_f64_wide(text.as_bytes()), None, "{text}");
+        }
     }
 
     #[test]

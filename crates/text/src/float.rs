@@ -1,5 +1,7 @@
 //! Doubles: scores, coordinates and timeouts.
 
+use crate::grisu::Shortest;
+
 /// Reads a double as scores are written: `3`, `-.5`, `1e5`, `+inf`, `Infinity`.
 ///
 /// Refused: the empty text, blanks, hexadecimal digits, `nan`, and numbers so large or so small
@@ -20,7 +22,19 @@ pub fn parse_f64(text: &[u8]) -> Option<f64> {
     faithful.then_some(value)
 }
 
-/// The shortest text that reads back as `value`, in the notation of replies.
+/// Reads a double as bounds of scores are written: as [`parse_f64`] does, but nothing is zero, what
+/// stands behind a zero byte is not looked at, and numbers beyond the range are infinite or zero.
+pub fn parse_f64_bound(text: &[u8]) -> Option<f64> {
+    match text.split(|byte| *byte == 0).next() {
+        None | Some([]) => Some(0.0),
+        Some(text) => {
+            let value: f64 = std::str::from_utf8(text).ok()?.parse().ok()?;
+            (!value.is_nan()).then_some(value)
+        }
+    }
+}
+
+/// A short text that reads back as `value`, in the notation of replies.
 pub fn format_f64(value: f64) -> String {
     let mut out = Vec::with_capacity(F64_TEXT_BYTES_MAX);
     write_f64(&mut out, value);
@@ -38,7 +52,7 @@ pub fn format_f64_digits(value: f64) -> String {
     text_of(out)
 }
 
-/// Appends the shortest text that reads back as `value`, in the notation of replies.
+/// Appends a short text that reads back as `value`, in the notation of replies.
 ///
 /// Whole numbers up to 2^62 have no point and no exponent; others use an exponent when plain digits
 /// would need a longer run of zeros than they save: `3.1`, `0.00001`, `1e+20`, `1.5e-7`, `inf`,
@@ -91,46 +105,10 @@ fn write_digits(out: &mut Vec<u8>, value: f64) {
         out.push(b'0');
         return;
     }
-    let mut buffer = zmij::Buffer::new();
-    let mut digits = Digits::default();
-    digits.read(buffer.format_finite(value.abs()).as_bytes());
-    digits.write(out);
+    Shortest::of(value.abs()).write(out);
 }
 
-/// The significant digits of a number: `digits[..count]` times ten to the `exponent`.
-#[derive(Default)]
-struct Digits {
-    digits: [u8; 32],
-    count: usize,
-    exponent: i32,
-}
-
-impl Digits {
-    /// Takes the digits of a positive number out of plain or scientific text.
-    fn read(&mut self, text: &[u8]) {
-        let mantissa_end = text.iter().position(|byte| *byte == b'e').unwrap_or(text.len());
-        let (mantissa, exponent) = text.split_at(mantissa_end);
-        let mut fraction = false;
-        for byte in mantissa {
-            if *byte == b'.' {
-                fraction = true;
-                continue;
-            }
-            self.exponent -= i32::from(fraction);
-            if (self.count > 0 || *byte != b'0') && self.count < self.digits.len() {
-                self.digits[self.count] = *byte;
-                self.count += 1;
-            }
-        }
-        while self.count > 1 && self.digits[self.count - 1] == b'0' {
-            self.count -= 1;
-            self.exponent += 1;
-        }
-        let exponent = exponent.strip_prefix(b"e").unwrap_or_default();
-        self.exponent +=
-            std::str::from_utf8(exponent).ok().and_then(|text| text.parse().ok()).unwrap_or(0);
-    }
-
+impl Shortest {
     fn write(&self, out: &mut Vec<u8>) {
         let digits = &self.digits[..self.count];
         let count = self.count as i32;
@@ -179,7 +157,7 @@ const F64_TEXT_BYTES_MAX: usize = 32;
 
 #[cfg(test)]
 mod tests {
-    use super::{format_f64, format_g17, parse_f64};
+    use super::{format_f64, format_g17, parse_f64, parse_f64_bound};
     use proptest::prelude::{any, prop_assert_eq, proptest};
 
     #[test]
@@ -228,6 +206,20 @@ mod tests {
     }
 
     #[test]
+    fn some_numbers_have_a_digit_more_than_need_be() {
+        for (value, text) in [
+            (1e23, "99999999999999990000000"),
+            (-36_028_797_018_962_968.0, "-36028797018962968"),
+            (0.193_395_597_045_261_2, "0.19339559704526121"),
+            (-6_016.951_217_939_863, "-6016.9512179398635"),
+            (1.710_215_611_751_856_1e-177, "1.7102156117518562e-177"),
+        ] {
+            assert_eq!(super::format_f64_digits(value), text);
+            assert_eq!(text.parse(), Ok(value));
+        }
+    }
+
+    #[test]
     fn scores_are_read_in_all_their_spellings() {
         for (text, value) in [
             ("1.", 1.0),
@@ -256,6 +248,25 @@ mod tests {
         }
         assert_eq!(parse_f64(b"1\xff"), None);
         assert_eq!(parse_f64(b"1\0"), None);
+    }
+
+    #[test]
+    fn bounds_go_beyond_the_range_of_doubles() {
+        for (text, value) in [
+            ("", 0.0),
+            ("\0", 0.0),
+            ("2\0x", 2.0),
+            ("-1.5", -1.5),
+            ("1e309", f64::INFINITY),
+            ("-1e309", f64::NEG_INFINITY),
+            ("1e-400", 0.0),
+            ("inf", f64::INFINITY),
+        ] {
+            assert_eq!(parse_f64_bound(text.as_bytes()), Some(value), "{text:?}");
+        }
+        for text in [" 1", "1 ", "0x10", "nan", "1e", "-"] {
+            assert_eq!(parse_f64_bound(text.as_bytes()), None, "{text:?}");
+        }
     }
 
     #[test]

@@ -17,12 +17,14 @@
 mod decimal;
 mod float;
 mod glob;
+mod grisu;
+mod hexadecimal;
 mod integer;
 mod memory;
 mod words;
 
-pub use decimal::{FLOAT_TEXT_BYTES_MAX, FloatError, add_floats};
-pub use float::{format_f64, format_f64_digits, format_g17, parse_f64, write_f64};
+pub use decimal::{FLOAT_TEXT_BYTES_MAX, FloatError, add_floats, parse_f64_wide};
+pub use float::{format_f64, format_f64_digits, format_g17, parse_f64, parse_f64_bound, write_f64};
 pub use glob::glob_match;
 pub use integer::{IntegerText, parse_i64, parse_u64, write_i64, write_u64};
 pub use memory::parse_memory;

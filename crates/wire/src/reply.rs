@@ -1,7 +1,9 @@
 //! Replies, appended to a connection's output in the protocol it speaks.
 //!
 //! Each method writes one element. An aggregate (`array`, `map`, ...) announces how many follow;
-//! the caller writes them.
+//! the caller writes them. A reply may have a limit: from the element on with which it would grow
+//! beyond, no more is written, and [`Reply::is_cut`] tells whoever still tries. What was written is
+//! no whole reply then, and must not be sent.
 
 /// The version of the protocol that a connection has chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -21,6 +23,8 @@ pub struct Mark(usize);
 #[derive(Debug)]
 pub struct Reply<'a> {
     out: &'a mut Vec<u8>,
+    /// The length that `out` may reach, nearly; zero once the reply is cut.
+    most: usize,
     protocol: Protocol,
 }
 
@@ -28,7 +32,33 @@ impl<'a> Reply<'a> {
     /// A writer behind what `out` holds already.
     #[inline]
     pub fn new(out: &'a mut Vec<u8>, protocol: Protocol) -> Self {
-        Self { out, protocol }
+        Self::with_limit(out, protocol, usize::MAX)
+    }
+
+    /// A writer behind what `out` holds already, for a reply with which `out` holds no more than
+    /// `most` bytes, but for some headers and numbers. `most` is not zero.
+    #[inline]
+    pub fn with_limit(out: &'a mut Vec<u8>, protocol: Protocol, most: usize) -> Self {
+        debug_assert!(most > 0, "a limit of zero says that a reply was cut");
+        Self { out, most, protocol }
+    }
+
+    /// Whether the reply went beyond its limit.
+    #[inline]
+    pub fn is_cut(&self) -> bool {
+        self.most == 0
+    }
+
+    /// A writer for a part of this reply, which alone stands in `out` until it is appended.
+    pub fn part<'p>(&self, out: &'p mut Vec<u8>) -> Reply<'p> {
+        let room = self.most.saturating_sub(self.out.len()).max(1);
+        out.clear();
+        Reply::with_limit(out, self.protocol, room)
+    }
+
+    /// Appends a part. If it was cut, the whole reply is.
+    pub fn append(&mut self, part: &Reply<'_>) {
+        if part.is_cut() { self.cut() } else { self.raw(part.out) }
     }
 
     /// The protocol of the replies.
@@ -47,12 +77,6 @@ impl<'a> Reply<'a> {
     #[inline]
     pub fn written(&self) -> &[u8] {
         self.out
-    }
-
-    /// The same writer for a shorter time.
-    #[inline]
-    pub fn reborrow(&mut self) -> Reply<'_> {
-        Reply { out: self.out, protocol: self.protocol }
     }
 
     /// `OK`.
@@ -87,6 +111,9 @@ impl<'a> Reply<'a> {
     /// A string of bytes.
     #[inline]
     pub fn bulk(&mut self, bytes: &[u8]) {
+        if !self.has_room(bytes.len()) {
+            return self.cut();
+        }
         self.out.reserve(bytes.len() + HEADER_LEN_MAX + LINE_END.len());
         self.begin_bulk(bytes.len());
         self.out.extend_from_slice(bytes);
@@ -96,6 +123,9 @@ impl<'a> Reply<'a> {
     /// A string of bytes whose parts lie apart.
     pub fn bulk_parts(&mut self, parts: &[&[u8]]) {
         let len = parts.iter().map(|part| part.len()).sum();
+        if !self.has_room(len) {
+            return self.cut();
+        }
         self.out.reserve(len + HEADER_LEN_MAX + LINE_END.len());
         self.begin_bulk(len);
         for part in parts {
@@ -106,6 +136,9 @@ impl<'a> Reply<'a> {
 
     /// A string of `len` bytes that come in pieces.
     pub fn bulk_pieces<'p>(&mut self, len: usize, pieces: impl Iterator<Item = &'p [u8]>) {
+        if !self.has_room(len) {
+            return self.cut();
+        }
         self.out.reserve(len + HEADER_LEN_MAX + LINE_END.len());
         self.begin_bulk(len);
         pieces.for_each(|piece| self.raw(piece));
@@ -128,6 +161,9 @@ impl<'a> Reply<'a> {
     /// Bytes as they are.
     #[inline]
     pub fn raw(&mut self, bytes: &[u8]) {
+        if !self.has_room(bytes.len()) {
+            return self.cut();
+        }
         self.out.extend_from_slice(bytes);
     }
 
@@ -237,7 +273,11 @@ impl<'a> Reply<'a> {
         if self.protocol == Protocol::Resp2 {
             return self.bulk(text);
         }
-        self.count(b'=', text.len() + format.len() + 1);
+        let len = text.len() + format.len() + 1;
+        if !self.has_room(len) {
+            return self.cut();
+        }
+        self.count(b'=', len);
         self.out.extend_from_slice(format);
         self.out.push(b':');
         self.out.extend_from_slice(text);
@@ -332,6 +372,18 @@ impl<'a> Reply<'a> {
         self.out.splice(start..end, header);
     }
 
+    /// Whether the limit leaves room for `more` bytes.
+    #[inline]
+    fn has_room(&self, more: usize) -> bool {
+        // No slice is so long that the sum could wrap.
+        self.out.len() + more <= self.most
+    }
+
+    #[cold]
+    fn cut(&mut self) {
+        self.most = 0;
+    }
+
     #[inline]
     fn choose<T>(&self, resp2: T, resp3: T) -> T
     where
@@ -362,6 +414,9 @@ impl<'a> Reply<'a> {
     }
 
     fn header_long(&mut self, prefix: u8, value: i64) {
+        if !self.has_room(0) {
+            return self.cut();
+        }
         self.out.reserve(HEADER_LEN_MAX);
         self.out.push(prefix);
         text::write_i64(self.out, value);
@@ -370,6 +425,9 @@ impl<'a> Reply<'a> {
 
     /// A prefix and the rest of a line, which no client may end early by what it sent.
     fn line(&mut self, prefix: u8, content: &[u8]) {
+        if !self.has_room(content.len()) {
+            return self.cut();
+        }
         self.out.reserve(content.len() + 1 + LINE_END.len());
         self.out.push(prefix);
         let start = self.out.len();

@@ -5,8 +5,8 @@ use serde::de::DeserializeOwned;
 
 use super::collections::{self, commands, elements, forms, removal};
 use super::{
-    Bench, Scale, cache_misses, churn, cpu, expiry, generators, growth, idle, loads, long_strings,
-    maxmemory, overhead, reclaim, stall, ycsb,
+    Bench, Scale, attack, cache_misses, churn, cpu, expiry, generators, growth, idle, loads,
+    long_strings, maxmemory, overhead, reclaim, stall, ycsb,
 };
 use crate::report::Section;
 
@@ -31,7 +31,8 @@ struct Kind {
     check: fn(&toml::Table) -> Result<()>,
 }
 
-const KINDS: [Kind; 22] = [
+const KINDS: [Kind; 23] = [
+    kind::<attack::Plan>("attack"),
     kind::<cache_misses::Plan>("cache-misses"),
     kind::<churn::Plan>("churn"),
     kind::<collections::churn::Plan>("collection-churn"),

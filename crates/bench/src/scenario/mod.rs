@@ -3,6 +3,7 @@
 //!
 //! | file | question |
 //! |---|---|
+//! | [`attack`] | what clients can make a server hold that ask for too much |
 //! | `cpu` | server CPU per operation: beside the peers, with two threads, over many keys |
 //! | `cache_misses` | cache lines that a lookup misses, as cachegrind simulates them (Table 2) |
 //! | `growth` | resident bytes per key and the longest pause while the keys grow |
@@ -19,6 +20,7 @@
 //! | `stall` | what an open and a closed loop see of a server that stands still |
 //! | [`collections`] | lists, hashes, sets, sorted sets and streams: five questions of their own |
 
+pub mod attack;
 pub mod bare;
 pub mod cache_misses;
 pub mod churn;

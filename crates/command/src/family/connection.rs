@@ -162,8 +162,8 @@ fn parse_hello(args: Args<'_>) -> Result<Greeting<'_>, Refusal> {
             greeting.name = Some(args.get(at + 1));
             at += 2;
         } else {
-            let option = String::from_utf8_lossy(args.get(at));
-            return Err(Refusal::new(format!("ERR Syntax error in HELLO option '{option}'")));
+            let text = "ERR Syntax error in HELLO option '{}'";
+            return Err(Refusal::naming(text, &[args.get(at)]));
         }
     }
     Ok(greeting)

@@ -107,17 +107,17 @@ pub fn answer(
 ) {
     let mut bytes = Vec::new();
     let mut found = Found {
-        reply: Reply::new(&mut bytes, reply.protocol()),
+        reply: reply.part(&mut bytes),
         told: 0,
         pattern: options.pattern,
         is_hopeless: is_hopeless(options.pattern),
     };
     let next = scan(&mut found);
-    let told = found.told;
+    let Found { told, reply: part, .. } = found;
     reply.array(2);
     reply.bulk(next.to_string().as_bytes());
     reply.array(told);
-    reply.raw(&bytes);
+    reply.append(&part);
 }
 
 /// Replies that there is nothing to scan.

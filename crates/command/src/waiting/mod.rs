@@ -90,6 +90,10 @@ pub struct Waiters {
     parts: Vec<Mutex<HashMap<Place, Line>>>,
     hasher: RandomState,
     count: AtomicU64,
+    /// Clients that wait until a deadline, as their workers know them.
+    deadlines: AtomicU64,
+    /// Bytes that all waiters and their places in lines take.
+    bytes: AtomicU64,
     tickets: AtomicU64,
 }
 
@@ -100,6 +104,8 @@ impl Default for Waiters {
             parts,
             hasher: RandomState::new(),
             count: AtomicU64::new(0),
+            deadlines: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
             tickets: AtomicU64::new(0),
         }
     }
@@ -110,6 +116,26 @@ impl Waiters {
     #[inline]
     pub fn count(&self) -> u64 {
         self.count.load(SeqCst)
+    }
+
+    /// Clients that will give up at a deadline.
+    pub fn deadlines(&self) -> u64 {
+        self.deadlines.load(SeqCst)
+    }
+
+    /// Counts a client that a worker will have given up at a deadline.
+    pub fn count_deadline(&self) {
+        self.deadlines.fetch_add(1, SeqCst);
+    }
+
+    /// Takes back what `count_deadline` counted.
+    pub fn discount_deadline(&self) {
+        self.deadlines.fetch_sub(1, SeqCst);
+    }
+
+    /// Bytes that those who wait take: their requests, their places in lines, their deadlines.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(SeqCst) + self.deadlines() * size_of::<(Millis, u64)>() as u64
     }
 
     fn part(&self, place: &Place) -> MutexGuard<'_, HashMap<Place, Line>> {
@@ -152,6 +178,7 @@ impl Waiters {
 
     fn add(&self, waiter: &Arc<Waiter>) {
         self.count.fetch_add(1, SeqCst);
+        self.bytes.fetch_add(waiter.bytes(), SeqCst);
         for place in &waiter.places {
             let mut part = self.part(place);
             let line = part.entry(place.clone()).or_default();
@@ -172,6 +199,7 @@ impl Waiters {
                 part.remove(place);
             }
         }
+        self.bytes.fetch_sub(waiter.bytes(), SeqCst);
         self.count.fetch_sub(1, SeqCst);
     }
 
@@ -216,6 +244,16 @@ impl Waiters {
 impl Waiter {
     fn is_answered(&self) -> MutexGuard<'_, bool> {
         self.is_answered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Bytes that it takes, with a line for each of its keys.
+    fn bytes(&self) -> u64 {
+        let line = size_of::<(Place, Line)>() + size_of::<Arc<Waiter>>();
+        // The key of a place stands in the line and in the waiter.
+        let place = |(_, key): &Place| 2 * key.len() + size_of::<Place>() + line;
+        let places: usize = self.places.iter().map(place).sum();
+        let request = self.request.len() + self.spans.len() * size_of::<Span>();
+        (size_of::<Waiter>() + request + places) as u64
     }
 
     fn args(&self) -> Args<'_> {

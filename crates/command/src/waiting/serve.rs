@@ -2,14 +2,17 @@
 
 use super::{Place, Waiter, Waiters};
 use crate::call::Call;
+use crate::clients::Client;
 use crate::instance::Instance;
 use crate::key_positions::{find, specs};
 use crate::session::Session;
 use crate::spec::Flags;
 use crate::statistics::WorkerStatistics;
 use base::Millis;
+use settings::limits::CLIENT_OUTPUT_BUFFER_LIMIT;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use store::{Kind, Lane};
 use wire::Reply;
 
@@ -99,6 +102,15 @@ impl Server<'_> {
         store.lock(self.lane, &key, self.now).peek(&key).map(|value| value.kind)
     }
 
+    /// Bytes that a reply to a client may take before the client is over its limit.
+    fn reply_room(&self, client: &Client) -> usize {
+        let limits = CLIENT_OUTPUT_BUFFER_LIMIT.get(&self.instance.settings);
+        match limits.normal.hard_bytes {
+            0 => usize::MAX,
+            hard => hard.saturating_sub(client.output_bytes.load(Relaxed)).max(1) as usize,
+        }
+    }
+
     /// Runs a command again; whether it has its answer now.
     fn try_again(&mut self, waiter: &Arc<Waiter>) -> bool {
         let mut is_answered = waiter.is_answered();
@@ -106,6 +118,7 @@ impl Server<'_> {
             return false;
         }
         let mut reply = Vec::new();
+        let most = self.reply_room(&waiter.client);
         let mut session = Session::new(Arc::clone(&waiter.client), true);
         session.database = waiter.manner.database;
         session.protocol = waiter.manner.protocol;
@@ -117,7 +130,7 @@ impl Server<'_> {
             session: &mut session,
             statistics: self.statistics,
             args: waiter.args(),
-            reply: Reply::new(&mut reply, waiter.manner.protocol),
+            reply: Reply::with_limit(&mut reply, waiter.manner.protocol, most),
             now: self.now,
             row: waiter.row,
             first_hash: None,
@@ -130,7 +143,10 @@ impl Server<'_> {
             self.instance.statistics.count_error(refusal.code());
             self.statistics.commands[waiter.row.id].failed.add(1);
         }
-        if reply.is_empty() {
+        if call.reply.is_cut() {
+            self.statistics.server.output_limit_closed.add(1);
+            waiter.client.kill();
+        } else if reply.is_empty() {
             return false;
         }
         *is_answered = true;

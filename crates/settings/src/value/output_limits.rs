@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// The limits for one class; 0 is no limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OutputLimit {
     /// Bytes at which the client is disconnected at once.
     pub hard_bytes: u64,

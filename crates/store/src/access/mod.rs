@@ -70,9 +70,6 @@ impl From<tree::NoRoom> for Fault {
     }
 }
 
-/// The latest deadline that is kept. Later ones become this one, which nobody lives to see.
-pub const FAR_DEADLINE: Millis = Millis(Millis::MAX.0 - 1);
-
 /// What a write does to the deadline of its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expiry {

@@ -1,7 +1,7 @@
 //! What happens to a key as a whole: deadline, removal, another name, a copy.
 
 use crate::access::write::{draft, fits};
-use crate::access::{Access, FAR_DEADLINE, Found, NoSpace};
+use crate::access::{Access, Found, NoSpace};
 use crate::collections::CollectionId;
 use crate::key::{Key, Label};
 use crate::weight::weight_of;
@@ -19,7 +19,6 @@ impl Access<'_> {
         key: &Key<'_>,
         deadline: Option<Millis>,
     ) -> Result<bool, NoSpace> {
-        let deadline = deadline.map(|at| at.min(FAR_DEADLINE));
         let Some(found) = self.live(key) else { return Ok(false) };
         if deadline.is_none() && !found.entry.has_deadline() {
             return Ok(true);
@@ -74,6 +73,15 @@ impl Access<'_> {
             self.take_out(from, source);
         }
         Ok(true)
+    }
+
+    /// Bytes of nodes that a copy of the key's value appends: room to be made before it, for there
+    /// may be many.
+    pub fn bytes_to_copy(&self, key: &Key<'_>) -> usize {
+        let tree = self.find(key).and_then(|found| self.collection_of(&found));
+        // SAFETY: the shard is locked.
+        let table = tree.and_then(|id| unsafe { self.store.collections.table(id) });
+        table.map_or(0, |table| table.live_bytes as usize)
     }
 
     /// Copies the value of one key, with its deadline, to another key, which may be in another

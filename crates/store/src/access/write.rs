@@ -1,6 +1,6 @@
 //! Giving a key another value, or the same one more room.
 
-use crate::access::{Access, Expiry, FAR_DEADLINE, Found, NoSpace};
+use crate::access::{Access, Expiry, Found, NoSpace};
 use crate::collections::CollectionId;
 use crate::collections::Noted;
 use crate::key::{Encoding, Key, Kind, Label};
@@ -49,7 +49,7 @@ impl<'a> Access<'a> {
         match expiry {
             Expiry::Keep => found.and_then(|found| self.deadline(found)),
             Expiry::Never => None,
-            Expiry::At(at) => Some(at.min(FAR_DEADLINE)),
+            Expiry::At(at) => Some(at),
         }
     }
 
@@ -392,5 +392,5 @@ pub(super) fn fits(
 ) -> bool {
     let room = record.room();
     let gap_max = if label.grows() { len / SPARE_PART } else { room / 4 };
-    len <= room && room - len <= gap_max && (deadline.is_none() || record.has_deadline_room())
+    len <= room && room - len <= gap_max && record.fits_deadline(deadline)
 }

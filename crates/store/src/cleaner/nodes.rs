@@ -2,7 +2,7 @@
 
 use crate::access::tree_of;
 use crate::cleaner::Cleaner;
-use crate::collections::{CollectionId, NodeTable, parse_node_name};
+use crate::collections::{CollectionId, parse_node_name};
 use crate::lane::Lane;
 use crate::store::Store;
 use crate::weight::weight_of;
@@ -22,23 +22,22 @@ impl Store {
         now: Millis,
     ) -> bool {
         let Some((id, node)) = parse_node_name(record.key()) else { return true };
-        let _held = self.hold_owner(id);
+        let Some(_held) = self.hold_owner(id) else { return true };
         // SAFETY: the owner's shard is locked.
-        let Some(table) = (unsafe { self.collections.table_mut(id) }) else { return true };
-        if table.find(node) != Some(at) {
-            return true;
-        }
+        let table = unsafe { self.collections.table(id) };
+        let Some(table) = table.filter(|table| table.find(node) == Some(at)) else { return true };
+        let all_bytes = table.live_bytes.max(1);
         let (keyspace, hash) = (self.collections.keyspace(id), self.collections.owner(id));
         let index = self.indexes.get(keyspace, hash.shard());
         if self.collections.is_dying(id) || self.is_dying(keyspace) {
-            self.drop_node(lane, table, node, record);
+            self.drop_node(lane, (id, node), record);
             return true;
         }
         // SAFETY: the owner's shard is locked.
-        let part = unsafe { record.live_bytes() } as f32 / table.live_bytes.max(1) as f32;
+        let part = unsafe { record.live_bytes() } as f32 / all_bytes as f32;
         let is_cold = cleaner.evicts && self.evict_cold_owner(lane, cleaner, id, part, now);
         if !is_cold {
-            if self.relocate_node(lane, cleaner, record, table, index, now) {
+            if self.relocate_node(lane, cleaner, record, (id, node), index, now) {
                 return true;
             }
             // The budget may have shrunk below what is in use, so that nothing can be moved.
@@ -47,7 +46,7 @@ impl Store {
                 return false;
             }
         }
-        self.drop_node(lane, table, node, record);
+        self.drop_node(lane, (id, node), record);
         true
     }
 
@@ -55,10 +54,12 @@ impl Store {
         self.budget.dying() > 0 && self.keyspaces.is_dying(keyspace)
     }
 
-    /// Takes a node that nobody can reach out of its table. Its record dies with the victim.
-    fn drop_node(&self, lane: &Lane, table: &mut NodeTable, node: NodeId, record: &Record<'_>) {
-        // SAFETY: the owner's shard is locked.
-        let weight = unsafe { weight_of(record) };
+    /// Takes a node that nobody can reach out of its table. Its record dies with the victim. The
+    /// owner's shard is locked.
+    fn drop_node(&self, lane: &Lane, (id, node): (CollectionId, NodeId), record: &Record<'_>) {
+        // SAFETY: the owner's shard is locked, and no other reference to the table lives.
+        let (weight, table) = unsafe { (weight_of(record), self.collections.table_mut(id)) };
+        let Some(table) = table else { return };
         table.free(node);
         table.live_bytes -= u64::from(weight.live);
         lane.counters.lose(weight);
@@ -91,7 +92,7 @@ impl Store {
         (id, node): (CollectionId, NodeId),
         now: Millis,
     ) -> bool {
-        let _held = self.hold_owner(id);
+        let Some(_held) = self.hold_owner(id) else { return false };
         // SAFETY: the owner's shard is locked.
         let table = unsafe { self.collections.table(id) };
         if table.is_none_or(|table| table.find(node) != Some(at)) {
@@ -140,11 +141,12 @@ impl Store {
         lane: &Lane,
         cleaner: &mut Cleaner,
         record: &Record<'_>,
-        table: &mut NodeTable,
+        (id, node): (CollectionId, NodeId),
         index: &Index,
         now: Millis,
     ) -> bool {
-        let Some((id, node)) = parse_node_name(record.key()) else { return true };
+        // SAFETY: the owner's shard is locked, and no other reference to the table lives.
+        let Some(table) = (unsafe { self.collections.table_mut(id) }) else { return true };
         // SAFETY: the owner's shard is locked, and the table names the record.
         let moved = unsafe { cleaner.copy_out(self, record, self.collections.keyspace(id), now) };
         let Some(moved) = moved else { return false };

@@ -151,3 +151,59 @@ proptest! {
         );
     }
 }
+
+/// A reply with room for ten bytes, behind others; nothing if it was cut.
+fn limited(write: impl FnOnce(&mut Reply<'_>)) -> Option<String> {
+    let mut out = b"before".to_vec();
+    let most = out.len() + 10;
+    let mut reply = Reply::with_limit(&mut out, Protocol::Resp2, most);
+    write(&mut reply);
+    let is_cut = reply.is_cut();
+    (!is_cut).then(|| String::from_utf8_lossy(&out[b"before".len()..]).into_owned())
+}
+
+#[test]
+fn a_reply_within_its_limit_is_whole() {
+    assert_eq!(limited(|reply| reply.bulk(b"abcd")).as_deref(), Some("$4\r\nabcd\r\n"));
+    assert_eq!(limited(|reply| reply.ok()).as_deref(), Some("+OK\r\n"));
+}
+
+#[test]
+fn a_reply_beyond_its_limit_is_cut() {
+    assert_eq!(limited(|reply| reply.bulk(&[b'x'; 100])), None);
+    assert_eq!(limited(|reply| reply.bulk_parts(&[b"abcdef", b"ghijkl"])), None);
+    assert_eq!(limited(|reply| reply.bulk_pieces(12, [&b"abcdef"[..]; 2].into_iter())), None);
+    assert_eq!(limited(|reply| reply.error("ERR something is wrong")), None);
+    assert_eq!(limited(|reply| (0..10).for_each(|_| reply.integer(1_000_000))), None);
+    assert_eq!(limited(|reply| (0..10).for_each(|_| reply.bulk(b"abc"))), None);
+    assert_eq!(limited(|reply| (0..10).for_each(|_| reply.verbatim(b"txt", b"abc"))), None);
+    let deferred = |reply: &mut Reply<'_>| {
+        let mark = reply.deferred_array();
+        (0..200).for_each(|_| reply.bulk(b"abc"));
+        reply.close_array(mark, 200);
+    };
+    assert_eq!(limited(deferred), None);
+}
+
+#[test]
+fn a_part_beyond_the_limit_cuts_the_whole() {
+    let with_part = |bytes: &'static [u8]| {
+        move |reply: &mut Reply<'_>| {
+            let mut out = Vec::new();
+            let mut part = reply.part(&mut out);
+            part.bulk(bytes);
+            reply.append(&part);
+        }
+    };
+    assert_eq!(limited(with_part(b"abcd")).as_deref(), Some("$4\r\nabcd\r\n"));
+    assert_eq!(limited(with_part(b"abcdefghijkl")), None);
+}
+
+#[test]
+fn what_goes_beyond_the_limit_takes_no_memory() {
+    let mut out = Vec::new();
+    let mut reply = Reply::with_limit(&mut out, Protocol::Resp2, 10 << 20);
+    (0..100).for_each(|_| reply.bulk(&[b'x'; 1 << 20]));
+    assert!(reply.is_cut());
+    assert!(out.capacity() <= 20 << 20, "{} bytes", out.capacity());
+}

@@ -203,7 +203,7 @@ fn parse_test<'c>(
         b"LADDR" => Test::LocalAddress(value),
         b"IP" => Test::Ip(value),
         b"USER" if value == DEFAULT_USER => Test::AnyUser,
-        b"USER" => return Err(quoting("No such user", value)),
+        b"USER" => return Err(Refusal::naming("ERR No such user '{}'", &[value])),
         b"NAME" => Test::Name(value),
         b"LIB-NAME" => Test::Library(value),
         b"LIB-VER" => Test::LibraryVersion(value),
@@ -219,12 +219,8 @@ fn parse_type(value: &[u8]) -> Result<bool, Refusal> {
     match value.to_ascii_lowercase().as_slice() {
         b"normal" => Ok(true),
         b"replica" | b"slave" | b"primary" | b"master" | b"pubsub" => Ok(false),
-        _ => Err(quoting("Unknown client type", value)),
+        _ => Err(Refusal::naming("ERR Unknown client type '{}'", &[value])),
     }
-}
-
-fn quoting(what: &str, value: &[u8]) -> Refusal {
-    Refusal::new(format!("ERR {what} '{}'", String::from_utf8_lossy(value)))
 }
 
 fn parse_database(call: &Call<'_>, is_negated: bool, value: &[u8]) -> Result<usize, Refusal> {
@@ -253,6 +249,6 @@ fn parse_letters<'c>(
     } else {
         "provided".to_owned()
     };
-    let value = String::from_utf8_lossy(value);
-    Err(Refusal::new(format!("ERR Unknown {name} found in the {place} filter: {value}")))
+    let words = [name.as_bytes(), place.as_bytes(), value];
+    Err(Refusal::naming("ERR Unknown {} found in the {} filter: {}", &words))
 }

@@ -40,13 +40,14 @@ pub fn set_name(call: &mut Call<'_>) -> Outcome {
 
 pub fn set_info(call: &mut Call<'_>) -> Outcome {
     let args = call.args;
-    let what = String::from_utf8_lossy(args.get(2));
+    let what = args.get(2);
     let is_name = args.is(2, "LIB-NAME");
     if !is_name && !args.is(2, "LIB-VER") {
-        return Err(Refusal::new(format!("ERR Unrecognized option '{what}'")));
+        return Err(Refusal::naming("ERR Unrecognized option '{}'", &[what]));
     }
     let value = shown(args.get(3)).ok_or_else(|| {
-        Refusal::new(format!("ERR {what} cannot contain spaces, newlines or special characters."))
+        let text = "ERR {} cannot contain spaces, newlines or special characters.";
+        Refusal::naming(text, &[what])
     })?;
     let mut told = call.session.client.told();
     let field = if is_name { &mut told.library } else { &mut told.library_version };

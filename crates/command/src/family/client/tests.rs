@@ -107,6 +107,7 @@ fn connect(world: &mut World, port: u16) -> Session {
         fd: i32::from(port),
         is_unix: false,
     };
+    assert!(world.instance.clients.admit(u64::MAX));
     let client = world.instance.clients.add(endpoint, Arc::new(|_| ()), BEGIN);
     std::mem::replace(&mut world.session, Session::new(client, true))
 }
@@ -243,9 +244,12 @@ fn reply_off_and_skip_write_nothing() {
 fn connections_beyond_the_limit_are_not_admitted_until_others_are_gone() {
     let world = World::new();
     let clients = &world.instance.clients;
-    assert_eq!([clients.admit(2), clients.admit(2), clients.admit(2)], [true, true, false]);
+    assert_eq!([clients.admit(3), clients.admit(3), clients.admit(3)], [true, true, false]);
+    assert_eq!(clients.count(), 3);
     clients.dismiss();
-    assert_eq!([clients.admit(2), clients.admit(2)], [true, false]);
+    assert_eq!([clients.admit(3), clients.admit(3)], [true, false]);
+    clients.remove(world.session.client.id);
+    assert_eq!((clients.count(), clients.admit(3)), (2, true));
 }
 
 #[test]

@@ -16,11 +16,21 @@ pub fn copy(call: &mut Call<'_>) -> Outcome {
     if options.database == call.session.database && from.bytes == to.bytes {
         return Err(SAME_KEY);
     }
-    let is_done = {
+    let mut reserved = 0;
+    let is_done = loop {
         let (mut access, _) = call.lock(&[from, to]);
-        access.read(&from).is_some()
-            && (access.look(&to).is_none() || options.replace)
-            && access.copy(&from, &to)?
+        let is_wanted =
+            access.look(&from).is_some() && (access.peek(&to).is_none() || options.replace);
+        let needed = if is_wanted { access.bytes_to_copy(&from) } else { 0 };
+        if needed <= reserved {
+            break access.read(&from).is_some()
+                && (access.look(&to).is_none() || options.replace)
+                && access.copy(&from, &to)?;
+        }
+        drop(access);
+        // Looks again afterwards: it may have grown, or made room itself.
+        call.reserve(needed)?;
+        reserved = needed;
     };
     finish(call, is_done)
 }

@@ -5,7 +5,6 @@ use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use base::Millis;
 use std::ops::Range;
-use store::FAR_DEADLINE;
 
 /// Units and origin of an argument of the EXPIRE family.
 #[derive(Clone, Copy)]
@@ -45,9 +44,9 @@ fn set_deadline(call: &mut Call<'_>, scale: Scale) -> Outcome {
     let is_over = call.is_over(deadline);
     let is_done = {
         let (mut access, key, _) = call.on_key(1)?;
-        let allowed = access.look(&key).is_some_and(|value| {
-            condition.allows(Millis(when.cast_unsigned()), value.deadline.map(told))
-        });
+        let allowed = access
+            .look(&key)
+            .is_some_and(|value| condition.allows(Millis(when.cast_unsigned()), value.deadline));
         if !allowed {
             false
         } else if is_over {
@@ -107,8 +106,7 @@ pub(in crate::family) fn parse_condition(
             b"gt" => &mut condition.gt,
             b"lt" => &mut condition.lt,
             _ => {
-                let option = String::from_utf8_lossy(args.get(at));
-                return Err(Refusal::new(format!("ERR Unsupported option {option}")));
+                return Err(Refusal::naming("ERR Unsupported option {}", &[args.get(at)]));
             }
         };
         *flag = true;
@@ -158,7 +156,7 @@ fn tell(call: &mut Call<'_>, number: impl FnOnce(i64, i64) -> i64) -> Outcome {
     access.do_not_touch();
     let now = signed(access.now());
     let answer = match access.read(&key).map(|value| value.deadline) {
-        Some(Some(deadline)) => number(told_millis(deadline), now),
+        Some(Some(deadline)) => number(signed(deadline), now),
         Some(None) => -1,
         None => -2,
     };
@@ -168,16 +166,7 @@ fn tell(call: &mut Call<'_>, number: impl FnOnce(i64, i64) -> i64) -> Outcome {
 
 /// Seconds, rounded.
 fn in_seconds(millis: i64) -> i64 {
-    millis.saturating_add(500) / 1000
-}
-
-/// A deadline as clients see it: the farthest that is kept stands for all beyond.
-fn told_millis(deadline: Millis) -> i64 {
-    if deadline == FAR_DEADLINE { i64::MAX } else { signed(deadline) }
-}
-
-fn told(deadline: Millis) -> Millis {
-    Millis(told_millis(deadline).cast_unsigned())
+    millis / 1000 + i64::from(millis % 1000 >= 500)
 }
 
 fn signed(moment: Millis) -> i64 {

@@ -28,6 +28,7 @@ pub fn keys(call: &mut Call<'_>) -> Outcome {
     store.each_key(keyspace, filter, visited_at, |key| {
         reply.bulk(key);
         found += 1;
+        !reply.is_cut()
     });
     reply.close_array(mark, found);
     Ok(())
@@ -70,7 +71,7 @@ pub fn scan(call: &mut Call<'_>) -> Outcome {
     // The cursor stands in front of the keys, and is known after them.
     let (mut keys, mut expired) = (Vec::new(), Vec::new());
     let mut found = 0;
-    let mut part = wire::Reply::new(&mut keys, reply.protocol());
+    let mut part = reply.part(&mut keys);
     let ScanOptions { count, filter, is_nothing } = options;
     let next =
         store.scan_with_expired(keyspace, cursor, count, filter, visited_at, |key, there| {
@@ -86,7 +87,7 @@ pub fn scan(call: &mut Call<'_>) -> Outcome {
     reply.array(2);
     reply.bulk(next.to_string().as_bytes());
     reply.array(found);
-    reply.raw(&keys);
+    reply.append(&part);
     for key in &expired {
         let key = store.key(keyspace, key);
         store.lock(call.lane, &key, call.now).drop_expired(&key);
@@ -135,9 +136,6 @@ fn parse_kind(name: &[u8]) -> Result<Kind, Refusal> {
     let named = |kind: &Kind| name.eq_ignore_ascii_case(kind.name().as_bytes());
     match Kind::ALL.into_iter().find(named) {
         Some(kind) => Ok(kind),
-        None => {
-            let name = String::from_utf8_lossy(name);
-            Err(Refusal::new(format!("ERR unknown type name '{name}'")))
-        }
+        None => Err(Refusal::naming("ERR unknown type name '{}'", &[name])),
     }
 }

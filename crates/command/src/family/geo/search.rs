@@ -68,7 +68,12 @@ fn show(call: &mut Call<'_>, style: Style, source_at: usize) -> Outcome {
     let hits = hits(places, &asked);
     reply.array(hits.len());
     let metres = asked.search.as_ref().map_or(1.0, |search| search.unit().metres());
-    hits.iter().for_each(|hit| hit.write(reply, &asked, metres));
+    for hit in hits {
+        hit.write(reply, &asked, metres);
+        if reply.is_cut() {
+            break;
+        }
+    }
     Ok(())
 }
 

@@ -246,10 +246,12 @@ impl<'c, 'x> Parser<'c, 'x> {
     fn take_member(&mut self, at: usize) -> Result<(), Refusal> {
         let member = self.args.get(at);
         let place = match &self.places {
-            Some(places) => Some(places.score(member).map(geohash::point_of).ok_or_else(|| {
-                let name = String::from_utf8_lossy(member);
-                Refusal::new(format!("ERR member {name} does not exist"))
-            })?),
+            Some(places) => Some(
+                places
+                    .score(member)
+                    .map(geohash::point_of)
+                    .ok_or_else(|| Refusal::naming("ERR member {} does not exist", &[member]))?,
+            ),
             None => None,
         };
         self.origin = Some(Origin::Member(place));
@@ -267,16 +269,18 @@ impl<'c, 'x> Parser<'c, 'x> {
             )));
         }
         let is_by_options = self.style.form == Form::Options && self.polygon.is_none();
-        let name = String::from_utf8_lossy(self.args.get(0));
+        let name = self.args.get(0);
         if is_by_options && self.origin.is_none() {
-            return Err(Refusal::new(format!(
-                "ERR exactly one of FROMMEMBER or FROMLONLAT can be specified for {name}"
-            )));
+            return Err(Refusal::naming(
+                "ERR exactly one of FROMMEMBER or FROMLONLAT can be specified for {}",
+                &[name],
+            ));
         }
         if is_by_options && self.shape.is_none() {
-            return Err(Refusal::new(format!(
-                "ERR exactly one of BYRADIUS, BYBOX and BYPOLYGON can be specified for {name}"
-            )));
+            return Err(Refusal::naming(
+                "ERR exactly one of BYRADIUS, BYBOX and BYPOLYGON can be specified for {}",
+                &[name],
+            ));
         }
         if is_any && count == 0 { Err(ANY_WITHOUT_COUNT) } else { Ok(()) }
     }

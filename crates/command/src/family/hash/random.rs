@@ -57,7 +57,7 @@ fn tell(
 ) {
     let (mark, mut told) = (reply.deferred_array(), 0);
     let is_nested = with_values && reply.protocol() == Protocol::Resp3;
-    let mut one = |pair: Pair<'_>| {
+    let mut one = |reply: &mut Reply<'_>, pair: Pair<'_>| {
         if is_nested {
             reply.array(2);
         }
@@ -68,10 +68,14 @@ fn tell(
         told += 1;
     };
     if count > 0 {
-        hash::random_fields(hash, count.unsigned_abs(), random, one);
+        hash::random_fields(hash, count.unsigned_abs(), random, |pair| one(reply, pair));
     } else {
-        let pairs = std::iter::from_fn(|| hash::random_field(hash, random));
-        pairs.take(count.unsigned_abs() as usize).for_each(&mut one);
+        for _ in 0..count.unsigned_abs() {
+            let Some(pair) = hash::random_field(hash, random).filter(|_| !reply.is_cut()) else {
+                break;
+            };
+            one(reply, pair);
+        }
     }
     let width = if with_values && !is_nested { 2 } else { 1 };
     reply.close_array(mark, told * width);

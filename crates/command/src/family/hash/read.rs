@@ -2,7 +2,7 @@
 
 use super::value_or_null;
 use crate::call::{Call, Outcome};
-use store::value::hash::{self, Hash};
+use store::value::hash::{self, Pair};
 use wire::Reply;
 
 pub fn hget(call: &mut Call<'_>) -> Outcome {
@@ -61,6 +61,9 @@ pub fn hgetall(call: &mut Call<'_>) -> Outcome {
     };
     let mut told = 0;
     for pair in hash.iter() {
+        if reply.is_cut() {
+            break;
+        }
         pair.field.with_text(|text| reply.bulk(text));
         pair.value.with_text(|text| reply.bulk(text));
         told += 1;
@@ -72,31 +75,35 @@ pub fn hgetall(call: &mut Call<'_>) -> Outcome {
 }
 
 pub fn hkeys(call: &mut Call<'_>) -> Outcome {
-    each(call, |reply, hash| {
-        hash.iter().map(|pair| pair.field.with_text(|text| reply.bulk(text))).count()
-    })
+    each(call, |reply, pair| pair.field.with_text(|text| reply.bulk(text)))
 }
 
 pub fn hvals(call: &mut Call<'_>) -> Outcome {
-    each(call, |reply, hash| {
-        hash.iter().map(|pair| pair.value.with_text(|text| reply.bulk(text))).count()
-    })
+    each(call, |reply, pair| pair.value.with_text(|text| reply.bulk(text)))
 }
 
-/// Replies with an array of what `tell` tells of each field; it returns how many there were.
-fn each(call: &mut Call<'_>, tell: impl FnOnce(&mut Reply<'_>, &Hash<'_>) -> usize) -> Outcome {
+/// Replies with an array of what `tell` tells of each field.
+fn each(call: &mut Call<'_>, tell: impl Fn(&mut Reply<'_>, Pair<'_>)) -> Outcome {
     let (mut access, key, reply) = call.on_key(1)?;
-    match hash::read(&mut access, &key)? {
-        None => reply.array(0),
-        Some(hash) if hash.has_deadlines() => {
-            let mark = reply.deferred_array();
-            let told = tell(reply, &hash);
-            reply.close_array(mark, told);
+    let Some(hash) = hash::read(&mut access, &key)? else {
+        reply.array(0);
+        return Ok(());
+    };
+    // Some of the fields may have expired.
+    let mark = hash.has_deadlines().then(|| reply.deferred_array());
+    if mark.is_none() {
+        reply.array(hash.len() as usize);
+    }
+    let mut told = 0;
+    for pair in hash.iter() {
+        if reply.is_cut() {
+            break;
         }
-        Some(hash) => {
-            reply.array(hash.len() as usize);
-            tell(reply, &hash);
-        }
+        tell(reply, pair);
+        told += 1;
+    }
+    if let Some(mark) = mark {
+        reply.close_array(mark, told);
     }
     Ok(())
 }

@@ -28,8 +28,7 @@ pub fn pfdebug(call: &mut Call<'_>) -> Outcome {
         statistics.count_changes(u64::from(is_changed));
         reply.integer(i64::from(is_changed));
     } else {
-        let name = String::from_utf8_lossy(args.get(1));
-        return Err(Refusal::new(format!("ERR Unknown PFDEBUG subcommand '{name}'")));
+        return Err(Refusal::naming("ERR Unknown PFDEBUG subcommand '{}'", &[args.get(1)]));
     }
     Ok(())
 }

@@ -35,7 +35,7 @@ pub fn lrange(call: &mut Call<'_>) -> Outcome {
     };
     let (from, count) = list::range(list.len(), start, end);
     reply.array(count as usize);
-    list.iter_from(from).take(count as usize).for_each(|it| element::bulk(reply, it));
+    element::bulks(reply, list.iter_from(from).take(count as usize));
     Ok(())
 }
 
@@ -110,6 +110,9 @@ pub fn lpos(call: &mut Call<'_>) -> Outcome {
             let most = if count == 0 { usize::MAX } else { count as usize };
             let (mark, mut len) = (reply.deferred_array(), 0);
             for at in found.take(most) {
+                if reply.is_cut() {
+                    break;
+                }
                 reply.integer(at as i64);
                 len += 1;
             }

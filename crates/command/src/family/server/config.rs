@@ -3,7 +3,9 @@
 use super::local::is_local;
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
-use settings::Origin;
+use settings::{Origin, SetError};
+
+const UNKNOWN: &str = "ERR Unknown option or number of arguments for CONFIG SET - '{}'";
 
 pub(super) fn get(call: &mut Call<'_>) -> Outcome {
     let patterns: Vec<&[u8]> = call.args.from(2).collect();
@@ -22,7 +24,10 @@ pub(super) fn set(call: &mut Call<'_>) -> Outcome {
     let pairs: Vec<(&[u8], &[u8])> = pairs.iter().map(|[name, value]| (*name, *value)).collect();
     let origin = if is_local(&call.session.client) { Origin::Local } else { Origin::Remote };
     let changed = call.instance.settings.set_many(&pairs, origin);
-    changed.map_err(|error| Refusal::new(error.to_string()))?;
+    changed.map_err(|error| match error {
+        SetError::Unknown { name } => Refusal::naming(UNKNOWN, &[&name]),
+        error => Refusal::new(error.to_string()),
+    })?;
     call.reply.ok();
     Ok(())
 }

@@ -39,8 +39,7 @@ pub(super) fn list(call: &mut Call<'_>) -> Outcome {
             }
             at += 2;
         } else {
-            let word = String::from_utf8_lossy(args.get(at)).into_owned();
-            return Err(Refusal::new(format!("ERR Unknown argument {word}")));
+            return Err(Refusal::naming("ERR Unknown argument {}", &[args.get(at)]));
         }
     }
     call.reply.array(0);

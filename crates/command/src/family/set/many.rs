@@ -1,7 +1,7 @@
 //! All members: SMEMBERS.
 
 use crate::call::{Call, Outcome};
-use crate::element::bulk;
+use crate::element::bulks;
 use store::value::set;
 
 pub fn smembers(call: &mut Call<'_>) -> Outcome {
@@ -11,6 +11,6 @@ pub fn smembers(call: &mut Call<'_>) -> Outcome {
         return Ok(());
     };
     reply.set(set.len() as usize);
-    set.members().for_each(|member| bulk(reply, member));
+    bulks(reply, set.members());
     Ok(())
 }

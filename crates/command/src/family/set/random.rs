@@ -2,7 +2,7 @@
 
 use super::limit;
 use crate::call::{Call, Outcome};
-use crate::element::bulk;
+use crate::element::{bulk, bulks};
 use crate::refusal::Refusal;
 use store::value::set;
 
@@ -66,15 +66,14 @@ fn random_members(call: &mut Call<'_>) -> Outcome {
     if count < 0 {
         let times = count.unsigned_abs();
         reply.array(times as usize);
-        for _ in 0..times {
-            set.get(random.below(set.len())).into_iter().for_each(|member| bulk(reply, member));
-        }
+        let drawn = (0..times).map_while(|_| set.get(random.below(set.len())));
+        bulks(reply, drawn);
         return Ok(());
     }
     let count = count.unsigned_abs().min(set.len());
     reply.array(count as usize);
     if count == set.len() {
-        set.members().for_each(|member| bulk(reply, member));
+        bulks(reply, set.members());
     } else {
         set.sample(&mut random, count, |member| bulk(reply, member));
     }

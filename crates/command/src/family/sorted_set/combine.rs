@@ -75,7 +75,12 @@ fn show(call: &mut Call<'_>, operation: Operation) -> Outcome {
     let combined = combine(operation, sources, options.aggregate);
     let shown = Shown::new(reply, options.has_scores);
     shown.begin(reply, combined.len() as u64);
-    combined.into_iter().for_each(|(member, score)| shown.write(reply, member, score));
+    for (member, score) in combined {
+        shown.write(reply, member, score);
+        if reply.is_cut() {
+            break;
+        }
+    }
     Ok(())
 }
 

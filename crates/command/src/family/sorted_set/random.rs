@@ -41,9 +41,11 @@ fn many(call: &mut Call<'_>) -> Outcome {
     if count < 0 {
         let times = count.unsigned_abs();
         shown.begin(reply, times);
-        for _ in 0..times {
-            let drawn = set.get(random.below(set.len()));
-            drawn.into_iter().for_each(|(member, score)| shown.write(reply, member, score));
+        for (member, score) in (0..times).map_while(|_| set.get(random.below(set.len()))) {
+            shown.write(reply, member, score);
+            if reply.is_cut() {
+                break;
+            }
         }
         return Ok(());
     }

@@ -85,7 +85,10 @@ fn show(call: &mut Call<'_>, named: Named) -> Outcome {
     let span = range.span(&set);
     let shown = Shown::new(reply, range.has_scores);
     shown.begin(reply, span.count);
-    set.each(span, range.is_reverse, |member, score| shown.write(reply, member, score));
+    set.each_while(span, range.is_reverse, |member, score| {
+        shown.write(reply, member, score);
+        !reply.is_cut()
+    });
     Ok(())
 }
 
@@ -96,8 +99,10 @@ pub fn zrangestore(call: &mut Call<'_>) -> Outcome {
     let (mut access, keys, reply) = call.on_keys([1, 2])?;
     let mut gathered = Gathered::default();
     if let Some(set) = sorted_set::read(&mut access, &keys[1])? {
-        let push = |member: store::Element<'_>, score: f64| gathered.push(member, score);
-        set.each(range.span(&set), range.is_reverse, push);
+        set.each_while(range.span(&set), range.is_reverse, |member, score| {
+            gathered.push(member, score);
+            true
+        });
     }
     let is_change = sorted_set::store(&mut access, &keys[0], &mut gathered, limit)?;
     statistics.count_changes(u64::from(is_change));
@@ -169,9 +174,7 @@ fn score_bound(word: &[u8]) -> Result<ScoreBound, Refusal> {
         [b'(', rest @ ..] => (rest, true),
         _ => (word, false),
     };
-    // Nothing counts as zero here.
-    let score = if word.is_empty() { Some(0.0) } else { text::parse_f64(word) };
-    Ok(ScoreBound { score: score.ok_or(NOT_SCORES)?, is_exclusive })
+    Ok(ScoreBound { score: text::parse_f64_bound(word).ok_or(NOT_SCORES)?, is_exclusive })
 }
 
 /// Members between two words.

@@ -2,8 +2,8 @@
 
 use crate::call::{Call, Outcome};
 use crate::family::element_scan::{Bare, Options, answer, answer_nothing, cursor};
-use store::Element;
 use store::value::sorted_set;
+use store::{Element, Encoding};
 
 pub fn zscan(call: &mut Call<'_>) -> Outcome {
     let (args, cursor) = (call.args, cursor(call.args)?);
@@ -14,11 +14,16 @@ pub fn zscan(call: &mut Call<'_>) -> Outcome {
         return Ok(());
     };
     let options = Options::parse(args, Bare::Scores)?;
+    // Scores come as they are kept: as texts in a listpack, as doubles in a skiplist.
+    let score_text = match set.encoding() {
+        Encoding::Skiplist => text::format_g17,
+        _ => text::format_f64,
+    };
     answer(reply, &options, |found| {
         sorted_set::scan(&set, cursor, options.count, |member, score| {
             if found.add(member) && options.is_whole {
                 // A string in every protocol.
-                found.add_beside(Element::Bytes(text::format_f64(score).as_bytes()));
+                found.add_beside(Element::Bytes(score_text(score).as_bytes()));
             }
         })
     });

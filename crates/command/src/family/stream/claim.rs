@@ -93,7 +93,7 @@ fn parse_claim(args: Args<'_>, now: u64) -> Result<(Claim<'_>, Ids, bool), Refus
 }
 
 fn unrecognized(word: &[u8]) -> Refusal {
-    Refusal::new(format!("ERR Unrecognized XCLAIM option '{}'", String::from_utf8_lossy(word)))
+    Refusal::naming("ERR Unrecognized XCLAIM option '{}'", &[word])
 }
 
 pub fn xautoclaim(call: &mut Call<'_>) -> Outcome {
@@ -103,7 +103,7 @@ pub fn xautoclaim(call: &mut Call<'_>) -> Outcome {
     let (mut access, key, reply) = call.on_key(1)?;
     // The id at which the next call goes on stands before the entries, and is known after them.
     let mut out = Vec::new();
-    let (mut listed, mut len) = (wire::Reply::new(&mut out, reply.protocol()), 0);
+    let (mut listed, mut len) = (reply.part(&mut out), 0);
     let done = auto_claim(&mut access, &key, claimed, |entry| {
         if just_ids {
             id::write(&mut listed, entry.id)
@@ -116,7 +116,7 @@ pub fn xautoclaim(call: &mut Call<'_>) -> Outcome {
     reply.array(3);
     id::write(reply, done.next);
     reply.array(len);
-    reply.raw(&out);
+    reply.append(&listed);
     reply.array(done.deleted.len());
     done.deleted.iter().for_each(|id| id::write(reply, *id));
     statistics.count_changes(done.changes);

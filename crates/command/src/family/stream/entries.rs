@@ -24,6 +24,9 @@ pub fn write_all<'x>(reply: &mut Reply<'_>, entries: impl Iterator<Item = Entry<
     for entry in entries.take(most) {
         write(reply, entry);
         len += 1;
+        if reply.is_cut() {
+            break;
+        }
     }
     reply.close_array(mark, len);
 }

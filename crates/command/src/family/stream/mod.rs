@@ -13,7 +13,7 @@ mod table;
 
 pub use table::TABLE;
 
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, begin_of};
 use store::value::stream::group::GroupError;
 use store::value::stream::{AddError, SetIdError};
 
@@ -62,28 +62,23 @@ fn refusal_of(error: GroupError, missing: impl FnOnce() -> Refusal) -> Refusal {
 
 /// For commands that need a stream and a group in it.
 fn no_group(key: &[u8], group: &[u8]) -> Refusal {
-    let (key, group) = (String::from_utf8_lossy(key), String::from_utf8_lossy(group));
-    Refusal::new(format!("NOGROUP No such key '{key}' or consumer group '{group}'"))
+    Refusal::naming("NOGROUP No such key '{}' or consumer group '{}'", &[key, group])
 }
 
 /// For subcommands that need a group in a stream that is there.
 fn no_group_in(key: &[u8], group: &[u8]) -> Refusal {
-    let (key, group) = (String::from_utf8_lossy(key), String::from_utf8_lossy(group));
-    Refusal::new(format!("NOGROUP No such consumer group '{group}' for key name '{key}'"))
+    Refusal::naming("NOGROUP No such consumer group '{}' for key name '{}'", &[group, key])
 }
 
 /// Options of a subcommand that mean nothing.
 fn bad_options(call: &crate::call::Call<'_>) -> Refusal {
-    let word = call.args.get(1);
-    let word = String::from_utf8_lossy(&word[..word.len().min(SHOWN_MAX)]);
+    let word = begin_of(call.args.get(1));
     let name = call.row.parent.map_or("", |parent| parent.name);
-    Refusal::new(format!(
-        "ERR unknown subcommand or wrong number of arguments for '{word}'. Try {name} HELP."
-    ))
+    Refusal::naming(
+        "ERR unknown subcommand or wrong number of arguments for '{}'. Try {} HELP.",
+        &[word, name.as_bytes()],
+    )
 }
-
-/// At most so many bytes of a subcommand's name are repeated in an error.
-const SHOWN_MAX: usize = 128;
 
 #[cfg(test)]
 mod tests;

@@ -130,6 +130,9 @@ fn list_of(
         reply.integer(idle(&pending).max(0));
         reply.integer(pending.deliveries() as i64);
         len += 1;
+        if reply.is_cut() {
+            break;
+        }
     }
     reply.close_array(mark, len);
 }

@@ -304,17 +304,17 @@ fn only_of_groups(option: &str) -> Refusal {
 }
 
 fn meaningless(word: &[u8]) -> Refusal {
-    let word = String::from_utf8_lossy(word);
-    Refusal::new(format!(
-        "ERR The {word} ID is meaningless in the context of XREADGROUP: you want to read the \
-         history of this consumer by specifying a proper ID, or use the > ID to get new messages. \
-         The {word} ID would just return an empty result set."
-    ))
+    Refusal::naming(
+        "ERR The {} ID is meaningless in the context of XREADGROUP: you want to read the history \
+         of this consumer by specifying a proper ID, or use the > ID to get new messages. The {} \
+         ID would just return an empty result set.",
+        &[word, word],
+    )
 }
 
 fn no_group(key: &[u8], group: &[u8]) -> Refusal {
-    let (key, group) = (String::from_utf8_lossy(key), String::from_utf8_lossy(group));
-    Refusal::new(format!(
-        "NOGROUP No such key '{key}' or consumer group '{group}' in XREADGROUP with GROUP option"
-    ))
+    Refusal::naming(
+        "NOGROUP No such key '{}' or consumer group '{}' in XREADGROUP with GROUP option",
+        &[key, group],
+    )
 }

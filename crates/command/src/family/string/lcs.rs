@@ -27,10 +27,8 @@ struct Wanted {
 
 pub fn lcs(call: &mut Call<'_>) -> Outcome {
     let pairs_max = PROTO_MAX_BULK_LEN.get(&call.instance.settings) / PAIR_BYTES;
-    // The keys count as read even if the options are wrong.
-    let strings = copies(call, pairs_max);
-    let wanted = Wanted::parse(call.args)?;
-    let (one, other) = strings?;
+    let wanted = Wanted::parse(call.args);
+    let (wanted, one, other) = copies(call, wanted, pairs_max)?;
     if wanted.length {
         call.reply.integer(lcs::length(&one, &other).into());
         return Ok(());
@@ -47,19 +45,26 @@ pub fn lcs(call: &mut Call<'_>) -> Outcome {
 
 const NOT_STRINGS: Refusal = Refusal::of("ERR The specified keys must contain string values");
 
-/// Both strings, so that nobody has to wait for their keys while they are compared.
-fn copies(call: &mut Call<'_>, pairs_max: u64) -> Result<(Vec<u8>, Vec<u8>), Refusal> {
+/// Both strings, so that nobody has to wait for their keys while they are compared. The keys are
+/// looked at before wrong options are told, and count as read.
+fn copies(
+    call: &mut Call<'_>,
+    wanted: Result<Wanted, Refusal>,
+    pairs_max: u64,
+) -> Result<(Wanted, Vec<u8>, Vec<u8>), Refusal> {
     let (mut access, keys, _) = call.on_keys(1..3)?;
-    for key in &keys {
-        access.read_string(key).map_err(|_| NOT_STRINGS)?;
+    let are_strings = [0, 1].map(|at| access.read_string(&keys[at]).is_ok());
+    if are_strings.contains(&false) {
+        return Err(NOT_STRINGS);
     }
+    let wanted = wanted?;
     let (one, other) = (access.peek_string(&keys[0])?, access.peek_string(&keys[1])?);
     let len = |string: &Option<StringView<'_>>| string.map_or(0, |string| string.len() as u64);
     if (len(&one) + 1).saturating_mul(len(&other) + 1) > pairs_max {
         return Err(TOO_MUCH);
     }
     let bytes = |string: Option<StringView<'_>>| string.map_or(Vec::new(), |it| it.to_vec());
-    Ok((bytes(one), bytes(other)))
+    Ok((wanted, bytes(one), bytes(other)))
 }
 
 impl Wanted {

@@ -54,7 +54,16 @@ fn find<'x>(run: Run<'x>, stride: usize, field: &[u8]) -> Option<(Place, Pair<'x
     Some((place, next_pair(&mut run.iter_from(place), stride)?))
 }
 
-/// Sets a field; `None`, and nothing has changed, if the hash must become large for it.
+/// What became of a change of a run.
+pub(super) enum Change<'a, T> {
+    /// It is made; the hash stands here.
+    Made(Found<'a>, T),
+    /// The hash must become large for it. No field has changed, but the record may have moved: it
+    /// stands here.
+    Outgrown(Found<'a>),
+}
+
+/// Sets a field, if the hash may stay small with it.
 #[inline]
 pub(super) fn set<'a>(
     access: &mut Access<'a>,
@@ -64,12 +73,12 @@ pub(super) fn set<'a>(
     field: &[u8],
     value: &[u8],
     deadline: Deadline,
-) -> Result<Option<(Found<'a>, Was)>, NoSpace> {
+) -> Result<Change<'a, Was>, NoSpace> {
     let mut found = found;
     if matches!(deadline, Deadline::At(_)) || !limit.allows_texts(field, value) {
         match widen(access, key, found)? {
             Some(wide) => found = wide,
-            None => return Ok(None),
+            None => return Ok(Change::Outgrown(found)),
         }
     }
     let stride = stride_of(access.label(&found));
@@ -79,7 +88,7 @@ pub(super) fn set<'a>(
     let replaced = pair.as_ref().map_or(0, |pair| field.len() + pair.value.cost());
     let bytes = run.full_len() + field.len() + value.len() + ROW_BYTES - replaced;
     if bytes > limit.run_bytes_with(field, value) || !limit.allows_fields(fields) {
-        return Ok(None);
+        return Ok(Change::Outgrown(found));
     }
     let was = Was::of(pair.as_ref(), access.sees_as_of());
     let old = pair.and_then(|pair| pair.deadline);
@@ -88,7 +97,7 @@ pub(super) fn set<'a>(
     let Some(place) = place else {
         let (at, row) = (run.len(), [Element::of(field), value, to_cell(new)]);
         found = access.insert_into_run(key, found, at, &row[..stride])?;
-        return Ok(Some((note(access, key, found, None, new), was)));
+        return Ok(Change::Made(note(access, key, found, None, new), was));
     };
     let (row, place) = (place.index(), run.after(place));
     found = access.replace_at(key, found, place, value)?;
@@ -96,27 +105,26 @@ pub(super) fn set<'a>(
         found = access.replace_in_run(key, found, row + DEADLINE, to_cell(new))?;
         found = note(access, key, found, old, new);
     }
-    Ok(Some((found, was)))
+    Ok(Change::Made(found, was))
 }
 
-/// Sets or takes away the deadline of a field that is there; `None`, and nothing has changed, if
-/// the hash must become large for it.
+/// Sets or takes away the deadline of a field that is there, if the hash may stay small with it.
 pub(super) fn set_deadline<'a>(
     access: &mut Access<'a>,
     key: &Key<'_>,
     found: Found<'a>,
     field: &[u8],
     deadline: Option<Millis>,
-) -> Result<Option<Found<'a>>, NoSpace> {
-    let Some(found) = widen(access, key, found)? else { return Ok(None) };
+) -> Result<Change<'a, ()>, NoSpace> {
+    let Some(found) = widen(access, key, found)? else { return Ok(Change::Outgrown(found)) };
     let run = Run::new(access.bytes(&found));
     if run.full_len() + ROW_BYTES > RUN_BYTES {
-        return Ok(None);
+        return Ok(Change::Outgrown(found));
     }
-    let Some((place, pair)) = find(run, TIMED, field) else { return Ok(Some(found)) };
+    let Some((place, pair)) = find(run, TIMED, field) else { return Ok(Change::Made(found, ())) };
     let (row, old) = (place.index(), pair.deadline);
     let found = access.replace_in_run(key, found, row + DEADLINE, to_cell(deadline))?;
-    Ok(Some(note(access, key, found, old, deadline)))
+    Ok(Change::Made(note(access, key, found, old, deadline), ()))
 }
 
 /// Removes a field, and the key with the last one. One past its deadline is left to the sweep.

@@ -370,3 +370,72 @@ fn random_fields_are_different_ones_and_all_have_a_chance() {
         assert_eq!(seen.len(), 195);
     });
 }
+
+/// Around the borders of one run: of texts, of a run with long ones, and of any run.
+const LENGTHS: [usize; 12] =
+    [0, 40, 41, 2_000, 8_100, 8_150, 8_192, 9_000, 50_000, 59_980, 65_536, 70_000];
+
+#[test]
+fn a_field_of_any_length_goes_into_a_small_hash_of_either_form() {
+    let limit = HashLimit { fields: 2_000, text_bytes: 40 };
+    let deadlines = [Deadline::Never, Deadline::Keep, Deadline::At(Millis(BEGIN.0 + 900))];
+    for (fields, len) in [(1, 1), (1, 39), (100, 40), (900, 40)] {
+        for (first, length, deadline) in deadlines
+            .iter()
+            .flat_map(|first| LENGTHS.map(|length| (*first, length)))
+            .flat_map(|(first, length)| deadlines.map(|deadline| (first, length, deadline)))
+        {
+            let (mut fixture, mut model) = (Fixture::new(), Model::new());
+            let mut set = |field: String, value: Vec<u8>, deadline: Deadline| {
+                let field = field.into_bytes();
+                let set = |access: &mut Access<'_>, key: &Key<'_>| {
+                    let mut hash = HashMut::open(access, key, limit).expect("a hash");
+                    hash.set(&field, &value, deadline).expect("room")
+                };
+                fixture.on(set);
+                let old = model.get(&field).and_then(|(_, at): &(Vec<u8>, _)| *at);
+                let at = match deadline {
+                    Deadline::Keep => old,
+                    Deadline::Never => None,
+                    Deadline::At(at) => Some(at),
+                };
+                model.insert(field, (value, at));
+            };
+            (0..fields).for_each(|field| set(field.to_string(), vec![b'a'; len], first));
+            set("0".to_owned(), vec![b'b'; length], deadline);
+            set("new".to_owned(), vec![b'c'; length], deadline);
+            assert_eq!(
+                fixture.model(),
+                model,
+                "{fields} fields, {first:?}, {length}, {deadline:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_deadline_for_a_field_of_a_run_without_room_makes_the_hash_large() {
+    for bytes in (59_000..60_100).step_by(50).chain([40_000, 59_900, 59_995]) {
+        let (mut fixture, fields) = (Fixture::new(), 600);
+        let limit = HashLimit { fields: 2_000, text_bytes: 200 };
+        let len = bytes / fields - 8;
+        let as_of = |field: usize, at| (field.to_string().into_bytes(), (vec![b'v'; len], at));
+        let mut model: Model = (0..fields).map(|field| as_of(field, None)).collect();
+        for (field, (value, _)) in &model {
+            let set = |access: &mut Access<'_>, key: &Key<'_>| {
+                let mut hash = HashMut::open(access, key, limit).expect("a hash");
+                hash.set(field, value, Deadline::Never).expect("room")
+            };
+            fixture.on(set);
+        }
+        let at = Millis(BEGIN.0 + 900);
+        for field in [5, 6] {
+            let set = |hash: &mut HashMut<'_, '_, '_>| {
+                hash.set_deadline(field.to_string().as_bytes(), Some(at)).expect("room")
+            };
+            assert!(fixture.change(set));
+            model.extend([as_of(field, Some(at))]);
+        }
+        assert_eq!(fixture.model(), model, "{bytes} bytes");
+    }
+}

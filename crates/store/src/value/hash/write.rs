@@ -117,7 +117,7 @@ impl<'e, 'a, 'k> HashMut<'e, 'a, 'k> {
         self.found = Some(found);
         let was = self.set_in(found, field, value, deadline);
         if is_new && was.is_err() {
-            self.remove_all();
+            self.remove_empty();
         }
         let was = was?;
         self.count_expired(was);
@@ -135,13 +135,14 @@ impl<'e, 'a, 'k> HashMut<'e, 'a, 'k> {
         let (access, key, limit) = (&mut *self.access, self.key, self.limit);
         let mut found = found;
         if !access.label(&found).is_tree() {
-            if let Some((found, was)) =
-                small::set(access, key, found, limit, field, value, deadline)?
-            {
-                self.found = Some(found);
-                return Ok(was);
-            }
-            found = large::enlarge(access, key, found)?;
+            let moved = match small::set(access, key, found, limit, field, value, deadline)? {
+                small::Change::Made(found, was) => {
+                    self.found = Some(found);
+                    return Ok(was);
+                }
+                small::Change::Outgrown(moved) => moved,
+            };
+            found = large::enlarge(access, key, moved)?;
             self.found = Some(found);
         }
         let (found, was) = large::set(access, key, found, limit, field, value, deadline)?;
@@ -220,8 +221,10 @@ impl<'e, 'a, 'k> HashMut<'e, 'a, 'k> {
         self.access.put(self.key, None, label_of_run(PLAIN), &packed::EMPTY)
     }
 
-    fn remove_all(&mut self) {
-        if let Some(found) = self.found.take() {
+    /// Removes a hash that has got no field. Its record may have moved on the way.
+    fn remove_empty(&mut self) {
+        self.found = None;
+        if let Ok(Some(found)) = self.access.open_unseen(self.key, Kind::Hash) {
             self.access.remove_found(self.key, found);
         }
     }
@@ -273,11 +276,14 @@ impl<'e, 'a, 'k> HashMut<'e, 'a, 'k> {
         let Some(mut found) = self.found else { return Ok(false) };
         let (access, key) = (&mut *self.access, self.key);
         if !access.label(&found).is_tree() {
-            if let Some(found) = small::set_deadline(access, key, found, field, deadline)? {
-                self.found = Some(found);
-                return Ok(true);
-            }
-            found = large::enlarge(access, key, found)?;
+            let moved = match small::set_deadline(access, key, found, field, deadline)? {
+                small::Change::Made(found, ()) => {
+                    self.found = Some(found);
+                    return Ok(true);
+                }
+                small::Change::Outgrown(moved) => moved,
+            };
+            found = large::enlarge(access, key, moved)?;
             self.found = Some(found);
         }
         let change = large::Change { field, value: None, deadline };

@@ -165,25 +165,32 @@ fn put_in_run<'a>(
     let run = Run::new(access.bytes(&found));
     let current = find_in_run(run, member);
     let verdict = terms.judge(score, current.map(|(_, score)| score));
-    done.count(&verdict, current.is_none());
-    let Verdict::Set(score) = verdict else { return Ok(found) };
-    let cell = Score::without_sign_of_zero(score);
+    let Verdict::Set(new_score) = verdict else {
+        done.count(&verdict, current.is_none());
+        return Ok(found);
+    };
+    let cell = Score::without_sign_of_zero(new_score);
     let cells = [cell.element(), Element::of(member)];
-    let to = seek_in_run(run, &Bound::at(score, member));
-    if let Some((rank, _)) = current {
-        return Ok(move_in_run(access, key, found, (rank, to), &cells)?);
+    let (is_allowed, cost, gone) = match current {
+        Some((rank, _)) => {
+            let old = run.get(rank * STRIDE).map_or(0, Element::cost);
+            (true, cells[0].cost(), old)
+        }
+        None => {
+            let members = (run.len() / STRIDE) as u64 + 1;
+            (limit.allows(members, member.len()), cells.iter().map(|it| it.cost()).sum(), 0)
+        }
+    };
+    if !is_allowed || !has_room(run, cost.saturating_sub(gone)) {
+        let found = enlarge(access, key, found, encoding_of_large(is_allowed))?;
+        return put_in_trees(access, key, found, (score, member), terms, limit, done);
     }
-    let members = (run.len() / STRIDE) as u64 + 1;
-    let is_allowed = limit.allows(members, member.len());
-    if is_allowed && has_room(run, cells.iter().map(|it| it.cost()).sum()) {
-        return Ok(access.insert_into_run(key, found, to * STRIDE, &cells)?);
+    done.count(&verdict, current.is_none());
+    let to = seek_in_run(run, &Bound::at(new_score, member));
+    match current {
+        Some((rank, _)) => Ok(move_in_run(access, key, found, (rank, to), &cells)?),
+        None => Ok(access.insert_into_run(key, found, to * STRIDE, &cells)?),
     }
-    let found = enlarge(access, key, found, encoding_of_large(is_allowed))?;
-    let tag = tag_by(&access.store.hasher, member);
-    access.change_trees(key, &found, |nodes, roots: &mut [Root; 2]| {
-        insert(nodes, roots, tag, score, member)
-    })?;
-    Ok(found)
 }
 
 /// Moves a member of a small set from one rank to before another, with a new score.

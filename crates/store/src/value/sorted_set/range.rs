@@ -83,18 +83,24 @@ impl<'x> SortedSet<'x> {
         Span { from, count: self.rank_of(&to).saturating_sub(from) }
     }
 
-    /// Gives the members of a span to `each`, the last one first if `is_reverse`.
+    /// Gives the members of a span to `each` for as long as that answers true, the last one first
+    /// if `is_reverse`.
     #[inline]
-    pub fn each(&self, span: Span, is_reverse: bool, mut each: impl FnMut(Element<'x>, f64)) {
+    pub fn each_while(
+        &self,
+        span: Span,
+        is_reverse: bool,
+        mut each: impl FnMut(Element<'x>, f64) -> bool,
+    ) {
         let count = usize::try_from(span.count).unwrap_or(usize::MAX);
         if count == 0 {
             return;
         }
         if is_reverse {
             let last = span.from + span.count - 1;
-            self.iter_back_from(last).take(count).for_each(|(member, score)| each(member, score));
+            self.iter_back_from(last).take(count).all(|(member, score)| each(member, score));
         } else {
-            self.iter_from(span.from).take(count).for_each(|(member, score)| each(member, score));
+            self.iter_from(span.from).take(count).all(|(member, score)| each(member, score));
         }
     }
 }

@@ -4,7 +4,7 @@ use super::bound::Bound;
 use super::order::{ByScore, score_of, sort_key};
 use super::{SCORES, STRIDE, ScoreLeaf, TAGS, TagLeaf};
 use crate::access::{Access, Found, ReadNodes, WrongKind};
-use crate::key::{Key, Kind};
+use crate::key::{Encoding, Key, Kind};
 use crate::value::collection::{short_tag_by, tag_by};
 use base::KeyHasher;
 use packed::{Element, Iter, Run};
@@ -14,6 +14,7 @@ use tree::{Nodes, Path, Rows, View, resolve};
 #[derive(Clone, Copy, Debug)]
 pub struct SortedSet<'x> {
     hasher: &'x KeyHasher,
+    encoding: Encoding,
     pub(super) form: Form<'x>,
 }
 
@@ -51,12 +52,18 @@ pub fn peek<'x>(access: &'x Access<'_>, key: &Key<'_>) -> Result<Option<SortedSe
 impl<'x> SortedSet<'x> {
     #[inline]
     pub(super) fn at<'a>(access: &'x Access<'a>, found: &Found<'a>) -> SortedSet<'x> {
-        let form = if access.label(found).is_tree() {
+        let label = access.label(found);
+        let form = if label.is_tree() {
             Form::Large(access.view(found, SCORES), access.view(found, TAGS))
         } else {
             Form::Small(Run::new(access.bytes(found)))
         };
-        SortedSet { hasher: &access.store.hasher, form }
+        SortedSet { hasher: &access.store.hasher, encoding: label.encoding(), form }
+    }
+
+    /// As what OBJECT ENCODING shows it.
+    pub fn encoding(&self) -> Encoding {
+        self.encoding
     }
 
     /// Members.

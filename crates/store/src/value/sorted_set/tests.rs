@@ -223,7 +223,10 @@ fn ranges_of_scores_agree_with_a_filter() {
                 let set = set.expect("a set");
                 let span = set.span(&Pick::Scores(range), false);
                 let mut found = Vec::new();
-                set.each(span, true, |member, score| found.push((member.to_text(), score)));
+                set.each_while(span, true, |member, score| {
+                    found.push((member.to_text(), score));
+                    true
+                });
                 found.reverse();
                 assert_eq!(found, expected, "{range:?}");
             });
@@ -484,4 +487,25 @@ fn another_kind_is_refused() {
         assert_eq!(added, Err(Fault::WrongKind));
         assert!(peek(access, &keys[0]).is_err());
     });
+}
+
+#[test]
+fn scores_that_grow_take_a_full_run_over_its_border() {
+    let limit = SortedSetLimit { members_max: 2_000, member_bytes_max: 64 };
+    for count in [840, 880, 890, 900] {
+        let (mut fixture, mut model) = (Fixture::new(), Model::new());
+        for number in 0..count {
+            let member = format!("{number:064}").into_bytes();
+            fixture.add("a", 1.0, &member, limit);
+            model.insert(member, 1.0);
+        }
+        for (at, (member, score)) in model.iter_mut().enumerate() {
+            let sum = Terms { is_increment: true, ..Terms::default() };
+            let added = fixture.add_all(&[(0.1, member)], sum, limit);
+            *score += 0.1;
+            assert_eq!((added.score, added.updated), (Some(*score), 1), "{at} of {count}");
+        }
+        fixture.check("a", &model);
+        assert_eq!(fixture.encoding("a").map(|it| it.0), Some(Encoding::Listpack));
+    }
 }

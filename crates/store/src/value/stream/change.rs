@@ -103,7 +103,7 @@ pub fn add<'t>(
     let starts = how.limit.starts_node(&facts, new.len());
     let trimmed = access.change_tree(key, &found, ENTRIES, |tree| {
         edit::append(tree, &mut facts.tail, id, starts, &new)?;
-        facts.note_added(id, starts, new.listpack_bytes());
+        facts.note_added(id, starts, new.in_listpack());
         Ok(how.trim.map_or(0, |how| trim::apply(tree, &mut facts, how)))
     });
     if trimmed.is_err() && is_new {

@@ -16,6 +16,9 @@ const SLACK_PART: usize = 8;
 /// Bytes that a record takes besides its content, at most.
 const RECORD_BYTES: usize = 64;
 
+/// An odd number whose bits are well mixed.
+const HASH_FACTOR: u32 = 0x9e37_79b1;
+
 /// Texts that are longer together go to a node of their own without being tried in a block.
 const TEXT_BYTES_MAX: usize = 2 * CELL_BYTES_MAX;
 
@@ -26,6 +29,18 @@ pub(super) struct NewEntry<T> {
     pairs: usize,
     /// Bytes of all texts.
     len: usize,
+}
+
+/// Sizes of an entry as an element of a listpack.
+#[derive(Clone, Copy)]
+pub(super) struct Listpack {
+    pub pairs: i64,
+    /// Bytes of all names.
+    pub names: usize,
+    /// Bytes of all values.
+    pub values: usize,
+    /// The same for entries with the same names.
+    pub names_hash: u32,
 }
 
 impl<'t, T: Iterator<Item = &'t [u8]> + Clone> NewEntry<T> {
@@ -41,11 +56,22 @@ impl<'t, T: Iterator<Item = &'t [u8]> + Clone> NewEntry<T> {
         self.len
     }
 
-    /// Bytes of the names and of the values where they are elements of listpacks.
-    pub fn listpack_bytes(&self) -> (usize, usize) {
+    /// What it is where nodes are listpacks.
+    pub fn in_listpack(&self) -> Listpack {
         let bytes = |text: &[u8]| element_bytes(Element::of(text));
-        let names = self.texts.clone().step_by(2).map(bytes).sum();
-        (names, self.texts.clone().skip(1).step_by(2).map(bytes).sum())
+        let names = self.texts.clone().step_by(2);
+        let values = self.texts.clone().skip(1).step_by(2);
+        let names_hash = names.clone().fold(0, |hash, name| {
+            // Names that differ may rarely look alike: all that follows is another end of a node.
+            let add = |hash: u32, byte: &u8| (hash ^ u32::from(*byte)).wrapping_mul(HASH_FACTOR);
+            name.iter().fold(hash ^ name.len() as u32, add).rotate_left(5)
+        });
+        Listpack {
+            pairs: self.pairs as i64,
+            names: names.map(bytes).sum(),
+            values: values.map(bytes).sum(),
+            names_hash,
+        }
     }
 
     /// Its names as a block keeps them; none if they are too long for that.

@@ -3,7 +3,7 @@
 //! ```text
 //! | collection 4 | entries root 16 | groups root 16 | last id 16 | highest deleted id 16 |
 //! | added 8 | nodes 4 | entries of the last node 4 | its bytes 4 | entries of the first node 4 |
-//! | last block 4 | its unweighed entries 4 |
+//! | last block 4 | its unweighed entries 4 | first id of the last node 16 | hash of its names 4 |
 //! ```
 //! Clients count entries in nodes of `stream-node-max-entries`: trimming with `~` removes whole
 //! ones. Blocks are cut otherwise, so an entry is marked where such a node starts.
@@ -22,7 +22,8 @@ pub(super) const GROUPS: usize = 1;
 const NO_TREE: NodeId = 0;
 
 const FACTS_AT: usize = CollectionId::BYTES + 2 * ROOT_BYTES;
-const FACTS_BYTES: usize = 2 * ID_BYTES + 8 + 6 * 4;
+const FACTS_BYTES: usize = NODE_AT + ID_BYTES + 4;
+const NODE_AT: usize = 2 * ID_BYTES + 8 + 6 * 4;
 /// Bytes of the value of a stream.
 pub(super) const VALUE_BYTES: usize = FACTS_AT + FACTS_BYTES;
 
@@ -44,6 +45,10 @@ pub(super) struct Facts {
     /// Entries of the first node, if that is not the last one; zero if nobody has counted.
     pub head_entries: u32,
     pub tail: Tail,
+    /// The id of the entry that the last node began with.
+    pub node_id: Id,
+    /// A hash of the names of that entry.
+    pub node_names: u32,
 }
 
 impl Facts {
@@ -64,6 +69,8 @@ impl Facts {
             tail_bytes: word(counts_at + 8),
             head_entries: word(counts_at + 12),
             tail: Tail { node: word(counts_at + 16), unweighed: word(counts_at + 20) },
+            node_id: Id::read(&value[FACTS_AT + NODE_AT..]),
+            node_names: word(FACTS_AT + NODE_AT + ID_BYTES),
         }
     }
 
@@ -75,9 +82,11 @@ impl Facts {
         facts[32..40].copy_from_slice(&self.added.to_le_bytes());
         let Facts { nodes, tail_entries, tail_bytes, head_entries, tail, .. } = *self;
         let counts = [nodes, tail_entries, tail_bytes, head_entries, tail.node, tail.unweighed];
-        for (to, count) in facts[40..].chunks_exact_mut(4).zip(counts) {
+        for (to, count) in facts[40..NODE_AT].chunks_exact_mut(4).zip(counts) {
             to.copy_from_slice(&count.to_le_bytes());
         }
+        facts[NODE_AT..][..ID_BYTES].copy_from_slice(&self.node_id.to_bytes());
+        facts[NODE_AT + ID_BYTES..].copy_from_slice(&self.node_names.to_le_bytes());
     }
 
     /// Notes that entries are gone, of which `left` are left.
@@ -126,6 +135,8 @@ mod tests {
             tail_bytes: 3,
             head_entries: 4,
             tail: Tail { node: 9, unweighed: 10 },
+            node_id: Id { ms: 11, seq: 12 },
+            node_names: 13,
         };
         let mut value = [0; VALUE_BYTES];
         facts.write(&mut value);

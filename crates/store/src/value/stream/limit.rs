@@ -1,6 +1,7 @@
 //! Nodes as clients count them: where trimming with `~` may stop.
 
 use super::Id;
+use super::edit::Listpack;
 use super::facts::{FULL, Facts};
 use crate::value::list::element_bytes;
 use packed::Element;
@@ -32,19 +33,36 @@ impl NodeLimit {
     }
 }
 
+/// Bytes of an integer in a listpack.
+#[inline]
+fn integer_bytes(value: i64) -> usize {
+    element_bytes(Element::Integer(value))
+}
+
 impl Facts {
-    /// Counts an entry as one of the last node, or of another one that it starts. `bytes` are those
-    /// of its names and values where nodes are listpacks.
+    /// Counts an entry as one of the last node, or of another one that it starts: the bytes that it
+    /// takes where nodes are listpacks, in which the first entry's id and names stand once.
     #[inline]
-    pub(super) fn note_added(&mut self, id: Id, starts: bool, (names, values): (usize, usize)) {
-        let diff = id.ms.wrapping_sub(self.last_id.ms).min(i64::MAX as u64) as i64;
-        let mut bytes = 3 * SMALL_BYTES + element_bytes(Element::Integer(diff)) + values;
+    pub(super) fn note_added(&mut self, id: Id, starts: bool, new: Listpack) {
+        let mut bytes = 0;
         if starts {
             (self.tail_entries, self.tail_bytes) = (0, 0);
-            bytes += LISTPACK_BYTES + 4 * SMALL_BYTES + names;
+            (self.node_id, self.node_names) = (id, new.names_hash);
+            bytes += LISTPACK_BYTES + 3 * SMALL_BYTES + integer_bytes(new.pairs) + new.names;
             self.nodes += 1;
         }
+        let mut elements = 3 + new.pairs;
+        if self.node_names != new.names_hash {
+            elements += new.pairs + 1;
+            bytes += integer_bytes(new.pairs) + new.names;
+        }
+        let ms = id.ms.wrapping_sub(self.node_id.ms).cast_signed();
+        let seq = id.seq.wrapping_sub(self.node_id.seq).cast_signed();
+        bytes += SMALL_BYTES + integer_bytes(ms) + integer_bytes(seq);
+        bytes += new.values + integer_bytes(elements);
+        let before = self.tail_entries.max(1);
         self.tail_entries = self.tail_entries.saturating_add(1).min(FULL - 1);
+        bytes += integer_bytes(self.tail_entries.into()) - integer_bytes(before.into());
         self.tail_bytes = self.tail_bytes.saturating_add(u32::try_from(bytes).unwrap_or(FULL));
         self.last_id = id;
         self.added += 1;

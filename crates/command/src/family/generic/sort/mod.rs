@@ -81,6 +81,9 @@ fn show(
     let chosen = elements.chosen();
     reply.array(chosen.len() * options.get.len().max(1));
     for text in chosen {
+        if reply.is_cut() {
+            break;
+        }
         if options.get.is_empty() {
             element::bulk(reply, Element::of(text));
         }

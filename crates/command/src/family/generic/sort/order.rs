@@ -145,7 +145,7 @@ impl Elements {
     }
 }
 
-/// The number that a text is.
+/// The number that a text is; what stands behind a zero byte is not looked at.
 fn number(text: &[u8]) -> Option<f64> {
-    text::parse_f64(text).filter(|number| !number.is_nan())
+    text::parse_f64(text.split(|byte| *byte == 0).next()?)
 }

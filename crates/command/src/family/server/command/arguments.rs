@@ -1,8 +1,8 @@
 //! COMMAND DOCS: what a command is for, and its arguments, from the tree of its syntax.
 
 use super::children;
-use super::syntax::{Node, parse};
 use crate::key_positions as keys;
+use crate::syntax::{Node, parse};
 use crate::table::Row;
 use wire::Reply;
 

@@ -12,22 +12,21 @@
 mod arguments;
 mod categories;
 mod info;
-mod syntax;
 mod tips;
 
 use crate::args::Args;
 use crate::call::{Call, Outcome};
 use crate::key_positions as keys;
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, begin_of};
 use crate::spec::KeyFlags;
 use crate::table::{Row, Table};
 
 /// COMMAND alone. Any further word is the name of no subcommand.
 pub(super) fn command(call: &mut Call<'_>) -> Outcome {
     if call.args.len() > 1 {
-        let word = String::from_utf8_lossy(call.args.get(1)).into_owned();
-        let refusal = format!("ERR unknown subcommand '{word:.128}'. Try COMMAND HELP.");
-        return Err(Refusal::new(refusal));
+        let word = begin_of(call.args.get(1));
+        let text = "ERR unknown subcommand '{}'. Try COMMAND HELP.";
+        return Err(Refusal::naming(text, &[word]));
     }
     all_info(call);
     Ok(())

@@ -18,7 +18,7 @@ mod tables;
 
 use super::local::is_allowed;
 use crate::call::{Call, Outcome};
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, begin_of};
 use std::ops::RangeInclusive;
 
 const NOT_ALLOWED: Refusal = Refusal::of(
@@ -137,13 +137,10 @@ pub(super) fn debug(call: &mut Call<'_>) -> Outcome {
     let found = SUBCOMMANDS.iter().find(|it| args.is(1, it.name));
     match found.filter(|it| it.words.contains(&args.len())) {
         Some(subcommand) => (subcommand.run)(call),
-        None => {
-            let word = String::from_utf8_lossy(args.get(1)).into_owned();
-            Err(Refusal::new(format!(
-                "ERR unknown subcommand or wrong number of arguments for '{word:.128}'. Try DEBUG \
-                 HELP."
-            )))
-        }
+        None => Err(Refusal::naming(
+            "ERR unknown subcommand or wrong number of arguments for '{}'. Try DEBUG HELP.",
+            &[begin_of(args.get(1))],
+        )),
     }
 }
 

@@ -49,7 +49,7 @@ pub(super) fn log(call: &mut Call<'_>) -> Outcome {
 }
 
 pub(super) fn error(call: &mut Call<'_>) -> Outcome {
-    Err(Refusal::new(String::from_utf8_lossy(call.args.get(2))))
+    Err(Refusal::new(call.args.get(2)))
 }
 
 pub(super) fn sleep(call: &mut Call<'_>) -> Outcome {

@@ -33,7 +33,7 @@ pub(super) fn clients(text: &mut Text, call: &mut Call<'_>) {
         ("tracking_clients", &0),
         ("pubsub_clients", &0),
         ("watching_clients", &0),
-        ("clients_in_timeout_table", &0),
+        ("clients_in_timeout_table", &waiters.deadlines()),
         ("total_watched_keys", &0),
         ("total_blocking_keys", &waiters.keys()),
         ("total_blocking_keys_on_nokey", &waiters.keys_that_may_be_lost()),

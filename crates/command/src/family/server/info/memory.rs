@@ -96,7 +96,7 @@ impl MemoryFacts {
 
 fn client_bytes(instance: &Instance) -> u64 {
     let clients = instance.clients.list();
-    let buffers = clients.iter().flat_map(|it| [&it.query_bytes, &it.query_free, &it.output_bytes]);
+    let buffers = clients.iter().flat_map(|it| [&it.query_bytes, &it.query_free, &it.output_room]);
     buffers.map(|bytes| bytes.load(Relaxed)).sum()
 }
 
@@ -159,6 +159,8 @@ fn fragmentation(text: &mut Text, call: &Call<'_>, facts: &MemoryFacts) {
         ("mem_replicas_repl_buffer", &0),
         ("mem_clients_slaves", &0),
         ("mem_clients_normal", &facts.clients),
+        ("mem_waits", &call.instance.waiters.bytes()),
+        ("mem_mailboxes", &call.instance.clients.mail_bytes().load(Relaxed)),
         ("mem_cluster_links", &0),
         ("mem_aof_buffer", &0),
         ("mem_allocator", &call.instance.identity.allocator),

@@ -1,4 +1,4 @@
-//! The tree that a row's syntax describes.
+//! The tree of a row's syntax: the source of COMMAND DOCS, and of requests that tests draw.
 //!
 //! ```text
 //! sequence     = { item }
@@ -11,17 +11,24 @@
 
 /// A part of a syntax.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Node {
+pub enum Node {
     /// A word that is written as it is.
     Token(&'static str),
     /// A word that stands for a value.
     Word(&'static str),
     /// One of several sequences.
-    Group { alternatives: Vec<Vec<Node>>, optional: bool, multiple: bool },
+    Group {
+        /// The sequences.
+        alternatives: Vec<Vec<Node>>,
+        /// It may be left out.
+        optional: bool,
+        /// It may be repeated.
+        multiple: bool,
+    },
 }
 
 /// Reads a syntax; what it cannot make sense of is left out.
-pub(super) fn parse(syntax: &'static str) -> Vec<Node> {
+pub fn parse(syntax: &'static str) -> Vec<Node> {
     let mut words = split(syntax).into_iter().peekable();
     let mut alternatives = vec![sequence(&mut words).nodes];
     while let Some(end) = words.next() {

@@ -1,0 +1,127 @@
+//! Clients that ask for too much: what a server keeps for them, and for how long others wait.
+//!
+//! | file | what clients do |
+//! |---|---|
+//! | `garbage` | make and remove values without end |
+//! | `readers` | read slowly, or not at all; come in great numbers; send without end |
+//! | `replies` | ask for replies beyond all measure |
+//! | `stream` | a connection without a client library's ways |
+//! | `peak` | the most memory while something happens |
+
+mod garbage;
+mod peak;
+mod readers;
+mod replies;
+mod stream;
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use std::time::Duration;
+
+use super::{Bench, Scale, Scenario, pin_client, seconds};
+use crate::report::Section;
+use crate::servers::{Kind, Launch, Program, Server};
+
+/// How much is asked for.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// How long values are made and removed, of each type.
+    #[serde(deserialize_with = "seconds")]
+    pub seconds: Duration,
+    /// How often a value of a megabyte replaces itself.
+    pub overwrites: u64,
+    /// GETs of a megabyte that are sent before the first reply is read.
+    pub gets: u64,
+    /// Members that are asked for of a small set.
+    pub picks: u64,
+    /// Sets that are built and renamed in each of three parts.
+    pub renames: u64,
+    /// Connections that have said something once.
+    pub idle: u64,
+    /// Clients that ask and never read.
+    pub deaf: u64,
+    /// Commands in one pipeline.
+    pub pipeline: u64,
+    /// Bytes that a heap holds before it shrinks.
+    pub bytes: u64,
+    /// Elements of a list that is read whole.
+    pub elements: u64,
+}
+
+/// What was seen.
+struct Finding {
+    what: &'static str,
+    value: f64,
+    unit: &'static str,
+}
+
+type Attack = fn(&Plan, &Server) -> Result<Vec<Finding>>;
+
+const ATTACKS: [Attack; 10] = [
+    garbage::push_and_delete,
+    garbage::overwrite,
+    garbage::build_and_rename,
+    garbage::shrink,
+    readers::slow,
+    readers::deaf,
+    readers::idle,
+    readers::pipeline,
+    replies::random_members,
+    replies::whole_list,
+];
+
+impl Scenario for Plan {
+    fn scaled(self, scale: Scale) -> Self {
+        Self {
+            seconds: scale.time(self.seconds),
+            overwrites: scale.of(self.overwrites),
+            gets: scale.of(self.gets),
+            picks: scale.of(self.picks),
+            renames: scale.of(self.renames),
+            idle: scale.of(self.idle),
+            deaf: scale.of(self.deaf),
+            pipeline: scale.of(self.pipeline),
+            bytes: scale.of(self.bytes),
+            elements: scale.of(self.elements),
+        }
+    }
+
+    fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
+        pin_client(1);
+        section.columns(&["what", "Varve", "Valkey", "unit"]);
+        section.note(
+            "Each line has a server of its own, with one thread on one core. Memory is resident \
+             memory, the most while it happens where nothing else is said.",
+        );
+        for attack in ATTACKS {
+            let ours = self.meet(attack, &bench.varve)?;
+            let theirs = bench.valkey.as_ref().map(|valkey| self.meet(attack, valkey));
+            let theirs = theirs.transpose()?.unwrap_or_default();
+            for Finding { what, value, unit } in ours {
+                let other = theirs.iter().find(|other| other.what == what);
+                let other = other.map_or("-".to_owned(), |other| format!("{:.1}", other.value));
+                section.row([what.to_owned(), format!("{value:.1}"), other, unit.to_owned()]);
+                section.finding(what, Some(value), unit);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Plan {
+    fn meet(&self, attack: Attack, program: &Program) -> Result<Vec<Finding>> {
+        let server = program.start(&Launch::default())?;
+        let found = attack(self, &server)?;
+        let is_ours = server.kind == Kind::Varve;
+        server.control()?.ask(&["PING"]).context("the server no longer answers")?;
+        if is_ours {
+            server.end()?
+        }
+        Ok(found)
+    }
+}
+
+fn megabytes(what: &'static str, bytes: u64) -> Finding {
+    Finding { what, value: bytes as f64 / 1e6, unit: "MB" }
+}

@@ -1,0 +1,123 @@
+//! What a client has sent and was not served: the begin of a request, or requests held back.
+
+/// Room of a buffer that is in use.
+const ROOM_MIN: usize = 16 << 10;
+/// Room that an empty buffer keeps until it is trimmed.
+const ROOM_KEPT: usize = 64 << 10;
+/// A buffer up to this size is not trimmed while its client is busy.
+const UNTRIMMED: usize = 32 << 10;
+/// Room made for an argument whose length was announced, before its bytes come.
+const ANNOUNCED_MAX: usize = 1 << 20;
+
+/// See the module page.
+#[derive(Debug, Default)]
+pub struct Query {
+    bytes: Vec<u8>,
+    /// Bytes at the begin of `bytes` that were served: never more than half of them, so that each
+    /// byte is moved once on average when they are dropped.
+    served: usize,
+    /// The most bytes that waited since it was last trimmed.
+    peak: usize,
+}
+
+impl Query {
+    /// The bytes that wait.
+    #[inline]
+    pub fn waiting(&self) -> &[u8] {
+        &self.bytes[self.served..]
+    }
+
+    /// How many bytes wait.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.bytes.len() - self.served
+    }
+
+    /// Whether nothing waits.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes of memory that it takes.
+    #[inline]
+    pub fn room(&self) -> usize {
+        self.bytes.capacity()
+    }
+
+    /// Puts bytes behind those that wait.
+    #[inline]
+    pub fn keep(&mut self, bytes: &[u8]) {
+        if !bytes.is_empty() {
+            self.bytes.reserve(bytes.len().max(ROOM_MIN.saturating_sub(self.bytes.len())));
+            self.bytes.extend_from_slice(bytes);
+            self.peak = self.peak.max(self.len());
+        }
+    }
+
+    /// Makes room for `announced` bytes that the client is sending.
+    pub fn expect(&mut self, announced: usize) {
+        self.bytes.reserve_exact(announced.min(ANNOUNCED_MAX));
+    }
+
+    /// Forgets the first `served` bytes of those that wait.
+    pub fn drop_served(&mut self, served: usize) {
+        self.served += served;
+        if self.served >= self.bytes.len() {
+            self.served = 0;
+            if self.bytes.capacity() <= ROOM_KEPT {
+                self.bytes.clear();
+            } else {
+                self.bytes = Vec::with_capacity(ROOM_KEPT);
+            }
+        } else if self.served > self.bytes.len() / 2 {
+            self.bytes.drain(..self.served);
+            self.served = 0;
+        }
+    }
+
+    /// Takes room back that was not needed lately, or of a client that is silent all that is not
+    /// in use. Tells whether there was any.
+    pub fn trim(&mut self, is_silent: bool) -> bool {
+        let (room, len) = (self.bytes.capacity(), self.bytes.len());
+        let needed = if is_silent { len } else { self.peak.max(ROOM_MIN) };
+        let is_large = room > UNTRIMMED && self.peak < room / 2;
+        let is_trimmed = room > needed && (is_silent || is_large);
+        if is_trimmed {
+            self.bytes.shrink_to(needed);
+        }
+        self.peak = self.len();
+        is_trimmed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Query, ROOM_KEPT};
+
+    #[test]
+    fn what_is_kept_is_served_in_order() {
+        let (mut query, mut next, mut expected) = (Query::default(), 0_u8, 0_u8);
+        for turn in 0..2000 {
+            let bytes: Vec<u8> = (0..turn % 97).map(|at| next.wrapping_add(at as u8)).collect();
+            next = next.wrapping_add(bytes.len() as u8);
+            query.keep(&bytes);
+            let served = query.len().min(turn * 31 % 89);
+            for byte in &query.waiting()[..served] {
+                assert_eq!(*byte, expected);
+                expected = expected.wrapping_add(1);
+            }
+            query.drop_served(served);
+        }
+    }
+
+    #[test]
+    fn serving_a_long_query_in_small_steps_moves_few_bytes() {
+        let mut query = Query::default();
+        query.keep(&vec![b'x'; 64 << 20]);
+        for _ in 0..(64 << 20) / 64 {
+            query.drop_served(64);
+        }
+        assert!(query.is_empty() && query.room() <= ROOM_KEPT);
+    }
+}

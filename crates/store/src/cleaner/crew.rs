@@ -1,0 +1,98 @@
+//! Cleaners: as many are at work at the same time as the heap is large, and none is left half-way
+//! when it shrinks.
+
+use super::{Cleaner, Goal, Step};
+use crate::lane::Lane;
+use crate::store::Store;
+use base::Millis;
+use base::units::SEGMENT_BYTES;
+use heap::Trim;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+
+/// Cleaners that may be at work at the same time; small heaps use one.
+const CLEANERS: usize = 8;
+/// Segments per cleaner.
+const SEGMENTS_PER_CLEANER: u64 = 64;
+
+#[derive(Debug, Default)]
+pub(crate) struct Cleaners {
+    all: [Mutex<Cleaner>; CLEANERS],
+    /// Cleaners from this number on have neither a victim nor a head.
+    opened: AtomicUsize,
+}
+
+impl Cleaners {
+    fn try_lock(&self, number: usize) -> Option<MutexGuard<'_, Cleaner>> {
+        match self.all[number].try_lock() {
+            Ok(free) => Some(free),
+            Err(TryLockError::Poisoned(free)) => Some(free.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+}
+
+impl Store {
+    /// Goes on with victims that nobody may come back to, and closes heads that have become too
+    /// large; false when no victim is left.
+    pub(super) fn finish_victims(&self, lane: &mut Lane, now: Millis) -> bool {
+        let opened = self.cleaners.opened.load(Relaxed);
+        for mut cleaner in (0..opened).filter_map(|number| self.cleaners.try_lock(number)) {
+            if cleaner.victim.is_some() {
+                let step = self.step(lane, &mut cleaner, Goal::Clean(Trim::Nothing), now);
+                return step != Step::Stuck;
+            }
+            cleaner.survivors.rest(&self.heap);
+        }
+        let _ = self.unfinished_cleaner(self.cleaners_in_use());
+        false
+    }
+
+    fn cleaners_in_use(&self) -> usize {
+        let per_cleaner = SEGMENTS_PER_CLEANER * u64::from(SEGMENT_BYTES);
+        ((self.heap.touched_bytes() / per_cleaner) as usize).clamp(1, CLEANERS)
+    }
+
+    /// A cleaner that nobody is using; first one that has to end its work because the heap has
+    /// shrunk.
+    pub(super) fn free_cleaner(&self) -> Option<MutexGuard<'_, Cleaner>> {
+        let in_use = self.cleaners_in_use();
+        self.unfinished_cleaner(in_use).or_else(|| {
+            let try_lock = |number| Some((number, self.cleaners.try_lock(number)?));
+            let (number, free) = (0..in_use).find_map(try_lock)?;
+            self.cleaners.opened.fetch_max(number + 1, Relaxed);
+            Some(free)
+        })
+    }
+
+    /// Closes the cleaners beyond those in use; one that has a victim to finish is returned.
+    fn unfinished_cleaner(&self, in_use: usize) -> Option<MutexGuard<'_, Cleaner>> {
+        loop {
+            let opened = self.cleaners.opened.load(Relaxed);
+            if opened <= in_use {
+                return None;
+            }
+            let mut last = self.cleaners.try_lock(opened - 1)?;
+            if last.victim.is_some() {
+                return Some(last);
+            }
+            last.survivors.seal(&self.heap);
+            // It is raised and lowered over a cleaner under that cleaner's lock.
+            let _ = self.cleaners.opened.compare_exchange(opened, opened - 1, Relaxed, Relaxed);
+        }
+    }
+
+    pub(super) fn wait_for_cleaner(&self) -> MutexGuard<'_, Cleaner> {
+        self.free_cleaner().unwrap_or_else(|| {
+            let first = self.cleaners.all[0].lock().unwrap_or_else(PoisonError::into_inner);
+            self.cleaners.opened.fetch_max(1, Relaxed);
+            first
+        })
+    }
+
+    /// Whether another thread is at work that frees space.
+    pub(crate) fn is_space_being_won(&self) -> bool {
+        let mut all = 0..CLEANERS;
+        self.budget.dying() > 0 || all.any(|number| self.cleaners.try_lock(number).is_none())
+    }
+}

@@ -1,0 +1,205 @@
+//! Space for a write that finds none: what was removed, what is dead, what may be evicted.
+
+use super::{Goal, Step};
+use crate::collections::Noted;
+use crate::eviction::{Candidate, EvictionPolicy};
+use crate::lane::Lane;
+use crate::store::Store;
+use crate::weight::weight_of;
+use base::{KeyspaceId, Location, Millis, PositionHash, ShardId};
+use heap::Trim;
+use index::{Entry, Index, Position, Slot};
+use smallvec::SmallVec;
+
+/// Removed records that are counted as dead in one go.
+pub(super) const REAPED_AT_ONCE: usize = 1024;
+
+/// What was done for a write that finds no room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Room {
+    /// Bytes were freed.
+    Won,
+    /// Resident memory that no head could use went back to the system.
+    Returned,
+    /// There is nothing to free.
+    Nothing,
+}
+
+impl Store {
+    /// Frees some space for a write that cannot be made otherwise.
+    pub(crate) fn make_room(&self, lane: &mut Lane, now: Millis) -> Room {
+        // What is pooled and yet no help, since the budget has shrunk or its segments are too small
+        // for a head, is worth more as free memory. Evicting would only add to it.
+        if self.heap.return_some(2 * u64::from(self.heap.head_bytes())) {
+            return Room::Returned;
+        }
+        if self.reap_removed(lane) || self.clean_one(lane, now) {
+            return Room::Won;
+        }
+        // Moving what is alive has left segments in the pool, of which none may be large enough.
+        while self.heap.return_some(0) {}
+        let is_won = self.evict_dedicated(lane, now)
+            || self.evict_scattered(lane, now)
+            || self.seal_own_head(lane);
+        if is_won { Room::Won } else { Room::Nothing }
+    }
+
+    /// Cleans one segment, or evicts from it; false when that wins next to nothing.
+    fn clean_one(&self, lane: &mut Lane, now: Millis) -> bool {
+        let mut cleaner = self.wait_for_cleaner();
+        let mut goal = match self.goal_of_writers() {
+            Goal::Clean(_) => Goal::Clean(Trim::All),
+            Goal::Evict => Goal::Evict,
+        };
+        let moved_before = lane.counters.moved_bytes.get();
+        let mut walked = 0;
+        loop {
+            match self.step(lane, &mut cleaner, goal, now) {
+                Step::Walked(bytes) => walked += bytes,
+                // Nothing is dead enough to be worth moving the rest: what is left is to evict.
+                Step::NoVictim if goal != Goal::Evict && self.has_candidates() => {
+                    goal = Goal::Evict;
+                    continue;
+                }
+                Step::NoVictim | Step::Stuck => return false,
+            }
+            if cleaner.victim.is_none() {
+                break;
+            }
+        }
+        let moved = lane.counters.moved_bytes.get() - moved_before;
+        moved + walked / 64 < walked
+    }
+
+    /// Whether there may be keys that the policy allows to evict.
+    pub(super) fn has_candidates(&self) -> bool {
+        match self.budget.eviction() {
+            EvictionPolicy::NoEviction => false,
+            policy if policy.is_volatile() => self.used_databases().any(|database| {
+                let keyspace = self.keyspace(database);
+                keyspace.is_some_and(|keyspace| {
+                    self.indexes.of_keyspace(keyspace).any(|index| index.with_deadline() > 0)
+                })
+            }),
+            _ => true,
+        }
+    }
+
+    /// Lets the reaper count some of what was removed as dead, for which nothing has to be evicted
+    /// or moved; false when there is nothing of that.
+    pub(super) fn reap_removed(&self, lane: &Lane) -> bool {
+        let waiting = self.budget.dying();
+        if waiting == 0 {
+            return false;
+        }
+        if self.reap_some(lane, REAPED_AT_ONCE) {
+            return true;
+        }
+        // Another thread is at it.
+        std::thread::yield_now();
+        self.budget.dying() < waiting
+    }
+
+    /// Closes the lane's own segment if most of it is dead, so that it can be cleaned.
+    fn seal_own_head(&self, lane: &mut Lane) -> bool {
+        let (written, live) = lane.head.fill(&self.heap);
+        let is_worth_cleaning = written > self.heap.head_bytes() / 2 && live < written / 2;
+        if is_worth_cleaning {
+            lane.head.seal(&self.heap);
+        }
+        is_worth_cleaning
+    }
+
+    /// Evicts keys with a deadline wherever they lie, about a head's worth, where segments hold so
+    /// few of them that whole segments would be moved for each. Their places are cleaned next.
+    fn evict_scattered(&self, lane: &mut Lane, now: Millis) -> bool {
+        if !self.budget.eviction().is_volatile() {
+            return false;
+        }
+        let wanted = u64::from(self.heap.head_bytes());
+        let before = lane.counters.evicted_bytes.get();
+        let first = lane.random.below(256) as u8;
+        for shard in (0..=u8::MAX).map(|number| ShardId(first.wrapping_add(number))) {
+            for keyspace in self.used_databases().filter_map(|number| self.keyspace(number)) {
+                self.evict_volatile_of(lane, keyspace, shard, now);
+            }
+            if lane.counters.evicted_bytes.get() - before >= wanted {
+                break;
+            }
+        }
+        lane.counters.evicted_bytes.get() > before
+    }
+
+    /// Evicts the keys of a shard that have a deadline, line by line.
+    fn evict_volatile_of(
+        &self,
+        lane: &mut Lane,
+        keyspace: KeyspaceId,
+        shard: ShardId,
+        now: Millis,
+    ) {
+        let index = self.indexes.get(keyspace, shard);
+        let mut at = Some(Position::of_shard(shard));
+        while let Some(from) = at.filter(|_| index.with_deadline() > 0) {
+            let _held = self.hold_one(shard);
+            let mut natives: SmallVec<[(Slot, Entry); 16]> = SmallVec::new();
+            at = index.scan_line(&self.blocks, from, |slot, entry| {
+                if entry.has_deadline() {
+                    natives.push((slot, entry));
+                }
+            });
+            natives.into_iter().for_each(|found| {
+                self.evict_found(lane, index, found, now);
+            });
+        }
+    }
+
+    /// Evicts the oldest of the records that have slots of their own.
+    fn evict_dedicated(&self, lane: &mut Lane, now: Millis) -> bool {
+        if self.budget.eviction() == EvictionPolicy::NoEviction {
+            return false;
+        }
+        let by_age = self.heap.dedicated_by_age();
+        by_age.into_iter().any(|(at, owner)| match Noted::of(owner) {
+            Noted::Key(hash, keyspace) => self.evict_one(lane, at, hash, keyspace, now),
+            Noted::Node(id, node) => self.evict_owner_of(lane, at, (id, node), now),
+        })
+    }
+
+    /// Evicts the record at `at` if its owner's index still names it and the policy allows.
+    fn evict_one(
+        &self,
+        lane: &mut Lane,
+        at: Location,
+        hash: PositionHash,
+        keyspace: KeyspaceId,
+        now: Millis,
+    ) -> bool {
+        let _held = self.hold_one(hash.shard());
+        let index = self.indexes.get(keyspace, hash.shard());
+        let same = |entry: Entry| entry.location() == at;
+        let found = index.find(&self.blocks, hash, same);
+        found.is_some_and(|found| self.evict_found(lane, index, found, now))
+    }
+
+    /// Evicts a key that was found, if the policy allows. Its shard is locked.
+    pub(super) fn evict_found(
+        &self,
+        lane: &mut Lane,
+        index: &Index,
+        (slot, entry): (Slot, Entry),
+        now: Millis,
+    ) -> bool {
+        // SAFETY: the shard is locked, and its index names the record.
+        let record = unsafe { self.heap.record(entry.location()) };
+        // SAFETY: as above.
+        let (deadline, weight) = unsafe { (record.deadline(), weight_of(&record)) };
+        let candidate = Candidate { access: entry.access(), deadline };
+        if self.budget.eviction().coldness(candidate, now).is_none() {
+            return false;
+        }
+        self.evict_entry(lane, index, slot, &record);
+        self.heap.bury(entry.location(), weight);
+        true
+    }
+}

@@ -1,0 +1,35 @@
+//! `varve-torture`: random commands against a server.
+#![forbid(unsafe_code)]
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+use torture::{differential, hammer};
+
+#[derive(Parser)]
+#[command(about = "Random commands against a server")]
+struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Compares Varve with a reference server
+    Differential(differential::Arguments),
+    /// Changes the same keys from many connections, and checks what must hold at the end
+    Hammer(hammer::Arguments),
+}
+
+fn main() -> ExitCode {
+    let outcome = match &Arguments::parse().what {
+        What::Differential(arguments) => differential::run(arguments),
+        What::Hammer(arguments) => hammer::run(arguments),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("varve-torture: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

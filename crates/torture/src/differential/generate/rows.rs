@@ -1,0 +1,111 @@
+//! Which commands are drawn, and how often.
+
+use command::{Row, Table};
+
+/// Commands that are not drawn, and why. A name stands for its subcommands, too.
+pub const LEFT_OUT: &[(&str, &str)] = &[
+    ("client", "tells about connections, or stops the replies by which the servers are compared"),
+    ("command", "tells what the server has; GETKEYS is drawn all the same"),
+    ("config", "tells about the server; thresholds are changed by steps of their own"),
+    ("config|help", "lists what the server has"),
+    ("debug", "looks inside the server"),
+    ("function", "there are no functions"),
+    ("info", "tells about the server"),
+    ("memory", "tells about the server's memory"),
+    ("object|freq", "depends on time and chance"),
+    ("object|help", "lists what the server has"),
+    ("object|idletime", "depends on time"),
+    ("pfselftest", "tells nothing about keys, and takes long"),
+    ("quit", "closes the connection"),
+    ("shutdown", "ends the server"),
+    ("time", "tells the time"),
+    ("xgroup|help", "lists what the server has"),
+    ("xinfo|help", "lists what the server has"),
+];
+
+/// Subcommands of what is left out that are drawn all the same.
+const DRAWN: &[&str] = &[
+    "client|capa",
+    "client|getname",
+    "client|import-source",
+    "client|no-evict",
+    "client|no-touch",
+    "client|setname",
+    "command|getkeys",
+    "command|getkeysandflags",
+];
+
+/// Weights other than ten.
+const WEIGHTS: &[(&str, u32)] = &[
+    ("auth", 1),
+    ("del", 4),
+    ("echo", 2),
+    ("flushall", 1),
+    ("flushdb", 1),
+    ("geoadd", 30),
+    ("hello", 1),
+    ("hset", 50),
+    ("hsetex", 25),
+    ("keys", 3),
+    ("lcs", 3),
+    ("lpush", 30),
+    ("move", 4),
+    ("pfadd", 30),
+    ("ping", 2),
+    ("reset", 1),
+    ("rpush", 30),
+    ("sadd", 50),
+    ("select", 2),
+    ("set", 50),
+    ("swapdb", 1),
+    ("xadd", 60),
+    ("xgroup|create", 30),
+    ("xreadgroup", 30),
+    ("unlink", 4),
+    ("xautoclaim", 20),
+    ("xclaim", 20),
+    ("xpending", 20),
+    ("zadd", 60),
+];
+
+/// Rows that may be drawn, with their weights.
+pub fn drawn() -> Vec<(&'static Row, u32)> {
+    let rows = Table::get().rows().iter().filter(|row| is_drawn(row));
+    rows.map(|row| (row, weight(&row.full_name))).collect()
+}
+
+fn is_drawn(row: &Row) -> bool {
+    let name = row.full_name.as_str();
+    let parent = name.split('|').next().unwrap_or(name);
+    let is_left_out = LEFT_OUT.iter().any(|(left, _)| *left == name || *left == parent);
+    // A command with subcommands is nothing without one.
+    DRAWN.contains(&name) || (!is_left_out && row.spec.subcommands.is_empty())
+}
+
+fn weight(name: &str) -> u32 {
+    let found = WEIGHTS.iter().find(|(wanted, _)| *wanted == name);
+    found.map_or(10, |(_, weight)| *weight)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_in_the_lists_is_a_row() {
+        let names = LEFT_OUT.iter().map(|(name, _)| *name).chain(DRAWN.iter().copied());
+        for name in names.chain(WEIGHTS.iter().map(|(name, _)| *name)) {
+            assert!(Table::get().rows().iter().any(|row| row.full_name == name), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_changes_data_is_drawn() {
+        let drawn: Vec<_> = drawn().iter().map(|(row, _)| row.full_name.as_str()).collect();
+        for row in Table::get().rows() {
+            let name = row.full_name.as_str();
+            let has_to_be = row.may_change_data() && !name.starts_with("function");
+            assert!(!has_to_be || drawn.contains(&name), "{name}");
+        }
+    }
+}

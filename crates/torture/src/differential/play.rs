@@ -1,0 +1,353 @@
+//! Plays steps to both servers until they differ.
+
+use super::generate::{CLIENTS, KEYS};
+use super::known;
+use super::pair::{Answers, Broken, Pair};
+use super::rule::{self, Rule, agree, elements, with_company};
+use super::step::{self, Action, Request, Step, name, request};
+use super::text::{first_difference, reply_text};
+use crate::client::Reply;
+use anyhow::Result;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Why playing ended.
+#[derive(Debug)]
+pub struct Failure {
+    /// Steps that had been played.
+    pub played: usize,
+    /// What was seen.
+    pub what: What,
+}
+
+/// What went wrong.
+#[derive(Debug)]
+pub enum What {
+    /// Two replies differ.
+    Differ {
+        /// The request.
+        request: Request,
+        /// It only looked at a key afterwards.
+        is_check: bool,
+        /// What Varve said.
+        varve: Reply,
+        /// What the reference said.
+        valkey: Reply,
+    },
+    /// A server does not answer.
+    Broken(Broken),
+}
+
+impl From<Broken> for What {
+    fn from(broken: Broken) -> What {
+        What::Broken(broken)
+    }
+}
+
+impl What {
+    /// What makes two failures the same.
+    pub fn signature(&self) -> String {
+        match self {
+            What::Differ { request, is_check, varve, valkey } => {
+                let (varve, valkey) = first_difference(varve, valkey);
+                if name(request) == "OBJECT ENCODING" {
+                    let shown = |it: Option<&Reply>| it.map(reply_text).unwrap_or_default();
+                    return format!("encoding: {} / {}", shown(varve), shown(valkey));
+                }
+                let looked = if *is_check { "look: " } else { "" };
+                format!("{looked}{}: {} / {}", name(request), gist(varve), gist(valkey))
+            }
+            What::Broken(broken) => {
+                let place = broken.error.split("panicked at ").nth(1).unwrap_or_default();
+                format!("{} broken {}", broken.side, place.split(": ").next().unwrap_or_default())
+            }
+        }
+    }
+}
+
+/// The kind of a reply, and the text of an error.
+fn gist(reply: Option<&Reply>) -> String {
+    match reply {
+        None => "missing".to_owned(),
+        Some(Reply::Error(text)) => String::from_utf8_lossy(&text[..text.len().min(60)]).into(),
+        Some(reply) => {
+            let all = format!("{reply:?}");
+            all.split('(').next().unwrap_or_default().to_owned()
+        }
+    }
+}
+
+/// How often it is looked at keys.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// Requests sent in one piece, at most.
+    pub batch: usize,
+    /// Batches from one look at all keys to the next.
+    pub looks: usize,
+}
+
+/// What playing came to.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// The difference, if there was one.
+    pub failure: Option<Failure>,
+    /// Requests that both answered.
+    pub requests: u64,
+    /// Differences that are listed, by their reasons.
+    pub listed: BTreeMap<&'static str, u64>,
+}
+
+/// Plays steps to servers that are as at their start.
+///
+/// # Errors
+/// If a server cannot be started.
+pub fn play(pair: &mut Pair, steps: &[Step], pace: Pace) -> Result<Outcome> {
+    pair.renew()?;
+    let mut player = Player { pair, outcome: Outcome::default() };
+    let mut played = 0;
+    let mut batches = 0;
+    while played < steps.len() {
+        let end = played + batch_len(&steps[played..], pace.batch);
+        let mut result = player.steps(&steps[played..end]);
+        played = end;
+        batches += 1;
+        if result.is_ok() && (batches % pace.looks == 0 || played == steps.len()) {
+            result = player.look_at_all();
+        }
+        if let Err(what) = result {
+            player.outcome.failure = Some(Failure { played, what });
+            break;
+        }
+    }
+    Ok(player.outcome)
+}
+
+/// Requests of one client that fit into what sockets hold.
+fn batch_len(steps: &[Step], most: usize) -> usize {
+    let mut bytes = 0;
+    let fits = |step: &&Step| {
+        let Action::Send(request) = &step.action else { return false };
+        bytes += request.iter().map(|word| word.len() + 16).sum::<usize>();
+        step.client == steps[0].client && bytes < BYTES_MAX
+    };
+    steps.iter().take(most).take_while(fits).count().max(1)
+}
+
+struct Player<'a> {
+    pair: &'a mut Pair,
+    outcome: Outcome,
+}
+
+impl Player<'_> {
+    /// One batch, and a look at the keys that it names.
+    fn steps(&mut self, steps: &[Step]) -> Result<(), What> {
+        let client = steps[0].client;
+        let mut keys = BTreeSet::new();
+        match &steps[0].action {
+            Action::Send(_) => {
+                let mut requests = Vec::new();
+                for step in steps {
+                    if let Action::Send(request) = &step.action {
+                        requests.extend(with_company(request));
+                    }
+                }
+                self.ask(client, &requests, false)?;
+                keys.extend(requests.iter().flatten().filter(|it| is_key(it)).cloned());
+            }
+            Action::Iterate(request) => self.iterate(client, request)?,
+            Action::Serve { waiters, keys: waited, then } => {
+                self.serve(client, waiters, waited, then)?;
+                keys.extend(waited.iter().cloned());
+            }
+            Action::LetExpire(request, key) => {
+                self.ask(client, std::slice::from_ref(request), false)?;
+                self.pair.wait_until_gone(client, key)?;
+                keys.insert(key.clone());
+            }
+        }
+        self.look(client, &keys.into_iter().collect::<Vec<_>>(), false)
+    }
+
+    /// Sends requests and compares what comes; nothing if a listed difference made both forget
+    /// all keys.
+    fn ask(
+        &mut self,
+        client: usize,
+        requests: &[Request],
+        is_check: bool,
+    ) -> Result<Option<Vec<Answers>>, What> {
+        let answers = self.pair.exchange(client, requests)?;
+        self.outcome.requests += requests.len() as u64;
+        for (request, Answers { varve, valkey }) in requests.iter().zip(&answers) {
+            if agree(rule::of(request), varve, valkey) {
+                continue;
+            }
+            let Some(known) = known::find(request, varve, valkey) else {
+                let (varve, valkey) = (varve.clone(), valkey.clone());
+                return Err(What::Differ { request: request.clone(), is_check, varve, valkey });
+            };
+            *self.outcome.listed.entry(known.reason).or_default() += 1;
+            if !known.only_the_reply {
+                // What comes behind it in this batch may follow from it.
+                self.pair.exchange(client, &[step::request(&["FLUSHALL"])])?;
+                return Ok(None);
+            }
+        }
+        Ok(Some(answers))
+    }
+
+    /// Writes while others wait, and compares what they get.
+    fn serve(
+        &mut self,
+        client: usize,
+        waiters: &[Request],
+        keys: &[Vec<u8>],
+        then: &[Request],
+    ) -> Result<(), What> {
+        let select = request(&["SELECT", "0"]);
+        let remove = [request(&["DEL"]), keys.to_vec()].concat();
+        self.ask(client, &[select.clone(), remove], false)?;
+        for (number, (waiter, other)) in waiters.iter().zip(step::others(client)).enumerate() {
+            self.ask(other, std::slice::from_ref(&select), false)?;
+            self.pair.start_waiting(other, waiter, number + 1)?;
+        }
+        for request in then {
+            self.ask(client, std::slice::from_ref(request), false)?;
+        }
+        for (waiter, other) in waiters.iter().zip(step::others(client)) {
+            let Answers { varve, valkey } = self.pair.receive(other)?;
+            if !agree(Rule::Exact, &varve, &valkey) {
+                let request = waiter.clone();
+                return Err(What::Differ { request, is_check: false, varve, valkey });
+            }
+        }
+        Ok(())
+    }
+
+    /// Follows the cursors of both.
+    fn iterate(&mut self, client: usize, request: &Request) -> Result<(), What> {
+        let mut requests = [request.clone(), request.clone()];
+        let at = usize::from(name(request) != "SCAN") + 1;
+        let mut found = [BTreeSet::new(), BTreeSet::new()];
+        let mut pages = 0;
+        let mut done = [false, false];
+        while done != [true, true] && pages < PAGES_MAX {
+            for number in 0..2 {
+                if done[number] {
+                    continue;
+                }
+                let side = if number == 0 { &mut self.pair.varve } else { &mut self.pair.valkey };
+                side.send(client, &crate::client::encoded(&requests[number]))?;
+                let reply = side.receive(client)?;
+                let [Reply::Bulk(cursor), page] = elements(&reply) else {
+                    return self.ask(client, std::slice::from_ref(request), false).map(drop);
+                };
+                let width = match rule::of(request) {
+                    Rule::Page { pairs: true, .. } => 2,
+                    _ => 1,
+                };
+                found[number].extend(elements(page).chunks(width).map(<[Reply]>::to_vec));
+                done[number] = cursor == b"0";
+                if let Some(word) = requests[number].get_mut(at) {
+                    word.clone_from(cursor);
+                }
+            }
+            pages += 1;
+        }
+        self.outcome.requests += pages as u64;
+        let [varve, valkey] = found.map(|it| Reply::Array(it.into_iter().flatten().collect()));
+        let both_end = done == [true, true];
+        if varve == valkey && both_end {
+            return Ok(());
+        }
+        match known::find(request, &varve, &valkey).filter(|it| it.only_the_reply && both_end) {
+            Some(known) => *self.outcome.listed.entry(known.reason).or_default() += 1,
+            None => {
+                let request = request.clone();
+                return Err(What::Differ { request, is_check: false, varve, valkey });
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares keys as a client sees them.
+    fn look(&mut self, client: usize, keys: &[Vec<u8>], thoroughly: bool) -> Result<(), What> {
+        let mut requests = Vec::new();
+        for key in keys {
+            for name in ["TYPE", "PTTL"] {
+                requests.push(vec![name.into(), key.clone()]);
+            }
+            requests.push(vec![b"OBJECT".to_vec(), b"ENCODING".to_vec(), key.clone()]);
+        }
+        let Some(answers) = self.ask(client, &requests, true)? else { return Ok(()) };
+        let mut requests = Vec::new();
+        for (key, answers) in keys.iter().zip(answers.chunks(3)) {
+            requests.extend(contents(key, &answers[0].valkey));
+        }
+        // Large values fill what sockets hold if they are asked for at once.
+        for request in requests {
+            let request = std::slice::from_ref(&request);
+            let Some(answers) = self.ask(client, request, true)? else { return Ok(()) };
+            if thoroughly && request[0][0] == b"HGETALL" {
+                self.look_at_fields(client, &request[0][1], &answers[0].valkey)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn look_at_fields(&mut self, client: usize, key: &[u8], all: &Reply) -> Result<(), What> {
+        let fields: Vec<_> = elements(all).iter().step_by(2).take(FIELDS_MAX).collect();
+        if fields.is_empty() {
+            return Ok(());
+        }
+        let count = fields.len().to_string().into_bytes();
+        let mut words = vec![b"HPTTL".to_vec(), key.to_vec(), b"FIELDS".to_vec(), count];
+        words.extend(fields.into_iter().filter_map(|field| match field {
+            Reply::Bulk(bytes) => Some(bytes.clone()),
+            _ => None,
+        }));
+        self.ask(client, &[words], true).map(drop)
+    }
+
+    /// Compares all keys of the databases that rounds use.
+    fn look_at_all(&mut self) -> Result<(), What> {
+        for database in ["0", "1", "2"] {
+            let requests = [request(&["SELECT", database]), request(&["KEYS", "*"])];
+            let Some(answers) = self.ask(CLIENTS, &requests, true)? else { continue };
+            let keys: Vec<_> = elements(&answers[1].valkey)
+                .iter()
+                .filter_map(|key| match key {
+                    Reply::Bulk(bytes) => Some(bytes.clone()),
+                    _ => None,
+                })
+                .collect();
+            self.look(CLIENTS, &keys, true)?;
+        }
+        Ok(())
+    }
+}
+
+fn is_key(word: &[u8]) -> bool {
+    KEYS.iter().any(|key| key.as_bytes() == word)
+}
+
+/// Requests that show all of a value.
+fn contents(key: &[u8], kind: &Reply) -> Option<Request> {
+    let Reply::Simple(kind) = kind else { return None };
+    let (before, behind): (&[&str], &[&str]) = match kind.as_slice() {
+        b"string" => (&["GET"], &[]),
+        b"list" => (&["LRANGE"], &["0", "-1"]),
+        b"hash" => (&["HGETALL"], &[]),
+        b"set" => (&["SMEMBERS"], &[]),
+        b"zset" => (&["ZRANGE"], &["0", "-1", "WITHSCORES"]),
+        b"stream" => (&["XINFO", "STREAM"], &["FULL", "COUNT", "0"]),
+        _ => return None,
+    };
+    let mut words = request(before);
+    words.push(key.to_vec());
+    words.extend(request(behind));
+    Some(words)
+}
+
+const BYTES_MAX: usize = 64 << 10;
+const PAGES_MAX: usize = 100_000;
+const FIELDS_MAX: usize = 200;

@@ -1,0 +1,169 @@
+//! What a round consists of, and how it is written down for people.
+
+use super::rule::with_company;
+use text::quote;
+
+/// A command with its arguments.
+pub type Request = Vec<Vec<u8>>;
+
+/// One thing that a client does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Which connection.
+    pub client: usize,
+    /// What it does.
+    pub action: Action,
+}
+
+/// What a client does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Sends a request; its reply is compared.
+    Send(Request),
+    /// Follows the cursor of a SCAN to its end; all elements are compared at once.
+    Iterate(Request),
+    /// Writes while other clients wait.
+    Serve {
+        /// What the other clients wait with, from the first one that does not write.
+        waiters: Vec<Request>,
+        /// Keys that are removed before.
+        keys: Vec<Vec<u8>>,
+        /// What is written; whoever waits is served by then.
+        then: Vec<Request>,
+    },
+    /// Sends a request that lets a key end soon, and asks until it is gone.
+    LetExpire(Request, Vec<u8>),
+}
+
+impl Step {
+    /// A request of a client.
+    pub fn send(client: usize, request: Request) -> Step {
+        Step { client, action: Action::Send(request) }
+    }
+
+    /// The words that may be taken away to make the step shorter.
+    pub fn words(&self) -> usize {
+        match &self.action {
+            Action::Send(request) => request.len(),
+            Action::Iterate(_) | Action::LetExpire(..) | Action::Serve { .. } => 0,
+        }
+    }
+}
+
+/// A request from words.
+pub fn request<W: AsRef<[u8]>>(words: &[W]) -> Request {
+    words.iter().map(|word| word.as_ref().to_vec()).collect()
+}
+
+/// The command's name in upper case; those of subcommands follow after a blank.
+pub fn name(request: &[Vec<u8>]) -> String {
+    let word = |at: usize| request.get(at).map(|it| it.to_ascii_uppercase()).unwrap_or_default();
+    let first = String::from_utf8_lossy(&word(0)).into_owned();
+    if WITH_SUBCOMMANDS.contains(&first.as_str()) {
+        return format!("{first} {}", String::from_utf8_lossy(&word(1)));
+    }
+    first
+}
+
+/// Steps as `tests/transcripts` has them, without replies.
+pub fn transcript(steps: &[Step]) -> String {
+    let mut out = String::new();
+    let mut client = 0;
+    for step in steps {
+        if step.client != client {
+            client = step.client;
+            out += &format!("@client {}\n", client_name(client));
+        }
+        out += &match &step.action {
+            Action::Send(request) => {
+                let lines = with_company(request).map(|it| format!("> {}\n", line(&it)));
+                lines.collect::<String>()
+            }
+            Action::Iterate(request) => {
+                format!("# to the end of the cursor\n> {}\n", line(request))
+            }
+            Action::Serve { waiters, keys, then } => {
+                serve_transcript(step.client, waiters, keys, then)
+            }
+            Action::LetExpire(request, key) => {
+                let until = format!("@until EXISTS {} => (integer) 0", word(key));
+                format!("> {}\n{until}\n", line(request))
+            }
+        };
+    }
+    out
+}
+
+fn serve_transcript(
+    client: usize,
+    waiters: &[Request],
+    keys: &[Vec<u8>],
+    then: &[Request],
+) -> String {
+    let mut out = format!("> DEL {}\n", line(keys));
+    let all = || waiters.iter().zip(others(client));
+    for (number, (waiter, other)) in all().enumerate() {
+        let name = client_name(other);
+        out +=
+            &format!("@client {name}\n> SELECT 0\n>> {}\n@blocked {}\n", line(waiter), number + 1);
+    }
+    out += &format!("@client {}\n> SELECT 0\n", client_name(client));
+    out.extend(then.iter().map(|request| format!("> {}\n", line(request))));
+    out.extend(all().map(|(_, other)| format!("@client {}\n@read\n", client_name(other))));
+    out += &format!("@client {}\n", client_name(client));
+    out
+}
+
+/// The clients but one.
+pub fn others(client: usize) -> impl Iterator<Item = usize> {
+    (0..).filter(move |it| *it != client)
+}
+
+/// `A` for the first client, which is there from the start.
+pub fn client_name(client: usize) -> String {
+    char::from_digit(client as u32 + 10, 36).map_or('?', |it| it.to_ascii_uppercase()).to_string()
+}
+
+/// A request on one line.
+pub fn line(request: &[Vec<u8>]) -> String {
+    request.iter().map(|it| word(it)).collect::<Vec<_>>().join(" ")
+}
+
+/// A word with escapes where they are needed; long runs of one byte as `"a"*4096`.
+pub fn word(bytes: &[u8]) -> String {
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.:+*>()[,=".contains(byte);
+    if let [first, rest @ ..] = bytes
+        && rest.len() >= RUN_MIN
+        && rest.iter().all(|byte| byte == first)
+    {
+        return format!("{}*{}", quote(&[*first]), bytes.len());
+    }
+    if !bytes.is_empty() && bytes.iter().all(plain) {
+        return String::from_utf8_lossy(bytes).into_owned();
+    }
+    quote(bytes)
+}
+
+const RUN_MIN: usize = 16;
+const WITH_SUBCOMMANDS: &[&str] =
+    &["CLIENT", "COMMAND", "CONFIG", "FUNCTION", "MEMORY", "OBJECT", "XGROUP", "XINFO"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transcript_can_be_played_as_it_is_printed() {
+        let steps = [
+            Step::send(0, request(&[&b"SET"[..], b"\xff", &[b'a'; 100]])),
+            Step::send(1, request(&["GET", ""])),
+        ];
+        assert_eq!(transcript(&steps), "> SET \"\\xff\" \"a\"*100\n@client B\n> GET \"\"\n");
+    }
+
+    #[test]
+    fn subcommands_belong_to_the_name() {
+        assert_eq!(name(&request(&["xinfo", "stream", "k"])), "XINFO STREAM");
+        assert_eq!(name(&request(&["get", "k"])), "GET");
+    }
+}

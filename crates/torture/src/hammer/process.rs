@@ -1,0 +1,186 @@
+//! The server under the hammer, and what keeps its core busy.
+
+use crate::client::{Client, Reply};
+use anyhow::{Context, Result, bail, ensure};
+use bench::process::{core, resident_bytes};
+use std::fs::{self, File};
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Mutex;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// A server of its own, whose end tells how it ended; [`bench::servers`] has no use for that.
+pub(super) struct Server {
+    pub(super) port: u16,
+    pub(super) pid: u32,
+    child: Mutex<Child>,
+    pub(super) log: PathBuf,
+}
+
+impl Server {
+    /// Starts it, and waits until it answers.
+    pub(super) fn start(program: &Path, threads: usize, options: &[String]) -> Result<Self> {
+        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
+        let log = std::env::temp_dir().join(format!("varve-hammer-{port}.log"));
+        let file = File::create(&log).with_context(|| log.display().to_string())?;
+        let mut command = bound_to_this_process(program);
+        command
+            .args(["--port", &port.to_string(), "--threads", &threads.to_string()])
+            .args(["--enable-debug-command", "yes"])
+            .args(options)
+            .env("RUST_BACKTRACE", "1")
+            .stdin(Stdio::null())
+            .stdout(file.try_clone()?)
+            .stderr(file);
+        let child = command.spawn().context("setpriv (package util-linux) cannot be started")?;
+        let server = Self { port, pid: child.id(), child: Mutex::new(child), log };
+        let started = Instant::now();
+        while !server.answers() {
+            if let Some(status) = server.ended() {
+                bail!("the server ended: {status}\n{}", server.log_tail());
+            }
+            ensure!(started.elapsed() < START_MAX, "no answer on port {port}");
+            sleep(Duration::from_millis(20));
+        }
+        Ok(server)
+    }
+
+    fn answers(&self) -> bool {
+        let asked = Client::open(self.port, Duration::from_secs(5))
+            .and_then(|mut client| client.ask(&["PING"]));
+        matches!(asked, Ok(Reply::Simple(_)))
+    }
+
+    /// How it ended, if it did.
+    pub(super) fn ended(&self) -> Option<ExitStatus> {
+        self.child.lock().ok()?.try_wait().ok()?
+    }
+
+    /// Resident memory in bytes; none of one that has ended.
+    pub(super) fn resident(&self) -> u64 {
+        resident_bytes(self.pid).unwrap_or(0)
+    }
+
+    /// All threads on one core, or on any.
+    pub(super) fn stay_on(&self, cores: &str) -> Result<()> {
+        let arguments = ["-a", "-p", "-c", cores, &self.pid.to_string()];
+        let status = Command::new("taskset").args(arguments).stdout(Stdio::null()).status()?;
+        ensure!(status.success(), "taskset: {status}");
+        Ok(())
+    }
+
+    /// Asks it to end, which must be with status 0 and without a panic in the log.
+    pub(super) fn end(&self, by_command: bool) -> Result<()> {
+        if by_command {
+            // What it answers, if anything, is the end.
+            let _ = Client::open(self.port, END_MAX)?.ask(&["SHUTDOWN", "NOSAVE"]);
+        } else {
+            let status = Command::new("kill").args(["-TERM", &self.pid.to_string()]).status()?;
+            ensure!(status.success(), "kill: {status}");
+        }
+        let asked = Instant::now();
+        while asked.elapsed() < END_MAX {
+            if let Some(status) = self.ended() {
+                ensure!(status.success(), "the server ended with {status}");
+                ensure!(!self.has_panicked(), "the log tells of a panic");
+                fs::remove_file(&self.log)?;
+                return Ok(());
+            }
+            sleep(Duration::from_millis(20));
+        }
+        bail!("the server does not end within {END_MAX:?}")
+    }
+
+    fn has_panicked(&self) -> bool {
+        let log = fs::read(&self.log).unwrap_or_default();
+        let log = String::from_utf8_lossy(&log);
+        ["panicked at", "ERROR: AddressSanitizer", "WARNING: ThreadSanitizer"]
+            .iter()
+            .any(|words| log.contains(words))
+    }
+
+    /// Where each of its threads is, if a debugger is to be had.
+    pub(super) fn stacks(&self) -> String {
+        let arguments = ["-p", &self.pid.to_string(), "-batch", "-ex", "thread apply all bt 50"];
+        let Ok(output) = Command::new("gdb").args(arguments).stderr(Stdio::null()).output() else {
+            return "where its threads are would be told by gdb, which is not here".to_owned();
+        };
+        let text = String::from_utf8_lossy(&output.stdout);
+        let is_ours = |line: &&str| line.starts_with("Thread") || line.contains(" at crates/");
+        let frames = text.lines().filter(is_ours);
+        frames.map(|line| format!("    {line}\n")).collect()
+    }
+
+    /// The largest parts of its resident memory: addresses, size of the mapping, what is resident.
+    pub(super) fn largest_mappings(&self) -> String {
+        let text = fs::read_to_string(format!("/proc/{}/smaps", self.pid)).unwrap_or_default();
+        let (mut mappings, mut head) = (Vec::new(), "");
+        for line in text.lines() {
+            match line.strip_prefix("Rss:").and_then(|rest| rest.trim().split(' ').next()) {
+                Some(kilobytes) => mappings.push((kilobytes.parse().unwrap_or(0), head)),
+                None if line.split(' ').next().is_some_and(|word| word.contains('-')) => {
+                    head = line
+                }
+                None => {}
+            }
+        }
+        mappings.sort_by_key(|mapping: &(u64, &str)| std::cmp::Reverse(mapping.0));
+        let shown = mappings.iter().take(12).map(|(kilobytes, head)| {
+            format!("    {kilobytes:8} kB of {}\n", head.split("  ").next().unwrap_or(head))
+        });
+        shown.collect()
+    }
+
+    /// The end of its log, from the first panic on if there is one.
+    pub(super) fn log_tail(&self) -> String {
+        let log = fs::read(&self.log).unwrap_or_default();
+        let log = String::from_utf8_lossy(&log);
+        let lines: Vec<_> = log.lines().collect();
+        let panic = lines
+            .iter()
+            .position(|line| line.contains("panicked at") || line.contains("Sanitizer"));
+        let first = panic.unwrap_or(lines.len().saturating_sub(LOG_LINES));
+        let shown = lines[first..].iter().take(4 * LOG_LINES).map(|line| format!("    {line}"));
+        format!("{}:\n{}", self.log.display(), shown.collect::<Vec<_>>().join("\n"))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Ok(child) = self.child.get_mut() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// A process that does nothing but use a core; it ends when this is dropped.
+pub(super) struct Spinner(Child);
+
+impl Spinner {
+    pub(super) fn start() -> Result<Self> {
+        let mut command = bound_to_this_process(Path::new("taskset"));
+        command.args(["-c", &core(0).to_string(), "sh", "-c", "while :; do :; done"]);
+        Ok(Self(command.spawn().context("setpriv and taskset (package util-linux)")?))
+    }
+}
+
+impl Drop for Spinner {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A program that does not outlive this one.
+fn bound_to_this_process(program: &Path) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL"]).arg(program);
+    command
+}
+
+const START_MAX: Duration = Duration::from_secs(60);
+const END_MAX: Duration = Duration::from_secs(60);
+const LOG_LINES: usize = 15;

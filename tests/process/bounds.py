@@ -1,0 +1,320 @@
+#!/usr/bin/env python3
+"""What clients can make the server named by VARVE_SERVER hold besides data: buffers, replies, waits, messages between its threads.
+
+    VARVE_SERVER=target/release/varve-server tests/process/bounds.py [CASE ...]
+"""
+
+import contextlib
+import socket
+import struct
+import sys
+import threading
+import time
+
+from run import PATIENCE, Server, allow_descriptors, run
+from resp import Closed, Connection
+
+MIB = 1 << 20
+
+
+class Reader:
+    """Reads replies of one size on a connection, as they come, and counts their bytes."""
+
+    def __init__(self, connection, pause=0.0):
+        self.socket, self.pause, self.missing = connection.socket, pause, 0
+
+    def read(self, size):
+        """Reads so many bytes; raises if they do not come."""
+        room, self.missing = bytearray(256 << 10), size
+        while self.missing > 0:
+            got = self.socket.recv_into(room, min(len(room), self.missing))
+            assert got > 0, "the server closed with %d bytes missing" % self.missing
+            self.missing -= got
+            time.sleep(self.pause)
+
+
+def encoded(*words):
+    """A request as bytes."""
+    parts = [str(word).encode() if not isinstance(word, bytes) else word for word in words]
+    return b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%s\r\n" % (len(part), part) for part in parts)
+
+
+def bulk_len(size):
+    """Bytes of a reply that holds a string of `size` bytes."""
+    return len("$%d\r\n" % size) + size + 2
+
+
+@contextlib.contextmanager
+def slow_client(server, *sent):
+    """A connection with a small window, on which requests were sent and nothing was read."""
+    raw = socket.socket()
+    raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
+    raw.settimeout(PATIENCE)
+    raw.connect(("127.0.0.1", server.port))
+    for request in sent:
+        raw.sendall(request)
+    yield raw
+    raw.close()
+
+
+def info(db, field):
+    """A field of INFO as a number."""
+    for line in db.command("INFO", "everything").split(b"\r\n"):
+        if line.startswith(field.encode() + b":"):
+            return int(line.split(b":")[1])
+    raise AssertionError("INFO has no " + field)
+
+
+def a_client_that_reads_slowly_costs_little_memory():
+    number = 500
+    with Server("--threads", "1") as server:
+        db = server.connect()
+        db.command("SET", "k", "x" * MIB)
+        before = server.resident_mib()
+        db.send_bytes(encoded("GET", "k") * number)
+        Reader(db, 0.0002).read(number * bulk_len(MIB))
+        assert server.resident_peak_mib() < before + 32, "%d MiB" % server.resident_peak_mib()
+
+
+def a_pipeline_sent_before_anything_is_read_is_answered_to_its_end():
+    """Neither side waits for the other for ever, whatever the sizes of requests and replies are."""
+    for value, megabytes in ((None, 200), (b"v" * 4000, 30)):
+        with Server("--threads", "1") as server:
+            db = Connection("127.0.0.1:%d" % server.port, 60)
+            key, reply = "k" * 1000, 5
+            if value:
+                db.command("SET", key, value)
+                reply = bulk_len(len(value))
+            request = encoded("GET", key)
+            number = megabytes * MIB // len(request)
+            for _ in range(number // 1000):
+                db.send_bytes(request * 1000)
+            Reader(db).read(number // 1000 * 1000 * reply)
+            assert db.command("PING") == b"PONG"
+
+
+def a_client_that_waits_is_not_closed_by_the_timeout():
+    with Server("--timeout", "1") as server:
+        waiting = server.connect()
+        server.send(waiting, "BLPOP", "nokey", 2.5)
+        assert waiting.read().kind == "(nil array)"
+        time.sleep(0.6)  # it has just been answered, so it is not silent for a second yet
+        assert waiting.command("PING") == b"PONG"
+        assert waiting.at_end()
+
+
+def a_wait_that_has_ended_leaves_nothing_behind():
+    with Server("--threads", "2") as server:
+        db, waiting = server.connect(), server.connect()
+        for turn in range(20):
+            server.send(waiting, "BLPOP", "queue", "k" * 1000, 100000)
+            server.until(lambda: info(db, "blocked_clients") == 1)
+            assert info(db, "clients_in_timeout_table") == 1
+            assert info(db, "mem_waits") > 2000, info(db, "mem_waits")
+            if turn % 2:
+                db.command("RPUSH", "queue", "x")
+                waiting.read()
+            else:
+                waiting.close()
+                waiting = server.connect()
+            gone = lambda: info(db, "clients_in_timeout_table") + info(db, "mem_waits") + info(db, "mem_mailboxes") == 0
+            server.until(gone)
+
+
+def buffers_of_clients_are_told_as_they_are():
+    """What a client does not read, or sends without being served, shows in INFO and CLIENT LIST at once."""
+    with Server("--threads", "2") as server, contextlib.ExitStack() as stack:
+        db = server.connect()
+        db.command("SET", "k", "x" * MIB)
+        for _ in range(10):
+            stack.enter_context(slow_client(server, encoded("GET", "k") * 20))
+        server.until(lambda: info(db, "mem_clients_normal") > 10 * MIB)
+        reader = stack.enter_context(slow_client(server, encoded("CLIENT", "SETNAME", "reader"), encoded("GET", "k") * 6))
+
+        def listed():
+            lines = db.command("CLIENT", "LIST")[4:].decode().splitlines()
+            fields = [dict(field.split("=", 1) for field in line.split()) for line in lines]
+            return next(({name: int(fields[name]) for name in ("omem", "tot-mem")} for fields in fields if fields["name"] == "reader"), None)
+
+        server.until(lambda: (listed() or {"omem": 0})["omem"] > MIB // 2)
+        missing = len("+OK\r\n") + 6 * bulk_len(MIB)
+        while missing > 0:
+            missing -= len(reader.recv(MIB))
+        server.until(lambda: listed()["omem"] == 0 and listed()["tot-mem"] < 100000)
+        waiting = server.connect()
+        server.send(waiting, "BLPOP", "nokey", 0)
+        waiting.send_bytes(encoded("SET", "other", "y" * 500000))
+        server.until(lambda: info(db, "client_recent_max_input_buffer") >= 500000)
+
+
+def maxmemory_covers_the_buffers_of_clients():
+    with Server("--threads", "2", "--maxmemory", "100mb") as server, contextlib.ExitStack() as stack:
+        db = server.connect()
+        db.command("SET", "k", "x" * MIB)
+        assert db.command("SET", "other", "y") == b"OK"
+        for _ in range(100):
+            stack.enter_context(slow_client(server, encoded("GET", "k") * 20))
+        server.until(lambda: str(db.command("SET", "other", "y"), "ascii").startswith("OOM"))
+
+
+def ending_a_pause_costs_one_message_for_each_worker():
+    with Server("--threads", "2", "--maxclients", "2000") as server:
+        idle, db = [server.connect() for _ in range(1000)], server.connect()
+        server.until(lambda: info(db, "connected_clients") == 1001)
+        before, unpauses = server.resident_mib(), 2000
+        db.send_bytes(encoded("CLIENT", "UNPAUSE") * unpauses)
+        assert [db.read() for _ in range(unpauses)] == [b"OK"] * unpauses
+        assert server.resident_peak_mib() < before + 16, "%d MiB, %d before" % (server.resident_peak_mib(), before)
+        server.until(lambda: info(db, "mem_mailboxes") == 0)
+        assert all(client.command("PING") == b"PONG" for client in idle[::50])
+
+
+def a_slot_is_free_when_info_says_so():
+    with Server("--maxclients", "3", "--threads", "4") as server:
+        for _ in range(200):
+            clients = []
+
+            def is_alone():
+                clients[:] = [server.connect()]
+                try:
+                    return clients[0].command("PING") == b"PONG" and info(clients[0], "connected_clients") == 1
+                except Closed:
+                    return False
+
+            server.until(is_alone)
+            clients += [server.connect() for _ in range(2)]
+            assert [client.command("PING") for client in clients] == [b"PONG"] * 3
+            assert info(clients[1], "connected_clients") == 3
+            for client in clients:
+                client.close()
+
+
+def collections_of(db, number):
+    """Fills one key of each type with so many elements of a hundred bytes, and so many plain keys in database 1."""
+    names = ["%0100d" % name for name in range(number)]
+    db.command("SADD", "s", *names)
+    db.command("RPUSH", "l", *names)
+    db.command("HSET", "h", *(word for name in names for word in (name, name)))
+    db.command("ZADD", "z", *(word for name in names for word in (1, name)))
+    db.send_bytes(b"".join(encoded("XADD", "x", "*", "f", name) for name in names))
+    assert all(db.read() for _ in names)
+    db.command("SELECT", 1)
+    db.command("MSET", *(word for name in names for word in (name, name)))
+    db.command("SELECT", 0)
+    db.command("SET", "long", "v" * (2 * MIB))
+
+
+def a_reply_beyond_the_output_limit_closes_its_client_and_nobody_waits_for_it():
+    endless, half = -(2**63 - 1), -(2**62 - 1)
+    with Server("--threads", "1", "--client-output-buffer-limit", "normal 1mb 0 0") as server:
+        db = server.connect()
+        collections_of(db, 20000)
+        before, closed = server.resident_mib(), 0
+        requests = [
+            (0, "SRANDMEMBER", "s", endless), (0, "HRANDFIELD", "h", endless), (0, "HRANDFIELD", "h", half, "WITHVALUES"),
+            (0, "ZRANDMEMBER", "z", endless), (0, "ZRANDMEMBER", "z", half, "WITHSCORES"), (0, "SRANDMEMBER", "s", 19000),
+            (0, "SMEMBERS", "s"), (0, "SUNION", "s", "s"), (0, "SINTER", "s", "s"), (0, "LRANGE", "l", 0, -1), (0, "HGETALL", "h"),
+            (0, "HKEYS", "h"), (0, "HVALS", "h"), (0, "HSCAN", "h", 0, "COUNT", 20000), (0, "ZRANGE", "z", 0, -1),
+            (0, "ZREVRANGE", "z", 0, -1), (0, "ZUNION", 1, "z"), (0, "XRANGE", "x", "-", "+"), (0, "XREVRANGE", "x", "+", "-"),
+            (0, "XREAD", "STREAMS", "x", 0), (0, "XREAD", "BLOCK", 0, "STREAMS", "x", 0), (0, "SORT", "l", "ALPHA"), (0, "GET", "long"),
+            (0, "GETRANGE", "long", 0, -1), (0, "MGET", "long", "long"), (0, "SPOP", "s", 15000), (1, "KEYS", "*"), (1, "SCAN", 0, "COUNT", 20000),
+        ]  # fmt: skip
+        for database, *request in requests:
+            client = server.connect()
+            client.command("SELECT", database)
+            client.send_bytes(encoded(*request) + encoded("SET", "after", "the reply"))
+            began = time.monotonic()
+            assert db.command("PING") == b"PONG"
+            assert time.monotonic() - began < 1, request
+            assert client.at_end(), request
+            closed += 1
+            assert info(db, "client_output_buffer_limit_disconnections") == closed, request
+        assert (db.command("EXISTS", "after"), db.command("SCARD", "s")) == (0, 5000)
+        assert server.resident_peak_mib() < before + 64, "%d MiB, %d before" % (server.resident_peak_mib(), before)
+
+
+def an_answer_beyond_the_output_limit_closes_the_client_that_waited():
+    with Server("--threads", "2", "--client-output-buffer-limit", "normal 1mb 0 0") as server:
+        db, waiting = server.connect(), server.connect()
+        server.send(waiting, "BLMPOP", 0, 1, "queue", "LEFT", "COUNT", 1000)
+        server.until(lambda: info(db, "blocked_clients") == 1)
+        db.command("RPUSH", "queue", *("x" * 100000 for _ in range(20)))
+        assert waiting.at_end()
+        assert db.command("EXISTS", "queue") == 0
+        assert info(db, "client_output_buffer_limit_disconnections") == 1
+
+
+def a_client_that_wants_no_replies_is_not_closed_for_them():
+    with Server("--threads", "1", "--client-output-buffer-limit", "normal 1mb 0 0") as server:
+        db = server.connect()
+        db.command("SADD", "s", "x" * 100)
+        before = server.resident_mib()
+        server.send(db, "CLIENT", "REPLY", "OFF")
+        server.send(db, "SRANDMEMBER", "s", -(10**12))
+        server.send(db, "CLIENT", "REPLY", "ON")
+        assert (db.read(), db.command("PING")) == (b"OK", b"PONG")
+        assert server.resident_peak_mib() < before + 16
+
+
+def replies_to_a_client_that_is_gone_reach_nobody_else():
+    with Server("--threads", "1") as server:
+        db = server.connect()
+        db.command("SET", "k", "x" * 10000)
+        for _ in range(300):
+            hasty = socket.create_connection(("127.0.0.1", server.port), PATIENCE)
+            hasty.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            hasty.sendall(encoded("GET", "k") * 50)
+            hasty.close()
+            assert db.command("PING") == b"PONG"
+
+
+def clients_that_never_read_hold_little_or_are_closed():
+    number, limit = 30, ("--client-output-buffer-limit", "normal 4mb 0 0")
+    for limits, connected in (((), number + 1), (limit, 1)):
+        with Server("--threads", "2", *limits) as server, contextlib.ExitStack() as stack:
+            db = server.connect()
+            db.command("SET", "k", "x" * MIB)
+            before = server.resident_mib()
+            for _ in range(number):
+                stack.enter_context(slow_client(server, encoded("GET", "k") * 200))
+            server.until(lambda: info(db, "connected_clients") == connected)
+            if not limits:
+                server.until(lambda: info(db, "mem_clients_normal") > number * MIB)
+                assert server.resident_peak_mib() < before + 4 * number, "%d MiB" % server.resident_peak_mib()
+
+
+def a_pipeline_that_is_read_as_it_is_answered_takes_no_memory():
+    requests, rounds = encoded("SET", "key", "value") * 1000, 300
+    with Server("--threads", "1") as server:
+        db = Connection("127.0.0.1:%d" % server.port, 60)
+        before, reader = server.resident_mib(), Reader(db)
+        thread = threading.Thread(target=reader.read, args=(rounds * 1000 * len("+OK\r\n"),))
+        thread.start()
+        for _ in range(rounds):
+            db.send_bytes(requests)
+        thread.join()
+        assert reader.missing == 0
+        assert server.resident_peak_mib() < before + 16, "%d MiB" % server.resident_peak_mib()
+
+
+def an_idle_connection_takes_less_than_a_kilobyte():
+    allow_descriptors()
+    number = 5000
+    with Server("--threads", "2", "--maxclients", number + 100) as server:
+        db = server.connect()
+        before = server.resident_mib()
+        idle = [server.connect() for _ in range(number)]
+        assert all(client.command("PING") == b"PONG" for client in idle)
+        kept = server.resident_mib() - before - 1  # what is told is rounded down
+        assert kept * MIB < number * 1024, "%d MiB" % kept
+        # What a request in pieces needed is given back when its client has been silent.
+        for client in idle[::5]:
+            client.send_bytes(b"*1\r\n$4\r\nPI")
+        for client in idle[::5]:
+            client.send_bytes(b"NG\r\n")
+            assert client.read() == b"PONG"
+        server.until(lambda: info(db, "mem_clients_normal") < 100000)
+
+
+if __name__ == "__main__":
+    sys.exit(run(globals()))
