@@ -100,15 +100,8 @@ impl Store {
         keyspace: KeyspaceId,
         now: Millis,
     ) -> Option<Vec<u8>> {
-        let keys: u64 = self.indexes.of_keyspace(keyspace).map(Index::len).sum();
         for _ in 0..RANDOM_TRIES {
-            let mut nth = lane.random.below(keys.max(1));
-            let shard = ShardId::all().find(|shard| {
-                let len = self.indexes.get(keyspace, *shard).len();
-                let here = nth < len;
-                nth = nth.saturating_sub(len);
-                here
-            })?;
+            let shard = self.random_shard(lane, keyspace)?;
             let _held = self.hold_one(shard);
             let index = self.indexes.get(keyspace, shard);
             let found = index.random(&self.blocks, shard.0, &mut lane.random);
@@ -118,6 +111,18 @@ impl Store {
             }
         }
         None
+    }
+
+    /// A random shard of a keyspace, the more likely the more keys it has; `None` without keys.
+    pub(crate) fn random_shard(&self, lane: &mut Lane, keyspace: KeyspaceId) -> Option<ShardId> {
+        let keys: u64 = self.indexes.of_keyspace(keyspace).map(Index::len).sum();
+        let mut nth = lane.random.below(keys.max(1));
+        ShardId::all().find(|shard| {
+            let len = self.indexes.get(keyspace, *shard).len();
+            let is_here = nth < len;
+            nth = nth.saturating_sub(len);
+            is_here
+        })
     }
 
     /// The key of an entry, if it matches, and whether it is there, for it may have expired. The

@@ -167,7 +167,7 @@ fn what_a_limit_refuses_is_written_once_others_are_deleted() {
 
 #[test]
 fn a_limit_that_tightens_evicts_collections() {
-    for len in [40, 1_000, 20_000] {
+    for len in [40, 1_000, 20_000, 150_000] {
         let mut world = World::new(EvictionPolicy::AllKeysLru);
         let count = 4_000_000 / len;
         for number in 0..count {

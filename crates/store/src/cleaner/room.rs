@@ -14,6 +14,9 @@ use smallvec::SmallVec;
 /// Removed records that are counted as dead in one go.
 pub(super) const REAPED_AT_ONCE: usize = 1024;
 
+/// Random keys of a database of which the coldest is evicted.
+const SAMPLE: usize = 16;
+
 /// What was done for a write that finds no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Room {
@@ -40,6 +43,7 @@ impl Store {
         while self.heap.return_some(0) {}
         let is_won = self.evict_dedicated(lane, now)
             || self.evict_scattered(lane, now)
+            || self.evict_sampled(lane, now)
             || self.seal_own_head(lane);
         if is_won { Room::Won } else { Room::Nothing }
     }
@@ -128,6 +132,32 @@ impl Store {
             }
         }
         lane.counters.evicted_bytes.get() > before
+    }
+
+    /// Evicts the coldest of a few random keys, where any may go. A victim that holds parts of large
+    /// collections may be moved as a whole, since each of its parts is chosen with a small chance.
+    fn evict_sampled(&self, lane: &mut Lane, now: Millis) -> bool {
+        let policy = self.budget.eviction();
+        if policy.is_volatile() || policy == EvictionPolicy::NoEviction {
+            return false;
+        }
+        type Sampled = (Option<u8>, Location, PositionHash, KeyspaceId);
+        let mut sample: SmallVec<[Sampled; SAMPLE]> = SmallVec::new();
+        for keyspace in self.used_databases().filter_map(|number| self.keyspace(number)) {
+            for _ in 0..SAMPLE {
+                let Some(shard) = self.random_shard(lane, keyspace) else { break };
+                let _held = self.hold_one(shard);
+                let index = self.indexes.get(keyspace, shard);
+                let found = index.random(&self.blocks, shard.0, &mut lane.random);
+                let Some((_, entry)) = found else { continue };
+                // SAFETY: the shard is locked, and its index names the record.
+                let hash = self.owner_of(&unsafe { self.heap.record(entry.location()) }).hash;
+                let candidate = Candidate { access: entry.access(), deadline: None };
+                sample.push((policy.coldness(candidate, now), entry.location(), hash, keyspace));
+            }
+        }
+        let coldest = sample.into_iter().max_by_key(|(coldness, ..)| *coldness);
+        coldest.is_some_and(|(_, at, hash, keyspace)| self.evict_one(lane, at, hash, keyspace, now))
     }
 
     /// Evicts the keys of a shard that have a deadline, line by line.
