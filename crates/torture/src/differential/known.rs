@@ -150,7 +150,9 @@ const KNOWN: &[Known] = &[
         is: |seen| {
             seen.name.starts_with("PF")
                 && is_error(seen.varve, b"WRONGTYPE Key is not a valid HyperLogLog string value.")
-                && is_error(seen.valkey, b"INVALIDOBJ Corrupted HLL object detected")
+                && (is_error(seen.valkey, b"INVALIDOBJ Corrupted HLL object detected")
+                    // Without elements Valkey looks at the head alone.
+                    || seen.name == "PFADD" && seen.request.len() == 2)
         },
     },
     Known {

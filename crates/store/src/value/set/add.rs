@@ -38,6 +38,23 @@ pub fn add<'t>(
     add_each(access, key, found, texts, limit)
 }
 
+/// Adds a member to the set of a key, as `add` does, but keeps the set's form if it is a member.
+///
+/// # Errors
+/// When the key holds something else, or there is no room.
+pub(super) fn add_one(
+    access: &mut Access<'_>,
+    key: &Key<'_>,
+    text: &[u8],
+    limit: SetLimit,
+) -> Result<u64, Fault> {
+    let text = std::iter::once(text);
+    match access.open(key, Kind::Set)? {
+        Some(found) => add_each(access, key, found, text, limit),
+        None => create(access, key, text, limit),
+    }
+}
+
 /// Adds members, one after the other, to a set that is there.
 fn add_each<'a, 't>(
     access: &mut Access<'a>,

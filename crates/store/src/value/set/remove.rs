@@ -1,6 +1,6 @@
 //! Taking members out.
 
-use super::add::{SetTree, add};
+use super::add::{SetTree, add_one};
 use super::integers::{self, Integers};
 use super::read::{Set, find_row};
 use super::{Leaf, SetLimit};
@@ -134,7 +134,7 @@ pub fn move_member(
     if from.keyspace == to.keyspace && from.bytes == to.bytes {
         return Ok(Some(false));
     }
-    let added = add(access, to, std::iter::once(text), limit)?;
+    let added = add_one(access, to, text, limit)?;
     remove(access, from, std::iter::once(text))?;
     Ok(Some(added > 0))
 }
