@@ -102,15 +102,19 @@ const KNOWN: &[Known] = &[
         },
     },
     Known {
-        reason: "a zero byte does not end a number or an id",
+        reason: "a zero byte does not end a number, a bound or an id",
         only_the_reply: false,
         is: |seen| {
-            let errors: [&[u8]; 3] = [
+            let errors: [&[u8]; 4] = [
+                b"ERR min or max not valid string range item",
                 b"ERR Invalid stream ID specified as stream command argument",
                 b"ERR min or max is not a float",
                 b"ERR invalid cursor",
             ];
-            errors.iter().any(|error| is_error(seen.varve, error))
+            // What is no id is an option of XCLAIM.
+            let is_option = matches!(seen.varve, Reply::Error(text)
+                if text.starts_with(b"ERR Unrecognized XCLAIM option"));
+            (is_option || errors.iter().any(|error| is_error(seen.varve, error)))
                 && seen.request.iter().any(|it| it.contains(&0))
         },
     },
