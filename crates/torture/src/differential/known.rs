@@ -93,7 +93,7 @@ const KNOWN: &[Known] = &[
         reason: "a negative offset of LIMIT finds nothing in any form of a sorted set",
         only_the_reply: false,
         is: |seen| {
-            let at = seen.request.iter().position(|it| it.eq_ignore_ascii_case(b"LIMIT"));
+            let at = seen.request.iter().rposition(|it| it.eq_ignore_ascii_case(b"LIMIT"));
             seen.name.starts_with('Z')
                 && elements(seen.varve).is_empty()
                 && at.is_some_and(|at| {
