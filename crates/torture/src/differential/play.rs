@@ -1,5 +1,6 @@
 //! Plays steps to both servers until they differ.
 
+use super::borders::Case;
 use super::generate::{CLIENTS, KEYS};
 use super::known;
 use super::pair::{Answers, Broken, Pair};
@@ -132,12 +133,50 @@ fn batch_len(steps: &[Step], most: usize) -> usize {
     steps.iter().take(most).take_while(fits).count().max(1)
 }
 
-struct Player<'a> {
-    pair: &'a mut Pair,
-    outcome: Outcome,
+/// Asks both servers the same, step by step.
+pub struct Player<'a> {
+    /// Both servers.
+    pub pair: &'a mut Pair,
+    /// What it came to so far.
+    pub outcome: Outcome,
 }
 
 impl Player<'_> {
+    /// Requests of the first client before any case.
+    pub fn begin(&mut self, requests: &[Request]) -> Result<(), What> {
+        self.ask(0, requests, false).map(drop)
+    }
+
+    /// Plays a case on the first client: the build and the first command in one piece, and a look at
+    /// the keys behind each command.
+    pub fn case(&mut self, case: &Case) -> Result<(), What> {
+        let mut before = case.build.clone();
+        for action in &case.actions {
+            let is_ready = match action {
+                Action::Send(request) => {
+                    before.push(request.clone());
+                    before.extend(rule::amends(request));
+                    true
+                }
+                _ => false,
+            };
+            if self.ask(0, &before, false)?.is_none() {
+                return Ok(());
+            }
+            before.clear();
+            match action {
+                Action::Iterate(request) => self.iterate(0, request)?,
+                Action::LetExpire(request, key) => {
+                    self.ask(0, std::slice::from_ref(request), false)?;
+                    self.pair.wait_until_gone(0, key)?;
+                }
+                _ => debug_assert!(is_ready, "nobody waits in a case"),
+            }
+            self.look(0, &case.keys, true)?;
+        }
+        Ok(())
+    }
+
     /// One batch, and a look at the keys that it names.
     fn steps(&mut self, steps: &[Step]) -> Result<(), What> {
         let client = steps[0].client;

@@ -1,0 +1,112 @@
+//! A value on one side of a border, and the commands that it meets.
+
+use super::words::Words;
+use crate::differential::generate::KEYS;
+use crate::differential::step::{Action, Request, name, request};
+
+/// See the module page.
+#[derive(Clone, Debug)]
+pub struct State {
+    /// Which border, and where from it.
+    pub label: String,
+    /// Settings and their values, in turn.
+    pub settings: String,
+    /// What makes the key hold the value.
+    pub build: Vec<Request>,
+    /// What names in forms stand for.
+    pub words: Words,
+    /// Texts with a form on each line.
+    pub forms: Vec<&'static str>,
+    /// All members of a sorted set have one score, so that ranges by bytes are defined.
+    pub is_level: bool,
+    /// Commands that are drawn for the value's usual key are tried, too.
+    pub takes_drafts: bool,
+}
+
+/// A value, and commands for it.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// The first command's name.
+    pub name: String,
+    /// What is done before.
+    pub build: Vec<Request>,
+    /// The commands; after each of them the values are compared.
+    pub actions: Vec<Action>,
+    /// The keys that are looked at.
+    pub keys: Vec<Vec<u8>>,
+}
+
+impl State {
+    /// A state under the keys of its words, to which the usual forms are given.
+    pub fn new(label: String, settings: &str, words: Words, forms: &[&'static str]) -> State {
+        let settings = settings.to_owned();
+        let (build, forms) = (Vec::new(), forms.to_vec());
+        State { label, settings, build, words, forms, is_level: false, takes_drafts: true }
+    }
+
+    /// The key of the value.
+    pub fn key(&self) -> &[u8] {
+        &self.words.get("k")[0]
+    }
+
+    /// The settings as a request, if there are any.
+    pub fn configure(&self) -> Option<Request> {
+        let words = self.settings.split_whitespace();
+        let all: Vec<_> = ["CONFIG", "SET"].into_iter().chain(words).collect();
+        (all.len() > 2).then(|| request(&all))
+    }
+
+    /// All cases of its forms.
+    pub fn cases(&self) -> Vec<Case> {
+        let lines = self.forms.iter().flat_map(|text| text.lines());
+        let is_defined = |form: &&str| self.is_level || !form.contains("LEX");
+        lines.filter(is_defined).map(|form| self.case(self.words.actions(form))).collect()
+    }
+
+    /// A case of commands.
+    pub fn case(&self, actions: Vec<Action>) -> Case {
+        let named = actions.iter().map(|action| match action {
+            Action::Send(request) | Action::Iterate(request) | Action::LetExpire(request, _) => {
+                request.as_slice()
+            }
+            Action::Serve { .. } => &[],
+        });
+        let all = ["k", "o", "d", "w"].map(|it| self.words.get(it)[0].clone());
+        let mut keys = vec![self.key().to_vec()];
+        for word in named.clone().flatten() {
+            let is_key = all.contains(word) || KEYS.iter().any(|key| key.as_bytes() == word);
+            if is_key && !keys.contains(word) {
+                keys.push(word.clone());
+            }
+        }
+        // A pattern or a cursor comes from a form that compares all keys by itself.
+        let name = self.name(named);
+        let mut build = vec![self.clear(), self.wrong()];
+        build.extend(self.build.iter().cloned());
+        Case { name, build, actions, keys }
+    }
+
+    /// The command that a case is about: the first that is no preparation.
+    fn name<'a>(&self, requests: impl Iterator<Item = &'a [Vec<u8>]>) -> String {
+        let mut names: Vec<_> = requests.map(name).collect();
+        names.retain(|it| it != "SELECT");
+        let chosen = names.iter().position(|it| it.starts_with("SORT")).unwrap_or(0);
+        names.get(chosen).cloned().unwrap_or_default()
+    }
+
+    fn clear(&self) -> Request {
+        let mut words = request(&["DEL", "d1", "zs", "s3", "l1"]);
+        words.extend(KEYS.iter().map(|key| key.as_bytes().to_vec()));
+        words.extend(["k", "o"].map(|it| self.words.get(it)[0].clone()));
+        words
+    }
+
+    /// Gives the key of another kind its value.
+    fn wrong(&self) -> Request {
+        let key = self.words.get("w")[0].as_slice();
+        match key {
+            b"s3" => request(&[b"SET", key, b"v"]),
+            _ => request(&[b"RPUSH", key, b"a", b"b"]),
+        }
+    }
+}
