@@ -72,6 +72,9 @@ pub struct Arguments {
     /// Borders with this in their names only
     #[arg(long)]
     only: Option<String>,
+    /// Of the commands at each border one in so many, others at the next border
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    one_in: u64,
     /// Varve alone meets the borders, and has to survive
     #[arg(long)]
     alone: bool,

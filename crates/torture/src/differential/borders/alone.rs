@@ -47,8 +47,7 @@ impl<'a> Run<'a> {
         for family in wanted(self.arguments) {
             let mut tried = Tried::default();
             let family_began = Instant::now();
-            for state in &family.states {
-                let cases = family.cases(state);
+            for (state, cases) in family.cases_of_states(self.arguments.one_in) {
                 tried.add(&cases);
                 self.side.renew()?;
                 let tried = self.state(state, &cases);

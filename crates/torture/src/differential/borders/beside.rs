@@ -23,8 +23,7 @@ pub fn beside(arguments: &Arguments, mut pair: Pair) -> Result<()> {
         let family_began = Instant::now();
         // The reference may have harmed its own memory.
         pair.valkey.stop();
-        for state in &family.states {
-            let all = family.cases(state);
+        for (state, all) in family.cases_of_states(arguments.one_in) {
             tried.add(&all);
             requests += try_state(&mut pair, &mut findings, arguments, &family, state, &all)?;
         }

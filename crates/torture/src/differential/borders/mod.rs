@@ -21,7 +21,8 @@ pub use state::Case;
 
 use super::Arguments;
 use super::generate;
-use super::step::Action;
+use super::rule::prelude;
+use super::step::{Action, Request};
 use collections::{Kind, Shape};
 use command::Group;
 use state::State;
@@ -115,12 +116,25 @@ fn wanted(arguments: &Arguments) -> Vec<Family> {
 }
 
 impl Family {
+    /// The cases of each state, one in so many of them.
+    fn cases_of_states(&self, one_in: u64) -> impl Iterator<Item = (&State, Vec<Case>)> {
+        let step = usize::try_from(one_in).unwrap_or(usize::MAX);
+        self.states.iter().enumerate().map(move |(number, state)| {
+            let cases = self.cases(state).into_iter();
+            (state, cases.skip(number % step).step_by(step).collect())
+        })
+    }
+
     /// The cases of a state: its forms, and requests that are drawn for each row.
     fn cases(&self, state: &State) -> Vec<Case> {
         let mut cases = state.cases();
         if state.takes_drafts {
             let drafts = generate::drafts(xxh3_64(state.label.as_bytes()), self.groups);
-            cases.extend(drafts.into_iter().map(|it| state.case(vec![Action::Send(it)])));
+            let with_prelude = |draft: Request| {
+                let requests = prelude(&draft).into_iter().chain([draft]);
+                requests.map(Action::Send).collect()
+            };
+            cases.extend(drafts.into_iter().map(|draft| state.case(with_prelude(draft))));
         }
         cases
     }

@@ -34,6 +34,8 @@ pub struct Case {
     pub actions: Vec<Action>,
     /// The keys that are looked at.
     pub keys: Vec<Vec<u8>>,
+    /// The fields whose deadlines are looked at, if a key is a hash.
+    pub fields: Vec<Vec<u8>>,
 }
 
 impl State {
@@ -79,11 +81,10 @@ impl State {
                 keys.push(word.clone());
             }
         }
-        // A pattern or a cursor comes from a form that compares all keys by itself.
         let name = self.name(named);
         let mut build = vec![self.clear(), self.wrong()];
         build.extend(self.build.iter().cloned());
-        Case { name, build, actions, keys }
+        Case { name, build, actions, keys, fields: self.fields() }
     }
 
     /// The command that a case is about: the first that is no preparation.
@@ -92,6 +93,13 @@ impl State {
         names.retain(|it| it != "SELECT");
         let chosen = names.iter().position(|it| it.starts_with("SORT")).unwrap_or(0);
         names.get(chosen).cloned().unwrap_or_default()
+    }
+
+    /// Some of the elements that are there or may come.
+    fn fields(&self) -> Vec<Vec<u8>> {
+        let several = ["first", "mid", "last", "new", "new2", "long"].map(|it| self.words.get(it));
+        let some = self.words.get("all").iter().take(SOME).chain(several.into_iter().flatten());
+        some.cloned().collect()
     }
 
     fn clear(&self) -> Request {
@@ -110,3 +118,6 @@ impl State {
         }
     }
 }
+
+/// Fields whose deadlines are looked at.
+const SOME: usize = 40;
