@@ -149,7 +149,7 @@ impl Player<'_> {
 
     /// Plays a case on the first client, with a look at the keys behind each command.
     pub fn case(&mut self, case: &Case) -> Result<(), What> {
-        let mut requests = case.build.clone();
+        let mut requests = case.build.to_vec();
         for action in &case.actions {
             match action {
                 Action::Send(request) => {

@@ -4,6 +4,7 @@ use super::state::{Case, State};
 use super::{Tried, wanted};
 use crate::client::{Reply, encoded};
 use crate::differential::Arguments;
+use crate::differential::generate::settings;
 use crate::differential::pair::{Broken, Side};
 use crate::differential::step::{Action, Request, line, request};
 use anyhow::{Context, Result, bail, ensure};
@@ -49,11 +50,9 @@ impl<'a> Run<'a> {
             let family_began = Instant::now();
             for (state, cases) in family.cases_of_states(self.arguments.one_in) {
                 tried.add(&cases);
-                self.side.renew()?;
                 let tried = self.state(state, &cases);
                 tried.with_context(|| format!("{}, --only '{}'", family.name, state.label))?;
             }
-            self.cases += tried.cases;
             self.come_to_rest(at_rest)?;
             tried.tell(&family, family_began.elapsed().as_secs_f64());
         }
@@ -65,16 +64,18 @@ impl<'a> Run<'a> {
     }
 
     fn state(&mut self, state: &State, cases: &[Case]) -> Result<()> {
-        let settings: Vec<_> = state.configure().into_iter().collect();
+        let settings: Vec<_> =
+            [settings::defaults()].into_iter().chain(state.configure()).collect();
         self.ask(&settings)?;
-        for (number, case) in cases.iter().enumerate() {
-            if self.is_tight && number.is_multiple_of(FILLED_EVERY) {
+        for case in cases {
+            self.cases += 1;
+            if self.is_tight && self.cases.is_multiple_of(FILLED_EVERY) {
                 self.fill()?;
                 // What is left then is from nothing to some megabytes.
-                let gap = GAPS[number / FILLED_EVERY % GAPS.len()];
+                let gap = GAPS[self.cases / FILLED_EVERY % GAPS.len()];
                 self.ask(&[request(&["DEL", gap]), request(&["SELECT", "0"])])?;
             }
-            let mut requests = case.build.clone();
+            let mut requests = case.build.to_vec();
             for action in &case.actions {
                 match action {
                     Action::Send(it) | Action::Iterate(it) | Action::LetExpire(it, _) => {

@@ -22,7 +22,7 @@ pub use state::Case;
 use super::Arguments;
 use super::generate;
 use super::rule::prelude;
-use super::step::{Action, Request};
+use super::step::Action;
 use collections::{Kind, Shape};
 use command::Group;
 use state::State;
@@ -119,24 +119,27 @@ impl Family {
     /// The cases of each state, one in so many of them.
     fn cases_of_states(&self, one_in: u64) -> impl Iterator<Item = (&State, Vec<Case>)> {
         let step = usize::try_from(one_in).unwrap_or(usize::MAX);
-        self.states.iter().enumerate().map(move |(number, state)| {
-            let cases = self.cases(state).into_iter();
-            (state, cases.skip(number % step).step_by(step).collect())
-        })
+        let states = self.states.iter().enumerate();
+        states.map(move |(number, state)| (state, self.cases(state, number % step, step)))
     }
 
-    /// The cases of a state: its forms, and requests that are drawn for each row.
-    fn cases(&self, state: &State) -> Vec<Case> {
-        let mut cases = state.cases();
-        if state.takes_drafts {
-            let drafts = generate::drafts(xxh3_64(state.label.as_bytes()), self.groups);
-            let with_prelude = |draft: Request| {
+    /// Cases of a state: its forms, and requests that are drawn for each row.
+    fn cases(&self, state: &State, first: usize, step: usize) -> Vec<Case> {
+        let forms: Vec<_> = state.forms().collect();
+        let drafts = if state.takes_drafts {
+            generate::drafts(xxh3_64(state.label.as_bytes()), self.groups)
+        } else {
+            Vec::new()
+        };
+        let one = |number: usize| match number.checked_sub(forms.len()) {
+            None => state.case_of(forms[number]),
+            Some(number) => {
+                let draft = drafts[number].clone();
                 let requests = prelude(&draft).into_iter().chain([draft]);
-                requests.map(Action::Send).collect()
-            };
-            cases.extend(drafts.into_iter().map(|draft| state.case(with_prelude(draft))));
-        }
-        cases
+                state.case(requests.map(Action::Send).collect())
+            }
+        };
+        (first..forms.len() + drafts.len()).step_by(step).map(one).collect()
     }
 }
 
@@ -217,7 +220,7 @@ mod tests {
         let mut labels = BTreeSet::new();
         for family in families() {
             for state in &family.states {
-                assert!(!family.cases(state).is_empty(), "{}", state.label);
+                assert!(!family.cases(state, 0, 1).is_empty(), "{}", state.label);
                 assert!(labels.insert(state.label.clone()), "{} twice", state.label);
             }
         }

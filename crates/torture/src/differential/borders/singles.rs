@@ -12,6 +12,8 @@ const LENGTHS: &[usize] = &[
     113, 127, 128, 254, 255, 256, 257, 1023, 1024, 4095, 4096, 16_383, 16_384, 16_385, 65_534,
     65_535, 65_536, 65_537,
 ];
+/// Lengths at which a deadline decides whether a string is called embedded, with those next to them.
+const EMBEDDED: std::ops::RangeInclusive<usize> = 99..=114;
 const INTEGERS: &[&str] = &[
     "0",
     "9",
@@ -76,8 +78,16 @@ enum Way {
 }
 
 fn string(value: &[u8], way: Way, forms: &[&'static str]) -> State {
-    let (key, len) = (&b"s1"[..], value.len());
-    let mut words = Words::new([key, b"s2", b"l1"], 64);
+    let len = value.len();
+    let is_about_embedded = EMBEDDED.contains(&len);
+    // Keys of which `known` has something to say.
+    let [key, other, third, wrong] = if is_about_embedded {
+        [&b"se1"[..], b"se2", b"se3", b"se4"]
+    } else {
+        [&b"s1"[..], b"s2", b"d1", b"l1"]
+    };
+    let mut words = Words::new([key, other, wrong], 64);
+    words.set("d", third);
     let text = |len: usize| vec![b't'; len];
     words.set("value", value).set("same", &text(len)).set("longer", &text(len + 1));
     words.set("shorter", &text(len.saturating_sub(1))).set("halved", &text(len / 2));
@@ -87,7 +97,7 @@ fn string(value: &[u8], way: Way, forms: &[&'static str]) -> State {
     let shown = if len > 40 { String::new() } else { String::from_utf8_lossy(value).into_owned() };
     let label = format!("String: {len} bytes, {way:?} {shown}");
     let mut state = State::new(label, "", words, forms);
-    state.takes_drafts = len < 70_000;
+    state.takes_drafts = len < 70_000 && !is_about_embedded;
     state.build = match way {
         Way::Set => vec![request(&[b"SET", key, value])],
         Way::Appended => {
@@ -99,7 +109,7 @@ fn string(value: &[u8], way: Way, forms: &[&'static str]) -> State {
         }
         Way::WithDeadline => vec![request(&[b"SET", key, value, b"PXAT", b"9999999999999"])],
     };
-    state.build.push(request(&["SET", "s2", "stsssb"]));
+    state.build.push(request(&[&b"SET"[..], other, b"stsssb"]));
     state
 }
 

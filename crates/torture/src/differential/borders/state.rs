@@ -3,6 +3,8 @@
 use super::words::Words;
 use crate::differential::generate::KEYS;
 use crate::differential::step::{Action, Request, name, request};
+use std::cell::OnceCell;
+use std::rc::Rc;
 
 /// See the module page.
 #[derive(Clone, Debug)]
@@ -21,6 +23,8 @@ pub struct State {
     pub is_level: bool,
     /// Commands that are drawn for the value's usual key are tried, too.
     pub takes_drafts: bool,
+    /// What all cases do before; made once, as there is much of it.
+    whole_build: OnceCell<Rc<[Request]>>,
 }
 
 /// A value, and commands for it.
@@ -28,8 +32,8 @@ pub struct State {
 pub struct Case {
     /// The first command's name.
     pub name: String,
-    /// What is done before.
-    pub build: Vec<Request>,
+    /// What is done before: all keys are removed, and those of the state are made.
+    pub build: Rc<[Request]>,
     /// The commands; after each of them the values are compared.
     pub actions: Vec<Action>,
     /// The keys that are looked at.
@@ -43,7 +47,8 @@ impl State {
     pub fn new(label: String, settings: &str, words: Words, forms: &[&'static str]) -> State {
         let settings = settings.to_owned();
         let (build, forms) = (Vec::new(), forms.to_vec());
-        State { label, settings, build, words, forms, is_level: false, takes_drafts: true }
+        let (is_level, takes_drafts, whole_build) = (false, true, OnceCell::new());
+        State { label, settings, build, words, forms, is_level, takes_drafts, whole_build }
     }
 
     /// The key of the value.
@@ -58,11 +63,15 @@ impl State {
         (all.len() > 2).then(|| request(&all))
     }
 
-    /// All cases of its forms.
-    pub fn cases(&self) -> Vec<Case> {
+    /// The forms that mean something at it.
+    pub fn forms(&self) -> impl Iterator<Item = &'static str> {
         let lines = self.forms.iter().flat_map(|text| text.lines());
-        let is_defined = |form: &&str| self.is_level || !form.contains("LEX");
-        lines.filter(is_defined).map(|form| self.case(self.words.actions(form))).collect()
+        lines.filter(|form| self.is_level || !form.contains("LEX"))
+    }
+
+    /// The case of a form.
+    pub fn case_of(&self, form: &str) -> Case {
+        self.case(self.words.actions(form))
     }
 
     /// A case of commands.
@@ -82,8 +91,9 @@ impl State {
             }
         }
         let name = self.name(named);
-        let mut build = vec![self.clear(), self.wrong()];
-        build.extend(self.build.iter().cloned());
+        let build = Rc::clone(self.whole_build.get_or_init(|| {
+            [self.clear(), self.wrong()].into_iter().chain(self.build.iter().cloned()).collect()
+        }));
         Case { name, build, actions, keys, fields: self.fields() }
     }
 
@@ -103,9 +113,9 @@ impl State {
     }
 
     fn clear(&self) -> Request {
-        let mut words = request(&["DEL", "d1", "zs", "s3", "l1"]);
+        let mut words = request(&["DEL", "zs"]);
         words.extend(KEYS.iter().map(|key| key.as_bytes().to_vec()));
-        words.extend(["k", "o"].map(|it| self.words.get(it)[0].clone()));
+        words.extend(["k", "o", "d", "w"].map(|it| self.words.get(it)[0].clone()));
         words
     }
 
