@@ -47,7 +47,7 @@ const KNOWN: &[Known] = &[
         },
     },
     Known {
-        reason: "how a list or a string is kept is told from what it is, not from how it came about",
+        reason: "how a list or string is kept is told from what it is, not from how it came to be",
         only_the_reply: true,
         is: |seen| {
             // With a deadline that it once had a string would have been too long to be embedded.

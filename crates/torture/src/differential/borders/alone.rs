@@ -31,6 +31,8 @@ struct Run<'a> {
     arguments: &'a Arguments,
     side: Side,
     is_tight: bool,
+    /// The memory was full once since all keys were removed.
+    is_filled: bool,
     refused: u64,
     cases: usize,
 }
@@ -38,7 +40,7 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn new(arguments: &'a Arguments, program: &Program, launch: Launch, is_tight: bool) -> Run<'a> {
         let side = Side::new("Varve", program.clone(), launch);
-        Run { arguments, side, is_tight, refused: 0, cases: 0 }
+        Run { arguments, side, is_tight, is_filled: false, refused: 0, cases: 0 }
     }
 
     fn families(mut self) -> Result<()> {
@@ -97,12 +99,15 @@ impl<'a> Run<'a> {
     /// Fills the memory with values of all sizes, the smallest last.
     fn fill(&mut self) -> Result<()> {
         self.ask(&[request(&["SELECT", "5"])])?;
-        for (size, most) in [(4 << 20, 8), (1 << 20, 16), (100_000, 60), (10_000, 100), (500, 200)]
-        {
+        // Where others are evicted nothing is refused, and a part keeps the memory full.
+        let part = if self.is_filled { 8 } else { 1 };
+        self.is_filled = true;
+        for (size, most) in FILLING {
+            let most = most / part;
             for number in 0..most {
                 let key = format!("fill:{size}:{number}").into_bytes();
                 let refused = self.refused;
-                self.ask(&[vec![b"SET".to_vec(), key, vec![b'f'; size]]])?;
+                self.ask(&[vec![b"SET".to_vec(), key, vec![b'f'; *size]]])?;
                 if self.refused > refused {
                     break;
                 }
@@ -137,6 +142,7 @@ impl<'a> Run<'a> {
     /// Removes all keys and waits until memory is as at the start.
     fn come_to_rest(&mut self, at_rest: u64) -> Result<()> {
         self.side.renew()?;
+        self.is_filled = false;
         let began = Instant::now();
         let mut used = self.used()?;
         while used > at_rest + SLACK {
@@ -149,6 +155,9 @@ impl<'a> Run<'a> {
     }
 }
 
+/// Bytes of values, and how many of them at most.
+const FILLING: &[(usize, usize)] =
+    &[(4 << 20, 8), (1 << 20, 16), (100_000, 64), (10_000, 104), (500, 200)];
 const TIGHT: &str = "48mb";
 /// Cases from one filling of the memory to the next.
 const FILLED_EVERY: usize = 16;

@@ -12,7 +12,7 @@ const LENGTHS: &[usize] = &[
     113, 127, 128, 254, 255, 256, 257, 1023, 1024, 4095, 4096, 16_383, 16_384, 16_385, 65_534,
     65_535, 65_536, 65_537,
 ];
-/// Lengths at which a deadline decides whether a string is called embedded, with those next to them.
+/// Lengths around those at which a deadline decides whether a string is called embedded.
 const EMBEDDED: std::ops::RangeInclusive<usize> = 99..=114;
 const INTEGERS: &[&str] = &[
     "0",
