@@ -55,8 +55,10 @@ impl<'a> Run<'a> {
                 let tried = self.state(state, &cases);
                 tried.with_context(|| format!("{}, --only '{}'", family.name, state.label))?;
             }
-            self.come_to_rest(at_rest)?;
-            tried.tell(&family, family_began.elapsed().as_secs_f64());
+            let seconds = family_began.elapsed().as_secs_f64();
+            let used = self.come_to_rest(at_rest)?;
+            tried.tell(&family, seconds);
+            println!("{:14} {} KB in use, {} KB at the start", "", used >> 10, at_rest >> 10);
         }
         ensure!(self.cases > 0, "no border has such a name");
         let seconds = began.elapsed().as_secs_f64();
@@ -139,8 +141,8 @@ impl<'a> Run<'a> {
         Ok(number.context("no used_memory in INFO")?.trim().parse()?)
     }
 
-    /// Removes all keys and waits until memory is as at the start.
-    fn come_to_rest(&mut self, at_rest: u64) -> Result<()> {
+    /// Removes all keys and waits until memory is as at the start; bytes that are in use then.
+    fn come_to_rest(&mut self, at_rest: u64) -> Result<u64> {
         self.side.renew()?;
         self.is_filled = false;
         let began = Instant::now();
@@ -151,7 +153,7 @@ impl<'a> Run<'a> {
             std::thread::sleep(Duration::from_millis(20));
             used = self.used()?;
         }
-        Ok(())
+        Ok(used)
     }
 }
 
@@ -170,5 +172,6 @@ const GAPS: &[&str] = &[
     "fill:1048576:0",
     "fill:4194304:0",
 ];
-const SLACK: u64 = 4 << 20;
+/// A segment that writers have begun, and buffers that grew.
+const SLACK: u64 = 8 << 20;
 const PATIENCE: Duration = Duration::from_secs(10);
