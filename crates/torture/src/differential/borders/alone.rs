@@ -46,6 +46,8 @@ impl<'a> Run<'a> {
     fn families(mut self) -> Result<()> {
         let began = Instant::now();
         self.side.renew()?;
+        // The server samples its memory from time to time; before that it says zero.
+        std::thread::sleep(SAMPLED);
         let at_rest = self.used()?;
         for family in wanted(self.arguments) {
             let mut tried = Tried::default();
@@ -172,6 +174,7 @@ const GAPS: &[&str] = &[
     "fill:1048576:0",
     "fill:4194304:0",
 ];
+const SAMPLED: Duration = Duration::from_secs(1);
 /// A segment that writers have begun, and buffers that grew.
 const SLACK: u64 = 8 << 20;
 const PATIENCE: Duration = Duration::from_secs(10);
