@@ -7,7 +7,8 @@
 #   make report ARGS=...            every scenario of bench/ at a small scale, and a page of them
 #   make bench  ARGS=...            the same at the whole scale, or what ARGS names
 #   make fuzz  TIME=600 TARGETS=... every fuzz target for so many seconds each
-#   make differential TIME=3600 ...  random commands to Varve and Valkey, and what differs
+#   make differential TIME=3600 ...  random commands to Varve and Valkey, and what differs;
+#                                   ARGS=--borders tries all forms of values instead
 #   make hammer ARGS='--minutes 5'  many connections on the same keys, and what must hold at the end
 #   make manual                     docs/manual/ from the tables of commands and settings
 #   make clean                      remove what was built

@@ -47,11 +47,19 @@ const KNOWN: &[Known] = &[
         },
     },
     Known {
-        reason: "how a list is kept is told from its size, not from how its nodes were filled",
+        reason: "how a list or string is kept is told from what it is, not from how it came to be",
         only_the_reply: true,
         is: |seen| {
+            // With a deadline that it once had a string would have been too long to be embedded.
+            let had_deadline = || {
+                seen.request.last().is_some_and(|key| key.starts_with(b"se"))
+                    && is_text(seen.varve, b"embstr")
+                    && is_text(seen.valkey, b"raw")
+            };
             seen.name == "OBJECT ENCODING"
-                && (is_text(seen.varve, b"quicklist") || is_text(seen.valkey, b"quicklist"))
+                && (is_text(seen.varve, b"quicklist")
+                    || is_text(seen.valkey, b"quicklist")
+                    || had_deadline())
         },
     },
     Known {

@@ -3,9 +3,12 @@
 //! ```text
 //! seed ─generate─▶ round of steps ─play─▶ both servers ─rule, known─▶ agree, or a failure
 //!                                                       failure ─reduce─▶ transcript
+//! borders ─every state, every form─▶ cases ─play─▶ as above
 //! ```
 
+mod borders;
 mod corpus;
+mod findings;
 mod generate;
 mod known;
 mod pair;
@@ -15,18 +18,16 @@ mod rule;
 mod step;
 mod text;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use bench::servers::{Launch, Peers, Program};
 use corpus::Recording;
+use findings::Findings;
 use generate::Generator;
 use pair::{Pair, Side};
 use play::{Failure, Pace, What, play};
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use step::{Step, line, transcript};
-use text::{first_difference, reply_text};
 
 /// What `varve-torture differential` is told.
 #[derive(Clone, Debug, clap::Args)]
@@ -64,6 +65,22 @@ pub struct Arguments {
     /// Plays a recording to Varve alone
     #[arg(long)]
     play: Option<PathBuf>,
+    /// Plays no random commands: each command meets both sides of each border between the forms in
+    /// which values are kept
+    #[arg(long)]
+    borders: bool,
+    /// Borders with this in their names only
+    #[arg(long)]
+    only: Option<String>,
+    /// Of the commands at each border one in so many, others at the next border
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    one_in: u64,
+    /// Varve alone meets the borders, and has to survive
+    #[arg(long)]
+    alone: bool,
+    /// The same with little memory
+    #[arg(long)]
+    tight: bool,
 }
 
 /// Runs until the time is over or a difference is found.
@@ -74,25 +91,35 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let program = Program::parse(&arguments.server)?;
     program.must_be_there()?;
     let launch = Launch::default().with_threads(arguments.threads).on_cores(2);
-    let mut varve = Side::new("Varve", program, launch);
+    if arguments.borders && (arguments.alone || arguments.tight) {
+        return borders::alone(arguments, &program, &launch);
+    }
+    let mut varve = Side::new("Varve", program.clone(), launch.clone());
     if let Some(file) = &arguments.play {
         return play_recording(&mut varve, file);
     }
-    let launch = Launch::default().on_cores(2);
+    let reference = Launch::default().on_cores(2);
     let valkey = Peers::find().and_then(|peers| {
         peers.versions()?;
-        Ok(Side::new("Valkey", peers.program("valkey")?, launch))
+        Ok(Side::new("Valkey", peers.program("valkey")?, reference))
     });
     let valkey = match valkey {
         Ok(valkey) => valkey,
         Err(error) => {
             println!("{error:#}");
+            if arguments.borders {
+                println!("no reference server: Varve meets the borders alone");
+                return borders::alone(arguments, &program, &launch);
+            }
             println!("SKIPPED: no reference server; the recorded corpus is played instead");
             return play_recording(&mut varve, Path::new(CORPUS));
         }
     };
     let recording = arguments.record.as_ref().map(|_| Recording::default());
     let pair = Pair { varve, valkey, recording };
+    if arguments.borders {
+        return borders::beside(arguments, pair);
+    }
     Run::new(arguments, pair)?.rounds()
 }
 
@@ -109,10 +136,7 @@ struct Run<'a> {
     seed: u64,
     began: Instant,
     requests: u64,
-    /// Listed differences, by their reasons.
-    listed: BTreeMap<&'static str, u64>,
-    /// Kinds of failures, and how often they were seen.
-    failures: BTreeMap<String, u64>,
+    findings: Findings,
 }
 
 impl<'a> Run<'a> {
@@ -127,8 +151,7 @@ impl<'a> Run<'a> {
             seed,
             began: Instant::now(),
             requests: 0,
-            listed: BTreeMap::new(),
-            failures: BTreeMap::new(),
+            findings: Findings::new(arguments.keep_going),
         })
     }
 
@@ -141,16 +164,17 @@ impl<'a> Run<'a> {
             }
             let outcome = play(&mut self.pair, &steps, PACE)?;
             self.requests += outcome.requests;
-            for (reason, seen) in outcome.listed {
-                *self.listed.entry(reason).or_default() += seen;
-            }
+            self.findings.note(outcome.listed);
             match outcome.failure {
                 None => {}
                 Some(Failure { what: What::Broken(broken), .. }) if broken.side == "Valkey" => {
                     println!("\n== seed {}, round {number}: {broken}", self.seed);
-                    *self.listed.entry("the reference ended by itself").or_default() += 1;
+                    self.findings.note_one("the reference ended by itself");
                 }
-                Some(failure) => self.failed(number, &steps, failure)?,
+                Some(failure) => {
+                    let heading = format!("--seed {} --round {number}", self.seed);
+                    self.findings.failed(&mut self.pair, &heading, &[&steps], failure)?;
+                }
             }
             number += 1;
         }
@@ -170,70 +194,14 @@ impl<'a> Run<'a> {
         self.began.elapsed() >= Duration::from_secs(time)
     }
 
-    fn failed(&mut self, number: u64, steps: &[Step], failure: Failure) -> Result<()> {
-        let signature = failure.what.signature();
-        let is_new = !self.failures.contains_key(&signature);
-        if !is_new {
-            *self.failures.entry(signature).or_default() += 1;
-            return Ok(());
-        }
-        println!("\n== seed {}, round {number}: {signature}", self.seed);
-        // What may have harmed the reference ends with it.
-        self.pair.valkey.stop();
-        let ended = matches!(failure.what, What::Broken(_));
-        let reduced = reduce::reduce(&mut self.pair, steps, failure)?;
-        if !reduced.is_repeatable {
-            println!("# it did not come again: --seed {} --round {number}", self.seed);
-        }
-        let is_told_only = !reduced.is_repeatable && !ended;
-        if is_told_only {
-            *self.listed.entry("a difference that did not come again").or_default() += 1;
-        } else {
-            self.failures.insert(signature, 1);
-        }
-        let shown = reduced.steps.len().saturating_sub(SHOWN);
-        print!("{}", transcript(&reduced.steps[shown..]));
-        print_failure(&reduced.failure.what);
-        ensure!(self.arguments.keep_going || is_told_only, "the servers differ");
-        Ok(())
-    }
-
     fn end(self) -> Result<()> {
         let seconds = self.began.elapsed().as_secs_f64();
         if let (Some(file), Some(recording)) = (&self.arguments.record, &self.pair.recording) {
             fs::write(file, format!("{HEADER}{}", recording.text))
                 .with_context(|| file.display().to_string())?;
         }
-        for (reason, seen) in &self.listed {
-            println!("{seen:6} listed: {reason}");
-        }
-        for (signature, seen) in &self.failures {
-            println!("{seen:6} differ: {signature}");
-        }
         println!("{:.0} commands per second", self.requests as f64 / seconds);
-        let (differ, listed) =
-            (self.failures.values().sum::<u64>(), self.listed.values().sum::<u64>());
-        print!("{} commands, {seconds:.0} seconds, ", self.requests);
-        println!("{differ} differences that are not listed ({listed} listed ones seen)");
-        if self.failures.is_empty() { Ok(()) } else { bail!("the servers differ") }
-    }
-}
-
-fn print_failure(what: &What) {
-    match what {
-        What::Broken(broken) => println!("# {}: {}", broken.side, broken.error),
-        What::Differ { request, is_check, varve, valkey } => {
-            if *is_check {
-                println!("> {}", line(request));
-            }
-            println!("# Varve:  {}", reply_text(varve));
-            println!("# Valkey: {}", reply_text(valkey));
-            if let (Some(one), Some(other)) = first_difference(varve, valkey)
-                && (one, other) != (varve, valkey)
-            {
-                println!("# first:  {} / {}", reply_text(one), reply_text(other));
-            }
-        }
+        self.findings.end(&format!("{} commands, {seconds:.0} seconds", self.requests))
     }
 }
 
@@ -241,7 +209,5 @@ fn print_failure(what: &What) {
 const PACE: Pace = Pace { batch: 20, looks: 12 };
 /// Rounds that one process of the reference plays: it may harm its own memory.
 const REFERENCE_ROUNDS: u64 = 100;
-/// Steps of a transcript that could not be made shorter.
-const SHOWN: usize = 60;
 const HEADER: &str = "# Written by scripts/differential --record; corpus.rs says what it means.\n";
 const CORPUS: &str = "tests/differential/valkey.txt";

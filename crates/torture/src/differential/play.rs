@@ -1,5 +1,6 @@
 //! Plays steps to both servers until they differ.
 
+use super::borders::Case;
 use super::generate::{CLIENTS, KEYS};
 use super::known;
 use super::pair::{Answers, Broken, Pair};
@@ -132,12 +133,60 @@ fn batch_len(steps: &[Step], most: usize) -> usize {
     steps.iter().take(most).take_while(fits).count().max(1)
 }
 
-struct Player<'a> {
-    pair: &'a mut Pair,
-    outcome: Outcome,
+/// Asks both servers the same, step by step.
+pub struct Player<'a> {
+    /// Both servers.
+    pub pair: &'a mut Pair,
+    /// What it came to so far.
+    pub outcome: Outcome,
 }
 
 impl Player<'_> {
+    /// Requests of the first client before any case.
+    pub fn begin(&mut self, requests: &[Request]) -> Result<(), What> {
+        self.ask(0, requests, false).map(drop)
+    }
+
+    /// Plays a case on the first client, with a look at the keys behind each command.
+    pub fn case(&mut self, case: &Case) -> Result<(), What> {
+        let mut requests = case.build.to_vec();
+        for action in &case.actions {
+            match action {
+                Action::Send(request) => {
+                    requests.push(request.clone());
+                    requests.extend(rule::amends(request));
+                }
+                Action::LetExpire(request, key) => {
+                    requests.push(request.clone());
+                    self.ask(0, &std::mem::take(&mut requests), false)?;
+                    self.pair.wait_until_gone(0, key)?;
+                }
+                Action::Iterate(request) => {
+                    self.ask(0, &std::mem::take(&mut requests), false)?;
+                    self.iterate(0, request)?;
+                }
+                Action::Serve { .. } => {}
+            }
+            // In one piece with what they look at, since most of the time goes to and fro.
+            let looks_from = requests.len();
+            requests.extend(case.keys.iter().flat_map(|key| facts(key)));
+            let answers = self.ask_and_look(0, &std::mem::take(&mut requests), looks_from)?;
+            let Some(answers) = answers else { return Ok(()) };
+            let mut requests = Vec::new();
+            for (key, answers) in case.keys.iter().zip(answers[looks_from..].chunks(FACTS)) {
+                let kind = &answers[0].valkey;
+                requests.extend(contents(key, kind));
+                if *kind == Reply::Simple(b"hash".to_vec()) {
+                    requests.push(deadlines(key, &case.fields));
+                }
+            }
+            if self.ask(0, &requests, true)?.is_none() {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
     /// One batch, and a look at the keys that it names.
     fn steps(&mut self, steps: &[Step]) -> Result<(), What> {
         let client = steps[0].client;
@@ -175,14 +224,27 @@ impl Player<'_> {
         requests: &[Request],
         is_check: bool,
     ) -> Result<Option<Vec<Answers>>, What> {
+        self.ask_and_look(client, requests, if is_check { 0 } else { requests.len() })
+    }
+
+    /// The same; from a number on, requests only look at keys.
+    fn ask_and_look(
+        &mut self,
+        client: usize,
+        requests: &[Request],
+        looks_from: usize,
+    ) -> Result<Option<Vec<Answers>>, What> {
         let answers = self.pair.exchange(client, requests)?;
         self.outcome.requests += requests.len() as u64;
-        for (request, Answers { varve, valkey }) in requests.iter().zip(&answers) {
+        for (number, (request, Answers { varve, valkey })) in
+            requests.iter().zip(&answers).enumerate()
+        {
             if agree(rule::of(request), varve, valkey) {
                 continue;
             }
             let Some(known) = known::find(request, varve, valkey) else {
                 let (varve, valkey) = (varve.clone(), valkey.clone());
+                let is_check = number >= looks_from;
                 return Err(What::Differ { request: request.clone(), is_check, varve, valkey });
             };
             *self.outcome.listed.entry(known.reason).or_default() += 1;
@@ -271,16 +333,10 @@ impl Player<'_> {
 
     /// Compares keys as a client sees them.
     fn look(&mut self, client: usize, keys: &[Vec<u8>], thoroughly: bool) -> Result<(), What> {
-        let mut requests = Vec::new();
-        for key in keys {
-            for name in ["TYPE", "PTTL"] {
-                requests.push(vec![name.into(), key.clone()]);
-            }
-            requests.push(vec![b"OBJECT".to_vec(), b"ENCODING".to_vec(), key.clone()]);
-        }
+        let requests: Vec<_> = keys.iter().flat_map(|key| facts(key)).collect();
         let Some(answers) = self.ask(client, &requests, true)? else { return Ok(()) };
         let mut requests = Vec::new();
-        for (key, answers) in keys.iter().zip(answers.chunks(3)) {
+        for (key, answers) in keys.iter().zip(answers.chunks(FACTS)) {
             requests.extend(contents(key, &answers[0].valkey));
         }
         // Large values fill what sockets hold if they are asked for at once.
@@ -299,13 +355,14 @@ impl Player<'_> {
         if fields.is_empty() {
             return Ok(());
         }
-        let count = fields.len().to_string().into_bytes();
-        let mut words = vec![b"HPTTL".to_vec(), key.to_vec(), b"FIELDS".to_vec(), count];
-        words.extend(fields.into_iter().filter_map(|field| match field {
-            Reply::Bulk(bytes) => Some(bytes.clone()),
-            _ => None,
-        }));
-        self.ask(client, &[words], true).map(drop)
+        let fields: Vec<_> = fields
+            .into_iter()
+            .filter_map(|field| match field {
+                Reply::Bulk(bytes) => Some(bytes.clone()),
+                _ => None,
+            })
+            .collect();
+        self.ask(client, &[deadlines(key, &fields)], true).map(drop)
     }
 
     /// Compares all keys of the databases that rounds use.
@@ -330,6 +387,23 @@ fn is_key(word: &[u8]) -> bool {
     KEYS.iter().any(|key| key.as_bytes() == word)
 }
 
+/// What is asked about any key: its kind first.
+fn facts(key: &[u8]) -> [Request; FACTS] {
+    [
+        request(&[b"TYPE", key]),
+        request(&[b"PTTL", key]),
+        request(&[&b"OBJECT"[..], b"ENCODING", key]),
+    ]
+}
+
+/// The request for the deadlines of fields.
+fn deadlines(key: &[u8], fields: &[Vec<u8>]) -> Request {
+    let count = fields.len().to_string();
+    let mut words = request(&[b"HPTTL", key, b"FIELDS", count.as_bytes()]);
+    words.extend_from_slice(fields);
+    words
+}
+
 /// Requests that show all of a value.
 fn contents(key: &[u8], kind: &Reply) -> Option<Request> {
     let Reply::Simple(kind) = kind else { return None };
@@ -350,4 +424,5 @@ fn contents(key: &[u8], kind: &Reply) -> Option<Request> {
 
 const BYTES_MAX: usize = 64 << 10;
 const PAGES_MAX: usize = 100_000;
+const FACTS: usize = 3;
 const FIELDS_MAX: usize = 200;

@@ -140,6 +140,26 @@ impl Generator {
     }
 }
 
+/// Requests for each row of some families, the same for the same seed.
+pub fn drafts(seed: u64, groups: &[Group]) -> Vec<Request> {
+    let rows = rows::drawn().into_iter().map(|(row, _)| row);
+    let wanted = rows.filter(|row| groups.contains(&row.spec.group));
+    let requests = wanted.enumerate().map(|(number, row)| {
+        let mut request = draft::request(&mut Dice::new(seed, number as u64), row);
+        harm::tame(&mut request);
+        request
+    });
+    requests.collect()
+}
+
+/// Names of the rows that are drawn of some families, as requests have them.
+#[cfg(test)]
+pub fn names(groups: &[Group]) -> Vec<String> {
+    let rows = rows::drawn().into_iter().map(|(row, _)| row);
+    let wanted = rows.filter(|row| groups.contains(&row.spec.group));
+    wanted.map(|row| row.full_name.to_uppercase().replace('|', " ")).collect()
+}
+
 /// Iterations are sometimes followed to their end.
 fn action(dice: &mut Dice, request: Request) -> Action {
     let is_scan = name(&request).ends_with("SCAN");

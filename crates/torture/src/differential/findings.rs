@@ -1,0 +1,128 @@
+//! Differences that were seen, each kind of them cut down and shown once.
+
+use super::pair::Pair;
+use super::play::{Failure, What};
+use super::reduce;
+use super::step::{Step, line, transcript};
+use super::text::{first_difference, reply_text};
+use anyhow::{Result, bail, ensure};
+use std::collections::BTreeMap;
+
+/// See the module page.
+#[derive(Debug)]
+pub struct Findings {
+    /// A difference does not end the run.
+    keep_going: bool,
+    /// Listed differences, by their reasons.
+    listed: BTreeMap<&'static str, u64>,
+    /// Kinds of failures, and how often they were seen.
+    failures: BTreeMap<String, u64>,
+}
+
+impl Findings {
+    /// None so far; the first one ends the run, or does not.
+    pub fn new(keep_going: bool) -> Findings {
+        Findings { keep_going, listed: BTreeMap::new(), failures: BTreeMap::new() }
+    }
+
+    /// Notes differences that are listed.
+    pub fn note(&mut self, listed: BTreeMap<&'static str, u64>) {
+        for (reason, seen) in listed {
+            *self.listed.entry(reason).or_default() += seen;
+        }
+    }
+
+    /// Notes one that needs no entry in the list.
+    pub fn note_one(&mut self, reason: &'static str) {
+        *self.listed.entry(reason).or_default() += 1;
+    }
+
+    /// Cuts a failure down, if it is a new kind of one, and shows it. What led to it is tried in
+    /// the order of `attempts`, until the failure comes again.
+    ///
+    /// # Errors
+    /// If a server cannot be started, or the run ends with the first difference.
+    pub fn failed(
+        &mut self,
+        pair: &mut Pair,
+        heading: &str,
+        attempts: &[&[Step]],
+        failure: Failure,
+    ) -> Result<()> {
+        let signature = failure.what.signature();
+        if let Some(seen) = self.failures.get_mut(&signature) {
+            *seen += 1;
+            return Ok(());
+        }
+        println!("\n== {heading}: {signature}");
+        // What may have harmed the reference ends with it.
+        pair.valkey.stop();
+        let ended = matches!(failure.what, What::Broken(_));
+        let mut what = failure.what;
+        let mut reduced = None;
+        for steps in attempts {
+            let failure = Failure { played: steps.len().min(failure.played), what };
+            let attempt = reduce::reduce(pair, steps, failure)?;
+            let is_repeatable = attempt.is_repeatable;
+            what = attempt.failure.what;
+            reduced = Some((attempt.steps, is_repeatable));
+            if is_repeatable {
+                break;
+            }
+        }
+        let (steps, is_repeatable) = reduced.unwrap_or_default();
+        if !is_repeatable {
+            println!("# it did not come again: {heading}");
+        }
+        let is_told_only = !is_repeatable && !ended;
+        if is_told_only {
+            self.note_one("a difference that did not come again");
+        } else {
+            self.failures.insert(signature, 1);
+        }
+        let shown = steps.len().saturating_sub(SHOWN);
+        print!("{}", transcript(&steps[shown..]));
+        print_failure(&what);
+        ensure!(self.keep_going || is_told_only, "the servers differ");
+        Ok(())
+    }
+
+    /// Tells what was seen; `done` says after what.
+    ///
+    /// # Errors
+    /// If there was a difference that is not listed.
+    pub fn end(self, done: &str) -> Result<()> {
+        for (reason, seen) in &self.listed {
+            println!("{seen:6} listed: {reason}");
+        }
+        for (signature, seen) in &self.failures {
+            println!("{seen:6} differ: {signature}");
+        }
+        let (differ, listed) =
+            (self.failures.values().sum::<u64>(), self.listed.values().sum::<u64>());
+        print!("{done}, ");
+        println!("{differ} differences that are not listed ({listed} listed ones seen)");
+        if self.failures.is_empty() { Ok(()) } else { bail!("the servers differ") }
+    }
+}
+
+fn print_failure(what: &What) {
+    match what {
+        What::Broken(broken) => println!("# {}: {}", broken.side, broken.error),
+        What::Differ { request, is_check, varve, valkey } => {
+            if *is_check {
+                println!("> {}", line(request));
+            }
+            println!("# Varve:  {}", reply_text(varve));
+            println!("# Valkey: {}", reply_text(valkey));
+            if let (Some(one), Some(other)) = first_difference(varve, valkey)
+                && (one, other) != (varve, valkey)
+            {
+                println!("# first:  {} / {}", reply_text(one), reply_text(other));
+            }
+        }
+    }
+}
+
+/// Steps of a transcript that could not be made shorter.
+const SHOWN: usize = 60;
