@@ -17,7 +17,8 @@ type ListTree<'n, 'x, 'a> = Tree<'n, WriteNodes<'x, 'a>, Leaf>;
 /// `only_existing`. Returns the new length, or 0 if there is no list.
 ///
 /// # Errors
-/// When the key holds something else, or there is no room.
+/// When the key holds something else, or there is no room. There is no new list then; one that was
+/// there may have some of the elements.
 pub fn push<'t>(
     access: &mut Access<'_>,
     key: &Key<'_>,
@@ -30,10 +31,27 @@ pub fn push<'t>(
         None if only_existing => return Ok(0),
         found => found,
     };
+    let is_new = found.is_none();
     let found = fit(access, key, found, texts.clone(), limit)?;
+    let pushed = push_all(access, key, found, end, texts);
+    if is_new && pushed.is_err() {
+        access.remove(key);
+    }
+    pushed
+}
+
+/// Adds elements to an end of a list that has the form for them.
+#[inline]
+fn push_all<'a, 't>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: Found<'a>,
+    end: End,
+    mut texts: impl Iterator<Item = &'t [u8]>,
+) -> Result<u64, Fault> {
     if access.label(&found).is_tree() {
         return access.change_tree::<Leaf, _>(key, &found, 0, |tree| {
-            texts.clone().try_for_each(|text| push_to_tree(tree, end, text))?;
+            texts.try_for_each(|text| push_to_tree(tree, end, text))?;
             Ok(tree.root.weight)
         });
     }
