@@ -218,7 +218,8 @@ impl Heap {
         limit: u32,
         purpose: Purpose,
     ) -> Option<(SegmentId, u32)> {
-        let id = if self.has_room_for(limit.into(), purpose) { pool.take_run(1, purpose) } else { None };
+        let id =
+            if self.has_room_for(limit.into(), purpose) { pool.take_run(1, purpose) } else { None };
         id.map(|id| (id, 0))
     }
 

@@ -9,7 +9,7 @@ use store::value::sorted_set::{SortedSetLimit, Terms};
 use store::value::stream::group::{self, GroupRead};
 use store::value::stream::{Add, Bound, NewId, NodeLimit, Trim};
 use store::value::{hash, list, set, sorted_set, stream};
-use store::{Access, Encoding, Expiry, Key, Lane, ShardSet, Store, StoreConfig};
+use store::{Access, Element, Encoding, Expiry, Key, Lane, ShardSet, Store, StoreConfig};
 
 const NOW: Millis = Millis(1_700_000_000_000);
 /// An element that has a record of its own, which takes a slot of 8 MiB.
@@ -224,6 +224,29 @@ fn a_value_whose_first_element_finds_no_room_is_not_made() {
             assert_eq!(len, is_made.then_some(1), "{len:?} of {}", name.escape_ascii());
         }
     }
+}
+
+#[test]
+fn a_list_stays_as_it_was_where_there_is_no_room_for_what_is_stored_over_it() {
+    let mut world = World::new();
+    let limit = ListLimit::of_setting(-2);
+    let (old, new) = ([&b"old"[..]; 3], [&b"new"[..], &vec![b'n'; LONG], b"more"]);
+    let store = |world: &mut World, texts: &[&[u8]]| {
+        let texts = texts.iter().copied();
+        world.on(b"list", |access, key| list::store(access, key, texts, limit).is_ok())
+    };
+    assert!(store(&mut world, &new));
+    assert_eq!(world.len(b"list"), Some(3));
+    assert!(store(&mut world, &old));
+    world.use_up(100);
+    assert!(!store(&mut world, &new));
+    let elements = world.on(b"list", |access, key| {
+        let list = list::peek(access, key).expect("a list").expect("it is there");
+        list.iter_from(0).map(Element::to_text).collect::<Vec<_>>()
+    });
+    assert_eq!(elements, old);
+    assert!(store(&mut world, &[]));
+    assert_eq!(world.len(b"list"), None);
 }
 
 #[test]

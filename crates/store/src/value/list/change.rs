@@ -40,6 +40,39 @@ pub fn push<'t>(
     pushed
 }
 
+/// Makes a key a list of these elements, in place of anything it holds. Without elements it is
+/// removed.
+///
+/// # Errors
+/// When there is no room; nothing has changed then.
+pub fn store<'t>(
+    access: &mut Access<'_>,
+    key: &Key<'_>,
+    texts: impl Iterator<Item = &'t [u8]> + Clone,
+    limit: ListLimit,
+) -> Result<(), NoSpace> {
+    let (more, mut run) = (More::of(texts.clone()), packed::EMPTY.to_vec());
+    if more.elements == 0 {
+        access.remove(key);
+        return Ok(());
+    }
+    let empty = Run::new(&packed::EMPTY);
+    let label = Label::of_tree(Kind::List, limit.encoding_of(empty, more));
+    let is_small = limit.allows_more(empty, more);
+    access.put_over(key, |access, found| {
+        if is_small {
+            texts.for_each(|text| packed::push(&mut run, Element::of(text)));
+            return access.put(key, found, Label::new(Kind::List, SMALL), &run);
+        }
+        access.put_trees(key, found, label, |nodes| {
+            let root = ListTree::empty(nodes, 1)?;
+            let mut tree = ListTree::new(nodes, root);
+            texts.clone().try_for_each(|text| push_to_tree(&mut tree, End::Back, text))?;
+            Ok([tree.root])
+        })
+    })
+}
+
 /// Adds elements to an end of a list that has the form for them.
 #[inline]
 fn push_all<'a, 't>(
