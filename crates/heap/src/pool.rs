@@ -19,8 +19,8 @@ pub enum Purpose {
     Late,
     /// Survivors of cleaning, which free more than they take: they may use both.
     Survivors,
-    /// A change to a tree, before it begins: it may go beyond the budget, and whoever makes it makes
-    /// room before the next one.
+    /// A change to a tree, before it begins: it may go beyond the budget, and whoever makes it
+    /// makes room before the next one.
     Overdraft,
     /// The rest of a change that has begun, and removals: they may do so too, and are never refused
     /// before the slots that are kept for them are used up.

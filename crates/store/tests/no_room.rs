@@ -49,8 +49,8 @@ impl World {
         self.store.leave(&self.lane);
     }
 
-    /// Takes all slots that a write may take, and then the rest of the lane's own segment, as far as
-    /// strings of `len` bytes fill it.
+    /// Takes all slots that a write may take, and then the rest of the lane's own segment, as far
+    /// as strings of `len` bytes fill it.
     fn use_up(&mut self, len: usize) {
         let (limit, long) = (ListLimit::of_setting(-2), vec![b'l'; LONG]);
         let more = |access: &mut Access<'_>, key: &Key<'_>| {
@@ -131,11 +131,11 @@ impl Wish {
     fn put(&self, access: &mut Access<'_>, key: &Key<'_>) -> bool {
         let Wish { texts, number } = self;
         match key.bytes[0] {
-            b'l' if number % 4 == 0 => {
+            b'l' if number.is_multiple_of(4) => {
                 list::set(access, key, 1, &texts[0], self.list_limit()).is_ok()
             }
             b'l' => {
-                let end = if number % 2 == 0 { End::Front } else { End::Back };
+                let end = if number.is_multiple_of(2) { End::Front } else { End::Back };
                 list::push(access, key, end, self.all(), self.list_limit(), false).is_ok()
             }
             b's' => set::add(access, key, self.all(), self.set_limit()).is_ok(),
@@ -152,7 +152,7 @@ impl Wish {
 
     fn put_into_hash(&self, access: &mut Access<'_>, key: &Key<'_>) -> bool {
         let mut hash = HashMut::open(access, key, self.hash_limit()).expect("a hash");
-        if self.number % 2 == 0 {
+        if self.number.is_multiple_of(2) {
             return hash.set_all(self.pairs()).is_ok();
         }
         let deadline = Deadline::At(Millis(NOW.0 + self.number));
@@ -161,7 +161,7 @@ impl Wish {
 
     fn put_into_stream(&self, access: &mut Access<'_>, key: &Key<'_>) -> bool {
         let Wish { texts, number } = self;
-        if number % 5 == 0 {
+        if number.is_multiple_of(5) {
             return group::create(access, key, b"group", None, None, true).is_ok();
         }
         if number % 5 == 1 {
@@ -178,7 +178,7 @@ impl Wish {
     /// Takes something out of a value.
     fn take(&self, access: &mut Access<'_>, key: &Key<'_>) -> bool {
         let Wish { texts, number } = self;
-        let is_first_way = number % 2 == 0;
+        let is_first_way = number.is_multiple_of(2);
         match key.bytes[0] {
             b'l' if is_first_way => {
                 list::remove(access, key, 0, &texts[0], self.list_limit()).is_ok()

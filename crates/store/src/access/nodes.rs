@@ -215,8 +215,8 @@ impl WriteNodes<'_, '_> {
         Draft { is_node, grows, keyspace, label: 0, key: name, value_len, room, deadline }
     }
 
-    /// Appends the record of a node in a change that has begun, for which room was ensured or, if it
-    /// only removes, slots are kept.
+    /// Appends the record of a node in a change that has begun, for which room was ensured or, if
+    /// it only removes, slots are kept.
     fn append(&mut self, node: NodeId, len: usize, room: usize, old: &[u8]) -> Location {
         let appended = self.append_for(Purpose::Begun, node, (len, room), old);
         appended.expect("what has begun is never refused")

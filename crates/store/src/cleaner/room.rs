@@ -134,8 +134,9 @@ impl Store {
         lane.counters.evicted_bytes.get() > before
     }
 
-    /// Evicts the coldest of a few random keys, where any may go. A victim that holds parts of large
-    /// collections may be moved as a whole, since each of its parts is chosen with a small chance.
+    /// Evicts the coldest of a few random keys, where any may go. A victim that holds parts of
+    /// large collections may be moved as a whole, since each of its parts is chosen with a small
+    /// chance.
     fn evict_sampled(&self, lane: &mut Lane, now: Millis) -> bool {
         let policy = self.budget.eviction();
         if policy.is_volatile() || policy == EvictionPolicy::NoEviction {
