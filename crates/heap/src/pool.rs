@@ -28,9 +28,13 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// Whether it may take slots that are kept for what cannot be refused.
-    fn may_take_kept_slots(self) -> bool {
-        matches!(self, Purpose::Survivors | Purpose::Begun)
+    /// How many of the slots that are kept for what cannot be refused it must leave.
+    fn leaves_of(self, kept: u32) -> u32 {
+        match self {
+            Purpose::Write | Purpose::Late | Purpose::Overdraft => kept,
+            Purpose::Survivors => kept / 2,
+            Purpose::Begun => 0,
+        }
     }
 }
 
@@ -39,7 +43,7 @@ const SEGMENTS_MIN: u64 = 128;
 /// A heap whose segments are small uses no more than this part of the slots.
 const SMALL_SLOTS_PART: u64 = 8;
 /// This part of the slots is kept for what cannot be refused.
-const KEPT_SLOTS_PART: u32 = 64;
+const KEPT_SLOTS_PART: u32 = 32;
 /// Memory is made resident in steps of this size.
 pub(crate) const TOUCH_BYTES: u32 = 64 << 10;
 /// Bytes given back to the system in one step: about 60 microseconds.
@@ -105,9 +109,8 @@ impl Pool {
 
     /// Finds `count` free slots in a row and marks them used.
     fn take_run(&mut self, count: u32, purpose: Purpose) -> Option<SegmentId> {
-        let kept = self.slots.div_ceil(KEPT_SLOTS_PART);
-        let kept = if purpose.may_take_kept_slots() { 0 } else { kept };
-        if self.free_slots.saturating_sub(kept) < count {
+        let left = purpose.leaves_of(self.slots.div_ceil(KEPT_SLOTS_PART));
+        if self.free_slots.saturating_sub(left) < count {
             return None;
         }
         let first = if count == 1 { self.find_one()? } else { self.find_run(count)? };
@@ -547,8 +550,9 @@ mod tests {
         for purpose in [Purpose::Write, Purpose::Late, Purpose::Overdraft] {
             assert_eq!(pool.take_run(1, purpose), None);
         }
-        assert!(pool.take_run(3, Purpose::Begun).is_some());
-        assert!(pool.take_run(1, Purpose::Survivors).is_some());
+        assert!(pool.take_run(2, Purpose::Survivors).is_some());
+        assert_eq!(pool.take_run(1, Purpose::Survivors), None);
+        assert!(pool.take_run(2, Purpose::Begun).is_some());
         assert_eq!(pool.take_run(1, Purpose::Begun), None);
         pool.put_run(others, 5);
         assert!(pool.take_run(1, Purpose::Write).is_some());

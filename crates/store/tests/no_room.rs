@@ -25,7 +25,7 @@ struct World {
 impl World {
     fn new() -> World {
         let hasher = KeyHasher::from_seed(7);
-        let config = StoreConfig { databases: 1, hasher, address_space: Some(512 << 20) };
+        let config = StoreConfig { databases: 1, hasher, address_space: Some(1 << 30) };
         let store = Store::new(config).expect("address space");
         let lane = store.lane().expect("a lane");
         World { store, lane }
