@@ -19,15 +19,31 @@ pub enum Purpose {
     Late,
     /// Survivors of cleaning, which free more than they take: they may use both.
     Survivors,
-    /// The rest of a change that has begun: it may go beyond the budget, and whoever made it makes
-    /// room before the next one.
+    /// A change to a tree, before it begins: it may go beyond the budget, and whoever makes it
+    /// makes room before the next one.
     Overdraft,
+    /// The rest of a change that has begun, and removals: they may do so too, and are never refused
+    /// before the slots that are kept for them are used up.
+    Begun,
+}
+
+impl Purpose {
+    /// How many of the slots that are kept for what cannot be refused it must leave.
+    fn leaves_of(self, kept: u32) -> u32 {
+        match self {
+            Purpose::Write | Purpose::Late | Purpose::Overdraft => kept,
+            Purpose::Survivors => kept / 2,
+            Purpose::Begun => 0,
+        }
+    }
 }
 
 /// A heap is spread over so many segments at least, however small it is.
 const SEGMENTS_MIN: u64 = 128;
 /// A heap whose segments are small uses no more than this part of the slots.
 const SMALL_SLOTS_PART: u64 = 8;
+/// This part of the slots is kept for what cannot be refused.
+const KEPT_SLOTS_PART: u32 = 32;
 /// Memory is made resident in steps of this size.
 pub(crate) const TOUCH_BYTES: u32 = 64 << 10;
 /// Bytes given back to the system in one step: about 60 microseconds.
@@ -37,6 +53,8 @@ const RETURN_BYTES: u32 = 1 << 20;
 pub(crate) struct Pool {
     /// One bit per slot, set while it is free.
     free: Vec<u64>,
+    /// How many there are.
+    free_slots: u32,
     slots: u32,
     /// No slot below this word is free.
     hint: usize,
@@ -71,6 +89,7 @@ impl Pool {
         }
         Pool {
             free,
+            free_slots: slots,
             slots,
             hint: 0,
             highest_used: 0,
@@ -89,11 +108,16 @@ impl Pool {
     }
 
     /// Finds `count` free slots in a row and marks them used.
-    fn take_run(&mut self, count: u32) -> Option<SegmentId> {
+    fn take_run(&mut self, count: u32, purpose: Purpose) -> Option<SegmentId> {
+        let left = purpose.leaves_of(self.slots.div_ceil(KEPT_SLOTS_PART));
+        if self.free_slots.saturating_sub(left) < count {
+            return None;
+        }
         let first = if count == 1 { self.find_one()? } else { self.find_run(count)? };
         for slot in first..first + count {
             self.free[slot as usize / 64] &= !(1 << (slot % 64));
         }
+        self.free_slots -= count;
         self.highest_used = self.highest_used.max(first + count);
         Some(SegmentId(first))
     }
@@ -103,6 +127,7 @@ impl Pool {
         let (word, bit) = (&mut self.free[id.0 as usize / 64], 1 << (id.0 % 64));
         let was_free = *word & bit != 0;
         *word &= !bit;
+        self.free_slots -= u32::from(was_free);
         was_free
     }
 
@@ -135,6 +160,7 @@ impl Pool {
         for slot in first.0..first.0 + count {
             self.free[slot as usize / 64] |= 1 << (slot % 64);
         }
+        self.free_slots += count;
         self.hint = self.hint.min(first.0 as usize / 64);
     }
 }
@@ -195,7 +221,8 @@ impl Heap {
         limit: u32,
         purpose: Purpose,
     ) -> Option<(SegmentId, u32)> {
-        let id = if self.has_room_for(limit.into(), purpose) { pool.take_run(1) } else { None };
+        let id =
+            if self.has_room_for(limit.into(), purpose) { pool.take_run(1, purpose) } else { None };
         id.map(|id| (id, 0))
     }
 
@@ -218,7 +245,7 @@ impl Heap {
             }
         }
         let slots = (bytes as u64).div_ceil(u64::from(SEGMENT_BYTES)) as u32;
-        let first = self.pool().take_run(slots).ok_or(OutOfSpace)?;
+        let first = self.pool().take_run(slots, purpose).ok_or(OutOfSpace)?;
         (first.0..first.0 + slots).for_each(|slot| self.use_small_pages(SegmentId(slot)));
         let segment = self.segment(first);
         segment.open(SegmentState::Dedicated, now);
@@ -310,7 +337,7 @@ impl Heap {
         if !pool.pooled.is_empty() || !self.has_room(wanted) {
             return None;
         }
-        let id = pool.take_run(1)?;
+        let id = pool.take_run(1, Purpose::Write)?;
         pool.pooled.push(Pooled { id, touched: bytes });
         self.segment(id).touched.store(bytes, Ordering::Relaxed);
         self.touched.fetch_add(bytes.into(), Ordering::Relaxed);
@@ -435,7 +462,7 @@ impl Heap {
         let reserves = match purpose {
             Purpose::Write => 2,
             Purpose::Late => 1,
-            Purpose::Survivors | Purpose::Overdraft => 0,
+            Purpose::Survivors | Purpose::Overdraft | Purpose::Begun => 0,
         };
         reserves * u64::from(self.head_bytes())
     }
@@ -450,7 +477,7 @@ impl Heap {
 
     fn budget_for(&self, purpose: Purpose) -> u64 {
         match purpose {
-            Purpose::Overdraft => u64::MAX,
+            Purpose::Overdraft | Purpose::Begun => u64::MAX,
             // What was overdrawn may have taken what is kept back for survivors, without whom
             // nothing would ever be freed again.
             Purpose::Survivors => self.budget().saturating_add(2 * u64::from(self.head_bytes())),
@@ -502,15 +529,34 @@ mod tests {
     #[test]
     fn runs_are_contiguous_and_never_overlap() {
         let mut pool = Pool::new(200);
-        let single = pool.take_run(1).expect("free");
-        let run = pool.take_run(70).expect("free");
+        let take = |pool: &mut Pool, count| pool.take_run(count, Purpose::Begun);
+        let single = take(&mut pool, 1).expect("free");
+        let run = take(&mut pool, 70).expect("free");
         assert_eq!((single, run), (SegmentId(0), SegmentId(1)));
         pool.put_run(single, 1);
-        assert_eq!(pool.take_run(2), Some(SegmentId(71)));
-        assert_eq!(pool.take_run(1), Some(SegmentId(0)));
-        assert_eq!(pool.take_run(128), None);
-        assert_eq!(pool.take_run(127), Some(SegmentId(73)));
-        assert_eq!(pool.take_run(1), None);
+        assert_eq!(take(&mut pool, 2), Some(SegmentId(71)));
+        assert_eq!(take(&mut pool, 1), Some(SegmentId(0)));
+        assert_eq!(take(&mut pool, 128), None);
+        assert_eq!(take(&mut pool, 127), Some(SegmentId(73)));
+        assert_eq!(take(&mut pool, 1), None);
+    }
+
+    #[test]
+    fn the_last_slots_are_kept_for_what_cannot_be_refused() {
+        let mut pool = Pool::new(4 * KEPT_SLOTS_PART);
+        let all_others = 4 * KEPT_SLOTS_PART - 4;
+        assert!(pool.take_run(all_others + 1, Purpose::Write).is_none());
+        let others = pool.take_run(all_others, Purpose::Overdraft).expect("free");
+        for purpose in [Purpose::Write, Purpose::Late, Purpose::Overdraft] {
+            assert_eq!(pool.take_run(1, purpose), None);
+        }
+        assert!(pool.take_run(2, Purpose::Survivors).is_some());
+        assert_eq!(pool.take_run(1, Purpose::Survivors), None);
+        assert!(pool.take_run(2, Purpose::Begun).is_some());
+        assert_eq!(pool.take_run(1, Purpose::Begun), None);
+        pool.put_run(others, 5);
+        assert!(pool.take_run(1, Purpose::Write).is_some());
+        assert_eq!(pool.take_run(1, Purpose::Write), None);
     }
 
     #[test]

@@ -202,7 +202,8 @@ impl Store {
 
     /// What those who write clean for.
     fn goal_of_writers(&self) -> Goal {
-        let committed = self.heap.committed_bytes() - self.heap.pooled_bytes();
+        // Another thread may have pooled more meanwhile than was committed before.
+        let committed = self.heap.committed_bytes().saturating_sub(self.heap.pooled_bytes());
         let free = self.heap.budget().saturating_sub(committed);
         if free >= 6 * u64::from(self.heap.head_bytes()) {
             Goal::Clean(Trim::Nothing)

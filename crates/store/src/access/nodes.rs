@@ -160,9 +160,7 @@ impl<'a> Access<'a> {
             // SAFETY: as above; appending leaves the source alone.
             let bytes = unsafe { store.heap.record(at).value() };
             let ensured = nodes.ensure(bytes.len() + NODE_HEAD_BYTES);
-            let Ok(at) =
-                ensured.and_then(|()| nodes.try_append(node, bytes.len(), bytes.len(), bytes))
-            else {
+            let Ok(at) = ensured.and_then(|()| nodes.try_append(node, bytes.len(), bytes)) else {
                 self.retire(to, id);
                 return Err(NoSpace);
             };
@@ -185,7 +183,7 @@ impl WriteNodes<'_, '_> {
     /// When there is no room for it.
     pub fn put(&mut self, node: NodeId, bytes: &[u8]) -> Result<(), NoRoom> {
         self.ensure(bytes.len() + NODE_HEAD_BYTES)?;
-        let at = self.try_append(node, bytes.len(), bytes.len(), bytes)?;
+        let at = self.try_append(node, bytes.len(), bytes)?;
         self.table.put(node, at);
         Ok(())
     }
@@ -217,17 +215,23 @@ impl WriteNodes<'_, '_> {
         Draft { is_node, grows, keyspace, label: 0, key: name, value_len, room, deadline }
     }
 
-    /// Appends the record of a node; room for it was ensured.
+    /// Appends the record of a node in a change that has begun, for which room was ensured or, if
+    /// it only removes, slots are kept.
     fn append(&mut self, node: NodeId, len: usize, room: usize, old: &[u8]) -> Location {
-        self.try_append(node, len, room, old).expect("room was ensured before the change began")
+        let appended = self.append_for(Purpose::Begun, node, (len, room), old);
+        appended.expect("what has begun is never refused")
     }
 
-    /// Appends the record of a node.
-    fn try_append(
+    /// Appends the record of a node, unless there is no room.
+    fn try_append(&mut self, node: NodeId, len: usize, old: &[u8]) -> Result<Location, NoRoom> {
+        self.append_for(Purpose::Overdraft, node, (len, len), old)
+    }
+
+    fn append_for(
         &mut self,
+        purpose: Purpose,
         node: NodeId,
-        len: usize,
-        room: usize,
+        (len, room): (usize, usize),
         old: &[u8],
     ) -> Result<Location, NoRoom> {
         let name = node_name(self.id, node);
@@ -236,7 +240,7 @@ impl WriteNodes<'_, '_> {
         let store: &Store = store;
         let keep = old.len().min(len);
         let fill = |to: &mut [u8]| to[..keep].copy_from_slice(&old[..keep]);
-        let appended = lane.head.append(&store.heap, &draft, Purpose::Overdraft, *now, fill);
+        let appended = lane.head.append(&store.heap, &draft, purpose, *now, fill);
         let at = appended.map_err(|_| NoRoom)?;
         if draft.extent() > heap::DEDICATED_BYTES {
             store.heap.note_owner(at, Noted::Node(self.id, node).to_owner());
@@ -298,7 +302,7 @@ impl NodesMut for WriteNodes<'_, '_> {
         self.ensure(len + NODE_HEAD_BYTES)?;
         let node = self.table.add(Location::from_bits(0));
         // Slots in a row may be missing though there are bytes enough.
-        let appended = self.try_append(node, len, len, &[]);
+        let appended = self.try_append(node, len, &[]);
         match appended {
             Ok(at) => self.table.set(node, at),
             Err(_) => self.table.free(node),

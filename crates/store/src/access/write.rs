@@ -332,6 +332,8 @@ impl<'a> Access<'a> {
         let (store, now) = (self.store, self.now);
         let appended = self.lane.head.append(&store.heap, draft, Purpose::Late, now, fill);
         let at = appended.map_err(|_| NoSpace)?;
+        // An index that grows moves entries, even if it cannot grow enough.
+        self.version += 1;
         let tick = draft.deadline.map(|deadline| Tick::of_deadline(deadline, now));
         if draft.extent() > heap::DEDICATED_BYTES {
             store.heap.note_owner(at, Noted::Key(key.hash, key.keyspace).to_owner());
@@ -359,7 +361,6 @@ impl<'a> Access<'a> {
         if let Some(found) = old {
             self.bury(index, found);
         }
-        self.version += 1;
         Ok(())
     }
 }

@@ -24,10 +24,10 @@ pub fn length(one: &[u8], other: &[u8]) -> u32 {
     fill(long, short, |_, _, _| ())
 }
 
-/// The runs of bytes that make up the longest common subsequence, the last one first. Takes time
-/// for every pair of bytes, and a bit of memory.
-pub fn matches(one: &[u8], other: &[u8]) -> Vec<Match> {
-    let way = Way::of(one, other);
+/// The runs of bytes that make up the longest common subsequence, the last one first; `None` if
+/// there is no memory for it. Takes time for every pair of bytes, and a bit of memory.
+pub fn matches(one: &[u8], other: &[u8]) -> Option<Vec<Match>> {
+    let way = Way::of(one, other)?;
     let mut runs: Vec<Match> = Vec::new();
     let (mut i, mut j) = (one.len(), other.len());
     while i > 0 && j > 0 {
@@ -47,7 +47,7 @@ pub fn matches(one: &[u8], other: &[u8]) -> Vec<Match> {
         }
         (i, j) = (i - 1, j - 1);
     }
-    runs
+    Some(runs)
 }
 
 /// Walks over all pairs of a byte of `long` and one of `short`; returns the length. `visit` is told
@@ -85,17 +85,20 @@ struct Way {
 }
 
 impl Way {
-    fn of(one: &[u8], other: &[u8]) -> Way {
+    fn of(one: &[u8], other: &[u8]) -> Option<Way> {
         let turned = other.len() > one.len();
         let (long, short) = if turned { (other, one) } else { (one, other) };
         let width = short.len();
-        let mut bits = vec![0_u64; (long.len() * width).div_ceil(64)];
+        let mut bits: Vec<u64> = Vec::new();
+        let words = long.len().checked_mul(width)?.div_ceil(64);
+        bits.try_reserve_exact(words).ok()?;
+        bits.resize(words, 0);
         fill(long, short, |i, j, sides| {
             let up = if turned { sides.left > sides.above } else { sides.above > sides.left };
             let at = i * width + j;
             bits[at / 64] |= u64::from(up) << (at % 64);
         });
-        Way { bits, width, turned }
+        Some(Way { bits, width, turned })
     }
 
     fn leads_up(&self, i: usize, j: usize) -> bool {
@@ -141,7 +144,7 @@ mod tests {
     fn matches_hold_equal_bytes_fall_and_add_up_to_the_length() {
         for (one, other) in texts() {
             let (mut i, mut j, mut sum) = (usize::MAX, usize::MAX, 0);
-            for Match { one: a, other: b, len } in matches(&one, &other) {
+            for Match { one: a, other: b, len } in matches(&one, &other).expect("memory") {
                 assert_eq!(one[a..a + len], other[b..b + len]);
                 assert!(a + len <= i && b + len <= j && len > 0);
                 (i, j, sum) = (a, b, sum + len);
@@ -153,9 +156,16 @@ mod tests {
     #[test]
     fn the_example_of_the_manual_has_two_runs() {
         let expected = [Match { one: 4, other: 5, len: 4 }, Match { one: 2, other: 0, len: 2 }];
-        assert_eq!(matches(b"ohmytext", b"mynewtext"), expected);
+        assert_eq!(matches(b"ohmytext", b"mynewtext").as_deref(), Some(&expected[..]));
         assert_eq!(length(b"ohmytext", b"mynewtext"), 6);
         assert_eq!(length(b"", b"abc"), 0);
-        assert_eq!(matches(b"abc", b""), []);
+        assert_eq!(matches(b"abc", b""), Some(Vec::new()));
+    }
+
+    #[test]
+    fn what_would_take_more_memory_than_there_is_is_not_begun() {
+        // A bit for each of 2^50 pairs is as much as a process can have of addresses.
+        let long = vec![0; 1 << 25];
+        assert_eq!(matches(&long, &long), None);
     }
 }

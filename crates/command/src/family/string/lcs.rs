@@ -12,6 +12,8 @@ const BOTH: Refusal =
     Refusal::of("ERR If you want both the length and indexes, please just use IDX.");
 const TOO_MUCH: Refusal =
     Refusal::of("ERR Insufficient memory, transient memory for LCS exceeds proto-max-bulk-len");
+const NO_MEMORY: Refusal =
+    Refusal::of("ERR Insufficient memory, failed allocating transient memory for LCS");
 
 /// Bytes per pair of bytes by which requests are bounded. Less memory is taken, but the bound
 /// limits the time as well.
@@ -33,7 +35,7 @@ pub fn lcs(call: &mut Call<'_>) -> Outcome {
         call.reply.integer(lcs::length(&one, &other).into());
         return Ok(());
     }
-    let matches = lcs::matches(&one, &other);
+    let matches = lcs::matches(&one, &other).ok_or(NO_MEMORY)?;
     if wanted.indexes {
         wanted.write(&mut call.reply, &matches);
     } else {

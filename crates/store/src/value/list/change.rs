@@ -17,7 +17,8 @@ type ListTree<'n, 'x, 'a> = Tree<'n, WriteNodes<'x, 'a>, Leaf>;
 /// `only_existing`. Returns the new length, or 0 if there is no list.
 ///
 /// # Errors
-/// When the key holds something else, or there is no room.
+/// When the key holds something else, or there is no room. There is no new list then; one that was
+/// there may have some of the elements.
 pub fn push<'t>(
     access: &mut Access<'_>,
     key: &Key<'_>,
@@ -30,10 +31,60 @@ pub fn push<'t>(
         None if only_existing => return Ok(0),
         found => found,
     };
+    let is_new = found.is_none();
     let found = fit(access, key, found, texts.clone(), limit)?;
+    let pushed = push_all(access, key, found, end, texts);
+    if is_new && pushed.is_err() {
+        access.remove(key);
+    }
+    pushed
+}
+
+/// Makes a key a list of these elements, in place of anything it holds. Without elements it is
+/// removed.
+///
+/// # Errors
+/// When there is no room; nothing has changed then.
+pub fn store<'t>(
+    access: &mut Access<'_>,
+    key: &Key<'_>,
+    texts: impl Iterator<Item = &'t [u8]> + Clone,
+    limit: ListLimit,
+) -> Result<(), NoSpace> {
+    let (more, mut run) = (More::of(texts.clone()), packed::EMPTY.to_vec());
+    if more.elements == 0 {
+        access.remove(key);
+        return Ok(());
+    }
+    let empty = Run::new(&packed::EMPTY);
+    let label = Label::of_tree(Kind::List, limit.encoding_of(empty, more));
+    let is_small = limit.allows_more(empty, more);
+    access.put_over(key, |access, found| {
+        if is_small {
+            texts.for_each(|text| packed::push(&mut run, Element::of(text)));
+            return access.put(key, found, Label::new(Kind::List, SMALL), &run);
+        }
+        access.put_trees(key, found, label, |nodes| {
+            let root = ListTree::empty(nodes, 1)?;
+            let mut tree = ListTree::new(nodes, root);
+            texts.clone().try_for_each(|text| push_to_tree(&mut tree, End::Back, text))?;
+            Ok([tree.root])
+        })
+    })
+}
+
+/// Adds elements to an end of a list that has the form for them.
+#[inline]
+fn push_all<'a, 't>(
+    access: &mut Access<'a>,
+    key: &Key<'_>,
+    found: Found<'a>,
+    end: End,
+    mut texts: impl Iterator<Item = &'t [u8]>,
+) -> Result<u64, Fault> {
     if access.label(&found).is_tree() {
         return access.change_tree::<Leaf, _>(key, &found, 0, |tree| {
-            texts.clone().try_for_each(|text| push_to_tree(tree, end, text))?;
+            texts.try_for_each(|text| push_to_tree(tree, end, text))?;
             Ok(tree.root.weight)
         });
     }

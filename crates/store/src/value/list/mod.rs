@@ -7,7 +7,7 @@ mod change;
 mod limit;
 mod read;
 
-pub use change::{Pivot, insert, move_between, pop, push, remove, set, trim};
+pub use change::{Pivot, insert, move_between, pop, push, remove, set, store, trim};
 pub use limit::ListLimit;
 pub(super) use limit::element_bytes;
 pub use read::{Elements, ElementsBack, List, peek, read};

@@ -220,8 +220,9 @@ fn create<'t>(
 ) -> Result<u64, Fault> {
     let all = texts.clone();
     let Some(first) = texts.next() else { return Ok(0) };
-    let is_integer = matches!(Element::of(first), Element::Integer(_));
-    let (encoding, hasher) = (limit.of_new(is_integer, all.len() as u64), &access.store.hasher);
+    let (first, hasher) = (added(first, Element::of(first)), &access.store.hasher);
+    let of_all = limit.of_new(first.is_integer, all.len() as u64);
+    let encoding = limit.with(of_all, 0, first, || 0);
     let bytes: usize = all.clone().map(|text| text.len() + LONGEST_COST).sum();
     let begun = match encoding {
         Encoding::Intset if bytes <= SMALL_BYTES_MAX => create_integers(access, key, all.clone())?,
@@ -230,10 +231,7 @@ fn create<'t>(
         }
         _ => {
             let tagged = |text| (short_tag_by(hasher, text), Element::of(text));
-            let (count, encoding) = match encoding {
-                Encoding::Hashtable => (all.len(), encoding),
-                _ => (1, limit.with(encoding, 0, added(first, Element::of(first)), || 0)),
-            };
+            let count = if of_all == Encoding::Hashtable { all.len() } else { 1 };
             let mut members: Vec<Tagged<'_>> = all.clone().take(count).map(tagged).collect();
             distinct(&mut members);
             let found = put_members(access, key, None, encoding, &mut members)?;

@@ -199,8 +199,7 @@ fn append_far<'t, N: NodesMut>(
 ) -> Result<(), NoRoom> {
     let mut body = Bytes::new();
     new.write_named(&mut body);
-    tree.nodes.ensure(body.len() + RECORD_BYTES)?;
-    let node = tree.nodes.allocate(body.len(), body.len());
+    let node = tree.nodes.allocate_long(body.len())?;
     tree.nodes.bytes_mut(node).copy_from_slice(&body);
     if let Err(error) = tree.ensure_change() {
         tree.nodes.free(node);

@@ -16,7 +16,7 @@ use order::{Elements, load};
 use pattern::Pattern;
 use settings::values::LIST_MAX_LISTPACK_SIZE;
 use smallvec::SmallVec;
-use store::value::list::{self, End, ListLimit};
+use store::value::list::{self, ListLimit};
 use store::{Access, Element, Key};
 use wire::Reply;
 
@@ -57,15 +57,10 @@ fn sort_with(call: &mut Call<'_>, may_store: bool) -> Outcome {
         return Ok(());
     };
     let results = gather(&access, &elements, &options, find);
-    let was_there = access.remove(&target);
-    if results.is_empty() {
-        statistics.count_changes(was_there.into());
-    } else {
-        let limit = ListLimit::of_setting(setting);
-        let texts = results.iter().map(Vec::as_slice);
-        list::push(&mut access, &target, End::Back, texts, limit, false)?;
-        statistics.count_changes(results.len() as u64);
-    }
+    let texts = results.iter().map(Vec::as_slice);
+    let is_removed = results.is_empty() && access.look(&target).is_some();
+    list::store(&mut access, &target, texts, ListLimit::of_setting(setting))?;
+    statistics.count_changes(results.len() as u64 + u64::from(is_removed));
     reply.integer(results.len() as i64);
     Ok(())
 }
