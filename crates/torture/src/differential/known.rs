@@ -68,7 +68,7 @@ const KNOWN: &[Known] = &[
         is: |seen| {
             let is_sorted_by_sort = || seen.request.get(1).is_some_and(|it| it == b"zs");
             match seen.name {
-                "ZSCAN" => is_sorted_by_sort() && are_same_pages(seen.varve, seen.valkey),
+                "ZSCAN" if is_sorted_by_sort() => are_same_pages(seen.varve, seen.valkey),
                 _ if seen.name.starts_with('Z') || seen.name.starts_with("BZ") => {
                     are_same_numbers(seen.varve, seen.valkey)
                 }

@@ -77,11 +77,20 @@ pub fn tame(request: &mut Request) {
         "SORT" | "SORT_RO" if last > 0 && request[1].starts_with(b"z") => {
             request[1] = b"zs".to_vec();
         }
+        // Nor may it come under another such name.
+        "COPY" | "RENAME" | "RENAMENX" if last > 1 && request[2].starts_with(b"z") => {
+            if request[1] == b"zs" || !request[1].starts_with(b"z") {
+                request[2] = b"zs".to_vec();
+            }
+        }
         // Valkey ends names at a zero byte, and keeps it.
         "CLIENT SETNAME" | "HELLO" => request.iter_mut().for_each(|it| it.retain(|it| *it != 0)),
         "SETRANGE" => tame_number(request, 2, |it| bounded(it, 2 << 20, 600 << 20)),
         "SETBIT" => tame_number(request, 2, |it| bounded(it, 16 << 20, 5 << 30)),
-        "BITFIELD" | "BITFIELD_RO" => tame_fields(request),
+        "BITFIELD" | "BITFIELD_RO" => {
+            tame_fields(request);
+            tame_set(request);
+        }
         "SRANDMEMBER" | "HRANDFIELD" | "ZRANDMEMBER" => {
             tame_number(request, 2, |it| if it == i64::MIN { it } else { it.max(-1000) });
         }
@@ -136,6 +145,16 @@ fn tame_fields(request: &mut Request) {
     }
 }
 
+/// Valkey takes what is far below the smallest number of a field for too large.
+fn tame_set(request: &mut Request) {
+    for at in 4..request.len() {
+        let is_value = request[at - 3].eq_ignore_ascii_case(b"SET");
+        if is_value && !request[at - 2].eq_ignore_ascii_case(b"i64") {
+            tame_number(request, at, |it| it.max(-(1 << 62)));
+        }
+    }
+}
+
 const SOON: i64 = 10_000_000;
 
 #[cfg(test)]
@@ -162,6 +181,8 @@ mod tests {
     fn nothing_fills_the_memory() {
         assert_eq!(tamed(&["SETBIT", "k", "4294967295", "1"])[2], b"16777215");
         assert_eq!(tamed(&["BITFIELD", "k", "GET", "u8", "#4294967295"])[4], b"#262143");
+        let set = ["BITFIELD", "k", "SET", "i16", "0", "-9223372036854775808"];
+        assert_eq!(tamed(&set)[5], b"-4611686018427387904");
         assert_eq!(tamed(&["SRANDMEMBER", "k", "-9223372036854775807"])[2], b"-1000");
     }
 }
