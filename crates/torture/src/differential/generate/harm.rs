@@ -77,12 +77,7 @@ pub fn tame(request: &mut Request) {
         "SORT" | "SORT_RO" if last > 0 && request[1].starts_with(b"z") => {
             request[1] = b"zs".to_vec();
         }
-        // Nor may it come under another such name.
-        "COPY" | "RENAME" | "RENAMENX" if last > 1 && request[2].starts_with(b"z") => {
-            if request[1] == b"zs" || !request[1].starts_with(b"z") {
-                request[2] = b"zs".to_vec();
-            }
-        }
+        "COPY" | "RENAME" | "RENAMENX" => tame_target(request),
         // Valkey ends names at a zero byte, and keeps it.
         "CLIENT SETNAME" | "HELLO" => request.iter_mut().for_each(|it| it.retain(|it| *it != 0)),
         "SETRANGE" => tame_number(request, 2, |it| bounded(it, 2 << 20, 600 << 20)),
@@ -95,6 +90,16 @@ pub fn tame(request: &mut Request) {
             tame_number(request, 2, |it| if it == i64::MIN { it } else { it.max(-1000) });
         }
         _ => {}
+    }
+}
+
+/// Nor may what was sorted come under another such name.
+fn tame_target(request: &mut Request) {
+    if let [_, from, to, ..] = request.as_mut_slice()
+        && to.starts_with(b"z")
+        && (from == b"zs" || !from.starts_with(b"z"))
+    {
+        *to = b"zs".to_vec();
     }
 }
 
