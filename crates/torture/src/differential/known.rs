@@ -65,15 +65,12 @@ const KNOWN: &[Known] = &[
     Known {
         reason: "scores that read back as the same number, by shorter digits or the sign of zero",
         only_the_reply: true,
-        is: |seen| {
-            let is_sorted_by_sort = || seen.request.get(1).is_some_and(|it| it == b"zs");
-            match seen.name {
-                "ZSCAN" if is_sorted_by_sort() => are_same_pages(seen.varve, seen.valkey),
-                _ if seen.name.starts_with('Z') || seen.name.starts_with("BZ") => {
-                    are_same_numbers(seen.varve, seen.valkey)
-                }
-                _ => false,
+        is: |seen| match seen.name {
+            "ZSCAN" => are_same_pages(seen.varve, seen.valkey),
+            _ if seen.name.starts_with('Z') || seen.name.starts_with("BZ") => {
+                are_same_numbers(seen.varve, seen.valkey)
             }
+            _ => false,
         },
     },
     Known {
@@ -225,11 +222,18 @@ fn are_same_numbers(one: &Reply, other: &Reply) -> bool {
     }
 }
 
-/// Pages of members and scores, or all of them.
+/// Pages of members and scores, or all of them, in any order.
 fn are_same_pages(one: &Reply, other: &Reply) -> bool {
-    let page = |reply| match elements(reply) {
-        [_, page @ Reply::Array(_)] => pairs(page),
-        _ => pairs(reply),
+    let page = |reply| {
+        let mut page = match elements(reply) {
+            [_, page @ Reply::Array(_)] => pairs(page),
+            _ => pairs(reply),
+        };
+        page.sort_by_key(|pair| match pair.first() {
+            Some(Reply::Bulk(member)) => member.clone(),
+            _ => Vec::new(),
+        });
+        page
     };
     let (ones, others) = (page(one), page(other));
     let same = |(one, other): (&&[Reply], &&[Reply])| match (one, other) {
