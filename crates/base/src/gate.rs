@@ -1,16 +1,24 @@
-//! The gate: everyone passes it once per batch; whoever must act on everything closes it.
+//! The gate: everyone is inside while at work; whoever must act on everything closes it.
 //!
-//! Passing costs a store and a load. Closing waits until every other lane is outside, so the
-//! closer sees no command half done. A worker that wants to close leaves its own lane first,
-//! which it may do between two commands, since no shard lock is held there.
+//! ```text
+//! worker    | enter | connection | pass | connection | pass | ... | leave |
+//! closer          closed ── half a millisecond ──▶ open, a pause ▶ closed ─▶ all outside: act, open
+//! ```
+//! Going in costs a store, a fence and a load, `pass` a load. Closing waits until every other lane
+//! is outside, so the closer sees no command half done. It is patient: where somebody stays inside
+//! for long it opens the gate again and tries later, a little longer each time, so that one long
+//! command delays the closer and not everybody.
 
-use crate::sync::{AtomicBool, AtomicU32, Ordering, fence, park, relax, unpark_all};
+mod patience;
+
+use crate::sync::{AtomicBool, AtomicU32, Ordering, fence, park, unpark_all};
 use crossbeam_utils::CachePadded;
+use patience::Patience;
 
 /// Number of threads that may pass the gate.
 pub const LANES_MAX: usize = match () {
     () if cfg!(loom) => 2,
-    () if cfg!(shuttle) => 4,
+    () if cfg!(shuttle) => 5,
     () => 128,
 };
 
@@ -65,6 +73,14 @@ impl Gate {
         }
     }
 
+    /// Lets a closer who waits go first. To be called by who is inside, between two pieces of work.
+    #[inline]
+    pub fn pass(&self, lane: &GateLane) {
+        if self.closed.load(Ordering::Relaxed) != 0 {
+            self.enter_slow(&self.inside[lane.number]);
+        }
+    }
+
     /// Goes out.
     #[inline]
     pub fn leave(&self, lane: &GateLane) {
@@ -86,32 +102,45 @@ impl Gate {
         }
     }
 
-    /// Runs `act` while nobody is inside. The caller must not be inside and must hold no lock.
-    pub fn close<T>(&self, act: impl FnOnce() -> T) -> T {
+    /// Runs `act` while no other lane is inside. The caller's may be: it counts as outside until
+    /// `act` begins, so another closer may come first, and as inside from then on without a gap.
+    /// The caller holds no lock.
+    pub fn close<T>(&self, lane: &GateLane, act: impl FnOnce() -> T) -> T {
+        let own = &self.inside[lane.number];
+        let was_inside = own.swap(false, Ordering::Release);
         let _closer = self.closer.lock();
-        self.closed.store(1, Ordering::Relaxed);
-        fence(Ordering::SeqCst);
-        for inside in self.inside.iter() {
-            let mut looks = 0_u32;
-            while inside.load(Ordering::Acquire) {
-                looks += 1;
-                if looks > 1_000 { yield_now() } else { relax() }
-            }
+        let mut patience = Patience::new();
+        while !self.try_close(&mut patience) {
+            patience.pause();
         }
         let done = act();
-        self.closed.store(0, Ordering::Release);
-        unpark_all(&self.closed);
+        own.store(was_inside, Ordering::Relaxed);
+        self.open();
         done
     }
-}
 
-fn yield_now() {
-    #[cfg(loom)]
-    loom::thread::yield_now();
-    #[cfg(shuttle)]
-    shuttle::thread::yield_now();
-    #[cfg(not(any(loom, shuttle)))]
-    std::thread::yield_now();
+    /// Closes the gate, and opens it again if somebody stays inside for longer than the closer has
+    /// patience.
+    fn try_close(&self, patience: &mut Patience) -> bool {
+        self.closed.store(1, Ordering::Relaxed);
+        // Pairs with the fence of `enter`.
+        fence(Ordering::SeqCst);
+        patience.begin();
+        for inside in self.inside.iter() {
+            while inside.load(Ordering::Acquire) {
+                if !patience.wait() {
+                    self.open();
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    fn open(&self) {
+        self.closed.store(0, Ordering::Release);
+        unpark_all(&self.closed);
+    }
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]
@@ -136,8 +165,64 @@ mod tests {
                     }
                 });
             }
+            let own = gate.lane().expect("a lane is left");
             for _ in 0..rounds / 10 {
-                gate.close(|| assert_eq!(inside.load(Ordering::Relaxed), 0));
+                gate.close(&own, || assert_eq!(inside.load(Ordering::Relaxed), 0));
+            }
+        });
+    }
+
+    #[test]
+    fn whoever_closes_the_gate_may_be_inside_and_is_so_afterwards() {
+        let gate = Gate::new();
+        let [own, other] = [(); 2].map(|()| gate.lane().expect("a lane is left"));
+        gate.enter(&own);
+        gate.close(&own, || ());
+        let is_inside = |lane: &GateLane| gate.inside[lane.number].load(Ordering::Relaxed);
+        assert!(is_inside(&own) && !is_inside(&other));
+        gate.leave(&own);
+        gate.close(&own, || ());
+        assert!(!is_inside(&own));
+    }
+
+    #[test]
+    fn while_somebody_stays_inside_others_come_in_although_the_gate_is_to_be_closed() {
+        let gate = Gate::new();
+        let [staying, passing, own] = [(); 3].map(|()| gate.lane().expect("a lane is left"));
+        gate.enter(&staying);
+        std::thread::scope(|scope| {
+            let closer = scope.spawn(|| gate.close(&own, || ()));
+            for _ in 0..8 {
+                while gate.closed.load(Ordering::Relaxed) == 0 {
+                    std::thread::yield_now();
+                }
+                // The closer gives up for a while, and so this goes in.
+                gate.enter(&passing);
+                assert!(!closer.is_finished());
+                gate.leave(&passing);
+            }
+            gate.leave(&staying);
+        });
+    }
+
+    #[test]
+    fn two_that_are_inside_may_both_close() {
+        let gate = Gate::new();
+        let (closed, rounds) = (AtomicU64::new(0), if cfg!(miri) { 3 } else { 300 });
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                let lane = gate.lane().expect("a lane is left");
+                let (gate, closed) = (&gate, &closed);
+                scope.spawn(move || {
+                    for _ in 0..rounds {
+                        gate.enter(&lane);
+                        gate.close(&lane, || {
+                            assert_eq!(closed.fetch_add(1, Ordering::Relaxed) % 2, 0);
+                            closed.fetch_add(1, Ordering::Relaxed);
+                        });
+                        gate.leave(&lane);
+                    }
+                });
             }
         });
     }
@@ -153,16 +238,40 @@ mod loom_tests {
     fn a_closer_and_a_passer_never_overlap() {
         loom::model(|| {
             let shared = Arc::new((Gate::new(), UnsafeCell::new(0)));
-            let lane = shared.0.lane().expect("a lane is left");
+            let [lane, own] = [(); 2].map(|()| shared.0.lane().expect("a lane is left"));
             let other = Arc::clone(&shared);
             let thread = loom::thread::spawn(move || {
                 other.0.enter(&lane);
                 // SAFETY: inside the gate; loom reports any overlap with the closer.
                 other.1.with_mut(|value| unsafe { *value += 1 });
+                other.0.pass(&lane);
+                // SAFETY: as above.
+                other.1.with_mut(|value| unsafe { *value += 1 });
                 other.0.leave(&lane);
             });
             // SAFETY: the gate is closed.
-            shared.0.close(|| shared.1.with_mut(|value| unsafe { *value += 1 }));
+            shared.0.close(&own, || shared.1.with_mut(|value| unsafe { *value += 1 }));
+            thread.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn two_closers_who_are_inside_never_overlap() {
+        // All interleavings of two closers, who both wait, are too many.
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(2);
+        model.check(|| {
+            let shared = Arc::new((Gate::new(), UnsafeCell::new(0)));
+            let [lane, own] = [(); 2].map(|()| shared.0.lane().expect("a lane is left"));
+            let close = |shared: &(Gate, UnsafeCell<i32>), lane: &GateLane| {
+                shared.0.enter(lane);
+                // SAFETY: the gate is closed.
+                shared.0.close(lane, || shared.1.with_mut(|value| unsafe { *value += 1 }));
+                shared.0.leave(lane);
+            };
+            let other = Arc::clone(&shared);
+            let thread = loom::thread::spawn(move || close(&other, &lane));
+            close(&shared, &own);
             thread.join().unwrap();
         });
     }
@@ -184,14 +293,17 @@ mod shuttle_tests {
     impl Guarded {
         fn pass(&self, lane: &GateLane) {
             self.gate.enter(lane);
-            self.inside.fetch_add(1, Ordering::Relaxed);
-            assert!(!self.closed.load(Ordering::Relaxed));
-            self.inside.fetch_sub(1, Ordering::Relaxed);
+            for _ in 0..2 {
+                self.inside.fetch_add(1, Ordering::Relaxed);
+                assert!(!self.closed.load(Ordering::Relaxed));
+                self.inside.fetch_sub(1, Ordering::Relaxed);
+                self.gate.pass(lane);
+            }
             self.gate.leave(lane);
         }
 
-        fn close(&self) {
-            self.gate.close(|| {
+        fn close(&self, lane: &GateLane) {
+            self.gate.close(lane, || {
                 assert!(!self.closed.swap(true, Ordering::Relaxed));
                 shuttle::thread::yield_now();
                 assert_eq!(self.inside.load(Ordering::Relaxed), 0);
@@ -209,9 +321,18 @@ mod shuttle_tests {
                     let (shared, lane) = (Arc::clone(&shared), shared.gate.lane().unwrap());
                     shuttle::thread::spawn(move || (0..3).for_each(|_| shared.pass(&lane)))
                 };
-                let closer = |_| {
-                    let shared = Arc::clone(&shared);
-                    shuttle::thread::spawn(move || (0..2).for_each(|_| shared.close()))
+                let closer = |number: usize| {
+                    let (shared, lane) = (Arc::clone(&shared), shared.gate.lane().unwrap());
+                    shuttle::thread::spawn(move || {
+                        for _ in 0..2 {
+                            // One of the two closes from inside.
+                            if number == 0 {
+                                shared.gate.enter(&lane);
+                            }
+                            shared.close(&lane);
+                            shared.gate.leave(&lane);
+                        }
+                    })
                 };
                 let threads: Vec<_> = (0..3).map(passer).chain((0..2).map(closer)).collect();
                 threads.into_iter().for_each(|thread| thread.join().unwrap());

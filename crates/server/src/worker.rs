@@ -371,6 +371,7 @@ impl Worker {
             self.next_look = self.next_look.min(self.instance.clients.paused_until());
         }
         self.connections[at] = Some(connection);
+        self.instance.store.pass(&self.lane);
     }
 
     /// One read of `most` bytes, and serving what waits with them; `None` when there was nothing

@@ -10,10 +10,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Entries that a line of an index has room for.
 const PLACES_PER_LINE: u64 = 7;
 
+/// In place of the database of a keyspace that none points to.
+const NO_DATABASE: u16 = u16::MAX;
+
 /// See the module page.
 #[derive(Debug)]
 pub(crate) struct Keyspaces {
     databases: Box<[AtomicU16]>,
+    /// The database of each keyspace, or `NO_DATABASE`; changes while the gate is closed, as
+    /// `databases` does.
+    database_of: Box<[AtomicU16]>,
     /// Databases that ever held a key; the others need not be looked at.
     used: Box<[AtomicBool]>,
     ids: Mutex<Ids>,
@@ -43,26 +49,39 @@ impl Keyspaces {
     pub fn new(databases: usize, ids: usize) -> Keyspaces {
         let databases = databases.clamp(1, ids / 2);
         let taken = (0..databases).map(|number| AtomicU16::new(number as u16)).collect();
+        let database_of = |id| if id < databases { id as u16 } else { NO_DATABASE };
+        let database_of = (0..ids).map(|id| AtomicU16::new(database_of(id))).collect();
         let used = (0..databases).map(|_| AtomicBool::new(false)).collect();
         let free = (databases..ids).map(|id| id as u16).collect();
-        Keyspaces { databases: taken, used, ids: Mutex::new(Ids { free, dying: VecDeque::new() }) }
+        let ids = Mutex::new(Ids { free, dying: VecDeque::new() });
+        Keyspaces { databases: taken, database_of, used, ids }
     }
 
     fn ids(&self) -> MutexGuard<'_, Ids> {
         self.ids.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Points a database to a keyspace. For while the gate is closed.
+    fn point(&self, database: usize, keyspace: u16) {
+        self.databases[database].store(keyspace, Relaxed);
+        self.database_of[usize::from(keyspace)].store(database as u16, Relaxed);
+    }
+
+    /// The database that points to a keyspace; `None` if it was flushed.
+    pub fn database_of(&self, keyspace: KeyspaceId) -> Option<usize> {
+        let database = self.database_of[usize::from(keyspace.0)].load(Relaxed);
+        (database != NO_DATABASE).then_some(usize::from(database))
+    }
+
     pub fn is_dying(&self, keyspace: KeyspaceId) -> bool {
-        !self.databases.iter().any(|database| database.load(Relaxed) == keyspace.0)
+        self.database_of(keyspace).is_none()
     }
 
     /// Notes that a keyspace gets its first key in some shard.
     #[cold]
     pub fn note_used(&self, keyspace: KeyspaceId) {
-        for (database, used) in self.databases.iter().zip(&self.used) {
-            if database.load(Relaxed) == keyspace.0 {
-                used.store(true, Relaxed);
-            }
+        if let Some(database) = self.database_of(keyspace) {
+            self.used[database].store(true, Relaxed);
         }
     }
 
@@ -137,21 +156,18 @@ impl Store {
         ShardId::all().map(places).sum()
     }
 
-    /// Runs `act` while no other lane is inside the gate. The lane must be inside, and no lock of
-    /// a shard held; whoever else acts on everything may go first.
+    /// Runs `act` while no other lane is inside the gate. The lane may be, and is so afterwards; no
+    /// lock of a shard is held. Whoever else acts on everything may go first.
     pub fn exclusively<T>(&self, lane: &Lane, act: impl FnOnce(&Store) -> T) -> T {
-        self.leave(lane);
-        let done = self.gate.close(|| act(self));
-        self.enter(lane);
-        done
+        self.gate.close(&lane.gate, || act(self))
     }
 
     /// Exchanges the contents of two databases, which exist.
     pub fn swap_databases(&self, lane: &Lane, one: usize, other: usize) {
         self.exclusively(lane, |store| {
-            let databases = &store.keyspaces.databases;
-            let id = databases[one].load(Relaxed);
-            databases[one].store(databases[other].swap(id, Relaxed), Relaxed);
+            let ids = [one, other].map(|it| store.keyspaces.databases[it].load(Relaxed));
+            store.keyspaces.point(one, ids[1]);
+            store.keyspaces.point(other, ids[0]);
             let used = &store.keyspaces.used;
             let id = used[one].load(Relaxed);
             used[one].store(used[other].swap(id, Relaxed), Relaxed);
@@ -197,7 +213,8 @@ impl Store {
         let mut ids = self.keyspaces.ids();
         let fresh = ids.free.pop_first()?;
         ids.dying.push_back(keyspace);
-        self.keyspaces.databases[database].store(fresh, Relaxed);
+        self.keyspaces.database_of[usize::from(keyspace.0)].store(NO_DATABASE, Relaxed);
+        self.keyspaces.point(database, fresh);
         self.budget.retire(facts.bytes);
         Some(facts.keys)
     }

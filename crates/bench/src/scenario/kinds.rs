@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 
 use super::collections::{self, commands, elements, forms, removal};
 use super::{
-    Bench, Scale, attack, cache_misses, churn, cpu, expiry, generators, growth, idle, loads,
+    Bench, Scale, attack, cache_misses, churn, cpu, expiry, gate, generators, growth, idle, loads,
     long_strings, maxmemory, overhead, reclaim, stall, ycsb,
 };
 use crate::report::Section;
@@ -31,7 +31,7 @@ struct Kind {
     check: fn(&toml::Table) -> Result<()>,
 }
 
-const KINDS: [Kind; 23] = [
+const KINDS: [Kind; 24] = [
     kind::<attack::Plan>("attack"),
     kind::<cache_misses::Plan>("cache-misses"),
     kind::<churn::Plan>("churn"),
@@ -43,6 +43,7 @@ const KINDS: [Kind; 23] = [
     kind::<elements::Plan>("elements"),
     kind::<expiry::Plan>("expiry"),
     kind::<forms::Plan>("forms"),
+    kind::<gate::Plan>("gate"),
     kind::<generators::Plan>("generators"),
     kind::<growth::Plan>("growth"),
     kind::<idle::Plan>("idle"),

@@ -17,6 +17,7 @@
 //! | `idle` | memory of an empty server |
 //! | [`ycsb`] | YCSB: throughput and latency by clients and by load, memory, system time |
 //! | `generators` | whether the generator is fast enough, and sees what valkey-benchmark sees |
+//! | `gate` | for how long everybody waits when somebody acts on everything beside a long command |
 //! | `stall` | what an open and a closed loop see of a server that stands still |
 //! | [`collections`] | lists, hashes, sets, sorted sets and streams: five questions of their own |
 
@@ -28,6 +29,7 @@ pub mod collections;
 pub mod cpu;
 pub mod expiry;
 pub mod file;
+pub mod gate;
 pub mod generators;
 pub mod growth;
 pub mod idle;
