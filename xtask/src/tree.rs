@@ -1,6 +1,6 @@
 //! The files of the repository, read once; tests build theirs from text.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::{fs, io};
 
@@ -8,12 +8,15 @@ use crate::source::Source;
 
 /// Files by their path from the root, with `/` between its parts.
 pub struct Tree {
+    /// Those that rules read: code, tables and documents.
     files: BTreeMap<String, Source>,
+    /// Every file and every folder.
+    paths: BTreeSet<String>,
 }
 
 impl Tree {
     pub fn read(root: &Path) -> io::Result<Self> {
-        let mut tree = Tree { files: BTreeMap::new() };
+        let mut tree = Tree { files: BTreeMap::new(), paths: BTreeSet::new() };
         tree.read_folder(root, "")?;
         Ok(tree)
     }
@@ -21,20 +24,41 @@ impl Tree {
     #[cfg(test)]
     pub fn of(files: &[(&str, &str)]) -> Self {
         let source = |&(path, text): &(&str, &str)| (path.to_owned(), Source::new(path, text));
-        Tree { files: files.iter().map(source).collect() }
+        let mut paths = BTreeSet::new();
+        for (path, _) in files {
+            paths.insert((*path).to_owned());
+            paths.extend(path.match_indices('/').map(|(at, _)| path[..at].to_owned()));
+        }
+        Tree { files: files.iter().map(source).collect(), paths }
     }
 
     pub fn get(&self, path: &str) -> Option<&Source> {
         self.files.get(path)
     }
 
+    /// Whether there is such a file or folder.
+    pub fn has(&self, path: &str) -> bool {
+        self.paths.contains(path)
+    }
+
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.paths.iter().map(String::as_str)
+    }
+
+    pub fn files(&self) -> impl Iterator<Item = &Source> {
+        self.files.values()
+    }
+
     pub fn rust_files(&self) -> impl Iterator<Item = &Source> {
-        self.files.values().filter(|source| source.path.ends_with(".rs"))
+        self.files().filter(|source| source.path.ends_with(".rs"))
+    }
+
+    pub fn documents(&self) -> impl Iterator<Item = &Source> {
+        self.files().filter(|source| source.path.ends_with(".md"))
     }
 
     pub fn manifests(&self) -> impl Iterator<Item = &Source> {
-        self.files
-            .values()
+        self.files()
             .filter(|source| source.path == "Cargo.toml" || source.path.ends_with("/Cargo.toml"))
     }
 
@@ -44,9 +68,13 @@ impl Tree {
             let name = entry.file_name().to_string_lossy().into_owned();
             let path = format!("{prefix}{name}");
             let kind = entry.file_type()?;
-            if kind.is_dir() && !is_foreign(&name) {
+            if kind.is_dir() && FOREIGN.contains(&name.as_str()) {
+                continue;
+            }
+            self.paths.insert(path.clone());
+            if kind.is_dir() {
                 self.read_folder(&entry.path(), &format!("{path}/"))?;
-            } else if kind.is_file() && (name.ends_with(".rs") || name.ends_with(".toml")) {
+            } else if kind.is_file() && READ.iter().any(|ending| name.ends_with(ending)) {
                 let text = fs::read_to_string(entry.path())?;
                 self.files.insert(path.clone(), Source::new(&path, &text));
             }
@@ -61,7 +89,21 @@ pub fn crate_of(path: &str) -> &str {
     inside.split('/').next().unwrap_or("")
 }
 
-/// Folders that hold no code of ours: hidden ones, and what tools put here.
-fn is_foreign(name: &str) -> bool {
-    name.starts_with('.') || ["target", "node_modules", "corpus", "artifacts"].contains(&name)
+/// The path that `path` means in a document or a file of `folder`.
+pub fn join(folder: &str, path: &str) -> String {
+    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    for part in path.split('/') {
+        match part {
+            ".." => drop(parts.pop()),
+            "." | "" => {}
+            name => parts.push(name),
+        }
+    }
+    parts.join("/")
 }
+
+const READ: [&str; 3] = [".rs", ".toml", ".md"];
+
+/// Folders that hold nothing of ours: what tools put here.
+const FOREIGN: [&str; 7] =
+    [".git", ".venv", "__pycache__", "target", "node_modules", "corpus", "artifacts"];
