@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::{fs, io};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{fs, io, thread};
 
 use crate::source::Source;
 
@@ -16,9 +17,9 @@ pub struct Tree {
 
 impl Tree {
     pub fn read(root: &Path) -> io::Result<Self> {
-        let mut tree = Tree { files: BTreeMap::new(), paths: BTreeSet::new() };
-        tree.read_folder(root, "")?;
-        Ok(tree)
+        let (mut texts, mut paths) = (Vec::new(), BTreeSet::new());
+        read_folder(root, "", &mut texts, &mut paths)?;
+        Ok(Tree { files: sources(&texts), paths })
     }
 
     #[cfg(test)]
@@ -61,26 +62,46 @@ impl Tree {
         self.files()
             .filter(|source| source.path == "Cargo.toml" || source.path.ends_with("/Cargo.toml"))
     }
+}
 
-    fn read_folder(&mut self, folder: &Path, prefix: &str) -> io::Result<()> {
-        for entry in fs::read_dir(folder)? {
-            let entry = entry?;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let path = format!("{prefix}{name}");
-            let kind = entry.file_type()?;
-            if kind.is_dir() && FOREIGN.contains(&name.as_str()) {
-                continue;
-            }
-            self.paths.insert(path.clone());
-            if kind.is_dir() {
-                self.read_folder(&entry.path(), &format!("{path}/"))?;
-            } else if kind.is_file() && READ.iter().any(|ending| name.ends_with(ending)) {
-                let text = fs::read_to_string(entry.path())?;
-                self.files.insert(path.clone(), Source::new(&path, &text));
-            }
+fn read_folder(
+    folder: &Path,
+    prefix: &str,
+    texts: &mut Vec<(String, String)>,
+    paths: &mut BTreeSet<String>,
+) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let path = format!("{prefix}{name}");
+        let kind = entry.file_type()?;
+        if kind.is_dir() && FOREIGN.contains(&name.as_str()) {
+            continue;
         }
-        Ok(())
+        paths.insert(path.clone());
+        if kind.is_dir() {
+            read_folder(&entry.path(), &format!("{path}/"), texts, paths)?;
+        } else if kind.is_file() && READ.iter().any(|ending| name.ends_with(ending)) {
+            texts.push((path, fs::read_to_string(entry.path())?));
+        }
     }
+    Ok(())
+}
+
+/// Reads the texts on every core: most of the time of a check is spent here.
+fn sources(texts: &[(String, String)]) -> BTreeMap<String, Source> {
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let next = AtomicUsize::new(0);
+    let read = || -> Vec<Source> {
+        let mine = std::iter::from_fn(|| texts.get(next.fetch_add(1, Ordering::Relaxed)));
+        mine.map(|(path, text)| Source::new(path, text)).collect()
+    };
+    let sources = thread::scope(|scope| {
+        let readers: Vec<_> = (0..threads).map(|_| scope.spawn(read)).collect();
+        let done = readers.into_iter().map(|reader| reader.join().expect("a reader panicked"));
+        done.flatten().collect::<Vec<_>>()
+    });
+    sources.into_iter().map(|source| (source.path.clone(), source)).collect()
 }
 
 /// The workspace crate that a file belongs to: `heap` for `crates/heap/src/lib.rs`.

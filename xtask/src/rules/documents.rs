@@ -73,17 +73,11 @@ impl<'a> Places<'a> {
     }
 
     fn is_path(&self, word: &str) -> bool {
-        let is_from_root = word.split_once('/').is_some_and(|(first, _)| self.is_folder(first));
+        let is_from_root = word.split_once('/').is_some_and(|(first, _)| self.tree.has(first));
         let is_file =
             ENDINGS.iter().any(|ending| word.len() > ending.len() && word.ends_with(ending));
         let is_elsewhere = word.starts_with(['/', '~']) || word.starts_with("../");
         (is_from_root || is_file) && !is_elsewhere && !is_pattern(word) && !is_made(word)
-    }
-
-    /// Whether there is a folder of this name at the root.
-    fn is_folder(&self, name: &str) -> bool {
-        let inside = format!("{name}/");
-        self.tree.paths().any(|path| path.starts_with(&inside))
     }
 
     fn is_there(&self, word: &str) -> bool {

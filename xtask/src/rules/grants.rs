@@ -7,7 +7,7 @@ use crate::tables::{LAYERS, layers};
 use crate::tree::{Tree, crate_of};
 
 use super::islands::{is_vector, reach_of};
-use super::layers::module_names;
+use super::layers::is_own;
 
 pub fn unused_grants(tree: &Tree, report: &mut Report) {
     let Some(table) = tree.get(LAYERS) else { return };
@@ -15,14 +15,13 @@ pub fn unused_grants(tree: &Tree, report: &mut Report) {
     let mut unused = |offset: usize, message: String| {
         report.add(LAYERS, table.line_of(offset), message);
     };
-    let own_modules = module_names(tree);
     for (name, uses) in &layers.uses {
-        let name = name.as_ref().as_str();
         for used in uses {
-            let is_used = |mention: &Mention| {
-                mention.first() == used.as_ref() && !own_modules.contains(&(name, mention.first()))
+            let names_it = |mention: &Mention| mention.first() == used.as_ref();
+            let uses_it = |source: &Source| {
+                source.rust.mentions.iter().any(names_it) && !is_own(source, used.as_ref())
             };
-            if !sources(tree, name).any(|source| source.rust.mentions.iter().any(is_used)) {
+            if !sources(tree, name.as_ref()).any(uses_it) {
                 unused(used.span().start, format!("`{name}` does not use `{used}`"));
             }
         }

@@ -5,7 +5,7 @@ use crate::rust::Mention;
 use crate::tables::{LAYERS, layers};
 use crate::tree::{Tree, crate_of};
 
-/// A part of the outside world: its row in `layers.toml`, and where std keeps it.
+/// A part of the outside world: its row in `layers.toml`, and where std and others keep it.
 /// `Duration`, `IpAddr` and `SocketAddr` are values like others, so they are free.
 struct Reach {
     row: &'static str,
@@ -29,6 +29,8 @@ const REACHES: &[Reach] = &[
             "std::net::TcpStream",
             "std::net::UdpSocket",
             "std::os::unix::net",
+            "mio::net",
+            "socket2",
         ],
     },
 ];

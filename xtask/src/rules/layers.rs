@@ -1,8 +1,7 @@
 //! Who may depend on whom, read from `layers.toml` and held against manifests and imports.
 
-use std::collections::BTreeSet;
-
 use crate::finding::Report;
+use crate::rust::Mention;
 use crate::source::Source;
 use crate::tables::{self, LAYERS, Layers, Manifest, table};
 use crate::tree::{Tree, crate_of};
@@ -54,7 +53,6 @@ fn may_use(layers: &Layers, name: &str, used: &str) -> bool {
 
 /// Catches what the manifest hides: a path dependency under another crate's name.
 fn check_imports(tree: &Tree, layers: &Layers, report: &mut Report) {
-    let own_modules = module_names(tree);
     for source in tree.rust_files().filter(|source| source.path.starts_with("crates/")) {
         let name = crate_of(&source.path);
         if !layers.uses.contains_key(name) {
@@ -62,20 +60,20 @@ fn check_imports(tree: &Tree, layers: &Layers, report: &mut Report) {
         }
         for mention in source.rust.mentions.iter().filter(|mention| mention.import.is_some()) {
             let used = mention.first();
-            let is_own = used == name || own_modules.contains(&(name, used));
-            if !is_own && !may_use(layers, name, used) {
+            if used != name && !may_use(layers, name, used) && !is_own(source, used) {
                 report.add(&source.path, mention.line, format!("`{name}` may not use `{used}`"));
             }
         }
     }
 }
 
-/// Modules by their crate. They may bear the name of a crate; what is theirs crosses no layer.
-pub fn module_names(tree: &Tree) -> BTreeSet<(&str, &str)> {
-    let names = |source| {
-        let source: &Source = source;
-        let modules = source.rust.modules.iter();
-        modules.map(|module| (crate_of(&source.path), module.name.as_str()))
+/// Whether a name is the file's own: a module that it declares, or something that it imports. It
+/// may be that of a crate; what is found under it crosses no layer.
+pub fn is_own(source: &Source, name: &str) -> bool {
+    let is_import = |mention: &Mention| {
+        let import = mention.import.as_ref();
+        import.is_some_and(|import| import.name == name && mention.path != name)
     };
-    tree.rust_files().flat_map(names).collect()
+    let declares = source.rust.modules.iter().any(|module| module.name == name);
+    declares || source.rust.mentions.iter().any(is_import)
 }

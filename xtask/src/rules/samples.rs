@@ -138,12 +138,12 @@ const SAMPLES: &[Sample] = &[
         keeps: &[
             (
                 "docs/a.md",
-                "# One `b`, and two!\n[x](../src/b/c.rs) [y](#one-b-and-two) <http://d.e>",
+                "# One `b`, and two!\n\n[x](../src/b/c.rs) [y](#one-b-and-two) <http://d.e>",
             ),
             (
                 "README.md",
                 "[x](docs/a.md#one-b-and-two) ![y](docs) `src/b/c.rs --to x.y` `b/c.rs` `c.rs`\n\
-                 `docs/NAME.md` `docs/*.md` `target/x.rs` `other/x` `/etc/x.toml` `.md`\n\n    `d.rs`",
+                 `docs/NAME.md` `docs/*.md` `target/x.rs` `other/x` `/etc/x.toml`\n\n    `d.rs`",
             ),
             ("src/b/c.rs", "//! See `docs/a.md`.\n//! Start at: `c.rs`,\n//! then `d.rs`."),
             ("src/b/c/d.rs", "// see `e.rs`"),
@@ -232,7 +232,8 @@ const SAMPLES: &[Sample] = &[
         )],
         breaks: &[(
             "a.rs",
-            "// Ported.\n/* Is no longer so */\n//! (#12)\n// PR 7.\n// 2026-11-20:\n// in May 2026",
+            "// Ported.\n/* Is no longer so */\n//! (#12)\n// PR 7.\n// 2026-11-20:\n\
+             // in May 2026",
         )],
         found: &["a.rs:1", "a.rs:2", "a.rs:3", "a.rs:4", "a.rs:5", "a.rs:6"],
     },

@@ -4,7 +4,7 @@ use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 use syn::{Attribute, Block, Expr, Ident, Item, Lit, Meta, UseTree, Visibility};
 
-use super::{Definition, Function, Import, Mention, Module, Rust, Scope, names_tests};
+use super::facts::{Definition, Function, Import, Mention, Module, Rust, Scope, names_tests};
 
 pub struct Reader<'a> {
     pub rust: &'a mut Rust,

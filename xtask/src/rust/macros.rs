@@ -2,7 +2,7 @@
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 
-use super::Module;
+use super::facts::Module;
 use super::items::{Reader, join};
 
 impl Reader<'_> {

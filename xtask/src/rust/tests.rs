@@ -1,3 +1,4 @@
+use super::facts::{Import, Scope};
 use super::*;
 
 fn rust(text: &str) -> Rust {

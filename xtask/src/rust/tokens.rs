@@ -1,86 +1,103 @@
 //! What can be told from the tokens alone, inside macros as outside.
 
-use std::ops::Range;
+use proc_macro2::{Group, LineColumn, Span, TokenStream, TokenTree};
 
-use proc_macro2::{Group, Span, TokenStream, TokenTree};
-
-use super::{Comment, MacroCall, Rust};
+use super::facts::{Comment, MacroCall, Rust};
 
 pub fn read(text: &str, tokens: TokenStream, rust: &mut Rust) {
-    let mut reader = Reader { text, rust, covered: Vec::new() };
+    let lines: Vec<&str> = text.split('\n').collect();
+    let end = LineColumn { line: lines.len(), column: usize::MAX };
+    let mut reader = Reader { lines, rust, at: LineColumn { line: 1, column: 0 } };
     reader.stream(tokens);
-    let covered = std::mem::take(&mut reader.covered);
-    reader.comments(covered);
+    reader.comments(end);
 }
 
 struct Reader<'a> {
-    text: &'a str,
+    lines: Vec<&'a str>,
     rust: &'a mut Rust,
-    /// Bytes of tokens, in the order of the text.
-    covered: Vec<Range<usize>>,
+    /// The end of the last token.
+    at: LineColumn,
 }
 
 impl Reader<'_> {
     fn stream(&mut self, tokens: TokenStream) {
         let trees: Vec<TokenTree> = tokens.into_iter().collect();
+        let mut is_comment = false;
         for (at, tree) in trees.iter().enumerate() {
             match tree {
-                TokenTree::Group(group) if self.is_comment(group.span()) => {}
+                // A documentation comment arrives as the tokens of an attribute, each of which has
+                // the whole comment for its place.
+                TokenTree::Punct(sign) if !is_narrow(sign.span()) => is_comment = true,
+                TokenTree::Group(_) if is_comment => is_comment = false,
                 TokenTree::Group(group) => {
-                    self.cover(group.span_open());
+                    self.token(group.span_open());
                     self.stream(group.stream());
-                    self.cover(group.span_close());
+                    self.token(group.span_close());
                 }
-                leaf => self.cover(leaf.span()),
+                leaf => self.token(leaf.span()),
             }
-            match &trees[at..] {
-                [TokenTree::Ident(word), ..] if word == "unsafe" => {
-                    self.rust.unsafe_lines.push(word.span().start().line);
-                }
-                [TokenTree::Ident(word), TokenTree::Punct(sign), TokenTree::Group(group), ..]
-                    if sign.as_char() == '!' =>
-                {
-                    let (line, name) = (word.span().start().line, word.to_string());
-                    self.rust.macro_calls.push(MacroCall { line, name, text: first_text(group) });
-                }
-                _ => {}
-            }
+            self.words(&trees[at..]);
         }
     }
 
-    fn cover(&mut self, span: Span) {
-        if !self.is_comment(span) {
-            self.covered.push(span.byte_range());
+    /// Notes what begins at the first of the tokens.
+    fn words(&mut self, trees: &[TokenTree]) {
+        match trees {
+            [TokenTree::Ident(word), ..] if word == "unsafe" => {
+                self.rust.unsafe_lines.push(word.span().start().line);
+            }
+            [TokenTree::Ident(word), TokenTree::Punct(sign), TokenTree::Group(group), ..]
+                if sign.as_char() == '!' =>
+            {
+                let (line, name) = (word.span().start().line, word.to_string());
+                self.rust.macro_calls.push(MacroCall { line, name, text: first_text(group) });
+            }
+            _ => {}
         }
     }
 
-    /// A documentation comment arrives as the tokens of an attribute, each of which has the whole
-    /// comment for its place.
-    fn is_comment(&self, span: Span) -> bool {
-        let text = &self.text[span.byte_range()];
-        text.starts_with("//") || text.starts_with("/*")
+    fn token(&mut self, span: Span) {
+        self.comments(span.start());
+        self.at = span.end();
     }
 
     /// Between tokens stands nothing but space and comments.
-    fn comments(&mut self, covered: Vec<Range<usize>>) {
-        let (mut line, mut from) = (1, 0);
-        let end = self.text.len();
-        for token in covered.into_iter().chain([end..end]) {
-            let gap = &self.text[from.min(token.start)..token.start];
-            for (number, text) in gap.split('\n').map(str::trim).enumerate() {
-                if !text.is_empty() {
-                    self.rust.comments.push(Comment { line: line + number, text: text.to_owned() });
-                }
+    fn comments(&mut self, end: LineColumn) {
+        let start = self.at;
+        for line in start.line..=end.line {
+            let from = if line == start.line { start.column } else { 0 };
+            let to = if line == end.line { end.column } else { usize::MAX };
+            if to.saturating_sub(from) < 2 {
+                continue;
             }
-            let past = &self.text[from.min(token.start)..token.end];
-            line += past.bytes().filter(|&byte| byte == b'\n').count();
-            from = token.end;
+            let text = columns(self.lines[line - 1], from, to).trim();
+            if !text.is_empty() {
+                self.rust.comments.push(Comment { line, text: text.to_owned() });
+            }
         }
     }
 }
 
+/// Whether this is the place of one sign, as that of a `#` in the code is.
+fn is_narrow(span: Span) -> bool {
+    let (start, end) = (span.start(), span.end());
+    start.line == end.line && start.column + 1 == end.column
+}
+
+/// The part of a line between two columns, counted in characters from zero.
+fn columns(line: &str, from: usize, to: usize) -> &str {
+    let offset = |column: usize| {
+        if line.is_ascii() {
+            return column.min(line.len());
+        }
+        line.char_indices().nth(column).map_or(line.len(), |(offset, _)| offset)
+    };
+    &line[offset(from)..offset(to)]
+}
+
 fn first_text(group: &Group) -> Option<String> {
     let first = group.stream().into_iter().next()?;
-    let text: syn::LitStr = syn::parse2(first.into()).ok()?;
+    let TokenTree::Literal(literal) = first else { return None };
+    let text: syn::LitStr = syn::parse2(TokenTree::from(literal).into()).ok()?;
     Some(text.value())
 }
