@@ -151,3 +151,68 @@ fn inside(file: &ModuleFile, modules: &[String]) -> Path {
 fn words(path: &str) -> Path {
     path.split("::").map(str::to_owned).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `file:line file` for every edge, without the folder and the ending.
+    fn edges(files: &[(&str, &str)]) -> Vec<String> {
+        let paths: Vec<String> = files.iter().map(|(path, _)| format!("src/{path}.rs")).collect();
+        let files = paths.iter().zip(files).map(|(path, (_, text))| (path.as_str(), *text));
+        let files: Vec<(&str, &str)> = files.chain([("Cargo.toml", "")]).collect();
+        let found = imports(&Tree::of(&files)).remove(0);
+        let name = |file: usize| found.files[file].trim_start_matches("src/").replace(".rs", "");
+        let line = |(edge, lines): (&(usize, usize), &BTreeSet<usize>)| {
+            lines.iter().map(|line| format!("{}:{line} {}", name(edge.0), name(edge.1))).collect()
+        };
+        found.edges.iter().flat_map(|edge| -> Vec<String> { line(edge) }).collect()
+    }
+
+    #[test]
+    fn an_import_counts_where_its_item_is_defined() {
+        let found = edges(&[
+            ("lib", "mod a; mod b; pub use a::f; use std::io; struct Here;"),
+            ("a/mod", "mod c; pub use c::{D, E as F}; pub fn f() {}"),
+            ("a/c", "pub struct D; pub struct E;"),
+            (
+                "b",
+                "use crate::f;\nuse crate::a::D;\nuse crate::a::F;\nuse crate::io;\nuse crate::Here;",
+            ),
+        ]);
+        assert_eq!(found, ["b:2 a/c", "b:3 a/c", "b:1 a/mod", "b:5 lib"]);
+    }
+
+    #[test]
+    fn a_path_counts_like_an_import() {
+        let found = edges(&[
+            ("lib", "mod a; mod b; mod c;"),
+            ("a", "fn f() {\n crate::b::g(); m!(super::c::h()) }"),
+            ("b", "use crate::c;\npub fn g() { c::h();\n c::d::i(); }"),
+            ("c", "mod d;\npub fn h() { d::i(); let x = T::new(); }"),
+            ("c/d", "pub fn i() {}"),
+        ]);
+        assert_eq!(found, ["a:2 b", "a:2 c", "b:1 c", "b:2 c", "b:3 c/d", "c:2 c/d"]);
+    }
+
+    #[test]
+    fn tests_and_exports_of_own_children_count_for_nothing() {
+        let found = edges(&[
+            ("lib", "mod a; mod b; #[cfg(test)] mod sample; pub(crate) use a::f;"),
+            ("a", "pub fn f() {}\n#[cfg(test)] use crate::b::g;\nmod tests { use crate::b::g; }"),
+            ("b", "pub fn g() {}\n#[cfg(all(test, loom))] fn h() { crate::a::f() }"),
+            ("sample", "use crate::a::f;"),
+        ]);
+        assert_eq!(found, [""; 0]);
+    }
+
+    #[test]
+    fn names_that_lead_in_a_circle_lead_nowhere() {
+        let found = edges(&[
+            ("lib", "mod a; mod b;"),
+            ("a", "pub use crate::b::f; fn g() { self::f(); }"),
+            ("b", "pub use crate::a::f;"),
+        ]);
+        assert_eq!(found, [""; 0]);
+    }
+}

@@ -73,6 +73,11 @@ fn list_rules() -> ExitCode {
 }
 
 fn list_rings(tree: &Tree, name: Option<&str>) -> ExitCode {
-    print!("{}", rules::module_rings::describe(tree, name));
+    let text = rules::module_rings::describe(tree, name);
+    if text.is_empty() {
+        eprintln!("xtask: no crate is called {}", name.unwrap_or(""));
+        return ExitCode::from(2);
+    }
+    print!("{text}");
     ExitCode::SUCCESS
 }

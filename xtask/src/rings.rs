@@ -1,6 +1,7 @@
 //! Rings in a graph, and few edges whose removal opens them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// From and to; the weight is what it costs to take the edge away.
 pub type Edges = BTreeMap<(usize, usize), usize>;
@@ -65,10 +66,12 @@ fn first_order(edges: &Edges, ring: &BTreeSet<usize>) -> Vec<usize> {
         let surplus = |node: usize| {
             let rest =
                 edges.iter().filter(|((from, to), _)| left.contains(from) && left.contains(to));
-            rest.fold(0_isize, |sum, (&(from, to), &cost)| {
-                let cost = cost as isize;
-                sum + if from == node { cost } else { 0 } - if to == node { cost } else { 0 }
-            })
+            let worth = rest.map(|(&(from, to), &cost)| match cost as isize {
+                cost if from == node => cost,
+                cost if to == node => -cost,
+                _ => 0,
+            });
+            worth.sum::<isize>()
         };
         let Some(best) = left.iter().copied().max_by_key(|&node| surplus(node)) else { break };
         left.remove(&best);
@@ -86,13 +89,13 @@ fn improve(edges: &Edges, order: &mut Vec<usize>) -> bool {
         };
         let mut best = (0, from);
         let mut change = 0;
-        for to in (0..from).rev() {
-            change += cost(node, order[to]) - cost(order[to], node);
+        for (to, &other) in order[..from].iter().enumerate().rev() {
+            change += cost(node, other) - cost(other, node);
             best = best.min((change, to));
         }
         change = 0;
-        for to in from + 1..order.len() {
-            change += cost(order[to], node) - cost(node, order[to]);
+        for (to, &other) in order.iter().enumerate().skip(from + 1) {
+            change += cost(other, node) - cost(node, other);
             best = best.min((change, to));
         }
         if best.0 < 0 {
@@ -107,10 +110,10 @@ fn improve(edges: &Edges, order: &mut Vec<usize>) -> bool {
 /// The shortest way over the edges from one node to another, with both.
 pub fn way(edges: &Edges, from: usize, to: usize) -> Vec<usize> {
     let mut came_from = BTreeMap::from([(from, from)]);
-    let mut open = std::collections::VecDeque::from([from]);
+    let mut open = VecDeque::from([from]);
     while let Some(node) = open.pop_front().filter(|&node| node != to) {
         for &(_, next) in edges.keys().filter(|&&(start, _)| start == node) {
-            if let std::collections::btree_map::Entry::Vacant(entry) = came_from.entry(next) {
+            if let Entry::Vacant(entry) = came_from.entry(next) {
                 entry.insert(node);
                 open.push_back(next);
             }
