@@ -175,10 +175,7 @@ mod tests {
             ("lib", "mod a; mod b; pub use a::f; use std::io; struct Here;"),
             ("a/mod", "mod c; pub use c::{D, E as F}; pub fn f() {}"),
             ("a/c", "pub struct D; pub struct E;"),
-            (
-                "b",
-                "use crate::f;\nuse crate::a::D;\nuse crate::a::F;\nuse crate::io;\nuse crate::Here;",
-            ),
+            ("b", "use crate::f;\nuse crate::a::D;\nuse crate::a::F;\nuse crate::{io,\nHere};"),
         ]);
         assert_eq!(found, ["b:2 a/c", "b:3 a/c", "b:1 a/mod", "b:5 lib"]);
     }
