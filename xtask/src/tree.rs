@@ -1,58 +1,107 @@
 //! The files of the repository, read once; tests build theirs from text.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::{fs, io};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{fs, io, thread};
 
 use crate::source::Source;
 
 /// Files by their path from the root, with `/` between its parts.
 pub struct Tree {
+    /// Those that rules read: code, tables and documents.
     files: BTreeMap<String, Source>,
+    /// Every file and every folder.
+    paths: BTreeSet<String>,
 }
 
 impl Tree {
     pub fn read(root: &Path) -> io::Result<Self> {
-        let mut tree = Tree { files: BTreeMap::new() };
-        tree.read_folder(root, "")?;
-        Ok(tree)
+        let (mut texts, mut paths) = (Vec::new(), BTreeSet::new());
+        read_folder(root, "", &mut texts, &mut paths)?;
+        Ok(Tree { files: sources(&texts), paths })
     }
 
     #[cfg(test)]
     pub fn of(files: &[(&str, &str)]) -> Self {
         let source = |&(path, text): &(&str, &str)| (path.to_owned(), Source::new(path, text));
-        Tree { files: files.iter().map(source).collect() }
+        let mut paths = BTreeSet::new();
+        for (path, _) in files {
+            paths.insert((*path).to_owned());
+            paths.extend(path.match_indices('/').map(|(at, _)| path[..at].to_owned()));
+        }
+        Tree { files: files.iter().map(source).collect(), paths }
     }
 
     pub fn get(&self, path: &str) -> Option<&Source> {
         self.files.get(path)
     }
 
+    /// Whether there is such a file or folder.
+    pub fn has(&self, path: &str) -> bool {
+        self.paths.contains(path)
+    }
+
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.paths.iter().map(String::as_str)
+    }
+
+    pub fn files(&self) -> impl Iterator<Item = &Source> {
+        self.files.values()
+    }
+
     pub fn rust_files(&self) -> impl Iterator<Item = &Source> {
-        self.files.values().filter(|source| source.path.ends_with(".rs"))
+        self.files().filter(|source| source.path.ends_with(".rs"))
+    }
+
+    pub fn documents(&self) -> impl Iterator<Item = &Source> {
+        self.files().filter(|source| source.path.ends_with(".md"))
     }
 
     pub fn manifests(&self) -> impl Iterator<Item = &Source> {
-        self.files
-            .values()
+        self.files()
             .filter(|source| source.path == "Cargo.toml" || source.path.ends_with("/Cargo.toml"))
     }
+}
 
-    fn read_folder(&mut self, folder: &Path, prefix: &str) -> io::Result<()> {
-        for entry in fs::read_dir(folder)? {
-            let entry = entry?;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let path = format!("{prefix}{name}");
-            let kind = entry.file_type()?;
-            if kind.is_dir() && !is_foreign(&name) {
-                self.read_folder(&entry.path(), &format!("{path}/"))?;
-            } else if kind.is_file() && (name.ends_with(".rs") || name.ends_with(".toml")) {
-                let text = fs::read_to_string(entry.path())?;
-                self.files.insert(path.clone(), Source::new(&path, &text));
-            }
+fn read_folder(
+    folder: &Path,
+    prefix: &str,
+    texts: &mut Vec<(String, String)>,
+    paths: &mut BTreeSet<String>,
+) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let path = format!("{prefix}{name}");
+        let kind = entry.file_type()?;
+        if kind.is_dir() && FOREIGN.contains(&name.as_str()) {
+            continue;
         }
-        Ok(())
+        paths.insert(path.clone());
+        if kind.is_dir() {
+            read_folder(&entry.path(), &format!("{path}/"), texts, paths)?;
+        } else if kind.is_file() && READ.iter().any(|ending| name.ends_with(ending)) {
+            texts.push((path, fs::read_to_string(entry.path())?));
+        }
     }
+    Ok(())
+}
+
+/// Reads the texts on every core: most of the time of a check is spent here.
+fn sources(texts: &[(String, String)]) -> BTreeMap<String, Source> {
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let next = AtomicUsize::new(0);
+    let read = || -> Vec<Source> {
+        let mine = std::iter::from_fn(|| texts.get(next.fetch_add(1, Ordering::Relaxed)));
+        mine.map(|(path, text)| Source::new(path, text)).collect()
+    };
+    let sources = thread::scope(|scope| {
+        let readers: Vec<_> = (0..threads).map(|_| scope.spawn(read)).collect();
+        let done = readers.into_iter().map(|reader| reader.join().expect("a reader panicked"));
+        done.flatten().collect::<Vec<_>>()
+    });
+    sources.into_iter().map(|source| (source.path.clone(), source)).collect()
 }
 
 /// The workspace crate that a file belongs to: `heap` for `crates/heap/src/lib.rs`.
@@ -61,7 +110,21 @@ pub fn crate_of(path: &str) -> &str {
     inside.split('/').next().unwrap_or("")
 }
 
-/// Folders that hold no code of ours: hidden ones, and what tools put here.
-fn is_foreign(name: &str) -> bool {
-    name.starts_with('.') || ["target", "node_modules", "corpus", "artifacts"].contains(&name)
+/// The path that `path` means in a document or a file of `folder`.
+pub fn join(folder: &str, path: &str) -> String {
+    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    for part in path.split('/') {
+        match part {
+            ".." => drop(parts.pop()),
+            "." | "" => {}
+            name => parts.push(name),
+        }
+    }
+    parts.join("/")
 }
+
+const READ: [&str; 3] = [".rs", ".toml", ".md"];
+
+/// Folders that hold nothing of ours: what tools put here.
+const FOREIGN: [&str; 7] =
+    [".git", ".venv", "__pycache__", "target", "node_modules", "corpus", "artifacts"];

@@ -10,7 +10,7 @@
 //!
 //! Owner: the server, which hands a `&Store` and one `Lane` to every thread.
 //! Not here: arguments and replies (`command`), bytes of records (`heap`), lines (`index`).
-//! Start at: `access.rs`, then `locks.rs`, then `cleaner.rs`.
+//! Start at: `access/mod.rs`, then `locks.rs`, then `cleaner.rs`.
 
 mod access;
 mod aging;

@@ -32,5 +32,6 @@ fn has_line(source: &Source, wanted: &str) -> bool {
         let text = text.trim_start().strip_prefix(wanted);
         text.is_some_and(|rest| !rest.trim().is_empty())
     };
-    source.comments.iter().filter_map(|comment| comment.text.strip_prefix("//!")).any(is_wanted)
+    let comments = source.rust.comments.iter();
+    comments.filter_map(|comment| comment.text.strip_prefix("//!")).any(is_wanted)
 }

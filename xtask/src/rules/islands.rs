@@ -1,15 +1,11 @@
 //! What only some crates may do: unsafe code, the outside world, vector instructions.
 
 use crate::finding::Report;
-use crate::mentions::{Mention, mentions};
-use crate::source::Source;
-use crate::tokens::{is_test_code, modules, tokens};
-use crate::toml::entries;
+use crate::rust::Mention;
+use crate::tables::{LAYERS, layers};
 use crate::tree::{Tree, crate_of};
 
-const LAYERS: &str = "layers.toml";
-
-/// A part of the outside world: its row in `layers.toml`, and where std keeps it.
+/// A part of the outside world: its row in `layers.toml`, and where std and others keep it.
 /// `Duration`, `IpAddr` and `SocketAddr` are values like others, so they are free.
 struct Reach {
     row: &'static str,
@@ -33,70 +29,71 @@ const REACHES: &[Reach] = &[
             "std::net::TcpStream",
             "std::net::UdpSocket",
             "std::os::unix::net",
+            "mio::net",
+            "socket2",
         ],
     },
 ];
 
 pub fn unsafe_islands(tree: &Tree, report: &mut Report) {
-    let islands = allowed(tree, "unsafe_code");
+    let layers = layers(tree);
+    let islands = layers.may("unsafe_code");
     for source in tree.rust_files() {
         let owner = crate_of(&source.path);
-        if islands.iter().any(|island| island == owner || *island == source.path) {
+        if islands.iter().any(|island| *island == owner || *island == source.path) {
             continue;
         }
-        for token in tokens(&source.code).iter().filter(|token| token.text == "unsafe") {
-            report.add(&source.path, source.line_of(token.offset), "unsafe code off the islands");
+        for &line in &source.rust.unsafe_lines {
+            report.add(&source.path, line, "unsafe code off the islands");
         }
         // A crate cannot forbid to all what one of its files may do.
         let folder = format!("crates/{owner}/");
         let has_island = islands.iter().any(|island| island.starts_with(&folder));
-        if is_crate_root(&source.path)
-            && !has_island
-            && !source.code.contains("forbid(unsafe_code)")
-        {
+        if is_crate_root(&source.path) && !has_island && !source.rust.forbids_unsafe {
             report.add(&source.path, 1, "this crate needs `#![forbid(unsafe_code)]`");
         }
     }
 }
 
 pub fn outside_world(tree: &Tree, report: &mut Report) {
+    let layers = layers(tree);
     for source in tree.rust_files() {
-        let modules = modules(source);
-        for mention in mentions(source) {
-            let Some(reach) = reach_of(&mention) else { continue };
-            let is_allowed = allowed(tree, reach).iter().any(|name| name == crate_of(&source.path));
-            if !is_allowed && !is_test_code(source, &modules, mention.offset) {
+        for mention in &source.rust.mentions {
+            let Some(reach) = reach_of(mention) else { continue };
+            let is_allowed = layers.may(reach).contains(&crate_of(&source.path));
+            if !is_allowed && !source.is_test_code(mention) {
                 let message =
                     format!("`{}`: {LAYERS} gives `{reach}` to other crates only", mention.path);
-                report.add(&source.path, source.line_of(mention.offset), message);
+                report.add(&source.path, mention.line, message);
             }
         }
     }
 }
 
 pub fn simd_home(tree: &Tree, report: &mut Report) {
-    let homes = allowed(tree, "vector_instructions");
+    let layers = layers(tree);
+    let homes = layers.may("vector_instructions");
     for source in tree.rust_files() {
-        if homes.iter().any(|home| source.path.starts_with(home.as_str())) {
+        if homes.iter().any(|home| source.path.starts_with(home)) {
             continue;
         }
-        for mention in mentions(source).iter().filter(|mention| is_vector(mention)) {
+        for mention in source.rust.mentions.iter().filter(|it| is_vector(it)) {
             let message = format!("`{}` belongs under {}", mention.path, homes.join(", "));
-            report.add(&source.path, source.line_of(mention.offset), message);
+            report.add(&source.path, mention.line, message);
         }
     }
 }
 
-fn reach_of(mention: &Mention) -> Option<&'static str> {
+pub fn reach_of(mention: &Mention) -> Option<&'static str> {
     let hits = |reach: &&Reach| {
-        let hides = mention.imported && reach.whole == mention.path;
+        let hides = mention.import.is_some() && reach.whole == mention.path;
         hides || reach.paths.iter().any(|path| mention.is_within(path))
     };
     REACHES.iter().find(hits).map(|reach| reach.row)
 }
 
 /// Prefetching and counting cycles are hints to the machine, not arithmetic on vectors.
-fn is_vector(mention: &Mention) -> bool {
+pub fn is_vector(mention: &Mention) -> bool {
     let is_arch = ["std::arch", "core::arch"].iter().any(|prefix| mention.is_within(prefix));
     let is_hint = |name: &str| {
         ["_mm_prefetch", "_MM_HINT", "_prefetch", "_PREFETCH", "_rdtsc", "__rdtscp", "__cpuid"]
@@ -110,11 +107,4 @@ fn is_vector(mention: &Mention) -> bool {
 fn is_crate_root(path: &str) -> bool {
     let inside = path.strip_prefix("crates/").and_then(|path| path.split_once('/'));
     inside.is_some_and(|(_, file)| file == "src/lib.rs" || file == "src/main.rs")
-}
-
-/// The strings of one row of the table `[may]`.
-fn allowed(tree: &Tree, key: &str) -> Vec<String> {
-    let text = tree.get(LAYERS).map_or("", |source: &Source| source.text.as_str());
-    let rows = entries(text).into_iter().filter(|row| row.table == "may" && row.key == key);
-    rows.flat_map(|row| row.strings().into_iter().map(str::to_owned).collect::<Vec<_>>()).collect()
 }

@@ -1,7 +1,6 @@
 //! Words that do not belong into the code, and words that do not belong into its comments.
 
 use crate::finding::Report;
-use crate::tokens::{Token, is_word, tokens};
 use crate::tree::Tree;
 
 const MACROS: [&str; 3] = ["todo", "dbg", "unimplemented"];
@@ -24,12 +23,11 @@ const MONTHS: [&str; 12] = [
 
 pub fn leftovers(tree: &Tree, report: &mut Report) {
     for source in tree.rust_files() {
-        let tokens = tokens(&source.code);
-        for token in tokens.windows(2).filter_map(left_macro) {
-            let message = format!("`{}!` is left behind", token.text);
-            report.add(&source.path, source.line_of(token.offset), message);
+        let is_left = |name: &str| MACROS.contains(&name);
+        for call in source.rust.macro_calls.iter().filter(|call| is_left(&call.name)) {
+            report.add(&source.path, call.line, format!("`{}!` is left behind", call.name));
         }
-        for comment in &source.comments {
+        for comment in &source.rust.comments {
             for mark in MARKS.into_iter().filter(|mark| has_phrase(&comment.text, mark)) {
                 report.add(&source.path, comment.line, format!("`{mark}` is left behind"));
             }
@@ -39,7 +37,7 @@ pub fn leftovers(tree: &Tree, report: &mut Report) {
 
 pub fn diary(tree: &Tree, report: &mut Report) {
     for source in tree.rust_files() {
-        for comment in &source.comments {
+        for comment in &source.rust.comments {
             // What stands between backticks is quoted, not said.
             let text = comment.text.to_lowercase().split('`').step_by(2).collect::<String>();
             for phrase in HISTORY.into_iter().filter(|phrase| has_phrase(&text, phrase)) {
@@ -53,16 +51,6 @@ pub fn diary(tree: &Tree, report: &mut Report) {
                 report.add(&source.path, comment.line, "a date tells history");
             }
         }
-    }
-}
-
-fn left_macro<'a>(window: &[Token<'a>]) -> Option<Token<'a>> {
-    match window {
-        [word, sign] if sign.text == "!" => {
-            let is_call = sign.offset == word.offset + word.text.len();
-            (is_call && MACROS.contains(&word.text)).then_some(*word)
-        }
-        _ => None,
     }
 }
 
@@ -101,4 +89,8 @@ fn names_date(text: &str) -> bool {
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let is_edge = |sign: char| !is_word(sign) && sign != '#';
     text.split_whitespace().map(move |word| word.trim_matches(is_edge))
+}
+
+fn is_word(sign: char) -> bool {
+    sign.is_alphanumeric() || sign == '_'
 }

@@ -1,0 +1,159 @@
+//! The repository's tables: who may know whom, who may be long, and the manifests of cargo.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use toml::Spanned;
+
+use crate::source::Source;
+use crate::tree::Tree;
+
+pub const LAYERS: &str = "layers.toml";
+pub const EXCEPTIONS: &str = "xtask/exceptions.toml";
+
+/// `layers.toml`.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Layers {
+    /// For each crate those that it may use.
+    pub uses: BTreeMap<Spanned<String>, Vec<Spanned<String>>>,
+    /// For each thing that only some may do, who may.
+    pub may: BTreeMap<Spanned<String>, Vec<Spanned<String>>>,
+}
+
+/// `xtask/exceptions.toml`.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Exceptions {
+    pub exception: Vec<Spanned<Exception>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Exception {
+    pub rule: String,
+    pub path: String,
+    /// Empty for a whole file.
+    pub function: String,
+    pub limit: usize,
+    pub reason: String,
+}
+
+/// As much of a `Cargo.toml` as rules ask for.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+pub struct Manifest {
+    lib: Option<Product>,
+    bin: Vec<Product>,
+    test: Vec<Product>,
+    bench: Vec<Product>,
+    example: Vec<Product>,
+    dependencies: Dependencies,
+    dev_dependencies: Dependencies,
+    build_dependencies: Dependencies,
+    target: BTreeMap<String, Target>,
+}
+
+/// What cargo makes of a file.
+#[derive(Deserialize)]
+struct Product {
+    path: Option<String>,
+}
+
+/// What is needed on one kind of machine.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+struct Target {
+    dependencies: Dependencies,
+    dev_dependencies: Dependencies,
+    build_dependencies: Dependencies,
+}
+
+type Dependencies = BTreeMap<Spanned<String>, Dependency>;
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Dependency {
+    Table {
+        package: Option<String>,
+    },
+    /// A version alone.
+    Text(#[allow(dead_code, reason = "read to be told apart")] String),
+}
+
+impl Manifest {
+    /// The files that the manifest names itself.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        let lists = [&self.bin, &self.test, &self.bench, &self.example];
+        let products = self.lib.iter().chain(lists.into_iter().flatten());
+        products.filter_map(|product| product.path.as_deref())
+    }
+
+    /// The packages that the manifest depends on, whatever they are called there, and where.
+    pub fn packages(&self) -> impl Iterator<Item = (&str, usize)> {
+        let on_all = [&self.dependencies, &self.dev_dependencies, &self.build_dependencies];
+        let on_some = self.target.values().flat_map(|target| {
+            [&target.dependencies, &target.dev_dependencies, &target.build_dependencies]
+        });
+        on_all.into_iter().chain(on_some).flatten().map(|(name, dependency)| {
+            let package = match dependency {
+                Dependency::Table { package: Some(package) } => package,
+                _ => name.as_ref(),
+            };
+            (package.as_str(), name.span().start)
+        })
+    }
+}
+
+impl Layers {
+    /// What may do `deed`, by name or by path.
+    pub fn may(&self, deed: &str) -> Vec<&str> {
+        let row = self.may.get(deed).into_iter().flatten();
+        row.map(|name| name.as_ref().as_str()).collect()
+    }
+}
+
+/// A table that is missing or broken is empty; the rule `syntax` reports the broken one.
+pub fn table<T: Default + DeserializeOwned>(source: Option<&Source>) -> T {
+    source.and_then(|source| toml::from_str(&source.text).ok()).unwrap_or_default()
+}
+
+pub fn layers(tree: &Tree) -> Layers {
+    table(tree.get(LAYERS))
+}
+
+/// Why the file cannot be read as the table that it is, and at which offset.
+pub fn fault(source: &Source) -> Option<(usize, String)> {
+    let text = &source.text;
+    let read = match source.path.as_str() {
+        LAYERS => toml::from_str::<Layers>(text).err(),
+        EXCEPTIONS => toml::from_str::<Exceptions>(text).err(),
+        path if path.ends_with("Cargo.toml") => toml::from_str::<Manifest>(text).err(),
+        _ => toml::from_str::<toml::Table>(text).err(),
+    };
+    let offset = |error: &toml::de::Error| error.span().map_or(0, |span| span.start);
+    read.map(|error| (offset(&error), error.message().to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packages(text: &str) -> Vec<(String, usize)> {
+        let source = Source::new("Cargo.toml", text);
+        let manifest: Manifest = table(Some(&source));
+        manifest.packages().map(|(name, at)| (name.to_owned(), source.line_of(at))).collect()
+    }
+
+    #[test]
+    fn a_dependency_is_found_under_any_name_and_in_any_table() {
+        let text = "[dependencies]\na.workspace = true\nb = \"1\"\nc = { package = \"d\" }\n\
+                    [target.'cfg(loom)'.dev-dependencies]\nloom = \"1\"\n\
+                    [build-dependencies.e]\npath = \"f\"";
+        let found = packages(text);
+        let found: Vec<(&str, usize)> =
+            found.iter().map(|(name, at)| (name.as_str(), *at)).collect();
+        assert_eq!(found, [("a", 2), ("b", 3), ("d", 4), ("e", 7), ("loom", 6)]);
+    }
+}
