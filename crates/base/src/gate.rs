@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! worker    | enter | connection | pass | connection | pass | ... | leave |
-//! closer          closed ── half a millisecond ──▶ open, a pause ▶ closed ─▶ all outside: act, open
+//! closer          closed ── half a millisecond ──▶ open, a pause ▶ closed ─▶ all outside: act
 //! ```
 //! Going in costs a store, a fence and a load, `pass` a load. Closing waits until every other lane
 //! is outside, so the closer sees no command half done. It is patient: where somebody stays inside
