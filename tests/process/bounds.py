@@ -268,6 +268,21 @@ def replies_to_a_client_that_is_gone_reach_nobody_else():
             assert db.command("PING") == b"PONG"
 
 
+def clients_that_leave_right_behind_a_request_are_forgotten():
+    parts = (encoded("BLPOP", "nokey", 0), encoded("SET", "k", "x" * 40000)[:-5], b"*1\r\n$4\r\nPI", encoded("PING"))
+    with Server("--threads", "1", "--enable-debug-command", "yes") as server:
+        db = server.connect()
+        hasty = [server.connect() for _ in range(40)]
+        assert all(client.command("PING") == b"PONG" for client in hasty)
+        # What they send and their end are there together when the worker comes to them.
+        db.send_bytes(encoded("DEBUG", "SLEEP", "0.3"))
+        for number, client in enumerate(hasty):
+            client.send_bytes(parts[number % len(parts)])
+            client.close()
+        assert db.read() == b"OK"
+        server.until(lambda: info(db, "connected_clients") == 1)
+
+
 def clients_that_never_read_hold_little_or_are_closed():
     number, limit = 30, ("--client-output-buffer-limit", "normal 4mb 0 0")
     for limits, connected in (((), number + 1), (limit, 1)):

@@ -40,6 +40,8 @@ pub struct Connection {
     pub is_paused: bool,
     /// Its time was over before its requests were: `query` holds some that can be served.
     pub is_cut: bool,
+    /// The client will send nothing beyond what its socket holds.
+    pub is_ending: bool,
     /// Its worker will look at it in the next turn.
     pub is_unread: bool,
     /// Others were told that its buffers take memory.
@@ -62,6 +64,7 @@ impl Connection {
             backlog_max: BACKLOG_MAX,
             is_paused: false,
             is_cut: false,
+            is_ending: false,
             is_unread: false,
             is_shown_with_buffers: Cell::new(false),
             gives_up_at: None,

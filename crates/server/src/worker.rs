@@ -150,7 +150,7 @@ impl Worker {
         }
         let unread = std::mem::take(&mut self.unread);
         for event in events.iter() {
-            self.on_event(event.token(), event.is_writable());
+            self.on_event(event.token(), event.is_writable(), event.is_read_closed());
         }
         // Members of the group are not in the table.
         self.serve_group();
@@ -197,9 +197,12 @@ impl Worker {
         if self.is_any_paused { wait.min(self.next_look.since(now)) } else { wait }
     }
 
-    fn on_event(&mut self, token: Token, is_writable: bool) {
+    fn on_event(&mut self, token: Token, is_writable: bool, is_ending: bool) {
         if token.0 >= FIRST_CONNECTION {
             let at = token.0 - FIRST_CONNECTION;
+            if is_ending && let Some(Some(connection)) = self.connections.get_mut(at) {
+                connection.is_ending = true;
+            }
             if is_writable {
                 self.flush(at);
             }
@@ -360,6 +363,8 @@ impl Worker {
             self.drop_connection(at, *connection);
             return;
         }
+        // The end behind what was read is told by no further event.
+        let may_hold_more = may_hold_more || connection.is_ending;
         let is_unread = (may_hold_more && connection.is_to_be_read())
             || (connection.is_cut && !connection.is_query_held());
         if is_unread && !connection.is_unread {
