@@ -269,7 +269,8 @@ def replies_to_a_client_that_is_gone_reach_nobody_else():
 
 
 def clients_that_leave_right_behind_a_request_are_forgotten():
-    parts = (encoded("BLPOP", "nokey", 0), encoded("SET", "k", "x" * 40000)[:-5], b"*1\r\n$4\r\nPI", encoded("PING"))
+    waits = encoded("BLPOP", "nokey", 0)
+    parts = (waits, waits + encoded("PING", "x" * MIB) + encoded("PING", "x" * 50000), encoded("SET", "k", "x" * 40000)[:-5], b"*1\r\n$4\r\nPI", encoded("PING"))
     with Server("--threads", "1", "--enable-debug-command", "yes") as server:
         db = server.connect()
         hasty = [server.connect() for _ in range(40)]

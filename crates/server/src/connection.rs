@@ -102,7 +102,9 @@ impl Connection {
     /// Whether its socket is to be read, be it only to put requests behind those held back.
     pub fn is_to_be_read(&self) -> bool {
         let session = &self.session;
-        let has_read_ahead = session.is_waiting && self.query.len() > READ_AHEAD_MAX;
+        // Of one that is gone the end is to be found, which lies behind what its socket holds.
+        let has_read_ahead =
+            session.is_waiting && !self.is_ending && self.query.len() > READ_AHEAD_MAX;
         !(self.is_paused || session.close_after_reply || has_read_ahead)
     }
 
