@@ -1,7 +1,8 @@
 //! Bitmaps combined bit by bit.
 
-use crate::access::{Access, Expiry, Found};
-use crate::collections::CollectionId;
+use crate::access::{Access, Expiry};
+use crate::shard::{KeyMut, ValueRef};
+use crate::shard::CollectionId;
 use crate::key::{Encoding, Key, Kind};
 use crate::value::long_string::WHOLE_BYTES_MAX;
 use crate::value::string::{StringError, StringView};

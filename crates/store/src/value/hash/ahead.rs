@@ -17,12 +17,12 @@ const TAGS_BYTES: usize = 320;
 /// them the translation of their addresses, then the tags, then what the tags lead to.
 pub fn look_ahead<'t>(access: &Access<'_>, key: &Key<'_>, fields: impl Iterator<Item = &'t [u8]>) {
     let Ok(Some(found)) = access.open_unseen(key, Kind::Hash) else { return };
-    if !access.label(&found).is_tree() {
+    if !key.label().is_tree() {
         return;
     }
-    let view = access.view::<Leaf>(&found, FIELDS);
+    let view = key.value().view::<Leaf>(FIELDS);
     let places = fields.take(MOST).map(|field| {
-        let tag = tag_of(access, field);
+        let tag = tag_of(key, field);
         (tag, view.find_tag(tag).leaf)
     });
     let places: SmallVec<[(u32, NodeId); MOST]> = places.collect();

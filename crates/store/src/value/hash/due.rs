@@ -2,8 +2,9 @@
 
 use super::read::next_pair;
 use super::{DUE, DueLeaf, FIELDS, Leaf, TIMED, small};
-use crate::access::{Access, Found, NoSpace, ReadNodes, WriteNodes};
-use crate::collections::CollectionId;
+use crate::access::{Access, NoSpace};
+use crate::shard::{KeyMut, ReadNodes, Reason, ValueRef, WriteNodes};
+use crate::shard::CollectionId;
 use crate::key::{Key, Kind, Label};
 use crate::value::collection::{root, roots, value_of};
 use base::Millis;
@@ -56,15 +57,13 @@ fn locate(tree: &DueTree<'_, '_, '_>, key: &DueKey) -> (Path, usize, bool) {
 
 /// Notes that a field with a tag ends then.
 pub(super) fn note<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
+    key: &mut KeyMut<'_, '_>,
     deadline: Millis,
     tag: u32,
-) -> Result<Found<'a>, NoSpace> {
-    let found = if has_tree(access.bytes(&found)) { found } else { add_tree(access, key, found)? };
+) -> Result<(), NoSpace> {
+    let found = if has_tree(key.bytes()) { found } else { add_tree(key)? };
     let due = key_of(deadline, tag);
-    let noted = access.change_tree::<DueLeaf, _>(key, &found, DUE, |tree| {
+    let noted = key.change_tree::<DueLeaf, _>(DUE, |tree| {
         tree.ensure_change()?;
         let (path, row, is_there) = locate(tree, &due);
         if !is_there {
@@ -79,14 +78,12 @@ pub(super) fn note<'a>(
 /// Gives a large hash its second tree.
 #[cold]
 fn add_tree<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
-) -> Result<Found<'a>, NoSpace> {
-    let (id, fields) = (access.tree_of(&found), root(access.bytes(&found), FIELDS));
-    let label = access.label(&found);
+    key: &mut KeyMut<'_, '_>,
+) -> Result<(), NoSpace> {
+    let (id, fields) = (access.tree_of(&found), root(key.bytes(), FIELDS));
+    let label = key.label();
     let due = DueTree::empty(&mut access.nodes_of(key, id), 1)?;
-    let put = access.put(key, Some(found), label, &value_of(id, &[fields, due]));
+    let put = key.put(label, &value_of(id, &[fields, due]));
     if put.is_err() {
         access.nodes_of(key, id).free(due.node);
     }
@@ -95,13 +92,11 @@ fn add_tree<'a>(
 
 /// Forgets a deadline, unless another field with the tag has it too.
 pub(super) fn forget<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: &Found<'a>,
+    key: &mut KeyMut<'_, '_>,
     deadline: Millis,
     tag: u32,
 ) {
-    if !has_tree(access.bytes(found)) || is_shared(access, found, deadline, tag) {
+    if !has_tree(key.bytes()) || is_shared(access, found, deadline, tag) {
         return;
     }
     let due = key_of(deadline, tag);
@@ -117,7 +112,7 @@ pub(super) fn forget<'a>(
 
 /// Whether there is a field with this tag and deadline.
 fn is_shared<'a>(access: &Access<'a>, found: &Found<'a>, deadline: Millis, tag: u32) -> bool {
-    let view = access.view::<Leaf>(found, FIELDS);
+    let view = key.value().view::<Leaf>(FIELDS);
     let path = view.find_tag(tag);
     let rows = Rows::new(view.leaf(&path));
     due_rows(rows, tag, |at| at == deadline).next().is_some()
@@ -138,12 +133,12 @@ fn due_rows(
 }
 
 /// Makes the label tell whether there is any deadline.
-pub(super) fn mark<'a>(access: &mut Access<'a>, key: &Key<'_>, found: Found<'a>) -> Found<'a> {
-    let (label, value) = (access.label(&found), access.bytes(&found));
+pub(super) fn mark<'a>(key: &mut KeyMut<'_, '_>) -> Found<'a> {
+    let (label, value) = (key.label(), key.bytes());
     let is_timed = has_tree(value) && root(value, DUE).weight > 0;
     // Fields with deadlines are known to be in a hashtable.
     let marked = if is_timed { Label::of_tree(Kind::Hash, super::LARGE) } else { label };
-    access.relabel(key, found, marked.with_timed_parts(is_timed))
+    key.set_label(marked.with_timed_parts(is_timed))
 }
 
 /// The earliest deadline of the fields of a hash; `nodes` gives those of a large one.
@@ -179,11 +174,11 @@ pub(crate) struct Removed {
 /// Removes up to about `most` fields whose deadline has passed, and the key if none is left.
 pub(crate) fn remove_due(access: &mut Access<'_>, key: &Key<'_>, most: usize) -> Removed {
     let removed = match access.open_unseen(key, Kind::Hash) {
-        Ok(Some(found)) if access.label(&found).has_timed_parts() => {
-            if access.label(&found).is_tree() {
-                remove_from_trees(access, key, found, most)
+        Ok(Some(found)) if key.label().has_timed_parts() => {
+            if key.label().is_tree() {
+                remove_from_trees(key, most)
             } else {
-                Removed { fields: small::remove_due(access, key, found), is_more: false }
+                Removed { fields: small::remove_due(key), is_more: false }
             }
         }
         _ => Removed::default(),
@@ -193,34 +188,30 @@ pub(crate) fn remove_due(access: &mut Access<'_>, key: &Key<'_>, most: usize) ->
 }
 
 fn remove_from_trees<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
+    key: &mut KeyMut<'_, '_>,
     most: usize,
 ) -> Removed {
-    let mut tags = take_due(access, key, &found, most);
+    let mut tags = take_due(key, most);
     let is_more = tags.len() == most;
     // Neighbours share leaves.
     tags.sort_unstable();
     tags.dedup();
-    let fields = tags.iter().map(|tag| remove_fields(access, key, &found, *tag)).sum();
-    if root(access.bytes(&found), FIELDS).weight == 0 {
-        access.remove_found(key, found);
+    let fields = tags.iter().map(|tag| remove_fields(key, *tag)).sum();
+    if root(key.bytes(), FIELDS).weight == 0 {
+        key.remove(Reason::Deleted);
         return Removed { fields, is_more: false };
     }
-    mark(access, key, found);
+    mark(key);
     Removed { fields, is_more }
 }
 
 /// Takes up to `most` deadlines that have passed; returns the tags of their fields.
 fn take_due<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: &Found<'a>,
+    key: &mut KeyMut<'_, '_>,
     most: usize,
 ) -> Vec<u32> {
-    let (now, mut tags) = (access.now(), Vec::with_capacity(most));
-    let view = access.view::<DueLeaf>(found, DUE);
+    let (now, mut tags) = (key.now(), Vec::with_capacity(most));
+    let view = key.value().view::<DueLeaf>(DUE);
     let mut path = view.first();
     loop {
         let rows = Rows::new(view.leaf(&path));
@@ -241,8 +232,8 @@ fn take_due<'a>(
 }
 
 /// Removes the fields with a tag whose deadline has passed. Returns how many.
-fn remove_fields<'a>(access: &mut Access<'a>, key: &Key<'_>, found: &Found<'a>, tag: u32) -> u64 {
-    let now = access.now();
+fn remove_fields<'a>(key: &mut KeyMut<'_, '_>, tag: u32) -> u64 {
+    let now = key.now();
     let removed = access.change_tree::<Leaf, _>(key, found, FIELDS, |tree| {
         let mut removed = 0;
         loop {

@@ -1,7 +1,8 @@
 //! Reading hashes. Fields past their deadline are not there, but for clients that see expired keys.
 
 use super::{FIELDS, Leaf, TIMED, stride_of, to_deadline};
-use crate::access::{Access, Found, ReadNodes, WrongKind};
+use crate::access::{Access, WrongKind};
+use crate::shard::{KeyMut, ReadNodes, ValueRef};
 use crate::key::{Key, Kind};
 use crate::value::collection::short_tag_by;
 use base::{KeyHasher, Millis};
@@ -43,7 +44,7 @@ pub struct Pair<'x> {
 #[inline]
 pub fn read<'x>(access: &'x mut Access<'_>, key: &Key<'_>) -> Result<Option<Hash<'x>>, WrongKind> {
     let found = access.open_to_read(key, Kind::Hash)?;
-    Ok(found.map(|found| Hash::at(access, &found)))
+    Ok(found.map(|found| Hash::of(key.value())))
 }
 
 /// The hash of a key, without any trace.
@@ -52,20 +53,20 @@ pub fn read<'x>(access: &'x mut Access<'_>, key: &Key<'_>) -> Result<Option<Hash
 /// When the key holds something else.
 pub fn peek<'x>(access: &'x Access<'_>, key: &Key<'_>) -> Result<Option<Hash<'x>>, WrongKind> {
     let found = access.open_unseen(key, Kind::Hash)?;
-    Ok(found.map(|found| Hash::at(access, &found)))
+    Ok(found.map(|found| Hash::of(key.value())))
 }
 
 impl<'x> Hash<'x> {
     #[inline]
     pub(super) fn at<'a>(access: &'x Access<'a>, found: &Found<'a>) -> Hash<'x> {
-        let label = access.label(found);
+        let label = key.label();
         let form = if label.is_tree() {
-            Form::Large(access.view(found, FIELDS))
+            Form::Large(key.value().view(FIELDS))
         } else {
-            Form::Small(Run::new(access.bytes(found)), stride_of(label))
+            Form::Small(Run::new(key.bytes()), stride_of(label))
         };
         let has_deadlines = label.has_timed_parts();
-        Hash { form, hasher: &access.store.hasher, as_of: access.sees_as_of(), has_deadlines }
+        Hash { form, hasher: key.hasher(), as_of: key.as_of(), has_deadlines }
     }
 
     /// Fields, those past their deadline that were not yet removed among them.

@@ -4,7 +4,8 @@ use super::limit::{HashLimit, RUN_BYTES};
 use super::read::{Pair, next_pair};
 use super::write::{Deadline, Was};
 use super::{DEADLINE, PLAIN, TIMED, label_of_run, stride_of, to_cell};
-use crate::access::{Access, Found, NoSpace};
+use crate::access::{Access, NoSpace};
+use crate::shard::{KeyMut, Reason, ValueRef};
 use crate::key::Key;
 use base::Millis;
 use packed::{Element, Place, Run, RunMut, concat};
@@ -66,9 +67,7 @@ pub(super) enum Change<'a, T> {
 /// Sets a field, if the hash may stay small with it.
 #[inline]
 pub(super) fn set<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
+    key: &mut KeyMut<'_, '_>,
     limit: HashLimit,
     field: &[u8],
     value: &[u8],
@@ -76,13 +75,13 @@ pub(super) fn set<'a>(
 ) -> Result<Change<'a, Was>, NoSpace> {
     let mut found = found;
     if matches!(deadline, Deadline::At(_)) || !limit.allows_texts(field, value) {
-        match widen(access, key, found)? {
+        match widen(key)? {
             Some(wide) => found = wide,
             None => return Ok(Change::Outgrown(found)),
         }
     }
-    let stride = stride_of(access.label(&found));
-    let run = Run::new(access.bytes(&found));
+    let stride = stride_of(key.label());
+    let run = Run::new(key.bytes());
     let (place, pair) = find(run, stride, field).unzip();
     let fields = run.len() / stride + usize::from(place.is_none());
     let replaced = pair.as_ref().map_or(0, |pair| field.len() + pair.value.cost());
@@ -90,69 +89,65 @@ pub(super) fn set<'a>(
     if bytes > limit.run_bytes_with(field, value) || !limit.allows_fields(fields) {
         return Ok(Change::Outgrown(found));
     }
-    let was = Was::of(pair.as_ref(), access.sees_as_of());
+    let was = Was::of(pair.as_ref(), key.as_of());
     let old = pair.and_then(|pair| pair.deadline);
     let new = deadline.after(was, old);
     let value = Element::of(value);
     let Some(place) = place else {
         let (at, row) = (run.len(), [Element::of(field), value, to_cell(new)]);
-        found = access.insert_into_run(key, found, at, &row[..stride])?;
-        return Ok(Change::Made(note(access, key, found, None, new), was));
+        key.insert_into_run(at, &row[..stride])?;
+        return Ok(Change::Made(note(key, None, new), was));
     };
     let (row, place) = (place.index(), run.after(place));
-    found = access.replace_at(key, found, place, value)?;
+    key.replace_at(place, value)?;
     if old != new {
-        found = access.replace_in_run(key, found, row + DEADLINE, to_cell(new))?;
-        found = note(access, key, found, old, new);
+        key.replace_in_run(row + DEADLINE, to_cell(new))?;
+        note(key, old, new);
     }
     Ok(Change::Made(found, was))
 }
 
 /// Sets or takes away the deadline of a field that is there, if the hash may stay small with it.
 pub(super) fn set_deadline<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
+    key: &mut KeyMut<'_, '_>,
     field: &[u8],
     deadline: Option<Millis>,
 ) -> Result<Change<'a, ()>, NoSpace> {
-    let Some(found) = widen(access, key, found)? else { return Ok(Change::Outgrown(found)) };
-    let run = Run::new(access.bytes(&found));
+    let Some(found) = widen(key)? else { return Ok(Change::Outgrown(found)) };
+    let run = Run::new(key.bytes());
     if run.full_len() + ROW_BYTES > RUN_BYTES {
         return Ok(Change::Outgrown(found));
     }
     let Some((place, pair)) = find(run, TIMED, field) else { return Ok(Change::Made(found, ())) };
     let (row, old) = (place.index(), pair.deadline);
-    let found = access.replace_in_run(key, found, row + DEADLINE, to_cell(deadline))?;
-    Ok(Change::Made(note(access, key, found, old, deadline), ()))
+    key.replace_in_run(row + DEADLINE, to_cell(deadline))?;
+    Ok(Change::Made(note(key, old, deadline), ()))
 }
 
 /// Removes a field, and the key with the last one. One past its deadline is left to the sweep.
 pub(super) fn remove<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
+    key: &mut KeyMut<'_, '_>,
     field: &[u8],
 ) -> (Option<Found<'a>>, Was) {
-    let stride = stride_of(access.label(&found));
-    let run = Run::new(access.bytes(&found));
+    let stride = stride_of(key.label());
+    let run = Run::new(key.bytes());
     let Some((place, pair)) = find(run, stride, field) else { return (Some(found), Was::Absent) };
-    if Was::of(Some(&pair), access.sees_as_of()) == Was::Expired {
+    if Was::of(Some(&pair), key.as_of()) == Was::Expired {
         return (Some(found), Was::Expired);
     }
     if run.len() == stride {
-        access.remove_found(key, found);
+        key.remove(Reason::Deleted);
         return (None, Was::Present);
     }
     let old = pair.deadline;
-    let found = access.remove_from_run(key, found, place, stride);
-    (Some(note(access, key, found, old, None)), Was::Present)
+    key.remove_from_run(place, stride);
+    (Some(note(key, old, None)), Was::Present)
 }
 
 /// Removes all fields whose deadline has passed, and the key if none is left. Returns how many.
-pub(super) fn remove_due<'a>(access: &mut Access<'a>, key: &Key<'_>, found: Found<'a>) -> u64 {
-    let now = access.now();
-    let run = Run::new(access.bytes(&found));
+pub(super) fn remove_due<'a>(key: &mut KeyMut<'_, '_>) -> u64 {
+    let now = key.now();
+    let run = Run::new(key.bytes());
     let mut cells = run.iter();
     let rows = std::iter::from_fn(|| next_pair(&mut cells, TIMED));
     let is_due = |deadline: Option<Millis>| deadline.is_some_and(|at| at <= now);
@@ -162,16 +157,16 @@ pub(super) fn remove_due<'a>(access: &mut Access<'a>, key: &Key<'_>, found: Foun
         .map(|(row, _)| row * TIMED)
         .collect();
     if due.len() == run.len() / TIMED {
-        access.remove_found(key, found);
+        key.remove(Reason::Deleted);
         return due.len() as u64;
     }
-    let mut run = RunMut::new(access.bytes_mut(&found));
+    let mut run = RunMut::new(key.bytes_mut());
     for at in due.iter().rev() {
         let place = run.as_run().place(*at);
         run.remove(place, TIMED);
     }
-    let found = access.shorten_run(key, found);
-    mark(access, key, found);
+    key.shorten_run();
+    mark(key);
     due.len() as u64
 }
 
@@ -185,12 +180,10 @@ pub(super) fn earliest(bytes: &[u8]) -> Option<Millis> {
 /// Gives rows the column of deadlines, with which clients know the hash as a hashtable; `None` if
 /// the run would be too long.
 pub(super) fn widen<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
+    key: &mut KeyMut<'_, '_>,
 ) -> Result<Option<Found<'a>>, NoSpace> {
-    let run = Run::new(access.bytes(&found));
-    if stride_of(access.label(&found)) == TIMED {
+    let run = Run::new(key.bytes());
+    if stride_of(key.label()) == TIMED {
         return Ok(Some(found));
     }
     let rows = run.len() / PLAIN;
@@ -208,7 +201,7 @@ pub(super) fn widen<'a>(
     }
     let mut wide = Vec::with_capacity(run.full_len() + 2 * rows);
     concat(TIMED, &pieces, &mut wide);
-    access.put(key, Some(found), label_of_run(TIMED), &wide).map(Some)
+    key.put(label_of_run(TIMED), &wide).map(Some)
 }
 
 /// The same rows without the column of deadlines, of which there are none.
@@ -223,9 +216,7 @@ pub(super) fn narrow(run: Run<'_>) -> Vec<u8> {
 /// For after a deadline was changed: the sweep must hear of the new one, and the label tells
 /// whether there is any.
 fn note<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
+    key: &mut KeyMut<'_, '_>,
     old: Option<Millis>,
     new: Option<Millis>,
 ) -> Found<'a> {
@@ -233,16 +224,16 @@ fn note<'a>(
         return found;
     }
     if let Some(new) = new {
-        let found = access.relabel(key, found, access.label(&found).with_timed_parts(true));
-        access.note_part_deadline(key, &found, new);
+        key.set_label(key.label().with_timed_parts(true));
+        key.note_part_deadline(new);
         return found;
     }
-    mark(access, key, found)
+    mark(key)
 }
 
 /// Makes the label tell whether there is any deadline.
-fn mark<'a>(access: &mut Access<'a>, key: &Key<'_>, found: Found<'a>) -> Found<'a> {
-    let label = access.label(&found);
-    let is_timed = earliest(access.bytes(&found)).is_some();
-    access.relabel(key, found, label.with_timed_parts(is_timed))
+fn mark<'a>(key: &mut KeyMut<'_, '_>) -> Found<'a> {
+    let label = key.label();
+    let is_timed = earliest(key.bytes()).is_some();
+    key.set_label(label.with_timed_parts(is_timed))
 }

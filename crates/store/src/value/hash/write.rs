@@ -3,7 +3,8 @@
 use super::limit::{HashLimit, LONG_RUN_BYTES, RUN_BYTES};
 use super::read::{Hash, Pair};
 use super::{PLAIN, SMALL, TIMED, label_of_run, large, small};
-use crate::access::{Access, Found, NoSpace, WrongKind};
+use crate::access::{Access, NoSpace, WrongKind};
+use crate::shard::{KeyMut, ValueRef};
 use crate::key::{Key, Kind};
 use base::Millis;
 
@@ -134,8 +135,8 @@ impl<'e, 'a, 'k> HashMut<'e, 'a, 'k> {
     ) -> Result<Was, NoSpace> {
         let (access, key, limit) = (&mut *self.access, self.key, self.limit);
         let mut found = found;
-        if !access.label(&found).is_tree() {
-            let moved = match small::set(access, key, found, limit, field, value, deadline)? {
+        if !key.label().is_tree() {
+            let moved = match small::set(key, limit, field, value, deadline)? {
                 small::Change::Made(found, was) => {
                     self.found = Some(found);
                     return Ok(was);
@@ -145,7 +146,7 @@ impl<'e, 'a, 'k> HashMut<'e, 'a, 'k> {
             found = large::enlarge(access, key, moved)?;
             self.found = Some(found);
         }
-        let (found, was) = large::set(access, key, found, limit, field, value, deadline)?;
+        let (found, was) = large::set(key, limit, field, value, deadline)?;
         self.found = Some(found);
         Ok(was)
     }
@@ -183,7 +184,7 @@ impl<'e, 'a, 'k> HashMut<'e, 'a, 'k> {
         let is_small =
             are_few && pairs.clone().all(|(field, value)| limit.allows_texts(field, value));
         let Some(found) = self.found else { return self.make(pairs, are_few, is_small) };
-        if !is_small && self.access.label(&found).encoding() == SMALL {
+        if !is_small && self.key.label().encoding() == SMALL {
             self.found = Some(self.make_hashtable(found, are_few)?);
         }
         Ok(None)
@@ -207,9 +208,9 @@ impl<'e, 'a, 'k> HashMut<'e, 'a, 'k> {
     }
 
     /// Makes a hash one that clients know as a hashtable, and a run still if that may be.
-    fn make_hashtable(&mut self, found: Found<'a>, may_be_run: bool) -> Result<Found<'a>, NoSpace> {
+    fn make_hashtable(&mut self, found: Found<'a>, may_be_run: bool) -> Result<(), NoSpace> {
         if may_be_run
-            && !self.access.label(&found).is_tree()
+            && !self.key.label().is_tree()
             && let Some(found) = small::widen(self.access, self.key, found)?
         {
             return Ok(found);
@@ -217,7 +218,7 @@ impl<'e, 'a, 'k> HashMut<'e, 'a, 'k> {
         large::make_large(self.access, self.key, found)
     }
 
-    fn create_empty(&mut self) -> Result<Found<'a>, NoSpace> {
+    fn create_empty(&mut self) -> Result<(), NoSpace> {
         self.access.put(self.key, None, label_of_run(PLAIN), &packed::EMPTY)
     }
 
@@ -234,10 +235,10 @@ impl<'e, 'a, 'k> HashMut<'e, 'a, 'k> {
     pub fn remove(&mut self, field: &[u8]) -> bool {
         let Some(found) = self.found else { return false };
         let (access, key) = (&mut *self.access, self.key);
-        let (found, was) = if access.label(&found).is_tree() {
-            large::remove(access, key, found, field)
+        let (found, was) = if key.label().is_tree() {
+            large::remove(key, field)
         } else {
-            small::remove(access, key, found, field)
+            small::remove(key, field)
         };
         self.found = found;
         was == Was::Present
@@ -275,8 +276,8 @@ impl<'e, 'a, 'k> HashMut<'e, 'a, 'k> {
         }
         let Some(mut found) = self.found else { return Ok(false) };
         let (access, key) = (&mut *self.access, self.key);
-        if !access.label(&found).is_tree() {
-            let moved = match small::set_deadline(access, key, found, field, deadline)? {
+        if !key.label().is_tree() {
+            let moved = match small::set_deadline(key, field, deadline)? {
                 small::Change::Made(found, ()) => {
                     self.found = Some(found);
                     return Ok(true);
@@ -287,7 +288,7 @@ impl<'e, 'a, 'k> HashMut<'e, 'a, 'k> {
             self.found = Some(found);
         }
         let change = large::Change { field, value: None, deadline };
-        self.found = Some(large::change(access, key, found, &change)?);
+        self.found = Some(large::change(key, &change)?);
         Ok(true)
     }
 

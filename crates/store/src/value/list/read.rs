@@ -1,7 +1,8 @@
 //! Reading lists.
 
 use super::{End, Leaf};
-use crate::access::{Access, Found, ReadNodes, WrongKind};
+use crate::access::{Access, WrongKind};
+use crate::shard::{KeyMut, ReadNodes, ValueRef};
 use crate::key::{Key, Kind};
 use packed::{Element, Iter, Run};
 use tree::{Path, Rows, View, resolve};
@@ -22,7 +23,7 @@ enum Form<'x> {
 /// When the key holds something else.
 pub fn read<'x>(access: &'x mut Access<'_>, key: &Key<'_>) -> Result<Option<List<'x>>, WrongKind> {
     let found = access.open_to_read(key, Kind::List)?;
-    Ok(found.map(|found| List::at(access, &found)))
+    Ok(found.map(|found| List::of(key.value())))
 }
 
 /// The list of a key, without any trace.
@@ -31,15 +32,15 @@ pub fn read<'x>(access: &'x mut Access<'_>, key: &Key<'_>) -> Result<Option<List
 /// When the key holds something else.
 pub fn peek<'x>(access: &'x Access<'_>, key: &Key<'_>) -> Result<Option<List<'x>>, WrongKind> {
     let found = access.open_unseen(key, Kind::List)?;
-    Ok(found.map(|found| List::at(access, &found)))
+    Ok(found.map(|found| List::of(key.value())))
 }
 
 impl<'x> List<'x> {
     pub(super) fn at<'a>(access: &'x Access<'a>, found: &Found<'a>) -> List<'x> {
-        if access.label(found).is_tree() {
-            List(Form::Large(access.view(found, 0)))
+        if key.label().is_tree() {
+            List(Form::Large(key.value().view(0)))
         } else {
-            List(Form::Small(Run::new(access.bytes(found))))
+            List(Form::Small(Run::new(key.bytes())))
         }
     }
 

@@ -1,8 +1,9 @@
 //! Making long strings, and changing them.
 
 use super::{CHUNK_BYTES, LongView, ZEROS, is_zeros, len_of, node_of, set_len, value_of};
-use crate::access::{Access, Fault, NoSpace, WriteNodes};
-use crate::collections::CollectionId;
+use crate::access::{Access, Fault, NoSpace};
+use crate::shard::{WriteNodes};
+use crate::shard::CollectionId;
 use crate::key::{Key, Kind, Label};
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;

@@ -32,7 +32,7 @@ mod tests;
 pub use change::LongMut;
 pub use read::{LongView, Part};
 
-use crate::collections::CollectionId;
+use crate::shard::CollectionId;
 use tree::NodeId;
 
 /// A string of more bytes is kept in chunks.

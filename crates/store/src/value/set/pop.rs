@@ -6,7 +6,8 @@ use super::read::{Form, Set};
 use super::remove::remove_at;
 use super::sample::choose;
 use super::{Leaf, SetLimit};
-use crate::access::{Access, Fault, Found};
+use crate::access::{Access, Fault};
+use crate::shard::{KeyMut, ValueRef};
 use crate::key::{Encoding, Key, Kind};
 use packed::Element;
 use tree::{Rows, resolve};
@@ -34,7 +35,7 @@ pub fn pop<'p, 'a, 'k>(
     limit: SetLimit,
 ) -> Result<Option<Pop<'p, 'a, 'k>>, Fault> {
     let Some(found) = access.open(key, Kind::Set)? else { return Ok(None) };
-    let len = Set::at(access, &found).len();
+    let len = Set::of(key.value()).len();
     Ok(Some(Pop { access, key, found, len, count: count.min(len), limit }))
 }
 
@@ -73,12 +74,12 @@ impl Pop<'_, '_, '_> {
     fn take_one(self, mut each: impl FnMut(Element<'_>)) -> Result<(), Fault> {
         let Pop { access, key, found, len, .. } = self;
         let at = access.lane.random.below(len);
-        if !access.label(&found).is_tree() {
-            Set::at(access, &found).get(at).into_iter().for_each(each);
-            remove_at(access, key, found, at as usize);
+        if !key.label().is_tree() {
+            Set::of(key.value()).get(at).into_iter().for_each(each);
+            remove_at(key, at as usize);
             return Ok(());
         }
-        access.change_tree::<Leaf, _>(key, &found, 0, |tree| {
+        key.change_tree::<Leaf, _>(0, |tree| {
             let view = tree.view();
             let (path, row) = view.find_position(at);
             if let Some(cell) = Rows::new(view.leaf(&path)).cell(row as usize, 0) {
@@ -92,7 +93,7 @@ impl Pop<'_, '_, '_> {
     fn take_from_tree(self, mut each: impl FnMut(Element<'_>)) -> Result<(), Fault> {
         let Pop { access, key, found, len, count, .. } = self;
         let chosen = choose(&mut access.lane.random, len, count);
-        access.change_tree::<Leaf, _>(key, &found, 0, |tree| {
+        key.change_tree::<Leaf, _>(0, |tree| {
             // From the last to the first, so that those that are left keep their positions.
             let mut left = &chosen[..];
             while let Some(last) = left.last() {
@@ -116,18 +117,18 @@ impl Pop<'_, '_, '_> {
     fn take_from_small(self, each: impl FnMut(Element<'_>)) -> Result<(), Fault> {
         let Pop { access, key, found, len, count, .. } = self;
         let chosen = choose(&mut access.lane.random, len, count);
-        let encoding = access.label(&found).encoding();
-        let (mut kept, set) = (Kept::default(), Set::at(access, &found));
+        let encoding = key.label().encoding();
+        let (mut kept, set) = (Kept::default(), Set::of(key.value()));
         each_other(&set, &chosen, |element| kept.push(UNKNOWN, element));
         set.each_at(&chosen, each);
-        put_members(access, key, Some(found), encoding, &mut kept.members())?;
+        put_members(key, encoding, &mut kept.members())?;
         Ok(())
     }
 
     fn leave_few(self, rest: u64, each: impl FnMut(Element<'_>)) -> Result<(), Fault> {
         let Pop { access, key, found, len, limit, .. } = self;
         let left = choose(&mut access.lane.random, len, rest);
-        let (mut kept, set) = (Kept::default(), Set::at(access, &found));
+        let (mut kept, set) = (Kept::default(), Set::of(key.value()));
         // What is left of a large set may be a small one again.
         let begun = match set.encoding {
             Encoding::Hashtable => Encoding::Listpack,
@@ -141,7 +142,7 @@ impl Pop<'_, '_, '_> {
         });
         each_other(&set, &left, each);
         let tree = matches!(set.form, Form::Large(_)).then(|| access.tree_of(&found));
-        put_members(access, key, Some(found), growth.encoding, &mut kept.members())?;
+        put_members(key, growth.encoding, &mut kept.members())?;
         if let Some(tree) = tree {
             access.retire(key, tree);
         }

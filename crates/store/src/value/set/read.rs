@@ -2,7 +2,8 @@
 
 use super::Leaf;
 use super::integers::Integers;
-use crate::access::{Access, Found, ReadNodes, WrongKind};
+use crate::access::{Access, WrongKind};
+use crate::shard::{KeyMut, ReadNodes, ValueRef};
 use crate::key::{Encoding, Key, Kind};
 use crate::value::collection::short_tag_by;
 use base::KeyHasher;
@@ -32,7 +33,7 @@ pub(super) enum Form<'x> {
 #[inline]
 pub fn read<'x>(access: &'x mut Access<'_>, key: &Key<'_>) -> Result<Option<Set<'x>>, WrongKind> {
     let found = access.open_to_read(key, Kind::Set)?;
-    Ok(found.map(|found| Set::at(access, &found)))
+    Ok(found.map(|found| Set::of(key.value())))
 }
 
 /// The set of a key, without any trace.
@@ -41,7 +42,7 @@ pub fn read<'x>(access: &'x mut Access<'_>, key: &Key<'_>) -> Result<Option<Set<
 /// When the key holds something else.
 pub fn peek<'x>(access: &'x Access<'_>, key: &Key<'_>) -> Result<Option<Set<'x>>, WrongKind> {
     let found = access.open_unseen(key, Kind::Set)?;
-    Ok(found.map(|found| Set::at(access, &found)))
+    Ok(found.map(|found| Set::of(key.value())))
 }
 
 /// The sets of several keys, for a command that reads.
@@ -62,7 +63,7 @@ pub fn read_all<'x>(
         sets.push(match found {
             // A key that has expired was removed, and with it went what was found before.
             Some(found) if !access.is_current(&found) => peek(access, key)?,
-            Some(found) => Some(Set::at(access, &found)),
+            Some(found) => Some(Set::of(key.value())),
             None => None,
         });
     }
@@ -122,15 +123,15 @@ pub(super) fn has_row<'x>(
 
 impl<'x> Set<'x> {
     pub(super) fn at<'a>(access: &'x Access<'a>, found: &Found<'a>) -> Set<'x> {
-        let label = access.label(found);
+        let label = key.label();
         let form = if label.is_tree() {
-            Form::Large(access.view(found, 0))
+            Form::Large(key.value().view(0))
         } else if label.encoding() == Encoding::Intset {
-            Form::Integers(Integers::new(access.bytes(found)))
+            Form::Integers(Integers::new(key.bytes()))
         } else {
-            Form::Small(Run::new(access.bytes(found)))
+            Form::Small(Run::new(key.bytes()))
         };
-        Set { form, encoding: label.encoding(), hasher: &access.store.hasher }
+        Set { form, encoding: label.encoding(), hasher: key.hasher() }
     }
 
     /// Members.

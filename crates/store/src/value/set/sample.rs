@@ -2,7 +2,8 @@
 
 use super::Leaf;
 use super::read::{Form, Set, read};
-use crate::access::{Access, ReadNodes, WrongKind};
+use crate::access::{Access, WrongKind};
+use crate::shard::{ReadNodes};
 use crate::key::{Key, Kind};
 use base::Random;
 use packed::Element;
@@ -17,9 +18,9 @@ pub fn random_member<'x>(
     key: &Key<'_>,
 ) -> Result<Option<Element<'x>>, WrongKind> {
     let Some(found) = access.open_to_read(key, Kind::Set)? else { return Ok(None) };
-    let len = Set::at(access, &found).len();
+    let len = Set::of(key.value()).len();
     let at = access.lane.random.below(len);
-    Ok(Set::at(access, &found).get(at))
+    Ok(Set::of(key.value()).get(at))
 }
 
 /// The set of a key for a command that reads, and chance.

@@ -6,7 +6,8 @@ use super::limit::{SortedSetLimit, has_room};
 use super::order::Score;
 use super::read::{Member, TagRow, find_by_tag, find_in_run, seek, seek_in_run};
 use super::{SCORES, STRIDE, ScoreLeaf, TAGS, TagLeaf};
-use crate::access::{Access, Fault, Found, NoSpace, WriteNodes};
+use crate::access::{Access, Fault, NoSpace};
+use crate::shard::{KeyMut, Reason, ValueRef, WriteNodes};
 use crate::key::{Encoding, Key, Kind, Label};
 use crate::value::collection::tag_by;
 use packed::{Element, Run, RunMut};
@@ -103,8 +104,8 @@ pub fn add(
     let longest = pairs.iter().map(|(_, member)| member.len()).max().unwrap_or(0);
     let stays_small = limit.allows(pairs.len() as u64, longest);
     let (mut found, rest) = match found {
-        Some(found) if !stays_small && !access.label(&found).is_tree() => {
-            (enlarge(access, key, found, Encoding::Skiplist)?, pairs)
+        Some(found) if !stays_small && !key.label().is_tree() => {
+            (enlarge(key, Encoding::Skiplist)?, pairs)
         }
         Some(found) => (found, pairs),
         None => {
@@ -113,10 +114,10 @@ pub fn add(
         }
     };
     for (score, member) in rest {
-        found = if access.label(&found).is_tree() {
-            put_in_trees(access, key, found, (*score, member), terms, limit, &mut done)?
+        found = if key.label().is_tree() {
+            put_in_trees(key, (*score, member), terms, limit, &mut done)?
         } else {
-            put_in_run(access, key, found, (*score, member), terms, limit, &mut done)?
+            put_in_run(key, (*score, member), terms, limit, &mut done)?
         };
         if done.is_not_a_number {
             break;
@@ -131,7 +132,7 @@ fn create<'a>(
     key: &Key<'_>,
     (score, member): (f64, &[u8]),
     is_small: bool,
-) -> Result<Found<'a>, NoSpace> {
+) -> Result<(), NoSpace> {
     let cell = Score::without_sign_of_zero(score);
     let cells = [cell.element(), Element::of(member)];
     if is_small && has_room(Run::new(&packed::EMPTY), cells.iter().map(|it| it.cost()).sum()) {
@@ -142,27 +143,25 @@ fn create<'a>(
         access.put_trees(key, None, Label::of_tree(Kind::SortedSet, encoding), |nodes| {
             Ok([Tree::<_, ScoreLeaf>::empty(nodes, STRIDE)?, Tree::<_, TagLeaf>::empty(nodes, 1)?])
         })?;
-    let tag = tag_by(&access.store.hasher, member);
-    let inserted = access.change_trees(key, &found, |nodes, roots: &mut [Root; 2]| {
+    let tag = tag_by(key.hasher(), member);
+    let inserted = key.change_trees(|nodes, roots: &mut [Root; 2]| {
         insert(nodes, roots, tag, score, member)
     });
     if inserted.is_err() {
-        access.remove_found(key, found);
+        key.remove(Reason::Deleted);
         return Err(NoSpace);
     }
     Ok(found)
 }
 
 fn put_in_run<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
+    key: &mut KeyMut<'_, '_>,
     (score, member): (f64, &[u8]),
     terms: Terms,
     limit: SortedSetLimit,
     done: &mut Added,
-) -> Result<Found<'a>, Fault> {
-    let run = Run::new(access.bytes(&found));
+) -> Result<(), Fault> {
+    let run = Run::new(key.bytes());
     let current = find_in_run(run, member);
     let verdict = terms.judge(score, current.map(|(_, score)| score));
     let Verdict::Set(new_score) = verdict else {
@@ -182,37 +181,35 @@ fn put_in_run<'a>(
         }
     };
     if !is_allowed || !has_room(run, cost.saturating_sub(gone)) {
-        let found = enlarge(access, key, found, encoding_of_large(is_allowed))?;
-        return put_in_trees(access, key, found, (score, member), terms, limit, done);
+        enlarge(key, encoding_of_large(is_allowed))?;
+        return put_in_trees(key, (score, member), terms, limit, done);
     }
     done.count(&verdict, current.is_none());
     let to = seek_in_run(run, &Bound::at(new_score, member));
     match current {
-        Some((rank, _)) => Ok(move_in_run(access, key, found, (rank, to), &cells)?),
-        None => Ok(access.insert_into_run(key, found, to * STRIDE, &cells)?),
+        Some((rank, _)) => Ok(move_in_run(key, (rank, to), &cells)?),
+        None => Ok(key.insert_into_run(to * STRIDE, &cells)?),
     }
 }
 
 /// Moves a member of a small set from one rank to before another, with a new score.
 fn move_in_run<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
+    key: &mut KeyMut<'_, '_>,
     (from, to): (usize, usize),
     cells: &[Element<'_>; STRIDE],
-) -> Result<Found<'a>, NoSpace> {
+) -> Result<(), NoSpace> {
     if to == from || to == from + 1 {
-        return access.replace_in_run(key, found, from * STRIDE, cells[0]);
+        return key.replace_in_run(from * STRIDE, cells[0]);
     }
-    let run = Run::new(access.bytes(&found));
+    let run = Run::new(key.bytes());
     let old = run.get(from * STRIDE).map_or(0, Element::cost);
     let needed = run.len_with(&cells[..1]) - old;
-    let found = if needed > access.bytes(&found).len() {
-        access.resize_found(key, found, needed)?
+    let found = if needed > key.bytes().len() {
+        key.resize(needed)?
     } else {
         found
     };
-    let mut run = RunMut::new(access.bytes_mut(&found));
+    let mut run = RunMut::new(key.bytes_mut());
     let place = run.as_run().place(from * STRIDE);
     run.remove(place, STRIDE);
     let to = if to > from { to - 1 } else { to };
@@ -222,16 +219,14 @@ fn move_in_run<'a>(
 }
 
 fn put_in_trees<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
+    key: &mut KeyMut<'_, '_>,
     (score, member): (f64, &[u8]),
     terms: Terms,
     limit: SortedSetLimit,
     done: &mut Added,
-) -> Result<Found<'a>, Fault> {
-    let tag = tag_by(&access.store.hasher, member);
-    let members = access.change_trees(key, &found, |nodes, roots: &mut [Root; 2]| {
+) -> Result<(), Fault> {
+    let tag = tag_by(key.hasher(), member);
+    let members = key.change_trees(|nodes, roots: &mut [Root; 2]| {
         let (current, at_tag) = {
             let [scores, tags] = [nodes.read(), nodes.read()];
             let (scores, tags) = (View::new(scores, roots[SCORES]), View::new(tags, roots[TAGS]));
@@ -250,11 +245,11 @@ fn put_in_trees<'a>(
         }
         Ok(roots[SCORES].weight)
     })?;
-    if access.label(&found).encoding() == Encoding::Listpack && !limit.allows(members, member.len())
+    if key.label().encoding() == Encoding::Listpack && !limit.allows(members, member.len())
     {
-        let value = access.bytes(&found).to_vec();
+        let value = key.bytes().to_vec();
         let label = Label::of_tree(Kind::SortedSet, Encoding::Skiplist);
-        return Ok(access.put(key, Some(found), label, &value)?);
+        return Ok(key.put(label, &value)?);
     }
     Ok(found)
 }

@@ -3,7 +3,8 @@
 use super::bound::Bound;
 use super::order::{ByScore, score_of, sort_key};
 use super::{SCORES, STRIDE, ScoreLeaf, TAGS, TagLeaf};
-use crate::access::{Access, Found, ReadNodes, WrongKind};
+use crate::access::{Access, WrongKind};
+use crate::shard::{KeyMut, ReadNodes, ValueRef};
 use crate::key::{Encoding, Key, Kind};
 use crate::value::collection::{short_tag_by, tag_by};
 use base::KeyHasher;
@@ -37,7 +38,7 @@ pub fn read<'x>(
     key: &Key<'_>,
 ) -> Result<Option<SortedSet<'x>>, WrongKind> {
     let found = access.open_to_read(key, Kind::SortedSet)?;
-    Ok(found.map(|found| SortedSet::at(access, &found)))
+    Ok(found.map(|found| SortedSet::of(key.value())))
 }
 
 /// The sorted set of a key, without any trace.
@@ -46,19 +47,19 @@ pub fn read<'x>(
 /// When the key holds something else.
 pub fn peek<'x>(access: &'x Access<'_>, key: &Key<'_>) -> Result<Option<SortedSet<'x>>, WrongKind> {
     let found = access.open_unseen(key, Kind::SortedSet)?;
-    Ok(found.map(|found| SortedSet::at(access, &found)))
+    Ok(found.map(|found| SortedSet::of(key.value())))
 }
 
 impl<'x> SortedSet<'x> {
     #[inline]
     pub(super) fn at<'a>(access: &'x Access<'a>, found: &Found<'a>) -> SortedSet<'x> {
-        let label = access.label(found);
+        let label = key.label();
         let form = if label.is_tree() {
-            Form::Large(access.view(found, SCORES), access.view(found, TAGS))
+            Form::Large(key.value().view(SCORES), key.value().view(TAGS))
         } else {
-            Form::Small(Run::new(access.bytes(found)))
+            Form::Small(Run::new(key.bytes()))
         };
-        SortedSet { hasher: &access.store.hasher, encoding: label.encoding(), form }
+        SortedSet { hasher: key.hasher(), encoding: label.encoding(), form }
     }
 
     /// As what OBJECT ENCODING shows it.

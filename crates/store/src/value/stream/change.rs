@@ -5,8 +5,9 @@ use super::facts::{ENTRIES, Facts, value_of};
 use super::limit::NodeLimit;
 use super::trim::{self, Trim};
 use super::{Id, Stream};
-use crate::access::{Access, Fault, Found, NoSpace, WriteNodes};
-use crate::collections::CollectionId;
+use crate::access::{Access, Fault, NoSpace};
+use crate::shard::{KeyMut, Reason, ValueRef, WriteNodes};
+use crate::shard::CollectionId;
 use crate::key::{Encoding, Key, Kind, Label};
 use crate::value::collection::root;
 use tree::{NoRoom, Root};
@@ -89,8 +90,8 @@ pub fn add<'t>(
         None if how.only_existing => return Ok(None),
         found => found,
     };
-    let mut facts = found.map_or_else(Facts::default, |found| Facts::read(access.bytes(&found)));
-    let id = next_id(how.id, facts.last_id, access.now().0)?;
+    let mut facts = found.map_or_else(Facts::default, |found| Facts::read(key.bytes()));
+    let id = next_id(how.id, facts.last_id, key.now().0)?;
     let new = NewEntry::new(texts);
     if new.len() > ENTRY_BYTES_MAX {
         return Err(AddError::TooLong);
@@ -107,10 +108,10 @@ pub fn add<'t>(
         Ok(how.trim.map_or(0, |how| trim::apply(tree, &mut facts, how)))
     });
     if trimmed.is_err() && is_new {
-        access.remove_found(key, found);
+        key.remove(Reason::Deleted);
     }
     let trimmed = trimmed?;
-    facts.write(access.bytes_mut(&found));
+    facts.write(key.bytes_mut());
     Ok(Some(Added { id, trimmed }))
 }
 
@@ -129,7 +130,7 @@ fn next_id(new: NewId, last: Id, now: u64) -> Result<Id, AddError> {
 }
 
 /// Makes a key that holds nothing an empty stream.
-pub(super) fn create<'a>(access: &mut Access<'a>, key: &Key<'_>) -> Result<Found<'a>, NoSpace> {
+pub(super) fn create<'a>(access: &mut Access<'a>, key: &Key<'_>) -> Result<(), NoSpace> {
     let id = access.new_collection(key)?;
     let built = edit::new_tree(&mut access.nodes_of(key, id)).map_err(NoSpace::from);
     let put = built.and_then(|entries| put(access, key, id, entries));
@@ -144,21 +145,19 @@ fn put<'a>(
     key: &Key<'_>,
     id: CollectionId,
     entries: Root,
-) -> Result<Found<'a>, NoSpace> {
+) -> Result<(), NoSpace> {
     let label = Label::of_tree(Kind::Stream, Encoding::Stream);
     access.put(key, None, label, &value_of(id, entries))
 }
 
 /// Changes the entries of a stream and what it knows of them.
 pub(super) fn change<'a, T>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: &Found<'a>,
+    key: &mut KeyMut<'_, '_>,
     change: impl FnOnce(&mut Entries<'_, '_, 'a>, &mut Facts) -> Result<T, NoRoom>,
 ) -> Result<T, Fault> {
-    let mut facts = Facts::read(access.bytes(found));
+    let mut facts = Facts::read(key.bytes());
     let done = access.change_tree(key, found, ENTRIES, |tree| change(tree, &mut facts))?;
-    facts.write(access.bytes_mut(found));
+    facts.write(key.bytes_mut());
     Ok(done)
 }
 
@@ -172,7 +171,7 @@ pub fn delete(
     ids: impl Iterator<Item = Id>,
 ) -> Result<u64, Fault> {
     let Some(found) = access.open(key, Kind::Stream)? else { return Ok(0) };
-    change(access, key, &found, |tree, facts| {
+    change(key, |tree, facts| {
         let mut count = 0;
         facts.tail.weigh(tree);
         for id in ids {
@@ -191,7 +190,7 @@ pub fn delete(
 /// When the key holds something else.
 pub fn trim(access: &mut Access<'_>, key: &Key<'_>, how: Trim) -> Result<u64, Fault> {
     let Some(found) = access.open(key, Kind::Stream)? else { return Ok(0) };
-    change(access, key, &found, |tree, facts| Ok(trim::apply(tree, facts, how)))
+    change(key, |tree, facts| Ok(trim::apply(tree, facts, how)))
 }
 
 /// What XSETID sets.
@@ -227,15 +226,15 @@ pub enum SetIdError {
 pub fn set_id(access: &mut Access<'_>, key: &Key<'_>, to: SetId) -> Result<(), SetIdError> {
     let found = access.open(key, Kind::Stream).map_err(|_| SetIdError::WrongKind)?;
     let found = found.ok_or(SetIdError::NoStream)?;
-    let mut facts = Facts::read(access.bytes(&found));
+    let mut facts = Facts::read(key.bytes());
     if to.last < facts.max_deleted {
         return Err(SetIdError::BelowDeleted);
     }
-    if let Some(top) = Stream::at(access, &found).last() {
+    if let Some(top) = Stream::of(key.value()).last() {
         if to.last < top.id {
             return Err(SetIdError::BelowTop);
         }
-        let len = root(access.bytes(&found), ENTRIES).weight;
+        let len = root(key.bytes(), ENTRIES).weight;
         if to.added.is_some_and(|added| len > added) {
             return Err(SetIdError::TooFewAdded);
         }
@@ -245,6 +244,6 @@ pub fn set_id(access: &mut Access<'_>, key: &Key<'_>, to: SetId) -> Result<(), S
     if to.max_deleted != Id::MIN {
         facts.max_deleted = to.max_deleted;
     }
-    facts.write(access.bytes_mut(&found));
+    facts.write(key.bytes_mut());
     Ok(())
 }

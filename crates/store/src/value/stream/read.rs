@@ -5,7 +5,8 @@ use super::block::{Block, BlockLeaf};
 use super::entry::Entry;
 use super::facts::{ENTRIES, Facts, GROUPS};
 use super::group::Groups;
-use crate::access::{Access, Found, ReadNodes, WrongKind};
+use crate::access::{Access, WrongKind};
+use crate::shard::{KeyMut, ReadNodes, ValueRef};
 use crate::key::{Key, Kind};
 use crate::value::collection::root;
 use packed::{Element, Iter};
@@ -32,7 +33,7 @@ pub fn read<'x>(
     key: &Key<'_>,
 ) -> Result<Option<Stream<'x>>, WrongKind> {
     let found = access.open_to_read(key, Kind::Stream)?;
-    Ok(found.map(|found| Stream::at(access, &found)))
+    Ok(found.map(|found| Stream::of(key.value())))
 }
 
 /// The stream of a key, without any trace.
@@ -41,15 +42,15 @@ pub fn read<'x>(
 /// When the key holds something else.
 pub fn peek<'x>(access: &'x Access<'_>, key: &Key<'_>) -> Result<Option<Stream<'x>>, WrongKind> {
     let found = access.open_unseen(key, Kind::Stream)?;
-    Ok(found.map(|found| Stream::at(access, &found)))
+    Ok(found.map(|found| Stream::of(key.value())))
 }
 
 impl<'x> Stream<'x> {
     #[inline]
     pub(super) fn at<'a>(access: &'x Access<'a>, found: &Found<'a>) -> Stream<'x> {
-        let value = access.bytes(found);
+        let value = key.bytes();
         Stream {
-            entries: access.view(found, ENTRIES),
+            entries: key.value().view(ENTRIES),
             facts: Facts::read(value),
             groups: root(value, GROUPS),
         }

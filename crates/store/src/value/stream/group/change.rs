@@ -6,7 +6,8 @@ use super::{
     ConsumerFacts, Facts, GroupLeaf, NEVER, OWNED_BYTES, PENDING_BYTES, PendingFacts, UNKNOWN,
     owned, owned_key, owned_len,
 };
-use crate::access::{Access, Fault, Found};
+use crate::access::{Access, Fault};
+use crate::shard::{KeyMut, ValueRef};
 use crate::key::{Key, Kind};
 use crate::value::collection::root;
 use crate::value::stream::block::BlockLeaf;
@@ -49,14 +50,12 @@ pub(super) struct GroupMut<'n, N> {
 /// # Errors
 /// When there is no such group, and those of `change`.
 pub(super) fn change_group<'a, T>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: &Found<'a>,
+    key: &mut KeyMut<'_, '_>,
     name: &[u8],
     change: impl FnOnce(&mut GroupMut<'_, crate::access::WriteNodes<'_, 'a>>) -> Result<T, NoRoom>,
 ) -> Result<T, GroupError> {
-    let entries = root(access.bytes(found), ENTRIES);
-    if !is_tree(root(access.bytes(found), GROUPS)) {
+    let entries = root(key.bytes(), ENTRIES);
+    if !is_tree(root(key.bytes(), GROUPS)) {
         return Err(GroupError::NoGroup);
     }
     let done = access.change_tree::<GroupLeaf, _>(key, found, GROUPS, |tree| {
@@ -97,14 +96,14 @@ pub fn create(
         None if makes_stream => change::create(access, key)?,
         None => return Err(GroupError::NoStream),
     };
-    let value = access.bytes(&found);
+    let value = key.bytes();
     let groups = root(value, GROUPS);
     let last_id = last_id.unwrap_or(facts::Facts::read(value).last_id);
-    if find::<_, ByName>(access.nodes(&found), groups, name).is_some() {
+    if find::<_, ByName>(key.nodes(), groups, name).is_some() {
         return Err(GroupError::Exists);
     }
     let facts = Facts::new(last_id, known(entries_read)).to_bytes();
-    access.change_tree::<GroupLeaf, _>(key, &found, GROUPS, |tree| {
+    key.change_tree::<GroupLeaf, _>(GROUPS, |tree| {
         let mut root = tree.root;
         let done = put::<_, ByName>(tree.nodes, &mut root, name, Element::Bytes(&facts));
         tree.root = root;
@@ -129,8 +128,8 @@ pub fn set(
     entries_read: Option<u64>,
 ) -> Result<(), GroupError> {
     let found = access.open(key, Kind::Stream)?.ok_or(GroupError::NoStream)?;
-    let last_id = last_id.unwrap_or(facts::Facts::read(access.bytes(&found)).last_id);
-    change_group(access, key, &found, name, |group| {
+    let last_id = last_id.unwrap_or(facts::Facts::read(key.bytes()).last_id);
+    change_group(key, name, |group| {
         group.facts.last_id = last_id;
         group.facts.entries_read = known(entries_read);
         Ok(())
@@ -143,7 +142,7 @@ pub fn set(
 /// When there is no stream.
 pub fn destroy(access: &mut Access<'_>, key: &Key<'_>, name: &[u8]) -> Result<bool, GroupError> {
     let found = access.open(key, Kind::Stream)?.ok_or(GroupError::NoStream)?;
-    let cleared = change_group(access, key, &found, name, |group| {
+    let cleared = change_group(key, name, |group| {
         let Facts { mut consumers, mut names, mut pending, mut owned, .. } = group.facts;
         clear::<_, ByName>(group.nodes, &mut consumers);
         clear::<_, ByKey>(group.nodes, &mut names);
@@ -155,7 +154,7 @@ pub fn destroy(access: &mut Access<'_>, key: &Key<'_>, name: &[u8]) -> Result<bo
         Err(GroupError::NoGroup) => return Ok(false),
         cleared => cleared?,
     }
-    access.change_tree::<GroupLeaf, _>(key, &found, GROUPS, |tree| {
+    key.change_tree::<GroupLeaf, _>(GROUPS, |tree| {
         let mut root = tree.root;
         remove::<_, ByName>(tree.nodes, &mut root, name);
         tree.root = root;
@@ -175,8 +174,8 @@ pub fn create_consumer(
     name: &[u8],
 ) -> Result<bool, GroupError> {
     let found = access.open(key, Kind::Stream)?.ok_or(GroupError::NoStream)?;
-    let now = access.now().0;
-    change_group(access, key, &found, group, |group| {
+    let now = key.now().0;
+    change_group(key, group, |group| {
         Ok(group.consumer(name).is_none() && group.add_consumer(name, now).map(|_| true)?)
     })
 }
@@ -192,7 +191,7 @@ pub fn delete_consumer(
     name: &[u8],
 ) -> Result<Option<u64>, GroupError> {
     let found = access.open(key, Kind::Stream)?.ok_or(GroupError::NoStream)?;
-    change_group(access, key, &found, group, |group| Ok(group.remove_consumer(name)))
+    change_group(key, group, |group| Ok(group.remove_consumer(name)))
 }
 
 /// Forgets that entries are pending. Returns how many were.
@@ -206,7 +205,7 @@ pub fn acknowledge(
     ids: impl Iterator<Item = Id>,
 ) -> Result<u64, GroupError> {
     let found = access.open(key, Kind::Stream)?.ok_or(GroupError::NoStream)?;
-    change_group(access, key, &found, group, |group| {
+    change_group(key, group, |group| {
         Ok(ids.map(|id| u64::from(group.forget(id))).sum())
     })
 }

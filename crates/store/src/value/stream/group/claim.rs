@@ -3,7 +3,8 @@
 use super::change::{GroupError, GroupMut, change_group};
 use super::fixed::walk;
 use super::{ConsumerFacts, PendingFacts};
-use crate::access::{Access, WriteNodes};
+use crate::access::{Access};
+use crate::shard::{WriteNodes};
 use crate::key::{Key, Kind};
 use crate::value::stream::{Entry, Id};
 use smallvec::SmallVec;
@@ -43,7 +44,7 @@ pub fn claim(
 ) -> Result<u64, GroupError> {
     let found = access.open(key, Kind::Stream)?.ok_or(GroupError::NoStream)?;
     let now = access.now().0;
-    change_group(access, key, &found, how.group, |group| {
+    change_group(key, how.group, |group| {
         let is_set = how.last_id > group.facts.last_id;
         group.facts.last_id = group.facts.last_id.max(how.last_id);
         let (consumer, is_new) = group.see_consumer(how.consumer, now)?;
@@ -144,7 +145,7 @@ pub fn auto_claim(
 ) -> Result<AutoClaimed, GroupError> {
     let found = access.open(key, Kind::Stream)?.ok_or(GroupError::NoStream)?;
     let now = access.now().0;
-    change_group(access, key, &found, how.group, |group| {
+    change_group(key, how.group, |group| {
         let (consumer, is_new) = group.see_consumer(how.consumer, now)?;
         let (chosen, next) = choose(group, how, now);
         let (mut deleted, changes) = (Vec::new(), chosen.len() as u64 + u64::from(is_new));

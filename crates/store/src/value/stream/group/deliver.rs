@@ -2,7 +2,8 @@
 
 use super::change::{GroupError, GroupMut, change_group};
 use super::{ConsumerFacts, Extent, PendingFacts, owned};
-use crate::access::{Access, WriteNodes};
+use crate::access::{Access};
+use crate::shard::{WriteNodes};
 use crate::key::{Key, Kind};
 use crate::value::stream::block::Block;
 use crate::value::stream::read::Range;
@@ -56,10 +57,10 @@ pub fn read_group(
 ) -> Result<Served, GroupError> {
     let found = access.open(key, Kind::Stream)?.ok_or(GroupError::NoStream)?;
     let now = access.now().0;
-    let stream = Stream::at(access, &found);
+    let stream = Stream::of(key.value());
     let extent = Extent::of(&stream);
     let last = stream.last().map(|last| last.id);
-    change_group(access, key, &found, read.group, |group| {
+    change_group(key, read.group, |group| {
         let (consumer, is_new_consumer) = group.see_consumer(read.consumer, now)?;
         let is_served = match read.after {
             Some(after) => {

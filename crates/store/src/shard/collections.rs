@@ -10,8 +10,8 @@
 //! Whoever moves a node changes its entry in the table. The table belongs to whoever holds the
 //! lock of the shard in which the owner's hash stands, as the records of the nodes do.
 
-use crate::locks::Held;
-use crate::store::Store;
+use super::locks::Held;
+use super::Shards;
 use base::{KeyspaceId, Location, PositionHash, Reservation};
 use heap::Owner;
 use std::cell::UnsafeCell;
@@ -102,7 +102,7 @@ impl Noted {
 /// Most collections take any number for a new node. A long string names its chunks by their places
 /// instead: then no number is ever on the free list, and groups without a node are empty.
 #[derive(Debug, Default)]
-pub(crate) struct NodeTable {
+pub(super) struct NodeTable {
     groups: Vec<Vec<u64>>,
     free: Option<NodeId>,
     /// Live bytes of all nodes.
@@ -212,7 +212,7 @@ struct Slot {
 
 /// See the module page.
 #[derive(Debug)]
-pub(crate) struct Collections {
+pub(super) struct Collections {
     slots: Reservation,
     ids: Mutex<Ids>,
     dying: Mutex<VecDeque<Dying>>,
@@ -372,9 +372,9 @@ impl Collections {
 // SAFETY: the cells are used under the locks of their owners' shards only.
 unsafe impl Sync for Collections {}
 
-impl Store {
+impl Shards {
     /// Locks the shard of the key that owns a collection; `None` if the collection is closed.
-    pub(crate) fn hold_owner(&self, id: CollectionId) -> Option<Held<'_>> {
+    pub(super) fn hold_owner(&self, id: CollectionId) -> Option<Held<'_>> {
         loop {
             let shard = self.collections.owner(id).shard();
             let held = self.hold_one(shard);
