@@ -7,6 +7,7 @@
 use crate::key::{Key, Kind, Value};
 use crate::shard::{Guard, KeyMut, ValueRef};
 use base::{Millis, Random};
+use smallvec::SmallVec;
 
 /// The write does not fit under `maxmemory`, and nothing may be evicted for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,6 +163,16 @@ impl<'a> Access<'a> {
         of_kind(self.guard.read(key), kind)
     }
 
+    /// What several keys hold, for a command that reads, each as `read_kind`; it stops at the first
+    /// that holds something of none of the kinds.
+    pub(crate) fn read_kinds(
+        &mut self,
+        keys: &[Key<'_>],
+        kinds: &[Kind],
+    ) -> Result<SmallVec<[Option<ValueRef<'_>>; 4]>, WrongKind> {
+        self.guard.read_all(keys, |value| kinds.contains(&value.kind())).ok_or(WrongKind)
+    }
+
     /// The value of a key, of a kind, without any trace.
     #[inline]
     pub(crate) fn peek_kind(
@@ -206,7 +217,7 @@ impl<'a> Access<'a> {
 
     /// A key whose value, of whatever kind, is to be replaced by one without a deadline.
     pub(crate) fn replace<'g>(&'g mut self, key: &Key<'g>) -> KeyMut<'g, 'a> {
-        self.guard.key_mut(key).to_replace()
+        self.guard.key_mut(key).without_deadline()
     }
 }
 

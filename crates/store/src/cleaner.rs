@@ -108,7 +108,8 @@ impl Store {
         let mut pace = 0.0;
         if self.shards.heap.budget() != u64::MAX {
             let pooled = self.shards.heap.pooled_bytes() as f64;
-            let free = self.shards.heap.budget() as f64 + pooled - self.shards.heap.committed_bytes() as f64;
+            let free = self.shards.heap.budget() as f64 + pooled
+                - self.shards.heap.committed_bytes() as f64;
             let low = 6.0 * head_bytes;
             pace = ((low - free) / low * 8.0).clamp(0.0, 8.0);
         }
@@ -140,7 +141,8 @@ impl Store {
     /// What those who write clean for.
     fn goal_of_writers(&self) -> Goal {
         // Another thread may have pooled more meanwhile than was committed before.
-        let committed = self.shards.heap.committed_bytes().saturating_sub(self.shards.heap.pooled_bytes());
+        let committed =
+            self.shards.heap.committed_bytes().saturating_sub(self.shards.heap.pooled_bytes());
         let free = self.shards.heap.budget().saturating_sub(committed);
         if free >= 6 * u64::from(self.shards.heap.head_bytes()) {
             Goal::Clean(Trim::Nothing)
@@ -259,15 +261,15 @@ impl Store {
             key.remove(Reason::Flushed);
         } else if deadline.is_some_and(|deadline| deadline <= now) && !self.keeps_expired() {
             key.remove(Reason::Expired);
-            lane.counters.expired.add(1);
-            lane.counters.expired_by_sweep.add(1);
-        } else if !(cleaner.evicts
-            && self.is_cold(&mut key, cleaner, 1.0)
-            && self.evict_found(&mut key))
-            && !key.relocate(&mut cleaner.survivors, cleaner.trims)
-        {
+            key.guard().count_expired_by_sweep();
+        } else {
+            let is_evicted = cleaner.evicts
+                && self.is_cold(&mut key, cleaner, 1.0)
+                && self.evict_found(&mut key);
             // The budget may have shrunk below what is in use, so that nothing can be moved.
-            return self.evict_found(&mut key);
+            return is_evicted
+                || key.relocate(&mut cleaner.survivors, cleaner.trims)
+                || self.evict_found(&mut key);
         }
         true
     }
@@ -284,7 +286,7 @@ impl Store {
     ) -> bool {
         let Some((id, node)) = parse_node_name(name) else { return true };
         let Some(mut guard) = self.shards.lock_owner(lane, id, now) else { return true };
-        let Some(mut nodes) = guard.collection(id) else { return true };
+        let Some(nodes) = guard.collection(id) else { return true };
         if nodes.find(node) != Some(at) {
             return true;
         }

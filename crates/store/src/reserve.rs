@@ -17,12 +17,7 @@ impl Store {
     /// # Errors
     /// When nothing can be freed any more.
     #[inline]
-    pub fn reserve(
-        &self,
-        lane: &mut Lane,
-        bytes: usize,
-        now: Millis,
-    ) -> Result<(), NoSpace> {
+    pub fn reserve(&self, lane: &mut Lane, bytes: usize, now: Millis) -> Result<(), NoSpace> {
         match lane.head.reserve(&self.shards.heap, bytes, Purpose::Write, now) {
             Ok(()) if !lane.is_overdrawn => Ok(()),
             _ => self.reserve_slowly(lane, bytes, now),
@@ -30,12 +25,7 @@ impl Store {
     }
 
     #[cold]
-    fn reserve_slowly(
-        &self,
-        lane: &mut Lane,
-        bytes: usize,
-        now: Millis,
-    ) -> Result<(), NoSpace> {
+    fn reserve_slowly(&self, lane: &mut Lane, bytes: usize, now: Millis) -> Result<(), NoSpace> {
         if !self.shards.heap.could_ever_hold(bytes) {
             return Err(NoSpace);
         }
@@ -61,7 +51,8 @@ impl Store {
     /// Whether `bytes` can be appended, and nothing is left to make good.
     fn has_reserved(&self, lane: &mut Lane, bytes: usize, now: Millis) -> bool {
         lane.is_overdrawn &= self.shards.heap.is_overdrawn();
-        !lane.is_overdrawn && lane.head.reserve(&self.shards.heap, bytes, Purpose::Write, now).is_ok()
+        !lane.is_overdrawn
+            && lane.head.reserve(&self.shards.heap, bytes, Purpose::Write, now).is_ok()
     }
 
     /// A number that rises whenever somebody wins space.

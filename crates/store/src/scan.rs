@@ -13,31 +13,34 @@ const LINES_PER_KEY: usize = 100;
 const RANDOM_TRIES: usize = 100;
 
 /// Which keys a walk reports.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct ScanFilter<'a> {
-    /// The keyspace of the database.
-    pub keyspace: KeyspaceId,
-    /// The moment by which keys have expired.
-    pub now: Millis,
     /// A pattern that the key has to match.
     pub pattern: Option<&'a [u8]>,
     /// The kind of value that it has to hold.
     pub kind: Option<Kind>,
 }
 
-impl ScanFilter<'_> {
-    /// All keys of a keyspace.
-    pub fn all(keyspace: KeyspaceId, now: Millis) -> ScanFilter<'static> {
-        ScanFilter { keyspace, now, pattern: None, kind: None }
-    }
+/// What a walk goes over.
+#[derive(Clone, Copy, Debug)]
+pub struct Scanned<'a> {
+    /// The keyspace of the database.
+    pub keyspace: KeyspaceId,
+    /// The moment by which keys have expired.
+    pub now: Millis,
+    /// Which keys are reported.
+    pub filter: ScanFilter<'a>,
+}
 
-    /// Whether a key matches; and whether it is there, for it may have expired.
+impl Scanned<'_> {
+    /// Whether a key is there, for it may have expired; `None` if it does not match.
     fn sees(self, value: ValueRef<'_>) -> Option<bool> {
-        if self.kind.is_some_and(|kind| kind != value.kind()) {
+        let Scanned { now, filter, .. } = self;
+        if filter.kind.is_some_and(|kind| kind != value.kind()) {
             return None;
         }
-        let is_there = value.deadline().is_none_or(|deadline| deadline > self.now);
-        let matches = self.pattern.is_none_or(|it| text::glob_match(it, value.key(), false));
+        let is_there = value.deadline().is_none_or(|deadline| deadline > now);
+        let matches = filter.pattern.is_none_or(|it| text::glob_match(it, value.key(), false));
         matches.then_some(is_there)
     }
 }
@@ -48,12 +51,12 @@ impl Store {
     pub fn scan(
         &self,
         lane: &mut Lane,
+        scanned: Scanned<'_>,
         cursor: u64,
         count: usize,
-        filter: ScanFilter<'_>,
         mut visit: impl FnMut(&[u8]),
     ) -> u64 {
-        self.scan_with_expired(lane, cursor, count, filter, |key, is_there| {
+        self.scan_with_expired(lane, scanned, cursor, count, |key, is_there| {
             if is_there {
                 visit(key);
             }
@@ -64,12 +67,12 @@ impl Store {
     pub fn scan_with_expired(
         &self,
         lane: &mut Lane,
+        scanned: Scanned<'_>,
         cursor: u64,
         count: usize,
-        filter: ScanFilter<'_>,
         mut visit: impl FnMut(&[u8], bool),
     ) -> u64 {
-        let ScanFilter { keyspace, now, .. } = filter;
+        let Scanned { keyspace, now, .. } = scanned;
         let mut from = Position::from_cursor(cursor);
         let (mut seen, mut lines) = (0, 0);
         while seen < count && lines < count.saturating_mul(LINES_PER_KEY) {
@@ -81,7 +84,7 @@ impl Store {
                 let guard = self.shards.lock_quietly(lane, shard, now);
                 guard.scan_line(keyspace, from, |value| {
                     seen += 1;
-                    if let Some(is_there) = filter.sees(value) {
+                    if let Some(is_there) = scanned.sees(value) {
                         visit(value.key(), is_there);
                     }
                 })
@@ -99,13 +102,13 @@ impl Store {
     pub fn each_key(
         &self,
         lane: &mut Lane,
-        filter: ScanFilter<'_>,
+        scanned: Scanned<'_>,
         mut visit: impl FnMut(&[u8]) -> bool,
     ) {
         let (mut cursor, mut is_wanted) = (0, true);
         loop {
             let visit = |key: &[u8]| is_wanted &= visit(key);
-            cursor = self.scan(lane, cursor, 1024, filter, visit);
+            cursor = self.scan(lane, scanned, cursor, 1024, visit);
             if cursor == 0 || !is_wanted {
                 return;
             }
@@ -119,12 +122,13 @@ impl Store {
         keyspace: KeyspaceId,
         now: Millis,
     ) -> Option<Vec<u8>> {
+        let any = Scanned { keyspace, now, filter: ScanFilter::default() };
         let mut random = Random::from_seed(lane.random.next());
         for _ in 0..RANDOM_TRIES {
             let shard = self.shards.random_shard(&mut random, keyspace)?;
             let guard = self.shards.lock_quietly(lane, shard, now);
             if let Some(value) = guard.random_value(keyspace, shard, &mut random)
-                && ScanFilter::all(keyspace, now).sees(value) == Some(true)
+                && any.sees(value) == Some(true)
             {
                 return Some(value.key().to_vec());
             }

@@ -10,8 +10,8 @@
 //! Whoever moves a node changes its entry in the table. The table belongs to whoever holds the
 //! lock of the shard in which the owner's hash stands, as the records of the nodes do.
 
-use super::locks::Held;
 use super::Shards;
+use super::locks::Held;
 use base::{KeyspaceId, Location, PositionHash, Reservation};
 use heap::Owner;
 use std::cell::UnsafeCell;
@@ -394,8 +394,8 @@ mod tests {
     use super::*;
     use crate::access::Expiry;
     use crate::key::Encoding;
-    use crate::locks::ShardSet;
-    use crate::store::StoreConfig;
+    use crate::shard::ShardSet;
+    use crate::store::{Store, StoreConfig};
     use crate::value::long_string::WHOLE_BYTES_MAX;
     use base::{KeyHasher, Millis};
 
@@ -415,9 +415,13 @@ mod tests {
             access.write(&made, &text, Encoding::Raw, Expiry::Never).expect("room");
             assert_eq!(access.rename(&made, &kept), Ok(true));
             drop(access);
-            while store.reap_some(&lane, 1 << 10) {}
+            while store.reap_some(&mut lane, 1 << 10) {}
         }
-        assert!(store.collections.ids().end <= 4, "{} numbers", store.collections.ids().end);
+        assert!(
+            store.shards.collections.ids().end <= 4,
+            "{} numbers",
+            store.shards.collections.ids().end
+        );
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::key::Key;
 use crate::lane::Lane;
 use base::{KeyHasher, KeyspaceId, Location, Millis, PositionHash, Random, ShardId};
 use index::{Entry, Index};
+use smallvec::SmallVec;
 
 /// The locks of some shards, and the thread that holds them.
 #[derive(Debug)]
@@ -87,12 +88,6 @@ impl<'a> Guard<'a> {
     #[inline]
     pub fn hasher(&self) -> &'a KeyHasher {
         &self.shards.hasher
-    }
-
-    /// What all shards share.
-    #[inline]
-    pub fn shards(&self) -> &'a Shards {
-        self.shards
     }
 
     /// The thread that holds the locks.
@@ -201,6 +196,25 @@ impl<'a> Guard<'a> {
         }
     }
 
+    /// What several keys hold, each as `read`; `None` as soon as one of them does not suit.
+    pub fn read_all(
+        &mut self,
+        keys: &[Key<'_>],
+        suits: impl Fn(ValueRef<'_>) -> bool,
+    ) -> Option<SmallVec<[Option<ValueRef<'_>>; 4]>> {
+        let mut all: SmallVec<[Option<Found<'a>>; 4]> = SmallVec::new();
+        for key in keys {
+            let found = self.unexpired(key, false);
+            self.note_read(key, found.as_ref());
+            if found.is_some_and(|found| !suits(ValueRef::new(self, found))) {
+                return None;
+            }
+            all.push(found);
+        }
+        // A key that has expired was removed meanwhile: records of others stay where they are.
+        Some(all.into_iter().map(|found| Some(ValueRef::new(self, found?))).collect())
+    }
+
     /// What a key holds, for a command on the way to changing it: no hit, no miss, but a use.
     #[inline]
     pub fn look(&mut self, key: &Key<'_>) -> Option<ValueRef<'_>> {
@@ -213,6 +227,18 @@ impl<'a> Guard<'a> {
     #[inline]
     pub fn count_expired(&mut self, keys: u64) {
         self.thread.counters.expired.add(keys);
+    }
+
+    /// Counts a key that is removed because its deadline has passed, before anybody asked for it.
+    pub fn count_expired_by_sweep(&mut self) {
+        self.thread.counters.expired.add(1);
+        self.thread.counters.expired_by_sweep.add(1);
+    }
+
+    /// Counts parts of values that are removed because their deadline has passed.
+    #[inline]
+    pub fn count_expired_parts(&mut self, parts: u64) {
+        self.thread.counters.expired_parts.add(parts);
     }
 
     /// Removes a key that is past its deadline, unless the store keeps such keys.

@@ -3,7 +3,7 @@
 use super::append::{Found, draft, fits, room_to_grow};
 use super::{CollectionId, Guard, ReadNodes, Reason, ValueRef, WriteNodes};
 use crate::NoSpace;
-use crate::key::{Key, Kind, Label};
+use crate::key::{Key, Label};
 use base::{KeyHasher, Millis, Tick};
 use heap::Head;
 
@@ -43,7 +43,7 @@ impl<'g, 'a> KeyMut<'g, 'a> {
     }
 
     /// The same, for a value in place of the present one, of any kind: it will have no deadline.
-    pub fn to_replace(self) -> KeyMut<'g, 'a> {
+    pub fn without_deadline(self) -> KeyMut<'g, 'a> {
         KeyMut { drops_deadline: true, ..self }
     }
 
@@ -94,12 +94,6 @@ impl<'g, 'a> KeyMut<'g, 'a> {
         self.found().label()
     }
 
-    /// The kind of the value, without a look at its record.
-    #[inline(always)]
-    pub fn kind_hint(&self) -> Option<Kind> {
-        self.found.map(|found| Kind::of(found.entry.kind()))
-    }
-
     /// The bytes of the value.
     #[inline(always)]
     pub fn bytes(&self) -> &[u8] {
@@ -145,6 +139,13 @@ impl<'g, 'a> KeyMut<'g, 'a> {
         let found = *self.found();
         self.guard.before_writing(&self.key, Some(&found));
         let id = CollectionId::read(found.bytes()).expect("a tree names its collection");
+        self.guard.write_nodes(&self.key, id)
+    }
+
+    /// The nodes of the collection that keeps the value, for change, as long as the guard is
+    /// borrowed.
+    pub fn into_nodes_mut(self, id: CollectionId) -> WriteNodes<'g, 'a> {
+        self.guard.before_writing(&self.key, self.found.as_ref());
         self.guard.write_nodes(&self.key, id)
     }
 

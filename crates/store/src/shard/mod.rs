@@ -41,7 +41,7 @@ pub(crate) use collections::{CollectionId, Dying, Noted, parse_node_name};
 pub(crate) use guard::Guard;
 pub(crate) use key_mut::KeyMut;
 pub use locks::ShardSet;
-pub(crate) use nodes::{CollectionMut, ReadNodes, WriteNodes};
+pub(crate) use nodes::{ReadNodes, WriteNodes};
 pub(crate) use value_ref::ValueRef;
 pub(crate) use visit::Verdict;
 

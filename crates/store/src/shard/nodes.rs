@@ -1,8 +1,8 @@
 //! The nodes of values that are trees.
 
+use super::append::Found;
 use super::append::copy_out;
 use super::collections::{NodeTable, node_name};
-use super::append::Found;
 use super::{CollectionId, Guard, KeyMut, Noted, Shards};
 use crate::NoSpace;
 use crate::key::{Key, Label};
@@ -228,8 +228,7 @@ impl<'a> CollectionMut<'_, 'a> {
 
     /// Whether nobody can reach it any more.
     pub fn is_dying(&self) -> bool {
-        self.guard.shards.collections.is_dying(self.id)
-            || self.guard.shards.is_dying(self.keyspace)
+        self.guard.shards.collections.is_dying(self.id) || self.guard.shards.is_dying(self.keyspace)
     }
 
     /// Where a node lies; `None` if there is none with that number.

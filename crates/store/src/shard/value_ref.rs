@@ -1,44 +1,40 @@
 //! What a key holds, to be read.
 
 use super::append::{Found, weight_of};
-use super::{CollectionId, Guard, ReadNodes};
+use super::{CollectionId, Guard, ReadNodes, Shards};
 use crate::key::{Kind, Label};
-use base::{KeyHasher, KeyspaceId, Location, Millis};
+use base::{KeyHasher, Location, Millis};
 
 /// The value of a key. Borrows the guard through which it was found, so that nothing changes
 /// meanwhile.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ValueRef<'g> {
-    guard: &'g Guard<'g>,
+    shards: &'g Shards,
+    as_of: Millis,
     found: Found<'g>,
 }
 
 impl<'g> ValueRef<'g> {
     #[inline(always)]
-    pub(super) fn new(guard: &'g Guard<'g>, found: Found<'g>) -> ValueRef<'g> {
-        ValueRef { guard, found }
+    pub(super) fn new(guard: &'g Guard<'_>, found: Found<'g>) -> ValueRef<'g> {
+        ValueRef { shards: guard.shards, as_of: guard.as_of(), found }
     }
 
     /// The moment by which parts of the value have expired.
     #[inline]
     pub fn as_of(&self) -> Millis {
-        self.guard.as_of()
+        self.as_of
     }
 
     /// The hash by which elements stand.
     #[inline]
     pub fn hasher(&self) -> &'g KeyHasher {
-        self.guard.hasher()
+        &self.shards.hasher
     }
 
     /// The key.
     pub fn key(&self) -> &'g [u8] {
         self.found.record.key()
-    }
-
-    /// The keyspace of the key.
-    pub fn keyspace(&self) -> KeyspaceId {
-        self.found.record.keyspace()
     }
 
     /// Where the record lies.
@@ -94,6 +90,6 @@ impl<'g> ValueRef<'g> {
     pub fn nodes(&self) -> ReadNodes<'g> {
         let id = CollectionId::read(self.bytes()).expect("a tree names its collection");
         // SAFETY: the shard is locked for 'g, and changes need the guard exclusively.
-        unsafe { ReadNodes::of(self.guard.shards, id) }.expect("a collection has a table")
+        unsafe { ReadNodes::of(self.shards, id) }.expect("a collection has a table")
     }
 }

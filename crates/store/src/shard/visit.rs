@@ -166,8 +166,7 @@ impl<J: FnMut(ValueRef<'_>) -> Verdict> DeadlineVisitor for Sweep<'_, '_, J> {
                 let key = self.guard.shards.key(self.keyspace, found.record.key());
                 self.guard.before_removal(&key, &found, Reason::Expired);
                 self.guard.let_go(&key, &found, Reason::Expired);
-                self.guard.thread.counters.expired.add(1);
-                self.guard.thread.counters.expired_by_sweep.add(1);
+                self.guard.count_expired_by_sweep();
                 self.has_expired = true;
                 None
             }

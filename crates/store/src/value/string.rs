@@ -5,6 +5,7 @@
 //! `long_string` tells.
 
 mod view;
+mod whole;
 
 pub use view::{Form, StringView};
 
@@ -211,7 +212,7 @@ pub enum StringMut<'v, 'a> {
 /// Of a long one these ranges can be written, which lie inside.
 pub(crate) fn open_at_least<'v, 'a>(
     access: &'v mut Access<'a>,
-    key: &Key<'_>,
+    key: &Key<'v>,
     old_len: usize,
     len: usize,
     written: impl Iterator<Item = Range<usize>>,
@@ -225,7 +226,7 @@ pub(crate) fn open_at_least<'v, 'a>(
 /// The same for strings in one piece, which this one stays.
 fn at_least<'v>(
     access: &'v mut Access<'_>,
-    key: &Key<'_>,
+    key: &Key<'v>,
     old_len: usize,
     len: usize,
 ) -> Result<&'v mut [u8], NoSpace> {

@@ -9,7 +9,7 @@ use super::{self_test, sparse};
 use crate::access::{Access, Expiry};
 use crate::key::{Encoding, Key};
 use crate::lane::Lane;
-use crate::locks::ShardSet;
+use crate::shard::ShardSet;
 use crate::store::{Store, StoreConfig};
 use base::{KeyHasher, KeyspaceId, Millis, Random};
 use std::borrow::Cow;

@@ -6,8 +6,8 @@ use super::limit::{
 };
 use super::{End, Leaf, List, ListLimit};
 use crate::access::{Access, Fault, NoSpace};
-use crate::shard::{KeyMut, Reason, ValueRef, WriteNodes};
 use crate::key::{Encoding, Key, Kind, Label};
+use crate::shard::{KeyMut, Reason, WriteNodes};
 use packed::{Element, Run};
 use smallvec::SmallVec;
 use tree::{NODE_BYTES, NoRoom, Rows, Tree, resolve};
@@ -28,15 +28,15 @@ pub fn push<'t>(
     limit: ListLimit,
     only_existing: bool,
 ) -> Result<u64, Fault> {
-    let found = match access.open(key, Kind::List)? {
-        None if only_existing => return Ok(0),
-        found => found,
-    };
-    let is_new = found.is_none();
-    fit(key, texts.clone(), limit)?;
-    let pushed = push_all(key, end, texts);
+    let mut key = access.open(key, Kind::List)?;
+    let is_new = !key.exists();
+    if is_new && only_existing {
+        return Ok(0);
+    }
+    fit(&mut key, texts.clone(), limit)?;
+    let pushed = push_all(&mut key, end, texts);
     if is_new && pushed.is_err() {
-        access.remove(key);
+        key.remove(Reason::Deleted);
     }
     pushed
 }
@@ -60,23 +60,22 @@ pub fn store<'t>(
     let empty = Run::new(&packed::EMPTY);
     let label = Label::of_tree(Kind::List, limit.encoding_of(empty, more));
     let is_small = limit.allows_more(empty, more);
-    access.put_over(key, |access, found| {
-        if is_small {
-            texts.for_each(|text| packed::push(&mut run, Element::of(text)));
-            return key.put(Label::new(Kind::List, SMALL), &run);
-        }
-        key.put_trees(label, |nodes| {
-            let root = ListTree::empty(nodes, 1)?;
-            let mut tree = ListTree::new(nodes, root);
-            texts.clone().try_for_each(|text| push_to_tree(&mut tree, End::Back, text))?;
-            Ok([tree.root])
-        })
+    let mut key = access.replace(key);
+    if is_small {
+        texts.for_each(|text| packed::push(&mut run, Element::of(text)));
+        return key.put(Label::new(Kind::List, SMALL), &run);
+    }
+    key.put_trees(label, |nodes| {
+        let root = ListTree::empty(nodes, 1)?;
+        let mut tree = ListTree::new(nodes, root);
+        texts.clone().try_for_each(|text| push_to_tree(&mut tree, End::Back, text))?;
+        Ok([tree.root])
     })
 }
 
 /// Adds elements to an end of a list that has the form for them.
 #[inline]
-fn push_all<'a, 't>(
+fn push_all<'t>(
     key: &mut KeyMut<'_, '_>,
     end: End,
     mut texts: impl Iterator<Item = &'t [u8]>,
@@ -87,7 +86,6 @@ fn push_all<'a, 't>(
             Ok(tree.root.weight)
         });
     }
-    let mut found = found;
     for text in texts {
         let at = if end == End::Front { 0 } else { Run::new(key.bytes()).len() };
         key.insert_into_run(at, &[Element::of(text)])?;
@@ -114,48 +112,44 @@ fn push_to_tree(tree: &mut ListTree<'_, '_, '_>, end: End, text: &[u8]) -> Resul
 /// The list of a key, created if need be, and large if it would not stay small with these texts.
 ///
 /// A limit may be wider than what a run holds: such a list is a tree that goes on as a small one.
-fn fit<'a, 't>(
+fn fit<'t>(
     key: &mut KeyMut<'_, '_>,
     texts: impl Iterator<Item = &'t [u8]>,
     limit: ListLimit,
 ) -> Result<(), NoSpace> {
-    if let Some(found) = found.filter(|found| key.label().is_tree()) {
-        return Ok(rename_if_large(key, texts, limit));
+    let is_new = !key.exists();
+    if !is_new && key.label().is_tree() {
+        rename_if_large(key, texts, limit);
+        return Ok(());
     }
     let more = More::of(texts);
-    let run = found.map_or(&packed::EMPTY[..], |found| key.bytes());
-    let run = Run::new(run);
+    let run = Run::new(if is_new { &packed::EMPTY } else { key.bytes() });
     if limit.allows_more(run, more) {
         let label = Label::new(Kind::List, SMALL);
-        return found.map_or_else(|| access.put(key, None, label, &packed::EMPTY), Ok);
+        return if is_new { key.put(label, &packed::EMPTY) } else { Ok(()) };
     }
-    let leaf = Rows::of_run(run, 1);
-    enlarge(key, limit.encoding_of(run, more), &leaf)
+    let (encoding, leaf) = (limit.encoding_of(run, more), Rows::of_run(run, 1));
+    enlarge(key, encoding, &leaf)
 }
 
 /// Gives a tree that goes on as a small list its own name once it is beyond the limit.
-fn rename_if_large<'a, 't>(
+fn rename_if_large<'t>(
     key: &mut KeyMut<'_, '_>,
     texts: impl Iterator<Item = &'t [u8]>,
     limit: ListLimit,
-) -> Found<'a> {
+) {
     if key.label().encoding() == LARGE {
-        return found;
+        return;
     }
     let (list, more) = (List::of(key.value()), More::of(texts));
     let bytes = LISTPACK_BYTES + list.iter_from(0).map(element_bytes).sum::<usize>() + more.bytes;
-    if limit.allows(list.len() as usize + more.elements, bytes) {
-        return found;
+    if !limit.allows(list.len() as usize + more.elements, bytes) {
+        key.set_label(Label::of_tree(Kind::List, LARGE));
     }
-    key.set_label(Label::of_tree(Kind::List, LARGE))
 }
 
 /// Makes a tree of a list, with the rows of a leaf.
-fn enlarge<'a>(
-    key: &mut KeyMut<'_, '_>,
-    encoding: Encoding,
-    leaf: &[u8],
-) -> Result<(), NoSpace> {
+fn enlarge(key: &mut KeyMut<'_, '_>, encoding: Encoding, leaf: &[u8]) -> Result<(), NoSpace> {
     let label = Label::of_tree(Kind::List, encoding);
     key.put_trees(label, |nodes| Ok([ListTree::of_rows(nodes, leaf)?.root]))
 }
@@ -173,8 +167,8 @@ pub fn pop(
     limit: ListLimit,
     each: impl FnMut(Element<'_>),
 ) -> Result<Option<u64>, Fault> {
-    let Some(found) = access.open(key, Kind::List)? else { return Ok(None) };
-    pop_found(key, (end, count), limit, each).map(Some)
+    let Some(mut key) = access.open(key, Kind::List)?.existing() else { return Ok(None) };
+    pop_found(&mut key, (end, count), limit, each).map(Some)
 }
 
 /// Moves the element at an end of a list to an end of another, or of the same, and gives its text
@@ -189,7 +183,7 @@ pub fn move_between(
     limit: ListLimit,
     show: impl FnOnce(&[u8]),
 ) -> Result<bool, Fault> {
-    let Some(mut found) = access.open(source, Kind::List)? else { return Ok(false) };
+    let Some(key) = access.open(source, Kind::List)?.existing() else { return Ok(false) };
     let mut text: SmallVec<[u8; 128]> = SmallVec::new();
     if let Some(element) = List::of(key.value()).end(from) {
         element.with_text(|its_text| text.extend_from_slice(its_text));
@@ -197,15 +191,13 @@ pub fn move_between(
     // Pushed first: if there is no room for it, nothing has happened. At the same end of the same
     // list it is pushed upon itself, and one of the two goes.
     push(access, target, to, std::iter::once(&text[..]), limit, false)?;
-    if !access.is_current(&found) {
-        found = access.open(source, Kind::List)?.expect("a list that is pushed to stays");
-    }
-    pop_found(access, source, found, (from, 1), limit, |_| ())?;
+    let mut key = access.open_again(source, Kind::List)?;
+    pop_found(&mut key, (from, 1), limit, |_| ())?;
     show(&text);
     Ok(true)
 }
 
-fn pop_found<'a>(
+fn pop_found(
     key: &mut KeyMut<'_, '_>,
     (end, count): (End, u64),
     limit: ListLimit,
@@ -255,12 +247,7 @@ fn pop_from_tree(
 }
 
 /// Removes elements, and the list if none is left.
-fn cut_out<'a>(
-    key: &mut KeyMut<'_, '_>,
-    from: u64,
-    count: u64,
-    limit: ListLimit,
-) -> Result<(), Fault> {
+fn cut_out(key: &mut KeyMut<'_, '_>, from: u64, count: u64, limit: ListLimit) -> Result<(), Fault> {
     if count == 0 {
         return Ok(());
     }
@@ -282,7 +269,7 @@ fn cut_out<'a>(
 }
 
 /// Makes a large list that has shrunk to half of what a small one may be a small one again.
-fn reduce<'a>(key: &mut KeyMut<'_, '_>, limit: ListLimit) {
+fn reduce(key: &mut KeyMut<'_, '_>, limit: ListLimit) {
     let view = key.value().view::<Leaf>(0);
     // Leaves are half full, but for those at the ends.
     let is_wide = view.root.height > 1 || !limit.allows_again(0, view.width() * NODE_BYTES / 2);
@@ -313,11 +300,8 @@ fn reduce<'a>(key: &mut KeyMut<'_, '_>, limit: ListLimit) {
     }
     let mut run = packed::EMPTY.to_vec();
     list.iter_from(0).for_each(|element| packed::push(&mut run, element));
-    let tree = access.tree_of(&found);
     // Where there is no room for that, the list stays as it is.
-    if key.put(Label::new(Kind::List, SMALL), &run).is_ok() {
-        access.retire(key, tree);
-    }
+    let _ = key.put(Label::new(Kind::List, SMALL), &run);
 }
 
 /// Sets the element with a number. False if there is no such element.
@@ -331,11 +315,11 @@ pub fn set(
     text: &[u8],
     limit: ListLimit,
 ) -> Result<Option<bool>, Fault> {
-    let Some(found) = access.open(key, Kind::List)? else { return Ok(None) };
+    let Some(mut key) = access.open(key, Kind::List)?.existing() else { return Ok(None) };
     let list = List::of(key.value());
     let Some(at) = super::position(list.len(), index) else { return Ok(Some(false)) };
     // It counts as one more, though another one goes.
-    fit(key, std::iter::once(text), limit)?;
+    fit(&mut key, std::iter::once(text), limit)?;
     if !key.label().is_tree() {
         key.replace_in_run(at as usize, Element::of(text))?;
         return Ok(Some(true));
@@ -347,7 +331,7 @@ pub fn set(
         tree.replace_cell(&path, row as usize, 0, cell);
         Ok(())
     })?;
-    reduce(key, limit);
+    reduce(&mut key, limit);
     Ok(Some(true))
 }
 
@@ -372,12 +356,12 @@ pub fn insert(
     text: &[u8],
     limit: ListLimit,
 ) -> Result<Option<Option<u64>>, Fault> {
-    let Some(found) = access.open(key, Kind::List)? else { return Ok(None) };
+    let Some(mut key) = access.open(key, Kind::List)?.existing() else { return Ok(None) };
     let wanted = Element::of(pivot.text);
     let at = List::of(key.value()).iter_from(0).position(|element| element == wanted);
     let Some(at) = at else { return Ok(Some(None)) };
     let at = at as u64 + u64::from(pivot.is_behind);
-    fit(key, std::iter::once(text), limit)?;
+    fit(&mut key, std::iter::once(text), limit)?;
     if !key.label().is_tree() {
         key.insert_into_run(at as usize, &[Element::of(text)])?;
         return Ok(Some(Some(List::of(key.value()).len())));
@@ -404,7 +388,7 @@ pub fn remove(
     text: &[u8],
     limit: ListLimit,
 ) -> Result<u64, Fault> {
-    let Some(found) = access.open(key, Kind::List)? else { return Ok(0) };
+    let Some(mut key) = access.open(key, Kind::List)?.existing() else { return Ok(0) };
     let wanted = Element::of(text);
     let list = List::of(key.value());
     let most = if count == 0 { usize::MAX } else { count.unsigned_abs() as usize };
@@ -426,27 +410,21 @@ pub fn remove(
         return Ok(removed);
     }
     // From the last to the first, so that those that are left keep their numbers.
-    remove_each(key, &places)?;
-    if let Some(found) = access.open(key, Kind::List)?.filter(|found| key.label().is_tree())
-        && removed > 0
-    {
-        reduce(key, limit);
+    remove_each(&mut key, &places)?;
+    if removed > 0 && key.label().is_tree() {
+        reduce(&mut key, limit);
     }
     Ok(removed)
 }
 
 /// Removes the elements with these numbers, which fall.
-fn remove_each<'a>(
-    key: &mut KeyMut<'_, '_>,
-    places: &[u64],
-) -> Result<(), Fault> {
+fn remove_each(key: &mut KeyMut<'_, '_>, places: &[u64]) -> Result<(), Fault> {
     if key.label().is_tree() {
         return key.change_tree::<Leaf, _>(0, |tree| {
             places.iter().for_each(|at| tree.remove_range(*at, 1, |_, _, _, _| ()));
             Ok(())
         });
     }
-    let mut found = found;
     for at in places {
         let place = Run::new(key.bytes()).place(*at as usize);
         key.remove_from_run(place, 1);
@@ -466,7 +444,7 @@ pub fn trim(
     end: i64,
     limit: ListLimit,
 ) -> Result<u64, Fault> {
-    let Some(found) = access.open(key, Kind::List)? else { return Ok(0) };
+    let Some(mut key) = access.open(key, Kind::List)?.existing() else { return Ok(0) };
     let len = List::of(key.value()).len();
     let (from, count) = super::range(len, start, end);
     if count == 0 {
@@ -474,10 +452,7 @@ pub fn trim(
         return Ok(len);
     }
     let behind = from + count;
-    // What was found may be another record then.
-    cut_out(key, behind, len - behind, limit)?;
-    if let Some(found) = access.open(key, Kind::List)? {
-        cut_out(key, 0, from, limit)?;
-    }
+    cut_out(&mut key, behind, len - behind, limit)?;
+    cut_out(&mut key, 0, from, limit)?;
     Ok(len - count)
 }

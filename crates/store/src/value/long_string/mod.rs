@@ -30,6 +30,7 @@ mod read;
 mod tests;
 
 pub use change::LongMut;
+pub(crate) use change::{chunks_of, put_chunks};
 pub use read::{LongView, Part};
 
 use crate::shard::CollectionId;

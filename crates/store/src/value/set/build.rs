@@ -2,10 +2,10 @@
 
 use super::integers::{self, Integers};
 use super::{Leaf, SMALL_BYTES_MAX, Tagged, small_label, tree_label};
-use crate::access::{Access, NoSpace};
-use crate::shard::{KeyMut, ValueRef};
-use crate::key::{Encoding, Key};
-use crate::value::collection::tag_of;
+use crate::access::NoSpace;
+use crate::key::Encoding;
+use crate::shard::KeyMut;
+use crate::value::collection::short_tag_by;
 use packed::{Element, Run, RunMut};
 use smallvec::{SmallVec, smallvec};
 use tree::Tree;
@@ -15,7 +15,7 @@ use tree::Tree;
 pub(super) const UNKNOWN: u32 = 0;
 
 /// Makes these members, which are distinct, the set of a key, in a form that is called so.
-pub(super) fn put_members<'a>(
+pub(super) fn put_members(
     key: &mut KeyMut<'_, '_>,
     encoding: Encoding,
     members: &mut [Tagged<'_>],
@@ -27,10 +27,7 @@ pub(super) fn put_members<'a>(
     }
 }
 
-fn put_integers<'a>(
-    key: &mut KeyMut<'_, '_>,
-    members: &mut [Tagged<'_>],
-) -> Result<(), NoSpace> {
+fn put_integers(key: &mut KeyMut<'_, '_>, members: &mut [Tagged<'_>]) -> Result<(), NoSpace> {
     let value = |(_, element): &Tagged<'_>| match element {
         Element::Integer(value) => *value,
         _ => unreachable!("a set of integers has no other members"),
@@ -44,10 +41,7 @@ fn put_integers<'a>(
     key.put(small_label(Encoding::Intset), &bytes)
 }
 
-fn put_run<'a>(
-    key: &mut KeyMut<'_, '_>,
-    members: &mut [Tagged<'_>],
-) -> Result<(), NoSpace> {
+fn put_run(key: &mut KeyMut<'_, '_>, members: &mut [Tagged<'_>]) -> Result<(), NoSpace> {
     let bytes: usize = members.iter().map(|(_, element)| element.cost()).sum();
     let len = packed::EMPTY.len() + bytes;
     if len > SMALL_BYTES_MAX {
@@ -62,13 +56,14 @@ fn put_run<'a>(
     key.put(small_label(Encoding::Listpack), &bytes[..len])
 }
 
-fn put_tree<'a>(
+fn put_tree(
     key: &mut KeyMut<'_, '_>,
     encoding: Encoding,
     members: &mut [Tagged<'_>],
 ) -> Result<(), NoSpace> {
+    let hasher = key.hasher();
     for (tag, element) in members.iter_mut().filter(|(tag, _)| *tag == UNKNOWN) {
-        *tag = element.with_text(|text| tag_of(key, text));
+        *tag = element.with_text(|text| short_tag_by(hasher, text));
     }
     if !members.is_sorted_by_key(|(tag, _)| *tag) {
         members.sort_by_key(|(tag, _)| *tag);
@@ -95,14 +90,15 @@ pub(super) fn distinct(members: &mut Vec<Tagged<'_>>) {
 
 /// Makes a set one that is called `encoding`: a tree, unless it is called a listpack and there is
 /// `run_room` for that many bytes more in a run.
-pub(super) fn convert<'a>(
+pub(super) fn convert(
     key: &mut KeyMut<'_, '_>,
     encoding: Encoding,
     run_room: Option<usize>,
 ) -> Result<(), NoSpace> {
     let label = key.label();
     if label.is_tree() {
-        return Ok(key.set_label(tree_label(encoding)));
+        key.set_label(tree_label(encoding));
+        return Ok(());
     }
     // The elements stand in the record that is about to be written over.
     let bytes: SmallVec<[u8; 1024]> = SmallVec::from_slice(key.bytes());

@@ -5,8 +5,8 @@ use super::integers::{self, Integers};
 use super::read::{Set, find_row};
 use super::{Leaf, SetLimit};
 use crate::access::{Access, Fault};
-use crate::shard::{KeyMut, Reason, ValueRef};
 use crate::key::{Encoding, Key, Kind};
+use crate::shard::{KeyMut, Reason};
 use crate::value::collection::short_tag_by;
 use base::KeyHasher;
 use packed::{Element, Run};
@@ -22,16 +22,16 @@ pub fn remove<'t>(
     key: &Key<'_>,
     mut texts: impl Iterator<Item = &'t [u8]>,
 ) -> Result<u64, Fault> {
-    let Some(mut found) = access.open(key, Kind::Set)? else { return Ok(0) };
+    let Some(mut key) = access.open(key, Kind::Set)?.existing() else { return Ok(0) };
     if key.label().is_tree() {
-        return remove_from_tree(key, texts);
+        return remove_from_tree(&mut key, texts);
     }
     let mut removed = 0;
     while let Some(at) = texts.find_map(|text| find_small(&Set::of(key.value()), text)) {
         removed += 1;
-        match remove_at(key, at) {
-            Some(now) => found = now,
-            None => break,
+        remove_at(&mut key, at);
+        if !key.exists() {
+            break;
         }
     }
     Ok(removed)
@@ -49,33 +49,31 @@ fn find_small(set: &Set<'_>, text: &[u8]) -> Option<usize> {
     }
 }
 
-/// Removes the member of a small set that has a number; the key with the last one, and then `None`.
-pub(super) fn remove_at<'a>(
-    key: &mut KeyMut<'_, '_>,
-    at: usize,
-) -> Option<Found<'a>> {
+/// Removes the member of a small set that has a number, and the key with the last one.
+pub(super) fn remove_at(key: &mut KeyMut<'_, '_>, at: usize) {
     if key.label().encoding() == Encoding::Intset {
         let all = Integers::new(key.bytes());
         let len = integers::byte_len(all.width(), all.len() - 1);
         if all.len() == 1 {
             key.remove(Reason::Deleted);
-            return None;
+            return;
         }
         integers::remove(key.bytes_mut(), at);
         // The bytes behind were moved to the front already, so a record that stays longer for want
         // of room would end in an integer that is there twice.
-        return Some(key.shrink(len));
+        key.shrink(len);
+        return;
     }
     let run = Run::new(key.bytes());
     if run.len() == 1 {
         key.remove(Reason::Deleted);
-        return None;
+        return;
     }
     let place = run.place(at);
-    Some(key.remove_from_run(place, 1))
+    key.remove_from_run(place, 1);
 }
 
-fn remove_from_tree<'a, 't>(
+fn remove_from_tree<'t>(
     key: &mut KeyMut<'_, '_>,
     texts: impl Iterator<Item = &'t [u8]>,
 ) -> Result<u64, Fault> {
@@ -119,13 +117,10 @@ pub fn move_member(
     text: &[u8],
     limit: SetLimit,
 ) -> Result<Option<bool>, Fault> {
-    // What is looked at second may be gone by its deadline, and the first moved with it.
-    if access.open(from, Kind::Set)?.is_none() {
-        return Ok(None);
-    }
+    let Some(source) = access.open(from, Kind::Set)?.existing() else { return Ok(None) };
+    let is_member = Set::of(source.value()).contains(text);
     access.open(to, Kind::Set)?;
-    let Some(found) = access.open_unseen(from, Kind::Set)? else { return Ok(None) };
-    if !Set::of(key.value()).contains(text) {
+    if !is_member {
         return Ok(None);
     }
     if from.keyspace == to.keyspace && from.bytes == to.bytes {

@@ -3,8 +3,8 @@
 use super::Leaf;
 use super::read::{Form, Set, read};
 use crate::access::{Access, WrongKind};
-use crate::shard::{ReadNodes};
-use crate::key::{Key, Kind};
+use crate::key::Key;
+use crate::shard::ReadNodes;
 use base::Random;
 use packed::Element;
 use tree::{Path, Rows, View, resolve};
@@ -17,10 +17,8 @@ pub fn random_member<'x>(
     access: &'x mut Access<'_>,
     key: &Key<'_>,
 ) -> Result<Option<Element<'x>>, WrongKind> {
-    let Some(found) = access.open_to_read(key, Kind::Set)? else { return Ok(None) };
-    let len = Set::of(key.value()).len();
-    let at = access.lane.random.below(len);
-    Ok(Set::of(key.value()).get(at))
+    let drawn = draw(access, key)?;
+    Ok(drawn.and_then(|(set, mut random)| set.get(random.below(set.len()))))
 }
 
 /// The set of a key for a command that reads, and chance.
@@ -31,7 +29,7 @@ pub fn draw<'x>(
     access: &'x mut Access<'_>,
     key: &Key<'_>,
 ) -> Result<Option<(Set<'x>, Random)>, WrongKind> {
-    let random = Random::from_seed(access.lane.random.next());
+    let random = access.chance();
     Ok(read(access, key)?.map(|set| (set, random)))
 }
 

@@ -37,9 +37,7 @@ pub fn store(
         let is_change = access.remove(target);
         return Ok(Stored { len, is_change });
     }
-    access.put_over(target, |access, found| {
-        put_members(access, target, found, encoding, &mut kept.members())
-    })?;
+    put_members(&mut access.replace(target), encoding, &mut kept.members())?;
     Ok(Stored { len, is_change: true })
 }
 

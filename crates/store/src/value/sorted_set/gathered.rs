@@ -4,8 +4,8 @@ use super::limit::{SortedSetLimit, has_room};
 use super::order::{Score, score_of, sort_key};
 use super::{STRIDE, ScoreLeaf, TagLeaf};
 use crate::access::{Access, NoSpace};
-use crate::shard::{KeyMut, ValueRef, WriteNodes};
 use crate::key::{Encoding, Key, Kind, Label};
+use crate::shard::{KeyMut, WriteNodes};
 use crate::value::collection::tag_by;
 use base::KeyHasher;
 use packed::{Element, Run};
@@ -88,15 +88,16 @@ pub fn store(
     gathered.sort();
     let is_allowed = limit.allows(gathered.len() as u64, gathered.longest);
     let run = is_allowed.then(|| gathered.to_run()).flatten();
-    access.put_over(key, |access, found| match run {
-        Some(run) => key.put(SMALL, &run),
-        None => put_large(key, gathered, encoding_of_large(is_allowed)),
-    })?;
+    let mut key = access.replace(key);
+    match run {
+        Some(run) => key.put(SMALL, &run)?,
+        None => put_large(&mut key, gathered, encoding_of_large(is_allowed))?,
+    }
     Ok(true)
 }
 
-/// A large set in place of what was found.
-fn put_large<'a>(
+/// A large set in place of what the key holds.
+fn put_large(
     key: &mut KeyMut<'_, '_>,
     gathered: &Gathered,
     encoding: Encoding,
@@ -139,21 +140,17 @@ fn build<'m>(
 }
 
 /// A small set of one member, under a key that holds nothing.
-pub(super) fn put_small<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
+pub(super) fn put_small(
+    key: &mut KeyMut<'_, '_>,
     cells: &[Element<'_>; STRIDE],
 ) -> Result<(), NoSpace> {
     let mut run = packed::EMPTY.to_vec();
     packed::push_row(&mut run, cells);
-    access.put(key, None, SMALL, &run)
+    key.put(SMALL, &run)
 }
 
 /// Makes a small set large.
-pub(super) fn enlarge<'a>(
-    key: &mut KeyMut<'_, '_>,
-    encoding: Encoding,
-) -> Result<(), NoSpace> {
+pub(super) fn enlarge(key: &mut KeyMut<'_, '_>, encoding: Encoding) -> Result<(), NoSpace> {
     let mut gathered = Gathered::default();
     let mut cells = Run::new(key.bytes()).iter();
     while let (score @ Some(_), Some(member)) = (cells.next(), cells.next()) {

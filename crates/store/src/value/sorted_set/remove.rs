@@ -5,8 +5,8 @@ use super::range::{Pick, Span};
 use super::read::{SortedSet, find_by_tag, find_in_run};
 use super::{SCORES, STRIDE, ScoreLeaf, TAGS, TagLeaf};
 use crate::access::{Access, Fault};
-use crate::shard::{KeyMut, Reason, ValueRef, WriteNodes};
 use crate::key::{Key, Kind};
+use crate::shard::{KeyMut, Reason, WriteNodes};
 use crate::value::collection::tag_by;
 use base::KeyHasher;
 use packed::{Element, Run};
@@ -33,11 +33,11 @@ pub fn remove<'t>(
     key: &Key<'_>,
     members: impl Iterator<Item = &'t [u8]>,
 ) -> Result<u64, Fault> {
-    let Some(found) = access.open(key, Kind::SortedSet)? else { return Ok(0) };
+    let Some(mut key) = access.open(key, Kind::SortedSet)?.existing() else { return Ok(0) };
     if key.label().is_tree() {
-        return remove_from_trees(key, members);
+        return remove_from_trees(&mut key, members);
     }
-    let (mut found, mut removed) = (found, 0);
+    let mut removed = 0;
     for member in members {
         let run = Run::new(key.bytes());
         let Some((rank, _)) = find_in_run(run, member) else { continue };
@@ -46,12 +46,13 @@ pub fn remove<'t>(
             key.remove(Reason::Deleted);
             break;
         }
-        key.remove_from_run(run.place(rank * STRIDE), STRIDE);
+        let place = run.place(rank * STRIDE);
+        key.remove_from_run(place, STRIDE);
     }
     Ok(removed)
 }
 
-fn remove_from_trees<'a, 't>(
+fn remove_from_trees<'t>(
     key: &mut KeyMut<'_, '_>,
     members: impl Iterator<Item = &'t [u8]>,
 ) -> Result<u64, Fault> {
@@ -94,10 +95,10 @@ pub fn remove_picked(
     key: &Key<'_>,
     pick: &Pick<'_>,
 ) -> Result<u64, Fault> {
-    let Some(found) = access.open(key, Kind::SortedSet)? else { return Ok(0) };
+    let Some(mut key) = access.open(key, Kind::SortedSet)?.existing() else { return Ok(0) };
     let set = SortedSet::of(key.value());
     let (span, len) = (set.span(pick, false), set.len());
-    remove_span(key, span, len)?;
+    remove_span(&mut key, span, len)?;
     Ok(span.count)
 }
 
@@ -113,7 +114,7 @@ pub fn pop(
     count: u64,
     show: impl FnOnce(u64, &mut dyn Iterator<Item = (Element<'_>, f64)>),
 ) -> Result<Option<u64>, Fault> {
-    let Some(found) = access.open(key, Kind::SortedSet)? else { return Ok(None) };
+    let Some(mut key) = access.open(key, Kind::SortedSet)?.existing() else { return Ok(None) };
     let set = SortedSet::of(key.value());
     let len = set.len();
     let count = count.min(len);
@@ -128,16 +129,12 @@ pub fn pop(
             len - count
         }
     };
-    remove_span(key, Span { from, count }, len)?;
+    remove_span(&mut key, Span { from, count }, len)?;
     Ok(Some(count))
 }
 
 /// Removes a span of a set of `len` members.
-fn remove_span<'a>(
-    key: &mut KeyMut<'_, '_>,
-    span: Span,
-    len: u64,
-) -> Result<(), Fault> {
+fn remove_span(key: &mut KeyMut<'_, '_>, span: Span, len: u64) -> Result<(), Fault> {
     if span.count == 0 {
         return Ok(());
     }

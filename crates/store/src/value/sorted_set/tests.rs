@@ -7,7 +7,7 @@ use super::{
 use crate::access::{Access, Fault};
 use crate::key::{Encoding, Key};
 use crate::lane::Lane;
-use crate::locks::ShardSet;
+use crate::shard::ShardSet;
 use crate::store::{Store, StoreConfig};
 use crate::value::collection::tag_by;
 use base::{KeyHasher, KeyspaceId, Millis, Random};

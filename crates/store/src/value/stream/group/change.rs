@@ -7,8 +7,8 @@ use super::{
     owned, owned_key, owned_len,
 };
 use crate::access::{Access, Fault};
-use crate::shard::{KeyMut, ValueRef};
 use crate::key::{Key, Kind};
+use crate::shard::{KeyMut, WriteNodes};
 use crate::value::collection::root;
 use crate::value::stream::block::BlockLeaf;
 use crate::value::stream::change;
@@ -50,15 +50,15 @@ pub(super) struct GroupMut<'n, N> {
 /// # Errors
 /// When there is no such group, and those of `change`.
 pub(super) fn change_group<'a, T>(
-    key: &mut KeyMut<'_, '_>,
+    key: &mut KeyMut<'_, 'a>,
     name: &[u8],
-    change: impl FnOnce(&mut GroupMut<'_, crate::access::WriteNodes<'_, 'a>>) -> Result<T, NoRoom>,
+    change: impl FnOnce(&mut GroupMut<'_, WriteNodes<'_, 'a>>) -> Result<T, NoRoom>,
 ) -> Result<T, GroupError> {
     let entries = root(key.bytes(), ENTRIES);
     if !is_tree(root(key.bytes(), GROUPS)) {
         return Err(GroupError::NoGroup);
     }
-    let done = access.change_tree::<GroupLeaf, _>(key, found, GROUPS, |tree| {
+    let done = key.change_tree::<GroupLeaf, _>(GROUPS, |tree| {
         let place = seek(&tree.view(), name);
         if !place.is_there {
             return Ok(None);
@@ -91,11 +91,13 @@ pub fn create(
     entries_read: Option<u64>,
     makes_stream: bool,
 ) -> Result<(), GroupError> {
-    let found = match access.open(key, Kind::Stream)? {
-        Some(found) => found,
-        None if makes_stream => change::create(access, key)?,
-        None => return Err(GroupError::NoStream),
-    };
+    let mut key = access.open(key, Kind::Stream)?;
+    if !key.exists() {
+        if !makes_stream {
+            return Err(GroupError::NoStream);
+        }
+        change::create(&mut key)?;
+    }
     let value = key.bytes();
     let groups = root(value, GROUPS);
     let last_id = last_id.unwrap_or(facts::Facts::read(value).last_id);
@@ -127,9 +129,9 @@ pub fn set(
     last_id: Option<Id>,
     entries_read: Option<u64>,
 ) -> Result<(), GroupError> {
-    let found = access.open(key, Kind::Stream)?.ok_or(GroupError::NoStream)?;
+    let mut key = access.open(key, Kind::Stream)?.existing().ok_or(GroupError::NoStream)?;
     let last_id = last_id.unwrap_or(facts::Facts::read(key.bytes()).last_id);
-    change_group(key, name, |group| {
+    change_group(&mut key, name, |group| {
         group.facts.last_id = last_id;
         group.facts.entries_read = known(entries_read);
         Ok(())
@@ -141,8 +143,8 @@ pub fn set(
 /// # Errors
 /// When there is no stream.
 pub fn destroy(access: &mut Access<'_>, key: &Key<'_>, name: &[u8]) -> Result<bool, GroupError> {
-    let found = access.open(key, Kind::Stream)?.ok_or(GroupError::NoStream)?;
-    let cleared = change_group(key, name, |group| {
+    let mut key = access.open(key, Kind::Stream)?.existing().ok_or(GroupError::NoStream)?;
+    let cleared = change_group(&mut key, name, |group| {
         let Facts { mut consumers, mut names, mut pending, mut owned, .. } = group.facts;
         clear::<_, ByName>(group.nodes, &mut consumers);
         clear::<_, ByKey>(group.nodes, &mut names);
@@ -173,9 +175,9 @@ pub fn create_consumer(
     group: &[u8],
     name: &[u8],
 ) -> Result<bool, GroupError> {
-    let found = access.open(key, Kind::Stream)?.ok_or(GroupError::NoStream)?;
+    let mut key = access.open(key, Kind::Stream)?.existing().ok_or(GroupError::NoStream)?;
     let now = key.now().0;
-    change_group(key, group, |group| {
+    change_group(&mut key, group, |group| {
         Ok(group.consumer(name).is_none() && group.add_consumer(name, now).map(|_| true)?)
     })
 }
@@ -190,8 +192,8 @@ pub fn delete_consumer(
     group: &[u8],
     name: &[u8],
 ) -> Result<Option<u64>, GroupError> {
-    let found = access.open(key, Kind::Stream)?.ok_or(GroupError::NoStream)?;
-    change_group(key, group, |group| Ok(group.remove_consumer(name)))
+    let mut key = access.open(key, Kind::Stream)?.existing().ok_or(GroupError::NoStream)?;
+    change_group(&mut key, group, |group| Ok(group.remove_consumer(name)))
 }
 
 /// Forgets that entries are pending. Returns how many were.
@@ -204,10 +206,8 @@ pub fn acknowledge(
     group: &[u8],
     ids: impl Iterator<Item = Id>,
 ) -> Result<u64, GroupError> {
-    let found = access.open(key, Kind::Stream)?.ok_or(GroupError::NoStream)?;
-    change_group(key, group, |group| {
-        Ok(ids.map(|id| u64::from(group.forget(id))).sum())
-    })
+    let mut key = access.open(key, Kind::Stream)?.existing().ok_or(GroupError::NoStream)?;
+    change_group(&mut key, group, |group| Ok(ids.map(|id| u64::from(group.forget(id))).sum()))
 }
 
 impl<N: NodesMut> GroupMut<'_, N> {
