@@ -155,8 +155,8 @@ impl Heap {
         unsafe { Record::at(self.space.base().add(at.bits() as usize)) }
     }
 
-    /// Counts the record at `at`, which counted for `weight`, as dead. Its segment may be given back
-    /// at once.
+    /// Counts the record at `at`, which counted for `weight`, as dead. Its segment may be given
+    /// back at once.
     ///
     /// # Safety
     /// The record is alive, nothing names it any more, and nobody reads it afterwards.

@@ -15,8 +15,8 @@ pub trait DeadlineVisitor {
     /// Announces that `visit` will be asked for `at` soon.
     fn prefetch(&self, at: Location);
 
-    /// Tells the tick of the earliest deadline of the record that an entry names and of the parts of
-    /// its value, or `None` when that of the record has passed: the entry is removed then.
+    /// Tells the tick of the earliest deadline of the record that an entry names and of the parts
+    /// of its value, or `None` when that of the record has passed: the entry is removed then.
     fn visit(&mut self, slot: Slot, entry: Entry) -> Option<Tick>;
 }
 

@@ -4,74 +4,11 @@
 //! are counted, values are of the kind that is asked for. What strings and collections are is told
 //! by the modules under `value`, which read through a [`ValueRef`] and change through a [`KeyMut`].
 
+use crate::fault::WrongKind;
 use crate::key::{Key, Kind, Value};
 use crate::shard::{Guard, KeyMut, ValueRef};
 use base::{Millis, Random};
 use smallvec::SmallVec;
-
-/// The write does not fit under `maxmemory`, and nothing may be evicted for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NoSpace;
-
-/// The key holds another kind of value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WrongKind;
-
-/// Why a value was not changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// See [`WrongKind`].
-    WrongKind,
-    /// See [`NoSpace`].
-    NoSpace,
-}
-
-impl From<NoSpace> for Fault {
-    fn from(_: NoSpace) -> Fault {
-        Fault::NoSpace
-    }
-}
-
-impl From<WrongKind> for Fault {
-    fn from(_: WrongKind) -> Fault {
-        Fault::WrongKind
-    }
-}
-
-impl From<tree::NoRoom> for NoSpace {
-    fn from(_: tree::NoRoom) -> NoSpace {
-        NoSpace
-    }
-}
-
-impl From<tree::NoRoom> for Fault {
-    fn from(_: tree::NoRoom) -> Fault {
-        Fault::NoSpace
-    }
-}
-
-/// What a write does to the deadline of its key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Expiry {
-    /// Leaves it; a new key has none.
-    Keep,
-    /// Takes it away.
-    Never,
-    /// Sets it.
-    At(Millis),
-}
-
-impl Expiry {
-    /// The deadline after a write over a value that had `old`.
-    #[inline(always)]
-    pub(crate) fn after(self, old: impl FnOnce() -> Option<Millis>) -> Option<Millis> {
-        match self {
-            Expiry::Keep => old(),
-            Expiry::Never => None,
-            Expiry::At(at) => Some(at),
-        }
-    }
-}
 
 /// The right to read and change the values of some keys.
 #[derive(Debug)]

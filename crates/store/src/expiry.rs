@@ -23,8 +23,8 @@ pub struct Swept {
     pub expired: u64,
 }
 
-/// What the sweep makes of a key; the earliest deadline of the parts of its value is asked for where
-/// that of the key has not passed.
+/// What the sweep makes of a key; the earliest deadline of the parts of its value is asked for
+/// where that of the key has not passed.
 fn judge(value: ValueRef<'_>, now: Millis, in_part: &mut Vec<Vec<u8>>) -> Verdict {
     let deadline = value.deadline().unwrap_or(Millis::MAX);
     if deadline <= now {

@@ -1,6 +1,7 @@
 //! What happens to a key as a whole: deadline, removal, another name, a copy.
 
-use crate::access::{Access, NoSpace};
+use crate::access::Access;
+use crate::fault::NoSpace;
 use crate::key::Key;
 use crate::shard::Reason;
 use base::Millis;

@@ -1,7 +1,7 @@
 //! Space for a write, made before its locks are taken.
 
-use crate::access::NoSpace;
 use crate::cleaner::Room;
+use crate::fault::NoSpace;
 use crate::lane::Lane;
 use crate::store::Store;
 use base::Millis;

@@ -55,8 +55,8 @@ impl Shards {
         }
     }
 
-    /// Learns how long records are on average, so that of short ones no more is announced than there
-    /// is. To be called now and then.
+    /// Learns how long records are on average, so that of short ones no more is announced than
+    /// there is. To be called now and then.
     pub fn learn_record_bytes(&self, average: u64) {
         let reach = average.clamp(1, RECORD_BYTES_MAX) - 1;
         self.reach.0.store(reach as usize, Relaxed);

@@ -1,8 +1,9 @@
 //! Records that come and go, and all that is counted for them.
 
 use super::{CollectionId, Guard, Noted, Reason, Shards};
-use crate::NoSpace;
-use crate::key::{Key, Label};
+
+use crate::fault::NoSpace;
+use crate::key::{Expiry, Key, Label};
 use crate::lane::Lane;
 use base::{KeyspaceId, Location, Millis, Tick};
 use heap::{Draft, Head, Purpose, Record, SPARE_PART, Weight};
@@ -32,7 +33,7 @@ impl<'a> Found<'a> {
 
     /// For change: no other slice of the value is in use.
     #[inline]
-    pub fn bytes_mut(&mut self) -> &'a mut [u8] {
+    pub fn bytes_mut(self) -> &'a mut [u8] {
         // SAFETY: as above; the guard is borrowed exclusively.
         unsafe { self.record.value_mut() }
     }
@@ -103,17 +104,17 @@ pub(super) struct Appended {
 }
 
 impl<'a> Guard<'a> {
-    /// Changes length, label and deadline of a record that has room for them.
+    /// Changes length, label and deadline of a record that has room for them. Returns its entry.
     #[inline]
     pub(super) fn overwrite(
         &mut self,
         key: &Key<'_>,
-        found: &mut Found<'a>,
+        found: Found<'a>,
         len: usize,
         label: Label,
         deadline: Option<Millis>,
-    ) {
-        let before = weight_of(found);
+    ) -> Entry {
+        let before = weight_of(&found);
         // SAFETY: the shard is locked, no slice of the value is in use, and it has the room.
         unsafe {
             found.record.set_value_len(len, label.0);
@@ -121,7 +122,7 @@ impl<'a> Guard<'a> {
                 found.record.set_deadline(deadline);
             }
         }
-        let after = weight_of(found);
+        let after = weight_of(&found);
         if before != after {
             self.reweigh(key, found.entry.location(), before, after);
         }
@@ -130,8 +131,77 @@ impl<'a> Guard<'a> {
             let tick = deadline.map(|deadline| Tick::of_deadline(deadline, self.now));
             self.index(key).update(&self.shards.blocks, found.slot, entry, tick);
         }
-        self.touch(key, found);
-        found.entry = entry;
+        self.touch(key, &found);
+        entry
+    }
+
+    /// Makes `value` the value of a key, in place of what was found there. The nodes of the old
+    /// value go with it, unless the new one is made of them.
+    #[inline(always)]
+    pub(super) fn put(
+        &mut self,
+        key: &Key<'_>,
+        found: Option<Found<'a>>,
+        label: Label,
+        value: &[u8],
+        deadline: Option<Millis>,
+    ) -> Result<Appended, NoSpace> {
+        self.before_writing(key, found.as_ref());
+        if let Some(found) = found {
+            if found.entry.kind() != 0 {
+                return self.put_over(key, found, label, value, deadline);
+            }
+            if fits(&found.record, value.len(), deadline, label) {
+                let entry = self.overwrite(key, found, value.len(), label, deadline);
+                found.bytes_mut().copy_from_slice(value);
+                return Ok(Appended { slot: found.slot, entry });
+            }
+        }
+        let draft = draft(key, label, value.len(), value.len(), deadline);
+        self.append(key, found, &draft, |to| to.copy_from_slice(value))
+    }
+
+    /// As `put`, over what is not a string in one piece.
+    #[inline(never)]
+    fn put_over(
+        &mut self,
+        key: &Key<'_>,
+        found: Found<'a>,
+        label: Label,
+        value: &[u8],
+        deadline: Option<Millis>,
+    ) -> Result<Appended, NoSpace> {
+        let replaced = found.collection();
+        let placed = if fits(&found.record, value.len(), deadline, label) {
+            let entry = self.overwrite(key, found, value.len(), label, deadline);
+            found.bytes_mut().copy_from_slice(value);
+            Appended { slot: found.slot, entry }
+        } else {
+            let draft = draft(key, label, value.len(), value.len(), deadline);
+            self.append(key, Some(found), &draft, |to| to.copy_from_slice(value))?
+        };
+        let is_kept = |id| label.is_tree() && CollectionId::read(value) == Some(id);
+        if let Some(id) = replaced.filter(|id| !is_kept(*id)) {
+            self.retire(key, id);
+        }
+        Ok(placed)
+    }
+
+    /// Sets a key to a string in one piece, in place of anything that it holds.
+    ///
+    /// # Errors
+    /// When there is no room for it; nothing has changed then.
+    #[inline(always)]
+    pub fn write(
+        &mut self,
+        key: &Key<'_>,
+        label: Label,
+        value: &[u8],
+        expiry: Expiry,
+    ) -> Result<(), NoSpace> {
+        let found = self.find_to_change(key);
+        let deadline = expiry.after(|| found.and_then(|found| found.deadline()));
+        self.put(key, found, label, value, deadline).map(|_| ())
     }
 
     #[cold]

@@ -392,8 +392,8 @@ impl Shards {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::Expiry;
-    use crate::key::Encoding;
+
+    use crate::key::{Encoding, Expiry};
     use crate::shard::ShardSet;
     use crate::store::{Store, StoreConfig};
     use crate::value::long_string::WHOLE_BYTES_MAX;

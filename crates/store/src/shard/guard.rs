@@ -246,10 +246,16 @@ impl<'a> Guard<'a> {
         self.unexpired(key, false);
     }
 
+    /// The key's entry and record, on the way to changing it.
+    #[inline(always)]
+    pub(super) fn find_to_change(&mut self, key: &Key<'_>) -> Option<Found<'a>> {
+        self.unexpired(key, true)
+    }
+
     /// A key, to be changed: no hit, no miss, no use.
     #[inline(always)]
     pub fn key_mut<'g>(&'g mut self, key: &Key<'g>) -> KeyMut<'g, 'a> {
-        let found = self.unexpired(key, true);
+        let found = self.find_to_change(key);
         KeyMut::new(self, *key, found)
     }
 

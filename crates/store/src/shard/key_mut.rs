@@ -2,7 +2,7 @@
 
 use super::append::{Found, draft, fits, room_to_grow};
 use super::{CollectionId, Guard, ReadNodes, Reason, ValueRef, WriteNodes};
-use crate::NoSpace;
+use crate::fault::NoSpace;
 use crate::key::{Key, Label};
 use base::{KeyHasher, Millis, Tick};
 use heap::Head;
@@ -103,14 +103,14 @@ impl<'g, 'a> KeyMut<'g, 'a> {
     /// The bytes of the value, for change.
     #[inline]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        let mut found = *self.found();
+        let found = *self.found();
         self.guard.before_writing(&self.key, Some(&found));
         found.bytes_mut()
     }
 
     /// The bytes of the value, for change, as long as the guard is borrowed.
     pub fn into_bytes_mut(self) -> &'g mut [u8] {
-        let mut found = *self.found();
+        let found = *self.found();
         self.guard.before_writing(&self.key, Some(&found));
         found.bytes_mut()
     }
@@ -176,12 +176,11 @@ impl<'g, 'a> KeyMut<'g, 'a> {
         }
     }
 
-    /// Makes `value` the value of the key, with the deadline that it has. The nodes of the old value
-    /// go with it, unless the new one is made of them.
+    /// Makes `value` the value of the key, with the deadline that it has. The nodes of the old
+    /// value go with it, unless the new one is made of them.
     ///
     /// # Errors
     /// When there is no room for it; nothing has changed then.
-    #[inline]
     pub fn put(&mut self, label: Label, value: &[u8]) -> Result<(), NoSpace> {
         let deadline = if self.drops_deadline { None } else { self.deadline() };
         self.put_until(label, value, deadline)
@@ -191,42 +190,19 @@ impl<'g, 'a> KeyMut<'g, 'a> {
     ///
     /// # Errors
     /// Those of `put`.
-    #[inline]
     pub fn put_until(
         &mut self,
         label: Label,
         value: &[u8],
         deadline: Option<Millis>,
     ) -> Result<(), NoSpace> {
-        self.guard.before_writing(&self.key, self.found.as_ref());
-        let replaced = self.found.filter(|found| found.entry.kind() != 0);
-        let replaced = replaced.and_then(|found| found.collection());
-        match &mut self.found {
-            Some(found) if fits(&found.record, value.len(), deadline, label) => {
-                self.guard.overwrite(&self.key, found, value.len(), label, deadline);
-                found.bytes_mut().copy_from_slice(value);
-            }
-            old => {
-                let draft = draft(&self.key, label, value.len(), value.len(), deadline);
-                let fill = |to: &mut [u8]| to.copy_from_slice(value);
-                let appended = self.guard.append(&self.key, *old, &draft, fill)?;
-                *old = Some(self.guard.at(appended));
-            }
-        }
-        if let Some(id) = replaced {
-            self.retire_unless_named(id);
-        }
+        let placed = self.guard.put(&self.key, self.found, label, value, deadline)?;
+        self.found = Some(self.guard.at(placed));
         Ok(())
     }
 
-    #[cold]
-    fn retire_unless_named(&mut self, id: CollectionId) {
-        if self.collection() != Some(id) {
-            self.guard.retire(&self.key, id);
-        }
-    }
-
-    /// Makes the value `len` bytes long. New bytes are zeros; a value that grows gets room for more.
+    /// Makes the value `len` bytes long. New bytes are zeros; a value that grows gets room for
+    /// more.
     ///
     /// # Errors
     /// When there is no room for it; nothing has changed then.
@@ -244,10 +220,11 @@ impl<'g, 'a> KeyMut<'g, 'a> {
         self.guard.before_writing(&self.key, self.found.as_ref());
         let deadline = self.deadline();
         let old = self.found.map_or(&[][..], |found| found.bytes());
-        match &mut self.found {
+        match self.found {
             Some(found) if fits(&found.record, len, deadline, label) => {
                 let old_len = old.len();
-                self.guard.overwrite(&self.key, found, len, label, deadline);
+                let entry = self.guard.overwrite(&self.key, found, len, label, deadline);
+                self.found = Some(Found { entry, ..found });
                 if let Some(new) = found.bytes_mut().get_mut(old_len..) {
                     new.fill(0);
                 }
@@ -257,11 +234,11 @@ impl<'g, 'a> KeyMut<'g, 'a> {
                 let room = if found.is_some() { room_to_grow(len, label) } else { len };
                 let draft = draft(&self.key, label, len, room, deadline);
                 // The old record stays as it is until the new one is filled.
-                let appended = self.guard.append(&self.key, *found, &draft, |to| {
+                let appended = self.guard.append(&self.key, found, &draft, |to| {
                     to[..keep].copy_from_slice(&old[..keep]);
                     to[keep..].fill(0);
                 })?;
-                *found = Some(self.guard.at(appended));
+                self.found = Some(self.guard.at(appended));
             }
         }
         Ok(())
@@ -270,21 +247,22 @@ impl<'g, 'a> KeyMut<'g, 'a> {
     /// Makes the value shorter, in place if there is no room to write it anew.
     pub fn shrink(&mut self, len: usize) {
         if self.resize(len).is_err() {
-            let (label, deadline) = (self.label(), self.deadline());
-            let found = self.found.as_mut().expect("it has a label");
-            self.guard.overwrite(&self.key, found, len, label, deadline);
+            let found = *self.found();
+            let (label, deadline) = (found.label(), found.deadline());
+            let entry = self.guard.overwrite(&self.key, found, len, label, deadline);
+            self.found = Some(Found { entry, ..found });
         }
     }
 
     /// Gives the value another label, and leaves it as it is.
     #[inline]
     pub fn set_label(&mut self, label: Label) {
-        let mut found = *self.found();
+        let found = *self.found();
         if found.label() != label {
             self.guard.before_writing(&self.key, Some(&found));
             let (len, deadline) = (found.bytes().len(), found.deadline());
-            self.guard.overwrite(&self.key, &mut found, len, label, deadline);
-            self.found = Some(found);
+            let entry = self.guard.overwrite(&self.key, found, len, label, deadline);
+            self.found = Some(Found { entry, ..found });
         }
     }
 
@@ -308,16 +286,14 @@ impl<'g, 'a> KeyMut<'g, 'a> {
         }
         self.guard.before_writing(&self.key, Some(&found));
         let (label, value) = (found.label(), found.bytes());
-        match &mut self.found {
-            Some(found) if fits(&found.record, value.len(), deadline, label) => {
-                self.guard.overwrite(&self.key, found, value.len(), label, deadline);
-            }
-            old => {
-                let draft = draft(&self.key, label, value.len(), value.len(), deadline);
-                let fill = |to: &mut [u8]| to.copy_from_slice(value);
-                let appended = self.guard.append(&self.key, *old, &draft, fill)?;
-                *old = Some(self.guard.at(appended));
-            }
+        if fits(&found.record, value.len(), deadline, label) {
+            let entry = self.guard.overwrite(&self.key, found, value.len(), label, deadline);
+            self.found = Some(Found { entry, ..found });
+        } else {
+            let draft = draft(&self.key, label, value.len(), value.len(), deadline);
+            let fill = |to: &mut [u8]| to.copy_from_slice(value);
+            let appended = self.guard.append(&self.key, Some(found), &draft, fill)?;
+            self.found = Some(self.guard.at(appended));
         }
         Ok(())
     }

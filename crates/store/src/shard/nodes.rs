@@ -4,7 +4,7 @@ use super::append::Found;
 use super::append::copy_out;
 use super::collections::{NodeTable, node_name};
 use super::{CollectionId, Guard, KeyMut, Noted, Shards};
-use crate::NoSpace;
+use crate::fault::NoSpace;
 use crate::key::{Key, Label};
 use base::{KeyspaceId, Location};
 use heap::{Draft, Head, Heap, Purpose, Record, Weight};

@@ -6,7 +6,7 @@
 //! large   | collection 4 | root 16 | root 16 | ... |
 //! ```
 
-use crate::access::{Fault, NoSpace};
+use crate::fault::{Fault, NoSpace};
 use crate::key::Label;
 use crate::shard::{CollectionId, KeyMut, ReadNodes, ValueRef, WriteNodes};
 use base::KeyHasher;

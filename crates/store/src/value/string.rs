@@ -10,8 +10,9 @@ mod whole;
 pub use view::{Form, StringView};
 
 use super::long_string::{LongMut, WHOLE_BYTES_MAX};
-use crate::access::{Access, Expiry, Fault, NoSpace, WrongKind};
-use crate::key::{Encoding, Key};
+use crate::access::Access;
+use crate::fault::{Fault, NoSpace, WrongKind};
+use crate::key::{Encoding, Expiry, Key};
 use std::ops::Range;
 use text::{FloatError, IntegerText};
 

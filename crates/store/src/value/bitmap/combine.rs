@@ -1,7 +1,8 @@
 //! Bitmaps combined bit by bit.
 
-use crate::access::{Access, Expiry, WrongKind};
-use crate::key::{Encoding, Key};
+use crate::access::Access;
+use crate::fault::WrongKind;
+use crate::key::{Encoding, Expiry, Key};
 use crate::value::long_string::WHOLE_BYTES_MAX;
 use crate::value::string::{StringError, StringView};
 use smallvec::SmallVec;

@@ -2,7 +2,8 @@
 
 use super::read::next_pair;
 use super::{DUE, DueLeaf, FIELDS, Leaf, TIMED, small};
-use crate::access::{Access, NoSpace};
+use crate::access::Access;
+use crate::fault::NoSpace;
 use crate::key::{Key, Kind, Label};
 use crate::shard::{KeyMut, ReadNodes, Reason, ValueRef, WriteNodes};
 use crate::value::collection::{root, roots, value_of};

@@ -6,7 +6,7 @@ use super::write::{Deadline, Was};
 use super::{
     DEADLINE, FIELDS, LARGE, Leaf, PLAIN, SMALL, TIMED, VALUE, due, small, stride_of, to_cell,
 };
-use crate::access::NoSpace;
+use crate::fault::NoSpace;
 use crate::key::{Kind, Label};
 use crate::shard::{KeyMut, Reason, WriteNodes};
 use crate::value::collection::{root, short_tag_by};

@@ -1,7 +1,7 @@
 //! Counting in a field.
 
 use super::write::{Deadline, HashMut};
-use crate::access::NoSpace;
+use crate::fault::NoSpace;
 use text::{FloatError, IntegerText};
 
 /// Why a field was not counted up.

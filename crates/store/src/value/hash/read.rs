@@ -1,7 +1,8 @@
 //! Reading hashes. Fields past their deadline are not there, but for clients that see expired keys.
 
 use super::{FIELDS, Leaf, TIMED, stride_of, to_deadline};
-use crate::access::{Access, WrongKind};
+use crate::access::Access;
+use crate::fault::WrongKind;
 use crate::key::{Key, Kind};
 use crate::shard::{ReadNodes, ValueRef};
 use crate::value::collection::short_tag_by;

@@ -4,7 +4,7 @@ use super::limit::{HashLimit, RUN_BYTES};
 use super::read::{Pair, next_pair};
 use super::write::{Deadline, Was};
 use super::{DEADLINE, PLAIN, TIMED, label_of_run, stride_of, to_cell};
-use crate::access::NoSpace;
+use crate::fault::NoSpace;
 use crate::shard::{KeyMut, Reason};
 use base::Millis;
 use packed::{Element, Place, Run, RunMut, concat};
@@ -95,8 +95,8 @@ pub(super) fn set(
     Ok(Some(was))
 }
 
-/// Sets or takes away the deadline of a field that is there; false if the hash must become large for
-/// it, and no field has changed.
+/// Sets or takes away the deadline of a field that is there; false if the hash must become large
+/// for it, and no field has changed.
 pub(super) fn set_deadline(
     key: &mut KeyMut<'_, '_>,
     field: &[u8],
@@ -167,8 +167,8 @@ pub(super) fn earliest(bytes: &[u8]) -> Option<Millis> {
     rows.filter_map(|pair| pair.deadline).min()
 }
 
-/// Gives rows the column of deadlines, with which clients know the hash as a hashtable; false if the
-/// run would be too long.
+/// Gives rows the column of deadlines, with which clients know the hash as a hashtable; false if
+/// the run would be too long.
 pub(super) fn widen(key: &mut KeyMut<'_, '_>) -> Result<bool, NoSpace> {
     let run = Run::new(key.bytes());
     if stride_of(key.label()) == TIMED {

@@ -3,7 +3,8 @@
 use super::limit::{HashLimit, LONG_RUN_BYTES, RUN_BYTES};
 use super::read::{Hash, Pair};
 use super::{PLAIN, SMALL, TIMED, label_of_run, large, small};
-use crate::access::{Access, NoSpace, WrongKind};
+use crate::access::Access;
+use crate::fault::{NoSpace, WrongKind};
 use crate::key::{Key, Kind};
 use crate::shard::{KeyMut, Reason};
 use base::Millis;

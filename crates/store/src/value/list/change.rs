@@ -5,7 +5,8 @@ use super::limit::{
     listpack_bytes_at_least,
 };
 use super::{End, Leaf, List, ListLimit};
-use crate::access::{Access, Fault, NoSpace};
+use crate::access::Access;
+use crate::fault::{Fault, NoSpace};
 use crate::key::{Encoding, Key, Kind, Label};
 use crate::shard::{KeyMut, Reason, WriteNodes};
 use packed::{Element, Run};

@@ -1,7 +1,8 @@
 //! Reading lists.
 
 use super::{End, Leaf};
-use crate::access::{Access, WrongKind};
+use crate::access::Access;
+use crate::fault::WrongKind;
 use crate::key::{Key, Kind};
 use crate::shard::{ReadNodes, ValueRef};
 use packed::{Element, Iter, Run};

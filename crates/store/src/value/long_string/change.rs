@@ -1,7 +1,8 @@
 //! Making long strings, and changing them.
 
 use super::{CHUNK_BYTES, LongView, ZEROS, is_zeros, len_of, node_of, set_len, value_of};
-use crate::access::{Access, Fault, NoSpace};
+use crate::access::Access;
+use crate::fault::{Fault, NoSpace};
 use crate::key::{Key, Kind, Label};
 use crate::shard::{CollectionId, KeyMut, WriteNodes};
 use base::Millis;

@@ -1,6 +1,6 @@
 use super::{CHUNK_BYTES, WHOLE_BYTES_MAX};
-use crate::access::{Access, Expiry};
-use crate::key::{Encoding, Key};
+use crate::access::Access;
+use crate::key::{Encoding, Expiry, Key};
 use crate::lane::Lane;
 use crate::shard::ShardSet;
 use crate::store::{Store, StoreConfig};

@@ -2,7 +2,7 @@
 
 use super::integers::{self, Integers};
 use super::{Leaf, SMALL_BYTES_MAX, Tagged, small_label, tree_label};
-use crate::access::NoSpace;
+use crate::fault::NoSpace;
 use crate::key::Encoding;
 use crate::shard::KeyMut;
 use crate::value::collection::short_tag_by;

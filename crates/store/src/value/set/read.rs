@@ -2,7 +2,8 @@
 
 use super::Leaf;
 use super::integers::Integers;
-use crate::access::{Access, WrongKind};
+use crate::access::Access;
+use crate::fault::WrongKind;
 use crate::key::{Encoding, Key, Kind};
 use crate::shard::{ReadNodes, ValueRef};
 use crate::value::collection::short_tag_by;

@@ -2,7 +2,8 @@
 
 use super::Leaf;
 use super::read::{Form, Set, read};
-use crate::access::{Access, WrongKind};
+use crate::access::Access;
+use crate::fault::WrongKind;
 use crate::key::Key;
 use crate::shard::ReadNodes;
 use base::Random;

@@ -5,7 +5,8 @@ use super::build::{Kept, put_members};
 use super::combine::{Flow, Operation, combine};
 use super::limit::{Added, Growth};
 use super::read::{Set, read_all};
-use crate::access::{Access, Fault};
+use crate::access::Access;
+use crate::fault::Fault;
 use crate::key::{Encoding, Key};
 use packed::Element;
 

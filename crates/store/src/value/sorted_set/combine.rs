@@ -2,7 +2,8 @@
 
 use super::order::sort_key;
 use super::read::SortedSet;
-use crate::access::{Access, WrongKind};
+use crate::access::Access;
+use crate::fault::WrongKind;
 use crate::key::{Key, Kind};
 use crate::shard::ValueRef;
 use crate::value::set::Set;

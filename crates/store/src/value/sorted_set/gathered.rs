@@ -3,7 +3,8 @@
 use super::limit::{SortedSetLimit, has_room};
 use super::order::{Score, score_of, sort_key};
 use super::{STRIDE, ScoreLeaf, TagLeaf};
-use crate::access::{Access, NoSpace};
+use crate::access::Access;
+use crate::fault::NoSpace;
 use crate::key::{Encoding, Key, Kind, Label};
 use crate::shard::{KeyMut, WriteNodes};
 use crate::value::collection::tag_by;

@@ -3,7 +3,8 @@
 use super::bound::Bound;
 use super::order::{ByScore, score_of, sort_key};
 use super::{SCORES, STRIDE, ScoreLeaf, TAGS, TagLeaf};
-use crate::access::{Access, WrongKind};
+use crate::access::Access;
+use crate::fault::WrongKind;
 use crate::key::{Encoding, Key, Kind};
 use crate::shard::{ReadNodes, ValueRef};
 use crate::value::collection::{short_tag_by, tag_by};

@@ -1,11 +1,11 @@
 //! Reading strings of any length, and writing them whole.
 
 use super::view::{Form, StringView};
-use crate::access::{Access, Expiry, NoSpace, WrongKind};
-use crate::key::{Encoding, Key, Kind, Label};
+use crate::access::Access;
+use crate::fault::{NoSpace, WrongKind};
+use crate::key::{Encoding, Expiry, Key, Kind, Label};
 use crate::shard::{KeyMut, ValueRef};
 use crate::value::long_string::{self, LongView, WHOLE_BYTES_MAX};
-use base::Millis;
 
 impl<'g> ValueRef<'g> {
     /// The value as a string.
@@ -68,12 +68,10 @@ impl Access<'_> {
         encoding: Encoding,
         expiry: Expiry,
     ) -> Result<(), NoSpace> {
-        let mut key = self.guard().key_mut(key);
-        let deadline = expiry.after(|| key.deadline());
         if value.len() > WHOLE_BYTES_MAX {
-            return write_long(key, value, deadline);
+            return write_long(self.guard().key_mut(key), value, expiry);
         }
-        key.put_until(Label::new(Kind::String, encoding), value, deadline)
+        self.guard().write(key, Label::new(Kind::String, encoding), value, expiry)
     }
 
     /// The string of a key, to be changed in place without changing its length; `None` for one in
@@ -109,11 +107,8 @@ const RAW: Label = Label::new(Kind::String, Encoding::Raw);
 
 #[cold]
 #[inline(never)]
-fn write_long(
-    mut key: KeyMut<'_, '_>,
-    value: &[u8],
-    deadline: Option<Millis>,
-) -> Result<(), NoSpace> {
+fn write_long(mut key: KeyMut<'_, '_>, value: &[u8], expiry: Expiry) -> Result<(), NoSpace> {
+    let deadline = expiry.after(|| key.deadline());
     let id = long_string::chunks_of(&mut key, value)?;
     long_string::put_chunks(&mut key, id, value.len(), deadline)
 }

@@ -6,7 +6,8 @@ use super::{
     ConsumerFacts, Facts, GroupLeaf, NEVER, OWNED_BYTES, PENDING_BYTES, PendingFacts, UNKNOWN,
     owned, owned_key, owned_len,
 };
-use crate::access::{Access, Fault};
+use crate::access::Access;
+use crate::fault::Fault;
 use crate::key::{Key, Kind};
 use crate::shard::{KeyMut, WriteNodes};
 use crate::value::collection::root;
