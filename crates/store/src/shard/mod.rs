@@ -40,6 +40,8 @@ mod nodes;
 mod pending;
 mod read_nodes;
 mod shards;
+#[cfg(test)]
+mod tests;
 mod unit;
 mod value_ref;
 mod visit;

@@ -62,6 +62,13 @@ impl<'a> Guard<'a> {
         })
     }
 
+    /// Gives a collection up, after its last node is gone.
+    pub fn close_collection(&mut self, id: CollectionId) {
+        self.assert_held(self.shards.collections.owner(id).shard());
+        // SAFETY: the owner's shard is locked, and no reference to the table lives.
+        drop(unsafe { self.shards.collections.close(id) });
+    }
+
     /// Copies all nodes of a collection, under the same numbers, for another key.
     ///
     /// # Errors
@@ -193,13 +200,6 @@ impl<'a> CollectionMut<'_, 'a> {
         self.index.add_bytes(moved.gained());
         moved.count(self.guard.thread);
         true
-    }
-
-    /// Gives the collection up, after the last node is gone.
-    pub fn close(self) {
-        let (guard, id) = (self.guard, self.id);
-        // SAFETY: the owner's shard is locked, and the reference to the table is given up.
-        drop(unsafe { guard.shards.collections.close(id) });
     }
 }
 
