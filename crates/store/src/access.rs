@@ -96,7 +96,7 @@ impl<'a> Access<'a> {
     }
 
     /// Says that a command made so many changes, and what that is for a key. All that is said while
-    /// one access holds its locks is one unit. No changes say nothing.
+    /// one access holds its locks is one unit. With none, nothing has changed for others.
     #[inline(always)]
     pub fn changed(&mut self, changes: u64, event: Event, key: &Key<'_>) {
         self.guard.say(changes, event, key);
@@ -121,6 +121,16 @@ impl<'a> Access<'a> {
     pub fn happened_if_gone(&mut self, key: &Key<'_>) {
         if self.guard.is_heard() && self.guard.peek(key).is_none() {
             self.guard.note_event(Event::DEL, key);
+        }
+    }
+
+    /// Says that a command removed so many elements of a key, and, if they were the last, that the
+    /// key has gone with them.
+    #[inline]
+    pub fn removed(&mut self, elements: u64, event: Event, key: &Key<'_>) {
+        self.guard.say(elements, event, key);
+        if elements > 0 {
+            self.happened_if_gone(key);
         }
     }
 

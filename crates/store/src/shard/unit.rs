@@ -70,26 +70,23 @@ impl<'a> Guard<'a> {
         self.pending().request = Some((request, keyspace));
     }
 
-    /// Says that a command made so many changes, which is this for a key. No changes say nothing.
+    /// Says that a command made so many changes, which is this for a key. With none, that what it
+    /// did means nothing to others.
     #[inline(always)]
     pub fn say(&mut self, changes: u64, event: Event, key: &Key<'_>) {
-        if changes > 0 {
-            self.say_silently(changes);
-            if self.changes.heard != 0 {
-                self.note_event(event, key);
-            }
+        self.say_silently(changes);
+        if changes > 0 && self.changes.heard != 0 {
+            self.note_event(event, key);
         }
     }
 
     /// Says that a command made so many changes, for which there is no event.
     #[inline(always)]
     pub fn say_silently(&mut self, changes: u64) {
-        if changes > 0 {
-            self.thread.counters.changes.add(changes);
-            self.changes.said.said();
-            if self.changes.heard != 0 {
-                self.pending().is_said = true;
-            }
+        self.changes.said.said();
+        self.thread.counters.changes.add(changes);
+        if changes > 0 && self.changes.heard != 0 {
+            self.pending().is_said = true;
         }
     }
 
