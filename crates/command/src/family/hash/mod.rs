@@ -18,7 +18,27 @@ use crate::call::Call;
 use crate::refusal::Refusal;
 use settings::values;
 use store::value::hash::{HashError, HashLimit, Pair};
+use store::{Access, Event, EventClass, Key};
 use wire::Reply;
+
+const HSET: Event = event("hset");
+const HDEL: Event = event("hdel");
+const HEXPIRE: Event = event("hexpire");
+const HEXPIRED: Event = event("hexpired");
+const HPERSIST: Event = event("hpersist");
+
+const fn event(name: &'static str) -> Event {
+    Event::new(EventClass::Hash, name)
+}
+
+/// Says that something was done to so many fields, and that the hash has gone if none is left.
+#[inline]
+fn say_changed(access: &mut Access<'_>, changes: u64, event: Event, key: &Key<'_>) {
+    access.changed(changes, event, key);
+    if changes > 0 {
+        access.happened_if_gone(key);
+    }
+}
 
 impl From<HashError> for Refusal {
     fn from(error: HashError) -> Refusal {
