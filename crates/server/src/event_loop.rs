@@ -35,11 +35,11 @@ pub const FIRST_CONNECTION: usize = 64;
 /// See the module page.
 pub struct EventLoop<P> {
     instance: Arc<Instance>,
-    poller: P,
+    pub(crate) poller: P,
     /// Tells this worker something from any thread.
     post: Post,
     inbox: Inbox,
-    connections: Connections,
+    pub(crate) connections: Connections,
     /// Connections with requests that were not served, or sockets that may hold more.
     unread: Vec<Ready>,
     /// Connections to which messages came in this turn.

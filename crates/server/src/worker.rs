@@ -81,3 +81,8 @@ impl<P: Poller> Worker<P> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
