@@ -45,6 +45,8 @@ pub struct Connection {
     pub is_ending: bool,
     /// Its worker will look at it in the next turn.
     pub is_unread: bool,
+    /// Its socket was not read to the end, and was not to be read further.
+    pub is_undrained: bool,
     /// Its worker will write to it at the end of the turn.
     pub is_unwritten: bool,
     /// Its worker knows that some of its output waits for a position.
@@ -71,6 +73,7 @@ impl Connection {
             is_cut: false,
             is_ending: false,
             is_unread: false,
+            is_undrained: false,
             is_unwritten: false,
             is_noted_as_marked: false,
             is_shown_with_buffers: Cell::new(false),

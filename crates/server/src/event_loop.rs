@@ -224,8 +224,9 @@ impl<P: Poller> EventLoop<P> {
         };
         // The end behind what was read is told by no further event.
         let may_hold_more = may_hold_more || connection.is_ending;
-        let is_unread = (may_hold_more && connection.is_to_be_read())
-            || (connection.is_cut && !connection.is_query_held());
+        let is_to_be_read = may_hold_more && connection.is_to_be_read();
+        connection.is_undrained |= may_hold_more && !is_to_be_read;
+        let is_unread = is_to_be_read || (connection.is_cut && !connection.is_query_held());
         if is_unread && !connection.is_unread {
             connection.is_unread = true;
             let token = token_of(at);
@@ -342,11 +343,9 @@ impl<P: Poller> EventLoop<P> {
         let Some(mut connection) = self.connections.take(at) else { return };
         self.timers.forget_wait(&mut connection, &self.instance);
         connection.session.is_waiting = false;
-        let fate = if connection.session.reply_mode == ReplyMode::On {
-            pipeline.answer(&mut connection, answer)
-        } else {
-            pipeline.serve_on(&mut connection)
-        };
+        let is_wanted = connection.session.reply_mode == ReplyMode::On;
+        let answer = if is_wanted { answer } else { Vec::new() };
+        let fate = pipeline.answer(&mut connection, answer);
         self.settle(pipeline, Served { at, connection, fate });
     }
 

@@ -247,20 +247,28 @@ impl Pipeline {
     /// Gives a client that has waited its answer, and goes on with what it sent meanwhile.
     pub fn answer(&mut self, connection: &mut Connection, answer: Vec<u8>) -> Fate {
         match self.executor.answer(connection, answer) {
-            Ok(()) => self.serve_on(connection),
+            // While it waited its socket was read as far as it could be.
+            Ok(()) => {
+                let may_hold_more = std::mem::take(&mut connection.is_undrained);
+                self.serve_held(connection, may_hold_more)
+            }
             Err(_) => Fate::Close,
         }
     }
 
-    /// Serves requests that were held back.
+    /// Serves requests that were held back, before more is read.
     pub fn serve_on(&mut self, connection: &mut Connection) -> Fate {
+        self.serve_held(connection, true)
+    }
+
+    fn serve_held(&mut self, connection: &mut Connection, may_hold_more: bool) -> Fate {
         self.executor.read_clock();
         if std::mem::take(&mut connection.is_paused) {
             connection.session.client.set_flag(ClientFlags::PAUSED, false);
         }
         self.serve_waiting(connection);
         let outcome = self.executor.finish(connection);
-        self.fate_after(outcome, connection, true)
+        self.fate_after(outcome, connection, may_hold_more)
     }
 
     /// Serves what waits in the query buffer.

@@ -3,6 +3,7 @@ use super::testing::{BEGIN, World, woken};
 use crate::mail::Mail;
 use base::Millis;
 use command::Notice;
+use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
@@ -123,6 +124,36 @@ fn a_client_that_waits_is_answered_in_the_turn_of_the_write_without_a_system_cal
     assert_eq!(waiter.read(), "*2 $1 k $1 v $5 after");
     assert_eq!(world.wakes.load(SeqCst), 0);
     assert_eq!(world.instance.waiters.count(), 0);
+}
+
+#[test]
+fn a_client_that_was_answered_is_not_read_again_in_vain() {
+    let mut world = World::new();
+    let (waiter, writer) = (world.connect(), world.connect());
+    world.ask(&waiter, "BLPOP k 0\r\n");
+    world.ask(&writer, "RPUSH k v\r\n");
+    world.turn(&[]);
+    assert!(world.waited() > 0);
+    assert_eq!(world.ask(&waiter, "PING\r\n"), "*2 $1 k $1 v +PONG");
+}
+
+#[test]
+fn what_a_client_sent_beyond_what_is_read_ahead_is_served_after_its_wait() {
+    let mut world = World::new();
+    let (waiter, writer) = (world.connect(), world.connect());
+    world.ask(&waiter, "BLPOP k 0\r\n");
+    let request = format!("SET x {}\r\n", "v".repeat(1000));
+    let mut sent = 0;
+    // Until its worker reads no more of it and its socket is full.
+    while let Ok(bytes) = (&waiter.socket).write(&request.as_bytes()[sent % request.len()..]) {
+        sent += bytes;
+        world.turn(&[waiter.readable()]);
+    }
+    assert!(sent > MIB, "{sent} bytes");
+    assert_eq!(world.ask(&writer, "RPUSH k v\r\n"), ":1");
+    world.settle();
+    let oks = "+OK\r\n".repeat(sent / request.len());
+    assert!(waiter.read_bytes() == ["*2\r\n$1\r\nk\r\n$1\r\nv\r\n", &oks].concat());
 }
 
 #[test]
