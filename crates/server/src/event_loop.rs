@@ -14,6 +14,7 @@ use crate::connection::Connection;
 use crate::connections::Connections;
 use crate::limits::is_too_slow;
 use crate::mail::{Inbox, Mail, Mailbox};
+use crate::output::ALL_SAFE;
 use crate::pipeline::{Fate, Pipeline, Served};
 use crate::poller::{Poller, Ready};
 use crate::stream::Stream;
@@ -50,6 +51,8 @@ pub struct EventLoop<P> {
     timers: Timers,
     /// What may wait for a client, by the settings.
     output_limit: OutputLimit,
+    /// Replies up to this position may leave.
+    safe: u64,
     /// Another pipeline is in the middle of a command.
     is_nested: bool,
     /// The server ends.
@@ -78,6 +81,7 @@ impl<P: Poller> EventLoop<P> {
             acceptor,
             timers: Timers::default(),
             output_limit: OutputLimit::default(),
+            safe: ALL_SAFE,
             is_nested: false,
             is_stopping: false,
         }
@@ -131,8 +135,9 @@ impl<P: Poller> EventLoop<P> {
     }
 
     /// Serves those who are ready at this moment, while another pipeline, which is inside the gate,
-    /// is in the middle of a command. `pipeline` must not come to keys that this command may have
-    /// locked. Whoever is away, and mail about clients, waits until that command is done.
+    /// is in the middle of a command. `pipeline` must neither come to keys that this command may
+    /// have locked nor close the gate. Whoever is away, and mail about clients, waits until that
+    /// command is done.
     ///
     /// # Errors
     /// When the poller is broken.
@@ -143,6 +148,8 @@ impl<P: Poller> EventLoop<P> {
         events: &mut P::Events,
     ) -> io::Result<()> {
         self.poller.wait(events, Duration::ZERO)?;
+        pipeline.follow_settings();
+        pipeline.executor.safe = self.safe;
         let was_nested = std::mem::replace(&mut self.is_nested, true);
         self.serve_ready(pipeline, events);
         self.is_nested = was_nested;
@@ -381,7 +388,7 @@ impl<P: Poller> EventLoop<P> {
 
     /// Writes what waited for positions up to `position`.
     fn on_safe(&mut self, pipeline: &mut Pipeline, position: u64) {
-        pipeline.executor.safe = position;
+        (self.safe, pipeline.executor.safe) = (position, position);
         for at in std::mem::take(&mut self.marked) {
             if let Some(connection) = self.connections.get_mut(at) {
                 connection.is_noted_as_marked = false;

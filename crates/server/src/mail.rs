@@ -251,6 +251,7 @@ mod tests {
                 scope.spawn(move || {
                     for number in 0..MESSAGES {
                         mailbox.send(Mail::Notice(Notice::Close(sender * MESSAGES + number)));
+                        thread::yield_now();
                     }
                 });
             }

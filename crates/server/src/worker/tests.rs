@@ -1,8 +1,10 @@
 use super::Worker;
-use super::testing::{BEGIN, World, woken};
+use super::testing::{BEGIN, Peer, World, woken};
 use crate::mail::Mail;
-use base::Millis;
+use crate::poller::Ready;
+use base::{Millis, Random};
 use command::Notice;
+use std::collections::VecDeque;
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -344,6 +346,110 @@ fn what_is_heard_of_a_connection_that_is_away_is_kept_until_it_is_back() {
     world.settle();
     assert_eq!(away.read_bytes(), "+PONG\r\nfirst second ");
     assert_eq!(world.instance.clients.count(), 1, "its end was heard too");
+}
+
+#[test]
+fn replies_behind_a_mark_stay_there_while_another_command_is_at_work() {
+    let mut world = World::new();
+    let peer = world.connect();
+    let mut second = world.second_pipeline();
+    world.mailbox.send(Mail::Notice(Notice::Safe(1)));
+    world.turn(&[]);
+    world.worker.event_loop.connections.get_mut(peer.at()).expect("it is not away").mark(0, 2);
+    peer.send("PING\r\n");
+    world.turn_meanwhile(&mut second, &[peer.readable()]);
+    assert_eq!(peer.read(), "");
+    world.mailbox.send(Mail::Notice(Notice::Safe(2)));
+    world.turn(&[]);
+    assert_eq!(peer.read(), "+PONG");
+}
+
+/// A client of the history below: what it is yet to send, and what it must read in the end.
+struct Talker {
+    peer: Peer,
+    unsent: VecDeque<u8>,
+    expected: Vec<u8>,
+    taken: Vec<u8>,
+    /// The event that its worker is yet to hear of, if there is one.
+    ready: Option<Ready>,
+}
+
+impl Talker {
+    fn new(peer: Peer, random: &mut Random) -> Talker {
+        let (mut unsent, mut expected) = (VecDeque::new(), Vec::new());
+        for turn in 0..random.below(300) {
+            let len = if random.one_in(20) { 20_000 } else { random.below(40) } as usize;
+            let word = char::from(b'a' + (turn % 26) as u8).to_string().repeat(len);
+            let request = format!("*2\r\n$4\r\nECHO\r\n{}", bulk(&word));
+            unsent.extend(request.as_bytes());
+            expected.extend(bulk(&word).as_bytes());
+            if random.one_in(40) {
+                // It waits for a list of its own, into which it has put an element, or until its
+                // time is over.
+                let push = if random.one_in(2) { "RPUSH own v\r\n" } else { "" };
+                let key = if push.is_empty() { "none" } else { "own" };
+                unsent.extend(format!("{push}BLPOP {key} 0.01\r\n").as_bytes());
+                expected.extend(if push.is_empty() {
+                    &b"*-1\r\n"[..]
+                } else {
+                    b":1\r\n*2\r\n$3\r\nown\r\n$1\r\nv\r\n"
+                });
+            }
+        }
+        Talker { peer, unsent, expected, taken: Vec::new(), ready: None }
+    }
+
+    fn send(&mut self, most: usize) {
+        let (bytes, _) = self.unsent.as_slices();
+        let bytes = &bytes[..bytes.len().min(most)];
+        if let Ok(sent) = (&self.peer.socket).write(bytes)
+            && sent > 0
+        {
+            self.unsent.drain(..sent);
+            self.ready.get_or_insert(self.peer.readable());
+        }
+    }
+
+    fn read(&mut self, most: usize) {
+        let bytes = self.peer.read_some(most);
+        if !bytes.is_empty() {
+            self.taken.extend(bytes);
+            self.ready = Some(self.peer.writable());
+        }
+    }
+}
+
+/// Requests come in pieces, events late, replies are read in pieces, and some clients wait.
+#[test]
+fn each_client_reads_its_replies_in_order_whatever_comes_when() {
+    for seed in 0..20 {
+        let (mut world, mut random) = (World::new(), Random::from_seed(seed));
+        let mut talkers: Vec<_> = (0..6)
+            .map(|database| {
+                let peer = world.connect();
+                assert_eq!(world.ask(&peer, &format!("SELECT {database}\r\n")), "+OK");
+                Talker::new(peer, &mut random)
+            })
+            .collect();
+        let mut turns = 0;
+        while talkers.iter().any(|talker| talker.taken.len() < talker.expected.len()) {
+            for talker in &mut talkers {
+                match random.below(4) {
+                    0 => talker.send(1 + random.below(30) as usize),
+                    1 => talker.send(100_000),
+                    2 => talker.read(1 + random.below(10_000) as usize),
+                    _ => {}
+                }
+            }
+            let heard = talkers.iter_mut().filter(|_| random.one_in(2));
+            let ready: Vec<_> = heard.filter_map(|talker| talker.ready.take()).collect();
+            world.turn(&ready);
+            world.instance.clock.advance(random.below(3));
+            turns += 1;
+            assert!(turns < 100_000, "seed {seed}: somebody waits for ever");
+        }
+        assert!(talkers.iter().all(|talker| talker.taken == talker.expected), "seed {seed}");
+    }
 }
 
 #[test]
