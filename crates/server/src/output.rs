@@ -14,11 +14,11 @@ use std::collections::VecDeque;
 use std::io::{self, IoSlice, Write};
 use std::sync::Arc;
 
-/// Room of a segment that gathers small replies; more than this becomes a segment as it is.
-const SEGMENT_BYTES: usize = 32 << 10;
+/// Room of a buffer that gathers small replies; more than this becomes a buffer as it is.
+const BUFFER_BYTES: usize = 32 << 10;
 /// A shared message below this is copied: its place in the queue would take as much.
 const SHARED_BYTES_MIN: usize = 64;
-/// Segments that one system call writes.
+/// Buffers that one system call writes.
 const SLICES: usize = 64;
 
 /// The position that is safe where nobody makes positions.
@@ -32,12 +32,12 @@ pub struct Output {
 
 #[derive(Debug, Default)]
 struct Queue {
-    segments: VecDeque<Segment>,
-    /// Bytes of the first segment that were written.
+    buffers: VecDeque<Buffer>,
+    /// Bytes of the first buffer that were written.
     written: usize,
     /// Bytes that wait.
     len: usize,
-    /// Bytes of memory that the segments take.
+    /// Bytes of memory that the buffers take.
     room: usize,
     /// Bytes that have left since the queue was made: where the first that waits stands among all.
     passed: u64,
@@ -46,7 +46,7 @@ struct Queue {
 }
 
 #[derive(Debug)]
-enum Segment {
+enum Buffer {
     /// Replies of this client.
     Own(Vec<u8>),
     /// A message that others get too.
@@ -60,19 +60,19 @@ struct Mark {
     position: u64,
 }
 
-impl Segment {
+impl Buffer {
     fn bytes(&self) -> &[u8] {
         match self {
-            Segment::Own(bytes) => bytes,
-            Segment::Shared(bytes) => bytes,
+            Buffer::Own(bytes) => bytes,
+            Buffer::Shared(bytes) => bytes,
         }
     }
 
     /// Whoever reads slowly may be the last who holds a shared message, so it counts for each.
     fn room(&self) -> usize {
         match self {
-            Segment::Own(bytes) => bytes.capacity(),
-            Segment::Shared(bytes) => bytes.len(),
+            Buffer::Own(bytes) => bytes.capacity(),
+            Buffer::Shared(bytes) => bytes.len(),
         }
     }
 }
@@ -172,7 +172,7 @@ impl Queue {
     }
 
     fn push(&mut self, replies: &mut Vec<u8>, from: usize) {
-        if replies.len() - from < SEGMENT_BYTES {
+        if replies.len() - from < BUFFER_BYTES {
             self.copy(&replies[from..]);
             replies.clear();
             return;
@@ -181,12 +181,12 @@ impl Queue {
         if own.capacity() - own.len() > own.len() / 8 {
             own.shrink_to_fit();
         }
-        if self.segments.is_empty() {
+        if self.buffers.is_empty() {
             self.written = from;
-            self.add(Segment::Own(own), from);
+            self.add(Buffer::Own(own), from);
         } else {
             own.drain(..from);
-            self.add(Segment::Own(own), 0);
+            self.add(Buffer::Own(own), 0);
         }
     }
 
@@ -194,14 +194,14 @@ impl Queue {
         if message.len() < SHARED_BYTES_MIN {
             self.copy(&message);
         } else {
-            self.add(Segment::Shared(message), 0);
+            self.add(Buffer::Shared(message), 0);
         }
     }
 
     /// Adds a copy of `bytes`.
     fn copy(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
-        if let Some(Segment::Own(last)) = self.segments.back_mut() {
+        if let Some(Buffer::Own(last)) = self.buffers.back_mut() {
             let first;
             (first, rest) = bytes.split_at(bytes.len().min(last.capacity() - last.len()));
             last.extend_from_slice(first);
@@ -211,17 +211,17 @@ impl Queue {
             return;
         }
         // Most backlogs are short, and the socket takes them soon.
-        let is_first = self.segments.is_empty();
-        let room = if is_first { rest.len() } else { rest.len().max(SEGMENT_BYTES) };
+        let is_first = self.buffers.is_empty();
+        let room = if is_first { rest.len() } else { rest.len().max(BUFFER_BYTES) };
         let mut own = Vec::with_capacity(room);
         own.extend_from_slice(rest);
-        self.add(Segment::Own(own), 0);
+        self.add(Buffer::Own(own), 0);
     }
 
-    fn add(&mut self, segment: Segment, written: usize) {
-        self.len += segment.bytes().len() - written;
-        self.room += segment.room();
-        self.segments.push_back(segment);
+    fn add(&mut self, buffer: Buffer, written: usize) {
+        self.len += buffer.bytes().len() - written;
+        self.room += buffer.room();
+        self.buffers.push_back(buffer);
     }
 
     fn write_to(&mut self, stream: &mut impl Write, safe: u64) -> io::Result<usize> {
@@ -258,11 +258,11 @@ impl Queue {
     /// Fills `slices` with the next `most` bytes, and tells how many were needed.
     fn slices<'q>(&'q self, slices: &mut [IoSlice<'q>; SLICES], most: usize) -> usize {
         let (mut left, mut written, mut used) = (most, self.written, 0);
-        for (slice, segment) in slices.iter_mut().zip(&self.segments) {
+        for (slice, buffer) in slices.iter_mut().zip(&self.buffers) {
             if left == 0 {
                 break;
             }
-            let bytes = &segment.bytes()[written..];
+            let bytes = &buffer.bytes()[written..];
             let bytes = &bytes[..bytes.len().min(left)];
             *slice = IoSlice::new(bytes);
             left -= bytes.len();
@@ -271,21 +271,21 @@ impl Queue {
         used
     }
 
-    /// Drops the first `bytes` of those that wait, each segment as soon as it is written.
+    /// Drops the first `bytes` of those that wait, each buffer as soon as it is written.
     fn pass(&mut self, bytes: usize) {
         self.len -= bytes;
         self.passed += bytes as u64;
         self.written += bytes;
-        while let Some(segment) = self.segments.front() {
-            let len = segment.bytes().len();
+        while let Some(buffer) = self.buffers.front() {
+            let len = buffer.bytes().len();
             if self.written < len {
                 return;
             }
             self.written -= len;
-            self.room -= segment.room();
-            self.segments.pop_front();
+            self.room -= buffer.room();
+            self.buffers.pop_front();
         }
-        self.segments = VecDeque::new();
+        self.buffers = VecDeque::new();
     }
 }
 

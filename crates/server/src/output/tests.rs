@@ -1,4 +1,4 @@
-use super::{ALL_SAFE, Output, SEGMENT_BYTES, SLICES};
+use super::{ALL_SAFE, BUFFER_BYTES, Output, SLICES};
 use std::io::{self, IoSlice, Write};
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ fn shared(len: usize, byte: u8) -> Arc<[u8]> {
 #[test]
 fn what_is_pushed_is_written_once_and_in_order() {
     let (mut output, mut socket, mut expected) = (Output::default(), Socket::default(), Vec::new());
-    let sizes = [1, 100, SEGMENT_BYTES - 1, SEGMENT_BYTES, 7, 5 * SEGMENT_BYTES, 20_000, 20_000];
+    let sizes = [1, 100, BUFFER_BYTES - 1, BUFFER_BYTES, 7, 5 * BUFFER_BYTES, 20_000, 20_000];
     for (turn, size) in sizes.into_iter().cycle().take(400).enumerate() {
         let mut bytes: Vec<u8> = (0..size).map(|at| (at * 7 + turn) as u8).collect();
         if turn % 5 == 4 {
@@ -132,16 +132,16 @@ fn a_shared_message_is_not_copied_and_let_go_once_written() {
 }
 
 #[test]
-fn small_replies_share_segments() {
+fn small_replies_share_buffers() {
     let mut output = Output::default();
     for _ in 0..10_000 {
         output.push(&mut b"$5\r\nvalue\r\n".to_vec(), 0);
     }
-    assert!(output.room() < output.len() + 2 * SEGMENT_BYTES, "{} bytes", output.room());
+    assert!(output.room() < output.len() + 2 * BUFFER_BYTES, "{} bytes", output.room());
 }
 
 #[test]
-fn many_segments_leave_with_one_system_call() {
+fn many_buffers_leave_with_one_system_call() {
     let (mut output, mut socket) = (Output::default(), Socket::with_room(usize::MAX));
     for at in 0..SLICES - 1 {
         output.share(shared(100 + at, b'm'));
@@ -200,7 +200,7 @@ fn a_position_that_is_not_newer_needs_no_mark_of_its_own() {
 }
 
 #[test]
-fn marks_and_segments_agree_with_a_plain_model() {
+fn marks_and_buffers_agree_with_a_plain_model() {
     let mut random = base::Random::from_seed(8);
     for _ in 0..300 {
         let (mut output, mut socket) = (Output::default(), Socket::default());
