@@ -108,15 +108,20 @@ fn instance() -> Arc<Instance> {
 }
 
 impl World {
-    /// A server with one worker, which waits for nobody yet.
+    /// A server with one worker, which waits for nobody yet. No command takes it time, so that no
+    /// connection has to give way to others.
     pub fn new() -> World {
+        World::timed_by(Stopwatch::still())
+    }
+
+    /// The same, with another stopwatch.
+    pub fn timed_by(stopwatch: Stopwatch) -> World {
         let (instance, wakes) = (instance(), Arc::new(AtomicU64::new(0)));
         let counter = Arc::clone(&wakes);
         let wake = move || {
             counter.fetch_add(1, SeqCst);
         };
         let (mailbox, inbox) = Mailbox::new(wake, instance.clients.mail_bytes());
-        let stopwatch = Stopwatch::calibrate();
         let worker = Worker::new(WorkerParts {
             instance: Arc::clone(&instance),
             lane: instance.store.lane().expect("a lane is left"),
