@@ -36,6 +36,10 @@ pub enum Notice {
     Close(u64),
     /// Give the client with this id, which has waited, its reply.
     Answer(u64, Vec<u8>),
+    /// Send the client with this id a message that others get too.
+    Message(u64, Arc<[u8]>),
+    /// Replies that waited for positions up to this one may leave.
+    Safe(u64),
     /// Look at paused connections again.
     Unpaused,
 }

@@ -1,33 +1,56 @@
-//! Serving a connection: its requests are parsed in batches, and each is executed in order.
+//! What commands need of a worker: its lane, its counts, its clock and its buffer for replies; and
+//! the order in which the requests of a batch are executed.
 
 use crate::batch::{Ahead, Batch, End, Part};
 use crate::connection::Connection;
-use crate::worker::Worker;
-use base::{KeyspaceId, Millis};
+use crate::output::ALL_SAFE;
+use base::{KeyspaceId, Millis, Stopwatch};
 use command::{
-    Call, ClientFlags, Group, Instance, Needs, Pause, Refusal, ReplyMode, Row, execute, find_row,
-    grants,
+    Call, ClientFlags, Group, Instance, Needs, Pause, Refusal, ReplyMode, Row, WorkerStatistics,
+    execute, find_row, grants,
 };
-use settings::{general, limits};
+use settings::{OutputLimit, general, limits};
+use std::io;
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use store::Key;
 use store::value::hash;
+use store::{Key, Lane};
 use wire::{Limits, Reply, RequestParser};
 
 /// Replies are written when so many bytes of them have gathered, before the batch ends.
 const REPLIES_MAX: usize = 256 << 10;
-
+/// A longer answer to a command that has waited is written before what came behind it is served.
+const ANSWER_MAX: usize = 4 << 10;
+/// A buffer for replies that grew beyond this is given back.
+const REPLIES_KEPT: usize = 1 << 20;
 /// How long requests of one connection are served before others have their turn.
 const SLICE_NANOS: u64 = 200_000;
 
-/// What is to become of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// It stays.
-    Keep,
-    /// It is closed once its replies are written.
-    Close,
+/// See the module page.
+pub struct Executor {
+    /// What all clients share.
+    pub instance: Arc<Instance>,
+    /// The way to the store.
+    pub lane: Lane,
+    /// What this worker counts.
+    pub statistics: Arc<WorkerStatistics>,
+    /// Measures commands and turns.
+    pub stopwatch: Stopwatch,
+    /// The moment, as read for the batch at work.
+    pub now: Millis,
+    /// What may wait for a client, by the settings.
+    pub output_limit: OutputLimit,
+    /// Replies up to this position may leave.
+    pub safe: u64,
+    /// When the command at work began.
+    command_began: u64,
+    /// What is left of the time of the connection being served.
+    slice_nanos: u64,
+    /// Replies to the connection being served.
+    replies: Vec<u8>,
+    /// Bytes that `replies` may grow to before the client is over its limit.
+    replies_max: usize,
 }
 
 /// Why serving stopped.
@@ -41,70 +64,154 @@ enum Stop {
     Over(usize),
 }
 
-impl Worker {
-    /// Serves the requests in `input`; returns the bytes that are done with.
-    pub fn serve(&mut self, connection: &mut Connection, input: &[u8]) -> (usize, Fate) {
-        self.begin_slice(connection);
-        self.serve_from(connection, input, 0)
+impl Executor {
+    /// An executor that has served nobody yet.
+    pub fn new(instance: Arc<Instance>, lane: Lane, stopwatch: Stopwatch) -> Executor {
+        Executor {
+            statistics: instance.statistics.worker(),
+            instance,
+            lane,
+            stopwatch,
+            now: Millis::default(),
+            output_limit: OutputLimit::default(),
+            safe: ALL_SAFE,
+            command_began: 0,
+            slice_nanos: 0,
+            replies: Vec::new(),
+            replies_max: usize::MAX,
+        }
+    }
+
+    /// Reads the clock.
+    #[inline]
+    pub fn read_clock(&mut self) {
+        self.now = self.instance.clock.now();
+    }
+
+    /// Draws the limits of outputs anew.
+    pub fn follow_limit(&mut self, limit: OutputLimit) {
+        self.output_limit = limit;
+        self.replies_max = usize::MAX;
+    }
+
+    /// What the next batch of a connection needs.
+    #[inline]
+    pub fn ahead(&self, connection: &Connection) -> Ahead<'_> {
+        let instance = &*self.instance;
+        let settings = &instance.settings;
+        Ahead {
+            most: general::PREFETCH_BATCH_MAX_SIZE.get(settings).max(1),
+            limits: Limits {
+                bulk_bytes_max: limits::PROTO_MAX_BULK_LEN.get(settings),
+                authenticated: connection.session.authenticated,
+                ..Limits::default()
+            },
+            store: &instance.store,
+            // Sessions name databases that exist; another would only spoil a hint.
+            keyspace: instance.store.keyspace(connection.session.database).unwrap_or(KeyspaceId(0)),
+        }
     }
 
     /// Gives a connection its time.
+    #[inline]
     pub fn begin_slice(&mut self, connection: &mut Connection) {
         self.slice_nanos = SLICE_NANOS;
         connection.is_cut = false;
     }
 
-    /// Serves the requests in `input`, beginning at `served`.
+    /// Serves the requests in `input`, beginning at `served`; returns the bytes that are done with.
     pub fn serve_from(
         &mut self,
+        batch: &mut Batch,
         connection: &mut Connection,
         input: &[u8],
         mut served: usize,
-    ) -> (usize, Fate) {
-        let mut batch = std::mem::take(&mut self.batch);
-        let outcome = loop {
-            let ahead = look_ahead(&self.instance, connection);
+    ) -> usize {
+        loop {
+            let ahead = self.ahead(connection);
             batch.clear();
             let part = batch.add(&mut connection.parser, input, served, &ahead);
             batch.look_ahead(&self.instance.store);
-            match self.serve_part(connection, &batch, &part, input) {
-                Some(outcome) => break outcome,
+            match self.serve_part(batch, connection, &part, input) {
+                Some(done) => return done,
                 None => served = part.parsed,
             }
-        };
-        self.batch = batch;
-        outcome
+        }
     }
 
     /// Serves what was parsed of `input`; returns the bytes that are done with, or nothing when
     /// there is more in it.
     pub fn serve_part(
         &mut self,
-        connection: &mut Connection,
         batch: &Batch,
+        connection: &mut Connection,
         part: &Part,
         input: &[u8],
-    ) -> Option<(usize, Fate)> {
+    ) -> Option<usize> {
         let stop = self.serve_requests(connection, batch, part.requests.clone(), input);
         if let Stop::Held(from) | Stop::Over(from) = stop {
             // What was parsed beyond will be parsed again.
             connection.parser = RequestParser::new();
             connection.is_cut = matches!(stop, Stop::Over(_));
-            return Some((from, Fate::Keep));
+            return Some(from);
         }
         match &part.end {
             End::Full => {
-                self.now = self.instance.clock.now();
+                self.read_clock();
                 None
             }
-            End::Incomplete => Some((part.parsed, Fate::Keep)),
+            End::Incomplete => Some(part.parsed),
             End::Broken(error) => {
                 let protocol = connection.session.protocol;
                 Reply::new(&mut self.replies, protocol).protocol_error(error);
                 connection.session.close_after_reply = true;
-                Some((input.len(), Fate::Close))
+                Some(input.len())
             }
         }
+    }
+
+    /// Puts the answer to a command that has waited before the replies to what came behind it.
+    pub fn answer(&mut self, connection: &mut Connection, mut answer: Vec<u8>) -> io::Result<()> {
+        if answer.len() > ANSWER_MAX {
+            let sent = connection.send(&mut answer, self.safe)?;
+            self.note_sent(connection, sent);
+        } else {
+            self.replies.extend_from_slice(&answer);
+        }
+        Ok(())
+    }
+
+    /// Sends the replies to what was served.
+    #[inline]
+    pub fn finish(&mut self, connection: &mut Connection) -> io::Result<()> {
+        connection.expect_announced();
+        self.send_replies(connection)?;
+        connection.publish(self.now);
+        Ok(())
+    }
+
+    /// Writes the replies that have gathered.
+    #[inline(always)]
+    fn send_replies(&mut self, connection: &mut Connection) -> io::Result<()> {
+        if self.replies.is_empty() {
+            return Ok(());
+        }
+        let sent = connection.send(&mut self.replies, self.safe);
+        // They are nobody else's when the connection is broken.
+        self.replies.clear();
+        if self.replies.capacity() > REPLIES_KEPT {
+            self.replies = Vec::new();
+        }
+        self.note_sent(connection, sent?);
+        self.statistics.server.writes.add(1);
+        Ok(())
+    }
+
+    /// Counts bytes that were sent.
+    #[inline]
+    pub fn note_sent(&self, connection: &mut Connection, sent: usize) {
+        connection.note_sent(sent);
+        self.statistics.server.output_bytes.add(sent as u64);
     }
 
     fn serve_requests(
@@ -140,10 +247,8 @@ impl Worker {
                 Some(row) => self.call(connection, row, args, request.hash, granted, now),
                 None => self.refuse(connection, &args),
             }
-            if connection.session.is_waiting {
-                self.note_wait(connection);
-                is_held = true;
-            }
+            // Its worker notes it when it puts the connection back.
+            is_held |= connection.session.is_waiting;
             keep_replies(connection, &mut self.replies, mark);
             if self.replies.len() > REPLIES_MAX {
                 if self.send_replies(connection).is_err() {
@@ -280,21 +385,40 @@ impl Worker {
         client.commands.store(client.commands.load(Relaxed) + commands as u64, Relaxed);
         client.database.store(connection.session.database as u32, Relaxed);
     }
-}
 
-/// What the next batch of a connection needs.
-pub fn look_ahead<'i>(instance: &'i Instance, connection: &Connection) -> Ahead<'i> {
-    let settings = &instance.settings;
-    Ahead {
-        most: general::PREFETCH_BATCH_MAX_SIZE.get(settings).max(1),
-        limits: Limits {
-            bulk_bytes_max: limits::PROTO_MAX_BULK_LEN.get(settings),
-            authenticated: connection.session.authenticated,
-            ..Limits::default()
-        },
-        store: &instance.store,
-        // Sessions name databases that exist; another would only spoil a hint.
-        keyspace: instance.store.keyspace(connection.session.database).unwrap_or(KeyspaceId(0)),
+    /// Whether a client has sent too much that was not served, or has too many replies waiting.
+    #[inline]
+    pub fn is_over_limits(&self, connection: &Connection) -> bool {
+        let is_clear = connection.query.is_empty() && connection.backlog() == 0;
+        !is_clear && (self.is_query_too_long(connection) || self.is_output_too_long(connection))
+    }
+
+    #[inline(never)]
+    fn is_query_too_long(&self, connection: &Connection) -> bool {
+        let most = limits::CLIENT_QUERY_BUFFER_LIMIT.get(&self.instance.settings);
+        let is_too_long = connection.query.len() as u64 > most;
+        if is_too_long {
+            self.statistics.server.query_limit_closed.add(1);
+            tracing::warn!("closing a client whose query buffer is over its limit");
+        }
+        is_too_long
+    }
+
+    #[inline(never)]
+    fn is_output_too_long(&self, connection: &Connection) -> bool {
+        let hard = self.output_limit.hard_bytes;
+        let is_too_long = hard > 0 && connection.backlog() as u64 > hard;
+        if is_too_long {
+            self.note_output_limit();
+        }
+        is_too_long
+    }
+
+    /// Counts and logs a client that is closed for its output.
+    #[cold]
+    pub fn note_output_limit(&self) {
+        self.statistics.server.output_limit_closed.add(1);
+        tracing::warn!("closing a client whose output buffer is over its limit");
     }
 }
 
