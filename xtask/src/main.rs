@@ -30,11 +30,15 @@ fn main() -> ExitCode {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["tidy"] => with_tree(tidy),
         ["rules"] => list_rules(),
+        ["unsafe"] => with_tree(count_unsafe),
         ["rings"] => with_tree(|tree| list_rings(tree, None)),
         ["rings", name] => with_tree(|tree| list_rings(tree, Some(name))),
         _ => {
             eprintln!("usage: cargo xtask tidy             check the tree");
             eprintln!("       cargo xtask rules            say what is checked, and why");
+            eprintln!(
+                "       cargo xtask unsafe           count lines with unsafe code, island by island"
+            );
             eprintln!("       cargo xtask rings [CRATE]    show modules that import each other");
             ExitCode::from(2)
         }
@@ -68,6 +72,13 @@ fn list_rules() -> ExitCode {
     }
     for rule in rules::PLANNED {
         println!("{:<16} {} (not held yet)", rule.name, rule.reason);
+    }
+    ExitCode::SUCCESS
+}
+
+fn count_unsafe(tree: &Tree) -> ExitCode {
+    for (island, lines) in rules::unsafe_lines(tree) {
+        println!("{lines:>5} {island}");
     }
     ExitCode::SUCCESS
 }

@@ -14,6 +14,8 @@ mod size;
 mod syntax;
 mod words;
 
+pub use islands::unsafe_lines;
+
 use crate::finding::{Finding, Report};
 use crate::tree::Tree;
 

@@ -155,10 +155,13 @@ impl Heap {
         unsafe { Record::at(self.space.base().add(at.bits() as usize)) }
     }
 
-    /// Counts the record at `at`, which counted for `weight`, as dead. A run of slots goes back at
-    /// once; the caller must be through with the record.
-    pub fn bury(&self, at: Location, weight: Weight) {
-        match self.segment(at.segment()).bury(weight) {
+    /// Counts the record at `at`, which counted for `weight`, as dead. Its segment may be given
+    /// back at once.
+    ///
+    /// # Safety
+    /// The record is alive, nothing names it any more, and nobody reads it afterwards.
+    pub unsafe fn mark_dead(&self, at: Location, weight: Weight) {
+        match self.segment(at.segment()).mark_dead(weight) {
             Left::Records => {}
             Left::Nothing => self.recycle(at.segment()),
             Left::Run => self.give_back_run(at.segment()),

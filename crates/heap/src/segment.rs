@@ -29,7 +29,7 @@ impl SegmentState {
     }
 }
 
-/// What a burial leaves of a slot.
+/// What is left of a slot when a record was counted as dead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Left {
     /// Other records, or a slot that others look after.
@@ -43,7 +43,7 @@ pub(crate) enum Left {
 /// States fit into so many numbers.
 const STATES: u32 = 8;
 
-/// All zeros is a free segment that was never touched. Its first line is what appends and burials
+/// All zeros is a free segment that was never touched. Its first line is what appends and deaths
 /// change.
 #[derive(Debug)]
 #[repr(C, align(64))]
@@ -153,14 +153,14 @@ impl Segment {
 
     /// Counts all of a record as dead. Tells what this leaves of the slot.
     #[inline]
-    pub fn bury(&self, weight: Weight) -> Left {
+    pub fn mark_dead(&self, weight: Weight) -> Left {
         let word = self.word.load(Ordering::Acquire);
         self.count_dead(weight);
         self.left_after(word)
     }
 
-    /// What a burial leaves of the slot, whose word was `before` while the record was not yet
-    /// counted: until then the slot could not be emptied. Since then another burial may have
+    /// What a death leaves of the slot, whose word was `before` while the record was not yet
+    /// counted: until then the slot could not be emptied. Since then another death may have
     /// emptied it, and the slot may hold something else, which is not for this one to judge.
     fn left_after(&self, before: u32) -> Left {
         if before % STATES == SegmentState::Dedicated as u32 {
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burial_leaves_alone_what_came_into_the_slot_after_it() {
+    fn a_death_leaves_alone_what_came_into_the_slot_after_it() {
         let slots = base::Reservation::new(4096, 4096).expect("a page");
         // SAFETY: all zeros is a segment.
         let segment = unsafe { &*slots.base().cast::<Segment>() };
@@ -271,10 +271,10 @@ mod tests {
         let word = segment.word.load(Ordering::Relaxed);
         segment.count_dead(record);
         // Another buries the last one and recycles the slot, which becomes one of its own.
-        assert_eq!(segment.bury(record), Left::Nothing);
+        assert_eq!(segment.mark_dead(record), Left::Nothing);
         assert!(segment.advance(SegmentState::Cleaning, SegmentState::Free));
         segment.open(SegmentState::Dedicated, Millis(2));
         assert_eq!(segment.left_after(word), Left::Records);
-        assert_eq!(segment.bury(record), Left::Run);
+        assert_eq!(segment.mark_dead(record), Left::Run);
     }
 }

@@ -1,9 +1,10 @@
 //! Passes over lines by the ones that look after the store: deadlines, and access history.
 
+use crate::block::LaneAt;
 use crate::blocks::Blocks;
-use crate::line::LANES;
+use crate::line::{Entry, LANES};
 use crate::scan::Position;
-use crate::table::{Index, SHARD_BITS, block_tick, set_block_tick};
+use crate::table::{BlockRef, Index, SHARD_BITS, Slot, block_tick, set_block_tick};
 use base::{Location, Tick};
 
 /// Lines whose records are announced ahead of those that are looked at.
@@ -14,9 +15,9 @@ pub trait DeadlineVisitor {
     /// Announces that `visit` will be asked for `at` soon.
     fn prefetch(&self, at: Location);
 
-    /// Tells the tick of the earliest deadline of the record at `at` and the parts of its value, or
-    /// `None` when that of the record has passed: the entry is removed then.
-    fn visit(&mut self, at: Location) -> Option<Tick>;
+    /// Tells the tick of the earliest deadline of the record that an entry names and of the parts
+    /// of its value, or `None` when that of the record has passed: the entry is removed then.
+    fn visit(&mut self, slot: Slot, entry: Entry) -> Option<Tick>;
 }
 
 impl Index {
@@ -45,7 +46,7 @@ impl Index {
             if let Some(ahead) = due.get(at + AHEAD) {
                 announce(*ahead, visitor);
             }
-            self.sweep_line(blocks, found.slot(), block, *line, visitor);
+            self.sweep_line(blocks, found, *line, visitor);
         }
         if due.len() == lines_max {
             return Some(from);
@@ -58,11 +59,11 @@ impl Index {
     fn sweep_line(
         &self,
         blocks: &Blocks,
-        slot: u32,
-        block: crate::block::Block<'_>,
+        found: BlockRef,
         number: u32,
         visitor: &mut impl DeadlineVisitor,
     ) {
+        let block = blocks.block(found.slot(), found.size());
         let line = block.line(number);
         let mut earliest: Option<Tick> = None;
         for lane in (0..LANES).filter(|lane| line.codes().of(*lane) != 0) {
@@ -70,11 +71,12 @@ impl Index {
             if !entry.is_timed() {
                 continue;
             }
-            match visitor.visit(entry.location()) {
+            let at = LaneAt { line: number, lane };
+            match visitor.visit(Slot::new(found, at), entry) {
                 Some(tick) => earliest = Some(earliest.map_or(tick, |it| it.earlier(tick))),
                 None => {
-                    block.remove(crate::block::LaneAt { line: number, lane });
-                    self.count_out(blocks, slot, entry);
+                    block.remove(at);
+                    self.count_out(blocks, found.slot(), entry);
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! The index against a `BTreeMap`: what was inserted and not removed is found, nothing else is.
 
 use base::{Location, PositionHash, Random, Tick};
-use index::{Blocks, DeadlineVisitor, Entry, Index, Position, Records};
+use index::{Blocks, DeadlineVisitor, Entry, Index, Position, Records, Slot};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -174,7 +174,8 @@ impl DeadlineVisitor for Expire<'_> {
         self.world.prefetch(at);
     }
 
-    fn visit(&mut self, at: Location) -> Option<Tick> {
+    fn visit(&mut self, _: Slot, entry: Entry) -> Option<Tick> {
+        let at = entry.location();
         self.seen.push(at);
         self.keep.contains(&at).then_some(Tick(900))
     }

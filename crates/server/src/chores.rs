@@ -117,7 +117,7 @@ impl Chores {
         let store = &self.instance.store;
         in_pieces(|| {
             store.enter(&self.lane);
-            let is_more = store.reap_some(&self.lane, REAP_RECORDS);
+            let is_more = store.reap_some(&mut self.lane, REAP_RECORDS);
             store.leave(&self.lane);
             is_more
         });

@@ -3,19 +3,20 @@
 use crate::eviction::age;
 use crate::lane::Lane;
 use crate::store::Store;
-use base::ShardId;
+use base::{Millis, Random, ShardId};
 use index::Position;
 
 impl Store {
     /// Ages the keys of one shard in all databases, `seconds` after the last time. For a thread
     /// outside the gate; a worker that shares its core has its turn between blocks.
     pub fn age_shard(&self, lane: &mut Lane, shard: ShardId, seconds: f64) {
-        let history = self.budget.history();
-        let decay = f64::from(self.budget.lfu_decay_minutes());
+        let history = self.shards.budget.history();
+        let decay = f64::from(self.shards.budget.lfu_decay_minutes());
+        let mut random = Random::from_seed(lane.random.next());
         for database in self.used_databases() {
             let Some(keyspace) = self.keyspace(database) else { continue };
-            let index = self.indexes.get(keyspace, shard);
-            let mut at = Some(Position::of_shard(shard)).filter(|_| !index.is_empty());
+            let is_empty = self.shards.counts(keyspace, shard).is_empty();
+            let mut at = Some(Position::of_shard(shard)).filter(|_| !is_empty);
             while let Some(from) = at {
                 self.enter(lane);
                 if self.keyspace(database) != Some(keyspace) {
@@ -23,13 +24,12 @@ impl Store {
                     self.leave(lane);
                     break;
                 }
-                let held = self.hold_one(shard);
-                let random = &mut lane.random;
-                at = index.sweep_access(&self.blocks, from, |access| {
+                let mut guard = self.shards.lock_quietly(lane, shard, Millis(0));
+                at = guard.sweep_access(keyspace, from, |access| {
                     let chance = random.next() as f64 / u64::MAX as f64;
                     age(history, access, seconds, decay, chance)
                 });
-                drop(held);
+                drop(guard);
                 self.leave(lane);
                 lane.pacer.yield_if_due();
             }

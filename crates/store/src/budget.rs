@@ -1,17 +1,11 @@
 //! What may be used, and what is: numbers that the controllers of space compare.
 
 use crate::eviction::{AccessHistory, EvictionPolicy};
-use crate::store::Store;
 use heap::ReclaimPolicy;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// A key's share of the index: a line of 64 bytes serves about five and a half.
 pub(crate) const INDEX_BYTES_PER_KEY: usize = 12;
-/// Left free for what grows between two looks at the process: buffers of clients, the index.
-const MARGIN_PART: u64 = 16;
-const MARGIN_BYTES_MAX: u64 = 32 << 20;
-/// A head is sealed at this part of the budget.
-const HEADS_PER_BUDGET: u64 = 64;
 
 /// Settings that bound memory and choose what goes first.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,6 +39,15 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
+    /// Takes over what the limits say of eviction and reclaiming.
+    pub fn set(&self, limits: &Limits) {
+        self.maxmemory.store(limits.maxmemory, Relaxed);
+        self.eviction.store(limits.eviction as u8, Relaxed);
+        self.reclaim.store(limits.reclaim as u8, Relaxed);
+        self.lfu_log_factor.store(limits.lfu_log_factor, Relaxed);
+        self.lfu_decay_minutes.store(limits.lfu_decay_minutes, Relaxed);
+    }
+
     pub fn maxmemory(&self) -> u64 {
         self.maxmemory.load(Relaxed)
     }
@@ -85,38 +88,5 @@ impl Budget {
 
     pub fn reaped(&self, bytes: u64) {
         self.dying.fetch_sub(bytes, Relaxed);
-    }
-}
-
-impl Store {
-    /// Takes over limits; to be called whenever one of them changes, or the memory outside the
-    /// store does.
-    pub fn set_limits(&self, limits: &Limits) {
-        let budget = &self.budget;
-        budget.maxmemory.store(limits.maxmemory, Relaxed);
-        budget.eviction.store(limits.eviction as u8, Relaxed);
-        budget.reclaim.store(limits.reclaim as u8, Relaxed);
-        budget.lfu_log_factor.store(limits.lfu_log_factor, Relaxed);
-        budget.lfu_decay_minutes.store(limits.lfu_decay_minutes, Relaxed);
-        if limits.maxmemory == 0 {
-            self.heap.set_budget(u64::MAX, base::units::SEGMENT_BYTES);
-            return;
-        }
-        let outside = limits.other_bytes + self.index_bytes();
-        let margin = (limits.maxmemory / MARGIN_PART).min(MARGIN_BYTES_MAX);
-        let records = limits.maxmemory.saturating_sub(outside + margin);
-        let heads = HEADS_PER_BUDGET.max(8 * limits.workers);
-        let head_bytes = u32::try_from(limits.maxmemory / heads).unwrap_or(u32::MAX);
-        self.heap.set_budget(records, head_bytes);
-    }
-
-    /// What may be evicted.
-    pub fn eviction_policy(&self) -> EvictionPolicy {
-        self.budget.eviction()
-    }
-
-    /// Live bytes of records that can be reached, and of the index: what keys take.
-    pub fn used_bytes(&self) -> u64 {
-        self.live_bytes().saturating_sub(self.budget.dying()) + self.index_bytes()
     }
 }

@@ -11,25 +11,22 @@
 //! happens here, in the victim at hand, and not by looking at what is used.
 
 mod crew;
-mod nodes;
 mod room;
+mod survivors;
 
-pub(crate) use crew::Cleaners;
-use room::REAPED_AT_ONCE;
 pub(crate) use room::Room;
+pub(crate) use survivors::Cleaners;
 
-use crate::access::tree_of;
-use crate::ahead::Sought;
-use crate::eviction::{Candidate, Quantile};
-use crate::key::{Key, Label};
+use crate::eviction::Candidate;
+use crate::key::Key;
 use crate::lane::{Lane, Paid};
-use crate::reaper::RECORD_COST;
+use crate::reaper::{REAPED_AT_ONCE, RECORD_COST};
+use crate::shard::{CollectionId, Guard, KeyMut, Reason, Sought, ValueRef, parse_node_name};
 use crate::store::Store;
-use crate::weight::weight_of;
-use base::{KeyspaceId, Location, Millis, PositionHash};
-use heap::{Draft, Head, Purpose, Record, SPARE_PART, Trim, Victim, Weight};
-use index::{Entry, Index, Slot};
+use base::{Location, Millis, PositionHash};
+use heap::{Record, SPARE_PART, Trim};
 use smallvec::SmallVec;
+use survivors::Cleaner;
 
 /// Records whose index lines are fetched together.
 const BATCH: usize = 16;
@@ -48,66 +45,6 @@ const UTILISATION_REST: f64 = 0.97;
 const DEAD_SHARE_MIN: f64 = 0.02;
 /// Upkeep is paid for after so many appended bytes.
 const UPKEEP_BYTES: u64 = 16 << 10;
-
-/// One cleaner: a victim, and the head of its survivors.
-#[derive(Debug, Default)]
-struct Cleaner {
-    survivors: Head,
-    victim: Option<Victim>,
-    evicts: bool,
-    /// Whether records are moved without spare bytes.
-    trims: bool,
-    coldest: Quantile,
-}
-
-/// A record that was copied out of a victim, where it dies with it.
-struct Moved {
-    to: Location,
-    extent: usize,
-    before: Weight,
-    after: Weight,
-}
-
-impl Cleaner {
-    /// Appends a copy of a record to the survivors; `None` if there is no room for it.
-    ///
-    /// # Safety
-    /// The lock of the record's shard is held.
-    unsafe fn copy_out(
-        &mut self,
-        store: &Store,
-        record: &Record<'_>,
-        keyspace: KeyspaceId,
-        now: Millis,
-    ) -> Option<Moved> {
-        // SAFETY: as the caller says.
-        let (value, label, deadline, before) =
-            unsafe { (record.value(), record.label(), record.deadline(), weight_of(record)) };
-        let (is_node, value_len) = (record.is_node(), value.len());
-        let grows = is_node || Label(label).grows();
-        let spare = if self.trims { 0 } else { value_len / SPARE_PART };
-        let room = value_len + spare.min(before.spare as usize);
-        let key = record.key();
-        let draft = Draft { is_node, grows, keyspace, label, key, value_len, room, deadline };
-        let fill = |to: &mut [u8]| to.copy_from_slice(value);
-        let to = self.survivors.append(&store.heap, &draft, Purpose::Survivors, now, fill).ok()?;
-        Some(Moved { to, extent: draft.extent(), before, after: draft.weight() })
-    }
-}
-
-impl Moved {
-    /// Live bytes that there are more than before.
-    fn gained(&self) -> i64 {
-        i64::from(self.after.live) - i64::from(self.before.live)
-    }
-
-    fn count(&self, lane: &Lane) {
-        lane.counters.lose(self.before);
-        lane.counters.gain(self.after);
-        lane.counters.moved_bytes.add(self.extent as u64);
-        lane.counters.moved_records.add(1);
-    }
-}
 
 /// What a step is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,11 +104,12 @@ impl Store {
 
     /// Bytes of segments to walk over for each byte appended.
     fn pace(&self) -> f64 {
-        let head_bytes = f64::from(self.heap.head_bytes());
+        let head_bytes = f64::from(self.shards.heap.head_bytes());
         let mut pace = 0.0;
-        if self.heap.budget() != u64::MAX {
-            let pooled = self.heap.pooled_bytes() as f64;
-            let free = self.heap.budget() as f64 + pooled - self.heap.committed_bytes() as f64;
+        if self.shards.heap.budget() != u64::MAX {
+            let pooled = self.shards.heap.pooled_bytes() as f64;
+            let free = self.shards.heap.budget() as f64 + pooled
+                - self.shards.heap.committed_bytes() as f64;
             let low = 6.0 * head_bytes;
             pace = ((low - free) / low * 8.0).clamp(0.0, 8.0);
         }
@@ -192,8 +130,8 @@ impl Store {
     /// The share of live bytes and of room that they may want; `None` in a heap so small that its
     /// last segments decide about it.
     fn utilisation(&self) -> Option<f64> {
-        let in_use = self.heap.bytes_in_use();
-        (in_use > 4 * u64::from(self.heap.segment_limit())).then(|| {
+        let in_use = self.shards.heap.bytes_in_use();
+        (in_use > 4 * u64::from(self.shards.heap.segment_limit())).then(|| {
             let live = self.live_bytes();
             let spare = self.spare_bytes().min(live / SPARE_PART as u64);
             (live + spare) as f64 / in_use as f64
@@ -203,9 +141,10 @@ impl Store {
     /// What those who write clean for.
     fn goal_of_writers(&self) -> Goal {
         // Another thread may have pooled more meanwhile than was committed before.
-        let committed = self.heap.committed_bytes().saturating_sub(self.heap.pooled_bytes());
-        let free = self.heap.budget().saturating_sub(committed);
-        if free >= 6 * u64::from(self.heap.head_bytes()) {
+        let committed =
+            self.shards.heap.committed_bytes().saturating_sub(self.shards.heap.pooled_bytes());
+        let free = self.shards.heap.budget().saturating_sub(committed);
+        if free >= 6 * u64::from(self.shards.heap.head_bytes()) {
             Goal::Clean(Trim::Nothing)
         } else if self.is_full_of_life() {
             Goal::Evict
@@ -216,12 +155,12 @@ impl Store {
 
     /// Whether space is better won by eviction than by moving what is alive.
     fn is_full_of_life(&self) -> bool {
-        let in_use = self.heap.bytes_in_use();
+        let in_use = self.shards.heap.bytes_in_use();
         self.may_evict() && self.live_bytes() as f64 > EVICT_ABOVE * in_use as f64
     }
 
     fn may_evict(&self) -> bool {
-        self.budget.maxmemory() != 0 && self.has_candidates()
+        self.shards.budget.maxmemory() != 0 && self.has_candidates()
     }
 
     /// Cleaning at rest, about `bytes` of it; false when there is nothing worth doing.
@@ -229,8 +168,8 @@ impl Store {
         if self.finish_victims(lane, now) {
             return true;
         }
-        let in_use = self.heap.bytes_in_use();
-        let is_small = in_use < 2 * u64::from(self.heap.segment_limit());
+        let in_use = self.shards.heap.bytes_in_use();
+        let is_small = in_use < 2 * u64::from(self.shards.heap.segment_limit());
         if is_small || self.live_bytes() as f64 > UTILISATION_REST * in_use as f64 {
             return false;
         }
@@ -250,9 +189,10 @@ impl Store {
         if cleaner.victim.is_none() {
             cleaner.evicts = goal == Goal::Evict;
             cleaner.victim = match goal {
-                Goal::Evict => self.heap.choose_oldest(now),
+                Goal::Evict => self.shards.heap.choose_oldest(now),
                 Goal::Clean(trim) => {
-                    self.heap.choose_victim(self.budget.reclaim(), DEAD_SHARE_MIN, trim, now)
+                    let reclaim = self.shards.budget.reclaim();
+                    self.shards.heap.choose_victim(reclaim, DEAD_SHARE_MIN, trim, now)
                 }
             };
         }
@@ -260,7 +200,7 @@ impl Store {
         cleaner.trims = victim.trims();
         let mut batch: SmallVec<[(Location, Record<'_>, Key<'_>); BATCH]> = SmallVec::new();
         while batch.len() < BATCH
-            && let Some((at, record)) = victim.next(&self.heap)
+            && let Some((at, record)) = victim.next(&self.shards.heap)
         {
             batch.push((at, record, self.owner_of(&record)));
         }
@@ -269,13 +209,13 @@ impl Store {
             .filter(|(_, record, _)| !record.is_node())
             .map(|(_, _, key)| (key.keyspace, key.hash))
             .collect();
-        self.look_at_all_lines(&sought);
+        self.shards.look_at_all_lines(&sought);
         let (mut walked, moved_before) = (0, lane.counters.moved_bytes.get());
         for (at, record, key) in &batch {
             let is_settled = if record.is_node() {
-                self.settle_node(lane, cleaner, *at, record, now)
+                self.settle_node(lane, cleaner, *at, record.key(), now)
             } else {
-                self.settle(lane, cleaner, *at, record, key, now)
+                self.settle(lane, cleaner, *at, key, now)
             };
             if !is_settled {
                 victim.go_back_to(*at);
@@ -288,7 +228,7 @@ impl Store {
         lane.counters.won_bytes.add(walked.saturating_sub(moved));
         if victim.is_walked() {
             // SAFETY: each record was looked at under its owner's lock, and moved or found dead.
-            unsafe { self.heap.recycle_victim(victim) };
+            unsafe { self.shards.heap.recycle_victim(victim) };
             lane.counters.cleaned_segments.add(1);
         } else {
             cleaner.victim = Some(victim);
@@ -305,95 +245,111 @@ impl Store {
         self.key(keyspace, bytes)
     }
 
-    /// Moves or drops one record if it is alive; false when there is no room for it.
+    /// Moves or drops the record of a key if it is alive; false when there is no room for it.
     fn settle(
         &self,
         lane: &mut Lane,
         cleaner: &mut Cleaner,
         at: Location,
-        record: &Record<'_>,
         key: &Key<'_>,
         now: Millis,
     ) -> bool {
-        let shard = key.hash.shard();
-        let _held = self.hold_one(shard);
-        let index = self.indexes.get(key.keyspace, shard);
-        let same = |entry: Entry| entry.location() == at;
-        let Some((slot, entry)) = index.find(&self.blocks, key.hash, same) else { return true };
-        // SAFETY: the shard is locked, and its index names the record.
-        let (deadline, live) = unsafe { (record.deadline(), record.live_bytes()) };
-        if self.budget.dying() > 0 && self.keyspaces.is_dying(key.keyspace) {
-            self.budget.reaped(u64::from(live));
-            self.drop_entry(lane, index, slot, record);
-        } else if entry.has_deadline()
-            && deadline.is_some_and(|deadline| deadline <= now)
-            && !self.keeps_expired()
-        {
-            lane.counters.expired.add(1);
-            lane.counters.expired_by_sweep.add(1);
-            self.drop_entry(lane, index, slot, record);
-        } else if cleaner.evicts && self.is_cold(lane, cleaner, (entry, 1.0), deadline, now) {
-            self.evict_entry(lane, index, slot, record);
-        } else if !self.relocate(lane, cleaner, record, key, index, (slot, entry), now) {
+        let mut guard = self.shards.lock_quietly(lane, key.hash.shard(), now);
+        let Some(mut key) = guard.key_at(key.keyspace, key.hash, at) else { return true };
+        let deadline = key.value().deadline();
+        if self.shards.is_dying(key.key().keyspace) {
+            key.remove(Reason::Flushed);
+        } else if deadline.is_some_and(|deadline| deadline <= now) && !self.keeps_expired() {
+            key.remove(Reason::Expired);
+            key.guard().count_expired_by_sweep();
+        } else {
+            let is_evicted = cleaner.evicts
+                && self.is_cold(&mut key, cleaner, 1.0)
+                && self.evict_found(&mut key);
             // The budget may have shrunk below what is in use, so that nothing can be moved.
-            let candidate = Candidate { access: entry.access(), deadline };
-            if self.budget.eviction().coldness(candidate, now).is_none() {
-                return false;
-            }
-            self.evict_entry(lane, index, slot, record);
+            return is_evicted
+                || key.relocate(&mut cleaner.survivors, cleaner.trims)
+                || self.evict_found(&mut key);
         }
         true
     }
 
-    fn evict_entry(&self, lane: &Lane, index: &Index, slot: Slot, record: &Record<'_>) {
-        lane.counters.evicted.add(1);
-        let bytes = self.drop_entry(lane, index, slot, record);
-        lane.counters.evicted_bytes.add(bytes);
-    }
-
-    fn is_cold(
+    /// Moves or drops a node, by the key of its record, if it is alive; false when there is no room
+    /// for it.
+    fn settle_node(
         &self,
         lane: &mut Lane,
         cleaner: &mut Cleaner,
-        (entry, part): (Entry, f32),
-        deadline: Option<Millis>,
+        at: Location,
+        name: &[u8],
         now: Millis,
     ) -> bool {
-        let candidate = Candidate { access: entry.access(), deadline };
-        self.budget.eviction().coldness(candidate, now).is_some_and(|coldness| {
-            cleaner.coldest.is_among_coldest(coldness, part, EVICTED_SHARE, &mut lane.random)
+        let Some((id, node)) = parse_node_name(name) else { return true };
+        let Some(mut guard) = self.shards.lock_owner(lane, id, now) else { return true };
+        let Some(nodes) = guard.collection(id) else { return true };
+        if nodes.find(node) != Some(at) {
+            return true;
+        }
+        if !nodes.is_dying() {
+            let part = nodes.live_bytes_of(node) as f32 / nodes.live_bytes().max(1) as f32;
+            let is_cold = cleaner.evicts && self.evict_cold_owner(&mut guard, cleaner, id, part);
+            if !is_cold {
+                let moved = guard.collection(id).is_none_or(|mut nodes| {
+                    nodes.relocate(node, &mut cleaner.survivors, cleaner.trims)
+                });
+                // The budget may have shrunk below what is in use, so that nothing can be moved.
+                if moved || !self.evict_owner(&mut guard, id) {
+                    return moved;
+                }
+            }
+        }
+        if let Some(mut nodes) = guard.collection(id) {
+            nodes.drop_nodes(node..node + 1);
+        }
+        true
+    }
+
+    /// Evicts the key that owns a collection, of which a part was met, if it is among the coldest.
+    fn evict_cold_owner(
+        &self,
+        guard: &mut Guard<'_>,
+        cleaner: &mut Cleaner,
+        id: CollectionId,
+        part: f32,
+    ) -> bool {
+        let Some(mut key) = guard.owner_of(id) else { return false };
+        let is_cold = self.is_cold(&mut key, cleaner, part);
+        is_cold && self.evict_found(&mut key)
+    }
+
+    /// Evicts the key that owns a collection, if the policy allows.
+    fn evict_owner(&self, guard: &mut Guard<'_>, id: CollectionId) -> bool {
+        guard.owner_of(id).is_some_and(|mut key| self.evict_found(&mut key))
+    }
+
+    fn is_cold(&self, key: &mut KeyMut<'_, '_>, cleaner: &mut Cleaner, part: f32) -> bool {
+        let candidate = candidate(key.value());
+        let (now, random) = (key.now(), key.guard().random());
+        self.shards.budget.eviction().coldness(candidate, now).is_some_and(|coldness| {
+            cleaner.coldest.is_among_coldest(coldness, part, EVICTED_SHARE, random)
         })
     }
 
-    /// Takes an entry out, and leaves the nodes of a tree to the reaper. The record dies with the
-    /// victim, which needs no burial. Returns the bytes of the value.
-    fn drop_entry(&self, lane: &Lane, index: &Index, slot: Slot, record: &Record<'_>) -> u64 {
-        // SAFETY: the shard is locked, and its index named the record.
-        let (weight, tree) = unsafe { (weight_of(record), tree_of(record)) };
-        index.remove(&self.blocks, slot);
-        index.add_bytes(-i64::from(weight.live));
-        lane.counters.lose(weight);
-        let nodes = tree.map_or(0, |id| self.retire_collection(index, record.keyspace(), id));
-        u64::from(weight.live) + nodes
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "one record on its way")]
-    fn relocate(
-        &self,
-        lane: &Lane,
-        cleaner: &mut Cleaner,
-        record: &Record<'_>,
-        key: &Key<'_>,
-        index: &Index,
-        (slot, entry): (Slot, Entry),
-        now: Millis,
-    ) -> bool {
-        // SAFETY: the shard is locked, and its index names the record.
-        let moved = unsafe { cleaner.copy_out(self, record, key.keyspace, now) };
-        let Some(moved) = moved else { return false };
-        index.update(&self.blocks, slot, entry.at(moved.to), None);
-        index.add_bytes(moved.gained());
-        moved.count(lane);
+    /// Evicts a key, if the policy allows.
+    fn evict_found(&self, key: &mut KeyMut<'_, '_>) -> bool {
+        let (candidate, now) = (candidate(key.value()), key.now());
+        if self.shards.budget.eviction().coldness(candidate, now).is_none() {
+            return false;
+        }
+        let bytes = key.remove(Reason::Evicted);
+        let counters = &key.guard().thread().counters;
+        counters.evicted.add(1);
+        counters.evicted_bytes.add(bytes);
         true
     }
+}
+
+/// What a policy is asked about.
+fn candidate(value: ValueRef<'_>) -> Candidate {
+    Candidate { access: value.access_bits(), deadline: value.deadline() }
 }

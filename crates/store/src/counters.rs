@@ -1,5 +1,6 @@
 //! What lanes count, each for itself, and the sums.
 
+use heap::Weight;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 macro_rules! counters {
@@ -78,5 +79,21 @@ impl Count {
 
     pub fn get(&self) -> u64 {
         self.0.load(Relaxed)
+    }
+}
+
+impl Counters {
+    /// Counts bytes that came.
+    #[inline]
+    pub fn gain(&self, weight: Weight) {
+        self.live_bytes.add(u64::from(weight.live));
+        self.spare_bytes.add(u64::from(weight.spare));
+    }
+
+    /// Counts bytes that went.
+    #[inline]
+    pub fn lose(&self, weight: Weight) {
+        self.live_bytes.sub(u64::from(weight.live));
+        self.spare_bytes.sub(u64::from(weight.spare));
     }
 }

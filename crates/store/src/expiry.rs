@@ -1,15 +1,13 @@
 //! The sweep over deadlines: keys and fields whose time has passed go within a second, asked for or
 //! not.
 
-use crate::access::tree_of;
-use crate::key::{Key, Label};
+use crate::key::Key;
 use crate::lane::Lane;
+use crate::shard::{ValueRef, Verdict};
 use crate::store::Store;
 use crate::value::hash::{self, Removed};
-use crate::weight::weight_of;
-use base::{KeyspaceId, Location, Millis, ShardId, Tick};
-use heap::Record;
-use index::{DeadlineVisitor, Index, Position, prefetch};
+use base::{KeyspaceId, Millis, ShardId};
+use index::Position;
 
 /// Lines of a block that are visited under one hold of its lock.
 const LINES_PER_HOLD: usize = 64;
@@ -25,56 +23,18 @@ pub struct Swept {
     pub expired: u64,
 }
 
-struct Visitor<'a> {
-    store: &'a Store,
-    lane: &'a mut Lane,
-    index: &'a Index,
-    now: Millis,
-    expired: u64,
-    /// Keys of values of which parts are past their deadline.
-    in_part: Vec<Vec<u8>>,
-}
-
-impl DeadlineVisitor for Visitor<'_> {
-    fn prefetch(&self, at: Location) {
-        prefetch(self.store.heap.address(at));
+/// What the sweep makes of a key; the earliest deadline of the parts of its value is asked for
+/// where that of the key has not passed.
+fn judge(value: ValueRef<'_>, now: Millis, in_part: &mut Vec<Vec<u8>>) -> Verdict {
+    let deadline = value.deadline().unwrap_or(Millis::MAX);
+    if deadline <= now {
+        return Verdict::Expired;
     }
-
-    fn visit(&mut self, at: Location) -> Option<Tick> {
-        // SAFETY: the sweep holds the shard's lock, and the location stands in its index.
-        let record = unsafe { self.store.heap.record(at) };
-        // SAFETY: as above.
-        let (deadline, weight) = unsafe { (record.deadline(), weight_of(&record)) };
-        let deadline = deadline.unwrap_or(Millis::MAX);
-        if deadline > self.now {
-            let part = self.earliest_part(&record).unwrap_or(Millis::MAX);
-            if part <= self.now {
-                self.in_part.push(record.key().to_vec());
-            }
-            return Some(Tick::of_deadline(deadline.min(part).max(self.now), self.now));
-        }
-        // SAFETY: as above.
-        if let Some(id) = unsafe { tree_of(&record) } {
-            self.store.retire_collection(self.index, record.keyspace(), id);
-        }
-        self.store.heap.bury(at, weight);
-        self.index.add_bytes(-i64::from(weight.live));
-        self.lane.counters.lose(weight);
-        self.lane.counters.expired.add(1);
-        self.lane.counters.expired_by_sweep.add(1);
-        self.expired += 1;
-        None
+    let part = hash::earliest(value).unwrap_or(Millis::MAX);
+    if part <= now {
+        in_part.push(value.key().to_vec());
     }
-}
-
-impl Visitor<'_> {
-    /// The earliest deadline of the parts of a value.
-    fn earliest_part(&self, record: &Record<'_>) -> Option<Millis> {
-        // SAFETY: the sweep holds the shard's lock, and the index names the record.
-        let (label, value) = unsafe { (Label(record.label()), record.value()) };
-        // SAFETY: as above.
-        hash::earliest(label, value, |id| unsafe { self.store.read_nodes(id) })
-    }
+    Verdict::Until(deadline.min(part))
 }
 
 impl Store {
@@ -96,12 +56,12 @@ impl Store {
     /// A look from outside the gate: a shard whose keys got deadlines just now has time.
     fn may_expire(&self, database: usize, shard: ShardId) -> bool {
         let keyspace = self.keyspace(database);
-        keyspace.is_some_and(|keyspace| self.indexes.get(keyspace, shard).is_timed())
+        keyspace.is_some_and(|keyspace| self.shards.counts(keyspace, shard).is_timed())
     }
 
     fn sweep_shard(&self, lane: &mut Lane, database: usize, shard: ShardId, now: Millis) -> u64 {
         let Some(keyspace) = self.keyspace(database) else { return 0 };
-        let index = self.indexes.get(keyspace, shard);
+        let index = self.shards.counts(keyspace, shard);
         let mut expired = 0;
         let mut at = Some(Position::of_shard(shard)).filter(|_| index.is_timed());
         while let Some(from) = at {
@@ -111,17 +71,13 @@ impl Store {
                 self.leave(lane);
                 break;
             }
-            let held = self.hold_one(shard);
-            let in_part = Vec::new();
-            let mut visitor = Visitor { store: self, lane, index, now, expired: 0, in_part };
-            let lines = LINES_PER_HOLD;
-            at = index.sweep_deadlines(&self.blocks, from, now.tick(), lines, &mut visitor);
-            let (found, in_part) = (visitor.expired, visitor.in_part);
-            expired += found;
-            if found > 0 && index.wants_shrink(&self.blocks, from.hash()) {
-                index.shrink(&self.blocks, from.hash(), &self.records());
-            }
-            drop(held);
+            let (mut in_part, before) = (Vec::new(), lane.counters.expired_by_sweep.get());
+            let mut guard = self.shards.lock_quietly(lane, shard, now);
+            at = guard.sweep_deadlines(keyspace, from, LINES_PER_HOLD, |value| {
+                judge(value, now, &mut in_part)
+            });
+            drop(guard);
+            expired += lane.counters.expired_by_sweep.get() - before;
             self.leave(lane);
             lane.pacer.yield_if_due();
             if !in_part.is_empty() {

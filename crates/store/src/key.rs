@@ -58,6 +58,29 @@ impl Kind {
     }
 }
 
+/// What a write does to the deadline of its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expiry {
+    /// Leaves it; a new key has none.
+    Keep,
+    /// Takes it away.
+    Never,
+    /// Sets it.
+    At(Millis),
+}
+
+impl Expiry {
+    /// The deadline after a write over a value that had `old`.
+    #[inline(always)]
+    pub(crate) fn after(self, old: impl FnOnce() -> Option<Millis>) -> Option<Millis> {
+        match self {
+            Expiry::Keep => old(),
+            Expiry::Never => None,
+            Expiry::At(at) => Some(at),
+        }
+    }
+}
+
 /// How OBJECT ENCODING calls the way a value is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {

@@ -1,45 +1,48 @@
 //! Keyspaces and values: what a key means, kept in segments and found through the index.
 //!
 //! ```text
-//! Store::lock ──▶ Access ──▶ index (where) ──▶ heap (bytes)        commands, under shard locks
-//! upkeep      ──▶ cleaner, eviction                                space, between commands
-//! chores      ──▶ expiry, aging, reaper                            time, off the workers
+//! Store::lock ──▶ Access ──▶ Guard ──▶ index (where), heap (bytes), node tables    commands
+//! upkeep      ──▶ cleaner, eviction ─────┘ │                                       space
+//! chores      ──▶ expiry, aging, reaper ───┘                                       time
 //! ```
 //! A command locks the shards of its keys, and through the resulting `Access` reads and changes
-//! records. Everything else that touches a record (cleaner, expiry, reaper) locks its shard too.
+//! values. Everything that touches a record, commands and work in the background alike, does so
+//! through a guard of its shard: `shard` is the one door, and the island of `unsafe`.
 //!
 //! Owner: the server, which hands a `&Store` and one `Lane` to every thread.
 //! Not here: arguments and replies (`command`), bytes of records (`heap`), lines (`index`).
-//! Start at: `access/mod.rs`, then `locks.rs`, then `cleaner.rs`.
+//! Start at: `shard/mod.rs`, then `access.rs`, then `cleaner.rs`.
 
 mod access;
 mod aging;
-mod ahead;
 mod budget;
 mod cleaner;
-mod collections;
 mod counters;
+mod databases;
 pub mod eviction;
 mod expiry;
+mod fault;
 mod key;
 mod keyspaces;
 mod lane;
-mod locks;
+mod lifecycle;
+mod limits;
 mod reaper;
+mod reserve;
+mod scan;
+mod shard;
 mod store;
 pub mod value;
-mod walk;
-mod weight;
 
-pub use access::{Access, Expiry, Fault, NoSpace, WrongKind};
-pub use ahead::Sought;
+pub use access::Access;
 pub use budget::Limits;
 pub use counters::Totals;
+pub use databases::KeyspaceFacts;
 pub use eviction::EvictionPolicy;
-pub use key::{Encoding, Key, Kind, Value};
-pub use keyspaces::KeyspaceFacts;
+pub use fault::{Fault, NoSpace, WrongKind};
+pub use key::{Encoding, Expiry, Key, Kind, Value};
 pub use lane::Lane;
-pub use locks::ShardSet;
 pub use packed::Element;
+pub use scan::{ScanFilter, Scanned};
+pub use shard::{ShardSet, Sought};
 pub use store::{Store, StoreConfig};
-pub use walk::ScanFilter;

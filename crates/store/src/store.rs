@@ -1,18 +1,14 @@
-//! The store: heap, indexes, locks, keyspaces, and the lanes that work on them.
+//! The store: shards, the gate before them, and the threads that work on them.
 
-use crate::ahead::Reach;
-use crate::budget::Budget;
+use crate::access::Access;
 use crate::cleaner::Cleaners;
-use crate::collections::Collections;
 use crate::counters::{Counters, Totals};
 use crate::key::Key;
-use crate::keyspaces::Keyspaces;
-use crate::locks::Locks;
-use base::{Gate, KeyHasher, KeyspaceId, Location, PositionHash};
+use crate::lane::Lane;
+use crate::shard::{ShardSet, Shards, Sought};
+use base::{Gate, KeyHasher, KeyspaceId, Millis};
 use heap::Heap;
-use index::{Blocks, Indexes, Records, prefetch};
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What a store is made with.
@@ -29,18 +25,9 @@ pub struct StoreConfig {
 /// See the module page.
 #[derive(Debug)]
 pub struct Store {
-    pub(crate) heap: Heap,
-    pub(crate) blocks: Blocks,
-    pub(crate) indexes: Indexes,
-    pub(crate) locks: Locks,
+    pub(crate) shards: Shards,
     pub(crate) gate: Gate,
-    pub(crate) keyspaces: Keyspaces,
-    pub(crate) budget: Budget,
     pub(crate) cleaners: Cleaners,
-    pub(crate) collections: Collections,
-    pub(crate) hasher: KeyHasher,
-    pub(crate) reach: Reach,
-    keeps_expired: AtomicBool,
     lanes: Mutex<Vec<Arc<Counters>>>,
 }
 
@@ -50,24 +37,10 @@ impl Store {
     /// # Errors
     /// When the system refuses address space.
     pub fn new(config: StoreConfig) -> io::Result<Store> {
-        let small = config.address_space.is_some();
-        let heap = config.address_space.map_or_else(Heap::new, Heap::with_address_space)?;
-        let blocks = if small { Blocks::with_slots(1024)? } else { Blocks::new()? };
-        let indexes = Indexes::new()?;
-        let keyspaces = Keyspaces::new(config.databases, indexes.keyspaces());
         Ok(Store {
-            heap,
-            blocks,
-            indexes,
-            locks: Locks::new(),
+            shards: Shards::new(config.databases, config.hasher, config.address_space)?,
             gate: Gate::new(),
-            keyspaces,
-            budget: Budget::default(),
-            reach: Reach::default(),
             cleaners: Cleaners::default(),
-            collections: Collections::new(small)?,
-            hasher: config.hasher,
-            keeps_expired: AtomicBool::new(false),
             lanes: Mutex::new(Vec::new()),
         })
     }
@@ -75,7 +48,68 @@ impl Store {
     /// A key of a keyspace.
     #[inline]
     pub fn key<'k>(&self, keyspace: KeyspaceId, bytes: &'k [u8]) -> Key<'k> {
-        Key { bytes, hash: self.hasher.hash(bytes), keyspace }
+        self.shards.key(keyspace, bytes)
+    }
+
+    /// Locks the shard of one key.
+    #[inline(always)]
+    pub fn lock<'a>(&'a self, lane: &'a mut Lane, key: &Key<'_>, now: Millis) -> Access<'a> {
+        Access::new(self.shards.lock(lane, key.hash.shard(), now))
+    }
+
+    /// Locks several shards, all of them at once.
+    pub fn lock_all<'a>(&'a self, lane: &'a mut Lane, set: ShardSet, now: Millis) -> Access<'a> {
+        Access::new(self.shards.lock_all(lane, set, now))
+    }
+
+    /// Brings index lines and beginnings of records of `keys` nearer.
+    #[inline]
+    pub fn look_ahead(&self, keys: &[Sought]) {
+        self.shards.look_ahead(keys);
+    }
+
+    /// Learns how long records are, so that of short ones no more is announced than there is. To be
+    /// called now and then.
+    pub fn learn_record_bytes(&self) {
+        self.shards.learn_record_bytes(self.live_bytes() / self.keys().max(1));
+    }
+
+    /// A lane for one more thread; `None` once 128 are in use.
+    pub fn lane(&self) -> Option<Lane> {
+        let gate = self.gate.lane()?;
+        let mut lanes = self.lanes();
+        let lane = Lane::new(gate, lanes.len() as u64 + 1);
+        lanes.push(Arc::clone(&lane.counters));
+        Some(lane)
+    }
+
+    /// Goes through the gate, waiting while somebody acts on everything. Between `enter` and
+    /// `leave` databases keep the keyspaces that they name.
+    #[inline]
+    pub fn enter(&self, lane: &Lane) {
+        self.gate.enter(&lane.gate);
+    }
+
+    /// Lets those go first who want to act on everything; databases may name other keyspaces
+    /// afterwards. To be called between two connections.
+    #[inline]
+    pub fn pass(&self, lane: &Lane) {
+        self.gate.pass(&lane.gate);
+    }
+
+    /// Goes out again, at the end of a batch of commands.
+    #[inline]
+    pub fn leave(&self, lane: &Lane) {
+        self.gate.leave(&lane.gate);
+    }
+
+    /// Closes the lane's segment if nothing was appended since the last call, and the segment holds
+    /// nothing or is larger than a heap of this size should have open.
+    pub fn rest(&self, lane: &mut Lane) {
+        let appended = lane.head.appended_bytes();
+        if std::mem::replace(&mut lane.rested_at, appended) == appended {
+            lane.head.rest(&self.shards.heap);
+        }
     }
 
     /// Sums of what all lanes have counted.
@@ -103,53 +137,63 @@ impl Store {
 
     /// Bytes of all indexes.
     pub fn index_bytes(&self) -> u64 {
-        self.blocks.touched_bytes()
+        self.shards.index_bytes()
     }
 
     /// Share of the index's entries that was in use when its blocks grew.
     pub fn index_load_before_growth(&self) -> f64 {
-        self.blocks.load_before_growth()
+        self.shards.index_load_before_growth()
     }
 
     /// The heap, for its figures.
     pub fn heap(&self) -> &Heap {
-        &self.heap
+        &self.shards.heap
     }
 
     /// Whether keys past their deadline stay until they are changed: absent for clients, but not
     /// removed.
     pub fn keeps_expired(&self) -> bool {
-        self.keeps_expired.load(Relaxed)
+        self.shards.keeps_expired()
     }
 
     /// Keeps keys past their deadline from now on, or does so no more.
     pub fn keep_expired(&self, keep: bool) {
-        self.keeps_expired.store(keep, Relaxed);
+        self.shards.keep_expired(keep);
     }
 
-    pub(crate) fn lanes(&self) -> MutexGuard<'_, Vec<Arc<Counters>>> {
+    fn lanes(&self) -> MutexGuard<'_, Vec<Arc<Counters>>> {
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    pub(crate) fn records(&self) -> RecordHashes<'_> {
-        RecordHashes { heap: &self.heap, hasher: &self.hasher }
-    }
 }
 
-/// Answers the index's questions about records. Lives while the shard's lock is held.
-pub(crate) struct RecordHashes<'a> {
-    heap: &'a Heap,
-    hasher: &'a KeyHasher,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Encoding, Expiry};
 
-impl Records for RecordHashes<'_> {
-    fn hash_of(&self, at: Location) -> PositionHash {
-        // SAFETY: the index asks for locations of its own entries, under the shard's lock.
-        let record = unsafe { self.heap.record(at) };
-        self.hasher.hash(record.key())
+    fn reach_with(keys: usize, value: &[u8]) -> usize {
+        let hasher = KeyHasher::from_seed(1);
+        let config = StoreConfig { databases: 1, hasher, address_space: Some(64 << 20) };
+        let store = Store::new(config).expect("address space");
+        let mut lane = store.lane().expect("a lane");
+        let keyspace = store.keyspace(0).expect("the first database");
+        for number in 0..keys {
+            let name = format!("key{number:013}");
+            let key = store.key(keyspace, name.as_bytes());
+            store.enter(&lane);
+            let mut access = store.lock(&mut lane, &key, Millis(1));
+            access.write(&key, value, Encoding::Raw, Expiry::Never).expect("room");
+            drop(access);
+            store.leave(&lane);
+        }
+        store.learn_record_bytes();
+        store.shards.reach()
     }
 
-    fn prefetch(&self, at: Location) {
-        prefetch(self.heap.address(at));
+    #[test]
+    fn of_short_records_no_more_is_announced_than_there_is() {
+        assert_eq!(reach_with(100, &[7; 16]), 16 + 16 + 5 - 1, "its last byte");
+        assert_eq!(reach_with(100, &[7; 500]), 63, "two lines of a long one");
+        assert_eq!(reach_with(0, b""), 0);
     }
 }

@@ -9,7 +9,7 @@ use base::{Clock, KeyHasher, Millis, Random};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use store::{EvictionPolicy, Key, Lane, Limits, ScanFilter, ShardSet, Store, StoreConfig};
+use store::{EvictionPolicy, Key, Lane, Limits, ScanFilter, Scanned, ShardSet, Store, StoreConfig};
 use windows::{KINDS, Window, expire_lowest, grow, read, shrink};
 
 const DATABASES: usize = 3;
@@ -227,7 +227,7 @@ fn run(shared: &Shared) -> u64 {
     })
 }
 
-fn reap(store: &Store, lane: &Lane) {
+fn reap(store: &Store, lane: &mut Lane) {
     store.enter(lane);
     while store.reap_some(lane, 1_000) {}
     store.leave(lane);
@@ -238,12 +238,12 @@ fn reap(store: &Store, lane: &Lane) {
 fn verify(shared: &Shared) {
     let store = &shared.store;
     let (mut lane, now) = (store.lane().expect("a lane"), shared.now());
-    reap(store, &lane);
+    reap(store, &mut lane);
     let mut bytes = 0;
     for database in 0..DATABASES {
         let keyspace = store.keyspace(database).expect("a database");
         let (mut names, filter) = (Vec::new(), ScanFilter::default());
-        store.each_key(keyspace, filter, now, |key| {
+        store.each_key(&mut lane, Scanned { keyspace, now, filter }, |key| {
             names.push(key.to_vec());
             true
         });
@@ -263,7 +263,7 @@ fn verify(shared: &Shared) {
     store.enter(&lane);
     store.flush(&mut lane, std::iter::once(0));
     store.leave(&lane);
-    reap(store, &lane);
+    reap(store, &mut lane);
     assert_eq!(store.live_bytes(), 0, "no record is left");
     assert_eq!(store.used_bytes(), store.index_bytes(), "and none is waited for");
     (0..DATABASES).for_each(|it| assert_eq!(store.keyspace_facts(it).bytes, 0));

@@ -56,7 +56,7 @@ impl World {
             if bytes > 0 { store.reserve(&mut self.lane, bytes, self.now) } else { Ok(()) };
         let done = reserved.map(|()| work(&mut store.lock(&mut self.lane, &key, self.now), &key));
         store.upkeep(&mut self.lane, self.now);
-        store.reap_some(&self.lane, 50);
+        store.reap_some(&mut self.lane, 50);
         store.leave(&self.lane);
         let used = store.heap().touched_bytes() + store.index_bytes();
         assert!(used <= LIMIT, "{used} bytes after {number}");

@@ -125,7 +125,7 @@ impl World {
         self.store.enter(&self.lane);
         self.store.upkeep(&mut self.lane, now);
         self.store.clean_at_rest(&mut self.lane, 16 << 10, now);
-        self.store.reap_some(&self.lane, 8);
+        self.store.reap_some(&mut self.lane, 8);
         self.store.leave(&self.lane);
         self.store.heap().return_some(0);
         if self.random.one_in(100) {
@@ -292,7 +292,7 @@ impl World {
     /// Reaps to the end.
     fn reap(&mut self) {
         self.store.enter(&self.lane);
-        while self.store.reap_some(&self.lane, 1_000) {}
+        while self.store.reap_some(&mut self.lane, 1_000) {}
         self.store.leave(&self.lane);
     }
 }

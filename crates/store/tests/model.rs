@@ -2,7 +2,7 @@
 
 use base::{Clock, KeyHasher, Millis, Random};
 use std::collections::BTreeMap;
-use store::{Encoding, Expiry, Key, Lane, Limits, ScanFilter, Store, StoreConfig};
+use store::{Encoding, Expiry, Key, Lane, Limits, ScanFilter, Scanned, Store, StoreConfig};
 
 const DATABASES: usize = 3;
 const STEPS: u64 = if cfg!(miri) { 150 } else { 60_000 };
@@ -73,7 +73,7 @@ impl World {
         self.store.enter(&self.lane);
         self.store.upkeep(&mut self.lane, now);
         self.store.clean_at_rest(&mut self.lane, 4096, now);
-        self.store.reap_some(&self.lane, 16);
+        self.store.reap_some(&mut self.lane, 16);
         self.store.leave(&self.lane);
         self.store.heap().return_some(0);
         if self.random.one_in(200) {
@@ -191,8 +191,8 @@ impl World {
             model.retain(|_, (_, deadline)| deadline.is_none_or(|it| it > now));
             let keyspace = self.store.keyspace(database).expect("a database");
             let mut keys = Vec::new();
-            let filter = ScanFilter::default();
-            self.store.each_key(keyspace, filter, now, |key| {
+            let all = Scanned { keyspace, now, filter: ScanFilter::default() };
+            self.store.each_key(&mut self.lane, all, |key| {
                 keys.push(key.to_vec());
                 true
             });
@@ -210,7 +210,7 @@ impl World {
         }
         let records: u64 = self.models.iter().map(|model| model.len() as u64).sum();
         self.store.enter(&self.lane);
-        while self.store.reap_some(&self.lane, 1_000) {}
+        while self.store.reap_some(&mut self.lane, 1_000) {}
         self.store.leave(&self.lane);
         let live = self.store.live_bytes();
         assert!(live >= payload && live <= payload + dying + records * 24, "{live} for {payload}");

@@ -298,7 +298,7 @@ fn values_stay_whole_while_the_last_slots_come_and_go() {
         assert!(name[0] == b'x' || world.len(&name) != Some(0), "{}", name.escape_ascii());
         world.store.enter(&world.lane);
         world.store.upkeep(&mut world.lane, NOW);
-        world.store.reap_some(&world.lane, wish.number as usize);
+        world.store.reap_some(&mut world.lane, wish.number as usize);
         world.store.leave(&world.lane);
     }
     assert!(refused > 100, "{refused}");

@@ -10,8 +10,8 @@ use std::thread;
 use store::value::long_string::{CHUNK_BYTES, WHOLE_BYTES_MAX};
 use store::value::string;
 use store::{
-    Access, Encoding, EvictionPolicy, Expiry, Key, Lane, Limits, ScanFilter, ShardSet, Store,
-    StoreConfig,
+    Access, Encoding, EvictionPolicy, Expiry, Key, Lane, Limits, ScanFilter, Scanned, ShardSet,
+    Store, StoreConfig,
 };
 
 const DATABASES: usize = if cfg!(miri) { 2 } else { 4 };
@@ -273,7 +273,8 @@ impl<'a> Worker<'a> {
     fn walk(&mut self, key: &Key<'_>, now: Millis) {
         let (store, cursor) = (&self.shared.store, self.random.below(1 << 40));
         let whole = |key: &[u8]| assert!(key.len() >= 8);
-        store.scan(key.keyspace, cursor, 5, ScanFilter::default(), now, whole);
+        let all = Scanned { keyspace: key.keyspace, now, filter: ScanFilter::default() };
+        store.scan(&mut self.lane, all, cursor, 5, whole);
         if let Some(found) = store.random_key(&mut self.lane, key.keyspace, now) {
             assert!(found.len() >= 8);
         }
@@ -305,7 +306,8 @@ fn upheaval(shared: &Shared, seed: u64) {
         let now = shared.now();
         // Time for the databases to fill again.
         for _ in 0..if cfg!(miri) { 1 } else { 50 } {
-            store.each_key(keyspace, ScanFilter::default(), now, |key| {
+            let all = Scanned { keyspace, now, filter: ScanFilter::default() };
+            store.each_key(&mut lane, all, |key| {
                 assert!(key.len() >= 8);
                 true
             });
@@ -340,13 +342,13 @@ fn verify(shared: &Shared) {
     let (mut lane, now) = (store.lane().expect("a lane"), shared.now());
     store.sweep_deadlines(&mut lane, Millis(now.0 + 512));
     store.enter(&lane);
-    while store.reap_some(&lane, 1_000) {}
+    while store.reap_some(&mut lane, 1_000) {}
     store.leave(&lane);
     let (mut bytes, mut live, mut spare) = (0, 0, 0);
     for database in 0..DATABASES {
         let keyspace = store.keyspace(database).expect("a database");
         let (mut names, filter) = (Vec::new(), ScanFilter::default());
-        store.each_key(keyspace, filter, now, |key| {
+        store.each_key(&mut lane, Scanned { keyspace, now, filter }, |key| {
             names.push(key.to_vec());
             true
         });

@@ -2,6 +2,7 @@
 
 use crate::finding::Report;
 use crate::rust::Mention;
+use crate::source::Source;
 use crate::tables::{LAYERS, layers};
 use crate::tree::{Tree, crate_of};
 
@@ -40,7 +41,7 @@ pub fn unsafe_islands(tree: &Tree, report: &mut Report) {
     let islands = layers.may("unsafe_code");
     for source in tree.rust_files() {
         let owner = crate_of(&source.path);
-        if islands.iter().any(|island| *island == owner || *island == source.path) {
+        if islands.iter().any(|island| is_of(source, island)) {
             continue;
         }
         for &line in &source.rust.unsafe_lines {
@@ -53,6 +54,22 @@ pub fn unsafe_islands(tree: &Tree, report: &mut Report) {
             report.add(&source.path, 1, "this crate needs `#![forbid(unsafe_code)]`");
         }
     }
+}
+
+/// Lines with unsafe code of each crate, folder or file that may have some.
+pub fn unsafe_lines(tree: &Tree) -> Vec<(String, usize)> {
+    let layers = layers(tree);
+    let lines = |island: &&str| {
+        let of = |source: &&Source| is_of(source, island);
+        tree.rust_files().filter(of).map(|source| source.rust.unsafe_lines.len()).sum()
+    };
+    layers.may("unsafe_code").iter().map(|island| (island.to_string(), lines(island))).collect()
+}
+
+/// Whether a file is of a crate, by its name, or in a folder, or is the file itself.
+fn is_of(source: &Source, who: &str) -> bool {
+    let is_inside = who.ends_with('/') && source.path.starts_with(who);
+    crate_of(&source.path) == who || source.path == who || is_inside
 }
 
 pub fn outside_world(tree: &Tree, report: &mut Report) {

@@ -1,36 +1,18 @@
 //! Cleaners: as many are at work at the same time as the heap is large, and none is left half-way
 //! when it shrinks.
 
-use super::{Cleaner, Goal, Step};
+use super::survivors::{CLEANERS, Cleaner};
+use super::{Goal, Step};
 use crate::lane::Lane;
 use crate::store::Store;
 use base::Millis;
 use base::units::SEGMENT_BYTES;
 use heap::Trim;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{MutexGuard, PoisonError};
 
-/// Cleaners that may be at work at the same time; small heaps use one.
-const CLEANERS: usize = 8;
 /// Segments per cleaner.
 const SEGMENTS_PER_CLEANER: u64 = 64;
-
-#[derive(Debug, Default)]
-pub(crate) struct Cleaners {
-    all: [Mutex<Cleaner>; CLEANERS],
-    /// Cleaners from this number on have neither a victim nor a head.
-    opened: AtomicUsize,
-}
-
-impl Cleaners {
-    fn try_lock(&self, number: usize) -> Option<MutexGuard<'_, Cleaner>> {
-        match self.all[number].try_lock() {
-            Ok(free) => Some(free),
-            Err(TryLockError::Poisoned(free)) => Some(free.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        }
-    }
-}
 
 impl Store {
     /// Goes on with victims that nobody may come back to, and closes heads that have become too
@@ -42,7 +24,7 @@ impl Store {
                 let step = self.step(lane, &mut cleaner, Goal::Clean(Trim::Nothing), now);
                 return step != Step::Stuck;
             }
-            cleaner.survivors.rest(&self.heap);
+            cleaner.survivors.rest(&self.shards.heap);
         }
         let _ = self.unfinished_cleaner(self.cleaners_in_use());
         false
@@ -50,7 +32,7 @@ impl Store {
 
     fn cleaners_in_use(&self) -> usize {
         let per_cleaner = SEGMENTS_PER_CLEANER * u64::from(SEGMENT_BYTES);
-        ((self.heap.touched_bytes() / per_cleaner) as usize).clamp(1, CLEANERS)
+        ((self.shards.heap.touched_bytes() / per_cleaner) as usize).clamp(1, CLEANERS)
     }
 
     /// A cleaner that nobody is using; first one that has to end its work because the heap has
@@ -76,7 +58,7 @@ impl Store {
             if last.victim.is_some() {
                 return Some(last);
             }
-            last.survivors.seal(&self.heap);
+            last.survivors.seal(&self.shards.heap);
             // It is raised and lowered over a cleaner under that cleaner's lock.
             let _ = self.cleaners.opened.compare_exchange(opened, opened - 1, Relaxed, Relaxed);
         }
@@ -93,6 +75,6 @@ impl Store {
     /// Whether another thread is at work that frees space.
     pub(crate) fn is_space_being_won(&self) -> bool {
         let mut all = 0..CLEANERS;
-        self.budget.dying() > 0 || all.any(|number| self.cleaners.try_lock(number).is_none())
+        self.shards.budget.dying() > 0 || all.any(|number| self.cleaners.try_lock(number).is_none())
     }
 }

@@ -1,18 +1,15 @@
 //! Space for a write that finds none: what was removed, what is dead, what may be evicted.
 
 use super::{Goal, Step};
-use crate::collections::Noted;
 use crate::eviction::{Candidate, EvictionPolicy};
 use crate::lane::Lane;
+use crate::reaper::REAPED_AT_ONCE;
+use crate::shard::{CollectionId, Noted};
 use crate::store::Store;
-use crate::weight::weight_of;
-use base::{KeyspaceId, Location, Millis, PositionHash, ShardId};
+use base::{KeyspaceId, Location, Millis, PositionHash, Random, ShardId};
 use heap::Trim;
-use index::{Entry, Index, Position, Slot};
-use smallvec::SmallVec;
-
-/// Removed records that are counted as dead in one go.
-pub(super) const REAPED_AT_ONCE: usize = 1024;
+use index::Position;
+use tree::NodeId;
 
 /// Random keys of a database of which the coldest is evicted.
 const SAMPLE: usize = 16;
@@ -33,14 +30,14 @@ impl Store {
     pub(crate) fn make_room(&self, lane: &mut Lane, now: Millis) -> Room {
         // What is pooled and yet no help, since the budget has shrunk or its segments are too small
         // for a head, is worth more as free memory. Evicting would only add to it.
-        if self.heap.return_some(2 * u64::from(self.heap.head_bytes())) {
+        if self.shards.heap.return_some(2 * u64::from(self.shards.heap.head_bytes())) {
             return Room::Returned;
         }
         if self.reap_removed(lane) || self.clean_one(lane, now) {
             return Room::Won;
         }
         // Moving what is alive has left segments in the pool, of which none may be large enough.
-        while self.heap.return_some(0) {}
+        while self.shards.heap.return_some(0) {}
         let is_won = self.evict_dedicated(lane, now)
             || self.evict_scattered(lane, now)
             || self.evict_sampled(lane, now)
@@ -77,12 +74,12 @@ impl Store {
 
     /// Whether there may be keys that the policy allows to evict.
     pub(super) fn has_candidates(&self) -> bool {
-        match self.budget.eviction() {
+        match self.shards.budget.eviction() {
             EvictionPolicy::NoEviction => false,
             policy if policy.is_volatile() => self.used_databases().any(|database| {
                 let keyspace = self.keyspace(database);
                 keyspace.is_some_and(|keyspace| {
-                    self.indexes.of_keyspace(keyspace).any(|index| index.with_deadline() > 0)
+                    self.shards.counts_of(keyspace).any(|index| index.with_deadline() > 0)
                 })
             }),
             _ => true,
@@ -91,8 +88,8 @@ impl Store {
 
     /// Lets the reaper count some of what was removed as dead, for which nothing has to be evicted
     /// or moved; false when there is nothing of that.
-    pub(super) fn reap_removed(&self, lane: &Lane) -> bool {
-        let waiting = self.budget.dying();
+    pub(super) fn reap_removed(&self, lane: &mut Lane) -> bool {
+        let waiting = self.shards.budget.dying();
         if waiting == 0 {
             return false;
         }
@@ -101,15 +98,15 @@ impl Store {
         }
         // Another thread is at it.
         std::thread::yield_now();
-        self.budget.dying() < waiting
+        self.shards.budget.dying() < waiting
     }
 
     /// Closes the lane's own segment if most of it is dead, so that it can be cleaned.
     fn seal_own_head(&self, lane: &mut Lane) -> bool {
-        let (written, live) = lane.head.fill(&self.heap);
-        let is_worth_cleaning = written > self.heap.head_bytes() / 2 && live < written / 2;
+        let (written, live) = lane.head.fill(&self.shards.heap);
+        let is_worth_cleaning = written > self.shards.heap.head_bytes() / 2 && live < written / 2;
         if is_worth_cleaning {
-            lane.head.seal(&self.heap);
+            lane.head.seal(&self.shards.heap);
         }
         is_worth_cleaning
     }
@@ -117,10 +114,10 @@ impl Store {
     /// Evicts keys with a deadline wherever they lie, about a head's worth, where segments hold so
     /// few of them that whole segments would be moved for each. Their places are cleaned next.
     fn evict_scattered(&self, lane: &mut Lane, now: Millis) -> bool {
-        if !self.budget.eviction().is_volatile() {
+        if !self.shards.budget.eviction().is_volatile() {
             return false;
         }
-        let wanted = u64::from(self.heap.head_bytes());
+        let wanted = u64::from(self.shards.heap.head_bytes());
         let before = lane.counters.evicted_bytes.get();
         let first = lane.random.below(256) as u8;
         for shard in (0..=u8::MAX).map(|number| ShardId(first.wrapping_add(number))) {
@@ -138,26 +135,26 @@ impl Store {
     /// large collections may be moved as a whole, since each of its parts is chosen with a small
     /// chance.
     fn evict_sampled(&self, lane: &mut Lane, now: Millis) -> bool {
-        let policy = self.budget.eviction();
+        let policy = self.shards.budget.eviction();
         if policy.is_volatile() || policy == EvictionPolicy::NoEviction {
             return false;
         }
-        type Sampled = (Option<u8>, Location, PositionHash, KeyspaceId);
-        let mut sample: SmallVec<[Sampled; SAMPLE]> = SmallVec::new();
+        let mut coldest: Option<(u8, Location, PositionHash, KeyspaceId)> = None;
+        let mut random = Random::from_seed(lane.random.next());
         for keyspace in self.used_databases().filter_map(|number| self.keyspace(number)) {
             for _ in 0..SAMPLE {
-                let Some(shard) = self.random_shard(lane, keyspace) else { break };
-                let _held = self.hold_one(shard);
-                let index = self.indexes.get(keyspace, shard);
-                let found = index.random(&self.blocks, shard.0, &mut lane.random);
-                let Some((_, entry)) = found else { continue };
-                // SAFETY: the shard is locked, and its index names the record.
-                let hash = self.owner_of(&unsafe { self.heap.record(entry.location()) }).hash;
-                let candidate = Candidate { access: entry.access(), deadline: None };
-                sample.push((policy.coldness(candidate, now), entry.location(), hash, keyspace));
+                let Some(shard) = self.shards.random_shard(&mut random, keyspace) else { break };
+                let guard = self.shards.lock_quietly(lane, shard, now);
+                let found = guard.random_value(keyspace, shard, &mut random);
+                let Some(value) = found else { continue };
+                let candidate = Candidate { access: value.access_bits(), deadline: None };
+                let Some(coldness) = policy.coldness(candidate, now) else { continue };
+                if coldest.is_none_or(|(found, ..)| coldness > found) {
+                    let hash = self.shards.hasher.hash(value.key());
+                    coldest = Some((coldness, value.location(), hash, keyspace));
+                }
             }
         }
-        let coldest = sample.into_iter().max_by_key(|(coldness, ..)| *coldness);
         coldest.is_some_and(|(_, at, hash, keyspace)| self.evict_one(lane, at, hash, keyspace, now))
     }
 
@@ -169,28 +166,25 @@ impl Store {
         shard: ShardId,
         now: Millis,
     ) {
-        let index = self.indexes.get(keyspace, shard);
         let mut at = Some(Position::of_shard(shard));
-        while let Some(from) = at.filter(|_| index.with_deadline() > 0) {
-            let _held = self.hold_one(shard);
-            let mut natives: SmallVec<[(Slot, Entry); 16]> = SmallVec::new();
-            at = index.scan_line(&self.blocks, from, |slot, entry| {
-                if entry.has_deadline() {
-                    natives.push((slot, entry));
+        while let Some(from) =
+            at.filter(|_| self.shards.counts(keyspace, shard).with_deadline() > 0)
+        {
+            let mut guard = self.shards.lock_quietly(lane, shard, now);
+            at = guard.visit_line(keyspace, from, |key| {
+                if key.value().deadline().is_some() {
+                    self.evict_found(key);
                 }
-            });
-            natives.into_iter().for_each(|found| {
-                self.evict_found(lane, index, found, now);
             });
         }
     }
 
     /// Evicts the oldest of the records that have slots of their own.
     fn evict_dedicated(&self, lane: &mut Lane, now: Millis) -> bool {
-        if self.budget.eviction() == EvictionPolicy::NoEviction {
+        if self.shards.budget.eviction() == EvictionPolicy::NoEviction {
             return false;
         }
-        let by_age = self.heap.dedicated_by_age();
+        let by_age = self.shards.heap.dedicated_by_age();
         by_age.into_iter().any(|(at, owner)| match Noted::of(owner) {
             Noted::Key(hash, keyspace) => self.evict_one(lane, at, hash, keyspace, now),
             Noted::Node(id, node) => self.evict_owner_of(lane, at, (id, node), now),
@@ -206,31 +200,20 @@ impl Store {
         keyspace: KeyspaceId,
         now: Millis,
     ) -> bool {
-        let _held = self.hold_one(hash.shard());
-        let index = self.indexes.get(keyspace, hash.shard());
-        let same = |entry: Entry| entry.location() == at;
-        let found = index.find(&self.blocks, hash, same);
-        found.is_some_and(|found| self.evict_found(lane, index, found, now))
+        let mut guard = self.shards.lock_quietly(lane, hash.shard(), now);
+        guard.key_at(keyspace, hash, at).is_some_and(|mut key| self.evict_found(&mut key))
     }
 
-    /// Evicts a key that was found, if the policy allows. Its shard is locked.
-    pub(super) fn evict_found(
+    /// Evicts the key that owns the node at `at`, if that is still alive and the policy allows.
+    fn evict_owner_of(
         &self,
         lane: &mut Lane,
-        index: &Index,
-        (slot, entry): (Slot, Entry),
+        at: Location,
+        (id, node): (CollectionId, NodeId),
         now: Millis,
     ) -> bool {
-        // SAFETY: the shard is locked, and its index names the record.
-        let record = unsafe { self.heap.record(entry.location()) };
-        // SAFETY: as above.
-        let (deadline, weight) = unsafe { (record.deadline(), weight_of(&record)) };
-        let candidate = Candidate { access: entry.access(), deadline };
-        if self.budget.eviction().coldness(candidate, now).is_none() {
-            return false;
-        }
-        self.evict_entry(lane, index, slot, &record);
-        self.heap.bury(entry.location(), weight);
-        true
+        let Some(mut guard) = self.shards.lock_owner(lane, id, now) else { return false };
+        let is_there = guard.collection(id).is_some_and(|nodes| nodes.find(node) == Some(at));
+        is_there && self.evict_owner(&mut guard, id)
     }
 }

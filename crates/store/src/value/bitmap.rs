@@ -62,7 +62,7 @@ fn set_in(byte: &mut u8, offset: u64, on: bool) -> bool {
 /// As `set`.
 pub fn reaching<'v, 'a>(
     access: &'v mut Access<'a>,
-    key: &Key<'_>,
+    key: &Key<'v>,
     offset: u64,
     written: impl Iterator<Item = Range<usize>>,
 ) -> Result<(StringMut<'v, 'a>, bool), StringError> {

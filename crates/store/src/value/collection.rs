@@ -6,18 +6,12 @@
 //! large   | collection 4 | root 16 | root 16 | ... |
 //! ```
 
-use crate::access::{Access, Fault, Found, NoSpace, ReadNodes, WriteNodes};
-use crate::collections::CollectionId;
-use crate::key::{Key, Label};
+use crate::fault::{Fault, NoSpace};
+use crate::key::Label;
+use crate::shard::{CollectionId, KeyMut, ReadNodes, ValueRef, WriteNodes};
 use base::KeyHasher;
 use packed::{Element, Place, Run, RunMut};
 use tree::{Leaf, NoRoom, ROOT_BYTES, Root, Tree, View};
-
-/// Bits of the hash by which the members of a large set, and the fields of a large hash, stand.
-#[inline]
-pub(crate) fn tag_of(access: &Access<'_>, text: &[u8]) -> u32 {
-    short_tag_by(&access.store.hasher, text)
-}
 
 /// Bits of the hash by which the members of a large sorted set stand.
 #[inline]
@@ -57,17 +51,15 @@ pub(crate) fn value_of(id: CollectionId, roots: &[Root]) -> Vec<u8> {
     value
 }
 
-impl<'a> Access<'a> {
-    /// One of the trees of a large collection, to be read.
+impl<'g> ValueRef<'g> {
+    /// One of the trees of a large collection.
     #[inline]
-    pub(crate) fn view<L: Leaf>(
-        &self,
-        found: &Found<'a>,
-        number: usize,
-    ) -> View<'_, ReadNodes<'_>, L> {
-        View::new(self.nodes(found), root(self.bytes(found), number))
+    pub(crate) fn view<L: Leaf>(&self, number: usize) -> View<'g, ReadNodes<'g>, L> {
+        View::new(self.nodes(), root(self.bytes(), number))
     }
+}
 
+impl<'a> KeyMut<'_, 'a> {
     /// Changes one of the trees of a large collection, and notes its root.
     ///
     /// # Errors
@@ -75,19 +67,17 @@ impl<'a> Access<'a> {
     #[inline]
     pub(crate) fn change_tree<L: Leaf, T>(
         &mut self,
-        key: &Key<'_>,
-        found: &Found<'a>,
         number: usize,
         change: impl FnOnce(&mut Tree<'_, WriteNodes<'_, 'a>, L>) -> Result<T, NoRoom>,
     ) -> Result<T, Fault> {
-        let before = root(self.bytes(found), number);
-        let mut nodes = self.nodes_mut(key, found);
+        let before = root(self.bytes(), number);
+        let mut nodes = self.nodes_mut();
         let mut tree = Tree::new(&mut nodes, before);
         let done = change(&mut tree);
         let after = tree.root;
         if after != before {
             let at = root_at(number);
-            self.bytes_mut(found)[at..at + ROOT_BYTES].copy_from_slice(&after.to_bytes());
+            self.bytes_mut()[at..at + ROOT_BYTES].copy_from_slice(&after.to_bytes());
         }
         Ok(done?)
     }
@@ -99,15 +89,13 @@ impl<'a> Access<'a> {
     #[inline]
     pub(crate) fn change_trees<T, const N: usize>(
         &mut self,
-        key: &Key<'_>,
-        found: &Found<'a>,
         change: impl FnOnce(&mut WriteNodes<'_, 'a>, &mut [Root; N]) -> Result<T, NoRoom>,
     ) -> Result<T, Fault> {
-        let before: [Root; N] = std::array::from_fn(|number| root(self.bytes(found), number));
+        let before: [Root; N] = std::array::from_fn(|number| root(self.bytes(), number));
         let mut roots = before;
-        let done = change(&mut self.nodes_mut(key, found), &mut roots);
+        let done = change(&mut self.nodes_mut(), &mut roots);
         if roots != before {
-            let value = self.bytes_mut(found);
+            let value = self.bytes_mut();
             for (number, root) in roots.iter().enumerate() {
                 value[root_at(number)..root_at(number + 1)].copy_from_slice(&root.to_bytes());
             }
@@ -115,22 +103,20 @@ impl<'a> Access<'a> {
         Ok(done?)
     }
 
-    /// Makes a key a large collection, whose trees `build` makes, in place of what was found there.
+    /// Makes the key a large collection, whose trees `build` makes, in place of what it holds.
     ///
     /// # Errors
     /// When there is no room for it; nothing has changed then.
     pub(crate) fn put_trees<const N: usize>(
         &mut self,
-        key: &Key<'_>,
-        found: Option<Found<'a>>,
         label: Label,
         build: impl FnOnce(&mut WriteNodes<'_, 'a>) -> Result<[Root; N], NoRoom>,
-    ) -> Result<Found<'a>, NoSpace> {
-        let id = self.new_collection(key)?;
-        let built = build(&mut self.nodes_of(key, id)).map_err(NoSpace::from);
-        let put = built.and_then(|roots| self.put(key, found, label, &value_of(id, &roots)));
+    ) -> Result<(), NoSpace> {
+        let id = self.new_collection()?;
+        let built = build(&mut self.nodes_of(id)).map_err(NoSpace::from);
+        let put = built.and_then(|roots| self.put(label, &value_of(id, &roots)));
         if put.is_err() {
-            self.retire(key, id);
+            self.give_up(id);
         }
         put
     }
@@ -143,35 +129,27 @@ impl<'a> Access<'a> {
     #[inline]
     pub(crate) fn insert_into_run(
         &mut self,
-        key: &Key<'_>,
-        found: Found<'a>,
         at: usize,
         row: &[Element<'_>],
-    ) -> Result<Found<'a>, NoSpace> {
-        let found = self.grow_run(key, found, row, at == 0)?;
-        let mut run = RunMut::new(self.bytes_mut(&found));
+    ) -> Result<(), NoSpace> {
+        self.grow_run(row, at == 0)?;
+        let mut run = RunMut::new(self.bytes_mut());
         let place = run.as_run().place(at);
         run.insert_row(place, row).expect("the run has grown");
-        Ok(found)
+        Ok(())
     }
 
     /// Gives the run of a small collection room for a row more; and if that goes to its front, for
     /// some that may follow it.
     #[inline]
-    fn grow_run(
-        &mut self,
-        key: &Key<'_>,
-        found: Found<'a>,
-        row: &[Element<'_>],
-        is_front: bool,
-    ) -> Result<Found<'a>, NoSpace> {
-        let bytes = self.bytes(&found);
+    fn grow_run(&mut self, row: &[Element<'_>], is_front: bool) -> Result<(), NoSpace> {
+        let bytes = self.bytes();
         let needed = Run::new(bytes).len_with(row);
         if needed <= bytes.len() {
-            return Ok(found);
+            return Ok(());
         }
         let len = if is_front { needed + needed / FRONT_SLACK_PART } else { needed };
-        self.resize_found(key, found, len.min(packed::RUN_BYTES_MAX))
+        self.resize(len.min(packed::RUN_BYTES_MAX))
     }
 
     /// Puts another element into the run of a small collection, in place of the one with number
@@ -181,13 +159,11 @@ impl<'a> Access<'a> {
     /// When there is no room for it; nothing has changed then.
     pub(crate) fn replace_in_run(
         &mut self,
-        key: &Key<'_>,
-        found: Found<'a>,
         at: usize,
         element: Element<'_>,
-    ) -> Result<Found<'a>, NoSpace> {
-        let place = Run::new(self.bytes(&found)).place(at);
-        self.replace_at(key, found, place, element)
+    ) -> Result<(), NoSpace> {
+        let place = Run::new(self.bytes()).place(at);
+        self.replace_at(place, element)
     }
 
     /// Puts another element into the run of a small collection.
@@ -195,46 +171,34 @@ impl<'a> Access<'a> {
     /// # Errors
     /// When there is no room for it; nothing has changed then.
     #[inline]
-    pub(crate) fn replace_at(
-        &mut self,
-        key: &Key<'_>,
-        found: Found<'a>,
-        at: Place,
-        element: Element<'_>,
-    ) -> Result<Found<'a>, NoSpace> {
+    pub(crate) fn replace_at(&mut self, at: Place, element: Element<'_>) -> Result<(), NoSpace> {
         let replace = |bytes: &mut [u8]| RunMut::new(bytes).replace(at, element);
-        match replace(self.bytes_mut(&found)) {
-            Ok(()) => Ok(self.shorten_run(key, found)),
+        match replace(self.bytes_mut()) {
+            Ok(()) => self.shorten_run(),
             Err(full) => {
-                let found = self.resize_found(key, found, full.needed)?;
-                replace(self.bytes_mut(&found)).expect("the run has grown");
-                Ok(found)
+                self.resize(full.needed)?;
+                replace(self.bytes_mut()).expect("the run has grown");
             }
         }
+        Ok(())
     }
 
     /// Removes elements from the run of a small collection. One that is empty then is the caller's
     /// to remove.
-    pub(crate) fn remove_from_run(
-        &mut self,
-        key: &Key<'_>,
-        found: Found<'a>,
-        at: Place,
-        count: usize,
-    ) -> Found<'a> {
-        RunMut::new(self.bytes_mut(&found)).remove(at, count);
-        self.shorten_run(key, found)
+    pub(crate) fn remove_from_run(&mut self, at: Place, count: usize) {
+        RunMut::new(self.bytes_mut()).remove(at, count);
+        self.shorten_run();
     }
 
     /// Gives back what a run does not need of its record, where that is a good part of it, and
     /// there is room to write it anew.
-    pub(crate) fn shorten_run(&mut self, key: &Key<'_>, found: Found<'a>) -> Found<'a> {
-        let bytes = self.bytes(&found);
+    pub(crate) fn shorten_run(&mut self) {
+        let bytes = self.bytes();
         let (len, used) = (bytes.len(), Run::new(bytes).byte_len());
-        if len - used <= len / FRONT_SLACK_PART {
-            return found;
+        if len - used > len / FRONT_SLACK_PART {
+            // Without room for it the run stays as long as it is.
+            let _ = self.resize(used);
         }
-        self.resize_found(key, found, used).unwrap_or(found)
     }
 }
 

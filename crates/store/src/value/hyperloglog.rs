@@ -26,8 +26,9 @@ pub use self_test::{SelfTestError, self_test};
 pub use sketch::{Form, Sketch};
 pub use sparse::Run;
 
-use crate::access::{Access, Expiry, NoSpace};
-use crate::key::{Encoding, Key, Kind, Value};
+use crate::access::Access;
+use crate::fault::NoSpace;
+use crate::key::{Encoding, Expiry, Key, Kind, Value};
 
 /// Bits of a hash that choose the register.
 const INDEX_BITS: u32 = 14;

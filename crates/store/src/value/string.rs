@@ -5,12 +5,14 @@
 //! `long_string` tells.
 
 mod view;
+mod whole;
 
 pub use view::{Form, StringView};
 
 use super::long_string::{LongMut, WHOLE_BYTES_MAX};
-use crate::access::{Access, Expiry, Fault, NoSpace, WrongKind};
-use crate::key::{Encoding, Key};
+use crate::access::Access;
+use crate::fault::{Fault, NoSpace, WrongKind};
+use crate::key::{Encoding, Expiry, Key};
 use std::ops::Range;
 use text::{FloatError, IntegerText};
 
@@ -211,7 +213,7 @@ pub enum StringMut<'v, 'a> {
 /// Of a long one these ranges can be written, which lie inside.
 pub(crate) fn open_at_least<'v, 'a>(
     access: &'v mut Access<'a>,
-    key: &Key<'_>,
+    key: &Key<'v>,
     old_len: usize,
     len: usize,
     written: impl Iterator<Item = Range<usize>>,
@@ -225,7 +227,7 @@ pub(crate) fn open_at_least<'v, 'a>(
 /// The same for strings in one piece, which this one stays.
 fn at_least<'v>(
     access: &'v mut Access<'_>,
-    key: &Key<'_>,
+    key: &Key<'v>,
     old_len: usize,
     len: usize,
 ) -> Result<&'v mut [u8], NoSpace> {

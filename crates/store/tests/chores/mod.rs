@@ -14,7 +14,7 @@ pub fn run(store: &Store, is_done: &AtomicBool, now: impl Fn() -> Millis) {
         shard = shard.wrapping_add(1);
         store.enter(&lane);
         store.clean_at_rest(&mut lane, 1 << 18, now);
-        store.reap_some(&lane, 500);
+        store.reap_some(&mut lane, 500);
         store.leave(&lane);
         store.heap().return_some(1 << 20);
         assert!(store.totals().live_bytes < 1 << 40);

@@ -3,7 +3,7 @@
 use crate::args::Args;
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
-use store::{Kind, ScanFilter};
+use store::{Kind, ScanFilter, Scanned};
 
 pub const INVALID_CURSOR: Refusal = Refusal::of("ERR invalid cursor");
 pub const NO_VALUES: Refusal = Refusal::of("ERR NOVALUES option can only be used in HSCAN");
@@ -16,16 +16,15 @@ const STARS_MAX: usize = 1000;
 
 pub fn keys(call: &mut Call<'_>) -> Outcome {
     let filter = ScanFilter { pattern: pattern(call.args.get(1)), kind: None };
-    let visited_at = call.visited_at();
+    let scanned = Scanned { keyspace: call.keyspace()?, now: call.visited_at(), filter };
     let (store, reply) = (&call.instance.store, &mut call.reply);
-    let keyspace = store.keyspace(call.session.database).ok_or(Refusal::DB_INDEX)?;
     if is_hopeless(filter.pattern) {
         reply.array(0);
         return Ok(());
     }
     let mark = reply.deferred_array();
     let mut found = 0;
-    store.each_key(keyspace, filter, visited_at, |key| {
+    store.each_key(call.lane, scanned, |key| {
         reply.bulk(key);
         found += 1;
         !reply.is_cut()
@@ -65,24 +64,22 @@ struct ScanOptions<'c> {
 pub fn scan(call: &mut Call<'_>) -> Outcome {
     let cursor = parse_cursor(call.args.get(1)).ok_or(INVALID_CURSOR)?;
     let options = parse_scan(call.args)?;
-    let keyspace = call.keyspace()?;
-    let visited_at = call.visited_at();
+    let (keyspace, now) = (call.keyspace()?, call.visited_at());
     let (store, reply) = (&call.instance.store, &mut call.reply);
     // The cursor stands in front of the keys, and is known after them.
     let (mut keys, mut expired) = (Vec::new(), Vec::new());
     let mut found = 0;
     let mut part = reply.part(&mut keys);
     let ScanOptions { count, filter, is_nothing } = options;
+    let scanned = Scanned { keyspace, now, filter };
     let next =
-        store.scan_with_expired(keyspace, cursor, count, filter, visited_at, |key, there| {
-            match there {
-                _ if is_nothing => {}
-                true => {
-                    part.bulk(key);
-                    found += 1;
-                }
-                false => expired.push(key.to_vec()),
+        store.scan_with_expired(call.lane, scanned, cursor, count, |key, there| match there {
+            _ if is_nothing => {}
+            true => {
+                part.bulk(key);
+                found += 1;
             }
+            false => expired.push(key.to_vec()),
         });
     reply.array(2);
     reply.bulk(next.to_string().as_bytes());

@@ -1,8 +1,8 @@
 //! Bitmaps combined bit by bit.
 
-use crate::access::{Access, Expiry, Found};
-use crate::collections::CollectionId;
-use crate::key::{Encoding, Key, Kind};
+use crate::access::Access;
+use crate::fault::WrongKind;
+use crate::key::{Encoding, Expiry, Key};
 use crate::value::long_string::WHOLE_BYTES_MAX;
 use crate::value::string::{StringError, StringView};
 use smallvec::SmallVec;
@@ -44,54 +44,36 @@ pub fn store(
     for source in sources {
         access.read_string(source)?;
     }
-    let (mut found, mut len) = (SmallVec::<[Option<Found<'_>>; 8]>::new(), 0);
-    for source in sources {
-        let one = access.open_unseen(source, Kind::String)?;
-        len = len.max(view(access, one).map_or(0, |string| string.len()));
-        found.push(one);
-    }
+    let lens = sources.iter().map(|source| access.peek_string(source));
+    let lens = lens.map(|string| Ok(string?.map_or(0, |string| string.len())));
+    let len = lens.collect::<Result<SmallVec<[usize; 8]>, WrongKind>>()?.into_iter().max();
+    let len = len.unwrap_or(0);
     if len == 0 {
         return Ok(Combined { len, changed: access.remove(target) });
     }
     if len > WHOLE_BYTES_MAX {
-        let id = combine_chunks(access, operation, target, &found, len)?;
-        access.write_chunks(target, id, len)?;
+        access.write_chunks(target, len, |access, place, result| {
+            combine_place(access, operation, sources, place, result);
+        })?;
     } else {
         let mut result = Vec::new();
-        combine_place(access, operation, &found, 0..len, &mut result);
+        combine_place(access, operation, sources, 0..len, &mut result);
         access.write(target, &result, Encoding::Raw, Expiry::Never)?;
     }
     Ok(Combined { len, changed: true })
 }
 
-fn combine_chunks<'a>(
-    access: &mut Access<'a>,
-    operation: Operation,
-    target: &Key<'_>,
-    sources: &[Option<Found<'a>>],
-    len: usize,
-) -> Result<CollectionId, StringError> {
-    Ok(access.build_chunks(target, len, |access, place, result| {
-        combine_place(access, operation, sources, place, result);
-        None
-    })?)
-}
-
 /// Combines what sources hold at a place, which of one in chunks lies in one of them.
-fn combine_place<'a>(
-    access: &Access<'a>,
+fn combine_place(
+    access: &Access<'_>,
     operation: Operation,
-    sources: &[Option<Found<'a>>],
+    sources: &[Key<'_>],
     place: Range<usize>,
     result: &mut Vec<u8>,
 ) {
-    let strings = sources.iter().map(|found| view(access, *found));
+    let strings = sources.iter().map(|source| access.peek_string(source).ok().flatten());
     let bytes = strings.map(|string| string.map_or(&[][..], |string| held_at(&string, &place)));
     combine(operation, &bytes.collect::<SmallVec<[&[u8]; 8]>>(), place.len(), result);
-}
-
-fn view<'v, 'a>(access: &'v Access<'a>, found: Option<Found<'a>>) -> Option<StringView<'v>> {
-    access.string_of(found?).ok()
 }
 
 /// What a string holds of a place; the rest of it is zeros.

@@ -3,7 +3,7 @@
 use super::{FIELDS, Leaf};
 use crate::access::Access;
 use crate::key::{Key, Kind};
-use crate::value::collection::tag_of;
+use crate::value::collection::short_tag_by;
 use smallvec::SmallVec;
 use tree::{NodeId, Nodes, Rows};
 
@@ -16,13 +16,13 @@ const TAGS_BYTES: usize = 320;
 /// Brings fields of a large hash nearer. First the begins of all leaves are on their way, and with
 /// them the translation of their addresses, then the tags, then what the tags lead to.
 pub fn look_ahead<'t>(access: &Access<'_>, key: &Key<'_>, fields: impl Iterator<Item = &'t [u8]>) {
-    let Ok(Some(found)) = access.open_unseen(key, Kind::Hash) else { return };
-    if !access.label(&found).is_tree() {
+    let Ok(Some(hash)) = access.peek_kind(key, Kind::Hash) else { return };
+    if !hash.label().is_tree() {
         return;
     }
-    let view = access.view::<Leaf>(&found, FIELDS);
+    let view = hash.view::<Leaf>(FIELDS);
     let places = fields.take(MOST).map(|field| {
-        let tag = tag_of(access, field);
+        let tag = short_tag_by(hash.hasher(), field);
         (tag, view.find_tag(tag).leaf)
     });
     let places: SmallVec<[(u32, NodeId); MOST]> = places.collect();

@@ -2,9 +2,10 @@
 
 use super::read::next_pair;
 use super::{DUE, DueLeaf, FIELDS, Leaf, TIMED, small};
-use crate::access::{Access, Found, NoSpace, ReadNodes, WriteNodes};
-use crate::collections::CollectionId;
+use crate::access::Access;
+use crate::fault::NoSpace;
 use crate::key::{Key, Kind, Label};
+use crate::shard::{KeyMut, ReadNodes, Reason, ValueRef, WriteNodes};
 use crate::value::collection::{root, roots, value_of};
 use base::Millis;
 use packed::Element;
@@ -55,16 +56,12 @@ fn locate(tree: &DueTree<'_, '_, '_>, key: &DueKey) -> (Path, usize, bool) {
 }
 
 /// Notes that a field with a tag ends then.
-pub(super) fn note<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
-    deadline: Millis,
-    tag: u32,
-) -> Result<Found<'a>, NoSpace> {
-    let found = if has_tree(access.bytes(&found)) { found } else { add_tree(access, key, found)? };
+pub(super) fn note(key: &mut KeyMut<'_, '_>, deadline: Millis, tag: u32) -> Result<(), NoSpace> {
+    if !has_tree(key.bytes()) {
+        add_tree(key)?;
+    }
     let due = key_of(deadline, tag);
-    let noted = access.change_tree::<DueLeaf, _>(key, &found, DUE, |tree| {
+    let noted = key.change_tree::<DueLeaf, _>(DUE, |tree| {
         tree.ensure_change()?;
         let (path, row, is_there) = locate(tree, &due);
         if !is_there {
@@ -72,40 +69,29 @@ pub(super) fn note<'a>(
         }
         Ok(())
     });
-    noted.map_err(|_| NoSpace)?;
-    Ok(found)
+    noted.map_err(|_| NoSpace)
 }
 
 /// Gives a large hash its second tree.
 #[cold]
-fn add_tree<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
-) -> Result<Found<'a>, NoSpace> {
-    let (id, fields) = (access.tree_of(&found), root(access.bytes(&found), FIELDS));
-    let label = access.label(&found);
-    let due = DueTree::empty(&mut access.nodes_of(key, id), 1)?;
-    let put = access.put(key, Some(found), label, &value_of(id, &[fields, due]));
+fn add_tree(key: &mut KeyMut<'_, '_>) -> Result<(), NoSpace> {
+    let id = key.collection().expect("a large hash is kept in trees");
+    let (label, fields) = (key.label(), root(key.bytes(), FIELDS));
+    let due = DueTree::empty(&mut key.nodes_mut(), 1)?;
+    let put = key.put(label, &value_of(id, &[fields, due]));
     if put.is_err() {
-        access.nodes_of(key, id).free(due.node);
+        key.nodes_mut().free(due.node);
     }
     put
 }
 
 /// Forgets a deadline, unless another field with the tag has it too.
-pub(super) fn forget<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: &Found<'a>,
-    deadline: Millis,
-    tag: u32,
-) {
-    if !has_tree(access.bytes(found)) || is_shared(access, found, deadline, tag) {
+pub(super) fn forget(key: &mut KeyMut<'_, '_>, deadline: Millis, tag: u32) {
+    if !has_tree(key.bytes()) || is_shared(key, deadline, tag) {
         return;
     }
     let due = key_of(deadline, tag);
-    let forgotten = access.change_tree::<DueLeaf, _>(key, found, DUE, |tree| {
+    let forgotten = key.change_tree::<DueLeaf, _>(DUE, |tree| {
         let (path, row, is_there) = locate(tree, &due);
         if is_there {
             tree.remove_rows(&path, row, 1);
@@ -116,8 +102,8 @@ pub(super) fn forget<'a>(
 }
 
 /// Whether there is a field with this tag and deadline.
-fn is_shared<'a>(access: &Access<'a>, found: &Found<'a>, deadline: Millis, tag: u32) -> bool {
-    let view = access.view::<Leaf>(found, FIELDS);
+fn is_shared(key: &KeyMut<'_, '_>, deadline: Millis, tag: u32) -> bool {
+    let view = key.value().view::<Leaf>(FIELDS);
     let path = view.find_tag(tag);
     let rows = Rows::new(view.leaf(&path));
     due_rows(rows, tag, |at| at == deadline).next().is_some()
@@ -138,29 +124,24 @@ fn due_rows(
 }
 
 /// Makes the label tell whether there is any deadline.
-pub(super) fn mark<'a>(access: &mut Access<'a>, key: &Key<'_>, found: Found<'a>) -> Found<'a> {
-    let (label, value) = (access.label(&found), access.bytes(&found));
+pub(super) fn mark(key: &mut KeyMut<'_, '_>) {
+    let (label, value) = (key.label(), key.bytes());
     let is_timed = has_tree(value) && root(value, DUE).weight > 0;
     // Fields with deadlines are known to be in a hashtable.
     let marked = if is_timed { Label::of_tree(Kind::Hash, super::LARGE) } else { label };
-    access.relabel(key, found, marked.with_timed_parts(is_timed))
+    key.set_label(marked.with_timed_parts(is_timed));
 }
 
-/// The earliest deadline of the fields of a hash; `nodes` gives those of a large one.
-pub(crate) fn earliest<'x>(
-    label: Label,
-    value: &[u8],
-    nodes: impl FnOnce(CollectionId) -> Option<ReadNodes<'x>>,
-) -> Option<Millis> {
+/// The earliest deadline of the fields of a hash; `None` if it has none, or is something else.
+pub(crate) fn earliest(value: ValueRef<'_>) -> Option<Millis> {
+    let label = value.label();
     if !label.has_timed_parts() {
         return None;
     }
     if !label.is_tree() {
-        return small::earliest(value);
+        return small::earliest(value.bytes());
     }
-    let nodes = nodes(CollectionId::read(value)?)?;
-    let view = View::<_, DueLeaf>::new(nodes, root(value, DUE));
-    first(&view).map(|(deadline, _)| deadline)
+    first(&value.view::<DueLeaf>(DUE)).map(|(deadline, _)| deadline)
 }
 
 fn first(view: &View<'_, ReadNodes<'_>, DueLeaf>) -> Option<(Millis, u32)> {
@@ -178,49 +159,39 @@ pub(crate) struct Removed {
 
 /// Removes up to about `most` fields whose deadline has passed, and the key if none is left.
 pub(crate) fn remove_due(access: &mut Access<'_>, key: &Key<'_>, most: usize) -> Removed {
-    let removed = match access.open_unseen(key, Kind::Hash) {
-        Ok(Some(found)) if access.label(&found).has_timed_parts() => {
-            if access.label(&found).is_tree() {
-                remove_from_trees(access, key, found, most)
+    let removed = match access.open_again(key, Kind::Hash) {
+        Ok(mut key) if key.exists() && key.label().has_timed_parts() => {
+            if key.label().is_tree() {
+                remove_from_trees(&mut key, most)
             } else {
-                Removed { fields: small::remove_due(access, key, found), is_more: false }
+                Removed { fields: small::remove_due(&mut key), is_more: false }
             }
         }
         _ => Removed::default(),
     };
-    access.lane.counters.expired_parts.add(removed.fields);
+    access.guard().count_expired_parts(removed.fields);
     removed
 }
 
-fn remove_from_trees<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
-    most: usize,
-) -> Removed {
-    let mut tags = take_due(access, key, &found, most);
+fn remove_from_trees(key: &mut KeyMut<'_, '_>, most: usize) -> Removed {
+    let mut tags = take_due(key, most);
     let is_more = tags.len() == most;
     // Neighbours share leaves.
     tags.sort_unstable();
     tags.dedup();
-    let fields = tags.iter().map(|tag| remove_fields(access, key, &found, *tag)).sum();
-    if root(access.bytes(&found), FIELDS).weight == 0 {
-        access.remove_found(key, found);
+    let fields = tags.iter().map(|tag| remove_fields(key, *tag)).sum();
+    if root(key.bytes(), FIELDS).weight == 0 {
+        key.remove(Reason::Deleted);
         return Removed { fields, is_more: false };
     }
-    mark(access, key, found);
+    mark(key);
     Removed { fields, is_more }
 }
 
 /// Takes up to `most` deadlines that have passed; returns the tags of their fields.
-fn take_due<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: &Found<'a>,
-    most: usize,
-) -> Vec<u32> {
-    let (now, mut tags) = (access.now(), Vec::with_capacity(most));
-    let view = access.view::<DueLeaf>(found, DUE);
+fn take_due(key: &mut KeyMut<'_, '_>, most: usize) -> Vec<u32> {
+    let (now, mut tags) = (key.now(), Vec::with_capacity(most));
+    let view = key.value().view::<DueLeaf>(DUE);
     let mut path = view.first();
     loop {
         let rows = Rows::new(view.leaf(&path));
@@ -232,7 +203,7 @@ fn take_due<'a>(
         }
     }
     let count = tags.len() as u64;
-    let taken = access.change_tree::<DueLeaf, _>(key, found, DUE, |tree| {
+    let taken = key.change_tree::<DueLeaf, _>(DUE, |tree| {
         tree.remove_range(0, count, |_, _, _, _| ());
         Ok(())
     });
@@ -241,9 +212,9 @@ fn take_due<'a>(
 }
 
 /// Removes the fields with a tag whose deadline has passed. Returns how many.
-fn remove_fields<'a>(access: &mut Access<'a>, key: &Key<'_>, found: &Found<'a>, tag: u32) -> u64 {
-    let now = access.now();
-    let removed = access.change_tree::<Leaf, _>(key, found, FIELDS, |tree| {
+fn remove_fields(key: &mut KeyMut<'_, '_>, tag: u32) -> u64 {
+    let now = key.now();
+    let removed = key.change_tree::<Leaf, _>(FIELDS, |tree| {
         let mut removed = 0;
         loop {
             let view = tree.view();

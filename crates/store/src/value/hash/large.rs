@@ -6,9 +6,10 @@ use super::write::{Deadline, Was};
 use super::{
     DEADLINE, FIELDS, LARGE, Leaf, PLAIN, SMALL, TIMED, VALUE, due, small, stride_of, to_cell,
 };
-use crate::access::{Access, Found, NoSpace, WriteNodes};
-use crate::key::{Key, Kind, Label};
-use crate::value::collection::{root, tag_of};
+use crate::fault::NoSpace;
+use crate::key::{Kind, Label};
+use crate::shard::{KeyMut, Reason, WriteNodes};
+use crate::value::collection::{root, short_tag_by};
 use base::Millis;
 use packed::{Element, Place, Run};
 use tree::{ByShortTag, CELL_BYTES_MAX, NoRoom, Path, Root, Rows, Tree};
@@ -44,91 +45,71 @@ pub(super) struct Change<'t> {
 
 /// Sets a field.
 #[inline]
-pub(super) fn set<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
+pub(super) fn set(
+    key: &mut KeyMut<'_, '_>,
     limit: HashLimit,
     field: &[u8],
     value: &[u8],
     deadline: Deadline,
-) -> Result<(Found<'a>, Was), NoSpace> {
-    let label = access.label(&found);
+) -> Result<Was, NoSpace> {
+    let label = key.label();
     if !label.has_timed_parts() && !matches!(deadline, Deadline::At(_)) {
         let change = Change { field, value: Some(value), deadline: None };
-        let was = put_row(access, key, &found, &change)?;
-        let found = outgrow(access, key, found, limit, field, value);
-        return Ok((found, was));
+        let was = put_row(key, &change)?;
+        outgrow(key, limit, field, value);
+        return Ok(was);
     }
-    let pair = Hash::at(access, &found).get_any(field);
-    let was = Was::of(pair.as_ref(), access.sees_as_of());
+    let pair = Hash::of(key.value()).get_any(field);
+    let was = Was::of(pair.as_ref(), key.as_of());
     let deadline = deadline.after(was, pair.and_then(|pair| pair.deadline));
-    let found = change(access, key, found, &Change { field, value: Some(value), deadline })?;
-    Ok((found, was))
+    change(key, &Change { field, value: Some(value), deadline })?;
+    Ok(was)
 }
 
 /// A hash that clients know as a listpack becomes one that they know as a hashtable when it is
 /// larger than they expect.
 #[inline]
-fn outgrow<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
-    limit: HashLimit,
-    field: &[u8],
-    value: &[u8],
-) -> Found<'a> {
-    if access.label(&found).encoding() != SMALL {
-        return found;
+fn outgrow(key: &mut KeyMut<'_, '_>, limit: HashLimit, field: &[u8], value: &[u8]) {
+    if key.label().encoding() != SMALL {
+        return;
     }
-    let fields = root(access.bytes(&found), FIELDS).weight as usize;
+    let fields = root(key.bytes(), FIELDS).weight as usize;
     if limit.allows_fields(fields) && limit.allows_texts(field, value) {
-        return found;
+        return;
     }
-    access.relabel(key, found, Label::of_tree(Kind::Hash, LARGE))
+    key.set_label(Label::of_tree(Kind::Hash, LARGE));
 }
 
 /// Changes a field and the deadlines.
-pub(super) fn change<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
-    change: &Change<'_>,
-) -> Result<Found<'a>, NoSpace> {
-    let pair = Hash::at(access, &found).get_any(change.field);
+pub(super) fn change(key: &mut KeyMut<'_, '_>, change: &Change<'_>) -> Result<(), NoSpace> {
+    let pair = Hash::of(key.value()).get_any(change.field);
     let (old, new) = (pair.and_then(|pair| pair.deadline), change.deadline);
-    let tag = tag_of(access, change.field);
-    let mut found = found;
+    let tag = short_tag_by(key.hasher(), change.field);
     // A deadline of which no field knows is harmless; one that only a field knows is not.
     if let Some(at) = new.filter(|_| new != old) {
-        found = due::note(access, key, found, at, tag)?;
+        due::note(key, at, tag)?;
     }
-    if put_row(access, key, &found, change).is_err() {
+    if put_row(key, change).is_err() {
         if let Some(at) = new.filter(|_| new != old) {
-            due::forget(access, key, &found, at, tag);
+            due::forget(key, at, tag);
         }
         return Err(NoSpace);
     }
     if let Some(at) = old.filter(|_| new != old) {
-        due::forget(access, key, &found, at, tag);
+        due::forget(key, at, tag);
     }
-    found = due::mark(access, key, found);
+    due::mark(key);
     if let Some(at) = new.filter(|_| new != old) {
-        access.note_part_deadline(key, &found, at);
+        key.note_part_deadline(at);
     }
-    Ok(found)
+    Ok(())
 }
 
 /// Writes the row of a field.
 #[inline]
-fn put_row<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: &Found<'a>,
-    change: &Change<'_>,
-) -> Result<Was, NoSpace> {
-    let tag = tag_of(access, change.field);
-    let was = access.change_tree::<Leaf, _>(key, found, FIELDS, |tree| {
+fn put_row(key: &mut KeyMut<'_, '_>, change: &Change<'_>) -> Result<Was, NoSpace> {
+    let tag = short_tag_by(key.hasher(), change.field);
+    let was = key.change_tree::<Leaf, _>(FIELDS, |tree| {
         let value = change.value.map(|value| tree.cell(value)).transpose()?;
         let mut spot = locate(tree, tag, change.field);
         if change.deadline.is_some() && spot.stride == PLAIN {
@@ -178,22 +159,17 @@ fn replace(
 }
 
 /// Removes a field, and the key with the last one. One past its deadline is left to the sweep.
-pub(super) fn remove<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
-    field: &[u8],
-) -> (Option<Found<'a>>, Was) {
-    let old = if access.label(&found).has_timed_parts() {
-        Hash::at(access, &found).get_any(field).and_then(|pair| pair.deadline)
+pub(super) fn remove(key: &mut KeyMut<'_, '_>, field: &[u8]) -> Was {
+    let old = if key.label().has_timed_parts() {
+        Hash::of(key.value()).get_any(field).and_then(|pair| pair.deadline)
     } else {
         None
     };
-    if old.is_some_and(|at| at <= access.sees_as_of()) {
-        return (Some(found), Was::Expired);
+    if old.is_some_and(|at| at <= key.as_of()) {
+        return Was::Expired;
     }
-    let tag = tag_of(access, field);
-    let removed = access.change_tree::<Leaf, _>(key, &found, FIELDS, |tree| {
+    let tag = short_tag_by(key.hasher(), field);
+    let removed = key.change_tree::<Leaf, _>(FIELDS, |tree| {
         let spot = locate(tree, tag, field);
         if let Ok(row) = spot.row {
             tree.remove_rows(&spot.path, row, 1);
@@ -201,71 +177,59 @@ pub(super) fn remove<'a>(
         Ok(spot.row.is_ok())
     });
     if removed != Ok(true) {
-        return (Some(found), Was::Absent);
+        return Was::Absent;
     }
-    if root(access.bytes(&found), FIELDS).weight == 0 {
-        access.remove_found(key, found);
-        return (None, Was::Present);
+    if root(key.bytes(), FIELDS).weight == 0 {
+        key.remove(Reason::Deleted);
+        return Was::Present;
     }
-    let Some(at) = old else { return (Some(found), Was::Present) };
-    due::forget(access, key, &found, at, tag);
-    (Some(due::mark(access, key, found)), Was::Present)
+    if let Some(at) = old {
+        due::forget(key, at, tag);
+        due::mark(key);
+    }
+    Was::Present
 }
 
 /// Makes a small hash one that clients know as a hashtable.
-pub(super) fn make_large<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
-) -> Result<Found<'a>, NoSpace> {
-    let found = if access.label(&found).is_tree() { found } else { enlarge(access, key, found)? };
-    Ok(access.relabel(key, found, Label::of_tree(Kind::Hash, LARGE)))
+pub(super) fn make_large(key: &mut KeyMut<'_, '_>) -> Result<(), NoSpace> {
+    if !key.label().is_tree() {
+        enlarge(key)?;
+    }
+    key.set_label(Label::of_tree(Kind::Hash, LARGE));
+    Ok(())
 }
 
 /// Makes a run trees. Clients go on knowing it as what it was.
-pub(super) fn enlarge<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
-) -> Result<Found<'a>, NoSpace> {
-    let old = access.label(&found);
-    let run = access.bytes(&found);
+pub(super) fn enlarge(key: &mut KeyMut<'_, '_>) -> Result<(), NoSpace> {
+    let old = key.label();
+    let run = key.bytes();
     let label = Label::of_tree(Kind::Hash, old.encoding());
     if !old.has_timed_parts() {
         let is_plain = stride_of(old) == PLAIN;
         let run = if is_plain { run.to_vec() } else { small::narrow(Run::new(run)) };
-        return put_plain(access, key, Some(found), label, &run);
+        return put_plain(key, label, &run);
     }
     let run = run.to_vec();
-    let rows = Sorted::of(access, Run::new(&run), TIMED);
+    let rows = Sorted::of(key, Run::new(&run), TIMED);
     let due = rows.deadlines();
     let label = label.with_timed_parts(true);
-    access.put_trees(key, Some(found), label, |nodes| {
-        Ok([rows.plant(nodes)?, due::plant(nodes, &due)?])
-    })
+    key.put_trees(label, |nodes| Ok([rows.plant(nodes)?, due::plant(nodes, &due)?]))
 }
 
 /// Makes a key the large hash of the rows of a run, which have no deadlines.
-fn put_plain<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Option<Found<'a>>,
-    label: Label,
-    run: &[u8],
-) -> Result<Found<'a>, NoSpace> {
-    let rows = Sorted::of(access, Run::new(run), PLAIN);
-    access.put_trees(key, found, label, |nodes| Ok([rows.plant(nodes)?]))
+fn put_plain(key: &mut KeyMut<'_, '_>, label: Label, run: &[u8]) -> Result<(), NoSpace> {
+    let rows = Sorted::of(key, Run::new(run), PLAIN);
+    key.put_trees(label, |nodes| Ok([rows.plant(nodes)?]))
 }
 
 /// Makes a key a hash of fields that are set one after the other, which clients know as a
-/// hashtable; `None` if they are too many bytes.
-pub(super) fn create<'a, 't>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
+/// hashtable; false if they are too many bytes.
+pub(super) fn create<'t>(
+    key: &mut KeyMut<'_, '_>,
     pairs: impl Iterator<Item = (&'t [u8], &'t [u8])> + Clone,
-) -> Result<Option<Found<'a>>, NoSpace> {
+) -> Result<bool, NoSpace> {
     if small::most_bytes(pairs.clone()) > RUN_BYTES {
-        return Ok(None);
+        return Ok(false);
     }
     let mut rows: Vec<(&[u8], &[u8])> = pairs.collect();
     // Of those with one name the last one counts: it is to come first, and stay.
@@ -276,7 +240,8 @@ pub(super) fn create<'a, 't>(
     for (field, value) in rows {
         packed::push_row(&mut run, &[Element::of(field), Element::of(value)]);
     }
-    put_plain(access, key, None, Label::of_tree(Kind::Hash, LARGE), &run).map(Some)
+    put_plain(key, Label::of_tree(Kind::Hash, LARGE), &run)?;
+    Ok(true)
 }
 
 /// The rows of a run by their tags.
@@ -288,11 +253,11 @@ struct Sorted<'r> {
 }
 
 impl<'r> Sorted<'r> {
-    fn of(access: &Access<'_>, run: Run<'r>, stride: usize) -> Sorted<'r> {
+    fn of(key: &KeyMut<'_, '_>, run: Run<'r>, stride: usize) -> Sorted<'r> {
         let mut rows = Vec::with_capacity(run.len() / stride);
         let (mut place, mut has_long) = (run.front(), false);
         while let Some(field) = run.at(place) {
-            let tag = field.with_text(|text| tag_of(access, text));
+            let tag = field.with_text(|text| short_tag_by(key.hasher(), text));
             let mut end = place;
             for _ in 0..stride {
                 let next = run.after(end);

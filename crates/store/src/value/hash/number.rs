@@ -1,7 +1,7 @@
 //! Counting in a field.
 
 use super::write::{Deadline, HashMut};
-use crate::access::NoSpace;
+use crate::fault::NoSpace;
 use text::{FloatError, IntegerText};
 
 /// Why a field was not counted up.
@@ -29,7 +29,7 @@ impl From<NoSpace> for HashError {
 ///
 /// # Errors
 /// When value or sum is no integer of 64 bits, or there is no room.
-pub fn add(hash: &mut HashMut<'_, '_, '_>, field: &[u8], by: i64) -> Result<i64, HashError> {
+pub fn add(hash: &mut HashMut<'_, '_>, field: &[u8], by: i64) -> Result<i64, HashError> {
     let present = match hash.get(field) {
         Some(pair) => pair.value.with_text(text::parse_i64).ok_or(HashError::NotInteger)?,
         None => 0,
@@ -44,11 +44,7 @@ pub fn add(hash: &mut HashMut<'_, '_, '_>, field: &[u8], by: i64) -> Result<i64,
 ///
 /// # Errors
 /// When value or sum is no finite decimal number, or there is no room.
-pub fn add_float(
-    hash: &mut HashMut<'_, '_, '_>,
-    field: &[u8],
-    by: &[u8],
-) -> Result<String, HashError> {
+pub fn add_float(hash: &mut HashMut<'_, '_>, field: &[u8], by: &[u8]) -> Result<String, HashError> {
     let sum = match hash.get(field) {
         Some(pair) => pair.value.with_text(|present| text::add_floats(present, by)),
         None => text::add_floats(b"0", by),

@@ -1,8 +1,10 @@
 //! Reading hashes. Fields past their deadline are not there, but for clients that see expired keys.
 
 use super::{FIELDS, Leaf, TIMED, stride_of, to_deadline};
-use crate::access::{Access, Found, ReadNodes, WrongKind};
+use crate::access::Access;
+use crate::fault::WrongKind;
 use crate::key::{Key, Kind};
+use crate::shard::{ReadNodes, ValueRef};
 use crate::value::collection::short_tag_by;
 use base::{KeyHasher, Millis};
 use packed::{Element, Iter, Run};
@@ -42,8 +44,8 @@ pub struct Pair<'x> {
 /// When the key holds something else.
 #[inline]
 pub fn read<'x>(access: &'x mut Access<'_>, key: &Key<'_>) -> Result<Option<Hash<'x>>, WrongKind> {
-    let found = access.open_to_read(key, Kind::Hash)?;
-    Ok(found.map(|found| Hash::at(access, &found)))
+    let found = access.read_kind(key, Kind::Hash)?;
+    Ok(found.map(Hash::of))
 }
 
 /// The hash of a key, without any trace.
@@ -51,21 +53,21 @@ pub fn read<'x>(access: &'x mut Access<'_>, key: &Key<'_>) -> Result<Option<Hash
 /// # Errors
 /// When the key holds something else.
 pub fn peek<'x>(access: &'x Access<'_>, key: &Key<'_>) -> Result<Option<Hash<'x>>, WrongKind> {
-    let found = access.open_unseen(key, Kind::Hash)?;
-    Ok(found.map(|found| Hash::at(access, &found)))
+    let found = access.peek_kind(key, Kind::Hash)?;
+    Ok(found.map(Hash::of))
 }
 
 impl<'x> Hash<'x> {
     #[inline]
-    pub(super) fn at<'a>(access: &'x Access<'a>, found: &Found<'a>) -> Hash<'x> {
-        let label = access.label(found);
+    pub(super) fn of(value: ValueRef<'x>) -> Hash<'x> {
+        let label = value.label();
         let form = if label.is_tree() {
-            Form::Large(access.view(found, FIELDS))
+            Form::Large(value.view(FIELDS))
         } else {
-            Form::Small(Run::new(access.bytes(found)), stride_of(label))
+            Form::Small(Run::new(value.bytes()), stride_of(label))
         };
         let has_deadlines = label.has_timed_parts();
-        Hash { form, hasher: &access.store.hasher, as_of: access.sees_as_of(), has_deadlines }
+        Hash { form, hasher: value.hasher(), as_of: value.as_of(), has_deadlines }
     }
 
     /// Fields, those past their deadline that were not yet removed among them.

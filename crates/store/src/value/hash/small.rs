@@ -4,8 +4,8 @@ use super::limit::{HashLimit, RUN_BYTES};
 use super::read::{Pair, next_pair};
 use super::write::{Deadline, Was};
 use super::{DEADLINE, PLAIN, TIMED, label_of_run, stride_of, to_cell};
-use crate::access::{Access, Found, NoSpace};
-use crate::key::Key;
+use crate::fault::NoSpace;
+use crate::shard::{KeyMut, Reason};
 use base::Millis;
 use packed::{Element, Place, Run, RunMut, concat};
 
@@ -54,105 +54,90 @@ fn find<'x>(run: Run<'x>, stride: usize, field: &[u8]) -> Option<(Place, Pair<'x
     Some((place, next_pair(&mut run.iter_from(place), stride)?))
 }
 
-/// What became of a change of a run.
-pub(super) enum Change<'a, T> {
-    /// It is made; the hash stands here.
-    Made(Found<'a>, T),
-    /// The hash must become large for it. No field has changed, but the record may have moved: it
-    /// stands here.
-    Outgrown(Found<'a>),
-}
-
-/// Sets a field, if the hash may stay small with it.
+/// Sets a field. `None` if the hash must become large for it: no field has changed then.
 #[inline]
-pub(super) fn set<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
+pub(super) fn set(
+    key: &mut KeyMut<'_, '_>,
     limit: HashLimit,
     field: &[u8],
     value: &[u8],
     deadline: Deadline,
-) -> Result<Change<'a, Was>, NoSpace> {
-    let mut found = found;
-    if matches!(deadline, Deadline::At(_)) || !limit.allows_texts(field, value) {
-        match widen(access, key, found)? {
-            Some(wide) => found = wide,
-            None => return Ok(Change::Outgrown(found)),
-        }
+) -> Result<Option<Was>, NoSpace> {
+    let is_wide = matches!(deadline, Deadline::At(_)) || !limit.allows_texts(field, value);
+    if is_wide && !widen(key)? {
+        return Ok(None);
     }
-    let stride = stride_of(access.label(&found));
-    let run = Run::new(access.bytes(&found));
+    let stride = stride_of(key.label());
+    let run = Run::new(key.bytes());
     let (place, pair) = find(run, stride, field).unzip();
     let fields = run.len() / stride + usize::from(place.is_none());
     let replaced = pair.as_ref().map_or(0, |pair| field.len() + pair.value.cost());
     let bytes = run.full_len() + field.len() + value.len() + ROW_BYTES - replaced;
     if bytes > limit.run_bytes_with(field, value) || !limit.allows_fields(fields) {
-        return Ok(Change::Outgrown(found));
+        return Ok(None);
     }
-    let was = Was::of(pair.as_ref(), access.sees_as_of());
+    let was = Was::of(pair.as_ref(), key.as_of());
     let old = pair.and_then(|pair| pair.deadline);
     let new = deadline.after(was, old);
     let value = Element::of(value);
     let Some(place) = place else {
         let (at, row) = (run.len(), [Element::of(field), value, to_cell(new)]);
-        found = access.insert_into_run(key, found, at, &row[..stride])?;
-        return Ok(Change::Made(note(access, key, found, None, new), was));
+        key.insert_into_run(at, &row[..stride])?;
+        note(key, None, new);
+        return Ok(Some(was));
     };
     let (row, place) = (place.index(), run.after(place));
-    found = access.replace_at(key, found, place, value)?;
+    key.replace_at(place, value)?;
     if old != new {
-        found = access.replace_in_run(key, found, row + DEADLINE, to_cell(new))?;
-        found = note(access, key, found, old, new);
+        key.replace_in_run(row + DEADLINE, to_cell(new))?;
+        note(key, old, new);
     }
-    Ok(Change::Made(found, was))
+    Ok(Some(was))
 }
 
-/// Sets or takes away the deadline of a field that is there, if the hash may stay small with it.
-pub(super) fn set_deadline<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
+/// Sets or takes away the deadline of a field that is there; false if the hash must become large
+/// for it, and no field has changed.
+pub(super) fn set_deadline(
+    key: &mut KeyMut<'_, '_>,
     field: &[u8],
     deadline: Option<Millis>,
-) -> Result<Change<'a, ()>, NoSpace> {
-    let Some(found) = widen(access, key, found)? else { return Ok(Change::Outgrown(found)) };
-    let run = Run::new(access.bytes(&found));
-    if run.full_len() + ROW_BYTES > RUN_BYTES {
-        return Ok(Change::Outgrown(found));
+) -> Result<bool, NoSpace> {
+    if !widen(key)? {
+        return Ok(false);
     }
-    let Some((place, pair)) = find(run, TIMED, field) else { return Ok(Change::Made(found, ())) };
+    let run = Run::new(key.bytes());
+    if run.full_len() + ROW_BYTES > RUN_BYTES {
+        return Ok(false);
+    }
+    let Some((place, pair)) = find(run, TIMED, field) else { return Ok(true) };
     let (row, old) = (place.index(), pair.deadline);
-    let found = access.replace_in_run(key, found, row + DEADLINE, to_cell(deadline))?;
-    Ok(Change::Made(note(access, key, found, old, deadline), ()))
+    key.replace_in_run(row + DEADLINE, to_cell(deadline))?;
+    note(key, old, deadline);
+    Ok(true)
 }
 
 /// Removes a field, and the key with the last one. One past its deadline is left to the sweep.
-pub(super) fn remove<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
-    field: &[u8],
-) -> (Option<Found<'a>>, Was) {
-    let stride = stride_of(access.label(&found));
-    let run = Run::new(access.bytes(&found));
-    let Some((place, pair)) = find(run, stride, field) else { return (Some(found), Was::Absent) };
-    if Was::of(Some(&pair), access.sees_as_of()) == Was::Expired {
-        return (Some(found), Was::Expired);
+pub(super) fn remove(key: &mut KeyMut<'_, '_>, field: &[u8]) -> Was {
+    let stride = stride_of(key.label());
+    let run = Run::new(key.bytes());
+    let Some((place, pair)) = find(run, stride, field) else { return Was::Absent };
+    if Was::of(Some(&pair), key.as_of()) == Was::Expired {
+        return Was::Expired;
     }
     if run.len() == stride {
-        access.remove_found(key, found);
-        return (None, Was::Present);
+        key.remove(Reason::Deleted);
+        return Was::Present;
     }
     let old = pair.deadline;
-    let found = access.remove_from_run(key, found, place, stride);
-    (Some(note(access, key, found, old, None)), Was::Present)
+    key.remove_from_run(place, stride);
+    note(key, old, None);
+    Was::Present
 }
 
 /// Removes all fields whose deadline has passed, and the key if none is left. Returns how many.
-pub(super) fn remove_due<'a>(access: &mut Access<'a>, key: &Key<'_>, found: Found<'a>) -> u64 {
-    let now = access.now();
-    let run = Run::new(access.bytes(&found));
+pub(super) fn remove_due(key: &mut KeyMut<'_, '_>) -> u64 {
+    let now = key.now();
+    let run = Run::new(key.bytes());
     let mut cells = run.iter();
     let rows = std::iter::from_fn(|| next_pair(&mut cells, TIMED));
     let is_due = |deadline: Option<Millis>| deadline.is_some_and(|at| at <= now);
@@ -162,16 +147,16 @@ pub(super) fn remove_due<'a>(access: &mut Access<'a>, key: &Key<'_>, found: Foun
         .map(|(row, _)| row * TIMED)
         .collect();
     if due.len() == run.len() / TIMED {
-        access.remove_found(key, found);
+        key.remove(Reason::Deleted);
         return due.len() as u64;
     }
-    let mut run = RunMut::new(access.bytes_mut(&found));
+    let mut run = RunMut::new(key.bytes_mut());
     for at in due.iter().rev() {
         let place = run.as_run().place(*at);
         run.remove(place, TIMED);
     }
-    let found = access.shorten_run(key, found);
-    mark(access, key, found);
+    key.shorten_run();
+    mark(key);
     due.len() as u64
 }
 
@@ -182,20 +167,16 @@ pub(super) fn earliest(bytes: &[u8]) -> Option<Millis> {
     rows.filter_map(|pair| pair.deadline).min()
 }
 
-/// Gives rows the column of deadlines, with which clients know the hash as a hashtable; `None` if
+/// Gives rows the column of deadlines, with which clients know the hash as a hashtable; false if
 /// the run would be too long.
-pub(super) fn widen<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
-) -> Result<Option<Found<'a>>, NoSpace> {
-    let run = Run::new(access.bytes(&found));
-    if stride_of(access.label(&found)) == TIMED {
-        return Ok(Some(found));
+pub(super) fn widen(key: &mut KeyMut<'_, '_>) -> Result<bool, NoSpace> {
+    let run = Run::new(key.bytes());
+    if stride_of(key.label()) == TIMED {
+        return Ok(true);
     }
     let rows = run.len() / PLAIN;
     if run.full_len() + rows * Element::Integer(0).cost() + ROW_BYTES > RUN_BYTES {
-        return Ok(None);
+        return Ok(false);
     }
     let mut zero = packed::EMPTY.to_vec();
     packed::push(&mut zero, to_cell(None));
@@ -208,7 +189,8 @@ pub(super) fn widen<'a>(
     }
     let mut wide = Vec::with_capacity(run.full_len() + 2 * rows);
     concat(TIMED, &pieces, &mut wide);
-    access.put(key, Some(found), label_of_run(TIMED), &wide).map(Some)
+    key.put(label_of_run(TIMED), &wide)?;
+    Ok(true)
 }
 
 /// The same rows without the column of deadlines, of which there are none.
@@ -222,27 +204,21 @@ pub(super) fn narrow(run: Run<'_>) -> Vec<u8> {
 
 /// For after a deadline was changed: the sweep must hear of the new one, and the label tells
 /// whether there is any.
-fn note<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
-    old: Option<Millis>,
-    new: Option<Millis>,
-) -> Found<'a> {
+fn note(key: &mut KeyMut<'_, '_>, old: Option<Millis>, new: Option<Millis>) {
     if old == new {
-        return found;
+        return;
     }
     if let Some(new) = new {
-        let found = access.relabel(key, found, access.label(&found).with_timed_parts(true));
-        access.note_part_deadline(key, &found, new);
-        return found;
+        key.set_label(key.label().with_timed_parts(true));
+        key.note_part_deadline(new);
+    } else {
+        mark(key);
     }
-    mark(access, key, found)
 }
 
 /// Makes the label tell whether there is any deadline.
-fn mark<'a>(access: &mut Access<'a>, key: &Key<'_>, found: Found<'a>) -> Found<'a> {
-    let label = access.label(&found);
-    let is_timed = earliest(access.bytes(&found)).is_some();
-    access.relabel(key, found, label.with_timed_parts(is_timed))
+fn mark(key: &mut KeyMut<'_, '_>) {
+    let label = key.label();
+    let is_timed = earliest(key.bytes()).is_some();
+    key.set_label(label.with_timed_parts(is_timed));
 }

@@ -36,7 +36,7 @@ impl Fixture {
         done
     }
 
-    fn change<T>(&mut self, act: impl FnOnce(&mut HashMut<'_, '_, '_>) -> T) -> T {
+    fn change<T>(&mut self, act: impl FnOnce(&mut HashMut<'_, '_>) -> T) -> T {
         self.on(|access, key| act(&mut HashMut::open(access, key, LIMIT).expect("a hash")))
     }
 
@@ -324,7 +324,7 @@ fn copies_and_renamed_hashes_expire_in_part_too() {
         store.enter(lane);
         let key = store.key(KeyspaceId(0), NAME);
         let others = [store.key(KeyspaceId(0), b"copy"), store.key(KeyspaceId(0), b"renamed")];
-        let mut shards = crate::locks::ShardSet::new();
+        let mut shards = crate::shard::ShardSet::new();
         [key, others[0], others[1]].iter().for_each(|key| shards.add(key.hash));
         let mut access = store.lock_all(lane, shards, *now);
         assert_eq!(access.copy(&key, &others[0]), Ok(true));
@@ -430,7 +430,7 @@ fn a_deadline_for_a_field_of_a_run_without_room_makes_the_hash_large() {
         }
         let at = Millis(BEGIN.0 + 900);
         for field in [5, 6] {
-            let set = |hash: &mut HashMut<'_, '_, '_>| {
+            let set = |hash: &mut HashMut<'_, '_>| {
                 hash.set_deadline(field.to_string().as_bytes(), Some(at)).expect("room")
             };
             assert!(fixture.change(set));

@@ -3,8 +3,10 @@
 use super::limit::{HashLimit, LONG_RUN_BYTES, RUN_BYTES};
 use super::read::{Hash, Pair};
 use super::{PLAIN, SMALL, TIMED, label_of_run, large, small};
-use crate::access::{Access, Found, NoSpace, WrongKind};
+use crate::access::Access;
+use crate::fault::{NoSpace, WrongKind};
 use crate::key::{Key, Kind};
+use crate::shard::{KeyMut, Reason};
 use base::Millis;
 
 /// What a write does to the deadline of its field.
@@ -58,26 +60,23 @@ impl Was {
 
 /// A hash that is changed, or a key that may become one.
 #[derive(Debug)]
-pub struct HashMut<'e, 'a, 'k> {
-    pub(super) access: &'e mut Access<'a>,
-    key: &'e Key<'k>,
-    found: Option<Found<'a>>,
+pub struct HashMut<'g, 'a> {
+    key: KeyMut<'g, 'a>,
     limit: HashLimit,
 }
 
-impl<'e, 'a, 'k> HashMut<'e, 'a, 'k> {
+impl<'g, 'a> HashMut<'g, 'a> {
     /// The hash of a key, if there is one.
     ///
     /// # Errors
     /// When the key holds something else.
     #[inline]
     pub fn open(
-        access: &'e mut Access<'a>,
-        key: &'e Key<'k>,
+        access: &'g mut Access<'a>,
+        key: &Key<'g>,
         limit: HashLimit,
-    ) -> Result<HashMut<'e, 'a, 'k>, WrongKind> {
-        let found = access.open(key, Kind::Hash)?;
-        Ok(HashMut { access, key, found, limit })
+    ) -> Result<HashMut<'g, 'a>, WrongKind> {
+        Ok(HashMut { key: access.open(key, Kind::Hash)?, limit })
     }
 
     /// The same for a command that reads too: counts a hit or a miss.
@@ -85,24 +84,23 @@ impl<'e, 'a, 'k> HashMut<'e, 'a, 'k> {
     /// # Errors
     /// When the key holds something else.
     pub fn open_to_read(
-        access: &'e mut Access<'a>,
-        key: &'e Key<'k>,
+        access: &'g mut Access<'a>,
+        key: &Key<'g>,
         limit: HashLimit,
-    ) -> Result<HashMut<'e, 'a, 'k>, WrongKind> {
-        let found = access.open_to_read(key, Kind::Hash)?;
-        Ok(HashMut { access, key, found, limit })
+    ) -> Result<HashMut<'g, 'a>, WrongKind> {
+        Ok(HashMut { key: access.open_to_read(key, Kind::Hash)?, limit })
     }
 
     /// Whether there is a hash.
     #[inline]
     pub fn exists(&self) -> bool {
-        self.found.is_some()
+        self.key.exists()
     }
 
     /// A field by its name.
     #[inline]
     pub fn get(&self, field: &[u8]) -> Option<Pair<'_>> {
-        self.found.as_ref().and_then(|found| Hash::at(self.access, found).get(field))
+        if self.exists() { Hash::of(self.key.value()).get(field) } else { None }
     }
 
     /// Sets a field of a hash, which is created if need be.
@@ -110,14 +108,13 @@ impl<'e, 'a, 'k> HashMut<'e, 'a, 'k> {
     /// # Errors
     /// When there is no room.
     pub fn set(&mut self, field: &[u8], value: &[u8], deadline: Deadline) -> Result<Was, NoSpace> {
-        let (found, is_new) = match self.found {
-            Some(found) => (found, false),
-            None => (self.create_empty()?, true),
-        };
-        self.found = Some(found);
-        let was = self.set_in(found, field, value, deadline);
+        let is_new = !self.exists();
+        if is_new {
+            self.key.put(label_of_run(PLAIN), &packed::EMPTY)?;
+        }
+        let was = self.set_in_hash(field, value, deadline);
         if is_new && was.is_err() {
-            self.remove_empty();
+            self.key.remove(Reason::Deleted);
         }
         let was = was?;
         self.count_expired(was);
@@ -125,29 +122,20 @@ impl<'e, 'a, 'k> HashMut<'e, 'a, 'k> {
     }
 
     #[inline]
-    fn set_in(
+    fn set_in_hash(
         &mut self,
-        found: Found<'a>,
         field: &[u8],
         value: &[u8],
         deadline: Deadline,
     ) -> Result<Was, NoSpace> {
-        let (access, key, limit) = (&mut *self.access, self.key, self.limit);
-        let mut found = found;
-        if !access.label(&found).is_tree() {
-            let moved = match small::set(access, key, found, limit, field, value, deadline)? {
-                small::Change::Made(found, was) => {
-                    self.found = Some(found);
-                    return Ok(was);
-                }
-                small::Change::Outgrown(moved) => moved,
-            };
-            found = large::enlarge(access, key, moved)?;
-            self.found = Some(found);
+        let (key, limit) = (&mut self.key, self.limit);
+        if !key.label().is_tree() {
+            if let Some(was) = small::set(key, limit, field, value, deadline)? {
+                return Ok(was);
+            }
+            large::enlarge(key)?;
         }
-        let (found, was) = large::set(access, key, found, limit, field, value, deadline)?;
-        self.found = Some(found);
-        Ok(was)
+        large::set(key, limit, field, value, deadline)
     }
 
     /// Sets fields, which lose their deadlines. Returns how many are new.
@@ -159,7 +147,7 @@ impl<'e, 'a, 'k> HashMut<'e, 'a, 'k> {
         &mut self,
         pairs: impl ExactSizeIterator<Item = (&'t [u8], &'t [u8])> + Clone,
     ) -> Result<u64, NoSpace> {
-        if (pairs.len() > 1 || self.found.is_none())
+        if (pairs.len() > 1 || !self.exists())
             && let Some(created) = self.prepare(pairs.clone())?
         {
             return Ok(created);
@@ -182,9 +170,11 @@ impl<'e, 'a, 'k> HashMut<'e, 'a, 'k> {
         let are_few = limit.allows_fields(pairs.len());
         let is_small =
             are_few && pairs.clone().all(|(field, value)| limit.allows_texts(field, value));
-        let Some(found) = self.found else { return self.make(pairs, are_few, is_small) };
-        if !is_small && self.access.label(&found).encoding() == SMALL {
-            self.found = Some(self.make_hashtable(found, are_few)?);
+        if !self.exists() {
+            return self.make(pairs, are_few, is_small);
+        }
+        if !is_small && self.key.label().encoding() == SMALL {
+            self.make_hashtable(are_few)?;
         }
         Ok(None)
     }
@@ -198,49 +188,31 @@ impl<'e, 'a, 'k> HashMut<'e, 'a, 'k> {
         let (stride, bytes_max) =
             if is_small { (PLAIN, RUN_BYTES) } else { (TIMED, LONG_RUN_BYTES) };
         let run = if are_few { small::run_of(pairs.clone(), stride, bytes_max) } else { None };
-        self.found = match run {
-            Some(run) => Some(self.access.put(self.key, None, label_of_run(stride), &run)?),
-            None if is_small => None,
-            None => large::create(self.access, self.key, pairs)?,
+        let is_made = match run {
+            Some(run) => self.key.put(label_of_run(stride), &run).map(|()| true)?,
+            None if is_small => false,
+            None => large::create(&mut self.key, pairs)?,
         };
-        Ok(self.found.map(|found| Hash::at(self.access, &found).len()))
+        Ok(is_made.then(|| Hash::of(self.key.value()).len()))
     }
 
     /// Makes a hash one that clients know as a hashtable, and a run still if that may be.
-    fn make_hashtable(&mut self, found: Found<'a>, may_be_run: bool) -> Result<Found<'a>, NoSpace> {
-        if may_be_run
-            && !self.access.label(&found).is_tree()
-            && let Some(found) = small::widen(self.access, self.key, found)?
-        {
-            return Ok(found);
+    fn make_hashtable(&mut self, may_be_run: bool) -> Result<(), NoSpace> {
+        let may_be_run = may_be_run && !self.key.label().is_tree();
+        if may_be_run && small::widen(&mut self.key)? {
+            return Ok(());
         }
-        large::make_large(self.access, self.key, found)
-    }
-
-    fn create_empty(&mut self) -> Result<Found<'a>, NoSpace> {
-        self.access.put(self.key, None, label_of_run(PLAIN), &packed::EMPTY)
-    }
-
-    /// Removes a hash that has got no field. Its record may have moved on the way.
-    fn remove_empty(&mut self) {
-        self.found = None;
-        if let Ok(Some(found)) = self.access.open_unseen(self.key, Kind::Hash) {
-            self.access.remove_found(self.key, found);
-        }
+        large::make_large(&mut self.key)
     }
 
     /// Removes a field, and the key with the last one; false if there is no such field.
     #[inline]
     pub fn remove(&mut self, field: &[u8]) -> bool {
-        let Some(found) = self.found else { return false };
-        let (access, key) = (&mut *self.access, self.key);
-        let (found, was) = if access.label(&found).is_tree() {
-            large::remove(access, key, found, field)
-        } else {
-            small::remove(access, key, found, field)
-        };
-        self.found = found;
-        was == Was::Present
+        if !self.exists() {
+            return false;
+        }
+        let remove = if self.key.label().is_tree() { large::remove } else { small::remove };
+        remove(&mut self.key, field) == Was::Present
     }
 
     /// Removes a field because its new deadline has passed already; false if there is none.
@@ -273,27 +245,20 @@ impl<'e, 'a, 'k> HashMut<'e, 'a, 'k> {
         if pair.deadline == deadline {
             return Ok(true);
         }
-        let Some(mut found) = self.found else { return Ok(false) };
-        let (access, key) = (&mut *self.access, self.key);
-        if !access.label(&found).is_tree() {
-            let moved = match small::set_deadline(access, key, found, field, deadline)? {
-                small::Change::Made(found, ()) => {
-                    self.found = Some(found);
-                    return Ok(true);
-                }
-                small::Change::Outgrown(moved) => moved,
-            };
-            found = large::enlarge(access, key, moved)?;
-            self.found = Some(found);
+        let key = &mut self.key;
+        if !key.label().is_tree() {
+            if small::set_deadline(key, field, deadline)? {
+                return Ok(true);
+            }
+            large::enlarge(key)?;
         }
-        let change = large::Change { field, value: None, deadline };
-        self.found = Some(large::change(access, key, found, &change)?);
+        large::change(key, &large::Change { field, value: None, deadline })?;
         Ok(true)
     }
 
     fn count_expired(&mut self, was: Was) {
         if was == Was::Expired {
-            self.access.lane.counters.expired_parts.add(1);
+            self.key.guard().count_expired_parts(1);
         }
     }
 }

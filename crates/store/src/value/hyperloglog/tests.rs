@@ -6,10 +6,10 @@ use super::{
     HEAD_BYTES, HyperLogLogError, REGISTERS, add, count, count_all, dense, make_dense, merge,
 };
 use super::{self_test, sparse};
-use crate::access::{Access, Expiry};
-use crate::key::{Encoding, Key};
+use crate::access::Access;
+use crate::key::{Encoding, Expiry, Key};
 use crate::lane::Lane;
-use crate::locks::ShardSet;
+use crate::shard::ShardSet;
 use crate::store::{Store, StoreConfig};
 use base::{KeyHasher, KeyspaceId, Millis, Random};
 use std::borrow::Cow;

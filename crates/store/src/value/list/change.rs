@@ -5,8 +5,10 @@ use super::limit::{
     listpack_bytes_at_least,
 };
 use super::{End, Leaf, List, ListLimit};
-use crate::access::{Access, Fault, Found, NoSpace, WriteNodes};
+use crate::access::Access;
+use crate::fault::{Fault, NoSpace};
 use crate::key::{Encoding, Key, Kind, Label};
+use crate::shard::{KeyMut, Reason, WriteNodes};
 use packed::{Element, Run};
 use smallvec::SmallVec;
 use tree::{NODE_BYTES, NoRoom, Rows, Tree, resolve};
@@ -27,15 +29,15 @@ pub fn push<'t>(
     limit: ListLimit,
     only_existing: bool,
 ) -> Result<u64, Fault> {
-    let found = match access.open(key, Kind::List)? {
-        None if only_existing => return Ok(0),
-        found => found,
-    };
-    let is_new = found.is_none();
-    let found = fit(access, key, found, texts.clone(), limit)?;
-    let pushed = push_all(access, key, found, end, texts);
+    let mut key = access.open(key, Kind::List)?;
+    let is_new = !key.exists();
+    if is_new && only_existing {
+        return Ok(0);
+    }
+    fit(&mut key, texts.clone(), limit)?;
+    let pushed = push_all(&mut key, end, texts);
     if is_new && pushed.is_err() {
-        access.remove(key);
+        key.remove(Reason::Deleted);
     }
     pushed
 }
@@ -59,41 +61,37 @@ pub fn store<'t>(
     let empty = Run::new(&packed::EMPTY);
     let label = Label::of_tree(Kind::List, limit.encoding_of(empty, more));
     let is_small = limit.allows_more(empty, more);
-    access.put_over(key, |access, found| {
-        if is_small {
-            texts.for_each(|text| packed::push(&mut run, Element::of(text)));
-            return access.put(key, found, Label::new(Kind::List, SMALL), &run);
-        }
-        access.put_trees(key, found, label, |nodes| {
-            let root = ListTree::empty(nodes, 1)?;
-            let mut tree = ListTree::new(nodes, root);
-            texts.clone().try_for_each(|text| push_to_tree(&mut tree, End::Back, text))?;
-            Ok([tree.root])
-        })
+    let mut key = access.replace(key);
+    if is_small {
+        texts.for_each(|text| packed::push(&mut run, Element::of(text)));
+        return key.put(Label::new(Kind::List, SMALL), &run);
+    }
+    key.put_trees(label, |nodes| {
+        let root = ListTree::empty(nodes, 1)?;
+        let mut tree = ListTree::new(nodes, root);
+        texts.clone().try_for_each(|text| push_to_tree(&mut tree, End::Back, text))?;
+        Ok([tree.root])
     })
 }
 
 /// Adds elements to an end of a list that has the form for them.
 #[inline]
-fn push_all<'a, 't>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
+fn push_all<'t>(
+    key: &mut KeyMut<'_, '_>,
     end: End,
     mut texts: impl Iterator<Item = &'t [u8]>,
 ) -> Result<u64, Fault> {
-    if access.label(&found).is_tree() {
-        return access.change_tree::<Leaf, _>(key, &found, 0, |tree| {
+    if key.label().is_tree() {
+        return key.change_tree::<Leaf, _>(0, |tree| {
             texts.try_for_each(|text| push_to_tree(tree, end, text))?;
             Ok(tree.root.weight)
         });
     }
-    let mut found = found;
     for text in texts {
-        let at = if end == End::Front { 0 } else { Run::new(access.bytes(&found)).len() };
-        found = access.insert_into_run(key, found, at, &[Element::of(text)])?;
+        let at = if end == End::Front { 0 } else { Run::new(key.bytes()).len() };
+        key.insert_into_run(at, &[Element::of(text)])?;
     }
-    Ok(Run::new(access.bytes(&found)).len() as u64)
+    Ok(Run::new(key.bytes()).len() as u64)
 }
 
 #[inline]
@@ -115,56 +113,46 @@ fn push_to_tree(tree: &mut ListTree<'_, '_, '_>, end: End, text: &[u8]) -> Resul
 /// The list of a key, created if need be, and large if it would not stay small with these texts.
 ///
 /// A limit may be wider than what a run holds: such a list is a tree that goes on as a small one.
-fn fit<'a, 't>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Option<Found<'a>>,
+fn fit<'t>(
+    key: &mut KeyMut<'_, '_>,
     texts: impl Iterator<Item = &'t [u8]>,
     limit: ListLimit,
-) -> Result<Found<'a>, NoSpace> {
-    if let Some(found) = found.filter(|found| access.label(found).is_tree()) {
-        return Ok(rename_if_large(access, key, found, texts, limit));
+) -> Result<(), NoSpace> {
+    let is_new = !key.exists();
+    if !is_new && key.label().is_tree() {
+        rename_if_large(key, texts, limit);
+        return Ok(());
     }
     let more = More::of(texts);
-    let run = found.map_or(&packed::EMPTY[..], |found| access.bytes(&found));
-    let run = Run::new(run);
+    let run = Run::new(if is_new { &packed::EMPTY } else { key.bytes() });
     if limit.allows_more(run, more) {
         let label = Label::new(Kind::List, SMALL);
-        return found.map_or_else(|| access.put(key, None, label, &packed::EMPTY), Ok);
+        return if is_new { key.put(label, &packed::EMPTY) } else { Ok(()) };
     }
-    let leaf = Rows::of_run(run, 1);
-    enlarge(access, key, found, limit.encoding_of(run, more), &leaf)
+    let (encoding, leaf) = (limit.encoding_of(run, more), Rows::of_run(run, 1));
+    enlarge(key, encoding, &leaf)
 }
 
 /// Gives a tree that goes on as a small list its own name once it is beyond the limit.
-fn rename_if_large<'a, 't>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
+fn rename_if_large<'t>(
+    key: &mut KeyMut<'_, '_>,
     texts: impl Iterator<Item = &'t [u8]>,
     limit: ListLimit,
-) -> Found<'a> {
-    if access.label(&found).encoding() == LARGE {
-        return found;
+) {
+    if key.label().encoding() == LARGE {
+        return;
     }
-    let (list, more) = (List::at(access, &found), More::of(texts));
+    let (list, more) = (List::of(key.value()), More::of(texts));
     let bytes = LISTPACK_BYTES + list.iter_from(0).map(element_bytes).sum::<usize>() + more.bytes;
-    if limit.allows(list.len() as usize + more.elements, bytes) {
-        return found;
+    if !limit.allows(list.len() as usize + more.elements, bytes) {
+        key.set_label(Label::of_tree(Kind::List, LARGE));
     }
-    access.relabel(key, found, Label::of_tree(Kind::List, LARGE))
 }
 
 /// Makes a tree of a list, with the rows of a leaf.
-fn enlarge<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Option<Found<'a>>,
-    encoding: Encoding,
-    leaf: &[u8],
-) -> Result<Found<'a>, NoSpace> {
+fn enlarge(key: &mut KeyMut<'_, '_>, encoding: Encoding, leaf: &[u8]) -> Result<(), NoSpace> {
     let label = Label::of_tree(Kind::List, encoding);
-    access.put_trees(key, found, label, |nodes| Ok([ListTree::of_rows(nodes, leaf)?.root]))
+    key.put_trees(label, |nodes| Ok([ListTree::of_rows(nodes, leaf)?.root]))
 }
 
 /// Takes up to `count` elements from an end of a list, one after the other, and gives each to
@@ -180,8 +168,8 @@ pub fn pop(
     limit: ListLimit,
     each: impl FnMut(Element<'_>),
 ) -> Result<Option<u64>, Fault> {
-    let Some(found) = access.open(key, Kind::List)? else { return Ok(None) };
-    pop_found(access, key, found, (end, count), limit, each).map(Some)
+    let Some(mut key) = access.open(key, Kind::List)?.existing() else { return Ok(None) };
+    pop_found(&mut key, (end, count), limit, each).map(Some)
 }
 
 /// Moves the element at an end of a list to an end of another, or of the same, and gives its text
@@ -196,38 +184,34 @@ pub fn move_between(
     limit: ListLimit,
     show: impl FnOnce(&[u8]),
 ) -> Result<bool, Fault> {
-    let Some(mut found) = access.open(source, Kind::List)? else { return Ok(false) };
+    let Some(key) = access.open(source, Kind::List)?.existing() else { return Ok(false) };
     let mut text: SmallVec<[u8; 128]> = SmallVec::new();
-    if let Some(element) = List::at(access, &found).end(from) {
+    if let Some(element) = List::of(key.value()).end(from) {
         element.with_text(|its_text| text.extend_from_slice(its_text));
     }
     // Pushed first: if there is no room for it, nothing has happened. At the same end of the same
     // list it is pushed upon itself, and one of the two goes.
     push(access, target, to, std::iter::once(&text[..]), limit, false)?;
-    if !access.is_current(&found) {
-        found = access.open(source, Kind::List)?.expect("a list that is pushed to stays");
-    }
-    pop_found(access, source, found, (from, 1), limit, |_| ())?;
+    let mut key = access.open_again(source, Kind::List)?;
+    pop_found(&mut key, (from, 1), limit, |_| ())?;
     show(&text);
     Ok(true)
 }
 
-fn pop_found<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
+fn pop_found(
+    key: &mut KeyMut<'_, '_>,
     (end, count): (End, u64),
     limit: ListLimit,
     mut each: impl FnMut(Element<'_>),
 ) -> Result<u64, Fault> {
-    let list = List::at(access, &found);
+    let list = List::of(key.value());
     let (len, taken) = (list.len(), count.min(list.len()));
-    if access.label(&found).is_tree() && taken < len {
-        access.change_tree::<Leaf, _>(key, &found, 0, |tree| {
+    if key.label().is_tree() && taken < len {
+        key.change_tree::<Leaf, _>(0, |tree| {
             pop_from_tree(tree, end, taken, &mut each);
             Ok(())
         })?;
-        reduce(access, key, found, limit);
+        reduce(key, limit);
         return Ok(taken);
     }
     match end {
@@ -235,7 +219,7 @@ fn pop_found<'a>(
         End::Back => list.iter_back_from(len - 1).take(taken as usize).for_each(&mut each),
     }
     let from = if end == End::Front { 0 } else { len - taken };
-    cut_out(access, key, found, from, taken, limit)?;
+    cut_out(key, from, taken, limit)?;
     Ok(taken)
 }
 
@@ -264,37 +248,30 @@ fn pop_from_tree(
 }
 
 /// Removes elements, and the list if none is left.
-fn cut_out<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
-    from: u64,
-    count: u64,
-    limit: ListLimit,
-) -> Result<(), Fault> {
+fn cut_out(key: &mut KeyMut<'_, '_>, from: u64, count: u64, limit: ListLimit) -> Result<(), Fault> {
     if count == 0 {
         return Ok(());
     }
-    if count == List::at(access, &found).len() {
-        access.remove_found(key, found);
+    if count == List::of(key.value()).len() {
+        key.remove(Reason::Deleted);
         return Ok(());
     }
-    if access.label(&found).is_tree() {
-        access.change_tree::<Leaf, _>(key, &found, 0, |tree| {
+    if key.label().is_tree() {
+        key.change_tree::<Leaf, _>(0, |tree| {
             tree.remove_range(from, count, |_, _, _, _| ());
             Ok(())
         })?;
-        reduce(access, key, found, limit);
+        reduce(key, limit);
         return Ok(());
     }
-    let place = Run::new(access.bytes(&found)).place(from as usize);
-    access.remove_from_run(key, found, place, count as usize);
+    let place = Run::new(key.bytes()).place(from as usize);
+    key.remove_from_run(place, count as usize);
     Ok(())
 }
 
 /// Makes a large list that has shrunk to half of what a small one may be a small one again.
-fn reduce<'a>(access: &mut Access<'a>, key: &Key<'_>, found: Found<'a>, limit: ListLimit) {
-    let view = access.view::<Leaf>(&found, 0);
+fn reduce(key: &mut KeyMut<'_, '_>, limit: ListLimit) {
+    let view = key.value().view::<Leaf>(0);
     // Leaves are half full, but for those at the ends.
     let is_wide = view.root.height > 1 || !limit.allows_again(0, view.width() * NODE_BYTES / 2);
     if is_wide && view.width() > 3 || !limit.allows_again(view.root.weight as usize, 0) {
@@ -314,7 +291,7 @@ fn reduce<'a>(access: &mut Access<'a>, key: &Key<'_>, found: Found<'a>, limit: L
             }
         }
     }
-    let list = List::at(access, &found);
+    let list = List::of(key.value());
     let mut bytes = LISTPACK_BYTES;
     for element in list.iter_from(0) {
         bytes += element_bytes(element);
@@ -324,11 +301,8 @@ fn reduce<'a>(access: &mut Access<'a>, key: &Key<'_>, found: Found<'a>, limit: L
     }
     let mut run = packed::EMPTY.to_vec();
     list.iter_from(0).for_each(|element| packed::push(&mut run, element));
-    let tree = access.tree_of(&found);
     // Where there is no room for that, the list stays as it is.
-    if access.put(key, Some(found), Label::new(Kind::List, SMALL), &run).is_ok() {
-        access.retire(key, tree);
-    }
+    let _ = key.put(Label::new(Kind::List, SMALL), &run);
 }
 
 /// Sets the element with a number. False if there is no such element.
@@ -342,23 +316,23 @@ pub fn set(
     text: &[u8],
     limit: ListLimit,
 ) -> Result<Option<bool>, Fault> {
-    let Some(found) = access.open(key, Kind::List)? else { return Ok(None) };
-    let list = List::at(access, &found);
+    let Some(mut key) = access.open(key, Kind::List)?.existing() else { return Ok(None) };
+    let list = List::of(key.value());
     let Some(at) = super::position(list.len(), index) else { return Ok(Some(false)) };
     // It counts as one more, though another one goes.
-    let found = fit(access, key, Some(found), std::iter::once(text), limit)?;
-    if !access.label(&found).is_tree() {
-        access.replace_in_run(key, found, at as usize, Element::of(text))?;
+    fit(&mut key, std::iter::once(text), limit)?;
+    if !key.label().is_tree() {
+        key.replace_in_run(at as usize, Element::of(text))?;
         return Ok(Some(true));
     }
-    access.change_tree::<Leaf, _>(key, &found, 0, |tree| {
+    key.change_tree::<Leaf, _>(0, |tree| {
         let cell = tree.cell(text)?;
         tree.ensure_change()?;
         let (path, row) = tree.view().find_position(at);
         tree.replace_cell(&path, row as usize, 0, cell);
         Ok(())
     })?;
-    reduce(access, key, found, limit);
+    reduce(&mut key, limit);
     Ok(Some(true))
 }
 
@@ -383,17 +357,17 @@ pub fn insert(
     text: &[u8],
     limit: ListLimit,
 ) -> Result<Option<Option<u64>>, Fault> {
-    let Some(found) = access.open(key, Kind::List)? else { return Ok(None) };
+    let Some(mut key) = access.open(key, Kind::List)?.existing() else { return Ok(None) };
     let wanted = Element::of(pivot.text);
-    let at = List::at(access, &found).iter_from(0).position(|element| element == wanted);
+    let at = List::of(key.value()).iter_from(0).position(|element| element == wanted);
     let Some(at) = at else { return Ok(Some(None)) };
     let at = at as u64 + u64::from(pivot.is_behind);
-    let found = fit(access, key, Some(found), std::iter::once(text), limit)?;
-    if !access.label(&found).is_tree() {
-        let found = access.insert_into_run(key, found, at as usize, &[Element::of(text)])?;
-        return Ok(Some(Some(List::at(access, &found).len())));
+    fit(&mut key, std::iter::once(text), limit)?;
+    if !key.label().is_tree() {
+        key.insert_into_run(at as usize, &[Element::of(text)])?;
+        return Ok(Some(Some(List::of(key.value()).len())));
     }
-    let len = access.change_tree::<Leaf, _>(key, &found, 0, |tree| {
+    let len = key.change_tree::<Leaf, _>(0, |tree| {
         let cell = tree.cell(text)?;
         tree.ensure_change()?;
         let (path, row) = tree.view().find_position(at);
@@ -415,9 +389,9 @@ pub fn remove(
     text: &[u8],
     limit: ListLimit,
 ) -> Result<u64, Fault> {
-    let Some(found) = access.open(key, Kind::List)? else { return Ok(0) };
+    let Some(mut key) = access.open(key, Kind::List)?.existing() else { return Ok(0) };
     let wanted = Element::of(text);
-    let list = List::at(access, &found);
+    let list = List::of(key.value());
     let most = if count == 0 { usize::MAX } else { count.unsigned_abs() as usize };
     let is_wanted = |element: &Element<'_>| *element == wanted;
     let mut places: Vec<u64> = if count < 0 {
@@ -433,36 +407,28 @@ pub fn remove(
     }
     let removed = places.len() as u64;
     if removed == list.len() {
-        access.remove_found(key, found);
+        key.remove(Reason::Deleted);
         return Ok(removed);
     }
     // From the last to the first, so that those that are left keep their numbers.
-    remove_each(access, key, found, &places)?;
-    if let Some(found) = access.open(key, Kind::List)?.filter(|found| access.label(found).is_tree())
-        && removed > 0
-    {
-        reduce(access, key, found, limit);
+    remove_each(&mut key, &places)?;
+    if removed > 0 && key.label().is_tree() {
+        reduce(&mut key, limit);
     }
     Ok(removed)
 }
 
 /// Removes the elements with these numbers, which fall.
-fn remove_each<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
-    places: &[u64],
-) -> Result<(), Fault> {
-    if access.label(&found).is_tree() {
-        return access.change_tree::<Leaf, _>(key, &found, 0, |tree| {
+fn remove_each(key: &mut KeyMut<'_, '_>, places: &[u64]) -> Result<(), Fault> {
+    if key.label().is_tree() {
+        return key.change_tree::<Leaf, _>(0, |tree| {
             places.iter().for_each(|at| tree.remove_range(*at, 1, |_, _, _, _| ()));
             Ok(())
         });
     }
-    let mut found = found;
     for at in places {
-        let place = Run::new(access.bytes(&found)).place(*at as usize);
-        found = access.remove_from_run(key, found, place, 1);
+        let place = Run::new(key.bytes()).place(*at as usize);
+        key.remove_from_run(place, 1);
     }
     Ok(())
 }
@@ -479,18 +445,15 @@ pub fn trim(
     end: i64,
     limit: ListLimit,
 ) -> Result<u64, Fault> {
-    let Some(found) = access.open(key, Kind::List)? else { return Ok(0) };
-    let len = List::at(access, &found).len();
+    let Some(mut key) = access.open(key, Kind::List)?.existing() else { return Ok(0) };
+    let len = List::of(key.value()).len();
     let (from, count) = super::range(len, start, end);
     if count == 0 {
-        access.remove_found(key, found);
+        key.remove(Reason::Deleted);
         return Ok(len);
     }
     let behind = from + count;
-    // What was found may be another record then.
-    cut_out(access, key, found, behind, len - behind, limit)?;
-    if let Some(found) = access.open(key, Kind::List)? {
-        cut_out(access, key, found, 0, from, limit)?;
-    }
+    cut_out(&mut key, behind, len - behind, limit)?;
+    cut_out(&mut key, 0, from, limit)?;
     Ok(len - count)
 }

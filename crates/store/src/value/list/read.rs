@@ -1,8 +1,10 @@
 //! Reading lists.
 
 use super::{End, Leaf};
-use crate::access::{Access, Found, ReadNodes, WrongKind};
+use crate::access::Access;
+use crate::fault::WrongKind;
 use crate::key::{Key, Kind};
+use crate::shard::{ReadNodes, ValueRef};
 use packed::{Element, Iter, Run};
 use tree::{Path, Rows, View, resolve};
 
@@ -21,8 +23,7 @@ enum Form<'x> {
 /// # Errors
 /// When the key holds something else.
 pub fn read<'x>(access: &'x mut Access<'_>, key: &Key<'_>) -> Result<Option<List<'x>>, WrongKind> {
-    let found = access.open_to_read(key, Kind::List)?;
-    Ok(found.map(|found| List::at(access, &found)))
+    Ok(access.read_kind(key, Kind::List)?.map(List::of))
 }
 
 /// The list of a key, without any trace.
@@ -30,16 +31,15 @@ pub fn read<'x>(access: &'x mut Access<'_>, key: &Key<'_>) -> Result<Option<List
 /// # Errors
 /// When the key holds something else.
 pub fn peek<'x>(access: &'x Access<'_>, key: &Key<'_>) -> Result<Option<List<'x>>, WrongKind> {
-    let found = access.open_unseen(key, Kind::List)?;
-    Ok(found.map(|found| List::at(access, &found)))
+    Ok(access.peek_kind(key, Kind::List)?.map(List::of))
 }
 
 impl<'x> List<'x> {
-    pub(super) fn at<'a>(access: &'x Access<'a>, found: &Found<'a>) -> List<'x> {
-        if access.label(found).is_tree() {
-            List(Form::Large(access.view(found, 0)))
+    pub(super) fn of(value: ValueRef<'x>) -> List<'x> {
+        if value.label().is_tree() {
+            List(Form::Large(value.view(0)))
         } else {
-            List(Form::Small(Run::new(access.bytes(found))))
+            List(Form::Small(Run::new(value.bytes())))
         }
     }
 

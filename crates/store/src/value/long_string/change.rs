@@ -1,9 +1,11 @@
 //! Making long strings, and changing them.
 
 use super::{CHUNK_BYTES, LongView, ZEROS, is_zeros, len_of, node_of, set_len, value_of};
-use crate::access::{Access, Fault, NoSpace, WriteNodes};
-use crate::collections::CollectionId;
+use crate::access::Access;
+use crate::fault::{Fault, NoSpace};
 use crate::key::{Key, Kind, Label};
+use crate::shard::{CollectionId, KeyMut, WriteNodes};
+use base::Millis;
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 use tree::{NoRoom, NodeId, NodesMut};
@@ -56,45 +58,73 @@ impl LongMut<'_, '_> {
     }
 }
 
-impl<'a> Access<'a> {
-    /// A collection of the chunks of a string, which belongs to a key.
-    ///
-    /// # Errors
-    /// When there is no room for it; nothing has changed then.
-    pub(crate) fn chunks_of(
-        &mut self,
-        key: &Key<'_>,
-        bytes: &[u8],
-    ) -> Result<CollectionId, NoSpace> {
-        self.build_chunks(key, bytes.len(), |_, place, _| Some(&bytes[place]))
+/// A collection of the chunks of a string, which belongs to a key.
+///
+/// # Errors
+/// When there is no room for it; nothing has changed then.
+pub(crate) fn chunks_of(key: &mut KeyMut<'_, '_>, bytes: &[u8]) -> Result<CollectionId, NoSpace> {
+    let id = key.new_collection()?;
+    for (number, chunk) in bytes.chunks(CHUNK_BYTES).enumerate() {
+        put_chunk(key, id, number, chunk)?;
     }
+    Ok(id)
+}
 
-    /// A collection of the chunks of a string of `len` bytes: `chunk` makes them of their places,
-    /// or writes them into what it is given.
+/// Makes bytes a chunk of a collection, which is given up if there is no room for it.
+fn put_chunk(
+    key: &mut KeyMut<'_, '_>,
+    id: CollectionId,
+    number: usize,
+    bytes: &[u8],
+) -> Result<(), NoSpace> {
+    if is_zeros(bytes) {
+        return Ok(());
+    }
+    let put = key.nodes_of(id).put(node_of(number), bytes);
+    if put.is_err() {
+        key.give_up(id);
+    }
+    Ok(put?)
+}
+
+/// Makes the chunks of a collection the value of a key, in place of any other.
+///
+/// # Errors
+/// When there is no room for it; nothing has changed then, and the collection is given up.
+pub(crate) fn put_chunks(
+    key: &mut KeyMut<'_, '_>,
+    id: CollectionId,
+    len: usize,
+    deadline: Option<Millis>,
+) -> Result<(), NoSpace> {
+    let put = key.put_until(Label::OF_LONG_STRING, &value_of(id, len), deadline);
+    if put.is_err() {
+        key.give_up(id);
+    }
+    put
+}
+
+impl<'a> Access<'a> {
+    /// Makes a string of `len` bytes, which has no deadline, the value of a key, in place of any
+    /// other: `chunk` appends the bytes of each place to what it is given.
     ///
     /// # Errors
     /// When there is no room for it; nothing has changed then.
-    pub(crate) fn build_chunks<'b>(
+    pub(crate) fn write_chunks(
         &mut self,
         key: &Key<'_>,
         len: usize,
-        mut chunk: impl FnMut(&Access<'a>, Range<usize>, &mut Vec<u8>) -> Option<&'b [u8]>,
-    ) -> Result<CollectionId, NoSpace> {
-        let id = self.new_collection(key)?;
+        mut chunk: impl FnMut(&Access<'a>, Range<usize>, &mut Vec<u8>),
+    ) -> Result<(), NoSpace> {
+        let id = self.guard().key_mut(key).new_collection()?;
         let mut made = Vec::new();
         for number in 0..len.div_ceil(CHUNK_BYTES) {
             let begin = number * CHUNK_BYTES;
-            let given = chunk(self, begin..len.min(begin + CHUNK_BYTES), &mut made);
-            let bytes = given.unwrap_or(&made);
-            if is_zeros(bytes) {
-                continue;
-            }
-            if self.nodes_of(key, id).put(node_of(number), bytes).is_err() {
-                self.retire(key, id);
-                return Err(NoSpace);
-            }
+            made.clear();
+            chunk(self, begin..len.min(begin + CHUNK_BYTES), &mut made);
+            put_chunk(&mut self.guard().key_mut(key), id, number, &made)?;
         }
-        Ok(id)
+        put_chunks(&mut self.guard().key_mut(key), id, len, None)
     }
 
     /// The string of a key as a long one for change: made `len` bytes long if it is shorter or not
@@ -102,37 +132,35 @@ impl<'a> Access<'a> {
     ///
     /// # Errors
     /// When the key holds something else, or there is no room; the string is as it was then.
-    pub(crate) fn open_long(
-        &mut self,
-        key: &Key<'_>,
+    pub(crate) fn open_long<'g>(
+        &'g mut self,
+        key: &Key<'g>,
         len: usize,
         written: impl Iterator<Item = Range<usize>>,
-    ) -> Result<LongMut<'_, 'a>, Fault> {
-        let found = self.open_unseen(key, Kind::String)?;
-        let kept = found.filter(|found| self.label(found).is_tree());
-        let (id, old_len) = match (kept, found) {
-            (Some(kept), _) => (self.tree_of(&kept), len_of(self.bytes(&kept))),
-            (None, Some(whole)) => {
-                let bytes = self.bytes(&whole).to_vec();
-                (self.chunks_of(key, &bytes)?, bytes.len())
+    ) -> Result<LongMut<'g, 'a>, Fault> {
+        let mut key = self.open_again(key, Kind::String)?;
+        if let Some(id) = key.collection() {
+            let len = len.max(len_of(key.bytes()));
+            make_ready(&mut key.nodes_mut(), written)?;
+            if len != len_of(key.bytes()) {
+                set_len(key.bytes_mut(), len);
             }
-            (None, None) => (self.new_collection(key)?, 0),
+            return Ok(LongMut { nodes: key.into_nodes_mut(id), len });
+        }
+        let (id, old_len) = if key.exists() {
+            let bytes = key.bytes().to_vec();
+            (chunks_of(&mut key, &bytes)?, bytes.len())
+        } else {
+            (key.new_collection()?, 0)
         };
         let len = len.max(old_len);
-        let mut ready = make_ready(&mut self.nodes_of(key, id), written).map_err(NoSpace::from);
-        match kept {
-            Some(kept) if ready.is_ok() => set_len(self.bytes_mut(&kept), len),
-            Some(_) => {}
-            None => {
-                let put = |()| self.put(key, found, Label::OF_LONG_STRING, &value_of(id, len));
-                ready = ready.and_then(put).map(|_| ());
-                if ready.is_err() {
-                    self.retire(key, id);
-                }
-            }
+        if let Err(no_room) = make_ready(&mut key.nodes_of(id), written) {
+            key.give_up(id);
+            return Err(no_room.into());
         }
-        ready?;
-        Ok(LongMut { nodes: self.nodes_of(key, id), len })
+        let deadline = key.deadline();
+        put_chunks(&mut key, id, len, deadline)?;
+        Ok(LongMut { nodes: key.into_nodes_mut(id), len })
     }
 }
 

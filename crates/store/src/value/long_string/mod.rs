@@ -30,9 +30,10 @@ mod read;
 mod tests;
 
 pub use change::LongMut;
+pub(crate) use change::{chunks_of, put_chunks};
 pub use read::{LongView, Part};
 
-use crate::collections::CollectionId;
+use crate::shard::CollectionId;
 use tree::NodeId;
 
 /// A string of more bytes is kept in chunks.

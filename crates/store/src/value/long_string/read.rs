@@ -1,7 +1,7 @@
 //! A long string, read part by part.
 
 use super::{CHUNK_BYTES, ZEROS, node_of};
-use crate::access::ReadNodes;
+use crate::shard::ReadNodes;
 use std::ops::Range;
 
 /// A long string, to be read.

@@ -1,8 +1,8 @@
 use super::{CHUNK_BYTES, WHOLE_BYTES_MAX};
-use crate::access::{Access, Expiry};
-use crate::key::{Encoding, Key};
+use crate::access::Access;
+use crate::key::{Encoding, Expiry, Key};
 use crate::lane::Lane;
-use crate::locks::ShardSet;
+use crate::shard::ShardSet;
 use crate::store::{Store, StoreConfig};
 use crate::value::bitmap;
 use crate::value::bitmap::combine::{self, Operation};
@@ -209,7 +209,7 @@ impl World {
         self.model.retain(|_, (_, deadline)| deadline.is_none_or(|deadline| deadline > now));
         self.shorten();
         self.store.sweep_deadlines(&mut self.lane, now);
-        while self.store.reap_some(&self.lane, 1 << 10) {}
+        while self.store.reap_some(&mut self.lane, 1 << 10) {}
         self.store.clean_at_rest(&mut self.lane, 1 << 18, now);
     }
 
@@ -303,7 +303,7 @@ fn a_string_is_in_one_piece_again_when_it_is_set_to_fewer_bytes() {
             assert_eq!((found.len(), found.deadline), (value.len(), Some(Millis(2_000_000))));
         });
     }
-    while world.store.reap_some(&world.lane, 1 << 10) {}
+    while world.store.reap_some(&mut world.lane, 1 << 10) {}
     assert!(world.store.live_bytes() < 100);
 }
 

@@ -5,8 +5,10 @@ use super::integers::{self, Integers, width_of};
 use super::limit::Added;
 use super::read::{Set, find_row};
 use super::{Leaf, SMALL_BYTES_MAX, SetLimit, Tagged, small_label};
-use crate::access::{Access, Fault, Found, NoSpace, WriteNodes};
+use crate::access::Access;
+use crate::fault::{Fault, NoSpace};
 use crate::key::{Encoding, Key, Kind};
+use crate::shard::{KeyMut, WriteNodes};
 use crate::value::collection::short_tag_by;
 use base::KeyHasher;
 use packed::{Element, Run, RunMut};
@@ -27,15 +29,16 @@ pub fn add<'t>(
     limit: SetLimit,
 ) -> Result<u64, Fault> {
     let count = texts.len() as u64;
-    let Some(mut found) = access.open(key, Kind::Set)? else {
-        return create(access, key, texts, limit);
-    };
-    let encoding = access.label(&found).encoding();
+    let mut key = access.open(key, Kind::Set)?;
+    if !key.exists() {
+        return create(&mut key, texts, limit);
+    }
+    let encoding = key.label().encoding();
     let wanted = limit.before_adding(encoding, count);
     if wanted != encoding {
-        found = convert(access, key, found, wanted, None)?;
+        convert(&mut key, wanted, None)?;
     }
-    add_each(access, key, found, texts, limit)
+    add_each(&mut key, texts, limit)
 }
 
 /// Adds a member to the set of a key, as `add` does, but keeps the set's form if it is a member.
@@ -49,138 +52,116 @@ pub(super) fn add_one(
     limit: SetLimit,
 ) -> Result<u64, Fault> {
     let text = std::iter::once(text);
-    match access.open(key, Kind::Set)? {
-        Some(found) => add_each(access, key, found, text, limit),
-        None => create(access, key, text, limit),
-    }
+    let mut key = access.open(key, Kind::Set)?;
+    if key.exists() { add_each(&mut key, text, limit) } else { create(&mut key, text, limit) }
 }
 
 /// Adds members, one after the other, to a set that is there.
-fn add_each<'a, 't>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
+fn add_each<'t>(
+    key: &mut KeyMut<'_, '_>,
     mut texts: impl Iterator<Item = &'t [u8]>,
     limit: SetLimit,
 ) -> Result<u64, Fault> {
-    let (mut found, mut added) = (found, 0);
+    let mut added = 0;
     loop {
-        let label = access.label(&found);
+        let label = key.label();
         if label.is_tree() && label.encoding() == Encoding::Hashtable {
-            return Ok(added + add_to_tree(access, key, found, texts)?);
+            return Ok(added + add_to_tree(key, texts)?);
         }
         let Some(text) = texts.next() else { return Ok(added) };
-        let (now, is_new) = match label.encoding() {
-            _ if label.is_tree() => add_to_named_tree(access, key, found, text, limit)?,
-            Encoding::Intset => add_to_integers(access, key, found, text, limit)?,
-            _ => add_to_run(access, key, found, text, limit)?,
+        let is_new = match label.encoding() {
+            _ if label.is_tree() => add_to_named_tree(key, text, limit)?,
+            Encoding::Intset => add_to_integers(key, text, limit)?,
+            _ => add_to_run(key, text, limit)?,
         };
-        found = now;
         added += u64::from(is_new);
     }
 }
 
-fn add_to_run<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
-    text: &[u8],
-    limit: SetLimit,
-) -> Result<(Found<'a>, bool), Fault> {
-    let (run, element) = (Run::new(access.bytes(&found)), Element::of(text));
+fn add_to_run(key: &mut KeyMut<'_, '_>, text: &[u8], limit: SetLimit) -> Result<bool, Fault> {
+    let (run, element) = (Run::new(key.bytes()), Element::of(text));
     if run.find(element, run.front(), 1).is_some() {
-        return Ok((found, false));
+        return Ok(false);
     }
     let len = run.len();
     let form = limit.with(Encoding::Listpack, len as u64, added(text, element), || 0);
     if form == Encoding::Listpack && run.full_len() + element.cost() <= SMALL_BYTES_MAX {
-        return Ok((access.insert_into_run(key, found, len, &[element])?, true));
+        key.insert_into_run(len, &[element])?;
+        return Ok(true);
     }
-    enlarge(access, key, found, text, form)
+    enlarge(key, text, form)
 }
 
 fn added(text: &[u8], element: Element<'_>) -> Added {
     Added { is_integer: matches!(element, Element::Integer(_)), bytes: text.len() }
 }
 
-fn add_to_integers<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
-    text: &[u8],
-    limit: SetLimit,
-) -> Result<(Found<'a>, bool), Fault> {
-    let (all, element) = (Integers::new(access.bytes(&found)), Element::of(text));
+fn add_to_integers(key: &mut KeyMut<'_, '_>, text: &[u8], limit: SetLimit) -> Result<bool, Fault> {
+    let (all, element) = (Integers::new(key.bytes()), Element::of(text));
     let len = all.len();
     let is_added = added(text, element);
     let form = || limit.with(Encoding::Intset, len as u64, is_added, || all.longest_text());
     let Element::Integer(value) = element else {
         let form = form();
-        let found = convert(access, key, found, form, Some(element.cost()))?;
-        if access.label(&found).is_tree() {
-            return Ok((found, add_to_tree(access, key, found, std::iter::once(text))? > 0));
+        convert(key, form, Some(element.cost()))?;
+        if key.label().is_tree() {
+            return Ok(add_to_tree(key, std::iter::once(text))? > 0);
         }
         // It is no integer, so it is not there yet; and that it has room was looked at.
-        return Ok((access.insert_into_run(key, found, len, &[element])?, true));
+        key.insert_into_run(len, &[element])?;
+        return Ok(true);
     };
-    let Err(at) = all.find(value) else { return Ok((found, false)) };
+    let Err(at) = all.find(value) else { return Ok(false) };
     let form = form();
     let width = all.width().max(width_of(value));
     if form != Encoding::Intset || integers::byte_len(width, len + 1) > SMALL_BYTES_MAX {
-        return enlarge(access, key, found, text, form);
+        return enlarge(key, text, form);
     }
     if width == all.width() {
-        let found = access.resize_found(key, found, integers::byte_len(width, len + 1))?;
-        integers::insert(access.bytes_mut(&found), at, value);
-        return Ok((found, true));
+        key.resize(integers::byte_len(width, len + 1))?;
+        integers::insert(key.bytes_mut(), at, value);
+        return Ok(true);
     }
     // What asks for more bytes is below all others or above them.
     let (below, above) = if at == 0 { (Some(value), None) } else { (None, Some(value)) };
     let bytes = integers::encode(width, below.into_iter().chain(all.iter()).chain(above));
-    Ok((access.put(key, Some(found), small_label(Encoding::Intset), &bytes)?, true))
+    key.put(small_label(Encoding::Intset), &bytes)?;
+    Ok(true)
 }
 
 /// Makes a small set a tree and adds a member to it that is not there yet.
 #[cold]
-fn enlarge<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
-    text: &[u8],
-    encoding: Encoding,
-) -> Result<(Found<'a>, bool), Fault> {
-    let found = convert(access, key, found, encoding, None)?;
-    Ok((found, add_to_tree(access, key, found, std::iter::once(text))? > 0))
+fn enlarge(key: &mut KeyMut<'_, '_>, text: &[u8], encoding: Encoding) -> Result<bool, Fault> {
+    convert(key, encoding, None)?;
+    Ok(add_to_tree(key, std::iter::once(text))? > 0)
 }
 
 /// Adds a member to a tree that is called by the name of a compact form.
 #[cold]
-fn add_to_named_tree<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
+fn add_to_named_tree(
+    key: &mut KeyMut<'_, '_>,
     text: &[u8],
     limit: SetLimit,
-) -> Result<(Found<'a>, bool), Fault> {
-    let set = Set::at(access, &found);
+) -> Result<bool, Fault> {
+    let set = Set::of(key.value());
     if set.contains(text) {
-        return Ok((found, false));
+        return Ok(false);
     }
     let longest = || set.members().map(Element::text_len).max().unwrap_or(0);
     let form = limit.with(set.encoding, set.len(), added(text, Element::of(text)), longest);
-    let found = if form == set.encoding { found } else { convert(access, key, found, form, None)? };
-    Ok((found, add_to_tree(access, key, found, std::iter::once(text))? > 0))
+    if form != set.encoding {
+        convert(key, form, None)?;
+    }
+    Ok(add_to_tree(key, std::iter::once(text))? > 0)
 }
 
 #[inline]
-fn add_to_tree<'a, 't>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
+fn add_to_tree<'t>(
+    key: &mut KeyMut<'_, '_>,
     texts: impl Iterator<Item = &'t [u8]>,
 ) -> Result<u64, Fault> {
-    let hasher = &access.store.hasher;
-    access.change_tree::<Leaf, _>(key, &found, 0, |tree| {
+    let hasher = key.hasher();
+    key.change_tree::<Leaf, _>(0, |tree| {
         let mut added = 0;
         for text in texts {
             added += u64::from(add_row(tree, hasher, text)?);
@@ -213,44 +194,42 @@ fn add_row(
 
 /// Makes a new set of members.
 fn create<'t>(
-    access: &mut Access<'_>,
-    key: &Key<'_>,
+    key: &mut KeyMut<'_, '_>,
     mut texts: impl ExactSizeIterator<Item = &'t [u8]> + Clone,
     limit: SetLimit,
 ) -> Result<u64, Fault> {
     let all = texts.clone();
     let Some(first) = texts.next() else { return Ok(0) };
-    let (first, hasher) = (added(first, Element::of(first)), &access.store.hasher);
+    let (first, hasher) = (added(first, Element::of(first)), key.hasher());
     let of_all = limit.of_new(first.is_integer, all.len() as u64);
     let encoding = limit.with(of_all, 0, first, || 0);
     let bytes: usize = all.clone().map(|text| text.len() + LONGEST_COST).sum();
     let begun = match encoding {
-        Encoding::Intset if bytes <= SMALL_BYTES_MAX => create_integers(access, key, all.clone())?,
+        Encoding::Intset if bytes <= SMALL_BYTES_MAX => create_integers(key, all.clone())?,
         Encoding::Listpack if bytes <= SMALL_BYTES_MAX => {
-            create_run(access, key, all.clone(), bytes, limit)?
+            create_run(key, all.clone(), bytes, limit)?
         }
         _ => {
             let tagged = |text| (short_tag_by(hasher, text), Element::of(text));
             let count = if of_all == Encoding::Hashtable { all.len() } else { 1 };
             let mut members: Vec<Tagged<'_>> = all.clone().take(count).map(tagged).collect();
             distinct(&mut members);
-            let found = put_members(access, key, None, encoding, &mut members)?;
-            Begun { found, passed: count, added: members.len() as u64 }
+            put_members(key, encoding, &mut members)?;
+            Begun { passed: count, added: members.len() as u64 }
         }
     };
     if begun.passed == all.len() {
         return Ok(begun.added);
     }
     let rest = all.skip(begun.passed);
-    Ok(begun.added + add_each(access, key, begun.found, rest, limit)?)
+    Ok(begun.added + add_each(key, rest, limit)?)
 }
 
 /// Bytes that a member takes in a small set besides its text, at most.
 const LONGEST_COST: usize = 9;
 
 /// A new set with the first of its members.
-struct Begun<'a> {
-    found: Found<'a>,
+struct Begun {
     /// Texts that were looked at.
     passed: usize,
     /// Members.
@@ -258,11 +237,10 @@ struct Begun<'a> {
 }
 
 /// Makes a set of those integers that come before the first other text.
-fn create_integers<'a, 't>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
+fn create_integers<'t>(
+    key: &mut KeyMut<'_, '_>,
     texts: impl Iterator<Item = &'t [u8]>,
-) -> Result<Begun<'a>, NoSpace> {
+) -> Result<Begun, NoSpace> {
     let integer = |text| match Element::of(text) {
         Element::Integer(value) => Some(value),
         _ => None,
@@ -273,19 +251,18 @@ fn create_integers<'a, 't>(
     values.dedup();
     let width = integers::width_of_all(values.iter().copied());
     let bytes = integers::encode(width, values.iter().copied());
-    let found = access.put(key, None, small_label(Encoding::Intset), &bytes)?;
-    Ok(Begun { found, passed, added: values.len() as u64 })
+    key.put(small_label(Encoding::Intset), &bytes)?;
+    Ok(Begun { passed, added: values.len() as u64 })
 }
 
 /// Makes a run of those texts that come before the first that does not fit into one, which take
 /// `bytes` at most; if that is the first of all, an empty one.
-fn create_run<'a, 't>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
+fn create_run<'t>(
+    key: &mut KeyMut<'_, '_>,
     texts: impl Iterator<Item = &'t [u8]>,
     bytes: usize,
     limit: SetLimit,
-) -> Result<Begun<'a>, NoSpace> {
+) -> Result<Begun, NoSpace> {
     let mut bytes: SmallVec<[u8; 256]> = smallvec![0; packed::EMPTY.len() + bytes];
     let mut run = RunMut::empty_in(&mut bytes);
     let mut passed = 0;
@@ -302,6 +279,6 @@ fn create_run<'a, 't>(
         passed += 1;
     }
     let (len, count) = (run.byte_len(), run.as_run().len() as u64);
-    let found = access.put(key, None, small_label(Encoding::Listpack), &bytes[..len])?;
-    Ok(Begun { found, passed, added: count })
+    key.put(small_label(Encoding::Listpack), &bytes[..len])?;
+    Ok(Begun { passed, added: count })
 }

@@ -2,9 +2,10 @@
 
 use super::integers::{self, Integers};
 use super::{Leaf, SMALL_BYTES_MAX, Tagged, small_label, tree_label};
-use crate::access::{Access, Found, NoSpace};
-use crate::key::{Encoding, Key};
-use crate::value::collection::tag_of;
+use crate::fault::NoSpace;
+use crate::key::Encoding;
+use crate::shard::KeyMut;
+use crate::value::collection::short_tag_by;
 use packed::{Element, Run, RunMut};
 use smallvec::{SmallVec, smallvec};
 use tree::Tree;
@@ -14,26 +15,19 @@ use tree::Tree;
 pub(super) const UNKNOWN: u32 = 0;
 
 /// Makes these members, which are distinct, the set of a key, in a form that is called so.
-pub(super) fn put_members<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Option<Found<'a>>,
+pub(super) fn put_members(
+    key: &mut KeyMut<'_, '_>,
     encoding: Encoding,
     members: &mut [Tagged<'_>],
-) -> Result<Found<'a>, NoSpace> {
+) -> Result<(), NoSpace> {
     match encoding {
-        Encoding::Intset => put_integers(access, key, found, members),
-        Encoding::Listpack => put_run(access, key, found, members),
-        _ => put_tree(access, key, found, encoding, members),
+        Encoding::Intset => put_integers(key, members),
+        Encoding::Listpack => put_run(key, members),
+        _ => put_tree(key, encoding, members),
     }
 }
 
-fn put_integers<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Option<Found<'a>>,
-    members: &mut [Tagged<'_>],
-) -> Result<Found<'a>, NoSpace> {
+fn put_integers(key: &mut KeyMut<'_, '_>, members: &mut [Tagged<'_>]) -> Result<(), NoSpace> {
     let value = |(_, element): &Tagged<'_>| match element {
         Element::Integer(value) => *value,
         _ => unreachable!("a set of integers has no other members"),
@@ -41,22 +35,17 @@ fn put_integers<'a>(
     members.sort_unstable_by_key(value);
     let width = integers::width_of_all(members.iter().map(value));
     if integers::byte_len(width, members.len()) > SMALL_BYTES_MAX {
-        return put_tree(access, key, found, Encoding::Intset, members);
+        return put_tree(key, Encoding::Intset, members);
     }
     let bytes = integers::encode(width, members.iter().map(value));
-    access.put(key, found, small_label(Encoding::Intset), &bytes)
+    key.put(small_label(Encoding::Intset), &bytes)
 }
 
-fn put_run<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Option<Found<'a>>,
-    members: &mut [Tagged<'_>],
-) -> Result<Found<'a>, NoSpace> {
+fn put_run(key: &mut KeyMut<'_, '_>, members: &mut [Tagged<'_>]) -> Result<(), NoSpace> {
     let bytes: usize = members.iter().map(|(_, element)| element.cost()).sum();
     let len = packed::EMPTY.len() + bytes;
     if len > SMALL_BYTES_MAX {
-        return put_tree(access, key, found, Encoding::Listpack, members);
+        return put_tree(key, Encoding::Listpack, members);
     }
     let mut bytes: SmallVec<[u8; 512]> = smallvec![0; len];
     let mut run = RunMut::empty_in(&mut bytes);
@@ -64,23 +53,22 @@ fn put_run<'a>(
         run.push_back(*element).expect("the run is as long as all need");
     }
     let len = run.byte_len();
-    access.put(key, found, small_label(Encoding::Listpack), &bytes[..len])
+    key.put(small_label(Encoding::Listpack), &bytes[..len])
 }
 
-fn put_tree<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Option<Found<'a>>,
+fn put_tree(
+    key: &mut KeyMut<'_, '_>,
     encoding: Encoding,
     members: &mut [Tagged<'_>],
-) -> Result<Found<'a>, NoSpace> {
+) -> Result<(), NoSpace> {
+    let hasher = key.hasher();
     for (tag, element) in members.iter_mut().filter(|(tag, _)| *tag == UNKNOWN) {
-        *tag = element.with_text(|text| tag_of(access, text));
+        *tag = element.with_text(|text| short_tag_by(hasher, text));
     }
     if !members.is_sorted_by_key(|(tag, _)| *tag) {
         members.sort_by_key(|(tag, _)| *tag);
     }
-    access.put_trees(key, found, tree_label(encoding), |nodes| {
+    key.put_trees(tree_label(encoding), |nodes| {
         Ok([Tree::<_, Leaf>::of_tagged(nodes, members.iter().copied())?])
     })
 }
@@ -102,19 +90,18 @@ pub(super) fn distinct(members: &mut Vec<Tagged<'_>>) {
 
 /// Makes a set one that is called `encoding`: a tree, unless it is called a listpack and there is
 /// `run_room` for that many bytes more in a run.
-pub(super) fn convert<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
+pub(super) fn convert(
+    key: &mut KeyMut<'_, '_>,
     encoding: Encoding,
     run_room: Option<usize>,
-) -> Result<Found<'a>, NoSpace> {
-    let label = access.label(&found);
+) -> Result<(), NoSpace> {
+    let label = key.label();
     if label.is_tree() {
-        return Ok(access.relabel(key, found, tree_label(encoding)));
+        key.set_label(tree_label(encoding));
+        return Ok(());
     }
     // The elements stand in the record that is about to be written over.
-    let bytes: SmallVec<[u8; 1024]> = SmallVec::from_slice(access.bytes(&found));
+    let bytes: SmallVec<[u8; 1024]> = SmallVec::from_slice(key.bytes());
     let mut members: Vec<Tagged<'_>> = if label.encoding() == Encoding::Intset {
         Integers::new(&bytes).iter().map(|value| (UNKNOWN, Element::Integer(value))).collect()
     } else {
@@ -123,10 +110,10 @@ pub(super) fn convert<'a>(
     if let Some(room) = run_room.filter(|_| encoding == Encoding::Listpack) {
         let cost: usize = members.iter().map(|(_, element)| element.cost()).sum();
         if packed::EMPTY.len() + cost + room <= SMALL_BYTES_MAX {
-            return put_run(access, key, Some(found), &mut members);
+            return put_run(key, &mut members);
         }
     }
-    put_tree(access, key, Some(found), encoding, &mut members)
+    put_tree(key, encoding, &mut members)
 }
 
 /// Members that are kept while the sets that they come from are changed.

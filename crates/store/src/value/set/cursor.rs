@@ -1,7 +1,7 @@
 //! A place in a large set, which goes on in the order of tags.
 
 use super::Leaf;
-use crate::access::ReadNodes;
+use crate::shard::ReadNodes;
 use packed::{Element, Place};
 use tree::{Path, Rows, View, resolve};
 

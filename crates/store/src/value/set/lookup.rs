@@ -2,7 +2,7 @@
 
 use super::Leaf;
 use super::read::{Form, Members, Set, Wanted, has_row};
-use crate::access::ReadNodes;
+use crate::shard::ReadNodes;
 use packed::Element;
 use smallvec::SmallVec;
 use tree::{NodeId, View};

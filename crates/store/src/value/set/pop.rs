@@ -2,21 +2,21 @@
 
 use super::build::{Kept, UNKNOWN, put_members};
 use super::limit::{Added, Growth};
-use super::read::{Form, Set};
+use super::read::Set;
 use super::remove::remove_at;
 use super::sample::choose;
 use super::{Leaf, SetLimit};
-use crate::access::{Access, Fault, Found};
+use crate::access::Access;
+use crate::fault::Fault;
 use crate::key::{Encoding, Key, Kind};
+use crate::shard::{KeyMut, Reason};
 use packed::Element;
 use tree::{Rows, resolve};
 
 /// Members that are about to be taken out of a set.
 #[derive(Debug)]
-pub struct Pop<'p, 'a, 'k> {
-    access: &'p mut Access<'a>,
-    key: &'p Key<'k>,
-    found: Found<'a>,
+pub struct Pop<'g, 'a> {
+    key: KeyMut<'g, 'a>,
     len: u64,
     count: u64,
     limit: SetLimit,
@@ -27,21 +27,21 @@ pub struct Pop<'p, 'a, 'k> {
 ///
 /// # Errors
 /// When the key holds something else.
-pub fn pop<'p, 'a, 'k>(
-    access: &'p mut Access<'a>,
-    key: &'p Key<'k>,
+pub fn pop<'g, 'a>(
+    access: &'g mut Access<'a>,
+    key: &Key<'g>,
     count: u64,
     limit: SetLimit,
-) -> Result<Option<Pop<'p, 'a, 'k>>, Fault> {
-    let Some(found) = access.open(key, Kind::Set)? else { return Ok(None) };
-    let len = Set::at(access, &found).len();
-    Ok(Some(Pop { access, key, found, len, count: count.min(len), limit }))
+) -> Result<Option<Pop<'g, 'a>>, Fault> {
+    let Some(key) = access.open(key, Kind::Set)?.existing() else { return Ok(None) };
+    let len = Set::of(key.value()).len();
+    Ok(Some(Pop { key, len, count: count.min(len), limit }))
 }
 
 /// A set of which so little is left is made anew of what is left.
 const REST_PART: u64 = 5;
 
-impl Pop<'_, '_, '_> {
+impl Pop<'_, '_> {
     /// How many there will be.
     pub fn count(&self) -> u64 {
         self.count
@@ -51,19 +51,19 @@ impl Pop<'_, '_, '_> {
     ///
     /// # Errors
     /// When there is no room for what is left; nothing has changed then.
-    pub fn finish(self, each: impl FnMut(Element<'_>)) -> Result<(), Fault> {
+    pub fn finish(mut self, each: impl FnMut(Element<'_>)) -> Result<(), Fault> {
         let rest = self.len - self.count;
         if self.count == 0 {
             Ok(())
         } else if rest == 0 {
-            Set::at(self.access, &self.found).members().for_each(each);
-            self.access.remove_found(self.key, self.found);
+            Set::of(self.key.value()).members().for_each(each);
+            self.key.remove(Reason::Deleted);
             Ok(())
         } else if self.count == 1 {
             self.take_one(each)
         } else if rest * REST_PART <= self.count {
             self.leave_few(rest, each)
-        } else if self.access.label(&self.found).is_tree() {
+        } else if self.key.label().is_tree() {
             self.take_from_tree(each)
         } else {
             self.take_from_small(each)
@@ -71,14 +71,14 @@ impl Pop<'_, '_, '_> {
     }
 
     fn take_one(self, mut each: impl FnMut(Element<'_>)) -> Result<(), Fault> {
-        let Pop { access, key, found, len, .. } = self;
-        let at = access.lane.random.below(len);
-        if !access.label(&found).is_tree() {
-            Set::at(access, &found).get(at).into_iter().for_each(each);
-            remove_at(access, key, found, at as usize);
+        let Pop { mut key, len, .. } = self;
+        let at = key.guard().random().below(len);
+        if !key.label().is_tree() {
+            Set::of(key.value()).get(at).into_iter().for_each(each);
+            remove_at(&mut key, at as usize);
             return Ok(());
         }
-        access.change_tree::<Leaf, _>(key, &found, 0, |tree| {
+        key.change_tree::<Leaf, _>(0, |tree| {
             let view = tree.view();
             let (path, row) = view.find_position(at);
             if let Some(cell) = Rows::new(view.leaf(&path)).cell(row as usize, 0) {
@@ -90,9 +90,9 @@ impl Pop<'_, '_, '_> {
     }
 
     fn take_from_tree(self, mut each: impl FnMut(Element<'_>)) -> Result<(), Fault> {
-        let Pop { access, key, found, len, count, .. } = self;
-        let chosen = choose(&mut access.lane.random, len, count);
-        access.change_tree::<Leaf, _>(key, &found, 0, |tree| {
+        let Pop { mut key, len, count, .. } = self;
+        let chosen = choose(key.guard().random(), len, count);
+        key.change_tree::<Leaf, _>(0, |tree| {
             // From the last to the first, so that those that are left keep their positions.
             let mut left = &chosen[..];
             while let Some(last) = left.last() {
@@ -114,20 +114,20 @@ impl Pop<'_, '_, '_> {
     }
 
     fn take_from_small(self, each: impl FnMut(Element<'_>)) -> Result<(), Fault> {
-        let Pop { access, key, found, len, count, .. } = self;
-        let chosen = choose(&mut access.lane.random, len, count);
-        let encoding = access.label(&found).encoding();
-        let (mut kept, set) = (Kept::default(), Set::at(access, &found));
+        let Pop { mut key, len, count, .. } = self;
+        let chosen = choose(key.guard().random(), len, count);
+        let encoding = key.label().encoding();
+        let (mut kept, set) = (Kept::default(), Set::of(key.value()));
         each_other(&set, &chosen, |element| kept.push(UNKNOWN, element));
         set.each_at(&chosen, each);
-        put_members(access, key, Some(found), encoding, &mut kept.members())?;
+        put_members(&mut key, encoding, &mut kept.members())?;
         Ok(())
     }
 
     fn leave_few(self, rest: u64, each: impl FnMut(Element<'_>)) -> Result<(), Fault> {
-        let Pop { access, key, found, len, limit, .. } = self;
-        let left = choose(&mut access.lane.random, len, rest);
-        let (mut kept, set) = (Kept::default(), Set::at(access, &found));
+        let Pop { mut key, len, limit, .. } = self;
+        let left = choose(key.guard().random(), len, rest);
+        let (mut kept, set) = (Kept::default(), Set::of(key.value()));
         // What is left of a large set may be a small one again.
         let begun = match set.encoding {
             Encoding::Hashtable => Encoding::Listpack,
@@ -140,11 +140,7 @@ impl Pop<'_, '_, '_> {
             kept.push(UNKNOWN, element);
         });
         each_other(&set, &left, each);
-        let tree = matches!(set.form, Form::Large(_)).then(|| access.tree_of(&found));
-        put_members(access, key, Some(found), growth.encoding, &mut kept.members())?;
-        if let Some(tree) = tree {
-            access.retire(key, tree);
-        }
+        put_members(&mut key, growth.encoding, &mut kept.members())?;
         Ok(())
     }
 }

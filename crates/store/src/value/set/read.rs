@@ -2,8 +2,10 @@
 
 use super::Leaf;
 use super::integers::Integers;
-use crate::access::{Access, Found, ReadNodes, WrongKind};
+use crate::access::Access;
+use crate::fault::WrongKind;
 use crate::key::{Encoding, Key, Kind};
+use crate::shard::{ReadNodes, ValueRef};
 use crate::value::collection::short_tag_by;
 use base::KeyHasher;
 use packed::{Element, Iter, Run};
@@ -31,8 +33,7 @@ pub(super) enum Form<'x> {
 /// When the key holds something else.
 #[inline]
 pub fn read<'x>(access: &'x mut Access<'_>, key: &Key<'_>) -> Result<Option<Set<'x>>, WrongKind> {
-    let found = access.open_to_read(key, Kind::Set)?;
-    Ok(found.map(|found| Set::at(access, &found)))
+    Ok(access.read_kind(key, Kind::Set)?.map(Set::of))
 }
 
 /// The set of a key, without any trace.
@@ -40,8 +41,7 @@ pub fn read<'x>(access: &'x mut Access<'_>, key: &Key<'_>) -> Result<Option<Set<
 /// # Errors
 /// When the key holds something else.
 pub fn peek<'x>(access: &'x Access<'_>, key: &Key<'_>) -> Result<Option<Set<'x>>, WrongKind> {
-    let found = access.open_unseen(key, Kind::Set)?;
-    Ok(found.map(|found| Set::at(access, &found)))
+    Ok(access.peek_kind(key, Kind::Set)?.map(Set::of))
 }
 
 /// The sets of several keys, for a command that reads.
@@ -52,21 +52,8 @@ pub fn read_all<'x>(
     access: &'x mut Access<'_>,
     keys: &[Key<'_>],
 ) -> Result<SmallVec<[Option<Set<'x>>; 4]>, WrongKind> {
-    let mut founds: SmallVec<[_; 4]> = SmallVec::new();
-    for key in keys {
-        founds.push(access.open_to_read(key, Kind::Set)?);
-    }
-    let access = &*access;
-    let mut sets = SmallVec::new();
-    for (key, found) in keys.iter().zip(founds) {
-        sets.push(match found {
-            // A key that has expired was removed, and with it went what was found before.
-            Some(found) if !access.is_current(&found) => peek(access, key)?,
-            Some(found) => Some(Set::at(access, &found)),
-            None => None,
-        });
-    }
-    Ok(sets)
+    let sets = access.read_kinds(keys, &[Kind::Set])?;
+    Ok(sets.into_iter().map(|value| value.map(Set::of)).collect())
 }
 
 /// A member that is looked for, whose tag is computed when it is first asked for.
@@ -121,16 +108,16 @@ pub(super) fn has_row<'x>(
 }
 
 impl<'x> Set<'x> {
-    pub(super) fn at<'a>(access: &'x Access<'a>, found: &Found<'a>) -> Set<'x> {
-        let label = access.label(found);
+    pub(crate) fn of(value: ValueRef<'x>) -> Set<'x> {
+        let label = value.label();
         let form = if label.is_tree() {
-            Form::Large(access.view(found, 0))
+            Form::Large(value.view(0))
         } else if label.encoding() == Encoding::Intset {
-            Form::Integers(Integers::new(access.bytes(found)))
+            Form::Integers(Integers::new(value.bytes()))
         } else {
-            Form::Small(Run::new(access.bytes(found)))
+            Form::Small(Run::new(value.bytes()))
         };
-        Set { form, encoding: label.encoding(), hasher: &access.store.hasher }
+        Set { form, encoding: label.encoding(), hasher: value.hasher() }
     }
 
     /// Members.

@@ -4,8 +4,10 @@ use super::add::{SetTree, add_one};
 use super::integers::{self, Integers};
 use super::read::{Set, find_row};
 use super::{Leaf, SetLimit};
-use crate::access::{Access, Fault, Found};
+use crate::access::Access;
+use crate::fault::Fault;
 use crate::key::{Encoding, Key, Kind};
+use crate::shard::{KeyMut, Reason};
 use crate::value::collection::short_tag_by;
 use base::KeyHasher;
 use packed::{Element, Run};
@@ -21,16 +23,16 @@ pub fn remove<'t>(
     key: &Key<'_>,
     mut texts: impl Iterator<Item = &'t [u8]>,
 ) -> Result<u64, Fault> {
-    let Some(mut found) = access.open(key, Kind::Set)? else { return Ok(0) };
-    if access.label(&found).is_tree() {
-        return remove_from_tree(access, key, found, texts);
+    let Some(mut key) = access.open(key, Kind::Set)?.existing() else { return Ok(0) };
+    if key.label().is_tree() {
+        return remove_from_tree(&mut key, texts);
     }
     let mut removed = 0;
-    while let Some(at) = texts.find_map(|text| find_small(&Set::at(access, &found), text)) {
+    while let Some(at) = texts.find_map(|text| find_small(&Set::of(key.value()), text)) {
         removed += 1;
-        match remove_at(access, key, found, at) {
-            Some(now) => found = now,
-            None => break,
+        remove_at(&mut key, at);
+        if !key.exists() {
+            break;
         }
     }
     Ok(removed)
@@ -48,42 +50,36 @@ fn find_small(set: &Set<'_>, text: &[u8]) -> Option<usize> {
     }
 }
 
-/// Removes the member of a small set that has a number; the key with the last one, and then `None`.
-pub(super) fn remove_at<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
-    at: usize,
-) -> Option<Found<'a>> {
-    if access.label(&found).encoding() == Encoding::Intset {
-        let all = Integers::new(access.bytes(&found));
+/// Removes the member of a small set that has a number, and the key with the last one.
+pub(super) fn remove_at(key: &mut KeyMut<'_, '_>, at: usize) {
+    if key.label().encoding() == Encoding::Intset {
+        let all = Integers::new(key.bytes());
         let len = integers::byte_len(all.width(), all.len() - 1);
         if all.len() == 1 {
-            access.remove_found(key, found);
-            return None;
+            key.remove(Reason::Deleted);
+            return;
         }
-        integers::remove(access.bytes_mut(&found), at);
+        integers::remove(key.bytes_mut(), at);
         // The bytes behind were moved to the front already, so a record that stays longer for want
         // of room would end in an integer that is there twice.
-        return Some(access.shrink_found(key, found, len));
+        key.shrink(len);
+        return;
     }
-    let run = Run::new(access.bytes(&found));
+    let run = Run::new(key.bytes());
     if run.len() == 1 {
-        access.remove_found(key, found);
-        return None;
+        key.remove(Reason::Deleted);
+        return;
     }
     let place = run.place(at);
-    Some(access.remove_from_run(key, found, place, 1))
+    key.remove_from_run(place, 1);
 }
 
-fn remove_from_tree<'a, 't>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
+fn remove_from_tree<'t>(
+    key: &mut KeyMut<'_, '_>,
     texts: impl Iterator<Item = &'t [u8]>,
 ) -> Result<u64, Fault> {
-    let hasher = &access.store.hasher;
-    let (removed, left) = access.change_tree::<Leaf, _>(key, &found, 0, |tree| {
+    let hasher = key.hasher();
+    let (removed, left) = key.change_tree::<Leaf, _>(0, |tree| {
         let mut removed = 0;
         for text in texts {
             removed += u64::from(remove_row(tree, hasher, text));
@@ -94,7 +90,7 @@ fn remove_from_tree<'a, 't>(
         Ok((removed, tree.root.weight))
     })?;
     if left == 0 {
-        access.remove_found(key, found);
+        key.remove(Reason::Deleted);
     }
     Ok(removed)
 }
@@ -122,13 +118,10 @@ pub fn move_member(
     text: &[u8],
     limit: SetLimit,
 ) -> Result<Option<bool>, Fault> {
-    // What is looked at second may be gone by its deadline, and the first moved with it.
-    if access.open(from, Kind::Set)?.is_none() {
-        return Ok(None);
-    }
+    let Some(source) = access.open(from, Kind::Set)?.existing() else { return Ok(None) };
+    let is_member = Set::of(source.value()).contains(text);
     access.open(to, Kind::Set)?;
-    let Some(found) = access.open_unseen(from, Kind::Set)? else { return Ok(None) };
-    if !Set::at(access, &found).contains(text) {
+    if !is_member {
         return Ok(None);
     }
     if from.keyspace == to.keyspace && from.bytes == to.bytes {

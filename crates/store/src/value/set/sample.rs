@@ -2,8 +2,10 @@
 
 use super::Leaf;
 use super::read::{Form, Set, read};
-use crate::access::{Access, ReadNodes, WrongKind};
-use crate::key::{Key, Kind};
+use crate::access::Access;
+use crate::fault::WrongKind;
+use crate::key::Key;
+use crate::shard::ReadNodes;
 use base::Random;
 use packed::Element;
 use tree::{Path, Rows, View, resolve};
@@ -16,10 +18,8 @@ pub fn random_member<'x>(
     access: &'x mut Access<'_>,
     key: &Key<'_>,
 ) -> Result<Option<Element<'x>>, WrongKind> {
-    let Some(found) = access.open_to_read(key, Kind::Set)? else { return Ok(None) };
-    let len = Set::at(access, &found).len();
-    let at = access.lane.random.below(len);
-    Ok(Set::at(access, &found).get(at))
+    let drawn = draw(access, key)?;
+    Ok(drawn.and_then(|(set, mut random)| set.get(random.below(set.len()))))
 }
 
 /// The set of a key for a command that reads, and chance.
@@ -30,7 +30,7 @@ pub fn draw<'x>(
     access: &'x mut Access<'_>,
     key: &Key<'_>,
 ) -> Result<Option<(Set<'x>, Random)>, WrongKind> {
-    let random = Random::from_seed(access.lane.random.next());
+    let random = access.chance();
     Ok(read(access, key)?.map(|set| (set, random)))
 }
 

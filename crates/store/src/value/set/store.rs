@@ -5,7 +5,8 @@ use super::build::{Kept, put_members};
 use super::combine::{Flow, Operation, combine};
 use super::limit::{Added, Growth};
 use super::read::{Set, read_all};
-use crate::access::{Access, Fault};
+use crate::access::Access;
+use crate::fault::Fault;
 use crate::key::{Encoding, Key};
 use packed::Element;
 
@@ -37,9 +38,7 @@ pub fn store(
         let is_change = access.remove(target);
         return Ok(Stored { len, is_change });
     }
-    access.put_over(target, |access, found| {
-        put_members(access, target, found, encoding, &mut kept.members())
-    })?;
+    put_members(&mut access.replace(target), encoding, &mut kept.members())?;
     Ok(Stored { len, is_change: true })
 }
 

@@ -6,7 +6,7 @@ use super::{read_all, remove, store};
 use crate::access::Access;
 use crate::key::{Encoding, Key};
 use crate::lane::Lane;
-use crate::locks::ShardSet;
+use crate::shard::ShardSet;
 use crate::store::{Store, StoreConfig};
 use base::{KeyHasher, KeyspaceId, Millis, Random};
 use packed::Element;

@@ -6,8 +6,10 @@ use super::limit::{SortedSetLimit, has_room};
 use super::order::Score;
 use super::read::{Member, TagRow, find_by_tag, find_in_run, seek, seek_in_run};
 use super::{SCORES, STRIDE, ScoreLeaf, TAGS, TagLeaf};
-use crate::access::{Access, Fault, Found, NoSpace, WriteNodes};
+use crate::access::Access;
+use crate::fault::{Fault, NoSpace};
 use crate::key::{Encoding, Key, Kind, Label};
+use crate::shard::{KeyMut, Reason, WriteNodes};
 use crate::value::collection::tag_by;
 use packed::{Element, Run, RunMut};
 use tree::{NoRoom, NodesMut, Root, Rows, Tree, View};
@@ -95,29 +97,29 @@ pub fn add(
     limit: SortedSetLimit,
 ) -> Result<Added, Fault> {
     let mut done = Added::default();
-    let found = access.open(key, Kind::SortedSet)?;
+    let mut key = access.open(key, Kind::SortedSet)?;
     let Some((first, others)) = pairs.split_first() else { return Ok(done) };
-    if found.is_none() && terms.only_existing {
+    if !key.exists() && terms.only_existing {
         return Ok(done);
     }
     let longest = pairs.iter().map(|(_, member)| member.len()).max().unwrap_or(0);
     let stays_small = limit.allows(pairs.len() as u64, longest);
-    let (mut found, rest) = match found {
-        Some(found) if !stays_small && !access.label(&found).is_tree() => {
-            (enlarge(access, key, found, Encoding::Skiplist)?, pairs)
+    let rest = if key.exists() {
+        if !stays_small && !key.label().is_tree() {
+            enlarge(&mut key, Encoding::Skiplist)?;
         }
-        Some(found) => (found, pairs),
-        None => {
-            done.count(&Verdict::Set(first.0), true);
-            (create(access, key, *first, stays_small)?, others)
-        }
+        pairs
+    } else {
+        done.count(&Verdict::Set(first.0), true);
+        create(&mut key, *first, stays_small)?;
+        others
     };
     for (score, member) in rest {
-        found = if access.label(&found).is_tree() {
-            put_in_trees(access, key, found, (*score, member), terms, limit, &mut done)?
+        if key.label().is_tree() {
+            put_in_trees(&mut key, (*score, member), terms, limit, &mut done)?;
         } else {
-            put_in_run(access, key, found, (*score, member), terms, limit, &mut done)?
-        };
+            put_in_run(&mut key, (*score, member), terms, limit, &mut done)?;
+        }
         if done.is_not_a_number {
             break;
         }
@@ -126,48 +128,43 @@ pub fn add(
 }
 
 /// A set of one member.
-fn create<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
+fn create(
+    key: &mut KeyMut<'_, '_>,
     (score, member): (f64, &[u8]),
     is_small: bool,
-) -> Result<Found<'a>, NoSpace> {
+) -> Result<(), NoSpace> {
     let cell = Score::without_sign_of_zero(score);
     let cells = [cell.element(), Element::of(member)];
     if is_small && has_room(Run::new(&packed::EMPTY), cells.iter().map(|it| it.cost()).sum()) {
-        return put_small(access, key, &cells);
+        return put_small(key, &cells);
     }
     let encoding = encoding_of_large(is_small);
-    let found =
-        access.put_trees(key, None, Label::of_tree(Kind::SortedSet, encoding), |nodes| {
-            Ok([Tree::<_, ScoreLeaf>::empty(nodes, STRIDE)?, Tree::<_, TagLeaf>::empty(nodes, 1)?])
-        })?;
-    let tag = tag_by(&access.store.hasher, member);
-    let inserted = access.change_trees(key, &found, |nodes, roots: &mut [Root; 2]| {
-        insert(nodes, roots, tag, score, member)
-    });
+    key.put_trees(Label::of_tree(Kind::SortedSet, encoding), |nodes| {
+        Ok([Tree::<_, ScoreLeaf>::empty(nodes, STRIDE)?, Tree::<_, TagLeaf>::empty(nodes, 1)?])
+    })?;
+    let tag = tag_by(key.hasher(), member);
+    let inserted =
+        key.change_trees(|nodes, roots: &mut [Root; 2]| insert(nodes, roots, tag, score, member));
     if inserted.is_err() {
-        access.remove_found(key, found);
+        key.remove(Reason::Deleted);
         return Err(NoSpace);
     }
-    Ok(found)
+    Ok(())
 }
 
-fn put_in_run<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
+fn put_in_run(
+    key: &mut KeyMut<'_, '_>,
     (score, member): (f64, &[u8]),
     terms: Terms,
     limit: SortedSetLimit,
     done: &mut Added,
-) -> Result<Found<'a>, Fault> {
-    let run = Run::new(access.bytes(&found));
+) -> Result<(), Fault> {
+    let run = Run::new(key.bytes());
     let current = find_in_run(run, member);
     let verdict = terms.judge(score, current.map(|(_, score)| score));
     let Verdict::Set(new_score) = verdict else {
         done.count(&verdict, current.is_none());
-        return Ok(found);
+        return Ok(());
     };
     let cell = Score::without_sign_of_zero(new_score);
     let cells = [cell.element(), Element::of(member)];
@@ -182,56 +179,51 @@ fn put_in_run<'a>(
         }
     };
     if !is_allowed || !has_room(run, cost.saturating_sub(gone)) {
-        let found = enlarge(access, key, found, encoding_of_large(is_allowed))?;
-        return put_in_trees(access, key, found, (score, member), terms, limit, done);
+        enlarge(key, encoding_of_large(is_allowed))?;
+        return put_in_trees(key, (score, member), terms, limit, done);
     }
     done.count(&verdict, current.is_none());
     let to = seek_in_run(run, &Bound::at(new_score, member));
     match current {
-        Some((rank, _)) => Ok(move_in_run(access, key, found, (rank, to), &cells)?),
-        None => Ok(access.insert_into_run(key, found, to * STRIDE, &cells)?),
+        Some((rank, _)) => move_in_run(key, (rank, to), &cells)?,
+        None => key.insert_into_run(to * STRIDE, &cells)?,
     }
+    Ok(())
 }
 
 /// Moves a member of a small set from one rank to before another, with a new score.
-fn move_in_run<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
+fn move_in_run(
+    key: &mut KeyMut<'_, '_>,
     (from, to): (usize, usize),
     cells: &[Element<'_>; STRIDE],
-) -> Result<Found<'a>, NoSpace> {
+) -> Result<(), NoSpace> {
     if to == from || to == from + 1 {
-        return access.replace_in_run(key, found, from * STRIDE, cells[0]);
+        return key.replace_in_run(from * STRIDE, cells[0]);
     }
-    let run = Run::new(access.bytes(&found));
+    let run = Run::new(key.bytes());
     let old = run.get(from * STRIDE).map_or(0, Element::cost);
     let needed = run.len_with(&cells[..1]) - old;
-    let found = if needed > access.bytes(&found).len() {
-        access.resize_found(key, found, needed)?
-    } else {
-        found
-    };
-    let mut run = RunMut::new(access.bytes_mut(&found));
+    if needed > key.bytes().len() {
+        key.resize(needed)?;
+    }
+    let mut run = RunMut::new(key.bytes_mut());
     let place = run.as_run().place(from * STRIDE);
     run.remove(place, STRIDE);
     let to = if to > from { to - 1 } else { to };
     let place = run.as_run().place(to * STRIDE);
     run.insert_row(place, cells).expect("the run has room");
-    Ok(found)
+    Ok(())
 }
 
-fn put_in_trees<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
+fn put_in_trees(
+    key: &mut KeyMut<'_, '_>,
     (score, member): (f64, &[u8]),
     terms: Terms,
     limit: SortedSetLimit,
     done: &mut Added,
-) -> Result<Found<'a>, Fault> {
-    let tag = tag_by(&access.store.hasher, member);
-    let members = access.change_trees(key, &found, |nodes, roots: &mut [Root; 2]| {
+) -> Result<(), Fault> {
+    let tag = tag_by(key.hasher(), member);
+    let members = key.change_trees(|nodes, roots: &mut [Root; 2]| {
         let (current, at_tag) = {
             let [scores, tags] = [nodes.read(), nodes.read()];
             let (scores, tags) = (View::new(scores, roots[SCORES]), View::new(tags, roots[TAGS]));
@@ -250,13 +242,12 @@ fn put_in_trees<'a>(
         }
         Ok(roots[SCORES].weight)
     })?;
-    if access.label(&found).encoding() == Encoding::Listpack && !limit.allows(members, member.len())
-    {
-        let value = access.bytes(&found).to_vec();
+    if key.label().encoding() == Encoding::Listpack && !limit.allows(members, member.len()) {
+        let value = key.bytes().to_vec();
         let label = Label::of_tree(Kind::SortedSet, Encoding::Skiplist);
-        return Ok(access.put(key, Some(found), label, &value)?);
+        key.put(label, &value)?;
     }
-    Ok(found)
+    Ok(())
 }
 
 /// Bytes that a member may make a tree need beyond those of ordinary rows: separators repeat long

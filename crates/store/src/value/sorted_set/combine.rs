@@ -1,10 +1,12 @@
 //! Union, intersection and difference of sorted sets.
 
 use super::order::sort_key;
-use super::read::{self, SortedSet};
-use crate::access::{Access, WrongKind};
+use super::read::SortedSet;
+use crate::access::Access;
+use crate::fault::WrongKind;
 use crate::key::{Key, Kind};
-use crate::value::set::{self, Set};
+use crate::shard::ValueRef;
+use crate::value::set::Set;
 use packed::Element;
 
 /// What the keys of a command hold that has members; `None` for a key that holds nothing.
@@ -15,14 +17,8 @@ pub fn read_all<'x>(
     access: &'x mut Access<'_>,
     keys: &[Key<'_>],
 ) -> Result<Vec<Option<Operand<'x>>>, WrongKind> {
-    // Those that have expired are removed before any is looked at for longer.
-    for key in keys {
-        if access.read(key).is_some_and(|value| !Operand::KINDS.contains(&value.kind)) {
-            return Err(WrongKind);
-        }
-    }
-    let access = &*access;
-    keys.iter().map(|key| Operand::peek(access, key)).collect()
+    let values = access.read_kinds(keys, &[Kind::SortedSet, Kind::Set])?;
+    Ok(values.into_iter().map(|value| value.map(Operand::of)).collect())
 }
 
 /// Something with members.
@@ -35,12 +31,10 @@ pub enum Operand<'x> {
 }
 
 impl<'x> Operand<'x> {
-    const KINDS: [Kind; 2] = [Kind::SortedSet, Kind::Set];
-
-    fn peek(access: &'x Access<'_>, key: &Key<'_>) -> Result<Option<Operand<'x>>, WrongKind> {
-        match access.peek(key).map(|value| value.kind) {
-            Some(Kind::Set) => Ok(set::peek(access, key)?.map(Operand::Set)),
-            _ => Ok(read::peek(access, key)?.map(Operand::SortedSet)),
+    fn of(value: ValueRef<'x>) -> Operand<'x> {
+        match value.kind() {
+            Kind::Set => Operand::Set(Set::of(value)),
+            _ => Operand::SortedSet(SortedSet::of(value)),
         }
     }
 

@@ -3,8 +3,10 @@
 use super::limit::{SortedSetLimit, has_room};
 use super::order::{Score, score_of, sort_key};
 use super::{STRIDE, ScoreLeaf, TagLeaf};
-use crate::access::{Access, Found, NoSpace, WriteNodes};
+use crate::access::Access;
+use crate::fault::NoSpace;
 use crate::key::{Encoding, Key, Kind, Label};
+use crate::shard::{KeyMut, WriteNodes};
 use crate::value::collection::tag_by;
 use base::KeyHasher;
 use packed::{Element, Run};
@@ -87,23 +89,22 @@ pub fn store(
     gathered.sort();
     let is_allowed = limit.allows(gathered.len() as u64, gathered.longest);
     let run = is_allowed.then(|| gathered.to_run()).flatten();
-    access.put_over(key, |access, found| match run {
-        Some(run) => access.put(key, found, SMALL, &run),
-        None => put_large(access, key, found, gathered, encoding_of_large(is_allowed)),
-    })?;
+    let mut key = access.replace(key);
+    match run {
+        Some(run) => key.put(SMALL, &run)?,
+        None => put_large(&mut key, gathered, encoding_of_large(is_allowed))?,
+    }
     Ok(true)
 }
 
-/// A large set in place of what was found.
-fn put_large<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Option<Found<'a>>,
+/// A large set in place of what the key holds.
+fn put_large(
+    key: &mut KeyMut<'_, '_>,
     gathered: &Gathered,
     encoding: Encoding,
-) -> Result<Found<'a>, NoSpace> {
-    let hasher = &access.store.hasher;
-    access.put_trees(key, found, Label::of_tree(Kind::SortedSet, encoding), |nodes| {
+) -> Result<(), NoSpace> {
+    let hasher = key.hasher();
+    key.put_trees(Label::of_tree(Kind::SortedSet, encoding), |nodes| {
         let pairs = gathered.pairs.iter().map(|pair| (pair.0, gathered.member(*pair)));
         build(nodes, hasher, pairs)
     })
@@ -140,27 +141,21 @@ fn build<'m>(
 }
 
 /// A small set of one member, under a key that holds nothing.
-pub(super) fn put_small<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
+pub(super) fn put_small(
+    key: &mut KeyMut<'_, '_>,
     cells: &[Element<'_>; STRIDE],
-) -> Result<Found<'a>, NoSpace> {
+) -> Result<(), NoSpace> {
     let mut run = packed::EMPTY.to_vec();
     packed::push_row(&mut run, cells);
-    access.put(key, None, SMALL, &run)
+    key.put(SMALL, &run)
 }
 
 /// Makes a small set large.
-pub(super) fn enlarge<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
-    encoding: Encoding,
-) -> Result<Found<'a>, NoSpace> {
+pub(super) fn enlarge(key: &mut KeyMut<'_, '_>, encoding: Encoding) -> Result<(), NoSpace> {
     let mut gathered = Gathered::default();
-    let mut cells = Run::new(access.bytes(&found)).iter();
+    let mut cells = Run::new(key.bytes()).iter();
     while let (score @ Some(_), Some(member)) = (cells.next(), cells.next()) {
         gathered.push(member, score_of(score));
     }
-    put_large(access, key, Some(found), &gathered, encoding)
+    put_large(key, &gathered, encoding)
 }

@@ -3,8 +3,10 @@
 use super::bound::Bound;
 use super::order::{ByScore, score_of, sort_key};
 use super::{SCORES, STRIDE, ScoreLeaf, TAGS, TagLeaf};
-use crate::access::{Access, Found, ReadNodes, WrongKind};
+use crate::access::Access;
+use crate::fault::WrongKind;
 use crate::key::{Encoding, Key, Kind};
+use crate::shard::{ReadNodes, ValueRef};
 use crate::value::collection::{short_tag_by, tag_by};
 use base::KeyHasher;
 use packed::{Element, Iter, Run};
@@ -36,8 +38,7 @@ pub fn read<'x>(
     access: &'x mut Access<'_>,
     key: &Key<'_>,
 ) -> Result<Option<SortedSet<'x>>, WrongKind> {
-    let found = access.open_to_read(key, Kind::SortedSet)?;
-    Ok(found.map(|found| SortedSet::at(access, &found)))
+    Ok(access.read_kind(key, Kind::SortedSet)?.map(SortedSet::of))
 }
 
 /// The sorted set of a key, without any trace.
@@ -45,20 +46,19 @@ pub fn read<'x>(
 /// # Errors
 /// When the key holds something else.
 pub fn peek<'x>(access: &'x Access<'_>, key: &Key<'_>) -> Result<Option<SortedSet<'x>>, WrongKind> {
-    let found = access.open_unseen(key, Kind::SortedSet)?;
-    Ok(found.map(|found| SortedSet::at(access, &found)))
+    Ok(access.peek_kind(key, Kind::SortedSet)?.map(SortedSet::of))
 }
 
 impl<'x> SortedSet<'x> {
     #[inline]
-    pub(super) fn at<'a>(access: &'x Access<'a>, found: &Found<'a>) -> SortedSet<'x> {
-        let label = access.label(found);
+    pub(super) fn of(value: ValueRef<'x>) -> SortedSet<'x> {
+        let label = value.label();
         let form = if label.is_tree() {
-            Form::Large(access.view(found, SCORES), access.view(found, TAGS))
+            Form::Large(value.view(SCORES), value.view(TAGS))
         } else {
-            Form::Small(Run::new(access.bytes(found)))
+            Form::Small(Run::new(value.bytes()))
         };
-        SortedSet { hasher: &access.store.hasher, encoding: label.encoding(), form }
+        SortedSet { hasher: value.hasher(), encoding: label.encoding(), form }
     }
 
     /// As what OBJECT ENCODING shows it.

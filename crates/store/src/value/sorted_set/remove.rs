@@ -4,8 +4,10 @@ use super::order::{Score, score_of};
 use super::range::{Pick, Span};
 use super::read::{SortedSet, find_by_tag, find_in_run};
 use super::{SCORES, STRIDE, ScoreLeaf, TAGS, TagLeaf};
-use crate::access::{Access, Fault, Found, WriteNodes};
+use crate::access::Access;
+use crate::fault::Fault;
 use crate::key::{Key, Kind};
+use crate::shard::{KeyMut, Reason, WriteNodes};
 use crate::value::collection::tag_by;
 use base::KeyHasher;
 use packed::{Element, Run};
@@ -32,32 +34,31 @@ pub fn remove<'t>(
     key: &Key<'_>,
     members: impl Iterator<Item = &'t [u8]>,
 ) -> Result<u64, Fault> {
-    let Some(found) = access.open(key, Kind::SortedSet)? else { return Ok(0) };
-    if access.label(&found).is_tree() {
-        return remove_from_trees(access, key, found, members);
+    let Some(mut key) = access.open(key, Kind::SortedSet)?.existing() else { return Ok(0) };
+    if key.label().is_tree() {
+        return remove_from_trees(&mut key, members);
     }
-    let (mut found, mut removed) = (found, 0);
+    let mut removed = 0;
     for member in members {
-        let run = Run::new(access.bytes(&found));
+        let run = Run::new(key.bytes());
         let Some((rank, _)) = find_in_run(run, member) else { continue };
         removed += 1;
         if run.len() == STRIDE {
-            access.remove_found(key, found);
+            key.remove(Reason::Deleted);
             break;
         }
-        found = access.remove_from_run(key, found, run.place(rank * STRIDE), STRIDE);
+        let place = run.place(rank * STRIDE);
+        key.remove_from_run(place, STRIDE);
     }
     Ok(removed)
 }
 
-fn remove_from_trees<'a, 't>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
+fn remove_from_trees<'t>(
+    key: &mut KeyMut<'_, '_>,
     members: impl Iterator<Item = &'t [u8]>,
 ) -> Result<u64, Fault> {
-    let hasher = &access.store.hasher;
-    let (removed, left) = access.change_trees(key, &found, |nodes, roots: &mut [Root; 2]| {
+    let hasher = key.hasher();
+    let (removed, left) = key.change_trees(|nodes, roots: &mut [Root; 2]| {
         let mut removed = 0;
         for member in members {
             let tag = tag_by(hasher, member);
@@ -81,7 +82,7 @@ fn remove_from_trees<'a, 't>(
         Ok((removed, roots[SCORES].weight))
     })?;
     if left == 0 {
-        access.remove_found(key, found);
+        key.remove(Reason::Deleted);
     }
     Ok(removed)
 }
@@ -95,10 +96,10 @@ pub fn remove_picked(
     key: &Key<'_>,
     pick: &Pick<'_>,
 ) -> Result<u64, Fault> {
-    let Some(found) = access.open(key, Kind::SortedSet)? else { return Ok(0) };
-    let set = SortedSet::at(access, &found);
+    let Some(mut key) = access.open(key, Kind::SortedSet)?.existing() else { return Ok(0) };
+    let set = SortedSet::of(key.value());
     let (span, len) = (set.span(pick, false), set.len());
-    remove_span(access, key, found, span, len)?;
+    remove_span(&mut key, span, len)?;
     Ok(span.count)
 }
 
@@ -114,8 +115,8 @@ pub fn pop(
     count: u64,
     show: impl FnOnce(u64, &mut dyn Iterator<Item = (Element<'_>, f64)>),
 ) -> Result<Option<u64>, Fault> {
-    let Some(found) = access.open(key, Kind::SortedSet)? else { return Ok(None) };
-    let set = SortedSet::at(access, &found);
+    let Some(mut key) = access.open(key, Kind::SortedSet)?.existing() else { return Ok(None) };
+    let set = SortedSet::of(key.value());
     let len = set.len();
     let count = count.min(len);
     let most = usize::try_from(count).unwrap_or(usize::MAX);
@@ -129,34 +130,28 @@ pub fn pop(
             len - count
         }
     };
-    remove_span(access, key, found, Span { from, count }, len)?;
+    remove_span(&mut key, Span { from, count }, len)?;
     Ok(Some(count))
 }
 
 /// Removes a span of a set of `len` members.
-fn remove_span<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: Found<'a>,
-    span: Span,
-    len: u64,
-) -> Result<(), Fault> {
+fn remove_span(key: &mut KeyMut<'_, '_>, span: Span, len: u64) -> Result<(), Fault> {
     if span.count == 0 {
         return Ok(());
     }
     if span.count == len {
-        access.remove_found(key, found);
+        key.remove(Reason::Deleted);
         return Ok(());
     }
-    if access.label(&found).is_tree() {
-        let hasher = &access.store.hasher;
-        return access.change_trees(key, &found, |nodes, roots: &mut [Root; 2]| {
+    if key.label().is_tree() {
+        let hasher = key.hasher();
+        return key.change_trees(|nodes, roots: &mut [Root; 2]| {
             remove_from_both(nodes, roots, hasher, span);
             Ok(())
         });
     }
-    let place = Run::new(access.bytes(&found)).place(span.from as usize * STRIDE);
-    access.remove_from_run(key, found, place, span.count as usize * STRIDE);
+    let place = Run::new(key.bytes()).place(span.from as usize * STRIDE);
+    key.remove_from_run(place, span.count as usize * STRIDE);
     Ok(())
 }
 

@@ -4,10 +4,11 @@ use super::{
     SortedSet, SortedSetLimit, Source, Span, Terms, add, count_shared, difference, draw,
     intersection, peek, pop, remove, remove_picked, scan, store, union,
 };
-use crate::access::{Access, Fault};
+use crate::access::Access;
+use crate::fault::Fault;
 use crate::key::{Encoding, Key};
 use crate::lane::Lane;
-use crate::locks::ShardSet;
+use crate::shard::ShardSet;
 use crate::store::{Store, StoreConfig};
 use crate::value::collection::tag_by;
 use base::{KeyHasher, KeyspaceId, Millis, Random};
@@ -481,7 +482,7 @@ fn parts_of_spans_count_from_the_end_that_is_asked_for() {
 fn another_kind_is_refused() {
     let mut fixture = Fixture::new();
     fixture.on(&["a"], |access, keys| {
-        let expiry = crate::access::Expiry::Never;
+        let expiry = crate::key::Expiry::Never;
         access.write(&keys[0], b"text", Encoding::Raw, expiry).expect("room");
         let added = add(access, &keys[0], &[(1.0, b"a")], Terms::default(), LIMIT);
         assert_eq!(added, Err(Fault::WrongKind));

@@ -5,11 +5,12 @@ use super::facts::{ENTRIES, Facts, value_of};
 use super::limit::NodeLimit;
 use super::trim::{self, Trim};
 use super::{Id, Stream};
-use crate::access::{Access, Fault, Found, NoSpace, WriteNodes};
-use crate::collections::CollectionId;
+use crate::access::Access;
+use crate::fault::{Fault, NoSpace};
 use crate::key::{Encoding, Key, Kind, Label};
+use crate::shard::{KeyMut, Reason, WriteNodes};
 use crate::value::collection::root;
-use tree::{NoRoom, Root};
+use tree::NoRoom;
 
 type Entries<'n, 'x, 'a> = edit::Entries<'n, WriteNodes<'x, 'a>>;
 
@@ -85,32 +86,31 @@ pub fn add<'t>(
     how: Add,
     texts: impl Iterator<Item = &'t [u8]> + Clone,
 ) -> Result<Option<Added>, AddError> {
-    let found = match access.open(key, Kind::Stream).map_err(Fault::from)? {
-        None if how.only_existing => return Ok(None),
-        found => found,
-    };
-    let mut facts = found.map_or_else(Facts::default, |found| Facts::read(access.bytes(&found)));
-    let id = next_id(how.id, facts.last_id, access.now().0)?;
+    let mut key = access.open(key, Kind::Stream).map_err(Fault::from)?;
+    let is_new = !key.exists();
+    if is_new && how.only_existing {
+        return Ok(None);
+    }
+    let mut facts = if is_new { Facts::default() } else { Facts::read(key.bytes()) };
+    let id = next_id(how.id, facts.last_id, key.now().0)?;
     let new = NewEntry::new(texts);
     if new.len() > ENTRY_BYTES_MAX {
         return Err(AddError::TooLong);
     }
-    let is_new = found.is_none();
-    let found = match found {
-        Some(found) => found,
-        None => create(access, key)?,
-    };
+    if is_new {
+        create(&mut key)?;
+    }
     let starts = how.limit.starts_node(&facts, new.len());
-    let trimmed = access.change_tree(key, &found, ENTRIES, |tree| {
+    let trimmed = key.change_tree(ENTRIES, |tree| {
         edit::append(tree, &mut facts.tail, id, starts, &new)?;
         facts.note_added(id, starts, new.in_listpack());
         Ok(how.trim.map_or(0, |how| trim::apply(tree, &mut facts, how)))
     });
     if trimmed.is_err() && is_new {
-        access.remove_found(key, found);
+        key.remove(Reason::Deleted);
     }
     let trimmed = trimmed?;
-    facts.write(access.bytes_mut(&found));
+    facts.write(key.bytes_mut());
     Ok(Some(Added { id, trimmed }))
 }
 
@@ -129,36 +129,25 @@ fn next_id(new: NewId, last: Id, now: u64) -> Result<Id, AddError> {
 }
 
 /// Makes a key that holds nothing an empty stream.
-pub(super) fn create<'a>(access: &mut Access<'a>, key: &Key<'_>) -> Result<Found<'a>, NoSpace> {
-    let id = access.new_collection(key)?;
-    let built = edit::new_tree(&mut access.nodes_of(key, id)).map_err(NoSpace::from);
-    let put = built.and_then(|entries| put(access, key, id, entries));
+pub(super) fn create(key: &mut KeyMut<'_, '_>) -> Result<(), NoSpace> {
+    let label = Label::of_tree(Kind::Stream, Encoding::Stream);
+    let id = key.new_collection()?;
+    let built = edit::new_tree(&mut key.nodes_of(id)).map_err(NoSpace::from);
+    let put = built.and_then(|entries| key.put(label, &value_of(id, entries)));
     if put.is_err() {
-        access.retire(key, id);
+        key.give_up(id);
     }
     put
 }
 
-fn put<'a>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    id: CollectionId,
-    entries: Root,
-) -> Result<Found<'a>, NoSpace> {
-    let label = Label::of_tree(Kind::Stream, Encoding::Stream);
-    access.put(key, None, label, &value_of(id, entries))
-}
-
 /// Changes the entries of a stream and what it knows of them.
 pub(super) fn change<'a, T>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: &Found<'a>,
+    key: &mut KeyMut<'_, 'a>,
     change: impl FnOnce(&mut Entries<'_, '_, 'a>, &mut Facts) -> Result<T, NoRoom>,
 ) -> Result<T, Fault> {
-    let mut facts = Facts::read(access.bytes(found));
-    let done = access.change_tree(key, found, ENTRIES, |tree| change(tree, &mut facts))?;
-    facts.write(access.bytes_mut(found));
+    let mut facts = Facts::read(key.bytes());
+    let done = key.change_tree(ENTRIES, |tree| change(tree, &mut facts))?;
+    facts.write(key.bytes_mut());
     Ok(done)
 }
 
@@ -171,8 +160,8 @@ pub fn delete(
     key: &Key<'_>,
     ids: impl Iterator<Item = Id>,
 ) -> Result<u64, Fault> {
-    let Some(found) = access.open(key, Kind::Stream)? else { return Ok(0) };
-    change(access, key, &found, |tree, facts| {
+    let Some(mut key) = access.open(key, Kind::Stream)?.existing() else { return Ok(0) };
+    change(&mut key, |tree, facts| {
         let mut count = 0;
         facts.tail.weigh(tree);
         for id in ids {
@@ -190,8 +179,8 @@ pub fn delete(
 /// # Errors
 /// When the key holds something else.
 pub fn trim(access: &mut Access<'_>, key: &Key<'_>, how: Trim) -> Result<u64, Fault> {
-    let Some(found) = access.open(key, Kind::Stream)? else { return Ok(0) };
-    change(access, key, &found, |tree, facts| Ok(trim::apply(tree, facts, how)))
+    let Some(mut key) = access.open(key, Kind::Stream)?.existing() else { return Ok(0) };
+    change(&mut key, |tree, facts| Ok(trim::apply(tree, facts, how)))
 }
 
 /// What XSETID sets.
@@ -225,17 +214,17 @@ pub enum SetIdError {
 /// # Errors
 /// See [`SetIdError`]; nothing has changed then.
 pub fn set_id(access: &mut Access<'_>, key: &Key<'_>, to: SetId) -> Result<(), SetIdError> {
-    let found = access.open(key, Kind::Stream).map_err(|_| SetIdError::WrongKind)?;
-    let found = found.ok_or(SetIdError::NoStream)?;
-    let mut facts = Facts::read(access.bytes(&found));
+    let key = access.open(key, Kind::Stream).map_err(|_| SetIdError::WrongKind)?;
+    let mut key = key.existing().ok_or(SetIdError::NoStream)?;
+    let mut facts = Facts::read(key.bytes());
     if to.last < facts.max_deleted {
         return Err(SetIdError::BelowDeleted);
     }
-    if let Some(top) = Stream::at(access, &found).last() {
+    if let Some(top) = Stream::of(key.value()).last() {
         if to.last < top.id {
             return Err(SetIdError::BelowTop);
         }
-        let len = root(access.bytes(&found), ENTRIES).weight;
+        let len = root(key.bytes(), ENTRIES).weight;
         if to.added.is_some_and(|added| len > added) {
             return Err(SetIdError::TooFewAdded);
         }
@@ -245,6 +234,6 @@ pub fn set_id(access: &mut Access<'_>, key: &Key<'_>, to: SetId) -> Result<(), S
     if to.max_deleted != Id::MIN {
         facts.max_deleted = to.max_deleted;
     }
-    facts.write(access.bytes_mut(&found));
+    facts.write(key.bytes_mut());
     Ok(())
 }

@@ -11,7 +11,7 @@
 use super::Id;
 use super::edit::{Removed, Tail};
 use super::id::ID_BYTES;
-use crate::collections::CollectionId;
+use crate::shard::CollectionId;
 use tree::{NodeId, ROOT_BYTES, Root};
 
 /// Number of the tree of entries.

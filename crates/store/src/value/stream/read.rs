@@ -5,8 +5,10 @@ use super::block::{Block, BlockLeaf};
 use super::entry::Entry;
 use super::facts::{ENTRIES, Facts, GROUPS};
 use super::group::Groups;
-use crate::access::{Access, Found, ReadNodes, WrongKind};
+use crate::access::Access;
+use crate::fault::WrongKind;
 use crate::key::{Key, Kind};
+use crate::shard::{ReadNodes, ValueRef};
 use crate::value::collection::root;
 use packed::{Element, Iter};
 use tree::{Path, View};
@@ -31,8 +33,7 @@ pub fn read<'x>(
     access: &'x mut Access<'_>,
     key: &Key<'_>,
 ) -> Result<Option<Stream<'x>>, WrongKind> {
-    let found = access.open_to_read(key, Kind::Stream)?;
-    Ok(found.map(|found| Stream::at(access, &found)))
+    Ok(access.read_kind(key, Kind::Stream)?.map(Stream::of))
 }
 
 /// The stream of a key, without any trace.
@@ -40,18 +41,17 @@ pub fn read<'x>(
 /// # Errors
 /// When the key holds something else.
 pub fn peek<'x>(access: &'x Access<'_>, key: &Key<'_>) -> Result<Option<Stream<'x>>, WrongKind> {
-    let found = access.open_unseen(key, Kind::Stream)?;
-    Ok(found.map(|found| Stream::at(access, &found)))
+    Ok(access.peek_kind(key, Kind::Stream)?.map(Stream::of))
 }
 
 impl<'x> Stream<'x> {
     #[inline]
-    pub(super) fn at<'a>(access: &'x Access<'a>, found: &Found<'a>) -> Stream<'x> {
-        let value = access.bytes(found);
+    pub(super) fn of(value: ValueRef<'x>) -> Stream<'x> {
+        let bytes = value.bytes();
         Stream {
-            entries: access.view(found, ENTRIES),
-            facts: Facts::read(value),
-            groups: root(value, GROUPS),
+            entries: value.view(ENTRIES),
+            facts: Facts::read(bytes),
+            groups: root(bytes, GROUPS),
         }
     }
 

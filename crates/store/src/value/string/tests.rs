@@ -1,6 +1,6 @@
 use super::{Condition, StringError, add, add_float, append, range, set_range};
-use crate::access::{Access, Expiry};
-use crate::key::Encoding;
+use crate::access::Access;
+use crate::key::{Encoding, Expiry};
 use crate::lane::Lane;
 use crate::store::{Store, StoreConfig};
 use base::{KeyHasher, KeyspaceId, Millis, Random};

@@ -7,7 +7,7 @@ use sha1::{Digest, Sha1};
 use std::fmt::Write;
 use store::value::stream::Id;
 use store::value::{hash, list, set, sorted_set, stream};
-use store::{Access, Element, Key, Kind, ScanFilter};
+use store::{Access, Element, Key, Kind, ScanFilter, Scanned};
 
 /// Stands for the deadline of a key, whenever that is.
 const HAS_DEADLINE: &[u8] = b"!!expire!!";
@@ -135,10 +135,11 @@ fn add_database(all: &mut Fingerprint, call: &mut Call<'_>, database: usize) -> 
     }
     all.mix(&(database as u32).to_be_bytes());
     let keyspace = call.keyspace_of(database)?;
+    let scanned = Scanned { keyspace, now: call.now, filter: ScanFilter::default() };
     let (mut keys, mut cursor) = (Vec::new(), 0);
     loop {
         let add = |key: &[u8]| keys.push(key.to_vec());
-        cursor = store.scan(keyspace, cursor, BATCH, ScanFilter::default(), call.now, add);
+        cursor = store.scan(call.lane, scanned, cursor, BATCH, add);
         for bytes in keys.drain(..) {
             let key = store.key(keyspace, &bytes);
             let access = store.lock(call.lane, &key, call.now);

@@ -6,8 +6,10 @@ use super::{
     ConsumerFacts, Facts, GroupLeaf, NEVER, OWNED_BYTES, PENDING_BYTES, PendingFacts, UNKNOWN,
     owned, owned_key, owned_len,
 };
-use crate::access::{Access, Fault, Found};
+use crate::access::Access;
+use crate::fault::Fault;
 use crate::key::{Key, Kind};
+use crate::shard::{KeyMut, WriteNodes};
 use crate::value::collection::root;
 use crate::value::stream::block::BlockLeaf;
 use crate::value::stream::change;
@@ -49,17 +51,15 @@ pub(super) struct GroupMut<'n, N> {
 /// # Errors
 /// When there is no such group, and those of `change`.
 pub(super) fn change_group<'a, T>(
-    access: &mut Access<'a>,
-    key: &Key<'_>,
-    found: &Found<'a>,
+    key: &mut KeyMut<'_, 'a>,
     name: &[u8],
-    change: impl FnOnce(&mut GroupMut<'_, crate::access::WriteNodes<'_, 'a>>) -> Result<T, NoRoom>,
+    change: impl FnOnce(&mut GroupMut<'_, WriteNodes<'_, 'a>>) -> Result<T, NoRoom>,
 ) -> Result<T, GroupError> {
-    let entries = root(access.bytes(found), ENTRIES);
-    if !is_tree(root(access.bytes(found), GROUPS)) {
+    let entries = root(key.bytes(), ENTRIES);
+    if !is_tree(root(key.bytes(), GROUPS)) {
         return Err(GroupError::NoGroup);
     }
-    let done = access.change_tree::<GroupLeaf, _>(key, found, GROUPS, |tree| {
+    let done = key.change_tree::<GroupLeaf, _>(GROUPS, |tree| {
         let place = seek(&tree.view(), name);
         if !place.is_there {
             return Ok(None);
@@ -92,19 +92,21 @@ pub fn create(
     entries_read: Option<u64>,
     makes_stream: bool,
 ) -> Result<(), GroupError> {
-    let found = match access.open(key, Kind::Stream)? {
-        Some(found) => found,
-        None if makes_stream => change::create(access, key)?,
-        None => return Err(GroupError::NoStream),
-    };
-    let value = access.bytes(&found);
+    let mut key = access.open(key, Kind::Stream)?;
+    if !key.exists() {
+        if !makes_stream {
+            return Err(GroupError::NoStream);
+        }
+        change::create(&mut key)?;
+    }
+    let value = key.bytes();
     let groups = root(value, GROUPS);
     let last_id = last_id.unwrap_or(facts::Facts::read(value).last_id);
-    if find::<_, ByName>(access.nodes(&found), groups, name).is_some() {
+    if find::<_, ByName>(key.nodes(), groups, name).is_some() {
         return Err(GroupError::Exists);
     }
     let facts = Facts::new(last_id, known(entries_read)).to_bytes();
-    access.change_tree::<GroupLeaf, _>(key, &found, GROUPS, |tree| {
+    key.change_tree::<GroupLeaf, _>(GROUPS, |tree| {
         let mut root = tree.root;
         let done = put::<_, ByName>(tree.nodes, &mut root, name, Element::Bytes(&facts));
         tree.root = root;
@@ -128,9 +130,9 @@ pub fn set(
     last_id: Option<Id>,
     entries_read: Option<u64>,
 ) -> Result<(), GroupError> {
-    let found = access.open(key, Kind::Stream)?.ok_or(GroupError::NoStream)?;
-    let last_id = last_id.unwrap_or(facts::Facts::read(access.bytes(&found)).last_id);
-    change_group(access, key, &found, name, |group| {
+    let mut key = access.open(key, Kind::Stream)?.existing().ok_or(GroupError::NoStream)?;
+    let last_id = last_id.unwrap_or(facts::Facts::read(key.bytes()).last_id);
+    change_group(&mut key, name, |group| {
         group.facts.last_id = last_id;
         group.facts.entries_read = known(entries_read);
         Ok(())
@@ -142,8 +144,8 @@ pub fn set(
 /// # Errors
 /// When there is no stream.
 pub fn destroy(access: &mut Access<'_>, key: &Key<'_>, name: &[u8]) -> Result<bool, GroupError> {
-    let found = access.open(key, Kind::Stream)?.ok_or(GroupError::NoStream)?;
-    let cleared = change_group(access, key, &found, name, |group| {
+    let mut key = access.open(key, Kind::Stream)?.existing().ok_or(GroupError::NoStream)?;
+    let cleared = change_group(&mut key, name, |group| {
         let Facts { mut consumers, mut names, mut pending, mut owned, .. } = group.facts;
         clear::<_, ByName>(group.nodes, &mut consumers);
         clear::<_, ByKey>(group.nodes, &mut names);
@@ -155,7 +157,7 @@ pub fn destroy(access: &mut Access<'_>, key: &Key<'_>, name: &[u8]) -> Result<bo
         Err(GroupError::NoGroup) => return Ok(false),
         cleared => cleared?,
     }
-    access.change_tree::<GroupLeaf, _>(key, &found, GROUPS, |tree| {
+    key.change_tree::<GroupLeaf, _>(GROUPS, |tree| {
         let mut root = tree.root;
         remove::<_, ByName>(tree.nodes, &mut root, name);
         tree.root = root;
@@ -174,9 +176,9 @@ pub fn create_consumer(
     group: &[u8],
     name: &[u8],
 ) -> Result<bool, GroupError> {
-    let found = access.open(key, Kind::Stream)?.ok_or(GroupError::NoStream)?;
-    let now = access.now().0;
-    change_group(access, key, &found, group, |group| {
+    let mut key = access.open(key, Kind::Stream)?.existing().ok_or(GroupError::NoStream)?;
+    let now = key.now().0;
+    change_group(&mut key, group, |group| {
         Ok(group.consumer(name).is_none() && group.add_consumer(name, now).map(|_| true)?)
     })
 }
@@ -191,8 +193,8 @@ pub fn delete_consumer(
     group: &[u8],
     name: &[u8],
 ) -> Result<Option<u64>, GroupError> {
-    let found = access.open(key, Kind::Stream)?.ok_or(GroupError::NoStream)?;
-    change_group(access, key, &found, group, |group| Ok(group.remove_consumer(name)))
+    let mut key = access.open(key, Kind::Stream)?.existing().ok_or(GroupError::NoStream)?;
+    change_group(&mut key, group, |group| Ok(group.remove_consumer(name)))
 }
 
 /// Forgets that entries are pending. Returns how many were.
@@ -205,10 +207,8 @@ pub fn acknowledge(
     group: &[u8],
     ids: impl Iterator<Item = Id>,
 ) -> Result<u64, GroupError> {
-    let found = access.open(key, Kind::Stream)?.ok_or(GroupError::NoStream)?;
-    change_group(access, key, &found, group, |group| {
-        Ok(ids.map(|id| u64::from(group.forget(id))).sum())
-    })
+    let mut key = access.open(key, Kind::Stream)?.existing().ok_or(GroupError::NoStream)?;
+    change_group(&mut key, group, |group| Ok(ids.map(|id| u64::from(group.forget(id))).sum()))
 }
 
 impl<N: NodesMut> GroupMut<'_, N> {

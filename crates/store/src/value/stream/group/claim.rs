@@ -3,8 +3,9 @@
 use super::change::{GroupError, GroupMut, change_group};
 use super::fixed::walk;
 use super::{ConsumerFacts, PendingFacts};
-use crate::access::{Access, WriteNodes};
+use crate::access::Access;
 use crate::key::{Key, Kind};
+use crate::shard::WriteNodes;
 use crate::value::stream::{Entry, Id};
 use smallvec::SmallVec;
 use tree::{NoRoom, NodesMut};
@@ -41,9 +42,9 @@ pub fn claim(
     ids: &[Id],
     mut each: impl FnMut(Entry<'_>),
 ) -> Result<u64, GroupError> {
-    let found = access.open(key, Kind::Stream)?.ok_or(GroupError::NoStream)?;
-    let now = access.now().0;
-    change_group(access, key, &found, how.group, |group| {
+    let mut key = access.open(key, Kind::Stream)?.existing().ok_or(GroupError::NoStream)?;
+    let now = key.now().0;
+    change_group(&mut key, how.group, |group| {
         let is_set = how.last_id > group.facts.last_id;
         group.facts.last_id = group.facts.last_id.max(how.last_id);
         let (consumer, is_new) = group.see_consumer(how.consumer, now)?;
@@ -142,9 +143,9 @@ pub fn auto_claim(
     how: AutoClaim<'_>,
     mut each: impl FnMut(Entry<'_>),
 ) -> Result<AutoClaimed, GroupError> {
-    let found = access.open(key, Kind::Stream)?.ok_or(GroupError::NoStream)?;
-    let now = access.now().0;
-    change_group(access, key, &found, how.group, |group| {
+    let mut key = access.open(key, Kind::Stream)?.existing().ok_or(GroupError::NoStream)?;
+    let now = key.now().0;
+    change_group(&mut key, how.group, |group| {
         let (consumer, is_new) = group.see_consumer(how.consumer, now)?;
         let (chosen, next) = choose(group, how, now);
         let (mut deleted, changes) = (Vec::new(), chosen.len() as u64 + u64::from(is_new));

@@ -2,8 +2,9 @@
 
 use super::change::{GroupError, GroupMut, change_group};
 use super::{ConsumerFacts, Extent, PendingFacts, owned};
-use crate::access::{Access, WriteNodes};
+use crate::access::Access;
 use crate::key::{Key, Kind};
+use crate::shard::WriteNodes;
 use crate::value::stream::block::Block;
 use crate::value::stream::read::Range;
 use crate::value::stream::{Entry, Id, Stream};
@@ -54,12 +55,12 @@ pub fn read_group(
     read: GroupRead<'_>,
     give: impl FnMut(Given<'_>),
 ) -> Result<Served, GroupError> {
-    let found = access.open(key, Kind::Stream)?.ok_or(GroupError::NoStream)?;
-    let now = access.now().0;
-    let stream = Stream::at(access, &found);
+    let mut key = access.open(key, Kind::Stream)?.existing().ok_or(GroupError::NoStream)?;
+    let now = key.now().0;
+    let stream = Stream::of(key.value());
     let extent = Extent::of(&stream);
     let last = stream.last().map(|last| last.id);
-    change_group(access, key, &found, read.group, |group| {
+    change_group(&mut key, read.group, |group| {
         let (consumer, is_new_consumer) = group.see_consumer(read.consumer, now)?;
         let is_served = match read.after {
             Some(after) => {

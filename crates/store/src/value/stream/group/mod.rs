@@ -25,7 +25,7 @@ use super::Id;
 use super::facts::NO_ROOT;
 use super::id::ID_BYTES;
 use super::read::Stream;
-use crate::access::ReadNodes;
+use crate::shard::ReadNodes;
 use packed::Element;
 use rows::{ByName, find, walk};
 use tree::{ByKey, ROOT_BYTES, Root, RowLeaf, resolve};

@@ -3,7 +3,7 @@
 //! Nobody waits for a lock while holding another, until a few tries have failed; then they are
 //! taken in ascending order, which cannot deadlock either.
 
-use crate::store::Store;
+use super::Shards;
 use base::units::SHARDS;
 use base::{Lock, LockGuard, PositionHash, ShardId};
 use crossbeam_utils::CachePadded;
@@ -54,7 +54,7 @@ impl ShardSet {
 
 /// The locks that an `Access` holds.
 #[derive(Debug)]
-pub(crate) enum Held<'a> {
+pub(super) enum Held<'a> {
     One(ShardId, #[expect(dead_code, reason = "held, not read")] LockGuard<'a>),
     Many(ShardSet, #[expect(dead_code, reason = "held, not read")] SmallVec<[LockGuard<'a>; 4]>),
 }
@@ -71,7 +71,7 @@ impl Held<'_> {
 
 /// One lock per shard, a cache line each.
 #[derive(Debug)]
-pub(crate) struct Locks {
+pub(super) struct Locks {
     shards: Box<[CachePadded<Lock>]>,
 }
 
@@ -101,13 +101,13 @@ impl Locks {
     }
 }
 
-impl Store {
+impl Shards {
     #[inline]
-    pub(crate) fn hold_one(&self, shard: ShardId) -> Held<'_> {
+    pub(super) fn hold_one(&self, shard: ShardId) -> Held<'_> {
         Held::One(shard, self.locks.one(shard))
     }
 
-    pub(crate) fn hold_many(&self, set: ShardSet) -> Held<'_> {
+    pub(super) fn hold_many(&self, set: ShardSet) -> Held<'_> {
         self.locks.many(set)
     }
 }

@@ -10,7 +10,7 @@
 //! between them few are. Too many of them are worse again: the processor drops what it has no room
 //! for.
 
-use crate::store::Store;
+use super::Shards;
 use base::{KeyspaceId, Location, PositionHash};
 use index::{Home, Index, Peek, prefetch};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -26,7 +26,7 @@ pub type Sought = (KeyspaceId, PositionHash);
 
 /// How far beyond its first byte a look announces a record.
 #[derive(Debug)]
-pub(crate) struct Reach(AtomicUsize);
+pub(super) struct Reach(AtomicUsize);
 
 impl Default for Reach {
     fn default() -> Reach {
@@ -34,7 +34,7 @@ impl Default for Reach {
     }
 }
 
-impl Store {
+impl Shards {
     /// Brings index lines and beginnings of records of `keys` nearer.
     #[inline]
     pub fn look_ahead(&self, keys: &[Sought]) {
@@ -49,18 +49,23 @@ impl Store {
     }
 
     /// Brings index lines of `keys` nearer.
-    pub(crate) fn look_at_all_lines(&self, keys: &[Sought]) {
+    pub fn look_at_all_lines(&self, keys: &[Sought]) {
         for burst in keys.chunks(BURST) {
             self.look_at_lines(burst);
         }
     }
 
-    /// Learns how long records are, so that of short ones no more is announced than there is. To be
-    /// called now and then.
-    pub fn learn_record_bytes(&self) {
-        let average = self.live_bytes() / self.keys().max(1);
+    /// Learns how long records are on average, so that of short ones no more is announced than
+    /// there is. To be called now and then.
+    pub fn learn_record_bytes(&self, average: u64) {
         let reach = average.clamp(1, RECORD_BYTES_MAX) - 1;
         self.reach.0.store(reach as usize, Relaxed);
+    }
+
+    /// How far beyond its first byte a look announces a record.
+    #[cfg(test)]
+    pub fn reach(&self) -> usize {
+        self.reach.0.load(Relaxed)
     }
 
     #[inline]
@@ -104,38 +109,5 @@ impl Store {
         let address = self.heap.address(at);
         prefetch(address);
         prefetch(address.wrapping_add(reach));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Encoding, Expiry, StoreConfig};
-    use base::{KeyHasher, Millis};
-
-    fn reach_with(keys: usize, value: &[u8]) -> usize {
-        let hasher = KeyHasher::from_seed(1);
-        let config = StoreConfig { databases: 1, hasher, address_space: Some(64 << 20) };
-        let store = Store::new(config).expect("address space");
-        let mut lane = store.lane().expect("a lane");
-        let keyspace = store.keyspace(0).expect("the first database");
-        for number in 0..keys {
-            let name = format!("key{number:013}");
-            let key = store.key(keyspace, name.as_bytes());
-            store.enter(&lane);
-            let mut access = store.lock(&mut lane, &key, Millis(1));
-            access.write(&key, value, Encoding::Raw, Expiry::Never).expect("room");
-            drop(access);
-            store.leave(&lane);
-        }
-        store.learn_record_bytes();
-        store.reach.0.load(Relaxed)
-    }
-
-    #[test]
-    fn of_short_records_no_more_is_announced_than_there_is() {
-        assert_eq!(reach_with(100, &[7; 16]), 16 + 16 + 5 - 1, "its last byte");
-        assert_eq!(reach_with(100, &[7; 500]), 63, "two lines of a long one");
-        assert_eq!(reach_with(0, b""), 0);
     }
 }

@@ -10,8 +10,8 @@
 //! Whoever moves a node changes its entry in the table. The table belongs to whoever holds the
 //! lock of the shard in which the owner's hash stands, as the records of the nodes do.
 
-use crate::locks::Held;
-use crate::store::Store;
+use super::Shards;
+use super::locks::Held;
 use base::{KeyspaceId, Location, PositionHash, Reservation};
 use heap::Owner;
 use std::cell::UnsafeCell;
@@ -102,7 +102,7 @@ impl Noted {
 /// Most collections take any number for a new node. A long string names its chunks by their places
 /// instead: then no number is ever on the free list, and groups without a node are empty.
 #[derive(Debug, Default)]
-pub(crate) struct NodeTable {
+pub(super) struct NodeTable {
     groups: Vec<Vec<u64>>,
     free: Option<NodeId>,
     /// Live bytes of all nodes.
@@ -212,7 +212,7 @@ struct Slot {
 
 /// See the module page.
 #[derive(Debug)]
-pub(crate) struct Collections {
+pub(super) struct Collections {
     slots: Reservation,
     ids: Mutex<Ids>,
     dying: Mutex<VecDeque<Dying>>,
@@ -372,9 +372,9 @@ impl Collections {
 // SAFETY: the cells are used under the locks of their owners' shards only.
 unsafe impl Sync for Collections {}
 
-impl Store {
+impl Shards {
     /// Locks the shard of the key that owns a collection; `None` if the collection is closed.
-    pub(crate) fn hold_owner(&self, id: CollectionId) -> Option<Held<'_>> {
+    pub(super) fn hold_owner(&self, id: CollectionId) -> Option<Held<'_>> {
         loop {
             let shard = self.collections.owner(id).shard();
             let held = self.hold_one(shard);
@@ -392,10 +392,10 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::Expiry;
-    use crate::key::Encoding;
-    use crate::locks::ShardSet;
-    use crate::store::StoreConfig;
+
+    use crate::key::{Encoding, Expiry};
+    use crate::shard::ShardSet;
+    use crate::store::{Store, StoreConfig};
     use crate::value::long_string::WHOLE_BYTES_MAX;
     use base::{KeyHasher, Millis};
 
@@ -415,9 +415,13 @@ mod tests {
             access.write(&made, &text, Encoding::Raw, Expiry::Never).expect("room");
             assert_eq!(access.rename(&made, &kept), Ok(true));
             drop(access);
-            while store.reap_some(&lane, 1 << 10) {}
+            while store.reap_some(&mut lane, 1 << 10) {}
         }
-        assert!(store.collections.ids().end <= 4, "{} numbers", store.collections.ids().end);
+        assert!(
+            store.shards.collections.ids().end <= 4,
+            "{} numbers",
+            store.shards.collections.ids().end
+        );
     }
 
     #[test]

@@ -1,0 +1,182 @@
+//! What a command does to keys, under the locks of their shards.
+//!
+//! An `Access` is a [`Guard`] and what commands add to it: uses of keys are noted, hits and misses
+//! are counted, values are of the kind that is asked for. What strings and collections are is told
+//! by the modules under `value`, which read through a [`ValueRef`] and change through a [`KeyMut`].
+
+use crate::fault::WrongKind;
+use crate::key::{Key, Kind, Value};
+use crate::shard::{Guard, KeyMut, ValueRef};
+use base::{Millis, Random};
+use smallvec::SmallVec;
+
+/// The right to read and change the values of some keys.
+#[derive(Debug)]
+pub struct Access<'a> {
+    guard: Guard<'a>,
+}
+
+impl<'a> Access<'a> {
+    #[inline(always)]
+    pub(crate) fn new(guard: Guard<'a>) -> Access<'a> {
+        Access { guard }
+    }
+
+    /// The locks, and the thread that holds them.
+    #[inline(always)]
+    pub(crate) fn guard(&mut self) -> &mut Guard<'a> {
+        &mut self.guard
+    }
+
+    /// The same, for looks without any trace.
+    #[inline(always)]
+    pub(crate) fn unseen(&self) -> &Guard<'a> {
+        &self.guard
+    }
+
+    /// The moment of the command.
+    pub fn now(&self) -> Millis {
+        self.guard.now()
+    }
+
+    /// A sequence of chance for one command, which may be used while values are read.
+    pub fn chance(&mut self) -> Random {
+        Random::from_seed(self.guard.random().next())
+    }
+
+    /// Leaves the access history of keys alone, as CLIENT NO-TOUCH asks.
+    pub fn do_not_touch(&mut self) {
+        self.guard.do_not_touch();
+    }
+
+    /// Sees keys past their deadline too, as long as the store keeps them.
+    pub fn show_expired(&mut self) {
+        self.guard.show_expired();
+    }
+
+    /// Reads a key for a command: counts a hit or a miss, and notes the access.
+    #[inline(always)]
+    pub fn read(&mut self, key: &Key<'_>) -> Option<Value<'_>> {
+        self.guard.read(key).map(|value| value.to_value())
+    }
+
+    /// Reads a key on the way to changing it: no hit, no miss; notes the access.
+    #[inline]
+    pub fn look(&mut self, key: &Key<'_>) -> Option<Value<'_>> {
+        self.guard.look(key).map(|value| value.to_value())
+    }
+
+    /// Reads a key without any trace. Several values can be held at once. A key past its deadline
+    /// is absent, though not yet removed.
+    pub fn peek(&self, key: &Key<'_>) -> Option<Value<'_>> {
+        self.guard.peek(key).map(|value| value.to_value())
+    }
+
+    /// Removes a key that is past its deadline, unless the store keeps such keys.
+    pub fn drop_expired(&mut self, key: &Key<'_>) {
+        self.guard.drop_expired(key);
+    }
+
+    /// The four bits of access history of a key.
+    pub fn access_bits(&self, key: &Key<'_>) -> Option<u8> {
+        self.guard.peek(key).map(|value| value.access_bits())
+    }
+
+    /// Bytes that the key takes: its record, and its share of the index.
+    pub fn memory_of(&self, key: &Key<'_>) -> Option<usize> {
+        let value = self.guard.peek(key)?;
+        let nodes = value.collection().map_or(0, |_| value.nodes().memory());
+        Some(value.live_bytes() as usize + nodes + crate::budget::INDEX_BYTES_PER_KEY)
+    }
+
+    /// The value of a key, of a kind, for a command that reads: counts a hit or a miss, and notes
+    /// the access.
+    #[inline]
+    pub(crate) fn read_kind(
+        &mut self,
+        key: &Key<'_>,
+        kind: Kind,
+    ) -> Result<Option<ValueRef<'_>>, WrongKind> {
+        of_kind(self.guard.read(key), kind)
+    }
+
+    /// What several keys hold, for a command that reads, each as `read_kind`; it stops at the first
+    /// that holds something of none of the kinds.
+    pub(crate) fn read_kinds(
+        &mut self,
+        keys: &[Key<'_>],
+        kinds: &[Kind],
+    ) -> Result<SmallVec<[Option<ValueRef<'_>>; 4]>, WrongKind> {
+        self.guard.read_all(keys, |value| kinds.contains(&value.kind())).ok_or(WrongKind)
+    }
+
+    /// The value of a key, of a kind, without any trace.
+    #[inline]
+    pub(crate) fn peek_kind(
+        &self,
+        key: &Key<'_>,
+        kind: Kind,
+    ) -> Result<Option<ValueRef<'_>>, WrongKind> {
+        of_kind(self.guard.peek(key), kind)
+    }
+
+    /// A key that holds a value of a kind, or none, to be changed; notes the access.
+    #[inline]
+    pub(crate) fn open<'g>(
+        &'g mut self,
+        key: &Key<'g>,
+        kind: Kind,
+    ) -> Result<KeyMut<'g, 'a>, WrongKind> {
+        let mut key = self.guard.key_mut(key);
+        key.touch();
+        key_of_kind(key, kind)
+    }
+
+    /// The same for a command that reads too: counts a hit or a miss.
+    #[inline]
+    pub(crate) fn open_to_read<'g>(
+        &'g mut self,
+        key: &Key<'g>,
+        kind: Kind,
+    ) -> Result<KeyMut<'g, 'a>, WrongKind> {
+        key_of_kind(self.guard.read_mut(key), kind)
+    }
+
+    /// The same for one that was opened before: notes nothing.
+    #[inline]
+    pub(crate) fn open_again<'g>(
+        &'g mut self,
+        key: &Key<'g>,
+        kind: Kind,
+    ) -> Result<KeyMut<'g, 'a>, WrongKind> {
+        key_of_kind(self.guard.key_mut(key), kind)
+    }
+
+    /// A key whose value, of whatever kind, is to be replaced by one without a deadline.
+    pub(crate) fn replace<'g>(&'g mut self, key: &Key<'g>) -> KeyMut<'g, 'a> {
+        self.guard.key_mut(key).without_deadline()
+    }
+}
+
+#[inline]
+fn of_kind(found: Option<ValueRef<'_>>, kind: Kind) -> Result<Option<ValueRef<'_>>, WrongKind> {
+    match found {
+        Some(value) if value.kind() != kind => Err(WrongKind),
+        found => Ok(found),
+    }
+}
+
+#[inline]
+fn key_of_kind<'g, 'a>(key: KeyMut<'g, 'a>, kind: Kind) -> Result<KeyMut<'g, 'a>, WrongKind> {
+    if key.exists() && key.label().kind() != kind { Err(WrongKind) } else { Ok(key) }
+}
+
+impl<'g> ValueRef<'g> {
+    /// As other crates see it.
+    #[inline(always)]
+    fn to_value(self) -> Value<'g> {
+        let label = self.label();
+        let (kind, encoding, is_tree) = (label.kind(), label.encoding(), label.is_tree());
+        Value { kind, encoding, is_tree, bytes: self.bytes(), deadline: self.deadline() }
+    }
+}

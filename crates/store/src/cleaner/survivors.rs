@@ -1,0 +1,36 @@
+//! What cleaners keep between their steps: a victim each, and the head of its survivors.
+
+use crate::eviction::Quantile;
+use heap::{Head, Victim};
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Mutex, MutexGuard, TryLockError};
+
+/// One cleaner: a victim, and the head of its survivors.
+#[derive(Debug, Default)]
+pub(super) struct Cleaner {
+    pub survivors: Head,
+    pub victim: Option<Victim>,
+    pub evicts: bool,
+    /// Whether records are moved without spare bytes.
+    pub trims: bool,
+    pub coldest: Quantile,
+}
+
+/// Cleaners that may be at work at the same time; small heaps use one.
+pub(super) const CLEANERS: usize = 8;
+#[derive(Debug, Default)]
+pub(crate) struct Cleaners {
+    pub(super) all: [Mutex<Cleaner>; CLEANERS],
+    /// Cleaners from this number on have neither a victim nor a head.
+    pub(super) opened: AtomicUsize,
+}
+
+impl Cleaners {
+    pub(super) fn try_lock(&self, number: usize) -> Option<MutexGuard<'_, Cleaner>> {
+        match self.all[number].try_lock() {
+            Ok(free) => Some(free),
+            Err(TryLockError::Poisoned(free)) => Some(free.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Databases: their keyspaces, their figures, and what happens to them as a whole.
+
+use crate::lane::Lane;
+use crate::store::Store;
+use base::{KeyspaceId, ShardId};
+
+/// Entries that a line of an index has room for.
+const PLACES_PER_LINE: u64 = 7;
+
+/// A database's figures, as INFO tells them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KeyspaceFacts {
+    /// Keys.
+    pub keys: u64,
+    /// Keys with a deadline.
+    pub with_deadline: u64,
+    /// Keys of values of which parts have deadlines.
+    pub with_timed_parts: u64,
+    /// Live bytes of its records.
+    pub bytes: u64,
+}
+
+impl Store {
+    /// Databases that SELECT knows.
+    pub fn databases(&self) -> usize {
+        self.shards.keyspaces.databases()
+    }
+
+    /// The keyspace of a database; `None` if there is no such database. Stays the same between
+    /// `enter` and `leave`.
+    #[inline]
+    pub fn keyspace(&self, database: usize) -> Option<KeyspaceId> {
+        self.shards.keyspaces.of(database)
+    }
+
+    /// A database's figures.
+    pub fn keyspace_facts(&self, database: usize) -> KeyspaceFacts {
+        let mut facts = KeyspaceFacts::default();
+        let Some(keyspace) = self.keyspace(database) else { return facts };
+        for index in self.shards.counts_of(keyspace) {
+            facts.keys += index.len();
+            facts.with_deadline += index.with_deadline();
+            facts.with_timed_parts += index.with_timed_parts();
+            facts.bytes += index.bytes();
+        }
+        facts
+    }
+
+    /// Databases that ever held a key.
+    pub(crate) fn used_databases(&self) -> impl Iterator<Item = usize> {
+        self.shards.keyspaces.used()
+    }
+
+    /// Keys of all databases.
+    pub fn keys(&self) -> u64 {
+        self.used_databases().map(|database| self.len(database)).sum()
+    }
+
+    /// Keys of a database, those past their deadline included.
+    pub fn len(&self, database: usize) -> u64 {
+        let keyspace = self.keyspace(database);
+        keyspace.map_or(0, |it| self.shards.counts_of(it).map(|index| index.len()).sum())
+    }
+
+    /// Places for entries in the blocks that hold keys of a database.
+    pub fn index_places(&self, database: usize) -> u64 {
+        let Some(keyspace) = self.keyspace(database) else { return 0 };
+        let lines = |shard| self.shards.lines(keyspace, shard);
+        ShardId::all().map(lines).sum::<u64>() * PLACES_PER_LINE
+    }
+
+    /// Runs `act` while no other lane is inside the gate. The lane may be, and is so afterwards; no
+    /// lock of a shard is held. Whoever else acts on everything may go first.
+    pub fn exclusively<T>(&self, lane: &Lane, act: impl FnOnce(&Store) -> T) -> T {
+        self.gate.close(&lane.gate, || act(self))
+    }
+
+    /// Exchanges the contents of two databases, which exist.
+    pub fn swap_databases(&self, lane: &Lane, one: usize, other: usize) {
+        self.exclusively(lane, |store| {
+            store.shards.keyspaces.swap(one, other);
+        });
+    }
+
+    /// Empties databases: each gets a fresh keyspace at once, and the reaper takes the old one.
+    /// Returns the keys that were in them.
+    pub fn flush(&self, lane: &mut Lane, databases: impl Iterator<Item = usize> + Clone) -> u64 {
+        let mut flushed = 0;
+        loop {
+            let wanted = databases.clone().filter(|database| self.len(*database) > 0).count();
+            while self.shards.keyspaces.free_ids() < wanted {
+                if !self.reap_some(lane, usize::MAX) {
+                    // Another thread is at it.
+                    std::thread::yield_now();
+                }
+            }
+            let is_complete = self.exclusively(lane, |store| {
+                databases.clone().all(|database| match store.retire(database) {
+                    Some(keys) => {
+                        flushed += keys;
+                        true
+                    }
+                    None => false,
+                })
+            });
+            // Another flush may have been faster to take the ids.
+            if is_complete {
+                return flushed;
+            }
+        }
+    }
+
+    /// Gives a database a fresh keyspace, and tells how many keys it had; `None` if no id is free.
+    /// For while the gate is closed.
+    fn retire(&self, database: usize) -> Option<u64> {
+        let facts = self.keyspace_facts(database);
+        if facts.keys == 0 {
+            return Some(0);
+        }
+        if !self.shards.keyspaces.renew(database) {
+            return None;
+        }
+        self.shards.budget.retire(facts.bytes);
+        Some(facts.keys)
+    }
+}

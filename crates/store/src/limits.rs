@@ -1,0 +1,40 @@
+//! Settings that bound memory, as the store takes them over.
+
+use crate::budget::Limits;
+use crate::eviction::EvictionPolicy;
+use crate::store::Store;
+
+/// Left free for what grows between two looks at the process: buffers of clients, the index.
+const MARGIN_PART: u64 = 16;
+const MARGIN_BYTES_MAX: u64 = 32 << 20;
+/// A head is sealed at this part of the budget.
+const HEADS_PER_BUDGET: u64 = 64;
+
+impl Store {
+    /// Takes over limits; to be called whenever one of them changes, or the memory outside the
+    /// store does.
+    pub fn set_limits(&self, limits: &Limits) {
+        let budget = &self.shards.budget;
+        budget.set(limits);
+        if limits.maxmemory == 0 {
+            self.shards.heap.set_budget(u64::MAX, base::units::SEGMENT_BYTES);
+            return;
+        }
+        let outside = limits.other_bytes + self.index_bytes();
+        let margin = (limits.maxmemory / MARGIN_PART).min(MARGIN_BYTES_MAX);
+        let records = limits.maxmemory.saturating_sub(outside + margin);
+        let heads = HEADS_PER_BUDGET.max(8 * limits.workers);
+        let head_bytes = u32::try_from(limits.maxmemory / heads).unwrap_or(u32::MAX);
+        self.shards.heap.set_budget(records, head_bytes);
+    }
+
+    /// What may be evicted.
+    pub fn eviction_policy(&self) -> EvictionPolicy {
+        self.shards.budget.eviction()
+    }
+
+    /// Live bytes of records that can be reached, and of the index: what keys take.
+    pub fn used_bytes(&self) -> u64 {
+        self.live_bytes().saturating_sub(self.shards.budget.dying()) + self.index_bytes()
+    }
+}

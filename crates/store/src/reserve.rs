@@ -1,0 +1,62 @@
+//! Space for a write, made before its locks are taken.
+
+use crate::cleaner::Room;
+use crate::fault::NoSpace;
+use crate::lane::Lane;
+use crate::store::Store;
+use base::Millis;
+use heap::Purpose;
+
+/// Looks at what others are winning, before a write is refused.
+const TRIES_IN_VAIN: usize = 8;
+
+impl Store {
+    /// Makes sure that `bytes` can be appended without waiting, before any lock is taken.
+    /// Cleans, and evicts where the policy allows, until there is room.
+    ///
+    /// # Errors
+    /// When nothing can be freed any more.
+    #[inline]
+    pub fn reserve(&self, lane: &mut Lane, bytes: usize, now: Millis) -> Result<(), NoSpace> {
+        match lane.head.reserve(&self.shards.heap, bytes, Purpose::Write, now) {
+            Ok(()) if !lane.is_overdrawn => Ok(()),
+            _ => self.reserve_slowly(lane, bytes, now),
+        }
+    }
+
+    #[cold]
+    fn reserve_slowly(&self, lane: &mut Lane, bytes: usize, now: Millis) -> Result<(), NoSpace> {
+        if !self.shards.heap.could_ever_hold(bytes) {
+            return Err(NoSpace);
+        }
+        let mut tries_in_vain = 0;
+        while !self.has_reserved(lane, bytes, now) {
+            let won_before = self.space_won();
+            match self.make_room(lane, now) {
+                Room::Won => tries_in_vain = 0,
+                Room::Returned => {}
+                // What this lane won may have gone to another one, and what another won is left.
+                Room::Nothing if self.space_won() != won_before => tries_in_vain = 0,
+                Room::Nothing if tries_in_vain < TRIES_IN_VAIN && self.is_space_being_won() => {
+                    tries_in_vain += 1;
+                    std::thread::yield_now();
+                }
+                Room::Nothing if self.has_reserved(lane, bytes, now) => {}
+                Room::Nothing => return Err(NoSpace),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether `bytes` can be appended, and nothing is left to make good.
+    fn has_reserved(&self, lane: &mut Lane, bytes: usize, now: Millis) -> bool {
+        lane.is_overdrawn &= self.shards.heap.is_overdrawn();
+        !lane.is_overdrawn
+            && lane.head.reserve(&self.shards.heap, bytes, Purpose::Write, now).is_ok()
+    }
+
+    /// A number that rises whenever somebody wins space.
+    fn space_won(&self) -> u64 {
+        self.totals().won_bytes
+    }
+}

@@ -1,0 +1,138 @@
+//! Walks over all keys of a database: SCAN, KEYS, RANDOMKEY.
+
+use crate::key::Kind;
+use crate::lane::Lane;
+use crate::shard::ValueRef;
+use crate::store::Store;
+use base::{KeyspaceId, Millis, Random};
+use index::Position;
+
+/// Lines without a key that one SCAN call passes for each key it was asked for.
+const LINES_PER_KEY: usize = 100;
+/// Tries at a random key that has not expired.
+const RANDOM_TRIES: usize = 100;
+
+/// Which keys a walk reports.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ScanFilter<'a> {
+    /// A pattern that the key has to match.
+    pub pattern: Option<&'a [u8]>,
+    /// The kind of value that it has to hold.
+    pub kind: Option<Kind>,
+}
+
+/// What a walk goes over.
+#[derive(Clone, Copy, Debug)]
+pub struct Scanned<'a> {
+    /// The keyspace of the database.
+    pub keyspace: KeyspaceId,
+    /// The moment by which keys have expired.
+    pub now: Millis,
+    /// Which keys are reported.
+    pub filter: ScanFilter<'a>,
+}
+
+impl Scanned<'_> {
+    /// Whether a key is there, for it may have expired; `None` if it does not match.
+    fn sees(self, value: ValueRef<'_>) -> Option<bool> {
+        let Scanned { now, filter, .. } = self;
+        if filter.kind.is_some_and(|kind| kind != value.kind()) {
+            return None;
+        }
+        let is_there = value.deadline().is_none_or(|deadline| deadline > now);
+        let matches = filter.pattern.is_none_or(|it| text::glob_match(it, value.key(), false));
+        matches.then_some(is_there)
+    }
+}
+
+impl Store {
+    /// Visits keys from `cursor` on until about `count` were looked at; returns the cursor to go
+    /// on from, zero at the end. Keys that stay throughout are visited at least once.
+    pub fn scan(
+        &self,
+        lane: &mut Lane,
+        scanned: Scanned<'_>,
+        cursor: u64,
+        count: usize,
+        mut visit: impl FnMut(&[u8]),
+    ) -> u64 {
+        self.scan_with_expired(lane, scanned, cursor, count, |key, is_there| {
+            if is_there {
+                visit(key);
+            }
+        })
+    }
+
+    /// As `scan`, but visits keys past their deadline too; the visitor is told which are there.
+    pub fn scan_with_expired(
+        &self,
+        lane: &mut Lane,
+        scanned: Scanned<'_>,
+        cursor: u64,
+        count: usize,
+        mut visit: impl FnMut(&[u8], bool),
+    ) -> u64 {
+        let Scanned { keyspace, now, .. } = scanned;
+        let mut from = Position::from_cursor(cursor);
+        let (mut seen, mut lines) = (0, 0);
+        while seen < count && lines < count.saturating_mul(LINES_PER_KEY) {
+            let shard = from.hash().shard();
+            let next = if self.shards.counts(keyspace, shard).is_empty() {
+                None
+            } else {
+                lines += 1;
+                let guard = self.shards.lock_quietly(lane, shard, now);
+                guard.scan_line(keyspace, from, |value| {
+                    seen += 1;
+                    if let Some(is_there) = scanned.sees(value) {
+                        visit(value.key(), is_there);
+                    }
+                })
+            };
+            match next.or_else(|| from.next_shard()) {
+                Some(next) => from = next,
+                None => return 0,
+            }
+        }
+        from.cursor()
+    }
+
+    /// Visits every key of a database that matches, a line of the index at a time, as long as
+    /// `visit` answers true; it may see some more after that.
+    pub fn each_key(
+        &self,
+        lane: &mut Lane,
+        scanned: Scanned<'_>,
+        mut visit: impl FnMut(&[u8]) -> bool,
+    ) {
+        let (mut cursor, mut is_wanted) = (0, true);
+        loop {
+            let visit = |key: &[u8]| is_wanted &= visit(key);
+            cursor = self.scan(lane, scanned, cursor, 1024, visit);
+            if cursor == 0 || !is_wanted {
+                return;
+            }
+        }
+    }
+
+    /// A random key of a database, every one about as likely.
+    pub fn random_key(
+        &self,
+        lane: &mut Lane,
+        keyspace: KeyspaceId,
+        now: Millis,
+    ) -> Option<Vec<u8>> {
+        let any = Scanned { keyspace, now, filter: ScanFilter::default() };
+        let mut random = Random::from_seed(lane.random.next());
+        for _ in 0..RANDOM_TRIES {
+            let shard = self.shards.random_shard(&mut random, keyspace)?;
+            let guard = self.shards.lock_quietly(lane, shard, now);
+            if let Some(value) = guard.random_value(keyspace, shard, &mut random)
+                && any.sees(value) == Some(true)
+            {
+                return Some(value.key().to_vec());
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,396 @@
+//! Records that come and go, and all that is counted for them.
+
+use super::{CollectionId, Guard, Noted, Reason, Shards};
+
+use crate::fault::NoSpace;
+use crate::key::{Expiry, Key, Label};
+use crate::lane::Lane;
+use base::{KeyspaceId, Location, Millis, Tick};
+use heap::{Draft, Head, Purpose, Record, SPARE_PART, Weight};
+use index::{Entry, Index, Slot};
+
+/// A key's entry and record. Whoever holds one outside this folder holds it in a value that
+/// borrows the guard; inside, it is not used after a change of the shard.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found<'a> {
+    pub slot: Slot,
+    pub entry: Entry,
+    pub record: Record<'a>,
+}
+
+impl<'a> Found<'a> {
+    #[inline(always)]
+    pub fn label(&self) -> Label {
+        // SAFETY: the shard is locked, and the record is the one that the index names.
+        Label(unsafe { self.record.label() })
+    }
+
+    #[inline(always)]
+    pub fn bytes(&self) -> &'a [u8] {
+        // SAFETY: as above; the slice is handed on as one that borrows the guard.
+        unsafe { self.record.value() }
+    }
+
+    /// For change: no other slice of the value is in use.
+    #[inline]
+    pub fn bytes_mut(self) -> &'a mut [u8] {
+        // SAFETY: as above; the guard is borrowed exclusively.
+        unsafe { self.record.value_mut() }
+    }
+
+    #[inline]
+    pub fn deadline(&self) -> Option<Millis> {
+        // SAFETY: as above.
+        unsafe { self.record.deadline() }
+    }
+
+    #[inline]
+    pub fn collection(&self) -> Option<CollectionId> {
+        if self.label().is_tree() { CollectionId::read(self.bytes()) } else { None }
+    }
+}
+
+/// What the record of a key counts for. One that grows bit by bit keeps its gap as spare room; that
+/// of a string is what an older value left.
+#[inline]
+pub(super) fn weight_of(found: &Found<'_>) -> Weight {
+    // SAFETY: the shard is locked, and the record is the one that the index names.
+    unsafe { found.record.weight(found.label().grows()) }
+}
+
+/// A string that outgrows its room gets this part of its length more.
+const STRING_SLACK_PART: usize = 8;
+
+/// Room for a value that is made `len` bytes long.
+pub(super) fn room_to_grow(len: usize, label: Label) -> usize {
+    // A string does not grow beyond that in one piece.
+    let most = heap::DEDICATED_BYTES.max(len);
+    let slack = len / if label.grows() { SPARE_PART } else { STRING_SLACK_PART };
+    (len + slack).min(most)
+}
+
+/// A record for the value of a key.
+#[inline]
+pub(super) fn draft<'k>(
+    key: &Key<'k>,
+    label: Label,
+    value_len: usize,
+    room: usize,
+    deadline: Option<Millis>,
+) -> Draft<'k> {
+    let Key { bytes, keyspace, .. } = *key;
+    let grows = label.grows();
+    Draft { is_node: false, grows, keyspace, label: label.0, key: bytes, value_len, room, deadline }
+}
+
+/// Whether a value and a deadline can be written over those of `record`: they need the room, and
+/// no more of it may fall away than a value that grows gets.
+#[inline]
+pub(super) fn fits(
+    record: &Record<'_>,
+    len: usize,
+    deadline: Option<Millis>,
+    label: Label,
+) -> bool {
+    let room = record.room();
+    let gap_max = if label.grows() { len / SPARE_PART } else { room / 4 };
+    len <= room && room - len <= gap_max && record.fits_deadline(deadline)
+}
+
+/// Where a record was appended.
+pub(super) struct Appended {
+    pub slot: Slot,
+    pub entry: Entry,
+}
+
+impl<'a> Guard<'a> {
+    /// Changes length, label and deadline of a record that has room for them. Returns its entry.
+    #[inline]
+    pub(super) fn overwrite(
+        &mut self,
+        key: &Key<'_>,
+        found: Found<'a>,
+        len: usize,
+        label: Label,
+        deadline: Option<Millis>,
+    ) -> Entry {
+        let before = weight_of(&found);
+        // SAFETY: the shard is locked, no slice of the value is in use, and it has the room.
+        unsafe {
+            found.record.set_value_len(len, label.0);
+            if found.record.has_deadline_room() {
+                found.record.set_deadline(deadline);
+            }
+        }
+        let after = weight_of(&found);
+        if before != after {
+            self.reweigh(key, found.entry.location(), before, after);
+        }
+        let entry = found.entry.with_deadline(deadline.is_some()).with_kind(label.0);
+        if deadline.is_some() || entry != found.entry {
+            let tick = deadline.map(|deadline| Tick::of_deadline(deadline, self.now));
+            self.index(key).update(&self.shards.blocks, found.slot, entry, tick);
+        }
+        self.touch(key, &found);
+        entry
+    }
+
+    /// Makes `value` the value of a key, in place of what was found there. The nodes of the old
+    /// value go with it, unless the new one is made of them.
+    #[inline(always)]
+    pub(super) fn put(
+        &mut self,
+        key: &Key<'_>,
+        found: Option<Found<'a>>,
+        label: Label,
+        value: &[u8],
+        deadline: Option<Millis>,
+    ) -> Result<Appended, NoSpace> {
+        self.before_writing(key, found.as_ref());
+        if let Some(found) = found {
+            if found.entry.kind() != 0 {
+                return self.put_over(key, found, label, value, deadline);
+            }
+            if fits(&found.record, value.len(), deadline, label) {
+                let entry = self.overwrite(key, found, value.len(), label, deadline);
+                found.bytes_mut().copy_from_slice(value);
+                return Ok(Appended { slot: found.slot, entry });
+            }
+        }
+        let draft = draft(key, label, value.len(), value.len(), deadline);
+        self.append(key, found, &draft, |to| to.copy_from_slice(value))
+    }
+
+    /// As `put`, over what is not a string in one piece.
+    #[inline(never)]
+    fn put_over(
+        &mut self,
+        key: &Key<'_>,
+        found: Found<'a>,
+        label: Label,
+        value: &[u8],
+        deadline: Option<Millis>,
+    ) -> Result<Appended, NoSpace> {
+        let replaced = found.collection();
+        let placed = if fits(&found.record, value.len(), deadline, label) {
+            let entry = self.overwrite(key, found, value.len(), label, deadline);
+            found.bytes_mut().copy_from_slice(value);
+            Appended { slot: found.slot, entry }
+        } else {
+            let draft = draft(key, label, value.len(), value.len(), deadline);
+            self.append(key, Some(found), &draft, |to| to.copy_from_slice(value))?
+        };
+        let is_kept = |id| label.is_tree() && CollectionId::read(value) == Some(id);
+        if let Some(id) = replaced.filter(|id| !is_kept(*id)) {
+            self.retire(key, id);
+        }
+        Ok(placed)
+    }
+
+    /// Sets a key to a string in one piece, in place of anything that it holds.
+    ///
+    /// # Errors
+    /// When there is no room for it; nothing has changed then.
+    #[inline(always)]
+    pub fn write(
+        &mut self,
+        key: &Key<'_>,
+        label: Label,
+        value: &[u8],
+        expiry: Expiry,
+    ) -> Result<(), NoSpace> {
+        let found = self.find_to_change(key);
+        let deadline = expiry.after(|| found.and_then(|found| found.deadline()));
+        self.put(key, found, label, value, deadline).map(|_| ())
+    }
+
+    #[cold]
+    fn reweigh(&mut self, key: &Key<'_>, at: Location, before: Weight, after: Weight) {
+        self.shards.heap.reweigh(at, before, after, self.now);
+        self.thread.counters.lose(before);
+        self.thread.counters.gain(after);
+        self.index(key).add_bytes(i64::from(after.live) - i64::from(before.live));
+    }
+
+    /// Appends a record and makes the key's entry name it, in place of `old` if there is one.
+    #[inline]
+    pub(super) fn append(
+        &mut self,
+        key: &Key<'_>,
+        old: Option<Found<'a>>,
+        draft: &Draft<'_>,
+        fill: impl FnOnce(&mut [u8]),
+    ) -> Result<Appended, NoSpace> {
+        let (shards, now) = (self.shards, self.now);
+        let appended = self.thread.head.append(&shards.heap, draft, Purpose::Late, now, fill);
+        let at = appended.map_err(|_| NoSpace)?;
+        let tick = draft.deadline.map(|deadline| Tick::of_deadline(deadline, now));
+        if draft.extent() > heap::DEDICATED_BYTES {
+            shards.heap.note_owner(at, Noted::Key(key.hash, key.keyspace).to_owner());
+        }
+        let weight = draft.weight();
+        let access = self.history.of_new(old.as_ref().map(|found| found.entry.access()));
+        let entry = Entry::new(at, draft.label, draft.deadline.is_some()).with_access(access);
+        let index = self.index(key);
+        let slot = match &old {
+            Some(found) => {
+                index.update(&shards.blocks, found.slot, entry, tick);
+                found.slot
+            }
+            None => {
+                if index.is_empty() {
+                    shards.keyspaces.note_used(key.keyspace);
+                }
+                let hashes = shards.hashes();
+                let slot = index.insert(&shards.blocks, key.hash, entry, tick, &hashes);
+                slot.map_err(|_| {
+                    // SAFETY: nothing names the record, nor will.
+                    unsafe { shards.heap.mark_dead(at, weight) };
+                    NoSpace
+                })?
+            }
+        };
+        self.thread.counters.gain(weight);
+        self.thread.counters.appended_bytes.add(draft.extent() as u64);
+        index.add_bytes(i64::from(weight.live));
+        if let Some(found) = old {
+            self.mark_dead(index, &found);
+        }
+        Ok(Appended { slot, entry })
+    }
+
+    /// What was appended, as it is found.
+    #[inline]
+    pub(super) fn at(&self, Appended { slot, entry }: Appended) -> Found<'a> {
+        // SAFETY: the location stands in the index of a locked shard.
+        let record = unsafe { self.shards.heap.record(entry.location()) };
+        Found { slot, entry, record }
+    }
+
+    /// Counts the record of a key, which no entry names any more, as dead.
+    #[inline]
+    fn mark_dead(&mut self, index: &Index, found: &Found<'_>) {
+        let weight = weight_of(found);
+        // SAFETY: no entry names the record any more, and nothing reads it afterwards.
+        unsafe { self.shards.heap.mark_dead(found.entry.location(), weight) };
+        self.thread.counters.lose(weight);
+        index.add_bytes(-i64::from(weight.live));
+    }
+
+    /// Removes a key: its entry, its record, and, unless they move elsewhere, its nodes. This is
+    /// the one way in which keys go. Returns the live bytes of all that.
+    pub(super) fn remove_found(&mut self, key: &Key<'_>, found: Found<'a>, reason: Reason) -> u64 {
+        let (shards, index) = (self.shards, self.index(key));
+        self.before_removal(key, &found, reason);
+        let live = self.let_go(key, &found, reason);
+        index.remove(&shards.blocks, found.slot);
+        // Whoever empties a flushed keyspace gives its index up as a whole.
+        if reason != Reason::Flushed && index.wants_shrink(&shards.blocks, key.hash) {
+            index.shrink(&shards.blocks, key.hash, &shards.hashes());
+        }
+        live
+    }
+
+    /// Counts what an entry names as gone, which the caller removes. Returns its live bytes.
+    pub(super) fn let_go(&mut self, key: &Key<'_>, found: &Found<'a>, reason: Reason) -> u64 {
+        let index = self.index(key);
+        let mut live = u64::from(weight_of(found).live);
+        if found.entry.kind() != 0
+            && reason != Reason::Moved
+            && let Some(id) = found.collection()
+        {
+            let nodes = self.retire(key, id);
+            // Those of a flushed keyspace go later, one by one.
+            live += if reason == Reason::Flushed { 0 } else { nodes };
+        }
+        if reason == Reason::Flushed {
+            self.shards.budget.reaped(live);
+        }
+        self.mark_dead(index, found);
+        live
+    }
+
+    /// Hands a collection, which its key has lost, over to the reaper; returns its live bytes.
+    pub(super) fn retire(&mut self, key: &Key<'_>, id: CollectionId) -> u64 {
+        let (shards, index) = (self.shards, self.index(key));
+        let bytes = self.collection(id).map_or(0, |collection| collection.live_bytes());
+        index.add_bytes(-(bytes as i64));
+        if !shards.keyspaces.is_dying(key.keyspace) {
+            // Those of a flushed keyspace were counted when it was flushed.
+            shards.budget.retire(bytes);
+        }
+        shards.collections.retire(id);
+        bytes
+    }
+
+    /// Moves the record of a key to another head, as a cleaner does with those that survive; false
+    /// if there is no room for it. The caller recycles the segment that it leaves.
+    pub(super) fn relocate_found(
+        &mut self,
+        key: &Key<'_>,
+        found: &mut Found<'a>,
+        survivors: &mut Head,
+        trims: bool,
+    ) -> bool {
+        let grows = found.label().grows();
+        // SAFETY: the shard is locked, and its index names the record.
+        let moved = unsafe {
+            copy_out(self.shards, survivors, &found.record, (key.keyspace, grows), trims, self.now)
+        };
+        let Some(moved) = moved else { return false };
+        let index = self.index(key);
+        found.entry = found.entry.at(moved.to);
+        index.update(&self.shards.blocks, found.slot, found.entry, None);
+        index.add_bytes(moved.gained());
+        moved.count(self.thread);
+        *found = self.at(Appended { slot: found.slot, entry: found.entry });
+        true
+    }
+}
+
+/// A record that was copied out of a segment which is recycled as a whole.
+pub(super) struct Moved {
+    pub to: Location,
+    extent: usize,
+    before: Weight,
+    after: Weight,
+}
+
+impl Moved {
+    /// Live bytes that there are more than before.
+    pub fn gained(&self) -> i64 {
+        i64::from(self.after.live) - i64::from(self.before.live)
+    }
+
+    pub fn count(&self, thread: &Lane) {
+        thread.counters.lose(self.before);
+        thread.counters.gain(self.after);
+        thread.counters.moved_bytes.add(self.extent as u64);
+        thread.counters.moved_records.add(1);
+    }
+}
+
+/// Appends a copy of a record to the survivors; `None` if there is no room for it.
+///
+/// # Safety
+/// The lock of the record's shard is held.
+pub(super) unsafe fn copy_out(
+    shards: &Shards,
+    survivors: &mut Head,
+    record: &Record<'_>,
+    (keyspace, grows): (KeyspaceId, bool),
+    trims: bool,
+    now: Millis,
+) -> Option<Moved> {
+    // SAFETY: as the caller says.
+    let (value, label, deadline, before) =
+        unsafe { (record.value(), record.label(), record.deadline(), record.weight(grows)) };
+    let (is_node, value_len) = (record.is_node(), value.len());
+    let spare = if trims { 0 } else { value_len / SPARE_PART };
+    let room = value_len + spare.min(before.spare as usize);
+    let key = record.key();
+    let draft = Draft { is_node, grows, keyspace, label, key, value_len, room, deadline };
+    let fill = |to: &mut [u8]| to.copy_from_slice(value);
+    let to = survivors.append(&shards.heap, &draft, Purpose::Survivors, now, fill).ok()?;
+    Some(Moved { to, extent: draft.extent(), before, after: draft.weight() })
+}

@@ -1,0 +1,295 @@
+//! Locked shards: the right to find what they hold.
+
+use super::append::Found;
+use super::change::Word;
+use super::locks::{Held, ShardSet};
+use super::{CollectionId, KeyMut, Reason, Shards, ValueRef};
+use crate::eviction::{AccessHistory, touched};
+use crate::key::Key;
+use crate::lane::Lane;
+use base::{KeyHasher, KeyspaceId, Location, Millis, PositionHash, Random, ShardId};
+use index::{Entry, Index};
+use smallvec::SmallVec;
+
+/// The locks of some shards, and the thread that holds them.
+#[derive(Debug)]
+pub(crate) struct Guard<'a> {
+    pub(super) shards: &'a Shards,
+    pub(super) thread: &'a mut Lane,
+    held: Held<'a>,
+    pub(super) now: Millis,
+    pub(super) history: AccessHistory,
+    shows_expired: bool,
+    /// Who listens, as it was when the guard was made.
+    pub(super) listeners: Word,
+    /// Whether something was changed that has not yet been said.
+    pub(super) is_changed: bool,
+}
+
+impl Shards {
+    /// Locks one shard, for a command.
+    #[inline(always)]
+    pub fn lock<'a>(&'a self, thread: &'a mut Lane, shard: ShardId, now: Millis) -> Guard<'a> {
+        let held = self.hold_one(shard);
+        Guard::new(self, thread, held, now, self.budget.history())
+    }
+
+    /// Locks several shards, all of them at once, for a command.
+    pub fn lock_all<'a>(&'a self, thread: &'a mut Lane, set: ShardSet, now: Millis) -> Guard<'a> {
+        let held = self.hold_many(set);
+        Guard::new(self, thread, held, now, self.budget.history())
+    }
+
+    /// Locks one shard, for work that leaves the access histories of keys alone.
+    #[inline]
+    pub fn lock_quietly<'a>(
+        &'a self,
+        thread: &'a mut Lane,
+        shard: ShardId,
+        now: Millis,
+    ) -> Guard<'a> {
+        let held = self.hold_one(shard);
+        Guard::new(self, thread, held, now, AccessHistory::Untouched)
+    }
+
+    /// Locks the shard of the key that owns a collection; `None` if the collection is closed.
+    pub fn lock_owner<'a>(
+        &'a self,
+        thread: &'a mut Lane,
+        id: CollectionId,
+        now: Millis,
+    ) -> Option<Guard<'a>> {
+        let held = self.hold_owner(id)?;
+        Some(Guard::new(self, thread, held, now, AccessHistory::Untouched))
+    }
+}
+
+impl<'a> Guard<'a> {
+    #[inline(always)]
+    fn new(
+        shards: &'a Shards,
+        thread: &'a mut Lane,
+        held: Held<'a>,
+        now: Millis,
+        history: AccessHistory,
+    ) -> Guard<'a> {
+        let listeners = shards.listeners.word();
+        let (shows_expired, is_changed) = (false, false);
+        Guard { shards, thread, held, now, history, shows_expired, listeners, is_changed }
+    }
+
+    /// The moment of the command, or of the work in the background.
+    #[inline]
+    pub fn now(&self) -> Millis {
+        self.now
+    }
+
+    /// The hash by which keys and elements stand.
+    #[inline]
+    pub fn hasher(&self) -> &'a KeyHasher {
+        &self.shards.hasher
+    }
+
+    /// The thread that holds the locks.
+    #[inline]
+    pub fn thread(&mut self) -> &mut Lane {
+        self.thread
+    }
+
+    /// The thread's chance.
+    #[inline]
+    pub fn random(&mut self) -> &mut Random {
+        &mut self.thread.random
+    }
+
+    /// Leaves the access history of keys alone.
+    pub fn do_not_touch(&mut self) {
+        self.history = AccessHistory::Untouched;
+    }
+
+    /// Sees keys past their deadline too, as long as the store keeps them.
+    pub fn show_expired(&mut self) {
+        self.shows_expired = self.shards.keeps_expired();
+    }
+
+    /// The moment by which parts of values have expired: none has for who sees expired keys.
+    #[inline]
+    pub fn as_of(&self) -> Millis {
+        if self.shows_expired { Millis(0) } else { self.now }
+    }
+
+    /// # Panics
+    /// If the key's shard is not locked.
+    #[inline(always)]
+    pub(super) fn index(&self, key: &Key<'_>) -> &'a Index {
+        let shard = key.hash.shard();
+        assert!(self.held.has(shard), "a command reaches only keys that it has locked");
+        self.shards.indexes.get(key.keyspace, shard)
+    }
+
+    /// # Panics
+    /// If the shard is not locked.
+    #[inline]
+    pub(super) fn assert_held(&self, shard: ShardId) {
+        assert!(self.held.has(shard), "only what is locked is reached");
+    }
+
+    /// The key's entry and record, whatever its deadline.
+    #[inline(always)]
+    pub(super) fn find(&self, key: &Key<'_>) -> Option<Found<'a>> {
+        let shards = self.shards;
+        let look = |entry: Entry| {
+            // SAFETY: the location stands in the index of a locked shard.
+            let record = unsafe { shards.heap.record(entry.location()) };
+            (record.key() == key.bytes).then_some(record)
+        };
+        let found = self.index(key).find_map(&shards.blocks, key.hash, look);
+        found.map(|(slot, entry, record)| Found { slot, entry, record })
+    }
+
+    /// What a key holds, without any trace: neither the access is noted, nor is a key removed that
+    /// is past its deadline, though it is absent.
+    pub fn peek(&self, key: &Key<'_>) -> Option<ValueRef<'_>> {
+        let value = ValueRef::new(self, self.find(key)?);
+        let is_live = value.deadline().is_none_or(|deadline| deadline > self.now);
+        (is_live || self.shows_expired).then_some(value)
+    }
+
+    /// The key's entry and record; one past its deadline is absent, and removed unless the store
+    /// keeps such keys and nobody is going to change it.
+    #[inline(always)]
+    fn unexpired(&mut self, key: &Key<'_>, will_change: bool) -> Option<Found<'a>> {
+        let found = self.find(key)?;
+        if found.entry.has_deadline() && found.deadline().is_some_and(|it| it <= self.now) {
+            let is_there = self.past_deadline(key, found, will_change);
+            return is_there.then_some(found);
+        }
+        Some(found)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn past_deadline(&mut self, key: &Key<'_>, found: Found<'a>, will_change: bool) -> bool {
+        if !self.shows_expired && (will_change || !self.shards.keeps_expired()) {
+            self.thread.counters.expired.add(1);
+            self.remove_found(key, found, Reason::Expired);
+        }
+        self.shows_expired
+    }
+
+    /// What a key holds, for a command that reads: a hit or a miss, and a use of the key.
+    #[inline(always)]
+    pub fn read(&mut self, key: &Key<'_>) -> Option<ValueRef<'_>> {
+        let found = self.unexpired(key, false);
+        self.note_read(key, found.as_ref());
+        Some(ValueRef::new(self, found?))
+    }
+
+    #[inline(always)]
+    fn note_read(&mut self, key: &Key<'_>, found: Option<&Found<'_>>) {
+        match found {
+            Some(found) => {
+                self.thread.counters.hits.add(1);
+                self.touch(key, found);
+            }
+            None => self.thread.counters.misses.add(1),
+        }
+    }
+
+    /// What several keys hold, each as `read`; `None` as soon as one of them does not suit.
+    pub fn read_all(
+        &mut self,
+        keys: &[Key<'_>],
+        suits: impl Fn(ValueRef<'_>) -> bool,
+    ) -> Option<SmallVec<[Option<ValueRef<'_>>; 4]>> {
+        let mut all: SmallVec<[Option<Found<'a>>; 4]> = SmallVec::new();
+        for key in keys {
+            let found = self.unexpired(key, false);
+            self.note_read(key, found.as_ref());
+            if found.is_some_and(|found| !suits(ValueRef::new(self, found))) {
+                return None;
+            }
+            all.push(found);
+        }
+        // A key that has expired was removed meanwhile: records of others stay where they are.
+        Some(all.into_iter().map(|found| Some(ValueRef::new(self, found?))).collect())
+    }
+
+    /// What a key holds, for a command on the way to changing it: no hit, no miss, but a use.
+    #[inline]
+    pub fn look(&mut self, key: &Key<'_>) -> Option<ValueRef<'_>> {
+        let found = self.unexpired(key, true)?;
+        self.touch(key, &found);
+        Some(ValueRef::new(self, found))
+    }
+
+    /// Counts keys that are removed because their deadline has passed.
+    #[inline]
+    pub fn count_expired(&mut self, keys: u64) {
+        self.thread.counters.expired.add(keys);
+    }
+
+    /// Counts a key that is removed because its deadline has passed, before anybody asked for it.
+    pub fn count_expired_by_sweep(&mut self) {
+        self.thread.counters.expired.add(1);
+        self.thread.counters.expired_by_sweep.add(1);
+    }
+
+    /// Counts parts of values that are removed because their deadline has passed.
+    #[inline]
+    pub fn count_expired_parts(&mut self, parts: u64) {
+        self.thread.counters.expired_parts.add(parts);
+    }
+
+    /// Removes a key that is past its deadline, unless the store keeps such keys.
+    pub fn drop_expired(&mut self, key: &Key<'_>) {
+        self.unexpired(key, false);
+    }
+
+    /// The key's entry and record, on the way to changing it.
+    #[inline(always)]
+    pub(super) fn find_to_change(&mut self, key: &Key<'_>) -> Option<Found<'a>> {
+        self.unexpired(key, true)
+    }
+
+    /// A key, to be changed: no hit, no miss, no use.
+    #[inline(always)]
+    pub fn key_mut<'g>(&'g mut self, key: &Key<'g>) -> KeyMut<'g, 'a> {
+        let found = self.find_to_change(key);
+        KeyMut::new(self, *key, found)
+    }
+
+    /// A key, to be changed by a command that reads too: a hit or a miss, and a use of the key.
+    #[inline]
+    pub fn read_mut<'g>(&'g mut self, key: &Key<'g>) -> KeyMut<'g, 'a> {
+        let found = self.unexpired(key, true);
+        self.note_read(key, found.as_ref());
+        KeyMut::new(self, *key, found)
+    }
+
+    /// The key with this position hash whose record lies at a place, if the index still names it.
+    pub fn key_at<'g>(
+        &'g mut self,
+        keyspace: KeyspaceId,
+        hash: PositionHash,
+        at: Location,
+    ) -> Option<KeyMut<'g, 'a>> {
+        self.assert_held(hash.shard());
+        let shards = self.shards;
+        let index = shards.indexes.get(keyspace, hash.shard());
+        let same = |entry: Entry| entry.location() == at;
+        let (slot, entry) = index.find(&shards.blocks, hash, same)?;
+        // SAFETY: the location stands in the index of a locked shard.
+        let record = unsafe { shards.heap.record(at) };
+        let key = Key { bytes: record.key(), hash, keyspace };
+        Some(KeyMut::new(self, key, Some(Found { slot, entry, record })))
+    }
+
+    /// Notes a use of a key.
+    #[inline(always)]
+    pub(super) fn touch(&mut self, key: &Key<'_>, found: &Found<'_>) {
+        if let Some(access) = touched(self.history, found.entry.access(), &mut self.thread.random) {
+            self.index(key).set_access(&self.shards.blocks, found.slot, access);
+        }
+    }
+}

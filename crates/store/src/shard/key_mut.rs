@@ -1,0 +1,368 @@
+//! A key, found or not, to be changed.
+
+use super::append::{Found, draft, fits, room_to_grow};
+use super::{CollectionId, Guard, ReadNodes, Reason, ValueRef, WriteNodes};
+use crate::fault::NoSpace;
+use crate::key::{Key, Label};
+use base::{KeyHasher, Millis, Tick};
+use heap::Head;
+
+/// A key that was looked up, and the guard through which it was. What it holds is read and changed
+/// through this alone, which knows where the value lies after each change.
+///
+/// Methods that read or change the value itself panic where the key holds none.
+#[derive(Debug)]
+pub(crate) struct KeyMut<'g, 'a> {
+    guard: &'g mut Guard<'a>,
+    key: Key<'g>,
+    found: Option<Found<'a>>,
+    /// Whether the next value has no deadline, whatever the present one has.
+    drops_deadline: bool,
+}
+
+impl<'g, 'a> KeyMut<'g, 'a> {
+    #[inline(always)]
+    pub(super) fn new(
+        guard: &'g mut Guard<'a>,
+        key: Key<'g>,
+        found: Option<Found<'a>>,
+    ) -> KeyMut<'g, 'a> {
+        KeyMut { guard, key, found, drops_deadline: false }
+    }
+
+    /// Whether the key holds a value.
+    #[inline]
+    pub fn exists(&self) -> bool {
+        self.found.is_some()
+    }
+
+    /// This, if the key holds a value.
+    #[inline(always)]
+    pub fn existing(self) -> Option<KeyMut<'g, 'a>> {
+        if self.found.is_some() { Some(self) } else { None }
+    }
+
+    /// The same, for a value in place of the present one, of any kind: it will have no deadline.
+    pub fn without_deadline(self) -> KeyMut<'g, 'a> {
+        KeyMut { drops_deadline: true, ..self }
+    }
+
+    /// The key.
+    #[inline]
+    pub fn key(&self) -> &Key<'g> {
+        &self.key
+    }
+
+    /// The guard through which the key was found.
+    #[inline]
+    pub fn guard(&mut self) -> &mut Guard<'a> {
+        self.guard
+    }
+
+    /// The moment of the command.
+    #[inline]
+    pub fn now(&self) -> Millis {
+        self.guard.now
+    }
+
+    /// The moment by which parts of values have expired.
+    #[inline]
+    pub fn as_of(&self) -> Millis {
+        self.guard.as_of()
+    }
+
+    /// The hash by which elements stand.
+    #[inline]
+    pub fn hasher(&self) -> &'a KeyHasher {
+        self.guard.hasher()
+    }
+
+    #[inline(always)]
+    fn found(&self) -> &Found<'a> {
+        self.found.as_ref().expect("the key holds a value")
+    }
+
+    /// The value, to be read.
+    #[inline(always)]
+    pub fn value(&self) -> ValueRef<'_> {
+        ValueRef::new(self.guard, *self.found())
+    }
+
+    /// Kind and form of the value.
+    #[inline(always)]
+    pub fn label(&self) -> Label {
+        self.found().label()
+    }
+
+    /// The bytes of the value.
+    #[inline(always)]
+    pub fn bytes(&self) -> &[u8] {
+        self.found().bytes()
+    }
+
+    /// The bytes of the value, for change.
+    #[inline]
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        let found = *self.found();
+        self.guard.before_writing(&self.key, Some(&found));
+        found.bytes_mut()
+    }
+
+    /// The bytes of the value, for change, as long as the guard is borrowed.
+    pub fn into_bytes_mut(self) -> &'g mut [u8] {
+        let found = *self.found();
+        self.guard.before_writing(&self.key, Some(&found));
+        found.bytes_mut()
+    }
+
+    /// When the key ends.
+    #[inline]
+    pub fn deadline(&self) -> Option<Millis> {
+        self.found.and_then(|found| found.deadline())
+    }
+
+    /// The nodes of a value that is a tree.
+    #[inline]
+    pub fn nodes(&self) -> ReadNodes<'_> {
+        self.value().nodes()
+    }
+
+    /// The collection that keeps the value, if it is a tree.
+    #[inline]
+    pub fn collection(&self) -> Option<CollectionId> {
+        self.found.and_then(|found| found.collection())
+    }
+
+    /// The nodes of a value that is a tree, for change.
+    #[inline]
+    pub fn nodes_mut(&mut self) -> WriteNodes<'_, 'a> {
+        let found = *self.found();
+        self.guard.before_writing(&self.key, Some(&found));
+        let id = CollectionId::read(found.bytes()).expect("a tree names its collection");
+        self.guard.write_nodes(&self.key, id)
+    }
+
+    /// The nodes of the collection that keeps the value, for change, as long as the guard is
+    /// borrowed.
+    pub fn into_nodes_mut(self, id: CollectionId) -> WriteNodes<'g, 'a> {
+        self.guard.before_writing(&self.key, self.found.as_ref());
+        self.guard.write_nodes(&self.key, id)
+    }
+
+    /// A collection without nodes, of which the next value may be made.
+    ///
+    /// # Errors
+    /// When there are too many.
+    pub fn new_collection(&mut self) -> Result<CollectionId, NoSpace> {
+        self.guard.new_collection(&self.key)
+    }
+
+    /// The nodes of a collection that belongs to the key, for change: one of which its next value
+    /// will be made.
+    pub fn nodes_of(&mut self, id: CollectionId) -> WriteNodes<'_, 'a> {
+        self.guard.write_nodes(&self.key, id)
+    }
+
+    /// Gives up a collection that did not become the key's value.
+    pub fn give_up(&mut self, id: CollectionId) {
+        self.guard.give_up(&self.key, id);
+    }
+
+    /// Notes a use of the key.
+    #[inline(always)]
+    pub fn touch(&mut self) {
+        if let Some(found) = self.found {
+            self.guard.touch(&self.key, &found);
+        }
+    }
+
+    /// Makes `value` the value of the key, with the deadline that it has. The nodes of the old
+    /// value go with it, unless the new one is made of them.
+    ///
+    /// # Errors
+    /// When there is no room for it; nothing has changed then.
+    pub fn put(&mut self, label: Label, value: &[u8]) -> Result<(), NoSpace> {
+        let deadline = if self.drops_deadline { None } else { self.deadline() };
+        self.put_until(label, value, deadline)
+    }
+
+    /// As `put`, with another deadline.
+    ///
+    /// # Errors
+    /// Those of `put`.
+    pub fn put_until(
+        &mut self,
+        label: Label,
+        value: &[u8],
+        deadline: Option<Millis>,
+    ) -> Result<(), NoSpace> {
+        let placed = self.guard.put(&self.key, self.found, label, value, deadline)?;
+        self.found = Some(self.guard.at(placed));
+        Ok(())
+    }
+
+    /// Makes the value `len` bytes long. New bytes are zeros; a value that grows gets room for
+    /// more.
+    ///
+    /// # Errors
+    /// When there is no room for it; nothing has changed then.
+    #[inline]
+    pub fn resize(&mut self, len: usize) -> Result<(), NoSpace> {
+        let label = self.label();
+        self.resize_as(label, len)
+    }
+
+    /// As `resize`, for a value that may not be there yet and is of one piece before and after.
+    ///
+    /// # Errors
+    /// Those of `resize`.
+    pub fn resize_as(&mut self, label: Label, len: usize) -> Result<(), NoSpace> {
+        self.guard.before_writing(&self.key, self.found.as_ref());
+        let deadline = self.deadline();
+        let old = self.found.map_or(&[][..], |found| found.bytes());
+        match self.found {
+            Some(found) if fits(&found.record, len, deadline, label) => {
+                let old_len = old.len();
+                let entry = self.guard.overwrite(&self.key, found, len, label, deadline);
+                self.found = Some(Found { entry, ..found });
+                if let Some(new) = found.bytes_mut().get_mut(old_len..) {
+                    new.fill(0);
+                }
+            }
+            found => {
+                let keep = old.len().min(len);
+                let room = if found.is_some() { room_to_grow(len, label) } else { len };
+                let draft = draft(&self.key, label, len, room, deadline);
+                // The old record stays as it is until the new one is filled.
+                let appended = self.guard.append(&self.key, found, &draft, |to| {
+                    to[..keep].copy_from_slice(&old[..keep]);
+                    to[keep..].fill(0);
+                })?;
+                self.found = Some(self.guard.at(appended));
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the value shorter, in place if there is no room to write it anew.
+    pub fn shrink(&mut self, len: usize) {
+        if self.resize(len).is_err() {
+            let found = *self.found();
+            let (label, deadline) = (found.label(), found.deadline());
+            let entry = self.guard.overwrite(&self.key, found, len, label, deadline);
+            self.found = Some(Found { entry, ..found });
+        }
+    }
+
+    /// Gives the value another label, and leaves it as it is.
+    #[inline]
+    pub fn set_label(&mut self, label: Label) {
+        let found = *self.found();
+        if found.label() != label {
+            self.guard.before_writing(&self.key, Some(&found));
+            let (len, deadline) = (found.bytes().len(), found.deadline());
+            let entry = self.guard.overwrite(&self.key, found, len, label, deadline);
+            self.found = Some(Found { entry, ..found });
+        }
+    }
+
+    /// Gives a string in one piece another label. It keeps its length, so nothing else changes.
+    pub fn set_label_in_place(&mut self, label: Label) {
+        let found = *self.found();
+        debug_assert!(found.label().is_whole_string() && label.is_whole_string());
+        self.guard.before_writing(&self.key, Some(&found));
+        // SAFETY: the shard is locked, no slice of the value is in use, and the length stays.
+        unsafe { found.record.set_value_len(found.bytes().len(), label.0) };
+    }
+
+    /// Sets the deadline of the key, or takes it away.
+    ///
+    /// # Errors
+    /// When the record must be written anew and there is no room for it; nothing has changed then.
+    pub fn set_deadline(&mut self, deadline: Option<Millis>) -> Result<(), NoSpace> {
+        let found = *self.found();
+        if deadline.is_none() && !found.entry.has_deadline() {
+            return Ok(());
+        }
+        self.guard.before_writing(&self.key, Some(&found));
+        let (label, value) = (found.label(), found.bytes());
+        if fits(&found.record, value.len(), deadline, label) {
+            let entry = self.guard.overwrite(&self.key, found, value.len(), label, deadline);
+            self.found = Some(Found { entry, ..found });
+        } else {
+            let draft = draft(&self.key, label, value.len(), value.len(), deadline);
+            let fill = |to: &mut [u8]| to.copy_from_slice(value);
+            let appended = self.guard.append(&self.key, Some(found), &draft, fill)?;
+            self.found = Some(self.guard.at(appended));
+        }
+        Ok(())
+    }
+
+    /// Makes the sweep look at a value of which a part ends then.
+    pub fn note_part_deadline(&self, deadline: Millis) {
+        // Ticks of what is long past would compare as later.
+        let now = self.guard.now;
+        let tick = Tick::of_deadline(deadline.max(now), now);
+        let index = self.guard.index(&self.key);
+        index.note_tick(&self.guard.shards.blocks, self.found().slot, tick);
+    }
+
+    /// Removes the key, with all nodes of its value unless they move elsewhere; it may be given
+    /// another value then. Returns the live bytes that are gone.
+    pub fn remove(&mut self, reason: Reason) -> u64 {
+        let found = self.found.take().expect("only a key with a value is removed");
+        self.guard.remove_found(&self.key, found, reason)
+    }
+
+    /// Moves the record to another head; false if there is no room for it. The caller recycles the
+    /// segment that it leaves.
+    pub fn relocate(&mut self, survivors: &mut Head, trims: bool) -> bool {
+        let mut found = *self.found();
+        let is_moved = self.guard.relocate_found(&self.key, &mut found, survivors, trims);
+        self.found = Some(found);
+        is_moved
+    }
+}
+
+impl<'a> Guard<'a> {
+    /// Gives up a collection of a key that did not become its value.
+    pub fn give_up(&mut self, key: &Key<'_>, id: CollectionId) {
+        self.retire(key, id);
+    }
+
+    /// Gives a key the value of another one, with its deadline. If that is a tree it names
+    /// `collection` instead of its own. What the key held goes.
+    ///
+    /// # Errors
+    /// When there is no room for it; nothing has changed then.
+    pub fn copy_value(
+        &mut self,
+        from: &Key<'_>,
+        to: &Key<'_>,
+        collection: Option<CollectionId>,
+    ) -> Result<(), NoSpace> {
+        debug_assert!(from.keyspace != to.keyspace || from.bytes != to.bytes);
+        let source = self.find(from).expect("there is something to copy");
+        let (value, label, deadline) = (source.bytes(), source.label(), source.deadline());
+        let target = self.find(to);
+        self.before_writing(to, target.as_ref());
+        let replaced = target.and_then(|target| target.collection());
+        let draft = draft(to, label, value.len(), value.len(), deadline);
+        // Appending elsewhere leaves the source alone: `to` is another key.
+        let appended = self.append(to, target, &draft, |bytes| {
+            bytes.copy_from_slice(value);
+            if let Some(id) = collection {
+                id.write(bytes);
+            }
+        })?;
+        if let Some(id) = replaced {
+            self.retire(to, id);
+        }
+        if label.has_timed_parts() {
+            // The next sweep will learn when the first of them ends.
+            let (found, now) = (self.at(appended), self.now);
+            KeyMut::new(self, *to, Some(found)).note_part_deadline(now);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,499 @@
+//! The nodes of values that are trees.
+
+use super::append::Found;
+use super::append::copy_out;
+use super::collections::{NodeTable, node_name};
+use super::{CollectionId, Guard, KeyMut, Noted, Shards};
+use crate::fault::NoSpace;
+use crate::key::{Key, Label};
+use base::{KeyspaceId, Location};
+use heap::{Draft, Head, Heap, Purpose, Record, Weight};
+use index::{Entry, Index, prefetch};
+use std::ops::Range;
+use tree::{NODE_BYTES, NODE_ROOM, NoRoom, NodeId, Nodes, NodesMut};
+
+/// The nodes of one collection, to be read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadNodes<'x> {
+    heap: &'x Heap,
+    table: &'x NodeTable,
+}
+
+/// The nodes of one collection, to be changed.
+#[derive(Debug)]
+pub(crate) struct WriteNodes<'x, 'a> {
+    guard: &'x mut Guard<'a>,
+    table: &'x mut NodeTable,
+    index: &'a Index,
+    id: CollectionId,
+    keyspace: KeyspaceId,
+}
+
+impl ReadNodes<'_> {
+    /// Bytes that the nodes and their table take.
+    pub fn memory(&self) -> usize {
+        self.table.live_bytes as usize + self.table.heap_bytes()
+    }
+
+    /// Bytes of the records of all nodes.
+    pub fn live_bytes(&self) -> u64 {
+        self.table.live_bytes
+    }
+}
+
+impl<'x> ReadNodes<'x> {
+    /// The nodes of a collection; `None` if there is no such collection.
+    ///
+    /// # Safety
+    /// The caller holds the lock of the owner's shard for 'x, and nobody changes them meanwhile.
+    #[inline]
+    pub(super) unsafe fn of(shards: &'x Shards, id: CollectionId) -> Option<ReadNodes<'x>> {
+        // SAFETY: as the caller says.
+        let table = unsafe { shards.collections.table(id) };
+        table.map(|table| ReadNodes { heap: &shards.heap, table })
+    }
+
+    /// The bytes of a node; `None` if there is none with that number.
+    #[inline]
+    pub fn find(self, node: NodeId) -> Option<&'x [u8]> {
+        // SAFETY: whoever made this holds the lock of the owner's shard for 'x.
+        self.table.find(node).map(|at| unsafe { self.heap.record(at).value() })
+    }
+}
+
+impl<'x> Nodes<'x> for ReadNodes<'x> {
+    #[inline]
+    fn bytes(self, node: NodeId) -> &'x [u8] {
+        // SAFETY: whoever made this holds the lock of the owner's shard for 'x.
+        unsafe { record(self.heap, self.table, node).value() }
+    }
+
+    #[inline]
+    fn announce(self, node: NodeId) {
+        if let Some(at) = self.table.find(node) {
+            prefetch(self.heap.address(at));
+        }
+    }
+
+    #[inline]
+    fn announce_bytes(self, bytes: &[u8]) {
+        bytes.chunks(LINE_BYTES).for_each(|line| prefetch(line.as_ptr()));
+    }
+}
+
+/// Bytes that come from memory together.
+const LINE_BYTES: usize = 64;
+
+/// # Safety
+/// The caller holds the lock of the owner's shard.
+///
+/// # Panics
+/// If there is no such node.
+#[inline]
+unsafe fn record<'x>(heap: &'x Heap, table: &NodeTable, node: NodeId) -> Record<'x> {
+    let at = table.find(node).expect("a tree names nodes that it has");
+    // SAFETY: the location stands in the table, whose lock is held.
+    unsafe { heap.record(at) }
+}
+
+/// What the record of a node counts for: it grows bit by bit, so its gap is spare room.
+///
+/// # Safety
+/// The caller holds the lock of the owner's shard, whose table names the record.
+#[inline]
+unsafe fn weight_of(record: &Record<'_>) -> Weight {
+    // SAFETY: as the caller says.
+    unsafe { record.weight(true) }
+}
+
+impl<'a> Guard<'a> {
+    /// The nodes of a collection that belongs to a key, to be changed.
+    ///
+    /// # Panics
+    /// If there is no such collection, or it belongs to another shard.
+    #[inline]
+    pub(super) fn write_nodes(&mut self, key: &Key<'_>, id: CollectionId) -> WriteNodes<'_, 'a> {
+        let (shards, index) = (self.shards, self.index(key));
+        debug_assert_eq!(shards.collections.owner(id), key.hash);
+        // SAFETY: the shard is locked, and the guard is borrowed exclusively.
+        let table = unsafe { shards.collections.table_mut(id) };
+        let table = table.expect("a collection has a table");
+        WriteNodes { guard: self, table, index, id, keyspace: key.keyspace }
+    }
+
+    /// A collection without nodes, which belongs to a key.
+    ///
+    /// # Errors
+    /// When there are too many.
+    pub(super) fn new_collection(&mut self, key: &Key<'_>) -> Result<CollectionId, NoSpace> {
+        self.assert_held(key.hash.shard());
+        // SAFETY: the shard is locked.
+        unsafe { self.shards.collections.open(key.hash, key.keyspace) }.ok_or(NoSpace)
+    }
+
+    /// Copies all nodes of a collection, under the same numbers, for another key.
+    ///
+    /// # Errors
+    /// When there is no room for them; nothing is left of the copy then.
+    pub fn copy_nodes(
+        &mut self,
+        from: CollectionId,
+        to: &Key<'_>,
+    ) -> Result<CollectionId, NoSpace> {
+        let shards = self.shards;
+        self.assert_held(shards.collections.owner(from).shard());
+        let id = self.new_collection(to)?;
+        // SAFETY: the shards of both keys are locked, and the copy is another collection.
+        let source = unsafe { shards.collections.table(from) }.expect("a collection has a table");
+        let mut nodes = self.write_nodes(to, id);
+        *nodes.table = NodeTable::like(source);
+        for node in 1..source.end() {
+            let Some(at) = source.find(node) else { continue };
+            // SAFETY: as above; appending leaves the source alone.
+            let bytes = unsafe { shards.heap.record(at).value() };
+            let ensured = nodes.ensure(bytes.len() + NODE_HEAD_BYTES);
+            let Ok(at) = ensured.and_then(|()| nodes.try_append(node, bytes.len(), bytes)) else {
+                self.retire(to, id);
+                return Err(NoSpace);
+            };
+            nodes.table.set(node, at);
+        }
+        Ok(id)
+    }
+
+    /// Makes a collection that of another key; both shards are locked.
+    pub fn hand_over(&mut self, id: CollectionId, from: &Key<'_>, to: &Key<'_>) {
+        let (index, target) = (self.index(from), self.index(to));
+        let bytes = self.collection(id).map_or(0, |collection| collection.live_bytes());
+        index.add_bytes(-(bytes as i64));
+        target.add_bytes(bytes as i64);
+        self.shards.collections.move_to(id, to.hash, to.keyspace);
+    }
+
+    /// A collection as a whole, whose owner's shard is locked; `None` if it is closed.
+    ///
+    /// # Panics
+    /// If the owner's shard is not locked.
+    #[inline]
+    pub fn collection(&mut self, id: CollectionId) -> Option<CollectionMut<'_, 'a>> {
+        let (shards, owner) = (self.shards, self.shards.collections.owner(id));
+        self.assert_held(owner.shard());
+        // SAFETY: the shard is locked, and the guard is borrowed exclusively.
+        let table = unsafe { shards.collections.table_mut(id) }?;
+        let keyspace = shards.collections.keyspace(id);
+        let index = shards.indexes.get(keyspace, owner.shard());
+        Some(CollectionMut { guard: self, table, index, id, keyspace })
+    }
+
+    /// The key that owns a collection, if it is still there.
+    ///
+    /// # Panics
+    /// If the owner's shard is not locked.
+    pub fn owner_of<'g>(&'g mut self, id: CollectionId) -> Option<KeyMut<'g, 'a>> {
+        let shards = self.shards;
+        let (hash, keyspace) = (shards.collections.owner(id), shards.collections.keyspace(id));
+        self.assert_held(hash.shard());
+        let index = shards.indexes.get(keyspace, hash.shard());
+        let look = |entry: Entry| {
+            // SAFETY: the location stands in the index of a locked shard.
+            let record = unsafe { shards.heap.record(entry.location()) };
+            // SAFETY: as above.
+            let (label, value) = unsafe { (Label(record.label()), record.value()) };
+            let is_owner = label.is_tree() && CollectionId::read(value) == Some(id);
+            is_owner.then_some(record)
+        };
+        let (slot, entry, record) = index.find_map(&shards.blocks, hash, |entry| {
+            if entry.kind() == 0 { None } else { look(entry) }
+        })?;
+        let key = Key { bytes: record.key(), hash, keyspace };
+        Some(KeyMut::new(self, key, Some(Found { slot, entry, record })))
+    }
+}
+
+/// A collection as those see it who clean and reap: nodes in records, whatever they mean.
+#[derive(Debug)]
+pub(crate) struct CollectionMut<'x, 'a> {
+    guard: &'x mut Guard<'a>,
+    table: &'x mut NodeTable,
+    index: &'a Index,
+    id: CollectionId,
+    keyspace: KeyspaceId,
+}
+
+impl<'a> CollectionMut<'_, 'a> {
+    /// Bytes of the records of all nodes.
+    pub fn live_bytes(&self) -> u64 {
+        self.table.live_bytes
+    }
+
+    /// Whether nobody can reach it any more.
+    pub fn is_dying(&self) -> bool {
+        self.guard.shards.collections.is_dying(self.id) || self.guard.shards.is_dying(self.keyspace)
+    }
+
+    /// Where a node lies; `None` if there is none with that number.
+    pub fn find(&self, node: NodeId) -> Option<Location> {
+        self.table.find(node)
+    }
+
+    /// One more than the highest number of a node.
+    pub fn end(&self) -> NodeId {
+        self.table.end()
+    }
+
+    /// Bytes that the record of a node takes.
+    ///
+    /// # Panics
+    /// If there is no such node.
+    pub fn live_bytes_of(&self, node: NodeId) -> u32 {
+        // SAFETY: the owner's shard is locked, and the table names the record.
+        unsafe { weight_of(&record(&self.guard.shards.heap, self.table, node)).live }
+    }
+
+    /// Takes out those of some nodes that there are, which nobody can reach any more; returns their
+    /// live bytes.
+    pub fn drop_nodes(&mut self, nodes: Range<NodeId>) -> u64 {
+        let shards = self.guard.shards;
+        let mut dropped = 0;
+        nodes.clone().filter_map(|node| self.find(node)).for_each(|at| shards.prefetch(at));
+        for node in nodes {
+            let Some(at) = self.find(node) else { continue };
+            // SAFETY: the owner's shard is locked, and the table names the record.
+            let weight = unsafe { weight_of(&shards.heap.record(at)) };
+            self.table.free(node);
+            self.table.live_bytes -= u64::from(weight.live);
+            // SAFETY: the table names the record no more, and nothing reads it afterwards.
+            unsafe { shards.heap.mark_dead(at, weight) };
+            shards.budget.reaped(u64::from(weight.live));
+            self.guard.thread.counters.lose(weight);
+            dropped += u64::from(weight.live);
+        }
+        dropped
+    }
+
+    /// Moves the record of a node to another head; false if there is no room for it. The caller
+    /// recycles the segment that it leaves.
+    pub fn relocate(&mut self, node: NodeId, survivors: &mut Head, trims: bool) -> bool {
+        let Guard { shards, now, .. } = *self.guard;
+        // SAFETY: the owner's shard is locked, and the table names the record.
+        let moved = unsafe {
+            let record = record(&shards.heap, self.table, node);
+            copy_out(shards, survivors, &record, (self.keyspace, true), trims, now)
+        };
+        let Some(moved) = moved else { return false };
+        self.table.set(node, moved.to);
+        self.table.live_bytes = self.table.live_bytes.wrapping_add_signed(moved.gained());
+        self.index.add_bytes(moved.gained());
+        moved.count(self.guard.thread);
+        true
+    }
+
+    /// Gives the collection up, after the last node is gone.
+    pub fn close(self) {
+        let (guard, id) = (self.guard, self.id);
+        // SAFETY: the owner's shard is locked, and the reference to the table is given up.
+        drop(unsafe { guard.shards.collections.close(id) });
+    }
+}
+
+/// From this length on a node that grows gets room for all that a node may hold.
+const GROWING_NODE_BYTES: usize = NODE_BYTES / 2;
+/// Bytes of a node's record besides the node, at most.
+const NODE_HEAD_BYTES: usize = 24;
+
+/// Nodes whose numbers are the owner's choice.
+impl WriteNodes<'_, '_> {
+    /// Makes `bytes` a new node with this number, of which there is none.
+    ///
+    /// # Errors
+    /// When there is no room for it.
+    pub fn put(&mut self, node: NodeId, bytes: &[u8]) -> Result<(), NoRoom> {
+        self.ensure(bytes.len() + NODE_HEAD_BYTES)?;
+        let at = self.try_append(node, bytes.len(), bytes)?;
+        self.table.put(node, at);
+        Ok(())
+    }
+
+    /// Makes a node `len` bytes long, without room for more. New bytes are zeros.
+    ///
+    /// # Errors
+    /// When there is no room for it; nothing has changed then.
+    pub fn lengthen(&mut self, node: NodeId, len: usize) -> Result<(), NoRoom> {
+        self.ensure(len + NODE_HEAD_BYTES)?;
+        let old_len = self.bytes(node).len();
+        self.move_to_room(node, len, len);
+        self.bytes_mut(node)[old_len..].fill(0);
+        Ok(())
+    }
+
+    /// Gives up a node that was put.
+    pub fn take_out(&mut self, node: NodeId) {
+        let at = self.table.find(node).expect("only a node that was put is taken out");
+        self.mark_dead(at);
+        self.table.take_out(node);
+    }
+}
+
+impl WriteNodes<'_, '_> {
+    fn draft<'k>(&self, name: &'k [u8], value_len: usize, room: usize) -> Draft<'k> {
+        let (keyspace, deadline) = (self.keyspace, None);
+        let (is_node, grows) = (true, true);
+        Draft { is_node, grows, keyspace, label: 0, key: name, value_len, room, deadline }
+    }
+
+    /// Appends the record of a node in a change that has begun, for which room was ensured or, if
+    /// it only removes, slots are kept.
+    fn append(&mut self, node: NodeId, len: usize, room: usize, old: &[u8]) -> Location {
+        let appended = self.append_for(Purpose::Begun, node, (len, room), old);
+        appended.expect("what has begun is never refused")
+    }
+
+    /// Appends the record of a node, unless there is no room.
+    fn try_append(&mut self, node: NodeId, len: usize, old: &[u8]) -> Result<Location, NoRoom> {
+        self.append_for(Purpose::Overdraft, node, (len, len), old)
+    }
+
+    fn append_for(
+        &mut self,
+        purpose: Purpose,
+        node: NodeId,
+        (len, room): (usize, usize),
+        old: &[u8],
+    ) -> Result<Location, NoRoom> {
+        let name = node_name(self.id, node);
+        let draft = self.draft(&name, len, room);
+        let Guard { shards, thread, now, .. } = &mut *self.guard;
+        let shards: &Shards = shards;
+        let keep = old.len().min(len);
+        let fill = |to: &mut [u8]| to[..keep].copy_from_slice(&old[..keep]);
+        let appended = thread.head.append(&shards.heap, &draft, purpose, *now, fill);
+        let at = appended.map_err(|_| NoRoom)?;
+        if draft.extent() > heap::DEDICATED_BYTES {
+            shards.heap.note_owner(at, Noted::Node(self.id, node).to_owner());
+        }
+        thread.counters.appended_bytes.add(draft.extent() as u64);
+        let weight = draft.weight();
+        self.guard.thread.counters.gain(weight);
+        self.count_live(i64::from(weight.live));
+        Ok(at)
+    }
+
+    #[inline]
+    fn count_live(&mut self, gained: i64) {
+        self.index.add_bytes(gained);
+        self.table.live_bytes = self.table.live_bytes.wrapping_add_signed(gained);
+    }
+
+    fn mark_dead(&mut self, at: Location) {
+        let heap = &self.guard.shards.heap;
+        // SAFETY: the shard is locked, and the table names the record.
+        let weight = unsafe { weight_of(&heap.record(at)) };
+        // SAFETY: the caller takes it out of the table, and nothing reads it afterwards.
+        unsafe { heap.mark_dead(at, weight) };
+        self.guard.thread.counters.lose(weight);
+        self.count_live(-i64::from(weight.live));
+    }
+}
+
+impl NodesMut for WriteNodes<'_, '_> {
+    type Read<'r>
+        = ReadNodes<'r>
+    where
+        Self: 'r;
+
+    #[inline]
+    fn read(&self) -> ReadNodes<'_> {
+        ReadNodes { heap: &self.guard.shards.heap, table: self.table }
+    }
+
+    #[inline]
+    fn bytes_mut(&mut self, node: NodeId) -> &mut [u8] {
+        // SAFETY: the shard is locked, and the borrow of `self` excludes other slices.
+        unsafe { record(&self.guard.shards.heap, self.table, node).value_mut() }
+    }
+
+    #[inline]
+    fn ensure(&mut self, bytes: usize) -> Result<(), NoRoom> {
+        let Guard { shards, thread, now, .. } = &mut *self.guard;
+        thread.ensure(&shards.heap, bytes, *now).map_err(|_| NoRoom)
+    }
+
+    fn allocate(&mut self, len: usize, room: usize) -> NodeId {
+        let node = self.table.add(Location::from_bits(0));
+        let at = self.append(node, len, room.max(len), &[]);
+        self.table.set(node, at);
+        node
+    }
+
+    fn allocate_long(&mut self, len: usize) -> Result<NodeId, NoRoom> {
+        self.ensure(len + NODE_HEAD_BYTES)?;
+        let node = self.table.add(Location::from_bits(0));
+        // Slots in a row may be missing though there are bytes enough.
+        let appended = self.try_append(node, len, &[]);
+        match appended {
+            Ok(at) => self.table.set(node, at),
+            Err(_) => self.table.free(node),
+        }
+        appended.map(|_| node)
+    }
+
+    #[inline]
+    fn resize(&mut self, node: NodeId, len: usize) -> &mut [u8] {
+        // SAFETY: the shard is locked.
+        let old = unsafe { record(&self.guard.shards.heap, self.table, node) };
+        if len <= old.room() {
+            // SAFETY: the shard is locked, no slice of the node exists, and it has the room.
+            let (before, after) = unsafe {
+                let before = weight_of(&old);
+                old.set_value_len(len, 0);
+                (before, weight_of(&old))
+            };
+            if before != after {
+                let at = self.table.find(node).expect("found above");
+                self.reweigh(at, before, after);
+            }
+        } else {
+            self.move_to_larger(node, len);
+        }
+        self.bytes_mut(node)
+    }
+
+    fn free(&mut self, node: NodeId) {
+        let at = self.table.find(node).expect("a tree frees nodes that it has");
+        self.mark_dead(at);
+        self.table.free(node);
+    }
+}
+
+impl WriteNodes<'_, '_> {
+    #[inline]
+    fn reweigh(&mut self, at: Location, before: Weight, after: Weight) {
+        let Guard { shards, thread, now, .. } = &*self.guard;
+        shards.heap.reweigh(at, before, after, *now);
+        thread.counters.lose(before);
+        thread.counters.gain(after);
+        self.count_live(i64::from(after.live) - i64::from(before.live));
+    }
+
+    #[cold]
+    fn move_to_larger(&mut self, node: NodeId, len: usize) {
+        let room = match len {
+            0..GROWING_NODE_BYTES => len + len / heap::SPARE_PART,
+            _ => len.max(NODE_ROOM),
+        };
+        self.move_to_room(node, len, room);
+    }
+
+    fn move_to_room(&mut self, node: NodeId, len: usize, room: usize) {
+        let at = self.table.find(node).expect("a tree resizes nodes that it has");
+        let heap: &Heap = &self.guard.shards.heap;
+        // SAFETY: the shard is locked, and the record stays until it is buried after the copy.
+        let old = unsafe { heap.record(at).value() };
+        // The slice must not borrow from `self`, which appends.
+        let old = std::ptr::from_ref(old);
+        // SAFETY: as above: records stay where they are while their shard is locked.
+        let to = self.append(node, len, room, unsafe { &*old });
+        self.mark_dead(at);
+        self.table.set(node, to);
+    }
+}

@@ -1,0 +1,196 @@
+//! Passes over the entries of a shard.
+
+use super::append::Found;
+use super::{Guard, KeyMut, Reason, Shards, ValueRef};
+use crate::key::Key;
+use base::{KeyspaceId, Location, Millis, Random, ShardId, Tick};
+use index::{DeadlineVisitor, Entry, Index, Position, Slot};
+use smallvec::SmallVec;
+
+/// What a pass over deadlines finds of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// The key, or a part of its value, ends next then.
+    Until(Millis),
+    /// The key is past its deadline.
+    Expired,
+}
+
+impl<'a> Guard<'a> {
+    /// The index of a keyspace in a locked shard.
+    ///
+    /// # Panics
+    /// If the shard is not locked.
+    #[inline]
+    fn index_of(&self, keyspace: KeyspaceId, shard: ShardId) -> &'a Index {
+        self.assert_held(shard);
+        self.shards.indexes.get(keyspace, shard)
+    }
+
+    /// What an entry of a locked shard names.
+    #[inline]
+    fn found(&self, slot: Slot, entry: Entry) -> Found<'a> {
+        // SAFETY: the entry stands in the index of a locked shard.
+        let record = unsafe { self.shards.heap.record(entry.location()) };
+        Found { slot, entry, record }
+    }
+
+    /// Visits every key that belongs to the line in which `from` lies. Returns the begin of the
+    /// next line; `None` when that is beyond this shard.
+    pub fn scan_line(
+        &self,
+        keyspace: KeyspaceId,
+        from: Position,
+        mut visit: impl FnMut(ValueRef<'_>),
+    ) -> Option<Position> {
+        let index = self.index_of(keyspace, from.hash().shard());
+        index.scan_line(&self.shards.blocks, from, |slot, entry| {
+            visit(ValueRef::new(self, self.found(slot, entry)));
+        })
+    }
+
+    /// Takes out every key that belongs to the line in which `from` lies, of a keyspace that was
+    /// flushed; `count` hears of the bytes of each. Returns the begin of the next line.
+    pub fn reap_line(
+        &mut self,
+        keyspace: KeyspaceId,
+        from: Position,
+        mut count: impl FnMut(u64),
+    ) -> Option<Position> {
+        let (shards, index) = (self.shards, self.index_of(keyspace, from.hash().shard()));
+        let mut natives: SmallVec<[(Slot, Entry); 16]> = SmallVec::new();
+        let next = index.scan_line(&shards.blocks, from, |slot, entry| {
+            shards.prefetch(entry.location());
+            natives.push((slot, entry));
+        });
+        for (slot, entry) in natives {
+            let found = self.found(slot, entry);
+            // The key stands in this shard: that is all that is asked of its hash here.
+            let key = Key { bytes: found.record.key(), hash: from.hash(), keyspace };
+            count(self.remove_found(&key, found, Reason::Flushed));
+        }
+        next
+    }
+
+    /// A random key of a locked shard, every one about as likely; `None` without keys.
+    pub fn random_value(
+        &self,
+        keyspace: KeyspaceId,
+        shard: ShardId,
+        random: &mut Random,
+    ) -> Option<ValueRef<'_>> {
+        let index = self.index_of(keyspace, shard);
+        let (slot, entry) = index.random(&self.shards.blocks, shard.0, random)?;
+        Some(ValueRef::new(self, self.found(slot, entry)))
+    }
+
+    /// Visits keys that may be removed, in the line in which `from` lies. Returns the begin of the
+    /// next line; `None` when that is beyond this shard.
+    pub fn visit_line(
+        &mut self,
+        keyspace: KeyspaceId,
+        from: Position,
+        mut visit: impl FnMut(&mut KeyMut<'_, 'a>),
+    ) -> Option<Position> {
+        let (shards, index) = (self.shards, self.index_of(keyspace, from.hash().shard()));
+        let mut natives: SmallVec<[Location; 16]> = SmallVec::new();
+        let next = index.scan_line(&shards.blocks, from, |_, entry| natives.push(entry.location()));
+        for at in natives {
+            // SAFETY: the location stands in the index of a locked shard, since a visit removes no
+            // key but its own.
+            let record = unsafe { shards.heap.record(at) };
+            let hash = shards.hasher.hash(record.key());
+            if let Some(mut key) = self.key_at(keyspace, hash, at) {
+                visit(&mut key);
+            }
+        }
+        next
+    }
+
+    /// Visits the keys with deadlines, or with parts that have some, in the lines that are due, in
+    /// the block in which `from` lies, until `lines_max` were visited; those that have expired are
+    /// removed. Returns where to go on.
+    pub fn sweep_deadlines(
+        &mut self,
+        keyspace: KeyspaceId,
+        from: Position,
+        lines_max: usize,
+        judge: impl FnMut(ValueRef<'_>) -> Verdict,
+    ) -> Option<Position> {
+        let (shards, now) = (self.shards, self.now);
+        let index = self.index_of(keyspace, from.hash().shard());
+        let mut sweep = Sweep { guard: self, keyspace, judge, has_expired: false };
+        let next = index.sweep_deadlines(&shards.blocks, from, now.tick(), lines_max, &mut sweep);
+        if sweep.has_expired && index.wants_shrink(&shards.blocks, from.hash()) {
+            index.shrink(&shards.blocks, from.hash(), &shards.hashes());
+        }
+        next
+    }
+
+    /// Changes the access bits of all keys in the block in which `from` lies. Returns where to go
+    /// on.
+    pub fn sweep_access(
+        &mut self,
+        keyspace: KeyspaceId,
+        from: Position,
+        age: impl FnMut(u8) -> u8,
+    ) -> Option<Position> {
+        let index = self.index_of(keyspace, from.hash().shard());
+        index.sweep_access(&self.shards.blocks, from, age)
+    }
+
+    /// Gives up the index of a keyspace in a locked shard, which has no entry left.
+    pub fn clear(&mut self, keyspace: KeyspaceId, shard: ShardId) {
+        self.index_of(keyspace, shard).clear(&self.shards.blocks);
+    }
+}
+
+struct Sweep<'s, 'a, J> {
+    guard: &'s mut Guard<'a>,
+    keyspace: KeyspaceId,
+    judge: J,
+    has_expired: bool,
+}
+
+impl<J: FnMut(ValueRef<'_>) -> Verdict> DeadlineVisitor for Sweep<'_, '_, J> {
+    fn prefetch(&self, at: Location) {
+        self.guard.shards.prefetch(at);
+    }
+
+    fn visit(&mut self, slot: Slot, entry: Entry) -> Option<Tick> {
+        let found = self.guard.found(slot, entry);
+        let now = self.guard.now;
+        match (self.judge)(ValueRef::new(self.guard, found)) {
+            Verdict::Until(next) => Some(Tick::of_deadline(next.max(now), now)),
+            Verdict::Expired => {
+                let key = self.guard.shards.key(self.keyspace, found.record.key());
+                self.guard.before_removal(&key, &found, Reason::Expired);
+                self.guard.let_go(&key, &found, Reason::Expired);
+                self.guard.count_expired_by_sweep();
+                self.has_expired = true;
+                None
+            }
+        }
+    }
+}
+
+impl Shards {
+    /// Lines of the index of a keyspace in a shard.
+    pub fn lines(&self, keyspace: KeyspaceId, shard: ShardId) -> u64 {
+        let _held = self.hold_one(shard);
+        let index = self.indexes.get(keyspace, shard);
+        if index.is_empty() { 0 } else { index.lines(&self.blocks) }
+    }
+
+    /// A random shard of a keyspace, the more likely the more keys it has; `None` without keys.
+    pub fn random_shard(&self, random: &mut Random, keyspace: KeyspaceId) -> Option<ShardId> {
+        let keys: u64 = self.counts_of(keyspace).map(Index::len).sum();
+        let mut nth = random.below(keys.max(1));
+        ShardId::all().find(|shard| {
+            let len = self.counts(keyspace, *shard).len();
+            let is_here = nth < len;
+            nth = nth.saturating_sub(len);
+            is_here
+        })
+    }
+}

@@ -1,0 +1,114 @@
+//! Reading strings of any length, and writing them whole.
+
+use super::view::{Form, StringView};
+use crate::access::Access;
+use crate::fault::{NoSpace, WrongKind};
+use crate::key::{Encoding, Expiry, Key, Kind, Label};
+use crate::shard::{KeyMut, ValueRef};
+use crate::value::long_string::{self, LongView, WHOLE_BYTES_MAX};
+
+impl<'g> ValueRef<'g> {
+    /// The value as a string.
+    #[inline(always)]
+    pub(crate) fn string(self) -> Result<StringView<'g>, WrongKind> {
+        let (label, deadline) = (self.label(), self.deadline());
+        if label.is_whole_string() {
+            return Ok(StringView { deadline, form: Form::Whole(self.bytes()) });
+        }
+        let long = self.long_string()?;
+        Ok(StringView { deadline, form: Form::Long(long) })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn long_string(self) -> Result<LongView<'g>, WrongKind> {
+        if self.kind() != Kind::String {
+            return Err(WrongKind);
+        }
+        Ok(LongView::new(self.nodes(), long_string::len_of(self.bytes())))
+    }
+}
+
+impl Access<'_> {
+    /// Reads the string of a key for a command, as [`Access::read`].
+    ///
+    /// # Errors
+    /// When the key holds something else.
+    #[inline(always)]
+    pub fn read_string(&mut self, key: &Key<'_>) -> Result<Option<StringView<'_>>, WrongKind> {
+        self.guard().read(key).map(ValueRef::string).transpose()
+    }
+
+    /// Reads the string of a key on the way to changing it, as [`Access::look`].
+    ///
+    /// # Errors
+    /// When the key holds something else.
+    #[inline]
+    pub fn look_string(&mut self, key: &Key<'_>) -> Result<Option<StringView<'_>>, WrongKind> {
+        self.guard().look(key).map(ValueRef::string).transpose()
+    }
+
+    /// Reads the string of a key without any trace, as [`Access::peek`].
+    ///
+    /// # Errors
+    /// When the key holds something else.
+    pub fn peek_string(&self, key: &Key<'_>) -> Result<Option<StringView<'_>>, WrongKind> {
+        self.unseen().peek(key).map(ValueRef::string).transpose()
+    }
+
+    /// Sets a key to a string, in place of anything that it holds.
+    ///
+    /// # Errors
+    /// When there is no room for it; nothing has changed then.
+    #[inline]
+    pub fn write(
+        &mut self,
+        key: &Key<'_>,
+        value: &[u8],
+        encoding: Encoding,
+        expiry: Expiry,
+    ) -> Result<(), NoSpace> {
+        if value.len() > WHOLE_BYTES_MAX {
+            return write_long(self.guard().key_mut(key), value, expiry);
+        }
+        self.guard().write(key, Label::new(Kind::String, encoding), value, expiry)
+    }
+
+    /// The string of a key, to be changed in place without changing its length; `None` for one in
+    /// chunks.
+    pub fn edit<'g>(&'g mut self, key: &Key<'g>) -> Option<&'g mut [u8]> {
+        let mut key = self.guard().key_mut(key).existing()?;
+        if !key.label().is_whole_string() {
+            return None;
+        }
+        key.touch();
+        key.set_label_in_place(RAW);
+        Some(key.into_bytes_mut())
+    }
+
+    /// Makes the string of a key `len` bytes long, creating it if need be, and returns it for
+    /// change. New bytes are zeros; the deadline stays. A growing string gets an eighth of slack.
+    ///
+    /// # Errors
+    /// When there is no room for it; nothing has changed then.
+    ///
+    /// # Panics
+    /// If the string is in chunks.
+    pub fn resize<'g>(&'g mut self, key: &Key<'g>, len: usize) -> Result<&'g mut [u8], NoSpace> {
+        let mut key = self.guard().key_mut(key);
+        assert!(!key.exists() || !key.label().is_tree(), "it is in one piece");
+        key.resize_as(RAW, len)?;
+        Ok(key.into_bytes_mut())
+    }
+}
+
+/// The label of a string that was changed in place.
+const RAW: Label = Label::new(Kind::String, Encoding::Raw);
+
+#[cold]
+#[inline(never)]
+fn write_long(mut key: KeyMut<'_, '_>, value: &[u8], expiry: Expiry) -> Result<(), NoSpace> {
+    let deadline = expiry.after(|| key.deadline());
+    let id = long_string::chunks_of(&mut key, value)?;
+    long_string::put_chunks(&mut key, id, value.len(), deadline)
+}
