@@ -6,8 +6,8 @@ use base::{KeyHasher, Millis};
 use libfuzzer_sys::fuzz_target;
 use std::collections::BTreeMap;
 use store::{
-    Encoding, EvictionPolicy, Expiry, Key, Lane, Limits, NoSpace, ScanFilter, ShardSet, Store,
-    StoreConfig,
+    Encoding, EvictionPolicy, Expiry, Key, Lane, Limits, NoSpace, ScanFilter, Scanned, ShardSet,
+    Store, StoreConfig,
 };
 
 const DATABASES: usize = 2;
@@ -253,8 +253,9 @@ impl World {
         let (mut live, mut records) = (0, 0);
         for (database, model) in self.models.iter_mut().enumerate() {
             let keyspace = self.store.keyspace(database).expect("a database");
-            let (mut keys, filter) = (Vec::new(), ScanFilter::default());
-            self.store.each_key(keyspace, filter, now, |key| {
+            let mut keys = Vec::new();
+            let all = Scanned { keyspace, now, filter: ScanFilter::default() };
+            self.store.each_key(&mut self.lane, all, |key| {
                 keys.push(key.to_vec());
                 true
             });
@@ -301,8 +302,8 @@ impl World {
             Op::Read { name } => self.read(name),
             Op::Scan { database, cursor, count } => {
                 let keyspace = self.store.keyspace(database.into()).expect("a database");
-                let (count, filter) = (usize::from(count), ScanFilter::default());
-                self.store.scan(keyspace, cursor, count, filter, self.now, |_| ());
+                let all = Scanned { keyspace, now: self.now, filter: ScanFilter::default() };
+                self.store.scan(&mut self.lane, all, cursor, count.into(), |_| ());
             }
             Op::Clean { bytes } => self.inside(|store, lane, now| {
                 store.clean_at_rest(lane, u64::from(bytes), now);
