@@ -15,12 +15,14 @@
 mod args;
 mod call;
 mod clients;
+mod commands;
 mod element;
 mod execute;
 mod family;
 mod instance;
-mod key_positions;
+mod key_spec;
 mod manual;
+mod needs;
 mod rates;
 mod refusal;
 mod session;
@@ -30,21 +32,24 @@ pub mod syntax;
 mod table;
 #[cfg(test)]
 mod testing;
+mod tips;
 mod waiting;
 
 pub use args::Args;
-pub use call::{Call, Keys, Outcome};
+pub use call::{Call, Command, Handler, Keys, Outcome, Row, Table};
 pub use clients::{Client, ClientFlags, Clients, Endpoint, Notice, Pause, Post, Told};
-pub use execute::{RowMemo, execute, find_row, grants};
+pub use commands::table;
+pub use execute::{Execution, RowMemo, execute, granted_for_batch};
 pub use instance::{Identity, Instance, Shutdown};
+pub use key_spec::{FindKeys, FoundKeys, KeyFlags, KeySearch, KeySpec};
 pub use manual::manual;
+pub use needs::{Grants, Needs};
 pub use rates::Rates;
 pub use refusal::Refusal;
 pub use session::{ReplyMode, Session};
-pub use spec::{CommandSpec, Flags, Group, KeyFlags, KeySpec, Needs};
+pub use spec::{Categories, CommandSpec, Flags, Group, Wakes};
 pub use statistics::{
     CommandCounts, CommandTotals, Count, ServerCounts, ServerTotals, Statistics, Sums,
     WorkerStatistics,
 };
-pub use table::{Row, Table};
 pub use waiting::{Waiter, Waiters, recheck};

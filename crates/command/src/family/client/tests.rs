@@ -27,7 +27,7 @@ fn hello_switches_the_protocol_of_its_own_reply() {
 #[test]
 fn a_password_keeps_strangers_out() {
     let mut world = World::new();
-    world.session.authenticated = false;
+    world.session.set_authenticated(false);
     let wrong = "-WRONGPASS invalid username-password pair or user is disabled.";
     check(
         &mut world,

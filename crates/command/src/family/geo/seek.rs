@@ -2,6 +2,7 @@
 
 use super::{point, unit};
 use crate::args::Args;
+use crate::key_spec::{FoundKeys, KeyFlags, KeySpec, find};
 use crate::refusal::Refusal;
 use store::value::geo::{Point, Search, Shape, geohash};
 use store::value::sorted_set::SortedSet;
@@ -72,6 +73,23 @@ pub struct Asked {
     /// Whether distances are stored rather than geohashes.
     pub stores_distance: bool,
 }
+
+/// The keys of a search that may store what it finds: the last STORE or STOREDIST counts.
+pub fn keys<'r>(specs: &[KeySpec], request: &[&'r [u8]]) -> Option<FoundKeys<'r>> {
+    let mut found = find(specs, request)?;
+    let mut rest = request.get(STORE_FROM..)?.iter();
+    let mut destination = None;
+    while let Some(word) = rest.next() {
+        if [&b"STORE"[..], b"STOREDIST"].iter().any(|it| it.eq_ignore_ascii_case(word)) {
+            destination = rest.next().or(destination);
+        }
+    }
+    found.extend(destination.map(|key| (*key, KeyFlags::OW | KeyFlags::UPDATE)));
+    Some(found)
+}
+
+/// The first position at which a search around a place may say where to store what it finds.
+const STORE_FROM: usize = 5;
 
 /// The position of the key for the result, if there is one.
 pub fn store_key(args: Args<'_>, style: Style) -> Option<usize> {

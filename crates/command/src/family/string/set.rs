@@ -2,6 +2,7 @@
 
 use super::options::{self, Of, Options, Time};
 use crate::call::{Call, Outcome};
+use crate::key_spec::{FoundKeys, KeyFlags, KeySpec, find_with_flags};
 use std::ops::Range;
 use store::value::string::{Form, StringView};
 use store::{Encoding, Expiry};
@@ -17,6 +18,13 @@ pub fn set(call: &mut Call<'_>) -> Outcome {
     statistics.count_changes(1);
     reply.ok();
     Ok(())
+}
+
+/// The key of SET, which reads what it replaces only if it is to return it.
+pub fn keys<'r>(specs: &[KeySpec], request: &[&'r [u8]]) -> Option<FoundKeys<'r>> {
+    let returns = request.iter().skip(3).any(|word| word.eq_ignore_ascii_case(b"GET"));
+    let flags = if returns { KeyFlags::RW | KeyFlags::ACCESS } else { KeyFlags::OW };
+    find_with_flags(flags | KeyFlags::UPDATE, specs, request)
 }
 
 fn set_with_options(call: &mut Call<'_>) -> Outcome {
