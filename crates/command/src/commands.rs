@@ -6,8 +6,8 @@ use crate::refusal::Refusal;
 use crate::spec::{Flags, Group};
 use std::sync::LazyLock;
 
-/// What stands for requests that name no command, or have not as many words as it takes. It is never
-/// run, as nobody grants what it needs.
+/// Stands for requests that name no command, or have not as many words as it takes. It never runs, as
+/// nobody grants what it needs.
 const NAMELESS: Command =
     Command::plain(Group::Server, "", 0, Flags::empty(), "", |_| Err(Refusal::SYNTAX));
 

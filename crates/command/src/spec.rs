@@ -40,8 +40,8 @@ bitflags! {
         const NO_MULTI = 1 << 12;
         /// Publishes or subscribes.
         const PUBSUB = 1 << 13;
-        /// Reads, but may change how a value is kept, which replicas must hear of. COMMAND INFO does
-        /// not tell it.
+        /// Reads, but may change how a value is kept, which replicas must hear of. COMMAND INFO
+        /// does not tell it.
         const MAY_REPLICATE = 1 << 14;
     }
 

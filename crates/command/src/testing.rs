@@ -62,6 +62,19 @@ impl World {
 
     /// What comes back for a request.
     pub fn answer_words(&mut self, words: &[&[u8]]) -> Vec<u8> {
+        let (execution, out) = self.execute(words);
+        assert_eq!(execution, Execution::Done, "it is held back");
+        out
+    }
+
+    /// Whether CLIENT PAUSE holds a line back.
+    pub fn is_held(&mut self, line: &str) -> bool {
+        let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
+        self.execute(&words).0 == Execution::Held
+    }
+
+    /// What becomes of a request, and what comes back.
+    fn execute(&mut self, words: &[&[u8]]) -> (Execution, Vec<u8>) {
         let spans: Vec<Span> = spans(words).collect();
         let request = words.concat();
         let args = Args::new(&request, &spans);
@@ -82,9 +95,9 @@ impl World {
             first_hash: None,
             is_again: false,
         };
-        assert_eq!(execute(&mut call, granted), Execution::Done, "it is held back");
+        let execution = execute(&mut call, granted);
         self.instance.store.leave(&self.lane);
-        out
+        (execution, out)
     }
 
     /// Changes of data that were counted.

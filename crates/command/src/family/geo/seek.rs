@@ -15,6 +15,12 @@ const NEGATIVE_SIDE: Refusal = Refusal::of("ERR height or width cannot be negati
 const COUNT: Refusal = Refusal::of("ERR COUNT must be > 0");
 const VERTICES: Refusal = Refusal::of("ERR invalid number of vertices");
 const FEW_VERTICES: Refusal = Refusal::of("ERR GEOSEARCH BYPOLYGON must have at least 3 vertices");
+const STORED_WITH: Refusal = Refusal::of(
+    "ERR GEOSEARCHSTORE is not compatible with WITHDIST, WITHHASH and WITHCOORD options",
+);
+const STORE_WITH: Refusal = Refusal::of(
+    "ERR STORE option in GEORADIUS is not compatible with WITHDIST, WITHHASH and WITHCOORD options",
+);
 const ANY_WITHOUT_COUNT: Refusal = Refusal::of("ERR the ANY argument requires COUNT argument");
 
 /// Fewer vertices make no polygon.
@@ -280,11 +286,7 @@ impl<'c, 'x> Parser<'c, 'x> {
     fn check(&self, is_stored: bool) -> Result<(), Refusal> {
         let Asked { has_distance, has_hash, has_place, count, is_any, .. } = self.asked;
         if is_stored && (has_distance || has_hash || has_place) {
-            let what =
-                if self.style.is_store { "GEOSEARCHSTORE" } else { "STORE option in GEORADIUS" };
-            return Err(Refusal::new(format!(
-                "ERR {what} is not compatible with WITHDIST, WITHHASH and WITHCOORD options"
-            )));
+            return Err(if self.style.is_store { STORED_WITH } else { STORE_WITH });
         }
         let is_by_options = self.style.form == Form::Options && self.polygon.is_none();
         let name = self.args.get(0);

@@ -95,7 +95,7 @@ pub const TABLE: &[Command] = &[
                   has; may wait for some.",
         syntax: "GROUP group consumer [COUNT count] [BLOCK milliseconds] [NOACK] STREAMS key \
                  [key ...] id [id ...]",
-        ..row("XREADGROUP", -7, WRITE.union(WAIT), "5.0.0", read::xread)
+        ..row("XREADGROUP", -7, WRITE.union(WAIT), "5.0.0", read::xreadgroup)
     },
     Command {
         keys: &[KeySpec::one(READS)],

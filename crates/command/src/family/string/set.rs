@@ -1,12 +1,10 @@
 //! Writing one string: SET, SETEX, PSETEX, SETNX, GETSET.
 
 use super::options::{self, Of, Options, Time};
+use super::read::bulk_or_null;
 use crate::call::{Call, Outcome};
 use crate::key_spec::{FoundKeys, KeyFlags, KeySpec, find_with_flags};
-use std::ops::Range;
-use store::value::string::{Form, StringView};
 use store::{Encoding, Expiry};
-use wire::Reply;
 
 pub fn set(call: &mut Call<'_>) -> Outcome {
     if call.args.len() > 3 {
@@ -94,29 +92,4 @@ pub fn getset(call: &mut Call<'_>) -> Outcome {
     access.write(&key, value, Encoding::of_new(value), Expiry::Never)?;
     statistics.count_changes(1);
     Ok(())
-}
-
-/// Replies with a value, or with that there is none.
-#[inline]
-pub fn bulk_or_null(reply: &mut Reply<'_>, string: Option<StringView<'_>>) {
-    match string {
-        Some(StringView { form: Form::Whole(bytes), .. }) => reply.bulk(bytes),
-        Some(long) => bulk_pieces(reply, &long, 0..long.len()),
-        None => reply.null(),
-    }
-}
-
-/// Replies with a part of a string.
-#[inline]
-pub fn bulk_range(reply: &mut Reply<'_>, string: &StringView<'_>, range: Range<usize>) {
-    match string.as_slice() {
-        Some(bytes) => reply.bulk(&bytes[range]),
-        None => bulk_pieces(reply, string, range),
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn bulk_pieces(reply: &mut Reply<'_>, string: &StringView<'_>, range: Range<usize>) {
-    reply.bulk_pieces(range.len(), string.pieces(range));
 }
