@@ -6,8 +6,8 @@ use crate::refusal::Refusal;
 use crate::spec::{Flags, Group};
 use std::sync::LazyLock;
 
-/// Stands for requests that name no command, or have not as many words as it takes. It never runs, as
-/// nobody grants what it needs.
+/// Stands for requests that name no command, or have not as many words as it takes. It never runs,
+/// as nobody grants what it needs.
 const NAMELESS: Command =
     Command::plain(Group::Server, "", 0, Flags::empty(), "", |_| Err(Refusal::SYNTAX));
 
@@ -22,7 +22,9 @@ pub fn table() -> &'static Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::call::Row;
     use crate::needs::Needs;
+    use crate::spec::Wakes;
 
     #[test]
     fn every_command_is_found_by_its_name_in_any_case() {
@@ -57,6 +59,25 @@ mod tests {
             assert!(names.insert(&row.full_name), "{} twice", row.full_name);
             assert!(row.first_key < row.spec.arity.unsigned_abs().into(), "{}", row.full_name);
             assert!(!row.spec.summary.is_empty(), "{}", row.full_name);
+        }
+    }
+
+    #[test]
+    fn what_writes_without_naming_keys_says_whom_it_wakes() {
+        let writes = |row: &&Row| row.spec.flags.contains(Flags::WRITE);
+        for row in table().rows().iter().filter(writes) {
+            let is_said = !row.spec.keys.is_empty() || row.spec.wakes != Wakes::ItsKeys;
+            assert!(is_said, "{}", row.full_name);
+        }
+    }
+
+    #[test]
+    fn fields_and_types_of_arguments_are_those_of_the_syntax() {
+        for Row { spec, full_name, .. } in table().rows() {
+            let words: Vec<&str> = spec.syntax.split([' ', '[', ']', '<', '>', '|']).collect();
+            let has_field = spec.field_at == 0 || words[spec.field_at - 1] == "field";
+            assert!(has_field && spec.field_at < spec.arity.unsigned_abs().into(), "{full_name}");
+            assert!(spec.argument_types.iter().all(|(it, _)| words.contains(it)), "{full_name}");
         }
     }
 }

@@ -63,6 +63,12 @@ impl Default for RowMemo {
 }
 
 impl RowMemo {
+    /// The row that was found last.
+    #[inline]
+    pub fn latest(&self) -> &'static Row {
+        self.row
+    }
+
     /// The row of a request; one that is always refused if it has none.
     #[inline]
     pub fn find(&mut self, args: &Args<'_>) -> &'static Row {

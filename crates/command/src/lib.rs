@@ -1,15 +1,26 @@
 //! The table of commands and their families.
 //!
 //! ```text
-//! request ──▶ Table::find ──▶ admit ──▶ family handler ──▶ Access (store) ──▶ Reply (wire)
-//!                               └─ a named refusal
+//! request ──▶ RowMemo::find ──▶ admit ──▶ family handler ──▶ Access (store) ──▶ Reply (wire)
+//!                                 └─ a named refusal
 //! ```
 //! A command is a row of its family's table and a handler beside it: arguments and replies, no
-//! layout. What it does to a value stands in `store::value`.
+//! layout. The row says everything that is to be known about it, and no other list names it. What it
+//! does to a value stands in `store::value`.
+//!
+//! ```text
+//! execute, manual, waiting::serve     run commands, or tell about all of them
+//! commands                            the table of all families
+//! family/*                            rows and handlers
+//! call, waiting::wait                 one command at work
+//! instance, session, statistics       what it works on
+//! table, spec, key_spec, needs        what a row is; knows neither calls nor families
+//! ```
+//! A module uses those below it.
 //!
 //! Owner: the server makes one `Instance`, and each of its workers runs calls.
 //! Not here: sockets, threads and event loops (`server`), what values are (`store`).
-//! Start at: `spec.rs`, then `call.rs`, then `family/string/set.rs`, then `execute.rs`.
+//! Start at: `spec.rs`, then `call.rs`, then `family/string/read.rs`, then `execute.rs`.
 #![forbid(unsafe_code)]
 
 mod args;

@@ -137,8 +137,9 @@ impl Batch {
             };
             let last_span = self.spans.len() as u32;
             if last_span > first_span {
-                let spans = first_span..last_span;
-                let request = self.request_at(start, spans, inline, input, ahead);
+                let (row, hash) = (self.rows.latest(), None);
+                let mut request = Request { start, first_span, last_span, inline, row, hash };
+                self.name(&mut request, input, ahead);
                 self.requests.push(request);
             }
         }
@@ -171,44 +172,26 @@ impl Batch {
 
     #[inline]
     fn args<'b>(&'b self, request: &Request, input: &'b [u8]) -> Args<'b> {
-        self.words(request.start, request.first_span..request.last_span, request.inline, input)
-    }
-
-    #[inline]
-    fn words<'b>(
-        &'b self,
-        start: usize,
-        spans: Range<u32>,
-        inline: u32,
-        input: &'b [u8],
-    ) -> Args<'b> {
-        let bytes = match inline {
-            0 => &input[start..],
+        let spans = &self.spans[request.first_span as usize..request.last_span as usize];
+        let bytes = match request.inline {
+            0 => &input[request.start..],
             inline => &self.inline[inline as usize - 1][..],
         };
-        Args::new(bytes, &self.spans[spans.start as usize..spans.end as usize])
+        Args::new(bytes, spans)
     }
 
-    /// A request whose words have been found: finds its row and hashes its first key.
+    /// Finds the row and hashes the first key.
     #[inline]
-    fn request_at(
-        &mut self,
-        start: usize,
-        spans: Range<u32>,
-        inline: u32,
-        input: &[u8],
-        ahead: &Ahead<'_>,
-    ) -> Request {
+    fn name(&mut self, request: &mut Request, input: &[u8], ahead: &Ahead<'_>) {
         let mut rows = self.rows;
-        let args = self.words(start, spans.clone(), inline, input);
-        let row = rows.find(&args);
-        let mut hash = None;
-        if row.first_key > 0 {
-            let key = ahead.store.key(ahead.keyspace, args.get(row.first_key));
-            hash = Some(key.hash);
+        let args = self.args(request, input);
+        request.row = rows.find(&args);
+        let first = request.row.first_key;
+        if first > 0 {
+            let key = ahead.store.key(ahead.keyspace, args.get(first));
+            request.hash = Some(key.hash);
             self.keys.push((key.keyspace, key.hash));
         }
         self.rows = rows;
-        Request { start, first_span: spans.start, last_span: spans.end, inline, row, hash }
     }
 }
