@@ -5,7 +5,7 @@
 //!                                 └─ a named refusal
 //! ```
 //! A command is a row of its family's table and a handler beside it: arguments and replies, no
-//! layout. The row says everything that is to be known about it, and no other list names it. What it
+//! layout. All that is to be known about it stands in its row, and no other list names it. What it
 //! does to a value stands in `store::value`.
 //!
 //! ```text
