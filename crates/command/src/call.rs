@@ -4,8 +4,9 @@ use crate::args::Args;
 use crate::instance::Instance;
 use crate::refusal::Refusal;
 use crate::session::Session;
+use crate::spec::{Categories, CommandSpec, Flags, Group};
 use crate::statistics::WorkerStatistics;
-use crate::table::Row;
+use crate::table;
 use base::{KeyspaceId, Millis, PositionHash};
 use smallvec::SmallVec;
 use store::{Access, Key, Lane, ShardSet};
@@ -13,6 +14,18 @@ use wire::Reply;
 
 /// `Ok` when one reply was written; a refusal becomes the reply instead.
 pub type Outcome = Result<(), Refusal>;
+
+/// Does the command: reads arguments, works on the store, writes one reply.
+pub type Handler = fn(&mut Call<'_>) -> Outcome;
+
+/// What a family's table says about a command.
+pub type Command = CommandSpec<Handler>;
+
+/// A command with its number.
+pub type Row = table::Row<Handler>;
+
+/// All commands.
+pub type Table = table::Table<Handler>;
 
 /// Keys of one command; most have few.
 pub type Keys<'c> = SmallVec<[Key<'c>; 4]>;
@@ -65,7 +78,7 @@ impl<'c> Call<'c> {
     pub fn key(&self, at: usize) -> Result<Key<'c>, Refusal> {
         let bytes = self.args.get(at);
         let keyspace = self.keyspace()?;
-        let ahead = self.first_hash.filter(|_| i16::try_from(at) == Ok(self.row.spec.keys.first));
+        let ahead = self.first_hash.filter(|_| at == self.row.first_key);
         Ok(match ahead {
             Some(hash) => Key { bytes, hash, keyspace },
             None => self.instance.store.key(keyspace, bytes),
@@ -144,5 +157,32 @@ impl<'c> Call<'c> {
     #[inline]
     pub fn count_changes(&self, changes: u64) {
         self.statistics.count_changes(changes);
+    }
+
+    /// The refusal of a request with a wrong number of words.
+    pub fn wrong_arity(&self) -> Refusal {
+        wrong_arity(self.row)
+    }
+}
+
+/// The refusal of a request that has not as many words as its command takes.
+#[cold]
+pub fn wrong_arity(row: &Row) -> Refusal {
+    Refusal::new(format!("ERR wrong number of arguments for '{}' command", row.full_name))
+}
+
+impl Command {
+    /// A row that only has subcommands. A request without a known one is refused before it runs.
+    pub const fn parent(
+        group: Group,
+        name: &'static str,
+        since: &'static str,
+        subcommands: &'static [Command],
+    ) -> Command {
+        Command {
+            subcommands,
+            categories: Categories::empty(),
+            ..Command::plain(group, name, -2, Flags::empty(), since, |_| Err(Refusal::SYNTAX))
+        }
     }
 }

@@ -6,8 +6,8 @@ use crate::connection::Connection;
 use crate::output::ALL_SAFE;
 use base::{KeyspaceId, Millis, Stopwatch};
 use command::{
-    Call, ClientFlags, Group, Instance, Needs, Pause, Refusal, ReplyMode, Row, WorkerStatistics,
-    execute, find_row, grants,
+    Call, ClientFlags, Execution, Instance, Needs, ReplyMode, Row, WorkerStatistics, execute,
+    granted_for_batch,
 };
 use settings::{OutputLimit, general, limits};
 use std::io;
@@ -103,7 +103,7 @@ impl Executor {
             most: general::PREFETCH_BATCH_MAX_SIZE.get(settings).max(1),
             limits: Limits {
                 bulk_bytes_max: limits::PROTO_MAX_BULK_LEN.get(settings),
-                authenticated: connection.session.authenticated,
+                authenticated: connection.session.is_authenticated(),
                 ..Limits::default()
             },
             store: &instance.store,
@@ -224,11 +224,11 @@ impl Executor {
         let now = self.now;
         let first = requests.start;
         self.limit_replies(connection);
-        if requests.len() > 1 && connection.session.authenticated {
+        if requests.len() > 1 && connection.session.is_authenticated() {
             self.look_into(connection, batch, requests.clone(), input);
         }
         self.command_began = self.stopwatch.read();
-        let mut granted = grants(&self.instance, &connection.session);
+        let granted = granted_for_batch(&self.instance);
         let mut is_held = connection.is_held(input.len());
         for at in requests.clone() {
             let (request, args) = batch.request(at, input);
@@ -236,16 +236,13 @@ impl Executor {
                 self.finish_batch(connection, at - first, now);
                 return Stop::Over(request.start);
             }
-            if is_held || self.is_paused(connection, request.row, now) {
+            let mark = self.replies.len();
+            if is_held
+                || self.call(connection, request.row, args, request.hash, granted, now)
+                    == Execution::Held
+            {
                 self.finish_batch(connection, at - first, now);
                 return Stop::Held(request.start);
-            }
-            // The command before this one may have been AUTH or RESET.
-            granted.set(Needs::AUTHENTICATED, connection.session.authenticated);
-            let mark = self.replies.len();
-            match request.row {
-                Some(row) => self.call(connection, row, args, request.hash, granted, now),
-                None => self.refuse(connection, &args),
             }
             // Its worker notes it when it puts the connection back.
             is_held |= connection.session.is_waiting;
@@ -279,8 +276,11 @@ impl Executor {
     ) {
         let wanted = |at: usize| {
             let (request, args) = batch.request(at, input);
-            let row = request.row.filter(|row| row.spec.group == Group::Hash && args.len() > 2)?;
-            Some((request.hash?, args.get(row.spec.keys.first as usize), args.get(2)))
+            let (row, field_at) = (request.row, request.row.spec.field_at);
+            if field_at == 0 {
+                return None;
+            }
+            Some((request.hash?, args.get(row.first_key), args.get(field_at)))
         };
         let Some((hash, bytes, _)) = wanted(requests.start) else { return };
         let same = |at: usize| wanted(at).filter(|other| other.0 == hash).map(|other| other.2);
@@ -303,7 +303,7 @@ impl Executor {
         first_hash: Option<base::PositionHash>,
         granted: Needs,
         now: Millis,
-    ) {
+    ) -> Execution {
         let protocol = connection.session.protocol;
         let mut call = Call {
             instance: &self.instance,
@@ -317,9 +317,15 @@ impl Executor {
             first_hash,
             is_again: false,
         };
-        execute(&mut call, granted);
+        let execution = execute(&mut call, granted);
+        let row = call.row;
         if call.reply.is_cut() {
             self.give_up(connection);
+        }
+        if execution == Execution::Held {
+            connection.is_paused = true;
+            connection.session.client.set_flag(ClientFlags::PAUSED, true);
+            return execution;
         }
         let ended = self.stopwatch.read();
         let nanos = self.stopwatch.nanos_between(self.command_began, ended);
@@ -327,6 +333,7 @@ impl Executor {
         self.slice_nanos = self.slice_nanos.saturating_sub(nanos);
         self.command_began = ended;
         connection.session.client.last_command.store(row.id as u32 + 1, Relaxed);
+        execution
     }
 
     /// Computes how many bytes of replies may gather before a client is over its limit.
@@ -347,36 +354,6 @@ impl Executor {
             self.replies = Vec::new();
             connection.give_up();
         }
-    }
-
-    /// Answers a request that has no row, or not one that accepts it.
-    #[cold]
-    fn refuse(&mut self, connection: &mut Connection, args: &command::Args<'_>) {
-        if is_web_request(args.get(0)) {
-            tracing::warn!("closing a client that speaks HTTP, perhaps a web page made it do so");
-            connection.session.close_after_reply = true;
-            return;
-        }
-        let refusal = match find_row(args) {
-            Err(refusal) if connection.session.authenticated => refusal,
-            _ => Refusal::NO_AUTH,
-        };
-        Reply::new(&mut self.replies, connection.session.protocol).error(refusal.text());
-        self.instance.statistics.count_error(refusal.code());
-    }
-
-    /// Whether CLIENT PAUSE holds a request back.
-    #[inline]
-    fn is_paused(&mut self, connection: &mut Connection, row: Option<&Row>, now: Millis) -> bool {
-        let pause = self.instance.clients.paused(now);
-        if pause == Pause::Nothing {
-            return false;
-        }
-        connection.is_paused = pause == Pause::Everything || row.is_some_and(Row::may_change_data);
-        if connection.is_paused {
-            connection.session.client.set_flag(ClientFlags::PAUSED, true);
-        }
-        connection.is_paused
     }
 
     fn finish_batch(&mut self, connection: &Connection, commands: usize, now: Millis) {
@@ -420,11 +397,6 @@ impl Executor {
         self.statistics.server.output_limit_closed.add(1);
         tracing::warn!("closing a client whose output buffer is over its limit");
     }
-}
-
-/// Whether a browser may have been tricked into sending commands: its requests begin so.
-fn is_web_request(name: &[u8]) -> bool {
-    name.eq_ignore_ascii_case(b"post") || name.eq_ignore_ascii_case(b"host:")
 }
 
 /// Drops replies that the client does not want.

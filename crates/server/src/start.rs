@@ -145,7 +145,8 @@ fn make_instance(loaded: &Loaded, ask_to_end: Sender<()>) -> Result<Arc<Instance
         // A message that waits already does as well.
         let _ = ask_to_end.try_send(());
     });
-    Ok(Arc::new(Instance::new(store, Arc::clone(settings), identity, clock, wake)))
+    let (settings, commands) = (Arc::clone(settings), command::table().ids());
+    Ok(Arc::new(Instance::new(store, settings, identity, clock, commands, wake)))
 }
 
 fn random_digits() -> Result<String, StartError> {

@@ -104,7 +104,8 @@ fn instance() -> Arc<Instance> {
         allocator: "test",
     };
     let (settings, clock) = (Arc::new(Settings::new()), Clock::still(BEGIN));
-    Arc::new(Instance::new(store, settings, identity, clock, Box::new(|| ())))
+    let commands = command::table().ids();
+    Arc::new(Instance::new(store, settings, identity, clock, commands, Box::new(|| ())))
 }
 
 impl World {

@@ -1,7 +1,7 @@
 //! Several strings at once: MGET, MSET, MSETNX, MSETEX.
 
 use super::options::{self, Of, Options};
-use super::set::bulk_or_null;
+use super::read::bulk_or_null;
 use crate::call::{Call, Keys, Outcome};
 use crate::refusal::Refusal;
 use store::value::string::Condition;
