@@ -76,7 +76,8 @@ impl DeadlineVisitor for Expire<'_> {
         self.keys.key_of(at);
     }
 
-    fn visit(&mut self, at: Location) -> Option<Tick> {
+    fn visit(&mut self, _: Slot, found: Entry) -> Option<Tick> {
+        let at = found.location();
         let key = self.keys.key_of(at);
         let (entry, deadline) = self.model[&key];
         assert_eq!(entry.location(), at);

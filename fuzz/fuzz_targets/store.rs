@@ -6,8 +6,8 @@ use base::{KeyHasher, Millis};
 use libfuzzer_sys::fuzz_target;
 use std::collections::BTreeMap;
 use store::{
-    Encoding, EvictionPolicy, Expiry, Key, Lane, Limits, NoSpace, ScanFilter, ShardSet, Store,
-    StoreConfig,
+    Encoding, EvictionPolicy, Expiry, Key, Lane, Limits, NoSpace, ScanFilter, Scanned, ShardSet,
+    Store, StoreConfig,
 };
 
 const DATABASES: usize = 2;
@@ -118,7 +118,7 @@ impl World {
         let extent = value.len() + bytes.len() + 30;
         let reserved = self.store.reserve(&mut self.lane, extent, self.now);
         let key = key(&self.store, name, &bytes);
-        let mut access = self.store.lock(&mut self.lane, &key, self.now);
+        let mut access = self.store.lock(&mut self.lane, &key, self.now).unheard();
         let written = access.write(&key, &value, Encoding::of_new(&value), expiry);
         drop(access);
         assert!(written.is_ok() || reserved.is_err() || self.may_refuse());
@@ -138,7 +138,7 @@ impl World {
         value.resize(len, 0);
         let bytes = name.bytes();
         let key = key(&self.store, name, &bytes);
-        let mut access = self.store.lock(&mut self.lane, &key, self.now);
+        let mut access = self.store.lock(&mut self.lane, &key, self.now).unheard();
         match access.resize(&key, len) {
             Ok(resized) => assert!(resized == value),
             Err(NoSpace) => {
@@ -154,7 +154,7 @@ impl World {
         let expected = self.expected(name);
         let bytes = name.bytes();
         let key = key(&self.store, name, &bytes);
-        let mut access = self.store.lock(&mut self.lane, &key, self.now);
+        let mut access = self.store.lock(&mut self.lane, &key, self.now).unheard();
         let value = access.edit(&key);
         assert_eq!(value.is_some(), expected.is_some());
         if let (Some(value), Some((mut changed, deadline))) = (value, expected) {
@@ -168,7 +168,8 @@ impl World {
         let expected = self.expected(name);
         let bytes = name.bytes();
         let key = key(&self.store, name, &bytes);
-        let set = self.store.lock(&mut self.lane, &key, self.now).set_deadline(&key, deadline);
+        let set =
+            self.store.lock(&mut self.lane, &key, self.now).unheard().set_deadline(&key, deadline);
         if set.is_err() {
             assert!(self.may_refuse());
             return self.read(name);
@@ -183,7 +184,10 @@ impl World {
         let expected = self.expected(name).is_some();
         let bytes = name.bytes();
         let key = key(&self.store, name, &bytes);
-        assert_eq!(self.store.lock(&mut self.lane, &key, self.now).remove(&key), expected);
+        assert_eq!(
+            self.store.lock(&mut self.lane, &key, self.now).unheard().remove(&key),
+            expected
+        );
         self.models[name.database()].remove(&bytes);
     }
 
@@ -197,7 +201,7 @@ impl World {
             (key(&self.store, from, &source), key(&self.store, to, &target));
         let mut shards = ShardSet::new();
         [source_key.hash, target_key.hash].into_iter().for_each(|hash| shards.add(hash));
-        let mut access = self.store.lock_all(&mut self.lane, shards, self.now);
+        let mut access = self.store.lock_all(&mut self.lane, shards, self.now).unheard();
         let done: Result<bool, NoSpace> = if moves {
             access.rename(&source_key, &target_key)
         } else {
@@ -223,7 +227,7 @@ impl World {
         let key = key(&self.store, name, &bytes);
         // More than one burst of keys, so that records of one are looked at with lines of the next.
         self.store.look_ahead(&[(key.keyspace, key.hash); 9]);
-        let mut access = self.store.lock(&mut self.lane, &key, self.now);
+        let mut access = self.store.lock(&mut self.lane, &key, self.now).unheard();
         let found = access.read(&key).map(|it| (it.bytes.to_vec(), it.deadline));
         assert!(found == expected);
     }
@@ -253,8 +257,9 @@ impl World {
         let (mut live, mut records) = (0, 0);
         for (database, model) in self.models.iter_mut().enumerate() {
             let keyspace = self.store.keyspace(database).expect("a database");
-            let (mut keys, filter) = (Vec::new(), ScanFilter::default());
-            self.store.each_key(keyspace, filter, now, |key| {
+            let mut keys = Vec::new();
+            let all = Scanned { keyspace, now, filter: ScanFilter::default() };
+            self.store.each_key(&mut self.lane, all, |key| {
                 keys.push(key.to_vec());
                 true
             });
@@ -301,8 +306,8 @@ impl World {
             Op::Read { name } => self.read(name),
             Op::Scan { database, cursor, count } => {
                 let keyspace = self.store.keyspace(database.into()).expect("a database");
-                let (count, filter) = (usize::from(count), ScanFilter::default());
-                self.store.scan(keyspace, cursor, count, filter, self.now, |_| ());
+                let all = Scanned { keyspace, now: self.now, filter: ScanFilter::default() };
+                self.store.scan(&mut self.lane, all, cursor, count.into(), |_| ());
             }
             Op::Clean { bytes } => self.inside(|store, lane, now| {
                 store.clean_at_rest(lane, u64::from(bytes), now);

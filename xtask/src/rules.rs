@@ -1,5 +1,6 @@
 //! The rules of the house, one row each.
 
+mod command_names;
 mod documents;
 mod front_page;
 mod grants;
@@ -77,6 +78,11 @@ pub const RULES: &[Rule] = &[
         name: "documents",
         reason: "links and paths in documents and on front pages lead somewhere",
         check: documents::documents,
+    },
+    Rule {
+        name: "command_names",
+        reason: "what a command is stands in its row: a list of names elsewhere is forgotten",
+        check: command_names::command_names,
     },
     Rule {
         name: "reachable",

@@ -4,6 +4,7 @@
 //! units   Location, PositionHash, Millis, Tick ...   one type per unit
 //! memory  Reservation                                address space that is touched lazily
 //! lock    Lock        gate  Gate                     one shard; everything at once
+//! wake    WakeState                                  whether an event loop is to be woken
 //! clock   Clock       random  Random                 time and chance, handed in as arguments
 //! pacer   Pacer                                      work in the background, in pieces
 //! ```
@@ -24,6 +25,7 @@ pub mod random;
 mod shuttle_futex;
 pub(crate) mod sync;
 pub mod units;
+pub mod wake;
 
 pub use clock::{Clock, Stopwatch};
 pub use gate::{Gate, GateLane};
@@ -33,3 +35,4 @@ pub use memory::Reservation;
 pub use pacer::Pacer;
 pub use random::Random;
 pub use units::{KeyspaceId, Location, Millis, PositionHash, SegmentId, ShardId, Tick};
+pub use wake::WakeState;

@@ -4,8 +4,9 @@ use crate::args::Args;
 use crate::instance::Instance;
 use crate::refusal::Refusal;
 use crate::session::Session;
+use crate::spec::{Categories, CommandSpec, Flags, Group};
 use crate::statistics::WorkerStatistics;
-use crate::table::Row;
+use crate::table;
 use base::{KeyspaceId, Millis, PositionHash};
 use smallvec::SmallVec;
 use store::{Access, Key, Lane, ShardSet};
@@ -13,6 +14,18 @@ use wire::Reply;
 
 /// `Ok` when one reply was written; a refusal becomes the reply instead.
 pub type Outcome = Result<(), Refusal>;
+
+/// Does the command: reads arguments, works on the store, writes one reply.
+pub type Handler = fn(&mut Call<'_>) -> Outcome;
+
+/// What a family's table says about a command.
+pub type Command = CommandSpec<Handler>;
+
+/// A command with its number.
+pub type Row = table::Row<Handler>;
+
+/// All commands.
+pub type Table = table::Table<Handler>;
 
 /// Keys of one command; most have few.
 pub type Keys<'c> = SmallVec<[Key<'c>; 4]>;
@@ -65,7 +78,7 @@ impl<'c> Call<'c> {
     pub fn key(&self, at: usize) -> Result<Key<'c>, Refusal> {
         let bytes = self.args.get(at);
         let keyspace = self.keyspace()?;
-        let ahead = self.first_hash.filter(|_| i16::try_from(at) == Ok(self.row.spec.keys.first));
+        let ahead = self.first_hash.filter(|_| at == self.row.first_key);
         Ok(match ahead {
             Some(hash) => Key { bytes, hash, keyspace },
             None => self.instance.store.key(keyspace, bytes),
@@ -80,8 +93,8 @@ impl<'c> Call<'c> {
     pub fn on_key(&mut self, at: usize) -> Result<(Access<'_>, Key<'c>, &mut Reply<'c>), Refusal> {
         let key = self.key(at)?;
         let mut access = self.instance.store.lock(self.lane, &key, self.now);
-        if self.session.no_touch | self.session.import_source {
-            self.session.mark(&mut access);
+        if self.session.no_touch | self.session.import_source | access.is_heard() {
+            introduce(&mut access, self.instance, self.session, &self.args);
         }
         Ok((access, key, &mut self.reply))
     }
@@ -104,8 +117,8 @@ impl<'c> Call<'c> {
         let mut shards = ShardSet::new();
         keys.iter().for_each(|key| shards.add(key.hash));
         let mut access = self.instance.store.lock_all(self.lane, shards, self.now);
-        if self.session.no_touch | self.session.import_source {
-            self.session.mark(&mut access);
+        if self.session.no_touch | self.session.import_source | access.is_heard() {
+            introduce(&mut access, self.instance, self.session, &self.args);
         }
         (access, &mut self.reply)
     }
@@ -113,8 +126,8 @@ impl<'c> Call<'c> {
     /// Locks every shard, for a command that learns its keys as it goes.
     pub fn lock_everything(&mut self) -> (Access<'_>, &mut Reply<'c>) {
         let mut access = self.instance.store.lock_all(self.lane, ShardSet::all(), self.now);
-        if self.session.no_touch | self.session.import_source {
-            self.session.mark(&mut access);
+        if self.session.no_touch | self.session.import_source | access.is_heard() {
+            introduce(&mut access, self.instance, self.session, &self.args);
         }
         (access, &mut self.reply)
     }
@@ -140,9 +153,44 @@ impl<'c> Call<'c> {
         deadline <= self.now && !self.instance.store.keeps_expired()
     }
 
-    /// Counts `changes` of data, as `rdb_changes_since_last_save` tells.
-    #[inline]
-    pub fn count_changes(&self, changes: u64) {
-        self.statistics.count_changes(changes);
+    /// The refusal of a request with a wrong number of words.
+    pub fn wrong_arity(&self) -> Refusal {
+        wrong_arity(self.row)
+    }
+}
+
+/// The refusal of a request that has not as many words as its command takes.
+#[cold]
+pub fn wrong_arity(row: &Row) -> Refusal {
+    Refusal::new(format!("ERR wrong number of arguments for '{}' command", row.full_name))
+}
+
+impl Command {
+    /// A row that only has subcommands. A request without a known one is refused before it runs.
+    pub const fn parent(
+        group: Group,
+        name: &'static str,
+        since: &'static str,
+        subcommands: &'static [Command],
+    ) -> Command {
+        Command {
+            subcommands,
+            categories: Categories::empty(),
+            ..Command::plain(group, name, -2, Flags::empty(), since, |_| Err(Refusal::SYNTAX))
+        }
+    }
+}
+
+/// Tells an access what a client has said about itself, and in whose words it changes data.
+#[cold]
+fn introduce<'a>(
+    access: &mut Access<'a>,
+    instance: &Instance,
+    session: &Session,
+    args: &'a Args<'_>,
+) {
+    session.mark(access);
+    if let Some(keyspace) = instance.store.keyspace(session.database) {
+        access.speak_for(args, keyspace);
     }
 }

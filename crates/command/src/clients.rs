@@ -1,6 +1,6 @@
 //! All clients, as others see them: CLIENT LIST, KILL and PAUSE reach across workers through here.
 
-use crate::waiting::Waiter;
+use crate::waiting::waiter::Waiter;
 use base::Millis;
 use bitflags::bitflags;
 use std::collections::BTreeMap;
@@ -36,6 +36,10 @@ pub enum Notice {
     Close(u64),
     /// Give the client with this id, which has waited, its reply.
     Answer(u64, Vec<u8>),
+    /// Send the client with this id a message that others get too.
+    Message(u64, Arc<[u8]>),
+    /// Replies that waited for positions up to this one may leave.
+    Safe(u64),
     /// Look at paused connections again.
     Unpaused,
 }
@@ -83,7 +87,7 @@ pub struct Client {
     pub told: Mutex<Told>,
     /// Set once it is to be closed.
     pub doomed: AtomicBool,
-    waiter: Mutex<Option<Arc<Waiter>>>,
+    waiter: Mutex<Option<Arc<Waiter<Client>>>>,
     post: Post,
 }
 
@@ -113,7 +117,7 @@ impl Client {
     }
 
     /// What it waits for, if it does.
-    pub fn waiter(&self) -> MutexGuard<'_, Option<Arc<Waiter>>> {
+    pub fn waiter(&self) -> MutexGuard<'_, Option<Arc<Waiter<Client>>>> {
         self.waiter.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

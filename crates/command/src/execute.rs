@@ -1,29 +1,43 @@
-//! From a request to a reply: the row is found, reasons to refuse are looked for, the handler runs.
+//! From a request to a reply: the row is found, its needs are held against what is granted, the
+//! handler runs.
 
-use crate::call::{Call, Outcome};
+use crate::args::Args;
+use crate::call::{Call, Row, Table, wrong_arity};
+use crate::clients::Pause;
+use crate::commands::table;
 use crate::instance::Instance;
+use crate::needs::Needs;
 use crate::refusal::{Refusal, begin_of, begin_of_all};
-use crate::session::Session;
-use crate::spec::{Flags, Needs};
-use crate::table::{Row, Table};
+use crate::spec::{Flags, Wakes};
 use crate::waiting;
 use settings::MaxmemoryPolicy;
 
-/// A reason to refuse a command before it runs.
-type Check = fn(&Call<'_>, Needs) -> Outcome;
+/// What became of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Execution {
+    /// It has its reply, or waits for keys.
+    Done,
+    /// CLIENT PAUSE holds it back: nothing has happened, and it is to be executed later.
+    Held,
+}
 
-/// In this order; the first that applies is told.
-const ADMISSION: [Check; 2] = [authenticated, memory_allows];
+/// Why a command does not run.
+enum Rejection {
+    /// The client hears why.
+    Refused(Refusal),
+    /// It may run later.
+    Held,
+    /// What has sent it is no client: it gets no reply, and its connection is closed.
+    NoClient,
+}
 
 /// Bytes that a record takes besides its key and value, at most.
 const RECORD_OVERHEAD: usize = 32;
 
-/// What holds at present for a client of `session`: to be asked once per batch.
-pub fn grants(instance: &Instance, session: &Session) -> Needs {
-    let mut grants = Needs::empty();
-    grants.set(Needs::AUTHENTICATED, session.authenticated);
-    grants.set(Needs::MEMORY, has_memory(instance));
-    grants
+/// What is asked once per batch, as it costs more than a look: whether there is memory for data.
+pub fn granted_for_batch(instance: &Instance) -> Needs {
+    if has_memory(instance) { Needs::MEMORY } else { Needs::empty() }
 }
 
 fn has_memory(instance: &Instance) -> bool {
@@ -34,27 +48,38 @@ fn has_memory(instance: &Instance) -> bool {
 }
 
 /// The row that was found last: a pipeline mostly asks for the same command again.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct RowMemo {
     name: u128,
     name_len: usize,
     words: usize,
-    row: Option<&'static Row>,
+    row: &'static Row,
+}
+
+impl Default for RowMemo {
+    fn default() -> RowMemo {
+        RowMemo { name: 0, name_len: 0, words: 0, row: table().nameless() }
+    }
 }
 
 impl RowMemo {
-    /// The row of a request; `None` where `find_row` refuses.
+    /// The row that was found last.
     #[inline]
-    pub fn find(&mut self, args: &crate::Args<'_>) -> Option<&'static Row> {
+    pub fn latest(&self) -> &'static Row {
+        self.row
+    }
+
+    /// The row of a request; one that is always refused if it has none.
+    #[inline]
+    pub fn find(&mut self, args: &Args<'_>) -> &'static Row {
         let name = args.name_bytes();
         let name_len = args.get(0).len();
         if self.name == name && self.name_len == name_len && self.words == args.len() {
             return self.row;
         }
-        let row = find_row(args).ok();
+        let Ok(row) = find_row(args) else { return table().nameless() };
         // A name that goes on, or a word that may name a subcommand, is not told by these bytes.
-        let is_told =
-            row.is_some_and(|row| row.parent.is_none() && row.spec.subcommands.is_empty());
+        let is_told = row.parent.is_none() && row.spec.subcommands.is_empty();
         if is_told && name_len <= size_of::<u128>() {
             *self = RowMemo { name, name_len, words: args.len(), row };
         }
@@ -62,27 +87,36 @@ impl RowMemo {
     }
 }
 
-/// The row of a request, and of its subcommand if it has one.
-///
-/// # Errors
-/// When there is no such command, or it has a wrong number of words.
-#[inline]
-pub fn find_row(args: &crate::Args<'_>) -> Result<&'static Row, Refusal> {
-    let table = Table::get();
-    let row = table.find_named(args).ok_or_else(|| unknown_command(args))?;
-    let row = if row.spec.subcommands.is_empty() { row } else { find_child(table, row, args)? };
-    if row.spec.accepts(args.len()) { Ok(row) } else { Err(wrong_arity(row)) }
+/// What a request has that has no row.
+struct Misnamed {
+    /// The row that it names, if only the number of words is wrong.
+    row: Option<&'static Row>,
+    refusal: Refusal,
 }
 
-fn find_child(
-    table: &'static Table,
-    row: &'static Row,
-    args: &crate::Args<'_>,
-) -> Result<&'static Row, Refusal> {
+/// The row of a request, and of its subcommand if it has one.
+#[inline]
+fn find_row(args: &Args<'_>) -> Result<&'static Row, Misnamed> {
+    let table: &'static Table = table();
+    let unknown = |refusal| Misnamed { row: None, refusal };
+    let row = table.find_named(args).ok_or_else(|| unknown(unknown_command(args)))?;
+    let row = if row.spec.subcommands.is_empty() {
+        row
+    } else {
+        find_child(row, args).map_err(unknown)?
+    };
+    if row.spec.accepts(args.len()) {
+        Ok(row)
+    } else {
+        Err(Misnamed { row: Some(row), refusal: wrong_arity(row) })
+    }
+}
+
+fn find_child(row: &'static Row, args: &Args<'_>) -> Result<&'static Row, Refusal> {
     if args.len() < 2 {
         return Ok(row);
     }
-    table.find_child(row, args.get(1)).map_or_else(
+    row.find_child(args.get(1)).map_or_else(
         || {
             if row.spec.accepts(args.len()) && row.spec.arity != -2 {
                 Ok(row)
@@ -94,75 +128,217 @@ fn find_child(
     )
 }
 
-/// Runs a call and writes one reply, which is the refusal if there is one.
-pub fn execute(call: &mut Call<'_>, grants: Needs) {
+/// Runs a call and writes one reply, which is the refusal if there is one. `granted` is what
+/// `granted_for_batch` said.
+pub fn execute(call: &mut Call<'_>, granted: Needs) -> Execution {
+    if let Err(rejection) = admit(call, granted) {
+        return reject(call, rejection);
+    }
     let counts = &call.statistics.commands[call.row.id];
     let (mark, written) = (call.reply.mark(), call.reply.written().len());
-    let admitted = admit(call, grants);
-    let rejected = admitted.is_err();
-    if let Err(refusal) = admitted.and_then(|()| (call.row.spec.run)(call)) {
+    if let Err(refusal) = (call.row.spec.run)(call) {
         call.reply.truncate(mark);
-        call.reply.error(refusal.text());
-        call.instance.statistics.count_error(refusal.code());
-        if rejected { counts.rejected.add(1) } else { counts.failed.add(1) }
+        tell(call, &refusal);
+        counts.failed.add(1);
     }
-    if !rejected {
-        counts.calls.add(1);
-    }
+    counts.calls.add(1);
     if call.row.spec.flags.contains(Flags::BLOCKING) {
         // The reply comes when the waiting ends.
         call.session.is_waiting = call.reply.written().len() == written && !call.reply.is_cut();
     }
-    if call.row.spec.flags.contains(Flags::WRITE) && call.instance.waiters.count() > 0 {
+    let may_wake = call.row.spec.flags.contains(Flags::WRITE) && call.instance.waiters.count() > 0;
+    if may_wake && call.row.spec.wakes != Wakes::Nobody {
         waiting::serve(call);
     }
+    Execution::Done
 }
 
 #[inline]
-fn admit(call: &mut Call<'_>, grants: Needs) -> Outcome {
-    if !grants.contains(call.row.needs) {
-        ADMISSION.iter().try_for_each(|check| check(call, grants))?;
+fn admit(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
+    let granted = granted | call.session.grants | call.instance.grants.get();
+    if !granted.contains(call.row.needs) {
+        refuse(call, granted)?;
     }
     if call.row.spec.flags.contains(Flags::DENYOOM) {
         let bytes = call.args.bytes() + RECORD_OVERHEAD;
-        call.instance.store.reserve(call.lane, bytes, call.now)?;
+        let reserved = call.instance.store.reserve(call.lane, bytes, call.now);
+        reserved.map_err(|no_space| Rejection::Refused(no_space.into()))?;
     }
     Ok(())
 }
 
-fn authenticated(call: &Call<'_>, grants: Needs) -> Outcome {
-    let is_missing = call.row.needs.difference(grants).contains(Needs::AUTHENTICATED);
-    if is_missing { Err(Refusal::NO_AUTH) } else { Ok(()) }
+/// Looks at what a command needs and is not granted: the first that is really missing counts.
+#[cold]
+#[inline(never)]
+fn refuse(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
+    let mut misnamed = None;
+    if call.row.needs.contains(Needs::NAMED) {
+        if is_web_request(call.args.get(0)) {
+            return Err(Rejection::NoClient);
+        }
+        let found = find_row(&call.args).err();
+        call.row = found.as_ref().and_then(|it| it.row).unwrap_or(call.row);
+        misnamed = found.map(|it| it.refusal);
+    }
+    let named = if misnamed.is_some() { Needs::NAMED } else { Needs::empty() };
+    let pause = call.instance.held_back(call.now);
+    for need in (call.row.needs | named).difference(granted).iter() {
+        match need {
+            Needs::AUTHENTICATED => return Err(Rejection::Refused(Refusal::NO_AUTH)),
+            Needs::NAMED => return misnamed.map_or(Ok(()), |it| Err(Rejection::Refused(it))),
+            // Nothing is evicted in a pause, and so nothing refused.
+            Needs::MEMORY if pause == Pause::Nothing && !has_memory(call.instance) => {
+                return Err(Rejection::Refused(Refusal::OUT_OF_MEMORY));
+            }
+            Needs::WRITES_FLOW if pause != Pause::Nothing => return Err(Rejection::Held),
+            Needs::UNPAUSED if pause == Pause::Everything => return Err(Rejection::Held),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
-fn memory_allows(call: &Call<'_>, grants: Needs) -> Outcome {
-    let is_missing = call.row.needs.difference(grants).contains(Needs::MEMORY);
-    if is_missing && !has_memory(call.instance) { Err(Refusal::OUT_OF_MEMORY) } else { Ok(()) }
+/// The end of every request that does not run.
+#[cold]
+#[inline(never)]
+fn reject(call: &mut Call<'_>, rejection: Rejection) -> Execution {
+    match rejection {
+        Rejection::Held => return Execution::Held,
+        Rejection::Refused(refusal) => {
+            tell(call, &refusal);
+            call.statistics.commands[call.row.id].rejected.add(1);
+        }
+        Rejection::NoClient => {
+            tracing::warn!("closing a client that speaks HTTP, perhaps a web page made it do so");
+            call.session.close_after_reply = true;
+        }
+    }
+    Execution::Done
+}
+
+/// Makes a refusal the reply.
+#[cold]
+fn tell(call: &mut Call<'_>, refusal: &Refusal) {
+    call.reply.error(refusal.text());
+    call.instance.statistics.count_error(refusal.code());
+}
+
+/// Whether a browser may have been tricked into sending commands: its requests begin so.
+fn is_web_request(name: &[u8]) -> bool {
+    name.eq_ignore_ascii_case(b"post") || name.eq_ignore_ascii_case(b"host:")
 }
 
 #[cold]
-fn unknown_command(args: &crate::Args<'_>) -> Refusal {
+fn unknown_command(args: &Args<'_>) -> Refusal {
     let (name, rest) = (begin_of(args.get(0)), begin_of_all(args.from(1)));
     let text = "ERR unknown command '{}', with args beginning with: {}";
     Refusal::naming(text, &[name, &rest])
 }
 
 #[cold]
-fn unknown_child(row: &Row, args: &crate::Args<'_>) -> Refusal {
+fn unknown_child(row: &Row, args: &Args<'_>) -> Refusal {
     let (word, name) = (begin_of(args.get(1)), row.spec.name.as_bytes());
     Refusal::naming("ERR unknown subcommand '{}'. Try {} HELP.", &[word, name])
 }
 
-#[cold]
-pub(crate) fn wrong_arity(row: &Row) -> Refusal {
-    Refusal::new(format!("ERR wrong number of arguments for '{}' command", row.full_name))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{RowMemo, find_row};
+    use super::{RowMemo, find_row, table};
     use crate::args::Args;
+    use crate::clients::Pause;
+    use crate::needs::Needs;
+    use crate::refusal::Refusal;
+    use crate::testing::{BEGIN, World, check};
+    use base::Millis;
+    use std::sync::atomic::Ordering::Relaxed;
     use wire::Span;
+
+    const UNKNOWN: &str = "-ERR unknown command 'NOSUCH', with args beginning with: ";
+
+    fn arity_of(name: &str) -> String {
+        format!("-ERR wrong number of arguments for '{name}' command")
+    }
+
+    /// What was counted of a command: calls, rejections, failures.
+    fn counts(world: &World, name: &str) -> (u64, u64, u64) {
+        let row = table().find(name.as_bytes()).expect("it exists");
+        let counts = &world.statistics.commands[row.id];
+        (counts.calls.get(), counts.rejected.get(), counts.failed.get())
+    }
+
+    #[test]
+    fn a_stranger_hears_of_a_password_before_anything_else() {
+        let no_auth = "-NOAUTH Authentication required.";
+        let mut world = World::new();
+        world.session.set_authenticated(false);
+        world.instance.pause(Pause::Everything, Millis(BEGIN.0 + 1000), BEGIN);
+        let lines = ["NOSUCH", "GET", "GET k", "CONFIG NOSUCH", "CLIENT PAUSE"];
+        lines.iter().for_each(|line| check(&mut world, &[(line, no_auth)]));
+    }
+
+    #[test]
+    fn what_needs_no_password_is_refused_for_its_words() {
+        let mut world = World::new();
+        world.session.set_authenticated(false);
+        for name in ["auth", "reset"] {
+            let line = format!("{name}{}", if name == "reset" { " x" } else { "" });
+            check(&mut world, &[(&line, &arity_of(name))]);
+        }
+    }
+
+    #[test]
+    fn what_could_not_run_anyway_is_not_held_back() {
+        let mut world = World::new();
+        world.instance.pause(Pause::Everything, Millis(BEGIN.0 + 1000), BEGIN);
+        check(&mut world, &[("NOSUCH", UNKNOWN.trim_end()), ("GET", &arity_of("get"))]);
+        assert!(world.is_held("GET k") && world.is_held("SET k v"));
+    }
+
+    #[test]
+    fn a_pause_of_writes_holds_back_what_may_change_data() {
+        let mut world = World::new();
+        world.instance.pause(Pause::Writes, Millis(BEGIN.0 + 1000), BEGIN);
+        check(&mut world, &[("GET k", "$-1"), ("PING", "+PONG")]);
+        assert!(world.is_held("SET k v") && world.is_held("PFCOUNT k"));
+        assert_eq!(counts(&world, "set"), (0, 0, 0));
+    }
+
+    #[test]
+    fn a_pause_that_is_over_costs_no_second_look() {
+        let mut world = World::new();
+        world.instance.pause(Pause::Everything, BEGIN, Millis(BEGIN.0 - 1));
+        assert!(!world.instance.grants.get().contains(Needs::UNPAUSED));
+        check(&mut world, &[("PING", "+PONG")]);
+        assert_eq!(world.instance.grants.get(), Needs::OF_SERVER);
+    }
+
+    #[test]
+    fn without_memory_writes_are_refused_but_not_in_a_pause() {
+        let oom = String::from_utf8_lossy(Refusal::OUT_OF_MEMORY.text()).into_owned();
+        let mut world = World::new();
+        check(&mut world, &[("CONFIG SET maxmemory 1 maxmemory-policy noeviction", "+OK")]);
+        world.instance.other_bytes.store(2, Relaxed);
+        check(&mut world, &[("SET k v", &format!("-{oom}")), ("SET", &arity_of("set"))]);
+        world.instance.pause(Pause::Writes, Millis(BEGIN.0 + 1000), BEGIN);
+        assert!(world.is_held("SET k v"));
+    }
+
+    #[test]
+    fn a_rejection_counts_for_the_command_that_is_named() {
+        let mut world = World::new();
+        check(&mut world, &[("GET", &arity_of("get")), ("NOSUCH", UNKNOWN.trim_end())]);
+        check(&mut world, &[("CONFIG", &arity_of("config"))]);
+        assert_eq!(counts(&world, "get"), (0, 1, 0));
+        assert_eq!(counts(&world, "config"), (0, 1, 0));
+        assert_eq!(world.instance.statistics.errors()["ERR"], 3);
+    }
+
+    #[test]
+    fn a_web_page_is_not_answered() {
+        let mut world = World::new();
+        check(&mut world, &[("POST /", "")]);
+        assert!(world.session.close_after_reply);
+    }
 
     #[test]
     fn a_remembered_row_is_the_one_that_would_be_found() {
@@ -187,8 +363,8 @@ mod tests {
             });
             let spans: Vec<Span> = spans.collect();
             let args = Args::new(request.as_bytes(), &spans);
-            let found = find_row(&args).ok().map(|row| row.id);
-            assert_eq!(memo.find(&args).map(|row| row.id), found, "{words:?}");
+            let found = find_row(&args).map_or(table().nameless().id, |row| row.id);
+            assert_eq!(memo.find(&args).id, found, "{words:?}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What all clients of one server share: handles to the parts, each of which guards its own state.
 
-use crate::clients::Clients;
+use crate::clients::{Clients, Pause};
+use crate::needs::{Grants, Needs};
 use crate::statistics::Statistics;
 use crate::waiting::Waiters;
 use base::{Clock, Millis};
@@ -44,6 +45,8 @@ pub struct Instance {
     pub settings: Arc<Settings>,
     /// Who is connected.
     pub clients: Clients,
+    /// What of the commands' needs holds for all clients.
+    pub grants: Grants,
     /// Who waits for keys.
     pub waiters: Waiters,
     /// What was counted.
@@ -64,6 +67,8 @@ pub struct Instance {
     pub used_peak: AtomicU64,
     /// Bytes of the process that are neither records nor index.
     pub other_bytes: AtomicU64,
+    /// Held while a pause begins or ends.
+    pausing: Mutex<()>,
     shutdown: Mutex<Option<Shutdown>>,
     wake_main: Box<dyn Fn() + Send + Sync>,
 }
@@ -75,20 +80,23 @@ impl std::fmt::Debug for Instance {
 }
 
 impl Instance {
-    /// Puts the parts together; `wake_main` is called when a client asks for a shutdown.
+    /// Puts the parts together, for so many ids of `commands`; `wake_main` is called when a client
+    /// asks for a shutdown.
     pub fn new(
         store: Store,
         settings: Arc<Settings>,
         identity: Identity,
         clock: Clock,
+        commands: usize,
         wake_main: Box<dyn Fn() + Send + Sync>,
     ) -> Instance {
         Instance {
             store,
             settings,
             clients: Clients::default(),
+            grants: Grants::default(),
             waiters: Waiters::default(),
-            statistics: Statistics::default(),
+            statistics: Statistics::new(commands),
             identity,
             clock,
             active_expire: AtomicBool::new(true),
@@ -97,6 +105,7 @@ impl Instance {
             resident_peak: AtomicU64::new(0),
             used_peak: AtomicU64::new(0),
             other_bytes: AtomicU64::new(0),
+            pausing: Mutex::new(()),
             shutdown: Mutex::new(None),
             wake_main,
         }
@@ -116,6 +125,36 @@ impl Instance {
     /// The request for a shutdown, if there is one.
     pub fn shutdown_requested(&self) -> Option<Shutdown> {
         *self.shutdown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Holds commands back until `until`; a longer or stricter pause is not made shorter or milder.
+    pub fn pause(&self, what: Pause, until: Millis, now: Millis) {
+        let _pausing = self.pausing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.clients.pause(what, until, now);
+        self.grants.withdraw(match what {
+            Pause::Nothing => Needs::empty(),
+            Pause::Writes => Needs::WRITES_FLOW,
+            Pause::Everything => Needs::UNPAUSED,
+        });
+    }
+
+    /// Ends a pause and has every worker look at its connections again.
+    pub fn unpause(&self) {
+        let _pausing = self.pausing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.grants.restore(Needs::WRITES_FLOW | Needs::UNPAUSED);
+        self.clients.unpause();
+    }
+
+    /// What is held back at present. For requests that lack `WRITES_FLOW` or `UNPAUSED`, which are
+    /// granted again when the time of the pause is over.
+    pub fn held_back(&self, now: Millis) -> Pause {
+        if self.clients.paused(now) == Pause::Nothing {
+            let _pausing = self.pausing.lock().unwrap_or_else(PoisonError::into_inner);
+            if self.clients.paused(now) == Pause::Nothing {
+                self.grants.restore(Needs::WRITES_FLOW | Needs::UNPAUSED);
+            }
+        }
+        self.clients.paused(now)
     }
 
     /// `used_memory`: what keys, their index and everything else take at this moment.

@@ -1,26 +1,39 @@
 //! The table of commands and their families.
 //!
 //! ```text
-//! request ──▶ Table::find ──▶ admit ──▶ family handler ──▶ Access (store) ──▶ Reply (wire)
-//!                               └─ a named refusal
+//! request ──▶ RowMemo::find ──▶ admit ──▶ family handler ──▶ Access (store) ──▶ Reply (wire)
+//!                                 └─ a named refusal
 //! ```
 //! A command is a row of its family's table and a handler beside it: arguments and replies, no
-//! layout. What it does to a value stands in `store::value`.
+//! layout. All that is to be known about it stands in its row, and no other list names it. What it
+//! does to a value stands in `store::value`.
+//!
+//! ```text
+//! execute, manual, waiting::serve     run commands, or tell about all of them
+//! commands                            the table of all families
+//! family/*                            rows and handlers
+//! call, waiting::wait                 one command at work
+//! instance, session, statistics       what it works on
+//! table, spec, key_spec, needs        what a row is; knows neither calls nor families
+//! ```
+//! A module uses those below it.
 //!
 //! Owner: the server makes one `Instance`, and each of its workers runs calls.
 //! Not here: sockets, threads and event loops (`server`), what values are (`store`).
-//! Start at: `spec.rs`, then `call.rs`, then `family/string/set.rs`, then `execute.rs`.
+//! Start at: `spec.rs`, then `call.rs`, then `family/string/read.rs`, then `execute.rs`.
 #![forbid(unsafe_code)]
 
 mod args;
 mod call;
 mod clients;
+mod commands;
 mod element;
 mod execute;
 mod family;
 mod instance;
-mod key_positions;
+mod key_spec;
 mod manual;
+mod needs;
 mod rates;
 mod refusal;
 mod session;
@@ -30,21 +43,26 @@ pub mod syntax;
 mod table;
 #[cfg(test)]
 mod testing;
+mod tips;
+#[cfg(test)]
+mod told;
 mod waiting;
 
 pub use args::Args;
-pub use call::{Call, Keys, Outcome};
+pub use call::{Call, Command, Handler, Keys, Outcome, Row, Table};
 pub use clients::{Client, ClientFlags, Clients, Endpoint, Notice, Pause, Post, Told};
-pub use execute::{RowMemo, execute, find_row, grants};
+pub use commands::table;
+pub use execute::{Execution, RowMemo, execute, granted_for_batch};
 pub use instance::{Identity, Instance, Shutdown};
+pub use key_spec::{FindKeys, FoundKeys, KeyFlags, KeySearch, KeySpec};
 pub use manual::manual;
+pub use needs::{Grants, Needs};
 pub use rates::Rates;
 pub use refusal::Refusal;
 pub use session::{ReplyMode, Session};
-pub use spec::{CommandSpec, Flags, Group, KeyFlags, KeySpec, Needs};
+pub use spec::{Categories, CommandSpec, Flags, Group, Wakes};
 pub use statistics::{
     CommandCounts, CommandTotals, Count, ServerCounts, ServerTotals, Statistics, Sums,
     WorkerStatistics,
 };
-pub use table::{Row, Table};
 pub use waiting::{Waiter, Waiters, recheck};

@@ -1,7 +1,8 @@
 //! The table as Markdown.
 
+use crate::call::Command;
 use crate::family;
-use crate::spec::{CommandSpec, Flags, Group};
+use crate::spec::{Flags, Group};
 use std::fmt::Write;
 
 const GROUPS: [(Group, &str); 13] = [
@@ -36,7 +37,7 @@ pub fn manual() -> String {
         let mut lines: Vec<String> = Vec::new();
         for spec in family::ALL.iter().copied().flatten().filter(|spec| spec.group == group) {
             lines.extend(is_called_alone(spec).then(|| line(spec, spec.name)));
-            let name = |child: &CommandSpec| format!("{} {}", spec.name, child.name);
+            let name = |child: &Command| format!("{} {}", spec.name, child.name);
             lines.extend(spec.subcommands.iter().map(|child| line(child, &name(child))));
         }
         lines.sort();
@@ -46,11 +47,11 @@ pub fn manual() -> String {
 }
 
 /// Some commands only lead to their subcommands.
-fn is_called_alone(spec: &CommandSpec) -> bool {
+fn is_called_alone(spec: &Command) -> bool {
     spec.subcommands.is_empty() || spec.arity != -2
 }
 
-fn line(spec: &CommandSpec, name: &str) -> String {
+fn line(spec: &Command, name: &str) -> String {
     let marks = [(Flags::WRITE, "writes"), (Flags::DENYOOM, "memory")];
     let marks: Vec<&str> =
         marks.iter().filter(|(flag, _)| spec.flags.contains(*flag)).map(|it| it.1).collect();
@@ -64,12 +65,12 @@ fn line(spec: &CommandSpec, name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::manual;
-    use crate::table::Table;
+    use crate::commands::table;
 
     #[test]
     fn the_manual_has_a_line_for_each_row_of_the_table() {
         let manual = manual();
-        for row in Table::get().rows().iter().filter(|row| row.parent.is_some()) {
+        for row in table().rows().iter().filter(|row| row.parent.is_some()) {
             let name = row.full_name.replace('|', " ").to_ascii_uppercase();
             assert!(manual.contains(&format!("| {name} |")), "{name}");
         }

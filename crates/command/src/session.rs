@@ -1,6 +1,7 @@
 //! What a connection remembers from one command to the next.
 
 use crate::clients::{Client, ClientFlags};
+use crate::needs::Needs;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use store::Access;
@@ -29,8 +30,8 @@ pub struct Session {
     pub database: usize,
     /// RESP2 or RESP3.
     pub protocol: Protocol,
-    /// Whether the client has shown a password, or needs none.
-    pub authenticated: bool,
+    /// What of a command's needs holds for this client.
+    pub(crate) grants: Needs,
     /// Accesses leave no trace in the history of keys.
     pub no_touch: bool,
     /// Which replies it gets.
@@ -46,17 +47,30 @@ pub struct Session {
 impl Session {
     /// The session of a client that has just connected.
     pub fn new(client: Arc<Client>, authenticated: bool) -> Session {
-        Session {
+        let mut session = Session {
             client,
             database: 0,
             protocol: Protocol::Resp2,
-            authenticated,
+            grants: Needs::OF_SESSION,
             no_touch: false,
             reply_mode: ReplyMode::On,
             close_after_reply: false,
             is_waiting: false,
             import_source: false,
-        }
+        };
+        session.set_authenticated(authenticated);
+        session
+    }
+
+    /// Whether the client has shown a password, or needs none.
+    #[inline]
+    pub fn is_authenticated(&self) -> bool {
+        self.grants.contains(Needs::AUTHENTICATED)
+    }
+
+    /// Notes whether the client has shown a password, or needs none.
+    pub fn set_authenticated(&mut self, authenticated: bool) {
+        self.grants.set(Needs::AUTHENTICATED, authenticated);
     }
 
     /// Chooses a database, for others to see too.
@@ -95,7 +109,7 @@ impl Session {
     pub fn reset(&mut self, authenticated: bool) {
         self.select(0);
         self.speak(Protocol::Resp2);
-        self.authenticated = authenticated;
+        self.set_authenticated(authenticated);
         self.no_touch = false;
         self.import_source = false;
         if self.reply_mode == ReplyMode::Off {

@@ -1,10 +1,12 @@
-//! What a row of the command table says.
+//! What a row of the command table says: everything that is to be known about a command.
+//!
+//! A row is generic over its handler, since a handler works on a `Call`, and a call knows its row:
+//! `call::Command` is a row whose handler is a `call::Handler`.
 
-use crate::call::{Call, Outcome};
+use crate::key_spec::{self, FindKeys, KeySpec};
+use crate::needs::Needs;
+use crate::tips::Tips;
 use bitflags::bitflags;
-
-/// Does the command: reads arguments, works on the store, writes one reply.
-pub type Run = fn(&mut Call<'_>) -> Outcome;
 
 bitflags! {
     /// What COMMAND INFO tells about a command.
@@ -30,52 +32,64 @@ bitflags! {
         const NO_AUTH = 1 << 8;
         /// May wait for others.
         const BLOCKING = 1 << 9;
-        /// Its keys are found by looking at its arguments.
-        const MOVABLE_KEYS = 1 << 10;
         /// Not shown by MONITOR.
-        const SKIP_MONITOR = 1 << 11;
+        const SKIP_MONITOR = 1 << 10;
         /// Allowed while the server is busy with a script.
-        const ALLOW_BUSY = 1 << 12;
+        const ALLOW_BUSY = 1 << 11;
         /// Not in a transaction.
-        const NO_MULTI = 1 << 13;
+        const NO_MULTI = 1 << 12;
         /// Publishes or subscribes.
-        const PUBSUB = 1 << 14;
+        const PUBSUB = 1 << 13;
         /// Reads, but may change how a value is kept, which replicas must hear of. COMMAND INFO
-        /// does
-        /// not tell it.
-        const MAY_REPLICATE = 1 << 15;
+        /// does not tell it.
+        const MAY_REPLICATE = 1 << 14;
     }
 
-    /// What a command does to a key, as COMMAND GETKEYSANDFLAGS tells.
+    /// ACL categories, in the order of Valkey.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub struct KeyFlags: u16 {
-        /// Reads.
-        const RO = 1 << 0;
-        /// Reads and writes.
-        const RW = 1 << 1;
-        /// Writes without reading.
-        const OW = 1 << 2;
-        /// Removes.
-        const RM = 1 << 3;
-        /// Returns the value or something from it.
-        const ACCESS = 1 << 4;
-        /// Changes the value depending on what it was.
-        const UPDATE = 1 << 5;
-        /// Adds to the value.
-        const INSERT = 1 << 6;
-        /// Takes from the value.
-        const DELETE = 1 << 7;
-        /// The flags depend on the arguments.
-        const VARIABLE = 1 << 8;
-    }
-
-    /// What must be given for a command to run; a worker grants what holds at present.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub struct Needs: u8 {
-        /// The client is authenticated.
-        const AUTHENTICATED = 1 << 0;
-        /// There is memory for more data.
-        const MEMORY = 1 << 1;
+    pub struct Categories: u32 {
+        /// On keys whatever they hold.
+        const KEYSPACE = 1 << 0;
+        /// Read data.
+        const READ = 1 << 1;
+        /// Change data.
+        const WRITE = 1 << 2;
+        /// On sets.
+        const SET = 1 << 3;
+        /// On sorted sets.
+        const SORTEDSET = 1 << 4;
+        /// On lists.
+        const LIST = 1 << 5;
+        /// On hashes.
+        const HASH = 1 << 6;
+        /// On strings.
+        const STRING = 1 << 7;
+        /// On bitmaps.
+        const BITMAP = 1 << 8;
+        /// On HyperLogLogs.
+        const HYPERLOGLOG = 1 << 9;
+        /// On places in sorted sets.
+        const GEO = 1 << 10;
+        /// On streams.
+        const STREAM = 1 << 11;
+        /// Publish or subscribe.
+        const PUBSUB = 1 << 12;
+        /// For administrators.
+        const ADMIN = 1 << 13;
+        /// Take constant or logarithmic time.
+        const FAST = 1 << 14;
+        /// May take longer.
+        const SLOW = 1 << 15;
+        /// May wait for others.
+        const BLOCKING = 1 << 16;
+        /// May harm others, or tell about them.
+        const DANGEROUS = 1 << 17;
+        /// On connections.
+        const CONNECTION = 1 << 18;
+        /// Of transactions.
+        const TRANSACTION = 1 << 19;
+        /// Of scripts and functions.
+        const SCRIPTING = 1 << 20;
     }
 }
 
@@ -117,46 +131,41 @@ impl Group {
             Group::Scripting => "scripting",
         }
     }
+
+    /// The ACL category of its commands.
+    const fn category(self) -> Categories {
+        match self {
+            Group::String => Categories::STRING,
+            Group::Bitmap => Categories::BITMAP,
+            Group::List => Categories::LIST,
+            Group::Hash => Categories::HASH,
+            Group::Set => Categories::SET,
+            Group::SortedSet => Categories::SORTEDSET,
+            Group::Stream => Categories::STREAM,
+            Group::Geo => Categories::GEO,
+            Group::HyperLogLog => Categories::HYPERLOGLOG,
+            Group::Generic => Categories::KEYSPACE,
+            Group::Connection => Categories::CONNECTION,
+            Group::Server => Categories::empty(),
+            Group::Scripting => Categories::SCRIPTING,
+        }
+    }
 }
 
-/// Where the keys stand among the arguments: first, last (negative: from the end), step.
+/// Whom a command that has written wakes of the clients that wait for keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KeySpec {
-    /// Position of the first key; zero for none.
-    pub first: i16,
-    /// Position of the last key; negative ones count from the end.
-    pub last: i16,
-    /// Arguments from one key to the next.
-    pub step: i16,
-    /// What happens to them.
-    pub flags: KeyFlags,
-}
-
-impl KeySpec {
-    /// No keys.
-    pub const NONE: KeySpec = KeySpec { first: 0, last: 0, step: 0, flags: KeyFlags::empty() };
-
-    /// One key, the first argument.
-    pub const fn one(flags: KeyFlags) -> KeySpec {
-        KeySpec { first: 1, last: 1, step: 1, flags }
-    }
-
-    /// Every argument is a key.
-    pub const fn all(flags: KeyFlags) -> KeySpec {
-        KeySpec { first: 1, last: -1, step: 1, flags }
-    }
-
-    /// Positions of the keys in a request of `len` words.
-    pub fn positions(self, len: usize) -> impl Iterator<Item = usize> {
-        let last = if self.last < 0 { len as i64 + i64::from(self.last) } else { self.last.into() };
-        let end = if self.first == 0 { 0 } else { (last + 1).clamp(0, len as i64) as usize };
-        (self.first as usize..end).step_by(self.step.max(1) as usize)
-    }
+pub enum Wakes {
+    /// Those that wait for one of its keys.
+    ItsKeys,
+    /// Any: it reaches keys that it does not name, or other databases.
+    Anyone,
+    /// Nobody: what it changes is nothing to wait for.
+    Nobody,
 }
 
 /// A row of the table.
 #[derive(Debug)]
-pub struct CommandSpec {
+pub struct CommandSpec<Run: 'static> {
     /// Upper case; of a subcommand, its own word.
     pub name: &'static str,
     /// Words, the name included; negative: at least so many.
@@ -164,22 +173,35 @@ pub struct CommandSpec {
     /// What COMMAND INFO tells.
     pub flags: Flags,
     /// Where the keys are.
-    pub keys: KeySpec,
+    pub keys: &'static [KeySpec],
+    /// Finds the keys of a request.
+    pub find_keys: FindKeys,
+    /// Position of the first word that names a field of the hash at the first key, so that fields
+    /// can be looked for ahead; zero for none.
+    pub field_at: usize,
+    /// Whom it wakes, if it writes.
+    pub wakes: Wakes,
     /// Its family.
     pub group: Group,
+    /// ACL categories, but for those that its flags say.
+    pub categories: Categories,
+    /// What routing clients have to know.
+    pub tips: Tips,
     /// Version of the protocol's reference in which it came.
     pub since: &'static str,
     /// What it does, in one sentence.
     pub summary: &'static str,
     /// Its arguments as the manual writes them: `key value [NX | XX] [GET] [EX seconds | ...]`.
     pub syntax: &'static str,
+    /// Arguments whose type in COMMAND DOCS is another than their name tells: name and type.
+    pub argument_types: &'static [(&'static str, &'static str)],
     /// The handler. A command with subcommands has one for a call without.
     pub run: Run,
     /// Rows of its subcommands.
-    pub subcommands: &'static [CommandSpec],
+    pub subcommands: &'static [CommandSpec<Run>],
 }
 
-impl CommandSpec {
+impl<Run: Copy + 'static> CommandSpec<Run> {
     /// A row without keys, subcommands and words for people: what a family's own rows begin with.
     pub const fn plain(
         group: Group,
@@ -188,21 +210,29 @@ impl CommandSpec {
         flags: Flags,
         since: &'static str,
         run: Run,
-    ) -> CommandSpec {
+    ) -> CommandSpec<Run> {
         CommandSpec {
             name,
             arity,
             flags,
-            keys: KeySpec::NONE,
+            keys: &[],
+            find_keys: key_spec::find,
+            field_at: 0,
+            wakes: Wakes::ItsKeys,
             group,
+            categories: group.category(),
+            tips: &[],
             since,
             summary: "",
             syntax: "",
+            argument_types: &[],
             run,
             subcommands: &[],
         }
     }
+}
 
+impl<Run> CommandSpec<Run> {
     /// Whether a request of `len` words has the right number.
     #[inline]
     pub fn accepts(&self, len: usize) -> bool {
@@ -210,11 +240,39 @@ impl CommandSpec {
         if self.arity >= 0 { len == arity } else { len >= arity }
     }
 
-    /// What must be given for the command to run.
+    /// All its ACL categories.
+    pub fn all_categories(&self) -> Categories {
+        let has = |flag| self.flags.contains(flag);
+        let is_script = self.categories.contains(Categories::SCRIPTING);
+        let mut all = self.categories;
+        all.set(Categories::READ, has(Flags::READONLY) && !is_script);
+        all.set(Categories::WRITE, has(Flags::WRITE));
+        all.set(Categories::PUBSUB, has(Flags::PUBSUB));
+        all.set(Categories::FAST, has(Flags::FAST));
+        all.set(Categories::SLOW, !has(Flags::FAST));
+        all.set(Categories::BLOCKING, has(Flags::BLOCKING));
+        if has(Flags::ADMIN) {
+            all |= Categories::ADMIN | Categories::DANGEROUS;
+        }
+        all
+    }
+
+    /// What must hold for the command to run.
     pub fn needs(&self) -> Needs {
-        let mut needs = Needs::empty();
-        needs.set(Needs::AUTHENTICATED, !self.flags.contains(Flags::NO_AUTH));
-        needs.set(Needs::MEMORY, self.flags.contains(Flags::DENYOOM));
+        let has = |flags| self.flags.intersects(flags);
+        let writes = has(Flags::WRITE);
+        // Any command may be one that the user may not run, or that is queued, held back or shown.
+        let mut needs = Needs::PERMITTED | Needs::UNPAUSED | Needs::NO_TRANSACTION;
+        needs.set(Needs::AUTHENTICATED, !has(Flags::NO_AUTH));
+        needs.set(Needs::SLOT, !self.keys.is_empty());
+        needs.set(Needs::MEMORY, has(Flags::DENYOOM));
+        needs.set(Needs::DISK | Needs::REPLICAS | Needs::PRIMARY, writes);
+        needs.set(Needs::UNSUBSCRIBED, !has(Flags::PUBSUB));
+        needs.set(Needs::FRESH, !has(Flags::STALE));
+        needs.set(Needs::LOADED, !has(Flags::LOADING));
+        needs.set(Needs::IDLE, !has(Flags::ALLOW_BUSY));
+        needs.set(Needs::WRITES_FLOW, writes || has(Flags::MAY_REPLICATE));
+        needs.set(Needs::UNMONITORED, !has(Flags::SKIP_MONITOR));
         needs
     }
 }

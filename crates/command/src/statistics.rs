@@ -1,7 +1,6 @@
 //! What is counted while the server runs: each worker for itself, summed when somebody asks.
 
 use crate::rates::{Rates, Sampler};
-use crate::table::Table;
 use base::Millis;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -73,8 +72,6 @@ server_counts! {
     reads,
     /// Writes.
     writes,
-    /// Changes of data.
-    changes,
     /// Nanoseconds in which the worker was not waiting.
     active_nanos,
     /// Clients closed for a query buffer that grew too large.
@@ -90,14 +87,6 @@ pub struct WorkerStatistics {
     pub commands: Box<[CommandCounts]>,
     /// The others.
     pub server: ServerCounts,
-}
-
-impl WorkerStatistics {
-    /// Counts changes of data.
-    #[inline]
-    pub fn count_changes(&self, changes: u64) {
-        self.server.changes.add(changes);
-    }
 }
 
 /// The sums of one command.
@@ -130,8 +119,10 @@ impl Sums {
 }
 
 /// All workers' counts, and those that are rare enough to be shared.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Statistics {
+    /// Ids that rows of the table have.
+    ids: usize,
     workers: Mutex<Vec<Arc<WorkerStatistics>>>,
     errors: Mutex<BTreeMap<String, u64>>,
     /// What was counted when CONFIG RESETSTAT was called.
@@ -147,9 +138,22 @@ pub struct Statistics {
 const ERROR_CODES_MAX: usize = 128;
 
 impl Statistics {
+    /// Nothing has been counted yet; rows have so many ids.
+    pub fn new(ids: usize) -> Statistics {
+        Statistics {
+            ids,
+            workers: Mutex::default(),
+            errors: Mutex::default(),
+            reset: Mutex::default(),
+            rates: Mutex::default(),
+            connections: AtomicU64::new(0),
+            rejected_connections: AtomicU64::new(0),
+        }
+    }
+
     /// Counts for one more worker.
     pub fn worker(&self) -> Arc<WorkerStatistics> {
-        let commands = (0..Table::get().len()).map(|_| CommandCounts::default()).collect();
+        let commands = (0..self.ids).map(|_| CommandCounts::default()).collect();
         let worker = Arc::new(WorkerStatistics { commands, server: ServerCounts::default() });
         lock(&self.workers).push(Arc::clone(&worker));
         worker
@@ -193,8 +197,7 @@ impl Statistics {
     /// Begins to count anew.
     pub fn reset(&self, totals: Totals) {
         let mut sums = self.all_sums();
-        // Changes and active time count since the start whatever is reset.
-        sums.server.changes = 0;
+        // Active time counts since the start whatever is reset.
         sums.server.active_nanos = 0;
         *lock(&self.reset) = (sums, totals);
         lock(&self.errors).clear();
@@ -216,7 +219,7 @@ impl Statistics {
     }
 
     fn all_sums(&self) -> Sums {
-        let commands = vec![CommandTotals::default(); Table::get().len()];
+        let commands = vec![CommandTotals::default(); self.ids];
         let mut sums = Sums { commands, server: ServerTotals::default() };
         for worker in lock(&self.workers).iter() {
             for (sum, counts) in sums.commands.iter_mut().zip(&worker.commands) {

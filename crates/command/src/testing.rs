@@ -5,7 +5,8 @@
 use crate::args::Args;
 use crate::call::Call;
 use crate::clients::Endpoint;
-use crate::execute::{execute, find_row, grants};
+use crate::commands::table;
+use crate::execute::{Execution, RowMemo, execute, granted_for_batch};
 use crate::instance::{Identity, Instance};
 use crate::session::Session;
 use crate::statistics::WorkerStatistics;
@@ -38,7 +39,8 @@ impl World {
         let lane = store.lane().expect("the first lane");
         let clock = Clock::still(BEGIN);
         let settings = Arc::new(Settings::new());
-        let instance = Instance::new(store, settings, identity(), clock, Box::new(|| ()));
+        let instance =
+            Instance::new(store, settings, identity(), clock, table().ids(), Box::new(|| ()));
         let here = Endpoint {
             address: "127.0.0.1:1".to_owned(),
             local_address: "127.0.0.1:2".to_owned(),
@@ -60,19 +62,26 @@ impl World {
 
     /// What comes back for a request.
     pub fn answer_words(&mut self, words: &[&[u8]]) -> Vec<u8> {
+        let (execution, out) = self.execute(words);
+        assert_eq!(execution, Execution::Done, "it is held back");
+        out
+    }
+
+    /// Whether CLIENT PAUSE holds a line back.
+    pub fn is_held(&mut self, line: &str) -> bool {
+        let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
+        self.execute(&words).0 == Execution::Held
+    }
+
+    /// What becomes of a request, and what comes back.
+    fn execute(&mut self, words: &[&[u8]]) -> (Execution, Vec<u8>) {
         let spans: Vec<Span> = spans(words).collect();
         let request = words.concat();
         let args = Args::new(&request, &spans);
         let mut out = Vec::new();
-        let mut reply = Reply::new(&mut out, self.session.protocol);
-        let grants = grants(&self.instance, &self.session);
-        let row = match find_row(&args) {
-            Ok(row) => row,
-            Err(refusal) => {
-                reply.error(refusal.text());
-                return out;
-            }
-        };
+        let reply = Reply::new(&mut out, self.session.protocol);
+        let granted = granted_for_batch(&self.instance);
+        let row = RowMemo::default().find(&args);
         self.instance.store.enter(&self.lane);
         let mut call = Call {
             instance: &self.instance,
@@ -86,14 +95,14 @@ impl World {
             first_hash: None,
             is_again: false,
         };
-        execute(&mut call, grants);
+        let execution = execute(&mut call, granted);
         self.instance.store.leave(&self.lane);
-        out
+        (execution, out)
     }
 
     /// Changes of data that were counted.
     pub fn changes(&self) -> u64 {
-        self.statistics.server.changes.get()
+        self.instance.store.totals().changes
     }
 }
 

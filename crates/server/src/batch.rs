@@ -22,8 +22,8 @@ pub struct Request {
     last_span: u32,
     /// One more than the number of its inline words; zero if they stand in the input.
     inline: u32,
-    /// Its row, if there is one that accepts it.
-    pub row: Option<&'static Row>,
+    /// Its row.
+    pub row: &'static Row,
     /// Hash of its first key.
     pub hash: Option<PositionHash>,
 }
@@ -137,7 +137,7 @@ impl Batch {
             };
             let last_span = self.spans.len() as u32;
             if last_span > first_span {
-                let (row, hash) = (None, None);
+                let (row, hash) = (self.rows.latest(), None);
                 let mut request = Request { start, first_span, last_span, inline, row, hash };
                 self.name(&mut request, input, ahead);
                 self.requests.push(request);
@@ -186,9 +186,9 @@ impl Batch {
         let mut rows = self.rows;
         let args = self.args(request, input);
         request.row = rows.find(&args);
-        let first = request.row.map_or(0, |row| row.spec.keys.first);
+        let first = request.row.first_key;
         if first > 0 {
-            let key = ahead.store.key(ahead.keyspace, args.get(first as usize));
+            let key = ahead.store.key(ahead.keyspace, args.get(first));
             request.hash = Some(key.hash);
             self.keys.push((key.keyspace, key.hash));
         }

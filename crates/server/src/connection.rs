@@ -1,7 +1,7 @@
 //! One client's connection: its socket, what it has sent and not yet been served, what it has not
 //! yet taken.
 
-use crate::output::{Output, write_some};
+use crate::output::Output;
 use crate::query::Query;
 use crate::stream::Stream;
 use base::Millis;
@@ -9,6 +9,7 @@ use command::Session;
 use settings::OutputLimit;
 use std::cell::Cell;
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use wire::RequestParser;
 
@@ -32,7 +33,7 @@ pub struct Connection {
     pub parser: RequestParser,
     /// Bytes that were received and not served: the begin of a request, or requests held back.
     pub query: Query,
-    /// Replies that the socket did not take.
+    /// Replies that the socket did not take, messages, and what may not leave yet.
     output: Output,
     /// Bytes of replies that may wait whatever it has sent.
     backlog_max: usize,
@@ -44,6 +45,12 @@ pub struct Connection {
     pub is_ending: bool,
     /// Its worker will look at it in the next turn.
     pub is_unread: bool,
+    /// Its socket was not read to the end, and was not to be read further.
+    pub is_undrained: bool,
+    /// Its worker will write to it at the end of the turn.
+    pub is_unwritten: bool,
+    /// Its worker knows that some of its output waits for a position.
+    pub is_noted_as_marked: bool,
     /// Others were told that its buffers take memory.
     is_shown_with_buffers: Cell<bool>,
     /// When it gives up waiting for keys.
@@ -66,6 +73,9 @@ impl Connection {
             is_cut: false,
             is_ending: false,
             is_unread: false,
+            is_undrained: false,
+            is_unwritten: false,
+            is_noted_as_marked: false,
             is_shown_with_buffers: Cell::new(false),
             gives_up_at: None,
             over_soft_limit_since: None,
@@ -108,22 +118,32 @@ impl Connection {
         !(self.is_paused || session.close_after_reply || has_read_ahead)
     }
 
-    /// Writes `replies` behind what waits already, keeping what the socket does not take, if
-    /// need be with its memory. Returns the bytes that were written.
+    /// Whether some of what waits for the client waits for a position.
+    #[inline]
+    pub fn is_marked(&self) -> bool {
+        self.output.is_marked()
+    }
+
+    /// Has the replies behind the next `ahead` bytes wait until `position` is safe.
+    #[cfg_attr(not(test), expect(dead_code, reason = "nothing makes positions yet"))]
+    pub fn mark(&mut self, ahead: usize, position: u64) {
+        self.output.mark(ahead, position);
+    }
+
+    /// Puts a message that others get too behind what waits; the next write takes it along.
+    pub fn share(&mut self, message: Arc<[u8]>) {
+        self.output.share(message);
+    }
+
+    /// Writes `replies` behind what waits already, as far as positions up to `safe` allow, keeping
+    /// what the socket does not take, if need be with its memory. Returns the bytes that were
+    /// written.
     ///
     /// # Errors
     /// When the connection is broken.
     #[inline]
-    pub fn send(&mut self, replies: &mut Vec<u8>) -> io::Result<usize> {
-        if !self.output.is_empty() {
-            self.output.push(replies, 0);
-            return self.flush();
-        }
-        let taken = write_some(&mut self.stream, replies)?;
-        if taken < replies.len() {
-            self.output.push(replies, taken);
-        }
-        Ok(taken)
+    pub fn send(&mut self, replies: &mut Vec<u8>, safe: u64) -> io::Result<usize> {
+        self.output.send(replies, &mut self.stream, safe)
     }
 
     /// Lets the backlog grow to where `limit` closes the connection, as it could not otherwise.
@@ -138,12 +158,13 @@ impl Connection {
         self.session.close_after_reply = true;
     }
 
-    /// Writes what waits, as far as the socket takes it. Returns the bytes that were written.
+    /// Writes what waits, as far as the socket takes it and positions up to `safe` allow. Returns
+    /// the bytes that were written.
     ///
     /// # Errors
     /// When the connection is broken.
-    pub fn flush(&mut self) -> io::Result<usize> {
-        self.output.write_to(&mut self.stream)
+    pub fn flush(&mut self, safe: u64) -> io::Result<usize> {
+        self.output.write_to(&mut self.stream, safe)
     }
 
     /// Makes room for the argument that the client is sending.

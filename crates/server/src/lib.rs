@@ -3,33 +3,40 @@
 //! ```text
 //! main ──▶ start ──▶ listeners ──▶ worker 0 accepts, deals connections out
 //!            │                        │ mailbox
-//!            ├──▶ worker 1..n: turn ──▶ connection ──▶ serve ──▶ command::execute
+//!            ├──▶ worker 1..n: ┌ event_loop   poller, inbox, connections, acceptor, timers
+//!            │                 │     │ lends connections, one or a group of them
+//!            │                 │     ▼
+//!            │                 └ pipeline     read, batch ──▶ executor: lane, counts, replies
+//!            │                                                    └──▶ command::execute
 //!            └──▶ chores: expiry, aging, cleaning at rest, limits, samples
 //! ```
 //! A worker owns its connections and runs their commands to completion on any shard.
 //!
 //! Owner: nobody; nothing imports this crate but its own program.
 //! Not here: what commands do (`command`), what is stored (`store`).
-//! Start at: `start.rs`, then `worker.rs`, then `serve.rs`.
+//! Start at: `start.rs`, then `worker.rs`, `event_loop.rs`, `pipeline.rs`, `executor.rs`.
 #![forbid(unsafe_code)]
 
 mod accept;
 mod batch;
 mod chores;
 mod connection;
+mod connections;
+mod event_loop;
+mod executor;
 mod group;
 mod limits;
 mod listen;
 mod listeners;
 mod logging;
-mod look_over;
 mod mail;
 mod output;
+mod pipeline;
+mod poller;
 mod query;
-mod serve;
 mod start;
 mod stream;
-mod waits;
+mod timers;
 mod worker;
 
 pub use start::{StartError, run};

@@ -1,12 +1,15 @@
-//! What threads tell a worker: a channel, and a waker for its event loop.
+//! What threads tell a worker: a channel, and a waker for its event loop, which is called only
+//! where the loop sleeps or is about to.
 //!
 //! What may wait there is bounded by the clients that there are: a client is closed once, and
 //! answered once for each time it waits; and one message that pauses are over does for all.
 
 use crate::stream::Stream;
+use base::WakeState;
 use command::Notice;
 use crossbeam_channel::{Receiver, Sender, unbounded};
-use mio::Waker;
+use std::collections::VecDeque;
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 
@@ -24,11 +27,12 @@ pub enum Mail {
 impl Mail {
     /// Bytes that it takes while it waits.
     fn bytes(&self) -> u64 {
-        let reply = match self {
+        let more = match self {
             Mail::Notice(Notice::Answer(_, reply)) => reply.capacity(),
+            Mail::Notice(Notice::Message(_, message)) => message.len(),
             _ => 0,
         };
-        (size_of::<Mail>() + reply) as u64
+        (size_of::<Mail>() + more) as u64
     }
 }
 
@@ -36,57 +40,240 @@ impl Mail {
 #[derive(Clone, Debug)]
 pub struct Mailbox {
     sender: Sender<Mail>,
-    waker: Arc<Waker>,
-    /// Bytes of what waits in all mailboxes.
-    bytes: Arc<AtomicU64>,
-    /// Whether an `Unpaused` waits already.
-    is_unpaused: Arc<AtomicBool>,
+    shared: Arc<Shared>,
 }
 
 /// A worker's end of its mailbox.
 #[derive(Debug)]
 pub struct Inbox {
     receiver: Receiver<Mail>,
+    /// Mail that was put off, which is older than what the channel holds.
+    deferred: VecDeque<Mail>,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    state: WakeState,
+    /// Ends the sleep of the event loop, or keeps it from the next one.
+    wake: Box<dyn Fn() + Send + Sync>,
+    /// Bytes of what waits in all mailboxes.
     bytes: Arc<AtomicU64>,
-    is_unpaused: Arc<AtomicBool>,
+    /// Whether an `Unpaused` waits already.
+    is_unpaused: AtomicBool,
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").field("state", &self.state).finish_non_exhaustive()
+    }
 }
 
 impl Mailbox {
-    /// A mailbox and its worker's end, which count what waits in `bytes`.
-    pub fn new(waker: Waker, bytes: Arc<AtomicU64>) -> (Mailbox, Inbox) {
+    /// A mailbox and its worker's end. They count what waits in `bytes`, and call `wake` when mail
+    /// comes to a worker that may sleep.
+    pub fn new(wake: impl Fn() + Send + Sync + 'static, bytes: Arc<AtomicU64>) -> (Mailbox, Inbox) {
         let (sender, receiver) = unbounded();
-        let is_unpaused = Arc::new(AtomicBool::new(false));
-        let inbox =
-            Inbox { receiver, bytes: Arc::clone(&bytes), is_unpaused: Arc::clone(&is_unpaused) };
-        (Mailbox { sender, waker: Arc::new(waker), bytes, is_unpaused }, inbox)
+        let shared = Arc::new(Shared {
+            state: WakeState::new(),
+            wake: Box::new(wake),
+            bytes,
+            is_unpaused: AtomicBool::new(false),
+        });
+        let inbox = Inbox { receiver, deferred: VecDeque::new(), shared: Arc::clone(&shared) };
+        (Mailbox { sender, shared }, inbox)
     }
 
-    /// Delivers a message and wakes the worker. A worker that has ended gets nothing.
+    /// Delivers a message, and wakes the worker if it may sleep. A worker that has ended gets
+    /// nothing.
     pub fn send(&self, mail: Mail) {
+        let shared = &*self.shared;
         let is_unpaused = matches!(mail, Mail::Notice(Notice::Unpaused));
-        if is_unpaused && self.is_unpaused.swap(true, SeqCst) {
+        if is_unpaused && shared.is_unpaused.swap(true, SeqCst) {
             return;
         }
         let bytes = mail.bytes();
-        self.bytes.fetch_add(bytes, Relaxed);
-        if self.sender.send(mail).is_ok() {
-            // A waker that fails belongs to a loop that is gone.
-            let _ = self.waker.wake();
-        } else {
-            self.bytes.fetch_sub(bytes, Relaxed);
+        shared.bytes.fetch_add(bytes, Relaxed);
+        if self.sender.send(mail).is_err() {
+            shared.bytes.fetch_sub(bytes, Relaxed);
+        } else if shared.state.notify() {
+            (shared.wake)();
         }
     }
 }
 
 impl Inbox {
+    /// Tells senders that the worker is about to sleep; `false` if mail waits, so that it must not.
+    #[inline]
+    pub fn fall_asleep(&self) -> bool {
+        self.deferred.is_empty() && self.shared.state.fall_asleep()
+    }
+
+    /// Tells senders that the worker sleeps no more.
+    #[inline]
+    pub fn wake(&self) {
+        self.shared.state.wake();
+    }
+
+    /// The number of messages to read now: what comes later keeps the worker from sleeping.
+    #[inline]
+    pub fn arrived(&self) -> usize {
+        let is_noticed = self.shared.state.take_notice();
+        self.deferred.len() + if is_noticed { self.receiver.len() } else { 0 }
+    }
+
     /// The message that came first, if one waits.
-    pub fn next(&self) -> Option<Mail> {
-        let mail = self.receiver.try_recv().ok()?;
-        self.bytes.fetch_sub(mail.bytes(), Relaxed);
+    pub fn next(&mut self) -> Option<Mail> {
+        let mail = self.deferred.pop_front().or_else(|| self.receiver.try_recv().ok())?;
+        self.shared.bytes.fetch_sub(mail.bytes(), Relaxed);
         if matches!(mail, Mail::Notice(Notice::Unpaused)) {
             // Whoever ends a pause from now on wants another look.
-            self.is_unpaused.store(false, SeqCst);
+            self.shared.is_unpaused.store(false, SeqCst);
         }
         Some(mail)
+    }
+
+    /// What has come and `choose` takes, in order; the rest is put off, in order too.
+    pub fn pick(&mut self, choose: impl Fn(&Mail) -> bool) -> Vec<Mail> {
+        let mut picked = Vec::new();
+        if self.shared.state.take_notice() {
+            while let Ok(mail) = self.receiver.try_recv() {
+                if choose(&mail) {
+                    self.shared.bytes.fetch_sub(mail.bytes(), Relaxed);
+                    picked.push(mail);
+                } else {
+                    self.deferred.push_back(mail);
+                }
+            }
+        }
+        picked
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Inbox, Mail, Mailbox};
+    use command::Notice;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+    use std::sync::mpsc::sync_channel;
+    use std::thread;
+
+    struct Post {
+        mailbox: Mailbox,
+        inbox: Inbox,
+        /// Calls of the waker.
+        wakes: Arc<AtomicU64>,
+        bytes: Arc<AtomicU64>,
+    }
+
+    fn post() -> Post {
+        let (wakes, bytes) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+        let counter = Arc::clone(&wakes);
+        let wake = move || {
+            counter.fetch_add(1, SeqCst);
+        };
+        let (mailbox, inbox) = Mailbox::new(wake, Arc::clone(&bytes));
+        Post { mailbox, inbox, wakes, bytes }
+    }
+
+    #[test]
+    fn mail_to_a_worker_that_is_awake_costs_no_system_call() {
+        let post = post();
+        for client in 0..100 {
+            post.mailbox.send(Mail::Notice(Notice::Close(client)));
+        }
+        assert_eq!(post.wakes.load(SeqCst), 0);
+        assert!(!post.inbox.fall_asleep(), "there is mail");
+        assert_eq!(post.inbox.arrived(), 100);
+    }
+
+    #[test]
+    fn mail_to_a_worker_that_sleeps_wakes_it_once() {
+        let post = post();
+        assert!(post.inbox.fall_asleep());
+        for client in 0..100 {
+            post.mailbox.send(Mail::Notice(Notice::Close(client)));
+        }
+        post.inbox.wake();
+        assert_eq!((post.wakes.load(SeqCst), post.inbox.arrived()), (1, 100));
+    }
+
+    #[test]
+    fn what_waits_is_counted_and_an_unpaused_waits_once() {
+        let mut post = post();
+        let message: Arc<[u8]> = vec![0; 1000].into();
+        post.mailbox.send(Mail::Notice(Notice::Message(1, message)));
+        post.mailbox.send(Mail::Notice(Notice::Unpaused));
+        post.mailbox.send(Mail::Notice(Notice::Unpaused));
+        assert_eq!(post.bytes.load(SeqCst), 1000 + 2 * size_of::<Mail>() as u64);
+        assert_eq!(post.inbox.arrived(), 2);
+        while post.inbox.next().is_some() {}
+        assert_eq!(post.bytes.load(SeqCst), 0);
+    }
+
+    #[test]
+    fn mail_that_is_put_off_comes_before_what_came_later_and_keeps_the_worker_awake() {
+        let mut post = post();
+        post.mailbox.send(Mail::Notice(Notice::Close(1)));
+        post.mailbox.send(Mail::Stop);
+        post.mailbox.send(Mail::Notice(Notice::Close(2)));
+        let picked = post.inbox.pick(|mail| matches!(mail, Mail::Stop));
+        assert_eq!(picked.len(), 1);
+        assert!(!post.inbox.fall_asleep());
+        post.mailbox.send(Mail::Notice(Notice::Close(3)));
+        let order: Vec<Mail> = (0..post.inbox.arrived()).map_while(|_| post.inbox.next()).collect();
+        let closed = |mail: &Mail| match mail {
+            Mail::Notice(Notice::Close(client)) => *client,
+            _ => 0,
+        };
+        assert_eq!(order.iter().map(closed).collect::<Vec<u64>>(), [1, 2, 3]);
+        assert_eq!(post.bytes.load(SeqCst), 0);
+        assert!(post.inbox.fall_asleep());
+    }
+
+    /// Run with `--nocapture` to see how many calls of the waker the messages cost.
+    #[test]
+    fn every_message_arrives_whoever_sends_and_however_often_the_worker_sleeps() {
+        const SENDERS: u64 = 4;
+        const MESSAGES: u64 = 20_000;
+        let (called, calls) = sync_channel(1 << 20);
+        let wakes = Arc::new(AtomicU64::new(0));
+        let counter = Arc::clone(&wakes);
+        let wake = move || {
+            counter.fetch_add(1, SeqCst);
+            called.send(()).expect("the worker is there");
+        };
+        let (mailbox, mut inbox) = Mailbox::new(wake, Arc::default());
+        let mut sums = [0; SENDERS as usize];
+        thread::scope(|scope| {
+            for sender in 0..SENDERS {
+                let mailbox = mailbox.clone();
+                scope.spawn(move || {
+                    for number in 0..MESSAGES {
+                        mailbox.send(Mail::Notice(Notice::Close(sender * MESSAGES + number)));
+                        thread::yield_now();
+                    }
+                });
+            }
+            let mut received = 0;
+            while received < SENDERS * MESSAGES {
+                if inbox.fall_asleep() {
+                    calls.recv().expect("the waker is there");
+                    inbox.wake();
+                }
+                for _ in 0..inbox.arrived() {
+                    let Some(Mail::Notice(Notice::Close(client))) = inbox.next() else {
+                        panic!("less mail than had arrived");
+                    };
+                    let (sender, number) = (client / MESSAGES, client % MESSAGES);
+                    assert_eq!(sums[sender as usize], number, "one sender's mail stays in order");
+                    sums[sender as usize] += 1;
+                    received += 1;
+                }
+            }
+        });
+        let wakes = wakes.load(SeqCst);
+        println!("{} messages, {wakes} calls of the waker", SENDERS * MESSAGES);
+        assert!(wakes <= SENDERS * MESSAGES);
     }
 }

@@ -1,74 +1,209 @@
-//! Replies that a socket did not take: a queue of chunks, each given back once it is written.
+//! What waits to be written to a client: its own replies, messages that it shares with others, and
+//! marks behind which bytes may not leave yet.
+//!
+//! ```text
+//! stream    ... | written | own | own | shared | own |
+//!                                  ▲        ▲
+//! marks                            3        7           bytes behind a mark leave once its
+//!                                                       position is safe
+//! ```
+//! Mostly there is nothing: replies go from the worker's buffer to the socket, and all of this is
+//! one empty pointer.
 
 use std::collections::VecDeque;
-use std::io::{self, Write};
+use std::io::{self, IoSlice, Write};
+use std::sync::Arc;
 
-/// Room of a chunk that gathers small replies; more than this becomes a chunk as it is.
-const CHUNK_BYTES: usize = 32 << 10;
+/// Room of a buffer that gathers small replies; more than this becomes a buffer as it is.
+const BUFFER_BYTES: usize = 32 << 10;
+/// A shared message below this is copied: its place in the queue would take as much.
+const SHARED_BYTES_MIN: usize = 64;
+/// Buffers that one system call writes.
+const SLICES: usize = 64;
+
+/// The position that is safe where nobody makes positions.
+pub const ALL_SAFE: u64 = u64::MAX;
 
 /// See the module page.
 #[derive(Debug, Default)]
 pub struct Output {
-    chunks: VecDeque<Vec<u8>>,
-    /// Bytes of the first chunk that were written.
+    queue: Option<Box<Queue>>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    buffers: VecDeque<Buffer>,
+    /// Bytes of the first buffer that were written.
     written: usize,
     /// Bytes that wait.
     len: usize,
-    /// Bytes that the chunks have room for.
+    /// Bytes of memory that the buffers take.
     room: usize,
+    /// Bytes that have left since the queue was made: where the first that waits stands among all.
+    passed: u64,
+    /// Rising in both of their numbers.
+    marks: VecDeque<Mark>,
+}
+
+#[derive(Debug)]
+enum Buffer {
+    /// Replies of this client.
+    Own(Vec<u8>),
+    /// A message that others get too.
+    Shared(Arc<[u8]>),
+}
+
+/// Bytes from `at` on wait until `position` is safe.
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    at: u64,
+    position: u64,
+}
+
+impl Buffer {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Buffer::Own(bytes) => bytes,
+            Buffer::Shared(bytes) => bytes,
+        }
+    }
+
+    /// Whoever reads slowly may be the last who holds a shared message, so it counts for each.
+    fn room(&self) -> usize {
+        match self {
+            Buffer::Own(bytes) => bytes.capacity(),
+            Buffer::Shared(bytes) => bytes.len(),
+        }
+    }
 }
 
 impl Output {
     /// Bytes that wait.
     #[inline]
     pub fn len(&self) -> usize {
-        self.len
+        self.queue.as_ref().map_or(0, |queue| queue.len)
     }
 
-    /// Whether nothing waits.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// Bytes of memory that it takes.
+    /// Bytes of memory that it takes, without its own few.
     #[inline]
     pub fn room(&self) -> usize {
-        self.room
+        self.queue.as_ref().map_or(0, |queue| queue.room + queue.marks.len() * size_of::<Mark>())
+    }
+
+    /// Whether some of its bytes wait for a position.
+    #[inline]
+    pub fn is_marked(&self) -> bool {
+        self.queue.as_ref().is_some_and(|queue| !queue.marks.is_empty())
     }
 
     /// Drops all that waits.
     pub fn clear(&mut self) {
-        *self = Output::default();
+        self.queue = None;
+    }
+
+    /// Has all that comes behind the next `ahead` bytes wait until `position` is safe.
+    pub fn mark(&mut self, ahead: usize, position: u64) {
+        self.queue().mark(ahead, position);
     }
 
     /// Adds what stands in `replies` from `from` on, and leaves `replies` empty. Much of it is
     /// taken over with its memory instead of being copied.
     #[inline(never)]
     pub fn push(&mut self, replies: &mut Vec<u8>, from: usize) {
-        if replies.len() - from < CHUNK_BYTES {
+        self.queue().push(replies, from);
+    }
+
+    /// Adds a message that others get too.
+    pub fn share(&mut self, message: Arc<[u8]>) {
+        self.queue().share(message);
+    }
+
+    /// Writes `replies` behind what waits, as much of it as `stream` takes and marks up to `safe`
+    /// allow, keeping the rest. Returns the bytes that were written; `replies` may be left with
+    /// those among them.
+    ///
+    /// # Errors
+    /// When the connection is broken.
+    #[inline]
+    pub fn send(
+        &mut self,
+        replies: &mut Vec<u8>,
+        stream: &mut impl Write,
+        safe: u64,
+    ) -> io::Result<usize> {
+        if self.queue.is_some() {
+            self.push(replies, 0);
+            return self.write_to(stream, safe);
+        }
+        let taken = write_some(stream, replies)?;
+        if taken < replies.len() {
+            self.push(replies, taken);
+        }
+        Ok(taken)
+    }
+
+    /// Writes as much as `stream` takes and marks up to `safe` allow. Returns the bytes that were
+    /// written.
+    ///
+    /// # Errors
+    /// When the connection is broken.
+    pub fn write_to(&mut self, stream: &mut impl Write, safe: u64) -> io::Result<usize> {
+        let Some(queue) = &mut self.queue else { return Ok(0) };
+        let taken = queue.write_to(stream, safe)?;
+        if queue.len == 0 && queue.marks.is_empty() {
+            self.queue = None;
+        }
+        Ok(taken)
+    }
+
+    fn queue(&mut self) -> &mut Queue {
+        self.queue.get_or_insert_default()
+    }
+}
+
+impl Queue {
+    fn mark(&mut self, ahead: usize, position: u64) {
+        let at = self.passed + (self.len + ahead) as u64;
+        match self.marks.back_mut() {
+            Some(last) if position <= last.position => {}
+            Some(last) if last.at == at => last.position = position,
+            _ => self.marks.push_back(Mark { at, position }),
+        }
+    }
+
+    fn push(&mut self, replies: &mut Vec<u8>, from: usize) {
+        if replies.len() - from < BUFFER_BYTES {
             self.copy(&replies[from..]);
             replies.clear();
             return;
         }
-        let mut chunk = std::mem::take(replies);
-        if chunk.capacity() - chunk.len() > chunk.len() / 8 {
-            chunk.shrink_to_fit();
+        let mut own = std::mem::take(replies);
+        if own.capacity() - own.len() > own.len() / 8 {
+            own.shrink_to_fit();
         }
-        if self.chunks.is_empty() {
+        if self.buffers.is_empty() {
             self.written = from;
-            self.add(chunk, from);
+            self.add(Buffer::Own(own), from);
         } else {
-            chunk.drain(..from);
-            self.add(chunk, 0);
+            own.drain(..from);
+            self.add(Buffer::Own(own), 0);
+        }
+    }
+
+    fn share(&mut self, message: Arc<[u8]>) {
+        if message.len() < SHARED_BYTES_MIN {
+            self.copy(&message);
+        } else {
+            self.add(Buffer::Shared(message), 0);
         }
     }
 
     /// Adds a copy of `bytes`.
     fn copy(&mut self, bytes: &[u8]) {
-        let last_room = self.chunks.back().map_or(0, |last| last.capacity() - last.len());
-        let (first, rest) = bytes.split_at(last_room.min(bytes.len()));
-        if let Some(last) = self.chunks.back_mut() {
+        let mut rest = bytes;
+        if let Some(Buffer::Own(last)) = self.buffers.back_mut() {
+            let first;
+            (first, rest) = bytes.split_at(bytes.len().min(last.capacity() - last.len()));
             last.extend_from_slice(first);
             self.len += first.len();
         }
@@ -76,38 +211,81 @@ impl Output {
             return;
         }
         // Most backlogs are short, and the socket takes them soon.
-        let room = if self.chunks.is_empty() { rest.len() } else { rest.len().max(CHUNK_BYTES) };
-        let mut chunk = Vec::with_capacity(room);
-        chunk.extend_from_slice(rest);
-        self.add(chunk, 0);
+        let is_first = self.buffers.is_empty();
+        let room = if is_first { rest.len() } else { rest.len().max(BUFFER_BYTES) };
+        let mut own = Vec::with_capacity(room);
+        own.extend_from_slice(rest);
+        self.add(Buffer::Own(own), 0);
     }
 
-    fn add(&mut self, chunk: Vec<u8>, written: usize) {
-        self.len += chunk.len() - written;
-        self.room += chunk.capacity();
-        self.chunks.push_back(chunk);
+    fn add(&mut self, buffer: Buffer, written: usize) {
+        self.len += buffer.bytes().len() - written;
+        self.room += buffer.room();
+        self.buffers.push_back(buffer);
     }
 
-    /// Writes as much as `stream` takes. Returns the bytes that were written.
-    ///
-    /// # Errors
-    /// When the connection is broken.
-    pub fn write_to(&mut self, stream: &mut impl Write) -> io::Result<usize> {
+    fn write_to(&mut self, stream: &mut impl Write, safe: u64) -> io::Result<usize> {
         let mut taken = 0;
-        while let Some(chunk) = self.chunks.front() {
-            let bytes = write_some(stream, &chunk[self.written..])?;
-            taken += bytes;
-            self.len -= bytes;
-            self.written += bytes;
-            if self.written < chunk.len() {
+        loop {
+            let most = self.writable(safe);
+            if most == 0 {
                 return Ok(taken);
             }
-            self.room -= chunk.capacity();
-            self.written = 0;
-            self.chunks.pop_front();
+            let mut slices = [IoSlice::new(&[]); SLICES];
+            let used = self.slices(&mut slices, most);
+            match stream.write_vectored(&slices[..used]) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(bytes) => {
+                    taken += bytes;
+                    self.pass(bytes);
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(taken),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
         }
-        self.chunks = VecDeque::new();
-        Ok(taken)
+    }
+
+    /// Bytes that may be written before the first mark whose position is not safe.
+    fn writable(&mut self, safe: u64) -> usize {
+        while self.marks.front().is_some_and(|mark| mark.position <= safe) {
+            self.marks.pop_front();
+        }
+        let before = self.marks.front().map_or(u64::MAX, |mark| mark.at - self.passed);
+        self.len.min(usize::try_from(before).unwrap_or(usize::MAX))
+    }
+
+    /// Fills `slices` with the next `most` bytes, and tells how many were needed.
+    fn slices<'q>(&'q self, slices: &mut [IoSlice<'q>; SLICES], most: usize) -> usize {
+        let (mut left, mut written, mut used) = (most, self.written, 0);
+        for (slice, buffer) in slices.iter_mut().zip(&self.buffers) {
+            if left == 0 {
+                break;
+            }
+            let bytes = &buffer.bytes()[written..];
+            let bytes = &bytes[..bytes.len().min(left)];
+            *slice = IoSlice::new(bytes);
+            left -= bytes.len();
+            (written, used) = (0, used + 1);
+        }
+        used
+    }
+
+    /// Drops the first `bytes` of those that wait, each buffer as soon as it is written.
+    fn pass(&mut self, bytes: usize) {
+        self.len -= bytes;
+        self.passed += bytes as u64;
+        self.written += bytes;
+        while let Some(buffer) = self.buffers.front() {
+            let len = buffer.bytes().len();
+            if self.written < len {
+                return;
+            }
+            self.written -= len;
+            self.room -= buffer.room();
+            self.buffers.pop_front();
+        }
+        self.buffers = VecDeque::new();
     }
 }
 
@@ -116,7 +294,7 @@ impl Output {
 /// # Errors
 /// When the connection is broken.
 #[inline]
-pub fn write_some(stream: &mut impl Write, bytes: &[u8]) -> io::Result<usize> {
+fn write_some(stream: &mut impl Write, bytes: &[u8]) -> io::Result<usize> {
     let mut taken = 0;
     while taken < bytes.len() {
         match stream.write(&bytes[taken..]) {
@@ -131,73 +309,4 @@ pub fn write_some(stream: &mut impl Write, bytes: &[u8]) -> io::Result<usize> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{CHUNK_BYTES, Output};
-    use std::io::{self, Write};
-
-    /// A socket that takes `room` bytes and then no more.
-    #[derive(Default)]
-    struct Socket {
-        room: usize,
-        taken: Vec<u8>,
-    }
-
-    impl Write for Socket {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            let len = bytes.len().min(self.room);
-            if len == 0 {
-                return Err(io::ErrorKind::WouldBlock.into());
-            }
-            self.room -= len;
-            self.taken.extend_from_slice(&bytes[..len]);
-            Ok(len)
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    #[test]
-    fn what_is_pushed_is_written_once_and_in_order() {
-        let (mut output, mut socket, mut expected) =
-            (Output::default(), Socket::default(), Vec::new());
-        let sizes = [1, 100, CHUNK_BYTES - 1, CHUNK_BYTES, 7, 5 * CHUNK_BYTES, 20_000, 20_000];
-        for (turn, size) in sizes.into_iter().cycle().take(200).enumerate() {
-            let mut replies: Vec<u8> = (0..size).map(|at| (at * 7 + turn) as u8).collect();
-            let from = replies.len().min(turn % 3);
-            expected.extend_from_slice(&replies[from..]);
-            output.push(&mut replies, from);
-            assert!(replies.is_empty());
-            socket.room = 37_000 * (turn % 4);
-            output.write_to(&mut socket).expect("the socket is not broken");
-            assert_eq!(socket.taken.len() + output.len(), expected.len());
-        }
-        socket.room = usize::MAX;
-        output.write_to(&mut socket).expect("the socket is not broken");
-        assert!(socket.taken == expected && output.is_empty() && output.room() == 0);
-    }
-
-    #[test]
-    fn memory_is_given_back_as_it_is_written() {
-        let (mut output, mut socket) = (Output::default(), Socket::default());
-        for _ in 0..100 {
-            output.push(&mut vec![b'x'; 1 << 20], 0);
-        }
-        for left in (0..100).rev() {
-            socket.room = 1 << 20;
-            output.write_to(&mut socket).expect("the socket is not broken");
-            assert!(output.room() <= (left + 1) << 20, "{} bytes", output.room());
-        }
-        assert_eq!(output.room(), 0);
-    }
-
-    #[test]
-    fn small_replies_share_chunks() {
-        let mut output = Output::default();
-        for _ in 0..10_000 {
-            output.push(&mut b"$5\r\nvalue\r\n".to_vec(), 0);
-        }
-        assert!(output.room() < output.len() + 2 * CHUNK_BYTES, "{} bytes", output.room());
-    }
-}
+mod tests;

@@ -2,12 +2,13 @@
 
 use crate::accept::Acceptor;
 use crate::chores::Chores;
+use crate::event_loop::MAILBOX;
 use crate::limits;
 use crate::listen::{self, ListenError, Listener, Place};
 use crate::listeners::Listeners;
 use crate::logging;
 use crate::mail::{Mail, Mailbox};
-use crate::worker::{MAILBOX, Worker, WorkerParts};
+use crate::worker::{Worker, WorkerParts};
 use base::{Clock, KeyHasher, Stopwatch, process};
 use command::{Identity, Instance};
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -144,7 +145,8 @@ fn make_instance(loaded: &Loaded, ask_to_end: Sender<()>) -> Result<Arc<Instance
         // A message that waits already does as well.
         let _ = ask_to_end.try_send(());
     });
-    Ok(Arc::new(Instance::new(store, Arc::clone(settings), identity, clock, wake)))
+    let (settings, commands) = (Arc::clone(settings), command::table().ids());
+    Ok(Arc::new(Instance::new(store, settings, identity, clock, commands, wake)))
 }
 
 fn random_digits() -> Result<String, StartError> {
@@ -167,7 +169,9 @@ fn start_workers(
     for _ in 0..instance.identity.threads {
         let poll = Poll::new().map_err(system("making an event loop"))?;
         let waker = Waker::new(poll.registry(), MAILBOX).map_err(system("making an event loop"))?;
-        let (mailbox, inbox) = Mailbox::new(waker, instance.clients.mail_bytes());
+        // A waker that fails belongs to a loop that is gone.
+        let wake = move || drop(waker.wake());
+        let (mailbox, inbox) = Mailbox::new(wake, instance.clients.mail_bytes());
         loops.push((poll, mailbox, inbox));
     }
     let mailboxes: Vec<Mailbox> = loops.iter().map(|(_, mailbox, _)| mailbox.clone()).collect();
@@ -179,7 +183,7 @@ fn start_workers(
             instance: Arc::clone(instance),
             lane: instance.store.lane().ok_or_else(too_many_threads)?,
             stopwatch: stopwatch.clone(),
-            poll,
+            poller: poll,
             mailbox,
             inbox,
             acceptor: acceptor.take(),

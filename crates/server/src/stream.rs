@@ -5,7 +5,7 @@ use mio::event::Source;
 use mio::net::{TcpStream, UnixStream};
 use mio::{Interest, Registry, Token};
 use socket2::{SockRef, TcpKeepalive};
-use std::io::{self, Read, Write};
+use std::io::{self, IoSlice, Read, Write};
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
@@ -94,6 +94,14 @@ impl Write for Stream {
         match self {
             Stream::Tcp(stream) => stream.write(from),
             Stream::Unix(stream) => stream.write(from),
+        }
+    }
+
+    #[inline]
+    fn write_vectored(&mut self, from: &[IoSlice<'_>]) -> io::Result<usize> {
+        match self {
+            Stream::Tcp(stream) => stream.write_vectored(from),
+            Stream::Unix(stream) => stream.write_vectored(from),
         }
     }
 

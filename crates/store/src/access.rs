@@ -141,9 +141,11 @@ impl<'a> Access<'a> {
     }
 
     /// Takes the words of a request, which is asked by a client of a keyspace, for what will be
-    /// changed.
+    /// changed, if anybody hears it.
     pub fn speak_for(&mut self, request: &'a dyn Request, keyspace: KeyspaceId) {
-        self.guard.speak_for(request, keyspace);
+        if self.guard.is_heard() {
+            self.guard.speak_for(request, keyspace);
+        }
     }
 
     /// Gives words that have the effect of what was changed, in place of those of the request: they

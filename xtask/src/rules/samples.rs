@@ -27,6 +27,9 @@ const MAY: &str = "[may]\nunsafe_code = [\"heap\", \"crates/index/src/a.rs\"]\n\
     clock = [\"base\"]\nfiles = []\nsockets = [\"server\"]\n\
     vector_instructions = [\"crates/index/src/probe/\"]\n";
 const USES: &str = "[uses]\nbase = []\nwire = [\"base\"]\nstore = [\"base\"]\n";
+const ROWS: &str = "const TABLE: &[C] = &[C { a: \"x\", ..row(\"SCAN\", 1) },\n\
+    C { ..C::parent(G::A, \"XGROUP\", B) }, C { ..row(\"GET\", 2) }];\n\
+    const B: &[C] = &[C { ..row(\"LIST\", 1) }];";
 const FRONT: &str = "//! A.\n//! Owner: b.\n//!     Not here: c.\n//! Start at: d.";
 
 const SAMPLES: &[Sample] = &[
@@ -189,6 +192,22 @@ const SAMPLES: &[Sample] = &[
             ("crates/a/src/e.rs", "pub fn g() { crate::d::f() }"),
         ],
         found: &["crates/a/src/b/mod.rs:3", "crates/a/src/e.rs:1"],
+    },
+    Sample {
+        rule: "command_names",
+        keeps: &[
+            ("crates/command/src/family/a/table.rs", ROWS),
+            (
+                "crates/command/src/b.rs",
+                "fn f() { g(\"get\", \"list\"); }\nmod tests { const A: B = \"scan\"; }",
+            ),
+        ],
+        breaks: &[
+            ("crates/command/src/family/a/table.rs", ROWS),
+            ("crates/command/src/b.rs", "const A: [&str; 1] = [\n\"scan\"];"),
+            ("crates/server/src/b.rs", "fn f() {\n\n matches!(a, b\"XGROUP|SETID\") }"),
+        ],
+        found: &["crates/command/src/b.rs:2", "crates/server/src/b.rs:3"],
     },
     Sample {
         rule: "reachable",

@@ -15,10 +15,10 @@ mod sorted_set;
 mod stream;
 mod string;
 
-use crate::spec::CommandSpec;
+use crate::call::Command;
 
 /// All tables.
-pub const ALL: &[&[CommandSpec]] = &[
+pub const ALL: &[&[Command]] = &[
     string::TABLE,
     bitmap::TABLE,
     hash::TABLE,

@@ -11,28 +11,28 @@
 
 mod serve;
 mod timeout;
+mod wait;
+pub(crate) mod waiter;
 
 pub use serve::{recheck, serve};
 pub use timeout::Timeout;
+pub use wait::Wait;
+pub use waiter::Wants;
 
-use crate::args::Args;
-use crate::call::Call;
 use crate::clients::{Client, ClientFlags, Notice};
-use crate::table::Row;
 use base::Millis;
-use std::collections::{HashMap, HashSet, VecDeque};
-use std::fmt;
+use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use store::Kind;
-use wire::{Protocol, Reply, Span};
+use waiter::Place;
+use wire::{Reply, Span};
 
 /// Lines are kept in so many parts, each behind a lock of its own.
 const PARTS: usize = 64;
 
-/// A key of a database, by its number: who waits there waits for what the database holds then.
-pub(crate) type Place = (usize, Vec<u8>);
+/// A client that waits.
+pub type Waiter = waiter::Waiter<Client>;
 
 /// Who waits for one key, the first who came first.
 #[derive(Debug, Default)]
@@ -40,48 +40,6 @@ struct Line {
     waiters: VecDeque<Arc<Waiter>>,
     /// Those among them who mind the loss of the key.
     minding: usize,
-}
-
-/// One client that waits.
-pub struct Waiter {
-    /// Rises from one to the next; never zero.
-    ticket: u64,
-    client: Arc<Client>,
-    row: &'static Row,
-    /// Its request, word by word, and where the words lie in it.
-    request: Vec<u8>,
-    spans: Vec<Span>,
-    manner: Manner,
-    places: Vec<Place>,
-    wants: Wants,
-    /// When it gives up.
-    pub deadline: Option<Millis>,
-    /// Whether it was answered.
-    is_answered: Mutex<bool>,
-}
-
-/// How the client speaks, which does not change while it waits.
-#[derive(Clone, Copy)]
-struct Manner {
-    database: usize,
-    protocol: Protocol,
-    no_touch: bool,
-    import_source: bool,
-}
-
-/// What a client waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wants {
-    /// The kind of value that it needs.
-    pub kind: Kind,
-    /// Whether a key that is gone, or has become something else, ends the waiting too.
-    pub minds_loss: bool,
-}
-
-impl fmt::Debug for Waiter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Waiter").field("client", &self.client).field("row", &self.row.id).finish()
-    }
 }
 
 /// Everybody who waits.
@@ -242,10 +200,6 @@ impl Waiters {
 }
 
 impl Waiter {
-    fn is_answered(&self) -> MutexGuard<'_, bool> {
-        self.is_answered.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Bytes that it takes, with a line for each of its keys.
     fn bytes(&self) -> u64 {
         let line = size_of::<(Place, Line)>() + size_of::<Arc<Waiter>>();
@@ -254,89 +208,5 @@ impl Waiter {
         let places: usize = self.places.iter().map(place).sum();
         let request = self.request.len() + self.spans.len() * size_of::<Span>();
         (size_of::<Waiter>() + request + places) as u64
-    }
-
-    fn args(&self) -> Args<'_> {
-        Args::new(&self.request, &self.spans)
-    }
-}
-
-/// A command that waits if it finds nothing. Made before it locks its keys.
-pub struct Wait<'c> {
-    waiters: &'c Waiters,
-    client: Arc<Client>,
-    args: Args<'c>,
-    row: &'static Row,
-    manner: Manner,
-    timeout: Timeout,
-    wants: Wants,
-    is_again: bool,
-}
-
-impl<'c> Call<'c> {
-    /// For waiting for a kind of value until a timeout.
-    pub fn wait(&self, timeout: Timeout, wants: Wants) -> Wait<'c> {
-        let session = &*self.session;
-        Wait {
-            waiters: &self.instance.waiters,
-            client: Arc::clone(&session.client),
-            args: self.args,
-            row: self.row,
-            manner: Manner {
-                database: session.database,
-                protocol: session.protocol,
-                no_touch: session.no_touch,
-                import_source: session.import_source,
-            },
-            timeout,
-            wants,
-            is_again: self.is_again,
-        }
-    }
-}
-
-impl Wait<'_> {
-    /// Has the client wait for the keys at `positions`. To be called while the keys' locks are
-    /// held; the handler then returns without a reply.
-    pub fn begin(self, positions: impl Iterator<Item = usize>) {
-        let words: Vec<&[u8]> = self.args.from(0).collect();
-        self.begin_with(positions, &words);
-    }
-
-    /// The same, with a request that says later what the client's own said now.
-    pub fn begin_with(self, positions: impl Iterator<Item = usize>, request: &[&[u8]]) {
-        if self.is_again {
-            // It stands in its lines already.
-            return;
-        }
-        let mut seen = HashSet::new();
-        let mut places = Vec::new();
-        for at in positions {
-            // A key that is named twice has one line.
-            if seen.insert(self.args.get(at)) {
-                places.push((self.manner.database, self.args.get(at).to_vec()));
-            }
-        }
-        let mut start = 0;
-        let spans = request.iter().map(|word| {
-            let span = Span { start, len: word.len() as u32 };
-            start += span.len;
-            span
-        });
-        let waiter = Arc::new(Waiter {
-            ticket: self.waiters.tickets.fetch_add(1, SeqCst) + 1,
-            client: Arc::clone(&self.client),
-            row: self.row,
-            spans: spans.collect(),
-            request: request.concat(),
-            manner: self.manner,
-            places,
-            wants: self.wants,
-            deadline: self.timeout.0,
-            is_answered: Mutex::new(false),
-        });
-        self.client.set_flag(ClientFlags::BLOCKED, true);
-        *self.client.waiter() = Some(Arc::clone(&waiter));
-        self.waiters.add(&waiter);
     }
 }

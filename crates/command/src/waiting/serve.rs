@@ -1,12 +1,14 @@
 //! Looking after those who wait for keys that were written to.
 
-use super::{Place, Waiter, Waiters};
-use crate::call::Call;
+use super::waiter::Place;
+use super::{Waiter, Waiters};
+use crate::args::Args;
+use crate::call::{Call, Row};
 use crate::clients::Client;
+use crate::commands::table;
 use crate::instance::Instance;
-use crate::key_positions::{find, specs};
 use crate::session::Session;
-use crate::spec::Flags;
+use crate::spec::Wakes;
 use crate::statistics::WorkerStatistics;
 use base::Millis;
 use settings::limits::CLIENT_OUTPUT_BUFFER_LIMIT;
@@ -16,18 +18,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use store::{Kind, Lane};
 use wire::Reply;
 
-/// Commands that reach other keys than those that their rows name, or other databases.
-const FAR_REACHING: [&str; 6] = ["copy", "flushall", "flushdb", "move", "sort", "swapdb"];
-
-/// Commands that change what a group has been given, and yet wake nobody.
-const SILENT: [&str; 2] = ["xgroup|setid", "xsetid"];
-
 /// For after a command that changes data: runs the commands again of those who wait for its keys.
 #[cold]
 pub fn serve(call: &mut Call<'_>) {
-    if SILENT.contains(&call.row.full_name.as_str()) {
-        return;
-    }
     let touched = places_of(call);
     let server = Server {
         instance: call.instance,
@@ -46,17 +39,19 @@ pub fn recheck(instance: &Instance, lane: &mut Lane, statistics: &WorkerStatisti
 
 /// The keys that a command may have changed and that somebody waits for.
 fn places_of(call: &Call<'_>) -> VecDeque<Place> {
-    let name = call.row.full_name.as_str();
-    let words: Vec<&[u8]> = call.args.from(0).collect();
-    let specs = specs(call.row);
-    let is_far = FAR_REACHING.contains(&name)
-        || specs.is_empty()
-        || call.row.spec.flags.contains(Flags::MOVABLE_KEYS);
-    if is_far {
-        return call.instance.waiters.places(|_| true).into();
+    match call.row.spec.wakes {
+        Wakes::Nobody => VecDeque::new(),
+        Wakes::Anyone => call.instance.waiters.places(|_| true).into(),
+        Wakes::ItsKeys => places_named(call.row, call.args, call.session.database).collect(),
     }
-    let found = find(call.row, &specs, &words).unwrap_or_default();
-    found.into_iter().map(|(key, _)| (call.session.database, key.to_vec())).collect()
+}
+
+/// Every key that a request names.
+fn places_named(row: &Row, args: Args<'_>, database: usize) -> impl Iterator<Item = Place> {
+    let words: Vec<&[u8]> = args.from(0).collect();
+    let found = (row.spec.find_keys)(row.spec.keys, &words).unwrap_or_default();
+    let places: Vec<Place> = found.into_iter().map(|(key, _)| (database, key.to_vec())).collect();
+    places.into_iter()
 }
 
 /// What a worker serves with.
@@ -82,7 +77,9 @@ impl Server<'_> {
             let is_for = waiter.wants.minds_loss || kind == Some(waiter.wants.kind);
             if is_for && self.try_again(&waiter) {
                 // It may have written to other keys, and taken the last of what was here.
-                touched.extend(waiter.all_places());
+                // Its other keys count too, though it does not wait for them.
+                let (args, database) = (waiter.args(), waiter.manner.database);
+                touched.extend(places_named(row_of(&waiter), args, database));
                 kind = self.kind_at(place);
             }
             if kind.is_none() && !is_minded {
@@ -117,7 +114,7 @@ impl Server<'_> {
         if *is_answered {
             return false;
         }
-        let mut reply = Vec::new();
+        let (row, mut reply) = (row_of(waiter), Vec::new());
         let most = self.reply_room(&waiter.client);
         let mut session = Session::new(Arc::clone(&waiter.client), true);
         session.database = waiter.manner.database;
@@ -132,16 +129,16 @@ impl Server<'_> {
             args: waiter.args(),
             reply: Reply::with_limit(&mut reply, waiter.manner.protocol, most),
             now: self.now,
-            row: waiter.row,
+            row,
             first_hash: None,
             is_again: true,
         };
         let mark = call.reply.mark();
-        if let Err(refusal) = (waiter.row.spec.run)(&mut call) {
+        if let Err(refusal) = (row.spec.run)(&mut call) {
             call.reply.truncate(mark);
             call.reply.error(refusal.text());
             self.instance.statistics.count_error(refusal.code());
-            self.statistics.commands[waiter.row.id].failed.add(1);
+            self.statistics.commands[row.id].failed.add(1);
         }
         if call.reply.is_cut() {
             self.statistics.server.output_limit_closed.add(1);
@@ -156,11 +153,6 @@ impl Server<'_> {
     }
 }
 
-impl Waiter {
-    /// Every key that its command names, those that it does not wait for too.
-    fn all_places(&self) -> Vec<Place> {
-        let words: Vec<&[u8]> = self.args().from(0).collect();
-        let found = find(self.row, &specs(self.row), &words).unwrap_or_default();
-        found.into_iter().map(|(key, _)| (self.manner.database, key.to_vec())).collect()
-    }
+fn row_of(waiter: &Waiter) -> &'static Row {
+    &table().rows()[waiter.command]
 }

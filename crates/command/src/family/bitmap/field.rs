@@ -2,6 +2,7 @@
 
 use super::{NOT_OFFSET, SETBIT, offset_within_limit};
 use crate::call::{Call, Outcome};
+use crate::key_spec::{FoundKeys, KeyFlags, KeySpec, find_with_flags};
 use crate::refusal::Refusal;
 use smallvec::SmallVec;
 use store::value::bitmap::{
@@ -46,6 +47,31 @@ pub fn bitfield_ro(call: &mut Call<'_>) -> Outcome {
         return Err(Refusal::of("ERR BITFIELD_RO only supports the GET subcommand"));
     }
     read(call, &steps)
+}
+
+/// The key of BITFIELD, which only reads where no step writes.
+pub fn keys<'r>(specs: &[KeySpec], request: &[&'r [u8]]) -> Option<FoundKeys<'r>> {
+    let flags = if only_gets(request.get(2..).unwrap_or_default()) {
+        KeyFlags::RO
+    } else {
+        KeyFlags::RW | KeyFlags::UPDATE
+    };
+    find_with_flags(flags | KeyFlags::ACCESS, specs, request)
+}
+
+/// Whether BITFIELD reads only: what it would refuse may write.
+fn only_gets(operations: &[&[u8]]) -> bool {
+    let mut rest = operations;
+    while let [operation, behind @ ..] = rest {
+        let words = match operation.to_ascii_lowercase().as_slice() {
+            b"get" => 2,
+            b"overflow" => 1,
+            _ => return false,
+        };
+        let Some(next) = behind.get(words..) else { return false };
+        rest = next;
+    }
+    true
 }
 
 fn read(call: &mut Call<'_>, steps: &Steps) -> Outcome {

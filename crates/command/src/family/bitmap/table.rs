@@ -1,102 +1,75 @@
 //! The rows of the bitmap family.
 
 use super::{bits, combine, field, search};
-use crate::spec::{CommandSpec, Flags, Group, KeyFlags, KeySpec};
+use crate::call::{Command, Handler};
+use crate::key_spec::{KeyFlags, KeySpec};
+use crate::spec::{Flags, Group};
 
 const READ: Flags = Flags::READONLY;
 const READ_FAST: Flags = READ.union(Flags::FAST);
 const WRITE: Flags = Flags::WRITE.union(Flags::DENYOOM);
 const READS: KeyFlags = KeyFlags::RO.union(KeyFlags::ACCESS);
+const SETS: KeyFlags = KeyFlags::OW.union(KeyFlags::UPDATE);
 
 /// Rows of the family.
-pub const TABLE: &[CommandSpec] = &[
-    CommandSpec {
-        name: "BITCOUNT",
-        arity: -2,
-        flags: READ,
-        keys: KeySpec::one(READS),
-        group: Group::Bitmap,
-        since: "2.6.0",
+pub const TABLE: &[Command] = &[
+    Command {
+        keys: &[KeySpec::one(READS)],
         summary: "Counts the bits that are set in a string.",
         syntax: "key [start [end [BYTE | BIT]]]",
-        run: search::bitcount,
-        subcommands: &[],
+        ..row("BITCOUNT", -2, READ, "2.6.0", search::bitcount)
     },
-    CommandSpec {
-        name: "BITFIELD",
-        arity: -2,
-        flags: WRITE,
-        keys: KeySpec::one(
+    Command {
+        keys: &[KeySpec::one(
             KeyFlags::RW.union(KeyFlags::ACCESS).union(KeyFlags::UPDATE).union(KeyFlags::VARIABLE),
-        ),
-        group: Group::Bitmap,
-        since: "3.2.0",
+        )],
+        find_keys: field::keys,
         summary: "Reads and changes integers of any width inside a string.",
         syntax: "key [GET encoding offset | [OVERFLOW <WRAP | SAT | FAIL>] \
                  <SET encoding offset value | INCRBY encoding offset increment> \
                  [GET encoding offset | [OVERFLOW <WRAP | SAT | FAIL>] \
                  <SET encoding offset value | INCRBY encoding offset increment> ...]]",
-        run: field::bitfield,
-        subcommands: &[],
+        ..row("BITFIELD", -2, WRITE, "3.2.0", field::bitfield)
     },
-    CommandSpec {
-        name: "BITFIELD_RO",
-        arity: -2,
-        flags: READ_FAST,
-        keys: KeySpec::one(READS),
-        group: Group::Bitmap,
-        since: "6.0.0",
+    Command {
+        keys: &[KeySpec::one(READS)],
         summary: "Reads integers of any width inside a string.",
         syntax: "key [GET encoding offset [GET encoding offset ...]]",
-        run: field::bitfield_ro,
-        subcommands: &[],
+        ..row("BITFIELD_RO", -2, READ_FAST, "6.0.0", field::bitfield_ro)
     },
-    CommandSpec {
-        name: "BITOP",
-        arity: -4,
-        flags: WRITE,
-        keys: KeySpec { first: 2, last: -1, step: 1, flags: KeyFlags::OW.union(KeyFlags::UPDATE) },
-        group: Group::Bitmap,
-        since: "2.6.0",
+    Command {
+        keys: &[KeySpec::at(2, SETS), KeySpec::from(3, READS)],
         summary: "Combines strings bit by bit and stores the result.",
         syntax: "<AND | OR | XOR | NOT> destkey key [key ...]",
-        run: combine::bitop,
-        subcommands: &[],
+        ..row("BITOP", -4, WRITE, "2.6.0", combine::bitop)
     },
-    CommandSpec {
-        name: "BITPOS",
-        arity: -3,
-        flags: READ,
-        keys: KeySpec::one(READS),
-        group: Group::Bitmap,
-        since: "2.8.7",
+    Command {
+        keys: &[KeySpec::one(READS)],
         summary: "Finds the first bit of a string that is set, or that is not.",
         syntax: "key bit [start [end [BYTE | BIT]]]",
-        run: search::bitpos,
-        subcommands: &[],
+        ..row("BITPOS", -3, READ, "2.8.7", search::bitpos)
     },
-    CommandSpec {
-        name: "GETBIT",
-        arity: 3,
-        flags: READ_FAST,
-        keys: KeySpec::one(READS),
-        group: Group::Bitmap,
-        since: "2.2.0",
+    Command {
+        keys: &[KeySpec::one(READS)],
         summary: "Returns one bit of a string.",
         syntax: "key offset",
-        run: bits::getbit,
-        subcommands: &[],
+        ..row("GETBIT", 3, READ_FAST, "2.2.0", bits::getbit)
     },
-    CommandSpec {
-        name: "SETBIT",
-        arity: 4,
-        flags: WRITE,
-        keys: KeySpec::one(KeyFlags::RW.union(KeyFlags::ACCESS).union(KeyFlags::UPDATE)),
-        group: Group::Bitmap,
-        since: "2.2.0",
+    Command {
+        keys: &[KeySpec::one(KeyFlags::RW.union(KeyFlags::ACCESS).union(KeyFlags::UPDATE))],
+        argument_types: &[("value", "integer")],
         summary: "Sets or clears one bit of a string, which grows if need be.",
         syntax: "key offset value",
-        run: bits::setbit,
-        subcommands: &[],
+        ..row("SETBIT", 4, WRITE, "2.2.0", bits::setbit)
     },
 ];
+
+const fn row(
+    name: &'static str,
+    arity: i16,
+    flags: Flags,
+    since: &'static str,
+    run: Handler,
+) -> Command {
+    Command::plain(Group::Bitmap, name, arity, flags, since, run)
+}

@@ -1,8 +1,7 @@
 //! The line of a client in CLIENT LIST.
 
-use crate::call::Call;
+use crate::call::{Call, Table};
 use crate::clients::{Client, ClientFlags};
-use crate::table::Table;
 use base::Millis;
 use std::io::Write;
 use std::sync::atomic::Ordering::Relaxed;
@@ -36,9 +35,9 @@ pub(super) fn note_command(call: &Call<'_>) {
 }
 
 /// Appends a client's line.
-pub(super) fn write(out: &mut Vec<u8>, client: &Client, now: Millis) {
+pub(super) fn write(out: &mut Vec<u8>, call: &Call<'_>, client: &Client) {
     let told = client.told();
-    let seconds = |since: u64| now.since(Millis(since)) / 1000;
+    let seconds = |since: u64| call.now.since(Millis(since)) / 1000;
     let Sizes { query, query_free, room, buffered, blocks, listed, total } = Sizes::of(client);
     // Writing to a vector cannot fail.
     let _ = writeln!(
@@ -58,7 +57,7 @@ pub(super) fn write(out: &mut Vec<u8>, client: &Client, now: Millis) {
         letters(client.flags()),
         told.capabilities,
         client.database.load(Relaxed),
-        command_name(client.last_command.load(Relaxed)),
+        command_name(call.row.table(), client.last_command.load(Relaxed)),
         client.protocol.load(Relaxed),
         told.library,
         told.library_version,
@@ -68,8 +67,8 @@ pub(super) fn write(out: &mut Vec<u8>, client: &Client, now: Millis) {
     );
 }
 
-fn command_name(id_plus_one: u32) -> &'static str {
-    let row = (id_plus_one as usize).checked_sub(1).and_then(|id| Table::get().rows().get(id));
+fn command_name(commands: &'static Table, id_plus_one: u32) -> &'static str {
+    let row = (id_plus_one as usize).checked_sub(1).and_then(|id| commands.rows().get(id));
     row.map_or("NULL", |row| &row.full_name)
 }
 

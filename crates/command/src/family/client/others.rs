@@ -16,7 +16,7 @@ pub fn list(call: &mut Call<'_>) -> Outcome {
     };
     line::note_command(call);
     let mut text = Vec::new();
-    matching(call, &filter).for_each(|client| line::write(&mut text, &client, call.now));
+    matching(call, &filter).for_each(|client| line::write(&mut text, call, &client));
     call.reply.verbatim(b"txt", &text);
     Ok(())
 }
@@ -64,7 +64,7 @@ pub fn pause(call: &mut Call<'_>) -> Outcome {
         _ => Pause::Everything,
     };
     let until = parse_timeout(args.get(2), call.now)?;
-    call.instance.clients.pause(what, until, call.now);
+    call.instance.pause(what, until, call.now);
     call.reply.ok();
     Ok(())
 }
@@ -82,7 +82,7 @@ fn parse_timeout(text: &[u8], now: Millis) -> Result<Millis, Refusal> {
 }
 
 pub fn unpause(call: &mut Call<'_>) -> Outcome {
-    call.instance.clients.unpause();
+    call.instance.unpause();
     call.reply.ok();
     Ok(())
 }

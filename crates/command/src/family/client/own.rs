@@ -69,7 +69,7 @@ pub fn id(call: &mut Call<'_>) -> Outcome {
 pub fn info(call: &mut Call<'_>) -> Outcome {
     line::note_command(call);
     let mut text = Vec::new();
-    line::write(&mut text, &call.session.client, call.now);
+    line::write(&mut text, call, &call.session.client);
     call.reply.verbatim(b"txt", &text);
     Ok(())
 }

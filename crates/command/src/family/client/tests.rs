@@ -3,6 +3,7 @@
 use crate::clients::{Endpoint, Pause};
 use crate::session::{ReplyMode, Session};
 use crate::testing::{BEGIN, World, check, say};
+use base::Millis;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use wire::Protocol;
@@ -27,7 +28,7 @@ fn hello_switches_the_protocol_of_its_own_reply() {
 #[test]
 fn a_password_keeps_strangers_out() {
     let mut world = World::new();
-    world.session.authenticated = false;
+    world.session.set_authenticated(false);
     let wrong = "-WRONGPASS invalid username-password pair or user is disabled.";
     check(
         &mut world,
@@ -216,18 +217,21 @@ fn a_stricter_pause_wins_and_unpause_ends_it() {
     check(
         &mut world,
         &[
-            ("CLIENT PAUSE 1000 ALL", "+OK"),
             ("CLIENT PAUSE 500 WRITE", "+OK"),
             ("CLIENT PAUSE 1 BAD", "-ERR CLIENT PAUSE mode must be WRITE or ALL"),
             ("CLIENT PAUSE -1", "-ERR timeout is negative"),
             ("CLIENT PAUSE x", "-ERR timeout is not an integer or out of range"),
             ("CLIENT PAUSE 9223372036854775807", "-ERR timeout is out of range"),
+            ("CLIENT PAUSE 1000 ALL", "+OK"),
         ],
     );
+    world.instance.pause(Pause::Writes, Millis(now.0 + 500), now);
     assert_eq!(world.instance.clients.paused(now), Pause::Everything);
     assert_eq!(world.instance.clients.paused_until().since(now), 1000);
-    check(&mut world, &[("CLIENT UNPAUSE", "+OK")]);
+    assert!(world.is_held("CLIENT UNPAUSE"));
+    world.instance.unpause();
     assert_eq!(world.instance.clients.paused(now), Pause::Nothing);
+    check(&mut world, &[("SET k v", "+OK"), ("CLIENT UNPAUSE", "+OK")]);
 }
 
 #[test]

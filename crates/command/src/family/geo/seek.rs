@@ -2,6 +2,7 @@
 
 use super::{point, unit};
 use crate::args::Args;
+use crate::key_spec::{FoundKeys, KeyFlags, KeySpec, find};
 use crate::refusal::Refusal;
 use store::value::geo::{Point, Search, Shape, geohash};
 use store::value::sorted_set::SortedSet;
@@ -14,6 +15,12 @@ const NEGATIVE_SIDE: Refusal = Refusal::of("ERR height or width cannot be negati
 const COUNT: Refusal = Refusal::of("ERR COUNT must be > 0");
 const VERTICES: Refusal = Refusal::of("ERR invalid number of vertices");
 const FEW_VERTICES: Refusal = Refusal::of("ERR GEOSEARCH BYPOLYGON must have at least 3 vertices");
+const STORED_WITH: Refusal = Refusal::of(
+    "ERR GEOSEARCHSTORE is not compatible with WITHDIST, WITHHASH and WITHCOORD options",
+);
+const STORE_WITH: Refusal = Refusal::of(
+    "ERR STORE option in GEORADIUS is not compatible with WITHDIST, WITHHASH and WITHCOORD options",
+);
 const ANY_WITHOUT_COUNT: Refusal = Refusal::of("ERR the ANY argument requires COUNT argument");
 
 /// Fewer vertices make no polygon.
@@ -72,6 +79,23 @@ pub struct Asked {
     /// Whether distances are stored rather than geohashes.
     pub stores_distance: bool,
 }
+
+/// The keys of a search that may store what it finds: the last STORE or STOREDIST counts.
+pub fn keys<'r>(specs: &[KeySpec], request: &[&'r [u8]]) -> Option<FoundKeys<'r>> {
+    let mut found = find(specs, request)?;
+    let mut rest = request.get(STORE_FROM..)?.iter();
+    let mut destination = None;
+    while let Some(word) = rest.next() {
+        if [&b"STORE"[..], b"STOREDIST"].iter().any(|it| it.eq_ignore_ascii_case(word)) {
+            destination = rest.next().or(destination);
+        }
+    }
+    found.extend(destination.map(|key| (*key, KeyFlags::OW | KeyFlags::UPDATE)));
+    Some(found)
+}
+
+/// The first position at which a search around a place may say where to store what it finds.
+const STORE_FROM: usize = 5;
 
 /// The position of the key for the result, if there is one.
 pub fn store_key(args: Args<'_>, style: Style) -> Option<usize> {
@@ -262,11 +286,7 @@ impl<'c, 'x> Parser<'c, 'x> {
     fn check(&self, is_stored: bool) -> Result<(), Refusal> {
         let Asked { has_distance, has_hash, has_place, count, is_any, .. } = self.asked;
         if is_stored && (has_distance || has_hash || has_place) {
-            let what =
-                if self.style.is_store { "GEOSEARCHSTORE" } else { "STORE option in GEORADIUS" };
-            return Err(Refusal::new(format!(
-                "ERR {what} is not compatible with WITHDIST, WITHHASH and WITHCOORD options"
-            )));
+            return Err(if self.style.is_store { STORED_WITH } else { STORE_WITH });
         }
         let is_by_options = self.style.form == Form::Options && self.polygon.is_none();
         let name = self.args.get(0);

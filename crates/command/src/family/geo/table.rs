@@ -1,146 +1,113 @@
 //! The rows of the geo family.
 
-use super::{add, look, search};
-use crate::spec::{CommandSpec, Flags, Group, KeyFlags, KeySpec};
+use super::{add, look, search, seek};
+use crate::call::{Command, Handler};
+use crate::key_spec::{KeyFlags, KeySpec};
+use crate::spec::{Flags, Group};
 
 const READ: Flags = Flags::READONLY;
 const WRITE: Flags = Flags::WRITE.union(Flags::DENYOOM);
-const WRITE_MOVABLE: Flags = WRITE.union(Flags::MOVABLE_KEYS);
 
 const READS: KeyFlags = KeyFlags::RO.union(KeyFlags::ACCESS);
 const UPDATES: KeyFlags = KeyFlags::RW.union(KeyFlags::UPDATE);
 const SETS: KeyFlags = KeyFlags::OW.union(KeyFlags::UPDATE);
 
+/// A place, or a member, the options of a search around which begin at a position.
+const AROUND_PLACE: &[KeySpec] = &around(6);
+const AROUND_MEMBER: &[KeySpec] = &around(5);
+
 /// Rows of the family.
-pub const TABLE: &[CommandSpec] = &[
-    CommandSpec {
-        name: "GEOADD",
-        arity: -5,
-        flags: WRITE,
-        keys: KeySpec::one(UPDATES),
-        group: Group::Geo,
-        since: "3.2.0",
+pub const TABLE: &[Command] = &[
+    Command {
+        keys: &[KeySpec::one(UPDATES)],
         summary: "Adds places to a sorted set, which is created if need be, or moves them.",
         syntax: "key [NX | XX] [CH] longitude latitude member [longitude latitude member ...]",
-        run: add::geoadd,
-        subcommands: &[],
+        ..row("GEOADD", -5, WRITE, "3.2.0", add::geoadd)
     },
-    CommandSpec {
-        name: "GEODIST",
-        arity: -4,
-        flags: READ,
-        keys: KeySpec::one(READS),
-        group: Group::Geo,
-        since: "3.2.0",
+    Command {
+        keys: &[KeySpec::one(READS)],
         summary: "Returns how far two places are apart.",
         syntax: "key member1 member2 [M | KM | FT | MI]",
-        run: look::geodist,
-        subcommands: &[],
+        ..row("GEODIST", -4, READ, "3.2.0", look::geodist)
     },
-    CommandSpec {
-        name: "GEOHASH",
-        arity: -2,
-        flags: READ,
-        keys: KeySpec::one(READS),
-        group: Group::Geo,
-        since: "3.2.0",
+    Command {
+        keys: &[KeySpec::one(READS)],
         summary: "Returns the geohashes of places as texts.",
         syntax: "key [member [member ...]]",
-        run: look::geohash,
-        subcommands: &[],
+        ..row("GEOHASH", -2, READ, "3.2.0", look::geohash)
     },
-    CommandSpec {
-        name: "GEOPOS",
-        arity: -2,
-        flags: READ,
-        keys: KeySpec::one(READS),
-        group: Group::Geo,
-        since: "3.2.0",
+    Command {
+        keys: &[KeySpec::one(READS)],
         summary: "Returns the longitudes and latitudes of places.",
         syntax: "key [member [member ...]]",
-        run: look::geopos,
-        subcommands: &[],
+        ..row("GEOPOS", -2, READ, "3.2.0", look::geopos)
     },
-    CommandSpec {
-        name: "GEORADIUS",
-        arity: -6,
-        flags: WRITE_MOVABLE,
-        keys: KeySpec::one(READS),
-        group: Group::Geo,
-        since: "3.2.0",
+    Command {
+        keys: AROUND_PLACE,
+        find_keys: seek::keys,
         summary: "Returns the places in a circle around a place, or stores them.",
         syntax: "key longitude latitude radius <M | KM | FT | MI> [WITHCOORD] [WITHDIST] \
                  [WITHHASH] [COUNT count [ANY]] [ASC | DESC] [STORE key | STOREDIST key]",
-        run: search::georadius,
-        subcommands: &[],
+        ..row("GEORADIUS", -6, WRITE, "3.2.0", search::georadius)
     },
-    CommandSpec {
-        name: "GEORADIUSBYMEMBER",
-        arity: -5,
-        flags: WRITE_MOVABLE,
-        keys: KeySpec::one(READS),
-        group: Group::Geo,
-        since: "3.2.0",
+    Command {
+        keys: AROUND_MEMBER,
+        find_keys: seek::keys,
         summary: "Returns the places in a circle around that of a member, or stores them.",
         syntax: "key member radius <M | KM | FT | MI> [WITHCOORD] [WITHDIST] [WITHHASH] [COUNT \
                  count [ANY]] [ASC | DESC] [STORE key | STOREDIST key]",
-        run: search::georadiusbymember,
-        subcommands: &[],
+        ..row("GEORADIUSBYMEMBER", -5, WRITE, "3.2.0", search::georadiusbymember)
     },
-    CommandSpec {
-        name: "GEORADIUSBYMEMBER_RO",
-        arity: -5,
-        flags: READ,
-        keys: KeySpec::one(READS),
-        group: Group::Geo,
-        since: "3.2.10",
+    Command {
+        keys: &[KeySpec::one(READS)],
         summary: "Returns the places in a circle around that of a member.",
         syntax: "key member radius <M | KM | FT | MI> [WITHCOORD] [WITHDIST] [WITHHASH] [COUNT \
                  count [ANY]] [ASC | DESC]",
-        run: search::georadiusbymember_ro,
-        subcommands: &[],
+        ..row("GEORADIUSBYMEMBER_RO", -5, READ, "3.2.10", search::georadiusbymember_ro)
     },
-    CommandSpec {
-        name: "GEORADIUS_RO",
-        arity: -6,
-        flags: READ,
-        keys: KeySpec::one(READS),
-        group: Group::Geo,
-        since: "3.2.10",
+    Command {
+        keys: &[KeySpec::one(READS)],
         summary: "Returns the places in a circle around a place.",
         syntax: "key longitude latitude radius <M | KM | FT | MI> [WITHCOORD] [WITHDIST] \
                  [WITHHASH] [COUNT count [ANY]] [ASC | DESC]",
-        run: search::georadius_ro,
-        subcommands: &[],
+        ..row("GEORADIUS_RO", -6, READ, "3.2.10", search::georadius_ro)
     },
-    CommandSpec {
-        name: "GEOSEARCH",
-        arity: -7,
-        flags: READ,
-        keys: KeySpec::one(READS),
-        group: Group::Geo,
-        since: "6.2.0",
+    Command {
+        keys: &[KeySpec::one(READS)],
         summary: "Returns the places in a circle, a rectangle or a polygon.",
         syntax: "key <FROMMEMBER member | FROMLONLAT longitude latitude> <BYRADIUS radius <M | KM \
                  | FT | MI> | BYBOX width height <M | KM | FT | MI> | BYPOLYGON num-vertices \
                  longitude latitude [longitude latitude ...]> [ASC | DESC] [COUNT count [ANY]] \
                  [WITHCOORD] [WITHDIST] [WITHHASH]",
-        run: search::geosearch,
-        subcommands: &[],
+        ..row("GEOSEARCH", -7, READ, "6.2.0", search::geosearch)
     },
-    CommandSpec {
-        name: "GEOSEARCHSTORE",
-        arity: -8,
-        flags: WRITE,
-        keys: KeySpec { first: 1, last: 2, step: 1, flags: SETS },
-        group: Group::Geo,
-        since: "6.2.0",
+    Command {
+        keys: &[KeySpec::one(SETS), KeySpec::at(2, READS)],
         summary: "Stores the places in a circle, a rectangle or a polygon.",
         syntax: "destination source <FROMMEMBER member | FROMLONLAT longitude latitude> <BYRADIUS \
                  radius <M | KM | FT | MI> | BYBOX width height <M | KM | FT | MI> | BYPOLYGON \
                  num-vertices longitude latitude [longitude latitude ...]> [ASC | DESC] [COUNT \
                  count [ANY]] [STOREDIST]",
-        run: search::geosearchstore,
-        subcommands: &[],
+        ..row("GEOSEARCHSTORE", -8, WRITE, "6.2.0", search::geosearchstore)
     },
 ];
+
+/// Keys of a search that may store what it finds.
+const fn around(options_at: i16) -> [KeySpec; 3] {
+    let flags = SETS.union(KeyFlags::VARIABLE);
+    [
+        KeySpec::one(READS),
+        KeySpec::keyword("STORE", options_at, flags),
+        KeySpec::keyword("STOREDIST", options_at, flags),
+    ]
+}
+
+const fn row(
+    name: &'static str,
+    arity: i16,
+    flags: Flags,
+    since: &'static str,
+    run: Handler,
+) -> Command {
+    Command::plain(Group::Geo, name, arity, flags, since, run)
+}

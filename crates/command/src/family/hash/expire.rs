@@ -1,7 +1,7 @@
 //! Deadlines of fields: HEXPIRE, HTTL, HPERSIST and their kin.
 
 use super::deadline::{self, MILLIS, SECONDS, Scale, UNIX_MILLIS, UNIX_SECONDS};
-use super::{HEXPIRE, HEXPIRED, HPERSIST, fields, limit, say_changed};
+use super::{HEXPIRE, HEXPIRED, HPERSIST, fields, limit};
 use crate::call::{Call, Outcome};
 use crate::family::generic::expire::{Condition, parse_condition};
 use store::value::hash::{self, HashMut};
@@ -57,7 +57,7 @@ fn set_deadlines(call: &mut Call<'_>, scale: Scale) -> Outcome {
         changes += u64::from(answer > 0);
         reply.integer(answer);
     }
-    say_changed(&mut access, changes, if is_over { HEXPIRED } else { HEXPIRE }, &key);
+    access.removed(changes, if is_over { HEXPIRED } else { HEXPIRE }, &key);
     Ok(())
 }
 

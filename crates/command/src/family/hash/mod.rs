@@ -18,7 +18,7 @@ use crate::call::Call;
 use crate::refusal::Refusal;
 use settings::values;
 use store::value::hash::{HashError, HashLimit, Pair};
-use store::{Access, Event, EventClass, Key};
+use store::{Event, EventClass};
 use wire::Reply;
 
 const HSET: Event = event("hset");
@@ -29,15 +29,6 @@ const HPERSIST: Event = event("hpersist");
 
 const fn event(name: &'static str) -> Event {
     Event::new(EventClass::Hash, name)
-}
-
-/// Says that something was done to so many fields, and that the hash has gone if none is left.
-#[inline]
-fn say_changed(access: &mut Access<'_>, changes: u64, event: Event, key: &Key<'_>) {
-    access.changed(changes, event, key);
-    if changes > 0 {
-        access.happened_if_gone(key);
-    }
 }
 
 impl From<HashError> for Refusal {

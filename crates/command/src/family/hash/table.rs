@@ -1,7 +1,10 @@
 //! The rows of the hash family.
 
 use super::{count, expire, random, read, scan, take, write};
-use crate::spec::{CommandSpec, Flags, Group, KeyFlags, KeySpec};
+use crate::call::{Command, Handler};
+use crate::key_spec::{KeyFlags, KeySpec};
+use crate::spec::{Flags, Group};
+use crate::tips;
 
 const READ: Flags = Flags::READONLY;
 const READ_FAST: Flags = READ.union(Flags::FAST);
@@ -17,345 +20,202 @@ const REMOVES: KeyFlags = KeyFlags::RW.union(KeyFlags::DELETE);
 const TAKES: KeyFlags = REMOVES.union(KeyFlags::ACCESS);
 
 /// Rows of the family.
-pub const TABLE: &[CommandSpec] = &[
-    CommandSpec {
-        name: "HDEL",
-        arity: -3,
-        flags: FREE_FAST,
-        keys: KeySpec::one(REMOVES),
-        group: Group::Hash,
-        since: "2.0.0",
+pub const TABLE: &[Command] = &[
+    Command {
+        keys: &[KeySpec::one(REMOVES)],
+        field_at: 2,
         summary: "Removes fields of a hash, and the key with the last one.",
         syntax: "key field [field ...]",
-        run: write::hdel,
-        subcommands: &[],
+        ..row("HDEL", -3, FREE_FAST, "2.0.0", write::hdel)
     },
-    CommandSpec {
-        name: "HEXISTS",
-        arity: 3,
-        flags: READ_FAST,
-        keys: KeySpec::one(KeyFlags::RO),
-        group: Group::Hash,
-        since: "2.0.0",
+    Command {
+        keys: &[KeySpec::one(KeyFlags::RO)],
+        field_at: 2,
         summary: "Tells whether a hash has a field.",
         syntax: "key field",
-        run: read::hexists,
-        subcommands: &[],
+        ..row("HEXISTS", 3, READ_FAST, "2.0.0", read::hexists)
     },
-    CommandSpec {
-        name: "HEXPIRE",
-        arity: -6,
-        flags: FREE_FAST,
-        keys: KeySpec::one(UPDATES),
-        group: Group::Hash,
-        since: "9.0.0",
+    Command {
+        keys: &[KeySpec::one(UPDATES)],
         summary: "Sets after how many seconds fields of a hash end.",
         syntax: "key seconds [NX | XX | GT | LT] FIELDS numfields field [field ...]",
-        run: expire::hexpire,
-        subcommands: &[],
+        ..row("HEXPIRE", -6, FREE_FAST, "9.0.0", expire::hexpire)
     },
-    CommandSpec {
-        name: "HEXPIREAT",
-        arity: -6,
-        flags: FREE_FAST,
-        keys: KeySpec::one(UPDATES),
-        group: Group::Hash,
-        since: "9.0.0",
+    Command {
+        keys: &[KeySpec::one(UPDATES)],
         summary: "Sets the second at which fields of a hash end.",
         syntax: "key unix-time-seconds [NX | XX | GT | LT] FIELDS numfields field [field ...]",
-        run: expire::hexpireat,
-        subcommands: &[],
+        ..row("HEXPIREAT", -6, FREE_FAST, "9.0.0", expire::hexpireat)
     },
-    CommandSpec {
-        name: "HEXPIRETIME",
-        arity: -5,
-        flags: READ_FAST,
-        keys: KeySpec::one(READS),
-        group: Group::Hash,
-        since: "9.0.0",
+    Command {
+        keys: &[KeySpec::one(READS)],
         summary: "Returns the second at which fields of a hash end.",
         syntax: "key FIELDS numfields field [field ...]",
-        run: expire::hexpiretime,
-        subcommands: &[],
+        ..row("HEXPIRETIME", -5, READ_FAST, "9.0.0", expire::hexpiretime)
     },
-    CommandSpec {
-        name: "HGET",
-        arity: 3,
-        flags: READ_FAST,
-        keys: KeySpec::one(READS),
-        group: Group::Hash,
-        since: "2.0.0",
+    Command {
+        keys: &[KeySpec::one(READS)],
+        field_at: 2,
         summary: "Returns the value of a field.",
         syntax: "key field",
-        run: read::hget,
-        subcommands: &[],
+        ..row("HGET", 3, READ_FAST, "2.0.0", read::hget)
     },
-    CommandSpec {
-        name: "HGETALL",
-        arity: 2,
-        flags: READ,
-        keys: KeySpec::one(READS),
-        group: Group::Hash,
-        since: "2.0.0",
+    Command {
+        keys: &[KeySpec::one(READS)],
+        tips: tips::NONDETERMINISTIC_ORDER,
         summary: "Returns all fields of a hash with their values.",
         syntax: "key",
-        run: read::hgetall,
-        subcommands: &[],
+        ..row("HGETALL", 2, READ, "2.0.0", read::hgetall)
     },
-    CommandSpec {
-        name: "HGETDEL",
-        arity: -5,
-        flags: FREE_FAST,
-        keys: KeySpec::one(TAKES),
-        group: Group::Hash,
-        since: "9.1.0",
+    Command {
+        keys: &[KeySpec::one(TAKES)],
         summary: "Returns the values of fields and removes the fields.",
         syntax: "key FIELDS numfields field [field ...]",
-        run: take::hgetdel,
-        subcommands: &[],
+        ..row("HGETDEL", -5, FREE_FAST, "9.1.0", take::hgetdel)
     },
-    CommandSpec {
-        name: "HGETEX",
-        arity: -5,
-        flags: FREE_FAST,
-        keys: KeySpec::one(CHANGES),
-        group: Group::Hash,
-        since: "9.0.0",
+    Command {
+        keys: &[KeySpec::one(CHANGES)],
         summary: "Returns the values of fields and sets or takes away their deadlines.",
         syntax: "key [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT \
                  unix-time-milliseconds | PERSIST] FIELDS numfields field [field ...]",
-        run: take::hgetex,
-        subcommands: &[],
+        ..row("HGETEX", -5, FREE_FAST, "9.0.0", take::hgetex)
     },
-    CommandSpec {
-        name: "HINCRBY",
-        arity: 4,
-        flags: WRITE_FAST,
-        keys: KeySpec::one(CHANGES),
-        group: Group::Hash,
-        since: "2.0.0",
+    Command {
+        keys: &[KeySpec::one(CHANGES)],
+        field_at: 2,
         summary: "Adds a number to the integer of a field, where none counts as zero.",
         syntax: "key field increment",
-        run: count::hincrby,
-        subcommands: &[],
+        ..row("HINCRBY", 4, WRITE_FAST, "2.0.0", count::hincrby)
     },
-    CommandSpec {
-        name: "HINCRBYFLOAT",
-        arity: 4,
-        flags: WRITE_FAST,
-        keys: KeySpec::one(CHANGES),
-        group: Group::Hash,
-        since: "2.6.0",
+    Command {
+        keys: &[KeySpec::one(CHANGES)],
+        field_at: 2,
         summary: "Adds a decimal number to that of a field, where none counts as zero.",
         syntax: "key field increment",
-        run: count::hincrbyfloat,
-        subcommands: &[],
+        ..row("HINCRBYFLOAT", 4, WRITE_FAST, "2.6.0", count::hincrbyfloat)
     },
-    CommandSpec {
-        name: "HKEYS",
-        arity: 2,
-        flags: READ,
-        keys: KeySpec::one(READS),
-        group: Group::Hash,
-        since: "2.0.0",
+    Command {
+        keys: &[KeySpec::one(READS)],
+        tips: tips::NONDETERMINISTIC_ORDER,
         summary: "Returns the names of all fields of a hash.",
         syntax: "key",
-        run: read::hkeys,
-        subcommands: &[],
+        ..row("HKEYS", 2, READ, "2.0.0", read::hkeys)
     },
-    CommandSpec {
-        name: "HLEN",
-        arity: 2,
-        flags: READ_FAST,
-        keys: KeySpec::one(KeyFlags::RO),
-        group: Group::Hash,
-        since: "2.0.0",
+    Command {
+        keys: &[KeySpec::one(KeyFlags::RO)],
         summary: "Returns the number of fields of a hash.",
         syntax: "key",
-        run: read::hlen,
-        subcommands: &[],
+        ..row("HLEN", 2, READ_FAST, "2.0.0", read::hlen)
     },
-    CommandSpec {
-        name: "HMGET",
-        arity: -3,
-        flags: READ_FAST,
-        keys: KeySpec::one(READS),
-        group: Group::Hash,
-        since: "2.0.0",
+    Command {
+        keys: &[KeySpec::one(READS)],
+        field_at: 2,
         summary: "Returns the values of several fields.",
         syntax: "key field [field ...]",
-        run: read::hmget,
-        subcommands: &[],
+        ..row("HMGET", -3, READ_FAST, "2.0.0", read::hmget)
     },
-    CommandSpec {
-        name: "HMSET",
-        arity: -4,
-        flags: WRITE_FAST,
-        keys: KeySpec::one(UPDATES),
-        group: Group::Hash,
-        since: "2.0.0",
+    Command {
+        keys: &[KeySpec::one(UPDATES)],
+        field_at: 2,
         summary: "Sets several fields of a hash.",
         syntax: "key field value [field value ...]",
-        run: write::hmset,
-        subcommands: &[],
+        ..row("HMSET", -4, WRITE_FAST, "2.0.0", write::hmset)
     },
-    CommandSpec {
-        name: "HPERSIST",
-        arity: -5,
-        flags: FREE_FAST,
-        keys: KeySpec::one(UPDATES),
-        group: Group::Hash,
-        since: "9.0.0",
+    Command {
+        keys: &[KeySpec::one(UPDATES)],
         summary: "Takes away the deadlines of fields.",
         syntax: "key FIELDS numfields field [field ...]",
-        run: expire::hpersist,
-        subcommands: &[],
+        ..row("HPERSIST", -5, FREE_FAST, "9.0.0", expire::hpersist)
     },
-    CommandSpec {
-        name: "HPEXPIRE",
-        arity: -6,
-        flags: FREE_FAST,
-        keys: KeySpec::one(UPDATES),
-        group: Group::Hash,
-        since: "9.0.0",
+    Command {
+        keys: &[KeySpec::one(UPDATES)],
         summary: "Sets after how many milliseconds fields of a hash end.",
         syntax: "key milliseconds [NX | XX | GT | LT] FIELDS numfields field [field ...]",
-        run: expire::hpexpire,
-        subcommands: &[],
+        ..row("HPEXPIRE", -6, FREE_FAST, "9.0.0", expire::hpexpire)
     },
-    CommandSpec {
-        name: "HPEXPIREAT",
-        arity: -6,
-        flags: FREE_FAST,
-        keys: KeySpec::one(UPDATES),
-        group: Group::Hash,
-        since: "9.0.0",
+    Command {
+        keys: &[KeySpec::one(UPDATES)],
         summary: "Sets the millisecond at which fields of a hash end.",
         syntax: "key unix-time-milliseconds [NX | XX | GT | LT] FIELDS numfields field [field \
                  ...]",
-        run: expire::hpexpireat,
-        subcommands: &[],
+        ..row("HPEXPIREAT", -6, FREE_FAST, "9.0.0", expire::hpexpireat)
     },
-    CommandSpec {
-        name: "HPEXPIRETIME",
-        arity: -5,
-        flags: READ_FAST,
-        keys: KeySpec::one(READS),
-        group: Group::Hash,
-        since: "9.0.0",
+    Command {
+        keys: &[KeySpec::one(READS)],
         summary: "Returns the millisecond at which fields of a hash end.",
         syntax: "key FIELDS numfields field [field ...]",
-        run: expire::hpexpiretime,
-        subcommands: &[],
+        ..row("HPEXPIRETIME", -5, READ_FAST, "9.0.0", expire::hpexpiretime)
     },
-    CommandSpec {
-        name: "HPTTL",
-        arity: -5,
-        flags: READ_FAST,
-        keys: KeySpec::one(READS),
-        group: Group::Hash,
-        since: "9.0.0",
+    Command {
+        keys: &[KeySpec::one(READS)],
         summary: "Returns how many milliseconds fields of a hash have left.",
         syntax: "key FIELDS numfields field [field ...]",
-        run: expire::hpttl,
-        subcommands: &[],
+        ..row("HPTTL", -5, READ_FAST, "9.0.0", expire::hpttl)
     },
-    CommandSpec {
-        name: "HRANDFIELD",
-        arity: -2,
-        flags: READ,
-        keys: KeySpec::one(READS),
-        group: Group::Hash,
-        since: "6.2.0",
+    Command {
+        keys: &[KeySpec::one(READS)],
+        tips: tips::NONDETERMINISTIC,
         summary: "Returns fields of a hash by chance.",
         syntax: "key [count [WITHVALUES]]",
-        run: random::hrandfield,
-        subcommands: &[],
+        ..row("HRANDFIELD", -2, READ, "6.2.0", random::hrandfield)
     },
-    CommandSpec {
-        name: "HSCAN",
-        arity: -3,
-        flags: READ,
-        keys: KeySpec::one(READS),
-        group: Group::Hash,
-        since: "2.8.0",
+    Command {
+        keys: &[KeySpec::one(READS)],
+        tips: tips::NONDETERMINISTIC,
         summary: "Walks over the fields of a hash, some with each call.",
         syntax: "key cursor [MATCH pattern] [COUNT count] [NOVALUES]",
-        run: scan::hscan,
-        subcommands: &[],
+        ..row("HSCAN", -3, READ, "2.8.0", scan::hscan)
     },
-    CommandSpec {
-        name: "HSET",
-        arity: -4,
-        flags: WRITE_FAST,
-        keys: KeySpec::one(UPDATES),
-        group: Group::Hash,
-        since: "2.0.0",
+    Command {
+        keys: &[KeySpec::one(UPDATES)],
+        field_at: 2,
         summary: "Sets fields of a hash, which is created if there is none.",
         syntax: "key field value [field value ...]",
-        run: write::hset,
-        subcommands: &[],
+        ..row("HSET", -4, WRITE_FAST, "2.0.0", write::hset)
     },
-    CommandSpec {
-        name: "HSETEX",
-        arity: -6,
-        flags: WRITE_FAST,
-        keys: KeySpec::one(INSERTS),
-        group: Group::Hash,
-        since: "9.0.0",
+    Command {
+        keys: &[KeySpec::one(INSERTS)],
         summary: "Sets fields of a hash, on conditions and with a deadline if wanted.",
         syntax: "key [NX | XX] [FNX | FXX] [EX seconds | PX milliseconds | EXAT \
                  unix-time-seconds | PXAT unix-time-milliseconds | KEEPTTL] FIELDS numfields \
                  field value [field value ...]",
-        run: write::hsetex,
-        subcommands: &[],
+        ..row("HSETEX", -6, WRITE_FAST, "9.0.0", write::hsetex)
     },
-    CommandSpec {
-        name: "HSETNX",
-        arity: 4,
-        flags: WRITE_FAST,
-        keys: KeySpec::one(INSERTS),
-        group: Group::Hash,
-        since: "2.0.0",
+    Command {
+        keys: &[KeySpec::one(INSERTS)],
+        field_at: 2,
         summary: "Sets a field of a hash unless it exists.",
         syntax: "key field value",
-        run: write::hsetnx,
-        subcommands: &[],
+        ..row("HSETNX", 4, WRITE_FAST, "2.0.0", write::hsetnx)
     },
-    CommandSpec {
-        name: "HSTRLEN",
-        arity: 3,
-        flags: READ_FAST,
-        keys: KeySpec::one(KeyFlags::RO),
-        group: Group::Hash,
-        since: "3.2.0",
+    Command {
+        keys: &[KeySpec::one(KeyFlags::RO)],
+        field_at: 2,
         summary: "Returns the number of bytes of a value.",
         syntax: "key field",
-        run: read::hstrlen,
-        subcommands: &[],
+        ..row("HSTRLEN", 3, READ_FAST, "3.2.0", read::hstrlen)
     },
-    CommandSpec {
-        name: "HTTL",
-        arity: -5,
-        flags: READ_FAST,
-        keys: KeySpec::one(READS),
-        group: Group::Hash,
-        since: "9.0.0",
+    Command {
+        keys: &[KeySpec::one(READS)],
         summary: "Returns how many seconds fields of a hash have left.",
         syntax: "key FIELDS numfields field [field ...]",
-        run: expire::httl,
-        subcommands: &[],
+        ..row("HTTL", -5, READ_FAST, "9.0.0", expire::httl)
     },
-    CommandSpec {
-        name: "HVALS",
-        arity: 2,
-        flags: READ,
-        keys: KeySpec::one(READS),
-        group: Group::Hash,
-        since: "2.0.0",
+    Command {
+        keys: &[KeySpec::one(READS)],
+        tips: tips::NONDETERMINISTIC_ORDER,
         summary: "Returns the values of all fields of a hash.",
         syntax: "key",
-        run: read::hvals,
-        subcommands: &[],
+        ..row("HVALS", 2, READ, "2.0.0", read::hvals)
     },
 ];
+
+const fn row(
+    name: &'static str,
+    arity: i16,
+    flags: Flags,
+    since: &'static str,
+    run: Handler,
+) -> Command {
+    Command::plain(Group::Hash, name, arity, flags, since, run)
+}

@@ -1,7 +1,7 @@
 //! Reading with a change: HGETEX, HGETDEL.
 
 use super::options::{Of, Options};
-use super::{HDEL, HEXPIRE, HEXPIRED, HPERSIST, fields, limit, say_changed, value_or_null};
+use super::{HDEL, HEXPIRE, HEXPIRED, HPERSIST, fields, limit, value_or_null};
 use crate::call::{Call, Outcome};
 use store::value::hash::HashMut;
 
@@ -16,7 +16,7 @@ pub fn hgetdel(call: &mut Call<'_>) -> Outcome {
         value_or_null(reply, hash.get(field));
         changes += u64::from(hash.remove(field));
     }
-    say_changed(&mut access, changes, HDEL, &key);
+    access.removed(changes, HDEL, &key);
     Ok(())
 }
 
@@ -50,6 +50,6 @@ pub fn hgetex(call: &mut Call<'_>) -> Outcome {
         Some(_) => HEXPIRE,
         None => HPERSIST,
     };
-    say_changed(&mut access, changes, event, &key);
+    access.removed(changes, event, &key);
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Writing: HSET, HMSET, HSETNX, HSETEX, HDEL.
 
 use super::options::{Condition, Of, Options};
-use super::{HDEL, HEXPIRE, HEXPIRED, HSET, fields, limit, say_changed};
+use super::{HDEL, HEXPIRE, HEXPIRED, HSET, fields, limit};
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use base::Millis;
@@ -53,7 +53,7 @@ pub fn hdel(call: &mut Call<'_>) -> Outcome {
     let (mut access, key, reply) = call.on_key(1)?;
     let mut hash = HashMut::open(&mut access, &key, limit)?;
     let removed = fields.filter(|field| hash.remove(field)).count();
-    say_changed(&mut access, removed as u64, HDEL, &key);
+    access.removed(removed as u64, HDEL, &key);
     reply.integer(removed as i64);
     Ok(())
 }

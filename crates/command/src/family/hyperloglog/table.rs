@@ -1,71 +1,52 @@
 //! The rows of the HyperLogLog family.
 
 use super::{count, debug};
-use crate::spec::{CommandSpec, Flags, Group, KeyFlags, KeySpec};
+use crate::call::{Command, Handler};
+use crate::key_spec::{KeyFlags, KeySpec};
+use crate::spec::{Flags, Group};
 
 const WRITE: Flags = Flags::WRITE.union(Flags::DENYOOM);
+const READS: KeyFlags = KeyFlags::RO.union(KeyFlags::ACCESS);
 const CHANGES: KeyFlags = KeyFlags::RW.union(KeyFlags::ACCESS);
 
 /// Rows of the family.
-pub const TABLE: &[CommandSpec] = &[
-    CommandSpec {
-        name: "PFADD",
-        arity: -2,
-        flags: WRITE.union(Flags::FAST),
-        keys: KeySpec::one(KeyFlags::RW.union(KeyFlags::INSERT)),
-        group: Group::HyperLogLog,
-        since: "2.8.9",
+pub const TABLE: &[Command] = &[
+    Command {
+        keys: &[KeySpec::one(KeyFlags::RW.union(KeyFlags::INSERT))],
         summary: "Adds elements to a HyperLogLog, which is created if need be.",
         syntax: "key [element [element ...]]",
-        run: count::pfadd,
-        subcommands: &[],
+        ..row("PFADD", -2, WRITE.union(Flags::FAST), "2.8.9", count::pfadd)
     },
-    CommandSpec {
-        name: "PFCOUNT",
-        arity: -2,
-        flags: Flags::READONLY.union(Flags::MAY_REPLICATE),
-        keys: KeySpec::all(CHANGES),
-        group: Group::HyperLogLog,
-        since: "2.8.9",
+    Command {
+        keys: &[KeySpec::all(CHANGES)],
         summary: "Estimates how many different elements were added to HyperLogLogs.",
         syntax: "key [key ...]",
-        run: count::pfcount,
-        subcommands: &[],
+        ..row("PFCOUNT", -2, Flags::READONLY.union(Flags::MAY_REPLICATE), "2.8.9", count::pfcount)
     },
-    CommandSpec {
-        name: "PFDEBUG",
-        arity: 3,
-        flags: WRITE.union(Flags::ADMIN),
-        keys: KeySpec { first: 2, last: 2, step: 1, flags: CHANGES },
-        group: Group::HyperLogLog,
-        since: "2.8.9",
+    Command {
+        keys: &[KeySpec::at(2, CHANGES)],
         summary: "Looks inside a HyperLogLog: DECODE, ENCODING, GETREG, TODENSE; or SIMD.",
         syntax: "subcommand key",
-        run: debug::pfdebug,
-        subcommands: &[],
+        ..row("PFDEBUG", 3, WRITE.union(Flags::ADMIN), "2.8.9", debug::pfdebug)
     },
-    CommandSpec {
-        name: "PFMERGE",
-        arity: -2,
-        flags: WRITE,
-        keys: KeySpec::all(CHANGES.union(KeyFlags::INSERT)),
-        group: Group::HyperLogLog,
-        since: "2.8.9",
+    Command {
+        keys: &[KeySpec::one(CHANGES.union(KeyFlags::INSERT)), KeySpec::from(2, READS)],
         summary: "Merges HyperLogLogs into the first of them.",
         syntax: "destkey [sourcekey [sourcekey ...]]",
-        run: count::pfmerge,
-        subcommands: &[],
+        ..row("PFMERGE", -2, WRITE, "2.8.9", count::pfmerge)
     },
-    CommandSpec {
-        name: "PFSELFTEST",
-        arity: 1,
-        flags: Flags::ADMIN,
-        keys: KeySpec::NONE,
-        group: Group::HyperLogLog,
-        since: "2.8.9",
+    Command {
         summary: "Tests the registers and estimates of HyperLogLogs.",
-        syntax: "",
-        run: debug::pfselftest,
-        subcommands: &[],
+        ..row("PFSELFTEST", 1, Flags::ADMIN, "2.8.9", debug::pfselftest)
     },
 ];
+
+const fn row(
+    name: &'static str,
+    arity: i16,
+    flags: Flags,
+    since: &'static str,
+    run: Handler,
+) -> Command {
+    Command::plain(Group::HyperLogLog, name, arity, flags, since, run)
+}

@@ -2,7 +2,7 @@
 
 use super::ends::ManyPop;
 use super::moves::transfer;
-use super::{end, limit, popped, say_removed};
+use super::{end, limit, popped};
 use crate::call::{Call, Outcome};
 use crate::element;
 use crate::waiting::{Timeout, Wants};
@@ -29,7 +29,7 @@ fn pop(call: &mut Call<'_>, end: End) -> Outcome {
             reply.array(2);
             reply.bulk(key.bytes);
             list::pop(&mut access, key, end, 1, limit, |it| element::bulk(reply, it))?;
-            say_removed(&mut access, 1, popped(end), key);
+            access.removed(1, popped(end), key);
             return Ok(());
         }
     }

@@ -1,6 +1,6 @@
 //! Changes inside lists: LSET, LINSERT, LREM, LTRIM.
 
-use super::{event, limit, say_removed};
+use super::{event, limit};
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use store::Event;
@@ -53,7 +53,7 @@ pub fn lrem(call: &mut Call<'_>) -> Outcome {
     let count = args.integer_above(2, i64::MIN)?;
     let (mut access, key, reply) = call.on_key(1)?;
     let removed = list::remove(&mut access, &key, count, args.get(3), limit)?;
-    say_removed(&mut access, removed, LREM, &key);
+    access.removed(removed, LREM, &key);
     reply.integer(removed as i64);
     Ok(())
 }
@@ -64,7 +64,7 @@ pub fn ltrim(call: &mut Call<'_>) -> Outcome {
     let (mut access, key, reply) = call.on_key(1)?;
     let removed = list::trim(&mut access, &key, start, end, limit)?;
     if removed > 0 {
-        say_removed(&mut access, removed, LTRIM, &key);
+        access.removed(removed, LTRIM, &key);
     } else if access.is_heard() && access.peek(&key).is_some() {
         // A list is heard of even where nothing of it goes.
         access.happened(LTRIM, &key);

@@ -1,6 +1,6 @@
 //! In and out at the ends of lists: LPUSH, RPUSH, LPUSHX, RPUSHX, LPOP, RPOP, LMPOP.
 
-use super::{end, limit, popped, pushed, say_removed};
+use super::{end, limit, popped, pushed};
 use crate::call::{Call, Outcome};
 use crate::element;
 use crate::refusal::Refusal;
@@ -49,7 +49,7 @@ fn pop(call: &mut Call<'_>, end: End) -> Outcome {
     match call.args.len() {
         2 => pop_one(call, end),
         3 => pop_some(call, end),
-        _ => Err(crate::execute::wrong_arity(call.row)),
+        _ => Err(call.wrong_arity()),
     }
 }
 
@@ -59,7 +59,7 @@ fn pop_one(call: &mut Call<'_>, end: End) -> Outcome {
     let (mut access, key, reply) = call.on_key(1)?;
     let mut show = |popped: store::Element<'_>| element::bulk(reply, popped);
     if list::pop(&mut access, &key, end, 1, limit, &mut show)?.is_some() {
-        say_removed(&mut access, 1, popped(end), &key);
+        access.removed(1, popped(end), &key);
     } else {
         reply.null();
     }
@@ -77,7 +77,7 @@ fn pop_some(call: &mut Call<'_>, end: End) -> Outcome {
     let taken = count.min(len);
     reply.array(taken as usize);
     list::pop(&mut access, &key, end, taken, limit, |popped| element::bulk(reply, popped))?;
-    say_removed(&mut access, taken, popped(end), &key);
+    access.removed(taken, popped(end), &key);
     Ok(())
 }
 
@@ -146,7 +146,7 @@ impl ManyPop {
             reply.array(taken as usize);
             let show = |popped: store::Element<'_>| element::bulk(reply, popped);
             list::pop(access, key, self.end, taken, limit, show)?;
-            say_removed(access, taken, popped(self.end), key);
+            access.removed(taken, popped(self.end), key);
             return Ok(true);
         }
         Ok(false)

@@ -13,7 +13,7 @@ use crate::call::Call;
 use crate::refusal::Refusal;
 use settings::values::LIST_MAX_LISTPACK_SIZE;
 use store::value::list::{End, ListLimit};
-use store::{Access, Event, EventClass, Key};
+use store::{Event, EventClass};
 
 const fn event(name: &'static str) -> Event {
     Event::new(EventClass::List, name)
@@ -31,15 +31,6 @@ fn popped(end: End) -> Event {
     const LPOP: Event = event("lpop");
     const RPOP: Event = event("rpop");
     if end == End::Front { LPOP } else { RPOP }
-}
-
-/// Says that so many elements have gone, and the list if none is left.
-#[inline]
-fn say_removed(access: &mut Access<'_>, removed: u64, event: Event, key: &Key<'_>) {
-    access.changed(removed, event, key);
-    if removed > 0 {
-        access.happened_if_gone(key);
-    }
 }
 
 /// Up to which size lists are kept compact at present.

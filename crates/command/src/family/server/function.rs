@@ -2,21 +2,6 @@
 
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
-use crate::spec::{CommandSpec, Flags, Group, Run};
-
-pub(super) const fn row(
-    name: &'static str,
-    arity: i16,
-    flags: Flags,
-    syntax: &'static str,
-    run: Run,
-    summary: &'static str,
-) -> CommandSpec {
-    CommandSpec {
-        group: Group::Scripting,
-        ..super::row(name, arity, flags, "7.0.0", syntax, run, summary)
-    }
-}
 
 pub(super) fn flush(call: &mut Call<'_>) -> Outcome {
     let args = call.args;

@@ -1,7 +1,6 @@
 //! HELP of a command with subcommands: its rows, as lines.
 
-use crate::call::{Call, Outcome};
-use crate::spec::CommandSpec;
+use crate::call::{Call, Command, Outcome};
 
 /// Handler of every HELP row.
 pub(crate) fn help(call: &mut Call<'_>) -> Outcome {
@@ -11,7 +10,7 @@ pub(crate) fn help(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-fn lines(parent: &CommandSpec) -> Vec<String> {
+fn lines(parent: &Command) -> Vec<String> {
     let title = "<subcommand> [<arg> [value] [opt] ...]. Subcommands are:";
     let mut lines = vec![format!("{} {title}", parent.name)];
     if parent.arity == -1 {

@@ -1,6 +1,6 @@
 //! Single members: SADD, SREM, SMOVE, SISMEMBER, SMISMEMBER, SCARD.
 
-use super::{event, limit, say_removed};
+use super::{event, limit};
 use crate::call::{Call, Outcome};
 use store::Event;
 use store::value::set;
@@ -21,7 +21,7 @@ pub fn srem(call: &mut Call<'_>) -> Outcome {
     let args = call.args;
     let (mut access, key, reply) = call.on_key(1)?;
     let removed = set::remove(&mut access, &key, args.from(2))?;
-    say_removed(&mut access, removed, SREM, &key);
+    access.removed(removed, SREM, &key);
     reply.integer(removed.cast_signed());
     Ok(())
 }
@@ -34,7 +34,7 @@ pub fn smove(call: &mut Call<'_>) -> Outcome {
     if from.bytes != to.bytes
         && let Some(is_new) = moved
     {
-        say_removed(&mut access, 1, SREM, &from);
+        access.removed(1, SREM, &from);
         access.changed(is_new.into(), SADD, &to);
     }
     reply.integer(moved.is_some().into());

@@ -1,6 +1,6 @@
 //! Members by chance: SPOP, SRANDMEMBER.
 
-use super::{event, limit, say_removed};
+use super::{event, limit};
 use crate::call::{Call, Outcome};
 use crate::element::{bulk, bulks};
 use crate::refusal::Refusal;
@@ -25,7 +25,7 @@ fn pop_one(call: &mut Call<'_>) -> Outcome {
         return Ok(());
     };
     pop.finish(|member| bulk(reply, member))?;
-    say_removed(&mut access, 1, SPOP, &key);
+    access.removed(1, SPOP, &key);
     Ok(())
 }
 
@@ -40,7 +40,7 @@ fn pop_many(call: &mut Call<'_>) -> Outcome {
     let popped = pop.count();
     reply.set(popped as usize);
     pop.finish(|member| bulk(reply, member))?;
-    say_removed(&mut access, popped, SPOP, &key);
+    access.removed(popped, SPOP, &key);
     Ok(())
 }
 

@@ -1,7 +1,10 @@
 //! The rows of the set family.
 
 use super::{combine, many, member, random, scan};
-use crate::spec::{CommandSpec, Flags, Group, KeyFlags, KeySpec, Run};
+use crate::call::{Command, Handler};
+use crate::key_spec::{KeyFlags, KeySpec};
+use crate::spec::{Flags, Group};
+use crate::tips;
 
 const READ: Flags = Flags::READONLY;
 const READ_FAST: Flags = READ.union(Flags::FAST);
@@ -13,111 +16,119 @@ const READS: KeyFlags = KeyFlags::RO.union(KeyFlags::ACCESS);
 const ADDS: KeyFlags = KeyFlags::RW.union(KeyFlags::INSERT);
 const REMOVES: KeyFlags = KeyFlags::RW.union(KeyFlags::DELETE);
 const TAKES: KeyFlags = REMOVES.union(KeyFlags::ACCESS);
-const SETS: KeySpec = KeySpec::all(READS);
-const TWO_KEYS: KeySpec = KeySpec { first: 1, last: 2, step: 1, flags: TAKES };
+const SETS: KeyFlags = KeyFlags::OW.union(KeyFlags::UPDATE);
 
 /// Rows of the family.
-pub const TABLE: &[CommandSpec] = &[
-    CommandSpec {
+pub const TABLE: &[Command] = &[
+    Command {
+        keys: &[KeySpec::one(ADDS)],
         summary: "Adds members to a set, which is created if need be.",
         syntax: "key member [member ...]",
-        ..row("SADD", -3, WRITE_FAST, ADDS, "1.0.0", member::sadd)
+        ..row("SADD", -3, WRITE_FAST, "1.0.0", member::sadd)
     },
-    CommandSpec {
+    Command {
+        keys: &[KeySpec::one(KeyFlags::RO)],
         summary: "Counts the members of a set.",
         syntax: "key",
-        ..row("SCARD", 2, READ_FAST, KeyFlags::RO, "1.0.0", member::scard)
+        ..row("SCARD", 2, READ_FAST, "1.0.0", member::scard)
     },
-    CommandSpec {
-        keys: SETS,
+    Command {
+        keys: &[KeySpec::all(READS)],
+        tips: tips::NONDETERMINISTIC_ORDER,
         summary: "Returns the members of a set that are in none of the others.",
         syntax: "key [key ...]",
-        ..row("SDIFF", -2, READ, READS, "1.0.0", combine::sdiff)
+        ..row("SDIFF", -2, READ, "1.0.0", combine::sdiff)
     },
-    CommandSpec {
-        keys: SETS,
+    Command {
+        keys: &[KeySpec::one(SETS), KeySpec::from(2, READS)],
         summary: "Stores the members of a set that are in none of the others.",
         syntax: "destination key [key ...]",
-        ..row("SDIFFSTORE", -3, WRITE, READS, "1.0.0", combine::sdiffstore)
+        ..row("SDIFFSTORE", -3, WRITE, "1.0.0", combine::sdiffstore)
     },
-    CommandSpec {
-        keys: SETS,
+    Command {
+        keys: &[KeySpec::all(READS)],
+        tips: tips::NONDETERMINISTIC_ORDER,
         summary: "Returns the members that all sets have.",
         syntax: "key [key ...]",
-        ..row("SINTER", -2, READ, READS, "1.0.0", combine::sinter)
+        ..row("SINTER", -2, READ, "1.0.0", combine::sinter)
     },
-    CommandSpec {
-        keys: KeySpec::NONE,
+    Command {
+        keys: &[KeySpec::counted(1, 1, READS)],
         summary: "Counts the members that all sets have, up to a limit if there is one.",
         syntax: "numkeys key [key ...] [LIMIT limit]",
-        ..row(
-            "SINTERCARD",
-            -3,
-            READ.union(Flags::MOVABLE_KEYS),
-            READS,
-            "7.0.0",
-            combine::sintercard,
-        )
+        ..row("SINTERCARD", -3, READ, "7.0.0", combine::sintercard)
     },
-    CommandSpec {
-        keys: SETS,
+    Command {
+        keys: &[KeySpec::one(SETS), KeySpec::from(2, READS)],
         summary: "Stores the members that all sets have.",
         syntax: "destination key [key ...]",
-        ..row("SINTERSTORE", -3, WRITE, READS, "1.0.0", combine::sinterstore)
+        ..row("SINTERSTORE", -3, WRITE, "1.0.0", combine::sinterstore)
     },
-    CommandSpec {
+    Command {
+        keys: &[KeySpec::one(KeyFlags::RO)],
         summary: "Tells whether a set has a member.",
         syntax: "key member",
-        ..row("SISMEMBER", 3, READ_FAST, KeyFlags::RO, "1.0.0", member::sismember)
+        ..row("SISMEMBER", 3, READ_FAST, "1.0.0", member::sismember)
     },
-    CommandSpec {
+    Command {
+        keys: &[KeySpec::one(READS)],
+        tips: tips::NONDETERMINISTIC_ORDER,
         summary: "Returns all members of a set.",
         syntax: "key",
-        ..row("SMEMBERS", 2, READ, READS, "1.0.0", many::smembers)
+        ..row("SMEMBERS", 2, READ, "1.0.0", many::smembers)
     },
-    CommandSpec {
+    Command {
+        keys: &[KeySpec::one(READS)],
         summary: "Tells of each of several members whether a set has it.",
         syntax: "key member [member ...]",
-        ..row("SMISMEMBER", -3, READ_FAST, READS, "6.2.0", member::smismember)
+        ..row("SMISMEMBER", -3, READ_FAST, "6.2.0", member::smismember)
     },
-    CommandSpec {
-        keys: TWO_KEYS,
+    Command {
+        keys: &[KeySpec::one(TAKES), KeySpec::at(2, ADDS)],
         summary: "Moves a member from one set to another.",
         syntax: "source destination member",
-        ..row("SMOVE", 4, TAKE_FAST, TAKES, "1.0.0", member::smove)
+        ..row("SMOVE", 4, TAKE_FAST, "1.0.0", member::smove)
     },
-    CommandSpec {
+    Command {
+        keys: &[KeySpec::one(TAKES)],
+        tips: tips::NONDETERMINISTIC,
         summary: "Takes members out of a set, chosen by chance.",
         syntax: "key [count]",
-        ..row("SPOP", -2, TAKE_FAST, TAKES, "1.0.0", random::spop)
+        ..row("SPOP", -2, TAKE_FAST, "1.0.0", random::spop)
     },
-    CommandSpec {
+    Command {
+        keys: &[KeySpec::one(READS)],
+        tips: tips::NONDETERMINISTIC,
         summary: "Returns members of a set, chosen by chance; with a negative count one may come \
                   several times.",
         syntax: "key [count]",
-        ..row("SRANDMEMBER", -2, READ, READS, "1.0.0", random::srandmember)
+        ..row("SRANDMEMBER", -2, READ, "1.0.0", random::srandmember)
     },
-    CommandSpec {
+    Command {
+        keys: &[KeySpec::one(REMOVES)],
         summary: "Removes members from a set, and the set if none is left.",
         syntax: "key member [member ...]",
-        ..row("SREM", -3, TAKE_FAST, REMOVES, "1.0.0", member::srem)
+        ..row("SREM", -3, TAKE_FAST, "1.0.0", member::srem)
     },
-    CommandSpec {
+    Command {
+        keys: &[KeySpec::one(READS)],
+        tips: tips::NONDETERMINISTIC,
         summary: "Iterates over the members of a set, step by step.",
         syntax: "key cursor [MATCH pattern] [COUNT count]",
-        ..row("SSCAN", -3, READ, READS, "2.8.0", scan::sscan)
+        ..row("SSCAN", -3, READ, "2.8.0", scan::sscan)
     },
-    CommandSpec {
-        keys: SETS,
+    Command {
+        keys: &[KeySpec::all(READS)],
+        tips: tips::NONDETERMINISTIC_ORDER,
         summary: "Returns the members that any of the sets has.",
         syntax: "key [key ...]",
-        ..row("SUNION", -2, READ, READS, "1.0.0", combine::sunion)
+        ..row("SUNION", -2, READ, "1.0.0", combine::sunion)
     },
-    CommandSpec {
-        keys: SETS,
+    Command {
+        keys: &[KeySpec::one(SETS), KeySpec::from(2, READS)],
         summary: "Stores the members that any of the sets has.",
         syntax: "destination key [key ...]",
-        ..row("SUNIONSTORE", -3, WRITE, READS, "1.0.0", combine::sunionstore)
+        ..row("SUNIONSTORE", -3, WRITE, "1.0.0", combine::sunionstore)
     },
 ];
 
@@ -125,10 +136,8 @@ const fn row(
     name: &'static str,
     arity: i16,
     flags: Flags,
-    key: KeyFlags,
     since: &'static str,
-    run: Run,
-) -> CommandSpec {
-    let plain = CommandSpec::plain(Group::Set, name, arity, flags, since, run);
-    CommandSpec { keys: KeySpec::one(key), ..plain }
+    run: Handler,
+) -> Command {
+    Command::plain(Group::Set, name, arity, flags, since, run)
 }

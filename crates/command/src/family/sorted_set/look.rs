@@ -52,7 +52,7 @@ fn rank(call: &mut Call<'_>, is_reverse: bool) -> Outcome {
         3 => false,
         4 if args.is(3, "WITHSCORE") => true,
         4 => return Err(Refusal::SYNTAX),
-        _ => return Err(crate::execute::wrong_arity(call.row)),
+        _ => return Err(call.wrong_arity()),
     };
     let (mut access, key, reply) = call.on_key(1)?;
     let set = sorted_set::read(&mut access, &key)?;

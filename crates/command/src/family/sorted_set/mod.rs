@@ -19,7 +19,7 @@ use crate::element;
 use crate::refusal::Refusal;
 use settings::values::{ZSET_MAX_LISTPACK_ENTRIES, ZSET_MAX_LISTPACK_VALUE};
 use store::value::sorted_set::{Gathered, SortedSetLimit};
-use store::{Access, Element, Event, Key};
+use store::{Element, Event};
 use wire::{Protocol, Reply};
 
 /// Up to which size sorted sets are kept compact at present.
@@ -36,15 +36,6 @@ pub fn limit(call: &Call<'_>) -> SortedSetLimit {
 #[inline]
 pub fn score(args: Args<'_>, at: usize) -> Result<f64, Refusal> {
     text::parse_f64(args.get(at)).ok_or(Refusal::NOT_FLOAT)
-}
-
-/// Says that so many members have gone, and the set if none is left.
-#[inline]
-fn say_removed(access: &mut Access<'_>, removed: u64, event: Event, key: &Key<'_>) {
-    access.changed(removed, event, key);
-    if removed > 0 {
-        access.happened_if_gone(key);
-    }
 }
 
 /// What happens to a key that gets what was gathered, `event` unless that is nothing.

@@ -1,6 +1,6 @@
 //! Taking members from an end: ZPOPMIN, ZPOPMAX, ZMPOP.
 
-use super::{Shown, say_removed};
+use super::Shown;
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use store::value::sorted_set::{self, End};
@@ -49,7 +49,7 @@ pub fn take(
 ) -> Result<bool, Fault> {
     let popped = sorted_set::pop(access, key, end, count, show)?;
     let event = if end == End::Min { ZPOPMIN } else { ZPOPMAX };
-    say_removed(access, popped.unwrap_or(0), event, key);
+    access.removed(popped.unwrap_or(0), event, key);
     Ok(popped.is_some())
 }
 

@@ -1,7 +1,6 @@
 //! Removing members: ZREM, ZREMRANGEBYRANK, ZREMRANGEBYSCORE, ZREMRANGEBYLEX.
 
 use super::range::{lex_range, score_range};
-use super::say_removed;
 use crate::call::{Call, Outcome};
 use store::value::sorted_set::{self, Pick};
 use store::{Event, EventClass};
@@ -15,7 +14,7 @@ pub fn zrem(call: &mut Call<'_>) -> Outcome {
     let args = call.args;
     let (mut access, key, reply) = call.on_key(1)?;
     let removed = sorted_set::remove(&mut access, &key, args.from(2))?;
-    say_removed(&mut access, removed, ZREM, &key);
+    access.removed(removed, ZREM, &key);
     reply.integer(removed as i64);
     Ok(())
 }
@@ -38,7 +37,7 @@ pub fn zremrangebylex(call: &mut Call<'_>) -> Outcome {
 fn remove(call: &mut Call<'_>, pick: &Pick<'_>, event: Event) -> Outcome {
     let (mut access, key, reply) = call.on_key(1)?;
     let removed = sorted_set::remove_picked(&mut access, &key, pick)?;
-    say_removed(&mut access, removed, event, &key);
+    access.removed(removed, event, &key);
     reply.integer(removed as i64);
     Ok(())
 }

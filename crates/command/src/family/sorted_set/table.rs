@@ -1,18 +1,18 @@
 //! The rows of the sorted set family.
 
 use super::{add, blocking, combine, look, pop, random, range, remove, scan};
-use crate::spec::{CommandSpec, Flags, Group, KeyFlags, KeySpec};
+use crate::call::{Command, Handler};
+use crate::key_spec::{KeyFlags, KeySpec};
+use crate::spec::{Flags, Group};
+use crate::tips;
 
 const READ: Flags = Flags::READONLY;
 const READ_FAST: Flags = READ.union(Flags::FAST);
-const READ_MOVABLE: Flags = READ.union(Flags::MOVABLE_KEYS);
 const WRITE: Flags = Flags::WRITE.union(Flags::DENYOOM);
 const WRITE_FAST: Flags = WRITE.union(Flags::FAST);
-const WRITE_MOVABLE: Flags = WRITE.union(Flags::MOVABLE_KEYS);
 /// Writes that need no memory.
 const FREE: Flags = Flags::WRITE;
 const FREE_FAST: Flags = FREE.union(Flags::FAST);
-const FREE_MOVABLE: Flags = FREE.union(Flags::MOVABLE_KEYS);
 
 const READS: KeyFlags = KeyFlags::RO.union(KeyFlags::ACCESS);
 const UPDATES: KeyFlags = KeyFlags::RW.union(KeyFlags::UPDATE);
@@ -24,434 +24,236 @@ const SETS: KeyFlags = KeyFlags::OW.union(KeyFlags::UPDATE);
 const WAITS: Flags = Flags::WRITE.union(Flags::BLOCKING);
 
 /// Rows of the family.
-pub const TABLE: &[CommandSpec] = &[
-    CommandSpec {
-        name: "BZMPOP",
-        arity: -5,
-        flags: WAITS.union(Flags::MOVABLE_KEYS),
-        keys: KeySpec::NONE,
-        group: Group::SortedSet,
-        since: "7.0.0",
+pub const TABLE: &[Command] = &[
+    Command {
+        keys: &[KeySpec::counted(2, 1, TAKES)],
         summary: "Does what ZMPOP does, and waits for a member if there is none.",
         syntax: "timeout numkeys key [key ...] <MIN | MAX> [COUNT count]",
-        run: blocking::bzmpop,
-        subcommands: &[],
+        ..row("BZMPOP", -5, WAITS, "7.0.0", blocking::bzmpop)
     },
-    CommandSpec {
-        name: "BZPOPMAX",
-        arity: -3,
-        flags: WAITS.union(Flags::FAST),
-        keys: KeySpec { first: 1, last: -2, step: 1, flags: TAKES },
-        group: Group::SortedSet,
-        since: "5.0.0",
+    Command {
+        keys: &[KeySpec::range(1, -2, 1, TAKES)],
         summary: "Takes the member with the highest score from the first sorted set \
                   that has one, and waits if none has.",
         syntax: "key [key ...] timeout",
-        run: blocking::bzpopmax,
-        subcommands: &[],
+        ..row("BZPOPMAX", -3, WAITS.union(Flags::FAST), "5.0.0", blocking::bzpopmax)
     },
-    CommandSpec {
-        name: "BZPOPMIN",
-        arity: -3,
-        flags: WAITS.union(Flags::FAST),
-        keys: KeySpec { first: 1, last: -2, step: 1, flags: TAKES },
-        group: Group::SortedSet,
-        since: "5.0.0",
+    Command {
+        keys: &[KeySpec::range(1, -2, 1, TAKES)],
         summary: "Takes the member with the lowest score from the first sorted set \
                   that has one, and waits if none has.",
         syntax: "key [key ...] timeout",
-        run: blocking::bzpopmin,
-        subcommands: &[],
+        ..row("BZPOPMIN", -3, WAITS.union(Flags::FAST), "5.0.0", blocking::bzpopmin)
     },
-    CommandSpec {
-        name: "ZADD",
-        arity: -4,
-        flags: WRITE_FAST,
-        keys: KeySpec::one(UPDATES),
-        group: Group::SortedSet,
-        since: "1.2.0",
+    Command {
+        keys: &[KeySpec::one(UPDATES)],
         summary: "Adds members to a sorted set, which is created if need be, or changes their \
                  scores.",
         syntax: "key [NX | XX] [GT | LT] [CH] [INCR] score member [score member ...]",
-        run: add::zadd,
-        subcommands: &[],
+        ..row("ZADD", -4, WRITE_FAST, "1.2.0", add::zadd)
     },
-    CommandSpec {
-        name: "ZCARD",
-        arity: 2,
-        flags: READ_FAST,
-        keys: KeySpec::one(KeyFlags::RO),
-        group: Group::SortedSet,
-        since: "1.2.0",
+    Command {
+        keys: &[KeySpec::one(KeyFlags::RO)],
         summary: "Returns how many members a sorted set has.",
         syntax: "key",
-        run: look::zcard,
-        subcommands: &[],
+        ..row("ZCARD", 2, READ_FAST, "1.2.0", look::zcard)
     },
-    CommandSpec {
-        name: "ZCOUNT",
-        arity: 4,
-        flags: READ_FAST,
-        keys: KeySpec::one(READS),
-        group: Group::SortedSet,
-        since: "2.0.0",
+    Command {
+        keys: &[KeySpec::one(READS)],
         summary: "Returns how many members have scores in a range.",
         syntax: "key min max",
-        run: look::zcount,
-        subcommands: &[],
+        ..row("ZCOUNT", 4, READ_FAST, "2.0.0", look::zcount)
     },
-    CommandSpec {
-        name: "ZDIFF",
-        arity: -3,
-        flags: READ_MOVABLE,
-        keys: KeySpec::NONE,
-        group: Group::SortedSet,
-        since: "6.2.0",
+    Command {
+        keys: &[KeySpec::counted(1, 1, READS)],
         summary: "Returns the members of the first sorted set that no other has.",
         syntax: "numkeys key [key ...] [WITHSCORES]",
-        run: combine::zdiff,
-        subcommands: &[],
+        ..row("ZDIFF", -3, READ, "6.2.0", combine::zdiff)
     },
-    CommandSpec {
-        name: "ZDIFFSTORE",
-        arity: -4,
-        flags: WRITE_MOVABLE,
-        keys: KeySpec::one(SETS),
-        group: Group::SortedSet,
-        since: "6.2.0",
+    Command {
+        keys: &[KeySpec::one(SETS), KeySpec::counted(2, 1, READS)],
         summary: "Stores the members of the first sorted set that no other has.",
         syntax: "destination numkeys key [key ...]",
-        run: combine::zdiffstore,
-        subcommands: &[],
+        ..row("ZDIFFSTORE", -4, WRITE, "6.2.0", combine::zdiffstore)
     },
-    CommandSpec {
-        name: "ZINCRBY",
-        arity: 4,
-        flags: WRITE_FAST,
-        keys: KeySpec::one(CHANGES),
-        group: Group::SortedSet,
-        since: "1.2.0",
+    Command {
+        keys: &[KeySpec::one(CHANGES)],
         summary: "Adds to the score of a member, where none counts as zero.",
         syntax: "key increment member",
-        run: add::zincrby,
-        subcommands: &[],
+        ..row("ZINCRBY", 4, WRITE_FAST, "1.2.0", add::zincrby)
     },
-    CommandSpec {
-        name: "ZINTER",
-        arity: -3,
-        flags: READ_MOVABLE,
-        keys: KeySpec::NONE,
-        group: Group::SortedSet,
-        since: "6.2.0",
+    Command {
+        keys: &[KeySpec::counted(1, 1, READS)],
         summary: "Returns the members that all of several sorted sets have.",
         syntax: "numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN | \
                  MAX>] [WITHSCORES]",
-        run: combine::zinter,
-        subcommands: &[],
+        ..row("ZINTER", -3, READ, "6.2.0", combine::zinter)
     },
-    CommandSpec {
-        name: "ZINTERCARD",
-        arity: -3,
-        flags: READ_MOVABLE,
-        keys: KeySpec::NONE,
-        group: Group::SortedSet,
-        since: "7.0.0",
+    Command {
+        keys: &[KeySpec::counted(1, 1, READS)],
         summary: "Returns how many members all of several sorted sets have.",
         syntax: "numkeys key [key ...] [LIMIT limit]",
-        run: combine::zintercard,
-        subcommands: &[],
+        ..row("ZINTERCARD", -3, READ, "7.0.0", combine::zintercard)
     },
-    CommandSpec {
-        name: "ZINTERSTORE",
-        arity: -4,
-        flags: WRITE_MOVABLE,
-        keys: KeySpec::one(SETS),
-        group: Group::SortedSet,
-        since: "2.0.0",
+    Command {
+        keys: &[KeySpec::one(SETS), KeySpec::counted(2, 1, READS)],
         summary: "Stores the members that all of several sorted sets have.",
         syntax: "destination numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM \
                  | MIN | MAX>]",
-        run: combine::zinterstore,
-        subcommands: &[],
+        ..row("ZINTERSTORE", -4, WRITE, "2.0.0", combine::zinterstore)
     },
-    CommandSpec {
-        name: "ZLEXCOUNT",
-        arity: 4,
-        flags: READ_FAST,
-        keys: KeySpec::one(READS),
-        group: Group::SortedSet,
-        since: "2.8.9",
+    Command {
+        keys: &[KeySpec::one(READS)],
         summary: "Returns how many members lie in a range of their bytes, where all have the same \
                  score.",
         syntax: "key min max",
-        run: look::zlexcount,
-        subcommands: &[],
+        ..row("ZLEXCOUNT", 4, READ_FAST, "2.8.9", look::zlexcount)
     },
-    CommandSpec {
-        name: "ZMPOP",
-        arity: -4,
-        flags: FREE_MOVABLE,
-        keys: KeySpec::NONE,
-        group: Group::SortedSet,
-        since: "7.0.0",
+    Command {
+        keys: &[KeySpec::counted(1, 1, TAKES)],
         summary: "Takes the members with the lowest or highest scores from the first sorted set \
                  that there is.",
         syntax: "numkeys key [key ...] <MIN | MAX> [COUNT count]",
-        run: pop::zmpop,
-        subcommands: &[],
+        ..row("ZMPOP", -4, FREE, "7.0.0", pop::zmpop)
     },
-    CommandSpec {
-        name: "ZMSCORE",
-        arity: -3,
-        flags: READ_FAST,
-        keys: KeySpec::one(READS),
-        group: Group::SortedSet,
-        since: "6.2.0",
+    Command {
+        keys: &[KeySpec::one(READS)],
         summary: "Returns the scores of members.",
         syntax: "key member [member ...]",
-        run: look::zmscore,
-        subcommands: &[],
+        ..row("ZMSCORE", -3, READ_FAST, "6.2.0", look::zmscore)
     },
-    CommandSpec {
-        name: "ZPOPMAX",
-        arity: -2,
-        flags: FREE_FAST,
-        keys: KeySpec::one(TAKES),
-        group: Group::SortedSet,
-        since: "5.0.0",
+    Command {
+        keys: &[KeySpec::one(TAKES)],
         summary: "Takes the members with the highest scores.",
         syntax: "key [count]",
-        run: pop::zpopmax,
-        subcommands: &[],
+        ..row("ZPOPMAX", -2, FREE_FAST, "5.0.0", pop::zpopmax)
     },
-    CommandSpec {
-        name: "ZPOPMIN",
-        arity: -2,
-        flags: FREE_FAST,
-        keys: KeySpec::one(TAKES),
-        group: Group::SortedSet,
-        since: "5.0.0",
+    Command {
+        keys: &[KeySpec::one(TAKES)],
         summary: "Takes the members with the lowest scores.",
         syntax: "key [count]",
-        run: pop::zpopmin,
-        subcommands: &[],
+        ..row("ZPOPMIN", -2, FREE_FAST, "5.0.0", pop::zpopmin)
     },
-    CommandSpec {
-        name: "ZRANDMEMBER",
-        arity: -2,
-        flags: READ,
-        keys: KeySpec::one(READS),
-        group: Group::SortedSet,
-        since: "6.2.0",
+    Command {
+        keys: &[KeySpec::one(READS)],
+        tips: tips::NONDETERMINISTIC,
         summary: "Returns members that were drawn by chance.",
         syntax: "key [count [WITHSCORES]]",
-        run: random::zrandmember,
-        subcommands: &[],
+        ..row("ZRANDMEMBER", -2, READ, "6.2.0", random::zrandmember)
     },
-    CommandSpec {
-        name: "ZRANGE",
-        arity: -4,
-        flags: READ,
-        keys: KeySpec::one(READS),
-        group: Group::SortedSet,
-        since: "1.2.0",
+    Command {
+        keys: &[KeySpec::one(READS)],
         summary: "Returns the members in a range of ranks, scores or bytes.",
         syntax: "key start stop [BYSCORE | BYLEX] [REV] [LIMIT offset count] [WITHSCORES]",
-        run: range::zrange,
-        subcommands: &[],
+        ..row("ZRANGE", -4, READ, "1.2.0", range::zrange)
     },
-    CommandSpec {
-        name: "ZRANGEBYLEX",
-        arity: -4,
-        flags: READ,
-        keys: KeySpec::one(READS),
-        group: Group::SortedSet,
-        since: "2.8.9",
+    Command {
+        keys: &[KeySpec::one(READS)],
         summary: "Returns the members in a range of their bytes, where all have the same score.",
         syntax: "key min max [LIMIT offset count]",
-        run: range::zrangebylex,
-        subcommands: &[],
+        ..row("ZRANGEBYLEX", -4, READ, "2.8.9", range::zrangebylex)
     },
-    CommandSpec {
-        name: "ZRANGEBYSCORE",
-        arity: -4,
-        flags: READ,
-        keys: KeySpec::one(READS),
-        group: Group::SortedSet,
-        since: "1.0.5",
+    Command {
+        keys: &[KeySpec::one(READS)],
         summary: "Returns the members with scores in a range.",
         syntax: "key min max [WITHSCORES] [LIMIT offset count]",
-        run: range::zrangebyscore,
-        subcommands: &[],
+        ..row("ZRANGEBYSCORE", -4, READ, "1.0.5", range::zrangebyscore)
     },
-    CommandSpec {
-        name: "ZRANGESTORE",
-        arity: -5,
-        flags: WRITE,
-        keys: KeySpec { first: 1, last: 2, step: 1, flags: SETS },
-        group: Group::SortedSet,
-        since: "6.2.0",
+    Command {
+        keys: &[KeySpec::one(SETS), KeySpec::at(2, READS)],
         summary: "Stores the members in a range of ranks, scores or bytes.",
         syntax: "dst src min max [BYSCORE | BYLEX] [REV] [LIMIT offset count]",
-        run: range::zrangestore,
-        subcommands: &[],
+        ..row("ZRANGESTORE", -5, WRITE, "6.2.0", range::zrangestore)
     },
-    CommandSpec {
-        name: "ZRANK",
-        arity: -3,
-        flags: READ_FAST,
-        keys: KeySpec::one(READS),
-        group: Group::SortedSet,
-        since: "2.0.0",
+    Command {
+        keys: &[KeySpec::one(READS)],
         summary: "Returns how many members have lower scores than one.",
         syntax: "key member [WITHSCORE]",
-        run: look::zrank,
-        subcommands: &[],
+        ..row("ZRANK", -3, READ_FAST, "2.0.0", look::zrank)
     },
-    CommandSpec {
-        name: "ZREM",
-        arity: -3,
-        flags: FREE_FAST,
-        keys: KeySpec::one(REMOVES),
-        group: Group::SortedSet,
-        since: "1.2.0",
+    Command {
+        keys: &[KeySpec::one(REMOVES)],
         summary: "Removes members from a sorted set.",
         syntax: "key member [member ...]",
-        run: remove::zrem,
-        subcommands: &[],
+        ..row("ZREM", -3, FREE_FAST, "1.2.0", remove::zrem)
     },
-    CommandSpec {
-        name: "ZREMRANGEBYLEX",
-        arity: 4,
-        flags: FREE,
-        keys: KeySpec::one(REMOVES),
-        group: Group::SortedSet,
-        since: "2.8.9",
+    Command {
+        keys: &[KeySpec::one(REMOVES)],
         summary: "Removes the members in a range of their bytes, where all have the same score.",
         syntax: "key min max",
-        run: remove::zremrangebylex,
-        subcommands: &[],
+        ..row("ZREMRANGEBYLEX", 4, FREE, "2.8.9", remove::zremrangebylex)
     },
-    CommandSpec {
-        name: "ZREMRANGEBYRANK",
-        arity: 4,
-        flags: FREE,
-        keys: KeySpec::one(REMOVES),
-        group: Group::SortedSet,
-        since: "2.0.0",
+    Command {
+        keys: &[KeySpec::one(REMOVES)],
         summary: "Removes the members in a range of ranks.",
         syntax: "key start stop",
-        run: remove::zremrangebyrank,
-        subcommands: &[],
+        ..row("ZREMRANGEBYRANK", 4, FREE, "2.0.0", remove::zremrangebyrank)
     },
-    CommandSpec {
-        name: "ZREMRANGEBYSCORE",
-        arity: 4,
-        flags: FREE,
-        keys: KeySpec::one(REMOVES),
-        group: Group::SortedSet,
-        since: "1.2.0",
+    Command {
+        keys: &[KeySpec::one(REMOVES)],
         summary: "Removes the members with scores in a range.",
         syntax: "key min max",
-        run: remove::zremrangebyscore,
-        subcommands: &[],
+        ..row("ZREMRANGEBYSCORE", 4, FREE, "1.2.0", remove::zremrangebyscore)
     },
-    CommandSpec {
-        name: "ZREVRANGE",
-        arity: -4,
-        flags: READ,
-        keys: KeySpec::one(READS),
-        group: Group::SortedSet,
-        since: "1.2.0",
+    Command {
+        keys: &[KeySpec::one(READS)],
         summary: "Returns the members in a range of ranks, the highest scores first.",
         syntax: "key start stop [WITHSCORES]",
-        run: range::zrevrange,
-        subcommands: &[],
+        ..row("ZREVRANGE", -4, READ, "1.2.0", range::zrevrange)
     },
-    CommandSpec {
-        name: "ZREVRANGEBYLEX",
-        arity: -4,
-        flags: READ,
-        keys: KeySpec::one(READS),
-        group: Group::SortedSet,
-        since: "2.8.9",
+    Command {
+        keys: &[KeySpec::one(READS)],
         summary: "Returns the members in a range of their bytes, the last ones first.",
         syntax: "key max min [LIMIT offset count]",
-        run: range::zrevrangebylex,
-        subcommands: &[],
+        ..row("ZREVRANGEBYLEX", -4, READ, "2.8.9", range::zrevrangebylex)
     },
-    CommandSpec {
-        name: "ZREVRANGEBYSCORE",
-        arity: -4,
-        flags: READ,
-        keys: KeySpec::one(READS),
-        group: Group::SortedSet,
-        since: "2.2.0",
+    Command {
+        keys: &[KeySpec::one(READS)],
         summary: "Returns the members with scores in a range, the highest first.",
         syntax: "key max min [WITHSCORES] [LIMIT offset count]",
-        run: range::zrevrangebyscore,
-        subcommands: &[],
+        ..row("ZREVRANGEBYSCORE", -4, READ, "2.2.0", range::zrevrangebyscore)
     },
-    CommandSpec {
-        name: "ZREVRANK",
-        arity: -3,
-        flags: READ_FAST,
-        keys: KeySpec::one(READS),
-        group: Group::SortedSet,
-        since: "2.0.0",
+    Command {
+        keys: &[KeySpec::one(READS)],
         summary: "Returns how many members have higher scores than one.",
         syntax: "key member [WITHSCORE]",
-        run: look::zrevrank,
-        subcommands: &[],
+        ..row("ZREVRANK", -3, READ_FAST, "2.0.0", look::zrevrank)
     },
-    CommandSpec {
-        name: "ZSCAN",
-        arity: -3,
-        flags: READ,
-        keys: KeySpec::one(READS),
-        group: Group::SortedSet,
-        since: "2.8.0",
+    Command {
+        keys: &[KeySpec::one(READS)],
+        tips: tips::NONDETERMINISTIC,
         summary: "Visits the members of a sorted set and their scores in steps.",
         syntax: "key cursor [MATCH pattern] [COUNT count] [NOSCORES]",
-        run: scan::zscan,
-        subcommands: &[],
+        ..row("ZSCAN", -3, READ, "2.8.0", scan::zscan)
     },
-    CommandSpec {
-        name: "ZSCORE",
-        arity: 3,
-        flags: READ_FAST,
-        keys: KeySpec::one(READS),
-        group: Group::SortedSet,
-        since: "1.2.0",
+    Command {
+        keys: &[KeySpec::one(READS)],
         summary: "Returns the score of a member.",
         syntax: "key member",
-        run: look::zscore,
-        subcommands: &[],
+        ..row("ZSCORE", 3, READ_FAST, "1.2.0", look::zscore)
     },
-    CommandSpec {
-        name: "ZUNION",
-        arity: -3,
-        flags: READ_MOVABLE,
-        keys: KeySpec::NONE,
-        group: Group::SortedSet,
-        since: "6.2.0",
+    Command {
+        keys: &[KeySpec::counted(1, 1, READS)],
         summary: "Returns the members that any of several sorted sets has.",
         syntax: "numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN | \
                  MAX>] [WITHSCORES]",
-        run: combine::zunion,
-        subcommands: &[],
+        ..row("ZUNION", -3, READ, "6.2.0", combine::zunion)
     },
-    CommandSpec {
-        name: "ZUNIONSTORE",
-        arity: -4,
-        flags: WRITE_MOVABLE,
-        keys: KeySpec::one(SETS),
-        group: Group::SortedSet,
-        since: "2.0.0",
+    Command {
+        keys: &[KeySpec::one(SETS), KeySpec::counted(2, 1, READS)],
         summary: "Stores the members that any of several sorted sets has.",
         syntax: "destination numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM \
                  | MIN | MAX>]",
-        run: combine::zunionstore,
-        subcommands: &[],
+        ..row("ZUNIONSTORE", -4, WRITE, "2.0.0", combine::zunionstore)
     },
 ];
+
+const fn row(
+    name: &'static str,
+    arity: i16,
+    flags: Flags,
+    since: &'static str,
+    run: Handler,
+) -> Command {
+    Command::plain(Group::SortedSet, name, arity, flags, since, run)
+}

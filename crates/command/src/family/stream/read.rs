@@ -36,9 +36,8 @@ impl<'c> Request<'c> {
     ///
     /// # Errors
     /// When they do not fit together.
-    pub fn parse(call: &Call<'c>) -> Result<Request<'c>, Refusal> {
+    pub fn parse(call: &Call<'c>, is_group: bool) -> Result<Request<'c>, Refusal> {
         let args = call.args;
-        let is_group = args.get(0).len() == "XREADGROUP".len();
         let mut request = Request {
             args,
             block: None,
@@ -70,7 +69,7 @@ impl<'c> Request<'c> {
         let more = args.len() - at - 1;
         if args.is(at, "STREAMS") && more > 0 {
             (self.first, self.streams) = (at + 1, more / 2);
-            return if more.is_multiple_of(2) { Ok(1) } else { Err(unbalanced(is_group)) };
+            return if more.is_multiple_of(2) { Ok(1) } else { Err(unbalanced(call, is_group)) };
         }
         if args.is(at, "COUNT") && more > 0 {
             self.count = u64::try_from(args.integer(at + 1)?).unwrap_or(0);
@@ -271,9 +270,16 @@ fn open(reply: &mut Reply<'_>, key: &Key<'_>) {
     reply.bulk(key.bytes);
 }
 
-/// Handler of both commands.
 pub fn xread(call: &mut Call<'_>) -> Outcome {
-    let request = Request::parse(call)?;
+    read(call, false)
+}
+
+pub fn xreadgroup(call: &mut Call<'_>) -> Outcome {
+    read(call, true)
+}
+
+fn read(call: &mut Call<'_>, is_group: bool) -> Outcome {
+    let request = Request::parse(call, is_group)?;
     let wants = Wants { kind: Kind::Stream, minds_loss: request.group.is_some() };
     let wait = request.block.map(|timeout| call.wait(timeout, wants));
     if request.streams == 1 {
@@ -285,8 +291,8 @@ pub fn xread(call: &mut Call<'_>) -> Outcome {
     }
 }
 
-fn unbalanced(is_group: bool) -> Refusal {
-    let (name, symbol) = if is_group { ("xreadgroup", '>') } else { ("xread", '$') };
+fn unbalanced(call: &Call<'_>, is_group: bool) -> Refusal {
+    let (name, symbol) = (&call.row.full_name, if is_group { '>' } else { '$' });
     Refusal::new(format!(
         "ERR Unbalanced '{name}' list of streams: for each stream key an ID or '{symbol}' must be \
          specified."

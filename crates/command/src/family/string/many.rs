@@ -2,7 +2,7 @@
 
 use super::SET;
 use super::options::{self, Of, Options};
-use super::set::bulk_or_null;
+use super::read::bulk_or_null;
 use crate::call::{Call, Keys, Outcome};
 use crate::family::generic::expire::EXPIRE;
 use crate::refusal::Refusal;

@@ -1,6 +1,6 @@
 //! Parts of a string: APPEND, SETRANGE, GETRANGE, SUBSTR.
 
-use super::set::bulk_range;
+use super::read::bulk_range;
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use settings::limits::PROTO_MAX_BULK_LEN;

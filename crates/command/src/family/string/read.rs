@@ -1,10 +1,12 @@
 //! Reading one string, and what goes with it: GET, STRLEN, GETEX, GETDEL, DELIFEQ.
 
 use super::options::{Of, Options};
-use super::set::bulk_or_null;
 use crate::call::{Call, Outcome};
 use crate::family::generic::expire::{EXPIRE, PERSIST};
+use std::ops::Range;
 use store::Event;
+use store::value::string::{Form, StringView};
+use wire::Reply;
 
 pub fn get(call: &mut Call<'_>) -> Outcome {
     let (mut access, key, reply) = call.on_key(1)?;
@@ -62,4 +64,29 @@ pub fn delifeq(call: &mut Call<'_>) -> Outcome {
     access.changed(removed.into(), Event::DEL, &key);
     reply.integer(i64::from(removed));
     Ok(())
+}
+
+/// Replies with a value, or with that there is none.
+#[inline]
+pub fn bulk_or_null(reply: &mut Reply<'_>, string: Option<StringView<'_>>) {
+    match string {
+        Some(StringView { form: Form::Whole(bytes), .. }) => reply.bulk(bytes),
+        Some(long) => bulk_pieces(reply, &long, 0..long.len()),
+        None => reply.null(),
+    }
+}
+
+/// Replies with a part of a string.
+#[inline]
+pub fn bulk_range(reply: &mut Reply<'_>, string: &StringView<'_>, range: Range<usize>) {
+    match string.as_slice() {
+        Some(bytes) => reply.bulk(&bytes[range]),
+        None => bulk_pieces(reply, string, range),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn bulk_pieces(reply: &mut Reply<'_>, string: &StringView<'_>, range: Range<usize>) {
+    reply.bulk_pieces(range.len(), string.pieces(range));
 }

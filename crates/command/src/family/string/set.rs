@@ -2,12 +2,11 @@
 
 use super::SET;
 use super::options::{self, Of, Options, Time};
+use super::read::bulk_or_null;
 use crate::call::{Call, Outcome};
 use crate::family::generic::expire::EXPIRE;
-use std::ops::Range;
-use store::value::string::{Form, StringView};
+use crate::key_spec::{FoundKeys, KeyFlags, KeySpec, find_with_flags};
 use store::{Encoding, Expiry};
-use wire::Reply;
 
 pub fn set(call: &mut Call<'_>) -> Outcome {
     if call.args.len() > 3 {
@@ -19,6 +18,13 @@ pub fn set(call: &mut Call<'_>) -> Outcome {
     access.changed(1, SET, &key);
     reply.ok();
     Ok(())
+}
+
+/// The key of SET, which reads what it replaces only if it is to return it.
+pub fn keys<'r>(specs: &[KeySpec], request: &[&'r [u8]]) -> Option<FoundKeys<'r>> {
+    let returns = request.iter().skip(3).any(|word| word.eq_ignore_ascii_case(b"GET"));
+    let flags = if returns { KeyFlags::RW | KeyFlags::ACCESS } else { KeyFlags::OW };
+    find_with_flags(flags | KeyFlags::UPDATE, specs, request)
 }
 
 fn set_with_options(call: &mut Call<'_>) -> Outcome {
@@ -92,29 +98,4 @@ pub fn getset(call: &mut Call<'_>) -> Outcome {
     access.write(&key, value, Encoding::of_new(value), Expiry::Never)?;
     access.changed(1, SET, &key);
     Ok(())
-}
-
-/// Replies with a value, or with that there is none.
-#[inline]
-pub fn bulk_or_null(reply: &mut Reply<'_>, string: Option<StringView<'_>>) {
-    match string {
-        Some(StringView { form: Form::Whole(bytes), .. }) => reply.bulk(bytes),
-        Some(long) => bulk_pieces(reply, &long, 0..long.len()),
-        None => reply.null(),
-    }
-}
-
-/// Replies with a part of a string.
-#[inline]
-pub fn bulk_range(reply: &mut Reply<'_>, string: &StringView<'_>, range: Range<usize>) {
-    match string.as_slice() {
-        Some(bytes) => reply.bulk(&bytes[range]),
-        None => bulk_pieces(reply, string, range),
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn bulk_pieces(reply: &mut Reply<'_>, string: &StringView<'_>, range: Range<usize>) {
-    reply.bulk_pieces(range.len(), string.pieces(range));
 }

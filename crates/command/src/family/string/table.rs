@@ -1,13 +1,15 @@
 //! The rows of the string family.
 
 use super::{lcs, many, number, range, read, set};
-use crate::spec::{CommandSpec, Flags, Group, KeyFlags, KeySpec};
+use crate::call::{Command, Handler};
+use crate::key_spec::{KeyFlags, KeySpec};
+use crate::spec::{Flags, Group};
+use crate::tips;
 
 const READ: Flags = Flags::READONLY;
 const READ_FAST: Flags = READ.union(Flags::FAST);
 const WRITE: Flags = Flags::WRITE.union(Flags::DENYOOM);
 const WRITE_FAST: Flags = WRITE.union(Flags::FAST);
-const WRITE_MOVABLE: Flags = WRITE.union(Flags::MOVABLE_KEYS);
 /// Writes that need no memory.
 const FREE_FAST: Flags = Flags::WRITE.union(Flags::FAST);
 
@@ -17,298 +19,169 @@ const SETS: KeyFlags = KeyFlags::OW.union(KeyFlags::UPDATE);
 const ADDS: KeyFlags = KeyFlags::OW.union(KeyFlags::INSERT);
 
 /// Rows of the family.
-pub const TABLE: &[CommandSpec] = &[
-    CommandSpec {
-        name: "APPEND",
-        arity: 3,
-        flags: WRITE_FAST,
-        keys: KeySpec::one(KeyFlags::RW.union(KeyFlags::INSERT)),
-        group: Group::String,
-        since: "2.0.0",
+pub const TABLE: &[Command] = &[
+    Command {
+        keys: &[KeySpec::one(KeyFlags::RW.union(KeyFlags::INSERT))],
         summary: "Appends bytes to the string of a key, creating it if there is none.",
         syntax: "key value",
-        run: range::append,
-        subcommands: &[],
+        ..row("APPEND", 3, WRITE_FAST, "2.0.0", range::append)
     },
-    CommandSpec {
-        name: "DECR",
-        arity: 2,
-        flags: WRITE_FAST,
-        keys: KeySpec::one(CHANGES),
-        group: Group::String,
-        since: "1.0.0",
+    Command {
+        keys: &[KeySpec::one(CHANGES)],
         summary: "Subtracts one from the integer of a key, where none counts as zero.",
         syntax: "key",
-        run: number::decr,
-        subcommands: &[],
+        ..row("DECR", 2, WRITE_FAST, "1.0.0", number::decr)
     },
-    CommandSpec {
-        name: "DECRBY",
-        arity: 3,
-        flags: WRITE_FAST,
-        keys: KeySpec::one(CHANGES),
-        group: Group::String,
-        since: "1.0.0",
+    Command {
+        keys: &[KeySpec::one(CHANGES)],
         summary: "Subtracts a number from the integer of a key, where none counts as zero.",
         syntax: "key decrement",
-        run: number::decrby,
-        subcommands: &[],
+        ..row("DECRBY", 3, WRITE_FAST, "1.0.0", number::decrby)
     },
-    CommandSpec {
-        name: "DELIFEQ",
-        arity: 3,
-        flags: FREE_FAST,
-        keys: KeySpec::one(KeyFlags::RM.union(KeyFlags::DELETE)),
-        group: Group::String,
-        since: "9.0.0",
+    Command {
+        keys: &[KeySpec::one(KeyFlags::RM.union(KeyFlags::DELETE))],
         summary: "Removes a key if its string has the given bytes.",
         syntax: "key value",
-        run: read::delifeq,
-        subcommands: &[],
+        ..row("DELIFEQ", 3, FREE_FAST, "9.0.0", read::delifeq)
     },
-    CommandSpec {
-        name: "GET",
-        arity: 2,
-        flags: READ_FAST,
-        keys: KeySpec::one(READS),
-        group: Group::String,
-        since: "1.0.0",
+    Command {
+        keys: &[KeySpec::one(READS)],
         summary: "Returns the string of a key.",
         syntax: "key",
-        run: read::get,
-        subcommands: &[],
+        ..row("GET", 2, READ_FAST, "1.0.0", read::get)
     },
-    CommandSpec {
-        name: "GETDEL",
-        arity: 2,
-        flags: FREE_FAST,
-        keys: KeySpec::one(KeyFlags::RW.union(KeyFlags::ACCESS).union(KeyFlags::DELETE)),
-        group: Group::String,
-        since: "6.2.0",
+    Command {
+        keys: &[KeySpec::one(KeyFlags::RW.union(KeyFlags::ACCESS).union(KeyFlags::DELETE))],
         summary: "Returns the string of a key and removes the key.",
         syntax: "key",
-        run: read::getdel,
-        subcommands: &[],
+        ..row("GETDEL", 2, FREE_FAST, "6.2.0", read::getdel)
     },
-    CommandSpec {
-        name: "GETEX",
-        arity: -2,
-        flags: FREE_FAST,
-        keys: KeySpec::one(CHANGES),
-        group: Group::String,
-        since: "6.2.0",
+    Command {
+        keys: &[KeySpec::one(CHANGES)],
         summary: "Returns the string of a key and sets or takes away its deadline.",
         syntax: "key [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT \
                  unix-time-milliseconds | PERSIST]",
-        run: read::getex,
-        subcommands: &[],
+        ..row("GETEX", -2, FREE_FAST, "6.2.0", read::getex)
     },
-    CommandSpec {
-        name: "GETRANGE",
-        arity: 4,
-        flags: READ,
-        keys: KeySpec::one(READS),
-        group: Group::String,
-        since: "2.4.0",
+    Command {
+        keys: &[KeySpec::one(READS)],
         summary: "Returns the bytes of a string between two positions, both included.",
         syntax: "key start end",
-        run: range::getrange,
-        subcommands: &[],
+        ..row("GETRANGE", 4, READ, "2.4.0", range::getrange)
     },
-    CommandSpec {
-        name: "GETSET",
-        arity: 3,
-        flags: WRITE_FAST,
-        keys: KeySpec::one(CHANGES),
-        group: Group::String,
-        since: "1.0.0",
+    Command {
+        keys: &[KeySpec::one(CHANGES)],
         summary: "Sets a key and returns the string that it held.",
         syntax: "key value",
-        run: set::getset,
-        subcommands: &[],
+        ..row("GETSET", 3, WRITE_FAST, "1.0.0", set::getset)
     },
-    CommandSpec {
-        name: "INCR",
-        arity: 2,
-        flags: WRITE_FAST,
-        keys: KeySpec::one(CHANGES),
-        group: Group::String,
-        since: "1.0.0",
+    Command {
+        keys: &[KeySpec::one(CHANGES)],
         summary: "Adds one to the integer of a key, where none counts as zero.",
         syntax: "key",
-        run: number::incr,
-        subcommands: &[],
+        ..row("INCR", 2, WRITE_FAST, "1.0.0", number::incr)
     },
-    CommandSpec {
-        name: "INCRBY",
-        arity: 3,
-        flags: WRITE_FAST,
-        keys: KeySpec::one(CHANGES),
-        group: Group::String,
-        since: "1.0.0",
+    Command {
+        keys: &[KeySpec::one(CHANGES)],
         summary: "Adds a number to the integer of a key, where none counts as zero.",
         syntax: "key increment",
-        run: number::incrby,
-        subcommands: &[],
+        ..row("INCRBY", 3, WRITE_FAST, "1.0.0", number::incrby)
     },
-    CommandSpec {
-        name: "INCRBYFLOAT",
-        arity: 3,
-        flags: WRITE_FAST,
-        keys: KeySpec::one(CHANGES),
-        group: Group::String,
-        since: "2.6.0",
+    Command {
+        keys: &[KeySpec::one(CHANGES)],
+        argument_types: &[("increment", "double")],
         summary: "Adds a decimal number to that of a key, where none counts as zero.",
         syntax: "key increment",
-        run: number::incrbyfloat,
-        subcommands: &[],
+        ..row("INCRBYFLOAT", 3, WRITE_FAST, "2.6.0", number::incrbyfloat)
     },
-    CommandSpec {
-        name: "LCS",
-        arity: -3,
-        flags: READ,
-        keys: KeySpec { first: 1, last: 2, step: 1, flags: READS },
-        group: Group::String,
-        since: "7.0.0",
+    Command {
+        keys: &[KeySpec::range(1, 2, 1, READS)],
         summary: "Finds the longest subsequence that two strings have in common.",
         syntax: "key1 key2 [LEN] [IDX] [MINMATCHLEN min-match-len] [WITHMATCHLEN]",
-        run: lcs::lcs,
-        subcommands: &[],
+        ..row("LCS", -3, READ, "7.0.0", lcs::lcs)
     },
-    CommandSpec {
-        name: "MGET",
-        arity: -2,
-        flags: READ_FAST,
-        keys: KeySpec::all(READS),
-        group: Group::String,
-        since: "1.0.0",
+    Command {
+        keys: &[KeySpec::all(READS)],
+        tips: tips::MULTI_SHARD_GATHERED,
         summary: "Returns the strings of several keys, all as they are at one moment.",
         syntax: "key [key ...]",
-        run: many::mget,
-        subcommands: &[],
+        ..row("MGET", -2, READ_FAST, "1.0.0", many::mget)
     },
-    CommandSpec {
-        name: "MSET",
-        arity: -3,
-        flags: WRITE,
-        keys: KeySpec { first: 1, last: -1, step: 2, flags: SETS },
-        group: Group::String,
-        since: "1.0.1",
+    Command {
+        keys: &[KeySpec::range(1, -1, 2, SETS)],
+        tips: tips::MULTI_SHARD,
         summary: "Sets several keys at one moment.",
         syntax: "key value [key value ...]",
-        run: many::mset,
-        subcommands: &[],
+        ..row("MSET", -3, WRITE, "1.0.1", many::mset)
     },
-    CommandSpec {
-        name: "MSETEX",
-        arity: -4,
-        flags: WRITE_MOVABLE,
-        keys: KeySpec::NONE,
-        group: Group::String,
-        since: "9.1.0",
+    Command {
+        keys: &[KeySpec::counted(1, 2, SETS)],
+        tips: tips::MULTI_SHARD,
         summary: "Sets several keys at one moment, on a condition and with a deadline.",
         syntax: "numkeys key value [key value ...] [NX | XX] [EX seconds | PX milliseconds | \
                  EXAT unix-time-seconds | PXAT unix-time-milliseconds | KEEPTTL]",
-        run: many::msetex,
-        subcommands: &[],
+        ..row("MSETEX", -4, WRITE, "9.1.0", many::msetex)
     },
-    CommandSpec {
-        name: "MSETNX",
-        arity: -3,
-        flags: WRITE,
-        keys: KeySpec { first: 1, last: -1, step: 2, flags: ADDS },
-        group: Group::String,
-        since: "1.0.1",
+    Command {
+        keys: &[KeySpec::range(1, -1, 2, ADDS)],
         summary: "Sets several keys at one moment, unless one of them exists.",
         syntax: "key value [key value ...]",
-        run: many::msetnx,
-        subcommands: &[],
+        ..row("MSETNX", -3, WRITE, "1.0.1", many::msetnx)
     },
-    CommandSpec {
-        name: "PSETEX",
-        arity: 4,
-        flags: WRITE,
-        keys: KeySpec::one(SETS),
-        group: Group::String,
-        since: "2.6.0",
+    Command {
+        keys: &[KeySpec::one(SETS)],
         summary: "Sets a key that ends after a number of milliseconds.",
         syntax: "key milliseconds value",
-        run: set::psetex,
-        subcommands: &[],
+        ..row("PSETEX", 4, WRITE, "2.6.0", set::psetex)
     },
-    CommandSpec {
-        name: "SET",
-        arity: -3,
-        flags: WRITE,
-        keys: KeySpec::one(
+    Command {
+        keys: &[KeySpec::one(
             KeyFlags::RW.union(KeyFlags::ACCESS).union(KeyFlags::UPDATE).union(KeyFlags::VARIABLE),
-        ),
-        group: Group::String,
-        since: "1.0.0",
+        )],
+        find_keys: set::keys,
         summary: "Sets a key, on conditions and with a deadline if wanted.",
         syntax: "key value [NX | XX | IFEQ comparison-value] [GET] [EX seconds | PX \
                  milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | KEEPTTL]",
-        run: set::set,
-        subcommands: &[],
+        ..row("SET", -3, WRITE, "1.0.0", set::set)
     },
-    CommandSpec {
-        name: "SETEX",
-        arity: 4,
-        flags: WRITE,
-        keys: KeySpec::one(SETS),
-        group: Group::String,
-        since: "2.0.0",
+    Command {
+        keys: &[KeySpec::one(SETS)],
         summary: "Sets a key that ends after a number of seconds.",
         syntax: "key seconds value",
-        run: set::setex,
-        subcommands: &[],
+        ..row("SETEX", 4, WRITE, "2.0.0", set::setex)
     },
-    CommandSpec {
-        name: "SETNX",
-        arity: 3,
-        flags: WRITE_FAST,
-        keys: KeySpec::one(ADDS),
-        group: Group::String,
-        since: "1.0.0",
+    Command {
+        keys: &[KeySpec::one(ADDS)],
         summary: "Sets a key unless it exists.",
         syntax: "key value",
-        run: set::setnx,
-        subcommands: &[],
+        ..row("SETNX", 3, WRITE_FAST, "1.0.0", set::setnx)
     },
-    CommandSpec {
-        name: "SETRANGE",
-        arity: 4,
-        flags: WRITE,
-        keys: KeySpec::one(KeyFlags::RW.union(KeyFlags::UPDATE)),
-        group: Group::String,
-        since: "2.2.0",
+    Command {
+        keys: &[KeySpec::one(KeyFlags::RW.union(KeyFlags::UPDATE))],
         summary: "Writes over a part of a string, which grows if need be.",
         syntax: "key offset value",
-        run: range::setrange,
-        subcommands: &[],
+        ..row("SETRANGE", 4, WRITE, "2.2.0", range::setrange)
     },
-    CommandSpec {
-        name: "STRLEN",
-        arity: 2,
-        flags: READ_FAST,
-        keys: KeySpec::one(KeyFlags::RO),
-        group: Group::String,
-        since: "2.2.0",
+    Command {
+        keys: &[KeySpec::one(KeyFlags::RO)],
         summary: "Returns the number of bytes of a string.",
         syntax: "key",
-        run: read::strlen,
-        subcommands: &[],
+        ..row("STRLEN", 2, READ_FAST, "2.2.0", read::strlen)
     },
-    CommandSpec {
-        name: "SUBSTR",
-        arity: 4,
-        flags: READ,
-        keys: KeySpec::one(READS),
-        group: Group::String,
-        since: "1.0.0",
+    Command {
+        keys: &[KeySpec::one(READS)],
         summary: "Does what GETRANGE does, under its former name.",
         syntax: "key start end",
-        run: range::getrange,
-        subcommands: &[],
+        ..row("SUBSTR", 4, READ, "1.0.0", range::getrange)
     },
 ];
+
+const fn row(
+    name: &'static str,
+    arity: i16,
+    flags: Flags,
+    since: &'static str,
+    run: Handler,
+) -> Command {
+    Command::plain(Group::String, name, arity, flags, since, run)
+}

@@ -10,6 +10,7 @@ mod pattern;
 
 use crate::call::{Call, Outcome};
 use crate::element;
+use crate::key_spec::{FoundKeys, KeyFlags, KeySpec, find};
 use crate::refusal::Refusal;
 use options::Options;
 use order::{Elements, load};
@@ -30,6 +31,23 @@ pub fn sort(call: &mut Call<'_>) -> Outcome {
 
 pub fn sort_ro(call: &mut Call<'_>) -> Outcome {
     sort_with(call, false)
+}
+
+/// The keys of SORT: the last STORE says where it puts what it has sorted.
+pub fn keys<'r>(specs: &[KeySpec], request: &[&'r [u8]]) -> Option<FoundKeys<'r>> {
+    let mut found = find(specs, request)?;
+    let (mut words, mut destination) = (request.iter().skip(2), None);
+    while let Some(word) = words.next() {
+        match word.to_ascii_lowercase().as_slice() {
+            b"limit" => drop(words.nth(1)),
+            b"by" | b"get" => drop(words.next()),
+            // An option may stand here again: SORT itself refuses what is no sense.
+            b"store" => destination = words.clone().next().copied().or(destination),
+            _ => {}
+        }
+    }
+    found.extend(destination.map(|key| (key, KeyFlags::OW | KeyFlags::UPDATE)));
+    Some(found)
 }
 
 fn sort_with(call: &mut Call<'_>, may_store: bool) -> Outcome {

@@ -1,9 +1,7 @@
 //! COMMAND DOCS: what a command is for, and its arguments, from the tree of its syntax.
 
-use super::children;
-use crate::key_positions as keys;
+use crate::call::Row;
 use crate::syntax::{Node, parse};
-use crate::table::Row;
 use wire::Reply;
 
 /// An argument as COMMAND DOCS describes it.
@@ -55,12 +53,10 @@ const INTEGERS: [&str; 28] = [
     "timeout",
     "numreplicas",
 ];
-/// Commands whose increment may have a fraction.
-const FRACTIONS: [&str; 1] = ["incrbyfloat"];
 
 /// The map of one command, with its subcommands.
 pub(super) fn write_docs(reply: &mut Reply<'_>, row: &'static Row) {
-    let (arguments, children) = (arguments(row), children(row));
+    let (arguments, children) = (arguments(row), row.children());
     let has_arguments = !arguments.is_empty() && children.is_empty();
     reply.map(3 + usize::from(has_arguments) + usize::from(!children.is_empty()));
     let group = row.spec.group.name();
@@ -237,9 +233,8 @@ impl Reader<'_> {
 
     fn word(&mut self, word: &'static str) -> Argument {
         let (row, name) = (self.row, word.trim_matches('"'));
-        if KEYS.contains(&name) && !keys::specs(row).is_empty() {
-            let last = keys::specs(row).len() - 1;
-            let spec = self.keys.min(last);
+        if KEYS.contains(&name) && !row.spec.keys.is_empty() {
+            let spec = self.keys.min(row.spec.keys.len() - 1);
             self.keys += 1;
             return Argument { key_spec: Some(spec), ..leaf(name.to_owned(), "key", None) };
         }
@@ -261,9 +256,10 @@ fn leaf(name: String, kind: &'static str, token: Option<&'static str>) -> Argume
 }
 
 fn kind_of(row: &Row, name: &str) -> &'static str {
+    if let Some((_, kind)) = row.spec.argument_types.iter().find(|(it, _)| *it == name) {
+        return kind;
+    }
     match name {
-        "increment" if FRACTIONS.contains(&row.full_name.as_str()) => "double",
-        "value" if row.full_name == "setbit" => "integer",
         "pattern" => "pattern",
         _ if name.starts_with("unix-time") => "unix-time",
         _ if INTEGERS.contains(&name) => "integer",
@@ -304,10 +300,10 @@ fn keep_names_apart(arguments: &mut [Argument]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::Table;
+    use crate::commands::table;
 
     fn of(name: &str) -> Vec<Argument> {
-        arguments(Table::get().find(name.as_bytes()).expect("it exists"))
+        arguments(table().find(name.as_bytes()).expect("it exists"))
     }
 
     #[test]
@@ -334,7 +330,7 @@ mod tests {
 
     #[test]
     fn every_syntax_describes_as_many_words_as_the_arity_asks_for() {
-        for row in Table::get().rows().iter().filter(|row| row.spec.subcommands.is_empty()) {
+        for row in table().rows().iter().filter(|row| row.spec.subcommands.is_empty()) {
             let words = 1 + usize::from(row.parent.is_some());
             let required: usize = arguments(row).iter().map(least_words).sum();
             let arity = row.spec.arity.unsigned_abs() as usize;

@@ -1,9 +1,8 @@
 //! What COMMAND INFO tells of a row.
 
-use super::{categories, children, tips};
-use crate::key_positions::{self as keys, Search};
-use crate::spec::{Flags, KeyFlags, KeySpec};
-use crate::table::Row;
+use crate::call::Row;
+use crate::key_spec::{KeyFlags, KeySearch, KeySpec, are_movable, as_one_range};
+use crate::spec::{Categories, Flags};
 use wire::Reply;
 
 const FLAGS: [(Flags, &str); 14] = [
@@ -37,24 +36,22 @@ const KEY_FLAGS: [(KeyFlags, &str); 9] = [
 
 /// One command, with its subcommands.
 pub(super) fn write(reply: &mut Reply<'_>, row: &'static Row) {
-    let (first, last, step) = keys::range(row);
+    let (first, last, step) = as_one_range(row.spec.keys);
     reply.array(10);
     reply.bulk(row.full_name.as_bytes());
     reply.integer(row.spec.arity.into());
     let flags = FLAGS.iter().filter(|(flag, _)| row.spec.flags.contains(*flag));
-    let movable = keys::are_movable(row).then_some("movablekeys");
+    let movable = are_movable(row.spec.keys).then_some("movablekeys");
     write_names(reply, flags.map(|(_, name)| *name).chain(movable));
     reply.integer(first.into());
     reply.integer(last.into());
     reply.integer(step.into());
-    write_names(reply, categories::names(row));
-    let tips = tips::of(row);
-    reply.array(tips.len());
-    tips.iter().for_each(|tip| reply.bulk(tip.as_bytes()));
-    let specs = keys::specs(row);
-    reply.set(specs.len());
-    specs.iter().for_each(|spec| write_spec(reply, *spec));
-    let children = children(row);
+    write_categories(reply, row.spec.all_categories());
+    reply.array(row.spec.tips.len());
+    row.spec.tips.iter().for_each(|tip| reply.bulk(tip.as_bytes()));
+    reply.set(row.spec.keys.len());
+    row.spec.keys.iter().for_each(|spec| write_spec(reply, spec));
+    let children = row.children();
     reply.array(children.len());
     children.iter().for_each(|child| write(reply, child));
 }
@@ -65,52 +62,52 @@ fn write_names(reply: &mut Reply<'_>, names: impl IntoIterator<Item = &'static s
     reply.close_set(mark, count);
 }
 
+fn write_categories(reply: &mut Reply<'_>, categories: Categories) {
+    let mark = reply.deferred_set();
+    let names = categories.iter_names().map(|(name, _)| format!("@{}", name.to_ascii_lowercase()));
+    let count = names.map(|name| reply.simple(&name)).count();
+    reply.close_set(mark, count);
+}
+
 /// What happens to a key.
 pub(super) fn write_key_flags(reply: &mut Reply<'_>, flags: KeyFlags) {
     let names = KEY_FLAGS.iter().filter(|(flag, _)| flags.contains(*flag));
     write_names(reply, names.map(|(_, name)| *name));
 }
 
-fn write_spec(reply: &mut Reply<'_>, spec: Search) {
-    let (Search::Range(KeySpec { flags, .. })
-    | Search::Counted { flags, .. }
-    | Search::Behind { flags, .. }
-    | Search::Untold(flags)
-    | Search::Keyword { flags, .. }) = spec;
+fn write_spec(reply: &mut Reply<'_>, spec: &KeySpec) {
     reply.map(3);
     reply.bulk(b"flags");
-    write_key_flags(reply, flags);
+    write_key_flags(reply, spec.flags);
     reply.bulk(b"begin_search");
-    match spec {
-        Search::Range(KeySpec { first: at, .. }) | Search::Counted { at, .. } => {
+    match spec.search {
+        KeySearch::Range { first: at, .. } | KeySearch::Counted { at, .. } => {
             write_search(reply, "index", &[("index", at)]);
         }
-        Search::Keyword { word, from, .. } | Search::Behind { word, from, .. } => {
+        KeySearch::Keyword { word, from } | KeySearch::FirstHalf { word, from } => {
             write_keyword(reply, word, from);
         }
-        Search::Untold(_) => write_search(reply, "unknown", &[]),
+        KeySearch::Unknown => write_search(reply, "unknown", &[]),
     }
     reply.bulk(b"find_keys");
-    match spec {
-        Search::Range(keys) => {
+    match spec.search {
+        KeySearch::Range { first, last, step } => {
             // Counted from the first key, unless from the end.
-            let last = if keys.last < 0 { keys.last } else { keys.last - keys.first };
-            let fields = [("lastkey", last), ("keystep", keys.step), ("limit", 0)];
-            write_search(reply, "range", &fields);
+            let last = if last < 0 { last } else { last - first };
+            write_range(reply, last, step, 0);
         }
-        Search::Keyword { .. } => {
-            write_search(reply, "range", &[("lastkey", 0), ("keystep", 1), ("limit", 0)]);
-        }
-        Search::Counted { step, .. } => {
+        KeySearch::Keyword { .. } => write_range(reply, 0, 1, 0),
+        KeySearch::FirstHalf { .. } => write_range(reply, -1, 1, 2),
+        KeySearch::Counted { step, .. } => {
             let fields = [("keynumidx", 0), ("firstkey", 1), ("keystep", step)];
             write_search(reply, "keynum", &fields);
         }
-        Search::Behind { .. } => {
-            let fields = [("lastkey", -1), ("keystep", 1), ("limit", 2)];
-            write_search(reply, "range", &fields);
-        }
-        Search::Untold(_) => write_search(reply, "unknown", &[]),
+        KeySearch::Unknown => write_search(reply, "unknown", &[]),
     }
+}
+
+fn write_range(reply: &mut Reply<'_>, last: i16, step: i16, limit: i16) {
+    write_search(reply, "range", &[("lastkey", last), ("keystep", step), ("limit", limit)]);
 }
 
 fn write_keyword(reply: &mut Reply<'_>, word: &str, from: i16) {

@@ -2,24 +2,17 @@
 //!
 //! | file | what it derives |
 //! |---|---|
-//! | `categories.rs` | ACL categories, from flags and group |
-//! | `keys.rs` | key specifications, and the keys in a request |
 //! | `info.rs` | what COMMAND INFO tells of a row |
-//! | `syntax.rs` | the tree that a row's syntax describes |
-//! | `arguments.rs` | the arguments of COMMAND DOCS, from that tree |
-//! | `tips.rs` | what routing clients have to know and rows do not tell |
+//! | `arguments.rs` | the arguments of COMMAND DOCS, from the tree of its syntax |
 
 mod arguments;
-mod categories;
 mod info;
-mod tips;
 
 use crate::args::Args;
-use crate::call::{Call, Outcome};
-use crate::key_positions as keys;
+use crate::call::{Call, Outcome, Row, Table};
+use crate::key_spec::FoundKeys;
 use crate::refusal::{Refusal, begin_of};
-use crate::spec::KeyFlags;
-use crate::table::{Row, Table};
+use crate::spec::Categories;
 
 /// COMMAND alone. Any further word is the name of no subcommand.
 pub(super) fn command(call: &mut Call<'_>) -> Outcome {
@@ -32,33 +25,31 @@ pub(super) fn command(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-fn top_level() -> impl Iterator<Item = &'static Row> {
-    Table::get().rows().iter().filter(|row| row.parent.is_none())
+/// The table, which the row of the running command leads to.
+fn table(call: &Call<'_>) -> &'static Table {
+    call.row.table()
+}
+
+fn top_level(call: &Call<'_>) -> impl Iterator<Item = &'static Row> + use<> {
+    table(call).rows().iter().filter(|row| row.parent.is_none())
 }
 
 /// The row of `get` or `config|get`.
-fn find(name: &[u8]) -> Option<&'static Row> {
-    let table = Table::get();
+fn find(table: &'static Table, name: &[u8]) -> Option<&'static Row> {
     match name.iter().position(|byte| *byte == b'|') {
-        Some(at) => table.find_child(table.find(&name[..at])?, &name[at + 1..]),
+        Some(at) => table.find(&name[..at])?.find_child(&name[at + 1..]),
         None => table.find(name),
     }
 }
 
-/// Rows of the subcommands of a row.
-fn children(row: &'static Row) -> &'static [Row] {
-    let first = row.id + 1;
-    &Table::get().rows()[first..first + row.spec.subcommands.len()]
-}
-
 pub(super) fn count(call: &mut Call<'_>) -> Outcome {
-    call.reply.integer(top_level().count() as i64);
+    call.reply.integer(top_level(call).count() as i64);
     Ok(())
 }
 
 fn all_info(call: &mut Call<'_>) {
-    call.reply.array(top_level().count());
-    top_level().for_each(|row| info::write(&mut call.reply, row));
+    call.reply.array(top_level(call).count());
+    top_level(call).for_each(|row| info::write(&mut call.reply, row));
 }
 
 pub(super) fn info(call: &mut Call<'_>) -> Outcome {
@@ -67,9 +58,10 @@ pub(super) fn info(call: &mut Call<'_>) -> Outcome {
         all_info(call);
         return Ok(());
     }
+    let table = table(call);
     call.reply.array(names.len());
     for name in names {
-        match find(name) {
+        match find(table, name) {
             Some(row) => info::write(&mut call.reply, row),
             None => call.reply.null(),
         }
@@ -78,9 +70,12 @@ pub(super) fn info(call: &mut Call<'_>) -> Outcome {
 }
 
 pub(super) fn docs(call: &mut Call<'_>) -> Outcome {
-    let names = call.args.from(2);
-    let rows: Vec<&'static Row> =
-        if names.len() == 0 { top_level().collect() } else { names.filter_map(find).collect() };
+    let (table, names) = (table(call), call.args.from(2));
+    let rows: Vec<&'static Row> = if names.len() == 0 {
+        top_level(call).collect()
+    } else {
+        names.filter_map(|name| find(table, name)).collect()
+    };
     call.reply.map(rows.len());
     for row in rows {
         call.reply.bulk(row.full_name.as_bytes());
@@ -92,7 +87,7 @@ pub(super) fn docs(call: &mut Call<'_>) -> Outcome {
 pub(super) fn list(call: &mut Call<'_>) -> Outcome {
     let filter = list_filter(call.args)?;
     let mark = call.reply.deferred_array();
-    let rows = Table::get().rows().iter().filter(|row| filter.admits(row));
+    let rows = table(call).rows().iter().filter(|row| filter.admits(row));
     let count = rows.map(|row| call.reply.bulk(row.full_name.as_bytes())).count();
     call.reply.close_array(mark, count);
     Ok(())
@@ -113,8 +108,10 @@ impl Filter<'_> {
             Filter::All => true,
             Filter::None => false,
             Filter::Category(name) => {
-                let names = categories::names(row);
-                names.iter().any(|it| it.as_bytes()[1..].eq_ignore_ascii_case(name))
+                let wanted = std::str::from_utf8(name).ok();
+                let of_name = |name: &str| Categories::from_name(&name.to_ascii_uppercase());
+                let wanted = wanted.and_then(of_name).unwrap_or(Categories::empty());
+                row.spec.all_categories().intersects(wanted)
             }
             Filter::Pattern(pattern) => text::glob_match(pattern, row.full_name.as_bytes(), true),
         }
@@ -156,24 +153,20 @@ pub(super) fn getkeysandflags(call: &mut Call<'_>) -> Outcome {
 }
 
 /// The keys in the request that follows COMMAND GETKEYS.
-fn keys_of_request<'c>(call: &Call<'c>) -> Result<Vec<(&'c [u8], KeyFlags)>, Refusal> {
+fn keys_of_request<'c>(call: &Call<'c>) -> Result<FoundKeys<'c>, Refusal> {
     let request: Vec<&'c [u8]> = call.args.from(2).collect();
-    let table = Table::get();
     let invalid = Refusal::of("ERR Invalid command specified");
-    let row = table.find(request[0]).ok_or(invalid.clone())?;
+    let row = table(call).find(request[0]).ok_or(invalid.clone())?;
     let row = match request.get(1) {
-        Some(word) if !row.spec.subcommands.is_empty() => {
-            table.find_child(row, word).ok_or(invalid)?
-        }
+        Some(word) if !row.spec.subcommands.is_empty() => row.find_child(word).ok_or(invalid)?,
         _ => row,
     };
-    let specs = keys::specs(row);
-    if specs.is_empty() {
+    if row.spec.keys.is_empty() {
         return Err(Refusal::of("ERR The command has no key arguments"));
     }
     if !row.spec.accepts(request.len()) {
         return Err(Refusal::of("ERR Invalid number of arguments specified for command"));
     }
-    keys::find(row, &specs, &request)
+    (row.spec.find_keys)(row.spec.keys, &request)
         .ok_or(Refusal::of("ERR Invalid arguments specified for command"))
 }

@@ -2,11 +2,10 @@
 
 use super::text::Text;
 use crate::call::Call;
-use crate::table::Table;
 
 pub(super) fn commands(text: &mut Text, call: &mut Call<'_>) {
     let sums = call.instance.statistics.sums();
-    for (row, sum) in Table::get().rows().iter().zip(&sums.commands) {
+    for (row, sum) in call.row.table().rows().iter().zip(&sums.commands) {
         if sum.calls == 0 && sum.rejected == 0 && sum.failed == 0 {
             continue;
         }

@@ -1,66 +1,16 @@
 //! The connection itself: who speaks, in which protocol, to which database.
 
+mod table;
+
+pub use table::TABLE;
+
 use crate::args::Args;
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
-use crate::spec::{CommandSpec, Flags, Group, Run};
 use settings::general::{AVAILABILITY_ZONE, EXTENDED_REDIS_COMPATIBILITY};
 use settings::network::REQUIREPASS;
 use subtle::ConstantTimeEq;
 use wire::Protocol;
-
-const ANY_TIME: Flags = Flags::LOADING.union(Flags::STALE).union(Flags::FAST);
-const UNKNOWN_CLIENT: Flags =
-    ANY_TIME.union(Flags::NOSCRIPT).union(Flags::NO_AUTH).union(Flags::ALLOW_BUSY);
-
-/// Rows of the family; CLIENT has its own.
-pub const TABLE: &[CommandSpec] = &[
-    CommandSpec {
-        summary: "Shows a password, and with it which user the client is.",
-        syntax: "[username] password",
-        ..row("AUTH", -2, UNKNOWN_CLIENT, "1.0.0", auth)
-    },
-    CommandSpec {
-        summary: "Sends a message back.",
-        syntax: "message",
-        ..row("ECHO", 2, ANY_TIME, "1.0.0", echo)
-    },
-    CommandSpec {
-        summary: "Agrees on the protocol and tells about the server.",
-        syntax: "[protover [AUTH username password] [SETNAME clientname]]",
-        ..row("HELLO", -1, UNKNOWN_CLIENT, "6.0.0", hello)
-    },
-    CommandSpec {
-        summary: "Answers, to show that the server is there.",
-        syntax: "[message]",
-        ..row("PING", -1, Flags::FAST, "1.0.0", ping)
-    },
-    CommandSpec {
-        summary: "Closes the connection.",
-        syntax: "",
-        ..row("QUIT", -1, UNKNOWN_CLIENT, "1.0.0", quit)
-    },
-    CommandSpec {
-        summary: "Makes the connection as it was when it was opened.",
-        syntax: "",
-        ..row("RESET", 1, UNKNOWN_CLIENT, "6.2.0", reset)
-    },
-    CommandSpec {
-        summary: "Chooses the database of the connection.",
-        syntax: "index",
-        ..row("SELECT", 2, ANY_TIME.union(Flags::ALLOW_BUSY), "1.0.0", select)
-    },
-];
-
-const fn row(
-    name: &'static str,
-    arity: i16,
-    flags: Flags,
-    since: &'static str,
-    run: Run,
-) -> CommandSpec {
-    CommandSpec::plain(Group::Connection, name, arity, flags, since, run)
-}
 
 /// The only user there is.
 pub(super) const DEFAULT_USER: &[u8] = b"default";
@@ -105,7 +55,7 @@ fn authenticate(call: &mut Call<'_>, user: &[u8], password: &[u8]) -> Outcome {
     if user != DEFAULT_USER || !is_right {
         return Err(WRONG_PASSWORD);
     }
-    call.session.authenticated = true;
+    call.session.set_authenticated(true);
     Ok(())
 }
 
@@ -128,7 +78,7 @@ fn hello(call: &mut Call<'_>) -> Outcome {
     if let Some((user, password)) = greeting.login {
         authenticate(call, user, password)?;
     }
-    if !call.session.authenticated {
+    if !call.session.is_authenticated() {
         return Err(HELLO_NO_AUTH);
     }
     if let Some(name) = name {

@@ -1,0 +1,185 @@
+//! Whether a thread with an event loop has to be woken for what was put into its mailbox.
+//!
+//! ```text
+//!            fall_asleep                   notify: the waker is called
+//!  Awake ◀──────────────────▶ Asleep ──────────────────────────┐
+//!    │            wake                                         ▼
+//!    └──── notify: nobody is called ───────────────────────▶ Notified ── take_notice ──▶ Awake
+//! ```
+//! Waking an event loop is a system call, so it is done only where the loop sleeps or is about to.
+//! All steps read and change one word, so none of them can pass another unseen.
+
+use crate::sync::{AtomicU32, Ordering};
+
+const AWAKE: u32 = 0;
+const ASLEEP: u32 = 1;
+const NOTIFIED: u32 = 2;
+
+/// See the module page. One thread sleeps; any thread notifies.
+#[derive(Debug)]
+pub struct WakeState(AtomicU32);
+
+impl Default for WakeState {
+    fn default() -> WakeState {
+        WakeState::new()
+    }
+}
+
+impl WakeState {
+    /// The state of a thread that is awake, with nothing to read.
+    pub fn new() -> WakeState {
+        WakeState(AtomicU32::new(AWAKE))
+    }
+
+    /// Tells that something was put into the mailbox. Whoever gets `true` must wake the thread.
+    pub fn notify(&self) -> bool {
+        // Releases what was put there to `take_notice`.
+        self.0.swap(NOTIFIED, Ordering::AcqRel) == ASLEEP
+    }
+
+    /// Tells that the thread is about to sleep; `false` if it must not, as it was notified.
+    #[inline]
+    pub fn fall_asleep(&self) -> bool {
+        self.0.compare_exchange(AWAKE, ASLEEP, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+
+    /// Tells that the thread sleeps no more.
+    #[inline]
+    pub fn wake(&self) {
+        // Fails where somebody has notified it, which `take_notice` finds.
+        let _ = self.0.compare_exchange(ASLEEP, AWAKE, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// Whether the mailbox is to be read. It must then be read until it is empty, or at least all
+    /// that it holds at this moment.
+    #[inline]
+    pub fn take_notice(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == NOTIFIED
+            && self.0.swap(AWAKE, Ordering::Acquire) == NOTIFIED
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::WakeState;
+
+    #[test]
+    fn only_the_first_who_notifies_a_sleeper_wakes_it() {
+        let state = WakeState::new();
+        assert!(state.fall_asleep());
+        assert!(state.notify());
+        assert!(!state.notify());
+        state.wake();
+        assert!(state.take_notice());
+        assert!(!state.take_notice());
+    }
+
+    #[test]
+    fn whoever_was_notified_while_awake_does_not_sleep() {
+        let state = WakeState::new();
+        assert!(!state.notify());
+        assert!(!state.fall_asleep());
+        assert!(state.take_notice());
+        assert!(state.fall_asleep());
+    }
+}
+
+/// A mailbox that counts its messages, and a waker that remembers, as an event descriptor does.
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::*;
+    use loom::sync::{Arc, Notify};
+
+    #[test]
+    fn no_message_is_slept_through() {
+        loom::model(|| {
+            let shared = Arc::new((WakeState::new(), AtomicU32::new(0), Notify::new()));
+            let send = |shared: &(WakeState, AtomicU32, Notify)| {
+                shared.1.fetch_add(1, Ordering::Relaxed);
+                if shared.0.notify() {
+                    shared.2.notify();
+                }
+            };
+            let other = Arc::clone(&shared);
+            let senders = [
+                loom::thread::spawn(move || send(&other)),
+                loom::thread::spawn({
+                    let other = Arc::clone(&shared);
+                    move || send(&other)
+                }),
+            ];
+            let (state, mailbox, waker) = (&shared.0, &shared.1, &shared.2);
+            let mut received = 0;
+            while received < 2 {
+                if state.fall_asleep() {
+                    // Loom reports a deadlock where nobody calls the waker.
+                    waker.wait();
+                    state.wake();
+                }
+                if state.take_notice() {
+                    received += mailbox.swap(0, Ordering::Relaxed);
+                }
+            }
+            senders.into_iter().for_each(|sender| sender.join().unwrap());
+        });
+    }
+}
+
+#[cfg(all(test, shuttle))]
+mod shuttle_tests {
+    use super::*;
+    use crate::sync::{park, unpark_one};
+    use std::sync::Arc;
+
+    const SENDERS: u32 = 3;
+    const MESSAGES: u32 = 3;
+
+    struct Shared {
+        state: WakeState,
+        mailbox: AtomicU32,
+        /// Calls of the waker that the sleeper has not seen.
+        calls: AtomicU32,
+    }
+
+    #[test]
+    fn no_message_is_slept_through_and_each_sleep_costs_one_call() {
+        shuttle::check_random(
+            || {
+                let shared = Arc::new(Shared {
+                    state: WakeState::new(),
+                    mailbox: AtomicU32::new(0),
+                    calls: AtomicU32::new(0),
+                });
+                let sender = |_| {
+                    let shared = Arc::clone(&shared);
+                    shuttle::thread::spawn(move || {
+                        for _ in 0..MESSAGES {
+                            shared.mailbox.fetch_add(1, Ordering::Relaxed);
+                            if shared.state.notify() {
+                                let calls = shared.calls.fetch_add(1, Ordering::SeqCst);
+                                assert_eq!(calls, 0, "two calls for one sleep");
+                                unpark_one(&shared.calls);
+                            }
+                        }
+                    })
+                };
+                let senders: Vec<_> = (0..SENDERS).map(sender).collect();
+                let mut received = 0;
+                while received < SENDERS * MESSAGES {
+                    if shared.state.fall_asleep() {
+                        while shared.calls.load(Ordering::SeqCst) == 0 {
+                            park(&shared.calls, 0);
+                        }
+                        shared.calls.store(0, Ordering::SeqCst);
+                        shared.state.wake();
+                    }
+                    if shared.state.take_notice() {
+                        received += shared.mailbox.swap(0, Ordering::Relaxed);
+                    }
+                }
+                senders.into_iter().for_each(|sender| sender.join().unwrap());
+            },
+            5_000,
+        );
+    }
+}

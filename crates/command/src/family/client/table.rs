@@ -1,0 +1,126 @@
+//! Rows of CLIENT.
+
+use super::{others, own};
+use crate::call::{Command, Handler};
+use crate::family::server::help::help;
+use crate::spec::{Flags, Group};
+use crate::tips;
+
+const HELP: Flags = Flags::LOADING.union(Flags::STALE);
+const OWN: Flags = HELP.union(Flags::NOSCRIPT);
+const OWN_WHILE_BUSY: Flags = OWN.union(Flags::ALLOW_BUSY);
+const ADMIN: Flags = OWN.union(Flags::ADMIN);
+
+/// The conditions of LIST and KILL.
+macro_rules! conditions {
+    () => {
+        "ID client-id [client-id ...] | NOT-ID client-id [client-id ...] \
+         | TYPE <NORMAL | PRIMARY | REPLICA | PUBSUB> \
+         | NOT-TYPE <NORMAL | PRIMARY | REPLICA | PUBSUB> \
+         | ADDR ip:port | NOT-ADDR ip:port | LADDR ip:port | NOT-LADDR ip:port \
+         | IP ip | NOT-IP ip | USER username | NOT-USER username | SKIPME <YES | NO> \
+         | MAXAGE maxage | IDLE seconds | FLAGS flags | NOT-FLAGS flags \
+         | NAME client-name | NOT-NAME client-name | LIB-NAME lib-name | NOT-LIB-NAME lib-name \
+         | LIB-VER lib-version | NOT-LIB-VER lib-version | DB db | NOT-DB db \
+         | CAPA capability | NOT-CAPA capability ..."
+    };
+}
+
+/// Rows of the family.
+pub const TABLE: &[Command] = &[Command {
+    summary: "Knows about clients.",
+    ..Command::parent(Group::Connection, "CLIENT", "2.4.0", SUBCOMMANDS)
+}];
+
+const SUBCOMMANDS: &[Command] = &[
+    Command {
+        summary: "Tells what the client can do.",
+        syntax: "capability [capability ...]",
+        ..row("CAPA", -3, OWN_WHILE_BUSY, "8.0.0", own::capa)
+    },
+    Command {
+        summary: "Returns the name of the connection.",
+        ..row("GETNAME", 2, OWN_WHILE_BUSY, "2.6.9", own::get_name)
+    },
+    Command {
+        summary: "Returns the client that is told about changed keys; -1 for none.",
+        ..row("GETREDIR", 2, OWN_WHILE_BUSY, "6.0.0", own::get_redirection)
+    },
+    Command {
+        summary: "Returns the id of the connection.",
+        ..row("ID", 2, OWN_WHILE_BUSY, "5.0.0", own::id)
+    },
+    Command {
+        summary: "Marks the connection as one that loads data.",
+        syntax: "<ON | OFF>",
+        ..row("IMPORT-SOURCE", 3, OWN, "8.1.0", own::import_source)
+    },
+    Command {
+        tips: tips::NONDETERMINISTIC,
+        summary: "Tells about the connection.",
+        ..row("INFO", 2, OWN, "6.2.0", own::info)
+    },
+    Command {
+        summary: "Closes the connections that meet all conditions.",
+        syntax: concat!("<ip:port | <", conditions!(), ">>"),
+        ..row("KILL", -3, ADMIN, "2.4.0", others::kill)
+    },
+    Command {
+        tips: tips::NONDETERMINISTIC,
+        summary: "Tells about the connections that meet all conditions.",
+        syntax: concat!("[", conditions!(), "]"),
+        ..row("LIST", -2, ADMIN, "2.4.0", others::list)
+    },
+    Command {
+        summary: "Chooses whether the connection may be closed to save memory.",
+        syntax: "<ON | OFF>",
+        ..row("NO-EVICT", 3, ADMIN.union(Flags::ALLOW_BUSY), "7.0.0", own::no_evict)
+    },
+    Command {
+        summary: "Chooses whether the connection's commands count as use of keys.",
+        syntax: "<ON | OFF>",
+        ..row("NO-TOUCH", 3, OWN_WHILE_BUSY, "7.2.0", own::no_touch)
+    },
+    Command {
+        summary: "Holds commands back for a time.",
+        syntax: "milliseconds [WRITE | ALL]",
+        ..row("PAUSE", -3, ADMIN, "3.0.0", others::pause)
+    },
+    Command {
+        summary: "Chooses which replies the connection gets.",
+        syntax: "<ON | OFF | SKIP>",
+        ..row("REPLY", 3, OWN_WHILE_BUSY.union(Flags::NO_MULTI), "3.2.0", own::reply)
+    },
+    Command {
+        tips: tips::ALL_NODES,
+        summary: "Tells which library the client uses.",
+        syntax: "<LIB-NAME libname | LIB-VER libver>",
+        ..row("SETINFO", 4, OWN_WHILE_BUSY, "7.2.0", own::set_info)
+    },
+    Command {
+        tips: tips::ALL_NODES,
+        summary: "Gives the connection a name.",
+        syntax: "connection-name",
+        ..row("SETNAME", 3, OWN_WHILE_BUSY, "2.6.9", own::set_name)
+    },
+    Command {
+        summary: "Wakes a client that waits in a blocking command.",
+        syntax: "client-id [TIMEOUT | ERROR]",
+        ..row("UNBLOCK", -3, ADMIN, "5.0.0", others::unblock)
+    },
+    Command {
+        summary: "Holds commands back no longer.",
+        ..row("UNPAUSE", 2, ADMIN, "6.2.0", others::unpause)
+    },
+    Command { summary: "Lists the subcommands.", ..row("HELP", 2, HELP, "5.0.0", help) },
+];
+
+const fn row(
+    name: &'static str,
+    arity: i16,
+    flags: Flags,
+    since: &'static str,
+    run: Handler,
+) -> Command {
+    Command::plain(Group::Connection, name, arity, flags, since, run)
+}

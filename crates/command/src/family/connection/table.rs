@@ -1,0 +1,55 @@
+//! Rows of the family; CLIENT has its own.
+
+use super::{auth, echo, hello, ping, quit, reset, select};
+use crate::call::{Command, Handler};
+use crate::spec::{Flags, Group};
+use crate::tips;
+
+const ANY_TIME: Flags = Flags::LOADING.union(Flags::STALE).union(Flags::FAST);
+const UNKNOWN_CLIENT: Flags =
+    ANY_TIME.union(Flags::NOSCRIPT).union(Flags::NO_AUTH).union(Flags::ALLOW_BUSY);
+
+/// Rows of the family.
+pub const TABLE: &[Command] = &[
+    Command {
+        summary: "Shows a password, and with it which user the client is.",
+        syntax: "[username] password",
+        ..row("AUTH", -2, UNKNOWN_CLIENT, "1.0.0", auth)
+    },
+    Command {
+        summary: "Sends a message back.",
+        syntax: "message",
+        ..row("ECHO", 2, ANY_TIME, "1.0.0", echo)
+    },
+    Command {
+        summary: "Agrees on the protocol and tells about the server.",
+        syntax: "[protover [AUTH username password] [SETNAME clientname]]",
+        ..row("HELLO", -1, UNKNOWN_CLIENT, "6.0.0", hello)
+    },
+    Command {
+        tips: tips::ALL_SHARDS,
+        summary: "Answers, to show that the server is there.",
+        syntax: "[message]",
+        ..row("PING", -1, Flags::FAST, "1.0.0", ping)
+    },
+    Command { summary: "Closes the connection.", ..row("QUIT", -1, UNKNOWN_CLIENT, "1.0.0", quit) },
+    Command {
+        summary: "Makes the connection as it was when it was opened.",
+        ..row("RESET", 1, UNKNOWN_CLIENT, "6.2.0", reset)
+    },
+    Command {
+        summary: "Chooses the database of the connection.",
+        syntax: "index",
+        ..row("SELECT", 2, ANY_TIME.union(Flags::ALLOW_BUSY), "1.0.0", select)
+    },
+];
+
+const fn row(
+    name: &'static str,
+    arity: i16,
+    flags: Flags,
+    since: &'static str,
+    run: Handler,
+) -> Command {
+    Command::plain(Group::Connection, name, arity, flags, since, run)
+}

@@ -1,0 +1,225 @@
+//! Rows of the commands on keys of any kind.
+
+use super::{copy, expire, keys, object, scan, sort};
+use crate::call::{Command, Handler};
+use crate::family::server::help::help;
+use crate::key_spec::{KeyFlags, KeySpec};
+use crate::spec::{Categories, Flags, Group, Wakes};
+use crate::tips;
+
+const WRITE_FAST: Flags = Flags::WRITE.union(Flags::FAST);
+const READ_FAST: Flags = Flags::READONLY.union(Flags::FAST);
+const ANY_TIME: Flags = Flags::LOADING.union(Flags::STALE);
+
+const SORTS: Flags = Flags::WRITE.union(Flags::DENYOOM);
+
+const READS: KeyFlags = KeyFlags::RO;
+const LOOKS: KeyFlags = KeyFlags::RO.union(KeyFlags::ACCESS);
+const CHANGES: KeyFlags = KeyFlags::RW.union(KeyFlags::UPDATE);
+const MOVES: KeyFlags = KeyFlags::RW.union(KeyFlags::ACCESS);
+const REMOVES: KeyFlags = KeyFlags::RM.union(KeyFlags::DELETE);
+const CHANGED: &[KeySpec] = &[KeySpec::one(CHANGES)];
+const LOOKED_AT: &[KeySpec] = &[KeySpec::one(LOOKS)];
+const LOOKED_BEHIND: &[KeySpec] = &[KeySpec::at(2, READS)];
+const TAKES: KeyFlags = MOVES.union(KeyFlags::DELETE);
+const SETS: KeyFlags = KeyFlags::OW.union(KeyFlags::UPDATE);
+
+/// SORT belongs to those whose elements it puts in order.
+const SORTING: Categories = Categories::SET
+    .union(Categories::SORTEDSET)
+    .union(Categories::LIST)
+    .union(Categories::DANGEROUS);
+
+/// Rows of the family.
+pub const TABLE: &[Command] = &[
+    Command {
+        keys: &[KeySpec::one(LOOKS), KeySpec::at(2, SETS)],
+        wakes: Wakes::Anyone,
+        summary: "Copies the value of a key to another key.",
+        syntax: "source destination [DB destination-db] [REPLACE]",
+        ..row("COPY", -3, Flags::WRITE.union(Flags::DENYOOM), "6.2.0", copy::copy)
+    },
+    Command {
+        keys: &[KeySpec::all(REMOVES)],
+        tips: tips::MULTI_SHARD_SUMMED,
+        summary: "Removes keys.",
+        syntax: "key [key ...]",
+        ..row("DEL", -2, Flags::WRITE, "1.0.0", keys::del)
+    },
+    Command {
+        keys: &[KeySpec::all(READS)],
+        tips: tips::MULTI_SHARD_SUMMED,
+        summary: "Counts those of the keys that exist.",
+        syntax: "key [key ...]",
+        ..row("EXISTS", -2, READ_FAST, "1.0.0", keys::exists)
+    },
+    Command {
+        summary: "Sets how many seconds a key has left.",
+        syntax: "key seconds [NX | XX | GT | LT]",
+        ..expiring("EXPIRE", "1.0.0", expire::expire)
+    },
+    Command {
+        summary: "Sets the Unix time in seconds at which a key ends.",
+        syntax: "key unix-time-seconds [NX | XX | GT | LT]",
+        ..expiring("EXPIREAT", "1.2.0", expire::expireat)
+    },
+    Command {
+        summary: "Tells the Unix time in seconds at which a key ends.",
+        ..telling("EXPIRETIME", "7.0.0", expire::expiretime)
+    },
+    Command {
+        categories: Categories::KEYSPACE.union(Categories::DANGEROUS),
+        tips: tips::ALL_SHARDS_UNORDERED,
+        summary: "Lists all keys that match a pattern.",
+        syntax: "pattern",
+        ..row("KEYS", 2, Flags::READONLY, "1.0.0", scan::keys)
+    },
+    Command {
+        keys: &[KeySpec::one(MOVES.union(KeyFlags::UPDATE))],
+        wakes: Wakes::Anyone,
+        summary: "Moves a key to another database.",
+        syntax: "key db",
+        ..row("MOVE", 3, WRITE_FAST, "1.0.0", copy::move_key)
+    },
+    Command {
+        summary: "Looks behind values, at how they are kept.",
+        ..Command::parent(Group::Generic, "OBJECT", "2.2.3", OBJECT)
+    },
+    Command {
+        keys: &[KeySpec::one(CHANGES)],
+        summary: "Takes the deadline of a key away.",
+        syntax: "key",
+        ..row("PERSIST", 2, WRITE_FAST, "2.2.0", expire::persist)
+    },
+    Command {
+        summary: "Sets how many milliseconds a key has left.",
+        syntax: "key milliseconds [NX | XX | GT | LT]",
+        ..expiring("PEXPIRE", "2.6.0", expire::pexpire)
+    },
+    Command {
+        summary: "Sets the Unix time in milliseconds at which a key ends.",
+        syntax: "key unix-time-milliseconds [NX | XX | GT | LT]",
+        ..expiring("PEXPIREAT", "2.6.0", expire::pexpireat)
+    },
+    Command {
+        summary: "Tells the Unix time in milliseconds at which a key ends.",
+        ..telling("PEXPIRETIME", "7.0.0", expire::pexpiretime)
+    },
+    Command {
+        tips: tips::NONDETERMINISTIC,
+        summary: "Tells how many milliseconds a key has left.",
+        ..telling("PTTL", "2.6.0", expire::pttl)
+    },
+    Command {
+        tips: tips::ONE_OF_ALL_SHARDS,
+        summary: "Picks a key by chance.",
+        ..row("RANDOMKEY", 1, Flags::READONLY, "1.0.0", scan::randomkey)
+    },
+    Command {
+        keys: &[KeySpec::one(TAKES), KeySpec::at(2, SETS)],
+        summary: "Gives a key another name, whatever had it before.",
+        syntax: "key newkey",
+        ..row("RENAME", 3, Flags::WRITE, "1.0.0", copy::rename)
+    },
+    Command {
+        keys: &[KeySpec::one(TAKES), KeySpec::at(2, KeyFlags::OW.union(KeyFlags::INSERT))],
+        summary: "Gives a key another name, unless a key has it.",
+        syntax: "key newkey",
+        ..row("RENAMENX", 3, WRITE_FAST, "1.0.0", copy::renamenx)
+    },
+    Command {
+        tips: tips::CURSOR,
+        summary: "Goes over the keys of the database, a few with each call.",
+        syntax: "cursor [MATCH pattern] [COUNT count] [TYPE type]",
+        ..row("SCAN", -2, Flags::READONLY, "2.8.0", scan::scan)
+    },
+    Command {
+        keys: &[KeySpec::one(LOOKS), KeySpec::unknown(LOOKS), KeySpec::unknown(SETS)],
+        find_keys: sort::keys,
+        wakes: Wakes::Anyone,
+        categories: SORTING,
+        summary: "Puts the elements of a list, a set or a sorted set in order.",
+        syntax: "key [BY by-pattern] [LIMIT offset count] [GET get-pattern ...] [ASC | DESC] \
+                 [ALPHA] [STORE destination]",
+        ..row("SORT", -2, SORTS, "1.0.0", sort::sort)
+    },
+    Command {
+        keys: &[KeySpec::one(LOOKS), KeySpec::unknown(LOOKS)],
+        categories: SORTING,
+        summary: "Does what SORT does, but stores nothing.",
+        syntax: "key [BY by-pattern] [LIMIT offset count] [GET get-pattern ...] [ASC | DESC] \
+                 [ALPHA]",
+        ..row("SORT_RO", -2, Flags::READONLY, "7.0.0", sort::sort_ro)
+    },
+    Command {
+        keys: &[KeySpec::all(READS)],
+        tips: tips::MULTI_SHARD_SUMMED,
+        summary: "Notes an access to keys, and counts those that exist.",
+        syntax: "key [key ...]",
+        ..row("TOUCH", -2, READ_FAST, "3.2.1", keys::touch)
+    },
+    Command {
+        tips: tips::NONDETERMINISTIC,
+        summary: "Tells how many seconds a key has left.",
+        ..telling("TTL", "1.0.0", expire::ttl)
+    },
+    Command {
+        keys: &[KeySpec::one(READS)],
+        summary: "Tells what kind of value a key holds.",
+        syntax: "key",
+        ..row("TYPE", 2, READ_FAST, "1.0.0", keys::type_of)
+    },
+    Command {
+        keys: &[KeySpec::all(REMOVES)],
+        tips: tips::MULTI_SHARD_SUMMED,
+        summary: "Removes keys, and leaves freeing their memory for later.",
+        syntax: "key [key ...]",
+        ..row("UNLINK", -2, WRITE_FAST, "4.0.0", keys::del)
+    },
+];
+
+const OBJECT: &[Command] = &[
+    Command {
+        tips: tips::NONDETERMINISTIC,
+        summary: "Names the way in which a value is kept.",
+        ..looking_behind("ENCODING", "2.2.3", object::encoding)
+    },
+    Command {
+        tips: tips::NONDETERMINISTIC,
+        summary: "Tells how often a key is used, as a logarithm.",
+        ..looking_behind("FREQ", "4.0.0", object::freq)
+    },
+    Command {
+        tips: tips::NONDETERMINISTIC,
+        summary: "Tells about how many seconds ago a key was used.",
+        ..looking_behind("IDLETIME", "2.2.3", object::idletime)
+    },
+    Command {
+        tips: tips::NONDETERMINISTIC,
+        summary: "Counts who refers to a value.",
+        ..looking_behind("REFCOUNT", "2.2.3", object::refcount)
+    },
+    Command { summary: "Lists the subcommands.", ..row("HELP", 2, ANY_TIME, "6.2.0", help) },
+];
+
+const fn expiring(name: &'static str, since: &'static str, run: Handler) -> Command {
+    Command { keys: CHANGED, ..row(name, -3, WRITE_FAST, since, run) }
+}
+
+const fn telling(name: &'static str, since: &'static str, run: Handler) -> Command {
+    Command { keys: LOOKED_AT, syntax: "key", ..row(name, 2, READ_FAST, since, run) }
+}
+
+const fn looking_behind(name: &'static str, since: &'static str, run: Handler) -> Command {
+    Command { keys: LOOKED_BEHIND, syntax: "key", ..row(name, 3, Flags::READONLY, since, run) }
+}
+
+const fn row(
+    name: &'static str,
+    arity: i16,
+    flags: Flags,
+    since: &'static str,
+    run: Handler,
+) -> Command {
+    Command::plain(Group::Generic, name, arity, flags, since, run)
+}

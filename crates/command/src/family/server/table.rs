@@ -1,0 +1,243 @@
+//! Rows of the family.
+
+use super::{command, config, databases, debug, function, help, info, memory};
+use crate::call::{Command, Handler};
+use crate::key_spec::{KeyFlags, KeySpec};
+use crate::spec::{Categories, Flags, Group, Wakes};
+use crate::tips;
+
+/// Answered at any time.
+const ALWAYS: Flags = Flags::LOADING.union(Flags::STALE);
+const ADMIN: Flags = ALWAYS.union(Flags::ADMIN).union(Flags::NOSCRIPT);
+const NO_FLAGS: Flags = Flags::empty();
+
+/// Commands on whole databases.
+const FLUSHING: Categories = Categories::KEYSPACE.union(Categories::DANGEROUS);
+
+/// Rows of the family.
+pub const TABLE: &[Command] = &[
+    Command {
+        subcommands: COMMAND,
+        categories: Categories::CONNECTION,
+        tips: tips::NONDETERMINISTIC_ORDER,
+        summary: "Describes every command.",
+        syntax: "[subcommand [arg ...]]",
+        ..row("COMMAND", -1, ALWAYS, "2.8.13", command::command)
+    },
+    Command {
+        summary: "Reads and changes settings.",
+        ..Command::parent(Group::Server, "CONFIG", "2.0.0", CONFIG)
+    },
+    Command {
+        categories: Categories::KEYSPACE,
+        tips: tips::ALL_SHARDS_SUMMED,
+        summary: "Counts the keys of the database.",
+        ..row("DBSIZE", 1, Flags::READONLY.union(Flags::FAST), "1.0.0", databases::dbsize)
+    },
+    Command {
+        summary: "Looks inside, for tests of the server.",
+        syntax: "subcommand [arg ...]",
+        ..row("DEBUG", -2, ADMIN, "1.0.0", debug::debug)
+    },
+    Command {
+        categories: FLUSHING,
+        wakes: Wakes::Anyone,
+        tips: tips::ALL_SHARDS,
+        summary: "Removes all keys of all databases.",
+        syntax: "[ASYNC | SYNC]",
+        ..row("FLUSHALL", -1, Flags::WRITE, "1.0.0", databases::flushall)
+    },
+    Command {
+        categories: FLUSHING,
+        wakes: Wakes::Anyone,
+        tips: tips::ALL_SHARDS,
+        summary: "Removes all keys of the database.",
+        syntax: "[ASYNC | SYNC]",
+        ..row("FLUSHDB", -1, Flags::WRITE, "1.0.0", databases::flushdb)
+    },
+    Command {
+        summary: "Manages functions, of which there are none.",
+        ..Command::parent(Group::Scripting, "FUNCTION", "7.0.0", FUNCTION)
+    },
+    Command {
+        categories: Categories::DANGEROUS,
+        tips: tips::PER_SHARD,
+        summary: "Tells what the server is and does.",
+        syntax: "[section [section ...]]",
+        ..row("INFO", -1, ALWAYS, "1.0.0", info::info)
+    },
+    Command {
+        summary: "Tells where memory goes.",
+        ..Command::parent(Group::Server, "MEMORY", "4.0.0", MEMORY)
+    },
+    Command {
+        summary: "Ends the server.",
+        syntax: "[NOSAVE | SAVE] [NOW] [FORCE] [SAFE] [FAILOVER] [ABORT]",
+        ..row(
+            "SHUTDOWN",
+            -1,
+            ADMIN.union(Flags::NO_MULTI).union(Flags::ALLOW_BUSY),
+            "1.0.0",
+            databases::shutdown,
+        )
+    },
+    Command {
+        categories: FLUSHING,
+        wakes: Wakes::Anyone,
+        summary: "Exchanges two databases.",
+        syntax: "index1 index2",
+        ..row("SWAPDB", 3, Flags::WRITE.union(Flags::FAST), "4.0.0", databases::swapdb)
+    },
+    Command {
+        tips: tips::NONDETERMINISTIC,
+        summary: "Tells the time of the server.",
+        ..row("TIME", 1, ALWAYS.union(Flags::FAST), "2.6.0", databases::time)
+    },
+];
+
+const COMMAND: &[Command] = &[
+    Command {
+        categories: Categories::CONNECTION,
+        summary: "Counts the commands.",
+        ..row("COUNT", 2, ALWAYS, "2.8.13", command::count)
+    },
+    Command {
+        categories: Categories::CONNECTION,
+        tips: tips::NONDETERMINISTIC_ORDER,
+        summary: "Lists names of commands.",
+        syntax: "[FILTERBY <MODULE module-name | ACLCAT category | PATTERN pattern>]",
+        ..row("LIST", -2, ALWAYS, "7.0.0", command::list)
+    },
+    Command {
+        categories: Categories::CONNECTION,
+        tips: tips::NONDETERMINISTIC_ORDER,
+        summary: "Tells arity, flags and positions of keys.",
+        syntax: "[command-name [command-name ...]]",
+        ..row("INFO", -2, ALWAYS, "2.8.13", command::info)
+    },
+    Command {
+        categories: Categories::CONNECTION,
+        tips: tips::NONDETERMINISTIC_ORDER,
+        summary: "Describes commands and their arguments.",
+        syntax: "[command-name [command-name ...]]",
+        ..row("DOCS", -2, ALWAYS, "7.0.0", command::docs)
+    },
+    Command {
+        categories: Categories::CONNECTION,
+        summary: "Finds the keys in a command.",
+        syntax: "command [arg [arg ...]]",
+        ..row("GETKEYS", -3, ALWAYS, "2.8.13", command::getkeys)
+    },
+    Command {
+        categories: Categories::CONNECTION,
+        summary: "Finds the keys in a command, and what happens to them.",
+        syntax: "command [arg [arg ...]]",
+        ..row("GETKEYSANDFLAGS", -3, ALWAYS, "7.0.0", command::getkeysandflags)
+    },
+    Command {
+        categories: Categories::CONNECTION,
+        summary: "Lists the subcommands.",
+        ..row("HELP", 2, ALWAYS, "5.0.0", help::help)
+    },
+];
+
+const CONFIG: &[Command] = &[
+    Command {
+        summary: "Returns the settings that a pattern names, and their values.",
+        syntax: "pattern [pattern ...]",
+        ..row("GET", -3, ADMIN, "2.0.0", config::get)
+    },
+    Command {
+        tips: tips::ALL_NODES,
+        summary: "Changes settings, all of them or none.",
+        syntax: "directive value [directive value ...]",
+        ..row("SET", -4, ADMIN, "2.0.0", config::set)
+    },
+    Command {
+        tips: tips::ALL_NODES,
+        summary: "Begins anew to count what INFO tells.",
+        ..row("RESETSTAT", 2, ADMIN, "2.0.0", config::resetstat)
+    },
+    Command {
+        tips: tips::ALL_NODES,
+        summary: "Writes the settings in force into the configuration file.",
+        ..row("REWRITE", 2, ADMIN, "2.8.0", config::rewrite)
+    },
+    Command { summary: "Lists the subcommands.", ..row("HELP", 2, ALWAYS, "5.0.0", help::help) },
+];
+
+const MEMORY: &[Command] = &[
+    Command {
+        tips: tips::PER_SHARD,
+        summary: "Says what looks unhealthy.",
+        ..row("DOCTOR", 2, NO_FLAGS, "4.0.0", memory::doctor)
+    },
+    Command {
+        tips: tips::PER_SHARD,
+        summary: "Tells figures of the segments.",
+        ..row("MALLOC-STATS", 2, Flags::LOADING, "4.0.0", memory::malloc_stats)
+    },
+    Command {
+        tips: tips::ALL_SHARDS,
+        summary: "Asks for memory to be given back to the system.",
+        ..row("PURGE", 2, Flags::LOADING, "4.0.0", memory::purge)
+    },
+    Command {
+        tips: tips::PER_SHARD,
+        summary: "Lists the segments that records live in.",
+        syntax: "[COUNT count]",
+        ..row("SEGMENTS", -2, NO_FLAGS, "4.0.0", memory::segments)
+    },
+    Command {
+        tips: tips::PER_SHARD,
+        summary: "Tells where memory goes.",
+        ..row("STATS", 2, NO_FLAGS, "4.0.0", memory::stats)
+    },
+    Command {
+        keys: &[KeySpec::at(2, KeyFlags::RO)],
+        summary: "Tells how many bytes a key takes.",
+        syntax: "key [SAMPLES count]",
+        ..row("USAGE", -3, Flags::READONLY, "4.0.0", memory::usage)
+    },
+    Command { summary: "Lists the subcommands.", ..row("HELP", 2, ALWAYS, "4.0.0", help::help) },
+];
+
+const FUNCTION: &[Command] = &[
+    Command {
+        wakes: Wakes::Nobody,
+        tips: tips::ALL_SHARDS,
+        summary: "Removes all functions.",
+        syntax: "[ASYNC | SYNC]",
+        ..scripting("FLUSH", -2, Flags::WRITE.union(Flags::NOSCRIPT), "7.0.0", function::flush)
+    },
+    Command {
+        tips: tips::NONDETERMINISTIC_ORDER,
+        summary: "Lists the libraries of functions.",
+        syntax: "[LIBRARYNAME library-name-pattern] [WITHCODE]",
+        ..scripting("LIST", -2, Flags::NOSCRIPT, "7.0.0", function::list)
+    },
+    Command {
+        summary: "Lists the subcommands.",
+        ..scripting("HELP", 2, ALWAYS, "7.0.0", help::help)
+    },
+];
+
+const fn row(
+    name: &'static str,
+    arity: i16,
+    flags: Flags,
+    since: &'static str,
+    run: Handler,
+) -> Command {
+    Command::plain(Group::Server, name, arity, flags, since, run)
+}
+
+const fn scripting(
+    name: &'static str,
+    arity: i16,
+    flags: Flags,
+    since: &'static str,
+    run: Handler,
+) -> Command {
+    Command::plain(Group::Scripting, name, arity, flags, since, run)
+}

@@ -1,0 +1,91 @@
+//! Beginning to wait: what a handler does that finds nothing.
+
+use super::waiter::{Manner, Waiter, Wants};
+use super::{Timeout, Waiters};
+use crate::args::Args;
+use crate::call::Call;
+use crate::clients::{Client, ClientFlags};
+use std::collections::HashSet;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{Arc, Mutex};
+use wire::Span;
+
+/// A command that waits if it finds nothing. Made before it locks its keys.
+pub struct Wait<'c> {
+    waiters: &'c Waiters,
+    client: Arc<Client>,
+    args: Args<'c>,
+    command: usize,
+    manner: Manner,
+    timeout: Timeout,
+    wants: Wants,
+    is_again: bool,
+}
+
+impl<'c> Call<'c> {
+    /// For waiting for a kind of value until a timeout.
+    pub fn wait(&self, timeout: Timeout, wants: Wants) -> Wait<'c> {
+        let session = &*self.session;
+        Wait {
+            waiters: &self.instance.waiters,
+            client: Arc::clone(&session.client),
+            args: self.args,
+            command: self.row.id,
+            manner: Manner {
+                database: session.database,
+                protocol: session.protocol,
+                no_touch: session.no_touch,
+                import_source: session.import_source,
+            },
+            timeout,
+            wants,
+            is_again: self.is_again,
+        }
+    }
+}
+
+impl Wait<'_> {
+    /// Has the client wait for the keys at `positions`. To be called while the keys' locks are
+    /// held; the handler then returns without a reply.
+    pub fn begin(self, positions: impl Iterator<Item = usize>) {
+        let words: Vec<&[u8]> = self.args.from(0).collect();
+        self.begin_with(positions, &words);
+    }
+
+    /// The same, with a request that says later what the client's own said now.
+    pub fn begin_with(self, positions: impl Iterator<Item = usize>, request: &[&[u8]]) {
+        if self.is_again {
+            // It stands in its lines already.
+            return;
+        }
+        let mut seen = HashSet::new();
+        let mut places = Vec::new();
+        for at in positions {
+            // A key that is named twice has one line.
+            if seen.insert(self.args.get(at)) {
+                places.push((self.manner.database, self.args.get(at).to_vec()));
+            }
+        }
+        let mut start = 0;
+        let spans = request.iter().map(|word| {
+            let span = Span { start, len: word.len() as u32 };
+            start += span.len;
+            span
+        });
+        let waiter = Arc::new(Waiter {
+            ticket: self.waiters.tickets.fetch_add(1, SeqCst) + 1,
+            client: Arc::clone(&self.client),
+            command: self.command,
+            spans: spans.collect(),
+            request: request.concat(),
+            manner: self.manner,
+            places,
+            wants: self.wants,
+            deadline: self.timeout.0,
+            is_answered: Mutex::new(false),
+        });
+        self.client.set_flag(ClientFlags::BLOCKED, true);
+        *self.client.waiter() = Some(Arc::clone(&waiter));
+        self.waiters.add(&waiter);
+    }
+}

@@ -1,0 +1,84 @@
+//! The connections of one worker: found by the number of their token, and by their client.
+
+use crate::connection::Connection;
+use std::collections::HashMap;
+
+/// See the module page.
+#[derive(Debug, Default)]
+pub struct Connections {
+    /// Empty where a connection is away, being served, or where there is none.
+    slots: Vec<Option<Box<Connection>>>,
+    /// Slots without a connection.
+    free: Vec<usize>,
+    by_client: HashMap<u64, usize>,
+}
+
+impl Connections {
+    /// A slot for a connection that comes.
+    pub fn reserve(&mut self) -> usize {
+        self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            self.slots.len() - 1
+        })
+    }
+
+    /// Gives back a slot whose connection did not come.
+    pub fn release(&mut self, at: usize) {
+        self.free.push(at);
+    }
+
+    /// Puts a new connection into a slot that was reserved for it.
+    pub fn add(&mut self, at: usize, connection: Box<Connection>) {
+        self.by_client.insert(connection.session.client.id, at);
+        self.put(at, connection);
+    }
+
+    /// Forgets a connection that is away and does not come back.
+    pub fn remove(&mut self, at: usize, connection: &Connection) {
+        self.by_client.remove(&connection.session.client.id);
+        self.free.push(at);
+    }
+
+    /// Puts a connection back that was away.
+    #[inline]
+    pub fn put(&mut self, at: usize, connection: Box<Connection>) {
+        self.slots[at] = Some(connection);
+    }
+
+    /// Slots that there are, free ones too.
+    pub fn slots(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Where the connection of a client is.
+    pub fn find(&self, client: u64) -> Option<usize> {
+        self.by_client.get(&client).copied()
+    }
+
+    /// The connection in a slot, unless it is away.
+    #[inline]
+    pub fn get_mut(&mut self, at: usize) -> Option<&mut Connection> {
+        self.slots.get_mut(at)?.as_deref_mut()
+    }
+
+    /// Takes the connection out of a slot, unless it is away.
+    #[inline]
+    pub fn take(&mut self, at: usize) -> Option<Box<Connection>> {
+        self.slots.get_mut(at)?.take()
+    }
+
+    /// Takes the connection out of a slot if `choose` wants it.
+    #[inline]
+    pub fn take_if(
+        &mut self,
+        at: usize,
+        choose: impl FnOnce(&Connection) -> bool,
+    ) -> Option<Box<Connection>> {
+        self.slots.get_mut(at)?.take_if(|connection| choose(connection))
+    }
+
+    /// All that are not away.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Connection> {
+        self.slots.iter_mut().flatten().map(|connection| &mut **connection)
+    }
+}

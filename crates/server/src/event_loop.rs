@@ -1,0 +1,474 @@
+//! What a worker waits for, and whom it serves then: sockets, mail, new connections and time.
+//!
+//! ```text
+//! poller ──▶ ready ──▶ take a connection ──▶ pipeline ──▶ settle: put it back, or close it
+//! inbox  ──▶ mail  ──▶ closed, answered, messages written at the end of the turn
+//! timers ──▶ due   ──▶ those who give up, those who are silent or slow
+//! ```
+//! It lends connections to the pipeline that it is given, one at a time or as a group. So it can be
+//! entered again, with another pipeline, while a command of the first takes long: what it then
+//! hears of connections that are away is kept for the turn that has lent them.
+
+use crate::accept::Acceptor;
+use crate::connection::Connection;
+use crate::connections::Connections;
+use crate::limits::is_too_slow;
+use crate::mail::{Inbox, Mail, Mailbox};
+use crate::output::ALL_SAFE;
+use crate::pipeline::{Fate, Pipeline, Served};
+use crate::poller::{Poller, Ready};
+use crate::stream::Stream;
+use crate::timers::Timers;
+use base::Millis;
+use command::{Instance, Notice, Pause, Post, ReplyMode, Session};
+use mio::Token;
+use settings::{OutputLimit, network};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+/// The token of the mailbox; those of listeners follow, and then those of connections.
+pub const MAILBOX: Token = Token(0);
+/// Tokens below this are not connections.
+pub const FIRST_CONNECTION: usize = 64;
+
+/// See the module page.
+pub struct EventLoop<P> {
+    instance: Arc<Instance>,
+    pub(crate) poller: P,
+    /// Tells this worker something from any thread.
+    post: Post,
+    inbox: Inbox,
+    pub(crate) connections: Connections,
+    /// Connections with requests that were not served, or sockets that may hold more.
+    unread: Vec<Ready>,
+    /// Connections to which messages came in this turn.
+    unwritten: Vec<usize>,
+    /// Connections whose output waits for positions.
+    marked: Vec<usize>,
+    acceptor: Option<Acceptor>,
+    timers: Timers,
+    /// What may wait for a client, by the settings.
+    output_limit: OutputLimit,
+    /// Replies up to this position may leave.
+    safe: u64,
+    /// Another pipeline is in the middle of a command.
+    is_nested: bool,
+    /// The server ends.
+    pub is_stopping: bool,
+}
+
+impl<P: Poller> EventLoop<P> {
+    /// An event loop without connections, which are told that `mailbox` leads to it.
+    pub fn new(
+        instance: Arc<Instance>,
+        poller: P,
+        (mailbox, inbox): (Mailbox, Inbox),
+        acceptor: Option<Acceptor>,
+    ) -> EventLoop<P> {
+        let post: Post = Arc::new(move |notice| mailbox.send(Mail::Notice(notice)));
+        instance.clients.add_worker(Arc::clone(&post));
+        EventLoop {
+            instance,
+            poller,
+            post,
+            inbox,
+            connections: Connections::default(),
+            unread: Vec::new(),
+            unwritten: Vec::new(),
+            marked: Vec::new(),
+            acceptor,
+            timers: Timers::default(),
+            output_limit: OutputLimit::default(),
+            safe: ALL_SAFE,
+            is_nested: false,
+            is_stopping: false,
+        }
+    }
+
+    /// Waits until something is to be done. Mail that comes meanwhile ends the wait.
+    ///
+    /// # Errors
+    /// When the poller is broken.
+    #[inline]
+    pub fn wait(&mut self, events: &mut P::Events) -> io::Result<()> {
+        let may_sleep = self.unread.is_empty() && self.inbox.fall_asleep();
+        let most = if may_sleep { self.timers.millis_to_wait(&self.instance) } else { 0 };
+        let outcome = self.poller.wait(events, Duration::from_millis(most));
+        if may_sleep {
+            self.inbox.wake();
+        }
+        outcome
+    }
+
+    /// Serves those who are ready, or were not done before, and what came by mail.
+    #[inline]
+    pub fn serve_ready(&mut self, pipeline: &mut Pipeline, events: &P::Events) {
+        let unread = std::mem::take(&mut self.unread);
+        for ready in P::ready(events) {
+            self.on_ready(pipeline, ready);
+        }
+        // Members of the group are not in the table.
+        self.serve_group(pipeline);
+        for ready in unread {
+            if let Some(connection) = self.connections.get_mut(connection_at(ready.token)) {
+                connection.is_unread = false;
+            }
+            self.on_ready(pipeline, ready);
+        }
+        self.serve_group(pipeline);
+        self.read_mail(pipeline);
+        self.write_messages(pipeline);
+    }
+
+    /// Does what is due.
+    #[inline]
+    pub fn keep_time(&mut self, pipeline: &mut Pipeline) {
+        if !self.timers.is_nobody_waiting() {
+            pipeline.executor.read_clock();
+            self.end_waits(pipeline.executor.now);
+        }
+        if self.timers.is_look_due(pipeline.executor.now) {
+            self.look_over(pipeline);
+        }
+    }
+
+    /// Serves those who are ready at this moment, while another pipeline, which is inside the gate,
+    /// is in the middle of a command. `pipeline` must neither come to keys that this command may
+    /// have locked nor close the gate. Whoever is away, and mail about clients, waits until that
+    /// command is done.
+    ///
+    /// # Errors
+    /// When the poller is broken.
+    #[cfg_attr(not(test), expect(dead_code, reason = "no command lets others in yet"))]
+    pub fn serve_meanwhile(
+        &mut self,
+        pipeline: &mut Pipeline,
+        events: &mut P::Events,
+    ) -> io::Result<()> {
+        self.poller.wait(events, Duration::ZERO)?;
+        pipeline.follow_settings();
+        pipeline.executor.safe = self.safe;
+        let was_nested = std::mem::replace(&mut self.is_nested, true);
+        self.serve_ready(pipeline, events);
+        self.is_nested = was_nested;
+        Ok(())
+    }
+
+    /// Has all connections follow a new limit.
+    pub fn follow_limit(&mut self, limit: OutputLimit) {
+        self.output_limit = limit;
+        self.connections.iter_mut().for_each(|connection| connection.follow_limit(&limit));
+    }
+
+    /// Closes all connections.
+    pub fn close_all(&mut self) {
+        (0..self.connections.slots()).for_each(|at| self.close(at));
+    }
+
+    #[inline]
+    fn on_ready(&mut self, pipeline: &mut Pipeline, ready: Ready) {
+        if ready.token.0 < FIRST_CONNECTION {
+            return self.accept(pipeline, ready.token);
+        }
+        let at = connection_at(ready.token);
+        if ready.is_ending
+            && let Some(connection) = self.connections.get_mut(at)
+        {
+            connection.is_ending = true;
+        }
+        if ready.is_writable {
+            self.flush(pipeline, at);
+        }
+        let Some(connection) = self.connections.take_if(at, Connection::is_simple) else {
+            return self.read(pipeline, ready);
+        };
+        if let Some(served) = pipeline.join(at, connection) {
+            self.settle(pipeline, served);
+        } else if pipeline.is_group_full() {
+            self.serve_group(pipeline);
+        }
+    }
+
+    #[inline]
+    fn serve_group(&mut self, pipeline: &mut Pipeline) {
+        if pipeline.begin_group() {
+            while let Some(served) = pipeline.serve_member() {
+                self.settle(pipeline, served);
+            }
+        }
+    }
+
+    /// Goes on with a connection that is served alone.
+    fn read(&mut self, pipeline: &mut Pipeline, ready: Ready) {
+        let at = connection_at(ready.token);
+        match self.connections.take(at) {
+            Some(mut connection) => {
+                let fate = pipeline.read(&mut connection);
+                self.settle(pipeline, Served { at, connection, fate });
+            }
+            // It is away; no other event will tell of it.
+            None if self.is_nested => self.unread.push(ready),
+            None => {}
+        }
+    }
+
+    /// Writes what a socket did not take before.
+    fn flush(&mut self, pipeline: &mut Pipeline, at: usize) {
+        let has_backlog = |connection: &Connection| connection.backlog() > 0;
+        let Some(mut connection) = self.connections.take_if(at, has_backlog) else { return };
+        let fate = pipeline.flush(&mut connection);
+        self.settle(pipeline, Served { at, connection, fate });
+    }
+
+    /// Puts a connection back that was lent to a pipeline, or closes it.
+    #[inline]
+    fn settle(&mut self, pipeline: &Pipeline, served: Served) {
+        let Served { at, mut connection, fate } = served;
+        let Fate::Keep { may_hold_more } = fate else {
+            return self.drop_connection(at, *connection);
+        };
+        // The end behind what was read is told by no further event.
+        let may_hold_more = may_hold_more || connection.is_ending;
+        let is_to_be_read = may_hold_more && connection.is_to_be_read();
+        connection.is_undrained |= may_hold_more && !is_to_be_read;
+        let is_unread = is_to_be_read || (connection.is_cut && !connection.is_query_held());
+        if is_unread && !connection.is_unread {
+            connection.is_unread = true;
+            let token = token_of(at);
+            self.unread.push(Ready { token, is_writable: false, is_ending: false });
+        }
+        if connection.is_paused {
+            self.timers.note_pause(self.instance.clients.paused_until());
+        }
+        if connection.session.is_waiting {
+            self.timers.note_wait(&mut connection, &self.instance);
+        }
+        if connection.is_marked() && !connection.is_noted_as_marked {
+            connection.is_noted_as_marked = true;
+            self.marked.push(at);
+        }
+        self.connections.put(at, connection);
+        // A pipeline that serves in the middle of another one's command is not inside the gate.
+        if !self.is_nested {
+            pipeline.pass();
+        }
+    }
+
+    fn accept(&mut self, pipeline: &mut Pipeline, token: Token) {
+        // That there is mail is known without the event.
+        if token == MAILBOX {
+            return;
+        }
+        // Those who have sent something do not wait for those who come.
+        self.serve_group(pipeline);
+        let Some(acceptor) = &mut self.acceptor else { return };
+        let (accepted, own) = acceptor.accept(token, &self.instance);
+        self.instance.statistics.connections.fetch_add(accepted, Relaxed);
+        for stream in own {
+            self.add(stream);
+        }
+    }
+
+    /// Takes over a connection that was admitted.
+    pub fn add(&mut self, mut stream: Stream) {
+        let settings = &self.instance.settings;
+        stream.tune(Duration::from_secs(network::TCP_KEEPALIVE.get(settings).into()));
+        let at = self.connections.reserve();
+        if self.poller.register(&mut stream, token_of(at)).is_err() {
+            self.connections.release(at);
+            self.instance.clients.dismiss();
+            return;
+        }
+        let now = self.instance.clock.now();
+        let client = self.instance.clients.add(stream.endpoint(), Arc::clone(&self.post), now);
+        let is_open = network::REQUIREPASS.get(settings).is_empty();
+        let mut connection = Box::new(Connection::new(stream, Session::new(client, is_open)));
+        connection.follow_limit(&self.output_limit);
+        self.connections.add(at, connection);
+    }
+
+    fn close(&mut self, at: usize) {
+        if let Some(connection) = self.connections.take(at) {
+            self.drop_connection(at, *connection);
+        }
+    }
+
+    fn drop_connection(&mut self, at: usize, mut connection: Connection) {
+        self.poller.deregister(&mut connection.stream);
+        self.timers.forget_wait(&mut connection, &self.instance);
+        self.instance.waiters.forget(&connection.session.client);
+        self.connections.remove(at, &connection);
+        self.instance.clients.remove(connection.session.client.id);
+    }
+}
+
+/// Mail.
+impl<P: Poller> EventLoop<P> {
+    #[inline]
+    fn read_mail(&mut self, pipeline: &mut Pipeline) {
+        if self.is_nested {
+            return self.read_mail_meanwhile();
+        }
+        for _ in 0..self.inbox.arrived() {
+            let Some(mail) = self.inbox.next() else { return };
+            self.on_mail(pipeline, mail);
+        }
+    }
+
+    /// Clients may be away, and what they hear must come in order.
+    #[cold]
+    fn read_mail_meanwhile(&mut self) {
+        for mail in self.inbox.pick(|mail| matches!(mail, Mail::Accepted(_) | Mail::Stop)) {
+            match mail {
+                Mail::Accepted(stream) => self.add(stream),
+                _ => self.is_stopping = true,
+            }
+        }
+    }
+
+    fn on_mail(&mut self, pipeline: &mut Pipeline, mail: Mail) {
+        match mail {
+            Mail::Accepted(stream) => self.add(stream),
+            Mail::Notice(Notice::Close(client)) => {
+                if let Some(at) = self.connections.find(client) {
+                    self.close(at);
+                }
+            }
+            Mail::Notice(Notice::Answer(client, reply)) => self.on_answer(pipeline, client, reply),
+            Mail::Notice(Notice::Message(client, message)) => self.on_message(client, message),
+            Mail::Notice(Notice::Safe(position)) => self.on_safe(pipeline, position),
+            Mail::Notice(Notice::Unpaused) => self.resume_paused(pipeline),
+            Mail::Stop => self.is_stopping = true,
+        }
+    }
+
+    /// Gives a client that has waited its answer, and goes on with what it sent meanwhile.
+    fn on_answer(&mut self, pipeline: &mut Pipeline, client: u64, answer: Vec<u8>) {
+        let Some(at) = self.connections.find(client) else { return };
+        let Some(mut connection) = self.connections.take(at) else { return };
+        self.timers.forget_wait(&mut connection, &self.instance);
+        connection.session.is_waiting = false;
+        let is_wanted = connection.session.reply_mode == ReplyMode::On;
+        let answer = if is_wanted { answer } else { Vec::new() };
+        let fate = pipeline.answer(&mut connection, answer);
+        self.settle(pipeline, Served { at, connection, fate });
+    }
+
+    /// Has a message written at the end of the turn, together with others that come until then.
+    fn on_message(&mut self, client: u64, message: Arc<[u8]>) {
+        let Some(at) = self.connections.find(client) else { return };
+        let Some(connection) = self.connections.get_mut(at) else { return };
+        if connection.session.close_after_reply {
+            return;
+        }
+        connection.share(message);
+        if !std::mem::replace(&mut connection.is_unwritten, true) {
+            self.unwritten.push(at);
+        }
+    }
+
+    #[inline]
+    fn write_messages(&mut self, pipeline: &mut Pipeline) {
+        if !self.unwritten.is_empty() {
+            self.write_to_all(pipeline);
+        }
+    }
+
+    #[cold]
+    fn write_to_all(&mut self, pipeline: &mut Pipeline) {
+        for at in std::mem::take(&mut self.unwritten) {
+            if let Some(connection) = self.connections.get_mut(at) {
+                connection.is_unwritten = false;
+                self.flush(pipeline, at);
+            }
+        }
+    }
+
+    /// Writes what waited for positions up to `position`.
+    fn on_safe(&mut self, pipeline: &mut Pipeline, position: u64) {
+        (self.safe, pipeline.executor.safe) = (position, position);
+        for at in std::mem::take(&mut self.marked) {
+            if let Some(connection) = self.connections.get_mut(at) {
+                connection.is_noted_as_marked = false;
+                self.flush(pipeline, at);
+            }
+        }
+    }
+}
+
+/// Time.
+impl<P: Poller> EventLoop<P> {
+    /// Ends the waiting of those whose time is over. Their answers come as mail.
+    fn end_waits(&mut self, now: Millis) {
+        while let Some(client) = self.timers.due(now) {
+            let at = self.connections.find(client);
+            let connection = at.and_then(|at| self.connections.get_mut(at));
+            // Whoever is gone has taken its entry along.
+            debug_assert!(connection.is_some(), "a wait without a client");
+            let Some(connection) = connection else {
+                self.timers.forget_first();
+                continue;
+            };
+            self.timers.forget_wait(connection, &self.instance);
+            let waiter = connection.session.client.waiter().clone();
+            if let Some(waiter) = waiter {
+                self.instance.waiters.time_out(&waiter);
+            }
+        }
+    }
+
+    /// Ends pauses, closes clients that were silent or slow for too long, and takes room back that
+    /// query buffers and the lane's segment do not need.
+    fn look_over(&mut self, pipeline: &mut Pipeline) {
+        let executor = &mut pipeline.executor;
+        let now = executor.now;
+        self.instance.store.rest(&mut executor.lane);
+        if self.instance.clients.paused(now) == Pause::Nothing {
+            self.resume_paused(pipeline);
+        } else {
+            self.timers.look_by(self.instance.clients.paused_until());
+        }
+        let timeout = u64::from(network::TIMEOUT.get(&self.instance.settings)) * 1000;
+        let is_at_rest = self.instance.chores_paused.load(Relaxed);
+        for at in 0..self.connections.slots() {
+            let Some(connection) = self.connections.get_mut(at) else { continue };
+            let silent = connection.silent_for(now);
+            if !is_at_rest {
+                connection.trim(silent);
+            }
+            let is_slow = is_too_slow(connection, &self.output_limit, now);
+            let is_silent = timeout > 0 && silent > timeout && connection.may_time_out();
+            if is_slow {
+                pipeline.executor.note_output_limit();
+            }
+            if is_silent || is_slow {
+                self.close(at);
+            }
+        }
+    }
+
+    /// Serves on what CLIENT PAUSE held back.
+    fn resume_paused(&mut self, pipeline: &mut Pipeline) {
+        if !self.timers.take_paused() {
+            return;
+        }
+        for at in 0..self.connections.slots() {
+            let is_paused = |connection: &Connection| connection.is_paused;
+            if let Some(mut connection) = self.connections.take_if(at, is_paused) {
+                let fate = pipeline.serve_on(&mut connection);
+                self.settle(pipeline, Served { at, connection, fate });
+            }
+        }
+    }
+}
+
+fn token_of(at: usize) -> Token {
+    Token(FIRST_CONNECTION + at)
+}
+
+#[inline]
+fn connection_at(token: Token) -> usize {
+    token.0 - FIRST_CONNECTION
+}

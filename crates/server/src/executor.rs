@@ -1,0 +1,415 @@
+//! What commands need of a worker: its lane, its counts, its clock and its buffer for replies; and
+//! the order in which the requests of a batch are executed.
+
+use crate::batch::{Ahead, Batch, End, Part};
+use crate::connection::Connection;
+use crate::output::ALL_SAFE;
+use base::{KeyspaceId, Millis, Stopwatch};
+use command::{
+    Call, ClientFlags, Execution, Instance, Needs, ReplyMode, Row, WorkerStatistics, execute,
+    granted_for_batch,
+};
+use settings::{OutputLimit, general, limits};
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use store::value::hash;
+use store::{Key, Lane};
+use wire::{Limits, Reply, RequestParser};
+
+/// Replies are written when so many bytes of them have gathered, before the batch ends.
+const REPLIES_MAX: usize = 256 << 10;
+/// A longer answer to a command that has waited is written before what came behind it is served.
+const ANSWER_MAX: usize = 4 << 10;
+/// A buffer for replies that grew beyond this is given back.
+const REPLIES_KEPT: usize = 1 << 20;
+/// How long requests of one connection are served before others have their turn.
+const SLICE_NANOS: u64 = 200_000;
+
+/// See the module page.
+pub struct Executor {
+    /// What all clients share.
+    pub instance: Arc<Instance>,
+    /// The way to the store.
+    pub lane: Lane,
+    /// What this worker counts.
+    pub statistics: Arc<WorkerStatistics>,
+    /// Measures commands and turns.
+    pub stopwatch: Stopwatch,
+    /// The moment, as read for the batch at work.
+    pub now: Millis,
+    /// What may wait for a client, by the settings.
+    pub output_limit: OutputLimit,
+    /// Replies up to this position may leave.
+    pub safe: u64,
+    /// When the command at work began.
+    command_began: u64,
+    /// What is left of the time of the connection being served.
+    slice_nanos: u64,
+    /// Replies to the connection being served.
+    replies: Vec<u8>,
+    /// Bytes that `replies` may grow to before the client is over its limit.
+    replies_max: usize,
+}
+
+/// Why serving stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stop {
+    /// The batch is done.
+    Done,
+    /// The connection is held back from the request that begins here.
+    Held(usize),
+    /// Its time is over; the next request begins here.
+    Over(usize),
+}
+
+impl Executor {
+    /// An executor that has served nobody yet.
+    pub fn new(instance: Arc<Instance>, lane: Lane, stopwatch: Stopwatch) -> Executor {
+        Executor {
+            statistics: instance.statistics.worker(),
+            instance,
+            lane,
+            stopwatch,
+            now: Millis::default(),
+            output_limit: OutputLimit::default(),
+            safe: ALL_SAFE,
+            command_began: 0,
+            slice_nanos: 0,
+            replies: Vec::new(),
+            replies_max: usize::MAX,
+        }
+    }
+
+    /// Reads the clock.
+    #[inline]
+    pub fn read_clock(&mut self) {
+        self.now = self.instance.clock.now();
+    }
+
+    /// Draws the limits of outputs anew.
+    pub fn follow_limit(&mut self, limit: OutputLimit) {
+        self.output_limit = limit;
+        self.replies_max = usize::MAX;
+    }
+
+    /// What the next batch of a connection needs.
+    #[inline]
+    pub fn ahead(&self, connection: &Connection) -> Ahead<'_> {
+        let instance = &*self.instance;
+        let settings = &instance.settings;
+        Ahead {
+            most: general::PREFETCH_BATCH_MAX_SIZE.get(settings).max(1),
+            limits: Limits {
+                bulk_bytes_max: limits::PROTO_MAX_BULK_LEN.get(settings),
+                authenticated: connection.session.is_authenticated(),
+                ..Limits::default()
+            },
+            store: &instance.store,
+            // Sessions name databases that exist; another would only spoil a hint.
+            keyspace: instance.store.keyspace(connection.session.database).unwrap_or(KeyspaceId(0)),
+        }
+    }
+
+    /// Gives a connection its time.
+    #[inline]
+    pub fn begin_slice(&mut self, connection: &mut Connection) {
+        self.slice_nanos = SLICE_NANOS;
+        connection.is_cut = false;
+    }
+
+    /// Serves the requests in `input`, beginning at `served`; returns the bytes that are done with.
+    pub fn serve_from(
+        &mut self,
+        batch: &mut Batch,
+        connection: &mut Connection,
+        input: &[u8],
+        mut served: usize,
+    ) -> usize {
+        loop {
+            let ahead = self.ahead(connection);
+            batch.clear();
+            let part = batch.add(&mut connection.parser, input, served, &ahead);
+            batch.look_ahead(&self.instance.store);
+            match self.serve_part(batch, connection, &part, input) {
+                Some(done) => return done,
+                None => served = part.parsed,
+            }
+        }
+    }
+
+    /// Serves what was parsed of `input`; returns the bytes that are done with, or nothing when
+    /// there is more in it.
+    pub fn serve_part(
+        &mut self,
+        batch: &Batch,
+        connection: &mut Connection,
+        part: &Part,
+        input: &[u8],
+    ) -> Option<usize> {
+        let stop = self.serve_requests(connection, batch, part.requests.clone(), input);
+        if let Stop::Held(from) | Stop::Over(from) = stop {
+            // What was parsed beyond will be parsed again.
+            connection.parser = RequestParser::new();
+            connection.is_cut = matches!(stop, Stop::Over(_));
+            return Some(from);
+        }
+        match &part.end {
+            End::Full => {
+                self.read_clock();
+                None
+            }
+            End::Incomplete => Some(part.parsed),
+            End::Broken(error) => {
+                let protocol = connection.session.protocol;
+                Reply::new(&mut self.replies, protocol).protocol_error(error);
+                connection.session.close_after_reply = true;
+                Some(input.len())
+            }
+        }
+    }
+
+    /// Puts the answer to a command that has waited before the replies to what came behind it.
+    pub fn answer(&mut self, connection: &mut Connection, mut answer: Vec<u8>) -> io::Result<()> {
+        if answer.len() > ANSWER_MAX {
+            let sent = connection.send(&mut answer, self.safe)?;
+            self.note_sent(connection, sent);
+        } else {
+            self.replies.extend_from_slice(&answer);
+        }
+        Ok(())
+    }
+
+    /// Sends the replies to what was served.
+    #[inline]
+    pub fn finish(&mut self, connection: &mut Connection) -> io::Result<()> {
+        connection.expect_announced();
+        self.send_replies(connection)?;
+        connection.publish(self.now);
+        Ok(())
+    }
+
+    /// Writes the replies that have gathered.
+    #[inline(always)]
+    fn send_replies(&mut self, connection: &mut Connection) -> io::Result<()> {
+        if self.replies.is_empty() {
+            return Ok(());
+        }
+        let sent = connection.send(&mut self.replies, self.safe);
+        // They are nobody else's when the connection is broken.
+        self.replies.clear();
+        if self.replies.capacity() > REPLIES_KEPT {
+            self.replies = Vec::new();
+        }
+        self.note_sent(connection, sent?);
+        self.statistics.server.writes.add(1);
+        Ok(())
+    }
+
+    /// Counts bytes that were sent.
+    #[inline]
+    pub fn note_sent(&self, connection: &mut Connection, sent: usize) {
+        connection.note_sent(sent);
+        self.statistics.server.output_bytes.add(sent as u64);
+    }
+
+    fn serve_requests(
+        &mut self,
+        connection: &mut Connection,
+        batch: &Batch,
+        requests: Range<usize>,
+        input: &[u8],
+    ) -> Stop {
+        let now = self.now;
+        let first = requests.start;
+        self.limit_replies(connection);
+        if requests.len() > 1 && connection.session.is_authenticated() {
+            self.look_into(connection, batch, requests.clone(), input);
+        }
+        self.command_began = self.stopwatch.read();
+        let granted = granted_for_batch(&self.instance);
+        let mut is_held = connection.is_held(input.len());
+        for at in requests.clone() {
+            let (request, args) = batch.request(at, input);
+            if self.slice_nanos == 0 {
+                self.finish_batch(connection, at - first, now);
+                return Stop::Over(request.start);
+            }
+            let mark = self.replies.len();
+            if is_held
+                || self.call(connection, request.row, args, request.hash, granted, now)
+                    == Execution::Held
+            {
+                self.finish_batch(connection, at - first, now);
+                return Stop::Held(request.start);
+            }
+            // Its worker notes it when it puts the connection back.
+            is_held |= connection.session.is_waiting;
+            keep_replies(connection, &mut self.replies, mark);
+            if self.replies.len() > REPLIES_MAX {
+                if self.send_replies(connection).is_err() {
+                    connection.session.close_after_reply = true;
+                }
+                self.limit_replies(connection);
+                is_held |= connection.is_held(input.len() - request.start);
+            }
+            if connection.session.close_after_reply || connection.session.client.is_doomed() {
+                connection.session.close_after_reply = true;
+                self.finish_batch(connection, at + 1 - first, now);
+                return Stop::Held(input.len());
+            }
+        }
+        self.finish_batch(connection, requests.len(), now);
+        Stop::Done
+    }
+
+    /// Looks ahead for the fields that requests want of a hash, if the first two are about the same
+    /// one.
+    #[inline]
+    fn look_into(
+        &mut self,
+        connection: &Connection,
+        batch: &Batch,
+        requests: Range<usize>,
+        input: &[u8],
+    ) {
+        let wanted = |at: usize| {
+            let (request, args) = batch.request(at, input);
+            let (row, field_at) = (request.row, request.row.spec.field_at);
+            if field_at == 0 {
+                return None;
+            }
+            Some((request.hash?, args.get(row.first_key), args.get(field_at)))
+        };
+        let Some((hash, bytes, _)) = wanted(requests.start) else { return };
+        let same = |at: usize| wanted(at).filter(|other| other.0 == hash).map(|other| other.2);
+        let Some(keyspace) = self.instance.store.keyspace(connection.session.database) else {
+            return;
+        };
+        if same(requests.start + 1).is_some() {
+            let key = Key { bytes, hash, keyspace };
+            let access = self.instance.store.lock(&mut self.lane, &key, self.now);
+            hash::look_ahead(&access, &key, requests.filter_map(same));
+        }
+    }
+
+    #[inline]
+    fn call(
+        &mut self,
+        connection: &mut Connection,
+        row: &'static Row,
+        args: command::Args<'_>,
+        first_hash: Option<base::PositionHash>,
+        granted: Needs,
+        now: Millis,
+    ) -> Execution {
+        let protocol = connection.session.protocol;
+        let mut call = Call {
+            instance: &self.instance,
+            lane: &mut self.lane,
+            session: &mut connection.session,
+            statistics: &self.statistics,
+            args,
+            reply: Reply::with_limit(&mut self.replies, protocol, self.replies_max),
+            now,
+            row,
+            first_hash,
+            is_again: false,
+        };
+        let execution = execute(&mut call, granted);
+        let row = call.row;
+        if call.reply.is_cut() {
+            self.give_up(connection);
+        }
+        if execution == Execution::Held {
+            connection.is_paused = true;
+            connection.session.client.set_flag(ClientFlags::PAUSED, true);
+            return execution;
+        }
+        let ended = self.stopwatch.read();
+        let nanos = self.stopwatch.nanos_between(self.command_began, ended);
+        self.statistics.commands[row.id].nanos.add(nanos);
+        self.slice_nanos = self.slice_nanos.saturating_sub(nanos);
+        self.command_began = ended;
+        connection.session.client.last_command.store(row.id as u32 + 1, Relaxed);
+        execution
+    }
+
+    /// Computes how many bytes of replies may gather before a client is over its limit.
+    #[inline]
+    fn limit_replies(&mut self, connection: &Connection) {
+        let hard = self.output_limit.hard_bytes;
+        if hard > 0 {
+            let hard = usize::try_from(hard).unwrap_or(usize::MAX);
+            self.replies_max = hard.saturating_sub(connection.backlog()).max(1);
+        }
+    }
+
+    /// Has a client closed whose reply went beyond its limit, unless it did not want that reply.
+    #[cold]
+    fn give_up(&mut self, connection: &mut Connection) {
+        if connection.session.reply_mode == ReplyMode::On {
+            self.note_output_limit();
+            self.replies = Vec::new();
+            connection.give_up();
+        }
+    }
+
+    fn finish_batch(&mut self, connection: &Connection, commands: usize, now: Millis) {
+        self.instance.store.upkeep(&mut self.lane, now);
+        let client = &connection.session.client;
+        client.commands.store(client.commands.load(Relaxed) + commands as u64, Relaxed);
+        client.database.store(connection.session.database as u32, Relaxed);
+    }
+
+    /// Whether a client has sent too much that was not served, or has too many replies waiting.
+    #[inline]
+    pub fn is_over_limits(&self, connection: &Connection) -> bool {
+        let is_clear = connection.query.is_empty() && connection.backlog() == 0;
+        !is_clear && (self.is_query_too_long(connection) || self.is_output_too_long(connection))
+    }
+
+    #[inline(never)]
+    fn is_query_too_long(&self, connection: &Connection) -> bool {
+        let most = limits::CLIENT_QUERY_BUFFER_LIMIT.get(&self.instance.settings);
+        let is_too_long = connection.query.len() as u64 > most;
+        if is_too_long {
+            self.statistics.server.query_limit_closed.add(1);
+            tracing::warn!("closing a client whose query buffer is over its limit");
+        }
+        is_too_long
+    }
+
+    #[inline(never)]
+    fn is_output_too_long(&self, connection: &Connection) -> bool {
+        let hard = self.output_limit.hard_bytes;
+        let is_too_long = hard > 0 && connection.backlog() as u64 > hard;
+        if is_too_long {
+            self.note_output_limit();
+        }
+        is_too_long
+    }
+
+    /// Counts and logs a client that is closed for its output.
+    #[cold]
+    pub fn note_output_limit(&self) {
+        self.statistics.server.output_limit_closed.add(1);
+        tracing::warn!("closing a client whose output buffer is over its limit");
+    }
+}
+
+/// Drops replies that the client does not want.
+#[inline]
+fn keep_replies(connection: &mut Connection, replies: &mut Vec<u8>, mark: usize) {
+    let session = &mut connection.session;
+    if session.reply_mode == ReplyMode::On {
+        return;
+    }
+    replies.truncate(mark);
+    session.reply_mode = match session.reply_mode {
+        ReplyMode::SkipNext => ReplyMode::Skip,
+        ReplyMode::Skip => ReplyMode::On,
+        mode => mode,
+    };
+}

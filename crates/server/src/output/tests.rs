@@ -1,0 +1,238 @@
+use super::{ALL_SAFE, BUFFER_BYTES, Output, SLICES};
+use std::io::{self, IoSlice, Write};
+use std::sync::Arc;
+
+/// A socket that takes `room` bytes and then no more.
+#[derive(Default)]
+struct Socket {
+    room: usize,
+    taken: Vec<u8>,
+    /// System calls that wrote something.
+    writes: usize,
+}
+
+impl Write for Socket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_vectored(&[IoSlice::new(bytes)])
+    }
+
+    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        let before = self.taken.len();
+        for slice in slices {
+            let len = slice.len().min(self.room);
+            self.room -= len;
+            self.taken.extend_from_slice(&slice[..len]);
+        }
+        if self.taken.len() == before {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        self.writes += 1;
+        Ok(self.taken.len() - before)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Socket {
+    fn with_room(room: usize) -> Socket {
+        Socket { room, ..Socket::default() }
+    }
+
+    /// Takes all that may leave with `safe` being safe, and gives back what it has seen so far.
+    fn drain(&mut self, output: &mut Output, safe: u64) -> &str {
+        self.room = usize::MAX;
+        output.write_to(self, safe).expect("the socket is not broken");
+        str::from_utf8(&self.taken).expect("tests send text")
+    }
+}
+
+fn shared(len: usize, byte: u8) -> Arc<[u8]> {
+    vec![byte; len].into()
+}
+
+#[test]
+fn what_is_pushed_is_written_once_and_in_order() {
+    let (mut output, mut socket, mut expected) = (Output::default(), Socket::default(), Vec::new());
+    let sizes = [1, 100, BUFFER_BYTES - 1, BUFFER_BYTES, 7, 5 * BUFFER_BYTES, 20_000, 20_000];
+    for (turn, size) in sizes.into_iter().cycle().take(400).enumerate() {
+        let mut bytes: Vec<u8> = (0..size).map(|at| (at * 7 + turn) as u8).collect();
+        if turn % 5 == 4 {
+            expected.extend_from_slice(&bytes);
+            output.share(bytes.into());
+        } else {
+            let from = bytes.len().min(turn % 3);
+            expected.extend_from_slice(&bytes[from..]);
+            output.push(&mut bytes, from);
+            assert!(bytes.is_empty());
+        }
+        socket.room = 37_000 * (turn % 4);
+        output.write_to(&mut socket, ALL_SAFE).expect("the socket is not broken");
+        assert_eq!(socket.taken.len() + output.len(), expected.len());
+    }
+    socket.room = usize::MAX;
+    output.write_to(&mut socket, ALL_SAFE).expect("the socket is not broken");
+    assert!(socket.taken == expected && output.len() == 0 && output.room() == 0);
+}
+
+#[test]
+fn a_socket_may_stop_at_every_byte() {
+    let parts: [(bool, &[u8]); 4] =
+        [(false, b"+OK\r\n"), (true, &[b'm'; 70]), (false, b":1\r\n"), (true, b"short")];
+    let whole: Vec<u8> = parts.iter().flat_map(|(_, bytes)| bytes.iter().copied()).collect();
+    for first in 0..=whole.len() {
+        for second in 0..=whole.len() - first {
+            let mut output = Output::default();
+            for (is_shared, bytes) in parts {
+                if is_shared {
+                    output.share(bytes.into());
+                } else {
+                    output.push(&mut bytes.to_vec(), 0);
+                }
+            }
+            let mut socket = Socket::with_room(first);
+            output.write_to(&mut socket, ALL_SAFE).expect("the socket is not broken");
+            assert_eq!(output.len(), whole.len() - first);
+            socket.room = second;
+            let mut more = b"+MORE\r\n".to_vec();
+            let sent = output.send(&mut more, &mut socket, ALL_SAFE);
+            assert_eq!(sent.expect("the socket is not broken"), second);
+            socket.room = usize::MAX;
+            output.write_to(&mut socket, ALL_SAFE).expect("the socket is not broken");
+            assert_eq!(socket.taken, [&whole[..], b"+MORE\r\n"].concat());
+        }
+    }
+}
+
+#[test]
+fn memory_is_given_back_as_it_is_written() {
+    let (mut output, mut socket) = (Output::default(), Socket::default());
+    for _ in 0..50 {
+        output.push(&mut vec![b'x'; 1 << 20], 0);
+        output.share(shared(1 << 20, b'y'));
+    }
+    for left in (0..100).rev() {
+        socket.room = 1 << 20;
+        output.write_to(&mut socket, ALL_SAFE).expect("the socket is not broken");
+        assert!(output.room() <= (left + 1) << 20, "{} bytes", output.room());
+    }
+    assert_eq!(output.room(), 0);
+}
+
+#[test]
+fn a_shared_message_is_not_copied_and_let_go_once_written() {
+    let (message, mut output) = (shared(100, b'm'), Output::default());
+    output.share(Arc::clone(&message));
+    assert_eq!(Arc::strong_count(&message), 2);
+    output.write_to(&mut Socket::with_room(99), ALL_SAFE).expect("the socket is not broken");
+    assert_eq!(Arc::strong_count(&message), 2);
+    output.write_to(&mut Socket::with_room(1), ALL_SAFE).expect("the socket is not broken");
+    assert_eq!(Arc::strong_count(&message), 1);
+}
+
+#[test]
+fn small_replies_share_buffers() {
+    let mut output = Output::default();
+    for _ in 0..10_000 {
+        output.push(&mut b"$5\r\nvalue\r\n".to_vec(), 0);
+    }
+    assert!(output.room() < output.len() + 2 * BUFFER_BYTES, "{} bytes", output.room());
+}
+
+#[test]
+fn many_buffers_leave_with_one_system_call() {
+    let (mut output, mut socket) = (Output::default(), Socket::with_room(usize::MAX));
+    for at in 0..SLICES - 1 {
+        output.share(shared(100 + at, b'm'));
+    }
+    let sent = output.send(&mut b"+OK\r\n".to_vec(), &mut socket, ALL_SAFE);
+    assert_eq!(sent.expect("the socket is not broken"), socket.taken.len());
+    assert_eq!((socket.writes, output.len()), (1, 0));
+}
+
+#[test]
+fn bytes_behind_a_mark_wait_until_its_position_is_safe() {
+    let (mut output, mut socket) = (Output::default(), Socket::default());
+    output.push(&mut b"read ".to_vec(), 0);
+    output.mark(0, 10);
+    output.push(&mut b"written at 10 ".to_vec(), 0);
+    output.mark(0, 20);
+    output.push(&mut b"written at 20 ".to_vec(), 0);
+    assert_eq!(socket.drain(&mut output, 9), "read ");
+    assert_eq!(output.len(), 28);
+    assert_eq!(socket.drain(&mut output, 19), "read written at 10 ");
+    assert_eq!(socket.drain(&mut output, 20), "read written at 10 written at 20 ");
+    assert!(!output.is_marked() && output.room() == 0);
+}
+
+#[test]
+fn a_mark_stands_where_the_reply_will_be_that_is_not_queued_yet() {
+    let (mut output, mut socket) = (Output::default(), Socket::with_room(usize::MAX));
+    let mut replies = b"+READ\r\n+WRITTEN\r\n".to_vec();
+    output.mark(b"+READ\r\n".len(), 5);
+    output.send(&mut replies, &mut socket, 4).expect("the socket is not broken");
+    assert_eq!(socket.taken, b"+READ\r\n");
+    assert!(output.is_marked() && output.len() == 10 && replies.is_empty());
+    assert_eq!(socket.drain(&mut output, 5), "+READ\r\n+WRITTEN\r\n");
+}
+
+#[test]
+fn a_mark_without_bytes_holds_back_those_that_come_later() {
+    let (mut output, mut socket) = (Output::default(), Socket::with_room(usize::MAX));
+    output.mark(0, 5);
+    output.send(&mut b"later".to_vec(), &mut socket, 4).expect("the socket is not broken");
+    assert_eq!((socket.taken.len(), output.len()), (0, 5));
+    assert_eq!(socket.drain(&mut output, 5), "later");
+}
+
+#[test]
+fn a_position_that_is_not_newer_needs_no_mark_of_its_own() {
+    let mut output = Output::default();
+    for position in [5, 5, 3] {
+        output.mark(0, position);
+        output.push(&mut b"x".to_vec(), 0);
+    }
+    let few = output.room();
+    output.mark(0, 6);
+    output.mark(0, 7);
+    assert_eq!(output.room() - few, size_of::<super::Mark>(), "two marks at one place are one");
+}
+
+#[test]
+fn marks_and_buffers_agree_with_a_plain_model() {
+    let mut random = base::Random::from_seed(8);
+    for _ in 0..300 {
+        let (mut output, mut socket) = (Output::default(), Socket::default());
+        // For each byte the position that it waits for.
+        let (mut bytes, mut waits, mut position, mut safe) = (Vec::new(), Vec::new(), 0_u64, 0_u64);
+        for _ in 0..60 {
+            let len = random.below(100) as usize;
+            let byte = random.below(256) as u8;
+            match random.below(4) {
+                0 => {
+                    position += random.below(3);
+                    output.mark(0, position);
+                }
+                1 => output.share(shared(len, byte)),
+                2 => output.push(&mut vec![byte; len], 0),
+                _ => {
+                    safe = safe.max(position.saturating_sub(random.below(4)));
+                    socket.room = random.below(200) as usize;
+                    let allowed = waits.iter().take_while(|waits| **waits <= safe).count();
+                    let expected = allowed.min(socket.taken.len() + socket.room);
+                    let expected = expected.max(socket.taken.len());
+                    output.write_to(&mut socket, safe).expect("the socket is not broken");
+                    assert_eq!(socket.taken.len(), expected);
+                    assert_eq!(socket.taken.len() + output.len(), bytes.len());
+                    continue;
+                }
+            }
+            bytes.resize(socket.taken.len() + output.len(), byte);
+            waits.resize(bytes.len(), position);
+        }
+        socket.room = usize::MAX;
+        output.write_to(&mut socket, ALL_SAFE).expect("the socket is not broken");
+        assert!(socket.taken == bytes && output.room() == 0);
+    }
+}

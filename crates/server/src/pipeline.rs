@@ -1,0 +1,325 @@
+//! The way of a connection's bytes through a worker: read, parsed, executed, answered.
+//!
+//! ```text
+//! socket ──▶ group or query ──▶ batch ──▶ executor ──▶ replies ──▶ socket or output
+//! ```
+//! It works on one connection at a time, or on a group, which the worker lends it, and tells what
+//! is to become of them. It knows neither the other connections nor what the worker waits for, so a
+//! worker whose pipeline is in the middle of a command can serve others with a second one.
+
+use crate::batch::Batch;
+use crate::connection::Connection;
+use crate::executor::Executor;
+use crate::group::{Group, Member, READ_BYTES};
+use command::ClientFlags;
+use settings::{OutputLimit, limits};
+use std::io::{self, Read};
+
+/// Bytes that one read may return, when a large request is on its way.
+const READ_BYTES_LARGE: usize = 64 << 10;
+/// Reads of a large request before others have their turn.
+const READS_PER_TURN: usize = 4;
+
+/// What is to become of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It stays.
+    Keep {
+        /// Its socket may hold bytes of which no event will tell.
+        may_hold_more: bool,
+    },
+    /// It is closed.
+    Close,
+}
+
+/// A connection that comes back to the worker.
+#[derive(Debug)]
+pub struct Served {
+    /// Its place in the worker's table.
+    pub at: usize,
+    /// See there.
+    pub connection: Box<Connection>,
+    /// See there.
+    pub fate: Fate,
+}
+
+/// See the module page.
+pub struct Pipeline {
+    /// What commands need.
+    pub executor: Executor,
+    /// Requests of a connection that is served alone.
+    batch: Batch,
+    group: Group,
+    /// Room for a read from a connection that is served alone.
+    input: Vec<u8>,
+    /// The generation of settings that was read last.
+    settings_read: u64,
+}
+
+impl Pipeline {
+    /// A pipeline that has served nobody yet.
+    pub fn new(executor: Executor) -> Pipeline {
+        Pipeline {
+            executor,
+            batch: Batch::default(),
+            group: Group::default(),
+            input: vec![0; READ_BYTES_LARGE],
+            settings_read: u64::MAX,
+        }
+    }
+
+    /// Goes through the gate. Returns what `leave` wants to have.
+    #[inline]
+    pub fn enter(&mut self) -> u64 {
+        let began = self.executor.stopwatch.read();
+        self.executor.instance.store.enter(&self.executor.lane);
+        began
+    }
+
+    /// Lets those go first who want to act on everything: between two connections, by who is inside
+    /// the gate.
+    #[inline]
+    pub fn pass(&self) {
+        self.executor.instance.store.pass(&self.executor.lane);
+    }
+
+    /// Goes out of the gate again, and counts the time since `began`.
+    #[inline]
+    pub fn leave(&mut self, began: u64) {
+        let executor = &self.executor;
+        executor.instance.store.leave(&executor.lane);
+        let nanos = executor.stopwatch.nanos_between(began, executor.stopwatch.read());
+        executor.statistics.server.active_nanos.add(nanos);
+    }
+
+    /// Reads settings whose values are not plain numbers, when any has changed; tells what
+    /// connections must know.
+    #[inline]
+    pub fn follow_settings(&mut self) -> Option<OutputLimit> {
+        let settings = &self.executor.instance.settings;
+        let generation = settings.generation();
+        if self.settings_read == generation {
+            return None;
+        }
+        self.settings_read = generation;
+        let limit = limits::CLIENT_OUTPUT_BUFFER_LIMIT.get(settings).normal;
+        self.executor.follow_limit(limit);
+        Some(limit)
+    }
+
+    /// Reads from a connection and makes it a member of the group. It comes back if there was
+    /// nothing to read, or if it is gone.
+    #[inline]
+    pub fn join(&mut self, at: usize, mut connection: Box<Connection>) -> Option<Served> {
+        let Pipeline { executor, group, .. } = self;
+        let fate = match receive(executor, &mut connection, group.room()) {
+            Ok(Some(read)) => {
+                let bytes = group.fill(read);
+                let ahead = executor.ahead(&connection);
+                let input = &group.input[bytes.clone()];
+                let part = group.batch.add(&mut connection.parser, input, 0, &ahead);
+                group.add(Member { at, connection, bytes, part }, ahead.most);
+                return None;
+            }
+            Ok(None) => self.fate(&connection, false),
+            Err(_) => Fate::Close,
+        };
+        Some(Served { at, connection, fate })
+    }
+
+    /// Whether the group is to be served before anybody joins it.
+    #[inline]
+    pub fn is_group_full(&self) -> bool {
+        self.group.is_full
+    }
+
+    /// Looks ahead for all members of the group; `false` if it has none.
+    #[inline]
+    pub fn begin_group(&mut self) -> bool {
+        if self.group.members.is_empty() {
+            return false;
+        }
+        self.executor.read_clock();
+        self.group.batch.look_ahead(&self.executor.instance.store);
+        true
+    }
+
+    /// Serves the next member of the group; `None` once all were served.
+    #[inline]
+    pub fn serve_member(&mut self) -> Option<Served> {
+        let Some(member) = self.group.members.pop_front() else {
+            self.group.clear();
+            return None;
+        };
+        let Member { at, mut connection, bytes, part } = member;
+        let Pipeline { executor, batch, group, .. } = self;
+        let input = &group.input[bytes];
+        executor.begin_slice(&mut connection);
+        let served = match executor.serve_part(&group.batch, &mut connection, &part, input) {
+            Some(served) => served,
+            None => executor.serve_from(batch, &mut connection, input, part.parsed),
+        };
+        connection.query.keep(&input[served.min(input.len())..]);
+        let may_hold_more = input.len() == READ_BYTES;
+        let outcome = executor.finish(&mut connection);
+        let fate = self.fate_after(outcome, &connection, may_hold_more);
+        Some(Served { at, connection, fate })
+    }
+
+    /// Goes on with a connection that has something waiting: serves it, or reads more of it.
+    pub fn read(&mut self, connection: &mut Connection) -> Fate {
+        if connection.is_query_held() {
+            return self.read_ahead(connection);
+        }
+        if connection.is_cut {
+            return self.serve_on(connection);
+        }
+        let mut may_hold_more = true;
+        let is_large = connection.query.len() > READ_BYTES;
+        let (reads, most) =
+            if is_large { (READS_PER_TURN, READ_BYTES_LARGE) } else { (1, READ_BYTES) };
+        for _ in 0..reads {
+            if connection.is_query_held() {
+                break;
+            }
+            match self.read_once(connection, most) {
+                Ok(more) => may_hold_more = more,
+                Err(_) => return Fate::Close,
+            }
+            if connection.is_cut || !may_hold_more {
+                break;
+            }
+        }
+        self.fate(connection, may_hold_more)
+    }
+
+    /// Reads what a client sends whose requests are held back: because it waits for keys, mostly
+    /// to learn that it is gone, or because it does not read its replies. The latter is served on
+    /// when it has sent as much as waits for it.
+    fn read_ahead(&mut self, connection: &mut Connection) -> Fate {
+        let mut may_hold_more = true;
+        for _ in 0..READS_PER_TURN {
+            let is_wanted = connection.is_to_be_read() && connection.is_query_held();
+            if !is_wanted || !may_hold_more {
+                break;
+            }
+            match receive(&self.executor, connection, &mut self.input) {
+                Ok(Some(bytes)) => {
+                    connection.query.keep(&self.input[..bytes]);
+                    connection.publish(self.executor.instance.clock.now());
+                    may_hold_more = bytes == self.input.len();
+                }
+                Ok(None) => may_hold_more = false,
+                Err(_) => return Fate::Close,
+            }
+        }
+        if !connection.is_query_held() {
+            return self.serve_on(connection);
+        }
+        self.fate(connection, may_hold_more)
+    }
+
+    /// One read of `most` bytes, and serving what waits with them. Tells whether there may be more
+    /// to read.
+    fn read_once(&mut self, connection: &mut Connection, most: usize) -> io::Result<bool> {
+        let input = &mut self.input[..most];
+        let Some(bytes) = receive(&self.executor, connection, input)? else { return Ok(false) };
+        connection.query.keep(&input[..bytes]);
+        self.executor.read_clock();
+        self.serve_waiting(connection);
+        self.executor.finish(connection)?;
+        Ok(bytes == most)
+    }
+
+    /// Writes what a socket did not take before, and serves on if the connection waited for that.
+    pub fn flush(&mut self, connection: &mut Connection) -> Fate {
+        match connection.flush(self.executor.safe) {
+            Ok(sent) => self.executor.note_sent(connection, sent),
+            Err(_) => return Fate::Close,
+        }
+        connection.publish(self.executor.instance.clock.now());
+        if !connection.is_query_held() && !connection.query.is_empty() {
+            return self.serve_on(connection);
+        }
+        self.fate(connection, false)
+    }
+
+    /// Gives a client that has waited its answer, and goes on with what it sent meanwhile.
+    pub fn answer(&mut self, connection: &mut Connection, answer: Vec<u8>) -> Fate {
+        match self.executor.answer(connection, answer) {
+            // While it waited its socket was read as far as it could be.
+            Ok(()) => {
+                let may_hold_more = std::mem::take(&mut connection.is_undrained);
+                self.serve_held(connection, may_hold_more)
+            }
+            Err(_) => Fate::Close,
+        }
+    }
+
+    /// Serves requests that were held back, before more is read.
+    pub fn serve_on(&mut self, connection: &mut Connection) -> Fate {
+        self.serve_held(connection, true)
+    }
+
+    fn serve_held(&mut self, connection: &mut Connection, may_hold_more: bool) -> Fate {
+        self.executor.read_clock();
+        if std::mem::take(&mut connection.is_paused) {
+            connection.session.client.set_flag(ClientFlags::PAUSED, false);
+        }
+        self.serve_waiting(connection);
+        let outcome = self.executor.finish(connection);
+        self.fate_after(outcome, connection, may_hold_more)
+    }
+
+    /// Serves what waits in the query buffer.
+    fn serve_waiting(&mut self, connection: &mut Connection) {
+        let query = std::mem::take(&mut connection.query);
+        self.executor.begin_slice(connection);
+        let served = self.executor.serve_from(&mut self.batch, connection, query.waiting(), 0);
+        connection.query = query;
+        connection.query.drop_served(served);
+    }
+
+    #[inline]
+    fn fate_after(
+        &self,
+        outcome: io::Result<()>,
+        connection: &Connection,
+        may_hold_more: bool,
+    ) -> Fate {
+        match outcome {
+            Ok(()) => self.fate(connection, may_hold_more),
+            Err(_) => Fate::Close,
+        }
+    }
+
+    /// What is to become of a connection that is not broken.
+    #[inline]
+    fn fate(&self, connection: &Connection, may_hold_more: bool) -> Fate {
+        let is_done = connection.session.close_after_reply && connection.backlog() == 0;
+        let is_over = is_done || self.executor.is_over_limits(connection);
+        if is_over { Fate::Close } else { Fate::Keep { may_hold_more } }
+    }
+}
+
+/// Reads once and counts; `None` when there is nothing at present.
+fn receive(
+    executor: &Executor,
+    connection: &mut Connection,
+    room: &mut [u8],
+) -> io::Result<Option<usize>> {
+    loop {
+        match connection.stream.read(room) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(bytes) => {
+                executor.statistics.server.input_bytes.add(bytes as u64);
+                executor.statistics.server.reads.add(1);
+                connection.note_received(bytes);
+                return Ok(Some(bytes));
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Where an event loop hears that sockets are ready: the system, or in tests a script.
+
+use crate::stream::Stream;
+use mio::{Events, Interest, Poll, Token};
+use std::io;
+use std::time::Duration;
+
+/// What one event says of one socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ready {
+    /// Whose it is.
+    pub token: Token,
+    /// It takes bytes again.
+    pub is_writable: bool,
+    /// The peer sends nothing beyond what the socket holds.
+    pub is_ending: bool,
+}
+
+/// See the module page. A socket is told of when it becomes ready, not for as long as it is.
+pub trait Poller {
+    /// Room for the events of one wait. It is apart from the poller, so that the loop can be
+    /// changed while it goes through them.
+    type Events;
+
+    /// Room for `most` events.
+    fn room(most: usize) -> Self::Events;
+
+    /// Waits until a socket is ready, the loop is woken or `most` is over.
+    ///
+    /// # Errors
+    /// When the poller is broken; an interrupted wait has brought no events.
+    fn wait(&mut self, events: &mut Self::Events, most: Duration) -> io::Result<()>;
+
+    /// What the last wait has brought.
+    fn ready(events: &Self::Events) -> impl Iterator<Item = Ready>;
+
+    /// Has events of a client's socket told under `token`.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    fn register(&mut self, stream: &mut Stream, token: Token) -> io::Result<()>;
+
+    /// Ends what `register` began.
+    fn deregister(&mut self, stream: &mut Stream);
+}
+
+impl Poller for Poll {
+    type Events = Events;
+
+    fn room(most: usize) -> Events {
+        Events::with_capacity(most)
+    }
+
+    #[inline]
+    fn wait(&mut self, events: &mut Events, most: Duration) -> io::Result<()> {
+        match self.poll(events, Some(most)) {
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    #[inline]
+    fn ready(events: &Events) -> impl Iterator<Item = Ready> {
+        events.iter().map(|event| Ready {
+            token: event.token(),
+            is_writable: event.is_writable(),
+            is_ending: event.is_read_closed(),
+        })
+    }
+
+    fn register(&mut self, stream: &mut Stream, token: Token) -> io::Result<()> {
+        self.registry().register(stream, token, Interest::READABLE | Interest::WRITABLE)
+    }
+
+    fn deregister(&mut self, stream: &mut Stream) {
+        // Fails only for a socket that the poll has forgotten already.
+        let _ = self.registry().deregister(stream);
+    }
+}

@@ -1,0 +1,477 @@
+use super::Worker;
+use super::testing::{BEGIN, Peer, World, woken};
+use crate::mail::Mail;
+use crate::poller::Ready;
+use base::{Millis, Random, Stopwatch};
+use command::Notice;
+use std::collections::VecDeque;
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+
+const MIB: usize = 1 << 20;
+
+fn bulk(value: &str) -> String {
+    format!("${}\r\n{value}\r\n", value.len())
+}
+
+#[test]
+fn a_request_is_answered_when_its_socket_is_ready() {
+    let mut world = World::new();
+    let peer = world.connect();
+    assert_eq!(world.ask(&peer, "SET k v\r\nGET k\r\n"), "+OK $1 v");
+    peer.send("GET k\r\n");
+    world.turn(&[]);
+    assert_eq!(peer.read(), "", "no event has told of it");
+}
+
+#[test]
+fn connections_that_are_ready_together_are_answered_in_one_turn() {
+    let mut world = World::new();
+    let peers: Vec<_> = (0..100).map(|_| world.connect()).collect();
+    for (number, peer) in peers.iter().enumerate() {
+        peer.send(&format!("INCRBY n 1\r\nECHO {number}\r\n"));
+    }
+    let ready: Vec<_> = peers.iter().map(|peer| peer.readable()).collect();
+    world.turn(&ready);
+    for (number, peer) in peers.iter().enumerate() {
+        let expected = format!(":{} {}", number + 1, bulk(&number.to_string()));
+        assert_eq!(peer.read(), expected.replace("\r\n", " ").trim_end());
+    }
+}
+
+#[test]
+fn a_pipeline_longer_than_a_batch_and_a_read_is_served_to_its_end_after_one_event() {
+    let mut world = World::new();
+    let peer = world.connect();
+    let number = 3000;
+    peer.send(&"INCR n\r\n".repeat(number));
+    world.turn(&[peer.readable()]);
+    assert!(world.waited() > 0, "it would have slept before the event");
+    world.settle();
+    let expected: String = (1..=number).map(|n| format!(":{n}\r\n")).collect();
+    assert_eq!(peer.read_bytes(), expected);
+}
+
+#[test]
+fn a_request_that_comes_in_pieces_is_answered_once_it_is_whole() {
+    let mut world = World::new();
+    let peer = world.connect();
+    let request = "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$5\r\nvalue\r\n";
+    for at in 0..request.len() - 1 {
+        assert_eq!(world.ask(&peer, &request[at..=at]), "");
+    }
+    assert_eq!(world.ask(&peer, "\n"), "+OK");
+}
+
+#[test]
+fn the_requests_of_a_client_that_has_closed_its_side_are_served_and_it_is_forgotten() {
+    let mut world = World::new();
+    let peer = world.connect();
+    peer.send(&"INCR n\r\n".repeat(1000));
+    peer.end();
+    world.turn(&[peer.ending()]);
+    world.settle();
+    assert!(peer.read_bytes().ends_with(":1000\r\n"));
+    assert_eq!(world.instance.clients.count(), 0);
+}
+
+#[test]
+fn a_slow_reader_gets_every_byte_in_order_and_holds_little_meanwhile() {
+    let mut world = World::new();
+    let (peer, other) = (world.connect(), world.connect());
+    let (number, value) = (40, "\0".repeat(MIB));
+    assert_eq!(world.ask(&other, &format!("SETBIT k {} 0\r\n", 8 * MIB - 1)), ":0");
+    let echoes: String = (0..number).map(|n| format!("GET k\r\nECHO {n}\r\n")).collect();
+    peer.send(&echoes);
+    world.turn(&[peer.readable()]);
+    let expected: String =
+        (0..number).map(|n| [bulk(&value), bulk(&n.to_string())].concat()).collect();
+    let mut taken = Vec::new();
+    for turn in 0.. {
+        assert!(turn < 1_000_000 && taken.len() <= expected.len());
+        taken.extend(peer.read_some(1 + turn * 7919 % 100_000));
+        let held = peer.client.output_room.load(Relaxed);
+        assert!(held < 3 * MIB as u64, "{held} bytes");
+        if taken.len() == expected.len() {
+            break;
+        }
+        world.turn(&[peer.writable()]);
+    }
+    assert!(taken == expected.as_bytes());
+    assert_eq!(peer.client.output_room.load(Relaxed), 0);
+    assert_eq!(world.ask(&peer, "PING\r\n"), "+PONG");
+}
+
+#[test]
+fn a_client_whose_backlog_passes_its_limit_is_closed() {
+    let mut world = World::new();
+    let (peer, other) = (world.connect(), world.connect());
+    let limit = "CONFIG SET client-output-buffer-limit \"normal 2mb 0 0\"\r\n";
+    assert_eq!(world.ask(&other, limit), "+OK");
+    assert_eq!(world.ask(&other, "SETBIT k 479999 0\r\n"), ":0");
+    peer.send(&"GET k\r\n".repeat(100));
+    world.turn(&[peer.readable()]);
+    world.settle();
+    assert_eq!(world.instance.clients.count(), 1);
+    assert_eq!(world.ask(&other, "PING\r\n"), "+PONG", "nobody else is");
+}
+
+#[test]
+fn a_client_that_waits_is_answered_in_the_turn_of_the_write_without_a_system_call() {
+    let mut world = World::new();
+    let (waiter, writer) = (world.connect(), world.connect());
+    assert_eq!(world.ask(&waiter, "BLPOP k 0\r\nECHO after\r\n"), "");
+    assert_eq!(world.ask(&writer, "RPUSH k v\r\n"), ":1");
+    assert_eq!(waiter.read(), "*2 $1 k $1 v $5 after");
+    assert_eq!(world.wakes.load(SeqCst), 0);
+    assert_eq!(world.instance.waiters.count(), 0);
+}
+
+#[test]
+fn a_client_that_was_answered_is_not_read_again_in_vain() {
+    let mut world = World::new();
+    let (waiter, writer) = (world.connect(), world.connect());
+    world.ask(&waiter, "BLPOP k 0\r\n");
+    world.ask(&writer, "RPUSH k v\r\n");
+    world.turn(&[]);
+    assert!(world.waited() > 0);
+    assert_eq!(world.ask(&waiter, "PING\r\n"), "*2 $1 k $1 v +PONG");
+}
+
+#[test]
+fn what_a_client_sent_beyond_what_is_read_ahead_is_served_after_its_wait() {
+    let mut world = World::new();
+    let (waiter, writer) = (world.connect(), world.connect());
+    world.ask(&waiter, "BLPOP k 0\r\n");
+    let request = format!("SET x {}\r\n", "v".repeat(1000));
+    let mut sent = 0;
+    // Until its worker reads no more of it and its socket is full.
+    while let Ok(bytes) = (&waiter.socket).write(&request.as_bytes()[sent % request.len()..]) {
+        sent += bytes;
+        world.turn(&[waiter.readable()]);
+    }
+    assert!(sent > MIB, "{sent} bytes");
+    assert_eq!(world.ask(&writer, "RPUSH k v\r\n"), ":1");
+    world.settle();
+    let oks = "+OK\r\n".repeat(sent / request.len());
+    assert!(waiter.read_bytes() == ["*2\r\n$1\r\nk\r\n$1\r\nv\r\n", &oks].concat());
+}
+
+#[test]
+fn a_client_that_waits_is_answered_when_its_time_is_over() {
+    let mut world = World::new();
+    let peer = world.connect();
+    assert_eq!(world.ask(&peer, "BLPOP k 0.1\r\n"), "");
+    world.turn(&[]);
+    let waited = world.waited();
+    assert!((100..=101).contains(&waited), "it sleeps until then and no longer: {waited}");
+    world.instance.clock.advance(waited);
+    world.turn(&[]);
+    assert_eq!(peer.read(), "", "the answer comes as mail");
+    world.turn(&[]);
+    assert_eq!((world.waited(), peer.read()), (0, "*-1".to_owned()));
+    assert_eq!(world.instance.waiters.deadlines(), 0);
+}
+
+#[test]
+fn a_client_that_leaves_while_it_waits_leaves_nothing_behind() {
+    let mut world = World::new();
+    let (peer, other) = (world.connect(), world.connect());
+    world.ask(&peer, "BLPOP k 10\r\n");
+    assert_eq!((world.instance.waiters.count(), world.instance.waiters.deadlines()), (1, 1));
+    peer.send(&"PING\r\n".repeat(10));
+    peer.end();
+    world.turn(&[peer.ending()]);
+    world.settle();
+    assert_eq!((world.instance.waiters.count(), world.instance.waiters.deadlines()), (0, 0));
+    assert_eq!(world.instance.clients.count(), 1);
+    assert_eq!(world.ask(&other, "RPUSH k v\r\n"), ":1");
+    assert_eq!(world.ask(&other, "LLEN k\r\n"), ":1", "nobody took it");
+}
+
+#[test]
+fn a_client_is_killed_wherever_it_is() {
+    let mut world = World::new();
+    let (idle, waiter, killer) = (world.connect(), world.connect(), world.connect());
+    world.ask(&waiter, "BLPOP k 0\r\n");
+    for peer in [idle, waiter] {
+        let kill = format!("CLIENT KILL ID {}\r\n", peer.client.id);
+        assert_eq!(world.ask(&killer, &kill), ":1");
+        assert!(peer.is_closed());
+    }
+    assert_eq!(world.instance.waiters.count(), 0);
+}
+
+#[test]
+fn what_a_pause_holds_back_is_served_when_it_ends() {
+    let mut world = World::new();
+    let (peer, other) = (world.connect(), world.connect());
+    world.ask(&other, "CLIENT PAUSE 50 ALL\r\n");
+    assert_eq!(world.ask(&peer, "PING\r\n"), "");
+    world.turn(&[]);
+    assert_eq!((world.waited(), peer.read()), (50, String::new()));
+    world.instance.clock.advance(50);
+    world.turn(&[]);
+    assert_eq!(peer.read(), "+PONG");
+}
+
+#[test]
+fn mail_that_comes_while_the_worker_sleeps_wakes_it_and_is_read_in_that_turn() {
+    let mut world = World::new();
+    let (peer, mailbox) = (world.connect(), world.mailbox.clone());
+    let wakes = world.wakes.load(SeqCst);
+    let close = Notice::Close(peer.client.id);
+    world.turn_during(move || (0..3).for_each(|_| mailbox.send(Mail::Notice(close.clone()))));
+    assert!(peer.is_closed());
+    assert_eq!(world.wakes.load(SeqCst) - wakes, 1);
+    world.turn(&[woken()]);
+    assert!(world.waited() > 0, "an old call of the waker does no harm");
+}
+
+#[test]
+fn mail_that_comes_while_the_worker_is_awake_keeps_it_so() {
+    let mut world = World::new();
+    let peer = world.connect();
+    world.mailbox.send(Mail::Notice(Notice::Close(peer.client.id)));
+    assert!(!peer.is_closed());
+    world.turn(&[]);
+    assert!(peer.is_closed());
+    assert_eq!((world.waited(), world.wakes.load(SeqCst)), (0, 0));
+}
+
+#[test]
+fn messages_and_replies_come_in_the_order_in_which_they_were_made() {
+    let mut world = World::new();
+    let peer = world.connect();
+    for turn in 0..10 {
+        let long = format!("long {turn}{}", "m".repeat(200));
+        peer.send(&format!("ECHO {turn}\r\n"));
+        world.mailbox.send(peer.message("short "));
+        world.mailbox.send(peer.message(&long));
+        world.turn(&[peer.readable()]);
+        assert_eq!(peer.read_bytes(), format!("{}short {long}", bulk(&turn.to_string())));
+    }
+}
+
+#[test]
+fn messages_to_one_that_does_not_read_count_as_its_output() {
+    let mut world = World::new();
+    let (peer, other) = (world.connect(), world.connect());
+    let limit = "CONFIG SET client-output-buffer-limit \"normal 2mb 0 0\"\r\n";
+    assert_eq!(world.ask(&other, limit), "+OK");
+    let message: Arc<[u8]> = vec![b'm'; MIB].into();
+    for _ in 0..4 {
+        world.mailbox.send(Mail::Notice(Notice::Message(peer.client.id, Arc::clone(&message))));
+    }
+    world.turn(&[]);
+    assert_eq!(world.instance.clients.count(), 1);
+    assert_eq!(Arc::strong_count(&message), 1, "nobody holds it any more");
+}
+
+#[test]
+fn replies_behind_a_mark_leave_once_its_position_is_safe() {
+    let mut world = World::new();
+    let (peer, other) = (world.connect(), world.connect());
+    let safe = |world: &mut World, position| {
+        world.mailbox.send(Mail::Notice(Notice::Safe(position)));
+        world.turn(&[]);
+    };
+    safe(&mut world, 7);
+    let at = peer.at();
+    let connection = world.worker.event_loop.connections.get_mut(at).expect("it is not away");
+    connection.mark(b"+PONG\r\n".len(), 9);
+    assert_eq!(world.ask(&peer, "PING\r\nECHO written\r\nPING\r\n"), "+PONG");
+    assert_eq!(world.ask(&other, "PING\r\n"), "+PONG", "nobody else waits");
+    safe(&mut world, 8);
+    assert_eq!(peer.read(), "");
+    safe(&mut world, 9);
+    assert_eq!(peer.read(), "$7 written +PONG");
+    assert_eq!(world.ask(&peer, "PING\r\n"), "+PONG");
+}
+
+#[test]
+fn a_client_that_quits_behind_a_mark_gets_its_reply_before_it_is_closed() {
+    let mut world = World::new();
+    let peer = world.connect();
+    world.mailbox.send(Mail::Notice(Notice::Safe(1)));
+    world.turn(&[]);
+    let at = peer.at();
+    world.worker.event_loop.connections.get_mut(at).expect("it is not away").mark(0, 2);
+    assert_eq!(world.ask(&peer, "QUIT\r\n"), "");
+    world.mailbox.send(Mail::Notice(Notice::Safe(2)));
+    world.turn(&[]);
+    assert_eq!(peer.read(), "+OK");
+    assert!(peer.is_closed());
+}
+
+#[test]
+fn others_are_served_while_a_command_holds_its_lane_and_its_locks() {
+    let mut world = World::new();
+    let (peer, newcomer) = (world.connect(), world.accepted());
+    let mut second = world.second_pipeline();
+    let instance = Arc::clone(&world.instance);
+    let keyspace = instance.store.keyspace(0).expect("there is one");
+    let key = instance.store.key(keyspace, b"k");
+    // What a command holds while it is at work.
+    let Worker { pipeline, event_loop } = &mut world.worker;
+    let began = pipeline.enter();
+    let access = instance.store.lock(&mut pipeline.executor.lane, &key, BEGIN);
+    peer.send("PING\r\n");
+    world.mailbox.send(Mail::Accepted(newcomer.0));
+    event_loop.poller.tell(&[peer.readable()]);
+    event_loop.serve_meanwhile(&mut second, &mut Vec::new()).expect("a script does not break");
+    assert_eq!(peer.read(), "+PONG");
+    drop(access);
+    pipeline.leave(began);
+    let newcomer = world.peer(newcomer.1);
+    assert_eq!(world.ask(&newcomer, "SET k v\r\n"), "+OK");
+}
+
+#[test]
+fn what_is_heard_of_a_connection_that_is_away_is_kept_until_it_is_back() {
+    let mut world = World::new();
+    let (away, other) = (world.connect(), world.connect());
+    let mut second = world.second_pipeline();
+    let lent = world.worker.event_loop.connections.take(away.at()).expect("it is there");
+    away.send("PING\r\n");
+    away.end();
+    other.send("PING\r\n");
+    world.mailbox.send(away.message("first "));
+    world.turn_meanwhile(&mut second, &[away.ending(), other.readable()]);
+    world.mailbox.send(away.message("second "));
+    world.turn_meanwhile(&mut second, &[]);
+    assert_eq!((away.read(), other.read()), (String::new(), "+PONG".to_owned()));
+    world.worker.event_loop.connections.put(away.at(), lent);
+    world.settle();
+    assert_eq!(away.read_bytes(), "+PONG\r\nfirst second ");
+    assert_eq!(world.instance.clients.count(), 1, "its end was heard too");
+}
+
+#[test]
+fn replies_behind_a_mark_stay_there_while_another_command_is_at_work() {
+    let mut world = World::new();
+    let peer = world.connect();
+    let mut second = world.second_pipeline();
+    world.mailbox.send(Mail::Notice(Notice::Safe(1)));
+    world.turn(&[]);
+    world.worker.event_loop.connections.get_mut(peer.at()).expect("it is not away").mark(0, 2);
+    peer.send("PING\r\n");
+    world.turn_meanwhile(&mut second, &[peer.readable()]);
+    assert_eq!(peer.read(), "");
+    world.mailbox.send(Mail::Notice(Notice::Safe(2)));
+    world.turn(&[]);
+    assert_eq!(peer.read(), "+PONG");
+}
+
+/// A client of the history below: what it is yet to send, and what it must read in the end.
+struct Talker {
+    peer: Peer,
+    unsent: VecDeque<u8>,
+    expected: Vec<u8>,
+    taken: Vec<u8>,
+    /// The event that its worker is yet to hear of, if there is one.
+    ready: Option<Ready>,
+}
+
+impl Talker {
+    fn new(peer: Peer, random: &mut Random) -> Talker {
+        let (mut unsent, mut expected) = (VecDeque::new(), Vec::new());
+        for turn in 0..random.below(300) {
+            let len = if random.one_in(20) { 20_000 } else { random.below(40) } as usize;
+            let word = char::from(b'a' + (turn % 26) as u8).to_string().repeat(len);
+            let request = format!("*2\r\n$4\r\nECHO\r\n{}", bulk(&word));
+            unsent.extend(request.as_bytes());
+            expected.extend(bulk(&word).as_bytes());
+            if random.one_in(40) {
+                // It waits for a list of its own, into which it has put an element, or until its
+                // time is over.
+                let push = if random.one_in(2) { "RPUSH own v\r\n" } else { "" };
+                let key = if push.is_empty() { "none" } else { "own" };
+                unsent.extend(format!("{push}BLPOP {key} 0.01\r\n").as_bytes());
+                expected.extend(if push.is_empty() {
+                    &b"*-1\r\n"[..]
+                } else {
+                    b":1\r\n*2\r\n$3\r\nown\r\n$1\r\nv\r\n"
+                });
+            }
+        }
+        Talker { peer, unsent, expected, taken: Vec::new(), ready: None }
+    }
+
+    fn send(&mut self, most: usize) {
+        let (bytes, _) = self.unsent.as_slices();
+        let bytes = &bytes[..bytes.len().min(most)];
+        if let Ok(sent) = (&self.peer.socket).write(bytes)
+            && sent > 0
+        {
+            self.unsent.drain(..sent);
+            self.ready.get_or_insert(self.peer.readable());
+        }
+    }
+
+    fn read(&mut self, most: usize) {
+        let bytes = self.peer.read_some(most);
+        if !bytes.is_empty() {
+            self.taken.extend(bytes);
+            self.ready = Some(self.peer.writable());
+        }
+    }
+}
+
+/// Requests come in pieces, events late, replies are read in pieces, some clients wait, and those
+/// who take long give way.
+#[test]
+fn each_client_reads_its_replies_in_order_whatever_comes_when() {
+    for seed in 0..20 {
+        let mut world = World::timed_by(Stopwatch::calibrate());
+        let mut random = Random::from_seed(seed);
+        let mut talkers: Vec<_> = (0..6)
+            .map(|database| {
+                let peer = world.connect();
+                assert_eq!(world.ask(&peer, &format!("SELECT {database}\r\n")), "+OK");
+                Talker::new(peer, &mut random)
+            })
+            .collect();
+        let mut turns = 0;
+        while talkers.iter().any(|talker| talker.taken.len() < talker.expected.len()) {
+            for talker in &mut talkers {
+                match random.below(4) {
+                    0 => talker.send(1 + random.below(30) as usize),
+                    1 => talker.send(100_000),
+                    2 => talker.read(1 + random.below(10_000) as usize),
+                    _ => {}
+                }
+            }
+            let heard = talkers.iter_mut().filter(|_| random.one_in(2));
+            let ready: Vec<_> = heard.filter_map(|talker| talker.ready.take()).collect();
+            world.turn(&ready);
+            world.instance.clock.advance(random.below(3));
+            turns += 1;
+            assert!(turns < 100_000, "seed {seed}: somebody waits for ever");
+        }
+        assert!(talkers.iter().all(|talker| talker.taken == talker.expected), "seed {seed}");
+    }
+}
+
+#[test]
+fn silent_clients_are_closed_and_those_who_wait_are_not() {
+    let mut world = World::new();
+    let (silent, waiter, other) = (world.connect(), world.connect(), world.connect());
+    world.ask(&other, "CONFIG SET timeout 10\r\n");
+    world.ask(&waiter, "BLPOP k 0\r\n");
+    world.instance.clock.advance(10_001);
+    world.ask(&other, "PING\r\n");
+    world.turn(&[]);
+    assert!(silent.is_closed() && !waiter.is_closed());
+    assert_eq!(world.instance.clock.now(), Millis(BEGIN.0 + 10_001));
+}
+
+#[test]
+fn every_connection_is_closed_when_the_server_stops() {
+    let mut world = World::new();
+    let peers = [world.connect(), world.connect()];
+    world.mailbox.send(Mail::Stop);
+    world.worker.run().expect("a script does not break");
+    assert!(peers.iter().all(|peer| peer.is_closed()));
+}

@@ -1,0 +1,141 @@
+//! Commands are named in their rows, and nowhere else.
+
+use std::collections::BTreeSet;
+
+use proc_macro2::{TokenStream, TokenTree};
+use syn::visit::{self, Visit};
+use syn::{Expr, Lit};
+
+use crate::finding::Report;
+use crate::rust::names_tests;
+use crate::source::{Source, is_test_file};
+use crate::tree::Tree;
+
+/// Where the rows are: the tables of the families.
+const FAMILIES: &str = "crates/command/src/family/";
+const TABLE_FILE: &str = "/table.rs";
+/// The constant whose rows are commands; those of others are subcommands.
+const COMMANDS: &str = "TABLE";
+/// Code that could treat a command apart from others.
+const LOOKED_AT: [&str; 2] = ["crates/command/src/", "crates/server/src/"];
+
+/// Names of commands that are other words too, and what they are then.
+const OTHER_WORDS: &[(&str, &str)] = &[
+    ("auth", "an option of HELLO"),
+    ("client", "a field of a waiter that is shown"),
+    ("command", "a field of a waiter that is shown"),
+    ("get", "a step of BITFIELD, an option of SET and SORT"),
+    ("incr", "an option of ZADD"),
+    ("incrby", "a step of BITFIELD"),
+    ("memory", "a section of INFO, a thread, and what a command may need"),
+    ("object", "a subcommand of DEBUG"),
+    ("persist", "an option of GETEX and HGETEX"),
+    ("reset", "what RESET answers"),
+    ("set", "a step of BITFIELD, a kind of value"),
+    ("time", "an option of XCLAIM"),
+    ("type", "an option of SCAN and CLIENT LIST, a field of COMMAND"),
+];
+
+pub fn command_names(tree: &Tree, report: &mut Report) {
+    let is_table =
+        |source: &&Source| source.path.starts_with(FAMILIES) && source.path.ends_with(TABLE_FILE);
+    let mut rows = Rows::default();
+    for source in tree.rust_files().filter(is_table) {
+        read(source, &mut rows);
+    }
+    let is_looked_at = |source: &&Source| {
+        LOOKED_AT.iter().any(|folder| source.path.starts_with(folder))
+            && !is_test_file(&source.path)
+            && !is_table(source)
+    };
+    for source in tree.rust_files().filter(is_looked_at) {
+        let mut literals = Literals::default();
+        read(source, &mut literals);
+        for (line, text) in literals.found {
+            let text = text.to_ascii_lowercase();
+            let (name, rest) = text.split_once('|').unwrap_or((text.as_str(), ""));
+            let is_word = rest.is_empty() && OTHER_WORDS.iter().any(|(word, _)| *word == text);
+            let is_path = rest.chars().all(|letter| letter.is_ascii_lowercase() || letter == '-');
+            if rows.names.contains(name) && is_path && !is_word {
+                let message = format!("`{text}` is a command: say it in its row");
+                report.add(&source.path, line, message);
+            }
+        }
+    }
+}
+
+fn read(source: &Source, reader: &mut impl for<'a> Visit<'a>) {
+    // The rule `syntax` reports a file that cannot be read.
+    if let Ok(file) = syn::parse_file(&source.text) {
+        reader.visit_file(&file);
+    }
+}
+
+/// The names of commands in a table: the first word that is handed to what makes a row.
+#[derive(Default)]
+struct Rows {
+    names: BTreeSet<String>,
+}
+
+impl Visit<'_> for Rows {
+    fn visit_item_const(&mut self, item: &syn::ItemConst) {
+        if item.ident == COMMANDS {
+            visit::visit_item_const(self, item);
+        }
+    }
+
+    /// A row is a struct whose rest comes from a call.
+    fn visit_expr_struct(&mut self, row: &syn::ExprStruct) {
+        let Some(Expr::Call(call)) = row.rest.as_deref() else { return };
+        let name = call.args.iter().find_map(|argument| match argument {
+            Expr::Lit(literal) => text_of(&literal.lit),
+            _ => None,
+        });
+        self.names.extend(name.map(|name| name.to_ascii_lowercase()));
+    }
+}
+
+/// All texts of product code, with their lines.
+#[derive(Default)]
+struct Literals {
+    found: Vec<(usize, String)>,
+}
+
+impl Literals {
+    fn tokens(&mut self, tokens: TokenStream) {
+        for tree in tokens {
+            match tree {
+                TokenTree::Group(group) => self.tokens(group.stream()),
+                TokenTree::Literal(literal) => self.visit_lit(&Lit::new(literal)),
+                TokenTree::Ident(_) | TokenTree::Punct(_) => {}
+            }
+        }
+    }
+}
+
+impl Visit<'_> for Literals {
+    fn visit_item_mod(&mut self, module: &syn::ItemMod) {
+        if !names_tests(&module.ident.to_string()) {
+            visit::visit_item_mod(self, module);
+        }
+    }
+
+    fn visit_attribute(&mut self, _: &syn::Attribute) {}
+
+    fn visit_macro(&mut self, call: &syn::Macro) {
+        self.tokens(call.tokens.clone());
+    }
+
+    fn visit_lit(&mut self, literal: &Lit) {
+        let line = literal.span().start().line;
+        self.found.extend(text_of(literal).map(|text| (line, text)));
+    }
+}
+
+fn text_of(literal: &Lit) -> Option<String> {
+    match literal {
+        Lit::Str(text) => Some(text.value()),
+        Lit::ByteStr(bytes) => String::from_utf8(bytes.value()).ok(),
+        _ => None,
+    }
+}
