@@ -12,9 +12,9 @@ const TRIES_IN_VAIN: usize = 8;
 
 impl Store {
     /// Makes sure that `bytes` can be appended without waiting, before any lock is taken, by one
-    /// command or by several. Cleans, and evicts where the policy allows, until there is room. While
-    /// the lane lends locks it does neither: then what is missing is overdrawn, and the next write
-    /// makes room for it.
+    /// command or by several. Cleans, and evicts where the policy allows, until there is room.
+    /// While the lane lends locks it does neither: then what is missing is overdrawn, and the
+    /// next write makes room for it.
     ///
     /// # Errors
     /// When nothing can be freed any more.

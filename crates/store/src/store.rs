@@ -62,9 +62,9 @@ impl Store {
         Access::new(self.shards.lock_all(lane, set, now))
     }
 
-    /// Takes the locks of several shards for some commands in a row: they work with the lane that is
-    /// lent, on keys of these shards, and what they change is one unit. Room for all of them is made
-    /// before.
+    /// Takes the locks of several shards for some commands in a row: they work with the lane that
+    /// is lent, on keys of these shards, and what they change is one unit. Room for all of them is
+    /// made before.
     ///
     /// # Panics
     /// If the lane lends locks already.

@@ -1,5 +1,6 @@
-//! Units of several commands that borrow the locks of one hold, over a quarter of all shards, beside
-//! many single commands on the same keys: nobody waits for ever, and nobody sees half a unit.
+//! Units of several commands that borrow the locks of one hold, over a quarter of all shards,
+//! beside many single commands on the same keys: nobody waits for ever, and nobody sees half of
+//! one.
 //!
 //! `HOLD_SECONDS` says how long; two seconds without it.
 

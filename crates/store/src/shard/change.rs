@@ -30,8 +30,8 @@ pub enum Reason {
     Flushed,
 }
 
-/// A change of one key that is about to be made. Place and access history of a key are no user data,
-/// so they change without it.
+/// A change of one key that is about to be made. Place and access history of a key are no user
+/// data, so they change without it.
 #[derive(Clone, Copy, Debug)]
 pub struct Change<'c> {
     /// The key; its hash tells the shard.
@@ -79,9 +79,43 @@ impl Event {
     /// A key is removed because its room was needed.
     pub const EVICTED: Event = Event::new(EventClass::Evicted, "evicted");
 
-    /// An event of a class.
-    pub const fn new(class: EventClass, name: &'static str) -> Event {
+    const fn new(class: EventClass, name: &'static str) -> Event {
         Event { class, name }
+    }
+
+    /// One of any kind of key.
+    pub const fn generic(name: &'static str) -> Event {
+        Event::new(EventClass::Generic, name)
+    }
+
+    /// One of strings.
+    pub const fn string(name: &'static str) -> Event {
+        Event::new(EventClass::String, name)
+    }
+
+    /// One of lists.
+    pub const fn list(name: &'static str) -> Event {
+        Event::new(EventClass::List, name)
+    }
+
+    /// One of sets.
+    pub const fn set(name: &'static str) -> Event {
+        Event::new(EventClass::Set, name)
+    }
+
+    /// One of sorted sets.
+    pub const fn sorted_set(name: &'static str) -> Event {
+        Event::new(EventClass::SortedSet, name)
+    }
+
+    /// One of hashes.
+    pub const fn hash(name: &'static str) -> Event {
+        Event::new(EventClass::Hash, name)
+    }
+
+    /// One of streams.
+    pub const fn stream(name: &'static str) -> Event {
+        Event::new(EventClass::Stream, name)
     }
 }
 

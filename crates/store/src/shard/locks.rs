@@ -3,8 +3,8 @@
 //! Nobody waits for a lock while holding another, until a few tries have failed; then they are
 //! taken in ascending order, which cannot deadlock either.
 //!
-//! Locks can be lent: a thread that holds some for several commands in a row has each of them borrow
-//! those that it asks for, instead of waiting for itself.
+//! Locks can be lent: a thread that holds some for several commands in a row has each of them
+//! borrow those that it asks for, instead of waiting for itself.
 
 use base::units::SHARDS;
 use base::{Lock, LockGuard, PositionHash, ShardId};

@@ -1,6 +1,6 @@
 //! Guards against a map, in little memory, so that Miri can follow every step.
 
-use super::{Change, Event, EventClass, Guard, Listener, Reason, Request, ShardSet, Shards, Unit};
+use super::{Change, Event, Guard, Listener, Reason, Request, ShardSet, Shards, Unit};
 use crate::key::{Encoding, Key, Kind, Label};
 use crate::lane::Lane;
 use base::{Gate, KeyHasher, KeyspaceId, Millis, Random};
@@ -14,7 +14,7 @@ const NAMES: u64 = 12;
 const STRING: Label = Label::new(Kind::String, Encoding::Raw);
 const RUN: Label = Label::new(Kind::List, Encoding::Listpack);
 const NOW: Millis = Millis(1_000);
-const WRITTEN: Event = Event::new(EventClass::String, "set");
+const WRITTEN: Event = Event::string("set");
 
 /// What a key holds, and when it ends.
 type Model = BTreeMap<Vec<u8>, (Label, Vec<u8>, Option<Millis>)>;

@@ -4,13 +4,13 @@ use crate::args::Args;
 use crate::call::{Call, Outcome};
 use crate::family::connection::database;
 use crate::refusal::Refusal;
-use store::{Event, EventClass, Key};
+use store::{Event, Key};
 
-const COPY_TO: Event = Event::new(EventClass::Generic, "copy_to");
-const MOVE_FROM: Event = Event::new(EventClass::Generic, "move_from");
-const MOVE_TO: Event = Event::new(EventClass::Generic, "move_to");
-const RENAME_FROM: Event = Event::new(EventClass::Generic, "rename_from");
-const RENAME_TO: Event = Event::new(EventClass::Generic, "rename_to");
+const COPY_TO: Event = Event::generic("copy_to");
+const MOVE_FROM: Event = Event::generic("move_from");
+const MOVE_TO: Event = Event::generic("move_to");
+const RENAME_FROM: Event = Event::generic("rename_from");
+const RENAME_TO: Event = Event::generic("rename_to");
 
 const SAME_KEY: Refusal = Refusal::of("ERR source and destination objects are the same");
 

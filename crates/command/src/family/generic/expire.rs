@@ -5,12 +5,12 @@ use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use base::Millis;
 use std::ops::Range;
-use store::{Event, EventClass};
+use store::Event;
 
 /// A key gets a deadline.
-pub(in crate::family) const EXPIRE: Event = Event::new(EventClass::Generic, "expire");
+pub(in crate::family) const EXPIRE: Event = Event::generic("expire");
 /// The deadline of a key is taken away.
-pub(in crate::family) const PERSIST: Event = Event::new(EventClass::Generic, "persist");
+pub(in crate::family) const PERSIST: Event = Event::generic("persist");
 
 /// Units and origin of an argument of the EXPIRE family.
 #[derive(Clone, Copy)]

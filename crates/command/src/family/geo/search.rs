@@ -10,11 +10,11 @@ use store::value::geo::{Point, Search, geohash};
 use store::value::sorted_set::{
     self, Gathered, Pick, ScoreBound, ScoreRange, SortedSet, SortedSetLimit,
 };
-use store::{Element, Event, EventClass};
+use store::{Element, Event};
 use wire::Reply;
 
-const GEOSEARCHSTORE: Event = Event::new(EventClass::SortedSet, "geosearchstore");
-const GEORADIUSSTORE: Event = Event::new(EventClass::SortedSet, "georadiusstore");
+const GEOSEARCHSTORE: Event = Event::sorted_set("geosearchstore");
+const GEORADIUSSTORE: Event = Event::sorted_set("georadiusstore");
 
 const RADIUS: Style = Style { form: Form::Place, may_store: true, is_store: false };
 const AROUND_MEMBER: Style = Style { form: Form::Member, ..RADIUS };

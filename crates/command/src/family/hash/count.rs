@@ -1,14 +1,14 @@
 //! Counting in a field: HINCRBY, HINCRBYFLOAT.
 
-use super::{event, limit};
+use super::limit;
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use store::Event;
 use store::value::hash::{self, HashMut};
 use text::FloatError;
 
-const HINCRBY: Event = event("hincrby");
-const HINCRBYFLOAT: Event = event("hincrbyfloat");
+const HINCRBY: Event = Event::hash("hincrby");
+const HINCRBYFLOAT: Event = Event::hash("hincrbyfloat");
 
 pub fn hincrby(call: &mut Call<'_>) -> Outcome {
     let (field, by) = (call.args.get(2), call.args.integer(3)?);

@@ -2,10 +2,10 @@
 
 use crate::call::{Call, Outcome};
 use settings::values::HLL_SPARSE_MAX_BYTES;
+use store::Event;
 use store::value::hyperloglog::{self, DENSE_BYTES};
-use store::{Event, EventClass};
 
-const PFADD: Event = Event::new(EventClass::String, "pfadd");
+const PFADD: Event = Event::string("pfadd");
 
 pub fn pfadd(call: &mut Call<'_>) -> Outcome {
     let args = call.args;

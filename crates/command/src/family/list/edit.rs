@@ -1,15 +1,15 @@
 //! Changes inside lists: LSET, LINSERT, LREM, LTRIM.
 
-use super::{event, limit};
+use super::limit;
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use store::Event;
 use store::value::list::{self, Pivot};
 
-const LSET: Event = event("lset");
-const LINSERT: Event = event("linsert");
-const LREM: Event = event("lrem");
-const LTRIM: Event = event("ltrim");
+const LSET: Event = Event::list("lset");
+const LINSERT: Event = Event::list("linsert");
+const LREM: Event = Event::list("lrem");
+const LTRIM: Event = Event::list("ltrim");
 
 const INDEX_OUT_OF_RANGE: Refusal = Refusal::of("ERR index out of range");
 

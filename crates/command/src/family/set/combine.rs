@@ -1,6 +1,6 @@
 //! Several sets: SINTER, SUNION, SDIFF, what stores their results, SINTERCARD.
 
-use super::{event, limit};
+use super::limit;
 use crate::args::Args;
 use crate::call::{Call, Outcome};
 use crate::element::bulk;
@@ -8,9 +8,9 @@ use crate::refusal::Refusal;
 use store::Event;
 use store::value::set::{self, Flow, Operation};
 
-const SINTERSTORE: Event = event("sinterstore");
-const SUNIONSTORE: Event = event("sunionstore");
-const SDIFFSTORE: Event = event("sdiffstore");
+const SINTERSTORE: Event = Event::set("sinterstore");
+const SUNIONSTORE: Event = Event::set("sunionstore");
+const SDIFFSTORE: Event = Event::set("sdiffstore");
 
 pub fn sinter(call: &mut Call<'_>) -> Outcome {
     reply_with(call, Operation::Intersection)

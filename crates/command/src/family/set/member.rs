@@ -1,12 +1,12 @@
 //! Single members: SADD, SREM, SMOVE, SISMEMBER, SMISMEMBER, SCARD.
 
-use super::{event, limit};
+use super::limit;
 use crate::call::{Call, Outcome};
 use store::Event;
 use store::value::set;
 
-const SADD: Event = event("sadd");
-const SREM: Event = event("srem");
+const SADD: Event = Event::set("sadd");
+const SREM: Event = Event::set("srem");
 
 pub fn sadd(call: &mut Call<'_>) -> Outcome {
     let (args, limit) = (call.args, limit(call));

@@ -12,11 +12,6 @@ pub use table::TABLE;
 use crate::call::Call;
 use settings::values::{SET_MAX_INTSET_ENTRIES, SET_MAX_LISTPACK_ENTRIES, SET_MAX_LISTPACK_VALUE};
 use store::value::set::SetLimit;
-use store::{Event, EventClass};
-
-const fn event(name: &'static str) -> Event {
-    Event::new(EventClass::Set, name)
-}
 
 /// Up to which size sets are kept compact at present.
 #[inline]

@@ -1,13 +1,13 @@
 //! Members by chance: SPOP, SRANDMEMBER.
 
-use super::{event, limit};
+use super::limit;
 use crate::call::{Call, Outcome};
 use crate::element::{bulk, bulks};
 use crate::refusal::Refusal;
 use store::Event;
 use store::value::set;
 
-const SPOP: Event = event("spop");
+const SPOP: Event = Event::set("spop");
 
 pub fn spop(call: &mut Call<'_>) -> Outcome {
     match call.args.len() {

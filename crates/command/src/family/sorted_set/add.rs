@@ -4,11 +4,11 @@ use super::{limit, score};
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use smallvec::SmallVec;
+use store::Event;
 use store::value::sorted_set::{self, Added, Terms};
-use store::{Event, EventClass};
 
-const ZADD: Event = Event::new(EventClass::SortedSet, "zadd");
-const ZINCR: Event = Event::new(EventClass::SortedSet, "zincr");
+const ZADD: Event = Event::sorted_set("zadd");
+const ZINCR: Event = Event::sorted_set("zincr");
 
 const NOT_A_NUMBER: Refusal = Refusal::of("ERR resulting score is not a number (NaN)");
 const NEW_AND_EXISTING: Refusal =

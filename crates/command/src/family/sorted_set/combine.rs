@@ -7,11 +7,11 @@ use crate::refusal::Refusal;
 use smallvec::SmallVec;
 use std::ops::Range;
 use store::value::sorted_set::{self, Aggregate, Gathered, Source};
-use store::{Access, Element, Event, EventClass, Key};
+use store::{Access, Element, Event, Key};
 
-const ZUNIONSTORE: Event = Event::new(EventClass::SortedSet, "zunionstore");
-const ZINTERSTORE: Event = Event::new(EventClass::SortedSet, "zinterstore");
-const ZDIFFSTORE: Event = Event::new(EventClass::SortedSet, "zdiffstore");
+const ZUNIONSTORE: Event = Event::sorted_set("zunionstore");
+const ZINTERSTORE: Event = Event::sorted_set("zinterstore");
+const ZDIFFSTORE: Event = Event::sorted_set("zdiffstore");
 
 const WEIGHT_NOT_FLOAT: Refusal = Refusal::of("ERR weight value is not a float");
 

@@ -4,11 +4,11 @@ use super::Shown;
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use store::value::sorted_set::{self, End};
-use store::{Access, Element, Event, EventClass, Fault, Key};
+use store::{Access, Element, Event, Fault, Key};
 use wire::Reply;
 
-const ZPOPMIN: Event = Event::new(EventClass::SortedSet, "zpopmin");
-const ZPOPMAX: Event = Event::new(EventClass::SortedSet, "zpopmax");
+const ZPOPMIN: Event = Event::sorted_set("zpopmin");
+const ZPOPMAX: Event = Event::sorted_set("zpopmax");
 
 pub fn zpopmin(call: &mut Call<'_>) -> Outcome {
     pop(call, End::Min)

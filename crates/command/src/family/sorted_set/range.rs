@@ -4,12 +4,12 @@ use super::{Shown, limit, stored};
 use crate::args::Args;
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
+use store::Event;
 use store::value::sorted_set::{
     self, Gathered, LexBound, LexRange, Pick, ScoreBound, ScoreRange, SortedSet, Span,
 };
-use store::{Event, EventClass};
 
-const ZRANGESTORE: Event = Event::new(EventClass::SortedSet, "zrangestore");
+const ZRANGESTORE: Event = Event::sorted_set("zrangestore");
 
 const NOT_SCORES: Refusal = Refusal::of("ERR min or max is not a float");
 const NOT_MEMBERS: Refusal = Refusal::of("ERR min or max not valid string range item");

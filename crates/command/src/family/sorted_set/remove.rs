@@ -2,13 +2,13 @@
 
 use super::range::{lex_range, score_range};
 use crate::call::{Call, Outcome};
+use store::Event;
 use store::value::sorted_set::{self, Pick};
-use store::{Event, EventClass};
 
-const ZREM: Event = Event::new(EventClass::SortedSet, "zrem");
-const ZREMRANGEBYRANK: Event = Event::new(EventClass::SortedSet, "zremrangebyrank");
-const ZREMRANGEBYSCORE: Event = Event::new(EventClass::SortedSet, "zremrangebyscore");
-const ZREMRANGEBYLEX: Event = Event::new(EventClass::SortedSet, "zremrangebylex");
+const ZREM: Event = Event::sorted_set("zrem");
+const ZREMRANGEBYRANK: Event = Event::sorted_set("zremrangebyrank");
+const ZREMRANGEBYSCORE: Event = Event::sorted_set("zremrangebyscore");
+const ZREMRANGEBYLEX: Event = Event::sorted_set("zremrangebylex");
 
 pub fn zrem(call: &mut Call<'_>) -> Outcome {
     let args = call.args;

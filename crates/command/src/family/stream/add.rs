@@ -6,13 +6,13 @@ use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use settings::values::{STREAM_NODE_MAX_BYTES, STREAM_NODE_MAX_ENTRIES};
 use smallvec::SmallVec;
+use store::Event;
 use store::value::stream::{self, Add, Bound, Id, NewId, NodeLimit, SetId, Trim};
-use store::{Event, EventClass};
 
-const XADD: Event = Event::new(EventClass::Stream, "xadd");
-const XTRIM: Event = Event::new(EventClass::Stream, "xtrim");
-const XDEL: Event = Event::new(EventClass::Stream, "xdel");
-const XSETID: Event = Event::new(EventClass::Stream, "xsetid");
+const XADD: Event = Event::stream("xadd");
+const XTRIM: Event = Event::stream("xtrim");
+const XDEL: Event = Event::stream("xdel");
+const XSETID: Event = Event::stream("xsetid");
 
 /// Nodes that trimming with `~` removes at once.
 const TRIMMED_NODES: u64 = 100;

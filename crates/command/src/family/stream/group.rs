@@ -5,14 +5,14 @@ use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use store::value::stream::group::{self, GroupError};
 use store::value::stream::{self, Id};
-use store::{Access, Event, EventClass, Key};
+use store::{Access, Event, Key};
 
-const XGROUP_CREATE: Event = Event::new(EventClass::Stream, "xgroup-create");
-const XGROUP_SETID: Event = Event::new(EventClass::Stream, "xgroup-setid");
-const XGROUP_DESTROY: Event = Event::new(EventClass::Stream, "xgroup-destroy");
+const XGROUP_CREATE: Event = Event::stream("xgroup-create");
+const XGROUP_SETID: Event = Event::stream("xgroup-setid");
+const XGROUP_DESTROY: Event = Event::stream("xgroup-destroy");
 /// Consumers are made by reading and claiming too.
-pub const XGROUP_CREATECONSUMER: Event = Event::new(EventClass::Stream, "xgroup-createconsumer");
-const XGROUP_DELCONSUMER: Event = Event::new(EventClass::Stream, "xgroup-delconsumer");
+pub const XGROUP_CREATECONSUMER: Event = Event::stream("xgroup-createconsumer");
+const XGROUP_DELCONSUMER: Event = Event::stream("xgroup-delconsumer");
 
 const NO_STREAM: Refusal = Refusal::of(
     "ERR The XGROUP subcommand requires the key to exist. Note that for CREATE you may want to use \

@@ -2,11 +2,11 @@
 
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
+use store::Event;
 use store::value::string;
-use store::{Event, EventClass};
 
-const INCRBY: Event = Event::new(EventClass::String, "incrby");
-const INCRBYFLOAT: Event = Event::new(EventClass::String, "incrbyfloat");
+const INCRBY: Event = Event::string("incrby");
+const INCRBYFLOAT: Event = Event::string("incrbyfloat");
 
 pub fn incr(call: &mut Call<'_>) -> Outcome {
     add(call, 1)

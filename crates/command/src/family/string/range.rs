@@ -4,11 +4,11 @@ use super::read::bulk_range;
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use settings::limits::PROTO_MAX_BULK_LEN;
+use store::Event;
 use store::value::string;
-use store::{Event, EventClass};
 
-const APPEND: Event = Event::new(EventClass::String, "append");
-const SETRANGE: Event = Event::new(EventClass::String, "setrange");
+const APPEND: Event = Event::string("append");
+const SETRANGE: Event = Event::string("setrange");
 
 pub fn append(call: &mut Call<'_>) -> Outcome {
     let tail = call.args.get(2);

@@ -5,7 +5,7 @@ use super::{DUE, DueLeaf, FIELDS, Leaf, TIMED, small};
 use crate::access::Access;
 use crate::fault::NoSpace;
 use crate::key::{Key, Kind, Label};
-use crate::shard::{Event, EventClass, KeyMut, ReadNodes, Reason, ValueRef, WriteNodes};
+use crate::shard::{Event, KeyMut, ReadNodes, Reason, ValueRef, WriteNodes};
 use crate::value::collection::{root, roots, value_of};
 use base::Millis;
 use packed::Element;
@@ -186,7 +186,7 @@ pub(crate) fn remove_due(access: &mut Access<'_>, key: &Key<'_>, most: usize) ->
 }
 
 /// Fields of a hash are removed because their deadline has passed.
-const HEXPIRED: Event = Event::new(EventClass::Hash, "hexpired");
+const HEXPIRED: Event = Event::hash("hexpired");
 
 /// The names of fields that are removed, where they are wanted.
 pub(super) type Names = Option<Vec<Vec<u8>>>;

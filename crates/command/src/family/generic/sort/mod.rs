@@ -18,10 +18,10 @@ use pattern::Pattern;
 use settings::values::LIST_MAX_LISTPACK_SIZE;
 use smallvec::SmallVec;
 use store::value::list::{self, ListLimit};
-use store::{Access, Element, Event, EventClass, Key};
+use store::{Access, Element, Event, Key};
 use wire::Reply;
 
-const SORTSTORE: Event = Event::new(EventClass::List, "sortstore");
+const SORTSTORE: Event = Event::list("sortstore");
 
 const NO_NUMBER: Refusal = Refusal::of("ERR One or more scores can't be converted into double");
 
