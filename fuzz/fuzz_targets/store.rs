@@ -118,7 +118,7 @@ impl World {
         let extent = value.len() + bytes.len() + 30;
         let reserved = self.store.reserve(&mut self.lane, extent, self.now);
         let key = key(&self.store, name, &bytes);
-        let mut access = self.store.lock(&mut self.lane, &key, self.now);
+        let mut access = self.store.lock(&mut self.lane, &key, self.now).unheard();
         let written = access.write(&key, &value, Encoding::of_new(&value), expiry);
         drop(access);
         assert!(written.is_ok() || reserved.is_err() || self.may_refuse());
@@ -138,7 +138,7 @@ impl World {
         value.resize(len, 0);
         let bytes = name.bytes();
         let key = key(&self.store, name, &bytes);
-        let mut access = self.store.lock(&mut self.lane, &key, self.now);
+        let mut access = self.store.lock(&mut self.lane, &key, self.now).unheard();
         match access.resize(&key, len) {
             Ok(resized) => assert!(resized == value),
             Err(NoSpace) => {
@@ -154,7 +154,7 @@ impl World {
         let expected = self.expected(name);
         let bytes = name.bytes();
         let key = key(&self.store, name, &bytes);
-        let mut access = self.store.lock(&mut self.lane, &key, self.now);
+        let mut access = self.store.lock(&mut self.lane, &key, self.now).unheard();
         let value = access.edit(&key);
         assert_eq!(value.is_some(), expected.is_some());
         if let (Some(value), Some((mut changed, deadline))) = (value, expected) {
@@ -168,7 +168,8 @@ impl World {
         let expected = self.expected(name);
         let bytes = name.bytes();
         let key = key(&self.store, name, &bytes);
-        let set = self.store.lock(&mut self.lane, &key, self.now).set_deadline(&key, deadline);
+        let set =
+            self.store.lock(&mut self.lane, &key, self.now).unheard().set_deadline(&key, deadline);
         if set.is_err() {
             assert!(self.may_refuse());
             return self.read(name);
@@ -183,7 +184,10 @@ impl World {
         let expected = self.expected(name).is_some();
         let bytes = name.bytes();
         let key = key(&self.store, name, &bytes);
-        assert_eq!(self.store.lock(&mut self.lane, &key, self.now).remove(&key), expected);
+        assert_eq!(
+            self.store.lock(&mut self.lane, &key, self.now).unheard().remove(&key),
+            expected
+        );
         self.models[name.database()].remove(&bytes);
     }
 
@@ -197,7 +201,7 @@ impl World {
             (key(&self.store, from, &source), key(&self.store, to, &target));
         let mut shards = ShardSet::new();
         [source_key.hash, target_key.hash].into_iter().for_each(|hash| shards.add(hash));
-        let mut access = self.store.lock_all(&mut self.lane, shards, self.now);
+        let mut access = self.store.lock_all(&mut self.lane, shards, self.now).unheard();
         let done: Result<bool, NoSpace> = if moves {
             access.rename(&source_key, &target_key)
         } else {
@@ -223,7 +227,7 @@ impl World {
         let key = key(&self.store, name, &bytes);
         // More than one burst of keys, so that records of one are looked at with lines of the next.
         self.store.look_ahead(&[(key.keyspace, key.hash); 9]);
-        let mut access = self.store.lock(&mut self.lane, &key, self.now);
+        let mut access = self.store.lock(&mut self.lane, &key, self.now).unheard();
         let found = access.read(&key).map(|it| (it.bytes.to_vec(), it.deadline));
         assert!(found == expected);
     }

@@ -169,12 +169,12 @@ fn play(store: &Store, lane: &mut Lane, ops: &[Op<'_>]) {
         if matches!(op, Op::Clean) {
             store.clean_at_rest(lane, 1 << 16, NOW);
         }
-        let mut access = store.lock(lane, &key, NOW);
+        let mut access = store.lock(lane, &key, NOW).unheard();
         world.apply(&mut access, &key, op);
         world.read(&access, &key, Id::MIN, Id::MAX);
     }
     // The table of a collection lives until its nodes are gone.
-    store.lock(lane, &key, NOW).remove(&key);
+    store.lock(lane, &key, NOW).unheard().remove(&key);
     while store.reap_some(lane, 1 << 20) {}
 }
 

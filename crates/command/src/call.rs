@@ -93,8 +93,8 @@ impl<'c> Call<'c> {
     pub fn on_key(&mut self, at: usize) -> Result<(Access<'_>, Key<'c>, &mut Reply<'c>), Refusal> {
         let key = self.key(at)?;
         let mut access = self.instance.store.lock(self.lane, &key, self.now);
-        if self.session.no_touch | self.session.import_source {
-            self.session.mark(&mut access);
+        if self.session.no_touch | self.session.import_source | access.is_heard() {
+            introduce(&mut access, self.instance, self.session, &self.args);
         }
         Ok((access, key, &mut self.reply))
     }
@@ -117,8 +117,8 @@ impl<'c> Call<'c> {
         let mut shards = ShardSet::new();
         keys.iter().for_each(|key| shards.add(key.hash));
         let mut access = self.instance.store.lock_all(self.lane, shards, self.now);
-        if self.session.no_touch | self.session.import_source {
-            self.session.mark(&mut access);
+        if self.session.no_touch | self.session.import_source | access.is_heard() {
+            introduce(&mut access, self.instance, self.session, &self.args);
         }
         (access, &mut self.reply)
     }
@@ -126,8 +126,8 @@ impl<'c> Call<'c> {
     /// Locks every shard, for a command that learns its keys as it goes.
     pub fn lock_everything(&mut self) -> (Access<'_>, &mut Reply<'c>) {
         let mut access = self.instance.store.lock_all(self.lane, ShardSet::all(), self.now);
-        if self.session.no_touch | self.session.import_source {
-            self.session.mark(&mut access);
+        if self.session.no_touch | self.session.import_source | access.is_heard() {
+            introduce(&mut access, self.instance, self.session, &self.args);
         }
         (access, &mut self.reply)
     }
@@ -151,12 +151,6 @@ impl<'c> Call<'c> {
     /// Whether a key that gets this deadline is gone at once.
     pub fn is_over(&self, deadline: Millis) -> bool {
         deadline <= self.now && !self.instance.store.keeps_expired()
-    }
-
-    /// Counts `changes` of data, as `rdb_changes_since_last_save` tells.
-    #[inline]
-    pub fn count_changes(&self, changes: u64) {
-        self.statistics.count_changes(changes);
     }
 
     /// The refusal of a request with a wrong number of words.
@@ -184,5 +178,19 @@ impl Command {
             categories: Categories::empty(),
             ..Command::plain(group, name, -2, Flags::empty(), since, |_| Err(Refusal::SYNTAX))
         }
+    }
+}
+
+/// Tells an access what a client has said about itself, and in whose words it changes data.
+#[cold]
+fn introduce<'a>(
+    access: &mut Access<'a>,
+    instance: &Instance,
+    session: &Session,
+    args: &'a Args<'_>,
+) {
+    session.mark(access);
+    if let Some(keyspace) = instance.store.keyspace(session.database) {
+        access.speak_for(args, keyspace);
     }
 }

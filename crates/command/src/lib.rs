@@ -44,6 +44,8 @@ mod table;
 #[cfg(test)]
 mod testing;
 mod tips;
+#[cfg(test)]
+mod told;
 mod waiting;
 
 pub use args::Args;

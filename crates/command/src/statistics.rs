@@ -72,8 +72,6 @@ server_counts! {
     reads,
     /// Writes.
     writes,
-    /// Changes of data.
-    changes,
     /// Nanoseconds in which the worker was not waiting.
     active_nanos,
     /// Clients closed for a query buffer that grew too large.
@@ -89,14 +87,6 @@ pub struct WorkerStatistics {
     pub commands: Box<[CommandCounts]>,
     /// The others.
     pub server: ServerCounts,
-}
-
-impl WorkerStatistics {
-    /// Counts changes of data.
-    #[inline]
-    pub fn count_changes(&self, changes: u64) {
-        self.server.changes.add(changes);
-    }
 }
 
 /// The sums of one command.
@@ -207,8 +197,7 @@ impl Statistics {
     /// Begins to count anew.
     pub fn reset(&self, totals: Totals) {
         let mut sums = self.all_sums();
-        // Changes and active time count since the start whatever is reset.
-        sums.server.changes = 0;
+        // Active time counts since the start whatever is reset.
         sums.server.active_nanos = 0;
         *lock(&self.reset) = (sums, totals);
         lock(&self.errors).clear();

@@ -102,7 +102,7 @@ impl World {
 
     /// Changes of data that were counted.
     pub fn changes(&self) -> u64 {
-        self.statistics.server.changes.get()
+        self.instance.store.totals().changes
     }
 }
 

@@ -6,8 +6,8 @@
 
 use crate::fault::WrongKind;
 use crate::key::{Key, Kind, Value};
-use crate::shard::{Guard, KeyMut, ValueRef};
-use base::{Millis, Random};
+use crate::shard::{Event, Guard, KeyMut, Request, ValueRef};
+use base::{KeyspaceId, Millis, Random};
 use smallvec::SmallVec;
 
 /// The right to read and change the values of some keys.
@@ -32,6 +32,12 @@ impl<'a> Access<'a> {
     #[inline(always)]
     pub(crate) fn unseen(&self) -> &Guard<'a> {
         &self.guard
+    }
+
+    /// The same for changes that nobody is to hear of.
+    pub fn unheard(mut self) -> Access<'a> {
+        self.guard.mute();
+        self
     }
 
     /// The moment of the command.
@@ -87,6 +93,65 @@ impl<'a> Access<'a> {
         let value = self.guard.peek(key)?;
         let nodes = value.collection().map_or(0, |_| value.nodes().memory());
         Some(value.live_bytes() as usize + nodes + crate::budget::INDEX_BYTES_PER_KEY)
+    }
+
+    /// Says that a command made so many changes, and what that is for a key. All that is said while
+    /// one access holds its locks is one unit. With none, nothing has changed for others.
+    #[inline(always)]
+    pub fn changed(&mut self, changes: u64, event: Event, key: &Key<'_>) {
+        self.guard.say(changes, event, key);
+    }
+
+    /// Says that a command made so many changes, for which clients know no event.
+    #[inline]
+    pub fn changed_silently(&mut self, changes: u64) {
+        self.guard.say_silently(changes);
+    }
+
+    /// Names one more event of what the command has changed.
+    #[inline]
+    pub fn happened(&mut self, event: Event, key: &Key<'_>) {
+        if self.guard.is_heard() {
+            self.guard.note_event(event, key);
+        }
+    }
+
+    /// Names the event of a key that has gone with its last element, if it has.
+    #[inline]
+    pub fn happened_if_gone(&mut self, key: &Key<'_>) {
+        if self.guard.is_heard() && self.guard.peek(key).is_none() {
+            self.guard.note_event(Event::DEL, key);
+        }
+    }
+
+    /// Says that a command removed so many elements of a key, and, if they were the last, that the
+    /// key has gone with them.
+    #[inline]
+    pub fn removed(&mut self, elements: u64, event: Event, key: &Key<'_>) {
+        self.guard.say(elements, event, key);
+        if elements > 0 {
+            self.happened_if_gone(key);
+        }
+    }
+
+    /// Whether anybody hears of events and effects, so that they are worth looking for.
+    #[inline]
+    pub fn is_heard(&self) -> bool {
+        self.guard.is_heard()
+    }
+
+    /// Takes the words of a request, which is asked by a client of a keyspace, for what will be
+    /// changed, if anybody hears it.
+    pub fn speak_for(&mut self, request: &'a dyn Request, keyspace: KeyspaceId) {
+        if self.guard.is_heard() {
+            self.guard.speak_for(request, keyspace);
+        }
+    }
+
+    /// Gives words that have the effect of what was changed, in place of those of the request: they
+    /// depend neither on chance nor on time nor on anything but the data.
+    pub fn effect(&mut self, keyspace: KeyspaceId, words: &[&[u8]]) {
+        self.guard.word(keyspace, words);
     }
 
     /// The value of a key, of a kind, for a command that reads: counts a hit or a miss, and notes
@@ -169,14 +234,4 @@ fn of_kind(found: Option<ValueRef<'_>>, kind: Kind) -> Result<Option<ValueRef<'_
 #[inline]
 fn key_of_kind<'g, 'a>(key: KeyMut<'g, 'a>, kind: Kind) -> Result<KeyMut<'g, 'a>, WrongKind> {
     if key.exists() && key.label().kind() != kind { Err(WrongKind) } else { Ok(key) }
-}
-
-impl<'g> ValueRef<'g> {
-    /// As other crates see it.
-    #[inline(always)]
-    fn to_value(self) -> Value<'g> {
-        let label = self.label();
-        let (kind, encoding, is_tree) = (label.kind(), label.encoding(), label.is_tree());
-        Value { kind, encoding, is_tree, bytes: self.bytes(), deadline: self.deadline() }
-    }
 }

@@ -42,6 +42,8 @@ counters! {
     hits,
     /// Look-ups of reading commands that did not.
     misses,
+    /// Changes of data that commands made.
+    changes,
     /// Keys removed because their deadline had passed.
     expired,
     /// Keys removed by the sweep over deadlines, before anybody asked for them.

@@ -1,6 +1,7 @@
 //! Databases: their keyspaces, their figures, and what happens to them as a whole.
 
 use crate::lane::Lane;
+use crate::shard::{Effect, Unit, Words};
 use crate::store::Store;
 use base::{KeyspaceId, ShardId};
 
@@ -79,7 +80,21 @@ impl Store {
     pub fn swap_databases(&self, lane: &Lane, one: usize, other: usize) {
         self.exclusively(lane, |store| {
             store.shards.keyspaces.swap(one, other);
+            store.tell(one, || {
+                vec![b"SWAPDB".to_vec(), one.to_string().into(), other.to_string().into()]
+            });
         });
+        lane.counters.changes.add(1);
+    }
+
+    /// Tells those who listen what was done to databases as a whole, while the gate is closed.
+    fn tell(&self, database: usize, words: impl FnOnce() -> Words) {
+        let listeners = &self.shards.listeners;
+        if listeners.is_any() {
+            let effects = vec![Effect { database, words: words() }];
+            let unit = Unit { effects, events: Vec::new() };
+            listeners.tell(|listener| listener.unit(&unit));
+        }
     }
 
     /// Empties databases: each gets a fresh keyspace at once, and the reaper takes the old one.
@@ -105,6 +120,7 @@ impl Store {
             });
             // Another flush may have been faster to take the ids.
             if is_complete {
+                lane.counters.changes.add(flushed);
                 return flushed;
             }
         }
@@ -121,6 +137,7 @@ impl Store {
             return None;
         }
         self.shards.budget.retire(facts.bytes);
+        self.tell(database, || vec![b"FLUSHDB".to_vec()]);
         Some(facts.keys)
     }
 }

@@ -1,6 +1,7 @@
 //! What one thread needs to work on the store.
 
 use crate::counters::Counters;
+use crate::shard::{Lent, Unit};
 use base::{GateLane, Millis, Pacer, Random};
 use heap::{Head, Heap, OutOfSpace, Purpose};
 use std::sync::Arc;
@@ -16,6 +17,9 @@ pub struct Lane {
     pub(crate) is_overdrawn: bool,
     /// Bytes that had been appended when the lane was last asked whether it rests.
     pub(crate) rested_at: u64,
+    /// The locks that commands borrow, and what they have changed under them.
+    pub(crate) lent: Lent,
+    pub(crate) unit: Unit,
     /// Of a thread that works in the background.
     pub(crate) pacer: Pacer,
     /// Chance for RANDOMKEY, SPOP and the like.
@@ -40,6 +44,8 @@ impl Lane {
             paid: Paid::default(),
             is_overdrawn: false,
             rested_at: 0,
+            lent: Lent::default(),
+            unit: Unit::default(),
             pacer: Pacer::new(),
             random: Random::seeded(seed),
         }

@@ -44,5 +44,8 @@ pub use key::{Encoding, Expiry, Key, Kind, Value};
 pub use lane::Lane;
 pub use packed::Element;
 pub use scan::{ScanFilter, Scanned};
-pub use shard::{ShardSet, Sought};
+pub use shard::{
+    Change, Effect, Event, EventClass, Happened, Hold, Listener, Reason, Request, ShardSet, Sought,
+    Unit, Words,
+};
 pub use store::{Store, StoreConfig};

@@ -124,7 +124,7 @@ impl Store {
             let Some(mut nodes) = guard.collection(dying.id) else { return reaped };
             let end = nodes.end();
             if dying.next >= end {
-                nodes.close();
+                guard.close_collection(dying.id);
                 return reaped;
             }
             let count = NODES_PER_HOLD.min((most - reaped.records) as u32);

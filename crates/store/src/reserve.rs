@@ -11,8 +11,10 @@ use heap::Purpose;
 const TRIES_IN_VAIN: usize = 8;
 
 impl Store {
-    /// Makes sure that `bytes` can be appended without waiting, before any lock is taken.
-    /// Cleans, and evicts where the policy allows, until there is room.
+    /// Makes sure that `bytes` can be appended without waiting, before any lock is taken, by one
+    /// command or by several. Cleans, and evicts where the policy allows, until there is room.
+    /// While the lane lends locks it does neither: then what is missing is overdrawn, and the
+    /// next write makes room for it.
     ///
     /// # Errors
     /// When nothing can be freed any more.
@@ -28,6 +30,9 @@ impl Store {
     fn reserve_slowly(&self, lane: &mut Lane, bytes: usize, now: Millis) -> Result<(), NoSpace> {
         if !self.shards.heap.could_ever_hold(bytes) {
             return Err(NoSpace);
+        }
+        if lane.lent.is_any() {
+            return lane.ensure(&self.shards.heap, bytes, now).map_err(|_| NoSpace);
         }
         let mut tries_in_vain = 0;
         while !self.has_reserved(lane, bytes, now) {

@@ -5,7 +5,7 @@ use crate::cleaner::Cleaners;
 use crate::counters::{Counters, Totals};
 use crate::key::Key;
 use crate::lane::Lane;
-use crate::shard::{ShardSet, Shards, Sought};
+use crate::shard::{Hold, Listener, ShardSet, Shards, Sought};
 use base::{Gate, KeyHasher, KeyspaceId, Millis};
 use heap::Heap;
 use std::io;
@@ -62,6 +62,24 @@ impl Store {
         Access::new(self.shards.lock_all(lane, set, now))
     }
 
+    /// Takes the locks of several shards for some commands in a row: they work with the lane that
+    /// is lent, on keys of these shards, and what they change is one unit. Room for all of them is
+    /// made before.
+    ///
+    /// # Panics
+    /// If the lane lends locks already.
+    pub fn hold<'a>(&'a self, lane: &'a mut Lane, set: ShardSet) -> Hold<'a> {
+        self.shards.hold(lane, set)
+    }
+
+    /// The same for somebody who must not wait: `None` if one of the locks is not free.
+    ///
+    /// # Panics
+    /// If the lane lends locks already.
+    pub fn try_hold<'a>(&'a self, lane: &'a mut Lane, set: ShardSet) -> Option<Hold<'a>> {
+        self.shards.try_hold(lane, set)
+    }
+
     /// Brings index lines and beginnings of records of `keys` nearer.
     #[inline]
     pub fn look_ahead(&self, keys: &[Sought]) {
@@ -110,6 +128,11 @@ impl Store {
         if std::mem::replace(&mut lane.rested_at, appended) == appended {
             lane.head.rest(&self.shards.heap);
         }
+    }
+
+    /// Tells somebody of every change from now on. The lane may be inside the gate.
+    pub fn listen(&self, lane: &Lane, listener: &Arc<dyn Listener>) {
+        self.gate.close(&lane.gate, || self.shards.listeners.add(Arc::clone(listener)));
     }
 
     /// Sums of what all lanes have counted.
@@ -181,7 +204,7 @@ mod tests {
             let name = format!("key{number:013}");
             let key = store.key(keyspace, name.as_bytes());
             store.enter(&lane);
-            let mut access = store.lock(&mut lane, &key, Millis(1));
+            let mut access = store.lock(&mut lane, &key, Millis(1)).unheard();
             access.write(&key, value, Encoding::Raw, Expiry::Never).expect("room");
             drop(access);
             store.leave(&lane);

@@ -54,7 +54,8 @@ impl World {
         store.enter(&self.lane);
         let reserved =
             if bytes > 0 { store.reserve(&mut self.lane, bytes, self.now) } else { Ok(()) };
-        let done = reserved.map(|()| work(&mut store.lock(&mut self.lane, &key, self.now), &key));
+        let done = reserved
+            .map(|()| work(&mut store.lock(&mut self.lane, &key, self.now).unheard(), &key));
         store.upkeep(&mut self.lane, self.now);
         store.reap_some(&mut self.lane, 50);
         store.leave(&self.lane);

@@ -34,7 +34,12 @@ fn writes_refused(maxmemory: u64, lens: &[u64], writes: u64, seed: u64) -> u64 {
         store.enter(&lane);
         let reserved = store.reserve(&mut lane, value.len() + 40, NOW);
         let written = reserved.and_then(|()| {
-            store.lock(&mut lane, &key, NOW).write(&key, &value, Encoding::Raw, Expiry::Never)
+            store.lock(&mut lane, &key, NOW).unheard().write(
+                &key,
+                &value,
+                Encoding::Raw,
+                Expiry::Never,
+            )
         });
         refused += u64::from(written.is_err());
         store.upkeep(&mut lane, NOW);

@@ -65,7 +65,7 @@ impl World {
         let keyspace = self.store.keyspace(0).expect("the first database");
         let key = self.store.key(keyspace, bytes);
         self.store.reserve(&mut self.lane, 4_000, now).expect("room");
-        let done = work(&mut self.store.lock(&mut self.lane, &key, now), &key);
+        let done = work(&mut self.store.lock(&mut self.lane, &key, now).unheard(), &key);
         self.store.leave(&self.lane);
         done
     }
@@ -81,7 +81,8 @@ impl World {
         let (one, other) = (self.store.key(keyspace, one), self.store.key(keyspace, other));
         let mut shards = ShardSet::new();
         [one.hash, other.hash].into_iter().for_each(|hash| shards.add(hash));
-        let done = work(&mut self.store.lock_all(&mut self.lane, shards, now), &one, &other);
+        let done =
+            work(&mut self.store.lock_all(&mut self.lane, shards, now).unheard(), &one, &other);
         self.store.leave(&self.lane);
         done
     }

@@ -96,7 +96,7 @@ impl World {
         let now = self.clock.now();
         let key = key(&self.store, database, bytes);
         self.store.reserve(&mut self.lane, value.len() + 100, now).expect("room");
-        let mut access = self.store.lock(&mut self.lane, &key, now);
+        let mut access = self.store.lock(&mut self.lane, &key, now).unheard();
         let expiry = deadline.map_or(Expiry::Never, Expiry::At);
         access.write(&key, &value, Encoding::of_new(&value), expiry).expect("room");
         self.models[database].insert(bytes.to_vec(), (value, deadline));
@@ -106,7 +106,7 @@ impl World {
         let expected = self.expected(database, bytes).is_some();
         let now = self.clock.now();
         let key = key(&self.store, database, bytes);
-        let removed = self.store.lock(&mut self.lane, &key, now).remove(&key);
+        let removed = self.store.lock(&mut self.lane, &key, now).unheard().remove(&key);
         assert_eq!(removed, expected);
         self.models[database].remove(bytes);
     }
@@ -117,7 +117,7 @@ impl World {
         value.resize(len, 0);
         let now = self.clock.now();
         let key = key(&self.store, database, bytes);
-        let mut access = self.store.lock(&mut self.lane, &key, now);
+        let mut access = self.store.lock(&mut self.lane, &key, now).unheard();
         assert_eq!(access.resize(&key, len).expect("room"), value);
         self.models[database].insert(bytes.to_vec(), (value, deadline));
     }
@@ -127,7 +127,7 @@ impl World {
         let expected = self.expected(database, bytes);
         let now = self.clock.now();
         let key = key(&self.store, database, bytes);
-        let set = self.store.lock(&mut self.lane, &key, now).set_deadline(&key, deadline);
+        let set = self.store.lock(&mut self.lane, &key, now).unheard().set_deadline(&key, deadline);
         assert_eq!(set, Ok(expected.is_some()));
         if let Some((value, _)) = expected {
             self.models[database].insert(bytes.to_vec(), (value, deadline));
@@ -143,7 +143,7 @@ impl World {
         let to = key(&self.store, other, &target);
         let mut shards = store::ShardSet::new();
         [from.hash, to.hash].into_iter().for_each(|hash| shards.add(hash));
-        let renamed = self.store.lock_all(&mut self.lane, shards, now).rename(&from, &to);
+        let renamed = self.store.lock_all(&mut self.lane, shards, now).unheard().rename(&from, &to);
         assert_eq!(renamed, Ok(expected.is_some()));
         if let Some(value) = expected {
             self.models[database].remove(bytes);
@@ -170,7 +170,7 @@ impl World {
         let expected = self.expected(database, bytes);
         let now = self.clock.now();
         let key = key(&self.store, database, bytes);
-        let mut access = self.store.lock(&mut self.lane, &key, now);
+        let mut access = self.store.lock(&mut self.lane, &key, now).unheard();
         let found = access.read(&key).map(|value| (value.bytes.to_vec(), value.deadline));
         assert_eq!(found, expected);
     }
@@ -248,7 +248,7 @@ fn the_cleaner_keeps_live_bytes_above_85_percent_while_sizes_change() {
             let bytes = format!("key:{:08}", if round == 0 { number } else { any });
             let key = key(&world.store, 0, bytes.as_bytes());
             let value = vec![b'v'; 100 + (round * 37 % 90) as usize];
-            let mut access = world.store.lock(&mut world.lane, &key, now);
+            let mut access = world.store.lock(&mut world.lane, &key, now).unheard();
             access.write(&key, &value, Encoding::Raw, Expiry::Never).expect("room");
             drop(access);
             world.store.upkeep(&mut world.lane, now);
@@ -280,7 +280,7 @@ fn the_cleaner_keeps_up_with_removals_though_nothing_is_written() {
     for number in &numbers {
         let bytes = name(*number);
         let key = key(&world.store, 0, bytes.as_bytes());
-        let mut access = world.store.lock(&mut world.lane, &key, now);
+        let mut access = world.store.lock(&mut world.lane, &key, now).unheard();
         access.write(&key, &[b'v'; 260], Encoding::Raw, Expiry::Never).expect("room");
     }
     for last in (1..numbers.len()).rev() {
@@ -289,7 +289,7 @@ fn the_cleaner_keeps_up_with_removals_though_nothing_is_written() {
     for number in &numbers[..numbers.len() * 9 / 10] {
         let bytes = name(*number);
         let key = key(&world.store, 0, bytes.as_bytes());
-        assert!(world.store.lock(&mut world.lane, &key, now).remove(&key));
+        assert!(world.store.lock(&mut world.lane, &key, now).unheard().remove(&key));
         world.store.upkeep(&mut world.lane, now);
         let utilisation = world.utilisation();
         assert!(utilisation > 0.4, "{utilisation}");
@@ -324,7 +324,7 @@ impl World {
         let bytes = format!("key:{number:012}");
         let key = key(&self.store, 0, bytes.as_bytes());
         self.store.reserve(&mut self.lane, 1_100, now).expect("eviction makes room");
-        let mut access = self.store.lock(&mut self.lane, &key, now);
+        let mut access = self.store.lock(&mut self.lane, &key, now).unheard();
         access.write(&key, &[b'v'; 1_000], Encoding::Raw, Expiry::Never).expect("room");
         drop(access);
         self.store.upkeep(&mut self.lane, now);

@@ -159,7 +159,7 @@ impl<'a> Worker<'a> {
     }
 
     fn read(&mut self, key: &Key<'_>, now: Millis) {
-        let mut access = self.shared.store.lock(&mut self.lane, key, now);
+        let mut access = self.shared.store.lock(&mut self.lane, key, now).unheard();
         if let Some(value) = access.read_string(key).expect("all are strings") {
             check(key.bytes, &value.to_vec());
             assert!(value.deadline.is_none_or(|it| it > now));
@@ -176,7 +176,7 @@ impl<'a> Worker<'a> {
         let store = &self.shared.store;
         let extent = value.len() + key.bytes.len() + 30;
         let reserved = store.reserve(&mut self.lane, extent, now);
-        let mut access = store.lock(&mut self.lane, key, now);
+        let mut access = store.lock(&mut self.lane, key, now).unheard();
         let written = reserved.and_then(|()| access.write(key, &value, Encoding::Raw, expiry));
         match written {
             Ok(()) => assert!(string_of(&access, key).expect("just written") == value),
@@ -185,7 +185,7 @@ impl<'a> Worker<'a> {
     }
 
     fn remove(&mut self, key: &Key<'_>, now: Millis) {
-        let mut access = self.shared.store.lock(&mut self.lane, key, now);
+        let mut access = self.shared.store.lock(&mut self.lane, key, now).unheard();
         access.remove(key);
         assert!(access.peek(key).is_none());
     }
@@ -193,7 +193,7 @@ impl<'a> Worker<'a> {
     /// Lengthens or shortens a value, and makes its head right again.
     fn grow(&mut self, key: &Key<'_>, now: Millis) {
         let more = self.random.below(100) as usize;
-        let mut access = self.shared.store.lock(&mut self.lane, key, now);
+        let mut access = self.shared.store.lock(&mut self.lane, key, now).unheard();
         let Some(old) = string_of(&access, key) else { return };
         if old.len() + more > WHOLE_BYTES_MAX {
             return;
@@ -208,7 +208,7 @@ impl<'a> Worker<'a> {
 
     fn rewrite(&mut self, key: &Key<'_>, now: Millis) {
         let salt = self.random.next();
-        let mut access = self.shared.store.lock(&mut self.lane, key, now);
+        let mut access = self.shared.store.lock(&mut self.lane, key, now).unheard();
         let Some(old) = string_of(&access, key) else { return };
         check(key.bytes, &old);
         let value = value_of(key.bytes, old.len(), salt);
@@ -217,7 +217,7 @@ impl<'a> Worker<'a> {
 
     fn set_deadline(&mut self, key: &Key<'_>, now: Millis) {
         let deadline = self.random.one_in(2).then(|| Millis(now.0 + 1 + self.random.below(2_000)));
-        let mut access = self.shared.store.lock(&mut self.lane, key, now);
+        let mut access = self.shared.store.lock(&mut self.lane, key, now).unheard();
         match access.set_deadline(key, deadline) {
             Ok(true) => assert_eq!(access.peek(key).expect("there").deadline, deadline),
             Ok(false) => {}
@@ -237,7 +237,7 @@ impl<'a> Worker<'a> {
         let mut shards = ShardSet::new();
         [from.hash, to.hash].into_iter().for_each(|hash| shards.add(hash));
         let moves = self.random.one_in(2);
-        let mut access = self.shared.store.lock_all(&mut self.lane, shards, now);
+        let mut access = self.shared.store.lock_all(&mut self.lane, shards, now).unheard();
         let before = string_of(&access, from);
         let done = if moves { access.rename(from, &to) } else { access.copy(from, &to) };
         let Ok(done) = done else { return self.refused += 1 };
@@ -257,7 +257,7 @@ impl<'a> Worker<'a> {
         let salt = self.random.next();
         let mut shards = ShardSet::new();
         keys.iter().for_each(|key| shards.add(key.hash));
-        let mut access = self.shared.store.lock_all(&mut self.lane, shards, now);
+        let mut access = self.shared.store.lock_all(&mut self.lane, shards, now).unheard();
         for key in keys {
             let value = value_of(key.bytes, 60, salt);
             if access.write(key, &value, Encoding::Raw, Expiry::Never).is_err() {
@@ -358,7 +358,7 @@ fn verify(shared: &Shared) {
         assert_eq!((facts.keys, store.len(database)), (names.len() as u64, names.len() as u64));
         for bytes in &names {
             let key = shared.key(database, bytes);
-            let mut access = store.lock(&mut lane, &key, now);
+            let mut access = store.lock(&mut lane, &key, now).unheard();
             let value = access.read_string(&key).expect("a string").expect("it was in the walk");
             check(bytes, &value.to_vec());
             with_deadline += u64::from(value.deadline.is_some());

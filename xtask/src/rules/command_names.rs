@@ -122,6 +122,13 @@ impl Visit<'_> for Literals {
 
     fn visit_attribute(&mut self, _: &syn::Attribute) {}
 
+    /// An event has a name of its own, though it often is that of a command.
+    fn visit_expr_call(&mut self, call: &syn::ExprCall) {
+        if !makes_event(&call.func) {
+            visit::visit_expr_call(self, call);
+        }
+    }
+
     fn visit_macro(&mut self, call: &syn::Macro) {
         self.tokens(call.tokens.clone());
     }
@@ -130,6 +137,12 @@ impl Visit<'_> for Literals {
         let line = literal.span().start().line;
         self.found.extend(text_of(literal).map(|text| (line, text)));
     }
+}
+
+/// Whether a function is one that names an event: `Event::hash`.
+fn makes_event(function: &Expr) -> bool {
+    let Expr::Path(function) = function else { return false };
+    function.path.segments.iter().rev().nth(1).is_some_and(|segment| segment.ident == "Event")
 }
 
 fn text_of(literal: &Lit) -> Option<String> {

@@ -10,29 +10,17 @@
 //! between them few are. Too many of them are worse again: the processor drops what it has no room
 //! for.
 
-use super::Shards;
+use super::shards::{RECORD_BYTES_MAX, Shards};
 use base::{KeyspaceId, Location, PositionHash};
 use index::{Home, Index, Peek, prefetch};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Keys whose lines are announced together. With two announcements for each record of the burst
 /// before, they are as many as a processor has in flight (24 on Zen 4).
 const BURST: usize = 8;
-/// Bytes that a look announces of a record at most.
-const RECORD_BYTES_MAX: u64 = 64;
 
 /// What a look needs of a key.
 pub type Sought = (KeyspaceId, PositionHash);
-
-/// How far beyond its first byte a look announces a record.
-#[derive(Debug)]
-pub(super) struct Reach(AtomicUsize);
-
-impl Default for Reach {
-    fn default() -> Reach {
-        Reach(AtomicUsize::new(RECORD_BYTES_MAX as usize - 1))
-    }
-}
 
 impl Shards {
     /// Brings index lines and beginnings of records of `keys` nearer.

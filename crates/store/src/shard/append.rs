@@ -1,6 +1,10 @@
 //! Records that come and go, and all that is counted for them.
 
-use super::{CollectionId, Guard, Noted, Reason, Shards};
+use super::change::Reason;
+use super::collections::{CollectionId, Noted};
+use super::found::{Found, weight_of};
+use super::guard::Guard;
+use super::shards::Shards;
 
 use crate::fault::NoSpace;
 use crate::key::{Expiry, Key, Label};
@@ -8,55 +12,6 @@ use crate::lane::Lane;
 use base::{KeyspaceId, Location, Millis, Tick};
 use heap::{Draft, Head, Purpose, Record, SPARE_PART, Weight};
 use index::{Entry, Index, Slot};
-
-/// A key's entry and record. Whoever holds one outside this folder holds it in a value that
-/// borrows the guard; inside, it is not used after a change of the shard.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Found<'a> {
-    pub slot: Slot,
-    pub entry: Entry,
-    pub record: Record<'a>,
-}
-
-impl<'a> Found<'a> {
-    #[inline(always)]
-    pub fn label(&self) -> Label {
-        // SAFETY: the shard is locked, and the record is the one that the index names.
-        Label(unsafe { self.record.label() })
-    }
-
-    #[inline(always)]
-    pub fn bytes(&self) -> &'a [u8] {
-        // SAFETY: as above; the slice is handed on as one that borrows the guard.
-        unsafe { self.record.value() }
-    }
-
-    /// For change: no other slice of the value is in use.
-    #[inline]
-    pub fn bytes_mut(self) -> &'a mut [u8] {
-        // SAFETY: as above; the guard is borrowed exclusively.
-        unsafe { self.record.value_mut() }
-    }
-
-    #[inline]
-    pub fn deadline(&self) -> Option<Millis> {
-        // SAFETY: as above.
-        unsafe { self.record.deadline() }
-    }
-
-    #[inline]
-    pub fn collection(&self) -> Option<CollectionId> {
-        if self.label().is_tree() { CollectionId::read(self.bytes()) } else { None }
-    }
-}
-
-/// What the record of a key counts for. One that grows bit by bit keeps its gap as spare room; that
-/// of a string is what an older value left.
-#[inline]
-pub(super) fn weight_of(found: &Found<'_>) -> Weight {
-    // SAFETY: the shard is locked, and the record is the one that the index names.
-    unsafe { found.record.weight(found.label().grows()) }
-}
 
 /// A string that outgrows its room gets this part of its length more.
 const STRING_SLACK_PART: usize = 8;
@@ -223,7 +178,10 @@ impl<'a> Guard<'a> {
     ) -> Result<Appended, NoSpace> {
         let (shards, now) = (self.shards, self.now);
         let appended = self.thread.head.append(&shards.heap, draft, Purpose::Late, now, fill);
-        let at = appended.map_err(|_| NoSpace)?;
+        let Ok(at) = appended else {
+            self.note_refusal();
+            return Err(NoSpace);
+        };
         let tick = draft.deadline.map(|deadline| Tick::of_deadline(deadline, now));
         if draft.extent() > heap::DEDICATED_BYTES {
             shards.heap.note_owner(at, Noted::Key(key.hash, key.keyspace).to_owner());
@@ -242,12 +200,14 @@ impl<'a> Guard<'a> {
                     shards.keyspaces.note_used(key.keyspace);
                 }
                 let hashes = shards.hashes();
-                let slot = index.insert(&shards.blocks, key.hash, entry, tick, &hashes);
-                slot.map_err(|_| {
+                let Ok(slot) = index.insert(&shards.blocks, key.hash, entry, tick, &hashes) else {
                     // SAFETY: nothing names the record, nor will.
                     unsafe { shards.heap.mark_dead(at, weight) };
-                    NoSpace
-                })?
+                    self.note_refusal();
+                    return Err(NoSpace);
+                };
+                self.after_creation(key);
+                slot
             }
         };
         self.thread.counters.gain(weight);

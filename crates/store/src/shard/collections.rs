@@ -10,8 +10,6 @@
 //! Whoever moves a node changes its entry in the table. The table belongs to whoever holds the
 //! lock of the shard in which the owner's hash stands, as the records of the nodes do.
 
-use super::Shards;
-use super::locks::Held;
 use base::{KeyspaceId, Location, PositionHash, Reservation};
 use heap::Owner;
 use std::cell::UnsafeCell;
@@ -307,7 +305,7 @@ impl Collections {
         slot.keyspace.store(u32::from(keyspace.0), Release);
     }
 
-    fn has_owner(&self, id: CollectionId) -> bool {
+    pub fn has_owner(&self, id: CollectionId) -> bool {
         self.slot(id).keyspace.load(Acquire) != NOBODY
     }
 
@@ -372,23 +370,6 @@ impl Collections {
 // SAFETY: the cells are used under the locks of their owners' shards only.
 unsafe impl Sync for Collections {}
 
-impl Shards {
-    /// Locks the shard of the key that owns a collection; `None` if the collection is closed.
-    pub(super) fn hold_owner(&self, id: CollectionId) -> Option<Held<'_>> {
-        loop {
-            let shard = self.collections.owner(id).shard();
-            let held = self.hold_one(shard);
-            // An owner gives a collection up, or away, under the lock of its shard.
-            if !self.collections.has_owner(id) {
-                return None;
-            }
-            if self.collections.owner(id).shard() == shard {
-                return Some(held);
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -411,7 +392,7 @@ mod tests {
         for _ in 0..20 {
             let mut shards = ShardSet::new();
             [made, kept].iter().for_each(|key| shards.add(key.hash));
-            let mut access = store.lock_all(&mut lane, shards, Millis(1));
+            let mut access = store.lock_all(&mut lane, shards, Millis(1)).unheard();
             access.write(&made, &text, Encoding::Raw, Expiry::Never).expect("room");
             assert_eq!(access.rename(&made, &kept), Ok(true));
             drop(access);

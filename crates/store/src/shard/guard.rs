@@ -1,15 +1,16 @@
 //! Locked shards: the right to find what they hold.
 
-use super::append::Found;
-use super::change::Word;
+use super::change::Reason;
+use super::collections::CollectionId;
+use super::found::Found;
 use super::locks::{Held, ShardSet};
-use super::{CollectionId, KeyMut, Reason, Shards, ValueRef};
+use super::pending::Changes;
+use super::shards::Shards;
 use crate::eviction::{AccessHistory, touched};
 use crate::key::Key;
 use crate::lane::Lane;
-use base::{KeyHasher, KeyspaceId, Location, Millis, PositionHash, Random, ShardId};
+use base::{KeyHasher, Millis, Random, ShardId};
 use index::{Entry, Index};
-use smallvec::SmallVec;
 
 /// The locks of some shards, and the thread that holds them.
 #[derive(Debug)]
@@ -19,24 +20,21 @@ pub(crate) struct Guard<'a> {
     held: Held<'a>,
     pub(super) now: Millis,
     pub(super) history: AccessHistory,
-    shows_expired: bool,
-    /// Who listens, as it was when the guard was made.
-    pub(super) listeners: Word,
-    /// Whether something was changed that has not yet been said.
-    pub(super) is_changed: bool,
+    pub(super) shows_expired: bool,
+    pub(super) changes: Changes<'a>,
 }
 
 impl Shards {
     /// Locks one shard, for a command.
     #[inline(always)]
     pub fn lock<'a>(&'a self, thread: &'a mut Lane, shard: ShardId, now: Millis) -> Guard<'a> {
-        let held = self.hold_one(shard);
+        let held = self.hold_one_of(&thread.lent, shard);
         Guard::new(self, thread, held, now, self.budget.history())
     }
 
     /// Locks several shards, all of them at once, for a command.
     pub fn lock_all<'a>(&'a self, thread: &'a mut Lane, set: ShardSet, now: Millis) -> Guard<'a> {
-        let held = self.hold_many(set);
+        let held = self.hold_many_of(&thread.lent, set);
         Guard::new(self, thread, held, now, self.budget.history())
     }
 
@@ -48,6 +46,7 @@ impl Shards {
         shard: ShardId,
         now: Millis,
     ) -> Guard<'a> {
+        debug_assert!(!thread.lent.is_any(), "work in the background is not part of a unit");
         let held = self.hold_one(shard);
         Guard::new(self, thread, held, now, AccessHistory::Untouched)
     }
@@ -73,9 +72,8 @@ impl<'a> Guard<'a> {
         now: Millis,
         history: AccessHistory,
     ) -> Guard<'a> {
-        let listeners = shards.listeners.word();
-        let (shows_expired, is_changed) = (false, false);
-        Guard { shards, thread, held, now, history, shows_expired, listeners, is_changed }
+        let changes = Changes::new(shards.listeners.heard());
+        Guard { shards, thread, held, now, history, shows_expired: false, changes }
     }
 
     /// The moment of the command, or of the work in the background.
@@ -147,18 +145,10 @@ impl<'a> Guard<'a> {
         found.map(|(slot, entry, record)| Found { slot, entry, record })
     }
 
-    /// What a key holds, without any trace: neither the access is noted, nor is a key removed that
-    /// is past its deadline, though it is absent.
-    pub fn peek(&self, key: &Key<'_>) -> Option<ValueRef<'_>> {
-        let value = ValueRef::new(self, self.find(key)?);
-        let is_live = value.deadline().is_none_or(|deadline| deadline > self.now);
-        (is_live || self.shows_expired).then_some(value)
-    }
-
     /// The key's entry and record; one past its deadline is absent, and removed unless the store
     /// keeps such keys and nobody is going to change it.
     #[inline(always)]
-    fn unexpired(&mut self, key: &Key<'_>, will_change: bool) -> Option<Found<'a>> {
+    pub(super) fn unexpired(&mut self, key: &Key<'_>, will_change: bool) -> Option<Found<'a>> {
         let found = self.find(key)?;
         if found.entry.has_deadline() && found.deadline().is_some_and(|it| it <= self.now) {
             let is_there = self.past_deadline(key, found, will_change);
@@ -177,16 +167,8 @@ impl<'a> Guard<'a> {
         self.shows_expired
     }
 
-    /// What a key holds, for a command that reads: a hit or a miss, and a use of the key.
     #[inline(always)]
-    pub fn read(&mut self, key: &Key<'_>) -> Option<ValueRef<'_>> {
-        let found = self.unexpired(key, false);
-        self.note_read(key, found.as_ref());
-        Some(ValueRef::new(self, found?))
-    }
-
-    #[inline(always)]
-    fn note_read(&mut self, key: &Key<'_>, found: Option<&Found<'_>>) {
+    pub(super) fn note_read(&mut self, key: &Key<'_>, found: Option<&Found<'_>>) {
         match found {
             Some(found) => {
                 self.thread.counters.hits.add(1);
@@ -194,33 +176,6 @@ impl<'a> Guard<'a> {
             }
             None => self.thread.counters.misses.add(1),
         }
-    }
-
-    /// What several keys hold, each as `read`; `None` as soon as one of them does not suit.
-    pub fn read_all(
-        &mut self,
-        keys: &[Key<'_>],
-        suits: impl Fn(ValueRef<'_>) -> bool,
-    ) -> Option<SmallVec<[Option<ValueRef<'_>>; 4]>> {
-        let mut all: SmallVec<[Option<Found<'a>>; 4]> = SmallVec::new();
-        for key in keys {
-            let found = self.unexpired(key, false);
-            self.note_read(key, found.as_ref());
-            if found.is_some_and(|found| !suits(ValueRef::new(self, found))) {
-                return None;
-            }
-            all.push(found);
-        }
-        // A key that has expired was removed meanwhile: records of others stay where they are.
-        Some(all.into_iter().map(|found| Some(ValueRef::new(self, found?))).collect())
-    }
-
-    /// What a key holds, for a command on the way to changing it: no hit, no miss, but a use.
-    #[inline]
-    pub fn look(&mut self, key: &Key<'_>) -> Option<ValueRef<'_>> {
-        let found = self.unexpired(key, true)?;
-        self.touch(key, &found);
-        Some(ValueRef::new(self, found))
     }
 
     /// Counts keys that are removed because their deadline has passed.
@@ -250,39 +205,6 @@ impl<'a> Guard<'a> {
     #[inline(always)]
     pub(super) fn find_to_change(&mut self, key: &Key<'_>) -> Option<Found<'a>> {
         self.unexpired(key, true)
-    }
-
-    /// A key, to be changed: no hit, no miss, no use.
-    #[inline(always)]
-    pub fn key_mut<'g>(&'g mut self, key: &Key<'g>) -> KeyMut<'g, 'a> {
-        let found = self.find_to_change(key);
-        KeyMut::new(self, *key, found)
-    }
-
-    /// A key, to be changed by a command that reads too: a hit or a miss, and a use of the key.
-    #[inline]
-    pub fn read_mut<'g>(&'g mut self, key: &Key<'g>) -> KeyMut<'g, 'a> {
-        let found = self.unexpired(key, true);
-        self.note_read(key, found.as_ref());
-        KeyMut::new(self, *key, found)
-    }
-
-    /// The key with this position hash whose record lies at a place, if the index still names it.
-    pub fn key_at<'g>(
-        &'g mut self,
-        keyspace: KeyspaceId,
-        hash: PositionHash,
-        at: Location,
-    ) -> Option<KeyMut<'g, 'a>> {
-        self.assert_held(hash.shard());
-        let shards = self.shards;
-        let index = shards.indexes.get(keyspace, hash.shard());
-        let same = |entry: Entry| entry.location() == at;
-        let (slot, entry) = index.find(&shards.blocks, hash, same)?;
-        // SAFETY: the location stands in the index of a locked shard.
-        let record = unsafe { shards.heap.record(at) };
-        let key = Key { bytes: record.key(), hash, keyspace };
-        Some(KeyMut::new(self, key, Some(Found { slot, entry, record })))
     }
 
     /// Notes a use of a key.

@@ -1,11 +1,18 @@
 //! A key, found or not, to be changed.
 
-use super::append::{Found, draft, fits, room_to_grow};
-use super::{CollectionId, Guard, ReadNodes, Reason, ValueRef, WriteNodes};
+use super::append::{draft, fits, room_to_grow};
+use super::change::Reason;
+use super::collections::CollectionId;
+use super::found::Found;
+use super::guard::Guard;
+use super::nodes::WriteNodes;
+use super::read_nodes::ReadNodes;
+use super::value_ref::ValueRef;
 use crate::fault::NoSpace;
 use crate::key::{Key, Label};
-use base::{KeyHasher, Millis, Tick};
+use base::{KeyHasher, KeyspaceId, Location, Millis, PositionHash, Tick};
 use heap::Head;
+use index::Entry;
 
 /// A key that was looked up, and the guard through which it was. What it holds is read and changed
 /// through this alone, which knows where the value lies after each change.
@@ -325,6 +332,63 @@ impl<'g, 'a> KeyMut<'g, 'a> {
 }
 
 impl<'a> Guard<'a> {
+    /// A key, to be changed: no hit, no miss, no use.
+    #[inline(always)]
+    pub fn key_mut<'g>(&'g mut self, key: &Key<'g>) -> KeyMut<'g, 'a> {
+        let found = self.find_to_change(key);
+        KeyMut::new(self, *key, found)
+    }
+
+    /// A key, to be changed by a command that reads too: a hit or a miss, and a use of the key.
+    #[inline]
+    pub fn read_mut<'g>(&'g mut self, key: &Key<'g>) -> KeyMut<'g, 'a> {
+        let found = self.unexpired(key, true);
+        self.note_read(key, found.as_ref());
+        KeyMut::new(self, *key, found)
+    }
+
+    /// The key with this position hash whose record lies at a place, if the index still names it.
+    pub fn key_at<'g>(
+        &'g mut self,
+        keyspace: KeyspaceId,
+        hash: PositionHash,
+        at: Location,
+    ) -> Option<KeyMut<'g, 'a>> {
+        self.assert_held(hash.shard());
+        let shards = self.shards;
+        let index = shards.indexes.get(keyspace, hash.shard());
+        let same = |entry: Entry| entry.location() == at;
+        let (slot, entry) = index.find(&shards.blocks, hash, same)?;
+        // SAFETY: the location stands in the index of a locked shard.
+        let record = unsafe { shards.heap.record(at) };
+        let key = Key { bytes: record.key(), hash, keyspace };
+        Some(KeyMut::new(self, key, Some(Found { slot, entry, record })))
+    }
+
+    /// The key that owns a collection, if it is still there.
+    ///
+    /// # Panics
+    /// If the owner's shard is not locked.
+    pub fn owner_of<'g>(&'g mut self, id: CollectionId) -> Option<KeyMut<'g, 'a>> {
+        let shards = self.shards;
+        let (hash, keyspace) = (shards.collections.owner(id), shards.collections.keyspace(id));
+        self.assert_held(hash.shard());
+        let index = shards.indexes.get(keyspace, hash.shard());
+        let look = |entry: Entry| {
+            // SAFETY: the location stands in the index of a locked shard.
+            let record = unsafe { shards.heap.record(entry.location()) };
+            // SAFETY: as above.
+            let (label, value) = unsafe { (Label(record.label()), record.value()) };
+            let is_owner = label.is_tree() && CollectionId::read(value) == Some(id);
+            is_owner.then_some(record)
+        };
+        let (slot, entry, record) = index.find_map(&shards.blocks, hash, |entry| {
+            if entry.kind() == 0 { None } else { look(entry) }
+        })?;
+        let key = Key { bytes: record.key(), hash, keyspace };
+        Some(KeyMut::new(self, key, Some(Found { slot, entry, record })))
+    }
+
     /// Gives up a collection of a key that did not become its value.
     pub fn give_up(&mut self, key: &Key<'_>, id: CollectionId) {
         self.retire(key, id);

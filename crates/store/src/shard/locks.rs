@@ -2,8 +2,10 @@
 //!
 //! Nobody waits for a lock while holding another, until a few tries have failed; then they are
 //! taken in ascending order, which cannot deadlock either.
+//!
+//! Locks can be lent: a thread that holds some for several commands in a row has each of them
+//! borrow those that it asks for, instead of waiting for itself.
 
-use super::Shards;
 use base::units::SHARDS;
 use base::{Lock, LockGuard, PositionHash, ShardId};
 use crossbeam_utils::CachePadded;
@@ -43,6 +45,16 @@ impl ShardSet {
         self.words[shard.index() / 64] >> (shard.index() % 64) & 1 == 1
     }
 
+    /// Adds all shards of another set.
+    pub fn add_all(&mut self, other: &ShardSet) {
+        self.words.iter_mut().zip(other.words).for_each(|(word, more)| *word |= more);
+    }
+
+    /// Whether all shards of `other` are in the set.
+    fn has_all(&self, other: &ShardSet) -> bool {
+        self.words.iter().zip(other.words).all(|(word, wanted)| wanted & !word == 0)
+    }
+
     fn iter(&self) -> impl Iterator<Item = ShardId> {
         (0_usize..).zip(self.words).flat_map(|(at, word)| {
             let rests = std::iter::successors(Some(word), |rest| Some(rest & rest.wrapping_sub(1)));
@@ -57,6 +69,20 @@ impl ShardSet {
 pub(super) enum Held<'a> {
     One(ShardId, #[expect(dead_code, reason = "held, not read")] LockGuard<'a>),
     Many(ShardSet, #[expect(dead_code, reason = "held, not read")] SmallVec<[LockGuard<'a>; 4]>),
+    /// By the thread's hold, which goes on after this.
+    Lent(ShardSet),
+}
+
+/// The shards that a thread holds for several commands in a row; set by its hold alone.
+#[derive(Debug, Default)]
+pub(crate) struct Lent(pub(super) Option<ShardSet>);
+
+impl Lent {
+    /// Whether commands have to borrow their locks.
+    #[inline]
+    pub fn is_any(&self) -> bool {
+        self.0.is_some()
+    }
 }
 
 impl Held<'_> {
@@ -64,7 +90,7 @@ impl Held<'_> {
     pub fn has(&self, shard: ShardId) -> bool {
         match self {
             Held::One(held, _) => *held == shard,
-            Held::Many(set, _) => set.has(shard),
+            Held::Many(set, _) | Held::Lent(set) => set.has(shard),
         }
     }
 }
@@ -96,19 +122,21 @@ impl Locks {
     }
 
     /// All locks of the set, or the first that was not free, and none.
-    fn try_all(&self, set: &ShardSet) -> Result<SmallVec<[LockGuard<'_>; 4]>, ShardId> {
+    pub fn try_all(&self, set: &ShardSet) -> Result<SmallVec<[LockGuard<'_>; 4]>, ShardId> {
         set.iter().map(|shard| self.shards[shard.index()].try_lock().ok_or(shard)).collect()
     }
 }
 
-impl Shards {
-    #[inline]
-    pub(super) fn hold_one(&self, shard: ShardId) -> Held<'_> {
-        Held::One(shard, self.locks.one(shard))
-    }
-
-    pub(super) fn hold_many(&self, set: ShardSet) -> Held<'_> {
-        self.locks.many(set)
+impl Lent {
+    /// Those of the thread's locks that a command asks for.
+    ///
+    /// # Panics
+    /// If the thread does not hold one of them: whoever lends locks has asked before for all keys.
+    #[cold]
+    pub(super) fn borrow<'a>(&self, set: ShardSet) -> Held<'a> {
+        let has_all = self.0.is_some_and(|lent| lent.has_all(&set));
+        assert!(has_all, "a command of a unit reaches only keys that the unit has locked");
+        Held::Lent(set)
     }
 }
 

@@ -10,176 +10,53 @@
 //! folder is the store's island of `unsafe`: every location that it follows stands in an index or a
 //! node table of a locked shard, so its record stays where it is, and nobody else touches it.
 //!
-//! Every change of user data passes [`Guard::before_change`], which tells those who listen.
+//! Every change of user data passes the guard's change point, `before_writing` or `before_removal`,
+//! which tells those who listen before the first byte changes.
 //!
 //! | file | what is there |
 //! |---|---|
-//! | `locks` | which shards are held |
-//! | `guard` | finding keys |
-//! | `value_ref` | reading a value |
-//! | `key_mut` | changing a key: its value, its deadline, its removal, its place |
+//! | `shards` | what lies behind the locks |
+//! | `locks`, `hold` | which shards are held, and by whom; locks that are lent |
+//! | `change`, `pending` | what changes, who listens, and what is not yet told |
+//! | `guard` | locked shards: finding keys |
+//! | `unit` | what a guard tells those who listen |
 //! | `append` | records that come and go, and all that is counted for them |
-//! | `nodes` | nodes of trees; `collections` tells where they lie |
+//! | `value_ref`, `read_nodes` | reading a value, and nodes of trees |
+//! | `nodes` | changing nodes, moving and reaping them; `collections` tells where they lie |
+//! | `key_mut` | changing a key: its value, its deadline, its removal, its place |
 //! | `visit` | passes over the entries of a shard |
-//! | `change` | what changes, and who listens |
 //! | `ahead` | looks without a lock, which are hints alone |
 
 mod ahead;
 mod append;
 mod change;
 mod collections;
+mod found;
 mod guard;
+mod hold;
 mod key_mut;
 mod locks;
 mod nodes;
+mod pending;
+mod read_nodes;
+mod shards;
+#[cfg(test)]
+mod tests;
+mod unit;
 mod value_ref;
 mod visit;
 
 pub use ahead::Sought;
-pub(crate) use change::{Listeners, Reason};
+pub use change::{Change, Effect, Event, EventClass, Happened, Listener, Reason, Unit, Words};
 pub(crate) use collections::{CollectionId, Dying, Noted, parse_node_name};
 pub(crate) use guard::Guard;
+pub use hold::Hold;
 pub(crate) use key_mut::KeyMut;
+pub(crate) use locks::Lent;
 pub use locks::ShardSet;
-pub(crate) use nodes::{ReadNodes, WriteNodes};
+pub(crate) use nodes::WriteNodes;
+pub use pending::Request;
+pub(crate) use read_nodes::ReadNodes;
+pub(crate) use shards::Shards;
 pub(crate) use value_ref::ValueRef;
 pub(crate) use visit::Verdict;
-
-use crate::budget::Budget;
-use crate::key::Key;
-use crate::keyspaces::Keyspaces;
-use ahead::Reach;
-use base::{KeyHasher, KeyspaceId, Location, PositionHash, ShardId};
-use collections::Collections;
-use heap::Heap;
-use index::{Blocks, Index, Indexes, Records, prefetch};
-use locks::Locks;
-use std::io;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-
-/// What lies behind the locks of all shards, and what whoever holds one needs beside it.
-#[derive(Debug)]
-pub(crate) struct Shards {
-    pub heap: Heap,
-    pub hasher: KeyHasher,
-    pub keyspaces: Keyspaces,
-    pub budget: Budget,
-    pub listeners: Listeners,
-    blocks: Blocks,
-    indexes: Indexes,
-    locks: Locks,
-    collections: Collections,
-    reach: Reach,
-    keeps_expired: AtomicBool,
-}
-
-impl Shards {
-    /// Empty shards of so many databases, in so much address space, or all there is.
-    ///
-    /// # Errors
-    /// When the system refuses address space.
-    pub fn new(
-        databases: usize,
-        hasher: KeyHasher,
-        address_space: Option<usize>,
-    ) -> io::Result<Shards> {
-        let small = address_space.is_some();
-        let heap = address_space.map_or_else(Heap::new, Heap::with_address_space)?;
-        let blocks = if small { Blocks::with_slots(1024)? } else { Blocks::new()? };
-        let indexes = Indexes::new()?;
-        Ok(Shards {
-            heap,
-            hasher,
-            keyspaces: Keyspaces::new(databases, indexes.keyspaces()),
-            budget: Budget::default(),
-            listeners: Listeners::default(),
-            blocks,
-            indexes,
-            locks: Locks::new(),
-            collections: Collections::new(small)?,
-            reach: Reach::default(),
-            keeps_expired: AtomicBool::new(false),
-        })
-    }
-
-    /// A key of a keyspace.
-    #[inline]
-    pub fn key<'k>(&self, keyspace: KeyspaceId, bytes: &'k [u8]) -> Key<'k> {
-        Key { bytes, hash: self.hasher.hash(bytes), keyspace }
-    }
-
-    /// The index of a keyspace in a shard: for its counts, which may be read without the lock.
-    #[inline]
-    pub fn counts(&self, keyspace: KeyspaceId, shard: ShardId) -> &Index {
-        self.indexes.get(keyspace, shard)
-    }
-
-    /// The indexes of a keyspace, for their counts.
-    pub fn counts_of(&self, keyspace: KeyspaceId) -> impl Iterator<Item = &Index> {
-        self.indexes.of_keyspace(keyspace)
-    }
-
-    /// Bytes of all indexes.
-    pub fn index_bytes(&self) -> u64 {
-        self.blocks.touched_bytes()
-    }
-
-    /// Share of the index's entries that was in use when its blocks grew.
-    pub fn index_load_before_growth(&self) -> f64 {
-        self.blocks.load_before_growth()
-    }
-
-    /// Whether keys past their deadline stay until they are changed: absent for clients, but not
-    /// removed.
-    pub fn keeps_expired(&self) -> bool {
-        self.keeps_expired.load(Relaxed)
-    }
-
-    /// Keeps keys past their deadline from now on, or does so no more.
-    pub fn keep_expired(&self, keep: bool) {
-        self.keeps_expired.store(keep, Relaxed);
-    }
-
-    /// Whether nobody can reach the keys of a keyspace any more.
-    pub fn is_dying(&self, keyspace: KeyspaceId) -> bool {
-        self.budget.dying() > 0 && self.keyspaces.is_dying(keyspace)
-    }
-
-    /// Announces that the record at `at` will be read soon.
-    #[inline]
-    pub fn prefetch(&self, at: Location) {
-        prefetch(self.heap.address(at));
-    }
-
-    /// The collection that has waited longest for the reaper, taken from the list.
-    pub fn next_dying(&self) -> Option<Dying> {
-        self.collections.next_dying()
-    }
-
-    /// Puts back what the reaper is not yet through with.
-    pub fn put_back(&self, dying: Dying) {
-        self.collections.put_back(dying);
-    }
-
-    fn hashes(&self) -> RecordHashes<'_> {
-        RecordHashes { heap: &self.heap, hasher: &self.hasher }
-    }
-}
-
-/// Answers the index's questions about records. Lives while the shard's lock is held.
-struct RecordHashes<'a> {
-    heap: &'a Heap,
-    hasher: &'a KeyHasher,
-}
-
-impl Records for RecordHashes<'_> {
-    fn hash_of(&self, at: Location) -> PositionHash {
-        // SAFETY: the index asks for locations of its own entries, under the shard's lock.
-        let record = unsafe { self.heap.record(at) };
-        self.hasher.hash(record.key())
-    }
-
-    fn prefetch(&self, at: Location) {
-        prefetch(self.heap.address(at));
-    }
-}

@@ -1,23 +1,17 @@
-//! The nodes of values that are trees.
+//! The nodes of values that are trees, to be changed, moved and reaped.
 
-use super::append::Found;
 use super::append::copy_out;
-use super::collections::{NodeTable, node_name};
-use super::{CollectionId, Guard, KeyMut, Noted, Shards};
+use super::collections::{CollectionId, NodeTable, Noted, node_name};
+use super::guard::Guard;
+use super::read_nodes::{ReadNodes, record};
+use super::shards::Shards;
 use crate::fault::NoSpace;
-use crate::key::{Key, Label};
+use crate::key::Key;
 use base::{KeyspaceId, Location};
 use heap::{Draft, Head, Heap, Purpose, Record, Weight};
-use index::{Entry, Index, prefetch};
+use index::Index;
 use std::ops::Range;
-use tree::{NODE_BYTES, NODE_ROOM, NoRoom, NodeId, Nodes, NodesMut};
-
-/// The nodes of one collection, to be read.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ReadNodes<'x> {
-    heap: &'x Heap,
-    table: &'x NodeTable,
-}
+use tree::{NODE_BYTES, NODE_ROOM, NoRoom, NodeId, NodesMut};
 
 /// The nodes of one collection, to be changed.
 #[derive(Debug)]
@@ -27,73 +21,6 @@ pub(crate) struct WriteNodes<'x, 'a> {
     index: &'a Index,
     id: CollectionId,
     keyspace: KeyspaceId,
-}
-
-impl ReadNodes<'_> {
-    /// Bytes that the nodes and their table take.
-    pub fn memory(&self) -> usize {
-        self.table.live_bytes as usize + self.table.heap_bytes()
-    }
-
-    /// Bytes of the records of all nodes.
-    pub fn live_bytes(&self) -> u64 {
-        self.table.live_bytes
-    }
-}
-
-impl<'x> ReadNodes<'x> {
-    /// The nodes of a collection; `None` if there is no such collection.
-    ///
-    /// # Safety
-    /// The caller holds the lock of the owner's shard for 'x, and nobody changes them meanwhile.
-    #[inline]
-    pub(super) unsafe fn of(shards: &'x Shards, id: CollectionId) -> Option<ReadNodes<'x>> {
-        // SAFETY: as the caller says.
-        let table = unsafe { shards.collections.table(id) };
-        table.map(|table| ReadNodes { heap: &shards.heap, table })
-    }
-
-    /// The bytes of a node; `None` if there is none with that number.
-    #[inline]
-    pub fn find(self, node: NodeId) -> Option<&'x [u8]> {
-        // SAFETY: whoever made this holds the lock of the owner's shard for 'x.
-        self.table.find(node).map(|at| unsafe { self.heap.record(at).value() })
-    }
-}
-
-impl<'x> Nodes<'x> for ReadNodes<'x> {
-    #[inline]
-    fn bytes(self, node: NodeId) -> &'x [u8] {
-        // SAFETY: whoever made this holds the lock of the owner's shard for 'x.
-        unsafe { record(self.heap, self.table, node).value() }
-    }
-
-    #[inline]
-    fn announce(self, node: NodeId) {
-        if let Some(at) = self.table.find(node) {
-            prefetch(self.heap.address(at));
-        }
-    }
-
-    #[inline]
-    fn announce_bytes(self, bytes: &[u8]) {
-        bytes.chunks(LINE_BYTES).for_each(|line| prefetch(line.as_ptr()));
-    }
-}
-
-/// Bytes that come from memory together.
-const LINE_BYTES: usize = 64;
-
-/// # Safety
-/// The caller holds the lock of the owner's shard.
-///
-/// # Panics
-/// If there is no such node.
-#[inline]
-unsafe fn record<'x>(heap: &'x Heap, table: &NodeTable, node: NodeId) -> Record<'x> {
-    let at = table.find(node).expect("a tree names nodes that it has");
-    // SAFETY: the location stands in the table, whose lock is held.
-    unsafe { heap.record(at) }
 }
 
 /// What the record of a node counts for: it grows bit by bit, so its gap is spare room.
@@ -128,7 +55,18 @@ impl<'a> Guard<'a> {
     pub(super) fn new_collection(&mut self, key: &Key<'_>) -> Result<CollectionId, NoSpace> {
         self.assert_held(key.hash.shard());
         // SAFETY: the shard is locked.
-        unsafe { self.shards.collections.open(key.hash, key.keyspace) }.ok_or(NoSpace)
+        let opened = unsafe { self.shards.collections.open(key.hash, key.keyspace) };
+        opened.ok_or_else(|| {
+            self.note_refusal();
+            NoSpace
+        })
+    }
+
+    /// Gives a collection up, after its last node is gone.
+    pub fn close_collection(&mut self, id: CollectionId) {
+        self.assert_held(self.shards.collections.owner(id).shard());
+        // SAFETY: the owner's shard is locked, and no reference to the table lives.
+        drop(unsafe { self.shards.collections.close(id) });
     }
 
     /// Copies all nodes of a collection, under the same numbers, for another key.
@@ -183,30 +121,6 @@ impl<'a> Guard<'a> {
         let keyspace = shards.collections.keyspace(id);
         let index = shards.indexes.get(keyspace, owner.shard());
         Some(CollectionMut { guard: self, table, index, id, keyspace })
-    }
-
-    /// The key that owns a collection, if it is still there.
-    ///
-    /// # Panics
-    /// If the owner's shard is not locked.
-    pub fn owner_of<'g>(&'g mut self, id: CollectionId) -> Option<KeyMut<'g, 'a>> {
-        let shards = self.shards;
-        let (hash, keyspace) = (shards.collections.owner(id), shards.collections.keyspace(id));
-        self.assert_held(hash.shard());
-        let index = shards.indexes.get(keyspace, hash.shard());
-        let look = |entry: Entry| {
-            // SAFETY: the location stands in the index of a locked shard.
-            let record = unsafe { shards.heap.record(entry.location()) };
-            // SAFETY: as above.
-            let (label, value) = unsafe { (Label(record.label()), record.value()) };
-            let is_owner = label.is_tree() && CollectionId::read(value) == Some(id);
-            is_owner.then_some(record)
-        };
-        let (slot, entry, record) = index.find_map(&shards.blocks, hash, |entry| {
-            if entry.kind() == 0 { None } else { look(entry) }
-        })?;
-        let key = Key { bytes: record.key(), hash, keyspace };
-        Some(KeyMut::new(self, key, Some(Found { slot, entry, record })))
     }
 }
 
@@ -286,13 +200,6 @@ impl<'a> CollectionMut<'_, 'a> {
         self.index.add_bytes(moved.gained());
         moved.count(self.guard.thread);
         true
-    }
-
-    /// Gives the collection up, after the last node is gone.
-    pub fn close(self) {
-        let (guard, id) = (self.guard, self.id);
-        // SAFETY: the owner's shard is locked, and the reference to the table is given up.
-        drop(unsafe { guard.shards.collections.close(id) });
     }
 }
 
@@ -415,7 +322,11 @@ impl NodesMut for WriteNodes<'_, '_> {
     #[inline]
     fn ensure(&mut self, bytes: usize) -> Result<(), NoRoom> {
         let Guard { shards, thread, now, .. } = &mut *self.guard;
-        thread.ensure(&shards.heap, bytes, *now).map_err(|_| NoRoom)
+        let ensured = thread.ensure(&shards.heap, bytes, *now);
+        ensured.map_err(|_| {
+            self.guard.note_refusal();
+            NoRoom
+        })
     }
 
     fn allocate(&mut self, len: usize, room: usize) -> NodeId {

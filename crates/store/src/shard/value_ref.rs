@@ -1,9 +1,13 @@
 //! What a key holds, to be read.
 
-use super::append::{Found, weight_of};
-use super::{CollectionId, Guard, ReadNodes, Shards};
-use crate::key::{Kind, Label};
+use super::collections::CollectionId;
+use super::found::{Found, weight_of};
+use super::guard::Guard;
+use super::read_nodes::ReadNodes;
+use super::shards::Shards;
+use crate::key::{Key, Kind, Label, Value};
 use base::{KeyHasher, Location, Millis};
+use smallvec::SmallVec;
 
 /// The value of a key. Borrows the guard through which it was found, so that nothing changes
 /// meanwhile.
@@ -91,5 +95,58 @@ impl<'g> ValueRef<'g> {
         let id = CollectionId::read(self.bytes()).expect("a tree names its collection");
         // SAFETY: the shard is locked for 'g, and changes need the guard exclusively.
         unsafe { ReadNodes::of(self.shards, id) }.expect("a collection has a table")
+    }
+
+    /// As other crates see it.
+    #[inline(always)]
+    pub fn to_value(self) -> Value<'g> {
+        let label = self.label();
+        let (kind, encoding, is_tree) = (label.kind(), label.encoding(), label.is_tree());
+        Value { kind, encoding, is_tree, bytes: self.bytes(), deadline: self.deadline() }
+    }
+}
+
+impl<'a> Guard<'a> {
+    /// What a key holds, without any trace: neither the access is noted, nor is a key removed that
+    /// is past its deadline, though it is absent.
+    pub fn peek(&self, key: &Key<'_>) -> Option<ValueRef<'_>> {
+        let value = ValueRef::new(self, self.find(key)?);
+        let is_live = value.deadline().is_none_or(|deadline| deadline > self.now);
+        (is_live || self.shows_expired).then_some(value)
+    }
+
+    /// What a key holds, for a command that reads: a hit or a miss, and a use of the key.
+    #[inline(always)]
+    pub fn read(&mut self, key: &Key<'_>) -> Option<ValueRef<'_>> {
+        let found = self.unexpired(key, false);
+        self.note_read(key, found.as_ref());
+        Some(ValueRef::new(self, found?))
+    }
+
+    /// What several keys hold, each as `read`; `None` as soon as one of them does not suit.
+    pub fn read_all(
+        &mut self,
+        keys: &[Key<'_>],
+        suits: impl Fn(ValueRef<'_>) -> bool,
+    ) -> Option<SmallVec<[Option<ValueRef<'_>>; 4]>> {
+        let mut all: SmallVec<[Option<Found<'a>>; 4]> = SmallVec::new();
+        for key in keys {
+            let found = self.unexpired(key, false);
+            self.note_read(key, found.as_ref());
+            if found.is_some_and(|found| !suits(ValueRef::new(self, found))) {
+                return None;
+            }
+            all.push(found);
+        }
+        // A key that has expired was removed meanwhile: records of others stay where they are.
+        Some(all.into_iter().map(|found| Some(ValueRef::new(self, found?))).collect())
+    }
+
+    /// What a key holds, for a command on the way to changing it: no hit, no miss, but a use.
+    #[inline]
+    pub fn look(&mut self, key: &Key<'_>) -> Option<ValueRef<'_>> {
+        let found = self.unexpired(key, true)?;
+        self.touch(key, &found);
+        Some(ValueRef::new(self, found))
     }
 }

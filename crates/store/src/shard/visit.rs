@@ -1,7 +1,11 @@
 //! Passes over the entries of a shard.
 
-use super::append::Found;
-use super::{Guard, KeyMut, Reason, Shards, ValueRef};
+use super::change::Reason;
+use super::found::Found;
+use super::guard::Guard;
+use super::key_mut::KeyMut;
+use super::shards::Shards;
+use super::value_ref::ValueRef;
 use crate::key::Key;
 use base::{KeyspaceId, Location, Millis, Random, ShardId, Tick};
 use index::{DeadlineVisitor, Entry, Index, Position, Slot};

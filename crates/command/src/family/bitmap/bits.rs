@@ -1,6 +1,6 @@
 //! One bit: GETBIT, SETBIT.
 
-use super::offset_within_limit;
+use super::{SETBIT, offset_within_limit};
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use store::value::{bitmap, string};
@@ -14,7 +14,6 @@ pub fn getbit(call: &mut Call<'_>) -> Outcome {
 }
 
 pub fn setbit(call: &mut Call<'_>) -> Outcome {
-    let statistics = call.statistics;
     let offset = offset_within_limit(call, text::parse_i64(call.args.get(2)))?;
     let on = match call.args.get(3) {
         b"0" => false,
@@ -24,7 +23,7 @@ pub fn setbit(call: &mut Call<'_>) -> Outcome {
     call.reserve(string::bytes_before((offset / 8) as usize + 1))?;
     let (mut access, key, reply) = call.on_key(1)?;
     let done = bitmap::set(&mut access, &key, offset, on)?;
-    statistics.count_changes(u64::from(done.changed));
+    access.changed(done.changed.into(), SETBIT, &key);
     reply.integer(i64::from(done.old));
     Ok(())
 }

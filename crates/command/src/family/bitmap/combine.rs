@@ -2,7 +2,9 @@
 
 use crate::args::Args;
 use crate::call::{Call, Outcome};
+use crate::family::string::SET;
 use crate::refusal::Refusal;
+use store::Event;
 use store::value::bitmap::combine::{self, Operation};
 
 const NAMES: [(&str, Operation); 4] = [
@@ -13,11 +15,12 @@ const NAMES: [(&str, Operation); 4] = [
 ];
 
 pub fn bitop(call: &mut Call<'_>) -> Outcome {
-    let (args, statistics) = (call.args, call.statistics);
+    let args = call.args;
     let operation = parse(args)?;
     let (mut access, keys, reply) = call.on_keys(2..args.len())?;
     let done = combine::store(&mut access, operation, &keys[0], &keys[1..])?;
-    statistics.count_changes(u64::from(done.changed));
+    let event = if done.len > 0 { SET } else { Event::DEL };
+    access.changed(done.changed.into(), event, &keys[0]);
     reply.integer(done.len as i64);
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Integers inside bitmaps: BITFIELD, BITFIELD_RO.
 
-use super::{NOT_OFFSET, offset_within_limit};
+use super::{NOT_OFFSET, SETBIT, offset_within_limit};
 use crate::call::{Call, Outcome};
 use crate::key_spec::{FoundKeys, KeyFlags, KeySpec, find_with_flags};
 use crate::refusal::Refusal;
@@ -85,14 +85,14 @@ fn read(call: &mut Call<'_>, steps: &Steps) -> Outcome {
 }
 
 fn change(call: &mut Call<'_>, steps: &Steps, last: u64) -> Outcome {
-    let statistics = call.statistics;
     call.reserve(string::bytes_before((last / 8) as usize + 1))?;
     let (mut access, key, reply) = call.on_key(1)?;
     let written = written(steps).map(|step| step.field.bytes());
     let (mut string, grown) = bitmap::reaching(&mut access, &key, last, written)?;
     reply.array(steps.len());
     let changes = steps.iter().map(|step| step.run_on(&mut string, grown, reply));
-    statistics.count_changes(changes.map(u64::from).sum());
+    let changes = changes.map(u64::from).sum();
+    access.changed(changes, SETBIT, &key);
     Ok(())
 }
 

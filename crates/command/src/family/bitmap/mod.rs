@@ -11,6 +11,10 @@ pub use table::TABLE;
 use crate::call::Call;
 use crate::refusal::Refusal;
 use settings::limits::PROTO_MAX_BULK_LEN;
+use store::Event;
+
+/// Bits of a string were set or cleared.
+const SETBIT: Event = Event::string("setbit");
 
 const NOT_OFFSET: Refusal = Refusal::of("ERR bit offset is not an integer or out of range");
 

@@ -4,7 +4,13 @@ use crate::args::Args;
 use crate::call::{Call, Outcome};
 use crate::family::connection::database;
 use crate::refusal::Refusal;
-use store::Key;
+use store::{Event, Key};
+
+const COPY_TO: Event = Event::generic("copy_to");
+const MOVE_FROM: Event = Event::generic("move_from");
+const MOVE_TO: Event = Event::generic("move_to");
+const RENAME_FROM: Event = Event::generic("rename_from");
+const RENAME_TO: Event = Event::generic("rename_to");
 
 const SAME_KEY: Refusal = Refusal::of("ERR source and destination objects are the same");
 
@@ -17,22 +23,24 @@ pub fn copy(call: &mut Call<'_>) -> Outcome {
         return Err(SAME_KEY);
     }
     let mut reserved = 0;
-    let is_done = loop {
-        let (mut access, _) = call.lock(&[from, to]);
+    loop {
+        let (mut access, reply) = call.lock(&[from, to]);
         let is_wanted =
             access.look(&from).is_some() && (access.peek(&to).is_none() || options.replace);
         let needed = if is_wanted { access.bytes_to_copy(&from) } else { 0 };
         if needed <= reserved {
-            break access.read(&from).is_some()
+            let is_done = access.read(&from).is_some()
                 && (access.look(&to).is_none() || options.replace)
                 && access.copy(&from, &to)?;
+            access.changed(is_done.into(), COPY_TO, &to);
+            reply.integer(is_done.into());
+            return Ok(());
         }
         drop(access);
         // Looks again afterwards: it may have grown, or made room itself.
         call.reserve(needed)?;
         reserved = needed;
-    };
-    finish(call, is_done)
+    }
 }
 
 struct CopyOptions {
@@ -65,11 +73,15 @@ pub fn move_key(call: &mut Call<'_>) -> Outcome {
     }
     let from = call.key(1)?;
     let to = Key { keyspace: call.keyspace_of(target)?, ..from };
-    let is_done = {
-        let (mut access, _) = call.lock(&[from, to]);
-        access.look(&from).is_some() && access.look(&to).is_none() && access.rename(&from, &to)?
-    };
-    finish(call, is_done)
+    let (mut access, reply) = call.lock(&[from, to]);
+    let is_done =
+        access.look(&from).is_some() && access.look(&to).is_none() && access.rename(&from, &to)?;
+    if is_done {
+        access.changed(1, MOVE_FROM, &from);
+        access.happened(MOVE_TO, &to);
+    }
+    reply.integer(is_done.into());
+    Ok(())
 }
 
 pub fn rename(call: &mut Call<'_>) -> Outcome {
@@ -86,24 +98,16 @@ pub fn renamenx(call: &mut Call<'_>) -> Outcome {
 
 /// Renames the first key to the second, which with `only_new` must not exist. Whether it did.
 fn rename_if(call: &mut Call<'_>, only_new: bool) -> Result<bool, Refusal> {
-    let is_done = {
-        let (mut access, keys, _) = call.on_keys([1, 2])?;
-        let (from, to) = (keys[0], keys[1]);
-        if access.look(&from).is_none() {
-            return Err(Refusal::NO_SUCH_KEY);
-        }
-        if from.bytes == to.bytes || (only_new && access.look(&to).is_some()) {
-            false
-        } else {
-            access.rename(&from, &to)?
-        }
-    };
-    call.count_changes(is_done.into());
-    Ok(is_done)
-}
-
-fn finish(call: &mut Call<'_>, is_done: bool) -> Outcome {
-    call.count_changes(is_done.into());
-    call.reply.integer(is_done.into());
-    Ok(())
+    let (mut access, keys, _) = call.on_keys([1, 2])?;
+    let (from, to) = (keys[0], keys[1]);
+    if access.look(&from).is_none() {
+        return Err(Refusal::NO_SUCH_KEY);
+    }
+    if from.bytes == to.bytes || (only_new && access.look(&to).is_some()) {
+        return Ok(false);
+    }
+    access.rename(&from, &to)?;
+    access.changed(1, RENAME_FROM, &from);
+    access.happened(RENAME_TO, &to);
+    Ok(true)
 }

@@ -5,6 +5,12 @@ use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use base::Millis;
 use std::ops::Range;
+use store::Event;
+
+/// A key gets a deadline.
+pub(in crate::family) const EXPIRE: Event = Event::generic("expire");
+/// The deadline of a key is taken away.
+pub(in crate::family) const PERSIST: Event = Event::generic("persist");
 
 /// Units and origin of an argument of the EXPIRE family.
 #[derive(Clone, Copy)]
@@ -42,21 +48,18 @@ fn set_deadline(call: &mut Call<'_>, scale: Scale) -> Outcome {
     let when = moment(units, scale, call.now).ok_or_else(|| invalid_time(call))?;
     let deadline = Millis(when.cast_unsigned()).max(call.now);
     let is_over = call.is_over(deadline);
-    let is_done = {
-        let (mut access, key, _) = call.on_key(1)?;
-        let allowed = access
-            .look(&key)
-            .is_some_and(|value| condition.allows(Millis(when.cast_unsigned()), value.deadline));
-        if !allowed {
-            false
-        } else if is_over {
-            access.expire(&key)
-        } else {
-            access.set_deadline(&key, Some(deadline))?
-        }
-    };
-    call.count_changes(is_done.into());
-    call.reply.integer(is_done.into());
+    let (mut access, key, reply) = call.on_key(1)?;
+    let allowed = access
+        .look(&key)
+        .is_some_and(|value| condition.allows(Millis(when.cast_unsigned()), value.deadline));
+    if allowed && is_over {
+        let is_removed = access.expire(&key);
+        access.changed_silently(is_removed.into());
+    } else if allowed {
+        access.set_deadline(&key, Some(deadline))?;
+        access.changed(1, EXPIRE, &key);
+    }
+    reply.integer(allowed.into());
     Ok(())
 }
 
@@ -124,13 +127,11 @@ pub(in crate::family) fn parse_condition(
 }
 
 pub fn persist(call: &mut Call<'_>) -> Outcome {
-    let is_done = {
-        let (mut access, key, _) = call.on_key(1)?;
-        access.look(&key).is_some_and(|value| value.deadline.is_some())
-            && access.set_deadline(&key, None)?
-    };
-    call.count_changes(is_done.into());
-    call.reply.integer(is_done.into());
+    let (mut access, key, reply) = call.on_key(1)?;
+    let is_done = access.look(&key).is_some_and(|value| value.deadline.is_some())
+        && access.set_deadline(&key, None)?;
+    access.changed(is_done.into(), PERSIST, &key);
+    reply.integer(is_done.into());
     Ok(())
 }
 

@@ -2,11 +2,14 @@
 
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
-use store::{Access, Key};
+use store::{Access, Event, Key};
 
 pub fn del(call: &mut Call<'_>) -> Outcome {
-    let removed = count_keys(call, |access, key| access.remove(key))?;
-    call.count_changes(removed);
+    let removed = count_keys(call, |access, key| {
+        let is_removed = access.remove(key);
+        access.changed(is_removed.into(), Event::DEL, key);
+        is_removed
+    })?;
     call.reply.integer(removed.cast_signed());
     Ok(())
 }

@@ -5,13 +5,16 @@ use super::seek::{Asked, Form, Parser, Sorting, Style, store_key};
 use super::{write_distance, write_point};
 use crate::call::{Call, Outcome};
 use crate::element;
-use crate::family::sorted_set::limit;
-use store::Element;
+use crate::family::sorted_set::{limit, stored};
 use store::value::geo::{Point, Search, geohash};
 use store::value::sorted_set::{
     self, Gathered, Pick, ScoreBound, ScoreRange, SortedSet, SortedSetLimit,
 };
+use store::{Element, Event};
 use wire::Reply;
+
+const GEOSEARCHSTORE: Event = Event::sorted_set("geosearchstore");
+const GEORADIUSSTORE: Event = Event::sorted_set("georadiusstore");
 
 const RADIUS: Style = Style { form: Form::Place, may_store: true, is_store: false };
 const AROUND_MEMBER: Style = Style { form: Form::Member, ..RADIUS };
@@ -78,7 +81,7 @@ fn show(call: &mut Call<'_>, style: Style, source_at: usize) -> Outcome {
 }
 
 fn store(call: &mut Call<'_>, style: Style, source_at: usize, store_at: usize) -> Outcome {
-    let (args, statistics) = (call.args, call.statistics);
+    let args = call.args;
     let limit: SortedSetLimit = limit(call);
     let (mut access, keys, reply) = call.on_keys([store_at, source_at])?;
     let mut gathered = Gathered::default();
@@ -93,7 +96,9 @@ fn store(call: &mut Call<'_>, style: Style, source_at: usize, store_at: usize) -
     }
     let is_change = sorted_set::store(&mut access, &keys[0], &mut gathered, limit)?;
     let found = gathered.len();
-    statistics.count_changes(if found == 0 { u64::from(is_change) } else { found as u64 });
+    let changes = if found == 0 { u64::from(is_change) } else { found as u64 };
+    let event = if style.is_store { GEOSEARCHSTORE } else { GEORADIUSSTORE };
+    access.changed(changes, stored(event, &gathered), &keys[0]);
     reply.integer(found as i64);
     Ok(())
 }

@@ -3,16 +3,20 @@
 use super::limit;
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
+use store::Event;
 use store::value::hash::{self, HashMut};
 use text::FloatError;
 
+const HINCRBY: Event = Event::hash("hincrby");
+const HINCRBYFLOAT: Event = Event::hash("hincrbyfloat");
+
 pub fn hincrby(call: &mut Call<'_>) -> Outcome {
     let (field, by) = (call.args.get(2), call.args.integer(3)?);
-    let (limit, statistics) = (limit(call), call.statistics);
+    let limit = limit(call);
     let (mut access, key, reply) = call.on_key(1)?;
     let mut hash = HashMut::open(&mut access, &key, limit)?;
     let sum = hash::add(&mut hash, field, by)?;
-    statistics.count_changes(1);
+    access.changed(1, HINCRBY, &key);
     reply.integer(sum);
     Ok(())
 }
@@ -23,11 +27,11 @@ pub fn hincrbyfloat(call: &mut Call<'_>) -> Outcome {
         FloatError::NotAFloat => Refusal::NOT_FLOAT,
         FloatError::NotFinite => Refusal::of("ERR value is NaN or Infinity"),
     })?;
-    let (limit, statistics) = (limit(call), call.statistics);
+    let limit = limit(call);
     let (mut access, key, reply) = call.on_key(1)?;
     let mut hash = HashMut::open(&mut access, &key, limit)?;
     let sum = hash::add_float(&mut hash, field, by)?;
-    statistics.count_changes(1);
+    access.changed(1, HINCRBYFLOAT, &key);
     reply.bulk(sum.as_bytes());
     Ok(())
 }

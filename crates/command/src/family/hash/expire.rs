@@ -1,7 +1,7 @@
 //! Deadlines of fields: HEXPIRE, HTTL, HPERSIST and their kin.
 
 use super::deadline::{self, MILLIS, SECONDS, Scale, UNIX_MILLIS, UNIX_SECONDS};
-use super::{fields, limit};
+use super::{HEXPIRE, HEXPIRED, HPERSIST, fields, limit};
 use crate::call::{Call, Outcome};
 use crate::family::generic::expire::{Condition, parse_condition};
 use store::value::hash::{self, HashMut};
@@ -30,7 +30,7 @@ pub fn hpexpireat(call: &mut Call<'_>) -> Outcome {
 }
 
 fn set_deadlines(call: &mut Call<'_>, scale: Scale) -> Outcome {
-    let (args, limit, statistics) = (call.args, limit(call), call.statistics);
+    let (args, limit) = (call.args, limit(call));
     let end = fields::find(args, 3).ok_or(fields::WRONG_NUMBER)?;
     let condition: Condition = parse_condition(args, 3..end)?;
     let first = fields::behind(args, end + 1, 1)?;
@@ -57,28 +57,30 @@ fn set_deadlines(call: &mut Call<'_>, scale: Scale) -> Outcome {
         changes += u64::from(answer > 0);
         reply.integer(answer);
     }
-    statistics.count_changes(changes);
+    access.removed(changes, if is_over { HEXPIRED } else { HEXPIRE }, &key);
     Ok(())
 }
 
 pub fn hpersist(call: &mut Call<'_>) -> Outcome {
-    let (args, limit, statistics) = (call.args, limit(call), call.statistics);
+    let (args, limit) = (call.args, limit(call));
     let first = fields::at(args, 2)?;
     let (mut access, key, reply) = call.on_key(1)?;
     let mut hash = HashMut::open(&mut access, &key, limit)?;
     reply.array(args.len() - first);
+    let mut changes = 0;
     for field in args.from(first) {
         let answer = match hash.get(field).map(|pair| pair.deadline) {
             None => NO_FIELD,
             Some(None) => NO_DEADLINE,
             Some(Some(_)) => {
                 hash.set_deadline(field, None)?;
-                statistics.count_changes(1);
+                changes += 1;
                 DONE
             }
         };
         reply.integer(answer);
     }
+    access.changed(changes, HPERSIST, &key);
     Ok(())
 }
 

@@ -17,8 +17,15 @@ pub use table::TABLE;
 use crate::call::Call;
 use crate::refusal::Refusal;
 use settings::values;
+use store::Event;
 use store::value::hash::{HashError, HashLimit, Pair};
 use wire::Reply;
+
+const HSET: Event = Event::hash("hset");
+const HDEL: Event = Event::hash("hdel");
+const HEXPIRE: Event = Event::hash("hexpire");
+const HEXPIRED: Event = Event::hash("hexpired");
+const HPERSIST: Event = Event::hash("hpersist");
 
 impl From<HashError> for Refusal {
     fn from(error: HashError) -> Refusal {

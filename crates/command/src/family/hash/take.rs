@@ -1,12 +1,12 @@
 //! Reading with a change: HGETEX, HGETDEL.
 
 use super::options::{Of, Options};
-use super::{fields, limit, value_or_null};
+use super::{HDEL, HEXPIRE, HEXPIRED, HPERSIST, fields, limit, value_or_null};
 use crate::call::{Call, Outcome};
 use store::value::hash::HashMut;
 
 pub fn hgetdel(call: &mut Call<'_>) -> Outcome {
-    let (args, limit, statistics) = (call.args, limit(call), call.statistics);
+    let (args, limit) = (call.args, limit(call));
     let first = fields::at(args, 2)?;
     let (mut access, key, reply) = call.on_key(1)?;
     let mut hash = HashMut::open(&mut access, &key, limit)?;
@@ -16,12 +16,12 @@ pub fn hgetdel(call: &mut Call<'_>) -> Outcome {
         value_or_null(reply, hash.get(field));
         changes += u64::from(hash.remove(field));
     }
-    statistics.count_changes(changes);
+    access.removed(changes, HDEL, &key);
     Ok(())
 }
 
 pub fn hgetex(call: &mut Call<'_>) -> Outcome {
-    let (args, limit, statistics) = (call.args, limit(call), call.statistics);
+    let (args, limit) = (call.args, limit(call));
     let end = fields::find(args, 1).ok_or(fields::WRONG_NUMBER)?;
     let options = Options::parse(args, end, Of::GetEx)?;
     let first = fields::behind(args, end + 1, 1)?;
@@ -45,6 +45,11 @@ pub fn hgetex(call: &mut Call<'_>) -> Outcome {
         };
         changes += u64::from(is_changed);
     }
-    statistics.count_changes(changes);
+    let event = match deadline {
+        Some(_) if over => HEXPIRED,
+        Some(_) => HEXPIRE,
+        None => HPERSIST,
+    };
+    access.removed(changes, event, &key);
     Ok(())
 }

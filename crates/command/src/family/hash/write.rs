@@ -1,8 +1,7 @@
 //! Writing: HSET, HMSET, HSETNX, HSETEX, HDEL.
 
-use super::fields;
-use super::limit;
 use super::options::{Condition, Of, Options};
+use super::{HDEL, HEXPIRE, HEXPIRED, HSET, fields, limit};
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use base::Millis;
@@ -30,39 +29,37 @@ fn set_pairs(call: &mut Call<'_>) -> Result<u64, Refusal> {
     }
     let pairs = (0..(args.len() - 2) / 2).map(|at| (args.get(2 + 2 * at), args.get(3 + 2 * at)));
     let changes = pairs.len() as u64;
-    let created = {
-        let (mut access, key, _) = call.on_key(1)?;
-        HashMut::open(&mut access, &key, limit)?.set_all(pairs)?
-    };
-    call.count_changes(changes);
+    let (mut access, key, _) = call.on_key(1)?;
+    let created = HashMut::open(&mut access, &key, limit)?.set_all(pairs)?;
+    access.changed(changes, HSET, &key);
     Ok(created)
 }
 
 pub fn hsetnx(call: &mut Call<'_>) -> Outcome {
-    let (args, limit, statistics) = (call.args, limit(call), call.statistics);
+    let (args, limit) = (call.args, limit(call));
     let (mut access, key, reply) = call.on_key(1)?;
     let mut hash = HashMut::open(&mut access, &key, limit)?;
     let is_new = hash.get(args.get(2)).is_none();
     if is_new {
         hash.set_all(std::iter::once((args.get(2), args.get(3))))?;
-        statistics.count_changes(1);
+        access.changed(1, HSET, &key);
     }
     reply.integer(i64::from(is_new));
     Ok(())
 }
 
 pub fn hdel(call: &mut Call<'_>) -> Outcome {
-    let (fields, limit, statistics) = (call.args.from(2), limit(call), call.statistics);
+    let (fields, limit) = (call.args.from(2), limit(call));
     let (mut access, key, reply) = call.on_key(1)?;
     let mut hash = HashMut::open(&mut access, &key, limit)?;
     let removed = fields.filter(|field| hash.remove(field)).count();
-    statistics.count_changes(removed as u64);
+    access.removed(removed as u64, HDEL, &key);
     reply.integer(removed as i64);
     Ok(())
 }
 
 pub fn hsetex(call: &mut Call<'_>) -> Outcome {
-    let (args, limit, statistics) = (call.args, limit(call), call.statistics);
+    let (args, limit) = (call.args, limit(call));
     let end = fields::find(args, 1).ok_or(fields::WRONG_NUMBER)?;
     let options = Options::parse(args, end, Of::SetEx)?;
     let first = fields::behind(args, end + 1, 2)?;
@@ -95,7 +92,16 @@ pub fn hsetex(call: &mut Call<'_>) -> Outcome {
             changes += 1;
         }
     }
-    statistics.count_changes(changes);
+    // Fields that are set to end at once are heard of even where there were none, and none come.
+    access.changed_silently(changes);
+    access.happened(HSET, &key);
+    if let Deadline::At(_) = deadline {
+        access.happened(HEXPIRE, &key);
+    }
+    if over {
+        access.happened(HEXPIRED, &key);
+        access.happened_if_gone(&key);
+    }
     reply.integer(1);
     Ok(())
 }

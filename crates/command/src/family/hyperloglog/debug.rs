@@ -8,7 +8,7 @@ use store::value::hyperloglog::{self, DENSE_BYTES, Form, Registers, Run, Sketch}
 use wire::Reply;
 
 pub fn pfdebug(call: &mut Call<'_>) -> Outcome {
-    let (args, statistics) = (call.args, call.statistics);
+    let args = call.args;
     if args.is(1, "SIMD") {
         return simd(call);
     }
@@ -22,10 +22,11 @@ pub fn pfdebug(call: &mut Call<'_>) -> Outcome {
         decode(&sketch, reply)?;
     } else if args.is(1, "GETREG") {
         registers(&sketch, reply)?;
-        statistics.count_changes(u64::from(hyperloglog::make_dense(&mut access, &key)?));
+        let is_changed = hyperloglog::make_dense(&mut access, &key)?;
+        access.changed_silently(is_changed.into());
     } else if args.is(1, "TODENSE") {
         let is_changed = hyperloglog::make_dense(&mut access, &key)?;
-        statistics.count_changes(u64::from(is_changed));
+        access.changed_silently(is_changed.into());
         reply.integer(i64::from(is_changed));
     } else {
         return Err(Refusal::naming("ERR Unknown PFDEBUG subcommand '{}'", &[args.get(1)]));

@@ -2,7 +2,7 @@
 
 use super::ends::ManyPop;
 use super::moves::transfer;
-use super::{end, limit};
+use super::{end, limit, popped};
 use crate::call::{Call, Outcome};
 use crate::element;
 use crate::waiting::{Timeout, Wants};
@@ -22,14 +22,14 @@ pub fn brpop(call: &mut Call<'_>) -> Outcome {
 fn pop(call: &mut Call<'_>, end: End) -> Outcome {
     let last = call.args.len() - 1;
     let wait = call.wait(Timeout::seconds(call, last)?, A_LIST);
-    let (statistics, limit) = (call.statistics, limit(call));
+    let limit = limit(call);
     let (mut access, keys, reply) = call.on_keys(1..last)?;
     for key in &keys {
         if list::peek(&access, key)?.is_some() {
             reply.array(2);
             reply.bulk(key.bytes);
             list::pop(&mut access, key, end, 1, limit, |it| element::bulk(reply, it))?;
-            statistics.count_changes(1);
+            access.removed(1, popped(end), key);
             return Ok(());
         }
     }
@@ -48,11 +48,9 @@ pub fn brpoplpush(call: &mut Call<'_>) -> Outcome {
 
 fn move_one(call: &mut Call<'_>, from: End, to: End, timeout_at: usize) -> Outcome {
     let wait = call.wait(Timeout::seconds(call, timeout_at)?, A_LIST);
-    let (statistics, limit) = (call.statistics, limit(call));
+    let limit = limit(call);
     let (mut access, keys, reply) = call.on_keys([1, 2])?;
-    if transfer(&mut access, (&keys[0], from), (&keys[1], to), limit, reply)? {
-        statistics.count_changes(1);
-    } else {
+    if !transfer(&mut access, (&keys[0], from), (&keys[1], to), limit, reply)? {
         wait.begin(std::iter::once(1));
     }
     Ok(())
@@ -61,11 +59,10 @@ fn move_one(call: &mut Call<'_>, from: End, to: End, timeout_at: usize) -> Outco
 pub fn blmpop(call: &mut Call<'_>) -> Outcome {
     let asked = ManyPop::parse(call, 2)?;
     let wait = call.wait(Timeout::seconds(call, 1)?, A_LIST);
-    let (statistics, limit) = (call.statistics, limit(call));
+    let limit = limit(call);
     let (mut access, keys, reply) = call.on_keys(asked.keys())?;
-    match asked.pop(&mut access, &keys, limit, reply)? {
-        Some(taken) => statistics.count_changes(taken),
-        None => wait.begin(asked.keys()),
+    if !asked.pop(&mut access, &keys, limit, reply)? {
+        wait.begin(asked.keys());
     }
     Ok(())
 }

@@ -3,12 +3,18 @@
 use super::limit;
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
+use store::Event;
 use store::value::list::{self, Pivot};
+
+const LSET: Event = Event::list("lset");
+const LINSERT: Event = Event::list("linsert");
+const LREM: Event = Event::list("lrem");
+const LTRIM: Event = Event::list("ltrim");
 
 const INDEX_OUT_OF_RANGE: Refusal = Refusal::of("ERR index out of range");
 
 pub fn lset(call: &mut Call<'_>) -> Outcome {
-    let (args, statistics, limit) = (call.args, call.statistics, limit(call));
+    let (args, limit) = (call.args, limit(call));
     let (mut access, key, reply) = call.on_key(1)?;
     // That there is no list is told before what is wrong with the number.
     list::peek(&access, &key)?.ok_or(Refusal::NO_SUCH_KEY)?;
@@ -18,13 +24,13 @@ pub fn lset(call: &mut Call<'_>) -> Outcome {
         Some(false) => return Err(INDEX_OUT_OF_RANGE),
         Some(true) => {}
     }
-    statistics.count_changes(1);
+    access.changed(1, LSET, &key);
     reply.ok();
     Ok(())
 }
 
 pub fn linsert(call: &mut Call<'_>) -> Outcome {
-    let (args, statistics, limit) = (call.args, call.statistics, limit(call));
+    let (args, limit) = (call.args, limit(call));
     let is_behind = args.is(2, "AFTER");
     if !is_behind && !args.is(2, "BEFORE") {
         return Err(Refusal::SYNTAX);
@@ -35,7 +41,7 @@ pub fn linsert(call: &mut Call<'_>) -> Outcome {
         None => reply.integer(0),
         Some(None) => reply.integer(-1),
         Some(Some(len)) => {
-            statistics.count_changes(1);
+            access.changed(1, LINSERT, &key);
             reply.integer(len as i64);
         }
     }
@@ -43,21 +49,26 @@ pub fn linsert(call: &mut Call<'_>) -> Outcome {
 }
 
 pub fn lrem(call: &mut Call<'_>) -> Outcome {
-    let (args, statistics, limit) = (call.args, call.statistics, limit(call));
+    let (args, limit) = (call.args, limit(call));
     let count = args.integer_above(2, i64::MIN)?;
     let (mut access, key, reply) = call.on_key(1)?;
     let removed = list::remove(&mut access, &key, count, args.get(3), limit)?;
-    statistics.count_changes(removed);
+    access.removed(removed, LREM, &key);
     reply.integer(removed as i64);
     Ok(())
 }
 
 pub fn ltrim(call: &mut Call<'_>) -> Outcome {
     let (start, end) = (call.args.integer(2)?, call.args.integer(3)?);
-    let (statistics, limit) = (call.statistics, limit(call));
+    let limit = limit(call);
     let (mut access, key, reply) = call.on_key(1)?;
     let removed = list::trim(&mut access, &key, start, end, limit)?;
-    statistics.count_changes(removed);
+    if removed > 0 {
+        access.removed(removed, LTRIM, &key);
+    } else if access.is_heard() && access.peek(&key).is_some() {
+        // A list is heard of even where nothing of it goes.
+        access.happened(LTRIM, &key);
+    }
     reply.ok();
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! In and out at the ends of lists: LPUSH, RPUSH, LPUSHX, RPUSHX, LPOP, RPOP, LMPOP.
 
-use super::{end, limit};
+use super::{end, limit, popped, pushed};
 use crate::call::{Call, Outcome};
 use crate::element;
 use crate::refusal::Refusal;
@@ -27,11 +27,11 @@ pub fn rpushx(call: &mut Call<'_>) -> Outcome {
 
 #[inline]
 fn push(call: &mut Call<'_>, end: End, only_existing: bool) -> Outcome {
-    let (args, statistics, limit) = (call.args, call.statistics, limit(call));
+    let (args, limit) = (call.args, limit(call));
     let (mut access, key, reply) = call.on_key(1)?;
     let len = list::push(&mut access, &key, end, args.from(2), limit, only_existing)?;
     if len > 0 {
-        statistics.count_changes(args.len() as u64 - 2);
+        access.changed(args.len() as u64 - 2, pushed(end), &key);
     }
     reply.integer(len as i64);
     Ok(())
@@ -55,11 +55,11 @@ fn pop(call: &mut Call<'_>, end: End) -> Outcome {
 
 #[inline]
 fn pop_one(call: &mut Call<'_>, end: End) -> Outcome {
-    let (statistics, limit) = (call.statistics, limit(call));
+    let limit = limit(call);
     let (mut access, key, reply) = call.on_key(1)?;
     let mut show = |popped: store::Element<'_>| element::bulk(reply, popped);
     if list::pop(&mut access, &key, end, 1, limit, &mut show)?.is_some() {
-        statistics.count_changes(1);
+        access.removed(1, popped(end), &key);
     } else {
         reply.null();
     }
@@ -68,7 +68,7 @@ fn pop_one(call: &mut Call<'_>, end: End) -> Outcome {
 
 fn pop_some(call: &mut Call<'_>, end: End) -> Outcome {
     let count = call.args.positive(2)?;
-    let (statistics, limit) = (call.statistics, limit(call));
+    let limit = limit(call);
     let (mut access, key, reply) = call.on_key(1)?;
     let Some(len) = list::peek(&access, &key)?.map(|list| list.len()) else {
         reply.null_array();
@@ -77,17 +77,16 @@ fn pop_some(call: &mut Call<'_>, end: End) -> Outcome {
     let taken = count.min(len);
     reply.array(taken as usize);
     list::pop(&mut access, &key, end, taken, limit, |popped| element::bulk(reply, popped))?;
-    statistics.count_changes(taken);
+    access.removed(taken, popped(end), &key);
     Ok(())
 }
 
 pub fn lmpop(call: &mut Call<'_>) -> Outcome {
     let asked = ManyPop::parse(call, 1)?;
-    let (statistics, limit) = (call.statistics, limit(call));
+    let limit = limit(call);
     let (mut access, keys, reply) = call.on_keys(asked.keys())?;
-    match asked.pop(&mut access, &keys, limit, reply)? {
-        Some(taken) => statistics.count_changes(taken),
-        None => reply.null_array(),
+    if !asked.pop(&mut access, &keys, limit, reply)? {
+        reply.null_array();
     }
     Ok(())
 }
@@ -131,14 +130,14 @@ impl ManyPop {
     }
 
     /// Pops from the first list that there is, and replies with its key and what was popped.
-    /// Returns how many; `None`, without a reply, if there is no list.
+    /// False, without a reply, if there is no list.
     pub fn pop(
         &self,
         access: &mut Access<'_>,
         keys: &[Key<'_>],
         limit: ListLimit,
         reply: &mut Reply<'_>,
-    ) -> Result<Option<u64>, Refusal> {
+    ) -> Result<bool, Refusal> {
         for key in keys {
             let Some(len) = list::peek(access, key)?.map(|list| list.len()) else { continue };
             let taken = self.count.min(len);
@@ -147,8 +146,9 @@ impl ManyPop {
             reply.array(taken as usize);
             let show = |popped: store::Element<'_>| element::bulk(reply, popped);
             list::pop(access, key, self.end, taken, limit, show)?;
-            return Ok(Some(taken));
+            access.removed(taken, popped(self.end), key);
+            return Ok(true);
         }
-        Ok(None)
+        Ok(false)
     }
 }

@@ -12,7 +12,22 @@ pub use table::TABLE;
 use crate::call::Call;
 use crate::refusal::Refusal;
 use settings::values::LIST_MAX_LISTPACK_SIZE;
+use store::Event;
 use store::value::list::{End, ListLimit};
+
+/// What is heard of elements that are added to an end.
+fn pushed(end: End) -> Event {
+    const LPUSH: Event = Event::list("lpush");
+    const RPUSH: Event = Event::list("rpush");
+    if end == End::Front { LPUSH } else { RPUSH }
+}
+
+/// What is heard of elements that are taken from an end.
+fn popped(end: End) -> Event {
+    const LPOP: Event = Event::list("lpop");
+    const RPOP: Event = Event::list("rpop");
+    if end == End::Front { LPOP } else { RPOP }
+}
 
 /// Up to which size lists are kept compact at present.
 #[inline]

@@ -1,6 +1,6 @@
 //! From one list to another: LMOVE, RPOPLPUSH.
 
-use super::{end, limit};
+use super::{end, limit, popped, pushed};
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use store::value::list::{self, End, ListLimit};
@@ -17,11 +17,9 @@ pub fn rpoplpush(call: &mut Call<'_>) -> Outcome {
 }
 
 fn move_one(call: &mut Call<'_>, from: End, to: End) -> Outcome {
-    let (statistics, limit) = (call.statistics, limit(call));
+    let limit = limit(call);
     let (mut access, keys, reply) = call.on_keys([1, 2])?;
-    if transfer(&mut access, (&keys[0], from), (&keys[1], to), limit, reply)? {
-        statistics.count_changes(1);
-    } else {
+    if !transfer(&mut access, (&keys[0], from), (&keys[1], to), limit, reply)? {
         reply.null();
     }
     Ok(())
@@ -37,5 +35,11 @@ pub fn transfer(
     reply: &mut Reply<'_>,
 ) -> Result<bool, Refusal> {
     let show = |text: &[u8]| reply.bulk(text);
-    Ok(list::move_between(access, (source, from), (target, to), limit, show)?)
+    let is_moved = list::move_between(access, (source, from), (target, to), limit, show)?;
+    if is_moved {
+        access.changed(1, pushed(to), target);
+        access.happened(popped(from), source);
+        access.happened_if_gone(source);
+    }
+    Ok(is_moved)
 }

@@ -13,8 +13,7 @@ pub(super) fn dbsize(call: &mut Call<'_>) -> Outcome {
 pub(super) fn flushdb(call: &mut Call<'_>) -> Outcome {
     flush_mode(call)?;
     let database = call.session.database;
-    let removed = call.instance.store.flush(call.lane, database..database + 1);
-    call.count_changes(removed);
+    call.instance.store.flush(call.lane, database..database + 1);
     call.reply.ok();
     Ok(())
 }
@@ -22,8 +21,7 @@ pub(super) fn flushdb(call: &mut Call<'_>) -> Outcome {
 pub(super) fn flushall(call: &mut Call<'_>) -> Outcome {
     flush_mode(call)?;
     let databases = 0..call.instance.store.databases();
-    let removed = call.instance.store.flush(call.lane, databases);
-    call.count_changes(removed);
+    call.instance.store.flush(call.lane, databases);
     call.reply.ok();
     Ok(())
 }
@@ -51,10 +49,7 @@ pub(super) fn swapdb(call: &mut Call<'_>) -> Outcome {
     let (Some(one), Some(other)) = (database(one), database(other)) else {
         return Err(Refusal::DB_INDEX);
     };
-    if one != other {
-        call.instance.store.swap_databases(call.lane, one, other);
-    }
-    call.count_changes(1);
+    call.instance.store.swap_databases(call.lane, one, other);
     call.reply.ok();
     Ok(())
 }

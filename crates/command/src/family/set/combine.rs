@@ -5,7 +5,12 @@ use crate::args::Args;
 use crate::call::{Call, Outcome};
 use crate::element::bulk;
 use crate::refusal::Refusal;
+use store::Event;
 use store::value::set::{self, Flow, Operation};
+
+const SINTERSTORE: Event = Event::set("sinterstore");
+const SUNIONSTORE: Event = Event::set("sunionstore");
+const SDIFFSTORE: Event = Event::set("sdiffstore");
 
 pub fn sinter(call: &mut Call<'_>) -> Outcome {
     reply_with(call, Operation::Intersection)
@@ -46,11 +51,17 @@ pub fn sdiffstore(call: &mut Call<'_>) -> Outcome {
 }
 
 fn store_with(call: &mut Call<'_>, operation: Operation) -> Outcome {
-    let (statistics, limit) = (call.statistics, limit(call));
+    let limit = limit(call);
     let (mut access, keys, reply) = call.on_keys(1..call.args.len())?;
     let Some((target, sources)) = keys.split_first() else { return Err(Refusal::SYNTAX) };
     let stored = set::store(&mut access, target, operation, sources, limit)?;
-    statistics.count_changes(stored.is_change.into());
+    let event = match operation {
+        _ if stored.len == 0 => Event::DEL,
+        Operation::Intersection => SINTERSTORE,
+        Operation::Union => SUNIONSTORE,
+        Operation::Difference => SDIFFSTORE,
+    };
+    access.changed(stored.is_change.into(), event, target);
     reply.integer(stored.len.cast_signed());
     Ok(())
 }

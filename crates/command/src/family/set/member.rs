@@ -2,33 +2,40 @@
 
 use super::limit;
 use crate::call::{Call, Outcome};
+use store::Event;
 use store::value::set;
 
+const SADD: Event = Event::set("sadd");
+const SREM: Event = Event::set("srem");
+
 pub fn sadd(call: &mut Call<'_>) -> Outcome {
-    let (args, statistics, limit) = (call.args, call.statistics, limit(call));
+    let (args, limit) = (call.args, limit(call));
     let (mut access, key, reply) = call.on_key(1)?;
     let added = set::add(&mut access, &key, args.from(2), limit)?;
-    statistics.count_changes(added);
+    access.changed(added, SADD, &key);
     reply.integer(added.cast_signed());
     Ok(())
 }
 
 pub fn srem(call: &mut Call<'_>) -> Outcome {
-    let (args, statistics) = (call.args, call.statistics);
+    let args = call.args;
     let (mut access, key, reply) = call.on_key(1)?;
     let removed = set::remove(&mut access, &key, args.from(2))?;
-    statistics.count_changes(removed);
+    access.removed(removed, SREM, &key);
     reply.integer(removed.cast_signed());
     Ok(())
 }
 
 pub fn smove(call: &mut Call<'_>) -> Outcome {
-    let (args, statistics, limit) = (call.args, call.statistics, limit(call));
+    let (args, limit) = (call.args, limit(call));
     let (mut access, keys, reply) = call.on_keys([1, 2])?;
     let (from, to) = (keys[0], keys[1]);
     let moved = set::move_member(&mut access, &from, &to, args.get(3), limit)?;
-    if from.bytes != to.bytes {
-        statistics.count_changes(moved.map_or(0, |is_new| 1 + u64::from(is_new)));
+    if from.bytes != to.bytes
+        && let Some(is_new) = moved
+    {
+        access.removed(1, SREM, &from);
+        access.changed(is_new.into(), SADD, &to);
     }
     reply.integer(moved.is_some().into());
     Ok(())

@@ -4,7 +4,10 @@ use super::limit;
 use crate::call::{Call, Outcome};
 use crate::element::{bulk, bulks};
 use crate::refusal::Refusal;
+use store::Event;
 use store::value::set;
+
+const SPOP: Event = Event::set("spop");
 
 pub fn spop(call: &mut Call<'_>) -> Outcome {
     match call.args.len() {
@@ -15,19 +18,19 @@ pub fn spop(call: &mut Call<'_>) -> Outcome {
 }
 
 fn pop_one(call: &mut Call<'_>) -> Outcome {
-    let (statistics, limit) = (call.statistics, limit(call));
+    let limit = limit(call);
     let (mut access, key, reply) = call.on_key(1)?;
     let Some(pop) = set::pop(&mut access, &key, 1, limit)? else {
         reply.null();
         return Ok(());
     };
     pop.finish(|member| bulk(reply, member))?;
-    statistics.count_changes(1);
+    access.removed(1, SPOP, &key);
     Ok(())
 }
 
 fn pop_many(call: &mut Call<'_>) -> Outcome {
-    let (statistics, limit) = (call.statistics, limit(call));
+    let limit = limit(call);
     let count = call.args.positive(2)?;
     let (mut access, key, reply) = call.on_key(1)?;
     let Some(pop) = set::pop(&mut access, &key, count, limit)? else {
@@ -37,7 +40,7 @@ fn pop_many(call: &mut Call<'_>) -> Outcome {
     let popped = pop.count();
     reply.set(popped as usize);
     pop.finish(|member| bulk(reply, member))?;
-    statistics.count_changes(popped);
+    access.removed(popped, SPOP, &key);
     Ok(())
 }
 

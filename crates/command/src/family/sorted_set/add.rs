@@ -4,7 +4,11 @@ use super::{limit, score};
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use smallvec::SmallVec;
+use store::Event;
 use store::value::sorted_set::{self, Added, Terms};
+
+const ZADD: Event = Event::sorted_set("zadd");
+const ZINCR: Event = Event::sorted_set("zincr");
 
 const NOT_A_NUMBER: Refusal = Refusal::of("ERR resulting score is not a number (NaN)");
 const NEW_AND_EXISTING: Refusal =
@@ -92,14 +96,15 @@ pub fn add(
     terms: Terms,
     counts_changes: bool,
 ) -> Outcome {
-    let (statistics, limit) = (call.statistics, limit(call));
+    let limit = limit(call);
     let (mut access, key, reply) = call.on_key(1)?;
     let done = sorted_set::add(&mut access, &key, pairs, terms, limit)?;
     let Added { added, updated, score, is_not_a_number } = done;
+    let event = if terms.is_increment { ZINCR } else { ZADD };
+    access.changed(added + updated, event, &key);
     if is_not_a_number {
         return Err(NOT_A_NUMBER);
     }
-    statistics.count_changes(added + updated);
     match score {
         Some(score) if terms.is_increment => reply.double(score),
         None if terms.is_increment => reply.null(),

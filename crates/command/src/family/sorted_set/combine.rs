@@ -1,13 +1,17 @@
 //! Several sets at once: ZUNION, ZINTER, ZDIFF, their forms that store, and ZINTERCARD.
 
-use super::{Shown, limit};
+use super::{Shown, limit, stored};
 use crate::args::Args;
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use smallvec::SmallVec;
 use std::ops::Range;
 use store::value::sorted_set::{self, Aggregate, Gathered, Source};
-use store::{Access, Element, Key};
+use store::{Access, Element, Event, Key};
+
+const ZUNIONSTORE: Event = Event::sorted_set("zunionstore");
+const ZINTERSTORE: Event = Event::sorted_set("zinterstore");
+const ZDIFFSTORE: Event = Event::sorted_set("zdiffstore");
 
 const WEIGHT_NOT_FLOAT: Refusal = Refusal::of("ERR weight value is not a float");
 
@@ -47,15 +51,15 @@ pub fn zdiff(call: &mut Call<'_>) -> Outcome {
 }
 
 pub fn zunionstore(call: &mut Call<'_>) -> Outcome {
-    store(call, Operation::Union)
+    store(call, Operation::Union, ZUNIONSTORE)
 }
 
 pub fn zinterstore(call: &mut Call<'_>) -> Outcome {
-    store(call, Operation::Intersection)
+    store(call, Operation::Intersection, ZINTERSTORE)
 }
 
 pub fn zdiffstore(call: &mut Call<'_>) -> Outcome {
-    store(call, Operation::Difference)
+    store(call, Operation::Difference, ZDIFFSTORE)
 }
 
 pub fn zintercard(call: &mut Call<'_>) -> Outcome {
@@ -84,9 +88,9 @@ fn show(call: &mut Call<'_>, operation: Operation) -> Outcome {
     Ok(())
 }
 
-fn store(call: &mut Call<'_>, operation: Operation) -> Outcome {
+fn store(call: &mut Call<'_>, operation: Operation, event: Event) -> Outcome {
     let keys = Keys::parse(call, 2)?;
-    let (args, statistics, limit) = (call.args, call.statistics, limit(call));
+    let (args, limit) = (call.args, limit(call));
     let (mut access, all, reply) = call.on_keys(std::iter::once(1).chain(keys.sources.clone()))?;
     let mut gathered = Gathered::default();
     {
@@ -95,7 +99,7 @@ fn store(call: &mut Call<'_>, operation: Operation) -> Outcome {
         combined.into_iter().for_each(|(member, score)| gathered.push(member, score));
     }
     let is_change = sorted_set::store(&mut access, &all[0], &mut gathered, limit)?;
-    statistics.count_changes(u64::from(is_change));
+    access.changed(u64::from(is_change), stored(event, &gathered), &all[0]);
     reply.integer(gathered.len() as i64);
     Ok(())
 }

@@ -18,8 +18,8 @@ use crate::call::Call;
 use crate::element;
 use crate::refusal::Refusal;
 use settings::values::{ZSET_MAX_LISTPACK_ENTRIES, ZSET_MAX_LISTPACK_VALUE};
-use store::Element;
-use store::value::sorted_set::SortedSetLimit;
+use store::value::sorted_set::{Gathered, SortedSetLimit};
+use store::{Element, Event};
 use wire::{Protocol, Reply};
 
 /// Up to which size sorted sets are kept compact at present.
@@ -36,6 +36,11 @@ pub fn limit(call: &Call<'_>) -> SortedSetLimit {
 #[inline]
 pub fn score(args: Args<'_>, at: usize) -> Result<f64, Refusal> {
     text::parse_f64(args.get(at)).ok_or(Refusal::NOT_FLOAT)
+}
+
+/// What happens to a key that gets what was gathered, `event` unless that is nothing.
+pub fn stored(event: Event, gathered: &Gathered) -> Event {
+    if gathered.is_empty() { Event::DEL } else { event }
 }
 
 /// How members are shown.

@@ -4,8 +4,11 @@ use super::Shown;
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use store::value::sorted_set::{self, End};
-use store::{Access, Key};
+use store::{Access, Element, Event, Fault, Key};
 use wire::Reply;
+
+const ZPOPMIN: Event = Event::sorted_set("zpopmin");
+const ZPOPMAX: Event = Event::sorted_set("zpopmax");
 
 pub fn zpopmin(call: &mut Call<'_>) -> Outcome {
     pop(call, End::Min)
@@ -16,7 +19,7 @@ pub fn zpopmax(call: &mut Call<'_>) -> Outcome {
 }
 
 fn pop(call: &mut Call<'_>, end: End) -> Outcome {
-    let (args, statistics) = (call.args, call.statistics);
+    let args = call.args;
     let (count, is_counted) = match args.len() {
         2 => (1, false),
         3 => (args.positive(2)?, true),
@@ -25,24 +28,36 @@ fn pop(call: &mut Call<'_>, end: End) -> Outcome {
     let (mut access, key, reply) = call.on_key(1)?;
     // Without a count the one member is not in an array of its own.
     let shown = if is_counted { Shown::new(reply, true) } else { Shown::Flat };
-    let popped = sorted_set::pop(&mut access, &key, end, count, |count, pairs| {
+    let is_there = take(&mut access, &key, end, count, |count, pairs| {
         shown.begin(reply, count);
         pairs.for_each(|(member, score)| shown.write(reply, member, score));
     })?;
-    match popped {
-        Some(popped) => statistics.count_changes(popped),
-        None => reply.array(0),
+    if !is_there {
+        reply.array(0);
     }
     Ok(())
 }
 
+/// Takes up to `count` members from an end of a set. Before they go, `show` gets their number, and
+/// each with its score. Returns whether there is a set.
+pub fn take(
+    access: &mut Access<'_>,
+    key: &Key<'_>,
+    end: End,
+    count: u64,
+    show: impl FnOnce(u64, &mut dyn Iterator<Item = (Element<'_>, f64)>),
+) -> Result<bool, Fault> {
+    let popped = sorted_set::pop(access, key, end, count, show)?;
+    let event = if end == End::Min { ZPOPMIN } else { ZPOPMAX };
+    access.removed(popped.unwrap_or(0), event, key);
+    Ok(popped.is_some())
+}
+
 pub fn zmpop(call: &mut Call<'_>) -> Outcome {
     let asked = ManyPop::parse(call, 1)?;
-    let statistics = call.statistics;
     let (mut access, keys, reply) = call.on_keys(asked.keys())?;
-    match asked.pop(&mut access, &keys, reply)? {
-        Some(popped) => statistics.count_changes(popped),
-        None => reply.null_array(),
+    if !asked.pop(&mut access, &keys, reply)? {
+        reply.null_array();
     }
     Ok(())
 }
@@ -85,24 +100,24 @@ impl ManyPop {
     }
 
     /// Pops from the first set that there is, and replies with its key and what was popped.
-    /// Returns how many; `None`, without a reply, if there is no set.
+    /// False, without a reply, if there is no set.
     pub fn pop(
         &self,
         access: &mut Access<'_>,
         keys: &[Key<'_>],
         reply: &mut Reply<'_>,
-    ) -> Result<Option<u64>, Refusal> {
+    ) -> Result<bool, Refusal> {
         for key in keys {
-            let popped = sorted_set::pop(access, key, self.end, self.count, |count, pairs| {
+            let is_there = take(access, key, self.end, self.count, |count, pairs| {
                 reply.array(2);
                 reply.bulk(key.bytes);
                 reply.array(count as usize);
                 pairs.for_each(|(member, score)| Shown::Nested.write(reply, member, score));
             })?;
-            if popped.is_some() {
-                return Ok(popped);
+            if is_there {
+                return Ok(true);
             }
         }
-        Ok(None)
+        Ok(false)
     }
 }

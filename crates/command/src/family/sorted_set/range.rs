@@ -1,12 +1,15 @@
 //! Ranges of members: ZRANGE, its older forms, and ZRANGESTORE.
 
-use super::{Shown, limit};
+use super::{Shown, limit, stored};
 use crate::args::Args;
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
+use store::Event;
 use store::value::sorted_set::{
     self, Gathered, LexBound, LexRange, Pick, ScoreBound, ScoreRange, SortedSet, Span,
 };
+
+const ZRANGESTORE: Event = Event::sorted_set("zrangestore");
 
 const NOT_SCORES: Refusal = Refusal::of("ERR min or max is not a float");
 const NOT_MEMBERS: Refusal = Refusal::of("ERR min or max not valid string range item");
@@ -94,8 +97,7 @@ fn show(call: &mut Call<'_>, named: Named) -> Outcome {
 
 pub fn zrangestore(call: &mut Call<'_>) -> Outcome {
     let named = Named { by: None, is_reverse: None, is_stored: true, key_at: 2 };
-    let (range, statistics) = (Range::parse(call.args, named)?, call.statistics);
-    let limit = limit(call);
+    let (range, limit) = (Range::parse(call.args, named)?, limit(call));
     let (mut access, keys, reply) = call.on_keys([1, 2])?;
     let mut gathered = Gathered::default();
     if let Some(set) = sorted_set::read(&mut access, &keys[1])? {
@@ -105,7 +107,7 @@ pub fn zrangestore(call: &mut Call<'_>) -> Outcome {
         });
     }
     let is_change = sorted_set::store(&mut access, &keys[0], &mut gathered, limit)?;
-    statistics.count_changes(u64::from(is_change));
+    access.changed(u64::from(is_change), stored(ZRANGESTORE, &gathered), &keys[0]);
     reply.integer(gathered.len() as i64);
     Ok(())
 }

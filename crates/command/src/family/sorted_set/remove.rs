@@ -2,37 +2,42 @@
 
 use super::range::{lex_range, score_range};
 use crate::call::{Call, Outcome};
+use store::Event;
 use store::value::sorted_set::{self, Pick};
 
+const ZREM: Event = Event::sorted_set("zrem");
+const ZREMRANGEBYRANK: Event = Event::sorted_set("zremrangebyrank");
+const ZREMRANGEBYSCORE: Event = Event::sorted_set("zremrangebyscore");
+const ZREMRANGEBYLEX: Event = Event::sorted_set("zremrangebylex");
+
 pub fn zrem(call: &mut Call<'_>) -> Outcome {
-    let (args, statistics) = (call.args, call.statistics);
+    let args = call.args;
     let (mut access, key, reply) = call.on_key(1)?;
     let removed = sorted_set::remove(&mut access, &key, args.from(2))?;
-    statistics.count_changes(removed);
+    access.removed(removed, ZREM, &key);
     reply.integer(removed as i64);
     Ok(())
 }
 
 pub fn zremrangebyrank(call: &mut Call<'_>) -> Outcome {
     let (from, to) = (call.args.integer(2)?, call.args.integer(3)?);
-    remove(call, &Pick::Ranks(from, to))
+    remove(call, &Pick::Ranks(from, to), ZREMRANGEBYRANK)
 }
 
 pub fn zremrangebyscore(call: &mut Call<'_>) -> Outcome {
     let range = score_range(call.args.get(2), call.args.get(3))?;
-    remove(call, &Pick::Scores(range))
+    remove(call, &Pick::Scores(range), ZREMRANGEBYSCORE)
 }
 
 pub fn zremrangebylex(call: &mut Call<'_>) -> Outcome {
     let range = lex_range(call.args.get(2), call.args.get(3))?;
-    remove(call, &Pick::Members(range))
+    remove(call, &Pick::Members(range), ZREMRANGEBYLEX)
 }
 
-fn remove(call: &mut Call<'_>, pick: &Pick<'_>) -> Outcome {
-    let statistics = call.statistics;
+fn remove(call: &mut Call<'_>, pick: &Pick<'_>, event: Event) -> Outcome {
     let (mut access, key, reply) = call.on_key(1)?;
     let removed = sorted_set::remove_picked(&mut access, &key, pick)?;
-    statistics.count_changes(removed);
+    access.removed(removed, event, &key);
     reply.integer(removed as i64);
     Ok(())
 }

@@ -6,7 +6,13 @@ use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use settings::values::{STREAM_NODE_MAX_BYTES, STREAM_NODE_MAX_ENTRIES};
 use smallvec::SmallVec;
+use store::Event;
 use store::value::stream::{self, Add, Bound, Id, NewId, NodeLimit, SetId, Trim};
+
+const XADD: Event = Event::stream("xadd");
+const XTRIM: Event = Event::stream("xtrim");
+const XDEL: Event = Event::stream("xdel");
+const XSETID: Event = Event::stream("xsetid");
 
 /// Nodes that trimming with `~` removes at once.
 const TRIMMED_NODES: u64 = 100;
@@ -126,7 +132,7 @@ fn node_limit(call: &Call<'_>) -> NodeLimit {
 }
 
 pub fn xadd(call: &mut Call<'_>) -> Outcome {
-    let (args, statistics, limit) = (call.args, call.statistics, node_limit(call));
+    let (args, limit) = (call.args, node_limit(call));
     let Options { trim, only_existing, id } = Options::parse(args, true, limit)?;
     let (id, at) = id.unwrap_or((NewId::Now, args.len()));
     let texts = args.from(at + 1);
@@ -139,7 +145,10 @@ pub fn xadd(call: &mut Call<'_>) -> Outcome {
     let (mut access, key, reply) = call.on_key(1)?;
     match stream::add(&mut access, &key, Add { id, only_existing, trim, limit }, texts)? {
         Some(added) => {
-            statistics.count_changes(1);
+            access.changed(1, XADD, &key);
+            if added.trimmed > 0 {
+                access.happened(XTRIM, &key);
+            }
             id::write(reply, added.id);
         }
         None => reply.null(),
@@ -148,14 +157,14 @@ pub fn xadd(call: &mut Call<'_>) -> Outcome {
 }
 
 pub fn xtrim(call: &mut Call<'_>) -> Outcome {
-    let (args, statistics) = (call.args, call.statistics);
+    let args = call.args;
     let options = Options::parse(args, false, node_limit(call))?;
     let (mut access, key, reply) = call.on_key(1)?;
     let count = match options.trim {
         Some(trim) => stream::trim(&mut access, &key, trim)?,
         None => 0,
     };
-    statistics.count_changes(count);
+    access.changed(count, XTRIM, &key);
     reply.integer(count as i64);
     Ok(())
 }
@@ -169,20 +178,20 @@ pub fn ids(args: Args<'_>, at: usize) -> Result<Ids, Refusal> {
 }
 
 pub fn xdel(call: &mut Call<'_>) -> Outcome {
-    let (args, statistics) = (call.args, call.statistics);
+    let args = call.args;
     let (mut access, key, reply) = call.on_key(1)?;
     if stream::peek(&access, &key)?.is_none() {
         reply.integer(0);
         return Ok(());
     }
     let count = stream::delete(&mut access, &key, ids(args, 2)?.into_iter())?;
-    statistics.count_changes(count);
+    access.changed(count, XDEL, &key);
     reply.integer(count as i64);
     Ok(())
 }
 
 pub fn xsetid(call: &mut Call<'_>) -> Outcome {
-    let (args, statistics) = (call.args, call.statistics);
+    let args = call.args;
     let mut to = SetId { last: id::parse(args.get(2), 0)?, added: None, max_deleted: Id::MIN };
     let mut at = 3;
     while at < args.len() {
@@ -206,7 +215,7 @@ pub fn xsetid(call: &mut Call<'_>) -> Outcome {
     }
     let (mut access, key, reply) = call.on_key(1)?;
     stream::set_id(&mut access, &key, to)?;
-    statistics.count_changes(1);
+    access.changed(1, XSETID, &key);
     reply.ok();
     Ok(())
 }

@@ -1,12 +1,14 @@
 //! XCLAIM and XAUTOCLAIM.
 
 use super::add::Ids;
+use super::group::XGROUP_CREATECONSUMER;
 use super::{entries, id, no_group, refusal_of};
 use crate::args::Args;
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use store::value::stream::group::{AutoClaim, Claim, auto_claim, claim};
-use store::value::stream::{self, Id};
+use store::value::stream::{self, Id, Stream};
+use store::{Access, Key};
 
 /// The most that XAUTOCLAIM may be asked for.
 const COUNT_MAX: i64 = i64::MAX / 16;
@@ -17,13 +19,14 @@ fn integer(args: Args<'_>, at: usize, error: &'static str) -> Result<i64, Refusa
 }
 
 pub fn xclaim(call: &mut Call<'_>) -> Outcome {
-    let (args, statistics, now) = (call.args, call.statistics, call.now.0);
+    let (args, now) = (call.args, call.now.0);
     let (mut access, key, reply) = call.on_key(1)?;
     let name = args.get(2);
     let stream = stream::peek(&access, &key)?;
     if stream.is_none_or(|stream| stream.groups().get(name).is_none()) {
         return Err(no_group(key.bytes, name));
     }
+    let is_new = lacks_consumer(stream, args);
     let (claimed, ids, just_ids) = parse_claim(args, now)?;
     let (mark, mut len) = (reply.deferred_array(), 0);
     let changes = claim(&mut access, &key, claimed, &ids, |entry| {
@@ -36,8 +39,21 @@ pub fn xclaim(call: &mut Call<'_>) -> Outcome {
     });
     let changes = changes.map_err(|error| refusal_of(error, || no_group(key.bytes, name)))?;
     reply.close_array(mark, len);
-    statistics.count_changes(changes);
+    say_claimed(&mut access, &key, changes, is_new);
     Ok(())
+}
+
+/// Whether a claim will make its consumer.
+fn lacks_consumer(stream: Option<Stream<'_>>, args: Args<'_>) -> bool {
+    let group = stream.and_then(|stream| stream.groups().get(args.get(2)));
+    group.is_some_and(|group| group.consumer(args.get(3)).is_none())
+}
+
+/// Says what a claim has changed; only its consumer, if that is new, is an event.
+fn say_claimed(access: &mut Access<'_>, key: &Key<'_>, changes: u64, is_new_consumer: bool) {
+    let made = u64::from(is_new_consumer);
+    access.changed(made, XGROUP_CREATECONSUMER, key);
+    access.changed_silently(changes - made);
 }
 
 fn parse_claim(args: Args<'_>, now: u64) -> Result<(Claim<'_>, Ids, bool), Refusal> {
@@ -97,10 +113,11 @@ fn unrecognized(word: &[u8]) -> Refusal {
 }
 
 pub fn xautoclaim(call: &mut Call<'_>) -> Outcome {
-    let (args, statistics) = (call.args, call.statistics);
+    let args = call.args;
     let claimed = parse_auto_claim(args)?;
     let just_ids = !claimed.counts;
     let (mut access, key, reply) = call.on_key(1)?;
+    let is_new = lacks_consumer(stream::peek(&access, &key)?, args);
     // The id at which the next call goes on stands before the entries, and is known after them.
     let mut out = Vec::new();
     let (mut listed, mut len) = (reply.part(&mut out), 0);
@@ -119,7 +136,7 @@ pub fn xautoclaim(call: &mut Call<'_>) -> Outcome {
     reply.append(&listed);
     reply.array(done.deleted.len());
     done.deleted.iter().for_each(|id| id::write(reply, *id));
-    statistics.count_changes(done.changes);
+    say_claimed(&mut access, &key, done.changes, is_new);
     Ok(())
 }
 

@@ -5,7 +5,14 @@ use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use store::value::stream::group::{self, GroupError};
 use store::value::stream::{self, Id};
-use store::{Access, Key};
+use store::{Access, Event, Key};
+
+const XGROUP_CREATE: Event = Event::stream("xgroup-create");
+const XGROUP_SETID: Event = Event::stream("xgroup-setid");
+const XGROUP_DESTROY: Event = Event::stream("xgroup-destroy");
+/// Consumers are made by reading and claiming too.
+pub const XGROUP_CREATECONSUMER: Event = Event::stream("xgroup-createconsumer");
+const XGROUP_DELCONSUMER: Event = Event::stream("xgroup-delconsumer");
 
 const NO_STREAM: Refusal = Refusal::of(
     "ERR The XGROUP subcommand requires the key to exist. Note that for CREATE you may want to use \
@@ -64,7 +71,7 @@ fn begin(word: &[u8], parse: fn(&[u8], u64) -> Result<Id, Refusal>) -> Result<Op
 }
 
 pub fn create(call: &mut Call<'_>) -> Outcome {
-    let (args, statistics) = (call.args, call.statistics);
+    let args = call.args;
     let options = Options::parse(call, true)?;
     let is_too_long = args.len() > 8;
     let too_long = bad_options(call);
@@ -80,13 +87,13 @@ pub fn create(call: &mut Call<'_>) -> Outcome {
     let Options { makes_stream, entries_read } = options;
     group::create(&mut access, &key, name, last_id, entries_read, makes_stream)
         .map_err(|error| refuse(error, &key, name))?;
-    statistics.count_changes(1);
+    access.changed(1, XGROUP_CREATE, &key);
     reply.ok();
     Ok(())
 }
 
 pub fn setid(call: &mut Call<'_>) -> Outcome {
-    let (args, statistics) = (call.args, call.statistics);
+    let args = call.args;
     let options = Options::parse(call, false)?;
     let is_too_long = args.len() > 7;
     let too_long = bad_options(call);
@@ -99,39 +106,39 @@ pub fn setid(call: &mut Call<'_>) -> Outcome {
     let last_id = begin(args.get(4), id::parse_any)?;
     group::set(&mut access, &key, name, last_id, options.entries_read)
         .map_err(|error| refuse(error, &key, name))?;
-    statistics.count_changes(1);
+    access.changed(1, XGROUP_SETID, &key);
     reply.ok();
     Ok(())
 }
 
 pub fn destroy(call: &mut Call<'_>) -> Outcome {
-    let (name, statistics) = (call.args.get(3), call.statistics);
+    let name = call.args.get(3);
     let (mut access, key, reply) = call.on_key(2)?;
     let is_gone =
         group::destroy(&mut access, &key, name).map_err(|error| refuse(error, &key, name))?;
-    statistics.count_changes(u64::from(is_gone));
+    access.changed(u64::from(is_gone), XGROUP_DESTROY, &key);
     reply.integer(i64::from(is_gone));
     Ok(())
 }
 
 pub fn createconsumer(call: &mut Call<'_>) -> Outcome {
-    let (args, statistics) = (call.args, call.statistics);
+    let args = call.args;
     let (mut access, key, reply) = call.on_key(2)?;
     let name = args.get(3);
     let is_new = group::create_consumer(&mut access, &key, name, args.get(4))
         .map_err(|error| refuse(error, &key, name))?;
-    statistics.count_changes(u64::from(is_new));
+    access.changed(u64::from(is_new), XGROUP_CREATECONSUMER, &key);
     reply.integer(i64::from(is_new));
     Ok(())
 }
 
 pub fn delconsumer(call: &mut Call<'_>) -> Outcome {
-    let (args, statistics) = (call.args, call.statistics);
+    let args = call.args;
     let (mut access, key, reply) = call.on_key(2)?;
     let name = args.get(3);
     let forgotten = group::delete_consumer(&mut access, &key, name, args.get(4))
         .map_err(|error| refuse(error, &key, name))?;
-    statistics.count_changes(u64::from(forgotten.is_some()));
+    access.changed(u64::from(forgotten.is_some()), XGROUP_DELCONSUMER, &key);
     reply.integer(forgotten.unwrap_or(0) as i64);
     Ok(())
 }

@@ -9,20 +9,21 @@ use store::value::stream::{self, Id};
 use wire::Reply;
 
 pub fn xack(call: &mut Call<'_>) -> Outcome {
-    let (args, statistics) = (call.args, call.statistics);
+    let args = call.args;
     let (mut access, key, reply) = call.on_key(1)?;
     let name = args.get(2);
     // Words that are no ids are refused before anything is done, but only if there is a group.
     let ids = add::ids(args, 3);
-    let is_fine = ids.is_ok();
     let known = ids.as_deref().unwrap_or(&[]).iter().copied();
     let count = match acknowledge(&mut access, &key, name, known) {
         Err(GroupError::NoStream | GroupError::NoGroup) => 0,
         Err(error) => return Err(refusal_of(error, || no_group(key.bytes, name))),
-        Ok(_) if !is_fine => return ids.map(drop),
-        Ok(count) => count,
+        Ok(count) => {
+            access.changed_silently(count);
+            ids?;
+            count
+        }
     };
-    statistics.count_changes(count);
     reply.integer(count as i64);
     Ok(())
 }

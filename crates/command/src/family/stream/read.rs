@@ -1,5 +1,6 @@
 //! XREAD and XREADGROUP.
 
+use super::group::XGROUP_CREATECONSUMER;
 use super::{entries, id, refusal_of};
 use crate::args::Args;
 use crate::call::{Call, Outcome};
@@ -147,7 +148,7 @@ impl<'c> Request<'c> {
     }
 
     /// Writes what the streams hold behind these entries. Writes nothing, and says so, if no
-    /// stream has anything: this is what a client waits for. Returns how many changes were made.
+    /// stream has anything: this is what a client waits for.
     ///
     /// # Errors
     /// When a group has gone, or there is no room for what becomes pending.
@@ -157,16 +158,12 @@ impl<'c> Request<'c> {
         keys: &[Key<'_>],
         begins: &Begins,
         reply: &mut Reply<'_>,
-    ) -> Result<(bool, u64), Refusal> {
+    ) -> Result<bool, Refusal> {
         let mark = reply.deferred_map();
-        let (mut served, mut changes) = (0, 0);
+        let mut served = 0;
         for (key, begin) in keys.iter().zip(begins) {
             let is_served = match self.group {
-                Some(group) => {
-                    let done = self.serve_group(access, key, group, *begin, reply)?;
-                    changes += u64::from(done.is_served) + u64::from(done.is_new_consumer);
-                    done.is_served
-                }
+                Some(group) => self.serve_group(access, key, group, *begin, reply)?,
                 None => self.serve_one(access, key, begin.unwrap_or(Id::MAX), reply)?,
             };
             served += usize::from(is_served);
@@ -176,26 +173,25 @@ impl<'c> Request<'c> {
             (_, Protocol::Resp2) => reply.close_array(mark, served),
             (_, Protocol::Resp3) => reply.close_map(mark, served),
         }
-        Ok((served > 0, changes))
+        Ok(served > 0)
     }
 
-    /// Serves a request now, or has its client wait if it asked for that. Returns how many changes
-    /// were made.
+    /// Serves a request now, or has its client wait if it asked for that.
     fn serve_or_wait(
         &self,
         access: &mut Access<'_>,
         keys: &[Key<'_>],
         wait: Option<Wait<'_>>,
         reply: &mut Reply<'_>,
-    ) -> Result<u64, Refusal> {
+    ) -> Outcome {
         let begins = self.begins(access, keys)?;
-        let (is_served, changes) = self.serve(access, keys, &begins, reply)?;
+        let is_served = self.serve(access, keys, &begins, reply)?;
         match wait {
             _ if is_served => {}
             Some(wait) => self.wait(wait, &begins),
             None => reply.null_array(),
         }
-        Ok(changes)
+        Ok(())
     }
 
     /// Has the client wait, with ids in place of words that mean something else later.
@@ -235,7 +231,7 @@ impl<'c> Request<'c> {
         (group, consumer): (&[u8], &[u8]),
         begin: Option<Id>,
         reply: &mut Reply<'_>,
-    ) -> Result<stream::group::Served, Refusal> {
+    ) -> Result<bool, Refusal> {
         let (mut list, mut len) = (None, 0);
         let read =
             GroupRead { group, consumer, after: begin, count: self.count, no_ack: self.no_ack };
@@ -259,7 +255,9 @@ impl<'c> Request<'c> {
         if let Some(list) = list {
             reply.close_array(list, len);
         }
-        Ok(done)
+        access.changed(u64::from(done.is_new_consumer), XGROUP_CREATECONSUMER, key);
+        access.changed_silently(u64::from(done.is_served));
+        Ok(done.is_served)
     }
 }
 
@@ -281,18 +279,16 @@ pub fn xreadgroup(call: &mut Call<'_>) -> Outcome {
 }
 
 fn read(call: &mut Call<'_>, is_group: bool) -> Outcome {
-    let (request, statistics) = (Request::parse(call, is_group)?, call.statistics);
+    let request = Request::parse(call, is_group)?;
     let wants = Wants { kind: Kind::Stream, minds_loss: request.group.is_some() };
     let wait = request.block.map(|timeout| call.wait(timeout, wants));
-    let changes = if request.streams == 1 {
+    if request.streams == 1 {
         let (mut access, key, reply) = call.on_key(request.first)?;
-        request.serve_or_wait(&mut access, &[key], wait, reply)?
+        request.serve_or_wait(&mut access, &[key], wait, reply)
     } else {
         let (mut access, keys, reply) = call.on_keys(request.positions())?;
-        request.serve_or_wait(&mut access, &keys, wait, reply)?
-    };
-    statistics.count_changes(changes);
-    Ok(())
+        request.serve_or_wait(&mut access, &keys, wait, reply)
+    }
 }
 
 fn unbalanced(call: &Call<'_>, is_group: bool) -> Refusal {

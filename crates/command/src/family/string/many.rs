@@ -1,8 +1,10 @@
 //! Several strings at once: MGET, MSET, MSETNX, MSETEX.
 
+use super::SET;
 use super::options::{self, Of, Options};
 use super::read::bulk_or_null;
 use crate::call::{Call, Keys, Outcome};
+use crate::family::generic::expire::EXPIRE;
 use crate::refusal::Refusal;
 use store::value::string::Condition;
 use store::{Access, Encoding, Expiry};
@@ -78,9 +80,11 @@ fn set_pairs(
     for (key, at) in keys.iter().zip((first + 1..end).step_by(2)) {
         let value = args.get(at);
         access.write(key, value, Encoding::of_new(value), expiry)?;
+        access.changed(1, SET, key);
+        if matches!(expiry, Expiry::At(_)) {
+            access.happened(EXPIRE, key);
+        }
     }
-    drop(access);
-    call.count_changes(pairs as u64);
     Ok(true)
 }
 

@@ -12,8 +12,12 @@ mod table;
 pub use table::TABLE;
 
 use crate::refusal::Refusal;
+use store::Event;
 use store::value::string::StringError;
 use text::FloatError;
+
+/// A string takes the place of what a key held.
+pub(super) const SET: Event = Event::string("set");
 
 impl From<StringError> for Refusal {
     fn from(error: StringError) -> Refusal {

@@ -2,7 +2,11 @@
 
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
+use store::Event;
 use store::value::string;
+
+const INCRBY: Event = Event::string("incrby");
+const INCRBYFLOAT: Event = Event::string("incrbyfloat");
 
 pub fn incr(call: &mut Call<'_>) -> Outcome {
     add(call, 1)
@@ -24,18 +28,17 @@ pub fn decrby(call: &mut Call<'_>) -> Outcome {
 
 #[inline]
 fn add(call: &mut Call<'_>, by: i64) -> Outcome {
-    let statistics = call.statistics;
     let (mut access, key, reply) = call.on_key(1)?;
     reply.integer(string::add(&mut access, &key, by)?);
-    statistics.count_changes(1);
+    access.changed(1, INCRBY, &key);
     Ok(())
 }
 
 pub fn incrbyfloat(call: &mut Call<'_>) -> Outcome {
-    let (by, statistics) = (call.args.get(2), call.statistics);
+    let by = call.args.get(2);
     let (mut access, key, reply) = call.on_key(1)?;
     let sum = string::add_float(&mut access, &key, by)?;
-    statistics.count_changes(1);
+    access.changed(1, INCRBYFLOAT, &key);
     reply.bulk(sum.as_bytes());
     Ok(())
 }

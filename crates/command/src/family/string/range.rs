@@ -4,20 +4,24 @@ use super::read::bulk_range;
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use settings::limits::PROTO_MAX_BULK_LEN;
+use store::Event;
 use store::value::string;
 
+const APPEND: Event = Event::string("append");
+const SETRANGE: Event = Event::string("setrange");
+
 pub fn append(call: &mut Call<'_>) -> Outcome {
-    let (tail, statistics) = (call.args.get(2), call.statistics);
+    let tail = call.args.get(2);
     let len_max = PROTO_MAX_BULK_LEN.get(&call.instance.settings);
     let (mut access, key, reply) = call.on_key(1)?;
     let len = string::append(&mut access, &key, tail, len_max)?;
-    statistics.count_changes(1);
+    access.changed(1, APPEND, &key);
     reply.integer(len as i64);
     Ok(())
 }
 
 pub fn setrange(call: &mut Call<'_>) -> Outcome {
-    let (patch, statistics) = (call.args.get(3), call.statistics);
+    let patch = call.args.get(3);
     let at = usize::try_from(call.args.integer(2)?)
         .map_err(|_| Refusal::of("ERR offset is out of range"))?;
     let len_max = PROTO_MAX_BULK_LEN.get(&call.instance.settings);
@@ -26,7 +30,7 @@ pub fn setrange(call: &mut Call<'_>) -> Outcome {
     }
     let (mut access, key, reply) = call.on_key(1)?;
     let len = string::set_range(&mut access, &key, at, patch, len_max)?;
-    statistics.count_changes(u64::from(!patch.is_empty()));
+    access.changed(u64::from(!patch.is_empty()), SETRANGE, &key);
     reply.integer(len as i64);
     Ok(())
 }

@@ -2,7 +2,9 @@
 
 use super::options::{Of, Options};
 use crate::call::{Call, Outcome};
+use crate::family::generic::expire::{EXPIRE, PERSIST};
 use std::ops::Range;
+use store::Event;
 use store::value::string::{Form, StringView};
 use wire::Reply;
 
@@ -20,8 +22,7 @@ pub fn strlen(call: &mut Call<'_>) -> Outcome {
 }
 
 pub fn getex(call: &mut Call<'_>) -> Outcome {
-    let (args, statistics) = (call.args, call.statistics);
-    let options = Options::parse(args, 2, Of::GetEx)?;
+    let options = Options::parse(call.args, 2, Of::GetEx)?;
     let deadline = options.deadline(call)?;
     let is_over = deadline.is_some_and(|deadline| call.is_over(deadline));
     let (mut access, key, reply) = call.on_key(1)?;
@@ -29,30 +30,38 @@ pub fn getex(call: &mut Call<'_>) -> Outcome {
     bulk_or_null(reply, value);
     let Some(value) = value else { return Ok(()) };
     let has_deadline = value.deadline.is_some();
-    let changed = match deadline {
-        Some(_) if is_over => access.expire(&key),
-        Some(deadline) => access.set_deadline(&key, Some(deadline))?,
-        None if options.persist && has_deadline => access.set_deadline(&key, None)?,
-        None => false,
-    };
-    statistics.count_changes(u64::from(changed));
+    match deadline {
+        Some(_) if is_over => {
+            let is_removed = access.expire(&key);
+            access.changed_silently(is_removed.into());
+        }
+        Some(deadline) => {
+            access.set_deadline(&key, Some(deadline))?;
+            access.changed(1, EXPIRE, &key);
+        }
+        None if options.persist && has_deadline => {
+            access.set_deadline(&key, None)?;
+            access.changed(1, PERSIST, &key);
+        }
+        None => {}
+    }
     Ok(())
 }
 
 pub fn getdel(call: &mut Call<'_>) -> Outcome {
-    let statistics = call.statistics;
     let (mut access, key, reply) = call.on_key(1)?;
     bulk_or_null(reply, access.read_string(&key)?);
-    statistics.count_changes(u64::from(access.remove(&key)));
+    let removed = access.remove(&key);
+    access.changed(removed.into(), Event::DEL, &key);
     Ok(())
 }
 
 pub fn delifeq(call: &mut Call<'_>) -> Outcome {
-    let (wanted, statistics) = (call.args.get(2), call.statistics);
+    let wanted = call.args.get(2);
     let (mut access, key, reply) = call.on_key(1)?;
     let is_equal = access.look_string(&key)?.is_some_and(|string| string == *wanted);
     let removed = is_equal && access.remove(&key);
-    statistics.count_changes(u64::from(removed));
+    access.changed(removed.into(), Event::DEL, &key);
     reply.integer(i64::from(removed));
     Ok(())
 }

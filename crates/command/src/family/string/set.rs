@@ -1,8 +1,10 @@
 //! Writing one string: SET, SETEX, PSETEX, SETNX, GETSET.
 
+use super::SET;
 use super::options::{self, Of, Options, Time};
 use super::read::bulk_or_null;
 use crate::call::{Call, Outcome};
+use crate::family::generic::expire::EXPIRE;
 use crate::key_spec::{FoundKeys, KeyFlags, KeySpec, find_with_flags};
 use store::{Encoding, Expiry};
 
@@ -10,10 +12,10 @@ pub fn set(call: &mut Call<'_>) -> Outcome {
     if call.args.len() > 3 {
         return set_with_options(call);
     }
-    let (value, statistics) = (call.args.get(2), call.statistics);
+    let value = call.args.get(2);
     let (mut access, key, reply) = call.on_key(1)?;
     access.write(&key, value, Encoding::of_new(value), Expiry::Never)?;
-    statistics.count_changes(1);
+    access.changed(1, SET, &key);
     reply.ok();
     Ok(())
 }
@@ -26,7 +28,7 @@ pub fn keys<'r>(specs: &[KeySpec], request: &[&'r [u8]]) -> Option<FoundKeys<'r>
 }
 
 fn set_with_options(call: &mut Call<'_>) -> Outcome {
-    let (args, statistics) = (call.args, call.statistics);
+    let args = call.args;
     let options = Options::parse(args, 3, Of::Set)?;
     let deadline = options.deadline(call)?;
     let is_over = deadline.is_some_and(|deadline| call.is_over(deadline));
@@ -40,15 +42,18 @@ fn set_with_options(call: &mut Call<'_>) -> Outcome {
         }
         return Ok(());
     }
-    let changed = if is_over {
-        access.expire(&key)
+    if is_over {
+        let is_removed = access.expire(&key);
+        access.changed_silently(is_removed.into());
     } else {
         let value = args.get(2);
         let expiry = options::expiry(deadline, options.keep);
         access.write(&key, value, Encoding::of_new(value), expiry)?;
-        true
-    };
-    statistics.count_changes(u64::from(changed));
+        access.changed(1, SET, &key);
+        if deadline.is_some() {
+            access.happened(EXPIRE, &key);
+        }
+    }
     if !options.get {
         reply.ok();
     }
@@ -64,32 +69,33 @@ pub fn psetex(call: &mut Call<'_>) -> Outcome {
 }
 
 fn set_for(call: &mut Call<'_>, time: Time) -> Outcome {
-    let (value, statistics) = (call.args.get(3), call.statistics);
+    let value = call.args.get(3);
     let expiry = options::expiry(Some(options::deadline(call, 2, time)?), false);
     let (mut access, key, reply) = call.on_key(1)?;
     access.write(&key, value, Encoding::of_new(value), expiry)?;
-    statistics.count_changes(1);
+    access.changed(1, SET, &key);
+    access.happened(EXPIRE, &key);
     reply.ok();
     Ok(())
 }
 
 pub fn setnx(call: &mut Call<'_>) -> Outcome {
-    let (value, statistics) = (call.args.get(2), call.statistics);
+    let value = call.args.get(2);
     let (mut access, key, reply) = call.on_key(1)?;
     let is_new = access.look(&key).is_none();
     if is_new {
         access.write(&key, value, Encoding::of_new(value), Expiry::Never)?;
-        statistics.count_changes(1);
+        access.changed(1, SET, &key);
     }
     reply.integer(i64::from(is_new));
     Ok(())
 }
 
 pub fn getset(call: &mut Call<'_>) -> Outcome {
-    let (value, statistics) = (call.args.get(2), call.statistics);
+    let value = call.args.get(2);
     let (mut access, key, reply) = call.on_key(1)?;
     bulk_or_null(reply, access.read_string(&key)?);
     access.write(&key, value, Encoding::of_new(value), Expiry::Never)?;
-    statistics.count_changes(1);
+    access.changed(1, SET, &key);
     Ok(())
 }

@@ -5,7 +5,7 @@ use super::{DUE, DueLeaf, FIELDS, Leaf, TIMED, small};
 use crate::access::Access;
 use crate::fault::NoSpace;
 use crate::key::{Key, Kind, Label};
-use crate::shard::{KeyMut, ReadNodes, Reason, ValueRef, WriteNodes};
+use crate::shard::{Event, KeyMut, ReadNodes, Reason, ValueRef, WriteNodes};
 use crate::value::collection::{root, roots, value_of};
 use base::Millis;
 use packed::Element;
@@ -159,27 +159,45 @@ pub(crate) struct Removed {
 
 /// Removes up to about `most` fields whose deadline has passed, and the key if none is left.
 pub(crate) fn remove_due(access: &mut Access<'_>, key: &Key<'_>, most: usize) -> Removed {
-    let removed = match access.open_again(key, Kind::Hash) {
-        Ok(mut key) if key.exists() && key.label().has_timed_parts() => {
-            if key.label().is_tree() {
-                remove_from_trees(&mut key, most)
-            } else {
-                Removed { fields: small::remove_due(&mut key), is_more: false }
-            }
-        }
-        _ => Removed::default(),
+    let Ok(mut hash) = access.open_again(key, Kind::Hash) else { return Removed::default() };
+    if !hash.exists() || !hash.label().has_timed_parts() {
+        return Removed::default();
+    }
+    // The names of fields are worth copying only if somebody hears them.
+    let mut names = hash.guard().is_heard().then(Vec::new);
+    let removed = if hash.label().is_tree() {
+        remove_from_trees(&mut hash, most, &mut names)
+    } else {
+        let fields = small::remove_due(&mut hash, &mut names);
+        Removed { fields, is_more: false }
     };
-    access.guard().count_expired_parts(removed.fields);
+    let guard = access.guard();
+    guard.count_expired_parts(removed.fields);
+    if removed.fields == 0 {
+        guard.say_nothing();
+        return removed;
+    }
+    guard.say_unasked(HEXPIRED, key, || {
+        let words = [b"HDEL".to_vec(), key.bytes.to_vec()];
+        words.into_iter().chain(names.unwrap_or_default()).collect()
+    });
+    access.happened_if_gone(key);
     removed
 }
 
-fn remove_from_trees(key: &mut KeyMut<'_, '_>, most: usize) -> Removed {
+/// Fields of a hash are removed because their deadline has passed.
+const HEXPIRED: Event = Event::hash("hexpired");
+
+/// The names of fields that are removed, where they are wanted.
+pub(super) type Names = Option<Vec<Vec<u8>>>;
+
+fn remove_from_trees(key: &mut KeyMut<'_, '_>, most: usize, names: &mut Names) -> Removed {
     let mut tags = take_due(key, most);
     let is_more = tags.len() == most;
     // Neighbours share leaves.
     tags.sort_unstable();
     tags.dedup();
-    let fields = tags.iter().map(|tag| remove_fields(key, *tag)).sum();
+    let fields = tags.iter().map(|tag| remove_fields(key, *tag, names)).sum();
     if root(key.bytes(), FIELDS).weight == 0 {
         key.remove(Reason::Deleted);
         return Removed { fields, is_more: false };
@@ -212,7 +230,7 @@ fn take_due(key: &mut KeyMut<'_, '_>, most: usize) -> Vec<u32> {
 }
 
 /// Removes the fields with a tag whose deadline has passed. Returns how many.
-fn remove_fields(key: &mut KeyMut<'_, '_>, tag: u32) -> u64 {
+fn remove_fields(key: &mut KeyMut<'_, '_>, tag: u32, names: &mut Names) -> u64 {
     let now = key.now();
     let removed = key.change_tree::<Leaf, _>(FIELDS, |tree| {
         let mut removed = 0;
@@ -221,6 +239,11 @@ fn remove_fields(key: &mut KeyMut<'_, '_>, tag: u32) -> u64 {
             let path = view.find_tag(tag);
             let rows = Rows::new(view.leaf(&path));
             let Some(row) = due_rows(rows, tag, |at| at <= now).next() else { return Ok(removed) };
+            if let Some(names) = names
+                && let Some(pair) = next_pair(&mut rows.cells_from(row), TIMED)
+            {
+                names.push(pair.resolve(view.nodes).field.with_text(<[u8]>::to_vec));
+            }
             tree.remove_rows(&path, row, 1);
             removed += 1;
         }

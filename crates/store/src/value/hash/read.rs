@@ -189,7 +189,7 @@ impl<'x> Hash<'x> {
 
 impl<'x> Pair<'x> {
     #[inline]
-    fn resolve(self, nodes: impl Nodes<'x>) -> Pair<'x> {
+    pub(super) fn resolve(self, nodes: impl Nodes<'x>) -> Pair<'x> {
         Pair { field: resolve(nodes, self.field), value: resolve(nodes, self.value), ..self }
     }
 }

@@ -1,5 +1,6 @@
 //! Hashes that are one run.
 
+use super::due::Names;
 use super::limit::{HashLimit, RUN_BYTES};
 use super::read::{Pair, next_pair};
 use super::write::{Deadline, Was};
@@ -135,17 +136,19 @@ pub(super) fn remove(key: &mut KeyMut<'_, '_>, field: &[u8]) -> Was {
 }
 
 /// Removes all fields whose deadline has passed, and the key if none is left. Returns how many.
-pub(super) fn remove_due(key: &mut KeyMut<'_, '_>) -> u64 {
+pub(super) fn remove_due(key: &mut KeyMut<'_, '_>, names: &mut Names) -> u64 {
     let now = key.now();
     let run = Run::new(key.bytes());
     let mut cells = run.iter();
     let rows = std::iter::from_fn(|| next_pair(&mut cells, TIMED));
     let is_due = |deadline: Option<Millis>| deadline.is_some_and(|at| at <= now);
-    let due: Vec<usize> = rows
-        .enumerate()
-        .filter(|(_, pair)| is_due(pair.deadline))
-        .map(|(row, _)| row * TIMED)
-        .collect();
+    let due = rows.enumerate().filter(|(_, pair)| is_due(pair.deadline));
+    let due = due.inspect(|(_, pair)| {
+        if let Some(names) = names {
+            names.push(pair.field.with_text(<[u8]>::to_vec));
+        }
+    });
+    let due: Vec<usize> = due.map(|(row, _)| row * TIMED).collect();
     if due.len() == run.len() / TIMED {
         key.remove(Reason::Deleted);
         return due.len() as u64;

@@ -41,7 +41,7 @@ impl Fixture {
         let mut shards = ShardSet::new();
         keys.iter().for_each(|key| shards.add(key.hash));
         self.store.enter(&self.lane);
-        let done = act(&mut self.store.lock_all(&mut self.lane, shards, NOW), &keys);
+        let done = act(&mut self.store.lock_all(&mut self.lane, shards, NOW).unheard(), &keys);
         self.store.leave(&self.lane);
         done
     }

@@ -41,7 +41,7 @@ impl Fixture {
         let keys: Vec<Key<'_>> = names.iter().map(key).collect();
         let mut shards = ShardSet::new();
         keys.iter().for_each(|key| shards.add(key.hash));
-        act(&mut self.store.lock_all(&mut self.lane, shards, NOW), &keys)
+        act(&mut self.store.lock_all(&mut self.lane, shards, NOW).unheard(), &keys)
     }
 
     fn add_all(&mut self, pairs: &[(f64, &[u8])], terms: Terms, limit: SortedSetLimit) -> Added {

@@ -18,8 +18,10 @@ use pattern::Pattern;
 use settings::values::LIST_MAX_LISTPACK_SIZE;
 use smallvec::SmallVec;
 use store::value::list::{self, ListLimit};
-use store::{Access, Element, Key};
+use store::{Access, Element, Event, Key};
 use wire::Reply;
+
+const SORTSTORE: Event = Event::list("sortstore");
 
 const NO_NUMBER: Refusal = Refusal::of("ERR One or more scores can't be converted into double");
 
@@ -51,8 +53,7 @@ pub fn keys<'r>(specs: &[KeySpec], request: &[&'r [u8]]) -> Option<FoundKeys<'r>
 fn sort_with(call: &mut Call<'_>, may_store: bool) -> Outcome {
     let options = Options::parse(call.args, may_store)?;
     let (store, keyspace) = (&call.instance.store, call.keyspace()?);
-    let (statistics, setting) =
-        (call.statistics, LIST_MAX_LISTPACK_SIZE.get(&call.instance.settings));
+    let setting = LIST_MAX_LISTPACK_SIZE.get(&call.instance.settings);
     let source = call.key(1)?;
     let target = options.store.map(|name| store.key(keyspace, name));
     let keys: SmallVec<[Key<'_>; 2]> = std::iter::once(source).chain(target).collect();
@@ -78,7 +79,8 @@ fn sort_with(call: &mut Call<'_>, may_store: bool) -> Outcome {
     let texts = results.iter().map(Vec::as_slice);
     let is_removed = results.is_empty() && access.look(&target).is_some();
     list::store(&mut access, &target, texts, ListLimit::of_setting(setting))?;
-    statistics.count_changes(results.len() as u64 + u64::from(is_removed));
+    access.changed(is_removed.into(), Event::DEL, &target);
+    access.changed(results.len() as u64, SORTSTORE, &target);
     reply.integer(results.len() as i64);
     Ok(())
 }

@@ -14,7 +14,7 @@ pub(super) fn persistence(text: &mut Text, call: &mut Call<'_>) {
         ("current_fork_perc", &"0.00"),
         ("current_save_keys_processed", &0),
         ("current_save_keys_total", &0),
-        ("rdb_changes_since_last_save", &call.instance.statistics.sums().server.changes),
+        ("rdb_changes_since_last_save", &call.instance.store.totals().changes),
         ("rdb_bgsave_in_progress", &0),
         ("rdb_last_save_time", &(call.instance.identity.started.0 / 1000)),
         ("rdb_last_bgsave_status", &"ok"),

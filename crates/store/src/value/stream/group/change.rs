@@ -56,14 +56,15 @@ pub(super) fn change_group<'a, T>(
     change: impl FnOnce(&mut GroupMut<'_, WriteNodes<'_, 'a>>) -> Result<T, NoRoom>,
 ) -> Result<T, GroupError> {
     let entries = root(key.bytes(), ENTRIES);
-    if !is_tree(root(key.bytes(), GROUPS)) {
+    let groups = root(key.bytes(), GROUPS);
+    if !is_tree(groups) {
+        return Err(GroupError::NoGroup);
+    }
+    let place = seek(&View::<_, GroupLeaf>::new(key.nodes(), groups), name);
+    if !place.is_there {
         return Err(GroupError::NoGroup);
     }
     let done = key.change_tree::<GroupLeaf, _>(GROUPS, |tree| {
-        let place = seek(&tree.view(), name);
-        if !place.is_there {
-            return Ok(None);
-        }
         let cell = Rows::new(tree.nodes.bytes(place.path.leaf)).cell(place.row, 1);
         let before = Facts::read(cell.unwrap_or(Element::Integer(0)));
         let mut group = GroupMut { nodes: tree.nodes, facts: before, entries };
@@ -74,9 +75,9 @@ pub(super) fn change_group<'a, T>(
             let bytes = after.to_bytes();
             tree.replace_cell(&place.path, place.row, 1, Element::Bytes(&bytes));
         }
-        done.map(Some)
+        done
     })?;
-    done.ok_or(GroupError::NoGroup)
+    Ok(done)
 }
 
 /// Makes a group that begins behind an id, or behind the last one. The stream is created if need

@@ -1,0 +1,139 @@
+//! What commands tell those who listen, held against what Valkey's keyspace notifications say.
+//!
+//! A file of `tests/events` has a block for each case: what it is, and requests, each followed by
+//! the events that it has. Every block begins with an empty server.
+
+use crate::testing::World;
+use std::sync::{Arc, Mutex};
+use store::{Change, EventClass, Listener, Unit};
+
+/// Keeps the units that it hears.
+#[derive(Debug, Default)]
+struct Heard {
+    units: Mutex<Vec<Unit>>,
+    changes: Mutex<Vec<Vec<u8>>>,
+}
+
+impl Listener for Heard {
+    fn before(&self, change: &Change<'_>) {
+        self.changes.lock().expect("no panic").push(change.key.bytes.to_vec());
+    }
+
+    fn unit(&self, unit: &Unit) {
+        self.units.lock().expect("no panic").push(unit.clone());
+    }
+}
+
+impl Heard {
+    /// A server whose changes are heard.
+    fn world() -> (World, Arc<Heard>) {
+        let (world, heard) = (World::new(), Arc::new(Heard::default()));
+        let listener: Arc<dyn Listener> = heard.clone();
+        world.instance.store.listen(&world.lane, &listener);
+        (world, heard)
+    }
+
+    fn take(&self) -> Vec<Unit> {
+        self.changes.lock().expect("no panic").clear();
+        std::mem::take(&mut *self.units.lock().expect("no panic"))
+    }
+}
+
+/// The events of units, word by word as the files write them.
+fn written(units: &[Unit]) -> Vec<Vec<Vec<u8>>> {
+    let mut lines = Vec::new();
+    for it in units.iter().flat_map(|unit| &unit.events) {
+        let class = match it.event.class {
+            EventClass::SortedSet => "sorted_set".to_owned(),
+            // The store says these by itself, and when, which its own tests hold.
+            EventClass::New | EventClass::Expired | EventClass::Evicted => continue,
+            class => format!("{class:?}").to_lowercase(),
+        };
+        let mut words = vec![class.into_bytes(), it.event.name.into(), it.key.clone()];
+        if it.database != 0 {
+            words.extend([b"db".to_vec(), it.database.to_string().into_bytes()]);
+        }
+        lines.push(words);
+    }
+    lines
+}
+
+fn shown(events: &[Vec<Vec<u8>>]) -> Vec<String> {
+    let show = |words: &Vec<Vec<u8>>| String::from_utf8_lossy(&words.join(&b' ')).into_owned();
+    events.iter().map(show).collect()
+}
+
+/// The words of a line; one of them may stand for many, as in `e{1..100}`.
+fn words(line: &str) -> Vec<Vec<u8>> {
+    let words = text::split_args(line.as_bytes()).expect("quotes are closed");
+    words.into_iter().flat_map(expanded).collect()
+}
+
+fn expanded(word: Vec<u8>) -> Vec<Vec<u8>> {
+    let parts = || {
+        let text = str::from_utf8(&word).ok()?;
+        let (head, rest) = text.split_once('{')?;
+        let (range, tail) = rest.split_once('}')?;
+        let (first, last) = range.split_once("..")?;
+        let range = first.parse::<u32>().ok()?..=last.parse().ok()?;
+        Some(range.map(|number| format!("{head}{number}{tail}").into_bytes()).collect())
+    };
+    parts().unwrap_or_else(|| vec![word.clone()])
+}
+
+/// Plays a file; returns the requests that did not have its events.
+fn differences(file: &str) -> Vec<String> {
+    let (mut world, mut heard) = Heard::world();
+    let (mut lines, mut wrong) = (file.lines().peekable(), Vec::new());
+    while let Some(line) = lines.next() {
+        if line.starts_with('#') {
+            (world, heard) = Heard::world();
+            continue;
+        }
+        let mut expected = Vec::new();
+        while let Some(event) = lines.next_if(|line| line.starts_with("  ")) {
+            expected.push(text::split_args(event.as_bytes()).expect("quotes are closed"));
+        }
+        let words = words(line);
+        world.answer_words(&words.iter().map(Vec::as_slice).collect::<Vec<_>>());
+        let events = written(&heard.take());
+        if events != expected {
+            let (events, expected) = (shown(&events), shown(&expected));
+            wrong.push(format!("{line}: {events:?}, and not {expected:?}"));
+        }
+    }
+    wrong
+}
+
+macro_rules! files {
+    ($($name:ident)*) => {
+        [$(include_str!(concat!("../../../tests/events/", stringify!($name), ".txt")),)*]
+    };
+}
+
+const FILES: [&str; 10] =
+    files![bitmap generic geo hash hyperloglog list set sorted_set stream string];
+
+#[test]
+fn events_are_those_that_clients_know() {
+    let wrong: Vec<String> = FILES.into_iter().flat_map(differences).collect();
+    assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn a_request_is_told_in_its_own_words_and_what_expired_before_it() {
+    let (mut world, heard) = Heard::world();
+    world.answer("SET k v PX 10");
+    heard.take();
+    world.answer("GET k");
+    assert!(heard.take().is_empty(), "nothing has changed");
+    world.instance.clock.advance(20);
+    world.answer("SETNX k w");
+    let units = heard.take();
+    let effects: Vec<Vec<Vec<u8>>> =
+        units.iter().flat_map(|unit| &unit.effects).map(|effect| effect.words.clone()).collect();
+    let words = |line: &str| line.split(' ').map(|word| word.as_bytes().to_vec()).collect();
+    let expected: [Vec<Vec<u8>>; 2] = [words("DEL k"), words("SETNX k w")];
+    assert_eq!(effects, expected);
+    assert_eq!(units.len(), 1, "it is one unit");
+}

@@ -1,0 +1,56 @@
+//! Where a key stands: its entry and its record.
+
+use super::collections::CollectionId;
+use crate::key::Label;
+use base::Millis;
+use heap::{Record, Weight};
+use index::{Entry, Slot};
+
+/// A key's entry and record. Whoever holds one outside this folder holds it in a value that
+/// borrows the guard; inside, it is not used after a change of the shard.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found<'a> {
+    pub slot: Slot,
+    pub entry: Entry,
+    pub record: Record<'a>,
+}
+
+impl<'a> Found<'a> {
+    #[inline(always)]
+    pub fn label(&self) -> Label {
+        // SAFETY: the shard is locked, and the record is the one that the index names.
+        Label(unsafe { self.record.label() })
+    }
+
+    #[inline(always)]
+    pub fn bytes(&self) -> &'a [u8] {
+        // SAFETY: as above; the slice is handed on as one that borrows the guard.
+        unsafe { self.record.value() }
+    }
+
+    /// For change: no other slice of the value is in use.
+    #[inline]
+    pub fn bytes_mut(self) -> &'a mut [u8] {
+        // SAFETY: as above; the guard is borrowed exclusively.
+        unsafe { self.record.value_mut() }
+    }
+
+    #[inline]
+    pub fn deadline(&self) -> Option<Millis> {
+        // SAFETY: as above.
+        unsafe { self.record.deadline() }
+    }
+
+    #[inline]
+    pub fn collection(&self) -> Option<CollectionId> {
+        if self.label().is_tree() { CollectionId::read(self.bytes()) } else { None }
+    }
+}
+
+/// What the record of a key counts for. One that grows bit by bit keeps its gap as spare room; that
+/// of a string is what an older value left.
+#[inline]
+pub(super) fn weight_of(found: &Found<'_>) -> Weight {
+    // SAFETY: the shard is locked, and the record is the one that the index names.
+    unsafe { found.record.weight(found.label().grows()) }
+}

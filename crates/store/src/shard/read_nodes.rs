@@ -1,0 +1,81 @@
+//! The nodes of values that are trees, to be read.
+
+use super::collections::{CollectionId, NodeTable};
+use super::shards::Shards;
+use heap::{Heap, Record};
+use index::prefetch;
+use tree::{NodeId, Nodes};
+
+/// The nodes of one collection, to be read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadNodes<'x> {
+    pub(super) heap: &'x Heap,
+    pub(super) table: &'x NodeTable,
+}
+
+impl ReadNodes<'_> {
+    /// Bytes that the nodes and their table take.
+    pub fn memory(&self) -> usize {
+        self.table.live_bytes as usize + self.table.heap_bytes()
+    }
+
+    /// Bytes of the records of all nodes.
+    pub fn live_bytes(&self) -> u64 {
+        self.table.live_bytes
+    }
+}
+
+impl<'x> ReadNodes<'x> {
+    /// The nodes of a collection; `None` if there is no such collection.
+    ///
+    /// # Safety
+    /// The caller holds the lock of the owner's shard for 'x, and nobody changes them meanwhile.
+    #[inline]
+    pub(super) unsafe fn of(shards: &'x Shards, id: CollectionId) -> Option<ReadNodes<'x>> {
+        // SAFETY: as the caller says.
+        let table = unsafe { shards.collections.table(id) };
+        table.map(|table| ReadNodes { heap: &shards.heap, table })
+    }
+
+    /// The bytes of a node; `None` if there is none with that number.
+    #[inline]
+    pub fn find(self, node: NodeId) -> Option<&'x [u8]> {
+        // SAFETY: whoever made this holds the lock of the owner's shard for 'x.
+        self.table.find(node).map(|at| unsafe { self.heap.record(at).value() })
+    }
+}
+
+impl<'x> Nodes<'x> for ReadNodes<'x> {
+    #[inline]
+    fn bytes(self, node: NodeId) -> &'x [u8] {
+        // SAFETY: whoever made this holds the lock of the owner's shard for 'x.
+        unsafe { record(self.heap, self.table, node).value() }
+    }
+
+    #[inline]
+    fn announce(self, node: NodeId) {
+        if let Some(at) = self.table.find(node) {
+            prefetch(self.heap.address(at));
+        }
+    }
+
+    #[inline]
+    fn announce_bytes(self, bytes: &[u8]) {
+        bytes.chunks(LINE_BYTES).for_each(|line| prefetch(line.as_ptr()));
+    }
+}
+
+/// Bytes that come from memory together.
+const LINE_BYTES: usize = 64;
+
+/// # Safety
+/// The caller holds the lock of the owner's shard.
+///
+/// # Panics
+/// If there is no such node.
+#[inline]
+pub(super) unsafe fn record<'x>(heap: &'x Heap, table: &NodeTable, node: NodeId) -> Record<'x> {
+    let at = table.find(node).expect("a tree names nodes that it has");
+    // SAFETY: the location stands in the table, whose lock is held.
+    unsafe { heap.record(at) }
+}

@@ -1,0 +1,153 @@
+//! What lies behind the locks of all shards.
+
+use super::change::Listeners;
+use super::collections::{Collections, Dying};
+use super::locks::Locks;
+use crate::budget::Budget;
+use crate::key::Key;
+use crate::keyspaces::Keyspaces;
+use base::{KeyHasher, KeyspaceId, Location, PositionHash, ShardId};
+use heap::Heap;
+use index::{Blocks, Index, Indexes, Records, prefetch};
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+
+/// Bytes that a look announces of a record at most.
+pub(super) const RECORD_BYTES_MAX: u64 = 64;
+
+/// How far beyond its first byte a look announces a record.
+#[derive(Debug)]
+pub(super) struct Reach(pub AtomicUsize);
+
+impl Default for Reach {
+    fn default() -> Reach {
+        Reach(AtomicUsize::new(RECORD_BYTES_MAX as usize - 1))
+    }
+}
+
+/// What lies behind the locks of all shards, and what whoever holds one needs beside it.
+#[derive(Debug)]
+pub(crate) struct Shards {
+    pub heap: Heap,
+    pub hasher: KeyHasher,
+    pub keyspaces: Keyspaces,
+    pub budget: Budget,
+    pub listeners: Listeners,
+    pub(super) blocks: Blocks,
+    pub(super) indexes: Indexes,
+    pub(super) locks: Locks,
+    pub(super) collections: Collections,
+    pub(super) reach: Reach,
+    keeps_expired: AtomicBool,
+}
+
+impl Shards {
+    /// Empty shards of so many databases, in so much address space, or all there is.
+    ///
+    /// # Errors
+    /// When the system refuses address space.
+    pub fn new(
+        databases: usize,
+        hasher: KeyHasher,
+        address_space: Option<usize>,
+    ) -> io::Result<Shards> {
+        let small = address_space.is_some();
+        let heap = address_space.map_or_else(Heap::new, Heap::with_address_space)?;
+        let blocks = if small { Blocks::with_slots(1024)? } else { Blocks::new()? };
+        let indexes = Indexes::new()?;
+        Ok(Shards {
+            heap,
+            hasher,
+            keyspaces: Keyspaces::new(databases, indexes.keyspaces()),
+            budget: Budget::default(),
+            listeners: Listeners::default(),
+            blocks,
+            indexes,
+            locks: Locks::new(),
+            collections: Collections::new(small)?,
+            reach: Reach::default(),
+            keeps_expired: AtomicBool::new(false),
+        })
+    }
+
+    /// A key of a keyspace.
+    #[inline]
+    pub fn key<'k>(&self, keyspace: KeyspaceId, bytes: &'k [u8]) -> Key<'k> {
+        Key { bytes, hash: self.hasher.hash(bytes), keyspace }
+    }
+
+    /// The index of a keyspace in a shard: for its counts, which may be read without the lock.
+    #[inline]
+    pub fn counts(&self, keyspace: KeyspaceId, shard: ShardId) -> &Index {
+        self.indexes.get(keyspace, shard)
+    }
+
+    /// The indexes of a keyspace, for their counts.
+    pub fn counts_of(&self, keyspace: KeyspaceId) -> impl Iterator<Item = &Index> {
+        self.indexes.of_keyspace(keyspace)
+    }
+
+    /// Bytes of all indexes.
+    pub fn index_bytes(&self) -> u64 {
+        self.blocks.touched_bytes()
+    }
+
+    /// Share of the index's entries that was in use when its blocks grew.
+    pub fn index_load_before_growth(&self) -> f64 {
+        self.blocks.load_before_growth()
+    }
+
+    /// Whether keys past their deadline stay until they are changed: absent for clients, but not
+    /// removed.
+    pub fn keeps_expired(&self) -> bool {
+        self.keeps_expired.load(Relaxed)
+    }
+
+    /// Keeps keys past their deadline from now on, or does so no more.
+    pub fn keep_expired(&self, keep: bool) {
+        self.keeps_expired.store(keep, Relaxed);
+    }
+
+    /// Whether nobody can reach the keys of a keyspace any more.
+    pub fn is_dying(&self, keyspace: KeyspaceId) -> bool {
+        self.budget.dying() > 0 && self.keyspaces.is_dying(keyspace)
+    }
+
+    /// Announces that the record at `at` will be read soon.
+    #[inline]
+    pub fn prefetch(&self, at: Location) {
+        prefetch(self.heap.address(at));
+    }
+
+    /// The collection that has waited longest for the reaper, taken from the list.
+    pub fn next_dying(&self) -> Option<Dying> {
+        self.collections.next_dying()
+    }
+
+    /// Puts back what the reaper is not yet through with.
+    pub fn put_back(&self, dying: Dying) {
+        self.collections.put_back(dying);
+    }
+
+    pub(super) fn hashes(&self) -> RecordHashes<'_> {
+        RecordHashes { heap: &self.heap, hasher: &self.hasher }
+    }
+}
+
+/// Answers the index's questions about records. Lives while the shard's lock is held.
+pub(super) struct RecordHashes<'a> {
+    heap: &'a Heap,
+    hasher: &'a KeyHasher,
+}
+
+impl Records for RecordHashes<'_> {
+    fn hash_of(&self, at: Location) -> PositionHash {
+        // SAFETY: the index asks for locations of its own entries, under the shard's lock.
+        let record = unsafe { self.heap.record(at) };
+        self.hasher.hash(record.key())
+    }
+
+    fn prefetch(&self, at: Location) {
+        prefetch(self.heap.address(at));
+    }
+}

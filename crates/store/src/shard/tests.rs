@@ -1,0 +1,318 @@
+//! Guards against a map, in little memory, so that Miri can follow every step.
+
+use super::{Change, Event, Guard, Listener, Reason, Request, ShardSet, Shards, Unit};
+use crate::key::{Encoding, Key, Kind, Label};
+use crate::lane::Lane;
+use base::{Gate, KeyHasher, KeyspaceId, Millis, Random};
+use heap::Head;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use tree::{Nodes, NodesMut};
+
+const STEPS: usize = if cfg!(miri) { 120 } else { 20_000 };
+const NAMES: u64 = 12;
+const STRING: Label = Label::new(Kind::String, Encoding::Raw);
+const RUN: Label = Label::new(Kind::List, Encoding::Listpack);
+const NOW: Millis = Millis(1_000);
+const WRITTEN: Event = Event::string("set");
+
+/// What a key holds, and when it ends.
+type Model = BTreeMap<Vec<u8>, (Label, Vec<u8>, Option<Millis>)>;
+
+struct World {
+    shards: Shards,
+    lane: Lane,
+    survivors: Head,
+    model: Model,
+    random: Random,
+}
+
+impl World {
+    fn new(seed: u64) -> World {
+        let shards = Shards::new(1, KeyHasher::from_seed(seed), Some(64 << 20));
+        let gate = Gate::new();
+        World {
+            shards: shards.expect("address space"),
+            lane: Lane::new(gate.lane().expect("the first lane"), seed),
+            survivors: Head::new(),
+            model: Model::new(),
+            random: Random::from_seed(seed),
+        }
+    }
+
+    fn name(&mut self) -> Vec<u8> {
+        format!("key:{}", self.random.below(NAMES)).into_bytes()
+    }
+
+    /// A value whose length is on either side of what fits into a record's room, mostly short.
+    fn value(&mut self) -> Vec<u8> {
+        let most = if self.random.one_in(8) { 3_000 } else { 70 };
+        let (len, byte) = (self.random.below(most) as usize, self.random.next() as u8);
+        vec![byte; len]
+    }
+
+    fn with<T>(&mut self, name: &[u8], act: impl FnOnce(&mut Guard<'_>, &Key<'_>) -> T) -> T {
+        let key = self.shards.key(KeyspaceId(0), name);
+        let mut guard = self.shards.lock(&mut self.lane, key.hash.shard(), NOW);
+        let done = act(&mut guard, &key);
+        guard.say(1, WRITTEN, &key);
+        done
+    }
+
+    fn step(&mut self) {
+        let (name, value) = (self.name(), self.value());
+        let deadline = (self.random.one_in(3)).then(|| Millis(NOW.0 + 1 + self.random.below(100)));
+        let label = if self.random.one_in(2) { STRING } else { RUN };
+        match self.random.below(8) {
+            0..3 => {
+                self.with(&name, |guard, key| {
+                    let mut key = guard.key_mut(key);
+                    key.put_until(label, &value, deadline).expect("room");
+                    assert_eq!((key.label(), key.bytes()), (label, &value[..]));
+                });
+                self.model.insert(name, (label, value, deadline));
+            }
+            3 => self.resize(&name, value.len()),
+            4 => {
+                let removed = self.with(&name, |guard, key| {
+                    guard.key_mut(key).existing().map(|mut key| key.remove(Reason::Deleted))
+                });
+                assert_eq!(removed.is_some(), self.model.remove(&name).is_some());
+            }
+            5 => self.relocate(&name),
+            6 => {
+                let is_there = self.with(&name, |guard, key| {
+                    let key = guard.key_mut(key).existing();
+                    key.map(|mut key| key.set_deadline(deadline).expect("room")).is_some()
+                });
+                if let Some(held) = self.model.get_mut(&name) {
+                    held.2 = deadline;
+                }
+                assert_eq!(is_there, self.model.contains_key(&name));
+            }
+            _ => self.change_bytes(&name),
+        }
+    }
+
+    fn resize(&mut self, name: &[u8], len: usize) {
+        let resized = self.with(name, |guard, key| {
+            let key = guard.key_mut(key).existing();
+            key.map(|mut key| key.resize(len).map(|()| key.bytes().to_vec()).expect("room"))
+        });
+        assert_eq!(resized.is_some(), self.model.contains_key(name));
+        if let (Some(held), Some(resized)) = (self.model.get_mut(name), resized) {
+            held.1.resize(len, 0);
+            assert_eq!(resized, held.1);
+        }
+    }
+
+    fn change_bytes(&mut self, name: &[u8]) {
+        let byte = self.random.next() as u8;
+        self.with(name, |guard, key| {
+            if let Some(mut key) = guard.key_mut(key).existing() {
+                key.bytes_mut().fill(byte);
+            }
+        });
+        if let Some(held) = self.model.get_mut(name) {
+            held.1.fill(byte);
+        }
+    }
+
+    /// As a cleaner does, which knows where the record lies.
+    fn relocate(&mut self, name: &[u8]) {
+        let key = self.shards.key(KeyspaceId(0), name);
+        let mut guard = self.shards.lock_quietly(&mut self.lane, key.hash.shard(), NOW);
+        let Some(at) = guard.peek(&key).map(|value| value.location()) else { return };
+        let mut found = guard.key_at(key.keyspace, key.hash, at).expect("it lies there");
+        assert!(found.relocate(&mut self.survivors, true));
+        assert!(guard.key_at(key.keyspace, key.hash, at).is_none(), "it lies elsewhere now");
+    }
+
+    fn verify(&mut self) {
+        for number in 0..NAMES {
+            let name = format!("key:{number}").into_bytes();
+            let key = self.shards.key(KeyspaceId(0), &name);
+            let guard = self.shards.lock_quietly(&mut self.lane, key.hash.shard(), NOW);
+            let held = guard.peek(&key);
+            let held = held.map(|it| (it.label(), it.bytes().to_vec(), it.deadline()));
+            assert_eq!(held.as_ref(), self.model.get(&name));
+        }
+        let indexed: u64 = self.shards.counts_of(KeyspaceId(0)).map(|index| index.bytes()).sum();
+        assert_eq!(self.lane.counters.live_bytes.get(), indexed);
+    }
+}
+
+#[test]
+fn values_are_those_of_a_map_whatever_is_done_through_guards() {
+    for seed in 0..if cfg!(miri) { 1 } else { 4 } {
+        let mut world = World::new(seed);
+        for step in 0..STEPS {
+            world.step();
+            if step % 64 == 0 {
+                world.verify();
+            }
+        }
+        world.verify();
+    }
+}
+
+#[test]
+fn nodes_of_a_key_stay_its_own_until_it_goes() {
+    let mut world = World::new(5);
+    let text = vec![7_u8; 500];
+    let id = world.with(b"tree", |guard, key| {
+        let mut key = guard.key_mut(key);
+        let id = key.new_collection().expect("a number");
+        let mut nodes = key.nodes_of(id);
+        nodes.ensure(4_096).expect("room");
+        let made: Vec<_> = (0..3).map(|_| nodes.allocate(100, 200)).collect();
+        nodes.bytes_mut(made[1]).fill(3);
+        nodes.resize(made[1], 150)[100..].fill(4);
+        nodes.resize(made[2], 3_000).fill(5);
+        nodes.free(made[0]);
+        let mut value = vec![0; 8];
+        id.write(&mut value);
+        key.put(Label::of_tree(Kind::List, Encoding::Quicklist), &value).expect("room");
+        assert_eq!(key.nodes().bytes(made[1])[99..101], [3, 4]);
+        id
+    });
+    let mut guard = world.shards.lock_owner(&mut world.lane, id, NOW).expect("it has an owner");
+    let mut nodes = guard.collection(id).expect("it is open");
+    assert!(nodes.relocate(2, &mut world.survivors, false));
+    assert_eq!(guard.owner_of(id).expect("its key").key().bytes, b"tree");
+    drop(guard);
+    // Another value takes the place of the tree, whose nodes are left to the reaper.
+    world.with(b"tree", |guard, key| guard.key_mut(key).put(STRING, &text)).expect("room");
+    let dying = world.shards.next_dying().expect("the tree");
+    assert_eq!(dying.id, id);
+    let mut guard = world.shards.lock_owner(&mut world.lane, id, NOW).expect("the same shard");
+    let mut nodes = guard.collection(id).expect("it is open");
+    let end = nodes.end();
+    assert!(nodes.drop_nodes(1..end) > 3_150);
+    guard.close_collection(id);
+    assert!(guard.collection(id).is_none());
+    drop(guard);
+    world.model.insert(b"tree".to_vec(), (STRING, text, None));
+    let indexed: u64 = world.shards.counts_of(KeyspaceId(0)).map(|index| index.bytes()).sum();
+    assert_eq!(world.lane.counters.live_bytes.get(), indexed);
+}
+
+/// Keeps what it hears.
+#[derive(Debug, Default)]
+struct Heard {
+    /// Keys before they change, why they go, and what they held.
+    before: Mutex<Vec<(Vec<u8>, Option<Reason>, Option<Vec<u8>>)>>,
+    units: Mutex<Vec<Unit>>,
+}
+
+impl Listener for Heard {
+    fn before(&self, change: &Change<'_>) {
+        let old = change.old.map(|value| value.bytes.to_vec());
+        let heard = (change.key.bytes.to_vec(), change.removal, old);
+        self.before.lock().expect("no panic").push(heard);
+    }
+
+    fn unit(&self, unit: &Unit) {
+        self.units.lock().expect("no panic").push(unit.clone());
+    }
+}
+
+struct Asked;
+
+impl Request for Asked {
+    fn words(&self) -> Vec<Vec<u8>> {
+        vec![b"ASKED".to_vec()]
+    }
+}
+
+fn listened_to(world: &World) -> Arc<Heard> {
+    let heard = Arc::new(Heard::default());
+    world.shards.listeners.add(Arc::clone(&heard) as Arc<dyn Listener>);
+    heard
+}
+
+#[test]
+fn a_change_is_heard_while_the_old_value_can_be_read_and_told_as_one_unit() {
+    let mut world = World::new(3);
+    world.with(b"k", |guard, key| guard.key_mut(key).put(STRING, b"old")).expect("room");
+    let heard = listened_to(&world);
+    world.with(b"k", |guard, key| {
+        guard.speak_for(&Asked, KeyspaceId(0));
+        let mut key = guard.key_mut(key);
+        key.put(STRING, b"a longer one, elsewhere").expect("room");
+        key.bytes_mut()[0] = b'A';
+    });
+    let before = std::mem::take(&mut *heard.before.lock().expect("no panic"));
+    let change = |old: &[u8]| (b"k".to_vec(), None, Some(old.to_vec()));
+    assert_eq!(before, [change(b"old"), change(b"a longer one, elsewhere")]);
+    let units = std::mem::take(&mut *heard.units.lock().expect("no panic"));
+    assert_eq!(units.len(), 1);
+    assert_eq!(units[0].effects[0].words, [b"ASKED".to_vec()]);
+    assert_eq!((units[0].events.len(), units[0].events[0].event), (1, WRITTEN));
+}
+
+#[test]
+fn a_removal_that_nobody_asked_for_says_what_it_is() {
+    let mut world = World::new(4);
+    let end = Some(Millis(NOW.0 - 1));
+    world
+        .with(b"late", |guard, key| guard.key_mut(key).put_until(STRING, b"v", end))
+        .expect("room");
+    let heard = listened_to(&world);
+    let key = world.shards.key(KeyspaceId(0), b"late");
+    let mut guard = world.shards.lock(&mut world.lane, key.hash.shard(), NOW);
+    assert!(guard.read(&key).is_none());
+    drop(guard);
+    let before = heard.before.lock().expect("no panic");
+    assert_eq!(*before, [(b"late".to_vec(), Some(Reason::Expired), Some(b"v".to_vec()))]);
+    let units = heard.units.lock().expect("no panic");
+    assert_eq!(units[0].effects[0].words, [b"DEL".to_vec(), b"late".to_vec()]);
+    assert_eq!(units[0].events[0].event, Event::EXPIRED);
+}
+
+#[test]
+#[cfg(debug_assertions)]
+#[should_panic = "who changes a value says what has happened"]
+fn locks_are_not_given_up_before_a_change_is_said() {
+    let mut world = World::new(6);
+    let key = world.shards.key(KeyspaceId(0), b"k");
+    let mut guard = world.shards.lock(&mut world.lane, key.hash.shard(), NOW);
+    guard.key_mut(&key).put(STRING, b"v").expect("room");
+}
+
+#[test]
+fn commands_of_a_hold_borrow_its_locks_and_make_one_unit() {
+    let mut world = World::new(7);
+    let heard = listened_to(&world);
+    let names: [&[u8]; 3] = [b"a", b"b", b"c"];
+    let mut set = ShardSet::new();
+    names.iter().for_each(|name| set.add(world.shards.hasher.hash(name)));
+    let mut hold = world.shards.hold(&mut world.lane, set);
+    for name in names {
+        let key = world.shards.key(KeyspaceId(0), name);
+        let mut guard = world.shards.lock(hold.lane(), key.hash.shard(), NOW);
+        guard.speak_for(&Asked, KeyspaceId(0));
+        guard.key_mut(&key).put(STRING, b"v").expect("room");
+        guard.say(1, WRITTEN, &key);
+    }
+    assert!(heard.units.lock().expect("no panic").is_empty(), "the unit is not complete");
+    drop(hold);
+    let units = heard.units.lock().expect("no panic");
+    assert_eq!(units.len(), 1);
+    assert_eq!(units[0].effects.len(), 3);
+    drop(units);
+    // The locks are free again, for somebody who must not wait.
+    assert!(world.shards.try_hold(&mut world.lane, set).is_some());
+}
+
+#[test]
+#[should_panic = "only keys that the unit has locked"]
+fn a_command_of_a_hold_reaches_no_other_keys() {
+    let mut world = World::new(8);
+    let [one, other] = [b"a", b"b"].map(|name| world.shards.key(KeyspaceId(0), name));
+    assert_ne!(one.hash.shard(), other.hash.shard());
+    let mut set = ShardSet::new();
+    set.add(one.hash);
+    let mut hold = world.shards.hold(&mut world.lane, set);
+    drop(world.shards.lock(hold.lane(), other.hash.shard(), NOW));
+}

@@ -1,0 +1,185 @@
+//! What a guard notes of the changes that are made through it, until its locks go.
+
+use super::change::{Change, Effect, Event, Happened, Reason, Unit, Words};
+use super::found::Found;
+use super::guard::Guard;
+use super::pending::{Pending, Request};
+use super::shards::Shards;
+use super::value_ref::ValueRef;
+use crate::key::Key;
+use base::KeyspaceId;
+
+impl<'a> Guard<'a> {
+    /// For before the first byte of a value changes, and before a key comes to be: the old record,
+    /// entry and nodes can still be read.
+    #[inline(always)]
+    pub(super) fn before_writing(&mut self, key: &Key<'_>, found: Option<&Found<'a>>) {
+        self.changes.said.changed();
+        if self.changes.heard != 0 {
+            self.tell_before(key, found, None);
+        }
+    }
+
+    /// For before a key goes. A removal that no command asked for says what it was by itself.
+    #[inline]
+    pub(super) fn before_removal(&mut self, key: &Key<'_>, found: &Found<'a>, reason: Reason) {
+        if matches!(reason, Reason::Deleted | Reason::Moved) {
+            self.changes.said.changed();
+        }
+        if self.changes.heard != 0 && reason != Reason::Flushed {
+            self.tell_before(key, Some(found), Some(reason));
+            match reason {
+                Reason::Expired => self.note_removal(key, Event::EXPIRED),
+                Reason::Evicted => self.note_removal(key, Event::EVICTED),
+                Reason::Deleted | Reason::Moved | Reason::Flushed => {}
+            }
+        }
+    }
+
+    #[cold]
+    fn tell_before(&self, key: &Key<'_>, found: Option<&Found<'a>>, removal: Option<Reason>) {
+        let Some(database) = self.shards.keyspaces.database_of(key.keyspace) else { return };
+        let old = found.map(|found| ValueRef::new(self, *found).to_value());
+        let change = Change { key: *key, database, removal, old };
+        self.shards.listeners.tell(|listener| listener.before(&change));
+    }
+
+    /// Notes that a key comes to be.
+    #[inline(always)]
+    pub(super) fn after_creation(&mut self, key: &Key<'_>) {
+        if self.changes.heard != 0 {
+            self.note_event(Event::NEW, key);
+        }
+    }
+
+    /// Notes that a change was refused for want of room: what was made before it may be a part of
+    /// what the command says.
+    #[cold]
+    pub(super) fn note_refusal(&mut self) {
+        self.changes.said.excuse();
+    }
+
+    /// Whether anybody listens, so that words are worth making.
+    #[inline]
+    pub fn is_heard(&self) -> bool {
+        self.changes.heard != 0
+    }
+
+    /// Takes the words of a request for what a command will say, in the database of a keyspace.
+    pub fn speak_for(&mut self, request: &'a dyn Request, keyspace: KeyspaceId) {
+        self.pending().request = Some((request, keyspace));
+    }
+
+    /// Says that a command made so many changes, which is this for a key. With none, that what it
+    /// did means nothing to others.
+    #[inline(always)]
+    pub fn say(&mut self, changes: u64, event: Event, key: &Key<'_>) {
+        self.say_silently(changes);
+        if changes > 0 && self.changes.heard != 0 {
+            self.note_event(event, key);
+        }
+    }
+
+    /// Says that a command made so many changes, for which there is no event.
+    #[inline(always)]
+    pub fn say_silently(&mut self, changes: u64) {
+        self.changes.said.said();
+        self.thread.counters.changes.add(changes);
+        if changes > 0 && self.changes.heard != 0 {
+            self.pending().is_said = true;
+        }
+    }
+
+    /// Has nobody hear of what is changed through this guard, and nobody say it.
+    pub fn mute(&mut self) {
+        self.changes.heard = 0;
+        self.changes.said.excuse();
+    }
+
+    /// Says that what was changed means nothing to others.
+    pub fn say_nothing(&mut self) {
+        self.changes.said.said();
+    }
+
+    /// Says what was changed without a command.
+    pub fn say_unasked(&mut self, event: Event, key: &Key<'_>, words: impl FnOnce() -> Words) {
+        self.changes.said.said();
+        if self.is_heard() {
+            self.note_effect(key.keyspace, words());
+            self.note_event(event, key);
+        }
+    }
+
+    /// Gives words for what was changed, in place of those of the request.
+    pub fn word(&mut self, keyspace: KeyspaceId, words: &[&[u8]]) {
+        if self.is_heard() {
+            self.pending().is_worded = true;
+            self.note_effect(keyspace, words.iter().map(|word| word.to_vec()).collect());
+        }
+    }
+
+    #[cold]
+    fn note_removal(&mut self, key: &Key<'_>, event: Event) {
+        self.note_effect(key.keyspace, vec![b"DEL".to_vec(), key.bytes.to_vec()]);
+        self.note_event(event, key);
+    }
+
+    /// Notes what happened to a key as part of what a command says.
+    #[cold]
+    pub fn note_event(&mut self, event: Event, key: &Key<'_>) {
+        if let Some(database) = self.shards.keyspaces.database_of(key.keyspace) {
+            let key = key.bytes.to_vec();
+            self.pending().unit.events.push(Happened { event, database, key });
+        }
+    }
+
+    /// Notes a plain command that has the effect of a change.
+    #[cold]
+    pub fn note_effect(&mut self, keyspace: KeyspaceId, words: Words) {
+        if let Some(database) = self.shards.keyspaces.database_of(keyspace) {
+            self.pending().unit.effects.push(Effect { database, words });
+        }
+    }
+
+    #[cold]
+    fn pending(&mut self) -> &mut Pending<'a> {
+        self.changes.pending.get_or_insert_default()
+    }
+
+    /// Ends the unit, before the locks go.
+    #[cold]
+    fn finish_unit(&mut self) {
+        let Some(mut pending) = self.changes.pending.take() else { return };
+        if let Some((request, keyspace)) = pending.request.filter(|_| pending.is_said)
+            && !pending.is_worded
+            && let Some(database) = self.shards.keyspaces.database_of(keyspace)
+        {
+            pending.unit.effects.push(Effect { database, words: request.words() });
+        }
+        if self.thread.lent.is_any() {
+            // It goes on in the next command that borrows the locks.
+            self.thread.unit.append(pending.unit);
+        } else {
+            self.shards.tell_unit(&pending.unit);
+        }
+    }
+}
+
+impl Shards {
+    /// Tells a unit, whose locks are held, unless nothing was changed.
+    pub(super) fn tell_unit(&self, unit: &Unit) {
+        if !unit.effects.is_empty() || !unit.events.is_empty() {
+            self.listeners.tell(|listener| listener.unit(unit));
+        }
+    }
+}
+
+impl Drop for Guard<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.changes.said.check();
+        if self.changes.heard != 0 {
+            self.finish_unit();
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Units of several commands that borrow the locks of one hold, over a quarter of all shards,
+//! beside many single commands on the same keys: nobody waits for ever, and nobody sees half of
+//! one.
+//!
+//! `HOLD_SECONDS` says how long; two seconds without it.
+
+use base::{KeyHasher, KeyspaceId, Millis, Random};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+use std::{env, thread};
+use store::value::string;
+use store::{Encoding, Expiry, Key, Lane, ShardSet, Store, StoreConfig};
+
+const THREADS: u64 = 8;
+/// Keys of a unit; most of them stand in a shard of their own.
+const KEYS_OF_UNIT: usize = 64;
+const KEYS: u64 = 400;
+const START: i64 = 1_000;
+const NOW: Millis = Millis(1_700_000_000_000);
+
+struct Bank {
+    store: Store,
+    is_done: AtomicBool,
+    units: AtomicU64,
+    given_up: AtomicU64,
+}
+
+fn name(number: u64) -> Vec<u8> {
+    format!("account:{number}").into_bytes()
+}
+
+impl Bank {
+    fn new() -> Bank {
+        let hasher = KeyHasher::from_seed(11);
+        let config = StoreConfig { databases: 1, hasher, address_space: None };
+        let store = Store::new(config).expect("address space");
+        let mut lane = store.lane().expect("a lane");
+        for number in 0..KEYS {
+            let name = name(number);
+            let key = store.key(KeyspaceId(0), &name);
+            let mut access = store.lock(&mut lane, &key, NOW).unheard();
+            let text = START.to_string();
+            access.write(&key, text.as_bytes(), Encoding::Int, Expiry::Never).expect("room");
+        }
+        let (is_done, units, given_up) = Default::default();
+        Bank { store, is_done, units, given_up }
+    }
+
+    fn add(&self, lane: &mut Lane, key: &Key<'_>, by: i64) -> i64 {
+        let mut access = self.store.lock(lane, key, NOW).unheard();
+        string::add(&mut access, key, by).expect("an integer, and room")
+    }
+
+    /// Moves money between the accounts of a unit, or only adds them all up: all of them hold the
+    /// same sum at any moment, and each moves between its own few.
+    fn unit(&self, lane: &mut Lane, random: &mut Random) {
+        let names: Vec<Vec<u8>> = (0..KEYS_OF_UNIT).map(|_| name(random.below(KEYS))).collect();
+        let keys: Vec<Key<'_>> =
+            names.iter().map(|name| self.store.key(KeyspaceId(0), name)).collect();
+        let mut set = ShardSet::new();
+        keys.iter().for_each(|key| set.add(key.hash));
+        self.store.reserve(lane, KEYS_OF_UNIT * 64, NOW).expect("room");
+        let mut hold = if random.one_in(4) {
+            // Somebody who must not wait asks again later.
+            let Some(hold) = self.store.try_hold(lane, set) else {
+                self.given_up.fetch_add(1, Relaxed);
+                return;
+            };
+            hold
+        } else {
+            self.store.hold(lane, set)
+        };
+        let before: Vec<i64> = keys.iter().map(|key| self.add(hold.lane(), key, 0)).collect();
+        for pair in keys.windows(2) {
+            let by = random.below(10) as i64;
+            self.add(hold.lane(), &pair[0], -by);
+            self.add(hold.lane(), &pair[1], by);
+        }
+        // Nobody else came between, so what was moved can be moved back.
+        for (key, before) in keys.iter().zip(&before) {
+            let now = self.add(hold.lane(), key, 0);
+            self.add(hold.lane(), key, before - now);
+        }
+        for (key, before) in keys.iter().zip(before) {
+            assert_eq!(self.add(hold.lane(), key, 0), before, "a unit is alone with its keys");
+        }
+        drop(hold);
+        self.units.fetch_add(1, Relaxed);
+    }
+
+    /// One command, on one key or on two.
+    fn command(&self, lane: &mut Lane, random: &mut Random) {
+        let names = [name(random.below(KEYS)), name(random.below(KEYS))];
+        let keys = names.each_ref().map(|name| self.store.key(KeyspaceId(0), name));
+        if random.one_in(2) {
+            assert_eq!(self.add(lane, &keys[0], 0), START, "units are seen whole");
+            return;
+        }
+        let mut set = ShardSet::new();
+        keys.iter().for_each(|key| set.add(key.hash));
+        let access = self.store.lock_all(lane, set, NOW);
+        for key in &keys {
+            let value = access.peek_string(key).expect("a string").expect("an account");
+            assert_eq!(value.as_slice(), Some(START.to_string().as_bytes()));
+        }
+    }
+
+    fn work(&self, seed: u64) {
+        let mut lane = self.store.lane().expect("a lane");
+        let mut random = Random::from_seed(seed);
+        while !self.is_done.load(Relaxed) {
+            self.store.enter(&lane);
+            if random.one_in(4) {
+                self.unit(&mut lane, &mut random);
+            } else {
+                self.command(&mut lane, &mut random);
+            }
+            self.store.upkeep(&mut lane, NOW);
+            self.store.leave(&lane);
+        }
+    }
+}
+
+#[test]
+fn units_over_many_shards_and_single_commands_all_get_through_and_see_each_other_whole() {
+    let seconds = env::var("HOLD_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(2);
+    let (bank, end) = (Bank::new(), Instant::now() + Duration::from_secs(seconds));
+    thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let bank = &bank;
+            scope.spawn(move || bank.work(thread));
+        }
+        let mut lane = bank.store.lane().expect("a lane");
+        while Instant::now() < end {
+            bank.store.enter(&lane);
+            bank.store.clean_at_rest(&mut lane, 1 << 20, NOW);
+            bank.store.leave(&lane);
+            bank.store.sweep_deadlines(&mut lane, NOW);
+            thread::yield_now();
+        }
+        bank.is_done.store(true, Relaxed);
+    });
+    let (units, given_up) = (bank.units.into_inner(), bank.given_up.into_inner());
+    println!("{units} units in {seconds} s, and {given_up} that were given up");
+    assert!(units > 0);
+}
