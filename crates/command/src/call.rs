@@ -13,7 +13,22 @@ use store::{Access, Key, Lane, ShardSet};
 use wire::Reply;
 
 /// `Ok` when one reply was written; a refusal becomes the reply instead.
-pub type Outcome = Result<(), Refusal>;
+pub type Outcome = Result<(), Unanswered>;
+
+/// Why a handler wrote no reply.
+#[derive(Debug)]
+pub enum Unanswered {
+    /// The refusal is the reply.
+    Refused(Refusal),
+    /// The client waits for keys, and is answered later.
+    Waits,
+}
+
+impl<E: Into<Refusal>> From<E> for Unanswered {
+    fn from(error: E) -> Unanswered {
+        Unanswered::Refused(error.into())
+    }
+}
 
 /// Does the command: reads arguments, works on the store, writes one reply.
 pub type Handler = fn(&mut Call<'_>) -> Outcome;
@@ -176,7 +191,14 @@ impl Command {
         Command {
             subcommands,
             categories: Categories::empty(),
-            ..Command::plain(group, name, -2, Flags::empty(), since, |_| Err(Refusal::SYNTAX))
+            ..Command::plain(
+                group,
+                name,
+                -2,
+                Flags::empty(),
+                since,
+                |_| Err(Refusal::SYNTAX.into()),
+            )
         }
     }
 }

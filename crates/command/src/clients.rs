@@ -22,7 +22,7 @@ bitflags! {
         const IMPORT_SOURCE = 1 << 3;
         /// Will be closed once its replies are written.
         const CLOSING = 1 << 4;
-        /// Waits for keys.
+        /// Waits for keys; only ever in `shown_flags`.
         const BLOCKED = 1 << 5;
         /// Held back by CLIENT PAUSE.
         const PAUSED = 1 << 6;
@@ -124,7 +124,14 @@ impl Client {
     /// Whether it waits for keys.
     #[inline]
     pub fn is_waiting(&self) -> bool {
-        self.flags().contains(ClientFlags::BLOCKED)
+        self.waiter().is_some()
+    }
+
+    /// Its flags as clients see them: one that waits for keys is told by no flag of its own.
+    pub fn shown_flags(&self) -> ClientFlags {
+        let mut flags = self.flags();
+        flags.set(ClientFlags::BLOCKED, self.is_waiting());
+        flags
     }
 
     /// Its flags.

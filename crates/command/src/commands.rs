@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 /// Stands for requests that name no command, or have not as many words as it takes. It never runs,
 /// as nobody grants what it needs.
 const NAMELESS: Command =
-    Command::plain(Group::Server, "", 0, Flags::empty(), "", |_| Err(Refusal::SYNTAX));
+    Command::plain(Group::Server, "", 0, Flags::empty(), "", |_| Err(Refusal::SYNTAX.into()));
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| Table::build(&TABLE, family::ALL, &NAMELESS));
 

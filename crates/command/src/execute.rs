@@ -2,13 +2,13 @@
 //! handler runs.
 
 use crate::args::Args;
-use crate::call::{Call, Row, Table, wrong_arity};
+use crate::call::{Call, Row, Table, Unanswered, wrong_arity};
 use crate::clients::Pause;
 use crate::commands::table;
 use crate::instance::Instance;
 use crate::needs::Needs;
 use crate::refusal::{Refusal, begin_of, begin_of_all};
-use crate::spec::{Flags, Wakes};
+use crate::spec::Flags;
 use crate::waiting;
 use settings::MaxmemoryPolicy;
 
@@ -16,8 +16,10 @@ use settings::MaxmemoryPolicy;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Execution {
-    /// It has its reply, or waits for keys.
+    /// It has its reply.
     Done,
+    /// Its client waits for keys, and is answered later.
+    Waits,
     /// CLIENT PAUSE holds it back: nothing has happened, and it is to be executed later.
     Held,
 }
@@ -135,22 +137,26 @@ pub fn execute(call: &mut Call<'_>, granted: Needs) -> Execution {
         return reject(call, rejection);
     }
     let counts = &call.statistics.commands[call.row.id];
-    let (mark, written) = (call.reply.mark(), call.reply.written().len());
-    if let Err(refusal) = (call.row.spec.run)(call) {
-        call.reply.truncate(mark);
-        tell(call, &refusal);
-        counts.failed.add(1);
-    }
+    let mark = call.reply.mark();
+    let waiters = &call.instance.waiters;
+    let may_wake = call.row.spec.flags.contains(Flags::WRITE);
+    let is_awaited = may_wake && waiters.count() > 0;
+    let outcome = if is_awaited { waiting::run(call) } else { (call.row.spec.run)(call) };
     counts.calls.add(1);
-    if call.row.spec.flags.contains(Flags::BLOCKING) {
-        // The reply comes when the waiting ends.
-        call.session.is_waiting = call.reply.written().len() == written && !call.reply.is_cut();
+    let execution = match outcome {
+        Ok(()) => Execution::Done,
+        Err(Unanswered::Waits) => Execution::Waits,
+        Err(Unanswered::Refused(refusal)) => {
+            call.reply.truncate(mark);
+            tell(call, &refusal);
+            counts.failed.add(1);
+            Execution::Done
+        }
+    };
+    if may_wake && !is_awaited && waiters.count() > 0 {
+        waiting::look_again(call);
     }
-    let may_wake = call.row.spec.flags.contains(Flags::WRITE) && call.instance.waiters.count() > 0;
-    if may_wake && call.row.spec.wakes != Wakes::Nobody {
-        waiting::serve(call);
-    }
-    Execution::Done
+    execution
 }
 
 #[inline]

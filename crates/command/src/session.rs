@@ -38,8 +38,6 @@ pub struct Session {
     pub reply_mode: ReplyMode,
     /// Close the connection once the replies are written.
     pub close_after_reply: bool,
-    /// Its last command waits for keys, and has no reply yet.
-    pub is_waiting: bool,
     /// A client that loads data and sees keys whose deadline has passed.
     pub import_source: bool,
 }
@@ -55,7 +53,6 @@ impl Session {
             no_touch: false,
             reply_mode: ReplyMode::On,
             close_after_reply: false,
-            is_waiting: false,
             import_source: false,
         };
         session.set_authenticated(authenticated);

@@ -157,8 +157,12 @@ impl Group {
 pub enum Wakes {
     /// Those that wait for one of its keys.
     ItsKeys,
-    /// Any: it reaches keys that it does not name, or other databases.
+    /// The same in any database: it writes to another one than the client's.
+    ItsKeysAnywhere,
+    /// Any: it reaches keys that it does not name, so it takes all locks.
     Anyone,
+    /// Any, after it has ended: it closes the gate, which nobody does who holds locks.
+    AnyoneAfterwards,
     /// Nobody: what it changes is nothing to wait for.
     Nobody,
 }

@@ -39,6 +39,8 @@ pub struct Connection {
     backlog_max: usize,
     /// Held back by CLIENT PAUSE.
     pub is_paused: bool,
+    /// Its last command waits for keys, and its answer has not yet come.
+    pub is_waiting: bool,
     /// Its time was over before its requests were: `query` holds some that can be served.
     pub is_cut: bool,
     /// The client will send nothing beyond what its socket holds.
@@ -70,6 +72,7 @@ impl Connection {
             output: Output::default(),
             backlog_max: BACKLOG_MAX,
             is_paused: false,
+            is_waiting: false,
             is_cut: false,
             is_ending: false,
             is_unread: false,
@@ -105,7 +108,7 @@ impl Connection {
         let backlog = self.backlog();
         self.is_paused
             || session.close_after_reply
-            || session.is_waiting
+            || self.is_waiting
             || (backlog > self.backlog_max && backlog > unserved)
     }
 
@@ -114,7 +117,7 @@ impl Connection {
         let session = &self.session;
         // Of one that is gone the end is to be found, which lies behind what its socket holds.
         let has_read_ahead =
-            session.is_waiting && !self.is_ending && self.query.len() > READ_AHEAD_MAX;
+            self.is_waiting && !self.is_ending && self.query.len() > READ_AHEAD_MAX;
         !(self.is_paused || session.close_after_reply || has_read_ahead)
     }
 
@@ -182,7 +185,7 @@ impl Connection {
 
     /// Whether it may be closed for its silence: not while it is the server's turn to speak.
     pub fn may_time_out(&self) -> bool {
-        !self.session.is_waiting && !self.is_paused
+        !self.is_waiting && !self.is_paused
     }
 
     /// Takes room back that the query buffer did not need lately, when its client has been silent

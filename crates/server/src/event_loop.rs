@@ -242,7 +242,7 @@ impl<P: Poller> EventLoop<P> {
         if connection.is_paused {
             self.timers.note_pause(self.instance.clients.paused_until());
         }
-        if connection.session.is_waiting {
+        if connection.is_waiting {
             self.timers.note_wait(&mut connection, &self.instance);
         }
         if connection.is_marked() && !connection.is_noted_as_marked {
@@ -349,7 +349,7 @@ impl<P: Poller> EventLoop<P> {
         let Some(at) = self.connections.find(client) else { return };
         let Some(mut connection) = self.connections.take(at) else { return };
         self.timers.forget_wait(&mut connection, &self.instance);
-        connection.session.is_waiting = false;
+        connection.is_waiting = false;
         let is_wanted = connection.session.reply_mode == ReplyMode::On;
         let answer = if is_wanted { answer } else { Vec::new() };
         let fate = pipeline.answer(&mut connection, answer);

@@ -237,15 +237,23 @@ impl Executor {
                 return Stop::Over(request.start);
             }
             let mark = self.replies.len();
-            if is_held
-                || self.call(connection, request.row, args, request.hash, granted, now)
-                    == Execution::Held
-            {
-                self.finish_batch(connection, at - first, now);
-                return Stop::Held(request.start);
+            let execution = if is_held {
+                Execution::Held
+            } else {
+                self.call(connection, request.row, args, request.hash, granted, now)
+            };
+            match execution {
+                Execution::Done => {}
+                Execution::Waits => {
+                    // Its worker notes it when it puts the connection back.
+                    connection.is_waiting = true;
+                    is_held = true;
+                }
+                Execution::Held => {
+                    self.finish_batch(connection, at - first, now);
+                    return Stop::Held(request.start);
+                }
             }
-            // Its worker notes it when it puts the connection back.
-            is_held |= connection.session.is_waiting;
             keep_replies(connection, &mut self.replies, mark);
             if self.replies.len() > REPLIES_MAX {
                 if self.send_replies(connection).is_err() {

@@ -49,6 +49,20 @@ impl<'a> Reply<'a> {
         self.most == 0
     }
 
+    /// A writer of the same reply, for a while.
+    pub fn reborrow(&mut self) -> Reply<'_> {
+        Reply { out: self.out, most: self.most, protocol: self.protocol }
+    }
+
+    /// Takes over what became of the writer that was lent: whether the reply was cut, and the
+    /// protocol of what follows.
+    pub fn take_over(&mut self, is_cut: bool, protocol: Protocol) {
+        self.protocol = protocol;
+        if is_cut {
+            self.cut();
+        }
+    }
+
     /// A writer for a part of this reply, which alone stands in `out` until it is appended.
     pub fn part<'p>(&self, out: &'p mut Vec<u8>) -> Reply<'p> {
         let room = self.most.saturating_sub(self.out.len()).max(1);

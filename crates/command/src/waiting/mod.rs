@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! handler finds nothing ──▶ Wait::begin, under the locks of its keys ──▶ a line per key
-//! a write touches a key that somebody waits for ──▶ serve: the first in its line runs again
+//! a write touches a key that somebody waits for ──▶ serve: the first in its line runs again,
+//!                                                   before the locks of the key go
 //! timeout, CLIENT UNBLOCK, disconnect ──▶ out of all lines
 //! ```
 //! A client waits with its whole request, which whoever writes to a key runs once more in its
@@ -14,12 +15,12 @@ mod timeout;
 mod wait;
 pub(crate) mod waiter;
 
-pub use serve::{recheck, serve};
+pub use serve::{look_again, recheck, run};
 pub use timeout::Timeout;
 pub use wait::Wait;
 pub use waiter::Wants;
 
-use crate::clients::{Client, ClientFlags, Notice};
+use crate::clients::{Client, Notice};
 use base::Millis;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
@@ -134,6 +135,19 @@ impl Waiters {
         line.waiters.get(at).map(|waiter| (Arc::clone(waiter), line.minding > 0))
     }
 
+    /// Whether anybody waits at a place.
+    fn has(&self, place: &Place) -> bool {
+        self.part(place).contains_key(place)
+    }
+
+    /// The first few in the line of a place who came after somebody with a ticket.
+    fn line(&self, place: &Place, ticket: u64, most: usize) -> Vec<Arc<Waiter>> {
+        let part = self.part(place);
+        let Some(line) = part.get(place) else { return Vec::new() };
+        let at = line.waiters.partition_point(|waiter| waiter.ticket <= ticket);
+        line.waiters.iter().skip(at).take(most).cloned().collect()
+    }
+
     fn add(&self, waiter: &Arc<Waiter>) {
         self.count.fetch_add(1, SeqCst);
         self.bytes.fetch_add(waiter.bytes(), SeqCst);
@@ -194,7 +208,6 @@ impl Waiters {
     fn let_go(&self, waiter: &Arc<Waiter>, reply: Vec<u8>) {
         self.remove(waiter);
         waiter.client.waiter().take();
-        waiter.client.set_flag(ClientFlags::BLOCKED, false);
         waiter.client.notify(Notice::Answer(waiter.client.id, reply));
     }
 }

@@ -3,8 +3,8 @@
 use super::waiter::{Manner, Waiter, Wants};
 use super::{Timeout, Waiters};
 use crate::args::Args;
-use crate::call::Call;
-use crate::clients::{Client, ClientFlags};
+use crate::call::{Call, Outcome, Unanswered};
+use crate::clients::Client;
 use std::collections::HashSet;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex};
@@ -46,17 +46,23 @@ impl<'c> Call<'c> {
 
 impl Wait<'_> {
     /// Has the client wait for the keys at `positions`. To be called while the keys' locks are
-    /// held; the handler then returns without a reply.
-    pub fn begin(self, positions: impl Iterator<Item = usize>) {
+    /// held; what it returns is the handler's outcome.
+    ///
+    /// # Errors
+    /// Always: that the client waits.
+    pub fn begin(self, positions: impl Iterator<Item = usize>) -> Outcome {
         let words: Vec<&[u8]> = self.args.from(0).collect();
-        self.begin_with(positions, &words);
+        self.begin_with(positions, &words)
     }
 
     /// The same, with a request that says later what the client's own said now.
-    pub fn begin_with(self, positions: impl Iterator<Item = usize>, request: &[&[u8]]) {
+    ///
+    /// # Errors
+    /// Always: that the client waits.
+    pub fn begin_with(self, positions: impl Iterator<Item = usize>, request: &[&[u8]]) -> Outcome {
         if self.is_again {
             // It stands in its lines already.
-            return;
+            return Err(Unanswered::Waits);
         }
         let mut seen = HashSet::new();
         let mut places = Vec::new();
@@ -84,8 +90,8 @@ impl Wait<'_> {
             deadline: self.timeout.0,
             is_answered: Mutex::new(false),
         });
-        self.client.set_flag(ClientFlags::BLOCKED, true);
         *self.client.waiter() = Some(Arc::clone(&waiter));
         self.waiters.add(&waiter);
+        Err(Unanswered::Waits)
     }
 }

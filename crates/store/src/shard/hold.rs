@@ -20,14 +20,14 @@ impl Shards {
         if lent.is_any() {
             let mut one = ShardSet::new();
             one.add(PositionHash(u64::from(shard.0) << (u64::BITS - 8)));
-            return lent.borrow(one);
+            return lent.borrow(&self.locks, one);
         }
         self.hold_one(shard)
     }
 
     /// The locks of several shards, for a command.
     pub(super) fn hold_many_of(&self, lent: &Lent, set: ShardSet) -> Held<'_> {
-        if lent.is_any() { lent.borrow(set) } else { self.locks.many(set) }
+        if lent.is_any() { lent.borrow(&self.locks, set) } else { self.locks.many(set) }
     }
 
     /// Locks the shard of the key that owns a collection; `None` if the collection is closed.

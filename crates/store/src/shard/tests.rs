@@ -306,6 +306,7 @@ fn commands_of_a_hold_borrow_its_locks_and_make_one_unit() {
 }
 
 #[test]
+#[cfg(debug_assertions)]
 #[should_panic = "only keys that the unit has locked"]
 fn a_command_of_a_hold_reaches_no_other_keys() {
     let mut world = World::new(8);

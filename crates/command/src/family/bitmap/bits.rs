@@ -18,7 +18,7 @@ pub fn setbit(call: &mut Call<'_>) -> Outcome {
     let on = match call.args.get(3) {
         b"0" => false,
         b"1" => true,
-        _ => return Err(Refusal::of("ERR bit is not an integer or out of range")),
+        _ => return Err(Refusal::of("ERR bit is not an integer or out of range").into()),
     };
     call.reserve(string::bytes_before((offset / 8) as usize + 1))?;
     let (mut access, key, reply) = call.on_key(1)?;

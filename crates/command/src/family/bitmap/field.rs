@@ -44,7 +44,7 @@ pub fn bitfield(call: &mut Call<'_>) -> Outcome {
 pub fn bitfield_ro(call: &mut Call<'_>) -> Outcome {
     let steps = parse(call)?;
     if last_written(&steps).is_some() {
-        return Err(Refusal::of("ERR BITFIELD_RO only supports the GET subcommand"));
+        return Err(Refusal::of("ERR BITFIELD_RO only supports the GET subcommand").into());
     }
     read(call, &steps)
 }

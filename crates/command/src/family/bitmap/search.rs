@@ -40,7 +40,7 @@ impl Range {
 pub fn bitcount(call: &mut Call<'_>) -> Outcome {
     // More than three words make the whole a syntax error, whatever they are.
     if call.args.len() > 5 {
-        return Err(Refusal::SYNTAX);
+        return Err(Refusal::SYNTAX.into());
     }
     let range = Range::parse(call, 2)?;
     let is_reversed = range.end.is_some_and(|end| end < 0 && range.start < 0 && range.start > end);
@@ -57,10 +57,10 @@ pub fn bitpos(call: &mut Call<'_>) -> Outcome {
     let on = match call.args.integer(2)? {
         0 => false,
         1 => true,
-        _ => return Err(Refusal::of("ERR The bit argument must be 1 or 0.")),
+        _ => return Err(Refusal::of("ERR The bit argument must be 1 or 0.").into()),
     };
     if call.args.len() > 6 {
-        return Err(Refusal::SYNTAX);
+        return Err(Refusal::SYNTAX.into());
     }
     let range = Range::parse(call, 3)?;
     let (mut access, key, reply) = call.on_key(1)?;

@@ -148,7 +148,7 @@ impl Test<'_> {
 }
 
 fn has_flags(client: &Client, wanted: &[u8]) -> bool {
-    let letters = letters(client.flags());
+    let letters = letters(client.shown_flags());
     wanted.iter().all(|letter| letters.as_bytes().contains(letter))
 }
 

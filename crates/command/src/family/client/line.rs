@@ -54,7 +54,7 @@ pub(super) fn write(out: &mut Vec<u8>, call: &Call<'_>, client: &Client) {
         told.name,
         seconds(client.created.0),
         seconds(client.last_interaction.load(Relaxed)),
-        letters(client.flags()),
+        letters(client.shown_flags()),
         told.capabilities,
         client.database.load(Relaxed),
         command_name(call.row.table(), client.last_command.load(Relaxed)),

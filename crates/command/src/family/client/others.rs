@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub fn list(call: &mut Call<'_>) -> Outcome {
     let filter = match call.args.len() {
         2 => Filter::default(),
-        3 => return Err(Refusal::SYNTAX),
+        3 => return Err(Refusal::SYNTAX.into()),
         _ => Filter::parse(call, 2)?,
     };
     line::note_command(call);
@@ -37,7 +37,7 @@ pub fn kill(call: &mut Call<'_>) -> Outcome {
         killed += i64::from(is_own || client.kill());
     }
     match (is_address, killed) {
-        (true, 0) => return Err(Refusal::of("ERR No such client")),
+        (true, 0) => return Err(Refusal::of("ERR No such client").into()),
         (true, _) => call.reply.ok(),
         (false, _) => call.reply.integer(killed),
     }
@@ -59,7 +59,7 @@ pub fn pause(call: &mut Call<'_>) -> Outcome {
     let what = match args.len() {
         4 if args.is(3, "WRITE") => Pause::Writes,
         4 if !args.is(3, "ALL") => {
-            return Err(Refusal::of("ERR CLIENT PAUSE mode must be WRITE or ALL"));
+            return Err(Refusal::of("ERR CLIENT PAUSE mode must be WRITE or ALL").into());
         }
         _ => Pause::Everything,
     };
@@ -92,7 +92,7 @@ pub fn unblock(call: &mut Call<'_>) -> Outcome {
     let args = call.args;
     let is_error = args.is(3, "ERROR");
     if args.len() == 4 && !args.is(3, "TIMEOUT") && !is_error {
-        return Err(Refusal::of("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR"));
+        return Err(Refusal::of("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR").into());
     }
     let id = args.integer(2)?;
     let (clients, waiters) = (&call.instance.clients, &call.instance.waiters);

@@ -43,7 +43,7 @@ pub fn set_info(call: &mut Call<'_>) -> Outcome {
     let what = args.get(2);
     let is_name = args.is(2, "LIB-NAME");
     if !is_name && !args.is(2, "LIB-VER") {
-        return Err(Refusal::naming("ERR Unrecognized option '{}'", &[what]));
+        return Err(Refusal::naming("ERR Unrecognized option '{}'", &[what]).into());
     }
     let value = shown(args.get(3)).ok_or_else(|| {
         let text = "ERR {} cannot contain spaces, newlines or special characters.";
@@ -76,7 +76,7 @@ pub fn info(call: &mut Call<'_>) -> Outcome {
 
 pub fn import_source(call: &mut Call<'_>) -> Outcome {
     if !IMPORT_MODE.get(&call.instance.settings) && !call.args.is(2, "OFF") {
-        return Err(Refusal::of("ERR Server is not in import mode"));
+        return Err(Refusal::of("ERR Server is not in import mode").into());
     }
     let on = on_or_off(call)?;
     call.session.import_source = on;

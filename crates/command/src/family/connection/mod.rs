@@ -38,10 +38,12 @@ const REDIS_VERSION: &str = "7.2.4";
 
 fn auth(call: &mut Call<'_>) -> Outcome {
     let (user, password) = match call.args.len() {
-        2 if REQUIREPASS.get(&call.instance.settings).is_empty() => return Err(NO_PASSWORD_SET),
+        2 if REQUIREPASS.get(&call.instance.settings).is_empty() => {
+            return Err(NO_PASSWORD_SET.into());
+        }
         2 => (DEFAULT_USER, call.args.get(1)),
         3 => (call.args.get(1), call.args.get(2)),
-        _ => return Err(Refusal::SYNTAX),
+        _ => return Err(Refusal::SYNTAX.into()),
     };
     authenticate(call, user, password)?;
     call.reply.ok();
@@ -53,7 +55,7 @@ fn authenticate(call: &mut Call<'_>, user: &[u8], password: &[u8]) -> Outcome {
     let wanted = REQUIREPASS.get(&call.instance.settings);
     let is_right = wanted.is_empty() || bool::from(wanted.ct_eq(password));
     if user != DEFAULT_USER || !is_right {
-        return Err(WRONG_PASSWORD);
+        return Err(WRONG_PASSWORD.into());
     }
     call.session.set_authenticated(true);
     Ok(())
@@ -79,7 +81,7 @@ fn hello(call: &mut Call<'_>) -> Outcome {
         authenticate(call, user, password)?;
     }
     if !call.session.is_authenticated() {
-        return Err(HELLO_NO_AUTH);
+        return Err(HELLO_NO_AUTH.into());
     }
     if let Some(name) = name {
         call.session.client.told().name = name;
@@ -165,7 +167,7 @@ fn ping(call: &mut Call<'_>) -> Outcome {
     match call.args.len() {
         1 => call.reply.simple("PONG"),
         2 => call.reply.bulk(call.args.get(1)),
-        _ => return Err(Refusal::of("ERR wrong number of arguments for 'ping' command")),
+        _ => return Err(Refusal::of("ERR wrong number of arguments for 'ping' command").into()),
     }
     Ok(())
 }

@@ -20,7 +20,7 @@ pub fn copy(call: &mut Call<'_>) -> Outcome {
     let keyspace = call.keyspace_of(options.database)?;
     let to = call.instance.store.key(keyspace, call.args.get(2));
     if options.database == call.session.database && from.bytes == to.bytes {
-        return Err(SAME_KEY);
+        return Err(SAME_KEY.into());
     }
     let mut reserved = 0;
     loop {
@@ -69,7 +69,7 @@ fn parse_copy(call: &Call<'_>) -> Result<CopyOptions, Refusal> {
 pub fn move_key(call: &mut Call<'_>) -> Outcome {
     let target = database(call, call.args.get(2))?;
     if target == call.session.database {
-        return Err(SAME_KEY);
+        return Err(SAME_KEY.into());
     }
     let from = call.key(1)?;
     let to = Key { keyspace: call.keyspace_of(target)?, ..from };

@@ -34,7 +34,7 @@ const SORTING: Categories = Categories::SET
 pub const TABLE: &[Command] = &[
     Command {
         keys: &[KeySpec::one(LOOKS), KeySpec::at(2, SETS)],
-        wakes: Wakes::Anyone,
+        wakes: Wakes::ItsKeysAnywhere,
         summary: "Copies the value of a key to another key.",
         syntax: "source destination [DB destination-db] [REPLACE]",
         ..row("COPY", -3, Flags::WRITE.union(Flags::DENYOOM), "6.2.0", copy::copy)
@@ -76,7 +76,7 @@ pub const TABLE: &[Command] = &[
     },
     Command {
         keys: &[KeySpec::one(MOVES.union(KeyFlags::UPDATE))],
-        wakes: Wakes::Anyone,
+        wakes: Wakes::ItsKeysAnywhere,
         summary: "Moves a key to another database.",
         syntax: "key db",
         ..row("MOVE", 3, WRITE_FAST, "1.0.0", copy::move_key)

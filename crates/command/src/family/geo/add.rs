@@ -21,7 +21,7 @@ pub fn geoadd(call: &mut Call<'_>) -> Outcome {
     }
     let words = args.len() - at;
     if words == 0 || !words.is_multiple_of(3) || terms.only_new && terms.only_existing {
-        return Err(Refusal::SYNTAX);
+        return Err(Refusal::SYNTAX.into());
     }
     let places = (at..args.len()).step_by(3);
     let places = places.map(|at| Ok((geohash::score_of(point(args, at)?), args.get(at + 2))));

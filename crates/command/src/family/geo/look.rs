@@ -38,7 +38,7 @@ pub fn geodist(call: &mut Call<'_>) -> Outcome {
     let unit = match args.len() {
         4 => Unit::Metre,
         5 => unit(args, 4)?,
-        _ => return Err(Refusal::SYNTAX),
+        _ => return Err(Refusal::SYNTAX.into()),
     };
     let (mut access, key, reply) = call.on_key(1)?;
     let set = sorted_set::read(&mut access, &key)?;

@@ -28,14 +28,14 @@ fn several(call: &mut Call<'_>) -> Outcome {
     let args = call.args;
     let count = args.integer(2)?;
     if count == i64::MIN {
-        return Err(OUT_OF_RANGE);
+        return Err(OUT_OF_RANGE.into());
     }
     let with_values = args.is(3, "WITHVALUES");
     if args.len() > 4 || (args.len() == 4 && !with_values) {
-        return Err(Refusal::SYNTAX);
+        return Err(Refusal::SYNTAX.into());
     }
     if with_values && count.unsigned_abs() > i64::MAX as u64 / 2 {
-        return Err(Refusal::of("ERR value is out of range"));
+        return Err(Refusal::of("ERR value is out of range").into());
     }
     let mut random = Random::from_seed(call.lane.random.next());
     let (mut access, key, reply) = call.on_key(1)?;

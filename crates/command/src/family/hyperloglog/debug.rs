@@ -29,7 +29,7 @@ pub fn pfdebug(call: &mut Call<'_>) -> Outcome {
         access.changed_silently(is_changed.into());
         reply.integer(i64::from(is_changed));
     } else {
-        return Err(Refusal::naming("ERR Unknown PFDEBUG subcommand '{}'", &[args.get(1)]));
+        return Err(Refusal::naming("ERR Unknown PFDEBUG subcommand '{}'", &[args.get(1)]).into());
     }
     Ok(())
 }
@@ -37,7 +37,7 @@ pub fn pfdebug(call: &mut Call<'_>) -> Outcome {
 /// There are no vector instructions to switch on.
 fn simd(call: &mut Call<'_>) -> Outcome {
     if !call.args.is(2, "ON") && !call.args.is(2, "OFF") {
-        return Err(Refusal::of("ERR Argument must be ON or OFF"));
+        return Err(Refusal::of("ERR Argument must be ON or OFF").into());
     }
     call.reply.simple("disabled");
     Ok(())
@@ -45,7 +45,7 @@ fn simd(call: &mut Call<'_>) -> Outcome {
 
 fn decode(sketch: &Sketch<'_>, reply: &mut Reply<'_>) -> Outcome {
     if sketch.form() != Form::Sparse {
-        return Err(Refusal::of("ERR HLL encoding is not sparse"));
+        return Err(Refusal::of("ERR HLL encoding is not sparse").into());
     }
     let mut text = String::new();
     for run in sketch.runs() {

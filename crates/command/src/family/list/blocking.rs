@@ -33,8 +33,7 @@ fn pop(call: &mut Call<'_>, end: End) -> Outcome {
             return Ok(());
         }
     }
-    wait.begin(1..last);
-    Ok(())
+    wait.begin(1..last)
 }
 
 pub fn blmove(call: &mut Call<'_>) -> Outcome {
@@ -51,7 +50,7 @@ fn move_one(call: &mut Call<'_>, from: End, to: End, timeout_at: usize) -> Outco
     let limit = limit(call);
     let (mut access, keys, reply) = call.on_keys([1, 2])?;
     if !transfer(&mut access, (&keys[0], from), (&keys[1], to), limit, reply)? {
-        wait.begin(std::iter::once(1));
+        return wait.begin(std::iter::once(1));
     }
     Ok(())
 }
@@ -62,7 +61,7 @@ pub fn blmpop(call: &mut Call<'_>) -> Outcome {
     let limit = limit(call);
     let (mut access, keys, reply) = call.on_keys(asked.keys())?;
     if !asked.pop(&mut access, &keys, limit, reply)? {
-        wait.begin(asked.keys());
+        return wait.begin(asked.keys());
     }
     Ok(())
 }

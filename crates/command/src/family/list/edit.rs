@@ -20,8 +20,8 @@ pub fn lset(call: &mut Call<'_>) -> Outcome {
     list::peek(&access, &key)?.ok_or(Refusal::NO_SUCH_KEY)?;
     let index = args.integer(2)?;
     match list::set(&mut access, &key, index, args.get(3), limit)? {
-        None => return Err(Refusal::NO_SUCH_KEY),
-        Some(false) => return Err(INDEX_OUT_OF_RANGE),
+        None => return Err(Refusal::NO_SUCH_KEY.into()),
+        Some(false) => return Err(INDEX_OUT_OF_RANGE.into()),
         Some(true) => {}
     }
     access.changed(1, LSET, &key);
@@ -33,7 +33,7 @@ pub fn linsert(call: &mut Call<'_>) -> Outcome {
     let (args, limit) = (call.args, limit(call));
     let is_behind = args.is(2, "AFTER");
     if !is_behind && !args.is(2, "BEFORE") {
-        return Err(Refusal::SYNTAX);
+        return Err(Refusal::SYNTAX.into());
     }
     let (mut access, key, reply) = call.on_key(1)?;
     let pivot = Pivot { text: args.get(3), is_behind };

@@ -49,7 +49,7 @@ fn pop(call: &mut Call<'_>, end: End) -> Outcome {
     match call.args.len() {
         2 => pop_one(call, end),
         3 => pop_some(call, end),
-        _ => Err(call.wrong_arity()),
+        _ => Err(call.wrong_arity().into()),
     }
 }
 

@@ -20,7 +20,7 @@ pub(super) fn get(call: &mut Call<'_>) -> Outcome {
 
 pub(super) fn set(call: &mut Call<'_>) -> Outcome {
     let words: Vec<&[u8]> = call.args.from(2).collect();
-    let (pairs, []) = words.as_chunks::<2>() else { return Err(Refusal::SYNTAX) };
+    let (pairs, []) = words.as_chunks::<2>() else { return Err(Refusal::SYNTAX.into()) };
     let pairs: Vec<(&[u8], &[u8])> = pairs.iter().map(|[name, value]| (*name, *value)).collect();
     let origin = if is_local(&call.session.client) { Origin::Local } else { Origin::Remote };
     let changed = call.instance.settings.set_many(&pairs, origin);

@@ -34,7 +34,7 @@ fn flush_mode(call: &Call<'_>) -> Outcome {
         2 => args.is(1, "SYNC") || args.is(1, "ASYNC"),
         _ => false,
     };
-    if known { Ok(()) } else { Err(Refusal::SYNTAX) }
+    if known { Ok(()) } else { Err(Refusal::SYNTAX.into()) }
 }
 
 pub(super) fn swapdb(call: &mut Call<'_>) -> Outcome {
@@ -47,7 +47,7 @@ pub(super) fn swapdb(call: &mut Call<'_>) -> Outcome {
     let databases = call.instance.store.databases();
     let database = |number: i32| usize::try_from(number).ok().filter(|it| *it < databases);
     let (Some(one), Some(other)) = (database(one), database(other)) else {
-        return Err(Refusal::DB_INDEX);
+        return Err(Refusal::DB_INDEX.into());
     };
     call.instance.store.swap_databases(call.lane, one, other);
     call.reply.ok();
@@ -75,14 +75,14 @@ struct ShutdownWords {
 pub(super) fn shutdown(call: &mut Call<'_>) -> Outcome {
     let words = shutdown_words(call)?;
     if (words.abort && words.any) || (words.save && words.nosave) {
-        return Err(Refusal::SYNTAX);
+        return Err(Refusal::SYNTAX.into());
     }
     if words.failover {
-        return Err(Refusal::of("ERR SHUTDOWN FAILOVER is only supported in cluster mode."));
+        return Err(Refusal::of("ERR SHUTDOWN FAILOVER is only supported in cluster mode.").into());
     }
     if words.abort {
         if !call.instance.abort_shutdown() {
-            return Err(Refusal::of("ERR No shutdown in progress."));
+            return Err(Refusal::of("ERR No shutdown in progress.").into());
         }
         call.reply.ok();
         return Ok(());
@@ -91,7 +91,8 @@ pub(super) fn shutdown(call: &mut Call<'_>) -> Outcome {
         return Err(Refusal::of(
             "ERR SHUTDOWN SAVE is not possible: snapshots are not supported by this version of \
              Varve",
-        ));
+        )
+        .into());
     }
     // A client learns of success by the end of its connection.
     call.session.close_after_reply = true;

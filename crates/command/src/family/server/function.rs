@@ -6,7 +6,7 @@ use crate::refusal::Refusal;
 pub(super) fn flush(call: &mut Call<'_>) -> Outcome {
     let args = call.args;
     if args.len() > 3 || (args.len() == 3 && !args.is(2, "SYNC") && !args.is(2, "ASYNC")) {
-        return Err(Refusal::of("ERR FUNCTION FLUSH only supports SYNC|ASYNC option"));
+        return Err(Refusal::of("ERR FUNCTION FLUSH only supports SYNC|ASYNC option").into());
     }
     call.reply.ok();
     Ok(())
@@ -20,11 +20,11 @@ pub(super) fn list(call: &mut Call<'_>) -> Outcome {
             at += 1;
         } else if args.is(at, "LIBRARYNAME") {
             if at + 1 >= args.len() {
-                return Err(Refusal::of("ERR library name argument was not given"));
+                return Err(Refusal::of("ERR library name argument was not given").into());
             }
             at += 2;
         } else {
-            return Err(Refusal::naming("ERR Unknown argument {}", &[args.get(at)]));
+            return Err(Refusal::naming("ERR Unknown argument {}", &[args.get(at)]).into());
         }
     }
     call.reply.array(0);

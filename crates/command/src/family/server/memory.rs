@@ -19,10 +19,10 @@ pub(super) fn usage(call: &mut Call<'_>) -> Outcome {
     let mut at = 3;
     while at < args.len() {
         if !args.is(at, "SAMPLES") || at + 1 >= args.len() {
-            return Err(Refusal::SYNTAX);
+            return Err(Refusal::SYNTAX.into());
         }
         if args.integer(at + 1)? < 0 {
-            return Err(Refusal::SYNTAX);
+            return Err(Refusal::SYNTAX.into());
         }
         at += 2;
     }
@@ -220,7 +220,7 @@ pub(super) fn segments(call: &mut Call<'_>) -> Outcome {
             .ok()
             .filter(|count| *count > 0)
             .ok_or(Refusal::of("ERR COUNT must be positive"))?,
-        _ => return Err(Refusal::SYNTAX),
+        _ => return Err(Refusal::SYNTAX.into()),
     };
     let mut all = call.instance.store.heap().segments();
     all.truncate(most);

@@ -41,7 +41,7 @@ pub const TABLE: &[Command] = &[
     },
     Command {
         categories: FLUSHING,
-        wakes: Wakes::Anyone,
+        wakes: Wakes::AnyoneAfterwards,
         tips: tips::ALL_SHARDS,
         summary: "Removes all keys of all databases.",
         syntax: "[ASYNC | SYNC]",
@@ -49,7 +49,7 @@ pub const TABLE: &[Command] = &[
     },
     Command {
         categories: FLUSHING,
-        wakes: Wakes::Anyone,
+        wakes: Wakes::AnyoneAfterwards,
         tips: tips::ALL_SHARDS,
         summary: "Removes all keys of the database.",
         syntax: "[ASYNC | SYNC]",
@@ -83,7 +83,7 @@ pub const TABLE: &[Command] = &[
     },
     Command {
         categories: FLUSHING,
-        wakes: Wakes::Anyone,
+        wakes: Wakes::AnyoneAfterwards,
         summary: "Exchanges two databases.",
         syntax: "index1 index2",
         ..row("SWAPDB", 3, Flags::WRITE.union(Flags::FAST), "4.0.0", databases::swapdb)

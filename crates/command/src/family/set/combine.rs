@@ -53,7 +53,7 @@ pub fn sdiffstore(call: &mut Call<'_>) -> Outcome {
 fn store_with(call: &mut Call<'_>, operation: Operation) -> Outcome {
     let limit = limit(call);
     let (mut access, keys, reply) = call.on_keys(1..call.args.len())?;
-    let Some((target, sources)) = keys.split_first() else { return Err(Refusal::SYNTAX) };
+    let Some((target, sources)) = keys.split_first() else { return Err(Refusal::SYNTAX.into()) };
     let stored = set::store(&mut access, target, operation, sources, limit)?;
     let event = match operation {
         _ if stored.len == 0 => Event::DEL,

@@ -13,7 +13,7 @@ pub fn spop(call: &mut Call<'_>) -> Outcome {
     match call.args.len() {
         2 => pop_one(call),
         3 => pop_many(call),
-        _ => Err(Refusal::SYNTAX),
+        _ => Err(Refusal::SYNTAX.into()),
     }
 }
 
@@ -55,7 +55,7 @@ pub fn srandmember(call: &mut Call<'_>) -> Outcome {
             Ok(())
         }
         3 => random_members(call),
-        _ => Err(Refusal::SYNTAX),
+        _ => Err(Refusal::SYNTAX.into()),
     }
 }
 

@@ -60,13 +60,13 @@ impl Options {
     fn check(&self, pairs: usize) -> Outcome {
         let terms = self.terms;
         if terms.only_new && terms.only_existing {
-            return Err(NEW_AND_EXISTING);
+            return Err(NEW_AND_EXISTING.into());
         }
         let comparisons = [terms.only_new, terms.only_greater, terms.only_less];
         if comparisons.into_iter().filter(|is_set| *is_set).count() > 1 {
-            return Err(NEW_AND_COMPARED);
+            return Err(NEW_AND_COMPARED.into());
         }
-        if terms.is_increment && pairs > 1 { Err(ONE_INCREMENT) } else { Ok(()) }
+        if terms.is_increment && pairs > 1 { Err(ONE_INCREMENT.into()) } else { Ok(()) }
     }
 }
 
@@ -75,7 +75,7 @@ pub fn zadd(call: &mut Call<'_>) -> Outcome {
     let options = Options::parse(call);
     let words = args.len() - options.scores_at;
     if words == 0 || words % 2 == 1 {
-        return Err(Refusal::SYNTAX);
+        return Err(Refusal::SYNTAX.into());
     }
     options.check(words / 2)?;
     let pairs = (options.scores_at..args.len()).step_by(2);
@@ -103,7 +103,7 @@ pub fn add(
     let event = if terms.is_increment { ZINCR } else { ZADD };
     access.changed(added + updated, event, &key);
     if is_not_a_number {
-        return Err(NOT_A_NUMBER);
+        return Err(NOT_A_NUMBER.into());
     }
     match score {
         Some(score) if terms.is_increment => reply.double(score),

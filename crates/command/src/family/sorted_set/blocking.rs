@@ -31,8 +31,7 @@ fn pop(call: &mut Call<'_>, end: End) -> Outcome {
             return Ok(());
         }
     }
-    wait.begin(1..last);
-    Ok(())
+    wait.begin(1..last)
 }
 
 pub fn bzmpop(call: &mut Call<'_>) -> Outcome {
@@ -40,7 +39,7 @@ pub fn bzmpop(call: &mut Call<'_>) -> Outcome {
     let wait = call.wait(Timeout::seconds(call, 1)?, A_SORTED_SET);
     let (mut access, keys, reply) = call.on_keys(asked.keys())?;
     if !asked.pop(&mut access, &keys, reply)? {
-        wait.begin(asked.keys());
+        return wait.begin(asked.keys());
     }
     Ok(())
 }

@@ -51,8 +51,8 @@ fn rank(call: &mut Call<'_>, is_reverse: bool) -> Outcome {
     let has_score = match args.len() {
         3 => false,
         4 if args.is(3, "WITHSCORE") => true,
-        4 => return Err(Refusal::SYNTAX),
-        _ => return Err(call.wrong_arity()),
+        4 => return Err(Refusal::SYNTAX.into()),
+        _ => return Err(call.wrong_arity().into()),
     };
     let (mut access, key, reply) = call.on_key(1)?;
     let set = sorted_set::read(&mut access, &key)?;

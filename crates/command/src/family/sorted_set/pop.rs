@@ -23,7 +23,7 @@ fn pop(call: &mut Call<'_>, end: End) -> Outcome {
     let (count, is_counted) = match args.len() {
         2 => (1, false),
         3 => (args.positive(2)?, true),
-        _ => return Err(Refusal::SYNTAX),
+        _ => return Err(Refusal::SYNTAX.into()),
     };
     let (mut access, key, reply) = call.on_key(1)?;
     // Without a count the one member is not in an array of its own.

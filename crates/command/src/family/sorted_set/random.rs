@@ -26,10 +26,10 @@ fn many(call: &mut Call<'_>) -> Outcome {
     let has_scores = match args.len() {
         3 => false,
         4 if args.is(3, "WITHSCORES") => true,
-        _ => return Err(Refusal::SYNTAX),
+        _ => return Err(Refusal::SYNTAX.into()),
     };
     if has_scores && count.unsigned_abs() > i64::MAX.unsigned_abs() / 2 {
-        return Err(OUT_OF_RANGE);
+        return Err(OUT_OF_RANGE.into());
     }
     let (mut access, key, reply) = call.on_key(1)?;
     let mut random = access.chance();

@@ -137,10 +137,10 @@ pub fn xadd(call: &mut Call<'_>) -> Outcome {
     let (id, at) = id.unwrap_or((NewId::Now, args.len()));
     let texts = args.from(at + 1);
     if texts.len() == 0 || texts.len() % 2 == 1 {
-        return Err(Refusal::of("ERR wrong number of arguments for 'xadd' command"));
+        return Err(Refusal::of("ERR wrong number of arguments for 'xadd' command").into());
     }
     if id == NewId::Given(Id::MIN) {
-        return Err(Refusal::of("ERR The ID specified in XADD must be greater than 0-0"));
+        return Err(Refusal::of("ERR The ID specified in XADD must be greater than 0-0").into());
     }
     let (mut access, key, reply) = call.on_key(1)?;
     match stream::add(&mut access, &key, Add { id, only_existing, trim, limit }, texts)? {
@@ -206,10 +206,11 @@ pub fn xsetid(call: &mut Call<'_>) -> Outcome {
                 return Err(Refusal::of(
                     "ERR The ID specified in XSETID is smaller than the provided \
                      max_deleted_entry_id",
-                ));
+                )
+                .into());
             }
         } else {
-            return Err(Refusal::SYNTAX);
+            return Err(Refusal::SYNTAX.into());
         }
         at += 2;
     }

@@ -24,7 +24,7 @@ pub fn xclaim(call: &mut Call<'_>) -> Outcome {
     let name = args.get(2);
     let stream = stream::peek(&access, &key)?;
     if stream.is_none_or(|stream| stream.groups().get(name).is_none()) {
-        return Err(no_group(key.bytes, name));
+        return Err(no_group(key.bytes, name).into());
     }
     let is_new = lacks_consumer(stream, args);
     let (claimed, ids, just_ids) = parse_claim(args, now)?;

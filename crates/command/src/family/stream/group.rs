@@ -60,7 +60,9 @@ fn refuse(error: GroupError, key: &Key<'_>, group: &[u8]) -> Refusal {
 fn must_have(access: &Access<'_>, key: &Key<'_>, group: Option<&[u8]>) -> Outcome {
     let stream = stream::peek(access, key)?.ok_or(NO_STREAM)?;
     match group {
-        Some(group) if stream.groups().get(group).is_none() => Err(no_group_in(key.bytes, group)),
+        Some(group) if stream.groups().get(group).is_none() => {
+            Err(no_group_in(key.bytes, group).into())
+        }
         _ => Ok(()),
     }
 }
@@ -78,10 +80,10 @@ pub fn create(call: &mut Call<'_>) -> Outcome {
     let (mut access, key, reply) = call.on_key(2)?;
     let name = args.get(3);
     if stream::peek(&access, &key)?.is_none() && !options.makes_stream {
-        return Err(NO_STREAM);
+        return Err(NO_STREAM.into());
     }
     if is_too_long {
-        return Err(too_long);
+        return Err(too_long.into());
     }
     let last_id = begin(args.get(4), id::parse)?;
     let Options { makes_stream, entries_read } = options;
@@ -101,7 +103,7 @@ pub fn setid(call: &mut Call<'_>) -> Outcome {
     let name = args.get(3);
     must_have(&access, &key, Some(name))?;
     if is_too_long {
-        return Err(too_long);
+        return Err(too_long.into());
     }
     let last_id = begin(args.get(4), id::parse_any)?;
     group::set(&mut access, &key, name, last_id, options.entries_read)

@@ -17,7 +17,7 @@ pub fn xack(call: &mut Call<'_>) -> Outcome {
     let known = ids.as_deref().unwrap_or(&[]).iter().copied();
     let count = match acknowledge(&mut access, &key, name, known) {
         Err(GroupError::NoStream | GroupError::NoGroup) => 0,
-        Err(error) => return Err(refusal_of(error, || no_group(key.bytes, name))),
+        Err(error) => return Err(refusal_of(error, || no_group(key.bytes, name)).into()),
         Ok(count) => {
             access.changed_silently(count);
             ids?;

@@ -20,7 +20,7 @@ fn range(call: &mut Call<'_>, from: usize, to: usize, is_back: bool) -> Outcome 
     let (mut count, mut at) = (None, 4);
     while at < args.len() {
         if !args.is(at, "COUNT") || at + 1 == args.len() {
-            return Err(Refusal::SYNTAX);
+            return Err(Refusal::SYNTAX.into());
         }
         count = Some(u64::try_from(args.integer(at + 1)?).unwrap_or(0));
         at += 2;

@@ -188,14 +188,14 @@ impl<'c> Request<'c> {
         let is_served = self.serve(access, keys, &begins, reply)?;
         match wait {
             _ if is_served => {}
-            Some(wait) => self.wait(wait, &begins),
+            Some(wait) => return self.wait(wait, &begins),
             None => reply.null_array(),
         }
         Ok(())
     }
 
     /// Has the client wait, with ids in place of words that mean something else later.
-    fn wait(&self, wait: Wait<'_>, begins: &Begins) {
+    fn wait(&self, wait: Wait<'_>, begins: &Begins) -> Outcome {
         let ids_at = self.first + self.streams;
         let ids: Vec<Vec<u8>> = (ids_at..self.args.len())
             .zip(begins)
@@ -206,7 +206,7 @@ impl<'c> Request<'c> {
             .collect();
         let words: Vec<&[u8]> =
             self.args.from(0).take(ids_at).chain(ids.iter().map(Vec::as_slice)).collect();
-        wait.begin_with(self.positions(), &words);
+        wait.begin_with(self.positions(), &words)
     }
 
     #[inline]

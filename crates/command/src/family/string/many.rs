@@ -45,7 +45,7 @@ pub fn msetex(call: &mut Call<'_>) -> Outcome {
     let pairs = pairs.ok_or(Refusal::of("ERR invalid numkeys value or out of range"))?;
     let end = 2 + 2 * pairs;
     if end > args.len() {
-        return Err(Refusal::SYNTAX);
+        return Err(Refusal::SYNTAX.into());
     }
     let options = Options::parse(args, end, Of::MSetEx)?;
     // What has a deadline in the past is gone at once, as far as anybody can see.

@@ -66,7 +66,7 @@ fn sort_with(call: &mut Call<'_>, may_store: bool) -> Outcome {
         None => Some(text.to_vec()),
     });
     if !elements.sort() {
-        return Err(NO_NUMBER);
+        return Err(NO_NUMBER.into());
     }
     let find = |access: &Access<'_>, pattern: &Pattern<'_>, text: &[u8]| {
         pattern.look_up(access, store, keyspace, text)

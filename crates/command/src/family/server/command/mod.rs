@@ -19,7 +19,7 @@ pub(super) fn command(call: &mut Call<'_>) -> Outcome {
     if call.args.len() > 1 {
         let word = begin_of(call.args.get(1));
         let text = "ERR unknown subcommand '{}'. Try COMMAND HELP.";
-        return Err(Refusal::naming(text, &[word]));
+        return Err(Refusal::naming(text, &[word]).into());
     }
     all_info(call);
     Ok(())

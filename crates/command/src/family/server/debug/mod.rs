@@ -131,7 +131,7 @@ const SUBCOMMANDS: [Subcommand; 27] = [
 pub(super) fn debug(call: &mut Call<'_>) -> Outcome {
     let access = settings::network::ENABLE_DEBUG_COMMAND.get(&call.instance.settings);
     if !is_allowed(access, &call.session.client) {
-        return Err(NOT_ALLOWED);
+        return Err(NOT_ALLOWED.into());
     }
     let args = call.args;
     let found = SUBCOMMANDS.iter().find(|it| args.is(1, it.name));
@@ -140,7 +140,8 @@ pub(super) fn debug(call: &mut Call<'_>) -> Outcome {
         None => Err(Refusal::naming(
             "ERR unknown subcommand or wrong number of arguments for '{}'. Try DEBUG HELP.",
             &[begin_of(args.get(1))],
-        )),
+        )
+        .into()),
     }
 }
 
@@ -159,13 +160,14 @@ fn help(call: &mut Call<'_>) -> Outcome {
 }
 
 fn refuse_to_end(_: &mut Call<'_>) -> Outcome {
-    Err(Refusal::of("ERR Varve does not end on request of DEBUG: use SHUTDOWN"))
+    Err(Refusal::of("ERR Varve does not end on request of DEBUG: use SHUTDOWN").into())
 }
 
 fn refuse_to_load(_: &mut Call<'_>) -> Outcome {
-    Err(Refusal::of("ERR there is nothing to load: this version of Varve keeps no data on disk"))
+    Err(Refusal::of("ERR there is nothing to load: this version of Varve keeps no data on disk")
+        .into())
 }
 
 fn refuse_quicklist(_: &mut Call<'_>) -> Outcome {
-    Err(Refusal::of("ERR Varve keeps large lists as trees: use DEBUG OBJECT"))
+    Err(Refusal::of("ERR Varve keeps large lists as trees: use DEBUG OBJECT").into())
 }

@@ -56,7 +56,7 @@ pub(super) fn sdslen(call: &mut Call<'_>) -> Outcome {
     let (access, key, reply) = call.on_key(2)?;
     let value = access.peek(&key).ok_or(Refusal::NO_SUCH_KEY)?;
     if value.kind != Kind::String || value.encoding == Encoding::Int {
-        return Err(Refusal::of("ERR Not an sds encoded string."));
+        return Err(Refusal::of("ERR Not an sds encoded string.").into());
     }
     let string = access.peek_string(&key)?;
     let (key_len, len) = (key.bytes.len(), string.map_or(0, |string| string.len()));

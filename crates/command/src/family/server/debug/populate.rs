@@ -15,7 +15,7 @@ pub(super) fn populate(call: &mut Call<'_>) -> Outcome {
     let refusal = Refusal::of("ERR value is out of range, must be positive");
     let count = match args.integer(2)? {
         count if count >= 0 => count,
-        _ => return Err(refusal),
+        _ => return Err(refusal.into()),
     };
     let prefix = if args.len() > 3 { args.get(3) } else { b"key" };
     let size = match args.len() {
@@ -24,7 +24,9 @@ pub(super) fn populate(call: &mut Call<'_>) -> Outcome {
     };
     let largest = settings::limits::PROTO_MAX_BULK_LEN.get(&call.instance.settings);
     if size.is_some_and(|size| size as u64 > largest) {
-        return Err(Refusal::of("ERR string exceeds maximum allowed size (proto-max-bulk-len)"));
+        return Err(
+            Refusal::of("ERR string exceeds maximum allowed size (proto-max-bulk-len)").into()
+        );
     }
     for number in 0..count {
         if number % KEYS_PER_TURN == KEYS_PER_TURN - 1 {

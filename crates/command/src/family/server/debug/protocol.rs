@@ -59,7 +59,7 @@ fn attribute(reply: &mut Reply<'_>) {
 
 fn push(reply: &mut Reply<'_>) -> Outcome {
     if reply.protocol() == Protocol::Resp2 {
-        return Err(Refusal::of("ERR RESP2 is not supported by this command"));
+        return Err(Refusal::of("ERR RESP2 is not supported by this command").into());
     }
     reply.push(2);
     reply.bulk(b"server-cpu-usage");

@@ -37,7 +37,8 @@ pub(super) fn packed_threshold(call: &mut Call<'_>) -> Outcome {
     if size.is_none_or(|size| size > PACKED_THRESHOLD_MAX) {
         return Err(Refusal::of(
             "ERR argument must be a memory value bigger than 1 and smaller than 4gb",
-        ));
+        )
+        .into());
     }
     accepted(call)
 }
@@ -49,7 +50,7 @@ pub(super) fn log(call: &mut Call<'_>) -> Outcome {
 }
 
 pub(super) fn error(call: &mut Call<'_>) -> Outcome {
-    Err(Refusal::new(call.args.get(2)))
+    Err(Refusal::new(call.args.get(2)).into())
 }
 
 pub(super) fn sleep(call: &mut Call<'_>) -> Outcome {
