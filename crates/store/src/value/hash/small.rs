@@ -1,8 +1,8 @@
 //! Hashes that are one run.
 
+use super::deadline::{Deadline, Was};
 use super::limit::{HashLimit, RUN_BYTES};
 use super::read::{Pair, next_pair};
-use super::write::{Deadline, Was};
 use super::{DEADLINE, PLAIN, TIMED, label_of_run, stride_of, to_cell};
 use crate::fault::NoSpace;
 use crate::shard::{KeyMut, Reason};
