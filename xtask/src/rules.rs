@@ -114,14 +114,12 @@ pub const RULES: &[Rule] = &[
         reason: "vector instructions stand beside their portable twin, under one folder",
         check: islands::simd_home,
     },
+    Rule {
+        name: "module_rings",
+        reason: "who reads one module of a ring has to read them all",
+        check: module_rings::module_rings,
+    },
 ];
-
-/// Rules that are tested and not yet held: `cargo xtask rings` shows what is left to do.
-pub const PLANNED: &[Rule] = &[Rule {
-    name: "module_rings",
-    reason: "who reads one module of a ring has to read them all",
-    check: module_rings::module_rings,
-}];
 
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| apply(rule, tree)).collect();

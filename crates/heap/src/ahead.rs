@@ -10,74 +10,23 @@
 //! ```
 //! A page that does not come in time is touched by the head itself.
 
+use crate::wants::Want;
 use crate::{HUGE_PAGE_BYTES, Heap};
 use base::SegmentId;
 use base::units::SEGMENT_BYTES;
-use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// A head asks for its next page when this part of the heap is left in the present one.
 const LEAD_PART: u64 = 64;
 const LEAD_BYTES_MIN: u64 = 256 << 10;
 const LEAD_BYTES_MAX: u64 = 3 * HUGE_PAGE_BYTES as u64 / 4;
 
-/// Pages that may be waited for. Who asks for more than the thread gets round to touches them.
-const WANTS_MAX: usize = 64;
-
-/// What heads have asked for.
-#[derive(Debug, Default)]
-pub(crate) struct Ahead {
-    wants: Mutex<Wants>,
-    bell: Condvar,
-}
-
-#[derive(Debug, Default)]
-struct Wants {
-    queue: VecDeque<Want>,
-    is_over: bool,
-}
-
-/// A huge page of a slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Want {
-    id: SegmentId,
-    from: u32,
-    /// Bytes of the slot that count as touched as long as the page is wanted.
-    touched: u32,
-}
-
-impl Ahead {
-    fn wants(&self) -> MutexGuard<'_, Wants> {
-        self.wants.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Never waits: the thread that is asked may have the lock, and no core.
-    fn ask(&self, want: Want) {
-        if let Ok(mut wants) = self.wants.try_lock()
-            && wants.queue.len() < WANTS_MAX
-        {
-            wants.queue.push_back(want);
-            self.bell.notify_one();
-        }
-    }
-}
-
 impl Heap {
     /// Makes memory resident as heads ask for it, until `end_populating`. For a thread of its own,
     /// which may be one that seldom gets a core.
     pub fn populate_ahead(&self) {
-        loop {
-            let wants = self.ahead.wants();
-            let is_idle = |wants: &mut Wants| wants.queue.is_empty() && !wants.is_over;
-            let wants = self.ahead.bell.wait_while(wants, is_idle);
-            let mut wants = wants.unwrap_or_else(PoisonError::into_inner);
-            if wants.is_over {
-                return;
-            }
-            let want = wants.queue.pop_front();
-            drop(wants);
-            want.into_iter().for_each(|want| self.populate_wanted(want));
+        while let Some(want) = self.wants.next() {
+            self.populate_wanted(want);
             // A worker on the same core would wait for the end of this thread's slice.
             std::thread::yield_now();
         }
@@ -85,8 +34,7 @@ impl Heap {
 
     /// Makes `populate_ahead` return.
     pub fn end_populating(&self) {
-        self.ahead.wants().is_over = true;
-        self.ahead.bell.notify_all();
+        self.wants.end();
     }
 
     /// The head that wants the page counts it when it comes to it. Whoever returns the slot to the
@@ -112,14 +60,14 @@ impl Heap {
 
     /// Asks for the page of an open segment that begins at `touched`.
     pub(crate) fn ask_for_page(&self, id: SegmentId, touched: u32) {
-        self.ahead.ask(Want { id, from: touched, touched });
+        self.wants.ask(Want { id, from: touched, touched });
     }
 
     /// Puts a fresh slot into the pool, if that has none and the budget has room, and asks for its
     /// first page.
     pub(crate) fn ask_for_slot(&self) {
         if let Some(id) = self.pool_fresh(HUGE_PAGE_BYTES) {
-            self.ahead.ask(Want { id, from: 0, touched: HUGE_PAGE_BYTES });
+            self.wants.ask(Want { id, from: 0, touched: HUGE_PAGE_BYTES });
         }
     }
 }
@@ -167,9 +115,9 @@ mod tests {
         let Some((heap, mut head)) = large_heap() else { return };
         let mut asked = 0;
         for _ in 0..200 {
-            heap.ahead.wants().queue.clear();
+            heap.wants.clear();
             fill(&heap, &mut head, 60_000);
-            asked += heap.ahead.wants().queue.len();
+            asked += heap.wants.clear();
         }
         assert!((5..=7).contains(&asked), "12 MB are six pages, and {asked} were asked for");
     }

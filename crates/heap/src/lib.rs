@@ -20,7 +20,9 @@ mod pool;
 pub mod profit;
 pub mod record;
 mod segment;
+mod slots;
 mod victim;
+mod wants;
 
 pub use head::Head;
 pub use pool::{OutOfSpace, Purpose};
@@ -29,7 +31,6 @@ pub use record::{Draft, Record, Weight};
 pub use segment::{SegmentFacts, SegmentState};
 pub use victim::{Owner, Victim};
 
-use ahead::Ahead;
 use base::units::{LOCATION_BITS, SEGMENT_BITS, SEGMENT_BYTES};
 use base::{Location, Millis, Reservation, SegmentId};
 use pool::Pool;
@@ -37,6 +38,7 @@ use segment::{Left, Segment};
 use std::io;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use wants::Wants;
 
 /// A record larger than this gets slots of its own and is never moved.
 pub const DEDICATED_BYTES: usize = SEGMENT_BYTES as usize / 16;
@@ -46,6 +48,8 @@ pub const HEAD_BYTES_MIN: u32 = DEDICATED_BYTES as u32;
 /// page that a head does not need would be a good part of the whole.
 const HUGE_PAGES_FROM: u64 = 64 << 20;
 const HUGE_PAGE_BYTES: u32 = 2 << 20;
+/// Memory is made resident in steps of this size.
+const TOUCH_BYTES: u32 = 64 << 10;
 
 /// All segments of the process.
 #[derive(Debug)]
@@ -66,7 +70,7 @@ pub struct Heap {
     has_huge_pages: bool,
     /// Bytes in segments that are open, sealed or being cleaned: what has been appended.
     written: AtomicU64,
-    ahead: Ahead,
+    wants: Wants,
 }
 
 impl Heap {
@@ -100,7 +104,7 @@ impl Heap {
             head_bytes: AtomicU32::new(SEGMENT_BYTES),
             has_huge_pages: base::process::has_huge_pages(),
             written: AtomicU64::new(0),
-            ahead: Ahead::default(),
+            wants: Wants::default(),
         })
     }
 
@@ -128,7 +132,7 @@ impl Heap {
     pub fn set_budget(&self, bytes: u64, head_bytes: u32) {
         self.budget.store(bytes, Ordering::Relaxed);
         let head_bytes = head_bytes.clamp(HEAD_BYTES_MIN, SEGMENT_BYTES);
-        let head_bytes = head_bytes - head_bytes % pool::TOUCH_BYTES.min(HEAD_BYTES_MIN);
+        let head_bytes = head_bytes - head_bytes % TOUCH_BYTES.min(HEAD_BYTES_MIN);
         self.head_bytes.store(head_bytes, Ordering::Relaxed);
     }
 

@@ -5,8 +5,9 @@
 
 use crate::block::Block;
 use crate::directories::{self, Directories};
-use crate::growth::Scratch;
+use crate::error::OutOfBlocks;
 use crate::line::Line;
+use crate::scratch::Scratch;
 use base::Reservation;
 use base::memory::PAGE_BYTES;
 use std::io;
@@ -26,10 +27,6 @@ const SLOTS_MAX: usize = 1 << 24;
 const DIRECTORY_BYTES: usize = 4 << 10;
 /// And at least so much: the largest directory, and that half its size from which it grows.
 const DIRECTORY_BYTES_MIN: usize = 256 << 10;
-
-/// No slot is left: the address space for the index is used up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OutOfBlocks;
 
 /// All blocks of all indexes.
 #[derive(Debug)]

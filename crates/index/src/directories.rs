@@ -5,7 +5,7 @@
 //! it leaves serve other directories of its depth, and hold words of directories for the life of
 //! the process, as the slots of blocks hold words of lines.
 
-use crate::blocks::OutOfBlocks;
+use crate::error::OutOfBlocks;
 use base::Reservation;
 use std::io;
 use std::sync::atomic::AtomicU32;

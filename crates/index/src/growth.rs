@@ -7,11 +7,13 @@
 
 use crate::Records;
 use crate::block::Block;
-use crate::blocks::{Blocks, OutOfBlocks, SIZES};
+use crate::blocks::{Blocks, SIZES};
 use crate::directories::DEPTH_MAX;
-use crate::line::{Entry, LANES, Line};
+use crate::error::OutOfBlocks;
+use crate::line::{LANES, Line};
+use crate::scratch::{Moved, Scratch};
 use crate::table::{BlockRef, Index, block_tick, own_tag, set_block_tick, tag_of};
-use base::{PositionHash, Tick};
+use base::PositionHash;
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -21,25 +23,6 @@ const EXACT_FROM_LINES: u32 = 512;
 const SPLIT_SIZE: u32 = 5;
 /// Records announced ahead of those that are read.
 const AHEAD: usize = 12;
-
-/// What a rebuild works with.
-#[derive(Debug, Default)]
-pub(crate) struct Scratch {
-    /// The entries on their way.
-    pub moved: Vec<Moved>,
-    /// The lines as they were.
-    pub kept: Vec<Line>,
-}
-
-/// An entry on its way from one shape of the block to another.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Moved {
-    /// Position in 17 bits, the lowest of which only a split knows.
-    pub position: u32,
-    own: u16,
-    tick: Option<Tick>,
-    entry: Entry,
-}
 
 impl Index {
     pub(crate) fn create(&self, blocks: &Blocks) -> Result<BlockRef, OutOfBlocks> {

@@ -16,17 +16,20 @@
 mod block;
 mod blocks;
 mod directories;
+mod error;
 mod growth;
 mod home;
 mod indexes;
 mod line;
 mod probe;
 mod scan;
+mod scratch;
 mod shrink;
 mod sweep;
 mod table;
 
-pub use blocks::{Blocks, OutOfBlocks};
+pub use blocks::Blocks;
+pub use error::OutOfBlocks;
 pub use home::Home;
 pub use indexes::Indexes;
 pub use line::{Entry, Peek, TIMED_PARTS};

@@ -9,7 +9,8 @@
 
 use crate::Records;
 use crate::block::LaneAt;
-use crate::blocks::{Blocks, OutOfBlocks, SIZES};
+use crate::blocks::{Blocks, SIZES};
+use crate::error::OutOfBlocks;
 use crate::line::{Entry, LANES};
 use base::{PositionHash, Tick};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

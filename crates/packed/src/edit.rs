@@ -415,3 +415,18 @@ impl<'a> RunMut<'a> {
         self.head = head;
     }
 }
+
+/// Adds an element to the end of a run that has no gaps, and grows with it.
+pub fn push(run: &mut Vec<u8>, element: Element<'_>) {
+    push_row(run, &[element]);
+}
+
+/// Adds a row of elements to the end of a run that has no gaps, and grows with it.
+pub fn push_row(run: &mut Vec<u8>, row: &[Element<'_>]) {
+    let len = Run::new(run).len_with(row);
+    run.resize(len.max(run.len()), 0);
+    let mut grown = RunMut::new(run);
+    grown.insert_row(grown.as_run().end(), row).expect("the run has grown");
+    let len = grown.byte_len();
+    run.truncate(len);
+}

@@ -23,7 +23,7 @@ mod element;
 mod head;
 mod run;
 
-pub use edit::{Full, RunMut};
+pub use edit::{Full, RunMut, push, push_row};
 pub use element::{Element, Far, SHORT_BYTES_MAX};
 pub use head::{EMPTY, RUN_BYTES_MAX};
-pub use run::{Damaged, Iter, Place, Run, concat, push, push_row};
+pub use run::{Damaged, Iter, Place, Run, concat};

@@ -1,6 +1,5 @@
 //! Reading a run: from either end, by number, and by looking for an element.
 
-use crate::edit::RunMut;
 use crate::element::{
     Element, Far, FormBuffer, are_short, has_far, is_small_integer, short_size, size_at_end,
     size_at_start, sum_of_sizes,
@@ -443,21 +442,6 @@ fn mask_of(codes: &[u8], row_len: usize, bytes: usize) -> usize {
     } else {
         usize::MAX
     }
-}
-
-/// Adds an element to the end of a run that has no gaps, and grows with it.
-pub fn push(run: &mut Vec<u8>, element: Element<'_>) {
-    push_row(run, &[element]);
-}
-
-/// Adds a row of elements to the end of a run that has no gaps, and grows with it.
-pub fn push_row(run: &mut Vec<u8>, row: &[Element<'_>]) {
-    let len = Run::new(run).len_with(row);
-    run.resize(len.max(run.len()), 0);
-    let mut grown = RunMut::new(run);
-    grown.insert_row(grown.as_run().end(), row).expect("the run has grown");
-    let len = grown.byte_len();
-    run.truncate(len);
 }
 
 /// Elements of a run, from both ends.

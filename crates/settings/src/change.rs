@@ -3,7 +3,7 @@
 use crate::choice::DebugAccess;
 use crate::error::SetError;
 use crate::live::{Hook, Settings};
-use crate::query::lookup;
+use crate::names::{lookup, slot_of};
 use crate::row::Row;
 use crate::rows::network::ENABLE_PROTECTED_CONFIGS;
 use crate::rows::row_at;
@@ -27,6 +27,17 @@ pub struct Changed {
 }
 
 impl Settings {
+    /// Calls `hook` whenever CONFIG SET has changed the setting `name`. One hook may be given
+    /// to several settings as clones of one `Arc`; it is then called once per change. A hook
+    /// must not change settings itself.
+    ///
+    /// # Panics
+    /// If there is no such setting: names of hooks are constants of the program.
+    pub fn on_change(&self, name: &str, hook: Arc<Hook>) {
+        let slot = slot_of(name.as_bytes());
+        self.add_hook(slot.unwrap_or_else(|| panic!("there is no setting '{name}'")), hook);
+    }
+
     /// Changes settings, or none of them: first all requests are checked, then all values are
     /// set, then the hooks of those that changed are called.
     ///

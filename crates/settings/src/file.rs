@@ -3,7 +3,7 @@
 use crate::error::{FileError, system_text};
 use crate::include::{files_named, read_file};
 use crate::live::Settings;
-use crate::query::lookup;
+use crate::names::lookup;
 use crate::row::Row;
 use crate::rows::general::DIR;
 use crate::rows::row_at;

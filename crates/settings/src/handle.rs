@@ -3,7 +3,6 @@
 use crate::choice::{DebugAccess, LogLevel, MaxmemoryPolicy, ReclaimPolicy, ShutdownFlags};
 use crate::live::Settings;
 use crate::row::{Kind, Notation, Row};
-use crate::rows::row_at;
 use crate::value::{ClientsMemory, OutputLimits, Value};
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -16,6 +15,7 @@ use std::sync::Arc;
 /// ```
 pub struct Setting<T> {
     slot: usize,
+    row: &'static Row,
     reads: PhantomData<fn() -> T>,
 }
 
@@ -28,10 +28,11 @@ impl<T> Clone for Setting<T> {
 impl<T> Copy for Setting<T> {}
 
 impl<T: Read> Setting<T> {
-    /// The handle for a slot; does not compile in a constant if `T` cannot hold every value.
-    pub(crate) const fn at(slot: usize) -> Self {
-        assert!(T::SHAPE.fits(row_at(slot)), "this type cannot hold every value of the setting");
-        Setting { slot, reads: PhantomData }
+    /// The handle for the row in a slot; does not compile in a constant if `T` cannot hold every
+    /// value.
+    pub(crate) const fn at(slot: usize, row: &'static Row) -> Self {
+        assert!(T::SHAPE.fits(row), "this type cannot hold every value of the setting");
+        Setting { slot, row, reads: PhantomData }
     }
 
     /// The value now. Numbers, choices and yes/no are one relaxed load; texts and lists take a
@@ -43,7 +44,7 @@ impl<T: Read> Setting<T> {
 
     /// The name of the setting.
     pub fn name(self) -> &'static str {
-        row_at(self.slot).name
+        self.row.name
     }
 }
 

@@ -16,7 +16,8 @@
 //! | `row.rs` | what a row can say |
 //! | `choice.rs` | the settings that choose among names, as Rust enums |
 //! | `value.rs` | words to values, values to words |
-//! | `live.rs`, `change.rs`, `query.rs` | the shared values; CONFIG SET; CONFIG GET |
+//! | `live.rs`, `defaults.rs` | the shared values, and those that the rows say |
+//! | `names.rs`, `change.rs`, `query.rs` | finding a row; CONFIG SET; CONFIG GET |
 //! | `handle.rs` | typed reading |
 //! | `file.rs`, `include.rs`, `command_line.rs` | what is read at start |
 //! | `rewrite.rs` | CONFIG REWRITE |
@@ -26,12 +27,14 @@
 mod change;
 mod choice;
 mod command_line;
+mod defaults;
 mod error;
 mod file;
 mod handle;
 mod include;
 mod live;
 mod manual;
+mod names;
 mod query;
 mod rewrite;
 mod row;
@@ -46,7 +49,7 @@ pub use file::{Sources, load_text};
 pub use handle::{Read, Setting};
 pub use live::{Hook, Settings};
 pub use manual::manual;
-pub use query::{find, is_sensitive};
+pub use names::{find, is_sensitive};
 pub use row::{Kind, Notation, Row};
 pub use rows::{all, general, limits, memory, network, values};
 pub use value::{ClientsMemory, OutputLimit, OutputLimits};

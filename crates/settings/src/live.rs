@@ -1,7 +1,6 @@
 //! The values at run time, shared by all threads.
 
-use crate::rows::{COUNT, all};
-use crate::value::{Value, default_of};
+use crate::value::Value;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -10,10 +9,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 /// the old ones are restored and it is called once more to apply them.
 pub type Hook = dyn Fn(&Settings) -> Result<(), String> + Send + Sync;
 
+/// The most settings that there can be.
+pub(crate) const SLOTS_MAX: usize = 256;
+
 /// The values of all settings.
 pub struct Settings {
     /// What has a number for a value, again, so that reading it needs no lock.
-    numbers: [AtomicU64; COUNT],
+    numbers: [AtomicU64; SLOTS_MAX],
     values: RwLock<Vec<Value>>,
     generation: AtomicU64,
     /// Held from the first check of a change until its last hook has run.
@@ -23,10 +25,10 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Every setting at its default.
-    pub fn new() -> Settings {
-        let values: Vec<Value> = all().map(default_of).collect();
-        let numbers = std::array::from_fn(|slot| AtomicU64::new(bits_of(&values[slot])));
+    /// With these values, each in its slot.
+    pub(crate) fn of(values: Vec<Value>) -> Settings {
+        let bits = |slot: usize| values.get(slot).map_or(0, bits_of);
+        let numbers = std::array::from_fn(|slot| AtomicU64::new(bits(slot)));
         Settings {
             numbers,
             values: RwLock::new(values),
@@ -41,19 +43,6 @@ impl Settings {
     #[inline]
     pub fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)
-    }
-
-    /// Calls `hook` whenever CONFIG SET has changed the setting `name`. One hook may be given
-    /// to several settings as clones of one `Arc`; it is then called once per change. A hook
-    /// must not change settings itself.
-    ///
-    /// # Panics
-    /// If there is no such setting: names of hooks are constants of the program.
-    pub fn on_change(&self, name: &str, hook: Arc<Hook>) {
-        let slot = crate::query::slot_of(name.as_bytes())
-            .unwrap_or_else(|| panic!("there is no setting '{name}'"));
-        let mut hooks = self.hooks.write().unwrap_or_else(PoisonError::into_inner);
-        hooks.push((slot, hook));
     }
 
     #[inline]
@@ -81,15 +70,14 @@ impl Settings {
         self.change.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub(crate) fn add_hook(&self, slot: usize, hook: Arc<Hook>) {
+        let mut hooks = self.hooks.write().unwrap_or_else(PoisonError::into_inner);
+        hooks.push((slot, hook));
+    }
+
     pub(crate) fn hooks_of(&self, slot: usize) -> Vec<Arc<Hook>> {
         let hooks = self.hooks.read().unwrap_or_else(PoisonError::into_inner);
         hooks.iter().filter(|(of, _)| *of == slot).map(|(_, hook)| hook.clone()).collect()
-    }
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Settings::new()
     }
 }
 

@@ -1,19 +1,9 @@
-//! Finding settings by name: CONFIG GET.
+//! CONFIG GET.
 
 use crate::live::Settings;
-use crate::row::Row;
-use crate::rows::{all, row_at};
+use crate::names::{lookup, names, slot_of};
+use crate::rows::row_at;
 use crate::value::Value;
-
-/// The setting with this name or alias, in any case of letters.
-pub fn find(name: &[u8]) -> Option<&'static Row> {
-    slot_of(name).map(row_at)
-}
-
-/// Whether the value of this setting is a secret that logs and monitors must not show.
-pub fn is_sensitive(name: &[u8]) -> bool {
-    find(name).is_some_and(|row| row.sensitive)
-}
 
 impl Settings {
     /// Name and value of every setting that one of the patterns names, each once, by name.
@@ -41,25 +31,6 @@ impl Settings {
     pub fn get_text(&self, name: &[u8]) -> Option<Vec<u8>> {
         slot_of(name).map(|slot| self.value(slot, Value::to_bytes))
     }
-}
-
-pub(crate) fn slot_of(name: &[u8]) -> Option<usize> {
-    lookup(name).map(|(slot, _)| slot)
-}
-
-/// The slot, and the name or alias that was meant.
-pub(crate) fn lookup(name: &[u8]) -> Option<(usize, &'static str)> {
-    names()
-        .find(|(known, _)| name.eq_ignore_ascii_case(known.as_bytes()))
-        .map(|(known, slot)| (slot, known))
-}
-
-/// Every name and alias.
-fn names() -> impl Iterator<Item = (&'static str, usize)> {
-    all()
-        .enumerate()
-        .flat_map(|(slot, row)| [(row.name, slot), (row.alias, slot)])
-        .filter(|(name, _)| !name.is_empty())
 }
 
 fn add(found: &mut Vec<(String, usize)>, name: &str, slot: usize) {

@@ -4,7 +4,7 @@ use crate::error::RewriteError;
 use crate::file::{OBSOLETE, UNSUPPORTED, trim};
 use crate::include::read_file;
 use crate::live::Settings;
-use crate::query::slot_of;
+use crate::names::slot_of;
 use crate::row::{Kind, Row};
 use crate::rows::all;
 use crate::value::{OutputLimits, Value, default_of, memory_text};

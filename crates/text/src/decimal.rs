@@ -4,6 +4,7 @@
 //! range of an 80-bit float, which bounds the digits of any operand to its text plus some 5000
 //! places.
 
+use crate::exponent::parse_exponent;
 use crate::hexadecimal::Hexadecimal;
 use std::cmp::Ordering;
 
@@ -259,28 +260,11 @@ fn take_digits(text: &[u8]) -> (&[u8], &[u8]) {
     text.split_at(text.iter().take_while(|byte| byte.is_ascii_digit()).count())
 }
 
-/// The exponent, held within a range that is far outside of what any mantissa can bring back.
-pub(crate) fn parse_exponent(text: &[u8]) -> Option<i32> {
-    let (negative, digits) = match text {
-        [b'-', tail @ ..] => (true, tail),
-        [b'+', tail @ ..] => (false, tail),
-        _ => (false, text),
-    };
-    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
-        return None;
-    }
-    let magnitude = digits
-        .iter()
-        .fold(0i32, |value, byte| (value * 10 + i32::from(byte - b'0')).min(EXPONENT_MAX));
-    Some(if negative { -magnitude } else { magnitude })
-}
-
 fn digit_char(place: &u8) -> char {
     char::from(b'0' + place)
 }
 
 const FRACTION_LEN_MAX: usize = 17;
-const EXPONENT_MAX: i32 = 1_000_000;
 /// The largest 80-bit float, 1.18973149535723176502e4932, cut to the digits that matter.
 const LARGEST: &[u8] = &[1, 1, 8, 9, 7, 3, 1, 4, 9, 5, 3, 5, 7, 2, 3, 1, 7, 6, 5, 0, 2];
 const LARGEST_POINT: i32 = 4933;

@@ -1,5 +1,7 @@
 //! Numbers with digits of sixteen and an exponent of two, as C writes them: `0x1.8p3`.
 
+use crate::exponent::parse_exponent;
+
 /// A number above or equal to zero: `mantissa` times two to the `exponent`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Hexadecimal {
@@ -21,7 +23,7 @@ impl Hexadecimal {
         }
         let exponent = match rest {
             [] => 0,
-            [b'p' | b'P', tail @ ..] => crate::decimal::parse_exponent(tail)?,
+            [b'p' | b'P', tail @ ..] => parse_exponent(tail)?,
             _ => return None,
         };
         let fraction_bits = 4 * i32::try_from(fraction.len()).ok()?;

@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 mod decimal;
+mod exponent;
 mod float;
 mod glob;
 mod grisu;

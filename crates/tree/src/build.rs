@@ -3,7 +3,8 @@
 use crate::edit::CELL_BYTES_MAX;
 use crate::node::{NODE_BYTES, NoRoom, NodesMut, write};
 use crate::root::Root;
-use crate::rows::{RowLeaf, Rows, Tagged};
+use crate::row_leaf::RowLeaf;
+use crate::rows::{Rows, Tagged};
 use crate::tree::Tree;
 use packed::{Element, Run};
 

@@ -3,7 +3,8 @@
 use crate::leaf::Leaf;
 use crate::node::{NODE_BYTES, NoRoom, NodesMut};
 use crate::path::Path;
-use crate::rows::{Order, RowLeaf, Rows, RowsMut, widen};
+use crate::row_leaf::{RowLeaf, widen};
+use crate::rows::{Order, Rows, RowsMut};
 use crate::tree::Tree;
 use packed::{Element, Far};
 

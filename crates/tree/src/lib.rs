@@ -26,6 +26,7 @@ mod memory;
 mod node;
 mod path;
 mod root;
+mod row_leaf;
 mod rows;
 mod tree;
 mod verify;
@@ -37,8 +38,9 @@ pub use memory::MemoryNodes;
 pub use node::{NODE_BYTES, NODE_ROOM, NoRoom, NodeId, Nodes, NodesMut, resolve};
 pub use path::Path;
 pub use root::{ROOT_BYTES, Root};
+pub use row_leaf::RowLeaf;
 pub use rows::{
-    ByKey, ByPosition, ByShortTag, ByTag, Order, RowLeaf, Rows, RowsMut, Tagged, shortest_between,
+    ByKey, ByPosition, ByShortTag, ByTag, Order, Rows, RowsMut, Tagged, shortest_between,
 };
 pub use tree::Tree;
 pub use verify::Unsound;

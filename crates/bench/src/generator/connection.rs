@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
+use super::answer::Expected;
 use super::protocol::{Counter, Protocol};
 use super::replies::Replies;
-use super::requests::Expected;
 
 /// What a call of [`Connection::receive`] brought.
 pub enum Progress {

@@ -7,8 +7,9 @@ use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 
+use super::below::below;
+use super::key_text::KEY_COUNT_MAX;
 use super::permutation::Permutation;
-use super::requests::KEY_COUNT_MAX;
 use super::zipf::Zipf;
 
 /// How the next key number is chosen from `0..count`.
@@ -181,12 +182,6 @@ pub fn shuffled(count: u32, seed: u64) -> Vec<u32> {
     let mut keys: Vec<u32> = (0..count).collect();
     keys.shuffle(&mut SmallRng::seed_from_u64(seed));
     keys
-}
-
-/// Multiply and shift instead of a division; the bias is below 2^-24 for allowed counts.
-#[inline]
-pub(super) fn below(random: &mut SmallRng, count: u64) -> u64 {
-    ((u128::from(random.random::<u64>()) * u128::from(count)) >> 64) as u64
 }
 
 #[cfg(test)]

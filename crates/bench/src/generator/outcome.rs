@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Error, Result};
 use hdrhistogram::Histogram;
 
-use super::open::Lag;
+use super::lag::Lag;
 use super::replies::Replies;
 
 /// What a run brought.

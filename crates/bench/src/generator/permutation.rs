@@ -1,5 +1,7 @@
 //! Scatters ranks over key numbers, so that popular keys are no neighbours.
 
+use super::key_text::KEY_COUNT_MAX;
+
 /// A bijection on `0..count`: a multiplication by a factor that shares no divisor with the count.
 #[derive(Clone, Copy, Debug)]
 pub struct Permutation {
@@ -30,8 +32,7 @@ impl Permutation {
 }
 
 const PRIMES: [u64; 2] = [2_654_435_761, 4_294_967_291];
-const _: () =
-    assert!(PRIMES[0] as u128 * PRIMES[1] as u128 > super::requests::KEY_COUNT_MAX as u128);
+const _: () = assert!(PRIMES[0] as u128 * PRIMES[1] as u128 > KEY_COUNT_MAX as u128);
 
 #[cfg(test)]
 mod tests {

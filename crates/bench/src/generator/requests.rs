@@ -1,70 +1,17 @@
 //! Batches of requests, built once; per operation only the digits of the key are written.
-//!
-//! A key is `k` and 15 digits, of which the last twelve vary.
 
 use anyhow::{Context, Result, ensure};
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 
+use super::answer::{Answer, Expected};
+use super::key_text::write_key;
 use super::keys::Keys;
+use super::operation::{Deadlines, Operation};
 use super::protocol::Protocol;
-use super::replies::Replies;
 use super::sizes::ValueSize;
 use super::wording;
-
-/// Length of every key.
-pub const KEY_BYTES: usize = 16;
-
-/// Highest number of keys: the digits that vary.
-pub const KEY_COUNT_MAX: u64 = 10_u64.pow(KEY_DIGITS as u32);
-
-/// What is done with each key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
-    /// GET.
-    Get,
-    /// SET.
-    Set,
-    /// GETs, so many in a hundred, among SETs.
-    Mixed(u8),
-    /// SET with an expiry of this many seconds.
-    SetFor(u32),
-    /// SET with a deadline that depends on the number of the key.
-    SetUntil(Deadlines),
-    /// DEL.
-    Delete,
-}
-
-impl Operation {
-    /// How many of so many requests write a value.
-    fn sets_among(self, requests: usize) -> usize {
-        match self {
-            Self::Get | Self::Delete => 0,
-            Self::Mixed(reads) => requests - requests * usize::from(reads.min(100)) / 100,
-            Self::Set | Self::SetFor(_) | Self::SetUntil(_) => requests,
-        }
-    }
-}
-
-/// Deadlines spread evenly: key `n` of `count` ends at `first_ms + span_ms * n / count`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Deadlines {
-    /// Deadline of key 0, in milliseconds since the Unix epoch.
-    pub first_ms: u64,
-    /// Time over which the deadlines spread, in milliseconds.
-    pub span_ms: u64,
-    /// Number of keys.
-    pub count: u64,
-}
-
-impl Deadlines {
-    /// The deadline of a key, in milliseconds since the Unix epoch.
-    pub fn of(&self, key: u64) -> u64 {
-        let span = u128::from(self.span_ms) * u128::from(key) / u128::from(self.count);
-        self.first_ms + span as u64
-    }
-}
 
 /// What the requests of a run look like.
 #[derive(Clone, Debug)]
@@ -75,37 +22,6 @@ pub struct RequestShape {
     pub value: ValueSize,
     /// Requests per batch.
     pub pipeline: usize,
-}
-
-/// The replies that a batch must bring.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Expected {
-    /// Replies to SET.
-    pub statuses: u64,
-    /// Replies to GET, with a value or without.
-    pub values: u64,
-    /// Replies to DEL.
-    pub integers: u64,
-    /// Replies that are arrays, or none where there is nothing.
-    pub arrays: u64,
-}
-
-impl Expected {
-    /// All replies.
-    #[inline]
-    pub fn total(&self) -> u64 {
-        self.statuses + self.values + self.integers + self.arrays
-    }
-
-    /// Whether these replies answer the batch; any request may also be answered by an error.
-    pub fn is_met_by(&self, replies: &Replies) -> bool {
-        replies.status <= self.statuses
-            && replies.bulk <= self.values
-            && replies.array <= self.arrays
-            && replies.nil <= self.values + self.arrays
-            && replies.integer <= self.integers
-            && replies.total() == self.total()
-    }
 }
 
 /// The prepared batches of a run, used in turn.
@@ -188,19 +104,6 @@ struct Slot {
     answer: Answer,
 }
 
-/// What kind of reply a request brings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
-    /// A simple string.
-    Status,
-    /// A bulk string, or none.
-    Value,
-    /// An integer.
-    Integer,
-    /// An array, or none.
-    Array,
-}
-
 impl Batch {
     fn fill(&mut self, count: usize, keys: &mut Keys) -> (&[u8], Expected) {
         let count = count.min(self.slots.len());
@@ -235,19 +138,6 @@ impl Batch {
         self.slots[..count].iter().for_each(|slot| expected.count(slot.answer));
         let end = count.checked_sub(1).map_or(0, |last| self.slots[last].end);
         (&self.bytes[..end], expected)
-    }
-}
-
-impl Expected {
-    /// One more reply of this kind.
-    #[inline]
-    pub fn count(&mut self, answer: Answer) {
-        match answer {
-            Answer::Status => self.statuses += 1,
-            Answer::Value => self.values += 1,
-            Answer::Integer => self.integers += 1,
-            Answer::Array => self.arrays += 1,
-        }
     }
 }
 
@@ -299,40 +189,16 @@ fn value(size: usize, random: &mut SmallRng) -> Vec<u8> {
     (0..size).map(|_| random.random_range(b'a'..=b'z')).collect()
 }
 
-/// Writes the digits that end the bytes.
-#[inline]
-fn write_key(bytes: &mut [u8], number: u64) {
-    let Some(digits) = bytes.last_chunk_mut::<KEY_DIGITS>() else { return };
-    let (high, low) = ((number / 100_000_000) as usize, (number % 100_000_000) as usize);
-    let pairs =
-        [high / 100, high % 100, low / 1_000_000, low / 10_000 % 100, low / 100 % 100, low % 100];
-    for (place, pair) in digits.as_chunks_mut::<2>().0.iter_mut().zip(pairs) {
-        *place = DIGIT_PAIRS[pair];
-    }
-}
-
-/// Digits of a key that vary.
-const KEY_DIGITS: usize = 12;
 /// So that one in twenty is exact without a pipeline.
 const MIXED_BATCHES: usize = 20;
 const PIPELINE_MAX: usize = 10_000;
-const DIGIT_PAIRS: [[u8; 2]; 100] = {
-    let mut pairs = [[0; 2]; 100];
-    let mut number = 0;
-    while number < 100 {
-        pairs[number] = [b'0' + (number / 10) as u8, b'0' + (number % 10) as u8];
-        number += 1;
-    }
-    pairs
-};
-
 #[cfg(test)]
 mod tests {
     use super::{
-        Deadlines, Expected, KEY_BYTES, KEY_COUNT_MAX, MIXED_BATCHES, Operation, Protocol,
-        RequestShape, Requests, ValueSize, write_key,
+        Deadlines, Expected, MIXED_BATCHES, Operation, Protocol, RequestShape, Requests, ValueSize,
+        write_key,
     };
-    use crate::generator::{KeyChoice, Keys, VALUE_BYTES_MAX};
+    use crate::generator::{KEY_BYTES, KEY_COUNT_MAX, KeyChoice, Keys, VALUE_BYTES_MAX};
 
     fn requests(operation: Operation, value: ValueSize, pipeline: usize) -> Requests {
         Requests::new(&RequestShape { operation, value, pipeline }, 1).unwrap()

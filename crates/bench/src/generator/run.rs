@@ -1,34 +1,22 @@
 //! The loop that keeps every connection busy until the run is over.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Result, ensure};
-use hdrhistogram::Histogram;
 use rustix::buffer::spare_capacity;
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, Event, EventData, EventFlags};
 use rustix::fd::OwnedFd;
 
+use super::arrival::Stop;
 use super::connection::{Connection, Progress};
 use super::keys::Keys;
-use super::monitor::Monitor;
-use super::open::{Arrival, Schedule};
-use super::outcome::{Ended, Outcome, empty_histogram};
+use super::outcome::Outcome;
 use super::protocol::Protocol;
-use super::replies::Replies;
 use super::requests::Requests;
 use super::source::{Drawn, Source};
-use crate::process;
-
-/// When a run ends; batches in flight are always waited for.
-#[derive(Clone, Copy, Debug)]
-pub enum Stop {
-    /// After this time.
-    After(Duration),
-    /// After this many operations.
-    Operations(u64),
-}
+use super::tally::Tally;
 
 /// Connections to one server, driven by the calling thread.
 pub struct Generator {
@@ -121,36 +109,10 @@ impl Generator {
         Ok(tally.finish(self.first_error()))
     }
 
-    /// Runs until the end or until something breaks: what was measured is returned in any case.
-    ///
-    /// # Errors
-    /// If the rate is not positive or one that no thread reaches, or if a run before failed and
-    /// left batches in flight.
-    pub fn drive_to_end(
-        &mut self,
-        source: &mut impl Source,
-        arrival: Arrival,
-        stop: Stop,
-        monitor: &Arc<Monitor>,
-    ) -> Result<Ended> {
-        self.check_idle()?;
-        let mut tally = Tally::start(arrival.stop_sending(stop), Arc::clone(monitor))?;
-        let schedule = Schedule::new(arrival, source.pipeline(), Instant::now(), stop)?;
-        let (result, lag) = match schedule {
-            None => (self.closed_loop(source, &mut tally, |_| Ok(())), None),
-            Some(mut schedule) => {
-                let result = self.paced_loop(source, &mut schedule, &mut tally);
-                (result, schedule.lag())
-            }
-        };
-        let outcome = tally.finish(self.first_error());
-        Ok(Ended { outcome, lag, failure: result.err() })
-    }
-
     /// Hears all connections that have replies before it sends the next batches, so that the server
     /// finds many at once, and a reply does not wait for requests to be written. Calls `turned`
     /// after each turn, with the number of operations answered so far.
-    fn closed_loop(
+    pub(super) fn closed_loop(
         &mut self,
         source: &mut impl Source,
         tally: &mut Tally,
@@ -160,7 +122,7 @@ impl Generator {
         for slot in 0..self.connections.len() {
             self.send_next(slot, source, tally)?;
         }
-        while tally.in_flight > 0 {
+        while !tally.is_idle() {
             let mut events = std::mem::take(&mut self.events);
             self.wait(&mut events)?;
             for event in &events {
@@ -172,12 +134,12 @@ impl Generator {
             for slot in idle.drain(..) {
                 self.send_next(slot, source, tally)?;
             }
-            turned(tally.replies.total())?;
+            turned(tally.answered())?;
         }
         Ok(())
     }
 
-    fn check_idle(&self) -> Result<()> {
+    pub(super) fn check_idle(&self) -> Result<()> {
         let is_busy = self.connections.iter().any(Connection::is_busy);
         ensure!(!is_busy, "batches of a run that failed are still in flight");
         Ok(())
@@ -269,83 +231,6 @@ impl Generator {
     }
 }
 
-/// What a run has done so far.
-pub(super) struct Tally {
-    stop: Stop,
-    monitor: Arc<Monitor>,
-    started: Instant,
-    cpu_started: Duration,
-    now: Instant,
-    sent: u64,
-    in_flight: u64,
-    replies: Replies,
-    round_trips: Histogram<u64>,
-    first_replies: Histogram<u64>,
-}
-
-impl Tally {
-    pub(super) fn start(stop: Stop, monitor: Arc<Monitor>) -> Result<Self> {
-        let now = Instant::now();
-        Ok(Self {
-            stop,
-            monitor,
-            started: now,
-            cpu_started: process::cpu_time_of_this_thread(),
-            now,
-            sent: 0,
-            in_flight: 0,
-            replies: Replies::default(),
-            round_trips: empty_histogram()?,
-            first_replies: empty_histogram()?,
-        })
-    }
-
-    pub(super) fn is_halted(&self) -> bool {
-        self.monitor.is_halted()
-    }
-
-    /// Whether all that was sent is answered.
-    pub(super) fn is_idle(&self) -> bool {
-        self.in_flight == 0
-    }
-
-    /// How many operations of a batch may still be sent; they count as sent.
-    #[inline]
-    fn allowance(&mut self, pipeline: usize) -> usize {
-        let count = match self.stop {
-            _ if self.monitor.is_halted() => 0,
-            Stop::After(time) if self.now - self.started >= time => 0,
-            Stop::After(_) => pipeline as u64,
-            Stop::Operations(limit) => (limit - self.sent).min(pipeline as u64),
-        };
-        self.sent += count;
-        self.in_flight += count;
-        count as usize
-    }
-
-    #[inline]
-    fn record(&mut self, replies: &Replies, sent_at: Instant, heard_at: Instant) {
-        self.now = Instant::now();
-        self.in_flight -= replies.total();
-        self.replies.add(replies);
-        self.monitor.add(replies.total());
-        self.round_trips.saturating_record((self.now - sent_at).as_nanos() as u64);
-        self.first_replies.saturating_record((heard_at - sent_at).as_nanos() as u64);
-    }
-
-    pub(super) fn finish(self, first_error: Option<&str>) -> Outcome {
-        Outcome {
-            operations: self.replies.total(),
-            elapsed: self.now - self.started,
-            round_trips: self.round_trips,
-            first_replies: self.first_replies,
-            generator_cpu: process::cpu_time_of_this_thread() - self.cpu_started,
-            replies: self.replies,
-            first_error: first_error.map(str::to_owned),
-        }
-    }
-}
-
 const BUFFER_BYTES: usize = 256 * 1024;
 pub(super) const SILENCE_MAX: Timespec = Timespec { tv_sec: 60, tv_nsec: 0 };
 
@@ -354,9 +239,12 @@ mod tests {
     use std::io::{Read, Write};
     use std::net::{Ipv4Addr, TcpListener, TcpStream};
     use std::thread;
+    use std::time::Duration;
 
     use super::*;
-    use crate::generator::{KeyChoice, Operation, Pace, RequestShape, Spacing, ValueSize};
+    use crate::generator::{
+        Arrival, KeyChoice, Monitor, Operation, Pace, RequestShape, Spacing, ValueSize,
+    };
     use crate::null;
 
     fn run(operation: Operation, pipeline: usize, value: usize, operations: u64) -> Outcome {

@@ -2,8 +2,8 @@
 
 use anyhow::{Result, ensure};
 
+use super::answer::{Answer, Expected};
 use super::keys::{KeyChoice, Keys};
-use super::requests::{Answer, Expected};
 use super::source::Source;
 use super::template::{Chance, Template};
 

@@ -1,7 +1,8 @@
 //! Where batches of requests come from.
 
+use super::answer::Expected;
 use super::keys::Keys;
-use super::requests::{Expected, Requests};
+use super::requests::Requests;
 
 /// Batches of requests.
 pub trait Source {

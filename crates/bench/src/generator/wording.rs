@@ -2,8 +2,10 @@
 
 use anyhow::{Result, ensure};
 
+use super::answer::Answer;
+use super::key_text::KEY_BYTES;
+use super::operation::Operation;
 use super::protocol::Protocol;
-use super::requests::{Answer, KEY_BYTES, Operation};
 
 /// Where the places of a request stand that are written anew for each key.
 #[derive(Clone, Copy)]

@@ -16,7 +16,7 @@ use rand::rngs::SmallRng;
 use rand_distr::Distribution;
 use rand_distr::weighted::WeightedAliasIndex;
 
-use super::keys::below;
+use super::below::below;
 
 /// Ranks `0..count`: the chance of rank `r` is in proportion to `(r + 1)` to the power of minus the
 /// exponent.

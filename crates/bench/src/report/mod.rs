@@ -217,7 +217,7 @@ impl Report {
     /// Part of the cores that others used before the start, in percent, if that is so much that
     /// it spoils what is measured.
     pub fn disturbance(&self) -> Option<f64> {
-        let parts = self.condition(Self::OTHERS)?.split(resume::LATER);
+        let parts = self.condition(Self::OTHERS)?.split(LATER);
         let percents = parts.filter_map(|it| it.strip_suffix(" %")?.parse::<f64>().ok());
         percents.reduce(f64::max).filter(|percent| *percent > QUIET_PERCENT)
     }
@@ -236,6 +236,8 @@ impl Report {
 /// What is said where a source is followed and its figures are missing.
 const PAPER_MISSING: &str =
     "The source's own figures are not known here: only what was measured is shown.";
+/// Between conditions of runs that follow each other.
+const LATER: &str = "; later ";
 /// Of the cores; the kernel and the clock take as much.
 const QUIET_PERCENT: f64 = 5.0;
 

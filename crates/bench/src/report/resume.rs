@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 
-use super::Report;
+use super::{LATER, Report};
 
 impl Report {
     /// Becomes the rest of an earlier run: its date, and its conditions beside those of now where
@@ -28,9 +28,6 @@ impl Report {
         Ok(())
     }
 }
-
-/// Between conditions of runs that follow each other.
-pub const LATER: &str = "; later ";
 
 #[cfg(test)]
 mod tests {

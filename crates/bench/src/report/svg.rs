@@ -4,7 +4,9 @@
 //! knows no classes and no patterns, so that it cannot follow a dark scheme, cannot have larger
 //! text on a narrow screen, and its bars cannot be told apart in black and white.
 
+mod frame;
 mod marks;
+mod points;
 mod scale;
 mod shapes;
 
@@ -12,6 +14,8 @@ use std::fmt::Write as _;
 
 use super::escape::{elide, escape};
 use super::plot::{Plot, Shape};
+use frame::{CHARACTER, Frame, label, text_width};
+use points::Points;
 use scale::{Range, Scale};
 use shapes::{bars, group_labels, lines};
 
@@ -33,47 +37,6 @@ pub(super) fn svg(plot: &Plot, id: &str) -> String {
 /// Whether a plot needs the width of the page.
 pub(super) fn is_wide(plot: &Plot) -> bool {
     width(plot) > WIDTH
-}
-
-/// The points of each line that can be drawn; a gap where one cannot.
-struct Points {
-    lines: Vec<Vec<Option<(f64, f64)>>>,
-    left_out: usize,
-}
-
-impl Points {
-    fn of(plot: &Plot) -> Self {
-        let is_drawn = |value: f64, logarithmic: bool| {
-            value.abs() < LARGEST && (!logarithmic || value > SMALLEST)
-        };
-        let groups = match &plot.shape {
-            Shape::Lines => None,
-            Shape::Bars { groups } => Some(groups.len()),
-        };
-        let drawn = |&(x, y): &(f64, f64)| {
-            let has_place = groups.is_none_or(|groups| (0.0..groups as f64).contains(&x));
-            (has_place && is_drawn(x, plot.x.logarithmic && groups.is_none()))
-                .then_some((x, y))
-                .filter(|_| is_drawn(y, plot.y.logarithmic))
-        };
-        let lines: Vec<Vec<_>> =
-            plot.lines.iter().map(|line| line.points.iter().map(drawn).collect()).collect();
-        let left_out = lines.iter().flatten().filter(|point| point.is_none()).count();
-        Self { lines, left_out }
-    }
-
-    fn all(&self) -> impl Iterator<Item = (f64, f64)> {
-        self.lines.iter().flatten().filter_map(|&point| point)
-    }
-}
-
-/// Where things are, in units of the drawing.
-struct Frame {
-    left: f64,
-    right: f64,
-    top: f64,
-    bottom: f64,
-    height: f64,
 }
 
 fn drawing(plot: &Plot, points: &Points, marks: &[marks::Mark], id: &str) -> String {
@@ -185,13 +148,6 @@ fn names(plot: &Plot, frame: &Frame) -> String {
     text
 }
 
-fn label(class: &str, x: f64, y: f64, anchor: &str, text: &str) -> String {
-    let text = escape(text);
-    format!(
-        "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{text}</text>"
-    )
-}
-
 /// With so many bars the drawing is wider than others.
 fn width(plot: &Plot) -> f64 {
     match &plot.shape {
@@ -201,11 +157,6 @@ fn width(plot: &Plot) -> f64 {
             (groups.len() as f64 * group + 60.0).clamp(WIDTH, 1600.0)
         }
     }
-}
-
-/// At the largest size that the stylesheet uses.
-fn text_width(text: &str) -> f64 {
-    text.chars().count() as f64 * CHARACTER
 }
 
 fn left_out_because(plot: &Plot) -> &'static str {
@@ -219,11 +170,6 @@ fn left_out_because(plot: &Plot) -> &'static str {
 const WIDTH: f64 = 460.0;
 /// Of the inside.
 const HEIGHT: f64 = 210.0;
-/// Width of a character at the largest size of text that the stylesheet uses, 15.
-const CHARACTER: f64 = 9.6;
-/// Values beyond these ends are mistakes; drawn, they would leave nothing else to be seen.
-const LARGEST: f64 = 1e100;
-const SMALLEST: f64 = 1e-100;
 
 #[cfg(test)]
 mod tests;

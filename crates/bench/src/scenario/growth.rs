@@ -47,7 +47,7 @@ impl Scenario for Plan {
         let valkey = bench.valkey.as_ref().filter(|_| self.beside_valkey);
         for program in [&bench.varve].into_iter().chain(valkey).chain([&bench.null]) {
             let server = program.start(&Launch::default())?;
-            let growth = drive::grow(&server, self)?;
+            let growth = drive::grow(&server, self.keys, self.expire_seconds)?;
             pause_note(section, &server.label, &growth);
             if server.kind != Kind::Null {
                 memory_rows(section, &server.label, &growth, &mut plot);

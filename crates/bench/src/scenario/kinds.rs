@@ -1,26 +1,13 @@
 //! The kinds of scenarios by the names that files use.
 
 use anyhow::{Context, Result};
-use serde::de::DeserializeOwned;
 
 use super::collections::{self, commands, elements, forms, removal};
 use super::{
-    Bench, Scale, attack, cache_misses, churn, cpu, expiry, gate, generators, growth, idle, loads,
-    long_strings, maxmemory, overhead, reclaim, stall, ycsb,
+    Bench, Scale, Scenario, attack, cache_misses, churn, cpu, expiry, gate, generators, growth,
+    idle, loads, long_strings, maxmemory, overhead, reclaim, stall, ycsb,
 };
 use crate::report::Section;
-
-/// A kind of scenario: its parameters, as a file has them, and what is done with them.
-pub trait Scenario: DeserializeOwned {
-    /// The parameters for a part of the whole size.
-    fn scaled(self, scale: Scale) -> Self;
-
-    /// Measures. What is in the section when it fails still counts.
-    ///
-    /// # Errors
-    /// If a server does not start, or fails.
-    fn run(&self, bench: &Bench, section: &mut Section) -> Result<()>;
-}
 
 /// A kind that was found by its name.
 pub type Run = fn(&toml::Table, Scale, &Bench, &mut Section) -> Result<()>;

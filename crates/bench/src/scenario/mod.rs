@@ -46,14 +46,28 @@ mod scale;
 pub mod stall;
 pub mod ycsb;
 
-pub use kinds::Scenario;
 pub use scale::Scale;
 use scale::{milliseconds, seconds};
+
+use anyhow::Result;
+use serde::de::DeserializeOwned;
 
 use crate::process;
 use crate::report::Section;
 use crate::servers::Program;
 use crate::valkey_benchmark::ValkeyBenchmark;
+
+/// A kind of scenario: its parameters, as a file has them, and what is done with them.
+pub trait Scenario: DeserializeOwned {
+    /// The parameters for a part of the whole size.
+    fn scaled(self, scale: Scale) -> Self;
+
+    /// Measures. What is in the section when it fails still counts.
+    ///
+    /// # Errors
+    /// If a server does not start, or fails.
+    fn run(&self, bench: &Bench, section: &mut Section) -> Result<()>;
+}
 
 /// The servers of a benchmark, and how thorough it is.
 pub struct Bench {

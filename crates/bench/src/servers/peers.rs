@@ -79,5 +79,20 @@ impl Peers {
     }
 }
 
+impl Program {
+    /// A program by its command line; `valkey`, `redis`, `memcached` and `null` name the known
+    /// ones.
+    ///
+    /// # Errors
+    /// If the peers are asked for and not there.
+    pub fn parse(text: &str) -> Result<Self> {
+        match text {
+            "null" => Self::null(),
+            "valkey" | "redis" | "memcached" => Peers::find()?.program(text),
+            _ => Self::parse_command(text),
+        }
+    }
+}
+
 const LOADER: &str = "usr/lib64/ld-linux-x86-64.so.2";
 const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use super::server::Ended;
-use super::{Kind, Launch, Peers, Server};
+use super::Kind;
+use super::ended::Ended;
 
 /// A server that can be started.
 #[derive(Clone, Debug)]
@@ -38,20 +38,7 @@ impl Program {
         self.ended.take()
     }
 
-    /// A program by its command line; `valkey`, `redis`, `memcached` and `null` name the known
-    /// ones.
-    ///
-    /// # Errors
-    /// If the peers are asked for and not there.
-    pub fn parse(text: &str) -> Result<Self> {
-        match text {
-            "null" => Self::null(),
-            "valkey" | "redis" | "memcached" => Peers::find()?.program(text),
-            _ => Self::parse_command(text),
-        }
-    }
-
-    fn parse_command(text: &str) -> Result<Self> {
+    pub(super) fn parse_command(text: &str) -> Result<Self> {
         let command: Vec<_> = text.split_whitespace().map(str::to_owned).collect();
         let name = command.first().context("an empty command line")?;
         let name = Path::new(name).file_name().unwrap_or_default().to_string_lossy();
@@ -112,15 +99,6 @@ impl Program {
     pub fn with_arguments(mut self, words: &[String]) -> Self {
         self.command.extend_from_slice(words);
         self
-    }
-
-    /// Starts the program and waits until it answers.
-    ///
-    /// # Errors
-    /// If it cannot be started, ends, or does not answer within half a minute; the error holds
-    /// the end of what it wrote.
-    pub fn start(&self, launch: &Launch) -> Result<Server> {
-        Server::start(self, launch)
     }
 }
 

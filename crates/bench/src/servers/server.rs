@@ -4,7 +4,7 @@ use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -12,25 +12,11 @@ use anyhow::{Context, Result, bail, ensure};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tempfile::{Builder, NamedTempFile};
 
+use super::ended::Ended;
 use super::{Kind, Launch, Program, ask_pid};
 use crate::control::{self, Control, Reply, Statistics};
 use crate::generator::Protocol;
 use crate::process::{self, CpuMeter, first_cores};
-
-/// Servers that ended though nobody had asked them to, in words.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Ended(Arc<Mutex<Vec<String>>>);
-
-impl Ended {
-    /// Those that were added since this was asked last.
-    pub(super) fn take(&self) -> Vec<String> {
-        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    fn add(&self, words: String) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(words);
-    }
-}
 
 /// A running server; it is ended when this is dropped, with all that a wrapper started beside it.
 pub struct Server {
@@ -49,9 +35,19 @@ pub struct Server {
     ended: Ended,
 }
 
+impl Program {
+    /// Starts the program and waits until it answers.
+    ///
+    /// # Errors
+    /// If it cannot be started, ends, or does not answer within half a minute; the error holds
+    /// the end of what it wrote.
+    pub fn start(&self, launch: &Launch) -> Result<Server> {
+        Server::start(self, launch)
+    }
+}
+
 impl Server {
-    /// As [`Program::start`].
-    pub(super) fn start(program: &Program, launch: &Launch) -> Result<Self> {
+    fn start(program: &Program, launch: &Launch) -> Result<Self> {
         let port = free_port()?;
         // Both streams are written to its end, and it is removed whatever happens.
         let log = Builder::new().prefix("varve-bench-").suffix(".log").append(true).tempfile()?;

@@ -4,7 +4,7 @@ use crate::choice::{LogLevel, ShutdownFlags};
 use crate::row::{any_of, directory, integer, one_of, text, yes_no};
 use std::sync::Arc;
 
-crate::rows::rows! { group 1;
+super::declare::rows! { from super::network::END;
     THREADS: usize = integer("threads", 0..=64, 0,
         "Threads that serve clients. 0: one per processor core, at most 8.").at_start();
     PREFETCH_BATCH_MAX_SIZE: usize = integer("prefetch-batch-max-size", 0..=128, 32,

@@ -3,7 +3,7 @@
 use crate::row::{memory, output_limits};
 use crate::value::OutputLimits;
 
-crate::rows::rows! { group 3;
+super::declare::rows! { from super::memory::END;
     CLIENT_QUERY_BUFFER_LIMIT: u64 = memory("client-query-buffer-limit",
         1048576..=9223372036854775807, 1073741824,
         "Most bytes of unprocessed input kept for one client.");

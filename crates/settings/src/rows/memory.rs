@@ -4,7 +4,7 @@ use crate::choice::{MaxmemoryPolicy, ReclaimPolicy};
 use crate::row::{integer, memory, memory_or_percent, one_of, yes_no};
 use crate::value::ClientsMemory;
 
-crate::rows::rows! { group 2;
+super::declare::rows! { from super::general::END;
     MAXMEMORY: u64 = memory("maxmemory", 0..=18446744073709551615, 0,
         "Most memory the process may use, in bytes. 0: no limit.");
     MAXMEMORY_POLICY: MaxmemoryPolicy = one_of("maxmemory-policy", MaxmemoryPolicy::NAMES,

@@ -2,14 +2,17 @@
 //!
 //! A row is written once, inside `rows!`, together with the typed handle that reads it. Handles
 //! know their slot at compile time, and a handle whose type does not fit its row does not compile.
+//! A group begins where the one before it ends: it names that one.
 
 pub(crate) mod absent;
+mod declare;
 pub mod general;
 pub mod limits;
 pub mod memory;
 pub mod network;
 pub mod values;
 
+use crate::live::SLOTS_MAX;
 use crate::row::Row;
 
 /// The groups in the order of their slots, with the title the manual gives them.
@@ -23,15 +26,25 @@ pub(crate) const GROUPS: [(&str, &[Row]); 6] = [
 ];
 
 /// Number of settings.
-pub(crate) const COUNT: usize = slot_of_group(GROUPS.len());
+const COUNT: usize = slot_of_group(GROUPS.len());
 
 /// All rows in the order of their slots.
 pub fn all() -> impl Iterator<Item = &'static Row> {
     GROUPS.iter().flat_map(|(_, rows)| rows.iter())
 }
 
+const _: () = {
+    let ends = [network::END, general::END, memory::END, limits::END, values::END];
+    let mut group = 0;
+    while group < ends.len() {
+        group += 1;
+        assert!(ends[group - 1] == slot_of_group(group), "groups name those before them");
+    }
+    assert!(COUNT <= SLOTS_MAX);
+};
+
 /// Slot of the first row of a group.
-pub(crate) const fn slot_of_group(group: usize) -> usize {
+const fn slot_of_group(group: usize) -> usize {
     let mut slot = 0;
     let mut before = 0;
     while before < group {
@@ -51,24 +64,6 @@ pub(crate) const fn row_at(slot: usize) -> &'static Row {
     }
     &GROUPS[group].1[left]
 }
-
-/// Declares the rows of a group and one typed handle for each.
-macro_rules! rows {
-    (group $group:literal; $($handle:ident: $kind:ty = $row:expr;)+) => {
-        pub(crate) const ROWS: &[$crate::row::Row] = &[$($row),+];
-
-        #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
-        enum Place { $($handle),+ }
-
-        $(
-            #[doc = concat!("Reads the setting of this name (see the row, or the manual).")]
-            pub const $handle: $crate::handle::Setting<$kind> = $crate::handle::Setting::at(
-                $crate::rows::slot_of_group($group) + Place::$handle as usize,
-            );
-        )+
-    };
-}
-pub(crate) use rows;
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,7 @@ use crate::choice::DebugAccess;
 use crate::row::{addresses, bytes, integer, octal, one_of, text, yes_no};
 use std::sync::Arc;
 
-crate::rows::rows! { group 0;
+super::declare::rows! { from 0;
     BIND: Arc<[String]> = addresses("bind", &["*", "-::*"], 16,
         "Addresses to listen on, separated by spaces. `*` is every IPv4 address, `::*` every IPv6 \
          address; an address with a leading `-` may be missing on this machine.");

@@ -4,7 +4,7 @@ use crate::row::{integer, memory};
 
 const LONG_MAX: i128 = i64::MAX as i128;
 
-crate::rows::rows! { group 4;
+super::declare::rows! { from super::limits::END;
     LIST_MAX_LISTPACK_SIZE: i32 = integer("list-max-listpack-size", -2147483648..=2147483647, -2,
         "Size of a node of a list: a number of elements, or -1 to -5 for 4, 8, 16, 32 or 64 KiB.")
         .alias("list-max-ziplist-size");

@@ -1,5 +1,5 @@
 use super::{default_of, expected, parse_over, tolerated};
-use crate::query::find;
+use crate::names::find;
 use crate::rows::all;
 use proptest::prelude::{any, prop, proptest};
 

@@ -3,6 +3,7 @@
 //! Bits beyond the end of a string are zeros. Offsets and positions count bits from the string's
 //! first; ranges have both ends included.
 
+mod adders;
 pub mod combine;
 mod count;
 pub mod field;

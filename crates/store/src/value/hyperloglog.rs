@@ -13,6 +13,7 @@
 //! Strings come from clients too, so nothing but the head is believed before it was read.
 
 mod dense;
+mod format;
 mod hash;
 mod registers;
 mod self_test;
@@ -20,6 +21,7 @@ mod sketch;
 mod sparse;
 
 pub use dense::BYTES as DENSE_BYTES;
+pub use format::{Corrupted, REGISTERS};
 pub use hash::{Mark, mark_of};
 pub use registers::{Histogram, Registers};
 pub use self_test::{SelfTestError, self_test};
@@ -29,17 +31,6 @@ pub use sparse::Run;
 use crate::access::Access;
 use crate::fault::NoSpace;
 use crate::key::{Encoding, Expiry, Key, Kind, Value};
-
-/// Bits of a hash that choose the register.
-const INDEX_BITS: u32 = 14;
-/// How many registers there are.
-pub const REGISTERS: usize = 1 << INDEX_BITS;
-/// Bytes before the registers.
-const HEAD_BYTES: usize = 16;
-
-/// The runs of a sparse string do not cover all registers exactly.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Corrupted;
 
 /// Why a key could not be counted or changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -3,8 +3,9 @@
 use super::pair::Pair;
 use super::play::{Failure, What};
 use super::reduce;
-use super::step::{Step, line, transcript};
+use super::step::{Step, line};
 use super::text::{first_difference, reply_text};
+use super::transcript::transcript;
 use anyhow::{Result, bail, ensure};
 use std::collections::BTreeMap;
 

@@ -6,6 +6,7 @@
 //! borders ─every state, every form─▶ cases ─play─▶ as above
 //! ```
 
+mod arguments;
 mod borders;
 mod corpus;
 mod findings;
@@ -14,9 +15,13 @@ mod known;
 mod pair;
 mod play;
 mod reduce;
+mod replay;
 mod rule;
 mod step;
 mod text;
+mod transcript;
+
+pub use arguments::Arguments;
 
 use anyhow::{Context, Result};
 use bench::servers::{Launch, Peers, Program};
@@ -24,64 +29,10 @@ use corpus::Recording;
 use findings::Findings;
 use generate::Generator;
 use pair::{Pair, Side};
-use play::{Failure, Pace, What, play};
+use play::{Failure, PACE, What, play};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-
-/// What `varve-torture differential` is told.
-#[derive(Clone, Debug, clap::Args)]
-pub struct Arguments {
-    /// Ends after so many minutes
-    #[arg(long, default_value_t = 0)]
-    minutes: u64,
-    /// Ends after so many seconds; a minute, if nothing else ends it
-    #[arg(long, default_value_t = 0)]
-    seconds: u64,
-    /// Ends after so many commands
-    #[arg(long)]
-    commands: Option<u64>,
-    /// Draws the same commands as a run that printed this number
-    #[arg(long)]
-    seed: Option<u64>,
-    /// Begins with this round
-    #[arg(long, default_value_t = 0)]
-    round: u64,
-    /// Protocol of all connections; otherwise some of each
-    #[arg(long, value_parser = clap::value_parser!(u8).range(2..=3))]
-    resp: Option<u8>,
-    /// Varve
-    #[arg(long, default_value = "target/checked/varve-server")]
-    server: String,
-    /// Worker threads of Varve
-    #[arg(long, default_value_t = 2)]
-    threads: usize,
-    /// Goes on after a difference, and prints each kind of them once
-    #[arg(long)]
-    keep_going: bool,
-    /// Writes requests and the reference's replies into a file
-    #[arg(long)]
-    record: Option<PathBuf>,
-    /// Plays a recording to Varve alone
-    #[arg(long)]
-    play: Option<PathBuf>,
-    /// Plays no random commands: each command meets both sides of each border between the forms in
-    /// which values are kept
-    #[arg(long)]
-    borders: bool,
-    /// Borders with this in their names only
-    #[arg(long)]
-    only: Option<String>,
-    /// Of the commands at each border one in so many, others at the next border
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
-    one_in: u64,
-    /// Varve alone meets the borders, and has to survive
-    #[arg(long)]
-    alone: bool,
-    /// The same with little memory
-    #[arg(long)]
-    tight: bool,
-}
 
 /// Runs until the time is over or a difference is found.
 ///
@@ -124,7 +75,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 fn play_recording(varve: &mut Side, file: &Path) -> Result<()> {
-    let requests = corpus::play(varve, file)?;
+    let requests = replay::replay(varve, file)?;
     println!("{requests} recorded commands, 0 differences");
     Ok(())
 }
@@ -205,8 +156,6 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The pace of a long run.
-const PACE: Pace = Pace { batch: 20, looks: 12 };
 /// Rounds that one process of the reference plays: it may harm its own memory.
 const REFERENCE_ROUNDS: u64 = 100;
 const HEADER: &str = "# Written by scripts/differential --record; corpus.rs says what it means.\n";

@@ -426,3 +426,6 @@ const BYTES_MAX: usize = 64 << 10;
 const PAGES_MAX: usize = 100_000;
 const FACTS: usize = 3;
 const FIELDS_MAX: usize = 200;
+
+/// The pace of a long run.
+pub const PACE: Pace = Pace { batch: 20, looks: 12 };

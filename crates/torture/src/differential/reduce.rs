@@ -1,7 +1,7 @@
 //! Cuts a failing round down to what is needed.
 
 use super::pair::Pair;
-use super::play::{Failure, Outcome, Pace, play};
+use super::play::{self, Failure, Outcome, Pace, play};
 use super::step::{Action, Step};
 use anyhow::Result;
 use std::time::{Duration, Instant};
@@ -131,7 +131,7 @@ impl Reducer<'_> {
 }
 
 const GENTLY: Pace = Pace { batch: 1, looks: 1 };
-const AS_PLAYED: Pace = super::PACE;
+const AS_PLAYED: Pace = play::PACE;
 const PATIENCE: Duration = Duration::from_secs(90);
 const WORDS_SHORTENED: usize = 20;
 const SHORT: usize = 4;

@@ -2,8 +2,8 @@
 
 use super::super::escape::escape;
 use super::super::{Comparison, Judgement, State, Table};
+use super::page::{Page, Part};
 use super::table::{Row, linked_figures, table, words};
-use super::{Page, Part};
 
 pub(super) fn glance(page: &Page<'_>) -> String {
     let mut text = String::from("<h2 id=\"glance\">What holds at a glance</h2>\n");

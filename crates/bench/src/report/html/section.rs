@@ -3,8 +3,9 @@
 use super::super::escape::escape;
 use super::super::svg::{is_wide, svg};
 use super::super::{PAPER_MISSING, Plot, State};
+use super::duration::duration;
+use super::page::Part;
 use super::table::{Row, figures, table};
-use super::{Part, duration};
 
 pub(super) fn section(part: &Part<'_>) -> String {
     let (section, id) = (part.section, &part.id);

@@ -1,9 +1,10 @@
 //! Lines, bars, and the names of groups of bars.
 
 use super::super::plot::{Plot, Shape};
+use super::frame::{CHARACTER, Frame, label, text_width};
 use super::marks::Mark;
+use super::points::Points;
 use super::scale::{Scale, human};
-use super::{CHARACTER, Frame, Points, label, text_width};
 use crate::report::escape::{elide, escape};
 
 pub(super) fn lines(plot: &Plot, points: &Points, marks: &[Mark], x: &Scale, y: &Scale) -> String {

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 
 use super::peak::Peak;
+use super::plan::{Finding, Plan, megabytes};
 use super::stream::Stream;
-use super::{Finding, Plan, megabytes};
 use crate::control::encode;
 use crate::generator::ValueSize;
 use crate::process;

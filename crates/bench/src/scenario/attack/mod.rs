@@ -6,55 +6,24 @@
 //! | `readers` | read slowly, or not at all; come in great numbers; send without end |
 //! | `replies` | ask for replies beyond all measure |
 //! | `stream` | a connection without a client library's ways |
+//! | `plan` | how much is asked for, and what is seen |
 //! | `peak` | the most memory while something happens |
 
 mod garbage;
 mod peak;
+mod plan;
 mod readers;
 mod replies;
 mod stream;
 
 use anyhow::{Context, Result};
-use serde::Deserialize;
-use std::time::Duration;
 
-use super::{Bench, Scale, Scenario, pin_client, seconds};
+use super::{Bench, Scale, Scenario, pin_client};
 use crate::report::Section;
 use crate::servers::{Kind, Launch, Program, Server};
+use plan::Finding;
 
-/// How much is asked for.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Plan {
-    /// How long values are made and removed, of each type.
-    #[serde(deserialize_with = "seconds")]
-    pub seconds: Duration,
-    /// How often a value of a megabyte replaces itself.
-    pub overwrites: u64,
-    /// GETs of a megabyte that are sent before the first reply is read.
-    pub gets: u64,
-    /// Members that are asked for of a small set.
-    pub picks: u64,
-    /// Sets that are built and renamed in each of three parts.
-    pub renames: u64,
-    /// Connections that have said something once.
-    pub idle: u64,
-    /// Clients that ask and never read.
-    pub deaf: u64,
-    /// Commands in one pipeline.
-    pub pipeline: u64,
-    /// Bytes that a heap holds before it shrinks.
-    pub bytes: u64,
-    /// Elements of a list that is read whole.
-    pub elements: u64,
-}
-
-/// What was seen.
-struct Finding {
-    what: &'static str,
-    value: f64,
-    unit: &'static str,
-}
+pub use plan::Plan;
 
 type Attack = fn(&Plan, &Server) -> Result<Vec<Finding>>;
 
@@ -120,8 +89,4 @@ impl Plan {
         }
         Ok(found)
     }
-}
-
-fn megabytes(what: &'static str, bytes: u64) -> Finding {
-    Finding { what, value: bytes as f64 / 1e6, unit: "MB" }
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use super::peak::Peak;
+use super::plan::{Finding, Plan, megabytes};
 use super::stream::{Stream, bulk_bytes};
-use super::{Finding, Plan, megabytes};
 use crate::control::encode;
 use crate::servers::Server;
 

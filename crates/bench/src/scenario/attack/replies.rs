@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 
 use super::peak::Peak;
+use super::plan::{Finding, Plan, megabytes};
 use super::stream::Stream;
-use super::{Finding, Plan, megabytes};
 use crate::control::{Control, Reply};
 use crate::servers::Server;
 

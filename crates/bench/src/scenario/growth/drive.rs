@@ -9,7 +9,6 @@ use rustix::event::Timespec;
 use rustix::event::epoll::{self, Event, EventData, EventFlags};
 use rustix::fd::OwnedFd;
 
-use super::Plan;
 use super::pause::{Moment, Pause};
 use crate::generator::{
     Connection, KeyChoice, Keys, Operation, Progress, RequestShape, Requests, ValueSize,
@@ -41,14 +40,14 @@ pub struct Sample {
     pub resident: u64,
 }
 
-/// Grows a server as planned.
-pub fn grow(server: &Server, plan: &Plan) -> Result<Grown> {
-    Growth::new(server, plan)?.grow()
+/// Grows a server to so many keys, each with an expiry in seconds or without.
+pub fn grow(server: &Server, keys: u64, expire_seconds: Option<u32>) -> Result<Grown> {
+    Growth::new(server, keys, expire_seconds)?.grow()
 }
 
 struct Growth<'server> {
     server: &'server Server,
-    plan: Plan,
+    keys: u64,
     epoll: OwnedFd,
     events: Vec<Event>,
     writer: Connection,
@@ -65,8 +64,8 @@ struct Growth<'server> {
 }
 
 impl<'server> Growth<'server> {
-    fn new(server: &'server Server, plan: &Plan) -> Result<Self> {
-        let operation = plan.expire_seconds.map_or(Operation::Set, Operation::SetFor);
+    fn new(server: &'server Server, keys: u64, expire_seconds: Option<u32>) -> Result<Self> {
+        let operation = expire_seconds.map_or(Operation::Set, Operation::SetFor);
         let shape =
             |operation, pipeline| RequestShape { operation, value: ValueSize::Fixed(16), pipeline };
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
@@ -84,15 +83,15 @@ impl<'server> Growth<'server> {
         };
         Ok(Self {
             server,
-            plan: plan.clone(),
+            keys,
             epoll,
             events: Vec::with_capacity(2),
             writer,
             sets: Requests::new(&shape(operation, PIPELINE), 1)?,
-            set_keys: Keys::new(&KeyChoice::Sequential, plan.keys, 1)?,
+            set_keys: Keys::new(&KeyChoice::Sequential, keys, 1)?,
             probe,
             gets: Requests::new(&shape(Operation::Get, 1), 1)?,
-            get_keys: Keys::new(&KeyChoice::Uniform, SAMPLE_FROM.min(plan.keys), 1)?,
+            get_keys: Keys::new(&KeyChoice::Uniform, SAMPLE_FROM.min(keys), 1)?,
             buffer: vec![0; 64 * 1024],
             done: 0,
             sent: 0,
@@ -103,8 +102,8 @@ impl<'server> Growth<'server> {
 
     fn grow(mut self) -> Result<Grown> {
         let (started, stolen) = (Instant::now(), process::stolen());
-        let mut sample_at = SAMPLE_FROM.min(self.plan.keys);
-        while self.done < self.plan.keys {
+        let mut sample_at = SAMPLE_FROM.min(self.keys);
+        while self.done < self.keys {
             let silence = [&self.writer, &self.probe]
                 .map(|it| if it.is_busy() { it.sent_at().elapsed() } else { Duration::ZERO });
             ensure!(silence.into_iter().all(|it| it < SILENCE_MAX), "no reply for {SILENCE_MAX:?}");
@@ -145,7 +144,7 @@ impl<'server> Growth<'server> {
                 bail!("SET failed: {:?}", self.writer.first_error());
             }
         }
-        let count = (self.plan.keys - self.sent).min(PIPELINE as u64);
+        let count = (self.keys - self.sent).min(PIPELINE as u64);
         if count > 0 {
             let (bytes, expected) = self.sets.fill(count as usize, &mut self.set_keys);
             self.sent += count;

@@ -1,6 +1,6 @@
 //! Counting bits with the widest vectors that the processor has.
 
-use super::count::sum_of;
+use super::adders::sum_of;
 
 /// Bits set in all of `bytes`.
 pub(super) fn count_bytes(bytes: &[u8]) -> u64 {

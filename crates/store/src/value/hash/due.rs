@@ -1,6 +1,7 @@
 //! The deadlines of fields: which one is next, and the removal of fields that are past theirs.
 
 use super::read::next_pair;
+use super::small::Names;
 use super::{DUE, DueLeaf, FIELDS, Leaf, TIMED, small};
 use crate::access::Access;
 use crate::fault::NoSpace;
@@ -187,9 +188,6 @@ pub(crate) fn remove_due(access: &mut Access<'_>, key: &Key<'_>, most: usize) ->
 
 /// Fields of a hash are removed because their deadline has passed.
 const HEXPIRED: Event = Event::hash("hexpired");
-
-/// The names of fields that are removed, where they are wanted.
-pub(super) type Names = Option<Vec<Vec<u8>>>;
 
 fn remove_from_trees(key: &mut KeyMut<'_, '_>, most: usize, names: &mut Names) -> Removed {
     let mut tags = take_due(key, most);

@@ -1,8 +1,8 @@
 //! Hashes that are trees.
 
+use super::deadline::{Deadline, Was};
 use super::limit::{HashLimit, RUN_BYTES};
 use super::read::{Hash, find_row, next_pair};
-use super::write::{Deadline, Was};
 use super::{
     DEADLINE, FIELDS, LARGE, Leaf, PLAIN, SMALL, TIMED, VALUE, due, small, stride_of, to_cell,
 };

@@ -12,6 +12,7 @@
 //! sweep visits the key. A hash that is empty is no hash: its key is removed.
 
 mod ahead;
+mod deadline;
 mod due;
 mod large;
 mod limit;
@@ -22,11 +23,12 @@ mod small;
 mod write;
 
 pub use ahead::look_ahead;
+pub use deadline::{Deadline, Was};
 pub use limit::HashLimit;
 pub use number::{HashError, add, add_float};
 pub use random::{random_field, random_fields};
 pub use read::{Fields, Hash, Pair, peek, read};
-pub use write::{Deadline, HashMut, Was};
+pub use write::HashMut;
 
 pub(crate) use due::{Removed, earliest, remove_due};
 

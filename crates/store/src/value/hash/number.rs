@@ -1,6 +1,7 @@
 //! Counting in a field.
 
-use super::write::{Deadline, HashMut};
+use super::deadline::Deadline;
+use super::write::HashMut;
 use crate::fault::NoSpace;
 use text::{FloatError, IntegerText};
 

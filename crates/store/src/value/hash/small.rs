@@ -1,9 +1,8 @@
 //! Hashes that are one run.
 
-use super::due::Names;
+use super::deadline::{Deadline, Was};
 use super::limit::{HashLimit, RUN_BYTES};
 use super::read::{Pair, next_pair};
-use super::write::{Deadline, Was};
 use super::{DEADLINE, PLAIN, TIMED, label_of_run, stride_of, to_cell};
 use crate::fault::NoSpace;
 use crate::shard::{KeyMut, Reason};
@@ -134,6 +133,9 @@ pub(super) fn remove(key: &mut KeyMut<'_, '_>, field: &[u8]) -> Was {
     note(key, old, None);
     Was::Present
 }
+
+/// The names of fields that are removed, where they are wanted.
+pub(super) type Names = Option<Vec<Vec<u8>>>;
 
 /// Removes all fields whose deadline has passed, and the key if none is left. Returns how many.
 pub(super) fn remove_due(key: &mut KeyMut<'_, '_>, names: &mut Names) -> u64 {

@@ -1,5 +1,6 @@
 //! Changing hashes, field by field.
 
+use super::deadline::{Deadline, Was, kept};
 use super::limit::{HashLimit, LONG_RUN_BYTES, RUN_BYTES};
 use super::read::{Hash, Pair};
 use super::{PLAIN, SMALL, TIMED, label_of_run, large, small};
@@ -8,55 +9,6 @@ use crate::fault::{NoSpace, WrongKind};
 use crate::key::{Key, Kind};
 use crate::shard::{KeyMut, Reason};
 use base::Millis;
-
-/// What a write does to the deadline of its field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deadline {
-    /// Leaves it; a new field has none.
-    Keep,
-    /// Takes it away.
-    Never,
-    /// Sets it.
-    At(Millis),
-}
-
-/// What was there before a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Was {
-    /// No such field.
-    Absent,
-    /// A field past its deadline, which counts as none.
-    Expired,
-    /// A field.
-    Present,
-}
-
-impl Deadline {
-    /// The deadline of a field that had `old`.
-    pub(super) fn after(self, was: Was, old: Option<Millis>) -> Option<Millis> {
-        match self {
-            Deadline::Keep if was == Was::Present => old,
-            Deadline::Keep | Deadline::Never => None,
-            Deadline::At(at) => Some(kept(at)),
-        }
-    }
-}
-
-/// A deadline as it is kept: zero would be none.
-fn kept(deadline: Millis) -> Millis {
-    Millis(deadline.0.clamp(1, i64::MAX as u64))
-}
-
-impl Was {
-    /// Of a field that was found or not.
-    pub(super) fn of(pair: Option<&Pair<'_>>, as_of: Millis) -> Was {
-        match pair.map(|pair| pair.deadline) {
-            None => Was::Absent,
-            Some(Some(deadline)) if deadline <= as_of => Was::Expired,
-            Some(_) => Was::Present,
-        }
-    }
-}
 
 /// A hash that is changed, or a key that may become one.
 #[derive(Debug)]

@@ -5,8 +5,8 @@
 //!       11000000 22221111 33333322        four registers in three bytes, and so on
 //! ```
 
+use super::format::{HEAD_BYTES, REGISTERS};
 use super::registers::{REGISTER_MAX, Registers};
-use super::{HEAD_BYTES, REGISTERS};
 
 /// Bytes of all registers.
 pub const REGISTER_BYTES: usize = REGISTERS / 4 * 3;

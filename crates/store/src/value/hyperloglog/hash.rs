@@ -1,6 +1,6 @@
 //! From an element to its register and value: MurmurHash64A (Austin Appleby, public domain).
 
-use super::{INDEX_BITS, REGISTERS};
+use super::format::{INDEX_BITS, REGISTERS};
 
 /// Adding an element raises the register to the value if it is lower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

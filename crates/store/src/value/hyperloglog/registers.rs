@@ -1,6 +1,6 @@
 //! All registers as plain bytes, and how often each value occurs among them.
 
-use super::{INDEX_BITS, REGISTERS};
+use super::format::{INDEX_BITS, REGISTERS};
 
 /// The highest value that six bits hold. Elements leave 51 at most; bytes that a client has set
 /// may hold more.

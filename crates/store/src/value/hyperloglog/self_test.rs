@@ -1,8 +1,10 @@
 //! PFSELFTEST: registers that keep what they are set to, and estimates within their error.
 
+use super::dense;
+use super::format::{HEAD_BYTES, REGISTERS};
 use super::registers::{REGISTER_MAX, Registers};
 use super::sketch::{Form, Sketch};
-use super::{HEAD_BYTES, REGISTERS, dense};
+
 use base::Random;
 
 /// What the self-test has found, in the words of the reply.

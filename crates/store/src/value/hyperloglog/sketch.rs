@@ -1,9 +1,10 @@
 //! A string as a HyperLogLog, in either form.
 
+use super::dense;
+use super::format::{Corrupted, HEAD_BYTES};
 use super::hash::{Mark, mark_of};
 use super::registers::Registers;
 use super::sparse::{self, Place, Raised, Run};
-use super::{Corrupted, HEAD_BYTES, dense};
 use std::borrow::Cow;
 
 /// How a string keeps its registers.

@@ -8,9 +8,9 @@
 //! Lengths and values are written less one. An XZERO whose second byte is missing at the end of a
 //! string reads as if it were zero.
 
+use super::format::{Corrupted, HEAD_BYTES, REGISTERS};
 use super::hash::Mark;
 use super::registers::{Histogram, Registers};
-use super::{Corrupted, HEAD_BYTES, REGISTERS};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::ops::Range;

@@ -1,10 +1,9 @@
+use super::format::HEAD_BYTES;
 use super::hash::{Mark, mark_of};
 use super::registers::Registers;
 use super::sketch::{Form, Sketch};
 use super::sparse::Place;
-use super::{
-    HEAD_BYTES, HyperLogLogError, REGISTERS, add, count, count_all, dense, make_dense, merge,
-};
+use super::{HyperLogLogError, REGISTERS, add, count, count_all, dense, make_dense, merge};
 use super::{self_test, sparse};
 use crate::access::Access;
 use crate::key::{Encoding, Expiry, Key};

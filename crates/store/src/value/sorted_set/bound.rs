@@ -1,6 +1,6 @@
 //! Bounds: where ranges of a sorted set begin and end.
 
-use super::order::sort_key;
+use super::score::sort_key;
 use packed::Element;
 use std::cmp::Ordering;
 

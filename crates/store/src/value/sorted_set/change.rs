@@ -3,8 +3,8 @@
 use super::bound::Bound;
 use super::gathered::{encoding_of_large, enlarge, put_small};
 use super::limit::{SortedSetLimit, has_room};
-use super::order::Score;
 use super::read::{Member, TagRow, find_by_tag, find_in_run, seek, seek_in_run};
+use super::score::Score;
 use super::{SCORES, STRIDE, ScoreLeaf, TAGS, TagLeaf};
 use crate::access::Access;
 use crate::fault::{Fault, NoSpace};

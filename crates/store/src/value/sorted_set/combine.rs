@@ -1,7 +1,7 @@
 //! Union, intersection and difference of sorted sets.
 
-use super::order::sort_key;
 use super::read::SortedSet;
+use super::score::sort_key;
 use crate::access::Access;
 use crate::fault::WrongKind;
 use crate::key::{Key, Kind};

@@ -1,7 +1,7 @@
 //! Whole sorted sets that are written at once.
 
 use super::limit::{SortedSetLimit, has_room};
-use super::order::{Score, score_of, sort_key};
+use super::score::{Score, score_of, sort_key};
 use super::{STRIDE, ScoreLeaf, TagLeaf};
 use crate::access::Access;
 use crate::fault::NoSpace;

@@ -10,7 +10,7 @@
 //! be equal, and what is kept of a member twice are four bytes. A set that is empty is no set: its
 //! key is removed.
 //!
-//! Start at: `order.rs`, then `read.rs`, then `change.rs`.
+//! Start at: `score.rs`, then `order.rs`, then `read.rs`, then `change.rs`.
 
 mod bound;
 mod change;
@@ -23,6 +23,7 @@ mod range;
 mod read;
 mod remove;
 mod scan;
+mod score;
 
 pub use bound::{LexBound, LexRange, ScoreBound, ScoreRange};
 pub use change::{Added, Terms, add};

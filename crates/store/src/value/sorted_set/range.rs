@@ -1,8 +1,8 @@
 //! Parts of a sorted set: ranges of ranks, scores or members, from either end.
 
 use super::bound::{Bound, LexRange, ScoreRange};
-use super::order::sort_key;
 use super::read::SortedSet;
+use super::score::sort_key;
 use crate::value::list;
 use packed::Element;
 

@@ -1,7 +1,8 @@
 //! Reading sorted sets.
 
 use super::bound::Bound;
-use super::order::{ByScore, score_of, sort_key};
+use super::order::ByScore;
+use super::score::{score_of, sort_key};
 use super::{SCORES, STRIDE, ScoreLeaf, TAGS, TagLeaf};
 use crate::access::Access;
 use crate::fault::WrongKind;

@@ -1,8 +1,8 @@
 //! Taking members out of sorted sets.
 
-use super::order::{Score, score_of};
 use super::range::{Pick, Span};
 use super::read::{SortedSet, find_by_tag, find_in_run};
+use super::score::{Score, score_of};
 use super::{SCORES, STRIDE, ScoreLeaf, TAGS, TagLeaf};
 use crate::access::Access;
 use crate::fault::Fault;

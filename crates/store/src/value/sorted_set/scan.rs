@@ -5,8 +5,8 @@
 //! the next tags, and tree 0 the members with those scores.
 
 use super::bound::Bound;
-use super::order::{score_of, sort_key};
 use super::read::{Form, SortedSet};
+use super::score::{score_of, sort_key};
 use packed::Element;
 use tree::Rows;
 

@@ -1,4 +1,4 @@
-use super::order::sort_key;
+use super::score::sort_key;
 use super::{
     Added, Aggregate, End, Gathered, LexBound, LexRange, Operand, Pick, ScoreBound, ScoreRange,
     SortedSet, SortedSetLimit, Source, Span, Terms, add, count_shared, difference, draw,

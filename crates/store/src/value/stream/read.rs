@@ -4,7 +4,6 @@ use super::Id;
 use super::block::{Block, BlockLeaf};
 use super::entry::Entry;
 use super::facts::{ENTRIES, Facts, GROUPS};
-use super::group::Groups;
 use crate::access::Access;
 use crate::fault::WrongKind;
 use crate::key::{Key, Kind};
@@ -21,7 +20,7 @@ pub(super) type EntryView<'x> = View<'x, ReadNodes<'x>, BlockLeaf>;
 pub struct Stream<'x> {
     pub(super) entries: EntryView<'x>,
     pub(super) facts: Facts,
-    groups: tree::Root,
+    pub(super) groups: tree::Root,
 }
 
 /// The stream of a key, for a command that reads.
@@ -126,11 +125,6 @@ impl<'x> Stream<'x> {
         let block = Block::new(view.leaf(&path));
         let place = to.next().map_or(block.run.end(), |next| block.seek(next));
         RangeBack { view, path, block, run: block.run.iter_to(place), from }
-    }
-
-    /// Its groups.
-    pub fn groups(&self) -> Groups<'x> {
-        Groups::new(*self, self.groups)
     }
 }
 

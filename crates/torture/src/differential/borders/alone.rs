@@ -1,9 +1,10 @@
 //! Cases that Varve alone is asked: it has to survive them, and to give all memory back.
 
+use super::families::wanted;
 use super::state::{Case, State};
-use super::{Tried, wanted};
+use super::tried::Tried;
 use crate::client::{Reply, encoded};
-use crate::differential::Arguments;
+use crate::differential::arguments::Arguments;
 use crate::differential::generate::settings;
 use crate::differential::pair::{Broken, Side};
 use crate::differential::step::{Action, Request, line, request};

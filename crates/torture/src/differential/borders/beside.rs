@@ -1,8 +1,9 @@
 //! Cases that both servers are asked, and what they answer is compared.
 
+use super::families::{Family, wanted};
 use super::state::{Case, State};
-use super::{Family, Tried, wanted};
-use crate::differential::Arguments;
+use super::tried::Tried;
+use crate::differential::arguments::Arguments;
 use crate::differential::findings::Findings;
 use crate::differential::pair::Pair;
 use crate::differential::play::{Failure, Outcome, Player, What};

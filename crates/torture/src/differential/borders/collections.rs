@@ -1,9 +1,9 @@
 //! Lists, hashes, sets, sorted sets and places of a wanted size.
 
+use super::forms::{GENERIC, SORT, SORT_OF_SORTED_SETS};
 use super::state::State;
 use super::texts::Text;
 use super::words::Words;
-use super::{GENERIC, SORT, SORT_OF_SORTED_SETS};
 use crate::differential::step::{Request, request};
 
 /// A kind of collection.

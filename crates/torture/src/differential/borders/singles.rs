@@ -1,9 +1,9 @@
 //! The borders of strings, HyperLogLogs and streams.
 
+use super::forms::{BITMAPS, GENERIC, HYPERLOGLOGS, LONG_STRINGS, SORT, STREAMS, STRINGS};
 use super::state::State;
 use super::texts::{Text, around};
 use super::words::Words;
-use super::{BITMAPS, GENERIC, HYPERLOGLOGS, LONG_STRINGS, SORT, STREAMS, STRINGS};
 use crate::differential::step::{Request, request};
 
 /// Lengths at which something changes in how a short string is kept, or called.

@@ -162,6 +162,13 @@ fn owned_key(number: u32, id: Id) -> [u8; OWNED_BYTES] {
     key
 }
 
+impl<'x> Stream<'x> {
+    /// Its groups.
+    pub fn groups(&self) -> Groups<'x> {
+        Groups { stream: *self, root: self.groups }
+    }
+}
+
 /// The groups of a stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Groups<'x> {
@@ -170,10 +177,6 @@ pub struct Groups<'x> {
 }
 
 impl<'x> Groups<'x> {
-    pub(super) fn new(stream: Stream<'x>, root: Root) -> Groups<'x> {
-        Groups { stream, root }
-    }
-
     fn nodes(&self) -> ReadNodes<'x> {
         self.stream.entries.nodes
     }

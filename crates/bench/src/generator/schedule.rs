@@ -1,0 +1,271 @@
+//! When batches are due, and how many wait.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail, ensure};
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+
+use super::arrival::{Arrival, Pace, Spacing, Stop};
+use super::lag::Lag;
+
+/// Due times, one after the other.
+#[derive(Clone)]
+struct DueTimes {
+    spacing: Spacing,
+    /// Nanoseconds from one to the next, on average. At high rates they are no whole ones.
+    gap: f64,
+    /// Nanoseconds from the begin to the next one.
+    next: f64,
+    random: SmallRng,
+}
+
+impl DueTimes {
+    fn step(&mut self) {
+        self.next += match self.spacing {
+            Spacing::Even => self.gap,
+            Spacing::Random => -self.gap * (1.0 - self.random.random::<f64>()).ln(),
+        };
+    }
+}
+
+/// When batches are due, and how many wait. What waits is not kept: its due times are drawn a
+/// second time when it is sent.
+pub(super) struct Schedule {
+    pace: Pace,
+    pipeline: usize,
+    is_open: bool,
+    begin: Instant,
+    /// Nanoseconds from the begin to the end.
+    end: Option<f64>,
+    /// Batches that are still to become due, if they are counted.
+    left: Option<u64>,
+    /// Those that are still to become due.
+    coming: DueTimes,
+    /// Those that are still to be sent, from the oldest on.
+    unsent: DueTimes,
+    /// Batches that are due and wait for a connection.
+    waiting: u64,
+    lag: Lag,
+}
+
+impl Schedule {
+    /// None for a closed loop without a pace.
+    pub(super) fn new(
+        arrival: Arrival,
+        pipeline: usize,
+        begin: Instant,
+        stop: Stop,
+    ) -> Result<Option<Schedule>> {
+        let (pace, is_open) = match arrival {
+            Arrival::Closed => return Ok(None),
+            Arrival::Limited(pace) => (pace, false),
+            Arrival::Open(pace) => (pace, true),
+        };
+        let gap = pipeline as f64 / pace.per_second * 1e9;
+        ensure!(pace.per_second > 0.0 && gap < GAP_MAX_NS, "a pace needs a rate");
+        ensure!(
+            pace.per_second <= RATE_MAX,
+            "a rate of {} operations per second: a thread makes at most {RATE_MAX}",
+            pace.per_second
+        );
+        let (end, left) = match stop {
+            Stop::After(time) => (Some(time.as_nanos() as f64), None),
+            Stop::Operations(count) => (None, Some(count.div_ceil(pipeline as u64))),
+        };
+        let random = SmallRng::seed_from_u64(pace.seed);
+        let coming = DueTimes { spacing: pace.spacing, gap, next: 0.0, random };
+        Ok(Some(Schedule {
+            pace,
+            pipeline,
+            is_open,
+            begin,
+            end,
+            left,
+            unsent: coming.clone(),
+            coming,
+            waiting: 0,
+            lag: Lag::default(),
+        }))
+    }
+
+    pub(super) fn lag(&self) -> Option<Lag> {
+        self.is_open.then_some(self.lag)
+    }
+
+    /// Nanoseconds since the begin.
+    fn nanos_at(&self, now: Instant) -> f64 {
+        now.saturating_duration_since(self.begin).as_nanos() as f64
+    }
+
+    /// Whether the next batch is due; then the one behind it is the next.
+    fn becomes_due(&mut self, now: f64) -> bool {
+        let is_due = self.coming.next <= now && !self.is_over();
+        if is_due {
+            self.coming.step();
+            self.left = self.left.map(|left| left - 1);
+        }
+        is_due
+    }
+
+    /// Whether nothing more becomes due.
+    pub(super) fn is_over(&self) -> bool {
+        self.left == Some(0) || self.end.is_some_and(|end| self.coming.next >= end)
+    }
+
+    /// In an open loop, counts what is due; in a closed one nothing waits, and only little of what
+    /// was missed is made up for.
+    pub(super) fn advance(&mut self, now: Instant) {
+        let nanos = self.nanos_at(now);
+        if !self.is_open {
+            self.coming.next = self.coming.next.max(nanos - BURST_NS);
+            return;
+        }
+        let was_over = self.is_over();
+        while self.becomes_due(nanos) {
+            self.waiting += 1;
+        }
+        if self.is_over() && !was_over {
+            self.note_lag(Duration::from_nanos(self.coming.next as u64), now);
+        }
+    }
+
+    /// From when the next batch counts, if one may be sent.
+    pub(super) fn take(&mut self, now: Instant) -> Option<Instant> {
+        if !self.is_open {
+            return self.becomes_due(self.nanos_at(now)).then_some(now);
+        }
+        let behind = self.behind(now)?;
+        self.unsent.step();
+        self.waiting -= 1;
+        self.lag.most = self.lag.most.max(behind);
+        Some(now - behind)
+    }
+
+    /// How long the oldest batch that was not sent has waited.
+    fn behind(&self, now: Instant) -> Option<Duration> {
+        let due = self.begin + Duration::from_nanos(self.unsent.next as u64);
+        (self.waiting > 0).then(|| now.saturating_duration_since(due))
+    }
+
+    pub(super) fn until_next(&self, now: Instant) -> Duration {
+        Duration::from_nanos((self.coming.next - self.nanos_at(now)) as u64)
+    }
+
+    fn note_lag(&mut self, schedule: Duration, now: Instant) {
+        let at_end = self.behind(now).unwrap_or_default();
+        let unsent = self.waiting * self.pipeline as u64;
+        self.lag = Lag { schedule, at_end, unsent, ..self.lag };
+    }
+
+    /// Ends an open loop that has no hope.
+    pub(super) fn check(&mut self, now: Instant) -> Result<()> {
+        let behind = self.behind(now).unwrap_or_default();
+        if behind >= BEHIND_MAX {
+            if !self.is_over() {
+                self.note_lag(now - self.begin, now);
+            }
+            self.lag.most = self.lag.most.max(behind);
+            bail!(
+                "the server is too slow for {} operations per second: requests wait for {} s",
+                self.pace.per_second,
+                behind.as_secs(),
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Requests that wait longer than this end a run.
+const BEHIND_MAX: Duration = Duration::from_secs(20);
+/// Operations per second that no thread reaches.
+const RATE_MAX: f64 = 1e8;
+/// What a pace with a limit makes up for after a pause.
+const BURST_NS: f64 = 1e7;
+const GAP_MAX_NS: f64 = 1e15;
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::{Arrival, Pace, Schedule, Spacing, Stop};
+
+    fn pace(per_second: f64, spacing: Spacing) -> Pace {
+        Pace { per_second, spacing, seed: 1 }
+    }
+
+    fn schedule(arrival: Arrival, stop: Stop) -> (Schedule, Instant) {
+        let begin = Instant::now();
+        (Schedule::new(arrival, 1, begin, stop).unwrap().unwrap(), begin)
+    }
+
+    fn millis(count: u64) -> Duration {
+        Duration::from_millis(count)
+    }
+
+    #[test]
+    fn an_open_loop_queues_all_that_was_due() {
+        let arrival = Arrival::Open(pace(1000.0, Spacing::Even));
+        let (mut schedule, begin) = schedule(arrival, Stop::After(millis(100)));
+        schedule.advance(begin + millis(50));
+        let due = std::iter::from_fn(|| schedule.take(begin + millis(50))).count();
+        assert_eq!(due, 51);
+        assert_eq!(schedule.lag.most, millis(50));
+        schedule.advance(begin + millis(200));
+        assert!(schedule.is_over());
+        let lag = schedule.lag().unwrap();
+        assert_eq!((lag.unsent, lag.at_end), (49, millis(149)));
+        assert!(!lag.is_held());
+    }
+
+    #[test]
+    fn random_distances_keep_the_rate() {
+        let arrival = Arrival::Open(pace(1000.0, Spacing::Random));
+        let (mut schedule, begin) = schedule(arrival, Stop::After(Duration::from_secs(100)));
+        schedule.advance(begin + Duration::from_secs(100));
+        let due = schedule.waiting as f64;
+        assert!((due - 100_000.0).abs() < 1500.0, "{due}");
+    }
+
+    #[test]
+    fn a_high_rate_is_kept_though_its_distances_are_no_whole_nanoseconds() {
+        let arrival = Arrival::Open(pace(70_000_000.0, Spacing::Even));
+        let (mut schedule, begin) = schedule(arrival, Stop::After(millis(10)));
+        schedule.advance(begin + millis(10));
+        assert!(schedule.is_over());
+        assert!(schedule.waiting.abs_diff(700_000) <= 1, "{}", schedule.waiting);
+        assert!(schedule.lag.schedule.abs_diff(millis(10)) < Duration::from_nanos(15));
+    }
+
+    #[test]
+    fn a_rate_that_is_none_or_that_nothing_reaches_is_refused() {
+        for rate in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-7, 1e12] {
+            for arrive in [Arrival::Open, Arrival::Limited] {
+                let arrival = arrive(pace(rate, Spacing::Even));
+                let stop = Stop::After(millis(1));
+                let schedule = Schedule::new(arrival, 1, Instant::now(), stop);
+                assert!(schedule.is_err(), "{rate} operations per second");
+            }
+        }
+    }
+
+    #[test]
+    fn a_limit_makes_up_for_little() {
+        let arrival = Arrival::Limited(pace(1000.0, Spacing::Even));
+        let (mut schedule, begin) = schedule(arrival, Stop::After(Duration::from_secs(10)));
+        let now = begin + millis(5000);
+        schedule.advance(now);
+        let sent: Vec<_> = std::iter::from_fn(|| schedule.take(now)).collect();
+        assert_eq!(sent, vec![now; 11]);
+        assert!(schedule.lag().is_none());
+    }
+
+    #[test]
+    fn a_count_ends_a_schedule() {
+        let arrival = Arrival::Open(pace(1000.0, Spacing::Even));
+        let (mut schedule, begin) = schedule(arrival, Stop::Operations(7));
+        schedule.advance(begin + millis(6));
+        assert!(schedule.is_over());
+        assert_eq!(schedule.waiting, 7);
+    }
+}

@@ -1,0 +1,71 @@
+//! Counting bits on a processor that has no instruction for it.
+
+/// Bits set in all of `bytes`.
+///
+/// Words are added bit by bit, as by full adders, so that only one in sixteen is counted.
+pub(super) fn sum_of(bytes: &[u8]) -> u64 {
+    let (blocks, rest) = bytes.as_chunks::<{ BLOCK_WORDS * 8 }>();
+    let mut sums = Sums::default();
+    for block in blocks {
+        sums.add(std::array::from_fn(|at| word(block, at)));
+    }
+    let (words, tail) = rest.as_chunks::<8>();
+    let words: u64 = words.iter().map(|it| u64::from(u64::from_ne_bytes(*it).count_ones())).sum();
+    let tail: u64 = tail.iter().map(|it| u64::from(it.count_ones())).sum();
+    sums.total() + words + tail
+}
+
+/// Four words side by side, so that the compiler can use vectors.
+type Quad = [u64; 4];
+
+const BLOCK_QUADS: usize = 8;
+const BLOCK_WORDS: usize = BLOCK_QUADS * 4;
+
+fn word(block: &[u8; BLOCK_WORDS * 8], quad: usize) -> Quad {
+    std::array::from_fn(|lane| {
+        let at = (quad * 4 + lane) * 8;
+        u64::from_ne_bytes(std::array::from_fn(|byte| block[at + byte]))
+    })
+}
+
+/// Bits that wait to be counted, by what each stands for.
+#[derive(Default)]
+struct Sums {
+    ones: Quad,
+    twos: Quad,
+    fours: Quad,
+    eights: u64,
+}
+
+impl Sums {
+    #[inline]
+    fn add(&mut self, quads: [Quad; BLOCK_QUADS]) {
+        let [a, b, c, d, e, f, g, h] = quads;
+        let twos_a = carry(&mut self.ones, a, b);
+        let twos_b = carry(&mut self.ones, c, d);
+        let fours_a = carry(&mut self.twos, twos_a, twos_b);
+        let twos_a = carry(&mut self.ones, e, f);
+        let twos_b = carry(&mut self.ones, g, h);
+        let fours_b = carry(&mut self.twos, twos_a, twos_b);
+        let eights = carry(&mut self.fours, fours_a, fours_b);
+        self.eights += ones_of(eights);
+    }
+
+    fn total(&self) -> u64 {
+        8 * self.eights + 4 * ones_of(self.fours) + 2 * ones_of(self.twos) + ones_of(self.ones)
+    }
+}
+
+/// Adds two bits to a sum in every place; returns the carries.
+#[inline]
+fn carry(sum: &mut Quad, a: Quad, b: Quad) -> Quad {
+    let half: Quad = std::array::from_fn(|lane| sum[lane] ^ a[lane]);
+    let carries = std::array::from_fn(|lane| sum[lane] & a[lane] | half[lane] & b[lane]);
+    *sum = std::array::from_fn(|lane| half[lane] ^ b[lane]);
+    carries
+}
+
+#[inline]
+fn ones_of(quad: Quad) -> u64 {
+    quad.iter().map(|word| u64::from(word.count_ones())).sum()
+}
