@@ -197,11 +197,13 @@ fn nodes_of_a_key_stay_its_own_until_it_goes() {
     assert_eq!(world.lane.counters.live_bytes.get(), indexed);
 }
 
+/// A key before it changes, why it goes, and what it held.
+type Before = (Vec<u8>, Option<Reason>, Option<Vec<u8>>);
+
 /// Keeps what it hears.
 #[derive(Debug, Default)]
 struct Heard {
-    /// Keys before they change, why they go, and what they held.
-    before: Mutex<Vec<(Vec<u8>, Option<Reason>, Option<Vec<u8>>)>>,
+    before: Mutex<Vec<Before>>,
     units: Mutex<Vec<Unit>>,
 }
 
