@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use std::{env, thread};
 use store::value::string;
-use store::{Encoding, Expiry, Key, Lane, ShardSet, Store, StoreConfig};
+use store::{Encoding, EvictionPolicy, Expiry, Key, Lane, Limits, ShardSet, Store, StoreConfig};
 
 const THREADS: u64 = 8;
 /// Keys of a unit; most of them stand in a shard of their own.
@@ -143,4 +143,54 @@ fn units_over_many_shards_and_single_commands_all_get_through_and_see_each_other
     let (units, given_up) = (bank.units.into_inner(), bank.given_up.into_inner());
     println!("{units} units in {seconds} s, and {given_up} that were given up");
     assert!(units > 0);
+}
+
+#[test]
+fn what_a_unit_takes_beyond_its_room_is_made_good_by_the_next_write() {
+    let hasher = KeyHasher::from_seed(12);
+    let config = StoreConfig { databases: 1, hasher, address_space: None };
+    let store = Store::new(config).expect("address space");
+    let maxmemory = 48 << 20;
+    store.set_limits(&Limits {
+        maxmemory,
+        other_bytes: 0,
+        workers: 1,
+        eviction: EvictionPolicy::AllKeysLru,
+        reclaim: heap::ReclaimPolicy::Original,
+        lfu_log_factor: 10,
+        lfu_decay_minutes: 1,
+    });
+    let (mut lane, value) = (store.lane().expect("a lane"), vec![7; 10_000]);
+    let set = |lane: &mut Lane, number: u64| {
+        let name = name(number);
+        let key = store.key(KeyspaceId(0), &name);
+        store.reserve(lane, value.len() + 64, NOW).expect("room");
+        let mut access = store.lock(lane, &key, NOW).unheard();
+        access.write(&key, &value, Encoding::Raw, Expiry::Never).expect("room");
+    };
+    let mut next = 0;
+    while store.totals().evicted == 0 {
+        set(&mut lane, next);
+        store.upkeep(&mut lane, NOW);
+        next += 1;
+    }
+    // A unit that was thought to be small: nothing is evicted while its locks are held.
+    store.reserve(&mut lane, value.len(), NOW).expect("room");
+    let evicted = store.totals().evicted;
+    let mut hold = store.hold(&mut lane, ShardSet::all());
+    for number in 0..1_000 {
+        set(hold.lane(), next + number);
+    }
+    assert_eq!(store.totals().evicted, evicted, "nobody makes room while holding locks");
+    drop(hold);
+    let is_there = |lane: &mut Lane, number: u64| {
+        let name = name(number);
+        let key = store.key(KeyspaceId(0), &name);
+        store.lock(lane, &key, NOW).peek(&key).is_some()
+    };
+    assert!((next..next + 1_000).all(|number| is_there(&mut lane, number)));
+    assert!(store.heap().committed_bytes() > store.heap().budget(), "it was overdrawn");
+    set(&mut lane, next + 1_000);
+    assert!(store.totals().evicted > evicted, "the next write makes room");
+    assert!(store.heap().committed_bytes() <= store.heap().budget());
 }

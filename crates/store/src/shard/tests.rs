@@ -143,13 +143,25 @@ impl World {
 }
 
 #[test]
-fn values_are_those_of_a_map_whatever_is_done_through_guards() {
+fn values_are_those_of_a_map_and_every_change_is_heard_with_what_was_there() {
     for seed in 0..if cfg!(miri) { 1 } else { 4 } {
         let mut world = World::new(seed);
+        let heard = listened_to(&world);
         for step in 0..STEPS {
+            let before = world.model.clone();
             world.step();
+            let told = std::mem::take(&mut *heard.before.lock().expect("no panic"));
+            for name in before.keys().chain(world.model.keys()) {
+                let old = before.get(name);
+                if old != world.model.get(name) {
+                    let value = old.map(|(_, value, _)| value);
+                    let is_it = |it: &Before| it.0 == *name && it.2.as_ref() == value;
+                    assert!(told.iter().any(is_it), "a change of {name:?} was not heard");
+                }
+            }
             if step % 64 == 0 {
                 world.verify();
+                heard.units.lock().expect("no panic").clear();
             }
         }
         world.verify();
