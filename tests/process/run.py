@@ -20,7 +20,7 @@ import time
 import traceback
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "transcripts"))
-from resp import Closed, Connection, Error  # noqa: E402
+from resp import Closed, Connection, Error, Tagged  # noqa: E402
 
 PATIENCE = 15  # seconds until something that must happen counts as not happening
 
@@ -332,6 +332,41 @@ def waiting_clients_are_served_in_the_order_in_which_they_came():
         for number, client in enumerate(left):
             assert client.read() == [b"queue", str(number).encode()], number
         assert (db.command("EXISTS", "queue"), waiting()) == (0, 0)
+
+
+def what_is_pushed_comes_to_one_of_those_who_wait():
+    """Clients wait for several lists, pass elements on to lists for which others wait, and take them away beside that."""
+    chance, queues, pushed, taken = random.Random(2), ["queue%d" % number for number in range(5)], 0, []
+    with Server("--threads", "4") as server:
+        db, clients, pushers = server.connect(), [server.connect() for _ in range(32)], [server.connect() for _ in range(4)]
+        for _ in range(100):
+            for client in clients:
+                asked = chance.sample(queues, chance.randint(1, 3))
+                kind = chance.choice(["BLPOP", "BLPOP", "BLMOVE", "BLMPOP", "LPOP"])
+                if kind == "BLPOP":
+                    server.send(client, kind, *asked, 0.02)
+                elif kind == "BLMOVE":
+                    server.send(client, kind, *chance.sample(queues, 2), "LEFT", "RIGHT", 0.02)
+                elif kind == "BLMPOP":
+                    server.send(client, kind, 0.02, len(asked), *asked, "RIGHT", "COUNT", 3)
+                else:
+                    server.send(client, kind, asked[0])
+                client.asked = kind
+            for client in pushers:
+                count = chance.randint(1, 4)
+                server.send(client, "RPUSH", chance.choice(queues), *range(pushed, pushed + count))
+                pushed += count
+            for client in pushers:
+                assert not isinstance(client.read(), Error)
+            for client in clients:
+                reply = client.read()
+                assert not isinstance(reply, Error), reply
+                if not isinstance(reply, Tagged) and client.asked != "BLMOVE":
+                    elements = reply[1] if isinstance(reply, list) else reply
+                    taken += elements if isinstance(elements, list) else [elements]
+        for queue in queues:
+            taken += db.command("LRANGE", queue, 0, -1)
+        assert sorted(map(int, taken)) == list(range(pushed))
 
 
 def what_many_clients_move_at_once_is_neither_lost_nor_doubled():
