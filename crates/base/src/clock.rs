@@ -38,12 +38,14 @@ impl Clock {
 
 /// The system's wall time.
 pub fn wall_now() -> Millis {
-    Millis(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |age| age.as_millis() as u64))
+    let age = SystemTime::now().duration_since(UNIX_EPOCH);
+    Millis(age.map_or(0, |age| narrow::low_u64(age.as_millis())))
 }
 
 /// The system's wall time in microseconds since the Unix epoch.
 pub fn wall_micros() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |age| age.as_micros() as u64)
+    let age = SystemTime::now().duration_since(UNIX_EPOCH);
+    age.map_or(0, |age| narrow::low_u64(age.as_micros()))
 }
 
 /// Measures how long commands take, as cheaply as the machine allows: with the processor's
@@ -74,9 +76,9 @@ impl Stopwatch {
         while started.elapsed().as_micros() < 2_000 {
             std::hint::spin_loop();
         }
-        let nanos = started.elapsed().as_nanos() as u64;
+        let nanos = narrow::low_u64(started.elapsed().as_nanos());
         let counts = counter::read().wrapping_sub(first).max(1);
-        ((u128::from(nanos) << 32) / u128::from(counts)) as u64
+        narrow::low_u64((u128::from(nanos) << 32) / u128::from(counts))
     }
 
     /// Counts at this moment; only differences mean something.
@@ -85,7 +87,7 @@ impl Stopwatch {
         if self.nanos_per_count != 0 {
             counter::read()
         } else {
-            self.started.elapsed().as_nanos() as u64
+            narrow::low_u64(self.started.elapsed().as_nanos())
         }
     }
 
@@ -96,7 +98,7 @@ impl Stopwatch {
         if self.nanos_per_count == 0 {
             return counts;
         }
-        ((u128::from(counts) * u128::from(self.nanos_per_count)) >> 32) as u64
+        narrow::low_u64((u128::from(counts) * u128::from(self.nanos_per_count)) >> 32)
     }
 }
 

@@ -31,7 +31,7 @@ impl KeyHasher {
     /// A hasher whose positions repeat from run to run, for tests.
     pub fn from_seed(seed: u64) -> KeyHasher {
         let mut random = crate::Random::from_seed(seed);
-        KeyHasher { secret: std::array::from_fn(|_| random.next() as u8) }
+        KeyHasher { secret: std::array::from_fn(|_| narrow::low_u8(random.next())) }
     }
 
     /// Where `key` stands.

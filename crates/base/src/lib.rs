@@ -12,6 +12,7 @@
 //! Owner: nobody; these are values and tools.
 //! Not here: anything that knows of records, keys or clients.
 //! Start at: `units.rs`, then `lock.rs`.
+#![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
 pub mod clock;
 pub mod gate;

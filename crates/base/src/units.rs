@@ -41,13 +41,13 @@ impl Location {
     /// The segment that holds the record's first byte.
     #[inline]
     pub fn segment(self) -> SegmentId {
-        SegmentId((self.0 >> SEGMENT_BITS) as u32)
+        SegmentId(narrow::low_u32(self.0 >> SEGMENT_BITS))
     }
 
     /// Bytes from the segment's begin to the record's.
     #[inline]
     pub fn offset(self) -> u32 {
-        self.0 as u32 & (SEGMENT_BYTES - 1)
+        narrow::low_u32(self.0) & (SEGMENT_BYTES - 1)
     }
 }
 
@@ -104,13 +104,13 @@ impl Millis {
     /// The tick at which a deadline at this moment has certainly passed.
     #[inline]
     pub fn tick_after(self) -> Tick {
-        Tick((self.0.saturating_add(Tick::MILLIS - 1) / Tick::MILLIS) as u16)
+        Tick(narrow::low_u16(self.0.saturating_add(Tick::MILLIS - 1) / Tick::MILLIS))
     }
 
     /// The tick in which this moment lies.
     #[inline]
     pub fn tick(self) -> Tick {
-        Tick((self.0 / Tick::MILLIS) as u16)
+        Tick(narrow::low_u16(self.0 / Tick::MILLIS))
     }
 
     /// Milliseconds from `earlier` until this moment; zero when it lies before.

@@ -22,6 +22,7 @@
 //! Not here: sockets, threads and event loops (`server`), what values are (`store`).
 //! Start at: `spec.rs`, then `call.rs`, then `family/string/read.rs`, then `execute.rs`.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
 mod args;
 mod call;

@@ -101,7 +101,7 @@ impl<Run> Table<Run> {
             while places[place].1 != 0 {
                 place = (place + 1) % PLACES;
             }
-            places[place] = (name, row.id as u16 + 1);
+            places[place] = (name, narrow::to_u16(row.id) + 1);
         }
         let mut nameless = row(kept_in, nameless, rows.len(), None);
         nameless.needs |= Needs::NAMED;
@@ -181,7 +181,7 @@ fn folded(name: u128) -> u128 {
 
 #[inline]
 fn place_of(name: u128, len: usize) -> usize {
-    let mixed =
-        (name as u64 ^ (name >> 64) as u64 ^ len as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mixed = (narrow::low_u64(name) ^ (name >> 64) as u64 ^ len as u64)
+        .wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed >> 54) as usize % PLACES
 }

@@ -86,7 +86,7 @@ impl Head {
         let at = if extent > DEDICATED_BYTES {
             heap.take_dedicated(extent, purpose, now)?
         } else {
-            self.advance(heap, extent as u32, purpose, now)?
+            self.advance(heap, narrow::to_u32(extent), purpose, now)?
         };
         self.appended += extent as u64;
         let begin = heap.slot_begin(at.segment()).wrapping_add(at.offset() as usize);
@@ -139,7 +139,7 @@ impl Head {
             segment.deadline_seconds.store(sum + seconds, Ordering::Relaxed);
         }
         if draft.room > draft.value_len {
-            let whole = Weight { live: draft.extent() as u32, spare: 0 };
+            let whole = Weight { live: narrow::to_u32(draft.extent()), spare: 0 };
             segment.reweigh(whole, draft.weight(), now);
         }
     }
@@ -192,7 +192,7 @@ impl Open {
 
     /// Gives the resident memory behind the last record back to the system.
     fn release_rest(&mut self, heap: &Heap) {
-        let end = self.end.next_multiple_of(base::memory::PAGE_BYTES as u32);
+        let end = self.end.next_multiple_of(narrow::to_u32(base::memory::PAGE_BYTES));
         if end <= self.touched {
             let unused = self.limit.saturating_sub(self.touched);
             heap.promised.fetch_sub(u64::from(unused), Ordering::Relaxed);

@@ -13,6 +13,7 @@
 //! Owner: the heap. A shard holds locations, never segments.
 //! Not here: keys and hashes (`index`), which records are alive and who may evict (`store`).
 //! Start at: `record.rs`, then `head.rs`, then `segment.rs`.
+#![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
 mod ahead;
 mod head;
@@ -43,7 +44,7 @@ use wants::Wants;
 /// A record larger than this gets slots of its own and is never moved.
 pub const DEDICATED_BYTES: usize = SEGMENT_BYTES as usize / 16;
 /// The smallest extent at which a head is sealed, however small the budget.
-pub const HEAD_BYTES_MIN: u32 = DEDICATED_BYTES as u32;
+pub const HEAD_BYTES_MIN: u32 = narrow::to_u32(DEDICATED_BYTES);
 /// From this much touched memory on new segments use huge pages. In a smaller heap the part of a
 /// page that a head does not need would be a good part of the whole.
 const HUGE_PAGES_FROM: u64 = 64 << 20;
@@ -89,7 +90,7 @@ impl Heap {
     pub fn with_address_space(bytes: usize) -> io::Result<Heap> {
         let align = SEGMENT_BYTES as usize;
         let space = Reservation::up_to(bytes, bytes.min(1 << 30), align)?;
-        let slots = (space.bytes() >> SEGMENT_BITS) as u32;
+        let slots = narrow::to_u32(space.bytes() >> SEGMENT_BITS);
         let facts_bytes = slots as usize * size_of::<Segment>();
         let page = base::memory::PAGE_BYTES;
         let facts = Reservation::new(facts_bytes.next_multiple_of(page), page)?;
@@ -144,7 +145,7 @@ impl Heap {
     /// Address of the record at `at`, to prefetch it. Not to be read without `record`.
     #[inline]
     pub fn address(&self, at: Location) -> *const u8 {
-        self.space.base().wrapping_add(at.bits() as usize)
+        self.space.base().wrapping_add(narrow::to_usize(at.bits()))
     }
 
     /// The record at `at`.
@@ -156,7 +157,7 @@ impl Heap {
     #[inline]
     pub unsafe fn record(&self, at: Location) -> Record<'_> {
         // SAFETY: an appended record is whole; the caller keeps its segment.
-        unsafe { Record::at(self.space.base().add(at.bits() as usize)) }
+        unsafe { Record::at(self.space.base().add(narrow::to_usize(at.bits()))) }
     }
 
     /// Counts the record at `at`, which counted for `weight`, as dead. Its segment may be given

@@ -121,7 +121,7 @@ impl Pool {
     fn find_one(&mut self) -> Option<u32> {
         while let Some(word) = self.free.get(self.hint) {
             if *word != 0 {
-                return Some(self.hint as u32 * 64 + word.trailing_zeros());
+                return Some(narrow::to_u32(self.hint) * 64 + word.trailing_zeros());
             }
             self.hint += 1;
         }
@@ -130,7 +130,7 @@ impl Pool {
 
     fn find_run(&self, count: u32) -> Option<u32> {
         let is_free = |slot: u32| self.free[slot as usize / 64] >> (slot % 64) & 1 == 1;
-        let mut begin = self.hint as u32 * 64;
+        let mut begin = narrow::to_u32(self.hint) * 64;
         let mut slot = begin;
         while slot < self.slots {
             if !is_free(slot) {

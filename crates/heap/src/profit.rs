@@ -67,7 +67,7 @@ impl Standing {
     pub fn without_spare(self, trim: Trim) -> Standing {
         let kept = match trim.applies_to(&self) {
             true => 0,
-            false => self.spare_bytes.min(self.live_bytes / SPARE_PART as u32),
+            false => self.spare_bytes.min(self.live_bytes / narrow::to_u32(SPARE_PART)),
         };
         Standing {
             live_bytes: self.live_bytes + kept,

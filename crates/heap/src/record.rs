@@ -81,8 +81,8 @@ impl Draft<'_> {
     #[inline]
     pub fn weight(&self) -> Weight {
         let gap = self.room - self.value_len;
-        let spare = if self.grows { gap as u32 } else { 0 };
-        Weight { live: (self.extent() - gap) as u32, spare }
+        let spare = if self.grows { narrow::to_u32(gap) } else { 0 };
+        Weight { live: narrow::to_u32(self.extent() - gap), spare }
     }
 
     /// Bytes that the record will take.
@@ -121,8 +121,9 @@ impl Draft<'_> {
             to.add(1).write(self.label & STATE_LABEL);
             let mut end = to.add(2);
             end = put(end, u32::from(self.keyspace.0), 1 + usize::from(self.keyspace.0 > 0xff));
-            end = put(end, self.key.len() as u32, if self.key.len() > 0xff { 4 } else { 1 });
-            end = put(end, self.room as u32, 1 << room_width(self.room));
+            end =
+                put(end, narrow::to_u32(self.key.len()), if self.key.len() > 0xff { 4 } else { 1 });
+            end = put(end, narrow::to_u32(self.room), 1 << room_width(self.room));
             if let Some(deadline) = self.deadline {
                 let width = deadline_width(deadline);
                 end.copy_from_nonoverlapping(deadline.0.to_le_bytes().as_ptr(), width);
@@ -208,7 +209,7 @@ impl<'h> Record<'h> {
         // SAFETY: the keyspace's bytes belong to the record and never change.
         unsafe {
             let wide = self.begin.read() & FORM_WIDE_KEYSPACE != 0;
-            KeyspaceId(get(self.begin.add(2), 1 + usize::from(wide)) as u16)
+            KeyspaceId(narrow::low_u16(get(self.begin.add(2), 1 + usize::from(wide)).into()))
         }
     }
 
@@ -224,19 +225,24 @@ impl<'h> Record<'h> {
     pub fn key(&self) -> &'h [u8] {
         let Parts { key, value, .. } = self.parts;
         // SAFETY: the key's bytes belong to the record and never change.
-        unsafe { std::slice::from_raw_parts(self.begin.add(key as usize), (value - key) as usize) }
+        unsafe {
+            std::slice::from_raw_parts(
+                self.begin.add(narrow::to_usize(key)),
+                narrow::to_usize(value - key),
+            )
+        }
     }
 
     /// Bytes that the record takes in its segment.
     #[inline]
     pub fn extent(&self) -> u32 {
-        (self.parts.value + self.parts.room) as u32
+        narrow::to_u32(narrow::to_usize(self.parts.value + self.parts.room))
     }
 
     /// Bytes kept for the value.
     #[inline]
     pub fn room(&self) -> usize {
-        self.parts.room as usize
+        narrow::to_usize(self.parts.room)
     }
 
     /// Whether the record has room for some deadline.
@@ -261,7 +267,7 @@ impl<'h> Record<'h> {
 
     #[inline]
     fn deadline_room(&self) -> usize {
-        (self.parts.key - self.parts.deadline) as usize
+        narrow::to_usize(self.parts.key - self.parts.deadline)
     }
 
     /// The store's seven bits.
@@ -287,7 +293,7 @@ impl<'h> Record<'h> {
         let mut bytes = [0; 8];
         // SAFETY: the deadline's bytes belong to the record; the lock excludes writers.
         unsafe {
-            let from = self.begin.add(self.parts.deadline as usize);
+            let from = self.begin.add(narrow::to_usize(self.parts.deadline));
             if is_far {
                 bytes.as_mut_ptr().copy_from_nonoverlapping(from, FAR_DEADLINE_BYTES);
             } else {
@@ -309,7 +315,7 @@ impl<'h> Record<'h> {
         let bytes = deadline.unwrap_or(Millis::MAX).0.to_le_bytes();
         // SAFETY: as the caller says.
         unsafe {
-            let to = self.begin.add(self.parts.deadline as usize);
+            let to = self.begin.add(narrow::to_usize(self.parts.deadline));
             to.copy_from_nonoverlapping(bytes.as_ptr(), self.deadline_room());
         }
     }
@@ -323,7 +329,7 @@ impl<'h> Record<'h> {
     pub unsafe fn value(&self) -> &'h [u8] {
         // SAFETY: the room belongs to the record; the lock excludes writers.
         unsafe {
-            let from = self.begin.add(self.parts.value as usize);
+            let from = self.begin.add(narrow::to_usize(self.parts.value));
             std::slice::from_raw_parts(from, self.room() - self.gap())
         }
     }
@@ -337,7 +343,7 @@ impl<'h> Record<'h> {
     pub unsafe fn value_mut(&self) -> &'h mut [u8] {
         // SAFETY: the room belongs to the record; the lock excludes everyone else.
         unsafe {
-            let from = self.begin.add(self.parts.value as usize);
+            let from = self.begin.add(narrow::to_usize(self.parts.value));
             std::slice::from_raw_parts_mut(from, self.room() - self.gap())
         }
     }
@@ -382,7 +388,7 @@ impl<'h> Record<'h> {
     #[inline]
     pub unsafe fn weight(&self, grows: bool) -> Weight {
         // SAFETY: as the caller says.
-        let gap = unsafe { self.gap() } as u32;
+        let gap = narrow::to_u32(unsafe { self.gap() });
         Weight { live: self.extent() - gap, spare: if grows { gap } else { 0 } }
     }
 
@@ -393,7 +399,7 @@ impl<'h> Record<'h> {
     #[inline]
     pub unsafe fn live_bytes(&self) -> u32 {
         // SAFETY: as the caller says.
-        self.extent() - unsafe { self.gap() } as u32
+        self.extent() - narrow::to_u32(unsafe { self.gap() })
     }
 }
 
@@ -444,10 +450,10 @@ unsafe fn write_gap(end: *mut u8, gap: usize) {
     // SAFETY: a wide size is written only where the gap is wider than its five bytes.
     unsafe {
         if gap < usize::from(GAP_WIDE) {
-            end.sub(1).write(gap as u8);
+            end.sub(1).write(narrow::to_u8(gap));
         } else {
             end.sub(1).write(GAP_WIDE);
-            put(end.sub(5), gap as u32, 4);
+            put(end.sub(5), narrow::to_u32(gap), 4);
         }
     }
 }

@@ -93,13 +93,13 @@ impl Heap {
                 return Err(OutOfSpace);
             }
         }
-        let slots = (bytes as u64).div_ceil(u64::from(SEGMENT_BYTES)) as u32;
+        let slots = narrow::to_u32(bytes.div_ceil(SEGMENT_BYTES as usize));
         let first = self.pool().take_run(slots, purpose).ok_or(OutOfSpace)?;
         (first.0..first.0 + slots).for_each(|slot| self.use_small_pages(SegmentId(slot)));
         let segment = self.segment(first);
         segment.open(SegmentState::Dedicated, now);
         segment.run.store(slots, Ordering::Relaxed);
-        segment.written.store(bytes as u32, Ordering::Relaxed);
+        segment.written.store(narrow::to_u32(bytes), Ordering::Relaxed);
         segment.records.store(1, Ordering::Relaxed);
         self.written.fetch_add(bytes as u64, Ordering::Relaxed);
         self.touched.fetch_add(resident, Ordering::Relaxed);
@@ -207,7 +207,7 @@ impl Heap {
     pub fn segment_limit(&self) -> u32 {
         let most = self.head_bytes();
         // A record of the largest movable size must fit all the same.
-        let least = DEDICATED_BYTES as u32;
+        let least = narrow::to_u32(DEDICATED_BYTES);
         if most < HUGE_PAGE_BYTES {
             return most.max(least);
         }
@@ -252,7 +252,7 @@ impl Heap {
         let step = run.bytes.min(u64::from(RETURN_BYTES));
         run.bytes -= step;
         // SAFETY: the run holds no record, and while it is neither pooled nor free nobody opens it.
-        unsafe { self.space.release(begin + run.bytes as usize, step as usize) };
+        unsafe { self.space.release(begin + narrow::to_usize(run.bytes), narrow::to_usize(step)) };
         self.touched.fetch_sub(step, Ordering::Relaxed);
         if run.bytes > 0 {
             self.pool().returning.push(run);

@@ -52,7 +52,7 @@ impl<'a> Block<'a> {
     }
 
     pub fn len(self) -> u32 {
-        self.lines.len() as u32
+        narrow::to_u32(self.lines.len())
     }
 
     /// The home line of a 16-bit position; it rises with the position.
@@ -201,10 +201,11 @@ impl<'a> Block<'a> {
                     let target = self.line_of(native, code);
                     if let Some(empty) = self.line(target).codes().first_empty() {
                         let to = LaneAt { line: target, lane: empty };
-                        return Some(self.shift_chain(&steps, next as u32, lane, code, to));
+                        let last = narrow::to_u32(next);
+                        return Some(self.shift_chain(&steps, last, lane, code, to));
                     }
                     if end < SEARCH_LINES && seen.first_time(target) {
-                        steps[end] = Step { line: target, from: next as u32, lane };
+                        steps[end] = Step { line: target, from: narrow::to_u32(next), lane };
                         end += 1;
                     }
                 }

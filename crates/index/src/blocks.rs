@@ -108,7 +108,7 @@ impl Blocks {
     /// Takes a slot and counts `bytes` of it as touched. It reads as zeros.
     pub(crate) fn take(&self, bytes: usize) -> Result<u32, OutOfBlocks> {
         let mut free = lock(&self.free);
-        let slots = (self.space.bytes() / SLOT_BYTES) as u32;
+        let slots = narrow::to_u32(self.space.bytes() / SLOT_BYTES);
         let slot = match free.slots.pop() {
             Some(slot) => slot,
             None if free.fresh < slots => {

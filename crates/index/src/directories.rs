@@ -51,7 +51,7 @@ impl Directories {
         if end * UNIT_BYTES > self.space.bytes() {
             return Err(OutOfBlocks);
         }
-        free.fresh = end as u32;
+        free.fresh = narrow::to_u32(end);
         Ok(unit)
     }
 

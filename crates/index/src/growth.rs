@@ -43,7 +43,7 @@ impl Index {
         let entries = blocks.facts(block.slot()).count.load(Relaxed);
         blocks.note_growth(entries, block.lines() * LANES);
         let larger = block.size() + 1;
-        if self.resize(blocks, hash, block, larger..SIZES.len() as u32, records).is_ok() {
+        if self.resize(blocks, hash, block, larger..narrow::to_u32(SIZES.len()), records).is_ok() {
             return Ok(());
         }
         self.split(blocks, hash, block, records)
@@ -98,7 +98,7 @@ impl Index {
                 let half = scratch.moved.iter().filter(move |it| it.position >> 16 == bit);
                 half.map(|it| (it.position & 0xffff, it))
             };
-            let sizes = SPLIT_SIZE..SIZES.len() as u32;
+            let sizes = SPLIT_SIZE..narrow::to_u32(SIZES.len());
             let mut shapes = sizes.map(|size| BlockRef::new(slot, size, depth));
             shapes.find(|shape| refill(blocks, *shape, entries()))
         };
@@ -121,7 +121,7 @@ impl Index {
     /// Doubles the directory; each entry becomes two.
     fn deepen(&self, blocks: &Blocks) -> Result<(), OutOfBlocks> {
         let depth = self.depth();
-        let root = self.root.load(Relaxed) as u32;
+        let root = narrow::low_u32(self.root.load(Relaxed));
         if depth == DEPTH_MAX {
             return Err(OutOfBlocks);
         }
@@ -148,9 +148,9 @@ impl Index {
             self.set_root(0, block.0);
             return;
         }
-        let words = blocks.directories.words(self.root.load(Relaxed) as u32, depth);
+        let words = blocks.directories.words(narrow::low_u32(self.root.load(Relaxed)), depth);
         let span = 1_usize << (depth - block.depth());
-        let at = ((hash.0 << crate::table::SHARD_BITS) >> (64 - depth)) as usize;
+        let at = narrow::to_usize((hash.0 << crate::table::SHARD_BITS) >> (64 - depth));
         let first = at & !(span - 1);
         words[first..first + span].iter().for_each(|word| word.store(block.0, Relaxed));
     }
@@ -162,7 +162,7 @@ impl Index {
         });
         let depth = self.depth();
         if depth > 0 {
-            blocks.give_back_directory(self.root.load(Relaxed) as u32, depth);
+            blocks.give_back_directory(narrow::low_u32(self.root.load(Relaxed)), depth);
         }
         self.clear_root();
     }
@@ -210,9 +210,9 @@ fn gather_lines(blocks: &Blocks, from: BlockRef, scratch: &mut Scratch) {
 pub(crate) fn restore(blocks: &Blocks, block: BlockRef, scratch: &Scratch) {
     let lines = blocks.block(block.slot(), block.size());
     for (number, kept) in scratch.kept.iter().enumerate() {
-        lines.line(number as u32).copy_from(kept);
+        lines.line(narrow::to_u32(number)).copy_from(kept);
     }
-    let count = scratch.moved.len() as u32;
+    let count = narrow::to_u32(scratch.moved.len());
     blocks.facts(block.slot()).count.store(count, Relaxed);
     blocks.settle(block.slot(), bytes_of(block.size()), bytes_of(block.size()));
 }

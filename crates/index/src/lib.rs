@@ -12,6 +12,7 @@
 //! Owner: the store's shards, one index per keyspace and shard.
 //! Not here: keys (a trait tells their hashes), records, locks.
 //! Start at: `line.rs`, then `block.rs`, then `table.rs`.
+#![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
 mod block;
 mod blocks;

@@ -82,7 +82,7 @@ impl Entry {
     /// The store's three bits, but for [`TIMED_PARTS`].
     #[inline]
     pub fn kind(self) -> u8 {
-        (self.0 >> KIND_SHIFT) as u8 & 7
+        narrow::low_u8(self.0 >> KIND_SHIFT) & 7
     }
 
     /// Whether the record has a deadline.
@@ -106,7 +106,7 @@ impl Entry {
     /// Four bits of access history that belong to the store.
     #[inline]
     pub fn access(self) -> u8 {
-        (self.0 >> ACCESS_SHIFT) as u8 & 15
+        narrow::low_u8(self.0 >> ACCESS_SHIFT) & 15
     }
 
     /// The same, of a record that lies elsewhere.
@@ -139,12 +139,12 @@ impl Entry {
 
     #[inline]
     fn low(self) -> u32 {
-        self.0 as u32
+        narrow::low_u32(self.0)
     }
 
     #[inline]
     fn high(self) -> u16 {
-        (self.0 >> 32) as u16
+        narrow::low_u16(self.0 >> 32)
     }
 
     #[inline]
@@ -208,7 +208,7 @@ impl Line {
 
     #[inline]
     pub fn tag(&self, lane: u32) -> u16 {
-        (self.tags[lane as usize / 4].load(Relaxed) >> (lane % 4 * 16)) as u16
+        narrow::low_u16(self.tags[lane as usize / 4].load(Relaxed) >> (lane % 4 * 16))
     }
 
     fn set_tag_lane(&self, lane: u32, tag: u16) {

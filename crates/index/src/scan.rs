@@ -75,8 +75,8 @@ impl Index {
             let hash = PositionHash(shard_bits | random.next() >> SHARD_BITS);
             let found = self.block_ref(blocks, hash)?;
             let block = blocks.block(found.slot(), found.size());
-            let line = random.below(u64::from(block.len())) as u32;
-            let lane = random.below(7) as u32;
+            let line = narrow::low_u32(random.below(u64::from(block.len())));
+            let lane = narrow::low_u32(random.below(7));
             if block.line(line).codes().of(lane) != 0 {
                 let at = crate::block::LaneAt { line, lane };
                 return Some((Slot::new(found, at), block.line(line).entry(lane)));

@@ -92,8 +92,8 @@ impl Index {
                 half.moved.iter().map(move |it| (bit | it.position >> 2, it))
             })
         };
-        let count = scratches.iter().map(|half| half.moved.len() as u32).sum();
-        let mut shapes = (shrunk_size(count)..SIZES.len() as u32)
+        let count = scratches.iter().map(|half| narrow::to_u32(half.moved.len())).sum();
+        let mut shapes = (shrunk_size(count)..narrow::to_u32(SIZES.len()))
             .map(|size| BlockRef::new(lower.slot(), size, lower.depth() - 1));
         let merged = shapes.find(|shape| refill(blocks, *shape, entries()));
         if let Some(merged) = merged {
@@ -117,7 +117,7 @@ impl Index {
     /// Halves the directory for as long as no block needs all of its bits.
     fn halve_directory(&self, blocks: &Blocks) {
         loop {
-            let (depth, root) = (self.depth(), self.root.load(Relaxed) as u32);
+            let (depth, root) = (self.depth(), narrow::low_u32(self.root.load(Relaxed)));
             if depth == 0 {
                 return;
             }
@@ -162,7 +162,7 @@ fn is_stuck(blocks: &Blocks, block: BlockRef) -> bool {
 /// The smallest size in which so many entries are not too close.
 fn shrunk_size(count: u32) -> u32 {
     let wanted = count * 100 / (SHRUNK_LOAD * LANES);
-    SIZES.iter().position(|lines| *lines > wanted).unwrap_or(SIZES.len() - 1) as u32
+    narrow::to_u32(SIZES.iter().position(|lines| *lines > wanted).unwrap_or(SIZES.len() - 1))
 }
 
 /// The bit of a hash in which the two halves of a split differ.

@@ -52,7 +52,7 @@ impl Slot {
 
     #[inline]
     fn block(self) -> BlockRef {
-        BlockRef(self.0 as u32)
+        BlockRef(narrow::low_u32(self.0))
     }
 
     #[inline]
@@ -77,7 +77,7 @@ impl BlockRef {
 
     #[inline]
     pub fn size(self) -> u32 {
-        (self.0 >> 24 & 0xf).min(SIZES.len() as u32 - 1)
+        (self.0 >> 24 & 0xf).min(narrow::to_u32(SIZES.len()) - 1)
     }
 
     #[inline]
@@ -109,7 +109,7 @@ pub(crate) fn tag_of(own: u16, position: u32) -> u16 {
 
 #[inline]
 pub(crate) fn own_tag(hash: PositionHash) -> u16 {
-    hash.0 as u16 & ((1 << OWN_TAG_BITS) - 1)
+    narrow::low_u16(hash.0) & ((1 << OWN_TAG_BITS) - 1)
 }
 
 impl Index {
@@ -158,10 +158,13 @@ impl Index {
         }
         let depth = (root >> 32) as u32 & 0xf;
         if depth == 0 {
-            return Some(BlockRef(root as u32));
+            return Some(BlockRef(narrow::low_u32(root)));
         }
         let at = (hash.0 << SHARD_BITS) >> (64 - depth);
-        Some(BlockRef(blocks.directories.words(root as u32, depth)[at as usize].load(Relaxed)))
+        Some(BlockRef(
+            blocks.directories.words(narrow::low_u32(root), depth)[narrow::to_usize(at)]
+                .load(Relaxed),
+        ))
     }
 
     pub(crate) fn depth(&self) -> u32 {
@@ -339,7 +342,7 @@ fn add(sum: &AtomicU64, by: i64) {
 /// The earliest tick of a block.
 pub(crate) fn block_tick(blocks: &Blocks, slot: u32) -> Option<Tick> {
     let word = blocks.facts(slot).tick.load(Relaxed);
-    (word & TICK_PRESENT != 0).then_some(Tick(word as u16))
+    (word & TICK_PRESENT != 0).then_some(Tick(narrow::low_u16(word.into())))
 }
 
 pub(crate) fn set_block_tick(blocks: &Blocks, slot: u32, tick: Option<Tick>) {

@@ -14,10 +14,10 @@ use text::{IntegerText, parse_i64};
 /// The longest element that takes one byte besides its own.
 pub const SHORT_BYTES_MAX: usize = 239;
 
-const CODE_LONG: u8 = SHORT_BYTES_MAX as u8 + 1;
+const CODE_LONG: u8 = narrow::to_u8(SHORT_BYTES_MAX) + 1;
 const CODE_INTEGER: u8 = CODE_LONG;
 /// What is kept elsewhere takes as many bytes as its code is above the integers' base.
-const CODE_FAR: u8 = CODE_INTEGER + FAR_BYTES as u8;
+const CODE_FAR: u8 = CODE_INTEGER + narrow::to_u8(FAR_BYTES);
 const FAR_BYTES: usize = 9;
 const LENGTH_BYTES: usize = 4;
 
@@ -54,7 +54,7 @@ impl Far {
         let mut word = [0; size_of::<u128>()];
         word[..FAR_BYTES].copy_from_slice(&from[..FAR_BYTES]);
         let word = u128::from_le_bytes(word);
-        Far { node: word as u32, len: (word >> 32) as u64 }
+        Far { node: narrow::low_u32(narrow::low_u64(word)), len: narrow::low_u64(word >> 32) }
     }
 }
 
@@ -89,7 +89,7 @@ impl<'a> Element<'a> {
     #[inline]
     pub fn text_len(self) -> usize {
         match self {
-            Element::Far(far) => far.len as usize,
+            Element::Far(far) => narrow::to_usize(far.len),
             other => other.with_text(<[u8]>::len),
         }
     }
@@ -108,9 +108,9 @@ impl<'a> Element<'a> {
     #[inline]
     pub(crate) fn code(self) -> u8 {
         match self {
-            Element::Bytes(bytes) if bytes.len() <= SHORT_BYTES_MAX => bytes.len() as u8,
+            Element::Bytes(bytes) if bytes.len() <= SHORT_BYTES_MAX => narrow::to_u8(bytes.len()),
             Element::Bytes(_) => CODE_LONG,
-            Element::Integer(value) => CODE_INTEGER + integer_bytes(value) as u8,
+            Element::Integer(value) => CODE_INTEGER + narrow::to_u8(integer_bytes(value)),
             Element::Far(_) => CODE_FAR,
         }
     }
@@ -136,7 +136,7 @@ impl<'a> Element<'a> {
             Element::Bytes(bytes) if bytes.len() <= SHORT_BYTES_MAX => bytes,
             Element::Bytes(bytes) => {
                 buffer.long.clear();
-                buffer.long.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+                buffer.long.extend_from_slice(&narrow::to_u32(bytes.len()).to_le_bytes());
                 buffer.long.extend_from_slice(bytes);
                 &buffer.long
             }
@@ -157,7 +157,7 @@ impl<'a> Element<'a> {
         match self {
             Element::Bytes(bytes) if bytes.len() <= SHORT_BYTES_MAX => to.copy_from_slice(bytes),
             Element::Bytes(bytes) => {
-                let length = (bytes.len() as u32).to_le_bytes();
+                let length = narrow::to_u32(bytes.len()).to_le_bytes();
                 let (head, rest) = to.split_at_mut(LENGTH_BYTES);
                 let (middle, tail) = rest.split_at_mut(bytes.len());
                 head.copy_from_slice(&length);

@@ -7,8 +7,8 @@ pub(crate) const HEAD_BYTES: usize = 8;
 pub const RUN_BYTES_MAX: usize = u16::MAX as usize;
 
 /// A run without elements.
-pub const EMPTY: [u8; HEAD_BYTES] =
-    [0, 0, HEAD_BYTES as u8, 0, HEAD_BYTES as u8, 0, HEAD_BYTES as u8, 0];
+pub const EMPTY: [u8; HEAD_BYTES] = [0, 0, END, 0, END, 0, END, 0];
+const END: u8 = narrow::to_u8(HEAD_BYTES);
 
 /// Codes that repeat are at most so many.
 const ROW_MAX: usize = 2;
@@ -34,7 +34,7 @@ impl Head {
     #[inline]
     pub fn read(bytes: &[u8]) -> Option<Head> {
         let word = u64::from_le_bytes(*bytes.first_chunk()?);
-        let field = |at: u32| (word >> (16 * at)) as u16 as usize;
+        let field = |at: u32| narrow::low_u16(word >> (16 * at)) as usize;
         let (count, begin, end, codes) = (field(0), field(1), field(2), field(3));
         let is_repeating = (1..=ROW_MAX).contains(&codes);
         let (codes, mask) = if is_repeating { (end, codes - 1) } else { (codes, usize::MAX) };

@@ -17,6 +17,7 @@
 //! Not here: what elements mean (`store::value`), where the bytes are (`heap`).
 //! Start at: `element.rs`, then `run.rs`.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
 mod edit;
 mod element;

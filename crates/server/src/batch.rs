@@ -17,9 +17,9 @@ use wire::{Limits, Progress, ProtocolError, RequestParser, Span};
 pub struct Request {
     /// Where it begins in the input.
     pub start: usize,
-    /// Its words: a range of the batch's spans.
-    first_span: u32,
-    last_span: u32,
+    /// Where its words begin among the batch's spans, and how many they are.
+    first_span: usize,
+    words: u32,
     /// One more than the number of its inline words; zero if they stand in the input.
     inline: u32,
     /// Its row.
@@ -121,7 +121,7 @@ impl Batch {
             if start == input.len() {
                 return End::Incomplete;
             }
-            let first_span = self.spans.len() as u32;
+            let first_span = self.spans.len();
             let rest = &input[start..];
             let inline = match parser.parse(rest, &mut self.spans, &ahead.limits) {
                 Ok(Progress::Complete { consumed }) => {
@@ -135,10 +135,11 @@ impl Batch {
                 Ok(Progress::Incomplete { .. }) => return End::Incomplete,
                 Err(error) => return End::Broken(error),
             };
-            let last_span = self.spans.len() as u32;
-            if last_span > first_span {
+            // Each takes more than a byte of the request, which is shorter than 4 GiB.
+            let words = narrow::to_u32(self.spans.len() - first_span);
+            if words > 0 {
                 let (row, hash) = (self.rows.latest(), None);
-                let mut request = Request { start, first_span, last_span, inline, row, hash };
+                let mut request = Request { start, first_span, words, inline, row, hash };
                 self.name(&mut request, input, ahead);
                 self.requests.push(request);
             }
@@ -150,12 +151,12 @@ impl Batch {
     fn write_down(&mut self, words: &[Vec<u8>]) -> u32 {
         let mut written = Vec::new();
         for word in words {
-            let start = written.len() as u32;
-            self.spans.push(Span { start, len: word.len() as u32 });
+            let start = narrow::to_u32(written.len());
+            self.spans.push(Span { start, len: narrow::to_u32(word.len()) });
             written.extend_from_slice(word);
         }
         self.inline.push(written);
-        self.inline.len() as u32
+        narrow::to_u32(self.inline.len())
     }
 
     /// Requests that were parsed.
@@ -172,7 +173,7 @@ impl Batch {
 
     #[inline]
     fn args<'b>(&'b self, request: &Request, input: &'b [u8]) -> Args<'b> {
-        let spans = &self.spans[request.first_span as usize..request.last_span as usize];
+        let spans = &self.spans[request.first_span..][..request.words as usize];
         let bytes = match request.inline {
             0 => &input[request.start..],
             inline => &self.inline[inline as usize - 1][..],

@@ -106,7 +106,7 @@ impl Chores {
         let seconds = (store.keys() / KEYS_AGED_PER_SECOND).max(1);
         let shards = SHARDS as u64 / (ROUNDS_PER_SECOND * seconds) + 1;
         for _ in 0..shards {
-            let shard = ShardId(self.aged as u8);
+            let shard = ShardId(narrow::to_u8(self.aged));
             let since = (SHARDS as f64 / shards as f64) / ROUNDS_PER_SECOND as f64;
             store.age_shard(&mut self.lane, shard, since);
             self.aged = (self.aged + 1) % SHARDS;

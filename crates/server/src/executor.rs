@@ -340,7 +340,7 @@ impl Executor {
         self.statistics.commands[row.id].nanos.add(nanos);
         self.slice_nanos = self.slice_nanos.saturating_sub(nanos);
         self.command_began = ended;
-        connection.session.client.last_command.store(row.id as u32 + 1, Relaxed);
+        connection.session.client.last_command.store(narrow::to_u32(row.id) + 1, Relaxed);
         execution
     }
 
@@ -368,7 +368,7 @@ impl Executor {
         self.instance.store.upkeep(&mut self.lane, now);
         let client = &connection.session.client;
         client.commands.store(client.commands.load(Relaxed) + commands as u64, Relaxed);
-        client.database.store(connection.session.database as u32, Relaxed);
+        client.database.store(narrow::to_u32(connection.session.database), Relaxed);
     }
 
     /// Whether a client has sent too much that was not served, or has too many replies waiting.

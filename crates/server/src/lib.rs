@@ -16,6 +16,7 @@
 //! Not here: what commands do (`command`), what is stored (`store`).
 //! Start at: `start.rs`, then `worker.rs`, `event_loop.rs`, `pipeline.rs`, `executor.rs`.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
 mod accept;
 mod batch;

@@ -104,8 +104,8 @@ macro_rules! read_numbers {
             const SHAPE: Shape =
                 Shape::Number { min: <$number>::MIN as i128, max: <$number>::MAX as i128 };
             #[inline]
+            #[allow(clippy::cast_possible_truncation, reason = "the shape was checked: it fits")]
             fn read(settings: &Settings, slot: usize) -> Self {
-                // The shape was checked against the row, so the value fits.
                 settings.bits(slot) as $number
             }
         }
@@ -142,7 +142,7 @@ impl private::Sealed for ShutdownFlags {}
 impl Read for ShutdownFlags {
     const SHAPE: Shape = Shape::AnyOf;
     fn read(settings: &Settings, slot: usize) -> Self {
-        ShutdownFlags(settings.bits(slot) as u32)
+        ShutdownFlags(narrow::low_u32(settings.bits(slot)))
     }
 }
 

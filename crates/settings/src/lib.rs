@@ -23,6 +23,7 @@
 //! | `rewrite.rs` | CONFIG REWRITE |
 //! | `manual.rs` | the table as Markdown |
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
 mod change;
 mod choice;

@@ -92,7 +92,7 @@ fn bits_of(value: &Value) -> u64 {
     match value {
         Value::YesNo(yes) => u64::from(*yes),
         // Two's complement keeps negative values; the ranges of rows fit into 64 bits.
-        Value::Number(n, _) => *n as u64,
+        Value::Number(n, _) => narrow::low_u64(n.cast_unsigned()),
         Value::OneOf(position, _) => *position as u64,
         Value::AnyOf(bits, _) => u64::from(*bits),
         _ => 0,

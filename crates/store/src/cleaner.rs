@@ -83,6 +83,10 @@ impl Store {
     }
 
     #[cold]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "more work than there are bytes is all work"
+    )]
     fn pay_upkeep(&self, lane: &mut Lane, appended: u64, removed: u64, now: Millis) {
         self.pay_reaper(lane, appended);
         let for_appended = appended as f64 * self.pace();

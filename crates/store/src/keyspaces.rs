@@ -30,11 +30,11 @@ struct Ids {
 impl Keyspaces {
     pub fn new(databases: usize, ids: usize) -> Keyspaces {
         let databases = databases.clamp(1, ids / 2);
-        let taken = (0..databases).map(|number| AtomicU16::new(number as u16)).collect();
-        let database_of = |id| if id < databases { id as u16 } else { NO_DATABASE };
+        let taken = (0..databases).map(|number| AtomicU16::new(narrow::to_u16(number))).collect();
+        let database_of = |id| if id < databases { narrow::to_u16(id) } else { NO_DATABASE };
         let database_of = (0..ids).map(|id| AtomicU16::new(database_of(id))).collect();
         let used = (0..databases).map(|_| AtomicBool::new(false)).collect();
-        let free = (databases..ids).map(|id| id as u16).collect();
+        let free = (databases..ids).map(narrow::to_u16).collect();
         let ids = Mutex::new(Ids { free, dying: VecDeque::new() });
         Keyspaces { databases: taken, database_of, used, ids }
     }
@@ -46,7 +46,7 @@ impl Keyspaces {
     /// Points a database to a keyspace. For while the gate is closed.
     fn point(&self, database: usize, keyspace: u16) {
         self.databases[database].store(keyspace, Relaxed);
-        self.database_of[usize::from(keyspace)].store(database as u16, Relaxed);
+        self.database_of[usize::from(keyspace)].store(narrow::to_u16(database), Relaxed);
     }
 
     /// How many databases there are.

@@ -12,6 +12,7 @@
 //! Owner: the server, which hands a `&Store` and one `Lane` to every thread.
 //! Not here: arguments and replies (`command`), bytes of records (`heap`), lines (`index`).
 //! Start at: `shard/mod.rs`, then `access.rs`, then `cleaner.rs`.
+#![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
 mod access;
 mod aging;

@@ -65,7 +65,7 @@ impl Access<'_> {
     /// may be many.
     pub fn bytes_to_copy(&self, key: &Key<'_>) -> usize {
         let value = self.unseen().peek(key).filter(|value| value.collection().is_some());
-        value.map_or(0, |value| value.nodes().live_bytes() as usize)
+        value.map_or(0, |value| narrow::to_usize(value.nodes().live_bytes()))
     }
 
     /// Copies the value of one key, with its deadline, to another key, which may be in another

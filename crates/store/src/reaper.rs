@@ -14,7 +14,7 @@ use index::Position;
 /// Removed records that are counted as dead in one go.
 pub(crate) const REAPED_AT_ONCE: usize = 1024;
 /// Nodes that are taken out under one hold of the owner's lock.
-const NODES_PER_HOLD: u32 = 64;
+const NODES_PER_HOLD: usize = 64;
 /// Bytes that may wait for the thread that reaps without anybody else paying for them.
 const DYING_FREE: u64 = 4 << 20;
 /// Bytes that a writer reaps for each that it appends, while more than those wait.
@@ -58,7 +58,7 @@ impl Store {
     pub(crate) fn pay_reaper(&self, lane: &mut Lane, appended: u64) {
         let mut owed = REAPED_PER_APPENDED * appended;
         while owed > 0 && self.shards.budget.dying() > DYING_FREE {
-            let reaped = self.reap(lane, NODES_PER_HOLD as usize);
+            let reaped = self.reap(lane, NODES_PER_HOLD);
             if reaped.records == 0 {
                 return;
             }
@@ -127,7 +127,7 @@ impl Store {
                 guard.close_collection(dying.id);
                 return reaped;
             }
-            let count = NODES_PER_HOLD.min((most - reaped.records) as u32);
+            let count = narrow::to_u32((most - reaped.records).min(NODES_PER_HOLD));
             let next = end.min(dying.next + count);
             let bytes = nodes.drop_nodes(dying.next..next);
             reaped.add(Reaped { records: (next - dying.next) as usize, bytes });

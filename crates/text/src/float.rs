@@ -88,6 +88,7 @@ pub fn format_g17(value: f64) -> String {
 
 /// The value as an integer, when it is one that both types hold exactly; `-0.0` is none.
 #[inline]
+#[expect(clippy::cast_possible_truncation, reason = "the range was checked")]
 fn whole_number(value: f64) -> Option<i64> {
     if !(-WHOLE_MAX..=WHOLE_MAX).contains(&value) || (value == 0.0 && value.is_sign_negative()) {
         return None;
@@ -111,7 +112,7 @@ fn write_digits(out: &mut Vec<u8>, value: f64) {
 impl Shortest {
     fn write(&self, out: &mut Vec<u8>) {
         let digits = &self.digits[..self.count];
-        let count = self.count as i32;
+        let count = i32::from(narrow::to_u8(self.count));
         let magnitude = self.exponent + count - 1;
         let zeros = |count: i32| std::iter::repeat_n(b'0', usize::try_from(count).unwrap_or(0));
         if self.exponent >= 0 && magnitude < count + 7 {

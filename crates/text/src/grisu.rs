@@ -65,7 +65,7 @@ impl Shortest {
 
     fn push(&mut self, digit: u32) {
         if digit > 0 || self.count > 0 {
-            self.digits[self.count] = b'0' + digit as u8;
+            self.digits[self.count] = b'0' + narrow::to_u8(digit as usize);
             self.count += 1;
         }
     }
@@ -98,7 +98,7 @@ impl Interval {
         let shift = self.upper.exponent.unsigned_abs();
         let below_point = (1 << shift) - 1;
         let (mut whole, mut rest) =
-            ((self.upper.bits >> shift) as u32, self.upper.bits & below_point);
+            (narrow::low_u32(self.upper.bits >> shift), self.upper.bits & below_point);
         let mut found = Shortest { digits: [0; DIGITS_MAX], count: 0, exponent };
         let places = whole.checked_ilog10().map_or(0, |log| log + 1);
         let mut unit = 10_u32.pow(places.saturating_sub(1));
@@ -116,7 +116,7 @@ impl Interval {
         loop {
             (rest, width, to_exact) = (rest * 10, width * 10, to_exact.wrapping_mul(10));
             place -= 1;
-            found.push((rest >> shift) as u32);
+            found.push(narrow::low_u32(rest >> shift));
             rest &= below_point;
             if rest < width {
                 return found.ended(exponent + place, rest, below_point + 1, width, to_exact);
@@ -127,8 +127,10 @@ impl Interval {
 
 /// A power of ten that brings a number with this exponent into the range where its whole part has
 /// 32 bits at most.
+#[expect(clippy::cast_possible_truncation, reason = "exponents have eleven bits")]
 fn power_for(exponent: i32) -> (Scaled, i32) {
-    let ten = (f64::from(-(exponent + POWERS.len() as i32)) * LOG10_OF_2) as i32;
+    let powers = i32::from(narrow::to_u8(POWERS.len()));
+    let ten = (f64::from(-(exponent + powers)) * LOG10_OF_2) as i32;
     let mut at = (ten - TEN_LEAST) / TEN_STEP;
     loop {
         let ten = TEN_LEAST + at * TEN_STEP;

@@ -13,6 +13,7 @@
 //! Every function takes bytes as they came from outside, answers `None` or an error for what it
 //! refuses, and neither panics nor works longer than its documentation says.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
 mod decimal;
 mod exponent;

@@ -93,8 +93,8 @@ impl<'r, 'a, O: Order> Cut<'r, 'a, O> {
             .collect();
         let mut content = Vec::with_capacity(NODE_BYTES);
         let count: usize = pieces.iter().map(|(_, from, to)| to.row - from.row).sum();
-        content.extend_from_slice(&(count as u16).to_le_bytes());
-        content.extend([self.stride as u8, O::TAG_BYTES as u8]);
+        content.extend_from_slice(&narrow::to_u16(count).to_le_bytes());
+        content.extend([narrow::to_u8(self.stride), narrow::to_u8(O::TAG_BYTES)]);
         if O::TAG_BYTES > 0 {
             for (rows, from, to) in &pieces {
                 content.extend_from_slice(rows.tag_bytes(from.row, to.row));

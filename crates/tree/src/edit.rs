@@ -161,7 +161,7 @@ impl<N: NodesMut, O: Order> Tree<'_, N, RowLeaf<O>> {
         while left > 0 {
             let (path, from) = self.view().find_position(position);
             let rows = Rows::new(self.nodes.bytes(path.leaf));
-            let from = from as usize;
+            let from = narrow::to_usize(from);
             let taken = (rows.len() - from).min(usize::try_from(left).unwrap_or(usize::MAX));
             on_leaf(self.nodes, rows, from, taken);
             if taken == rows.len() && !path.steps.is_empty() {

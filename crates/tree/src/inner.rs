@@ -99,7 +99,7 @@ impl<'a> Inner<'a> {
             return if tag < first { 0 } else { tags.len() };
         }
         let part = u64::from(tag - first) * (tags.len() - 1) as u64 / u64::from(last - first);
-        let mut number = part as usize;
+        let mut number = narrow::to_usize(part);
         while at(number) > tag {
             number -= 1;
         }
@@ -161,7 +161,7 @@ impl<'a> Inner<'a> {
         let children = self.count - count + new.len();
         let added_bytes: usize = added.iter().map(|child| child.separator.len()).sum();
         let mut bytes = Vec::with_capacity(self.bytes.len() + 16 * new.len() + added_bytes);
-        bytes.extend_from_slice(&(children as u16).to_le_bytes());
+        bytes.extend_from_slice(&narrow::to_u16(children).to_le_bytes());
         let mut column = |width: usize, begin: usize, write: &dyn Fn(&Child, &mut Vec<u8>)| {
             bytes.extend_from_slice(&self.bytes[begin..begin + width * first]);
             new.iter().for_each(|child| write(child, &mut bytes));
@@ -171,15 +171,16 @@ impl<'a> Inner<'a> {
         column(WEIGHT_BYTES, COUNT_BYTES, &|child, to| to.extend(child.weight.to_le_bytes()));
         column(CHILD_BYTES, ids_begin, &|child, to| to.extend(child.node.to_le_bytes()));
         let (kept_end, dropped_end) = (self.end(first), self.end(rest - 1));
-        (0..=first).for_each(|at| bytes.extend_from_slice(&(self.end(at) as u32).to_le_bytes()));
+        (0..=first)
+            .for_each(|at| bytes.extend_from_slice(&narrow::to_u32(self.end(at)).to_le_bytes()));
         let mut end = kept_end;
         for child in added {
             end += child.separator.len();
-            bytes.extend_from_slice(&(end as u32).to_le_bytes());
+            bytes.extend_from_slice(&narrow::to_u32(end).to_le_bytes());
         }
         for at in rest..self.count {
             let moved = self.end(at) - dropped_end + end;
-            bytes.extend_from_slice(&(moved as u32).to_le_bytes());
+            bytes.extend_from_slice(&narrow::to_u32(moved).to_le_bytes());
         }
         let separators = COUNT_BYTES + (WEIGHT_BYTES + CHILD_BYTES + END_BYTES) * self.count;
         bytes.extend_from_slice(&self.bytes[separators..separators + kept_end]);
@@ -209,12 +210,12 @@ pub(crate) fn add_weight(bytes: &mut [u8], at: usize, gained: i64) {
 /// The node with these children. The first one's separator is left out.
 pub(crate) fn encode(children: &[Child]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(byte_len(children));
-    bytes.extend_from_slice(&(children.len() as u16).to_le_bytes());
+    bytes.extend_from_slice(&narrow::to_u16(children.len()).to_le_bytes());
     children.iter().for_each(|child| bytes.extend_from_slice(&child.weight.to_le_bytes()));
     children.iter().for_each(|child| bytes.extend_from_slice(&child.node.to_le_bytes()));
     let mut end = 0_u32;
     for (at, child) in children.iter().enumerate() {
-        end += if at == 0 { 0 } else { child.separator.len() as u32 };
+        end += if at == 0 { 0 } else { narrow::to_u32(child.separator.len()) };
         bytes.extend_from_slice(&end.to_le_bytes());
     }
     children.iter().skip(1).for_each(|child| bytes.extend_from_slice(&child.separator));

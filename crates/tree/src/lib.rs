@@ -15,6 +15,7 @@
 //! Not here: where nodes lie and who may touch them (`store`), elements (`packed`).
 //! Start at: `node.rs`, then `tree.rs`, then `rows.rs`.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
 mod balance;
 mod build;

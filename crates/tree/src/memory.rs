@@ -60,7 +60,7 @@ impl NodesMut for MemoryNodes {
             return node;
         }
         self.nodes.push(Some(bytes));
-        (self.nodes.len() - 1) as NodeId
+        narrow::to_u32(self.nodes.len() - 1)
     }
 
     fn allocate_long(&mut self, len: usize) -> Result<NodeId, NoRoom> {

@@ -26,7 +26,9 @@ impl Root {
     #[inline]
     pub fn read(bytes: &[u8]) -> Option<Root> {
         let word = u128::from_le_bytes(*bytes.first_chunk()?);
-        Some(Root { node: word as u32, height: (word >> 32) as u8, weight: (word >> 64) as u64 })
+        let place = narrow::low_u64(word);
+        let (node, height) = (narrow::low_u32(place), narrow::low_u8(place >> 32));
+        Some(Root { node, height, weight: (word >> 64) as u64 })
     }
 
     /// Bytes of nodes that one change of the tree may need.

@@ -68,7 +68,7 @@ impl<'a> Rows<'a> {
 
     /// A leaf without rows.
     pub fn empty<O: Order>(stride: usize) -> Vec<u8> {
-        let mut bytes = vec![0, 0, stride as u8, O::TAG_BYTES as u8];
+        let mut bytes = vec![0, 0, narrow::to_u8(stride), narrow::to_u8(O::TAG_BYTES)];
         bytes.extend_from_slice(&packed::EMPTY);
         bytes
     }
@@ -76,8 +76,8 @@ impl<'a> Rows<'a> {
     /// A leaf whose rows are the elements of a run, `stride` of them each, in an order without
     /// tags.
     pub fn of_run(run: Run<'_>, stride: usize) -> Vec<u8> {
-        let mut bytes = ((run.len() / stride) as u16).to_le_bytes().to_vec();
-        bytes.extend([stride as u8, 0]);
+        let mut bytes = narrow::to_u16(run.len() / stride).to_le_bytes().to_vec();
+        bytes.extend([narrow::to_u8(stride), 0]);
         packed::concat(stride, &[(run, run.front(), run.end())], &mut bytes);
         bytes
     }
@@ -135,7 +135,7 @@ impl<'a> Rows<'a> {
         // What is read beyond a short tag is shifted out.
         let mut tag = [0; size_of::<u32>()];
         tag.copy_from_slice(&self.bytes[at..at + size_of::<u32>()]);
-        u32::from_le_bytes(tag) << (u32::BITS - u8::BITS * self.tag_bytes as u32)
+        u32::from_le_bytes(tag) << (u32::BITS - u8::BITS * narrow::to_u32(self.tag_bytes))
     }
 
     /// The bytes of the tags from a row on, up to another.
@@ -263,8 +263,8 @@ impl<'a> Rows<'a> {
 /// What stands before the run of a leaf of rows with these tags.
 fn tagged_front<O: Order>(tags: impl ExactSizeIterator<Item = u32>, stride: usize) -> Vec<u8> {
     let count = tags.len();
-    let mut bytes = (count as u16).to_le_bytes().to_vec();
-    bytes.extend([stride as u8, O::TAG_BYTES as u8]);
+    let mut bytes = narrow::to_u16(count).to_le_bytes().to_vec();
+    bytes.extend([narrow::to_u8(stride), narrow::to_u8(O::TAG_BYTES)]);
     for tag in tags {
         bytes.extend_from_slice(&tag.to_le_bytes()[TAG_BYTES_MAX - O::TAG_BYTES..]);
     }
@@ -370,7 +370,7 @@ impl<'a> RowsMut<'a> {
 
     #[inline]
     fn set_len(&mut self, len: usize) {
-        self.bytes[..2].copy_from_slice(&(len as u16).to_le_bytes());
+        self.bytes[..2].copy_from_slice(&narrow::to_u16(len).to_le_bytes());
     }
 }
 

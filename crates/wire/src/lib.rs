@@ -13,6 +13,7 @@
 //! (`text`).
 //! Start at: `request.rs`, then `reply.rs`.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
 mod error;
 mod lengths;

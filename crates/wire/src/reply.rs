@@ -246,12 +246,12 @@ impl<'a> Reply<'a> {
                 text::write_f64(self.out, value);
                 let len = self.out.len() - digits_at;
                 if len < 10 {
-                    self.out[digits_at - 3] = b'0' + len as u8;
+                    self.out[digits_at - 3] = b'0' + narrow::to_u8(len);
                     self.out.copy_within(digits_at - 3.., digits_at - 4);
                     self.out.pop();
                 } else {
-                    self.out[digits_at - 4] = b'0' + (len / 10) as u8;
-                    self.out[digits_at - 3] = b'0' + (len % 10) as u8;
+                    self.out[digits_at - 4] = b'0' + narrow::to_u8(len / 10);
+                    self.out[digits_at - 3] = b'0' + narrow::to_u8(len % 10);
                 }
             }
             Protocol::Resp3 => {
@@ -371,7 +371,7 @@ impl<'a> Reply<'a> {
             && len < 10
         {
             header[0] = prefix;
-            header[1] = b'0' + len as u8;
+            header[1] = b'0' + narrow::to_u8(len);
             return;
         }
         self.close_wide(mark, prefix, len);
@@ -410,9 +410,9 @@ impl<'a> Reply<'a> {
     #[inline]
     fn count(&mut self, prefix: u8, len: usize) {
         if len < 10 {
-            self.out.extend_from_slice(&[prefix, b'0' + len as u8, b'\r', b'\n']);
+            self.out.extend_from_slice(&[prefix, b'0' + narrow::to_u8(len), b'\r', b'\n']);
         } else if len < 100 {
-            let (tens, ones) = ((len / 10) as u8, (len % 10) as u8);
+            let (tens, ones) = (narrow::to_u8(len / 10), narrow::to_u8(len % 10));
             self.out.extend_from_slice(&[prefix, b'0' + tens, b'0' + ones, b'\r', b'\n']);
         } else {
             self.header_long(prefix, i64::try_from(len).unwrap_or(i64::MAX));
@@ -422,7 +422,7 @@ impl<'a> Reply<'a> {
     #[inline]
     fn header(&mut self, prefix: u8, value: i64) {
         match value {
-            0..100 => self.count(prefix, value as usize),
+            0..100 => self.count(prefix, narrow::to_usize(value.cast_unsigned())),
             _ => self.header_long(prefix, value),
         }
     }

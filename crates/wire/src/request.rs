@@ -194,7 +194,10 @@ fn parse_whole(input: &[u8], spans: &mut Vec<Span>, limits: &Limits) -> Option<u
         let (len, body) = take_length(rest, b'$', limits)?;
         limits.check_bulk(len as u64).ok()?;
         let [b'\r', b'\n', tail @ ..] = body.get(len..)? else { return None };
-        spans.push(Span { start: (input.len() - body.len()) as u32, len: len as u32 });
+        spans.push(Span {
+            start: narrow::to_u32(input.len() - body.len()),
+            len: narrow::to_u32(len),
+        });
         rest = tail;
     }
     Some(input.len() - rest.len())
@@ -325,7 +328,7 @@ impl Unfinished {
         if line_end != b"\r\n" {
             return Err(ProtocolError::LineEndInvalid);
         }
-        self.spans.push(Span { start: self.at as u32, len: len as u32 });
+        self.spans.push(Span { start: narrow::to_u32(self.at), len: narrow::to_u32(len) });
         self.remaining -= 1;
         self.go_to(end + LINE_END_LEN, Stage::Length);
         Ok(None)

@@ -98,7 +98,7 @@ impl Waiters {
     }
 
     fn part(&self, place: &Place) -> MutexGuard<'_, HashMap<Place, Line>> {
-        let part = self.hasher.hash_one(place) as usize % PARTS;
+        let part = narrow::to_usize(self.hasher.hash_one(place)) % PARTS;
         self.parts[part].lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -252,7 +252,7 @@ impl<'s> Server<'s> {
         let limits = CLIENT_OUTPUT_BUFFER_LIMIT.get(&self.instance.settings);
         match limits.normal.hard_bytes {
             0 => usize::MAX,
-            hard => hard.saturating_sub(client.output_bytes.load(Relaxed)).max(1) as usize,
+            hard => narrow::to_usize(hard.saturating_sub(client.output_bytes.load(Relaxed)).max(1)),
         }
     }
 

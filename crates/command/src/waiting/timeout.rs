@@ -16,6 +16,10 @@ impl Timeout {
     ///
     /// # Errors
     /// When it is no number, negative, or too far away.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "what is too large is refused before, and a text is never NaN"
+    )]
     pub fn seconds(call: &Call<'_>, at: usize) -> Result<Timeout, Refusal> {
         let seconds = text::parse_f64_wide(call.args.get(at));
         let seconds = seconds.ok_or(Refusal::of("ERR timeout is not a float or out of range"))?;

@@ -5,6 +5,7 @@ use super::{Timeout, Waiters};
 use crate::args::Args;
 use crate::call::{Call, Outcome, Unanswered};
 use crate::clients::Client;
+use crate::refusal::Refusal;
 use std::collections::HashSet;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex};
@@ -58,7 +59,8 @@ impl Wait<'_> {
     /// The same, with a request that says later what the client's own said now.
     ///
     /// # Errors
-    /// Always: that the client waits.
+    /// Always: that the client waits, or that this request is longer than any that a client can
+    /// send, since ids stand in it for `$`.
     pub fn begin_with(self, positions: impl Iterator<Item = usize>, request: &[&[u8]]) -> Outcome {
         if self.is_again {
             // It stands in its lines already.
@@ -72,17 +74,13 @@ impl Wait<'_> {
                 places.push((self.manner.database, self.args.get(at).to_vec()));
             }
         }
-        let mut start = 0;
-        let spans = request.iter().map(|word| {
-            let span = Span { start, len: word.len() as u32 };
-            start += span.len;
-            span
-        });
+        let lengths = request.iter().map(|word| word.len());
+        let spans = spans_of(lengths).ok_or(Refusal::OUT_OF_MEMORY)?;
         let waiter = Arc::new(Waiter {
             ticket: self.waiters.tickets.fetch_add(1, SeqCst) + 1,
             client: Arc::clone(&self.client),
             command: self.command,
-            spans: spans.collect(),
+            spans,
             request: request.concat(),
             manner: self.manner,
             places,
@@ -93,5 +91,30 @@ impl Wait<'_> {
         *self.client.waiter() = Some(Arc::clone(&waiter));
         self.waiters.add(&waiter);
         Err(Unanswered::Waits)
+    }
+}
+
+/// Words of these lengths one behind the other; `None` when they take 4 GiB or more.
+fn spans_of(lengths: impl Iterator<Item = usize>) -> Option<Vec<Span>> {
+    let mut start = 0_u32;
+    let span = |len| {
+        let span = Span { start, len: u32::try_from(len).ok()? };
+        start = start.checked_add(span.len)?;
+        Some(span)
+    };
+    lengths.map(span).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Span, spans_of};
+
+    #[test]
+    fn words_that_take_4_gib_together_are_no_request_that_can_wait() {
+        let most = u32::MAX as usize;
+        let ends = |spans: Vec<Span>| spans.iter().map(|it| it.start + it.len).collect::<Vec<_>>();
+        assert_eq!(spans_of([5, most - 5].into_iter()).map(ends), Some(vec![5, u32::MAX]));
+        assert_eq!(spans_of([5, most - 4].into_iter()), None);
+        assert_eq!(spans_of([most + 1].into_iter()), None);
     }
 }

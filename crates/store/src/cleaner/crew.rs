@@ -32,7 +32,7 @@ impl Store {
 
     fn cleaners_in_use(&self) -> usize {
         let per_cleaner = SEGMENTS_PER_CLEANER * u64::from(SEGMENT_BYTES);
-        ((self.shards.heap.touched_bytes() / per_cleaner) as usize).clamp(1, CLEANERS)
+        narrow::to_usize(self.shards.heap.touched_bytes() / per_cleaner).clamp(1, CLEANERS)
     }
 
     /// A cleaner that nobody is using; first one that has to end its work because the heap has

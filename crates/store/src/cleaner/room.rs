@@ -119,7 +119,7 @@ impl Store {
         }
         let wanted = u64::from(self.shards.heap.head_bytes());
         let before = lane.counters.evicted_bytes.get();
-        let first = lane.random.below(256) as u8;
+        let first = narrow::low_u8(lane.random.below(256));
         for shard in (0..=u8::MAX).map(|number| ShardId(first.wrapping_add(number))) {
             for keyspace in self.used_databases().filter_map(|number| self.keyspace(number)) {
                 self.evict_volatile_of(lane, keyspace, shard, now);

@@ -80,7 +80,7 @@ impl EvictionPolicy {
 
 /// Fifteen for what ends within a second, one less for each doubling or so.
 fn nearness(millis_left: u64) -> u8 {
-    15 - ((millis_left / 1000 + 1).ilog2() as u8).min(15)
+    15 - (millis_left / 1000 + 1).ilog2().min(15) as u8
 }
 
 #[cfg(test)]

@@ -47,7 +47,7 @@ impl Shards {
     /// there is. To be called now and then.
     pub fn learn_record_bytes(&self, average: u64) {
         let reach = average.clamp(1, RECORD_BYTES_MAX) - 1;
-        self.reach.0.store(reach as usize, Relaxed);
+        self.reach.0.store(narrow::to_usize(reach), Relaxed);
     }
 
     /// How far beyond its first byte a look announces a record.

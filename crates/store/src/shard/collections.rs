@@ -60,7 +60,7 @@ pub(crate) fn node_name(id: CollectionId, node: NodeId) -> [u8; NODE_NAME_BYTES]
 #[inline]
 pub(crate) fn parse_node_name(key: &[u8]) -> Option<(CollectionId, NodeId)> {
     let word = u64::from_le_bytes(key.try_into().ok()?);
-    Some((CollectionId(word as u32), (word >> 32) as NodeId))
+    Some((CollectionId(narrow::low_u32(word)), (word >> 32) as NodeId))
 }
 
 /// Marks the owner of a record as a node; keyspaces have smaller numbers.
@@ -88,9 +88,11 @@ impl Noted {
     pub fn of(owner: Owner) -> Noted {
         match owner {
             Owner { name, space: NODE_SPACE } => {
-                Noted::Node(CollectionId(name as u32), (name >> 32) as NodeId)
+                Noted::Node(CollectionId(narrow::low_u32(name)), (name >> 32) as NodeId)
             }
-            Owner { name, space } => Noted::Key(PositionHash(name), KeyspaceId(space as u16)),
+            Owner { name, space } => {
+                Noted::Key(PositionHash(name), KeyspaceId(narrow::low_u16(space.into())))
+            }
         }
     }
 }
@@ -115,7 +117,7 @@ impl NodeTable {
     pub fn add(&mut self, at: Location) -> NodeId {
         let entry = at.bits() | IN_USE;
         if let Some(node) = self.free {
-            let next = std::mem::replace(self.entry_mut(node), entry) as NodeId;
+            let next = narrow::low_u32(std::mem::replace(self.entry_mut(node), entry));
             self.free = (next != 0).then_some(next);
             return node;
         }
@@ -126,7 +128,7 @@ impl NodeTable {
         let groups_before = self.groups.len() - 1;
         let group = &mut self.groups[groups_before];
         group.push(entry);
-        (groups_before * GROUP + group.len() - 1) as NodeId
+        narrow::to_u32(groups_before * GROUP + group.len() - 1)
     }
 
     /// Where a node lies; `None` if it is free.
@@ -181,7 +183,7 @@ impl NodeTable {
     /// Numbers handed out so far, free ones too, and one more.
     pub fn end(&self) -> NodeId {
         let whole = self.groups.len().saturating_sub(1) * GROUP;
-        (whole + self.groups.last().map_or(0, Vec::len)) as NodeId
+        narrow::to_u32(whole + self.groups.last().map_or(0, Vec::len))
     }
 
     /// Bytes that the table takes on the general heap.
@@ -238,7 +240,7 @@ impl Collections {
         let page = base::memory::PAGE_BYTES;
         let least = COLLECTIONS_MAX_SMALL * size_of::<Slot>();
         let slots = Reservation::up_to(most * size_of::<Slot>(), least, page)?;
-        let most = (slots.bytes() / size_of::<Slot>()) as u32;
+        let most = narrow::to_u32(slots.bytes() / size_of::<Slot>());
         let ids = Mutex::new(Ids { free: Vec::new(), end: 1, most });
         Ok(Collections { slots, ids, dying: Mutex::new(VecDeque::new()) })
     }
@@ -294,7 +296,7 @@ impl Collections {
     /// The keyspace of that key.
     #[inline]
     pub fn keyspace(&self, id: CollectionId) -> KeyspaceId {
-        KeyspaceId(self.slot(id).keyspace.load(Relaxed) as u16)
+        KeyspaceId(narrow::low_u16(self.slot(id).keyspace.load(Relaxed).into()))
     }
 
     /// Gives a collection to another key. The locks of both shards are held.

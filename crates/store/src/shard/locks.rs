@@ -65,7 +65,7 @@ impl ShardSet {
         (0_usize..).zip(self.words).flat_map(|(at, word)| {
             let rests = std::iter::successors(Some(word), |rest| Some(rest & rest.wrapping_sub(1)));
             let bits = rests.take_while(|rest| *rest != 0).map(u64::trailing_zeros);
-            bits.map(move |bit| ShardId((at as u32 * u64::BITS + bit) as u8))
+            bits.map(move |bit| ShardId(narrow::to_u8(at * 64 + bit as usize)))
         })
     }
 }

@@ -16,7 +16,7 @@ pub(crate) struct ReadNodes<'x> {
 impl ReadNodes<'_> {
     /// Bytes that the nodes and their table take.
     pub fn memory(&self) -> usize {
-        self.table.live_bytes as usize + self.table.heap_bytes()
+        narrow::to_usize(self.table.live_bytes) + self.table.heap_bytes()
     }
 
     /// Bytes of the records of all nodes.

@@ -21,7 +21,7 @@ pub(super) struct Reach(pub AtomicUsize);
 
 impl Default for Reach {
     fn default() -> Reach {
-        Reach(AtomicUsize::new(RECORD_BYTES_MAX as usize - 1))
+        Reach(AtomicUsize::new(narrow::to_usize(RECORD_BYTES_MAX) - 1))
     }
 }
 

@@ -183,11 +183,11 @@ fn field(call: &Call<'_>, at: usize) -> Result<Field, Refusal> {
         _ => return Err(NOT_TYPE),
     };
     let bits_max = if signed { 64 } else { 63 };
-    let bits =
-        text::parse_i64(bits).filter(|bits| (1..=bits_max).contains(bits)).ok_or(NOT_TYPE)?;
+    let bits = text::parse_u64(bits).and_then(|bits| u32::try_from(bits).ok());
+    let bits = bits.filter(|bits| (1..=bits_max).contains(bits)).ok_or(NOT_TYPE)?;
     let offset = match call.args.get(at + 1) {
-        [b'#', number @ ..] => text::parse_i64(number).ok_or(NOT_OFFSET)?.checked_mul(bits),
+        [b'#', number @ ..] => text::parse_i64(number).ok_or(NOT_OFFSET)?.checked_mul(bits.into()),
         number => text::parse_i64(number),
     };
-    Ok(Field { offset: offset_within_limit(call, offset)?, bits: bits as u32, signed })
+    Ok(Field { offset: offset_within_limit(call, offset)?, bits, signed })
 }

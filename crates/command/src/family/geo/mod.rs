@@ -31,6 +31,7 @@ fn unit(args: Args<'_>, at: usize) -> Result<Unit, Refusal> {
 }
 
 /// A distance, with four places after the point.
+#[expect(clippy::cast_possible_truncation, reason = "what is too long to be shown is the longest")]
 fn write_distance(reply: &mut Reply<'_>, distance: f64) {
     let scaled = (distance * 10_000.0).round_ties_even();
     // What is no number is shown as the lowest one.

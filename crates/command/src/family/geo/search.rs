@@ -134,7 +134,7 @@ fn find<'x>(places: &SortedSet<'x>, search: &Search, most: usize) -> Vec<Hit<'x>
         if span.count == 0 {
             continue;
         }
-        let near = places.iter_from(span.from).take(span.count as usize);
+        let near = places.iter_from(span.from).take(narrow::to_usize(span.count));
         let hits = near.filter_map(|(member, score)| {
             let place = geohash::point_of(score);
             let distance = search.distance_within(place)?;
@@ -149,6 +149,10 @@ fn find<'x>(places: &SortedSet<'x>, search: &Search, most: usize) -> Vec<Hit<'x>
 }
 
 impl Hit<'_> {
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the score lies within what was looked for, which has 52 bits"
+    )]
     fn write(&self, reply: &mut Reply<'_>, asked: &Asked, metres: f64) {
         let Asked { has_distance, has_hash, has_place, .. } = *asked;
         let more = [has_distance, has_hash, has_place].into_iter().filter(|is_shown| *is_shown);

@@ -56,7 +56,7 @@ pub fn hgetall(call: &mut Call<'_>) -> Outcome {
     let mark = if hash.has_deadlines() {
         Some(reply.deferred_map())
     } else {
-        reply.map(hash.len() as usize);
+        reply.map(narrow::to_usize(hash.len()));
         None
     };
     let mut told = 0;
@@ -92,7 +92,7 @@ fn each(call: &mut Call<'_>, tell: impl Fn(&mut Reply<'_>, Pair<'_>)) -> Outcome
     // Some of the fields may have expired.
     let mark = hash.has_deadlines().then(|| reply.deferred_array());
     if mark.is_none() {
-        reply.array(hash.len() as usize);
+        reply.array(narrow::to_usize(hash.len()));
     }
     let mut told = 0;
     for pair in hash.iter() {

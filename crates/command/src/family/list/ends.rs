@@ -75,7 +75,7 @@ fn pop_some(call: &mut Call<'_>, end: End) -> Outcome {
         return Ok(());
     };
     let taken = count.min(len);
-    reply.array(taken as usize);
+    reply.array(narrow::to_usize(taken));
     list::pop(&mut access, &key, end, taken, limit, |popped| element::bulk(reply, popped))?;
     access.removed(taken, popped(end), &key);
     Ok(())
@@ -105,7 +105,7 @@ impl ManyPop {
         let args = call.args;
         let key_count = args.at_least_one(at, "ERR numkeys should be greater than 0")?;
         let first_key = at + 1;
-        let end_at = first_key.saturating_add(key_count as usize);
+        let end_at = first_key.saturating_add(narrow::to_usize(key_count));
         if end_at >= args.len() {
             return Err(Refusal::SYNTAX);
         }
@@ -121,7 +121,7 @@ impl ManyPop {
             }
             _ => return Err(Refusal::SYNTAX),
         };
-        Ok(ManyPop { first_key, key_count: key_count as usize, end, count })
+        Ok(ManyPop { first_key, key_count: narrow::to_usize(key_count), end, count })
     }
 
     /// Positions of the keys.
@@ -143,7 +143,7 @@ impl ManyPop {
             let taken = self.count.min(len);
             reply.array(2);
             reply.bulk(key.bytes);
-            reply.array(taken as usize);
+            reply.array(narrow::to_usize(taken));
             let show = |popped: store::Element<'_>| element::bulk(reply, popped);
             list::pop(access, key, self.end, taken, limit, show)?;
             access.removed(taken, popped(self.end), key);

@@ -34,8 +34,8 @@ pub fn lrange(call: &mut Call<'_>) -> Outcome {
         return Ok(());
     };
     let (from, count) = list::range(list.len(), start, end);
-    reply.array(count as usize);
-    element::bulks(reply, list.iter_from(from).take(count as usize));
+    reply.array(narrow::to_usize(count));
+    element::bulks(reply, list.iter_from(from).take(narrow::to_usize(count)));
     Ok(())
 }
 
@@ -84,7 +84,7 @@ impl<'c> Search<'c> {
             most => usize::try_from(most).unwrap_or(usize::MAX),
         };
         let is_wanted = |(at, element): (u64, Element<'x>)| (element == self.wanted).then_some(at);
-        let skipped = self.rank.unsigned_abs() as usize - 1;
+        let skipped = narrow::to_usize(self.rank.unsigned_abs()) - 1;
         if self.rank > 0 {
             let all = (0..).zip(list.iter_from(0));
             Box::new(all.take(most).filter_map(is_wanted).skip(skipped))
@@ -107,7 +107,7 @@ pub fn lpos(call: &mut Call<'_>) -> Outcome {
             None => reply.null(),
         },
         Some(count) => {
-            let most = if count == 0 { usize::MAX } else { count as usize };
+            let most = if count == 0 { usize::MAX } else { narrow::to_usize(count) };
             let (mark, mut len) = (reply.deferred_array(), 0);
             for at in found.take(most) {
                 if reply.is_cut() {

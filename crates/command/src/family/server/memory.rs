@@ -140,6 +140,7 @@ fn write_totals(reply: &mut Reply<'_>, facts: &MemoryFacts) -> usize {
 }
 
 /// A database's part of the index, by its part of the keys.
+#[expect(clippy::cast_possible_truncation, reason = "no more than the whole index takes")]
 fn write_databases(call: &mut Call<'_>) -> usize {
     let store = &call.instance.store;
     let (index, mut count) = (store.index_bytes(), 0);

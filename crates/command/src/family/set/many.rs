@@ -10,7 +10,7 @@ pub fn smembers(call: &mut Call<'_>) -> Outcome {
         reply.set(0);
         return Ok(());
     };
-    reply.set(set.len() as usize);
+    reply.set(narrow::to_usize(set.len()));
     bulks(reply, set.members());
     Ok(())
 }

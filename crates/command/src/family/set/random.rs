@@ -38,7 +38,7 @@ fn pop_many(call: &mut Call<'_>) -> Outcome {
         return Ok(());
     };
     let popped = pop.count();
-    reply.set(popped as usize);
+    reply.set(narrow::to_usize(popped));
     pop.finish(|member| bulk(reply, member))?;
     access.removed(popped, SPOP, &key);
     Ok(())
@@ -68,13 +68,13 @@ fn random_members(call: &mut Call<'_>) -> Outcome {
     };
     if count < 0 {
         let times = count.unsigned_abs();
-        reply.array(times as usize);
+        reply.array(narrow::to_usize(times));
         let drawn = (0..times).map_while(|_| set.get(random.below(set.len())));
         bulks(reply, drawn);
         return Ok(());
     }
     let count = count.unsigned_abs().min(set.len());
-    reply.array(count as usize);
+    reply.array(narrow::to_usize(count));
     if count == set.len() {
         bulks(reply, set.members());
     } else {

@@ -111,7 +111,7 @@ impl ManyPop {
             let is_there = take(access, key, self.end, self.count, |count, pairs| {
                 reply.array(2);
                 reply.bulk(key.bytes);
-                reply.array(count as usize);
+                reply.array(narrow::to_usize(count));
                 pairs.for_each(|(member, score)| Shown::Nested.write(reply, member, score));
             })?;
             if is_there {

@@ -109,7 +109,9 @@ impl Field {
         let top = window << (self.offset % 8);
         let shift = u128::BITS - self.bits;
         // A shift of a signed number repeats the sign.
-        if self.signed { (top.cast_signed() >> shift) as i64 } else { (top >> shift) as i64 }
+        let bits =
+            if self.signed { (top.cast_signed() >> shift).cast_unsigned() } else { top >> shift };
+        narrow::low_u64(bits).cast_signed()
     }
 
     fn write(&self, bytes: &mut [u8], number: u128) {

@@ -21,6 +21,7 @@ pub fn score_of(point: Point) -> f64 {
 
 /// The place that a score stands for: the middle of its cell. Scores that are none of a place
 /// give some place on the map.
+#[expect(clippy::cast_possible_truncation, reason = "each branch takes what fits its type")]
 pub fn point_of(score: f64) -> Point {
     let bits = if score < TWO_TO_63 {
         // Negative ones keep the bits of their integer.
@@ -44,7 +45,7 @@ pub fn text_of(point: Point) -> [u8; TEXT_LEN] {
     let bits = hash(point, 90.0, STEP_MAX);
     std::array::from_fn(|at| {
         let digit = if at < 10 { bits >> (47 - 5 * at) & 31 } else { 0 };
-        ALPHABET[digit as usize]
+        ALPHABET[narrow::to_usize(digit)]
     })
 }
 
@@ -110,6 +111,10 @@ impl Cell {
 
 /// `step` bits each of longitude and latitude, where latitudes end at `latitude_max`. At the very
 /// end there is one bit more.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a place on the map has `step` bits, or one more"
+)]
 fn hash(point: Point, latitude_max: f64, step: u32) -> u64 {
     let number = |at: f64, most: f64| ((at + most) / (most + most) * (1_u64 << step) as f64) as u32;
     let x = number(point.longitude, LONGITUDE_MAX);
@@ -129,7 +134,7 @@ fn gather(bits: u64) -> u32 {
         let bits = bits & mask;
         bits | bits >> by
     });
-    bits as u32
+    narrow::low_u32(bits)
 }
 
 /// How far the upper half of each group of bits is moved, and what is kept: groups of 16, 8, 4, 2

@@ -73,7 +73,7 @@ fn outgrow(key: &mut KeyMut<'_, '_>, limit: HashLimit, field: &[u8], value: &[u8
     if key.label().encoding() != SMALL {
         return;
     }
-    let fields = root(key.bytes(), FIELDS).weight as usize;
+    let fields = narrow::to_usize(root(key.bytes(), FIELDS).weight);
     if limit.allows_fields(fields) && limit.allows_texts(field, value) {
         return;
     }

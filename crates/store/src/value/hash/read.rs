@@ -133,7 +133,7 @@ impl<'x> Hash<'x> {
             Form::Large(view) => {
                 let (path, row) = view.find_position(at as u64);
                 let rows = Rows::new(view.leaf(&path));
-                let pair = next_pair(&mut rows.cells_from(row as usize), rows.stride());
+                let pair = next_pair(&mut rows.cells_from(narrow::to_usize(row)), rows.stride());
                 pair.map(|pair| pair.resolve(view.nodes))
             }
         };

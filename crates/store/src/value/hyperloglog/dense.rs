@@ -19,7 +19,7 @@ pub fn get(bytes: &[u8], at: usize) -> u8 {
     let (byte, shift) = place(at);
     // The last register ends with the last byte.
     let next = bytes.get(byte + 1).copied().unwrap_or(0);
-    (u16::from_le_bytes([bytes[byte], next]) >> shift) as u8 & REGISTER_MAX
+    narrow::low_u8(u64::from(u16::from_le_bytes([bytes[byte], next]) >> shift)) & REGISTER_MAX
 }
 
 /// Raises the register at `at` to `value`; false if it is as high already.

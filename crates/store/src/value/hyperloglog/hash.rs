@@ -17,7 +17,8 @@ pub fn mark_of(element: &[u8]) -> Mark {
     let hash = hash(element);
     // A bit above the hash ends the longest row of zeros.
     let rest = hash >> INDEX_BITS | 1 << (64 - INDEX_BITS);
-    Mark { register: hash as usize % REGISTERS, value: rest.trailing_zeros() as u8 + 1 }
+    let zeros = narrow::to_u8(rest.trailing_zeros() as usize);
+    Mark { register: narrow::to_usize(hash) % REGISTERS, value: zeros + 1 }
 }
 
 fn hash(bytes: &[u8]) -> u64 {

@@ -55,7 +55,7 @@ impl Histogram {
     /// Counts `len` registers of one value.
     #[inline]
     pub(super) fn count_run(&mut self, value: u8, len: usize) {
-        self.lanes[0][usize::from(value & REGISTER_MAX)] += len as u32;
+        self.lanes[0][usize::from(value & REGISTER_MAX)] += narrow::to_u32(len);
     }
 
     fn of(&self, value: u32) -> f64 {
@@ -67,6 +67,10 @@ impl Histogram {
     ///
     /// Registers above all that elements leave do not count; if there is nothing else, the answer
     /// has its highest bit set.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "what is too large has a branch of its own"
+    )]
     pub fn estimate(&self) -> u64 {
         let registers = REGISTERS as f64;
         let longest = 64 - INDEX_BITS;

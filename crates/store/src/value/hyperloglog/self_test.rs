@@ -34,7 +34,7 @@ pub fn self_test(seed: u64, sparse_bytes_max: u64) -> Result<(), SelfTestError> 
 }
 
 fn keeps_registers(random: &mut Random) -> Result<(), SelfTestError> {
-    let expected = Registers(std::array::from_fn(|_| random.next() as u8 & REGISTER_MAX));
+    let expected = Registers(std::array::from_fn(|_| narrow::low_u8(random.next()) & REGISTER_MAX));
     let mut bytes = [0xff; dense::REGISTER_BYTES];
     for (at, value) in expected.0.iter().enumerate() {
         dense::set(&mut bytes, at, *value);

@@ -82,9 +82,9 @@ impl Run {
 
     fn write(self, to: &mut Codes) {
         match self {
-            Run::ShortZeros(len) => to.push((len - 1) as u8),
-            Run::LongZeros(len) => to.extend(((len - 1) as u16 | 0x4000).to_be_bytes()),
-            Run::Values(value, len) => to.push(0x80 | (value - 1) << 2 | (len - 1) as u8),
+            Run::ShortZeros(len) => to.push(narrow::to_u8(len - 1)),
+            Run::LongZeros(len) => to.extend((narrow::to_u16(len - 1) | 0x4000).to_be_bytes()),
+            Run::Values(value, len) => to.push(0x80 | (value - 1) << 2 | narrow::to_u8(len - 1)),
         }
     }
 
@@ -235,7 +235,7 @@ fn join(bytes: &mut Vec<u8>, mut at: usize) {
                 if value == next && a + b <= VALUES_MAX =>
             {
                 bytes.remove(at);
-                bytes[at] = 0x80 | (value - 1) << 2 | (a + b - 1) as u8;
+                bytes[at] = 0x80 | (value - 1) << 2 | narrow::to_u8(a + b - 1);
             }
             (run, _) => at += run.bytes(),
         }

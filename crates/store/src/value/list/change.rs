@@ -144,7 +144,7 @@ fn rename_if_large<'t>(
     }
     let (list, more) = (List::of(key.value()), More::of(texts));
     let bytes = LISTPACK_BYTES + list.iter_from(0).map(element_bytes).sum::<usize>() + more.bytes;
-    if !limit.allows(list.len() as usize + more.elements, bytes) {
+    if !limit.allows(narrow::to_usize(list.len()) + more.elements, bytes) {
         key.set_label(Label::of_tree(Kind::List, LARGE));
     }
 }
@@ -215,8 +215,8 @@ fn pop_found(
         return Ok(taken);
     }
     match end {
-        End::Front => list.iter_from(0).take(taken as usize).for_each(&mut each),
-        End::Back => list.iter_back_from(len - 1).take(taken as usize).for_each(&mut each),
+        End::Front => list.iter_from(0).take(narrow::to_usize(taken)).for_each(&mut each),
+        End::Back => list.iter_back_from(len - 1).take(narrow::to_usize(taken)).for_each(&mut each),
     }
     let from = if end == End::Front { 0 } else { len - taken };
     cut_out(key, from, taken, limit)?;
@@ -264,8 +264,8 @@ fn cut_out(key: &mut KeyMut<'_, '_>, from: u64, count: u64, limit: ListLimit) ->
         reduce(key, limit);
         return Ok(());
     }
-    let place = Run::new(key.bytes()).place(from as usize);
-    key.remove_from_run(place, count as usize);
+    let place = Run::new(key.bytes()).place(narrow::to_usize(from));
+    key.remove_from_run(place, narrow::to_usize(count));
     Ok(())
 }
 
@@ -274,7 +274,7 @@ fn reduce(key: &mut KeyMut<'_, '_>, limit: ListLimit) {
     let view = key.value().view::<Leaf>(0);
     // Leaves are half full, but for those at the ends.
     let is_wide = view.root.height > 1 || !limit.allows_again(0, view.width() * NODE_BYTES / 2);
-    if is_wide && view.width() > 3 || !limit.allows_again(view.root.weight as usize, 0) {
+    if is_wide && view.width() > 3 || !limit.allows_again(narrow::to_usize(view.root.weight), 0) {
         return;
     }
     let half = |bytes: usize| limit.allows_again(0, bytes);
@@ -322,14 +322,14 @@ pub fn set(
     // It counts as one more, though another one goes.
     fit(&mut key, std::iter::once(text), limit)?;
     if !key.label().is_tree() {
-        key.replace_in_run(at as usize, Element::of(text))?;
+        key.replace_in_run(narrow::to_usize(at), Element::of(text))?;
         return Ok(Some(true));
     }
     key.change_tree::<Leaf, _>(0, |tree| {
         let cell = tree.cell(text)?;
         tree.ensure_change()?;
         let (path, row) = tree.view().find_position(at);
-        tree.replace_cell(&path, row as usize, 0, cell);
+        tree.replace_cell(&path, narrow::to_usize(row), 0, cell);
         Ok(())
     })?;
     reduce(&mut key, limit);
@@ -364,14 +364,14 @@ pub fn insert(
     let at = at as u64 + u64::from(pivot.is_behind);
     fit(&mut key, std::iter::once(text), limit)?;
     if !key.label().is_tree() {
-        key.insert_into_run(at as usize, &[Element::of(text)])?;
+        key.insert_into_run(narrow::to_usize(at), &[Element::of(text)])?;
         return Ok(Some(Some(List::of(key.value()).len())));
     }
     let len = key.change_tree::<Leaf, _>(0, |tree| {
         let cell = tree.cell(text)?;
         tree.ensure_change()?;
         let (path, row) = tree.view().find_position(at);
-        tree.insert_row(&path, row as usize, 0, &[cell]);
+        tree.insert_row(&path, narrow::to_usize(row), 0, &[cell]);
         Ok(tree.root.weight)
     })?;
     Ok(Some(Some(len)))
@@ -392,7 +392,7 @@ pub fn remove(
     let Some(mut key) = access.open(key, Kind::List)?.existing() else { return Ok(0) };
     let wanted = Element::of(text);
     let list = List::of(key.value());
-    let most = if count == 0 { usize::MAX } else { count.unsigned_abs() as usize };
+    let most = if count == 0 { usize::MAX } else { narrow::to_usize(count.unsigned_abs()) };
     let is_wanted = |element: &Element<'_>| *element == wanted;
     let mut places: Vec<u64> = if count < 0 {
         let last = list.len() - 1;
@@ -427,7 +427,7 @@ fn remove_each(key: &mut KeyMut<'_, '_>, places: &[u64]) -> Result<(), Fault> {
         });
     }
     for at in places {
-        let place = Run::new(key.bytes()).place(*at as usize);
+        let place = Run::new(key.bytes()).place(narrow::to_usize(*at));
         key.remove_from_run(place, 1);
     }
     Ok(())

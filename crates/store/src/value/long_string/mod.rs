@@ -63,12 +63,12 @@ fn set_len(value: &mut [u8], len: usize) {
 /// The length of the long string of which this is the value.
 pub(crate) fn len_of(value: &[u8]) -> usize {
     let len = value.get(CollectionId::BYTES..).and_then(|bytes| bytes.first_chunk());
-    u64::from_le_bytes(*len.expect("the value of a long string has its length")) as usize
+    narrow::to_usize(u64::from_le_bytes(*len.expect("the value of a long string has its length")))
 }
 
 /// The node of a chunk.
 fn node_of(chunk: usize) -> NodeId {
-    chunk as NodeId + 1
+    narrow::to_u32(chunk) + 1
 }
 
 fn is_zeros(bytes: &[u8]) -> bool {

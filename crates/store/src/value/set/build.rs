@@ -141,7 +141,7 @@ impl Kept {
             other => other.with_text(|text| {
                 let word = self.bytes.len() as i64;
                 self.bytes.extend_from_slice(text);
-                KeptMember { tag, len: text.len() as u32, word }
+                KeptMember { tag, len: narrow::to_u32(text.len()), word }
             }),
         };
         self.members.push(member);
@@ -155,7 +155,7 @@ impl Kept {
         let element = |member: &KeptMember| match member.len {
             INTEGER => Element::Integer(member.word),
             len => {
-                let at = member.word as usize;
+                let at = narrow::to_usize(member.word.cast_unsigned());
                 Element::Bytes(&self.bytes[at..at + len as usize])
             }
         };

@@ -164,7 +164,7 @@ fn unite<'x>(sets: &[Option<Set<'x>>], each: &mut impl FnMut(u32, Element<'x>) -
     if sets.iter().any(|set| matches!(set.form, Form::Large(_))) {
         return unite_streams(sets.iter().map(Stream::of).collect(), each);
     }
-    let mut seen = Seen::new(sets.iter().map(|set| set.len() as usize).sum());
+    let mut seen = Seen::new(sets.iter().map(|set| narrow::to_usize(set.len())).sum());
     for set in &sets {
         for element in set.members() {
             let tag = set.tag_of(element);

@@ -105,7 +105,7 @@ pub(super) fn byte_len(width: usize, count: usize) -> usize {
 /// The array of integers that rise.
 pub(super) fn encode(width: usize, values: impl Iterator<Item = i64>) -> Bytes {
     let mut bytes = Bytes::new();
-    bytes.push(width as u8);
+    bytes.push(narrow::to_u8(width));
     for value in values {
         bytes.extend_from_slice(&value.to_le_bytes()[..width]);
     }

@@ -96,7 +96,7 @@ impl<'x> Seen<'x> {
     pub fn is_new(&mut self, tag: u32, element: Element<'x>) -> bool {
         let Err(place) = self.find(tag, element) else { return false };
         self.members.push((tag, element));
-        self.places[place] = self.members.len() as u32;
+        self.places[place] = narrow::to_u32(self.members.len());
         true
     }
 

@@ -75,16 +75,16 @@ impl Pop<'_, '_> {
         let at = key.guard().random().below(len);
         if !key.label().is_tree() {
             Set::of(key.value()).get(at).into_iter().for_each(each);
-            remove_at(&mut key, at as usize);
+            remove_at(&mut key, narrow::to_usize(at));
             return Ok(());
         }
         key.change_tree::<Leaf, _>(0, |tree| {
             let view = tree.view();
             let (path, row) = view.find_position(at);
-            if let Some(cell) = Rows::new(view.leaf(&path)).cell(row as usize, 0) {
+            if let Some(cell) = Rows::new(view.leaf(&path)).cell(narrow::to_usize(row), 0) {
                 each(resolve(view.nodes, cell));
             }
-            tree.remove_rows(&path, row as usize, 1);
+            tree.remove_rows(&path, narrow::to_usize(row), 1);
             Ok(())
         })
     }
@@ -102,10 +102,10 @@ impl Pop<'_, '_> {
                 let rows = Rows::new(view.leaf(&path));
                 let here = left.partition_point(|at| *at < begin);
                 let cells =
-                    left[here..].iter().filter_map(|at| rows.cell((at - begin) as usize, 0));
+                    left[here..].iter().filter_map(|at| rows.cell(narrow::to_usize(at - begin), 0));
                 cells.for_each(|cell| each(resolve(view.nodes, cell)));
                 let taken: Vec<usize> =
-                    left[here..].iter().map(|at| (at - begin) as usize).collect();
+                    left[here..].iter().map(|at| narrow::to_usize(at - begin)).collect();
                 tree.remove_some_rows(&path, &taken);
                 left = &left[..here];
             }

@@ -50,9 +50,9 @@ pub(super) fn choose(random: &mut Random, len: u64, count: u64) -> Vec<u64> {
         };
         return (0..len).filter(is_taken).collect();
     }
-    let mut chosen: Vec<u64> = Vec::with_capacity(count as usize);
+    let mut chosen: Vec<u64> = Vec::with_capacity(narrow::to_usize(count));
     while (chosen.len() as u64) < count {
-        let missing = count as usize - chosen.len();
+        let missing = narrow::to_usize(count) - chosen.len();
         chosen.extend((0..missing).map(|_| random.below(len)));
         chosen.sort_unstable();
         chosen.dedup();
@@ -74,7 +74,7 @@ impl<'x> Set<'x> {
             Form::Small(run) => run.get(usize::try_from(at).ok()?),
             Form::Large(view) => {
                 let (path, row) = view.find_position(at);
-                let cell = Rows::new(view.leaf(&path)).cell(row as usize, 0)?;
+                let cell = Rows::new(view.leaf(&path)).cell(narrow::to_usize(row), 0)?;
                 Some(resolve(view.nodes, cell))
             }
         }
@@ -92,12 +92,14 @@ impl<'x> Set<'x> {
     pub(super) fn each_at(&self, positions: &[u64], mut each: impl FnMut(Element<'x>)) {
         match &self.form {
             Form::Integers(all) => {
-                positions.iter().for_each(|at| each(Element::Integer(all.get(*at as usize))));
+                positions
+                    .iter()
+                    .for_each(|at| each(Element::Integer(all.get(narrow::to_usize(*at)))));
             }
             Form::Small(run) => {
                 let mut place = run.front();
                 for at in positions {
-                    place = run.forward(place, *at as usize);
+                    place = run.forward(place, narrow::to_usize(*at));
                     run.at(place).into_iter().for_each(&mut each);
                 }
             }
@@ -139,7 +141,7 @@ impl<'x> Walk<'x> {
             self.place = self.rows.place(0);
         }
         let run = self.rows.run();
-        self.place = run.forward(self.place, (at - self.begin) as usize);
+        self.place = run.forward(self.place, narrow::to_usize(at - self.begin));
         let cell = run.at(self.place).expect("the position is below the number of members");
         resolve(self.view.nodes, cell)
     }

@@ -28,7 +28,7 @@ pub fn draw<'x>(
         }
         return;
     }
-    let mut ranks: Vec<u64> = Vec::with_capacity(missing as usize);
+    let mut ranks: Vec<u64> = Vec::with_capacity(narrow::to_usize(missing));
     while (ranks.len() as u64) < missing {
         let more = missing - ranks.len() as u64;
         ranks.extend((0..more).map(|_| random.below(len)));

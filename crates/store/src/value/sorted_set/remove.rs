@@ -150,8 +150,8 @@ fn remove_span(key: &mut KeyMut<'_, '_>, span: Span, len: u64) -> Result<(), Fau
             Ok(())
         });
     }
-    let place = Run::new(key.bytes()).place(span.from as usize * STRIDE);
-    key.remove_from_run(place, span.count as usize * STRIDE);
+    let place = Run::new(key.bytes()).place(narrow::to_usize(span.from) * STRIDE);
+    key.remove_from_run(place, narrow::to_usize(span.count) * STRIDE);
     Ok(())
 }
 

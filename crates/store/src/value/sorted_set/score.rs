@@ -20,6 +20,10 @@ pub(super) struct Score {
 
 impl Score {
     #[inline]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "what was cut off is compared with the score"
+    )]
     pub fn new(score: f64) -> Score {
         let whole = score as i64;
         let is_whole = whole as f64 == score && !(score == 0.0 && score.is_sign_negative());

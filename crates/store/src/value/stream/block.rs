@@ -44,8 +44,8 @@ impl<'a> Block<'a> {
             names
         };
         let mut leaf = base.to_bytes().to_vec();
-        leaf.extend_from_slice(&(names.count as u16).to_le_bytes());
-        leaf.extend_from_slice(&(names.bytes.len() as u16).to_le_bytes());
+        leaf.extend_from_slice(&narrow::to_u16(names.count).to_le_bytes());
+        leaf.extend_from_slice(&narrow::to_u16(names.bytes.len()).to_le_bytes());
         leaf.extend_from_slice(names.bytes);
         leaf.extend_from_slice(&packed::EMPTY);
         leaf

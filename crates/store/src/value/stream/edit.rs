@@ -64,7 +64,7 @@ impl<'t, T: Iterator<Item = &'t [u8]> + Clone> NewEntry<T> {
         let names_hash = names.clone().fold(0, |hash, name| {
             // Names that differ may rarely look alike: all that follows is another end of a node.
             let add = |hash: u32, byte: &u8| (hash ^ u32::from(*byte)).wrapping_mul(HASH_FACTOR);
-            name.iter().fold(hash ^ name.len() as u32, add).rotate_left(5)
+            name.iter().fold(hash ^ narrow::to_u32(name.len()), add).rotate_left(5)
         });
         Listpack {
             pairs: self.pairs as i64,

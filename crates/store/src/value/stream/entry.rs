@@ -63,18 +63,18 @@ pub(super) fn write_far(id: Id, base: Id, starts: bool, node: NodeId) -> Bytes {
 /// The first of the sizes that is enough for a number.
 #[inline]
 fn class(value: u64, sizes: &[u8]) -> u8 {
-    let needed = (WORD_BYTES as u32 - value.leading_zeros() / 8) as u8;
-    sizes.iter().position(|size| *size >= needed).unwrap_or(0) as u8
+    let needed = narrow::to_u8(WORD_BYTES - value.leading_zeros() as usize / 8);
+    narrow::to_u8(sizes.iter().position(|size| *size >= needed).unwrap_or(0))
 }
 
 /// Puts the number of pairs in front of a body with names.
 pub(super) fn write_pairs(pairs: usize, to: &mut Bytes) {
     let mut left = pairs;
     while left >= 0x80 {
-        to.push(left as u8 | 0x80);
+        to.push(narrow::low_u8(left as u64) | 0x80);
         left >>= 7;
     }
-    to.push(left as u8);
+    to.push(narrow::to_u8(left));
 }
 
 #[inline]
@@ -167,7 +167,7 @@ fn word(from: &[u8], size: u8) -> (u64, &[u8]) {
         return (0, from);
     }
     if let Some(bytes) = from.first_chunk() {
-        let spare = 8 * (WORD_BYTES - size) as u32;
+        let spare = 8 * narrow::to_u32(WORD_BYTES - size);
         return (u64::from_le_bytes(*bytes) << spare >> spare, &from[size..]);
     }
     let (size, mut bytes) = (size.min(from.len()), [0; WORD_BYTES]);

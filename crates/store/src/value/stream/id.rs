@@ -44,7 +44,7 @@ impl Id {
     #[inline]
     pub(super) fn read(bytes: &[u8]) -> Id {
         let word = bytes.first_chunk().map_or(0, |bytes| u128::from_be_bytes(*bytes));
-        Id { ms: (word >> 64) as u64, seq: word as u64 }
+        Id { ms: (word >> 64) as u64, seq: narrow::low_u64(word) }
     }
 }
 

@@ -94,7 +94,7 @@ fn count_nodes<'n, N: Nodes<'n>>(
 /// Entries of the first node; zero if it is the last one too, or very long.
 fn count_head<'n, N: Nodes<'n>>(view: &View<'n, N, BlockLeaf>) -> u32 {
     let mut behind = all(view).take(HEAD_ENTRIES_MAX).skip(1);
-    behind.position(|entry| entry.starts()).map_or(0, |at| at as u32 + 1)
+    behind.position(|entry| entry.starts()).map_or(0, |at| narrow::to_u32(at) + 1)
 }
 
 /// First nodes that are longer are counted anew each time.

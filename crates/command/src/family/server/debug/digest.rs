@@ -133,7 +133,7 @@ fn add_database(all: &mut Fingerprint, call: &mut Call<'_>, database: usize) -> 
     if store.len(database) == 0 {
         return Ok(());
     }
-    all.mix(&(database as u32).to_be_bytes());
+    all.mix(&narrow::to_u32(database).to_be_bytes());
     let keyspace = call.keyspace_of(database)?;
     let scanned = Scanned { keyspace, now: call.now, filter: ScanFilter::default() };
     let (mut keys, mut cursor) = (Vec::new(), 0);

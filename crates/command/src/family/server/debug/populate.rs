@@ -11,7 +11,7 @@ const RECORD_OVERHEAD: usize = 32;
 
 pub(super) fn populate(call: &mut Call<'_>) -> Outcome {
     let args = call.args;
-    let positive = |at: usize| args.integer(at).ok().filter(|number| *number >= 0);
+    let positive = |at: usize| args.integer(at).ok().and_then(|size| usize::try_from(size).ok());
     let refusal = Refusal::of("ERR value is out of range, must be positive");
     let count = match args.integer(2)? {
         count if count >= 0 => count,
@@ -19,7 +19,7 @@ pub(super) fn populate(call: &mut Call<'_>) -> Outcome {
     };
     let prefix = if args.len() > 3 { args.get(3) } else { b"key" };
     let size = match args.len() {
-        5 => Some(positive(4).ok_or(refusal)? as usize).filter(|size| *size > 0),
+        5 => Some(positive(4).ok_or(refusal)?).filter(|size| *size > 0),
         _ => None,
     };
     let largest = settings::limits::PROTO_MAX_BULK_LEN.get(&call.instance.settings);

@@ -45,6 +45,7 @@ pub(super) fn stats(text: &mut Text, call: &mut Call<'_>) {
     work(text, call);
 }
 
+#[expect(clippy::cast_possible_truncation, reason = "a rate is no such number")]
 fn traffic(text: &mut Text, call: &Call<'_>) {
     let statistics = &call.instance.statistics;
     let (sums, rates) = (statistics.sums(), statistics.rates());

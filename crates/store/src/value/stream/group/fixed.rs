@@ -31,7 +31,7 @@ fn count(leaf: &[u8]) -> usize {
 
 #[inline]
 fn set_count(leaf: &mut [u8], count: usize) {
-    leaf[..HEAD_BYTES].copy_from_slice(&(count as u16).to_le_bytes());
+    leaf[..HEAD_BYTES].copy_from_slice(&narrow::to_u16(count).to_le_bytes());
 }
 
 impl<const K: usize, const V: usize> Fixed<K, V> {
@@ -59,7 +59,7 @@ impl<const K: usize, const V: usize> Fixed<K, V> {
     }
 
     fn leaf_of(rows: &[u8]) -> Vec<u8> {
-        let mut leaf = ((rows.len() / Self::ROW) as u16).to_le_bytes().to_vec();
+        let mut leaf = narrow::to_u16(rows.len() / Self::ROW).to_le_bytes().to_vec();
         leaf.extend_from_slice(rows);
         leaf
     }
@@ -159,7 +159,7 @@ pub(super) fn last<'n, N: Nodes<'n>, const K: usize, const V: usize>(
     let before = root.weight.checked_sub(1)?;
     let view: View<'n, N, Fixed<K, V>> = View::new(nodes, root);
     let (path, row) = view.find_position(before);
-    let (leaf, row) = (view.leaf(&path), row as usize);
+    let (leaf, row) = (view.leaf(&path), narrow::to_usize(row));
     Some((*Fixed::<K, V>::key(leaf, row), Fixed::<K, V>::value(leaf, row)))
 }
 

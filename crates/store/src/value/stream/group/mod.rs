@@ -70,7 +70,7 @@ impl Facts {
         };
         let (entries_read, next_number) = (word(bytes, ID_BYTES), word(bytes, ID_BYTES + 8));
         let trees = [0, 1, 2, 3].map(root);
-        Facts::of(Id::read(bytes), entries_read as i64, next_number as u32, trees)
+        Facts::of(Id::read(bytes), entries_read as i64, narrow::low_u32(next_number), trees)
     }
 
     fn to_bytes(self) -> [u8; FACTS_BYTES] {
@@ -112,7 +112,7 @@ impl ConsumerFacts {
         let Element::Bytes(bytes) = from else {
             return ConsumerFacts { number: 0, seen: 0, active: NEVER };
         };
-        let number = word(bytes, 0) as u32;
+        let number = narrow::low_u32(word(bytes, 0));
         ConsumerFacts { number, seen: word(bytes, 4), active: word(bytes, 12) }
     }
 
@@ -140,7 +140,7 @@ struct PendingFacts {
 
 impl PendingFacts {
     fn read(bytes: [u8; PENDING_BYTES]) -> PendingFacts {
-        let number = word(&bytes, 0) as u32;
+        let number = narrow::low_u32(word(&bytes, 0));
         PendingFacts { number, delivered: word(&bytes, 4), deliveries: word(&bytes, 12) }
     }
 
@@ -183,7 +183,7 @@ impl<'x> Groups<'x> {
 
     /// Groups.
     pub fn len(&self) -> usize {
-        self.root.weight as usize
+        narrow::to_usize(self.root.weight)
     }
 
     /// Whether there is none.
@@ -247,7 +247,7 @@ impl<'x> Group<'x> {
 
     /// Consumers.
     pub fn consumers_len(&self) -> usize {
-        self.facts.consumers.weight as usize
+        narrow::to_usize(self.facts.consumers.weight)
     }
 
     /// Entries that were given to them and not acknowledged.
