@@ -6,6 +6,7 @@ use std::iter::successors;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
 
 mod cores;
@@ -87,6 +88,17 @@ pub fn resident_bytes(pid: u32) -> Result<u64> {
     Ok(pages * rustix::param::page_size() as u64)
 }
 
+/// Lets this process open so many connections, if it may not yet and the kernel allows it.
+pub fn raise_descriptor_limit(connections: u64) {
+    let limit = getrlimit(Resource::Nofile);
+    let wanted = connections + OTHER_DESCRIPTORS;
+    if limit.current.is_some_and(|current| current < wanted) {
+        let maximum = limit.maximum.map(|maximum| maximum.max(wanted));
+        // Where that is not allowed the next connection fails, and says so.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum });
+    }
+}
+
 /// Whether a process has ended: until it is waited for it is still listed, without memory.
 #[must_use]
 pub fn has_ended(pid: u32) -> bool {
@@ -157,6 +169,9 @@ fn cpu_time_in_ticks(pid: u32) -> Result<Duration> {
 fn ticks_to_time(ticks: u64) -> Duration {
     Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
 }
+
+/// Files, logs of servers, and connections that steer.
+const OTHER_DESCRIPTORS: u64 = 100;
 
 #[cfg(test)]
 mod tests {

@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use super::collections::{self, commands, elements, forms, removal};
 use super::{
     Bench, Scale, Scenario, attack, cache_misses, churn, cpu, expiry, gate, generators, growth,
-    idle, loads, long_strings, maxmemory, overhead, reclaim, stall, ycsb,
+    idle, instructions, loads, long_strings, maxmemory, overhead, reclaim, stall, waiters, ycsb,
 };
 use crate::report::Section;
 
@@ -18,7 +18,7 @@ struct Kind {
     check: fn(&toml::Table) -> Result<()>,
 }
 
-const KINDS: [Kind; 24] = [
+const KINDS: [Kind; 26] = [
     kind::<attack::Plan>("attack"),
     kind::<cache_misses::Plan>("cache-misses"),
     kind::<churn::Plan>("churn"),
@@ -34,6 +34,7 @@ const KINDS: [Kind; 24] = [
     kind::<generators::Plan>("generators"),
     kind::<growth::Plan>("growth"),
     kind::<idle::Plan>("idle"),
+    kind::<instructions::Plan>("instructions"),
     kind::<loads::Plan>("loads"),
     kind::<long_strings::Plan>("long-strings"),
     kind::<maxmemory::Plan>("maxmemory"),
@@ -41,6 +42,7 @@ const KINDS: [Kind; 24] = [
     kind::<reclaim::Plan>("reclaim"),
     kind::<removal::Plan>("removal"),
     kind::<stall::Plan>("stall"),
+    kind::<waiters::Plan>("waiters"),
     kind::<ycsb::memory::Plan>("ycsb-memory"),
     kind::<ycsb::sweep::Plan>("ycsb-sweep"),
 ];

@@ -6,6 +6,7 @@
 //! | [`attack`] | what clients can make a server hold that ask for too much |
 //! | `cpu` | server CPU per operation: beside the peers, with two threads, over many keys |
 //! | `cache_misses` | cache lines that a lookup misses, as cachegrind simulates them (Table 2) |
+//! | `instructions` | instructions per command, as callgrind counts them, beside another build |
 //! | `growth` | resident bytes per key and the longest pause while the keys grow |
 //! | `overhead` | resident bytes per key beside key and value, by size of the value |
 //! | `churn` | live payload over resident memory after sizes changed (Table 5) |
@@ -19,6 +20,7 @@
 //! | `generators` | whether the generator is fast enough, and sees what valkey-benchmark sees |
 //! | `gate` | for how long everybody waits when somebody acts on everything beside a long command |
 //! | `stall` | what an open and a closed loop see of a server that stands still |
+//! | `waiters` | server CPU where pairs of clients wait for each other |
 //! | [`collections`] | lists, hashes, sets, sorted sets and streams: five questions of their own |
 
 pub mod attack;
@@ -33,6 +35,7 @@ pub mod gate;
 pub mod generators;
 pub mod growth;
 pub mod idle;
+pub mod instructions;
 mod kinds;
 pub mod loads;
 pub mod long_strings;
@@ -44,6 +47,7 @@ pub mod reclaim;
 mod rounds;
 mod scale;
 pub mod stall;
+pub mod waiters;
 pub mod ycsb;
 
 pub use scale::Scale;

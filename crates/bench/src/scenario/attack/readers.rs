@@ -9,6 +9,7 @@ use super::peak::Peak;
 use super::plan::{Finding, Plan, megabytes};
 use super::stream::{Stream, bulk_bytes};
 use crate::control::encode;
+use crate::process::raise_descriptor_limit;
 use crate::servers::Server;
 
 /// One client asks for all at once, and takes its time with the replies.
@@ -91,18 +92,6 @@ pub fn pipeline(plan: &Plan, server: &Server) -> Result<Vec<Finding>> {
 fn keep_value(server: &Server) -> Result<()> {
     server.control()?.ask(&["SET", "key", &"x".repeat(VALUE_BYTES)])?;
     Ok(())
-}
-
-/// This process needs a descriptor for each connection, too.
-fn raise_descriptor_limit(most: u64) {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let limit = getrlimit(Resource::Nofile);
-    let wanted = most + 100;
-    if limit.current.is_some_and(|current| current < wanted) {
-        let maximum = limit.maximum.map(|maximum| maximum.max(wanted));
-        // Where that is not allowed the next connection fails, and says so.
-        let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum });
-    }
 }
 
 const VALUE_BYTES: usize = 1 << 20;

@@ -18,7 +18,7 @@ use crate::servers::{Kind, Launch, Program, Server};
 use crate::statistics::median;
 
 mod ratios;
-mod workloads;
+pub(in crate::scenario) mod workloads;
 
 use ratios::Ratios;
 use workloads::{Data, LISTS_AND_HASHES, Replies, SETS_AND_STREAMS, Workload, all};
@@ -221,7 +221,7 @@ fn measure_once(
     seed: u64,
 ) -> Result<Measured> {
     let mut generator = Generator::connect(tested.server.port, CONNECTIONS)?;
-    let script = |request: &str| Script::new(&workload.shape(request), seed);
+    let script = |request: &str| Script::new(&workload.shape(request, PIPELINE), seed);
     // Numbers are drawn from the seed, so that what comes before puts in what is then taken out,
     // and what comes after takes out what was put in.
     let [before, after] = tested.around(workload);
@@ -270,13 +270,14 @@ fn check(outcome: &Outcome, workload: &Workload) -> Result<()> {
 }
 
 impl Workload {
-    fn shape(&self, request: &str) -> ScriptShape {
+    /// A request of it in batches of `pipeline`.
+    pub(in crate::scenario) fn shape(&self, request: &str, pipeline: usize) -> ScriptShape {
         let numbers = if self.each_in_turn {
             KeyChoice::Listed(shuffled(u32::try_from(self.below).unwrap_or(u32::MAX), 1).into())
         } else {
             KeyChoice::Uniform
         };
-        ScriptShape::new(request, self.below).of(numbers).pipelined(PIPELINE)
+        ScriptShape::new(request, self.below).of(numbers).pipelined(pipeline)
     }
 }
 
@@ -287,6 +288,7 @@ const COLUMNS: [&str; 8] =
 
 #[cfg(test)]
 mod tests {
+    use super::PIPELINE;
     use super::workloads::all;
     use crate::generator::{Script, Source};
     use crate::scenario::Scale;
@@ -297,7 +299,7 @@ mod tests {
             let requests =
                 [Some(&workload.request), workload.before.as_ref(), workload.after.as_ref()];
             for request in requests.into_iter().flatten() {
-                let mut script = Script::new(&workload.shape(request), 1).unwrap();
+                let mut script = Script::new(&workload.shape(request, PIPELINE), 1).unwrap();
                 assert_eq!(script.fill(3).1.total(), 3, "{request}");
             }
         }

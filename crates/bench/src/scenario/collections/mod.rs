@@ -18,7 +18,7 @@ pub mod forms;
 pub mod removal;
 
 mod steady;
-mod store;
+pub(super) mod store;
 
 use anyhow::Error;
 

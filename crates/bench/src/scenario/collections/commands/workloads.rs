@@ -66,7 +66,13 @@ impl Replies {
 }
 
 impl Workload {
-    fn new(name: &'static str, request: impl Into<String>, replies: Replies, below: u64) -> Self {
+    /// A command that leaves everything as it was.
+    pub fn new(
+        name: &'static str,
+        request: impl Into<String>,
+        replies: Replies,
+        below: u64,
+    ) -> Self {
         let request = request.into();
         let (before, after) = (None, None);
         Self { name, request, replies, below, each_in_turn: false, before, after }

@@ -1,0 +1,185 @@
+//! Instructions per command, as callgrind counts them: GET and SET, and the commands of
+//! [`commands`](super::collections::commands) on less data. Where another build is named, both are
+//! counted in turns.
+//!
+//! There is one connection, each batch is sent in one write, and all its replies are waited for, so
+//! that the server finds the same work in each iteration of its loop however slow it is.
+
+use anyhow::{Result, ensure};
+use serde::Deserialize;
+
+use super::collections::commands::workloads::{Data, Replies, Workload, all};
+use super::collections::store::Stored;
+use super::{Bench, Scale, Scenario, pin_client};
+use crate::generator::{Generator, Script, Stop};
+use crate::report::{Figure, Section};
+use crate::servers::{Launch, Program};
+use crate::statistics::{median, spread};
+
+mod counted;
+
+use counted::Counted;
+
+/// What is counted, and beside what.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// Another build of the server: its path and arguments; empty for none.
+    pub before: String,
+    /// Keys of GET and SET.
+    pub keys: u64,
+    /// Collections, as a part of those of `commands`.
+    pub collections: f64,
+    /// Requests of one count.
+    pub requests: u64,
+    /// Runs, each with fresh servers, of which the middle one counts.
+    pub runs: usize,
+}
+
+impl Scenario for Plan {
+    fn scaled(self, scale: Scale) -> Self {
+        let requests = scale.of(self.requests).max(REQUESTS_MIN);
+        Self { requests, runs: scale.rounds(self.runs), ..self }
+    }
+
+    fn run(&self, bench: &Bench, section: &mut Section) -> Result<()> {
+        pin_client(1);
+        section.columns(&COLUMNS);
+        section.note(
+            "One connection, one worker, whose instructions count: parsing, lookup, reply and its \
+             loop; neither the kernel nor the threads that work by the clock are in it. Medians of \
+             runs with fresh servers; the spread is half the distance between their quartiles.",
+        );
+        let mut programs = vec![("after", bench.varve.clone())];
+        if !self.before.is_empty() {
+            let before = Program::parse(&self.before)?;
+            before.must_be_there()?;
+            programs.insert(0, ("before", before));
+        }
+        let mut most: Option<f64> = None;
+        for (data, pipelines) in self.data()? {
+            let counts = self.count(&programs, &data, pipelines)?;
+            for (what, counts) in counts {
+                let ratio = show(section, &what, &counts);
+                most = most.into_iter().chain(ratio).reduce(f64::max);
+            }
+        }
+        if programs.len() > 1 {
+            section.finding("the most instructions / before", most, "");
+        }
+        Ok(())
+    }
+}
+
+impl Plan {
+    /// What is stored and asked, and at which pipelines.
+    fn data(&self) -> Result<Vec<(Data, &'static [usize])>> {
+        let collections = all(Scale::new(self.collections)?);
+        let collections = collections.into_iter().map(|data| (data, &[16][..]));
+        let strings = (strings(self.keys), &[1, 16, 100][..]);
+        Ok(std::iter::once(strings).chain(collections).collect())
+    }
+
+    /// What each program takes in each run, by command and pipeline.
+    fn count(
+        &self,
+        programs: &[(&str, Program)],
+        data: &Data,
+        pipelines: &[usize],
+    ) -> Result<Vec<(String, Vec<Vec<f64>>)>> {
+        let measured: Vec<(usize, &Workload)> = pipelines
+            .iter()
+            .flat_map(|pipeline| data.workloads.iter().map(|workload| (*pipeline, workload)))
+            .collect();
+        let name = |(pipeline, workload): &(usize, &Workload)| {
+            format!("{}, {}, at pipeline {pipeline}", workload.name, data.name)
+        };
+        let none = vec![Vec::new(); programs.len()];
+        let mut counts: Vec<_> = measured.iter().map(|it| (name(it), none.clone())).collect();
+        for run in 0..self.runs {
+            for (number, (_, program)) in programs.iter().enumerate() {
+                let Some(mut server) = Counted::start(program, &Launch::default())? else {
+                    continue;
+                };
+                data.stored.iter().try_for_each(|stored| stored.send(server.server()))?;
+                for ((pipeline, workload), (_, counts)) in measured.iter().zip(&mut counts) {
+                    let seed = run as u64 + 1;
+                    counts[number].push(self.count_once(&mut server, workload, *pipeline, seed)?);
+                }
+            }
+        }
+        Ok(counts)
+    }
+
+    fn count_once(
+        &self,
+        server: &mut Counted,
+        workload: &Workload,
+        pipeline: usize,
+        seed: u64,
+    ) -> Result<f64> {
+        let mut generator = Generator::connect(server.server().port, 1)?;
+        let script = |request: &str| Script::new(&workload.shape(request, pipeline), seed);
+        let drive = |generator: &mut Generator, script: &mut Script, requests| -> Result<()> {
+            let outcome = generator.drive(script, Stop::Operations(requests))?;
+            ensure!(outcome.replies.error == 0, "{}", outcome.first_error.unwrap_or_default());
+            Ok(())
+        };
+        // Whole batches.
+        let warm_up = (self.requests / 8).next_multiple_of(pipeline as u64);
+        let requests = self.requests.next_multiple_of(pipeline as u64);
+        if let Some(before) = &workload.before {
+            drive(&mut generator, &mut script(before)?, warm_up + requests)?;
+        }
+        let mut measured = script(&workload.request)?;
+        drive(&mut generator, &mut measured, warm_up)?;
+        server.instructions()?;
+        drive(&mut generator, &mut measured, requests)?;
+        let instructions = server.instructions()?;
+        if let Some(after) = &workload.after {
+            drive(&mut generator, &mut script(after)?, warm_up + requests)?;
+        }
+        Ok(instructions as f64 / requests as f64)
+    }
+}
+
+/// Keys and values of 16 bytes.
+fn strings(keys: u64) -> Data {
+    let set = "SET key:{n:12} {?16}";
+    Data {
+        family: "",
+        name: "strings",
+        what: format!("{keys} keys with values of 16 bytes"),
+        stored: vec![Stored::new(set, keys)],
+        counts: vec![("DBSIZE".to_owned(), keys)],
+        workloads: vec![
+            Workload::new("GET", "GET key:{n:12}", Replies::Values, keys),
+            Workload::new("SET", set, Replies::Values, keys),
+        ],
+    }
+}
+
+/// Shows what one command takes; how that stands beside what it took before.
+fn show(section: &mut Section, what: &str, counts: &[Vec<f64>]) -> Option<f64> {
+    let (after, before) = counts.split_last()?;
+    let before = before.first();
+    let ratio = before.map(|before| median(after.clone()) / median(before.clone()));
+    let cell = |value: Option<f64>, digits| match value {
+        Some(value) => format!("{value:.digits$}"),
+        None => "-".to_owned(),
+    };
+    let spreads = counts.iter().filter_map(|runs| spread(runs)).reduce(f64::max);
+    section.row([
+        what.to_owned(),
+        cell(before.map(|before| median(before.clone())), 1),
+        cell(Some(median(after.clone())), 1),
+        cell(ratio, 4),
+        cell(spreads.map(|spread| spread * 100.0), 2),
+    ]);
+    let name = format!("instructions of {what}");
+    section.figures.push(Figure::of_rounds(name, after.clone(), ""));
+    ratio
+}
+
+const REQUESTS_MIN: u64 = 1600;
+const COLUMNS: [&str; 5] = ["command", "before", "after", "after / before", "spread %"];
