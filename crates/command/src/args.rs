@@ -1,7 +1,6 @@
 //! The arguments of a request, where they lie in the connection's buffer.
 
 use crate::refusal::Refusal;
-use store::{Request, Words};
 use wire::Span;
 
 /// The words of a request, the command's name first.
@@ -9,12 +8,6 @@ use wire::Span;
 pub struct Args<'c> {
     request: &'c [u8],
     spans: &'c [Span],
-}
-
-impl Request for Args<'_> {
-    fn words(&self) -> Words {
-        self.from(0).map(<[u8]>::to_vec).collect()
-    }
 }
 
 impl<'c> Args<'c> {

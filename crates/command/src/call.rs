@@ -9,7 +9,7 @@ use crate::statistics::WorkerStatistics;
 use crate::table;
 use base::{KeyspaceId, Millis, PositionHash};
 use smallvec::SmallVec;
-use store::{Access, Key, Lane, ShardSet};
+use store::{Access, Key, Lane, ShardSet, Words};
 use wire::Reply;
 
 /// `Ok` when one reply was written; a refusal becomes the reply instead.
@@ -108,9 +108,10 @@ impl<'c> Call<'c> {
     pub fn on_key(&mut self, at: usize) -> Result<(Access<'_>, Key<'c>, &mut Reply<'c>), Refusal> {
         let key = self.key(at)?;
         let mut access = self.instance.store.lock(self.lane, &key, self.now);
-        if self.session.no_touch | self.session.import_source | access.is_heard() {
-            introduce(&mut access, self.instance, self.session, &self.args);
+        if self.session.no_touch | self.session.import_source {
+            self.session.mark(&mut access);
         }
+        access.speak_for(|| (words_of(self.args), key.keyspace));
         Ok((access, key, &mut self.reply))
     }
 
@@ -132,8 +133,13 @@ impl<'c> Call<'c> {
         let mut shards = ShardSet::new();
         keys.iter().for_each(|key| shards.add(key.hash));
         let mut access = self.instance.store.lock_all(self.lane, shards, self.now);
-        if self.session.no_touch | self.session.import_source | access.is_heard() {
-            introduce(&mut access, self.instance, self.session, &self.args);
+        if self.session.no_touch | self.session.import_source {
+            self.session.mark(&mut access);
+        }
+        if access.is_heard()
+            && let Some(keyspace) = self.instance.store.keyspace(self.session.database)
+        {
+            access.speak_for(|| (words_of(self.args), keyspace));
         }
         (access, &mut self.reply)
     }
@@ -141,8 +147,13 @@ impl<'c> Call<'c> {
     /// Locks every shard, for a command that learns its keys as it goes.
     pub fn lock_everything(&mut self) -> (Access<'_>, &mut Reply<'c>) {
         let mut access = self.instance.store.lock_all(self.lane, ShardSet::all(), self.now);
-        if self.session.no_touch | self.session.import_source | access.is_heard() {
-            introduce(&mut access, self.instance, self.session, &self.args);
+        if self.session.no_touch | self.session.import_source {
+            self.session.mark(&mut access);
+        }
+        if access.is_heard()
+            && let Some(keyspace) = self.instance.store.keyspace(self.session.database)
+        {
+            access.speak_for(|| (words_of(self.args), keyspace));
         }
         (access, &mut self.reply)
     }
@@ -203,16 +214,8 @@ impl Command {
     }
 }
 
-/// Tells an access what a client has said about itself, and in whose words it changes data.
+/// The words of a request, for those who listen.
 #[cold]
-fn introduce<'a>(
-    access: &mut Access<'a>,
-    instance: &Instance,
-    session: &Session,
-    args: &'a Args<'_>,
-) {
-    session.mark(access);
-    if let Some(keyspace) = instance.store.keyspace(session.database) {
-        access.speak_for(args, keyspace);
-    }
+fn words_of(args: Args<'_>) -> Words {
+    args.from(0).map(<[u8]>::to_vec).collect()
 }

@@ -6,7 +6,7 @@
 
 use crate::fault::WrongKind;
 use crate::key::{Key, Kind, Value};
-use crate::shard::{Event, Guard, KeyMut, Request, ValueRef};
+use crate::shard::{Event, Guard, KeyMut, ValueRef, Words};
 use base::{KeyspaceId, Millis, Random};
 use smallvec::SmallVec;
 
@@ -142,10 +142,9 @@ impl<'a> Access<'a> {
 
     /// Takes the words of a request, which is asked by a client of a keyspace, for what will be
     /// changed, if anybody hears it.
-    pub fn speak_for(&mut self, request: &'a dyn Request, keyspace: KeyspaceId) {
-        if self.guard.is_heard() {
-            self.guard.speak_for(request, keyspace);
-        }
+    #[inline(always)]
+    pub fn speak_for(&mut self, request: impl FnOnce() -> (Words, KeyspaceId)) {
+        self.guard.speak_for(request);
     }
 
     /// Gives words that have the effect of what was changed, in place of those of the request: they

@@ -1,7 +1,7 @@
 //! What one thread needs to work on the store.
 
 use crate::counters::Counters;
-use crate::shard::{Lent, Unit};
+use crate::shard::{Lent, Pending};
 use base::{GateLane, Millis, Pacer, Random};
 use heap::{Head, Heap, OutOfSpace, Purpose};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub struct Lane {
     pub(crate) rested_at: u64,
     /// The locks that commands borrow, and what they have changed under them.
     pub(crate) lent: Lent,
-    pub(crate) unit: Unit,
+    pub(crate) pending: Pending,
     /// Of a thread that works in the background.
     pub(crate) pacer: Pacer,
     /// Chance for RANDOMKEY, SPOP and the like.
@@ -45,7 +45,7 @@ impl Lane {
             is_overdrawn: false,
             rested_at: 0,
             lent: Lent::default(),
-            unit: Unit::default(),
+            pending: Pending::default(),
             pacer: Pacer::new(),
             random: Random::seeded(seed),
         }

@@ -46,7 +46,7 @@ pub use lane::Lane;
 pub use packed::Element;
 pub use scan::{ScanFilter, Scanned};
 pub use shard::{
-    Change, Effect, Event, EventClass, Happened, Hold, Listener, Reason, Request, ShardSet, Sought,
-    Unit, Words,
+    Change, Effect, Event, EventClass, Happened, Hold, Listener, Reason, ShardSet, Sought, Unit,
+    Words,
 };
 pub use store::{Store, StoreConfig};

@@ -151,13 +151,6 @@ pub struct Unit {
     pub events: Vec<Happened>,
 }
 
-impl Unit {
-    pub(super) fn append(&mut self, mut more: Unit) {
-        self.effects.append(&mut more.effects);
-        self.events.append(&mut more.events);
-    }
-}
-
 /// Hears of every change of user data.
 pub trait Listener: fmt::Debug + Send + Sync {
     /// A change is about to be made; the locks of its key's shard are held.

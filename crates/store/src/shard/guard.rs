@@ -21,7 +21,7 @@ pub(crate) struct Guard<'a> {
     pub(super) now: Millis,
     pub(super) history: AccessHistory,
     pub(super) shows_expired: bool,
-    pub(super) changes: Changes<'a>,
+    pub(super) changes: Changes,
 }
 
 impl Shards {

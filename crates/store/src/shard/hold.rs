@@ -84,6 +84,6 @@ impl Hold<'_> {
 impl Drop for Hold<'_> {
     fn drop(&mut self) {
         self.lane.lent = Lent::default();
-        self.shards.tell_unit(&std::mem::take(&mut self.lane.unit));
+        self.shards.tell_unit(&std::mem::take(&mut self.lane.pending.unit));
     }
 }

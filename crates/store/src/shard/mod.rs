@@ -55,7 +55,7 @@ pub(crate) use key_mut::KeyMut;
 pub(crate) use locks::Lent;
 pub use locks::ShardSet;
 pub(crate) use nodes::WriteNodes;
-pub use pending::Request;
+pub(crate) use pending::Pending;
 pub(crate) use read_nodes::ReadNodes;
 pub(crate) use shards::Shards;
 pub(crate) use value_ref::ValueRef;

@@ -2,21 +2,13 @@
 
 use super::change::{Heard, Unit, Words};
 use base::KeyspaceId;
-use std::fmt;
-
-/// A request, in whose words a unit is told unless others are given.
-pub trait Request {
-    /// Its words, the command's name first.
-    fn words(&self) -> Words;
-}
 
 /// The changes of one hold of locks: who hears of them, and what is to be told.
 #[derive(Debug)]
-pub(super) struct Changes<'a> {
+pub(super) struct Changes {
     /// Who listens, as it was when the locks were taken.
     pub heard: Heard,
     pub said: Said,
-    pub pending: Option<Box<Pending<'a>>>,
 }
 
 /// In a build with assertions: whether somebody said what every change was.
@@ -31,27 +23,22 @@ pub(super) struct Said {
     is_excused: bool,
 }
 
-/// What will be told to those who listen.
-#[derive(Default)]
-pub(super) struct Pending<'a> {
+/// What will be told to those who listen. A thread has one, and fills it while it holds locks.
+#[derive(Debug, Default)]
+pub(crate) struct Pending {
     pub unit: Unit,
-    pub request: Option<(&'a dyn Request, KeyspaceId)>,
+    /// The words of the request, which are taken unless others are given, and its keyspace.
+    pub request: Option<(Words, KeyspaceId)>,
     /// Whether a command has said that it changed something.
     pub is_said: bool,
     /// Whether it gave words for it, so that those of the request are not taken.
     pub is_worded: bool,
 }
 
-impl fmt::Debug for Pending<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pending").field("unit", &self.unit).finish_non_exhaustive()
-    }
-}
-
-impl Changes<'_> {
+impl Changes {
     #[inline(always)]
-    pub fn new(heard: Heard) -> Self {
-        Changes { heard, said: Said::default(), pending: None }
+    pub fn new(heard: Heard) -> Changes {
+        Changes { heard, said: Said::default() }
     }
 }
 

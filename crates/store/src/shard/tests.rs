@@ -1,6 +1,6 @@
 //! Guards against a map, in little memory, so that Miri can follow every step.
 
-use super::{Change, Event, Guard, Listener, Reason, Request, ShardSet, Shards, Unit};
+use super::{Change, Event, Guard, Listener, Reason, ShardSet, Shards, Unit};
 use crate::key::{Encoding, Key, Kind, Label};
 use crate::lane::Lane;
 use base::{Gate, KeyHasher, KeyspaceId, Millis, Random};
@@ -231,14 +231,6 @@ impl Listener for Heard {
     }
 }
 
-struct Asked;
-
-impl Request for Asked {
-    fn words(&self) -> Vec<Vec<u8>> {
-        vec![b"ASKED".to_vec()]
-    }
-}
-
 fn listened_to(world: &World) -> Arc<Heard> {
     let heard = Arc::new(Heard::default());
     world.shards.listeners.add(Arc::clone(&heard) as Arc<dyn Listener>);
@@ -251,7 +243,7 @@ fn a_change_is_heard_while_the_old_value_can_be_read_and_told_as_one_unit() {
     world.with(b"k", |guard, key| guard.key_mut(key).put(STRING, b"old")).expect("room");
     let heard = listened_to(&world);
     world.with(b"k", |guard, key| {
-        guard.speak_for(&Asked, KeyspaceId(0));
+        guard.speak_for(|| (vec![b"ASKED".to_vec()], KeyspaceId(0)));
         let mut key = guard.key_mut(key);
         key.put(STRING, b"a longer one, elsewhere").expect("room");
         key.bytes_mut()[0] = b'A';
@@ -305,7 +297,7 @@ fn commands_of_a_hold_borrow_its_locks_and_make_one_unit() {
     for name in names {
         let key = world.shards.key(KeyspaceId(0), name);
         let mut guard = world.shards.lock(hold.lane(), key.hash.shard(), NOW);
-        guard.speak_for(&Asked, KeyspaceId(0));
+        guard.speak_for(|| (vec![b"ASKED".to_vec()], KeyspaceId(0)));
         guard.key_mut(&key).put(STRING, b"v").expect("room");
         guard.say(1, WRITTEN, &key);
     }

@@ -3,7 +3,6 @@
 use super::change::{Change, Effect, Event, Happened, Reason, Unit, Words};
 use super::found::Found;
 use super::guard::Guard;
-use super::pending::{Pending, Request};
 use super::shards::Shards;
 use super::value_ref::ValueRef;
 use crate::key::Key;
@@ -66,8 +65,11 @@ impl<'a> Guard<'a> {
     }
 
     /// Takes the words of a request for what a command will say, in the database of a keyspace.
-    pub fn speak_for(&mut self, request: &'a dyn Request, keyspace: KeyspaceId) {
-        self.pending().request = Some((request, keyspace));
+    #[inline(always)]
+    pub fn speak_for(&mut self, request: impl FnOnce() -> (Words, KeyspaceId)) {
+        if self.is_heard() {
+            self.thread.pending.request = Some(request());
+        }
     }
 
     /// Says that a command made so many changes, which is this for a key. With none, that what it
@@ -86,7 +88,7 @@ impl<'a> Guard<'a> {
         self.changes.said.said();
         self.thread.counters.changes.add(changes);
         if changes > 0 && self.changes.heard != 0 {
-            self.pending().is_said = true;
+            self.thread.pending.is_said = true;
         }
     }
 
@@ -113,7 +115,7 @@ impl<'a> Guard<'a> {
     /// Gives words for what was changed, in place of those of the request.
     pub fn word(&mut self, keyspace: KeyspaceId, words: &[&[u8]]) {
         if self.is_heard() {
-            self.pending().is_worded = true;
+            self.thread.pending.is_worded = true;
             self.note_effect(keyspace, words.iter().map(|word| word.to_vec()).collect());
         }
     }
@@ -129,7 +131,7 @@ impl<'a> Guard<'a> {
     pub fn note_event(&mut self, event: Event, key: &Key<'_>) {
         if let Some(database) = self.shards.keyspaces.database_of(key.keyspace) {
             let key = key.bytes.to_vec();
-            self.pending().unit.events.push(Happened { event, database, key });
+            self.thread.pending.unit.events.push(Happened { event, database, key });
         }
     }
 
@@ -137,30 +139,24 @@ impl<'a> Guard<'a> {
     #[cold]
     pub fn note_effect(&mut self, keyspace: KeyspaceId, words: Words) {
         if let Some(database) = self.shards.keyspaces.database_of(keyspace) {
-            self.pending().unit.effects.push(Effect { database, words });
+            self.thread.pending.unit.effects.push(Effect { database, words });
         }
-    }
-
-    #[cold]
-    fn pending(&mut self) -> &mut Pending<'a> {
-        self.changes.pending.get_or_insert_default()
     }
 
     /// Ends the unit, before the locks go.
     #[cold]
     fn finish_unit(&mut self) {
-        let Some(mut pending) = self.changes.pending.take() else { return };
-        if let Some((request, keyspace)) = pending.request.filter(|_| pending.is_said)
-            && !pending.is_worded
+        let pending = &mut self.thread.pending;
+        let is_told = pending.is_said && !pending.is_worded;
+        (pending.is_said, pending.is_worded) = (false, false);
+        if let Some((words, keyspace)) = pending.request.take().filter(|_| is_told)
             && let Some(database) = self.shards.keyspaces.database_of(keyspace)
         {
-            pending.unit.effects.push(Effect { database, words: request.words() });
+            pending.unit.effects.push(Effect { database, words });
         }
-        if self.thread.lent.is_any() {
-            // It goes on in the next command that borrows the locks.
-            self.thread.unit.append(pending.unit);
-        } else {
-            self.shards.tell_unit(&pending.unit);
+        // Under lent locks it goes on in the next command that borrows them.
+        if !self.thread.lent.is_any() {
+            self.shards.tell_unit(&std::mem::take(&mut self.thread.pending.unit));
         }
     }
 }
