@@ -4,6 +4,7 @@
 //! so it cannot own them as `std::sync::Mutex` would.
 
 use crate::sync::{AtomicU32, Ordering, park, relax, unpark_one};
+use std::mem::ManuallyDrop;
 
 const FREE: u32 = 0;
 const HELD: u32 = 1;
@@ -48,6 +49,17 @@ impl Lock {
         taken.ok().map(|_| LockGuard { lock: self })
     }
 
+    /// Gives the lock back.
+    ///
+    /// # Safety
+    /// The caller holds it, and its guard was [left](LockGuard::leave_locked).
+    #[inline]
+    pub unsafe fn unlock(&self) {
+        if self.word.swap(FREE, Ordering::Release) == CONTENDED {
+            unpark_one(&self.word);
+        }
+    }
+
     /// Waits until the lock was free once, without keeping it.
     pub fn wait_until_free(&self) {
         drop(self.lock());
@@ -71,12 +83,19 @@ impl Lock {
     }
 }
 
+impl LockGuard<'_> {
+    /// Leaves the lock held, for somebody who calls [`Lock::unlock`].
+    #[inline]
+    pub fn leave_locked(self) {
+        let _held = ManuallyDrop::new(self);
+    }
+}
+
 impl Drop for LockGuard<'_> {
     #[inline]
     fn drop(&mut self) {
-        if self.lock.word.swap(FREE, Ordering::Release) == CONTENDED {
-            unpark_one(&self.lock.word);
-        }
+        // SAFETY: the guard is made by who takes the lock, and is gone now.
+        unsafe { self.lock.unlock() };
     }
 }
 

@@ -72,11 +72,12 @@ pub struct Call<'c> {
 impl<'c> Call<'c> {
     /// The keyspace of the client's database.
     ///
-    /// # Errors
-    /// Never, as SELECT checks; kept as a refusal rather than a panic.
+    /// # Panics
+    /// Never, as SELECT refuses a database that does not exist.
     #[inline]
-    pub fn keyspace(&self) -> Result<KeyspaceId, Refusal> {
-        self.keyspace_of(self.session.database)
+    pub fn keyspace(&self) -> KeyspaceId {
+        let selected = self.instance.store.keyspace(self.session.database);
+        selected.expect("a selected database exists")
     }
 
     /// The keyspace of a database.
@@ -90,72 +91,54 @@ impl<'c> Call<'c> {
 
     /// The argument at `at` as a key of the client's database.
     #[inline(always)]
-    pub fn key(&self, at: usize) -> Result<Key<'c>, Refusal> {
+    pub fn key(&self, at: usize) -> Key<'c> {
         let bytes = self.args.get(at);
-        let keyspace = self.keyspace()?;
+        let keyspace = self.keyspace();
         let ahead = self.first_hash.filter(|_| at == self.row.first_key);
-        Ok(match ahead {
-            Some(hash) => Key { bytes, hash, keyspace },
-            None => self.instance.store.key(keyspace, bytes),
-        })
+        let hash = ahead.unwrap_or_else(|| self.hash(bytes));
+        Key { bytes, hash, keyspace }
+    }
+
+    /// Not inlined, since the handlers that lock a key are many and the hash of one is long.
+    #[inline(never)]
+    fn hash(&self, bytes: &[u8]) -> PositionHash {
+        self.instance.store.hash(bytes)
     }
 
     /// Locks the key at `at`: the access, the key, and where the reply goes.
-    ///
-    /// # Errors
-    /// As `key`.
     #[inline(always)]
-    pub fn on_key(&mut self, at: usize) -> Result<(Access<'_>, Key<'c>, &mut Reply<'c>), Refusal> {
-        let key = self.key(at)?;
-        let mut access = self.instance.store.lock(self.lane, &key, self.now);
-        if self.session.no_touch | self.session.import_source {
-            self.session.mark(&mut access);
-        }
-        access.speak_for(|| (words_of(self.args), key.keyspace));
-        Ok((access, key, &mut self.reply))
+    pub fn on_key(&mut self, at: usize) -> (Access<'_>, Key<'c>, &mut Reply<'c>) {
+        let key = self.key(at);
+        let access = self.instance.store.lock(self.lane, &key, self.now);
+        (begun(access, self.session, self.args, key.keyspace), key, &mut self.reply)
     }
 
     /// Locks the keys at `positions`, all at once; the keys come in the same order.
-    ///
-    /// # Errors
-    /// As `key`.
     pub fn on_keys(
         &mut self,
         positions: impl IntoIterator<Item = usize>,
-    ) -> Result<(Access<'_>, Keys<'c>, &mut Reply<'c>), Refusal> {
-        let keys = positions.into_iter().map(|at| self.key(at)).collect::<Result<Keys<'c>, _>>()?;
+    ) -> (Access<'_>, Keys<'c>, &mut Reply<'c>) {
+        let keys: Keys<'c> = positions.into_iter().map(|at| self.key(at)).collect();
         let (access, reply) = self.lock(&keys);
-        Ok((access, keys, reply))
+        (access, keys, reply)
     }
 
     /// Locks keys, which may be of several databases, all at once.
     pub fn lock(&mut self, keys: &[Key<'_>]) -> (Access<'_>, &mut Reply<'c>) {
         let mut shards = ShardSet::new();
         keys.iter().for_each(|key| shards.add(key.hash));
-        let mut access = self.instance.store.lock_all(self.lane, shards, self.now);
-        if self.session.no_touch | self.session.import_source {
-            self.session.mark(&mut access);
-        }
-        if access.is_heard()
-            && let Some(keyspace) = self.instance.store.keyspace(self.session.database)
-        {
-            access.speak_for(|| (words_of(self.args), keyspace));
-        }
-        (access, &mut self.reply)
+        self.lock_shards(shards)
     }
 
     /// Locks every shard, for a command that learns its keys as it goes.
     pub fn lock_everything(&mut self) -> (Access<'_>, &mut Reply<'c>) {
-        let mut access = self.instance.store.lock_all(self.lane, ShardSet::all(), self.now);
-        if self.session.no_touch | self.session.import_source {
-            self.session.mark(&mut access);
-        }
-        if access.is_heard()
-            && let Some(keyspace) = self.instance.store.keyspace(self.session.database)
-        {
-            access.speak_for(|| (words_of(self.args), keyspace));
-        }
-        (access, &mut self.reply)
+        self.lock_shards(ShardSet::all())
+    }
+
+    fn lock_shards(&mut self, shards: ShardSet) -> (Access<'_>, &mut Reply<'c>) {
+        let keyspace = self.keyspace();
+        let access = self.instance.store.lock_all(self.lane, shards, self.now);
+        (begun(access, self.session, self.args, keyspace), &mut self.reply)
     }
 
     /// Makes sure that `bytes` beyond those of the arguments can be written without waiting. For
@@ -212,6 +195,21 @@ impl Command {
             )
         }
     }
+}
+
+/// An access that knows how the client sees keys, and what its command says unless told otherwise.
+#[inline(always)]
+fn begun<'a>(
+    mut access: Access<'a>,
+    session: &Session,
+    args: Args<'_>,
+    keyspace: KeyspaceId,
+) -> Access<'a> {
+    if session.no_touch | session.import_source {
+        session.mark(&mut access);
+    }
+    access.speak_for(|| (words_of(args), keyspace));
+    access
 }
 
 /// The words of a request, for those who listen.

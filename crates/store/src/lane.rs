@@ -1,7 +1,7 @@
 //! What one thread needs to work on the store.
 
 use crate::counters::Counters;
-use crate::shard::{Lent, Pending};
+use crate::shard::{Lent, Pending, ShardSet};
 use base::{GateLane, Millis, Pacer, Random};
 use heap::{Head, Heap, OutOfSpace, Purpose};
 use std::sync::Arc;
@@ -17,6 +17,8 @@ pub struct Lane {
     pub(crate) is_overdrawn: bool,
     /// Bytes that had been appended when the lane was last asked whether it rests.
     pub(crate) rested_at: u64,
+    /// The shards that the guard in use has locked or borrowed, if they are several.
+    pub(crate) asked: ShardSet,
     /// The locks that commands borrow, and what they have changed under them.
     pub(crate) lent: Lent,
     pub(crate) pending: Pending,
@@ -44,6 +46,7 @@ impl Lane {
             paid: Paid::default(),
             is_overdrawn: false,
             rested_at: 0,
+            asked: ShardSet::new(),
             lent: Lent::default(),
             pending: Pending::default(),
             pacer: Pacer::new(),

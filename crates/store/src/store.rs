@@ -6,7 +6,7 @@ use crate::counters::{Counters, Totals};
 use crate::key::Key;
 use crate::lane::Lane;
 use crate::shard::{Hold, Listener, ShardSet, Shards, Sought};
-use base::{Gate, KeyHasher, KeyspaceId, Millis};
+use base::{Gate, KeyHasher, KeyspaceId, Millis, PositionHash};
 use heap::Heap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -43,6 +43,12 @@ impl Store {
             cleaners: Cleaners::default(),
             lanes: Mutex::new(Vec::new()),
         })
+    }
+
+    /// Where a key stands, whatever its keyspace.
+    #[inline]
+    pub fn hash(&self, key: &[u8]) -> PositionHash {
+        self.shards.hasher.hash(key)
     }
 
     /// A key of a keyspace.

@@ -17,7 +17,7 @@ use index::{Entry, Index};
 pub(crate) struct Guard<'a> {
     pub(super) shards: &'a Shards,
     pub(super) thread: &'a mut Lane,
-    held: Held<'a>,
+    held: Held,
     pub(super) now: Millis,
     pub(super) history: AccessHistory,
     pub(super) shows_expired: bool,
@@ -28,13 +28,13 @@ impl Shards {
     /// Locks one shard, for a command.
     #[inline(always)]
     pub fn lock<'a>(&'a self, thread: &'a mut Lane, shard: ShardId, now: Millis) -> Guard<'a> {
-        let held = self.hold_one_of(&thread.lent, shard);
+        let held = self.hold_one_of(thread, shard);
         Guard::new(self, thread, held, now, self.budget.history())
     }
 
     /// Locks several shards, all of them at once, for a command.
     pub fn lock_all<'a>(&'a self, thread: &'a mut Lane, set: ShardSet, now: Millis) -> Guard<'a> {
-        let held = self.hold_many_of(&thread.lent, set);
+        let held = self.hold_many_of(thread, set);
         Guard::new(self, thread, held, now, self.budget.history())
     }
 
@@ -68,7 +68,7 @@ impl<'a> Guard<'a> {
     fn new(
         shards: &'a Shards,
         thread: &'a mut Lane,
-        held: Held<'a>,
+        held: Held,
         now: Millis,
         history: AccessHistory,
     ) -> Guard<'a> {
@@ -121,15 +121,36 @@ impl<'a> Guard<'a> {
     #[inline(always)]
     pub(super) fn index(&self, key: &Key<'_>) -> &'a Index {
         let shard = key.hash.shard();
-        assert!(self.held.has(shard), "a command reaches only keys that it has locked");
+        assert!(self.has(shard), "a command reaches only keys that it has locked");
         self.shards.indexes.get(key.keyspace, shard)
+    }
+
+    #[inline(always)]
+    fn has(&self, shard: ShardId) -> bool {
+        match self.held {
+            Held::One(held) => held == shard,
+            Held::Many | Held::Lent => self.thread.asked.has(shard),
+        }
+    }
+
+    /// Gives the locks back; the guard reaches nothing any more.
+    #[inline(always)]
+    pub(super) fn release(&mut self) {
+        let locks = &self.shards.locks;
+        match self.held {
+            // SAFETY: it was kept for this guard, which is dropped.
+            Held::One(shard) => unsafe { locks.release(shard) },
+            // SAFETY: the same; a thread has one guard at a time.
+            Held::Many => unsafe { locks.release_all(&self.thread.asked) },
+            Held::Lent => {}
+        }
     }
 
     /// # Panics
     /// If the shard is not locked.
     #[inline]
     pub(super) fn assert_held(&self, shard: ShardId) {
-        assert!(self.held.has(shard), "only what is locked is reached");
+        assert!(self.has(shard), "only what is locked is reached");
     }
 
     /// The key's entry and record, whatever its deadline.

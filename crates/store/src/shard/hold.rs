@@ -5,42 +5,66 @@ use super::collections::CollectionId;
 use super::locks::{Held, Lent, ShardSet};
 use super::shards::Shards;
 use crate::lane::Lane;
-use base::{PositionHash, ShardId};
+use base::ShardId;
 
 impl Shards {
-    /// The lock of one shard, for a thread that lends none.
-    #[inline]
-    pub(super) fn hold_one(&self, shard: ShardId) -> Held<'_> {
-        Held::One(shard, self.locks.one(shard))
+    /// The lock of one shard, for a thread that lends none. Whoever makes a guard of it gives it
+    /// back.
+    #[inline(always)]
+    pub(super) fn hold_one(&self, shard: ShardId) -> Held {
+        self.locks.one(shard).leave_locked();
+        Held::One(shard)
     }
 
     /// The lock of one shard, for a command.
     #[inline(always)]
-    pub(super) fn hold_one_of(&self, lent: &Lent, shard: ShardId) -> Held<'_> {
-        if lent.is_any() {
+    pub(super) fn hold_one_of(&self, thread: &mut Lane, shard: ShardId) -> Held {
+        if thread.lent.is_any() {
             let mut one = ShardSet::new();
-            one.add(PositionHash(u64::from(shard.0) << (u64::BITS - 8)));
-            return lent.borrow(&self.locks, one);
+            one.add_shard(shard);
+            return self.borrow(thread, one);
         }
         self.hold_one(shard)
     }
 
     /// The locks of several shards, for a command.
-    pub(super) fn hold_many_of(&self, lent: &Lent, set: ShardSet) -> Held<'_> {
-        if lent.is_any() { lent.borrow(&self.locks, set) } else { self.locks.many(set) }
+    pub(super) fn hold_many_of(&self, thread: &mut Lane, set: ShardSet) -> Held {
+        if thread.lent.is_any() {
+            return self.borrow(thread, set);
+        }
+        self.locks.many(&set).leave_locked();
+        thread.asked = set;
+        Held::Many
+    }
+
+    /// Those of the thread's locks that a command asks for. Whoever lends locks has asked for all
+    /// keys before; a shard that was missed all the same is waited for, which is a mistake, since
+    /// two who do so may wait for each other.
+    #[cold]
+    fn borrow(&self, thread: &mut Lane, set: ShardSet) -> Held {
+        let lent = thread.lent.0.get_or_insert_default();
+        let missed = set.without(lent);
+        if missed != ShardSet::new() {
+            debug_assert!(false, "a command of a unit reaches only keys that the unit has locked");
+            self.locks.many(&missed).leave_locked();
+            lent.add_all(&missed);
+        }
+        thread.asked = set;
+        Held::Lent
     }
 
     /// Locks the shard of the key that owns a collection; `None` if the collection is closed.
-    pub(super) fn hold_owner(&self, id: CollectionId) -> Option<Held<'_>> {
+    pub(super) fn hold_owner(&self, id: CollectionId) -> Option<Held> {
         loop {
             let shard = self.collections.owner(id).shard();
-            let held = self.hold_one(shard);
+            let lock = self.locks.one(shard);
             // An owner gives a collection up, or away, under the lock of its shard.
             if !self.collections.has_owner(id) {
                 return None;
             }
             if self.collections.owner(id).shard() == shard {
-                return Some(held);
+                lock.leave_locked();
+                return Some(Held::One(shard));
             }
         }
     }
@@ -52,25 +76,23 @@ impl Shards {
 pub struct Hold<'a> {
     shards: &'a Shards,
     lane: &'a mut Lane,
-    #[expect(dead_code, reason = "held, not read")]
-    held: Held<'a>,
 }
 
 impl Shards {
     /// Takes the locks of some shards for several commands; the lane lends none so far.
     pub fn hold<'a>(&'a self, lane: &'a mut Lane, set: ShardSet) -> Hold<'a> {
         assert!(!lane.lent.is_any(), "a hold is not taken within a hold");
-        let held = self.locks.many(set);
+        self.locks.many(&set).leave_locked();
         lane.lent = Lent(Some(set));
-        Hold { shards: self, lane, held }
+        Hold { shards: self, lane }
     }
 
     /// The same for somebody who must not wait: `None` if one of the locks is not free at present.
     pub fn try_hold<'a>(&'a self, lane: &'a mut Lane, set: ShardSet) -> Option<Hold<'a>> {
         assert!(!lane.lent.is_any(), "a hold is not taken within a hold");
-        let held = Held::Many(set, self.locks.try_all(&set).ok()?);
+        self.locks.try_all(&set).ok()?.leave_locked();
         lane.lent = Lent(Some(set));
-        Some(Hold { shards: self, lane, held })
+        Some(Hold { shards: self, lane })
     }
 }
 
@@ -83,7 +105,9 @@ impl Hold<'_> {
 
 impl Drop for Hold<'_> {
     fn drop(&mut self) {
-        self.lane.lent = Lent::default();
+        let held = self.lane.lent.0.take().unwrap_or_default();
         self.shards.tell_unit(&std::mem::take(&mut self.lane.pending.unit));
+        // SAFETY: they were taken for this hold, or for a command under it, and were left locked.
+        unsafe { self.shards.locks.release_all(&held) };
     }
 }

@@ -9,7 +9,7 @@
 use base::units::SHARDS;
 use base::{Lock, LockGuard, PositionHash, ShardId};
 use crossbeam_utils::CachePadded;
-use smallvec::SmallVec;
+use std::mem::ManuallyDrop;
 
 const TRIES: usize = if cfg!(loom) { 1 } else { 3 };
 /// Three locks are as many as interleavings can be explored for.
@@ -35,8 +35,13 @@ impl ShardSet {
     /// Adds the shard in which `hash` stands.
     #[inline]
     pub fn add(&mut self, hash: PositionHash) {
-        let shard = hash.shard().index();
-        self.words[shard / 64] |= 1 << (shard % 64);
+        self.add_shard(hash.shard());
+    }
+
+    /// Adds a shard.
+    #[inline]
+    pub fn add_shard(&mut self, shard: ShardId) {
+        self.words[shard.index() / 64] |= 1 << (shard.index() % 64);
     }
 
     /// Whether `shard` is in the set.
@@ -51,7 +56,7 @@ impl ShardSet {
     }
 
     /// The shards that are not in `other`.
-    fn without(mut self, other: &ShardSet) -> ShardSet {
+    pub(super) fn without(mut self, other: &ShardSet) -> ShardSet {
         self.words.iter_mut().zip(other.words).for_each(|(word, other)| *word &= !other);
         self
     }
@@ -61,7 +66,7 @@ impl ShardSet {
         self.words.iter().zip(other.words).all(|(word, wanted)| wanted & !word == 0)
     }
 
-    fn iter(&self) -> impl Iterator<Item = ShardId> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = ShardId> {
         (0_usize..).zip(self.words).flat_map(|(at, word)| {
             let rests = std::iter::successors(Some(word), |rest| Some(rest & rest.wrapping_sub(1)));
             let bits = rests.take_while(|rest| *rest != 0).map(u64::trailing_zeros);
@@ -70,13 +75,14 @@ impl ShardSet {
     }
 }
 
-/// The locks that an `Access` holds.
-#[derive(Debug)]
-pub(super) enum Held<'a> {
-    One(ShardId, #[expect(dead_code, reason = "held, not read")] LockGuard<'a>),
-    Many(ShardSet, #[expect(dead_code, reason = "held, not read")] SmallVec<[LockGuard<'a>; 4]>),
+/// Which locks a guard gives back. Guards are moved, so that several shards stand in a set beside
+/// it, which the thread keeps.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Held {
+    One(ShardId),
+    Many,
     /// By the thread's hold, which goes on after this.
-    Lent(ShardSet),
+    Lent,
 }
 
 /// The shards that a thread holds for several commands in a row; set by its hold alone.
@@ -91,20 +97,17 @@ impl Lent {
     }
 }
 
-impl Held<'_> {
-    #[inline]
-    pub fn has(&self, shard: ShardId) -> bool {
-        match self {
-            Held::One(held, _) => *held == shard,
-            Held::Many(set, _) | Held::Lent(set) => set.has(shard),
-        }
-    }
-}
-
 /// One lock per shard, a cache line each.
 #[derive(Debug)]
 pub(super) struct Locks {
     shards: Box<[CachePadded<Lock>]>,
+}
+
+/// Locks of several shards, which are given back when this is dropped.
+#[derive(Debug)]
+pub(super) struct Many<'a> {
+    locks: &'a Locks,
+    set: ShardSet,
 }
 
 impl Locks {
@@ -117,34 +120,63 @@ impl Locks {
         self.shards[shard.index()].lock()
     }
 
-    pub fn many(&self, set: ShardSet) -> Held<'_> {
+    pub fn many(&self, set: &ShardSet) -> Many<'_> {
         for _ in 0..TRIES {
-            match self.try_all(&set) {
-                Ok(guards) => return Held::Many(set, guards),
+            match self.try_all(set) {
+                Ok(held) => return held,
                 Err(contended) => self.shards[contended.index()].wait_until_free(),
             }
         }
-        Held::Many(set, set.iter().map(|shard| self.one(shard)).collect())
+        let mut held = Many { locks: self, set: ShardSet::new() };
+        set.iter().for_each(|shard| held.keep(shard, self.one(shard)));
+        held
     }
 
     /// All locks of the set, or the first that was not free, and none.
-    pub fn try_all(&self, set: &ShardSet) -> Result<SmallVec<[LockGuard<'_>; 4]>, ShardId> {
-        set.iter().map(|shard| self.shards[shard.index()].try_lock().ok_or(shard)).collect()
+    pub fn try_all(&self, set: &ShardSet) -> Result<Many<'_>, ShardId> {
+        let mut held = Many { locks: self, set: ShardSet::new() };
+        for shard in set.iter() {
+            held.keep(shard, self.shards[shard.index()].try_lock().ok_or(shard)?);
+        }
+        Ok(held)
+    }
+
+    /// Gives one lock back.
+    ///
+    /// # Safety
+    /// The caller holds it, and its guard was left.
+    #[inline(always)]
+    pub unsafe fn release(&self, shard: ShardId) {
+        // SAFETY: as the caller promises.
+        unsafe { self.shards[shard.index()].unlock() };
+    }
+
+    /// Gives the locks of a set back.
+    ///
+    /// # Safety
+    /// The caller holds all of them, and their guards were left.
+    pub unsafe fn release_all(&self, set: &ShardSet) {
+        // SAFETY: as the caller promises.
+        set.iter().for_each(|shard| unsafe { self.release(shard) });
     }
 }
 
-impl Lent {
-    /// Those of the thread's locks that a command asks for. Whoever lends locks has asked for all
-    /// keys before; a shard that was missed all the same is waited for, which is a mistake, since
-    /// two who do so may wait for each other.
-    #[cold]
-    pub(super) fn borrow<'a>(&self, locks: &'a Locks, set: ShardSet) -> Held<'a> {
-        let missed = set.without(&self.0.unwrap_or_default());
-        if missed == ShardSet::new() {
-            return Held::Lent(set);
-        }
-        debug_assert!(false, "a command of a unit reaches only keys that the unit has locked");
-        Held::Many(set, missed.iter().map(|shard| locks.one(shard)).collect())
+impl Many<'_> {
+    fn keep(&mut self, shard: ShardId, guard: LockGuard<'_>) {
+        guard.leave_locked();
+        self.set.add_shard(shard);
+    }
+
+    /// Leaves the locks held, for somebody who releases them.
+    pub fn leave_locked(self) {
+        let _held = ManuallyDrop::new(self);
+    }
+}
+
+impl Drop for Many<'_> {
+    fn drop(&mut self) {
+        // SAFETY: `keep` left the guard of each.
+        unsafe { self.locks.release_all(&self.set) };
     }
 }
 
@@ -166,7 +198,7 @@ mod tests {
                         for _ in 0..5 {
                             set.add(PositionHash(random.below(8) << 56));
                         }
-                        drop(locks.many(set));
+                        drop(locks.many(&set));
                     }
                 });
             }
@@ -208,13 +240,12 @@ mod loom_tests {
         fn hold(&self, shards: &[u8]) {
             let mut set = ShardSet::new();
             shards.iter().for_each(|shard| set.add(PositionHash(u64::from(*shard) << 56)));
-            let held = match shards {
-                [one] => Held::One(ShardId(*one), self.locks.one(ShardId(*one))),
-                _ => self.locks.many(set),
+            let _held = match shards {
+                [one] => (Some(self.locks.one(ShardId(*one))), None),
+                _ => (None, Some(self.locks.many(&set))),
             };
             let busy = |shard: &u8| &self.busy[usize::from(*shard)];
             shards.iter().for_each(|shard| assert!(!busy(shard).swap(true, Relaxed)));
-            assert!(shards.iter().all(|shard| held.has(ShardId(*shard))));
             shards.iter().for_each(|shard| busy(shard).store(false, Relaxed));
         }
     }
@@ -275,8 +306,8 @@ mod shuttle_tests {
             let mut set = ShardSet::new();
             shards.iter().for_each(|shard| set.add(PositionHash((*shard as u64) << 56)));
             let _held = match shards[..] {
-                [one] => Held::One(ShardId(one as u8), self.locks.one(ShardId(one as u8))),
-                _ => self.locks.many(set),
+                [one] => (Some(self.locks.one(ShardId(one as u8))), None),
+                _ => (None, Some(self.locks.many(&set))),
             };
             shards.iter().for_each(|shard| assert!(!self.busy[*shard].swap(true, Relaxed)));
             shuttle::thread::yield_now();
@@ -303,7 +334,7 @@ mod shuttle_tests {
                             let mut set = ShardSet::new();
                             let hash = |shard: &usize| PositionHash((*shard as u64) << 56);
                             shards.iter().for_each(|shard| set.add(hash(shard)));
-                            let held = guarded.locks.many(set);
+                            let held = guarded.locks.many(&set);
                             let is_known = thread_rng().gen_range(0..2) == 0;
                             if is_known {
                                 for shard in &shards {

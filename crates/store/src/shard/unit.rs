@@ -173,9 +173,10 @@ impl Shards {
 impl Drop for Guard<'_> {
     #[inline(always)]
     fn drop(&mut self) {
-        self.changes.said.check();
         if self.changes.heard != 0 {
             self.finish_unit();
         }
+        self.release();
+        self.changes.said.check();
     }
 }

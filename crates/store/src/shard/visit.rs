@@ -181,7 +181,7 @@ impl<J: FnMut(ValueRef<'_>) -> Verdict> DeadlineVisitor for Sweep<'_, '_, J> {
 impl Shards {
     /// Lines of the index of a keyspace in a shard.
     pub fn lines(&self, keyspace: KeyspaceId, shard: ShardId) -> u64 {
-        let _held = self.hold_one(shard);
+        let _held = self.locks.one(shard);
         let index = self.indexes.get(keyspace, shard);
         if index.is_empty() { 0 } else { index.lines(&self.blocks) }
     }

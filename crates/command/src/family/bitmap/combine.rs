@@ -17,7 +17,7 @@ const NAMES: [(&str, Operation); 4] = [
 pub fn bitop(call: &mut Call<'_>) -> Outcome {
     let args = call.args;
     let operation = parse(args)?;
-    let (mut access, keys, reply) = call.on_keys(2..args.len())?;
+    let (mut access, keys, reply) = call.on_keys(2..args.len());
     let done = combine::store(&mut access, operation, &keys[0], &keys[1..])?;
     let event = if done.len > 0 { SET } else { Event::DEL };
     access.changed(done.changed.into(), event, &keys[0]);

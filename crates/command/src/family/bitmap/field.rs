@@ -75,7 +75,7 @@ fn only_gets(operations: &[&[u8]]) -> bool {
 }
 
 fn read(call: &mut Call<'_>, steps: &Steps) -> Outcome {
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let string = access.read_string(&key)?;
     reply.array(steps.len());
     for step in steps {
@@ -86,7 +86,7 @@ fn read(call: &mut Call<'_>, steps: &Steps) -> Outcome {
 
 fn change(call: &mut Call<'_>, steps: &Steps, last: u64) -> Outcome {
     call.reserve(string::bytes_before((last / 8) as usize + 1))?;
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let written = written(steps).map(|step| step.field.bytes());
     let (mut string, grown) = bitmap::reaching(&mut access, &key, last, written)?;
     reply.array(steps.len());

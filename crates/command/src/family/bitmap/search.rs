@@ -44,7 +44,7 @@ pub fn bitcount(call: &mut Call<'_>) -> Outcome {
     }
     let range = Range::parse(call, 2)?;
     let is_reversed = range.end.is_some_and(|end| end < 0 && range.start < 0 && range.start > end);
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let count = access.read_string(&key)?.map_or(0, |string| {
         let bits = range.bits(string.len()).filter(|_| !is_reversed);
         bits.map_or(0, |bits| bitmap::count(&string, &bits))
@@ -63,7 +63,7 @@ pub fn bitpos(call: &mut Call<'_>) -> Outcome {
         return Err(Refusal::SYNTAX.into());
     }
     let range = Range::parse(call, 3)?;
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let position = match access.read_string(&key)? {
         // A key that is not there is an endless row of zeros.
         None => (!on).then_some(0),

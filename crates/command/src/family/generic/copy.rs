@@ -16,7 +16,7 @@ const SAME_KEY: Refusal = Refusal::of("ERR source and destination objects are th
 
 pub fn copy(call: &mut Call<'_>) -> Outcome {
     let options = parse_copy(call)?;
-    let from = call.key(1)?;
+    let from = call.key(1);
     let keyspace = call.keyspace_of(options.database)?;
     let to = call.instance.store.key(keyspace, call.args.get(2));
     if options.database == call.session.database && from.bytes == to.bytes {
@@ -71,7 +71,7 @@ pub fn move_key(call: &mut Call<'_>) -> Outcome {
     if target == call.session.database {
         return Err(SAME_KEY.into());
     }
-    let from = call.key(1)?;
+    let from = call.key(1);
     let to = Key { keyspace: call.keyspace_of(target)?, ..from };
     let (mut access, reply) = call.lock(&[from, to]);
     let is_done =
@@ -98,7 +98,7 @@ pub fn renamenx(call: &mut Call<'_>) -> Outcome {
 
 /// Renames the first key to the second, which with `only_new` must not exist. Whether it did.
 fn rename_if(call: &mut Call<'_>, only_new: bool) -> Result<bool, Refusal> {
-    let (mut access, keys, _) = call.on_keys([1, 2])?;
+    let (mut access, keys, _) = call.on_keys([1, 2]);
     let (from, to) = (keys[0], keys[1]);
     if access.look(&from).is_none() {
         return Err(Refusal::NO_SUCH_KEY);

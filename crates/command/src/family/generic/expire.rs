@@ -48,7 +48,7 @@ fn set_deadline(call: &mut Call<'_>, scale: Scale) -> Outcome {
     let when = moment(units, scale, call.now).ok_or_else(|| invalid_time(call))?;
     let deadline = Millis(when.cast_unsigned()).max(call.now);
     let is_over = call.is_over(deadline);
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let allowed = access
         .look(&key)
         .is_some_and(|value| condition.allows(Millis(when.cast_unsigned()), value.deadline));
@@ -127,7 +127,7 @@ pub(in crate::family) fn parse_condition(
 }
 
 pub fn persist(call: &mut Call<'_>) -> Outcome {
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let is_done = access.look(&key).is_some_and(|value| value.deadline.is_some())
         && access.set_deadline(&key, None)?;
     access.changed(is_done.into(), PERSIST, &key);
@@ -153,7 +153,7 @@ pub fn pexpiretime(call: &mut Call<'_>) -> Outcome {
 
 /// Replies with a number made of deadline and present; -1 without a deadline, -2 without a key.
 fn tell(call: &mut Call<'_>, number: impl FnOnce(i64, i64) -> i64) -> Outcome {
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     access.do_not_touch();
     let now = signed(access.now());
     let answer = match access.read(&key).map(|value| value.deadline) {

@@ -15,7 +15,7 @@ const COUNTS_NO_USES: Refusal = Refusal::of(
 );
 
 pub fn encoding(call: &mut Call<'_>) -> Outcome {
-    let (mut access, key, reply) = call.on_key(2)?;
+    let (mut access, key, reply) = call.on_key(2);
     access.do_not_touch();
     match access.read(&key) {
         Some(value) => reply.bulk(value.encoding_under(&key).name().as_bytes()),
@@ -54,7 +54,7 @@ fn behind(
     call: &mut Call<'_>,
     number: impl FnOnce(&Access<'_>, &Key<'_>) -> Result<i64, Refusal>,
 ) -> Outcome {
-    let (mut access, key, reply) = call.on_key(2)?;
+    let (mut access, key, reply) = call.on_key(2);
     access.do_not_touch();
     if access.read(&key).is_none() {
         reply.null();

@@ -16,7 +16,7 @@ const STARS_MAX: usize = 1000;
 
 pub fn keys(call: &mut Call<'_>) -> Outcome {
     let filter = ScanFilter { pattern: pattern(call.args.get(1)), kind: None };
-    let scanned = Scanned { keyspace: call.keyspace()?, now: call.visited_at(), filter };
+    let scanned = Scanned { keyspace: call.keyspace(), now: call.visited_at(), filter };
     let (store, reply) = (&call.instance.store, &mut call.reply);
     if is_hopeless(filter.pattern) {
         reply.array(0);
@@ -45,7 +45,7 @@ pub fn is_hopeless(pattern: Option<&[u8]>) -> bool {
 }
 
 pub fn randomkey(call: &mut Call<'_>) -> Outcome {
-    let keyspace = call.keyspace()?;
+    let keyspace = call.keyspace();
     let visited_at = call.visited_at();
     match call.instance.store.random_key(call.lane, keyspace, visited_at) {
         Some(key) => call.reply.bulk(&key),
@@ -64,7 +64,7 @@ struct ScanOptions<'c> {
 pub fn scan(call: &mut Call<'_>) -> Outcome {
     let cursor = parse_cursor(call.args.get(1)).ok_or(INVALID_CURSOR)?;
     let options = parse_scan(call.args)?;
-    let (keyspace, now) = (call.keyspace()?, call.visited_at());
+    let (keyspace, now) = (call.keyspace(), call.visited_at());
     let (store, reply) = (&call.instance.store, &mut call.reply);
     // The cursor stands in front of the keys, and is known after them.
     let (mut keys, mut expired) = (Vec::new(), Vec::new());

@@ -23,7 +23,7 @@ pub fn geohash(call: &mut Call<'_>) -> Outcome {
 
 fn each_place(call: &mut Call<'_>, write: impl Fn(&mut Reply<'_>, Option<Point>)) -> Outcome {
     let args = call.args;
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let set = sorted_set::read(&mut access, &key)?;
     reply.array(args.len() - 2);
     for member in args.from(2) {
@@ -40,7 +40,7 @@ pub fn geodist(call: &mut Call<'_>) -> Outcome {
         5 => unit(args, 4)?,
         _ => return Err(Refusal::SYNTAX.into()),
     };
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let set = sorted_set::read(&mut access, &key)?;
     let place = |at: usize| Some(geohash::point_of(set.as_ref()?.score(args.get(at))?));
     match (place(2), place(3)) {

@@ -65,7 +65,7 @@ fn search(call: &mut Call<'_>, style: Style) -> Outcome {
 
 fn show(call: &mut Call<'_>, style: Style, source_at: usize) -> Outcome {
     let args = call.args;
-    let (mut access, key, reply) = call.on_key(source_at)?;
+    let (mut access, key, reply) = call.on_key(source_at);
     let places = sorted_set::read(&mut access, &key)?;
     let asked = Parser::new(args, style, places).parse(false)?;
     let hits = hits(places, &asked);
@@ -83,7 +83,7 @@ fn show(call: &mut Call<'_>, style: Style, source_at: usize) -> Outcome {
 fn store(call: &mut Call<'_>, style: Style, source_at: usize, store_at: usize) -> Outcome {
     let args = call.args;
     let limit: SortedSetLimit = limit(call);
-    let (mut access, keys, reply) = call.on_keys([store_at, source_at])?;
+    let (mut access, keys, reply) = call.on_keys([store_at, source_at]);
     let mut gathered = Gathered::default();
     {
         let places = sorted_set::read(&mut access, &keys[1])?;

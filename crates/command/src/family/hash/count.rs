@@ -13,7 +13,7 @@ const HINCRBYFLOAT: Event = Event::hash("hincrbyfloat");
 pub fn hincrby(call: &mut Call<'_>) -> Outcome {
     let (field, by) = (call.args.get(2), call.args.integer(3)?);
     let limit = limit(call);
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let mut hash = HashMut::open(&mut access, &key, limit)?;
     let sum = hash::add(&mut hash, field, by)?;
     access.changed(1, HINCRBY, &key);
@@ -28,7 +28,7 @@ pub fn hincrbyfloat(call: &mut Call<'_>) -> Outcome {
         FloatError::NotFinite => Refusal::of("ERR value is NaN or Infinity"),
     })?;
     let limit = limit(call);
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let mut hash = HashMut::open(&mut access, &key, limit)?;
     let sum = hash::add_float(&mut hash, field, by)?;
     access.changed(1, HINCRBYFLOAT, &key);

@@ -36,7 +36,7 @@ fn set_deadlines(call: &mut Call<'_>, scale: Scale) -> Outcome {
     let first = fields::behind(args, end + 1, 1)?;
     let deadline = deadline::parse(call, 2, scale)?;
     let is_over = call.is_over(deadline);
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let mut hash = HashMut::open(&mut access, &key, limit)?;
     reply.array(args.len() - first);
     let mut changes = 0;
@@ -64,7 +64,7 @@ fn set_deadlines(call: &mut Call<'_>, scale: Scale) -> Outcome {
 pub fn hpersist(call: &mut Call<'_>) -> Outcome {
     let (args, limit) = (call.args, limit(call));
     let first = fields::at(args, 2)?;
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let mut hash = HashMut::open(&mut access, &key, limit)?;
     reply.array(args.len() - first);
     let mut changes = 0;
@@ -107,7 +107,7 @@ fn tell(call: &mut Call<'_>, scale: Scale) -> Outcome {
         // A wrong number is told in other words here.
         if refusal == fields::WRONG_NUMBER { crate::refusal::Refusal::SYNTAX } else { refusal }
     })?;
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let hash = hash::read(&mut access, &key)?;
     reply.array(args.len() - first);
     for field in args.from(first) {

@@ -15,7 +15,7 @@ pub fn hrandfield(call: &mut Call<'_>) -> Outcome {
         return several(call);
     }
     let mut random = Random::from_seed(call.lane.random.next());
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let hash = hash::read(&mut access, &key)?;
     match hash.and_then(|hash| hash::random_field(&hash, &mut random)) {
         Some(pair) => pair.field.with_text(|text| reply.bulk(text)),
@@ -38,7 +38,7 @@ fn several(call: &mut Call<'_>) -> Outcome {
         return Err(Refusal::of("ERR value is out of range").into());
     }
     let mut random = Random::from_seed(call.lane.random.next());
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     match hash::read(&mut access, &key)?.filter(|_| count != 0) {
         None => reply.array(0),
         Some(hash) => tell(reply, &hash, count, with_values, &mut random),

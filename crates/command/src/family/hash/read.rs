@@ -7,7 +7,7 @@ use wire::Reply;
 
 pub fn hget(call: &mut Call<'_>) -> Outcome {
     let field = call.args.get(2);
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let hash = hash::read(&mut access, &key)?;
     value_or_null(reply, hash.and_then(|hash| hash.get(field)));
     Ok(())
@@ -15,7 +15,7 @@ pub fn hget(call: &mut Call<'_>) -> Outcome {
 
 pub fn hmget(call: &mut Call<'_>) -> Outcome {
     let fields = call.args.from(2);
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let hash = hash::read(&mut access, &key)?;
     reply.array(fields.len());
     for field in fields {
@@ -25,7 +25,7 @@ pub fn hmget(call: &mut Call<'_>) -> Outcome {
 }
 
 pub fn hlen(call: &mut Call<'_>) -> Outcome {
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let len = hash::read(&mut access, &key)?.map_or(0, |hash| hash.len());
     reply.integer(len as i64);
     Ok(())
@@ -33,7 +33,7 @@ pub fn hlen(call: &mut Call<'_>) -> Outcome {
 
 pub fn hexists(call: &mut Call<'_>) -> Outcome {
     let field = call.args.get(2);
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let pair = hash::read(&mut access, &key)?.and_then(|hash| hash.get(field));
     reply.integer(i64::from(pair.is_some()));
     Ok(())
@@ -41,14 +41,14 @@ pub fn hexists(call: &mut Call<'_>) -> Outcome {
 
 pub fn hstrlen(call: &mut Call<'_>) -> Outcome {
     let field = call.args.get(2);
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let pair = hash::read(&mut access, &key)?.and_then(|hash| hash.get(field));
     reply.integer(pair.map_or(0, |pair| pair.value.text_len()) as i64);
     Ok(())
 }
 
 pub fn hgetall(call: &mut Call<'_>) -> Outcome {
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let Some(hash) = hash::read(&mut access, &key)? else {
         reply.map(0);
         return Ok(());
@@ -84,7 +84,7 @@ pub fn hvals(call: &mut Call<'_>) -> Outcome {
 
 /// Replies with an array of what `tell` tells of each field.
 fn each(call: &mut Call<'_>, tell: impl Fn(&mut Reply<'_>, Pair<'_>)) -> Outcome {
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let Some(hash) = hash::read(&mut access, &key)? else {
         reply.array(0);
         return Ok(());

@@ -8,7 +8,7 @@ use store::value::hash::HashMut;
 pub fn hgetdel(call: &mut Call<'_>) -> Outcome {
     let (args, limit) = (call.args, limit(call));
     let first = fields::at(args, 2)?;
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let mut hash = HashMut::open(&mut access, &key, limit)?;
     reply.array(args.len() - first);
     let mut changes = 0;
@@ -27,7 +27,7 @@ pub fn hgetex(call: &mut Call<'_>) -> Outcome {
     let first = fields::behind(args, end + 1, 1)?;
     let deadline = options.deadline(call);
     let over = deadline.as_ref().is_ok_and(|at| at.is_some_and(|at| call.is_over(at)));
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let mut hash = HashMut::open_to_read(&mut access, &key, limit)?;
     let deadline = deadline?;
     reply.array(args.len() - first);

@@ -29,7 +29,7 @@ fn set_pairs(call: &mut Call<'_>) -> Result<u64, Refusal> {
     }
     let pairs = (0..(args.len() - 2) / 2).map(|at| (args.get(2 + 2 * at), args.get(3 + 2 * at)));
     let changes = pairs.len() as u64;
-    let (mut access, key, _) = call.on_key(1)?;
+    let (mut access, key, _) = call.on_key(1);
     let created = HashMut::open(&mut access, &key, limit)?.set_all(pairs)?;
     access.changed(changes, HSET, &key);
     Ok(created)
@@ -37,7 +37,7 @@ fn set_pairs(call: &mut Call<'_>) -> Result<u64, Refusal> {
 
 pub fn hsetnx(call: &mut Call<'_>) -> Outcome {
     let (args, limit) = (call.args, limit(call));
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let mut hash = HashMut::open(&mut access, &key, limit)?;
     let is_new = hash.get(args.get(2)).is_none();
     if is_new {
@@ -50,7 +50,7 @@ pub fn hsetnx(call: &mut Call<'_>) -> Outcome {
 
 pub fn hdel(call: &mut Call<'_>) -> Outcome {
     let (fields, limit) = (call.args.from(2), limit(call));
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let mut hash = HashMut::open(&mut access, &key, limit)?;
     let removed = fields.filter(|field| hash.remove(field)).count();
     access.removed(removed as u64, HDEL, &key);
@@ -66,7 +66,7 @@ pub fn hsetex(call: &mut Call<'_>) -> Outcome {
     let deadline = options.deadline(call);
     let is_over = |deadline: Millis| call.is_over(deadline);
     let over = deadline.as_ref().is_ok_and(|deadline| deadline.is_some_and(is_over));
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let mut hash = HashMut::open(&mut access, &key, limit)?;
     if !options.key.holds(hash.exists()) {
         reply.integer(0);

@@ -11,7 +11,7 @@ pub fn pfadd(call: &mut Call<'_>) -> Outcome {
     let args = call.args;
     let sparse_bytes_max = HLL_SPARSE_MAX_BYTES.get(&call.instance.settings);
     call.reserve(DENSE_BYTES)?;
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let added = hyperloglog::add(&mut access, &key, args.from(2), sparse_bytes_max);
     access.changed(added.unwrap_or(0), PFADD, &key);
     reply.integer(i64::from(added? > 0));
@@ -21,11 +21,11 @@ pub fn pfadd(call: &mut Call<'_>) -> Outcome {
 pub fn pfcount(call: &mut Call<'_>) -> Outcome {
     let args = call.args;
     if args.len() > 2 {
-        let (mut access, keys, reply) = call.on_keys(1..args.len())?;
+        let (mut access, keys, reply) = call.on_keys(1..args.len());
         reply.integer(hyperloglog::count_all(&mut access, &keys)?.cast_signed());
         return Ok(());
     }
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let count = hyperloglog::count(&mut access, &key);
     // What is kept of a count is part of the value, so it counts as a change of a read command.
     access.changed_silently(count.is_ok_and(|count| count.is_new).into());
@@ -37,7 +37,7 @@ pub fn pfmerge(call: &mut Call<'_>) -> Outcome {
     let args = call.args;
     let sparse_bytes_max = HLL_SPARSE_MAX_BYTES.get(&call.instance.settings);
     call.reserve(DENSE_BYTES)?;
-    let (mut access, keys, reply) = call.on_keys(1..args.len())?;
+    let (mut access, keys, reply) = call.on_keys(1..args.len());
     hyperloglog::merge(&mut access, &keys, sparse_bytes_max)?;
     access.changed(1, PFADD, &keys[0]);
     reply.ok();

@@ -23,7 +23,7 @@ fn pop(call: &mut Call<'_>, end: End) -> Outcome {
     let last = call.args.len() - 1;
     let wait = call.wait(Timeout::seconds(call, last)?, A_LIST);
     let limit = limit(call);
-    let (mut access, keys, reply) = call.on_keys(1..last)?;
+    let (mut access, keys, reply) = call.on_keys(1..last);
     for key in &keys {
         if list::peek(&access, key)?.is_some() {
             reply.array(2);
@@ -48,7 +48,7 @@ pub fn brpoplpush(call: &mut Call<'_>) -> Outcome {
 fn move_one(call: &mut Call<'_>, from: End, to: End, timeout_at: usize) -> Outcome {
     let wait = call.wait(Timeout::seconds(call, timeout_at)?, A_LIST);
     let limit = limit(call);
-    let (mut access, keys, reply) = call.on_keys([1, 2])?;
+    let (mut access, keys, reply) = call.on_keys([1, 2]);
     if !transfer(&mut access, (&keys[0], from), (&keys[1], to), limit, reply)? {
         return wait.begin(std::iter::once(1));
     }
@@ -59,7 +59,7 @@ pub fn blmpop(call: &mut Call<'_>) -> Outcome {
     let asked = ManyPop::parse(call, 2)?;
     let wait = call.wait(Timeout::seconds(call, 1)?, A_LIST);
     let limit = limit(call);
-    let (mut access, keys, reply) = call.on_keys(asked.keys())?;
+    let (mut access, keys, reply) = call.on_keys(asked.keys());
     if !asked.pop(&mut access, &keys, limit, reply)? {
         return wait.begin(asked.keys());
     }

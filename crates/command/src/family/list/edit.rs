@@ -15,7 +15,7 @@ const INDEX_OUT_OF_RANGE: Refusal = Refusal::of("ERR index out of range");
 
 pub fn lset(call: &mut Call<'_>) -> Outcome {
     let (args, limit) = (call.args, limit(call));
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     // That there is no list is told before what is wrong with the number.
     list::peek(&access, &key)?.ok_or(Refusal::NO_SUCH_KEY)?;
     let index = args.integer(2)?;
@@ -35,7 +35,7 @@ pub fn linsert(call: &mut Call<'_>) -> Outcome {
     if !is_behind && !args.is(2, "BEFORE") {
         return Err(Refusal::SYNTAX.into());
     }
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let pivot = Pivot { text: args.get(3), is_behind };
     match list::insert(&mut access, &key, pivot, args.get(4), limit)? {
         None => reply.integer(0),
@@ -51,7 +51,7 @@ pub fn linsert(call: &mut Call<'_>) -> Outcome {
 pub fn lrem(call: &mut Call<'_>) -> Outcome {
     let (args, limit) = (call.args, limit(call));
     let count = args.integer_above(2, i64::MIN)?;
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let removed = list::remove(&mut access, &key, count, args.get(3), limit)?;
     access.removed(removed, LREM, &key);
     reply.integer(removed as i64);
@@ -61,7 +61,7 @@ pub fn lrem(call: &mut Call<'_>) -> Outcome {
 pub fn ltrim(call: &mut Call<'_>) -> Outcome {
     let (start, end) = (call.args.integer(2)?, call.args.integer(3)?);
     let limit = limit(call);
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let removed = list::trim(&mut access, &key, start, end, limit)?;
     if removed > 0 {
         access.removed(removed, LTRIM, &key);

@@ -28,7 +28,7 @@ pub fn rpushx(call: &mut Call<'_>) -> Outcome {
 #[inline]
 fn push(call: &mut Call<'_>, end: End, only_existing: bool) -> Outcome {
     let (args, limit) = (call.args, limit(call));
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let len = list::push(&mut access, &key, end, args.from(2), limit, only_existing)?;
     if len > 0 {
         access.changed(args.len() as u64 - 2, pushed(end), &key);
@@ -56,7 +56,7 @@ fn pop(call: &mut Call<'_>, end: End) -> Outcome {
 #[inline]
 fn pop_one(call: &mut Call<'_>, end: End) -> Outcome {
     let limit = limit(call);
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let mut show = |popped: store::Element<'_>| element::bulk(reply, popped);
     if list::pop(&mut access, &key, end, 1, limit, &mut show)?.is_some() {
         access.removed(1, popped(end), &key);
@@ -69,7 +69,7 @@ fn pop_one(call: &mut Call<'_>, end: End) -> Outcome {
 fn pop_some(call: &mut Call<'_>, end: End) -> Outcome {
     let count = call.args.positive(2)?;
     let limit = limit(call);
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let Some(len) = list::peek(&access, &key)?.map(|list| list.len()) else {
         reply.null_array();
         return Ok(());
@@ -84,7 +84,7 @@ fn pop_some(call: &mut Call<'_>, end: End) -> Outcome {
 pub fn lmpop(call: &mut Call<'_>) -> Outcome {
     let asked = ManyPop::parse(call, 1)?;
     let limit = limit(call);
-    let (mut access, keys, reply) = call.on_keys(asked.keys())?;
+    let (mut access, keys, reply) = call.on_keys(asked.keys());
     if !asked.pop(&mut access, &keys, limit, reply)? {
         reply.null_array();
     }

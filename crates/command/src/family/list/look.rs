@@ -7,7 +7,7 @@ use store::Element;
 use store::value::list::{self, List};
 
 pub fn llen(call: &mut Call<'_>) -> Outcome {
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let len = list::read(&mut access, &key)?.map_or(0, |list| list.len());
     reply.integer(len as i64);
     Ok(())
@@ -15,7 +15,7 @@ pub fn llen(call: &mut Call<'_>) -> Outcome {
 
 pub fn lindex(call: &mut Call<'_>) -> Outcome {
     let args = call.args;
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let Some(list) = list::read(&mut access, &key)? else {
         reply.null();
         return Ok(());
@@ -28,7 +28,7 @@ pub fn lindex(call: &mut Call<'_>) -> Outcome {
 
 pub fn lrange(call: &mut Call<'_>) -> Outcome {
     let (start, end) = (call.args.integer(2)?, call.args.integer(3)?);
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let Some(list) = list::read(&mut access, &key)? else {
         reply.array(0);
         return Ok(());
@@ -98,7 +98,7 @@ impl<'c> Search<'c> {
 
 pub fn lpos(call: &mut Call<'_>) -> Outcome {
     let search = Search::parse(call)?;
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let list = list::read(&mut access, &key)?;
     let mut found = list.iter().flat_map(|list| search.in_list(list));
     match search.count {

@@ -18,7 +18,7 @@ pub fn rpoplpush(call: &mut Call<'_>) -> Outcome {
 
 fn move_one(call: &mut Call<'_>, from: End, to: End) -> Outcome {
     let limit = limit(call);
-    let (mut access, keys, reply) = call.on_keys([1, 2])?;
+    let (mut access, keys, reply) = call.on_keys([1, 2]);
     if !transfer(&mut access, (&keys[0], from), (&keys[1], to), limit, reply)? {
         reply.null();
     }

@@ -26,7 +26,7 @@ pub(super) fn usage(call: &mut Call<'_>) -> Outcome {
         }
         at += 2;
     }
-    let (access, key, reply) = call.on_key(2)?;
+    let (access, key, reply) = call.on_key(2);
     match access.memory_of(&key) {
         Some(bytes) => reply.integer(bytes as i64),
         None => reply.null(),

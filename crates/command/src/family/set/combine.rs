@@ -25,7 +25,7 @@ pub fn sdiff(call: &mut Call<'_>) -> Outcome {
 }
 
 fn reply_with(call: &mut Call<'_>, operation: Operation) -> Outcome {
-    let (mut access, keys, reply) = call.on_keys(1..call.args.len())?;
+    let (mut access, keys, reply) = call.on_keys(1..call.args.len());
     let sets = set::read_all(&mut access, &keys)?;
     let mark = reply.deferred_set();
     let mut len = 0;
@@ -52,7 +52,7 @@ pub fn sdiffstore(call: &mut Call<'_>) -> Outcome {
 
 fn store_with(call: &mut Call<'_>, operation: Operation) -> Outcome {
     let limit = limit(call);
-    let (mut access, keys, reply) = call.on_keys(1..call.args.len())?;
+    let (mut access, keys, reply) = call.on_keys(1..call.args.len());
     let Some((target, sources)) = keys.split_first() else { return Err(Refusal::SYNTAX.into()) };
     let stored = set::store(&mut access, target, operation, sources, limit)?;
     let event = match operation {
@@ -68,7 +68,7 @@ fn store_with(call: &mut Call<'_>, operation: Operation) -> Outcome {
 
 pub fn sintercard(call: &mut Call<'_>) -> Outcome {
     let (count, limit) = parse_card(call.args)?;
-    let (mut access, keys, reply) = call.on_keys(2..2 + count)?;
+    let (mut access, keys, reply) = call.on_keys(2..2 + count);
     let sets = set::read_all(&mut access, &keys)?;
     let mut len = 0_u64;
     set::combine(Operation::Intersection, &sets, |_, _| {

@@ -5,7 +5,7 @@ use crate::element::bulks;
 use store::value::set;
 
 pub fn smembers(call: &mut Call<'_>) -> Outcome {
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let Some(set) = set::read(&mut access, &key)? else {
         reply.set(0);
         return Ok(());

@@ -10,7 +10,7 @@ const SREM: Event = Event::set("srem");
 
 pub fn sadd(call: &mut Call<'_>) -> Outcome {
     let (args, limit) = (call.args, limit(call));
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let added = set::add(&mut access, &key, args.from(2), limit)?;
     access.changed(added, SADD, &key);
     reply.integer(added.cast_signed());
@@ -19,7 +19,7 @@ pub fn sadd(call: &mut Call<'_>) -> Outcome {
 
 pub fn srem(call: &mut Call<'_>) -> Outcome {
     let args = call.args;
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let removed = set::remove(&mut access, &key, args.from(2))?;
     access.removed(removed, SREM, &key);
     reply.integer(removed.cast_signed());
@@ -28,7 +28,7 @@ pub fn srem(call: &mut Call<'_>) -> Outcome {
 
 pub fn smove(call: &mut Call<'_>) -> Outcome {
     let (args, limit) = (call.args, limit(call));
-    let (mut access, keys, reply) = call.on_keys([1, 2])?;
+    let (mut access, keys, reply) = call.on_keys([1, 2]);
     let (from, to) = (keys[0], keys[1]);
     let moved = set::move_member(&mut access, &from, &to, args.get(3), limit)?;
     if from.bytes != to.bytes
@@ -43,7 +43,7 @@ pub fn smove(call: &mut Call<'_>) -> Outcome {
 
 pub fn sismember(call: &mut Call<'_>) -> Outcome {
     let args = call.args;
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let set = set::read(&mut access, &key)?;
     reply.integer(set.is_some_and(|set| set.contains(args.get(2))).into());
     Ok(())
@@ -51,7 +51,7 @@ pub fn sismember(call: &mut Call<'_>) -> Outcome {
 
 pub fn smismember(call: &mut Call<'_>) -> Outcome {
     let args = call.args;
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let set = set::read(&mut access, &key)?;
     reply.array(args.len() - 2);
     for text in args.from(2) {
@@ -61,7 +61,7 @@ pub fn smismember(call: &mut Call<'_>) -> Outcome {
 }
 
 pub fn scard(call: &mut Call<'_>) -> Outcome {
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let set = set::read(&mut access, &key)?;
     reply.integer(set.map_or(0, |set| set.len().cast_signed()));
     Ok(())

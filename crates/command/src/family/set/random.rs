@@ -19,7 +19,7 @@ pub fn spop(call: &mut Call<'_>) -> Outcome {
 
 fn pop_one(call: &mut Call<'_>) -> Outcome {
     let limit = limit(call);
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let Some(pop) = set::pop(&mut access, &key, 1, limit)? else {
         reply.null();
         return Ok(());
@@ -32,7 +32,7 @@ fn pop_one(call: &mut Call<'_>) -> Outcome {
 fn pop_many(call: &mut Call<'_>) -> Outcome {
     let limit = limit(call);
     let count = call.args.positive(2)?;
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let Some(pop) = set::pop(&mut access, &key, count, limit)? else {
         reply.set(0);
         return Ok(());
@@ -47,7 +47,7 @@ fn pop_many(call: &mut Call<'_>) -> Outcome {
 pub fn srandmember(call: &mut Call<'_>) -> Outcome {
     match call.args.len() {
         2 => {
-            let (mut access, key, reply) = call.on_key(1)?;
+            let (mut access, key, reply) = call.on_key(1);
             match set::random_member(&mut access, &key)? {
                 Some(member) => bulk(reply, member),
                 None => reply.null(),
@@ -61,7 +61,7 @@ pub fn srandmember(call: &mut Call<'_>) -> Outcome {
 
 fn random_members(call: &mut Call<'_>) -> Outcome {
     let count = call.args.integer_above(2, i64::MIN)?;
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let Some((set, mut random)) = set::draw(&mut access, &key)? else {
         reply.array(0);
         return Ok(());

@@ -97,7 +97,7 @@ pub fn add(
     counts_changes: bool,
 ) -> Outcome {
     let limit = limit(call);
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let done = sorted_set::add(&mut access, &key, pairs, terms, limit)?;
     let Added { added, updated, score, is_not_a_number } = done;
     let event = if terms.is_increment { ZINCR } else { ZADD };

@@ -20,7 +20,7 @@ pub fn bzpopmax(call: &mut Call<'_>) -> Outcome {
 fn pop(call: &mut Call<'_>, end: End) -> Outcome {
     let last = call.args.len() - 1;
     let wait = call.wait(Timeout::seconds(call, last)?, A_SORTED_SET);
-    let (mut access, keys, reply) = call.on_keys(1..last)?;
+    let (mut access, keys, reply) = call.on_keys(1..last);
     for key in &keys {
         let is_there = take(&mut access, key, end, 1, |_, pairs| {
             reply.array(3);
@@ -37,7 +37,7 @@ fn pop(call: &mut Call<'_>, end: End) -> Outcome {
 pub fn bzmpop(call: &mut Call<'_>) -> Outcome {
     let asked = ManyPop::parse(call, 2)?;
     let wait = call.wait(Timeout::seconds(call, 1)?, A_SORTED_SET);
-    let (mut access, keys, reply) = call.on_keys(asked.keys())?;
+    let (mut access, keys, reply) = call.on_keys(asked.keys());
     if !asked.pop(&mut access, &keys, reply)? {
         return wait.begin(asked.keys());
     }

@@ -65,7 +65,7 @@ pub fn zdiffstore(call: &mut Call<'_>) -> Outcome {
 pub fn zintercard(call: &mut Call<'_>) -> Outcome {
     let keys = Keys::parse(call, 1)?;
     let args = call.args;
-    let (mut access, all, reply) = call.on_keys(keys.sources.clone())?;
+    let (mut access, all, reply) = call.on_keys(keys.sources.clone());
     let (sources, options) = read(&mut access, &all, args, &keys, Operation::Count)?;
     reply.integer(sorted_set::count_shared(sources, options.count_max) as i64);
     Ok(())
@@ -74,7 +74,7 @@ pub fn zintercard(call: &mut Call<'_>) -> Outcome {
 fn show(call: &mut Call<'_>, operation: Operation) -> Outcome {
     let keys = Keys::parse(call, 1)?;
     let args = call.args;
-    let (mut access, all, reply) = call.on_keys(keys.sources.clone())?;
+    let (mut access, all, reply) = call.on_keys(keys.sources.clone());
     let (sources, options) = read(&mut access, &all, args, &keys, operation)?;
     let combined = combine(operation, sources, options.aggregate);
     let shown = Shown::new(reply, options.has_scores);
@@ -91,7 +91,7 @@ fn show(call: &mut Call<'_>, operation: Operation) -> Outcome {
 fn store(call: &mut Call<'_>, operation: Operation, event: Event) -> Outcome {
     let keys = Keys::parse(call, 2)?;
     let (args, limit) = (call.args, limit(call));
-    let (mut access, all, reply) = call.on_keys(std::iter::once(1).chain(keys.sources.clone()))?;
+    let (mut access, all, reply) = call.on_keys(std::iter::once(1).chain(keys.sources.clone()));
     let mut gathered = Gathered::default();
     {
         let (sources, options) = read(&mut access, &all[1..], args, &keys, operation)?;

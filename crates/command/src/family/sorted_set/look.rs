@@ -8,7 +8,7 @@ use store::value::sorted_set::{self, Pick};
 
 pub fn zscore(call: &mut Call<'_>) -> Outcome {
     let args = call.args;
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let set = sorted_set::read(&mut access, &key)?;
     match set.and_then(|set| set.score(args.get(2))) {
         Some(score) => reply.double(score),
@@ -19,7 +19,7 @@ pub fn zscore(call: &mut Call<'_>) -> Outcome {
 
 pub fn zmscore(call: &mut Call<'_>) -> Outcome {
     let args = call.args;
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let set = sorted_set::read(&mut access, &key)?;
     reply.array(args.len() - 2);
     for member in args.from(2) {
@@ -32,7 +32,7 @@ pub fn zmscore(call: &mut Call<'_>) -> Outcome {
 }
 
 pub fn zcard(call: &mut Call<'_>) -> Outcome {
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let set = sorted_set::read(&mut access, &key)?;
     reply.integer(set.map_or(0, |set| set.len()) as i64);
     Ok(())
@@ -54,7 +54,7 @@ fn rank(call: &mut Call<'_>, is_reverse: bool) -> Outcome {
         4 => return Err(Refusal::SYNTAX.into()),
         _ => return Err(call.wrong_arity().into()),
     };
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let set = sorted_set::read(&mut access, &key)?;
     let found = set.and_then(|set| Some((set.len(), set.rank(args.get(2))?)));
     let Some((len, (rank, score))) = found else {
@@ -87,7 +87,7 @@ pub fn zlexcount(call: &mut Call<'_>) -> Outcome {
 }
 
 fn count(call: &mut Call<'_>, pick: &Pick<'_>) -> Outcome {
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let set = sorted_set::read(&mut access, &key)?;
     reply.integer(set.map_or(0, |set| set.span(pick, false).count) as i64);
     Ok(())

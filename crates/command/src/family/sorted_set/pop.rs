@@ -25,7 +25,7 @@ fn pop(call: &mut Call<'_>, end: End) -> Outcome {
         3 => (args.positive(2)?, true),
         _ => return Err(Refusal::SYNTAX.into()),
     };
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     // Without a count the one member is not in an array of its own.
     let shown = if is_counted { Shown::new(reply, true) } else { Shown::Flat };
     let is_there = take(&mut access, &key, end, count, |count, pairs| {
@@ -55,7 +55,7 @@ pub fn take(
 
 pub fn zmpop(call: &mut Call<'_>) -> Outcome {
     let asked = ManyPop::parse(call, 1)?;
-    let (mut access, keys, reply) = call.on_keys(asked.keys())?;
+    let (mut access, keys, reply) = call.on_keys(asked.keys());
     if !asked.pop(&mut access, &keys, reply)? {
         reply.null_array();
     }

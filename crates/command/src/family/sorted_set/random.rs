@@ -12,7 +12,7 @@ pub fn zrandmember(call: &mut Call<'_>) -> Outcome {
     if call.args.len() > 2 {
         return many(call);
     }
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let mut random = access.chance();
     let set = sorted_set::read(&mut access, &key)?;
     let drawn = set.and_then(|set| set.get(random.below(set.len())));
@@ -31,7 +31,7 @@ fn many(call: &mut Call<'_>) -> Outcome {
     if has_scores && count.unsigned_abs() > i64::MAX.unsigned_abs() / 2 {
         return Err(OUT_OF_RANGE.into());
     }
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let mut random = access.chance();
     let Some(set) = sorted_set::read(&mut access, &key)? else {
         reply.array(0);

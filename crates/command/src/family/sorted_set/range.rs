@@ -80,7 +80,7 @@ pub fn zrevrangebylex(call: &mut Call<'_>) -> Outcome {
 
 fn show(call: &mut Call<'_>, named: Named) -> Outcome {
     let range = Range::parse(call.args, named)?;
-    let (mut access, key, reply) = call.on_key(named.key_at)?;
+    let (mut access, key, reply) = call.on_key(named.key_at);
     let Some(set) = sorted_set::read(&mut access, &key)? else {
         reply.array(0);
         return Ok(());
@@ -98,7 +98,7 @@ fn show(call: &mut Call<'_>, named: Named) -> Outcome {
 pub fn zrangestore(call: &mut Call<'_>) -> Outcome {
     let named = Named { by: None, is_reverse: None, is_stored: true, key_at: 2 };
     let (range, limit) = (Range::parse(call.args, named)?, limit(call));
-    let (mut access, keys, reply) = call.on_keys([1, 2])?;
+    let (mut access, keys, reply) = call.on_keys([1, 2]);
     let mut gathered = Gathered::default();
     if let Some(set) = sorted_set::read(&mut access, &keys[1])? {
         set.each_while(range.span(&set), range.is_reverse, |member, score| {

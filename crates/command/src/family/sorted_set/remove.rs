@@ -12,7 +12,7 @@ const ZREMRANGEBYLEX: Event = Event::sorted_set("zremrangebylex");
 
 pub fn zrem(call: &mut Call<'_>) -> Outcome {
     let args = call.args;
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let removed = sorted_set::remove(&mut access, &key, args.from(2))?;
     access.removed(removed, ZREM, &key);
     reply.integer(removed as i64);
@@ -35,7 +35,7 @@ pub fn zremrangebylex(call: &mut Call<'_>) -> Outcome {
 }
 
 fn remove(call: &mut Call<'_>, pick: &Pick<'_>, event: Event) -> Outcome {
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let removed = sorted_set::remove_picked(&mut access, &key, pick)?;
     access.removed(removed, event, &key);
     reply.integer(removed as i64);

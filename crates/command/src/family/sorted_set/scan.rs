@@ -7,7 +7,7 @@ use store::{Element, Encoding};
 
 pub fn zscan(call: &mut Call<'_>) -> Outcome {
     let (args, cursor) = (call.args, cursor(call.args)?);
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     // Of a sorted set that is missing no options are read.
     let Some(set) = sorted_set::read(&mut access, &key)? else {
         answer_nothing(reply);

@@ -142,7 +142,7 @@ pub fn xadd(call: &mut Call<'_>) -> Outcome {
     if id == NewId::Given(Id::MIN) {
         return Err(Refusal::of("ERR The ID specified in XADD must be greater than 0-0").into());
     }
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     match stream::add(&mut access, &key, Add { id, only_existing, trim, limit }, texts)? {
         Some(added) => {
             access.changed(1, XADD, &key);
@@ -159,7 +159,7 @@ pub fn xadd(call: &mut Call<'_>) -> Outcome {
 pub fn xtrim(call: &mut Call<'_>) -> Outcome {
     let args = call.args;
     let options = Options::parse(args, false, node_limit(call))?;
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let count = match options.trim {
         Some(trim) => stream::trim(&mut access, &key, trim)?,
         None => 0,
@@ -179,7 +179,7 @@ pub fn ids(args: Args<'_>, at: usize) -> Result<Ids, Refusal> {
 
 pub fn xdel(call: &mut Call<'_>) -> Outcome {
     let args = call.args;
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     if stream::peek(&access, &key)?.is_none() {
         reply.integer(0);
         return Ok(());
@@ -214,7 +214,7 @@ pub fn xsetid(call: &mut Call<'_>) -> Outcome {
         }
         at += 2;
     }
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     stream::set_id(&mut access, &key, to)?;
     access.changed(1, XSETID, &key);
     reply.ok();
@@ -222,7 +222,7 @@ pub fn xsetid(call: &mut Call<'_>) -> Outcome {
 }
 
 pub fn xlen(call: &mut Call<'_>) -> Outcome {
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let len = stream::read(&mut access, &key)?.map_or(0, |stream| stream.len());
     reply.integer(len as i64);
     Ok(())

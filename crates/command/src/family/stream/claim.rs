@@ -20,7 +20,7 @@ fn integer(args: Args<'_>, at: usize, error: &'static str) -> Result<i64, Refusa
 
 pub fn xclaim(call: &mut Call<'_>) -> Outcome {
     let (args, now) = (call.args, call.now.0);
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let name = args.get(2);
     let stream = stream::peek(&access, &key)?;
     if stream.is_none_or(|stream| stream.groups().get(name).is_none()) {
@@ -116,7 +116,7 @@ pub fn xautoclaim(call: &mut Call<'_>) -> Outcome {
     let args = call.args;
     let claimed = parse_auto_claim(args)?;
     let just_ids = !claimed.counts;
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let is_new = lacks_consumer(stream::peek(&access, &key)?, args);
     // The id at which the next call goes on stands before the entries, and is known after them.
     let mut out = Vec::new();

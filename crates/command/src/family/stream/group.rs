@@ -77,7 +77,7 @@ pub fn create(call: &mut Call<'_>) -> Outcome {
     let options = Options::parse(call, true)?;
     let is_too_long = args.len() > 8;
     let too_long = bad_options(call);
-    let (mut access, key, reply) = call.on_key(2)?;
+    let (mut access, key, reply) = call.on_key(2);
     let name = args.get(3);
     if stream::peek(&access, &key)?.is_none() && !options.makes_stream {
         return Err(NO_STREAM.into());
@@ -99,7 +99,7 @@ pub fn setid(call: &mut Call<'_>) -> Outcome {
     let options = Options::parse(call, false)?;
     let is_too_long = args.len() > 7;
     let too_long = bad_options(call);
-    let (mut access, key, reply) = call.on_key(2)?;
+    let (mut access, key, reply) = call.on_key(2);
     let name = args.get(3);
     must_have(&access, &key, Some(name))?;
     if is_too_long {
@@ -115,7 +115,7 @@ pub fn setid(call: &mut Call<'_>) -> Outcome {
 
 pub fn destroy(call: &mut Call<'_>) -> Outcome {
     let name = call.args.get(3);
-    let (mut access, key, reply) = call.on_key(2)?;
+    let (mut access, key, reply) = call.on_key(2);
     let is_gone =
         group::destroy(&mut access, &key, name).map_err(|error| refuse(error, &key, name))?;
     access.changed(u64::from(is_gone), XGROUP_DESTROY, &key);
@@ -125,7 +125,7 @@ pub fn destroy(call: &mut Call<'_>) -> Outcome {
 
 pub fn createconsumer(call: &mut Call<'_>) -> Outcome {
     let args = call.args;
-    let (mut access, key, reply) = call.on_key(2)?;
+    let (mut access, key, reply) = call.on_key(2);
     let name = args.get(3);
     let is_new = group::create_consumer(&mut access, &key, name, args.get(4))
         .map_err(|error| refuse(error, &key, name))?;
@@ -136,7 +136,7 @@ pub fn createconsumer(call: &mut Call<'_>) -> Outcome {
 
 pub fn delconsumer(call: &mut Call<'_>) -> Outcome {
     let args = call.args;
-    let (mut access, key, reply) = call.on_key(2)?;
+    let (mut access, key, reply) = call.on_key(2);
     let name = args.get(3);
     let forgotten = group::delete_consumer(&mut access, &key, name, args.get(4))
         .map_err(|error| refuse(error, &key, name))?;

@@ -12,7 +12,7 @@ const COUNT_DEFAULT: u64 = 10;
 
 pub fn stream(call: &mut Call<'_>) -> Outcome {
     let count = full_count(call);
-    let (mut access, key, reply) = call.on_key(2)?;
+    let (mut access, key, reply) = call.on_key(2);
     let stream = stream::read(&mut access, &key)?.ok_or(Refusal::NO_SUCH_KEY)?;
     match count? {
         None => brief(reply, &stream),
@@ -146,7 +146,7 @@ fn write_pending(
 }
 
 pub fn groups(call: &mut Call<'_>) -> Outcome {
-    let (mut access, key, reply) = call.on_key(2)?;
+    let (mut access, key, reply) = call.on_key(2);
     let stream = stream::read(&mut access, &key)?.ok_or(Refusal::NO_SUCH_KEY)?;
     reply.array(stream.groups().len());
     for group in stream.groups().iter() {
@@ -164,7 +164,7 @@ pub fn groups(call: &mut Call<'_>) -> Outcome {
 
 pub fn consumers(call: &mut Call<'_>) -> Outcome {
     let (name, now) = (call.args.get(3), call.now.0);
-    let (mut access, key, reply) = call.on_key(2)?;
+    let (mut access, key, reply) = call.on_key(2);
     let stream = stream::read(&mut access, &key)?.ok_or(Refusal::NO_SUCH_KEY)?;
     let group = stream.groups().get(name).ok_or_else(|| no_group_in(key.bytes, name))?;
     reply.array(group.consumers_len());

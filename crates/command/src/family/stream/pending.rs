@@ -10,7 +10,7 @@ use wire::Reply;
 
 pub fn xack(call: &mut Call<'_>) -> Outcome {
     let args = call.args;
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let name = args.get(2);
     // Words that are no ids are refused before anything is done, but only if there is a group.
     let ids = add::ids(args, 3);
@@ -63,7 +63,7 @@ impl<'c> Filter<'c> {
 pub fn xpending(call: &mut Call<'_>) -> Outcome {
     let (args, now) = (call.args, call.now.0);
     let filter = Filter::parse(args)?;
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let name = args.get(2);
     let stream = stream::read(&mut access, &key)?;
     let group = stream.as_ref().and_then(|stream| stream.groups().get(name));

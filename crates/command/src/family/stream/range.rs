@@ -25,7 +25,7 @@ fn range(call: &mut Call<'_>, from: usize, to: usize, is_back: bool) -> Outcome 
         count = Some(u64::try_from(args.integer(at + 1)?).unwrap_or(0));
         at += 2;
     }
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let Some(stream) = stream::read(&mut access, &key)? else {
         reply.array(0);
         return Ok(());

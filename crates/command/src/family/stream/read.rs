@@ -283,10 +283,10 @@ fn read(call: &mut Call<'_>, is_group: bool) -> Outcome {
     let wants = Wants { kind: Kind::Stream, minds_loss: request.group.is_some() };
     let wait = request.block.map(|timeout| call.wait(timeout, wants));
     if request.streams == 1 {
-        let (mut access, key, reply) = call.on_key(request.first)?;
+        let (mut access, key, reply) = call.on_key(request.first);
         request.serve_or_wait(&mut access, &[key], wait, reply)
     } else {
-        let (mut access, keys, reply) = call.on_keys(request.positions())?;
+        let (mut access, keys, reply) = call.on_keys(request.positions());
         request.serve_or_wait(&mut access, &keys, wait, reply)
     }
 }

@@ -28,7 +28,7 @@ pub fn decrby(call: &mut Call<'_>) -> Outcome {
 
 #[inline]
 fn add(call: &mut Call<'_>, by: i64) -> Outcome {
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     reply.integer(string::add(&mut access, &key, by)?);
     access.changed(1, INCRBY, &key);
     Ok(())
@@ -36,7 +36,7 @@ fn add(call: &mut Call<'_>, by: i64) -> Outcome {
 
 pub fn incrbyfloat(call: &mut Call<'_>) -> Outcome {
     let by = call.args.get(2);
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let sum = string::add_float(&mut access, &key, by)?;
     access.changed(1, INCRBYFLOAT, &key);
     reply.bulk(sum.as_bytes());

@@ -13,7 +13,7 @@ const SETRANGE: Event = Event::string("setrange");
 pub fn append(call: &mut Call<'_>) -> Outcome {
     let tail = call.args.get(2);
     let len_max = PROTO_MAX_BULK_LEN.get(&call.instance.settings);
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let len = string::append(&mut access, &key, tail, len_max)?;
     access.changed(1, APPEND, &key);
     reply.integer(len as i64);
@@ -28,7 +28,7 @@ pub fn setrange(call: &mut Call<'_>) -> Outcome {
     if !patch.is_empty() && at as u64 <= len_max {
         call.reserve(string::bytes_before(at + patch.len()))?;
     }
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let len = string::set_range(&mut access, &key, at, patch, len_max)?;
     access.changed(u64::from(!patch.is_empty()), SETRANGE, &key);
     reply.integer(len as i64);
@@ -37,7 +37,7 @@ pub fn setrange(call: &mut Call<'_>) -> Outcome {
 
 pub fn getrange(call: &mut Call<'_>) -> Outcome {
     let (start, end) = (call.args.integer(2)?, call.args.integer(3)?);
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     match access.read_string(&key)? {
         Some(string) => bulk_range(reply, &string, string::range(string.len(), start, end)),
         None => reply.bulk(b""),

@@ -9,13 +9,13 @@ use store::value::string::{Form, StringView};
 use wire::Reply;
 
 pub fn get(call: &mut Call<'_>) -> Outcome {
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     bulk_or_null(reply, access.read_string(&key)?);
     Ok(())
 }
 
 pub fn strlen(call: &mut Call<'_>) -> Outcome {
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let len = access.read_string(&key)?.map_or(0, |string| string.len());
     reply.integer(len as i64);
     Ok(())
@@ -25,7 +25,7 @@ pub fn getex(call: &mut Call<'_>) -> Outcome {
     let options = Options::parse(call.args, 2, Of::GetEx)?;
     let deadline = options.deadline(call)?;
     let is_over = deadline.is_some_and(|deadline| call.is_over(deadline));
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let value = access.read_string(&key)?;
     bulk_or_null(reply, value);
     let Some(value) = value else { return Ok(()) };
@@ -49,7 +49,7 @@ pub fn getex(call: &mut Call<'_>) -> Outcome {
 }
 
 pub fn getdel(call: &mut Call<'_>) -> Outcome {
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     bulk_or_null(reply, access.read_string(&key)?);
     let removed = access.remove(&key);
     access.changed(removed.into(), Event::DEL, &key);
@@ -58,7 +58,7 @@ pub fn getdel(call: &mut Call<'_>) -> Outcome {
 
 pub fn delifeq(call: &mut Call<'_>) -> Outcome {
     let wanted = call.args.get(2);
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let is_equal = access.look_string(&key)?.is_some_and(|string| string == *wanted);
     let removed = is_equal && access.remove(&key);
     access.changed(removed.into(), Event::DEL, &key);

@@ -13,7 +13,7 @@ pub fn set(call: &mut Call<'_>) -> Outcome {
         return set_with_options(call);
     }
     let value = call.args.get(2);
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     access.write(&key, value, Encoding::of_new(value), Expiry::Never)?;
     access.changed(1, SET, &key);
     reply.ok();
@@ -32,7 +32,7 @@ fn set_with_options(call: &mut Call<'_>) -> Outcome {
     let options = Options::parse(args, 3, Of::Set)?;
     let deadline = options.deadline(call)?;
     let is_over = deadline.is_some_and(|deadline| call.is_over(deadline));
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     if options.get {
         bulk_or_null(reply, access.read_string(&key)?);
     }
@@ -71,7 +71,7 @@ pub fn psetex(call: &mut Call<'_>) -> Outcome {
 fn set_for(call: &mut Call<'_>, time: Time) -> Outcome {
     let value = call.args.get(3);
     let expiry = options::expiry(Some(options::deadline(call, 2, time)?), false);
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     access.write(&key, value, Encoding::of_new(value), expiry)?;
     access.changed(1, SET, &key);
     access.happened(EXPIRE, &key);
@@ -81,7 +81,7 @@ fn set_for(call: &mut Call<'_>, time: Time) -> Outcome {
 
 pub fn setnx(call: &mut Call<'_>) -> Outcome {
     let value = call.args.get(2);
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     let is_new = access.look(&key).is_none();
     if is_new {
         access.write(&key, value, Encoding::of_new(value), Expiry::Never)?;
@@ -93,7 +93,7 @@ pub fn setnx(call: &mut Call<'_>) -> Outcome {
 
 pub fn getset(call: &mut Call<'_>) -> Outcome {
     let value = call.args.get(2);
-    let (mut access, key, reply) = call.on_key(1)?;
+    let (mut access, key, reply) = call.on_key(1);
     bulk_or_null(reply, access.read_string(&key)?);
     access.write(&key, value, Encoding::of_new(value), Expiry::Never)?;
     access.changed(1, SET, &key);

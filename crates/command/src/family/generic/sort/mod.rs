@@ -52,9 +52,9 @@ pub fn keys<'r>(specs: &[KeySpec], request: &[&'r [u8]]) -> Option<FoundKeys<'r>
 
 fn sort_with(call: &mut Call<'_>, may_store: bool) -> Outcome {
     let options = Options::parse(call.args, may_store)?;
-    let (store, keyspace) = (&call.instance.store, call.keyspace()?);
+    let (store, keyspace) = (&call.instance.store, call.keyspace());
     let setting = LIST_MAX_LISTPACK_SIZE.get(&call.instance.settings);
-    let source = call.key(1)?;
+    let source = call.key(1);
     let target = options.store.map(|name| store.key(keyspace, name));
     let keys: SmallVec<[Key<'_>; 2]> = std::iter::once(source).chain(target).collect();
     // Patterns lead to keys that are not known yet.

@@ -13,7 +13,7 @@ const LRU_CLOCK_MASK: u64 = (1 << 24) - 1;
 pub(super) fn object(call: &mut Call<'_>) -> Outcome {
     let now = call.now;
     let counts_uses = call.instance.store.eviction_policy().counts_uses();
-    let (access, key, reply) = call.on_key(2)?;
+    let (access, key, reply) = call.on_key(2);
     let bits = access.access_bits(&key).unwrap_or(0);
     let value = access.peek(&key).ok_or(Refusal::NO_SUCH_KEY)?;
     let idle = if counts_uses { 0 } else { IDLE_SECONDS[usize::from(bits & 15)] };
@@ -53,7 +53,7 @@ fn serialized_bytes(string: &StringView<'_>) -> usize {
 }
 
 pub(super) fn sdslen(call: &mut Call<'_>) -> Outcome {
-    let (access, key, reply) = call.on_key(2)?;
+    let (access, key, reply) = call.on_key(2);
     let value = access.peek(&key).ok_or(Refusal::NO_SUCH_KEY)?;
     if value.kind != Kind::String || value.encoding == Encoding::Int {
         return Err(Refusal::of("ERR Not an sds encoded string.").into());

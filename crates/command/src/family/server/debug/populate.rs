@@ -47,7 +47,7 @@ fn add(call: &mut Call<'_>, key: &[u8], mut value: Vec<u8>, size: Option<usize>)
         value.resize(size, 0);
     }
     call.reserve(key.len() + value.len() + RECORD_OVERHEAD)?;
-    let keyspace = call.keyspace()?;
+    let keyspace = call.keyspace();
     let store = &call.instance.store;
     let key = store.key(keyspace, key);
     let mut access = store.lock(call.lane, &key, call.now);
