@@ -28,6 +28,12 @@ pub fn add_floats(left: &[u8], right: &[u8]) -> Result<String, FloatError> {
 /// The double nearest to a number that [`add_floats`] takes. What is too large for a double is
 /// infinite, and what is too small is the smallest one above zero.
 pub fn parse_f64_wide(text: &[u8]) -> Option<f64> {
+    // Whole numbers of fifteen digits are exact.
+    if text.len() < 16
+        && let Some(whole) = crate::parse_i64(text)
+    {
+        return Some(whole as f64);
+    }
     match Operand::parse(text).ok()? {
         Operand::Finite(number) => number.nearest(),
         Operand::Infinite { is_negative: true } => Some(f64::NEG_INFINITY),

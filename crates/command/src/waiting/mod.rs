@@ -10,11 +10,14 @@
 //! place. It stands in the lines before its keys' locks are given up, so no write is missed; and
 //! whoever answers it first, by its `state`, answers it alone.
 
+mod database_key;
+mod lines;
 mod serve;
 mod timeout;
 mod wait;
 pub(crate) mod waiter;
 
+pub use lines::Waiter;
 pub use serve::{look_again, recheck, run};
 pub use timeout::Timeout;
 pub use wait::Wait;
@@ -22,52 +25,24 @@ pub use waiter::Wants;
 
 use crate::clients::{Client, Notice};
 use base::Millis;
-use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasher, RandomState};
+use database_key::DatabaseKey;
+use lines::{Lines, memory_of_place};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use waiter::Place;
 use wire::{Reply, Span};
 
-/// Lines are kept in so many parts, each behind a lock of its own.
-const PARTS: usize = 64;
-
-/// A client that waits.
-pub type Waiter = waiter::Waiter<Client>;
-
-/// Who waits for one key, the first who came first.
-#[derive(Debug, Default)]
-struct Line {
-    waiters: VecDeque<Arc<Waiter>>,
-    /// Those among them who mind the loss of the key.
-    minding: usize,
-}
-
 /// Everybody who waits.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Waiters {
-    parts: Vec<Mutex<HashMap<Place, Line>>>,
-    hasher: RandomState,
+    lines: Lines,
     count: AtomicU64,
+    /// Counts who came, before they give up the locks of their keys.
+    arrivals: AtomicU64,
     /// Clients that wait until a deadline, as their workers know them.
     deadlines: AtomicU64,
     /// Bytes that all waiters and their places in lines take.
     bytes: AtomicU64,
     tickets: AtomicU64,
-}
-
-impl Default for Waiters {
-    fn default() -> Waiters {
-        let parts = (0..PARTS).map(|_| Mutex::default()).collect();
-        Waiters {
-            parts,
-            hasher: RandomState::new(),
-            count: AtomicU64::new(0),
-            deadlines: AtomicU64::new(0),
-            bytes: AtomicU64::new(0),
-            tickets: AtomicU64::new(0),
-        }
-    }
 }
 
 impl Waiters {
@@ -97,80 +72,31 @@ impl Waiters {
         self.bytes.load(SeqCst) + self.deadlines() * size_of::<(Millis, u64)>() as u64
     }
 
-    fn part(&self, place: &Place) -> MutexGuard<'_, HashMap<Place, Line>> {
-        let part = narrow::to_usize(self.hasher.hash_one(place)) % PARTS;
-        self.parts[part].lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Keys that somebody waits for.
     pub fn keys(&self) -> usize {
-        let len = |part: &Mutex<HashMap<Place, Line>>| {
-            part.lock().unwrap_or_else(PoisonError::into_inner).len()
-        };
-        self.parts.iter().map(len).sum()
+        self.lines.keys()
     }
 
     /// Keys whose loss somebody minds.
     pub fn keys_that_may_be_lost(&self) -> usize {
-        self.places(|line| line.minding > 0).len()
+        self.lines.minded().len()
     }
 
-    /// The places of lines that are chosen.
-    fn places(&self, choose: impl Fn(&Line) -> bool) -> Vec<Place> {
-        let mut places = Vec::new();
-        for part in &self.parts {
-            let part = part.lock().unwrap_or_else(PoisonError::into_inner);
-            places.extend(part.iter().filter(|(_, line)| choose(line)).map(|(at, _)| at.clone()));
-        }
-        places
-    }
-
-    /// The first in the line of a place who came after somebody with a ticket, and whether anybody
-    /// there minds the loss of the key.
-    fn next(&self, place: &Place, ticket: u64) -> Option<(Arc<Waiter>, bool)> {
-        let part = self.part(place);
-        let line = part.get(place)?;
-        // Tickets of one line rise: they are drawn under the lock of its key.
-        let at = line.waiters.partition_point(|waiter| waiter.ticket <= ticket);
-        line.waiters.get(at).map(|waiter| (Arc::clone(waiter), line.minding > 0))
-    }
-
-    /// Whether anybody waits at a place.
-    fn has(&self, place: &Place) -> bool {
-        self.part(place).contains_key(place)
-    }
-
-    /// The first few in the line of a place who came after somebody with a ticket.
-    fn line(&self, place: &Place, ticket: u64, most: usize) -> Vec<Arc<Waiter>> {
-        let part = self.part(place);
-        let Some(line) = part.get(place) else { return Vec::new() };
-        let at = line.waiters.partition_point(|waiter| waiter.ticket <= ticket);
-        line.waiters.iter().skip(at).take(most).cloned().collect()
+    /// How many have come so far. Where it is the same before a look at the line of a key and under
+    /// the lock of that key, nobody has come in between.
+    fn arrivals(&self) -> u64 {
+        self.arrivals.load(SeqCst)
     }
 
     fn add(&self, waiter: &Arc<Waiter>) {
         self.count.fetch_add(1, SeqCst);
         self.bytes.fetch_add(waiter.bytes(), SeqCst);
-        for place in &waiter.places {
-            let mut part = self.part(place);
-            let line = part.entry(place.clone()).or_default();
-            line.waiters.push_back(Arc::clone(waiter));
-            line.minding += usize::from(waiter.wants.minds_loss);
-        }
+        self.lines.add(waiter);
+        self.arrivals.fetch_add(1, SeqCst);
     }
 
     fn remove(&self, waiter: &Arc<Waiter>) {
-        for place in &waiter.places {
-            let mut part = self.part(place);
-            let Some(line) = part.get_mut(place) else { continue };
-            let at = line.waiters.iter().position(|other| Arc::ptr_eq(other, waiter));
-            if at.and_then(|at| line.waiters.remove(at)).is_some() {
-                line.minding -= usize::from(waiter.wants.minds_loss);
-            }
-            if line.waiters.is_empty() {
-                part.remove(place);
-            }
-        }
+        self.lines.remove(waiter);
         self.bytes.fetch_sub(waiter.bytes(), SeqCst);
         self.count.fetch_sub(1, SeqCst);
     }
@@ -215,11 +141,9 @@ impl Waiters {
 impl Waiter {
     /// Bytes that it takes, with a line for each of its keys.
     fn bytes(&self) -> u64 {
-        let line = size_of::<(Place, Line)>() + size_of::<Arc<Waiter>>();
-        // The key of a place stands in the line and in the waiter.
-        let place = |(_, key): &Place| 2 * key.len() + size_of::<Place>() + line;
-        let places: usize = self.places.iter().map(place).sum();
+        let keys: usize = self.keys.iter().map(|key| key.memory() + memory_of_place(key)).sum();
+        let others: usize = self.others.iter().map(DatabaseKey::memory).sum();
         let request = self.request.len() + self.spans.len() * size_of::<Span>();
-        (size_of::<Waiter>() + request + places) as u64
+        (size_of::<Waiter>() + request + keys + others) as u64
     }
 }

@@ -9,7 +9,7 @@
 //! a command runs as ever, and looks once more when it is through: who came in between, while the
 //! key was still empty, is served then.
 
-use super::waiter::Place;
+use super::database_key::DatabaseKey;
 use super::{Waiter, Waiters};
 use crate::args::Args;
 use crate::call::{Call, Outcome, Row, Unanswered};
@@ -19,19 +19,22 @@ use crate::instance::Instance;
 use crate::session::Session;
 use crate::spec::Wakes;
 use crate::statistics::WorkerStatistics;
-use base::{KeyspaceId, Millis};
+use base::{Millis, PositionHash};
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 use settings::limits::CLIENT_OUTPUT_BUFFER_LIMIT;
+use smallvec::SmallVec;
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use store::{Kind, Lane, ShardSet};
+use store::{Key, Kind, Lane, ShardSet};
 use wire::Reply;
 
 /// Of those in a line so many have their keys locked at first, or as many as the request has words.
 const SERVED_AT_ONCE: usize = 16;
 
 /// Keys to look at, and the ticket of the last in the line of each who was looked at already.
-type Touched = VecDeque<(Place, u64)>;
+type Touched = VecDeque<(DatabaseKey, u64)>;
 
 /// Runs a command that may wake somebody, while somebody waits.
 ///
@@ -39,87 +42,103 @@ type Touched = VecDeque<(Place, u64)>;
 /// Those of the command.
 #[cold]
 pub fn run(call: &mut Call<'_>) -> Outcome {
-    let waiters = &call.instance.waiters;
-    let (touched, shards) = match call.row.spec.wakes {
-        Wakes::Nobody => return (call.row.spec.run)(call),
-        Wakes::AnyoneAfterwards => {
-            let outcome = (call.row.spec.run)(call);
-            serve(call, begin_of_lines(waiters.places(|_| true)));
-            return outcome;
-        }
-        Wakes::Anyone => (waiters.places(|_| true), ShardSet::all()),
-        Wakes::ItsKeys | Wakes::ItsKeysAnywhere => named(call),
-    };
-    if !touched.iter().any(|place| waiters.has(place)) {
+    if matches!(call.row.spec.wakes, Wakes::Nobody | Wakes::AnyoneAfterwards) {
         let outcome = (call.row.spec.run)(call);
-        serve(call, begin_of_lines(touched));
+        look_again(call);
         return outcome;
     }
-    run_and_serve(call, begin_of_lines(touched), shards)
+    let arrivals = call.instance.waiters.arrivals();
+    let mut shards = ShardSet::new();
+    let touched = Request::of(call).touched(call.instance, &mut shards);
+    if !touched.is_empty() {
+        return run_and_serve(call, arrivals, touched, shards);
+    }
+    let outcome = (call.row.spec.run)(call);
+    if call.instance.waiters.arrivals() != arrivals {
+        look_again(call);
+    }
+    outcome
 }
 
 /// For after a command during which somebody may have begun to wait for its keys.
 #[cold]
 pub fn look_again(call: &mut Call<'_>) {
-    let touched = match call.row.spec.wakes {
-        Wakes::Nobody => return,
-        Wakes::AnyoneAfterwards | Wakes::Anyone => call.instance.waiters.places(|_| true),
-        Wakes::ItsKeys | Wakes::ItsKeysAnywhere => named(call).0,
-    };
-    serve(call, begin_of_lines(touched));
+    if call.row.spec.wakes != Wakes::Nobody {
+        let touched = Request::of(call).touched(call.instance, &mut ShardSet::new());
+        Server::of(call).serve(call.lane, touched);
+    }
 }
 
 /// Looks after those who mind the loss of their keys, which may have expired or been evicted.
 pub fn recheck(instance: &Instance, lane: &mut Lane, statistics: &WorkerStatistics, now: Millis) {
-    let lost = instance.waiters.places(|line| line.minding > 0);
-    Server { instance, statistics, now, most: SERVED_AT_ONCE }.serve(lane, begin_of_lines(lost));
+    let lost = begin_of_lines(instance.waiters.lines.minded());
+    Server { instance, statistics, now, most: SERVED_AT_ONCE }.serve(lane, lost);
 }
 
-/// The places of the keys that a request names, and their shards.
-fn named(call: &Call<'_>) -> (Vec<Place>, ShardSet) {
-    let mut places = places_named(call.row, call.args, call.session.database);
-    let mut shards = ShardSet::new();
-    places.iter().for_each(|place| add_shard(call.instance, &mut shards, place));
-    if call.row.spec.wakes == Wakes::ItsKeysAnywhere {
-        let names: HashSet<Vec<u8>> = places.into_iter().map(|(_, key)| key).collect();
-        places = call.instance.waiters.places(|_| true);
-        places.retain(|(_, key)| names.contains(key));
+/// What is known of a command without its handler.
+#[derive(Clone, Copy)]
+struct Request<'r> {
+    row: &'static Row,
+    args: Args<'r>,
+    database: usize,
+}
+
+impl<'r> Request<'r> {
+    fn of(call: &Call<'r>) -> Request<'r> {
+        Request { row: call.row, args: call.args, database: call.session.database }
     }
-    (places, shards)
+
+    /// The keys that it touches and somebody waits for. Adds the shards of all keys that it
+    /// touches.
+    fn touched(self, instance: &Instance, shards: &mut ShardSet) -> Touched {
+        let (lines, wakes) = (&instance.waiters.lines, self.row.spec.wakes);
+        if matches!(wakes, Wakes::Anyone | Wakes::AnyoneAfterwards) {
+            *shards = ShardSet::all();
+            return begin_of_lines(lines.all());
+        }
+        let words: SmallVec<[&[u8]; 8]> = self.args.from(0).collect();
+        let named = (self.row.spec.find_keys)(self.row.spec.keys, &words).unwrap_or_default();
+        let keys = named.iter().map(|(key, _)| (*key, instance.store.hash(key)));
+        keys.clone().for_each(|(_, hash)| shards.add(hash));
+        if wakes == Wakes::ItsKeysAnywhere {
+            let names: HashSet<&[u8]> = keys.map(|(key, _)| key).collect();
+            let awaited = lines.all().into_iter().filter(|key| names.contains(&key.bytes[..]));
+            return begin_of_lines(awaited);
+        }
+        let awaited = keys.filter(|(key, hash)| lines.has(self.database, key, *hash));
+        begin_of_lines(awaited.map(|(key, hash)| DatabaseKey::new(self.database, key, hash)))
+    }
 }
 
-/// Every key that a request names.
-fn places_named(row: &Row, args: Args<'_>, database: usize) -> Vec<Place> {
-    let words: Vec<&[u8]> = args.from(0).collect();
-    let found = (row.spec.find_keys)(row.spec.keys, &words).unwrap_or_default();
-    found.into_iter().map(|(key, _)| (database, key.to_vec())).collect()
+fn begin_of_lines(keys: impl IntoIterator<Item = DatabaseKey>) -> Touched {
+    keys.into_iter().map(|key| (key, 0)).collect()
 }
 
-fn begin_of_lines(places: Vec<Place>) -> Touched {
-    places.into_iter().map(|place| (place, 0)).collect()
-}
-
-/// Adds the shard of a key, which is the same in every database.
-fn add_shard(instance: &Instance, shards: &mut ShardSet, (_, key): &Place) {
-    shards.add(instance.store.key(KeyspaceId(0), key).hash);
-}
-
-/// Serves those who wait for some keys, after a command.
-fn serve(call: &mut Call<'_>, touched: Touched) {
-    Server::of(call).serve(call.lane, touched);
-}
-
-/// Runs a command and serves those whom it woke, under one hold of locks.
-fn run_and_serve(call: &mut Call<'_>, mut touched: Touched, shards: ShardSet) -> Outcome {
-    let server = Server::of(call);
-    let shards = server.shards_of(&touched, shards);
-    let mut hold = call.instance.store.hold(call.lane, shards);
-    // Whoever came until now stands in line: more of them come only after the locks have gone.
-    let held = server.shards_of(&touched, shards);
-    if held != shards {
+/// Runs a command and serves those whom it wakes, under one hold of locks.
+fn run_and_serve(
+    call: &mut Call<'_>,
+    mut arrivals: u64,
+    mut touched: Touched,
+    shards: ShardSet,
+) -> Outcome {
+    let (server, request) = (Server::of(call), Request::of(call));
+    let mut held = server.shards_of(&touched, shards);
+    let mut hold = loop {
+        let hold = call.instance.store.hold(call.lane, held);
+        // Whoever came until now stands in line: more of them come only after the locks have gone.
+        let came = server.waiters().arrivals();
+        if came == arrivals {
+            break hold;
+        }
+        arrivals = came;
+        touched = request.touched(call.instance, &mut ShardSet::new());
+        let all = server.shards_of(&touched, held);
+        if all == held {
+            break hold;
+        }
         drop(hold);
-        return run_and_serve(call, touched, held);
-    }
+        held = all;
+    };
     let mut inner = Call {
         instance: call.instance,
         lane: hold.lane(),
@@ -134,7 +153,7 @@ fn run_and_serve(call: &mut Call<'_>, mut touched: Touched, shards: ShardSet) ->
     };
     let outcome = (inner.row.spec.run)(&mut inner);
     let (is_cut, protocol) = (inner.reply.is_cut(), inner.reply.protocol());
-    let rest = server.serve_held(hold.lane(), &held, &mut touched);
+    let rest = server.serve_held(hold.lane(), &held, touched);
     drop(hold);
     call.reply.take_over(is_cut, protocol);
     server.serve(call.lane, rest);
@@ -159,31 +178,55 @@ impl<'s> Server<'s> {
     /// `shards`, and those of all keys that may be reached by serving those who wait for some keys:
     /// each of them may write to other keys, for which others wait.
     fn shards_of(&self, touched: &Touched, mut shards: ShardSet) -> ShardSet {
-        let mut seen: HashSet<Place> = touched.iter().map(|(place, _)| place.clone()).collect();
-        let mut next = touched.clone();
-        while let Some((place, ticket)) = next.pop_front() {
-            add_shard(self.instance, &mut shards, &place);
-            for waiter in self.waiters().line(&place, ticket, self.most) {
-                for place in all_places(&waiter) {
-                    if seen.insert(place.clone()) {
-                        next.push_back((place, 0));
-                    }
-                }
-            }
+        let mut seen = HashTable::new();
+        let mut next = Vec::new();
+        for (key, ticket) in touched {
+            shards.add(key.hash);
+            self.reach(key, *ticket, &mut seen, &mut next);
+        }
+        while let Some(key) = next.pop() {
+            shards.add(key.hash);
+            self.reach(&key, 0, &mut seen, &mut next);
         }
         shards
     }
 
+    /// Adds to `next` the other keys of those who wait for a key, unless they have been seen. Two
+    /// keys of the same hash are taken for one: whose shard is missed is served in another hold.
+    fn reach(
+        &self,
+        key: &DatabaseKey,
+        ticket: u64,
+        seen: &mut HashTable<(usize, PositionHash)>,
+        next: &mut Vec<DatabaseKey>,
+    ) {
+        self.waiters().lines.show(key, ticket, self.most, |waiter| {
+            for other in waiter.all_keys().filter(|other| *other != key) {
+                let mark = (other.database, other.hash);
+                let entry = seen.entry(mark.1.0, |it| *it == mark, |it| it.1.0);
+                if let Entry::Vacant(entry) = entry {
+                    entry.insert(mark);
+                    next.push(other.clone());
+                }
+            }
+        });
+    }
+
     /// Serves those who wait for some keys, in as many holds of locks as it takes.
     fn serve(&self, lane: &mut Lane, mut touched: Touched) {
-        touched.retain(|(place, _)| self.waiters().has(place));
+        touched.retain(|(key, _)| self.waiters().lines.has(key.database, &key.bytes, key.hash));
         let mut shards = ShardSet::new();
         while !touched.is_empty() {
+            let arrivals = self.waiters().arrivals();
             shards = self.shards_of(&touched, shards);
             let mut hold = self.instance.store.hold(lane, shards);
-            let held = self.shards_of(&touched, shards);
+            // As in `run_and_serve`.
+            let held = match self.waiters().arrivals() == arrivals {
+                true => shards,
+                false => self.shards_of(&touched, shards),
+            };
             if held == shards {
-                touched = self.serve_held(hold.lane(), &held, &mut touched);
+                touched = self.serve_held(hold.lane(), &held, touched);
                 shards = ShardSet::new();
             } else {
                 shards = held;
@@ -193,11 +236,11 @@ impl<'s> Server<'s> {
 
     /// Serves those who wait for some keys, which are locked; returns the lines in which somebody
     /// comes whose keys are not.
-    fn serve_held(&self, lane: &mut Lane, held: &ShardSet, touched: &mut Touched) -> Touched {
+    fn serve_held(&self, lane: &mut Lane, held: &ShardSet, mut touched: Touched) -> Touched {
         let mut rest = Touched::new();
-        while let Some((place, ticket)) = touched.pop_front() {
-            if let Some(ticket) = self.serve_line(lane, held, (&place, ticket), touched) {
-                rest.push_back((place, ticket));
+        while let Some((key, ticket)) = touched.pop_front() {
+            if let Some(ticket) = self.serve_line(lane, held, (&key, ticket), &mut touched) {
+                rest.push_back((key, ticket));
             }
         }
         rest
@@ -209,23 +252,21 @@ impl<'s> Server<'s> {
         &self,
         lane: &mut Lane,
         held: &ShardSet,
-        (place, mut ticket): (&Place, u64),
+        (key, mut ticket): (&DatabaseKey, u64),
         touched: &mut Touched,
     ) -> Option<u64> {
-        let mut kind = self.kind_at(lane, place);
-        while let Some((waiter, is_minded)) = self.waiters().next(place, ticket) {
+        let mut kind = self.kind_at(lane, key);
+        while let Some((waiter, is_minded)) = self.waiters().lines.next(key, ticket) {
             let is_for = waiter.wants.minds_loss || kind == Some(waiter.wants.kind);
             if is_for {
-                let places = all_places(&waiter);
-                let mut wanted = ShardSet::new();
-                places.iter().for_each(|place| add_shard(self.instance, &mut wanted, place));
-                if !held.has_all(&wanted) {
+                if !waiter.all_keys().all(|key| held.has(key.hash.shard())) {
                     return Some(ticket);
                 }
                 if self.try_again(lane, &waiter) {
-                    // It may have written to other keys, and taken the last of what was here.
-                    touched.extend(begin_of_lines(places));
-                    kind = self.kind_at(lane, place);
+                    // It may have written to other keys, and taken the last of what was there.
+                    let others = waiter.all_keys().filter(|other| *other != key);
+                    touched.extend(others.map(|other| (other.clone(), 0)));
+                    kind = self.kind_at(lane, key);
                 }
             }
             ticket = waiter.ticket;
@@ -240,10 +281,11 @@ impl<'s> Server<'s> {
         &self.instance.waiters
     }
 
-    /// What the key at a place holds now.
-    fn kind_at(&self, lane: &mut Lane, (database, key): &Place) -> Option<Kind> {
+    /// What a key holds now.
+    fn kind_at(&self, lane: &mut Lane, key: &DatabaseKey) -> Option<Kind> {
         let store = &self.instance.store;
-        let key = store.key(store.keyspace(*database)?, key);
+        let keyspace = store.keyspace(key.database)?;
+        let key = Key { bytes: &key.bytes, hash: key.hash, keyspace };
         store.lock(lane, &key, self.now).peek(&key).map(|value| value.kind)
     }
 
@@ -305,9 +347,4 @@ impl<'s> Server<'s> {
 
 fn row_of(waiter: &Waiter) -> &'static Row {
     &table().rows()[waiter.command]
-}
-
-/// Every key that the request of a waiter names: those that it does not wait for too.
-fn all_places(waiter: &Waiter) -> Vec<Place> {
-    places_named(row_of(waiter), waiter.args(), waiter.manner.database)
 }

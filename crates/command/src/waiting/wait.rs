@@ -1,22 +1,24 @@
 //! Beginning to wait: what a handler does that finds nothing.
 
+use super::Timeout;
+use super::database_key::DatabaseKey;
 use super::waiter::{Manner, Waiter, Wants};
-use super::{Timeout, Waiters};
 use crate::args::Args;
-use crate::call::{Call, Outcome, Unanswered};
+use crate::call::{Call, Outcome, Row, Unanswered};
 use crate::clients::Client;
+use crate::instance::Instance;
 use crate::refusal::Refusal;
-use std::collections::HashSet;
+use smallvec::SmallVec;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex};
 use wire::Span;
 
 /// A command that waits if it finds nothing. Made before it locks its keys.
 pub struct Wait<'c> {
-    waiters: &'c Waiters,
+    instance: &'c Instance,
     client: Arc<Client>,
     args: Args<'c>,
-    command: usize,
+    row: &'static Row,
     manner: Manner,
     timeout: Timeout,
     wants: Wants,
@@ -28,10 +30,10 @@ impl<'c> Call<'c> {
     pub fn wait(&self, timeout: Timeout, wants: Wants) -> Wait<'c> {
         let session = &*self.session;
         Wait {
-            waiters: &self.instance.waiters,
+            instance: self.instance,
             client: Arc::clone(&session.client),
             args: self.args,
-            command: self.row.id,
+            row: self.row,
             manner: Manner {
                 database: session.database,
                 protocol: session.protocol,
@@ -52,7 +54,7 @@ impl Wait<'_> {
     /// # Errors
     /// Always: that the client waits.
     pub fn begin(self, positions: impl Iterator<Item = usize>) -> Outcome {
-        let words: Vec<&[u8]> = self.args.from(0).collect();
+        let words: SmallVec<[&[u8]; 8]> = self.args.from(0).collect();
         self.begin_with(positions, &words)
     }
 
@@ -66,30 +68,31 @@ impl Wait<'_> {
             // It stands in its lines already.
             return Err(Unanswered::Waits);
         }
-        let mut seen = HashSet::new();
-        let mut places = Vec::new();
-        for at in positions {
-            // A key that is named twice has one line.
-            if seen.insert(self.args.get(at)) {
-                places.push((self.manner.database, self.args.get(at).to_vec()));
-            }
-        }
+        let key = |bytes: &[u8]| {
+            DatabaseKey::new(self.manner.database, bytes, self.instance.store.hash(bytes))
+        };
+        let keys: SmallVec<[DatabaseKey; 1]> = positions.map(|at| key(self.args.get(at))).collect();
+        // Those that it waits for stand first.
+        let named = (self.row.spec.find_keys)(self.row.spec.keys, request).unwrap_or_default();
+        let others = named.iter().skip(keys.len()).map(|(bytes, _)| key(bytes)).collect();
         let lengths = request.iter().map(|word| word.len());
         let spans = spans_of(lengths).ok_or(Refusal::OUT_OF_MEMORY)?;
+        let waiters = &self.instance.waiters;
         let waiter = Arc::new(Waiter {
-            ticket: self.waiters.tickets.fetch_add(1, SeqCst) + 1,
+            ticket: waiters.tickets.fetch_add(1, SeqCst) + 1,
             client: Arc::clone(&self.client),
-            command: self.command,
+            command: self.row.id,
             spans,
             request: request.concat(),
             manner: self.manner,
-            places,
+            keys,
+            others,
             wants: self.wants,
             deadline: self.timeout.0,
             is_answered: Mutex::new(false),
         });
         *self.client.waiter() = Some(Arc::clone(&waiter));
-        self.waiters.add(&waiter);
+        waiters.add(&waiter);
         Err(Unanswered::Waits)
     }
 }

@@ -1,14 +1,13 @@
 //! One client that waits, with its request.
 
+use super::database_key::DatabaseKey;
 use crate::args::Args;
 use base::Millis;
+use smallvec::SmallVec;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::Kind;
 use wire::{Protocol, Span};
-
-/// A key of a database, by its number: who waits there waits for what the database holds then.
-pub(crate) type Place = (usize, Vec<u8>);
 
 /// One client that waits. Generic over the client, which knows what it waits for.
 pub struct Waiter<Client> {
@@ -21,7 +20,10 @@ pub struct Waiter<Client> {
     pub(super) request: Vec<u8>,
     pub(super) spans: Vec<Span>,
     pub(super) manner: Manner,
-    pub(super) places: Vec<Place>,
+    /// The keys that it waits for.
+    pub(super) keys: SmallVec<[DatabaseKey; 1]>,
+    /// Other keys that its request names.
+    pub(super) others: Vec<DatabaseKey>,
     pub(super) wants: Wants,
     /// When it gives up.
     pub deadline: Option<Millis>,
@@ -59,6 +61,11 @@ impl<Client: fmt::Debug> fmt::Debug for Waiter<Client> {
 impl<Client> Waiter<Client> {
     pub(super) fn is_answered(&self) -> MutexGuard<'_, bool> {
         self.is_answered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Every key that its request names.
+    pub(super) fn all_keys(&self) -> impl Iterator<Item = &DatabaseKey> {
+        self.keys.iter().chain(&self.others)
     }
 
     pub(super) fn args(&self) -> Args<'_> {

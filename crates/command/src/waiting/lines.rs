@@ -1,0 +1,146 @@
+//! Who waits for which key, in the order in which they came.
+
+use super::database_key::DatabaseKey;
+use super::waiter;
+use crate::clients::Client;
+use base::PositionHash;
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A client that waits.
+pub type Waiter = waiter::Waiter<Client>;
+
+/// Lines are kept in so many parts, each behind a lock of its own.
+const PARTS: usize = 64;
+
+/// Who waits for one key, the first who came first. Tickets rise in it, since they are drawn under
+/// the lock of the key.
+#[derive(Debug)]
+struct Line {
+    key: DatabaseKey,
+    waiters: VecDeque<Arc<Waiter>>,
+    /// Those among them who mind the loss of the key.
+    minding: usize,
+}
+
+impl Line {
+    fn after(&self, ticket: u64) -> impl Iterator<Item = &Arc<Waiter>> {
+        let at = self.waiters.partition_point(|waiter| waiter.ticket <= ticket);
+        self.waiters.range(at..)
+    }
+}
+
+type Part = HashTable<Line>;
+
+/// A line for each key that somebody waits for.
+#[derive(Debug)]
+pub(super) struct Lines {
+    parts: Vec<Mutex<Part>>,
+}
+
+impl Default for Lines {
+    fn default() -> Lines {
+        Lines { parts: (0..PARTS).map(|_| Mutex::default()).collect() }
+    }
+}
+
+/// Memory that a place in a line takes, the line itself included.
+pub(super) fn memory_of_place(key: &DatabaseKey) -> usize {
+    key.memory() + size_of::<Line>() - size_of::<DatabaseKey>() + size_of::<Arc<Waiter>>()
+}
+
+impl Lines {
+    /// The part of a key; tables go by the bits below and above those that are looked at here.
+    fn part(&self, hash: PositionHash) -> MutexGuard<'_, Part> {
+        let part = narrow::to_usize(hash.0 >> 50) % PARTS;
+        self.parts[part].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn all_parts(&self) -> impl Iterator<Item = MutexGuard<'_, Part>> {
+        self.parts.iter().map(|part| part.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Keys that somebody waits for.
+    pub fn keys(&self) -> usize {
+        self.all_parts().map(|part| part.len()).sum()
+    }
+
+    /// All keys that somebody waits for.
+    pub fn all(&self) -> Vec<DatabaseKey> {
+        let mut keys = Vec::new();
+        self.all_parts().for_each(|part| keys.extend(part.iter().map(|line| line.key.clone())));
+        keys
+    }
+
+    /// The keys whose loss somebody minds.
+    pub fn minded(&self) -> Vec<DatabaseKey> {
+        let mut keys = Vec::new();
+        for part in self.all_parts() {
+            let minded = part.iter().filter(|line| line.minding > 0);
+            keys.extend(minded.map(|line| line.key.clone()));
+        }
+        keys
+    }
+
+    /// Whether anybody waits for a key.
+    pub fn has(&self, database: usize, bytes: &[u8], hash: PositionHash) -> bool {
+        let is_its = |line: &Line| {
+            (line.key.hash, line.key.database, &line.key.bytes[..]) == (hash, database, bytes)
+        };
+        self.part(hash).find(hash.0, is_its).is_some()
+    }
+
+    /// The first in the line of a key who came after somebody with a ticket, and whether anybody
+    /// there minds the loss of the key.
+    pub fn next(&self, key: &DatabaseKey, ticket: u64) -> Option<(Arc<Waiter>, bool)> {
+        let part = self.part(key.hash);
+        let line = part.find(key.hash.0, |line| line.key == *key)?;
+        line.after(ticket).next().map(|waiter| (Arc::clone(waiter), line.minding > 0))
+    }
+
+    /// Shows the first few in the line of a key who came after somebody with a ticket.
+    pub fn show(&self, key: &DatabaseKey, ticket: u64, most: usize, see: impl FnMut(&Waiter)) {
+        let part = self.part(key.hash);
+        if let Some(line) = part.find(key.hash.0, |line| line.key == *key) {
+            line.after(ticket).take(most).map(Arc::as_ref).for_each(see);
+        }
+    }
+
+    /// Puts somebody at the end of the line of each of their keys, whose locks are held. A key that
+    /// is named twice has one line.
+    pub fn add(&self, waiter: &Arc<Waiter>) {
+        for key in &waiter.keys {
+            let mut part = self.part(key.hash);
+            let line = part.entry(key.hash.0, |line| line.key == *key, |line| line.key.hash.0);
+            let line = line.or_insert_with(|| Line {
+                key: key.clone(),
+                waiters: VecDeque::new(),
+                minding: 0,
+            });
+            let line = line.into_mut();
+            if !line.waiters.back().is_some_and(|last| Arc::ptr_eq(last, waiter)) {
+                line.waiters.push_back(Arc::clone(waiter));
+                line.minding += usize::from(waiter.wants.minds_loss);
+            }
+        }
+    }
+
+    /// Takes somebody out of all lines.
+    pub fn remove(&self, waiter: &Arc<Waiter>) {
+        for key in &waiter.keys {
+            let mut part = self.part(key.hash);
+            let entry = part.entry(key.hash.0, |line| line.key == *key, |line| line.key.hash.0);
+            let Entry::Occupied(mut entry) = entry else { continue };
+            let line = entry.get_mut();
+            let at = line.waiters.binary_search_by_key(&waiter.ticket, |other| other.ticket);
+            if at.is_ok_and(|at| line.waiters.remove(at).is_some()) {
+                line.minding -= usize::from(waiter.wants.minds_loss);
+            }
+            if line.waiters.is_empty() {
+                entry.remove();
+            }
+        }
+    }
+}
