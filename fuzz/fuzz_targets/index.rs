@@ -3,13 +3,13 @@
 
 use arbitrary::{Arbitrary, Unstructured};
 use base::{Location, PositionHash, Random, Tick};
-use index::{Blocks, DeadlineVisitor, Entry, Index, Position, Records, Slot};
+use index::{Blocks, DeadlineVisitor, Entry, EntrySlot, Index, Position, Records};
 use libfuzzer_sys::fuzz_target;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 const SHARD: u8 = 0xA5;
-const SLOTS: usize = 64;
+const FRAMES: usize = 64;
 const KEYS_MAX: usize = 15_000;
 
 #[derive(Arbitrary, Debug)]
@@ -22,7 +22,7 @@ enum Op {
     SetDeadline { key: u16, deadline: Option<u8> },
     SetAccess { key: u16, access: u8 },
     Look { key: u16 },
-    Scan { cursor: u64, lines: u16 },
+    Scan { cursor: u64, buckets: u16 },
     Sweep { now: u8, lines_max: u8 },
     Age,
     Verify,
@@ -76,7 +76,7 @@ impl DeadlineVisitor for Expire<'_> {
         self.keys.key_of(at);
     }
 
-    fn visit(&mut self, _: Slot, found: Entry) -> Option<Tick> {
+    fn visit(&mut self, _: EntrySlot, found: Entry) -> Option<Tick> {
         let at = found.location();
         let key = self.keys.key_of(at);
         let (entry, deadline) = self.model[&key];
@@ -92,11 +92,11 @@ impl DeadlineVisitor for Expire<'_> {
 
 impl World {
     fn new() -> World {
-        let blocks = Blocks::with_slots(SLOTS).expect("address space");
+        let blocks = Blocks::with_frames(FRAMES).expect("address space");
         World { blocks, index: Index::default(), keys: Keys::default(), model: BTreeMap::new() }
     }
 
-    fn find(&self, key: u16) -> Option<(Slot, Entry)> {
+    fn find(&self, key: u16) -> Option<(EntrySlot, Entry)> {
         let is_it = |entry: Entry| self.keys.key_of(entry.location()) == key;
         self.index.find(&self.blocks, hash(key), is_it)
     }
@@ -149,12 +149,12 @@ impl World {
         }
     }
 
-    fn scan(&self, from: Position, lines: usize) -> BTreeSet<u16> {
+    fn scan(&self, from: Position, buckets: usize) -> BTreeSet<u16> {
         let (mut found, mut at) = (BTreeSet::new(), Some(from));
-        for _ in 0..lines {
+        for _ in 0..buckets {
             let Some(from) = at else { break };
             let from = Position::from_cursor(from.cursor());
-            at = self.index.scan_line(&self.blocks, from, |_, entry| {
+            at = self.index.scan_bucket(&self.blocks, from, |_, entry| {
                 assert!(found.insert(self.keys.key_of(entry.location())));
             });
             assert!(at.is_none_or(|it| it > from));
@@ -216,9 +216,9 @@ impl World {
                 }
             }
             Op::Look { key } => self.look(key),
-            Op::Scan { cursor, lines } => {
+            Op::Scan { cursor, buckets } => {
                 let in_shard = u64::from(SHARD) << 32 | cursor & 0xffff_ffff;
-                self.scan(Position::from_cursor(in_shard), usize::from(lines));
+                self.scan(Position::from_cursor(in_shard), usize::from(buckets));
             }
             Op::Sweep { now, lines_max } => self.sweep(now, usize::from(lines_max).max(1)),
             Op::Age => self.age(),

@@ -1,4 +1,4 @@
-//! Position hashes: XXH3-64 under a secret drawn at start, so that clients cannot aim at a line.
+//! Position hashes: XXH3-64 under a secret drawn at start, so that clients cannot aim at a bucket.
 
 use crate::units::PositionHash;
 use xxhash_rust::xxh3::xxh3_64_with_secret;

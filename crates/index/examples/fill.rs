@@ -21,9 +21,9 @@ fn main() {
     let keys = 100_000_usize;
     let mut random = Random::from_seed(1);
     let hashes = Hashes((0..keys).map(|_| PositionHash(random.next() >> 8)).collect());
-    let blocks = Blocks::with_slots(256).expect("address space");
+    let blocks = Blocks::with_frames(256).expect("address space");
     let index = Index::default();
-    let (mut slowest, mut lines, mut worst, mut loads) = (0, 0, 0.0_f64, Vec::new());
+    let (mut slowest, mut buckets, mut worst, mut loads) = (0, 0, 0.0_f64, Vec::new());
     let began = Instant::now();
     for (number, hash) in hashes.0.iter().enumerate() {
         let location = Location::from_bits(number as u64);
@@ -32,12 +32,12 @@ fn main() {
         index.insert(&blocks, *hash, entry, None, &hashes).expect("room");
         slowest = slowest.max(one.elapsed().as_nanos());
         if number % 16 == 0 && number > 4_000 {
-            let now = index.lines(&blocks);
+            let now = index.buckets(&blocks);
             worst = worst.max(blocks.touched_bytes() as f64 / number as f64);
-            if now != lines && lines > 0 && now < 1100 {
-                loads.push(format!("{lines}:{:.3}", number as f64 / (lines * 7) as f64));
+            if now != buckets && buckets > 0 && now < 1100 {
+                loads.push(format!("{buckets}:{:.3}", number as f64 / (buckets * 7) as f64));
             }
-            lines = now;
+            buckets = now;
         }
     }
     let insert = began.elapsed().as_nanos() as f64 / keys as f64;

@@ -1,88 +1,88 @@
-//! The lines of one block: finding, placing, displacing, removing.
+//! The buckets of one block: finding, placing, displacing, removing.
 
-use crate::line::{DISTANCES, Entry, Line};
+use crate::bucket::{Bucket, DISTANCES, Entry};
 
-/// Lines that the search for a chain of displacements may look at.
-const SEARCH_LINES: usize = 32;
+/// Buckets that the search for a chain of displacements may look at.
+const SEARCH_BUCKETS: usize = 32;
 
-/// A power of two lines or not; positions are 16 bits.
+/// A power of two buckets or not; positions are 16 bits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Block<'a> {
-    lines: &'a [Line],
+    buckets: &'a [Bucket],
 }
 
-/// A lane of a line.
+/// A slot of a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LaneAt {
-    pub line: u32,
-    pub lane: u32,
+pub(crate) struct SlotAt {
+    pub bucket: u32,
+    pub slot: u32,
 }
 
-/// One step of the search: a line that is full, and the entry whose move into it was considered.
+/// One step of the search: a bucket that is full, and the entry whose move into it was considered.
 #[derive(Clone, Copy)]
 struct Step {
-    line: u32,
-    /// The step before, and the lane of its line whose entry would come here.
+    bucket: u32,
+    /// The step before, and the slot of its bucket whose entry would come here.
     from: u32,
-    lane: u32,
+    slot: u32,
 }
 
-/// Lines that the search has met.
+/// Buckets that the search has met.
 #[derive(Default)]
 struct Seen([u64; 16]);
 
 impl Seen {
-    fn first_time(&mut self, line: u32) -> bool {
-        let (word, bit) = (&mut self.0[line as usize / 64], 1 << (line % 64));
+    fn first_time(&mut self, bucket: u32) -> bool {
+        let (word, bit) = (&mut self.0[bucket as usize / 64], 1 << (bucket % 64));
         let first = *word & bit == 0;
         *word |= bit;
         first
     }
 }
 
-/// The home line of a 16-bit position in a block of so many lines.
+/// The home bucket of a 16-bit position in a block of so many buckets.
 #[inline]
-pub(crate) fn home_line(position: u32, lines: u32) -> u32 {
-    (position * lines) >> 16
+pub(crate) fn home_bucket(position: u32, buckets: u32) -> u32 {
+    (position * buckets) >> 16
 }
 
 impl<'a> Block<'a> {
-    pub fn new(lines: &'a [Line]) -> Block<'a> {
-        Block { lines }
+    pub fn new(buckets: &'a [Bucket]) -> Block<'a> {
+        Block { buckets }
     }
 
     pub fn len(self) -> u32 {
-        narrow::to_u32(self.lines.len())
+        narrow::to_u32(self.buckets.len())
     }
 
-    /// The home line of a 16-bit position; it rises with the position.
+    /// The home bucket of a 16-bit position; it rises with the position.
     #[inline]
     pub fn home(self, position: u32) -> u32 {
-        home_line(position, self.len())
+        home_bucket(position, self.len())
     }
 
-    /// The lowest position whose home is `home`; 2^16 for the line after the last.
+    /// The lowest position whose home is `home`; 2^16 for the bucket after the last.
     pub fn lowest_position(self, home: u32) -> u32 {
         (home << 16).div_ceil(self.len())
     }
 
     #[inline]
-    pub fn line(self, number: u32) -> &'a Line {
-        &self.lines[number as usize]
+    pub fn bucket(self, number: u32) -> &'a Bucket {
+        &self.buckets[number as usize]
     }
 
     /// Where natives of `home` with `code` lie.
     #[inline]
-    pub fn line_of(self, home: u32, code: u32) -> u32 {
-        let line = home + DISTANCES[code as usize - 1];
-        if line >= self.len() { line - self.len() } else { line }
+    pub fn bucket_of(self, home: u32, code: u32) -> u32 {
+        let bucket = home + DISTANCES[code as usize - 1];
+        if bucket >= self.len() { bucket - self.len() } else { bucket }
     }
 
-    /// The home of an entry that lies in `line` with `code`.
+    /// The home of an entry that lies in `bucket` with `code`.
     #[inline]
-    pub fn home_of(self, line: u32, code: u32) -> u32 {
+    pub fn home_of(self, bucket: u32, code: u32) -> u32 {
         let distance = DISTANCES[code as usize - 1];
-        if line >= distance { line - distance } else { line + self.len() - distance }
+        if bucket >= distance { bucket - distance } else { bucket + self.len() - distance }
     }
 
     /// Finds the native of `home` with `tag` in which `look` sees something.
@@ -92,15 +92,15 @@ impl<'a> Block<'a> {
         home: u32,
         tag: u16,
         look: impl Fn(Entry) -> Option<T>,
-    ) -> Option<(LaneAt, Entry, T)> {
-        let line = self.line(home);
-        let codes = line.codes();
-        for lane in line.matches(tag) {
-            let entry = line.entry(lane);
-            if codes.of(lane) == 1
+    ) -> Option<(SlotAt, Entry, T)> {
+        let bucket = self.bucket(home);
+        let codes = bucket.codes();
+        for slot in bucket.matches(tag) {
+            let entry = bucket.entry(slot);
+            if codes.of(slot) == 1
                 && let Some(seen) = look(entry)
             {
-                return Some((LaneAt { line: home, lane }, entry, seen));
+                return Some((SlotAt { bucket: home, slot }, entry, seen));
             }
         }
         let marks = codes.marks();
@@ -114,58 +114,63 @@ impl<'a> Block<'a> {
         mut marks: u32,
         tag: u16,
         look: impl Fn(Entry) -> Option<T>,
-    ) -> Option<(LaneAt, Entry, T)> {
+    ) -> Option<(SlotAt, Entry, T)> {
         while marks != 0 {
             let code = marks.trailing_zeros() + 2;
             marks &= marks - 1;
-            let number = self.line_of(home, code);
-            let line = self.line(number);
-            let codes = line.codes();
-            for lane in line.matches(tag) {
-                let entry = line.entry(lane);
-                if codes.of(lane) == code
+            let number = self.bucket_of(home, code);
+            let bucket = self.bucket(number);
+            let codes = bucket.codes();
+            for slot in bucket.matches(tag) {
+                let entry = bucket.entry(slot);
+                if codes.of(slot) == code
                     && let Some(seen) = look(entry)
                 {
-                    return Some((LaneAt { line: number, lane }, entry, seen));
+                    return Some((SlotAt { bucket: number, slot }, entry, seen));
                 }
             }
         }
         None
     }
 
-    /// The lines to which natives of `home` were displaced, with their codes.
+    /// The buckets to which natives of `home` were displaced, with their codes.
     #[inline]
-    pub fn marked_lines(self, home: u32, mut marks: u32) -> impl Iterator<Item = (u32, &'a Line)> {
+    pub fn marked_buckets(
+        self,
+        home: u32,
+        mut marks: u32,
+    ) -> impl Iterator<Item = (u32, &'a Bucket)> {
         std::iter::from_fn(move || {
             if marks == 0 {
                 return None;
             }
             let code = marks.trailing_zeros() + 2;
             marks &= marks - 1;
-            Some((code, self.line(self.line_of(home, code))))
+            Some((code, self.bucket(self.bucket_of(home, code))))
         })
     }
 
     /// All natives of `home`, wherever they lie.
-    pub fn natives(self, home: u32) -> impl Iterator<Item = (LaneAt, Entry)> + 'a {
-        let marks = self.line(home).codes().marks();
+    pub fn natives(self, home: u32) -> impl Iterator<Item = (SlotAt, Entry)> + 'a {
+        let marks = self.bucket(home).codes().marks();
         let codes = (1..=6).filter(move |code| *code == 1 || marks >> (code - 2) & 1 == 1);
         codes.flat_map(move |code| {
-            let number = self.line_of(home, code);
-            let line = self.line(number);
-            let lanes = line.codes().occupied().filter(move |lane| line.codes().of(*lane) == code);
-            lanes.map(move |lane| (LaneAt { line: number, lane }, line.entry(lane)))
+            let number = self.bucket_of(home, code);
+            let bucket = self.bucket(number);
+            let slots =
+                bucket.codes().occupied().filter(move |slot| bucket.codes().of(*slot) == code);
+            slots.map(move |slot| (SlotAt { bucket: number, slot }, bucket.entry(slot)))
         })
     }
 
     /// Puts a new entry where its home allows, moving others if it must; `None` if the block is
     /// as full as the search can make it.
-    pub fn place(self, home: u32, tag: u16, entry: Entry) -> Option<LaneAt> {
+    pub fn place(self, home: u32, tag: u16, entry: Entry) -> Option<SlotAt> {
         for code in 1..=6 {
-            let number = self.line_of(home, code);
-            if let Some(lane) = self.line(number).codes().first_empty() {
-                self.put(home, code, LaneAt { line: number, lane }, tag, entry);
-                return Some(LaneAt { line: number, lane });
+            let number = self.bucket_of(home, code);
+            if let Some(slot) = self.bucket(number).codes().first_empty() {
+                self.put(home, code, SlotAt { bucket: number, slot }, tag, entry);
+                return Some(SlotAt { bucket: number, slot });
             }
         }
         let (code, at) = self.make_room(home)?;
@@ -173,39 +178,39 @@ impl<'a> Block<'a> {
         Some(at)
     }
 
-    fn put(self, home: u32, code: u32, at: LaneAt, tag: u16, entry: Entry) {
-        self.line(at.line).fill(at.lane, code, tag, entry);
+    fn put(self, home: u32, code: u32, at: SlotAt, tag: u16, entry: Entry) {
+        self.bucket(at.bucket).fill(at.slot, code, tag, entry);
         if code > 1 {
-            self.line(home).set_mark(code);
+            self.bucket(home).set_mark(code);
         }
     }
 
-    /// Frees a lane in one of the lines of `home` by moving a chain of entries, searched breadth
+    /// Frees a slot in one of the buckets of `home` by moving a chain of entries, searched breadth
     /// first so that the chain is short.
     #[cold]
-    fn make_room(self, home: u32) -> Option<(u32, LaneAt)> {
-        let mut steps = [Step { line: 0, from: 0, lane: 0 }; SEARCH_LINES];
-        // A chain that met a line twice could move an entry that an earlier move has replaced.
+    fn make_room(self, home: u32) -> Option<(u32, SlotAt)> {
+        let mut steps = [Step { bucket: 0, from: 0, slot: 0 }; SEARCH_BUCKETS];
+        // A chain that met a bucket twice could move an entry that an earlier move has replaced.
         let mut seen = Seen::default();
         for code in 1..=6 {
-            steps[code as usize - 1].line = self.line_of(home, code);
-            seen.first_time(self.line_of(home, code));
+            steps[code as usize - 1].bucket = self.bucket_of(home, code);
+            seen.first_time(self.bucket_of(home, code));
         }
         let (mut next, mut end) = (0, 6);
         while next < end {
-            let line = steps[next].line;
-            let codes = self.line(line).codes();
-            for lane in codes.occupied() {
-                let native = self.home_of(line, codes.of(lane));
-                for code in (1..=6).filter(|code| *code != codes.of(lane)) {
-                    let target = self.line_of(native, code);
-                    if let Some(empty) = self.line(target).codes().first_empty() {
-                        let to = LaneAt { line: target, lane: empty };
+            let bucket = steps[next].bucket;
+            let codes = self.bucket(bucket).codes();
+            for slot in codes.occupied() {
+                let native = self.home_of(bucket, codes.of(slot));
+                for code in (1..=6).filter(|code| *code != codes.of(slot)) {
+                    let target = self.bucket_of(native, code);
+                    if let Some(empty) = self.bucket(target).codes().first_empty() {
+                        let to = SlotAt { bucket: target, slot: empty };
                         let last = narrow::to_u32(next);
-                        return Some(self.shift_chain(&steps, last, lane, code, to));
+                        return Some(self.shift_chain(&steps, last, slot, code, to));
                     }
-                    if end < SEARCH_LINES && seen.first_time(target) {
-                        steps[end] = Step { line: target, from: narrow::to_u32(next), lane };
+                    if end < SEARCH_BUCKETS && seen.first_time(target) {
+                        steps[end] = Step { bucket: target, from: narrow::to_u32(next), slot };
                         end += 1;
                     }
                 }
@@ -215,36 +220,36 @@ impl<'a> Block<'a> {
         None
     }
 
-    /// Moves the entry at (`step`, `lane`) to the empty lane `to`, then the one before it into the
-    /// lane that became empty, back to a line of the new entry's home. Returns that line's code
-    /// and lane.
+    /// Moves the entry at (`step`, `slot`) to the empty slot `to`, then the one before it into the
+    /// slot that became empty, back to a bucket of the new entry's home. Returns that bucket's code
+    /// and slot.
     fn shift_chain(
         self,
         steps: &[Step],
         mut step: u32,
-        mut lane: u32,
+        mut slot: u32,
         code: u32,
-        mut to: LaneAt,
-    ) -> (u32, LaneAt) {
+        mut to: SlotAt,
+    ) -> (u32, SlotAt) {
         let mut code = Some(code);
         loop {
-            let from = LaneAt { line: steps[step as usize].line, lane };
+            let from = SlotAt { bucket: steps[step as usize].bucket, slot };
             self.shift(from, to, code.take());
             to = from;
             if step < 6 {
                 return (step + 1, to);
             }
-            lane = steps[step as usize].lane;
+            slot = steps[step as usize].slot;
             step = steps[step as usize].from;
         }
     }
 
-    /// Moves one entry to an empty lane of another of its lines.
-    fn shift(self, from: LaneAt, to: LaneAt, code: Option<u32>) {
-        let (source, target) = (self.line(from.line), self.line(to.line));
-        let home = self.home_of(from.line, source.codes().of(from.lane));
-        let code = code.unwrap_or_else(|| self.code_between(home, to.line));
-        let (tag, entry) = (source.tag(from.lane), source.entry(from.lane));
+    /// Moves one entry to an empty slot of another of its buckets.
+    fn shift(self, from: SlotAt, to: SlotAt, code: Option<u32>) {
+        let (source, target) = (self.bucket(from.bucket), self.bucket(to.bucket));
+        let home = self.home_of(from.bucket, source.codes().of(from.slot));
+        let code = code.unwrap_or_else(|| self.code_between(home, to.bucket));
+        let (tag, entry) = (source.tag(from.slot), source.entry(from.slot));
         if let (true, Some(tick)) = (entry.is_timed(), source.tick()) {
             target.note_tick(tick);
         }
@@ -252,17 +257,17 @@ impl<'a> Block<'a> {
         self.put(home, code, to, tag, entry);
     }
 
-    fn code_between(self, home: u32, line: u32) -> u32 {
-        (1..=6).find(|code| self.line_of(home, *code) == line).unwrap_or(1)
+    fn code_between(self, home: u32, bucket: u32) -> u32 {
+        (1..=6).find(|code| self.bucket_of(home, *code) == bucket).unwrap_or(1)
     }
 
-    /// Empties a lane, and the mark of its home if it was the last under it.
-    pub fn remove(self, at: LaneAt) {
-        let line = self.line(at.line);
-        let code = line.codes().of(at.lane);
-        line.empty(at.lane);
-        if code > 1 && !line.codes().carries(code) {
-            self.line(self.home_of(at.line, code)).clear_mark(code);
+    /// Empties a slot, and the mark of its home if it was the last under it.
+    pub fn remove(self, at: SlotAt) {
+        let bucket = self.bucket(at.bucket);
+        let code = bucket.codes().of(at.slot);
+        bucket.empty(at.slot);
+        if code > 1 && !bucket.codes().carries(code) {
+            self.bucket(self.home_of(at.bucket, code)).clear_mark(code);
         }
     }
 }

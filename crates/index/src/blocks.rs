@@ -1,12 +1,12 @@
-//! Memory for blocks: slots of 64 KiB of address space, of which a block touches what it uses.
+//! Memory for blocks: frames of 64 KiB of address space, of which a block touches what it uses.
 //!
-//! A slot holds nothing but words of lines for the life of the process, so a look without the lock
+//! A frame holds nothing but words of buckets for the life of the process, so a look without the lock
 //! reads some atomic word, whatever became of the block meanwhile.
 
 use crate::block::Block;
+use crate::bucket::Bucket;
 use crate::directories::{self, Directories};
 use crate::error::OutOfBlocks;
-use crate::line::Line;
 use crate::scratch::Scratch;
 use base::Reservation;
 use base::memory::PAGE_BYTES;
@@ -15,14 +15,14 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Address space of one block.
-pub(crate) const SLOT_BYTES: usize = 64 << 10;
-/// Lines of blocks, smallest first; a whole number of pages each. The largest one splits.
+pub(crate) const FRAME_BYTES: usize = 64 << 10;
+/// Buckets of blocks, smallest first; a whole number of pages each. The largest one splits.
 pub(crate) const SIZES: [u32; 9] = [64, 128, 256, 384, 512, 640, 768, 896, 1024];
-/// Lines that a slot has room for.
-pub(crate) const LINES_PER_SLOT: usize = SLOT_BYTES / size_of::<Line>();
-/// Slots that an entry of a directory can name.
-const SLOTS_MAX: usize = 1 << 24;
-/// Address space for directories, per slot: they have a word per block, and more only where keys
+/// Buckets that a frame has room for.
+pub(crate) const BUCKETS_PER_FRAME: usize = FRAME_BYTES / size_of::<Bucket>();
+/// Frames that an entry of a directory can name.
+const FRAMES_MAX: usize = 1 << 24;
+/// Address space for directories, per frame: they have a word per block, and more only where keys
 /// crowd under one beginning of the hash.
 const DIRECTORY_BYTES: usize = 4 << 10;
 /// And at least so much: the largest directory, and that half its size from which it grows.
@@ -36,7 +36,7 @@ pub struct Blocks {
     pub(crate) directories: Directories,
     free: Mutex<Free>,
     touched: AtomicU64,
-    /// Entries and lanes of the blocks that grew, summed at the moment when they did.
+    /// Entries and slots of the blocks that grew, summed at the moment when they did.
     grown: [AtomicU64; 2],
     /// Buffers for rebuilding, kept so that growth allocates nothing.
     scratch: Mutex<Vec<Scratch>>,
@@ -44,11 +44,11 @@ pub struct Blocks {
 
 #[derive(Debug)]
 struct Free {
-    slots: Vec<u32>,
+    frames: Vec<u32>,
     fresh: u32,
 }
 
-/// What is known of a block besides its lines.
+/// What is known of a block besides its buckets.
 #[derive(Debug)]
 pub(crate) struct Facts {
     /// Its entries.
@@ -60,29 +60,29 @@ pub(crate) struct Facts {
 }
 
 impl Blocks {
-    /// Address space for a terabyte of lines, or for what the system allows.
+    /// Address space for a terabyte of buckets, or for what the system allows.
     ///
     /// # Errors
     /// When the system refuses even 64 MiB.
     pub fn new() -> io::Result<Blocks> {
-        Blocks::with_slots(SLOTS_MAX)
+        Blocks::with_frames(FRAMES_MAX)
     }
 
-    /// Address space for `slots` blocks, or for what the system allows.
+    /// Address space for `frames` blocks, or for what the system allows.
     ///
     /// # Errors
     /// When the system refuses a thousandth of that.
-    pub fn with_slots(slots: usize) -> io::Result<Blocks> {
-        let bytes = slots.min(SLOTS_MAX) * SLOT_BYTES;
-        let space = Reservation::up_to(bytes, bytes.min(64 << 20), SLOT_BYTES)?;
-        let slots = space.bytes() / SLOT_BYTES;
-        let facts_bytes = (slots * size_of::<Facts>()).next_multiple_of(PAGE_BYTES);
-        let directory_bytes = (slots * DIRECTORY_BYTES).max(DIRECTORY_BYTES_MIN);
+    pub fn with_frames(frames: usize) -> io::Result<Blocks> {
+        let bytes = frames.min(FRAMES_MAX) * FRAME_BYTES;
+        let space = Reservation::up_to(bytes, bytes.min(64 << 20), FRAME_BYTES)?;
+        let frames = space.bytes() / FRAME_BYTES;
+        let facts_bytes = (frames * size_of::<Facts>()).next_multiple_of(PAGE_BYTES);
+        let directory_bytes = (frames * DIRECTORY_BYTES).max(DIRECTORY_BYTES_MIN);
         Ok(Blocks {
             directories: Directories::new(directory_bytes)?,
             space,
             facts: Reservation::new(facts_bytes, PAGE_BYTES)?,
-            free: Mutex::new(Free { slots: Vec::new(), fresh: 0 }),
+            free: Mutex::new(Free { frames: Vec::new(), fresh: 0 }),
             touched: AtomicU64::new(0),
             grown: [AtomicU64::new(0), AtomicU64::new(0)],
             scratch: Mutex::new(Vec::new()),
@@ -94,40 +94,40 @@ impl Blocks {
         self.touched.load(Relaxed)
     }
 
-    /// Share of the lanes that was in use when blocks grew, over all growth so far.
+    /// Share of the slots that was in use when blocks grew, over all growth so far.
     pub fn load_before_growth(&self) -> f64 {
-        let [entries, lanes] = [0, 1].map(|at| self.grown[at].load(Relaxed) as f64);
-        if lanes == 0.0 { 0.0 } else { entries / lanes }
+        let [entries, slots] = [0, 1].map(|at| self.grown[at].load(Relaxed) as f64);
+        if slots == 0.0 { 0.0 } else { entries / slots }
     }
 
-    pub(crate) fn note_growth(&self, entries: u32, lanes: u32) {
+    pub(crate) fn note_growth(&self, entries: u32, slots: u32) {
         self.grown[0].fetch_add(entries.into(), Relaxed);
-        self.grown[1].fetch_add(lanes.into(), Relaxed);
+        self.grown[1].fetch_add(slots.into(), Relaxed);
     }
 
-    /// Takes a slot and counts `bytes` of it as touched. It reads as zeros.
+    /// Takes a frame and counts `bytes` of it as touched. It reads as zeros.
     pub(crate) fn take(&self, bytes: usize) -> Result<u32, OutOfBlocks> {
         let mut free = lock(&self.free);
-        let slots = narrow::to_u32(self.space.bytes() / SLOT_BYTES);
-        let slot = match free.slots.pop() {
-            Some(slot) => slot,
-            None if free.fresh < slots => {
+        let frames = narrow::to_u32(self.space.bytes() / FRAME_BYTES);
+        let frame = match free.frames.pop() {
+            Some(frame) => frame,
+            None if free.fresh < frames => {
                 free.fresh += 1;
                 free.fresh - 1
             }
             None => return Err(OutOfBlocks),
         };
         self.touched.fetch_add(bytes as u64, Relaxed);
-        self.facts(slot).count.store(0, Relaxed);
-        self.facts(slot).stuck.store(0, Relaxed);
-        self.facts(slot).tick.store(0, Relaxed);
-        Ok(slot)
+        self.facts(frame).count.store(0, Relaxed);
+        self.facts(frame).stuck.store(0, Relaxed);
+        self.facts(frame).tick.store(0, Relaxed);
+        Ok(frame)
     }
 
-    /// Returns a slot of which `bytes` were touched.
-    pub(crate) fn give_back(&self, slot: u32, bytes: usize) {
-        self.settle(slot, bytes, 0);
-        lock(&self.free).slots.push(slot);
+    /// Returns a frame of which `bytes` were touched.
+    pub(crate) fn give_back(&self, frame: u32, bytes: usize) {
+        self.settle(frame, bytes, 0);
+        lock(&self.free).frames.push(frame);
     }
 
     /// Takes a directory and counts it as touched.
@@ -143,54 +143,54 @@ impl Blocks {
         self.touched.fetch_sub(directories::bytes_of(depth) as u64, Relaxed);
     }
 
-    /// Counts that a slot uses `to` bytes where `from` were counted, and gives back to the system
+    /// Counts that a frame uses `to` bytes where `from` were counted, and gives back to the system
     /// whatever a rebuild touched beyond them.
-    pub(crate) fn settle(&self, slot: u32, from: usize, to: usize) {
-        // SAFETY: nothing refers to these lines but hints, which are atomic loads.
-        unsafe { self.space.release(slot as usize * SLOT_BYTES + to, SLOT_BYTES - to) };
+    pub(crate) fn settle(&self, frame: u32, from: usize, to: usize) {
+        // SAFETY: nothing refers to these buckets but hints, which are atomic loads.
+        unsafe { self.space.release(frame as usize * FRAME_BYTES + to, FRAME_BYTES - to) };
         self.touched.fetch_add(to as u64, Relaxed);
         self.touched.fetch_sub(from as u64, Relaxed);
     }
 
-    /// The lines of the block in `slot`, of which there are `SIZES[size]`.
+    /// The buckets of the block in `frame`, of which there are `SIZES[size]`.
     #[inline]
-    pub(crate) fn block(&self, slot: u32, size: u32) -> Block<'_> {
-        let lines = SIZES[size as usize];
-        debug_assert!((slot as usize + 1) * SLOT_BYTES <= self.space.bytes());
-        // SAFETY: inside the reservation, which is zeroed memory: zeros are a valid line, and all
+    pub(crate) fn block(&self, frame: u32, size: u32) -> Block<'_> {
+        let buckets = SIZES[size as usize];
+        debug_assert!((frame as usize + 1) * FRAME_BYTES <= self.space.bytes());
+        // SAFETY: inside the reservation, which is zeroed memory: zeros are a valid bucket, and all
         // access is through atomics.
-        let lines = unsafe {
-            let first = self.space.base().add(slot as usize * SLOT_BYTES).cast::<Line>();
-            std::slice::from_raw_parts(first, lines as usize)
+        let buckets = unsafe {
+            let first = self.space.base().add(frame as usize * FRAME_BYTES).cast::<Bucket>();
+            std::slice::from_raw_parts(first, buckets as usize)
         };
-        Block::new(lines)
+        Block::new(buckets)
     }
 
-    /// The line with this number among those of all slots.
+    /// The bucket with this number among those of all frames.
     #[inline]
-    pub(crate) fn line(&self, number: usize) -> Option<&Line> {
-        let is_inside = number < self.space.bytes() / size_of::<Line>();
+    pub(crate) fn bucket(&self, number: usize) -> Option<&Bucket> {
+        let is_inside = number < self.space.bytes() / size_of::<Bucket>();
         // SAFETY: inside the reservation, and as for `block`.
-        is_inside.then(|| unsafe { &*self.line_address(number) })
+        is_inside.then(|| unsafe { &*self.bucket_address(number) })
     }
 
-    /// Its address, which means something if there is such a line.
+    /// Its address, which means something if there is such a bucket.
     #[inline]
-    pub(crate) fn line_address(&self, number: usize) -> *const Line {
-        self.space.base().cast::<Line>().wrapping_add(number)
+    pub(crate) fn bucket_address(&self, number: usize) -> *const Bucket {
+        self.space.base().cast::<Bucket>().wrapping_add(number)
     }
 
-    /// Whether `slot` lies inside the reservation, as a hint read without the lock may not.
+    /// Whether `frame` lies inside the reservation, as a hint read without the lock may not.
     #[inline]
-    pub(crate) fn has(&self, slot: u32) -> bool {
-        (slot as usize) < self.space.bytes() / SLOT_BYTES
+    pub(crate) fn has(&self, frame: u32) -> bool {
+        (frame as usize) < self.space.bytes() / FRAME_BYTES
     }
 
     #[inline]
-    pub(crate) fn facts(&self, slot: u32) -> &Facts {
-        assert!((slot as usize) < self.space.bytes() / SLOT_BYTES);
-        // SAFETY: one per slot; zeros are valid; accessed through atomics.
-        unsafe { &*self.facts.base().cast::<Facts>().add(slot as usize) }
+    pub(crate) fn facts(&self, frame: u32) -> &Facts {
+        assert!((frame as usize) < self.space.bytes() / FRAME_BYTES);
+        // SAFETY: one per frame; zeros are valid; accessed through atomics.
+        unsafe { &*self.facts.base().cast::<Facts>().add(frame as usize) }
     }
 
     pub(crate) fn borrow_scratch(&self) -> Scratch {

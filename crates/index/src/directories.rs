@@ -3,7 +3,7 @@
 //!
 //! A directory of depth d is 2^d words in units of 64 bytes. One that doubles moves; the units that
 //! it leaves serve other directories of its depth, and hold words of directories for the life of
-//! the process, as the slots of blocks hold words of lines.
+//! the process, as the frames of blocks hold words of buckets.
 
 use crate::error::OutOfBlocks;
 use base::Reservation;

@@ -1,5 +1,5 @@
 //! Why an index cannot grow.
 
-/// No slot is left: the address space for the index is used up.
+/// No frame is left: the address space for the index is used up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfBlocks;

@@ -1,25 +1,25 @@
 //! Growth, one block at a time: a rebuild takes 0.1 to 0.4 ms.
 //!
-//! The seven low bits of a tag repeat those of the position, and the natives of one line have at
-//! most 128 positions once a block has 512 lines, so the exact position of an entry is recovered
-//! from line and tag. Only a split needs one bit more, and reads the records for it; so does the
+//! The seven low bits of a tag repeat those of the position, and the natives of one bucket have at
+//! most 128 positions once a block has 512 buckets, so the exact position of an entry is recovered
+//! from bucket and tag. Only a split needs one bit more, and reads the records for it; so does the
 //! growth of small blocks.
 
 use crate::Records;
 use crate::block::Block;
 use crate::blocks::{Blocks, SIZES};
+use crate::bucket::{Bucket, LANES};
 use crate::directories::DEPTH_MAX;
 use crate::error::OutOfBlocks;
-use crate::line::{LANES, Line};
 use crate::scratch::{Moved, Scratch};
 use crate::table::{BlockRef, Index, block_tick, own_tag, set_block_tick, tag_of};
 use base::PositionHash;
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// From this many lines on, positions are recovered without reading records.
-const EXACT_FROM_LINES: u32 = 512;
-/// Size of the two halves of a block that was split: 640 lines.
+/// From this many buckets on, positions are recovered without reading records.
+const EXACT_FROM_BUCKETS: u32 = 512;
+/// Size of the two halves of a block that was split: 640 buckets.
 const SPLIT_SIZE: u32 = 5;
 /// Records announced ahead of those that are read.
 const AHEAD: usize = 12;
@@ -40,8 +40,8 @@ impl Index {
         block: BlockRef,
         records: &impl Records,
     ) -> Result<(), OutOfBlocks> {
-        let entries = blocks.facts(block.slot()).count.load(Relaxed);
-        blocks.note_growth(entries, block.lines() * LANES);
+        let entries = blocks.facts(block.frame()).count.load(Relaxed);
+        blocks.note_growth(entries, block.buckets() * LANES);
         let larger = block.size() + 1;
         if self.resize(blocks, hash, block, larger..narrow::to_u32(SIZES.len()), records).is_ok() {
             return Ok(());
@@ -64,11 +64,11 @@ impl Index {
         let mut scratch = blocks.borrow_scratch();
         gather(blocks, block, records, &mut scratch);
         let entries = || scratch.moved.iter().map(|it| (it.position >> 1, it));
-        let shape = |size| BlockRef::new(block.slot(), size, block.depth());
+        let shape = |size| BlockRef::new(block.frame(), size, block.depth());
         let fitting = sizes.find(|size| refill(blocks, shape(*size), entries()));
         match fitting {
             Some(size) => {
-                blocks.settle(block.slot(), bytes_of(block.size()), bytes_of(size));
+                blocks.settle(block.frame(), bytes_of(block.size()), bytes_of(size));
                 self.point_at(blocks, hash, shape(size));
             }
             None => restore(blocks, block, &scratch),
@@ -87,32 +87,32 @@ impl Index {
         if block.depth() == self.depth() {
             self.deepen(blocks)?;
         }
-        let upper_slot = blocks.take(0)?;
+        let upper_frame = blocks.take(0)?;
         let mut scratch = blocks.borrow_scratch();
-        gather_lines(blocks, block, &mut scratch);
+        gather_buckets(blocks, block, &mut scratch);
         read_positions(&mut scratch.moved, block, records);
         let depth = block.depth() + 1;
-        let tick = block_tick(blocks, block.slot());
-        let half = |bit: u32, slot: u32| {
+        let tick = block_tick(blocks, block.frame());
+        let half = |bit: u32, frame: u32| {
             let entries = || {
                 let half = scratch.moved.iter().filter(move |it| it.position >> 16 == bit);
                 half.map(|it| (it.position & 0xffff, it))
             };
             let sizes = SPLIT_SIZE..narrow::to_u32(SIZES.len());
-            let mut shapes = sizes.map(|size| BlockRef::new(slot, size, depth));
+            let mut shapes = sizes.map(|size| BlockRef::new(frame, size, depth));
             shapes.find(|shape| refill(blocks, *shape, entries()))
         };
-        let halves = half(1, upper_slot).zip(half(0, block.slot()));
+        let halves = half(1, upper_frame).zip(half(0, block.frame()));
         if let Some((upper, lower)) = halves {
-            blocks.settle(upper_slot, 0, bytes_of(upper.size()));
-            blocks.settle(block.slot(), bytes_of(block.size()), bytes_of(lower.size()));
-            set_block_tick(blocks, upper_slot, tick);
+            blocks.settle(upper_frame, 0, bytes_of(upper.size()));
+            blocks.settle(block.frame(), bytes_of(block.size()), bytes_of(lower.size()));
+            set_block_tick(blocks, upper_frame, tick);
             let upper_bit = 1_u64 << (64 - crate::table::SHARD_BITS - depth);
             self.point_at(blocks, PositionHash(hash.0 & !upper_bit), lower);
             self.point_at(blocks, PositionHash(hash.0 | upper_bit), upper);
         } else {
             restore(blocks, block, &scratch);
-            blocks.give_back(upper_slot, 0);
+            blocks.give_back(upper_frame, 0);
         }
         blocks.return_scratch(scratch);
         halves.map(|_| ()).ok_or(OutOfBlocks)
@@ -158,7 +158,7 @@ impl Index {
     /// Gives all blocks back. What the entries named is the caller's to count.
     pub fn clear(&self, blocks: &Blocks) {
         self.each_block(blocks, |block, _| {
-            blocks.give_back(block.slot(), bytes_of(block.size()));
+            blocks.give_back(block.frame(), bytes_of(block.size()));
         });
         let depth = self.depth();
         if depth > 0 {
@@ -169,52 +169,52 @@ impl Index {
 }
 
 pub(crate) fn bytes_of(size: u32) -> usize {
-    SIZES[size as usize] as usize * size_of::<Line>()
+    SIZES[size as usize] as usize * size_of::<Bucket>()
 }
 
-/// Takes all entries out of a block, with their positions, and keeps what its lines were.
+/// Takes all entries out of a block, with their positions, and keeps what its buckets were.
 pub(crate) fn gather(
     blocks: &Blocks,
     from: BlockRef,
     records: &impl Records,
     scratch: &mut Scratch,
 ) {
-    gather_lines(blocks, from, scratch);
-    if from.lines() < EXACT_FROM_LINES {
+    gather_buckets(blocks, from, scratch);
+    if from.buckets() < EXACT_FROM_BUCKETS {
         read_positions(&mut scratch.moved, from, records);
     }
 }
 
 /// The same; positions are exact from a certain size of the block on.
-fn gather_lines(blocks: &Blocks, from: BlockRef, scratch: &mut Scratch) {
-    let block = blocks.block(from.slot(), from.size());
+fn gather_buckets(blocks: &Blocks, from: BlockRef, scratch: &mut Scratch) {
+    let block = blocks.block(from.frame(), from.size());
     for number in 0..block.len() {
-        let line = block.line(number);
-        let codes = line.codes();
-        let tick = line.tick();
-        for lane in codes.occupied() {
-            let (entry, tag) = (line.entry(lane), line.tag(lane));
-            let lowest = block.lowest_position(block.home_of(number, codes.of(lane)));
+        let bucket = block.bucket(number);
+        let codes = bucket.codes();
+        let tick = bucket.tick();
+        for slot in codes.occupied() {
+            let (entry, tag) = (bucket.entry(slot), bucket.tag(slot));
+            let lowest = block.lowest_position(block.home_of(number, codes.of(slot)));
             let position = lowest + ((u32::from(tag) & 0x7f).wrapping_sub(lowest) & 0x7f);
             let tick = tick.filter(|_| entry.is_timed());
             scratch.moved.push(Moved { position: position << 1, own: tag >> 7, tick, entry });
         }
-        let kept = Line::default();
-        kept.copy_from(line);
+        let kept = Bucket::default();
+        kept.copy_from(bucket);
         scratch.kept.push(kept);
-        line.clear();
+        bucket.clear();
     }
 }
 
 /// Makes a block what it was before `gather`.
 pub(crate) fn restore(blocks: &Blocks, block: BlockRef, scratch: &Scratch) {
-    let lines = blocks.block(block.slot(), block.size());
+    let buckets = blocks.block(block.frame(), block.size());
     for (number, kept) in scratch.kept.iter().enumerate() {
-        lines.line(narrow::to_u32(number)).copy_from(kept);
+        buckets.bucket(narrow::to_u32(number)).copy_from(kept);
     }
     let count = narrow::to_u32(scratch.moved.len());
-    blocks.facts(block.slot()).count.store(count, Relaxed);
-    blocks.settle(block.slot(), bytes_of(block.size()), bytes_of(block.size()));
+    blocks.facts(block.frame()).count.store(count, Relaxed);
+    blocks.settle(block.frame(), bytes_of(block.size()), bytes_of(block.size()));
 }
 
 /// Asks for the hashes, announcing records ahead so that their cache misses overlap.
@@ -237,20 +237,20 @@ pub(crate) fn refill<'m>(
     into: BlockRef,
     moved: impl Iterator<Item = (u32, &'m Moved)>,
 ) -> bool {
-    let block: Block<'_> = blocks.block(into.slot(), into.size());
+    let block: Block<'_> = blocks.block(into.frame(), into.size());
     let mut count = 0;
     for (position, it) in moved {
         let tag = tag_of(it.own, position);
         let Some(at) = block.place(block.home(position), tag, it.entry) else {
-            (0..block.len()).for_each(|line| block.line(line).clear());
+            (0..block.len()).for_each(|bucket| block.bucket(bucket).clear());
             return false;
         };
         if let Some(tick) = it.tick {
-            block.line(at.line).note_tick(tick);
+            block.bucket(at.bucket).note_tick(tick);
         }
         count += 1;
     }
-    let facts = blocks.facts(into.slot());
+    let facts = blocks.facts(into.frame());
     facts.count.store(count, Relaxed);
     facts.stuck.store(0, Relaxed);
     true

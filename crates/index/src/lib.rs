@@ -3,25 +3,25 @@
 //! ```text
 //! position hash  | shard 8 | directory 0-14 | block position 16 | ... | own tag bits 9 |
 //!                              │                   │
-//!           Index::root ──▶ directory ──▶ block ──▶ home line ──▶ up to five lines at +1 +4 +9 ...
+//!           Index::root ──▶ directory ──▶ block ──▶ home bucket ──▶ up to five buckets at +1 +4 +9 ...
 //! ```
-//! A block has 64 to 1,024 lines and is rebuilt in one go when it fills; the largest splits in two.
-//! Every word is atomic: the holder of the shard's lock changes lines, others may look at them
+//! A block has 64 to 1,024 buckets and is rebuilt in one go when it fills; the largest splits in two.
+//! Every word is atomic: the holder of the shard's lock changes buckets, others may look at them
 //! without the lock, and what they find is a hint.
 //!
 //! Owner: the store's shards, one index per keyspace and shard.
 //! Not here: keys (a trait tells their hashes), records, locks.
-//! Start at: `line.rs`, then `block.rs`, then `table.rs`.
+//! Start at: `bucket.rs`, then `block.rs`, then `table.rs`.
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
 mod block;
 mod blocks;
+mod bucket;
 mod directories;
 mod error;
 mod growth;
 mod home;
 mod indexes;
-mod line;
 mod probe;
 mod scan;
 mod scratch;
@@ -30,13 +30,13 @@ mod sweep;
 mod table;
 
 pub use blocks::Blocks;
+pub use bucket::{Entry, Peek, TIMED_PARTS};
 pub use error::OutOfBlocks;
 pub use home::Home;
 pub use indexes::Indexes;
-pub use line::{Entry, Peek, TIMED_PARTS};
 pub use scan::Position;
 pub use sweep::DeadlineVisitor;
-pub use table::{Index, Slot};
+pub use table::{EntrySlot, Index};
 
 use base::{Location, PositionHash};
 

@@ -1,8 +1,8 @@
 //! Walking an index in the order of position hashes, as SCAN does.
 
 use crate::blocks::Blocks;
-use crate::line::Entry;
-use crate::table::{Index, SHARD_BITS, Slot};
+use crate::bucket::Entry;
+use crate::table::{EntrySlot, Index, SHARD_BITS};
 use base::{PositionHash, Random, ShardId};
 
 /// Where a walk stands: the lowest position hash that it has not covered, in 40 bits. Positions
@@ -44,19 +44,19 @@ impl Position {
 }
 
 impl Index {
-    /// Visits every native of the line in which `from` lies, wherever it was displaced to.
-    /// Returns the begin of the next line; `None` when that is beyond this shard.
-    pub fn scan_line(
+    /// Visits every native of the bucket in which `from` lies, wherever it was displaced to.
+    /// Returns the begin of the next bucket; `None` when that is beyond this shard.
+    pub fn scan_bucket(
         &self,
         blocks: &Blocks,
         from: Position,
-        mut visit: impl FnMut(Slot, Entry),
+        mut visit: impl FnMut(EntrySlot, Entry),
     ) -> Option<Position> {
         let found = self.block_ref(blocks, from.hash())?;
-        let block = blocks.block(found.slot(), found.size());
+        let block = blocks.block(found.frame(), found.size());
         let home = block.home(found.position(from.hash()));
         for (at, entry) in block.natives(home) {
-            visit(Slot::new(found, at), entry);
+            visit(EntrySlot::new(found, at), entry);
         }
         let width = SHARD_BITS + found.depth();
         let block_begin = from.0 & !(u64::MAX >> width);
@@ -66,7 +66,12 @@ impl Index {
     }
 
     /// A random entry, every one about as likely; `None` in an empty index.
-    pub fn random(&self, blocks: &Blocks, shard: u8, random: &mut Random) -> Option<(Slot, Entry)> {
+    pub fn random(
+        &self,
+        blocks: &Blocks,
+        shard: u8,
+        random: &mut Random,
+    ) -> Option<(EntrySlot, Entry)> {
         if self.is_empty() {
             return None;
         }
@@ -74,12 +79,12 @@ impl Index {
         loop {
             let hash = PositionHash(shard_bits | random.next() >> SHARD_BITS);
             let found = self.block_ref(blocks, hash)?;
-            let block = blocks.block(found.slot(), found.size());
-            let line = narrow::low_u32(random.below(u64::from(block.len())));
-            let lane = narrow::low_u32(random.below(7));
-            if block.line(line).codes().of(lane) != 0 {
-                let at = crate::block::LaneAt { line, lane };
-                return Some((Slot::new(found, at), block.line(line).entry(lane)));
+            let block = blocks.block(found.frame(), found.size());
+            let bucket = narrow::low_u32(random.below(u64::from(block.len())));
+            let slot = narrow::low_u32(random.below(7));
+            if block.bucket(bucket).codes().of(slot) != 0 {
+                let at = crate::block::SlotAt { bucket, slot };
+                return Some((EntrySlot::new(found, at), block.bucket(bucket).entry(slot)));
             }
         }
     }

@@ -1,6 +1,6 @@
 //! What a block is taken apart into when it is rebuilt.
 
-use crate::line::{Entry, Line};
+use crate::bucket::{Bucket, Entry};
 use base::Tick;
 
 /// What a rebuild works with.
@@ -8,8 +8,8 @@ use base::Tick;
 pub(crate) struct Scratch {
     /// The entries on their way.
     pub moved: Vec<Moved>,
-    /// The lines as they were.
-    pub kept: Vec<Line>,
+    /// The buckets as they were.
+    pub kept: Vec<Bucket>,
 }
 
 /// An entry on its way from one shape of the block to another.
@@ -19,8 +19,8 @@ pub(crate) struct Moved {
     pub position: u32,
     /// The bits of the tag that are the hash's own.
     pub own: u16,
-    /// The tick of its line, if it is timed.
+    /// The tick of its bucket, if it is timed.
     pub tick: Option<Tick>,
-    /// What stands in the line.
+    /// What stands in the bucket.
     pub entry: Entry,
 }

@@ -10,13 +10,13 @@
 
 use crate::Records;
 use crate::blocks::{Blocks, SIZES};
+use crate::bucket::LANES;
 use crate::growth::{bytes_of, gather, refill, restore};
-use crate::line::LANES;
 use crate::table::{BlockRef, Index, SHARD_BITS, block_tick, set_block_tick};
 use base::PositionHash;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// A block shrinks when fewer than this share of its lanes is in use, in percent.
+/// A block shrinks when fewer than this share of its slots is in use, in percent.
 const SHRINK_BELOW: u32 = 30;
 /// And is rebuilt so that at most this share is in use.
 const SHRUNK_LOAD: u32 = 65;
@@ -32,7 +32,7 @@ impl Index {
         })
     }
 
-    /// Makes the block of `hash` smaller, or one with its sibling, if few of its lanes are in use.
+    /// Makes the block of `hash` smaller, or one with its sibling, if few of its slots are in use.
     /// For after a removal.
     pub fn shrink(&self, blocks: &Blocks, hash: PositionHash, records: &impl Records) {
         // Each round makes the block smaller or its depth less, or is the last for some time.
@@ -46,8 +46,8 @@ impl Index {
                 return;
             };
             if !is_done {
-                // Entries that crowd in a few lines need them, however many others are empty.
-                let facts = blocks.facts(block.slot());
+                // Entries that crowd in a few buckets need them, however many others are empty.
+                let facts = blocks.facts(block.frame());
                 facts.stuck.store(facts.count.load(Relaxed).max(1), Relaxed);
                 return;
             }
@@ -94,18 +94,18 @@ impl Index {
         };
         let count = scratches.iter().map(|half| narrow::to_u32(half.moved.len())).sum();
         let mut shapes = (shrunk_size(count)..narrow::to_u32(SIZES.len()))
-            .map(|size| BlockRef::new(lower.slot(), size, lower.depth() - 1));
+            .map(|size| BlockRef::new(lower.frame(), size, lower.depth() - 1));
         let merged = shapes.find(|shape| refill(blocks, *shape, entries()));
         if let Some(merged) = merged {
-            let ticks = halves.map(|half| block_tick(blocks, half.slot()));
+            let ticks = halves.map(|half| block_tick(blocks, half.frame()));
             let tick = match ticks {
                 [Some(one), Some(other)] => Some(one.earlier(other)),
                 [one, other] => one.or(other),
             };
-            set_block_tick(blocks, merged.slot(), tick);
-            blocks.settle(lower.slot(), bytes_of(lower.size()), bytes_of(merged.size()));
+            set_block_tick(blocks, merged.frame(), tick);
+            blocks.settle(lower.frame(), bytes_of(lower.size()), bytes_of(merged.size()));
             self.point_at(blocks, hash, merged);
-            blocks.give_back(upper.slot(), bytes_of(upper.size()));
+            blocks.give_back(upper.frame(), bytes_of(upper.size()));
             self.halve_directory(blocks);
         } else {
             halves.iter().zip(&scratches).for_each(|(half, it)| restore(blocks, *half, it));
@@ -143,18 +143,18 @@ impl Index {
 }
 
 fn count_of(blocks: &Blocks, block: BlockRef) -> u32 {
-    blocks.facts(block.slot()).count.load(Relaxed)
+    blocks.facts(block.frame()).count.load(Relaxed)
 }
 
 /// Whether a smaller block would do. One that was tried in vain is tried again when half of its
 /// entries are gone, so that a removal costs little on average.
 fn is_sparse(blocks: &Blocks, block: BlockRef) -> bool {
-    let is_sparse = count_of(blocks, block) * 100 < block.lines() * LANES * SHRINK_BELOW;
+    let is_sparse = count_of(blocks, block) * 100 < block.buckets() * LANES * SHRINK_BELOW;
     block.size() > 0 && is_sparse && !is_stuck(blocks, block)
 }
 
 fn is_stuck(blocks: &Blocks, block: BlockRef) -> bool {
-    let facts = blocks.facts(block.slot());
+    let facts = blocks.facts(block.frame());
     let (count, stuck) = (facts.count.load(Relaxed), facts.stuck.load(Relaxed));
     stuck > 0 && count * 2 >= stuck
 }
@@ -162,7 +162,7 @@ fn is_stuck(blocks: &Blocks, block: BlockRef) -> bool {
 /// The smallest size in which so many entries are not too close.
 fn shrunk_size(count: u32) -> u32 {
     let wanted = count * 100 / (SHRUNK_LOAD * LANES);
-    narrow::to_u32(SIZES.iter().position(|lines| *lines > wanted).unwrap_or(SIZES.len() - 1))
+    narrow::to_u32(SIZES.iter().position(|buckets| *buckets > wanted).unwrap_or(SIZES.len() - 1))
 }
 
 /// The bit of a hash in which the two halves of a split differ.

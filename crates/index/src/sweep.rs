@@ -1,13 +1,13 @@
-//! Passes over lines by the ones that look after the store: deadlines, and access history.
+//! Passes over buckets by the ones that look after the store: deadlines, and access history.
 
-use crate::block::LaneAt;
+use crate::block::SlotAt;
 use crate::blocks::Blocks;
-use crate::line::{Entry, LANES};
+use crate::bucket::{Entry, LANES};
 use crate::scan::Position;
-use crate::table::{BlockRef, Index, SHARD_BITS, Slot, block_tick, set_block_tick};
+use crate::table::{BlockRef, EntrySlot, Index, SHARD_BITS, block_tick, set_block_tick};
 use base::{Location, Tick};
 
-/// Lines whose records are announced ahead of those that are looked at.
+/// Buckets whose records are announced ahead of those that are looked at.
 const AHEAD: usize = 4;
 
 /// What a pass over deadlines asks of the store.
@@ -17,70 +17,71 @@ pub trait DeadlineVisitor {
 
     /// Tells the tick of the earliest deadline of the record that an entry names and of the parts
     /// of its value, or `None` when that of the record has passed: the entry is removed then.
-    fn visit(&mut self, slot: Slot, entry: Entry) -> Option<Tick>;
+    fn visit(&mut self, slot: EntrySlot, entry: Entry) -> Option<Tick>;
 }
 
 impl Index {
-    /// Visits all entries with deadlines in the lines that are due, in the block in which `from`
-    /// lies, until `lines_max` lines were visited. Returns where to go on: the same block, the
+    /// Visits all entries with deadlines in the buckets that are due, in the block in which `from`
+    /// lies, until `buckets_max` buckets were visited. Returns where to go on: the same block, the
     /// next one, or `None` when that is beyond this shard.
     pub fn sweep_deadlines(
         &self,
         blocks: &Blocks,
         from: Position,
         now: Tick,
-        lines_max: usize,
+        buckets_max: usize,
         visitor: &mut impl DeadlineVisitor,
     ) -> Option<Position> {
         let found = self.block_ref(blocks, from.hash())?;
         let next = next_block(from, found.depth());
-        if !block_tick(blocks, found.slot()).is_some_and(|tick| tick.is_due(now)) {
+        if !block_tick(blocks, found.frame()).is_some_and(|tick| tick.is_due(now)) {
             return next;
         }
-        let block = blocks.block(found.slot(), found.size());
-        let is_due = |line: &u32| block.line(*line).tick().is_some_and(|tick| tick.is_due(now));
-        let due: Vec<u32> = (0..block.len()).filter(is_due).take(lines_max).collect();
-        let announce = |line: u32, visitor: &mut _| announce_line(block, line, visitor);
-        due.iter().take(AHEAD).for_each(|line| announce(*line, visitor));
-        for (at, line) in due.iter().enumerate() {
+        let block = blocks.block(found.frame(), found.size());
+        let is_due =
+            |bucket: &u32| block.bucket(*bucket).tick().is_some_and(|tick| tick.is_due(now));
+        let due: Vec<u32> = (0..block.len()).filter(is_due).take(buckets_max).collect();
+        let announce = |bucket: u32, visitor: &mut _| announce_bucket(block, bucket, visitor);
+        due.iter().take(AHEAD).for_each(|bucket| announce(*bucket, visitor));
+        for (at, bucket) in due.iter().enumerate() {
             if let Some(ahead) = due.get(at + AHEAD) {
                 announce(*ahead, visitor);
             }
-            self.sweep_line(blocks, found, *line, visitor);
+            self.sweep_bucket(blocks, found, *bucket, visitor);
         }
-        if due.len() == lines_max {
+        if due.len() == buckets_max {
             return Some(from);
         }
-        let ticks = (0..block.len()).filter_map(|line| block.line(line).tick());
-        set_block_tick(blocks, found.slot(), ticks.reduce(Tick::earlier));
+        let ticks = (0..block.len()).filter_map(|bucket| block.bucket(bucket).tick());
+        set_block_tick(blocks, found.frame(), ticks.reduce(Tick::earlier));
         next
     }
 
-    fn sweep_line(
+    fn sweep_bucket(
         &self,
         blocks: &Blocks,
         found: BlockRef,
         number: u32,
         visitor: &mut impl DeadlineVisitor,
     ) {
-        let block = blocks.block(found.slot(), found.size());
-        let line = block.line(number);
+        let block = blocks.block(found.frame(), found.size());
+        let bucket = block.bucket(number);
         let mut earliest: Option<Tick> = None;
-        for lane in (0..LANES).filter(|lane| line.codes().of(*lane) != 0) {
-            let entry = line.entry(lane);
+        for slot in (0..LANES).filter(|slot| bucket.codes().of(*slot) != 0) {
+            let entry = bucket.entry(slot);
             if !entry.is_timed() {
                 continue;
             }
-            let at = LaneAt { line: number, lane };
-            match visitor.visit(Slot::new(found, at), entry) {
+            let at = SlotAt { bucket: number, slot };
+            match visitor.visit(EntrySlot::new(found, at), entry) {
                 Some(tick) => earliest = Some(earliest.map_or(tick, |it| it.earlier(tick))),
                 None => {
                     block.remove(at);
-                    self.count_out(blocks, found.slot(), entry);
+                    self.count_out(blocks, found.frame(), entry);
                 }
             }
         }
-        line.set_tick(earliest);
+        bucket.set_tick(earliest);
     }
 
     /// Ages the access bits of every entry in the block in which `from` lies. Returns where the
@@ -92,13 +93,13 @@ impl Index {
         mut age: impl FnMut(u8) -> u8,
     ) -> Option<Position> {
         let found = self.block_ref(blocks, from.hash())?;
-        let block = blocks.block(found.slot(), found.size());
-        for line in (0..block.len()).map(|number| block.line(number)) {
-            for lane in line.codes().occupied() {
-                let access = line.entry(lane).access();
+        let block = blocks.block(found.frame(), found.size());
+        for bucket in (0..block.len()).map(|number| block.bucket(number)) {
+            for slot in bucket.codes().occupied() {
+                let access = bucket.entry(slot).access();
                 let aged = age(access);
                 if aged != access {
-                    line.set_access(lane, aged);
+                    bucket.set_access(slot, aged);
                 }
             }
         }
@@ -106,9 +107,13 @@ impl Index {
     }
 }
 
-fn announce_line(block: crate::block::Block<'_>, line: u32, visitor: &mut impl DeadlineVisitor) {
-    let line = block.line(line);
-    let entries = line.codes().occupied().map(|lane| line.entry(lane));
+fn announce_bucket(
+    block: crate::block::Block<'_>,
+    bucket: u32,
+    visitor: &mut impl DeadlineVisitor,
+) {
+    let bucket = block.bucket(bucket);
+    let entries = bucket.codes().occupied().map(|slot| bucket.entry(slot));
     entries.filter(|entry| entry.is_timed()).for_each(|entry| visitor.prefetch(entry.location()));
 }
 

@@ -2,16 +2,16 @@
 //!
 //! ```text
 //! root   | present 1 | ... | depth 8 | word 32 |     depth 0: the word is the block's entry
-//! entry  | local depth 4 | size 4 | slot 24 |        else: the first unit of the directory
+//! entry  | local depth 4 | size 4 | frame 24 |        else: the first unit of the directory
 //! ```
 //! The directory is extendible (Fagin et al. 1979): a block of local depth d serves 2^(depth - d)
 //! entries.
 
 use crate::Records;
-use crate::block::LaneAt;
+use crate::block::SlotAt;
 use crate::blocks::{Blocks, SIZES};
+use crate::bucket::{Entry, LANES};
 use crate::error::OutOfBlocks;
-use crate::line::{Entry, LANES};
 use base::{PositionHash, Tick};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -39,15 +39,15 @@ pub struct Index {
 /// register on its way through the store.
 ///
 /// ```text
-/// | lane 16 | line 16 | block 32 |
+/// | slot 16 | bucket 16 | block 32 |
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct Slot(u64);
+pub struct EntrySlot(u64);
 
-impl Slot {
+impl EntrySlot {
     #[inline]
-    pub(crate) fn new(block: BlockRef, at: LaneAt) -> Slot {
-        Slot(u64::from(block.0) | u64::from(at.line) << 32 | u64::from(at.lane) << 48)
+    pub(crate) fn new(block: BlockRef, at: SlotAt) -> EntrySlot {
+        EntrySlot(u64::from(block.0) | u64::from(at.bucket) << 32 | u64::from(at.slot) << 48)
     }
 
     #[inline]
@@ -56,8 +56,8 @@ impl Slot {
     }
 
     #[inline]
-    fn at(self) -> LaneAt {
-        LaneAt { line: (self.0 >> 32) as u32 & 0xffff, lane: (self.0 >> 48) as u32 }
+    fn at(self) -> SlotAt {
+        SlotAt { bucket: (self.0 >> 32) as u32 & 0xffff, slot: (self.0 >> 48) as u32 }
     }
 }
 
@@ -66,12 +66,12 @@ impl Slot {
 pub(crate) struct BlockRef(pub u32);
 
 impl BlockRef {
-    pub fn new(slot: u32, size: u32, depth: u32) -> BlockRef {
-        BlockRef(slot | size << 24 | depth << 28)
+    pub fn new(frame: u32, size: u32, depth: u32) -> BlockRef {
+        BlockRef(frame | size << 24 | depth << 28)
     }
 
     #[inline]
-    pub fn slot(self) -> u32 {
+    pub fn frame(self) -> u32 {
         self.0 & 0xff_ffff
     }
 
@@ -85,13 +85,13 @@ impl BlockRef {
         self.0 >> 28
     }
 
-    pub fn lines(self) -> u32 {
+    pub fn buckets(self) -> u32 {
         SIZES[self.size() as usize]
     }
 
     /// Entries at which the block grows: beyond nine tenths, insertions displace many others.
     pub fn entries_max(self) -> u32 {
-        self.lines() * LANES * 9 / 10
+        self.buckets() * LANES * 9 / 10
     }
 
     /// The 16 bits of `hash` that say where in the block it stands.
@@ -190,7 +190,7 @@ impl Index {
         blocks: &Blocks,
         hash: PositionHash,
         is_it: impl Fn(Entry) -> bool,
-    ) -> Option<(Slot, Entry)> {
+    ) -> Option<(EntrySlot, Entry)> {
         let look = |entry| is_it(entry).then_some(());
         self.find_map(blocks, hash, look).map(|(slot, entry, ())| (slot, entry))
     }
@@ -202,13 +202,13 @@ impl Index {
         blocks: &Blocks,
         hash: PositionHash,
         look: impl Fn(Entry) -> Option<T>,
-    ) -> Option<(Slot, Entry, T)> {
+    ) -> Option<(EntrySlot, Entry, T)> {
         let found = self.block_ref(blocks, hash)?;
         let position = found.position(hash);
-        let block = blocks.block(found.slot(), found.size());
+        let block = blocks.block(found.frame(), found.size());
         let tag = tag_of(own_tag(hash), position);
         let (at, entry, seen) = block.find_map(block.home(position), tag, look)?;
-        Some((Slot::new(found, at), entry, seen))
+        Some((EntrySlot::new(found, at), entry, seen))
     }
 
     /// Adds an entry; `tick` is that of its deadline.
@@ -223,19 +223,19 @@ impl Index {
         entry: Entry,
         tick: Option<Tick>,
         records: &impl Records,
-    ) -> Result<Slot, OutOfBlocks> {
+    ) -> Result<EntrySlot, OutOfBlocks> {
         loop {
             let found = match self.block_ref(blocks, hash) {
                 Some(found) => found,
                 None => self.create(blocks)?,
             };
-            let block = blocks.block(found.slot(), found.size());
+            let block = blocks.block(found.frame(), found.size());
             let position = found.position(hash);
             let tag = tag_of(own_tag(hash), position);
-            let is_full = blocks.facts(found.slot()).count.load(Relaxed) >= found.entries_max();
+            let is_full = blocks.facts(found.frame()).count.load(Relaxed) >= found.entries_max();
             let placed = if is_full { None } else { block.place(block.home(position), tag, entry) };
             if let Some(at) = placed {
-                let slot = Slot::new(found, at);
+                let slot = EntrySlot::new(found, at);
                 self.count_in(blocks, slot, entry, tick);
                 return Ok(slot);
             }
@@ -243,9 +243,9 @@ impl Index {
         }
     }
 
-    fn count_in(&self, blocks: &Blocks, slot: Slot, entry: Entry, tick: Option<Tick>) {
+    fn count_in(&self, blocks: &Blocks, slot: EntrySlot, entry: Entry, tick: Option<Tick>) {
         add(&self.count, 1);
-        let facts = blocks.facts(slot.block().slot());
+        let facts = blocks.facts(slot.block().frame());
         facts.count.store(facts.count.load(Relaxed) + 1, Relaxed);
         self.count_timed(entry, 1);
         if let Some(tick) = tick {
@@ -255,10 +255,10 @@ impl Index {
 
     /// Changes an entry in place; `tick` is that of its deadline, if it has one.
     #[inline]
-    pub fn update(&self, blocks: &Blocks, slot: Slot, entry: Entry, tick: Option<Tick>) {
-        let line = line_at(blocks, slot);
-        let old = line.entry(slot.at().lane);
-        line.set_entry(slot.at().lane, entry);
+    pub fn update(&self, blocks: &Blocks, slot: EntrySlot, entry: Entry, tick: Option<Tick>) {
+        let bucket = bucket_at(blocks, slot);
+        let old = bucket.entry(slot.at().slot);
+        bucket.set_entry(slot.at().slot, entry);
         if old.is_timed() || entry.is_timed() {
             self.count_timed(old, -1);
             self.count_timed(entry, 1);
@@ -270,29 +270,29 @@ impl Index {
 
     /// Changes an entry's access bits.
     #[inline]
-    pub fn set_access(&self, blocks: &Blocks, slot: Slot, access: u8) {
-        line_at(blocks, slot).set_access(slot.at().lane, access);
+    pub fn set_access(&self, blocks: &Blocks, slot: EntrySlot, access: u8) {
+        bucket_at(blocks, slot).set_access(slot.at().slot, access);
     }
 
-    /// Makes the lines know of a deadline that came nearer.
-    pub fn note_tick(&self, blocks: &Blocks, slot: Slot, tick: Tick) {
-        line_at(blocks, slot).note_tick(tick);
-        let facts = blocks.facts(slot.block().slot());
-        let earliest = block_tick(blocks, slot.block().slot()).map_or(tick, |it| it.earlier(tick));
+    /// Makes the buckets know of a deadline that came nearer.
+    pub fn note_tick(&self, blocks: &Blocks, slot: EntrySlot, tick: Tick) {
+        bucket_at(blocks, slot).note_tick(tick);
+        let facts = blocks.facts(slot.block().frame());
+        let earliest = block_tick(blocks, slot.block().frame()).map_or(tick, |it| it.earlier(tick));
         facts.tick.store(TICK_PRESENT | u32::from(earliest.0), Relaxed);
     }
 
     /// Removes an entry.
-    pub fn remove(&self, blocks: &Blocks, slot: Slot) {
-        let block = blocks.block(slot.block().slot(), slot.block().size());
-        let entry = block.line(slot.at().line).entry(slot.at().lane);
+    pub fn remove(&self, blocks: &Blocks, slot: EntrySlot) {
+        let block = blocks.block(slot.block().frame(), slot.block().size());
+        let entry = block.bucket(slot.at().bucket).entry(slot.at().slot);
         block.remove(slot.at());
-        self.count_out(blocks, slot.block().slot(), entry);
+        self.count_out(blocks, slot.block().frame(), entry);
     }
 
-    pub(crate) fn count_out(&self, blocks: &Blocks, slot: u32, entry: Entry) {
+    pub(crate) fn count_out(&self, blocks: &Blocks, frame: u32, entry: Entry) {
         add(&self.count, -1);
-        let facts = blocks.facts(slot);
+        let facts = blocks.facts(frame);
         facts.count.store(facts.count.load(Relaxed) - 1, Relaxed);
         self.count_timed(entry, -1);
     }
@@ -320,17 +320,17 @@ impl Index {
         }
     }
 
-    /// Lines of all blocks, for the load factor.
-    pub fn lines(&self, blocks: &Blocks) -> u64 {
-        let mut lines = 0;
-        self.each_block(blocks, |block, _| lines += u64::from(block.lines()));
-        lines
+    /// Buckets of all blocks, for the load factor.
+    pub fn buckets(&self, blocks: &Blocks) -> u64 {
+        let mut buckets = 0;
+        self.each_block(blocks, |block, _| buckets += u64::from(block.buckets()));
+        buckets
     }
 }
 
 #[inline]
-fn line_at(blocks: &Blocks, slot: Slot) -> &crate::line::Line {
-    blocks.block(slot.block().slot(), slot.block().size()).line(slot.at().line)
+fn bucket_at(blocks: &Blocks, slot: EntrySlot) -> &crate::bucket::Bucket {
+    blocks.block(slot.block().frame(), slot.block().size()).bucket(slot.at().bucket)
 }
 
 /// Only the lock's holder writes, so a load and a store do.
@@ -340,12 +340,12 @@ fn add(sum: &AtomicU64, by: i64) {
 }
 
 /// The earliest tick of a block.
-pub(crate) fn block_tick(blocks: &Blocks, slot: u32) -> Option<Tick> {
-    let word = blocks.facts(slot).tick.load(Relaxed);
+pub(crate) fn block_tick(blocks: &Blocks, frame: u32) -> Option<Tick> {
+    let word = blocks.facts(frame).tick.load(Relaxed);
     (word & TICK_PRESENT != 0).then_some(Tick(narrow::low_u16(word.into())))
 }
 
-pub(crate) fn set_block_tick(blocks: &Blocks, slot: u32, tick: Option<Tick>) {
+pub(crate) fn set_block_tick(blocks: &Blocks, frame: u32, tick: Option<Tick>) {
     let word = tick.map_or(0, |tick| TICK_PRESENT | u32::from(tick.0));
-    blocks.facts(slot).tick.store(word, Relaxed);
+    blocks.facts(frame).tick.store(word, Relaxed);
 }

@@ -9,7 +9,7 @@ use index::{Blocks, Entry, Index};
 
 /// Inserts until the index refuses; everything inserted is found, and all memory goes back.
 fn fill(hashes: Vec<PositionHash>, then_removes: bool) {
-    let (blocks, index) = (Blocks::with_slots(64).expect("address space"), Index::default());
+    let (blocks, index) = (Blocks::with_frames(64).expect("address space"), Index::default());
     let records = Hashes(hashes);
     let entry = |number: usize| Entry::new(Location::from_bits(number as u64), 0, false);
     let insert = |number: usize| {
@@ -39,12 +39,12 @@ fn position(position: u64, low: u64) -> PositionHash {
 }
 
 #[test]
-fn more_keys_in_one_position_than_lines_can_hold_are_refused() {
+fn more_keys_in_one_position_than_buckets_can_hold_are_refused() {
     fill((0..100).map(|low| position(77, low)).collect(), false);
 }
 
 #[test]
-fn keys_in_one_line_of_a_large_block_are_kept_or_refused() {
+fn keys_in_one_bucket_of_a_large_block_are_kept_or_refused() {
     let spread = (0..4_000).map(|key| PositionHash(Random::from_seed(key).next() >> 8));
     let crowded = (0..100).map(|low| position(0x1234, low));
     fill(spread.chain(crowded).collect(), true);

@@ -39,7 +39,7 @@ struct Shared {
 impl Shared {
     fn new() -> Shared {
         Shared {
-            blocks: Blocks::with_slots(32).expect("address space"),
+            blocks: Blocks::with_frames(32).expect("address space"),
             index: Index::default(),
             lock: Lock::new(),
             is_done: AtomicBool::new(false),
@@ -64,8 +64,8 @@ impl Shared {
         let _held = self.lock.lock();
         let is_it = |entry: Entry| entry.location().bits() == key;
         let found = self.index.find(&self.blocks, hash(key), is_it);
-        let (slot, _) = found.expect("it was inserted");
-        self.index.remove(&self.blocks, slot);
+        let (frame, _) = found.expect("it was inserted");
+        self.index.remove(&self.blocks, frame);
         if self.index.wants_shrink(&self.blocks, hash(key)) {
             self.index.shrink(&self.blocks, hash(key), &Numbers);
         }

@@ -1,7 +1,7 @@
 //! The index against a `BTreeMap`: what was inserted and not removed is found, nothing else is.
 
 use base::{Location, PositionHash, Random, Tick};
-use index::{Blocks, DeadlineVisitor, Entry, Index, Position, Records, Slot};
+use index::{Blocks, DeadlineVisitor, Entry, EntrySlot, Index, Position, Records};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,7 +32,7 @@ const STEPS: usize = if cfg!(miri) { 400 } else { 60_000 };
 impl World {
     fn new(seed: u64) -> World {
         World {
-            blocks: Blocks::with_slots(64).expect("address space"),
+            blocks: Blocks::with_frames(64).expect("address space"),
             index: Index::default(),
             hashes: Hashes::default(),
             model: BTreeMap::new(),
@@ -110,7 +110,8 @@ impl World {
         let (mut found, mut at) = (Vec::new(), Some(self.start()));
         while let Some(from) = at {
             let from = Position::from_cursor(from.cursor());
-            at = self.index.scan_line(&self.blocks, from, |_, entry| found.push(entry.location()));
+            at =
+                self.index.scan_bucket(&self.blocks, from, |_, entry| found.push(entry.location()));
             between(self);
         }
         found
@@ -148,17 +149,17 @@ fn a_scan_returns_everything_that_stays_while_the_index_grows() {
     (0..STEPS / 4).for_each(|_| world.insert());
     let staying: BTreeSet<Location> = world.model.keys().copied().collect();
     let (mut found, mut at) = (BTreeSet::new(), Some(world.start()));
-    let mut lines = 0;
+    let mut buckets = 0;
     while let Some(from) = at {
         let from = Position::from_cursor(from.cursor());
-        at = world.index.scan_line(&world.blocks, from, |_, entry| {
+        at = world.index.scan_bucket(&world.blocks, from, |_, entry| {
             found.insert(entry.location());
         });
-        lines += 1;
-        if lines % 5 == 0 {
+        buckets += 1;
+        if buckets % 5 == 0 {
             (0..40).for_each(|_| world.insert());
         }
-        assert!(lines < 4 * STEPS, "the scan ends");
+        assert!(buckets < 4 * STEPS, "the scan ends");
     }
     assert!(staying.is_subset(&found));
 }
@@ -174,7 +175,7 @@ impl DeadlineVisitor for Expire<'_> {
         self.world.prefetch(at);
     }
 
-    fn visit(&mut self, _: Slot, entry: Entry) -> Option<Tick> {
+    fn visit(&mut self, _: EntrySlot, entry: Entry) -> Option<Tick> {
         let at = entry.location();
         self.seen.push(at);
         self.keep.contains(&at).then_some(Tick(900))
@@ -208,16 +209,16 @@ fn a_block_is_at_least_85_percent_full_before_it_grows() {
         return;
     }
     let mut world = World::new(11);
-    let (mut lines, mut lowest) = (0, 1.0_f64);
+    let (mut buckets, mut lowest) = (0, 1.0_f64);
     for _ in 0..40_000 {
-        let before = world.index.lines(&world.blocks);
+        let before = world.index.buckets(&world.blocks);
         let load = world.index.len() as f64 / (before.max(1) * 7) as f64;
         world.insert();
-        lines = world.index.lines(&world.blocks);
-        if lines != before && before > 64 {
+        buckets = world.index.buckets(&world.blocks);
+        if buckets != before && before > 64 {
             lowest = lowest.min(load);
         }
     }
-    assert!(lines > 2000);
+    assert!(buckets > 2000);
     println!("lowest load before growth of the whole index: {lowest:.3}");
 }

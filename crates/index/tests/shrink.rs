@@ -18,7 +18,7 @@ impl Fixture {
     fn new(keys: u64) -> Fixture {
         let hash = |key| PositionHash(Random::from_seed(key).next() >> 8);
         Fixture {
-            blocks: Blocks::with_slots(256).expect("address space"),
+            blocks: Blocks::with_frames(256).expect("address space"),
             index: Index::default(),
             hashes: Hashes((0..keys).map(hash).collect()),
         }
@@ -44,8 +44,8 @@ impl Fixture {
         for key in keys {
             let is_it = |entry: Entry| entry.location().bits() == key as u64;
             let hash = self.hashes.0[key];
-            let (slot, _) = self.index.find(&self.blocks, hash, is_it).expect("it is there");
-            self.index.remove(&self.blocks, slot);
+            let (frame, _) = self.index.find(&self.blocks, hash, is_it).expect("it is there");
+            self.index.remove(&self.blocks, frame);
             if self.index.wants_shrink(&self.blocks, hash) {
                 self.index.shrink(&self.blocks, hash, &self.hashes);
                 tries += 1;
@@ -63,8 +63,8 @@ fn what_a_few_keys_leave_behind_is_one_small_block() {
     it.remove(50..100_000);
     assert!((0..50).all(|key| it.has(key)));
     assert!((50..100_000).all(|key| !it.has(key)));
-    let (small, lines) = (it.blocks.touched_bytes(), it.index.lines(&it.blocks));
-    assert!(small <= 4096 && lines == 64, "{small} of {full} bytes, {lines} lines");
+    let (small, buckets) = (it.blocks.touched_bytes(), it.index.buckets(&it.blocks));
+    assert!(small <= 4096 && buckets == 64, "{small} of {full} bytes, {buckets} buckets");
     it.insert(50..100_000);
     assert!((0..100_000).all(|key| it.has(key)));
     it.remove(0..100_000);
@@ -86,7 +86,7 @@ fn memory_falls_with_the_keys() {
     }
 }
 
-/// As SCAN with DEL removes them: what is left of a block crowds in its last lines.
+/// As SCAN with DEL removes them: what is left of a block crowds in its last buckets.
 #[test]
 fn keys_that_leave_in_the_order_of_their_positions_cost_few_rebuilds() {
     let it = Fixture::new(100_000);
@@ -113,7 +113,7 @@ fn a_scan_returns_everything_that_stays_while_blocks_merge() {
     let (mut seen, mut at) = (BTreeSet::new(), Some(Position::of_shard(ShardId(0))));
     while let Some(from) = at {
         let from = Position::from_cursor(from.cursor());
-        at = it.index.scan_line(&it.blocks, from, |_, entry| {
+        at = it.index.scan_bucket(&it.blocks, from, |_, entry| {
             seen.insert(entry.location().bits());
         });
         it.remove(leaving.by_ref().take(20));

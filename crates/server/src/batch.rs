@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! parse        request 1..n        spans of their words, rows, hashes of first keys
-//! look ahead   first keys          index lines and records come nearer
+//! look ahead   first keys          index buckets and records come nearer
 //! then         execute in order
 //! ```
 

@@ -4,7 +4,7 @@ use crate::eviction::{AccessHistory, EvictionPolicy};
 use heap::ReclaimPolicy;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// A key's share of the index: a line of 64 bytes serves about five and a half.
+/// A key's share of the index: a bucket of 64 bytes serves about five and a half.
 pub(crate) const INDEX_BYTES_PER_KEY: usize = 12;
 
 /// Settings that bound memory and choose what goes first.

@@ -28,7 +28,7 @@ use heap::{Record, SPARE_PART, Trim};
 use smallvec::SmallVec;
 use survivors::Cleaner;
 
-/// Records whose index lines are fetched together.
+/// Records whose index buckets are fetched together.
 const BATCH: usize = 16;
 /// Share of a victim's live records that is evicted: with one half, a byte is moved for each
 /// byte that is written at full utilisation.
@@ -213,7 +213,7 @@ impl Store {
             .filter(|(_, record, _)| !record.is_node())
             .map(|(_, _, key)| (key.keyspace, key.hash))
             .collect();
-        self.shards.look_at_all_lines(&sought);
+        self.shards.look_at_all_buckets(&sought);
         let (mut walked, moved_before) = (0, lane.counters.moved_bytes.get());
         for (at, record, key) in &batch {
             let is_settled = if record.is_node() {

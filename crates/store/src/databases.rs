@@ -5,8 +5,8 @@ use crate::shard::{Effect, Unit, Words};
 use crate::store::Store;
 use base::{KeyspaceId, ShardId};
 
-/// Entries that a line of an index has room for.
-const PLACES_PER_LINE: u64 = 7;
+/// Entries that a bucket of an index has room for.
+const ENTRIES_PER_BUCKET: u64 = 7;
 
 /// A database's figures, as INFO tells them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,8 +66,8 @@ impl Store {
     /// Places for entries in the blocks that hold keys of a database.
     pub fn index_places(&self, database: usize) -> u64 {
         let Some(keyspace) = self.keyspace(database) else { return 0 };
-        let lines = |shard| self.shards.lines(keyspace, shard);
-        ShardId::all().map(lines).sum::<u64>() * PLACES_PER_LINE
+        let buckets = |shard| self.shards.buckets(keyspace, shard);
+        ShardId::all().map(buckets).sum::<u64>() * ENTRIES_PER_BUCKET
     }
 
     /// Runs `act` while no other lane is inside the gate. The lane may be, and is so afterwards; no

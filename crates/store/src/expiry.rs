@@ -9,8 +9,8 @@ use crate::value::hash::{self, Removed};
 use base::{KeyspaceId, Millis, ShardId};
 use index::Position;
 
-/// Lines of a block that are visited under one hold of its lock.
-const LINES_PER_HOLD: usize = 64;
+/// Buckets of a block that are visited under one hold of its lock.
+const BUCKETS_PER_HOLD: usize = 64;
 /// Fields of a large hash that are removed under one hold of its lock.
 const FIELDS_PER_HOLD: usize = 256;
 /// Fields that are removed, and hashes that are looked at for it, before others have their turn.
@@ -73,7 +73,7 @@ impl Store {
             }
             let (mut in_part, before) = (Vec::new(), lane.counters.expired_by_sweep.get());
             let mut guard = self.shards.lock_quietly(lane, shard, now);
-            at = guard.sweep_deadlines(keyspace, from, LINES_PER_HOLD, |value| {
+            at = guard.sweep_deadlines(keyspace, from, BUCKETS_PER_HOLD, |value| {
                 judge(value, now, &mut in_part)
             });
             drop(guard);

@@ -10,7 +10,7 @@
 //! through a guard of its shard: `shard` is the one door, and the island of `unsafe`.
 //!
 //! Owner: the server, which hands a `&Store` and one `Lane` to every thread.
-//! Not here: arguments and replies (`command`), bytes of records (`heap`), lines (`index`).
+//! Not here: arguments and replies (`command`), bytes of records (`heap`), buckets (`index`).
 //! Start at: `shard/mod.rs`, then `access.rs`, then `cleaner.rs`.
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 

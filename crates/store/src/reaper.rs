@@ -110,7 +110,8 @@ impl Store {
         let (mut reaped, mut at) = (Reaped::default(), Some(Position::of_shard(shard)));
         while let Some(from) = at.filter(|_| reaped.records < most) {
             let mut guard = self.shards.lock_quietly(lane, shard, NO_TIME);
-            at = guard.reap_line(keyspace, from, |bytes| reaped.add(Reaped { records: 1, bytes }));
+            at =
+                guard.reap_bucket(keyspace, from, |bytes| reaped.add(Reaped { records: 1, bytes }));
         }
         reaped
     }

@@ -7,8 +7,8 @@ use crate::store::Store;
 use base::{KeyspaceId, Millis, Random};
 use index::Position;
 
-/// Lines without a key that one SCAN call passes for each key it was asked for.
-const LINES_PER_KEY: usize = 100;
+/// Buckets without a key that one SCAN call passes for each key it was asked for.
+const BUCKETS_PER_KEY: usize = 100;
 /// Tries at a random key that has not expired.
 const RANDOM_TRIES: usize = 100;
 
@@ -74,15 +74,15 @@ impl Store {
     ) -> u64 {
         let Scanned { keyspace, now, .. } = scanned;
         let mut from = Position::from_cursor(cursor);
-        let (mut seen, mut lines) = (0, 0);
-        while seen < count && lines < count.saturating_mul(LINES_PER_KEY) {
+        let (mut seen, mut buckets) = (0, 0);
+        while seen < count && buckets < count.saturating_mul(BUCKETS_PER_KEY) {
             let shard = from.hash().shard();
             let next = if self.shards.counts(keyspace, shard).is_empty() {
                 None
             } else {
-                lines += 1;
+                buckets += 1;
                 let guard = self.shards.lock_quietly(lane, shard, now);
-                guard.scan_line(keyspace, from, |value| {
+                guard.scan_bucket(keyspace, from, |value| {
                     seen += 1;
                     if let Some(is_there) = scanned.sees(value) {
                         visit(value.key(), is_there);
@@ -97,7 +97,7 @@ impl Store {
         from.cursor()
     }
 
-    /// Visits every key of a database that matches, a line of the index at a time, as long as
+    /// Visits every key of a database that matches, a bucket of the index at a time, as long as
     /// `visit` answers true; it may see some more after that.
     pub fn each_key(
         &self,

@@ -86,7 +86,7 @@ impl Store {
         self.shards.try_hold(lane, set)
     }
 
-    /// Brings index lines and beginnings of records of `keys` nearer.
+    /// Brings index buckets and beginnings of records of `keys` nearer.
     #[inline]
     pub fn look_ahead(&self, keys: &[Sought]) {
         self.shards.look_ahead(keys);

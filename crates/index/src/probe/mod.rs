@@ -1,4 +1,4 @@
-//! Comparing a line's seven tags at once: one verb, one file per instruction set.
+//! Comparing a bucket's seven tags at once: one verb, one file per instruction set.
 
 #[cfg(all(target_arch = "aarch64", not(miri)))]
 mod neon;
@@ -14,7 +14,7 @@ pub(crate) use portable::match_tags;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 pub(crate) use sse2::match_tags;
 
-/// One bit per lane, lowest first; the eighth lane is no tag.
+/// One bit per slot, lowest first; the eighth slot is no tag.
 pub(crate) const LANES_MASK: u32 = 0x7f;
 
 #[cfg(test)]
@@ -28,10 +28,10 @@ mod tests {
         for round in 0..if cfg!(miri) { 100 } else { 100_000 } {
             let mut words = [random.next(), random.next()];
             let tag = random.next() as u16;
-            for lane in 0..8 {
+            for slot in 0..8 {
                 if random.one_in(3) {
-                    let shift = lane % 4 * 16;
-                    let word = &mut words[lane / 4];
+                    let shift = slot % 4 * 16;
+                    let word = &mut words[slot / 4];
                     *word = *word & !(0xffff << shift) | u64::from(tag) << shift;
                 }
             }

@@ -8,7 +8,7 @@ use std::arch::aarch64::{
 
 const LANE_BITS: [u16; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 
-/// Lanes of the two words whose tag is `wanted`.
+/// Slots of the two words whose tag is `wanted`.
 #[inline]
 pub fn match_tags(words: [u64; 2], wanted: u16) -> u32 {
     // SAFETY: NEON is part of the baseline; the load reads the eight numbers of `LANE_BITS`.

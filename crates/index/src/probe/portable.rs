@@ -1,10 +1,10 @@
-//! Lane by lane: the version that the others are held equal to.
+//! Slot by slot: the version that the others are held equal to.
 
 use super::LANES_MASK;
 
-/// Lanes of the two words whose tag is `wanted`.
+/// Slots of the two words whose tag is `wanted`.
 pub fn match_tags(words: [u64; 2], wanted: u16) -> u32 {
-    let lane = |lane: usize| (words[lane / 4] >> (lane % 4 * 16)) as u16;
-    let matches = (0..8).filter(|at| lane(*at) == wanted);
+    let slot = |slot: usize| (words[slot / 4] >> (slot % 4 * 16)) as u16;
+    let matches = (0..8).filter(|at| slot(*at) == wanted);
     matches.fold(0, |mask, at| mask | 1 << at) & LANES_MASK
 }

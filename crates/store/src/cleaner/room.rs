@@ -158,7 +158,7 @@ impl Store {
         coldest.is_some_and(|(_, at, hash, keyspace)| self.evict_one(lane, at, hash, keyspace, now))
     }
 
-    /// Evicts the keys of a shard that have a deadline, line by line.
+    /// Evicts the keys of a shard that have a deadline, bucket by bucket.
     fn evict_volatile_of(
         &self,
         lane: &mut Lane,
@@ -171,7 +171,7 @@ impl Store {
             at.filter(|_| self.shards.counts(keyspace, shard).with_deadline() > 0)
         {
             let mut guard = self.shards.lock_quietly(lane, shard, now);
-            at = guard.visit_line(keyspace, from, |key| {
+            at = guard.visit_bucket(keyspace, from, |key| {
                 if key.value().deadline().is_some() {
                     self.evict_found(key);
                 }

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! keys      | burst 1 | burst 2 | burst 3 |
-//! lines         1         2         3            announced together, burst by burst
-//! records                 1         2       3    one burst behind: their lines have come
+//! buckets       1         2         3            announced together, burst by burst
+//! records                 1         2       3    one burst behind: their buckets have come
 //! ```
 //! An announcement of a far address occupies the processor until the address is translated. Those
 //! that follow each other closely are translated together, and with the instructions of a look
@@ -15,7 +15,7 @@ use base::{KeyspaceId, Location, PositionHash};
 use index::{Home, Index, Peek, prefetch};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Keys whose lines are announced together. With two announcements for each record of the burst
+/// Keys whose buckets are announced together. With two announcements for each record of the burst
 /// before, they are as many as a processor has in flight (24 on Zen 4).
 const BURST: usize = 8;
 
@@ -23,23 +23,23 @@ const BURST: usize = 8;
 pub type Sought = (KeyspaceId, PositionHash);
 
 impl Shards {
-    /// Brings index lines and beginnings of records of `keys` nearer.
+    /// Brings index buckets and beginnings of records of `keys` nearer.
     #[inline]
     pub fn look_ahead(&self, keys: &[Sought]) {
         let reach = self.reach.0.load(Relaxed);
         let (mut before, mut homes_before) = (&[][..], [Home::NOWHERE; BURST]);
         for burst in keys.chunks(BURST) {
-            let homes = self.look_at_lines(burst);
+            let homes = self.look_at_buckets(burst);
             self.look_at_records(before, &homes_before, reach);
             (before, homes_before) = (burst, homes);
         }
         self.look_at_records(before, &homes_before, reach);
     }
 
-    /// Brings index lines of `keys` nearer.
-    pub fn look_at_all_lines(&self, keys: &[Sought]) {
+    /// Brings index buckets of `keys` nearer.
+    pub fn look_at_all_buckets(&self, keys: &[Sought]) {
         for burst in keys.chunks(BURST) {
-            self.look_at_lines(burst);
+            self.look_at_buckets(burst);
         }
     }
 
@@ -57,7 +57,7 @@ impl Shards {
     }
 
     #[inline]
-    fn look_at_lines(&self, keys: &[Sought]) -> [Home; BURST] {
+    fn look_at_buckets(&self, keys: &[Sought]) -> [Home; BURST] {
         let mut homes = [Home::NOWHERE; BURST];
         for (home, key) in homes.iter_mut().zip(keys) {
             *home = self.index_of(key).home(&self.blocks, key.1);

@@ -11,7 +11,7 @@ use crate::key::{Expiry, Key, Label};
 use crate::lane::Lane;
 use base::{KeyspaceId, Location, Millis, Tick};
 use heap::{Draft, Head, Purpose, Record, SPARE_PART, Weight};
-use index::{Entry, Index, Slot};
+use index::{Entry, EntrySlot, Index};
 
 /// A string that outgrows its room gets this part of its length more.
 const STRING_SLACK_PART: usize = 8;
@@ -54,7 +54,7 @@ pub(super) fn fits(
 
 /// Where a record was appended.
 pub(super) struct Appended {
-    pub slot: Slot,
+    pub slot: EntrySlot,
     pub entry: Entry,
 }
 

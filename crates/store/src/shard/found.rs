@@ -4,13 +4,13 @@ use super::collections::CollectionId;
 use crate::key::Label;
 use base::Millis;
 use heap::{Record, Weight};
-use index::{Entry, Slot};
+use index::{Entry, EntrySlot};
 
 /// A key's entry and record. Whoever holds one outside this folder holds it in a value that
 /// borrows the guard; inside, it is not used after a change of the shard.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found<'a> {
-    pub slot: Slot,
+    pub slot: EntrySlot,
     pub entry: Entry,
     pub record: Record<'a>,
 }

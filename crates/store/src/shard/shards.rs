@@ -53,7 +53,7 @@ impl Shards {
     ) -> io::Result<Shards> {
         let small = address_space.is_some();
         let heap = address_space.map_or_else(Heap::new, Heap::with_address_space)?;
-        let blocks = if small { Blocks::with_slots(1024)? } else { Blocks::new()? };
+        let blocks = if small { Blocks::with_frames(1024)? } else { Blocks::new()? };
         let indexes = Indexes::new()?;
         Ok(Shards {
             heap,

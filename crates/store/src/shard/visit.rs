@@ -8,7 +8,7 @@ use super::shards::Shards;
 use super::value_ref::ValueRef;
 use crate::key::Key;
 use base::{KeyspaceId, Location, Millis, Random, ShardId, Tick};
-use index::{DeadlineVisitor, Entry, Index, Position, Slot};
+use index::{DeadlineVisitor, Entry, EntrySlot, Index, Position};
 use smallvec::SmallVec;
 
 /// What a pass over deadlines finds of a key.
@@ -33,37 +33,37 @@ impl<'a> Guard<'a> {
 
     /// What an entry of a locked shard names.
     #[inline]
-    fn found(&self, slot: Slot, entry: Entry) -> Found<'a> {
+    fn found(&self, slot: EntrySlot, entry: Entry) -> Found<'a> {
         // SAFETY: the entry stands in the index of a locked shard.
         let record = unsafe { self.shards.heap.record(entry.location()) };
         Found { slot, entry, record }
     }
 
-    /// Visits every key that belongs to the line in which `from` lies. Returns the begin of the
-    /// next line; `None` when that is beyond this shard.
-    pub fn scan_line(
+    /// Visits every key that belongs to the bucket in which `from` lies. Returns the begin of the
+    /// next bucket; `None` when that is beyond this shard.
+    pub fn scan_bucket(
         &self,
         keyspace: KeyspaceId,
         from: Position,
         mut visit: impl FnMut(ValueRef<'_>),
     ) -> Option<Position> {
         let index = self.index_of(keyspace, from.hash().shard());
-        index.scan_line(&self.shards.blocks, from, |slot, entry| {
+        index.scan_bucket(&self.shards.blocks, from, |slot, entry| {
             visit(ValueRef::new(self, self.found(slot, entry)));
         })
     }
 
-    /// Takes out every key that belongs to the line in which `from` lies, of a keyspace that was
-    /// flushed; `count` hears of the bytes of each. Returns the begin of the next line.
-    pub fn reap_line(
+    /// Takes out every key that belongs to the bucket in which `from` lies, of a keyspace that was
+    /// flushed; `count` hears of the bytes of each. Returns the begin of the next bucket.
+    pub fn reap_bucket(
         &mut self,
         keyspace: KeyspaceId,
         from: Position,
         mut count: impl FnMut(u64),
     ) -> Option<Position> {
         let (shards, index) = (self.shards, self.index_of(keyspace, from.hash().shard()));
-        let mut natives: SmallVec<[(Slot, Entry); 16]> = SmallVec::new();
-        let next = index.scan_line(&shards.blocks, from, |slot, entry| {
+        let mut natives: SmallVec<[(EntrySlot, Entry); 16]> = SmallVec::new();
+        let next = index.scan_bucket(&shards.blocks, from, |slot, entry| {
             shards.prefetch(entry.location());
             natives.push((slot, entry));
         });
@@ -88,9 +88,9 @@ impl<'a> Guard<'a> {
         Some(ValueRef::new(self, self.found(slot, entry)))
     }
 
-    /// Visits keys that may be removed, in the line in which `from` lies. Returns the begin of the
-    /// next line; `None` when that is beyond this shard.
-    pub fn visit_line(
+    /// Visits keys that may be removed, in the bucket in which `from` lies. Returns the begin of the
+    /// next bucket; `None` when that is beyond this shard.
+    pub fn visit_bucket(
         &mut self,
         keyspace: KeyspaceId,
         from: Position,
@@ -98,7 +98,8 @@ impl<'a> Guard<'a> {
     ) -> Option<Position> {
         let (shards, index) = (self.shards, self.index_of(keyspace, from.hash().shard()));
         let mut natives: SmallVec<[Location; 16]> = SmallVec::new();
-        let next = index.scan_line(&shards.blocks, from, |_, entry| natives.push(entry.location()));
+        let next =
+            index.scan_bucket(&shards.blocks, from, |_, entry| natives.push(entry.location()));
         for at in natives {
             // SAFETY: the location stands in the index of a locked shard, since a visit removes no
             // key but its own.
@@ -111,7 +112,7 @@ impl<'a> Guard<'a> {
         next
     }
 
-    /// Visits the keys with deadlines, or with parts that have some, in the lines that are due, in
+    /// Visits the keys with deadlines, or with parts that have some, in the buckets that are due, in
     /// the block in which `from` lies, until `lines_max` were visited; those that have expired are
     /// removed. Returns where to go on.
     pub fn sweep_deadlines(
@@ -161,7 +162,7 @@ impl<J: FnMut(ValueRef<'_>) -> Verdict> DeadlineVisitor for Sweep<'_, '_, J> {
         self.guard.shards.prefetch(at);
     }
 
-    fn visit(&mut self, slot: Slot, entry: Entry) -> Option<Tick> {
+    fn visit(&mut self, slot: EntrySlot, entry: Entry) -> Option<Tick> {
         let found = self.guard.found(slot, entry);
         let now = self.guard.now;
         match (self.judge)(ValueRef::new(self.guard, found)) {
@@ -179,11 +180,11 @@ impl<J: FnMut(ValueRef<'_>) -> Verdict> DeadlineVisitor for Sweep<'_, '_, J> {
 }
 
 impl Shards {
-    /// Lines of the index of a keyspace in a shard.
-    pub fn lines(&self, keyspace: KeyspaceId, shard: ShardId) -> u64 {
+    /// Buckets of the index of a keyspace in a shard.
+    pub fn buckets(&self, keyspace: KeyspaceId, shard: ShardId) -> u64 {
         let _held = self.locks.one(shard);
         let index = self.indexes.get(keyspace, shard);
-        if index.is_empty() { 0 } else { index.lines(&self.blocks) }
+        if index.is_empty() { 0 } else { index.buckets(&self.blocks) }
     }
 
     /// A random shard of a keyspace, the more likely the more keys it has; `None` without keys.

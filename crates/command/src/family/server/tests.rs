@@ -163,7 +163,7 @@ fn info_counts_what_happened_since_the_last_reset() {
 fn every_figure_of_the_heap_and_the_cleaner_is_told() {
     let mut world = debugging();
     world.answer("DEBUG POPULATE 1000 k 1000");
-    for field in ["segments_touched_bytes", "segments_live_bytes", "index_bytes", "index_lines"] {
+    for field in ["segments_touched_bytes", "segments_live_bytes", "index_bytes", "index_buckets"] {
         let value: u64 = info(&mut world, field).parse().expect("a number");
         assert!(value > 0, "{field}");
     }

@@ -15,7 +15,7 @@ pub(super) fn htstats(call: &mut Call<'_>) -> Outcome {
     }
     text.push_str("[Expires HT]\n");
     if facts.with_deadline > 0 {
-        // Deadlines stand in the same lines as the keys.
+        // Deadlines stand in the same buckets as the keys.
         text.push_str(&table(places, facts.with_deadline));
     }
     call.reply.verbatim(b"txt", text.as_bytes());

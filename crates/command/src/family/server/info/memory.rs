@@ -5,8 +5,8 @@ use crate::call::Call;
 use crate::instance::Instance;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Size of a line of the index.
-const LINE_BYTES: u64 = 64;
+/// Size of a bucket of the index.
+const BUCKET_BYTES: u64 = 64;
 
 /// Figures of one moment, in bytes unless they say otherwise.
 pub(in super::super) struct MemoryFacts {
@@ -184,7 +184,7 @@ fn segments(text: &mut Text, call: &Call<'_>, facts: &MemoryFacts) {
         ("segments_dying_bytes", &facts.dying),
         ("segments_utilisation", &format!("{:.4}", facts.utilisation())),
         ("index_bytes", &facts.index),
-        ("index_lines", &(facts.index / LINE_BYTES)),
+        ("index_buckets", &(facts.index / BUCKET_BYTES)),
         ("index_load_before_growth", &format!("{load:.1}")),
         ("cleaner_bytes_appended", &since_reset.appended_bytes),
         ("cleaner_bytes_moved", &since_reset.moved_bytes),

@@ -4,13 +4,13 @@
 //! byte 0      14     16          44      48           62     64
 //!      | tags 7x16 | tick | low 7x32 | codes | high 7x16 | spare |
 //!
-//! codes  | lane 0..6, 3 bits each | marks 5 | has tick 1 | spare 5 |
+//! codes  | slot 0..6, 3 bits each | marks 5 | has tick 1 | spare 5 |
 //! high   | location 8 | kind 3 | has deadline 1 | access 4 |
 //! ```
-//! A lane's code says where its entry comes from: 0 empty, 1 at home, 2..=6 displaced from home by
-//! +1, +4, +9, +16, +25 lines. Mark k says that some native of this line lies at +k². So a miss
+//! A slot's code says where its entry comes from: 0 empty, 1 at home, 2..=6 displaced from home by
+//! +1, +4, +9, +16, +25 buckets. Mark k says that some native of this bucket lies at +k². So a miss
 //! stops early, a removal needs no tombstone, and the home of every entry is known without its
-//! record. The tick is no later than the earliest deadline in the line.
+//! record. The tick is no later than the earliest deadline in the bucket.
 
 use crate::probe;
 use base::units::LOCATION_BITS;
@@ -22,13 +22,13 @@ use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 #[cfg(loom)]
 use loom::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// Entries in a line.
+/// Entries in a bucket.
 pub(crate) const LANES: u32 = 7;
-/// Lines where a native may lie, as distance from its home; a lane's code is the index plus one.
+/// Buckets where a native may lie, as distance from its home; a slot's code is the index plus one.
 pub(crate) const DISTANCES: [u32; 6] = [0, 1, 4, 9, 16, 25];
 
 const CODES_MASK: u32 = (1 << (3 * LANES)) - 1;
-/// The lowest bit of every lane's code.
+/// The lowest bit of every slot's code.
 const CODE_UNITS: u32 = 0b001_001_001_001_001_001_001;
 const MARKS_SHIFT: u32 = 3 * LANES;
 const MARKS_MASK: u32 = 0b11111;
@@ -36,7 +36,7 @@ const HAS_TICK: u32 = 1 << (MARKS_SHIFT + 5);
 
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
-pub(crate) struct Line {
+pub(crate) struct Bucket {
     tags: [AtomicU64; 2],
     low: [AtomicU32; 7],
     codes: AtomicU32,
@@ -44,11 +44,11 @@ pub(crate) struct Line {
     spare: AtomicU16,
 }
 
-const _: () = assert!(cfg!(loom) || size_of::<Line>() == 64);
-const _: () = assert!(cfg!(loom) || std::mem::offset_of!(Line, codes) == 44);
-const _: () = assert!(cfg!(loom) || std::mem::offset_of!(Line, high) == 48);
+const _: () = assert!(cfg!(loom) || size_of::<Bucket>() == 64);
+const _: () = assert!(cfg!(loom) || std::mem::offset_of!(Bucket, codes) == 44);
+const _: () = assert!(cfg!(loom) || std::mem::offset_of!(Bucket, high) == 48);
 
-/// What the index knows of a record: the 48 bits of a lane.
+/// What the index knows of a record: the 48 bits of a slot.
 ///
 /// ```text
 /// | access 4 | has deadline 1 | kind 3 | location 40 |
@@ -164,7 +164,7 @@ impl fmt::Debug for Entry {
     }
 }
 
-/// What a look at the home line of a key tells.
+/// What a look at the home bucket of a key tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Peek {
     /// There is probably no such key.
@@ -175,11 +175,11 @@ pub enum Peek {
     Displaced,
 }
 
-/// Bits of lanes, handed out lowest first.
+/// Bits of slots, handed out lowest first.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Lanes(pub u32);
+pub(crate) struct Slots(pub u32);
 
-impl Iterator for Lanes {
+impl Iterator for Slots {
     type Item = u32;
 
     #[inline]
@@ -187,18 +187,18 @@ impl Iterator for Lanes {
         if self.0 == 0 {
             return None;
         }
-        let lane = self.0.trailing_zeros();
+        let slot = self.0.trailing_zeros();
         self.0 &= self.0 - 1;
-        Some(lane)
+        Some(slot)
     }
 }
 
-impl Line {
-    /// Lanes whose tag is `tag`, empty ones included.
+impl Bucket {
+    /// Slots whose tag is `tag`, empty ones included.
     #[inline]
-    pub fn matches(&self, tag: u16) -> Lanes {
+    pub fn matches(&self, tag: u16) -> Slots {
         let words = [self.tags[0].load(Relaxed), self.tags[1].load(Relaxed)];
-        Lanes(probe::match_tags(words, tag))
+        Slots(probe::match_tags(words, tag))
     }
 
     #[inline]
@@ -207,34 +207,34 @@ impl Line {
     }
 
     #[inline]
-    pub fn tag(&self, lane: u32) -> u16 {
-        narrow::low_u16(self.tags[lane as usize / 4].load(Relaxed) >> (lane % 4 * 16))
+    pub fn tag(&self, slot: u32) -> u16 {
+        narrow::low_u16(self.tags[slot as usize / 4].load(Relaxed) >> (slot % 4 * 16))
     }
 
-    fn set_tag_lane(&self, lane: u32, tag: u16) {
-        let word = &self.tags[lane as usize / 4];
-        let shift = lane % 4 * 16;
+    fn set_slot_tag(&self, slot: u32, tag: u16) {
+        let word = &self.tags[slot as usize / 4];
+        let shift = slot % 4 * 16;
         word.store(word.load(Relaxed) & !(0xffff << shift) | u64::from(tag) << shift, Relaxed);
     }
 
     #[inline]
-    pub fn entry(&self, lane: u32) -> Entry {
-        let lane = lane as usize;
-        Entry::of(self.low[lane].load(Relaxed), self.high[lane].load(Relaxed))
+    pub fn entry(&self, slot: u32) -> Entry {
+        let slot = slot as usize;
+        Entry::of(self.low[slot].load(Relaxed), self.high[slot].load(Relaxed))
     }
 
     #[inline]
-    pub fn set_entry(&self, lane: u32, entry: Entry) {
-        self.low[lane as usize].store(entry.low(), Relaxed);
-        self.high[lane as usize].store(entry.high(), Relaxed);
+    pub fn set_entry(&self, slot: u32, entry: Entry) {
+        self.low[slot as usize].store(entry.low(), Relaxed);
+        self.high[slot as usize].store(entry.high(), Relaxed);
     }
 
     /// A hint, without the lock: looks for a native with `tag`.
     #[inline]
     pub fn peek(&self, tag: u16) -> Peek {
         let codes = self.codes();
-        match self.matches(tag).find(|lane| codes.of(*lane) == 1) {
-            Some(lane) => Peek::At(self.entry(lane).location()),
+        match self.matches(tag).find(|slot| codes.of(*slot) == 1) {
+            Some(slot) => Peek::At(self.entry(slot).location()),
             None if codes.marks() == 0 => Peek::Absent,
             None => Peek::Displaced,
         }
@@ -242,23 +242,23 @@ impl Line {
 
     /// Changes the access bits alone.
     #[inline]
-    pub fn set_access(&self, lane: u32, access: u8) {
-        let high = &self.high[lane as usize];
+    pub fn set_access(&self, slot: u32, access: u8) {
+        let high = &self.high[slot as usize];
         high.store(high.load(Relaxed) & 0x0fff | u16::from(access) << 12, Relaxed);
     }
 
-    /// Fills an empty lane.
-    pub fn fill(&self, lane: u32, code: u32, tag: u16, entry: Entry) {
-        debug_assert_eq!(self.codes().of(lane), 0);
-        self.set_entry(lane, entry);
-        self.set_tag_lane(lane, tag);
-        self.codes.store(self.codes.load(Relaxed) | code << (3 * lane), Relaxed);
+    /// Fills an empty slot.
+    pub fn fill(&self, slot: u32, code: u32, tag: u16, entry: Entry) {
+        debug_assert_eq!(self.codes().of(slot), 0);
+        self.set_entry(slot, entry);
+        self.set_slot_tag(slot, tag);
+        self.codes.store(self.codes.load(Relaxed) | code << (3 * slot), Relaxed);
     }
 
-    /// Empties a lane.
-    pub fn empty(&self, lane: u32) {
-        self.codes.store(self.codes.load(Relaxed) & !(7 << (3 * lane)), Relaxed);
-        self.set_tag_lane(lane, 0);
+    /// Empties a slot.
+    pub fn empty(&self, slot: u32) {
+        self.codes.store(self.codes.load(Relaxed) & !(7 << (3 * slot)), Relaxed);
+        self.set_slot_tag(slot, 0);
     }
 
     pub fn set_mark(&self, code: u32) {
@@ -271,7 +271,7 @@ impl Line {
         self.codes.store(self.codes.load(Relaxed) & !(1 << (MARKS_SHIFT + code - 2)), Relaxed);
     }
 
-    /// No later than the earliest deadline of the line's entries.
+    /// No later than the earliest deadline of the bucket's entries.
     #[inline]
     pub fn tick(&self) -> Option<Tick> {
         let has = self.codes.load(Relaxed) & HAS_TICK != 0;
@@ -282,20 +282,20 @@ impl Line {
         let codes = self.codes.load(Relaxed);
         match tick {
             Some(tick) => {
-                self.set_tag_lane(7, tick.0);
+                self.set_slot_tag(7, tick.0);
                 self.codes.store(codes | HAS_TICK, Relaxed);
             }
             None => self.codes.store(codes & !HAS_TICK, Relaxed),
         }
     }
 
-    /// Makes sure that the line's tick is not after `tick`.
+    /// Makes sure that the bucket's tick is not after `tick`.
     pub fn note_tick(&self, tick: Tick) {
         self.set_tick(Some(self.tick().map_or(tick, |found| found.earlier(tick))));
     }
 
-    /// Becomes what another line is.
-    pub fn copy_from(&self, other: &Line) {
+    /// Becomes what another bucket is.
+    pub fn copy_from(&self, other: &Bucket) {
         for (to, from) in self.tags.iter().zip(&other.tags) {
             to.store(from.load(Relaxed), Relaxed);
         }
@@ -309,25 +309,25 @@ impl Line {
         self.spare.store(other.spare.load(Relaxed), Relaxed);
     }
 
-    /// Makes the line empty, as fresh memory is.
+    /// Makes the bucket empty, as fresh memory is.
     pub fn clear(&self) {
         self.tags.iter().for_each(|word| word.store(0, Relaxed));
         self.codes.store(0, Relaxed);
     }
 }
 
-/// A line's word of codes and marks.
+/// A bucket's word of codes and marks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Codes(u32);
 
 impl Codes {
-    /// The code of a lane; zero when it is empty.
+    /// The code of a slot; zero when it is empty.
     #[inline]
-    pub fn of(self, lane: u32) -> u32 {
-        self.0 >> (3 * lane) & 7
+    pub fn of(self, slot: u32) -> u32 {
+        self.0 >> (3 * slot) & 7
     }
 
-    /// The lowest empty lane.
+    /// The lowest empty slot.
     #[inline]
     pub fn first_empty(self) -> Option<u32> {
         let any = (self.0 | self.0 >> 1 | self.0 >> 2) & CODE_UNITS;
@@ -335,29 +335,29 @@ impl Codes {
         (empty != 0).then(|| empty.trailing_zeros() / 3)
     }
 
-    /// Lanes in use.
+    /// Slots in use.
     #[inline]
     pub fn occupied(self) -> impl Iterator<Item = u32> {
-        // One bit per lane, three apart.
+        // One bit per slot, three apart.
         let mut any = (self.0 | self.0 >> 1 | self.0 >> 2) & CODE_UNITS;
         std::iter::from_fn(move || {
             if any == 0 {
                 return None;
             }
-            let lane = any.trailing_zeros() / 3;
+            let slot = any.trailing_zeros() / 3;
             any &= any - 1;
-            Some(lane)
+            Some(slot)
         })
     }
 
-    /// Whether some lane carries `code`.
+    /// Whether some slot carries `code`.
     pub fn carries(self, code: u32) -> bool {
         let differs = (self.0 ^ (CODE_UNITS * code)) & CODES_MASK;
         let any = (differs | differs >> 1 | differs >> 2) & CODE_UNITS;
         any != CODE_UNITS
     }
 
-    /// Codes under which natives of this line lie elsewhere, as bits from code 2 upwards.
+    /// Codes under which natives of this bucket lie elsewhere, as bits from code 2 upwards.
     #[inline]
     pub fn marks(self) -> u32 {
         self.0 >> MARKS_SHIFT & MARKS_MASK
@@ -374,50 +374,52 @@ mod tests {
 
     #[test]
     fn an_entry_reads_back_what_was_stored() {
-        let line = Line::default();
-        for lane in 0..LANES {
-            line.fill(
-                lane,
-                lane % 6 + 1,
-                0x8000 + lane as u16,
-                entry(0xab_cdef_0123 + u64::from(lane)),
+        let bucket = Bucket::default();
+        for slot in 0..LANES {
+            bucket.fill(
+                slot,
+                slot % 6 + 1,
+                0x8000 + slot as u16,
+                entry(0xab_cdef_0123 + u64::from(slot)),
             );
         }
-        for lane in 0..LANES {
-            assert_eq!(line.entry(lane), entry(0xab_cdef_0123 + u64::from(lane)));
-            assert_eq!(line.matches(0x8000 + lane as u16).collect::<Vec<_>>(), [lane]);
-            assert_eq!(line.codes().of(lane), lane % 6 + 1);
+        for slot in 0..LANES {
+            assert_eq!(bucket.entry(slot), entry(0xab_cdef_0123 + u64::from(slot)));
+            assert_eq!(bucket.matches(0x8000 + slot as u16).collect::<Vec<_>>(), [slot]);
+            assert_eq!(bucket.codes().of(slot), slot % 6 + 1);
         }
-        assert_eq!(line.codes().first_empty(), None);
-        line.empty(3);
-        assert_eq!(line.codes().first_empty(), Some(3));
-        line.set_access(2, 15);
-        assert_eq!(line.entry(2), entry(0xab_cdef_0125).with_access(15));
+        assert_eq!(bucket.codes().first_empty(), None);
+        bucket.empty(3);
+        assert_eq!(bucket.codes().first_empty(), Some(3));
+        bucket.set_access(2, 15);
+        assert_eq!(bucket.entry(2), entry(0xab_cdef_0125).with_access(15));
     }
 
     #[test]
     fn a_code_is_carried_while_some_lane_has_it() {
-        let line = Line::default();
-        assert!(!line.codes().carries(3));
-        line.fill(6, 3, 1, entry(1));
-        line.fill(0, 5, 1, entry(2));
-        assert!(line.codes().carries(3) && line.codes().carries(5) && !line.codes().carries(1));
-        line.empty(6);
-        assert!(!line.codes().carries(3));
+        let bucket = Bucket::default();
+        assert!(!bucket.codes().carries(3));
+        bucket.fill(6, 3, 1, entry(1));
+        bucket.fill(0, 5, 1, entry(2));
+        assert!(
+            bucket.codes().carries(3) && bucket.codes().carries(5) && !bucket.codes().carries(1)
+        );
+        bucket.empty(6);
+        assert!(!bucket.codes().carries(3));
     }
 
     #[test]
     fn the_tick_is_the_earliest_noted_and_leaves_tags_alone() {
-        let line = Line::default();
-        line.fill(6, 1, 77, entry(1));
-        assert_eq!(line.tick(), None);
-        line.note_tick(Tick(500));
-        line.note_tick(Tick(700));
-        line.note_tick(Tick(400));
-        assert_eq!(line.tick(), Some(Tick(400)));
-        assert_eq!(line.tag(6), 77);
-        line.set_tick(None);
-        assert_eq!(line.tick(), None);
+        let bucket = Bucket::default();
+        bucket.fill(6, 1, 77, entry(1));
+        assert_eq!(bucket.tick(), None);
+        bucket.note_tick(Tick(500));
+        bucket.note_tick(Tick(700));
+        bucket.note_tick(Tick(400));
+        assert_eq!(bucket.tick(), Some(Tick(400)));
+        assert_eq!(bucket.tag(6), 77);
+        bucket.set_tick(None);
+        assert_eq!(bucket.tick(), None);
     }
 }
 
@@ -432,7 +434,7 @@ mod loom_tests {
     #[derive(Default)]
     struct Shared {
         lock: Lock,
-        line: Line,
+        bucket: Bucket,
     }
 
     fn entry(number: u64) -> Entry {
@@ -443,16 +445,16 @@ mod loom_tests {
         /// What the holder of the lock finds.
         fn find(&self) -> Option<u64> {
             let _held = self.lock.lock();
-            let lanes = self.line.matches(TAG);
-            let mut natives = lanes.filter(|lane| self.line.codes().of(*lane) == 1);
-            let found = natives.next().map(|lane| self.line.entry(lane).location().bits());
+            let slots = self.bucket.matches(TAG);
+            let mut natives = slots.filter(|slot| self.bucket.codes().of(*slot) == 1);
+            let found = natives.next().map(|slot| self.bucket.entry(slot).location().bits());
             assert_eq!(natives.next(), None);
             found
         }
 
         /// What someone sees who does not hold it.
         fn look(&self) -> Option<u64> {
-            match self.line.peek(TAG) {
+            match self.bucket.peek(TAG) {
                 Peek::At(location) => Some(location.bits()),
                 Peek::Absent => None,
                 Peek::Displaced => panic!("nothing was displaced"),
@@ -464,19 +466,19 @@ mod loom_tests {
     fn a_look_sees_words_that_stood_there_once_and_the_lock_shows_the_truth() {
         loom::model(|| {
             let shared = Arc::new(Shared::default());
-            shared.line.fill(0, 1, TAG, entry(1));
+            shared.bucket.fill(0, 1, TAG, entry(1));
             let writer = {
                 let shared = shared.clone();
                 loom::thread::spawn(move || {
                     let held = shared.lock.lock();
-                    shared.line.set_entry(0, entry(2));
+                    shared.bucket.set_entry(0, entry(2));
                     drop(held);
                     let _held = shared.lock.lock();
-                    shared.line.empty(0);
-                    shared.line.fill(1, 1, TAG, entry(3));
+                    shared.bucket.empty(0);
+                    shared.bucket.fill(1, 1, TAG, entry(3));
                 })
             };
-            // An empty lane holds zeros before it holds anything else.
+            // An empty slot holds zeros before it holds anything else.
             assert!(shared.look().is_none_or(|seen| seen <= 3));
             assert!(shared.find().is_some_and(|found| (1..=3).contains(&found)));
             writer.join().unwrap();
