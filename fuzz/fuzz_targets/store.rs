@@ -1,4 +1,4 @@
-//! Any sequence of operations on a store by one lane: the same answers as maps.
+//! Any sequence of operations on a store by one thread: the same answers as maps.
 #![no_main]
 
 use arbitrary::{Arbitrary, Unstructured};
@@ -6,8 +6,8 @@ use base::{KeyHasher, Millis};
 use libfuzzer_sys::fuzz_target;
 use std::collections::BTreeMap;
 use store::{
-    Encoding, EvictionPolicy, Expiry, Key, Lane, Limits, NoSpace, ScanFilter, Scanned, ShardSet,
-    Store, StoreConfig,
+    Encoding, EvictionPolicy, Expiry, Key, Limits, NoSpace, ScanFilter, Scanned, ShardSet, Store,
+    StoreConfig, ThreadContext,
 };
 
 const DATABASES: usize = 2;
@@ -51,7 +51,7 @@ type Model = BTreeMap<Vec<u8>, (Vec<u8>, Option<Millis>)>;
 
 struct World {
     store: Store,
-    lane: Lane,
+    thread: ThreadContext,
     now: Millis,
     models: [Model; DATABASES],
 }
@@ -95,8 +95,8 @@ impl World {
                 lfu_decay_minutes: 1,
             });
         }
-        let lane = store.lane().expect("a lane");
-        World { store, lane, now: Millis(START), models: Default::default() }
+        let thread = store.thread_context().expect("a thread");
+        World { store, thread, now: Millis(START), models: Default::default() }
     }
 
     /// Under a limit a write may be refused; the key is as before then.
@@ -116,9 +116,9 @@ impl World {
         let old = self.expected(name).and_then(|it| it.1);
         let bytes = name.bytes();
         let extent = value.len() + bytes.len() + 30;
-        let reserved = self.store.reserve(&mut self.lane, extent, self.now);
+        let reserved = self.store.reserve(&mut self.thread, extent, self.now);
         let key = key(&self.store, name, &bytes);
-        let mut access = self.store.lock(&mut self.lane, &key, self.now).unheard();
+        let mut access = self.store.lock(&mut self.thread, &key, self.now).unheard();
         let written = access.write(&key, &value, Encoding::of_new(&value), expiry);
         drop(access);
         assert!(written.is_ok() || reserved.is_err() || self.may_refuse());
@@ -138,7 +138,7 @@ impl World {
         value.resize(len, 0);
         let bytes = name.bytes();
         let key = key(&self.store, name, &bytes);
-        let mut access = self.store.lock(&mut self.lane, &key, self.now).unheard();
+        let mut access = self.store.lock(&mut self.thread, &key, self.now).unheard();
         match access.resize(&key, len) {
             Ok(resized) => assert!(resized == value),
             Err(NoSpace) => {
@@ -154,7 +154,7 @@ impl World {
         let expected = self.expected(name);
         let bytes = name.bytes();
         let key = key(&self.store, name, &bytes);
-        let mut access = self.store.lock(&mut self.lane, &key, self.now).unheard();
+        let mut access = self.store.lock(&mut self.thread, &key, self.now).unheard();
         let value = access.edit(&key);
         assert_eq!(value.is_some(), expected.is_some());
         if let (Some(value), Some((mut changed, deadline))) = (value, expected) {
@@ -168,8 +168,11 @@ impl World {
         let expected = self.expected(name);
         let bytes = name.bytes();
         let key = key(&self.store, name, &bytes);
-        let set =
-            self.store.lock(&mut self.lane, &key, self.now).unheard().set_deadline(&key, deadline);
+        let set = self
+            .store
+            .lock(&mut self.thread, &key, self.now)
+            .unheard()
+            .set_deadline(&key, deadline);
         if set.is_err() {
             assert!(self.may_refuse());
             return self.read(name);
@@ -185,7 +188,7 @@ impl World {
         let bytes = name.bytes();
         let key = key(&self.store, name, &bytes);
         assert_eq!(
-            self.store.lock(&mut self.lane, &key, self.now).unheard().remove(&key),
+            self.store.lock(&mut self.thread, &key, self.now).unheard().remove(&key),
             expected
         );
         self.models[name.database()].remove(&bytes);
@@ -201,7 +204,7 @@ impl World {
             (key(&self.store, from, &source), key(&self.store, to, &target));
         let mut shards = ShardSet::new();
         [source_key.hash, target_key.hash].into_iter().for_each(|hash| shards.add(hash));
-        let mut access = self.store.lock_all(&mut self.lane, shards, self.now).unheard();
+        let mut access = self.store.lock_all(&mut self.thread, shards, self.now).unheard();
         let done: Result<bool, NoSpace> = if moves {
             access.rename(&source_key, &target_key)
         } else {
@@ -227,29 +230,29 @@ impl World {
         let key = key(&self.store, name, &bytes);
         // More than one burst of keys, so that records of one are looked at with buckets of the next.
         self.store.look_ahead(&[(key.keyspace, key.hash); 9]);
-        let mut access = self.store.lock(&mut self.lane, &key, self.now).unheard();
+        let mut access = self.store.lock(&mut self.thread, &key, self.now).unheard();
         let found = access.read(&key).map(|it| (it.bytes.to_vec(), it.deadline));
         assert!(found == expected);
     }
 
     fn flush(&mut self, database: usize) {
-        self.store.enter(&self.lane);
-        self.store.flush(&mut self.lane, [database].into_iter());
-        self.store.leave(&self.lane);
+        self.store.enter(&self.thread);
+        self.store.flush(&mut self.thread, [database].into_iter());
+        self.store.leave(&self.thread);
         self.models[database].clear();
     }
 
     fn swap(&mut self) {
-        self.store.enter(&self.lane);
-        self.store.swap_databases(&self.lane, 0, 1);
-        self.store.leave(&self.lane);
+        self.store.enter(&self.thread);
+        self.store.swap_databases(&self.thread, 0, 1);
+        self.store.leave(&self.thread);
         self.models.swap(0, 1);
     }
 
-    fn inside(&mut self, act: impl FnOnce(&Store, &mut Lane, Millis)) {
-        self.store.enter(&self.lane);
-        act(&self.store, &mut self.lane, self.now);
-        self.store.leave(&self.lane);
+    fn inside(&mut self, act: impl FnOnce(&Store, &mut ThreadContext, Millis)) {
+        self.store.enter(&self.thread);
+        act(&self.store, &mut self.thread, self.now);
+        self.store.leave(&self.thread);
     }
 
     fn verify(&mut self) {
@@ -259,7 +262,7 @@ impl World {
             let keyspace = self.store.keyspace(database).expect("a database");
             let mut keys = Vec::new();
             let all = Scanned { keyspace, now, filter: ScanFilter::default() };
-            self.store.each_key(&mut self.lane, all, |key| {
+            self.store.each_key(&mut self.thread, all, |key| {
                 keys.push(key.to_vec());
                 true
             });
@@ -271,8 +274,8 @@ impl World {
             live += self.store.keyspace_facts(database).bytes;
             records += self.store.len(database);
         }
-        self.inside(|store, lane, _| while store.reap_some(lane, usize::MAX) {});
-        assert_eq!(self.store.live_bytes(), live, "the lane's count and the indexes' sums");
+        self.inside(|store, thread, _| while store.reap_some(thread, usize::MAX) {});
+        assert_eq!(self.store.live_bytes(), live, "the thread's count and the indexes' sums");
         let facts = self.store.heap().segments();
         let in_heap: u64 = facts.iter().map(|it| it.live).sum();
         assert!(facts.iter().any(|it| it.state == heap::SegmentState::Cleaning) || in_heap >= live);
@@ -307,22 +310,22 @@ impl World {
             Op::Scan { database, cursor, count } => {
                 let keyspace = self.store.keyspace(database.into()).expect("a database");
                 let all = Scanned { keyspace, now: self.now, filter: ScanFilter::default() };
-                self.store.scan(&mut self.lane, all, cursor, count.into(), |_| ());
+                self.store.scan(&mut self.thread, all, cursor, count.into(), |_| ());
             }
-            Op::Clean { bytes } => self.inside(|store, lane, now| {
-                store.clean_at_rest(lane, u64::from(bytes), now);
+            Op::Clean { bytes } => self.inside(|store, thread, now| {
+                store.clean_at_rest(thread, u64::from(bytes), now);
             }),
-            Op::Upkeep => self.inside(|store, lane, now| store.upkeep(lane, now)),
+            Op::Upkeep => self.inside(|store, thread, now| store.upkeep(thread, now)),
             Op::Sweep => {
-                self.store.sweep_deadlines(&mut self.lane, self.now);
+                self.store.sweep_deadlines(&mut self.thread, self.now);
             }
-            Op::Reap { records } => self.inside(|store, lane, _| {
-                store.reap_some(lane, usize::from(records));
+            Op::Reap { records } => self.inside(|store, thread, _| {
+                store.reap_some(thread, usize::from(records));
             }),
             Op::Return => {
                 self.store.heap().return_some(0);
             }
-            Op::Age { shard } => self.store.age_shard(&mut self.lane, base::ShardId(shard), 30.0),
+            Op::Age { shard } => self.store.age_shard(&mut self.thread, base::ShardId(shard), 30.0),
             Op::Advance { millis } => self.now.0 += u64::from(millis),
             Op::Flush { database } => self.flush(database.into()),
             Op::Swap => self.swap(),

@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use store::value::stream::{self, Add, AddError, Bound, Entry, Id, NewId, NodeLimit, Trim};
-use store::{Access, Key, Lane, Store, StoreConfig};
+use store::{Access, Key, Store, StoreConfig, ThreadContext};
 
 const NOW: Millis = Millis(1 << 40);
 /// Nodes are so small that trimming by whole ones meets many.
@@ -151,33 +151,33 @@ fn texts_of(entry: Entry<'_>) -> (Id, Texts) {
 
 thread_local! {
     /// A store takes long to make; each input leaves it without keys.
-    static KEPT: RefCell<(Store, Lane)> = RefCell::new(make());
+    static KEPT: RefCell<(Store, ThreadContext)> = RefCell::new(make());
 }
 
-fn make() -> (Store, Lane) {
+fn make() -> (Store, ThreadContext) {
     let hasher = KeyHasher::from_seed(1);
     let config = StoreConfig { databases: 1, hasher, address_space: Some(64 << 20) };
     let store = Store::new(config).expect("address space");
-    let lane = store.lane().expect("the first lane");
-    (store, lane)
+    let thread = store.thread_context().expect("the first thread");
+    (store, thread)
 }
 
-fn play(store: &Store, lane: &mut Lane, ops: &[Op<'_>]) {
+fn play(store: &Store, thread: &mut ThreadContext, ops: &[Op<'_>]) {
     let mut world = World { model: BTreeMap::new(), last: Id::MIN };
     let key = store.key(KeyspaceId(0), b"s");
     for op in ops {
         if matches!(op, Op::Clean) {
-            store.clean_at_rest(lane, 1 << 16, NOW);
+            store.clean_at_rest(thread, 1 << 16, NOW);
         }
-        let mut access = store.lock(lane, &key, NOW).unheard();
+        let mut access = store.lock(thread, &key, NOW).unheard();
         world.apply(&mut access, &key, op);
         world.read(&access, &key, Id::MIN, Id::MAX);
     }
     // The table of a collection lives until its nodes are gone.
-    store.lock(lane, &key, NOW).unheard().remove(&key);
-    while store.reap_some(lane, 1 << 20) {}
+    store.lock(thread, &key, NOW).unheard().remove(&key);
+    while store.reap_some(thread, 1 << 20) {}
 }
 
 fuzz_target!(|ops: Vec<Op<'_>>| {
-    KEPT.with_borrow_mut(|(store, lane)| play(store, lane, &ops));
+    KEPT.with_borrow_mut(|(store, thread)| play(store, thread, &ops));
 });

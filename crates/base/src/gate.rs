@@ -4,7 +4,7 @@
 //! worker    | enter | connection | pass | connection | pass | ... | leave |
 //! closer          closed ── half a millisecond ──▶ open, a pause ▶ closed ─▶ all outside: act
 //! ```
-//! Going in costs a store, a fence and a load, `pass` a load. Closing waits until every other lane
+//! Going in costs a store, a fence and a load, `pass` a load. Closing waits until every other member
 //! is outside, so the closer sees no command half done. It is patient: where somebody stays inside
 //! for long it opens the gate again and tries later, a little longer each time, so that one long
 //! command delays the closer and not everybody.
@@ -16,7 +16,7 @@ use crossbeam_utils::CachePadded;
 use patience::Patience;
 
 /// Number of threads that may pass the gate.
-pub const LANES_MAX: usize = match () {
+pub const MEMBERS_MAX: usize = match () {
     () if cfg!(loom) => 2,
     () if cfg!(shuttle) => 5,
     () => 128,
@@ -28,12 +28,12 @@ pub struct Gate {
     closed: AtomicU32,
     closer: crate::lock::Lock,
     inside: Box<[CachePadded<AtomicBool>]>,
-    lanes: AtomicU32,
+    members: AtomicU32,
 }
 
 /// One thread's way through the gate.
 #[derive(Debug)]
-pub struct GateLane {
+pub struct GateMember {
     number: usize,
 }
 
@@ -44,28 +44,28 @@ impl Default for Gate {
 }
 
 impl Gate {
-    /// An open gate without lanes.
+    /// An open gate without members.
     pub fn new() -> Gate {
         Gate {
             closed: AtomicU32::new(0),
             closer: crate::lock::Lock::new(),
-            inside: (0..LANES_MAX).map(|_| CachePadded::new(AtomicBool::new(false))).collect(),
-            lanes: AtomicU32::new(0),
+            inside: (0..MEMBERS_MAX).map(|_| CachePadded::new(AtomicBool::new(false))).collect(),
+            members: AtomicU32::new(0),
         }
     }
 
-    /// A lane for one more thread; `None` once `LANES_MAX` are given out.
-    pub fn lane(&self) -> Option<GateLane> {
-        let number = self.lanes.fetch_add(1, Ordering::Relaxed) as usize;
-        (number < LANES_MAX).then_some(GateLane { number })
+    /// A place for one more thread; `None` once `MEMBERS_MAX` are given out.
+    pub fn join(&self) -> Option<GateMember> {
+        let number = self.members.fetch_add(1, Ordering::Relaxed) as usize;
+        (number < MEMBERS_MAX).then_some(GateMember { number })
     }
 
     /// Goes in, waiting while the gate is closed.
     #[inline]
-    pub fn enter(&self, lane: &GateLane) {
-        let inside = &self.inside[lane.number];
+    pub fn enter(&self, member: &GateMember) {
+        let inside = &self.inside[member.number];
         inside.store(true, Ordering::Relaxed);
-        // Pairs with the fence of `close`: either the closer sees this lane inside, or the lane
+        // Pairs with the fence of `close`: either the closer sees this member inside, or the member
         // sees the gate closed.
         fence(Ordering::SeqCst);
         if self.closed.load(Ordering::Acquire) != 0 {
@@ -75,16 +75,16 @@ impl Gate {
 
     /// Lets a closer who waits go first. To be called by who is inside, between two pieces of work.
     #[inline]
-    pub fn pass(&self, lane: &GateLane) {
+    pub fn pass(&self, member: &GateMember) {
         if self.closed.load(Ordering::Relaxed) != 0 {
-            self.enter_slow(&self.inside[lane.number]);
+            self.enter_slow(&self.inside[member.number]);
         }
     }
 
     /// Goes out.
     #[inline]
-    pub fn leave(&self, lane: &GateLane) {
-        self.inside[lane.number].store(false, Ordering::Release);
+    pub fn leave(&self, member: &GateMember) {
+        self.inside[member.number].store(false, Ordering::Release);
     }
 
     #[cold]
@@ -102,11 +102,11 @@ impl Gate {
         }
     }
 
-    /// Runs `act` while no other lane is inside. The caller's may be: it counts as outside until
+    /// Runs `act` while no other member is inside. The caller's may be: it counts as outside until
     /// `act` begins, so another closer may come first, and as inside from then on without a gap.
     /// The caller holds no lock.
-    pub fn close<T>(&self, lane: &GateLane, act: impl FnOnce() -> T) -> T {
-        let own = &self.inside[lane.number];
+    pub fn close<T>(&self, member: &GateMember, act: impl FnOnce() -> T) -> T {
+        let own = &self.inside[member.number];
         let was_inside = own.swap(false, Ordering::Release);
         let _closer = self.closer.lock();
         let mut patience = Patience::new();
@@ -154,18 +154,18 @@ mod tests {
         let (inside, rounds) = (AtomicU64::new(0), if cfg!(miri) { 20 } else { 10_000 });
         std::thread::scope(|scope| {
             for _ in 0..3 {
-                let lane = gate.lane().expect("a lane is left");
+                let member = gate.join().expect("a member is left");
                 let (gate, inside) = (&gate, &inside);
                 scope.spawn(move || {
                     for _ in 0..rounds {
-                        gate.enter(&lane);
+                        gate.enter(&member);
                         inside.fetch_add(1, Ordering::Relaxed);
                         inside.fetch_sub(1, Ordering::Relaxed);
-                        gate.leave(&lane);
+                        gate.leave(&member);
                     }
                 });
             }
-            let own = gate.lane().expect("a lane is left");
+            let own = gate.join().expect("a member is left");
             for _ in 0..rounds / 10 {
                 gate.close(&own, || assert_eq!(inside.load(Ordering::Relaxed), 0));
             }
@@ -175,10 +175,10 @@ mod tests {
     #[test]
     fn whoever_closes_the_gate_may_be_inside_and_is_so_afterwards() {
         let gate = Gate::new();
-        let [own, other] = [(); 2].map(|()| gate.lane().expect("a lane is left"));
+        let [own, other] = [(); 2].map(|()| gate.join().expect("a member is left"));
         gate.enter(&own);
         gate.close(&own, || ());
-        let is_inside = |lane: &GateLane| gate.inside[lane.number].load(Ordering::Relaxed);
+        let is_inside = |member: &GateMember| gate.inside[member.number].load(Ordering::Relaxed);
         assert!(is_inside(&own) && !is_inside(&other));
         gate.leave(&own);
         gate.close(&own, || ());
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn while_somebody_stays_inside_others_come_in_although_the_gate_is_to_be_closed() {
         let gate = Gate::new();
-        let [staying, passing, own] = [(); 3].map(|()| gate.lane().expect("a lane is left"));
+        let [staying, passing, own] = [(); 3].map(|()| gate.join().expect("a member is left"));
         gate.enter(&staying);
         std::thread::scope(|scope| {
             let closer = scope.spawn(|| gate.close(&own, || ()));
@@ -211,16 +211,16 @@ mod tests {
         let (closed, rounds) = (AtomicU64::new(0), if cfg!(miri) { 3 } else { 300 });
         std::thread::scope(|scope| {
             for _ in 0..2 {
-                let lane = gate.lane().expect("a lane is left");
+                let member = gate.join().expect("a member is left");
                 let (gate, closed) = (&gate, &closed);
                 scope.spawn(move || {
                     for _ in 0..rounds {
-                        gate.enter(&lane);
-                        gate.close(&lane, || {
+                        gate.enter(&member);
+                        gate.close(&member, || {
                             assert_eq!(closed.fetch_add(1, Ordering::Relaxed) % 2, 0);
                             closed.fetch_add(1, Ordering::Relaxed);
                         });
-                        gate.leave(&lane);
+                        gate.leave(&member);
                     }
                 });
             }
@@ -238,16 +238,16 @@ mod loom_tests {
     fn a_closer_and_a_passer_never_overlap() {
         loom::model(|| {
             let shared = Arc::new((Gate::new(), UnsafeCell::new(0)));
-            let [lane, own] = [(); 2].map(|()| shared.0.lane().expect("a lane is left"));
+            let [member, own] = [(); 2].map(|()| shared.0.join().expect("a member is left"));
             let other = Arc::clone(&shared);
             let thread = loom::thread::spawn(move || {
-                other.0.enter(&lane);
+                other.0.enter(&member);
                 // SAFETY: inside the gate; loom reports any overlap with the closer.
                 other.1.with_mut(|value| unsafe { *value += 1 });
-                other.0.pass(&lane);
+                other.0.pass(&member);
                 // SAFETY: as above.
                 other.1.with_mut(|value| unsafe { *value += 1 });
-                other.0.leave(&lane);
+                other.0.leave(&member);
             });
             // SAFETY: the gate is closed.
             shared.0.close(&own, || shared.1.with_mut(|value| unsafe { *value += 1 }));
@@ -262,15 +262,15 @@ mod loom_tests {
         model.preemption_bound = Some(2);
         model.check(|| {
             let shared = Arc::new((Gate::new(), UnsafeCell::new(0)));
-            let [lane, own] = [(); 2].map(|()| shared.0.lane().expect("a lane is left"));
-            let close = |shared: &(Gate, UnsafeCell<i32>), lane: &GateLane| {
-                shared.0.enter(lane);
+            let [member, own] = [(); 2].map(|()| shared.0.join().expect("a member is left"));
+            let close = |shared: &(Gate, UnsafeCell<i32>), member: &GateMember| {
+                shared.0.enter(member);
                 // SAFETY: the gate is closed.
-                shared.0.close(lane, || shared.1.with_mut(|value| unsafe { *value += 1 }));
-                shared.0.leave(lane);
+                shared.0.close(member, || shared.1.with_mut(|value| unsafe { *value += 1 }));
+                shared.0.leave(member);
             };
             let other = Arc::clone(&shared);
-            let thread = loom::thread::spawn(move || close(&other, &lane));
+            let thread = loom::thread::spawn(move || close(&other, &member));
             close(&shared, &own);
             thread.join().unwrap();
         });
@@ -291,19 +291,19 @@ mod shuttle_tests {
     }
 
     impl Guarded {
-        fn pass(&self, lane: &GateLane) {
-            self.gate.enter(lane);
+        fn pass(&self, member: &GateMember) {
+            self.gate.enter(member);
             for _ in 0..2 {
                 self.inside.fetch_add(1, Ordering::Relaxed);
                 assert!(!self.closed.load(Ordering::Relaxed));
                 self.inside.fetch_sub(1, Ordering::Relaxed);
-                self.gate.pass(lane);
+                self.gate.pass(member);
             }
-            self.gate.leave(lane);
+            self.gate.leave(member);
         }
 
-        fn close(&self, lane: &GateLane) {
-            self.gate.close(lane, || {
+        fn close(&self, member: &GateMember) {
+            self.gate.close(member, || {
                 assert!(!self.closed.swap(true, Ordering::Relaxed));
                 shuttle::thread::yield_now();
                 assert_eq!(self.inside.load(Ordering::Relaxed), 0);
@@ -318,19 +318,19 @@ mod shuttle_tests {
             || {
                 let shared = Arc::new(Guarded::default());
                 let passer = |_| {
-                    let (shared, lane) = (Arc::clone(&shared), shared.gate.lane().unwrap());
-                    shuttle::thread::spawn(move || (0..3).for_each(|_| shared.pass(&lane)))
+                    let (shared, member) = (Arc::clone(&shared), shared.gate.join().unwrap());
+                    shuttle::thread::spawn(move || (0..3).for_each(|_| shared.pass(&member)))
                 };
                 let closer = |number: usize| {
-                    let (shared, lane) = (Arc::clone(&shared), shared.gate.lane().unwrap());
+                    let (shared, member) = (Arc::clone(&shared), shared.gate.join().unwrap());
                     shuttle::thread::spawn(move || {
                         for _ in 0..2 {
                             // One of the two closes from inside.
                             if number == 0 {
-                                shared.gate.enter(&lane);
+                                shared.gate.enter(&member);
                             }
-                            shared.close(&lane);
-                            shared.gate.leave(&lane);
+                            shared.close(&member);
+                            shared.gate.leave(&member);
                         }
                     })
                 };

@@ -29,7 +29,7 @@ pub mod units;
 pub mod wake;
 
 pub use clock::{Clock, Stopwatch};
-pub use gate::{Gate, GateLane};
+pub use gate::{Gate, GateMember};
 pub use hash::KeyHasher;
 pub use lock::{Lock, LockGuard};
 pub use memory::Reservation;

@@ -9,7 +9,7 @@ use crate::statistics::WorkerStatistics;
 use crate::table;
 use base::{KeyspaceId, Millis, PositionHash};
 use smallvec::SmallVec;
-use store::{Access, Key, Lane, ShardSet, Words};
+use store::{Access, Key, ShardSet, ThreadContext, Words};
 use wire::Reply;
 
 /// `Ok` when one reply was written; a refusal becomes the reply instead.
@@ -50,7 +50,7 @@ pub struct Call<'c> {
     /// What all clients share.
     pub instance: &'c Instance,
     /// This thread's way to the store.
-    pub lane: &'c mut Lane,
+    pub thread: &'c mut ThreadContext,
     /// What is known of the client.
     pub session: &'c mut Session,
     /// This worker's counts.
@@ -109,7 +109,7 @@ impl<'c> Call<'c> {
     #[inline(always)]
     pub fn on_key(&mut self, at: usize) -> (Access<'_>, Key<'c>, &mut Reply<'c>) {
         let key = self.key(at);
-        let access = self.instance.store.lock(self.lane, &key, self.now);
+        let access = self.instance.store.lock(self.thread, &key, self.now);
         (begun(access, self.session, self.args, key.keyspace), key, &mut self.reply)
     }
 
@@ -137,7 +137,7 @@ impl<'c> Call<'c> {
 
     fn lock_shards(&mut self, shards: ShardSet) -> (Access<'_>, &mut Reply<'c>) {
         let keyspace = self.keyspace();
-        let access = self.instance.store.lock_all(self.lane, shards, self.now);
+        let access = self.instance.store.lock_all(self.thread, shards, self.now);
         (begun(access, self.session, self.args, keyspace), &mut self.reply)
     }
 
@@ -147,7 +147,7 @@ impl<'c> Call<'c> {
     /// # Errors
     /// When memory is used up.
     pub fn reserve(&mut self, bytes: usize) -> Result<(), Refusal> {
-        Ok(self.instance.store.reserve(self.lane, bytes, self.now)?)
+        Ok(self.instance.store.reserve(self.thread, bytes, self.now)?)
     }
 
     /// The moment by which keys that have expired are told apart when many are visited: none has

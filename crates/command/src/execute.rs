@@ -167,7 +167,7 @@ fn admit(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
     }
     if call.row.spec.flags.contains(Flags::DENYOOM) {
         let bytes = call.args.bytes() + RECORD_OVERHEAD;
-        let reserved = call.instance.store.reserve(call.lane, bytes, call.now);
+        let reserved = call.instance.store.reserve(call.thread, bytes, call.now);
         reserved.map_err(|no_space| Rejection::Refused(no_space.into()))?;
     }
     Ok(())

@@ -13,14 +13,14 @@ use crate::statistics::WorkerStatistics;
 use base::{Clock, KeyHasher, Millis};
 use settings::Settings;
 use std::sync::Arc;
-use store::{Lane, Store, StoreConfig};
+use store::{Store, StoreConfig, ThreadContext};
 use wire::{Reply, Span};
 
 /// One client of a server whose clock stands still.
 pub struct World {
     pub instance: Instance,
     pub session: Session,
-    pub lane: Lane,
+    pub thread: ThreadContext,
     pub statistics: Arc<WorkerStatistics>,
 }
 
@@ -36,7 +36,7 @@ impl World {
             address_space: Some(ADDRESS_SPACE),
         };
         let store = Store::new(config).expect("address space");
-        let lane = store.lane().expect("the first lane");
+        let thread = store.thread_context().expect("the first thread");
         let clock = Clock::still(BEGIN);
         let settings = Arc::new(Settings::new());
         let instance =
@@ -50,7 +50,7 @@ impl World {
         assert!(instance.clients.admit(1));
         let client = instance.clients.add(here, Arc::new(|_| ()), BEGIN);
         let statistics = instance.statistics.worker();
-        World { instance, session: Session::new(client, true), lane, statistics }
+        World { instance, session: Session::new(client, true), thread, statistics }
     }
 
     /// What comes back for a line, quoted as in an inline request.
@@ -82,10 +82,10 @@ impl World {
         let reply = Reply::new(&mut out, self.session.protocol);
         let granted = granted_for_batch(&self.instance);
         let row = RowMemo::default().find(&args);
-        self.instance.store.enter(&self.lane);
+        self.instance.store.enter(&self.thread);
         let mut call = Call {
             instance: &self.instance,
-            lane: &mut self.lane,
+            thread: &mut self.thread,
             session: &mut self.session,
             statistics: &self.statistics,
             args,
@@ -96,7 +96,7 @@ impl World {
             is_again: false,
         };
         let execution = execute(&mut call, granted);
-        self.instance.store.leave(&self.lane);
+        self.instance.store.leave(&self.thread);
         (execution, out)
     }
 

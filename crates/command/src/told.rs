@@ -29,7 +29,7 @@ impl Heard {
     fn world() -> (World, Arc<Heard>) {
         let (world, heard) = (World::new(), Arc::new(Heard::default()));
         let listener: Arc<dyn Listener> = heard.clone();
-        world.instance.store.listen(&world.lane, &listener);
+        world.instance.store.listen(&world.thread, &listener);
         (world, heard)
     }
 

@@ -9,7 +9,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
-use store::Lane;
+use store::ThreadContext;
 
 /// Time from one round to the next.
 const ROUND: Duration = Duration::from_millis(100);
@@ -32,7 +32,7 @@ const OTHER_BYTES_MIN: u64 = 2 << 20;
 /// The state of the chores' thread.
 pub struct Chores {
     instance: Arc<Instance>,
-    lane: Lane,
+    thread: ThreadContext,
     statistics: Arc<WorkerStatistics>,
     /// The shard whose keys are aged next.
     aged: usize,
@@ -41,9 +41,9 @@ pub struct Chores {
 
 impl Chores {
     /// Chores for a server.
-    pub fn new(instance: Arc<Instance>, lane: Lane) -> Chores {
+    pub fn new(instance: Arc<Instance>, thread: ThreadContext) -> Chores {
         let statistics = instance.statistics.worker();
-        Chores { instance, lane, statistics, aged: 0, appended: 0 }
+        Chores { instance, thread, statistics, aged: 0, appended: 0 }
     }
 
     /// Works until `stop` is closed.
@@ -65,22 +65,22 @@ impl Chores {
         self.sample();
         limits::apply(&self.instance);
         if self.instance.active_expire.load(Relaxed) {
-            self.instance.store.sweep_deadlines(&mut self.lane, now);
+            self.instance.store.sweep_deadlines(&mut self.thread, now);
         }
         self.look_after_waiters(now);
         self.age();
         self.reap();
         self.clean(now);
-        self.instance.store.rest(&mut self.lane);
+        self.instance.store.rest(&mut self.thread);
         self.return_memory();
     }
 
     /// Keys that clients wait for may have expired or been evicted.
     fn look_after_waiters(&mut self, now: Millis) {
         if self.instance.waiters.count() > 0 {
-            self.instance.store.enter(&self.lane);
-            command::recheck(&self.instance, &mut self.lane, &self.statistics, now);
-            self.instance.store.leave(&self.lane);
+            self.instance.store.enter(&self.thread);
+            command::recheck(&self.instance, &mut self.thread, &self.statistics, now);
+            self.instance.store.leave(&self.thread);
         }
     }
 
@@ -108,7 +108,7 @@ impl Chores {
         for _ in 0..shards {
             let shard = ShardId(narrow::to_u8(self.aged));
             let since = (SHARDS as f64 / shards as f64) / ROUNDS_PER_SECOND as f64;
-            store.age_shard(&mut self.lane, shard, since);
+            store.age_shard(&mut self.thread, shard, since);
             self.aged = (self.aged + 1) % SHARDS;
         }
     }
@@ -116,9 +116,9 @@ impl Chores {
     fn reap(&mut self) {
         let store = &self.instance.store;
         in_pieces(|| {
-            store.enter(&self.lane);
-            let is_more = store.reap_some(&mut self.lane, REAP_RECORDS);
-            store.leave(&self.lane);
+            store.enter(&self.thread);
+            let is_more = store.reap_some(&mut self.thread, REAP_RECORDS);
+            store.leave(&self.thread);
             is_more
         });
     }
@@ -130,11 +130,11 @@ impl Chores {
         let is_at_rest = appended.wrapping_sub(self.appended) < REST_BYTES;
         self.appended = appended;
         if is_at_rest {
-            let lane = &mut self.lane;
+            let thread = &mut self.thread;
             in_pieces(|| {
-                store.enter(lane);
-                let is_more = store.clean_at_rest(lane, CLEAN_BYTES, now);
-                store.leave(lane);
+                store.enter(thread);
+                let is_more = store.clean_at_rest(thread, CLEAN_BYTES, now);
+                store.leave(thread);
                 is_more
             });
         }

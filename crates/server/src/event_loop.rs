@@ -420,11 +420,11 @@ impl<P: Poller> EventLoop<P> {
     }
 
     /// Ends pauses, closes clients that were silent or slow for too long, and takes room back that
-    /// query buffers and the lane's segment do not need.
+    /// query buffers and the thread's segment do not need.
     fn look_over(&mut self, pipeline: &mut Pipeline) {
         let executor = &mut pipeline.executor;
         let now = executor.now;
-        self.instance.store.rest(&mut executor.lane);
+        self.instance.store.rest(&mut executor.thread);
         if self.instance.clients.paused(now) == Pause::Nothing {
             self.resume_paused(pipeline);
         } else {

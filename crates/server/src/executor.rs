@@ -1,4 +1,4 @@
-//! What commands need of a worker: its lane, its counts, its clock and its buffer for replies; and
+//! What commands need of a worker: its thread context, its counts, its clock and its buffer for replies; and
 //! the order in which the requests of a batch are executed.
 
 use crate::batch::{Ahead, Batch, End, Part};
@@ -15,7 +15,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use store::value::hash;
-use store::{Key, Lane};
+use store::{Key, ThreadContext};
 use wire::{Limits, Reply, RequestParser};
 
 /// Replies are written when so many bytes of them have gathered, before the batch ends.
@@ -32,7 +32,7 @@ pub struct Executor {
     /// What all clients share.
     pub instance: Arc<Instance>,
     /// The way to the store.
-    pub lane: Lane,
+    pub thread: ThreadContext,
     /// What this worker counts.
     pub statistics: Arc<WorkerStatistics>,
     /// Measures commands and turns.
@@ -66,11 +66,11 @@ enum Stop {
 
 impl Executor {
     /// An executor that has served nobody yet.
-    pub fn new(instance: Arc<Instance>, lane: Lane, stopwatch: Stopwatch) -> Executor {
+    pub fn new(instance: Arc<Instance>, thread: ThreadContext, stopwatch: Stopwatch) -> Executor {
         Executor {
             statistics: instance.statistics.worker(),
             instance,
-            lane,
+            thread,
             stopwatch,
             now: Millis::default(),
             output_limit: OutputLimit::default(),
@@ -297,7 +297,7 @@ impl Executor {
         };
         if same(requests.start + 1).is_some() {
             let key = Key { bytes, hash, keyspace };
-            let access = self.instance.store.lock(&mut self.lane, &key, self.now);
+            let access = self.instance.store.lock(&mut self.thread, &key, self.now);
             hash::look_ahead(&access, &key, requests.filter_map(same));
         }
     }
@@ -315,7 +315,7 @@ impl Executor {
         let protocol = connection.session.protocol;
         let mut call = Call {
             instance: &self.instance,
-            lane: &mut self.lane,
+            thread: &mut self.thread,
             session: &mut connection.session,
             statistics: &self.statistics,
             args,
@@ -365,7 +365,7 @@ impl Executor {
     }
 
     fn finish_batch(&mut self, connection: &Connection, commands: usize, now: Millis) {
-        self.instance.store.upkeep(&mut self.lane, now);
+        self.instance.store.upkeep(&mut self.thread, now);
         let client = &connection.session.client;
         client.commands.store(client.commands.load(Relaxed) + commands as u64, Relaxed);
         client.database.store(narrow::to_u32(connection.session.database), Relaxed);

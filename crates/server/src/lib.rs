@@ -6,7 +6,7 @@
 //!            ├──▶ worker 1..n: ┌ event_loop   poller, inbox, connections, acceptor, timers
 //!            │                 │     │ lends connections, one or a group of them
 //!            │                 │     ▼
-//!            │                 └ pipeline     read, batch ──▶ executor: lane, counts, replies
+//!            │                 └ pipeline     read, batch ──▶ executor: thread, counts, replies
 //!            │                                                    └──▶ command::execute
 //!            └──▶ chores: expiry, aging, cleaning at rest, limits, samples
 //! ```

@@ -72,7 +72,7 @@ impl Pipeline {
     #[inline]
     pub fn enter(&mut self) -> u64 {
         let began = self.executor.stopwatch.read();
-        self.executor.instance.store.enter(&self.executor.lane);
+        self.executor.instance.store.enter(&self.executor.thread);
         began
     }
 
@@ -80,14 +80,14 @@ impl Pipeline {
     /// the gate.
     #[inline]
     pub fn pass(&self) {
-        self.executor.instance.store.pass(&self.executor.lane);
+        self.executor.instance.store.pass(&self.executor.thread);
     }
 
     /// Goes out of the gate again, and counts the time since `began`.
     #[inline]
     pub fn leave(&mut self, began: u64) {
         let executor = &self.executor;
-        executor.instance.store.leave(&executor.lane);
+        executor.instance.store.leave(&executor.thread);
         let nanos = executor.stopwatch.nanos_between(began, executor.stopwatch.read());
         executor.statistics.server.active_nanos.add(nanos);
     }

@@ -181,7 +181,7 @@ fn start_workers(
     for (number, (poll, mailbox, inbox)) in loops.into_iter().enumerate() {
         let parts = WorkerParts {
             instance: Arc::clone(instance),
-            lane: instance.store.lane().ok_or_else(too_many_threads)?,
+            thread: instance.store.thread_context().ok_or_else(too_many_threads)?,
             stopwatch: stopwatch.clone(),
             poller: poll,
             mailbox,
@@ -228,9 +228,9 @@ fn too_many_threads() -> StartError {
 }
 
 fn start_chores(instance: &Arc<Instance>) -> Result<(Sender<()>, JoinHandle<()>), StartError> {
-    let lane = instance.store.lane().ok_or_else(too_many_threads)?;
+    let thread = instance.store.thread_context().ok_or_else(too_many_threads)?;
     let (stop, stopped) = bounded(0);
-    let chores = Chores::new(Arc::clone(instance), lane);
+    let chores = Chores::new(Arc::clone(instance), thread);
     Ok((stop, spawn("chores".to_owned(), move || chores.run(&stopped))?))
 }
 

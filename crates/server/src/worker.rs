@@ -11,7 +11,7 @@ use base::Stopwatch;
 use command::Instance;
 use std::io;
 use std::sync::Arc;
-use store::Lane;
+use store::ThreadContext;
 
 /// Events that one turn handles.
 const EVENTS: usize = 256;
@@ -27,7 +27,7 @@ pub struct WorkerParts<P> {
     /// What all workers share.
     pub instance: Arc<Instance>,
     /// Its way to the store.
-    pub lane: Lane,
+    pub thread: ThreadContext,
     /// Measures its commands and turns.
     pub stopwatch: Stopwatch,
     /// Tells it which sockets are ready.
@@ -43,8 +43,8 @@ pub struct WorkerParts<P> {
 impl<P: Poller> Worker<P> {
     /// A worker without connections.
     pub fn new(parts: WorkerParts<P>) -> Worker<P> {
-        let WorkerParts { instance, lane, stopwatch, poller, mailbox, inbox, acceptor } = parts;
-        let executor = Executor::new(Arc::clone(&instance), lane, stopwatch);
+        let WorkerParts { instance, thread, stopwatch, poller, mailbox, inbox, acceptor } = parts;
+        let executor = Executor::new(Arc::clone(&instance), thread, stopwatch);
         Worker {
             pipeline: Pipeline::new(executor),
             event_loop: EventLoop::new(instance, poller, (mailbox, inbox), acceptor),

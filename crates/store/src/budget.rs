@@ -26,7 +26,7 @@ pub struct Limits {
     pub lfu_decay_minutes: u32,
 }
 
-/// The limits as lanes read them.
+/// The limits as threads read them.
 #[derive(Debug, Default)]
 pub(crate) struct Budget {
     maxmemory: AtomicU64,

@@ -19,10 +19,10 @@ pub(crate) use survivors::Cleaners;
 
 use crate::eviction::Candidate;
 use crate::key::Key;
-use crate::lane::{Lane, Paid};
 use crate::reaper::{REAPED_AT_ONCE, RECORD_COST};
 use crate::shard::{CollectionId, Guard, KeyMut, Reason, Sought, ValueRef, parse_node_name};
 use crate::store::Store;
+use crate::thread_context::{Paid, ThreadContext};
 use base::{Location, Millis, PositionHash};
 use heap::{Record, SPARE_PART, Trim};
 use smallvec::SmallVec;
@@ -67,18 +67,18 @@ enum Step {
 }
 
 impl Store {
-    /// A worker's share of the cleaning after a batch of commands. The lane is inside the gate.
+    /// A worker's share of the cleaning after a batch of commands. The thread is inside the gate.
     #[inline]
-    pub fn upkeep(&self, lane: &mut Lane, now: Millis) {
-        let appended = lane.unpaid();
-        let gained = lane.counters.live_bytes.get().wrapping_sub(lane.paid.live) as i64;
+    pub fn upkeep(&self, thread: &mut ThreadContext, now: Millis) {
+        let appended = thread.unpaid();
+        let gained = thread.counters.live_bytes.get().wrapping_sub(thread.paid.live) as i64;
         let removed = (appended as i64 - gained).max(0) as u64;
         if appended.max(removed) >= UPKEEP_BYTES {
-            lane.paid = Paid {
-                appended: lane.paid.appended + appended,
-                live: lane.counters.live_bytes.get(),
+            thread.paid = Paid {
+                appended: thread.paid.appended + appended,
+                live: thread.counters.live_bytes.get(),
             };
-            self.pay_upkeep(lane, appended, removed, now);
+            self.pay_upkeep(thread, appended, removed, now);
         }
     }
 
@@ -87,19 +87,19 @@ impl Store {
         clippy::cast_possible_truncation,
         reason = "more work than there are bytes is all work"
     )]
-    fn pay_upkeep(&self, lane: &mut Lane, appended: u64, removed: u64, now: Millis) {
-        self.pay_reaper(lane, appended);
+    fn pay_upkeep(&self, thread: &mut ThreadContext, appended: u64, removed: u64, now: Millis) {
+        self.pay_reaper(thread, appended);
         let for_appended = appended as f64 * self.pace();
         let for_removed = removed as f64 * self.pace_of_removal();
         let mut work = for_appended.max(for_removed) as u64;
         while work > 0 {
             let goal = self.goal_of_writers();
-            if goal == Goal::Evict && self.reap_removed(lane) {
+            if goal == Goal::Evict && self.reap_removed(thread) {
                 work = work.saturating_sub(REAPED_AT_ONCE as u64 * RECORD_COST);
                 continue;
             }
             let Some(mut cleaner) = self.free_cleaner() else { return };
-            match self.step(lane, &mut cleaner, goal, now) {
+            match self.step(thread, &mut cleaner, goal, now) {
                 Step::Walked(bytes) => work = work.saturating_sub(bytes.max(1)),
                 Step::NoVictim | Step::Stuck => return,
             }
@@ -168,8 +168,8 @@ impl Store {
     }
 
     /// Cleaning at rest, about `bytes` of it; false when there is nothing worth doing.
-    pub fn clean_at_rest(&self, lane: &mut Lane, bytes: u64, now: Millis) -> bool {
-        if self.finish_victims(lane, now) {
+    pub fn clean_at_rest(&self, thread: &mut ThreadContext, bytes: u64, now: Millis) -> bool {
+        if self.finish_victims(thread, now) {
             return true;
         }
         let in_use = self.shards.heap.bytes_in_use();
@@ -180,7 +180,7 @@ impl Store {
         let mut work = bytes;
         while work > 0 {
             let Some(mut cleaner) = self.free_cleaner() else { return false };
-            match self.step(lane, &mut cleaner, Goal::Clean(Trim::Idle), now) {
+            match self.step(thread, &mut cleaner, Goal::Clean(Trim::Idle), now) {
                 Step::Walked(bytes) => work = work.saturating_sub(bytes.max(1)),
                 Step::NoVictim | Step::Stuck => return false,
             }
@@ -189,7 +189,13 @@ impl Store {
     }
 
     /// Settles the next records of the cleaner's victim, choosing one if it has none.
-    fn step(&self, lane: &mut Lane, cleaner: &mut Cleaner, goal: Goal, now: Millis) -> Step {
+    fn step(
+        &self,
+        thread: &mut ThreadContext,
+        cleaner: &mut Cleaner,
+        goal: Goal,
+        now: Millis,
+    ) -> Step {
         if cleaner.victim.is_none() {
             cleaner.evicts = goal == Goal::Evict;
             cleaner.victim = match goal {
@@ -214,12 +220,12 @@ impl Store {
             .map(|(_, _, key)| (key.keyspace, key.hash))
             .collect();
         self.shards.look_at_all_buckets(&sought);
-        let (mut walked, moved_before) = (0, lane.counters.moved_bytes.get());
+        let (mut walked, moved_before) = (0, thread.counters.moved_bytes.get());
         for (at, record, key) in &batch {
             let is_settled = if record.is_node() {
-                self.settle_node(lane, cleaner, *at, record.key(), now)
+                self.settle_node(thread, cleaner, *at, record.key(), now)
             } else {
-                self.settle(lane, cleaner, *at, key, now)
+                self.settle(thread, cleaner, *at, key, now)
             };
             if !is_settled {
                 victim.go_back_to(*at);
@@ -228,12 +234,12 @@ impl Store {
             }
             walked += u64::from(record.extent());
         }
-        let moved = lane.counters.moved_bytes.get() - moved_before;
-        lane.counters.won_bytes.add(walked.saturating_sub(moved));
+        let moved = thread.counters.moved_bytes.get() - moved_before;
+        thread.counters.won_bytes.add(walked.saturating_sub(moved));
         if victim.is_walked() {
             // SAFETY: each record was looked at under its owner's lock, and moved or found dead.
             unsafe { self.shards.heap.recycle_victim(victim) };
-            lane.counters.cleaned_segments.add(1);
+            thread.counters.cleaned_segments.add(1);
         } else {
             cleaner.victim = Some(victim);
         }
@@ -252,13 +258,13 @@ impl Store {
     /// Moves or drops the record of a key if it is alive; false when there is no room for it.
     fn settle(
         &self,
-        lane: &mut Lane,
+        thread: &mut ThreadContext,
         cleaner: &mut Cleaner,
         at: Location,
         key: &Key<'_>,
         now: Millis,
     ) -> bool {
-        let mut guard = self.shards.lock_quietly(lane, key.hash.shard(), now);
+        let mut guard = self.shards.lock_quietly(thread, key.hash.shard(), now);
         let Some(mut key) = guard.key_at(key.keyspace, key.hash, at) else { return true };
         let deadline = key.value().deadline();
         if self.shards.is_dying(key.key().keyspace) {
@@ -282,14 +288,14 @@ impl Store {
     /// for it.
     fn settle_node(
         &self,
-        lane: &mut Lane,
+        thread: &mut ThreadContext,
         cleaner: &mut Cleaner,
         at: Location,
         name: &[u8],
         now: Millis,
     ) -> bool {
         let Some((id, node)) = parse_node_name(name) else { return true };
-        let Some(mut guard) = self.shards.lock_owner(lane, id, now) else { return true };
+        let Some(mut guard) = self.shards.lock_owner(thread, id, now) else { return true };
         let Some(nodes) = guard.collection(id) else { return true };
         if nodes.find(node) != Some(at) {
             return true;

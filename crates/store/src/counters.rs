@@ -1,26 +1,26 @@
-//! What lanes count, each for itself, and the sums.
+//! What threads count, each for itself, and the sums.
 
 use heap::Weight;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// One lane's counts; only its thread writes them.
+        /// One thread's counts; only its thread writes them.
         #[derive(Debug, Default)]
         #[repr(align(128))]
         pub(crate) struct Counters {
             $($(#[$doc])* pub $name: Count,)*
         }
 
-        /// Sums over all lanes since the start, or since the last reset.
+        /// Sums over all threads since the start, or since the last reset.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct Totals {
             $($(#[$doc])* pub $name: u64,)*
         }
 
         impl Totals {
-            pub(crate) fn add(&mut self, lane: &Counters) {
-                $(self.$name = self.$name.wrapping_add(lane.$name.get());)*
+            pub(crate) fn add(&mut self, thread: &Counters) {
+                $(self.$name = self.$name.wrapping_add(thread.$name.get());)*
             }
 
             /// What was counted since `earlier`.

@@ -1,8 +1,8 @@
 //! Databases: their keyspaces, their figures, and what happens to them as a whole.
 
-use crate::lane::Lane;
 use crate::shard::{Effect, Unit, Words};
 use crate::store::Store;
+use crate::thread_context::ThreadContext;
 use base::{KeyspaceId, ShardId};
 
 /// Entries that a bucket of an index has room for.
@@ -70,21 +70,21 @@ impl Store {
         ShardId::all().map(buckets).sum::<u64>() * ENTRIES_PER_BUCKET
     }
 
-    /// Runs `act` while no other lane is inside the gate. The lane may be, and is so afterwards; no
+    /// Runs `act` while no other thread is inside the gate. The thread may be, and is so afterwards; no
     /// lock of a shard is held. Whoever else acts on everything may go first.
-    pub fn exclusively<T>(&self, lane: &Lane, act: impl FnOnce(&Store) -> T) -> T {
-        self.gate.close(&lane.gate, || act(self))
+    pub fn exclusively<T>(&self, thread: &ThreadContext, act: impl FnOnce(&Store) -> T) -> T {
+        self.gate.close(&thread.gate, || act(self))
     }
 
     /// Exchanges the contents of two databases, which exist.
-    pub fn swap_databases(&self, lane: &Lane, one: usize, other: usize) {
-        self.exclusively(lane, |store| {
+    pub fn swap_databases(&self, thread: &ThreadContext, one: usize, other: usize) {
+        self.exclusively(thread, |store| {
             store.shards.keyspaces.swap(one, other);
             store.tell(one, || {
                 vec![b"SWAPDB".to_vec(), one.to_string().into(), other.to_string().into()]
             });
         });
-        lane.counters.changes.add(1);
+        thread.counters.changes.add(1);
     }
 
     /// Tells those who listen what was done to databases as a whole, while the gate is closed.
@@ -99,17 +99,21 @@ impl Store {
 
     /// Empties databases: each gets a fresh keyspace at once, and the reaper takes the old one.
     /// Returns the keys that were in them.
-    pub fn flush(&self, lane: &mut Lane, databases: impl Iterator<Item = usize> + Clone) -> u64 {
+    pub fn flush(
+        &self,
+        thread: &mut ThreadContext,
+        databases: impl Iterator<Item = usize> + Clone,
+    ) -> u64 {
         let mut flushed = 0;
         loop {
             let wanted = databases.clone().filter(|database| self.len(*database) > 0).count();
             while self.shards.keyspaces.free_ids() < wanted {
-                if !self.reap_some(lane, usize::MAX) {
+                if !self.reap_some(thread, usize::MAX) {
                     // Another thread is at it.
                     std::thread::yield_now();
                 }
             }
-            let is_complete = self.exclusively(lane, |store| {
+            let is_complete = self.exclusively(thread, |store| {
                 databases.clone().all(|database| match store.retire(database) {
                     Some(keys) => {
                         flushed += keys;
@@ -120,7 +124,7 @@ impl Store {
             });
             // Another flush may have been faster to take the ids.
             if is_complete {
-                lane.counters.changes.add(flushed);
+                thread.counters.changes.add(flushed);
                 return flushed;
             }
         }

@@ -2,9 +2,9 @@
 //! not.
 
 use crate::key::Key;
-use crate::lane::Lane;
 use crate::shard::{ValueRef, Verdict};
 use crate::store::Store;
+use crate::thread_context::ThreadContext;
 use crate::value::hash::{self, Removed};
 use base::{KeyspaceId, Millis, ShardId};
 use index::Position;
@@ -40,14 +40,14 @@ fn judge(value: ValueRef<'_>, now: Millis, in_part: &mut Vec<Vec<u8>>) -> Verdic
 impl Store {
     /// One pass over all databases. To be called several times a second by a thread outside the
     /// gate; it goes in and out once per shard, so that nobody waits long for it.
-    pub fn sweep_deadlines(&self, lane: &mut Lane, now: Millis) -> Swept {
+    pub fn sweep_deadlines(&self, thread: &mut ThreadContext, now: Millis) -> Swept {
         let mut swept = Swept::default();
         if self.keeps_expired() {
             return swept;
         }
         for database in self.used_databases() {
             for shard in ShardId::all().filter(|shard| self.may_expire(database, *shard)) {
-                swept.expired += self.sweep_shard(lane, database, shard, now);
+                swept.expired += self.sweep_shard(thread, database, shard, now);
             }
         }
         swept
@@ -59,29 +59,35 @@ impl Store {
         keyspace.is_some_and(|keyspace| self.shards.counts(keyspace, shard).is_timed())
     }
 
-    fn sweep_shard(&self, lane: &mut Lane, database: usize, shard: ShardId, now: Millis) -> u64 {
+    fn sweep_shard(
+        &self,
+        thread: &mut ThreadContext,
+        database: usize,
+        shard: ShardId,
+        now: Millis,
+    ) -> u64 {
         let Some(keyspace) = self.keyspace(database) else { return 0 };
         let index = self.shards.counts(keyspace, shard);
         let mut expired = 0;
         let mut at = Some(Position::of_shard(shard)).filter(|_| index.is_timed());
         while let Some(from) = at {
-            self.enter(lane);
+            self.enter(thread);
             if self.keyspace(database) != Some(keyspace) {
                 // Another keyspace took its place, and this one is being reaped.
-                self.leave(lane);
+                self.leave(thread);
                 break;
             }
-            let (mut in_part, before) = (Vec::new(), lane.counters.expired_by_sweep.get());
-            let mut guard = self.shards.lock_quietly(lane, shard, now);
+            let (mut in_part, before) = (Vec::new(), thread.counters.expired_by_sweep.get());
+            let mut guard = self.shards.lock_quietly(thread, shard, now);
             at = guard.sweep_deadlines(keyspace, from, BUCKETS_PER_HOLD, |value| {
                 judge(value, now, &mut in_part)
             });
             drop(guard);
-            expired += lane.counters.expired_by_sweep.get() - before;
-            self.leave(lane);
-            lane.pacer.yield_if_due();
+            expired += thread.counters.expired_by_sweep.get() - before;
+            self.leave(thread);
+            thread.pacer.yield_if_due();
             if !in_part.is_empty() {
-                self.expire_parts(lane, (database, keyspace), &in_part, now);
+                self.expire_parts(thread, (database, keyspace), &in_part, now);
             }
         }
         expired
@@ -90,7 +96,7 @@ impl Store {
     /// Removes the parts of values that are past their deadline, in slices.
     fn expire_parts(
         &self,
-        lane: &mut Lane,
+        thread: &mut ThreadContext,
         (database, keyspace): (usize, KeyspaceId),
         keys: &[Vec<u8>],
         now: Millis,
@@ -98,24 +104,24 @@ impl Store {
         let mut keys = keys.iter().map(|key| self.key(keyspace, key));
         let mut next = keys.next();
         while next.is_some() {
-            self.enter(lane);
+            self.enter(thread);
             let mut done = 0;
             while let Some(key) = next.filter(|_| done < FIELDS_PER_TURN) {
-                let removed = self.expire_parts_of(lane, database, &key, now);
+                let removed = self.expire_parts_of(thread, database, &key, now);
                 done += removed.fields.max(1);
                 if !removed.is_more {
                     next = keys.next();
                 }
             }
-            self.leave(lane);
-            lane.pacer.yield_if_due();
+            self.leave(thread);
+            thread.pacer.yield_if_due();
         }
     }
 
     /// Removes some parts of one value, under one hold of its lock.
     fn expire_parts_of(
         &self,
-        lane: &mut Lane,
+        thread: &mut ThreadContext,
         database: usize,
         key: &Key<'_>,
         now: Millis,
@@ -123,7 +129,7 @@ impl Store {
         if self.keyspace(database) != Some(key.keyspace) {
             return Removed::default();
         }
-        let mut access = self.lock(lane, key, now);
+        let mut access = self.lock(thread, key, now);
         hash::remove_due(&mut access, key, FIELDS_PER_HOLD)
     }
 }

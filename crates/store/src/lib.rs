@@ -9,7 +9,7 @@
 //! values. Everything that touches a record, commands and work in the background alike, does so
 //! through a guard of its shard: `shard` is the one door, and the island of `unsafe`.
 //!
-//! Owner: the server, which hands a `&Store` and one `Lane` to every thread.
+//! Owner: the server, which hands a `&Store` and a `ThreadContext` to every thread.
 //! Not here: arguments and replies (`command`), bytes of records (`heap`), buckets (`index`).
 //! Start at: `shard/mod.rs`, then `access.rs`, then `cleaner.rs`.
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
@@ -25,7 +25,6 @@ mod expiry;
 mod fault;
 mod key;
 mod keyspaces;
-mod lane;
 mod lifecycle;
 mod limits;
 mod reaper;
@@ -33,6 +32,7 @@ mod reserve;
 mod scan;
 mod shard;
 mod store;
+mod thread_context;
 pub mod value;
 
 pub use access::Access;
@@ -42,7 +42,6 @@ pub use databases::KeyspaceFacts;
 pub use eviction::EvictionPolicy;
 pub use fault::{Fault, NoSpace, WrongKind};
 pub use key::{Encoding, Expiry, Key, Kind, Value};
-pub use lane::Lane;
 pub use packed::Element;
 pub use scan::{ScanFilter, Scanned};
 pub use shard::{
@@ -50,3 +49,4 @@ pub use shard::{
     Words,
 };
 pub use store::{Store, StoreConfig};
+pub use thread_context::ThreadContext;

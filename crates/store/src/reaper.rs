@@ -5,9 +5,9 @@
 //! Entries and nodes are taken out as they are counted, so the cleaner, which may meet the same
 //! records, and the reaper never count one twice.
 
-use crate::lane::Lane;
 use crate::shard::Dying;
 use crate::store::Store;
+use crate::thread_context::ThreadContext;
 use base::{KeyspaceId, Millis, ShardId};
 use index::Position;
 
@@ -48,17 +48,17 @@ impl Reaped {
 
 impl Store {
     /// Counts about `records` records of removed collections and flushed keyspaces as dead; false
-    /// when there were none. The lane is inside the gate.
-    pub fn reap_some(&self, lane: &mut Lane, records: usize) -> bool {
-        self.reap(lane, records).records > 0
+    /// when there were none. The thread is inside the gate.
+    pub fn reap_some(&self, thread: &mut ThreadContext, records: usize) -> bool {
+        self.reap(thread, records).records > 0
     }
 
     /// A writer's share of the reaping: twice the bytes that it has appended, once more than a few
     /// wait. So what waits does not grow, however busy the thread is that reaps otherwise.
-    pub(crate) fn pay_reaper(&self, lane: &mut Lane, appended: u64) {
+    pub(crate) fn pay_reaper(&self, thread: &mut ThreadContext, appended: u64) {
         let mut owed = REAPED_PER_APPENDED * appended;
         while owed > 0 && self.shards.budget.dying() > DYING_FREE {
-            let reaped = self.reap(lane, NODES_PER_HOLD);
+            let reaped = self.reap(thread, NODES_PER_HOLD);
             if reaped.records == 0 {
                 return;
             }
@@ -66,14 +66,14 @@ impl Store {
         }
     }
 
-    fn reap(&self, lane: &mut Lane, most: usize) -> Reaped {
+    fn reap(&self, thread: &mut ThreadContext, most: usize) -> Reaped {
         let mut reaped = Reaped::default();
         while reaped.records < most {
             let left = most - reaped.records;
             if let Some(dying) = self.shards.next_dying() {
-                reaped.add(self.reap_collection(lane, dying, left));
+                reaped.add(self.reap_collection(thread, dying, left));
             } else if let Some(keyspace) = self.shards.keyspaces.take_dying() {
-                reaped.add(self.reap_keyspace(lane, keyspace, left));
+                reaped.add(self.reap_keyspace(thread, keyspace, left));
             } else {
                 break;
             }
@@ -82,11 +82,16 @@ impl Store {
     }
 
     /// Takes entries out of a keyspace that nobody can reach, and frees its id after the last.
-    fn reap_keyspace(&self, lane: &mut Lane, keyspace: KeyspaceId, most: usize) -> Reaped {
+    fn reap_keyspace(
+        &self,
+        thread: &mut ThreadContext,
+        keyspace: KeyspaceId,
+        most: usize,
+    ) -> Reaped {
         let mut reaped = Reaped { records: 1, bytes: 0 };
         for shard in ShardId::all() {
             if !self.shards.counts(keyspace, shard).is_empty() {
-                reaped.add(self.reap_shard(lane, keyspace, shard, most));
+                reaped.add(self.reap_shard(thread, keyspace, shard, most));
                 if reaped.records >= most {
                     self.shards.keyspaces.put_back(keyspace);
                     return reaped;
@@ -94,7 +99,7 @@ impl Store {
             }
         }
         for shard in ShardId::all() {
-            self.shards.lock_quietly(lane, shard, NO_TIME).clear(keyspace, shard);
+            self.shards.lock_quietly(thread, shard, NO_TIME).clear(keyspace, shard);
         }
         self.shards.keyspaces.free(keyspace);
         reaped
@@ -102,14 +107,14 @@ impl Store {
 
     fn reap_shard(
         &self,
-        lane: &mut Lane,
+        thread: &mut ThreadContext,
         keyspace: KeyspaceId,
         shard: ShardId,
         most: usize,
     ) -> Reaped {
         let (mut reaped, mut at) = (Reaped::default(), Some(Position::of_shard(shard)));
         while let Some(from) = at.filter(|_| reaped.records < most) {
-            let mut guard = self.shards.lock_quietly(lane, shard, NO_TIME);
+            let mut guard = self.shards.lock_quietly(thread, shard, NO_TIME);
             at =
                 guard.reap_bucket(keyspace, from, |bytes| reaped.add(Reaped { records: 1, bytes }));
         }
@@ -117,10 +122,10 @@ impl Store {
     }
 
     /// Takes nodes out of a collection that nobody can reach, and closes it after the last.
-    fn reap_collection(&self, lane: &mut Lane, mut dying: Dying, most: usize) -> Reaped {
+    fn reap_collection(&self, thread: &mut ThreadContext, mut dying: Dying, most: usize) -> Reaped {
         let mut reaped = Reaped { records: 1, bytes: 0 };
         while reaped.records < most {
-            let guard = self.shards.lock_owner(lane, dying.id, NO_TIME);
+            let guard = self.shards.lock_owner(thread, dying.id, NO_TIME);
             let Some(mut guard) = guard else { return reaped };
             let Some(mut nodes) = guard.collection(dying.id) else { return reaped };
             let end = nodes.end();

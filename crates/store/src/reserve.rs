@@ -2,8 +2,8 @@
 
 use crate::cleaner::Room;
 use crate::fault::NoSpace;
-use crate::lane::Lane;
 use crate::store::Store;
+use crate::thread_context::ThreadContext;
 use base::Millis;
 use heap::Purpose;
 
@@ -13,40 +13,50 @@ const TRIES_IN_VAIN: usize = 8;
 impl Store {
     /// Makes sure that `bytes` can be appended without waiting, before any lock is taken, by one
     /// command or by several. Cleans, and evicts where the policy allows, until there is room.
-    /// While the lane lends locks it does neither: then what is missing is overdrawn, and the
+    /// While the thread lends locks it does neither: then what is missing is overdrawn, and the
     /// next write makes room for it.
     ///
     /// # Errors
     /// When nothing can be freed any more.
     #[inline]
-    pub fn reserve(&self, lane: &mut Lane, bytes: usize, now: Millis) -> Result<(), NoSpace> {
-        match lane.head.reserve(&self.shards.heap, bytes, Purpose::Write, now) {
-            Ok(()) if !lane.is_overdrawn => Ok(()),
-            _ => self.reserve_slowly(lane, bytes, now),
+    pub fn reserve(
+        &self,
+        thread: &mut ThreadContext,
+        bytes: usize,
+        now: Millis,
+    ) -> Result<(), NoSpace> {
+        match thread.head.reserve(&self.shards.heap, bytes, Purpose::Write, now) {
+            Ok(()) if !thread.is_overdrawn => Ok(()),
+            _ => self.reserve_slowly(thread, bytes, now),
         }
     }
 
     #[cold]
-    fn reserve_slowly(&self, lane: &mut Lane, bytes: usize, now: Millis) -> Result<(), NoSpace> {
+    fn reserve_slowly(
+        &self,
+        thread: &mut ThreadContext,
+        bytes: usize,
+        now: Millis,
+    ) -> Result<(), NoSpace> {
         if !self.shards.heap.could_ever_hold(bytes) {
             return Err(NoSpace);
         }
-        if lane.lent.is_any() {
-            return lane.ensure(&self.shards.heap, bytes, now).map_err(|_| NoSpace);
+        if thread.lent.is_any() {
+            return thread.ensure(&self.shards.heap, bytes, now).map_err(|_| NoSpace);
         }
         let mut tries_in_vain = 0;
-        while !self.has_reserved(lane, bytes, now) {
+        while !self.has_reserved(thread, bytes, now) {
             let won_before = self.space_won();
-            match self.make_room(lane, now) {
+            match self.make_room(thread, now) {
                 Room::Won => tries_in_vain = 0,
                 Room::Returned => {}
-                // What this lane won may have gone to another one, and what another won is left.
+                // What this thread won may have gone to another one, and what another won is left.
                 Room::Nothing if self.space_won() != won_before => tries_in_vain = 0,
                 Room::Nothing if tries_in_vain < TRIES_IN_VAIN && self.is_space_being_won() => {
                     tries_in_vain += 1;
                     std::thread::yield_now();
                 }
-                Room::Nothing if self.has_reserved(lane, bytes, now) => {}
+                Room::Nothing if self.has_reserved(thread, bytes, now) => {}
                 Room::Nothing => return Err(NoSpace),
             }
         }
@@ -54,10 +64,10 @@ impl Store {
     }
 
     /// Whether `bytes` can be appended, and nothing is left to make good.
-    fn has_reserved(&self, lane: &mut Lane, bytes: usize, now: Millis) -> bool {
-        lane.is_overdrawn &= self.shards.heap.is_overdrawn();
-        !lane.is_overdrawn
-            && lane.head.reserve(&self.shards.heap, bytes, Purpose::Write, now).is_ok()
+    fn has_reserved(&self, thread: &mut ThreadContext, bytes: usize, now: Millis) -> bool {
+        thread.is_overdrawn &= self.shards.heap.is_overdrawn();
+        !thread.is_overdrawn
+            && thread.head.reserve(&self.shards.heap, bytes, Purpose::Write, now).is_ok()
     }
 
     /// A number that rises whenever somebody wins space.

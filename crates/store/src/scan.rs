@@ -1,9 +1,9 @@
 //! Walks over all keys of a database: SCAN, KEYS, RANDOMKEY.
 
 use crate::key::Kind;
-use crate::lane::Lane;
 use crate::shard::ValueRef;
 use crate::store::Store;
+use crate::thread_context::ThreadContext;
 use base::{KeyspaceId, Millis, Random};
 use index::Position;
 
@@ -50,13 +50,13 @@ impl Store {
     /// on from, zero at the end. Keys that stay throughout are visited at least once.
     pub fn scan(
         &self,
-        lane: &mut Lane,
+        thread: &mut ThreadContext,
         scanned: Scanned<'_>,
         cursor: u64,
         count: usize,
         mut visit: impl FnMut(&[u8]),
     ) -> u64 {
-        self.scan_with_expired(lane, scanned, cursor, count, |key, is_there| {
+        self.scan_with_expired(thread, scanned, cursor, count, |key, is_there| {
             if is_there {
                 visit(key);
             }
@@ -66,7 +66,7 @@ impl Store {
     /// As `scan`, but visits keys past their deadline too; the visitor is told which are there.
     pub fn scan_with_expired(
         &self,
-        lane: &mut Lane,
+        thread: &mut ThreadContext,
         scanned: Scanned<'_>,
         cursor: u64,
         count: usize,
@@ -81,7 +81,7 @@ impl Store {
                 None
             } else {
                 buckets += 1;
-                let guard = self.shards.lock_quietly(lane, shard, now);
+                let guard = self.shards.lock_quietly(thread, shard, now);
                 guard.scan_bucket(keyspace, from, |value| {
                     seen += 1;
                     if let Some(is_there) = scanned.sees(value) {
@@ -101,14 +101,14 @@ impl Store {
     /// `visit` answers true; it may see some more after that.
     pub fn each_key(
         &self,
-        lane: &mut Lane,
+        thread: &mut ThreadContext,
         scanned: Scanned<'_>,
         mut visit: impl FnMut(&[u8]) -> bool,
     ) {
         let (mut cursor, mut is_wanted) = (0, true);
         loop {
             let visit = |key: &[u8]| is_wanted &= visit(key);
-            cursor = self.scan(lane, scanned, cursor, 1024, visit);
+            cursor = self.scan(thread, scanned, cursor, 1024, visit);
             if cursor == 0 || !is_wanted {
                 return;
             }
@@ -118,15 +118,15 @@ impl Store {
     /// A random key of a database, every one about as likely.
     pub fn random_key(
         &self,
-        lane: &mut Lane,
+        thread: &mut ThreadContext,
         keyspace: KeyspaceId,
         now: Millis,
     ) -> Option<Vec<u8>> {
         let any = Scanned { keyspace, now, filter: ScanFilter::default() };
-        let mut random = Random::from_seed(lane.random.next());
+        let mut random = Random::from_seed(thread.random.next());
         for _ in 0..RANDOM_TRIES {
             let shard = self.shards.random_shard(&mut random, keyspace)?;
-            let guard = self.shards.lock_quietly(lane, shard, now);
+            let guard = self.shards.lock_quietly(thread, shard, now);
             if let Some(value) = guard.random_value(keyspace, shard, &mut random)
                 && any.sees(value) == Some(true)
             {

@@ -4,8 +4,8 @@ use crate::access::Access;
 use crate::cleaner::Cleaners;
 use crate::counters::{Counters, Totals};
 use crate::key::Key;
-use crate::lane::Lane;
 use crate::shard::{Hold, Listener, ShardSet, Shards, Sought};
+use crate::thread_context::ThreadContext;
 use base::{Gate, KeyHasher, KeyspaceId, Millis, PositionHash};
 use heap::Heap;
 use std::io;
@@ -28,7 +28,7 @@ pub struct Store {
     pub(crate) shards: Shards,
     pub(crate) gate: Gate,
     pub(crate) cleaners: Cleaners,
-    lanes: Mutex<Vec<Arc<Counters>>>,
+    threads: Mutex<Vec<Arc<Counters>>>,
 }
 
 impl Store {
@@ -41,7 +41,7 @@ impl Store {
             shards: Shards::new(config.databases, config.hasher, config.address_space)?,
             gate: Gate::new(),
             cleaners: Cleaners::default(),
-            lanes: Mutex::new(Vec::new()),
+            threads: Mutex::new(Vec::new()),
         })
     }
 
@@ -59,31 +59,45 @@ impl Store {
 
     /// Locks the shard of one key.
     #[inline(always)]
-    pub fn lock<'a>(&'a self, lane: &'a mut Lane, key: &Key<'_>, now: Millis) -> Access<'a> {
-        Access::new(self.shards.lock(lane, key.hash.shard(), now))
+    pub fn lock<'a>(
+        &'a self,
+        thread: &'a mut ThreadContext,
+        key: &Key<'_>,
+        now: Millis,
+    ) -> Access<'a> {
+        Access::new(self.shards.lock(thread, key.hash.shard(), now))
     }
 
     /// Locks several shards, all of them at once.
-    pub fn lock_all<'a>(&'a self, lane: &'a mut Lane, set: ShardSet, now: Millis) -> Access<'a> {
-        Access::new(self.shards.lock_all(lane, set, now))
+    pub fn lock_all<'a>(
+        &'a self,
+        thread: &'a mut ThreadContext,
+        set: ShardSet,
+        now: Millis,
+    ) -> Access<'a> {
+        Access::new(self.shards.lock_all(thread, set, now))
     }
 
-    /// Takes the locks of several shards for some commands in a row: they work with the lane that
+    /// Takes the locks of several shards for some commands in a row: they work with the thread that
     /// is lent, on keys of these shards, and what they change is one unit. Room for all of them is
     /// made before.
     ///
     /// # Panics
-    /// If the lane lends locks already.
-    pub fn hold<'a>(&'a self, lane: &'a mut Lane, set: ShardSet) -> Hold<'a> {
-        self.shards.hold(lane, set)
+    /// If the thread lends locks already.
+    pub fn hold<'a>(&'a self, thread: &'a mut ThreadContext, set: ShardSet) -> Hold<'a> {
+        self.shards.hold(thread, set)
     }
 
     /// The same for somebody who must not wait: `None` if one of the locks is not free.
     ///
     /// # Panics
-    /// If the lane lends locks already.
-    pub fn try_hold<'a>(&'a self, lane: &'a mut Lane, set: ShardSet) -> Option<Hold<'a>> {
-        self.shards.try_hold(lane, set)
+    /// If the thread lends locks already.
+    pub fn try_hold<'a>(
+        &'a self,
+        thread: &'a mut ThreadContext,
+        set: ShardSet,
+    ) -> Option<Hold<'a>> {
+        self.shards.try_hold(thread, set)
     }
 
     /// Brings index buckets and beginnings of records of `keys` nearer.
@@ -98,69 +112,69 @@ impl Store {
         self.shards.learn_record_bytes(self.live_bytes() / self.keys().max(1));
     }
 
-    /// A lane for one more thread; `None` once 128 are in use.
-    pub fn lane(&self) -> Option<Lane> {
-        let gate = self.gate.lane()?;
-        let mut lanes = self.lanes();
-        let lane = Lane::new(gate, lanes.len() as u64 + 1);
-        lanes.push(Arc::clone(&lane.counters));
-        Some(lane)
+    /// A context for one more thread; `None` once 128 are in use.
+    pub fn thread_context(&self) -> Option<ThreadContext> {
+        let gate = self.gate.join()?;
+        let mut threads = self.threads();
+        let thread = ThreadContext::new(gate, threads.len() as u64 + 1);
+        threads.push(Arc::clone(&thread.counters));
+        Some(thread)
     }
 
     /// Goes through the gate, waiting while somebody acts on everything. Between `enter` and
     /// `leave` databases keep the keyspaces that they name.
     #[inline]
-    pub fn enter(&self, lane: &Lane) {
-        self.gate.enter(&lane.gate);
+    pub fn enter(&self, thread: &ThreadContext) {
+        self.gate.enter(&thread.gate);
     }
 
     /// Lets those go first who want to act on everything; databases may name other keyspaces
     /// afterwards. To be called between two connections.
     #[inline]
-    pub fn pass(&self, lane: &Lane) {
-        self.gate.pass(&lane.gate);
+    pub fn pass(&self, thread: &ThreadContext) {
+        self.gate.pass(&thread.gate);
     }
 
     /// Goes out again, at the end of a batch of commands.
     #[inline]
-    pub fn leave(&self, lane: &Lane) {
-        self.gate.leave(&lane.gate);
+    pub fn leave(&self, thread: &ThreadContext) {
+        self.gate.leave(&thread.gate);
     }
 
-    /// Closes the lane's segment if nothing was appended since the last call, and the segment holds
+    /// Closes the thread's segment if nothing was appended since the last call, and the segment holds
     /// nothing or is larger than a heap of this size should have open.
-    pub fn rest(&self, lane: &mut Lane) {
-        let appended = lane.head.appended_bytes();
-        if std::mem::replace(&mut lane.rested_at, appended) == appended {
-            lane.head.rest(&self.shards.heap);
+    pub fn rest(&self, thread: &mut ThreadContext) {
+        let appended = thread.head.appended_bytes();
+        if std::mem::replace(&mut thread.rested_at, appended) == appended {
+            thread.head.rest(&self.shards.heap);
         }
     }
 
-    /// Tells somebody of every change from now on. The lane may be inside the gate.
-    pub fn listen(&self, lane: &Lane, listener: &Arc<dyn Listener>) {
-        self.gate.close(&lane.gate, || self.shards.listeners.add(Arc::clone(listener)));
+    /// Tells somebody of every change from now on. The thread may be inside the gate.
+    pub fn listen(&self, thread: &ThreadContext, listener: &Arc<dyn Listener>) {
+        self.gate.close(&thread.gate, || self.shards.listeners.add(Arc::clone(listener)));
     }
 
-    /// Sums of what all lanes have counted.
+    /// Sums of what all threads have counted.
     pub fn totals(&self) -> Totals {
         let mut totals = Totals::default();
-        self.lanes().iter().for_each(|lane| totals.add(lane));
+        self.threads().iter().for_each(|thread| totals.add(thread));
         totals
     }
 
     /// Live bytes of all records.
     pub fn live_bytes(&self) -> u64 {
-        self.sum_over_lanes(|lane| lane.live_bytes.get())
+        self.sum_over_threads(|thread| thread.live_bytes.get())
     }
 
     /// Bytes that collections and their nodes may still grow into.
     pub fn spare_bytes(&self) -> u64 {
-        self.sum_over_lanes(|lane| lane.spare_bytes.get())
+        self.sum_over_threads(|thread| thread.spare_bytes.get())
     }
 
-    fn sum_over_lanes(&self, count: impl Fn(&Counters) -> u64) -> u64 {
-        let sum = self.lanes().iter().fold(0_u64, |sum, lane| sum.wrapping_add(count(lane)));
-        // Lanes are read one after the other, so a gain may be missed whose loss is seen.
+    fn sum_over_threads(&self, count: impl Fn(&Counters) -> u64) -> u64 {
+        let sum = self.threads().iter().fold(0_u64, |sum, thread| sum.wrapping_add(count(thread)));
+        // Threads are read one after the other, so a gain may be missed whose loss is seen.
         if sum > u64::MAX / 2 { 0 } else { sum }
     }
 
@@ -190,8 +204,8 @@ impl Store {
         self.shards.keep_expired(keep);
     }
 
-    fn lanes(&self) -> MutexGuard<'_, Vec<Arc<Counters>>> {
-        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+    fn threads(&self) -> MutexGuard<'_, Vec<Arc<Counters>>> {
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -204,16 +218,16 @@ mod tests {
         let hasher = KeyHasher::from_seed(1);
         let config = StoreConfig { databases: 1, hasher, address_space: Some(64 << 20) };
         let store = Store::new(config).expect("address space");
-        let mut lane = store.lane().expect("a lane");
+        let mut thread = store.thread_context().expect("a thread");
         let keyspace = store.keyspace(0).expect("the first database");
         for number in 0..keys {
             let name = format!("key{number:013}");
             let key = store.key(keyspace, name.as_bytes());
-            store.enter(&lane);
-            let mut access = store.lock(&mut lane, &key, Millis(1)).unheard();
+            store.enter(&thread);
+            let mut access = store.lock(&mut thread, &key, Millis(1)).unheard();
             access.write(&key, value, Encoding::Raw, Expiry::Never).expect("room");
             drop(access);
-            store.leave(&lane);
+            store.leave(&thread);
         }
         store.learn_record_bytes();
         store.shards.reach()

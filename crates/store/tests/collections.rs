@@ -1,4 +1,4 @@
-//! Many lanes change collections of all kinds, small and large ones, while the cleaner, expiry, the
+//! Many threads change collections of all kinds, small and large ones, while the cleaner, expiry, the
 //! reaper, flushes and exchanged databases go on: no element is lost, and at the end no byte is
 //! left.
 
@@ -9,7 +9,9 @@ use base::{Clock, KeyHasher, Millis, Random};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use store::{EvictionPolicy, Key, Lane, Limits, ScanFilter, Scanned, ShardSet, Store, StoreConfig};
+use store::{
+    EvictionPolicy, Key, Limits, ScanFilter, Scanned, ShardSet, Store, StoreConfig, ThreadContext,
+};
 use windows::{KINDS, Window, expire_lowest, grow, read, shrink};
 
 const DATABASES: usize = 3;
@@ -64,15 +66,15 @@ impl Shared {
 
 struct Worker<'a> {
     shared: &'a Shared,
-    lane: Lane,
+    thread: ThreadContext,
     random: Random,
     refused: u64,
 }
 
 impl<'a> Worker<'a> {
     fn new(shared: &'a Shared, seed: u64) -> Worker<'a> {
-        let lane = shared.store.lane().expect("a lane");
-        Worker { shared, lane, random: Random::from_seed(seed), refused: 0 }
+        let thread = shared.store.thread_context().expect("a thread");
+        Worker { shared, thread, random: Random::from_seed(seed), refused: 0 }
     }
 
     fn any_name(&mut self) -> (usize, Vec<u8>) {
@@ -83,7 +85,7 @@ impl<'a> Worker<'a> {
     fn round(&mut self) {
         let (shared, (database, name)) = (self.shared, self.any_name());
         let store = &shared.store;
-        store.enter(&self.lane);
+        store.enter(&self.thread);
         let now = shared.now();
         let key = shared.key(database, &name);
         match self.random.below(20) {
@@ -92,8 +94,8 @@ impl<'a> Worker<'a> {
             15..=16 => self.set_deadline(&key, now),
             _ => self.pass_on(&key, now),
         }
-        store.upkeep(&mut self.lane, now);
-        store.leave(&self.lane);
+        store.upkeep(&mut self.thread, now);
+        store.leave(&self.thread);
     }
 
     /// A few elements mostly, many sometimes.
@@ -111,10 +113,10 @@ impl<'a> Worker<'a> {
         };
         let (takes, expires) = (self.random.one_in(3), self.random.one_in(8));
         let store = &self.shared.store;
-        if store.reserve(&mut self.lane, count as usize * 60 + 4_096, now).is_err() {
+        if store.reserve(&mut self.thread, count as usize * 60 + 4_096, now).is_err() {
             return self.refused += 1;
         }
-        let mut access = store.lock(&mut self.lane, key, now).unheard();
+        let mut access = store.lock(&mut self.thread, key, now).unheard();
         let window = read(&access, key);
         if let Some(window) = window.as_ref().filter(|_| expires) {
             let set = expire_lowest(&mut access, key, window, Millis(now.0 + 500));
@@ -143,14 +145,14 @@ impl<'a> Worker<'a> {
     }
 
     fn remove(&mut self, key: &Key<'_>, now: Millis) {
-        let mut access = self.shared.store.lock(&mut self.lane, key, now).unheard();
+        let mut access = self.shared.store.lock(&mut self.thread, key, now).unheard();
         access.remove(key);
         assert!(access.peek(key).is_none());
     }
 
     fn set_deadline(&mut self, key: &Key<'_>, now: Millis) {
         let deadline = self.random.one_in(2).then(|| Millis(now.0 + 1 + self.random.below(2_000)));
-        let mut access = self.shared.store.lock(&mut self.lane, key, now).unheard();
+        let mut access = self.shared.store.lock(&mut self.thread, key, now).unheard();
         match access.set_deadline(key, deadline) {
             Ok(true) => assert_eq!(access.peek(key).expect("there").deadline, deadline),
             Ok(false) => {}
@@ -168,7 +170,7 @@ impl<'a> Worker<'a> {
         let mut shards = ShardSet::new();
         [from.hash, to.hash].into_iter().for_each(|hash| shards.add(hash));
         let moves = self.random.one_in(2);
-        let mut access = self.shared.store.lock_all(&mut self.lane, shards, now).unheard();
+        let mut access = self.shared.store.lock_all(&mut self.thread, shards, now).unheard();
         let before = read(&access, from);
         let done = if moves { access.rename(from, &to) } else { access.copy(from, &to) };
         let Ok(done) = done else { return self.refused += 1 };
@@ -191,16 +193,17 @@ fn chores(shared: &Shared) {
 /// Somebody who empties and exchanges databases.
 fn upheaval(shared: &Shared) {
     let store = &shared.store;
-    let (mut lane, mut random) = (store.lane().expect("a lane"), Random::from_seed(77));
+    let (mut thread, mut random) =
+        (store.thread_context().expect("a thread"), Random::from_seed(77));
     while !shared.is_done.load(Ordering::Relaxed) {
-        store.enter(&lane);
+        store.enter(&thread);
         let database = random.below(DATABASES as u64) as usize;
         if random.one_in(3) {
-            store.flush(&mut lane, [database].into_iter());
+            store.flush(&mut thread, [database].into_iter());
         } else {
-            store.swap_databases(&lane, database, random.below(DATABASES as u64) as usize);
+            store.swap_databases(&thread, database, random.below(DATABASES as u64) as usize);
         }
-        store.leave(&lane);
+        store.leave(&thread);
         // Time for the databases to fill again.
         thread::sleep(std::time::Duration::from_millis(150));
     }
@@ -227,30 +230,30 @@ fn run(shared: &Shared) -> u64 {
     })
 }
 
-fn reap(store: &Store, lane: &mut Lane) {
-    store.enter(lane);
-    while store.reap_some(lane, 1_000) {}
-    store.leave(lane);
+fn reap(store: &Store, thread: &mut ThreadContext) {
+    store.enter(thread);
+    while store.reap_some(thread, 1_000) {}
+    store.leave(thread);
 }
 
 /// After all threads have ended: every collection is whole, and the counts agree with one another;
 /// once all of them are deleted or flushed, nothing is left.
 fn verify(shared: &Shared) {
     let store = &shared.store;
-    let (mut lane, now) = (store.lane().expect("a lane"), shared.now());
-    reap(store, &mut lane);
+    let (mut thread, now) = (store.thread_context().expect("a thread"), shared.now());
+    reap(store, &mut thread);
     let mut bytes = 0;
     for database in 0..DATABASES {
         let keyspace = store.keyspace(database).expect("a database");
         let (mut names, filter) = (Vec::new(), ScanFilter::default());
-        store.each_key(&mut lane, Scanned { keyspace, now, filter }, |key| {
+        store.each_key(&mut thread, Scanned { keyspace, now, filter }, |key| {
             names.push(key.to_vec());
             true
         });
         bytes += store.keyspace_facts(database).bytes;
         for name in &names {
             let key = shared.key(database, name);
-            let mut access = store.lock(&mut lane, &key, now).unheard();
+            let mut access = store.lock(&mut thread, &key, now).unheard();
             read(&access, &key);
             if database != 0 {
                 access.remove(&key);
@@ -259,18 +262,18 @@ fn verify(shared: &Shared) {
     }
     assert!(bytes > 1 << 20, "{bytes} bytes of collections");
     // Keys past their deadline were not in the walk.
-    store.sweep_deadlines(&mut lane, Millis(now.0 + 10_000));
-    store.enter(&lane);
-    store.flush(&mut lane, std::iter::once(0));
-    store.leave(&lane);
-    reap(store, &mut lane);
+    store.sweep_deadlines(&mut thread, Millis(now.0 + 10_000));
+    store.enter(&thread);
+    store.flush(&mut thread, std::iter::once(0));
+    store.leave(&thread);
+    reap(store, &mut thread);
     assert_eq!(store.live_bytes(), 0, "no record is left");
     assert_eq!(store.used_bytes(), store.index_bytes(), "and none is waited for");
     (0..DATABASES).for_each(|it| assert_eq!(store.keyspace_facts(it).bytes, 0));
 }
 
 #[test]
-fn no_element_is_lost_while_many_lanes_change_collections() {
+fn no_element_is_lost_while_many_threads_change_collections() {
     let shared = Shared::new(1, 4 << 30, EvictionPolicy::NoEviction);
     assert_eq!(run(&shared), 0, "there is room");
     let totals = shared.store.totals();

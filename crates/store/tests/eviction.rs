@@ -5,7 +5,9 @@ mod windows;
 
 use base::{KeyHasher, Millis, Random, ShardId};
 use std::ops::Range;
-use store::{EvictionPolicy, Key, Kind, Lane, Limits, NoSpace, Store, StoreConfig, Totals};
+use store::{
+    EvictionPolicy, Key, Kind, Limits, NoSpace, Store, StoreConfig, ThreadContext, Totals,
+};
 use windows::{KINDS, Window, grow, read};
 
 const START: u64 = 1_700_000_000_000;
@@ -13,7 +15,7 @@ const LIMIT: u64 = 48 << 20;
 
 struct World {
     store: Store,
-    lane: Lane,
+    thread: ThreadContext,
     now: Millis,
 }
 
@@ -22,8 +24,8 @@ impl World {
         let hasher = KeyHasher::from_seed(3);
         let config = StoreConfig { databases: 1, hasher, address_space: None };
         let store = Store::new(config).expect("address space");
-        let lane = store.lane().expect("a lane");
-        let world = World { store, lane, now: Millis(START) };
+        let thread = store.thread_context().expect("a thread");
+        let world = World { store, thread, now: Millis(START) };
         world.limit(eviction, 2 << 20);
         world
     }
@@ -51,14 +53,14 @@ impl World {
         let store = &self.store;
         let name = format!("key:{number}").into_bytes();
         let key = store.key(store.keyspace(0).expect("a database"), &name);
-        store.enter(&self.lane);
+        store.enter(&self.thread);
         let reserved =
-            if bytes > 0 { store.reserve(&mut self.lane, bytes, self.now) } else { Ok(()) };
+            if bytes > 0 { store.reserve(&mut self.thread, bytes, self.now) } else { Ok(()) };
         let done = reserved
-            .map(|()| work(&mut store.lock(&mut self.lane, &key, self.now).unheard(), &key));
-        store.upkeep(&mut self.lane, self.now);
-        store.reap_some(&mut self.lane, 50);
-        store.leave(&self.lane);
+            .map(|()| work(&mut store.lock(&mut self.thread, &key, self.now).unheard(), &key));
+        store.upkeep(&mut self.thread, self.now);
+        store.reap_some(&mut self.thread, 50);
+        store.leave(&self.thread);
         let used = store.heap().touched_bytes() + store.index_bytes();
         assert!(used <= LIMIT, "{used} bytes after {number}");
         done
@@ -99,7 +101,7 @@ fn collections_come_and_go(policy: EvictionPolicy, count: u64, len: u64) -> [f64
         assert_eq!(written, Ok(()), "key {number}: {:?}", world.totals());
         world.now = Millis(world.now.0 + 1_000);
         for shard in (0..=u8::MAX).skip(number as usize % 16).step_by(16) {
-            world.store.age_shard(&mut world.lane, ShardId(shard), 16.0);
+            world.store.age_shard(&mut world.thread, ShardId(shard), 16.0);
         }
         for _ in 0..8 {
             world.use_key(random.below(number / 64 + 1) * 64);

@@ -23,7 +23,7 @@ fn writes_refused(maxmemory: u64, lens: &[u64], writes: u64, seed: u64) -> u64 {
         lfu_log_factor: 10,
         lfu_decay_minutes: 1,
     });
-    let mut lane = store.lane().expect("a lane");
+    let mut thread = store.thread_context().expect("a thread");
     let (mut random, mut refused) = (Random::from_seed(seed), 0);
     let keyspace = store.keyspace(0).expect("a database");
     for _ in 0..writes {
@@ -31,10 +31,10 @@ fn writes_refused(maxmemory: u64, lens: &[u64], writes: u64, seed: u64) -> u64 {
         let key = store.key(keyspace, &name);
         let len_max = lens[random.below(lens.len() as u64) as usize];
         let value = vec![7; random.below(len_max) as usize];
-        store.enter(&lane);
-        let reserved = store.reserve(&mut lane, value.len() + 40, NOW);
+        store.enter(&thread);
+        let reserved = store.reserve(&mut thread, value.len() + 40, NOW);
         let written = reserved.and_then(|()| {
-            store.lock(&mut lane, &key, NOW).unheard().write(
+            store.lock(&mut thread, &key, NOW).unheard().write(
                 &key,
                 &value,
                 Encoding::Raw,
@@ -42,8 +42,8 @@ fn writes_refused(maxmemory: u64, lens: &[u64], writes: u64, seed: u64) -> u64 {
             )
         });
         refused += u64::from(written.is_err());
-        store.upkeep(&mut lane, NOW);
-        store.leave(&lane);
+        store.upkeep(&mut thread, NOW);
+        store.leave(&thread);
         let budget = store.heap().budget();
         assert!(store.heap().touched_bytes() <= budget);
     }

@@ -4,7 +4,7 @@
 use base::{Clock, KeyHasher, Millis, Random};
 use std::collections::{BTreeMap, VecDeque};
 use store::value::list::{self, End, ListLimit, Pivot};
-use store::{Access, EvictionPolicy, Key, Lane, Limits, ShardSet, Store, StoreConfig};
+use store::{Access, EvictionPolicy, Key, Limits, ShardSet, Store, StoreConfig, ThreadContext};
 
 const KEYS: u64 = 150;
 const STEPS: u64 = 60_000;
@@ -13,7 +13,7 @@ type Model = BTreeMap<Vec<u8>, (VecDeque<Vec<u8>>, Option<Millis>)>;
 
 struct World {
     store: Store,
-    lane: Lane,
+    thread: ThreadContext,
     clock: Clock,
     random: Random,
     model: Model,
@@ -35,11 +35,11 @@ impl World {
             lfu_log_factor: 10,
             lfu_decay_minutes: 1,
         });
-        let lane = store.lane().expect("a lane");
+        let thread = store.thread_context().expect("a thread");
         let clock = Clock::still(Millis(1_700_000_000_000));
         let limit = ListLimit::of_setting(if seed.is_multiple_of(2) { -1 } else { 16 });
         let model = Model::new();
-        World { store, lane, clock, random: Random::from_seed(seed), model, limit }
+        World { store, thread, clock, random: Random::from_seed(seed), model, limit }
     }
 
     fn any_key(&mut self) -> Vec<u8> {
@@ -61,12 +61,12 @@ impl World {
     /// Works on a key under its lock.
     fn on<T>(&mut self, bytes: &[u8], work: impl FnOnce(&mut Access<'_>, &Key<'_>) -> T) -> T {
         let now = self.clock.now();
-        self.store.enter(&self.lane);
+        self.store.enter(&self.thread);
         let keyspace = self.store.keyspace(0).expect("the first database");
         let key = self.store.key(keyspace, bytes);
-        self.store.reserve(&mut self.lane, 4_000, now).expect("room");
-        let done = work(&mut self.store.lock(&mut self.lane, &key, now).unheard(), &key);
-        self.store.leave(&self.lane);
+        self.store.reserve(&mut self.thread, 4_000, now).expect("room");
+        let done = work(&mut self.store.lock(&mut self.thread, &key, now).unheard(), &key);
+        self.store.leave(&self.thread);
         done
     }
 
@@ -76,14 +76,14 @@ impl World {
         work: impl FnOnce(&mut Access<'_>, &Key<'_>, &Key<'_>) -> bool,
     ) -> bool {
         let now = self.clock.now();
-        self.store.enter(&self.lane);
+        self.store.enter(&self.thread);
         let keyspace = self.store.keyspace(0).expect("the first database");
         let (one, other) = (self.store.key(keyspace, one), self.store.key(keyspace, other));
         let mut shards = ShardSet::new();
         [one.hash, other.hash].into_iter().for_each(|hash| shards.add(hash));
         let done =
-            work(&mut self.store.lock_all(&mut self.lane, shards, now).unheard(), &one, &other);
-        self.store.leave(&self.lane);
+            work(&mut self.store.lock_all(&mut self.thread, shards, now).unheard(), &one, &other);
+        self.store.leave(&self.thread);
         done
     }
 
@@ -123,14 +123,14 @@ impl World {
 
     fn chores(&mut self) {
         let now = self.clock.now();
-        self.store.enter(&self.lane);
-        self.store.upkeep(&mut self.lane, now);
-        self.store.clean_at_rest(&mut self.lane, 16 << 10, now);
-        self.store.reap_some(&mut self.lane, 8);
-        self.store.leave(&self.lane);
+        self.store.enter(&self.thread);
+        self.store.upkeep(&mut self.thread, now);
+        self.store.clean_at_rest(&mut self.thread, 16 << 10, now);
+        self.store.reap_some(&mut self.thread, 8);
+        self.store.leave(&self.thread);
         self.store.heap().return_some(0);
         if self.random.one_in(100) {
-            self.store.sweep_deadlines(&mut self.lane, now);
+            self.store.sweep_deadlines(&mut self.thread, now);
         }
     }
 
@@ -284,17 +284,17 @@ impl World {
     }
 
     fn flush(&mut self) {
-        self.store.enter(&self.lane);
-        self.store.flush(&mut self.lane, 0..2);
-        self.store.leave(&self.lane);
+        self.store.enter(&self.thread);
+        self.store.flush(&mut self.thread, 0..2);
+        self.store.leave(&self.thread);
         self.model.clear();
     }
 
     /// Reaps to the end.
     fn reap(&mut self) {
-        self.store.enter(&self.lane);
-        while self.store.reap_some(&mut self.lane, 1_000) {}
-        self.store.leave(&self.lane);
+        self.store.enter(&self.thread);
+        while self.store.reap_some(&mut self.thread, 1_000) {}
+        self.store.leave(&self.thread);
     }
 }
 

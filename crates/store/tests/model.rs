@@ -2,7 +2,9 @@
 
 use base::{Clock, KeyHasher, Millis, Random};
 use std::collections::BTreeMap;
-use store::{Encoding, Expiry, Key, Lane, Limits, ScanFilter, Scanned, Store, StoreConfig};
+use store::{
+    Encoding, Expiry, Key, Limits, ScanFilter, Scanned, Store, StoreConfig, ThreadContext,
+};
 
 const DATABASES: usize = 3;
 const STEPS: u64 = if cfg!(miri) { 150 } else { 60_000 };
@@ -11,7 +13,7 @@ type Model = BTreeMap<Vec<u8>, (Vec<u8>, Option<Millis>)>;
 
 struct World {
     store: Store,
-    lane: Lane,
+    thread: ThreadContext,
     clock: Clock,
     random: Random,
     models: Vec<Model>,
@@ -25,10 +27,10 @@ impl World {
             address_space: Some(if cfg!(miri) { 1 << 22 } else { 1 << 34 }),
         };
         let store = Store::new(config).expect("address space");
-        let lane = store.lane().expect("a lane");
+        let thread = store.thread_context().expect("a thread");
         let clock = Clock::still(Millis(1_700_000_000_000));
         let models = vec![Model::new(); DATABASES];
-        World { store, lane, clock, random: Random::from_seed(seed), models }
+        World { store, thread, clock, random: Random::from_seed(seed), models }
     }
 
     fn any_key(&mut self) -> Vec<u8> {
@@ -70,14 +72,14 @@ impl World {
 
     fn chores(&mut self) {
         let now = self.clock.now();
-        self.store.enter(&self.lane);
-        self.store.upkeep(&mut self.lane, now);
-        self.store.clean_at_rest(&mut self.lane, 4096, now);
-        self.store.reap_some(&mut self.lane, 16);
-        self.store.leave(&self.lane);
+        self.store.enter(&self.thread);
+        self.store.upkeep(&mut self.thread, now);
+        self.store.clean_at_rest(&mut self.thread, 4096, now);
+        self.store.reap_some(&mut self.thread, 16);
+        self.store.leave(&self.thread);
         self.store.heap().return_some(0);
         if self.random.one_in(200) {
-            self.store.sweep_deadlines(&mut self.lane, now);
+            self.store.sweep_deadlines(&mut self.thread, now);
         }
     }
 
@@ -95,8 +97,8 @@ impl World {
         let (value, deadline) = (self.any_value(), self.any_deadline());
         let now = self.clock.now();
         let key = key(&self.store, database, bytes);
-        self.store.reserve(&mut self.lane, value.len() + 100, now).expect("room");
-        let mut access = self.store.lock(&mut self.lane, &key, now).unheard();
+        self.store.reserve(&mut self.thread, value.len() + 100, now).expect("room");
+        let mut access = self.store.lock(&mut self.thread, &key, now).unheard();
         let expiry = deadline.map_or(Expiry::Never, Expiry::At);
         access.write(&key, &value, Encoding::of_new(&value), expiry).expect("room");
         self.models[database].insert(bytes.to_vec(), (value, deadline));
@@ -106,7 +108,7 @@ impl World {
         let expected = self.expected(database, bytes).is_some();
         let now = self.clock.now();
         let key = key(&self.store, database, bytes);
-        let removed = self.store.lock(&mut self.lane, &key, now).unheard().remove(&key);
+        let removed = self.store.lock(&mut self.thread, &key, now).unheard().remove(&key);
         assert_eq!(removed, expected);
         self.models[database].remove(bytes);
     }
@@ -117,7 +119,7 @@ impl World {
         value.resize(len, 0);
         let now = self.clock.now();
         let key = key(&self.store, database, bytes);
-        let mut access = self.store.lock(&mut self.lane, &key, now).unheard();
+        let mut access = self.store.lock(&mut self.thread, &key, now).unheard();
         assert_eq!(access.resize(&key, len).expect("room"), value);
         self.models[database].insert(bytes.to_vec(), (value, deadline));
     }
@@ -127,7 +129,8 @@ impl World {
         let expected = self.expected(database, bytes);
         let now = self.clock.now();
         let key = key(&self.store, database, bytes);
-        let set = self.store.lock(&mut self.lane, &key, now).unheard().set_deadline(&key, deadline);
+        let set =
+            self.store.lock(&mut self.thread, &key, now).unheard().set_deadline(&key, deadline);
         assert_eq!(set, Ok(expected.is_some()));
         if let Some((value, _)) = expected {
             self.models[database].insert(bytes.to_vec(), (value, deadline));
@@ -143,7 +146,8 @@ impl World {
         let to = key(&self.store, other, &target);
         let mut shards = store::ShardSet::new();
         [from.hash, to.hash].into_iter().for_each(|hash| shards.add(hash));
-        let renamed = self.store.lock_all(&mut self.lane, shards, now).unheard().rename(&from, &to);
+        let renamed =
+            self.store.lock_all(&mut self.thread, shards, now).unheard().rename(&from, &to);
         assert_eq!(renamed, Ok(expected.is_some()));
         if let Some(value) = expected {
             self.models[database].remove(bytes);
@@ -153,16 +157,16 @@ impl World {
 
     fn swap(&mut self) {
         let (one, other) = (self.random.below(3) as usize, self.random.below(3) as usize);
-        self.store.enter(&self.lane);
-        self.store.swap_databases(&self.lane, one, other);
-        self.store.leave(&self.lane);
+        self.store.enter(&self.thread);
+        self.store.swap_databases(&self.thread, one, other);
+        self.store.leave(&self.thread);
         self.models.swap(one, other);
     }
 
     fn flush(&mut self, database: usize) {
-        self.store.enter(&self.lane);
-        self.store.flush(&mut self.lane, [database].into_iter());
-        self.store.leave(&self.lane);
+        self.store.enter(&self.thread);
+        self.store.flush(&mut self.thread, [database].into_iter());
+        self.store.leave(&self.thread);
         self.models[database].clear();
     }
 
@@ -170,14 +174,14 @@ impl World {
         let expected = self.expected(database, bytes);
         let now = self.clock.now();
         let key = key(&self.store, database, bytes);
-        let mut access = self.store.lock(&mut self.lane, &key, now).unheard();
+        let mut access = self.store.lock(&mut self.thread, &key, now).unheard();
         let found = access.read(&key).map(|value| (value.bytes.to_vec(), value.deadline));
         assert_eq!(found, expected);
     }
 
     fn verify(&mut self) {
         let now = self.clock.now();
-        self.store.sweep_deadlines(&mut self.lane, now);
+        self.store.sweep_deadlines(&mut self.thread, now);
         let (mut payload, mut dying) = (0, 0);
         for database in 0..DATABASES {
             let model = &mut self.models[database];
@@ -192,7 +196,7 @@ impl World {
             let keyspace = self.store.keyspace(database).expect("a database");
             let mut keys = Vec::new();
             let all = Scanned { keyspace, now, filter: ScanFilter::default() };
-            self.store.each_key(&mut self.lane, all, |key| {
+            self.store.each_key(&mut self.thread, all, |key| {
                 keys.push(key.to_vec());
                 true
             });
@@ -209,9 +213,9 @@ impl World {
             }
         }
         let records: u64 = self.models.iter().map(|model| model.len() as u64).sum();
-        self.store.enter(&self.lane);
-        while self.store.reap_some(&mut self.lane, 1_000) {}
-        self.store.leave(&self.lane);
+        self.store.enter(&self.thread);
+        while self.store.reap_some(&mut self.thread, 1_000) {}
+        self.store.leave(&self.thread);
         let live = self.store.live_bytes();
         assert!(live >= payload && live <= payload + dying + records * 24, "{live} for {payload}");
     }
@@ -248,16 +252,16 @@ fn the_cleaner_keeps_live_bytes_above_85_percent_while_sizes_change() {
             let bytes = format!("key:{:08}", if round == 0 { number } else { any });
             let key = key(&world.store, 0, bytes.as_bytes());
             let value = vec![b'v'; 100 + (round * 37 % 90) as usize];
-            let mut access = world.store.lock(&mut world.lane, &key, now).unheard();
+            let mut access = world.store.lock(&mut world.thread, &key, now).unheard();
             access.write(&key, &value, Encoding::Raw, Expiry::Never).expect("room");
             drop(access);
-            world.store.upkeep(&mut world.lane, now);
+            world.store.upkeep(&mut world.thread, now);
         }
         let utilisation = world.utilisation();
         assert!(utilisation > 0.85, "round {round}: {utilisation}");
     }
     let store = &world.store;
-    while store.clean_at_rest(&mut world.lane, 1 << 20, now) {}
+    while store.clean_at_rest(&mut world.thread, 1 << 20, now) {}
     while store.heap().return_some(0) {}
     let utilisation = store.live_bytes() as f64 / store.heap().touched_bytes() as f64;
     assert!(utilisation > 0.93, "at rest: {utilisation}");
@@ -280,7 +284,7 @@ fn the_cleaner_keeps_up_with_removals_though_nothing_is_written() {
     for number in &numbers {
         let bytes = name(*number);
         let key = key(&world.store, 0, bytes.as_bytes());
-        let mut access = world.store.lock(&mut world.lane, &key, now).unheard();
+        let mut access = world.store.lock(&mut world.thread, &key, now).unheard();
         access.write(&key, &[b'v'; 260], Encoding::Raw, Expiry::Never).expect("room");
     }
     for last in (1..numbers.len()).rev() {
@@ -289,8 +293,8 @@ fn the_cleaner_keeps_up_with_removals_though_nothing_is_written() {
     for number in &numbers[..numbers.len() * 9 / 10] {
         let bytes = name(*number);
         let key = key(&world.store, 0, bytes.as_bytes());
-        assert!(world.store.lock(&mut world.lane, &key, now).unheard().remove(&key));
-        world.store.upkeep(&mut world.lane, now);
+        assert!(world.store.lock(&mut world.thread, &key, now).unheard().remove(&key));
+        world.store.upkeep(&mut world.thread, now);
         let utilisation = world.utilisation();
         assert!(utilisation > 0.4, "{utilisation}");
     }
@@ -323,11 +327,11 @@ impl World {
         let now = self.clock.now();
         let bytes = format!("key:{number:012}");
         let key = key(&self.store, 0, bytes.as_bytes());
-        self.store.reserve(&mut self.lane, 1_100, now).expect("eviction makes room");
-        let mut access = self.store.lock(&mut self.lane, &key, now).unheard();
+        self.store.reserve(&mut self.thread, 1_100, now).expect("eviction makes room");
+        let mut access = self.store.lock(&mut self.thread, &key, now).unheard();
         access.write(&key, &[b'v'; 1_000], Encoding::Raw, Expiry::Never).expect("room");
         drop(access);
-        self.store.upkeep(&mut self.lane, now);
+        self.store.upkeep(&mut self.thread, now);
         self.store.len(0) * 1_016
     }
 }

@@ -9,7 +9,7 @@ use store::value::sorted_set::{SortedSetLimit, Terms};
 use store::value::stream::group::{self, GroupRead};
 use store::value::stream::{Add, Bound, NewId, NodeLimit, Trim};
 use store::value::{hash, list, set, sorted_set, stream};
-use store::{Access, Element, Encoding, Expiry, Key, Lane, ShardSet, Store, StoreConfig};
+use store::{Access, Element, Encoding, Expiry, Key, ShardSet, Store, StoreConfig, ThreadContext};
 
 const NOW: Millis = Millis(1_700_000_000_000);
 /// An element that has a record of its own, which takes a slot of 8 MiB.
@@ -19,7 +19,7 @@ const TYPES: [u8; 5] = *b"lshzx";
 
 struct World {
     store: Store,
-    lane: Lane,
+    thread: ThreadContext,
 }
 
 impl World {
@@ -27,29 +27,29 @@ impl World {
         let hasher = KeyHasher::from_seed(7);
         let config = StoreConfig { databases: 1, hasher, address_space: Some(1 << 30) };
         let store = Store::new(config).expect("address space");
-        let lane = store.lane().expect("a lane");
-        World { store, lane }
+        let thread = store.thread_context().expect("a thread");
+        World { store, thread }
     }
 
     fn on<T>(&mut self, name: &[u8], work: impl FnOnce(&mut Access<'_>, &Key<'_>) -> T) -> T {
-        self.store.enter(&self.lane);
+        self.store.enter(&self.thread);
         let key = self.store.key(self.store.keyspace(0).expect("a database"), name);
-        let done = work(&mut self.store.lock(&mut self.lane, &key, NOW).unheard(), &key);
-        self.store.leave(&self.lane);
+        let done = work(&mut self.store.lock(&mut self.thread, &key, NOW).unheard(), &key);
+        self.store.leave(&self.thread);
         done
     }
 
     fn copy(&mut self, from: &[u8], to: &[u8]) {
-        self.store.enter(&self.lane);
+        self.store.enter(&self.thread);
         let keyspace = self.store.keyspace(0).expect("a database");
         let (from, to) = (self.store.key(keyspace, from), self.store.key(keyspace, to));
-        let mut access = self.store.lock_all(&mut self.lane, ShardSet::all(), NOW).unheard();
+        let mut access = self.store.lock_all(&mut self.thread, ShardSet::all(), NOW).unheard();
         assert_eq!(access.copy(&from, &to), Ok(true));
         drop(access);
-        self.store.leave(&self.lane);
+        self.store.leave(&self.thread);
     }
 
-    /// Takes all slots that a write may take, and then the rest of the lane's own segment, as far
+    /// Takes all slots that a write may take, and then the rest of the thread's own segment, as far
     /// as strings of `len` bytes fill it.
     fn use_up(&mut self, len: usize) {
         let (limit, long) = (ListLimit::of_setting(-2), vec![b'l'; LONG]);
@@ -296,10 +296,10 @@ fn values_stay_whole_while_the_last_slots_come_and_go() {
         });
         refused += u64::from(!takes && !is_done);
         assert!(name[0] == b'x' || world.len(&name) != Some(0), "{}", name.escape_ascii());
-        world.store.enter(&world.lane);
-        world.store.upkeep(&mut world.lane, NOW);
-        world.store.reap_some(&mut world.lane, wish.number as usize);
-        world.store.leave(&world.lane);
+        world.store.enter(&world.thread);
+        world.store.upkeep(&mut world.thread, NOW);
+        world.store.reap_some(&mut world.thread, wish.number as usize);
+        world.store.leave(&world.thread);
     }
     assert!(refused > 100, "{refused}");
 }

@@ -1,4 +1,4 @@
-//! Many lanes on overlapping keys, while chores, flushes and exchanged databases go on: every value
+//! Many threads on overlapping keys, while chores, flushes and exchanged databases go on: every value
 //! tells whose it is and what it should hold, so a torn or misplaced one is noticed.
 
 mod chores;
@@ -10,8 +10,8 @@ use std::thread;
 use store::value::long_string::{CHUNK_BYTES, WHOLE_BYTES_MAX};
 use store::value::string;
 use store::{
-    Access, Encoding, EvictionPolicy, Expiry, Key, Lane, Limits, ScanFilter, Scanned, ShardSet,
-    Store, StoreConfig,
+    Access, Encoding, EvictionPolicy, Expiry, Key, Limits, ScanFilter, Scanned, ShardSet, Store,
+    StoreConfig, ThreadContext,
 };
 
 const DATABASES: usize = if cfg!(miri) { 2 } else { 4 };
@@ -96,15 +96,15 @@ fn string_of(access: &Access<'_>, key: &Key<'_>) -> Option<Vec<u8>> {
 
 struct Worker<'a> {
     shared: &'a Shared,
-    lane: Lane,
+    thread: ThreadContext,
     random: Random,
     refused: u64,
 }
 
 impl<'a> Worker<'a> {
     fn new(shared: &'a Shared, seed: u64) -> Worker<'a> {
-        let lane = shared.store.lane().expect("a lane");
-        Worker { shared, lane, random: Random::from_seed(seed), refused: 0 }
+        let thread = shared.store.thread_context().expect("a thread");
+        Worker { shared, thread, random: Random::from_seed(seed), refused: 0 }
     }
 
     fn any_len(&mut self) -> usize {
@@ -132,7 +132,7 @@ impl<'a> Worker<'a> {
     fn batch(&mut self) {
         let shared = self.shared;
         let store = &shared.store;
-        store.enter(&self.lane);
+        store.enter(&self.thread);
         let now = shared.now();
         let names: Vec<Vec<u8>> = (0..BATCH).map(|_| name(self.random.below(KEYS))).collect();
         let database = self.random.below(DATABASES as u64) as usize;
@@ -141,8 +141,8 @@ impl<'a> Worker<'a> {
         store.look_ahead(&sought);
         keys.iter().for_each(|key| self.command(key, now));
         self.many(&keys, now);
-        store.upkeep(&mut self.lane, now);
-        store.leave(&self.lane);
+        store.upkeep(&mut self.thread, now);
+        store.leave(&self.thread);
     }
 
     fn command(&mut self, key: &Key<'_>, now: Millis) {
@@ -159,7 +159,7 @@ impl<'a> Worker<'a> {
     }
 
     fn read(&mut self, key: &Key<'_>, now: Millis) {
-        let mut access = self.shared.store.lock(&mut self.lane, key, now).unheard();
+        let mut access = self.shared.store.lock(&mut self.thread, key, now).unheard();
         if let Some(value) = access.read_string(key).expect("all are strings") {
             check(key.bytes, &value.to_vec());
             assert!(value.deadline.is_none_or(|it| it > now));
@@ -175,8 +175,8 @@ impl<'a> Worker<'a> {
         };
         let store = &self.shared.store;
         let extent = value.len() + key.bytes.len() + 30;
-        let reserved = store.reserve(&mut self.lane, extent, now);
-        let mut access = store.lock(&mut self.lane, key, now).unheard();
+        let reserved = store.reserve(&mut self.thread, extent, now);
+        let mut access = store.lock(&mut self.thread, key, now).unheard();
         let written = reserved.and_then(|()| access.write(key, &value, Encoding::Raw, expiry));
         match written {
             Ok(()) => assert!(string_of(&access, key).expect("just written") == value),
@@ -185,7 +185,7 @@ impl<'a> Worker<'a> {
     }
 
     fn remove(&mut self, key: &Key<'_>, now: Millis) {
-        let mut access = self.shared.store.lock(&mut self.lane, key, now).unheard();
+        let mut access = self.shared.store.lock(&mut self.thread, key, now).unheard();
         access.remove(key);
         assert!(access.peek(key).is_none());
     }
@@ -193,7 +193,7 @@ impl<'a> Worker<'a> {
     /// Lengthens or shortens a value, and makes its head right again.
     fn grow(&mut self, key: &Key<'_>, now: Millis) {
         let more = self.random.below(100) as usize;
-        let mut access = self.shared.store.lock(&mut self.lane, key, now).unheard();
+        let mut access = self.shared.store.lock(&mut self.thread, key, now).unheard();
         let Some(old) = string_of(&access, key) else { return };
         if old.len() + more > WHOLE_BYTES_MAX {
             return;
@@ -208,7 +208,7 @@ impl<'a> Worker<'a> {
 
     fn rewrite(&mut self, key: &Key<'_>, now: Millis) {
         let salt = self.random.next();
-        let mut access = self.shared.store.lock(&mut self.lane, key, now).unheard();
+        let mut access = self.shared.store.lock(&mut self.thread, key, now).unheard();
         let Some(old) = string_of(&access, key) else { return };
         check(key.bytes, &old);
         let value = value_of(key.bytes, old.len(), salt);
@@ -217,7 +217,7 @@ impl<'a> Worker<'a> {
 
     fn set_deadline(&mut self, key: &Key<'_>, now: Millis) {
         let deadline = self.random.one_in(2).then(|| Millis(now.0 + 1 + self.random.below(2_000)));
-        let mut access = self.shared.store.lock(&mut self.lane, key, now).unheard();
+        let mut access = self.shared.store.lock(&mut self.thread, key, now).unheard();
         match access.set_deadline(key, deadline) {
             Ok(true) => assert_eq!(access.peek(key).expect("there").deadline, deadline),
             Ok(false) => {}
@@ -237,7 +237,7 @@ impl<'a> Worker<'a> {
         let mut shards = ShardSet::new();
         [from.hash, to.hash].into_iter().for_each(|hash| shards.add(hash));
         let moves = self.random.one_in(2);
-        let mut access = self.shared.store.lock_all(&mut self.lane, shards, now).unheard();
+        let mut access = self.shared.store.lock_all(&mut self.thread, shards, now).unheard();
         let before = string_of(&access, from);
         let done = if moves { access.rename(from, &to) } else { access.copy(from, &to) };
         let Ok(done) = done else { return self.refused += 1 };
@@ -257,7 +257,7 @@ impl<'a> Worker<'a> {
         let salt = self.random.next();
         let mut shards = ShardSet::new();
         keys.iter().for_each(|key| shards.add(key.hash));
-        let mut access = self.shared.store.lock_all(&mut self.lane, shards, now).unheard();
+        let mut access = self.shared.store.lock_all(&mut self.thread, shards, now).unheard();
         for key in keys {
             let value = value_of(key.bytes, 60, salt);
             if access.write(key, &value, Encoding::Raw, Expiry::Never).is_err() {
@@ -274,8 +274,8 @@ impl<'a> Worker<'a> {
         let (store, cursor) = (&self.shared.store, self.random.below(1 << 40));
         let whole = |key: &[u8]| assert!(key.len() >= 8);
         let all = Scanned { keyspace: key.keyspace, now, filter: ScanFilter::default() };
-        store.scan(&mut self.lane, all, cursor, 5, whole);
-        if let Some(found) = store.random_key(&mut self.lane, key.keyspace, now) {
+        store.scan(&mut self.thread, all, cursor, 5, whole);
+        if let Some(found) = store.random_key(&mut self.thread, key.keyspace, now) {
             assert!(found.len() >= 8);
         }
     }
@@ -292,27 +292,28 @@ fn chores(shared: &Shared) {
 /// Somebody who empties and exchanges databases.
 fn upheaval(shared: &Shared, seed: u64) {
     let store = &shared.store;
-    let (mut lane, mut random) = (store.lane().expect("a lane"), Random::from_seed(seed));
+    let (mut thread, mut random) =
+        (store.thread_context().expect("a thread"), Random::from_seed(seed));
     while !shared.is_done.load(Ordering::Relaxed) {
-        store.enter(&lane);
+        store.enter(&thread);
         let database = random.below(DATABASES as u64) as usize;
         if random.one_in(3) {
-            store.flush(&mut lane, [database].into_iter());
+            store.flush(&mut thread, [database].into_iter());
         } else {
             let other = random.below(DATABASES as u64) as usize;
-            store.swap_databases(&lane, database, other);
+            store.swap_databases(&thread, database, other);
         }
         let keyspace = store.keyspace(database).expect("a database");
         let now = shared.now();
         // Time for the databases to fill again.
         for _ in 0..if cfg!(miri) { 1 } else { 50 } {
             let all = Scanned { keyspace, now, filter: ScanFilter::default() };
-            store.each_key(&mut lane, all, |key| {
+            store.each_key(&mut thread, all, |key| {
                 assert!(key.len() >= 8);
                 true
             });
         }
-        store.leave(&lane);
+        store.leave(&thread);
     }
 }
 
@@ -339,16 +340,16 @@ fn run(shared: &Shared, rounds: u64) -> u64 {
 /// After all threads have ended: walk, counts and sums agree with one another.
 fn verify(shared: &Shared) {
     let store = &shared.store;
-    let (mut lane, now) = (store.lane().expect("a lane"), shared.now());
-    store.sweep_deadlines(&mut lane, Millis(now.0 + 512));
-    store.enter(&lane);
-    while store.reap_some(&mut lane, 1_000) {}
-    store.leave(&lane);
+    let (mut thread, now) = (store.thread_context().expect("a thread"), shared.now());
+    store.sweep_deadlines(&mut thread, Millis(now.0 + 512));
+    store.enter(&thread);
+    while store.reap_some(&mut thread, 1_000) {}
+    store.leave(&thread);
     let (mut bytes, mut live, mut spare) = (0, 0, 0);
     for database in 0..DATABASES {
         let keyspace = store.keyspace(database).expect("a database");
         let (mut names, filter) = (Vec::new(), ScanFilter::default());
-        store.each_key(&mut lane, Scanned { keyspace, now, filter }, |key| {
+        store.each_key(&mut thread, Scanned { keyspace, now, filter }, |key| {
             names.push(key.to_vec());
             true
         });
@@ -358,7 +359,7 @@ fn verify(shared: &Shared) {
         assert_eq!((facts.keys, store.len(database)), (names.len() as u64, names.len() as u64));
         for bytes in &names {
             let key = shared.key(database, bytes);
-            let mut access = store.lock(&mut lane, &key, now).unheard();
+            let mut access = store.lock(&mut thread, &key, now).unheard();
             let value = access.read_string(&key).expect("a string").expect("it was in the walk");
             check(bytes, &value.to_vec());
             with_deadline += u64::from(value.deadline.is_some());
@@ -373,7 +374,7 @@ fn verify(shared: &Shared) {
         assert_eq!(facts.with_deadline, with_deadline);
         bytes += facts.bytes;
     }
-    assert_eq!(store.live_bytes(), bytes, "what lanes count and what indexes count");
+    assert_eq!(store.live_bytes(), bytes, "what threads count and what indexes count");
     assert_eq!(store.used_bytes(), bytes + store.index_bytes(), "nothing waits for the reaper");
     let keys: u64 = (0..DATABASES).map(|it| store.len(it)).sum();
     // A header takes 5 to 17 bytes.
@@ -386,7 +387,7 @@ fn verify(shared: &Shared) {
 }
 
 #[test]
-fn no_value_is_torn_lost_or_misplaced_while_many_lanes_work() {
+fn no_value_is_torn_lost_or_misplaced_while_many_threads_work() {
     let shared = Shared::new(1);
     let refused = run(&shared, ROUNDS);
     assert_eq!(refused, 0, "there is no limit");

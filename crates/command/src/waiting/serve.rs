@@ -27,7 +27,7 @@ use smallvec::SmallVec;
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use store::{Key, Kind, Lane, ShardSet};
+use store::{Key, Kind, ShardSet, ThreadContext};
 use wire::Reply;
 
 /// Of those in a line so many have their keys locked at first, or as many as the request has words.
@@ -65,14 +65,19 @@ pub fn run(call: &mut Call<'_>) -> Outcome {
 pub fn look_again(call: &mut Call<'_>) {
     if call.row.spec.wakes != Wakes::Nobody {
         let touched = Request::of(call).touched(call.instance, &mut ShardSet::new());
-        Server::of(call).serve(call.lane, touched);
+        Server::of(call).serve(call.thread, touched);
     }
 }
 
 /// Looks after those who mind the loss of their keys, which may have expired or been evicted.
-pub fn recheck(instance: &Instance, lane: &mut Lane, statistics: &WorkerStatistics, now: Millis) {
+pub fn recheck(
+    instance: &Instance,
+    thread: &mut ThreadContext,
+    statistics: &WorkerStatistics,
+    now: Millis,
+) {
     let lost = begin_of_lines(instance.waiters.lines.minded());
-    Server { instance, statistics, now, most: SERVED_AT_ONCE }.serve(lane, lost);
+    Server { instance, statistics, now, most: SERVED_AT_ONCE }.serve(thread, lost);
 }
 
 /// What is known of a command without its handler.
@@ -124,7 +129,7 @@ fn run_and_serve(
     let (server, request) = (Server::of(call), Request::of(call));
     let mut held = server.shards_of(&touched, shards);
     let mut hold = loop {
-        let hold = call.instance.store.hold(call.lane, held);
+        let hold = call.instance.store.hold(call.thread, held);
         // Whoever came until now stands in line: more of them come only after the locks have gone.
         let came = server.waiters().arrivals();
         if came == arrivals {
@@ -141,7 +146,7 @@ fn run_and_serve(
     };
     let mut inner = Call {
         instance: call.instance,
-        lane: hold.lane(),
+        thread: hold.thread(),
         session: call.session,
         statistics: call.statistics,
         args: call.args,
@@ -153,10 +158,10 @@ fn run_and_serve(
     };
     let outcome = (inner.row.spec.run)(&mut inner);
     let (is_cut, protocol) = (inner.reply.is_cut(), inner.reply.protocol());
-    let rest = server.serve_held(hold.lane(), &held, touched);
+    let rest = server.serve_held(hold.thread(), &held, touched);
     drop(hold);
     call.reply.take_over(is_cut, protocol);
-    server.serve(call.lane, rest);
+    server.serve(call.thread, rest);
     outcome
 }
 
@@ -213,20 +218,20 @@ impl<'s> Server<'s> {
     }
 
     /// Serves those who wait for some keys, in as many holds of locks as it takes.
-    fn serve(&self, lane: &mut Lane, mut touched: Touched) {
+    fn serve(&self, thread: &mut ThreadContext, mut touched: Touched) {
         touched.retain(|(key, _)| self.waiters().lines.has(key.database, &key.bytes, key.hash));
         let mut shards = ShardSet::new();
         while !touched.is_empty() {
             let arrivals = self.waiters().arrivals();
             shards = self.shards_of(&touched, shards);
-            let mut hold = self.instance.store.hold(lane, shards);
+            let mut hold = self.instance.store.hold(thread, shards);
             // As in `run_and_serve`.
             let held = match self.waiters().arrivals() == arrivals {
                 true => shards,
                 false => self.shards_of(&touched, shards),
             };
             if held == shards {
-                touched = self.serve_held(hold.lane(), &held, touched);
+                touched = self.serve_held(hold.thread(), &held, touched);
                 shards = ShardSet::new();
             } else {
                 shards = held;
@@ -236,10 +241,15 @@ impl<'s> Server<'s> {
 
     /// Serves those who wait for some keys, which are locked; returns the lines in which somebody
     /// comes whose keys are not.
-    fn serve_held(&self, lane: &mut Lane, held: &ShardSet, mut touched: Touched) -> Touched {
+    fn serve_held(
+        &self,
+        thread: &mut ThreadContext,
+        held: &ShardSet,
+        mut touched: Touched,
+    ) -> Touched {
         let mut rest = Touched::new();
         while let Some((key, ticket)) = touched.pop_front() {
-            if let Some(ticket) = self.serve_line(lane, held, (&key, ticket), &mut touched) {
+            if let Some(ticket) = self.serve_line(thread, held, (&key, ticket), &mut touched) {
                 rest.push_back((key, ticket));
             }
         }
@@ -250,23 +260,23 @@ impl<'s> Server<'s> {
     /// ticket of the last who was looked at, if the next one's keys are not all locked.
     fn serve_line(
         &self,
-        lane: &mut Lane,
+        thread: &mut ThreadContext,
         held: &ShardSet,
         (key, mut ticket): (&DatabaseKey, u64),
         touched: &mut Touched,
     ) -> Option<u64> {
-        let mut kind = self.kind_at(lane, key);
+        let mut kind = self.kind_at(thread, key);
         while let Some((waiter, is_minded)) = self.waiters().lines.next(key, ticket) {
             let is_for = waiter.wants.minds_loss || kind == Some(waiter.wants.kind);
             if is_for {
                 if !waiter.all_keys().all(|key| held.has(key.hash.shard())) {
                     return Some(ticket);
                 }
-                if self.try_again(lane, &waiter) {
+                if self.try_again(thread, &waiter) {
                     // It may have written to other keys, and taken the last of what was there.
                     let others = waiter.all_keys().filter(|other| *other != key);
                     touched.extend(others.map(|other| (other.clone(), 0)));
-                    kind = self.kind_at(lane, key);
+                    kind = self.kind_at(thread, key);
                 }
             }
             ticket = waiter.ticket;
@@ -282,11 +292,11 @@ impl<'s> Server<'s> {
     }
 
     /// What a key holds now.
-    fn kind_at(&self, lane: &mut Lane, key: &DatabaseKey) -> Option<Kind> {
+    fn kind_at(&self, thread: &mut ThreadContext, key: &DatabaseKey) -> Option<Kind> {
         let store = &self.instance.store;
         let keyspace = store.keyspace(key.database)?;
         let key = Key { bytes: &key.bytes, hash: key.hash, keyspace };
-        store.lock(lane, &key, self.now).peek(&key).map(|value| value.kind)
+        store.lock(thread, &key, self.now).peek(&key).map(|value| value.kind)
     }
 
     /// Bytes that a reply to a client may take before the client is over its limit.
@@ -299,7 +309,7 @@ impl<'s> Server<'s> {
     }
 
     /// Runs a command again; whether it has its answer now.
-    fn try_again(&self, lane: &mut Lane, waiter: &Arc<Waiter>) -> bool {
+    fn try_again(&self, thread: &mut ThreadContext, waiter: &Arc<Waiter>) -> bool {
         let mut is_answered = waiter.is_answered();
         if *is_answered {
             return false;
@@ -313,7 +323,7 @@ impl<'s> Server<'s> {
         session.import_source = waiter.manner.import_source;
         let mut call = Call {
             instance: self.instance,
-            lane,
+            thread,
             session: &mut session,
             statistics: self.statistics,
             args: waiter.args(),

@@ -125,7 +125,7 @@ impl World {
         let (mailbox, inbox) = Mailbox::new(wake, instance.clients.mail_bytes());
         let worker = Worker::new(WorkerParts {
             instance: Arc::clone(&instance),
-            lane: instance.store.lane().expect("a lane is left"),
+            thread: instance.store.thread_context().expect("a thread is left"),
             stopwatch: stopwatch.clone(),
             poller: Script::default(),
             mailbox: mailbox.clone(),
@@ -139,8 +139,8 @@ impl World {
 
     /// A second pipeline, for use while the first is in the middle of a command.
     pub fn second_pipeline(&self) -> Pipeline {
-        let lane = self.instance.store.lane().expect("a lane is left");
-        Pipeline::new(Executor::new(Arc::clone(&self.instance), lane, self.stopwatch.clone()))
+        let thread = self.instance.store.thread_context().expect("a thread is left");
+        Pipeline::new(Executor::new(Arc::clone(&self.instance), thread, self.stopwatch.clone()))
     }
 
     /// A client that was accepted elsewhere, as all are but those of the first worker.

@@ -306,7 +306,7 @@ fn a_client_that_quits_behind_a_mark_gets_its_reply_before_it_is_closed() {
 }
 
 #[test]
-fn others_are_served_while_a_command_holds_its_lane_and_its_locks() {
+fn others_are_served_while_a_command_holds_its_thread_context_and_its_locks() {
     let mut world = World::new();
     let (peer, newcomer) = (world.connect(), world.accepted());
     let mut second = world.second_pipeline();
@@ -316,7 +316,7 @@ fn others_are_served_while_a_command_holds_its_lane_and_its_locks() {
     // What a command holds while it is at work.
     let Worker { pipeline, event_loop } = &mut world.worker;
     let began = pipeline.enter();
-    let access = instance.store.lock(&mut pipeline.executor.lane, &key, BEGIN);
+    let access = instance.store.lock(&mut pipeline.executor.thread, &key, BEGIN);
     peer.send("PING\r\n");
     world.mailbox.send(Mail::Accepted(newcomer.0));
     event_loop.poller.tell(&[peer.readable()]);

@@ -3,8 +3,8 @@
 
 use super::survivors::{CLEANERS, Cleaner};
 use super::{Goal, Step};
-use crate::lane::Lane;
 use crate::store::Store;
+use crate::thread_context::ThreadContext;
 use base::Millis;
 use base::units::SEGMENT_BYTES;
 use heap::Trim;
@@ -17,11 +17,11 @@ const SEGMENTS_PER_CLEANER: u64 = 64;
 impl Store {
     /// Goes on with victims that nobody may come back to, and closes heads that have become too
     /// large; false when no victim is left.
-    pub(super) fn finish_victims(&self, lane: &mut Lane, now: Millis) -> bool {
+    pub(super) fn finish_victims(&self, thread: &mut ThreadContext, now: Millis) -> bool {
         let opened = self.cleaners.opened.load(Relaxed);
         for mut cleaner in (0..opened).filter_map(|number| self.cleaners.try_lock(number)) {
             if cleaner.victim.is_some() {
-                let step = self.step(lane, &mut cleaner, Goal::Clean(Trim::Nothing), now);
+                let step = self.step(thread, &mut cleaner, Goal::Clean(Trim::Nothing), now);
                 return step != Step::Stuck;
             }
             cleaner.survivors.rest(&self.shards.heap);

@@ -2,10 +2,10 @@
 
 use super::{Goal, Step};
 use crate::eviction::{Candidate, EvictionPolicy};
-use crate::lane::Lane;
 use crate::reaper::REAPED_AT_ONCE;
 use crate::shard::{CollectionId, Noted};
 use crate::store::Store;
+use crate::thread_context::ThreadContext;
 use base::{KeyspaceId, Location, Millis, PositionHash, Random, ShardId};
 use heap::Trim;
 use index::Position;
@@ -27,35 +27,35 @@ pub(crate) enum Room {
 
 impl Store {
     /// Frees some space for a write that cannot be made otherwise.
-    pub(crate) fn make_room(&self, lane: &mut Lane, now: Millis) -> Room {
+    pub(crate) fn make_room(&self, thread: &mut ThreadContext, now: Millis) -> Room {
         // What is pooled and yet no help, since the budget has shrunk or its segments are too small
         // for a head, is worth more as free memory. Evicting would only add to it.
         if self.shards.heap.return_some(2 * u64::from(self.shards.heap.head_bytes())) {
             return Room::Returned;
         }
-        if self.reap_removed(lane) || self.clean_one(lane, now) {
+        if self.reap_removed(thread) || self.clean_one(thread, now) {
             return Room::Won;
         }
         // Moving what is alive has left segments in the pool, of which none may be large enough.
         while self.shards.heap.return_some(0) {}
-        let is_won = self.evict_dedicated(lane, now)
-            || self.evict_scattered(lane, now)
-            || self.evict_sampled(lane, now)
-            || self.seal_own_head(lane);
+        let is_won = self.evict_dedicated(thread, now)
+            || self.evict_scattered(thread, now)
+            || self.evict_sampled(thread, now)
+            || self.seal_own_head(thread);
         if is_won { Room::Won } else { Room::Nothing }
     }
 
     /// Cleans one segment, or evicts from it; false when that wins next to nothing.
-    fn clean_one(&self, lane: &mut Lane, now: Millis) -> bool {
+    fn clean_one(&self, thread: &mut ThreadContext, now: Millis) -> bool {
         let mut cleaner = self.wait_for_cleaner();
         let mut goal = match self.goal_of_writers() {
             Goal::Clean(_) => Goal::Clean(Trim::All),
             Goal::Evict => Goal::Evict,
         };
-        let moved_before = lane.counters.moved_bytes.get();
+        let moved_before = thread.counters.moved_bytes.get();
         let mut walked = 0;
         loop {
-            match self.step(lane, &mut cleaner, goal, now) {
+            match self.step(thread, &mut cleaner, goal, now) {
                 Step::Walked(bytes) => walked += bytes,
                 // Nothing is dead enough to be worth moving the rest: what is left is to evict.
                 Step::NoVictim if goal != Goal::Evict && self.has_candidates() => {
@@ -68,7 +68,7 @@ impl Store {
                 break;
             }
         }
-        let moved = lane.counters.moved_bytes.get() - moved_before;
+        let moved = thread.counters.moved_bytes.get() - moved_before;
         moved + walked / 64 < walked
     }
 
@@ -88,12 +88,12 @@ impl Store {
 
     /// Lets the reaper count some of what was removed as dead, for which nothing has to be evicted
     /// or moved; false when there is nothing of that.
-    pub(super) fn reap_removed(&self, lane: &mut Lane) -> bool {
+    pub(super) fn reap_removed(&self, thread: &mut ThreadContext) -> bool {
         let waiting = self.shards.budget.dying();
         if waiting == 0 {
             return false;
         }
-        if self.reap_some(lane, REAPED_AT_ONCE) {
+        if self.reap_some(thread, REAPED_AT_ONCE) {
             return true;
         }
         // Another thread is at it.
@@ -101,50 +101,50 @@ impl Store {
         self.shards.budget.dying() < waiting
     }
 
-    /// Closes the lane's own segment if most of it is dead, so that it can be cleaned.
-    fn seal_own_head(&self, lane: &mut Lane) -> bool {
-        let (written, live) = lane.head.fill(&self.shards.heap);
+    /// Closes the thread's own segment if most of it is dead, so that it can be cleaned.
+    fn seal_own_head(&self, thread: &mut ThreadContext) -> bool {
+        let (written, live) = thread.head.fill(&self.shards.heap);
         let is_worth_cleaning = written > self.shards.heap.head_bytes() / 2 && live < written / 2;
         if is_worth_cleaning {
-            lane.head.seal(&self.shards.heap);
+            thread.head.seal(&self.shards.heap);
         }
         is_worth_cleaning
     }
 
     /// Evicts keys with a deadline wherever they lie, about a head's worth, where segments hold so
     /// few of them that whole segments would be moved for each. Their places are cleaned next.
-    fn evict_scattered(&self, lane: &mut Lane, now: Millis) -> bool {
+    fn evict_scattered(&self, thread: &mut ThreadContext, now: Millis) -> bool {
         if !self.shards.budget.eviction().is_volatile() {
             return false;
         }
         let wanted = u64::from(self.shards.heap.head_bytes());
-        let before = lane.counters.evicted_bytes.get();
-        let first = narrow::low_u8(lane.random.below(256));
+        let before = thread.counters.evicted_bytes.get();
+        let first = narrow::low_u8(thread.random.below(256));
         for shard in (0..=u8::MAX).map(|number| ShardId(first.wrapping_add(number))) {
             for keyspace in self.used_databases().filter_map(|number| self.keyspace(number)) {
-                self.evict_volatile_of(lane, keyspace, shard, now);
+                self.evict_volatile_of(thread, keyspace, shard, now);
             }
-            if lane.counters.evicted_bytes.get() - before >= wanted {
+            if thread.counters.evicted_bytes.get() - before >= wanted {
                 break;
             }
         }
-        lane.counters.evicted_bytes.get() > before
+        thread.counters.evicted_bytes.get() > before
     }
 
     /// Evicts the coldest of a few random keys, where any may go. A victim that holds parts of
     /// large collections may be moved as a whole, since each of its parts is chosen with a small
     /// chance.
-    fn evict_sampled(&self, lane: &mut Lane, now: Millis) -> bool {
+    fn evict_sampled(&self, thread: &mut ThreadContext, now: Millis) -> bool {
         let policy = self.shards.budget.eviction();
         if policy.is_volatile() || policy == EvictionPolicy::NoEviction {
             return false;
         }
         let mut coldest: Option<(u8, Location, PositionHash, KeyspaceId)> = None;
-        let mut random = Random::from_seed(lane.random.next());
+        let mut random = Random::from_seed(thread.random.next());
         for keyspace in self.used_databases().filter_map(|number| self.keyspace(number)) {
             for _ in 0..SAMPLE {
                 let Some(shard) = self.shards.random_shard(&mut random, keyspace) else { break };
-                let guard = self.shards.lock_quietly(lane, shard, now);
+                let guard = self.shards.lock_quietly(thread, shard, now);
                 let found = guard.random_value(keyspace, shard, &mut random);
                 let Some(value) = found else { continue };
                 let candidate = Candidate { access: value.access_bits(), deadline: None };
@@ -155,13 +155,14 @@ impl Store {
                 }
             }
         }
-        coldest.is_some_and(|(_, at, hash, keyspace)| self.evict_one(lane, at, hash, keyspace, now))
+        coldest
+            .is_some_and(|(_, at, hash, keyspace)| self.evict_one(thread, at, hash, keyspace, now))
     }
 
     /// Evicts the keys of a shard that have a deadline, bucket by bucket.
     fn evict_volatile_of(
         &self,
-        lane: &mut Lane,
+        thread: &mut ThreadContext,
         keyspace: KeyspaceId,
         shard: ShardId,
         now: Millis,
@@ -170,7 +171,7 @@ impl Store {
         while let Some(from) =
             at.filter(|_| self.shards.counts(keyspace, shard).with_deadline() > 0)
         {
-            let mut guard = self.shards.lock_quietly(lane, shard, now);
+            let mut guard = self.shards.lock_quietly(thread, shard, now);
             at = guard.visit_bucket(keyspace, from, |key| {
                 if key.value().deadline().is_some() {
                     self.evict_found(key);
@@ -180,39 +181,39 @@ impl Store {
     }
 
     /// Evicts the oldest of the records that have slots of their own.
-    fn evict_dedicated(&self, lane: &mut Lane, now: Millis) -> bool {
+    fn evict_dedicated(&self, thread: &mut ThreadContext, now: Millis) -> bool {
         if self.shards.budget.eviction() == EvictionPolicy::NoEviction {
             return false;
         }
         let by_age = self.shards.heap.dedicated_by_age();
         by_age.into_iter().any(|(at, owner)| match Noted::of(owner) {
-            Noted::Key(hash, keyspace) => self.evict_one(lane, at, hash, keyspace, now),
-            Noted::Node(id, node) => self.evict_owner_of(lane, at, (id, node), now),
+            Noted::Key(hash, keyspace) => self.evict_one(thread, at, hash, keyspace, now),
+            Noted::Node(id, node) => self.evict_owner_of(thread, at, (id, node), now),
         })
     }
 
     /// Evicts the record at `at` if its owner's index still names it and the policy allows.
     fn evict_one(
         &self,
-        lane: &mut Lane,
+        thread: &mut ThreadContext,
         at: Location,
         hash: PositionHash,
         keyspace: KeyspaceId,
         now: Millis,
     ) -> bool {
-        let mut guard = self.shards.lock_quietly(lane, hash.shard(), now);
+        let mut guard = self.shards.lock_quietly(thread, hash.shard(), now);
         guard.key_at(keyspace, hash, at).is_some_and(|mut key| self.evict_found(&mut key))
     }
 
     /// Evicts the key that owns the node at `at`, if that is still alive and the policy allows.
     fn evict_owner_of(
         &self,
-        lane: &mut Lane,
+        thread: &mut ThreadContext,
         at: Location,
         (id, node): (CollectionId, NodeId),
         now: Millis,
     ) -> bool {
-        let Some(mut guard) = self.shards.lock_owner(lane, id, now) else { return false };
+        let Some(mut guard) = self.shards.lock_owner(thread, id, now) else { return false };
         let is_there = guard.collection(id).is_some_and(|nodes| nodes.find(node) == Some(at));
         is_there && self.evict_owner(&mut guard, id)
     }

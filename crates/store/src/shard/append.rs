@@ -8,7 +8,7 @@ use super::shards::Shards;
 
 use crate::fault::NoSpace;
 use crate::key::{Expiry, Key, Label};
-use crate::lane::Lane;
+use crate::thread_context::ThreadContext;
 use base::{KeyspaceId, Location, Millis, Tick};
 use heap::{Draft, Head, Purpose, Record, SPARE_PART, Weight};
 use index::{Entry, EntrySlot, Index};
@@ -322,7 +322,7 @@ impl Moved {
         i64::from(self.after.live) - i64::from(self.before.live)
     }
 
-    pub fn count(&self, thread: &Lane) {
+    pub fn count(&self, thread: &ThreadContext) {
         thread.counters.lose(self.before);
         thread.counters.gain(self.after);
         thread.counters.moved_bytes.add(self.extent as u64);

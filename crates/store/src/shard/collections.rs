@@ -387,18 +387,18 @@ mod tests {
         let hasher = KeyHasher::from_seed(1);
         let config = StoreConfig { databases: 1, hasher, address_space: Some(256 << 20) };
         let store = Store::new(config).expect("address space");
-        let mut lane = store.lane().expect("the first lane");
+        let mut thread = store.thread_context().expect("the first thread");
         let [made, kept] = [b"made", b"kept"].map(|name| store.key(KeyspaceId(0), name));
         assert_ne!(made.hash.shard(), kept.hash.shard());
         let text = vec![b'x'; WHOLE_BYTES_MAX + 1];
         for _ in 0..20 {
             let mut shards = ShardSet::new();
             [made, kept].iter().for_each(|key| shards.add(key.hash));
-            let mut access = store.lock_all(&mut lane, shards, Millis(1)).unheard();
+            let mut access = store.lock_all(&mut thread, shards, Millis(1)).unheard();
             access.write(&made, &text, Encoding::Raw, Expiry::Never).expect("room");
             assert_eq!(access.rename(&made, &kept), Ok(true));
             drop(access);
-            while store.reap_some(&mut lane, 1 << 10) {}
+            while store.reap_some(&mut thread, 1 << 10) {}
         }
         assert!(
             store.shards.collections.ids().end <= 4,

@@ -8,7 +8,7 @@ use super::pending::Changes;
 use super::shards::Shards;
 use crate::eviction::{AccessHistory, touched};
 use crate::key::Key;
-use crate::lane::Lane;
+use crate::thread_context::ThreadContext;
 use base::{KeyHasher, Millis, Random, ShardId};
 use index::{Entry, Index};
 
@@ -16,7 +16,7 @@ use index::{Entry, Index};
 #[derive(Debug)]
 pub(crate) struct Guard<'a> {
     pub(super) shards: &'a Shards,
-    pub(super) thread: &'a mut Lane,
+    pub(super) thread: &'a mut ThreadContext,
     held: Held,
     pub(super) now: Millis,
     pub(super) history: AccessHistory,
@@ -27,13 +27,23 @@ pub(crate) struct Guard<'a> {
 impl Shards {
     /// Locks one shard, for a command.
     #[inline(always)]
-    pub fn lock<'a>(&'a self, thread: &'a mut Lane, shard: ShardId, now: Millis) -> Guard<'a> {
+    pub fn lock<'a>(
+        &'a self,
+        thread: &'a mut ThreadContext,
+        shard: ShardId,
+        now: Millis,
+    ) -> Guard<'a> {
         let held = self.hold_one_of(thread, shard);
         Guard::new(self, thread, held, now, self.budget.history())
     }
 
     /// Locks several shards, all of them at once, for a command.
-    pub fn lock_all<'a>(&'a self, thread: &'a mut Lane, set: ShardSet, now: Millis) -> Guard<'a> {
+    pub fn lock_all<'a>(
+        &'a self,
+        thread: &'a mut ThreadContext,
+        set: ShardSet,
+        now: Millis,
+    ) -> Guard<'a> {
         let held = self.hold_many_of(thread, set);
         Guard::new(self, thread, held, now, self.budget.history())
     }
@@ -42,7 +52,7 @@ impl Shards {
     #[inline]
     pub fn lock_quietly<'a>(
         &'a self,
-        thread: &'a mut Lane,
+        thread: &'a mut ThreadContext,
         shard: ShardId,
         now: Millis,
     ) -> Guard<'a> {
@@ -54,7 +64,7 @@ impl Shards {
     /// Locks the shard of the key that owns a collection; `None` if the collection is closed.
     pub fn lock_owner<'a>(
         &'a self,
-        thread: &'a mut Lane,
+        thread: &'a mut ThreadContext,
         id: CollectionId,
         now: Millis,
     ) -> Option<Guard<'a>> {
@@ -67,7 +77,7 @@ impl<'a> Guard<'a> {
     #[inline(always)]
     fn new(
         shards: &'a Shards,
-        thread: &'a mut Lane,
+        thread: &'a mut ThreadContext,
         held: Held,
         now: Millis,
         history: AccessHistory,
@@ -90,7 +100,7 @@ impl<'a> Guard<'a> {
 
     /// The thread that holds the locks.
     #[inline]
-    pub fn thread(&mut self) -> &mut Lane {
+    pub fn thread(&mut self) -> &mut ThreadContext {
         self.thread
     }
 

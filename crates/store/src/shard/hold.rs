@@ -4,7 +4,7 @@
 use super::collections::CollectionId;
 use super::locks::{Held, Lent, ShardSet};
 use super::shards::Shards;
-use crate::lane::Lane;
+use crate::thread_context::ThreadContext;
 use base::ShardId;
 
 impl Shards {
@@ -18,7 +18,7 @@ impl Shards {
 
     /// The lock of one shard, for a command.
     #[inline(always)]
-    pub(super) fn hold_one_of(&self, thread: &mut Lane, shard: ShardId) -> Held {
+    pub(super) fn hold_one_of(&self, thread: &mut ThreadContext, shard: ShardId) -> Held {
         if thread.lent.is_any() {
             let mut one = ShardSet::new();
             one.add_shard(shard);
@@ -28,7 +28,7 @@ impl Shards {
     }
 
     /// The locks of several shards, for a command.
-    pub(super) fn hold_many_of(&self, thread: &mut Lane, set: ShardSet) -> Held {
+    pub(super) fn hold_many_of(&self, thread: &mut ThreadContext, set: ShardSet) -> Held {
         if thread.lent.is_any() {
             return self.borrow(thread, set);
         }
@@ -41,7 +41,7 @@ impl Shards {
     /// keys before; a shard that was missed all the same is waited for, which is a mistake, since
     /// two who do so may wait for each other.
     #[cold]
-    fn borrow(&self, thread: &mut Lane, set: ShardSet) -> Held {
+    fn borrow(&self, thread: &mut ThreadContext, set: ShardSet) -> Held {
         let lent = thread.lent.0.get_or_insert_default();
         let missed = set.without(lent);
         if missed != ShardSet::new() {
@@ -70,43 +70,47 @@ impl Shards {
     }
 }
 
-/// Locks that a thread holds for several commands in a row. Those commands work with the lane that
-/// it lends, and borrow the locks; what they change is one unit.
+/// Locks that a thread holds for several commands in a row. Those commands work with the context of
+/// the thread, which it lends, and borrow the locks; what they change is one unit.
 #[derive(Debug)]
 pub struct Hold<'a> {
     shards: &'a Shards,
-    lane: &'a mut Lane,
+    thread: &'a mut ThreadContext,
 }
 
 impl Shards {
-    /// Takes the locks of some shards for several commands; the lane lends none so far.
-    pub fn hold<'a>(&'a self, lane: &'a mut Lane, set: ShardSet) -> Hold<'a> {
-        assert!(!lane.lent.is_any(), "a hold is not taken within a hold");
+    /// Takes the locks of some shards for several commands; the thread lends none so far.
+    pub fn hold<'a>(&'a self, thread: &'a mut ThreadContext, set: ShardSet) -> Hold<'a> {
+        assert!(!thread.lent.is_any(), "a hold is not taken within a hold");
         self.locks.many(&set).leave_locked();
-        lane.lent = Lent(Some(set));
-        Hold { shards: self, lane }
+        thread.lent = Lent(Some(set));
+        Hold { shards: self, thread }
     }
 
     /// The same for somebody who must not wait: `None` if one of the locks is not free at present.
-    pub fn try_hold<'a>(&'a self, lane: &'a mut Lane, set: ShardSet) -> Option<Hold<'a>> {
-        assert!(!lane.lent.is_any(), "a hold is not taken within a hold");
+    pub fn try_hold<'a>(
+        &'a self,
+        thread: &'a mut ThreadContext,
+        set: ShardSet,
+    ) -> Option<Hold<'a>> {
+        assert!(!thread.lent.is_any(), "a hold is not taken within a hold");
         self.locks.try_all(&set).ok()?.leave_locked();
-        lane.lent = Lent(Some(set));
-        Some(Hold { shards: self, lane })
+        thread.lent = Lent(Some(set));
+        Some(Hold { shards: self, thread })
     }
 }
 
 impl Hold<'_> {
-    /// The lane with which the commands of the unit work.
-    pub fn lane(&mut self) -> &mut Lane {
-        self.lane
+    /// The context with which the commands of the unit work.
+    pub fn thread(&mut self) -> &mut ThreadContext {
+        self.thread
     }
 }
 
 impl Drop for Hold<'_> {
     fn drop(&mut self) {
-        let held = self.lane.lent.0.take().unwrap_or_default();
-        self.shards.tell_unit(&std::mem::take(&mut self.lane.pending.unit));
+        let held = self.thread.lent.0.take().unwrap_or_default();
+        self.shards.tell_unit(&std::mem::take(&mut self.thread.pending.unit));
         // SAFETY: they were taken for this hold, or for a command under it, and were left locked.
         unsafe { self.shards.locks.release_all(&held) };
     }

@@ -2,7 +2,7 @@
 
 use super::{Change, Event, Guard, Listener, Reason, ShardSet, Shards, Unit};
 use crate::key::{Encoding, Key, Kind, Label};
-use crate::lane::Lane;
+use crate::thread_context::ThreadContext;
 use base::{Gate, KeyHasher, KeyspaceId, Millis, Random};
 use heap::Head;
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ type Model = BTreeMap<Vec<u8>, (Label, Vec<u8>, Option<Millis>)>;
 
 struct World {
     shards: Shards,
-    lane: Lane,
+    thread: ThreadContext,
     survivors: Head,
     model: Model,
     random: Random,
@@ -33,7 +33,7 @@ impl World {
         let gate = Gate::new();
         World {
             shards: shards.expect("address space"),
-            lane: Lane::new(gate.lane().expect("the first lane"), seed),
+            thread: ThreadContext::new(gate.join().expect("the first thread"), seed),
             survivors: Head::new(),
             model: Model::new(),
             random: Random::from_seed(seed),
@@ -53,7 +53,7 @@ impl World {
 
     fn with<T>(&mut self, name: &[u8], act: impl FnOnce(&mut Guard<'_>, &Key<'_>) -> T) -> T {
         let key = self.shards.key(KeyspaceId(0), name);
-        let mut guard = self.shards.lock(&mut self.lane, key.hash.shard(), NOW);
+        let mut guard = self.shards.lock(&mut self.thread, key.hash.shard(), NOW);
         let done = act(&mut guard, &key);
         guard.say(1, WRITTEN, &key);
         done
@@ -121,7 +121,7 @@ impl World {
     /// As a cleaner does, which knows where the record lies.
     fn relocate(&mut self, name: &[u8]) {
         let key = self.shards.key(KeyspaceId(0), name);
-        let mut guard = self.shards.lock_quietly(&mut self.lane, key.hash.shard(), NOW);
+        let mut guard = self.shards.lock_quietly(&mut self.thread, key.hash.shard(), NOW);
         let Some(at) = guard.peek(&key).map(|value| value.location()) else { return };
         let mut found = guard.key_at(key.keyspace, key.hash, at).expect("it lies there");
         assert!(found.relocate(&mut self.survivors, true));
@@ -132,13 +132,13 @@ impl World {
         for number in 0..NAMES {
             let name = format!("key:{number}").into_bytes();
             let key = self.shards.key(KeyspaceId(0), &name);
-            let guard = self.shards.lock_quietly(&mut self.lane, key.hash.shard(), NOW);
+            let guard = self.shards.lock_quietly(&mut self.thread, key.hash.shard(), NOW);
             let held = guard.peek(&key);
             let held = held.map(|it| (it.label(), it.bytes().to_vec(), it.deadline()));
             assert_eq!(held.as_ref(), self.model.get(&name));
         }
         let indexed: u64 = self.shards.counts_of(KeyspaceId(0)).map(|index| index.bytes()).sum();
-        assert_eq!(self.lane.counters.live_bytes.get(), indexed);
+        assert_eq!(self.thread.counters.live_bytes.get(), indexed);
     }
 }
 
@@ -188,7 +188,7 @@ fn nodes_of_a_key_stay_its_own_until_it_goes() {
         assert_eq!(key.nodes().bytes(made[1])[99..101], [3, 4]);
         id
     });
-    let mut guard = world.shards.lock_owner(&mut world.lane, id, NOW).expect("it has an owner");
+    let mut guard = world.shards.lock_owner(&mut world.thread, id, NOW).expect("it has an owner");
     let mut nodes = guard.collection(id).expect("it is open");
     assert!(nodes.relocate(2, &mut world.survivors, false));
     assert_eq!(guard.owner_of(id).expect("its key").key().bytes, b"tree");
@@ -197,7 +197,7 @@ fn nodes_of_a_key_stay_its_own_until_it_goes() {
     world.with(b"tree", |guard, key| guard.key_mut(key).put(STRING, &text)).expect("room");
     let dying = world.shards.next_dying().expect("the tree");
     assert_eq!(dying.id, id);
-    let mut guard = world.shards.lock_owner(&mut world.lane, id, NOW).expect("the same shard");
+    let mut guard = world.shards.lock_owner(&mut world.thread, id, NOW).expect("the same shard");
     let mut nodes = guard.collection(id).expect("it is open");
     let end = nodes.end();
     assert!(nodes.drop_nodes(1..end) > 3_150);
@@ -206,7 +206,7 @@ fn nodes_of_a_key_stay_its_own_until_it_goes() {
     drop(guard);
     world.model.insert(b"tree".to_vec(), (STRING, text, None));
     let indexed: u64 = world.shards.counts_of(KeyspaceId(0)).map(|index| index.bytes()).sum();
-    assert_eq!(world.lane.counters.live_bytes.get(), indexed);
+    assert_eq!(world.thread.counters.live_bytes.get(), indexed);
 }
 
 /// A key before it changes, why it goes, and what it held.
@@ -266,7 +266,7 @@ fn a_removal_that_nobody_asked_for_says_what_it_is() {
         .expect("room");
     let heard = listened_to(&world);
     let key = world.shards.key(KeyspaceId(0), b"late");
-    let mut guard = world.shards.lock(&mut world.lane, key.hash.shard(), NOW);
+    let mut guard = world.shards.lock(&mut world.thread, key.hash.shard(), NOW);
     assert!(guard.read(&key).is_none());
     drop(guard);
     let before = heard.before.lock().expect("no panic");
@@ -282,7 +282,7 @@ fn a_removal_that_nobody_asked_for_says_what_it_is() {
 fn locks_are_not_given_up_before_a_change_is_said() {
     let mut world = World::new(6);
     let key = world.shards.key(KeyspaceId(0), b"k");
-    let mut guard = world.shards.lock(&mut world.lane, key.hash.shard(), NOW);
+    let mut guard = world.shards.lock(&mut world.thread, key.hash.shard(), NOW);
     guard.key_mut(&key).put(STRING, b"v").expect("room");
 }
 
@@ -293,10 +293,10 @@ fn commands_of_a_hold_borrow_its_locks_and_make_one_unit() {
     let names: [&[u8]; 3] = [b"a", b"b", b"c"];
     let mut set = ShardSet::new();
     names.iter().for_each(|name| set.add(world.shards.hasher.hash(name)));
-    let mut hold = world.shards.hold(&mut world.lane, set);
+    let mut hold = world.shards.hold(&mut world.thread, set);
     for name in names {
         let key = world.shards.key(KeyspaceId(0), name);
-        let mut guard = world.shards.lock(hold.lane(), key.hash.shard(), NOW);
+        let mut guard = world.shards.lock(hold.thread(), key.hash.shard(), NOW);
         guard.speak_for(|| (vec![b"ASKED".to_vec()], KeyspaceId(0)));
         guard.key_mut(&key).put(STRING, b"v").expect("room");
         guard.say(1, WRITTEN, &key);
@@ -308,7 +308,7 @@ fn commands_of_a_hold_borrow_its_locks_and_make_one_unit() {
     assert_eq!(units[0].effects.len(), 3);
     drop(units);
     // The locks are free again, for somebody who must not wait.
-    assert!(world.shards.try_hold(&mut world.lane, set).is_some());
+    assert!(world.shards.try_hold(&mut world.thread, set).is_some());
 }
 
 #[test]
@@ -320,6 +320,6 @@ fn a_command_of_a_hold_reaches_no_other_keys() {
     assert_ne!(one.hash.shard(), other.hash.shard());
     let mut set = ShardSet::new();
     set.add(one.hash);
-    let mut hold = world.shards.hold(&mut world.lane, set);
-    drop(world.shards.lock(hold.lane(), other.hash.shard(), NOW));
+    let mut hold = world.shards.hold(&mut world.thread, set);
+    drop(world.shards.lock(hold.thread(), other.hash.shard(), NOW));
 }

@@ -24,7 +24,7 @@ pub fn keys(call: &mut Call<'_>) -> Outcome {
     }
     let mark = reply.deferred_array();
     let mut found = 0;
-    store.each_key(call.lane, scanned, |key| {
+    store.each_key(call.thread, scanned, |key| {
         reply.bulk(key);
         found += 1;
         !reply.is_cut()
@@ -47,7 +47,7 @@ pub fn is_hopeless(pattern: Option<&[u8]>) -> bool {
 pub fn randomkey(call: &mut Call<'_>) -> Outcome {
     let keyspace = call.keyspace();
     let visited_at = call.visited_at();
-    match call.instance.store.random_key(call.lane, keyspace, visited_at) {
+    match call.instance.store.random_key(call.thread, keyspace, visited_at) {
         Some(key) => call.reply.bulk(&key),
         None => call.reply.null(),
     }
@@ -73,7 +73,7 @@ pub fn scan(call: &mut Call<'_>) -> Outcome {
     let ScanOptions { count, filter, is_nothing } = options;
     let scanned = Scanned { keyspace, now, filter };
     let next =
-        store.scan_with_expired(call.lane, scanned, cursor, count, |key, there| match there {
+        store.scan_with_expired(call.thread, scanned, cursor, count, |key, there| match there {
             _ if is_nothing => {}
             true => {
                 part.bulk(key);
@@ -87,7 +87,7 @@ pub fn scan(call: &mut Call<'_>) -> Outcome {
     reply.append(&part);
     for key in &expired {
         let key = store.key(keyspace, key);
-        store.lock(call.lane, &key, call.now).drop_expired(&key);
+        store.lock(call.thread, &key, call.now).drop_expired(&key);
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ pub fn hrandfield(call: &mut Call<'_>) -> Outcome {
     if call.args.len() > 2 {
         return several(call);
     }
-    let mut random = Random::from_seed(call.lane.random.next());
+    let mut random = Random::from_seed(call.thread.random.next());
     let (mut access, key, reply) = call.on_key(1);
     let hash = hash::read(&mut access, &key)?;
     match hash.and_then(|hash| hash::random_field(&hash, &mut random)) {
@@ -37,7 +37,7 @@ fn several(call: &mut Call<'_>) -> Outcome {
     if with_values && count.unsigned_abs() > i64::MAX as u64 / 2 {
         return Err(Refusal::of("ERR value is out of range").into());
     }
-    let mut random = Random::from_seed(call.lane.random.next());
+    let mut random = Random::from_seed(call.thread.random.next());
     let (mut access, key, reply) = call.on_key(1);
     match hash::read(&mut access, &key)?.filter(|_| count != 0) {
         None => reply.array(0),

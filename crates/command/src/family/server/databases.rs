@@ -13,7 +13,7 @@ pub(super) fn dbsize(call: &mut Call<'_>) -> Outcome {
 pub(super) fn flushdb(call: &mut Call<'_>) -> Outcome {
     flush_mode(call)?;
     let database = call.session.database;
-    call.instance.store.flush(call.lane, database..database + 1);
+    call.instance.store.flush(call.thread, database..database + 1);
     call.reply.ok();
     Ok(())
 }
@@ -21,7 +21,7 @@ pub(super) fn flushdb(call: &mut Call<'_>) -> Outcome {
 pub(super) fn flushall(call: &mut Call<'_>) -> Outcome {
     flush_mode(call)?;
     let databases = 0..call.instance.store.databases();
-    call.instance.store.flush(call.lane, databases);
+    call.instance.store.flush(call.thread, databases);
     call.reply.ok();
     Ok(())
 }
@@ -49,7 +49,7 @@ pub(super) fn swapdb(call: &mut Call<'_>) -> Outcome {
     let (Some(one), Some(other)) = (database(one), database(other)) else {
         return Err(Refusal::DB_INDEX.into());
     };
-    call.instance.store.swap_databases(call.lane, one, other);
+    call.instance.store.swap_databases(call.thread, one, other);
     call.reply.ok();
     Ok(())
 }

@@ -12,7 +12,7 @@ fn talk(conversation: &str) -> World {
 fn ends_after(world: &mut World, name: &[u8]) -> Option<u64> {
     let store = &world.instance.store;
     let key = store.key(store.keyspace(0).expect("database 0"), name);
-    let access = store.lock(&mut world.lane, &key, BEGIN);
+    let access = store.lock(&mut world.thread, &key, BEGIN);
     access.peek(&key).expect("is there").deadline.map(|at| at.since(BEGIN))
 }
 

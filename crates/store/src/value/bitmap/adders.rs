@@ -22,8 +22,8 @@ const BLOCK_QUADS: usize = 8;
 const BLOCK_WORDS: usize = BLOCK_QUADS * 4;
 
 fn word(block: &[u8; BLOCK_WORDS * 8], quad: usize) -> Quad {
-    std::array::from_fn(|lane| {
-        let at = (quad * 4 + lane) * 8;
+    std::array::from_fn(|thread| {
+        let at = (quad * 4 + thread) * 8;
         u64::from_ne_bytes(std::array::from_fn(|byte| block[at + byte]))
     })
 }
@@ -59,9 +59,9 @@ impl Sums {
 /// Adds two bits to a sum in every place; returns the carries.
 #[inline]
 fn carry(sum: &mut Quad, a: Quad, b: Quad) -> Quad {
-    let half: Quad = std::array::from_fn(|lane| sum[lane] ^ a[lane]);
-    let carries = std::array::from_fn(|lane| sum[lane] & a[lane] | half[lane] & b[lane]);
-    *sum = std::array::from_fn(|lane| half[lane] ^ b[lane]);
+    let half: Quad = std::array::from_fn(|thread| sum[thread] ^ a[thread]);
+    let carries = std::array::from_fn(|thread| sum[thread] & a[thread] | half[thread] & b[thread]);
+    *sum = std::array::from_fn(|thread| half[thread] ^ b[thread]);
     carries
 }
 

@@ -1,8 +1,8 @@
 use super::{Deadline, Hash, HashLimit, HashMut, Pair, Was, peek, random_field, random_fields};
 use crate::access::Access;
 use crate::key::{Encoding, Key};
-use crate::lane::Lane;
 use crate::store::{Store, StoreConfig};
+use crate::thread_context::ThreadContext;
 use base::{KeyHasher, KeyspaceId, Millis, Random};
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ type Model = BTreeMap<Vec<u8>, (Vec<u8>, Option<Millis>)>;
 
 struct Fixture {
     store: Store,
-    lane: Lane,
+    thread: ThreadContext,
     now: Millis,
 }
 
@@ -24,15 +24,15 @@ impl Fixture {
         let hasher = KeyHasher::from_seed(3);
         let config = StoreConfig { databases: 1, hasher, address_space: Some(256 << 20) };
         let store = Store::new(config).expect("address space");
-        let lane = store.lane().expect("the first lane");
-        Fixture { store, lane, now: BEGIN }
+        let thread = store.thread_context().expect("the first thread");
+        Fixture { store, thread, now: BEGIN }
     }
 
     fn on<T>(&mut self, act: impl FnOnce(&mut Access<'_>, &Key<'_>) -> T) -> T {
-        self.store.enter(&self.lane);
+        self.store.enter(&self.thread);
         let key = self.store.key(KeyspaceId(0), NAME);
-        let done = act(&mut self.store.lock(&mut self.lane, &key, self.now).unheard(), &key);
-        self.store.leave(&self.lane);
+        let done = act(&mut self.store.lock(&mut self.thread, &key, self.now).unheard(), &key);
+        self.store.leave(&self.thread);
         done
     }
 
@@ -57,13 +57,13 @@ impl Fixture {
     }
 
     fn sweep(&mut self) {
-        self.store.sweep_deadlines(&mut self.lane, self.now);
+        self.store.sweep_deadlines(&mut self.thread, self.now);
     }
 
     fn clean(&mut self) {
-        self.store.enter(&self.lane);
-        self.store.clean_at_rest(&mut self.lane, 64 << 10, self.now);
-        self.store.leave(&self.lane);
+        self.store.enter(&self.thread);
+        self.store.clean_at_rest(&mut self.thread, 64 << 10, self.now);
+        self.store.leave(&self.thread);
     }
 }
 
@@ -320,20 +320,20 @@ fn copies_and_renamed_hashes_expire_in_part_too() {
             fixture.set(number.to_string().as_bytes(), b"value", at);
         }
         fixture.set(b"stays", b"value", Deadline::Never);
-        let Fixture { store, lane, now } = &mut fixture;
-        store.enter(lane);
+        let Fixture { store, thread, now } = &mut fixture;
+        store.enter(thread);
         let key = store.key(KeyspaceId(0), NAME);
         let others = [store.key(KeyspaceId(0), b"copy"), store.key(KeyspaceId(0), b"renamed")];
         let mut shards = crate::shard::ShardSet::new();
         [key, others[0], others[1]].iter().for_each(|key| shards.add(key.hash));
-        let mut access = store.lock_all(lane, shards, *now).unheard();
+        let mut access = store.lock_all(thread, shards, *now).unheard();
         assert_eq!(access.copy(&key, &others[0]), Ok(true));
         assert_eq!(access.rename(&key, &others[1]), Ok(true));
         drop(access);
-        store.leave(lane);
+        store.leave(thread);
         assert_eq!(store.keyspace_facts(0).with_timed_parts, 2);
         for millis in [300, 1_000, 2_300] {
-            store.sweep_deadlines(lane, Millis(BEGIN.0 + millis));
+            store.sweep_deadlines(thread, Millis(BEGIN.0 + millis));
         }
         assert_eq!(store.totals().expired_parts, 2 * fields);
         assert_eq!(store.keyspace_facts(0).with_timed_parts, 0);

@@ -7,9 +7,9 @@ use super::{HyperLogLogError, REGISTERS, add, count, count_all, dense, make_dens
 use super::{self_test, sparse};
 use crate::access::Access;
 use crate::key::{Encoding, Expiry, Key};
-use crate::lane::Lane;
 use crate::shard::ShardSet;
 use crate::store::{Store, StoreConfig};
+use crate::thread_context::ThreadContext;
 use base::{KeyHasher, KeyspaceId, Millis, Random};
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ const ONE_TWO_THREE: &[u8] = b"HYLL\x01\0\0\0\0\0\0\0\0\0\0\x80]f\x80Mt\x80Q,\x8
 
 struct Fixture {
     store: Store,
-    lane: Lane,
+    thread: ThreadContext,
 }
 
 impl Fixture {
@@ -28,15 +28,15 @@ impl Fixture {
         let hasher = KeyHasher::from_seed(2);
         let config = StoreConfig { databases: 1, hasher, address_space: Some(64 << 20) };
         let store = Store::new(config).expect("address space");
-        let lane = store.lane().expect("the first lane");
-        Fixture { store, lane }
+        let thread = store.thread_context().expect("the first thread");
+        Fixture { store, thread }
     }
 
     fn on<T>(&mut self, names: &[&[u8]], act: impl FnOnce(&mut Access<'_>, &[Key<'_>]) -> T) -> T {
         let keys: Vec<_> = names.iter().map(|name| self.store.key(KeyspaceId(0), name)).collect();
         let mut shards = ShardSet::new();
         keys.iter().for_each(|key| shards.add(key.hash));
-        act(&mut self.store.lock_all(&mut self.lane, shards, Millis(1_000_000)).unheard(), &keys)
+        act(&mut self.store.lock_all(&mut self.thread, shards, Millis(1_000_000)).unheard(), &keys)
     }
 
     fn add(&mut self, name: &[u8], elements: &[&[u8]]) -> Result<u64, HyperLogLogError> {

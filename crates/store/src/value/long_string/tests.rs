@@ -1,9 +1,9 @@
 use super::{CHUNK_BYTES, WHOLE_BYTES_MAX};
 use crate::access::Access;
 use crate::key::{Encoding, Expiry, Key};
-use crate::lane::Lane;
 use crate::shard::ShardSet;
 use crate::store::{Store, StoreConfig};
+use crate::thread_context::ThreadContext;
 use crate::value::bitmap;
 use crate::value::bitmap::combine::{self, Operation};
 use crate::value::bitmap::field::{Field, Overflow};
@@ -20,7 +20,7 @@ type Model = BTreeMap<&'static [u8], (Vec<u8>, Option<Millis>)>;
 
 struct World {
     store: Store,
-    lane: Lane,
+    thread: ThreadContext,
     random: Random,
     now: Millis,
     model: Model,
@@ -31,16 +31,16 @@ impl World {
         let hasher = KeyHasher::from_seed(seed);
         let config = StoreConfig { databases: 1, hasher, address_space: Some(512 << 20) };
         let store = Store::new(config).expect("address space");
-        let lane = store.lane().expect("the first lane");
+        let thread = store.thread_context().expect("the first thread");
         let (random, now) = (Random::from_seed(seed), Millis(1_000_000));
-        World { store, lane, random, now, model: Model::new() }
+        World { store, thread, random, now, model: Model::new() }
     }
 
     fn on<T>(&mut self, names: &[&[u8]], act: impl FnOnce(&mut Access<'_>, &[Key<'_>]) -> T) -> T {
         let keys: Vec<_> = names.iter().map(|name| self.store.key(KeyspaceId(0), name)).collect();
         let mut shards = ShardSet::new();
         keys.iter().for_each(|key| shards.add(key.hash));
-        act(&mut self.store.lock_all(&mut self.lane, shards, self.now).unheard(), &keys)
+        act(&mut self.store.lock_all(&mut self.thread, shards, self.now).unheard(), &keys)
     }
 
     fn below(&mut self, most: usize) -> usize {
@@ -208,9 +208,9 @@ impl World {
         let now = self.now;
         self.model.retain(|_, (_, deadline)| deadline.is_none_or(|deadline| deadline > now));
         self.shorten();
-        self.store.sweep_deadlines(&mut self.lane, now);
-        while self.store.reap_some(&mut self.lane, 1 << 10) {}
-        self.store.clean_at_rest(&mut self.lane, 1 << 18, now);
+        self.store.sweep_deadlines(&mut self.thread, now);
+        while self.store.reap_some(&mut self.thread, 1 << 10) {}
+        self.store.clean_at_rest(&mut self.thread, 1 << 18, now);
     }
 
     /// Keeps strings near the threshold.
@@ -303,7 +303,7 @@ fn a_string_is_in_one_piece_again_when_it_is_set_to_fewer_bytes() {
             assert_eq!((found.len(), found.deadline), (value.len(), Some(Millis(2_000_000))));
         });
     }
-    while world.store.reap_some(&mut world.lane, 1 << 10) {}
+    while world.store.reap_some(&mut world.thread, 1 << 10) {}
     assert!(world.store.live_bytes() < 100);
 }
 

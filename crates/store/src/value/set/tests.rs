@@ -5,9 +5,9 @@ use super::{Flow, Operation, SetLimit, add, combine, move_member, peek, pop, ran
 use super::{read_all, remove, store};
 use crate::access::Access;
 use crate::key::{Encoding, Key};
-use crate::lane::Lane;
 use crate::shard::ShardSet;
 use crate::store::{Store, StoreConfig};
+use crate::thread_context::ThreadContext;
 use base::{KeyHasher, KeyspaceId, Millis, Random};
 use packed::Element;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,7 +24,7 @@ type Model = BTreeSet<Vec<u8>>;
 
 struct Fixture {
     store: Store,
-    lane: Lane,
+    thread: ThreadContext,
 }
 
 impl Fixture {
@@ -32,22 +32,22 @@ impl Fixture {
         let hasher = KeyHasher::from_seed(2);
         let config = StoreConfig { databases: 1, hasher, address_space: Some(256 << 20) };
         let store = Store::new(config).expect("address space");
-        let lane = store.lane().expect("the first lane");
-        Fixture { store, lane }
+        let thread = store.thread_context().expect("the first thread");
+        Fixture { store, thread }
     }
 
     fn on<T>(&mut self, names: &[&[u8]], act: impl FnOnce(&mut Access<'_>, &[Key<'_>]) -> T) -> T {
         let keys: Vec<_> = names.iter().map(|name| self.store.key(KeyspaceId(0), name)).collect();
         let mut shards = ShardSet::new();
         keys.iter().for_each(|key| shards.add(key.hash));
-        self.store.enter(&self.lane);
-        let done = act(&mut self.store.lock_all(&mut self.lane, shards, NOW).unheard(), &keys);
-        self.store.leave(&self.lane);
+        self.store.enter(&self.thread);
+        let done = act(&mut self.store.lock_all(&mut self.thread, shards, NOW).unheard(), &keys);
+        self.store.leave(&self.thread);
         done
     }
 
     fn add(&mut self, name: &[u8], texts: &[Vec<u8>], limit: SetLimit) -> u64 {
-        self.store.reserve(&mut self.lane, 1 << 20, NOW).expect("room");
+        self.store.reserve(&mut self.thread, 1 << 20, NOW).expect("room");
         let texts = texts.iter().map(Vec::as_slice);
         self.on(&[name], |access, keys| add(access, &keys[0], texts, limit)).expect("room")
     }
@@ -77,7 +77,7 @@ impl Fixture {
     }
 
     fn clean(&mut self) {
-        self.store.clean_at_rest(&mut self.lane, 1 << 20, NOW);
+        self.store.clean_at_rest(&mut self.thread, 1 << 20, NOW);
     }
 }
 

@@ -7,9 +7,9 @@ use super::{
 use crate::access::Access;
 use crate::fault::Fault;
 use crate::key::{Encoding, Key};
-use crate::lane::Lane;
 use crate::shard::ShardSet;
 use crate::store::{Store, StoreConfig};
+use crate::thread_context::ThreadContext;
 use crate::value::collection::tag_by;
 use base::{KeyHasher, KeyspaceId, Millis, Random};
 use packed::Element;
@@ -21,7 +21,7 @@ const NEVER_SMALL: SortedSetLimit = SortedSetLimit { members_max: 0, member_byte
 
 struct Fixture {
     store: Store,
-    lane: Lane,
+    thread: ThreadContext,
 }
 
 type Model = BTreeMap<Vec<u8>, f64>;
@@ -31,8 +31,8 @@ impl Fixture {
         let hasher = KeyHasher::from_seed(2);
         let config = StoreConfig { databases: 1, hasher, address_space: Some(512 << 20) };
         let store = Store::new(config).expect("address space");
-        let lane = store.lane().expect("the first lane");
-        Fixture { store, lane }
+        let thread = store.thread_context().expect("the first thread");
+        Fixture { store, thread }
     }
 
     fn on<T>(&mut self, names: &[&str], act: impl FnOnce(&mut Access<'_>, &[Key<'_>]) -> T) -> T {
@@ -41,7 +41,7 @@ impl Fixture {
         let keys: Vec<Key<'_>> = names.iter().map(key).collect();
         let mut shards = ShardSet::new();
         keys.iter().for_each(|key| shards.add(key.hash));
-        act(&mut self.store.lock_all(&mut self.lane, shards, NOW).unheard(), &keys)
+        act(&mut self.store.lock_all(&mut self.thread, shards, NOW).unheard(), &keys)
     }
 
     fn add_all(&mut self, pairs: &[(f64, &[u8])], terms: Terms, limit: SortedSetLimit) -> Added {
@@ -197,8 +197,8 @@ fn sorted_sets_agree_with_a_model_while_the_cleaner_moves_them() {
             change(&mut fixture, &mut model, &mut random, of);
             if step % 500 == 0 {
                 fixture.check("a", &model);
-                let Fixture { store, lane } = &mut fixture;
-                store.clean_at_rest(lane, 1 << 20, NOW);
+                let Fixture { store, thread } = &mut fixture;
+                store.clean_at_rest(thread, 1 << 20, NOW);
             }
         }
         fixture.check("a", &model);

@@ -5,8 +5,8 @@ use super::{Add, AddError, Bound, Entry, Id, NewId, NodeLimit, Trim};
 use crate::access::Access;
 use crate::fault::Fault;
 use crate::key::Key;
-use crate::lane::Lane;
 use crate::store::{Store, StoreConfig};
+use crate::thread_context::ThreadContext;
 use base::{KeyHasher, KeyspaceId, Millis, Random};
 use std::collections::BTreeMap;
 use tree::{MemoryNodes, Tree, View};
@@ -214,7 +214,7 @@ fn blocks_with_different_names_are_not_merged_into_one_that_is_longer() {
 
 struct Fixture {
     store: Store,
-    lane: Lane,
+    thread: ThreadContext,
     now: Millis,
 }
 
@@ -225,13 +225,13 @@ impl Fixture {
         let hasher = KeyHasher::from_seed(2);
         let config = StoreConfig { databases: 1, hasher, address_space: Some(64 << 20) };
         let store = Store::new(config).expect("address space");
-        let lane = store.lane().expect("the first lane");
-        Fixture { store, lane, now: Millis(1_000_000) }
+        let thread = store.thread_context().expect("the first thread");
+        Fixture { store, thread, now: Millis(1_000_000) }
     }
 
     fn on<T>(&mut self, act: impl FnOnce(&mut Access<'_>, &Key<'_>) -> T) -> T {
         let key = self.store.key(KeyspaceId(0), b"s");
-        act(&mut self.store.lock(&mut self.lane, &key, self.now).unheard(), &key)
+        act(&mut self.store.lock(&mut self.thread, &key, self.now).unheard(), &key)
     }
 
     fn add(&mut self, id: NewId, texts: &[Vec<u8>]) -> Result<Id, AddError> {
@@ -259,7 +259,7 @@ impl Fixture {
     }
 
     fn clean(&mut self) {
-        self.store.clean_at_rest(&mut self.lane, 1 << 16, self.now);
+        self.store.clean_at_rest(&mut self.thread, 1 << 16, self.now);
     }
 }
 

@@ -1,8 +1,8 @@
 use super::{Condition, StringError, add, add_float, append, range, set_range};
 use crate::access::Access;
 use crate::key::{Encoding, Expiry};
-use crate::lane::Lane;
 use crate::store::{Store, StoreConfig};
+use crate::thread_context::ThreadContext;
 use base::{KeyHasher, KeyspaceId, Millis, Random};
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ const NAMES: [&[u8]; 5] = [b"", b"a", b"b", b"a longer name", &[0xff; 300]];
 
 struct Fixture {
     store: Store,
-    lane: Lane,
+    thread: ThreadContext,
 }
 
 impl Fixture {
@@ -20,13 +20,13 @@ impl Fixture {
         let hasher = KeyHasher::from_seed(2);
         let config = StoreConfig { databases: 1, hasher, address_space };
         let store = Store::new(config).expect("address space");
-        let lane = store.lane().expect("the first lane");
-        Fixture { store, lane }
+        let thread = store.thread_context().expect("the first thread");
+        Fixture { store, thread }
     }
 
     fn on<T>(&mut self, name: &[u8], act: impl FnOnce(&mut Access<'_>, &crate::Key<'_>) -> T) -> T {
         let key = self.store.key(KeyspaceId(0), name);
-        act(&mut self.store.lock(&mut self.lane, &key, Millis(1_000_000)).unheard(), &key)
+        act(&mut self.store.lock(&mut self.thread, &key, Millis(1_000_000)).unheard(), &key)
     }
 
     fn value(&mut self, name: &[u8]) -> Option<Vec<u8>> {

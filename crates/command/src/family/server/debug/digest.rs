@@ -139,10 +139,10 @@ fn add_database(all: &mut Fingerprint, call: &mut Call<'_>, database: usize) -> 
     let (mut keys, mut cursor) = (Vec::new(), 0);
     loop {
         let add = |key: &[u8]| keys.push(key.to_vec());
-        cursor = store.scan(call.lane, scanned, cursor, BATCH, add);
+        cursor = store.scan(call.thread, scanned, cursor, BATCH, add);
         for bytes in keys.drain(..) {
             let key = store.key(keyspace, &bytes);
-            let access = store.lock(call.lane, &key, call.now);
+            let access = store.lock(call.thread, &key, call.now);
             let mut one = Fingerprint::default();
             one.mix(&bytes);
             if one.mix_value(&access, &key)? {

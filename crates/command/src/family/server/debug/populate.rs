@@ -31,8 +31,8 @@ pub(super) fn populate(call: &mut Call<'_>) -> Outcome {
     for number in 0..count {
         if number % KEYS_PER_TURN == KEYS_PER_TURN - 1 {
             let store = &call.instance.store;
-            store.leave(call.lane);
-            store.enter(call.lane);
+            store.leave(call.thread);
+            store.enter(call.thread);
         }
         let key = [prefix, format!(":{number}").as_bytes()].concat();
         add(call, &key, format!("value:{number}").into_bytes(), size)?;
@@ -50,7 +50,7 @@ fn add(call: &mut Call<'_>, key: &[u8], mut value: Vec<u8>, size: Option<usize>)
     let keyspace = call.keyspace();
     let store = &call.instance.store;
     let key = store.key(keyspace, key);
-    let mut access = store.lock(call.lane, &key, call.now);
+    let mut access = store.lock(call.thread, &key, call.now);
     if access.peek(&key).is_none() {
         let encoding = if size.is_some() { Encoding::Raw } else { Encoding::of_new(&value) };
         access.write(&key, &value, encoding, Expiry::Never)?;

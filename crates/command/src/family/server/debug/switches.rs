@@ -59,9 +59,9 @@ pub(super) fn sleep(call: &mut Call<'_>) -> Outcome {
     let time = time.map_err(|_| Refusal::NOT_FLOAT)?;
     // Outside the gate, so that other workers can go on.
     let store = &call.instance.store;
-    store.leave(call.lane);
+    store.leave(call.thread);
     std::thread::sleep(time);
-    store.enter(call.lane);
+    store.enter(call.thread);
     call.reply.ok();
     Ok(())
 }

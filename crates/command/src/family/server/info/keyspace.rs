@@ -26,9 +26,9 @@ fn mean_time_left(call: &mut Call<'_>, database: usize) -> u64 {
     let Some(keyspace) = store.keyspace(database) else { return 0 };
     let (mut sum, mut count) = (0_u64, 0_u64);
     for _ in 0..SAMPLES {
-        let Some(bytes) = store.random_key(call.lane, keyspace, call.now) else { break };
+        let Some(bytes) = store.random_key(call.thread, keyspace, call.now) else { break };
         let key = store.key(keyspace, &bytes);
-        let access = store.lock(call.lane, &key, call.now);
+        let access = store.lock(call.thread, &key, call.now);
         if let Some(deadline) = access.peek(&key).and_then(|value| value.deadline) {
             sum = sum.saturating_add(deadline.since(call.now));
             count += 1;

@@ -2,20 +2,20 @@
 
 use crate::counters::Counters;
 use crate::shard::{Lent, Pending, ShardSet};
-use base::{GateLane, Millis, Pacer, Random};
+use base::{GateMember, Millis, Pacer, Random};
 use heap::{Head, Heap, OutOfSpace, Purpose};
 use std::sync::Arc;
 
 /// A thread's hot head, its way through the gate, its counts and its chance.
 #[derive(Debug)]
-pub struct Lane {
+pub struct ThreadContext {
     pub(crate) head: Head,
-    pub(crate) gate: GateLane,
+    pub(crate) gate: GateMember,
     pub(crate) counters: Arc<Counters>,
     pub(crate) paid: Paid,
     /// Whether a change took more than the budget has, for which room has to be made.
     pub(crate) is_overdrawn: bool,
-    /// Bytes that had been appended when the lane was last asked whether it rests.
+    /// Bytes that had been appended when the thread was last asked whether it rests.
     pub(crate) rested_at: u64,
     /// The shards that the guard in use has locked or borrowed, if they are several.
     pub(crate) asked: ShardSet,
@@ -28,7 +28,7 @@ pub struct Lane {
     pub random: Random,
 }
 
-/// What a lane had counted when it last paid for upkeep.
+/// What a thread had counted when it last paid for upkeep.
 #[derive(Debug, Default)]
 pub(crate) struct Paid {
     /// Bytes appended.
@@ -37,9 +37,9 @@ pub(crate) struct Paid {
     pub live: u64,
 }
 
-impl Lane {
-    pub(crate) fn new(gate: GateLane, seed: u64) -> Lane {
-        Lane {
+impl ThreadContext {
+    pub(crate) fn new(gate: GateMember, seed: u64) -> ThreadContext {
+        ThreadContext {
             head: Head::new(),
             gate,
             counters: Arc::default(),
