@@ -133,6 +133,11 @@ impl KeySpec {
         KeySpec { search: KeySearch::Unknown, flags }
     }
 
+    /// Whether it names one key, at the same position in every request.
+    pub fn is_one(&self) -> bool {
+        matches!(self.search, KeySearch::Range { first, last, .. } if first == last && first > 0)
+    }
+
     /// Position of the first key, if it is the same in every request.
     pub fn first_position(&self) -> Option<usize> {
         match self.search {

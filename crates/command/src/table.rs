@@ -4,10 +4,11 @@
 //! table, for commands that tell about commands.
 
 use crate::args::Args;
-use crate::key_spec::KeySpec;
+use crate::key_spec::{self, FindKeys, KeySpec};
 use crate::needs::Needs;
 use crate::spec::CommandSpec;
 use std::fmt;
+use std::ptr::fn_addr_eq;
 use std::sync::LazyLock;
 
 /// Names are compared as sixteen bytes; longer ones by their row.
@@ -25,6 +26,8 @@ pub struct Row<Run: 'static> {
     pub needs: Needs,
     /// Position of its first key, if that is the same in every request; zero if not.
     pub first_key: usize,
+    /// Whether every request has that key and no other.
+    pub has_one_key: bool,
     /// The command that it is a subcommand of.
     pub parent: Option<&'static CommandSpec<Run>>,
     /// `config|get`, as INFO and COMMAND write it.
@@ -162,7 +165,10 @@ fn row<Run>(
     };
     let first_key = spec.keys.iter().find_map(KeySpec::first_position).unwrap_or(0);
     let first_child = id + 1;
-    Row { spec, id, needs: spec.needs(), first_key, parent, full_name, first_child, table }
+    let has_one_key = fn_addr_eq(spec.find_keys, key_spec::find as FindKeys)
+        && matches!(spec.keys, [key] if key.is_one());
+    let needs = spec.needs();
+    Row { spec, id, needs, first_key, has_one_key, parent, full_name, first_child, table }
 }
 
 /// The first sixteen bytes of a name, zeros behind it.

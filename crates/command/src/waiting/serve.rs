@@ -93,6 +93,16 @@ impl<'r> Request<'r> {
         Request { row: call.row, args: call.args, database: call.session.database }
     }
 
+    /// The keys that it names.
+    fn names(self) -> SmallVec<[&'r [u8]; 4]> {
+        if self.row.has_one_key {
+            return SmallVec::from_slice(&[self.args.get(self.row.first_key)]);
+        }
+        let words: SmallVec<[&[u8]; 8]> = self.args.from(0).collect();
+        let found = (self.row.spec.find_keys)(self.row.spec.keys, &words).unwrap_or_default();
+        found.iter().map(|(key, _)| *key).collect()
+    }
+
     /// The keys that it touches and somebody waits for. Adds the shards of all keys that it
     /// touches.
     fn touched(self, instance: &Instance, shards: &mut ShardSet) -> Touched {
@@ -101,9 +111,8 @@ impl<'r> Request<'r> {
             *shards = ShardSet::all();
             return begin_of_lines(lines.all());
         }
-        let words: SmallVec<[&[u8]; 8]> = self.args.from(0).collect();
-        let named = (self.row.spec.find_keys)(self.row.spec.keys, &words).unwrap_or_default();
-        let keys = named.iter().map(|(key, _)| (*key, instance.store.hash(key)));
+        let named = self.names();
+        let keys = named.iter().map(|key| (*key, instance.store.hash(key)));
         keys.clone().for_each(|(_, hash)| shards.add(hash));
         if wakes == Wakes::ItsKeysAnywhere {
             let names: HashSet<&[u8]> = keys.map(|(key, _)| key).collect();
@@ -265,9 +274,14 @@ impl<'s> Server<'s> {
         (key, mut ticket): (&DatabaseKey, u64),
         touched: &mut Touched,
     ) -> Option<u64> {
-        let mut kind = self.kind_at(thread, key);
+        // What the key holds, as far as it is known.
+        let mut known = None;
         while let Some((waiter, is_minded)) = self.waiters().lines.next(key, ticket) {
+            let kind = *known.get_or_insert_with(|| self.kind_at(thread, key));
             let is_for = waiter.wants.minds_loss || kind == Some(waiter.wants.kind);
+            if kind.is_none() && !is_minded {
+                return None;
+            }
             if is_for {
                 if !waiter.all_keys().all(|key| held.has(key.hash.shard())) {
                     return Some(ticket);
@@ -276,13 +290,10 @@ impl<'s> Server<'s> {
                     // It may have written to other keys, and taken the last of what was there.
                     let others = waiter.all_keys().filter(|other| *other != key);
                     touched.extend(others.map(|other| (other.clone(), 0)));
-                    kind = self.kind_at(thread, key);
+                    known = None;
                 }
             }
             ticket = waiter.ticket;
-            if kind.is_none() && !is_minded {
-                return None;
-            }
         }
         None
     }
