@@ -1,10 +1,10 @@
-//! Bytes that claim to be a run of elements are refused or can be read and changed; changes to a
-//! run do what they do to a deque of texts.
+//! Bytes that claim to be a packed list of elements are refused or can be read and changed; changes
+//! to a packed list do what they do to a deque of texts.
 #![no_main]
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use packed::{Element, Full, Run, RunMut};
+use packed::{Element, Full, PackedList, PackedListMut};
 use std::collections::VecDeque;
 
 const ROOM: usize = 2_000;
@@ -34,7 +34,7 @@ fuzz_target!(|input: Input<'_>| {
     let mut memory = input.bytes.to_vec();
     memory.resize(memory.len().max(ROOM), 0);
     let Some(mut model) = model_of(&memory[..input.bytes.len()]) else {
-        RunMut::empty_in(&mut memory);
+        PackedListMut::empty_in(&mut memory);
         return play(&mut memory, VecDeque::new(), &input.ops);
     };
     model.make_contiguous();
@@ -42,67 +42,73 @@ fuzz_target!(|input: Input<'_>| {
 });
 
 fn model_of(bytes: &[u8]) -> Option<VecDeque<Vec<u8>>> {
-    let run = Run::checked(bytes).ok()?;
-    let texts: VecDeque<_> = run.iter().map(Element::to_text).collect();
-    assert!(run.iter().rev().map(Element::to_text).eq(texts.iter().rev().cloned()));
+    let packed = PackedList::checked(bytes).ok()?;
+    let texts: VecDeque<_> = packed.iter().map(Element::to_text).collect();
+    assert!(packed.iter().rev().map(Element::to_text).eq(texts.iter().rev().cloned()));
     Some(texts)
 }
 
 fn play(memory: &mut [u8], mut model: VecDeque<Vec<u8>>, ops: &[Op<'_>]) {
     for op in ops {
-        let dense = Run::new(memory).dense_len();
-        if let Err(full) = apply(&mut RunMut::new(memory), &mut model, op) {
-            assert!(full.needed > memory.len().min(packed::RUN_BYTES_MAX) && full.needed > dense);
+        let dense = PackedList::new(memory).dense_len();
+        if let Err(full) = apply(&mut PackedListMut::new(memory), &mut model, op) {
+            assert!(
+                full.needed > memory.len().min(packed::PACKED_BYTES_MAX) && full.needed > dense
+            );
         }
     }
     assert_eq!(model_of(memory).as_ref(), Some(&model));
 }
 
-fn apply(run: &mut RunMut<'_>, model: &mut VecDeque<Vec<u8>>, op: &Op<'_>) -> Result<(), Full> {
+fn apply(
+    packed: &mut PackedListMut<'_>,
+    model: &mut VecDeque<Vec<u8>>,
+    op: &Op<'_>,
+) -> Result<(), Full> {
     let at = |at: u8, len: usize| usize::from(at) % len.max(1);
-    let row_len = run.as_run().row_len();
+    let row_len = packed.as_list().row_len();
     match *op {
         Op::PushBack(text) => {
-            run.push_back(Element::of(text))?;
+            packed.push_back(Element::of(text))?;
             model.push_back(text.to_vec());
         }
         Op::PushFront(text) => {
-            run.push_front(Element::of(text))?;
+            packed.push_front(Element::of(text))?;
             model.push_front(text.to_vec());
         }
         Op::PushInteger(value) => {
-            run.push_back(Element::Integer(value))?;
+            packed.push_back(Element::Integer(value))?;
             model.push_back(value.to_string().into_bytes());
         }
         Op::Insert(index, text) => {
             let index = at(index, model.len() + 1);
-            run.insert(run.as_run().place(index), Element::of(text))?;
+            packed.insert(packed.as_list().place(index), Element::of(text))?;
             model.insert(index, text.to_vec());
         }
         Op::InsertRow(index, row) => {
             let index = at(index, model.len() + 1);
-            run.insert_row(run.as_run().place(index), &row.map(Element::of))?;
+            packed.insert_row(packed.as_list().place(index), &row.map(Element::of))?;
             row.into_iter().rev().for_each(|text| model.insert(index, text.to_vec()));
         }
         Op::Replace(index, text) if !model.is_empty() => {
             let index = at(index, model.len());
-            run.replace(run.as_run().place(index), Element::of(text))?;
+            packed.replace(packed.as_list().place(index), Element::of(text))?;
             model[index] = text.to_vec();
         }
         Op::Remove(index, count) => {
             let (index, count) = (at(index, model.len()), usize::from(count) * row_len);
-            run.remove(run.as_run().place(index), count);
+            packed.remove(packed.as_list().place(index), count);
             model.drain(index..(index + count).min(model.len()));
         }
         Op::PopFront => {
-            run.remove(run.as_run().front(), row_len);
+            packed.remove(packed.as_list().front(), row_len);
             model.drain(..row_len.min(model.len()));
         }
         Op::PopBack if !model.is_empty() => {
-            run.remove(run.as_run().place(model.len() - 1), 1);
+            packed.remove(packed.as_list().place(model.len() - 1), 1);
             model.pop_back();
         }
-        Op::Spread => run.spread(),
+        Op::Spread => packed.spread(),
         Op::Replace(..) | Op::PopBack => {}
     }
     Ok(())

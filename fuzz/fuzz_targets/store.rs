@@ -228,7 +228,8 @@ impl World {
         let expected = self.expected(name);
         let bytes = name.bytes();
         let key = key(&self.store, name, &bytes);
-        // More than one burst of keys, so that records of one are looked at with buckets of the next.
+        // More than one burst of keys, so that records of one are looked at with buckets of the
+        // next.
         self.store.look_ahead(&[(key.keyspace, key.hash); 9]);
         let mut access = self.store.lock(&mut self.thread, &key, self.now).unheard();
         let found = access.read(&key).map(|it| (it.bytes.to_vec(), it.deadline));

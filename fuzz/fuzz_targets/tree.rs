@@ -16,8 +16,8 @@ const STRIDE_MAX: usize = 4;
 const SAME_TAG_MAX: usize = 20;
 /// Rows up to which all of them are compared after each change.
 const COMPARED_MAX: usize = 300;
-/// Bytes of a run that a tree is made of.
-const RUN_BYTES: usize = 60_000;
+/// Bytes of a packed list that a tree is made of.
+const PACKED_BYTES: usize = 60_000;
 
 #[derive(Arbitrary, Clone, Copy, Debug)]
 enum Text<'a> {
@@ -315,15 +315,15 @@ fn first_text(nodes: &MemoryNodes, rows: Rows<'_>, row: usize) -> Vec<u8> {
 }
 
 fn by_position(begin: &[Text<'_>], ops: &[Op<'_>]) {
-    let (mut run, mut model) = (packed::EMPTY.to_vec(), Vec::new());
+    let (mut packed, mut model) = (packed::EMPTY.to_vec(), Vec::new());
     for text in begin.iter().map(|text| text.bytes()) {
-        if run.len() + text.len() < RUN_BYTES {
-            packed::push(&mut run, Element::of(&text));
+        if packed.len() + text.len() < PACKED_BYTES {
+            packed::push(&mut packed, Element::of(&text));
             model.push(Row { tag: 0, cells: vec![text] });
         }
     }
     let mut nodes = MemoryNodes::default();
-    let leaf = Rows::of_run(packed::Run::new(&run), 1);
+    let leaf = Rows::of_packed(packed::PackedList::new(&packed), 1);
     let tree = Tree::of_rows(&mut nodes, &leaf).expect("room");
     World::<ByPosition> { tree, model, stride: 1, has_key: false }.play(ops);
 }

@@ -4,10 +4,10 @@
 //! worker    | enter | connection | pass | connection | pass | ... | leave |
 //! closer          closed ── half a millisecond ──▶ open, a pause ▶ closed ─▶ all outside: act
 //! ```
-//! Going in costs a store, a fence and a load, `pass` a load. Closing waits until every other member
-//! is outside, so the closer sees no command half done. It is patient: where somebody stays inside
-//! for long it opens the gate again and tries later, a little longer each time, so that one long
-//! command delays the closer and not everybody.
+//! Going in costs a store, a fence and a load, `pass` a load. Closing waits until every other
+//! member is outside, so the closer sees no command half done. It is patient: where somebody stays
+//! inside for long it opens the gate again and tries later, a little longer each time, so that one
+//! long command delays the closer and not everybody.
 
 mod patience;
 

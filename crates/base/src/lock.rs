@@ -1,7 +1,7 @@
 //! A lock that guards no data of its own: spin a little, then wait in the kernel.
 //!
-//! What it guards are index buckets and records that other threads may look at without it, as hints;
-//! so it cannot own them as `std::sync::Mutex` would.
+//! What it guards are index buckets and records that other threads may look at without it, as
+//! hints; so it cannot own them as `std::sync::Mutex` would.
 
 use crate::sync::{AtomicU32, Ordering, park, relax, unpark_one};
 use std::mem::ManuallyDrop;

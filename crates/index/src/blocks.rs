@@ -1,7 +1,7 @@
 //! Memory for blocks: frames of 64 KiB of address space, of which a block touches what it uses.
 //!
-//! A frame holds nothing but words of buckets for the life of the process, so a look without the lock
-//! reads some atomic word, whatever became of the block meanwhile.
+//! A frame holds nothing but words of buckets for the life of the process, so a look without the
+//! lock reads some atomic word, whatever became of the block meanwhile.
 
 use crate::block::Block;
 use crate::bucket::Bucket;

@@ -1,7 +1,7 @@
 //! Looks without the lock: hints about where an entry and its record are.
 //!
-//! Blocks and directories hold words of buckets and of directories for the life of the process, so a
-//! look reads some atomic word, whatever became of the index meanwhile.
+//! Blocks and directories hold words of buckets and of directories for the life of the process, so
+//! a look reads some atomic word, whatever became of the index meanwhile.
 
 use crate::block::{Block, home_bucket};
 use crate::blocks::{BUCKETS_PER_FRAME, Blocks};

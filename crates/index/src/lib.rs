@@ -3,11 +3,11 @@
 //! ```text
 //! position hash  | shard 8 | directory 0-14 | block position 16 | ... | own tag bits 9 |
 //!                              │                   │
-//!           Index::root ──▶ directory ──▶ block ──▶ home bucket ──▶ up to five buckets at +1 +4 +9 ...
+//!           Index::root ──▶ directory ──▶ block ──▶ home bucket ──▶ up to five at +1 +4 +9 ...
 //! ```
-//! A block has 64 to 1,024 buckets and is rebuilt in one go when it fills; the largest splits in two.
-//! Every word is atomic: the holder of the shard's lock changes buckets, others may look at them
-//! without the lock, and what they find is a hint.
+//! A block has 64 to 1,024 buckets and is rebuilt in one go when it fills; the largest splits in
+//! two. Every word is atomic: the holder of the shard's lock changes buckets, others may look at
+//! them without the lock, and what they find is a hint.
 //!
 //! Owner: the store's shards, one index per keyspace and shard.
 //! Not here: keys (a trait tells their hashes), records, locks.

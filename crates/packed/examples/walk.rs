@@ -1,16 +1,16 @@
 //! Nanoseconds for what commands do to a small collection, by number of elements.
 
-use packed::{Element, Run, RunMut};
+use packed::{Element, PackedList, PackedListMut};
 use std::hint::black_box;
 use std::time::Instant;
 
 const ROUNDS: usize = 20_000;
 
 fn filled(memory: &mut [u8], pairs: impl Iterator<Item = [String; 2]>) {
-    let mut run = RunMut::empty_in(memory);
+    let mut list = PackedListMut::empty_in(memory);
     for [field, value] in pairs {
         let row = [Element::of(field.as_bytes()), Element::of(value.as_bytes())];
-        run.insert_row(run.as_run().end(), &row).expect("room");
+        list.insert_row(list.as_list().end(), &row).expect("room");
     }
 }
 
@@ -31,22 +31,23 @@ fn main() {
         let pair = |number: usize| [format!("{number}{}", "x".repeat(number % 23)), value(number)];
         filled(&mut mixed, (0..pairs).map(pair));
         let find = |memory: &[u8]| {
-            let run = Run::new(memory);
-            let fields: Vec<_> = run.iter().step_by(2).map(Element::to_text).collect();
+            let list = PackedList::new(memory);
+            let fields: Vec<_> = list.iter().step_by(2).map(Element::to_text).collect();
             nanos(|round| {
                 let wanted = Element::of(&fields[round * 7 % pairs]);
-                assert!(black_box(run.find(wanted, run.front(), 2)).is_some());
+                assert!(black_box(list.find(wanted, list.front(), 2)).is_some());
             })
         };
-        let iterate = nanos(|_| assert!(black_box(Run::new(&equal)).iter().count() == 2 * pairs));
-        let bytes = Run::new(&equal).byte_len();
+        let iterate =
+            nanos(|_| assert!(black_box(PackedList::new(&equal)).iter().count() == 2 * pairs));
+        let bytes = PackedList::new(&equal).byte_len();
         let (equal_nanos, mixed_nanos) = (find(&equal), find(&mixed));
         let queue = nanos(|round| {
-            let mut run = RunMut::new(&mut equal);
+            let mut list = PackedListMut::new(&mut equal);
             let (field, value) = (format!("f{round:07}"), value(round));
             let row = [Element::of(field.as_bytes()), Element::of(value.as_bytes())];
-            run.insert_row(run.as_run().end(), &row).expect("room");
-            run.remove(run.as_run().front(), 2);
+            list.insert_row(list.as_list().end(), &row).expect("room");
+            list.remove(list.as_list().front(), 2);
         });
         println!(
             "{pairs:5} {bytes:7} {equal_nanos:12.0} {mixed_nanos:12.0} {iterate:9.0} {queue:7.0}"

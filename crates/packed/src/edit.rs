@@ -1,56 +1,56 @@
-//! Changing a run in place, within the memory that it was given.
+//! Changing a packed list in place, within the memory that it was given.
 
 use crate::element::Element;
-use crate::head::{EMPTY, HEAD_BYTES, Head, RUN_BYTES_MAX};
-use crate::run::{Place, REPEATING_BYTES_MIN, Run};
+use crate::head::{EMPTY, HEAD_BYTES, Head, PACKED_BYTES_MAX};
+use crate::packed_list::{PackedList, Place, REPEATING_BYTES_MIN};
 use std::ops::Range;
 use thiserror::Error;
 
-/// Gaps are closed when they are more than this part of a run.
+/// Gaps are closed when they are more than this part of a packed list.
 const GAP_PART: usize = 4;
 
-/// A run that is changed. Its memory may be longer than the run is.
+/// A packed list that is changed. Its memory may be longer than the packed list is.
 #[derive(Debug)]
-pub struct RunMut<'a> {
+pub struct PackedListMut<'a> {
     bytes: &'a mut [u8],
     head: Head,
 }
 
 /// The change does not fit; nothing has changed.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-#[error("the run needs {needed} bytes of memory")]
+#[error("the packed list needs {needed} bytes of memory")]
 pub struct Full {
-    /// Bytes that the run would take.
+    /// Bytes that the packed list would take.
     pub needed: usize,
 }
 
-impl<'a> RunMut<'a> {
-    /// The run in `bytes`.
+impl<'a> PackedListMut<'a> {
+    /// The packed list in `bytes`.
     ///
     /// # Panics
     /// If there is no head.
-    pub fn new(bytes: &'a mut [u8]) -> RunMut<'a> {
-        let head = Head::read(bytes).expect("a run has a head");
+    pub fn new(bytes: &'a mut [u8]) -> PackedListMut<'a> {
+        let head = Head::read(bytes).expect("a packed list has a head");
         debug_assert!(head.is_sound(bytes.len()), "{head:?} in {} bytes", bytes.len());
-        RunMut { bytes, head }
+        PackedListMut { bytes, head }
     }
 
-    /// Makes `bytes` an empty run.
+    /// Makes `bytes` an empty packed list.
     ///
     /// # Panics
     /// If they have no room for a head.
-    pub fn empty_in(bytes: &'a mut [u8]) -> RunMut<'a> {
+    pub fn empty_in(bytes: &'a mut [u8]) -> PackedListMut<'a> {
         bytes[..HEAD_BYTES].copy_from_slice(&EMPTY);
-        RunMut::new(bytes)
+        PackedListMut::new(bytes)
     }
 
     /// For reading.
     #[inline]
-    pub fn as_run(&self) -> Run<'_> {
-        Run::new(self.bytes)
+    pub fn as_list(&self) -> PackedList<'_> {
+        PackedList::new(self.bytes)
     }
 
-    /// Bytes of the run; what lies behind them in its memory is free.
+    /// Bytes of the packed list; what lies behind them in its memory is free.
     pub fn byte_len(&self) -> usize {
         self.head.byte_len()
     }
@@ -98,8 +98,8 @@ impl<'a> RunMut<'a> {
         self.bytes[self.head.codes + (index & self.head.mask)] = code;
     }
 
-    /// Decides whether the codes of an empty run, to which a row comes, repeat. Returns where it
-    /// comes.
+    /// Decides whether the codes of an empty packed list, to which a row comes, repeat. Returns
+    /// where it comes.
     fn begin_with(&mut self, row: &[Element<'_>], size: usize) -> Place {
         let is_one = row.windows(2).all(|pair| pair[0].code() == pair[1].code());
         let mask = if size < REPEATING_BYTES_MIN * row.len() || row.is_empty() {
@@ -122,7 +122,7 @@ impl<'a> RunMut<'a> {
         let is_whole = |elements: usize| elements & self.head.mask == 0;
         let is_end = at.index == self.head.count;
         (is_end || is_whole(at.index) && is_whole(self.head.count) && is_whole(row.len()))
-            && self.as_run().repeats_for(row)
+            && self.as_list().repeats_for(row)
     }
 
     /// Gives each element a code of its own, for `count` more of `size` bytes that differ. Returns
@@ -154,7 +154,7 @@ impl<'a> RunMut<'a> {
     }
 
     fn room(&self) -> usize {
-        self.bytes.len().min(RUN_BYTES_MAX)
+        self.bytes.len().min(PACKED_BYTES_MAX)
     }
 
     /// Adds an element behind the last.
@@ -162,7 +162,7 @@ impl<'a> RunMut<'a> {
     /// # Errors
     /// When there is no room.
     pub fn push_back(&mut self, element: Element<'_>) -> Result<(), Full> {
-        self.insert(self.as_run().end(), element)
+        self.insert(self.as_list().end(), element)
     }
 
     /// Adds an element before the first.
@@ -170,7 +170,7 @@ impl<'a> RunMut<'a> {
     /// # Errors
     /// When there is no room.
     pub fn push_front(&mut self, element: Element<'_>) -> Result<(), Full> {
-        self.insert(self.as_run().front(), element)
+        self.insert(self.as_list().front(), element)
     }
 
     /// Leaves what is free of the memory where elements like those that there are come next at the
@@ -193,12 +193,12 @@ impl<'a> RunMut<'a> {
     /// # Errors
     /// When there is no room.
     pub fn replace(&mut self, at: Place, element: Element<'_>) -> Result<(), Full> {
-        let run = self.as_run();
-        let (old_size, new_size) = (run.after(at).offset - at.offset, element.size());
+        let list = self.as_list();
+        let (old_size, new_size) = (list.after(at).offset - at.offset, element.size());
         let Head { count, mask, .. } = self.head;
         // The code of the first row is its own as long as there is no other.
         let has_own_code = !self.head.is_repeating() || count <= mask + 1;
-        let keeps_code = run.code(at.index) == element.code();
+        let keeps_code = list.code(at.index) == element.code();
         if old_size == new_size && (has_own_code || keeps_code) {
             element.write(&mut self.bytes[at.offset..at.offset + new_size]);
             self.set_code(at.index, element.code());
@@ -210,7 +210,7 @@ impl<'a> RunMut<'a> {
             at.offset -= self.spell_out(grown, 0)?;
             return self.replace(at, element);
         }
-        let needed = run.dense_len() - old_size + new_size;
+        let needed = list.dense_len() - old_size + new_size;
         if needed > self.room() {
             return Err(Full { needed });
         }
@@ -225,7 +225,7 @@ impl<'a> RunMut<'a> {
     /// If this leaves a part of a row, of those that were inserted as two.
     pub fn remove(&mut self, at: Place, count: usize) -> Place {
         let end = (at.index + count).min(self.head.count);
-        let next = self.as_run().forward(at, end.max(at.index));
+        let next = self.as_list().forward(at, end.max(at.index));
         let (span, gone) = (next.offset - at.offset, next.index - at.index);
         let place = if self.head.is_repeating() {
             self.remove_repeating(at, span, gone)
@@ -337,7 +337,7 @@ impl<'a> RunMut<'a> {
             self.set_head(head);
             return Ok(at);
         }
-        let needed = self.as_run().dense_len() + size + count;
+        let needed = self.as_list().dense_len() + size + count;
         if needed > room {
             return Err(Full { needed });
         }
@@ -392,7 +392,7 @@ impl<'a> RunMut<'a> {
     }
 
     fn close_wide_gaps(&mut self) -> usize {
-        let gaps = self.byte_len() - self.as_run().dense_len();
+        let gaps = self.byte_len() - self.as_list().dense_len();
         if gaps * GAP_PART > self.byte_len() { self.close_gaps() } else { 0 }
     }
 
@@ -416,17 +416,17 @@ impl<'a> RunMut<'a> {
     }
 }
 
-/// Adds an element to the end of a run that has no gaps, and grows with it.
-pub fn push(run: &mut Vec<u8>, element: Element<'_>) {
-    push_row(run, &[element]);
+/// Adds an element to the end of a packed list that has no gaps, and grows with it.
+pub fn push(list: &mut Vec<u8>, element: Element<'_>) {
+    push_row(list, &[element]);
 }
 
-/// Adds a row of elements to the end of a run that has no gaps, and grows with it.
-pub fn push_row(run: &mut Vec<u8>, row: &[Element<'_>]) {
-    let len = Run::new(run).len_with(row);
-    run.resize(len.max(run.len()), 0);
-    let mut grown = RunMut::new(run);
-    grown.insert_row(grown.as_run().end(), row).expect("the run has grown");
+/// Adds a row of elements to the end of a packed list that has no gaps, and grows with it.
+pub fn push_row(list: &mut Vec<u8>, row: &[Element<'_>]) {
+    let len = PackedList::new(list).len_with(row);
+    list.resize(len.max(list.len()), 0);
+    let mut grown = PackedListMut::new(list);
+    grown.insert_row(grown.as_list().end(), row).expect("the packed list has grown");
     let len = grown.byte_len();
-    run.truncate(len);
+    list.truncate(len);
 }

@@ -28,8 +28,8 @@ pub enum Element<'a> {
     Bytes(&'a [u8]),
     /// The decimal text of an integer.
     Integer(i64),
-    /// Bytes that whoever keeps the run keeps somewhere else, and has to look up before it can tell
-    /// what they are.
+    /// Bytes that whoever keeps the packed list keeps somewhere else, and has to look up before it
+    /// can tell what they are.
     Far(Far),
 }
 
@@ -99,7 +99,7 @@ impl<'a> Element<'a> {
         self.with_text(|left| other.with_text(|right| left.cmp(right)))
     }
 
-    /// Bytes that the element takes in a run, its code among them.
+    /// Bytes that the element takes in a packed list, its code among them.
     #[inline]
     pub fn cost(self) -> usize {
         self.size() + 1

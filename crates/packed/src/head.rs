@@ -1,12 +1,12 @@
-//! The head of a run: where its elements and their codes are.
+//! The head of a packed list: where its elements and their codes are.
 
 /// Bytes of the head.
 pub(crate) const HEAD_BYTES: usize = 8;
 
-/// A run takes at most so many bytes.
-pub const RUN_BYTES_MAX: usize = u16::MAX as usize;
+/// A packed list takes at most so many bytes.
+pub const PACKED_BYTES_MAX: usize = u16::MAX as usize;
 
-/// A run without elements.
+/// A packed list without elements.
 pub const EMPTY: [u8; HEAD_BYTES] = [0, 0, END, 0, END, 0, END, 0];
 const END: u8 = narrow::to_u8(HEAD_BYTES);
 
@@ -44,7 +44,7 @@ impl Head {
     #[inline]
     pub fn write(self, bytes: &mut [u8]) {
         let Head { count, begin, end, codes, .. } = self;
-        debug_assert!(self.byte_len() <= RUN_BYTES_MAX);
+        debug_assert!(self.byte_len() <= PACKED_BYTES_MAX);
         let codes = if self.is_repeating() { self.mask + 1 } else { codes };
         let word = count as u64 | (begin as u64) << 16 | (end as u64) << 32 | (codes as u64) << 48;
         bytes[..HEAD_BYTES].copy_from_slice(&word.to_le_bytes());
@@ -63,19 +63,19 @@ impl Head {
         self.count.min(self.mask.saturating_add(1))
     }
 
-    /// Bytes of the whole run.
+    /// Bytes of the whole packed list.
     #[inline]
     pub fn byte_len(self) -> usize {
         self.codes + self.code_count()
     }
 
-    /// Bytes of the run without gaps.
+    /// Bytes of the packed list without gaps.
     #[inline]
     pub fn dense_len(self) -> usize {
         HEAD_BYTES + self.end - self.begin + self.code_count()
     }
 
-    /// Bytes of the run without gaps, with a code for each element.
+    /// Bytes of the packed list without gaps, with a code for each element.
     #[inline]
     pub fn full_len(self) -> usize {
         HEAD_BYTES + self.end - self.begin + self.count

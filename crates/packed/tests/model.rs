@@ -1,6 +1,6 @@
-//! A run does what a deque of texts does, in memory that is never moved.
+//! A packed list does what a deque of texts does, in memory that is never moved.
 
-use packed::{Element, Full, Run, RunMut};
+use packed::{Element, Full, PackedList, PackedListMut};
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_assert_eq, prop_oneof, proptest};
 use std::collections::VecDeque;
@@ -70,33 +70,33 @@ fn change<T: Strategy<Value = Vec<u8>> + 'static>(
     ]
 }
 
-/// Applies a change to a run of rows of so many elements; the model follows if it fitted.
+/// Applies a change to a packed list of rows of so many elements; the model follows if it fitted.
 fn apply(
-    run: &mut RunMut<'_>,
+    list: &mut PackedListMut<'_>,
     model: &mut VecDeque<Vec<u8>>,
     row_len: usize,
     change: Change,
 ) -> Result<(), Full> {
-    let place = |run: &RunMut<'_>, index| run.as_run().place(index);
+    let place = |list: &PackedListMut<'_>, index| list.as_list().place(index);
     match change {
         Change::PushBack(text) => {
-            run.push_back(Element::of(&text))?;
+            list.push_back(Element::of(&text))?;
             model.push_back(text);
         }
         Change::PushFront(text) => {
-            run.push_front(Element::of(&text))?;
+            list.push_front(Element::of(&text))?;
             model.push_front(text);
         }
         Change::Insert(at, text) => {
             let at = at % (model.len() + 1);
-            run.insert(place(run, at), Element::of(&text))?;
+            list.insert(place(list, at), Element::of(&text))?;
             model.insert(at, text);
         }
         Change::InsertRow(at, texts) => {
             let at = at % (model.len() / row_len + 1) * row_len;
             let elements: Vec<Element<'_>> = texts.iter().map(|text| Element::of(text)).collect();
-            let most = run.as_run().len_with(&elements);
-            if let Err(full) = run.insert_row(place(run, at), &elements) {
+            let most = list.as_list().len_with(&elements);
+            if let Err(full) = list.insert_row(place(list, at), &elements) {
                 assert!(full.needed <= most, "{} bytes, not {most}", full.needed);
                 return Err(full);
             }
@@ -104,25 +104,25 @@ fn apply(
         }
         Change::Replace(at, text) if !model.is_empty() => {
             let at = at % model.len();
-            run.replace(place(run, at), Element::of(&text))?;
+            list.replace(place(list, at), Element::of(&text))?;
             model[at] = text;
         }
         Change::Remove(at, count) if !model.is_empty() => {
             let at = at % model.len() / row_len * row_len;
-            let next = run.remove(place(run, at), count);
+            let next = list.remove(place(list, at), count);
             model.drain(at..(at + count).min(model.len()));
             let expected = model.get(at).map(|text| Element::of(text));
-            assert_eq!(run.as_run().at(next), expected);
+            assert_eq!(list.as_list().at(next), expected);
         }
         Change::PopFront => {
-            run.remove(run.as_run().front(), 1);
+            list.remove(list.as_list().front(), 1);
             model.pop_front();
         }
         Change::PopBack if !model.is_empty() => {
-            run.remove(place(run, model.len() - 1), 1);
+            list.remove(place(list, model.len() - 1), 1);
             model.pop_back();
         }
-        Change::Spread => run.spread(),
+        Change::Spread => list.spread(),
         _ => {}
     }
     Ok(())
@@ -133,18 +133,18 @@ fn texts(elements: impl Iterator<Item = Element<'static>>) -> Vec<Vec<u8>> {
 }
 
 fn check(memory: &[u8], model: &VecDeque<Vec<u8>>) {
-    let run = Run::checked(memory).expect("sound");
-    let forward: Vec<_> = run.iter().map(Element::to_text).collect();
+    let list = PackedList::checked(memory).expect("sound");
+    let forward: Vec<_> = list.iter().map(Element::to_text).collect();
     assert!(forward.iter().eq(model.iter()));
-    let backward: Vec<_> = run.iter().rev().map(Element::to_text).collect();
+    let backward: Vec<_> = list.iter().rev().map(Element::to_text).collect();
     assert!(backward.iter().eq(model.iter().rev()));
     for (index, text) in model.iter().enumerate() {
-        assert_eq!(run.get(index), Some(Element::of(text)));
-        let found = run.find(Element::of(text), run.front(), 1).expect("it is there");
+        assert_eq!(list.get(index), Some(Element::of(text)));
+        let found = list.find(Element::of(text), list.front(), 1).expect("it is there");
         assert_eq!(model[found.index()], *text);
         assert!(found.index() <= index);
     }
-    assert_eq!(run.get(model.len()), None);
+    assert_eq!(list.get(model.len()), None);
     let is_small = |text: &Vec<u8>| match Element::of(text) {
         Element::Integer(value) => i16::try_from(value).is_ok(),
         _ => false,
@@ -153,24 +153,25 @@ fn check(memory: &[u8], model: &VecDeque<Vec<u8>>) {
         model.iter().filter(|text| is_small(text)).count(),
         model.iter().filter(|text| text.len() > packed::SHORT_BYTES_MAX).count(),
     );
-    assert_eq!(run.count_unusual(), unusual);
+    assert_eq!(list.count_unusual(), unusual);
     let costs: usize = model.iter().map(|text| Element::of(text).cost()).sum();
-    assert_eq!(run.full_len(), packed::EMPTY.len() + costs);
-    let codes = run.codes().len();
+    assert_eq!(list.full_len(), packed::EMPTY.len() + costs);
+    let codes = list.codes().len();
     assert!(codes <= model.len());
-    assert_eq!(run.dense_len(), run.full_len() - model.len() + codes);
-    assert!(run.byte_len() <= memory.len());
+    assert_eq!(list.dense_len(), list.full_len() - model.len() + codes);
+    assert!(list.byte_len() <= memory.len());
 }
 
 /// Plays changes in memory of `room` bytes.
 fn play(changes: Vec<Change>, room: usize, row_len: usize) {
     let mut memory = vec![0xaa; room];
-    RunMut::empty_in(&mut memory);
+    PackedListMut::empty_in(&mut memory);
     let mut model = VecDeque::new();
     for change in changes {
         let before = memory.clone();
-        let dense = Run::new(&memory).dense_len();
-        if let Err(full) = apply(&mut RunMut::new(&mut memory), &mut model, row_len, change) {
+        let dense = PackedList::new(&memory).dense_len();
+        if let Err(full) = apply(&mut PackedListMut::new(&mut memory), &mut model, row_len, change)
+        {
             assert!(full.needed > room && dense <= room);
             assert_eq!(before, memory, "nothing has changed");
         }
@@ -180,12 +181,15 @@ fn play(changes: Vec<Change>, room: usize, row_len: usize) {
 
 proptest! {
     #[test]
-    fn a_run_is_a_deque_of_texts(changes in vec(change(text), 0..200), room in 8_usize..3_000) {
+    fn a_packed_list_is_a_deque_of_texts(
+        changes in vec(change(text), 0..200),
+        room in 8_usize..3_000,
+    ) {
         play(changes, room, 1);
     }
 
     #[test]
-    fn a_run_of_equally_long_texts_is_a_deque(
+    fn a_packed_list_of_equally_long_texts_is_a_deque(
         changes in vec(change(text_of_one_length), 0..200),
         room in 8_usize..3_000,
     ) {
@@ -193,7 +197,7 @@ proptest! {
     }
 
     #[test]
-    fn a_run_of_rows_is_a_deque_of_rows(
+    fn a_packed_list_of_rows_is_a_deque_of_rows(
         changes in vec(change_of_rows(), 0..200),
         room in 8_usize..3_000,
     ) {
@@ -201,35 +205,35 @@ proptest! {
     }
 
     #[test]
-    fn pieces_of_runs_become_one_run(
+    fn pieces_of_packed_lists_become_one_packed_list(
         rows in vec(row(), 0..40),
         others in vec(row(), 0..40),
         cut in any::<usize>(),
     ) {
-        let run_of = |rows: &[Vec<Vec<u8>>]| {
-            let mut run = packed::EMPTY.to_vec();
+        let packed_of = |rows: &[Vec<Vec<u8>>]| {
+            let mut list = packed::EMPTY.to_vec();
             for row in rows {
                 let row: Vec<_> = row.iter().map(|text| Element::of(text)).collect();
-                packed::push_row(&mut run, &row);
+                packed::push_row(&mut list, &row);
             }
-            run
+            list
         };
-        let (one, other) = (run_of(&rows), run_of(&others));
-        let (one, other) = (Run::new(&one), Run::new(&other));
+        let (one, other) = (packed_of(&rows), packed_of(&others));
+        let (one, other) = (PackedList::new(&one), PackedList::new(&other));
         let from = cut % (rows.len() + 1);
         let pieces = [(one, one.place(2 * from), one.end()), (other, other.front(), other.end())];
         let mut whole = b"before".to_vec();
         packed::concat(2, &pieces, &mut whole);
         let expected = rows[from..].iter().chain(&others).flatten();
         check(&whole[6..], &expected.cloned().collect());
-        prop_assert_eq!(Run::new(&whole[6..]).byte_len(), whole.len() - 6);
+        prop_assert_eq!(PackedList::new(&whole[6..]).byte_len(), whole.len() - 6);
     }
 
     #[test]
-    fn any_bytes_are_a_run_or_refused(bytes in vec(any::<u8>(), 0..64)) {
-        if let Ok(run) = Run::checked(&bytes) {
-            prop_assert_eq!(run.iter().count(), run.len());
-            prop_assert_eq!(run.iter().rev().count(), run.len());
+    fn any_bytes_are_a_packed_list_or_refused(bytes in vec(any::<u8>(), 0..64)) {
+        if let Ok(list) = PackedList::checked(&bytes) {
+            prop_assert_eq!(list.iter().count(), list.len());
+            prop_assert_eq!(list.iter().rev().count(), list.len());
         }
     }
 }
@@ -237,12 +241,12 @@ proptest! {
 #[test]
 fn codes_that_repeat_are_written_once() {
     let texts_of = |texts: &[&[u8]], row_len: usize| {
-        let mut run = packed::EMPTY.to_vec();
+        let mut list = packed::EMPTY.to_vec();
         for row in texts.chunks(row_len) {
             let row: Vec<_> = row.iter().map(|text| Element::of(text)).collect();
-            packed::push_row(&mut run, &row);
+            packed::push_row(&mut list, &row);
         }
-        Run::new(&run).codes().len()
+        PackedList::new(&list).codes().len()
     };
     assert_eq!(texts_of(&[b"four", b"five", b"nine"], 1), 1);
     assert_eq!(texts_of(&[b"name", b"Hortensia", b"town", b"Amsterdam"], 2), 2);
@@ -253,30 +257,30 @@ fn codes_that_repeat_are_written_once() {
 #[test]
 fn what_leaves_at_the_front_and_comes_at_the_end_stays_in_the_same_memory() {
     let mut memory = [0; 200];
-    let mut run = RunMut::empty_in(&mut memory);
+    let mut list = PackedListMut::empty_in(&mut memory);
     for number in 0..10_000_i64 {
-        run.push_back(Element::of(format!("job {number}").as_bytes())).expect("room");
+        list.push_back(Element::of(format!("job {number}").as_bytes())).expect("room");
         if number >= 5 {
             let expected = format!("job {}", number - 5).into_bytes();
-            assert_eq!(run.as_run().get(0).map(Element::to_text), Some(expected));
-            run.remove(run.as_run().front(), 1);
+            assert_eq!(list.as_list().get(0).map(Element::to_text), Some(expected));
+            list.remove(list.as_list().front(), 1);
         }
     }
-    assert_eq!(run.as_run().len(), 5);
+    assert_eq!(list.as_list().len(), 5);
 }
 
 #[test]
 fn fields_are_found_in_steps_of_two() {
     let mut memory = [0; 100];
-    let mut run = RunMut::empty_in(&mut memory);
+    let mut list = PackedListMut::empty_in(&mut memory);
     for text in [&b"a"[..], b"b", b"b", b"12", b"12", b"a"] {
-        run.push_back(Element::of(text)).expect("room");
+        list.push_back(Element::of(text)).expect("room");
     }
-    let run = run.as_run();
-    let find = |text| run.find(Element::of(text), run.front(), 2).map(|place| place.index());
+    let list = list.as_list();
+    let find = |text| list.find(Element::of(text), list.front(), 2).map(|place| place.index());
     assert_eq!(
         [find(b"a"), find(b"b"), find(b"12"), find(b"c")],
         [Some(0), Some(2), Some(4), None]
     );
-    assert_eq!(texts(Run::new(&packed::EMPTY).iter()).len(), 0);
+    assert_eq!(texts(PackedList::new(&packed::EMPTY).iter()).len(), 0);
 }

@@ -1,5 +1,5 @@
-//! What commands need of a worker: its thread context, its counts, its clock and its buffer for replies; and
-//! the order in which the requests of a batch are executed.
+//! What commands need of a worker: its thread context, its counts, its clock and its buffer for
+//! replies; and the order in which the requests of a batch are executed.
 
 use crate::batch::{Ahead, Batch, End, Part};
 use crate::connection::Connection;

@@ -70,8 +70,8 @@ impl Store {
         ShardId::all().map(buckets).sum::<u64>() * ENTRIES_PER_BUCKET
     }
 
-    /// Runs `act` while no other thread is inside the gate. The thread may be, and is so afterwards; no
-    /// lock of a shard is held. Whoever else acts on everything may go first.
+    /// Runs `act` while no other thread is inside the gate. The thread may be, and is so
+    /// afterwards; no lock of a shard is held. Whoever else acts on everything may go first.
     pub fn exclusively<T>(&self, thread: &ThreadContext, act: impl FnOnce(&Store) -> T) -> T {
         self.gate.close(&thread.gate, || act(self))
     }

@@ -91,7 +91,7 @@ pub enum Encoding {
     Embedded,
     /// The decimal text of a 64-bit integer.
     Int,
-    /// A small collection, in one run of elements.
+    /// A small collection, in one packed list of elements.
     Listpack,
     /// A small set of integers.
     Intset,

@@ -141,8 +141,8 @@ impl Store {
         self.gate.leave(&thread.gate);
     }
 
-    /// Closes the thread's segment if nothing was appended since the last call, and the segment holds
-    /// nothing or is larger than a heap of this size should have open.
+    /// Closes the thread's segment if nothing was appended since the last call, and the segment
+    /// holds nothing or is larger than a heap of this size should have open.
     pub fn rest(&self, thread: &mut ThreadContext) {
         let appended = thread.head.appended_bytes();
         if std::mem::replace(&mut thread.rested_at, appended) == appended {

@@ -1,5 +1,5 @@
-//! Many threads change collections of all kinds, small and large ones, while the cleaner, expiry, the
-//! reaper, flushes and exchanged databases go on: no element is lost, and at the end no byte is
+//! Many threads change collections of all kinds, small and large ones, while the cleaner, expiry,
+//! the reaper, flushes and exchanged databases go on: no element is lost, and at the end no byte is
 //! left.
 
 mod chores;

@@ -1,5 +1,5 @@
-//! Many threads on overlapping keys, while chores, flushes and exchanged databases go on: every value
-//! tells whose it is and what it should hold, so a torn or misplaced one is noticed.
+//! Many threads on overlapping keys, while chores, flushes and exchanged databases go on: every
+//! value tells whose it is and what it should hold, so a torn or misplaced one is noticed.
 
 mod chores;
 

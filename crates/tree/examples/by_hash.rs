@@ -5,8 +5,8 @@
 //! into three
 //! directory   hash's first bits ──▶ leaf       extendible hashing: a leaf splits by the next bit
 //! ```
-//! `cargo run --release -p tree --example by_hash` prints, for some sizes, nanoseconds per lookup
-//! and insertion and bytes per member. Members have 16 bytes.
+//! `cargo packed list --release -p tree --example by_hash` prints, for some sizes, nanoseconds per
+//! lookup and insertion and bytes per member. Members have 16 bytes.
 
 use packed::Element;
 use std::time::Instant;

@@ -6,7 +6,7 @@ use crate::root::Root;
 use crate::row_leaf::RowLeaf;
 use crate::rows::{Rows, Tagged};
 use crate::tree::Tree;
-use packed::{Element, Run};
+use packed::{Element, PackedList};
 
 /// A leaf is closed when it is longer than this, so that some more rows find room in it.
 const FILLED_BYTES: usize = NODE_BYTES * 7 / 8;
@@ -14,7 +14,7 @@ const FILLED_BYTES: usize = NODE_BYTES * 7 / 8;
 /// Rows of the leaf that is being filled.
 struct Filling {
     tags: Vec<u32>,
-    run: Vec<u8>,
+    packed: Vec<u8>,
 }
 
 impl<'n, N: NodesMut, O: Tagged> Tree<'n, N, RowLeaf<O>> {
@@ -28,7 +28,7 @@ impl<'n, N: NodesMut, O: Tagged> Tree<'n, N, RowLeaf<O>> {
         rows: impl Iterator<Item = (u32, Element<'t>)>,
     ) -> Result<Root, NoRoom> {
         let mut tree: Tree<'_, N, RowLeaf<O>> = Tree::of_leaf(nodes, &Rows::empty::<O>(1))?;
-        let mut filling = Filling { tags: Vec::new(), run: packed::EMPTY.to_vec() };
+        let mut filling = Filling { tags: Vec::new(), packed: packed::EMPTY.to_vec() };
         for (tag, element) in rows {
             let cell = match element {
                 Element::Bytes(text) if text.len() > CELL_BYTES_MAX => tree.cell(text)?,
@@ -63,19 +63,19 @@ impl<'n, N: NodesMut, O: Tagged> Tree<'n, N, RowLeaf<O>> {
 impl Filling {
     /// Bytes of the leaf with one more row.
     fn len_with<O: Tagged>(&self, cell: Element<'_>) -> usize {
-        self.tags.len() * O::TAG_BYTES + Run::new(&self.run).len_with(&[cell])
+        self.tags.len() * O::TAG_BYTES + PackedList::new(&self.packed).len_with(&[cell])
     }
 
     fn push(&mut self, tag: u32, cell: Element<'_>) {
         self.tags.push(tag);
-        packed::push(&mut self.run, cell);
+        packed::push(&mut self.packed, cell);
     }
 
     fn take<O: Tagged>(&mut self) -> Vec<u8> {
-        let leaf = Rows::of_tagged_run::<O>(&self.tags, Run::new(&self.run), 1);
+        let leaf = Rows::of_tagged_packed::<O>(&self.tags, PackedList::new(&self.packed), 1);
         self.tags.clear();
-        self.run.clear();
-        self.run.extend_from_slice(&packed::EMPTY);
+        self.packed.clear();
+        self.packed.extend_from_slice(&packed::EMPTY);
         leaf
     }
 }

@@ -44,7 +44,7 @@ impl<'r, 'a, O: Order> Cut<'r, 'a, O> {
     fn end(&self) -> Mark {
         let last = self.leaves.len() - 1;
         let rows = &self.leaves[last];
-        Mark { leaf: last, row: rows.len(), place: rows.run().end() }
+        Mark { leaf: last, row: rows.len(), place: rows.packed().end() }
     }
 
     /// The mark about `bytes` behind one, where rows may be parted.
@@ -54,7 +54,7 @@ impl<'r, 'a, O: Order> Cut<'r, 'a, O> {
             let rows = &self.leaves[mark.leaf];
             let passed = |place: Place| {
                 let passed_rows = (place.index() - mark.place.index()) / self.stride;
-                rows.run().bytes_between(mark.place, place)
+                rows.packed().bytes_between(mark.place, place)
                     + passed_rows * (self.stride + O::TAG_BYTES)
             };
             let begin = (mark.row, mark.place);
@@ -67,7 +67,7 @@ impl<'r, 'a, O: Order> Cut<'r, 'a, O> {
                 && rows.tag(row - 1) == rows.tag(row)
             {
                 row += 1;
-                place = rows.run().forward(place, row * self.stride);
+                place = rows.packed().forward(place, row * self.stride);
             }
             if row < rows.len() || mark.leaf + 1 == self.leaves.len() {
                 return Mark { row, place, ..mark };
@@ -83,7 +83,7 @@ impl<'r, 'a, O: Order> Cut<'r, 'a, O> {
             .map(|leaf| {
                 let rows = self.leaves[leaf];
                 let begin = Mark { leaf, row: 0, place: rows.place(0) };
-                let end = Mark { leaf, row: rows.len(), place: rows.run().end() };
+                let end = Mark { leaf, row: rows.len(), place: rows.packed().end() };
                 (
                     rows,
                     if leaf == from.leaf { from } else { begin },
@@ -101,9 +101,9 @@ impl<'r, 'a, O: Order> Cut<'r, 'a, O> {
             }
             content.resize(HEAD_BYTES + tags_bytes(O::TAG_BYTES, count), 0);
         }
-        let runs: SmallVec<[_; 2]> =
-            pieces.iter().map(|(rows, from, to)| (rows.run(), from.place, to.place)).collect();
-        packed::concat(self.stride, &runs, &mut content);
+        let packed_lists: SmallVec<[_; 2]> =
+            pieces.iter().map(|(rows, from, to)| (rows.packed(), from.place, to.place)).collect();
+        packed::concat(self.stride, &packed_lists, &mut content);
         content
     }
 }

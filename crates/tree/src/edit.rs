@@ -128,7 +128,7 @@ impl<N: NodesMut, O: Order> Tree<'_, N, RowLeaf<O>> {
     fn free_far(&mut self, path: &Path, row: usize, count: usize) {
         let rows = Rows::new(self.nodes.bytes(path.leaf));
         let stride = rows.stride();
-        let far: Vec<Far> = rows.run().far_ones(row * stride, count * stride).collect();
+        let far: Vec<Far> = rows.packed().far_ones(row * stride, count * stride).collect();
         far.into_iter().for_each(|far| self.nodes.free(far.node));
     }
 

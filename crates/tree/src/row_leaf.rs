@@ -4,7 +4,7 @@ use crate::cut::Cut;
 use crate::leaf::{Leaf, Parts, Separator};
 use crate::node::Nodes;
 use crate::rows::{Order, Rows, RowsMut};
-use packed::{Element, Run};
+use packed::{Element, PackedList};
 use std::cmp::Ordering;
 use std::marker::PhantomData;
 
@@ -37,13 +37,13 @@ impl<O: Order> Leaf for RowLeaf<O> {
 
     fn far_nodes(leaf: &[u8]) -> usize {
         let rows = Rows::new(leaf);
-        rows.run().far_ones(0, rows.run().len()).count()
+        rows.packed().far_ones(0, rows.packed().len()).count()
     }
 
     fn is_sound<'n>(nodes: impl Nodes<'n>, leaf: &[u8], from: &[u8], to: Option<&[u8]>) -> bool {
         let rows = Rows::new(leaf);
-        Run::readable(&leaf[rows.run_begin()..]).is_ok()
-            && rows.run().len() == rows.len() * rows.stride()
+        PackedList::readable(&leaf[rows.packed_begin()..]).is_ok()
+            && rows.packed().len() == rows.len() * rows.stride()
             && (1..rows.len())
                 .all(|row| O::cmp_rows(nodes, rows, row - 1, row) != Ordering::Greater)
             && (0..rows.len()).filter(|_| O::IS_SEARCHED).all(|row| {

@@ -2,7 +2,7 @@
 
 use crate::leaf::Separator;
 use crate::node::Nodes;
-use packed::{Element, Far, Iter, Place, Run, RunMut};
+use packed::{Element, Far, Iter, PackedList, PackedListMut, Place};
 use std::cmp::Ordering;
 
 pub(crate) const HEAD_BYTES: usize = 4;
@@ -31,7 +31,7 @@ pub trait Order {
 }
 
 /// ```text
-/// | rows 2 | stride 1 | tag bytes 1 | tag x rows, and room | run of stride x rows elements |
+/// | rows 2 | stride 1 | tag bytes 1 | tag x rows, and room | packed list of all elements |
 /// ```
 /// A tag is the upper bytes of a hash of 32 bits, little-endian.
 ///
@@ -43,7 +43,7 @@ pub struct Rows<'a> {
     len: usize,
     stride: usize,
     tag_bytes: usize,
-    run: Run<'a>,
+    packed: PackedList<'a>,
 }
 
 /// Bytes that the tags of so many rows and the room for more take.
@@ -62,8 +62,8 @@ impl<'a> Rows<'a> {
         let head: [u8; HEAD_BYTES] = *bytes.first_chunk().expect("a leaf has a head");
         let len = usize::from(u16::from_le_bytes([head[0], head[1]]));
         let tag_bytes = usize::from(head[3]);
-        let run = Run::new(&bytes[HEAD_BYTES + tags_bytes(tag_bytes, len)..]);
-        Rows { bytes, len, stride: usize::from(head[2]), tag_bytes, run }
+        let packed = PackedList::new(&bytes[HEAD_BYTES + tags_bytes(tag_bytes, len)..]);
+        Rows { bytes, len, stride: usize::from(head[2]), tag_bytes, packed }
     }
 
     /// A leaf without rows.
@@ -73,33 +73,37 @@ impl<'a> Rows<'a> {
         bytes
     }
 
-    /// A leaf whose rows are the elements of a run, `stride` of them each, in an order without
-    /// tags.
-    pub fn of_run(run: Run<'_>, stride: usize) -> Vec<u8> {
-        let mut bytes = narrow::to_u16(run.len() / stride).to_le_bytes().to_vec();
+    /// A leaf whose rows are the elements of a packed list, `stride` of them each, in an order
+    /// without tags.
+    pub fn of_packed(packed: PackedList<'_>, stride: usize) -> Vec<u8> {
+        let mut bytes = narrow::to_u16(packed.len() / stride).to_le_bytes().to_vec();
         bytes.extend([narrow::to_u8(stride), 0]);
-        packed::concat(stride, &[(run, run.front(), run.end())], &mut bytes);
+        packed::concat(stride, &[(packed, packed.front(), packed.end())], &mut bytes);
         bytes
     }
 
-    /// A leaf whose rows are the elements of a run, `stride` of them each, with these tags, which
-    /// do not fall.
-    pub fn of_tagged_run<O: Order>(tags: &[u32], run: Run<'_>, stride: usize) -> Vec<u8> {
-        debug_assert_eq!(tags.len() * stride, run.len());
+    /// A leaf whose rows are the elements of a packed list, `stride` of them each, with these tags,
+    /// which do not fall.
+    pub fn of_tagged_packed<O: Order>(
+        tags: &[u32],
+        packed: PackedList<'_>,
+        stride: usize,
+    ) -> Vec<u8> {
+        debug_assert_eq!(tags.len() * stride, packed.len());
         let mut bytes = tagged_front::<O>(tags.iter().copied(), stride);
-        packed::concat(stride, &[(run, run.front(), run.end())], &mut bytes);
+        packed::concat(stride, &[(packed, packed.front(), packed.end())], &mut bytes);
         bytes
     }
 
     /// A leaf of rows with tags, in their order: of each its tag, and where its elements begin and
-    /// end in a run.
+    /// end in a packed list.
     pub fn of_tagged_rows<O: Order>(
-        run: Run<'_>,
+        packed: PackedList<'_>,
         stride: usize,
         rows: &[(u32, Place, Place)],
     ) -> Vec<u8> {
         let mut bytes = tagged_front::<O>(rows.iter().map(|(tag, _, _)| *tag), stride);
-        let pieces: Vec<_> = rows.iter().map(|(_, from, end)| (run, *from, *end)).collect();
+        let pieces: Vec<_> = rows.iter().map(|(_, from, end)| (packed, *from, *end)).collect();
         packed::concat(stride, &pieces, &mut bytes);
         bytes
     }
@@ -124,8 +128,8 @@ impl<'a> Rows<'a> {
 
     /// All elements, row by row.
     #[inline]
-    pub fn run(&self) -> Run<'a> {
-        self.run
+    pub fn packed(&self) -> PackedList<'a> {
+        self.packed
     }
 
     /// The tag of a row: the bytes of it that are kept, above zeros.
@@ -162,13 +166,13 @@ impl<'a> Rows<'a> {
     /// The bytes that tell what the elements are, and how long.
     #[inline]
     pub fn codes(&self) -> &'a [u8] {
-        self.run.codes()
+        self.packed.codes()
     }
 
     /// The bytes around a row, where all rows are of about the same length.
     #[inline]
     pub fn about(&self, row: usize) -> &'a [u8] {
-        let bytes = self.run.element_bytes();
+        let bytes = self.packed.element_bytes();
         let at = bytes.len() * row / self.len.max(1);
         &bytes[at.saturating_sub(ABOUT_BYTES / 2)..bytes.len().min(at + ABOUT_BYTES)]
     }
@@ -176,25 +180,25 @@ impl<'a> Rows<'a> {
     /// Whether an element is kept elsewhere, and where.
     #[inline]
     pub fn far(&self, row: usize, column: usize) -> Option<Far> {
-        self.run.far_ones(row * self.stride + column, 1).next()
+        self.packed.far_ones(row * self.stride + column, 1).next()
     }
 
     /// Where a row begins.
     #[inline]
     pub fn place(&self, row: usize) -> Place {
-        self.run.place(row * self.stride)
+        self.packed.place(row * self.stride)
     }
 
     /// One element of a row.
     #[inline]
     pub fn cell(&self, row: usize, column: usize) -> Option<Element<'a>> {
-        self.run.get(row * self.stride + column)
+        self.packed.get(row * self.stride + column)
     }
 
     /// The elements from a row on, this and all that follow.
     #[inline]
     pub fn cells_from(&self, row: usize) -> Iter<'a> {
-        self.run.iter_from(self.place(row))
+        self.packed.iter_from(self.place(row))
     }
 
     /// The first row for which `is_below` does not hold, if it holds for those before.
@@ -220,10 +224,10 @@ impl<'a> Rows<'a> {
     ) -> (usize, Place) {
         while low < high {
             let middle = low.midpoint(high);
-            let middle_place = self.run.forward(place, middle * self.stride);
+            let middle_place = self.packed.forward(place, middle * self.stride);
             if is_below(middle_place) {
                 low = middle + 1;
-                place = self.run.forward(middle_place, low * self.stride);
+                place = self.packed.forward(middle_place, low * self.stride);
             } else {
                 high = middle;
             }
@@ -234,23 +238,23 @@ impl<'a> Rows<'a> {
     /// Bytes of the leaf without gaps.
     #[inline]
     pub fn dense_len(&self) -> usize {
-        self.run_begin() + self.run.dense_len()
+        self.packed_begin() + self.packed.dense_len()
     }
 
     #[inline]
-    pub(crate) fn run_begin(&self) -> usize {
+    pub(crate) fn packed_begin(&self) -> usize {
         HEAD_BYTES + tags_bytes(self.tag_bytes, self.len)
     }
 
     /// The same if each element had a code of its own.
     pub(crate) fn full_len(&self) -> usize {
-        self.run_begin() + self.run.full_len()
+        self.packed_begin() + self.packed.full_len()
     }
 
     /// Bytes of the leaf with one more row, at most and without gaps.
     #[inline]
     pub fn len_with(&self, cells: &[Element<'_>]) -> usize {
-        HEAD_BYTES + tags_bytes(self.tag_bytes, self.len + 1) + self.run.len_with(cells)
+        HEAD_BYTES + tags_bytes(self.tag_bytes, self.len + 1) + self.packed.len_with(cells)
     }
 
     /// Bytes by which the leaf must grow to take a row.
@@ -260,7 +264,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// What stands before the run of a leaf of rows with these tags.
+/// What stands before the packed list of a leaf of rows with these tags.
 fn tagged_front<O: Order>(tags: impl ExactSizeIterator<Item = u32>, stride: usize) -> Vec<u8> {
     let count = tags.len();
     let mut bytes = narrow::to_u16(count).to_le_bytes().to_vec();
@@ -297,7 +301,7 @@ impl<'a> RowsMut<'a> {
     #[inline]
     pub fn byte_len(&self) -> usize {
         let rows = self.as_rows();
-        rows.run_begin() + rows.run.byte_len()
+        rows.packed_begin() + rows.packed.byte_len()
     }
 
     /// Inserts a row. The leaf has grown by [`Rows::growth_for`] before.
@@ -307,50 +311,50 @@ impl<'a> RowsMut<'a> {
     #[inline]
     pub fn insert(&mut self, row: usize, tag: u32, cells: &[Element<'_>]) {
         let rows = self.as_rows();
-        let (len, stride, begin) = (rows.len, rows.stride, rows.run_begin());
+        let (len, stride, begin) = (rows.len, rows.stride, rows.packed_begin());
         debug_assert_eq!(cells.len(), stride);
-        let (mut run_begin, width) = (begin, self.tag_bytes);
+        let (mut packed_begin, width) = (begin, self.tag_bytes);
         if width > 0 {
             let room = tags_bytes(width, len + 1) - tags_bytes(width, len);
             if room > 0 {
-                self.close_run_gaps_for(begin, room);
+                self.close_packed_gaps_for(begin, room);
                 let end = self.byte_len();
                 self.bytes.copy_within(begin..end, begin + room);
                 self.bytes[begin..begin + room].fill(0);
-                run_begin += room;
+                packed_begin += room;
             }
             let (at, end) = (HEAD_BYTES + width * row, HEAD_BYTES + width * len);
             self.bytes.copy_within(at..end, at + width);
             self.bytes[at..at + width].copy_from_slice(&tag.to_le_bytes()[TAG_BYTES_MAX - width..]);
         }
         self.set_len(len + 1);
-        let mut run = RunMut::new(&mut self.bytes[run_begin..]);
-        let place = run.as_run().place(row * stride);
-        run.insert_row(place, cells).expect("the leaf has grown");
+        let mut packed = PackedListMut::new(&mut self.bytes[packed_begin..]);
+        let place = packed.as_list().place(row * stride);
+        packed.insert_row(place, cells).expect("the leaf has grown");
     }
 
-    /// Makes sure that the run can move by `bytes`.
+    /// Makes sure that the packed list can move by `bytes`.
     #[inline]
-    fn close_run_gaps_for(&mut self, run_begin: usize, bytes: usize) {
+    fn close_packed_gaps_for(&mut self, packed_begin: usize, bytes: usize) {
         if self.byte_len() + bytes > self.bytes.len() {
-            RunMut::new(&mut self.bytes[run_begin..]).close_gaps();
+            PackedListMut::new(&mut self.bytes[packed_begin..]).close_gaps();
         }
     }
 
     /// Removes rows.
     pub fn remove(&mut self, row: usize, count: usize) {
         let rows = self.as_rows();
-        let (len, stride, begin) = (rows.len, rows.stride, rows.run_begin());
-        let mut run = RunMut::new(&mut self.bytes[begin..]);
-        let place = run.as_run().place(row * stride);
-        run.remove(place, count * stride);
+        let (len, stride, begin) = (rows.len, rows.stride, rows.packed_begin());
+        let mut packed = PackedListMut::new(&mut self.bytes[begin..]);
+        let place = packed.as_list().place(row * stride);
+        packed.remove(place, count * stride);
         let width = self.tag_bytes;
         if width > 0 {
-            let run_end = self.byte_len();
+            let packed_end = self.byte_len();
             let (from, end) = (HEAD_BYTES + width * (row + count), HEAD_BYTES + width * len);
             self.bytes.copy_within(from..end, from - width * count);
             let room = tags_bytes(width, len) - tags_bytes(width, len - count);
-            self.bytes.copy_within(begin..run_end, begin - room);
+            self.bytes.copy_within(begin..packed_end, begin - room);
         }
         self.set_len(len - count);
     }
@@ -361,11 +365,11 @@ impl<'a> RowsMut<'a> {
     /// By how many bytes the leaf must grow first.
     pub fn replace(&mut self, row: usize, column: usize, cell: Element<'_>) -> Result<(), usize> {
         let rows = self.as_rows();
-        let (at, begin) = (row * rows.stride + column, rows.run_begin());
+        let (at, begin) = (row * rows.stride + column, rows.packed_begin());
         let memory = self.bytes.len() - begin;
-        let mut run = RunMut::new(&mut self.bytes[begin..]);
-        let place = run.as_run().place(at);
-        run.replace(place, cell).map_err(|full| full.needed - memory)
+        let mut packed = PackedListMut::new(&mut self.bytes[begin..]);
+        let place = packed.as_list().place(at);
+        packed.replace(place, cell).map_err(|full| full.needed - memory)
     }
 
     #[inline]

@@ -12,7 +12,7 @@ use tree::{Nodes, NodesMut};
 const STEPS: usize = if cfg!(miri) { 120 } else { 20_000 };
 const NAMES: u64 = 12;
 const STRING: Label = Label::new(Kind::String, Encoding::Raw);
-const RUN: Label = Label::new(Kind::List, Encoding::Listpack);
+const PACKED: Label = Label::new(Kind::List, Encoding::Listpack);
 const NOW: Millis = Millis(1_000);
 const WRITTEN: Event = Event::string("set");
 
@@ -62,7 +62,7 @@ impl World {
     fn step(&mut self) {
         let (name, value) = (self.name(), self.value());
         let deadline = (self.random.one_in(3)).then(|| Millis(NOW.0 + 1 + self.random.below(100)));
-        let label = if self.random.one_in(2) { STRING } else { RUN };
+        let label = if self.random.one_in(2) { STRING } else { PACKED };
         match self.random.below(8) {
             0..3 => {
                 self.with(&name, |guard, key| {

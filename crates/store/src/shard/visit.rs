@@ -88,8 +88,8 @@ impl<'a> Guard<'a> {
         Some(ValueRef::new(self, self.found(slot, entry)))
     }
 
-    /// Visits keys that may be removed, in the bucket in which `from` lies. Returns the begin of the
-    /// next bucket; `None` when that is beyond this shard.
+    /// Visits keys that may be removed, in the bucket in which `from` lies. Returns the begin of
+    /// the next bucket; `None` when that is beyond this shard.
     pub fn visit_bucket(
         &mut self,
         keyspace: KeyspaceId,
@@ -112,9 +112,9 @@ impl<'a> Guard<'a> {
         next
     }
 
-    /// Visits the keys with deadlines, or with parts that have some, in the buckets that are due, in
-    /// the block in which `from` lies, until `lines_max` were visited; those that have expired are
-    /// removed. Returns where to go on.
+    /// Visits the keys with deadlines, or with parts that have some, in the buckets that are due,
+    /// in the block in which `from` lies, until `lines_max` were visited; those that have expired
+    /// are removed. Returns where to go on.
     pub fn sweep_deadlines(
         &mut self,
         keyspace: KeyspaceId,

@@ -1,8 +1,8 @@
-//! What all collections have in common: a small one is one run in the key's record, a large one
-//! is trees whose roots the record holds.
+//! What all collections have in common: a small one is one packed list in the key's record, a large
+//! one is trees whose roots the record holds.
 //!
 //! ```text
-//! small   | run |
+//! small   | packed list |
 //! large   | collection 4 | root 16 | root 16 | ... |
 //! ```
 
@@ -10,7 +10,7 @@ use crate::fault::{Fault, NoSpace};
 use crate::key::Label;
 use crate::shard::{CollectionId, KeyMut, ReadNodes, ValueRef, WriteNodes};
 use base::KeyHasher;
-use packed::{Element, Place, Run, RunMut};
+use packed::{Element, PackedList, PackedListMut, Place};
 use tree::{Leaf, NoRoom, ROOT_BYTES, Root, Tree, View};
 
 /// Bits of the hash by which the members of a large sorted set stand.
@@ -121,86 +121,86 @@ impl<'a> KeyMut<'_, 'a> {
         put
     }
 
-    /// Inserts a row of elements into the run of a small collection, before the element with number
-    /// `at`.
+    /// Inserts a row of elements into the packed list of a small collection, before the element
+    /// with number `at`.
     ///
     /// # Errors
     /// When there is no room for them; nothing has changed then.
     #[inline]
-    pub(crate) fn insert_into_run(
+    pub(crate) fn insert_into_packed(
         &mut self,
         at: usize,
         row: &[Element<'_>],
     ) -> Result<(), NoSpace> {
-        self.grow_run(row, at == 0)?;
-        let mut run = RunMut::new(self.bytes_mut());
-        let place = run.as_run().place(at);
-        run.insert_row(place, row).expect("the run has grown");
+        self.grow_packed(row, at == 0)?;
+        let mut packed = PackedListMut::new(self.bytes_mut());
+        let place = packed.as_list().place(at);
+        packed.insert_row(place, row).expect("the packed list has grown");
         Ok(())
     }
 
-    /// Gives the run of a small collection room for a row more; and if that goes to its front, for
-    /// some that may follow it.
+    /// Gives the packed list of a small collection room for a row more; and if that goes to its
+    /// front, for some that may follow it.
     #[inline]
-    fn grow_run(&mut self, row: &[Element<'_>], is_front: bool) -> Result<(), NoSpace> {
+    fn grow_packed(&mut self, row: &[Element<'_>], is_front: bool) -> Result<(), NoSpace> {
         let bytes = self.bytes();
-        let needed = Run::new(bytes).len_with(row);
+        let needed = PackedList::new(bytes).len_with(row);
         if needed <= bytes.len() {
             return Ok(());
         }
         let len = if is_front { needed + needed / FRONT_SLACK_PART } else { needed };
-        self.resize(len.min(packed::RUN_BYTES_MAX))
+        self.resize(len.min(packed::PACKED_BYTES_MAX))
     }
 
-    /// Puts another element into the run of a small collection, in place of the one with number
-    /// `at`.
+    /// Puts another element into the packed list of a small collection, in place of the one with
+    /// number `at`.
     ///
     /// # Errors
     /// When there is no room for it; nothing has changed then.
-    pub(crate) fn replace_in_run(
+    pub(crate) fn replace_in_packed(
         &mut self,
         at: usize,
         element: Element<'_>,
     ) -> Result<(), NoSpace> {
-        let place = Run::new(self.bytes()).place(at);
+        let place = PackedList::new(self.bytes()).place(at);
         self.replace_at(place, element)
     }
 
-    /// Puts another element into the run of a small collection.
+    /// Puts another element into the packed list of a small collection.
     ///
     /// # Errors
     /// When there is no room for it; nothing has changed then.
     #[inline]
     pub(crate) fn replace_at(&mut self, at: Place, element: Element<'_>) -> Result<(), NoSpace> {
-        let replace = |bytes: &mut [u8]| RunMut::new(bytes).replace(at, element);
+        let replace = |bytes: &mut [u8]| PackedListMut::new(bytes).replace(at, element);
         match replace(self.bytes_mut()) {
-            Ok(()) => self.shorten_run(),
+            Ok(()) => self.shorten_packed(),
             Err(full) => {
                 self.resize(full.needed)?;
-                replace(self.bytes_mut()).expect("the run has grown");
+                replace(self.bytes_mut()).expect("the packed list has grown");
             }
         }
         Ok(())
     }
 
-    /// Removes elements from the run of a small collection. One that is empty then is the caller's
-    /// to remove.
-    pub(crate) fn remove_from_run(&mut self, at: Place, count: usize) {
-        RunMut::new(self.bytes_mut()).remove(at, count);
-        self.shorten_run();
+    /// Removes elements from the packed list of a small collection. One that is empty then is the
+    /// caller's to remove.
+    pub(crate) fn remove_from_packed(&mut self, at: Place, count: usize) {
+        PackedListMut::new(self.bytes_mut()).remove(at, count);
+        self.shorten_packed();
     }
 
-    /// Gives back what a run does not need of its record, where that is a good part of it, and
-    /// there is room to write it anew.
-    pub(crate) fn shorten_run(&mut self) {
+    /// Gives back what a packed list does not need of its record, where that is a good part of it,
+    /// and there is room to write it anew.
+    pub(crate) fn shorten_packed(&mut self) {
         let bytes = self.bytes();
-        let (len, used) = (bytes.len(), Run::new(bytes).byte_len());
+        let (len, used) = (bytes.len(), PackedList::new(bytes).byte_len());
         if len - used > len / FRONT_SLACK_PART {
-            // Without room for it the run stays as long as it is.
+            // Without room for it the packed list stays as long as it is.
             let _ = self.resize(used);
         }
     }
 }
 
-/// The free part of a run that is pushed to at its front.
+/// The free part of a packed list that is pushed to at its front.
 const FRONT_SLACK_PART: usize = 8;

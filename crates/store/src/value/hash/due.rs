@@ -38,11 +38,11 @@ fn has_tree(value: &[u8]) -> bool {
 
 /// The tree of these deadlines, which are in their order.
 pub(super) fn plant(nodes: &mut WriteNodes<'_, '_>, due: &[(Millis, u32)]) -> Result<Root, NoRoom> {
-    let mut run = packed::EMPTY.to_vec();
+    let mut packed = packed::EMPTY.to_vec();
     for (deadline, tag) in due {
-        packed::push(&mut run, Element::Bytes(&key_of(*deadline, *tag)));
+        packed::push(&mut packed, Element::Bytes(&key_of(*deadline, *tag)));
     }
-    let leaf = Rows::of_run(packed::Run::new(&run), 1);
+    let leaf = Rows::of_packed(packed::PackedList::new(&packed), 1);
     Ok(DueTree::of_rows(nodes, &leaf)?.root)
 }
 
@@ -212,7 +212,7 @@ fn take_due(key: &mut KeyMut<'_, '_>, most: usize) -> Vec<u32> {
     loop {
         let rows = Rows::new(view.leaf(&path));
         let (before, left) = (tags.len(), most - tags.len());
-        let due = rows.run().iter().filter_map(|key| key.with_text(parse));
+        let due = rows.packed().iter().filter_map(|key| key.with_text(parse));
         tags.extend(due.take(left).take_while(|(at, _)| *at <= now).map(|(_, tag)| tag));
         if tags.len() == most || tags.len() - before < rows.len() || !view.next(&mut path) {
             break;

@@ -1,7 +1,7 @@
 //! Hashes that are trees.
 
 use super::deadline::{Deadline, Was};
-use super::limit::{HashLimit, RUN_BYTES};
+use super::limit::{HashLimit, PACKED_BYTES};
 use super::read::{Hash, find_row, next_pair};
 use super::{
     DEADLINE, FIELDS, LARGE, Leaf, PLAIN, SMALL, TIMED, VALUE, due, small, stride_of, to_cell,
@@ -11,7 +11,7 @@ use crate::key::{Kind, Label};
 use crate::shard::{KeyMut, Reason, WriteNodes};
 use crate::value::collection::{root, short_tag_by};
 use base::Millis;
-use packed::{Element, Place, Run};
+use packed::{Element, PackedList, Place};
 use tree::{ByShortTag, CELL_BYTES_MAX, NoRoom, Path, Root, Rows, Tree};
 
 type FieldTree<'n, 'x, 'a> = Tree<'n, WriteNodes<'x, 'a>, Leaf>;
@@ -199,26 +199,27 @@ pub(super) fn make_large(key: &mut KeyMut<'_, '_>) -> Result<(), NoSpace> {
     Ok(())
 }
 
-/// Makes a run trees. Clients go on knowing it as what it was.
+/// Makes a packed list trees. Clients go on knowing it as what it was.
 pub(super) fn enlarge(key: &mut KeyMut<'_, '_>) -> Result<(), NoSpace> {
     let old = key.label();
-    let run = key.bytes();
+    let packed = key.bytes();
     let label = Label::of_tree(Kind::Hash, old.encoding());
     if !old.has_timed_parts() {
         let is_plain = stride_of(old) == PLAIN;
-        let run = if is_plain { run.to_vec() } else { small::narrow(Run::new(run)) };
-        return put_plain(key, label, &run);
+        let packed =
+            if is_plain { packed.to_vec() } else { small::narrow(PackedList::new(packed)) };
+        return put_plain(key, label, &packed);
     }
-    let run = run.to_vec();
-    let rows = Sorted::of(key, Run::new(&run), TIMED);
+    let packed = packed.to_vec();
+    let rows = Sorted::of(key, PackedList::new(&packed), TIMED);
     let due = rows.deadlines();
     let label = label.with_timed_parts(true);
     key.put_trees(label, |nodes| Ok([rows.plant(nodes)?, due::plant(nodes, &due)?]))
 }
 
-/// Makes a key the large hash of the rows of a run, which have no deadlines.
-fn put_plain(key: &mut KeyMut<'_, '_>, label: Label, run: &[u8]) -> Result<(), NoSpace> {
-    let rows = Sorted::of(key, Run::new(run), PLAIN);
+/// Makes a key the large hash of the rows of a packed list, which have no deadlines.
+fn put_plain(key: &mut KeyMut<'_, '_>, label: Label, packed: &[u8]) -> Result<(), NoSpace> {
+    let rows = Sorted::of(key, PackedList::new(packed), PLAIN);
     key.put_trees(label, |nodes| Ok([rows.plant(nodes)?]))
 }
 
@@ -228,7 +229,7 @@ pub(super) fn create<'t>(
     key: &mut KeyMut<'_, '_>,
     pairs: impl Iterator<Item = (&'t [u8], &'t [u8])> + Clone,
 ) -> Result<bool, NoSpace> {
-    if small::most_bytes(pairs.clone()) > RUN_BYTES {
+    if small::most_bytes(pairs.clone()) > PACKED_BYTES {
         return Ok(false);
     }
     let mut rows: Vec<(&[u8], &[u8])> = pairs.collect();
@@ -236,45 +237,45 @@ pub(super) fn create<'t>(
     rows.reverse();
     rows.sort_by_key(|(field, _)| *field);
     rows.dedup_by_key(|(field, _)| *field);
-    let mut run = packed::EMPTY.to_vec();
+    let mut packed = packed::EMPTY.to_vec();
     for (field, value) in rows {
-        packed::push_row(&mut run, &[Element::of(field), Element::of(value)]);
+        packed::push_row(&mut packed, &[Element::of(field), Element::of(value)]);
     }
-    put_plain(key, Label::of_tree(Kind::Hash, LARGE), &run)?;
+    put_plain(key, Label::of_tree(Kind::Hash, LARGE), &packed)?;
     Ok(true)
 }
 
-/// The rows of a run by their tags.
+/// The rows of a packed list by their tags.
 struct Sorted<'r> {
-    run: Run<'r>,
+    packed: PackedList<'r>,
     stride: usize,
     rows: Vec<(u32, Place, Place)>,
     has_long: bool,
 }
 
 impl<'r> Sorted<'r> {
-    fn of(key: &KeyMut<'_, '_>, run: Run<'r>, stride: usize) -> Sorted<'r> {
-        let mut rows = Vec::with_capacity(run.len() / stride);
-        let (mut place, mut has_long) = (run.front(), false);
-        while let Some(field) = run.at(place) {
+    fn of(key: &KeyMut<'_, '_>, packed: PackedList<'r>, stride: usize) -> Sorted<'r> {
+        let mut rows = Vec::with_capacity(packed.len() / stride);
+        let (mut place, mut has_long) = (packed.front(), false);
+        while let Some(field) = packed.at(place) {
             let tag = field.with_text(|text| short_tag_by(key.hasher(), text));
             let mut end = place;
             for _ in 0..stride {
-                let next = run.after(end);
-                has_long |= run.bytes_between(end, next) > CELL_BYTES_MAX;
+                let next = packed.after(end);
+                has_long |= packed.bytes_between(end, next) > CELL_BYTES_MAX;
                 end = next;
             }
             rows.push((tag, place, end));
             place = end;
         }
         rows.sort_unstable_by_key(|(tag, place, _)| (*tag, place.index()));
-        Sorted { run, stride, rows, has_long }
+        Sorted { packed, stride, rows, has_long }
     }
 
     /// Pairs of deadline and tag, in their order.
     fn deadlines(&self) -> Vec<(Millis, u32)> {
         let deadline = |(tag, place, _): &(u32, Place, Place)| {
-            let pair = next_pair(&mut self.run.iter_from(*place), self.stride)?;
+            let pair = next_pair(&mut self.packed.iter_from(*place), self.stride)?;
             pair.deadline.map(|deadline| (deadline, *tag))
         };
         let mut due: Vec<(Millis, u32)> = self.rows.iter().filter_map(deadline).collect();
@@ -286,7 +287,7 @@ impl<'r> Sorted<'r> {
     /// The tree of the rows.
     fn plant(&self, nodes: &mut WriteNodes<'_, '_>) -> Result<Root, NoRoom> {
         if !self.has_long {
-            let leaf = Rows::of_tagged_rows::<ByShortTag>(self.run, self.stride, &self.rows);
+            let leaf = Rows::of_tagged_rows::<ByShortTag>(self.packed, self.stride, &self.rows);
             return Ok(FieldTree::of_rows(nodes, &leaf)?.root);
         }
         let root = FieldTree::empty(nodes, self.stride)?;
@@ -303,7 +304,7 @@ impl<'r> Sorted<'r> {
         tag: u32,
         place: Place,
     ) -> Result<(), NoRoom> {
-        let row: Vec<Element<'_>> = self.run.iter_from(place).take(self.stride).collect();
+        let row: Vec<Element<'_>> = self.packed.iter_from(place).take(self.stride).collect();
         let mut cells = row.clone();
         for (cell, element) in cells.iter_mut().zip(&row) {
             if let Element::Bytes(text) = element {

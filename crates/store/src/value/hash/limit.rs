@@ -1,4 +1,4 @@
-//! Up to which size a hash is one run.
+//! Up to which size a hash is one packed list.
 
 /// The settings `hash-max-listpack-entries` and `hash-max-listpack-value`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,13 +9,13 @@ pub struct HashLimit {
     pub text_bytes: u64,
 }
 
-/// A run holds no more, whatever the settings.
-pub(super) const RUN_BYTES: usize = 60_000;
+/// A packed list holds no more, whatever the settings.
+pub(super) const PACKED_BYTES: usize = 60_000;
 
 /// Nor more than this with texts that are longer than the settings want. A record of some long
-/// values takes the least memory as one run, and is read as a whole; in a longer run each change of
-/// a length would move too many bytes.
-pub(super) const LONG_RUN_BYTES: usize = 4 * tree::NODE_BYTES;
+/// values takes the least memory as one packed list, and is read as a whole; in a longer packed
+/// list each change of a length would move too many bytes.
+pub(super) const LONG_PACKED_BYTES: usize = 4 * tree::NODE_BYTES;
 
 impl HashLimit {
     /// Whether a field with its value may be in a hash that clients know as a listpack.
@@ -24,10 +24,10 @@ impl HashLimit {
         field.len().max(value.len()) as u64 <= self.text_bytes
     }
 
-    /// Bytes that a run may have with a field and its value in it.
+    /// Bytes that a packed list may have with a field and its value in it.
     #[inline]
-    pub(super) fn run_bytes_with(self, field: &[u8], value: &[u8]) -> usize {
-        if self.allows_texts(field, value) { RUN_BYTES } else { LONG_RUN_BYTES }
+    pub(super) fn packed_bytes_with(self, field: &[u8], value: &[u8]) -> usize {
+        if self.allows_texts(field, value) { PACKED_BYTES } else { LONG_PACKED_BYTES }
     }
 
     /// Whether a small hash may have so many fields.

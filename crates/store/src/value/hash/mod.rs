@@ -1,14 +1,14 @@
 //! Hashes: fields with values, each of which may have a deadline.
 //!
 //! ```text
-//! small   | run of rows |                        in the key's record
+//! small   | packed list of rows |                        in the key's record
 //! large   | collection | fields | deadlines |    roots of trees; the second one comes when needed
 //! row     | field | value | deadline |           the third column comes when needed
 //! ```
-//! Rows of a run have two columns while clients know the hash as a listpack, and three when they
-//! know it as a hashtable: for a field that expires, or a text that is long. Rows of the tree of
-//! fields stand by their tags and have three columns leaf by leaf. The tree of deadlines has a row
-//! for each pair of deadline and tag. A label tells whether there is any deadline, so that the
+//! Rows of a packed list have two columns while clients know the hash as a listpack, and three when
+//! they know it as a hashtable: for a field that expires, or a text that is long. Rows of the tree
+//! of fields stand by their tags and have three columns leaf by leaf. The tree of deadlines has a
+//! row for each pair of deadline and tag. A label tells whether there is any deadline, so that the
 //! sweep visits the key. A hash that is empty is no hash: its key is removed.
 
 mod ahead;
@@ -56,14 +56,14 @@ const DEADLINE: usize = 2;
 const SMALL: Encoding = Encoding::Listpack;
 const LARGE: Encoding = Encoding::Hashtable;
 
-/// Columns of the run of a small hash.
+/// Columns of the packed list of a small hash.
 #[inline]
 fn stride_of(label: Label) -> usize {
     if label.encoding() == SMALL { PLAIN } else { TIMED }
 }
 
-/// The label of a hash that is one run with so many columns.
-fn label_of_run(stride: usize) -> Label {
+/// The label of a hash that is one packed list with so many columns.
+fn label_of_packed(stride: usize) -> Label {
     Label::new(Kind::Hash, if stride == PLAIN { SMALL } else { LARGE })
 }
 

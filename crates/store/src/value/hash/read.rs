@@ -7,7 +7,7 @@ use crate::key::{Key, Kind};
 use crate::shard::{ReadNodes, ValueRef};
 use crate::value::collection::short_tag_by;
 use base::{KeyHasher, Millis};
-use packed::{Element, Iter, Run};
+use packed::{Element, Iter, PackedList};
 use tree::{Nodes, Path, Rows, View, resolve};
 
 /// A hash, under the lock of its key.
@@ -22,8 +22,8 @@ pub struct Hash<'x> {
 
 #[derive(Clone, Copy, Debug)]
 enum Form<'x> {
-    /// A run, and how many columns its rows have.
-    Small(Run<'x>, usize),
+    /// A packed list, and how many columns its rows have.
+    Small(PackedList<'x>, usize),
     Large(View<'x, ReadNodes<'x>, Leaf>),
 }
 
@@ -64,7 +64,7 @@ impl<'x> Hash<'x> {
         let form = if label.is_tree() {
             Form::Large(value.view(FIELDS))
         } else {
-            Form::Small(Run::new(value.bytes()), stride_of(label))
+            Form::Small(PackedList::new(value.bytes()), stride_of(label))
         };
         let has_deadlines = label.has_timed_parts();
         Hash { form, hasher: value.hasher(), as_of: value.as_of(), has_deadlines }
@@ -75,7 +75,7 @@ impl<'x> Hash<'x> {
     #[expect(clippy::len_without_is_empty, reason = "an empty hash is no hash")]
     pub fn len(&self) -> u64 {
         match &self.form {
-            Form::Small(run, stride) => (run.len() / stride) as u64,
+            Form::Small(packed, stride) => (packed.len() / stride) as u64,
             Form::Large(view) => view.root.weight,
         }
     }
@@ -86,7 +86,7 @@ impl<'x> Hash<'x> {
         self.has_deadlines
     }
 
-    /// Whether it is one run, which is returned as a whole by scans.
+    /// Whether it is one packed list, which is returned as a whole by scans.
     pub fn is_small(&self) -> bool {
         matches!(self.form, Form::Small(..))
     }
@@ -101,9 +101,9 @@ impl<'x> Hash<'x> {
     #[inline]
     pub(super) fn get_any(&self, field: &[u8]) -> Option<Pair<'x>> {
         match &self.form {
-            Form::Small(run, stride) => {
-                let place = run.find(Element::of(field), run.front(), *stride)?;
-                next_pair(&mut run.iter_from(place), *stride)
+            Form::Small(packed, stride) => {
+                let place = packed.find(Element::of(field), packed.front(), *stride)?;
+                next_pair(&mut packed.iter_from(place), *stride)
             }
             Form::Large(view) => self.get_large(view, field),
         }
@@ -127,8 +127,8 @@ impl<'x> Hash<'x> {
     pub fn nth(&self, at: u64) -> Option<Pair<'x>> {
         let at = usize::try_from(at).ok()?;
         let pair = match &self.form {
-            Form::Small(run, stride) => {
-                next_pair(&mut run.iter_from(run.place(at * stride)), *stride)
+            Form::Small(packed, stride) => {
+                next_pair(&mut packed.iter_from(packed.place(at * stride)), *stride)
             }
             Form::Large(view) => {
                 let (path, row) = view.find_position(at as u64);
@@ -144,11 +144,11 @@ impl<'x> Hash<'x> {
     #[inline]
     pub fn iter(&self) -> Fields<'x> {
         let (here, stride, rest) = match &self.form {
-            Form::Small(run, stride) => (run.iter(), *stride, None),
+            Form::Small(packed, stride) => (packed.iter(), *stride, None),
             Form::Large(view) => {
                 let path = view.first();
                 let rows = Rows::new(view.leaf(&path));
-                (rows.run().iter(), rows.stride(), Some((*view, path)))
+                (rows.packed().iter(), rows.stride(), Some((*view, path)))
             }
         };
         Fields { here, stride, rest, as_of: self.as_of }
@@ -254,7 +254,7 @@ impl<'x> Iterator for Fields<'x> {
                 return None;
             }
             let rows = Rows::new(view.leaf(path));
-            (self.here, self.stride) = (rows.run().iter(), rows.stride());
+            (self.here, self.stride) = (rows.packed().iter(), rows.stride());
         }
     }
 }

@@ -1,26 +1,26 @@
-//! Hashes that are one run.
+//! Hashes that are one packed list.
 
 use super::deadline::{Deadline, Was};
-use super::limit::{HashLimit, RUN_BYTES};
+use super::limit::{HashLimit, PACKED_BYTES};
 use super::read::{Pair, next_pair};
-use super::{DEADLINE, PLAIN, TIMED, label_of_run, stride_of, to_cell};
+use super::{DEADLINE, PLAIN, TIMED, label_of_packed, stride_of, to_cell};
 use crate::fault::NoSpace;
 use crate::shard::{KeyMut, Reason};
 use base::Millis;
-use packed::{Element, Place, Run, RunMut, concat};
+use packed::{Element, PackedList, PackedListMut, Place, concat};
 
 /// Bytes that a row takes besides its texts, at most.
 const ROW_BYTES: usize = 2 * 9 + 9;
 
-/// Bytes that the run of fields takes at most.
+/// Bytes that the packed list of fields takes at most.
 pub(super) fn most_bytes<'t>(pairs: impl Iterator<Item = (&'t [u8], &'t [u8])>) -> usize {
     let cost = |(field, value): (&[u8], &[u8])| field.len() + value.len() + ROW_BYTES;
     packed::EMPTY.len() + pairs.map(cost).sum::<usize>()
 }
 
-/// The run of fields that are set one after the other, in rows of so many columns; `None` if it
-/// could take more than `bytes_max`.
-pub(super) fn run_of<'t>(
+/// The packed list of fields that are set one after the other, in rows of so many columns; `None`
+/// if it could take more than `bytes_max`.
+pub(super) fn packed_of<'t>(
     pairs: impl Iterator<Item = (&'t [u8], &'t [u8])> + Clone,
     stride: usize,
     bytes_max: usize,
@@ -30,28 +30,28 @@ pub(super) fn run_of<'t>(
         return None;
     }
     let mut bytes = vec![0; most];
-    let mut run = RunMut::empty_in(&mut bytes);
+    let mut packed = PackedListMut::empty_in(&mut bytes);
     for (field, value) in pairs {
         let (field, value) = (Element::of(field), Element::of(value));
-        let view = run.as_run();
+        let view = packed.as_list();
         let fits = match view.find(field, view.front(), stride) {
             Some(place) => {
                 let at = view.after(place);
-                run.replace(at, value)
+                packed.replace(at, value)
             }
-            None => run.insert_row(view.end(), &[field, value, to_cell(None)][..stride]),
+            None => packed.insert_row(view.end(), &[field, value, to_cell(None)][..stride]),
         };
         fits.ok()?;
     }
-    let len = run.byte_len();
+    let len = packed.byte_len();
     bytes.truncate(len);
     Some(bytes)
 }
 
 /// Where a field stands, and what it is.
-fn find<'x>(run: Run<'x>, stride: usize, field: &[u8]) -> Option<(Place, Pair<'x>)> {
-    let place = run.find(Element::of(field), run.front(), stride)?;
-    Some((place, next_pair(&mut run.iter_from(place), stride)?))
+fn find<'x>(packed: PackedList<'x>, stride: usize, field: &[u8]) -> Option<(Place, Pair<'x>)> {
+    let place = packed.find(Element::of(field), packed.front(), stride)?;
+    Some((place, next_pair(&mut packed.iter_from(place), stride)?))
 }
 
 /// Sets a field. `None` if the hash must become large for it: no field has changed then.
@@ -68,12 +68,12 @@ pub(super) fn set(
         return Ok(None);
     }
     let stride = stride_of(key.label());
-    let run = Run::new(key.bytes());
-    let (place, pair) = find(run, stride, field).unzip();
-    let fields = run.len() / stride + usize::from(place.is_none());
+    let packed = PackedList::new(key.bytes());
+    let (place, pair) = find(packed, stride, field).unzip();
+    let fields = packed.len() / stride + usize::from(place.is_none());
     let replaced = pair.as_ref().map_or(0, |pair| field.len() + pair.value.cost());
-    let bytes = run.full_len() + field.len() + value.len() + ROW_BYTES - replaced;
-    if bytes > limit.run_bytes_with(field, value) || !limit.allows_fields(fields) {
+    let bytes = packed.full_len() + field.len() + value.len() + ROW_BYTES - replaced;
+    if bytes > limit.packed_bytes_with(field, value) || !limit.allows_fields(fields) {
         return Ok(None);
     }
     let was = Was::of(pair.as_ref(), key.as_of());
@@ -81,15 +81,15 @@ pub(super) fn set(
     let new = deadline.after(was, old);
     let value = Element::of(value);
     let Some(place) = place else {
-        let (at, row) = (run.len(), [Element::of(field), value, to_cell(new)]);
-        key.insert_into_run(at, &row[..stride])?;
+        let (at, row) = (packed.len(), [Element::of(field), value, to_cell(new)]);
+        key.insert_into_packed(at, &row[..stride])?;
         note(key, None, new);
         return Ok(Some(was));
     };
-    let (row, place) = (place.index(), run.after(place));
+    let (row, place) = (place.index(), packed.after(place));
     key.replace_at(place, value)?;
     if old != new {
-        key.replace_in_run(row + DEADLINE, to_cell(new))?;
+        key.replace_in_packed(row + DEADLINE, to_cell(new))?;
         note(key, old, new);
     }
     Ok(Some(was))
@@ -105,13 +105,13 @@ pub(super) fn set_deadline(
     if !widen(key)? {
         return Ok(false);
     }
-    let run = Run::new(key.bytes());
-    if run.full_len() + ROW_BYTES > RUN_BYTES {
+    let packed = PackedList::new(key.bytes());
+    if packed.full_len() + ROW_BYTES > PACKED_BYTES {
         return Ok(false);
     }
-    let Some((place, pair)) = find(run, TIMED, field) else { return Ok(true) };
+    let Some((place, pair)) = find(packed, TIMED, field) else { return Ok(true) };
     let (row, old) = (place.index(), pair.deadline);
-    key.replace_in_run(row + DEADLINE, to_cell(deadline))?;
+    key.replace_in_packed(row + DEADLINE, to_cell(deadline))?;
     note(key, old, deadline);
     Ok(true)
 }
@@ -119,17 +119,17 @@ pub(super) fn set_deadline(
 /// Removes a field, and the key with the last one. One past its deadline is left to the sweep.
 pub(super) fn remove(key: &mut KeyMut<'_, '_>, field: &[u8]) -> Was {
     let stride = stride_of(key.label());
-    let run = Run::new(key.bytes());
-    let Some((place, pair)) = find(run, stride, field) else { return Was::Absent };
+    let packed = PackedList::new(key.bytes());
+    let Some((place, pair)) = find(packed, stride, field) else { return Was::Absent };
     if Was::of(Some(&pair), key.as_of()) == Was::Expired {
         return Was::Expired;
     }
-    if run.len() == stride {
+    if packed.len() == stride {
         key.remove(Reason::Deleted);
         return Was::Present;
     }
     let old = pair.deadline;
-    key.remove_from_run(place, stride);
+    key.remove_from_packed(place, stride);
     note(key, old, None);
     Was::Present
 }
@@ -140,8 +140,8 @@ pub(super) type Names = Option<Vec<Vec<u8>>>;
 /// Removes all fields whose deadline has passed, and the key if none is left. Returns how many.
 pub(super) fn remove_due(key: &mut KeyMut<'_, '_>, names: &mut Names) -> u64 {
     let now = key.now();
-    let run = Run::new(key.bytes());
-    let mut cells = run.iter();
+    let packed = PackedList::new(key.bytes());
+    let mut cells = packed.iter();
     let rows = std::iter::from_fn(|| next_pair(&mut cells, TIMED));
     let is_due = |deadline: Option<Millis>| deadline.is_some_and(|at| at <= now);
     let due = rows.enumerate().filter(|(_, pair)| is_due(pair.deadline));
@@ -151,56 +151,56 @@ pub(super) fn remove_due(key: &mut KeyMut<'_, '_>, names: &mut Names) -> u64 {
         }
     });
     let due: Vec<usize> = due.map(|(row, _)| row * TIMED).collect();
-    if due.len() == run.len() / TIMED {
+    if due.len() == packed.len() / TIMED {
         key.remove(Reason::Deleted);
         return due.len() as u64;
     }
-    let mut run = RunMut::new(key.bytes_mut());
+    let mut packed = PackedListMut::new(key.bytes_mut());
     for at in due.iter().rev() {
-        let place = run.as_run().place(*at);
-        run.remove(place, TIMED);
+        let place = packed.as_list().place(*at);
+        packed.remove(place, TIMED);
     }
-    key.shorten_run();
+    key.shorten_packed();
     mark(key);
     due.len() as u64
 }
 
-/// The earliest deadline in a run.
+/// The earliest deadline in a packed list.
 pub(super) fn earliest(bytes: &[u8]) -> Option<Millis> {
-    let mut cells = Run::new(bytes).iter();
+    let mut cells = PackedList::new(bytes).iter();
     let rows = std::iter::from_fn(|| next_pair(&mut cells, TIMED));
     rows.filter_map(|pair| pair.deadline).min()
 }
 
 /// Gives rows the column of deadlines, with which clients know the hash as a hashtable; false if
-/// the run would be too long.
+/// the packed list would be too long.
 pub(super) fn widen(key: &mut KeyMut<'_, '_>) -> Result<bool, NoSpace> {
-    let run = Run::new(key.bytes());
+    let packed = PackedList::new(key.bytes());
     if stride_of(key.label()) == TIMED {
         return Ok(true);
     }
-    let rows = run.len() / PLAIN;
-    if run.full_len() + rows * Element::Integer(0).cost() + ROW_BYTES > RUN_BYTES {
+    let rows = packed.len() / PLAIN;
+    if packed.full_len() + rows * Element::Integer(0).cost() + ROW_BYTES > PACKED_BYTES {
         return Ok(false);
     }
     let mut zero = packed::EMPTY.to_vec();
     packed::push(&mut zero, to_cell(None));
-    let zero = Run::new(&zero);
-    let (mut pieces, mut place) = (Vec::with_capacity(2 * rows), run.front());
+    let zero = PackedList::new(&zero);
+    let (mut pieces, mut place) = (Vec::with_capacity(2 * rows), packed.front());
     for _ in 0..rows {
-        let next = run.after(run.after(place));
-        pieces.extend([(run, place, next), (zero, zero.front(), zero.end())]);
+        let next = packed.after(packed.after(place));
+        pieces.extend([(packed, place, next), (zero, zero.front(), zero.end())]);
         place = next;
     }
-    let mut wide = Vec::with_capacity(run.full_len() + 2 * rows);
+    let mut wide = Vec::with_capacity(packed.full_len() + 2 * rows);
     concat(TIMED, &pieces, &mut wide);
-    key.put(label_of_run(TIMED), &wide)?;
+    key.put(label_of_packed(TIMED), &wide)?;
     Ok(true)
 }
 
 /// The same rows without the column of deadlines, of which there are none.
-pub(super) fn narrow(run: Run<'_>) -> Vec<u8> {
-    let (mut plain, mut cells) = (packed::EMPTY.to_vec(), run.iter());
+pub(super) fn narrow(packed: PackedList<'_>) -> Vec<u8> {
+    let (mut plain, mut cells) = (packed::EMPTY.to_vec(), packed.iter());
     while let Some(pair) = next_pair(&mut cells, TIMED) {
         packed::push_row(&mut plain, &[pair.field, pair.value]);
     }

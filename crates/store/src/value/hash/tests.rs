@@ -183,7 +183,7 @@ fn a_hash_is_what_its_model_is_whatever_happens_to_it() {
 }
 
 #[test]
-fn a_hash_outgrows_its_run_by_fields_by_bytes_and_by_deadlines() {
+fn a_hash_outgrows_its_packed_list_by_fields_by_bytes_and_by_deadlines() {
     let mut fixture = Fixture::new();
     for number in 0..LIMIT.fields {
         fixture.set(number.to_string().as_bytes(), b"v", Deadline::Never);
@@ -203,7 +203,7 @@ fn a_hash_outgrows_its_run_by_fields_by_bytes_and_by_deadlines() {
 }
 
 #[test]
-fn a_record_of_long_values_is_one_run_without_spare_bytes() {
+fn a_record_of_long_values_is_one_packed_list_without_spare_bytes() {
     let mut fixture = Fixture::new();
     let names: Vec<String> = (0..16).map(|number| format!("field{number}")).collect();
     let value = [b'x'; 255];
@@ -225,7 +225,7 @@ fn a_record_of_long_values_is_one_run_without_spare_bytes() {
 }
 
 #[test]
-fn long_values_outgrow_a_run_by_their_bytes() {
+fn long_values_outgrow_a_packed_list_by_their_bytes() {
     let mut fixture = Fixture::new();
     fixture.set(b"first", b"short", Deadline::Never);
     let is_small = |fixture: &mut Fixture| fixture.look(|hash| hash.map(|hash| hash.is_small()));
@@ -259,7 +259,7 @@ fn a_large_hash_that_is_set_at_once_is_written_once() {
 }
 
 #[test]
-fn a_run_that_would_be_too_long_becomes_trees_under_the_same_name() {
+fn a_packed_list_that_would_be_too_long_becomes_trees_under_the_same_name() {
     let mut fixture = Fixture::new();
     let limit = HashLimit { fields: 10_000, text_bytes: 1_000 };
     for number in 0..3_000_u64 {
@@ -371,7 +371,8 @@ fn random_fields_are_different_ones_and_all_have_a_chance() {
     });
 }
 
-/// Around the borders of one run: of texts, of a run with long ones, and of any run.
+/// Around the borders of one packed list: of texts, of a packed list with long ones, and of any
+/// packed list.
 const LENGTHS: [usize; 12] =
     [0, 40, 41, 2_000, 8_100, 8_150, 8_192, 9_000, 50_000, 59_980, 65_536, 70_000];
 
@@ -414,7 +415,7 @@ fn a_field_of_any_length_goes_into_a_small_hash_of_either_form() {
 }
 
 #[test]
-fn a_deadline_for_a_field_of_a_run_without_room_makes_the_hash_large() {
+fn a_deadline_for_a_field_of_a_packed_list_without_room_makes_the_hash_large() {
     for bytes in (59_000..60_100).step_by(50).chain([40_000, 59_900, 59_995]) {
         let (mut fixture, fields) = (Fixture::new(), 600);
         let limit = HashLimit { fields: 2_000, text_bytes: 200 };

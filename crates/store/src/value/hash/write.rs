@@ -1,9 +1,9 @@
 //! Changing hashes, field by field.
 
 use super::deadline::{Deadline, Was, kept};
-use super::limit::{HashLimit, LONG_RUN_BYTES, RUN_BYTES};
+use super::limit::{HashLimit, LONG_PACKED_BYTES, PACKED_BYTES};
 use super::read::{Hash, Pair};
-use super::{PLAIN, SMALL, TIMED, label_of_run, large, small};
+use super::{PLAIN, SMALL, TIMED, label_of_packed, large, small};
 use crate::access::Access;
 use crate::fault::{NoSpace, WrongKind};
 use crate::key::{Key, Kind};
@@ -62,7 +62,7 @@ impl<'g, 'a> HashMut<'g, 'a> {
     pub fn set(&mut self, field: &[u8], value: &[u8], deadline: Deadline) -> Result<Was, NoSpace> {
         let is_new = !self.exists();
         if is_new {
-            self.key.put(label_of_run(PLAIN), &packed::EMPTY)?;
+            self.key.put(label_of_packed(PLAIN), &packed::EMPTY)?;
         }
         let was = self.set_in_hash(field, value, deadline);
         if is_new && was.is_err() {
@@ -138,20 +138,21 @@ impl<'g, 'a> HashMut<'g, 'a> {
         is_small: bool,
     ) -> Result<Option<u64>, NoSpace> {
         let (stride, bytes_max) =
-            if is_small { (PLAIN, RUN_BYTES) } else { (TIMED, LONG_RUN_BYTES) };
-        let run = if are_few { small::run_of(pairs.clone(), stride, bytes_max) } else { None };
-        let is_made = match run {
-            Some(run) => self.key.put(label_of_run(stride), &run).map(|()| true)?,
+            if is_small { (PLAIN, PACKED_BYTES) } else { (TIMED, LONG_PACKED_BYTES) };
+        let packed =
+            if are_few { small::packed_of(pairs.clone(), stride, bytes_max) } else { None };
+        let is_made = match packed {
+            Some(packed) => self.key.put(label_of_packed(stride), &packed).map(|()| true)?,
             None if is_small => false,
             None => large::create(&mut self.key, pairs)?,
         };
         Ok(is_made.then(|| Hash::of(self.key.value()).len()))
     }
 
-    /// Makes a hash one that clients know as a hashtable, and a run still if that may be.
-    fn make_hashtable(&mut self, may_be_run: bool) -> Result<(), NoSpace> {
-        let may_be_run = may_be_run && !self.key.label().is_tree();
-        if may_be_run && small::widen(&mut self.key)? {
+    /// Makes a hash one that clients know as a hashtable, and a packed list still if that may be.
+    fn make_hashtable(&mut self, may_be_packed: bool) -> Result<(), NoSpace> {
+        let may_be_packed = may_be_packed && !self.key.label().is_tree();
+        if may_be_packed && small::widen(&mut self.key)? {
             return Ok(());
         }
         large::make_large(&mut self.key)

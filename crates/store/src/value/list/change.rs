@@ -9,7 +9,7 @@ use crate::access::Access;
 use crate::fault::{Fault, NoSpace};
 use crate::key::{Encoding, Key, Kind, Label};
 use crate::shard::{KeyMut, Reason, WriteNodes};
-use packed::{Element, Run};
+use packed::{Element, PackedList};
 use smallvec::SmallVec;
 use tree::{NODE_BYTES, NoRoom, Rows, Tree, resolve};
 
@@ -53,18 +53,18 @@ pub fn store<'t>(
     texts: impl Iterator<Item = &'t [u8]> + Clone,
     limit: ListLimit,
 ) -> Result<(), NoSpace> {
-    let (more, mut run) = (More::of(texts.clone()), packed::EMPTY.to_vec());
+    let (more, mut packed) = (More::of(texts.clone()), packed::EMPTY.to_vec());
     if more.elements == 0 {
         access.remove(key);
         return Ok(());
     }
-    let empty = Run::new(&packed::EMPTY);
+    let empty = PackedList::new(&packed::EMPTY);
     let label = Label::of_tree(Kind::List, limit.encoding_of(empty, more));
     let is_small = limit.allows_more(empty, more);
     let mut key = access.replace(key);
     if is_small {
-        texts.for_each(|text| packed::push(&mut run, Element::of(text)));
-        return key.put(Label::new(Kind::List, SMALL), &run);
+        texts.for_each(|text| packed::push(&mut packed, Element::of(text)));
+        return key.put(Label::new(Kind::List, SMALL), &packed);
     }
     key.put_trees(label, |nodes| {
         let root = ListTree::empty(nodes, 1)?;
@@ -88,10 +88,10 @@ fn push_all<'t>(
         });
     }
     for text in texts {
-        let at = if end == End::Front { 0 } else { Run::new(key.bytes()).len() };
-        key.insert_into_run(at, &[Element::of(text)])?;
+        let at = if end == End::Front { 0 } else { PackedList::new(key.bytes()).len() };
+        key.insert_into_packed(at, &[Element::of(text)])?;
     }
-    Ok(Run::new(key.bytes()).len() as u64)
+    Ok(PackedList::new(key.bytes()).len() as u64)
 }
 
 #[inline]
@@ -112,7 +112,8 @@ fn push_to_tree(tree: &mut ListTree<'_, '_, '_>, end: End, text: &[u8]) -> Resul
 
 /// The list of a key, created if need be, and large if it would not stay small with these texts.
 ///
-/// A limit may be wider than what a run holds: such a list is a tree that goes on as a small one.
+/// A limit may be wider than what a packed list holds: such a list is a tree that goes on as a
+/// small one.
 fn fit<'t>(
     key: &mut KeyMut<'_, '_>,
     texts: impl Iterator<Item = &'t [u8]>,
@@ -124,12 +125,12 @@ fn fit<'t>(
         return Ok(());
     }
     let more = More::of(texts);
-    let run = Run::new(if is_new { &packed::EMPTY } else { key.bytes() });
-    if limit.allows_more(run, more) {
+    let packed = PackedList::new(if is_new { &packed::EMPTY } else { key.bytes() });
+    if limit.allows_more(packed, more) {
         let label = Label::new(Kind::List, SMALL);
         return if is_new { key.put(label, &packed::EMPTY) } else { Ok(()) };
     }
-    let (encoding, leaf) = (limit.encoding_of(run, more), Rows::of_run(run, 1));
+    let (encoding, leaf) = (limit.encoding_of(packed, more), Rows::of_packed(packed, 1));
     enlarge(key, encoding, &leaf)
 }
 
@@ -235,11 +236,11 @@ fn pop_from_tree(
         let view = tree.view();
         let path = if end == End::Front { view.first() } else { view.last() };
         let rows = Rows::new(view.leaf(&path));
-        let (run, taken) = (rows.run(), left.min(rows.len()));
+        let (packed, taken) = (rows.packed(), left.min(rows.len()));
         let mut show = |element: Element<'_>| each(resolve(view.nodes, element));
         match end {
-            End::Front => run.iter().take(taken).for_each(&mut show),
-            End::Back => run.iter().rev().take(taken).for_each(&mut show),
+            End::Front => packed.iter().take(taken).for_each(&mut show),
+            End::Back => packed.iter().rev().take(taken).for_each(&mut show),
         }
         let from = if end == End::Front { 0 } else { rows.len() - taken };
         tree.remove_rows(&path, from, taken);
@@ -264,8 +265,8 @@ fn cut_out(key: &mut KeyMut<'_, '_>, from: u64, count: u64, limit: ListLimit) ->
         reduce(key, limit);
         return Ok(());
     }
-    let place = Run::new(key.bytes()).place(narrow::to_usize(from));
-    key.remove_from_run(place, narrow::to_usize(count));
+    let place = PackedList::new(key.bytes()).place(narrow::to_usize(from));
+    key.remove_from_packed(place, narrow::to_usize(count));
     Ok(())
 }
 
@@ -282,7 +283,7 @@ fn reduce(key: &mut KeyMut<'_, '_>, limit: ListLimit) {
     for bound in [listpack_bytes_about, listpack_bytes_at_least] {
         let (mut path, mut bytes) = (view.first(), 0);
         loop {
-            bytes += bound(Rows::new(view.leaf(&path)).run());
+            bytes += bound(Rows::new(view.leaf(&path)).packed());
             if !half(bytes) {
                 return;
             }
@@ -299,10 +300,10 @@ fn reduce(key: &mut KeyMut<'_, '_>, limit: ListLimit) {
             return;
         }
     }
-    let mut run = packed::EMPTY.to_vec();
-    list.iter_from(0).for_each(|element| packed::push(&mut run, element));
+    let mut packed = packed::EMPTY.to_vec();
+    list.iter_from(0).for_each(|element| packed::push(&mut packed, element));
     // Where there is no room for that, the list stays as it is.
-    let _ = key.put(Label::new(Kind::List, SMALL), &run);
+    let _ = key.put(Label::new(Kind::List, SMALL), &packed);
 }
 
 /// Sets the element with a number. False if there is no such element.
@@ -322,7 +323,7 @@ pub fn set(
     // It counts as one more, though another one goes.
     fit(&mut key, std::iter::once(text), limit)?;
     if !key.label().is_tree() {
-        key.replace_in_run(narrow::to_usize(at), Element::of(text))?;
+        key.replace_in_packed(narrow::to_usize(at), Element::of(text))?;
         return Ok(Some(true));
     }
     key.change_tree::<Leaf, _>(0, |tree| {
@@ -364,7 +365,7 @@ pub fn insert(
     let at = at as u64 + u64::from(pivot.is_behind);
     fit(&mut key, std::iter::once(text), limit)?;
     if !key.label().is_tree() {
-        key.insert_into_run(narrow::to_usize(at), &[Element::of(text)])?;
+        key.insert_into_packed(narrow::to_usize(at), &[Element::of(text)])?;
         return Ok(Some(Some(List::of(key.value()).len())));
     }
     let len = key.change_tree::<Leaf, _>(0, |tree| {
@@ -427,8 +428,8 @@ fn remove_each(key: &mut KeyMut<'_, '_>, places: &[u64]) -> Result<(), Fault> {
         });
     }
     for at in places {
-        let place = Run::new(key.bytes()).place(narrow::to_usize(*at));
-        key.remove_from_run(place, 1);
+        let place = PackedList::new(key.bytes()).place(narrow::to_usize(*at));
+        key.remove_from_packed(place, 1);
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
-//! Up to which size a list is one run: the sizes that clients know from listpacks.
+//! Up to which size a list is one packed list: the sizes that clients know from listpacks.
 
 use crate::key::Encoding;
-use packed::{Element, Run};
+use packed::{Element, PackedList};
 
 pub(super) const SMALL: Encoding = Encoding::Listpack;
 pub(super) const LARGE: Encoding = Encoding::Quicklist;
@@ -17,8 +17,8 @@ pub struct ListLimit {
 pub(super) const LISTPACK_BYTES: usize = 7;
 /// What a limit in elements allows in bytes.
 const SAFE_BYTES: usize = 8192;
-/// A run holds no more, whatever the setting.
-const RUN_BYTES: usize = 60_000;
+/// A packed list holds no more, whatever the setting.
+const PACKED_BYTES: usize = 60_000;
 
 impl ListLimit {
     /// The limit of a setting: a number of elements, or from -1 on 4, 8, 16, 32 or 64 KiB.
@@ -33,38 +33,38 @@ impl ListLimit {
     }
 
     /// Whether a list of so many elements and bytes, as those of a listpack are counted, is one
-    /// run.
+    /// packed list.
     pub fn allows(self, elements: usize, bytes: usize) -> bool {
         elements <= self.elements && bytes <= self.bytes
     }
 
-    /// The same of a list that has shrunk, which becomes one run below half the limit only.
+    /// The same of a list that has shrunk, which becomes one packed list below half the limit only.
     pub fn allows_again(self, elements: usize, bytes: usize) -> bool {
         elements <= self.elements / 2 && bytes <= self.bytes / 2
     }
 
-    /// What a list is called that would not stay one run with more elements: the limit may be
-    /// wider than what a run holds.
-    pub(super) fn encoding_of(self, run: Run<'_>, more: More) -> Encoding {
-        let (count, bytes) = (run.len() + more.elements, listpack_bytes(run) + more.bytes);
+    /// What a list is called that would not stay one packed list with more elements: the limit may
+    /// be wider than what a packed list holds.
+    pub(super) fn encoding_of(self, packed: PackedList<'_>, more: More) -> Encoding {
+        let (count, bytes) = (packed.len() + more.elements, listpack_bytes(packed) + more.bytes);
         if self.allows(count, bytes) { SMALL } else { LARGE }
     }
 
-    /// Whether a run may take more elements.
-    pub(super) fn allows_more(self, run: Run<'_>, more: More) -> bool {
-        if run.full_len() + more.cost > RUN_BYTES {
+    /// Whether a packed list may take more elements.
+    pub(super) fn allows_more(self, packed: PackedList<'_>, more: More) -> bool {
+        if packed.full_len() + more.cost > PACKED_BYTES {
             return false;
         }
-        let count = run.len() + more.elements;
+        let count = packed.len() + more.elements;
         let at_most = |more_for_each: usize| {
-            let bytes = LISTPACK_BYTES + run.full_len() + more_for_each * run.len();
+            let bytes = LISTPACK_BYTES + packed.full_len() + more_for_each * packed.len();
             self.allows(count, bytes + more.bytes)
         };
         // A listpack takes up to four bytes more for an element, of an integer of 33 bits, and up
         // to one for a short one.
         at_most(4)
-            || run.is_all_short() && at_most(1)
-            || self.allows(count, listpack_bytes(run) + more.bytes)
+            || packed.is_all_short() && at_most(1)
+            || self.allows(count, listpack_bytes(packed) + more.bytes)
     }
 }
 
@@ -74,7 +74,7 @@ pub(super) struct More {
     pub elements: usize,
     /// Bytes of their texts.
     pub bytes: usize,
-    /// Bytes that they take in a run, at most.
+    /// Bytes that they take in a packed list, at most.
     pub cost: usize,
 }
 
@@ -89,23 +89,23 @@ impl More {
     }
 }
 
-/// Bytes that a listpack with the elements of a run takes.
-pub(super) fn listpack_bytes(run: Run<'_>) -> usize {
-    LISTPACK_BYTES + run.iter().map(element_bytes).sum::<usize>()
+/// Bytes that a listpack with the elements of a packed list takes.
+pub(super) fn listpack_bytes(packed: PackedList<'_>) -> usize {
+    LISTPACK_BYTES + packed.iter().map(element_bytes).sum::<usize>()
 }
 
-/// Less than the elements of a run of a tree take in a listpack, but not much.
-pub(super) fn listpack_bytes_about(run: Run<'_>) -> usize {
+/// Less than the elements of a packed list of a tree take in a listpack, but not much.
+pub(super) fn listpack_bytes_about(packed: PackedList<'_>) -> usize {
     // The lengths of a long text are four bytes less in a listpack.
-    run.element_bytes().len() / 32 * 31 + run.len()
+    packed.element_bytes().len() / 32 * 31 + packed.len()
 }
 
-/// Bytes that the elements of a run of a tree take in a listpack at least, and but for some of the
-/// smallest integers just so many: one more than in the run, of which long texts have their length
-/// twice in eight bytes and not in four.
-pub(super) fn listpack_bytes_at_least(run: Run<'_>) -> usize {
-    let (small_integers, long_texts) = run.count_unusual();
-    run.element_bytes().len() + 2 * run.len() - small_integers - 6 * long_texts
+/// Bytes that the elements of a packed list of a tree take in a listpack at least, and but for some
+/// of the smallest integers just so many: one more than in the packed list, of which long texts
+/// have their length twice in eight bytes and not in four.
+pub(super) fn listpack_bytes_at_least(packed: PackedList<'_>) -> usize {
+    let (small_integers, long_texts) = packed.count_unusual();
+    packed.element_bytes().len() + 2 * packed.len() - small_integers - 6 * long_texts
 }
 
 /// Bytes that an element takes in a listpack: its head, itself, and its length once more behind.
@@ -154,13 +154,17 @@ mod tests {
         let texts = (0..5_000).map(|len| vec![b'x'; len]);
         for text in integers.map(|it| it.to_string().into_bytes()).chain(texts) {
             let element = Element::of(&text);
-            let mut run = packed::EMPTY.to_vec();
-            packed::push(&mut run, element);
-            let more = if Run::new(&run).is_all_short() { 1 } else { 4 };
+            let mut packed = packed::EMPTY.to_vec();
+            packed::push(&mut packed, element);
+            let more = if PackedList::new(&packed).is_all_short() { 1 } else { 4 };
             assert!(element_bytes(element) <= element.cost() + more, "{} bytes", text.len());
-            let least = listpack_bytes_at_least(Run::new(&run));
+            let least = listpack_bytes_at_least(PackedList::new(&packed));
             assert!(least <= element_bytes(element), "{} bytes", text.len());
-            assert!(listpack_bytes_about(Run::new(&run)) <= least, "{} bytes", text.len());
+            assert!(
+                listpack_bytes_about(PackedList::new(&packed)) <= least,
+                "{} bytes",
+                text.len()
+            );
         }
     }
 

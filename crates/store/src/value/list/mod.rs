@@ -1,7 +1,7 @@
 //! Lists: elements by position.
 //!
-//! A small list is one run, a large one a tree of rows of one element each. A list that is empty
-//! is no list: its key is removed.
+//! A small list is one packed list, a large one a tree of rows of one element each. A list that is
+//! empty is no list: its key is removed.
 
 mod change;
 mod limit;

@@ -5,7 +5,7 @@ use crate::access::Access;
 use crate::fault::WrongKind;
 use crate::key::{Key, Kind};
 use crate::shard::{ReadNodes, ValueRef};
-use packed::{Element, Iter, Run};
+use packed::{Element, Iter, PackedList};
 use tree::{Path, Rows, View, resolve};
 
 /// A list, under the lock of its key.
@@ -14,7 +14,7 @@ pub struct List<'x>(Form<'x>);
 
 #[derive(Clone, Copy, Debug)]
 enum Form<'x> {
-    Small(Run<'x>),
+    Small(PackedList<'x>),
     Large(View<'x, ReadNodes<'x>, Leaf>),
 }
 
@@ -39,7 +39,7 @@ impl<'x> List<'x> {
         if value.label().is_tree() {
             List(Form::Large(value.view(0)))
         } else {
-            List(Form::Small(Run::new(value.bytes())))
+            List(Form::Small(PackedList::new(value.bytes())))
         }
     }
 
@@ -48,7 +48,7 @@ impl<'x> List<'x> {
     #[expect(clippy::len_without_is_empty, reason = "an empty list is no list")]
     pub fn len(&self) -> u64 {
         match &self.0 {
-            Form::Small(run) => run.len() as u64,
+            Form::Small(packed) => packed.len() as u64,
             Form::Large(view) => view.root.weight,
         }
     }
@@ -56,16 +56,16 @@ impl<'x> List<'x> {
     /// The element at an end.
     #[inline]
     pub fn end(&self, end: End) -> Option<Element<'x>> {
-        let run = match &self.0 {
-            Form::Small(run) => *run,
+        let packed = match &self.0 {
+            Form::Small(packed) => *packed,
             Form::Large(view) => {
                 let path = if end == End::Front { view.first() } else { view.last() };
-                let run = Rows::new(view.leaf(&path)).run();
-                let element = if end == End::Front { run.iter().next() } else { run.last() };
+                let packed = Rows::new(view.leaf(&path)).packed();
+                let element = if end == End::Front { packed.iter().next() } else { packed.last() };
                 return element.map(|element| resolve(view.nodes, element));
             }
         };
-        if end == End::Front { run.iter().next() } else { run.last() }
+        if end == End::Front { packed.iter().next() } else { packed.last() }
     }
 
     /// The element with a number.
@@ -76,9 +76,9 @@ impl<'x> List<'x> {
     /// The elements from the one with a number on.
     pub fn iter_from(&self, at: u64) -> Elements<'x> {
         match &self.0 {
-            Form::Small(run) => {
+            Form::Small(packed) => {
                 let at = usize::try_from(at).unwrap_or(usize::MAX);
-                Elements { here: run.iter_from(run.place(at)), rest: None }
+                Elements { here: packed.iter_from(packed.place(at)), rest: None }
             }
             Form::Large(view) => {
                 let (path, row) = view.find_position(at);
@@ -92,15 +92,15 @@ impl<'x> List<'x> {
     /// The elements from the one with a number back to the first.
     pub fn iter_back_from(&self, at: u64) -> ElementsBack<'x> {
         match &self.0 {
-            Form::Small(run) => {
+            Form::Small(packed) => {
                 let end = usize::try_from(at).unwrap_or(usize::MAX).saturating_add(1);
-                ElementsBack { here: run.iter_to(run.place(end)), rest: None }
+                ElementsBack { here: packed.iter_to(packed.place(end)), rest: None }
             }
             Form::Large(view) => {
                 let (path, row) = view.find_position(at);
-                let run = Rows::new(view.leaf(&path)).run();
+                let packed = Rows::new(view.leaf(&path)).packed();
                 let end = usize::try_from(row).unwrap_or(usize::MAX).saturating_add(1);
-                ElementsBack { here: run.iter_to(run.place(end)), rest: Some((*view, path)) }
+                ElementsBack { here: packed.iter_to(packed.place(end)), rest: Some((*view, path)) }
             }
         }
     }
@@ -129,7 +129,7 @@ impl<'x> Iterator for Elements<'x> {
             if !view.next(path) {
                 return None;
             }
-            self.here = Rows::new(view.leaf(path)).run().iter();
+            self.here = Rows::new(view.leaf(path)).packed().iter();
         }
     }
 }
@@ -157,7 +157,7 @@ impl<'x> Iterator for ElementsBack<'x> {
             if !view.previous(path) {
                 return None;
             }
-            self.here = Rows::new(view.leaf(path)).run().iter();
+            self.here = Rows::new(view.leaf(path)).packed().iter();
         }
     }
 }

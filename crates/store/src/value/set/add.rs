@@ -11,7 +11,7 @@ use crate::key::{Encoding, Key, Kind};
 use crate::shard::{KeyMut, WriteNodes};
 use crate::value::collection::short_tag_by;
 use base::KeyHasher;
-use packed::{Element, Run, RunMut};
+use packed::{Element, PackedList, PackedListMut};
 use smallvec::{SmallVec, smallvec};
 use tree::{NoRoom, NodesMut, Rows, Tree};
 
@@ -72,21 +72,21 @@ fn add_each<'t>(
         let is_new = match label.encoding() {
             _ if label.is_tree() => add_to_named_tree(key, text, limit)?,
             Encoding::Intset => add_to_integers(key, text, limit)?,
-            _ => add_to_run(key, text, limit)?,
+            _ => add_to_packed(key, text, limit)?,
         };
         added += u64::from(is_new);
     }
 }
 
-fn add_to_run(key: &mut KeyMut<'_, '_>, text: &[u8], limit: SetLimit) -> Result<bool, Fault> {
-    let (run, element) = (Run::new(key.bytes()), Element::of(text));
-    if run.find(element, run.front(), 1).is_some() {
+fn add_to_packed(key: &mut KeyMut<'_, '_>, text: &[u8], limit: SetLimit) -> Result<bool, Fault> {
+    let (packed, element) = (PackedList::new(key.bytes()), Element::of(text));
+    if packed.find(element, packed.front(), 1).is_some() {
         return Ok(false);
     }
-    let len = run.len();
+    let len = packed.len();
     let form = limit.with(Encoding::Listpack, len as u64, added(text, element), || 0);
-    if form == Encoding::Listpack && run.full_len() + element.cost() <= SMALL_BYTES_MAX {
-        key.insert_into_run(len, &[element])?;
+    if form == Encoding::Listpack && packed.full_len() + element.cost() <= SMALL_BYTES_MAX {
+        key.insert_into_packed(len, &[element])?;
         return Ok(true);
     }
     enlarge(key, text, form)
@@ -108,7 +108,7 @@ fn add_to_integers(key: &mut KeyMut<'_, '_>, text: &[u8], limit: SetLimit) -> Re
             return Ok(add_to_tree(key, std::iter::once(text))? > 0);
         }
         // It is no integer, so it is not there yet; and that it has room was looked at.
-        key.insert_into_run(len, &[element])?;
+        key.insert_into_packed(len, &[element])?;
         return Ok(true);
     };
     let Err(at) = all.find(value) else { return Ok(false) };
@@ -207,7 +207,7 @@ fn create<'t>(
     let begun = match encoding {
         Encoding::Intset if bytes <= SMALL_BYTES_MAX => create_integers(key, all.clone())?,
         Encoding::Listpack if bytes <= SMALL_BYTES_MAX => {
-            create_run(key, all.clone(), bytes, limit)?
+            create_packed(key, all.clone(), bytes, limit)?
         }
         _ => {
             let tagged = |text| (short_tag_by(hasher, text), Element::of(text));
@@ -255,30 +255,30 @@ fn create_integers<'t>(
     Ok(Begun { passed, added: values.len() as u64 })
 }
 
-/// Makes a run of those texts that come before the first that does not fit into one, which take
-/// `bytes` at most; if that is the first of all, an empty one.
-fn create_run<'t>(
+/// Makes a packed list of those texts that come before the first that does not fit into one, which
+/// take `bytes` at most; if that is the first of all, an empty one.
+fn create_packed<'t>(
     key: &mut KeyMut<'_, '_>,
     texts: impl Iterator<Item = &'t [u8]>,
     bytes: usize,
     limit: SetLimit,
 ) -> Result<Begun, NoSpace> {
     let mut bytes: SmallVec<[u8; 256]> = smallvec![0; packed::EMPTY.len() + bytes];
-    let mut run = RunMut::empty_in(&mut bytes);
+    let mut packed = PackedListMut::empty_in(&mut bytes);
     let mut passed = 0;
     for text in texts {
-        let (so_far, element) = (run.as_run(), Element::of(text));
+        let (so_far, element) = (packed.as_list(), Element::of(text));
         if so_far.find(element, so_far.front(), 1).is_none() {
             let len = so_far.len() as u64;
             let form = limit.with(Encoding::Listpack, len, added(text, element), || 0);
             if form != Encoding::Listpack {
                 break;
             }
-            run.push_back(element).expect("the run is as long as all need");
+            packed.push_back(element).expect("the packed list is as long as all need");
         }
         passed += 1;
     }
-    let (len, count) = (run.byte_len(), run.as_run().len() as u64);
+    let (len, count) = (packed.byte_len(), packed.as_list().len() as u64);
     key.put(small_label(Encoding::Listpack), &bytes[..len])?;
     Ok(Begun { passed, added: count })
 }

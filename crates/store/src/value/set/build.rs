@@ -6,7 +6,7 @@ use crate::fault::NoSpace;
 use crate::key::Encoding;
 use crate::shard::KeyMut;
 use crate::value::collection::short_tag_by;
-use packed::{Element, Run, RunMut};
+use packed::{Element, PackedList, PackedListMut};
 use smallvec::{SmallVec, smallvec};
 use tree::Tree;
 
@@ -22,7 +22,7 @@ pub(super) fn put_members(
 ) -> Result<(), NoSpace> {
     match encoding {
         Encoding::Intset => put_integers(key, members),
-        Encoding::Listpack => put_run(key, members),
+        Encoding::Listpack => put_packed(key, members),
         _ => put_tree(key, encoding, members),
     }
 }
@@ -41,18 +41,18 @@ fn put_integers(key: &mut KeyMut<'_, '_>, members: &mut [Tagged<'_>]) -> Result<
     key.put(small_label(Encoding::Intset), &bytes)
 }
 
-fn put_run(key: &mut KeyMut<'_, '_>, members: &mut [Tagged<'_>]) -> Result<(), NoSpace> {
+fn put_packed(key: &mut KeyMut<'_, '_>, members: &mut [Tagged<'_>]) -> Result<(), NoSpace> {
     let bytes: usize = members.iter().map(|(_, element)| element.cost()).sum();
     let len = packed::EMPTY.len() + bytes;
     if len > SMALL_BYTES_MAX {
         return put_tree(key, Encoding::Listpack, members);
     }
     let mut bytes: SmallVec<[u8; 512]> = smallvec![0; len];
-    let mut run = RunMut::empty_in(&mut bytes);
+    let mut packed = PackedListMut::empty_in(&mut bytes);
     for (_, element) in members.iter() {
-        run.push_back(*element).expect("the run is as long as all need");
+        packed.push_back(*element).expect("the packed list is as long as all need");
     }
-    let len = run.byte_len();
+    let len = packed.byte_len();
     key.put(small_label(Encoding::Listpack), &bytes[..len])
 }
 
@@ -89,11 +89,11 @@ pub(super) fn distinct(members: &mut Vec<Tagged<'_>>) {
 }
 
 /// Makes a set one that is called `encoding`: a tree, unless it is called a listpack and there is
-/// `run_room` for that many bytes more in a run.
+/// `packed_room` for that many bytes more in a packed list.
 pub(super) fn convert(
     key: &mut KeyMut<'_, '_>,
     encoding: Encoding,
-    run_room: Option<usize>,
+    packed_room: Option<usize>,
 ) -> Result<(), NoSpace> {
     let label = key.label();
     if label.is_tree() {
@@ -105,12 +105,12 @@ pub(super) fn convert(
     let mut members: Vec<Tagged<'_>> = if label.encoding() == Encoding::Intset {
         Integers::new(&bytes).iter().map(|value| (UNKNOWN, Element::Integer(value))).collect()
     } else {
-        Run::new(&bytes).iter().map(|element| (UNKNOWN, element)).collect()
+        PackedList::new(&bytes).iter().map(|element| (UNKNOWN, element)).collect()
     };
-    if let Some(room) = run_room.filter(|_| encoding == Encoding::Listpack) {
+    if let Some(room) = packed_room.filter(|_| encoding == Encoding::Listpack) {
         let cost: usize = members.iter().map(|(_, element)| element.cost()).sum();
         if packed::EMPTY.len() + cost + room <= SMALL_BYTES_MAX {
-            return put_run(key, &mut members);
+            return put_packed(key, &mut members);
         }
     }
     put_tree(key, encoding, &mut members)

@@ -24,7 +24,7 @@ impl<'x> Cursor<'x> {
     pub fn new(view: View<'x, ReadNodes<'x>, Leaf>) -> Cursor<'x> {
         let path = view.first();
         let rows = Rows::new(view.leaf(&path));
-        Cursor { view, path, rows, row: 0, place: rows.run().front() }
+        Cursor { view, path, rows, row: 0, place: rows.packed().front() }
     }
 
     /// The tag of the member; `None` at the end.
@@ -39,9 +39,9 @@ impl<'x> Cursor<'x> {
     /// At the end.
     #[inline]
     pub fn member(&mut self) -> Element<'x> {
-        let run = self.rows.run();
-        self.place = run.forward(self.place, self.row);
-        resolve(self.view.nodes, run.at(self.place).expect("the cursor is not at the end"))
+        let packed = self.rows.packed();
+        self.place = packed.forward(self.place, self.row);
+        resolve(self.view.nodes, packed.at(self.place).expect("the cursor is not at the end"))
     }
 
     /// Goes on to the next member.
@@ -90,7 +90,7 @@ impl<'x> Cursor<'x> {
 
     fn enter(&mut self) {
         self.rows = Rows::new(self.view.leaf(&self.path));
-        (self.row, self.place) = (0, self.rows.run().front());
+        (self.row, self.place) = (0, self.rows.packed().front());
     }
 
     /// Whether the set has a member, which has the cursor's tag.

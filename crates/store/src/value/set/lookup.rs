@@ -34,12 +34,12 @@ pub(super) enum Lookup<'x> {
 impl<'x> Lookup<'x> {
     /// A set in which `count` members are going to be looked for.
     pub fn new(set: Set<'x>, count: u64) -> Lookup<'x> {
-        let Form::Small(run) = set.form else { return Lookup::Plain(set) };
+        let Form::Small(packed) = set.form else { return Lookup::Plain(set) };
         if set.len().min(count) < FEW {
             return Lookup::Plain(set);
         }
-        let mut seen = Seen::new(run.len());
-        for element in run {
+        let mut seen = Seen::new(packed.len());
+        for element in packed {
             seen.is_new(set.tag_of(element), element);
         }
         Lookup::Hashed(set, seen)

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! integers   | width 1 | integer | integer | ...        rising
-//! small      | run |                                    in the order in which they came
+//! small      | packed list |                                    in the order in which they came
 //! large      | collection 4 | root 16 |                 a tree of rows of one element, by tag
 //! ```
 //! A tag is a part of the member's hash under the secret of the process, so it is the same in all

@@ -8,7 +8,7 @@ use crate::key::{Encoding, Key, Kind};
 use crate::shard::{ReadNodes, ValueRef};
 use crate::value::collection::short_tag_by;
 use base::KeyHasher;
-use packed::{Element, Iter, Run};
+use packed::{Element, Iter, PackedList};
 use smallvec::SmallVec;
 use tree::{NodeId, Nodes, Path, Rows, View, resolve};
 
@@ -23,7 +23,7 @@ pub struct Set<'x> {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Form<'x> {
     Integers(Integers<'x>),
-    Small(Run<'x>),
+    Small(PackedList<'x>),
     Large(View<'x, ReadNodes<'x>, Leaf>),
 }
 
@@ -115,7 +115,7 @@ impl<'x> Set<'x> {
         } else if label.encoding() == Encoding::Intset {
             Form::Integers(Integers::new(value.bytes()))
         } else {
-            Form::Small(Run::new(value.bytes()))
+            Form::Small(PackedList::new(value.bytes()))
         };
         Set { form, encoding: label.encoding(), hasher: value.hasher() }
     }
@@ -126,7 +126,7 @@ impl<'x> Set<'x> {
     pub fn len(&self) -> u64 {
         match &self.form {
             Form::Integers(integers) => integers.len() as u64,
-            Form::Small(run) => run.len() as u64,
+            Form::Small(packed) => packed.len() as u64,
             Form::Large(view) => view.root.weight,
         }
     }
@@ -142,7 +142,7 @@ impl<'x> Set<'x> {
         match (&self.form, wanted.element) {
             (Form::Integers(integers), Element::Integer(value)) => integers.find(value).is_ok(),
             (Form::Integers(_), _) => false,
-            (Form::Small(run), element) => run.find(element, run.front(), 1).is_some(),
+            (Form::Small(packed), element) => packed.find(element, packed.front(), 1).is_some(),
             (Form::Large(view), element) => {
                 let tag = wanted.tag(self.hasher);
                 has_row(view, view.leaf_of_tag(tag), tag, element)
@@ -161,10 +161,10 @@ impl<'x> Set<'x> {
     pub fn members(&self) -> Members<'x> {
         match &self.form {
             Form::Integers(integers) => Members::of_integers(*integers),
-            Form::Small(run) => Members::of_run(run.iter()),
+            Form::Small(packed) => Members::of_packed(packed.iter()),
             Form::Large(view) => {
                 let path = view.first();
-                let here = Rows::new(view.leaf(&path)).run().iter();
+                let here = Rows::new(view.leaf(&path)).packed().iter();
                 Members(Forms::Large { here, view: *view, path })
             }
         }
@@ -221,7 +221,7 @@ impl<'x> Members<'x> {
         Members(Forms::Integers { integers, at: 0 })
     }
 
-    fn of_run(elements: Iter<'x>) -> Members<'x> {
+    fn of_packed(elements: Iter<'x>) -> Members<'x> {
         Members(Forms::Small(elements))
     }
 }
@@ -245,7 +245,7 @@ impl<'x> Iterator for Members<'x> {
                 if !view.next(path) {
                     return None;
                 }
-                *here = Rows::new(view.leaf(path)).run().iter();
+                *here = Rows::new(view.leaf(path)).packed().iter();
             },
         }
     }

@@ -10,7 +10,7 @@ use crate::key::{Encoding, Key, Kind};
 use crate::shard::{KeyMut, Reason};
 use crate::value::collection::short_tag_by;
 use base::KeyHasher;
-use packed::{Element, Run};
+use packed::{Element, PackedList};
 use tree::Rows;
 
 /// Removes members from the set of a key, and the key if none is left. Returns how many there were.
@@ -43,8 +43,8 @@ pub fn remove<'t>(
 fn find_small(set: &Set<'_>, text: &[u8]) -> Option<usize> {
     match (&set.form, Element::of(text)) {
         (super::read::Form::Integers(all), Element::Integer(value)) => all.find(value).ok(),
-        (super::read::Form::Small(run), element) => {
-            run.find(element, run.front(), 1).map(packed::Place::index)
+        (super::read::Form::Small(packed), element) => {
+            packed.find(element, packed.front(), 1).map(packed::Place::index)
         }
         _ => None,
     }
@@ -65,13 +65,13 @@ pub(super) fn remove_at(key: &mut KeyMut<'_, '_>, at: usize) {
         key.shrink(len);
         return;
     }
-    let run = Run::new(key.bytes());
-    if run.len() == 1 {
+    let packed = PackedList::new(key.bytes());
+    if packed.len() == 1 {
         key.remove(Reason::Deleted);
         return;
     }
-    let place = run.place(at);
-    key.remove_from_run(place, 1);
+    let place = packed.place(at);
+    key.remove_from_packed(place, 1);
 }
 
 fn remove_from_tree<'t>(

@@ -71,7 +71,7 @@ impl<'x> Set<'x> {
                 let at = usize::try_from(at).ok().filter(|at| *at < all.len())?;
                 Some(Element::Integer(all.get(at)))
             }
-            Form::Small(run) => run.get(usize::try_from(at).ok()?),
+            Form::Small(packed) => packed.get(usize::try_from(at).ok()?),
             Form::Large(view) => {
                 let (path, row) = view.find_position(at);
                 let cell = Rows::new(view.leaf(&path)).cell(narrow::to_usize(row), 0)?;
@@ -96,11 +96,11 @@ impl<'x> Set<'x> {
                     .iter()
                     .for_each(|at| each(Element::Integer(all.get(narrow::to_usize(*at)))));
             }
-            Form::Small(run) => {
-                let mut place = run.front();
+            Form::Small(packed) => {
+                let mut place = packed.front();
                 for at in positions {
-                    place = run.forward(place, narrow::to_usize(*at));
-                    run.at(place).into_iter().for_each(&mut each);
+                    place = packed.forward(place, narrow::to_usize(*at));
+                    packed.at(place).into_iter().for_each(&mut each);
                 }
             }
             Form::Large(view) => {
@@ -140,9 +140,9 @@ impl<'x> Walk<'x> {
             self.rows = Rows::new(self.view.leaf(&self.path));
             self.place = self.rows.place(0);
         }
-        let run = self.rows.run();
-        self.place = run.forward(self.place, narrow::to_usize(at - self.begin));
-        let cell = run.at(self.place).expect("the position is below the number of members");
+        let packed = self.rows.packed();
+        self.place = packed.forward(self.place, narrow::to_usize(at - self.begin));
+        let cell = packed.at(self.place).expect("the position is below the number of members");
         resolve(self.view.nodes, cell)
     }
 }

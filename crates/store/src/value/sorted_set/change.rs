@@ -3,7 +3,7 @@
 use super::bound::Bound;
 use super::gathered::{encoding_of_large, enlarge, put_small};
 use super::limit::{SortedSetLimit, has_room};
-use super::read::{Member, TagRow, find_by_tag, find_in_run, seek, seek_in_run};
+use super::read::{Member, TagRow, find_by_tag, find_in_packed, seek, seek_in_packed};
 use super::score::Score;
 use super::{SCORES, STRIDE, ScoreLeaf, TAGS, TagLeaf};
 use crate::access::Access;
@@ -11,7 +11,7 @@ use crate::fault::{Fault, NoSpace};
 use crate::key::{Encoding, Key, Kind, Label};
 use crate::shard::{KeyMut, Reason, WriteNodes};
 use crate::value::collection::tag_by;
-use packed::{Element, Run, RunMut};
+use packed::{Element, PackedList, PackedListMut};
 use tree::{NoRoom, NodesMut, Root, Rows, Tree, View};
 
 /// Which changes are wanted.
@@ -118,7 +118,7 @@ pub fn add(
         if key.label().is_tree() {
             put_in_trees(&mut key, (*score, member), terms, limit, &mut done)?;
         } else {
-            put_in_run(&mut key, (*score, member), terms, limit, &mut done)?;
+            put_in_packed(&mut key, (*score, member), terms, limit, &mut done)?;
         }
         if done.is_not_a_number {
             break;
@@ -135,7 +135,8 @@ fn create(
 ) -> Result<(), NoSpace> {
     let cell = Score::without_sign_of_zero(score);
     let cells = [cell.element(), Element::of(member)];
-    if is_small && has_room(Run::new(&packed::EMPTY), cells.iter().map(|it| it.cost()).sum()) {
+    if is_small && has_room(PackedList::new(&packed::EMPTY), cells.iter().map(|it| it.cost()).sum())
+    {
         return put_small(key, &cells);
     }
     let encoding = encoding_of_large(is_small);
@@ -152,15 +153,15 @@ fn create(
     Ok(())
 }
 
-fn put_in_run(
+fn put_in_packed(
     key: &mut KeyMut<'_, '_>,
     (score, member): (f64, &[u8]),
     terms: Terms,
     limit: SortedSetLimit,
     done: &mut Added,
 ) -> Result<(), Fault> {
-    let run = Run::new(key.bytes());
-    let current = find_in_run(run, member);
+    let packed = PackedList::new(key.bytes());
+    let current = find_in_packed(packed, member);
     let verdict = terms.judge(score, current.map(|(_, score)| score));
     let Verdict::Set(new_score) = verdict else {
         done.count(&verdict, current.is_none());
@@ -170,48 +171,48 @@ fn put_in_run(
     let cells = [cell.element(), Element::of(member)];
     let (is_allowed, cost, gone) = match current {
         Some((rank, _)) => {
-            let old = run.get(rank * STRIDE).map_or(0, Element::cost);
+            let old = packed.get(rank * STRIDE).map_or(0, Element::cost);
             (true, cells[0].cost(), old)
         }
         None => {
-            let members = (run.len() / STRIDE) as u64 + 1;
+            let members = (packed.len() / STRIDE) as u64 + 1;
             (limit.allows(members, member.len()), cells.iter().map(|it| it.cost()).sum(), 0)
         }
     };
-    if !is_allowed || !has_room(run, cost.saturating_sub(gone)) {
+    if !is_allowed || !has_room(packed, cost.saturating_sub(gone)) {
         enlarge(key, encoding_of_large(is_allowed))?;
         return put_in_trees(key, (score, member), terms, limit, done);
     }
     done.count(&verdict, current.is_none());
-    let to = seek_in_run(run, &Bound::at(new_score, member));
+    let to = seek_in_packed(packed, &Bound::at(new_score, member));
     match current {
-        Some((rank, _)) => move_in_run(key, (rank, to), &cells)?,
-        None => key.insert_into_run(to * STRIDE, &cells)?,
+        Some((rank, _)) => move_in_packed(key, (rank, to), &cells)?,
+        None => key.insert_into_packed(to * STRIDE, &cells)?,
     }
     Ok(())
 }
 
 /// Moves a member of a small set from one rank to before another, with a new score.
-fn move_in_run(
+fn move_in_packed(
     key: &mut KeyMut<'_, '_>,
     (from, to): (usize, usize),
     cells: &[Element<'_>; STRIDE],
 ) -> Result<(), NoSpace> {
     if to == from || to == from + 1 {
-        return key.replace_in_run(from * STRIDE, cells[0]);
+        return key.replace_in_packed(from * STRIDE, cells[0]);
     }
-    let run = Run::new(key.bytes());
-    let old = run.get(from * STRIDE).map_or(0, Element::cost);
-    let needed = run.len_with(&cells[..1]) - old;
+    let packed = PackedList::new(key.bytes());
+    let old = packed.get(from * STRIDE).map_or(0, Element::cost);
+    let needed = packed.len_with(&cells[..1]) - old;
     if needed > key.bytes().len() {
         key.resize(needed)?;
     }
-    let mut run = RunMut::new(key.bytes_mut());
-    let place = run.as_run().place(from * STRIDE);
-    run.remove(place, STRIDE);
+    let mut packed = PackedListMut::new(key.bytes_mut());
+    let place = packed.as_list().place(from * STRIDE);
+    packed.remove(place, STRIDE);
     let to = if to > from { to - 1 } else { to };
-    let place = run.as_run().place(to * STRIDE);
-    run.insert_row(place, cells).expect("the run has room");
+    let place = packed.as_list().place(to * STRIDE);
+    packed.insert_row(place, cells).expect("the packed list has room");
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use crate::key::{Encoding, Key, Kind, Label};
 use crate::shard::{KeyMut, WriteNodes};
 use crate::value::collection::tag_by;
 use base::KeyHasher;
-use packed::{Element, Run};
+use packed::{Element, PackedList};
 use tree::{NoRoom, Root, Rows, Tree};
 
 /// A label for a small set.
@@ -57,18 +57,18 @@ impl Gathered {
         self.bytes = bytes;
     }
 
-    /// The run of all, if it has room.
-    fn to_run(&self) -> Option<Vec<u8>> {
-        let mut run = packed::EMPTY.to_vec();
+    /// The packed list of all, if it has room.
+    fn to_packed(&self) -> Option<Vec<u8>> {
+        let mut packed = packed::EMPTY.to_vec();
         for pair in &self.pairs {
             let (score, member) =
                 (Score::without_sign_of_zero(pair.0), Element::of(self.member(*pair)));
-            if !has_room(Run::new(&run), score.element().cost() + member.cost()) {
+            if !has_room(PackedList::new(&packed), score.element().cost() + member.cost()) {
                 return None;
             }
-            packed::push_row(&mut run, &[score.element(), member]);
+            packed::push_row(&mut packed, &[score.element(), member]);
         }
-        Some(run)
+        Some(packed)
     }
 }
 
@@ -88,10 +88,10 @@ pub fn store(
     }
     gathered.sort();
     let is_allowed = limit.allows(gathered.len() as u64, gathered.longest);
-    let run = is_allowed.then(|| gathered.to_run()).flatten();
+    let packed = is_allowed.then(|| gathered.to_packed()).flatten();
     let mut key = access.replace(key);
-    match run {
-        Some(run) => key.put(SMALL, &run)?,
+    match packed {
+        Some(packed) => key.put(SMALL, &packed)?,
         None => put_large(&mut key, gathered, encoding_of_large(is_allowed))?,
     }
     Ok(true)
@@ -145,15 +145,15 @@ pub(super) fn put_small(
     key: &mut KeyMut<'_, '_>,
     cells: &[Element<'_>; STRIDE],
 ) -> Result<(), NoSpace> {
-    let mut run = packed::EMPTY.to_vec();
-    packed::push_row(&mut run, cells);
-    key.put(SMALL, &run)
+    let mut packed = packed::EMPTY.to_vec();
+    packed::push_row(&mut packed, cells);
+    key.put(SMALL, &packed)
 }
 
 /// Makes a small set large.
 pub(super) fn enlarge(key: &mut KeyMut<'_, '_>, encoding: Encoding) -> Result<(), NoSpace> {
     let mut gathered = Gathered::default();
-    let mut cells = Run::new(key.bytes()).iter();
+    let mut cells = PackedList::new(key.bytes()).iter();
     while let (score @ Some(_), Some(member)) = (cells.next(), cells.next()) {
         gathered.push(member, score_of(score));
     }

@@ -1,9 +1,9 @@
-//! Up to which size a sorted set is one run.
+//! Up to which size a sorted set is one packed list.
 
-use packed::Run;
+use packed::PackedList;
 
-/// A run holds no more, whatever the settings.
-const RUN_BYTES: usize = 60_000;
+/// A packed list holds no more, whatever the settings.
+const PACKED_BYTES: usize = 60_000;
 
 /// The settings `zset-max-listpack-entries` and `zset-max-listpack-value`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,8 +22,8 @@ impl SortedSetLimit {
     }
 }
 
-/// Whether a run has room for elements of `cost` bytes.
+/// Whether a packed list has room for elements of `cost` bytes.
 #[inline]
-pub(super) fn has_room(run: Run<'_>, cost: usize) -> bool {
-    run.full_len() + cost <= RUN_BYTES
+pub(super) fn has_room(packed: PackedList<'_>, cost: usize) -> bool {
+    packed.full_len() + cost <= PACKED_BYTES
 }

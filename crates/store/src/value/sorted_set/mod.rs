@@ -2,7 +2,7 @@
 //! order of their bytes.
 //!
 //! ```text
-//! small   | run: score, member, score, member, ... |        in order
+//! small   | packed list: score, member, score, member, ... |        in order
 //! large   tree 0   score, member                            in order
 //!         tree 1   tag -> score                             in the order of tags
 //! ```

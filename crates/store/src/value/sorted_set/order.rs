@@ -22,13 +22,15 @@ impl ByScore {
         place: Place,
         bound: &Bound<'_>,
     ) -> bool {
-        let run = rows.run();
-        let key = sort_key(score_of(run.at(place)));
+        let packed = rows.packed();
+        let key = sort_key(score_of(packed.at(place)));
         if key != bound.key {
             return key < bound.key;
         }
         !bound.is_at_front()
-            && with_member(nodes, run.at(run.after(place)), |member| bound.is_above_member(member))
+            && with_member(nodes, packed.at(packed.after(place)), |member| {
+                bound.is_above_member(member)
+            })
     }
 
     /// The first row of a leaf that is not below a bound. Scores are looked for where they should
@@ -39,12 +41,12 @@ impl ByScore {
         let is_below = |place: Place| Self::is_below_bound(nodes, rows, place, bound);
         let (mut low, mut high) = (0, rows.len());
         if let Some(guess) = guess(nodes, rows, bound) {
-            let run = rows.run();
+            let packed = rows.packed();
             let mut place = rows.place(guess);
             if is_below(place) {
                 low = guess + 1;
                 while low < high && low <= guess + STEPS {
-                    place = run.after(run.after(place));
+                    place = packed.after(packed.after(place));
                     if !is_below(place) {
                         return low;
                     }
@@ -53,7 +55,7 @@ impl ByScore {
             } else {
                 high = guess;
                 while high > 0 && high + STEPS > guess {
-                    place = run.before(run.before(place));
+                    place = packed.before(packed.before(place));
                     if is_below(place) {
                         return high;
                     }
@@ -74,10 +76,10 @@ impl ByScore {
 /// one score.
 #[inline]
 fn guess<'n>(nodes: impl Nodes<'n>, rows: Rows<'_>, bound: &Bound<'_>) -> Option<usize> {
-    let run = rows.run();
+    let packed = rows.packed();
     let last = rows.len().checked_sub(1).filter(|last| *last >= STEPS)?;
-    let first_key = sort_key(score_of(run.at(run.front())));
-    let last_key = sort_key(score_of(run.at(run.before(run.before(run.end())))));
+    let first_key = sort_key(score_of(packed.at(packed.front())));
+    let last_key = sort_key(score_of(packed.at(packed.before(packed.before(packed.end())))));
     let span = last_key.checked_sub(first_key).filter(|span| *span > 0)?;
     let from_first = bound.key.clamp(first_key, last_key) - first_key;
     let row = (u128::from(from_first) * last as u128 / u128::from(span)) as usize;

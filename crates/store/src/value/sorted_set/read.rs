@@ -10,7 +10,7 @@ use crate::key::{Encoding, Key, Kind};
 use crate::shard::{ReadNodes, ValueRef};
 use crate::value::collection::{short_tag_by, tag_by};
 use base::KeyHasher;
-use packed::{Element, Iter, Run};
+use packed::{Element, Iter, PackedList};
 use tree::{Nodes, Path, Rows, View, resolve};
 
 /// A sorted set, under the lock of its key.
@@ -23,7 +23,7 @@ pub struct SortedSet<'x> {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Form<'x> {
-    Small(Run<'x>),
+    Small(PackedList<'x>),
     Large(Scores<'x>, Tags<'x>),
 }
 
@@ -57,7 +57,7 @@ impl<'x> SortedSet<'x> {
         let form = if label.is_tree() {
             Form::Large(value.view(SCORES), value.view(TAGS))
         } else {
-            Form::Small(Run::new(value.bytes()))
+            Form::Small(PackedList::new(value.bytes()))
         };
         SortedSet { hasher: value.hasher(), encoding: label.encoding(), form }
     }
@@ -72,7 +72,7 @@ impl<'x> SortedSet<'x> {
     #[expect(clippy::len_without_is_empty, reason = "an empty set is no set")]
     pub fn len(&self) -> u64 {
         match &self.form {
-            Form::Small(run) => (run.len() / STRIDE) as u64,
+            Form::Small(packed) => (packed.len() / STRIDE) as u64,
             Form::Large(scores, _) => scores.root.weight,
         }
     }
@@ -81,7 +81,7 @@ impl<'x> SortedSet<'x> {
     #[inline]
     pub fn score(&self, member: &[u8]) -> Option<f64> {
         match &self.form {
-            Form::Small(run) => find_in_run(*run, member).map(|(_, score)| score),
+            Form::Small(packed) => find_in_packed(*packed, member).map(|(_, score)| score),
             Form::Large(scores, tags) => {
                 let tag = tag_by(self.hasher, member);
                 find_by_tag(scores, tags, tag, member).0.map(|found| found.score)
@@ -93,7 +93,9 @@ impl<'x> SortedSet<'x> {
     #[inline]
     pub fn rank(&self, member: &[u8]) -> Option<(u64, f64)> {
         match &self.form {
-            Form::Small(run) => find_in_run(*run, member).map(|(rank, score)| (rank as u64, score)),
+            Form::Small(packed) => {
+                find_in_packed(*packed, member).map(|(rank, score)| (rank as u64, score))
+            }
             Form::Large(scores, tags) => {
                 let tag = tag_by(self.hasher, member);
                 let found = find_by_tag(scores, tags, tag, member).0?;
@@ -112,9 +114,9 @@ impl<'x> SortedSet<'x> {
     #[inline]
     pub fn iter_from(&self, rank: u64) -> Pairs<'x> {
         match &self.form {
-            Form::Small(run) => {
+            Form::Small(packed) => {
                 let at = usize::try_from(rank).unwrap_or(usize::MAX).saturating_mul(STRIDE);
-                Pairs { here: run.iter_from(run.place(at)), rest: None }
+                Pairs { here: packed.iter_from(packed.place(at)), rest: None }
             }
             Form::Large(scores, _) => {
                 let (path, row) = scores.find_position(rank);
@@ -130,15 +132,15 @@ impl<'x> SortedSet<'x> {
     pub fn iter_back_from(&self, rank: u64) -> PairsBack<'x> {
         let behind = |row: u64| usize::try_from(row).unwrap_or(usize::MAX).saturating_add(1);
         match &self.form {
-            Form::Small(run) => {
+            Form::Small(packed) => {
                 let end = behind(rank).saturating_mul(STRIDE);
-                PairsBack { here: run.iter_to(run.place(end)), rest: None }
+                PairsBack { here: packed.iter_to(packed.place(end)), rest: None }
             }
             Form::Large(scores, _) => {
                 let (path, row) = scores.find_position(rank);
-                let run = Rows::new(scores.leaf(&path)).run();
+                let packed = Rows::new(scores.leaf(&path)).packed();
                 let end = behind(row).saturating_mul(STRIDE);
-                PairsBack { here: run.iter_to(run.place(end)), rest: Some((*scores, path)) }
+                PairsBack { here: packed.iter_to(packed.place(end)), rest: Some((*scores, path)) }
             }
         }
     }
@@ -147,7 +149,7 @@ impl<'x> SortedSet<'x> {
     #[inline]
     pub(super) fn rank_of(&self, bound: &Bound<'_>) -> u64 {
         match &self.form {
-            Form::Small(run) => seek_in_run(*run, bound) as u64,
+            Form::Small(packed) => seek_in_packed(*packed, bound) as u64,
             Form::Large(scores, _) => {
                 let (path, row) = seek(scores, bound);
                 scores.weight_before(&path) + row as u64
@@ -170,29 +172,31 @@ impl<'x> SortedSet<'x> {
 
 /// The rank of a member of a small set, and its score.
 #[inline]
-pub(super) fn find_in_run(run: Run<'_>, member: &[u8]) -> Option<(usize, f64)> {
-    let place = run.find(Element::of(member), run.place(1), STRIDE)?;
-    Some((place.index() / STRIDE, score_of(run.at(run.before(place)))))
+pub(super) fn find_in_packed(packed: PackedList<'_>, member: &[u8]) -> Option<(usize, f64)> {
+    let place = packed.find(Element::of(member), packed.place(1), STRIDE)?;
+    Some((place.index() / STRIDE, score_of(packed.at(packed.before(place)))))
 }
 
 /// How many members of a small set are below a bound.
 #[inline]
-pub(super) fn seek_in_run(run: Run<'_>, bound: &Bound<'_>) -> usize {
-    let (mut low, mut high) = (0, run.len() / STRIDE);
-    let mut low_place = run.front();
+pub(super) fn seek_in_packed(packed: PackedList<'_>, bound: &Bound<'_>) -> usize {
+    let (mut low, mut high) = (0, packed.len() / STRIDE);
+    let mut low_place = packed.front();
     while low < high {
         let middle = low.midpoint(high);
-        let place = run.forward(low_place, middle * STRIDE);
-        let key = sort_key(score_of(run.at(place)));
+        let place = packed.forward(low_place, middle * STRIDE);
+        let key = sort_key(score_of(packed.at(place)));
         let is_below = if key == bound.key {
             !bound.is_at_front()
-                && run.at(run.after(place)).is_some_and(|member| bound.is_above_member(member))
+                && packed
+                    .at(packed.after(place))
+                    .is_some_and(|member| bound.is_above_member(member))
         } else {
             key < bound.key
         };
         if is_below {
             low = middle + 1;
-            low_place = run.forward(place, low * STRIDE);
+            low_place = packed.forward(place, low * STRIDE);
         } else {
             high = middle;
         }
@@ -265,10 +269,10 @@ fn is_row_of<'n, N: Nodes<'n>>(
     if row >= rows.len() {
         return false;
     }
-    let (run, place) = (rows.run(), rows.place(row));
-    score_of(run.at(place)) == score
-        && run
-            .at(run.after(place))
+    let (packed, place) = (rows.packed(), rows.place(row));
+    score_of(packed.at(place)) == score
+        && packed
+            .at(packed.after(place))
             .is_some_and(|found| resolve(scores.nodes, found).with_text(|text| text == member))
 }
 
@@ -297,7 +301,7 @@ impl<'x> Iterator for Pairs<'x> {
             if !view.next(path) {
                 return None;
             }
-            self.here = Rows::new(view.leaf(path)).run().iter();
+            self.here = Rows::new(view.leaf(path)).packed().iter();
         }
     }
 }
@@ -327,7 +331,7 @@ impl<'x> Iterator for PairsBack<'x> {
             if !view.previous(path) {
                 return None;
             }
-            self.here = Rows::new(view.leaf(path)).run().iter();
+            self.here = Rows::new(view.leaf(path)).packed().iter();
         }
     }
 }

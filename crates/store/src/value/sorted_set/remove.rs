@@ -1,7 +1,7 @@
 //! Taking members out of sorted sets.
 
 use super::range::{Pick, Span};
-use super::read::{SortedSet, find_by_tag, find_in_run};
+use super::read::{SortedSet, find_by_tag, find_in_packed};
 use super::score::{Score, score_of};
 use super::{SCORES, STRIDE, ScoreLeaf, TAGS, TagLeaf};
 use crate::access::Access;
@@ -10,7 +10,7 @@ use crate::key::{Key, Kind};
 use crate::shard::{KeyMut, Reason, WriteNodes};
 use crate::value::collection::tag_by;
 use base::KeyHasher;
-use packed::{Element, Run};
+use packed::{Element, PackedList};
 use tree::{NodesMut, Root, Rows, Tree, View, resolve};
 
 /// Rows that leave the tree of scores before their tags are looked for.
@@ -40,15 +40,15 @@ pub fn remove<'t>(
     }
     let mut removed = 0;
     for member in members {
-        let run = Run::new(key.bytes());
-        let Some((rank, _)) = find_in_run(run, member) else { continue };
+        let packed = PackedList::new(key.bytes());
+        let Some((rank, _)) = find_in_packed(packed, member) else { continue };
         removed += 1;
-        if run.len() == STRIDE {
+        if packed.len() == STRIDE {
             key.remove(Reason::Deleted);
             break;
         }
-        let place = run.place(rank * STRIDE);
-        key.remove_from_run(place, STRIDE);
+        let place = packed.place(rank * STRIDE);
+        key.remove_from_packed(place, STRIDE);
     }
     Ok(removed)
 }
@@ -150,8 +150,8 @@ fn remove_span(key: &mut KeyMut<'_, '_>, span: Span, len: u64) -> Result<(), Fau
             Ok(())
         });
     }
-    let place = Run::new(key.bytes()).place(narrow::to_usize(span.from) * STRIDE);
-    key.remove_from_run(place, narrow::to_usize(span.count) * STRIDE);
+    let place = PackedList::new(key.bytes()).place(narrow::to_usize(span.from) * STRIDE);
+    key.remove_from_packed(place, narrow::to_usize(span.count) * STRIDE);
     Ok(())
 }
 

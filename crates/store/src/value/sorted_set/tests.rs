@@ -491,7 +491,7 @@ fn another_kind_is_refused() {
 }
 
 #[test]
-fn scores_that_grow_take_a_full_run_over_its_border() {
+fn scores_that_grow_take_a_full_packed_list_over_its_border() {
     let limit = SortedSetLimit { members_max: 2_000, member_bytes_max: 64 };
     for count in [840, 880, 890, 900] {
         let (mut fixture, mut model) = (Fixture::new(), Model::new());

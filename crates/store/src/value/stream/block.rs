@@ -1,7 +1,7 @@
 //! Blocks: the leaves in which the entries of a stream stand, in the order of their ids.
 //!
 //! ```text
-//! | first id 16 | names 2 | bytes of names 2 | name | name | ... | run of entries |
+//! | first id 16 | names 2 | bytes of names 2 | name | name | ... | packed list of entries |
 //! ```
 //! The id and the names are those of the entry for which the block was made. They stay when that
 //! entry goes.
@@ -9,7 +9,7 @@
 use super::Id;
 use super::entry::{Bytes, Names, Packed};
 use super::id::ID_BYTES;
-use packed::{Element, Place, Run, RunMut};
+use packed::{Element, PackedList, PackedListMut, Place};
 use smallvec::SmallVec;
 use tree::{Leaf, Nodes, Parts, Separator, shortest_between};
 
@@ -24,16 +24,16 @@ pub(super) const NAMES_BYTES_MAX: usize = 256;
 pub(super) struct Block<'a> {
     pub base: Id,
     pub names: Names<'a>,
-    pub run: Run<'a>,
+    pub packed: PackedList<'a>,
 }
 
 impl<'a> Block<'a> {
     #[inline]
     pub fn new(leaf: &'a [u8]) -> Block<'a> {
-        let run_at = run_at(leaf);
+        let packed_at = packed_at(leaf);
         let count = usize::from(half(leaf, COUNT_AT));
-        let names = Names { count, bytes: &leaf[NAMES_AT..run_at] };
-        Block { base: Id::read(leaf), names, run: Run::new(&leaf[run_at..]) }
+        let names = Names { count, bytes: &leaf[NAMES_AT..packed_at] };
+        Block { base: Id::read(leaf), names, packed: PackedList::new(&leaf[packed_at..]) }
     }
 
     /// Bytes of a block without entries.
@@ -54,7 +54,7 @@ impl<'a> Block<'a> {
     /// The entry at a place; `None` at the end.
     #[inline]
     pub fn at(&self, place: Place) -> Option<Packed<'a>> {
-        Some(self.packed(self.run.at(place)?))
+        Some(self.packed(self.packed.at(place)?))
     }
 
     #[inline]
@@ -68,17 +68,17 @@ impl<'a> Block<'a> {
 
     /// The entries, from the front or from the end.
     pub fn iter(self) -> impl DoubleEndedIterator<Item = Packed<'a>> {
-        self.run.iter().map(move |element| self.packed(element))
+        self.packed.iter().map(move |element| self.packed(element))
     }
 
     /// The first place whose entry is not below an id.
     #[inline]
     pub fn seek(&self, id: Id) -> Place {
-        let (mut low, mut high) = (self.run.front(), self.run.len());
+        let (mut low, mut high) = (self.packed.front(), self.packed.len());
         while low.index() < high {
-            let middle = self.run.forward(low, low.index().midpoint(high));
+            let middle = self.packed.forward(low, low.index().midpoint(high));
             if self.at(middle).is_some_and(|entry| entry.id < id) {
-                low = self.run.after(middle);
+                low = self.packed.after(middle);
             } else {
                 high = middle.index();
             }
@@ -89,13 +89,13 @@ impl<'a> Block<'a> {
     /// Bytes of the leaf without gaps.
     #[inline]
     pub fn dense_len(&self) -> usize {
-        NAMES_AT + self.names.bytes.len() + self.run.dense_len()
+        NAMES_AT + self.names.bytes.len() + self.packed.dense_len()
     }
 
     /// Bytes of the leaf with one more entry, at most and without gaps.
     #[inline]
     pub fn len_with(&self, entry: Element<'_>) -> usize {
-        NAMES_AT + self.names.bytes.len() + self.run.len_with(&[entry])
+        NAMES_AT + self.names.bytes.len() + self.packed.len_with(&[entry])
     }
 }
 
@@ -104,17 +104,17 @@ fn half(leaf: &[u8], at: usize) -> u16 {
     u16::from_le_bytes([leaf[at], leaf[at + 1]])
 }
 
-/// Where the run of a leaf begins.
+/// Where the packed list of a leaf begins.
 #[inline]
-fn run_at(leaf: &[u8]) -> usize {
+fn packed_at(leaf: &[u8]) -> usize {
     NAMES_AT + usize::from(half(leaf, SIZE_AT))
 }
 
-/// The run of a leaf, to be changed.
+/// The packed list of a leaf, to be changed.
 #[inline]
-pub(super) fn run_mut(leaf: &mut [u8]) -> RunMut<'_> {
-    let at = run_at(leaf);
-    RunMut::new(&mut leaf[at..])
+pub(super) fn packed_mut(leaf: &mut [u8]) -> PackedListMut<'_> {
+    let at = packed_at(leaf);
+    PackedListMut::new(&mut leaf[at..])
 }
 
 /// Leaves of entries.
@@ -124,7 +124,7 @@ pub(super) enum BlockLeaf {}
 impl Leaf for BlockLeaf {
     #[inline]
     fn weight(leaf: &[u8]) -> u64 {
-        Block::new(leaf).run.len() as u64
+        Block::new(leaf).packed.len() as u64
     }
 
     /// Blocks whose names differ are not merged, since the entries of one of them would get names
@@ -163,7 +163,7 @@ impl Leaf for BlockLeaf {
     fn is_sound<'n>(nodes: impl Nodes<'n>, leaf: &[u8], from: &[u8], to: Option<&[u8]>) -> bool {
         let block = Block::new(leaf);
         let ids = || block.iter().map(|entry| entry.id.to_bytes());
-        Run::readable(&leaf[run_at(leaf)..]).is_ok()
+        PackedList::readable(&leaf[packed_at(leaf)..]).is_ok()
             && ids().zip(ids().skip(1)).all(|(id, next)| id < next)
             && ids().all(|id| &id[..] >= from && to.is_none_or(|to| &id[..] < to))
             && block.iter().all(|entry| entry.entry(nodes, block.names).pairs.are_whole())
@@ -179,6 +179,6 @@ fn append(leaf: &mut Vec<u8>, entry: &Bytes) {
     let element = Element::Bytes(entry);
     let len = Block::new(leaf).len_with(element);
     leaf.resize(len.max(leaf.len()), 0);
-    run_mut(leaf).push_back(element).expect("the leaf has grown");
+    packed_mut(leaf).push_back(element).expect("the leaf has grown");
     leaf.truncate(Block::new(leaf).dense_len());
 }

@@ -1,10 +1,10 @@
 //! Entries into and out of the tree of blocks.
 
 use super::Id;
-use super::block::{Block, BlockLeaf, NAMES_BYTES_MAX, run_mut};
+use super::block::{Block, BlockLeaf, NAMES_BYTES_MAX, packed_mut};
 use super::entry::{self, Bytes, Names, Packed, STARTS};
 use crate::value::list::element_bytes;
-use packed::{Element, Place, Run};
+use packed::{Element, PackedList, Place};
 use smallvec::SmallVec;
 use tree::{CELL_BYTES_MAX, NODE_BYTES, NoRoom, NodeId, NodesMut, Path, Root, Tree, View};
 
@@ -175,7 +175,7 @@ pub(super) fn append<'t, N: NodesMut>(
     if !new.write(id, starts, block.base, block.names, &mut bytes) {
         return append_far(tree, tail, id, starts, new);
     }
-    if !block.run.is_empty() && push(tree, tail, &bytes) {
+    if !block.packed.is_empty() && push(tree, tail, &bytes) {
         return Ok(());
     }
     let (count, names) = new.names();
@@ -207,7 +207,7 @@ fn append_far<'t, N: NodesMut>(
     }
     let block = Block::new(tree.nodes.bytes(tail.node));
     let bytes = entry::write_far(id, block.base, starts, node);
-    if block.run.is_empty() || !push(tree, tail, &bytes) {
+    if block.packed.is_empty() || !push(tree, tail, &bytes) {
         let names = Block::new(tree.nodes.bytes(tail.node)).names;
         let empty = Block::empty(id, names);
         append_block(tree, tail, &empty, &entry::write_far(id, id, starts, node));
@@ -226,9 +226,9 @@ fn push<N: NodesMut>(tree: &mut Entries<'_, N>, tail: &mut Tail, bytes: &Bytes) 
     }
     if needed > leaf.len() {
         let len = (needed + needed / SLACK_PART).min(NODE_BYTES);
-        run_mut(tree.nodes.resize(tail.node, len)).spread();
+        packed_mut(tree.nodes.resize(tail.node, len)).spread();
     }
-    run_mut(tree.nodes.bytes_mut(tail.node)).push_back(element).expect("the block has grown");
+    packed_mut(tree.nodes.bytes_mut(tail.node)).push_back(element).expect("the block has grown");
     tail.gain(tree);
     true
 }
@@ -245,10 +245,10 @@ fn append_block<N: NodesMut>(
     let len = Block::new(empty).len_with(element);
     let fill = |leaf: &mut [u8]| {
         leaf[..empty.len()].copy_from_slice(empty);
-        run_mut(leaf).push_back(element).expect("the block is long enough");
+        packed_mut(leaf).push_back(element).expect("the block is long enough");
     };
     tail.weigh(tree);
-    if Block::new(tree.nodes.bytes(tail.node)).run.is_empty() {
+    if Block::new(tree.nodes.bytes(tail.node)).packed.is_empty() {
         fill(tree.nodes.resize(tail.node, len));
         return tail.gain(tree);
     }
@@ -260,7 +260,7 @@ fn append_block<N: NodesMut>(
 
 /// Takes from a block that is full what it does not use.
 fn close<N: NodesMut>(tree: &mut Entries<'_, N>, path: &Path) {
-    run_mut(tree.nodes.bytes_mut(path.leaf)).close_gaps();
+    packed_mut(tree.nodes.bytes_mut(path.leaf)).close_gaps();
     let used = Block::new(tree.nodes.bytes(path.leaf)).dense_len();
     tree.nodes.resize(path.leaf, used);
 }
@@ -295,7 +295,7 @@ pub(super) fn remove<N: NodesMut>(tree: &mut Entries<'_, N>, id: Id) -> Option<R
     if let Some(node) = far {
         tree.nodes.free(node);
     }
-    run_mut(tree.nodes.bytes_mut(path.leaf)).remove(place, 1);
+    packed_mut(tree.nodes.bytes_mut(path.leaf)).remove(place, 1);
     shrink(tree, &path);
     tree.changed(&path, -1);
     Some(removed)
@@ -312,25 +312,25 @@ fn following<'n, N: tree::Nodes<'n>>(
     path: &Path,
     place: Place,
 ) -> Option<(Path, Place)> {
-    let run = Block::new(view.leaf(path)).run;
-    let next = run.after(place);
-    if next.index() < run.len() {
+    let packed = Block::new(view.leaf(path)).packed;
+    let next = packed.after(place);
+    if next.index() < packed.len() {
         return Some((path.clone(), next));
     }
     let mut path = path.clone();
     view.next(&mut path).then(|| {
-        let front = Block::new(view.leaf(&path)).run.front();
+        let front = Block::new(view.leaf(&path)).packed.front();
         (path, front)
     })
 }
 
 /// Marks an entry as the first of a node.
 fn mark_start<N: NodesMut>(tree: &mut Entries<'_, N>, path: &Path, place: Place) {
-    let mut run = run_mut(tree.nodes.bytes_mut(path.leaf));
-    let Some(Element::Bytes(bytes)) = run.as_run().at(place) else { return };
+    let mut packed = packed_mut(tree.nodes.bytes_mut(path.leaf));
+    let Some(Element::Bytes(bytes)) = packed.as_list().at(place) else { return };
     let mut bytes = Bytes::from_slice(bytes);
     bytes[0] |= STARTS;
-    run.replace(place, Element::Bytes(&bytes)).expect("as long as it was");
+    packed.replace(place, Element::Bytes(&bytes)).expect("as long as it was");
 }
 
 /// Gives back what a block does not use, where that is a good part of it.
@@ -348,14 +348,15 @@ pub(super) fn remove_front<N: NodesMut>(tree: &mut Entries<'_, N>, count: u64) -
     let is_all = left == tree.root.weight;
     while left > 0 {
         let path = tree.view().first();
-        let run = Block::new(tree.nodes.bytes(path.leaf)).run;
-        let (len, taken) = (run.len(), run.len().min(usize::try_from(left).unwrap_or(usize::MAX)));
+        let packed = Block::new(tree.nodes.bytes(path.leaf)).packed;
+        let (len, taken) =
+            (packed.len(), packed.len().min(usize::try_from(left).unwrap_or(usize::MAX)));
         nodes += forget(tree, &path, taken);
         if taken == len && !tree.view().is_last(&path) {
             tree.remove_leaf(&path);
         } else {
-            let front = Run::front(&Block::new(tree.nodes.bytes(path.leaf)).run);
-            run_mut(tree.nodes.bytes_mut(path.leaf)).remove(front, taken);
+            let front = PackedList::front(&Block::new(tree.nodes.bytes(path.leaf)).packed);
+            packed_mut(tree.nodes.bytes_mut(path.leaf)).remove(front, taken);
             shrink(tree, &path);
             tree.changed(&path, -(taken as i64));
         }
@@ -365,7 +366,7 @@ pub(super) fn remove_front<N: NodesMut>(tree: &mut Entries<'_, N>, count: u64) -
         return Removed { nodes, is_tail_gone: true };
     }
     let path = tree.view().first();
-    let front = Block::new(tree.nodes.bytes(path.leaf)).run.front();
+    let front = Block::new(tree.nodes.bytes(path.leaf)).packed.front();
     if !packed_at(tree, &path, front).starts() {
         mark_start(tree, &path, front);
         nodes -= 1;

@@ -95,7 +95,7 @@ impl<'x> Stream<'x> {
     #[inline]
     pub fn last(&self) -> Option<Entry<'x>> {
         let block = Block::new(self.entries.leaf(&self.entries.last()));
-        let last = block.run.iter().next_back()?;
+        let last = block.packed.iter().next_back()?;
         Some(block.packed(last).entry(self.entries.nodes, block.names))
     }
 
@@ -123,8 +123,8 @@ impl<'x> Stream<'x> {
         let (view, key) = (self.entries, to.to_bytes());
         let path = view.find(|separator| separator <= &key[..]);
         let block = Block::new(view.leaf(&path));
-        let place = to.next().map_or(block.run.end(), |next| block.seek(next));
-        RangeBack { view, path, block, run: block.run.iter_to(place), from }
+        let place = to.next().map_or(block.packed.end(), |next| block.seek(next));
+        RangeBack { view, path, block, packed: block.packed.iter_to(place), from }
     }
 }
 
@@ -134,7 +134,7 @@ pub struct Range<'x> {
     view: EntryView<'x>,
     path: Path,
     block: Block<'x>,
-    run: Iter<'x>,
+    packed: Iter<'x>,
     to: Id,
 }
 
@@ -144,21 +144,21 @@ impl<'x> Range<'x> {
         let key = from.to_bytes();
         let path = view.find(|separator| separator <= &key[..]);
         let block = Block::new(view.leaf(&path));
-        let run = block.run.iter_from(block.seek(from));
-        Range { view, path, block, run, to }
+        let packed = block.packed.iter_from(block.seek(from));
+        Range { view, path, block, packed, to }
     }
 
     #[inline]
     fn next_element(&mut self) -> Option<Element<'x>> {
         loop {
-            if let Some(element) = self.run.next() {
+            if let Some(element) = self.packed.next() {
                 return Some(element);
             }
             if !self.view.next(&mut self.path) {
                 return None;
             }
             self.block = Block::new(self.view.leaf(&self.path));
-            self.run = self.block.run.iter();
+            self.packed = self.block.packed.iter();
         }
     }
 }
@@ -180,7 +180,7 @@ pub struct RangeBack<'x> {
     view: EntryView<'x>,
     path: Path,
     block: Block<'x>,
-    run: Iter<'x>,
+    packed: Iter<'x>,
     from: Id,
 }
 
@@ -189,7 +189,7 @@ impl<'x> Iterator for RangeBack<'x> {
 
     fn next(&mut self) -> Option<Entry<'x>> {
         loop {
-            if let Some(element) = self.run.next_back() {
+            if let Some(element) = self.packed.next_back() {
                 let entry = self.block.packed(element);
                 let is_in = entry.id >= self.from;
                 return is_in.then(|| entry.entry(self.view.nodes, self.block.names));
@@ -198,7 +198,7 @@ impl<'x> Iterator for RangeBack<'x> {
                 return None;
             }
             self.block = Block::new(self.view.leaf(&self.path));
-            self.run = self.block.run.iter();
+            self.packed = self.block.packed.iter();
         }
     }
 }

@@ -104,17 +104,17 @@ const HEAD_ENTRIES_MAX: usize = 1024;
 fn all<'n, N: Nodes<'n>>(view: &View<'n, N, BlockLeaf>) -> impl Iterator<Item = Packed<'n>> {
     let (view, mut path) = (*view, view.first());
     let mut block = Block::new(view.leaf(&path));
-    let mut run = block.run.iter();
+    let mut packed = block.packed.iter();
     std::iter::from_fn(move || {
         loop {
-            if let Some(element) = run.next() {
+            if let Some(element) = packed.next() {
                 return Some(block.packed(element));
             }
             if !view.next(&mut path) {
                 return None;
             }
             block = Block::new(view.leaf(&path));
-            run = block.run.iter();
+            packed = block.packed.iter();
         }
     })
 }

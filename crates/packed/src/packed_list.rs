@@ -1,4 +1,4 @@
-//! Reading a run: from either end, by number, and by looking for an element.
+//! Reading a packed list: from either end, by number, and by looking for an element.
 
 use crate::element::{
     Element, Far, FormBuffer, are_short, has_far, is_small_integer, short_size, size_at_end,
@@ -11,27 +11,28 @@ use thiserror::Error;
 const FEW: usize = 8;
 /// Texts mostly differ at their ends, which are compared first.
 const LAST_BYTES: usize = 8;
-/// Elements whose codes repeat take so many bytes each, on average: a run of shorter ones would
-/// grow by too much once they get codes of their own.
+/// Elements whose codes repeat take so many bytes each, on average: a packed list of shorter ones
+/// would grow by too much once they get codes of their own.
 pub(crate) const REPEATING_BYTES_MIN: usize = 4;
 
-/// A run that is read. Its bytes were written by `RunMut`, or passed `Run::checked`.
+/// A packed list that is read. Its bytes were written by `PackedListMut`, or passed
+/// `PackedList::checked`.
 #[derive(Clone, Copy, Debug)]
-pub struct Run<'a> {
+pub struct PackedList<'a> {
     bytes: &'a [u8],
     head: Head,
 }
 
-/// Where an element of a run stands; good until the run is changed.
+/// Where an element of a packed list stands; good until the packed list is changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     pub(crate) index: usize,
     pub(crate) offset: usize,
 }
 
-/// Bytes that are no run.
+/// Bytes that are no packed list.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-#[error("damaged run of elements: {0}")]
+#[error("damaged packed list of elements: {0}")]
 pub struct Damaged(&'static str);
 
 impl Place {
@@ -41,58 +42,58 @@ impl Place {
     }
 }
 
-impl<'a> Run<'a> {
-    /// The run in `bytes`.
+impl<'a> PackedList<'a> {
+    /// The packed list in `bytes`.
     ///
     /// # Panics
     /// If there is no head.
     #[inline]
-    pub fn new(bytes: &'a [u8]) -> Run<'a> {
-        let head = Head::read(bytes).expect("a run has a head");
+    pub fn new(bytes: &'a [u8]) -> PackedList<'a> {
+        let head = Head::read(bytes).expect("a packed list has a head");
         debug_assert!(head.is_sound(bytes.len()), "{head:?} in {} bytes", bytes.len());
-        Run { bytes, head }
+        PackedList { bytes, head }
     }
 
-    /// The run in bytes that may hold anything: every element of it can be read, and is in the one
-    /// form that its text is written in.
+    /// The packed list in bytes that may hold anything: every element of it can be read, and is in
+    /// the one form that its text is written in.
     ///
     /// # Errors
-    /// When they were not written by `RunMut`.
-    pub fn checked(bytes: &'a [u8]) -> Result<Run<'a>, Damaged> {
-        Run::walked(bytes, |run, place, next| run.check_form(place, next))
+    /// When they were not written by `PackedListMut`.
+    pub fn checked(bytes: &'a [u8]) -> Result<PackedList<'a>, Damaged> {
+        PackedList::walked(bytes, |list, place, next| list.check_form(place, next))
     }
 
-    /// The run in bytes that may hold anything: every element of it can be read.
+    /// The packed list in bytes that may hold anything: every element of it can be read.
     ///
     /// # Errors
     /// When it can not.
-    pub fn readable(bytes: &'a [u8]) -> Result<Run<'a>, Damaged> {
-        Run::walked(bytes, |_, _, _| Ok(()))
+    pub fn readable(bytes: &'a [u8]) -> Result<PackedList<'a>, Damaged> {
+        PackedList::walked(bytes, |_, _, _| Ok(()))
     }
 
     /// Walks over bytes that may hold anything; `check` is asked about each element.
     fn walked(
         bytes: &'a [u8],
-        check: impl Fn(&Run<'a>, Place, Place) -> Result<(), Damaged>,
-    ) -> Result<Run<'a>, Damaged> {
+        check: impl Fn(&PackedList<'a>, Place, Place) -> Result<(), Damaged>,
+    ) -> Result<PackedList<'a>, Damaged> {
         let head = Head::read(bytes).ok_or(Damaged("no head"))?;
         if !head.is_sound(bytes.len()) {
             return Err(Damaged("parts that overlap or reach beyond its end"));
         }
-        let run = Run { bytes, head };
-        let mut place = run.front();
+        let list = PackedList { bytes, head };
+        let mut place = list.front();
         while place.index < head.count {
-            let size = size_at_start(run.code(place.index), &bytes[place.offset..head.end]);
+            let size = size_at_start(list.code(place.index), &bytes[place.offset..head.end]);
             let size = size.ok_or(Damaged("a code that means nothing"))?;
             let next = Place { index: place.index + 1, offset: place.offset + size };
             if next.offset > head.end {
                 return Err(Damaged("elements that reach beyond their end"));
             }
-            check(&run, place, next)?;
+            check(&list, place, next)?;
             place = next;
         }
         let is_whole = place.offset == head.end;
-        is_whole.then_some(run).ok_or(Damaged("bytes behind the last element"))
+        is_whole.then_some(list).ok_or(Damaged("bytes behind the last element"))
     }
 
     /// Whether the element between two places reads the same from both ends, and has the one form
@@ -121,7 +122,7 @@ impl<'a> Run<'a> {
         self.head.count == 0
     }
 
-    /// Bytes of the run; what lies behind them in its memory is free.
+    /// Bytes of the packed list; what lies behind them in its memory is free.
     #[inline]
     pub fn byte_len(&self) -> usize {
         self.head.byte_len()
@@ -186,7 +187,7 @@ impl<'a> Run<'a> {
         self.bytes[self.head.codes + (index & self.head.mask)]
     }
 
-    /// The first element's place, or the end of an empty run.
+    /// The first element's place, or the end of an empty packed list.
     #[inline]
     pub fn front(&self) -> Place {
         Place { index: 0, offset: self.head.begin }
@@ -295,15 +296,17 @@ impl<'a> Run<'a> {
     /// Those of `count` elements from number `from` on that are kept elsewhere.
     #[inline]
     pub fn far_ones(&self, from: usize, count: usize) -> impl Iterator<Item = Far> + use<'a> {
-        let (run, codes) = (*self, self.codes());
+        let (list, codes) = (*self, self.codes());
         let is_any =
             has_far(if self.head.is_repeating() { codes } else { &codes[from..from + count] });
-        is_any.then(|| run.iter_from(run.place(from)).take(count)).into_iter().flatten().filter_map(
-            |element| match element {
+        is_any
+            .then(|| list.iter_from(list.place(from)).take(count))
+            .into_iter()
+            .flatten()
+            .filter_map(|element| match element {
                 Element::Far(far) => Some(far),
                 _ => None,
-            },
-        )
+            })
     }
 
     /// Bytes of the elements between two places, without their codes.
@@ -385,16 +388,16 @@ impl<'a> Run<'a> {
 
     /// The elements before a place.
     pub fn iter_to(&self, to: Place) -> Iter<'a> {
-        Iter { run: *self, front: self.front(), back: to }
+        Iter { list: *self, front: self.front(), back: to }
     }
 
     /// The elements from a place on.
     pub fn iter_from(&self, from: Place) -> Iter<'a> {
-        Iter { run: *self, front: from, back: self.end() }
+        Iter { list: *self, front: from, back: self.end() }
     }
 }
 
-impl<'a> IntoIterator for Run<'a> {
+impl<'a> IntoIterator for PackedList<'a> {
     type Item = Element<'a>;
     type IntoIter = Iter<'a>;
 
@@ -403,22 +406,22 @@ impl<'a> IntoIterator for Run<'a> {
     }
 }
 
-/// Adds a run to `to` that holds pieces of others, one behind the other and without gaps. Together
-/// they take no more than a run may, and are rows of `row_len` elements, of which the codes are
-/// written down once if they repeat.
-pub fn concat(row_len: usize, pieces: &[(Run<'_>, Place, Place)], to: &mut Vec<u8>) {
+/// Adds a packed list to `to` that holds pieces of others, one behind the other and without gaps.
+/// Together they take no more than a packed list may, and are rows of `row_len` elements, of which
+/// the codes are written down once if they repeat.
+pub fn concat(row_len: usize, pieces: &[(PackedList<'_>, Place, Place)], to: &mut Vec<u8>) {
     let begin = to.len();
     to.extend_from_slice(&EMPTY);
-    for (run, from, end) in pieces {
-        to.extend_from_slice(&run.bytes[from.offset..end.offset]);
+    for (list, from, end) in pieces {
+        to.extend_from_slice(&list.bytes[from.offset..end.offset]);
     }
     let codes = to.len();
-    for (run, from, end) in pieces {
-        if run.head.is_repeating() {
-            to.extend((from.index..end.index).map(|index| run.code(index)));
+    for (list, from, end) in pieces {
+        if list.head.is_repeating() {
+            to.extend((from.index..end.index).map(|index| list.code(index)));
         } else {
-            let codes = run.head.codes;
-            to.extend_from_slice(&run.bytes[codes + from.index..codes + end.index]);
+            let codes = list.head.codes;
+            to.extend_from_slice(&list.bytes[codes + from.index..codes + end.index]);
         }
     }
     let (count, end) = (to.len() - codes, codes - begin);
@@ -444,10 +447,10 @@ fn mask_of(codes: &[u8], row_len: usize, bytes: usize) -> usize {
     }
 }
 
-/// Elements of a run, from both ends.
+/// Elements of a packed list, from both ends.
 #[derive(Clone, Debug)]
 pub struct Iter<'a> {
-    run: Run<'a>,
+    list: PackedList<'a>,
     front: Place,
     back: Place,
 }
@@ -460,9 +463,9 @@ impl<'a> Iterator for Iter<'a> {
         if self.front.index >= self.back.index {
             return None;
         }
-        let (place, code) = (self.front, self.run.code(self.front.index));
-        self.front = self.run.after(place);
-        Some(Element::read(code, &self.run.bytes[place.offset..self.front.offset]))
+        let (place, code) = (self.front, self.list.code(self.front.index));
+        self.front = self.list.after(place);
+        Some(Element::read(code, &self.list.bytes[place.offset..self.front.offset]))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -478,9 +481,9 @@ impl<'a> DoubleEndedIterator for Iter<'a> {
             return None;
         }
         let end = self.back.offset;
-        self.back = self.run.before(self.back);
-        let code = self.run.code(self.back.index);
-        Some(Element::read(code, &self.run.bytes[self.back.offset..end]))
+        self.back = self.list.before(self.back);
+        let code = self.list.code(self.back.index);
+        Some(Element::read(code, &self.list.bytes[self.back.offset..end]))
     }
 }
 
