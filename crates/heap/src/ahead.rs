@@ -81,12 +81,12 @@ mod tests {
     /// Returns where the last record is.
     fn fill(heap: &Heap, head: &mut Head, bytes: u64) -> Location {
         let key = &b"key"[..];
-        let (label, value_len, room, deadline) = (0, 60_000, 60_000, None);
+        let (value_tag, value_len, room, deadline) = (0, 60_000, 60_000, None);
         let draft = Draft {
             is_node: false,
             grows: false,
             keyspace: KeyspaceId(0),
-            label,
+            value_tag,
             key,
             value_len,
             room,

@@ -94,7 +94,7 @@ impl Head {
         unsafe {
             draft.write(begin);
             let record = Record::at(begin);
-            record.set_value_len(draft.value_len, draft.label);
+            record.set_value_len(draft.value_len, draft.value_tag);
             fill(record.value_mut());
         }
         self.count(heap, at, draft, now);
@@ -248,7 +248,7 @@ mod tests {
             is_node: true,
             grows: false,
             keyspace: KeyspaceId(0),
-            label: 0,
+            value_tag: 0,
             key,
             value_len: 2_000,
             room: 2_000,

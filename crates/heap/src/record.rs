@@ -55,7 +55,7 @@ pub struct Draft<'a> {
     /// The keyspace to which the key belongs.
     pub keyspace: KeyspaceId,
     /// The store's seven bits.
-    pub label: u8,
+    pub value_tag: u8,
     /// The key.
     pub key: &'a [u8],
     /// Bytes of the value.
@@ -118,7 +118,7 @@ impl Draft<'_> {
         // SAFETY: every write lies within `extent()`, counted by the same widths.
         unsafe {
             to.write(self.form());
-            to.add(1).write(self.label & STATE_LABEL);
+            to.add(1).write(self.value_tag & STATE_LABEL);
             let mut end = to.add(2);
             end = put(end, u32::from(self.keyspace.0), 1 + usize::from(self.keyspace.0 > 0xff));
             end =
@@ -275,7 +275,7 @@ impl<'h> Record<'h> {
     /// # Safety
     /// The caller holds the owner's lock.
     #[inline]
-    pub unsafe fn label(&self) -> u8 {
+    pub unsafe fn value_tag(&self) -> u8 {
         // SAFETY: as the caller says.
         unsafe { self.begin.add(1).read() & STATE_LABEL }
     }
@@ -348,18 +348,18 @@ impl<'h> Record<'h> {
         }
     }
 
-    /// Changes length and label in place. Bytes that a longer value gains keep what they held.
+    /// Changes length and value tag in place. Bytes that a longer value gains keep what they held.
     ///
     /// # Safety
     /// The caller holds the owner's lock and no slice of the value; `value_len` is at most
     /// `room()`.
     #[inline]
-    pub unsafe fn set_value_len(&self, value_len: usize, label: u8) {
+    pub unsafe fn set_value_len(&self, value_len: usize, value_tag: u8) {
         debug_assert!(value_len <= self.room());
         let gap = self.room() - value_len;
         // SAFETY: the gap lies at the end of the room, whose bytes are the caller's.
         unsafe {
-            self.begin.add(1).write(label & STATE_LABEL | if gap > 0 { STATE_GAP } else { 0 });
+            self.begin.add(1).write(value_tag & STATE_LABEL | if gap > 0 { STATE_GAP } else { 0 });
             if gap > 0 {
                 write_gap(self.begin.add(self.extent() as usize), gap);
             }
@@ -481,13 +481,13 @@ mod tests {
         unsafe {
             draft.write(bytes.as_mut_ptr());
             let record = Record::at(bytes.as_mut_ptr());
-            record.set_value_len(value.len(), draft.label);
+            record.set_value_len(value.len(), draft.value_tag);
             record.value_mut().copy_from_slice(value);
             assert_eq!(record.is_node(), draft.is_node);
             assert_eq!(record.keyspace(), draft.keyspace);
             assert_eq!(record.key(), draft.key);
             assert_eq!(record.value(), value);
-            assert_eq!(record.label(), draft.label);
+            assert_eq!(record.value_tag(), draft.value_tag);
             assert_eq!(record.deadline(), draft.deadline);
             assert_eq!(record.extent() as usize, draft.extent());
             assert_eq!(record.gap(), draft.room - value.len());
@@ -510,7 +510,7 @@ mod tests {
                                 is_node: key_len == 1,
                                 grows: false,
                                 keyspace,
-                                label: 0x55,
+                                value_tag: 0x55,
                                 key: &key,
                                 value_len,
                                 room: value_len + gap,
@@ -533,7 +533,7 @@ mod tests {
             is_node: false,
             grows: false,
             keyspace: KeyspaceId(0),
-            label: 0,
+            value_tag: 0,
             key: &[b'k'; 16],
             value_len: 16,
             room: 16,
@@ -552,7 +552,7 @@ mod tests {
                 is_node: false,
                 grows: false,
                 keyspace: KeyspaceId(0),
-                label: 0,
+                value_tag: 0,
                 key: b"k",
                 value_len: 0,
                 room: 0,

@@ -18,7 +18,7 @@ struct Live {
     key: Vec<u8>,
     value: Vec<u8>,
     room: usize,
-    label: u8,
+    value_tag: u8,
     deadline: Option<Millis>,
     grows: bool,
     live_bytes: u64,
@@ -86,7 +86,7 @@ impl World {
             key: self.any_bytes(key_len),
             value: self.any_bytes(value_len),
             room: value_len + gap,
-            label: self.random.next() as u8 & 0x7f,
+            value_tag: self.random.next() as u8 & 0x7f,
             deadline: self.random.one_in(3).then(|| Millis(self.random.next() >> 17)),
             grows: self.random.one_in(2),
             live_bytes: 0,
@@ -152,12 +152,12 @@ impl World {
         let value = self.any_bytes(len);
         let deadline = self.random.one_in(2).then_some(Millis(self.random.next() >> 16));
         let live = self.live.get_mut(&at).expect("alive");
-        live.label ^= 1;
+        live.value_tag ^= 1;
         // SAFETY: alive, and this thread has the only use of it.
         unsafe {
             let record = self.heap.record(at);
             let before = record.weight(live.grows);
-            record.set_value_len(len, live.label);
+            record.set_value_len(len, live.value_tag);
             record.value_mut().copy_from_slice(&value);
             if record.has_deadline_room() && record.fits_deadline(deadline) {
                 record.set_deadline(deadline);
@@ -283,7 +283,10 @@ impl World {
                 let record = self.heap.record(*at);
                 assert_eq!((record.keyspace(), record.key()), (live.keyspace, &live.key[..]));
                 assert!(record.value() == live.value, "the value at {at:?}");
-                assert_eq!((record.label(), record.deadline()), (live.label, live.deadline));
+                assert_eq!(
+                    (record.value_tag(), record.deadline()),
+                    (live.value_tag, live.deadline)
+                );
                 assert_eq!(u64::from(record.live_bytes()), live.live_bytes);
                 assert_eq!(record.room(), live.room);
             }
@@ -313,7 +316,7 @@ fn draft(record: &Live) -> Draft<'_> {
         is_node: false,
         grows: record.grows,
         keyspace: record.keyspace,
-        label: record.label,
+        value_tag: record.value_tag,
         key: &record.key,
         value_len: record.value.len(),
         room: record.room,
@@ -345,7 +348,7 @@ fn nothing_is_returned_while_everything_is_to_be_kept() {
         is_node: false,
         grows: false,
         keyspace: KeyspaceId(0),
-        label: 0,
+        value_tag: 0,
         key: b"key",
         value_len: 100,
         room: 100,

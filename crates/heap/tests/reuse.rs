@@ -14,7 +14,7 @@ fn record() -> Draft<'static> {
         is_node: false,
         grows: false,
         keyspace: KeyspaceId(0),
-        label: 0,
+        value_tag: 0,
         key: b"key",
         value_len: VALUE,
         room: VALUE,

@@ -21,7 +21,7 @@ use std::sync::atomic::Ordering::Relaxed;
 const EXACT_FROM_BUCKETS: u32 = 512;
 /// Size of the two halves of a block that was split: 640 buckets.
 const SPLIT_SIZE: u32 = 5;
-/// Records announced ahead of those that are read.
+/// Records prefetched ahead of those that are read.
 const AHEAD: usize = 12;
 
 impl Index {
@@ -217,7 +217,7 @@ pub(crate) fn restore(blocks: &Blocks, block: BlockRef, scratch: &Scratch) {
     blocks.settle(block.frame(), bytes_of(block.size()), bytes_of(block.size()));
 }
 
-/// Asks for the hashes, announcing records ahead so that their cache misses overlap.
+/// Asks for the hashes, prefetching records ahead so that their cache misses overlap.
 fn read_positions(moved: &mut [Moved], from: BlockRef, records: &impl Records) {
     moved.iter().take(AHEAD).for_each(|it| records.prefetch(it.entry.location()));
     for at in 0..moved.len() {

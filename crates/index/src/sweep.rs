@@ -7,7 +7,7 @@ use crate::scan::Position;
 use crate::table::{BlockRef, EntrySlot, Index, SHARD_BITS, block_tick, set_block_tick};
 use base::{Location, Tick};
 
-/// Buckets whose records are announced ahead of those that are looked at.
+/// Buckets whose records are prefetched ahead of those that are looked at.
 const AHEAD: usize = 4;
 
 /// What a pass over deadlines asks of the store.
@@ -41,11 +41,11 @@ impl Index {
         let is_due =
             |bucket: &u32| block.bucket(*bucket).tick().is_some_and(|tick| tick.is_due(now));
         let due: Vec<u32> = (0..block.len()).filter(is_due).take(buckets_max).collect();
-        let announce = |bucket: u32, visitor: &mut _| announce_bucket(block, bucket, visitor);
-        due.iter().take(AHEAD).for_each(|bucket| announce(*bucket, visitor));
+        let prefetch = |bucket: u32, visitor: &mut _| prefetch_bucket(block, bucket, visitor);
+        due.iter().take(AHEAD).for_each(|bucket| prefetch(*bucket, visitor));
         for (at, bucket) in due.iter().enumerate() {
             if let Some(ahead) = due.get(at + AHEAD) {
-                announce(*ahead, visitor);
+                prefetch(*ahead, visitor);
             }
             self.sweep_bucket(blocks, found, *bucket, visitor);
         }
@@ -107,7 +107,7 @@ impl Index {
     }
 }
 
-fn announce_bucket(
+fn prefetch_bucket(
     block: crate::block::Block<'_>,
     bucket: u32,
     visitor: &mut impl DeadlineVisitor,

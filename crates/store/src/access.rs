@@ -232,5 +232,5 @@ fn of_kind(found: Option<ValueRef<'_>>, kind: Kind) -> Result<Option<ValueRef<'_
 
 #[inline]
 fn key_of_kind<'g, 'a>(key: KeyMut<'g, 'a>, kind: Kind) -> Result<KeyMut<'g, 'a>, WrongKind> {
-    if key.exists() && key.label().kind() != kind { Err(WrongKind) } else { Ok(key) }
+    if key.exists() && key.value_tag().kind() != kind { Err(WrongKind) } else { Ok(key) }
 }

@@ -165,7 +165,7 @@ impl Encoding {
 /// A hash with fields that expire has a kind of its own here and in the index, so that the sweep
 /// over deadlines looks at it. So has a string in chunks, so that one look tells it from others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Label(pub u8);
+pub(crate) struct ValueTag(pub u8);
 
 const CODE_RAW: u8 = 0;
 const CODE_EMBEDDED: u8 = 1;
@@ -181,12 +181,12 @@ const KIND_BITS: u8 = 7;
 const LONG_STRING: u8 = 7;
 const _: () = assert!(LONG_STRING != TIMED_PARTS && LONG_STRING as usize >= Kind::ALL.len());
 
-impl Label {
-    /// The label of a record that tells where the chunks of a string are.
-    pub const OF_LONG_STRING: Label = Label(LONG_STRING | CODE_RAW << CODE_SHIFT | IS_TREE);
+impl ValueTag {
+    /// The value tag of a record that tells where the chunks of a string are.
+    pub const OF_LONG_STRING: ValueTag = ValueTag(LONG_STRING | CODE_RAW << CODE_SHIFT | IS_TREE);
 
     #[inline]
-    pub const fn new(kind: Kind, encoding: Encoding) -> Label {
+    pub const fn new(kind: Kind, encoding: Encoding) -> ValueTag {
         let code = match encoding {
             Encoding::Raw => CODE_RAW,
             Encoding::Embedded => CODE_EMBEDDED,
@@ -197,20 +197,20 @@ impl Label {
                 CODE_LARGE
             }
         };
-        Label(kind as u8 | code << CODE_SHIFT)
+        ValueTag(kind as u8 | code << CODE_SHIFT)
     }
 
-    /// The label of a record that holds roots of trees.
+    /// The value tag of a record that holds roots of trees.
     #[inline]
-    pub fn of_tree(kind: Kind, encoding: Encoding) -> Label {
-        Label(Label::new(kind, encoding).0 | IS_TREE)
+    pub fn of_tree(kind: Kind, encoding: Encoding) -> ValueTag {
+        ValueTag(ValueTag::new(kind, encoding).0 | IS_TREE)
     }
 
-    /// The label of the same hash, with fields that expire or without.
+    /// The value tag of the same hash, with fields that expire or without.
     #[inline]
-    pub fn with_timed_parts(self, is_timed: bool) -> Label {
+    pub fn with_timed_parts(self, is_timed: bool) -> ValueTag {
         let kind = if is_timed { TIMED_PARTS } else { Kind::Hash as u8 };
-        Label(self.0 & !KIND_BITS | kind)
+        ValueTag(self.0 & !KIND_BITS | kind)
     }
 
     /// Whether it is that of a string in one piece.

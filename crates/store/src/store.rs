@@ -106,8 +106,8 @@ impl Store {
         self.shards.look_ahead(keys);
     }
 
-    /// Learns how long records are, so that of short ones no more is announced than there is. To be
-    /// called now and then.
+    /// Learns how long records are, so that of short ones no more is prefetched than there is. To
+    /// be called now and then.
     pub fn learn_record_bytes(&self) {
         self.shards.learn_record_bytes(self.live_bytes() / self.keys().max(1));
     }
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn of_short_records_no_more_is_announced_than_there_is() {
+    fn of_short_records_no_more_is_prefetched_than_there_is() {
         assert_eq!(reach_with(100, &[7; 16]), 16 + 16 + 5 - 1, "its last byte");
         assert_eq!(reach_with(100, &[7; 500]), 63, "two lines of a long one");
         assert_eq!(reach_with(0, b""), 0);

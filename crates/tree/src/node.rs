@@ -24,13 +24,13 @@ pub trait Nodes<'n>: Copy {
 
     /// Hears that the begin of a node will be read soon.
     #[inline]
-    fn announce(self, node: NodeId) {
+    fn prefetch(self, node: NodeId) {
         let _ = node;
     }
 
     /// Hears that these bytes of a node will be read soon.
     #[inline]
-    fn announce_bytes(self, bytes: &[u8]) {
+    fn prefetch_bytes(self, bytes: &[u8]) {
         let _ = bytes;
     }
 }

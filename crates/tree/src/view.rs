@@ -47,7 +47,7 @@ impl<'n, N: Nodes<'n>, L: Leaf> View<'n, N, L> {
         for _ in 0..self.root.height {
             node = self.step_down(&mut steps, node, &mut choose);
         }
-        self.nodes.announce(node);
+        self.nodes.prefetch(node);
         Path { steps, leaf: node }
     }
 
@@ -77,7 +77,7 @@ impl<'n, N: Nodes<'n>, L: Leaf> View<'n, N, L> {
         self.descend(|inner| inner.find_tag(tag))
     }
 
-    /// The leaf to which `find_tag` goes, which is announced.
+    /// The leaf to which `find_tag` goes, which is prefetched.
     #[inline]
     pub fn leaf_of_tag(&self, tag: u32) -> NodeId {
         let mut node = self.root.node;
@@ -85,7 +85,7 @@ impl<'n, N: Nodes<'n>, L: Leaf> View<'n, N, L> {
             let inner = Inner::new(self.nodes.bytes(node));
             node = inner.child(inner.find_tag(tag));
         }
-        self.nodes.announce(node);
+        self.nodes.prefetch(node);
         node
     }
 

@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! keys      | burst 1 | burst 2 | burst 3 |
-//! buckets       1         2         3            announced together, burst by burst
+//! buckets       1         2         3            prefetched together, burst by burst
 //! records                 1         2       3    one burst behind: their buckets have come
 //! ```
-//! An announcement of a far address occupies the processor until the address is translated. Those
+//! A prefetch of a far address occupies the processor until the address is translated. Those
 //! that follow each other closely are translated together, and with the instructions of a look
 //! between them few are. Too many of them are worse again: the processor drops what it has no room
 //! for.
@@ -15,7 +15,7 @@ use base::{KeyspaceId, Location, PositionHash};
 use index::{Home, Index, Peek, prefetch};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Keys whose buckets are announced together. With two announcements for each record of the burst
+/// Keys whose buckets are prefetched together. With two prefetches for each record of the burst
 /// before, they are as many as a processor has in flight (24 on Zen 4).
 const BURST: usize = 8;
 
@@ -43,14 +43,14 @@ impl Shards {
         }
     }
 
-    /// Learns how long records are on average, so that of short ones no more is announced than
+    /// Learns how long records are on average, so that of short ones no more is prefetched than
     /// there is. To be called now and then.
     pub fn learn_record_bytes(&self, average: u64) {
         let reach = average.clamp(1, RECORD_BYTES_MAX) - 1;
         self.reach.0.store(narrow::to_usize(reach), Relaxed);
     }
 
-    /// How far beyond its first byte a look announces a record.
+    /// How far beyond its first byte a look prefetches a record.
     #[cfg(test)]
     pub fn reach(&self) -> usize {
         self.reach.0.load(Relaxed)

@@ -7,7 +7,7 @@ use super::guard::Guard;
 use super::shards::Shards;
 
 use crate::fault::NoSpace;
-use crate::key::{Expiry, Key, Label};
+use crate::key::{Expiry, Key, ValueTag};
 use crate::thread_context::ThreadContext;
 use base::{KeyspaceId, Location, Millis, Tick};
 use heap::{Draft, Head, Purpose, Record, SPARE_PART, Weight};
@@ -17,10 +17,10 @@ use index::{Entry, EntrySlot, Index};
 const STRING_SLACK_PART: usize = 8;
 
 /// Room for a value that is made `len` bytes long.
-pub(super) fn room_to_grow(len: usize, label: Label) -> usize {
+pub(super) fn room_to_grow(len: usize, value_tag: ValueTag) -> usize {
     // A string does not grow beyond that in one piece.
     let most = heap::DEDICATED_BYTES.max(len);
-    let slack = len / if label.grows() { SPARE_PART } else { STRING_SLACK_PART };
+    let slack = len / if value_tag.grows() { SPARE_PART } else { STRING_SLACK_PART };
     (len + slack).min(most)
 }
 
@@ -28,14 +28,23 @@ pub(super) fn room_to_grow(len: usize, label: Label) -> usize {
 #[inline]
 pub(super) fn draft<'k>(
     key: &Key<'k>,
-    label: Label,
+    value_tag: ValueTag,
     value_len: usize,
     room: usize,
     deadline: Option<Millis>,
 ) -> Draft<'k> {
     let Key { bytes, keyspace, .. } = *key;
-    let grows = label.grows();
-    Draft { is_node: false, grows, keyspace, label: label.0, key: bytes, value_len, room, deadline }
+    let grows = value_tag.grows();
+    Draft {
+        is_node: false,
+        grows,
+        keyspace,
+        value_tag: value_tag.0,
+        key: bytes,
+        value_len,
+        room,
+        deadline,
+    }
 }
 
 /// Whether a value and a deadline can be written over those of `record`: they need the room, and
@@ -45,10 +54,10 @@ pub(super) fn fits(
     record: &Record<'_>,
     len: usize,
     deadline: Option<Millis>,
-    label: Label,
+    value_tag: ValueTag,
 ) -> bool {
     let room = record.room();
-    let gap_max = if label.grows() { len / SPARE_PART } else { room / 4 };
+    let gap_max = if value_tag.grows() { len / SPARE_PART } else { room / 4 };
     len <= room && room - len <= gap_max && record.fits_deadline(deadline)
 }
 
@@ -59,20 +68,21 @@ pub(super) struct Appended {
 }
 
 impl<'a> Guard<'a> {
-    /// Changes length, label and deadline of a record that has room for them. Returns its entry.
+    /// Changes length, value tag and deadline of a record that has room for them. Returns its
+    /// entry.
     #[inline]
     pub(super) fn overwrite(
         &mut self,
         key: &Key<'_>,
         found: Found<'a>,
         len: usize,
-        label: Label,
+        value_tag: ValueTag,
         deadline: Option<Millis>,
     ) -> Entry {
         let before = weight_of(&found);
         // SAFETY: the shard is locked, no slice of the value is in use, and it has the room.
         unsafe {
-            found.record.set_value_len(len, label.0);
+            found.record.set_value_len(len, value_tag.0);
             if found.record.has_deadline_room() {
                 found.record.set_deadline(deadline);
             }
@@ -81,7 +91,7 @@ impl<'a> Guard<'a> {
         if before != after {
             self.reweigh(key, found.entry.location(), before, after);
         }
-        let entry = found.entry.with_deadline(deadline.is_some()).with_kind(label.0);
+        let entry = found.entry.with_deadline(deadline.is_some()).with_kind(value_tag.0);
         if deadline.is_some() || entry != found.entry {
             let tick = deadline.map(|deadline| Tick::of_deadline(deadline, self.now));
             self.index(key).update(&self.shards.blocks, found.slot, entry, tick);
@@ -97,22 +107,22 @@ impl<'a> Guard<'a> {
         &mut self,
         key: &Key<'_>,
         found: Option<Found<'a>>,
-        label: Label,
+        value_tag: ValueTag,
         value: &[u8],
         deadline: Option<Millis>,
     ) -> Result<Appended, NoSpace> {
         self.before_writing(key, found.as_ref());
         if let Some(found) = found {
             if found.entry.kind() != 0 {
-                return self.put_over(key, found, label, value, deadline);
+                return self.put_over(key, found, value_tag, value, deadline);
             }
-            if fits(&found.record, value.len(), deadline, label) {
-                let entry = self.overwrite(key, found, value.len(), label, deadline);
+            if fits(&found.record, value.len(), deadline, value_tag) {
+                let entry = self.overwrite(key, found, value.len(), value_tag, deadline);
                 found.bytes_mut().copy_from_slice(value);
                 return Ok(Appended { slot: found.slot, entry });
             }
         }
-        let draft = draft(key, label, value.len(), value.len(), deadline);
+        let draft = draft(key, value_tag, value.len(), value.len(), deadline);
         self.append(key, found, &draft, |to| to.copy_from_slice(value))
     }
 
@@ -122,20 +132,20 @@ impl<'a> Guard<'a> {
         &mut self,
         key: &Key<'_>,
         found: Found<'a>,
-        label: Label,
+        value_tag: ValueTag,
         value: &[u8],
         deadline: Option<Millis>,
     ) -> Result<Appended, NoSpace> {
         let replaced = found.collection();
-        let placed = if fits(&found.record, value.len(), deadline, label) {
-            let entry = self.overwrite(key, found, value.len(), label, deadline);
+        let placed = if fits(&found.record, value.len(), deadline, value_tag) {
+            let entry = self.overwrite(key, found, value.len(), value_tag, deadline);
             found.bytes_mut().copy_from_slice(value);
             Appended { slot: found.slot, entry }
         } else {
-            let draft = draft(key, label, value.len(), value.len(), deadline);
+            let draft = draft(key, value_tag, value.len(), value.len(), deadline);
             self.append(key, Some(found), &draft, |to| to.copy_from_slice(value))?
         };
-        let is_kept = |id| label.is_tree() && CollectionId::read(value) == Some(id);
+        let is_kept = |id| value_tag.is_tree() && CollectionId::read(value) == Some(id);
         if let Some(id) = replaced.filter(|id| !is_kept(*id)) {
             self.retire(key, id);
         }
@@ -150,13 +160,13 @@ impl<'a> Guard<'a> {
     pub fn write(
         &mut self,
         key: &Key<'_>,
-        label: Label,
+        value_tag: ValueTag,
         value: &[u8],
         expiry: Expiry,
     ) -> Result<(), NoSpace> {
         let found = self.find_to_change(key);
         let deadline = expiry.after(|| found.and_then(|found| found.deadline()));
-        self.put(key, found, label, value, deadline).map(|_| ())
+        self.put(key, found, value_tag, value, deadline).map(|_| ())
     }
 
     #[cold]
@@ -188,7 +198,7 @@ impl<'a> Guard<'a> {
         }
         let weight = draft.weight();
         let access = self.history.of_new(old.as_ref().map(|found| found.entry.access()));
-        let entry = Entry::new(at, draft.label, draft.deadline.is_some()).with_access(access);
+        let entry = Entry::new(at, draft.value_tag, draft.deadline.is_some()).with_access(access);
         let index = self.index(key);
         let slot = match &old {
             Some(found) => {
@@ -292,7 +302,7 @@ impl<'a> Guard<'a> {
         survivors: &mut Head,
         trims: bool,
     ) -> bool {
-        let grows = found.label().grows();
+        let grows = found.value_tag().grows();
         // SAFETY: the shard is locked, and its index names the record.
         let moved = unsafe {
             copy_out(self.shards, survivors, &found.record, (key.keyspace, grows), trims, self.now)
@@ -343,13 +353,13 @@ pub(super) unsafe fn copy_out(
     now: Millis,
 ) -> Option<Moved> {
     // SAFETY: as the caller says.
-    let (value, label, deadline, before) =
-        unsafe { (record.value(), record.label(), record.deadline(), record.weight(grows)) };
+    let (value, value_tag, deadline, before) =
+        unsafe { (record.value(), record.value_tag(), record.deadline(), record.weight(grows)) };
     let (is_node, value_len) = (record.is_node(), value.len());
     let spare = if trims { 0 } else { value_len / SPARE_PART };
     let room = value_len + spare.min(before.spare as usize);
     let key = record.key();
-    let draft = Draft { is_node, grows, keyspace, label, key, value_len, room, deadline };
+    let draft = Draft { is_node, grows, keyspace, value_tag, key, value_len, room, deadline };
     let fill = |to: &mut [u8]| to.copy_from_slice(value);
     let to = survivors.append(&shards.heap, &draft, Purpose::Survivors, now, fill).ok()?;
     Some(Moved { to, extent: draft.extent(), before, after: draft.weight() })

@@ -1,7 +1,7 @@
 //! Where a key stands: its entry and its record.
 
 use super::collections::CollectionId;
-use crate::key::Label;
+use crate::key::ValueTag;
 use base::Millis;
 use heap::{Record, Weight};
 use index::{Entry, EntrySlot};
@@ -17,9 +17,9 @@ pub(super) struct Found<'a> {
 
 impl<'a> Found<'a> {
     #[inline(always)]
-    pub fn label(&self) -> Label {
+    pub fn value_tag(&self) -> ValueTag {
         // SAFETY: the shard is locked, and the record is the one that the index names.
-        Label(unsafe { self.record.label() })
+        ValueTag(unsafe { self.record.value_tag() })
     }
 
     #[inline(always)]
@@ -43,7 +43,7 @@ impl<'a> Found<'a> {
 
     #[inline]
     pub fn collection(&self) -> Option<CollectionId> {
-        if self.label().is_tree() { CollectionId::read(self.bytes()) } else { None }
+        if self.value_tag().is_tree() { CollectionId::read(self.bytes()) } else { None }
     }
 }
 
@@ -52,5 +52,5 @@ impl<'a> Found<'a> {
 #[inline]
 pub(super) fn weight_of(found: &Found<'_>) -> Weight {
     // SAFETY: the shard is locked, and the record is the one that the index names.
-    unsafe { found.record.weight(found.label().grows()) }
+    unsafe { found.record.weight(found.value_tag().grows()) }
 }

@@ -9,7 +9,7 @@ use super::nodes::WriteNodes;
 use super::read_nodes::ReadNodes;
 use super::value_ref::ValueRef;
 use crate::fault::NoSpace;
-use crate::key::{Key, Label};
+use crate::key::{Key, ValueTag};
 use base::{KeyHasher, KeyspaceId, Location, Millis, PositionHash, Tick};
 use heap::Head;
 use index::Entry;
@@ -97,8 +97,8 @@ impl<'g, 'a> KeyMut<'g, 'a> {
 
     /// Kind and form of the value.
     #[inline(always)]
-    pub fn label(&self) -> Label {
-        self.found().label()
+    pub fn value_tag(&self) -> ValueTag {
+        self.found().value_tag()
     }
 
     /// The bytes of the value.
@@ -188,9 +188,9 @@ impl<'g, 'a> KeyMut<'g, 'a> {
     ///
     /// # Errors
     /// When there is no room for it; nothing has changed then.
-    pub fn put(&mut self, label: Label, value: &[u8]) -> Result<(), NoSpace> {
+    pub fn put(&mut self, value_tag: ValueTag, value: &[u8]) -> Result<(), NoSpace> {
         let deadline = if self.drops_deadline { None } else { self.deadline() };
-        self.put_until(label, value, deadline)
+        self.put_until(value_tag, value, deadline)
     }
 
     /// As `put`, with another deadline.
@@ -199,11 +199,11 @@ impl<'g, 'a> KeyMut<'g, 'a> {
     /// Those of `put`.
     pub fn put_until(
         &mut self,
-        label: Label,
+        value_tag: ValueTag,
         value: &[u8],
         deadline: Option<Millis>,
     ) -> Result<(), NoSpace> {
-        let placed = self.guard.put(&self.key, self.found, label, value, deadline)?;
+        let placed = self.guard.put(&self.key, self.found, value_tag, value, deadline)?;
         self.found = Some(self.guard.at(placed));
         Ok(())
     }
@@ -215,22 +215,22 @@ impl<'g, 'a> KeyMut<'g, 'a> {
     /// When there is no room for it; nothing has changed then.
     #[inline]
     pub fn resize(&mut self, len: usize) -> Result<(), NoSpace> {
-        let label = self.label();
-        self.resize_as(label, len)
+        let value_tag = self.value_tag();
+        self.resize_as(value_tag, len)
     }
 
     /// As `resize`, for a value that may not be there yet and is of one piece before and after.
     ///
     /// # Errors
     /// Those of `resize`.
-    pub fn resize_as(&mut self, label: Label, len: usize) -> Result<(), NoSpace> {
+    pub fn resize_as(&mut self, value_tag: ValueTag, len: usize) -> Result<(), NoSpace> {
         self.guard.before_writing(&self.key, self.found.as_ref());
         let deadline = self.deadline();
         let old = self.found.map_or(&[][..], |found| found.bytes());
         match self.found {
-            Some(found) if fits(&found.record, len, deadline, label) => {
+            Some(found) if fits(&found.record, len, deadline, value_tag) => {
                 let old_len = old.len();
-                let entry = self.guard.overwrite(&self.key, found, len, label, deadline);
+                let entry = self.guard.overwrite(&self.key, found, len, value_tag, deadline);
                 self.found = Some(Found { entry, ..found });
                 if let Some(new) = found.bytes_mut().get_mut(old_len..) {
                     new.fill(0);
@@ -238,8 +238,8 @@ impl<'g, 'a> KeyMut<'g, 'a> {
             }
             found => {
                 let keep = old.len().min(len);
-                let room = if found.is_some() { room_to_grow(len, label) } else { len };
-                let draft = draft(&self.key, label, len, room, deadline);
+                let room = if found.is_some() { room_to_grow(len, value_tag) } else { len };
+                let draft = draft(&self.key, value_tag, len, room, deadline);
                 // The old record stays as it is until the new one is filled.
                 let appended = self.guard.append(&self.key, found, &draft, |to| {
                     to[..keep].copy_from_slice(&old[..keep]);
@@ -255,31 +255,31 @@ impl<'g, 'a> KeyMut<'g, 'a> {
     pub fn shrink(&mut self, len: usize) {
         if self.resize(len).is_err() {
             let found = *self.found();
-            let (label, deadline) = (found.label(), found.deadline());
-            let entry = self.guard.overwrite(&self.key, found, len, label, deadline);
+            let (value_tag, deadline) = (found.value_tag(), found.deadline());
+            let entry = self.guard.overwrite(&self.key, found, len, value_tag, deadline);
             self.found = Some(Found { entry, ..found });
         }
     }
 
-    /// Gives the value another label, and leaves it as it is.
+    /// Gives the value another value tag, and leaves it as it is.
     #[inline]
-    pub fn set_label(&mut self, label: Label) {
+    pub fn set_value_tag(&mut self, value_tag: ValueTag) {
         let found = *self.found();
-        if found.label() != label {
+        if found.value_tag() != value_tag {
             self.guard.before_writing(&self.key, Some(&found));
             let (len, deadline) = (found.bytes().len(), found.deadline());
-            let entry = self.guard.overwrite(&self.key, found, len, label, deadline);
+            let entry = self.guard.overwrite(&self.key, found, len, value_tag, deadline);
             self.found = Some(Found { entry, ..found });
         }
     }
 
-    /// Gives a string in one piece another label. It keeps its length, so nothing else changes.
-    pub fn set_label_in_place(&mut self, label: Label) {
+    /// Gives a string in one piece another value tag. It keeps its length, so nothing else changes.
+    pub fn set_value_tag_in_place(&mut self, value_tag: ValueTag) {
         let found = *self.found();
-        debug_assert!(found.label().is_whole_string() && label.is_whole_string());
+        debug_assert!(found.value_tag().is_whole_string() && value_tag.is_whole_string());
         self.guard.before_writing(&self.key, Some(&found));
         // SAFETY: the shard is locked, no slice of the value is in use, and the length stays.
-        unsafe { found.record.set_value_len(found.bytes().len(), label.0) };
+        unsafe { found.record.set_value_len(found.bytes().len(), value_tag.0) };
     }
 
     /// Sets the deadline of the key, or takes it away.
@@ -292,12 +292,12 @@ impl<'g, 'a> KeyMut<'g, 'a> {
             return Ok(());
         }
         self.guard.before_writing(&self.key, Some(&found));
-        let (label, value) = (found.label(), found.bytes());
-        if fits(&found.record, value.len(), deadline, label) {
-            let entry = self.guard.overwrite(&self.key, found, value.len(), label, deadline);
+        let (value_tag, value) = (found.value_tag(), found.bytes());
+        if fits(&found.record, value.len(), deadline, value_tag) {
+            let entry = self.guard.overwrite(&self.key, found, value.len(), value_tag, deadline);
             self.found = Some(Found { entry, ..found });
         } else {
-            let draft = draft(&self.key, label, value.len(), value.len(), deadline);
+            let draft = draft(&self.key, value_tag, value.len(), value.len(), deadline);
             let fill = |to: &mut [u8]| to.copy_from_slice(value);
             let appended = self.guard.append(&self.key, Some(found), &draft, fill)?;
             self.found = Some(self.guard.at(appended));
@@ -378,8 +378,8 @@ impl<'a> Guard<'a> {
             // SAFETY: the location stands in the index of a locked shard.
             let record = unsafe { shards.heap.record(entry.location()) };
             // SAFETY: as above.
-            let (label, value) = unsafe { (Label(record.label()), record.value()) };
-            let is_owner = label.is_tree() && CollectionId::read(value) == Some(id);
+            let (value_tag, value) = unsafe { (ValueTag(record.value_tag()), record.value()) };
+            let is_owner = value_tag.is_tree() && CollectionId::read(value) == Some(id);
             is_owner.then_some(record)
         };
         let (slot, entry, record) = index.find_map(&shards.blocks, hash, |entry| {
@@ -407,11 +407,11 @@ impl<'a> Guard<'a> {
     ) -> Result<(), NoSpace> {
         debug_assert!(from.keyspace != to.keyspace || from.bytes != to.bytes);
         let source = self.find(from).expect("there is something to copy");
-        let (value, label, deadline) = (source.bytes(), source.label(), source.deadline());
+        let (value, value_tag, deadline) = (source.bytes(), source.value_tag(), source.deadline());
         let target = self.find(to);
         self.before_writing(to, target.as_ref());
         let replaced = target.and_then(|target| target.collection());
-        let draft = draft(to, label, value.len(), value.len(), deadline);
+        let draft = draft(to, value_tag, value.len(), value.len(), deadline);
         // Appending elsewhere leaves the source alone: `to` is another key.
         let appended = self.append(to, target, &draft, |bytes| {
             bytes.copy_from_slice(value);
@@ -422,7 +422,7 @@ impl<'a> Guard<'a> {
         if let Some(id) = replaced {
             self.retire(to, id);
         }
-        if label.has_timed_parts() {
+        if value_tag.has_timed_parts() {
             // The next sweep will learn when the first of them ends.
             let (found, now) = (self.at(appended), self.now);
             KeyMut::new(self, *to, Some(found)).note_part_deadline(now);

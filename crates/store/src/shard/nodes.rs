@@ -245,7 +245,7 @@ impl WriteNodes<'_, '_> {
     fn draft<'k>(&self, name: &'k [u8], value_len: usize, room: usize) -> Draft<'k> {
         let (keyspace, deadline) = (self.keyspace, None);
         let (is_node, grows) = (true, true);
-        Draft { is_node, grows, keyspace, label: 0, key: name, value_len, room, deadline }
+        Draft { is_node, grows, keyspace, value_tag: 0, key: name, value_len, room, deadline }
     }
 
     /// Appends the record of a node in a change that has begun, for which room was ensured or, if

@@ -53,14 +53,14 @@ impl<'x> Nodes<'x> for ReadNodes<'x> {
     }
 
     #[inline]
-    fn announce(self, node: NodeId) {
+    fn prefetch(self, node: NodeId) {
         if let Some(at) = self.table.find(node) {
             prefetch(self.heap.address(at));
         }
     }
 
     #[inline]
-    fn announce_bytes(self, bytes: &[u8]) {
+    fn prefetch_bytes(self, bytes: &[u8]) {
         bytes.chunks(LINE_BYTES).for_each(|line| prefetch(line.as_ptr()));
     }
 }

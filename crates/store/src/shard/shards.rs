@@ -12,10 +12,10 @@ use index::{Blocks, Index, Indexes, Records, prefetch};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
-/// Bytes that a look announces of a record at most.
+/// Bytes that a look prefetches of a record at most.
 pub(super) const RECORD_BYTES_MAX: u64 = 64;
 
-/// How far beyond its first byte a look announces a record.
+/// How far beyond its first byte a look prefetches a record.
 #[derive(Debug)]
 pub(super) struct Reach(pub AtomicUsize);
 

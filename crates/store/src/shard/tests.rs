@@ -1,7 +1,7 @@
 //! Guards against a map, in little memory, so that Miri can follow every step.
 
 use super::{Change, Event, Guard, Listener, Reason, ShardSet, Shards, Unit};
-use crate::key::{Encoding, Key, Kind, Label};
+use crate::key::{Encoding, Key, Kind, ValueTag};
 use crate::thread_context::ThreadContext;
 use base::{Gate, KeyHasher, KeyspaceId, Millis, Random};
 use heap::Head;
@@ -11,13 +11,13 @@ use tree::{Nodes, NodesMut};
 
 const STEPS: usize = if cfg!(miri) { 120 } else { 20_000 };
 const NAMES: u64 = 12;
-const STRING: Label = Label::new(Kind::String, Encoding::Raw);
-const PACKED: Label = Label::new(Kind::List, Encoding::Listpack);
+const STRING: ValueTag = ValueTag::new(Kind::String, Encoding::Raw);
+const PACKED: ValueTag = ValueTag::new(Kind::List, Encoding::Listpack);
 const NOW: Millis = Millis(1_000);
 const WRITTEN: Event = Event::string("set");
 
 /// What a key holds, and when it ends.
-type Model = BTreeMap<Vec<u8>, (Label, Vec<u8>, Option<Millis>)>;
+type Model = BTreeMap<Vec<u8>, (ValueTag, Vec<u8>, Option<Millis>)>;
 
 struct World {
     shards: Shards,
@@ -62,15 +62,15 @@ impl World {
     fn step(&mut self) {
         let (name, value) = (self.name(), self.value());
         let deadline = (self.random.one_in(3)).then(|| Millis(NOW.0 + 1 + self.random.below(100)));
-        let label = if self.random.one_in(2) { STRING } else { PACKED };
+        let value_tag = if self.random.one_in(2) { STRING } else { PACKED };
         match self.random.below(8) {
             0..3 => {
                 self.with(&name, |guard, key| {
                     let mut key = guard.key_mut(key);
-                    key.put_until(label, &value, deadline).expect("room");
-                    assert_eq!((key.label(), key.bytes()), (label, &value[..]));
+                    key.put_until(value_tag, &value, deadline).expect("room");
+                    assert_eq!((key.value_tag(), key.bytes()), (value_tag, &value[..]));
                 });
-                self.model.insert(name, (label, value, deadline));
+                self.model.insert(name, (value_tag, value, deadline));
             }
             3 => self.resize(&name, value.len()),
             4 => {
@@ -134,7 +134,7 @@ impl World {
             let key = self.shards.key(KeyspaceId(0), &name);
             let guard = self.shards.lock_quietly(&mut self.thread, key.hash.shard(), NOW);
             let held = guard.peek(&key);
-            let held = held.map(|it| (it.label(), it.bytes().to_vec(), it.deadline()));
+            let held = held.map(|it| (it.value_tag(), it.bytes().to_vec(), it.deadline()));
             assert_eq!(held.as_ref(), self.model.get(&name));
         }
         let indexed: u64 = self.shards.counts_of(KeyspaceId(0)).map(|index| index.bytes()).sum();
@@ -184,7 +184,7 @@ fn nodes_of_a_key_stay_its_own_until_it_goes() {
         nodes.free(made[0]);
         let mut value = vec![0; 8];
         id.write(&mut value);
-        key.put(Label::of_tree(Kind::List, Encoding::Quicklist), &value).expect("room");
+        key.put(ValueTag::of_tree(Kind::List, Encoding::Quicklist), &value).expect("room");
         assert_eq!(key.nodes().bytes(made[1])[99..101], [3, 4]);
         id
     });

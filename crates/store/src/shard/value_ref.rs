@@ -5,7 +5,7 @@ use super::found::{Found, weight_of};
 use super::guard::Guard;
 use super::read_nodes::ReadNodes;
 use super::shards::Shards;
-use crate::key::{Key, Kind, Label, Value};
+use crate::key::{Key, Kind, Value, ValueTag};
 use base::{KeyHasher, Location, Millis};
 use smallvec::SmallVec;
 
@@ -49,13 +49,13 @@ impl<'g> ValueRef<'g> {
     /// The kind of value.
     #[inline]
     pub fn kind(&self) -> Kind {
-        self.label().kind()
+        self.value_tag().kind()
     }
 
     /// Kind and form of the value.
     #[inline(always)]
-    pub fn label(&self) -> Label {
-        self.found.label()
+    pub fn value_tag(&self) -> ValueTag {
+        self.found.value_tag()
     }
 
     /// The bytes of the value.
@@ -100,8 +100,9 @@ impl<'g> ValueRef<'g> {
     /// As other crates see it.
     #[inline(always)]
     pub fn to_value(self) -> Value<'g> {
-        let label = self.label();
-        let (kind, encoding, is_tree) = (label.kind(), label.encoding(), label.is_tree());
+        let value_tag = self.value_tag();
+        let (kind, encoding, is_tree) =
+            (value_tag.kind(), value_tag.encoding(), value_tag.is_tree());
         Value { kind, encoding, is_tree, bytes: self.bytes(), deadline: self.deadline() }
     }
 }

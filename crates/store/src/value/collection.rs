@@ -7,7 +7,7 @@
 //! ```
 
 use crate::fault::{Fault, NoSpace};
-use crate::key::Label;
+use crate::key::ValueTag;
 use crate::shard::{CollectionId, KeyMut, ReadNodes, ValueRef, WriteNodes};
 use base::KeyHasher;
 use packed::{Element, PackedList, PackedListMut, Place};
@@ -109,12 +109,12 @@ impl<'a> KeyMut<'_, 'a> {
     /// When there is no room for it; nothing has changed then.
     pub(crate) fn put_trees<const N: usize>(
         &mut self,
-        label: Label,
+        value_tag: ValueTag,
         build: impl FnOnce(&mut WriteNodes<'_, 'a>) -> Result<[Root; N], NoRoom>,
     ) -> Result<(), NoSpace> {
         let id = self.new_collection()?;
         let built = build(&mut self.nodes_of(id)).map_err(NoSpace::from);
-        let put = built.and_then(|roots| self.put(label, &value_of(id, &roots)));
+        let put = built.and_then(|roots| self.put(value_tag, &value_of(id, &roots)));
         if put.is_err() {
             self.give_up(id);
         }

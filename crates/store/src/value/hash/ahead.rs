@@ -17,7 +17,7 @@ const TAGS_BYTES: usize = 320;
 /// them the translation of their addresses, then the tags, then what the tags lead to.
 pub fn look_ahead<'t>(access: &Access<'_>, key: &Key<'_>, fields: impl Iterator<Item = &'t [u8]>) {
     let Ok(Some(hash)) = access.peek_kind(key, Kind::Hash) else { return };
-    if !hash.label().is_tree() {
+    if !hash.value_tag().is_tree() {
         return;
     }
     let view = hash.view::<Leaf>(FIELDS);
@@ -28,11 +28,11 @@ pub fn look_ahead<'t>(access: &Access<'_>, key: &Key<'_>, fields: impl Iterator<
     let places: SmallVec<[(u32, NodeId); MOST]> = places.collect();
     for (_, leaf) in &places {
         let bytes = view.nodes.bytes(*leaf);
-        view.nodes.announce_bytes(&bytes[..bytes.len().min(TAGS_BYTES)]);
+        view.nodes.prefetch_bytes(&bytes[..bytes.len().min(TAGS_BYTES)]);
     }
     for (tag, leaf) in places {
         let rows = Rows::new(view.nodes.bytes(leaf));
-        view.nodes.announce_bytes(rows.codes());
-        view.nodes.announce_bytes(rows.about(rows.find_tag(tag)));
+        view.nodes.prefetch_bytes(rows.codes());
+        view.nodes.prefetch_bytes(rows.about(rows.find_tag(tag)));
     }
 }

@@ -5,7 +5,7 @@ use super::small::Names;
 use super::{DUE, DueLeaf, FIELDS, Leaf, TIMED, small};
 use crate::access::Access;
 use crate::fault::NoSpace;
-use crate::key::{Key, Kind, Label};
+use crate::key::{Key, Kind, ValueTag};
 use crate::shard::{Event, KeyMut, ReadNodes, Reason, ValueRef, WriteNodes};
 use crate::value::collection::{root, roots, value_of};
 use base::Millis;
@@ -77,9 +77,9 @@ pub(super) fn note(key: &mut KeyMut<'_, '_>, deadline: Millis, tag: u32) -> Resu
 #[cold]
 fn add_tree(key: &mut KeyMut<'_, '_>) -> Result<(), NoSpace> {
     let id = key.collection().expect("a large hash is kept in trees");
-    let (label, fields) = (key.label(), root(key.bytes(), FIELDS));
+    let (value_tag, fields) = (key.value_tag(), root(key.bytes(), FIELDS));
     let due = DueTree::empty(&mut key.nodes_mut(), 1)?;
-    let put = key.put(label, &value_of(id, &[fields, due]));
+    let put = key.put(value_tag, &value_of(id, &[fields, due]));
     if put.is_err() {
         key.nodes_mut().free(due.node);
     }
@@ -124,22 +124,22 @@ fn due_rows(
     })
 }
 
-/// Makes the label tell whether there is any deadline.
+/// Makes the value tag tell whether there is any deadline.
 pub(super) fn mark(key: &mut KeyMut<'_, '_>) {
-    let (label, value) = (key.label(), key.bytes());
+    let (value_tag, value) = (key.value_tag(), key.bytes());
     let is_timed = has_tree(value) && root(value, DUE).weight > 0;
     // Fields with deadlines are known to be in a hashtable.
-    let marked = if is_timed { Label::of_tree(Kind::Hash, super::LARGE) } else { label };
-    key.set_label(marked.with_timed_parts(is_timed));
+    let marked = if is_timed { ValueTag::of_tree(Kind::Hash, super::LARGE) } else { value_tag };
+    key.set_value_tag(marked.with_timed_parts(is_timed));
 }
 
 /// The earliest deadline of the fields of a hash; `None` if it has none, or is something else.
 pub(crate) fn earliest(value: ValueRef<'_>) -> Option<Millis> {
-    let label = value.label();
-    if !label.has_timed_parts() {
+    let value_tag = value.value_tag();
+    if !value_tag.has_timed_parts() {
         return None;
     }
-    if !label.is_tree() {
+    if !value_tag.is_tree() {
         return small::earliest(value.bytes());
     }
     first(&value.view::<DueLeaf>(DUE)).map(|(deadline, _)| deadline)
@@ -161,12 +161,12 @@ pub(crate) struct Removed {
 /// Removes up to about `most` fields whose deadline has passed, and the key if none is left.
 pub(crate) fn remove_due(access: &mut Access<'_>, key: &Key<'_>, most: usize) -> Removed {
     let Ok(mut hash) = access.open_again(key, Kind::Hash) else { return Removed::default() };
-    if !hash.exists() || !hash.label().has_timed_parts() {
+    if !hash.exists() || !hash.value_tag().has_timed_parts() {
         return Removed::default();
     }
     // The names of fields are worth copying only if somebody hears them.
     let mut names = hash.guard().is_heard().then(Vec::new);
-    let removed = if hash.label().is_tree() {
+    let removed = if hash.value_tag().is_tree() {
         remove_from_trees(&mut hash, most, &mut names)
     } else {
         let fields = small::remove_due(&mut hash, &mut names);

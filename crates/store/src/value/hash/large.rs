@@ -7,7 +7,7 @@ use super::{
     DEADLINE, FIELDS, LARGE, Leaf, PLAIN, SMALL, TIMED, VALUE, due, small, stride_of, to_cell,
 };
 use crate::fault::NoSpace;
-use crate::key::{Kind, Label};
+use crate::key::{Kind, ValueTag};
 use crate::shard::{KeyMut, Reason, WriteNodes};
 use crate::value::collection::{root, short_tag_by};
 use base::Millis;
@@ -52,8 +52,8 @@ pub(super) fn set(
     value: &[u8],
     deadline: Deadline,
 ) -> Result<Was, NoSpace> {
-    let label = key.label();
-    if !label.has_timed_parts() && !matches!(deadline, Deadline::At(_)) {
+    let value_tag = key.value_tag();
+    if !value_tag.has_timed_parts() && !matches!(deadline, Deadline::At(_)) {
         let change = Change { field, value: Some(value), deadline: None };
         let was = put_row(key, &change)?;
         outgrow(key, limit, field, value);
@@ -70,14 +70,14 @@ pub(super) fn set(
 /// larger than they expect.
 #[inline]
 fn outgrow(key: &mut KeyMut<'_, '_>, limit: HashLimit, field: &[u8], value: &[u8]) {
-    if key.label().encoding() != SMALL {
+    if key.value_tag().encoding() != SMALL {
         return;
     }
     let fields = narrow::to_usize(root(key.bytes(), FIELDS).weight);
     if limit.allows_fields(fields) && limit.allows_texts(field, value) {
         return;
     }
-    key.set_label(Label::of_tree(Kind::Hash, LARGE));
+    key.set_value_tag(ValueTag::of_tree(Kind::Hash, LARGE));
 }
 
 /// Changes a field and the deadlines.
@@ -160,7 +160,7 @@ fn replace(
 
 /// Removes a field, and the key with the last one. One past its deadline is left to the sweep.
 pub(super) fn remove(key: &mut KeyMut<'_, '_>, field: &[u8]) -> Was {
-    let old = if key.label().has_timed_parts() {
+    let old = if key.value_tag().has_timed_parts() {
         Hash::of(key.value()).get_any(field).and_then(|pair| pair.deadline)
     } else {
         None
@@ -192,35 +192,35 @@ pub(super) fn remove(key: &mut KeyMut<'_, '_>, field: &[u8]) -> Was {
 
 /// Makes a small hash one that clients know as a hashtable.
 pub(super) fn make_large(key: &mut KeyMut<'_, '_>) -> Result<(), NoSpace> {
-    if !key.label().is_tree() {
+    if !key.value_tag().is_tree() {
         enlarge(key)?;
     }
-    key.set_label(Label::of_tree(Kind::Hash, LARGE));
+    key.set_value_tag(ValueTag::of_tree(Kind::Hash, LARGE));
     Ok(())
 }
 
 /// Makes a packed list trees. Clients go on knowing it as what it was.
 pub(super) fn enlarge(key: &mut KeyMut<'_, '_>) -> Result<(), NoSpace> {
-    let old = key.label();
+    let old = key.value_tag();
     let packed = key.bytes();
-    let label = Label::of_tree(Kind::Hash, old.encoding());
+    let value_tag = ValueTag::of_tree(Kind::Hash, old.encoding());
     if !old.has_timed_parts() {
         let is_plain = stride_of(old) == PLAIN;
         let packed =
             if is_plain { packed.to_vec() } else { small::narrow(PackedList::new(packed)) };
-        return put_plain(key, label, &packed);
+        return put_plain(key, value_tag, &packed);
     }
     let packed = packed.to_vec();
     let rows = Sorted::of(key, PackedList::new(&packed), TIMED);
     let due = rows.deadlines();
-    let label = label.with_timed_parts(true);
-    key.put_trees(label, |nodes| Ok([rows.plant(nodes)?, due::plant(nodes, &due)?]))
+    let value_tag = value_tag.with_timed_parts(true);
+    key.put_trees(value_tag, |nodes| Ok([rows.plant(nodes)?, due::plant(nodes, &due)?]))
 }
 
 /// Makes a key the large hash of the rows of a packed list, which have no deadlines.
-fn put_plain(key: &mut KeyMut<'_, '_>, label: Label, packed: &[u8]) -> Result<(), NoSpace> {
+fn put_plain(key: &mut KeyMut<'_, '_>, value_tag: ValueTag, packed: &[u8]) -> Result<(), NoSpace> {
     let rows = Sorted::of(key, PackedList::new(packed), PLAIN);
-    key.put_trees(label, |nodes| Ok([rows.plant(nodes)?]))
+    key.put_trees(value_tag, |nodes| Ok([rows.plant(nodes)?]))
 }
 
 /// Makes a key a hash of fields that are set one after the other, which clients know as a
@@ -241,7 +241,7 @@ pub(super) fn create<'t>(
     for (field, value) in rows {
         packed::push_row(&mut packed, &[Element::of(field), Element::of(value)]);
     }
-    put_plain(key, Label::of_tree(Kind::Hash, LARGE), &packed)?;
+    put_plain(key, ValueTag::of_tree(Kind::Hash, LARGE), &packed)?;
     Ok(true)
 }
 

@@ -8,8 +8,8 @@
 //! Rows of a packed list have two columns while clients know the hash as a listpack, and three when
 //! they know it as a hashtable: for a field that expires, or a text that is long. Rows of the tree
 //! of fields stand by their tags and have three columns leaf by leaf. The tree of deadlines has a
-//! row for each pair of deadline and tag. A label tells whether there is any deadline, so that the
-//! sweep visits the key. A hash that is empty is no hash: its key is removed.
+//! row for each pair of deadline and tag. A value tag tells whether there is any deadline, so that
+//! the sweep visits the key. A hash that is empty is no hash: its key is removed.
 
 mod ahead;
 mod deadline;
@@ -32,7 +32,7 @@ pub use write::HashMut;
 
 pub(crate) use due::{Removed, earliest, remove_due};
 
-use crate::key::{Encoding, Kind, Label};
+use crate::key::{Encoding, Kind, ValueTag};
 use base::Millis;
 use packed::Element;
 use tree::{ByKey, ByShortTag, RowLeaf};
@@ -58,13 +58,13 @@ const LARGE: Encoding = Encoding::Hashtable;
 
 /// Columns of the packed list of a small hash.
 #[inline]
-fn stride_of(label: Label) -> usize {
-    if label.encoding() == SMALL { PLAIN } else { TIMED }
+fn stride_of(value_tag: ValueTag) -> usize {
+    if value_tag.encoding() == SMALL { PLAIN } else { TIMED }
 }
 
-/// The label of a hash that is one packed list with so many columns.
-fn label_of_packed(stride: usize) -> Label {
-    Label::new(Kind::Hash, if stride == PLAIN { SMALL } else { LARGE })
+/// The value tag of a hash that is one packed list with so many columns.
+fn value_tag_of_packed(stride: usize) -> ValueTag {
+    ValueTag::new(Kind::Hash, if stride == PLAIN { SMALL } else { LARGE })
 }
 
 /// The deadline that a cell of the third column holds.

@@ -60,13 +60,13 @@ pub fn peek<'x>(access: &'x Access<'_>, key: &Key<'_>) -> Result<Option<Hash<'x>
 impl<'x> Hash<'x> {
     #[inline]
     pub(super) fn of(value: ValueRef<'x>) -> Hash<'x> {
-        let label = value.label();
-        let form = if label.is_tree() {
+        let value_tag = value.value_tag();
+        let form = if value_tag.is_tree() {
             Form::Large(value.view(FIELDS))
         } else {
-            Form::Small(PackedList::new(value.bytes()), stride_of(label))
+            Form::Small(PackedList::new(value.bytes()), stride_of(value_tag))
         };
-        let has_deadlines = label.has_timed_parts();
+        let has_deadlines = value_tag.has_timed_parts();
         Hash { form, hasher: value.hasher(), as_of: value.as_of(), has_deadlines }
     }
 
@@ -203,9 +203,9 @@ pub(super) fn find_row<'n>(
     field: &[u8],
 ) -> Option<(usize, Pair<'n>)> {
     // The codes lie far behind the tags.
-    nodes.announce_bytes(rows.codes());
+    nodes.prefetch_bytes(rows.codes());
     let mut row = rows.find_tag(tag);
-    nodes.announce_bytes(rows.about(row));
+    nodes.prefetch_bytes(rows.about(row));
     let wanted = Element::of(field);
     while row < rows.len() && rows.tag(row) == tag {
         let pair = next_pair(&mut rows.cells_from(row), rows.stride())?;

@@ -3,7 +3,7 @@
 use super::deadline::{Deadline, Was};
 use super::limit::{HashLimit, PACKED_BYTES};
 use super::read::{Pair, next_pair};
-use super::{DEADLINE, PLAIN, TIMED, label_of_packed, stride_of, to_cell};
+use super::{DEADLINE, PLAIN, TIMED, stride_of, to_cell, value_tag_of_packed};
 use crate::fault::NoSpace;
 use crate::shard::{KeyMut, Reason};
 use base::Millis;
@@ -67,7 +67,7 @@ pub(super) fn set(
     if is_wide && !widen(key)? {
         return Ok(None);
     }
-    let stride = stride_of(key.label());
+    let stride = stride_of(key.value_tag());
     let packed = PackedList::new(key.bytes());
     let (place, pair) = find(packed, stride, field).unzip();
     let fields = packed.len() / stride + usize::from(place.is_none());
@@ -118,7 +118,7 @@ pub(super) fn set_deadline(
 
 /// Removes a field, and the key with the last one. One past its deadline is left to the sweep.
 pub(super) fn remove(key: &mut KeyMut<'_, '_>, field: &[u8]) -> Was {
-    let stride = stride_of(key.label());
+    let stride = stride_of(key.value_tag());
     let packed = PackedList::new(key.bytes());
     let Some((place, pair)) = find(packed, stride, field) else { return Was::Absent };
     if Was::of(Some(&pair), key.as_of()) == Was::Expired {
@@ -176,7 +176,7 @@ pub(super) fn earliest(bytes: &[u8]) -> Option<Millis> {
 /// the packed list would be too long.
 pub(super) fn widen(key: &mut KeyMut<'_, '_>) -> Result<bool, NoSpace> {
     let packed = PackedList::new(key.bytes());
-    if stride_of(key.label()) == TIMED {
+    if stride_of(key.value_tag()) == TIMED {
         return Ok(true);
     }
     let rows = packed.len() / PLAIN;
@@ -194,7 +194,7 @@ pub(super) fn widen(key: &mut KeyMut<'_, '_>) -> Result<bool, NoSpace> {
     }
     let mut wide = Vec::with_capacity(packed.full_len() + 2 * rows);
     concat(TIMED, &pieces, &mut wide);
-    key.put(label_of_packed(TIMED), &wide)?;
+    key.put(value_tag_of_packed(TIMED), &wide)?;
     Ok(true)
 }
 
@@ -207,23 +207,23 @@ pub(super) fn narrow(packed: PackedList<'_>) -> Vec<u8> {
     plain
 }
 
-/// For after a deadline was changed: the sweep must hear of the new one, and the label tells
+/// For after a deadline was changed: the sweep must hear of the new one, and the value tag tells
 /// whether there is any.
 fn note(key: &mut KeyMut<'_, '_>, old: Option<Millis>, new: Option<Millis>) {
     if old == new {
         return;
     }
     if let Some(new) = new {
-        key.set_label(key.label().with_timed_parts(true));
+        key.set_value_tag(key.value_tag().with_timed_parts(true));
         key.note_part_deadline(new);
     } else {
         mark(key);
     }
 }
 
-/// Makes the label tell whether there is any deadline.
+/// Makes the value tag tell whether there is any deadline.
 fn mark(key: &mut KeyMut<'_, '_>) {
-    let label = key.label();
+    let value_tag = key.value_tag();
     let is_timed = earliest(key.bytes()).is_some();
-    key.set_label(label.with_timed_parts(is_timed));
+    key.set_value_tag(value_tag.with_timed_parts(is_timed));
 }

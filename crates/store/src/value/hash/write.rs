@@ -3,7 +3,7 @@
 use super::deadline::{Deadline, Was, kept};
 use super::limit::{HashLimit, LONG_PACKED_BYTES, PACKED_BYTES};
 use super::read::{Hash, Pair};
-use super::{PLAIN, SMALL, TIMED, label_of_packed, large, small};
+use super::{PLAIN, SMALL, TIMED, large, small, value_tag_of_packed};
 use crate::access::Access;
 use crate::fault::{NoSpace, WrongKind};
 use crate::key::{Key, Kind};
@@ -62,7 +62,7 @@ impl<'g, 'a> HashMut<'g, 'a> {
     pub fn set(&mut self, field: &[u8], value: &[u8], deadline: Deadline) -> Result<Was, NoSpace> {
         let is_new = !self.exists();
         if is_new {
-            self.key.put(label_of_packed(PLAIN), &packed::EMPTY)?;
+            self.key.put(value_tag_of_packed(PLAIN), &packed::EMPTY)?;
         }
         let was = self.set_in_hash(field, value, deadline);
         if is_new && was.is_err() {
@@ -81,7 +81,7 @@ impl<'g, 'a> HashMut<'g, 'a> {
         deadline: Deadline,
     ) -> Result<Was, NoSpace> {
         let (key, limit) = (&mut self.key, self.limit);
-        if !key.label().is_tree() {
+        if !key.value_tag().is_tree() {
             if let Some(was) = small::set(key, limit, field, value, deadline)? {
                 return Ok(was);
             }
@@ -125,7 +125,7 @@ impl<'g, 'a> HashMut<'g, 'a> {
         if !self.exists() {
             return self.make(pairs, are_few, is_small);
         }
-        if !is_small && self.key.label().encoding() == SMALL {
+        if !is_small && self.key.value_tag().encoding() == SMALL {
             self.make_hashtable(are_few)?;
         }
         Ok(None)
@@ -142,7 +142,7 @@ impl<'g, 'a> HashMut<'g, 'a> {
         let packed =
             if are_few { small::packed_of(pairs.clone(), stride, bytes_max) } else { None };
         let is_made = match packed {
-            Some(packed) => self.key.put(label_of_packed(stride), &packed).map(|()| true)?,
+            Some(packed) => self.key.put(value_tag_of_packed(stride), &packed).map(|()| true)?,
             None if is_small => false,
             None => large::create(&mut self.key, pairs)?,
         };
@@ -151,7 +151,7 @@ impl<'g, 'a> HashMut<'g, 'a> {
 
     /// Makes a hash one that clients know as a hashtable, and a packed list still if that may be.
     fn make_hashtable(&mut self, may_be_packed: bool) -> Result<(), NoSpace> {
-        let may_be_packed = may_be_packed && !self.key.label().is_tree();
+        let may_be_packed = may_be_packed && !self.key.value_tag().is_tree();
         if may_be_packed && small::widen(&mut self.key)? {
             return Ok(());
         }
@@ -164,7 +164,7 @@ impl<'g, 'a> HashMut<'g, 'a> {
         if !self.exists() {
             return false;
         }
-        let remove = if self.key.label().is_tree() { large::remove } else { small::remove };
+        let remove = if self.key.value_tag().is_tree() { large::remove } else { small::remove };
         remove(&mut self.key, field) == Was::Present
     }
 
@@ -199,7 +199,7 @@ impl<'g, 'a> HashMut<'g, 'a> {
             return Ok(true);
         }
         let key = &mut self.key;
-        if !key.label().is_tree() {
+        if !key.value_tag().is_tree() {
             if small::set_deadline(key, field, deadline)? {
                 return Ok(true);
             }

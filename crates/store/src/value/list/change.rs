@@ -7,7 +7,7 @@ use super::limit::{
 use super::{End, Leaf, List, ListLimit};
 use crate::access::Access;
 use crate::fault::{Fault, NoSpace};
-use crate::key::{Encoding, Key, Kind, Label};
+use crate::key::{Encoding, Key, Kind, ValueTag};
 use crate::shard::{KeyMut, Reason, WriteNodes};
 use packed::{Element, PackedList};
 use smallvec::SmallVec;
@@ -59,14 +59,14 @@ pub fn store<'t>(
         return Ok(());
     }
     let empty = PackedList::new(&packed::EMPTY);
-    let label = Label::of_tree(Kind::List, limit.encoding_of(empty, more));
+    let value_tag = ValueTag::of_tree(Kind::List, limit.encoding_of(empty, more));
     let is_small = limit.allows_more(empty, more);
     let mut key = access.replace(key);
     if is_small {
         texts.for_each(|text| packed::push(&mut packed, Element::of(text)));
-        return key.put(Label::new(Kind::List, SMALL), &packed);
+        return key.put(ValueTag::new(Kind::List, SMALL), &packed);
     }
-    key.put_trees(label, |nodes| {
+    key.put_trees(value_tag, |nodes| {
         let root = ListTree::empty(nodes, 1)?;
         let mut tree = ListTree::new(nodes, root);
         texts.clone().try_for_each(|text| push_to_tree(&mut tree, End::Back, text))?;
@@ -81,7 +81,7 @@ fn push_all<'t>(
     end: End,
     mut texts: impl Iterator<Item = &'t [u8]>,
 ) -> Result<u64, Fault> {
-    if key.label().is_tree() {
+    if key.value_tag().is_tree() {
         return key.change_tree::<Leaf, _>(0, |tree| {
             texts.try_for_each(|text| push_to_tree(tree, end, text))?;
             Ok(tree.root.weight)
@@ -120,15 +120,15 @@ fn fit<'t>(
     limit: ListLimit,
 ) -> Result<(), NoSpace> {
     let is_new = !key.exists();
-    if !is_new && key.label().is_tree() {
+    if !is_new && key.value_tag().is_tree() {
         rename_if_large(key, texts, limit);
         return Ok(());
     }
     let more = More::of(texts);
     let packed = PackedList::new(if is_new { &packed::EMPTY } else { key.bytes() });
     if limit.allows_more(packed, more) {
-        let label = Label::new(Kind::List, SMALL);
-        return if is_new { key.put(label, &packed::EMPTY) } else { Ok(()) };
+        let value_tag = ValueTag::new(Kind::List, SMALL);
+        return if is_new { key.put(value_tag, &packed::EMPTY) } else { Ok(()) };
     }
     let (encoding, leaf) = (limit.encoding_of(packed, more), Rows::of_packed(packed, 1));
     enlarge(key, encoding, &leaf)
@@ -140,20 +140,20 @@ fn rename_if_large<'t>(
     texts: impl Iterator<Item = &'t [u8]>,
     limit: ListLimit,
 ) {
-    if key.label().encoding() == LARGE {
+    if key.value_tag().encoding() == LARGE {
         return;
     }
     let (list, more) = (List::of(key.value()), More::of(texts));
     let bytes = LISTPACK_BYTES + list.iter_from(0).map(element_bytes).sum::<usize>() + more.bytes;
     if !limit.allows(narrow::to_usize(list.len()) + more.elements, bytes) {
-        key.set_label(Label::of_tree(Kind::List, LARGE));
+        key.set_value_tag(ValueTag::of_tree(Kind::List, LARGE));
     }
 }
 
 /// Makes a tree of a list, with the rows of a leaf.
 fn enlarge(key: &mut KeyMut<'_, '_>, encoding: Encoding, leaf: &[u8]) -> Result<(), NoSpace> {
-    let label = Label::of_tree(Kind::List, encoding);
-    key.put_trees(label, |nodes| Ok([ListTree::of_rows(nodes, leaf)?.root]))
+    let value_tag = ValueTag::of_tree(Kind::List, encoding);
+    key.put_trees(value_tag, |nodes| Ok([ListTree::of_rows(nodes, leaf)?.root]))
 }
 
 /// Takes up to `count` elements from an end of a list, one after the other, and gives each to
@@ -207,7 +207,7 @@ fn pop_found(
 ) -> Result<u64, Fault> {
     let list = List::of(key.value());
     let (len, taken) = (list.len(), count.min(list.len()));
-    if key.label().is_tree() && taken < len {
+    if key.value_tag().is_tree() && taken < len {
         key.change_tree::<Leaf, _>(0, |tree| {
             pop_from_tree(tree, end, taken, &mut each);
             Ok(())
@@ -257,7 +257,7 @@ fn cut_out(key: &mut KeyMut<'_, '_>, from: u64, count: u64, limit: ListLimit) ->
         key.remove(Reason::Deleted);
         return Ok(());
     }
-    if key.label().is_tree() {
+    if key.value_tag().is_tree() {
         key.change_tree::<Leaf, _>(0, |tree| {
             tree.remove_range(from, count, |_, _, _, _| ());
             Ok(())
@@ -303,7 +303,7 @@ fn reduce(key: &mut KeyMut<'_, '_>, limit: ListLimit) {
     let mut packed = packed::EMPTY.to_vec();
     list.iter_from(0).for_each(|element| packed::push(&mut packed, element));
     // Where there is no room for that, the list stays as it is.
-    let _ = key.put(Label::new(Kind::List, SMALL), &packed);
+    let _ = key.put(ValueTag::new(Kind::List, SMALL), &packed);
 }
 
 /// Sets the element with a number. False if there is no such element.
@@ -322,7 +322,7 @@ pub fn set(
     let Some(at) = super::position(list.len(), index) else { return Ok(Some(false)) };
     // It counts as one more, though another one goes.
     fit(&mut key, std::iter::once(text), limit)?;
-    if !key.label().is_tree() {
+    if !key.value_tag().is_tree() {
         key.replace_in_packed(narrow::to_usize(at), Element::of(text))?;
         return Ok(Some(true));
     }
@@ -364,7 +364,7 @@ pub fn insert(
     let Some(at) = at else { return Ok(Some(None)) };
     let at = at as u64 + u64::from(pivot.is_behind);
     fit(&mut key, std::iter::once(text), limit)?;
-    if !key.label().is_tree() {
+    if !key.value_tag().is_tree() {
         key.insert_into_packed(narrow::to_usize(at), &[Element::of(text)])?;
         return Ok(Some(Some(List::of(key.value()).len())));
     }
@@ -413,7 +413,7 @@ pub fn remove(
     }
     // From the last to the first, so that those that are left keep their numbers.
     remove_each(&mut key, &places)?;
-    if removed > 0 && key.label().is_tree() {
+    if removed > 0 && key.value_tag().is_tree() {
         reduce(&mut key, limit);
     }
     Ok(removed)
@@ -421,7 +421,7 @@ pub fn remove(
 
 /// Removes the elements with these numbers, which fall.
 fn remove_each(key: &mut KeyMut<'_, '_>, places: &[u64]) -> Result<(), Fault> {
-    if key.label().is_tree() {
+    if key.value_tag().is_tree() {
         return key.change_tree::<Leaf, _>(0, |tree| {
             places.iter().for_each(|at| tree.remove_range(*at, 1, |_, _, _, _| ()));
             Ok(())

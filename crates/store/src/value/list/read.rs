@@ -36,7 +36,7 @@ pub fn peek<'x>(access: &'x Access<'_>, key: &Key<'_>) -> Result<Option<List<'x>
 
 impl<'x> List<'x> {
     pub(super) fn of(value: ValueRef<'x>) -> List<'x> {
-        if value.label().is_tree() {
+        if value.value_tag().is_tree() {
             List(Form::Large(value.view(0)))
         } else {
             List(Form::Small(PackedList::new(value.bytes())))

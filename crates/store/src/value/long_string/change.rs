@@ -3,7 +3,7 @@
 use super::{CHUNK_BYTES, LongView, ZEROS, is_zeros, len_of, node_of, set_len, value_of};
 use crate::access::Access;
 use crate::fault::{Fault, NoSpace};
-use crate::key::{Key, Kind, Label};
+use crate::key::{Key, Kind, ValueTag};
 use crate::shard::{CollectionId, KeyMut, WriteNodes};
 use base::Millis;
 use smallvec::{SmallVec, smallvec};
@@ -97,7 +97,7 @@ pub(crate) fn put_chunks(
     len: usize,
     deadline: Option<Millis>,
 ) -> Result<(), NoSpace> {
-    let put = key.put_until(Label::OF_LONG_STRING, &value_of(id, len), deadline);
+    let put = key.put_until(ValueTag::OF_LONG_STRING, &value_of(id, len), deadline);
     if put.is_err() {
         key.give_up(id);
     }

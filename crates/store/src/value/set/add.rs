@@ -4,7 +4,7 @@ use super::build::{convert, distinct, put_members};
 use super::integers::{self, Integers, width_of};
 use super::limit::Added;
 use super::read::{Set, find_row};
-use super::{Leaf, SMALL_BYTES_MAX, SetLimit, Tagged, small_label};
+use super::{Leaf, SMALL_BYTES_MAX, SetLimit, Tagged, small_value_tag};
 use crate::access::Access;
 use crate::fault::{Fault, NoSpace};
 use crate::key::{Encoding, Key, Kind};
@@ -33,7 +33,7 @@ pub fn add<'t>(
     if !key.exists() {
         return create(&mut key, texts, limit);
     }
-    let encoding = key.label().encoding();
+    let encoding = key.value_tag().encoding();
     let wanted = limit.before_adding(encoding, count);
     if wanted != encoding {
         convert(&mut key, wanted, None)?;
@@ -64,13 +64,13 @@ fn add_each<'t>(
 ) -> Result<u64, Fault> {
     let mut added = 0;
     loop {
-        let label = key.label();
-        if label.is_tree() && label.encoding() == Encoding::Hashtable {
+        let value_tag = key.value_tag();
+        if value_tag.is_tree() && value_tag.encoding() == Encoding::Hashtable {
             return Ok(added + add_to_tree(key, texts)?);
         }
         let Some(text) = texts.next() else { return Ok(added) };
-        let is_new = match label.encoding() {
-            _ if label.is_tree() => add_to_named_tree(key, text, limit)?,
+        let is_new = match value_tag.encoding() {
+            _ if value_tag.is_tree() => add_to_named_tree(key, text, limit)?,
             Encoding::Intset => add_to_integers(key, text, limit)?,
             _ => add_to_packed(key, text, limit)?,
         };
@@ -104,7 +104,7 @@ fn add_to_integers(key: &mut KeyMut<'_, '_>, text: &[u8], limit: SetLimit) -> Re
     let Element::Integer(value) = element else {
         let form = form();
         convert(key, form, Some(element.cost()))?;
-        if key.label().is_tree() {
+        if key.value_tag().is_tree() {
             return Ok(add_to_tree(key, std::iter::once(text))? > 0);
         }
         // It is no integer, so it is not there yet; and that it has room was looked at.
@@ -125,7 +125,7 @@ fn add_to_integers(key: &mut KeyMut<'_, '_>, text: &[u8], limit: SetLimit) -> Re
     // What asks for more bytes is below all others or above them.
     let (below, above) = if at == 0 { (Some(value), None) } else { (None, Some(value)) };
     let bytes = integers::encode(width, below.into_iter().chain(all.iter()).chain(above));
-    key.put(small_label(Encoding::Intset), &bytes)?;
+    key.put(small_value_tag(Encoding::Intset), &bytes)?;
     Ok(true)
 }
 
@@ -251,7 +251,7 @@ fn create_integers<'t>(
     values.dedup();
     let width = integers::width_of_all(values.iter().copied());
     let bytes = integers::encode(width, values.iter().copied());
-    key.put(small_label(Encoding::Intset), &bytes)?;
+    key.put(small_value_tag(Encoding::Intset), &bytes)?;
     Ok(Begun { passed, added: values.len() as u64 })
 }
 
@@ -279,6 +279,6 @@ fn create_packed<'t>(
         passed += 1;
     }
     let (len, count) = (packed.byte_len(), packed.as_list().len() as u64);
-    key.put(small_label(Encoding::Listpack), &bytes[..len])?;
+    key.put(small_value_tag(Encoding::Listpack), &bytes[..len])?;
     Ok(Begun { passed, added: count })
 }

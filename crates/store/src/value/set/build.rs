@@ -1,7 +1,7 @@
 //! Sets that are made at once: new ones, ones that change their form, and results.
 
 use super::integers::{self, Integers};
-use super::{Leaf, SMALL_BYTES_MAX, Tagged, small_label, tree_label};
+use super::{Leaf, SMALL_BYTES_MAX, Tagged, small_value_tag, tree_value_tag};
 use crate::fault::NoSpace;
 use crate::key::Encoding;
 use crate::shard::KeyMut;
@@ -38,7 +38,7 @@ fn put_integers(key: &mut KeyMut<'_, '_>, members: &mut [Tagged<'_>]) -> Result<
         return put_tree(key, Encoding::Intset, members);
     }
     let bytes = integers::encode(width, members.iter().map(value));
-    key.put(small_label(Encoding::Intset), &bytes)
+    key.put(small_value_tag(Encoding::Intset), &bytes)
 }
 
 fn put_packed(key: &mut KeyMut<'_, '_>, members: &mut [Tagged<'_>]) -> Result<(), NoSpace> {
@@ -53,7 +53,7 @@ fn put_packed(key: &mut KeyMut<'_, '_>, members: &mut [Tagged<'_>]) -> Result<()
         packed.push_back(*element).expect("the packed list is as long as all need");
     }
     let len = packed.byte_len();
-    key.put(small_label(Encoding::Listpack), &bytes[..len])
+    key.put(small_value_tag(Encoding::Listpack), &bytes[..len])
 }
 
 fn put_tree(
@@ -68,7 +68,7 @@ fn put_tree(
     if !members.is_sorted_by_key(|(tag, _)| *tag) {
         members.sort_by_key(|(tag, _)| *tag);
     }
-    key.put_trees(tree_label(encoding), |nodes| {
+    key.put_trees(tree_value_tag(encoding), |nodes| {
         Ok([Tree::<_, Leaf>::of_tagged(nodes, members.iter().copied())?])
     })
 }
@@ -95,14 +95,14 @@ pub(super) fn convert(
     encoding: Encoding,
     packed_room: Option<usize>,
 ) -> Result<(), NoSpace> {
-    let label = key.label();
-    if label.is_tree() {
-        key.set_label(tree_label(encoding));
+    let value_tag = key.value_tag();
+    if value_tag.is_tree() {
+        key.set_value_tag(tree_value_tag(encoding));
         return Ok(());
     }
     // The elements stand in the record that is about to be written over.
     let bytes: SmallVec<[u8; 1024]> = SmallVec::from_slice(key.bytes());
-    let mut members: Vec<Tagged<'_>> = if label.encoding() == Encoding::Intset {
+    let mut members: Vec<Tagged<'_>> = if value_tag.encoding() == Encoding::Intset {
         Integers::new(&bytes).iter().map(|value| (UNKNOWN, Element::Integer(value))).collect()
     } else {
         PackedList::new(&bytes).iter().map(|element| (UNKNOWN, element)).collect()

@@ -7,7 +7,7 @@ use packed::Element;
 use smallvec::SmallVec;
 use tree::{NodeId, View};
 
-/// Members that are looked for together: the leaves of all are announced before the first is read.
+/// Members that are looked for together: the leaves of all are prefetched before the first is read.
 const BURST: usize = 8;
 /// Among fewer members than these, one is found sooner by passing all than by its tag.
 const FEW: u64 = 16;

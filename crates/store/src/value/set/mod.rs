@@ -31,7 +31,7 @@ pub use remove::{move_member, remove};
 pub use sample::{draw, random_member};
 pub use store::{Stored, store};
 
-use crate::key::{Encoding, Kind, Label};
+use crate::key::{Encoding, Kind, ValueTag};
 use packed::Element;
 use tree::{ByShortTag, RowLeaf};
 
@@ -43,15 +43,15 @@ type Tagged<'t> = (u32, Element<'t>);
 /// A set whose members together take more bytes is a tree, whatever it is called.
 const SMALL_BYTES_MAX: usize = 60_000;
 
-/// The label of a set that is no tree.
-fn small_label(encoding: Encoding) -> Label {
-    Label::new(Kind::Set, encoding)
+/// The value tag of a set that is no tree.
+fn small_value_tag(encoding: Encoding) -> ValueTag {
+    ValueTag::new(Kind::Set, encoding)
 }
 
-/// The label of a set that is a tree. It keeps the name of a compact form as long as its members
-/// are few enough for that by the settings.
-fn tree_label(encoding: Encoding) -> Label {
-    Label::of_tree(Kind::Set, encoding)
+/// The value tag of a set that is a tree. It keeps the name of a compact form as long as its
+/// members are few enough for that by the settings.
+fn tree_value_tag(encoding: Encoding) -> ValueTag {
+    ValueTag::of_tree(Kind::Set, encoding)
 }
 
 #[cfg(test)]

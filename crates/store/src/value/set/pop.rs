@@ -63,7 +63,7 @@ impl Pop<'_, '_> {
             self.take_one(each)
         } else if rest * REST_PART <= self.count {
             self.leave_few(rest, each)
-        } else if self.key.label().is_tree() {
+        } else if self.key.value_tag().is_tree() {
             self.take_from_tree(each)
         } else {
             self.take_from_small(each)
@@ -73,7 +73,7 @@ impl Pop<'_, '_> {
     fn take_one(self, mut each: impl FnMut(Element<'_>)) -> Result<(), Fault> {
         let Pop { mut key, len, .. } = self;
         let at = key.guard().random().below(len);
-        if !key.label().is_tree() {
+        if !key.value_tag().is_tree() {
             Set::of(key.value()).get(at).into_iter().for_each(each);
             remove_at(&mut key, narrow::to_usize(at));
             return Ok(());
@@ -116,7 +116,7 @@ impl Pop<'_, '_> {
     fn take_from_small(self, each: impl FnMut(Element<'_>)) -> Result<(), Fault> {
         let Pop { mut key, len, count, .. } = self;
         let chosen = choose(key.guard().random(), len, count);
-        let encoding = key.label().encoding();
+        let encoding = key.value_tag().encoding();
         let (mut kept, set) = (Kept::default(), Set::of(key.value()));
         each_other(&set, &chosen, |element| kept.push(UNKNOWN, element));
         set.each_at(&chosen, each);

@@ -84,9 +84,9 @@ pub(super) fn find_row<'n>(
     wanted: Element<'_>,
 ) -> Result<usize, usize> {
     // The codes lie far behind the tags.
-    nodes.announce_bytes(rows.codes());
+    nodes.prefetch_bytes(rows.codes());
     let mut row = rows.find_tag(tag);
-    nodes.announce_bytes(rows.about(row));
+    nodes.prefetch_bytes(rows.about(row));
     while row < rows.len() && rows.tag(row) == tag {
         if rows.cell(row, 0).is_some_and(|cell| resolve(nodes, cell) == wanted) {
             return Ok(row);
@@ -109,15 +109,15 @@ pub(super) fn has_row<'x>(
 
 impl<'x> Set<'x> {
     pub(crate) fn of(value: ValueRef<'x>) -> Set<'x> {
-        let label = value.label();
-        let form = if label.is_tree() {
+        let value_tag = value.value_tag();
+        let form = if value_tag.is_tree() {
             Form::Large(value.view(0))
-        } else if label.encoding() == Encoding::Intset {
+        } else if value_tag.encoding() == Encoding::Intset {
             Form::Integers(Integers::new(value.bytes()))
         } else {
             Form::Small(PackedList::new(value.bytes()))
         };
-        Set { form, encoding: label.encoding(), hasher: value.hasher() }
+        Set { form, encoding: value_tag.encoding(), hasher: value.hasher() }
     }
 
     /// Members.

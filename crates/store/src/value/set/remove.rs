@@ -24,7 +24,7 @@ pub fn remove<'t>(
     mut texts: impl Iterator<Item = &'t [u8]>,
 ) -> Result<u64, Fault> {
     let Some(mut key) = access.open(key, Kind::Set)?.existing() else { return Ok(0) };
-    if key.label().is_tree() {
+    if key.value_tag().is_tree() {
         return remove_from_tree(&mut key, texts);
     }
     let mut removed = 0;
@@ -52,7 +52,7 @@ fn find_small(set: &Set<'_>, text: &[u8]) -> Option<usize> {
 
 /// Removes the member of a small set that has a number, and the key with the last one.
 pub(super) fn remove_at(key: &mut KeyMut<'_, '_>, at: usize) {
-    if key.label().encoding() == Encoding::Intset {
+    if key.value_tag().encoding() == Encoding::Intset {
         let all = Integers::new(key.bytes());
         let len = integers::byte_len(all.width(), all.len() - 1);
         if all.len() == 1 {

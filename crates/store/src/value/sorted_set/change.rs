@@ -8,7 +8,7 @@ use super::score::Score;
 use super::{SCORES, STRIDE, ScoreLeaf, TAGS, TagLeaf};
 use crate::access::Access;
 use crate::fault::{Fault, NoSpace};
-use crate::key::{Encoding, Key, Kind, Label};
+use crate::key::{Encoding, Key, Kind, ValueTag};
 use crate::shard::{KeyMut, Reason, WriteNodes};
 use crate::value::collection::tag_by;
 use packed::{Element, PackedList, PackedListMut};
@@ -105,7 +105,7 @@ pub fn add(
     let longest = pairs.iter().map(|(_, member)| member.len()).max().unwrap_or(0);
     let stays_small = limit.allows(pairs.len() as u64, longest);
     let rest = if key.exists() {
-        if !stays_small && !key.label().is_tree() {
+        if !stays_small && !key.value_tag().is_tree() {
             enlarge(&mut key, Encoding::Skiplist)?;
         }
         pairs
@@ -115,7 +115,7 @@ pub fn add(
         others
     };
     for (score, member) in rest {
-        if key.label().is_tree() {
+        if key.value_tag().is_tree() {
             put_in_trees(&mut key, (*score, member), terms, limit, &mut done)?;
         } else {
             put_in_packed(&mut key, (*score, member), terms, limit, &mut done)?;
@@ -140,7 +140,7 @@ fn create(
         return put_small(key, &cells);
     }
     let encoding = encoding_of_large(is_small);
-    key.put_trees(Label::of_tree(Kind::SortedSet, encoding), |nodes| {
+    key.put_trees(ValueTag::of_tree(Kind::SortedSet, encoding), |nodes| {
         Ok([Tree::<_, ScoreLeaf>::empty(nodes, STRIDE)?, Tree::<_, TagLeaf>::empty(nodes, 1)?])
     })?;
     let tag = tag_by(key.hasher(), member);
@@ -243,10 +243,10 @@ fn put_in_trees(
         }
         Ok(roots[SCORES].weight)
     })?;
-    if key.label().encoding() == Encoding::Listpack && !limit.allows(members, member.len()) {
+    if key.value_tag().encoding() == Encoding::Listpack && !limit.allows(members, member.len()) {
         let value = key.bytes().to_vec();
-        let label = Label::of_tree(Kind::SortedSet, Encoding::Skiplist);
-        key.put(label, &value)?;
+        let value_tag = ValueTag::of_tree(Kind::SortedSet, Encoding::Skiplist);
+        key.put(value_tag, &value)?;
     }
     Ok(())
 }

@@ -5,15 +5,15 @@ use super::score::{Score, score_of, sort_key};
 use super::{STRIDE, ScoreLeaf, TagLeaf};
 use crate::access::Access;
 use crate::fault::NoSpace;
-use crate::key::{Encoding, Key, Kind, Label};
+use crate::key::{Encoding, Key, Kind, ValueTag};
 use crate::shard::{KeyMut, WriteNodes};
 use crate::value::collection::tag_by;
 use base::KeyHasher;
 use packed::{Element, PackedList};
 use tree::{NoRoom, Root, Rows, Tree};
 
-/// A label for a small set.
-const SMALL: Label = Label::new(Kind::SortedSet, Encoding::Listpack);
+/// A value tag for a small set.
+const SMALL: ValueTag = ValueTag::new(Kind::SortedSet, Encoding::Listpack);
 
 /// Members with scores on their way into another key.
 #[derive(Debug, Default)]
@@ -104,7 +104,7 @@ fn put_large(
     encoding: Encoding,
 ) -> Result<(), NoSpace> {
     let hasher = key.hasher();
-    key.put_trees(Label::of_tree(Kind::SortedSet, encoding), |nodes| {
+    key.put_trees(ValueTag::of_tree(Kind::SortedSet, encoding), |nodes| {
         let pairs = gathered.pairs.iter().map(|pair| (pair.0, gathered.member(*pair)));
         build(nodes, hasher, pairs)
     })

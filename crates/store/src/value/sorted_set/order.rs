@@ -37,7 +37,7 @@ impl ByScore {
     /// be if they rose evenly, and otherwise by halves.
     #[inline]
     pub fn seek<'n>(nodes: impl Nodes<'n>, rows: Rows<'_>, bound: &Bound<'_>) -> usize {
-        nodes.announce_bytes(rows.codes());
+        nodes.prefetch_bytes(rows.codes());
         let is_below = |place: Place| Self::is_below_bound(nodes, rows, place, bound);
         let (mut low, mut high) = (0, rows.len());
         if let Some(guess) = guess(nodes, rows, bound) {
@@ -83,7 +83,7 @@ fn guess<'n>(nodes: impl Nodes<'n>, rows: Rows<'_>, bound: &Bound<'_>) -> Option
     let span = last_key.checked_sub(first_key).filter(|span| *span > 0)?;
     let from_first = bound.key.clamp(first_key, last_key) - first_key;
     let row = (u128::from(from_first) * last as u128 / u128::from(span)) as usize;
-    nodes.announce_bytes(rows.about(row));
+    nodes.prefetch_bytes(rows.about(row));
     Some(row)
 }
 

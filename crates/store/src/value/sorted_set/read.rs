@@ -53,13 +53,13 @@ pub fn peek<'x>(access: &'x Access<'_>, key: &Key<'_>) -> Result<Option<SortedSe
 impl<'x> SortedSet<'x> {
     #[inline]
     pub(super) fn of(value: ValueRef<'x>) -> SortedSet<'x> {
-        let label = value.label();
-        let form = if label.is_tree() {
+        let value_tag = value.value_tag();
+        let form = if value_tag.is_tree() {
             Form::Large(value.view(SCORES), value.view(TAGS))
         } else {
             Form::Small(PackedList::new(value.bytes()))
         };
-        SortedSet { hasher: value.hasher(), encoding: label.encoding(), form }
+        SortedSet { hasher: value.hasher(), encoding: value_tag.encoding(), form }
     }
 
     /// As what OBJECT ENCODING shows it.
@@ -242,9 +242,9 @@ pub(super) fn find_by_tag<'n, N: Nodes<'n>>(
 ) -> (Option<Member>, TagRow) {
     let tag_path = tags.find_tag(tag);
     let candidates = Rows::new(tags.leaf(&tag_path));
-    tags.nodes.announce_bytes(candidates.codes());
+    tags.nodes.prefetch_bytes(candidates.codes());
     let mut tag_row = candidates.find_tag(tag);
-    tags.nodes.announce_bytes(candidates.about(tag_row));
+    tags.nodes.prefetch_bytes(candidates.about(tag_row));
     while tag_row < candidates.len() && candidates.tag(tag_row) == tag {
         let score = score_of(candidates.cell(tag_row, 0));
         let (path, row) = seek(scores, &Bound::at(score, member));

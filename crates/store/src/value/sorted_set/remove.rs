@@ -35,7 +35,7 @@ pub fn remove<'t>(
     members: impl Iterator<Item = &'t [u8]>,
 ) -> Result<u64, Fault> {
     let Some(mut key) = access.open(key, Kind::SortedSet)?.existing() else { return Ok(0) };
-    if key.label().is_tree() {
+    if key.value_tag().is_tree() {
         return remove_from_trees(&mut key, members);
     }
     let mut removed = 0;
@@ -143,7 +143,7 @@ fn remove_span(key: &mut KeyMut<'_, '_>, span: Span, len: u64) -> Result<(), Fau
         key.remove(Reason::Deleted);
         return Ok(());
     }
-    if key.label().is_tree() {
+    if key.value_tag().is_tree() {
         let hasher = key.hasher();
         return key.change_trees(|nodes, roots: &mut [Root; 2]| {
             remove_from_both(nodes, roots, hasher, span);

@@ -7,7 +7,7 @@ use super::trim::{self, Trim};
 use super::{Id, Stream};
 use crate::access::Access;
 use crate::fault::{Fault, NoSpace};
-use crate::key::{Encoding, Key, Kind, Label};
+use crate::key::{Encoding, Key, Kind, ValueTag};
 use crate::shard::{KeyMut, Reason, WriteNodes};
 use crate::value::collection::root;
 use tree::NoRoom;
@@ -130,10 +130,10 @@ fn next_id(new: NewId, last: Id, now: u64) -> Result<Id, AddError> {
 
 /// Makes a key that holds nothing an empty stream.
 pub(super) fn create(key: &mut KeyMut<'_, '_>) -> Result<(), NoSpace> {
-    let label = Label::of_tree(Kind::Stream, Encoding::Stream);
+    let value_tag = ValueTag::of_tree(Kind::Stream, Encoding::Stream);
     let id = key.new_collection()?;
     let built = edit::new_tree(&mut key.nodes_of(id)).map_err(NoSpace::from);
-    let put = built.and_then(|entries| key.put(label, &value_of(id, entries)));
+    let put = built.and_then(|entries| key.put(value_tag, &value_of(id, entries)));
     if put.is_err() {
         key.give_up(id);
     }

@@ -3,7 +3,7 @@
 use super::view::{Form, StringView};
 use crate::access::Access;
 use crate::fault::{NoSpace, WrongKind};
-use crate::key::{Encoding, Expiry, Key, Kind, Label};
+use crate::key::{Encoding, Expiry, Key, Kind, ValueTag};
 use crate::shard::{KeyMut, ValueRef};
 use crate::value::long_string::{self, LongView, WHOLE_BYTES_MAX};
 
@@ -11,8 +11,8 @@ impl<'g> ValueRef<'g> {
     /// The value as a string.
     #[inline(always)]
     pub(crate) fn string(self) -> Result<StringView<'g>, WrongKind> {
-        let (label, deadline) = (self.label(), self.deadline());
-        if label.is_whole_string() {
+        let (value_tag, deadline) = (self.value_tag(), self.deadline());
+        if value_tag.is_whole_string() {
             return Ok(StringView { deadline, form: Form::Whole(self.bytes()) });
         }
         let long = self.long_string()?;
@@ -71,18 +71,18 @@ impl Access<'_> {
         if value.len() > WHOLE_BYTES_MAX {
             return write_long(self.guard().key_mut(key), value, expiry);
         }
-        self.guard().write(key, Label::new(Kind::String, encoding), value, expiry)
+        self.guard().write(key, ValueTag::new(Kind::String, encoding), value, expiry)
     }
 
     /// The string of a key, to be changed in place without changing its length; `None` for one in
     /// chunks.
     pub fn edit<'g>(&'g mut self, key: &Key<'g>) -> Option<&'g mut [u8]> {
         let mut key = self.guard().key_mut(key).existing()?;
-        if !key.label().is_whole_string() {
+        if !key.value_tag().is_whole_string() {
             return None;
         }
         key.touch();
-        key.set_label_in_place(RAW);
+        key.set_value_tag_in_place(RAW);
         Some(key.into_bytes_mut())
     }
 
@@ -96,14 +96,14 @@ impl Access<'_> {
     /// If the string is in chunks.
     pub fn resize<'g>(&'g mut self, key: &Key<'g>, len: usize) -> Result<&'g mut [u8], NoSpace> {
         let mut key = self.guard().key_mut(key);
-        assert!(!key.exists() || !key.label().is_tree(), "it is in one piece");
+        assert!(!key.exists() || !key.value_tag().is_tree(), "it is in one piece");
         key.resize_as(RAW, len)?;
         Ok(key.into_bytes_mut())
     }
 }
 
-/// The label of a string that was changed in place.
-const RAW: Label = Label::new(Kind::String, Encoding::Raw);
+/// The value tag of a string that was changed in place.
+const RAW: ValueTag = ValueTag::new(Kind::String, Encoding::Raw);
 
 #[cold]
 #[inline(never)]
