@@ -275,7 +275,7 @@ impl World {
             live += self.store.keyspace_facts(database).bytes;
             records += self.store.len(database);
         }
-        self.inside(|store, thread, _| while store.reap_some(thread, usize::MAX) {});
+        self.inside(|store, thread, _| while store.free_some(thread, usize::MAX) {});
         assert_eq!(self.store.live_bytes(), live, "the thread's count and the indexes' sums");
         let facts = self.store.heap().segments();
         let in_heap: u64 = facts.iter().map(|it| it.live).sum();
@@ -321,7 +321,7 @@ impl World {
                 self.store.sweep_deadlines(&mut self.thread, self.now);
             }
             Op::Reap { records } => self.inside(|store, thread, _| {
-                store.reap_some(thread, usize::from(records));
+                store.free_some(thread, usize::from(records));
             }),
             Op::Return => {
                 self.store.heap().return_some(0);

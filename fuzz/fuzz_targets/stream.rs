@@ -175,7 +175,7 @@ fn play(store: &Store, thread: &mut ThreadContext, ops: &[Op<'_>]) {
     }
     // The table of a collection lives until its nodes are gone.
     store.lock(thread, &key, NOW).unheard().remove(&key);
-    while store.reap_some(thread, 1 << 20) {}
+    while store.free_some(thread, 1 << 20) {}
 }
 
 fuzz_target!(|ops: Vec<Op<'_>>| {

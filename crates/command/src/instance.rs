@@ -55,11 +55,11 @@ pub struct Instance {
     pub identity: Identity,
     /// What time it is.
     pub clock: Clock,
-    /// Whether the chores remove keys whose deadline has passed (DEBUG SET-ACTIVE-EXPIRE).
+    /// Whether the background jobs remove keys whose deadline has passed (DEBUG SET-ACTIVE-EXPIRE).
     pub active_expire: AtomicBool,
-    /// Whether the chores rest (DEBUG PAUSE-CRON).
+    /// Whether the background jobs rest (DEBUG PAUSE-CRON).
     pub chores_paused: AtomicBool,
-    /// Resident bytes of the process when the chores last looked.
+    /// Resident bytes of the process when the background jobs last looked.
     pub resident_bytes: AtomicU64,
     /// The highest of those.
     pub resident_peak: AtomicU64,

@@ -45,11 +45,11 @@ pub struct Connection {
     pub is_cut: bool,
     /// The client will send nothing beyond what its socket holds.
     pub is_ending: bool,
-    /// Its worker will look at it in the next turn.
+    /// Its worker will look at it in the next loop iteration.
     pub is_unread: bool,
     /// Its socket was not read to the end, and was not to be read further.
     pub is_undrained: bool,
-    /// Its worker will write to it at the end of the turn.
+    /// Its worker will write to it at the end of the loop iteration.
     pub is_unwritten: bool,
     /// Its worker knows that some of its output waits for a position.
     pub is_noted_as_marked: bool,

@@ -2,12 +2,12 @@
 //!
 //! ```text
 //! poller ──▶ ready ──▶ take a connection ──▶ pipeline ──▶ settle: put it back, or close it
-//! inbox  ──▶ mail  ──▶ closed, answered, messages written at the end of the turn
+//! inbox  ──▶ mail  ──▶ closed, answered, messages written at the end of the loop iteration
 //! timers ──▶ due   ──▶ those who give up, those who are silent or slow
 //! ```
 //! It lends connections to the pipeline that it is given, one at a time or as a group. So it can be
 //! entered again, with another pipeline, while a command of the first takes long: what it then
-//! hears of connections that are away is kept for the turn that has lent them.
+//! hears of connections that are away is kept for the loop iteration that has lent them.
 
 use crate::accept::Acceptor;
 use crate::connection::Connection;
@@ -43,7 +43,7 @@ pub struct EventLoop<P> {
     pub(crate) connections: Connections,
     /// Connections with requests that were not served, or sockets that may hold more.
     unread: Vec<Ready>,
-    /// Connections to which messages came in this turn.
+    /// Connections to which messages came in this loop iteration.
     unwritten: Vec<usize>,
     /// Connections whose output waits for positions.
     marked: Vec<usize>,
@@ -356,7 +356,8 @@ impl<P: Poller> EventLoop<P> {
         self.settle(pipeline, Served { at, connection, fate });
     }
 
-    /// Has a message written at the end of the turn, together with others that come until then.
+    /// Has a message written at the end of the loop iteration, together with others that come until
+    /// then.
     fn on_message(&mut self, client: u64, message: Arc<[u8]>) {
         let Some(at) = self.connections.find(client) else { return };
         let Some(connection) = self.connections.get_mut(at) else { return };

@@ -35,7 +35,7 @@ pub struct Executor {
     pub thread: ThreadContext,
     /// What this worker counts.
     pub statistics: Arc<WorkerStatistics>,
-    /// Measures commands and turns.
+    /// Measures commands and loop iterations.
     pub stopwatch: Stopwatch,
     /// The moment, as read for the batch at work.
     pub now: Millis,

@@ -8,7 +8,7 @@
 //!            │                 │     ▼
 //!            │                 └ pipeline     read, batch ──▶ executor: thread, counts, replies
 //!            │                                                    └──▶ command::execute
-//!            └──▶ chores: expiry, aging, cleaning at rest, limits, samples
+//!            └──▶ background jobs: expiry, aging, cleaning at rest, limits, samples
 //! ```
 //! A worker owns its connections and runs their commands to completion on any shard.
 //!
@@ -19,8 +19,8 @@
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
 mod accept;
+mod background_jobs;
 mod batch;
-mod chores;
 mod connection;
 mod connections;
 mod event_loop;

@@ -1,7 +1,7 @@
 //! Start and stop: settings are read, parts are made, threads run until somebody asks for the end.
 
 use crate::accept::Acceptor;
-use crate::chores::Chores;
+use crate::background_jobs::BackgroundJobs;
 use crate::event_loop::MAILBOX;
 use crate::limits;
 use crate::listen::{self, ListenError, Listener, Place};
@@ -91,7 +91,7 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
     follow_settings(&instance);
     follow_signals(&instance, signals)?;
     let (workers, mailboxes) = start_workers(&instance, listeners)?;
-    let (stop_chores, chores) = start_chores(&instance)?;
+    let (stop_background, background_jobs) = start_background(&instance)?;
     let memory = start_memory(&instance)?;
     write_pidfile(&settings);
     tracing::info!(
@@ -103,9 +103,9 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
     wait_for_end(&instance, &end_asked);
     tracing::info!("Shutting down");
     mailboxes.iter().for_each(|mailbox| mailbox.send(Mail::Stop));
-    drop(stop_chores);
+    drop(stop_background);
     instance.store.heap().end_populating();
-    for thread in workers.into_iter().chain([chores, memory]) {
+    for thread in workers.into_iter().chain([background_jobs, memory]) {
         let _ = thread.join();
     }
     remove_files(&settings);
@@ -227,11 +227,11 @@ fn too_many_threads() -> StartError {
     StartError::System { what: "starting threads", error: io::Error::other("too many") }
 }
 
-fn start_chores(instance: &Arc<Instance>) -> Result<(Sender<()>, JoinHandle<()>), StartError> {
+fn start_background(instance: &Arc<Instance>) -> Result<(Sender<()>, JoinHandle<()>), StartError> {
     let thread = instance.store.thread_context().ok_or_else(too_many_threads)?;
     let (stop, stopped) = bounded(0);
-    let chores = Chores::new(Arc::clone(instance), thread);
-    Ok((stop, spawn("chores".to_owned(), move || chores.run(&stopped))?))
+    let background_jobs = BackgroundJobs::new(Arc::clone(instance), thread);
+    Ok((stop, spawn("background".to_owned(), move || background_jobs.run(&stopped))?))
 }
 
 /// The thread that makes memory resident before the workers come to it.

@@ -13,7 +13,7 @@ use std::io;
 use std::sync::Arc;
 use store::ThreadContext;
 
-/// Events that one turn handles.
+/// Events that one loop iteration handles.
 const EVENTS: usize = 256;
 
 /// See the module page.
@@ -28,7 +28,7 @@ pub struct WorkerParts<P> {
     pub instance: Arc<Instance>,
     /// Its way to the store.
     pub thread: ThreadContext,
-    /// Measures its commands and turns.
+    /// Measures its commands and loop iterations.
     pub stopwatch: Stopwatch,
     /// Tells it which sockets are ready.
     pub poller: P,
@@ -51,21 +51,21 @@ impl<P: Poller> Worker<P> {
         }
     }
 
-    /// Runs turns until the server stops.
+    /// Iterates until the server stops.
     ///
     /// # Errors
     /// When the event loop itself fails.
     pub fn run(mut self) -> io::Result<()> {
         let mut events = P::room(EVENTS);
         while !self.event_loop.is_stopping {
-            self.turn(&mut events)?;
+            self.iterate(&mut events)?;
         }
         self.event_loop.close_all();
         Ok(())
     }
 
     /// Waits, and does what is to be done then.
-    pub(crate) fn turn(&mut self, events: &mut P::Events) -> io::Result<()> {
+    pub(crate) fn iterate(&mut self, events: &mut P::Events) -> io::Result<()> {
         let Worker { pipeline, event_loop } = self;
         event_loop.wait(events)?;
         let began = pipeline.enter();

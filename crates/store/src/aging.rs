@@ -20,7 +20,7 @@ impl Store {
             while let Some(from) = at {
                 self.enter(thread);
                 if self.keyspace(database) != Some(keyspace) {
-                    // Another keyspace took its place, and this one is being reaped.
+                    // Another keyspace took its place, and this one is being freed.
                     self.leave(thread);
                     break;
                 }

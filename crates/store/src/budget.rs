@@ -34,7 +34,7 @@ pub(crate) struct Budget {
     reclaim: AtomicU8,
     lfu_log_factor: AtomicU32,
     lfu_decay_minutes: AtomicU32,
-    /// Live bytes of keyspaces that wait for the reaper.
+    /// Live bytes of keyspaces that wait for lazy free.
     dying: AtomicU64,
 }
 
@@ -86,7 +86,7 @@ impl Budget {
         self.dying.fetch_add(bytes, Relaxed);
     }
 
-    pub fn reaped(&self, bytes: u64) {
+    pub fn freed(&self, bytes: u64) {
         self.dying.fetch_sub(bytes, Relaxed);
     }
 }

@@ -6,9 +6,9 @@
 //!             ▼             ▼
 //! survivors | live | live | ...
 //! ```
-//! Workers pay for it in steps between their commands, in proportion to what they append; a rest
-//! is used by the chores. Deleting a key frees nothing until its segment is cleaned, so eviction
-//! happens here, in the victim at hand, and not by looking at what is used.
+//! Workers pay for it in steps between their commands, in proportion to what they append; a rest is
+//! used by the background jobs. Deleting a key frees nothing until its segment is cleaned, so
+//! eviction happens here, in the victim at hand, and not by looking at what is used.
 
 mod crew;
 mod room;
@@ -19,7 +19,7 @@ pub(crate) use survivors::Cleaners;
 
 use crate::eviction::Candidate;
 use crate::key::Key;
-use crate::reaper::{REAPED_AT_ONCE, RECORD_COST};
+use crate::lazy_free::{FREED_AT_ONCE, RECORD_COST};
 use crate::shard::{CollectionId, Guard, KeyMut, Reason, Sought, ValueRef, parse_node_name};
 use crate::store::Store;
 use crate::thread_context::{Paid, ThreadContext};
@@ -94,8 +94,8 @@ impl Store {
         let mut work = for_appended.max(for_removed) as u64;
         while work > 0 {
             let goal = self.goal_of_writers();
-            if goal == Goal::Evict && self.reap_removed(thread) {
-                work = work.saturating_sub(REAPED_AT_ONCE as u64 * RECORD_COST);
+            if goal == Goal::Evict && self.free_removed(thread) {
+                work = work.saturating_sub(FREED_AT_ONCE as u64 * RECORD_COST);
                 continue;
             }
             let Some(mut cleaner) = self.free_cleaner() else { return };

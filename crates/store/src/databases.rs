@@ -97,7 +97,7 @@ impl Store {
         }
     }
 
-    /// Empties databases: each gets a fresh keyspace at once, and the reaper takes the old one.
+    /// Empties databases: each gets a fresh keyspace at once, and lazy free takes the old one.
     /// Returns the keys that were in them.
     pub fn flush(
         &self,
@@ -108,7 +108,7 @@ impl Store {
         loop {
             let wanted = databases.clone().filter(|database| self.len(*database) > 0).count();
             while self.shards.keyspaces.free_ids() < wanted {
-                if !self.reap_some(thread, usize::MAX) {
+                if !self.free_some(thread, usize::MAX) {
                     // Another thread is at it.
                     std::thread::yield_now();
                 }

@@ -1,4 +1,4 @@
-//! Which keyspace a database points to, and which keyspaces wait for the reaper.
+//! Which keyspace a database points to, and which keyspaces wait for lazy free.
 
 use base::KeyspaceId;
 use std::collections::{BTreeSet, VecDeque};
@@ -80,7 +80,7 @@ impl Keyspaces {
         self.ids().free.len()
     }
 
-    /// Gives a database a fresh keyspace, and leaves the one that it had to the reaper; false if no
+    /// Gives a database a fresh keyspace, and leaves the one that it had to lazy free; false if no
     /// id is free. For while the gate is closed.
     pub fn renew(&self, database: usize) -> bool {
         let mut ids = self.ids();
@@ -110,13 +110,13 @@ impl Keyspaces {
         }
     }
 
-    /// The keyspace that has waited longest for the reaper, taken from the list: whoever has it
+    /// The keyspace that has waited longest for lazy free, taken from the list: whoever has it
     /// gives it to `put_back` or `free`, so nobody else is at work on an id that is used again.
     pub fn take_dying(&self) -> Option<KeyspaceId> {
         self.ids().dying.pop_front()
     }
 
-    /// Puts back what the reaper is not yet through with.
+    /// Puts back what lazy free is not yet through with.
     pub fn put_back(&self, keyspace: KeyspaceId) {
         self.ids().dying.push_front(keyspace);
     }

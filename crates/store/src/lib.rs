@@ -3,7 +3,7 @@
 //! ```text
 //! Store::lock ──▶ Access ──▶ Guard ──▶ index (where), heap (bytes), node tables    commands
 //! upkeep      ──▶ cleaner, eviction ─────┘ │                                       space
-//! chores      ──▶ expiry, aging, reaper ───┘                                       time
+//! background  ──▶ expiry, aging, lazy free ┘                                       time
 //! ```
 //! A command locks the shards of its keys, and through the resulting `Access` reads and changes
 //! values. Everything that touches a record, commands and work in the background alike, does so
@@ -25,9 +25,9 @@ mod expiry;
 mod fault;
 mod key;
 mod keyspaces;
+mod lazy_free;
 mod lifecycle;
 mod limits;
-mod reaper;
 mod reserve;
 mod scan;
 mod shard;

@@ -1,8 +1,8 @@
 //! Many threads change collections of all kinds, small and large ones, while the cleaner, expiry,
-//! the reaper, flushes and exchanged databases go on: no element is lost, and at the end no byte is
+//! lazy free, flushes and exchanged databases go on: no element is lost, and at the end no byte is
 //! left.
 
-mod chores;
+mod background_jobs;
 mod windows;
 
 use base::{Clock, KeyHasher, Millis, Random};
@@ -25,7 +25,7 @@ const START: Millis = Millis(1_700_000_000_000);
 
 struct Shared {
     store: Store,
-    /// Milliseconds since `START`; the chores let time pass.
+    /// Milliseconds since `START`; the background jobs let time pass.
     elapsed: AtomicU64,
     is_done: AtomicBool,
     begin: Barrier,
@@ -182,9 +182,9 @@ impl<'a> Worker<'a> {
     }
 }
 
-/// Lets time pass while the chores are done.
-fn chores(shared: &Shared) {
-    chores::run(&shared.store, &shared.is_done, || {
+/// Lets time pass while the background jobs are done.
+fn background_jobs(shared: &Shared) {
+    background_jobs::run(&shared.store, &shared.is_done, || {
         shared.elapsed.fetch_add(20, Ordering::Relaxed);
         shared.now()
     });
@@ -222,7 +222,7 @@ fn run(shared: &Shared) -> u64 {
                 })
             })
             .collect();
-        scope.spawn(|| chores(shared));
+        scope.spawn(|| background_jobs(shared));
         scope.spawn(|| upheaval(shared));
         let refused: Vec<_> = workers.into_iter().map(|it| it.join()).collect();
         shared.is_done.store(true, Ordering::Relaxed);
@@ -230,9 +230,9 @@ fn run(shared: &Shared) -> u64 {
     })
 }
 
-fn reap(store: &Store, thread: &mut ThreadContext) {
+fn free_lazily(store: &Store, thread: &mut ThreadContext) {
     store.enter(thread);
-    while store.reap_some(thread, 1_000) {}
+    while store.free_some(thread, 1_000) {}
     store.leave(thread);
 }
 
@@ -241,7 +241,7 @@ fn reap(store: &Store, thread: &mut ThreadContext) {
 fn verify(shared: &Shared) {
     let store = &shared.store;
     let (mut thread, now) = (store.thread_context().expect("a thread"), shared.now());
-    reap(store, &mut thread);
+    free_lazily(store, &mut thread);
     let mut bytes = 0;
     for database in 0..DATABASES {
         let keyspace = store.keyspace(database).expect("a database");
@@ -266,7 +266,7 @@ fn verify(shared: &Shared) {
     store.enter(&thread);
     store.flush(&mut thread, std::iter::once(0));
     store.leave(&thread);
-    reap(store, &mut thread);
+    free_lazily(store, &mut thread);
     assert_eq!(store.live_bytes(), 0, "no record is left");
     assert_eq!(store.used_bytes(), store.index_bytes(), "and none is waited for");
     (0..DATABASES).for_each(|it| assert_eq!(store.keyspace_facts(it).bytes, 0));

@@ -59,7 +59,7 @@ impl World {
         let done = reserved
             .map(|()| work(&mut store.lock(&mut self.thread, &key, self.now).unheard(), &key));
         store.upkeep(&mut self.thread, self.now);
-        store.reap_some(&mut self.thread, 50);
+        store.free_some(&mut self.thread, 50);
         store.leave(&self.thread);
         let used = store.heap().touched_bytes() + store.index_bytes();
         assert!(used <= LIMIT, "{used} bytes after {number}");

@@ -1,4 +1,4 @@
-//! Lists against deques, small and large ones, with the cleaner, expiry, the reaper, renames,
+//! Lists against deques, small and large ones, with the cleaner, expiry, lazy free, renames,
 //! copies and flushes at work; and what is gone leaves no byte behind.
 
 use base::{Clock, KeyHasher, Millis, Random};
@@ -118,15 +118,15 @@ impl World {
             93 if self.random.one_in(150) => self.flush(),
             _ => self.clock.advance(self.random.below(300)),
         }
-        self.chores();
+        self.background_jobs();
     }
 
-    fn chores(&mut self) {
+    fn background_jobs(&mut self) {
         let now = self.clock.now();
         self.store.enter(&self.thread);
         self.store.upkeep(&mut self.thread, now);
         self.store.clean_at_rest(&mut self.thread, 16 << 10, now);
-        self.store.reap_some(&mut self.thread, 8);
+        self.store.free_some(&mut self.thread, 8);
         self.store.leave(&self.thread);
         self.store.heap().return_some(0);
         if self.random.one_in(100) {
@@ -291,9 +291,9 @@ impl World {
     }
 
     /// Reaps to the end.
-    fn reap(&mut self) {
+    fn free_lazily(&mut self) {
         self.store.enter(&self.thread);
-        while self.store.reap_some(&mut self.thread, 1_000) {}
+        while self.store.free_some(&mut self.thread, 1_000) {}
         self.store.leave(&self.thread);
     }
 }
@@ -314,7 +314,7 @@ fn lists_do_what_deques_do_and_leave_nothing_behind() {
         } else {
             (0..KEYS).for_each(|number| world.delete(format!("list:{number}").as_bytes()));
         }
-        world.reap();
+        world.free_lazily();
         assert_eq!(world.store.live_bytes(), 0, "no record is left");
         assert_eq!(world.store.used_bytes(), world.store.index_bytes(), "and none is waited for");
         assert_eq!(world.store.keyspace_facts(0).bytes, 0);

@@ -1,4 +1,4 @@
-//! The store against a `BTreeMap`, with the cleaner, expiry and the reaper at work at every step.
+//! The store against a `BTreeMap`, with the cleaner, expiry and lazy free at work at every step.
 
 use base::{Clock, KeyHasher, Millis, Random};
 use std::collections::BTreeMap;
@@ -67,15 +67,15 @@ impl World {
             994..=995 => self.flush(database),
             _ => self.clock.advance(self.random.below(1_000)),
         }
-        self.chores();
+        self.background_jobs();
     }
 
-    fn chores(&mut self) {
+    fn background_jobs(&mut self) {
         let now = self.clock.now();
         self.store.enter(&self.thread);
         self.store.upkeep(&mut self.thread, now);
         self.store.clean_at_rest(&mut self.thread, 4096, now);
-        self.store.reap_some(&mut self.thread, 16);
+        self.store.free_some(&mut self.thread, 16);
         self.store.leave(&self.thread);
         self.store.heap().return_some(0);
         if self.random.one_in(200) {
@@ -214,7 +214,7 @@ impl World {
         }
         let records: u64 = self.models.iter().map(|model| model.len() as u64).sum();
         self.store.enter(&self.thread);
-        while self.store.reap_some(&mut self.thread, 1_000) {}
+        while self.store.free_some(&mut self.thread, 1_000) {}
         self.store.leave(&self.thread);
         let live = self.store.live_bytes();
         assert!(live >= payload && live <= payload + dying + records * 24, "{live} for {payload}");

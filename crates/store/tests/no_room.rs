@@ -298,7 +298,7 @@ fn values_stay_whole_while_the_last_slots_come_and_go() {
         assert!(name[0] == b'x' || world.len(&name) != Some(0), "{}", name.escape_ascii());
         world.store.enter(&world.thread);
         world.store.upkeep(&mut world.thread, NOW);
-        world.store.reap_some(&mut world.thread, wish.number as usize);
+        world.store.free_some(&mut world.thread, wish.number as usize);
         world.store.leave(&world.thread);
     }
     assert!(refused > 100, "{refused}");

@@ -1,7 +1,7 @@
-//! Many threads on overlapping keys, while chores, flushes and exchanged databases go on: every
-//! value tells whose it is and what it should hold, so a torn or misplaced one is noticed.
+//! Many threads on overlapping keys, while background jobs, flushes and exchanged databases go on:
+//! every value tells whose it is and what it should hold, so a torn or misplaced one is noticed.
 
-mod chores;
+mod background_jobs;
 
 use base::{Clock, KeyHasher, Millis, Random};
 use std::sync::Barrier;
@@ -26,7 +26,7 @@ const START: Millis = Millis(1_700_000_000_000);
 
 struct Shared {
     store: Store,
-    /// Milliseconds since `START`; the chores let time pass.
+    /// Milliseconds since `START`; the background jobs let time pass.
     elapsed: AtomicU64,
     is_done: AtomicBool,
     begin: Barrier,
@@ -281,9 +281,9 @@ impl<'a> Worker<'a> {
     }
 }
 
-/// Lets time pass while the chores are done.
-fn chores(shared: &Shared) {
-    chores::run(&shared.store, &shared.is_done, || {
+/// Lets time pass while the background jobs are done.
+fn background_jobs(shared: &Shared) {
+    background_jobs::run(&shared.store, &shared.is_done, || {
         shared.elapsed.fetch_add(40, Ordering::Relaxed);
         shared.now()
     });
@@ -329,7 +329,7 @@ fn run(shared: &Shared, rounds: u64) -> u64 {
                 })
             })
             .collect();
-        scope.spawn(|| chores(shared));
+        scope.spawn(|| background_jobs(shared));
         scope.spawn(|| upheaval(shared, 77));
         let refused: Vec<_> = workers.into_iter().map(|it| it.join()).collect();
         shared.is_done.store(true, Ordering::Relaxed);
@@ -343,7 +343,7 @@ fn verify(shared: &Shared) {
     let (mut thread, now) = (store.thread_context().expect("a thread"), shared.now());
     store.sweep_deadlines(&mut thread, Millis(now.0 + 512));
     store.enter(&thread);
-    while store.reap_some(&mut thread, 1_000) {}
+    while store.free_some(&mut thread, 1_000) {}
     store.leave(&thread);
     let (mut bytes, mut live, mut spare) = (0, 0, 0);
     for database in 0..DATABASES {
@@ -375,7 +375,7 @@ fn verify(shared: &Shared) {
         bytes += facts.bytes;
     }
     assert_eq!(store.live_bytes(), bytes, "what threads count and what indexes count");
-    assert_eq!(store.used_bytes(), bytes + store.index_bytes(), "nothing waits for the reaper");
+    assert_eq!(store.used_bytes(), bytes + store.index_bytes(), "nothing waits for lazy free");
     let keys: u64 = (0..DATABASES).map(|it| store.len(it)).sum();
     // A header takes 5 to 17 bytes.
     assert!(bytes >= live + 5 * keys && bytes <= live + 17 * keys + spare, "{bytes} for {live}");

@@ -133,7 +133,7 @@ impl World {
             acceptor: None,
         });
         let mut world = World { instance, worker, mailbox, wakes, stopwatch };
-        world.turn(&[]);
+        world.iterate(&[]);
         world
     }
 
@@ -147,7 +147,7 @@ impl World {
     pub fn connect(&mut self) -> Peer {
         let (stream, socket) = self.accepted();
         self.mailbox.send(Mail::Accepted(stream));
-        self.turn(&[]);
+        self.iterate(&[]);
         self.peer(socket)
     }
 
@@ -168,16 +168,16 @@ impl World {
         Peer { socket, client, token: *registered.last().expect("it was registered") }
     }
 
-    /// A turn that hears of these sockets.
-    pub fn turn(&mut self, ready: &[Ready]) {
+    /// An iteration that hears of these sockets.
+    pub fn iterate(&mut self, ready: &[Ready]) {
         self.worker.event_loop.poller.tell(ready);
-        self.worker.turn(&mut Vec::new()).expect("a script does not break");
+        self.worker.iterate(&mut Vec::new()).expect("a script does not break");
     }
 
-    /// A turn while whose wait something else happens.
+    /// An iteration while whose wait something else happens.
     pub fn turn_during(&mut self, during: impl FnOnce() + 'static) {
         self.worker.event_loop.poller.during = Some(Box::new(during));
-        self.turn(&[]);
+        self.iterate(&[]);
     }
 
     /// Serves those who are ready by a second pipeline, in the middle of a command of the first.
@@ -187,7 +187,7 @@ impl World {
         event_loop.serve_meanwhile(second, &mut Vec::new()).expect("a script does not break");
     }
 
-    /// How long the worker might have slept before the last turn.
+    /// How long the worker might have slept before the last loop iteration.
     pub fn waited(&self) -> u64 {
         self.worker.event_loop.poller.waited.as_millis() as u64
     }
@@ -195,7 +195,7 @@ impl World {
     /// Turns without events until the worker would sleep.
     pub fn settle(&mut self) {
         loop {
-            self.turn(&[]);
+            self.iterate(&[]);
             if self.waited() > 0 {
                 return;
             }
@@ -205,7 +205,7 @@ impl World {
     /// What a client reads after it has sent requests, each a line of words.
     pub fn ask(&mut self, peer: &Peer, requests: &str) -> String {
         peer.send(requests);
-        self.turn(&[peer.readable()]);
+        self.iterate(&[peer.readable()]);
         peer.read()
     }
 }

@@ -21,7 +21,7 @@ fn a_request_is_answered_when_its_socket_is_ready() {
     let peer = world.connect();
     assert_eq!(world.ask(&peer, "SET k v\r\nGET k\r\n"), "+OK $1 v");
     peer.send("GET k\r\n");
-    world.turn(&[]);
+    world.iterate(&[]);
     assert_eq!(peer.read(), "", "no event has told of it");
 }
 
@@ -33,7 +33,7 @@ fn connections_that_are_ready_together_are_answered_in_one_turn() {
         peer.send(&format!("INCRBY n 1\r\nECHO {number}\r\n"));
     }
     let ready: Vec<_> = peers.iter().map(|peer| peer.readable()).collect();
-    world.turn(&ready);
+    world.iterate(&ready);
     for (number, peer) in peers.iter().enumerate() {
         let expected = format!(":{} {}", number + 1, bulk(&number.to_string()));
         assert_eq!(peer.read(), expected.replace("\r\n", " ").trim_end());
@@ -46,7 +46,7 @@ fn a_pipeline_longer_than_a_batch_and_a_read_is_served_to_its_end_after_one_even
     let peer = world.connect();
     let number = 3000;
     peer.send(&"INCR n\r\n".repeat(number));
-    world.turn(&[peer.readable()]);
+    world.iterate(&[peer.readable()]);
     assert!(world.waited() > 0, "it would have slept before the event");
     world.settle();
     let expected: String = (1..=number).map(|n| format!(":{n}\r\n")).collect();
@@ -70,7 +70,7 @@ fn the_requests_of_a_client_that_has_closed_its_side_are_served_and_it_is_forgot
     let peer = world.connect();
     peer.send(&"INCR n\r\n".repeat(1000));
     peer.end();
-    world.turn(&[peer.ending()]);
+    world.iterate(&[peer.ending()]);
     world.settle();
     assert!(peer.read_bytes().ends_with(":1000\r\n"));
     assert_eq!(world.instance.clients.count(), 0);
@@ -84,7 +84,7 @@ fn a_slow_reader_gets_every_byte_in_order_and_holds_little_meanwhile() {
     assert_eq!(world.ask(&other, &format!("SETBIT k {} 0\r\n", 8 * MIB - 1)), ":0");
     let echoes: String = (0..number).map(|n| format!("GET k\r\nECHO {n}\r\n")).collect();
     peer.send(&echoes);
-    world.turn(&[peer.readable()]);
+    world.iterate(&[peer.readable()]);
     let expected: String =
         (0..number).map(|n| [bulk(&value), bulk(&n.to_string())].concat()).collect();
     let mut taken = Vec::new();
@@ -96,7 +96,7 @@ fn a_slow_reader_gets_every_byte_in_order_and_holds_little_meanwhile() {
         if taken.len() == expected.len() {
             break;
         }
-        world.turn(&[peer.writable()]);
+        world.iterate(&[peer.writable()]);
     }
     assert!(taken == expected.as_bytes());
     assert_eq!(peer.client.output_room.load(Relaxed), 0);
@@ -111,7 +111,7 @@ fn a_client_whose_backlog_passes_its_limit_is_closed() {
     assert_eq!(world.ask(&other, limit), "+OK");
     assert_eq!(world.ask(&other, "SETBIT k 479999 0\r\n"), ":0");
     peer.send(&"GET k\r\n".repeat(100));
-    world.turn(&[peer.readable()]);
+    world.iterate(&[peer.readable()]);
     world.settle();
     assert_eq!(world.instance.clients.count(), 1);
     assert_eq!(world.ask(&other, "PING\r\n"), "+PONG", "nobody else is");
@@ -134,7 +134,7 @@ fn a_client_that_was_answered_is_not_read_again_in_vain() {
     let (waiter, writer) = (world.connect(), world.connect());
     world.ask(&waiter, "BLPOP k 0\r\n");
     world.ask(&writer, "RPUSH k v\r\n");
-    world.turn(&[]);
+    world.iterate(&[]);
     assert!(world.waited() > 0);
     assert_eq!(world.ask(&waiter, "PING\r\n"), "*2 $1 k $1 v +PONG");
 }
@@ -149,7 +149,7 @@ fn what_a_client_sent_beyond_what_is_read_ahead_is_served_after_its_wait() {
     // Until its worker reads no more of it and its socket is full.
     while let Ok(bytes) = (&waiter.socket).write(&request.as_bytes()[sent % request.len()..]) {
         sent += bytes;
-        world.turn(&[waiter.readable()]);
+        world.iterate(&[waiter.readable()]);
     }
     assert!(sent > MIB, "{sent} bytes");
     assert_eq!(world.ask(&writer, "RPUSH k v\r\n"), ":1");
@@ -163,13 +163,13 @@ fn a_client_that_waits_is_answered_when_its_time_is_over() {
     let mut world = World::new();
     let peer = world.connect();
     assert_eq!(world.ask(&peer, "BLPOP k 0.1\r\n"), "");
-    world.turn(&[]);
+    world.iterate(&[]);
     let waited = world.waited();
     assert!((100..=101).contains(&waited), "it sleeps until then and no longer: {waited}");
     world.instance.clock.advance(waited);
-    world.turn(&[]);
+    world.iterate(&[]);
     assert_eq!(peer.read(), "", "the answer comes as mail");
-    world.turn(&[]);
+    world.iterate(&[]);
     assert_eq!((world.waited(), peer.read()), (0, "*-1".to_owned()));
     assert_eq!(world.instance.waiters.deadlines(), 0);
 }
@@ -182,7 +182,7 @@ fn a_client_that_leaves_while_it_waits_leaves_nothing_behind() {
     assert_eq!((world.instance.waiters.count(), world.instance.waiters.deadlines()), (1, 1));
     peer.send(&"PING\r\n".repeat(10));
     peer.end();
-    world.turn(&[peer.ending()]);
+    world.iterate(&[peer.ending()]);
     world.settle();
     assert_eq!((world.instance.waiters.count(), world.instance.waiters.deadlines()), (0, 0));
     assert_eq!(world.instance.clients.count(), 1);
@@ -209,10 +209,10 @@ fn what_a_pause_holds_back_is_served_when_it_ends() {
     let (peer, other) = (world.connect(), world.connect());
     world.ask(&other, "CLIENT PAUSE 50 ALL\r\n");
     assert_eq!(world.ask(&peer, "PING\r\n"), "");
-    world.turn(&[]);
+    world.iterate(&[]);
     assert_eq!((world.waited(), peer.read()), (50, String::new()));
     world.instance.clock.advance(50);
-    world.turn(&[]);
+    world.iterate(&[]);
     assert_eq!(peer.read(), "+PONG");
 }
 
@@ -225,7 +225,7 @@ fn mail_that_comes_while_the_worker_sleeps_wakes_it_and_is_read_in_that_turn() {
     world.turn_during(move || (0..3).for_each(|_| mailbox.send(Mail::Notice(close.clone()))));
     assert!(peer.is_closed());
     assert_eq!(world.wakes.load(SeqCst) - wakes, 1);
-    world.turn(&[woken()]);
+    world.iterate(&[woken()]);
     assert!(world.waited() > 0, "an old call of the waker does no harm");
 }
 
@@ -235,7 +235,7 @@ fn mail_that_comes_while_the_worker_is_awake_keeps_it_so() {
     let peer = world.connect();
     world.mailbox.send(Mail::Notice(Notice::Close(peer.client.id)));
     assert!(!peer.is_closed());
-    world.turn(&[]);
+    world.iterate(&[]);
     assert!(peer.is_closed());
     assert_eq!((world.waited(), world.wakes.load(SeqCst)), (0, 0));
 }
@@ -249,7 +249,7 @@ fn messages_and_replies_come_in_the_order_in_which_they_were_made() {
         peer.send(&format!("ECHO {turn}\r\n"));
         world.mailbox.send(peer.message("short "));
         world.mailbox.send(peer.message(&long));
-        world.turn(&[peer.readable()]);
+        world.iterate(&[peer.readable()]);
         assert_eq!(peer.read_bytes(), format!("{}short {long}", bulk(&turn.to_string())));
     }
 }
@@ -264,7 +264,7 @@ fn messages_to_one_that_does_not_read_count_as_its_output() {
     for _ in 0..4 {
         world.mailbox.send(Mail::Notice(Notice::Message(peer.client.id, Arc::clone(&message))));
     }
-    world.turn(&[]);
+    world.iterate(&[]);
     assert_eq!(world.instance.clients.count(), 1);
     assert_eq!(Arc::strong_count(&message), 1, "nobody holds it any more");
 }
@@ -275,7 +275,7 @@ fn replies_behind_a_mark_leave_once_its_position_is_safe() {
     let (peer, other) = (world.connect(), world.connect());
     let safe = |world: &mut World, position| {
         world.mailbox.send(Mail::Notice(Notice::Safe(position)));
-        world.turn(&[]);
+        world.iterate(&[]);
     };
     safe(&mut world, 7);
     let at = peer.at();
@@ -295,12 +295,12 @@ fn a_client_that_quits_behind_a_mark_gets_its_reply_before_it_is_closed() {
     let mut world = World::new();
     let peer = world.connect();
     world.mailbox.send(Mail::Notice(Notice::Safe(1)));
-    world.turn(&[]);
+    world.iterate(&[]);
     let at = peer.at();
     world.worker.event_loop.connections.get_mut(at).expect("it is not away").mark(0, 2);
     assert_eq!(world.ask(&peer, "QUIT\r\n"), "");
     world.mailbox.send(Mail::Notice(Notice::Safe(2)));
-    world.turn(&[]);
+    world.iterate(&[]);
     assert_eq!(peer.read(), "+OK");
     assert!(peer.is_closed());
 }
@@ -354,13 +354,13 @@ fn replies_behind_a_mark_stay_there_while_another_command_is_at_work() {
     let peer = world.connect();
     let mut second = world.second_pipeline();
     world.mailbox.send(Mail::Notice(Notice::Safe(1)));
-    world.turn(&[]);
+    world.iterate(&[]);
     world.worker.event_loop.connections.get_mut(peer.at()).expect("it is not away").mark(0, 2);
     peer.send("PING\r\n");
     world.turn_meanwhile(&mut second, &[peer.readable()]);
     assert_eq!(peer.read(), "");
     world.mailbox.send(Mail::Notice(Notice::Safe(2)));
-    world.turn(&[]);
+    world.iterate(&[]);
     assert_eq!(peer.read(), "+PONG");
 }
 
@@ -433,7 +433,7 @@ fn each_client_reads_its_replies_in_order_whatever_comes_when() {
                 Talker::new(peer, &mut random)
             })
             .collect();
-        let mut turns = 0;
+        let mut iterations = 0;
         while talkers.iter().any(|talker| talker.taken.len() < talker.expected.len()) {
             for talker in &mut talkers {
                 match random.below(4) {
@@ -445,10 +445,10 @@ fn each_client_reads_its_replies_in_order_whatever_comes_when() {
             }
             let heard = talkers.iter_mut().filter(|_| random.one_in(2));
             let ready: Vec<_> = heard.filter_map(|talker| talker.ready.take()).collect();
-            world.turn(&ready);
+            world.iterate(&ready);
             world.instance.clock.advance(random.below(3));
-            turns += 1;
-            assert!(turns < 100_000, "seed {seed}: somebody waits for ever");
+            iterations += 1;
+            assert!(iterations < 100_000, "seed {seed}: somebody waits for ever");
         }
         assert!(talkers.iter().all(|talker| talker.taken == talker.expected), "seed {seed}");
     }
@@ -462,7 +462,7 @@ fn silent_clients_are_closed_and_those_who_wait_are_not() {
     world.ask(&waiter, "BLPOP k 0\r\n");
     world.instance.clock.advance(10_001);
     world.ask(&other, "PING\r\n");
-    world.turn(&[]);
+    world.iterate(&[]);
     assert!(silent.is_closed() && !waiter.is_closed());
     assert_eq!(world.instance.clock.now(), Millis(BEGIN.0 + 10_001));
 }

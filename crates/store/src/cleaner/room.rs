@@ -2,7 +2,7 @@
 
 use super::{Goal, Step};
 use crate::eviction::{Candidate, EvictionPolicy};
-use crate::reaper::REAPED_AT_ONCE;
+use crate::lazy_free::FREED_AT_ONCE;
 use crate::shard::{CollectionId, Noted};
 use crate::store::Store;
 use crate::thread_context::ThreadContext;
@@ -33,7 +33,7 @@ impl Store {
         if self.shards.heap.return_some(2 * u64::from(self.shards.heap.head_bytes())) {
             return Room::Returned;
         }
-        if self.reap_removed(thread) || self.clean_one(thread, now) {
+        if self.free_removed(thread) || self.clean_one(thread, now) {
             return Room::Won;
         }
         // Moving what is alive has left segments in the pool, of which none may be large enough.
@@ -86,14 +86,14 @@ impl Store {
         }
     }
 
-    /// Lets the reaper count some of what was removed as dead, for which nothing has to be evicted
+    /// Lets lazy free count some of what was removed as dead, for which nothing has to be evicted
     /// or moved; false when there is nothing of that.
-    pub(super) fn reap_removed(&self, thread: &mut ThreadContext) -> bool {
+    pub(super) fn free_removed(&self, thread: &mut ThreadContext) -> bool {
         let waiting = self.shards.budget.dying();
         if waiting == 0 {
             return false;
         }
-        if self.reap_some(thread, REAPED_AT_ONCE) {
+        if self.free_some(thread, FREED_AT_ONCE) {
             return true;
         }
         // Another thread is at it.

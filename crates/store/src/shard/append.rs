@@ -274,13 +274,13 @@ impl<'a> Guard<'a> {
             live += if reason == Reason::Flushed { 0 } else { nodes };
         }
         if reason == Reason::Flushed {
-            self.shards.budget.reaped(live);
+            self.shards.budget.freed(live);
         }
         self.mark_dead(index, found);
         live
     }
 
-    /// Hands a collection, which its key has lost, over to the reaper; returns its live bytes.
+    /// Hands a collection, which its key has lost, over to lazy free; returns its live bytes.
     pub(super) fn retire(&mut self, key: &Key<'_>, id: CollectionId) -> u64 {
         let (shards, index) = (self.shards, self.index(key));
         let bytes = self.collection(id).map_or(0, |collection| collection.live_bytes());

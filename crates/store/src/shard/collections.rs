@@ -334,23 +334,23 @@ impl Collections {
         unsafe { (*self.slot(id).table.get()).as_deref() }
     }
 
-    /// Whether a collection waits for the reaper.
+    /// Whether a collection waits for lazy free.
     pub fn is_dying(&self, id: CollectionId) -> bool {
         self.slot(id).is_dying.load(Relaxed)
     }
 
-    /// Hands a collection over to the reaper. The lock of the owner's shard is held.
+    /// Hands a collection over to lazy free. The lock of the owner's shard is held.
     pub fn retire(&self, id: CollectionId) {
         self.slot(id).is_dying.store(true, Relaxed);
         self.dying().push_back(Dying { id, next: 1 });
     }
 
-    /// The collection that has waited longest for the reaper, taken from its list.
+    /// The collection that has waited longest for lazy free, taken from its list.
     pub fn next_dying(&self) -> Option<Dying> {
         self.dying().pop_front()
     }
 
-    /// Puts back what the reaper is not yet through with.
+    /// Puts back what lazy free is not yet through with.
     pub fn put_back(&self, dying: Dying) {
         self.dying().push_front(dying);
     }
@@ -398,7 +398,7 @@ mod tests {
             access.write(&made, &text, Encoding::Raw, Expiry::Never).expect("room");
             assert_eq!(access.rename(&made, &kept), Ok(true));
             drop(access);
-            while store.reap_some(&mut thread, 1 << 10) {}
+            while store.free_some(&mut thread, 1 << 10) {}
         }
         assert!(
             store.shards.collections.ids().end <= 4,

@@ -1,4 +1,4 @@
-//! The nodes of values that are trees, to be changed, moved and reaped.
+//! The nodes of values that are trees, to be changed, moved and freed.
 
 use super::append::copy_out;
 use super::collections::{CollectionId, NodeTable, Noted, node_name};
@@ -124,7 +124,7 @@ impl<'a> Guard<'a> {
     }
 }
 
-/// A collection as those see it who clean and reap: nodes in records, whatever they mean.
+/// A collection as those see it who clean and free: nodes in records, whatever they mean.
 #[derive(Debug)]
 pub(crate) struct CollectionMut<'x, 'a> {
     guard: &'x mut Guard<'a>,
@@ -178,7 +178,7 @@ impl<'a> CollectionMut<'_, 'a> {
             self.table.live_bytes -= u64::from(weight.live);
             // SAFETY: the table names the record no more, and nothing reads it afterwards.
             unsafe { shards.heap.mark_dead(at, weight) };
-            shards.budget.reaped(u64::from(weight.live));
+            shards.budget.freed(u64::from(weight.live));
             self.guard.thread.counters.lose(weight);
             dropped += u64::from(weight.live);
         }

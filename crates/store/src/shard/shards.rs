@@ -119,12 +119,12 @@ impl Shards {
         prefetch(self.heap.address(at));
     }
 
-    /// The collection that has waited longest for the reaper, taken from the list.
+    /// The collection that has waited longest for lazy free, taken from the list.
     pub fn next_dying(&self) -> Option<Dying> {
         self.collections.next_dying()
     }
 
-    /// Puts back what the reaper is not yet through with.
+    /// Puts back what lazy free is not yet through with.
     pub fn put_back(&self, dying: Dying) {
         self.collections.put_back(dying);
     }

@@ -193,7 +193,7 @@ fn nodes_of_a_key_stay_its_own_until_it_goes() {
     assert!(nodes.relocate(2, &mut world.survivors, false));
     assert_eq!(guard.owner_of(id).expect("its key").key().bytes, b"tree");
     drop(guard);
-    // Another value takes the place of the tree, whose nodes are left to the reaper.
+    // Another value takes the place of the tree, whose nodes are left to lazy free.
     world.with(b"tree", |guard, key| guard.key_mut(key).put(STRING, &text)).expect("room");
     let dying = world.shards.next_dying().expect("the tree");
     assert_eq!(dying.id, id);

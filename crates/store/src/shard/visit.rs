@@ -55,7 +55,7 @@ impl<'a> Guard<'a> {
 
     /// Takes out every key that belongs to the bucket in which `from` lies, of a keyspace that was
     /// flushed; `count` hears of the bytes of each. Returns the begin of the next bucket.
-    pub fn reap_bucket(
+    pub fn free_bucket(
         &mut self,
         keyspace: KeyspaceId,
         from: Position,

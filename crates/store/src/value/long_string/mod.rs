@@ -9,7 +9,7 @@
 //! ```
 //! Nothing is ever inserted into the middle of a string, so a chunk's place is its number, and the
 //! node table finds it in one step. Reads and changes touch only the chunks that they need, the
-//! cleaner moves chunks one by one, and the reaper frees those of a removed string in slices.
+//! cleaner moves chunks one by one, and lazy free frees those of a removed string in slices.
 //!
 //! What is always true:
 //! * A long string has more than [`WHOLE_BYTES_MAX`] bytes. It came to be when a string was set to

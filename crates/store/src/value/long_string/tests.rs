@@ -209,7 +209,7 @@ impl World {
         self.model.retain(|_, (_, deadline)| deadline.is_none_or(|deadline| deadline > now));
         self.shorten();
         self.store.sweep_deadlines(&mut self.thread, now);
-        while self.store.reap_some(&mut self.thread, 1 << 10) {}
+        while self.store.free_some(&mut self.thread, 1 << 10) {}
         self.store.clean_at_rest(&mut self.thread, 1 << 18, now);
     }
 
@@ -303,7 +303,7 @@ fn a_string_is_in_one_piece_again_when_it_is_set_to_fewer_bytes() {
             assert_eq!((found.len(), found.deadline), (value.len(), Some(Millis(2_000_000))));
         });
     }
-    while world.store.reap_some(&mut world.thread, 1 << 10) {}
+    while world.store.free_some(&mut world.thread, 1 << 10) {}
     assert!(world.store.live_bytes() < 100);
 }
 

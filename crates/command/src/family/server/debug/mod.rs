@@ -81,7 +81,13 @@ const SUBCOMMANDS: [Subcommand; 27] = [
     ),
     subcommand("LOG", 3..=3, "<text>", "Writes a message.", switches::log),
     subcommand("OBJECT", 3..=4, "<key> [fast]", "How a key is kept.", objects::object),
-    subcommand("PAUSE-CRON", 3..=3, "<0|1>", "Lets the chores rest.", switches::pause_cron),
+    subcommand(
+        "PAUSE-CRON",
+        3..=3,
+        "<0|1>",
+        "Lets the background jobs rest.",
+        switches::pause_cron,
+    ),
     subcommand(
         "POPULATE",
         3..=5,

@@ -26,7 +26,7 @@ pub(in super::super) struct MemoryFacts {
     pub dataset: u64,
     /// Live records, those of flushed databases included.
     pub live: u64,
-    /// Live records of flushed databases, which wait for the reaper.
+    /// Live records of flushed databases, which wait for lazy free.
     pub dying: u64,
     /// Resident segments, in use or pooled.
     pub touched: u64,
@@ -174,7 +174,7 @@ fn segments(text: &mut Text, call: &Call<'_>, facts: &MemoryFacts) {
     let since_reset = call.instance.statistics.since_reset(&totals);
     let load = call.instance.store.index_load_before_growth() * 100.0;
     text.fields(&[
-        // Flushed records are not counted one by one until the reaper meets them.
+        // Flushed records are not counted one by one until lazy free meets them.
         ("lazyfree_pending_objects", &u64::from(facts.dying > 0)),
         ("lazyfreed_objects", &0),
         ("segments_touched_bytes", &facts.touched),

@@ -1,5 +1,5 @@
-//! Chores: what must be done in time, and not by the workers. They are done in small pieces, after
-//! each of which a worker that waits for the same core has its turn.
+//! Background jobs: what must be done in time, and not by the workers. They are done in small
+//! pieces, after each of which a worker that waits for the same core has its turn.
 
 use crate::limits;
 use base::units::SHARDS;
@@ -29,8 +29,8 @@ const KEYS_AGED_PER_SECOND: u64 = 2_000_000;
 /// Memory that the process takes besides records and index, at least.
 const OTHER_BYTES_MIN: u64 = 2 << 20;
 
-/// The state of the chores' thread.
-pub struct Chores {
+/// The state of the thread of the background jobs.
+pub struct BackgroundJobs {
     instance: Arc<Instance>,
     thread: ThreadContext,
     statistics: Arc<WorkerStatistics>,
@@ -39,11 +39,11 @@ pub struct Chores {
     appended: u64,
 }
 
-impl Chores {
-    /// Chores for a server.
-    pub fn new(instance: Arc<Instance>, thread: ThreadContext) -> Chores {
+impl BackgroundJobs {
+    /// Background jobs for a server.
+    pub fn new(instance: Arc<Instance>, thread: ThreadContext) -> BackgroundJobs {
         let statistics = instance.statistics.worker();
-        Chores { instance, thread, statistics, aged: 0, appended: 0 }
+        BackgroundJobs { instance, thread, statistics, aged: 0, appended: 0 }
     }
 
     /// Works until `stop` is closed.
@@ -69,7 +69,7 @@ impl Chores {
         }
         self.look_after_waiters(now);
         self.age();
-        self.reap();
+        self.free_lazily();
         self.clean(now);
         self.instance.store.rest(&mut self.thread);
         self.return_memory();
@@ -113,11 +113,11 @@ impl Chores {
         }
     }
 
-    fn reap(&mut self) {
+    fn free_lazily(&mut self) {
         let store = &self.instance.store;
         in_pieces(|| {
             store.enter(&self.thread);
-            let is_more = store.reap_some(&mut self.thread, REAP_RECORDS);
+            let is_more = store.free_some(&mut self.thread, REAP_RECORDS);
             store.leave(&self.thread);
             is_more
         });

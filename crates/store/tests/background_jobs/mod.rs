@@ -1,10 +1,10 @@
-//! What the server's thread for chores does, over and over.
+//! What the server's thread for background jobs does, over and over.
 
 use base::{Millis, ShardId};
 use std::sync::atomic::{AtomicBool, Ordering};
 use store::Store;
 
-/// Sweeps, ages, cleans, reaps and returns memory until it is done, at the time that `now` tells.
+/// Sweeps, ages, cleans, frees and returns memory until it is done, at the time that `now` tells.
 pub fn run(store: &Store, is_done: &AtomicBool, now: impl Fn() -> Millis) {
     let (mut thread, mut shard) = (store.thread_context().expect("a thread"), 0_u8);
     while !is_done.load(Ordering::Relaxed) {
@@ -14,7 +14,7 @@ pub fn run(store: &Store, is_done: &AtomicBool, now: impl Fn() -> Millis) {
         shard = shard.wrapping_add(1);
         store.enter(&thread);
         store.clean_at_rest(&mut thread, 1 << 18, now);
-        store.reap_some(&mut thread, 500);
+        store.free_some(&mut thread, 500);
         store.leave(&thread);
         store.heap().return_some(1 << 20);
         assert!(store.totals().live_bytes < 1 << 40);
