@@ -137,10 +137,10 @@ impl World {
     fn look(&self, key: u16) {
         let home = self.index.home(&self.blocks, hash(key));
         home.prefetch(&self.blocks);
-        let seen = match home.peek(&self.blocks) {
-            index::Peek::Absent => None,
-            index::Peek::At(at) => Some(at),
-            index::Peek::Displaced => self.index.peek_displaced(&self.blocks, hash(key)),
+        let seen = match home.hint(&self.blocks) {
+            index::Hint::Absent => None,
+            index::Hint::At(at) => Some(at),
+            index::Hint::Displaced => self.index.hint_displaced(&self.blocks, hash(key)),
         };
         if let Some((entry, _)) = self.model.get(&key) {
             let seen = seen.expect("a key that is there is seen, or one with its tag");

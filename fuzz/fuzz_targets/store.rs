@@ -119,7 +119,7 @@ impl World {
         let reserved = self.store.reserve(&mut self.thread, extent, self.now);
         let key = key(&self.store, name, &bytes);
         let mut access = self.store.lock(&mut self.thread, &key, self.now).unheard();
-        let written = access.write(&key, &value, Encoding::of_new(&value), expiry);
+        let written = access.set_string(&key, &value, Encoding::of_new(&value), expiry);
         drop(access);
         assert!(written.is_ok() || reserved.is_err() || self.may_refuse());
         if written.is_err() {
@@ -230,7 +230,7 @@ impl World {
         let key = key(&self.store, name, &bytes);
         // More than one burst of keys, so that records of one are looked at with buckets of the
         // next.
-        self.store.look_ahead(&[(key.keyspace, key.hash); 9]);
+        self.store.prefetch_keys(&[(key.keyspace, key.hash); 9]);
         let mut access = self.store.lock(&mut self.thread, &key, self.now).unheard();
         let found = access.read(&key).map(|it| (it.bytes.to_vec(), it.deadline));
         assert!(found == expected);

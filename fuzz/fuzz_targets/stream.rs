@@ -130,7 +130,9 @@ impl World {
     }
 
     fn read(&self, access: &Access<'_>, key: &Key<'_>, from: Id, to: Id) {
-        let Some(stream) = stream::peek(access, key).expect("a stream") else { return };
+        let Some(stream) = stream::lookup_without_touch(access, key).expect("a stream") else {
+            return;
+        };
         assert_eq!(stream.len(), self.model.len() as u64);
         assert_eq!(stream.last().map(|last| last.id), self.model.keys().next_back().copied());
         if from > to {

@@ -135,7 +135,7 @@ impl World {
         next.map(|(at, _)| *at)
     }
 
-    fn bury(&mut self, at: Location) {
+    fn mark_dead(&mut self, at: Location) {
         let record = self.live.remove(&at).expect("alive");
         self.live_bytes -= record.live_bytes;
         // SAFETY: alive, and this thread has the only use of it.
@@ -235,7 +235,7 @@ impl World {
         let full = self.live_bytes > LIVE_MAX;
         match self.random.below(100) {
             0..=49 if !full => self.append(),
-            0..=69 => self.any().into_iter().for_each(|at| self.bury(at)),
+            0..=69 => self.any().into_iter().for_each(|at| self.mark_dead(at)),
             70..=84 => self.any().into_iter().for_each(|at| self.change(at)),
             85..=92 => self.clean(),
             93..=95 => {
@@ -300,7 +300,7 @@ impl World {
             self.clean_one();
         }
         while let Some(at) = self.live.keys().next().copied() {
-            self.bury(at);
+            self.mark_dead(at);
         }
         self.heads.iter_mut().for_each(|head| head.seal(&self.heap));
         self.survivors.seal(&self.heap);

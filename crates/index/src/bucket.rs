@@ -166,12 +166,12 @@ impl fmt::Debug for Entry {
 
 /// What a look at the home bucket of a key tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Peek {
+pub enum Hint {
     /// There is probably no such key.
     Absent,
     /// Its record is probably here.
     At(Location),
-    /// If there is such a key, it was displaced; `peek_displaced` looks there.
+    /// If there is such a key, it was displaced; `hint_displaced` looks there.
     Displaced,
 }
 
@@ -231,12 +231,12 @@ impl Bucket {
 
     /// A hint, without the lock: looks for a native with `tag`.
     #[inline]
-    pub fn peek(&self, tag: u16) -> Peek {
+    pub fn hint(&self, tag: u16) -> Hint {
         let codes = self.codes();
         match self.matches(tag).find(|slot| codes.of(*slot) == 1) {
-            Some(slot) => Peek::At(self.entry(slot).location()),
-            None if codes.marks() == 0 => Peek::Absent,
-            None => Peek::Displaced,
+            Some(slot) => Hint::At(self.entry(slot).location()),
+            None if codes.marks() == 0 => Hint::Absent,
+            None => Hint::Displaced,
         }
     }
 
@@ -454,10 +454,10 @@ mod loom_tests {
 
         /// What someone sees who does not hold it.
         fn look(&self) -> Option<u64> {
-            match self.bucket.peek(TAG) {
-                Peek::At(location) => Some(location.bits()),
-                Peek::Absent => None,
-                Peek::Displaced => panic!("nothing was displaced"),
+            match self.bucket.hint(TAG) {
+                Hint::At(location) => Some(location.bits()),
+                Hint::Absent => None,
+                Hint::Displaced => panic!("nothing was displaced"),
             }
         }
     }

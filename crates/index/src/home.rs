@@ -5,7 +5,7 @@
 
 use crate::block::{Block, home_bucket};
 use crate::blocks::{BUCKETS_PER_FRAME, Blocks};
-use crate::bucket::Peek;
+use crate::bucket::Hint;
 use crate::prefetch;
 use crate::table::{BlockRef, Index, own_tag, tag_of};
 use base::{Location, PositionHash};
@@ -51,8 +51,8 @@ impl Home {
 
     /// Looks for the entry.
     #[inline]
-    pub fn peek(self, blocks: &Blocks) -> Peek {
-        blocks.bucket(self.bucket()).map_or(Peek::Absent, |bucket| bucket.peek(self.tag()))
+    pub fn hint(self, blocks: &Blocks) -> Hint {
+        blocks.bucket(self.bucket()).map_or(Hint::Absent, |bucket| bucket.hint(self.tag()))
     }
 }
 
@@ -73,7 +73,7 @@ impl Index {
     }
 
     /// Where the record of `hash` probably is if its entry was displaced.
-    pub fn peek_displaced(&self, blocks: &Blocks, hash: PositionHash) -> Option<Location> {
+    pub fn hint_displaced(&self, blocks: &Blocks, hash: PositionHash) -> Option<Location> {
         let (block, home, tag) = self.hint(blocks, hash)?;
         let marks = block.bucket(home).codes().marks();
         block.marked_buckets(home, marks).find_map(|(code, bucket)| {

@@ -30,7 +30,7 @@ mod sweep;
 mod table;
 
 pub use blocks::Blocks;
-pub use bucket::{Entry, Peek, TIMED_PARTS};
+pub use bucket::{Entry, Hint, TIMED_PARTS};
 pub use error::OutOfBlocks;
 pub use home::Home;
 pub use indexes::Indexes;

@@ -1,7 +1,7 @@
 //! Looks at the index without the lock, while its holder inserts, grows, splits, removes, clears.
 
 use base::{Location, Lock, PositionHash, Random};
-use index::{Blocks, Entry, Index, Peek, Records};
+use index::{Blocks, Entry, Hint, Index, Records};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
@@ -75,12 +75,12 @@ impl Shared {
     fn look(&self, key: u64) -> Option<u64> {
         let home = self.index.home(&self.blocks, hash(key));
         home.prefetch(&self.blocks);
-        let at = match home.peek(&self.blocks) {
-            Peek::Absent => None,
-            Peek::At(at) => Some(at),
-            Peek::Displaced => {
+        let at = match home.hint(&self.blocks) {
+            Hint::Absent => None,
+            Hint::At(at) => Some(at),
+            Hint::Displaced => {
                 self.index.prefetch_displaced(&self.blocks, hash(key));
-                self.index.peek_displaced(&self.blocks, hash(key))
+                self.index.hint_displaced(&self.blocks, hash(key))
             }
         };
         at.map(Location::bits)

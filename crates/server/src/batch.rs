@@ -105,7 +105,7 @@ impl Batch {
     #[inline]
     pub fn look_ahead(&self, store: &Store) {
         if self.keys.len() > 1 {
-            store.look_ahead(&self.keys);
+            store.prefetch_keys(&self.keys);
         }
     }
 

@@ -298,7 +298,7 @@ impl Executor {
         if same(requests.start + 1).is_some() {
             let key = Key { bytes, hash, keyspace };
             let access = self.instance.store.lock(&mut self.thread, &key, self.now);
-            hash::look_ahead(&access, &key, requests.filter_map(same));
+            hash::prefetch_fields(&access, &key, requests.filter_map(same));
         }
     }
 

@@ -30,7 +30,7 @@ impl<'a> Access<'a> {
 
     /// The same, for looks without any trace.
     #[inline(always)]
-    pub(crate) fn unseen(&self) -> &Guard<'a> {
+    pub(crate) fn shared_guard(&self) -> &Guard<'a> {
         &self.guard
     }
 
@@ -68,14 +68,14 @@ impl<'a> Access<'a> {
 
     /// Reads a key on the way to changing it: no hit, no miss; notes the access.
     #[inline]
-    pub fn look(&mut self, key: &Key<'_>) -> Option<Value<'_>> {
-        self.guard.look(key).map(|value| value.to_value())
+    pub fn lookup_for_write(&mut self, key: &Key<'_>) -> Option<Value<'_>> {
+        self.guard.lookup_for_write(key).map(|value| value.to_value())
     }
 
     /// Reads a key without any trace. Several values can be held at once. A key past its deadline
     /// is absent, though not yet removed.
-    pub fn peek(&self, key: &Key<'_>) -> Option<Value<'_>> {
-        self.guard.peek(key).map(|value| value.to_value())
+    pub fn lookup_without_touch(&self, key: &Key<'_>) -> Option<Value<'_>> {
+        self.guard.lookup_without_touch(key).map(|value| value.to_value())
     }
 
     /// Removes a key that is past its deadline, unless the store keeps such keys.
@@ -85,12 +85,12 @@ impl<'a> Access<'a> {
 
     /// The four bits of access history of a key.
     pub fn access_bits(&self, key: &Key<'_>) -> Option<u8> {
-        self.guard.peek(key).map(|value| value.access_bits())
+        self.guard.lookup_without_touch(key).map(|value| value.access_bits())
     }
 
     /// Bytes that the key takes: its record, and its share of the index.
     pub fn memory_of(&self, key: &Key<'_>) -> Option<usize> {
-        let value = self.guard.peek(key)?;
+        let value = self.guard.lookup_without_touch(key)?;
         let nodes = value.collection().map_or(0, |_| value.nodes().memory());
         Some(value.live_bytes() as usize + nodes + crate::budget::INDEX_BYTES_PER_KEY)
     }
@@ -119,7 +119,7 @@ impl<'a> Access<'a> {
     /// Names the event of a key that has gone with its last element, if it has.
     #[inline]
     pub fn happened_if_gone(&mut self, key: &Key<'_>) {
-        if self.guard.is_heard() && self.guard.peek(key).is_none() {
+        if self.guard.is_heard() && self.guard.lookup_without_touch(key).is_none() {
             self.guard.note_event(Event::DEL, key);
         }
     }
@@ -176,12 +176,12 @@ impl<'a> Access<'a> {
 
     /// The value of a key, of a kind, without any trace.
     #[inline]
-    pub(crate) fn peek_kind(
+    pub(crate) fn lookup_kind_without_touch(
         &self,
         key: &Key<'_>,
         kind: Kind,
     ) -> Result<Option<ValueRef<'_>>, WrongKind> {
-        of_kind(self.guard.peek(key), kind)
+        of_kind(self.guard.lookup_without_touch(key), kind)
     }
 
     /// A key that holds a value of a kind, or none, to be changed; notes the access.
@@ -208,7 +208,7 @@ impl<'a> Access<'a> {
 
     /// The same for one that was opened before: notes nothing.
     #[inline]
-    pub(crate) fn open_again<'g>(
+    pub(crate) fn open_without_touch<'g>(
         &'g mut self,
         key: &Key<'g>,
         kind: Kind,
@@ -217,7 +217,7 @@ impl<'a> Access<'a> {
     }
 
     /// A key whose value, of whatever kind, is to be replaced by one without a deadline.
-    pub(crate) fn replace<'g>(&'g mut self, key: &Key<'g>) -> KeyMut<'g, 'a> {
+    pub(crate) fn open_to_replace<'g>(&'g mut self, key: &Key<'g>) -> KeyMut<'g, 'a> {
         self.guard.key_mut(key).without_deadline()
     }
 }

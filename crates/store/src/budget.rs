@@ -82,7 +82,7 @@ impl Budget {
         self.dying.load(Relaxed)
     }
 
-    pub fn retire(&self, bytes: u64) {
+    pub fn hand_to_lazy_free(&self, bytes: u64) {
         self.dying.fetch_add(bytes, Relaxed);
     }
 

@@ -219,7 +219,7 @@ impl Store {
             .filter(|(_, record, _)| !record.is_node())
             .map(|(_, _, key)| (key.keyspace, key.hash))
             .collect();
-        self.shards.look_at_all_buckets(&sought);
+        self.shards.prefetch_all_buckets(&sought);
         let (mut walked, moved_before) = (0, thread.counters.moved_bytes.get());
         for (at, record, key) in &batch {
             let is_settled = if record.is_node() {

@@ -114,7 +114,7 @@ impl Store {
                 }
             }
             let is_complete = self.exclusively(thread, |store| {
-                databases.clone().all(|database| match store.retire(database) {
+                databases.clone().all(|database| match store.hand_to_lazy_free(database) {
                     Some(keys) => {
                         flushed += keys;
                         true
@@ -132,7 +132,7 @@ impl Store {
 
     /// Gives a database a fresh keyspace, and tells how many keys it had; `None` if no id is free.
     /// For while the gate is closed.
-    fn retire(&self, database: usize) -> Option<u64> {
+    fn hand_to_lazy_free(&self, database: usize) -> Option<u64> {
         let facts = self.keyspace_facts(database);
         if facts.keys == 0 {
             return Some(0);
@@ -140,7 +140,7 @@ impl Store {
         if !self.shards.keyspaces.renew(database) {
             return None;
         }
-        self.shards.budget.retire(facts.bytes);
+        self.shards.budget.hand_to_lazy_free(facts.bytes);
         self.tell(database, || vec![b"FLUSHDB".to_vec()]);
         Some(facts.keys)
     }

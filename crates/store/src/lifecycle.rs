@@ -64,7 +64,10 @@ impl Access<'_> {
     /// Bytes of nodes that a copy of the key's value appends: room to be made before it, for there
     /// may be many.
     pub fn bytes_to_copy(&self, key: &Key<'_>) -> usize {
-        let value = self.unseen().peek(key).filter(|value| value.collection().is_some());
+        let value = self
+            .shared_guard()
+            .lookup_without_touch(key)
+            .filter(|value| value.collection().is_some());
         value.map_or(0, |value| narrow::to_usize(value.nodes().live_bytes()))
     }
 

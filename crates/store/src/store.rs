@@ -102,8 +102,8 @@ impl Store {
 
     /// Brings index buckets and beginnings of records of `keys` nearer.
     #[inline]
-    pub fn look_ahead(&self, keys: &[Sought]) {
-        self.shards.look_ahead(keys);
+    pub fn prefetch_keys(&self, keys: &[Sought]) {
+        self.shards.prefetch_keys(keys);
     }
 
     /// Learns how long records are, so that of short ones no more is prefetched than there is. To
@@ -225,7 +225,7 @@ mod tests {
             let key = store.key(keyspace, name.as_bytes());
             store.enter(&thread);
             let mut access = store.lock(&mut thread, &key, Millis(1)).unheard();
-            access.write(&key, value, Encoding::Raw, Expiry::Never).expect("room");
+            access.set_string(&key, value, Encoding::Raw, Expiry::Never).expect("room");
             drop(access);
             store.leave(&thread);
         }

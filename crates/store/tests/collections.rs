@@ -147,14 +147,16 @@ impl<'a> Worker<'a> {
     fn remove(&mut self, key: &Key<'_>, now: Millis) {
         let mut access = self.shared.store.lock(&mut self.thread, key, now).unheard();
         access.remove(key);
-        assert!(access.peek(key).is_none());
+        assert!(access.lookup_without_touch(key).is_none());
     }
 
     fn set_deadline(&mut self, key: &Key<'_>, now: Millis) {
         let deadline = self.random.one_in(2).then(|| Millis(now.0 + 1 + self.random.below(2_000)));
         let mut access = self.shared.store.lock(&mut self.thread, key, now).unheard();
         match access.set_deadline(key, deadline) {
-            Ok(true) => assert_eq!(access.peek(key).expect("there").deadline, deadline),
+            Ok(true) => {
+                assert_eq!(access.lookup_without_touch(key).expect("there").deadline, deadline)
+            }
             Ok(false) => {}
             Err(_) => self.refused += 1,
         }
@@ -177,7 +179,7 @@ impl<'a> Worker<'a> {
         assert!(done || before.is_none());
         if done {
             assert_eq!(read(&access, &to), before);
-            assert_eq!(access.peek(from).is_none(), moves);
+            assert_eq!(access.lookup_without_touch(from).is_none(), moves);
         }
     }
 }

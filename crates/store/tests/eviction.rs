@@ -202,7 +202,7 @@ fn where_only_keys_with_a_deadline_may_go_they_go_wherever_they_lie_and_then_wri
                 store::Expiry::Never
             };
             let written = world.on(number, 600, |access, key| {
-                access.write(key, &text, store::Encoding::Raw, expiry)
+                access.set_string(key, &text, store::Encoding::Raw, expiry)
             });
             if !matches!(written, Ok(Ok(()))) {
                 refused_at = Some(number);

@@ -42,7 +42,7 @@ impl Bank {
             let key = store.key(KeyspaceId(0), &name);
             let mut access = store.lock(&mut thread, &key, NOW).unheard();
             let text = START.to_string();
-            access.write(&key, text.as_bytes(), Encoding::Int, Expiry::Never).expect("room");
+            access.set_string(&key, text.as_bytes(), Encoding::Int, Expiry::Never).expect("room");
         }
         let (is_done, units, given_up) = Default::default();
         Bank { store, is_done, units, given_up }
@@ -102,7 +102,8 @@ impl Bank {
         keys.iter().for_each(|key| set.add(key.hash));
         let access = self.store.lock_all(thread, set, NOW);
         for key in &keys {
-            let value = access.peek_string(key).expect("a string").expect("an account");
+            let value =
+                access.lookup_string_without_touch(key).expect("a string").expect("an account");
             assert_eq!(value.as_slice(), Some(START.to_string().as_bytes()));
         }
     }
@@ -168,7 +169,7 @@ fn what_a_unit_takes_beyond_its_room_is_made_good_by_the_next_write() {
         let key = store.key(KeyspaceId(0), &name);
         store.reserve(thread, value.len() + 64, NOW).expect("room");
         let mut access = store.lock(thread, &key, NOW).unheard();
-        access.write(&key, &value, Encoding::Raw, Expiry::Never).expect("room");
+        access.set_string(&key, &value, Encoding::Raw, Expiry::Never).expect("room");
     };
     let mut next = 0;
     while store.totals().evicted == 0 {
@@ -188,7 +189,7 @@ fn what_a_unit_takes_beyond_its_room_is_made_good_by_the_next_write() {
     let is_there = |thread: &mut ThreadContext, number: u64| {
         let name = name(number);
         let key = store.key(KeyspaceId(0), &name);
-        store.lock(thread, &key, NOW).peek(&key).is_some()
+        store.lock(thread, &key, NOW).lookup_without_touch(&key).is_some()
     };
     assert!((next..next + 1_000).all(|number| is_there(&mut thread, number)));
     assert!(store.heap().committed_bytes() > store.heap().budget(), "it was overdrawn");

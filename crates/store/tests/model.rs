@@ -100,7 +100,7 @@ impl World {
         self.store.reserve(&mut self.thread, value.len() + 100, now).expect("room");
         let mut access = self.store.lock(&mut self.thread, &key, now).unheard();
         let expiry = deadline.map_or(Expiry::Never, Expiry::At);
-        access.write(&key, &value, Encoding::of_new(&value), expiry).expect("room");
+        access.set_string(&key, &value, Encoding::of_new(&value), expiry).expect("room");
         self.models[database].insert(bytes.to_vec(), (value, deadline));
     }
 
@@ -253,7 +253,7 @@ fn the_cleaner_keeps_live_bytes_above_85_percent_while_sizes_change() {
             let key = key(&world.store, 0, bytes.as_bytes());
             let value = vec![b'v'; 100 + (round * 37 % 90) as usize];
             let mut access = world.store.lock(&mut world.thread, &key, now).unheard();
-            access.write(&key, &value, Encoding::Raw, Expiry::Never).expect("room");
+            access.set_string(&key, &value, Encoding::Raw, Expiry::Never).expect("room");
             drop(access);
             world.store.upkeep(&mut world.thread, now);
         }
@@ -285,7 +285,7 @@ fn the_cleaner_keeps_up_with_removals_though_nothing_is_written() {
         let bytes = name(*number);
         let key = key(&world.store, 0, bytes.as_bytes());
         let mut access = world.store.lock(&mut world.thread, &key, now).unheard();
-        access.write(&key, &[b'v'; 260], Encoding::Raw, Expiry::Never).expect("room");
+        access.set_string(&key, &[b'v'; 260], Encoding::Raw, Expiry::Never).expect("room");
     }
     for last in (1..numbers.len()).rev() {
         numbers.swap(last, world.random.below(last as u64 + 1) as usize);
@@ -329,7 +329,7 @@ impl World {
         let key = key(&self.store, 0, bytes.as_bytes());
         self.store.reserve(&mut self.thread, 1_100, now).expect("eviction makes room");
         let mut access = self.store.lock(&mut self.thread, &key, now).unheard();
-        access.write(&key, &[b'v'; 1_000], Encoding::Raw, Expiry::Never).expect("room");
+        access.set_string(&key, &[b'v'; 1_000], Encoding::Raw, Expiry::Never).expect("room");
         drop(access);
         self.store.upkeep(&mut self.thread, now);
         self.store.len(0) * 1_016

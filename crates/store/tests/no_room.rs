@@ -60,7 +60,7 @@ impl World {
         let value = vec![b'v'; len];
         let mut number = 0_u64;
         while self.on(&number.to_le_bytes(), |access, key| {
-            access.write(key, &value, Encoding::Raw, Expiry::Never).is_ok()
+            access.set_string(key, &value, Encoding::Raw, Expiry::Never).is_ok()
         }) {
             number += 1;
         }
@@ -69,11 +69,13 @@ impl World {
     /// Elements of a value; `None` if there is none.
     fn len(&mut self, name: &[u8]) -> Option<u64> {
         self.on(name, |access, key| match name[0] {
-            b'l' => list::peek(access, key).expect("a list").map(|it| it.len()),
-            b's' => set::peek(access, key).expect("a set").map(|it| it.len()),
-            b'h' => hash::peek(access, key).expect("a hash").map(|it| it.len()),
-            b'z' => sorted_set::peek(access, key).expect("a sorted set").map(|it| it.len()),
-            _ => stream::peek(access, key).expect("a stream").map(|it| it.len()),
+            b'l' => list::lookup_without_touch(access, key).expect("a list").map(|it| it.len()),
+            b's' => set::lookup_without_touch(access, key).expect("a set").map(|it| it.len()),
+            b'h' => hash::lookup_without_touch(access, key).expect("a hash").map(|it| it.len()),
+            b'z' => sorted_set::lookup_without_touch(access, key)
+                .expect("a sorted set")
+                .map(|it| it.len()),
+            _ => stream::lookup_without_touch(access, key).expect("a stream").map(|it| it.len()),
         })
     }
 }
@@ -241,7 +243,7 @@ fn a_list_stays_as_it_was_where_there_is_no_room_for_what_is_stored_over_it() {
     world.use_up(100);
     assert!(!store(&mut world, &new));
     let elements = world.on(b"list", |access, key| {
-        let list = list::peek(access, key).expect("a list").expect("it is there");
+        let list = list::lookup_without_touch(access, key).expect("a list").expect("it is there");
         list.iter_from(0).map(Element::to_text).collect::<Vec<_>>()
     });
     assert_eq!(elements, old);

@@ -91,7 +91,7 @@ fn check(key: &[u8], value: &[u8]) {
 
 /// The string of a key.
 fn string_of(access: &Access<'_>, key: &Key<'_>) -> Option<Vec<u8>> {
-    access.peek_string(key).expect("all are strings").map(|string| string.to_vec())
+    access.lookup_string_without_touch(key).expect("all are strings").map(|string| string.to_vec())
 }
 
 struct Worker<'a> {
@@ -138,7 +138,7 @@ impl<'a> Worker<'a> {
         let database = self.random.below(DATABASES as u64) as usize;
         let keys: Vec<Key<'_>> = names.iter().map(|it| shared.key(database, it)).collect();
         let sought: Vec<_> = keys.iter().map(|key| (key.keyspace, key.hash)).collect();
-        store.look_ahead(&sought);
+        store.prefetch_keys(&sought);
         keys.iter().for_each(|key| self.command(key, now));
         self.many(&keys, now);
         store.upkeep(&mut self.thread, now);
@@ -177,7 +177,7 @@ impl<'a> Worker<'a> {
         let extent = value.len() + key.bytes.len() + 30;
         let reserved = store.reserve(&mut self.thread, extent, now);
         let mut access = store.lock(&mut self.thread, key, now).unheard();
-        let written = reserved.and_then(|()| access.write(key, &value, Encoding::Raw, expiry));
+        let written = reserved.and_then(|()| access.set_string(key, &value, Encoding::Raw, expiry));
         match written {
             Ok(()) => assert!(string_of(&access, key).expect("just written") == value),
             Err(_) => self.refused += 1,
@@ -187,7 +187,7 @@ impl<'a> Worker<'a> {
     fn remove(&mut self, key: &Key<'_>, now: Millis) {
         let mut access = self.shared.store.lock(&mut self.thread, key, now).unheard();
         access.remove(key);
-        assert!(access.peek(key).is_none());
+        assert!(access.lookup_without_touch(key).is_none());
     }
 
     /// Lengthens or shortens a value, and makes its head right again.
@@ -219,7 +219,9 @@ impl<'a> Worker<'a> {
         let deadline = self.random.one_in(2).then(|| Millis(now.0 + 1 + self.random.below(2_000)));
         let mut access = self.shared.store.lock(&mut self.thread, key, now).unheard();
         match access.set_deadline(key, deadline) {
-            Ok(true) => assert_eq!(access.peek(key).expect("there").deadline, deadline),
+            Ok(true) => {
+                assert_eq!(access.lookup_without_touch(key).expect("there").deadline, deadline)
+            }
             Ok(false) => {}
             Err(_) => self.refused += 1,
         }
@@ -244,7 +246,7 @@ impl<'a> Worker<'a> {
         assert_eq!(done, before.is_some());
         let Some(mut expected) = before else { return };
         assert!(string_of(&access, &to).expect("renamed or copied") == expected);
-        assert_eq!(access.peek(from).is_none(), moves);
+        assert_eq!(access.lookup_without_touch(from).is_none(), moves);
         expected[..8].copy_from_slice(&number.to_le_bytes());
         string::set_range(&mut access, &to, 0, &expected[..8], u64::MAX).expect("it is as long");
     }
@@ -260,12 +262,12 @@ impl<'a> Worker<'a> {
         let mut access = self.shared.store.lock_all(&mut self.thread, shards, now).unheard();
         for key in keys {
             let value = value_of(key.bytes, 60, salt);
-            if access.write(key, &value, Encoding::Raw, Expiry::Never).is_err() {
+            if access.set_string(key, &value, Encoding::Raw, Expiry::Never).is_err() {
                 return self.refused += 1;
             }
         }
         for key in keys {
-            let value = access.peek(key).expect("written under the same locks");
+            let value = access.lookup_without_touch(key).expect("written under the same locks");
             assert!(value.bytes == value_of(key.bytes, 60, salt));
         }
     }

@@ -307,7 +307,7 @@ impl<'s> Server<'s> {
         let store = &self.instance.store;
         let keyspace = store.keyspace(key.database)?;
         let key = Key { bytes: &key.bytes, hash: key.hash, keyspace };
-        store.lock(thread, &key, self.now).peek(&key).map(|value| value.kind)
+        store.lock(thread, &key, self.now).lookup_without_touch(&key).map(|value| value.kind)
     }
 
     /// Bytes that a reply to a client may take before the client is over its limit.

@@ -12,7 +12,7 @@
 
 use super::shards::{RECORD_BYTES_MAX, Shards};
 use base::{KeyspaceId, Location, PositionHash};
-use index::{Home, Index, Peek, prefetch};
+use index::{Hint, Home, Index, prefetch};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Keys whose buckets are prefetched together. With two prefetches for each record of the burst
@@ -25,21 +25,21 @@ pub type Sought = (KeyspaceId, PositionHash);
 impl Shards {
     /// Brings index buckets and beginnings of records of `keys` nearer.
     #[inline]
-    pub fn look_ahead(&self, keys: &[Sought]) {
+    pub fn prefetch_keys(&self, keys: &[Sought]) {
         let reach = self.reach.0.load(Relaxed);
         let (mut before, mut homes_before) = (&[][..], [Home::NOWHERE; BURST]);
         for burst in keys.chunks(BURST) {
-            let homes = self.look_at_buckets(burst);
-            self.look_at_records(before, &homes_before, reach);
+            let homes = self.prefetch_buckets(burst);
+            self.prefetch_records(before, &homes_before, reach);
             (before, homes_before) = (burst, homes);
         }
-        self.look_at_records(before, &homes_before, reach);
+        self.prefetch_records(before, &homes_before, reach);
     }
 
     /// Brings index buckets of `keys` nearer.
-    pub fn look_at_all_buckets(&self, keys: &[Sought]) {
+    pub fn prefetch_all_buckets(&self, keys: &[Sought]) {
         for burst in keys.chunks(BURST) {
-            self.look_at_buckets(burst);
+            self.prefetch_buckets(burst);
         }
     }
 
@@ -57,7 +57,7 @@ impl Shards {
     }
 
     #[inline]
-    fn look_at_buckets(&self, keys: &[Sought]) -> [Home; BURST] {
+    fn prefetch_buckets(&self, keys: &[Sought]) -> [Home; BURST] {
         let mut homes = [Home::NOWHERE; BURST];
         for (home, key) in homes.iter_mut().zip(keys) {
             *home = self.index_of(key).home(&self.blocks, key.1);
@@ -67,13 +67,13 @@ impl Shards {
     }
 
     #[inline]
-    fn look_at_records(&self, keys: &[Sought], homes: &[Home; BURST], reach: usize) {
+    fn prefetch_records(&self, keys: &[Sought], homes: &[Home; BURST], reach: usize) {
         let mut displaced = 0_u32;
         for (at, (key, home)) in keys.iter().zip(homes).enumerate() {
-            match home.peek(&self.blocks) {
-                Peek::At(record) => self.prefetch_record(record, reach),
-                Peek::Absent => {}
-                Peek::Displaced => {
+            match home.hint(&self.blocks) {
+                Hint::At(record) => self.prefetch_record(record, reach),
+                Hint::Absent => {}
+                Hint::Displaced => {
                     self.index_of(key).prefetch_displaced(&self.blocks, key.1);
                     displaced |= 1 << at;
                 }
@@ -81,7 +81,7 @@ impl Shards {
         }
         while displaced != 0 {
             let key = &keys[displaced.trailing_zeros() as usize];
-            let record = self.index_of(key).peek_displaced(&self.blocks, key.1);
+            let record = self.index_of(key).hint_displaced(&self.blocks, key.1);
             record.into_iter().for_each(|record| self.prefetch_record(record, reach));
             displaced &= displaced - 1;
         }

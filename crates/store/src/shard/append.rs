@@ -71,7 +71,7 @@ impl<'a> Guard<'a> {
     /// Changes length, value tag and deadline of a record that has room for them. Returns its
     /// entry.
     #[inline]
-    pub(super) fn overwrite(
+    pub(super) fn update_in_place(
         &mut self,
         key: &Key<'_>,
         found: Found<'a>,
@@ -103,7 +103,7 @@ impl<'a> Guard<'a> {
     /// Makes `value` the value of a key, in place of what was found there. The nodes of the old
     /// value go with it, unless the new one is made of them.
     #[inline(always)]
-    pub(super) fn put(
+    pub(super) fn replace(
         &mut self,
         key: &Key<'_>,
         found: Option<Found<'a>>,
@@ -114,10 +114,10 @@ impl<'a> Guard<'a> {
         self.before_writing(key, found.as_ref());
         if let Some(found) = found {
             if found.entry.kind() != 0 {
-                return self.put_over(key, found, value_tag, value, deadline);
+                return self.replace_any(key, found, value_tag, value, deadline);
             }
             if fits(&found.record, value.len(), deadline, value_tag) {
-                let entry = self.overwrite(key, found, value.len(), value_tag, deadline);
+                let entry = self.update_in_place(key, found, value.len(), value_tag, deadline);
                 found.bytes_mut().copy_from_slice(value);
                 return Ok(Appended { slot: found.slot, entry });
             }
@@ -126,9 +126,9 @@ impl<'a> Guard<'a> {
         self.append(key, found, &draft, |to| to.copy_from_slice(value))
     }
 
-    /// As `put`, over what is not a string in one piece.
+    /// As `replace`, of what is not a string in one piece.
     #[inline(never)]
-    fn put_over(
+    fn replace_any(
         &mut self,
         key: &Key<'_>,
         found: Found<'a>,
@@ -138,7 +138,7 @@ impl<'a> Guard<'a> {
     ) -> Result<Appended, NoSpace> {
         let replaced = found.collection();
         let placed = if fits(&found.record, value.len(), deadline, value_tag) {
-            let entry = self.overwrite(key, found, value.len(), value_tag, deadline);
+            let entry = self.update_in_place(key, found, value.len(), value_tag, deadline);
             found.bytes_mut().copy_from_slice(value);
             Appended { slot: found.slot, entry }
         } else {
@@ -147,7 +147,7 @@ impl<'a> Guard<'a> {
         };
         let is_kept = |id| value_tag.is_tree() && CollectionId::read(value) == Some(id);
         if let Some(id) = replaced.filter(|id| !is_kept(*id)) {
-            self.retire(key, id);
+            self.hand_to_lazy_free(key, id);
         }
         Ok(placed)
     }
@@ -157,7 +157,7 @@ impl<'a> Guard<'a> {
     /// # Errors
     /// When there is no room for it; nothing has changed then.
     #[inline(always)]
-    pub fn write(
+    pub fn set_string(
         &mut self,
         key: &Key<'_>,
         value_tag: ValueTag,
@@ -166,7 +166,7 @@ impl<'a> Guard<'a> {
     ) -> Result<(), NoSpace> {
         let found = self.find_to_change(key);
         let deadline = expiry.after(|| found.and_then(|found| found.deadline()));
-        self.put(key, found, value_tag, value, deadline).map(|_| ())
+        self.replace(key, found, value_tag, value, deadline).map(|_| ())
     }
 
     #[cold]
@@ -269,7 +269,7 @@ impl<'a> Guard<'a> {
             && reason != Reason::Moved
             && let Some(id) = found.collection()
         {
-            let nodes = self.retire(key, id);
+            let nodes = self.hand_to_lazy_free(key, id);
             // Those of a flushed keyspace go later, one by one.
             live += if reason == Reason::Flushed { 0 } else { nodes };
         }
@@ -281,15 +281,15 @@ impl<'a> Guard<'a> {
     }
 
     /// Hands a collection, which its key has lost, over to lazy free; returns its live bytes.
-    pub(super) fn retire(&mut self, key: &Key<'_>, id: CollectionId) -> u64 {
+    pub(super) fn hand_to_lazy_free(&mut self, key: &Key<'_>, id: CollectionId) -> u64 {
         let (shards, index) = (self.shards, self.index(key));
         let bytes = self.collection(id).map_or(0, |collection| collection.live_bytes());
         index.add_bytes(-(bytes as i64));
         if !shards.keyspaces.is_dying(key.keyspace) {
             // Those of a flushed keyspace were counted when it was flushed.
-            shards.budget.retire(bytes);
+            shards.budget.hand_to_lazy_free(bytes);
         }
-        shards.collections.retire(id);
+        shards.collections.hand_to_lazy_free(id);
         bytes
     }
 

@@ -163,7 +163,7 @@ impl NodeTable {
     }
 
     /// Takes a node out whose number was the owner's choice.
-    pub fn take_out(&mut self, node: NodeId) {
+    pub fn remove(&mut self, node: NodeId) {
         *self.entry_mut(node) = 0;
     }
 
@@ -340,7 +340,7 @@ impl Collections {
     }
 
     /// Hands a collection over to lazy free. The lock of the owner's shard is held.
-    pub fn retire(&self, id: CollectionId) {
+    pub fn hand_to_lazy_free(&self, id: CollectionId) {
         self.slot(id).is_dying.store(true, Relaxed);
         self.dying().push_back(Dying { id, next: 1 });
     }
@@ -395,7 +395,7 @@ mod tests {
             let mut shards = ShardSet::new();
             [made, kept].iter().for_each(|key| shards.add(key.hash));
             let mut access = store.lock_all(&mut thread, shards, Millis(1)).unheard();
-            access.write(&made, &text, Encoding::Raw, Expiry::Never).expect("room");
+            access.set_string(&made, &text, Encoding::Raw, Expiry::Never).expect("room");
             assert_eq!(access.rename(&made, &kept), Ok(true));
             drop(access);
             while store.free_some(&mut thread, 1 << 10) {}

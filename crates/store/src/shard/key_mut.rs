@@ -188,22 +188,22 @@ impl<'g, 'a> KeyMut<'g, 'a> {
     ///
     /// # Errors
     /// When there is no room for it; nothing has changed then.
-    pub fn put(&mut self, value_tag: ValueTag, value: &[u8]) -> Result<(), NoSpace> {
+    pub fn replace(&mut self, value_tag: ValueTag, value: &[u8]) -> Result<(), NoSpace> {
         let deadline = if self.drops_deadline { None } else { self.deadline() };
-        self.put_until(value_tag, value, deadline)
+        self.replace_until(value_tag, value, deadline)
     }
 
-    /// As `put`, with another deadline.
+    /// As `replace`, with another deadline.
     ///
     /// # Errors
-    /// Those of `put`.
-    pub fn put_until(
+    /// Those of `replace`.
+    pub fn replace_until(
         &mut self,
         value_tag: ValueTag,
         value: &[u8],
         deadline: Option<Millis>,
     ) -> Result<(), NoSpace> {
-        let placed = self.guard.put(&self.key, self.found, value_tag, value, deadline)?;
+        let placed = self.guard.replace(&self.key, self.found, value_tag, value, deadline)?;
         self.found = Some(self.guard.at(placed));
         Ok(())
     }
@@ -230,7 +230,7 @@ impl<'g, 'a> KeyMut<'g, 'a> {
         match self.found {
             Some(found) if fits(&found.record, len, deadline, value_tag) => {
                 let old_len = old.len();
-                let entry = self.guard.overwrite(&self.key, found, len, value_tag, deadline);
+                let entry = self.guard.update_in_place(&self.key, found, len, value_tag, deadline);
                 self.found = Some(Found { entry, ..found });
                 if let Some(new) = found.bytes_mut().get_mut(old_len..) {
                     new.fill(0);
@@ -256,7 +256,7 @@ impl<'g, 'a> KeyMut<'g, 'a> {
         if self.resize(len).is_err() {
             let found = *self.found();
             let (value_tag, deadline) = (found.value_tag(), found.deadline());
-            let entry = self.guard.overwrite(&self.key, found, len, value_tag, deadline);
+            let entry = self.guard.update_in_place(&self.key, found, len, value_tag, deadline);
             self.found = Some(Found { entry, ..found });
         }
     }
@@ -268,7 +268,7 @@ impl<'g, 'a> KeyMut<'g, 'a> {
         if found.value_tag() != value_tag {
             self.guard.before_writing(&self.key, Some(&found));
             let (len, deadline) = (found.bytes().len(), found.deadline());
-            let entry = self.guard.overwrite(&self.key, found, len, value_tag, deadline);
+            let entry = self.guard.update_in_place(&self.key, found, len, value_tag, deadline);
             self.found = Some(Found { entry, ..found });
         }
     }
@@ -294,7 +294,8 @@ impl<'g, 'a> KeyMut<'g, 'a> {
         self.guard.before_writing(&self.key, Some(&found));
         let (value_tag, value) = (found.value_tag(), found.bytes());
         if fits(&found.record, value.len(), deadline, value_tag) {
-            let entry = self.guard.overwrite(&self.key, found, value.len(), value_tag, deadline);
+            let entry =
+                self.guard.update_in_place(&self.key, found, value.len(), value_tag, deadline);
             self.found = Some(Found { entry, ..found });
         } else {
             let draft = draft(&self.key, value_tag, value.len(), value.len(), deadline);
@@ -391,7 +392,7 @@ impl<'a> Guard<'a> {
 
     /// Gives up a collection of a key that did not become its value.
     pub fn give_up(&mut self, key: &Key<'_>, id: CollectionId) {
-        self.retire(key, id);
+        self.hand_to_lazy_free(key, id);
     }
 
     /// Gives a key the value of another one, with its deadline. If that is a tree it names
@@ -420,7 +421,7 @@ impl<'a> Guard<'a> {
             }
         })?;
         if let Some(id) = replaced {
-            self.retire(to, id);
+            self.hand_to_lazy_free(to, id);
         }
         if value_tag.has_timed_parts() {
             // The next sweep will learn when the first of them ends.

@@ -91,7 +91,7 @@ impl<'a> Guard<'a> {
             let bytes = unsafe { shards.heap.record(at).value() };
             let ensured = nodes.ensure(bytes.len() + NODE_HEAD_BYTES);
             let Ok(at) = ensured.and_then(|()| nodes.try_append(node, bytes.len(), bytes)) else {
-                self.retire(to, id);
+                self.hand_to_lazy_free(to, id);
                 return Err(NoSpace);
             };
             nodes.table.set(node, at);
@@ -234,10 +234,10 @@ impl WriteNodes<'_, '_> {
     }
 
     /// Gives up a node that was put.
-    pub fn take_out(&mut self, node: NodeId) {
+    pub fn remove(&mut self, node: NodeId) {
         let at = self.table.find(node).expect("only a node that was put is taken out");
         self.mark_dead(at);
-        self.table.take_out(node);
+        self.table.remove(node);
     }
 }
 
@@ -398,7 +398,7 @@ impl WriteNodes<'_, '_> {
     fn move_to_room(&mut self, node: NodeId, len: usize, room: usize) {
         let at = self.table.find(node).expect("a tree resizes nodes that it has");
         let heap: &Heap = &self.guard.shards.heap;
-        // SAFETY: the shard is locked, and the record stays until it is buried after the copy.
+        // SAFETY: the shard is locked, and the record stays until it is marked dead after the copy.
         let old = unsafe { heap.record(at).value() };
         // The slice must not borrow from `self`, which appends.
         let old = std::ptr::from_ref(old);

@@ -67,7 +67,7 @@ impl World {
             0..3 => {
                 self.with(&name, |guard, key| {
                     let mut key = guard.key_mut(key);
-                    key.put_until(value_tag, &value, deadline).expect("room");
+                    key.replace_until(value_tag, &value, deadline).expect("room");
                     assert_eq!((key.value_tag(), key.bytes()), (value_tag, &value[..]));
                 });
                 self.model.insert(name, (value_tag, value, deadline));
@@ -122,7 +122,9 @@ impl World {
     fn relocate(&mut self, name: &[u8]) {
         let key = self.shards.key(KeyspaceId(0), name);
         let mut guard = self.shards.lock_quietly(&mut self.thread, key.hash.shard(), NOW);
-        let Some(at) = guard.peek(&key).map(|value| value.location()) else { return };
+        let Some(at) = guard.lookup_without_touch(&key).map(|value| value.location()) else {
+            return;
+        };
         let mut found = guard.key_at(key.keyspace, key.hash, at).expect("it lies there");
         assert!(found.relocate(&mut self.survivors, true));
         assert!(guard.key_at(key.keyspace, key.hash, at).is_none(), "it lies elsewhere now");
@@ -133,7 +135,7 @@ impl World {
             let name = format!("key:{number}").into_bytes();
             let key = self.shards.key(KeyspaceId(0), &name);
             let guard = self.shards.lock_quietly(&mut self.thread, key.hash.shard(), NOW);
-            let held = guard.peek(&key);
+            let held = guard.lookup_without_touch(&key);
             let held = held.map(|it| (it.value_tag(), it.bytes().to_vec(), it.deadline()));
             assert_eq!(held.as_ref(), self.model.get(&name));
         }
@@ -184,7 +186,7 @@ fn nodes_of_a_key_stay_its_own_until_it_goes() {
         nodes.free(made[0]);
         let mut value = vec![0; 8];
         id.write(&mut value);
-        key.put(ValueTag::of_tree(Kind::List, Encoding::Quicklist), &value).expect("room");
+        key.replace(ValueTag::of_tree(Kind::List, Encoding::Quicklist), &value).expect("room");
         assert_eq!(key.nodes().bytes(made[1])[99..101], [3, 4]);
         id
     });
@@ -194,7 +196,7 @@ fn nodes_of_a_key_stay_its_own_until_it_goes() {
     assert_eq!(guard.owner_of(id).expect("its key").key().bytes, b"tree");
     drop(guard);
     // Another value takes the place of the tree, whose nodes are left to lazy free.
-    world.with(b"tree", |guard, key| guard.key_mut(key).put(STRING, &text)).expect("room");
+    world.with(b"tree", |guard, key| guard.key_mut(key).replace(STRING, &text)).expect("room");
     let dying = world.shards.next_dying().expect("the tree");
     assert_eq!(dying.id, id);
     let mut guard = world.shards.lock_owner(&mut world.thread, id, NOW).expect("the same shard");
@@ -240,12 +242,12 @@ fn listened_to(world: &World) -> Arc<Heard> {
 #[test]
 fn a_change_is_heard_while_the_old_value_can_be_read_and_told_as_one_unit() {
     let mut world = World::new(3);
-    world.with(b"k", |guard, key| guard.key_mut(key).put(STRING, b"old")).expect("room");
+    world.with(b"k", |guard, key| guard.key_mut(key).replace(STRING, b"old")).expect("room");
     let heard = listened_to(&world);
     world.with(b"k", |guard, key| {
         guard.speak_for(|| (vec![b"ASKED".to_vec()], KeyspaceId(0)));
         let mut key = guard.key_mut(key);
-        key.put(STRING, b"a longer one, elsewhere").expect("room");
+        key.replace(STRING, b"a longer one, elsewhere").expect("room");
         key.bytes_mut()[0] = b'A';
     });
     let before = std::mem::take(&mut *heard.before.lock().expect("no panic"));
@@ -262,7 +264,7 @@ fn a_removal_that_nobody_asked_for_says_what_it_is() {
     let mut world = World::new(4);
     let end = Some(Millis(NOW.0 - 1));
     world
-        .with(b"late", |guard, key| guard.key_mut(key).put_until(STRING, b"v", end))
+        .with(b"late", |guard, key| guard.key_mut(key).replace_until(STRING, b"v", end))
         .expect("room");
     let heard = listened_to(&world);
     let key = world.shards.key(KeyspaceId(0), b"late");
@@ -283,7 +285,7 @@ fn locks_are_not_given_up_before_a_change_is_said() {
     let mut world = World::new(6);
     let key = world.shards.key(KeyspaceId(0), b"k");
     let mut guard = world.shards.lock(&mut world.thread, key.hash.shard(), NOW);
-    guard.key_mut(&key).put(STRING, b"v").expect("room");
+    guard.key_mut(&key).replace(STRING, b"v").expect("room");
 }
 
 #[test]
@@ -298,7 +300,7 @@ fn commands_of_a_hold_borrow_its_locks_and_make_one_unit() {
         let key = world.shards.key(KeyspaceId(0), name);
         let mut guard = world.shards.lock(hold.thread(), key.hash.shard(), NOW);
         guard.speak_for(|| (vec![b"ASKED".to_vec()], KeyspaceId(0)));
-        guard.key_mut(&key).put(STRING, b"v").expect("room");
+        guard.key_mut(&key).replace(STRING, b"v").expect("room");
         guard.say(1, WRITTEN, &key);
     }
     assert!(heard.units.lock().expect("no panic").is_empty(), "the unit is not complete");

@@ -110,7 +110,7 @@ impl<'g> ValueRef<'g> {
 impl<'a> Guard<'a> {
     /// What a key holds, without any trace: neither the access is noted, nor is a key removed that
     /// is past its deadline, though it is absent.
-    pub fn peek(&self, key: &Key<'_>) -> Option<ValueRef<'_>> {
+    pub fn lookup_without_touch(&self, key: &Key<'_>) -> Option<ValueRef<'_>> {
         let value = ValueRef::new(self, self.find(key)?);
         let is_live = value.deadline().is_none_or(|deadline| deadline > self.now);
         (is_live || self.shows_expired).then_some(value)
@@ -145,7 +145,7 @@ impl<'a> Guard<'a> {
 
     /// What a key holds, for a command on the way to changing it: no hit, no miss, but a use.
     #[inline]
-    pub fn look(&mut self, key: &Key<'_>) -> Option<ValueRef<'_>> {
+    pub fn lookup_for_write(&mut self, key: &Key<'_>) -> Option<ValueRef<'_>> {
         let found = self.unexpired(key, true)?;
         self.touch(key, &found);
         Some(ValueRef::new(self, found))

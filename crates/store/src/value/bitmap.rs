@@ -71,7 +71,7 @@ pub fn reaching<'v, 'a>(
         return Err(StringError::TooLong);
     }
     let len = (offset / 8) as usize + 1;
-    let old_len = access.look_string(key)?.map_or(0, |value| value.len());
+    let old_len = access.lookup_string_for_write(key)?.map_or(0, |value| value.len());
     Ok((open_at_least(access, key, old_len, len, written)?, old_len < len))
 }
 

@@ -114,7 +114,7 @@ impl<'a> KeyMut<'_, 'a> {
     ) -> Result<(), NoSpace> {
         let id = self.new_collection()?;
         let built = build(&mut self.nodes_of(id)).map_err(NoSpace::from);
-        let put = built.and_then(|roots| self.put(value_tag, &value_of(id, &roots)));
+        let put = built.and_then(|roots| self.replace(value_tag, &value_of(id, &roots)));
         if put.is_err() {
             self.give_up(id);
         }

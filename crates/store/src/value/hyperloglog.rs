@@ -97,7 +97,7 @@ pub fn add<'e>(
     elements: impl Iterator<Item = &'e [u8]>,
     sparse_bytes_max: u64,
 ) -> Result<u64, HyperLogLogError> {
-    let (mut sketch, is_raw, mut changes) = match access.look(key) {
+    let (mut sketch, is_raw, mut changes) = match access.lookup_for_write(key) {
         Some(value) => (sketch_of(&value)?, value.encoding == Encoding::Raw, 0),
         None => (Sketch::empty(), true, 1),
     };
@@ -176,7 +176,7 @@ pub fn merge(
 ) -> Result<(), HyperLogLogError> {
     let (registers, form) = merged(access, keys)?;
     let Some(target) = keys.first() else { return Ok(()) };
-    let mut sketch = match access.look(target) {
+    let mut sketch = match access.lookup_for_write(target) {
         Some(value) => sketch_of(&value)?,
         None => Sketch::empty(),
     };
@@ -208,7 +208,7 @@ fn merged(
 /// # Errors
 /// When the key holds something else or is corrupted, or there is no room.
 pub fn make_dense(access: &mut Access<'_>, key: &Key<'_>) -> Result<bool, HyperLogLogError> {
-    let Some(value) = access.look(key) else { return Ok(false) };
+    let Some(value) = access.lookup_for_write(key) else { return Ok(false) };
     let is_raw = value.encoding == Encoding::Raw;
     let mut sketch = sketch_of(&value)?;
     let is_changed = sketch.make_dense()?;
@@ -230,7 +230,7 @@ fn keep(
         Some(sketch) if sketch.form() == Form::Sparse => {
             access.resize(key, sketch.bytes().len())?.copy_from_slice(sketch.bytes());
         }
-        Some(sketch) => access.write(key, sketch.bytes(), Encoding::Raw, Expiry::Keep)?,
+        Some(sketch) => access.set_string(key, sketch.bytes(), Encoding::Raw, Expiry::Keep)?,
         None if is_raw => {}
         None => {
             access.edit(key);

@@ -80,9 +80,11 @@ impl Condition<'_> {
     /// When the key holds something that is no string, though it has to be equal to one.
     pub fn holds(self, access: &mut Access<'_>, key: &Key<'_>) -> Result<bool, WrongKind> {
         if let Condition::Equals(wanted) = self {
-            return Ok(access.look_string(key)?.is_some_and(|present| present == *wanted));
+            return Ok(access
+                .lookup_string_for_write(key)?
+                .is_some_and(|present| present == *wanted));
         }
-        let is_present = access.look(key).is_some();
+        let is_present = access.lookup_for_write(key).is_some();
         Ok(match self {
             Condition::Absent => !is_present,
             Condition::Present => is_present,
@@ -111,12 +113,12 @@ pub fn range(len: usize, start: i64, end: i64) -> Range<usize> {
 /// When value or sum is no integer of 64 bits, or there is no room.
 #[inline]
 pub fn add(access: &mut Access<'_>, key: &Key<'_>, by: i64) -> Result<i64, StringError> {
-    let present = match access.look_string(key)? {
+    let present = match access.lookup_string_for_write(key)? {
         Some(value) => value.as_slice().and_then(text::parse_i64).ok_or(StringError::NotInteger)?,
         None => 0,
     };
     let sum = present.checked_add(by).ok_or(StringError::Overflow)?;
-    access.write(key, IntegerText::new().format(sum), Encoding::Int, Expiry::Keep)?;
+    access.set_string(key, IntegerText::new().format(sum), Encoding::Int, Expiry::Keep)?;
     Ok(sum)
 }
 
@@ -125,13 +127,13 @@ pub fn add(access: &mut Access<'_>, key: &Key<'_>, by: i64) -> Result<i64, Strin
 /// # Errors
 /// When value, `by` or sum is no finite decimal number, or there is no room.
 pub fn add_float(access: &mut Access<'_>, key: &Key<'_>, by: &[u8]) -> Result<String, StringError> {
-    let present = match access.look_string(key)? {
+    let present = match access.lookup_string_for_write(key)? {
         // A long string is no number.
         Some(value) => value.as_slice().unwrap_or(b"long"),
         None => b"0",
     };
     let sum = text::add_floats(present, by).map_err(StringError::Float)?;
-    access.write(key, sum.as_bytes(), Encoding::Embedded, Expiry::Keep)?;
+    access.set_string(key, sum.as_bytes(), Encoding::Embedded, Expiry::Keep)?;
     Ok(sum)
 }
 
@@ -145,8 +147,8 @@ pub fn append(
     tail: &[u8],
     len_max: u64,
 ) -> Result<usize, StringError> {
-    let Some(old_len) = access.look_string(key)?.map(|value| value.len()) else {
-        access.write(key, tail, Encoding::of_new(tail), Expiry::Never)?;
+    let Some(old_len) = access.lookup_string_for_write(key)?.map(|value| value.len()) else {
+        access.set_string(key, tail, Encoding::of_new(tail), Expiry::Never)?;
         return Ok(tail.len());
     };
     let len = sum_within(old_len, tail.len(), len_max)?;
@@ -169,7 +171,7 @@ pub fn set_range(
     patch: &[u8],
     len_max: u64,
 ) -> Result<usize, StringError> {
-    let old_len = access.look_string(key)?.map_or(0, |value| value.len());
+    let old_len = access.lookup_string_for_write(key)?.map_or(0, |value| value.len());
     if patch.is_empty() {
         return Ok(old_len);
     }

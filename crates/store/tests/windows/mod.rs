@@ -60,7 +60,7 @@ fn number_of(text: &[u8]) -> (u64, u64) {
 /// What a key holds; `None` if it holds nothing.
 #[track_caller]
 pub fn read(access: &Access<'_>, key: &Key<'_>) -> Option<Window> {
-    let kind = access.peek(key)?.kind;
+    let kind = access.lookup_without_touch(key)?.kind;
     let mut texts = texts(access, key, kind).expect("of the kind that was seen");
     if matches!(kind, Kind::Set | Kind::Hash) {
         texts.sort_by_key(|text| number_of(text).1);
@@ -75,15 +75,15 @@ pub fn read(access: &Access<'_>, key: &Key<'_>) -> Option<Window> {
 fn texts(access: &Access<'_>, key: &Key<'_>, kind: Kind) -> Result<Vec<Vec<u8>>, Fault> {
     Ok(match kind {
         Kind::List => {
-            let list = list::peek(access, key)?.into_iter();
+            let list = list::lookup_without_touch(access, key)?.into_iter();
             list.flat_map(|list| list.iter_from(0)).map(|it| it.to_text()).collect()
         }
         Kind::Set => {
-            let set = set::peek(access, key)?.into_iter();
+            let set = set::lookup_without_touch(access, key)?.into_iter();
             set.flat_map(|set| set.members()).map(|it| it.to_text()).collect()
         }
         Kind::SortedSet => {
-            let set = sorted_set::peek(access, key)?.expect("it was seen");
+            let set = sorted_set::lookup_without_touch(access, key)?.expect("it was seen");
             let pairs = set.iter_from(0).map(|(member, score)| (member.to_text(), score));
             pairs
                 .inspect(|(member, score)| assert_eq!(set.score(member), Some(*score)))
@@ -91,7 +91,7 @@ fn texts(access: &Access<'_>, key: &Key<'_>, kind: Kind) -> Result<Vec<Vec<u8>>,
                 .collect()
         }
         Kind::Hash => {
-            let hash = hash::peek(access, key)?.expect("it was seen");
+            let hash = hash::lookup_without_touch(access, key)?.expect("it was seen");
             let pairs = hash.iter().map(|pair| (pair.field.to_text(), pair.value.to_text()));
             pairs
                 .inspect(|(field, value)| assert_eq!(field, value))
@@ -99,7 +99,9 @@ fn texts(access: &Access<'_>, key: &Key<'_>, kind: Kind) -> Result<Vec<Vec<u8>>,
                 .collect()
         }
         Kind::Stream => {
-            let entries = stream::peek(access, key)?.expect("it was seen").range(Id::MIN, Id::MAX);
+            let entries = stream::lookup_without_touch(access, key)?
+                .expect("it was seen")
+                .range(Id::MIN, Id::MAX);
             entries.map(|mut it| it.pairs.next().expect("a pair").1.to_text()).collect()
         }
         Kind::String => unreachable!("no key holds a string"),

@@ -25,12 +25,12 @@ pub fn copy(call: &mut Call<'_>) -> Outcome {
     let mut reserved = 0;
     loop {
         let (mut access, reply) = call.lock(&[from, to]);
-        let is_wanted =
-            access.look(&from).is_some() && (access.peek(&to).is_none() || options.replace);
+        let is_wanted = access.lookup_for_write(&from).is_some()
+            && (access.lookup_without_touch(&to).is_none() || options.replace);
         let needed = if is_wanted { access.bytes_to_copy(&from) } else { 0 };
         if needed <= reserved {
             let is_done = access.read(&from).is_some()
-                && (access.look(&to).is_none() || options.replace)
+                && (access.lookup_for_write(&to).is_none() || options.replace)
                 && access.copy(&from, &to)?;
             access.changed(is_done.into(), COPY_TO, &to);
             reply.integer(is_done.into());
@@ -74,8 +74,9 @@ pub fn move_key(call: &mut Call<'_>) -> Outcome {
     let from = call.key(1);
     let to = Key { keyspace: call.keyspace_of(target)?, ..from };
     let (mut access, reply) = call.lock(&[from, to]);
-    let is_done =
-        access.look(&from).is_some() && access.look(&to).is_none() && access.rename(&from, &to)?;
+    let is_done = access.lookup_for_write(&from).is_some()
+        && access.lookup_for_write(&to).is_none()
+        && access.rename(&from, &to)?;
     if is_done {
         access.changed(1, MOVE_FROM, &from);
         access.happened(MOVE_TO, &to);
@@ -100,10 +101,10 @@ pub fn renamenx(call: &mut Call<'_>) -> Outcome {
 fn rename_if(call: &mut Call<'_>, only_new: bool) -> Result<bool, Refusal> {
     let (mut access, keys, _) = call.on_keys([1, 2]);
     let (from, to) = (keys[0], keys[1]);
-    if access.look(&from).is_none() {
+    if access.lookup_for_write(&from).is_none() {
         return Err(Refusal::NO_SUCH_KEY);
     }
-    if from.bytes == to.bytes || (only_new && access.look(&to).is_some()) {
+    if from.bytes == to.bytes || (only_new && access.lookup_for_write(&to).is_some()) {
         return Ok(false);
     }
     access.rename(&from, &to)?;

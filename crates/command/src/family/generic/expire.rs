@@ -50,7 +50,7 @@ fn set_deadline(call: &mut Call<'_>, scale: Scale) -> Outcome {
     let is_over = call.is_over(deadline);
     let (mut access, key, reply) = call.on_key(1);
     let allowed = access
-        .look(&key)
+        .lookup_for_write(&key)
         .is_some_and(|value| condition.allows(Millis(when.cast_unsigned()), value.deadline));
     if allowed && is_over {
         let is_removed = access.expire(&key);
@@ -128,7 +128,7 @@ pub(in crate::family) fn parse_condition(
 
 pub fn persist(call: &mut Call<'_>) -> Outcome {
     let (mut access, key, reply) = call.on_key(1);
-    let is_done = access.look(&key).is_some_and(|value| value.deadline.is_some())
+    let is_done = access.lookup_for_write(&key).is_some_and(|value| value.deadline.is_some())
         && access.set_deadline(&key, None)?;
     access.changed(is_done.into(), PERSIST, &key);
     reply.integer(is_done.into());

@@ -14,7 +14,8 @@ pub fn pfdebug(call: &mut Call<'_>) -> Outcome {
     }
     call.reserve(DENSE_BYTES)?;
     let (mut access, key, reply) = call.on_key(2);
-    let value = access.look(&key).ok_or(Refusal::of("ERR The specified key does not exist"))?;
+    let value =
+        access.lookup_for_write(&key).ok_or(Refusal::of("ERR The specified key does not exist"))?;
     let sketch = hyperloglog::sketch_of(&value)?;
     if args.is(1, "ENCODING") {
         reply.simple(sketch.form().name());

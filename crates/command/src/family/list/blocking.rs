@@ -25,7 +25,7 @@ fn pop(call: &mut Call<'_>, end: End) -> Outcome {
     let limit = limit(call);
     let (mut access, keys, reply) = call.on_keys(1..last);
     for key in &keys {
-        if list::peek(&access, key)?.is_some() {
+        if list::lookup_without_touch(&access, key)?.is_some() {
             reply.array(2);
             reply.bulk(key.bytes);
             list::pop(&mut access, key, end, 1, limit, |it| element::bulk(reply, it))?;

@@ -17,7 +17,7 @@ pub fn lset(call: &mut Call<'_>) -> Outcome {
     let (args, limit) = (call.args, limit(call));
     let (mut access, key, reply) = call.on_key(1);
     // That there is no list is told before what is wrong with the number.
-    list::peek(&access, &key)?.ok_or(Refusal::NO_SUCH_KEY)?;
+    list::lookup_without_touch(&access, &key)?.ok_or(Refusal::NO_SUCH_KEY)?;
     let index = args.integer(2)?;
     match list::set(&mut access, &key, index, args.get(3), limit)? {
         None => return Err(Refusal::NO_SUCH_KEY.into()),
@@ -65,7 +65,7 @@ pub fn ltrim(call: &mut Call<'_>) -> Outcome {
     let removed = list::trim(&mut access, &key, start, end, limit)?;
     if removed > 0 {
         access.removed(removed, LTRIM, &key);
-    } else if access.is_heard() && access.peek(&key).is_some() {
+    } else if access.is_heard() && access.lookup_without_touch(&key).is_some() {
         // A list is heard of even where nothing of it goes.
         access.happened(LTRIM, &key);
     }

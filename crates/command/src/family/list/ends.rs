@@ -70,7 +70,7 @@ fn pop_some(call: &mut Call<'_>, end: End) -> Outcome {
     let count = call.args.positive(2)?;
     let limit = limit(call);
     let (mut access, key, reply) = call.on_key(1);
-    let Some(len) = list::peek(&access, &key)?.map(|list| list.len()) else {
+    let Some(len) = list::lookup_without_touch(&access, &key)?.map(|list| list.len()) else {
         reply.null_array();
         return Ok(());
     };
@@ -139,7 +139,9 @@ impl ManyPop {
         reply: &mut Reply<'_>,
     ) -> Result<bool, Refusal> {
         for key in keys {
-            let Some(len) = list::peek(access, key)?.map(|list| list.len()) else { continue };
+            let Some(len) = list::lookup_without_touch(access, key)?.map(|list| list.len()) else {
+                continue;
+            };
             let taken = self.count.min(len);
             reply.array(2);
             reply.bulk(key.bytes);

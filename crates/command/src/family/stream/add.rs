@@ -180,7 +180,7 @@ pub fn ids(args: Args<'_>, at: usize) -> Result<Ids, Refusal> {
 pub fn xdel(call: &mut Call<'_>) -> Outcome {
     let args = call.args;
     let (mut access, key, reply) = call.on_key(1);
-    if stream::peek(&access, &key)?.is_none() {
+    if stream::lookup_without_touch(&access, &key)?.is_none() {
         reply.integer(0);
         return Ok(());
     }

@@ -22,7 +22,7 @@ pub fn xclaim(call: &mut Call<'_>) -> Outcome {
     let (args, now) = (call.args, call.now.0);
     let (mut access, key, reply) = call.on_key(1);
     let name = args.get(2);
-    let stream = stream::peek(&access, &key)?;
+    let stream = stream::lookup_without_touch(&access, &key)?;
     if stream.is_none_or(|stream| stream.groups().get(name).is_none()) {
         return Err(no_group(key.bytes, name).into());
     }
@@ -117,7 +117,7 @@ pub fn xautoclaim(call: &mut Call<'_>) -> Outcome {
     let claimed = parse_auto_claim(args)?;
     let just_ids = !claimed.counts;
     let (mut access, key, reply) = call.on_key(1);
-    let is_new = lacks_consumer(stream::peek(&access, &key)?, args);
+    let is_new = lacks_consumer(stream::lookup_without_touch(&access, &key)?, args);
     // The id at which the next call goes on stands before the entries, and is known after them.
     let mut out = Vec::new();
     let (mut listed, mut len) = (reply.part(&mut out), 0);

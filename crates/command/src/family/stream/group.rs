@@ -58,7 +58,7 @@ fn refuse(error: GroupError, key: &Key<'_>, group: &[u8]) -> Refusal {
 
 /// Refuses if there is no stream, or no group in it.
 fn must_have(access: &Access<'_>, key: &Key<'_>, group: Option<&[u8]>) -> Outcome {
-    let stream = stream::peek(access, key)?.ok_or(NO_STREAM)?;
+    let stream = stream::lookup_without_touch(access, key)?.ok_or(NO_STREAM)?;
     match group {
         Some(group) if stream.groups().get(group).is_none() => {
             Err(no_group_in(key.bytes, group).into())
@@ -79,7 +79,7 @@ pub fn create(call: &mut Call<'_>) -> Outcome {
     let too_long = bad_options(call);
     let (mut access, key, reply) = call.on_key(2);
     let name = args.get(3);
-    if stream::peek(&access, &key)?.is_none() && !options.makes_stream {
+    if stream::lookup_without_touch(&access, &key)?.is_none() && !options.makes_stream {
         return Err(NO_STREAM.into());
     }
     if is_too_long {

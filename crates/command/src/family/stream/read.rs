@@ -217,7 +217,8 @@ impl<'c> Request<'c> {
         begin: Id,
         reply: &mut Reply<'_>,
     ) -> Result<bool, Refusal> {
-        let stream = stream::peek(access, key)?.filter(|stream| stream.has_above(begin));
+        let stream =
+            stream::lookup_without_touch(access, key)?.filter(|stream| stream.has_above(begin));
         let (Some(stream), Some(from)) = (stream, begin.next()) else { return Ok(false) };
         open(reply, key);
         entries::write_all(reply, stream.range(from, Id::MAX), self.count);

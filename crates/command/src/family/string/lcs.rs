@@ -60,7 +60,10 @@ fn copies(
         return Err(NOT_STRINGS);
     }
     let wanted = wanted?;
-    let (one, other) = (access.peek_string(&keys[0])?, access.peek_string(&keys[1])?);
+    let (one, other) = (
+        access.lookup_string_without_touch(&keys[0])?,
+        access.lookup_string_without_touch(&keys[1])?,
+    );
     let len = |string: &Option<StringView<'_>>| string.map_or(0, |string| string.len() as u64);
     if (len(&one) + 1).saturating_mul(len(&other) + 1) > pairs_max {
         return Err(TOO_MUCH);

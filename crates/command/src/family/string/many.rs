@@ -79,7 +79,7 @@ fn set_pairs(
     }
     for (key, at) in keys.iter().zip((first + 1..end).step_by(2)) {
         let value = args.get(at);
-        access.write(key, value, Encoding::of_new(value), expiry)?;
+        access.set_string(key, value, Encoding::of_new(value), expiry)?;
         access.changed(1, SET, key);
         if matches!(expiry, Expiry::At(_)) {
             access.happened(EXPIRE, key);

@@ -59,7 +59,7 @@ pub fn getdel(call: &mut Call<'_>) -> Outcome {
 pub fn delifeq(call: &mut Call<'_>) -> Outcome {
     let wanted = call.args.get(2);
     let (mut access, key, reply) = call.on_key(1);
-    let is_equal = access.look_string(&key)?.is_some_and(|string| string == *wanted);
+    let is_equal = access.lookup_string_for_write(&key)?.is_some_and(|string| string == *wanted);
     let removed = is_equal && access.remove(&key);
     access.changed(removed.into(), Event::DEL, &key);
     reply.integer(i64::from(removed));

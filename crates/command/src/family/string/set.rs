@@ -14,7 +14,7 @@ pub fn set(call: &mut Call<'_>) -> Outcome {
     }
     let value = call.args.get(2);
     let (mut access, key, reply) = call.on_key(1);
-    access.write(&key, value, Encoding::of_new(value), Expiry::Never)?;
+    access.set_string(&key, value, Encoding::of_new(value), Expiry::Never)?;
     access.changed(1, SET, &key);
     reply.ok();
     Ok(())
@@ -48,7 +48,7 @@ fn set_with_options(call: &mut Call<'_>) -> Outcome {
     } else {
         let value = args.get(2);
         let expiry = options::expiry(deadline, options.keep);
-        access.write(&key, value, Encoding::of_new(value), expiry)?;
+        access.set_string(&key, value, Encoding::of_new(value), expiry)?;
         access.changed(1, SET, &key);
         if deadline.is_some() {
             access.happened(EXPIRE, &key);
@@ -72,7 +72,7 @@ fn set_for(call: &mut Call<'_>, time: Time) -> Outcome {
     let value = call.args.get(3);
     let expiry = options::expiry(Some(options::deadline(call, 2, time)?), false);
     let (mut access, key, reply) = call.on_key(1);
-    access.write(&key, value, Encoding::of_new(value), expiry)?;
+    access.set_string(&key, value, Encoding::of_new(value), expiry)?;
     access.changed(1, SET, &key);
     access.happened(EXPIRE, &key);
     reply.ok();
@@ -82,9 +82,9 @@ fn set_for(call: &mut Call<'_>, time: Time) -> Outcome {
 pub fn setnx(call: &mut Call<'_>) -> Outcome {
     let value = call.args.get(2);
     let (mut access, key, reply) = call.on_key(1);
-    let is_new = access.look(&key).is_none();
+    let is_new = access.lookup_for_write(&key).is_none();
     if is_new {
-        access.write(&key, value, Encoding::of_new(value), Expiry::Never)?;
+        access.set_string(&key, value, Encoding::of_new(value), Expiry::Never)?;
         access.changed(1, SET, &key);
     }
     reply.integer(i64::from(is_new));
@@ -95,7 +95,7 @@ pub fn getset(call: &mut Call<'_>) -> Outcome {
     let value = call.args.get(2);
     let (mut access, key, reply) = call.on_key(1);
     bulk_or_null(reply, access.read_string(&key)?);
-    access.write(&key, value, Encoding::of_new(value), Expiry::Never)?;
+    access.set_string(&key, value, Encoding::of_new(value), Expiry::Never)?;
     access.changed(1, SET, &key);
     Ok(())
 }

@@ -44,7 +44,7 @@ pub fn store(
     for source in sources {
         access.read_string(source)?;
     }
-    let lens = sources.iter().map(|source| access.peek_string(source));
+    let lens = sources.iter().map(|source| access.lookup_string_without_touch(source));
     let lens = lens.map(|string| Ok(string?.map_or(0, |string| string.len())));
     let len = lens.collect::<Result<SmallVec<[usize; 8]>, WrongKind>>()?.into_iter().max();
     let len = len.unwrap_or(0);
@@ -58,7 +58,7 @@ pub fn store(
     } else {
         let mut result = Vec::new();
         combine_place(access, operation, sources, 0..len, &mut result);
-        access.write(target, &result, Encoding::Raw, Expiry::Never)?;
+        access.set_string(target, &result, Encoding::Raw, Expiry::Never)?;
     }
     Ok(Combined { len, changed: true })
 }
@@ -71,7 +71,8 @@ fn combine_place(
     place: Range<usize>,
     result: &mut Vec<u8>,
 ) {
-    let strings = sources.iter().map(|source| access.peek_string(source).ok().flatten());
+    let strings =
+        sources.iter().map(|source| access.lookup_string_without_touch(source).ok().flatten());
     let bytes = strings.map(|string| string.map_or(&[][..], |string| held_at(&string, &place)));
     combine(operation, &bytes.collect::<SmallVec<[&[u8]; 8]>>(), place.len(), result);
 }

@@ -15,8 +15,12 @@ const TAGS_BYTES: usize = 320;
 
 /// Brings fields of a large hash nearer. First the begins of all leaves are on their way, and with
 /// them the translation of their addresses, then the tags, then what the tags lead to.
-pub fn look_ahead<'t>(access: &Access<'_>, key: &Key<'_>, fields: impl Iterator<Item = &'t [u8]>) {
-    let Ok(Some(hash)) = access.peek_kind(key, Kind::Hash) else { return };
+pub fn prefetch_fields<'t>(
+    access: &Access<'_>,
+    key: &Key<'_>,
+    fields: impl Iterator<Item = &'t [u8]>,
+) {
+    let Ok(Some(hash)) = access.lookup_kind_without_touch(key, Kind::Hash) else { return };
     if !hash.value_tag().is_tree() {
         return;
     }

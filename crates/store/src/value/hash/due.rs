@@ -79,7 +79,7 @@ fn add_tree(key: &mut KeyMut<'_, '_>) -> Result<(), NoSpace> {
     let id = key.collection().expect("a large hash is kept in trees");
     let (value_tag, fields) = (key.value_tag(), root(key.bytes(), FIELDS));
     let due = DueTree::empty(&mut key.nodes_mut(), 1)?;
-    let put = key.put(value_tag, &value_of(id, &[fields, due]));
+    let put = key.replace(value_tag, &value_of(id, &[fields, due]));
     if put.is_err() {
         key.nodes_mut().free(due.node);
     }
@@ -160,7 +160,9 @@ pub(crate) struct Removed {
 
 /// Removes up to about `most` fields whose deadline has passed, and the key if none is left.
 pub(crate) fn remove_due(access: &mut Access<'_>, key: &Key<'_>, most: usize) -> Removed {
-    let Ok(mut hash) = access.open_again(key, Kind::Hash) else { return Removed::default() };
+    let Ok(mut hash) = access.open_without_touch(key, Kind::Hash) else {
+        return Removed::default();
+    };
     if !hash.exists() || !hash.value_tag().has_timed_parts() {
         return Removed::default();
     }

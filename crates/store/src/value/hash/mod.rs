@@ -22,12 +22,12 @@ mod read;
 mod small;
 mod write;
 
-pub use ahead::look_ahead;
+pub use ahead::prefetch_fields;
 pub use deadline::{Deadline, Was};
 pub use limit::HashLimit;
 pub use number::{HashError, add, add_float};
 pub use random::{random_field, random_fields};
-pub use read::{Fields, Hash, Pair, peek, read};
+pub use read::{Fields, Hash, Pair, lookup_without_touch, read};
 pub use write::HashMut;
 
 pub(crate) use due::{Removed, earliest, remove_due};

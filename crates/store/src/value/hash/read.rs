@@ -52,8 +52,11 @@ pub fn read<'x>(access: &'x mut Access<'_>, key: &Key<'_>) -> Result<Option<Hash
 ///
 /// # Errors
 /// When the key holds something else.
-pub fn peek<'x>(access: &'x Access<'_>, key: &Key<'_>) -> Result<Option<Hash<'x>>, WrongKind> {
-    let found = access.peek_kind(key, Kind::Hash)?;
+pub fn lookup_without_touch<'x>(
+    access: &'x Access<'_>,
+    key: &Key<'_>,
+) -> Result<Option<Hash<'x>>, WrongKind> {
+    let found = access.lookup_kind_without_touch(key, Kind::Hash)?;
     Ok(found.map(Hash::of))
 }
 

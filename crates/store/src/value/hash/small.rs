@@ -194,7 +194,7 @@ pub(super) fn widen(key: &mut KeyMut<'_, '_>) -> Result<bool, NoSpace> {
     }
     let mut wide = Vec::with_capacity(packed.full_len() + 2 * rows);
     concat(TIMED, &pieces, &mut wide);
-    key.put(value_tag_of_packed(TIMED), &wide)?;
+    key.replace(value_tag_of_packed(TIMED), &wide)?;
     Ok(true)
 }
 

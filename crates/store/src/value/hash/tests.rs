@@ -1,4 +1,7 @@
-use super::{Deadline, Hash, HashLimit, HashMut, Pair, Was, peek, random_field, random_fields};
+use super::{
+    Deadline, Hash, HashLimit, HashMut, Pair, Was, lookup_without_touch, random_field,
+    random_fields,
+};
 use crate::access::Access;
 use crate::key::{Encoding, Key};
 use crate::store::{Store, StoreConfig};
@@ -45,11 +48,11 @@ impl Fixture {
     }
 
     fn look<T>(&mut self, act: impl FnOnce(Option<Hash<'_>>) -> T) -> T {
-        self.on(|access, key| act(peek(access, key).expect("a hash")))
+        self.on(|access, key| act(lookup_without_touch(access, key).expect("a hash")))
     }
 
     fn encoding(&mut self) -> Option<Encoding> {
-        self.on(|access, key| access.peek(key).map(|value| value.encoding))
+        self.on(|access, key| access.lookup_without_touch(key).map(|value| value.encoding))
     }
 
     fn model(&mut self) -> Model {

@@ -62,7 +62,7 @@ impl<'g, 'a> HashMut<'g, 'a> {
     pub fn set(&mut self, field: &[u8], value: &[u8], deadline: Deadline) -> Result<Was, NoSpace> {
         let is_new = !self.exists();
         if is_new {
-            self.key.put(value_tag_of_packed(PLAIN), &packed::EMPTY)?;
+            self.key.replace(value_tag_of_packed(PLAIN), &packed::EMPTY)?;
         }
         let was = self.set_in_hash(field, value, deadline);
         if is_new && was.is_err() {
@@ -142,7 +142,9 @@ impl<'g, 'a> HashMut<'g, 'a> {
         let packed =
             if are_few { small::packed_of(pairs.clone(), stride, bytes_max) } else { None };
         let is_made = match packed {
-            Some(packed) => self.key.put(value_tag_of_packed(stride), &packed).map(|()| true)?,
+            Some(packed) => {
+                self.key.replace(value_tag_of_packed(stride), &packed).map(|()| true)?
+            }
             None if is_small => false,
             None => large::create(&mut self.key, pairs)?,
         };

@@ -46,13 +46,17 @@ impl Fixture {
 
     fn set(&mut self, name: &[u8], bytes: &[u8]) {
         let expiry = Expiry::At(Millis(2_000_000));
-        self.on(&[name], |access, keys| access.write(&keys[0], bytes, Encoding::Embedded, expiry))
-            .expect("room");
+        self.on(&[name], |access, keys| {
+            access.set_string(&keys[0], bytes, Encoding::Embedded, expiry)
+        })
+        .expect("room");
     }
 
     fn bytes(&mut self, name: &[u8]) -> Vec<u8> {
-        self.on(&[name], |access, keys| access.peek(&keys[0]).map(|value| value.bytes.to_vec()))
-            .unwrap_or_default()
+        self.on(&[name], |access, keys| {
+            access.lookup_without_touch(&keys[0]).map(|value| value.bytes.to_vec())
+        })
+        .unwrap_or_default()
     }
 }
 
@@ -317,7 +321,8 @@ fn what_was_added_before_a_wrong_run_showed_is_kept() {
     fixture.set(b"a", b"HYLL\x01\0\0\0\0\0\0\0\0\0\0\0\x57\x6f");
     assert_eq!(fixture.add(b"a", &[b"", b"a"]), Err(HyperLogLogError::Corrupted));
     assert_eq!(fixture.bytes(b"a"), b"HYLL\x01\0\0\0\0\0\0\0\0\0\0\x80\x57\x31\x84\x3c");
-    let deadline = fixture.on(&[b"a"], |access, keys| access.peek(&keys[0])?.deadline);
+    let deadline =
+        fixture.on(&[b"a"], |access, keys| access.lookup_without_touch(&keys[0])?.deadline);
     assert_eq!(deadline, Some(Millis(2_000_000)));
 }
 

@@ -61,10 +61,10 @@ pub fn store<'t>(
     let empty = PackedList::new(&packed::EMPTY);
     let value_tag = ValueTag::of_tree(Kind::List, limit.encoding_of(empty, more));
     let is_small = limit.allows_more(empty, more);
-    let mut key = access.replace(key);
+    let mut key = access.open_to_replace(key);
     if is_small {
         texts.for_each(|text| packed::push(&mut packed, Element::of(text)));
-        return key.put(ValueTag::new(Kind::List, SMALL), &packed);
+        return key.replace(ValueTag::new(Kind::List, SMALL), &packed);
     }
     key.put_trees(value_tag, |nodes| {
         let root = ListTree::empty(nodes, 1)?;
@@ -128,7 +128,7 @@ fn fit<'t>(
     let packed = PackedList::new(if is_new { &packed::EMPTY } else { key.bytes() });
     if limit.allows_more(packed, more) {
         let value_tag = ValueTag::new(Kind::List, SMALL);
-        return if is_new { key.put(value_tag, &packed::EMPTY) } else { Ok(()) };
+        return if is_new { key.replace(value_tag, &packed::EMPTY) } else { Ok(()) };
     }
     let (encoding, leaf) = (limit.encoding_of(packed, more), Rows::of_packed(packed, 1));
     enlarge(key, encoding, &leaf)
@@ -193,7 +193,7 @@ pub fn move_between(
     // Pushed first: if there is no room for it, nothing has happened. At the same end of the same
     // list it is pushed upon itself, and one of the two goes.
     push(access, target, to, std::iter::once(&text[..]), limit, false)?;
-    let mut key = access.open_again(source, Kind::List)?;
+    let mut key = access.open_without_touch(source, Kind::List)?;
     pop_found(&mut key, (from, 1), limit, |_| ())?;
     show(&text);
     Ok(true)
@@ -303,7 +303,7 @@ fn reduce(key: &mut KeyMut<'_, '_>, limit: ListLimit) {
     let mut packed = packed::EMPTY.to_vec();
     list.iter_from(0).for_each(|element| packed::push(&mut packed, element));
     // Where there is no room for that, the list stays as it is.
-    let _ = key.put(ValueTag::new(Kind::List, SMALL), &packed);
+    let _ = key.replace(ValueTag::new(Kind::List, SMALL), &packed);
 }
 
 /// Sets the element with a number. False if there is no such element.

@@ -10,7 +10,7 @@ mod read;
 pub use change::{Pivot, insert, move_between, pop, push, remove, set, store, trim};
 pub use limit::ListLimit;
 pub(super) use limit::element_bytes;
-pub use read::{Elements, ElementsBack, List, peek, read};
+pub use read::{Elements, ElementsBack, List, lookup_without_touch, read};
 
 use tree::{ByPosition, RowLeaf};
 

@@ -30,8 +30,11 @@ pub fn read<'x>(access: &'x mut Access<'_>, key: &Key<'_>) -> Result<Option<List
 ///
 /// # Errors
 /// When the key holds something else.
-pub fn peek<'x>(access: &'x Access<'_>, key: &Key<'_>) -> Result<Option<List<'x>>, WrongKind> {
-    Ok(access.peek_kind(key, Kind::List)?.map(List::of))
+pub fn lookup_without_touch<'x>(
+    access: &'x Access<'_>,
+    key: &Key<'_>,
+) -> Result<Option<List<'x>>, WrongKind> {
+    Ok(access.lookup_kind_without_touch(key, Kind::List)?.map(List::of))
 }
 
 impl<'x> List<'x> {

@@ -97,7 +97,7 @@ pub(crate) fn put_chunks(
     len: usize,
     deadline: Option<Millis>,
 ) -> Result<(), NoSpace> {
-    let put = key.put_until(ValueTag::OF_LONG_STRING, &value_of(id, len), deadline);
+    let put = key.replace_until(ValueTag::OF_LONG_STRING, &value_of(id, len), deadline);
     if put.is_err() {
         key.give_up(id);
     }
@@ -138,7 +138,7 @@ impl<'a> Access<'a> {
         len: usize,
         written: impl Iterator<Item = Range<usize>>,
     ) -> Result<LongMut<'g, 'a>, Fault> {
-        let mut key = self.open_again(key, Kind::String)?;
+        let mut key = self.open_without_touch(key, Kind::String)?;
         if let Some(id) = key.collection() {
             let len = len.max(len_of(key.bytes()));
             make_ready(&mut key.nodes_mut(), written)?;
@@ -172,7 +172,7 @@ fn make_ready(
     let mut made = Vec::new();
     for (chunk, place) in written.flat_map(places) {
         if let Err(no_room) = make_chunk(nodes, node_of(chunk), place.end, &mut made) {
-            made.into_iter().for_each(|node| nodes.take_out(node));
+            made.into_iter().for_each(|node| nodes.remove(node));
             return Err(no_room);
         }
     }

@@ -81,7 +81,7 @@ impl World {
         let deadline = (self.below(4) == 0).then(|| Millis(self.now.0 + 30));
         let expiry = deadline.map_or(Expiry::Never, Expiry::At);
         self.on(&[name], |access, keys| {
-            access.write(&keys[0], &value, Encoding::of_new(&value), expiry).expect("room");
+            access.set_string(&keys[0], &value, Encoding::of_new(&value), expiry).expect("room");
         });
         self.model.insert(name, (value, deadline));
     }
@@ -227,14 +227,14 @@ impl World {
             let expected = self.model.get(name).cloned();
             let (a, b) = (self.place(), self.place());
             self.on(&[name], |access, keys| {
-                let found = access.peek_string(&keys[0]).expect("a string");
+                let found = access.lookup_string_without_touch(&keys[0]).expect("a string");
                 let Some((bytes, deadline)) = expected else { return assert!(found.is_none()) };
                 let found = found.expect("it is there");
                 assert!(found.to_vec() == bytes, "{name:?} is another string");
                 assert!(found == *bytes, "{name:?} is not equal to itself");
                 assert_eq!(found.deadline, deadline);
                 assert_eq!(
-                    access.peek(&keys[0]).is_some_and(|it| it.is_tree),
+                    access.lookup_without_touch(&keys[0]).is_some_and(|it| it.is_tree),
                     found.as_slice().is_none()
                 );
                 check_bits(&found, &bytes, a, b);
@@ -281,7 +281,8 @@ fn a_bit_far_away_costs_one_chunk_and_a_table() {
     let mut world = World::new(3);
     let memory = world.on(&[b"a"], |access, keys| {
         bitmap::set(access, &keys[0], (1 << 32) - 1, true).expect("room");
-        let found = access.peek_string(&keys[0]).expect("a string").expect("it is there");
+        let found =
+            access.lookup_string_without_touch(&keys[0]).expect("a string").expect("it is there");
         assert_eq!(found.len(), 512 << 20);
         assert_eq!(bitmap::count(&found, &(0..=(1 << 32) - 1)), 1);
         assert_eq!(bitmap::position(&found, true, &(0..=(1 << 32) - 1)), Some((1 << 32) - 1));
@@ -297,8 +298,11 @@ fn a_string_is_in_one_piece_again_when_it_is_set_to_fewer_bytes() {
     for (value, is_long) in [(&long[..], true), (&long[1..], false), (&long, true), (b"1", false)] {
         let expiry = Expiry::At(Millis(2_000_000));
         world.on(&[b"a"], |access, keys| {
-            access.write(&keys[0], value, Encoding::of_new(value), expiry).expect("room");
-            let found = access.peek_string(&keys[0]).expect("a string").expect("it is there");
+            access.set_string(&keys[0], value, Encoding::of_new(value), expiry).expect("room");
+            let found = access
+                .lookup_string_without_touch(&keys[0])
+                .expect("a string")
+                .expect("it is there");
             assert_eq!(found.as_slice().is_none(), is_long);
             assert_eq!((found.len(), found.deadline), (value.len(), Some(Millis(2_000_000))));
         });
@@ -312,18 +316,20 @@ fn what_has_no_room_leaves_the_string_as_it_was() {
     let mut world = World::new(5);
     let value = vec![7; WHOLE_BYTES_MAX + 100];
     world.on(&[b"a", b"b"], |access, keys| {
-        access.write(&keys[0], &value, Encoding::Raw, Expiry::Never).expect("room");
+        access.set_string(&keys[0], &value, Encoding::Raw, Expiry::Never).expect("room");
         let much = vec![1; 64 << 20];
         let mut at = 0;
         // Until the address space is used up.
         while string::set_range(access, &keys[1], at, &much, LEN_MAX * 4).is_ok() {
             at += much.len();
         }
-        let kept = access.peek_string(&keys[1]).expect("a string").expect("it is there");
+        let kept =
+            access.lookup_string_without_touch(&keys[1]).expect("a string").expect("it is there");
         assert_eq!(kept.len(), at);
         let done = string::append(access, &keys[0], &much, LEN_MAX);
         assert_eq!(done, Err(string::StringError::NoSpace));
-        let kept = access.peek_string(&keys[0]).expect("a string").expect("it is there");
+        let kept =
+            access.lookup_string_without_touch(&keys[0]).expect("a string").expect("it is there");
         assert!(kept == *value);
     });
 }

@@ -125,7 +125,7 @@ fn add_to_integers(key: &mut KeyMut<'_, '_>, text: &[u8], limit: SetLimit) -> Re
     // What asks for more bytes is below all others or above them.
     let (below, above) = if at == 0 { (Some(value), None) } else { (None, Some(value)) };
     let bytes = integers::encode(width, below.into_iter().chain(all.iter()).chain(above));
-    key.put(small_value_tag(Encoding::Intset), &bytes)?;
+    key.replace(small_value_tag(Encoding::Intset), &bytes)?;
     Ok(true)
 }
 
@@ -251,7 +251,7 @@ fn create_integers<'t>(
     values.dedup();
     let width = integers::width_of_all(values.iter().copied());
     let bytes = integers::encode(width, values.iter().copied());
-    key.put(small_value_tag(Encoding::Intset), &bytes)?;
+    key.replace(small_value_tag(Encoding::Intset), &bytes)?;
     Ok(Begun { passed, added: values.len() as u64 })
 }
 
@@ -279,6 +279,6 @@ fn create_packed<'t>(
         passed += 1;
     }
     let (len, count) = (packed.byte_len(), packed.as_list().len() as u64);
-    key.put(small_value_tag(Encoding::Listpack), &bytes[..len])?;
+    key.replace(small_value_tag(Encoding::Listpack), &bytes[..len])?;
     Ok(Begun { passed, added: count })
 }

@@ -38,7 +38,7 @@ fn put_integers(key: &mut KeyMut<'_, '_>, members: &mut [Tagged<'_>]) -> Result<
         return put_tree(key, Encoding::Intset, members);
     }
     let bytes = integers::encode(width, members.iter().map(value));
-    key.put(small_value_tag(Encoding::Intset), &bytes)
+    key.replace(small_value_tag(Encoding::Intset), &bytes)
 }
 
 fn put_packed(key: &mut KeyMut<'_, '_>, members: &mut [Tagged<'_>]) -> Result<(), NoSpace> {
@@ -53,7 +53,7 @@ fn put_packed(key: &mut KeyMut<'_, '_>, members: &mut [Tagged<'_>]) -> Result<()
         packed.push_back(*element).expect("the packed list is as long as all need");
     }
     let len = packed.byte_len();
-    key.put(small_value_tag(Encoding::Listpack), &bytes[..len])
+    key.replace(small_value_tag(Encoding::Listpack), &bytes[..len])
 }
 
 fn put_tree(

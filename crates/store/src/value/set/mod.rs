@@ -26,7 +26,7 @@ pub use add::add;
 pub use combine::{Flow, Operation, combine};
 pub use limit::SetLimit;
 pub use pop::{Pop, pop};
-pub use read::{Members, Set, peek, read, read_all};
+pub use read::{Members, Set, lookup_without_touch, read, read_all};
 pub use remove::{move_member, remove};
 pub use sample::{draw, random_member};
 pub use store::{Stored, store};

@@ -40,8 +40,11 @@ pub fn read<'x>(access: &'x mut Access<'_>, key: &Key<'_>) -> Result<Option<Set<
 ///
 /// # Errors
 /// When the key holds something else.
-pub fn peek<'x>(access: &'x Access<'_>, key: &Key<'_>) -> Result<Option<Set<'x>>, WrongKind> {
-    Ok(access.peek_kind(key, Kind::Set)?.map(Set::of))
+pub fn lookup_without_touch<'x>(
+    access: &'x Access<'_>,
+    key: &Key<'_>,
+) -> Result<Option<Set<'x>>, WrongKind> {
+    Ok(access.lookup_kind_without_touch(key, Kind::Set)?.map(Set::of))
 }
 
 /// The sets of several keys, for a command that reads.

@@ -38,7 +38,7 @@ pub fn store(
         let is_change = access.remove(target);
         return Ok(Stored { len, is_change });
     }
-    put_members(&mut access.replace(target), encoding, &mut kept.members())?;
+    put_members(&mut access.open_to_replace(target), encoding, &mut kept.members())?;
     Ok(Stored { len, is_change: true })
 }
 

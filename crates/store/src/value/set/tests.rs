@@ -1,7 +1,9 @@
 //! Sets against a model, through all forms.
 
 use super::read::Form;
-use super::{Flow, Operation, SetLimit, add, combine, move_member, peek, pop, random_member};
+use super::{
+    Flow, Operation, SetLimit, add, combine, lookup_without_touch, move_member, pop, random_member,
+};
 use super::{read_all, remove, store};
 use crate::access::Access;
 use crate::key::{Encoding, Key};
@@ -59,7 +61,9 @@ impl Fixture {
 
     fn members(&mut self, name: &[u8]) -> Model {
         self.on(&[name], |access, keys| {
-            let Some(set) = peek(access, &keys[0]).expect("a set") else { return Model::new() };
+            let Some(set) = lookup_without_touch(access, &keys[0]).expect("a set") else {
+                return Model::new();
+            };
             if let Form::Large(view) = set.form {
                 view.verify().expect("a sound tree");
             }
@@ -73,7 +77,9 @@ impl Fixture {
     }
 
     fn encoding(&mut self, name: &[u8]) -> Option<Encoding> {
-        self.on(&[name], |access, keys| access.peek(&keys[0]).map(|value| value.encoding))
+        self.on(&[name], |access, keys| {
+            access.lookup_without_touch(&keys[0]).map(|value| value.encoding)
+        })
     }
 
     fn clean(&mut self) {
@@ -207,7 +213,7 @@ fn a_walk_by_cursor_gives_each_member_that_stays_exactly_once() {
     let (mut cursor, mut seen) = (0, BTreeMap::<Vec<u8>, u32>::new());
     loop {
         cursor = fixture.on(&[b"a"], |access, keys| {
-            let set = peek(access, &keys[0]).expect("a set").expect("members");
+            let set = lookup_without_touch(access, &keys[0]).expect("a set").expect("members");
             set.scan(cursor, 7, |member| *seen.entry(member.to_text()).or_default() += 1)
         });
         if cursor == 0 {

@@ -246,7 +246,7 @@ fn put_in_trees(
     if key.value_tag().encoding() == Encoding::Listpack && !limit.allows(members, member.len()) {
         let value = key.bytes().to_vec();
         let value_tag = ValueTag::of_tree(Kind::SortedSet, Encoding::Skiplist);
-        key.put(value_tag, &value)?;
+        key.replace(value_tag, &value)?;
     }
     Ok(())
 }

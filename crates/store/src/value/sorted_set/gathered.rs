@@ -89,9 +89,9 @@ pub fn store(
     gathered.sort();
     let is_allowed = limit.allows(gathered.len() as u64, gathered.longest);
     let packed = is_allowed.then(|| gathered.to_packed()).flatten();
-    let mut key = access.replace(key);
+    let mut key = access.open_to_replace(key);
     match packed {
-        Some(packed) => key.put(SMALL, &packed)?,
+        Some(packed) => key.replace(SMALL, &packed)?,
         None => put_large(&mut key, gathered, encoding_of_large(is_allowed))?,
     }
     Ok(true)
@@ -147,7 +147,7 @@ pub(super) fn put_small(
 ) -> Result<(), NoSpace> {
     let mut packed = packed::EMPTY.to_vec();
     packed::push_row(&mut packed, cells);
-    key.put(SMALL, &packed)
+    key.replace(SMALL, &packed)
 }
 
 /// Makes a small set large.

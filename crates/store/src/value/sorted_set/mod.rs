@@ -34,7 +34,7 @@ pub use gathered::{Gathered, store};
 pub use limit::SortedSetLimit;
 pub use random::draw;
 pub use range::{Pick, Span};
-pub use read::{Pairs, PairsBack, SortedSet, peek, read};
+pub use read::{Pairs, PairsBack, SortedSet, lookup_without_touch, read};
 pub use remove::{End, pop, remove, remove_picked};
 pub use scan::scan;
 

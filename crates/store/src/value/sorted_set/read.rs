@@ -46,8 +46,11 @@ pub fn read<'x>(
 ///
 /// # Errors
 /// When the key holds something else.
-pub fn peek<'x>(access: &'x Access<'_>, key: &Key<'_>) -> Result<Option<SortedSet<'x>>, WrongKind> {
-    Ok(access.peek_kind(key, Kind::SortedSet)?.map(SortedSet::of))
+pub fn lookup_without_touch<'x>(
+    access: &'x Access<'_>,
+    key: &Key<'_>,
+) -> Result<Option<SortedSet<'x>>, WrongKind> {
+    Ok(access.lookup_kind_without_touch(key, Kind::SortedSet)?.map(SortedSet::of))
 }
 
 impl<'x> SortedSet<'x> {

@@ -2,7 +2,7 @@ use super::score::sort_key;
 use super::{
     Added, Aggregate, End, Gathered, LexBound, LexRange, Operand, Pick, ScoreBound, ScoreRange,
     SortedSet, SortedSetLimit, Source, Span, Terms, add, count_shared, difference, draw,
-    intersection, peek, pop, remove, remove_picked, scan, store, union,
+    intersection, lookup_without_touch, pop, remove, remove_picked, scan, store, union,
 };
 use crate::access::Access;
 use crate::fault::Fault;
@@ -55,12 +55,14 @@ impl Fixture {
     }
 
     fn look<T>(&mut self, name: &str, act: impl FnOnce(Option<SortedSet<'_>>) -> T) -> T {
-        self.on(&[name], |access, keys| act(peek(access, &keys[0]).expect("a sorted set")))
+        self.on(&[name], |access, keys| {
+            act(lookup_without_touch(access, &keys[0]).expect("a sorted set"))
+        })
     }
 
     fn encoding(&mut self, name: &str) -> Option<(Encoding, bool)> {
         self.on(&[name], |access, keys| {
-            access.peek(&keys[0]).map(|value| (value.encoding, value.is_tree))
+            access.lookup_without_touch(&keys[0]).map(|value| (value.encoding, value.is_tree))
         })
     }
 
@@ -431,7 +433,7 @@ fn sets_are_combined() {
     }
     fixture.on(&["a", "b"], |access, keys| {
         let source = |key: &Key<'_>, weight: f64| Source {
-            operand: peek(access, key).expect("a set").map(Operand::SortedSet),
+            operand: lookup_without_touch(access, key).expect("a set").map(Operand::SortedSet),
             weight,
         };
         let both = || vec![source(&keys[0], 1.0), source(&keys[1], 2.0)];
@@ -483,10 +485,10 @@ fn another_kind_is_refused() {
     let mut fixture = Fixture::new();
     fixture.on(&["a"], |access, keys| {
         let expiry = crate::key::Expiry::Never;
-        access.write(&keys[0], b"text", Encoding::Raw, expiry).expect("room");
+        access.set_string(&keys[0], b"text", Encoding::Raw, expiry).expect("room");
         let added = add(access, &keys[0], &[(1.0, b"a")], Terms::default(), LIMIT);
         assert_eq!(added, Err(Fault::WrongKind));
-        assert!(peek(access, &keys[0]).is_err());
+        assert!(lookup_without_touch(access, &keys[0]).is_err());
     });
 }
 

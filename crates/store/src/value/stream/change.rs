@@ -133,7 +133,7 @@ pub(super) fn create(key: &mut KeyMut<'_, '_>) -> Result<(), NoSpace> {
     let value_tag = ValueTag::of_tree(Kind::Stream, Encoding::Stream);
     let id = key.new_collection()?;
     let built = edit::new_tree(&mut key.nodes_of(id)).map_err(NoSpace::from);
-    let put = built.and_then(|entries| key.put(value_tag, &value_of(id, entries)));
+    let put = built.and_then(|entries| key.replace(value_tag, &value_of(id, entries)));
     if put.is_err() {
         key.give_up(id);
     }

@@ -27,7 +27,7 @@ pub use change::{Add, AddError, Added, NewId, SetId, SetIdError, add, delete, se
 pub use entry::{Entry, Pairs};
 pub use id::Id;
 pub use limit::NodeLimit;
-pub use read::{Range, RangeBack, Stream, peek, read};
+pub use read::{Range, RangeBack, Stream, lookup_without_touch, read};
 pub use trim::{Bound, Trim};
 
 #[cfg(test)]

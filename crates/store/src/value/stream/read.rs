@@ -39,8 +39,11 @@ pub fn read<'x>(
 ///
 /// # Errors
 /// When the key holds something else.
-pub fn peek<'x>(access: &'x Access<'_>, key: &Key<'_>) -> Result<Option<Stream<'x>>, WrongKind> {
-    Ok(access.peek_kind(key, Kind::Stream)?.map(Stream::of))
+pub fn lookup_without_touch<'x>(
+    access: &'x Access<'_>,
+    key: &Key<'_>,
+) -> Result<Option<Stream<'x>>, WrongKind> {
+    Ok(access.lookup_kind_without_touch(key, Kind::Stream)?.map(Stream::of))
 }
 
 impl<'x> Stream<'x> {

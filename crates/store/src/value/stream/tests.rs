@@ -248,7 +248,8 @@ impl Fixture {
 
     fn entries(&mut self, from: Id, to: Id) -> Vec<(Id, Texts)> {
         self.on(|access, key| {
-            let stream = super::peek(access, key).expect("a stream").expect("it is there");
+            let stream =
+                super::lookup_without_touch(access, key).expect("a stream").expect("it is there");
             let there: Vec<_> = stream.range(from, to).map(|it| (it.id, texts_of(it))).collect();
             let mut back: Vec<_> =
                 stream.range_back(from, to).map(|it| (it.id, texts_of(it))).collect();
@@ -372,7 +373,8 @@ impl Fixture {
 
     fn pending(&mut self) -> PendingModel {
         self.on(|access, key| {
-            let stream = super::peek(access, key).expect("a stream").expect("it is there");
+            let stream =
+                super::lookup_without_touch(access, key).expect("a stream").expect("it is there");
             let group = stream.groups().get(b"g").expect("a group");
             let all: PendingModel = group
                 .pending(Id::MIN)
@@ -524,7 +526,7 @@ fn groups_and_their_errors_are_told_apart() {
     assert_eq!(set, Err(group::GroupError::NoGroup));
     fixture.on(|access, key| access.remove(key));
     let write = |access: &mut Access<'_>, key: &Key<'_>| {
-        access.write(key, b"v", crate::Encoding::Raw, crate::Expiry::Keep)
+        access.set_string(key, b"v", crate::Encoding::Raw, crate::Expiry::Keep)
     };
     fixture.on(write).expect("room");
     let wrong = Err(group::GroupError::Fault(Fault::WrongKind));

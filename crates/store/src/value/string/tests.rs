@@ -30,7 +30,9 @@ impl Fixture {
     }
 
     fn value(&mut self, name: &[u8]) -> Option<Vec<u8>> {
-        self.on(name, |access, key| access.peek(key).map(|value| value.bytes.to_vec()))
+        self.on(name, |access, key| {
+            access.lookup_without_touch(key).map(|value| value.bytes.to_vec())
+        })
     }
 }
 
@@ -62,7 +64,7 @@ type Answer = Result<i128, StringError>;
 fn apply(fixture: &mut Fixture, name: &[u8], op: &Op) -> Answer {
     fixture.on(name, |access, key| match op {
         Op::Write(value) => {
-            access.write(key, value, Encoding::of_new(value), Expiry::Never)?;
+            access.set_string(key, value, Encoding::of_new(value), Expiry::Never)?;
             Ok(0)
         }
         Op::Append(tail) => append(access, key, tail, LEN_MAX).map(|len| len as i128),
@@ -139,7 +141,7 @@ fn a_range_has_both_ends_and_stays_inside() {
 fn encodings_follow_what_was_done_to_a_string() {
     let mut fixture = Fixture::new();
     let encoding = |fixture: &mut Fixture| {
-        fixture.on(b"k", |access, key| access.peek(key).map(|value| value.encoding))
+        fixture.on(b"k", |access, key| access.lookup_without_touch(key).map(|value| value.encoding))
     };
     fixture.on(b"k", |access, key| add(access, key, 41)).expect("an integer");
     assert_eq!(encoding(&mut fixture), Some(Encoding::Int));

@@ -39,21 +39,27 @@ impl Access<'_> {
         self.guard().read(key).map(ValueRef::string).transpose()
     }
 
-    /// Reads the string of a key on the way to changing it, as [`Access::look`].
+    /// Reads the string of a key on the way to changing it, as [`Access::lookup_for_write`].
     ///
     /// # Errors
     /// When the key holds something else.
     #[inline]
-    pub fn look_string(&mut self, key: &Key<'_>) -> Result<Option<StringView<'_>>, WrongKind> {
-        self.guard().look(key).map(ValueRef::string).transpose()
+    pub fn lookup_string_for_write(
+        &mut self,
+        key: &Key<'_>,
+    ) -> Result<Option<StringView<'_>>, WrongKind> {
+        self.guard().lookup_for_write(key).map(ValueRef::string).transpose()
     }
 
-    /// Reads the string of a key without any trace, as [`Access::peek`].
+    /// Reads the string of a key without any trace, as [`Access::lookup_without_touch`].
     ///
     /// # Errors
     /// When the key holds something else.
-    pub fn peek_string(&self, key: &Key<'_>) -> Result<Option<StringView<'_>>, WrongKind> {
-        self.unseen().peek(key).map(ValueRef::string).transpose()
+    pub fn lookup_string_without_touch(
+        &self,
+        key: &Key<'_>,
+    ) -> Result<Option<StringView<'_>>, WrongKind> {
+        self.shared_guard().lookup_without_touch(key).map(ValueRef::string).transpose()
     }
 
     /// Sets a key to a string, in place of anything that it holds.
@@ -61,7 +67,7 @@ impl Access<'_> {
     /// # Errors
     /// When there is no room for it; nothing has changed then.
     #[inline]
-    pub fn write(
+    pub fn set_string(
         &mut self,
         key: &Key<'_>,
         value: &[u8],
@@ -71,7 +77,7 @@ impl Access<'_> {
         if value.len() > WHOLE_BYTES_MAX {
             return write_long(self.guard().key_mut(key), value, expiry);
         }
-        self.guard().write(key, ValueTag::new(Kind::String, encoding), value, expiry)
+        self.guard().set_string(key, ValueTag::new(Kind::String, encoding), value, expiry)
     }
 
     /// The string of a key, to be changed in place without changing its length; `None` for one in

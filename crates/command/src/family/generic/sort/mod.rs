@@ -77,7 +77,7 @@ fn sort_with(call: &mut Call<'_>, may_store: bool) -> Outcome {
     };
     let results = gather(&access, &elements, &options, find);
     let texts = results.iter().map(Vec::as_slice);
-    let is_removed = results.is_empty() && access.look(&target).is_some();
+    let is_removed = results.is_empty() && access.lookup_for_write(&target).is_some();
     list::store(&mut access, &target, texts, ListLimit::of_setting(setting))?;
     access.changed(is_removed.into(), Event::DEL, &target);
     access.changed(results.len() as u64, SORTSTORE, &target);

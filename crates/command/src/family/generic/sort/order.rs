@@ -53,7 +53,7 @@ pub(super) fn load(
     match kind {
         None => {}
         Some(Kind::List) => {
-            if let Some(list) = list::peek(access, key)? {
+            if let Some(list) = list::lookup_without_touch(access, key)? {
                 let (first, count) = part(list.len(), is_read_in_order, options);
                 if is_read_in_order && options.is_falling && count > 0 {
                     list.iter_back_from(list.len() - 1 - first as u64).take(count).for_each(add);
@@ -64,12 +64,12 @@ pub(super) fn load(
             }
         }
         Some(Kind::Set) => {
-            if let Some(set) = set::peek(access, key)? {
+            if let Some(set) = set::lookup_without_touch(access, key)? {
                 set.members().for_each(add);
             }
         }
         Some(Kind::SortedSet) => {
-            if let Some(set) = sorted_set::peek(access, key)? {
+            if let Some(set) = sorted_set::lookup_without_touch(access, key)? {
                 let (first, count) = part(set.len(), is_read_in_order, options);
                 if is_read_in_order && options.is_falling && count > 0 {
                     let pairs = set.iter_back_from(set.len() - 1 - first as u64);

@@ -40,10 +40,10 @@ impl<'c> Pattern<'c> {
         let key = store.key(keyspace, &name);
         match field {
             Some(field) => {
-                let found = hash::peek(access, &key).ok().flatten()?.get(field)?;
+                let found = hash::lookup_without_touch(access, &key).ok().flatten()?.get(field)?;
                 Some(found.value.to_text())
             }
-            None => Some(access.peek_string(&key).ok().flatten()?.to_vec()),
+            None => Some(access.lookup_string_without_touch(&key).ok().flatten()?.to_vec()),
         }
     }
 }

@@ -44,19 +44,21 @@ impl Fingerprint {
 
     /// Adds the value of a key, if there is one. False if there is none.
     fn mix_value(&mut self, access: &Access<'_>, key: &Key<'_>) -> Result<bool, Refusal> {
-        let Some(value) = access.peek(key) else { return Ok(false) };
+        let Some(value) = access.lookup_without_touch(key) else { return Ok(false) };
         self.mix(&type_number(value.kind).to_be_bytes());
         match value.kind {
             Kind::List => {
-                let elements = list::peek(access, key)?.into_iter();
+                let elements = list::lookup_without_touch(access, key)?.into_iter();
                 elements.flat_map(|list| list.iter_from(0)).for_each(|it| self.mix_element(it));
             }
             Kind::Set => {
-                let members = set::peek(access, key)?.into_iter().flat_map(|set| set.members());
+                let members = set::lookup_without_touch(access, key)?
+                    .into_iter()
+                    .flat_map(|set| set.members());
                 members.for_each(|member| member.with_text(|text| self.add(text)));
             }
             Kind::SortedSet => {
-                let pairs = sorted_set::peek(access, key)?.into_iter();
+                let pairs = sorted_set::lookup_without_touch(access, key)?.into_iter();
                 for (member, score) in pairs.flat_map(|set| set.iter_from(0)) {
                     let mut one = Fingerprint::default();
                     one.mix_element(member);
@@ -65,7 +67,7 @@ impl Fingerprint {
                 }
             }
             Kind::Stream => {
-                let stream = stream::peek(access, key)?.into_iter();
+                let stream = stream::lookup_without_touch(access, key)?.into_iter();
                 for entry in stream.flat_map(|stream| stream.range(Id::MIN, Id::MAX)) {
                     self.mix(format!("{}.{}", entry.id.ms, entry.id.seq).as_bytes());
                     entry
@@ -75,7 +77,9 @@ impl Fingerprint {
                 }
             }
             Kind::Hash => {
-                let pairs = hash::peek(access, key)?.into_iter().flat_map(|hash| hash.iter());
+                let pairs = hash::lookup_without_touch(access, key)?
+                    .into_iter()
+                    .flat_map(|hash| hash.iter());
                 for pair in pairs {
                     let mut one = Fingerprint::default();
                     one.mix_element(pair.field);
@@ -84,7 +88,7 @@ impl Fingerprint {
                 }
             }
             Kind::String => {
-                let pieces = access.peek_string(key)?.into_iter();
+                let pieces = access.lookup_string_without_touch(key)?.into_iter();
                 self.mix_pieces(pieces.flat_map(|string| string.pieces(0..string.len())));
             }
         }

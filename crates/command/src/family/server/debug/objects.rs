@@ -15,7 +15,7 @@ pub(super) fn object(call: &mut Call<'_>) -> Outcome {
     let counts_uses = call.instance.store.eviction_policy().counts_uses();
     let (access, key, reply) = call.on_key(2);
     let bits = access.access_bits(&key).unwrap_or(0);
-    let value = access.peek(&key).ok_or(Refusal::NO_SUCH_KEY)?;
+    let value = access.lookup_without_touch(&key).ok_or(Refusal::NO_SUCH_KEY)?;
     let idle = if counts_uses { 0 } else { IDLE_SECONDS[usize::from(bits & 15)] };
     let lru = (now.0 / 1000).saturating_sub(idle.into()) & LRU_CLOCK_MASK;
     reply.simple(&format!(
@@ -24,7 +24,8 @@ pub(super) fn object(call: &mut Call<'_>) -> Outcome {
         value.bytes.as_ptr(),
         value.encoding_under(&key).name(),
         match value.kind {
-            Kind::String => access.peek_string(&key)?.map_or(0, |it| serialized_bytes(&it)),
+            Kind::String =>
+                access.lookup_string_without_touch(&key)?.map_or(0, |it| serialized_bytes(&it)),
             // What a collection takes is near enough.
             _ => access.memory_of(&key).unwrap_or(0),
         },
@@ -54,11 +55,11 @@ fn serialized_bytes(string: &StringView<'_>) -> usize {
 
 pub(super) fn sdslen(call: &mut Call<'_>) -> Outcome {
     let (access, key, reply) = call.on_key(2);
-    let value = access.peek(&key).ok_or(Refusal::NO_SUCH_KEY)?;
+    let value = access.lookup_without_touch(&key).ok_or(Refusal::NO_SUCH_KEY)?;
     if value.kind != Kind::String || value.encoding == Encoding::Int {
         return Err(Refusal::of("ERR Not an sds encoded string.").into());
     }
-    let string = access.peek_string(&key)?;
+    let string = access.lookup_string_without_touch(&key)?;
     let (key_len, len) = (key.bytes.len(), string.map_or(0, |string| string.len()));
     let whole = access.memory_of(&key).unwrap_or(0);
     let rest = whole.saturating_sub(key_len);

@@ -51,9 +51,9 @@ fn add(call: &mut Call<'_>, key: &[u8], mut value: Vec<u8>, size: Option<usize>)
     let store = &call.instance.store;
     let key = store.key(keyspace, key);
     let mut access = store.lock(call.thread, &key, call.now);
-    if access.peek(&key).is_none() {
+    if access.lookup_without_touch(&key).is_none() {
         let encoding = if size.is_some() { Encoding::Raw } else { Encoding::of_new(&value) };
-        access.write(&key, &value, encoding, Expiry::Never)?;
+        access.set_string(&key, &value, encoding, Expiry::Never)?;
         // It fills a server for tests, which is no change to be counted or told.
         access.changed_silently(0);
     }

@@ -31,7 +31,7 @@ fn table(places: u64, entries: u64) -> String {
 
 pub(super) fn htstats_key(call: &mut Call<'_>) -> Outcome {
     let (access, key, _) = call.on_key(2);
-    if access.peek(&key).is_none() {
+    if access.lookup_without_touch(&key).is_none() {
         return Err(Refusal::NO_SUCH_KEY.into());
     }
     Err(Refusal::of(

@@ -29,7 +29,7 @@ fn mean_time_left(call: &mut Call<'_>, database: usize) -> u64 {
         let Some(bytes) = store.random_key(call.thread, keyspace, call.now) else { break };
         let key = store.key(keyspace, &bytes);
         let access = store.lock(call.thread, &key, call.now);
-        if let Some(deadline) = access.peek(&key).and_then(|value| value.deadline) {
+        if let Some(deadline) = access.lookup_without_touch(&key).and_then(|value| value.deadline) {
             sum = sum.saturating_add(deadline.since(call.now));
             count += 1;
         }
