@@ -173,7 +173,7 @@ impl<O: Placed> World<'_, O> {
         }
         self.check(true);
         self.tree.remove_range(0, u64::MAX, |_, _, _, _| ());
-        assert_eq!((self.tree.root.weight, self.tree.nodes.len()), (0, 1));
+        assert_eq!((self.tree.root.count, self.tree.nodes.len()), (0, 1));
     }
 
     fn at(&self, at: u16) -> usize {
@@ -223,7 +223,7 @@ impl<O: Placed> World<'_, O> {
 
     fn insert(&mut self, at: u16, text: Vec<u8>) -> Result<(), NoRoom> {
         let Some((new, position, path, row)) = O::place(self, at, text) else { return Ok(()) };
-        assert_eq!(self.tree.view().weight_before(&path) + row as u64, position as u64);
+        assert_eq!(self.tree.view().count_before(&path) + row as u64, position as u64);
         let stride = Rows::new(self.tree.view().leaf(&path)).stride();
         let mut cells = Vec::new();
         for (column, text) in new.cells.iter().enumerate() {
@@ -266,7 +266,7 @@ impl<O: Placed> World<'_, O> {
         if numbers.is_empty() {
             return;
         }
-        let before = self.tree.view().weight_before(&path) as usize;
+        let before = self.tree.view().count_before(&path) as usize;
         self.tree.remove_some_rows(&path, &numbers);
         numbers.iter().rev().for_each(|row| drop(self.model.remove(before + row)));
     }
@@ -283,7 +283,7 @@ impl<O: Placed> World<'_, O> {
     fn check(&self, compares: bool) {
         let view = self.tree.view();
         assert_eq!(view.verify(), Ok(self.tree.nodes.len()), "no node is lost");
-        assert_eq!(view.root.weight, self.model.len() as u64);
+        assert_eq!(view.root.count, self.model.len() as u64);
         if compares {
             self.compare(view);
         }

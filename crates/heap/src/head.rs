@@ -1,7 +1,7 @@
 //! The segment that a class of appends goes to.
 
 use crate::pool::{OutOfSpace, Purpose};
-use crate::record::{Draft, Record, Weight};
+use crate::record::{Draft, Footprint, Record};
 use crate::segment::SegmentState;
 use crate::{DEDICATED_BYTES, Heap};
 use base::{Location, Millis, SegmentId};
@@ -139,8 +139,8 @@ impl Head {
             segment.deadline_seconds.store(sum + seconds, Ordering::Relaxed);
         }
         if draft.room > draft.value_len {
-            let whole = Weight { live: narrow::to_u32(draft.extent()), spare: 0 };
-            segment.reweigh(whole, draft.weight(), now);
+            let whole = Footprint { live: narrow::to_u32(draft.extent()), growth: 0 };
+            segment.change_footprint(whole, draft.footprint(), now);
         }
     }
 

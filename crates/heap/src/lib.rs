@@ -6,7 +6,7 @@
 //!                          ▲                                  │ survivors, moved     │
 //!                          └──────────────────────────────────┴──────────────────────┘
 //! ```
-//! A record never changes its extent: an update that fits is made in place and leaves a gap inside
+//! A record never changes its extent: an update that fits is made in place and leaves slack inside
 //! the record, so a segment can be walked while others write to it. Records too large to be moved
 //! get a run of slots of their own and are given back the moment they die.
 //!
@@ -27,8 +27,8 @@ mod wants;
 
 pub use head::Head;
 pub use pool::{OutOfSpace, Purpose};
-pub use profit::{ReclaimPolicy, SPARE_PART, Trim};
-pub use record::{Draft, Record, Weight};
+pub use profit::{GROWTH_PART, ReclaimPolicy, Trim};
+pub use record::{Draft, Footprint, Record};
 pub use segment::{SegmentFacts, SegmentState};
 pub use victim::{Owner, Victim};
 
@@ -160,13 +160,13 @@ impl Heap {
         unsafe { Record::at(self.space.base().add(narrow::to_usize(at.bits()))) }
     }
 
-    /// Counts the record at `at`, which counted for `weight`, as dead. Its segment may be given
+    /// Counts the record at `at`, which counted for `footprint`, as dead. Its segment may be given
     /// back at once.
     ///
     /// # Safety
     /// The record is alive, nothing names it any more, and nobody reads it afterwards.
-    pub unsafe fn mark_dead(&self, at: Location, weight: Weight) {
-        match self.segment(at.segment()).mark_dead(weight) {
+    pub unsafe fn mark_dead(&self, at: Location, footprint: Footprint) {
+        match self.segment(at.segment()).mark_dead(footprint) {
             Left::Records => {}
             Left::Nothing => self.recycle(at.segment()),
             Left::Run => self.give_back_run(at.segment()),
@@ -174,8 +174,8 @@ impl Heap {
     }
 
     /// Counts the record at `at`, which has changed in place, for `after` and not for `before`.
-    pub fn reweigh(&self, at: Location, before: Weight, after: Weight, now: Millis) {
-        self.segment(at.segment()).reweigh(before, after, now);
+    pub fn change_footprint(&self, at: Location, before: Footprint, after: Footprint, now: Millis) {
+        self.segment(at.segment()).change_footprint(before, after, now);
     }
 
     /// What is known of each segment in use, for people.

@@ -20,12 +20,12 @@ pub enum ReclaimPolicy {
 pub struct Standing {
     /// Bytes of live records.
     pub live_bytes: u32,
-    /// Bytes of dead records, and of gaps that are not spare.
+    /// Bytes of dead records, and of slack that is not growth room.
     pub dead_bytes: u32,
     /// Bytes that live records may still grow into.
-    pub spare_bytes: u32,
+    pub growth_bytes: u32,
     /// Milliseconds since a record last got such bytes or used some.
-    pub spare_idle_millis: u64,
+    pub growth_idle_millis: u64,
     /// Bytes of memory that cleaning it frees.
     pub extent: u32,
     /// Milliseconds since it was opened.
@@ -34,7 +34,7 @@ pub struct Standing {
     pub deadline_mean: Option<Millis>,
 }
 
-/// What cleaning does to the spare bytes of records.
+/// What cleaning does to the growth room of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trim {
     /// They stay, as far as they are no more than a record gets that outgrows its room.
@@ -47,32 +47,32 @@ pub enum Trim {
 
 /// A record that outgrows its room gets this part of its value more, and so has a node that was
 /// split.
-pub const SPARE_PART: usize = 2;
-/// Records whose spare bytes were not used for so long, in milliseconds, are through with growing.
+pub const GROWTH_PART: usize = 2;
+/// Records whose growth room was not used for so long, in milliseconds, are through with growing.
 const IDLE_MILLIS: u64 = 2000;
 
 impl Trim {
-    /// Whether the records of a segment are moved without spare bytes.
+    /// Whether the records of a segment are moved without growth room.
     pub fn applies_to(self, segment: &Standing) -> bool {
         match self {
             Trim::Nothing => false,
-            Trim::Idle => segment.spare_idle_millis >= IDLE_MILLIS,
+            Trim::Idle => segment.growth_idle_millis >= IDLE_MILLIS,
             Trim::All => true,
         }
     }
 }
 
 impl Standing {
-    /// The same with the spare bytes counted as what they become: live ones, or dead ones.
-    pub fn without_spare(self, trim: Trim) -> Standing {
+    /// The same with the growth room counted as what they become: live ones, or dead ones.
+    pub fn without_growth_room(self, trim: Trim) -> Standing {
         let kept = match trim.applies_to(&self) {
             true => 0,
-            false => self.spare_bytes.min(self.live_bytes / narrow::to_u32(SPARE_PART)),
+            false => self.growth_bytes.min(self.live_bytes / narrow::to_u32(GROWTH_PART)),
         };
         Standing {
             live_bytes: self.live_bytes + kept,
-            dead_bytes: self.dead_bytes + self.spare_bytes - kept,
-            spare_bytes: 0,
+            dead_bytes: self.dead_bytes + self.growth_bytes - kept,
+            growth_bytes: 0,
             ..self
         }
     }
@@ -108,8 +108,8 @@ mod tests {
         let segment = Standing {
             live_bytes,
             dead_bytes,
-            spare_bytes: 0,
-            spare_idle_millis: 0,
+            growth_bytes: 0,
+            growth_idle_millis: 0,
             extent,
             age_millis,
             deadline_mean: None,

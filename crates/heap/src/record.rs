@@ -3,11 +3,11 @@
 //! ```text
 //! | form 1 | state 1 | keyspace 1-2 | key len 1-4 | room len 1-4 | deadline 0-8 | key | room |
 //!
-//! room   | value | gap |
+//! room   | value | slack |
 //! ```
 //! `form` says which of the widths are taken. Form, lengths and key never change after the append;
 //! `state`, deadline and value change in place under the owner's lock. The room is fixed too: a
-//! value that shrinks leaves a gap, whose size stands in the gap's own last bytes.
+//! value that shrinks leaves slack, whose size stands in its own last bytes.
 
 use base::{KeyspaceId, Millis};
 use std::marker::PhantomData;
@@ -24,25 +24,25 @@ const FORM_FAR_DEADLINE: u8 = 1 << 7;
 /// Most nodes of collections: a room's length of two bytes, and nothing else that is wide.
 const FORM_LARGE_NODE: u8 = FORM_RECORD | FORM_NODE | 1 << FORM_ROOM_SHIFT;
 
-const STATE_GAP: u8 = 1 << 7;
+const STATE_SLACK: u8 = 1 << 7;
 /// Seven bits that belong to the store: kind and encoding of the value.
-const STATE_LABEL: u8 = STATE_GAP - 1;
+const STATE_LABEL: u8 = STATE_SLACK - 1;
 
 /// Until the year 10889; later deadlines take eight bytes.
 const DEADLINE_BYTES: usize = 6;
 const FAR_DEADLINE_BYTES: usize = 8;
 /// The first moment for which six bytes are too few: all bits set stand for none.
 const FAR: Millis = Millis((1 << 48) - 1);
-/// A gap whose size does not fit into one byte: this, and the size in the four bytes before.
-const GAP_WIDE: u8 = 255;
+/// Slack whose size does not fit into one byte: this, and the size in the four bytes before.
+const SLACK_WIDE: u8 = 255;
 
 /// What a record counts for in its segment; the rest of its extent counts as dead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Weight {
+pub struct Footprint {
     /// Bytes in use.
     pub live: u32,
-    /// Bytes of its gap that it may still grow into.
-    pub spare: u32,
+    /// Bytes of its slack that it may still grow into.
+    pub growth: u32,
 }
 
 /// What is to be appended.
@@ -50,7 +50,7 @@ pub struct Weight {
 pub struct Draft<'a> {
     /// Whether this is a node of a collection: a part of a value, whose key is not a user's.
     pub is_node: bool,
-    /// Whether the value grows bit by bit, so that its gap is spare.
+    /// Whether the value grows bit by bit, so that its slack is growth room.
     pub grows: bool,
     /// The keyspace to which the key belongs.
     pub keyspace: KeyspaceId,
@@ -79,10 +79,10 @@ struct Parts {
 impl Draft<'_> {
     /// What the record will count for.
     #[inline]
-    pub fn weight(&self) -> Weight {
-        let gap = self.room - self.value_len;
-        let spare = if self.grows { narrow::to_u32(gap) } else { 0 };
-        Weight { live: narrow::to_u32(self.extent() - gap), spare }
+    pub fn footprint(&self) -> Footprint {
+        let slack = self.room - self.value_len;
+        let growth = if self.grows { narrow::to_u32(slack) } else { 0 };
+        Footprint { live: narrow::to_u32(self.extent() - slack), growth }
     }
 
     /// Bytes that the record will take.
@@ -330,7 +330,7 @@ impl<'h> Record<'h> {
         // SAFETY: the room belongs to the record; the lock excludes writers.
         unsafe {
             let from = self.begin.add(narrow::to_usize(self.parts.value));
-            std::slice::from_raw_parts(from, self.room() - self.gap())
+            std::slice::from_raw_parts(from, self.room() - self.slack())
         }
     }
 
@@ -344,7 +344,7 @@ impl<'h> Record<'h> {
         // SAFETY: the room belongs to the record; the lock excludes everyone else.
         unsafe {
             let from = self.begin.add(narrow::to_usize(self.parts.value));
-            std::slice::from_raw_parts_mut(from, self.room() - self.gap())
+            std::slice::from_raw_parts_mut(from, self.room() - self.slack())
         }
     }
 
@@ -356,12 +356,14 @@ impl<'h> Record<'h> {
     #[inline]
     pub unsafe fn set_value_len(&self, value_len: usize, value_tag: u8) {
         debug_assert!(value_len <= self.room());
-        let gap = self.room() - value_len;
-        // SAFETY: the gap lies at the end of the room, whose bytes are the caller's.
+        let slack = self.room() - value_len;
+        // SAFETY: the slack lies at the end of the room, whose bytes are the caller's.
         unsafe {
-            self.begin.add(1).write(value_tag & STATE_LABEL | if gap > 0 { STATE_GAP } else { 0 });
-            if gap > 0 {
-                write_gap(self.begin.add(self.extent() as usize), gap);
+            self.begin
+                .add(1)
+                .write(value_tag & STATE_LABEL | if slack > 0 { STATE_SLACK } else { 0 });
+            if slack > 0 {
+                write_slack(self.begin.add(self.extent() as usize), slack);
             }
         }
     }
@@ -371,13 +373,13 @@ impl<'h> Record<'h> {
     /// # Safety
     /// The caller holds the owner's lock.
     #[inline]
-    pub unsafe fn gap(&self) -> usize {
-        // SAFETY: a set bit says that the room ends in the gap's size.
+    pub unsafe fn slack(&self) -> usize {
+        // SAFETY: a set bit says that the room ends in the slack's size.
         unsafe {
-            if self.begin.add(1).read() & STATE_GAP == 0 {
+            if self.begin.add(1).read() & STATE_SLACK == 0 {
                 return 0;
             }
-            read_gap(self.begin.add(self.extent() as usize))
+            read_slack(self.begin.add(self.extent() as usize))
         }
     }
 
@@ -386,20 +388,20 @@ impl<'h> Record<'h> {
     /// # Safety
     /// The caller holds the owner's lock.
     #[inline]
-    pub unsafe fn weight(&self, grows: bool) -> Weight {
+    pub unsafe fn footprint(&self, grows: bool) -> Footprint {
         // SAFETY: as the caller says.
-        let gap = narrow::to_u32(unsafe { self.gap() });
-        Weight { live: self.extent() - gap, spare: if grows { gap } else { 0 } }
+        let slack = narrow::to_u32(unsafe { self.slack() });
+        Footprint { live: self.extent() - slack, growth: if grows { slack } else { 0 } }
     }
 
-    /// Bytes of the record that count as live: all but the gap.
+    /// Bytes of the record that count as live: all but the slack.
     ///
     /// # Safety
     /// The caller holds the owner's lock.
     #[inline]
     pub unsafe fn live_bytes(&self) -> u32 {
         // SAFETY: as the caller says.
-        self.extent() - narrow::to_u32(unsafe { self.gap() })
+        self.extent() - narrow::to_u32(unsafe { self.slack() })
     }
 }
 
@@ -444,29 +446,29 @@ unsafe fn wide_parts(begin: *const u8, form: u8) -> Parts {
 }
 
 /// # Safety
-/// `gap` bytes before `end` are the caller's to write.
+/// `slack` bytes before `end` are the caller's to write.
 #[inline]
-unsafe fn write_gap(end: *mut u8, gap: usize) {
-    // SAFETY: a wide size is written only where the gap is wider than its five bytes.
+unsafe fn write_slack(end: *mut u8, slack: usize) {
+    // SAFETY: a wide size is written only where the slack is wider than its five bytes.
     unsafe {
-        if gap < usize::from(GAP_WIDE) {
-            end.sub(1).write(narrow::to_u8(gap));
+        if slack < usize::from(SLACK_WIDE) {
+            end.sub(1).write(narrow::to_u8(slack));
         } else {
-            end.sub(1).write(GAP_WIDE);
-            put(end.sub(5), narrow::to_u32(gap), 4);
+            end.sub(1).write(SLACK_WIDE);
+            put(end.sub(5), narrow::to_u32(slack), 4);
         }
     }
 }
 
 /// # Safety
-/// A gap written by `write_gap` ends at `end`.
+/// Slack written by `write_slack` ends at `end`.
 #[inline]
-unsafe fn read_gap(end: *const u8) -> usize {
+unsafe fn read_slack(end: *const u8) -> usize {
     // SAFETY: as the caller says.
     unsafe {
         match end.sub(1).read() {
-            GAP_WIDE => get(end.sub(5), 4) as usize,
-            gap => usize::from(gap),
+            SLACK_WIDE => get(end.sub(5), 4) as usize,
+            slack => usize::from(slack),
         }
     }
 }
@@ -490,7 +492,7 @@ mod tests {
             assert_eq!(record.value_tag(), draft.value_tag);
             assert_eq!(record.deadline(), draft.deadline);
             assert_eq!(record.extent() as usize, draft.extent());
-            assert_eq!(record.gap(), draft.room - value.len());
+            assert_eq!(record.slack(), draft.room - value.len());
         }
         assert_eq!(bytes[draft.extent()..], [0xAA; 8]);
     }
@@ -501,7 +503,7 @@ mod tests {
         for keyspace in [0, 255, 256, u16::MAX].map(KeyspaceId) {
             for key_len in [0, 1, 255, 256, 70_000] {
                 for value_len in lengths {
-                    for gap in [0, 1, 254, 255, 256, 70_000] {
+                    for slack in [0, 1, 254, 255, 256, 70_000] {
                         let deadlines = [1_700_000_000_000, FAR.0 - 1, FAR.0, 1 << 62];
                         for deadline in [None].into_iter().chain(deadlines.map(Some)) {
                             let deadline = deadline.map(Millis);
@@ -513,7 +515,7 @@ mod tests {
                                 value_tag: 0x55,
                                 key: &key,
                                 value_len,
-                                room: value_len + gap,
+                                room: value_len + slack,
                                 deadline,
                             };
                             round_trip(draft, &value);

@@ -1,7 +1,7 @@
 //! What is known of a segment, and the states it passes through.
 
 use crate::profit::Standing;
-use crate::record::Weight;
+use crate::record::Footprint;
 use base::{Millis, SegmentId};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
@@ -56,9 +56,9 @@ pub(crate) struct Segment {
     dead_bytes: AtomicU32,
     dead_records: AtomicU32,
     /// Bytes that live records may still grow into: neither live nor dead.
-    spare_bytes: AtomicU32,
-    /// When a record last got spare bytes or used some.
-    spare_used: AtomicU64,
+    growth_bytes: AtomicU32,
+    /// When a record last got growth room or used some.
+    growth_used: AtomicU64,
     /// Bytes from the begin that are resident.
     pub touched: AtomicU32,
     pub with_deadline: AtomicU32,
@@ -92,7 +92,7 @@ pub struct SegmentFacts {
     /// Bytes of live records.
     pub live: u64,
     /// Bytes that live records may still grow into.
-    pub spare: u64,
+    pub growth: u64,
     /// Records, dead ones included.
     pub records: u32,
     /// Live records.
@@ -138,12 +138,12 @@ impl Segment {
             &self.records,
             &self.dead_bytes,
             &self.dead_records,
-            &self.spare_bytes,
+            &self.growth_bytes,
             &self.with_deadline,
         ] {
             count.store(0, Ordering::Relaxed);
         }
-        self.spare_used.store(0, Ordering::Relaxed);
+        self.growth_used.store(0, Ordering::Relaxed);
         self.deadline_seconds.store(0, Ordering::Relaxed);
         self.born.store(now.0, Ordering::Relaxed);
         self.run.store(1, Ordering::Relaxed);
@@ -153,9 +153,9 @@ impl Segment {
 
     /// Counts all of a record as dead. Tells what this leaves of the slot.
     #[inline]
-    pub fn mark_dead(&self, weight: Weight) -> Left {
+    pub fn mark_dead(&self, footprint: Footprint) -> Left {
         let word = self.word.load(Ordering::Acquire);
-        self.count_dead(weight);
+        self.count_dead(footprint);
         self.left_after(word)
     }
 
@@ -172,25 +172,25 @@ impl Segment {
     }
 
     #[inline]
-    fn count_dead(&self, weight: Weight) {
-        if weight.spare > 0 {
-            self.spare_bytes.fetch_sub(weight.spare, Ordering::Relaxed);
+    fn count_dead(&self, footprint: Footprint) {
+        if footprint.growth > 0 {
+            self.growth_bytes.fetch_sub(footprint.growth, Ordering::Relaxed);
         }
-        self.dead_bytes.fetch_add(weight.live + weight.spare, Ordering::Relaxed);
+        self.dead_bytes.fetch_add(footprint.live + footprint.growth, Ordering::Relaxed);
         self.dead_records.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Counts a record for something else than before.
     #[inline]
-    pub fn reweigh(&self, before: Weight, after: Weight, now: Millis) {
-        let died = (before.live + before.spare).wrapping_sub(after.live + after.spare);
+    pub fn change_footprint(&self, before: Footprint, after: Footprint, now: Millis) {
+        let died = (before.live + before.growth).wrapping_sub(after.live + after.growth);
         if died != 0 {
             self.dead_bytes.fetch_add(died, Ordering::Relaxed);
         }
-        let spared = after.spare.wrapping_sub(before.spare);
-        if spared != 0 {
-            self.spare_bytes.fetch_add(spared, Ordering::Relaxed);
-            self.spare_used.store(now.0, Ordering::Relaxed);
+        let gained = after.growth.wrapping_sub(before.growth);
+        if gained != 0 {
+            self.growth_bytes.fetch_add(gained, Ordering::Relaxed);
+            self.growth_used.store(now.0, Ordering::Relaxed);
         }
     }
 
@@ -201,8 +201,8 @@ impl Segment {
 
     pub fn live_bytes(&self) -> u32 {
         let dead = self.dead_bytes.load(Ordering::Relaxed);
-        let spare = self.spare_bytes.load(Ordering::Relaxed);
-        self.written.load(Ordering::Relaxed).saturating_sub(dead.saturating_add(spare))
+        let growth = self.growth_bytes.load(Ordering::Relaxed);
+        self.written.load(Ordering::Relaxed).saturating_sub(dead.saturating_add(growth))
     }
 
     /// Resident bytes behind the last record.
@@ -217,8 +217,8 @@ impl Segment {
         Standing {
             live_bytes: self.live_bytes(),
             dead_bytes: self.dead_bytes.load(Ordering::Relaxed),
-            spare_bytes: self.spare_bytes.load(Ordering::Relaxed),
-            spare_idle_millis: now.since(Millis(self.spare_used.load(Ordering::Relaxed))),
+            growth_bytes: self.growth_bytes.load(Ordering::Relaxed),
+            growth_idle_millis: now.since(Millis(self.growth_used.load(Ordering::Relaxed))),
             extent: self.touched.load(Ordering::Relaxed).max(self.written.load(Ordering::Relaxed)),
             age_millis: now.since(Millis(self.born.load(Ordering::Relaxed))),
             deadline_mean: sum.checked_div(with_deadline).map(|mean| Millis(mean * 1000)),
@@ -233,7 +233,7 @@ impl Segment {
             state,
             written: u64::from(self.written.load(Ordering::Relaxed)),
             live: u64::from(self.live_bytes()),
-            spare: u64::from(self.spare_bytes.load(Ordering::Relaxed)),
+            growth: u64::from(self.growth_bytes.load(Ordering::Relaxed)),
             records,
             live_records: records.saturating_sub(self.dead_records.load(Ordering::Relaxed)),
             born: Millis(self.born.load(Ordering::Relaxed)),
@@ -263,7 +263,7 @@ mod tests {
         let slots = base::Reservation::new(4096, 4096).expect("a page");
         // SAFETY: all zeros is a segment.
         let segment = unsafe { &*slots.base().cast::<Segment>() };
-        let record = Weight { live: 64, spare: 0 };
+        let record = Footprint { live: 64, growth: 0 };
         segment.open(SegmentState::Open, Millis(1));
         segment.written.store(128, Ordering::Relaxed);
         assert!(segment.advance(SegmentState::Open, SegmentState::Sealed));

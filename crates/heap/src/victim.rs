@@ -18,7 +18,7 @@ pub struct Victim {
 
 impl Heap {
     /// Chooses the sealed segment with the highest profit among those of whose bytes at least
-    /// `dead_share_min` are dead, or spare and to be trimmed, and reserves it for the caller.
+    /// `dead_share_min` are dead, or growth room to be trimmed, and reserves it for the caller.
     pub fn choose_victim(
         &self,
         policy: ReclaimPolicy,
@@ -29,7 +29,7 @@ impl Heap {
         self.choose(
             trim,
             |standing| {
-                let standing = &standing.without_spare(trim);
+                let standing = &standing.without_growth_room(trim);
                 // What was left unwritten at the end is not won by moving the rest: the same
                 // large records would leave it unwritten again.
                 let written = f64::from((standing.live_bytes + standing.dead_bytes).max(1));

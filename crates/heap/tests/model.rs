@@ -78,14 +78,14 @@ impl World {
             21..=60 => self.below(700),
             _ => self.below(40),
         };
-        let gap = if self.random.one_in(4) { self.below(value_len / 4 + 300) } else { 0 };
+        let slack = if self.random.one_in(4) { self.below(value_len / 4 + 300) } else { 0 };
         let key_len = if self.random.one_in(20) { self.below(600) } else { self.below(30) };
         let keyspace = if self.random.one_in(10) { u16::MAX } else { 7 };
         Live {
             keyspace: KeyspaceId(keyspace),
             key: self.any_bytes(key_len),
             value: self.any_bytes(value_len),
-            room: value_len + gap,
+            room: value_len + slack,
             value_tag: self.random.next() as u8 & 0x7f,
             deadline: self.random.one_in(3).then(|| Millis(self.random.next() >> 17)),
             grows: self.random.one_in(2),
@@ -139,10 +139,10 @@ impl World {
         let record = self.live.remove(&at).expect("alive");
         self.live_bytes -= record.live_bytes;
         // SAFETY: alive, and this thread has the only use of it.
-        let weight = unsafe { self.heap.record(at).weight(record.grows) };
-        assert_eq!(u64::from(weight.live), record.live_bytes);
+        let footprint = unsafe { self.heap.record(at).footprint(record.grows) };
+        assert_eq!(u64::from(footprint.live), record.live_bytes);
         // SAFETY: taken out of the model, which alone names it.
-        unsafe { self.heap.mark_dead(at, weight) };
+        unsafe { self.heap.mark_dead(at, footprint) };
     }
 
     /// Another value of another length in the same room.
@@ -156,15 +156,15 @@ impl World {
         // SAFETY: alive, and this thread has the only use of it.
         unsafe {
             let record = self.heap.record(at);
-            let before = record.weight(live.grows);
+            let before = record.footprint(live.grows);
             record.set_value_len(len, live.value_tag);
             record.value_mut().copy_from_slice(&value);
             if record.has_deadline_room() && record.fits_deadline(deadline) {
                 record.set_deadline(deadline);
                 live.deadline = deadline;
             }
-            let after = record.weight(live.grows);
-            self.heap.reweigh(at, before, after, self.now);
+            let after = record.footprint(live.grows);
+            self.heap.change_footprint(at, before, after, self.now);
             self.live_bytes = self.live_bytes + u64::from(after.live) - u64::from(before.live);
             live.live_bytes = u64::from(after.live);
         }
@@ -260,18 +260,18 @@ impl World {
     fn verify_counts(&self) {
         let mut expected: BTreeMap<SegmentId, (u64, u64, u32)> = BTreeMap::new();
         for (at, record) in &self.live {
-            let (bytes, spare, records) = expected.entry(at.segment()).or_default();
+            let (bytes, growth, records) = expected.entry(at.segment()).or_default();
             *bytes += record.live_bytes;
-            *spare += if record.grows { (record.room - record.value.len()) as u64 } else { 0 };
+            *growth += if record.grows { (record.room - record.value.len()) as u64 } else { 0 };
             *records += 1;
         }
         for facts in self.heap.segments() {
             let expected = expected.remove(&facts.id).unwrap_or_default();
             // The cleaner does not count what it moves out as dead.
             if facts.state != SegmentState::Cleaning {
-                assert_eq!((facts.live, facts.spare, facts.live_records), expected, "{facts:?}");
+                assert_eq!((facts.live, facts.growth, facts.live_records), expected, "{facts:?}");
             }
-            assert!(facts.live + facts.spare <= facts.written);
+            assert!(facts.live + facts.growth <= facts.written);
         }
         assert!(expected.is_empty(), "live records in segments that are not in use: {expected:?}");
     }
@@ -357,7 +357,7 @@ fn nothing_is_returned_while_everything_is_to_be_kept() {
     let at = head.append(&heap, &record, Purpose::Write, Millis(1), |to| to.fill(1)).expect("room");
     head.seal(&heap);
     // SAFETY: nothing reads it any more.
-    unsafe { heap.mark_dead(at, record.weight()) };
+    unsafe { heap.mark_dead(at, record.footprint()) };
     let pooled = heap.pooled_bytes();
     assert!(pooled > 0);
     assert!(!heap.return_some(u64::MAX));

@@ -33,7 +33,7 @@ fn pair(heap: &Heap, head: &mut Head) -> [Location; 2] {
 #[test]
 fn a_segment_filled_anew_survives_the_burial_of_its_last_content() {
     let (heap, mut head) = (Heap::with_address_space(SPACE).expect("address space"), Head::new());
-    let weight = record().weight();
+    let footprint = record().footprint();
     for round in 0..ROUNDS {
         let old = pair(&heap, &mut head);
         let begin = Barrier::new(3);
@@ -43,7 +43,7 @@ fn a_segment_filled_anew_survives_the_burial_of_its_last_content() {
                 scope.spawn(move || {
                     begin.wait();
                     // SAFETY: each record is marked once, by one thread.
-                    unsafe { heap.mark_dead(at, weight) };
+                    unsafe { heap.mark_dead(at, footprint) };
                 });
             }
             begin.wait();
@@ -57,7 +57,7 @@ fn a_segment_filled_anew_survives_the_burial_of_its_last_content() {
             assert!(kept.iter().any(is_kept), "round {round}: a live segment was recycled");
         }
         // SAFETY: they are marked once.
-        new.iter().flatten().for_each(|at| unsafe { heap.mark_dead(*at, weight) });
+        new.iter().flatten().for_each(|at| unsafe { heap.mark_dead(*at, footprint) });
         assert!(heap.segments().is_empty());
     }
 }

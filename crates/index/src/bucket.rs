@@ -4,7 +4,7 @@
 //! byte 0      14     16          44      48           62     64
 //!      | tags 7x16 | tick | low 7x32 | codes | high 7x16 | spare |
 //!
-//! codes  | slot 0..6, 3 bits each | marks 5 | has tick 1 | spare 5 |
+//! codes  | slot 0..6, 3 bits each | marks 5 | has tick 1 | unused 5 |
 //! high   | location 8 | kind 3 | has deadline 1 | access 4 |
 //! ```
 //! A slot's code says where its entry comes from: 0 empty, 1 at home, 2..=6 displaced from home by

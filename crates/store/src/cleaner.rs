@@ -24,7 +24,7 @@ use crate::shard::{CollectionId, Guard, KeyMut, Reason, Sought, ValueRef, parse_
 use crate::store::Store;
 use crate::thread_context::{Paid, ThreadContext};
 use base::{Location, Millis, PositionHash};
-use heap::{Record, SPARE_PART, Trim};
+use heap::{GROWTH_PART, Record, Trim};
 use smallvec::SmallVec;
 use survivors::Cleaner;
 
@@ -137,8 +137,8 @@ impl Store {
         let in_use = self.shards.heap.bytes_in_use();
         (in_use > 4 * u64::from(self.shards.heap.segment_limit())).then(|| {
             let live = self.live_bytes();
-            let spare = self.spare_bytes().min(live / SPARE_PART as u64);
-            (live + spare) as f64 / in_use as f64
+            let growth = self.growth_bytes().min(live / GROWTH_PART as u64);
+            (live + growth) as f64 / in_use as f64
         })
     }
 

@@ -1,6 +1,6 @@
 //! What threads count, each for itself, and the sums.
 
-use heap::Weight;
+use heap::Footprint;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 macro_rules! counters {
@@ -35,7 +35,7 @@ counters! {
     /// Live bytes of records, as a sum of gains and losses that wraps.
     live_bytes,
     /// Bytes that live records may still grow into, as a sum that wraps.
-    spare_bytes,
+    growth_bytes,
     /// Bytes of records appended by commands.
     appended_bytes,
     /// Look-ups of reading commands that found their key.
@@ -87,15 +87,15 @@ impl Count {
 impl Counters {
     /// Counts bytes that came.
     #[inline]
-    pub fn gain(&self, weight: Weight) {
-        self.live_bytes.add(u64::from(weight.live));
-        self.spare_bytes.add(u64::from(weight.spare));
+    pub fn gain(&self, footprint: Footprint) {
+        self.live_bytes.add(u64::from(footprint.live));
+        self.growth_bytes.add(u64::from(footprint.growth));
     }
 
     /// Counts bytes that went.
     #[inline]
-    pub fn lose(&self, weight: Weight) {
-        self.live_bytes.sub(u64::from(weight.live));
-        self.spare_bytes.sub(u64::from(weight.spare));
+    pub fn lose(&self, footprint: Footprint) {
+        self.live_bytes.sub(u64::from(footprint.live));
+        self.growth_bytes.sub(u64::from(footprint.growth));
     }
 }

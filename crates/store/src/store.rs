@@ -168,8 +168,8 @@ impl Store {
     }
 
     /// Bytes that collections and their nodes may still grow into.
-    pub fn spare_bytes(&self) -> u64 {
-        self.sum_over_threads(|thread| thread.spare_bytes.get())
+    pub fn growth_bytes(&self) -> u64 {
+        self.sum_over_threads(|thread| thread.growth_bytes.get())
     }
 
     fn sum_over_threads(&self, count: impl Fn(&Counters) -> u64) -> u64 {

@@ -47,7 +47,7 @@ impl<N: NodesMut, L: Leaf> Tree<'_, N, L> {
         let other = self.nodes.allocate(right.len(), NODE_ROOM);
         self.nodes.bytes_mut(other).copy_from_slice(right);
         write(self.nodes, leaf, left);
-        self.split_root_leaf([(leaf, L::weight(left)), (other, L::weight(right))], separator);
+        self.split_root_leaf([(leaf, L::count(left)), (other, L::count(right))], separator);
     }
 
     /// Writes other contents in place of `count` leaves from child `first` of the lowest inner node
@@ -72,7 +72,7 @@ impl<N: NodesMut, L: Leaf> Tree<'_, N, L> {
                 self.nodes.bytes_mut(node).copy_from_slice(content);
                 node
             };
-            new.push(Child { node, weight: L::weight(content), separator });
+            new.push(Child { node, count: L::count(content), separator });
         }
         old.iter().skip(contents.len()).for_each(|node| self.nodes.free(*node));
         let spliced = Inner::new(self.nodes.bytes(above)).spliced(first, count, &new);
@@ -89,7 +89,7 @@ impl<N: NodesMut, L: Leaf> Tree<'_, N, L> {
     /// Merges a leaf that has become short with a neighbour, or removes it when it is empty.
     #[cold]
     pub(crate) fn shorten(&mut self, path: &Path, len: usize) {
-        if L::weight(self.nodes.bytes(path.leaf)) == 0 {
+        if L::count(self.nodes.bytes(path.leaf)) == 0 {
             return self.drop_leaf(path);
         }
         let Some(step) = path.steps.last() else { return };
@@ -108,12 +108,12 @@ impl<N: NodesMut, L: Leaf> Tree<'_, N, L> {
     /// Removes the leaf of a path with all that is in it; the only leaf of a tree stays, and the
     /// caller empties it. The path is void after that.
     pub fn remove_leaf(&mut self, path: &Path) {
-        let weight = L::weight(self.nodes.bytes(path.leaf));
-        self.add_weight(path, -(weight as i64));
+        let count = L::count(self.nodes.bytes(path.leaf));
+        self.add_count(path, -(count as i64));
         self.drop_leaf(path);
     }
 
-    /// Takes out a leaf whose weight nobody counts any more.
+    /// Takes out a leaf that nobody counts any more.
     fn drop_leaf(&mut self, path: &Path) {
         if !path.steps.is_empty() {
             self.nodes.free(path.leaf);
@@ -166,7 +166,7 @@ impl<N: NodesMut, L: Leaf> Tree<'_, N, L> {
         let step = path.steps[level];
         let mut parents = self.children(step.node);
         let right = parents.remove(first + 1);
-        parents[first].weight += right.weight;
+        parents[first].count += right.count;
         write(self.nodes, parents[first].node, &encode(children));
         self.nodes.free(right.node);
         write(self.nodes, step.node, &encode(&parents));

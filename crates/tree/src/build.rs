@@ -49,9 +49,9 @@ impl<'n, N: NodesMut, O: Tagged> Tree<'n, N, RowLeaf<O>> {
     fn put_behind(&mut self, filling: &mut Filling) -> Result<(), NoRoom> {
         let leaf = filling.take::<O>();
         self.ensure_change()?;
-        if self.root.weight == 0 {
+        if self.root.count == 0 {
             write(self.nodes, self.root.node, &leaf);
-            self.root.weight = Rows::new(&leaf).len() as u64;
+            self.root.count = Rows::new(&leaf).len() as u64;
             return Ok(());
         }
         let path = self.view().last();

@@ -157,7 +157,7 @@ impl<N: NodesMut, O: Order> Tree<'_, N, RowLeaf<O>> {
         count: u64,
         mut on_leaf: impl FnMut(&N, Rows<'_>, usize, usize),
     ) {
-        let mut left = count.min(self.root.weight.saturating_sub(position));
+        let mut left = count.min(self.root.count.saturating_sub(position));
         while left > 0 {
             let (path, from) = self.view().find_position(position);
             let rows = Rows::new(self.nodes.bytes(path.leaf));

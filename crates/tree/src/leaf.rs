@@ -12,7 +12,7 @@ pub type Parts = SmallVec<[Vec<u8>; 3]>;
 /// How the leaves of a tree are made.
 pub trait Leaf {
     /// What a leaf counts for; never zero, except in a tree whose only node it is.
-    fn weight(leaf: &[u8]) -> u64;
+    fn count(leaf: &[u8]) -> u64;
 
     /// The contents of neighbouring leaves, as `parts` leaves of about the same length. Returns
     /// fewer where entries do not suffice.

@@ -1,14 +1,14 @@
 //! Counted B+trees whose nodes are byte strings somebody else keeps: what large collections are.
 //!
 //! ```text
-//! root    node, height, weight                    in the value of the key
+//! root    node, height, count                    in the value of the key
 //!           │
-//! inner   | child weight separator | ... |        a separator is above all that is left of it
+//! inner   | child count separator | ... |        a separator is above all that is left of it
 //!           │            │
-//! leaf    | rows |     | rows |                   known by `Leaf` alone: weight, cut, order
+//! leaf    | rows |     | rows |                   known by `Leaf` alone: count, cut, order
 //! ```
 //! A child is named by a number that its owner turns into bytes, so whoever moves a node changes
-//! one entry of a table and no other node. The weights say how much lies below each child, so
+//! one entry of a table and no other node. The counts say how much lies below each child, so
 //! positions, ranks and chosen elements are found on the way down.
 //!
 //! Owner: whoever owns the nodes; a tree is a view of them and of a root.

@@ -9,7 +9,7 @@ pub const ROOT_BYTES: usize = 16;
 const NODES_PER_LEVEL: usize = 4;
 
 /// ```text
-/// | node 4 | height 1 | spare 3 | weight 8 |
+/// | node 4 | height 1 | unused 3 | count 8 |
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Root {
@@ -18,7 +18,7 @@ pub struct Root {
     /// Levels of inner nodes above the leaves.
     pub height: u8,
     /// What all leaves count for together.
-    pub weight: u64,
+    pub count: u64,
 }
 
 impl Root {
@@ -28,7 +28,7 @@ impl Root {
         let word = u128::from_le_bytes(*bytes.first_chunk()?);
         let place = narrow::low_u64(word);
         let (node, height) = (narrow::low_u32(place), narrow::low_u8(place >> 32));
-        Some(Root { node, height, weight: (word >> 64) as u64 })
+        Some(Root { node, height, count: (word >> 64) as u64 })
     }
 
     /// Bytes of nodes that one change of the tree may need.
@@ -40,7 +40,7 @@ impl Root {
     /// The bytes of the root.
     #[inline]
     pub fn to_bytes(self) -> [u8; ROOT_BYTES] {
-        let Root { node, height, weight } = self;
-        (u128::from(node) | u128::from(height) << 32 | u128::from(weight) << 64).to_le_bytes()
+        let Root { node, height, count } = self;
+        (u128::from(node) | u128::from(height) << 32 | u128::from(count) << 64).to_le_bytes()
     }
 }

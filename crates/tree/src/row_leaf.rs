@@ -14,7 +14,7 @@ pub struct RowLeaf<O>(PhantomData<O>);
 
 impl<O: Order> Leaf for RowLeaf<O> {
     #[inline]
-    fn weight(leaf: &[u8]) -> u64 {
+    fn count(leaf: &[u8]) -> u64 {
         u64::from(u16::from_le_bytes([leaf[0], leaf[1]]))
     }
 

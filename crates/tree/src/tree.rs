@@ -1,6 +1,6 @@
-//! Changing a tree: weights, new leaves at the ends, and what a changed leaf asks for.
+//! Changing a tree: counts, new leaves at the ends, and what a changed leaf asks for.
 
-use crate::inner::{Child, add_weight, byte_len, encode};
+use crate::inner::{Child, add_count, byte_len, encode};
 use crate::leaf::{Leaf, Separator};
 use crate::node::{NODE_BYTES, NODE_ROOM, NoRoom, NodeId, NodesMut, write};
 use crate::path::Path;
@@ -34,7 +34,7 @@ impl<'n, N: NodesMut, L: Leaf> Tree<'n, N, L> {
         nodes.ensure(leaf.len().max(NODE_ROOM))?;
         let node = nodes.allocate(leaf.len(), NODE_ROOM);
         nodes.bytes_mut(node).copy_from_slice(leaf);
-        Ok(Tree::new(nodes, Root { node, height: 0, weight: L::weight(leaf) }))
+        Ok(Tree::new(nodes, Root { node, height: 0, count: L::count(leaf) }))
     }
 
     /// The same, for reading.
@@ -58,7 +58,7 @@ impl<'n, N: NodesMut, L: Leaf> Tree<'n, N, L> {
     #[inline]
     pub fn changed(&mut self, path: &Path, gained: i64) -> bool {
         if gained != 0 {
-            self.add_weight(path, gained);
+            self.add_count(path, gained);
         }
         let len = self.nodes.bytes(path.leaf).len();
         if len > NODE_BYTES {
@@ -71,12 +71,12 @@ impl<'n, N: NodesMut, L: Leaf> Tree<'n, N, L> {
         false
     }
 
-    /// Adds to the weights on a path.
+    /// Adds to the counts on a path.
     #[inline]
-    pub fn add_weight(&mut self, path: &Path, gained: i64) {
-        self.root.weight = self.root.weight.wrapping_add_signed(gained);
+    pub fn add_count(&mut self, path: &Path, gained: i64) {
+        self.root.count = self.root.count.wrapping_add_signed(gained);
         for step in &path.steps {
-            add_weight(self.nodes.bytes_mut(step.node), step.at, gained);
+            add_count(self.nodes.bytes_mut(step.node), step.at, gained);
         }
     }
 
@@ -93,8 +93,8 @@ impl<'n, N: NodesMut, L: Leaf> Tree<'n, N, L> {
         let node = self.nodes.allocate(len, NODE_BYTES);
         let bytes = self.nodes.bytes_mut(node);
         fill(bytes);
-        let weight = L::weight(bytes);
-        self.root.weight += weight;
+        let count = L::count(bytes);
+        self.root.count += count;
         let (old, new) = (self.nodes.bytes(path.leaf), self.nodes.bytes(node));
         let read = self.nodes.read();
         let (at, separator) = if is_behind {
@@ -102,18 +102,18 @@ impl<'n, N: NodesMut, L: Leaf> Tree<'n, N, L> {
         } else {
             (0, L::separator(read, new, old))
         };
-        self.insert_child(path, path.steps.len(), at, Child { node, weight, separator });
+        self.insert_child(path, path.steps.len(), at, Child { node, count, separator });
     }
 
     /// Puts a child `offset` places from the one that a path takes at a level, and adds what it
-    /// weighs to all above.
+    /// counts to all above.
     fn insert_child(&mut self, path: &Path, level: usize, offset: usize, child: Child) {
-        let gained = child.weight as i64;
+        let gained = child.count as i64;
         let Some(step) = level.checked_sub(1).map(|level| path.steps[level]) else {
             return self.grow_root(child, offset);
         };
         for above in &path.steps[..level - 1] {
-            add_weight(self.nodes.bytes_mut(above.node), above.at, gained);
+            add_count(self.nodes.bytes_mut(above.node), above.at, gained);
         }
         let mut children = self.children(step.node);
         let at = step.at + offset;
@@ -127,14 +127,14 @@ impl<'n, N: NodesMut, L: Leaf> Tree<'n, N, L> {
         self.put_children(path, level - 1, children);
     }
 
-    /// Makes the root a child beside another one, which weighs what the root has gained already.
+    /// Makes the root a child beside another one, which counts what the root has gained already.
     fn grow_root(&mut self, child: Child, offset: usize) {
-        let weight = self.root.weight - child.weight;
+        let count = self.root.count - child.count;
         let separator = Separator::new();
-        let old = Child { node: self.root.node, weight, separator };
+        let old = Child { node: self.root.node, count, separator };
         let children = if offset == 0 {
-            let Child { node, weight, separator } = child;
-            [Child { node, weight, separator: Separator::new() }, Child { separator, ..old }]
+            let Child { node, count, separator } = child;
+            [Child { node, count, separator: Separator::new() }, Child { separator, ..old }]
         } else {
             [old, child]
         };
@@ -166,7 +166,7 @@ impl<'n, N: NodesMut, L: Leaf> Tree<'n, N, L> {
         let mut children = self.children(path.steps[above].node);
         let at = path.steps[above].at;
         let [left, right] = parts;
-        children[at].weight = left.weight;
+        children[at].count = left.count;
         children.insert(at + 1, right);
         self.put_children(path, above, children);
     }
@@ -181,24 +181,24 @@ impl<'n, N: NodesMut, L: Leaf> Tree<'n, N, L> {
     ) -> [Child; 2] {
         let mut right = left.split_off(middle_of(&left, grown_at));
         let separator = std::mem::take(&mut right[0].separator);
-        let weigh = |children: &[Child]| children.iter().map(|child| child.weight).sum();
-        let (left_weight, right_weight) = (weigh(&left), weigh(&right));
+        let count = |children: &[Child]| children.iter().map(|child| child.count).sum();
+        let (left_count, right_count) = (count(&left), count(&right));
         write(self.nodes, node, &encode(&left));
         let bytes = encode(&right);
         let other = self.nodes.allocate(bytes.len(), bytes.len());
         self.nodes.bytes_mut(other).copy_from_slice(&bytes);
         [
-            Child { node, weight: left_weight, separator: Separator::new() },
-            Child { node: other, weight: right_weight, separator },
+            Child { node, count: left_count, separator: Separator::new() },
+            Child { node: other, count: right_count, separator },
         ]
     }
 
     /// A root above a leaf that was split while it was the root.
     pub(crate) fn split_root_leaf(&mut self, parts: [(NodeId, u64); 2], separator: Separator) {
-        let [(left, left_weight), (right, right_weight)] = parts;
+        let [(left, left_count), (right, right_count)] = parts;
         self.put_root(&[
-            Child { node: left, weight: left_weight, separator: smallvec![] },
-            Child { node: right, weight: right_weight, separator },
+            Child { node: left, count: left_count, separator: smallvec![] },
+            Child { node: right, count: right_count, separator },
         ]);
     }
 }

@@ -24,14 +24,14 @@ struct Bounds<'a> {
 }
 
 impl<'n, N: Nodes<'n>, L: Leaf> View<'n, N, L> {
-    /// Checks every node: weights, order, lengths. Returns how many nodes there are.
+    /// Checks every node: counts, order, lengths. Returns how many nodes there are.
     ///
     /// # Errors
     /// The first thing that is wrong.
     pub fn verify(&self) -> Result<usize, Unsound> {
         let bounds = Bounds { from: &[], to: None };
-        let (weight, nodes) = self.verify_below(self.root.node, self.root.height, bounds)?;
-        check(self.root.node, weight == self.root.weight, "the root's weight is not the sum")?;
+        let (count, nodes) = self.verify_below(self.root.node, self.root.height, bounds)?;
+        check(self.root.node, count == self.root.count, "the root's count is not the sum")?;
         Ok(nodes)
     }
 
@@ -48,9 +48,9 @@ impl<'n, N: Nodes<'n>, L: Leaf> View<'n, N, L> {
                 L::is_sound(self.nodes, bytes, bounds.from, bounds.to),
                 "the leaf is not sound",
             )?;
-            let weight = L::weight(bytes);
-            check(node, weight > 0 || self.root.height == 0, "the leaf is empty")?;
-            return Ok((weight, 1 + L::far_nodes(bytes)));
+            let count = L::count(bytes);
+            check(node, count > 0 || self.root.height == 0, "the leaf is empty")?;
+            return Ok((count, 1 + L::far_nodes(bytes)));
         }
         let inner = Inner::new(bytes);
         check(node, inner.is_sound(), "the inner node is not sound")?;
@@ -60,7 +60,7 @@ impl<'n, N: Nodes<'n>, L: Leaf> View<'n, N, L> {
             let from = if at == 0 { bounds.from } else { inner.separator(at) };
             let to = if at + 1 < inner.len() { Some(inner.separator(at + 1)) } else { bounds.to };
             let below = self.verify_below(inner.child(at), height - 1, Bounds { from, to })?;
-            check(node, below.0 == inner.weight(at), "a weight is not the sum of what is below")?;
+            check(node, below.0 == inner.count(at), "a count is not the sum of what is below")?;
             sum += below.0;
             nodes += below.1;
         }

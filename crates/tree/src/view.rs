@@ -93,10 +93,10 @@ impl<'n, N: Nodes<'n>, L: Leaf> View<'n, N, L> {
     /// the last leaf.
     #[inline]
     pub fn find_position(&self, position: u64) -> (Path, u64) {
-        let (mut left, mut total) = (position, self.root.weight);
+        let (mut left, mut total) = (position, self.root.count);
         let path = self.descend(|inner| {
             let (at, rest) = inner.find_position(left, total);
-            (left, total) = (rest, inner.weight(at));
+            (left, total) = (rest, inner.count(at));
             at
         });
         (path, left)
@@ -121,9 +121,9 @@ impl<'n, N: Nodes<'n>, L: Leaf> View<'n, N, L> {
     }
 
     /// What lies before the leaf of a path.
-    pub fn weight_before(&self, path: &Path) -> u64 {
-        let weight = |step: &Step| Inner::new(self.nodes.bytes(step.node)).weight_before(step.at);
-        path.steps.iter().map(weight).sum()
+    pub fn count_before(&self, path: &Path) -> u64 {
+        let count = |step: &Step| Inner::new(self.nodes.bytes(step.node)).count_before(step.at);
+        path.steps.iter().map(count).sum()
     }
 
     /// Whether the leaf of a path is the last one.

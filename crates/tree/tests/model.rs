@@ -105,7 +105,7 @@ fn list_follows_a_vector(seed: u64, changes: usize, bias: usize) {
                 model[at] = text;
             }
         }
-        assert_eq!(tree.root.weight, model.len() as u64);
+        assert_eq!(tree.root.count, model.len() as u64);
         if change % 16 == 0 {
             let count = tree.view().verify().unwrap();
             assert_eq!(count, tree.nodes.len(), "no node is lost");
@@ -148,7 +148,7 @@ fn a_tree_that_grew_large_shrinks_to_one_leaf_again() {
             tree.view().verify().unwrap();
         }
     }
-    assert_eq!((tree.root.weight, tree.root.height, tree.nodes.len()), (0, 0, 1));
+    assert_eq!((tree.root.count, tree.root.height, tree.nodes.len()), (0, 0, 1));
 }
 
 /// A hash with tags of few bits, so that many are equal.
@@ -198,7 +198,7 @@ fn map_follows_a_map<O: Tagged>(seed: u64, changes: usize, tag_bits: u32) {
                 tree.widen_leaf(&path, 3);
             }
         }
-        assert_eq!(tree.root.weight, model.len() as u64);
+        assert_eq!(tree.root.count, model.len() as u64);
         assert!(change % 64 != 0 || tree.view().verify().unwrap() == tree.nodes.len());
     }
     let mut found: Vec<(Vec<u8>, Vec<u8>)> = rows_of(&tree.view())
@@ -294,7 +294,7 @@ proptest! {
         let position = seed % 3_000;
         let view = tree.view();
         let (path, row) = view.find_position(position);
-        prop_assert_eq!(view.weight_before(&path) + row, position);
+        prop_assert_eq!(view.count_before(&path) + row, position);
         let found = Rows::new(view.leaf(&path)).cell(row as usize, 0);
         prop_assert_eq!(found, Some(Element::Integer(position as i64)));
     }

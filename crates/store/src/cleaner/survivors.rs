@@ -11,7 +11,7 @@ pub(super) struct Cleaner {
     pub survivors: Head,
     pub victim: Option<Victim>,
     pub evicts: bool,
-    /// Whether records are moved without spare bytes.
+    /// Whether records are moved without growth room.
     pub trims: bool,
     pub coldest: Quantile,
 }

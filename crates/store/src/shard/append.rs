@@ -2,7 +2,7 @@
 
 use super::change::Reason;
 use super::collections::{CollectionId, Noted};
-use super::found::{Found, weight_of};
+use super::found::{Found, footprint_of};
 use super::guard::Guard;
 use super::shards::Shards;
 
@@ -10,7 +10,7 @@ use crate::fault::NoSpace;
 use crate::key::{Expiry, Key, ValueTag};
 use crate::thread_context::ThreadContext;
 use base::{KeyspaceId, Location, Millis, Tick};
-use heap::{Draft, Head, Purpose, Record, SPARE_PART, Weight};
+use heap::{Draft, Footprint, GROWTH_PART, Head, Purpose, Record};
 use index::{Entry, EntrySlot, Index};
 
 /// A string that outgrows its room gets this part of its length more.
@@ -20,7 +20,7 @@ const STRING_SLACK_PART: usize = 8;
 pub(super) fn room_to_grow(len: usize, value_tag: ValueTag) -> usize {
     // A string does not grow beyond that in one piece.
     let most = heap::DEDICATED_BYTES.max(len);
-    let slack = len / if value_tag.grows() { SPARE_PART } else { STRING_SLACK_PART };
+    let slack = len / if value_tag.grows() { GROWTH_PART } else { STRING_SLACK_PART };
     (len + slack).min(most)
 }
 
@@ -57,8 +57,8 @@ pub(super) fn fits(
     value_tag: ValueTag,
 ) -> bool {
     let room = record.room();
-    let gap_max = if value_tag.grows() { len / SPARE_PART } else { room / 4 };
-    len <= room && room - len <= gap_max && record.fits_deadline(deadline)
+    let slack_max = if value_tag.grows() { len / GROWTH_PART } else { room / 4 };
+    len <= room && room - len <= slack_max && record.fits_deadline(deadline)
 }
 
 /// Where a record was appended.
@@ -79,7 +79,7 @@ impl<'a> Guard<'a> {
         value_tag: ValueTag,
         deadline: Option<Millis>,
     ) -> Entry {
-        let before = weight_of(&found);
+        let before = footprint_of(&found);
         // SAFETY: the shard is locked, no slice of the value is in use, and it has the room.
         unsafe {
             found.record.set_value_len(len, value_tag.0);
@@ -87,9 +87,9 @@ impl<'a> Guard<'a> {
                 found.record.set_deadline(deadline);
             }
         }
-        let after = weight_of(&found);
+        let after = footprint_of(&found);
         if before != after {
-            self.reweigh(key, found.entry.location(), before, after);
+            self.change_footprint(key, found.entry.location(), before, after);
         }
         let entry = found.entry.with_deadline(deadline.is_some()).with_kind(value_tag.0);
         if deadline.is_some() || entry != found.entry {
@@ -170,8 +170,14 @@ impl<'a> Guard<'a> {
     }
 
     #[cold]
-    fn reweigh(&mut self, key: &Key<'_>, at: Location, before: Weight, after: Weight) {
-        self.shards.heap.reweigh(at, before, after, self.now);
+    fn change_footprint(
+        &mut self,
+        key: &Key<'_>,
+        at: Location,
+        before: Footprint,
+        after: Footprint,
+    ) {
+        self.shards.heap.change_footprint(at, before, after, self.now);
         self.thread.counters.lose(before);
         self.thread.counters.gain(after);
         self.index(key).add_bytes(i64::from(after.live) - i64::from(before.live));
@@ -196,7 +202,7 @@ impl<'a> Guard<'a> {
         if draft.extent() > heap::DEDICATED_BYTES {
             shards.heap.note_owner(at, Noted::Key(key.hash, key.keyspace).to_owner());
         }
-        let weight = draft.weight();
+        let footprint = draft.footprint();
         let access = self.history.of_new(old.as_ref().map(|found| found.entry.access()));
         let entry = Entry::new(at, draft.value_tag, draft.deadline.is_some()).with_access(access);
         let index = self.index(key);
@@ -212,7 +218,7 @@ impl<'a> Guard<'a> {
                 let hashes = shards.hashes();
                 let Ok(slot) = index.insert(&shards.blocks, key.hash, entry, tick, &hashes) else {
                     // SAFETY: nothing names the record, nor will.
-                    unsafe { shards.heap.mark_dead(at, weight) };
+                    unsafe { shards.heap.mark_dead(at, footprint) };
                     self.note_refusal();
                     return Err(NoSpace);
                 };
@@ -220,9 +226,9 @@ impl<'a> Guard<'a> {
                 slot
             }
         };
-        self.thread.counters.gain(weight);
+        self.thread.counters.gain(footprint);
         self.thread.counters.appended_bytes.add(draft.extent() as u64);
-        index.add_bytes(i64::from(weight.live));
+        index.add_bytes(i64::from(footprint.live));
         if let Some(found) = old {
             self.mark_dead(index, &found);
         }
@@ -240,11 +246,11 @@ impl<'a> Guard<'a> {
     /// Counts the record of a key, which no entry names any more, as dead.
     #[inline]
     fn mark_dead(&mut self, index: &Index, found: &Found<'_>) {
-        let weight = weight_of(found);
+        let footprint = footprint_of(found);
         // SAFETY: no entry names the record any more, and nothing reads it afterwards.
-        unsafe { self.shards.heap.mark_dead(found.entry.location(), weight) };
-        self.thread.counters.lose(weight);
-        index.add_bytes(-i64::from(weight.live));
+        unsafe { self.shards.heap.mark_dead(found.entry.location(), footprint) };
+        self.thread.counters.lose(footprint);
+        index.add_bytes(-i64::from(footprint.live));
     }
 
     /// Removes a key: its entry, its record, and, unless they move elsewhere, its nodes. This is
@@ -264,7 +270,7 @@ impl<'a> Guard<'a> {
     /// Counts what an entry names as gone, which the caller removes. Returns its live bytes.
     pub(super) fn let_go(&mut self, key: &Key<'_>, found: &Found<'a>, reason: Reason) -> u64 {
         let index = self.index(key);
-        let mut live = u64::from(weight_of(found).live);
+        let mut live = u64::from(footprint_of(found).live);
         if found.entry.kind() != 0
             && reason != Reason::Moved
             && let Some(id) = found.collection()
@@ -322,8 +328,8 @@ impl<'a> Guard<'a> {
 pub(super) struct Moved {
     pub to: Location,
     extent: usize,
-    before: Weight,
-    after: Weight,
+    before: Footprint,
+    after: Footprint,
 }
 
 impl Moved {
@@ -354,13 +360,13 @@ pub(super) unsafe fn copy_out(
 ) -> Option<Moved> {
     // SAFETY: as the caller says.
     let (value, value_tag, deadline, before) =
-        unsafe { (record.value(), record.value_tag(), record.deadline(), record.weight(grows)) };
+        unsafe { (record.value(), record.value_tag(), record.deadline(), record.footprint(grows)) };
     let (is_node, value_len) = (record.is_node(), value.len());
-    let spare = if trims { 0 } else { value_len / SPARE_PART };
-    let room = value_len + spare.min(before.spare as usize);
+    let growth = if trims { 0 } else { value_len / GROWTH_PART };
+    let room = value_len + growth.min(before.growth as usize);
     let key = record.key();
     let draft = Draft { is_node, grows, keyspace, value_tag, key, value_len, room, deadline };
     let fill = |to: &mut [u8]| to.copy_from_slice(value);
     let to = survivors.append(&shards.heap, &draft, Purpose::Survivors, now, fill).ok()?;
-    Some(Moved { to, extent: draft.extent(), before, after: draft.weight() })
+    Some(Moved { to, extent: draft.extent(), before, after: draft.footprint() })
 }

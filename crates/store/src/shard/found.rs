@@ -3,7 +3,7 @@
 use super::collections::CollectionId;
 use crate::key::ValueTag;
 use base::Millis;
-use heap::{Record, Weight};
+use heap::{Footprint, Record};
 use index::{Entry, EntrySlot};
 
 /// A key's entry and record. Whoever holds one outside this folder holds it in a value that
@@ -47,10 +47,10 @@ impl<'a> Found<'a> {
     }
 }
 
-/// What the record of a key counts for. One that grows bit by bit keeps its gap as spare room; that
-/// of a string is what an older value left.
+/// What the record of a key counts for. One that grows bit by bit keeps its slack as growth room;
+/// that of a string is what an older value left.
 #[inline]
-pub(super) fn weight_of(found: &Found<'_>) -> Weight {
+pub(super) fn footprint_of(found: &Found<'_>) -> Footprint {
     // SAFETY: the shard is locked, and the record is the one that the index names.
-    unsafe { found.record.weight(found.value_tag().grows()) }
+    unsafe { found.record.footprint(found.value_tag().grows()) }
 }

@@ -8,7 +8,7 @@ use super::shards::Shards;
 use crate::fault::NoSpace;
 use crate::key::Key;
 use base::{KeyspaceId, Location};
-use heap::{Draft, Head, Heap, Purpose, Record, Weight};
+use heap::{Draft, Footprint, Head, Heap, Purpose, Record};
 use index::Index;
 use std::ops::Range;
 use tree::{NODE_BYTES, NODE_ROOM, NoRoom, NodeId, NodesMut};
@@ -23,14 +23,14 @@ pub(crate) struct WriteNodes<'x, 'a> {
     keyspace: KeyspaceId,
 }
 
-/// What the record of a node counts for: it grows bit by bit, so its gap is spare room.
+/// What the record of a node counts for: it grows bit by bit, so its slack is growth room.
 ///
 /// # Safety
 /// The caller holds the lock of the owner's shard, whose table names the record.
 #[inline]
-unsafe fn weight_of(record: &Record<'_>) -> Weight {
+unsafe fn footprint_of(record: &Record<'_>) -> Footprint {
     // SAFETY: as the caller says.
-    unsafe { record.weight(true) }
+    unsafe { record.footprint(true) }
 }
 
 impl<'a> Guard<'a> {
@@ -161,7 +161,7 @@ impl<'a> CollectionMut<'_, 'a> {
     /// If there is no such node.
     pub fn live_bytes_of(&self, node: NodeId) -> u32 {
         // SAFETY: the owner's shard is locked, and the table names the record.
-        unsafe { weight_of(&record(&self.guard.shards.heap, self.table, node)).live }
+        unsafe { footprint_of(&record(&self.guard.shards.heap, self.table, node)).live }
     }
 
     /// Takes out those of some nodes that there are, which nobody can reach any more; returns their
@@ -173,14 +173,14 @@ impl<'a> CollectionMut<'_, 'a> {
         for node in nodes {
             let Some(at) = self.find(node) else { continue };
             // SAFETY: the owner's shard is locked, and the table names the record.
-            let weight = unsafe { weight_of(&shards.heap.record(at)) };
+            let footprint = unsafe { footprint_of(&shards.heap.record(at)) };
             self.table.free(node);
-            self.table.live_bytes -= u64::from(weight.live);
+            self.table.live_bytes -= u64::from(footprint.live);
             // SAFETY: the table names the record no more, and nothing reads it afterwards.
-            unsafe { shards.heap.mark_dead(at, weight) };
-            shards.budget.freed(u64::from(weight.live));
-            self.guard.thread.counters.lose(weight);
-            dropped += u64::from(weight.live);
+            unsafe { shards.heap.mark_dead(at, footprint) };
+            shards.budget.freed(u64::from(footprint.live));
+            self.guard.thread.counters.lose(footprint);
+            dropped += u64::from(footprint.live);
         }
         dropped
     }
@@ -279,9 +279,9 @@ impl WriteNodes<'_, '_> {
             shards.heap.note_owner(at, Noted::Node(self.id, node).to_owner());
         }
         thread.counters.appended_bytes.add(draft.extent() as u64);
-        let weight = draft.weight();
-        self.guard.thread.counters.gain(weight);
-        self.count_live(i64::from(weight.live));
+        let footprint = draft.footprint();
+        self.guard.thread.counters.gain(footprint);
+        self.count_live(i64::from(footprint.live));
         Ok(at)
     }
 
@@ -294,11 +294,11 @@ impl WriteNodes<'_, '_> {
     fn mark_dead(&mut self, at: Location) {
         let heap = &self.guard.shards.heap;
         // SAFETY: the shard is locked, and the table names the record.
-        let weight = unsafe { weight_of(&heap.record(at)) };
+        let footprint = unsafe { footprint_of(&heap.record(at)) };
         // SAFETY: the caller takes it out of the table, and nothing reads it afterwards.
-        unsafe { heap.mark_dead(at, weight) };
-        self.guard.thread.counters.lose(weight);
-        self.count_live(-i64::from(weight.live));
+        unsafe { heap.mark_dead(at, footprint) };
+        self.guard.thread.counters.lose(footprint);
+        self.count_live(-i64::from(footprint.live));
     }
 }
 
@@ -355,13 +355,13 @@ impl NodesMut for WriteNodes<'_, '_> {
         if len <= old.room() {
             // SAFETY: the shard is locked, no slice of the node exists, and it has the room.
             let (before, after) = unsafe {
-                let before = weight_of(&old);
+                let before = footprint_of(&old);
                 old.set_value_len(len, 0);
-                (before, weight_of(&old))
+                (before, footprint_of(&old))
             };
             if before != after {
                 let at = self.table.find(node).expect("found above");
-                self.reweigh(at, before, after);
+                self.change_footprint(at, before, after);
             }
         } else {
             self.move_to_larger(node, len);
@@ -378,9 +378,9 @@ impl NodesMut for WriteNodes<'_, '_> {
 
 impl WriteNodes<'_, '_> {
     #[inline]
-    fn reweigh(&mut self, at: Location, before: Weight, after: Weight) {
+    fn change_footprint(&mut self, at: Location, before: Footprint, after: Footprint) {
         let Guard { shards, thread, now, .. } = &*self.guard;
-        shards.heap.reweigh(at, before, after, *now);
+        shards.heap.change_footprint(at, before, after, *now);
         thread.counters.lose(before);
         thread.counters.gain(after);
         self.count_live(i64::from(after.live) - i64::from(before.live));
@@ -389,7 +389,7 @@ impl WriteNodes<'_, '_> {
     #[cold]
     fn move_to_larger(&mut self, node: NodeId, len: usize) {
         let room = match len {
-            0..GROWING_NODE_BYTES => len + len / heap::SPARE_PART,
+            0..GROWING_NODE_BYTES => len + len / heap::GROWTH_PART,
             _ => len.max(NODE_ROOM),
         };
         self.move_to_room(node, len, room);

@@ -1,7 +1,7 @@
 //! What a key holds, to be read.
 
 use super::collections::CollectionId;
-use super::found::{Found, weight_of};
+use super::found::{Found, footprint_of};
 use super::guard::Guard;
 use super::read_nodes::ReadNodes;
 use super::shards::Shards;
@@ -77,7 +77,7 @@ impl<'g> ValueRef<'g> {
 
     /// Bytes that the record takes, without room that goes with the next cleaning.
     pub fn live_bytes(&self) -> u32 {
-        weight_of(&self.found).live
+        footprint_of(&self.found).live
     }
 
     /// The collection that keeps the value, if it is a tree.

@@ -127,7 +127,7 @@ fn due_rows(
 /// Makes the value tag tell whether there is any deadline.
 pub(super) fn mark(key: &mut KeyMut<'_, '_>) {
     let (value_tag, value) = (key.value_tag(), key.bytes());
-    let is_timed = has_tree(value) && root(value, DUE).weight > 0;
+    let is_timed = has_tree(value) && root(value, DUE).count > 0;
     // Fields with deadlines are known to be in a hashtable.
     let marked = if is_timed { ValueTag::of_tree(Kind::Hash, super::LARGE) } else { value_tag };
     key.set_value_tag(marked.with_timed_parts(is_timed));
@@ -198,7 +198,7 @@ fn remove_from_trees(key: &mut KeyMut<'_, '_>, most: usize, names: &mut Names) -
     tags.sort_unstable();
     tags.dedup();
     let fields = tags.iter().map(|tag| remove_fields(key, *tag, names)).sum();
-    if root(key.bytes(), FIELDS).weight == 0 {
+    if root(key.bytes(), FIELDS).count == 0 {
         key.remove(Reason::Deleted);
         return Removed { fields, is_more: false };
     }

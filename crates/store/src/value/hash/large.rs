@@ -73,7 +73,7 @@ fn outgrow(key: &mut KeyMut<'_, '_>, limit: HashLimit, field: &[u8], value: &[u8
     if key.value_tag().encoding() != SMALL {
         return;
     }
-    let fields = narrow::to_usize(root(key.bytes(), FIELDS).weight);
+    let fields = narrow::to_usize(root(key.bytes(), FIELDS).count);
     if limit.allows_fields(fields) && limit.allows_texts(field, value) {
         return;
     }
@@ -179,7 +179,7 @@ pub(super) fn remove(key: &mut KeyMut<'_, '_>, field: &[u8]) -> Was {
     if removed != Ok(true) {
         return Was::Absent;
     }
-    if root(key.bytes(), FIELDS).weight == 0 {
+    if root(key.bytes(), FIELDS).count == 0 {
         key.remove(Reason::Deleted);
         return Was::Present;
     }

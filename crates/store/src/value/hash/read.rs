@@ -79,7 +79,7 @@ impl<'x> Hash<'x> {
     pub fn len(&self) -> u64 {
         match &self.form {
             Form::Small(packed, stride) => (packed.len() / stride) as u64,
-            Form::Large(view) => view.root.weight,
+            Form::Large(view) => view.root.count,
         }
     }
 

@@ -206,7 +206,7 @@ fn a_hash_outgrows_its_packed_list_by_fields_by_bytes_and_by_deadlines() {
 }
 
 #[test]
-fn a_record_of_long_values_is_one_packed_list_without_spare_bytes() {
+fn a_record_of_long_values_is_one_packed_list_without_growth_room() {
     let mut fixture = Fixture::new();
     let names: Vec<String> = (0..16).map(|number| format!("field{number}")).collect();
     let value = [b'x'; 255];
@@ -216,7 +216,7 @@ fn a_record_of_long_values_is_one_packed_list_without_spare_bytes() {
     let payload: usize = pairs().map(|(name, value)| name.len() + value.len()).sum();
     let appended = fixture.store.totals().appended_bytes as usize;
     assert!(appended < payload + payload / 16, "{appended} bytes for {payload}");
-    assert_eq!(fixture.store.spare_bytes(), 0);
+    assert_eq!(fixture.store.growth_bytes(), 0);
     for name in &names {
         fixture.set(name.as_bytes(), &[b'y'; 255], Deadline::Never);
     }
@@ -255,9 +255,9 @@ fn a_large_hash_that_is_set_at_once_is_written_once() {
         assert_eq!(fixture.encoding(), Some(Encoding::Hashtable));
         assert_eq!(fixture.model().len() as u64, fields);
         assert_eq!(fixture.model()[&b"field7"[..]].0, b"the last one counts");
-        let (live, spare) = (fixture.store.live_bytes(), fixture.store.spare_bytes());
+        let (live, growth) = (fixture.store.live_bytes(), fixture.store.growth_bytes());
         let appended = fixture.store.totals().appended_bytes;
-        assert!(appended < live + spare + live / 8, "{appended} bytes for {live} and {spare}");
+        assert!(appended < live + growth + live / 8, "{appended} bytes for {live} and {growth}");
     }
 }
 

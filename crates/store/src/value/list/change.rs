@@ -84,7 +84,7 @@ fn push_all<'t>(
     if key.value_tag().is_tree() {
         return key.change_tree::<Leaf, _>(0, |tree| {
             texts.try_for_each(|text| push_to_tree(tree, end, text))?;
-            Ok(tree.root.weight)
+            Ok(tree.root.count)
         });
     }
     for text in texts {
@@ -275,7 +275,7 @@ fn reduce(key: &mut KeyMut<'_, '_>, limit: ListLimit) {
     let view = key.value().view::<Leaf>(0);
     // Leaves are half full, but for those at the ends.
     let is_wide = view.root.height > 1 || !limit.allows_again(0, view.width() * NODE_BYTES / 2);
-    if is_wide && view.width() > 3 || !limit.allows_again(narrow::to_usize(view.root.weight), 0) {
+    if is_wide && view.width() > 3 || !limit.allows_again(narrow::to_usize(view.root.count), 0) {
         return;
     }
     let half = |bytes: usize| limit.allows_again(0, bytes);
@@ -373,7 +373,7 @@ pub fn insert(
         tree.ensure_change()?;
         let (path, row) = tree.view().find_position(at);
         tree.insert_row(&path, narrow::to_usize(row), 0, &[cell]);
-        Ok(tree.root.weight)
+        Ok(tree.root.count)
     })?;
     Ok(Some(Some(len)))
 }

@@ -52,7 +52,7 @@ impl<'x> List<'x> {
     pub fn len(&self) -> u64 {
         match &self.0 {
             Form::Small(packed) => packed.len() as u64,
-            Form::Large(view) => view.root.weight,
+            Form::Large(view) => view.root.count,
         }
     }
 

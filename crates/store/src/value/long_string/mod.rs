@@ -19,7 +19,7 @@
 //!   the string's end is zeros too.
 //! * Only the last chunk may be shorter than its place: that of a string that was set or copied
 //!   ends where the string does. The first change that needs more of it makes it whole, so those
-//!   that follow find room. A chunk's record never has spare room.
+//!   that follow find room. A chunk's record never has growth room.
 //!
 //! A change makes all chunks that it will write to before the length of the string tells of them;
 //! if there is no room for one of them, it gives back those that it made.

@@ -130,7 +130,7 @@ impl<'x> Set<'x> {
         match &self.form {
             Form::Integers(integers) => integers.len() as u64,
             Form::Small(packed) => packed.len() as u64,
-            Form::Large(view) => view.root.weight,
+            Form::Large(view) => view.root.count,
         }
     }
 

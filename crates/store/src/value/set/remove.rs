@@ -83,11 +83,11 @@ fn remove_from_tree<'t>(
         let mut removed = 0;
         for text in texts {
             removed += u64::from(remove_row(tree, hasher, text));
-            if tree.root.weight == 0 {
+            if tree.root.count == 0 {
                 break;
             }
         }
-        Ok((removed, tree.root.weight))
+        Ok((removed, tree.root.count))
     })?;
     if left == 0 {
         key.remove(Reason::Deleted);

@@ -241,7 +241,7 @@ fn put_in_trees(
             }
             _ => {}
         }
-        Ok(roots[SCORES].weight)
+        Ok(roots[SCORES].count)
     })?;
     if key.value_tag().encoding() == Encoding::Listpack && !limit.allows(members, member.len()) {
         let value = key.bytes().to_vec();

@@ -76,7 +76,7 @@ impl<'x> SortedSet<'x> {
     pub fn len(&self) -> u64 {
         match &self.form {
             Form::Small(packed) => (packed.len() / STRIDE) as u64,
-            Form::Large(scores, _) => scores.root.weight,
+            Form::Large(scores, _) => scores.root.count,
         }
     }
 
@@ -102,7 +102,7 @@ impl<'x> SortedSet<'x> {
             Form::Large(scores, tags) => {
                 let tag = tag_by(self.hasher, member);
                 let found = find_by_tag(scores, tags, tag, member).0?;
-                let rank = scores.weight_before(&found.path) + found.row as u64;
+                let rank = scores.count_before(&found.path) + found.row as u64;
                 Some((rank, found.score))
             }
         }
@@ -155,7 +155,7 @@ impl<'x> SortedSet<'x> {
             Form::Small(packed) => seek_in_packed(*packed, bound) as u64,
             Form::Large(scores, _) => {
                 let (path, row) = seek(scores, bound);
-                scores.weight_before(&path) + row as u64
+                scores.count_before(&path) + row as u64
             }
         }
     }

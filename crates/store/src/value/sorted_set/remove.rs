@@ -69,7 +69,7 @@ fn remove_from_trees<'t>(
             };
             let (Some(at), at_tag) = found else { continue };
             removed += 1;
-            if roots[SCORES].weight == 1 {
+            if roots[SCORES].count == 1 {
                 return Ok((removed, 0));
             }
             let mut tree = Tree::<_, ScoreLeaf>::new(nodes, roots[SCORES]);
@@ -79,7 +79,7 @@ fn remove_from_trees<'t>(
             tree.remove_rows(&at_tag.path, at_tag.row, 1);
             roots[TAGS] = tree.root;
         }
-        Ok((removed, roots[SCORES].weight))
+        Ok((removed, roots[SCORES].count))
     })?;
     if left == 0 {
         key.remove(Reason::Deleted);

@@ -123,7 +123,7 @@ pub(super) enum BlockLeaf {}
 
 impl Leaf for BlockLeaf {
     #[inline]
-    fn weight(leaf: &[u8]) -> u64 {
+    fn count(leaf: &[u8]) -> u64 {
         Block::new(leaf).packed.len() as u64
     }
 

@@ -163,10 +163,10 @@ pub fn delete(
     let Some(mut key) = access.open(key, Kind::Stream)?.existing() else { return Ok(0) };
     change(&mut key, |tree, facts| {
         let mut count = 0;
-        facts.tail.weigh(tree);
+        facts.tail.count_in(tree);
         for id in ids {
             let Some(removed) = edit::remove(tree, id) else { continue };
-            facts.note_removed(removed, tree.root.weight);
+            facts.note_removed(removed, tree.root.count);
             facts.max_deleted = facts.max_deleted.max(id);
             count += 1;
         }
@@ -224,7 +224,7 @@ pub fn set_id(access: &mut Access<'_>, key: &Key<'_>, to: SetId) -> Result<(), S
         if to.last < top.id {
             return Err(SetIdError::BelowTop);
         }
-        let len = root(key.bytes(), ENTRIES).weight;
+        let len = root(key.bytes(), ENTRIES).count;
         if to.added.is_some_and(|added| len > added) {
             return Err(SetIdError::TooFewAdded);
         }

@@ -123,37 +123,37 @@ pub(super) fn new_tree<N: NodesMut>(nodes: &mut N) -> Result<Root, NoRoom> {
     nodes.ensure(leaf.len() + RECORD_BYTES)?;
     let node = nodes.allocate(leaf.len(), leaf.len());
     nodes.bytes_mut(node).copy_from_slice(&leaf);
-    Ok(Root { node, height: 0, weight: 0 })
+    Ok(Root { node, height: 0, count: 0 })
 }
 
 /// The last block of a tree, to which entries are added.
 ///
 /// The nodes above it learn what it has gained when it is full, or when anything else is about to
 /// happen to the tree: they are the last ones of their levels, so nobody reckons with their
-/// weights until then.
+/// counts until then.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tail {
     /// Its node; zero if nobody has looked.
     pub node: NodeId,
     /// Entries that the nodes above it do not know of.
-    pub unweighed: u32,
+    pub uncounted: u32,
 }
 
 impl Tail {
     /// Has the nodes above learn what the block has gained.
-    pub fn weigh<N: NodesMut>(&mut self, tree: &mut Entries<'_, N>) {
-        let gained = i64::from(std::mem::take(&mut self.unweighed));
+    pub fn count_in<N: NodesMut>(&mut self, tree: &mut Entries<'_, N>) {
+        let gained = i64::from(std::mem::take(&mut self.uncounted));
         if gained > 0 {
             let path = tree.view().last();
-            tree.root.weight -= gained as u64;
-            tree.add_weight(&path, gained);
+            tree.root.count -= gained as u64;
+            tree.add_count(&path, gained);
         }
     }
 
     #[inline]
     fn gain<N: NodesMut>(&mut self, tree: &mut Entries<'_, N>) {
-        self.unweighed += 1;
-        tree.root.weight += 1;
+        self.uncounted += 1;
+        tree.root.count += 1;
     }
 }
 
@@ -247,7 +247,7 @@ fn append_block<N: NodesMut>(
         leaf[..empty.len()].copy_from_slice(empty);
         packed_mut(leaf).push_back(element).expect("the block is long enough");
     };
-    tail.weigh(tree);
+    tail.count_in(tree);
     if Block::new(tree.nodes.bytes(tail.node)).packed.is_empty() {
         fill(tree.nodes.resize(tail.node, len));
         return tail.gain(tree);
@@ -344,8 +344,8 @@ fn shrink<N: NodesMut>(tree: &mut Entries<'_, N>, path: &Path) {
 
 /// Removes the first `count` entries, or those that there are.
 pub(super) fn remove_front<N: NodesMut>(tree: &mut Entries<'_, N>, count: u64) -> Removed {
-    let (mut left, mut nodes) = (count.min(tree.root.weight), 0);
-    let is_all = left == tree.root.weight;
+    let (mut left, mut nodes) = (count.min(tree.root.count), 0);
+    let is_all = left == tree.root.count;
     while left > 0 {
         let path = tree.view().first();
         let packed = Block::new(tree.nodes.bytes(path.leaf)).packed;

@@ -167,8 +167,8 @@ fn word(from: &[u8], size: u8) -> (u64, &[u8]) {
         return (0, from);
     }
     if let Some(bytes) = from.first_chunk() {
-        let spare = 8 * narrow::to_u32(WORD_BYTES - size);
-        return (u64::from_le_bytes(*bytes) << spare >> spare, &from[size..]);
+        let unused = 8 * narrow::to_u32(WORD_BYTES - size);
+        return (u64::from_le_bytes(*bytes) << unused >> unused, &from[size..]);
     }
     let (size, mut bytes) = (size.min(from.len()), [0; WORD_BYTES]);
     bytes[..size].copy_from_slice(&from[..size]);

@@ -3,7 +3,7 @@
 //! ```text
 //! | collection 4 | entries root 16 | groups root 16 | last id 16 | highest deleted id 16 |
 //! | added 8 | nodes 4 | entries of the last node 4 | its bytes 4 | entries of the first node 4 |
-//! | last block 4 | its unweighed entries 4 | first id of the last node 16 | hash of its names 4 |
+//! | last block 4 | its uncounted entries 4 | first id of the last node 16 | hash of its names 4 |
 //! ```
 //! Clients count entries in nodes of `stream-node-max-entries`: trimming with `~` removes whole
 //! ones. Blocks are cut otherwise, so an entry is marked where such a node starts.
@@ -68,7 +68,7 @@ impl Facts {
             tail_entries: word(counts_at + 4),
             tail_bytes: word(counts_at + 8),
             head_entries: word(counts_at + 12),
-            tail: Tail { node: word(counts_at + 16), unweighed: word(counts_at + 20) },
+            tail: Tail { node: word(counts_at + 16), uncounted: word(counts_at + 20) },
             node_id: Id::read(&value[FACTS_AT + NODE_AT..]),
             node_names: word(FACTS_AT + NODE_AT + ID_BYTES),
         }
@@ -81,7 +81,7 @@ impl Facts {
         facts[16..32].copy_from_slice(&self.max_deleted.to_bytes());
         facts[32..40].copy_from_slice(&self.added.to_le_bytes());
         let Facts { nodes, tail_entries, tail_bytes, head_entries, tail, .. } = *self;
-        let counts = [nodes, tail_entries, tail_bytes, head_entries, tail.node, tail.unweighed];
+        let counts = [nodes, tail_entries, tail_bytes, head_entries, tail.node, tail.uncounted];
         for (to, count) in facts[40..NODE_AT].chunks_exact_mut(4).zip(counts) {
             to.copy_from_slice(&count.to_le_bytes());
         }
@@ -91,7 +91,7 @@ impl Facts {
 
     /// Notes that entries are gone, of which `left` are left.
     pub fn note_removed(&mut self, removed: Removed, left: u64) {
-        debug_assert!(self.tail.unweighed == 0);
+        debug_assert!(self.tail.uncounted == 0);
         self.tail.node = 0;
         self.nodes -= removed.nodes;
         self.head_entries = 0;
@@ -118,7 +118,7 @@ pub(super) fn is_tree(root: Root) -> bool {
 }
 
 /// The root of a tree that is not there.
-pub(super) const NO_ROOT: Root = Root { node: NO_TREE, height: 0, weight: 0 };
+pub(super) const NO_ROOT: Root = Root { node: NO_TREE, height: 0, count: 0 };
 
 #[cfg(test)]
 mod tests {
@@ -134,7 +134,7 @@ mod tests {
             tail_entries: FULL,
             tail_bytes: 3,
             head_entries: 4,
-            tail: Tail { node: 9, unweighed: 10 },
+            tail: Tail { node: 9, uncounted: 10 },
             node_id: Id { ms: 11, seq: 12 },
             node_names: 13,
         };

@@ -60,7 +60,7 @@ impl<'x> Stream<'x> {
     /// Entries.
     #[inline]
     pub fn len(&self) -> u64 {
-        self.entries.root.weight
+        self.entries.root.count
     }
 
     /// Whether there is none.

@@ -85,7 +85,7 @@ impl Bench {
 
     fn change<T>(&mut self, act: impl FnOnce(&mut Tree<'_, MemoryNodes, BlockLeaf>) -> T) -> T {
         self.on(|tree, tail| {
-            tail.weigh(tree);
+            tail.count_in(tree);
             tail.node = 0;
             act(tree)
         })

@@ -32,9 +32,9 @@ pub(super) fn apply<N: NodesMut>(tree: &mut Entries<'_, N>, facts: &mut Facts, h
         Some(limit) => count_nodes(&tree.view(), facts, how.to, limit),
     };
     if count > 0 {
-        facts.tail.weigh(tree);
+        facts.tail.count_in(tree);
         let removed = edit::remove_front(tree, count);
-        facts.note_removed(removed, tree.root.weight);
+        facts.note_removed(removed, tree.root.count);
     }
     count
 }
@@ -42,11 +42,11 @@ pub(super) fn apply<N: NodesMut>(tree: &mut Entries<'_, N>, facts: &mut Facts, h
 /// Entries before a bound.
 fn count_all<'n, N: Nodes<'n>>(view: &View<'n, N, BlockLeaf>, to: Bound) -> u64 {
     match to {
-        Bound::Length(len) => view.root.weight.saturating_sub(len),
+        Bound::Length(len) => view.root.count.saturating_sub(len),
         Bound::Id(id) => {
             let key = id.to_bytes();
             let path = view.find(|separator| separator <= &key[..]);
-            view.weight_before(&path) + Block::new(view.leaf(&path)).seek(id).index() as u64
+            view.count_before(&path) + Block::new(view.leaf(&path)).seek(id).index() as u64
         }
     }
 }
@@ -58,7 +58,7 @@ fn count_nodes<'n, N: Nodes<'n>>(
     to: Bound,
     limit: u64,
 ) -> u64 {
-    let len = view.root.weight;
+    let len = view.root.count;
     let is_kept = |gone: u64, entry: &Packed<'_>| match to {
         // Somebody who keeps one more than this node has to lose keeps the node.
         Bound::Length(most) => len - gone <= most,

@@ -180,7 +180,7 @@ fn segments(text: &mut Text, call: &Call<'_>, facts: &MemoryFacts) {
         ("segments_touched_bytes", &facts.touched),
         ("segments_pooled_bytes", &facts.pooled),
         ("segments_live_bytes", &facts.live),
-        ("segments_spare_bytes", &call.instance.store.spare_bytes()),
+        ("segments_growth_bytes", &call.instance.store.growth_bytes()),
         ("segments_dying_bytes", &facts.dying),
         ("segments_utilisation", &format!("{:.4}", facts.utilisation())),
         ("index_bytes", &facts.index),

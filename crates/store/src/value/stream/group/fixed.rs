@@ -67,7 +67,7 @@ impl<const K: usize, const V: usize> Fixed<K, V> {
 
 impl<const K: usize, const V: usize> Leaf for Fixed<K, V> {
     #[inline]
-    fn weight(leaf: &[u8]) -> u64 {
+    fn count(leaf: &[u8]) -> u64 {
         count(leaf) as u64
     }
 
@@ -129,7 +129,7 @@ pub(super) fn find<'n, N: Nodes<'n>, const K: usize, const V: usize>(
     root: Root,
     key: &[u8; K],
 ) -> Option<[u8; V]> {
-    if root.weight == 0 {
+    if root.count == 0 {
         return None;
     }
     let view: View<'n, N, Fixed<K, V>> = View::new(nodes, root);
@@ -143,12 +143,12 @@ pub(super) fn rank<'n, N: Nodes<'n>, const K: usize, const V: usize>(
     root: Root,
     key: &[u8; K],
 ) -> u64 {
-    if root.weight == 0 {
+    if root.count == 0 {
         return 0;
     }
     let view: View<'n, N, Fixed<K, V>> = View::new(nodes, root);
     let place = seek(&view, key);
-    view.weight_before(&place.path) + place.row as u64
+    view.count_before(&place.path) + place.row as u64
 }
 
 /// The last row.
@@ -156,7 +156,7 @@ pub(super) fn last<'n, N: Nodes<'n>, const K: usize, const V: usize>(
     nodes: N,
     root: Root,
 ) -> Option<Row<K, V>> {
-    let before = root.weight.checked_sub(1)?;
+    let before = root.count.checked_sub(1)?;
     let view: View<'n, N, Fixed<K, V>> = View::new(nodes, root);
     let (path, row) = view.find_position(before);
     let (leaf, row) = (view.leaf(&path), narrow::to_usize(row));
@@ -169,7 +169,7 @@ pub(super) fn walk<'n, N: Nodes<'n>, const K: usize, const V: usize>(
     root: Root,
     from: &[u8; K],
 ) -> impl Iterator<Item = Row<K, V>> + use<'n, N, K, V> {
-    let mut state = (root.weight > 0).then(|| {
+    let mut state = (root.count > 0).then(|| {
         let view: View<'n, N, Fixed<K, V>> = View::new(nodes, root);
         let place = seek(&view, from);
         (view, place.path, place.row)
@@ -203,7 +203,7 @@ pub(super) fn put<N: NodesMut, const K: usize, const V: usize>(
         nodes.ensure(HEAD_BYTES + RECORD_BYTES)?;
         let node = nodes.allocate(HEAD_BYTES, HEAD_BYTES);
         set_count(nodes.bytes_mut(node), 0);
-        *root = Root { node, height: 0, weight: 0 };
+        *root = Root { node, height: 0, count: 0 };
     }
     let mut tree: Tree<'_, N, Fixed<K, V>> = Tree::new(nodes, *root);
     tree.ensure_change()?;
@@ -228,7 +228,7 @@ pub(super) fn update<N: NodesMut, const K: usize, const V: usize>(
     key: &[u8; K],
     change: impl FnOnce([u8; V]) -> [u8; V],
 ) -> bool {
-    if root.weight == 0 {
+    if root.count == 0 {
         return false;
     }
     let view: View<'_, _, Fixed<K, V>> = View::new(nodes.read(), root);
@@ -277,7 +277,7 @@ pub(super) fn remove<N: NodesMut, const K: usize, const V: usize>(
     root: &mut Root,
     key: &[u8; K],
 ) -> Option<[u8; V]> {
-    if root.weight == 0 {
+    if root.count == 0 {
         return None;
     }
     let mut tree: Tree<'_, N, Fixed<K, V>> = Tree::new(nodes, *root);

@@ -183,7 +183,7 @@ impl<'x> Groups<'x> {
 
     /// Groups.
     pub fn len(&self) -> usize {
-        narrow::to_usize(self.root.weight)
+        narrow::to_usize(self.root.count)
     }
 
     /// Whether there is none.
@@ -247,12 +247,12 @@ impl<'x> Group<'x> {
 
     /// Consumers.
     pub fn consumers_len(&self) -> usize {
-        narrow::to_usize(self.facts.consumers.weight)
+        narrow::to_usize(self.facts.consumers.count)
     }
 
     /// Entries that were given to them and not acknowledged.
     pub fn pending_len(&self) -> u64 {
-        self.facts.pending.weight
+        self.facts.pending.count
     }
 
     /// Its consumers, by name.
@@ -332,7 +332,7 @@ impl<'x> Consumer<'x> {
 fn owned_len<'n>(nodes: impl tree::Nodes<'n>, root: Root, number: u32) -> u64 {
     let behind = match number.checked_add(1) {
         Some(next) => fixed::rank::<_, OWNED_BYTES, 0>(nodes, root, &owned_key(next, Id::MIN)),
-        None => root.weight,
+        None => root.count,
     };
     behind - fixed::rank::<_, OWNED_BYTES, 0>(nodes, root, &owned_key(number, Id::MIN))
 }

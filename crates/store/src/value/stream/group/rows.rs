@@ -96,7 +96,7 @@ pub(super) fn find<'n, N: Nodes<'n>, O: Keyed>(
     root: Root,
     key: &[u8],
 ) -> Option<Element<'n>> {
-    if root.weight == 0 {
+    if root.count == 0 {
         return None;
     }
     let view: View<'n, N, RowLeaf<O>> = View::new(nodes, root);
@@ -111,7 +111,7 @@ pub(super) fn walk<'n, N: Nodes<'n>, O: Keyed>(
     root: Root,
     from: &[u8],
 ) -> impl Iterator<Item = [Element<'n>; 2]> + use<'n, N, O> {
-    let begin = (root.weight > 0).then(|| {
+    let begin = (root.count > 0).then(|| {
         let view: View<'n, N, RowLeaf<O>> = View::new(nodes, root);
         let place = seek(&view, from);
         let cells = Rows::new(view.leaf(&place.path)).cells_from(place.row);
@@ -153,7 +153,7 @@ pub(super) fn put<N: NodesMut, O: Keyed>(
         nodes.ensure(leaf.len() + RECORD_BYTES)?;
         let node = nodes.allocate(leaf.len(), leaf.len());
         nodes.bytes_mut(node).copy_from_slice(&leaf);
-        *root = Root { node, height: 0, weight: 0 };
+        *root = Root { node, height: 0, count: 0 };
     }
     let mut tree: Tree<'_, N, RowLeaf<O>> = Tree::new(nodes, *root);
     let place = seek(&tree.view(), key);
@@ -174,7 +174,7 @@ pub(super) fn put<N: NodesMut, O: Keyed>(
 
 /// Removes the row with a key; false if there is none.
 pub(super) fn remove<N: NodesMut, O: Keyed>(nodes: &mut N, root: &mut Root, key: &[u8]) -> bool {
-    if root.weight == 0 {
+    if root.count == 0 {
         return false;
     }
     let mut tree: Tree<'_, N, RowLeaf<O>> = Tree::new(nodes, *root);
