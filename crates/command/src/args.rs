@@ -3,7 +3,7 @@
 use crate::refusal::Refusal;
 use wire::Span;
 
-/// The words of a request, the command's name first.
+/// The arguments of a request, the command's name first.
 #[derive(Clone, Copy, Debug)]
 pub struct Args<'c> {
     request: &'c [u8],
@@ -11,20 +11,20 @@ pub struct Args<'c> {
 }
 
 impl<'c> Args<'c> {
-    /// The words that `spans` cut out of `request`.
+    /// The arguments that `spans` cut out of `request`.
     #[inline]
     pub fn new(request: &'c [u8], spans: &'c [Span]) -> Args<'c> {
         Args { request, spans }
     }
 
-    /// Words, the name included.
+    /// Arguments, the name included.
     #[inline]
     #[expect(clippy::len_without_is_empty, reason = "a request has at least its name")]
     pub fn len(&self) -> usize {
         self.spans.len()
     }
 
-    /// The word at `at`; empty beyond the end.
+    /// The argument at `at`; empty beyond the end.
     #[inline]
     pub fn get(&self, at: usize) -> &'c [u8] {
         self.spans.get(at).map_or(&[], |span| span.of(self.request))
@@ -35,7 +35,7 @@ impl<'c> Args<'c> {
     pub(crate) fn name_bytes(&self) -> u128 {
         let Some(span) = self.spans.first() else { return 0 };
         let (start, len) = (span.start as usize, span.len as usize);
-        // The name is followed by other words mostly, so all sixteen can be read at once.
+        // The name is followed by other arguments mostly, so all sixteen can be read at once.
         if let (Some(bytes), 1..16) = (self.request.get(start..start + 16), len) {
             let bytes = bytes.try_into().map_or(0, u128::from_le_bytes);
             return bytes & ((1 << (8 * len)) - 1);
@@ -47,7 +47,7 @@ impl<'c> Args<'c> {
         u128::from_le_bytes(bytes)
     }
 
-    /// The words from `at` on.
+    /// The arguments from `at` on.
     pub fn from(
         self,
         at: usize,
@@ -56,12 +56,12 @@ impl<'c> Args<'c> {
         spans.iter().map(move |span| span.of(self.request))
     }
 
-    /// Whether the word at `at` is `word`, in upper or lower case. False beyond the end.
+    /// Whether the argument at `at` is `word`, in upper or lower case. False beyond the end.
     pub fn is(&self, at: usize, word: &str) -> bool {
         at < self.len() && self.get(at).eq_ignore_ascii_case(word.as_bytes())
     }
 
-    /// The word at `at` as an integer.
+    /// The argument at `at` as an integer.
     ///
     /// # Errors
     /// When it is none, or out of the range of 64 bits.
@@ -70,7 +70,7 @@ impl<'c> Args<'c> {
         text::parse_i64(self.get(at)).ok_or(Refusal::NOT_INTEGER)
     }
 
-    /// The word at `at` as an integer above `low`.
+    /// The argument at `at` as an integer above `low`.
     ///
     /// # Errors
     /// When it is none, or not above.
@@ -79,7 +79,7 @@ impl<'c> Args<'c> {
         if value > low { Ok(value) } else { Err(Refusal::new(out_of_range(low + 1))) }
     }
 
-    /// The word at `at` as a number that is not negative.
+    /// The argument at `at` as a number that is not negative.
     ///
     /// # Errors
     /// When it is none.
@@ -96,7 +96,7 @@ impl<'c> Args<'c> {
         value.ok_or(Refusal::of(otherwise))
     }
 
-    /// The word at `at` as a number from one on.
+    /// The argument at `at` as a number from one on.
     ///
     /// # Errors
     /// When it is none.
@@ -105,10 +105,10 @@ impl<'c> Args<'c> {
         if value > 0 { Ok(value) } else { Err(Refusal::of(otherwise)) }
     }
 
-    /// All bytes of the words, for reserving room before locks are taken.
+    /// All bytes of the arguments, for reserving room before locks are taken.
     #[inline]
     pub fn bytes(&self) -> usize {
-        // The words lie in order, so the last one's end is close to their sum.
+        // The arguments lie in order, so the last one's end is close to their sum.
         self.spans.last().map_or(0, |span| span.start as usize + span.len as usize)
     }
 }

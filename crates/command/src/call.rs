@@ -9,7 +9,7 @@ use crate::statistics::WorkerStatistics;
 use crate::table;
 use base::{KeyspaceId, Millis, PositionHash};
 use smallvec::SmallVec;
-use store::{Access, Key, ShardSet, ThreadContext, Words};
+use store::{Access, Key, OwnedArgs, ShardSet, ThreadContext};
 use wire::Reply;
 
 /// `Ok` when one reply was written; a refusal becomes the reply instead.
@@ -162,13 +162,13 @@ impl<'c> Call<'c> {
         deadline <= self.now && !self.instance.store.keeps_expired()
     }
 
-    /// The refusal of a request with a wrong number of words.
+    /// The refusal of a request with a wrong number of arguments.
     pub fn wrong_arity(&self) -> Refusal {
         wrong_arity(self.row)
     }
 }
 
-/// The refusal of a request that has not as many words as its command takes.
+/// The refusal of a request that has not as many arguments as its command takes.
 #[cold]
 pub fn wrong_arity(row: &Row) -> Refusal {
     Refusal::new(format!("ERR wrong number of arguments for '{}' command", row.full_name))
@@ -208,12 +208,12 @@ fn begun<'a>(
     if session.no_touch | session.import_source {
         session.mark(&mut access);
     }
-    access.speak_for(|| (words_of(args), keyspace));
+    access.speak_for(|| (owned(args), keyspace));
     access
 }
 
-/// The words of a request, for those who listen.
+/// The arguments of a request, for those who listen.
 #[cold]
-fn words_of(args: Args<'_>) -> Words {
+fn owned(args: Args<'_>) -> OwnedArgs {
     args.from(0).map(<[u8]>::to_vec).collect()
 }

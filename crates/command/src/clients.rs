@@ -84,7 +84,7 @@ pub struct Client {
     /// Commands processed.
     pub commands: AtomicU64,
     /// The name and library that the client told.
-    pub told: Mutex<Told>,
+    pub info: Mutex<ClientInfo>,
     /// Set once it is to be closed.
     pub doomed: AtomicBool,
     waiter: Mutex<Option<Arc<Waiter<Client>>>>,
@@ -93,7 +93,7 @@ pub struct Client {
 
 /// What a client says of itself.
 #[derive(Clone, Debug, Default)]
-pub struct Told {
+pub struct ClientInfo {
     /// CLIENT SETNAME.
     pub name: String,
     /// CLIENT SETINFO LIB-NAME.
@@ -112,8 +112,8 @@ impl fmt::Debug for Client {
 
 impl Client {
     /// What the client said of itself.
-    pub fn told(&self) -> MutexGuard<'_, Told> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    pub fn info(&self) -> MutexGuard<'_, ClientInfo> {
+        self.info.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What it waits for, if it does.
@@ -266,7 +266,7 @@ impl Clients {
             received: AtomicU64::new(0),
             sent: AtomicU64::new(0),
             commands: AtomicU64::new(0),
-            told: Mutex::new(Told::default()),
+            info: Mutex::new(ClientInfo::default()),
             doomed: AtomicBool::new(false),
             waiter: Mutex::new(None),
             post,

@@ -80,7 +80,8 @@ impl RowMemo {
             return self.row;
         }
         let Ok(row) = find_row(args) else { return table().nameless() };
-        // A name that goes on, or a word that may name a subcommand, is not told by these bytes.
+        // A name that goes on, or an argument that may name a subcommand, is not told by these
+        // bytes.
         let is_told = row.parent.is_none() && row.spec.subcommands.is_empty();
         if is_told && name_len <= size_of::<u128>() {
             *self = RowMemo { name, name_len, words: args.len(), row };
@@ -91,7 +92,7 @@ impl RowMemo {
 
 /// What a request has that has no row.
 struct Misnamed {
-    /// The row that it names, if only the number of words is wrong.
+    /// The row that it names, if only the number of arguments is wrong.
     row: Option<&'static Row>,
     refusal: Refusal,
 }

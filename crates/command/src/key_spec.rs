@@ -4,8 +4,8 @@
 //! row.keys: specifications, told by COMMAND INFO ──┐
 //! request ─────────────────────────────────────────┴─▶ row.find_keys ──▶ keys with their flags
 //! ```
-//! `find` is what most rows have for `find_keys`. Where a specification does not say which word is
-//! the key, the row names a function of its own, which stands beside the handler.
+//! `find` is what most rows have for `find_keys`. Where a specification does not say which argument
+//! is the key, the row names a function of its own, which stands beside the handler.
 
 use bitflags::bitflags;
 
@@ -43,7 +43,7 @@ pub struct KeySpec {
     pub flags: KeyFlags,
 }
 
-/// How keys are found. Positions count words, the name of the command is word zero.
+/// How keys are found. Positions count arguments, the name of the command is argument zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeySearch {
     /// From one position to another.
@@ -52,14 +52,14 @@ pub enum KeySearch {
         first: i16,
         /// Position of the last key; a negative one counts from the end.
         last: i16,
-        /// Words from one key to the next.
+        /// Arguments from one key to the next.
         step: i16,
     },
-    /// Behind a word that says how many there are.
+    /// Behind an argument that says how many there are.
     Counted {
-        /// Position of that word.
+        /// Position of that argument.
         at: i16,
-        /// Words from one key to the next.
+        /// Arguments from one key to the next.
         step: i16,
     },
     /// One key behind a keyword, which is looked for from a position on. Which of several counts,
@@ -70,7 +70,7 @@ pub enum KeySearch {
         /// Where it may stand first.
         from: i16,
     },
-    /// The first half of the words behind a keyword, which is looked for from a position on.
+    /// The first half of the arguments behind a keyword, which is looked for from a position on.
     FirstHalf {
         /// The keyword.
         word: &'static str,
@@ -93,7 +93,7 @@ impl KeySpec {
         KeySpec::at(1, flags)
     }
 
-    /// The word at a position.
+    /// The argument at a position.
     pub const fn at(position: i16, flags: KeyFlags) -> KeySpec {
         KeySpec::range(position, position, 1, flags)
     }
@@ -103,17 +103,17 @@ impl KeySpec {
         KeySpec::from(1, flags)
     }
 
-    /// Every word from a position on.
+    /// Every argument from a position on.
     pub const fn from(position: i16, flags: KeyFlags) -> KeySpec {
         KeySpec::range(position, -1, 1, flags)
     }
 
-    /// The words from one position to another, in steps.
+    /// The arguments from one position to another, in steps.
     pub const fn range(first: i16, last: i16, step: i16, flags: KeyFlags) -> KeySpec {
         KeySpec { search: KeySearch::Range { first, last, step }, flags }
     }
 
-    /// Words behind the one that says how many keys there are, in steps.
+    /// Arguments behind the one that says how many keys there are, in steps.
     pub const fn counted(at: i16, step: i16, flags: KeyFlags) -> KeySpec {
         KeySpec { search: KeySearch::Counted { at, step }, flags }
     }
@@ -177,7 +177,7 @@ pub fn find<'r>(specs: &[KeySpec], request: &[&'r [u8]]) -> Option<FoundKeys<'r>
             KeySearch::FirstHalf { word, from } => {
                 let mut rest = request.iter().skip(usize::try_from(from).ok()?);
                 rest.find(|it| it.eq_ignore_ascii_case(word.as_bytes()))?;
-                // Of an odd number, the word in the middle is no key.
+                // Of an odd number, the argument in the middle is no key.
                 let half = rest.len() / 2;
                 if add(&mut rest.take(half)) == 0 {
                     return None;

@@ -51,7 +51,7 @@ mod waiting;
 
 pub use args::Args;
 pub use call::{Call, Command, Handler, Keys, Outcome, Row, Table};
-pub use clients::{Client, ClientFlags, Clients, Endpoint, Notice, Pause, Post, Told};
+pub use clients::{Client, ClientFlags, ClientInfo, Clients, Endpoint, Notice, Pause, Post};
 pub use commands::table;
 pub use execute::{Execution, RowMemo, execute, granted_for_batch};
 pub use instance::{Identity, Instance, Shutdown};

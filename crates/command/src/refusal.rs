@@ -10,9 +10,9 @@ pub struct Refusal(Cow<'static, [u8]>);
 impl Refusal {
     /// Options that do not fit together.
     pub const SYNTAX: Refusal = Refusal::of("ERR syntax error");
-    /// A word that should be an integer.
+    /// An argument that should be an integer.
     pub const NOT_INTEGER: Refusal = Refusal::of("ERR value is not an integer or out of range");
-    /// A word that should be a number.
+    /// An argument that should be a number.
     pub const NOT_FLOAT: Refusal = Refusal::of("ERR value is not a valid float");
     /// A key of another kind.
     pub const WRONG_TYPE: Refusal =
@@ -38,7 +38,7 @@ impl Refusal {
     }
 
     /// An error that repeats what the client sent: each `{}` of the template stands for the next
-    /// word, which ends at its first zero byte as it does where C prints it.
+    /// argument, which ends at its first zero byte as it does where C prints it.
     pub fn naming(template: &str, words: &[&[u8]]) -> Refusal {
         let mut words = words.iter();
         let mut text = Vec::new();
@@ -71,15 +71,15 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// At most so much of a client's word is repeated where it may be of any length.
+/// At most so much of a client's argument is repeated where it may be of any length.
 const REPEATED_MAX: usize = 128;
 
-/// The begin of a client's word, where not all of it is repeated.
+/// The begin of a client's argument, where not all of it is repeated.
 pub fn begin_of(word: &[u8]) -> &[u8] {
     &word[..word.len().min(REPEATED_MAX)]
 }
 
-/// The first words of a request that names no command, quoted.
+/// The first arguments of a request that names no command, quoted.
 pub fn begin_of_all<'w>(words: impl Iterator<Item = &'w [u8]>) -> Vec<u8> {
     let mut quoted = Vec::new();
     for word in words {

@@ -112,7 +112,7 @@ impl Session {
         if self.reply_mode == ReplyMode::Off {
             self.reply_mode = ReplyMode::On;
         }
-        self.client.told().name.clear();
+        self.client.info().name.clear();
         let cleared = [ClientFlags::NO_EVICT, ClientFlags::NO_TOUCH, ClientFlags::IMPORT_SOURCE];
         cleared.iter().for_each(|flag| self.client.set_flag(*flag, false));
     }

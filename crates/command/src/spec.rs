@@ -172,7 +172,7 @@ pub enum Wakes {
 pub struct CommandSpec<Run: 'static> {
     /// Upper case; of a subcommand, its own word.
     pub name: &'static str,
-    /// Words, the name included; negative: at least so many.
+    /// Arguments, the name included; negative: at least so many.
     pub arity: i16,
     /// What COMMAND INFO tells.
     pub flags: Flags,
@@ -180,8 +180,8 @@ pub struct CommandSpec<Run: 'static> {
     pub keys: &'static [KeySpec],
     /// Finds the keys of a request.
     pub find_keys: FindKeys,
-    /// Position of the first word that names a field of the hash at the first key, so that fields
-    /// can be looked for ahead; zero for none.
+    /// Position of the first argument that names a field of the hash at the first key, so that
+    /// fields can be looked for ahead; zero for none.
     pub field_at: usize,
     /// Whom it wakes, if it writes.
     pub wakes: Wakes,
@@ -237,7 +237,7 @@ impl<Run: Copy + 'static> CommandSpec<Run> {
 }
 
 impl<Run> CommandSpec<Run> {
-    /// Whether a request of `len` words has the right number.
+    /// Whether a request of `len` arguments has the right number.
     #[inline]
     pub fn accepts(&self, len: usize) -> bool {
         let arity = usize::from(self.arity.unsigned_abs());

@@ -40,7 +40,7 @@ pub struct Row<Run: 'static> {
 /// All rows.
 pub struct Table<Run: 'static> {
     rows: Vec<Row<Run>>,
-    /// Stands for requests that name no command, or have not as many words as it takes.
+    /// Stands for requests that name no command, or have not as many arguments as it takes.
     nameless: Row<Run>,
     /// Ids of commands plus one, by hash of the name; zero for none.
     places: Box<[(u128, u16)]>,

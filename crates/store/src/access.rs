@@ -6,7 +6,7 @@
 
 use crate::fault::WrongKind;
 use crate::key::{Key, Kind, Value};
-use crate::shard::{Event, Guard, KeyMut, ValueRef, Words};
+use crate::shard::{Event, Guard, KeyMut, OwnedArgs, ValueRef};
 use base::{KeyspaceId, Millis, Random};
 use smallvec::SmallVec;
 
@@ -140,17 +140,17 @@ impl<'a> Access<'a> {
         self.guard.is_heard()
     }
 
-    /// Takes the words of a request, which is asked by a client of a keyspace, for what will be
+    /// Takes the arguments of a request, which is asked by a client of a keyspace, for what will be
     /// changed, if anybody hears it.
     #[inline(always)]
-    pub fn speak_for(&mut self, request: impl FnOnce() -> (Words, KeyspaceId)) {
+    pub fn speak_for(&mut self, request: impl FnOnce() -> (OwnedArgs, KeyspaceId)) {
         self.guard.speak_for(request);
     }
 
-    /// Gives words that have the effect of what was changed, in place of those of the request: they
-    /// depend neither on chance nor on time nor on anything but the data.
-    pub fn effect(&mut self, keyspace: KeyspaceId, words: &[&[u8]]) {
-        self.guard.word(keyspace, words);
+    /// Gives arguments that have the effect of what was changed, in place of those of the request:
+    /// they depend neither on chance nor on time nor on anything but the data.
+    pub fn effect(&mut self, keyspace: KeyspaceId, args: &[&[u8]]) {
+        self.guard.set_effect(keyspace, args);
     }
 
     /// The value of a key, of a kind, for a command that reads: counts a hit or a miss, and notes

@@ -1,6 +1,6 @@
 //! Databases: their keyspaces, their figures, and what happens to them as a whole.
 
-use crate::shard::{Effect, Unit, Words};
+use crate::shard::{Effect, OwnedArgs, Unit};
 use crate::store::Store;
 use crate::thread_context::ThreadContext;
 use base::{KeyspaceId, ShardId};
@@ -88,10 +88,10 @@ impl Store {
     }
 
     /// Tells those who listen what was done to databases as a whole, while the gate is closed.
-    fn tell(&self, database: usize, words: impl FnOnce() -> Words) {
+    fn tell(&self, database: usize, args: impl FnOnce() -> OwnedArgs) {
         let listeners = &self.shards.listeners;
         if listeners.is_any() {
-            let effects = vec![Effect { database, words: words() }];
+            let effects = vec![Effect { database, args: args() }];
             let unit = Unit { effects, events: Vec::new() };
             listeners.tell(|listener| listener.unit(&unit));
         }

@@ -45,8 +45,8 @@ pub use key::{Encoding, Expiry, Key, Kind, Value};
 pub use packed::Element;
 pub use scan::{ScanFilter, Scanned};
 pub use shard::{
-    Change, Effect, Event, EventClass, Happened, Hold, Listener, Reason, ShardSet, Sought, Unit,
-    Words,
+    Change, Effect, Event, EventClass, Happened, Hold, Listener, OwnedArgs, Reason, ShardSet,
+    Sought, Unit,
 };
 pub use store::{Store, StoreConfig};
 pub use thread_context::ThreadContext;

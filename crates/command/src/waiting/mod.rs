@@ -108,7 +108,7 @@ impl Waiters {
             return false;
         }
         let mut bytes = Vec::new();
-        write(&mut Reply::new(&mut bytes, waiter.manner.protocol));
+        write(&mut Reply::new(&mut bytes, waiter.client_state.protocol));
         *is_answered = true;
         drop(is_answered);
         self.let_go(waiter, bytes);

@@ -30,7 +30,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use store::{Key, Kind, ShardSet, ThreadContext};
 use wire::Reply;
 
-/// Of those in a line so many have their keys locked at first, or as many as the request has words.
+/// Of those in a line so many have their keys locked at first, or as many as the request has
+/// arguments.
 const SERVED_AT_ONCE: usize = 16;
 
 /// Keys to look at, and the ticket of the last in the line of each who was looked at already.
@@ -328,17 +329,17 @@ impl<'s> Server<'s> {
         let (row, mut reply) = (row_of(waiter), Vec::new());
         let most = self.reply_room(&waiter.client);
         let mut session = Session::new(Arc::clone(&waiter.client), true);
-        session.database = waiter.manner.database;
-        session.protocol = waiter.manner.protocol;
-        session.no_touch = waiter.manner.no_touch;
-        session.import_source = waiter.manner.import_source;
+        session.database = waiter.client_state.database;
+        session.protocol = waiter.client_state.protocol;
+        session.no_touch = waiter.client_state.no_touch;
+        session.import_source = waiter.client_state.import_source;
         let mut call = Call {
             instance: self.instance,
             thread,
             session: &mut session,
             statistics: self.statistics,
             args: waiter.args(),
-            reply: Reply::with_limit(&mut reply, waiter.manner.protocol, most),
+            reply: Reply::with_limit(&mut reply, waiter.client_state.protocol, most),
             now: self.now,
             row,
             first_hash: None,

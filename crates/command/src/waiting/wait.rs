@@ -2,7 +2,7 @@
 
 use super::Timeout;
 use super::database_key::DatabaseKey;
-use super::waiter::{Manner, Waiter, Wants};
+use super::waiter::{ClientState, Waiter, Wants};
 use crate::args::Args;
 use crate::call::{Call, Outcome, Row, Unanswered};
 use crate::clients::Client;
@@ -19,7 +19,7 @@ pub struct Wait<'c> {
     client: Arc<Client>,
     args: Args<'c>,
     row: &'static Row,
-    manner: Manner,
+    client_state: ClientState,
     timeout: Timeout,
     wants: Wants,
     is_again: bool,
@@ -34,7 +34,7 @@ impl<'c> Call<'c> {
             client: Arc::clone(&session.client),
             args: self.args,
             row: self.row,
-            manner: Manner {
+            client_state: ClientState {
                 database: session.database,
                 protocol: session.protocol,
                 no_touch: session.no_touch,
@@ -69,7 +69,7 @@ impl Wait<'_> {
             return Err(Unanswered::Waits);
         }
         let key = |bytes: &[u8]| {
-            DatabaseKey::new(self.manner.database, bytes, self.instance.store.hash(bytes))
+            DatabaseKey::new(self.client_state.database, bytes, self.instance.store.hash(bytes))
         };
         let keys: SmallVec<[DatabaseKey; 1]> = positions.map(|at| key(self.args.get(at))).collect();
         // Those that it waits for stand first.
@@ -84,7 +84,7 @@ impl Wait<'_> {
             command: self.row.id,
             spans,
             request: request.concat(),
-            manner: self.manner,
+            client_state: self.client_state,
             keys,
             others,
             wants: self.wants,
@@ -97,7 +97,7 @@ impl Wait<'_> {
     }
 }
 
-/// Words of these lengths one behind the other; `None` when they take 4 GiB or more.
+/// Arguments of these lengths one behind the other; `None` when they take 4 GiB or more.
 fn spans_of(lengths: impl Iterator<Item = usize>) -> Option<Vec<Span>> {
     let mut start = 0_u32;
     let span = |len| {

@@ -16,10 +16,10 @@ pub struct Waiter<Client> {
     pub(super) client: Arc<Client>,
     /// Id of its command's row.
     pub(super) command: usize,
-    /// Its request, word by word, and where the words lie in it.
+    /// Its request, argument by argument, and where the arguments lie in it.
     pub(super) request: Vec<u8>,
     pub(super) spans: Vec<Span>,
-    pub(super) manner: Manner,
+    pub(super) client_state: ClientState,
     /// The keys that it waits for.
     pub(super) keys: SmallVec<[DatabaseKey; 1]>,
     /// Other keys that its request names.
@@ -33,7 +33,7 @@ pub struct Waiter<Client> {
 
 /// How the client speaks, which does not change while it waits.
 #[derive(Clone, Copy)]
-pub(super) struct Manner {
+pub(super) struct ClientState {
     pub(super) database: usize,
     pub(super) protocol: Protocol,
     pub(super) no_touch: bool,

@@ -120,7 +120,7 @@ impl Event {
 }
 
 /// A command and its arguments.
-pub type Words = Vec<Vec<u8>>;
+pub type OwnedArgs = Vec<Vec<u8>>;
 
 /// An event and its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -133,13 +133,13 @@ pub struct Happened {
     pub key: Vec<u8>,
 }
 
-/// A plain command that has the same effect: words, and the database in which it is run.
+/// A plain command that has the same effect: its arguments, and the database in which it is run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Effect {
     /// The number of the database.
     pub database: usize,
     /// The command's name and its arguments.
-    pub words: Words,
+    pub args: OwnedArgs,
 }
 
 /// All that was changed under one hold of locks.

@@ -47,7 +47,7 @@ mod value_ref;
 mod visit;
 
 pub use ahead::Sought;
-pub use change::{Change, Effect, Event, EventClass, Happened, Listener, Reason, Unit, Words};
+pub use change::{Change, Effect, Event, EventClass, Happened, Listener, OwnedArgs, Reason, Unit};
 pub(crate) use collections::{CollectionId, Dying, Noted, parse_node_name};
 pub(crate) use guard::Guard;
 pub use hold::Hold;

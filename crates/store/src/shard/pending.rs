@@ -1,6 +1,6 @@
 //! What is known of the changes that are made under one hold of locks, before those go.
 
-use super::change::{Heard, Unit, Words};
+use super::change::{Heard, OwnedArgs, Unit};
 use base::KeyspaceId;
 
 /// The changes of one hold of locks: who hears of them, and what is to be told.
@@ -27,12 +27,12 @@ pub(super) struct Said {
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
     pub unit: Unit,
-    /// The words of the request, which are taken unless others are given, and its keyspace.
-    pub request: Option<(Words, KeyspaceId)>,
+    /// The arguments of the request, which are taken unless others are given, and its keyspace.
+    pub request: Option<(OwnedArgs, KeyspaceId)>,
     /// Whether a command has said that it changed something.
     pub is_said: bool,
-    /// Whether it gave words for it, so that those of the request are not taken.
-    pub is_worded: bool,
+    /// Whether it gave arguments for it, so that those of the request are not taken.
+    pub has_own_effects: bool,
 }
 
 impl Changes {

@@ -255,7 +255,7 @@ fn a_change_is_heard_while_the_old_value_can_be_read_and_told_as_one_unit() {
     assert_eq!(before, [change(b"old"), change(b"a longer one, elsewhere")]);
     let units = std::mem::take(&mut *heard.units.lock().expect("no panic"));
     assert_eq!(units.len(), 1);
-    assert_eq!(units[0].effects[0].words, [b"ASKED".to_vec()]);
+    assert_eq!(units[0].effects[0].args, [b"ASKED".to_vec()]);
     assert_eq!((units[0].events.len(), units[0].events[0].event), (1, WRITTEN));
 }
 
@@ -274,7 +274,7 @@ fn a_removal_that_nobody_asked_for_says_what_it_is() {
     let before = heard.before.lock().expect("no panic");
     assert_eq!(*before, [(b"late".to_vec(), Some(Reason::Expired), Some(b"v".to_vec()))]);
     let units = heard.units.lock().expect("no panic");
-    assert_eq!(units[0].effects[0].words, [b"DEL".to_vec(), b"late".to_vec()]);
+    assert_eq!(units[0].effects[0].args, [b"DEL".to_vec(), b"late".to_vec()]);
     assert_eq!(units[0].events[0].event, Event::EXPIRED);
 }
 

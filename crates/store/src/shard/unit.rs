@@ -1,6 +1,6 @@
 //! What a guard notes of the changes that are made through it, until its locks go.
 
-use super::change::{Change, Effect, Event, Happened, Reason, Unit, Words};
+use super::change::{Change, Effect, Event, Happened, OwnedArgs, Reason, Unit};
 use super::found::Found;
 use super::guard::Guard;
 use super::shards::Shards;
@@ -58,15 +58,15 @@ impl<'a> Guard<'a> {
         self.changes.said.excuse();
     }
 
-    /// Whether anybody listens, so that words are worth making.
+    /// Whether anybody listens, so that arguments are worth making.
     #[inline]
     pub fn is_heard(&self) -> bool {
         self.changes.heard != 0
     }
 
-    /// Takes the words of a request for what a command will say, in the database of a keyspace.
+    /// Takes the arguments of a request for what a command will say, in the database of a keyspace.
     #[inline(always)]
-    pub fn speak_for(&mut self, request: impl FnOnce() -> (Words, KeyspaceId)) {
+    pub fn speak_for(&mut self, request: impl FnOnce() -> (OwnedArgs, KeyspaceId)) {
         if self.is_heard() {
             self.thread.pending.request = Some(request());
         }
@@ -104,19 +104,19 @@ impl<'a> Guard<'a> {
     }
 
     /// Says what was changed without a command.
-    pub fn say_unasked(&mut self, event: Event, key: &Key<'_>, words: impl FnOnce() -> Words) {
+    pub fn say_unasked(&mut self, event: Event, key: &Key<'_>, args: impl FnOnce() -> OwnedArgs) {
         self.changes.said.said();
         if self.is_heard() {
-            self.note_effect(key.keyspace, words());
+            self.note_effect(key.keyspace, args());
             self.note_event(event, key);
         }
     }
 
-    /// Gives words for what was changed, in place of those of the request.
-    pub fn word(&mut self, keyspace: KeyspaceId, words: &[&[u8]]) {
+    /// Gives arguments for what was changed, in place of those of the request.
+    pub fn set_effect(&mut self, keyspace: KeyspaceId, args: &[&[u8]]) {
         if self.is_heard() {
-            self.thread.pending.is_worded = true;
-            self.note_effect(keyspace, words.iter().map(|word| word.to_vec()).collect());
+            self.thread.pending.has_own_effects = true;
+            self.note_effect(keyspace, args.iter().map(|arg| arg.to_vec()).collect());
         }
     }
 
@@ -137,9 +137,9 @@ impl<'a> Guard<'a> {
 
     /// Notes a plain command that has the effect of a change.
     #[cold]
-    pub fn note_effect(&mut self, keyspace: KeyspaceId, words: Words) {
+    pub fn note_effect(&mut self, keyspace: KeyspaceId, args: OwnedArgs) {
         if let Some(database) = self.shards.keyspaces.database_of(keyspace) {
-            self.thread.pending.unit.effects.push(Effect { database, words });
+            self.thread.pending.unit.effects.push(Effect { database, args });
         }
     }
 
@@ -147,12 +147,12 @@ impl<'a> Guard<'a> {
     #[cold]
     fn finish_unit(&mut self) {
         let pending = &mut self.thread.pending;
-        let is_told = pending.is_said && !pending.is_worded;
-        (pending.is_said, pending.is_worded) = (false, false);
-        if let Some((words, keyspace)) = pending.request.take().filter(|_| is_told)
+        let is_told = pending.is_said && !pending.has_own_effects;
+        (pending.is_said, pending.has_own_effects) = (false, false);
+        if let Some((args, keyspace)) = pending.request.take().filter(|_| is_told)
             && let Some(database) = self.shards.keyspaces.database_of(keyspace)
         {
-            pending.unit.effects.push(Effect { database, words });
+            pending.unit.effects.push(Effect { database, args });
         }
         // Under lent locks it goes on in the next command that borrows them.
         if !self.thread.lent.is_any() {

@@ -135,13 +135,13 @@ impl Test<'_> {
             Test::Ip(ip) => comes_from(client.address.as_bytes(), ip),
             Test::AnyUser => true,
             Test::Flags(wanted) => has_flags(client, wanted),
-            Test::Name(name) => is_told(&client.told().name, name),
-            Test::Library(name) => is_told(&client.told().library, name),
-            Test::LibraryVersion(version) => is_told(&client.told().library_version, version),
+            Test::Name(name) => is_told(&client.info().name, name),
+            Test::Library(name) => is_told(&client.info().library, name),
+            Test::LibraryVersion(version) => is_told(&client.info().library_version, version),
             Test::Database(number) => client.database.load(Relaxed) as usize == number,
             Test::Capabilities(wanted) => {
-                let told = client.told();
-                wanted.iter().all(|letter| told.capabilities.as_bytes().contains(letter))
+                let info = client.info();
+                wanted.iter().all(|letter| info.capabilities.as_bytes().contains(letter))
             }
         }
     }

@@ -36,7 +36,7 @@ pub(super) fn note_command(call: &Call<'_>) {
 
 /// Appends a client's line.
 pub(super) fn write(out: &mut Vec<u8>, call: &Call<'_>, client: &Client) {
-    let told = client.told();
+    let info = client.info();
     let seconds = |since: u64| call.now.since(Millis(since)) / 1000;
     let Sizes { query, query_free, room, buffered, blocks, listed, total } = Sizes::of(client);
     // Writing to a vector cannot fail.
@@ -51,16 +51,16 @@ pub(super) fn write(out: &mut Vec<u8>, call: &Call<'_>, client: &Client) {
         client.address,
         client.local_address,
         client.fd,
-        told.name,
+        info.name,
         seconds(client.created.0),
         seconds(client.last_interaction.load(Relaxed)),
         letters(client.shown_flags()),
-        told.capabilities,
+        info.capabilities,
         client.database.load(Relaxed),
         command_name(call.row.table(), client.last_command.load(Relaxed)),
         client.protocol.load(Relaxed),
-        told.library,
-        told.library_version,
+        info.library,
+        info.library_version,
         client.received.load(Relaxed),
         client.sent.load(Relaxed),
         client.commands.load(Relaxed),

@@ -13,27 +13,27 @@ pub(super) const REDIRECT: char = 'r';
 
 pub fn capa(call: &mut Call<'_>) -> Outcome {
     let redirects = call.args.from(2).any(|word| word.eq_ignore_ascii_case(b"redirect"));
-    let mut told = call.session.client.told();
-    if redirects && !told.capabilities.contains(REDIRECT) {
-        told.capabilities.push(REDIRECT);
+    let mut info = call.session.client.info();
+    if redirects && !info.capabilities.contains(REDIRECT) {
+        info.capabilities.push(REDIRECT);
     }
     call.reply.ok();
     Ok(())
 }
 
 pub fn get_name(call: &mut Call<'_>) -> Outcome {
-    let told = call.session.client.told();
-    if told.name.is_empty() {
+    let info = call.session.client.info();
+    if info.name.is_empty() {
         call.reply.null();
     } else {
-        call.reply.bulk(told.name.as_bytes());
+        call.reply.bulk(info.name.as_bytes());
     }
     Ok(())
 }
 
 pub fn set_name(call: &mut Call<'_>) -> Outcome {
     let name = checked_name(call.args.get(2))?;
-    call.session.client.told().name = name;
+    call.session.client.info().name = name;
     call.reply.ok();
     Ok(())
 }
@@ -49,8 +49,8 @@ pub fn set_info(call: &mut Call<'_>) -> Outcome {
         let text = "ERR {} cannot contain spaces, newlines or special characters.";
         Refusal::naming(text, &[what])
     })?;
-    let mut told = call.session.client.told();
-    let field = if is_name { &mut told.library } else { &mut told.library_version };
+    let mut info = call.session.client.info();
+    let field = if is_name { &mut info.library } else { &mut info.library_version };
     *field = value;
     call.reply.ok();
     Ok(())

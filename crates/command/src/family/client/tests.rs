@@ -57,7 +57,7 @@ fn reset_forgets_all_but_the_library() {
         ],
     );
     assert_eq!((world.session.database, world.session.no_touch), (0, false));
-    assert_eq!(world.session.client.told().library, "lib");
+    assert_eq!(world.session.client.info().library, "lib");
 }
 
 #[test]

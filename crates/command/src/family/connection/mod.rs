@@ -84,7 +84,7 @@ fn hello(call: &mut Call<'_>) -> Outcome {
         return Err(HELLO_NO_AUTH.into());
     }
     if let Some(name) = name {
-        call.session.client.told().name = name;
+        call.session.client.info().name = name;
     }
     if let Some(protocol) = greeting.protocol {
         call.session.speak(protocol);
