@@ -131,7 +131,7 @@ fn a_request_is_told_in_its_own_words_and_what_expired_before_it() {
     world.answer("SETNX k w");
     let units = heard.take();
     let effects: Vec<Vec<Vec<u8>>> =
-        units.iter().flat_map(|unit| &unit.effects).map(|effect| effect.words.clone()).collect();
+        units.iter().flat_map(|unit| &unit.effects).map(|effect| effect.args.clone()).collect();
     let words = |line: &str| line.split(' ').map(|word| word.as_bytes().to_vec()).collect();
     let expected: [Vec<Vec<u8>>; 2] = [words("DEL k"), words("SETNX k w")];
     assert_eq!(effects, expected);
