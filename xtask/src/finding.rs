@@ -1,12 +1,12 @@
-//! What a rule says about one line.
+//! Finding of a rule about one line.
 
 use std::fmt;
 
-/// Printed as `path:line: rule: message`, which editors turn into a link.
+/// Finding, printed as `path:line: rule: message`, which editors turn into a link.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
     pub path: String,
-    /// Counted from one.
+    /// Line, counted from one.
     pub line: usize,
     pub rule: &'static str,
     pub message: String,
@@ -18,7 +18,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Collects the findings of one rule, so that a check names its rule once.
+/// Collector of the findings of one rule, which adds the rule's name.
 pub struct Report {
     rule: &'static str,
     pub findings: Vec<Finding>,

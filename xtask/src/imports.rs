@@ -1,4 +1,4 @@
-//! Which file of a crate imports from which, by where the imported items are defined.
+//! Imports between the files of a crate, by the place where the imported items are defined.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,12 +7,12 @@ use crate::rust::Mention;
 use crate::source::is_test_file;
 use crate::tree::{Tree, crate_of};
 
-/// The files of one crate and the lines with which they import from each other. Tests are left out.
+/// Files of one crate, and the lines with which they import from each other. Tests are left out.
 pub struct Imports {
-    /// The file in which the crate begins.
+    /// Root file of the crate.
     pub root: String,
     pub files: Vec<String>,
-    /// From the file that imports to the one that defines, both by number.
+    /// Lines of the imports, by the numbers of the importing and the defining file.
     pub edges: BTreeMap<(usize, usize), BTreeSet<usize>>,
 }
 
@@ -22,7 +22,7 @@ impl Imports {
     }
 }
 
-/// The imports of each crate of the repository; programs and libraries are crates of their own.
+/// Returns the imports of each crate of the repository; programs and libraries are separate crates.
 pub fn imports(tree: &Tree) -> Vec<Imports> {
     let mut crates: BTreeMap<String, Vec<ModuleFile>> = BTreeMap::new();
     for file in module_files(tree) {
@@ -54,12 +54,12 @@ fn crate_imports(tree: &Tree, root: String, mut files: Vec<ModuleFile>) -> Impor
 
 type Path = Vec<String>;
 
-/// What is called how, and where it is.
+/// Modules, definitions and imported names.
 struct Names {
-    /// The file of each module, also of inline ones.
+    /// File of each module, inline ones included.
     modules: BTreeMap<Path, usize>,
     definitions: BTreeSet<(Path, String)>,
-    /// For a module and a name in it the path that the name was imported from, as it was written.
+    /// Path that a name in a module was imported from, as written.
     imports: BTreeMap<(Path, String), Path>,
 }
 
@@ -90,8 +90,8 @@ impl Names {
         names
     }
 
-    /// The file in which the mentioned item is defined; `None` for other crates and for a path that
-    /// begins with an item: that item was imported, and counts where it was.
+    /// Returns the file that defines the mentioned item; `None` for other crates and for a path
+    /// that begins with an item: that item was imported, and counts at its import.
     fn target(&self, file: &ModuleFile, mention: &Mention) -> Option<usize> {
         let module = inside(file, &mention.scope.modules);
         let path = words(&mention.path);
@@ -105,7 +105,7 @@ impl Names {
         self.follow(&module, &path, 0).map(|(file, _)| file)
     }
 
-    /// The file that defines what `path` means in `module`, and whether that is a module.
+    /// Returns the file that defines what `path` means in `module`, and true if that is a module.
     fn follow(&self, module: &[String], path: &[String], depth: usize) -> Option<(usize, bool)> {
         let mut place = module.to_vec();
         let mut rest = path;
@@ -156,7 +156,7 @@ fn words(path: &str) -> Path {
 mod tests {
     use super::*;
 
-    /// `file:line file` for every edge, without the folder and the ending.
+    /// Returns `file:line file` for every edge, without folder and ending.
     fn edges(files: &[(&str, &str)]) -> Vec<String> {
         let paths: Vec<String> = files.iter().map(|(path, _)| format!("src/{path}.rs")).collect();
         let files = paths.iter().zip(files).map(|(path, (_, text))| (path.as_str(), *text));

@@ -4,7 +4,7 @@
 //! cargo xtask tidy ──▶ tree (every file, read once) ──▶ rules (one row each) ──▶ findings
 //! ```
 //!
-//! Owner: whoever changes a rule of the house; `CONTRIBUTING.md` explains the rules to people.
+//! Owner: the rules of the project; `CONTRIBUTING.md` explains them to people.
 //! Not here: formatting (`cargo fmt`), code smells (`clippy.toml`), licences (`deny.toml`).
 //! Start at: `rules.rs`, then `rust.rs`.
 

@@ -1,4 +1,4 @@
-//! Which file holds which module: what `mod` leads to from the root of each crate.
+//! Files of modules: those that `mod` leads to from the root of each crate.
 
 use std::collections::BTreeSet;
 
@@ -7,20 +7,20 @@ use crate::source::Source;
 use crate::tables::{Manifest, table};
 use crate::tree::{Tree, join};
 
-/// A file, as a module of the crate that begins in the file `root`.
+/// File, as a module of the crate with the root file `root`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ModuleFile {
     pub root: String,
     pub file: String,
-    /// The names of the modules from the root down; empty for the root itself.
+    /// Names of the modules from the root down; empty for the root itself.
     pub module: Vec<String>,
-    /// Compiled for tests only.
+    /// True if it is compiled for tests only.
     pub is_for_tests: bool,
-    /// Whether its submodules stand beside it and not in a folder of its name.
+    /// True if its submodules are beside it and not in a folder of its name.
     owns_folder: bool,
 }
 
-/// Every file that a `mod` or an `include!` leads to, once for each crate that has it.
+/// Returns every file that a `mod` or an `include!` leads to, once for each crate that has it.
 pub fn module_files(tree: &Tree) -> Vec<ModuleFile> {
     let mut found = Vec::new();
     let mut seen = BTreeSet::new();
@@ -40,7 +40,7 @@ fn root_file(root: String) -> ModuleFile {
     ModuleFile { root, file, module, is_for_tests: false, owns_folder: true }
 }
 
-/// The files that cargo compiles by itself, and those that a manifest names.
+/// Returns the files that cargo compiles by default, and those that a manifest names.
 fn roots(tree: &Tree) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for source in tree.manifests() {
@@ -65,7 +65,7 @@ fn is_root(path: &str) -> bool {
     }
 }
 
-/// The files that this one declares or includes.
+/// Returns the files that this one declares or includes.
 fn children(tree: &Tree, source: &Source, parent: &ModuleFile) -> Vec<ModuleFile> {
     let (folder, file) = source.path.rsplit_once('/').unwrap_or(("", &source.path));
     let stem = file.trim_end_matches(".rs");

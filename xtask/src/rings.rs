@@ -1,12 +1,12 @@
-//! Rings in a graph, and few edges whose removal opens them.
+//! Cycles in a graph, and a few edges whose removal breaks them.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// From and to; the weight is what it costs to take the edge away.
+/// Edges as pairs of from and to, with the cost of their removal.
 pub type Edges = BTreeMap<(usize, usize), usize>;
 
-/// The sets of nodes that lead to each other in a ring, the largest first.
+/// Returns the strongly connected sets of nodes, the largest first.
 pub fn rings(edges: &Edges) -> Vec<BTreeSet<usize>> {
     let mut open: BTreeSet<usize> = edges.keys().map(|&(from, _)| from).collect();
     let mut found = Vec::new();
@@ -23,7 +23,7 @@ pub fn rings(edges: &Edges) -> Vec<BTreeSet<usize>> {
     found
 }
 
-/// All that the edges lead to from `start`, read in one direction or the other.
+/// Returns all nodes reachable from `start`, along the edges or against them.
 fn reached(
     edges: &Edges,
     start: usize,
@@ -41,14 +41,14 @@ fn reached(
     found
 }
 
-/// The edges inside the ring.
+/// Returns the edges inside the ring.
 pub fn within(edges: &Edges, ring: &BTreeSet<usize>) -> Edges {
     let is_inside = |(from, to): &(usize, usize)| ring.contains(from) && ring.contains(to);
     edges.iter().filter(|(edge, _)| is_inside(edge)).map(|(&edge, &cost)| (edge, cost)).collect()
 }
 
-/// Edges that cost little and leave no ring: those that lead back in an order of the nodes that is
-/// good, though not always the best there is.
+/// Returns edges of low cost whose removal leaves no cycle: those that lead back in an order of the
+/// nodes, which is good but not always the best.
 pub fn breakers(edges: &Edges, ring: &BTreeSet<usize>) -> BTreeSet<(usize, usize)> {
     let edges = within(edges, ring);
     let mut order = first_order(&edges, ring);
@@ -58,7 +58,7 @@ pub fn breakers(edges: &Edges, ring: &BTreeSet<usize>) -> BTreeSet<(usize, usize
     edges.keys().copied().filter(|(from, to)| place[from] > place[to]).collect()
 }
 
-/// Again and again the node that gives most and takes least comes next.
+/// Orders the nodes greedily: the node with the highest outgoing less incoming cost comes next.
 fn first_order(edges: &Edges, ring: &BTreeSet<usize>) -> Vec<usize> {
     let mut left = ring.clone();
     let mut order = Vec::new();
@@ -80,7 +80,8 @@ fn first_order(edges: &Edges, ring: &BTreeSet<usize>) -> Vec<usize> {
     order
 }
 
-/// Moves one node to where fewer edges lead back; `false` when no move helps.
+/// Moves one node to a position with a lower cost of edges that lead back; returns `false` if no
+/// move helps.
 fn improve(edges: &Edges, order: &mut Vec<usize>) -> bool {
     for from in 0..order.len() {
         let node = order[from];
@@ -107,7 +108,7 @@ fn improve(edges: &Edges, order: &mut Vec<usize>) -> bool {
     false
 }
 
-/// The shortest way over the edges from one node to another, with both.
+/// Returns the shortest path along the edges from one node to another, both included.
 pub fn way(edges: &Edges, from: usize, to: usize) -> Vec<usize> {
     let mut came_from = BTreeMap::from([(from, from)]);
     let mut open = VecDeque::from([from]);

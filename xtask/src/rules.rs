@@ -1,4 +1,4 @@
-//! The rules of the house, one row each.
+//! The rules of the project, one row each.
 
 mod command_names;
 mod documents;
@@ -20,10 +20,10 @@ pub use islands::unsafe_lines;
 use crate::finding::{Finding, Report};
 use crate::tree::Tree;
 
-/// A rule looks at the whole tree and reports lines.
+/// Rule that checks the whole tree and reports lines.
 pub struct Rule {
     pub name: &'static str,
-    /// Why the rule exists, in one sentence for the person who broke it.
+    /// Reason for the rule, in one sentence for the person who broke it.
     pub reason: &'static str,
     pub check: fn(&Tree, &mut Report),
 }

@@ -1,4 +1,4 @@
-//! What the rules ask of a Rust file, read once with `syn`.
+//! Facts about a Rust file, read once with `syn`.
 //!
 //! ```text
 //! text ──▶ tokens ──▶ syntax tree ──▶ items.rs: imports, paths, functions, modules
@@ -18,7 +18,7 @@ use syn::visit::Visit;
 
 pub use facts::{Function, Mention, Module, Rust, names_tests};
 
-/// Why a text is not Rust.
+/// Reason why a text is not Rust.
 #[derive(Debug)]
 pub struct Fault {
     pub line: usize,

@@ -1,11 +1,11 @@
-//! One file of the repository, read for what the rules ask.
+//! One file of the repository, with the facts that the rules need.
 
 use crate::rust::{self, Fault, Mention, Rust, names_tests};
 
 pub struct Source {
     pub path: String,
     pub text: String,
-    /// Empty for other files, and for a file that is not Rust: the rule `syntax` reports `fault`.
+    /// Empty for a file that is not Rust or cannot be parsed; the rule `syntax` reports `fault`.
     pub rust: Rust,
     pub fault: Option<Fault>,
     line_starts: Vec<usize>,
@@ -23,12 +23,13 @@ impl Source {
         Source { path: path.to_owned(), text: text.to_owned(), rust, fault, line_starts }
     }
 
-    /// The line of an offset, counted from one.
+    /// Returns the line of an offset, counted from one.
     pub fn line_of(&self, offset: usize) -> usize {
         self.line_starts.partition_point(|&start| start <= offset)
     }
 
-    /// Whether the mention is in test code: in a module of tests, or in a file beside the product.
+    /// Returns true if the mention is in test code: in a module of tests, or in a file beside the
+    /// product.
     pub fn is_test_code(&self, mention: &Mention) -> bool {
         mention.scope.is_in_tests || is_test_file(&self.path)
     }

@@ -1,4 +1,4 @@
-//! The repository's tables: who may know whom, who may be long, and the manifests of cargo.
+//! Tables of the repository: allowed dependencies, exceptions from limits, and cargo's manifests.
 
 use std::collections::BTreeMap;
 
@@ -12,17 +12,17 @@ use crate::tree::Tree;
 pub const LAYERS: &str = "layers.toml";
 pub const EXCEPTIONS: &str = "xtask/exceptions.toml";
 
-/// `layers.toml`.
+/// Content of `layers.toml`.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Layers {
-    /// For each crate those that it may use.
+    /// Crates that each crate may use.
     pub uses: BTreeMap<Spanned<String>, Vec<Spanned<String>>>,
-    /// For each thing that only some may do, who may.
+    /// Crates, files and folders that each grant is given to.
     pub may: BTreeMap<Spanned<String>, Vec<Spanned<String>>>,
 }
 
-/// `xtask/exceptions.toml`.
+/// Content of `xtask/exceptions.toml`.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Exceptions {
@@ -34,13 +34,13 @@ pub struct Exceptions {
 pub struct Exception {
     pub rule: String,
     pub path: String,
-    /// Empty for a whole file.
+    /// Name of the function; empty for a whole file.
     pub function: String,
     pub limit: usize,
     pub reason: String,
 }
 
-/// As much of a `Cargo.toml` as rules ask for.
+/// Parts of a `Cargo.toml` that rules need.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct Manifest {
@@ -55,13 +55,13 @@ pub struct Manifest {
     target: BTreeMap<String, Target>,
 }
 
-/// What cargo makes of a file.
+/// Target that cargo builds from a file.
 #[derive(Deserialize)]
 struct Product {
     path: Option<String>,
 }
 
-/// What is needed on one kind of machine.
+/// Dependencies on one platform.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 struct Target {
@@ -78,19 +78,20 @@ enum Dependency {
     Table {
         package: Option<String>,
     },
-    /// A version alone.
+    /// Version alone.
     Text(#[allow(dead_code, reason = "read to be told apart")] String),
 }
 
 impl Manifest {
-    /// The files that the manifest names itself.
+    /// Returns the files that the manifest names itself.
     pub fn paths(&self) -> impl Iterator<Item = &str> {
         let lists = [&self.bin, &self.test, &self.bench, &self.example];
         let products = self.lib.iter().chain(lists.into_iter().flatten());
         products.filter_map(|product| product.path.as_deref())
     }
 
-    /// The packages that the manifest depends on, whatever they are called there, and where.
+    /// Returns the packages that the manifest depends on, under their real names, with their
+    /// offsets.
     pub fn packages(&self) -> impl Iterator<Item = (&str, usize)> {
         let on_all = [&self.dependencies, &self.dev_dependencies, &self.build_dependencies];
         let on_some = self.target.values().flat_map(|target| {
@@ -107,14 +108,15 @@ impl Manifest {
 }
 
 impl Layers {
-    /// What may do `deed`, by name or by path.
+    /// Returns the names and paths that have the grant `deed`.
     pub fn may(&self, deed: &str) -> Vec<&str> {
         let row = self.may.get(deed).into_iter().flatten();
         row.map(|name| name.as_ref().as_str()).collect()
     }
 }
 
-/// A table that is missing or broken is empty; the rule `syntax` reports the broken one.
+/// Parses a table; one that is missing or invalid is empty, and the rule `syntax` reports the
+/// latter.
 pub fn table<T: Default + DeserializeOwned>(source: Option<&Source>) -> T {
     source.and_then(|source| toml::from_str(&source.text).ok()).unwrap_or_default()
 }
@@ -123,7 +125,7 @@ pub fn layers(tree: &Tree) -> Layers {
     table(tree.get(LAYERS))
 }
 
-/// Why the file cannot be read as the table that it is, and at which offset.
+/// Returns the reason why the file is not a valid table, and its offset.
 pub fn fault(source: &Source) -> Option<(usize, String)> {
     let text = &source.text;
     let read = match source.path.as_str() {

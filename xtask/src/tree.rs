@@ -1,4 +1,4 @@
-//! The files of the repository, read once; tests build theirs from text.
+//! Files of the repository, read once; tests build theirs from text.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -7,11 +7,11 @@ use std::{fs, io, thread};
 
 use crate::source::Source;
 
-/// Files by their path from the root, with `/` between its parts.
+/// Files by path from the root, with `/` as separator.
 pub struct Tree {
-    /// Those that rules read: code, tables and documents.
+    /// Files that rules read: code, tables and documents.
     files: BTreeMap<String, Source>,
-    /// Every file and every folder.
+    /// Paths of all files and folders.
     paths: BTreeSet<String>,
 }
 
@@ -37,7 +37,7 @@ impl Tree {
         self.files.get(path)
     }
 
-    /// Whether there is such a file or folder.
+    /// Returns true if there is such a file or folder.
     pub fn has(&self, path: &str) -> bool {
         self.paths.contains(path)
     }
@@ -88,7 +88,7 @@ fn read_folder(
     Ok(())
 }
 
-/// Reads the texts on every core: most of the time of a check is spent here.
+/// Parses the texts on all cores: a check spends most of its time here.
 fn sources(texts: &[(String, String)]) -> BTreeMap<String, Source> {
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicUsize::new(0);
@@ -104,13 +104,13 @@ fn sources(texts: &[(String, String)]) -> BTreeMap<String, Source> {
     sources.into_iter().map(|source| (source.path.clone(), source)).collect()
 }
 
-/// The workspace crate that a file belongs to: `heap` for `crates/heap/src/lib.rs`.
+/// Returns the workspace crate of a file: `heap` for `crates/heap/src/lib.rs`.
 pub fn crate_of(path: &str) -> &str {
     let inside = path.strip_prefix("crates/").unwrap_or(path);
     inside.split('/').next().unwrap_or("")
 }
 
-/// The path that `path` means in a document or a file of `folder`.
+/// Resolves `path` in a document or a file of `folder`.
 pub fn join(folder: &str, path: &str) -> String {
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     for part in path.split('/') {
@@ -125,6 +125,6 @@ pub fn join(folder: &str, path: &str) -> String {
 
 const READ: [&str; 3] = [".rs", ".toml", ".md"];
 
-/// Folders that hold nothing of ours: what tools put here.
+/// Folders that tools create, and that are not part of the project.
 const FOREIGN: [&str; 7] =
     [".git", ".venv", "__pycache__", "target", "node_modules", "corpus", "artifacts"];

@@ -1,25 +1,25 @@
-//! Time, read in one place so that tests can hold it still.
+//! Clocks: time is read in one place so that tests can hold it still.
 
 use crate::units::Millis;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// Tells the wall time; a still clock tells what it was last set to.
+/// Clock of the wall time; a still clock returns the time that it was last set to.
 #[derive(Debug)]
 pub enum Clock {
-    /// The system's.
+    /// System clock.
     Wall,
-    /// Set by hand, for tests.
+    /// Clock set by hand, for tests.
     Still(AtomicU64),
 }
 
 impl Clock {
-    /// A clock that stands at `now`.
+    /// Returns a clock that stands still at `now`.
     pub fn still(now: Millis) -> Clock {
         Clock::Still(AtomicU64::new(now.0))
     }
 
-    /// The present moment.
+    /// Returns the present moment.
     #[inline]
     pub fn now(&self) -> Millis {
         match self {
@@ -28,7 +28,7 @@ impl Clock {
         }
     }
 
-    /// Moves a still clock; does nothing to the system's.
+    /// Advances a still clock; does nothing to the system clock.
     pub fn advance(&self, by_millis: u64) {
         if let Clock::Still(at) = self {
             at.fetch_add(by_millis, Ordering::Relaxed);
@@ -36,36 +36,36 @@ impl Clock {
     }
 }
 
-/// The system's wall time.
+/// Returns the system's wall time.
 pub fn wall_now() -> Millis {
     let age = SystemTime::now().duration_since(UNIX_EPOCH);
     Millis(age.map_or(0, |age| narrow::low_u64(age.as_millis())))
 }
 
-/// The system's wall time in microseconds since the Unix epoch.
+/// Returns the system's wall time in microseconds since the Unix epoch.
 pub fn wall_micros() -> u64 {
     let age = SystemTime::now().duration_since(UNIX_EPOCH);
     age.map_or(0, |age| narrow::low_u64(age.as_micros()))
 }
 
-/// Measures how long commands take, as cheaply as the machine allows: with the processor's
-/// time-stamp counter where that runs at one rate, otherwise with the system's monotonic clock.
+/// Stopwatch for commands, as cheap as the machine allows: the processor's time-stamp counter where
+/// that runs at one rate, otherwise the system's monotonic clock.
 #[derive(Clone, Debug)]
 pub struct Stopwatch {
     started: Instant,
-    /// Nanoseconds per 2^32 counts, zero where the counter cannot be used.
+    /// Nanoseconds per 2^32 counts; zero where the counter cannot be used.
     nanos_per_count: u64,
 }
 
 impl Stopwatch {
-    /// Finds out how fast the counter runs, which takes a few milliseconds.
+    /// Measures the rate of the counter, which takes a few milliseconds.
     pub fn calibrate() -> Stopwatch {
         let started = Instant::now();
         let nanos_per_count = if counter::is_steady() { Self::rate(started) } else { 0 };
         Stopwatch { started, nanos_per_count }
     }
 
-    /// A stopwatch for tests, by which nothing takes time.
+    /// Returns a stopwatch for tests, by which nothing takes time.
     pub fn still() -> Stopwatch {
         // Spans below 2^32 counts, which are a second or more, come to less than a nanosecond.
         Stopwatch { started: Instant::now(), nanos_per_count: 1 }
@@ -81,7 +81,7 @@ impl Stopwatch {
         narrow::low_u64((u128::from(nanos) << 32) / u128::from(counts))
     }
 
-    /// Counts at this moment; only differences mean something.
+    /// Returns the counter; only differences have a meaning.
     #[inline]
     pub fn read(&self) -> u64 {
         if self.nanos_per_count != 0 {
@@ -91,7 +91,7 @@ impl Stopwatch {
         }
     }
 
-    /// Nanoseconds between two readings.
+    /// Returns the nanoseconds between two readings.
     #[inline]
     pub fn nanos_between(&self, earlier: u64, later: u64) -> u64 {
         let counts = later.saturating_sub(earlier);
@@ -104,7 +104,8 @@ impl Stopwatch {
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod counter {
-    /// Whether the counter keeps one rate in all states of power (CPUID 8000_0007h, EDX bit 8).
+    /// Returns true if the counter keeps one rate in all power states (CPUID 8000_0007h, EDX bit
+    /// 8).
     pub fn is_steady() -> bool {
         let highest = std::arch::x86_64::__cpuid(0x8000_0000).eax;
         highest >= 0x8000_0007 && std::arch::x86_64::__cpuid(0x8000_0007).edx & (1 << 8) != 0

@@ -1,13 +1,13 @@
-//! The gate: everyone is inside while at work; whoever must act on everything closes it.
+//! Gate: every worker is inside while it works; a thread that must act on everything closes it.
 //!
 //! ```text
 //! worker    | enter | connection | pass | connection | pass | ... | leave |
 //! closer          closed ── half a millisecond ──▶ open, a pause ▶ closed ─▶ all outside: act
 //! ```
-//! Going in costs a store, a fence and a load, `pass` a load. Closing waits until every other
-//! member is outside, so the closer sees no command half done. It is patient: where somebody stays
-//! inside for long it opens the gate again and tries later, a little longer each time, so that one
-//! long command delays the closer and not everybody.
+//! `enter` costs a store, a fence and a load, `pass` a load. Closing waits until every other member
+//! is outside, so the closer sees no command half done. If a member stays inside for long, the
+//! closer opens the gate again and tries later, a little longer each time, so that one long command
+//! delays the closer and not all workers.
 
 mod patience;
 
@@ -22,7 +22,7 @@ pub const MEMBERS_MAX: usize = match () {
     () => 128,
 };
 
-/// See the module page.
+/// Gate that members pass and any of them may close.
 #[derive(Debug)]
 pub struct Gate {
     closed: AtomicU32,
@@ -31,7 +31,7 @@ pub struct Gate {
     members: AtomicU32,
 }
 
-/// One thread's way through the gate.
+/// One thread's membership of the gate.
 #[derive(Debug)]
 pub struct GateMember {
     number: usize,
@@ -44,7 +44,7 @@ impl Default for Gate {
 }
 
 impl Gate {
-    /// An open gate without members.
+    /// Returns an open gate without members.
     pub fn new() -> Gate {
         Gate {
             closed: AtomicU32::new(0),
@@ -54,13 +54,13 @@ impl Gate {
         }
     }
 
-    /// A place for one more thread; `None` once `MEMBERS_MAX` are given out.
+    /// Adds a member for one more thread; `None` once there are `MEMBERS_MAX`.
     pub fn join(&self) -> Option<GateMember> {
         let number = self.members.fetch_add(1, Ordering::Relaxed) as usize;
         (number < MEMBERS_MAX).then_some(GateMember { number })
     }
 
-    /// Goes in, waiting while the gate is closed.
+    /// Enters the gate, waiting while it is closed.
     #[inline]
     pub fn enter(&self, member: &GateMember) {
         let inside = &self.inside[member.number];
@@ -73,7 +73,7 @@ impl Gate {
         }
     }
 
-    /// Lets a closer who waits go first. To be called by who is inside, between two pieces of work.
+    /// Lets a waiting closer go first. To be called inside the gate, between two pieces of work.
     #[inline]
     pub fn pass(&self, member: &GateMember) {
         if self.closed.load(Ordering::Relaxed) != 0 {
@@ -81,7 +81,7 @@ impl Gate {
         }
     }
 
-    /// Goes out.
+    /// Leaves the gate.
     #[inline]
     pub fn leave(&self, member: &GateMember) {
         self.inside[member.number].store(false, Ordering::Release);
@@ -102,9 +102,9 @@ impl Gate {
         }
     }
 
-    /// Runs `act` while no other member is inside. The caller's may be: it counts as outside until
-    /// `act` begins, so another closer may come first, and as inside from then on without a gap.
-    /// The caller holds no lock.
+    /// Runs `act` while no other member is inside. The caller may be inside: it counts as outside
+    /// until `act` begins, so another closer may come first, and as inside from then on without a
+    /// gap. The caller must hold no lock.
     pub fn close<T>(&self, member: &GateMember, act: impl FnOnce() -> T) -> T {
         let own = &self.inside[member.number];
         let was_inside = own.swap(false, Ordering::Release);
@@ -119,8 +119,8 @@ impl Gate {
         done
     }
 
-    /// Closes the gate, and opens it again if somebody stays inside for longer than the closer has
-    /// patience.
+    /// Closes the gate. Opens it again and returns false if a member stays inside for longer than
+    /// `patience`.
     fn try_close(&self, patience: &mut Patience) -> bool {
         self.closed.store(1, Ordering::Relaxed);
         // Pairs with the fence of `enter`.
@@ -196,7 +196,7 @@ mod tests {
                 while gate.closed.load(Ordering::Relaxed) == 0 {
                     std::thread::yield_now();
                 }
-                // The closer gives up for a while, and so this goes in.
+                // The closer gives up for a while, so this member enters.
                 gate.enter(&passing);
                 assert!(!closer.is_finished());
                 gate.leave(&passing);
@@ -257,7 +257,7 @@ mod loom_tests {
 
     #[test]
     fn two_closers_who_are_inside_never_overlap() {
-        // All interleavings of two closers, who both wait, are too many.
+        // All interleavings of two closers that both wait are too many.
         let mut model = loom::model::Builder::new();
         model.preemption_bound = Some(2);
         model.check(|| {

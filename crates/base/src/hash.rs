@@ -5,7 +5,7 @@ use xxhash_rust::xxh3::xxh3_64_with_secret;
 
 const SECRET_BYTES: usize = 192;
 
-/// Hashes keys; the same key gives the same position for the life of the process.
+/// Hash function of keys; the same key has the same position for the life of the process.
 #[derive(Clone)]
 pub struct KeyHasher {
     secret: [u8; SECRET_BYTES],
@@ -18,23 +18,23 @@ impl std::fmt::Debug for KeyHasher {
 }
 
 impl KeyHasher {
-    /// A hasher with a secret from the operating system.
+    /// Returns a hasher with a secret from the operating system.
     ///
     /// # Errors
-    /// When the system has no randomness to give.
+    /// When the system has no random numbers.
     pub fn random() -> Result<KeyHasher, getrandom::Error> {
         let mut secret = [0; SECRET_BYTES];
         getrandom::fill(&mut secret)?;
         Ok(KeyHasher { secret })
     }
 
-    /// A hasher whose positions repeat from run to run, for tests.
+    /// Returns a hasher whose positions repeat from run to run, for tests.
     pub fn from_seed(seed: u64) -> KeyHasher {
         let mut random = crate::Random::from_seed(seed);
         KeyHasher { secret: std::array::from_fn(|_| narrow::low_u8(random.next())) }
     }
 
-    /// Where `key` stands.
+    /// Returns the position hash of `key`.
     #[inline]
     pub fn hash(&self, key: &[u8]) -> PositionHash {
         PositionHash(xxh3_64_with_secret(key, &self.secret))

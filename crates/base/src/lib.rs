@@ -1,11 +1,11 @@
-//! What every other crate stands on: units, time, hashing, locks, memory of the operating system.
+//! Foundation of all other crates: units, time, hashing, locks, memory of the operating system.
 //!
 //! ```text
 //! units   Location, PositionHash, Millis, Tick ...   one type per unit
 //! memory  Reservation                                address space that is touched lazily
 //! lock    Lock        gate  Gate                     one shard; everything at once
-//! wake    WakeState                                  whether an event loop is to be woken
-//! clock   Clock       random  Random                 time and chance, handed in as arguments
+//! wake    WakeState                                  wake-ups of an event loop
+//! clock   Clock       random  Random                 time and random numbers, as arguments
 //! pacer   Pacer                                      work in the background, in pieces
 //! ```
 //!

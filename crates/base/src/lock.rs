@@ -1,24 +1,24 @@
-//! A lock that guards no data of its own: spin a little, then wait in the kernel.
+//! Lock that owns no data: spins a little, then waits in the kernel.
 //!
-//! What it guards are index buckets and records that other threads may look at without it, as
-//! hints; so it cannot own them as `std::sync::Mutex` would.
+//! It guards index buckets and records, which other threads may read without it, as hints; so it
+//! cannot own them as `std::sync::Mutex` would.
 
 use crate::sync::{AtomicU32, Ordering, park, relax, unpark_one};
 use std::mem::ManuallyDrop;
 
 const FREE: u32 = 0;
 const HELD: u32 = 1;
-/// Held, and somebody may sleep on it.
+/// Held, and a thread may sleep on it.
 const CONTENDED: u32 = 2;
 const SPINS: u32 = if cfg!(any(loom, shuttle)) { 1 } else { 100 };
 
-/// One word; see the module page.
+/// Lock of one 32-bit word, without data.
 #[derive(Debug)]
 pub struct Lock {
     word: AtomicU32,
 }
 
-/// Proof that a lock is held; gives it back when dropped.
+/// Guard of a held lock; unlocks it when dropped.
 #[derive(Debug)]
 pub struct LockGuard<'a> {
     lock: &'a Lock,
@@ -31,12 +31,12 @@ impl Default for Lock {
 }
 
 impl Lock {
-    /// A free lock.
+    /// Returns a free lock.
     pub fn new() -> Lock {
         Lock { word: AtomicU32::new(FREE) }
     }
 
-    /// Takes the lock, waiting for it.
+    /// Takes the lock, waiting until it is free.
     #[inline]
     pub fn lock(&self) -> LockGuard<'_> {
         if let Some(guard) = self.try_lock() { guard } else { self.lock_slow() }
@@ -49,10 +49,11 @@ impl Lock {
         taken.ok().map(|_| LockGuard { lock: self })
     }
 
-    /// Gives the lock back.
+    /// Unlocks the lock.
     ///
     /// # Safety
-    /// The caller holds it, and its guard was [left](LockGuard::leave_locked).
+    /// The caller holds the lock, and its guard was [dropped without
+    /// unlocking](LockGuard::leave_locked).
     #[inline]
     pub unsafe fn unlock(&self) {
         if self.word.swap(FREE, Ordering::Release) == CONTENDED {
@@ -60,7 +61,7 @@ impl Lock {
         }
     }
 
-    /// Waits until the lock was free once, without keeping it.
+    /// Waits until the lock is free, without keeping it.
     pub fn wait_until_free(&self) {
         drop(self.lock());
     }
@@ -75,7 +76,7 @@ impl Lock {
             }
             relax();
         }
-        // Whoever has slept must assume that others still do.
+        // A thread that has slept must assume that others still do.
         while self.word.swap(CONTENDED, Ordering::Acquire) != FREE {
             park(&self.word, CONTENDED);
         }
@@ -84,7 +85,7 @@ impl Lock {
 }
 
 impl LockGuard<'_> {
-    /// Leaves the lock held, for somebody who calls [`Lock::unlock`].
+    /// Leaves the lock held, for a later call of [`Lock::unlock`].
     #[inline]
     pub fn leave_locked(self) {
         let _held = ManuallyDrop::new(self);
@@ -94,7 +95,7 @@ impl LockGuard<'_> {
 impl Drop for LockGuard<'_> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: the guard is made by who takes the lock, and is gone now.
+        // SAFETY: a guard exists only while its lock is held, and this one is gone now.
         unsafe { self.lock.unlock() };
     }
 }

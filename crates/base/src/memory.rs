@@ -1,4 +1,4 @@
-//! Address space from the operating system: reserved once, touched lazily, given back in pieces.
+//! Address space from the operating system: reserved once, touched lazily, returned in pieces.
 
 use rustix::mm::{self, Advice, MapFlags, ProtFlags};
 use std::io;
@@ -7,8 +7,8 @@ use std::ptr::NonNull;
 /// Size of the pages that memory is touched and returned in.
 pub const PAGE_BYTES: usize = 4096;
 
-/// A range of zero-filled, readable and writable address space. A page of it takes memory from
-/// the moment of its first write until it is given back, after which it reads as zeros again.
+/// Range of zero-filled, readable and writable address space. A page of it takes memory from the
+/// moment of its first write until it is given back, after which it reads as zeros again.
 #[derive(Debug)]
 pub struct Reservation {
     base: NonNull<u8>,
@@ -34,10 +34,11 @@ impl Reservation {
         Self::map(bytes, align)
     }
 
-    /// Reserves `most`, or half of it, or a quarter, as the limits of the process allow.
+    /// Reserves `most` bytes, or half of it, a quarter and so on, as the limits of the process
+    /// allow.
     ///
     /// # Errors
-    /// When not even `least` bytes are to be had.
+    /// When not even `least` bytes are available.
     pub fn up_to(most: usize, least: usize, align: usize) -> io::Result<Reservation> {
         let mut bytes = most;
         loop {
@@ -57,7 +58,7 @@ impl Reservation {
             unsafe { mm::mmap_anonymous(std::ptr::null_mut(), bytes + align, access, flags)? };
         let start = raw as usize;
         let base = start.next_multiple_of(align);
-        // SAFETY: the ends cut off lie inside the mapping just made and nobody knows of them.
+        // SAFETY: the ends cut off lie inside the mapping just made, and nothing refers to them.
         unsafe {
             if base > start {
                 let _ = mm::munmap(raw, base - start);
@@ -78,29 +79,29 @@ impl Reservation {
         base.map(|base| Reservation { base, bytes }).ok_or_else(|| io::Error::other("no memory"))
     }
 
-    /// The first byte.
+    /// Returns a pointer to the first byte.
     #[inline]
     pub fn base(&self) -> *mut u8 {
         self.base.as_ptr()
     }
 
-    /// Size of the range.
+    /// Returns the size of the range in bytes.
     #[inline]
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Gives the memory of `[from, from + bytes)` back; it reads as zeros afterwards.
+    /// Returns the memory of `[from, from + bytes)` to the system; it reads as zeros afterwards.
     ///
     /// # Safety
-    /// Nobody else may access the range meanwhile, except by atomic loads taken as hints.
+    /// No other thread may access the range meanwhile, except by atomic loads taken as hints.
     pub unsafe fn release(&self, from: usize, bytes: usize) {
         assert!(from.is_multiple_of(PAGE_BYTES) && from + bytes <= self.bytes);
         if bytes == 0 {
             return;
         }
         #[cfg(not(miri))]
-        // SAFETY: inside the mapping; the caller vouches that no data is lost.
+        // SAFETY: inside the mapping; the caller guarantees that no data is lost.
         unsafe {
             let _ = mm::madvise(self.base().add(from).cast(), bytes, Advice::LinuxDontNeed);
         }
@@ -127,7 +128,7 @@ impl Reservation {
         self.advise(from, bytes, Advice::LinuxHugepage);
     }
 
-    /// Keeps the kernel from using huge pages for `[from, from + bytes)`, as it is at first.
+    /// Keeps the kernel from using huge pages for `[from, from + bytes)`, as in a new reservation.
     pub fn use_small_pages(&self, from: usize, bytes: usize) {
         self.advise(from, bytes, Advice::LinuxNoHugepage);
     }
@@ -147,7 +148,7 @@ impl Reservation {
 impl Drop for Reservation {
     fn drop(&mut self) {
         #[cfg(not(miri))]
-        // SAFETY: the mapping is ours, and the borrow checker knows of no user left.
+        // SAFETY: the reservation owns the mapping, and no borrow of it is left.
         unsafe {
             let _ = mm::munmap(self.base().cast(), self.bytes);
         }

@@ -1,28 +1,28 @@
-//! Work in the background, in pieces.
+//! Pacer of background work, which is done in pieces.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Time for which a thread that waits for the same core is kept waiting.
+/// Longest piece of work between two yields, for which a thread that wants the same core waits.
 const PIECE: Duration = Duration::from_micros(500);
 
-/// Yields of a thread that works in the background, perhaps on a core that others want.
+/// Pacer that lets a background thread yield its core, which other threads may want.
 ///
-/// By time and not after each step: on a busy core a yield costs the time slices of all others,
-/// milliseconds, before the thread goes on.
+/// It yields by time and not after each step: on a busy core a yield costs the time slices of all
+/// other threads, milliseconds, before this one goes on.
 #[derive(Clone, Copy, Debug)]
 pub struct Pacer {
     began: Instant,
 }
 
 impl Pacer {
-    /// A pacer whose first piece of work begins now.
+    /// Returns a pacer whose first piece of work begins now.
     pub fn new() -> Pacer {
         Pacer { began: Instant::now() }
     }
 
-    /// Yields if the piece of work has taken its time, and begins the next. To be called between
-    /// steps, while no lock is held.
+    /// Yields if the piece of work has used up its time, and begins the next one. To be called
+    /// between steps, while no lock is held.
     pub fn yield_if_due(&mut self) {
         if self.began.elapsed() >= PIECE {
             thread::yield_now();

@@ -1,21 +1,21 @@
-//! Facts about this process and its machine, as the kernel tells them.
+//! Facts from the kernel about this process and its machine.
 
 use std::fs;
 
-/// Bytes of this process that are resident now; zero where the kernel does not say.
+/// Returns the resident bytes of this process; zero where the kernel does not tell.
 pub fn resident_bytes() -> u64 {
     let statm = fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = statm.split_whitespace().nth(1).and_then(|word| word.parse::<u64>().ok());
     pages.unwrap_or(0) * rustix::param::page_size() as u64
 }
 
-/// Bytes of memory of the machine.
+/// Returns the bytes of memory of the machine.
 pub fn machine_bytes() -> u64 {
     let info = rustix::system::sysinfo();
     (info.totalram as u64).saturating_mul(u64::from(info.mem_unit))
 }
 
-/// Whether transparent huge pages of 2 MiB are given to those who ask for them.
+/// Returns true if the kernel gives transparent huge pages of 2 MiB, at least on `madvise`.
 pub fn has_huge_pages() -> bool {
     let folder = "/sys/kernel/mm/transparent_hugepage";
     let enabled = fs::read_to_string(format!("{folder}/enabled")).unwrap_or_default();
@@ -23,14 +23,14 @@ pub fn has_huge_pages() -> bool {
     !enabled.is_empty() && !enabled.contains("[never]") && size.trim() == "2097152"
 }
 
-/// Processors that this process may use.
+/// Returns the number of processors that this process may use.
 pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Lets the calling thread run only on cores that nobody else wants, and yield them at once.
-/// Best effort: elsewhere than on Linux it keeps its priority. Such a thread should take no lock
-/// for which others wait.
+/// Lets the calling thread run only on idle cores (`SCHED_IDLE`), which it yields at once. Best
+/// effort: elsewhere than on Linux it keeps its priority. Such a thread should take no lock for
+/// which others wait.
 pub fn run_when_idle() {
     #[cfg(all(target_os = "linux", not(miri)))]
     // SAFETY: zeros are the parameters that this policy asks for, and the kernel only reads them.
@@ -43,27 +43,28 @@ pub fn run_when_idle() {
 /// Processor time, in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProcessorTime {
-    /// In programs.
+    /// Time in user mode.
     pub user: u64,
-    /// In the kernel, on their behalf.
+    /// Time in the kernel, on behalf of the process.
     pub system: u64,
-    /// As `user`, of children that have ended.
+    /// Time in user mode of children that have ended.
     pub user_children: u64,
-    /// As `system`, of children that have ended.
+    /// Time in the kernel of children that have ended.
     pub system_children: u64,
 }
 
-/// What this process has used so far; zeros where the kernel does not say.
+/// Returns the processor time that this process has used; zeros where the kernel does not tell.
 pub fn processor_time() -> ProcessorTime {
     processor_time_in(&fs::read_to_string("/proc/self/stat").unwrap_or_default())
 }
 
-/// What the calling thread has used so far; zeros where the kernel does not say.
+/// Returns the processor time that the calling thread has used; zeros where the kernel does not
+/// tell.
 pub fn processor_time_of_thread() -> ProcessorTime {
     processor_time_in(&fs::read_to_string("/proc/thread-self/stat").unwrap_or_default())
 }
 
-/// Fields 14 to 17 of a `stat` file, in ticks.
+/// Reads fields 14 to 17 of a `stat` file, which are in ticks.
 fn processor_time_in(stat: &str) -> ProcessorTime {
     let tick_micros = 1_000_000 / rustix::param::clock_ticks_per_second().max(1);
     // The second field is a name in brackets that may hold blanks and brackets.
@@ -76,7 +77,7 @@ fn processor_time_in(stat: &str) -> ProcessorTime {
     ProcessorTime { user: next(), system: next(), user_children: next(), system_children: next() }
 }
 
-/// Name, release and machine of the system: `Linux 6.1.0 x86_64`.
+/// Returns name, release and machine of the system: `Linux 6.1.0 x86_64`.
 pub fn system_name() -> String {
     let name = rustix::system::uname();
     let parts = [name.sysname(), name.release(), name.machine()];

@@ -1,13 +1,14 @@
-//! Chance as an argument: a small generator (xoshiro256++, Blackman and Vigna 2019) per thread.
+//! Random numbers: a small generator (xoshiro256++, Blackman and Vigna 2019), one per thread,
+//! handed in as an argument.
 
-/// Not for secrets.
+/// Random number generator, not for secrets.
 #[derive(Clone, Debug)]
 pub struct Random {
     state: [u64; 4],
 }
 
 impl Random {
-    /// A sequence that repeats for the same seed.
+    /// Returns a generator whose sequence repeats for the same seed.
     pub fn from_seed(seed: u64) -> Random {
         // SplitMix64 spreads the seed, as the generator's authors recommend.
         let mut z = seed;
@@ -21,12 +22,13 @@ impl Random {
         Random { state: std::array::from_fn(|_| spread()) }
     }
 
-    /// A sequence seeded by the operating system; falls back to `fallback` if it has nothing.
+    /// Returns a generator seeded by the operating system, or with `fallback` if that has no random
+    /// numbers.
     pub fn seeded(fallback: u64) -> Random {
         Random::from_seed(getrandom::u64().unwrap_or(fallback))
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     #[inline]
     #[expect(clippy::should_implement_trait, reason = "an endless sequence needs no Option")]
     pub fn next(&mut self) -> u64 {
@@ -42,13 +44,13 @@ impl Random {
         result
     }
 
-    /// A number below `bound`, all alike but for a bias of `bound` in 2^64 (Lemire 2019).
+    /// Returns a number below `bound`, uniform but for a bias of `bound` in 2^64 (Lemire 2019).
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// True once in `n` times.
+    /// Returns true with a probability of one in `n`.
     #[inline]
     pub fn one_in(&mut self, n: u64) -> bool {
         self.below(n) == 0

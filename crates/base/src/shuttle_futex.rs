@@ -1,11 +1,11 @@
-//! The kernel's futex for shuttle: who is parked stays so until somebody wakes it, so a lost
-//! wake-up shows as a deadlock.
+//! Futex for shuttle: a parked thread stays parked until it is woken, so a lost wake-up shows as a
+//! deadlock.
 
 use crate::sync::{AtomicU32, Ordering};
 use shuttle::sync::{Condvar, Mutex, MutexGuard};
 use std::sync::PoisonError;
 
-/// Those who sleep, by the address of their word, in the order in which they came.
+/// Sleeping threads, by the address of their word and a ticket, in the order in which they came.
 #[derive(Default)]
 struct Sleepers {
     words: Vec<(usize, u64)>,
@@ -31,7 +31,7 @@ pub(crate) fn park(word: &AtomicU32, seen: u32) {
     }
 }
 
-/// Wakes the first that waits on `word`.
+/// Wakes the first thread that waits on `word`.
 pub(crate) fn unpark_one(word: &AtomicU32) {
     let mut sleepers = sleepers();
     if let Some(first) = sleepers.words.iter().position(|(at, _)| *at == address(word)) {
@@ -40,7 +40,7 @@ pub(crate) fn unpark_one(word: &AtomicU32) {
     }
 }
 
-/// Wakes all that wait on `word`.
+/// Wakes all threads that wait on `word`.
 pub(crate) fn unpark_all(word: &AtomicU32) {
     sleepers().words.retain(|(at, _)| *at != address(word));
     WOKEN.notify_all();

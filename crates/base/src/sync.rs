@@ -1,5 +1,5 @@
-//! The atomics that locks are built of: std's, or those of loom or shuttle when interleavings are
-//! explored.
+//! Atomics and futex that locks are built on: those of std and the kernel, or of loom or shuttle
+//! when interleavings are explored.
 
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
@@ -11,7 +11,7 @@ pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
 #[cfg(shuttle)]
 pub(crate) use crate::shuttle_futex::{park, unpark_all, unpark_one};
 
-/// Waits until `word` may have left `seen`, or for any other reason.
+/// Sleeps while `word` holds `seen`; may also return for no reason.
 #[cfg(not(any(loom, shuttle, miri)))]
 pub(crate) fn park(word: &AtomicU32, seen: u32) {
     use rustix::thread::futex;
@@ -33,8 +33,8 @@ pub(crate) fn unpark_all(word: &AtomicU32) {
     let _ = futex::wake(word, futex::Flags::PRIVATE, i32::MAX as u32);
 }
 
-// Loom knows no futex, and Miri refuses that of rustix, which hands the word over as shared. Both
-// go on with another thread here: one that is parked may awake for no reason.
+// Loom has no futex, and Miri refuses that of rustix, which hands the word over as shared. Both
+// yield to another thread here, as a parked thread may wake for no reason.
 #[cfg(loom)]
 use loom::thread::yield_now;
 #[cfg(all(miri, not(any(loom, shuttle))))]

@@ -1,149 +1,150 @@
-//! One type per unit; conversions in one place.
+//! Units: one type for each, with its conversions.
 
 /// Bytes of address space that one segment occupies: the unit taken from and returned to the
 /// system.
 pub const SEGMENT_BYTES: u32 = 1 << SEGMENT_BITS;
-/// Bits of a location that say where in its segment a record begins.
+/// Bits of a location that hold the offset of a record in its segment.
 pub const SEGMENT_BITS: u32 = if cfg!(miri) { 16 } else { 23 };
 /// Bits of a whole location: they address one TiB of records, byte by byte.
 pub const LOCATION_BITS: u32 = 40;
-/// Slices of the hash space, each with one lock.
+/// Number of shards: slices of the hash space, each with one lock.
 pub const SHARDS: usize = 256;
 
 /// Number of an 8 MiB slot of the heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SegmentId(pub u32);
 
-/// Where a record begins: segment number and byte offset, 40 bits.
+/// Place where a record begins: segment number and byte offset, 40 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Location(u64);
 
 impl Location {
-    /// The record that begins `offset` bytes into `segment`.
+    /// Returns the location `offset` bytes into `segment`.
     #[inline]
     pub fn new(segment: SegmentId, offset: u32) -> Location {
         debug_assert!(offset < SEGMENT_BYTES);
         Location(u64::from(segment.0) << SEGMENT_BITS | u64::from(offset))
     }
 
-    /// The location whose 40 bits are `bits`; higher bits are dropped.
+    /// Returns the location whose 40 bits are `bits`; higher bits are dropped.
     #[inline]
     pub fn from_bits(bits: u64) -> Location {
         Location(bits & ((1 << LOCATION_BITS) - 1))
     }
 
-    /// The 40 bits.
+    /// Returns the 40 bits.
     #[inline]
     pub fn bits(self) -> u64 {
         self.0
     }
 
-    /// The segment that holds the record's first byte.
+    /// Returns the segment that holds the record's first byte.
     #[inline]
     pub fn segment(self) -> SegmentId {
         SegmentId(narrow::low_u32(self.0 >> SEGMENT_BITS))
     }
 
-    /// Bytes from the segment's begin to the record's.
+    /// Returns the offset of the record in its segment.
     #[inline]
     pub fn offset(self) -> u32 {
         narrow::low_u32(self.0) & (SEGMENT_BYTES - 1)
     }
 }
 
-/// Where a key stands in the hash space: its top eight bits name the shard, the next ones the
+/// Position of a key in the hash space: its top eight bits name the shard, the next ones the
 /// position inside the shard's index, the lowest nine belong to the tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PositionHash(pub u64);
 
 impl PositionHash {
-    /// The shard whose lock guards this position.
+    /// Returns the shard whose lock guards this position.
     #[inline]
     pub fn shard(self) -> ShardId {
         ShardId((self.0 >> 56) as u8)
     }
 }
 
-/// Number of a slice of the hash space.
+/// Number of a shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ShardId(pub u8);
 
 impl ShardId {
-    /// Every shard, in the order in which locks are taken.
+    /// Returns every shard, in the order in which locks are taken.
     pub fn all() -> impl DoubleEndedIterator<Item = ShardId> {
         (0..=u8::MAX).map(ShardId)
     }
 
-    /// For use as an array index.
+    /// Returns the number as an array index.
     #[inline]
     pub fn index(self) -> usize {
         usize::from(self.0)
     }
 }
 
-/// The small number by which a record names its keyspace.
+/// Small number by which a record names its keyspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyspaceId(pub u16);
 
 impl KeyspaceId {
-    /// For use as an array index.
+    /// Returns the number as an array index.
     #[inline]
     pub fn index(self) -> usize {
         usize::from(self.0)
     }
 }
 
-/// A moment: milliseconds since the Unix epoch. Deadlines are moments too.
+/// Moment in milliseconds since the Unix epoch. Deadlines are moments too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Millis(pub u64);
 
 impl Millis {
-    /// Later than every deadline.
+    /// Moment later than every deadline.
     pub const MAX: Millis = Millis(u64::MAX);
 
-    /// The tick at which a deadline at this moment has certainly passed.
+    /// Returns the first tick at which a deadline at this moment has certainly passed.
     #[inline]
     pub fn tick_after(self) -> Tick {
         Tick(narrow::low_u16(self.0.saturating_add(Tick::MILLIS - 1) / Tick::MILLIS))
     }
 
-    /// The tick in which this moment lies.
+    /// Returns the tick in which this moment lies.
     #[inline]
     pub fn tick(self) -> Tick {
         Tick(narrow::low_u16(self.0 / Tick::MILLIS))
     }
 
-    /// Milliseconds from `earlier` until this moment; zero when it lies before.
+    /// Returns the milliseconds from `earlier` until this moment; zero if `earlier` is later.
     #[inline]
     pub fn since(self, earlier: Millis) -> u64 {
         self.0.saturating_sub(earlier.0)
     }
 }
 
-/// A coarse moment, modulo 2^16: 256 ms each, so two ticks compare within 2.3 hours of each other.
+/// Coarse moment, in units of 256 ms modulo 2^16, so two ticks compare within 2.3 hours of each
+/// other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tick(pub u16);
 
 impl Tick {
-    /// Length of a tick.
+    /// Milliseconds of a tick.
     pub const MILLIS: u64 = 256;
-    /// The farthest tick ahead that still compares as later.
+    /// Most ticks ahead that still compare as later.
     pub const AHEAD_MAX: u64 = (1 << 15) - 1;
 
-    /// Whether this tick is `now` or before it.
+    /// Returns true if this tick is `now` or before it.
     #[inline]
     pub fn is_due(self, now: Tick) -> bool {
         (now.0.wrapping_sub(self.0) as i16) >= 0
     }
 
-    /// The earlier of two ticks.
+    /// Returns the earlier of two ticks.
     #[inline]
     pub fn earlier(self, other: Tick) -> Tick {
         if self.is_due(other) { self } else { other }
     }
 
-    /// The tick of `deadline` as seen at `now`: what lies too far ahead to compare is brought
-    /// nearer, so that it is looked at again in time.
+    /// Returns the tick of `deadline` as seen at `now`. A deadline too far ahead to compare is
+    /// brought nearer, so that it is checked again in time.
     #[inline]
     pub fn of_deadline(deadline: Millis, now: Millis) -> Tick {
         let horizon = Millis(now.0 + Tick::AHEAD_MAX * Tick::MILLIS - Tick::MILLIS);

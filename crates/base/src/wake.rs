@@ -1,13 +1,13 @@
-//! Whether a thread with an event loop has to be woken for what was put into its mailbox.
+//! State that shows if a thread with an event loop has to be woken for new mail.
 //!
 //! ```text
 //!            fall_asleep                   notify: the waker is called
 //!  Awake ◀──────────────────▶ Asleep ──────────────────────────┐
 //!    │            wake                                         ▼
-//!    └──── notify: nobody is called ───────────────────────▶ Notified ── take_notice ──▶ Awake
+//!    └──── notify: no call is made ────────────────────────▶ Notified ── take_notice ──▶ Awake
 //! ```
-//! Waking an event loop is a system call, so it is done only where the loop sleeps or is about to.
-//! All steps read and change one word, so none of them can pass another unseen.
+//! Waking an event loop is a system call, so it is done only while the loop sleeps or is about to.
+//! All steps read and change one word atomically, so none can miss another.
 
 use crate::sync::{AtomicU32, Ordering};
 
@@ -15,7 +15,7 @@ const AWAKE: u32 = 0;
 const ASLEEP: u32 = 1;
 const NOTIFIED: u32 = 2;
 
-/// See the module page. One thread sleeps; any thread notifies.
+/// Wake state of one thread, which sleeps; any thread notifies it.
 #[derive(Debug)]
 pub struct WakeState(AtomicU32);
 
@@ -26,32 +26,32 @@ impl Default for WakeState {
 }
 
 impl WakeState {
-    /// The state of a thread that is awake, with nothing to read.
+    /// Returns the state of a thread that is awake, with nothing to read.
     pub fn new() -> WakeState {
         WakeState(AtomicU32::new(AWAKE))
     }
 
-    /// Tells that something was put into the mailbox. Whoever gets `true` must wake the thread.
+    /// Notes that mail was put into the mailbox. Returns true if the caller must wake the thread.
     pub fn notify(&self) -> bool {
-        // Releases what was put there to `take_notice`.
+        // Releases the mail to `take_notice`.
         self.0.swap(NOTIFIED, Ordering::AcqRel) == ASLEEP
     }
 
-    /// Tells that the thread is about to sleep; `false` if it must not, as it was notified.
+    /// Notes that the thread is about to sleep. Returns false if it must not, as it was notified.
     #[inline]
     pub fn fall_asleep(&self) -> bool {
         self.0.compare_exchange(AWAKE, ASLEEP, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
-    /// Tells that the thread sleeps no more.
+    /// Notes that the thread is awake.
     #[inline]
     pub fn wake(&self) {
-        // Fails where somebody has notified it, which `take_notice` finds.
+        // Fails if the thread was notified, which `take_notice` finds.
         let _ = self.0.compare_exchange(ASLEEP, AWAKE, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// Whether the mailbox is to be read. It must then be read until it is empty, or at least all
-    /// that it holds at this moment.
+    /// Returns true if the mailbox is to be read. It must then be read until it is empty, or at
+    /// least all that it holds at this moment.
     #[inline]
     pub fn take_notice(&self) -> bool {
         self.0.load(Ordering::Relaxed) == NOTIFIED
@@ -84,7 +84,7 @@ mod tests {
     }
 }
 
-/// A mailbox that counts its messages, and a waker that remembers, as an event descriptor does.
+/// Tests with a mailbox that counts its messages, and a waker that remembers, as an eventfd does.
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::*;
@@ -112,7 +112,7 @@ mod loom_tests {
             let mut received = 0;
             while received < 2 {
                 if state.fall_asleep() {
-                    // Loom reports a deadlock where nobody calls the waker.
+                    // Loom reports a deadlock if the waker is not called.
                     waker.wait();
                     state.wake();
                 }

@@ -26,8 +26,8 @@ use ycsb::YcsbArguments;
 #[derive(Parser)]
 #[command(name = "varve-bench")]
 pub struct Arguments {
-    /// Server under test: `valkey`, `redis`, `null`, or the path of a program and its arguments;
-    /// by default what the environment variable VARVE_SERVER names.
+    /// Server under test: `valkey`, `redis`, `null`, or the path of a program and its arguments; by
+    /// default the value of the environment variable VARVE_SERVER.
     #[arg(long, global = true)]
     server: Option<String>,
     #[command(flatten)]
@@ -36,7 +36,7 @@ pub struct Arguments {
     command: Command,
 }
 
-/// Peers from paths; those without come from the script that the environment variable PEERS names.
+/// Paths of peers; a peer without one is run by the script in the environment variable PEERS.
 #[derive(Args)]
 struct PeerArguments {
     /// Path of a Valkey server, and its arguments.
@@ -59,19 +59,19 @@ enum Command {
     Report(ReportArguments),
     /// Runs scenarios and prints them.
     Scenario(Choice),
-    /// Names the scenarios.
+    /// Lists the scenarios.
     List(Choice),
-    /// A recorded result as a page of HTML, beside an older one if there is one.
+    /// Writes a recorded result as a page of HTML, beside an older one if there is one.
     Page(PageArguments),
-    /// The phases of a workload of YCSB.
+    /// Runs the phases of a workload of YCSB.
     Ycsb(YcsbArguments),
-    /// Stores keys in order, in a server that runs already.
+    /// Stores keys in order, in a running server.
     Load(StoreArguments),
-    /// One measurement.
+    /// Makes one measurement.
     Run(RunArguments),
 }
 
-/// Runs what the command line asks for and prints it.
+/// Runs the command of the command line and prints its results.
 ///
 /// # Errors
 /// If a server cannot be started or fails.

@@ -1,4 +1,4 @@
-//! Blocking connections for the few commands that steer and question a server.
+//! Blocking connections for the few commands that control and query a server.
 
 use std::io::{BufRead, BufReader, Read, Take, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -15,7 +15,7 @@ pub enum Reply {
     Error(String),
     /// An integer.
     Integer(i64),
-    /// An absent value.
+    /// Absent value.
     Nil,
     /// An array.
     Array(Vec<Reply>),
@@ -25,8 +25,8 @@ impl Reply {
     /// Reads a reply.
     ///
     /// # Errors
-    /// If the bytes end before it does, if they are none, or if it is larger than what is asked
-    /// here ever brings: 16 MiB in all, with arrays in no more than seven others.
+    /// If the bytes end early, are no reply, or are larger than any reply expected here: 16 MiB in
+    /// all, with arrays nested up to eight levels.
     pub fn read(from: &mut impl BufRead) -> Result<Self> {
         Self::read_within(&mut from.by_ref().take(REPLY_BYTES_MAX), ARRAY_DEPTH_MAX)
     }
@@ -50,7 +50,7 @@ impl Reply {
     }
 }
 
-/// A connection that sends one command and waits for its reply.
+/// Connection that sends one command and waits for its reply.
 pub struct Control {
     stream: BufReader<TcpStream>,
 }
@@ -73,10 +73,11 @@ impl Control {
         Reply::read(&mut self.stream).with_context(|| format!("reply to {}", command.join(" ")))
     }
 
-    /// Number of keys in database 0; `None` for the null server, which answers everything with OK.
+    /// Returns the number of keys in database 0; `None` for the null server, which answers
+    /// everything with OK.
     ///
     /// # Errors
-    /// If the answer is an error or anything else, or the connection breaks.
+    /// If the reply is an error or not a number, or the connection breaks.
     pub fn key_count(&mut self) -> Result<Option<u64>> {
         match self.ask(&["DBSIZE"])? {
             Reply::Text(text) if text == "OK" => Ok(None),
@@ -84,16 +85,16 @@ impl Control {
         }
     }
 
-    /// The integer that answers a command, whose words stand apart by spaces.
+    /// Returns the integer reply to a command, whose words are separated by spaces.
     ///
     /// # Errors
-    /// If the answer is below zero or anything else, or the connection breaks.
+    /// If the reply is negative or not an integer, or the connection breaks.
     pub fn integer(&mut self, command: &str) -> Result<u64> {
         let reply = self.ask(&command.split(' ').collect::<Vec<_>>())?;
         number(&reply).with_context(|| command.to_owned())
     }
 
-    /// A number from INFO, if the server reports it.
+    /// Returns a number from INFO, if the server reports it.
     ///
     /// # Errors
     /// If the connection breaks.
@@ -102,7 +103,7 @@ impl Control {
         Ok(find_field(&info, field).and_then(|value| value.parse().ok()))
     }
 
-    /// The value of a setting, if the server knows it.
+    /// Returns the value of a setting, if the server knows it.
     ///
     /// # Errors
     /// If the connection breaks.
@@ -117,7 +118,7 @@ impl Control {
     }
 }
 
-/// A connection that asks Memcached for its statistics.
+/// Connection that asks Memcached for its statistics.
 pub struct Statistics {
     stream: BufReader<TcpStream>,
 }
@@ -131,17 +132,17 @@ impl Statistics {
         Ok(Self { stream: connect(port)? })
     }
 
-    /// The number of this name.
+    /// Returns the statistic of this name.
     ///
     /// # Errors
-    /// If the connection breaks, or there is no such number.
+    /// If the connection breaks, or there is no such statistic.
     pub fn number(&mut self, name: &str) -> Result<u64> {
         self.stream.get_mut().write_all(b"stats\r\n")?;
         statistic(&mut self.stream, name)
     }
 }
 
-/// The number of this name in the answer to `stats`, which is read up to its end.
+/// Reads the whole reply to `stats` and returns the number of this name.
 fn statistic(from: &mut impl BufRead, name: &str) -> Result<u64> {
     let mut from = from.by_ref().take(REPLY_BYTES_MAX);
     let mut found = None;
@@ -157,7 +158,7 @@ fn statistic(from: &mut impl BufRead, name: &str) -> Result<u64> {
     }
 }
 
-/// The next line, without its end.
+/// Reads the next line, without its end.
 fn line(from: &mut Take<impl BufRead>) -> Result<String> {
     let mut line = Vec::new();
     from.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut line)?;
@@ -168,8 +169,8 @@ fn line(from: &mut Take<impl BufRead>) -> Result<String> {
     Ok(String::from_utf8_lossy(text).into_owned())
 }
 
-/// A value of `length` bytes and its line end. Memory grows with what arrives, not with what is
-/// announced.
+/// Reads a value of `length` bytes and its line end. Memory grows with the bytes that arrive, not
+/// with the announced length.
 fn bulk(from: &mut Take<impl BufRead>, length: u64) -> Result<String> {
     ensure!(length <= REPLY_BYTES_MAX, "a value of {length} bytes");
     let mut bytes = Vec::new();
@@ -180,7 +181,7 @@ fn bulk(from: &mut Take<impl BufRead>, length: u64) -> Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// A number of things.
+/// Returns a reply as a count.
 fn number(reply: &Reply) -> Result<u64> {
     match reply {
         Reply::Integer(number @ 0..) => Ok(number.unsigned_abs()),
@@ -188,12 +189,12 @@ fn number(reply: &Reply) -> Result<u64> {
     }
 }
 
-/// The begin of what a message tells of.
+/// Returns the beginning of some bytes, for messages.
 fn shown(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&bytes[..bytes.len().min(SHOWN_BYTES_MAX)]).into_owned()
 }
 
-/// Whether a server of any kind answers at once, be it with an error.
+/// Returns true if a server of any kind answers at once, be it with an error.
 pub fn answers(port: u16) -> bool {
     let ask = || -> Result<usize> {
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
@@ -211,7 +212,7 @@ fn connect(port: u16) -> Result<BufReader<TcpStream>> {
     Ok(BufReader::new(stream))
 }
 
-/// A command as it is sent.
+/// Encodes a command for the wire.
 pub fn encode(command: &[&str]) -> String {
     let parts = command.iter().map(|part| format!("${}\r\n{part}\r\n", part.len()));
     std::iter::once(format!("*{}\r\n", command.len())).chain(parts).collect()
@@ -234,7 +235,7 @@ mod tests {
 
     use super::*;
 
-    /// A connection to a server that answers the first request so, and closes.
+    /// Returns a connection to a server that answers the first request with `reply` and closes.
     fn answered(reply: &'static str) -> Control {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -305,7 +306,7 @@ mod tests {
         }
     }
 
-    /// Gives the same bytes without an end.
+    /// Endless repetition of the same bytes.
     struct Endless(&'static [u8]);
 
     impl Read for Endless {

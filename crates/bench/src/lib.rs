@@ -10,15 +10,15 @@
 //!                    └────▶ report (tables and aims) ──▶ text, Markdown, JSON, HTML
 //! ```
 //!
-//! Owner: how a figure is measured, which aim it is held against, and how it is written down.
+//! Owner: measurement of figures, comparison with aims, and recording of results.
 //! The server under test is a black box: a command line, a TCP port and a process id.
 //!
 //! Not here: anything that Varve itself uses. No product crate is imported, so that a fault
 //! in the product cannot also bend the ruler.
 //!
-//! Start at: [`scenario`] for what is measured, [`generator::Generator::run`] for how load is
-//! made, [`ycsb`] for the workloads of YCSB, [`null`] for the lower limit that every server is
-//! compared with.
+//! Start at: [`scenario`] for the measurements, [`generator::Generator::run`] for the load,
+//! [`ycsb`] for the workloads of YCSB, [`null`] for the lower limit that every server is compared
+//! with.
 #![forbid(unsafe_code)]
 
 pub mod cli;

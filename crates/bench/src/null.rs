@@ -1,7 +1,8 @@
-//! The null server: parses requests and touches no data. What it costs is the price of sockets
-//! and of the protocol alone, the limit that no real server can undercut.
+//! The null server: parses requests and touches no data. Its cost is that of sockets and protocol
+//! alone, the lower limit for every real server.
 //!
-//! Per thread one level-triggered epoll, one read and one write per connection and loop turn.
+//! Each thread has one level-triggered epoll, and one read and one write per connection and loop
+//! iteration.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -19,8 +20,8 @@ mod scan;
 pub use replies::{Replies, Shape, bulk};
 pub use scan::{Command, Scanned, scan};
 
-/// Serves connections until the process is ended, dealt out to `threads` in turn; everybody gets
-/// the same answers.
+/// Serves connections until the process ends. They are dealt out to `threads` in turn and all get
+/// the same replies.
 ///
 /// # Errors
 /// Only failures of epoll or of the listening socket; a failing connection is closed.
@@ -52,20 +53,21 @@ fn accept<'d>(
     }
 }
 
-/// Where a thread gets its connections from.
+/// Entrance of a thread for new connections: its epoll and a channel.
 struct Door {
     epoll: OwnedFd,
     streams: Sender<TcpStream>,
 }
 
 impl Door {
-    /// The thread looks for the stream when its first bytes have come.
+    /// Registers the stream and sends it to the thread, which picks it up when its first bytes
+    /// arrive.
     fn send_in(&self, stream: TcpStream) -> io::Result<()> {
         stream.set_nonblocking(true)?;
         stream.set_nodelay(true)?;
         let number = stream.as_raw_fd() as u64;
         epoll::add(&self.epoll, &stream, EventData::new_u64(number), EventFlags::IN)?;
-        // Until it has arrived its readiness is told again and again.
+        // Epoll is level-triggered: it reports the stream again until the thread has received it.
         self.streams.send(stream).map_err(io::Error::other)
     }
 }
@@ -73,7 +75,7 @@ impl Door {
 struct Server {
     epoll: OwnedFd,
     streams: Receiver<TcpStream>,
-    /// By file descriptor.
+    /// Connections by file descriptor.
     connections: Vec<Option<Connection>>,
     input: Box<[u8]>,
     output: Vec<u8>,
@@ -124,7 +126,7 @@ impl Server {
         }
     }
 
-    /// One turn of one connection; whatever goes wrong, the connection is what ends.
+    /// Serves one connection once; an error closes that connection only.
     fn turn(&mut self, slot: usize) {
         if !matches!(self.connections.get(slot), Some(Some(_))) {
             self.let_in();
@@ -160,7 +162,8 @@ impl Server {
     }
 }
 
-/// While replies are unsent nothing more is read, so a client that never reads costs one buffer.
+/// Connection with its unsent bytes. Nothing is read while replies are unsent, so that a client
+/// that never reads costs one buffer.
 struct Connection {
     stream: TcpStream,
     partial: Vec<u8>,

@@ -1,5 +1,4 @@
-//! What a process uses, as the kernel counts it; whose child it is; and on which core this thread
-//! runs.
+//! Resources of a process as the kernel counts them, its ancestors, and the core of this thread.
 
 use std::fs;
 use std::iter::successors;
@@ -15,7 +14,7 @@ mod meter;
 pub use cores::{core, cores, first_cores, pin_this_thread};
 pub use meter::CpuMeter;
 
-/// What the scheduler counted for one thread.
+/// Scheduler times of one thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThreadTimes {
     /// Number of the thread.
@@ -45,7 +44,7 @@ pub fn thread_times(pid: u32) -> Result<Vec<ThreadTimes>> {
     Ok(threads)
 }
 
-/// What a thread of a process is called; empty if it ended.
+/// Returns the name of a thread of a process; empty if it has ended.
 #[must_use]
 pub fn thread_name(pid: u32, thread: u32) -> String {
     let name = fs::read_to_string(format!("/proc/{pid}/task/{thread}/comm")).unwrap_or_default();
@@ -88,25 +87,27 @@ pub fn resident_bytes(pid: u32) -> Result<u64> {
     Ok(pages * rustix::param::page_size() as u64)
 }
 
-/// Lets this process open so many connections, if it may not yet and the kernel allows it.
+/// Raises the limit of open files of this process to so many connections, if it is lower and the
+/// kernel allows it.
 pub fn raise_descriptor_limit(connections: u64) {
     let limit = getrlimit(Resource::Nofile);
     let wanted = connections + OTHER_DESCRIPTORS;
     if limit.current.is_some_and(|current| current < wanted) {
         let maximum = limit.maximum.map(|maximum| maximum.max(wanted));
-        // Where that is not allowed the next connection fails, and says so.
+        // Where that is not allowed, the next connection fails and reports it.
         let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum });
     }
 }
 
-/// Whether a process has ended: until it is waited for it is still listed, without memory.
+/// Returns true if a process has ended: it is listed, without memory, until its parent waits for
+/// it.
 #[must_use]
 pub fn has_ended(pid: u32) -> bool {
     resident_bytes(pid).map_or(true, |bytes| bytes == 0)
 }
 
-/// Whether a process is another one, or was started by it, over however many others that still
-/// run.
+/// Returns true if a process is the other one or a descendant of it; all processes between the two
+/// must still run.
 #[must_use]
 pub fn descends_from(pid: u32, ancestor: u32) -> bool {
     let mut ancestors = successors(Some(pid), |pid| parent(*pid));
@@ -119,8 +120,8 @@ fn parent(pid: u32) -> Option<u32> {
     number.trim().parse().ok()
 }
 
-/// Time that the hypervisor took from all cores since the start, in whole clock ticks; zero where
-/// the kernel does not say.
+/// Returns the CPU time that the hypervisor took from all cores since boot, in whole clock ticks;
+/// zero where the kernel does not report it.
 pub fn stolen() -> Duration {
     let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
     let field = stat.lines().next().and_then(|all| all.split_whitespace().nth(8));
@@ -128,8 +129,8 @@ pub fn stolen() -> Duration {
     ticks_to_time(ticks)
 }
 
-/// Part of all cores that was in use during a time, by anybody, 0 to 1; zero where the kernel does
-/// not say.
+/// Returns the share of all cores that was in use by any process during `time`, 0 to 1; zero where
+/// the kernel does not report it.
 pub fn busy_share(time: Duration) -> f64 {
     let before = used_and_all_ticks();
     std::thread::sleep(time);
@@ -138,21 +139,22 @@ pub fn busy_share(time: Duration) -> f64 {
     if all == 0 { 0.0 } else { used as f64 / all as f64 }
 }
 
-/// Ticks of all cores since the start: those in use, and all.
+/// Returns the ticks of all cores since boot: those in use, and all.
 fn used_and_all_ticks() -> [u64; 2] {
     let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
     let ticks = stat.lines().next().unwrap_or_default().split_whitespace().skip(1);
     let ticks: Vec<u64> = ticks.filter_map(|ticks| ticks.parse().ok()).collect();
-    // The first eight do not contain each other; idle, and waiting for a disk, are two of them.
+    // The first eight fields do not contain each other; idle and waiting for a disk are two of
+    // them.
     let all: u64 = ticks.iter().take(8).sum();
     let idle: u64 = ticks.iter().skip(3).take(2).sum();
     [all - idle, all]
 }
 
-/// User and system time of a process, and of its children that have ended.
+/// Returns user and system time of a process, and of its ended children.
 fn times_of_stat(pid: u32) -> Result<[Duration; 4]> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).context("the server is gone")?;
-    // The name of the program stands in parentheses and may hold spaces.
+    // The name of the program is in parentheses and may contain spaces.
     let behind_name = stat.rsplit_once(')').context("stat")?.1;
     let mut fields = behind_name.split_whitespace().skip(11);
     let mut times = [Duration::ZERO; 4];
@@ -170,7 +172,7 @@ fn ticks_to_time(ticks: u64) -> Duration {
     Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
 }
 
-/// Files, logs of servers, and connections that steer.
+/// File descriptors for files, logs of servers and control connections.
 const OTHER_DESCRIPTORS: u64 = 100;
 
 #[cfg(test)]
@@ -183,7 +185,7 @@ mod tests {
         CpuMeter, cpu_time_in_ticks, descends_from, ended_children_time, has_ended, resident_bytes,
     };
 
-    /// A shell that does something, says a word, and waits for its end.
+    /// Starts a shell that does some work, prints a word and waits for its end.
     fn shell(work: &str) -> (Child, String) {
         let mut child = Command::new("sh")
             .args(["-c", &format!("{work}; cat > /dev/null")])
@@ -203,7 +205,7 @@ mod tests {
         let exact = CpuMeter::new(pid).read().unwrap();
         let ticks = cpu_time_in_ticks(pid).unwrap();
         assert!(exact > Duration::from_millis(20), "{exact:?}");
-        // Two times in whole ticks, and on some machines found by chance.
+        // Two times in whole ticks, which some machines take by sampling.
         assert!(
             exact.abs_diff(ticks) < exact / 2 + Duration::from_millis(20),
             "{exact:?} {ticks:?}"

@@ -1,4 +1,4 @@
-//! What a server uses over time, looked at by a thread of its own.
+//! Memory and CPU time of a server over time, sampled by a thread of its own.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 use crate::generator::Monitor;
 use crate::process::{self, CpuMeter};
 
-/// What was seen at one moment. Memory and CPU time are absent where the process is not known or
-/// has ended.
+/// One sample. Memory and CPU time are absent where the process is not known or has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
     /// Time since the sampler started.
@@ -22,14 +21,14 @@ pub struct Sample {
     pub operations: u64,
 }
 
-/// A thread that takes samples until it is stopped.
+/// Thread that takes samples until it is stopped.
 pub struct Sampler {
     stop: Sender<()>,
     thread: JoinHandle<Vec<Sample>>,
 }
 
 impl Sampler {
-    /// Takes a sample now, and one after each `every`; `watch` is shown each of them.
+    /// Takes a sample now and one after each `every`; calls `watch` with each of them.
     pub fn start(
         pid: Option<u32>,
         every: Duration,
@@ -61,10 +60,10 @@ impl Sampler {
         Self { stop, thread }
     }
 
-    /// Takes a last sample and returns all of them in order.
+    /// Takes a last sample and returns all samples in order.
     pub fn stop(self) -> Vec<Sample> {
         drop(self.stop);
-        // A thread that failed has no samples to show.
+        // A thread that panicked has no samples.
         self.thread.join().unwrap_or_default()
     }
 }
@@ -85,7 +84,7 @@ impl Eye {
     }
 
     fn look(&mut self) -> Sample {
-        // Until it is waited for, a process that has ended is still listed, without memory.
+        // A process that has ended is listed, without memory, until its parent waits for it.
         let resident = self.pid.and_then(|pid| process::resident_bytes(pid).ok());
         let resident_bytes = resident.filter(|bytes| *bytes > 0);
         let cpu = read(&mut self.meter).zip(self.cpu_before).map(|(now, before)| now - before);
@@ -115,7 +114,7 @@ mod tests {
         let (sender, seen) = mpsc::channel();
         let monitor = Arc::new(Monitor::default());
         let watch = move |sample: &super::Sample| {
-            // Nobody hears of those that come after the first few.
+            // The receiver is gone after the first few samples.
             let _ = sender.send(*sample);
         };
         let every = Duration::from_millis(1);

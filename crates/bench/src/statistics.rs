@@ -1,13 +1,13 @@
-//! Numbers that stand for many.
+//! Statistics of a list of numbers.
 
-/// The middle one, or the mean of the two in the middle; not a number if there are none.
+/// Returns the median: the middle value or the mean of the two in the middle; NaN without values.
 #[must_use]
 pub fn median(values: Vec<f64>) -> f64 {
     Sorted::new(values).quantile(0.5)
 }
 
-/// Half the distance between the quartiles, as a part of the median: how far half of the values
-/// are from it, whatever the others do. Absent with fewer than two values, or a median of zero.
+/// Returns half the interquartile range as a fraction of the median, a spread that outliers do not
+/// change. Absent with fewer than two values, or a median of zero.
 #[must_use]
 pub fn spread(values: &[f64]) -> Option<f64> {
     let sorted = Sorted::new(values.to_vec());
@@ -23,7 +23,7 @@ impl Sorted {
         Self(values)
     }
 
-    /// Between two values in proportion to where it falls.
+    /// Returns a quantile, interpolated between two values.
     fn quantile(&self, part: f64) -> f64 {
         let place = part * self.0.len().saturating_sub(1) as f64;
         let (below, above) = (place.floor() as usize, place.ceil() as usize);

@@ -1,5 +1,5 @@
-//! One load on one server, made by several threads and sampled over time. What breaks ends the
-//! trial, but not what was measured until then.
+//! One load on one server, made by several threads and sampled over time. An error ends the trial,
+//! but the measurements up to then are kept.
 //!
 //! ```text
 //! connect ──▶ warm up ──▶ measure          each on all threads, which wait for each other
@@ -19,41 +19,42 @@ use crate::process::{self, CpuMeter};
 use crate::sampler::{Sample, Sampler};
 use crate::scenario::measure::Load;
 
-/// What is tried.
+/// Settings of a trial.
 #[derive(Clone, Debug)]
 pub struct Trial {
     /// TCP port on 127.0.0.1.
     pub port: u16,
-    /// The process that serves; without it neither its CPU time nor its memory are known.
+    /// Process that serves; without it neither its CPU time nor its memory are known.
     pub pid: Option<u32>,
-    /// The load; connections, operations and rate are those of all threads together.
+    /// Load; connections, operations and rate are those of all threads together.
     pub load: Load,
-    /// What decides when a batch is sent.
+    /// Event upon which a batch is sent.
     pub arrival: Arrival,
     /// Threads that make the load.
     pub threads: usize,
-    /// The cores of the server, which come first: threads that make load are bound to the others.
+    /// Number of cores of the server, which come first: threads that make load are bound to the
+    /// others.
     pub server_cores: usize,
     /// Time between two samples.
     pub sample_every: Duration,
 }
 
-/// What a trial brought, be it finished or not.
+/// Result of a trial, finished or not.
 pub struct Tried {
-    /// What the generator saw.
+    /// Measurements of the generator.
     pub outcome: Outcome,
-    /// How far it was behind its schedule, if it was an open loop.
+    /// Delay behind the schedule, for an open loop.
     pub lag: Option<Lag>,
     /// User and system time of the server.
     pub server_cpu: Option<Duration>,
-    /// The server over time.
+    /// Samples of the server over time.
     pub samples: Vec<Sample>,
-    /// Why it ended early.
+    /// Reason for an early end.
     pub failure: Option<Error>,
 }
 
 impl Tried {
-    /// A trial that did not begin.
+    /// Creates the result of a trial that did not begin.
     ///
     /// # Errors
     /// As [`Outcome::empty`].
@@ -67,13 +68,13 @@ impl Tried {
         })
     }
 
-    /// CPU time of the server per operation, in microseconds.
+    /// Returns the CPU time of the server per operation, in microseconds.
     pub fn server_us_per_operation(&self) -> Option<f64> {
         let operations = self.outcome.operations.max(1) as f64;
         self.server_cpu.map(|cpu| cpu.as_secs_f64() * 1e6 / operations)
     }
 
-    /// Cores that the server used on average.
+    /// Returns the average number of cores that the server used.
     pub fn server_share(&self) -> Option<f64> {
         let elapsed = self.outcome.elapsed.as_secs_f64();
         self.server_cpu.map(|cpu| cpu.as_secs_f64() / elapsed).filter(|share| share.is_finite())
@@ -81,10 +82,10 @@ impl Tried {
 }
 
 impl Trial {
-    /// Runs it; `watch` is shown each sample when it is taken.
+    /// Runs the trial; calls `watch` with each sample when it is taken.
     ///
     /// # Errors
-    /// Only if it cannot be counted; what the server does wrong is in [`Tried::failure`].
+    /// Only if the result cannot be recorded; faults of the server are in [`Tried::failure`].
     pub fn run(&self, watch: impl FnMut(&Sample) + Send + 'static) -> Result<Tried> {
         if let Err(error) = self.check() {
             return Tried::failed(error);
@@ -108,7 +109,7 @@ impl Trial {
             let samples = sampler.stop();
             let mut tried = merged(ended)?;
             if is_well {
-                // What a server used that has ended is only in the samples.
+                // The CPU time of a server that has ended is only in the samples.
                 let last = samples.iter().rev().find_map(|sample| sample.cpu);
                 let used = before.zip(settled(&mut meter));
                 let used = used.and_then(|(before, after)| after.checked_sub(before));
@@ -130,7 +131,7 @@ impl Trial {
         Ok(())
     }
 
-    /// All threads come to the gate three times, whatever has happened to them.
+    /// Runs one thread, which passes the gate three times, whatever has happened to it.
     fn run_thread(&self, thread: usize, gate: &Gate, monitor: &Arc<Monitor>) -> Result<Ended> {
         self.pin(thread);
         let prepared = self.prepare(thread);
@@ -186,8 +187,8 @@ impl Trial {
     }
 }
 
-/// The kernel adds the time of a running thread up when it leaves the core, so the server is given
-/// a moment to go to sleep.
+/// Returns the server's CPU time after a short pause: the kernel adds up the time of a running
+/// thread when it leaves the core, so the server must go to sleep first.
 fn settled(meter: &mut Option<CpuMeter>) -> Option<Duration> {
     thread::sleep(Duration::from_millis(2));
     meter.as_mut().and_then(|meter| meter.read().ok())
@@ -206,7 +207,7 @@ impl Prepared {
     }
 }
 
-/// Where threads wait for each other and learn whether all are well.
+/// Barrier at which threads wait for each other and learn whether all are well.
 struct Gate {
     barrier: Barrier,
     has_failed: AtomicBool,
@@ -226,7 +227,7 @@ impl Gate {
     }
 }
 
-/// All threads together; of several failures the first counts.
+/// Merges the results of all threads; the first of several failures counts.
 fn merged(ended: Vec<Result<Ended>>) -> Result<Tried> {
     let mut outcome = Outcome::empty()?;
     let mut lag: Option<Lag> = None;
@@ -249,7 +250,7 @@ fn merged(ended: Vec<Result<Ended>>) -> Result<Tried> {
     Ok(Tried { outcome, lag, server_cpu: None, samples: Vec::new(), failure })
 }
 
-/// What falls to one of several threads: as equal as it can be.
+/// Returns the part of `count` for one of several threads, as equal as possible.
 fn share(count: u64, thread: usize, threads: usize) -> u64 {
     (count + (threads - 1 - thread) as u64) / threads as u64
 }
@@ -274,7 +275,7 @@ mod tests {
         port
     }
 
-    /// A server that answers each GET, and how many it has seen.
+    /// Starts a server that answers each GET; returns its port and its count of GETs.
     fn counting_server() -> (u16, Arc<AtomicU64>) {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -292,7 +293,7 @@ mod tests {
     fn answer_gets(mut stream: TcpStream, count: &AtomicU64) {
         let mut request = [0; 4096];
         while let Ok(length @ 1..) = stream.read(&mut request) {
-            // Commands begin with it, and no key holds it.
+            // Each command begins with an asterisk, and no key contains one.
             let gets = request[..length].iter().filter(|byte| **byte == b'*').count();
             count.fetch_add(gets as u64, Ordering::Relaxed);
             if stream.write_all(&b"$1\r\nv\r\n".repeat(gets)).is_err() {
@@ -339,7 +340,7 @@ mod tests {
         let tried = run(&trial);
         assert_eq!((tried.outcome.operations, tried.outcome.replies.bulk), (100, 100));
         assert_eq!(tried.samples.last().unwrap().operations, 100);
-        // However short the time is, each connection sends a batch.
+        // Each connection sends at least one batch, however short the time is.
         let warmed_up = seen.load(Ordering::Relaxed) - 100;
         assert!(warmed_up >= 7 * 16, "{warmed_up}");
     }
@@ -351,7 +352,7 @@ mod tests {
         trial.arrival = Arrival::Open(Pace { per_second: 64e3, spacing: Spacing::Even, seed: 1 });
         let tried = run(&trial);
         assert_eq!((tried.outcome.operations, seen.load(Ordering::Relaxed)), (960, 960));
-        // Half of the batches at half of the rate are due over as long as all would be.
+        // Half of the batches at half of the rate take as long as all at the full rate.
         let schedule = tried.lag.unwrap().schedule.as_secs_f64();
         assert!((0.014..0.016).contains(&schedule), "{schedule}");
     }

@@ -1,5 +1,5 @@
-//! valkey-benchmark as a program to compare the generator with: the same keys, the same number of
-//! connections and requests, one thread on one core.
+//! valkey-benchmark, to compare the generator with: the same keys, the same number of connections
+//! and requests, one thread on one core.
 
 use std::ffi::OsString;
 use std::process::{Command, Stdio};
@@ -9,13 +9,13 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::process;
 
-/// The program by its command line.
+/// The program, given by its command line.
 #[derive(Clone, Debug)]
 pub struct ValkeyBenchmark {
     command: Vec<OsString>,
 }
 
-/// GETs of random keys.
+/// Load of GETs of random keys.
 #[derive(Clone, Copy, Debug)]
 pub struct Gets {
     /// TCP port on 127.0.0.1.
@@ -30,29 +30,29 @@ pub struct Gets {
     pub keys: u64,
 }
 
-/// What it says of a run.
+/// Results of a run as the program reports them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Said {
-    /// Requests answered.
+    /// Requests answered per second.
     pub operations_per_second: f64,
-    /// From sending a batch to its first reply, the middle one.
+    /// Median time from the sending of a batch to its first reply, in microseconds.
     pub p50_us: f64,
-    /// The same, of which one in a hundred is longer.
+    /// 99th percentile of that time, in microseconds.
     pub p99_us: f64,
 }
 
 impl ValkeyBenchmark {
-    /// By the words of its command line.
+    /// Creates the program from the words of its command line.
     #[must_use]
     pub fn new(command: Vec<OsString>) -> Self {
         Self { command }
     }
 
-    /// Runs it on one core, as [`process::core`] names it. Returns what it says, and the CPU time
-    /// it took, its start included.
+    /// Runs the program on one core, named as in [`process::core`]. Returns its results, and its
+    /// CPU time, start included.
     ///
     /// # Errors
-    /// If it cannot be started, fails, or says something unexpected.
+    /// If it cannot be started, fails, or prints something unexpected.
     pub fn run(&self, gets: Gets, core: usize) -> Result<(Said, Duration)> {
         let before = process::ended_children_time()?;
         let output = Command::new("setpriv")
@@ -81,14 +81,14 @@ impl Gets {
         ];
         let options =
             pairs.iter().flat_map(|(name, value)| [(*name).to_owned(), value.to_string()]);
-        // Twelve digits come in the place of the word in underscores.
+        // The program replaces the word in underscores by twelve digits.
         let request = ["--csv", "GET", "k000__rand_int__"].map(str::to_owned);
         options.chain(request).collect()
     }
 }
 
 impl Said {
-    /// Reads the table that `--csv` prints: a line of names, then one of numbers.
+    /// Reads the table of `--csv`: a line of names, then one of numbers.
     fn parse(text: &str) -> Result<Self> {
         let cells = |line: &str| -> Vec<String> {
             line.split(',').map(|cell| cell.trim_matches('"').to_owned()).collect()

@@ -1,4 +1,4 @@
-//! A page of every kind of section, and what the program says about files it cannot use.
+//! A page of every kind of section, and messages about files that cannot be used.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ fn sample() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sample-report.json")
 }
 
-/// The sample beside one in which every figure was a tenth lower.
+/// Renders the sample beside one in which every figure was a tenth lower.
 fn page() -> String {
     let report = Report::read(&sample()).unwrap();
     let mut recorded = report.clone();
@@ -22,7 +22,7 @@ fn page() -> String {
     html(&report, Some(&Comparison::new(&report, &recorded)))
 }
 
-/// Tags in their order, without `<` and `>`; attributes never contain either.
+/// Returns the tags in order, without `<` and `>`; attributes never contain either.
 fn tags(page: &str) -> Vec<&str> {
     let style = page.find("<style>").unwrap()..page.find("</style>").unwrap();
     let outside = [&page[..style.start], &page[style.end + "</style>".len()..]];
@@ -129,7 +129,7 @@ fn a_page_without_a_recorded_result_speaks_of_none() {
     assert!(!body.contains("recorded") && !body.contains("change"));
 }
 
-/// A page of one scenario with so many rows and figures, every fifth of which is short.
+/// Renders a page of one scenario with so many rows and figures, every fifth of which is short.
 fn long_page(rows: u32) -> String {
     let mut section = Section::new("t", &["n"]);
     for row in 0..rows {
@@ -170,7 +170,7 @@ fn an_empty_report_is_a_page_too() {
     assert!(page.contains("No figure has an aim."));
 }
 
-/// A folder of its own for a test.
+/// Temporary folder of a test.
 struct Folder(PathBuf);
 
 impl Folder {

@@ -1,5 +1,4 @@
-//! `varve-bench report` as a user sees it: what becomes of a run in which something is not as it
-//! should be.
+//! `varve-bench report` as a user sees it: runs in which something fails.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -9,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Scenarios, a server, and where the results go.
+/// Scenarios, a server, and a folder for the results.
 struct Place(TempDir);
 
 impl Place {
@@ -41,7 +40,7 @@ impl Place {
             .arg("--results")
             .arg(self.path("results"))
             .args(options)
-            // The last words of the server shall be its error.
+            // The last output of the server must be its error.
             .env("RUST_BACKTRACE", "0")
             .env("PEERS", self.path("no-peers"))
             .env("VARVE_SERVER", self.path("server"))
@@ -49,7 +48,7 @@ impl Place {
         command
     }
 
-    /// What the program says when it refuses before anything is started or written.
+    /// Returns the message with which the program refuses before anything is started or written.
     fn refusal(&self, options: &[&str]) -> String {
         let output = self.report(options);
         assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
@@ -58,7 +57,7 @@ impl Place {
         stderr(&output)
     }
 
-    /// The text of the only file of the results with this ending.
+    /// Returns the text of the only result file with this ending.
     fn result(&self, ending: &str) -> String {
         let files = fs::read_dir(self.path("results")).unwrap();
         let mut paths: Vec<_> = files.map(|file| file.unwrap().path()).collect();
@@ -165,8 +164,8 @@ fn a_server_that_does_not_exist_is_told_with_its_path() {
     assert!(said.contains(&format!("there is no server {}", server.display())), "{said}");
 }
 
-/// The null server. Under one policy of reclaim, which is neither the first nor the last, it may
-/// have fewer files than it gets clients, and ends while they are served.
+/// The null server. Under one reclaim policy, neither the first nor the last, it may open fewer
+/// files than it gets clients, and ends while they are served.
 const SERVER: &str = r#"#!/bin/sh
 : > "$0.started"
 case "$*" in

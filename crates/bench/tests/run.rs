@@ -1,4 +1,4 @@
-//! `varve-bench run` as a user sees it: what it prints, writes and exits with.
+//! `varve-bench run` as a user sees it: its output, its files and its exit status.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// Runs a load of GETs on a port, and returns what it wrote to `--json` as well.
+/// Runs a load of GETs on a port; also returns what it wrote to `--json`.
 fn run(port: u16, options: &[&str]) -> (Output, Value) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("result.json");
@@ -37,8 +37,8 @@ fn listen() -> (TcpListener, u16) {
     (listener, port)
 }
 
-/// A server that answers each GET of one key at a time as `answer` says, until that says none.
-/// Everything that is no GET is refused.
+/// Starts a server that answers each GET, sent one at a time, with the result of `answer`, until
+/// that is `None`. All other commands are refused.
 fn fake(answer: impl Fn(u64) -> Option<Vec<u8>> + Clone + Send + 'static) -> u16 {
     let (listener, port) = listen();
     thread::spawn(move || {
@@ -96,7 +96,7 @@ fn a_rate_in_a_closed_loop_is_not_exceeded() {
     let port = fake(|_| Some(b"$-1\r\n".to_vec()));
     let (output, result) = run(port, &["--rate", "1000", "--operations", "200", "--pipeline", "1"]);
     assert!(output.status.success(), "{}", stderr(&output));
-    // The last of them is due after 199 ms, and at most 10 ms are made up for.
+    // The last operation is due after 199 ms, and at most 10 ms are made up for.
     assert!(result["totals"]["seconds"].as_f64() >= Some(0.189));
 }
 
@@ -137,7 +137,7 @@ fn errors_of_the_server_are_counted_and_told() {
 
 #[test]
 fn an_open_loop_that_cannot_be_held_says_so() {
-    // The first answer takes longer than the whole schedule.
+    // The first reply takes longer than the whole schedule.
     let port = fake(|answered| {
         if answered == 1 {
             thread::sleep(Duration::from_millis(300));

@@ -1,4 +1,4 @@
-//! One command at work: what it was asked, what it may touch, where its reply goes.
+//! One execution of a command: its request, the state that it may use, and its reply.
 
 use crate::args::Args;
 use crate::instance::Instance;
@@ -12,15 +12,15 @@ use smallvec::SmallVec;
 use store::{Access, Key, OwnedArgs, ShardSet, ThreadContext};
 use wire::Reply;
 
-/// `Ok` when one reply was written; a refusal becomes the reply instead.
+/// Outcome of a handler: `Ok` if one reply was written; a refusal becomes the reply instead.
 pub type Outcome = Result<(), Unanswered>;
 
-/// Why a handler wrote no reply.
+/// Reason why a handler wrote no reply.
 #[derive(Debug)]
 pub enum Unanswered {
     /// The refusal is the reply.
     Refused(Refusal),
-    /// The client waits for keys, and is answered later.
+    /// The client waits for keys and is answered later.
     Waits,
 }
 
@@ -30,42 +30,42 @@ impl<E: Into<Refusal>> From<E> for Unanswered {
     }
 }
 
-/// Does the command: reads arguments, works on the store, writes one reply.
+/// Function that executes a command: reads arguments, works on the store, writes one reply.
 pub type Handler = fn(&mut Call<'_>) -> Outcome;
 
-/// What a family's table says about a command.
+/// Description of a command in its family's table.
 pub type Command = CommandSpec<Handler>;
 
-/// A command with its number.
+/// Command or subcommand with its id.
 pub type Row = table::Row<Handler>;
 
-/// All commands.
+/// Table of all commands.
 pub type Table = table::Table<Handler>;
 
 /// Keys of one command; most have few.
 pub type Keys<'c> = SmallVec<[Key<'c>; 4]>;
 
-/// See the module page.
+/// One execution of a command, as its handler gets it.
 pub struct Call<'c> {
-    /// What all clients share.
+    /// State shared by all clients.
     pub instance: &'c Instance,
-    /// This thread's way to the store.
+    /// Thread context, through which this thread uses the store.
     pub thread: &'c mut ThreadContext,
-    /// What is known of the client.
+    /// Session of the client.
     pub session: &'c mut Session,
-    /// This worker's counts.
+    /// Counts of this worker.
     pub statistics: &'c WorkerStatistics,
     /// The request.
     pub args: Args<'c>,
-    /// Where the reply goes.
+    /// Writer of the reply.
     pub reply: Reply<'c>,
-    /// The moment of the command.
+    /// Time of the command.
     pub now: Millis,
-    /// The row that was found; of the subcommand, if there is one.
+    /// Row of the command, or of the subcommand if there is one.
     pub row: &'static Row,
-    /// Hash of the first key, if a look ahead has computed it.
+    /// Position hash of the first key, if prefetching has computed it.
     pub first_hash: Option<PositionHash>,
-    /// Whether the command waits for its keys already, and only looks at them once more.
+    /// True if the client waits for the keys already and the command is run again for it.
     pub is_again: bool,
 }
 
@@ -99,13 +99,14 @@ impl<'c> Call<'c> {
         Key { bytes, hash, keyspace }
     }
 
-    /// Not inlined, since the handlers that lock a key are many and the hash of one is long.
+    /// Computes the position hash of a key. Not inlined, since many handlers lock a key and the
+    /// code of a hash is long.
     #[inline(never)]
     fn hash(&self, bytes: &[u8]) -> PositionHash {
         self.instance.store.hash(bytes)
     }
 
-    /// Locks the key at `at`: the access, the key, and where the reply goes.
+    /// Locks the key at `at`. Returns the access, the key, and the writer of the reply.
     #[inline(always)]
     pub fn on_key(&mut self, at: usize) -> (Access<'_>, Key<'c>, &mut Reply<'c>) {
         let key = self.key(at);
@@ -113,7 +114,8 @@ impl<'c> Call<'c> {
         (begun(access, self.session, self.args, key.keyspace), key, &mut self.reply)
     }
 
-    /// Locks the keys at `positions`, all at once; the keys come in the same order.
+    /// Locks the keys at `positions`, all at once. Returns the access, the keys in the same order,
+    /// and the writer of the reply.
     pub fn on_keys(
         &mut self,
         positions: impl IntoIterator<Item = usize>,
@@ -130,7 +132,7 @@ impl<'c> Call<'c> {
         self.lock_shards(shards)
     }
 
-    /// Locks every shard, for a command that learns its keys as it goes.
+    /// Locks every shard, for a command whose keys become known only while it runs.
     pub fn lock_everything(&mut self) -> (Access<'_>, &mut Reply<'c>) {
         self.lock_shards(ShardSet::all())
     }
@@ -141,8 +143,8 @@ impl<'c> Call<'c> {
         (begun(access, self.session, self.args, keyspace), &mut self.reply)
     }
 
-    /// Makes sure that `bytes` beyond those of the arguments can be written without waiting. For
-    /// before the locks, when a command will need more than it was sent.
+    /// Makes sure that `bytes` can be appended without waiting. To be called before locks are
+    /// taken, by commands that write more than the bytes of their arguments.
     ///
     /// # Errors
     /// When memory is used up.
@@ -150,14 +152,14 @@ impl<'c> Call<'c> {
         Ok(self.instance.store.reserve(self.thread, bytes, self.now)?)
     }
 
-    /// The moment by which keys that have expired are told apart when many are visited: none has
-    /// for a client that fills a server in import mode.
+    /// Returns the time by which commands that visit many keys judge expiry: zero, so that no key
+    /// has expired, for a client that fills the server in import mode.
     pub fn visited_at(&self) -> Millis {
         let sees_all = self.session.import_source && self.instance.store.keeps_expired();
         if sees_all { Millis(0) } else { self.now }
     }
 
-    /// Whether a key that gets this deadline is gone at once.
+    /// Returns true if a key that gets this deadline is removed at once.
     pub fn is_over(&self, deadline: Millis) -> bool {
         deadline <= self.now && !self.instance.store.keeps_expired()
     }
@@ -168,14 +170,15 @@ impl<'c> Call<'c> {
     }
 }
 
-/// The refusal of a request that has not as many arguments as its command takes.
+/// The refusal of a request whose number of arguments its command does not accept.
 #[cold]
 pub fn wrong_arity(row: &Row) -> Refusal {
     Refusal::new(format!("ERR wrong number of arguments for '{}' command", row.full_name))
 }
 
 impl Command {
-    /// A row that only has subcommands. A request without a known one is refused before it runs.
+    /// Creates a row that only has subcommands. A request without a known one is refused before it
+    /// runs.
     pub const fn parent(
         group: Group,
         name: &'static str,
@@ -197,7 +200,8 @@ impl Command {
     }
 }
 
-/// An access that knows how the client sees keys, and what its command says unless told otherwise.
+/// Prepares an access: applies the client's modes, and takes the request as the effect of its
+/// changes unless the command names another.
 #[inline(always)]
 fn begun<'a>(
     mut access: Access<'a>,
@@ -212,7 +216,7 @@ fn begun<'a>(
     access
 }
 
-/// The arguments of a request, for those who listen.
+/// Copies the arguments of a request for listeners.
 #[cold]
 fn owned(args: Args<'_>) -> OwnedArgs {
     args.from(0).map(<[u8]>::to_vec).collect()

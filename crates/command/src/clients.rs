@@ -1,4 +1,4 @@
-//! All clients, as others see them: CLIENT LIST, KILL and PAUSE reach across workers through here.
+//! Registry of all clients. CLIENT LIST, KILL and PAUSE reach clients of other workers through it.
 
 use crate::waiting::waiter::Waiter;
 use base::Millis;
@@ -9,36 +9,36 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering::Re
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 bitflags! {
-    /// What CLIENT LIST shows as letters.
+    /// Flags of a client, shown by CLIENT LIST as letters.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct ClientFlags: u32 {
         /// Connected through a unix socket.
         const UNIX_SOCKET = 1 << 0;
         /// Never closed for taking too much memory.
         const NO_EVICT = 1 << 1;
-        /// Leaves access histories alone.
+        /// Leaves the access bits of keys unchanged.
         const NO_TOUCH = 1 << 2;
-        /// Loads data.
+        /// Loads data in import mode, and sees keys whose deadline has passed.
         const IMPORT_SOURCE = 1 << 3;
         /// Will be closed once its replies are written.
         const CLOSING = 1 << 4;
-        /// Waits for keys; only ever in `shown_flags`.
+        /// Waits for keys; set in `shown_flags` only.
         const BLOCKED = 1 << 5;
         /// Held back by CLIENT PAUSE.
         const PAUSED = 1 << 6;
     }
 }
 
-/// What one worker is told by another thread.
+/// Message from another thread to one worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
     /// Close the client with this id.
     Close(u64),
     /// Give the client with this id, which has waited, its reply.
     Answer(u64, Vec<u8>),
-    /// Send the client with this id a message that others get too.
+    /// Send the client with this id a message that is shared with other clients.
     Message(u64, Arc<[u8]>),
-    /// Replies that waited for positions up to this one may leave.
+    /// Release the replies that wait for positions up to this one.
     Safe(u64),
     /// Look at paused connections again.
     Unpaused,
@@ -47,21 +47,21 @@ pub enum Notice {
 /// Delivers a notice to the worker that owns a client, and wakes it.
 pub type Post = Arc<dyn Fn(Notice) + Send + Sync>;
 
-/// What others can see of one client. Its worker keeps it up to date once per batch.
+/// State of one client as other threads see it. Its worker updates it once per batch.
 pub struct Client {
     /// Unique for the life of the process, rising.
     pub id: u64,
     /// Peer's address as `ip:port`, or the path of the unix socket.
     pub address: String,
-    /// Our end.
+    /// Server's address, or the path of the unix socket.
     pub local_address: String,
-    /// File descriptor, for people.
+    /// File descriptor, only for display.
     pub fd: i32,
-    /// When it connected.
+    /// Time of the connection.
     pub created: Millis,
-    /// When it last sent or took something.
+    /// Time when it last sent or took bytes, in milliseconds since the Unix epoch.
     pub last_interaction: AtomicU64,
-    /// The database that it has chosen.
+    /// Number of the selected database.
     pub database: AtomicU32,
     /// RESP version.
     pub protocol: AtomicU8,
@@ -75,7 +75,7 @@ pub struct Client {
     pub query_free: AtomicU64,
     /// Bytes of replies that wait to be written.
     pub output_bytes: AtomicU64,
-    /// Bytes that the buffer for replies has room for.
+    /// Memory of the output buffers, in bytes.
     pub output_room: AtomicU64,
     /// Bytes received.
     pub received: AtomicU64,
@@ -83,24 +83,24 @@ pub struct Client {
     pub sent: AtomicU64,
     /// Commands processed.
     pub commands: AtomicU64,
-    /// The name and library that the client told.
+    /// Name, library and capabilities reported by the client.
     pub info: Mutex<ClientInfo>,
-    /// Set once it is to be closed.
+    /// True once it is to be closed.
     pub doomed: AtomicBool,
     waiter: Mutex<Option<Arc<Waiter<Client>>>>,
     post: Post,
 }
 
-/// What a client says of itself.
+/// Facts that a client has reported about itself.
 #[derive(Clone, Debug, Default)]
 pub struct ClientInfo {
-    /// CLIENT SETNAME.
+    /// Name, set by CLIENT SETNAME.
     pub name: String,
-    /// CLIENT SETINFO LIB-NAME.
+    /// Library name, set by CLIENT SETINFO LIB-NAME.
     pub library: String,
-    /// CLIENT SETINFO LIB-VER.
+    /// Library version, set by CLIENT SETINFO LIB-VER.
     pub library_version: String,
-    /// CLIENT CAPA, a letter each.
+    /// Capabilities, set by CLIENT CAPA; a letter each.
     pub capabilities: String,
 }
 
@@ -111,30 +111,31 @@ impl fmt::Debug for Client {
 }
 
 impl Client {
-    /// What the client said of itself.
+    /// Locks and returns the facts that the client has reported about itself.
     pub fn info(&self) -> MutexGuard<'_, ClientInfo> {
         self.info.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What it waits for, if it does.
+    /// Locks and returns the client's waiter; `None` if the client does not wait for keys.
     pub fn waiter(&self) -> MutexGuard<'_, Option<Arc<Waiter<Client>>>> {
         self.waiter.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether it waits for keys.
+    /// Returns true while the client waits for keys.
     #[inline]
     pub fn is_waiting(&self) -> bool {
         self.waiter().is_some()
     }
 
-    /// Its flags as clients see them: one that waits for keys is told by no flag of its own.
+    /// Returns the flags that clients see: the stored ones, and `BLOCKED` if the client waits for
+    /// keys.
     pub fn shown_flags(&self) -> ClientFlags {
         let mut flags = self.flags();
         flags.set(ClientFlags::BLOCKED, self.is_waiting());
         flags
     }
 
-    /// Its flags.
+    /// Returns the stored flags, without `BLOCKED`.
     pub fn flags(&self) -> ClientFlags {
         ClientFlags::from_bits_truncate(self.flags.load(Relaxed))
     }
@@ -148,7 +149,7 @@ impl Client {
         }
     }
 
-    /// Has its worker close it; false if somebody else did before.
+    /// Asks its worker to close it; returns false if that was asked before.
     pub fn kill(&self) -> bool {
         let is_first = !self.doomed.swap(true, Relaxed);
         if is_first {
@@ -157,31 +158,31 @@ impl Client {
         is_first
     }
 
-    /// Whether it is to be closed and belongs to no list any more.
+    /// Returns true once it is to be closed; it is left out of lists from then on.
     pub fn is_doomed(&self) -> bool {
         self.doomed.load(Relaxed)
     }
 
-    /// Tells its worker something.
+    /// Sends a notice to its worker.
     pub fn notify(&self, notice: Notice) {
         (self.post)(notice);
     }
 }
 
-/// Where a client comes from.
+/// Addresses and socket of a new connection.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     /// Peer's address, or the path of the unix socket.
     pub address: String,
-    /// Our end.
+    /// Server's address, or the path of the unix socket.
     pub local_address: String,
     /// File descriptor.
     pub fd: i32,
-    /// Whether it came through a unix socket.
+    /// True if it came through a unix socket.
     pub is_unix: bool,
 }
 
-/// Which commands CLIENT PAUSE holds back.
+/// Commands that CLIENT PAUSE holds back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub enum Pause {
@@ -198,12 +199,12 @@ pub enum Pause {
 #[derive(Default)]
 pub struct Clients {
     all: Mutex<BTreeMap<u64, Arc<Client>>>,
-    /// The ways to all workers.
+    /// Functions that deliver notices, one for each worker.
     workers: Mutex<Vec<Post>>,
-    /// Bytes of what the workers were told and have not heard yet.
+    /// Bytes of notices that workers have not received yet.
     mail_bytes: Arc<AtomicU64>,
     next_id: AtomicU64,
-    /// Connections that were admitted and are not gone, whether or not they are clients yet.
+    /// Number of admitted connections that are still open, registered as clients or not.
     admitted: AtomicU64,
     paused: AtomicU8,
     paused_until: AtomicU64,
@@ -220,12 +221,12 @@ impl Clients {
         self.workers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells of a worker, whose clients will be those that are added with the same `post`.
+    /// Registers a worker; its clients are those that are added with the same `post`.
     pub fn add_worker(&self, post: Post) {
         self.workers().push(post);
     }
 
-    /// Where those who carry mail to workers count its bytes.
+    /// Returns the counter of the bytes of mail on its way to workers, which the mailboxes update.
     pub fn mail_bytes(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.mail_bytes)
     }
@@ -234,18 +235,19 @@ impl Clients {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Admits a connection, unless `most` are there already; `dismiss` must follow one day.
+    /// Admits a connection, and returns false if `most` are open already. Each admitted connection
+    /// must end with `dismiss` or `remove`.
     pub fn admit(&self, most: u64) -> bool {
         let one_more = |count| (count < most).then_some(count + 1);
         self.admitted.fetch_update(Relaxed, Relaxed, one_more).is_ok()
     }
 
-    /// Forgets a connection that was admitted and has not become a client.
+    /// Removes an admitted connection that has not become a client.
     pub fn dismiss(&self) {
         self.admitted.fetch_sub(1, Relaxed);
     }
 
-    /// Makes a connection that was admitted a client.
+    /// Registers an admitted connection as a client.
     pub fn add(&self, endpoint: Endpoint, post: Post, now: Millis) -> Arc<Client> {
         let flags = if endpoint.is_unix { ClientFlags::UNIX_SOCKET } else { ClientFlags::empty() };
         let client = Arc::new(Client {
@@ -275,19 +277,19 @@ impl Clients {
         client
     }
 
-    /// Forgets a client that is gone.
+    /// Removes a client that has disconnected.
     pub fn remove(&self, id: u64) {
         if self.all().remove(&id).is_some() {
             self.dismiss();
         }
     }
 
-    /// Connections that are there: as many as count for whether another one is admitted.
+    /// Number of open connections, which `admit` limits.
     pub fn count(&self) -> u64 {
         self.admitted.load(Relaxed)
     }
 
-    /// All clients, by id.
+    /// All clients, in order of id.
     pub fn list(&self) -> Vec<Arc<Client>> {
         self.all().values().cloned().collect()
     }
@@ -312,7 +314,7 @@ impl Clients {
         self.workers().iter().for_each(|post| post(Notice::Unpaused));
     }
 
-    /// What is held back at present.
+    /// Returns the pause in force at `now`.
     #[inline]
     pub fn paused(&self, now: Millis) -> Pause {
         match self.paused.load(Relaxed) {
@@ -323,7 +325,7 @@ impl Clients {
         }
     }
 
-    /// When the pause ends.
+    /// End of the pause.
     pub fn paused_until(&self) -> Millis {
         Millis(self.paused_until.load(Relaxed))
     }

@@ -1,4 +1,4 @@
-//! All commands: the table above the families.
+//! The table of all commands, built from the tables of the families.
 
 use crate::call::{Command, Table};
 use crate::family;
@@ -6,8 +6,8 @@ use crate::refusal::Refusal;
 use crate::spec::{Flags, Group};
 use std::sync::LazyLock;
 
-/// Stands for requests that name no command, or have not as many words as it takes. It never runs,
-/// as nobody grants what it needs.
+/// Row of requests that name no command or have a wrong number of arguments. It never runs, since
+/// one of its needs, `NAMED`, is granted to nobody.
 const NAMELESS: Command =
     Command::plain(Group::Server, "", 0, Flags::empty(), "", |_| Err(Refusal::SYNTAX.into()));
 

@@ -1,9 +1,9 @@
-//! Elements of collections in replies.
+//! Writing of collection elements to replies.
 
 use store::Element;
 use wire::Reply;
 
-/// An element as a string.
+/// Writes an element as a bulk string.
 #[inline]
 pub fn bulk(reply: &mut Reply<'_>, element: Element<'_>) {
     match element {
@@ -13,7 +13,7 @@ pub fn bulk(reply: &mut Reply<'_>, element: Element<'_>) {
     }
 }
 
-/// Elements as strings, as long as the reply has room.
+/// Writes elements as bulk strings until the reply reaches its limit.
 #[inline]
 pub fn bulks<'x>(reply: &mut Reply<'_>, mut elements: impl Iterator<Item = Element<'x>>) {
     elements.all(|element| {
@@ -22,7 +22,7 @@ pub fn bulks<'x>(reply: &mut Reply<'_>, mut elements: impl Iterator<Item = Eleme
     });
 }
 
-/// An element as a string, or that there is none.
+/// Writes an element as a bulk string, or null if there is none.
 #[inline]
 pub fn bulk_or_null(reply: &mut Reply<'_>, element: Option<Element<'_>>) {
     match element {

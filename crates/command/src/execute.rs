@@ -1,5 +1,4 @@
-//! From a request to a reply: the row is found, its needs are held against what is granted, the
-//! handler runs.
+//! Execution of a request: finds the row, checks its needs against the grants, runs the handler.
 
 use crate::args::Args;
 use crate::call::{Call, Row, Table, Unanswered, wrong_arity};
@@ -12,32 +11,34 @@ use crate::spec::Flags;
 use crate::waiting;
 use settings::MaxmemoryPolicy;
 
-/// What became of a request.
+/// Outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Execution {
-    /// It has its reply.
+    /// The request is finished, and its reply is written if it gets one.
     Done,
-    /// Its client waits for keys, and is answered later.
+    /// The client waits for keys and is answered later.
     Waits,
-    /// CLIENT PAUSE holds it back: nothing has happened, and it is to be executed later.
+    /// The request is held back by CLIENT PAUSE: nothing has happened, and it is to be executed
+    /// later.
     Held,
 }
 
-/// Why a command does not run.
+/// Reason why a command does not run.
 enum Rejection {
-    /// The client hears why.
+    /// The client gets the refusal as its reply.
     Refused(Refusal),
-    /// It may run later.
+    /// The command is held back and may run later.
     Held,
-    /// What has sent it is no client: it gets no reply, and its connection is closed.
+    /// The sender is no client: it gets no reply, and its connection is closed.
     NoClient,
 }
 
-/// Bytes that a record takes besides its key and value, at most.
+/// Maximum bytes that a record takes besides its key and value.
 const RECORD_OVERHEAD: usize = 32;
 
-/// What is asked once per batch, as it costs more than a look: whether there is memory for data.
+/// Returns the needs that are checked once per batch, since the check is costly: `MEMORY` if there
+/// is memory for more data.
 pub fn granted_for_batch(instance: &Instance) -> Needs {
     if has_memory(instance) { Needs::MEMORY } else { Needs::empty() }
 }
@@ -49,7 +50,7 @@ fn has_memory(instance: &Instance) -> bool {
     most == 0 || policy != MaxmemoryPolicy::NoEviction || instance.used_memory() <= most
 }
 
-/// The row that was found last: a pipeline mostly asks for the same command again.
+/// Cache of the row that was found last, since pipelines mostly repeat a command.
 #[derive(Clone, Copy, Debug)]
 pub struct RowMemo {
     name: u128,
@@ -65,13 +66,13 @@ impl Default for RowMemo {
 }
 
 impl RowMemo {
-    /// The row that was found last.
+    /// The cached row: the last one found, unless its name is too long or it has subcommands.
     #[inline]
     pub fn latest(&self) -> &'static Row {
         self.row
     }
 
-    /// The row of a request; one that is always refused if it has none.
+    /// Finds the row of a request; a row that is always refused if the request has none.
     #[inline]
     pub fn find(&mut self, args: &Args<'_>) -> &'static Row {
         let name = args.name_bytes();
@@ -80,8 +81,7 @@ impl RowMemo {
             return self.row;
         }
         let Ok(row) = find_row(args) else { return table().nameless() };
-        // A name that goes on, or an argument that may name a subcommand, is not told by these
-        // bytes.
+        // These bytes do not identify a longer name, or a subcommand in the next argument.
         let is_told = row.parent.is_none() && row.spec.subcommands.is_empty();
         if is_told && name_len <= size_of::<u128>() {
             *self = RowMemo { name, name_len, words: args.len(), row };
@@ -90,14 +90,14 @@ impl RowMemo {
     }
 }
 
-/// What a request has that has no row.
+/// Refusal of a request that has no row.
 struct Misnamed {
-    /// The row that it names, if only the number of arguments is wrong.
+    /// Row that it names, if only the number of arguments is wrong.
     row: Option<&'static Row>,
     refusal: Refusal,
 }
 
-/// The row of a request, and of its subcommand if it has one.
+/// Finds the row of a request, or of its subcommand if it has one.
 #[inline]
 fn find_row(args: &Args<'_>) -> Result<&'static Row, Misnamed> {
     let table: &'static Table = table();
@@ -131,8 +131,8 @@ fn find_child(row: &'static Row, args: &Args<'_>) -> Result<&'static Row, Refusa
     )
 }
 
-/// Runs a call and writes one reply, which is the refusal if there is one. `granted` is what
-/// `granted_for_batch` said.
+/// Runs a call and writes one reply, which is the refusal if there is one. `granted` is the result
+/// of `granted_for_batch`.
 pub fn execute(call: &mut Call<'_>, granted: Needs) -> Execution {
     if let Err(rejection) = admit(call, granted) {
         return reject(call, rejection);
@@ -174,7 +174,8 @@ fn admit(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
     Ok(())
 }
 
-/// Looks at what a command needs and is not granted: the first that is really missing counts.
+/// Checks the needs of a command that are not granted, in order; the first that is really missing
+/// is the reason of the rejection.
 #[cold]
 #[inline(never)]
 fn refuse(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
@@ -193,7 +194,7 @@ fn refuse(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
         match need {
             Needs::AUTHENTICATED => return Err(Rejection::Refused(Refusal::NO_AUTH)),
             Needs::NAMED => return misnamed.map_or(Ok(()), |it| Err(Rejection::Refused(it))),
-            // Nothing is evicted in a pause, and so nothing refused.
+            // Nothing is evicted in a pause, so nothing is refused for lack of memory.
             Needs::MEMORY if pause == Pause::Nothing && !has_memory(call.instance) => {
                 return Err(Rejection::Refused(Refusal::OUT_OF_MEMORY));
             }
@@ -205,7 +206,7 @@ fn refuse(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
     Ok(())
 }
 
-/// The end of every request that does not run.
+/// Finishes a request that does not run.
 #[cold]
 #[inline(never)]
 fn reject(call: &mut Call<'_>, rejection: Rejection) -> Execution {
@@ -223,14 +224,15 @@ fn reject(call: &mut Call<'_>, rejection: Rejection) -> Execution {
     Execution::Done
 }
 
-/// Makes a refusal the reply.
+/// Writes a refusal as the reply and counts it.
 #[cold]
 fn tell(call: &mut Call<'_>, refusal: &Refusal) {
     call.reply.error(refusal.text());
     call.instance.statistics.count_error(refusal.code());
 }
 
-/// Whether a browser may have been tricked into sending commands: its requests begin so.
+/// Returns true for the first word of an HTTP request, which a browser may have been tricked into
+/// sending.
 fn is_web_request(name: &[u8]) -> bool {
     name.eq_ignore_ascii_case(b"post") || name.eq_ignore_ascii_case(b"host:")
 }
@@ -266,7 +268,7 @@ mod tests {
         format!("-ERR wrong number of arguments for '{name}' command")
     }
 
-    /// What was counted of a command: calls, rejections, failures.
+    /// Returns the counts of a command: calls, rejections, failures.
     fn counts(world: &World, name: &str) -> (u64, u64, u64) {
         let row = table().find(name.as_bytes()).expect("it exists");
         let counts = &world.statistics.commands[row.id];

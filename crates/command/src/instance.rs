@@ -1,4 +1,5 @@
-//! What all clients of one server share: handles to the parts, each of which guards its own state.
+//! State shared by all clients of one server: handles to the parts, each of which guards its own
+//! state.
 
 use crate::clients::{Clients, Pause};
 use crate::needs::{Grants, Needs};
@@ -11,63 +12,64 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use store::Store;
 
-/// Who this server is.
+/// Facts that identify this server.
 #[derive(Clone, Debug)]
 pub struct Identity {
     /// Forty hexadecimal digits, drawn at start.
     pub run_id: String,
-    /// When it started.
+    /// Time of its start.
     pub started: Millis,
-    /// Where its configuration came from.
+    /// Configuration file, if there is one.
     pub config_file: Option<PathBuf>,
-    /// Its program.
+    /// Path of the program.
     pub executable: PathBuf,
-    /// Threads that execute commands.
+    /// Number of threads that execute commands.
     pub threads: usize,
-    /// Where memory comes from: segments for what clients store, and what serves the rest.
+    /// Names of the memory allocators: segments for what clients store, and the one for the rest.
     pub allocator: &'static str,
 }
 
-/// How the server is asked to end.
+/// Options of a requested shutdown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shutdown {
-    /// End whatever cannot be saved.
+    /// Ends even if data cannot be saved.
     pub force: bool,
-    /// Do not wait for anybody.
+    /// Ends without waiting for others.
     pub now: bool,
 }
 
-/// See the module page.
+/// State shared by all clients of one server.
 pub struct Instance {
     /// Keys and values.
     pub store: Store,
     /// Settings and their values.
     pub settings: Arc<Settings>,
-    /// Who is connected.
+    /// Connected clients.
     pub clients: Clients,
-    /// What of the commands' needs holds for all clients.
+    /// Needs of commands that are granted to all clients.
     pub grants: Grants,
-    /// Who waits for keys.
+    /// Clients that wait for keys.
     pub waiters: Waiters,
-    /// What was counted.
+    /// Counters.
     pub statistics: Statistics,
-    /// Who this is.
+    /// Identity of the server.
     pub identity: Identity,
-    /// What time it is.
+    /// Clock of the server.
     pub clock: Clock,
-    /// Whether the background jobs remove keys whose deadline has passed (DEBUG SET-ACTIVE-EXPIRE).
+    /// True while the background jobs remove keys whose deadline has passed (DEBUG
+    /// SET-ACTIVE-EXPIRE).
     pub active_expire: AtomicBool,
-    /// Whether the background jobs rest (DEBUG PAUSE-CRON).
+    /// True while the background jobs are paused (DEBUG PAUSE-CRON).
     pub chores_paused: AtomicBool,
-    /// Resident bytes of the process when the background jobs last looked.
+    /// Resident bytes of the process, as the background jobs last measured them.
     pub resident_bytes: AtomicU64,
-    /// The highest of those.
+    /// Highest resident bytes that were measured.
     pub resident_peak: AtomicU64,
-    /// The highest `used_memory` that was seen.
+    /// Highest `used_memory` that was measured.
     pub used_peak: AtomicU64,
     /// Bytes of the process that are neither records nor index.
     pub other_bytes: AtomicU64,
-    /// Held while a pause begins or ends.
+    /// Lock that is held while a pause begins or ends.
     pausing: Mutex<()>,
     shutdown: Mutex<Option<Shutdown>>,
     wake_main: Box<dyn Fn() + Send + Sync>,
@@ -80,8 +82,8 @@ impl std::fmt::Debug for Instance {
 }
 
 impl Instance {
-    /// Puts the parts together, for so many ids of `commands`; `wake_main` is called when a client
-    /// asks for a shutdown.
+    /// Puts the parts together. `commands` is the number of row ids; `wake_main` is called when a
+    /// client asks for a shutdown.
     pub fn new(
         store: Store,
         settings: Arc<Settings>,
@@ -111,13 +113,13 @@ impl Instance {
         }
     }
 
-    /// Asks for the end of the server.
+    /// Requests a shutdown of the server.
     pub fn request_shutdown(&self, how: Shutdown) {
         *self.shutdown.lock().unwrap_or_else(PoisonError::into_inner) = Some(how);
         (self.wake_main)();
     }
 
-    /// Takes a request for a shutdown back; false if there was none.
+    /// Takes back a request for a shutdown; returns false if there was none.
     pub fn abort_shutdown(&self) -> bool {
         self.shutdown.lock().unwrap_or_else(PoisonError::into_inner).take().is_some()
     }
@@ -145,8 +147,8 @@ impl Instance {
         self.clients.unpause();
     }
 
-    /// What is held back at present. For requests that lack `WRITES_FLOW` or `UNPAUSED`, which are
-    /// granted again when the time of the pause is over.
+    /// Returns the pause in force. Grants `WRITES_FLOW` and `UNPAUSED` again when the time of the
+    /// pause is over; for requests that lack one of them.
     pub fn held_back(&self, now: Millis) -> Pause {
         if self.clients.paused(now) == Pause::Nothing {
             let _pausing = self.pausing.lock().unwrap_or_else(PoisonError::into_inner);
@@ -157,7 +159,7 @@ impl Instance {
         self.clients.paused(now)
     }
 
-    /// `used_memory`: what keys, their index and everything else take at this moment.
+    /// Returns `used_memory`: the present bytes of keys, their index and everything else.
     pub fn used_memory(&self) -> u64 {
         self.store.used_bytes() + self.other_bytes.load(Relaxed)
     }

@@ -1,16 +1,16 @@
-//! Where the keys of a request are, and what happens to them.
+//! Key specifications: places of the keys in a request, and what a command does to them.
 //!
 //! ```text
 //! row.keys: specifications, told by COMMAND INFO ──┐
 //! request ─────────────────────────────────────────┴─▶ row.find_keys ──▶ keys with their flags
 //! ```
-//! `find` is what most rows have for `find_keys`. Where a specification does not say which argument
-//! is the key, the row names a function of its own, which stands beside the handler.
+//! Most rows have `find` for `find_keys`. If a specification does not tell which argument is the
+//! key, the row names a function of its own, which stands beside the handler.
 
 use bitflags::bitflags;
 
 bitflags! {
-    /// What a command does to a key, as COMMAND GETKEYSANDFLAGS tells.
+    /// Use of a key by a command, as COMMAND GETKEYSANDFLAGS shows it.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct KeyFlags: u16 {
         /// Reads.
@@ -34,106 +34,107 @@ bitflags! {
     }
 }
 
-/// A key specification, as COMMAND INFO tells it.
+/// Key specification, as COMMAND INFO shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeySpec {
-    /// How the keys are found.
+    /// Rule by which the keys are found.
     pub search: KeySearch,
-    /// What happens to them.
+    /// Use of the keys by the command.
     pub flags: KeyFlags,
 }
 
-/// How keys are found. Positions count arguments, the name of the command is argument zero.
+/// Rule by which keys are found. Positions count arguments; the name of the command is argument
+/// zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeySearch {
-    /// From one position to another.
+    /// Keys from one position to another.
     Range {
         /// Position of the first key.
         first: i16,
         /// Position of the last key; a negative one counts from the end.
         last: i16,
-        /// Arguments from one key to the next.
+        /// Step from one key to the next, in arguments.
         step: i16,
     },
-    /// Behind an argument that says how many there are.
+    /// Keys behind an argument that tells their number.
     Counted {
         /// Position of that argument.
         at: i16,
-        /// Arguments from one key to the next.
+        /// Step from one key to the next, in arguments.
         step: i16,
     },
-    /// One key behind a keyword, which is looked for from a position on. Which of several counts,
-    /// the row's `find_keys` knows.
+    /// One key behind a keyword, which is searched from a position on. If it occurs several times,
+    /// the row's `find_keys` decides.
     Keyword {
         /// The keyword.
         word: &'static str,
-        /// Where it may stand first.
+        /// First position at which it may stand.
         from: i16,
     },
-    /// The first half of the arguments behind a keyword, which is looked for from a position on.
+    /// The first half of the arguments behind a keyword, which is searched from a position on.
     FirstHalf {
         /// The keyword.
         word: &'static str,
-        /// Where it may stand first.
+        /// First position at which it may stand.
         from: i16,
     },
-    /// In a way that cannot be told.
+    /// Keys that no rule of this list finds.
     Unknown,
 }
 
-/// Keys of a request, and what happens to each.
+/// Keys of a request, each with its flags.
 pub type FoundKeys<'r> = Vec<(&'r [u8], KeyFlags)>;
 
-/// Finds the keys of a request; `None` when it does not say where they are.
+/// Function that finds the keys of a request; returns `None` if the request does not tell them.
 pub type FindKeys = for<'r> fn(&[KeySpec], &[&'r [u8]]) -> Option<FoundKeys<'r>>;
 
 impl KeySpec {
-    /// The first argument.
+    /// Specifies the first argument.
     pub const fn one(flags: KeyFlags) -> KeySpec {
         KeySpec::at(1, flags)
     }
 
-    /// The argument at a position.
+    /// Specifies the argument at a position.
     pub const fn at(position: i16, flags: KeyFlags) -> KeySpec {
         KeySpec::range(position, position, 1, flags)
     }
 
-    /// Every argument.
+    /// Specifies every argument.
     pub const fn all(flags: KeyFlags) -> KeySpec {
         KeySpec::from(1, flags)
     }
 
-    /// Every argument from a position on.
+    /// Specifies every argument from a position on.
     pub const fn from(position: i16, flags: KeyFlags) -> KeySpec {
         KeySpec::range(position, -1, 1, flags)
     }
 
-    /// The arguments from one position to another, in steps.
+    /// Specifies the arguments from one position to another, in steps.
     pub const fn range(first: i16, last: i16, step: i16, flags: KeyFlags) -> KeySpec {
         KeySpec { search: KeySearch::Range { first, last, step }, flags }
     }
 
-    /// Arguments behind the one that says how many keys there are, in steps.
+    /// Specifies keys behind the argument that tells their number, in steps.
     pub const fn counted(at: i16, step: i16, flags: KeyFlags) -> KeySpec {
         KeySpec { search: KeySearch::Counted { at, step }, flags }
     }
 
-    /// One key behind a keyword.
+    /// Specifies one key behind a keyword.
     pub const fn keyword(word: &'static str, from: i16, flags: KeyFlags) -> KeySpec {
         KeySpec { search: KeySearch::Keyword { word, from }, flags }
     }
 
-    /// The first half of what stands behind a keyword.
+    /// Specifies the first half of the arguments behind a keyword.
     pub const fn first_half(word: &'static str, from: i16, flags: KeyFlags) -> KeySpec {
         KeySpec { search: KeySearch::FirstHalf { word, from }, flags }
     }
 
-    /// Keys that no position tells.
+    /// Specifies keys that no rule finds.
     pub const fn unknown(flags: KeyFlags) -> KeySpec {
         KeySpec { search: KeySearch::Unknown, flags }
     }
 
-    /// Whether it names one key, at the same position in every request.
+    /// Returns true if it names one key, at the same position in every request.
     pub fn is_one(&self) -> bool {
         matches!(self.search, KeySearch::Range { first, last, .. } if first == last && first > 0)
     }
@@ -189,7 +190,7 @@ pub fn find<'r>(specs: &[KeySpec], request: &[&'r [u8]]) -> Option<FoundKeys<'r>
     Some(found)
 }
 
-/// The same, where this very request says what happens to the keys.
+/// Finds keys as `find` does, but with `flags` for each of them.
 pub fn find_with_flags<'r>(
     flags: KeyFlags,
     specs: &[KeySpec],
@@ -199,8 +200,8 @@ pub fn find_with_flags<'r>(
     Some(found.into_iter().map(|(key, _)| (key, flags)).collect())
 }
 
-/// Position of the first key, the last one and the step between, as the first version of COMMAND
-/// INFO told them: of all keys in one, if they follow a pattern.
+/// Returns the positions of the first and last key and the step, as the oldest fields of COMMAND
+/// INFO show them: one range for all specifications that are ranges, zeros if none is.
 pub fn as_one_range(specs: &[KeySpec]) -> (i16, i16, i16) {
     let mut ranges = specs.iter().filter_map(|spec| match spec.search {
         KeySearch::Range { first, last, step } => Some((first, last, step)),
@@ -212,7 +213,7 @@ pub fn as_one_range(specs: &[KeySpec]) -> (i16, i16, i16) {
     }
 }
 
-/// Whether a look at the arguments is needed to find the keys.
+/// Returns true if the keys cannot be found without reading arguments.
 pub fn are_movable(specs: &[KeySpec]) -> bool {
     specs.iter().any(|spec| !matches!(spec.search, KeySearch::Range { .. }))
 }

@@ -4,9 +4,9 @@
 //! request ──▶ RowMemo::find ──▶ admit ──▶ family handler ──▶ Access (store) ──▶ Reply (wire)
 //!                                 └─ a named refusal
 //! ```
-//! A command is a row of its family's table and a handler beside it: arguments and replies, no
-//! layout. All that is to be known about it stands in its row, and no other list names it. What it
-//! does to a value stands in `store::value`.
+//! A command is a row of its family's table and a handler beside it. Handlers deal with arguments
+//! and replies, not with memory layout. The row holds every fact about the command; no other list
+//! names it. The effect on values is implemented in `store::value`.
 //!
 //! ```text
 //! execute, manual, waiting::serve     run commands, or tell about all of them

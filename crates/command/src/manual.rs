@@ -1,4 +1,4 @@
-//! The table as Markdown.
+//! The table of commands as Markdown.
 
 use crate::call::Command;
 use crate::family;
@@ -21,7 +21,7 @@ const GROUPS: [(Group, &str); 13] = [
     (Group::Scripting, "Functions"),
 ];
 
-/// The manual of all commands, generated from the rows.
+/// Generates the manual of all commands from the rows.
 pub fn manual() -> String {
     let mut page = String::from(
         "# Commands\n\n\
@@ -46,7 +46,7 @@ pub fn manual() -> String {
     page
 }
 
-/// Some commands only lead to their subcommands.
+/// Returns false for commands that only lead to their subcommands.
 fn is_called_alone(spec: &Command) -> bool {
     spec.subcommands.is_empty() || spec.arity != -2
 }

@@ -1,5 +1,4 @@
-//! What must hold for a command to run. Admission is one test: whether all that the row needs is
-//! granted.
+//! Conditions for a command to run. Admission is one test: all needs of the row are granted.
 //!
 //! ```text
 //! row.needs  ⊆  granted by the session | by the server | for the batch   ──▶ the handler runs
@@ -10,51 +9,51 @@ use bitflags::bitflags;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 bitflags! {
-    /// Conditions under which a command runs, in the order in which Valkey looks at them: the first
-    /// that is missing is what the client hears.
+    /// Conditions under which a command runs, in the order in which Valkey checks them: the client
+    /// gets the error of the first that is missing.
     ///
-    /// Those of which it is said that they always hold are granted from the start. Whoever can take
-    /// one away gives its refusal a place in `execute::refuse`.
+    /// Those marked "always" are granted from the start and not withdrawn so far. Code that
+    /// withdraws one must add its refusal to `execute::refuse`.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Needs: u32 {
-        /// The client has shown a password, or needs none. By the session.
+        /// The client has given a password, or needs none. Granted by the session.
         const AUTHENTICATED = 1 << 0;
-        /// The request names a command and has as many words as it takes. By nobody: the row that
-        /// stands for other requests needs it.
+        /// The request names a command and has a valid number of arguments. Granted by nobody: only
+        /// the row that stands for other requests needs it.
         const NAMED = 1 << 1;
-        /// The user may run all commands on all keys. By the session; always.
+        /// The user may run all commands on all keys. Granted by the session, always.
         const PERMITTED = 1 << 2;
-        /// The server has all slots. By the server; always.
+        /// The server serves all hash slots. Granted by the server, always.
         const SLOT = 1 << 3;
-        /// There is memory for more data. For a batch.
+        /// There is memory for more data. Granted for a batch.
         const MEMORY = 1 << 4;
-        /// What was written last could be kept on disk. By the server; always.
+        /// The last write to disk succeeded. Granted by the server, always.
         const DISK = 1 << 5;
-        /// As many replicas follow as `min-replicas-to-write` asks for. By the server; always.
+        /// At least `min-replicas-to-write` replicas are connected. Granted by the server, always.
         const REPLICAS = 1 << 6;
-        /// The server is no replica that only reads. By the server; always.
+        /// The server is not a read-only replica. Granted by the server, always.
         const PRIMARY = 1 << 7;
-        /// The connection is not one that only hears of channels. By the session; always.
+        /// The connection is not in subscriber mode. Granted by the session, always.
         const UNSUBSCRIBED = 1 << 8;
-        /// The data is not that of a primary that is gone. By the server; always.
+        /// The server is not a replica that has lost its primary. Granted by the server, always.
         const FRESH = 1 << 9;
-        /// No data is being loaded. By the server; always.
+        /// No data is being loaded. Granted by the server, always.
         const LOADED = 1 << 10;
-        /// No script has kept the server busy for long. By the server; always.
+        /// No long-running script keeps the server busy. Granted by the server, always.
         const IDLE = 1 << 11;
-        /// CLIENT PAUSE holds back no command that changes data. By the server.
+        /// CLIENT PAUSE does not hold back commands that change data. Granted by the server.
         const WRITES_FLOW = 1 << 12;
-        /// CLIENT PAUSE does not hold back all commands. By the server.
+        /// CLIENT PAUSE does not hold back all commands. Granted by the server.
         const UNPAUSED = 1 << 13;
-        /// Commands run at once, and are not queued for EXEC. By the session; always.
+        /// Commands run at once and are not queued for EXEC. Granted by the session, always.
         const NO_TRANSACTION = 1 << 14;
-        /// Nobody looks on by MONITOR. By the server; always.
+        /// No client runs MONITOR. Granted by the server, always.
         const UNMONITORED = 1 << 15;
 
-        /// What a session grants, but for `AUTHENTICATED`.
+        /// Needs that every session grants; `AUTHENTICATED` is not among them.
         const OF_SESSION =
             Self::PERMITTED.bits() | Self::UNSUBSCRIBED.bits() | Self::NO_TRANSACTION.bits();
-        /// What a server grants that nothing keeps from its work.
+        /// Needs that the server grants at start, with nothing paused or withdrawn.
         const OF_SERVER = Self::SLOT.bits()
             | Self::DISK.bits()
             | Self::REPLICAS.bits()
@@ -68,7 +67,7 @@ bitflags! {
     }
 }
 
-/// What the server grants at present: one word that every request reads.
+/// Needs that the server grants at present: one atomic word, read by every request.
 #[derive(Debug)]
 pub struct Grants(AtomicU32);
 
@@ -79,18 +78,18 @@ impl Default for Grants {
 }
 
 impl Grants {
-    /// All that is granted.
+    /// Returns all granted needs.
     #[inline]
     pub fn get(&self) -> Needs {
         Needs::from_bits_retain(self.0.load(Relaxed))
     }
 
-    /// Takes some away.
+    /// Withdraws needs.
     pub fn withdraw(&self, needs: Needs) {
         self.0.fetch_and(!needs.bits(), Relaxed);
     }
 
-    /// Grants some again.
+    /// Grants needs again.
     pub fn restore(&self, needs: Needs) {
         self.0.fetch_or(needs.bits(), Relaxed);
     }

@@ -1,13 +1,13 @@
-//! How much is done per second: differences of sums, sampled.
+//! Rates per second, from sampled differences of sums.
 
 use base::Millis;
 
-/// Samples over which the mean is taken.
+/// Number of samples over which the mean is taken.
 const SAMPLES: usize = 16;
-/// Samples that come sooner than this after the one before are left out.
+/// Minimum time between samples; those that come sooner are left out.
 const SPACING_MILLIS: u64 = 100;
 
-/// What is done per second.
+/// Rates per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rates {
     /// Commands.
@@ -18,7 +18,7 @@ pub struct Rates {
     pub output_bytes: f64,
 }
 
-/// Keeps the last rates.
+/// Sampled rates, of which the last ones are kept.
 #[derive(Debug, Default)]
 pub(crate) struct Sampler {
     last: Option<(Millis, [u64; 3])>,
@@ -27,7 +27,7 @@ pub(crate) struct Sampler {
 }
 
 impl Sampler {
-    /// Notes the sums at a moment.
+    /// Takes a sample of the sums at `now`.
     pub fn note(&mut self, now: Millis, sums: [u64; 3]) {
         let Some((at, before)) = self.last else {
             self.last = Some((now, sums));
@@ -44,7 +44,7 @@ impl Sampler {
         self.last = Some((now, sums));
     }
 
-    /// The mean of the last samples, as if there had been nothing before the first.
+    /// Returns the means of the last samples; those before the first count as zero.
     pub fn rates(&self) -> Rates {
         let mean = |slot: usize| {
             self.samples.iter().map(|sample| sample[slot]).sum::<f64>() / SAMPLES as f64

@@ -1,44 +1,44 @@
-//! Why a command was not done, in Valkey's words.
+//! Errors that tell clients why a command was not executed, with Valkey's texts.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// An error for the client, whole, with its code in front.
+/// Error reply for the client: the whole text, with its code in front.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal(Cow<'static, [u8]>);
 
 impl Refusal {
     /// Options that do not fit together.
     pub const SYNTAX: Refusal = Refusal::of("ERR syntax error");
-    /// An argument that should be an integer.
+    /// Argument that is no integer.
     pub const NOT_INTEGER: Refusal = Refusal::of("ERR value is not an integer or out of range");
-    /// An argument that should be a number.
+    /// Argument that is no floating-point number.
     pub const NOT_FLOAT: Refusal = Refusal::of("ERR value is not a valid float");
-    /// A key of another kind.
+    /// Key that holds another kind of value.
     pub const WRONG_TYPE: Refusal =
         Refusal::of("WRONGTYPE Operation against a key holding the wrong kind of value");
-    /// A key that must exist.
+    /// Key that must exist and does not.
     pub const NO_SUCH_KEY: Refusal = Refusal::of("ERR no such key");
     /// Memory is used up.
     pub const OUT_OF_MEMORY: Refusal =
         Refusal::of("OOM command not allowed when used memory > 'maxmemory'.");
     /// A database number that does not exist.
     pub const DB_INDEX: Refusal = Refusal::of("ERR DB index is out of range");
-    /// AUTH first.
+    /// Client that is not authenticated.
     pub const NO_AUTH: Refusal = Refusal::of("NOAUTH Authentication required.");
 
-    /// An error with a fixed text.
+    /// Creates an error with a fixed text.
     pub const fn of(text: &'static str) -> Refusal {
         Refusal(Cow::Borrowed(text.as_bytes()))
     }
 
-    /// An error whose text is made for the occasion.
+    /// Creates an error with a text made at run time.
     pub fn new(text: impl Into<Vec<u8>>) -> Refusal {
         Refusal(Cow::Owned(text.into()))
     }
 
-    /// An error that repeats what the client sent: each `{}` of the template stands for the next
-    /// argument, which ends at its first zero byte as it does where C prints it.
+    /// Creates an error that repeats what the client sent: each `{}` of the template is replaced by
+    /// the next word, which is cut at its first zero byte, as C strings are.
     pub fn naming(template: &str, words: &[&[u8]]) -> Refusal {
         let mut words = words.iter();
         let mut text = Vec::new();
@@ -71,15 +71,16 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// At most so much of a client's argument is repeated where it may be of any length.
+/// Maximum bytes that errors repeat of a client's argument that may have any length.
 const REPEATED_MAX: usize = 128;
 
-/// The begin of a client's argument, where not all of it is repeated.
+/// Returns the first `REPEATED_MAX` bytes of a client's argument.
 pub fn begin_of(word: &[u8]) -> &[u8] {
     &word[..word.len().min(REPEATED_MAX)]
 }
 
-/// The first arguments of a request that names no command, quoted.
+/// Quotes the first arguments of a request that names no command, about `REPEATED_MAX` bytes of
+/// them.
 pub fn begin_of_all<'w>(words: impl Iterator<Item = &'w [u8]>) -> Vec<u8> {
     let mut quoted = Vec::new();
     for word in words {

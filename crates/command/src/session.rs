@@ -1,4 +1,4 @@
-//! What a connection remembers from one command to the next.
+//! State of a connection that lasts from one command to the next.
 
 use crate::clients::{Client, ClientFlags};
 use crate::needs::Needs;
@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use store::Access;
 use wire::Protocol;
 
-/// Which replies a client gets.
+/// Replies that a client gets, as CLIENT REPLY sets them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ReplyMode {
     /// All.
@@ -17,28 +17,28 @@ pub enum ReplyMode {
     Off,
     /// None for the command that asks for it and the one after.
     SkipNext,
-    /// None for this one.
+    /// None for this command.
     Skip,
 }
 
 /// The protocol state of one connection; its worker alone touches it.
 #[derive(Debug)]
 pub struct Session {
-    /// What others can see of this client.
+    /// State of this client as other threads see it.
     pub client: Arc<Client>,
-    /// The database that SELECT chose.
+    /// Number of the selected database.
     pub database: usize,
     /// RESP2 or RESP3.
     pub protocol: Protocol,
-    /// What of a command's needs holds for this client.
+    /// Needs that are granted to this client.
     pub(crate) grants: Needs,
-    /// Accesses leave no trace in the history of keys.
+    /// True if accesses leave the access bits of keys unchanged.
     pub no_touch: bool,
-    /// Which replies it gets.
+    /// Replies that it gets.
     pub reply_mode: ReplyMode,
-    /// Close the connection once the replies are written.
+    /// True if the connection is to be closed once the replies are written.
     pub close_after_reply: bool,
-    /// A client that loads data and sees keys whose deadline has passed.
+    /// True if the client loads data in import mode and sees keys whose deadline has passed.
     pub import_source: bool,
 }
 
@@ -59,25 +59,25 @@ impl Session {
         session
     }
 
-    /// Whether the client has shown a password, or needs none.
+    /// Returns true if the client has given a password, or needs none.
     #[inline]
     pub fn is_authenticated(&self) -> bool {
         self.grants.contains(Needs::AUTHENTICATED)
     }
 
-    /// Notes whether the client has shown a password, or needs none.
+    /// Marks the client as authenticated or not; one that needs no password counts as such.
     pub fn set_authenticated(&mut self, authenticated: bool) {
         self.grants.set(Needs::AUTHENTICATED, authenticated);
     }
 
-    /// Chooses a database, for others to see too.
+    /// Selects a database, and shows it to other threads.
     #[inline]
     pub fn select(&mut self, database: usize) {
         self.database = database;
         self.client.database.store(u32::try_from(database).unwrap_or(u32::MAX), Relaxed);
     }
 
-    /// Speaks another version of the protocol from now on.
+    /// Switches to another version of the protocol.
     pub fn speak(&mut self, protocol: Protocol) {
         self.protocol = protocol;
         let version = if protocol == Protocol::Resp3 { 3 } else { 2 };
@@ -90,7 +90,7 @@ impl Session {
         self.client.set_flag(ClientFlags::CLOSING, true);
     }
 
-    /// Has an access treat keys as the client asked: it leaves no trace, or sees what has expired.
+    /// Makes an access treat keys as the client asked: leave no trace, or see expired keys.
     #[cold]
     pub fn mark(&self, access: &mut Access<'_>) {
         if self.no_touch {
@@ -101,8 +101,8 @@ impl Session {
         }
     }
 
-    /// Makes the session as it was when the client connected, but for what the client's library
-    /// told of itself.
+    /// Resets the session to its state when the client connected, except what the client's library
+    /// reported about itself.
     pub fn reset(&mut self, authenticated: bool) {
         self.select(0);
         self.speak(Protocol::Resp2);

@@ -1,4 +1,4 @@
-//! What a row of the command table says: everything that is to be known about a command.
+//! Rows of the command table: every fact about a command.
 //!
 //! A row is generic over its handler, since a handler works on a `Call`, and a call knows its row:
 //! `call::Command` is a row whose handler is a `call::Handler`.
@@ -9,7 +9,7 @@ use crate::tips::Tips;
 use bitflags::bitflags;
 
 bitflags! {
-    /// What COMMAND INFO tells about a command.
+    /// Flags of a command, as COMMAND INFO shows them.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Flags: u32 {
         /// Changes data.
@@ -30,7 +30,7 @@ bitflags! {
         const FAST = 1 << 7;
         /// Allowed without authentication.
         const NO_AUTH = 1 << 8;
-        /// May wait for others.
+        /// May block its client.
         const BLOCKING = 1 << 9;
         /// Not shown by MONITOR.
         const SKIP_MONITOR = 1 << 10;
@@ -40,15 +40,15 @@ bitflags! {
         const NO_MULTI = 1 << 12;
         /// Publishes or subscribes.
         const PUBSUB = 1 << 13;
-        /// Reads, but may change how a value is kept, which replicas must hear of. COMMAND INFO
-        /// does not tell it.
+        /// Reads, but may change how a value is kept, which has to reach replicas. Not shown by
+        /// COMMAND INFO.
         const MAY_REPLICATE = 1 << 14;
     }
 
     /// ACL categories, in the order of Valkey.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Categories: u32 {
-        /// On keys whatever they hold.
+        /// On keys of any kind.
         const KEYSPACE = 1 << 0;
         /// Read data.
         const READ = 1 << 1;
@@ -80,9 +80,9 @@ bitflags! {
         const FAST = 1 << 14;
         /// May take longer.
         const SLOW = 1 << 15;
-        /// May wait for others.
+        /// May block its client.
         const BLOCKING = 1 << 16;
-        /// May harm others, or tell about them.
+        /// May harm other clients, or reveal facts about them.
         const DANGEROUS = 1 << 17;
         /// On connections.
         const CONNECTION = 1 << 18;
@@ -93,7 +93,7 @@ bitflags! {
     }
 }
 
-/// The family that COMMAND DOCS and ACL categories name.
+/// Family of a command, as COMMAND DOCS and ACL categories name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names of the command reference")]
 pub enum Group {
@@ -113,7 +113,7 @@ pub enum Group {
 }
 
 impl Group {
-    /// As COMMAND DOCS writes it.
+    /// Name in COMMAND DOCS.
     pub fn name(self) -> &'static str {
         match self {
             Group::String => "string",
@@ -152,61 +152,63 @@ impl Group {
     }
 }
 
-/// Whom a command that has written wakes of the clients that wait for keys.
+/// Waiters that a command wakes when it has written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wakes {
-    /// Those that wait for one of its keys.
+    /// Waiters of its keys.
     ItsKeys,
-    /// The same in any database: it writes to another one than the client's.
+    /// Waiters of its keys in any database: it writes to another one than the client's.
     ItsKeysAnywhere,
-    /// Any: it reaches keys that it does not name, so it takes all locks.
+    /// Any waiter: it reaches keys that it does not name, so it takes all locks.
     Anyone,
-    /// Any, after it has ended: it closes the gate, which nobody does who holds locks.
+    /// Any waiter, after it has ended: it closes the gate, which a thread that holds locks must not
+    /// do.
     AnyoneAfterwards,
-    /// Nobody: what it changes is nothing to wait for.
+    /// No waiter: nothing that it changes can be waited for.
     Nobody,
 }
 
-/// A row of the table.
+/// Row of the command table.
 #[derive(Debug)]
 pub struct CommandSpec<Run: 'static> {
-    /// Upper case; of a subcommand, its own word.
+    /// Name in upper case; of a subcommand, without the name of its parent.
     pub name: &'static str,
-    /// Arguments, the name included; negative: at least so many.
+    /// Number of arguments, the name included; a negative number is a minimum.
     pub arity: i16,
-    /// What COMMAND INFO tells.
+    /// Flags, as COMMAND INFO shows them.
     pub flags: Flags,
-    /// Where the keys are.
+    /// Key specifications: places and use of the keys.
     pub keys: &'static [KeySpec],
-    /// Finds the keys of a request.
+    /// Function that finds the keys of a request.
     pub find_keys: FindKeys,
     /// Position of the first argument that names a field of the hash at the first key, so that
-    /// fields can be looked for ahead; zero for none.
+    /// fields can be prefetched; zero for none.
     pub field_at: usize,
-    /// Whom it wakes, if it writes.
+    /// Waiters that it wakes, if it writes.
     pub wakes: Wakes,
     /// Its family.
     pub group: Group,
-    /// ACL categories, but for those that its flags say.
+    /// ACL categories, except those that follow from its flags.
     pub categories: Categories,
-    /// What routing clients have to know.
+    /// Tips for clients that route commands in a cluster.
     pub tips: Tips,
-    /// Version of the protocol's reference in which it came.
+    /// Version of the reference server that introduced it.
     pub since: &'static str,
-    /// What it does, in one sentence.
+    /// Description in one sentence.
     pub summary: &'static str,
     /// Its arguments as the manual writes them: `key value [NX | XX] [GET] [EX seconds | ...]`.
     pub syntax: &'static str,
-    /// Arguments whose type in COMMAND DOCS is another than their name tells: name and type.
+    /// Arguments whose type in COMMAND DOCS does not follow from their name: name and type.
     pub argument_types: &'static [(&'static str, &'static str)],
-    /// The handler. A command with subcommands has one for a call without.
+    /// Handler; of a command with subcommands, for requests without one.
     pub run: Run,
     /// Rows of its subcommands.
     pub subcommands: &'static [CommandSpec<Run>],
 }
 
 impl<Run: Copy + 'static> CommandSpec<Run> {
-    /// A row without keys, subcommands and words for people: what a family's own rows begin with.
+    /// Creates a row without keys, subcommands, summary and syntax, on which a family's own rows
+    /// are based.
     pub const fn plain(
         group: Group,
         name: &'static str,
@@ -237,7 +239,7 @@ impl<Run: Copy + 'static> CommandSpec<Run> {
 }
 
 impl<Run> CommandSpec<Run> {
-    /// Whether a request of `len` arguments has the right number.
+    /// Returns true if a request of `len` arguments has a valid number of them.
     #[inline]
     pub fn accepts(&self, len: usize) -> bool {
         let arity = usize::from(self.arity.unsigned_abs());
@@ -261,11 +263,11 @@ impl<Run> CommandSpec<Run> {
         all
     }
 
-    /// What must hold for the command to run.
+    /// Returns the needs of the command, from its flags and keys.
     pub fn needs(&self) -> Needs {
         let has = |flags| self.flags.intersects(flags);
         let writes = has(Flags::WRITE);
-        // Any command may be one that the user may not run, or that is queued, held back or shown.
+        // Any command may be one that the user may not run, or that is queued or held back.
         let mut needs = Needs::PERMITTED | Needs::UNPAUSED | Needs::NO_TRANSACTION;
         needs.set(Needs::AUTHENTICATED, !has(Flags::NO_AUTH));
         needs.set(Needs::SLOT, !self.keys.is_empty());

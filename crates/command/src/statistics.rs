@@ -1,4 +1,4 @@
-//! What is counted while the server runs: each worker for itself, summed when somebody asks.
+//! Counters of the running server. Each worker counts for itself; sums are made on request.
 
 use crate::rates::{Rates, Sampler};
 use base::Millis;
@@ -12,7 +12,7 @@ use store::Totals;
 pub struct Count(AtomicU64);
 
 impl Count {
-    /// Adds; for the owning thread only.
+    /// Adds to the number. For the owning thread only.
     #[inline]
     pub fn add(&self, by: u64) {
         self.0.store(self.0.load(Relaxed).wrapping_add(by), Relaxed);
@@ -27,13 +27,13 @@ impl Count {
 /// One command's counts.
 #[derive(Debug, Default)]
 pub struct CommandCounts {
-    /// Times it ran.
+    /// Number of runs.
     pub calls: Count,
-    /// Nanoseconds it took.
+    /// Nanoseconds spent in runs.
     pub nanos: Count,
-    /// Times it was refused before it ran.
+    /// Number of requests that were refused before the command ran.
     pub rejected: Count,
-    /// Times it ran and was refused.
+    /// Number of runs that ended with a refusal.
     pub failed: Count,
 }
 
@@ -68,11 +68,11 @@ server_counts! {
     input_bytes,
     /// Bytes written to clients.
     output_bytes,
-    /// Reads that returned something.
+    /// Reads from sockets that returned bytes.
     reads,
-    /// Writes.
+    /// Writes to sockets.
     writes,
-    /// Nanoseconds in which the worker was not waiting.
+    /// Nanoseconds in which the worker did not wait for events.
     active_nanos,
     /// Clients closed for a query buffer that grew too large.
     query_limit_closed,
@@ -83,49 +83,49 @@ server_counts! {
 /// One worker's counts.
 #[derive(Debug)]
 pub struct WorkerStatistics {
-    /// By id of the row.
+    /// Counts of commands, by id of the row.
     pub commands: Box<[CommandCounts]>,
-    /// The others.
+    /// Counts that are not about one command.
     pub server: ServerCounts,
 }
 
-/// The sums of one command.
+/// Counts of one command, summed over workers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CommandTotals {
-    /// Times it ran.
+    /// Number of runs.
     pub calls: u64,
-    /// Nanoseconds it took.
+    /// Nanoseconds spent in runs.
     pub nanos: u64,
-    /// Times it was refused before it ran.
+    /// Number of requests that were refused before the command ran.
     pub rejected: u64,
-    /// Times it ran and was refused.
+    /// Number of runs that ended with a refusal.
     pub failed: u64,
 }
 
-/// The sums over workers.
+/// Counts summed over workers.
 #[derive(Clone, Debug, Default)]
 pub struct Sums {
-    /// By id of the row.
+    /// Counts of commands, by id of the row.
     pub commands: Vec<CommandTotals>,
-    /// What is not about one command.
+    /// Sums of counts that are not about one command.
     pub server: ServerTotals,
 }
 
 impl Sums {
-    /// Commands that ran.
+    /// Number of commands that ran.
     pub fn calls(&self) -> u64 {
         self.commands.iter().map(|sum| sum.calls).sum()
     }
 }
 
-/// All workers' counts, and those that are rare enough to be shared.
+/// Counts of all workers, and shared counts of events that are rare.
 #[derive(Debug)]
 pub struct Statistics {
-    /// Ids that rows of the table have.
+    /// Number of row ids in the table.
     ids: usize,
     workers: Mutex<Vec<Arc<WorkerStatistics>>>,
     errors: Mutex<BTreeMap<String, u64>>,
-    /// What was counted when CONFIG RESETSTAT was called.
+    /// Counts at the last CONFIG RESETSTAT, which are subtracted from later ones.
     reset: Mutex<(Sums, Totals)>,
     rates: Mutex<Sampler>,
     /// Connections accepted.
@@ -134,11 +134,11 @@ pub struct Statistics {
     pub rejected_connections: AtomicU64,
 }
 
-/// Error codes that are told apart before clients are believed to make them up.
+/// Maximum number of distinct error codes that are counted, in case clients make codes up.
 const ERROR_CODES_MAX: usize = 128;
 
 impl Statistics {
-    /// Nothing has been counted yet; rows have so many ids.
+    /// Creates statistics with all counts zero, for rows with `ids` ids.
     pub fn new(ids: usize) -> Statistics {
         Statistics {
             ids,
@@ -151,7 +151,7 @@ impl Statistics {
         }
     }
 
-    /// Counts for one more worker.
+    /// Adds the counts of one more worker and returns them.
     pub fn worker(&self) -> Arc<WorkerStatistics> {
         let commands = (0..self.ids).map(|_| CommandCounts::default()).collect();
         let worker = Arc::new(WorkerStatistics { commands, server: ServerCounts::default() });
@@ -169,7 +169,7 @@ impl Statistics {
         }
     }
 
-    /// Refusals by code since the last reset.
+    /// Number of refusals of each code since the last reset.
     pub fn errors(&self) -> BTreeMap<String, u64> {
         lock(&self.errors).clone()
     }
@@ -179,7 +179,7 @@ impl Statistics {
         let mut sums = self.all_sums();
         let reset = lock(&self.reset);
         for (sum, before) in sums.commands.iter_mut().zip(&reset.0.commands) {
-            // A reset may have come between, so a sum may be the smaller one.
+            // A reset may have happened in between, so the subtracted sum may be the larger one.
             sum.calls = sum.calls.saturating_sub(before.calls);
             sum.nanos = sum.nanos.saturating_sub(before.nanos);
             sum.rejected = sum.rejected.saturating_sub(before.rejected);
@@ -194,10 +194,10 @@ impl Statistics {
         totals.since(&lock(&self.reset).1)
     }
 
-    /// Begins to count anew.
+    /// Restarts all counts from zero, except active time.
     pub fn reset(&self, totals: Totals) {
         let mut sums = self.all_sums();
-        // Active time counts since the start whatever is reset.
+        // Active time counts from the start of the server and is never reset.
         sums.server.active_nanos = 0;
         *lock(&self.reset) = (sums, totals);
         lock(&self.errors).clear();
@@ -206,14 +206,15 @@ impl Statistics {
         self.rejected_connections.store(0, Relaxed);
     }
 
-    /// Notes how much was done since the last sample; to be called several times a second.
+    /// Takes a sample of the sums, from which rates are computed. To be called several times a
+    /// second.
     pub fn sample(&self, now: Millis) {
         let sums = self.all_sums();
         let done = [sums.calls(), sums.server.input_bytes, sums.server.output_bytes];
         lock(&self.rates).note(now, done);
     }
 
-    /// What is done per second at present: the mean over the last samples.
+    /// Returns the present rates per second: means over the last samples.
     pub fn rates(&self) -> Rates {
         lock(&self.rates).rates()
     }

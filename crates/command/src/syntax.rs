@@ -1,4 +1,5 @@
-//! The tree of a row's syntax: the source of COMMAND DOCS, and of requests that tests draw.
+//! Parser of a row's syntax into a tree, from which COMMAND DOCS and random requests of tests are
+//! made.
 //!
 //! ```text
 //! sequence     = { item }
@@ -6,28 +7,28 @@
 //! alternatives = sequence { "|" sequence }
 //! syntax       = alternatives
 //! ```
-//! `...` at the end of a group says that the group may be repeated. A group that repeats what
-//! stands right before it (`key [key ...]`) is no part of its own: it marks that as repeatable.
+//! `...` at the end of a group says that the group may be repeated. A group that repeats the nodes
+//! right before it (`key [key ...]`) adds no node: it makes those nodes a repeatable group.
 
 /// A part of a syntax.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Node {
-    /// A word that is written as it is.
+    /// Literal word.
     Token(&'static str),
-    /// A word that stands for a value.
+    /// Placeholder for a value.
     Word(&'static str),
     /// One of several sequences.
     Group {
         /// The sequences.
         alternatives: Vec<Vec<Node>>,
-        /// It may be left out.
+        /// True if the group may be left out.
         optional: bool,
-        /// It may be repeated.
+        /// True if the group may be repeated.
         multiple: bool,
     },
 }
 
-/// Reads a syntax; what it cannot make sense of is left out.
+/// Parses a syntax; parts that make no sense are left out.
 pub fn parse(syntax: &'static str) -> Vec<Node> {
     let mut words = split(syntax).into_iter().peekable();
     let mut alternatives = vec![sequence(&mut words).nodes];
@@ -47,7 +48,7 @@ pub fn parse(syntax: &'static str) -> Vec<Node> {
 
 type Words = std::iter::Peekable<std::vec::IntoIter<&'static str>>;
 
-/// Words and brackets, one by one.
+/// Splits a syntax into words, brackets and bars.
 fn split(syntax: &'static str) -> Vec<&'static str> {
     let mut words = Vec::new();
     for word in syntax.split_ascii_whitespace() {
@@ -66,11 +67,11 @@ fn split(syntax: &'static str) -> Vec<&'static str> {
 
 struct Sequence {
     nodes: Vec<Node>,
-    /// It ended with `...`.
+    /// True if it ended with `...`.
     repeats: bool,
 }
 
-/// Reads up to a closing bracket, a bar or the end, which stays to be read.
+/// Reads nodes up to a closing bracket, a bar or the end, which is left unread.
 fn sequence(words: &mut Words) -> Sequence {
     let mut nodes: Vec<Node> = Vec::new();
     let mut repeats = false;
@@ -101,7 +102,7 @@ fn group(words: &mut Words, optional: bool) -> Node {
     }
 }
 
-/// `[a | b [a | b ...]]` is `[a | b]`, repeatable.
+/// Folds `[a | b [a | b ...]]` into `[a | b]`, repeatable.
 fn fold(node: Node) -> Node {
     let Node::Group { mut alternatives, optional, multiple } = node else { return node };
     let last = alternatives.last_mut().and_then(|last| match last.last() {
@@ -122,7 +123,7 @@ fn fold(node: Node) -> Node {
     }
 }
 
-/// Adds a group, or marks what it repeats.
+/// Adds a group, or makes the nodes that it repeats a repeatable group.
 fn add_group(nodes: &mut Vec<Node>, group: Node) {
     if let Node::Group { alternatives, multiple: true, .. } = &group
         && let [repeated] = alternatives.as_slice()

@@ -1,7 +1,7 @@
-//! The table of commands: rows with their numbers, and how a name finds its row.
+//! The table of commands: rows with their ids, and the lookup of rows by name.
 //!
-//! Which rows there are, `commands` knows, which stands above all families. A row leads back to its
-//! table, for commands that tell about commands.
+//! The rows come from `commands`, which stands above all families. A row refers back to its table,
+//! for commands that describe commands.
 
 use crate::args::Args;
 use crate::key_spec::{self, FindKeys, KeySpec};
@@ -11,38 +11,38 @@ use std::fmt;
 use std::ptr::fn_addr_eq;
 use std::sync::LazyLock;
 
-/// Names are compared as sixteen bytes; longer ones by their row.
+/// Bytes of a name that are hashed and compared first; the whole name is compared with the row's.
 const NAME_BYTES: usize = 16;
-/// Places for rows, more than twice as many as there are commands.
+/// Number of places for rows, more than twice as many as there are commands.
 const PLACES: usize = 1024;
 
-/// A command or subcommand, with its number.
+/// Command or subcommand with its id.
 pub struct Row<Run: 'static> {
-    /// What the family's table says.
+    /// Description in the family's table.
     pub spec: &'static CommandSpec<Run>,
-    /// Number for counts.
+    /// Index among all rows, and among counts of commands.
     pub id: usize,
-    /// What must hold for it to run.
+    /// Needs of the command.
     pub needs: Needs,
     /// Position of its first key, if that is the same in every request; zero if not.
     pub first_key: usize,
-    /// Whether every request has that key and no other.
+    /// True if every request has that key and no other.
     pub has_one_key: bool,
-    /// The command that it is a subcommand of.
+    /// Command of which it is a subcommand.
     pub parent: Option<&'static CommandSpec<Run>>,
-    /// `config|get`, as INFO and COMMAND write it.
+    /// Full name as INFO and COMMAND write it, such as `config|get`.
     pub full_name: String,
-    /// Rows of subcommands: ids from here on.
+    /// Id of the first subcommand's row, if there are subcommands.
     first_child: usize,
     table: &'static LazyLock<Table<Run>>,
 }
 
-/// All rows.
+/// All rows, and a hash table of names.
 pub struct Table<Run: 'static> {
     rows: Vec<Row<Run>>,
-    /// Stands for requests that name no command, or have not as many arguments as it takes.
+    /// Row of requests that name no command or have a wrong number of arguments.
     nameless: Row<Run>,
-    /// Ids of commands plus one, by hash of the name; zero for none.
+    /// Names of commands, folded, with id plus one, by hash of the name; zero for an empty place.
     places: Box<[(u128, u16)]>,
 }
 
@@ -58,7 +58,7 @@ impl<Run> Row<Run> {
         &table.rows[self.first_child..self.first_child + self.spec.subcommands.len()]
     }
 
-    /// The row of a subcommand.
+    /// The row of a subcommand, by its name in upper or lower case.
     pub fn find_child(&self, name: &[u8]) -> Option<&'static Row<Run>> {
         self.children().iter().find(|child| child.is(name))
     }
@@ -81,8 +81,8 @@ impl<Run> fmt::Debug for Table<Run> {
 }
 
 impl<Run> Table<Run> {
-    /// Numbers the rows of all families. `kept_in` is where the table will be, and `nameless` what
-    /// stands for requests that have no row.
+    /// Builds the table from the rows of all families. `kept_in` is the static that will hold it,
+    /// and `nameless` the row of requests that have none.
     pub fn build(
         kept_in: &'static LazyLock<Table<Run>>,
         families: &[&'static [CommandSpec<Run>]],
@@ -111,7 +111,8 @@ impl<Run> Table<Run> {
         Table { rows, nameless, places }
     }
 
-    /// Numbers that rows have: of all, subcommands included, and of the one for requests without.
+    /// Number of row ids: one for each row, subcommands included, and one for requests without a
+    /// row.
     pub fn ids(&self) -> usize {
         self.rows.len() + 1
     }
@@ -121,7 +122,7 @@ impl<Run> Table<Run> {
         &self.rows
     }
 
-    /// The row that stands for requests that have none.
+    /// The row of requests that have none.
     pub fn nameless(&self) -> &Row<Run> {
         &self.nameless
     }
@@ -171,7 +172,7 @@ fn row<Run>(
     Row { spec, id, needs, first_key, has_one_key, parent, full_name, first_child, table }
 }
 
-/// The first sixteen bytes of a name, zeros behind it.
+/// Returns the first sixteen bytes of a name, padded with zeros, as a little-endian number.
 fn name_bytes(name: &[u8]) -> u128 {
     let mut bytes = [0_u8; NAME_BYTES];
     let len = name.len().min(NAME_BYTES);
@@ -179,7 +180,7 @@ fn name_bytes(name: &[u8]) -> u128 {
     u128::from_le_bytes(bytes)
 }
 
-/// Without the bit in which upper and lower case differ.
+/// Clears in each byte the bit in which upper and lower case differ.
 #[inline]
 fn folded(name: u128) -> u128 {
     name & !0x2020_2020_2020_2020_2020_2020_2020_2020

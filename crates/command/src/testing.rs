@@ -16,7 +16,7 @@ use std::sync::Arc;
 use store::{Store, StoreConfig, ThreadContext};
 use wire::{Reply, Span};
 
-/// One client of a server whose clock stands still.
+/// Server whose clock stands still, with one client.
 pub struct World {
     pub instance: Instance,
     pub session: Session,
@@ -24,7 +24,7 @@ pub struct World {
     pub statistics: Arc<WorkerStatistics>,
 }
 
-/// The moment at which every world begins.
+/// Time at which every world begins.
 pub const BEGIN: Millis = Millis(1_700_000_000_000);
 const ADDRESS_SPACE: usize = 256 << 20;
 
@@ -53,27 +53,27 @@ impl World {
         World { instance, session: Session::new(client, true), thread, statistics }
     }
 
-    /// What comes back for a line, quoted as in an inline request.
+    /// Executes a line, quoted as in an inline request; returns the reply.
     pub fn answer(&mut self, line: &str) -> String {
         let words = text::split_args(line.as_bytes()).expect("quotes are closed");
         let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
         String::from_utf8_lossy(&self.answer_words(&words)).into_owned()
     }
 
-    /// What comes back for a request.
+    /// Executes a request; returns the reply.
     pub fn answer_words(&mut self, words: &[&[u8]]) -> Vec<u8> {
         let (execution, out) = self.execute(words);
         assert_eq!(execution, Execution::Done, "it is held back");
         out
     }
 
-    /// Whether CLIENT PAUSE holds a line back.
+    /// Executes a line; returns true if CLIENT PAUSE holds it back.
     pub fn is_held(&mut self, line: &str) -> bool {
         let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
         self.execute(&words).0 == Execution::Held
     }
 
-    /// What becomes of a request, and what comes back.
+    /// Executes a request; returns its outcome and the reply.
     fn execute(&mut self, words: &[&[u8]]) -> (Execution, Vec<u8>) {
         let spans: Vec<Span> = spans(words).collect();
         let request = words.concat();
@@ -100,7 +100,7 @@ impl World {
         (execution, out)
     }
 
-    /// Changes of data that were counted.
+    /// Number of counted changes of data.
     pub fn changes(&self) -> u64 {
         self.instance.store.totals().changes
     }
@@ -125,8 +125,8 @@ fn identity() -> Identity {
     }
 }
 
-/// Plays a conversation: what follows `>` is sent, and what follows `<` must come back, with a
-/// blank for every line end. Blank lines are left out.
+/// Plays a conversation: text behind `>` is sent, and text behind `<` must be the reply, with a
+/// blank for every line end. Blank lines are skipped.
 #[track_caller]
 pub fn play(world: &mut World, conversation: &str) {
     let mut answer = None;
@@ -144,7 +144,7 @@ pub fn play(world: &mut World, conversation: &str) {
     }
 }
 
-/// Sends lines and compares what comes back, the lines of a reply joined by blanks.
+/// Sends lines and compares the replies, whose lines are joined by blanks.
 #[track_caller]
 pub fn check(world: &mut World, rows: &[(&str, &str)]) {
     for (line, expected) in rows {
@@ -152,7 +152,7 @@ pub fn check(world: &mut World, rows: &[(&str, &str)]) {
     }
 }
 
-/// What comes back for a line, the lines of the reply joined by blanks.
+/// Executes a line; returns the reply, its lines joined by blanks.
 pub fn say(world: &mut World, line: &str) -> String {
     world.answer(line).replace("\r\n", " ").trim_end().to_owned()
 }

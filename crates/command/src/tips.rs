@@ -1,34 +1,34 @@
-//! Tips for routing clients: to which nodes a command goes, how their replies are put together,
-//! and which replies differ from one time to the next.
+//! Tips for clients that route commands in a cluster: the nodes that get a command, how their
+//! replies are put together, and replies that vary from one time to the next.
 
-/// What a row says to routing clients.
+/// Tips of a row for clients that route commands.
 pub type Tips = &'static [&'static str];
 
-/// A reply that may differ although the data is the same.
+/// Reply that may differ although the data is the same.
 pub const NONDETERMINISTIC: Tips = &["nondeterministic_output"];
-/// A reply whose elements come in any order.
+/// Reply whose elements come in any order.
 pub const NONDETERMINISTIC_ORDER: Tips = &["nondeterministic_output_order"];
-/// To all nodes; replicas too.
+/// Sent to all nodes, replicas included.
 pub const ALL_NODES: Tips = &["request_policy:all_nodes", "response_policy:all_succeeded"];
-/// To all primaries.
+/// Sent to all primaries.
 pub const ALL_SHARDS: Tips = &["request_policy:all_shards", "response_policy:all_succeeded"];
-/// To all primaries, whose numbers are added.
+/// Sent to all primaries, whose numbers are added.
 pub const ALL_SHARDS_SUMMED: Tips = &["request_policy:all_shards", "response_policy:agg_sum"];
-/// To all primaries, whose lists make one.
+/// Sent to all primaries, whose lists are joined in any order.
 pub const ALL_SHARDS_UNORDERED: Tips =
     &["request_policy:all_shards", "nondeterministic_output_order"];
-/// To all primaries, one of whose replies is taken.
+/// Sent to all primaries, one of whose replies is taken.
 pub const ONE_OF_ALL_SHARDS: Tips =
     &["request_policy:all_shards", "response_policy:special", "nondeterministic_output"];
-/// About one primary each.
+/// Sent to all primaries, each of which replies about itself.
 pub const PER_SHARD: Tips =
     &["nondeterministic_output", "request_policy:all_shards", "response_policy:special"];
-/// In parts to the primaries of the keys.
+/// Sent in parts to the primaries of the keys.
 pub const MULTI_SHARD: Tips = &["request_policy:multi_shard", "response_policy:all_succeeded"];
-/// In parts to the primaries of the keys, whose numbers are added.
+/// Sent in parts to the primaries of the keys, whose numbers are added.
 pub const MULTI_SHARD_SUMMED: Tips = &["request_policy:multi_shard", "response_policy:agg_sum"];
-/// In parts to the primaries of the keys, whose lists are joined in the order of the keys.
+/// Sent in parts to the primaries of the keys, whose lists are joined in the order of the keys.
 pub const MULTI_SHARD_GATHERED: Tips = &["request_policy:multi_shard"];
-/// From one primary to the next, as the cursor says.
+/// Sent to one primary after the other, as the cursor says.
 pub const CURSOR: Tips =
     &["nondeterministic_output", "request_policy:special", "response_policy:special"];

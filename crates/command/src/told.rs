@@ -1,13 +1,13 @@
-//! What commands tell those who listen, held against what Valkey's keyspace notifications say.
+//! Tests of the events that listeners get from commands, against Valkey's keyspace notifications.
 //!
-//! A file of `tests/events` has a block for each case: what it is, and requests, each followed by
-//! the events that it has. Every block begins with an empty server.
+//! A file of `tests/events` has a block for each case: a title line, and requests, each followed by
+//! its expected events. Every block begins with an empty server.
 
 use crate::testing::World;
 use std::sync::{Arc, Mutex};
 use store::{Change, EventClass, Listener, Unit};
 
-/// Keeps the units that it hears.
+/// Listener that keeps the units and changes it gets.
 #[derive(Debug, Default)]
 struct Heard {
     units: Mutex<Vec<Unit>>,
@@ -25,7 +25,7 @@ impl Listener for Heard {
 }
 
 impl Heard {
-    /// A server whose changes are heard.
+    /// Returns a server and the listener registered with its store.
     fn world() -> (World, Arc<Heard>) {
         let (world, heard) = (World::new(), Arc::new(Heard::default()));
         let listener: Arc<dyn Listener> = heard.clone();
@@ -39,13 +39,13 @@ impl Heard {
     }
 }
 
-/// The events of units, word by word as the files write them.
+/// Returns the events of units, split into words as the files write them.
 fn written(units: &[Unit]) -> Vec<Vec<Vec<u8>>> {
     let mut lines = Vec::new();
     for it in units.iter().flat_map(|unit| &unit.events) {
         let class = match it.event.class {
             EventClass::SortedSet => "sorted_set".to_owned(),
-            // The store says these by itself, and when, which its own tests hold.
+            // The store raises these itself; its own tests cover them.
             EventClass::New | EventClass::Expired | EventClass::Evicted => continue,
             class => format!("{class:?}").to_lowercase(),
         };
@@ -63,7 +63,7 @@ fn shown(events: &[Vec<Vec<u8>>]) -> Vec<String> {
     events.iter().map(show).collect()
 }
 
-/// The words of a line; one of them may stand for many, as in `e{1..100}`.
+/// Splits a line into words; a word with a range, such as `e{1..100}`, becomes many.
 fn words(line: &str) -> Vec<Vec<u8>> {
     let words = text::split_args(line.as_bytes()).expect("quotes are closed");
     words.into_iter().flat_map(expanded).collect()
@@ -81,7 +81,7 @@ fn expanded(word: Vec<u8>) -> Vec<Vec<u8>> {
     parts().unwrap_or_else(|| vec![word.clone()])
 }
 
-/// Plays a file; returns the requests that did not have its events.
+/// Plays a file; returns the requests whose events differ from those of the file.
 fn differences(file: &str) -> Vec<String> {
     let (mut world, mut heard) = Heard::world();
     let (mut lines, mut wrong) = (file.lines().peekable(), Vec::new());

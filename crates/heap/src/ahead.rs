@@ -1,4 +1,4 @@
-//! Memory that heads will soon write to, made resident by a thread that nobody waits for.
+//! Populating ahead: a background thread makes memory resident before heads write to it.
 //!
 //! The first touch of a huge page clears two megabytes. That takes a tenth of a millisecond, and
 //! several where a hypervisor has to find the memory first, so a head asks for its next page while
@@ -16,14 +16,15 @@ use base::SegmentId;
 use base::units::SEGMENT_BYTES;
 use std::sync::atomic::Ordering;
 
-/// A head asks for its next page when this part of the heap is left in the present one.
+/// Divisor of the touched bytes. The quotient, within the two bounds below, is what is left of a
+/// page when its head asks for the next one.
 const LEAD_PART: u64 = 64;
 const LEAD_BYTES_MIN: u64 = 256 << 10;
 const LEAD_BYTES_MAX: u64 = 3 * HUGE_PAGE_BYTES as u64 / 4;
 
 impl Heap {
-    /// Makes memory resident as heads ask for it, until `end_populating`. For a thread of its own,
-    /// which may be one that seldom gets a core.
+    /// Makes memory resident as heads ask for it, until `end_populating`. Runs in a thread of its
+    /// own, which may be scheduled rarely.
     pub fn populate_ahead(&self) {
         while let Some(want) = self.wants.next() {
             self.populate_wanted(want);
@@ -37,8 +38,8 @@ impl Heap {
         self.wants.end();
     }
 
-    /// The head that wants the page counts it when it comes to it. Whoever returns the slot to the
-    /// system gives the page back too.
+    /// Makes a page resident if its head still wants it. The head counts the page when it reaches
+    /// it; whoever returns the slot to the system gives the page back too.
     fn populate_wanted(&self, want: Want) {
         if self.segment(want.id).touched.load(Ordering::Relaxed) == want.touched {
             self.use_huge_pages(want.id);
@@ -48,8 +49,8 @@ impl Heap {
         }
     }
 
-    /// How much of a page is left when its head asks for the next; zero while the heap has no
-    /// huge pages.
+    /// Bytes of a page that are left when its head asks for the next one; zero while the heap has
+    /// no huge pages.
     pub(crate) fn lead_bytes(&self, limit: u32) -> u32 {
         if self.uses_huge_pages(limit) {
             (self.touched_bytes() / LEAD_PART).clamp(LEAD_BYTES_MIN, LEAD_BYTES_MAX) as u32
@@ -63,8 +64,8 @@ impl Heap {
         self.wants.ask(Want { id, from: touched, touched });
     }
 
-    /// Puts a fresh slot into the pool, if that has none and the budget has room, and asks for its
-    /// first page.
+    /// Puts a fresh slot into the pool, if the pool is empty and the budget has room, and asks for
+    /// its first page.
     pub(crate) fn ask_for_slot(&self) {
         if let Some(id) = self.pool_fresh(HUGE_PAGE_BYTES) {
             self.wants.ask(Want { id, from: 0, touched: HUGE_PAGE_BYTES });
@@ -78,7 +79,7 @@ mod tests {
     use crate::{Draft, Head, Purpose};
     use base::{KeyspaceId, Location, Millis};
 
-    /// Returns where the last record is.
+    /// Appends records of `bytes` in total, and returns the location of the last one.
     fn fill(heap: &Heap, head: &mut Head, bytes: u64) -> Location {
         let key = &b"key"[..];
         let (value_tag, value_len, room, deadline) = (0, 60_000, 60_000, None);
@@ -102,7 +103,8 @@ mod tests {
         }
     }
 
-    /// A heap that uses huge pages, and its head; none where the system gives no such pages.
+    /// Makes a heap that uses huge pages, and its head; `None` where the system gives no such
+    /// pages.
     fn large_heap() -> Option<(Heap, Head)> {
         let heap = Heap::with_address_space(1 << 30).expect("address space");
         let mut head = Head::new();

@@ -1,4 +1,4 @@
-//! The segment that a class of appends goes to.
+//! Heads: append positions, each with an open segment.
 
 use crate::pool::{OutOfSpace, Purpose};
 use crate::record::{Draft, Footprint, Record};
@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 #[derive(Debug, Default)]
 pub struct Head {
     open: Option<Open>,
-    /// Where appends go once the open one is full, if that has been made sure of.
+    /// Segment that appends go to once the open one is full, if it was reserved.
     next: Option<Open>,
     /// Bytes appended since the head was made, for pacing the cleaner.
     appended: u64,
@@ -20,21 +20,21 @@ pub struct Head {
 #[derive(Debug)]
 struct Open {
     id: SegmentId,
-    /// Where the next record begins.
+    /// Offset of the next record.
     end: u32,
     /// Resident bytes.
     touched: u32,
-    /// Where the next page is asked for, and then where it is touched; at most `touched`.
+    /// Offset beyond which the next page is asked for, and then touched; at most `touched`.
     watch: u32,
     /// Extent at which the segment is sealed.
     limit: u32,
 }
 
-/// How many times the extent of a new segment the open one may have.
+/// Multiple of the extent of a new segment that a resting head may keep resident.
 const OVERSIZE: u32 = 2;
 
 impl Head {
-    /// A head without a segment; it takes one with the first append.
+    /// Creates a head without a segment; the first append takes one.
     pub fn new() -> Head {
         Head::default()
     }
@@ -44,11 +44,11 @@ impl Head {
         self.appended
     }
 
-    /// Makes sure that records of `extent` bytes together can be appended without taking a segment.
-    /// Those that find room in the open one still go there.
+    /// Makes sure that records of `extent` bytes in total can be appended without taking a segment.
+    /// Records that fit into the open segment still go there.
     ///
     /// # Errors
-    /// When no segment is to be had for `purpose`.
+    /// When no segment is available for `purpose`.
     #[inline]
     pub fn reserve(
         &mut self,
@@ -68,11 +68,11 @@ impl Head {
         Ok(())
     }
 
-    /// Appends a record and lets `fill` write its value, of `draft.value_len` bytes that hold
-    /// anything. Nobody sees the record before its location is published.
+    /// Appends a record and calls `fill` to write its value: `draft.value_len` bytes of unspecified
+    /// content. Nobody sees the record before its location is published.
     ///
     /// # Errors
-    /// When no segment is to be had for `purpose`; nothing was appended then.
+    /// When no segment is available for `purpose`; nothing was appended then.
     #[inline]
     pub fn append(
         &mut self,
@@ -162,7 +162,7 @@ impl Head {
     }
 
     /// Closes the segment if nothing in it is alive, or if more of it is resident than a heap of
-    /// this size gives to a head, and gives back what was not written.
+    /// this size gives to a head, and gives its unwritten memory back to the system.
     pub fn rest(&mut self, heap: &Heap) {
         let most = OVERSIZE * heap.segment_limit();
         let is_useless = |open: &mut Open| {
@@ -176,7 +176,7 @@ impl Head {
         }
     }
 
-    /// Bytes of the open segment that are written, and of those the live ones.
+    /// Written bytes of the open segment, and how many of them are live.
     pub fn fill(&self, heap: &Heap) -> (u32, u32) {
         self.open.as_ref().map_or((0, 0), |open| (open.end, heap.segment(open.id).live_bytes()))
     }
@@ -215,7 +215,7 @@ impl Open {
         }
     }
 
-    /// The head comes near to the end of what is resident, or went beyond it.
+    /// Touches the next page or asks for it; called when an append has passed `watch`.
     #[cold]
     fn go_on(&mut self, heap: &Heap) {
         if self.end > self.touched {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!            append             full             chosen              empty
-//! Head (one per lane) ──▶ Open ──────▶ Sealed ──────────▶ Cleaning ────────▶ Pool ──▶ system
+//! Head (per thread)  ───▶ Open ──────▶ Sealed ──────────▶ Cleaning ────────▶ Pool ──▶ system
 //!                          ▲                                  │ survivors, moved     │
 //!                          └──────────────────────────────────┴──────────────────────┘
 //! ```
@@ -41,15 +41,16 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use wants::Wants;
 
-/// A record larger than this gets slots of its own and is never moved.
+/// Largest record in bytes that shares a segment; a larger one gets slots of its own and is never
+/// moved.
 pub const DEDICATED_BYTES: usize = SEGMENT_BYTES as usize / 16;
-/// The smallest extent at which a head is sealed, however small the budget.
+/// Smallest extent at which a head is sealed, however small the budget.
 pub const HEAD_BYTES_MIN: u32 = narrow::to_u32(DEDICATED_BYTES);
-/// From this much touched memory on new segments use huge pages. In a smaller heap the part of a
-/// page that a head does not need would be a good part of the whole.
+/// Touched bytes from which new segments use huge pages. In a smaller heap the unused rest of each
+/// head's last page would be a large part of the whole.
 const HUGE_PAGES_FROM: u64 = 64 << 20;
 const HUGE_PAGE_BYTES: u32 = 2 << 20;
-/// Memory is made resident in steps of this size.
+/// Step in bytes in which memory is made resident.
 const TOUCH_BYTES: u32 = 64 << 10;
 
 /// All segments of the process.
@@ -67,15 +68,16 @@ pub struct Heap {
     budget: AtomicU64,
     /// Extent at which a head is sealed.
     head_bytes: AtomicU32,
-    /// Whether the system gives huge pages to those who ask.
+    /// True if the system gives huge pages on request.
     has_huge_pages: bool,
-    /// Bytes in segments that are open, sealed or being cleaned: what has been appended.
+    /// Bytes of records in sealed and dedicated segments and in those being cleaned, dead ones
+    /// included.
     written: AtomicU64,
     wants: Wants,
 }
 
 impl Heap {
-    /// A heap that may grow to one TiB of address space, or to what the system allows.
+    /// Creates a heap that may grow to one TiB of address space, or to what the system allows.
     ///
     /// # Errors
     /// When the system refuses even a gigabyte.
@@ -83,7 +85,8 @@ impl Heap {
         Heap::with_address_space(1 << LOCATION_BITS)
     }
 
-    /// A heap that may grow to `bytes`, or to half of that, or a quarter, as the system allows.
+    /// Creates a heap that may grow to `bytes`, or to half of that, or a quarter, as the system
+    /// allows.
     ///
     /// # Errors
     /// When the system refuses even a gigabyte, or `bytes` if that is less.
@@ -114,12 +117,13 @@ impl Heap {
         self.touched.load(Ordering::Relaxed)
     }
 
-    /// Touched bytes, and those that open heads were promised.
+    /// Touched bytes plus the bytes promised to open heads.
     pub fn committed_bytes(&self) -> u64 {
         self.touched_bytes() + self.promised.load(Ordering::Relaxed)
     }
 
-    /// Bytes of records appended and not yet reclaimed, dead ones included.
+    /// Bytes of records in segments that were sealed, or have slots of their own, and are not yet
+    /// reclaimed; dead ones included.
     pub fn written_bytes(&self) -> u64 {
         self.written.load(Ordering::Relaxed)
     }
@@ -142,7 +146,7 @@ impl Heap {
         self.head_bytes.load(Ordering::Relaxed)
     }
 
-    /// Address of the record at `at`, to prefetch it. Not to be read without `record`.
+    /// Address of the record at `at`, for prefetching; reads go through `record`.
     #[inline]
     pub fn address(&self, at: Location) -> *const u8 {
         self.space.base().wrapping_add(narrow::to_usize(at.bits()))
@@ -160,7 +164,7 @@ impl Heap {
         unsafe { Record::at(self.space.base().add(narrow::to_usize(at.bits()))) }
     }
 
-    /// Counts the record at `at`, which counted for `footprint`, as dead. Its segment may be given
+    /// Counts the record at `at`, whose footprint is `footprint`, as dead. Its segment may be given
     /// back at once.
     ///
     /// # Safety
@@ -173,19 +177,20 @@ impl Heap {
         }
     }
 
-    /// Counts the record at `at`, which has changed in place, for `after` and not for `before`.
+    /// Replaces the footprint `before` of the record at `at`, which has changed in place, by
+    /// `after`.
     pub fn change_footprint(&self, at: Location, before: Footprint, after: Footprint, now: Millis) {
         self.segment(at.segment()).change_footprint(before, after, now);
     }
 
-    /// What is known of each segment in use, for people.
+    /// Facts about each segment in use, for diagnostics.
     pub fn segments(&self) -> Vec<SegmentFacts> {
         let highest = self.pool().highest_used();
         let all = (0..highest).map(SegmentId);
         all.filter_map(|id| self.segment(id).facts(id)).collect()
     }
 
-    /// Bytes of touched segments that hold nothing, ready for the next head.
+    /// Resident bytes of the pool: segments that hold nothing, ready for the next head.
     pub fn pooled_bytes(&self) -> u64 {
         self.pool().pooled_bytes()
     }

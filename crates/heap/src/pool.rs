@@ -1,4 +1,4 @@
-//! Which slots are free, and which of those are still resident.
+//! The pool: free slots, and those of them whose memory is still resident.
 
 use base::SegmentId;
 
@@ -6,25 +6,27 @@ use base::SegmentId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfSpace;
 
-/// What a segment is wanted for; the later ones may use what the earlier must leave.
+/// Purpose for which a segment is taken. Later variants may use reserves that earlier ones must
+/// leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Purpose {
-    /// A write that was announced; it leaves the reserves alone.
+    /// A write whose size was known before its locks were taken; it leaves both reserves alone.
     Write,
-    /// A write whose size showed late, under a lock: it may use one reserve.
+    /// A write whose size became known late, under a lock: it may use one reserve.
     Late,
     /// Survivors of cleaning, which free more than they take: they may use both.
     Survivors,
-    /// A change to a tree, before it begins: it may go beyond the budget, and whoever makes it
-    /// makes room before the next one.
+    /// A change to a tree, before it begins: it may exceed the budget, and the thread makes room
+    /// before its next write.
     Overdraft,
-    /// The rest of a change that has begun, and removals: they may do so too, and are never refused
-    /// before the slots that are kept for them are used up.
+    /// The rest of a change that has begun, and removals: they may exceed the budget too, and are
+    /// refused only when the slots kept for them are used up.
     Begun,
 }
 
 impl Purpose {
-    /// How many of the slots that are kept for what cannot be refused it must leave.
+    /// Number of the `kept` slots, set aside for what cannot be refused, that this purpose must
+    /// leave.
     fn leaves_of(self, kept: u32) -> u32 {
         match self {
             Purpose::Write | Purpose::Late | Purpose::Overdraft => kept,
@@ -34,23 +36,23 @@ impl Purpose {
     }
 }
 
-/// This part of the slots is kept for what cannot be refused.
+/// Divisor of the slots: this part of them is kept for what cannot be refused.
 const KEPT_SLOTS_PART: u32 = 32;
 #[derive(Debug)]
 pub(crate) struct Pool {
     /// One bit per slot, set while it is free.
     free: Vec<u64>,
-    /// How many there are.
+    /// Number of free slots: the bits set in `free`.
     free_slots: u32,
     slots: u32,
-    /// No slot below this word is free.
+    /// Index of the first word of `free` that may have a bit set.
     hint: usize,
     highest_used: u32,
     /// Segments that heads append to.
     pub open: Vec<SegmentId>,
-    /// Free but resident, newest last.
+    /// Free segments that are still resident, newest last.
     pub pooled: Vec<Pooled>,
-    /// Runs on their way back to the system: first slot, slots, bytes already returned.
+    /// Runs of slots on their way back to the system.
     pub returning: Vec<Returning>,
 }
 
@@ -64,7 +66,7 @@ pub(crate) struct Pooled {
 pub(crate) struct Returning {
     pub first: SegmentId,
     pub slots: u32,
-    /// Resident bytes from the run's begin; they are returned from the end.
+    /// Bytes still resident, from the run's begin; they are returned from the end.
     pub bytes: u64,
 }
 
@@ -109,7 +111,7 @@ impl Pool {
         Some(SegmentId(first))
     }
 
-    /// Marks a slot used if it is free; whether it was.
+    /// Marks a slot used; returns false if it was not free.
     pub fn take(&mut self, id: SegmentId) -> bool {
         let (word, bit) = (&mut self.free[id.0 as usize / 64], 1 << (id.0 % 64));
         let was_free = *word & bit != 0;

@@ -1,9 +1,9 @@
-//! Which segment is worth cleaning: the three formulas of Redis++ (Zhang et al., ISPA 2018), as
+//! Profit of cleaning a segment: the three formulas of Redis++ (Zhang et al., ISPA 2018), as
 //! arithmetic on numbers.
 
 use base::Millis;
 
-/// How much a segment's age counts in choosing it.
+/// Formula by which segments are ranked for cleaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ReclaimPolicy {
     /// Space won per byte copied, times the lifetime of what is in it.
@@ -15,7 +15,7 @@ pub enum ReclaimPolicy {
     Modified,
 }
 
-/// What the formulas need to know of a segment.
+/// Facts about a segment that the formulas need.
 #[derive(Clone, Copy, Debug)]
 pub struct Standing {
     /// Bytes of live records.
@@ -24,35 +24,35 @@ pub struct Standing {
     pub dead_bytes: u32,
     /// Bytes that live records may still grow into.
     pub growth_bytes: u32,
-    /// Milliseconds since a record last got such bytes or used some.
+    /// Milliseconds since a record last gained or used growth room.
     pub growth_idle_millis: u64,
     /// Bytes of memory that cleaning it frees.
     pub extent: u32,
-    /// Milliseconds since it was opened.
+    /// Milliseconds since the segment was opened.
     pub age_millis: u64,
     /// Mean deadline of its records, if they have any.
     pub deadline_mean: Option<Millis>,
 }
 
-/// What cleaning does to the growth room of records.
+/// Treatment of growth room by cleaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trim {
-    /// They stay, as far as they are no more than a record gets that outgrows its room.
+    /// Growth room stays, up to as much as a record gets that outgrows its room.
     Nothing,
-    /// They are won where no record has used any for a while.
+    /// Growth room is reclaimed where no record has used any for a while.
     Idle,
-    /// They are won: space is short.
+    /// All growth room is reclaimed: space is short.
     All,
 }
 
-/// A record that outgrows its room gets this part of its value more, and so has a node that was
-/// split.
+/// Divisor of a value's length: a record that outgrows its room gets this part more, and so does a
+/// node that was split.
 pub const GROWTH_PART: usize = 2;
-/// Records whose growth room was not used for so long, in milliseconds, are through with growing.
+/// Milliseconds without use of growth room after which records count as done growing.
 const IDLE_MILLIS: u64 = 2000;
 
 impl Trim {
-    /// Whether the records of a segment are moved without growth room.
+    /// Returns true if the records of a segment are moved without growth room.
     pub fn applies_to(self, segment: &Standing) -> bool {
         match self {
             Trim::Nothing => false,
@@ -63,7 +63,8 @@ impl Trim {
 }
 
 impl Standing {
-    /// The same with the growth room counted as what they become: live ones, or dead ones.
+    /// Returns the segment with its growth room counted as live where it stays, and as dead where
+    /// it is trimmed.
     pub fn without_growth_room(self, trim: Trim) -> Standing {
         let kept = match trim.applies_to(&self) {
             true => 0,
@@ -79,7 +80,7 @@ impl Standing {
 }
 
 impl ReclaimPolicy {
-    /// The profit of cleaning; higher is better. Infinite for a segment without live records.
+    /// Profit of cleaning the segment; higher is better. Infinite without live records.
     pub fn profit(self, segment: &Standing, now: Millis) -> f64 {
         let live = f64::from(segment.live_bytes) / f64::from(segment.extent.max(1));
         let won_per_copied = (1.0 - live) / live;
@@ -92,7 +93,8 @@ impl ReclaimPolicy {
     }
 }
 
-/// How long records have still to live, or have lived where nothing says when they end.
+/// Milliseconds between now and the mean deadline of the records, or the segment's age if they have
+/// none; at least one.
 fn lifetime_millis(segment: &Standing, now: Millis) -> u64 {
     segment.deadline_mean.map_or(segment.age_millis, |mean| mean.0.abs_diff(now.0)).max(1)
 }

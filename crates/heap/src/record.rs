@@ -1,4 +1,4 @@
-//! One record: a run of bytes in a segment.
+//! One record: contiguous bytes in a segment.
 //!
 //! ```text
 //! | form 1 | state 1 | keyspace 1-2 | key len 1-4 | room len 1-4 | deadline 0-8 | key | room |
@@ -16,27 +16,27 @@ const FORM_RECORD: u8 = 1 << 0;
 const FORM_DEADLINE: u8 = 1 << 1;
 const FORM_WIDE_KEYSPACE: u8 = 1 << 2;
 const FORM_WIDE_KEY: u8 = 1 << 3;
-/// Two bits: the room's length takes one, two or four bytes.
+/// Position of the two bits that give the width of the room's length: one, two or four bytes.
 const FORM_ROOM_SHIFT: u8 = 4;
 const FORM_ROOM: u8 = 3;
 const FORM_NODE: u8 = 1 << 6;
 const FORM_FAR_DEADLINE: u8 = 1 << 7;
-/// Most nodes of collections: a room's length of two bytes, and nothing else that is wide.
+/// Form of most nodes of collections: a room's length of two bytes, nothing else wide.
 const FORM_LARGE_NODE: u8 = FORM_RECORD | FORM_NODE | 1 << FORM_ROOM_SHIFT;
 
 const STATE_SLACK: u8 = 1 << 7;
-/// Seven bits that belong to the store: kind and encoding of the value.
-const STATE_LABEL: u8 = STATE_SLACK - 1;
+/// Mask of the seven bits that belong to the store: kind and encoding of the value.
+const STATE_VALUE_TAG: u8 = STATE_SLACK - 1;
 
-/// Until the year 10889; later deadlines take eight bytes.
+/// Bytes of a deadline, enough until the year 10889; later deadlines take eight bytes.
 const DEADLINE_BYTES: usize = 6;
 const FAR_DEADLINE_BYTES: usize = 8;
-/// The first moment for which six bytes are too few: all bits set stand for none.
+/// First deadline that does not fit into six bytes; all bits set mean no deadline.
 const FAR: Millis = Millis((1 << 48) - 1);
-/// Slack whose size does not fit into one byte: this, and the size in the four bytes before.
+/// Last byte of slack whose size does not fit into one byte; the size is in the four bytes before.
 const SLACK_WIDE: u8 = 255;
 
-/// What a record counts for in its segment; the rest of its extent counts as dead.
+/// Bytes that a record counts for in its segment; the rest of its extent counts as dead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Footprint {
     /// Bytes in use.
@@ -45,16 +45,16 @@ pub struct Footprint {
     pub growth: u32,
 }
 
-/// What is to be appended.
+/// Description of a record to be appended.
 #[derive(Clone, Copy, Debug)]
 pub struct Draft<'a> {
-    /// Whether this is a node of a collection: a part of a value, whose key is not a user's.
+    /// True for a node of a collection: a part of a value, whose key is not a user's.
     pub is_node: bool,
-    /// Whether the value grows bit by bit, so that its slack is growth room.
+    /// True if the value grows bit by bit, so that its slack is growth room.
     pub grows: bool,
     /// The keyspace to which the key belongs.
     pub keyspace: KeyspaceId,
-    /// The store's seven bits.
+    /// The store's seven bits: kind and encoding of the value.
     pub value_tag: u8,
     /// The key.
     pub key: &'a [u8],
@@ -62,7 +62,7 @@ pub struct Draft<'a> {
     pub value_len: usize,
     /// Bytes kept for the value; at least `value_len`.
     pub room: usize,
-    /// When the record ends.
+    /// Moment from which the record's key is gone.
     pub deadline: Option<Millis>,
 }
 
@@ -77,7 +77,7 @@ struct Parts {
 }
 
 impl Draft<'_> {
-    /// What the record will count for.
+    /// Footprint that the record will have.
     #[inline]
     pub fn footprint(&self) -> Footprint {
         let slack = self.room - self.value_len;
@@ -85,7 +85,7 @@ impl Draft<'_> {
         Footprint { live: narrow::to_u32(self.extent() - slack), growth }
     }
 
-    /// Bytes that the record will take.
+    /// Bytes that the record will take in its segment.
     #[inline]
     pub fn extent(&self) -> usize {
         self.header_bytes() + self.key.len() + self.room
@@ -109,7 +109,7 @@ impl Draft<'_> {
             | room_width(self.room) << FORM_ROOM_SHIFT
     }
 
-    /// Writes all but the value at `to`.
+    /// Writes everything but the value to `to`.
     ///
     /// # Safety
     /// `extent()` bytes at `to` are this thread's to write; lengths fit 32 bits.
@@ -118,7 +118,7 @@ impl Draft<'_> {
         // SAFETY: every write lies within `extent()`, counted by the same widths.
         unsafe {
             to.write(self.form());
-            to.add(1).write(self.value_tag & STATE_LABEL);
+            to.add(1).write(self.value_tag & STATE_VALUE_TAG);
             let mut end = to.add(2);
             end = put(end, u32::from(self.keyspace.0), 1 + usize::from(self.keyspace.0 > 0xff));
             end =
@@ -174,8 +174,8 @@ unsafe fn get(from: *const u8, width: usize) -> u32 {
     }
 }
 
-/// A record in its segment. What never changes may be read by its methods; what changes in place
-/// is read and written by unsafe ones, whose callers hold the owner's lock.
+/// View of a record in its segment. Safe methods read what never changes; unsafe ones read and
+/// write what changes in place, and their callers hold the owner's lock.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'h> {
     begin: *mut u8,
@@ -213,7 +213,7 @@ impl<'h> Record<'h> {
         }
     }
 
-    /// Whether the record is a node of a collection.
+    /// Returns true if the record is a node of a collection.
     #[inline]
     pub fn is_node(&self) -> bool {
         // SAFETY: the form belongs to the record and never changes.
@@ -245,13 +245,13 @@ impl<'h> Record<'h> {
         narrow::to_usize(self.parts.room)
     }
 
-    /// Whether the record has room for some deadline.
+    /// Returns true if the record has room for a deadline.
     #[inline]
     pub fn has_deadline_room(&self) -> bool {
         self.deadline_room() != 0
     }
 
-    /// Whether this deadline can be stored without moving the record.
+    /// Returns true if this deadline can be stored without moving the record.
     #[inline]
     pub fn fits_deadline(&self, deadline: Option<Millis>) -> bool {
         match deadline {
@@ -270,17 +270,17 @@ impl<'h> Record<'h> {
         narrow::to_usize(self.parts.key - self.parts.deadline)
     }
 
-    /// The store's seven bits.
+    /// The store's seven bits: kind and encoding of the value.
     ///
     /// # Safety
     /// The caller holds the owner's lock.
     #[inline]
     pub unsafe fn value_tag(&self) -> u8 {
         // SAFETY: as the caller says.
-        unsafe { self.begin.add(1).read() & STATE_LABEL }
+        unsafe { self.begin.add(1).read() & STATE_VALUE_TAG }
     }
 
-    /// The deadline; `None` without room for one, or when it was taken away.
+    /// The deadline; `None` if the record has no room for one, or if it was removed.
     ///
     /// # Safety
     /// The caller holds the owner's lock.
@@ -348,7 +348,7 @@ impl<'h> Record<'h> {
         }
     }
 
-    /// Changes length and value tag in place. Bytes that a longer value gains keep what they held.
+    /// Changes length and value tag in place. Bytes that a longer value gains are not cleared.
     ///
     /// # Safety
     /// The caller holds the owner's lock and no slice of the value; `value_len` is at most
@@ -361,7 +361,7 @@ impl<'h> Record<'h> {
         unsafe {
             self.begin
                 .add(1)
-                .write(value_tag & STATE_LABEL | if slack > 0 { STATE_SLACK } else { 0 });
+                .write(value_tag & STATE_VALUE_TAG | if slack > 0 { STATE_SLACK } else { 0 });
             if slack > 0 {
                 write_slack(self.begin.add(self.extent() as usize), slack);
             }
@@ -383,7 +383,7 @@ impl<'h> Record<'h> {
         }
     }
 
-    /// What the record counts for; `grows` as in its draft.
+    /// Footprint of the record; `grows` as in its draft.
     ///
     /// # Safety
     /// The caller holds the owner's lock.
@@ -427,7 +427,7 @@ unsafe fn large_node_parts(begin: *const u8) -> Parts {
 /// # Safety
 /// A record with form `form` begins at `begin`.
 unsafe fn wide_parts(begin: *const u8, form: u8) -> Parts {
-    // Six, and two more for a far one.
+    // Six bytes, and two more for a far deadline.
     let deadline_bytes = usize::from(form & FORM_DEADLINE) / usize::from(FORM_DEADLINE)
         * DEADLINE_BYTES
         + usize::from(form & FORM_FAR_DEADLINE) / usize::from(FORM_FAR_DEADLINE)

@@ -1,22 +1,22 @@
-//! What is known of a segment, and the states it passes through.
+//! Facts about each segment, and the states it passes through.
 
 use crate::profit::Standing;
 use crate::record::Footprint;
 use base::{Millis, SegmentId};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-/// Free → Open → Sealed → Cleaning → Free, and Free → Dedicated → Free for a run of slots.
-/// No edge leads back from Cleaning to Sealed: a chosen segment is always emptied.
+/// State of a slot: Free → Open → Sealed → Cleaning → Free, and Free → Dedicated → Free for a run
+/// of slots. No edge leads back from Cleaning to Sealed: a chosen segment is always emptied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum SegmentState {
     /// Holds nothing; its memory may be pooled or with the system.
     Free,
-    /// Some head appends to it.
+    /// A head appends to it.
     Open,
     /// Full; values may still change in place.
     Sealed,
-    /// Somebody moves its live records out.
+    /// A cleaner moves its live records out.
     Cleaning,
     /// First slot of the run of one large record.
     Dedicated,
@@ -29,63 +29,63 @@ impl SegmentState {
     }
 }
 
-/// What is left of a slot when a record was counted as dead.
+/// Contents of a slot after a record was counted as dead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Left {
-    /// Other records, or a slot that others look after.
+    /// Other live records, or a slot that another thread takes care of.
     Records,
-    /// A segment without live records, which is the caller's to recycle.
+    /// A segment without live records, which the caller must recycle.
     Nothing,
-    /// A run of slots whose only record is dead, which is the caller's to give back.
+    /// A run of slots whose only record is dead, which the caller must give back.
     Run,
 }
 
-/// States fit into so many numbers.
+/// Number of states that the low bits of `word` can hold.
 const STATES: u32 = 8;
 
-/// All zeros is a free segment that was never touched. Its first line is what appends and deaths
-/// change.
+/// Counts and state of one slot. All zeros is a free one that was never touched. The first cache
+/// line holds what appends and deaths change.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Segment {
-    /// The state, and above it how often the slot was used.
+    /// State in the low bits; above it the number of times that the slot was used.
     word: AtomicU32,
-    /// End of the last record.
+    /// Offset of the end of the last record.
     pub written: AtomicU32,
     pub records: AtomicU32,
     dead_bytes: AtomicU32,
     dead_records: AtomicU32,
     /// Bytes that live records may still grow into: neither live nor dead.
     growth_bytes: AtomicU32,
-    /// When a record last got growth room or used some.
+    /// Moment at which a record last gained or used growth room.
     growth_used: AtomicU64,
     /// Bytes from the begin that are resident.
     pub touched: AtomicU32,
     pub with_deadline: AtomicU32,
-    /// When it was opened.
+    /// Moment at which it was opened.
     pub born: AtomicU64,
     /// Sum of the deadlines of the records that were appended with one, in seconds.
     pub deadline_seconds: AtomicU64,
     /// Slots of the run, for a dedicated record.
     pub run: AtomicU32,
-    /// Whether the system was told that the slot wants huge pages.
+    /// True while the system has been told that the slot wants huge pages.
     pub is_huge: AtomicBool,
-    /// What the store noted of the owner of a dedicated record.
+    /// Owner of a dedicated record, as the store noted it.
     pub owner: AtomicU64,
     pub owner_space: AtomicU32,
-    /// Whether a page was made resident ahead of the head, which is not counted before the head
-    /// comes to it.
+    /// True if a page was made resident ahead of the head. The page is not counted until the head
+    /// reaches it.
     pub is_populated: AtomicBool,
 }
 
 const _: () = assert!(size_of::<Segment>() == 128);
 
-/// A segment as people want to see it.
+/// Facts about a segment, for diagnostics.
 #[derive(Clone, Copy, Debug)]
 pub struct SegmentFacts {
-    /// Which one.
+    /// Number of the segment.
     pub id: SegmentId,
-    /// What it is used for.
+    /// State of the segment.
     pub state: SegmentState,
     /// Bytes of records, dead ones included.
     pub written: u64,
@@ -97,7 +97,7 @@ pub struct SegmentFacts {
     pub records: u32,
     /// Live records.
     pub live_records: u32,
-    /// When it was opened.
+    /// Moment at which it was opened.
     pub born: Millis,
 }
 
@@ -106,15 +106,15 @@ impl Segment {
         SegmentState::of(self.word.load(Ordering::Acquire) % STATES)
     }
 
-    /// Takes the edge `from` → `to`; false if the state is another.
+    /// Changes the state from `from` to `to`; returns false if it was another.
     pub fn advance(&self, from: SegmentState, to: SegmentState) -> bool {
         let word = self.word.load(Ordering::Acquire);
         word % STATES == from as u32 && self.advance_word(word, to)
     }
 
-    /// Takes the edge Sealed → Cleaning if nothing in the segment is alive. The word that was
-    /// looked at before the counts names one use of the slot, so a slot that was emptied, filled
-    /// and sealed again meanwhile is left alone.
+    /// Changes the state from Sealed to Cleaning if nothing in the segment is alive. The word is
+    /// read before the counts and names one use of the slot, so a slot that was emptied, filled and
+    /// sealed again meanwhile is left alone.
     pub fn condemn_if_dead(&self) -> bool {
         self.condemn(self.word.load(Ordering::Acquire))
     }
@@ -131,7 +131,7 @@ impl Segment {
         self.word.compare_exchange(word, next, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
-    /// Forgets what the slot held before.
+    /// Opens a free slot in `state`, with its counts reset.
     pub fn open(&self, state: SegmentState, now: Millis) {
         for count in [
             &self.written,
@@ -151,7 +151,7 @@ impl Segment {
         debug_assert!(opened, "only a free slot is opened");
     }
 
-    /// Counts all of a record as dead. Tells what this leaves of the slot.
+    /// Counts all of a record as dead. Returns what that leaves in the slot.
     #[inline]
     pub fn mark_dead(&self, footprint: Footprint) -> Left {
         let word = self.word.load(Ordering::Acquire);
@@ -159,9 +159,9 @@ impl Segment {
         self.left_after(word)
     }
 
-    /// What a death leaves of the slot, whose word was `before` while the record was not yet
-    /// counted: until then the slot could not be emptied. Since then another death may have
-    /// emptied it, and the slot may hold something else, which is not for this one to judge.
+    /// Judges what a death leaves in the slot. `before` is the word from before the record was
+    /// counted: until then the slot could not be emptied. Since then another death may have emptied
+    /// it, and what the slot holds now is left alone.
     fn left_after(&self, before: u32) -> Left {
         if before % STATES == SegmentState::Dedicated as u32 {
             return Left::Run;
@@ -180,7 +180,7 @@ impl Segment {
         self.dead_records.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a record for something else than before.
+    /// Replaces the footprint of a record by another.
     #[inline]
     pub fn change_footprint(&self, before: Footprint, after: Footprint, now: Millis) {
         let died = (before.live + before.growth).wrapping_sub(after.live + after.growth);
@@ -270,7 +270,8 @@ mod tests {
         // One thread counts its record, and is held up.
         let word = segment.word.load(Ordering::Relaxed);
         segment.count_dead(record);
-        // Another buries the last one and recycles the slot, which becomes one of its own.
+        // Another marks the last one dead and recycles the slot, which it then uses for a dedicated
+        // record.
         assert_eq!(segment.mark_dead(record), Left::Nothing);
         assert!(segment.advance(SegmentState::Cleaning, SegmentState::Free));
         segment.open(SegmentState::Dedicated, Millis(2));

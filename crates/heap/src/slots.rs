@@ -1,4 +1,4 @@
-//! Slots that are taken, made resident and given back, within what may be touched.
+//! Slots: taking them, making them resident and giving them back, within the budget.
 
 use crate::pool::{OutOfSpace, Pool, Pooled, Purpose, Returning};
 use crate::segment::SegmentState;
@@ -7,16 +7,16 @@ use base::units::{SEGMENT_BITS, SEGMENT_BYTES};
 use base::{Location, Millis, SegmentId};
 use std::sync::atomic::Ordering;
 
-/// A heap is spread over so many segments at least, however small it is.
+/// Least number of segments that a heap is spread over, however small it is.
 const SEGMENTS_MIN: u64 = 128;
-/// A heap whose segments are small uses no more than this part of the slots.
+/// Divisor of the slots: a heap whose segments are small uses no more than this part of them.
 const SMALL_SLOTS_PART: u64 = 8;
 /// Bytes given back to the system in one step: about 60 microseconds.
 const RETURN_BYTES: u32 = 1 << 20;
 
 impl Heap {
-    /// Takes a segment for a head, a resident one if there is any, and promises it the memory up
-    /// to the extent at which it will be sealed, which is returned too.
+    /// Takes a segment for a head, preferably a resident one, and promises it the memory up to the
+    /// extent at which it will be sealed. Returns that extent too.
     pub(crate) fn take(
         &self,
         purpose: Purpose,
@@ -50,7 +50,7 @@ impl Heap {
         Ok((id, limit.max(touched)))
     }
 
-    /// The pooled segment that needs the least new memory, if there is enough of that.
+    /// Takes the pooled segment that needs the least new memory, if the budget has room for that.
     fn take_pooled(
         &self,
         pool: &mut Pool,
@@ -106,20 +106,21 @@ impl Heap {
         Ok(Location::new(first, 0))
     }
 
-    /// Notes that a head appends to a segment no more.
+    /// Notes that no head appends to a segment any more.
     pub(crate) fn note_sealed(&self, id: SegmentId) {
         self.pool().open.retain(|open| *open != id);
     }
 
-    /// Bytes of segments that are in use: resident ones, less those that are pooled, and those that
-    /// heads have before them.
+    /// Resident bytes of segments in use: without the pool, and without what open heads have not
+    /// yet written.
     pub fn bytes_in_use(&self) -> u64 {
         let pool = self.pool();
         let ahead = pool.open.iter().map(|id| u64::from(self.segment(*id).unwritten_bytes()));
         self.touched_bytes().saturating_sub(pool.pooled_bytes() + ahead.sum::<u64>())
     }
 
-    /// Makes the bytes of a head up to `end` resident and counts them; `limit` is the head's.
+    /// Makes a head's segment resident up to `end` at least, and counts it; `limit` is the head's.
+    /// Returns the end of the resident bytes.
     pub(crate) fn touch(&self, id: SegmentId, end: u32, limit: u32) -> u32 {
         let segment = self.segment(id);
         let touched = segment.touched.load(Ordering::Relaxed);
@@ -143,7 +144,8 @@ impl Heap {
         end
     }
 
-    /// Asks for huge pages in a slot, once: the system stops all populating for that.
+    /// Asks for huge pages in a slot, unless that was done before: the system stops all populating
+    /// for it.
     pub(crate) fn use_huge_pages(&self, id: SegmentId) {
         if !self.segment(id).is_huge.swap(true, Ordering::Relaxed) {
             let begin = id.0 as usize * SEGMENT_BYTES as usize;
@@ -151,7 +153,7 @@ impl Heap {
         }
     }
 
-    /// Takes that back, where memory is to be resident to the page.
+    /// Takes back the request for huge pages, where memory must be resident to the exact page.
     fn use_small_pages(&self, id: SegmentId) {
         if self.segment(id).is_huge.swap(false, Ordering::Relaxed) {
             let begin = id.0 as usize * SEGMENT_BYTES as usize;
@@ -159,10 +161,10 @@ impl Heap {
         }
     }
 
-    /// Gives the resident bytes of a head from `from` to `to` back, of which none is written. The
-    /// head will go no further.
+    /// Gives the resident bytes of a head from `from` to `to`, none of them written, back to the
+    /// system. The head goes no further.
     pub(crate) fn release(&self, id: SegmentId, from: u32, to: u32) {
-        // Or the system might make the rest of the last page resident again.
+        // With huge pages the system might make the rest of the last page resident again.
         self.use_small_pages(id);
         let begin = id.0 as usize * SEGMENT_BYTES as usize + from as usize;
         // SAFETY: no record lies there, and the head that could append one asks for this. More than
@@ -172,13 +174,13 @@ impl Heap {
         self.touched.fetch_sub(u64::from(to - from), Ordering::Relaxed);
     }
 
-    /// Makes the bytes of a slot from `from` to `to` resident, and counts nothing.
+    /// Makes the bytes of a slot from `from` to `to` resident, without counting them.
     pub(crate) fn populate(&self, id: SegmentId, from: u32, to: u32) {
         let begin = id.0 as usize * SEGMENT_BYTES as usize + from as usize;
         self.space.populate(begin, (to - from) as usize);
     }
 
-    /// Puts a fresh slot into the pool, if that has none and the budget has room. Its first
+    /// Puts a fresh slot into the pool, if the pool is empty and the budget has room. Its first
     /// `bytes` count as touched from now on.
     pub(crate) fn pool_fresh(&self, bytes: u32) -> Option<SegmentId> {
         let mut pool = self.pool();
@@ -193,8 +195,9 @@ impl Heap {
         Some(id)
     }
 
-    /// Huge pages save most misses of the address translation, once a heap is so large that a
-    /// page more or less per head does not matter. A head that is sealed within a page has none.
+    /// Returns true if a segment with this limit uses huge pages. They save most misses of the
+    /// address translation, once a heap is so large that a page more or less per head does not
+    /// matter. A head that is sealed within a page has none.
     pub(crate) fn uses_huge_pages(&self, limit: u32) -> bool {
         self.has_huge_pages
             && limit >= HUGE_PAGE_BYTES
@@ -263,8 +266,8 @@ impl Heap {
         true
     }
 
-    /// Makes a run free whose counted bytes were given back, after what may be resident beyond
-    /// them: the rest of a huge page, and what was populated ahead.
+    /// Frees a run whose counted bytes were given back, after giving back what may be resident
+    /// beyond them: the rest of a huge page, and what was populated ahead.
     fn free_run(&self, first: SegmentId, slots: u32) {
         let mut is_late = self.segment(first).is_huge.load(Ordering::Relaxed);
         loop {
@@ -281,8 +284,8 @@ impl Heap {
         }
     }
 
-    /// Notes that a slot is resident beyond what is counted. One that has become free meanwhile is
-    /// given back.
+    /// Notes that a slot is resident beyond what is counted. A slot that has become free meanwhile
+    /// is given back.
     pub(crate) fn note_populated(&self, id: SegmentId) {
         let is_free = {
             let mut pool = self.pool();
@@ -306,7 +309,7 @@ impl Heap {
         Some(Returning { first: oldest.id, slots: 1, bytes: u64::from(oldest.touched) })
     }
 
-    /// Bytes that a `purpose` has to leave for the ones after it.
+    /// Bytes that `purpose` must leave for the purposes after it.
     fn reserve_bytes(&self, purpose: Purpose) -> u64 {
         let reserves = match purpose {
             Purpose::Write => 2,
@@ -334,14 +337,14 @@ impl Heap {
         }
     }
 
-    /// Whether more is committed than an announced write would leave.
+    /// Returns true if less of the budget is left than a `Purpose::Write` must leave.
     pub fn is_overdrawn(&self) -> bool {
         !self.has_room(self.reserve_bytes(Purpose::Write))
     }
 
-    /// Whether a write of `bytes`, more than a head is sure to hold, could be made: of several
-    /// records, for which what is pooled is as good as free, or of one with slots of its own, for
-    /// which it is given back.
+    /// Checks that a write of `bytes`, more than a head is sure to hold, could be made. Pooled
+    /// memory counts as free: a write of several records can use it, and for a record with slots of
+    /// its own it is given back.
     pub(crate) fn can_take_much(&self, bytes: usize, purpose: Purpose) -> Result<(), OutOfSpace> {
         let wanted = bytes as u64 + self.reserve_bytes(purpose);
         let is_there = self.has_room_for(wanted, purpose)
@@ -349,7 +352,7 @@ impl Heap {
         if is_there { Ok(()) } else { Err(OutOfSpace) }
     }
 
-    /// Whether `bytes` fit under the budget if nothing else were kept.
+    /// Returns true if `bytes` would fit under the budget of an otherwise empty heap.
     pub fn could_ever_hold(&self, bytes: usize) -> bool {
         (bytes as u64).saturating_add(self.reserve_bytes(Purpose::Write)) <= self.budget()
     }
@@ -382,7 +385,7 @@ mod tests {
         // The slot is free by now.
         heap.note_populated(SegmentId(0));
         assert!(!is_populated(SegmentId(0)));
-        // Somebody has it.
+        // The slot is in use.
         let (id, limit) = heap.take(Purpose::Write, Millis(1)).expect("room");
         assert_eq!(id, SegmentId(0));
         heap.touch(id, 1, limit);

@@ -7,7 +7,7 @@ use crate::{Heap, SegmentFacts};
 use base::{Location, Millis, SegmentId};
 use std::sync::atomic::Ordering;
 
-/// The right to clean one segment. Whoever has moved its live records away gives it to `recycle`.
+/// Right to clean one segment. Its holder moves the live records away, then calls `recycle_victim`.
 #[derive(Debug)]
 pub struct Victim {
     id: SegmentId,
@@ -17,8 +17,9 @@ pub struct Victim {
 }
 
 impl Heap {
-    /// Chooses the sealed segment with the highest profit among those of whose bytes at least
-    /// `dead_share_min` are dead, or growth room to be trimmed, and reserves it for the caller.
+    /// Chooses the sealed segment with the highest profit and reserves it for the caller. Only
+    /// segments qualify of whose bytes at least the share `dead_share_min` is dead, or growth room
+    /// to be trimmed.
     pub fn choose_victim(
         &self,
         policy: ReclaimPolicy,
@@ -67,15 +68,15 @@ impl Heap {
         }
     }
 
-    /// Notes whose record a run of slots holds, so that it can be found again by age.
+    /// Notes the owner of a dedicated record, so that it can be found again by age.
     pub fn note_owner(&self, at: Location, owner: Owner) {
         let segment = self.segment(at.segment());
         segment.owner_space.store(owner.space, Ordering::Relaxed);
         segment.owner.store(owner.name, Ordering::Relaxed);
     }
 
-    /// The records that have slots of their own, oldest first, with the owners noted. They may be
-    /// gone by the time they are looked at.
+    /// Dedicated records with the owners noted, oldest first. They may be gone by the time they are
+    /// looked at.
     pub fn dedicated_by_age(&self) -> Vec<(Location, Owner)> {
         let highest = self.pool().highest_used();
         let all = (0..highest).map(SegmentId);
@@ -101,17 +102,17 @@ impl Heap {
     }
 }
 
-/// Whose a record is, in two words that mean something to the store alone.
+/// Owner of a record, as two words that only the store interprets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
-    /// Who it is.
+    /// Name of the owner.
     pub name: u64,
-    /// Among whom.
+    /// Space in which the name is unique.
     pub space: u32,
 }
 
 impl Victim {
-    /// The next record, dead or alive, and where it is.
+    /// Returns the next record, dead or alive, and its location.
     pub fn next<'h>(&mut self, heap: &'h Heap) -> Option<(Location, Record<'h>)> {
         if self.is_walked() {
             return None;
@@ -123,23 +124,23 @@ impl Victim {
         Some((at, record))
     }
 
-    /// Hands the record at `at`, and those after it, out once more.
+    /// Goes back, so that the record at `at` and those after it are handed out once more.
     pub fn go_back_to(&mut self, at: Location) {
         debug_assert!(at.segment() == self.id && at.offset() < self.at);
         self.at = at.offset();
     }
 
-    /// Whether records are moved without the bytes that they might grow into.
+    /// Returns true if records are moved without growth room.
     pub fn trims(&self) -> bool {
         self.trims
     }
 
-    /// Whether every record was handed out.
+    /// Returns true if every record was handed out.
     pub fn is_walked(&self) -> bool {
         self.at >= self.end
     }
 
-    /// What is known of the segment.
+    /// Facts about the segment.
     pub fn facts(&self, heap: &Heap) -> Option<SegmentFacts> {
         heap.segment(self.id).facts(self.id)
     }

@@ -1,13 +1,13 @@
-//! Pages that heads have asked for, and that are not yet resident.
+//! Queue of the pages that heads have asked for and that are not yet resident.
 
 use base::SegmentId;
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Pages that may be waited for. Who asks for more than the thread gets round to touches them.
+/// Most pages that may wait in the queue. Beyond that, heads touch their pages themselves.
 const WANTS_MAX: usize = 64;
 
-/// What heads have asked for.
+/// Requests of heads for pages.
 #[derive(Debug, Default)]
 pub(crate) struct Wants {
     queue: Mutex<Queue>,
@@ -20,12 +20,13 @@ struct Queue {
     is_over: bool,
 }
 
-/// A huge page of a slot.
+/// Request for a huge page of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Want {
     pub id: SegmentId,
     pub from: u32,
-    /// Bytes of the slot that count as touched as long as the page is wanted.
+    /// Touched bytes of the slot when the page was asked for; where they differ since, it is not
+    /// wanted.
     pub touched: u32,
 }
 
@@ -34,7 +35,8 @@ impl Wants {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Never waits: the thread that is asked may have the lock, and no core.
+    /// Adds a request, unless the queue is full or locked. Never waits: the populating thread may
+    /// hold the lock and have no core.
     pub fn ask(&self, want: Want) {
         if let Ok(mut queue) = self.queue.try_lock()
             && queue.wants.len() < WANTS_MAX
@@ -44,7 +46,7 @@ impl Wants {
         }
     }
 
-    /// Waits until a page is asked for; `None` when no more are to be made resident.
+    /// Waits for a request; returns `None` once `end` was called.
     pub fn next(&self) -> Option<Want> {
         let is_idle = |queue: &mut Queue| queue.wants.is_empty() && !queue.is_over;
         let queue = self.bell.wait_while(self.queue(), is_idle);
@@ -58,7 +60,7 @@ impl Wants {
         self.bell.notify_all();
     }
 
-    /// Forgets all; how many there were.
+    /// Forgets all requests; returns their number.
     #[cfg(test)]
     pub fn clear(&self) -> usize {
         self.queue().wants.drain(..).count()

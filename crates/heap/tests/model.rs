@@ -24,7 +24,7 @@ struct Live {
     live_bytes: u64,
 }
 
-/// A victim on its way, and which of its records are still to be handed out.
+/// A victim being cleaned, and its records that are still to be handed out.
 struct Cleaning {
     victim: Victim,
     left: Vec<Location>,
@@ -145,7 +145,7 @@ impl World {
         unsafe { self.heap.mark_dead(at, footprint) };
     }
 
-    /// Another value of another length in the same room.
+    /// Writes another value of another length into the same room.
     fn change(&mut self, at: Location) {
         let room = self.live[&at].room;
         let len = if self.random.one_in(3) { room } else { self.below(room + 1) };

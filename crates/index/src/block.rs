@@ -5,13 +5,13 @@ use crate::bucket::{Bucket, DISTANCES, Entry};
 /// Buckets that the search for a chain of displacements may look at.
 const SEARCH_BUCKETS: usize = 32;
 
-/// A power of two buckets or not; positions are 16 bits.
+/// The buckets of one block. Their number need not be a power of two; positions are 16 bits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Block<'a> {
     buckets: &'a [Bucket],
 }
 
-/// A slot of a bucket.
+/// Place of an entry: a bucket and a slot in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SlotAt {
     pub bucket: u32,
@@ -22,12 +22,12 @@ pub(crate) struct SlotAt {
 #[derive(Clone, Copy)]
 struct Step {
     bucket: u32,
-    /// The step before, and the slot of its bucket whose entry would come here.
+    /// Index of the step before; `slot` is the slot of its bucket whose entry would come here.
     from: u32,
     slot: u32,
 }
 
-/// Buckets that the search has met.
+/// Buckets that the search has visited, one bit each.
 #[derive(Default)]
 struct Seen([u64; 16]);
 
@@ -40,7 +40,7 @@ impl Seen {
     }
 }
 
-/// The home bucket of a 16-bit position in a block of so many buckets.
+/// Home bucket of a 16-bit position in a block of `buckets` buckets.
 #[inline]
 pub(crate) fn home_bucket(position: u32, buckets: u32) -> u32 {
     (position * buckets) >> 16
@@ -71,7 +71,7 @@ impl<'a> Block<'a> {
         &self.buckets[number as usize]
     }
 
-    /// Where natives of `home` with `code` lie.
+    /// Bucket in which the natives of `home` with `code` lie.
     #[inline]
     pub fn bucket_of(self, home: u32, code: u32) -> u32 {
         let bucket = home + DISTANCES[code as usize - 1];
@@ -85,7 +85,7 @@ impl<'a> Block<'a> {
         if bucket >= distance { bucket - distance } else { bucket + self.len() - distance }
     }
 
-    /// Finds the native of `home` with `tag` in which `look` sees something.
+    /// Finds the native of `home` with `tag` for which `look` returns something.
     #[inline(always)]
     pub fn find_map<T>(
         self,
@@ -163,8 +163,8 @@ impl<'a> Block<'a> {
         })
     }
 
-    /// Puts a new entry where its home allows, moving others if it must; `None` if the block is
-    /// as full as the search can make it.
+    /// Places a new entry in one of the buckets of its home, moving others if it must; `None` if
+    /// the search finds no room for it.
     pub fn place(self, home: u32, tag: u16, entry: Entry) -> Option<SlotAt> {
         for code in 1..=6 {
             let number = self.bucket_of(home, code);
@@ -261,7 +261,7 @@ impl<'a> Block<'a> {
         (1..=6).find(|code| self.bucket_of(home, *code) == bucket).unwrap_or(1)
     }
 
-    /// Empties a slot, and the mark of its home if it was the last under it.
+    /// Empties a slot, and clears the mark of its home if no other native lies under it.
     pub fn remove(self, at: SlotAt) {
         let bucket = self.bucket(at.bucket);
         let code = bucket.codes().of(at.slot);

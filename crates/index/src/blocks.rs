@@ -16,16 +16,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Address space of one block.
 pub(crate) const FRAME_BYTES: usize = 64 << 10;
-/// Buckets of blocks, smallest first; a whole number of pages each. The largest one splits.
+/// Sizes of blocks in buckets, smallest first; a whole number of pages each. The largest one
+/// splits.
 pub(crate) const SIZES: [u32; 9] = [64, 128, 256, 384, 512, 640, 768, 896, 1024];
 /// Buckets that a frame has room for.
 pub(crate) const BUCKETS_PER_FRAME: usize = FRAME_BYTES / size_of::<Bucket>();
 /// Frames that an entry of a directory can name.
 const FRAMES_MAX: usize = 1 << 24;
-/// Address space for directories, per frame: they have a word per block, and more only where keys
-/// crowd under one beginning of the hash.
+/// Bytes of address space for directories, per frame: they have a word per block, and more only
+/// where many keys share the first bits of their hash.
 const DIRECTORY_BYTES: usize = 4 << 10;
-/// And at least so much: the largest directory, and that half its size from which it grows.
+/// Least address space for directories: the largest one, and the one of half its size that it grows
+/// from.
 const DIRECTORY_BYTES_MIN: usize = 256 << 10;
 
 /// All blocks of all indexes.
@@ -36,7 +38,7 @@ pub struct Blocks {
     pub(crate) directories: Directories,
     free: Mutex<Free>,
     touched: AtomicU64,
-    /// Entries and slots of the blocks that grew, summed at the moment when they did.
+    /// Entries and slots of the blocks that grew, each summed at the moment of growth.
     grown: [AtomicU64; 2],
     /// Buffers for rebuilding, kept so that growth allocates nothing.
     scratch: Mutex<Vec<Scratch>>,
@@ -48,19 +50,19 @@ struct Free {
     fresh: u32,
 }
 
-/// What is known of a block besides its buckets.
+/// Facts about a block besides its buckets.
 #[derive(Debug)]
 pub(crate) struct Facts {
-    /// Its entries.
+    /// Number of its entries.
     pub count: AtomicU32,
-    /// Entries when it was last tried in vain to make it smaller; zero if it never was.
+    /// Number of entries when it last could not be made smaller; zero if that never happened.
     pub stuck: AtomicU32,
-    /// Its earliest tick, and in bit 16 whether there is one.
+    /// Earliest tick of its entries; bit 16 is set if there is one.
     pub tick: AtomicU32,
 }
 
 impl Blocks {
-    /// Address space for a terabyte of buckets, or for what the system allows.
+    /// Reserves address space for a terabyte of buckets, or for what the system allows.
     ///
     /// # Errors
     /// When the system refuses even 64 MiB.
@@ -68,7 +70,7 @@ impl Blocks {
         Blocks::with_frames(FRAMES_MAX)
     }
 
-    /// Address space for `frames` blocks, or for what the system allows.
+    /// Reserves address space for `frames` blocks, or for what the system allows.
     ///
     /// # Errors
     /// When the system refuses a thousandth of that.
@@ -143,7 +145,7 @@ impl Blocks {
         self.touched.fetch_sub(directories::bytes_of(depth) as u64, Relaxed);
     }
 
-    /// Counts that a frame uses `to` bytes where `from` were counted, and gives back to the system
+    /// Changes the counted bytes of a frame from `from` to `to`, and gives back to the system
     /// whatever a rebuild touched beyond them.
     pub(crate) fn settle(&self, frame: u32, from: usize, to: usize) {
         // SAFETY: nothing refers to these buckets but hints, which are atomic loads.
@@ -174,13 +176,14 @@ impl Blocks {
         is_inside.then(|| unsafe { &*self.bucket_address(number) })
     }
 
-    /// Its address, which means something if there is such a bucket.
+    /// Address of the bucket with this number, for prefetching; valid only if there is such a
+    /// bucket.
     #[inline]
     pub(crate) fn bucket_address(&self, number: usize) -> *const Bucket {
         self.space.base().cast::<Bucket>().wrapping_add(number)
     }
 
-    /// Whether `frame` lies inside the reservation, as a hint read without the lock may not.
+    /// Returns true if `frame` lies inside the reservation; a hint read without the lock may not.
     #[inline]
     pub(crate) fn has(&self, frame: u32) -> bool {
         (frame as usize) < self.space.bytes() / FRAME_BYTES

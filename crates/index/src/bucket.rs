@@ -23,14 +23,14 @@ use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 use loom::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Entries in a bucket.
-pub(crate) const LANES: u32 = 7;
+pub(crate) const SLOTS: u32 = 7;
 /// Buckets where a native may lie, as distance from its home; a slot's code is the index plus one.
 pub(crate) const DISTANCES: [u32; 6] = [0, 1, 4, 9, 16, 25];
 
-const CODES_MASK: u32 = (1 << (3 * LANES)) - 1;
+const CODES_MASK: u32 = (1 << (3 * SLOTS)) - 1;
 /// The lowest bit of every slot's code.
 const CODE_UNITS: u32 = 0b001_001_001_001_001_001_001;
-const MARKS_SHIFT: u32 = 3 * LANES;
+const MARKS_SHIFT: u32 = 3 * SLOTS;
 const MARKS_MASK: u32 = 0b11111;
 const HAS_TICK: u32 = 1 << (MARKS_SHIFT + 5);
 
@@ -48,7 +48,7 @@ const _: () = assert!(cfg!(loom) || size_of::<Bucket>() == 64);
 const _: () = assert!(cfg!(loom) || std::mem::offset_of!(Bucket, codes) == 44);
 const _: () = assert!(cfg!(loom) || std::mem::offset_of!(Bucket, high) == 48);
 
-/// What the index knows of a record: the 48 bits of a slot.
+/// Entry of the index: 48 bits about one record.
 ///
 /// ```text
 /// | access 4 | has deadline 1 | kind 3 | location 40 |
@@ -56,7 +56,7 @@ const _: () = assert!(cfg!(loom) || std::mem::offset_of!(Bucket, high) == 48);
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Entry(u64);
 
-/// The kind that is not the store's alone: parts of such a value have deadlines of their own, so
+/// The one kind that the index interprets: parts of such a value have deadlines of their own, so
 /// its entry is visited when one of them is due.
 pub const TIMED_PARTS: u8 = 6;
 
@@ -65,39 +65,39 @@ const DEADLINE_SHIFT: u32 = KIND_SHIFT + 3;
 const ACCESS_SHIFT: u32 = DEADLINE_SHIFT + 1;
 
 impl Entry {
-    /// An entry for the record at `location`, never accessed. `kind` is three bits that belong to
-    /// the store: what kind of value the record holds.
+    /// Creates an entry for the record at `location`, never accessed. `kind` is three bits that
+    /// belong to the store: the kind of the value.
     #[inline]
     pub fn new(location: Location, kind: u8, has_deadline: bool) -> Entry {
         let kind = u64::from(kind & 7) << KIND_SHIFT;
         Entry(location.bits() | kind | u64::from(has_deadline) << DEADLINE_SHIFT)
     }
 
-    /// Where the record is.
+    /// Location of the record.
     #[inline]
     pub fn location(self) -> Location {
         Location::from_bits(self.0)
     }
 
-    /// The store's three bits, but for [`TIMED_PARTS`].
+    /// Kind of the value: the store's three bits, of which the index knows only [`TIMED_PARTS`].
     #[inline]
     pub fn kind(self) -> u8 {
         narrow::low_u8(self.0 >> KIND_SHIFT) & 7
     }
 
-    /// Whether the record has a deadline.
+    /// Returns true if the record has a deadline.
     #[inline]
     pub fn has_deadline(self) -> bool {
         self.0 >> DEADLINE_SHIFT & 1 == 1
     }
 
-    /// Whether parts of the value have deadlines.
+    /// Returns true if parts of the value have deadlines.
     #[inline]
     pub fn has_timed_parts(self) -> bool {
         self.kind() == TIMED_PARTS
     }
 
-    /// Whether the record or parts of its value have deadlines.
+    /// Returns true if the record or parts of its value have deadlines.
     #[inline]
     pub fn is_timed(self) -> bool {
         self.has_deadline() || self.has_timed_parts()
@@ -109,28 +109,28 @@ impl Entry {
         narrow::low_u8(self.0 >> ACCESS_SHIFT) & 15
     }
 
-    /// The same, of a record that lies elsewhere.
+    /// Returns the entry with another location.
     #[inline]
     #[must_use]
     pub fn at(self, location: Location) -> Entry {
         Entry(self.0 >> LOCATION_BITS << LOCATION_BITS | location.bits())
     }
 
-    /// The same with a deadline or without.
+    /// Returns the entry with or without a deadline.
     #[inline]
     #[must_use]
     pub fn with_deadline(self, has_deadline: bool) -> Entry {
         Entry(self.0 & !(1 << DEADLINE_SHIFT) | u64::from(has_deadline) << DEADLINE_SHIFT)
     }
 
-    /// The same with another kind.
+    /// Returns the entry with another kind.
     #[inline]
     #[must_use]
     pub fn with_kind(self, kind: u8) -> Entry {
         Entry(self.0 & !(7 << KIND_SHIFT) | u64::from(kind & 7) << KIND_SHIFT)
     }
 
-    /// The same with another history.
+    /// Returns the entry with another access history.
     #[inline]
     #[must_use]
     pub fn with_access(self, access: u8) -> Entry {
@@ -164,18 +164,18 @@ impl fmt::Debug for Entry {
     }
 }
 
-/// What a look at the home bucket of a key tells.
+/// Result of a look at the home bucket of a key, without the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hint {
     /// There is probably no such key.
     Absent,
-    /// Its record is probably here.
+    /// The record of the key is probably here.
     At(Location),
     /// If there is such a key, it was displaced; `hint_displaced` looks there.
     Displaced,
 }
 
-/// Bits of slots, handed out lowest first.
+/// Set of slots as bits, handed out lowest first.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slots(pub u32);
 
@@ -229,7 +229,7 @@ impl Bucket {
         self.high[slot as usize].store(entry.high(), Relaxed);
     }
 
-    /// A hint, without the lock: looks for a native with `tag`.
+    /// Looks for a native with `tag`, without the lock: the result is a hint.
     #[inline]
     pub fn hint(&self, tag: u16) -> Hint {
         let codes = self.codes();
@@ -271,7 +271,7 @@ impl Bucket {
         self.codes.store(self.codes.load(Relaxed) & !(1 << (MARKS_SHIFT + code - 2)), Relaxed);
     }
 
-    /// No later than the earliest deadline of the bucket's entries.
+    /// Tick that is no later than the earliest deadline in the bucket.
     #[inline]
     pub fn tick(&self) -> Option<Tick> {
         let has = self.codes.load(Relaxed) & HAS_TICK != 0;
@@ -294,7 +294,7 @@ impl Bucket {
         self.set_tick(Some(self.tick().map_or(tick, |found| found.earlier(tick))));
     }
 
-    /// Becomes what another bucket is.
+    /// Copies the contents of another bucket.
     pub fn copy_from(&self, other: &Bucket) {
         for (to, from) in self.tags.iter().zip(&other.tags) {
             to.store(from.load(Relaxed), Relaxed);
@@ -309,7 +309,7 @@ impl Bucket {
         self.spare.store(other.spare.load(Relaxed), Relaxed);
     }
 
-    /// Makes the bucket empty, as fresh memory is.
+    /// Makes the bucket empty, like fresh memory.
     pub fn clear(&self) {
         self.tags.iter().for_each(|word| word.store(0, Relaxed));
         self.codes.store(0, Relaxed);
@@ -350,14 +350,15 @@ impl Codes {
         })
     }
 
-    /// Whether some slot carries `code`.
+    /// Returns true if some slot carries `code`.
     pub fn carries(self, code: u32) -> bool {
         let differs = (self.0 ^ (CODE_UNITS * code)) & CODES_MASK;
         let any = (differs | differs >> 1 | differs >> 2) & CODE_UNITS;
         any != CODE_UNITS
     }
 
-    /// Codes under which natives of this bucket lie elsewhere, as bits from code 2 upwards.
+    /// Marks: the codes under which natives of this bucket lie elsewhere, as bits from code 2
+    /// upwards.
     #[inline]
     pub fn marks(self) -> u32 {
         self.0 >> MARKS_SHIFT & MARKS_MASK
@@ -375,7 +376,7 @@ mod tests {
     #[test]
     fn an_entry_reads_back_what_was_stored() {
         let bucket = Bucket::default();
-        for slot in 0..LANES {
+        for slot in 0..SLOTS {
             bucket.fill(
                 slot,
                 slot % 6 + 1,
@@ -383,7 +384,7 @@ mod tests {
                 entry(0xab_cdef_0123 + u64::from(slot)),
             );
         }
-        for slot in 0..LANES {
+        for slot in 0..SLOTS {
             assert_eq!(bucket.entry(slot), entry(0xab_cdef_0123 + u64::from(slot)));
             assert_eq!(bucket.matches(0x8000 + slot as u16).collect::<Vec<_>>(), [slot]);
             assert_eq!(bucket.codes().of(slot), slot % 6 + 1);
@@ -442,7 +443,7 @@ mod loom_tests {
     }
 
     impl Shared {
-        /// What the holder of the lock finds.
+        /// Finds the value as the holder of the lock.
         fn find(&self) -> Option<u64> {
             let _held = self.lock.lock();
             let slots = self.bucket.matches(TAG);
@@ -452,7 +453,7 @@ mod loom_tests {
             found
         }
 
-        /// What someone sees who does not hold it.
+        /// Looks without the lock.
         fn look(&self) -> Option<u64> {
             match self.bucket.hint(TAG) {
                 Hint::At(location) => Some(location.bits()),

@@ -16,7 +16,7 @@ pub(crate) const DEPTH_MAX: u32 = 14;
 const UNIT_BYTES: usize = 64;
 const UNIT_WORDS: usize = UNIT_BYTES / size_of::<AtomicU32>();
 
-/// See the module page.
+/// Memory for the directories of all indexes; see the module page.
 #[derive(Debug)]
 pub(crate) struct Directories {
     space: Reservation,
@@ -40,7 +40,8 @@ impl Directories {
         Ok(Directories { space, free: Mutex::default() })
     }
 
-    /// Takes a directory of depth `depth`, whose words hold anything. Returns its first unit.
+    /// Takes a directory of depth `depth`, whose words have unspecified content. Returns its first
+    /// unit.
     pub fn take(&self, depth: u32) -> Result<u32, OutOfBlocks> {
         let mut free = self.free();
         if let Some(unit) = free.by_depth[depth as usize].pop() {

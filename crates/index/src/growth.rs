@@ -8,7 +8,7 @@
 use crate::Records;
 use crate::block::Block;
 use crate::blocks::{Blocks, SIZES};
-use crate::bucket::{Bucket, LANES};
+use crate::bucket::{Bucket, SLOTS};
 use crate::directories::DEPTH_MAX;
 use crate::error::OutOfBlocks;
 use crate::scratch::{Moved, Scratch};
@@ -17,9 +17,9 @@ use base::PositionHash;
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// From this many buckets on, positions are recovered without reading records.
+/// Number of buckets from which positions are recovered without reading records.
 const EXACT_FROM_BUCKETS: u32 = 512;
-/// Size of the two halves of a block that was split: 640 buckets.
+/// Smallest size of the two halves of a split, as an index into `SIZES`: 640 buckets.
 const SPLIT_SIZE: u32 = 5;
 /// Records prefetched ahead of those that are read.
 const AHEAD: usize = 12;
@@ -41,7 +41,7 @@ impl Index {
         records: &impl Records,
     ) -> Result<(), OutOfBlocks> {
         let entries = blocks.facts(block.frame()).count.load(Relaxed);
-        blocks.note_growth(entries, block.buckets() * LANES);
+        blocks.note_growth(entries, block.buckets() * SLOTS);
         let larger = block.size() + 1;
         if self.resize(blocks, hash, block, larger..narrow::to_u32(SIZES.len()), records).is_ok() {
             return Ok(());
@@ -49,7 +49,7 @@ impl Index {
         self.split(blocks, hash, block, records)
     }
 
-    /// Gives a block the first of `sizes` into which its entries fit.
+    /// Rebuilds a block with the first of `sizes` into which its entries fit.
     pub(crate) fn resize(
         &self,
         blocks: &Blocks,
@@ -141,7 +141,7 @@ impl Index {
         Ok(())
     }
 
-    /// Makes every directory entry that `hash` shares with its block name `block`.
+    /// Points all directory entries of the block of `hash` to `block`.
     pub(crate) fn point_at(&self, blocks: &Blocks, hash: PositionHash, block: BlockRef) {
         let depth = self.depth();
         if depth == 0 {
@@ -155,7 +155,7 @@ impl Index {
         words[first..first + span].iter().for_each(|word| word.store(block.0, Relaxed));
     }
 
-    /// Gives all blocks back. What the entries named is the caller's to count.
+    /// Gives all blocks back. The caller counts what the entries named.
     pub fn clear(&self, blocks: &Blocks) {
         self.each_block(blocks, |block, _| {
             blocks.give_back(block.frame(), bytes_of(block.size()));
@@ -172,7 +172,7 @@ pub(crate) fn bytes_of(size: u32) -> usize {
     SIZES[size as usize] as usize * size_of::<Bucket>()
 }
 
-/// Takes all entries out of a block, with their positions, and keeps what its buckets were.
+/// Takes all entries out of a block, with their positions, and keeps a copy of its buckets.
 pub(crate) fn gather(
     blocks: &Blocks,
     from: BlockRef,
@@ -185,7 +185,7 @@ pub(crate) fn gather(
     }
 }
 
-/// The same; positions are exact from a certain size of the block on.
+/// As `gather`, without reading records: positions are exact from `EXACT_FROM_BUCKETS` buckets on.
 fn gather_buckets(blocks: &Blocks, from: BlockRef, scratch: &mut Scratch) {
     let block = blocks.block(from.frame(), from.size());
     for number in 0..block.len() {
@@ -206,7 +206,7 @@ fn gather_buckets(blocks: &Blocks, from: BlockRef, scratch: &mut Scratch) {
     }
 }
 
-/// Makes a block what it was before `gather`.
+/// Restores a block to its state before `gather`.
 pub(crate) fn restore(blocks: &Blocks, block: BlockRef, scratch: &Scratch) {
     let buckets = blocks.block(block.frame(), block.size());
     for (number, kept) in scratch.kept.iter().enumerate() {
@@ -217,7 +217,7 @@ pub(crate) fn restore(blocks: &Blocks, block: BlockRef, scratch: &Scratch) {
     blocks.settle(block.frame(), bytes_of(block.size()), bytes_of(block.size()));
 }
 
-/// Asks for the hashes, prefetching records ahead so that their cache misses overlap.
+/// Reads the hashes of the records, prefetching ahead so that their cache misses overlap.
 fn read_positions(moved: &mut [Moved], from: BlockRef, records: &impl Records) {
     moved.iter().take(AHEAD).for_each(|it| records.prefetch(it.entry.location()));
     for at in 0..moved.len() {
@@ -231,7 +231,7 @@ fn read_positions(moved: &mut [Moved], from: BlockRef, records: &impl Records) {
     }
 }
 
-/// Fills an empty block; false, and empty again, if it is too small.
+/// Fills an empty block; returns false, with the block empty again, if it is too small.
 pub(crate) fn refill<'m>(
     blocks: &Blocks,
     into: BlockRef,

@@ -10,8 +10,8 @@ use crate::prefetch;
 use crate::table::{BlockRef, Index, own_tag, tag_of};
 use base::{Location, PositionHash};
 
-/// The bucket that a key's entry probably stands in, and the tag it has there. One word, so that an
-/// array of them is read in the pieces in which it was written.
+/// Bucket in which a key's entry probably stands, and its tag there. One word, so that an array of
+/// them is read in the pieces in which it was written.
 ///
 /// ```text
 /// | tag 16 | bucket 48 |
@@ -22,7 +22,7 @@ pub struct Home(u64);
 const BUCKET_BITS: u32 = 48;
 
 impl Home {
-    /// Of a key in an index that never had an entry.
+    /// Home of a key in an index that never had an entry.
     pub const NOWHERE: Home = Home(u64::MAX);
 
     #[inline]
@@ -43,13 +43,13 @@ impl Home {
         (self.0 >> BUCKET_BITS) as u16
     }
 
-    /// Brings the bucket nearer.
+    /// Prefetches the bucket.
     #[inline]
     pub fn prefetch(self, blocks: &Blocks) {
         prefetch(blocks.bucket_address(self.bucket()));
     }
 
-    /// Looks for the entry.
+    /// Looks for the entry in the bucket.
     #[inline]
     pub fn hint(self, blocks: &Blocks) -> Hint {
         blocks.bucket(self.bucket()).map_or(Hint::Absent, |bucket| bucket.hint(self.tag()))
@@ -57,13 +57,13 @@ impl Home {
 }
 
 impl Index {
-    /// Where the entry of `hash` stands if it is not displaced.
+    /// Returns the bucket in which the entry of `hash` stands if it is not displaced.
     #[inline]
     pub fn home(&self, blocks: &Blocks, hash: PositionHash) -> Home {
         self.block_ref(blocks, hash).map_or(Home::NOWHERE, |block| Home::new(block, hash))
     }
 
-    /// Brings the buckets nearer to which natives of the home of `hash` were displaced.
+    /// Prefetches the buckets to which natives of the home of `hash` were displaced.
     pub fn prefetch_displaced(&self, blocks: &Blocks, hash: PositionHash) {
         if let Some((block, home, _)) = self.hint(blocks, hash) {
             let marks = block.bucket(home).codes().marks();
@@ -72,7 +72,7 @@ impl Index {
         }
     }
 
-    /// Where the record of `hash` probably is if its entry was displaced.
+    /// Returns the probable location of the record of `hash` if its entry was displaced.
     pub fn hint_displaced(&self, blocks: &Blocks, hash: PositionHash) -> Option<Location> {
         let (block, home, tag) = self.hint(blocks, hash)?;
         let marks = block.bucket(home).codes().marks();

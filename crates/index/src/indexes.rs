@@ -1,11 +1,11 @@
-//! The indexes of all keyspaces and shards: memory is touched for keyspaces in use alone.
+//! The indexes of all keyspaces and shards: memory is touched only for keyspaces in use.
 
 use crate::table::Index;
 use base::units::SHARDS;
 use base::{KeyspaceId, Reservation, ShardId};
 use std::io;
 
-/// Keyspaces that a record can name.
+/// Number of keyspaces that a record can name.
 const KEYSPACES: usize = 1 << 16;
 
 /// One index per keyspace and shard; the 256 of a keyspace lie together.
@@ -16,7 +16,7 @@ pub struct Indexes {
 }
 
 impl Indexes {
-    /// Empty indexes for 65,536 keyspaces, or for as many as the system allows.
+    /// Creates empty indexes for 65,536 keyspaces, or for as many as the system allows.
     ///
     /// # Errors
     /// When the system refuses address space for 256.
@@ -29,7 +29,7 @@ impl Indexes {
         Ok(Indexes { space, keyspaces })
     }
 
-    /// Keyspaces that there is room for.
+    /// Number of keyspaces that there is room for.
     pub fn keyspaces(&self) -> usize {
         self.keyspaces
     }

@@ -40,16 +40,16 @@ pub use table::{EntrySlot, Index};
 
 use base::{Location, PositionHash};
 
-/// What the index asks of whoever stores the records.
+/// Questions of the index to the owner of the records.
 pub trait Records {
     /// The position hash of the key of the record at `at`.
     fn hash_of(&self, at: Location) -> PositionHash;
 
-    /// Announces that `hash_of` will be asked for `at` soon.
+    /// Prefetches the record at `at`, for which `hash_of` will be called soon.
     fn prefetch(&self, at: Location);
 }
 
-/// Brings the cache line at `address` nearer; any address will do.
+/// Prefetches the cache line at `address`; any address will do.
 #[inline]
 pub fn prefetch<T>(address: *const T) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]

@@ -5,7 +5,7 @@ use crate::bucket::Entry;
 use crate::table::{EntrySlot, Index, SHARD_BITS};
 use base::{PositionHash, Random, ShardId};
 
-/// Where a walk stands: the lowest position hash that it has not covered, in 40 bits. Positions
+/// Progress of a walk: the lowest position hash that it has not covered, in 40 bits. Positions
 /// never change by growth, shrinking or displacement, so a walk misses nothing that stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position(u64);
@@ -13,15 +13,15 @@ pub struct Position(u64);
 const CURSOR_SHIFT: u32 = 24;
 
 impl Position {
-    /// Before everything.
+    /// Begin of a walk.
     pub const START: Position = Position(0);
 
-    /// The begin of a shard.
+    /// Position at which a shard begins.
     pub fn of_shard(shard: ShardId) -> Position {
         Position(u64::from(shard.0) << (64 - SHARD_BITS))
     }
 
-    /// The walk that a client's cursor names; bits that no position has are ignored.
+    /// Position that a client's cursor names; bits that no position has are ignored.
     pub fn from_cursor(cursor: u64) -> Position {
         Position(cursor << CURSOR_SHIFT)
     }
@@ -31,12 +31,12 @@ impl Position {
         self.0 >> CURSOR_SHIFT
     }
 
-    /// As a hash: it names the shard in which to go on.
+    /// Returns the position as a hash, which names the shard in which to go on.
     pub fn hash(self) -> PositionHash {
         PositionHash(self.0)
     }
 
-    /// The begin of the next shard; `None` after the last.
+    /// Position at which the next shard begins; `None` after the last.
     pub fn next_shard(self) -> Option<Position> {
         let shard = (self.0 >> (64 - SHARD_BITS)) + 1;
         (shard < 1 << SHARD_BITS).then_some(Position(shard << (64 - SHARD_BITS)))
@@ -65,7 +65,7 @@ impl Index {
         (next >> (64 - SHARD_BITS) == from.0 >> (64 - SHARD_BITS)).then_some(Position(next))
     }
 
-    /// A random entry, every one about as likely; `None` in an empty index.
+    /// Returns a random entry, each about as likely; `None` in an empty index.
     pub fn random(
         &self,
         blocks: &Blocks,

@@ -1,26 +1,26 @@
-//! What a block is taken apart into when it is rebuilt.
+//! Buffers for the rebuild of a block.
 
 use crate::bucket::{Bucket, Entry};
 use base::Tick;
 
-/// What a rebuild works with.
+/// Buffers of one rebuild.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
-    /// The entries on their way.
+    /// Entries taken out of the block.
     pub moved: Vec<Moved>,
-    /// The buckets as they were.
+    /// Copies of the buckets, to restore them if the rebuild fails.
     pub kept: Vec<Bucket>,
 }
 
 /// An entry on its way from one shape of the block to another.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moved {
-    /// Position in 17 bits, the lowest of which only a split knows.
+    /// Position in 17 bits, the lowest of which is known only where records were read.
     pub position: u32,
-    /// The bits of the tag that are the hash's own.
+    /// Bits of the tag that come from the lowest bits of the hash.
     pub own: u16,
-    /// The tick of its bucket, if it is timed.
+    /// Tick of its bucket, if the entry is timed.
     pub tick: Option<Tick>,
-    /// What stands in the bucket.
+    /// The entry itself.
     pub entry: Entry,
 }

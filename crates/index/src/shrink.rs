@@ -1,4 +1,4 @@
-//! Shrinking, one block at a time: a block becomes smaller, or one with its sibling.
+//! Shrinking, one block at a time: a block becomes smaller, or merges with its sibling.
 //!
 //! ```text
 //! depth 5   | 01010: few entries | 01011: few entries |     siblings differ in the last bit
@@ -10,21 +10,21 @@
 
 use crate::Records;
 use crate::blocks::{Blocks, SIZES};
-use crate::bucket::LANES;
+use crate::bucket::SLOTS;
 use crate::growth::{bytes_of, gather, refill, restore};
 use crate::table::{BlockRef, Index, SHARD_BITS, block_tick, set_block_tick};
 use base::PositionHash;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// A block shrinks when fewer than this share of its slots is in use, in percent.
+/// Load below which a block shrinks, in percent of its slots.
 const SHRINK_BELOW: u32 = 30;
-/// And is rebuilt so that at most this share is in use.
+/// Highest load after shrinking, in percent of the slots.
 const SHRUNK_LOAD: u32 = 65;
-/// Siblings become one when they hold fewer entries together: a third of what a block splits at.
-const MERGE_BELOW: u32 = SIZES[SIZES.len() - 1] * LANES * SHRINK_BELOW / 100;
+/// Entries in two siblings together below which they merge: a third of what a block splits at.
+const MERGE_BELOW: u32 = SIZES[SIZES.len() - 1] * SLOTS * SHRINK_BELOW / 100;
 
 impl Index {
-    /// Whether `shrink` would do something.
+    /// Returns true if `shrink` would do something.
     #[inline]
     pub fn wants_shrink(&self, blocks: &Blocks, hash: PositionHash) -> bool {
         self.block_ref(blocks, hash).is_some_and(|block| {
@@ -32,8 +32,8 @@ impl Index {
         })
     }
 
-    /// Makes the block of `hash` smaller, or one with its sibling, if few of its slots are in use.
-    /// For after a removal.
+    /// Makes the block of `hash` smaller, or merges it with its sibling, if few of its slots are in
+    /// use. To be called after a removal.
     pub fn shrink(&self, blocks: &Blocks, hash: PositionHash, records: &impl Records) {
         // Each round makes the block smaller or its depth less, or is the last for some time.
         while let Some(block) = self.block_ref(blocks, hash) {
@@ -54,7 +54,7 @@ impl Index {
         }
     }
 
-    /// The block that was split off from this one, if both are so empty that they may be one.
+    /// Sibling of the block, if both are so empty that they may merge.
     #[inline]
     fn sibling_to_merge(
         &self,
@@ -146,10 +146,10 @@ fn count_of(blocks: &Blocks, block: BlockRef) -> u32 {
     blocks.facts(block.frame()).count.load(Relaxed)
 }
 
-/// Whether a smaller block would do. One that was tried in vain is tried again when half of its
-/// entries are gone, so that a removal costs little on average.
+/// Returns true if a smaller block would do. One that could not be made smaller is tried again when
+/// half of its entries are gone, so that a removal costs little on average.
 fn is_sparse(blocks: &Blocks, block: BlockRef) -> bool {
-    let is_sparse = count_of(blocks, block) * 100 < block.buckets() * LANES * SHRINK_BELOW;
+    let is_sparse = count_of(blocks, block) * 100 < block.buckets() * SLOTS * SHRINK_BELOW;
     block.size() > 0 && is_sparse && !is_stuck(blocks, block)
 }
 
@@ -159,9 +159,9 @@ fn is_stuck(blocks: &Blocks, block: BlockRef) -> bool {
     stuck > 0 && count * 2 >= stuck
 }
 
-/// The smallest size in which so many entries are not too close.
+/// Smallest size, as an index into `SIZES`, in which `count` entries stay within `SHRUNK_LOAD`.
 fn shrunk_size(count: u32) -> u32 {
-    let wanted = count * 100 / (SHRUNK_LOAD * LANES);
+    let wanted = count * 100 / (SHRUNK_LOAD * SLOTS);
     narrow::to_u32(SIZES.iter().position(|buckets| *buckets > wanted).unwrap_or(SIZES.len() - 1))
 }
 

@@ -1,8 +1,8 @@
-//! Passes over buckets by the ones that look after the store: deadlines, and access history.
+//! Sweeps of background jobs over buckets: deadlines, and access history.
 
 use crate::block::SlotAt;
 use crate::blocks::Blocks;
-use crate::bucket::{Entry, LANES};
+use crate::bucket::{Entry, SLOTS};
 use crate::scan::Position;
 use crate::table::{BlockRef, EntrySlot, Index, SHARD_BITS, block_tick, set_block_tick};
 use base::{Location, Tick};
@@ -10,13 +10,13 @@ use base::{Location, Tick};
 /// Buckets whose records are prefetched ahead of those that are looked at.
 const AHEAD: usize = 4;
 
-/// What a pass over deadlines asks of the store.
+/// Visitor of a sweep over deadlines.
 pub trait DeadlineVisitor {
-    /// Announces that `visit` will be asked for `at` soon.
+    /// Prefetches the record at `at`, which will be visited soon.
     fn prefetch(&self, at: Location);
 
-    /// Tells the tick of the earliest deadline of the record that an entry names and of the parts
-    /// of its value, or `None` when that of the record has passed: the entry is removed then.
+    /// Returns the tick of the earliest deadline of the record that an entry names and of the parts
+    /// of its value, or `None` if that of the record has passed: the entry is removed then.
     fn visit(&mut self, slot: EntrySlot, entry: Entry) -> Option<Tick>;
 }
 
@@ -67,7 +67,7 @@ impl Index {
         let block = blocks.block(found.frame(), found.size());
         let bucket = block.bucket(number);
         let mut earliest: Option<Tick> = None;
-        for slot in (0..LANES).filter(|slot| bucket.codes().of(*slot) != 0) {
+        for slot in (0..SLOTS).filter(|slot| bucket.codes().of(*slot) != 0) {
             let entry = bucket.entry(slot);
             if !entry.is_timed() {
                 continue;

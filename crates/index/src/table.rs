@@ -10,20 +10,20 @@
 use crate::Records;
 use crate::block::SlotAt;
 use crate::blocks::{Blocks, SIZES};
-use crate::bucket::{Entry, LANES};
+use crate::bucket::{Entry, SLOTS};
 use crate::error::OutOfBlocks;
 use base::{PositionHash, Tick};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Bits of the hash above the directory's: they name the shard.
+/// Number of top bits of the hash, above those of the directory, that name the shard.
 pub(crate) const SHARD_BITS: u32 = 8;
-/// Bits of the tag that come from the lowest bits of the hash alone.
+/// Number of bits of the tag that come from the lowest bits of the hash alone.
 const OWN_TAG_BITS: u32 = 9;
 
 const PRESENT: u64 = 1 << 63;
 const TICK_PRESENT: u32 = 1 << 16;
 
-/// All zeros is an empty index. Methods that change it are for the holder of the shard's lock.
+/// One index. All zeros is an empty one. Methods that change it need the shard's lock.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub struct Index {
@@ -31,12 +31,12 @@ pub struct Index {
     count: AtomicU64,
     with_deadline: AtomicU64,
     with_timed_parts: AtomicU64,
-    /// A sum that the store keeps here: live bytes of the records.
+    /// Sum that the index keeps for the store: live bytes of the records.
     bytes: AtomicU64,
 }
 
-/// Where an entry stands; good until the index is changed. One word, so that it stays in a
-/// register on its way through the store.
+/// Place of an entry, valid until the index is changed. One word, so that it stays in a register on
+/// its way through the store.
 ///
 /// ```text
 /// | slot 16 | bucket 16 | block 32 |
@@ -61,7 +61,7 @@ impl EntrySlot {
     }
 }
 
-/// A directory's word: which block, how large, and how many bits of the directory it knows.
+/// Word of a directory: frame, size and local depth of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BlockRef(pub u32);
 
@@ -91,17 +91,17 @@ impl BlockRef {
 
     /// Entries at which the block grows: beyond nine tenths, insertions displace many others.
     pub fn entries_max(self) -> u32 {
-        self.buckets() * LANES * 9 / 10
+        self.buckets() * SLOTS * 9 / 10
     }
 
-    /// The 16 bits of `hash` that say where in the block it stands.
+    /// Position in the block: 16 bits of `hash`.
     #[inline]
     pub fn position(self, hash: PositionHash) -> u32 {
         ((hash.0 << (SHARD_BITS + self.depth())) >> 48) as u32
     }
 }
 
-/// Nine bits of the hash's own and the seven lowest of the position.
+/// Tag of an entry: nine bits of the hash's own and the seven lowest of the position.
 #[inline]
 pub(crate) fn tag_of(own: u16, position: u32) -> u16 {
     own << 7 | (position & 0x7f) as u16
@@ -113,27 +113,27 @@ pub(crate) fn own_tag(hash: PositionHash) -> u16 {
 }
 
 impl Index {
-    /// Entries.
+    /// Number of entries.
     pub fn len(&self) -> u64 {
         self.count.load(Relaxed)
     }
 
-    /// Whether there is no entry.
+    /// Returns true if there is no entry.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Entries with a deadline.
+    /// Number of entries with a deadline.
     pub fn with_deadline(&self) -> u64 {
         self.with_deadline.load(Relaxed)
     }
 
-    /// Entries of values of which parts have deadlines.
+    /// Number of entries of values of which parts have deadlines.
     pub fn with_timed_parts(&self) -> u64 {
         self.with_timed_parts.load(Relaxed)
     }
 
-    /// Whether the sweep over deadlines has anything to look at.
+    /// Returns true if the sweep over deadlines has anything to look at.
     pub fn is_timed(&self) -> bool {
         self.with_deadline() + self.with_timed_parts() > 0
     }
@@ -183,7 +183,7 @@ impl Index {
         self.bytes.store(0, Relaxed);
     }
 
-    /// Finds the entry of `hash` that `is_it`.
+    /// Finds the entry of `hash` for which `is_it` returns true.
     #[inline(always)]
     pub fn find(
         &self,
@@ -195,7 +195,7 @@ impl Index {
         self.find_map(blocks, hash, look).map(|(slot, entry, ())| (slot, entry))
     }
 
-    /// Finds the entry of `hash` in which `look` sees something, and what it sees.
+    /// Finds the entry of `hash` for which `look` returns something, and returns that too.
     #[inline(always)]
     pub fn find_map<T>(
         &self,
@@ -274,7 +274,7 @@ impl Index {
         bucket_at(blocks, slot).set_access(slot.at().slot, access);
     }
 
-    /// Makes the buckets know of a deadline that came nearer.
+    /// Notes a deadline in the tick of the entry's bucket and in that of its block.
     pub fn note_tick(&self, blocks: &Blocks, slot: EntrySlot, tick: Tick) {
         bucket_at(blocks, slot).note_tick(tick);
         let facts = blocks.facts(slot.block().frame());
@@ -307,7 +307,7 @@ impl Index {
         }
     }
 
-    /// Every block once, with the first of its directory entries' positions as a hash.
+    /// Visits every block once, with the lowest hash of its range; the shard's bits are zero.
     pub(crate) fn each_block(&self, blocks: &Blocks, mut visit: impl FnMut(BlockRef, u64)) {
         let mut hash = 0_u64;
         while let Some(found) = self.block_ref(blocks, PositionHash(hash)) {
@@ -333,7 +333,7 @@ fn bucket_at(blocks: &Blocks, slot: EntrySlot) -> &crate::bucket::Bucket {
     blocks.block(slot.block().frame(), slot.block().size()).bucket(slot.at().bucket)
 }
 
-/// Only the lock's holder writes, so a load and a store do.
+/// Adds to a sum. Only the lock's holder writes, so a load and a store suffice.
 #[inline]
 fn add(sum: &AtomicU64, by: i64) {
     sum.store(sum.load(Relaxed).wrapping_add_signed(by), Relaxed);

@@ -71,7 +71,7 @@ impl Shared {
         }
     }
 
-    /// What is seen without the lock may be anything that stood in the index once.
+    /// Looks without the lock, and may see anything that stood in the index once.
     fn look(&self, key: u64) -> Option<u64> {
         let home = self.index.home(&self.blocks, hash(key));
         home.prefetch(&self.blocks);

@@ -86,7 +86,7 @@ fn memory_falls_with_the_keys() {
     }
 }
 
-/// As SCAN with DEL removes them: what is left of a block crowds in its last buckets.
+/// Removal as by SCAN with DEL: what is left of a block crowds in its last buckets.
 #[test]
 fn keys_that_leave_in_the_order_of_their_positions_cost_few_rebuilds() {
     let it = Fixture::new(100_000);

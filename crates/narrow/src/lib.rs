@@ -1,12 +1,12 @@
-//! Numbers into fewer bits, each conversion with what it means.
+//! Conversions of numbers to fewer bits, named by their meaning.
 //!
 //! ```text
 //! to_usize            a count in 64 bits as one in memory: always the same number
 //! to_u8 .. to_u32     a number that is known to fit: debug builds look
 //! low_u8 .. low_u64   the lowest bits of a word; the others hold something else
 //! ```
-//! They cost what `as` costs. A number that a client, a file or a setting chose, and that nobody
-//! has bounded yet, goes through `try_from` instead, and what does not fit is refused.
+//! They cost as much as `as`. A number that a client, a file or a setting chose, and that was not
+//! bounded yet, goes through `try_from` instead, and is refused if it does not fit.
 //!
 //! Owner: nobody; these are functions of their arguments.
 //! Not here: types with a unit (`base::units`), numbers as text (`text`).
@@ -16,7 +16,7 @@
 
 const _: () = assert!(usize::BITS == u64::BITS, "pointers have 64 bits");
 
-/// The same number, for use as a length or an index.
+/// Returns the same number, for use as a length or an index.
 #[inline(always)]
 #[must_use]
 #[expect(clippy::cast_possible_truncation, reason = "asserted above: both have 64 bits")]
@@ -26,10 +26,10 @@ pub const fn to_usize(number: u64) -> usize {
 
 macro_rules! to {
     ($($name:ident $number:ty)+) => {$(
-        /// The same number in fewer bits, into which it is known to fit.
+        /// Returns the same number in fewer bits, into which it is known to fit.
         ///
         /// # Panics
-        /// In debug builds when it does not fit; other builds cut it off.
+        /// In debug builds when it does not fit; other builds drop the upper bits.
         #[inline(always)]
         #[must_use]
         #[expect(clippy::cast_possible_truncation, reason = "the caller knows that it fits")]
@@ -44,7 +44,7 @@ to! { to_u8 u8  to_u16 u16  to_u32 u32 }
 
 macro_rules! low {
     ($($name:ident $number:ty)+) => {$(
-        /// The lowest bits of a word of which the others belong to something else.
+        /// Returns the lowest bits of a word whose other bits mean something else.
         #[inline(always)]
         #[must_use]
         #[expect(clippy::cast_possible_truncation, reason = "the other bits are not wanted")]
@@ -56,7 +56,7 @@ macro_rules! low {
 
 low! { low_u8 u8  low_u16 u16  low_u32 u32 }
 
-/// The lower half of a double word.
+/// Returns the lower half of a double word.
 #[inline(always)]
 #[must_use]
 #[expect(clippy::cast_possible_truncation, reason = "the other half is not wanted")]

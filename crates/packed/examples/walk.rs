@@ -1,4 +1,4 @@
-//! Nanoseconds for what commands do to a small collection, by number of elements.
+//! Measures nanoseconds of the operations of commands on a small collection, by number of elements.
 
 use packed::{Element, PackedList, PackedListMut};
 use std::hint::black_box;

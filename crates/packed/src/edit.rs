@@ -1,4 +1,4 @@
-//! Changing a packed list in place, within the memory that it was given.
+//! Changes to a packed list in place, within the memory that it was given.
 
 use crate::element::Element;
 use crate::head::{EMPTY, HEAD_BYTES, Head, PACKED_BYTES_MAX};
@@ -6,26 +6,26 @@ use crate::packed_list::{PackedList, Place, REPEATING_BYTES_MIN};
 use std::ops::Range;
 use thiserror::Error;
 
-/// Gaps are closed when they are more than this part of a packed list.
+/// Divisor: gaps are closed when they are more than this part of a packed list.
 const GAP_PART: usize = 4;
 
-/// A packed list that is changed. Its memory may be longer than the packed list is.
+/// Mutable view of a packed list, whose memory may be longer than the packed list.
 #[derive(Debug)]
 pub struct PackedListMut<'a> {
     bytes: &'a mut [u8],
     head: Head,
 }
 
-/// The change does not fit; nothing has changed.
+/// Refusal of a change that does not fit; nothing has changed.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error("the packed list needs {needed} bytes of memory")]
 pub struct Full {
-    /// Bytes that the packed list would take.
+    /// Bytes that the packed list would need.
     pub needed: usize,
 }
 
 impl<'a> PackedListMut<'a> {
-    /// The packed list in `bytes`.
+    /// Returns a view of the packed list in `bytes`.
     ///
     /// # Panics
     /// If there is no head.
@@ -35,7 +35,7 @@ impl<'a> PackedListMut<'a> {
         PackedListMut { bytes, head }
     }
 
-    /// Makes `bytes` an empty packed list.
+    /// Writes an empty packed list into `bytes`.
     ///
     /// # Panics
     /// If they have no room for a head.
@@ -44,13 +44,13 @@ impl<'a> PackedListMut<'a> {
         PackedListMut::new(bytes)
     }
 
-    /// For reading.
+    /// Returns a view for reading.
     #[inline]
     pub fn as_list(&self) -> PackedList<'_> {
         PackedList::new(self.bytes)
     }
 
-    /// Bytes of the packed list; what lies behind them in its memory is free.
+    /// Returns the bytes of the packed list; the memory behind them is free.
     pub fn byte_len(&self) -> usize {
         self.head.byte_len()
     }
@@ -65,7 +65,7 @@ impl<'a> PackedListMut<'a> {
     }
 
     /// Inserts the elements of a row before the one at a place, one behind the other. Rows of two
-    /// are removed as such: what comes alone is inserted alone.
+    /// are removed as a whole only: elements that are to be removed alone must be inserted alone.
     ///
     /// # Errors
     /// When there is no room for all of them.
@@ -98,8 +98,8 @@ impl<'a> PackedListMut<'a> {
         self.bytes[self.head.codes + (index & self.head.mask)] = code;
     }
 
-    /// Decides whether the codes of an empty packed list, to which a row comes, repeat. Returns
-    /// where it comes.
+    /// Decides if the codes of an empty packed list repeat, given its first row. Returns the place
+    /// of the row.
     fn begin_with(&mut self, row: &[Element<'_>], size: usize) -> Place {
         let is_one = row.windows(2).all(|pair| pair[0].code() == pair[1].code());
         let mask = if size < REPEATING_BYTES_MIN * row.len() || row.is_empty() {
@@ -116,7 +116,7 @@ impl<'a> PackedListMut<'a> {
         Place { index: 0, offset }
     }
 
-    /// Whether codes repeat with a row before the element at a place, as they do now.
+    /// Returns true if codes go on repeating with a row before the element at a place.
     #[inline]
     fn goes_on_with(&self, at: Place, row: &[Element<'_>]) -> bool {
         let is_whole = |elements: usize| elements & self.head.mask == 0;
@@ -125,11 +125,11 @@ impl<'a> PackedListMut<'a> {
             && self.as_list().repeats_for(row)
     }
 
-    /// Gives each element a code of its own, for `count` more of `size` bytes that differ. Returns
-    /// by how many bytes that has moved the elements to the front.
+    /// Gives each element a code of its own, before `count` elements of `size` bytes with other
+    /// codes are added. Returns the number of bytes by which the elements moved to the front.
     ///
     /// # Errors
-    /// When there will be no room for those.
+    /// When there is no room for those elements.
     #[cold]
     fn spell_out(&mut self, size: usize, count: usize) -> Result<usize, Full> {
         let (needed, room) = (self.head.full_len() + size + count, self.room());
@@ -157,7 +157,7 @@ impl<'a> PackedListMut<'a> {
         self.bytes.len().min(PACKED_BYTES_MAX)
     }
 
-    /// Adds an element behind the last.
+    /// Appends an element.
     ///
     /// # Errors
     /// When there is no room.
@@ -165,7 +165,7 @@ impl<'a> PackedListMut<'a> {
         self.insert(self.as_list().end(), element)
     }
 
-    /// Adds an element before the first.
+    /// Prepends an element.
     ///
     /// # Errors
     /// When there is no room.
@@ -173,8 +173,8 @@ impl<'a> PackedListMut<'a> {
         self.insert(self.as_list().front(), element)
     }
 
-    /// Leaves what is free of the memory where elements like those that there are come next at the
-    /// end, so that adding them moves nothing.
+    /// Moves the codes so that the free memory is where further elements are appended: elements of
+    /// average length then move nothing.
     pub fn spread(&mut self) {
         self.close_gaps();
         let mut head = self.head;
@@ -188,7 +188,7 @@ impl<'a> PackedListMut<'a> {
         self.set_head(head);
     }
 
-    /// Puts another element where one stands.
+    /// Replaces the element at a place.
     ///
     /// # Errors
     /// When there is no room.
@@ -196,7 +196,7 @@ impl<'a> PackedListMut<'a> {
         let list = self.as_list();
         let (old_size, new_size) = (list.after(at).offset - at.offset, element.size());
         let Head { count, mask, .. } = self.head;
-        // The code of the first row is its own as long as there is no other.
+        // The only row has its codes to itself, even where codes repeat.
         let has_own_code = !self.head.is_repeating() || count <= mask + 1;
         let keeps_code = list.code(at.index) == element.code();
         if old_size == new_size && (has_own_code || keeps_code) {
@@ -218,11 +218,11 @@ impl<'a> PackedListMut<'a> {
         self.insert(at, element)
     }
 
-    /// Removes `count` elements from a place on, or those that there are; returns the place of the
-    /// element that stands there now.
+    /// Removes `count` elements from a place on, or those up to the end. Returns the place of the
+    /// element that follows them.
     ///
     /// # Panics
-    /// If this leaves a part of a row, of those that were inserted as two.
+    /// If this leaves a part of a row that was inserted as two elements.
     pub fn remove(&mut self, at: Place, count: usize) -> Place {
         let end = (at.index + count).min(self.head.count);
         let next = self.as_list().forward(at, end.max(at.index));
@@ -277,7 +277,7 @@ impl<'a> PackedListMut<'a> {
     }
 
     /// Makes room for `count` elements of `size` bytes together at a place, and counts them. Their
-    /// codes are those that repeat.
+    /// codes are the repeated ones.
     ///
     /// ```text
     /// | head | gap | elements before | elements behind, codes | gap |
@@ -292,10 +292,10 @@ impl<'a> PackedListMut<'a> {
         }
         let is_front = at.index == 0 && !tail.is_empty();
         head.begin = if is_front && head.begin - HEAD_BYTES >= size {
-            // What has left at the front has left room.
+            // Removals at the front have left room.
             head.begin - size
         } else if is_front && room - needed >= size {
-            // More may follow there: they get half of what is free.
+            // Further elements may follow at the front: they get half of the free bytes.
             HEAD_BYTES + (room - needed) / 2
         } else if head.end + size + head.code_count() > room {
             HEAD_BYTES
@@ -322,7 +322,7 @@ impl<'a> PackedListMut<'a> {
     fn open(&mut self, at: Place, size: usize, count: usize) -> Result<Place, Full> {
         let mut head = self.head;
         if at.index == 0 && head.begin - HEAD_BYTES >= size && head.codes - head.end >= count {
-            // What has left at the front has left room.
+            // Removals at the front have left room.
             head.begin -= size;
             head.codes -= count;
             head.count += count;
@@ -367,8 +367,7 @@ impl<'a> PackedListMut<'a> {
     }
 
     /// Makes room for `count` elements of `size` bytes together at the front, and for more that may
-    /// follow there: they get half of the bytes that are free, so that it is the others' turn to
-    /// move seldom.
+    /// follow there: they get half of the `free` bytes, so that the others are moved seldom.
     fn open_front(&mut self, size: usize, count: usize, free: usize) -> Place {
         let mut head = self.head;
         let bytes = head.end - head.begin;
@@ -396,7 +395,8 @@ impl<'a> PackedListMut<'a> {
         if gaps * GAP_PART > self.byte_len() { self.close_gaps() } else { 0 }
     }
 
-    /// Moves all elements to the front of the memory; returns by how many bytes.
+    /// Moves all elements to the front of the memory. Returns the number of bytes by which they
+    /// moved.
     pub fn close_gaps(&mut self) -> usize {
         let mut head = self.head;
         let shift = head.begin - HEAD_BYTES;
@@ -416,12 +416,12 @@ impl<'a> PackedListMut<'a> {
     }
 }
 
-/// Adds an element to the end of a packed list that has no gaps, and grows with it.
+/// Appends an element to a packed list without gaps, and grows its vector.
 pub fn push(list: &mut Vec<u8>, element: Element<'_>) {
     push_row(list, &[element]);
 }
 
-/// Adds a row of elements to the end of a packed list that has no gaps, and grows with it.
+/// Appends a row of elements to a packed list without gaps, and grows its vector.
 pub fn push_row(list: &mut Vec<u8>, row: &[Element<'_>]) {
     let len = PackedList::new(list).len_with(row);
     list.resize(len.max(list.len()), 0);

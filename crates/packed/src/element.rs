@@ -1,4 +1,4 @@
-//! One element: bytes, or an integer whose decimal text clients see.
+//! Element of a packed list: bytes, or an integer that clients see as decimal text.
 //!
 //! ```text
 //! code     0..=239   so many bytes
@@ -6,39 +6,38 @@
 //! code     241..=248 an integer in 1..=8 bytes, little-endian
 //! code     249       | node 4 | length 5 |               bytes that are kept somewhere else
 //! ```
-//! Every text has one form only, so elements are equal when their forms are.
+//! Every text has exactly one form, so elements are equal if their forms are equal.
 
 use std::cmp::Ordering;
 use text::{IntegerText, parse_i64};
 
-/// The longest element that takes one byte besides its own.
+/// Longest text that takes only one byte besides its own bytes.
 pub const SHORT_BYTES_MAX: usize = 239;
 
 const CODE_LONG: u8 = narrow::to_u8(SHORT_BYTES_MAX) + 1;
 const CODE_INTEGER: u8 = CODE_LONG;
-/// What is kept elsewhere takes as many bytes as its code is above the integers' base.
+/// A far element, like an integer, takes as many bytes as its code is above `CODE_INTEGER`.
 const CODE_FAR: u8 = CODE_INTEGER + narrow::to_u8(FAR_BYTES);
 const FAR_BYTES: usize = 9;
 const LENGTH_BYTES: usize = 4;
 
-/// An element.
+/// Element of a packed list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Element<'a> {
-    /// Bytes that are no integer's decimal text.
+    /// Text that is not the decimal text of an integer.
     Bytes(&'a [u8]),
-    /// The decimal text of an integer.
+    /// Integer, whose text is its decimal text.
     Integer(i64),
-    /// Bytes that whoever keeps the packed list keeps somewhere else, and has to look up before it
-    /// can tell what they are.
+    /// Text that the owner of the packed list keeps elsewhere, and has to look up.
     Far(Far),
 }
 
-/// Where a long text is, in words that mean something to its keeper alone.
+/// Reference to a text kept elsewhere, with a meaning only to the owner of the packed list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Far {
-    /// The number under which it is kept.
+    /// Number of the node that holds the text.
     pub node: u32,
-    /// Bytes of the text, up to a terabyte.
+    /// Bytes of the text, up to 1 TiB.
     pub len: u64,
 }
 
@@ -59,10 +58,10 @@ impl Far {
 }
 
 impl<'a> Element<'a> {
-    /// The element of which clients see `text`.
+    /// Returns the element for a text, as an integer if it is the decimal text of one.
     #[inline]
     pub fn of(text: &'a [u8]) -> Element<'a> {
-        // Every integer's text fits into 20 bytes and begins so.
+        // The text of an integer has at most 20 bytes and begins with a digit or minus.
         let may_be_integer = text.len() <= 20 && matches!(text, [b'0'..=b'9' | b'-', ..]);
         match may_be_integer.then(|| parse_i64(text)).flatten() {
             Some(value) => Element::Integer(value),
@@ -70,7 +69,7 @@ impl<'a> Element<'a> {
         }
     }
 
-    /// Gives the text that clients see to `use_text`; of what is kept elsewhere, no text.
+    /// Calls `use_text` with the text that clients see; with an empty text for a far element.
     #[inline]
     pub fn with_text<T>(self, use_text: impl FnOnce(&[u8]) -> T) -> T {
         match self {
@@ -80,12 +79,12 @@ impl<'a> Element<'a> {
         }
     }
 
-    /// The text that clients see, on its own.
+    /// Returns the text that clients see as a vector.
     pub fn to_text(self) -> Vec<u8> {
         self.with_text(<[u8]>::to_vec)
     }
 
-    /// Bytes of the text that clients see.
+    /// Returns the length of the text that clients see.
     #[inline]
     pub fn text_len(self) -> usize {
         match self {
@@ -94,12 +93,12 @@ impl<'a> Element<'a> {
         }
     }
 
-    /// The order of the texts, byte by byte.
+    /// Compares the texts byte by byte.
     pub fn cmp_text(self, other: Element<'_>) -> Ordering {
         self.with_text(|left| other.with_text(|right| left.cmp(right)))
     }
 
-    /// Bytes that the element takes in a packed list, its code among them.
+    /// Returns the bytes that the element takes in a packed list, including its code.
     #[inline]
     pub fn cost(self) -> usize {
         self.size() + 1
@@ -115,7 +114,7 @@ impl<'a> Element<'a> {
         }
     }
 
-    /// Bytes that it takes, without its code.
+    /// Returns the bytes that the element takes, without its code.
     #[inline]
     pub(crate) fn size(self) -> usize {
         match self {
@@ -126,7 +125,7 @@ impl<'a> Element<'a> {
         }
     }
 
-    /// The beginning of what `write` writes: all of it, except for the length behind a long text.
+    /// Returns the bytes that `write` writes, except for the length behind a long text.
     #[inline]
     pub(crate) fn form<'b>(self, buffer: &'b mut FormBuffer) -> &'b [u8]
     where
@@ -151,7 +150,7 @@ impl<'a> Element<'a> {
         }
     }
 
-    /// Writes it into `to`, which is as long as `size` says.
+    /// Writes the element into `to`, which is `size` bytes long.
     #[inline]
     pub(crate) fn write(self, to: &mut [u8]) {
         match self {
@@ -172,16 +171,16 @@ impl<'a> Element<'a> {
         }
     }
 
-    /// Writes it with its code in front into `to`, which is as long as `cost` says: for those who
-    /// keep several elements in the bytes of one.
+    /// Writes code and element into `to`, which is `cost` bytes long: for several elements within
+    /// the bytes of one.
     #[inline]
     pub fn write_inline(self, to: &mut [u8]) {
         to[0] = self.code();
         self.write(&mut to[1..]);
     }
 
-    /// Reads what `write_inline` wrote at the begin of `from`: the element, and what follows it.
-    /// `None` if nothing like that was ever written.
+    /// Reads an element that `write_inline` wrote at the beginning of `from`. Returns it and the
+    /// bytes behind it; `None` if these bytes cannot have been written so.
     #[inline]
     pub fn read_inline(from: &'a [u8]) -> Option<(Element<'a>, &'a [u8])> {
         let (code, rest) = from.split_first()?;
@@ -189,7 +188,7 @@ impl<'a> Element<'a> {
         Some((Element::read(*code, bytes), rest))
     }
 
-    /// Reads what `write` wrote under `code`.
+    /// Reads an element that `write` wrote, given its code.
     #[inline]
     pub(crate) fn read(code: u8, from: &'a [u8]) -> Element<'a> {
         match code {
@@ -201,21 +200,21 @@ impl<'a> Element<'a> {
     }
 }
 
-/// Whether any of these codes is that of an element that is kept elsewhere.
+/// Returns true if any of these codes is that of a far element.
 #[inline]
 pub(crate) fn has_far(codes: &[u8]) -> bool {
     codes.contains(&CODE_FAR)
 }
 
-/// Where forms stand that are no part of the text.
+/// Buffer for forms that differ from the text.
 #[derive(Default)]
 pub(crate) struct FormBuffer {
     short: [u8; FAR_BYTES],
     long: Vec<u8>,
 }
 
-/// Bytes of elements with these codes together; `None` if there are long ones, whose codes do not
-/// tell.
+/// Returns the total bytes of elements with these codes; `None` if one is long, as its code does
+/// not hold its length.
 #[inline]
 pub(crate) fn sum_of_sizes(codes: &[u8]) -> Option<usize> {
     let (chunks, rest) = codes.as_chunks::<SUMMED_CODES>();
@@ -231,48 +230,52 @@ pub(crate) fn sum_of_sizes(codes: &[u8]) -> Option<usize> {
     (!has_long).then_some(sum)
 }
 
-/// Whether all codes are those of texts of less than 64 bytes or of integers of at most 32 bits.
+/// Returns true if no code is that of a text of 64 to 239 bytes, an integer of more than 32 bits or
+/// a far element.
 pub(crate) fn are_short(codes: &[u8]) -> bool {
     let is_short = |code: u8| code < 64 || code.wrapping_sub(CODE_INTEGER) <= 4;
     codes.chunks(64).all(|chunk| chunk.iter().fold(true, |all, code| all & is_short(*code)))
 }
 
-/// Whether a code is that of an integer of at most two bytes.
+/// Returns true if a code is that of an integer of at most two bytes.
 #[inline]
 pub(crate) fn is_small_integer(code: u8) -> bool {
     matches!(code.wrapping_sub(CODE_INTEGER), 1 | 2)
 }
 
-/// So many codes are summed by a handful of instructions.
+/// Number of codes that are summed at a time, by a handful of instructions.
 const SUMMED_CODES: usize = 16;
 
-/// Bytes of an element with a code that is not `CODE_LONG`.
+/// Returns the bytes of an element with a code that is not `CODE_LONG`.
 #[inline]
 fn size_if_short(code: u8) -> u16 {
-    // Codes of integers lie above those of short texts by what the subtraction takes off.
+    // Of a text the code is the smaller one, as the subtraction wraps; of an integer the difference
+    // is.
     u16::from(code.min(code.wrapping_sub(CODE_INTEGER)))
 }
 
-/// Bytes of an element with a code; `None` of a long one, whose code does not tell.
+/// Returns the bytes of an element with a code; `None` for a long one, as its code does not hold
+/// its length.
 #[inline]
 pub(crate) fn short_size(code: u8) -> Option<usize> {
     (code != CODE_LONG).then(|| usize::from(size_if_short(code)))
 }
 
-/// Bytes of the element with `code` that begins at the start of `from`; `None` if the code or what
-/// follows is nothing that was ever written.
+/// Returns the bytes of the element with `code` at the start of `from`; `None` if code or bytes are
+/// not valid.
 #[inline]
 pub(crate) fn size_at_start(code: u8, from: &[u8]) -> Option<usize> {
     size_with_length(code, from.first_chunk())
 }
 
-/// The same for one that ends at the end of `from`.
+/// Returns the bytes of the element with `code` at the end of `from`; `None` if code or bytes are
+/// not valid.
 #[inline]
 pub(crate) fn size_at_end(code: u8, from: &[u8]) -> Option<usize> {
     size_with_length(code, from.last_chunk())
 }
 
-/// `length` is where a long text has its own.
+/// Returns the bytes of an element with `code`; `length` is the length field of a long text.
 #[inline]
 fn size_with_length(code: u8, length: Option<&[u8; LENGTH_BYTES]>) -> Option<usize> {
     match code {
@@ -285,7 +288,7 @@ fn size_with_length(code: u8, length: Option<&[u8; LENGTH_BYTES]>) -> Option<usi
     }
 }
 
-/// Bytes in which an integer keeps its value and its sign.
+/// Returns the number of bytes that hold the value and sign of an integer.
 #[inline]
 fn integer_bytes(value: i64) -> usize {
     let magnitude_bits = 64 - (value ^ (value >> 63)).leading_zeros();

@@ -1,32 +1,33 @@
-//! The head of a packed list: where its elements and their codes are.
+//! Head of a packed list: the places of its elements and codes.
 
 /// Bytes of the head.
 pub(crate) const HEAD_BYTES: usize = 8;
 
-/// A packed list takes at most so many bytes.
+/// Most bytes of a packed list.
 pub const PACKED_BYTES_MAX: usize = u16::MAX as usize;
 
-/// A packed list without elements.
+/// Bytes of a packed list without elements.
 pub const EMPTY: [u8; HEAD_BYTES] = [0, 0, END, 0, END, 0, END, 0];
 const END: u8 = narrow::to_u8(HEAD_BYTES);
 
-/// Codes that repeat are at most so many.
+/// Most codes that repeat.
 const ROW_MAX: usize = 2;
 
+/// Head of a packed list, four numbers of 16 bits.
+///
 /// ```text
 /// | count 2 | begin 2 | end 2 | codes 2 |
 /// ```
-/// Elements lie from `begin` to `end`, their codes from `codes` on; all counted from the start.
-/// Where codes repeat, the last field holds how many there are, one or two, and they follow the
-/// elements.
+/// Elements lie from `begin` to `end`, their codes from `codes` on; all are offsets from the start.
+/// Where codes repeat, the last field holds their number, one or two, and they follow the elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
     pub count: usize,
     pub begin: usize,
     pub end: usize,
     pub codes: usize,
-    /// Of the bits of an element's number, those that tell which code is its own: all, or none
-    /// where all elements have the same, or the lowest where they have two in turns.
+    /// Mask of the bits of an element's number that select its code: all bits, or none where all
+    /// elements have the same code, or the lowest where two codes alternate.
     pub mask: usize,
 }
 
@@ -50,38 +51,37 @@ impl Head {
         bytes[..HEAD_BYTES].copy_from_slice(&word.to_le_bytes());
     }
 
-    /// Whether there are fewer codes than elements, of which each is that of every one, or of every
-    /// second.
+    /// Returns true if codes repeat: one code for all elements, or two that alternate.
     #[inline]
     pub fn is_repeating(self) -> bool {
         self.mask != usize::MAX
     }
 
-    /// Codes that are written down.
+    /// Returns the number of codes that are stored.
     #[inline]
     pub fn code_count(self) -> usize {
         self.count.min(self.mask.saturating_add(1))
     }
 
-    /// Bytes of the whole packed list.
+    /// Returns the bytes of the whole packed list.
     #[inline]
     pub fn byte_len(self) -> usize {
         self.codes + self.code_count()
     }
 
-    /// Bytes of the packed list without gaps.
+    /// Returns the bytes of the packed list without gaps.
     #[inline]
     pub fn dense_len(self) -> usize {
         HEAD_BYTES + self.end - self.begin + self.code_count()
     }
 
-    /// Bytes of the packed list without gaps, with a code for each element.
+    /// Returns the bytes of the packed list without gaps, with a code for each element.
     #[inline]
     pub fn full_len(self) -> usize {
         HEAD_BYTES + self.end - self.begin + self.count
     }
 
-    /// Whether its parts lie one behind the other inside `len` bytes.
+    /// Returns true if its parts lie one behind the other inside `len` bytes.
     pub fn is_sound(self, len: usize) -> bool {
         let Head { begin, end, codes, .. } = self;
         HEAD_BYTES <= begin && begin <= end && end <= codes && self.byte_len() <= len

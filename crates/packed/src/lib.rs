@@ -1,20 +1,20 @@
-//! Byte-compact packed lists of elements: what small collections are kept in, and the leaves of
+//! Packed lists of elements, compact in bytes: the form of small collections, and of the leaves of
 //! large ones.
 //!
 //! ```text
 //! | head 8 | gap | element 0 | element 1 | ... | gap | code 0 | code 1 | ... |
 //!                  bytes of elements, nothing else     one byte for each
 //! ```
-//! A code says what an element is and how many bytes it takes, so that a packed list is walked from
-//! either end with one byte per short element, and a wanted one is looked for among codes before
-//! any bytes are compared. What leaves at the front leaves a gap, and moves nothing.
+//! A code tells the kind and the length of an element, so that a packed list is walked from either
+//! end by reading one byte per short element, and an element is searched among the codes before any
+//! bytes are compared. Removing an element at the front leaves a gap, and moves nothing.
 //!
-//! Elements of four bytes and more that all have the same code have it written down once, and rows
-//! of two that all have the same two have these: texts of one length, fields and values of two.
-//! Where one of them stands is a multiplication then. The first one that differs gives each its own
-//! code.
+//! Codes that repeat are stored once: one code where all elements have the same, two where all rows
+//! of two have the same pair, if elements take four bytes or more on average. Examples are texts of
+//! one length, and fields and values of two lengths. The place of an element is a multiplication
+//! then. The first element with another code gives each element a code of its own.
 //!
-//! Owner: whoever owns the bytes; a packed list is a view of them.
+//! Owner: the owner of the bytes; a packed list is a view of them.
 //! Not here: what elements mean (`store::value`), where the bytes are (`heap`).
 //! Start at: `element.rs`, then `packed_list.rs`.
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! Reading a packed list: from either end, by number, and by looking for an element.
+//! Reading of a packed list: from either end, by number, and by search for an element.
 
 use crate::element::{
     Element, Far, FormBuffer, are_short, has_far, is_small_integer, short_size, size_at_end,
@@ -7,15 +7,15 @@ use crate::element::{
 use crate::head::{EMPTY, HEAD_BYTES, Head};
 use thiserror::Error;
 
-/// Fewer elements than these are passed one by one.
+/// Number of elements below which they are passed one by one.
 const FEW: usize = 8;
-/// Texts mostly differ at their ends, which are compared first.
+/// Bytes at the ends of texts that are compared first, as texts mostly differ there.
 const LAST_BYTES: usize = 8;
-/// Elements whose codes repeat take so many bytes each, on average: a packed list of shorter ones
-/// would grow by too much once they get codes of their own.
+/// Least average bytes of elements whose codes repeat: a packed list of shorter ones would grow by
+/// too much once they get codes of their own.
 pub(crate) const REPEATING_BYTES_MIN: usize = 4;
 
-/// A packed list that is read. Its bytes were written by `PackedListMut`, or passed
+/// View of a packed list for reading. Its bytes were written by `PackedListMut`, or passed
 /// `PackedList::checked`.
 #[derive(Clone, Copy, Debug)]
 pub struct PackedList<'a> {
@@ -23,27 +23,27 @@ pub struct PackedList<'a> {
     head: Head,
 }
 
-/// Where an element of a packed list stands; good until the packed list is changed.
+/// Place of an element of a packed list; valid until the packed list is changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     pub(crate) index: usize,
     pub(crate) offset: usize,
 }
 
-/// Bytes that are no packed list.
+/// Error: bytes are not a valid packed list.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error("damaged packed list of elements: {0}")]
 pub struct Damaged(&'static str);
 
 impl Place {
-    /// The number of the element, from 0 at the front.
+    /// Returns the number of the element, from 0 at the front.
     pub fn index(self) -> usize {
         self.index
     }
 }
 
 impl<'a> PackedList<'a> {
-    /// The packed list in `bytes`.
+    /// Returns a view of the packed list in `bytes`.
     ///
     /// # Panics
     /// If there is no head.
@@ -54,8 +54,8 @@ impl<'a> PackedList<'a> {
         PackedList { bytes, head }
     }
 
-    /// The packed list in bytes that may hold anything: every element of it can be read, and is in
-    /// the one form that its text is written in.
+    /// Checks bytes that may hold anything, and returns the packed list in them. Every element of
+    /// it can be read, and is in the one form of its text.
     ///
     /// # Errors
     /// When they were not written by `PackedListMut`.
@@ -63,15 +63,16 @@ impl<'a> PackedList<'a> {
         PackedList::walked(bytes, |list, place, next| list.check_form(place, next))
     }
 
-    /// The packed list in bytes that may hold anything: every element of it can be read.
+    /// Checks bytes that may hold anything, and returns the packed list in them. Every element of
+    /// it can be read.
     ///
     /// # Errors
-    /// When it can not.
+    /// When an element cannot be read, or the parts of the packed list do not fit together.
     pub fn readable(bytes: &'a [u8]) -> Result<PackedList<'a>, Damaged> {
         PackedList::walked(bytes, |_, _, _| Ok(()))
     }
 
-    /// Walks over bytes that may hold anything; `check` is asked about each element.
+    /// Walks over bytes that may hold anything, and calls `check` for each element.
     fn walked(
         bytes: &'a [u8],
         check: impl Fn(&PackedList<'a>, Place, Place) -> Result<(), Damaged>,
@@ -96,8 +97,8 @@ impl<'a> PackedList<'a> {
         is_whole.then_some(list).ok_or(Damaged("bytes behind the last element"))
     }
 
-    /// Whether the element between two places reads the same from both ends, and has the one form
-    /// that its text is written in.
+    /// Checks that the element between two places reads the same from both ends, and has the one
+    /// form of its text.
     fn check_form(&self, place: Place, next: Place) -> Result<(), Damaged> {
         let (code, bytes) = (self.code(place.index), &self.bytes[place.offset..next.offset]);
         if size_at_end(code, bytes) != Some(bytes.len()) {
@@ -110,38 +111,39 @@ impl<'a> PackedList<'a> {
         is_own_form.then_some(()).ok_or(Damaged("an element in another form than its own"))
     }
 
-    /// Elements.
+    /// Returns the number of elements.
     #[inline]
     pub fn len(&self) -> usize {
         self.head.count
     }
 
-    /// Whether there is no element.
+    /// Returns true if there is no element.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.head.count == 0
     }
 
-    /// Bytes of the packed list; what lies behind them in its memory is free.
+    /// Returns the bytes of the packed list; the memory behind them is free.
     #[inline]
     pub fn byte_len(&self) -> usize {
         self.head.byte_len()
     }
 
-    /// Bytes that it would take without gaps.
+    /// Returns the bytes that it would take without gaps.
     #[inline]
     pub fn dense_len(&self) -> usize {
         self.head.dense_len()
     }
 
-    /// The same if each element had a code of its own, which the next change may give it.
+    /// Returns the bytes that it would take without gaps and with a code for each element, as after
+    /// a change that ends the repetition.
     #[inline]
     pub fn full_len(&self) -> usize {
         self.head.full_len()
     }
 
-    /// Bytes that it would take, at most and without gaps, with more elements: with a row of them
-    /// before any row, or behind the last.
+    /// Returns the bytes that it would take, at most and without gaps, with a further row of
+    /// elements before any row, or behind the last.
     #[inline]
     pub fn len_with(&self, elements: &[Element<'_>]) -> usize {
         let size: usize = elements.iter().map(|element| element.size()).sum();
@@ -151,7 +153,7 @@ impl<'a> PackedList<'a> {
         self.full_len() + size + elements.len()
     }
 
-    /// Whether codes repeat, and go on to do so with these elements behind the last.
+    /// Returns true if codes repeat, and go on repeating with these elements behind the last.
     #[inline]
     pub(crate) fn repeats_for(&self, elements: &[Element<'_>]) -> bool {
         let count = self.head.count;
@@ -165,18 +167,19 @@ impl<'a> PackedList<'a> {
             })
     }
 
-    /// Elements that come and go together only: rows of two may have codes that repeat.
+    /// Returns the number of elements that must be added and removed together: two where two codes
+    /// alternate, otherwise one.
     pub fn row_len(&self) -> usize {
         if self.head.is_repeating() { self.head.mask + 1 } else { 1 }
     }
 
-    /// The bytes of all elements.
+    /// Returns the bytes of all elements.
     #[inline]
     pub fn element_bytes(&self) -> &'a [u8] {
         &self.bytes[self.head.begin..self.head.end]
     }
 
-    /// The codes that are written down.
+    /// Returns the codes that are stored.
     #[inline]
     pub fn codes(&self) -> &'a [u8] {
         &self.bytes[self.head.codes..self.head.byte_len()]
@@ -187,26 +190,26 @@ impl<'a> PackedList<'a> {
         self.bytes[self.head.codes + (index & self.head.mask)]
     }
 
-    /// The first element's place, or the end of an empty packed list.
+    /// Returns the place of the first element, or the end of an empty packed list.
     #[inline]
     pub fn front(&self) -> Place {
         Place { index: 0, offset: self.head.begin }
     }
 
-    /// The place behind the last element.
+    /// Returns the place behind the last element.
     #[inline]
     pub fn end(&self) -> Place {
         Place { index: self.head.count, offset: self.head.end }
     }
 
-    /// The place of the element with a number, or of the end if there are not more.
+    /// Returns the place of the element with a number, or the end if there is none.
     #[inline]
     pub fn place(&self, index: usize) -> Place {
         if index >= self.head.count { self.end() } else { self.forward(self.front(), index) }
     }
 
-    /// The place of element `index`, which is not before `from`, nor behind the end. Lengths of
-    /// short elements are summed many at a time.
+    /// Returns the place of element `index`, which is not before `from`, nor behind the end.
+    /// Lengths of short elements are summed many at a time.
     #[inline]
     pub fn forward(&self, from: Place, index: usize) -> Place {
         if self.head.is_repeating() {
@@ -220,7 +223,7 @@ impl<'a> PackedList<'a> {
         }
     }
 
-    /// The place so many elements behind one, where codes repeat.
+    /// Returns the place `count` elements behind `from`, where codes repeat.
     #[inline]
     fn forward_by(&self, from: Place, count: usize) -> Place {
         match self.bytes_of(from.index, count) {
@@ -229,8 +232,8 @@ impl<'a> PackedList<'a> {
         }
     }
 
-    /// Bytes of `count` elements from number `from` on, where codes repeat; `None` if there are
-    /// long ones, whose codes do not tell.
+    /// Returns the bytes of `count` elements from number `from` on, where codes repeat; `None` if
+    /// some are long, as their codes do not hold their lengths.
     #[inline]
     fn bytes_of(&self, from: usize, count: usize) -> Option<usize> {
         let first = if count > 0 { short_size(self.code(from))? } else { 0 };
@@ -238,7 +241,7 @@ impl<'a> PackedList<'a> {
         Some(count.div_ceil(2) * first + count / 2 * second)
     }
 
-    /// The element at a place; `None` at the end.
+    /// Returns the element at a place; `None` at the end.
     #[inline]
     pub fn at(&self, place: Place) -> Option<Element<'a>> {
         if place.index >= self.head.count {
@@ -248,24 +251,25 @@ impl<'a> PackedList<'a> {
         Some(Element::read(self.code(place.index), &self.bytes[place.offset..next.offset]))
     }
 
-    /// The element with a number.
+    /// Returns the element with a number.
     pub fn get(&self, index: usize) -> Option<Element<'a>> {
         self.at(self.place(index))
     }
 
-    /// The last element.
+    /// Returns the last element.
     #[inline]
     pub fn last(&self) -> Option<Element<'a>> {
         self.iter().next_back()
     }
 
-    /// Whether all elements are texts of less than 64 bytes or integers of at most 32 bits.
+    /// Returns true if there is no text of 64 to 239 bytes, no integer of more than 32 bits and no
+    /// far element.
     pub fn is_all_short(&self) -> bool {
         are_short(self.codes())
     }
 
-    /// How many elements are integers of at most two bytes, and how many are texts whose length
-    /// does not stand in their code.
+    /// Returns the number of integers of at most two bytes, and of texts too long for their code to
+    /// hold the length.
     pub fn count_unusual(&self) -> (usize, usize) {
         let count = |is_meant: fn(u8) -> bool| {
             let codes = self.codes();
@@ -278,14 +282,14 @@ impl<'a> PackedList<'a> {
         (count(is_small_integer), count(|code| short_size(code).is_none()))
     }
 
-    /// The place behind one that is not the end.
+    /// Returns the place behind one that is not the end.
     #[inline]
     pub fn after(&self, place: Place) -> Place {
         let size = size_at_start(self.code(place.index), &self.bytes[place.offset..self.head.end]);
         Place { index: place.index + 1, offset: place.offset + size.unwrap_or(0) }
     }
 
-    /// The place before one that is not the front.
+    /// Returns the place before one that is not the front.
     #[inline]
     pub fn before(&self, place: Place) -> Place {
         let index = place.index - 1;
@@ -293,7 +297,7 @@ impl<'a> PackedList<'a> {
         Place { index, offset: place.offset - size.unwrap_or(0) }
     }
 
-    /// Those of `count` elements from number `from` on that are kept elsewhere.
+    /// Returns the far elements among `count` elements from number `from` on.
     #[inline]
     pub fn far_ones(&self, from: usize, count: usize) -> impl Iterator<Item = Far> + use<'a> {
         let (list, codes) = (*self, self.codes());
@@ -309,13 +313,13 @@ impl<'a> PackedList<'a> {
             })
     }
 
-    /// Bytes of the elements between two places, without their codes.
+    /// Returns the bytes of the elements between two places, without their codes.
     #[inline]
     pub fn bytes_between(&self, from: Place, to: Place) -> usize {
         to.offset - from.offset
     }
 
-    /// The first place from `from` on, in steps of `step` elements, that holds `wanted`.
+    /// Returns the first place from `from` on, in steps of `step` elements, that holds `wanted`.
     ///
     /// # Panics
     /// If the step is zero.
@@ -343,8 +347,8 @@ impl<'a> PackedList<'a> {
         None
     }
 
-    /// The same where codes repeat: they tell nothing, but elements lie as far from each other as
-    /// the first two do.
+    /// Finds an element where codes repeat: they do not narrow the search, but places are a fixed
+    /// number of bytes apart.
     fn find_form(&self, code: u8, form: &[u8], from: Place, step: usize) -> Option<Place> {
         if !self.codes().contains(&code) {
             return None;
@@ -375,23 +379,23 @@ impl<'a> PackedList<'a> {
         None
     }
 
-    /// Whether the bytes at a place begin so.
+    /// Returns true if the bytes at a place begin with `form`.
     #[inline]
     fn is_at(&self, place: Place, form: &[u8]) -> bool {
         self.bytes[place.offset..self.head.end].starts_with(form)
     }
 
-    /// All elements, from the front or from the end.
+    /// Returns all elements, from the front or from the end.
     pub fn iter(&self) -> Iter<'a> {
         self.iter_from(self.front())
     }
 
-    /// The elements before a place.
+    /// Returns the elements before a place.
     pub fn iter_to(&self, to: Place) -> Iter<'a> {
         Iter { list: *self, front: self.front(), back: to }
     }
 
-    /// The elements from a place on.
+    /// Returns the elements from a place on.
     pub fn iter_from(&self, from: Place) -> Iter<'a> {
         Iter { list: *self, front: from, back: self.end() }
     }
@@ -406,9 +410,9 @@ impl<'a> IntoIterator for PackedList<'a> {
     }
 }
 
-/// Adds a packed list to `to` that holds pieces of others, one behind the other and without gaps.
-/// Together they take no more than a packed list may, and are rows of `row_len` elements, of which
-/// the codes are written down once if they repeat.
+/// Appends a packed list to `to` that holds pieces of others, one behind the other and without
+/// gaps. Together they take no more than [`PACKED_BYTES_MAX`](crate::PACKED_BYTES_MAX), and are
+/// rows of `row_len` elements, whose codes are stored once if they repeat.
 pub fn concat(row_len: usize, pieces: &[(PackedList<'_>, Place, Place)], to: &mut Vec<u8>) {
     let begin = to.len();
     to.extend_from_slice(&EMPTY);
@@ -431,7 +435,7 @@ pub fn concat(row_len: usize, pieces: &[(PackedList<'_>, Place, Place)], to: &mu
     head.write(&mut to[begin..]);
 }
 
-/// The mask of codes that are all those of elements in rows of `row_len`, which take so many bytes
+/// Returns the mask for the codes of all elements, which are in rows of `row_len` and take `bytes`
 /// together.
 fn mask_of(codes: &[u8], row_len: usize, bytes: usize) -> usize {
     let repeats =
@@ -447,7 +451,7 @@ fn mask_of(codes: &[u8], row_len: usize, bytes: usize) -> usize {
     }
 }
 
-/// Elements of a packed list, from both ends.
+/// Iterator over elements of a packed list, from both ends.
 #[derive(Clone, Debug)]
 pub struct Iter<'a> {
     list: PackedList<'a>,

@@ -1,4 +1,4 @@
-//! A packed list does what a deque of texts does, in memory that is never moved.
+//! Model test: a packed list behaves like a deque of texts, in memory that is never moved.
 
 use packed::{Element, Full, PackedList, PackedListMut};
 use proptest::collection::vec;
@@ -27,7 +27,7 @@ fn text() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// Texts of which many in a row have the same code.
+/// Returns texts of which many in a row have the same code.
 fn text_of_one_length() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         40 => "[a-d]{8}".prop_map(String::into_bytes),
@@ -70,7 +70,7 @@ fn change<T: Strategy<Value = Vec<u8>> + 'static>(
     ]
 }
 
-/// Applies a change to a packed list of rows of so many elements; the model follows if it fitted.
+/// Applies a change to a packed list of rows of so many elements; the model follows if it fits.
 fn apply(
     list: &mut PackedListMut<'_>,
     model: &mut VecDeque<Vec<u8>>,
@@ -162,7 +162,7 @@ fn check(memory: &[u8], model: &VecDeque<Vec<u8>>) {
     assert!(list.byte_len() <= memory.len());
 }
 
-/// Plays changes in memory of `room` bytes.
+/// Applies changes to a packed list in memory of `room` bytes and to its model.
 fn play(changes: Vec<Change>, room: usize, row_len: usize) {
     let mut memory = vec![0xaa; room];
     PackedListMut::empty_in(&mut memory);

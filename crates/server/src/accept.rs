@@ -1,4 +1,4 @@
-//! Accepting connections and dealing them out to the workers in turn.
+//! Acceptor of connections, which deals them out to the workers in turn.
 
 use crate::listeners::Listeners;
 use crate::mail::{Mail, Mailbox};
@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Connections accepted for one event before others have their turn.
+/// Most connections accepted for one event.
 const ACCEPTS_PER_TURN: usize = 1000;
 
 const TOO_MANY: &[u8] = b"-ERR max number of clients reached\r\n";
@@ -19,22 +19,23 @@ for the default user. In this mode connections are only accepted from the loopba
 To connect from another machine, set a password (`requirepass` in the configuration file or with \
 CONFIG SET on this machine), or turn the mode off with `protected-mode no`.\r\n";
 
-/// The listeners, and the workers that share what they accept.
+/// Listeners, and the workers that share the accepted connections.
 #[derive(Debug)]
 pub struct Acceptor {
     listeners: Arc<Listeners>,
-    /// The worker that accepts is the first.
+    /// Mailboxes of the workers; the first is the worker that accepts.
     workers: Vec<Mailbox>,
     next: usize,
 }
 
 impl Acceptor {
-    /// Deals connections of `listeners` out to `workers`, whose first is the one that accepts.
+    /// Returns an acceptor that deals connections of `listeners` out to `workers`; the first worker
+    /// is the one that accepts.
     pub fn new(listeners: Arc<Listeners>, workers: Vec<Mailbox>) -> Acceptor {
         Acceptor { listeners, workers, next: 0 }
     }
 
-    /// Accepts what waits at a listener. Returns how many there were, and those that the
+    /// Accepts the connections that wait at a listener. Returns their number, and those that the
     /// accepting worker keeps.
     pub fn accept(&mut self, token: Token, instance: &Instance) -> (u64, Vec<Stream>) {
         let (mut accepted, mut own) = (0, Vec::new());
@@ -52,7 +53,7 @@ impl Acceptor {
         (accepted, own)
     }
 
-    /// Turns a connection away, gives it to another worker, or returns it.
+    /// Rejects a connection, gives it to another worker, or returns it for the accepting worker.
     fn deal(&mut self, mut stream: Stream, instance: &Instance) -> Option<Stream> {
         let is_protected = network::PROTECTED_MODE.get(&instance.settings)
             && network::REQUIREPASS.get(&instance.settings).is_empty();

@@ -1,5 +1,5 @@
-//! Background jobs: what must be done in time, and not by the workers. They are done in small
-//! pieces, after each of which a worker that waits for the same core has its turn.
+//! Background jobs: periodic work beside the workers. It is done in small pieces, after each of
+//! which a worker that waits for the same core has its turn.
 
 use crate::limits;
 use base::units::SHARDS;
@@ -13,40 +13,40 @@ use store::ThreadContext;
 
 /// Time from one round to the next.
 const ROUND: Duration = Duration::from_millis(100);
-/// Share of a round that is used for cleaning at rest.
+/// Time of a round that may go into each job done in pieces, such as cleaning at rest.
 const REST_WORK: Duration = Duration::from_millis(50);
 /// Bytes cleaned in one go at rest.
 const CLEAN_BYTES: u64 = 256 << 10;
 /// Records counted as dead in one go.
-const REAP_RECORDS: usize = 1024;
-/// A store to which less was appended in a round is at rest.
+const FREED_RECORDS: usize = 1024;
+/// Bytes appended in a round below which the store is at rest.
 const REST_BYTES: u64 = 64 << 10;
-/// This part of the touched memory is kept for the next heads.
+/// Divisor of the touched memory: a fiftieth of it is kept resident for the next heads.
 const KEPT_PART: u64 = 50;
 const ROUNDS_PER_SECOND: u64 = 10;
-/// Keys whose access history is aged in a second, at most.
+/// Most keys whose access history is aged in a second.
 const KEYS_AGED_PER_SECOND: u64 = 2_000_000;
-/// Memory that the process takes besides records and index, at least.
+/// Least bytes assumed for the memory that the process takes besides records and index.
 const OTHER_BYTES_MIN: u64 = 2 << 20;
 
-/// The state of the thread of the background jobs.
+/// State of the thread of the background jobs.
 pub struct BackgroundJobs {
     instance: Arc<Instance>,
     thread: ThreadContext,
     statistics: Arc<WorkerStatistics>,
-    /// The shard whose keys are aged next.
+    /// Shard whose keys are aged next.
     aged: usize,
     appended: u64,
 }
 
 impl BackgroundJobs {
-    /// Background jobs for a server.
+    /// Returns the background jobs of a server.
     pub fn new(instance: Arc<Instance>, thread: ThreadContext) -> BackgroundJobs {
         let statistics = instance.statistics.worker();
         BackgroundJobs { instance, thread, statistics, aged: 0, appended: 0 }
     }
 
-    /// Works until `stop` is closed.
+    /// Runs a round of jobs every 100 ms until `stop` is closed.
     pub fn run(mut self, stop: &Receiver<()>) {
         loop {
             let began = Instant::now();
@@ -75,7 +75,7 @@ impl BackgroundJobs {
         self.return_memory();
     }
 
-    /// Keys that clients wait for may have expired or been evicted.
+    /// Checks the waiters again, as keys that they wait for may have expired or been evicted.
     fn look_after_waiters(&mut self, now: Millis) {
         if self.instance.waiters.count() > 0 {
             self.instance.store.enter(&self.thread);
@@ -84,7 +84,7 @@ impl BackgroundJobs {
         }
     }
 
-    /// Looks at the memory of the process.
+    /// Samples the memory of the process and the statistics.
     fn sample(&self) {
         let instance = &self.instance;
         let resident = process::resident_bytes();
@@ -117,13 +117,13 @@ impl BackgroundJobs {
         let store = &self.instance.store;
         in_pieces(|| {
             store.enter(&self.thread);
-            let is_more = store.free_some(&mut self.thread, REAP_RECORDS);
+            let is_more = store.free_some(&mut self.thread, FREED_RECORDS);
             store.leave(&self.thread);
             is_more
         });
     }
 
-    /// Cleans while nobody writes; under writes the workers pay for it.
+    /// Cleans while nothing is written; under writes the workers clean.
     fn clean(&mut self, now: Millis) {
         let store = &self.instance.store;
         let appended = store.totals().appended_bytes;
@@ -144,15 +144,15 @@ impl BackgroundJobs {
     fn return_memory(&self) {
         let heap = self.instance.store.heap();
         let part = heap.touched_bytes() / KEPT_PART;
-        // Under a limit what is pooled will be written to again, and costs nobody else anything.
+        // Under a limit the pool will be written to again, and is within the limit anyway.
         let is_limited = heap.budget() != u64::MAX;
         let keep = if is_limited { part.max(2 * u64::from(heap.head_bytes())) } else { part };
         in_pieces(|| heap.return_some(keep));
     }
 }
 
-/// Repeats `step` while there is more to do, for a part of a round, and lets others have the core
-/// after each piece.
+/// Repeats `step` while it returns true, for at most a part of a round, and yields the core between
+/// pieces.
 fn in_pieces(mut step: impl FnMut() -> bool) {
     let (began, mut pacer) = (Instant::now(), Pacer::new());
     while step() && began.elapsed() < REST_WORK {

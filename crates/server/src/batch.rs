@@ -1,8 +1,8 @@
-//! Requests that are looked at together, so that their cache misses overlap.
+//! Batch of requests, whose keys are prefetched together so that their cache misses overlap.
 //!
 //! ```text
 //! parse        request 1..n        spans of their words, rows, hashes of first keys
-//! look ahead   first keys          index buckets and records come nearer
+//! look ahead   first keys          index buckets and records are prefetched
 //! then         execute in order
 //! ```
 
@@ -12,71 +12,72 @@ use std::ops::Range;
 use store::{Sought, Store};
 use wire::{Limits, Progress, ProtocolError, RequestParser, Span};
 
-/// One request of a batch.
+/// Request of a batch.
 #[derive(Debug)]
 pub struct Request {
-    /// Where it begins in the input.
+    /// Offset of the request in the input.
     pub start: usize,
-    /// Where its words begin among the batch's spans, and how many they are.
+    /// Index of its first argument among the batch's spans; the number of arguments follows.
     first_span: usize,
     words: u32,
-    /// One more than the number of its inline words; zero if they stand in the input.
+    /// Index of its inline arguments in the batch plus one; zero if its arguments are in the input.
     inline: u32,
-    /// Its row.
+    /// Row of its command.
     pub row: &'static Row,
     /// Hash of its first key.
     pub hash: Option<PositionHash>,
 }
 
-/// What ended the parsing of a batch.
+/// Reason why the parsing of a batch stopped.
 #[derive(Debug)]
 pub enum End {
     /// The batch is full; more may follow.
     Full,
-    /// The rest of the input is no whole request.
+    /// The rest of the input is an incomplete request.
     Incomplete,
-    /// The rest of the input is no request.
+    /// The rest of the input is not a valid request.
     Broken(ProtocolError),
 }
 
-/// What parsing and looking ahead need to know of a connection.
+/// Parameters of parsing and prefetching for one connection.
 #[derive(Debug)]
 pub struct Ahead<'a> {
-    /// Requests that are looked at together.
+    /// Most requests in a batch.
     pub most: usize,
-    /// What the client may send.
+    /// Limits of a request.
     pub limits: Limits,
-    /// Where keys are looked up.
+    /// Store in which keys are looked up.
     pub store: &'a Store,
-    /// The keyspace in which they are expected.
+    /// Keyspace in which the keys are looked up.
     pub keyspace: KeyspaceId,
 }
 
-/// See the module page. Kept from batch to batch, so that nothing is allocated.
+/// Requests of a batch, parsed and prefetched. Kept from batch to batch, so that nothing is
+/// allocated.
 #[derive(Debug, Default)]
 pub struct Batch {
     spans: Vec<Span>,
     requests: Vec<Request>,
-    /// The words of inline requests, each written down one behind the other.
+    /// Bytes of the arguments of each inline request, one argument behind the other.
     inline: Vec<Vec<u8>>,
     rows: RowMemo,
-    /// The first keys of all requests that have one.
+    /// First keys of all requests that have one.
     keys: Vec<Sought>,
 }
 
-/// What of a batch came from one input.
+/// Requests of a batch that came from one input.
 #[derive(Debug)]
 pub struct Part {
-    /// Its requests.
+    /// Indices of its requests in the batch.
     pub requests: Range<usize>,
-    /// Bytes of the input that parsing has passed.
+    /// Offset in the input up to which it was parsed.
     pub parsed: usize,
-    /// Why it stopped.
+    /// Reason why parsing stopped.
     pub end: End,
 }
 
 impl Batch {
-    /// Forgets all requests.
+    /// Drops all requests.
     #[inline]
     pub fn clear(&mut self) {
         self.spans.clear();
@@ -85,8 +86,7 @@ impl Batch {
         self.keys.clear();
     }
 
-    /// Adds requests of one connection: those in `input`, beginning at `from`, until the batch
-    /// holds as many as are looked at together.
+    /// Parses requests of one connection, in `input` from `from` on, until the batch is full.
     #[inline]
     pub fn add(
         &mut self,
@@ -101,7 +101,7 @@ impl Batch {
         Part { requests: first..self.requests.len(), parsed, end }
     }
 
-    /// Looks ahead for the keys of all requests.
+    /// Prefetches index buckets and records of the first keys of all requests.
     #[inline]
     pub fn look_ahead(&self, store: &Store) {
         if self.keys.len() > 1 {
@@ -135,7 +135,7 @@ impl Batch {
                 Ok(Progress::Incomplete { .. }) => return End::Incomplete,
                 Err(error) => return End::Broken(error),
             };
-            // Each takes more than a byte of the request, which is shorter than 4 GiB.
+            // Each argument takes at least one byte of the request, which is shorter than 4 GiB.
             let words = narrow::to_u32(self.spans.len() - first_span);
             if words > 0 {
                 let (row, hash) = (self.rows.latest(), None);
@@ -159,12 +159,12 @@ impl Batch {
         narrow::to_u32(self.inline.len())
     }
 
-    /// Requests that were parsed.
+    /// Returns the number of requests.
     pub fn len(&self) -> usize {
         self.requests.len()
     }
 
-    /// A request and its words.
+    /// Returns a request and its arguments.
     #[inline]
     pub fn request<'b>(&'b self, at: usize, input: &'b [u8]) -> (&'b Request, Args<'b>) {
         let request = &self.requests[at];
@@ -181,7 +181,7 @@ impl Batch {
         Args::new(bytes, spans)
     }
 
-    /// Finds the row and hashes the first key.
+    /// Finds the row of the command and hashes the first key.
     #[inline]
     fn name(&mut self, request: &mut Request, input: &[u8], ahead: &Ahead<'_>) {
         let mut rows = self.rows;

@@ -1,5 +1,5 @@
-//! One client's connection: its socket, what it has sent and not yet been served, what it has not
-//! yet taken.
+//! Connection of one client: its socket, its input that was not served yet, and its output that was
+//! not written yet.
 
 use crate::output::Output;
 use crate::query::Query;
@@ -13,56 +13,56 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use wire::RequestParser;
 
-/// A client silent for longer needs no room in its query buffer.
+/// Milliseconds of silence after which a client needs no free room in its query buffer.
 const SILENT_MILLIS: u64 = 2000;
-/// Bytes of replies that wait for a client, at most, before its requests are held back. While it
-/// sends more than that they are read none the less, and served until as many bytes of replies
-/// wait: so whoever sends all requests before reading a reply gets all replies.
+/// Bytes of replies that may wait for a client before its requests are held back. While it sends
+/// more than that they are still read, and served until as many bytes of replies wait: so a client
+/// that sends all requests before it reads a reply gets all replies.
 const BACKLOG_MAX: usize = 1 << 20;
-/// Bytes that are read from a client while it waits for keys.
+/// Most bytes that are read ahead from a client while it waits for keys.
 const READ_AHEAD_MAX: usize = 1 << 20;
 
-/// See the module page.
+/// Connection of one client, owned by one worker.
 #[derive(Debug)]
 pub struct Connection {
     /// Its socket.
     pub stream: Stream,
-    /// Its protocol state.
+    /// Protocol state of the client.
     pub session: Session,
-    /// Where in a request it is.
+    /// Parser, with the state of an incomplete request.
     pub parser: RequestParser,
-    /// Bytes that were received and not served: the begin of a request, or requests held back.
+    /// Bytes that were received and not served: the beginning of a request, or requests held back.
     pub query: Query,
-    /// Replies that the socket did not take, messages, and what may not leave yet.
+    /// Replies that the socket did not take, messages, and bytes that may not leave yet.
     output: Output,
-    /// Bytes of replies that may wait whatever it has sent.
+    /// Bytes of replies that may wait however little the client has sent.
     backlog_max: usize,
-    /// Held back by CLIENT PAUSE.
+    /// True while CLIENT PAUSE holds its requests back.
     pub is_paused: bool,
-    /// Its last command waits for keys, and its answer has not yet come.
+    /// True while its last command waits for keys and has no answer yet.
     pub is_waiting: bool,
-    /// Its time was over before its requests were: `query` holds some that can be served.
+    /// True if its slice ended before its requests: `query` holds some that can be served.
     pub is_cut: bool,
-    /// The client will send nothing beyond what its socket holds.
+    /// True if the client will send nothing beyond what its socket holds.
     pub is_ending: bool,
-    /// Its worker will look at it in the next loop iteration.
+    /// True if its worker will look at it in the next loop iteration.
     pub is_unread: bool,
-    /// Its socket was not read to the end, and was not to be read further.
+    /// True if its socket was not read to the end, as it was not to be read further then.
     pub is_undrained: bool,
-    /// Its worker will write to it at the end of the loop iteration.
+    /// True if its worker will write to it at the end of the loop iteration.
     pub is_unwritten: bool,
-    /// Its worker knows that some of its output waits for a position.
+    /// True if its worker has listed it as a connection whose output waits for a position.
     pub is_noted_as_marked: bool,
-    /// Others were told that its buffers take memory.
+    /// True if the counts last published say that its buffers take memory.
     is_shown_with_buffers: Cell<bool>,
-    /// When it gives up waiting for keys.
+    /// Moment at which it gives up waiting for keys.
     pub gives_up_at: Option<Millis>,
-    /// Since when the output is above its soft limit.
+    /// Moment since which the output is above its soft limit.
     pub over_soft_limit_since: Option<Millis>,
 }
 
 impl Connection {
-    /// A connection that has sent nothing yet.
+    /// Returns a connection that has sent nothing yet.
     pub fn new(stream: Stream, session: Session) -> Connection {
         Connection {
             stream,
@@ -85,23 +85,23 @@ impl Connection {
         }
     }
 
-    /// Bytes of replies that wait for the client.
+    /// Returns the bytes of replies and messages that wait for the client.
     #[inline]
     pub fn backlog(&self) -> usize {
         self.output.len()
     }
 
-    /// Whether it has neither a request that waits nor a reason to wait.
+    /// Returns true if no request of it waits or is held back, so that it may join a group.
     pub fn is_simple(&self) -> bool {
         self.query.is_empty() && !self.is_cut && !self.is_held(0)
     }
 
-    /// Whether the requests that wait in its query buffer are held back.
+    /// Returns true if the requests that wait in its query buffer are held back.
     pub fn is_query_held(&self) -> bool {
         self.is_held(self.query.len())
     }
 
-    /// Whether its requests are held back, of which `unserved` bytes wait.
+    /// Returns true if its requests are held back, given that `unserved` bytes of them wait.
     #[inline]
     pub fn is_held(&self, unserved: usize) -> bool {
         let session = &self.session;
@@ -112,35 +112,36 @@ impl Connection {
             || (backlog > self.backlog_max && backlog > unserved)
     }
 
-    /// Whether its socket is to be read, be it only to put requests behind those held back.
+    /// Returns true if its socket is to be read, even if only to queue requests behind those held
+    /// back.
     pub fn is_to_be_read(&self) -> bool {
         let session = &self.session;
-        // Of one that is gone the end is to be found, which lies behind what its socket holds.
+        // If the client is gone, the end of its stream is to be found, behind what its socket
+        // holds.
         let has_read_ahead =
             self.is_waiting && !self.is_ending && self.query.len() > READ_AHEAD_MAX;
         !(self.is_paused || session.close_after_reply || has_read_ahead)
     }
 
-    /// Whether some of what waits for the client waits for a position.
+    /// Returns true if some of the output waits for a position.
     #[inline]
     pub fn is_marked(&self) -> bool {
         self.output.is_marked()
     }
 
-    /// Has the replies behind the next `ahead` bytes wait until `position` is safe.
+    /// Holds back the replies behind the next `ahead` bytes until `position` is safe.
     #[cfg_attr(not(test), expect(dead_code, reason = "nothing makes positions yet"))]
     pub fn mark(&mut self, ahead: usize, position: u64) {
         self.output.mark(ahead, position);
     }
 
-    /// Puts a message that others get too behind what waits; the next write takes it along.
+    /// Adds a message that other clients get too to the output; the next write sends it.
     pub fn share(&mut self, message: Arc<[u8]>) {
         self.output.share(message);
     }
 
-    /// Writes `replies` behind what waits already, as far as positions up to `safe` allow, keeping
-    /// what the socket does not take, if need be with its memory. Returns the bytes that were
-    /// written.
+    /// Writes what waits and then `replies`, as far as positions up to `safe` allow, and keeps what
+    /// the socket does not take, large replies without a copy. Returns the number of bytes written.
     ///
     /// # Errors
     /// When the connection is broken.
@@ -149,20 +150,21 @@ impl Connection {
         self.output.send(replies, &mut self.stream, safe)
     }
 
-    /// Lets the backlog grow to where `limit` closes the connection, as it could not otherwise.
+    /// Lets the backlog grow to the size at which `limit` closes the connection, which it could not
+    /// reach otherwise.
     pub fn follow_limit(&mut self, limit: &OutputLimit) {
         let closed_at = limit.hard_bytes.max(limit.soft_bytes);
         self.backlog_max = BACKLOG_MAX.max(usize::try_from(closed_at).unwrap_or(usize::MAX));
     }
 
-    /// Has it closed, without what waits for it.
+    /// Drops its output and has it closed.
     pub fn give_up(&mut self) {
         self.output.clear();
         self.session.close_after_reply = true;
     }
 
     /// Writes what waits, as far as the socket takes it and positions up to `safe` allow. Returns
-    /// the bytes that were written.
+    /// the number of bytes written.
     ///
     /// # Errors
     /// When the connection is broken.
@@ -178,25 +180,25 @@ impl Connection {
         }
     }
 
-    /// Milliseconds since it sent or took something.
+    /// Returns the milliseconds since the last interaction with the client.
     pub fn silent_for(&self, now: Millis) -> u64 {
         now.since(Millis(self.session.client.last_interaction.load(Relaxed)))
     }
 
-    /// Whether it may be closed for its silence: not while it is the server's turn to speak.
+    /// Returns true if it may be closed for its silence: not while the client waits for the server.
     pub fn may_time_out(&self) -> bool {
         !self.is_waiting && !self.is_paused
     }
 
-    /// Takes room back that the query buffer did not need lately, when its client has been silent
-    /// for `silent` milliseconds.
+    /// Frees memory that the query buffer did not need lately; its client has been silent for
+    /// `silent` milliseconds.
     pub fn trim(&mut self, silent: u64) {
         if self.query.trim(silent > SILENT_MILLIS) {
             self.publish_query();
         }
     }
 
-    /// Lets others see how the connection stands.
+    /// Publishes the time and the buffer sizes of the connection for other threads.
     #[inline]
     pub fn publish(&self, now: Millis) {
         let client = &self.session.client;

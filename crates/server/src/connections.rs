@@ -1,12 +1,12 @@
-//! The connections of one worker: found by the number of their token, and by their client.
+//! Connections of one worker, found by slot number (from their token) and by client.
 
 use crate::connection::Connection;
 use std::collections::HashMap;
 
-/// See the module page.
+/// Table of the connections of one worker.
 #[derive(Debug, Default)]
 pub struct Connections {
-    /// Empty where a connection is away, being served, or where there is none.
+    /// Connections by slot; empty where a connection is away, being served, or where there is none.
     slots: Vec<Option<Box<Connection>>>,
     /// Slots without a connection.
     free: Vec<usize>,
@@ -14,7 +14,7 @@ pub struct Connections {
 }
 
 impl Connections {
-    /// A slot for a connection that comes.
+    /// Returns a free slot for a new connection.
     pub fn reserve(&mut self) -> usize {
         self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
@@ -22,7 +22,7 @@ impl Connections {
         })
     }
 
-    /// Gives back a slot whose connection did not come.
+    /// Gives back a reserved slot that is not used.
     pub fn release(&mut self, at: usize) {
         self.free.push(at);
     }
@@ -33,29 +33,29 @@ impl Connections {
         self.put(at, connection);
     }
 
-    /// Forgets a connection that is away and does not come back.
+    /// Removes a connection that is away and does not come back.
     pub fn remove(&mut self, at: usize, connection: &Connection) {
         self.by_client.remove(&connection.session.client.id);
         self.free.push(at);
     }
 
-    /// Puts a connection back that was away.
+    /// Puts back a connection that was away.
     #[inline]
     pub fn put(&mut self, at: usize, connection: Box<Connection>) {
         self.slots[at] = Some(connection);
     }
 
-    /// Slots that there are, free ones too.
+    /// Returns the number of slots, including free ones.
     pub fn slots(&self) -> usize {
         self.slots.len()
     }
 
-    /// Where the connection of a client is.
+    /// Returns the slot of the connection of a client.
     pub fn find(&self, client: u64) -> Option<usize> {
         self.by_client.get(&client).copied()
     }
 
-    /// The connection in a slot, unless it is away.
+    /// Returns the connection in a slot, unless it is away.
     #[inline]
     pub fn get_mut(&mut self, at: usize) -> Option<&mut Connection> {
         self.slots.get_mut(at)?.as_deref_mut()
@@ -67,7 +67,7 @@ impl Connections {
         self.slots.get_mut(at)?.take()
     }
 
-    /// Takes the connection out of a slot if `choose` wants it.
+    /// Takes the connection out of a slot if `choose` returns true for it.
     #[inline]
     pub fn take_if(
         &mut self,
@@ -77,7 +77,7 @@ impl Connections {
         self.slots.get_mut(at)?.take_if(|connection| choose(connection))
     }
 
-    /// All that are not away.
+    /// Returns all connections that are not away.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Connection> {
         self.slots.iter_mut().flatten().map(|connection| &mut **connection)
     }

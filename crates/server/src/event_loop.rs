@@ -1,13 +1,13 @@
-//! What a worker waits for, and whom it serves then: sockets, mail, new connections and time.
+//! Event loop of a worker: waits for sockets, mail, new connections and time, and serves them.
 //!
 //! ```text
 //! poller ──▶ ready ──▶ take a connection ──▶ pipeline ──▶ settle: put it back, or close it
 //! inbox  ──▶ mail  ──▶ closed, answered, messages written at the end of the loop iteration
-//! timers ──▶ due   ──▶ those who give up, those who are silent or slow
+//! timers ──▶ due   ──▶ waits that end, clients that are silent or slow
 //! ```
 //! It lends connections to the pipeline that it is given, one at a time or as a group. So it can be
-//! entered again, with another pipeline, while a command of the first takes long: what it then
-//! hears of connections that are away is kept for the loop iteration that has lent them.
+//! entered again, with another pipeline, while a command of the first takes long: events of
+//! connections that are away are then kept for the loop iteration that has lent them.
 
 use crate::accept::Acceptor;
 use crate::connection::Connection;
@@ -28,39 +28,40 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// The token of the mailbox; those of listeners follow, and then those of connections.
+/// Token of the mailbox; those of listeners follow, and then those of connections.
 pub const MAILBOX: Token = Token(0);
-/// Tokens below this are not connections.
+/// First token of a connection.
 pub const FIRST_CONNECTION: usize = 64;
 
-/// See the module page.
+/// Event loop of one worker.
 pub struct EventLoop<P> {
     instance: Arc<Instance>,
     pub(crate) poller: P,
-    /// Tells this worker something from any thread.
+    /// Sends a notice to this worker from any thread.
     post: Post,
     inbox: Inbox,
     pub(crate) connections: Connections,
-    /// Connections with requests that were not served, or sockets that may hold more.
+    /// Connections that have requests not served yet, or whose sockets may hold more.
     unread: Vec<Ready>,
-    /// Connections to which messages came in this loop iteration.
+    /// Connections that got messages in this loop iteration.
     unwritten: Vec<usize>,
     /// Connections whose output waits for positions.
     marked: Vec<usize>,
     acceptor: Option<Acceptor>,
     timers: Timers,
-    /// What may wait for a client, by the settings.
+    /// Limit of the output of a client, by the settings.
     output_limit: OutputLimit,
     /// Replies up to this position may leave.
     safe: u64,
-    /// Another pipeline is in the middle of a command.
+    /// True while another pipeline is in the middle of a command.
     is_nested: bool,
-    /// The server ends.
+    /// True once the server is to stop.
     pub is_stopping: bool,
 }
 
 impl<P: Poller> EventLoop<P> {
-    /// An event loop without connections, which are told that `mailbox` leads to it.
+    /// Returns an event loop without connections; `mailbox` leads to it, and clients get it as
+    /// their way here.
     pub fn new(
         instance: Arc<Instance>,
         poller: P,
@@ -87,7 +88,7 @@ impl<P: Poller> EventLoop<P> {
         }
     }
 
-    /// Waits until something is to be done. Mail that comes meanwhile ends the wait.
+    /// Waits until there is something to do. Mail that comes meanwhile ends the wait.
     ///
     /// # Errors
     /// When the poller is broken.
@@ -102,7 +103,7 @@ impl<P: Poller> EventLoop<P> {
         outcome
     }
 
-    /// Serves those who are ready, or were not done before, and what came by mail.
+    /// Serves the connections that are ready or were not finished before, and reads the mail.
     #[inline]
     pub fn serve_ready(&mut self, pipeline: &mut Pipeline, events: &P::Events) {
         let unread = std::mem::take(&mut self.unread);
@@ -122,7 +123,7 @@ impl<P: Poller> EventLoop<P> {
         self.write_messages(pipeline);
     }
 
-    /// Does what is due.
+    /// Does the work of the timers that are due.
     #[inline]
     pub fn keep_time(&mut self, pipeline: &mut Pipeline) {
         if !self.timers.is_nobody_waiting() {
@@ -134,10 +135,10 @@ impl<P: Poller> EventLoop<P> {
         }
     }
 
-    /// Serves those who are ready at this moment, while another pipeline, which is inside the gate,
-    /// is in the middle of a command. `pipeline` must neither come to keys that this command may
-    /// have locked nor close the gate. Whoever is away, and mail about clients, waits until that
-    /// command is done.
+    /// Serves the connections that are ready at this moment, while another pipeline, which is
+    /// inside the gate, is in the middle of a command. `pipeline` must neither use keys that this
+    /// command may have locked nor close the gate. Connections that are away, and mail about
+    /// clients, wait until that command is done.
     ///
     /// # Errors
     /// When the poller is broken.
@@ -156,7 +157,7 @@ impl<P: Poller> EventLoop<P> {
         Ok(())
     }
 
-    /// Has all connections follow a new limit.
+    /// Passes a new output limit on to all connections.
     pub fn follow_limit(&mut self, limit: OutputLimit) {
         self.output_limit = limit;
         self.connections.iter_mut().for_each(|connection| connection.follow_limit(&limit));
@@ -200,7 +201,7 @@ impl<P: Poller> EventLoop<P> {
         }
     }
 
-    /// Goes on with a connection that is served alone.
+    /// Continues a connection that is served alone.
     fn read(&mut self, pipeline: &mut Pipeline, ready: Ready) {
         let at = connection_at(ready.token);
         match self.connections.take(at) {
@@ -208,7 +209,7 @@ impl<P: Poller> EventLoop<P> {
                 let fate = pipeline.read(&mut connection);
                 self.settle(pipeline, Served { at, connection, fate });
             }
-            // It is away; no other event will tell of it.
+            // It is away; no other event will report this.
             None if self.is_nested => self.unread.push(ready),
             None => {}
         }
@@ -222,14 +223,14 @@ impl<P: Poller> EventLoop<P> {
         self.settle(pipeline, Served { at, connection, fate });
     }
 
-    /// Puts a connection back that was lent to a pipeline, or closes it.
+    /// Puts back a connection that was lent to a pipeline, or closes it.
     #[inline]
     fn settle(&mut self, pipeline: &Pipeline, served: Served) {
         let Served { at, mut connection, fate } = served;
         let Fate::Keep { may_hold_more } = fate else {
             return self.drop_connection(at, *connection);
         };
-        // The end behind what was read is told by no further event.
+        // No further event reports the end of the stream behind what was read.
         let may_hold_more = may_hold_more || connection.is_ending;
         let is_to_be_read = may_hold_more && connection.is_to_be_read();
         connection.is_undrained |= may_hold_more && !is_to_be_read;
@@ -257,11 +258,11 @@ impl<P: Poller> EventLoop<P> {
     }
 
     fn accept(&mut self, pipeline: &mut Pipeline, token: Token) {
-        // That there is mail is known without the event.
+        // Mail is noticed without the event.
         if token == MAILBOX {
             return;
         }
-        // Those who have sent something do not wait for those who come.
+        // Connections that have sent something do not wait for new ones.
         self.serve_group(pipeline);
         let Some(acceptor) = &mut self.acceptor else { return };
         let (accepted, own) = acceptor.accept(token, &self.instance);
@@ -271,7 +272,7 @@ impl<P: Poller> EventLoop<P> {
         }
     }
 
-    /// Takes over a connection that was admitted.
+    /// Adds a connection that was admitted.
     pub fn add(&mut self, mut stream: Stream) {
         let settings = &self.instance.settings;
         stream.tune(Duration::from_secs(network::TCP_KEEPALIVE.get(settings).into()));
@@ -304,7 +305,7 @@ impl<P: Poller> EventLoop<P> {
     }
 }
 
-/// Mail.
+/// Mail: messages from other threads.
 impl<P: Poller> EventLoop<P> {
     #[inline]
     fn read_mail(&mut self, pipeline: &mut Pipeline) {
@@ -317,7 +318,8 @@ impl<P: Poller> EventLoop<P> {
         }
     }
 
-    /// Clients may be away, and what they hear must come in order.
+    /// Reads only mail that is not about clients: they may be away, and their notices must stay in
+    /// order.
     #[cold]
     fn read_mail_meanwhile(&mut self) {
         for mail in self.inbox.pick(|mail| matches!(mail, Mail::Accepted(_) | Mail::Stop)) {
@@ -344,7 +346,8 @@ impl<P: Poller> EventLoop<P> {
         }
     }
 
-    /// Gives a client that has waited its answer, and goes on with what it sent meanwhile.
+    /// Sends the answer to a client that has waited, and goes on with the requests it sent
+    /// meanwhile.
     fn on_answer(&mut self, pipeline: &mut Pipeline, client: u64, answer: Vec<u8>) {
         let Some(at) = self.connections.find(client) else { return };
         let Some(mut connection) = self.connections.take(at) else { return };
@@ -356,8 +359,7 @@ impl<P: Poller> EventLoop<P> {
         self.settle(pipeline, Served { at, connection, fate });
     }
 
-    /// Has a message written at the end of the loop iteration, together with others that come until
-    /// then.
+    /// Queues a message, which is written at the end of the loop iteration together with others.
     fn on_message(&mut self, client: u64, message: Arc<[u8]>) {
         let Some(at) = self.connections.find(client) else { return };
         let Some(connection) = self.connections.get_mut(at) else { return };
@@ -387,7 +389,7 @@ impl<P: Poller> EventLoop<P> {
         }
     }
 
-    /// Writes what waited for positions up to `position`.
+    /// Writes the output that waited for positions up to `position`.
     fn on_safe(&mut self, pipeline: &mut Pipeline, position: u64) {
         (self.safe, pipeline.executor.safe) = (position, position);
         for at in std::mem::take(&mut self.marked) {
@@ -399,14 +401,14 @@ impl<P: Poller> EventLoop<P> {
     }
 }
 
-/// Time.
+/// Timers: timeouts, pauses, idle and slow clients.
 impl<P: Poller> EventLoop<P> {
-    /// Ends the waiting of those whose time is over. Their answers come as mail.
+    /// Ends the waits whose deadline has passed. The answers come as mail.
     fn end_waits(&mut self, now: Millis) {
         while let Some(client) = self.timers.due(now) {
             let at = self.connections.find(client);
             let connection = at.and_then(|at| self.connections.get_mut(at));
-            // Whoever is gone has taken its entry along.
+            // A client that is gone has removed its entry.
             debug_assert!(connection.is_some(), "a wait without a client");
             let Some(connection) = connection else {
                 self.timers.forget_first();
@@ -420,7 +422,7 @@ impl<P: Poller> EventLoop<P> {
         }
     }
 
-    /// Ends pauses, closes clients that were silent or slow for too long, and takes room back that
+    /// Ends pauses, closes clients that were silent or slow for too long, and frees memory that
     /// query buffers and the thread's segment do not need.
     fn look_over(&mut self, pipeline: &mut Pipeline) {
         let executor = &mut pipeline.executor;
@@ -450,7 +452,7 @@ impl<P: Poller> EventLoop<P> {
         }
     }
 
-    /// Serves on what CLIENT PAUSE held back.
+    /// Serves the requests that CLIENT PAUSE held back.
     fn resume_paused(&mut self, pipeline: &mut Pipeline) {
         if !self.timers.take_paused() {
             return;

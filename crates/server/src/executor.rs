@@ -1,5 +1,5 @@
-//! What commands need of a worker: its thread context, its counts, its clock and its buffer for
-//! replies; and the order in which the requests of a batch are executed.
+//! Executor of commands: a worker's thread context, counts, clock and reply buffer; and the order
+//! in which the requests of a batch are executed.
 
 use crate::batch::{Ahead, Batch, End, Part};
 use crate::connection::Connection;
@@ -18,54 +18,54 @@ use store::value::hash;
 use store::{Key, ThreadContext};
 use wire::{Limits, Reply, RequestParser};
 
-/// Replies are written when so many bytes of them have gathered, before the batch ends.
+/// Bytes of replies after which they are written before the batch ends.
 const REPLIES_MAX: usize = 256 << 10;
-/// A longer answer to a command that has waited is written before what came behind it is served.
+/// Longest answer to a command that has waited that is sent together with the replies behind it.
 const ANSWER_MAX: usize = 4 << 10;
-/// A buffer for replies that grew beyond this is given back.
+/// Largest capacity that the buffer for replies keeps.
 const REPLIES_KEPT: usize = 1 << 20;
-/// How long requests of one connection are served before others have their turn.
+/// Nanoseconds for which one connection is served before others have their turn.
 const SLICE_NANOS: u64 = 200_000;
 
-/// See the module page.
+/// Executor of one worker.
 pub struct Executor {
-    /// What all clients share.
+    /// State that all clients share.
     pub instance: Arc<Instance>,
-    /// The way to the store.
+    /// Thread context for the store.
     pub thread: ThreadContext,
-    /// What this worker counts.
+    /// Statistics of this worker.
     pub statistics: Arc<WorkerStatistics>,
-    /// Measures commands and loop iterations.
+    /// Stopwatch for commands and loop iterations.
     pub stopwatch: Stopwatch,
-    /// The moment, as read for the batch at work.
+    /// Current time, as read for the batch at work.
     pub now: Millis,
-    /// What may wait for a client, by the settings.
+    /// Limit of the output of a client, by the settings.
     pub output_limit: OutputLimit,
     /// Replies up to this position may leave.
     pub safe: u64,
-    /// When the command at work began.
+    /// Reading of the stopwatch when the command at work began.
     command_began: u64,
-    /// What is left of the time of the connection being served.
+    /// Nanoseconds left for the connection being served.
     slice_nanos: u64,
     /// Replies to the connection being served.
     replies: Vec<u8>,
-    /// Bytes that `replies` may grow to before the client is over its limit.
+    /// Most bytes that `replies` may grow to before the client is over its limit.
     replies_max: usize,
 }
 
-/// Why serving stopped.
+/// Reason why serving stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stop {
-    /// The batch is done.
+    /// All requests were served.
     Done,
     /// The connection is held back from the request that begins here.
     Held(usize),
-    /// Its time is over; the next request begins here.
+    /// Its slice is over; the next request begins here.
     Over(usize),
 }
 
 impl Executor {
-    /// An executor that has served nobody yet.
+    /// Returns an executor that has served no connection yet.
     pub fn new(instance: Arc<Instance>, thread: ThreadContext, stopwatch: Stopwatch) -> Executor {
         Executor {
             statistics: instance.statistics.worker(),
@@ -88,13 +88,13 @@ impl Executor {
         self.now = self.instance.clock.now();
     }
 
-    /// Draws the limits of outputs anew.
+    /// Sets a new limit of outputs.
     pub fn follow_limit(&mut self, limit: OutputLimit) {
         self.output_limit = limit;
         self.replies_max = usize::MAX;
     }
 
-    /// What the next batch of a connection needs.
+    /// Returns the parameters for the next batch of a connection.
     #[inline]
     pub fn ahead(&self, connection: &Connection) -> Ahead<'_> {
         let instance = &*self.instance;
@@ -112,14 +112,15 @@ impl Executor {
         }
     }
 
-    /// Gives a connection its time.
+    /// Starts the slice of a connection.
     #[inline]
     pub fn begin_slice(&mut self, connection: &mut Connection) {
         self.slice_nanos = SLICE_NANOS;
         connection.is_cut = false;
     }
 
-    /// Serves the requests in `input`, beginning at `served`; returns the bytes that are done with.
+    /// Serves the requests in `input`, beginning at `served`. Returns the offset up to which they
+    /// are done.
     pub fn serve_from(
         &mut self,
         batch: &mut Batch,
@@ -139,8 +140,8 @@ impl Executor {
         }
     }
 
-    /// Serves what was parsed of `input`; returns the bytes that are done with, or nothing when
-    /// there is more in it.
+    /// Serves the requests parsed from `input`. Returns the offset up to which it is done, or
+    /// `None` when there may be more requests in it.
     pub fn serve_part(
         &mut self,
         batch: &Batch,
@@ -150,7 +151,7 @@ impl Executor {
     ) -> Option<usize> {
         let stop = self.serve_requests(connection, batch, part.requests.clone(), input);
         if let Stop::Held(from) | Stop::Over(from) = stop {
-            // What was parsed beyond will be parsed again.
+            // Requests parsed beyond this one will be parsed again.
             connection.parser = RequestParser::new();
             connection.is_cut = matches!(stop, Stop::Over(_));
             return Some(from);
@@ -170,7 +171,7 @@ impl Executor {
         }
     }
 
-    /// Puts the answer to a command that has waited before the replies to what came behind it.
+    /// Puts the answer to a command that has waited before the replies to later requests.
     pub fn answer(&mut self, connection: &mut Connection, mut answer: Vec<u8>) -> io::Result<()> {
         if answer.len() > ANSWER_MAX {
             let sent = connection.send(&mut answer, self.safe)?;
@@ -181,7 +182,7 @@ impl Executor {
         Ok(())
     }
 
-    /// Sends the replies to what was served.
+    /// Sends the replies to the requests that were served.
     #[inline]
     pub fn finish(&mut self, connection: &mut Connection) -> io::Result<()> {
         connection.expect_announced();
@@ -197,7 +198,7 @@ impl Executor {
             return Ok(());
         }
         let sent = connection.send(&mut self.replies, self.safe);
-        // They are nobody else's when the connection is broken.
+        // Also when the connection is broken: the next client must not get them.
         self.replies.clear();
         if self.replies.capacity() > REPLIES_KEPT {
             self.replies = Vec::new();
@@ -245,7 +246,7 @@ impl Executor {
             match execution {
                 Execution::Done => {}
                 Execution::Waits => {
-                    // Its worker notes it when it puts the connection back.
+                    // The event loop records the wait when it puts the connection back.
                     connection.is_waiting = true;
                     is_held = true;
                 }
@@ -272,8 +273,7 @@ impl Executor {
         Stop::Done
     }
 
-    /// Looks ahead for the fields that requests want of a hash, if the first two are about the same
-    /// one.
+    /// Prefetches the fields that requests want of a hash, if the first two name the same hash.
     #[inline]
     fn look_into(
         &mut self,
@@ -354,7 +354,7 @@ impl Executor {
         }
     }
 
-    /// Has a client closed whose reply went beyond its limit, unless it did not want that reply.
+    /// Closes a client whose reply went beyond its limit, unless it did not want that reply.
     #[cold]
     fn give_up(&mut self, connection: &mut Connection) {
         if connection.session.reply_mode == ReplyMode::On {
@@ -371,7 +371,7 @@ impl Executor {
         client.database.store(narrow::to_u32(connection.session.database), Relaxed);
     }
 
-    /// Whether a client has sent too much that was not served, or has too many replies waiting.
+    /// Returns true if the query buffer or the output of a client is over its hard limit.
     #[inline]
     pub fn is_over_limits(&self, connection: &Connection) -> bool {
         let is_clear = connection.query.is_empty() && connection.backlog() == 0;

@@ -1,4 +1,4 @@
-//! The composition root: it makes the parts, gives each its handles, and runs the threads.
+//! Composition root: makes the parts, gives each its handles, and runs the threads.
 //!
 //! ```text
 //! main ──▶ start ──▶ listeners ──▶ worker 0 accepts, deals connections out

@@ -1,4 +1,4 @@
-//! Limits that settings draw around memory and slow clients.
+//! Limits that the settings put on memory, threads and slow clients.
 
 use crate::connection::Connection;
 use base::Millis;
@@ -7,7 +7,7 @@ use settings::{MaxmemoryPolicy, OutputLimit, Settings, general, memory};
 use std::sync::atomic::Ordering::Relaxed;
 use store::{EvictionPolicy, Limits};
 
-/// Passes the settings of memory on to the store.
+/// Passes the settings for memory on to the store.
 pub fn apply(instance: &Instance) {
     let settings = &instance.settings;
     let is_importing = general::IMPORT_MODE.get(settings);
@@ -47,7 +47,8 @@ fn reclaim_policy(setting: settings::ReclaimPolicy) -> heap::ReclaimPolicy {
     }
 }
 
-/// Threads that execute commands: as set, or one per processor, at most eight.
+/// Returns the number of threads that execute commands: as set, or one per processor, at most
+/// eight.
 pub fn threads(settings: &Settings) -> usize {
     match general::THREADS.get(settings) {
         0 => base::process::processors().min(8),
@@ -55,7 +56,7 @@ pub fn threads(settings: &Settings) -> usize {
     }
 }
 
-/// Whether the output of a client was above its soft limit for too long.
+/// Returns true if the output of a client was above its soft limit for too long.
 pub fn is_too_slow(connection: &mut Connection, limit: &OutputLimit, now: Millis) -> bool {
     if limit.soft_bytes == 0 || (connection.backlog() as u64) <= limit.soft_bytes {
         connection.over_soft_limit_since = None;

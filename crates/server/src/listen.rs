@@ -9,32 +9,32 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// A socket that clients connect to.
+/// Listening socket that clients connect to.
 #[derive(Debug)]
 pub enum Listener {
-    /// Over the network.
+    /// TCP socket.
     Tcp(TcpListener),
-    /// On this machine.
+    /// Unix socket.
     Unix(UnixListener),
 }
 
-/// Why the server cannot listen; the operator must change the setting or free the address.
+/// Reason why the server cannot listen; the operator must change the setting or free the address.
 #[derive(Debug, Error)]
 pub enum ListenError {
-    /// An address of `bind` is no address of this machine, or taken.
+    /// An address of `bind` is not an address of this machine, or taken.
     #[error("Could not create server TCP listening socket {address}: {error}")]
     Tcp {
-        /// As it was set.
+        /// Value of the setting.
         address: String,
-        /// What the system says.
+        /// Error of the system call.
         error: io::Error,
     },
-    /// The path of `unixsocket` cannot be made.
+    /// The socket at the path of `unixsocket` cannot be made.
     #[error("Failed opening Unix socket {}: {error}", path.display())]
     Unix {
-        /// As it was set.
+        /// Value of the setting.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system call.
         error: io::Error,
     },
     /// Neither a port nor a path.
@@ -42,16 +42,16 @@ pub enum ListenError {
     Nowhere,
 }
 
-/// Where clients connect to.
+/// Address or path that clients connect to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// A word of `bind`, and the port.
+    /// One entry of `bind`, and the port.
     Tcp(String, u16),
-    /// A path.
+    /// Path of a Unix socket.
     Unix(PathBuf),
 }
 
-/// The places that the settings ask for.
+/// Returns the places that the settings ask for.
 pub fn places(settings: &Settings) -> Vec<Place> {
     let port = network::PORT.get(settings);
     let addresses = network::BIND.get(settings);
@@ -91,7 +91,7 @@ pub fn open(place: &Place, settings: &Settings) -> Result<Option<Listener>, List
 }
 
 impl ListenError {
-    /// What the system says about a place.
+    /// Returns the error of a system call as one about a place.
     pub fn of(place: &Place, error: io::Error) -> ListenError {
         match place {
             Place::Tcp(word, port) => ListenError::Tcp { address: format!("{word}:{port}"), error },
@@ -100,7 +100,7 @@ impl ListenError {
     }
 }
 
-/// One address of `bind`; one with a leading `-` may be missing on this machine.
+/// Opens one address of `bind`; one with a leading `-` may be missing on this machine.
 fn listen_tcp(word: &str, port: u16, backlog: i32) -> Result<Option<Listener>, ListenError> {
     let (is_optional, host) = word.strip_prefix('-').map_or((false, word), |host| (true, host));
     let opened = resolve(host, port).and_then(|address| open_tcp(address, backlog));

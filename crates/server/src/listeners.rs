@@ -1,4 +1,4 @@
-//! The listening sockets, which CONFIG SET changes while clients come.
+//! Listening sockets, which CONFIG SET may change while clients connect.
 
 use crate::listen::{ListenError, Listener, Place, open, places};
 use crate::stream::Stream;
@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Sockets by place; the nth waits at token n + 1 of the event loop that accepts.
 type Open = Vec<Option<(Place, Listener)>>;
 
-/// See the module page.
+/// Open listening sockets, registered with the event loop that accepts.
 #[derive(Debug)]
 pub struct Listeners {
     open: Mutex<Open>,
@@ -18,7 +18,7 @@ pub struct Listeners {
 }
 
 impl Listeners {
-    /// Makes the event loop of `registry` wait for connections at `opened`.
+    /// Registers `opened` with the event loop of `registry`.
     ///
     /// # Errors
     /// When the event loop refuses.
@@ -39,7 +39,7 @@ impl Listeners {
     /// Accepts one connection that waits at the socket of `token`; `None` if it was closed.
     ///
     /// # Errors
-    /// As the system tells, when none waits too.
+    /// The error of the system call; also when no connection waits (`WouldBlock`).
     pub fn accept(&self, token: Token) -> io::Result<Option<Stream>> {
         match self.open().get(token.0.wrapping_sub(1)) {
             Some(Some((_, Listener::Tcp(socket)))) => socket.accept().map(|it| Some(it.0.into())),
@@ -48,8 +48,8 @@ impl Listeners {
         }
     }
 
-    /// Closes what the settings do not ask for, and then opens what is missing: an address may
-    /// stand in the way of another one. Connections stay.
+    /// Closes the sockets that the settings do not ask for, and then opens those that are missing:
+    /// in this order, as one address may block another. Connections stay open.
     ///
     /// # Errors
     /// When a socket cannot be opened; what was closed or opened before stays so.

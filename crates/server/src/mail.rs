@@ -1,8 +1,8 @@
-//! What threads tell a worker: a channel, and a waker for its event loop, which is called only
-//! where the loop sleeps or is about to.
+//! Messages from any thread to a worker: a channel, and a waker for its event loop, which is called
+//! only while the loop sleeps or is about to sleep.
 //!
-//! What may wait there is bounded by the clients that there are: a client is closed once, and
-//! answered once for each time it waits; and one message that pauses are over does for all.
+//! The number of clients bounds what may wait: a client is closed once, and answered once for each
+//! time it waits; and one message that pauses are over is enough for all.
 
 use crate::stream::Stream;
 use base::WakeState;
@@ -13,19 +13,19 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 
-/// One message to a worker.
+/// Message to a worker.
 #[derive(Debug)]
 pub enum Mail {
-    /// A connection to look after.
+    /// An accepted connection for the worker to own.
     Accepted(Stream),
-    /// Something about one of its clients.
+    /// A notice about one of its clients, or about all.
     Notice(Notice),
-    /// The server ends.
+    /// The server stops.
     Stop,
 }
 
 impl Mail {
-    /// Bytes that it takes while it waits.
+    /// Returns the bytes of memory that the message takes while it waits.
     fn bytes(&self) -> u64 {
         let more = match self {
             Mail::Notice(Notice::Answer(_, reply)) => reply.capacity(),
@@ -36,18 +36,18 @@ impl Mail {
     }
 }
 
-/// The way to one worker.
+/// Sending end of a worker's mailbox.
 #[derive(Clone, Debug)]
 pub struct Mailbox {
     sender: Sender<Mail>,
     shared: Arc<Shared>,
 }
 
-/// A worker's end of its mailbox.
+/// Receiving end of a worker's mailbox.
 #[derive(Debug)]
 pub struct Inbox {
     receiver: Receiver<Mail>,
-    /// Mail that was put off, which is older than what the channel holds.
+    /// Messages that were deferred; they are older than those in the channel.
     deferred: VecDeque<Mail>,
     shared: Arc<Shared>,
 }
@@ -56,9 +56,9 @@ struct Shared {
     state: WakeState,
     /// Ends the sleep of the event loop, or keeps it from the next one.
     wake: Box<dyn Fn() + Send + Sync>,
-    /// Bytes of what waits in all mailboxes.
+    /// Bytes of the messages that wait in all mailboxes.
     bytes: Arc<AtomicU64>,
-    /// Whether an `Unpaused` waits already.
+    /// True while an `Unpaused` waits.
     is_unpaused: AtomicBool,
 }
 
@@ -69,8 +69,8 @@ impl fmt::Debug for Shared {
 }
 
 impl Mailbox {
-    /// A mailbox and its worker's end. They count what waits in `bytes`, and call `wake` when mail
-    /// comes to a worker that may sleep.
+    /// Returns both ends of a mailbox. They add the size of waiting messages to `bytes`, and call
+    /// `wake` when mail comes to a worker that may sleep.
     pub fn new(wake: impl Fn() + Send + Sync + 'static, bytes: Arc<AtomicU64>) -> (Mailbox, Inbox) {
         let (sender, receiver) = unbounded();
         let shared = Arc::new(Shared {
@@ -83,8 +83,8 @@ impl Mailbox {
         (Mailbox { sender, shared }, inbox)
     }
 
-    /// Delivers a message, and wakes the worker if it may sleep. A worker that has ended gets
-    /// nothing.
+    /// Delivers a message, and wakes the worker if it may sleep. A message to a worker that has
+    /// ended is dropped.
     pub fn send(&self, mail: Mail) {
         let shared = &*self.shared;
         let is_unpaused = matches!(mail, Mail::Notice(Notice::Unpaused));
@@ -102,37 +102,40 @@ impl Mailbox {
 }
 
 impl Inbox {
-    /// Tells senders that the worker is about to sleep; `false` if mail waits, so that it must not.
+    /// Tells senders that the worker is about to sleep. Returns false if mail waits, so that it
+    /// must not.
     #[inline]
     pub fn fall_asleep(&self) -> bool {
         self.deferred.is_empty() && self.shared.state.fall_asleep()
     }
 
-    /// Tells senders that the worker sleeps no more.
+    /// Tells senders that the worker is awake.
     #[inline]
     pub fn wake(&self) {
         self.shared.state.wake();
     }
 
-    /// The number of messages to read now: what comes later keeps the worker from sleeping.
+    /// Returns the number of messages to read now; those that come later keep the worker from
+    /// sleeping.
     #[inline]
     pub fn arrived(&self) -> usize {
         let is_noticed = self.shared.state.take_notice();
         self.deferred.len() + if is_noticed { self.receiver.len() } else { 0 }
     }
 
-    /// The message that came first, if one waits.
+    /// Removes and returns the oldest message; `None` if none waits.
     pub fn next(&mut self) -> Option<Mail> {
         let mail = self.deferred.pop_front().or_else(|| self.receiver.try_recv().ok())?;
         self.shared.bytes.fetch_sub(mail.bytes(), Relaxed);
         if matches!(mail, Mail::Notice(Notice::Unpaused)) {
-            // Whoever ends a pause from now on wants another look.
+            // A pause that ends from now on needs a message of its own.
             self.shared.is_unpaused.store(false, SeqCst);
         }
         Some(mail)
     }
 
-    /// What has come and `choose` takes, in order; the rest is put off, in order too.
+    /// Removes and returns the messages that `choose` takes, in order; the others are deferred, in
+    /// order too.
     pub fn pick(&mut self, choose: impl Fn(&Mail) -> bool) -> Vec<Mail> {
         let mut picked = Vec::new();
         if self.shared.state.take_notice() {
@@ -231,7 +234,7 @@ mod tests {
         assert!(post.inbox.fall_asleep());
     }
 
-    /// Run with `--nocapture` to see how many calls of the waker the messages cost.
+    /// Prints how many calls of the waker the messages cost, with `--nocapture`.
     #[test]
     fn every_message_arrives_whoever_sends_and_however_often_the_worker_sleeps() {
         const SENDERS: u64 = 4;

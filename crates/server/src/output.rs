@@ -1,5 +1,5 @@
-//! What waits to be written to a client: its own replies, messages that it shares with others, and
-//! marks behind which bytes may not leave yet.
+//! Output queue of a client: its own replies, messages that it shares with other clients, and marks
+//! behind which bytes may not leave yet.
 //!
 //! ```text
 //! stream    ... | written | own | own | shared | own |
@@ -7,24 +7,26 @@
 //! marks                            3        7           bytes behind a mark leave once its
 //!                                                       position is safe
 //! ```
-//! Mostly there is nothing: replies go from the worker's buffer to the socket, and all of this is
-//! one empty pointer.
+//! It is mostly empty: replies go from the worker's buffer to the socket, and all of this is one
+//! null pointer.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, Write};
 use std::sync::Arc;
 
-/// Room of a buffer that gathers small replies; more than this becomes a buffer as it is.
+/// Capacity of a buffer that gathers small replies; replies of this size or more become a buffer of
+/// their own without a copy.
 const BUFFER_BYTES: usize = 32 << 10;
-/// A shared message below this is copied: its place in the queue would take as much.
+/// Smallest shared message that is not copied: below this its place in the queue would take as
+/// much.
 const SHARED_BYTES_MIN: usize = 64;
-/// Buffers that one system call writes.
+/// Most buffers that one system call writes.
 const SLICES: usize = 64;
 
-/// The position that is safe where nobody makes positions.
+/// Safe position of a server that has no positions: all bytes may leave.
 pub const ALL_SAFE: u64 = u64::MAX;
 
-/// See the module page.
+/// Output queue of one client; takes one pointer while nothing waits.
 #[derive(Debug, Default)]
 pub struct Output {
     queue: Option<Box<Queue>>,
@@ -35,13 +37,14 @@ struct Queue {
     buffers: VecDeque<Buffer>,
     /// Bytes of the first buffer that were written.
     written: usize,
-    /// Bytes that wait.
+    /// Bytes that wait to be written.
     len: usize,
-    /// Bytes of memory that the buffers take.
+    /// Bytes of memory that the buffers take, with their unused capacity.
     room: usize,
-    /// Bytes that have left since the queue was made: where the first that waits stands among all.
+    /// Bytes written since the queue was made, which is the place of the first waiting byte in the
+    /// stream.
     passed: u64,
-    /// Rising in both of their numbers.
+    /// Marks in order: both `at` and `position` rise.
     marks: VecDeque<Mark>,
 }
 
@@ -49,11 +52,11 @@ struct Queue {
 enum Buffer {
     /// Replies of this client.
     Own(Vec<u8>),
-    /// A message that others get too.
+    /// A message that other clients get too.
     Shared(Arc<[u8]>),
 }
 
-/// Bytes from `at` on wait until `position` is safe.
+/// Place in the stream: bytes from `at` on wait until `position` is safe.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
     at: u64,
@@ -68,7 +71,8 @@ impl Buffer {
         }
     }
 
-    /// Whoever reads slowly may be the last who holds a shared message, so it counts for each.
+    /// Returns the bytes of memory. A shared message counts for each client that holds it, as a
+    /// slow reader may be the last to hold it.
     fn room(&self) -> usize {
         match self {
             Buffer::Own(bytes) => bytes.capacity(),
@@ -78,19 +82,19 @@ impl Buffer {
 }
 
 impl Output {
-    /// Bytes that wait.
+    /// Bytes that wait to be written.
     #[inline]
     pub fn len(&self) -> usize {
         self.queue.as_ref().map_or(0, |queue| queue.len)
     }
 
-    /// Bytes of memory that it takes, without its own few.
+    /// Returns the bytes of memory that the buffers and marks take.
     #[inline]
     pub fn room(&self) -> usize {
         self.queue.as_ref().map_or(0, |queue| queue.room + queue.marks.len() * size_of::<Mark>())
     }
 
-    /// Whether some of its bytes wait for a position.
+    /// Returns true if some bytes wait for a position.
     #[inline]
     pub fn is_marked(&self) -> bool {
         self.queue.as_ref().is_some_and(|queue| !queue.marks.is_empty())
@@ -101,26 +105,26 @@ impl Output {
         self.queue = None;
     }
 
-    /// Has all that comes behind the next `ahead` bytes wait until `position` is safe.
+    /// Holds back all that follows the next `ahead` bytes until `position` is safe.
     pub fn mark(&mut self, ahead: usize, position: u64) {
         self.queue().mark(ahead, position);
     }
 
-    /// Adds what stands in `replies` from `from` on, and leaves `replies` empty. Much of it is
-    /// taken over with its memory instead of being copied.
+    /// Adds the bytes of `replies` from `from` on, and leaves `replies` empty. Large replies are
+    /// taken over with their memory instead of being copied.
     #[inline(never)]
     pub fn push(&mut self, replies: &mut Vec<u8>, from: usize) {
         self.queue().push(replies, from);
     }
 
-    /// Adds a message that others get too.
+    /// Adds a message that other clients get too.
     pub fn share(&mut self, message: Arc<[u8]>) {
         self.queue().share(message);
     }
 
-    /// Writes `replies` behind what waits, as much of it as `stream` takes and marks up to `safe`
-    /// allow, keeping the rest. Returns the bytes that were written; `replies` may be left with
-    /// those among them.
+    /// Writes what waits and then `replies`, as much as `stream` takes and marks up to `safe`
+    /// allow, and keeps the rest. Returns the number of bytes written; `replies` may still hold
+    /// them afterwards.
     ///
     /// # Errors
     /// When the connection is broken.
@@ -142,7 +146,7 @@ impl Output {
         Ok(taken)
     }
 
-    /// Writes as much as `stream` takes and marks up to `safe` allow. Returns the bytes that were
+    /// Writes as much as `stream` takes and marks up to `safe` allow. Returns the number of bytes
     /// written.
     ///
     /// # Errors
@@ -246,7 +250,8 @@ impl Queue {
         }
     }
 
-    /// Bytes that may be written before the first mark whose position is not safe.
+    /// Drops marks whose position is safe, and returns the bytes that may be written before the
+    /// first that is left.
     fn writable(&mut self, safe: u64) -> usize {
         while self.marks.front().is_some_and(|mark| mark.position <= safe) {
             self.marks.pop_front();
@@ -255,7 +260,7 @@ impl Queue {
         self.len.min(usize::try_from(before).unwrap_or(usize::MAX))
     }
 
-    /// Fills `slices` with the next `most` bytes, and tells how many were needed.
+    /// Fills `slices` with the next `most` bytes, and returns the number of slices used.
     fn slices<'q>(&'q self, slices: &mut [IoSlice<'q>; SLICES], most: usize) -> usize {
         let (mut left, mut written, mut used) = (most, self.written, 0);
         for (slice, buffer) in slices.iter_mut().zip(&self.buffers) {
@@ -271,7 +276,7 @@ impl Queue {
         used
     }
 
-    /// Drops the first `bytes` of those that wait, each buffer as soon as it is written.
+    /// Drops the first `bytes` of those that wait, and each buffer that is written completely.
     fn pass(&mut self, bytes: usize) {
         self.len -= bytes;
         self.passed += bytes as u64;
@@ -289,7 +294,7 @@ impl Queue {
     }
 }
 
-/// Writes as much of `bytes` as `stream` takes, and tells how much that was.
+/// Writes as much of `bytes` as `stream` takes, and returns how many bytes that was.
 ///
 /// # Errors
 /// When the connection is broken.

@@ -1,11 +1,12 @@
-//! The way of a connection's bytes through a worker: read, parsed, executed, answered.
+//! Path of a connection's bytes through a worker: read, parsed, executed, answered.
 //!
 //! ```text
 //! socket ──▶ group or query ──▶ batch ──▶ executor ──▶ replies ──▶ socket or output
 //! ```
-//! It works on one connection at a time, or on a group, which the worker lends it, and tells what
-//! is to become of them. It knows neither the other connections nor what the worker waits for, so a
-//! worker whose pipeline is in the middle of a command can serve others with a second one.
+//! It works on one connection at a time, or on a group, which the worker lends it, and returns
+//! whether to keep or close each. It knows neither the other connections nor what the worker waits
+//! for, so a worker whose pipeline is in the middle of a command can serve others with a second
+//! one.
 
 use crate::batch::Batch;
 use crate::connection::Connection;
@@ -15,49 +16,49 @@ use command::ClientFlags;
 use settings::{OutputLimit, limits};
 use std::io::{self, Read};
 
-/// Bytes that one read may return, when a large request is on its way.
+/// Most bytes that one read returns while a large request is being received.
 const READ_BYTES_LARGE: usize = 64 << 10;
-/// Reads of a large request before others have their turn.
+/// Most reads of a large request before other connections are served.
 const READS_PER_TURN: usize = 4;
 
-/// What is to become of a connection.
+/// Decision to keep or to close a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It stays.
+    /// The connection stays.
     Keep {
-        /// Its socket may hold bytes of which no event will tell.
+        /// True if its socket may hold bytes that no further event will report.
         may_hold_more: bool,
     },
-    /// It is closed.
+    /// The connection is to be closed.
     Close,
 }
 
-/// A connection that comes back to the worker.
+/// A connection that the pipeline gives back to the worker.
 #[derive(Debug)]
 pub struct Served {
-    /// Its place in the worker's table.
+    /// Its slot in the worker's table.
     pub at: usize,
-    /// See there.
+    /// The connection itself.
     pub connection: Box<Connection>,
-    /// See there.
+    /// Decision to keep or close it.
     pub fate: Fate,
 }
 
-/// See the module page.
+/// Pipeline of one worker: executor, buffers, and the group being served.
 pub struct Pipeline {
-    /// What commands need.
+    /// Thread context, clock, counts and replies for commands.
     pub executor: Executor,
     /// Requests of a connection that is served alone.
     batch: Batch,
     group: Group,
-    /// Room for a read from a connection that is served alone.
+    /// Buffer for a read from a connection that is served alone.
     input: Vec<u8>,
-    /// The generation of settings that was read last.
+    /// Generation of the settings that were read last.
     settings_read: u64,
 }
 
 impl Pipeline {
-    /// A pipeline that has served nobody yet.
+    /// Returns a pipeline that has served no connection yet.
     pub fn new(executor: Executor) -> Pipeline {
         Pipeline {
             executor,
@@ -68,7 +69,7 @@ impl Pipeline {
         }
     }
 
-    /// Goes through the gate. Returns what `leave` wants to have.
+    /// Enters the gate. Returns the reading of the stopwatch that `leave` takes.
     #[inline]
     pub fn enter(&mut self) -> u64 {
         let began = self.executor.stopwatch.read();
@@ -76,14 +77,14 @@ impl Pipeline {
         began
     }
 
-    /// Lets those go first who want to act on everything: between two connections, by who is inside
+    /// Lets a thread that wants to close the gate go first; called between two connections, inside
     /// the gate.
     #[inline]
     pub fn pass(&self) {
         self.executor.instance.store.pass(&self.executor.thread);
     }
 
-    /// Goes out of the gate again, and counts the time since `began`.
+    /// Leaves the gate, and counts the time since `began`.
     #[inline]
     pub fn leave(&mut self, began: u64) {
         let executor = &self.executor;
@@ -92,8 +93,8 @@ impl Pipeline {
         executor.statistics.server.active_nanos.add(nanos);
     }
 
-    /// Reads settings whose values are not plain numbers, when any has changed; tells what
-    /// connections must know.
+    /// Reads settings whose values are not plain numbers, if any has changed. Returns the output
+    /// limit that connections must know then.
     #[inline]
     pub fn follow_settings(&mut self) -> Option<OutputLimit> {
         let settings = &self.executor.instance.settings;
@@ -107,8 +108,8 @@ impl Pipeline {
         Some(limit)
     }
 
-    /// Reads from a connection and makes it a member of the group. It comes back if there was
-    /// nothing to read, or if it is gone.
+    /// Reads from a connection and makes it a member of the group. Returns it if there was nothing
+    /// to read or if it is broken.
     #[inline]
     pub fn join(&mut self, at: usize, mut connection: Box<Connection>) -> Option<Served> {
         let Pipeline { executor, group, .. } = self;
@@ -127,13 +128,13 @@ impl Pipeline {
         Some(Served { at, connection, fate })
     }
 
-    /// Whether the group is to be served before anybody joins it.
+    /// Returns true if the group must be served before another connection joins it.
     #[inline]
     pub fn is_group_full(&self) -> bool {
         self.group.is_full
     }
 
-    /// Looks ahead for all members of the group; `false` if it has none.
+    /// Prefetches the keys of all members of the group. Returns false if it has none.
     #[inline]
     pub fn begin_group(&mut self) -> bool {
         if self.group.members.is_empty() {
@@ -166,7 +167,7 @@ impl Pipeline {
         Some(Served { at, connection, fate })
     }
 
-    /// Goes on with a connection that has something waiting: serves it, or reads more of it.
+    /// Continues a connection that has requests waiting: serves them, or reads more.
     pub fn read(&mut self, connection: &mut Connection) -> Fate {
         if connection.is_query_held() {
             return self.read_ahead(connection);
@@ -193,9 +194,9 @@ impl Pipeline {
         self.fate(connection, may_hold_more)
     }
 
-    /// Reads what a client sends whose requests are held back: because it waits for keys, mostly
-    /// to learn that it is gone, or because it does not read its replies. The latter is served on
-    /// when it has sent as much as waits for it.
+    /// Reads from a client whose requests are held back: because it waits for keys, mostly to learn
+    /// that it has disconnected, or because it does not read its replies. The latter is served
+    /// again once it has sent as many bytes as wait for it.
     fn read_ahead(&mut self, connection: &mut Connection) -> Fate {
         let mut may_hold_more = true;
         for _ in 0..READS_PER_TURN {
@@ -219,8 +220,8 @@ impl Pipeline {
         self.fate(connection, may_hold_more)
     }
 
-    /// One read of `most` bytes, and serving what waits with them. Tells whether there may be more
-    /// to read.
+    /// Reads `most` bytes once, and serves what waits together with them. Returns true if there may
+    /// be more to read.
     fn read_once(&mut self, connection: &mut Connection, most: usize) -> io::Result<bool> {
         let input = &mut self.input[..most];
         let Some(bytes) = receive(&self.executor, connection, input)? else { return Ok(false) };
@@ -231,7 +232,8 @@ impl Pipeline {
         Ok(bytes == most)
     }
 
-    /// Writes what a socket did not take before, and serves on if the connection waited for that.
+    /// Writes what a socket did not take before, and goes on serving if the connection waited for
+    /// that.
     pub fn flush(&mut self, connection: &mut Connection) -> Fate {
         match connection.flush(self.executor.safe) {
             Ok(sent) => self.executor.note_sent(connection, sent),
@@ -244,7 +246,8 @@ impl Pipeline {
         self.fate(connection, false)
     }
 
-    /// Gives a client that has waited its answer, and goes on with what it sent meanwhile.
+    /// Sends the answer to a client that has waited, and goes on with the requests it sent
+    /// meanwhile.
     pub fn answer(&mut self, connection: &mut Connection, answer: Vec<u8>) -> Fate {
         match self.executor.answer(connection, answer) {
             // While it waited its socket was read as far as it could be.
@@ -256,7 +259,7 @@ impl Pipeline {
         }
     }
 
-    /// Serves requests that were held back, before more is read.
+    /// Serves requests that were held back, before more input is read.
     pub fn serve_on(&mut self, connection: &mut Connection) -> Fate {
         self.serve_held(connection, true)
     }
@@ -293,7 +296,7 @@ impl Pipeline {
         }
     }
 
-    /// What is to become of a connection that is not broken.
+    /// Returns whether to keep or close a connection that is not broken.
     #[inline]
     fn fate(&self, connection: &Connection, may_hold_more: bool) -> Fate {
         let is_done = connection.session.close_after_reply && connection.backlog() == 0;
@@ -302,7 +305,7 @@ impl Pipeline {
     }
 }
 
-/// Reads once and counts; `None` when there is nothing at present.
+/// Reads once and counts the bytes; `None` when there is nothing to read at present.
 fn receive(
     executor: &Executor,
     connection: &mut Connection,

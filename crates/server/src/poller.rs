@@ -1,46 +1,47 @@
-//! Where an event loop hears that sockets are ready: the system, or in tests a script.
+//! Source of events of sockets for an event loop: the system, or in tests a script.
 
 use crate::stream::Stream;
 use mio::{Events, Interest, Poll, Token};
 use std::io;
 use std::time::Duration;
 
-/// What one event says of one socket.
+/// Event of one socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ready {
-    /// Whose it is.
+    /// Token of the socket.
     pub token: Token,
-    /// It takes bytes again.
+    /// True if the socket takes bytes again.
     pub is_writable: bool,
-    /// The peer sends nothing beyond what the socket holds.
+    /// True if the peer sends nothing beyond what the socket holds.
     pub is_ending: bool,
 }
 
-/// See the module page. A socket is told of when it becomes ready, not for as long as it is.
+/// Source of edge-triggered events: a socket is reported when it becomes ready, not for as long as
+/// it is.
 pub trait Poller {
-    /// Room for the events of one wait. It is apart from the poller, so that the loop can be
+    /// Buffer for the events of one wait. It is apart from the poller, so that the loop can be
     /// changed while it goes through them.
     type Events;
 
-    /// Room for `most` events.
+    /// Returns a buffer for `most` events.
     fn room(most: usize) -> Self::Events;
 
-    /// Waits until a socket is ready, the loop is woken or `most` is over.
+    /// Waits until a socket is ready, the loop is woken or `most` has passed.
     ///
     /// # Errors
-    /// When the poller is broken; an interrupted wait has brought no events.
+    /// When the poller is broken. An interrupted wait is no error and has no events.
     fn wait(&mut self, events: &mut Self::Events, most: Duration) -> io::Result<()>;
 
-    /// What the last wait has brought.
+    /// Returns the events of the last wait.
     fn ready(events: &Self::Events) -> impl Iterator<Item = Ready>;
 
-    /// Has events of a client's socket told under `token`.
+    /// Registers a client's socket, whose events then carry `token`.
     ///
     /// # Errors
     /// When the system refuses.
     fn register(&mut self, stream: &mut Stream, token: Token) -> io::Result<()>;
 
-    /// Ends what `register` began.
+    /// Undoes `register`.
     fn deregister(&mut self, stream: &mut Stream);
 }
 

@@ -1,51 +1,52 @@
-//! What a client has sent and was not served: the begin of a request, or requests held back.
+//! Query buffer of a client, input that was not served: the beginning of a request, or requests
+//! held back.
 
-/// Room of a buffer that is in use.
+/// Smallest capacity of a buffer that is in use.
 const ROOM_MIN: usize = 16 << 10;
-/// Room that an empty buffer keeps until it is trimmed.
+/// Most capacity that an empty buffer keeps until it is trimmed.
 const ROOM_KEPT: usize = 64 << 10;
-/// A buffer up to this size is not trimmed while its client is busy.
+/// Largest capacity that is not trimmed while its client is busy.
 const UNTRIMMED: usize = 32 << 10;
-/// Room made for an argument whose length was announced, before its bytes come.
+/// Most bytes reserved for an argument whose length was announced, before its bytes come.
 const ANNOUNCED_MAX: usize = 1 << 20;
 
-/// See the module page.
+/// Query buffer of one client.
 #[derive(Debug, Default)]
 pub struct Query {
     bytes: Vec<u8>,
-    /// Bytes at the begin of `bytes` that were served: never more than half of them, so that each
-    /// byte is moved once on average when they are dropped.
+    /// Bytes at the beginning of `bytes` that were served: never more than half of them, so that
+    /// each byte is moved once on average when they are dropped.
     served: usize,
-    /// The most bytes that waited since it was last trimmed.
+    /// Most bytes that waited since the buffer was last trimmed.
     peak: usize,
 }
 
 impl Query {
-    /// The bytes that wait.
+    /// Returns the bytes that wait.
     #[inline]
     pub fn waiting(&self) -> &[u8] {
         &self.bytes[self.served..]
     }
 
-    /// How many bytes wait.
+    /// Returns the number of bytes that wait.
     #[inline]
     pub fn len(&self) -> usize {
         self.bytes.len() - self.served
     }
 
-    /// Whether nothing waits.
+    /// Returns true if nothing waits.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Bytes of memory that it takes.
+    /// Returns the bytes of memory that the buffer takes.
     #[inline]
     pub fn room(&self) -> usize {
         self.bytes.capacity()
     }
 
-    /// Puts bytes behind those that wait.
+    /// Appends bytes to those that wait.
     #[inline]
     pub fn keep(&mut self, bytes: &[u8]) {
         if !bytes.is_empty() {
@@ -60,7 +61,7 @@ impl Query {
         self.bytes.reserve_exact(announced.min(ANNOUNCED_MAX));
     }
 
-    /// Forgets the first `served` bytes of those that wait.
+    /// Drops the first `served` bytes of those that wait.
     pub fn drop_served(&mut self, served: usize) {
         self.served += served;
         if self.served >= self.bytes.len() {
@@ -76,8 +77,8 @@ impl Query {
         }
     }
 
-    /// Takes room back that was not needed lately, or of a client that is silent all that is not
-    /// in use. Tells whether there was any.
+    /// Frees capacity that was not needed lately, or for a silent client all that is not in use.
+    /// Returns true if there was any.
     pub fn trim(&mut self, is_silent: bool) -> bool {
         let (room, len) = (self.bytes.capacity(), self.bytes.len());
         let needed = if is_silent { len } else { self.peak.max(ROOM_MIN) };

@@ -1,4 +1,5 @@
-//! Start and stop: settings are read, parts are made, threads run until somebody asks for the end.
+//! Start and stop: reads the settings, makes the parts, and runs the threads until shutdown is
+//! requested.
 
 use crate::accept::Acceptor;
 use crate::background_jobs::BackgroundJobs;
@@ -24,24 +25,24 @@ use std::thread::{self, JoinHandle};
 use store::{Store, StoreConfig};
 use thiserror::Error;
 
-/// Descriptors that the server needs besides its clients'.
+/// File descriptors that the server needs besides those of its clients.
 const DESCRIPTORS_RESERVED: u64 = 32;
 
-/// Why the server did not start.
+/// Reason why the server did not start.
 #[derive(Debug, Error)]
 pub enum StartError {
-    /// A bad line or option.
+    /// A bad line of the file or option of the command line.
     #[error("{0}")]
     Settings(#[from] settings::FileError),
     /// An address that cannot be used.
     #[error("{0}")]
     Listen(#[from] ListenError),
-    /// Something that the system refused.
+    /// An action that the system refused.
     #[error("{what}: {error}")]
     System {
-        /// What was asked of it.
+        /// The action that failed, for the message.
         what: &'static str,
-        /// What it said.
+        /// Error of the system call.
         error: io::Error,
     },
 }
@@ -50,7 +51,7 @@ fn system(what: &'static str) -> impl Fn(io::Error) -> StartError {
     move |error| StartError::System { what, error }
 }
 
-/// Runs the server that the words of the command line describe, until it is asked to end.
+/// Runs the server that the arguments of the command line describe, until shutdown is requested.
 ///
 /// # Errors
 /// See `StartError`.
@@ -82,7 +83,8 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
     std::env::set_current_dir(&*general::DIR.get(&settings))
         .map_err(system("changing to the directory of `dir`"))?;
     raise_descriptor_limit(&settings);
-    // Whoever can reach the server may tell it to end, so signals are caught before it listens.
+    // A program that can connect may send a signal at once, so signals are caught before the server
+    // listens.
     let signals = Signals::new([SIGINT, SIGTERM]).map_err(system("catching signals"))?;
     let listeners = listen::listen(&settings)?;
     let (ask_to_end, end_asked) = bounded(1);
@@ -112,7 +114,7 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
     Ok(())
 }
 
-/// Says which of the settings that somebody changed have no effect here.
+/// Logs which of the settings that differ from their defaults have no effect in this server.
 fn warn_of_idle(settings: &Settings) {
     let defaults = Settings::new();
     for row in settings::all().filter(|row| !row.idle_because.is_empty()) {
@@ -142,7 +144,7 @@ fn make_instance(loaded: &Loaded, ask_to_end: Sender<()>) -> Result<Arc<Instance
         allocator: ALLOCATOR,
     };
     let wake = Box::new(move || {
-        // A message that waits already does as well.
+        // A message that waits already is enough.
         let _ = ask_to_end.try_send(());
     });
     let (settings, commands) = (Arc::clone(settings), command::table().ids());
@@ -169,7 +171,7 @@ fn start_workers(
     for _ in 0..instance.identity.threads {
         let poll = Poll::new().map_err(system("making an event loop"))?;
         let waker = Waker::new(poll.registry(), MAILBOX).map_err(system("making an event loop"))?;
-        // A waker that fails belongs to a loop that is gone.
+        // A waker that fails belongs to a loop that has ended.
         let wake = move || drop(waker.wake());
         let (mailbox, inbox) = Mailbox::new(wake, instance.clients.mail_bytes());
         loops.push((poll, mailbox, inbox));
@@ -197,7 +199,7 @@ fn start_workers(
     Ok((threads, mailboxes))
 }
 
-/// Listeners that wait in `poll` and follow the settings.
+/// Registers the listeners with `poll`, and has them follow the settings.
 fn open_to_clients(
     instance: &Instance,
     opened: Vec<(Place, Listener)>,
@@ -234,7 +236,7 @@ fn start_background(instance: &Arc<Instance>) -> Result<(Sender<()>, JoinHandle<
     Ok((stop, spawn("background".to_owned(), move || background_jobs.run(&stopped))?))
 }
 
-/// The thread that makes memory resident before the workers come to it.
+/// Starts the thread that makes memory resident before the workers use it.
 fn start_memory(instance: &Arc<Instance>) -> Result<JoinHandle<()>, StartError> {
     let instance = Arc::clone(instance);
     spawn("memory".to_owned(), move || {
@@ -247,7 +249,7 @@ fn spawn(name: String, work: impl FnOnce() + Send + 'static) -> Result<JoinHandl
     thread::Builder::new().name(name).spawn(work).map_err(system("starting a thread"))
 }
 
-/// Settings that must be passed on when CONFIG SET changes them.
+/// Registers the actions on settings that must be passed on when CONFIG SET changes them.
 fn follow_settings(instance: &Arc<Instance>) {
     let weak: Weak<Instance> = Arc::downgrade(instance);
     let apply = Arc::new(move |_: &Settings| {
@@ -278,7 +280,7 @@ fn follow_settings(instance: &Arc<Instance>) {
     instance.settings.on_change(network::MAXCLIENTS.name(), Arc::new(raise));
 }
 
-/// SIGINT and SIGTERM end the server as SHUTDOWN does.
+/// Makes SIGINT and SIGTERM stop the server as SHUTDOWN does.
 fn follow_signals(instance: &Arc<Instance>, mut signals: Signals) -> Result<(), StartError> {
     let weak = Arc::downgrade(instance);
     spawn("signals".to_owned(), move || {

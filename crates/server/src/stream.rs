@@ -1,4 +1,4 @@
-//! A client's socket, TCP or unix.
+//! Socket of a client, TCP or Unix.
 
 use command::Endpoint;
 use mio::event::Source;
@@ -9,17 +9,17 @@ use std::io::{self, IoSlice, Read, Write};
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
-/// See the module page.
+/// Socket of a client.
 #[derive(Debug)]
 pub enum Stream {
-    /// Over the network.
+    /// TCP socket.
     Tcp(TcpStream),
-    /// On this machine, through a path.
+    /// Unix socket.
     Unix(UnixStream),
 }
 
 impl Stream {
-    /// Sends small replies at once, and asks a silent peer whether it still lives.
+    /// Turns on TCP_NODELAY, and TCP keepalive after `keepalive` of silence unless that is zero.
     pub fn tune(&self, keepalive: Duration) {
         let Stream::Tcp(stream) = self else { return };
         // Best effort: a peer that is gone already shows so at the first read.
@@ -31,7 +31,7 @@ impl Stream {
         }
     }
 
-    /// Where the client comes from.
+    /// Returns the addresses of the connection.
     pub fn endpoint(&self) -> Endpoint {
         match self {
             Stream::Tcp(stream) => Endpoint {
@@ -52,7 +52,7 @@ impl Stream {
         }
     }
 
-    /// Whether the peer is on this machine.
+    /// Returns true if the peer is on this machine.
     pub fn is_local(&self) -> bool {
         match self {
             Stream::Tcp(stream) => stream.peer_addr().is_ok_and(|peer| match peer.ip() {

@@ -1,27 +1,28 @@
-//! What a worker does in time and no event tells: clients that wait give up, pauses end, and its
-//! connections are looked over a few times a second.
+//! Timers of a worker: timeouts of clients that wait for keys, the end of pauses, and the check of
+//! its connections a few times a second.
 
 use crate::connection::Connection;
 use base::Millis;
 use command::Instance;
 use std::collections::BTreeSet;
 
-/// How often connections are looked over for idle and slow clients.
+/// Milliseconds between two checks of connections for idle and slow clients.
 const LOOK_OVER_MILLIS: u64 = 250;
 
-/// See the module page.
+/// Timers of one worker.
 #[derive(Debug, Default)]
 pub struct Timers {
-    /// When clients that wait for keys give up.
+    /// Deadlines of clients that wait for keys, with the client's id.
     waits: BTreeSet<(Millis, u64)>,
-    /// When connections are looked over next.
+    /// Moment of the next check of connections.
     next_look: Millis,
-    /// CLIENT PAUSE holds some connections back, and the next look is when it ends.
+    /// True while CLIENT PAUSE holds some connections back; the next check is no later than its
+    /// end.
     is_any_paused: bool,
 }
 
 impl Timers {
-    /// Until something is due.
+    /// Returns the milliseconds until something is due.
     #[inline]
     pub fn millis_to_wait(&self, instance: &Instance) -> u64 {
         if !self.is_any_paused && self.waits.is_empty() {
@@ -33,7 +34,7 @@ impl Timers {
         first.min(look).min(LOOK_OVER_MILLIS)
     }
 
-    /// Notes when a client that has begun to wait gives up.
+    /// Registers the deadline of a client that has begun to wait.
     #[cold]
     pub fn note_wait(&mut self, connection: &mut Connection, instance: &Instance) {
         let client = &connection.session.client;
@@ -47,7 +48,7 @@ impl Timers {
         }
     }
 
-    /// Forgets when a client gives up, because its wait is over.
+    /// Removes the deadline of a client whose wait is over.
     pub fn forget_wait(&mut self, connection: &mut Connection, instance: &Instance) {
         if let Some(deadline) = connection.gives_up_at.take() {
             self.waits.remove(&(deadline, connection.session.client.id));
@@ -55,35 +56,35 @@ impl Timers {
         }
     }
 
-    /// Whether nobody gives up in time.
+    /// Returns true if no client waits with a deadline.
     #[inline]
     pub fn is_nobody_waiting(&self) -> bool {
         self.waits.is_empty()
     }
 
-    /// The client that gives up first, if it does so by `now`.
+    /// Returns the client with the first deadline, if that has come by `now`.
     pub fn due(&self, now: Millis) -> Option<u64> {
         self.waits.first().filter(|(deadline, _)| *deadline <= now).map(|(_, client)| *client)
     }
 
-    /// Forgets whoever gives up first.
+    /// Removes the first deadline.
     pub fn forget_first(&mut self) {
         self.waits.pop_first();
     }
 
-    /// Notes that a connection is held back by a pause that ends at `until`.
+    /// Records that a connection is held back by a pause that ends at `until`.
     #[cold]
     pub fn note_pause(&mut self, until: Millis) {
         self.is_any_paused = true;
         self.next_look = self.next_look.min(until);
     }
 
-    /// Whether a connection was held back by a pause since this was asked last.
+    /// Returns true if a connection was held back by a pause since the last call.
     pub fn take_paused(&mut self) -> bool {
         std::mem::take(&mut self.is_any_paused)
     }
 
-    /// Whether connections are to be looked over at `now`, which is then done.
+    /// Returns true if the check of connections is due at `now`, and schedules the next one then.
     #[inline]
     pub fn is_look_due(&mut self, now: Millis) -> bool {
         let is_due = now >= self.next_look;
@@ -93,7 +94,7 @@ impl Timers {
         is_due
     }
 
-    /// Has connections looked over when a pause ends, if that is sooner.
+    /// Moves the next check forward to `until`, the end of a pause, if that is sooner.
     pub fn look_by(&mut self, until: Millis) {
         self.next_look = self.next_look.min(until);
     }

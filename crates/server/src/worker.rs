@@ -1,5 +1,5 @@
-//! A worker: a thread that owns connections and runs their commands. It has two parts: the pipeline
-//! has what commands need, the event loop what they are waited for with.
+//! Worker: a thread that owns connections and runs their commands. It has two parts: the pipeline
+//! reads and executes requests, the event loop waits for them.
 
 use crate::accept::Acceptor;
 use crate::event_loop::EventLoop;
@@ -13,35 +13,35 @@ use std::io;
 use std::sync::Arc;
 use store::ThreadContext;
 
-/// Events that one loop iteration handles.
+/// Most events that one loop iteration handles.
 const EVENTS: usize = 256;
 
-/// See the module page.
+/// A worker: its pipeline and its event loop.
 pub struct Worker<P> {
     pub(crate) pipeline: Pipeline,
     pub(crate) event_loop: EventLoop<P>,
 }
 
-/// What a worker is made of.
+/// Parts of a worker.
 pub struct WorkerParts<P> {
-    /// What all workers share.
+    /// State that all workers share.
     pub instance: Arc<Instance>,
-    /// Its way to the store.
+    /// Thread context for the store.
     pub thread: ThreadContext,
-    /// Measures its commands and loop iterations.
+    /// Stopwatch for its commands and loop iterations.
     pub stopwatch: Stopwatch,
-    /// Tells it which sockets are ready.
+    /// Source of events of sockets.
     pub poller: P,
-    /// The way to it.
+    /// Sending end of its mailbox.
     pub mailbox: Mailbox,
-    /// The end of that way.
+    /// Receiving end of its mailbox.
     pub inbox: Inbox,
-    /// Where connections come in, if it is the one that accepts them.
+    /// Acceptor, if it is the worker that accepts connections.
     pub acceptor: Option<Acceptor>,
 }
 
 impl<P: Poller> Worker<P> {
-    /// A worker without connections.
+    /// Returns a worker without connections.
     pub fn new(parts: WorkerParts<P>) -> Worker<P> {
         let WorkerParts { instance, thread, stopwatch, poller, mailbox, inbox, acceptor } = parts;
         let executor = Executor::new(Arc::clone(&instance), thread, stopwatch);
@@ -51,7 +51,7 @@ impl<P: Poller> Worker<P> {
         }
     }
 
-    /// Iterates until the server stops.
+    /// Runs loop iterations until the server stops.
     ///
     /// # Errors
     /// When the event loop itself fails.
@@ -64,7 +64,7 @@ impl<P: Poller> Worker<P> {
         Ok(())
     }
 
-    /// Waits, and does what is to be done then.
+    /// Runs one loop iteration: waits, serves, and does what is due.
     pub(crate) fn iterate(&mut self, events: &mut P::Events) -> io::Result<()> {
         let Worker { pipeline, event_loop } = self;
         event_loop.wait(events)?;

@@ -1,4 +1,4 @@
-//! CONFIG SET: several changes, all or none.
+//! CONFIG SET: changes several settings, all or none.
 
 use crate::choice::DebugAccess;
 use crate::error::SetError;
@@ -10,7 +10,7 @@ use crate::rows::row_at;
 use crate::value::{Value, parse_over};
 use std::sync::Arc;
 
-/// Where a request to change settings comes from.
+/// Origin of a request to change settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// A client on this machine.
@@ -19,7 +19,7 @@ pub enum Origin {
     Remote,
 }
 
-/// What a request has changed.
+/// Result of a request to change settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changed {
     /// Names of the settings that now have another value, in the order of the request.
@@ -88,7 +88,7 @@ impl Settings {
         Ok(requests)
     }
 
-    /// The values that change, before and after.
+    /// Returns the values that change, before and after.
     fn set_many_parse(&self, requests: &[Request<'_>]) -> Result<(Values, Values), SetError> {
         let (mut before, mut after) = (Vec::new(), Vec::new());
         for Request { slot, known_as, value } in requests {
@@ -115,8 +115,8 @@ impl Settings {
                 called.push(hook);
                 if let Err(reason) = applied {
                     self.store(before);
-                    // The old values were in force a moment ago. Should they fail now, the
-                    // hook has logged it, and there is nothing better to return to.
+                    // The old values were in force a moment ago. If they fail now, the hook has
+                    // logged it, and there is nothing better to return to.
                     called.iter().for_each(|hook| drop(hook(self)));
                     return Err(SetError::Refused { name: row_at(*slot).name.into(), reason });
                 }
@@ -138,12 +138,12 @@ type Values = Vec<(usize, Value)>;
 
 struct Request<'a> {
     slot: usize,
-    /// The name or the alias, whichever was used.
+    /// Name or alias, whichever was used.
     known_as: &'static str,
     value: &'a [u8],
 }
 
-/// The words of one argument: several only where a setting takes several.
+/// Splits one argument into words, if the setting takes several words.
 fn words<'a>(row: &Row, value: &'a [u8]) -> Vec<&'a [u8]> {
     if !row.takes_words() {
         vec![value]

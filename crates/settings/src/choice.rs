@@ -1,4 +1,4 @@
-//! The settings that choose among names, as Rust types.
+//! Settings that choose among names, as Rust types.
 
 macro_rules! choices {
     ($(
@@ -10,17 +10,17 @@ macro_rules! choices {
         pub enum $kind { $($(#[$note])* $variant,)+ }
 
         impl $kind {
-            /// The names in files and commands, in the order in which errors list them.
+            /// Names in files and commands, in the order in which errors list them.
             pub const NAMES: &'static [&'static str] = &[$($name),+];
 
             const ALL: &'static [$kind] = &[$($kind::$variant),+];
 
-            /// The name in files and commands.
+            /// Returns the name in files and commands.
             pub fn name(self) -> &'static str {
                 Self::NAMES[self as usize]
             }
 
-            /// The variant at a position of [`Self::NAMES`].
+            /// Returns the variant at a position of [`Self::NAMES`].
             pub(crate) fn at(position: u64) -> Self {
                 let last = Self::ALL.len() - 1;
                 Self::ALL[usize::try_from(position).unwrap_or(last).min(last)]
@@ -30,7 +30,7 @@ macro_rules! choices {
 }
 
 choices! {
-    /// What gives way when `maxmemory` is reached.
+    /// Keys to evict when `maxmemory` is reached.
     MaxmemoryPolicy {
         /// Keys with a deadline, longest unused first.
         VolatileLru = "volatile-lru",
@@ -50,23 +50,23 @@ choices! {
         NoEviction = "noeviction",
     }
 
-    /// How much is logged.
+    /// Least important messages that are logged.
     LogLevel {
         /// Everything, for developers.
         Debug = "debug",
         /// Rarely useful detail.
         Verbose = "verbose",
-        /// What an operator wants to see.
+        /// Messages that an operator wants to see.
         Notice = "notice",
-        /// Only what needs attention.
+        /// Only messages that need attention.
         Warning = "warning",
         /// No messages.
         Nothing = "nothing",
     }
 
-    /// Who may use something that is risky to leave open.
+    /// Clients that may use a feature that is risky to leave open.
     DebugAccess {
-        /// Nobody.
+        /// No client.
         No = "no",
         /// Every client.
         Yes = "yes",
@@ -74,35 +74,35 @@ choices! {
         Local = "local",
     }
 
-    /// Which segment the cleaner empties first.
+    /// Choice of the segment that the cleaner empties first.
     ReclaimPolicy {
-        /// Free share over live share, times how long the segment has been quiet.
+        /// Free share over live share, times the time for which the segment has been quiet.
         Original = "original",
         /// The segment with the least live data.
         Greedy = "greedy",
-        /// As `original`, with the quiet time damped by its square root.
+        /// Like `original`, but with the square root of the quiet time.
         Modified = "modified",
     }
 }
 
-/// How a signal ends the server: a set of options of SHUTDOWN.
+/// Options of SHUTDOWN with which a signal stops the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ShutdownFlags(pub(crate) u32);
 
 impl ShutdownFlags {
-    /// The names in files and commands; the first stands for none of the others.
+    /// Names in files and commands; the first stands for none of the others.
     pub const NAMES: &'static [&'static str] = &["default", "nosave", "now", "force", "safe"];
 
-    /// Leave without a snapshot.
+    /// Stop without a snapshot.
     pub const NOSAVE: ShutdownFlags = ShutdownFlags(1);
-    /// Do not wait for anybody.
+    /// Stop without waiting for replicas.
     pub const NOW: ShutdownFlags = ShutdownFlags(2);
-    /// Leave even if something that should happen before fails.
+    /// Stop even if a step that should come before fails.
     pub const FORCE: ShutdownFlags = ShutdownFlags(4);
-    /// Leave only when nothing is lost by it.
+    /// Stop only when no data is lost by it.
     pub const SAFE: ShutdownFlags = ShutdownFlags(8);
 
-    /// Whether all options of `other` are set.
+    /// Returns true if all options of `other` are set.
     pub fn contains(self, other: ShutdownFlags) -> bool {
         self.0 & other.0 == other.0
     }

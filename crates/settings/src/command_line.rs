@@ -1,4 +1,4 @@
-//! The start: a file, standard input and options, in this order, later ones win.
+//! Configuration at start: a file, standard input and options, in this order; later ones win.
 
 use crate::error::{FileError, system_text};
 use crate::file::{Sources, load_text};
@@ -10,7 +10,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What the arguments of the program ask for.
+/// Action that the arguments of the program ask for.
 #[derive(Debug)]
 pub enum Invocation {
     /// `--help` or `-h`.
@@ -21,14 +21,14 @@ pub enum Invocation {
     Serve(Loaded),
 }
 
-/// The settings at start.
+/// Settings at start.
 #[derive(Debug)]
 pub struct Loaded {
-    /// The values, ready to be shared by all threads.
+    /// Values, ready to be shared by all threads.
     pub settings: Arc<Settings>,
-    /// The file that CONFIG REWRITE writes, absolute; none if the server has no file.
+    /// Absolute path of the file that CONFIG REWRITE writes; none if the server has no file.
     pub config_file: Option<PathBuf>,
-    /// What is worth logging: lines of files that have no effect.
+    /// Notices to log: lines of files that have no effect.
     pub notices: Vec<String>,
 }
 
@@ -80,7 +80,7 @@ fn unreadable(name: &str, error: &std::io::Error) -> FileError {
 struct Request {
     config_file: Option<PathBuf>,
     from_stdin: bool,
-    /// The options as lines of a file.
+    /// Options as lines of a configuration file.
     options: Vec<u8>,
 }
 
@@ -93,7 +93,7 @@ impl Request {
             request.config_file = Some(std::path::absolute(&path).unwrap_or(path));
             first = 1;
         }
-        // A name wants at least one value, so that a value may start with `--` too.
+        // A name takes at least one value, so that a value may start with `--` too.
         let mut wants_value = false;
         for (at, argument) in arguments.iter().enumerate().skip(first) {
             if argument == b"-" && (at == 0 || at + 1 == arguments.len()) {
@@ -110,7 +110,7 @@ impl Request {
         request
     }
 
-    /// Starts a line; says whether the name still wants a value.
+    /// Starts a line. Returns true if the name still needs a value.
     fn option_name(&mut self, name: &[u8], next: Option<&[u8]>) -> bool {
         if !self.options.is_empty() {
             self.options.push(b'\n');

@@ -1,28 +1,28 @@
-//! Reasons to refuse, each addressed to the one who must act.
+//! Errors: refusals for clients, faults for the operator.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// Why CONFIG SET was refused; nothing has changed. The text is the reply without `-`.
+/// Refusal of CONFIG SET; nothing has changed. The text is the reply without `-`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SetError {
     /// No setting has this name.
     #[error("ERR Unknown option or number of arguments for CONFIG SET - '{}'", name.escape_ascii())]
     Unknown {
-        /// The name as the client wrote it.
+        /// Name as the client wrote it.
         name: Vec<u8>,
     },
     /// A setting refused its value, or must not change now.
     #[error("ERR CONFIG SET failed (possibly related to argument '{name}') - {reason}")]
     Refused {
-        /// The name of the setting.
+        /// Name of the setting.
         name: String,
-        /// What is wrong.
+        /// Reason, for the reply.
         reason: String,
     },
 }
 
-/// Why the configuration cannot be used at start. `Display` gives the whole report.
+/// Error in the configuration at start. `Display` gives the whole report.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct FileError {
     /// File name, `standard input` or `command line`.
@@ -31,9 +31,9 @@ pub struct FileError {
     pub line_number: usize,
     /// The line, without surrounding white space.
     pub line: String,
-    /// What is wrong.
+    /// Reason, for the report.
     pub reason: String,
-    /// What would be right; empty if unknown.
+    /// Description of the values that are accepted; empty if unknown.
     pub expected: String,
 }
 
@@ -58,7 +58,7 @@ impl fmt::Display for FileError {
     }
 }
 
-/// Why CONFIG REWRITE left the file as it was. The text is the reply without `-`.
+/// Failure of CONFIG REWRITE; the file is unchanged. The text is the reply without `-`.
 #[derive(Debug, thiserror::Error)]
 pub enum RewriteError {
     /// The server was started without a file.
@@ -67,14 +67,14 @@ pub enum RewriteError {
     /// The file could not be read or replaced.
     #[error("ERR Rewriting config file: {error}", error = system_text(.error))]
     Disk {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system call.
         error: std::io::Error,
     },
 }
 
-/// The words of the system for an error, without the number that Rust adds.
+/// Returns the system's text for an error, without the number that Rust adds.
 pub(crate) fn system_text(error: &std::io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error ") {

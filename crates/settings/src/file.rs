@@ -10,17 +10,17 @@ use crate::rows::row_at;
 use crate::value::{Value, expected, parse_over, tolerated};
 use std::path::Path;
 
-/// Where `include` finds files.
+/// Place where `include` finds files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sources {
-    /// On the disk of this machine.
+    /// Files on the disk of this machine.
     Disk,
     /// Nowhere: `include` is an error.
     Nowhere,
 }
 
-/// Sets what the lines of `text` say. `source_name` is for error messages. Returns what is worth
-/// telling the operator although it is no error.
+/// Applies the lines of `text`. `source_name` is for error messages. Returns notices for the
+/// operator about lines that are no errors but have no effect.
 ///
 /// # Errors
 /// The first line that is wrong. The lines before it are in force.
@@ -43,7 +43,7 @@ struct Reader<'a> {
     notices: Vec<String>,
 }
 
-/// What is wrong with a line, before it is known which line that is.
+/// Error in a line, before its line number is known.
 enum Wrong {
     Here { reason: String, expected: String },
     InIncluded(FileError),
@@ -118,7 +118,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// What is written like a setting in a file and is none.
+    /// Handles a directive that is not a setting.
     fn directive(&mut self, name: &[u8], words: &[&[u8]], place: &str) -> Result<(), Wrong> {
         let name = String::from_utf8_lossy(name);
         if name == "include" && words.len() == 1 {
@@ -160,7 +160,7 @@ impl Reader<'_> {
     }
 }
 
-/// White space as a line of a file may have it around.
+/// Returns a line without the white space around it.
 pub(crate) fn trim(line: &[u8]) -> &[u8] {
     let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
     let start = line.iter().position(|byte| !blank(byte)).unwrap_or(line.len());
@@ -171,9 +171,9 @@ pub(crate) fn trim(line: &[u8]) -> &[u8] {
 const UNBALANCED: &str = "Unbalanced quotes in configuration line";
 const DEPTH_MAX: usize = 16;
 const FILES_MAX: usize = 1000;
-/// Directives of Valkey that are no settings.
+/// Directives of Valkey that are not settings and not supported.
 pub(crate) const UNSUPPORTED: [&str; 4] = ["rename-command", "user", "loadmodule", "sentinel"];
-/// Settings that Valkey itself has given up and ignores.
+/// Obsolete settings that Valkey ignores too.
 pub(crate) const OBSOLETE: [&str; 7] = [
     "list-max-ziplist-entries",
     "list-max-ziplist-value",

@@ -1,4 +1,4 @@
-//! Typed reading of settings.
+//! Typed handles to read settings.
 
 use crate::choice::{DebugAccess, LogLevel, MaxmemoryPolicy, ReclaimPolicy, ShutdownFlags};
 use crate::live::Settings;
@@ -7,7 +7,7 @@ use crate::value::{ClientsMemory, OutputLimits, Value};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// The way to read one setting as a `T`.
+/// Handle to read one setting as a `T`.
 ///
 /// ```
 /// let settings = settings::Settings::new();
@@ -28,27 +28,27 @@ impl<T> Clone for Setting<T> {
 impl<T> Copy for Setting<T> {}
 
 impl<T: Read> Setting<T> {
-    /// The handle for the row in a slot; does not compile in a constant if `T` cannot hold every
-    /// value.
+    /// Returns the handle for the row in a slot. In a constant it does not compile if `T` cannot
+    /// hold every value.
     pub(crate) const fn at(slot: usize, row: &'static Row) -> Self {
         assert!(T::SHAPE.fits(row), "this type cannot hold every value of the setting");
         Setting { slot, row, reads: PhantomData }
     }
 
-    /// The value now. Numbers, choices and yes/no are one relaxed load; texts and lists take a
-    /// lock for a moment, so keep them and look at [`Settings::generation`] instead.
+    /// Returns the value in force. Numbers, choices and yes/no are one relaxed load; texts and
+    /// lists take a lock for a moment, so keep them and compare [`Settings::generation`] instead.
     #[inline]
     pub fn get(self, settings: &Settings) -> T {
         T::read(settings, self.slot)
     }
 
-    /// The name of the setting.
+    /// Returns the name of the setting.
     pub fn name(self) -> &'static str {
         self.row.name
     }
 }
 
-/// A type as which settings can be read. Implemented here only.
+/// Type that a setting can be read as. Implemented here only.
 pub trait Read: Sized + private::Sealed {
     #[doc(hidden)]
     const SHAPE: Shape;
@@ -60,7 +60,7 @@ mod private {
     pub trait Sealed {}
 }
 
-/// Which rows a type can hold.
+/// Rows whose values a type can hold.
 #[doc(hidden)]
 pub enum Shape {
     YesNo,

@@ -9,8 +9,8 @@ use std::path::{Component, Path, PathBuf};
 /// Most bytes read from one file; a configuration file is some kilobytes.
 pub(crate) const FILE_BYTES_MAX: u64 = 16 << 20;
 
-/// The files that `pattern` names, in order. A pattern without wildcards names one file, whether
-/// it exists or not; one with wildcards names those that exist, perhaps none.
+/// Returns the files that `pattern` names, in order. A pattern without wildcards names one file,
+/// whether it exists or not; one with wildcards names those that exist, perhaps none.
 pub(crate) fn files_named(pattern: &[u8], base: &Path) -> Vec<PathBuf> {
     let pattern = base.join(OsStr::from_bytes(pattern));
     if !has_wildcard(pattern.as_os_str()) {
@@ -29,10 +29,10 @@ pub(crate) fn files_named(pattern: &[u8], base: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The whole file.
+/// Reads the whole file.
 ///
 /// # Errors
-/// What the system says, or that the file is too large to be a configuration file.
+/// The error of the system call, or the file is larger than [`FILE_BYTES_MAX`].
 pub(crate) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     read_all(fs::File::open(path)?)
 }

@@ -1,25 +1,25 @@
-//! The table of settings, the configuration file, and their values at run time.
+//! Table of settings, configuration file, and values at run time.
 //!
 //! One row describes one setting: its name, what it may hold, its default, whether it can change
 //! while the server runs, and a line for the manual. Everything else (CONFIG GET, CONFIG SET,
 //! the configuration file, CONFIG REWRITE, the manual) is derived from the rows.
 //!
 //! Owner: [`Settings`] owns the values; it is shared by all threads behind an `Arc`.
-//! Not here: what a setting does (whoever reads it), replies to clients (`command`), applying a
-//! change to sockets, limits and the working directory (the server registers a hook for that).
+//! Not here: what a setting does (its readers), replies to clients (`command`), applying a change
+//! to sockets, limits and the working directory (the server registers a hook for that).
 //! Start at: [`network`] for how rows look, [`Setting::get`] for reading one,
 //! [`Settings::set_many`] for changing some, [`load`] for the start of the server.
 //!
-//! | file | what it holds |
+//! | file | content |
 //! |---|---|
 //! | `rows/*.rs` | the table, grouped by subject: a new setting is one row there |
-//! | `row.rs` | what a row can say |
+//! | `row.rs` | everything that describes a setting |
 //! | `choice.rs` | the settings that choose among names, as Rust enums |
-//! | `value.rs` | words to values, values to words |
-//! | `live.rs`, `defaults.rs` | the shared values, and those that the rows say |
+//! | `value.rs` | conversion of values from and to words |
+//! | `live.rs`, `defaults.rs` | the shared values, and the defaults |
 //! | `names.rs`, `change.rs`, `query.rs` | finding a row; CONFIG SET; CONFIG GET |
 //! | `handle.rs` | typed reading |
-//! | `file.rs`, `include.rs`, `command_line.rs` | what is read at start |
+//! | `file.rs`, `include.rs`, `command_line.rs` | configuration at start |
 //! | `rewrite.rs` | CONFIG REWRITE |
 //! | `manual.rs` | the table as Markdown |
 #![forbid(unsafe_code)]

@@ -1,31 +1,31 @@
-//! The values at run time, shared by all threads.
+//! Values of settings at run time, shared by all threads.
 
 use crate::value::Value;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-/// Applies a change, or says why it cannot be applied. It sees the new values; when it fails,
-/// the old ones are restored and it is called once more to apply them.
+/// Function that applies a change, or returns the reason why it cannot be applied. It sees the new
+/// values; when it fails, the old ones are restored and it is called once more to apply them.
 pub type Hook = dyn Fn(&Settings) -> Result<(), String> + Send + Sync;
 
-/// The most settings that there can be.
+/// Largest possible number of settings.
 pub(crate) const SLOTS_MAX: usize = 256;
 
-/// The values of all settings.
+/// Values of all settings.
 pub struct Settings {
-    /// What has a number for a value, again, so that reading it needs no lock.
+    /// Copies of the values that are numbers, by slot, so that reading them needs no lock.
     numbers: [AtomicU64; SLOTS_MAX],
     values: RwLock<Vec<Value>>,
     generation: AtomicU64,
     /// Held from the first check of a change until its last hook has run.
     change: Mutex<()>,
-    /// Slot and what to call when its value has changed.
+    /// Slots, each with a function to call when its value has changed.
     hooks: RwLock<Vec<(usize, Arc<Hook>)>>,
 }
 
 impl Settings {
-    /// With these values, each in its slot.
+    /// Returns settings with these values, in the order of slots.
     pub(crate) fn of(values: Vec<Value>) -> Settings {
         let bits = |slot: usize| values.get(slot).map_or(0, bits_of);
         let numbers = std::array::from_fn(|slot| AtomicU64::new(bits(slot)));
@@ -38,8 +38,8 @@ impl Settings {
         }
     }
 
-    /// Rises with every change of any value, so that a thread can keep what it has read and
-    /// read again only when this number differs.
+    /// Returns a number that rises with every change of any value, so that a thread can keep what
+    /// it has read and read again only when this number differs.
     #[inline]
     pub fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)
@@ -50,7 +50,7 @@ impl Settings {
         self.numbers[slot].load(Ordering::Relaxed)
     }
 
-    /// Lets `read` look at a value.
+    /// Calls `read` with a value, under the read lock.
     pub(crate) fn value<T>(&self, slot: usize, read: impl FnOnce(&Value) -> T) -> T {
         read(&self.values.read().unwrap_or_else(PoisonError::into_inner)[slot])
     }
@@ -81,7 +81,7 @@ impl Settings {
     }
 }
 
-/// Values may be secret, so none are shown.
+/// Shows no values, as they may be secret.
 impl fmt::Debug for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Settings").field("generation", &self.generation()).finish_non_exhaustive()

@@ -1,11 +1,11 @@
-//! The table as Markdown.
+//! Manual of the settings: the table as Markdown.
 
 use crate::row::{Kind, Row};
 use crate::rows::GROUPS;
 use crate::value::{OutputLimits, default_of, expected};
 use std::fmt::Write;
 
-/// The manual of all settings, generated from the rows.
+/// Returns the manual of all settings, generated from the rows.
 pub fn manual() -> String {
     let mut page = String::from(
         "# Settings\n\n\

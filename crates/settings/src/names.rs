@@ -1,14 +1,14 @@
-//! Finding settings by name.
+//! Lookup of settings by name.
 
 use crate::row::Row;
 use crate::rows::{all, row_at};
 
-/// The setting with this name or alias, in any case of letters.
+/// Returns the setting with this name or alias, regardless of case.
 pub fn find(name: &[u8]) -> Option<&'static Row> {
     slot_of(name).map(row_at)
 }
 
-/// Whether the value of this setting is a secret that logs and monitors must not show.
+/// Returns true if the value of this setting is a secret that logs and monitors must not show.
 pub fn is_sensitive(name: &[u8]) -> bool {
     find(name).is_some_and(|row| row.sensitive)
 }
@@ -17,14 +17,14 @@ pub(crate) fn slot_of(name: &[u8]) -> Option<usize> {
     lookup(name).map(|(slot, _)| slot)
 }
 
-/// The slot, and the name or alias that was meant.
+/// Returns the slot, and the name or alias that matched.
 pub(crate) fn lookup(name: &[u8]) -> Option<(usize, &'static str)> {
     names()
         .find(|(known, _)| name.eq_ignore_ascii_case(known.as_bytes()))
         .map(|(known, slot)| (slot, known))
 }
 
-/// Every name and alias.
+/// Returns every name and alias, each with its slot.
 pub(crate) fn names() -> impl Iterator<Item = (&'static str, usize)> {
     all()
         .enumerate()

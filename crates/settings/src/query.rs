@@ -1,4 +1,4 @@
-//! CONFIG GET.
+//! CONFIG GET: settings by name or pattern.
 
 use crate::live::Settings;
 use crate::names::{lookup, names, slot_of};
@@ -6,9 +6,9 @@ use crate::rows::row_at;
 use crate::value::Value;
 
 impl Settings {
-    /// Name and value of every setting that one of the patterns names, each once, by name.
-    /// Names without wildcards are answered as they were written. Wildcards match aliases too,
-    /// and leave hidden settings out.
+    /// Returns name and value of every setting that one of the patterns names, each once, sorted by
+    /// name. Names without wildcards are returned as they were written. Wildcards match aliases
+    /// too, and leave hidden settings out.
     pub fn get_matching<P: AsRef<[u8]>>(&self, patterns: &[P]) -> Vec<(String, Vec<u8>)> {
         let mut found: Vec<(String, usize)> = Vec::new();
         for pattern in patterns {
@@ -27,7 +27,7 @@ impl Settings {
         found.into_iter().map(answer).collect()
     }
 
-    /// The value of one setting as CONFIG GET answers it.
+    /// Returns the value of one setting as CONFIG GET replies it.
     pub fn get_text(&self, name: &[u8]) -> Option<Vec<u8>> {
         slot_of(name).map(|slot| self.value(slot, Value::to_bytes))
     }

@@ -1,4 +1,5 @@
-//! CONFIG REWRITE: the file says what is in force, and stays the user's file.
+//! CONFIG REWRITE: brings the file in line with the values in force, and keeps the user's comments
+//! and order.
 
 use crate::error::RewriteError;
 use crate::file::{OBSOLETE, UNSUPPORTED, trim};
@@ -15,14 +16,14 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 impl Settings {
-    /// Replaces the file by one that says what is in force. The new file is complete on disk
-    /// before it takes the place of the old one.
+    /// Replaces the file by one with the values in force. The new file is complete on disk before
+    /// it takes the place of the old one.
     ///
     /// # Errors
     /// There is no file, or the system refuses; the old file is then untouched.
     pub fn rewrite(&self, config_file: Option<&Path>) -> Result<(), RewriteError> {
         let path = config_file.ok_or(RewriteError::NoFile)?;
-        // Through a link, so that the link stays one.
+        // A symbolic link is followed, so that it stays a link.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let failed = |error| RewriteError::Disk { path: path.clone(), error };
         let old = match read_file(&path) {
@@ -32,12 +33,12 @@ impl Settings {
         replace(&path, &self.rewritten(&old)).map_err(failed)
     }
 
-    /// The text of a file that says what is in force: comments, order and wording of `old`
+    /// Returns the text of a file with the values in force: comments, order and wording of `old`
     /// where they can stay, new lines at the end.
     pub fn rewritten(&self, old: &[u8]) -> Vec<u8> {
         let mut page = Page::of(old);
         for (slot, row) in all().enumerate() {
-            // A fixed row has one value; however the file puts it, it is right.
+            // A fixed row has one value; the line in the file is valid as it is.
             if matches!(row.kind, Kind::Fixed { .. }) {
                 continue;
             }
@@ -50,7 +51,8 @@ impl Settings {
     }
 }
 
-/// The lines for a setting, and whether each must be there (it differs from the default).
+/// Returns the lines for a setting, each with true if it must be in the file, as its value differs
+/// from the default.
 fn lines_for(row: &Row, value: &Value) -> Vec<(Vec<u8>, bool)> {
     if let Value::OutputLimits(limits) = value {
         return output_limit_lines(row, limits);
@@ -64,7 +66,7 @@ fn lines_for(row: &Row, value: &Value) -> Vec<(Vec<u8>, bool)> {
             _ => line.extend(word),
         }
     }
-    // The default of a directory depends on where the server is started.
+    // The default of a directory depends on the directory in which the server is started.
     let wanted = matches!(row.kind, Kind::Directory) || *value != default_of(row);
     vec![(line, wanted)]
 }
@@ -81,10 +83,10 @@ fn output_limit_lines(row: &Row, limits: &OutputLimits) -> Vec<(Vec<u8>, bool)> 
     limits.by_class().into_iter().zip(defaults).map(line).collect()
 }
 
-/// The file as it is being rewritten.
+/// File that is being rewritten.
 struct Page {
     lines: Vec<Vec<u8>>,
-    /// For each setting, which lines are about it and have not been used yet.
+    /// Indices of the lines about each setting, by slot, that have not been used yet.
     free: HashMap<usize, VecDeque<usize>>,
     signed: bool,
 }
@@ -114,7 +116,7 @@ impl Page {
         page
     }
 
-    /// Writes a line over the next one about the setting, or at the end if it is wanted.
+    /// Overwrites the next line about the setting, or appends the line if it is wanted.
     fn put(&mut self, slot: usize, line: Vec<u8>, wanted: bool) {
         if let Some(at) = self.free.get_mut(&slot).and_then(VecDeque::pop_front) {
             self.lines[at] = line;
@@ -127,14 +129,14 @@ impl Page {
         }
     }
 
-    /// Blanks what is left of the lines about a setting.
+    /// Blanks the remaining lines about a setting.
     fn drop_rest(&mut self, slot: usize) {
         for at in self.free.remove(&slot).unwrap_or_default() {
             self.lines[at].clear();
         }
     }
 
-    /// The lines, with runs of blank ones made one, and none at the end.
+    /// Returns the text of the file, with at most one blank line in a row and none at the end.
     fn text(mut self) -> Vec<u8> {
         self.lines.dedup_by(|next, line| next.is_empty() && line.is_empty());
         while self.lines.last().is_some_and(Vec::is_empty) {
@@ -169,7 +171,7 @@ fn directive(line: &[u8]) -> Directive {
     }
 }
 
-/// Puts a new file in the place of the old one, with the permissions of the old one.
+/// Replaces the old file by a new one with the same permissions.
 fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{}.tmp", std::process::id()));
@@ -180,7 +182,7 @@ fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
         let _ = fs::remove_file(&temporary);
         return written;
     }
-    // Also the name must be on disk before the command says that it is done.
+    // The name must be on disk too before the command reports success.
     match path.parent() {
         Some(folder) => fs::File::open(folder)?.sync_all(),
         None => Ok(()),
@@ -188,7 +190,7 @@ fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
 }
 
 fn write_new(temporary: &Path, like: &Path, text: &[u8]) -> io::Result<()> {
-    // A leftover of a process with the same id would make this fail for ever.
+    // A leftover of a process with the same id would make `create_new` fail for ever.
     let _ = fs::remove_file(temporary);
     // The file may hold a password, so it is never readable by more than the old one was.
     let mode = if like.exists() { 0o600 } else { 0o644 };

@@ -1,21 +1,22 @@
-//! What a row of the table can say about a setting.
+//! Row of the table: everything that describes a setting.
 
 use std::ops::RangeInclusive;
 
-/// How a number is written by people.
+/// Notation of a number in files and commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notation {
     /// A plain decimal number.
     Integer,
     /// A number of bytes, with an optional unit: `1024`, `1kb`, `64mb`, `2gb`.
     Memory,
-    /// As `Memory`, or a percentage of `maxmemory`, which is kept as a negative number.
+    /// A number of bytes like `Memory`, or a percentage of `maxmemory`, which is kept as a negative
+    /// number.
     MemoryOrPercent,
     /// An octal number, as file permissions are written.
     Octal,
 }
 
-/// What a setting may hold.
+/// Kind of the value of a setting.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// `yes` or `no`.
@@ -25,7 +26,7 @@ pub enum Kind {
     },
     /// A number within a range.
     Number {
-        /// How it is written.
+        /// Notation in files and commands.
         notation: Notation,
         /// Smallest accepted value.
         min: i128,
@@ -72,46 +73,46 @@ pub enum Kind {
         value: &'static str,
         /// Values that files often carry; accepted from files and without effect.
         tolerated: &'static [&'static str],
-        /// Why no other value is accepted.
+        /// Reason why no other value is accepted.
         why: &'static str,
     },
 }
 
-/// One setting.
+/// Row of the table: one setting.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     /// Name in files and commands, lower case.
     pub name: &'static str,
     /// Second name under which older files know it; empty if there is none.
     pub alias: &'static str,
-    /// What it may hold.
+    /// Kind of its value.
     pub kind: Kind,
-    /// Whether it can change while the server runs.
+    /// True if it can change while the server runs.
     pub live: bool,
-    /// CONFIG GET answers it only when named exactly.
+    /// True if CONFIG GET returns it only when named exactly.
     pub hidden: bool,
-    /// CONFIG SET is refused unless `enable-protected-configs` allows it.
+    /// True if CONFIG SET is refused unless `enable-protected-configs` allows it.
     pub protected: bool,
-    /// The value is a secret: logs and monitors must not show it.
+    /// True if the value is a secret that logs and monitors must not show.
     pub sensitive: bool,
     /// One line for the manual, with the unit.
     pub doc: &'static str,
-    /// Why the value, which is accepted and kept, changes nothing; empty if it does.
+    /// Reason why the value, which is accepted and kept, has no effect; empty if it has one.
     pub idle_because: &'static str,
 }
 
 impl Row {
-    /// Whether the value may have several words.
+    /// Returns true if the value may have several words.
     pub const fn takes_words(&self) -> bool {
         match self.kind {
             Kind::AnyOf { .. } | Kind::Addresses { .. } | Kind::OutputLimits => true,
-            // Both are lists in Valkey, and files give them several words.
+            // Some of these are lists in Valkey, and files give them several words.
             Kind::Fixed { .. } => true,
             _ => false,
         }
     }
 
-    /// The row can only be set at start.
+    /// Makes the setting changeable at start only.
     pub(crate) const fn at_start(mut self) -> Row {
         self.live = false;
         self
@@ -137,13 +138,13 @@ impl Row {
         self
     }
 
-    /// The value is accepted and kept, but changes nothing.
+    /// Marks the value as accepted and kept, but without effect.
     pub(crate) const fn idle(mut self, because: &'static str) -> Row {
         self.idle_because = because;
         self
     }
 
-    /// Accepted numbers outside the range are moved to its nearest end.
+    /// Moves accepted numbers outside the range to its nearest end.
     pub(crate) const fn clamped(mut self, low: i128, high: i128) -> Row {
         if let Kind::Number { notation, min, max, default, .. } = self.kind {
             self.kind = Kind::Number { notation, min, max, default, clamp: Some((low, high)) };
@@ -151,7 +152,7 @@ impl Row {
         self
     }
 
-    /// Values of a fixed row that files may carry without effect.
+    /// Sets the values of a fixed row that files may contain without effect.
     pub(crate) const fn tolerates(mut self, values: &'static [&'static str]) -> Row {
         if let Kind::Fixed { value, why, .. } = self.kind {
             self.kind = Kind::Fixed { value, tolerated: values, why };

@@ -1,4 +1,4 @@
-//! Words to values, values to words.
+//! Conversion of settings' values from and to words of text.
 
 mod output_limits;
 
@@ -19,7 +19,7 @@ pub enum ClientsMemory {
     Percent(u8),
 }
 
-/// The value of any setting.
+/// Value of any setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Value {
     YesNo(bool),
@@ -34,7 +34,7 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    /// The value as CONFIG GET answers it.
+    /// Returns the value as CONFIG GET replies it.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         match self {
             Value::YesNo(yes) => if *yes { "yes" } else { "no" }.into(),
@@ -51,7 +51,7 @@ impl Value {
         }
     }
 
-    /// The value as the words that [`parse`] understands.
+    /// Returns the value as words that [`parse_over`] reads.
     pub(crate) fn words(&self) -> Vec<Vec<u8>> {
         match self {
             Value::Number(n, Notation::Memory | Notation::MemoryOrPercent) if *n > 0 => {
@@ -69,7 +69,7 @@ impl Value {
     }
 }
 
-/// The value a setting has when nobody has set it.
+/// Returns the default of a setting.
 pub(crate) fn default_of(row: &Row) -> Value {
     match row.kind {
         Kind::YesNo { default } => Value::YesNo(default),
@@ -134,14 +134,14 @@ pub(crate) fn parse_over(row: &Row, words: &[&[u8]], before: &Value) -> Result<V
     }
 }
 
-/// Whether the words are a value that files may carry although it has no effect here.
+/// Returns true if the words are a value that files may contain although it has no effect here.
 pub(crate) fn tolerated(row: &Row, words: &[&[u8]]) -> bool {
     let Kind::Fixed { tolerated, .. } = row.kind else { return false };
     let given = words.join(&b' ');
     tolerated.iter().any(|value| given.eq_ignore_ascii_case(value.as_bytes()))
 }
 
-/// What a setting accepts, for people.
+/// Returns a description of the accepted values, for messages and the manual.
 pub(crate) fn expected(row: &Row) -> String {
     match row.kind {
         Kind::YesNo { .. } => "yes or no".to_owned(),
@@ -270,7 +270,7 @@ fn addresses(words: &[&[u8]], count_max: usize) -> Result<Arc<[String]>, String>
     words.iter().map(|word| address(word)).collect()
 }
 
-/// Only its alphabet is checked here: whether it exists is found out by listening on it.
+/// Reads one address. Only its characters are checked; listening on it shows if it exists.
 fn address(word: &[u8]) -> Result<String, String> {
     let text = utf8(word)?;
     let plain = |c: char| c.is_ascii_graphic() && !matches!(c, '"' | '\'' | '\\');
@@ -291,7 +291,7 @@ fn directory(text: &str) -> Result<Arc<str>, String> {
     path.to_str().map(Arc::from).ok_or_else(|| "argument must be text in UTF-8".to_owned())
 }
 
-/// A size in the largest unit that divides it.
+/// Returns a size as text in the largest unit that divides it.
 pub(crate) fn memory_text(bytes: i128) -> String {
     for (unit, name) in [(1 << 30, "gb"), (1 << 20, "mb"), (1 << 10, "kb")] {
         if bytes != 0 && bytes % unit == 0 {

@@ -1,8 +1,8 @@
-//! What a command does to keys, under the locks of their shards.
+//! Access of commands to keys, under the locks of their shards.
 //!
-//! An `Access` is a [`Guard`] and what commands add to it: uses of keys are noted, hits and misses
-//! are counted, values are of the kind that is asked for. What strings and collections are is told
-//! by the modules under `value`, which read through a [`ValueRef`] and change through a [`KeyMut`].
+//! An `Access` is a [`Guard`] with what commands add to it: it notes uses of keys, counts hits and
+//! misses, and checks kinds of values. The modules under `value` implement strings and collections;
+//! they read through a [`ValueRef`] and change through a [`KeyMut`].
 
 use crate::fault::WrongKind;
 use crate::key::{Key, Kind, Value};
@@ -10,7 +10,7 @@ use crate::shard::{Event, Guard, KeyMut, OwnedArgs, ValueRef};
 use base::{KeyspaceId, Millis, Random};
 use smallvec::SmallVec;
 
-/// The right to read and change the values of some keys.
+/// Right to read and change the values of some keys.
 #[derive(Debug)]
 pub struct Access<'a> {
     guard: Guard<'a>,
@@ -22,30 +22,30 @@ impl<'a> Access<'a> {
         Access { guard }
     }
 
-    /// The locks, and the thread that holds them.
+    /// The guard: the locks, and the thread that holds them.
     #[inline(always)]
     pub(crate) fn guard(&mut self) -> &mut Guard<'a> {
         &mut self.guard
     }
 
-    /// The same, for looks without any trace.
+    /// The guard, shared, for look-ups without any trace.
     #[inline(always)]
     pub(crate) fn shared_guard(&self) -> &Guard<'a> {
         &self.guard
     }
 
-    /// The same for changes that nobody is to hear of.
+    /// Returns the access with its changes hidden from listeners.
     pub fn unheard(mut self) -> Access<'a> {
         self.guard.mute();
         self
     }
 
-    /// The moment of the command.
+    /// Time of the command.
     pub fn now(&self) -> Millis {
         self.guard.now()
     }
 
-    /// A sequence of chance for one command, which may be used while values are read.
+    /// Returns a random generator for one command, which may be used while values are read.
     pub fn chance(&mut self) -> Random {
         Random::from_seed(self.guard.random().next())
     }
@@ -55,7 +55,7 @@ impl<'a> Access<'a> {
         self.guard.do_not_touch();
     }
 
-    /// Sees keys past their deadline too, as long as the store keeps them.
+    /// Makes keys past their deadline visible too, while the store keeps them.
     pub fn show_expired(&mut self) {
         self.guard.show_expired();
     }
@@ -83,7 +83,7 @@ impl<'a> Access<'a> {
         self.guard.drop_expired(key);
     }
 
-    /// The four bits of access history of a key.
+    /// Four bits of access history of a key; `None` if there is no such key.
     pub fn access_bits(&self, key: &Key<'_>) -> Option<u8> {
         self.guard.lookup_without_touch(key).map(|value| value.access_bits())
     }
@@ -95,20 +95,21 @@ impl<'a> Access<'a> {
         Some(value.live_bytes() as usize + nodes + crate::budget::INDEX_BYTES_PER_KEY)
     }
 
-    /// Says that a command made so many changes, and what that is for a key. All that is said while
-    /// one access holds its locks is one unit. With none, nothing has changed for others.
+    /// Reports that a command made `changes` changes, and the event that this is for a key. All
+    /// reports while one access holds its locks are one unit. With zero changes, nothing has
+    /// changed for others.
     #[inline(always)]
     pub fn changed(&mut self, changes: u64, event: Event, key: &Key<'_>) {
         self.guard.say(changes, event, key);
     }
 
-    /// Says that a command made so many changes, for which clients know no event.
+    /// Reports that a command made `changes` changes for which clients know no event.
     #[inline]
     pub fn changed_silently(&mut self, changes: u64) {
         self.guard.say_silently(changes);
     }
 
-    /// Names one more event of what the command has changed.
+    /// Reports one more event of what the command has changed.
     #[inline]
     pub fn happened(&mut self, event: Event, key: &Key<'_>) {
         if self.guard.is_heard() {
@@ -116,7 +117,7 @@ impl<'a> Access<'a> {
         }
     }
 
-    /// Names the event of a key that has gone with its last element, if it has.
+    /// Reports that a key was removed with its last element, if it was.
     #[inline]
     pub fn happened_if_gone(&mut self, key: &Key<'_>) {
         if self.guard.is_heard() && self.guard.lookup_without_touch(key).is_none() {
@@ -124,8 +125,8 @@ impl<'a> Access<'a> {
         }
     }
 
-    /// Says that a command removed so many elements of a key, and, if they were the last, that the
-    /// key has gone with them.
+    /// Reports that a command removed `elements` elements of a key and, if they were the last, that
+    /// the key was removed with them.
     #[inline]
     pub fn removed(&mut self, elements: u64, event: Event, key: &Key<'_>) {
         self.guard.say(elements, event, key);
@@ -134,27 +135,27 @@ impl<'a> Access<'a> {
         }
     }
 
-    /// Whether anybody hears of events and effects, so that they are worth looking for.
+    /// Returns true if a listener receives events and effects, so that they are worth preparing.
     #[inline]
     pub fn is_heard(&self) -> bool {
         self.guard.is_heard()
     }
 
-    /// Takes the arguments of a request, which is asked by a client of a keyspace, for what will be
-    /// changed, if anybody hears it.
+    /// Notes the arguments of a request, and the keyspace of its client, as the effect of the
+    /// changes that follow. Does nothing without listeners.
     #[inline(always)]
     pub fn speak_for(&mut self, request: impl FnOnce() -> (OwnedArgs, KeyspaceId)) {
         self.guard.speak_for(request);
     }
 
-    /// Gives arguments that have the effect of what was changed, in place of those of the request:
-    /// they depend neither on chance nor on time nor on anything but the data.
+    /// Sets arguments that have the effect of what was changed, in place of those of the request:
+    /// they depend on the data alone, neither on chance nor on time.
     pub fn effect(&mut self, keyspace: KeyspaceId, args: &[&[u8]]) {
         self.guard.set_effect(keyspace, args);
     }
 
-    /// The value of a key, of a kind, for a command that reads: counts a hit or a miss, and notes
-    /// the access.
+    /// Reads a key that must hold a value of `kind` or none: counts a hit or a miss, and notes the
+    /// access.
     #[inline]
     pub(crate) fn read_kind(
         &mut self,
@@ -164,8 +165,8 @@ impl<'a> Access<'a> {
         of_kind(self.guard.read(key), kind)
     }
 
-    /// What several keys hold, for a command that reads, each as `read_kind`; it stops at the first
-    /// that holds something of none of the kinds.
+    /// Reads several keys as `read_kind` does; stops at the first that holds a value of none of
+    /// `kinds`.
     pub(crate) fn read_kinds(
         &mut self,
         keys: &[Key<'_>],
@@ -174,7 +175,7 @@ impl<'a> Access<'a> {
         self.guard.read_all(keys, |value| kinds.contains(&value.kind())).ok_or(WrongKind)
     }
 
-    /// The value of a key, of a kind, without any trace.
+    /// Reads a key that must hold a value of `kind` or none, without any trace.
     #[inline]
     pub(crate) fn lookup_kind_without_touch(
         &self,
@@ -184,7 +185,7 @@ impl<'a> Access<'a> {
         of_kind(self.guard.lookup_without_touch(key), kind)
     }
 
-    /// A key that holds a value of a kind, or none, to be changed; notes the access.
+    /// Opens a key that must hold a value of `kind` or none, for change; notes the access.
     #[inline]
     pub(crate) fn open<'g>(
         &'g mut self,
@@ -196,7 +197,7 @@ impl<'a> Access<'a> {
         key_of_kind(key, kind)
     }
 
-    /// The same for a command that reads too: counts a hit or a miss.
+    /// As `open`, for a command that reads too: counts a hit or a miss.
     #[inline]
     pub(crate) fn open_to_read<'g>(
         &'g mut self,
@@ -206,7 +207,7 @@ impl<'a> Access<'a> {
         key_of_kind(self.guard.read_mut(key), kind)
     }
 
-    /// The same for one that was opened before: notes nothing.
+    /// As `open`, for a key that was opened before: notes nothing.
     #[inline]
     pub(crate) fn open_without_touch<'g>(
         &'g mut self,
@@ -216,7 +217,7 @@ impl<'a> Access<'a> {
         key_of_kind(self.guard.key_mut(key), kind)
     }
 
-    /// A key whose value, of whatever kind, is to be replaced by one without a deadline.
+    /// Opens a key whose value, of any kind, is to be replaced by one without a deadline.
     pub(crate) fn open_to_replace<'g>(&'g mut self, key: &Key<'g>) -> KeyMut<'g, 'a> {
         self.guard.key_mut(key).without_deadline()
     }

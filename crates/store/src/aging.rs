@@ -1,4 +1,4 @@
-//! The sweep over access histories: what nobody touched becomes colder.
+//! The sweep over access histories: keys that are not used become colder.
 
 use crate::eviction::age;
 use crate::store::Store;
@@ -7,8 +7,8 @@ use base::{Millis, Random, ShardId};
 use index::Position;
 
 impl Store {
-    /// Ages the keys of one shard in all databases, `seconds` after the last time. For a thread
-    /// outside the gate; a worker that shares its core has its turn between blocks.
+    /// Ages the keys of one shard in all databases, `seconds` after the last time. The calling
+    /// thread is outside the gate; workers on the same core get their turn between blocks.
     pub fn age_shard(&self, thread: &mut ThreadContext, shard: ShardId, seconds: f64) {
         let history = self.shards.budget.history();
         let decay = f64::from(self.shards.budget.lfu_decay_minutes());

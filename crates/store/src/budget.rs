@@ -1,32 +1,32 @@
-//! What may be used, and what is: numbers that the controllers of space compare.
+//! Limits and use of memory: numbers that the controllers of space compare.
 
 use crate::eviction::{AccessHistory, EvictionPolicy};
 use heap::ReclaimPolicy;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// A key's share of the index: a bucket of 64 bytes serves about five and a half.
+/// Bytes of the index per key: a bucket of 64 bytes serves about five and a half keys.
 pub(crate) const INDEX_BYTES_PER_KEY: usize = 12;
 
-/// Settings that bound memory and choose what goes first.
+/// Settings that bound memory and choose what is removed first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     /// Bytes that the whole process may take; zero for no limit.
     pub maxmemory: u64,
     /// Bytes of the process that are neither records nor index: code, stacks, client buffers.
     pub other_bytes: u64,
-    /// Threads that append.
+    /// Number of threads that append.
     pub workers: u64,
-    /// What may be evicted.
+    /// Policy that chooses the keys to evict.
     pub eviction: EvictionPolicy,
-    /// Which segments are cleaned first.
+    /// Policy that chooses the segments to clean.
     pub reclaim: ReclaimPolicy,
-    /// How fast the LFU counters rise.
+    /// Factor by which LFU counters rise more slowly, as `lfu-log-factor`.
     pub lfu_log_factor: u32,
     /// Minutes after which an LFU counter falls by one.
     pub lfu_decay_minutes: u32,
 }
 
-/// The limits as threads read them.
+/// The limits, as atomics that all threads read.
 #[derive(Debug, Default)]
 pub(crate) struct Budget {
     maxmemory: AtomicU64,
@@ -34,12 +34,12 @@ pub(crate) struct Budget {
     reclaim: AtomicU8,
     lfu_log_factor: AtomicU32,
     lfu_decay_minutes: AtomicU32,
-    /// Live bytes of keyspaces that wait for lazy free.
+    /// Live bytes of keyspaces and collections that wait for lazy free.
     dying: AtomicU64,
 }
 
 impl Budget {
-    /// Takes over what the limits say of eviction and reclaiming.
+    /// Stores the settings for eviction and reclaiming.
     pub fn set(&self, limits: &Limits) {
         self.maxmemory.store(limits.maxmemory, Relaxed);
         self.eviction.store(limits.eviction as u8, Relaxed);
@@ -77,7 +77,7 @@ impl Budget {
         self.lfu_decay_minutes.load(Relaxed)
     }
 
-    /// Live bytes that nobody can reach any more.
+    /// Live bytes that no client can reach any more.
     pub fn dying(&self) -> u64 {
         self.dying.load(Relaxed)
     }

@@ -6,8 +6,8 @@
 //!             ▼             ▼
 //! survivors | live | live | ...
 //! ```
-//! Workers pay for it in steps between their commands, in proportion to what they append; a rest is
-//! used by the background jobs. Deleting a key frees nothing until its segment is cleaned, so
+//! Workers pay for it in steps between their commands, in proportion to what they append;
+//! background jobs clean at rest. Deleting a key frees nothing until its segment is cleaned, so
 //! eviction happens here, in the victim at hand, and not by looking at what is used.
 
 mod crew;
@@ -28,37 +28,37 @@ use heap::{GROWTH_PART, Record, Trim};
 use smallvec::SmallVec;
 use survivors::Cleaner;
 
-/// Records whose index buckets are fetched together.
+/// Number of records whose index buckets are prefetched together.
 const BATCH: usize = 16;
 /// Share of a victim's live records that is evicted: with one half, a byte is moved for each
 /// byte that is written at full utilisation.
 const EVICTED_SHARE: f32 = 0.5;
-/// Above this share of live bytes a victim is better evicted from than cleaned.
+/// Share of live bytes above which eviction wins more than cleaning.
 const EVICT_ABOVE: f64 = 0.92;
-/// The share of live bytes that cleaning keeps up while there are writes.
+/// Share of live bytes that cleaning keeps up while there are writes.
 const UTILISATION_BUSY: f64 = 0.905;
-/// The one that it keeps up while keys are only removed.
+/// Share of live bytes that cleaning keeps up while keys are only removed.
 const UTILISATION_REMOVING: f64 = 0.6;
-/// And the one it reaches at rest.
+/// Share of live bytes that cleaning reaches at rest.
 const UTILISATION_REST: f64 = 0.97;
-/// Cleaning a segment of which less is dead is not worth it at rest.
+/// Least dead share of a segment that is worth cleaning.
 const DEAD_SHARE_MIN: f64 = 0.02;
-/// Upkeep is paid for after so many appended bytes.
+/// Appended or removed bytes after which upkeep is paid for.
 const UPKEEP_BYTES: u64 = 16 << 10;
 
-/// What a step is for.
+/// Goal of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Goal {
-    /// Moving what is alive together.
+    /// Moves live records together.
     Clean(Trim),
-    /// Dropping what is coldest.
+    /// Drops the coldest records.
     Evict,
 }
 
-/// What became of a step.
+/// Result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
-    /// Records were walked over, of so many bytes.
+    /// Records of so many bytes were handled.
     Walked(u64),
     /// No segment is worth cleaning.
     NoVictim,
@@ -67,7 +67,8 @@ enum Step {
 }
 
 impl Store {
-    /// A worker's share of the cleaning after a batch of commands. The thread is inside the gate.
+    /// Does a worker's share of the cleaning after a batch of commands. The thread is inside the
+    /// gate.
     #[inline]
     pub fn upkeep(&self, thread: &mut ThreadContext, now: Millis) {
         let appended = thread.unpaid();
@@ -88,7 +89,7 @@ impl Store {
         reason = "more work than there are bytes is all work"
     )]
     fn pay_upkeep(&self, thread: &mut ThreadContext, appended: u64, removed: u64, now: Millis) {
-        self.pay_reaper(thread, appended);
+        self.pay_for_lazy_free(thread, appended);
         let for_appended = appended as f64 * self.pace();
         let for_removed = removed as f64 * self.pace_of_removal();
         let mut work = for_appended.max(for_removed) as u64;
@@ -106,7 +107,7 @@ impl Store {
         }
     }
 
-    /// Bytes of segments to walk over for each byte appended.
+    /// Bytes of segments to clean for each byte appended.
     fn pace(&self) -> f64 {
         let head_bytes = f64::from(self.shards.heap.head_bytes());
         let mut pace = 0.0;
@@ -123,15 +124,15 @@ impl Store {
         pace
     }
 
-    /// Bytes of segments to walk over for each byte removed. The emptier the segments, the less
-    /// has to be moved out of them, so that removal alone can be left until then.
+    /// Bytes of segments to clean for each byte removed. The emptier the segments, the less has to
+    /// be moved out of them, so cleaning for removals alone can wait until then.
     fn pace_of_removal(&self) -> f64 {
         self.utilisation().map_or(0.0, |utilisation| {
             ((UTILISATION_REMOVING - utilisation) * 40.0).clamp(0.0, 4.0)
         })
     }
 
-    /// The share of live bytes and of room that they may want; `None` in a heap so small that its
+    /// Share of the bytes in use that is live or growth room; `None` in a heap so small that its
     /// last segments decide about it.
     fn utilisation(&self) -> Option<f64> {
         let in_use = self.shards.heap.bytes_in_use();
@@ -142,7 +143,7 @@ impl Store {
         })
     }
 
-    /// What those who write clean for.
+    /// Goal of the cleaning that writers pay for.
     fn goal_of_writers(&self) -> Goal {
         // Another thread may have pooled more meanwhile than was committed before.
         let committed =
@@ -157,7 +158,7 @@ impl Store {
         }
     }
 
-    /// Whether space is better won by eviction than by moving what is alive.
+    /// Returns true if eviction wins more space than moving live records.
     fn is_full_of_life(&self) -> bool {
         let in_use = self.shards.heap.bytes_in_use();
         self.may_evict() && self.live_bytes() as f64 > EVICT_ABOVE * in_use as f64
@@ -167,7 +168,7 @@ impl Store {
         self.shards.budget.maxmemory() != 0 && self.has_candidates()
     }
 
-    /// Cleaning at rest, about `bytes` of it; false when there is nothing worth doing.
+    /// Cleans at rest, about `bytes` of segments; returns false when there is nothing worth doing.
     pub fn clean_at_rest(&self, thread: &mut ThreadContext, bytes: u64, now: Millis) -> bool {
         if self.finish_victims(thread, now) {
             return true;
@@ -188,7 +189,7 @@ impl Store {
         true
     }
 
-    /// Settles the next records of the cleaner's victim, choosing one if it has none.
+    /// Handles the next records of the cleaner's victim, choosing a victim if it has none.
     fn step(
         &self,
         thread: &mut ThreadContext,
@@ -246,7 +247,7 @@ impl Store {
         Step::Walked(walked)
     }
 
-    /// The key of a record; of a node it is not the key of the value.
+    /// Key of a record. For a node it holds the record's own key and no hash.
     fn owner_of<'h>(&self, record: &Record<'h>) -> Key<'h> {
         let (keyspace, bytes) = (record.keyspace(), record.key());
         if record.is_node() {
@@ -255,7 +256,8 @@ impl Store {
         self.key(keyspace, bytes)
     }
 
-    /// Moves or drops the record of a key if it is alive; false when there is no room for it.
+    /// Moves or drops the record of a key if it is alive; returns false when there is no room for
+    /// it.
     fn settle(
         &self,
         thread: &mut ThreadContext,
@@ -284,8 +286,8 @@ impl Store {
         true
     }
 
-    /// Moves or drops a node, by the key of its record, if it is alive; false when there is no room
-    /// for it.
+    /// Moves or drops a node, named by the key of its record, if it is alive; returns false when
+    /// there is no room for it.
     fn settle_node(
         &self,
         thread: &mut ThreadContext,
@@ -319,7 +321,8 @@ impl Store {
         true
     }
 
-    /// Evicts the key that owns a collection, of which a part was met, if it is among the coldest.
+    /// Evicts the key that owns a collection if it is among the coldest; `part` is the share of the
+    /// collection that was met.
     fn evict_cold_owner(
         &self,
         guard: &mut Guard<'_>,
@@ -359,7 +362,7 @@ impl Store {
     }
 }
 
-/// What a policy is asked about.
+/// Facts about a key that an eviction policy needs.
 fn candidate(value: ValueRef<'_>) -> Candidate {
     Candidate { access: value.access_bits(), deadline: value.deadline() }
 }

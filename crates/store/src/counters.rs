@@ -1,4 +1,4 @@
-//! What threads count, each for itself, and the sums.
+//! Counters: each thread counts for itself, and sums are made when they are asked for.
 
 use heap::Footprint;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -23,7 +23,7 @@ macro_rules! counters {
                 $(self.$name = self.$name.wrapping_add(thread.$name.get());)*
             }
 
-            /// What was counted since `earlier`.
+            /// Counts since `earlier`.
             pub fn since(&self, earlier: &Totals) -> Totals {
                 Totals { $($name: self.$name.wrapping_sub(earlier.$name),)* }
             }
@@ -40,13 +40,13 @@ counters! {
     appended_bytes,
     /// Look-ups of reading commands that found their key.
     hits,
-    /// Look-ups of reading commands that did not.
+    /// Look-ups of reading commands that did not find their key.
     misses,
     /// Changes of data that commands made.
     changes,
     /// Keys removed because their deadline had passed.
     expired,
-    /// Keys removed by the sweep over deadlines, before anybody asked for them.
+    /// Keys removed by the sweep over deadlines or by the cleaner, before a client asked for them.
     expired_by_sweep,
     /// Parts of values removed because their deadline had passed.
     expired_parts,
@@ -85,14 +85,14 @@ impl Count {
 }
 
 impl Counters {
-    /// Counts bytes that came.
+    /// Adds the bytes of a new footprint.
     #[inline]
     pub fn gain(&self, footprint: Footprint) {
         self.live_bytes.add(u64::from(footprint.live));
         self.growth_bytes.add(u64::from(footprint.growth));
     }
 
-    /// Counts bytes that went.
+    /// Subtracts the bytes of a footprint that is gone.
     #[inline]
     pub fn lose(&self, footprint: Footprint) {
         self.live_bytes.sub(u64::from(footprint.live));

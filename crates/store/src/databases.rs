@@ -1,4 +1,4 @@
-//! Databases: their keyspaces, their figures, and what happens to them as a whole.
+//! Databases: their keyspaces, their figures, and actions on them as a whole.
 
 use crate::shard::{Effect, OwnedArgs, Unit};
 use crate::store::Store;
@@ -8,21 +8,21 @@ use base::{KeyspaceId, ShardId};
 /// Entries that a bucket of an index has room for.
 const ENTRIES_PER_BUCKET: u64 = 7;
 
-/// A database's figures, as INFO tells them.
+/// Figures of a database, as INFO shows them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KeyspaceFacts {
-    /// Keys.
+    /// Number of keys.
     pub keys: u64,
-    /// Keys with a deadline.
+    /// Number of keys with a deadline.
     pub with_deadline: u64,
-    /// Keys of values of which parts have deadlines.
+    /// Number of keys of whose values parts have deadlines.
     pub with_timed_parts: u64,
     /// Live bytes of its records.
     pub bytes: u64,
 }
 
 impl Store {
-    /// Databases that SELECT knows.
+    /// Number of databases.
     pub fn databases(&self) -> usize {
         self.shards.keyspaces.databases()
     }
@@ -34,7 +34,7 @@ impl Store {
         self.shards.keyspaces.of(database)
     }
 
-    /// A database's figures.
+    /// Figures of a database.
     pub fn keyspace_facts(&self, database: usize) -> KeyspaceFacts {
         let mut facts = KeyspaceFacts::default();
         let Some(keyspace) = self.keyspace(database) else { return facts };
@@ -52,31 +52,32 @@ impl Store {
         self.shards.keyspaces.used()
     }
 
-    /// Keys of all databases.
+    /// Number of keys in all databases.
     pub fn keys(&self) -> u64 {
         self.used_databases().map(|database| self.len(database)).sum()
     }
 
-    /// Keys of a database, those past their deadline included.
+    /// Number of keys in a database, those past their deadline included.
     pub fn len(&self, database: usize) -> u64 {
         let keyspace = self.keyspace(database);
         keyspace.map_or(0, |it| self.shards.counts_of(it).map(|index| index.len()).sum())
     }
 
-    /// Places for entries in the blocks that hold keys of a database.
+    /// Number of entry slots in the blocks that hold keys of a database.
     pub fn index_places(&self, database: usize) -> u64 {
         let Some(keyspace) = self.keyspace(database) else { return 0 };
         let buckets = |shard| self.shards.buckets(keyspace, shard);
         ShardId::all().map(buckets).sum::<u64>() * ENTRIES_PER_BUCKET
     }
 
-    /// Runs `act` while no other thread is inside the gate. The thread may be, and is so
-    /// afterwards; no lock of a shard is held. Whoever else acts on everything may go first.
+    /// Runs `act` while no other thread is inside the gate. The calling thread may be inside, and
+    /// is so afterwards; it holds no lock of a shard. Other threads that act on everything may go
+    /// first.
     pub fn exclusively<T>(&self, thread: &ThreadContext, act: impl FnOnce(&Store) -> T) -> T {
         self.gate.close(&thread.gate, || act(self))
     }
 
-    /// Exchanges the contents of two databases, which exist.
+    /// Exchanges the contents of two existing databases.
     pub fn swap_databases(&self, thread: &ThreadContext, one: usize, other: usize) {
         self.exclusively(thread, |store| {
             store.shards.keyspaces.swap(one, other);
@@ -87,7 +88,7 @@ impl Store {
         thread.counters.changes.add(1);
     }
 
-    /// Tells those who listen what was done to databases as a whole, while the gate is closed.
+    /// Tells listeners of an action on databases as a whole, while the gate is closed.
     fn tell(&self, database: usize, args: impl FnOnce() -> OwnedArgs) {
         let listeners = &self.shards.listeners;
         if listeners.is_any() {
@@ -98,7 +99,7 @@ impl Store {
     }
 
     /// Empties databases: each gets a fresh keyspace at once, and lazy free takes the old one.
-    /// Returns the keys that were in them.
+    /// Returns the number of keys that were in them.
     pub fn flush(
         &self,
         thread: &mut ThreadContext,
@@ -130,8 +131,8 @@ impl Store {
         }
     }
 
-    /// Gives a database a fresh keyspace, and tells how many keys it had; `None` if no id is free.
-    /// For while the gate is closed.
+    /// Gives a database a fresh keyspace and returns how many keys it had; `None` if no id is free.
+    /// To be called while the gate is closed.
     fn hand_to_lazy_free(&self, database: usize) -> Option<u64> {
         let facts = self.keyspace_facts(database);
         if facts.keys == 0 {

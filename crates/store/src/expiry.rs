@@ -1,5 +1,5 @@
-//! The sweep over deadlines: keys and fields whose time has passed go within a second, asked for or
-//! not.
+//! The sweep over deadlines: keys and fields past their deadline are removed within a second,
+//! without being asked for.
 
 use crate::key::Key;
 use crate::shard::{ValueRef, Verdict};
@@ -9,22 +9,23 @@ use crate::value::hash::{self, Removed};
 use base::{KeyspaceId, Millis, ShardId};
 use index::Position;
 
-/// Buckets of a block that are visited under one hold of its lock.
+/// Buckets of a block that are visited under one hold of the lock.
 const BUCKETS_PER_HOLD: usize = 64;
-/// Fields of a large hash that are removed under one hold of its lock.
+/// Fields of a large hash that are removed under one hold of the lock.
 const FIELDS_PER_HOLD: usize = 256;
-/// Fields that are removed, and hashes that are looked at for it, before others have their turn.
+/// Fields that are removed, and hashes that are looked at for it, before other threads get their
+/// turn.
 const FIELDS_PER_TURN: u64 = 2048;
 
-/// What a sweep did.
+/// Result of a sweep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// Keys that were removed.
+    /// Number of keys that were removed.
     pub expired: u64,
 }
 
-/// What the sweep makes of a key; the earliest deadline of the parts of its value is asked for
-/// where that of the key has not passed.
+/// Judges a key for the sweep. The earliest deadline in the value's parts is looked for only if the
+/// key's own has not passed.
 fn judge(value: ValueRef<'_>, now: Millis, in_part: &mut Vec<Vec<u8>>) -> Verdict {
     let deadline = value.deadline().unwrap_or(Millis::MAX);
     if deadline <= now {
@@ -38,8 +39,8 @@ fn judge(value: ValueRef<'_>, now: Millis, in_part: &mut Vec<Vec<u8>>) -> Verdic
 }
 
 impl Store {
-    /// One pass over all databases. To be called several times a second by a thread outside the
-    /// gate; it goes in and out once per shard, so that nobody waits long for it.
+    /// Sweeps all databases once. To be called several times a second by a thread outside the gate;
+    /// it goes in and out once per shard, so that no thread waits long for it.
     pub fn sweep_deadlines(&self, thread: &mut ThreadContext, now: Millis) -> Swept {
         let mut swept = Swept::default();
         if self.keeps_expired() {
@@ -53,7 +54,8 @@ impl Store {
         swept
     }
 
-    /// A look from outside the gate: a shard whose keys got deadlines just now has time.
+    /// Returns true if a shard has keys with deadlines. Read from outside the gate: keys that get a
+    /// deadline just now are left to the next sweep.
     fn may_expire(&self, database: usize, shard: ShardId) -> bool {
         let keyspace = self.keyspace(database);
         keyspace.is_some_and(|keyspace| self.shards.counts(keyspace, shard).is_timed())

@@ -1,14 +1,14 @@
-//! Why something was not done.
+//! Errors of the store.
 
-/// The write does not fit under `maxmemory`, and nothing may be evicted for it.
+/// Error: the write does not fit under `maxmemory`, and nothing may be evicted for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoSpace;
 
-/// The key holds another kind of value.
+/// Error: the key holds another kind of value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WrongKind;
 
-/// Why a value was not changed.
+/// Error of a change of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// See [`WrongKind`].

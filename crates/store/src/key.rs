@@ -1,4 +1,4 @@
-//! What a command names and what it finds.
+//! Keys as commands name them, and values as they are found.
 
 use base::{KeyspaceId, Millis, PositionHash};
 use index::TIMED_PARTS;
@@ -8,13 +8,13 @@ use index::TIMED_PARTS;
 pub struct Key<'k> {
     /// The key's bytes.
     pub bytes: &'k [u8],
-    /// Where it stands; the same in every keyspace.
+    /// Position hash, the same in every keyspace.
     pub hash: PositionHash,
-    /// The keyspace that is meant.
+    /// Keyspace of the key.
     pub keyspace: KeyspaceId,
 }
 
-/// What kind of value a key holds, as TYPE names it.
+/// Kind of value, as TYPE names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
@@ -58,19 +58,19 @@ impl Kind {
     }
 }
 
-/// What a write does to the deadline of its key.
+/// Effect of a write on the deadline of its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expiry {
-    /// Leaves it; a new key has none.
+    /// Leaves the deadline; a new key has none.
     Keep,
-    /// Takes it away.
+    /// Removes the deadline.
     Never,
-    /// Sets it.
+    /// Sets the deadline.
     At(Millis),
 }
 
 impl Expiry {
-    /// The deadline after a write over a value that had `old`.
+    /// Returns the deadline after a write over a value that had `old`.
     #[inline(always)]
     pub(crate) fn after(self, old: impl FnOnce() -> Option<Millis>) -> Option<Millis> {
         match self {
@@ -81,7 +81,7 @@ impl Expiry {
     }
 }
 
-/// How OBJECT ENCODING calls the way a value is kept.
+/// Encoding of a value, as OBJECT ENCODING names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     /// A string that was changed in place before, or is too long to be embedded.
@@ -105,13 +105,13 @@ pub enum Encoding {
     Stream,
 }
 
-/// The longest object that is called embedded: its head, deadline, key and value together.
+/// Longest object in bytes that is called embedded: its header, deadline, key and value together.
 const EMBEDDED_OBJECT_MAX: usize = 128;
-/// The longest value that is called embedded.
+/// Longest value in bytes that is called embedded.
 const EMBEDDED_VALUE_MAX: usize = 255;
 
 impl Encoding {
-    /// How a string that was just set is kept.
+    /// Encoding of a string that was just set.
     #[inline]
     pub fn of_new(value: &[u8]) -> Encoding {
         let may_be_int = value.len() <= 20 && matches!(value, [b'0'..=b'9' | b'-', ..]);
@@ -122,8 +122,8 @@ impl Encoding {
         }
     }
 
-    /// The encoding to show for a string under a key of `key_len` bytes: clients know strings as
-    /// embedded while everything about them fits into two lines of a cache.
+    /// Encoding to show for a string under a key of `key_len` bytes: clients know strings as
+    /// embedded while everything about them fits into two cache lines.
     fn as_shown(self, key_len: usize, value_len: usize, has_deadline: bool) -> Encoding {
         if self != Encoding::Embedded {
             return self;
@@ -157,7 +157,7 @@ impl Encoding {
     }
 }
 
-/// A record's seven bits that belong to the store.
+/// Value tag: seven bits of a record that belong to the store.
 ///
 /// ```text
 /// | is tree 1 | encoding 3 | kind 3 |
@@ -172,17 +172,17 @@ const CODE_EMBEDDED: u8 = 1;
 const CODE_INT: u8 = 2;
 const CODE_LISTPACK: u8 = 3;
 const CODE_INTSET: u8 = 4;
-/// The large form, whose name depends on the kind.
+/// Code of the large form, whose name depends on the kind.
 const CODE_LARGE: u8 = 5;
 const CODE_SHIFT: u8 = 3;
 const IS_TREE: u8 = 1 << 6;
 const KIND_BITS: u8 = 7;
-/// The kind of a string in chunks.
+/// Kind bits of a string in chunks.
 const LONG_STRING: u8 = 7;
 const _: () = assert!(LONG_STRING != TIMED_PARTS && LONG_STRING as usize >= Kind::ALL.len());
 
 impl ValueTag {
-    /// The value tag of a record that tells where the chunks of a string are.
+    /// Value tag of a record that tells where the chunks of a string are.
     pub const OF_LONG_STRING: ValueTag = ValueTag(LONG_STRING | CODE_RAW << CODE_SHIFT | IS_TREE);
 
     #[inline]
@@ -200,32 +200,32 @@ impl ValueTag {
         ValueTag(kind as u8 | code << CODE_SHIFT)
     }
 
-    /// The value tag of a record that holds roots of trees.
+    /// Value tag of a record that holds the roots of trees.
     #[inline]
     pub fn of_tree(kind: Kind, encoding: Encoding) -> ValueTag {
         ValueTag(ValueTag::new(kind, encoding).0 | IS_TREE)
     }
 
-    /// The value tag of the same hash, with fields that expire or without.
+    /// Value tag of the same hash, with or without fields that expire.
     #[inline]
     pub fn with_timed_parts(self, is_timed: bool) -> ValueTag {
         let kind = if is_timed { TIMED_PARTS } else { Kind::Hash as u8 };
         ValueTag(self.0 & !KIND_BITS | kind)
     }
 
-    /// Whether it is that of a string in one piece.
+    /// Returns true for a string in one piece.
     #[inline]
     pub fn is_whole_string(self) -> bool {
         self.0 & KIND_BITS == Kind::String as u8
     }
 
-    /// Whether it is that of a value that grows bit by bit.
+    /// Returns true for a value that grows bit by bit.
     #[inline]
     pub fn grows(self) -> bool {
         !self.is_whole_string()
     }
 
-    /// Whether it is that of a hash with fields that expire.
+    /// Returns true for a hash with fields that expire.
     #[inline]
     pub fn has_timed_parts(self) -> bool {
         self.0 & KIND_BITS == TIMED_PARTS
@@ -260,21 +260,21 @@ impl ValueTag {
 /// A value as it stands in its record.
 #[derive(Clone, Copy, Debug)]
 pub struct Value<'a> {
-    /// What kind it is.
+    /// Kind of the value.
     pub kind: Kind,
-    /// How it is kept.
+    /// Encoding of the value.
     pub encoding: Encoding,
-    /// Whether it is kept in nodes, of which the bytes tell where they are.
+    /// True if the value is kept in nodes; its bytes tell where they are.
     pub(crate) is_tree: bool,
-    /// Its bytes: of a string in one piece what clients see, of anything else what its kind makes
-    /// of them.
+    /// Bytes of the value: for a string in one piece what clients see, otherwise in the format of
+    /// its kind.
     pub bytes: &'a [u8],
-    /// When it ends.
+    /// Deadline of the key.
     pub deadline: Option<Millis>,
 }
 
 impl Value<'_> {
-    /// The encoding that OBJECT ENCODING names, for the value of `key`.
+    /// Encoding that OBJECT ENCODING names, for the value of `key`.
     pub fn encoding_under(&self, key: &Key<'_>) -> Encoding {
         self.encoding.as_shown(key.bytes.len(), self.bytes.len(), self.deadline.is_some())
     }

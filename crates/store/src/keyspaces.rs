@@ -1,14 +1,14 @@
-//! Which keyspace a database points to, and which keyspaces wait for lazy free.
+//! The table of keyspaces: which one each database points to, and which wait for lazy free.
 
 use base::KeyspaceId;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// In place of the database of a keyspace that none points to.
+/// Entry of `database_of` for a keyspace that no database points to.
 const NO_DATABASE: u16 = u16::MAX;
 
-/// See the module page.
+/// Table of keyspaces; see the module page.
 #[derive(Debug)]
 pub(crate) struct Keyspaces {
     databases: Box<[AtomicU16]>,
@@ -23,7 +23,7 @@ pub(crate) struct Keyspaces {
 #[derive(Debug)]
 struct Ids {
     free: BTreeSet<u16>,
-    /// Flushed, but records still name them.
+    /// Keyspaces that were flushed, but that records still name.
     dying: VecDeque<KeyspaceId>,
 }
 
@@ -43,13 +43,13 @@ impl Keyspaces {
         self.ids.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Points a database to a keyspace. For while the gate is closed.
+    /// Points a database to a keyspace. To be called while the gate is closed.
     fn point(&self, database: usize, keyspace: u16) {
         self.databases[database].store(keyspace, Relaxed);
         self.database_of[usize::from(keyspace)].store(narrow::to_u16(database), Relaxed);
     }
 
-    /// How many databases there are.
+    /// Number of databases.
     pub fn databases(&self) -> usize {
         self.databases.len()
     }
@@ -66,7 +66,7 @@ impl Keyspaces {
         used.filter(|(_, used)| used.load(Relaxed)).map(|(database, _)| database)
     }
 
-    /// Exchanges the keyspaces of two databases. For while the gate is closed.
+    /// Exchanges the keyspaces of two databases. To be called while the gate is closed.
     pub fn swap(&self, one: usize, other: usize) {
         let ids = [one, other].map(|it| self.databases[it].load(Relaxed));
         self.point(one, ids[1]);
@@ -75,13 +75,13 @@ impl Keyspaces {
         self.used[one].store(self.used[other].swap(is_used, Relaxed), Relaxed);
     }
 
-    /// How many keyspaces are free.
+    /// Number of free keyspaces.
     pub fn free_ids(&self) -> usize {
         self.ids().free.len()
     }
 
-    /// Gives a database a fresh keyspace, and leaves the one that it had to lazy free; false if no
-    /// id is free. For while the gate is closed.
+    /// Gives a database a fresh keyspace and hands its old one to lazy free; returns false if no id
+    /// is free. To be called while the gate is closed.
     pub fn renew(&self, database: usize) -> bool {
         let mut ids = self.ids();
         let Some(fresh) = ids.free.pop_first() else { return false };
@@ -110,18 +110,18 @@ impl Keyspaces {
         }
     }
 
-    /// The keyspace that has waited longest for lazy free, taken from the list: whoever has it
-    /// gives it to `put_back` or `free`, so nobody else is at work on an id that is used again.
+    /// Takes the keyspace that has waited longest for lazy free. The caller gives it to `put_back`
+    /// or `free`, so no other thread works on an id that is used again.
     pub fn take_dying(&self) -> Option<KeyspaceId> {
         self.ids().dying.pop_front()
     }
 
-    /// Puts back what lazy free is not yet through with.
+    /// Puts back a keyspace that lazy free has not finished.
     pub fn put_back(&self, keyspace: KeyspaceId) {
         self.ids().dying.push_front(keyspace);
     }
 
-    /// For after no index and no live record names `keyspace`.
+    /// Frees the id of a keyspace. To be called when no index and no live record names it any more.
     pub fn free(&self, keyspace: KeyspaceId) {
         self.ids().free.insert(keyspace.0);
     }

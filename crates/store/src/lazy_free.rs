@@ -1,9 +1,9 @@
 //! Lazy free: counts what flushed keyspaces and removed collections held as dead, in slices.
-//! Removing them takes constant time, so this is put off: a thread of its own does it, and whoever
-//! appends while much is waiting.
+//! Removing them takes constant time; this work is put off to a thread of its own, and to writers
+//! while much is waiting.
 //!
-//! Entries and nodes are taken out as they are counted, so the cleaner, which may meet the same
-//! records, and lazy free never count one twice.
+//! Entries and nodes are taken out as they are counted, so lazy free and the cleaner, which may
+//! meet the same records, never count one twice.
 
 use crate::shard::Dying;
 use crate::store::Store;
@@ -15,22 +15,22 @@ use index::Position;
 pub(crate) const FREED_AT_ONCE: usize = 1024;
 /// Nodes that are taken out under one hold of the owner's lock.
 const NODES_PER_HOLD: usize = 64;
-/// Bytes that may wait for the thread that frees without anybody else paying for them.
+/// Bytes that may wait for lazy free before writers help.
 const DYING_FREE: u64 = 4 << 20;
-/// Bytes that a writer frees for each that it appends, while more than those wait.
-const REAPED_PER_APPENDED: u64 = 2;
-/// Bytes that could be walked over in the time that one record takes.
+/// Bytes that a writer frees for each byte that it appends, while more than `DYING_FREE` wait.
+const FREED_PER_APPENDED: u64 = 2;
+/// Bytes of segments that could be cleaned in the time that freeing one record takes.
 pub(crate) const RECORD_COST: u64 = 64;
 
-/// Lazy free looks at no deadline.
+/// Time of the guard: lazy free looks at no deadline.
 const NO_TIME: Millis = Millis(0);
 
-/// What was counted as dead.
+/// Amount that was counted as dead.
 #[derive(Clone, Copy, Debug, Default)]
 struct Freed {
-    /// Records, and collections and keyspaces that were found empty.
+    /// Number of records, and of collections and keyspaces that were found empty.
     records: usize,
-    /// Their live bytes.
+    /// Live bytes of those records.
     bytes: u64,
 }
 
@@ -40,23 +40,23 @@ impl Freed {
         self.bytes += other.bytes;
     }
 
-    /// Bytes that could be walked over in the same time.
+    /// Bytes of segments that could be cleaned in the same time.
     fn cost(self) -> u64 {
         self.bytes.max(self.records as u64 * RECORD_COST)
     }
 }
 
 impl Store {
-    /// Counts about `records` records of removed collections and flushed keyspaces as dead; false
-    /// when there were none. The thread is inside the gate.
+    /// Counts about `records` records of removed collections and flushed keyspaces as dead; returns
+    /// false when there were none. The thread is inside the gate.
     pub fn free_some(&self, thread: &mut ThreadContext, records: usize) -> bool {
         self.free_lazily(thread, records).records > 0
     }
 
-    /// A writer's share of the reaping: twice the bytes that it has appended, once more than a few
-    /// wait. So what waits does not grow, however busy the thread is that frees otherwise.
-    pub(crate) fn pay_reaper(&self, thread: &mut ThreadContext, appended: u64) {
-        let mut owed = REAPED_PER_APPENDED * appended;
+    /// Does a writer's share of lazy free: twice the bytes that it has appended, while more than
+    /// `DYING_FREE` wait. So the backlog does not grow, however busy the thread for lazy free is.
+    pub(crate) fn pay_for_lazy_free(&self, thread: &mut ThreadContext, appended: u64) {
+        let mut owed = FREED_PER_APPENDED * appended;
         while owed > 0 && self.shards.budget.dying() > DYING_FREE {
             let freed = self.free_lazily(thread, NODES_PER_HOLD);
             if freed.records == 0 {
@@ -81,7 +81,7 @@ impl Store {
         freed
     }
 
-    /// Takes entries out of a keyspace that nobody can reach, and frees its id after the last.
+    /// Takes entries out of a keyspace that no client can reach, and frees its id after the last.
     fn free_keyspace(
         &self,
         thread: &mut ThreadContext,
@@ -120,7 +120,7 @@ impl Store {
         freed
     }
 
-    /// Takes nodes out of a collection that nobody can reach, and closes it after the last.
+    /// Takes nodes out of a collection that no client can reach, and closes it after the last.
     fn free_collection(&self, thread: &mut ThreadContext, mut dying: Dying, most: usize) -> Freed {
         let mut freed = Freed { records: 1, bytes: 0 };
         while freed.records < most {

@@ -1,4 +1,4 @@
-//! What happens to a key as a whole: deadline, removal, another name, a copy.
+//! Changes of a key as a whole: deadline, removal, another name, a copy.
 
 use crate::access::Access;
 use crate::fault::NoSpace;
@@ -7,7 +7,7 @@ use crate::shard::Reason;
 use base::Millis;
 
 impl Access<'_> {
-    /// Sets or takes away the deadline of a key; false if there is no such key.
+    /// Sets or removes the deadline of a key; returns false if there is no such key.
     ///
     /// # Errors
     /// When the record must be written anew and there is no room for it.
@@ -21,12 +21,12 @@ impl Access<'_> {
         Ok(true)
     }
 
-    /// Removes a key; false if there is none.
+    /// Removes a key; returns false if there is none.
     pub fn remove(&mut self, key: &Key<'_>) -> bool {
         self.remove_for(key, Reason::Deleted)
     }
 
-    /// Removes a key whose new deadline has passed already; false if there is none.
+    /// Removes a key whose new deadline has passed already; returns false if there is none.
     pub fn expire(&mut self, key: &Key<'_>) -> bool {
         let is_removed = self.remove_for(key, Reason::Expired);
         self.guard().count_expired(is_removed.into());
@@ -61,8 +61,8 @@ impl Access<'_> {
         Ok(true)
     }
 
-    /// Bytes of nodes that a copy of the key's value appends: room to be made before it, for there
-    /// may be many.
+    /// Bytes of nodes that a copy of the key's value appends. Room for them is made before the
+    /// copy, for there may be many.
     pub fn bytes_to_copy(&self, key: &Key<'_>) -> usize {
         let value = self
             .shared_guard()

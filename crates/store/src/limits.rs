@@ -1,18 +1,19 @@
-//! Settings that bound memory, as the store takes them over.
+//! Application of the settings that bound memory.
 
 use crate::budget::Limits;
 use crate::eviction::EvictionPolicy;
 use crate::store::Store;
 
-/// Left free for what grows between two looks at the process: buffers of clients, the index.
+/// Divisor of `maxmemory`: this part, up to a maximum, is left free for what grows between two
+/// readings of the process's memory: buffers of clients, the index.
 const MARGIN_PART: u64 = 16;
 const MARGIN_BYTES_MAX: u64 = 32 << 20;
-/// A head is sealed at this part of the budget.
+/// Least divisor of `maxmemory` that gives the extent at which a head is sealed.
 const HEADS_PER_BUDGET: u64 = 64;
 
 impl Store {
-    /// Takes over limits; to be called whenever one of them changes, or the memory outside the
-    /// store does.
+    /// Applies limits. To be called whenever one of them changes, or the memory outside the store
+    /// does.
     pub fn set_limits(&self, limits: &Limits) {
         let budget = &self.shards.budget;
         budget.set(limits);
@@ -28,12 +29,12 @@ impl Store {
         self.shards.heap.set_budget(records, head_bytes);
     }
 
-    /// What may be evicted.
+    /// Policy that chooses the keys to evict.
     pub fn eviction_policy(&self) -> EvictionPolicy {
         self.shards.budget.eviction()
     }
 
-    /// Live bytes of records that can be reached, and of the index: what keys take.
+    /// Memory that keys take: live bytes of records that can be reached, and bytes of the index.
     pub fn used_bytes(&self) -> u64 {
         self.live_bytes().saturating_sub(self.shards.budget.dying()) + self.index_bytes()
     }

@@ -7,14 +7,14 @@ use crate::thread_context::ThreadContext;
 use base::Millis;
 use heap::Purpose;
 
-/// Looks at what others are winning, before a write is refused.
+/// Vain attempts, while other threads free space, before a write is refused.
 const TRIES_IN_VAIN: usize = 8;
 
 impl Store {
-    /// Makes sure that `bytes` can be appended without waiting, before any lock is taken, by one
-    /// command or by several. Cleans, and evicts where the policy allows, until there is room.
-    /// While the thread lends locks it does neither: then what is missing is overdrawn, and the
-    /// next write makes room for it.
+    /// Makes sure that one command or several can append `bytes` without waiting; called before any
+    /// lock is taken. Cleans, and evicts where the policy allows, until there is room. While the
+    /// thread lends locks it does neither: it overdraws the budget, and the next write makes room
+    /// for that.
     ///
     /// # Errors
     /// When nothing can be freed any more.
@@ -50,7 +50,8 @@ impl Store {
             match self.make_room(thread, now) {
                 Room::Won => tries_in_vain = 0,
                 Room::Returned => {}
-                // What this thread won may have gone to another one, and what another won is left.
+                // Space that this thread won may have gone to another one; space that another one
+                // won is left.
                 Room::Nothing if self.space_won() != won_before => tries_in_vain = 0,
                 Room::Nothing if tries_in_vain < TRIES_IN_VAIN && self.is_space_being_won() => {
                     tries_in_vain += 1;
@@ -63,14 +64,14 @@ impl Store {
         Ok(())
     }
 
-    /// Whether `bytes` can be appended, and nothing is left to make good.
+    /// Returns true if `bytes` are reserved and nothing is overdrawn any more.
     fn has_reserved(&self, thread: &mut ThreadContext, bytes: usize, now: Millis) -> bool {
         thread.is_overdrawn &= self.shards.heap.is_overdrawn();
         !thread.is_overdrawn
             && thread.head.reserve(&self.shards.heap, bytes, Purpose::Write, now).is_ok()
     }
 
-    /// A number that rises whenever somebody wins space.
+    /// Counter that rises whenever a thread wins space.
     fn space_won(&self) -> u64 {
         self.totals().won_bytes
     }

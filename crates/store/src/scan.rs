@@ -9,31 +9,31 @@ use index::Position;
 
 /// Buckets without a key that one SCAN call passes for each key it was asked for.
 const BUCKETS_PER_KEY: usize = 100;
-/// Tries at a random key that has not expired.
+/// Attempts to find a random key that has not expired.
 const RANDOM_TRIES: usize = 100;
 
-/// Which keys a walk reports.
+/// Filter for the keys that a walk reports.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ScanFilter<'a> {
-    /// A pattern that the key has to match.
+    /// Pattern that the key must match.
     pub pattern: Option<&'a [u8]>,
-    /// The kind of value that it has to hold.
+    /// Kind of value that the key must hold.
     pub kind: Option<Kind>,
 }
 
-/// What a walk goes over.
+/// Keyspace, time and filter of a walk.
 #[derive(Clone, Copy, Debug)]
 pub struct Scanned<'a> {
-    /// The keyspace of the database.
+    /// Keyspace of the database.
     pub keyspace: KeyspaceId,
-    /// The moment by which keys have expired.
+    /// Time by which keys have expired.
     pub now: Millis,
-    /// Which keys are reported.
+    /// Filter for the keys that are reported.
     pub filter: ScanFilter<'a>,
 }
 
 impl Scanned<'_> {
-    /// Whether a key is there, for it may have expired; `None` if it does not match.
+    /// Returns true if a key is present, false if it has expired; `None` if it does not match.
     fn sees(self, value: ValueRef<'_>) -> Option<bool> {
         let Scanned { now, filter, .. } = self;
         if filter.kind.is_some_and(|kind| kind != value.kind()) {
@@ -63,7 +63,8 @@ impl Store {
         })
     }
 
-    /// As `scan`, but visits keys past their deadline too; the visitor is told which are there.
+    /// As `scan`, but visits keys past their deadline too; the visitor gets true for those that are
+    /// present.
     pub fn scan_with_expired(
         &self,
         thread: &mut ThreadContext,
@@ -97,8 +98,8 @@ impl Store {
         from.cursor()
     }
 
-    /// Visits every key of a database that matches, a bucket of the index at a time, as long as
-    /// `visit` answers true; it may see some more after that.
+    /// Visits every key of a database that matches, as long as `visit` returns true; it may see
+    /// some more after that.
     pub fn each_key(
         &self,
         thread: &mut ThreadContext,
@@ -115,7 +116,7 @@ impl Store {
         }
     }
 
-    /// A random key of a database, every one about as likely.
+    /// Returns a random key of a database, each about as likely.
     pub fn random_key(
         &self,
         thread: &mut ThreadContext,

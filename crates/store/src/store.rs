@@ -11,18 +11,18 @@ use heap::Heap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What a store is made with.
+/// Configuration of a store.
 #[derive(Debug)]
 pub struct StoreConfig {
-    /// Databases that SELECT knows.
+    /// Number of databases.
     pub databases: usize,
-    /// Where keys stand.
+    /// Hash function that places keys.
     pub hasher: KeyHasher,
-    /// Address space for records; `None` for as much as there is.
+    /// Bytes of address space for records; `None` for as much as there is.
     pub address_space: Option<usize>,
 }
 
-/// See the module page.
+/// The store; see the module page.
 #[derive(Debug)]
 pub struct Store {
     pub(crate) shards: Shards,
@@ -32,7 +32,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// An empty store.
+    /// Creates an empty store.
     ///
     /// # Errors
     /// When the system refuses address space.
@@ -45,7 +45,7 @@ impl Store {
         })
     }
 
-    /// Where a key stands, whatever its keyspace.
+    /// Position hash of a key, the same in every keyspace.
     #[inline]
     pub fn hash(&self, key: &[u8]) -> PositionHash {
         self.shards.hasher.hash(key)
@@ -78,9 +78,9 @@ impl Store {
         Access::new(self.shards.lock_all(thread, set, now))
     }
 
-    /// Takes the locks of several shards for some commands in a row: they work with the thread that
-    /// is lent, on keys of these shards, and what they change is one unit. Room for all of them is
-    /// made before.
+    /// Takes the locks of several shards for some commands in a row: they work with the thread
+    /// context that the hold lends, on keys of these shards, and what they change is one unit. Room
+    /// for all of them is made before.
     ///
     /// # Panics
     /// If the thread lends locks already.
@@ -88,7 +88,7 @@ impl Store {
         self.shards.hold(thread, set)
     }
 
-    /// The same for somebody who must not wait: `None` if one of the locks is not free.
+    /// As `hold`, without waiting: `None` if one of the locks is not free.
     ///
     /// # Panics
     /// If the thread lends locks already.
@@ -100,19 +100,19 @@ impl Store {
         self.shards.try_hold(thread, set)
     }
 
-    /// Brings index buckets and beginnings of records of `keys` nearer.
+    /// Prefetches index buckets and first bytes of the records of `keys`.
     #[inline]
     pub fn prefetch_keys(&self, keys: &[Sought]) {
         self.shards.prefetch_keys(keys);
     }
 
-    /// Learns how long records are, so that of short ones no more is prefetched than there is. To
-    /// be called now and then.
+    /// Measures the average length of records, so that no more is prefetched of short ones than
+    /// there is. To be called now and then.
     pub fn learn_record_bytes(&self) {
         self.shards.learn_record_bytes(self.live_bytes() / self.keys().max(1));
     }
 
-    /// A context for one more thread; `None` once 128 are in use.
+    /// Creates a context for one more thread; `None` once 128 are in use.
     pub fn thread_context(&self) -> Option<ThreadContext> {
         let gate = self.gate.join()?;
         let mut threads = self.threads();
@@ -121,21 +121,21 @@ impl Store {
         Some(thread)
     }
 
-    /// Goes through the gate, waiting while somebody acts on everything. Between `enter` and
+    /// Enters the gate, waiting while another thread acts on everything. Between `enter` and
     /// `leave` databases keep the keyspaces that they name.
     #[inline]
     pub fn enter(&self, thread: &ThreadContext) {
         self.gate.enter(&thread.gate);
     }
 
-    /// Lets those go first who want to act on everything; databases may name other keyspaces
+    /// Lets threads go first that want to act on everything; databases may name other keyspaces
     /// afterwards. To be called between two connections.
     #[inline]
     pub fn pass(&self, thread: &ThreadContext) {
         self.gate.pass(&thread.gate);
     }
 
-    /// Goes out again, at the end of a batch of commands.
+    /// Leaves the gate, at the end of a batch of commands.
     #[inline]
     pub fn leave(&self, thread: &ThreadContext) {
         self.gate.leave(&thread.gate);
@@ -150,12 +150,13 @@ impl Store {
         }
     }
 
-    /// Tells somebody of every change from now on. The thread may be inside the gate.
+    /// Adds a listener, which is told of every change from now on. The thread may be inside the
+    /// gate.
     pub fn listen(&self, thread: &ThreadContext, listener: &Arc<dyn Listener>) {
         self.gate.close(&thread.gate, || self.shards.listeners.add(Arc::clone(listener)));
     }
 
-    /// Sums of what all threads have counted.
+    /// Sums of the counts of all threads.
     pub fn totals(&self) -> Totals {
         let mut totals = Totals::default();
         self.threads().iter().for_each(|thread| totals.add(thread));
@@ -193,13 +194,13 @@ impl Store {
         &self.shards.heap
     }
 
-    /// Whether keys past their deadline stay until they are changed: absent for clients, but not
-    /// removed.
+    /// Returns true if keys past their deadline stay until they are changed: absent for clients,
+    /// but not removed.
     pub fn keeps_expired(&self) -> bool {
         self.shards.keeps_expired()
     }
 
-    /// Keeps keys past their deadline from now on, or does so no more.
+    /// Sets whether keys past their deadline are kept.
     pub fn keep_expired(&self, keep: bool) {
         self.shards.keep_expired(keep);
     }

@@ -1,4 +1,4 @@
-//! What one thread needs to work on the store.
+//! Context of one thread that works on the store.
 
 use crate::counters::Counters;
 use crate::shard::{Lent, Pending, ShardSet};
@@ -6,29 +6,29 @@ use base::{GateMember, Millis, Pacer, Random};
 use heap::{Head, Heap, OutOfSpace, Purpose};
 use std::sync::Arc;
 
-/// A thread's hot head, its way through the gate, its counts and its chance.
+/// A thread's hot head, its place at the gate, its counts and its random generator.
 #[derive(Debug)]
 pub struct ThreadContext {
     pub(crate) head: Head,
     pub(crate) gate: GateMember,
     pub(crate) counters: Arc<Counters>,
     pub(crate) paid: Paid,
-    /// Whether a change took more than the budget has, for which room has to be made.
+    /// True if a change exceeded the budget, so that the next write has to make room.
     pub(crate) is_overdrawn: bool,
-    /// Bytes that had been appended when the thread was last asked whether it rests.
+    /// Bytes that had been appended at the last call of `Store::rest`.
     pub(crate) rested_at: u64,
-    /// The shards that the guard in use has locked or borrowed, if they are several.
+    /// Shards that the guard in use has locked or borrowed, if they are several.
     pub(crate) asked: ShardSet,
-    /// The locks that commands borrow, and what they have changed under them.
+    /// Locks that commands borrow.
     pub(crate) lent: Lent,
     pub(crate) pending: Pending,
-    /// Of a thread that works in the background.
+    /// Pacer of a thread that runs background jobs.
     pub(crate) pacer: Pacer,
-    /// Chance for RANDOMKEY, SPOP and the like.
+    /// Random generator for RANDOMKEY, SPOP and the like.
     pub random: Random,
 }
 
-/// What a thread had counted when it last paid for upkeep.
+/// Counts of a thread when it last paid for upkeep.
 #[derive(Debug, Default)]
 pub(crate) struct Paid {
     /// Bytes appended.
@@ -54,14 +54,14 @@ impl ThreadContext {
         }
     }
 
-    /// Bytes that were appended since upkeep was last paid for.
+    /// Bytes appended since upkeep was last paid for.
     #[inline]
     pub(crate) fn unpaid(&self) -> u64 {
         self.head.appended_bytes() - self.paid.appended
     }
 
-    /// Makes sure that `bytes` can be appended by a change that has begun, even where that goes
-    /// beyond the budget: the next `reserve` makes room for it.
+    /// Makes sure that a change that has begun can append `bytes`, even beyond the budget: the next
+    /// `reserve` makes room for that.
     #[inline]
     pub(crate) fn ensure(
         &mut self,

@@ -98,7 +98,7 @@ impl<'a> Worker<'a> {
         store.leave(&self.thread);
     }
 
-    /// A few elements mostly, many sometimes.
+    /// Mostly a few elements, sometimes many.
     fn any_count(&mut self) -> u64 {
         let most = if self.random.one_in(6) { 600 } else { 12 };
         1 + self.random.below(most)
@@ -192,7 +192,7 @@ fn background_jobs(shared: &Shared) {
     });
 }
 
-/// Somebody who empties and exchanges databases.
+/// Thread that empties and exchanges databases.
 fn upheaval(shared: &Shared) {
     let store = &shared.store;
     let (mut thread, mut random) =

@@ -30,7 +30,7 @@ impl World {
         world
     }
 
-    /// The limit for the process, of which `other_bytes` are neither records nor index.
+    /// Limits the process, of whose bytes `other_bytes` are neither records nor index.
     fn limit(&self, eviction: EvictionPolicy, other_bytes: u64) {
         self.store.set_limits(&Limits {
             maxmemory: LIMIT,
@@ -43,7 +43,7 @@ impl World {
         });
     }
 
-    /// Works on a key under its lock, once there is room for so many bytes.
+    /// Works on a key under its lock, once there is room for `bytes` bytes.
     fn on<T>(
         &mut self,
         number: u64,
@@ -72,7 +72,7 @@ impl World {
         grown.map_err(|_| NoSpace)
     }
 
-    /// What a key holds, seen without a trace.
+    /// Reads a key without a trace.
     fn read(&mut self, number: u64) -> Option<Window> {
         self.on(number, 0, |access, key| read(access, key)).expect("no room is needed")
     }
@@ -86,7 +86,7 @@ impl World {
     }
 }
 
-/// Kinds by turns.
+/// Kinds in turn.
 fn kind_of(number: u64) -> Kind {
     KINDS[(number % KINDS.len() as u64) as usize]
 }
@@ -109,7 +109,7 @@ fn collections_come_and_go(policy: EvictionPolicy, count: u64, len: u64) -> [f64
     }
     let mut left = [0, 0];
     for number in 0..count {
-        // What is there is there as a whole.
+        // A collection that is present is complete.
         if let Some(window) = world.read(number) {
             assert_eq!(window, Window { kind: kind_of(number), salt: 7, numbers: 1..1 + len });
             left[usize::from(number % 64 != 0)] += 1;

@@ -1,6 +1,6 @@
 //! Units of several commands that borrow the locks of one hold, over a quarter of all shards,
-//! beside many single commands on the same keys: nobody waits for ever, and nobody sees half of
-//! one.
+//! beside many single commands on the same keys: no thread waits for ever, and none sees half of a
+//! unit.
 //!
 //! `HOLD_SECONDS` says how long; two seconds without it.
 
@@ -63,7 +63,7 @@ impl Bank {
         keys.iter().for_each(|key| set.add(key.hash));
         self.store.reserve(thread, KEYS_OF_UNIT * 64, NOW).expect("room");
         let mut hold = if random.one_in(4) {
-            // Somebody who must not wait asks again later.
+            // Without waiting: asks again later.
             let Some(hold) = self.store.try_hold(thread, set) else {
                 self.given_up.fetch_add(1, Relaxed);
                 return;
@@ -78,7 +78,7 @@ impl Bank {
             self.add(hold.thread(), &pair[0], -by);
             self.add(hold.thread(), &pair[1], by);
         }
-        // Nobody else came between, so what was moved can be moved back.
+        // No other thread came between, so what was moved can be moved back.
         for (key, before) in keys.iter().zip(&before) {
             let now = self.add(hold.thread(), key, 0);
             self.add(hold.thread(), key, before - now);

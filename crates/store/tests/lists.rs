@@ -87,7 +87,7 @@ impl World {
         done
     }
 
-    /// What the model holds, once deadlines are looked at.
+    /// Value in the model, once deadlines are looked at.
     fn expected(&mut self, key: &[u8]) -> VecDeque<Vec<u8>> {
         let now = self.clock.now();
         if self.model.get(key).is_some_and(|(_, deadline)| deadline.is_some_and(|it| it <= now)) {
@@ -290,7 +290,7 @@ impl World {
         self.model.clear();
     }
 
-    /// Reaps to the end.
+    /// Runs lazy free to the end.
     fn free_lazily(&mut self) {
         self.store.enter(&self.thread);
         while self.store.free_some(&mut self.thread, 1_000) {}

@@ -83,7 +83,7 @@ impl World {
         }
     }
 
-    /// What the model knows of a key, once deadlines are looked at.
+    /// Value and deadline in the model, once deadlines are looked at.
     fn expected(&mut self, database: usize, key: &[u8]) -> Option<(Vec<u8>, Option<Millis>)> {
         let now = self.clock.now();
         let model = &mut self.models[database];
@@ -309,7 +309,7 @@ impl World {
         self.store.live_bytes() as f64 / in_use as f64
     }
 
-    /// 64 MiB for the process, of which `other_bytes` are neither records nor index.
+    /// Limits the process to 64 MiB, of which `other_bytes` are neither records nor index.
     fn limit(&self, other_bytes: u64, workers: u64) {
         self.store.set_limits(&Limits {
             maxmemory: LIMIT,

@@ -80,7 +80,7 @@ impl World {
     }
 }
 
-/// What is asked for by chance.
+/// A random request.
 struct Wish {
     texts: Vec<Vec<u8>>,
     number: u64,
@@ -129,7 +129,7 @@ impl Wish {
         SortedSetLimit { members_max: self.number % 50, member_bytes_max: 64 }
     }
 
-    /// Puts something into a value, which is made if need be; false if that is refused.
+    /// Adds something to a value, which is created if need be; returns false if that is refused.
     fn put(&self, access: &mut Access<'_>, key: &Key<'_>) -> bool {
         let Wish { texts, number } = self;
         match key.bytes[0] {
@@ -177,7 +177,7 @@ impl Wish {
         stream::add(access, key, how, self.pairs().flat_map(|(a, b)| [a, b])).is_ok()
     }
 
-    /// Takes something out of a value.
+    /// Removes something from a value.
     fn take(&self, access: &mut Access<'_>, key: &Key<'_>) -> bool {
         let Wish { texts, number } = self;
         let is_first_way = number.is_multiple_of(2);

@@ -128,7 +128,7 @@ impl<'a> Worker<'a> {
         self.random.below(most) as usize
     }
 
-    /// As a worker of the server does: hints for all keys of a batch, the commands, upkeep.
+    /// Works as a worker of the server does: hints for all keys of a batch, the commands, upkeep.
     fn batch(&mut self) {
         let shared = self.shared;
         let store = &shared.store;
@@ -251,7 +251,7 @@ impl<'a> Worker<'a> {
         string::set_range(&mut access, &to, 0, &expected[..8], u64::MAX).expect("it is as long");
     }
 
-    /// All keys of a batch at once, as MSET and MGET have them: they change together.
+    /// Changes all keys of a batch at once, as MSET and MGET have them.
     fn many(&mut self, keys: &[Key<'_>], now: Millis) {
         if !self.random.one_in(4) {
             return;
@@ -291,7 +291,7 @@ fn background_jobs(shared: &Shared) {
     });
 }
 
-/// Somebody who empties and exchanges databases.
+/// Thread that empties and exchanges databases.
 fn upheaval(shared: &Shared, seed: u64) {
     let store = &shared.store;
     let (mut thread, mut random) =

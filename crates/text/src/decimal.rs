@@ -8,14 +8,15 @@ use crate::exponent::parse_exponent;
 use crate::hexadecimal::Hexadecimal;
 use std::cmp::Ordering;
 
-/// The sum of two decimal numbers, without exponent, rounded to 17 places, trailing zeros cut.
+/// Returns the sum of two decimal numbers, without exponent, rounded to 17 places, without trailing
+/// zeros.
 ///
 /// An operand may have a sign, a point and an exponent: `-1.5`, `5.0e3`, `.5`, also `0x1.8p3`. Work
 /// and memory are linear in the texts plus the distance between the exponents, which the range
 /// bounds.
 ///
 /// # Errors
-/// [`FloatError::NotAFloat`] if an operand is no decimal number, is out of range or has
+/// [`FloatError::NotAFloat`] if an operand is not a number, is out of range or has
 /// [`FLOAT_TEXT_BYTES_MAX`] bytes or more; [`FloatError::NotFinite`] if an operand is infinite or
 /// the sum is out of range.
 pub fn add_floats(left: &[u8], right: &[u8]) -> Result<String, FloatError> {
@@ -25,8 +26,8 @@ pub fn add_floats(left: &[u8], right: &[u8]) -> Result<String, FloatError> {
     }
 }
 
-/// The double nearest to a number that [`add_floats`] takes. What is too large for a double is
-/// infinite, and what is too small is the smallest one above zero.
+/// Returns the double nearest to a number that [`add_floats`] takes. A number too large for a
+/// double is infinite, and one too small is the smallest double above zero.
 pub fn parse_f64_wide(text: &[u8]) -> Option<f64> {
     // Whole numbers of fifteen digits are exact.
     if text.len() < 16
@@ -41,10 +42,10 @@ pub fn parse_f64_wide(text: &[u8]) -> Option<f64> {
     }
 }
 
-/// Why there is no sum.
+/// Reason why there is no sum.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum FloatError {
-    /// An operand is no number.
+    /// An operand is not a number.
     #[error("value is not a valid float")]
     NotAFloat,
     /// An operand or the sum is infinite.
@@ -52,7 +53,7 @@ pub enum FloatError {
     NotFinite,
 }
 
-/// Texts of this many bytes and more are no floats.
+/// Least bytes of a text that is refused as a float for its length.
 pub const FLOAT_TEXT_BYTES_MAX: usize = 5 * 1024;
 
 enum Operand {
@@ -81,7 +82,8 @@ impl Operand {
     }
 }
 
-/// `0.d1d2d3...` times ten to the `point`; `d1` is not zero, and zero has no digits.
+/// Decimal number: `0.d1d2d3...` times ten to the `point`; `d1` is not zero, and zero has no
+/// digits.
 struct Decimal {
     negative: bool,
     digits: Vec<u8>,
@@ -108,13 +110,13 @@ impl Decimal {
         decimal.in_range().then_some(decimal)
     }
 
-    /// Reads what stands behind `0x`.
+    /// Reads the text behind `0x`.
     fn parse_hexadecimal(negative: bool, text: &[u8]) -> Option<Self> {
         let (digits, exponent) = Hexadecimal::parse(text)?.decimal_digits();
         Self::of(negative, digits, exponent)
     }
 
-    /// Any digits, of which the last one counts ten to the `exponent`.
+    /// Returns the number of any digits, of which the last has the weight ten to the `exponent`.
     fn of(negative: bool, mut digits: Vec<u8>, exponent: i32) -> Option<Self> {
         let leading_zeros = digits.iter().take_while(|digit| **digit == 0).count();
         digits.drain(..leading_zeros);
@@ -139,18 +141,18 @@ impl Decimal {
                 && compare(&self.digits, self.point, SMALLEST, SMALLEST_POINT).is_gt())
     }
 
-    /// Places after the point.
+    /// Returns the number of places after the point.
     fn fraction_len(&self) -> usize {
         usize::try_from(i64::try_from(self.digits.len()).unwrap_or(0) - i64::from(self.point))
             .unwrap_or(0)
     }
 
-    /// Places before the point.
+    /// Returns the number of places before the point.
     fn whole_len(&self) -> usize {
         if self.digits.is_empty() { 0 } else { usize::try_from(self.point).unwrap_or(0) }
     }
 
-    /// The digits laid out with `whole` places before the point and `fraction` after it.
+    /// Returns the digits laid out with `whole` places before the point and `fraction` after it.
     fn laid_out(&self, whole: usize, fraction: usize) -> Vec<u8> {
         let mut places = vec![0; whole + fraction];
         let start = i64::try_from(whole).unwrap_or(0) - i64::from(self.point);
@@ -162,7 +164,7 @@ impl Decimal {
     }
 }
 
-/// All places of a result, `whole` of them before the point.
+/// Sum: all places of a result, `whole` of them before the point.
 struct Sum {
     negative: bool,
     places: Vec<u8>,
@@ -247,7 +249,7 @@ fn add_places(left: &mut [u8], right: &[u8]) {
     }
 }
 
-/// Takes `smaller` from `larger`, which has as many places.
+/// Subtracts `smaller` from `larger`, which has as many places.
 fn subtract_places(larger: &mut [u8], smaller: &[u8]) {
     let mut borrow = 0;
     for (place, other) in larger.iter_mut().rev().zip(smaller.iter().rev()) {
@@ -271,7 +273,7 @@ fn digit_char(place: &u8) -> char {
 }
 
 const FRACTION_LEN_MAX: usize = 17;
-/// The largest 80-bit float, 1.18973149535723176502e4932, cut to the digits that matter.
+/// Digits of the largest 80-bit float, 1.18973149535723176502e4932, cut to the digits that matter.
 const LARGEST: &[u8] = &[1, 1, 8, 9, 7, 3, 1, 4, 9, 5, 3, 5, 7, 2, 3, 1, 7, 6, 5, 0, 2];
 const LARGEST_POINT: i32 = 4933;
 /// Half of the smallest 80-bit float above zero, 1.8225997659412373e-4951: this and less reads as

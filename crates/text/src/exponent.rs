@@ -1,6 +1,7 @@
 //! Exponents behind decimal and hexadecimal digits.
 
-/// The exponent, held within a range that is far outside of what any mantissa can bring back.
+/// Reads an exponent, limited to plus or minus `EXPONENT_MAX`, far beyond the range that any
+/// mantissa can bring back into a double.
 pub(crate) fn parse_exponent(text: &[u8]) -> Option<i32> {
     let (negative, digits) = match text {
         [b'-', tail @ ..] => (true, tail),

@@ -22,8 +22,8 @@ pub fn parse_f64(text: &[u8]) -> Option<f64> {
     faithful.then_some(value)
 }
 
-/// Reads a double as bounds of scores are written: as [`parse_f64`] does, but nothing is zero, what
-/// stands behind a zero byte is not looked at, and numbers beyond the range are infinite or zero.
+/// Reads a double as bounds of scores are written: like [`parse_f64`], but empty text is zero,
+/// bytes from a zero byte on are ignored, and numbers beyond the range are infinite or zero.
 pub fn parse_f64_bound(text: &[u8]) -> Option<f64> {
     match text.split(|byte| *byte == 0).next() {
         None | Some([]) => Some(0.0),
@@ -34,14 +34,14 @@ pub fn parse_f64_bound(text: &[u8]) -> Option<f64> {
     }
 }
 
-/// A short text that reads back as `value`, in the notation of replies.
+/// Returns a short text that reads back as `value`, in the notation of replies.
 pub fn format_f64(value: f64) -> String {
     let mut out = Vec::with_capacity(F64_TEXT_BYTES_MAX);
     write_f64(&mut out, value);
     text_of(out)
 }
 
-/// The same in the notation of replies for numbers that are not whole: `1e+9`.
+/// Returns such a text in the notation that replies use for numbers that are not whole: `1e+9`.
 pub fn format_f64_digits(value: f64) -> String {
     let mut out = Vec::with_capacity(F64_TEXT_BYTES_MAX);
     if value.is_finite() {
@@ -70,7 +70,7 @@ pub fn write_f64(out: &mut Vec<u8>, value: f64) {
     }
 }
 
-/// The text of `value` with 17 significant digits at most, as `%.17g` prints it in C.
+/// Returns the text of `value` with at most 17 significant digits, as `%.17g` prints it in C.
 pub fn format_g17(value: f64) -> String {
     if !value.is_finite() {
         return format_f64(value);
@@ -86,7 +86,7 @@ pub fn format_g17(value: f64) -> String {
     format!("{}e{sign}{:02}", trim_zeros(mantissa), exponent.unsigned_abs())
 }
 
-/// The value as an integer, when it is one that both types hold exactly; `-0.0` is none.
+/// Returns the value as an integer, if both types hold it exactly; `-0.0` is not an integer.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "the range was checked")]
 fn whole_number(value: f64) -> Option<i64> {
@@ -97,7 +97,7 @@ fn whole_number(value: f64) -> Option<i64> {
     (whole as f64 == value).then_some(whole)
 }
 
-/// Writes a finite number that is no small whole number.
+/// Writes a finite number that is not a small whole number.
 fn write_digits(out: &mut Vec<u8>, value: f64) {
     if value.is_sign_negative() {
         out.push(b'-');
@@ -152,7 +152,7 @@ fn text_of(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-/// Whole numbers up to here take the integer printer.
+/// Largest whole number that is printed as an integer.
 const WHOLE_MAX: f64 = (1u64 << 62) as f64;
 const F64_TEXT_BYTES_MAX: usize = 32;
 

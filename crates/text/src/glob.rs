@@ -1,11 +1,12 @@
-//! Patterns over keys, channels and names: `*`, `?`, `[a-z]`, `[^a-z]`, and `\` before a byte meant
-//! literally.
+//! Glob patterns over keys, channels and names: `*`, `?`, `[a-z]`, `[^a-z]`, and `\` before a
+//! literal byte.
 
-/// Whether the whole of `text` matches `pattern`; with `nocase`, ASCII letters match in both cases.
+/// Returns true if the whole of `text` matches `pattern`; with `nocase`, ASCII letters match in
+/// both cases.
 ///
-/// Odd corners, kept as clients know them: an unclosed class ends with the pattern; in `[a-]` the
-/// bracket is the end of a range; an escaped byte in a class matches its own case only; a non-empty
-/// pattern, even `*`, does not match empty text. Ranges compare bytes as unsigned numbers.
+/// Corner cases, as in Valkey: an unclosed class ends with the pattern; in `[a-]` the bracket is
+/// the end of a range; an escaped byte in a class matches its own case only; a non-empty pattern,
+/// even `*`, does not match empty text. Ranges compare bytes as unsigned numbers.
 ///
 /// Only the last `*` is ever tried again, so the work is at most the product of both lengths.
 pub fn glob_match(pattern: &[u8], text: &[u8], nocase: bool) -> bool {
@@ -27,7 +28,7 @@ pub fn glob_match(pattern: &[u8], text: &[u8], nocase: bool) -> bool {
             (rest, left) = (tail, left_tail);
             continue;
         }
-        // A longer run for an earlier star cannot help: whatever follows the last star failed on
+        // A longer match of an earlier star cannot help: the pattern behind the last star failed on
         // every suffix.
         let Some((after_star, [_, longer @ ..])) = last_star else { return false };
         (rest, left) = (after_star, longer);
@@ -36,7 +37,7 @@ pub fn glob_match(pattern: &[u8], text: &[u8], nocase: bool) -> bool {
     rest.iter().all(|byte| *byte == b'*')
 }
 
-/// Matches one byte with the first element of the pattern, which is no `*`; answers the pattern
+/// Matches one byte with the first element of the pattern, which is not `*`. Returns the pattern
 /// after it.
 #[inline]
 fn step(pattern: &[u8], byte: u8, nocase: bool) -> Option<&[u8]> {
@@ -50,7 +51,7 @@ fn step(pattern: &[u8], byte: u8, nocase: bool) -> Option<&[u8]> {
     }
 }
 
-/// Matches one byte with a class whose opening bracket was taken; answers the pattern after its
+/// Matches one byte with a class whose opening bracket was taken. Returns the pattern after its
 /// end.
 fn step_class(class: &[u8], byte: u8, nocase: bool) -> Option<&[u8]> {
     let (negated, mut rest) = match class {

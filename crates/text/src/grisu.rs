@@ -7,7 +7,7 @@
 //! The products are inexact in their last bit, so the interval is taken a little too small: all
 //! digits read back as the same double, and one time in a thousand there is one more than need be.
 
-/// The digits of a number: `digits[..count]` times ten to the `exponent`.
+/// Shortest digits of a number: `digits[..count]` times ten to the `exponent`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shortest {
     pub digits: [u8; DIGITS_MAX],
@@ -15,7 +15,7 @@ pub(crate) struct Shortest {
     pub exponent: i32,
 }
 
-/// `bits` times two to the `exponent`.
+/// Number `bits` times two to the `exponent`.
 #[derive(Clone, Copy)]
 struct Scaled {
     bits: u64,
@@ -28,7 +28,7 @@ impl Scaled {
         Scaled { bits: self.bits << zeros, exponent: self.exponent - zeros.cast_signed() }
     }
 
-    /// The upper half of the product, rounded.
+    /// Returns the upper half of the product, rounded.
     fn times(self, other: Scaled) -> Scaled {
         let product = u128::from(self.bits) * u128::from(other.bits) + (1 << 63);
         let bits = (product >> u64::BITS) as u64;
@@ -37,7 +37,7 @@ impl Scaled {
 }
 
 impl Shortest {
-    /// The digits of a finite number above zero.
+    /// Returns the digits of a finite number above zero.
     pub fn of(value: f64) -> Shortest {
         let bits = value.to_bits();
         let (fraction, exponent) = (bits & (HIDDEN - 1), (bits >> FRACTION_BITS & 0x7ff) as i32);
@@ -70,8 +70,8 @@ impl Shortest {
         }
     }
 
-    /// Ends with `left` between these digits and the upper bound: the last one is lowered by steps
-    /// of `step` while that comes nearer to the value and stays within the interval.
+    /// Finishes digits that are `left` below the upper bound: lowers the last one by steps of
+    /// `step` while that comes nearer to the value and stays within the interval.
     fn ended(mut self, exponent: i32, mut left: u64, step: u64, width: u64, to_exact: u64) -> Self {
         while left < to_exact
             && width - left >= step
@@ -85,11 +85,11 @@ impl Shortest {
     }
 }
 
-/// Where digits may end.
+/// Interval in which digits may end: all numbers that read back as the value.
 struct Interval {
     upper: Scaled,
     width: u64,
-    /// From the upper bound down to the value.
+    /// Distance from the upper bound down to the value.
     to_exact: u64,
 }
 
@@ -125,8 +125,8 @@ impl Interval {
     }
 }
 
-/// A power of ten that brings a number with this exponent into the range where its whole part has
-/// 32 bits at most.
+/// Returns a power of ten that brings a number with this exponent into the range where its whole
+/// part has at most 32 bits.
 #[expect(clippy::cast_possible_truncation, reason = "exponents have eleven bits")]
 fn power_for(exponent: i32) -> (Scaled, i32) {
     let powers = i32::from(narrow::to_u8(POWERS.len()));
@@ -143,7 +143,7 @@ fn power_for(exponent: i32) -> (Scaled, i32) {
     }
 }
 
-/// The exponent of two that goes with 64 bits of ten to the `ten`.
+/// Returns the exponent of two that belongs to the upper 64 bits of ten to the `ten`.
 fn exponent_of_ten(ten: i32) -> i32 {
     ((ten * 217_706) >> 16) - 63
 }
@@ -156,7 +156,7 @@ const LOG10_OF_2: f64 = 0.301_029_995_663_981_14;
 const TEN_LEAST: i32 = -348;
 const TEN_STEP: i32 = 8;
 
-/// The upper 64 bits of every eighth power of ten, rounded.
+/// Upper 64 bits of every eighth power of ten, rounded.
 #[rustfmt::skip]
 const POWERS: [u64; 87] = [
     0xfa8f_d5a0_081c_0288, 0xbaae_e17f_a23e_bf76, 0x8b16_fb20_3055_ac76, 0xcf42_894a_5dce_35ea,

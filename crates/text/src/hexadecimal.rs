@@ -1,8 +1,8 @@
-//! Numbers with digits of sixteen and an exponent of two, as C writes them: `0x1.8p3`.
+//! Hexadecimal floats with an exponent of two, as in C: `0x1.8p3`.
 
 use crate::exponent::parse_exponent;
 
-/// A number above or equal to zero: `mantissa` times two to the `exponent`.
+/// Number above or equal to zero: `mantissa` times two to the `exponent`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Hexadecimal {
     mantissa: u64,
@@ -10,8 +10,8 @@ pub(crate) struct Hexadecimal {
 }
 
 impl Hexadecimal {
-    /// What the text behind `0x` says, rounded to an 80-bit float: `None` for what is no such
-    /// number, and for what would be infinite or zero though it was not written so.
+    /// Reads the text behind `0x`, rounded to an 80-bit float. `None` for text that is not such a
+    /// number, and for numbers that overflow to infinity or underflow to zero.
     pub(crate) fn parse(text: &[u8]) -> Option<Hexadecimal> {
         let (whole, rest) = take_digits(text);
         let (fraction, rest) = match rest {
@@ -30,10 +30,11 @@ impl Hexadecimal {
         Wide::of(whole.iter().chain(fraction), exponent - fraction_bits).rounded()
     }
 
-    /// The same number as decimal digits, of which the last one counts ten to the power that comes
-    /// with them.
+    /// Returns the number as decimal digits, and the power of ten that is the weight of the last
+    /// one.
     pub(crate) fn decimal_digits(self) -> (Vec<u8>, i32) {
-        // So small a number is only seen where it breaks a tie, which any other does as well.
+        // A smaller number matters only where it breaks a tie in rounding, which any small number
+        // does as well.
         let exponent = self.exponent.max(EXPONENT_SEEN_MIN);
         let mut digits = Limbs::from(self.mantissa);
         if exponent < 0 {
@@ -45,11 +46,11 @@ impl Hexadecimal {
     }
 }
 
-/// A number with more bits than are kept.
+/// Number with more bits than are kept.
 struct Wide {
     mantissa: u128,
     exponent: i32,
-    /// Whether bits below the mantissa are set.
+    /// True if bits below the mantissa are set.
     has_more: bool,
 }
 
@@ -67,7 +68,8 @@ impl Wide {
         wide
     }
 
-    /// Cut to the bits that an 80-bit float has at this size; half goes to the even number.
+    /// Returns the number rounded to the bits that an 80-bit float has at this size; ties go to
+    /// even.
     fn rounded(self) -> Option<Hexadecimal> {
         if self.mantissa == 0 {
             return Some(Hexadecimal { mantissa: 0, exponent: 0 });
@@ -92,7 +94,7 @@ impl Wide {
     }
 }
 
-/// A whole number of any size, nine decimal digits in each limb, the lowest first.
+/// Whole number of any size, nine decimal digits in each limb, the lowest first.
 struct Limbs(Vec<u32>);
 
 impl Limbs {
@@ -125,7 +127,7 @@ impl Limbs {
         self.0.extend(Limbs::from(carry).0);
     }
 
-    /// The digits, the highest first, with zeros in front.
+    /// Returns the digits, the highest first, with leading zeros.
     fn into_digits(self) -> Vec<u8> {
         let limbs = self.0.iter().rev();
         limbs.flat_map(|limb| format!("{limb:09}").into_bytes()).map(|it| it - b'0').collect()
@@ -138,11 +140,11 @@ fn take_digits(text: &[u8]) -> (&[u8], &[u8]) {
 
 const LIMB: u64 = 1_000_000_000;
 const MANTISSA_BITS: i32 = 64;
-/// All numbers are below two to this power.
+/// Power of two that all numbers are below.
 const EXPONENT_MAX: i32 = 16384;
-/// The smallest number above zero is two to this power.
+/// Power of two that is the smallest number above zero.
 const EXPONENT_MIN: i32 = -16445;
-/// Numbers with such an exponent are below any digit of a result.
+/// Exponent whose numbers are below any digit of a result.
 const EXPONENT_SEEN_MIN: i32 = -400;
 
 #[cfg(test)]

@@ -44,31 +44,31 @@ pub fn write_u64(out: &mut Vec<u8>, value: u64) {
     out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
-/// Room on the stack for the text of one integer.
+/// Buffer on the stack for the text of one integer.
 #[derive(Clone, Copy, Default)]
 pub struct IntegerText(itoa::Buffer);
 
 impl IntegerText {
-    /// An empty buffer.
+    /// Returns an empty buffer.
     #[inline]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The decimal text of `value`, valid until the next call.
+    /// Returns the decimal text of `value`, valid until the next call.
     #[inline]
     pub fn format(&mut self, value: i64) -> &[u8] {
         self.0.format(value).as_bytes()
     }
 
-    /// The same of one without a sign.
+    /// Returns the decimal text of an unsigned `value`, valid until the next call.
     #[inline]
     pub fn format_unsigned(&mut self, value: u64) -> &[u8] {
         self.0.format(value).as_bytes()
     }
 }
 
-/// The value of up to 19 digits, which cannot overflow.
+/// Returns the value of up to 19 digits, which cannot overflow.
 #[inline]
 fn digits_value(text: &[u8]) -> Option<u64> {
     let mut value = 0u64;

@@ -10,7 +10,7 @@
 //! Not here: replies and requests (`wire`), the meaning of a setting (`settings`).
 //! Start at: `integer.rs`, then `words.rs`.
 //!
-//! Every function takes bytes as they came from outside, answers `None` or an error for what it
+//! Every function takes bytes as they came from outside, returns `None` or an error for those it
 //! refuses, and neither panics nor works longer than its documentation says.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]

@@ -1,6 +1,6 @@
-//! Amounts of memory with a unit, as settings write them.
+//! Amounts of memory with a unit, as in the configuration.
 
-/// Reads an amount such as `100`, `64kb` or `1gb` and answers it in bytes.
+/// Reads an amount such as `100`, `64kb` or `1gb`, and returns it in bytes.
 ///
 /// `k`, `m` and `g` count in thousands, `kb`, `mb` and `gb` in steps of 1024; case does not matter.
 /// Signs, blanks, a missing number and amounts beyond `u64` are refused.

@@ -1,4 +1,4 @@
-//! A blocking connection that sees replies byte by byte, as a server sent them.
+//! A blocking connection that keeps replies byte by byte, as the server sent them.
 
 use anyhow::{Context, Result, bail, ensure};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -16,38 +16,38 @@ pub enum Reply {
     Integer(i64),
     /// `$`.
     Bulk(Vec<u8>),
-    /// `$-1`, an absent value of RESP2.
+    /// `$-1`, nil as a bulk string in RESP2.
     NilBulk,
-    /// `*-1`, an absent array of RESP2.
+    /// `*-1`, nil as an array in RESP2.
     NilArray,
-    /// `_`, absent in RESP3.
+    /// `_`, nil in RESP3.
     Null,
     /// `*`.
     Array(Vec<Reply>),
-    /// `%`, keys and values in turn.
+    /// `%`, keys and values alternating.
     Map(Vec<Reply>),
     /// `~`.
     Set(Vec<Reply>),
     /// `>`.
     Push(Vec<Reply>),
-    /// `,`, as it is written.
+    /// `,`, as text.
     Double(Vec<u8>),
     /// `#`.
     Boolean(bool),
-    /// `(`, as it is written.
+    /// `(`, as text.
     BigNumber(Vec<u8>),
     /// `=`, with the format in front.
     Verbatim(Vec<u8>),
 }
 
-/// See the module page.
+/// Blocking connection to a server.
 #[derive(Debug)]
 pub struct Client {
     stream: BufReader<TcpStream>,
 }
 
 impl Client {
-    /// Connects to a port on 127.0.0.1; replies are waited for up to `patience`.
+    /// Connects to a port on 127.0.0.1; waits up to `patience` for each reply.
     ///
     /// # Errors
     /// If the server does not accept.
@@ -61,13 +61,13 @@ impl Client {
     /// Sends a request and waits for its reply.
     ///
     /// # Errors
-    /// If the connection breaks, or what comes is no reply.
+    /// If the connection breaks, or the bytes are no reply.
     pub fn ask<W: AsRef<[u8]>>(&mut self, request: &[W]) -> Result<Reply> {
         self.send(&encoded(request))?;
         self.receive()
     }
 
-    /// Sends bytes: requests, or whatever else.
+    /// Sends bytes: requests, or anything else.
     ///
     /// # Errors
     /// If the connection breaks.
@@ -78,7 +78,7 @@ impl Client {
     /// Waits for one reply.
     ///
     /// # Errors
-    /// If the connection breaks, or what comes is no reply.
+    /// If the connection breaks, or the bytes are no reply.
     pub fn receive(&mut self) -> Result<Reply> {
         read(&mut self.stream)
     }
@@ -88,13 +88,13 @@ impl Reply {
     /// Reads one reply.
     ///
     /// # Errors
-    /// If what comes is no reply.
+    /// If the bytes are no reply.
     pub fn read(from: &mut impl BufRead) -> Result<Reply> {
         read(from)
     }
 }
 
-/// A request as it is sent.
+/// Encodes a request.
 pub fn encoded<W: AsRef<[u8]>>(request: &[W]) -> Vec<u8> {
     let mut bytes = format!("*{}\r\n", request.len()).into_bytes();
     for word in request.iter().map(AsRef::as_ref) {

@@ -1,11 +1,11 @@
-//! Servers under random commands, from outside: what no transcript thought of.
+//! Random commands against servers, from outside, for cases that no transcript covers.
 //!
 //! ```text
 //! differential ──same commands──▶ Varve, a reference server     replies and values are compared
 //! hammer       ──many at once───▶ Varve                         invariants are checked at the end
 //! ```
 //!
-//! Owner: each run owns the servers that it starts and the seed that it prints.
+//! Owner: the servers that a run starts, and the seed that it prints.
 //! Not here: figures (`bench`), single commands with known replies (`tests/transcripts`).
 //! Start at: [`client`], then [`differential`] or [`hammer`].
 #![forbid(unsafe_code)]

@@ -1,12 +1,11 @@
-//! Members by hash: a tree of leaves beside a directory of them, both with the same leaves.
+//! Compares two indexes of members by hash, a tree and a directory, both with the same leaves.
 //!
 //! ```text
-//! tree        root ──▶ inner ──▶ leaf          separators of 4 bytes, shifts and splits of two
-//! into three
+//! tree        root ──▶ inner ──▶ leaf          separators of 4 bytes, splits of two into three
 //! directory   hash's first bits ──▶ leaf       extendible hashing: a leaf splits by the next bit
 //! ```
-//! `cargo packed list --release -p tree --example by_hash` prints, for some sizes, nanoseconds per
-//! lookup and insertion and bytes per member. Members have 16 bytes.
+//! `cargo run --release -p tree --example by_hash` prints, for some sizes, nanoseconds per lookup
+//! and insertion and bytes per member. Members have 16 bytes.
 
 use packed::Element;
 use std::time::Instant;
@@ -74,7 +73,7 @@ impl Members for InTree {
     }
 }
 
-/// Leaves by the first bits of the hash; each serves as many entries as it has fewer bits.
+/// Directory of leaves by the first bits of the hash; a leaf with n fewer bits has 2^n entries.
 struct InDirectory {
     nodes: MemoryNodes,
     bits: u32,

@@ -1,4 +1,4 @@
-//! Keeping leaves neither too long nor too short, and nodes above them too.
+//! Balancing: keeps leaves and inner nodes neither too long nor too short.
 //!
 //! A leaf that is too long is shifted into a neighbour that has room; otherwise it and a neighbour
 //! become three (Knuth, The Art of Computer Programming 3, section 6.2.4, B*-trees), so leaves are
@@ -11,13 +11,13 @@ use crate::path::Path;
 use crate::tree::Tree;
 use smallvec::SmallVec;
 
-/// Two leaves that are longer together become three.
+/// Most bytes of two neighbouring leaves that are shared out to two; longer ones become three.
 const SHIFT_BYTES_MAX: usize = NODE_BYTES * 7 / 4;
-/// Two nodes that are not longer than this together become one.
+/// Most bytes of two neighbouring nodes that are merged into one.
 const MERGE_BYTES_MAX: usize = NODE_BYTES * 3 / 4;
 
 impl<N: NodesMut, L: Leaf> Tree<'_, N, L> {
-    /// Deals out what is in a leaf that is too long.
+    /// Splits a leaf that is too long, or shares its rows with a neighbour.
     #[cold]
     pub(crate) fn split_leaf(&mut self, path: &Path) {
         let Some(step) = path.steps.last() else {
@@ -50,8 +50,8 @@ impl<N: NodesMut, L: Leaf> Tree<'_, N, L> {
         self.split_root_leaf([(leaf, L::count(left)), (other, L::count(right))], separator);
     }
 
-    /// Writes other contents in place of `count` leaves from child `first` of the lowest inner node
-    /// of a path on.
+    /// Replaces `count` leaves, from child `first` of the lowest inner node of a path on, by leaves
+    /// with other contents.
     fn replace_leaves(&mut self, path: &Path, first: usize, count: usize, contents: &Parts) {
         let level = path.steps.len() - 1;
         let above = path.steps[level].node;
@@ -59,7 +59,7 @@ impl<N: NodesMut, L: Leaf> Tree<'_, N, L> {
         let old: SmallVec<[NodeId; 3]> = (first..first + count).map(|at| inner.child(at)).collect();
         let mut new: SmallVec<[Child; 3]> = SmallVec::new();
         for (at, content) in contents.iter().enumerate() {
-            // The first one keeps the separator that it has.
+            // The first one keeps its separator.
             let separator = match at.checked_sub(1) {
                 Some(before) => L::separator(self.nodes.read(), &contents[before], content),
                 None => Separator::new(),
@@ -105,15 +105,15 @@ impl<N: NodesMut, L: Leaf> Tree<'_, N, L> {
         self.replace_leaves(path, first, 2, &parts);
     }
 
-    /// Removes the leaf of a path with all that is in it; the only leaf of a tree stays, and the
-    /// caller empties it. The path is void after that.
+    /// Removes the leaf of a path with all its rows; the only leaf of a tree stays, and the caller
+    /// empties it. The path is invalid after that.
     pub fn remove_leaf(&mut self, path: &Path) {
         let count = L::count(self.nodes.bytes(path.leaf));
         self.add_count(path, -(count as i64));
         self.drop_leaf(path);
     }
 
-    /// Takes out a leaf that nobody counts any more.
+    /// Removes a leaf whose count has been subtracted.
     fn drop_leaf(&mut self, path: &Path) {
         if !path.steps.is_empty() {
             self.nodes.free(path.leaf);
@@ -121,7 +121,7 @@ impl<N: NodesMut, L: Leaf> Tree<'_, N, L> {
         }
     }
 
-    /// Takes out the child that a path takes at a level, whose node is free already.
+    /// Removes the child that a path takes at a level, whose node has been freed.
     fn drop_child(&mut self, path: &Path, level: usize) {
         let step = path.steps[level];
         let mut children = self.children(step.node);
@@ -138,7 +138,7 @@ impl<N: NodesMut, L: Leaf> Tree<'_, N, L> {
     }
 
     /// Merges the inner node at a level of a path with a neighbour, if it has become short. A root
-    /// with one child is left for that child.
+    /// with one child is replaced by that child.
     fn shorten_inner(&mut self, path: &Path, level: usize) {
         let Some(above) = level.checked_sub(1) else {
             return self.lower_root();
@@ -161,7 +161,8 @@ impl<N: NodesMut, L: Leaf> Tree<'_, N, L> {
         }
     }
 
-    /// Gives all children of two neighbours, whose parent is at a level of a path, to the first.
+    /// Writes `children`, those of two neighbours whose parent is at a level of a path, into the
+    /// first neighbour and frees the second.
     fn merge_inner(&mut self, path: &Path, level: usize, first: usize, children: &[Child]) {
         let step = path.steps[level];
         let mut parents = self.children(step.node);
@@ -186,7 +187,7 @@ impl<N: NodesMut, L: Leaf> Tree<'_, N, L> {
         }
     }
 
-    /// The children of an inner node, to be changed.
+    /// Returns the children of an inner node, to be changed.
     pub(crate) fn children(&self, node: NodeId) -> Vec<Child> {
         Inner::new(self.nodes.bytes(node)).to_children()
     }

@@ -1,4 +1,4 @@
-//! Trees that are made at once, of rows that come in their order.
+//! Bulk construction of trees from rows in order.
 
 use crate::edit::CELL_BYTES_MAX;
 use crate::node::{NODE_BYTES, NoRoom, NodesMut, write};
@@ -8,7 +8,7 @@ use crate::rows::{Rows, Tagged};
 use crate::tree::Tree;
 use packed::{Element, PackedList};
 
-/// A leaf is closed when it is longer than this, so that some more rows find room in it.
+/// Bytes above which no row is added to a leaf, so that it has room for some rows later.
 const FILLED_BYTES: usize = NODE_BYTES * 7 / 8;
 
 /// Rows of the leaf that is being filled.
@@ -18,11 +18,11 @@ struct Filling {
 }
 
 impl<'n, N: NodesMut, O: Tagged> Tree<'n, N, RowLeaf<O>> {
-    /// A tree of rows of one element each. Their tags do not fall, and long texts among them come
-    /// as they are: they get nodes of their own here.
+    /// Makes a tree of rows of one element each. Their tags are in ascending order. Long texts are
+    /// given as they are, and get nodes of their own here.
     ///
     /// # Errors
-    /// When there is no room for it. What was made until then is left to the caller.
+    /// When there is no room for it. Nodes made until then are left to the caller.
     pub fn of_tagged<'t>(
         nodes: &'n mut N,
         rows: impl Iterator<Item = (u32, Element<'t>)>,
@@ -34,7 +34,7 @@ impl<'n, N: NodesMut, O: Tagged> Tree<'n, N, RowLeaf<O>> {
                 Element::Bytes(text) if text.len() > CELL_BYTES_MAX => tree.cell(text)?,
                 near => near,
             };
-            // Rows with the same tag stay together, so that one leaf is looked into for them.
+            // Rows with the same tag stay together, so that a search reads one leaf only.
             let may_part = filling.tags.last().is_some_and(|last| *last != tag);
             if may_part && filling.len_with::<O>(cell) > FILLED_BYTES {
                 tree.put_behind(&mut filling)?;
@@ -45,7 +45,7 @@ impl<'n, N: NodesMut, O: Tagged> Tree<'n, N, RowLeaf<O>> {
         Ok(tree.root)
     }
 
-    /// Makes what was filled the last leaf.
+    /// Appends the rows gathered in `filling` to the tree as its last leaf.
     fn put_behind(&mut self, filling: &mut Filling) -> Result<(), NoRoom> {
         let leaf = filling.take::<O>();
         self.ensure_change()?;
@@ -61,7 +61,7 @@ impl<'n, N: NodesMut, O: Tagged> Tree<'n, N, RowLeaf<O>> {
 }
 
 impl Filling {
-    /// Bytes of the leaf with one more row.
+    /// Returns the bytes of the leaf with one more row.
     fn len_with<O: Tagged>(&self, cell: Element<'_>) -> usize {
         self.tags.len() * O::TAG_BYTES + PackedList::new(&self.packed).len_with(&[cell])
     }

@@ -1,4 +1,4 @@
-//! Parting the rows of leaves anew.
+//! Redistribution of the rows of leaves.
 
 use crate::leaf::Parts;
 use crate::node::NODE_BYTES;
@@ -7,14 +7,14 @@ use packed::Place;
 use smallvec::SmallVec;
 use std::marker::PhantomData;
 
-/// Rows of several leaves on their way into others.
+/// Rows of several leaves that are redistributed to others.
 pub(crate) struct Cut<'r, 'a, O> {
     leaves: &'r [Rows<'a>],
     stride: usize,
     order: PhantomData<O>,
 }
 
-/// Where a part begins: a leaf, and a row of it with its place.
+/// Beginning of a part: a leaf, and a row of it with its place.
 #[derive(Clone, Copy)]
 struct Mark {
     leaf: usize,
@@ -47,7 +47,7 @@ impl<'r, 'a, O: Order> Cut<'r, 'a, O> {
         Mark { leaf: last, row: rows.len(), place: rows.packed().end() }
     }
 
-    /// The mark about `bytes` behind one, where rows may be parted.
+    /// Returns the mark about `bytes` behind one at which rows may be split.
     fn advance(&self, from: Mark, bytes: usize) -> Mark {
         let (mut mark, mut left) = (from, bytes);
         loop {
@@ -60,7 +60,7 @@ impl<'r, 'a, O: Order> Cut<'r, 'a, O> {
             let begin = (mark.row, mark.place);
             let (mut row, mut place) =
                 rows.partition_from(begin, rows.len(), |place| passed(place) < left);
-            // Rows with the same tag stay together, so that one leaf is looked into for them.
+            // Rows with the same tag stay together, so that a search reads one leaf only.
             while O::TAG_BYTES > 0
                 && 0 < row
                 && row < rows.len()

@@ -1,4 +1,4 @@
-//! Rows in and out of a tree.
+//! Insertion, replacement and removal of rows in a tree.
 
 use crate::leaf::Leaf;
 use crate::node::{NODE_BYTES, NoRoom, NodesMut};
@@ -9,9 +9,9 @@ use crate::tree::Tree;
 use packed::{Element, Far};
 
 impl<N: NodesMut, O: Order> Tree<'_, N, RowLeaf<O>> {
-    /// Inserts a row before one of the leaf of a path. `ensure_change` has been called, and
-    /// the elements come from `cell`. Returns whether the tree has kept its shape: if not, all
-    /// paths are void after that.
+    /// Inserts a row before one of the leaf of a path. `ensure_change` must have been called, and
+    /// the elements come from `cell`. Returns true if the tree has kept its shape; otherwise all
+    /// paths are invalid.
     #[inline]
     pub fn insert_row(&mut self, path: &Path, row: usize, tag: u32, cells: &[Element<'_>]) -> bool {
         let rows = Rows::new(self.nodes.bytes(path.leaf));
@@ -31,8 +31,8 @@ impl<N: NodesMut, O: Order> Tree<'_, N, RowLeaf<O>> {
         self.changed(path, 1)
     }
 
-    /// Gives a leaf `growth` bytes, and all of a node where more is likely to follow at its front:
-    /// there the free bytes have to be before the rows.
+    /// Grows a leaf by `growth` bytes, and to a full node where more is likely to follow at its
+    /// front, as the free bytes must lie before the rows there.
     #[inline]
     fn grow_leaf(&mut self, path: &Path, row: usize, growth: usize) {
         let len = self.nodes.bytes(path.leaf).len() + growth;
@@ -57,7 +57,7 @@ impl<N: NodesMut, O: Order> Tree<'_, N, RowLeaf<O>> {
         });
     }
 
-    /// Removes rows of the leaf of a path, which is void after that.
+    /// Removes rows of the leaf of a path, which is invalid after that.
     #[inline]
     pub fn remove_rows(&mut self, path: &Path, row: usize, count: usize) {
         self.free_far(path, row, count);
@@ -68,7 +68,8 @@ impl<N: NodesMut, O: Order> Tree<'_, N, RowLeaf<O>> {
         self.changed(path, -(count as i64));
     }
 
-    /// Removes rows of the leaf of a path, whose numbers rise. The path is void after that.
+    /// Removes the rows with these ascending numbers from the leaf of a path, which is invalid
+    /// after that.
     pub fn remove_some_rows(&mut self, path: &Path, numbers: &[usize]) {
         for row in numbers {
             self.free_far(path, *row, 1);
@@ -76,7 +77,7 @@ impl<N: NodesMut, O: Order> Tree<'_, N, RowLeaf<O>> {
         let mut rows = RowsMut::new(self.nodes.bytes_mut(path.leaf));
         let mut end = numbers.len();
         while let Some(last) = end.checked_sub(1) {
-            // Those that follow each other go together.
+            // Adjacent rows are removed together.
             let begin = (0..last).rev().find(|at| numbers[*at] + 1 != numbers[at + 1]);
             let begin = begin.map_or(0, |at| at + 1);
             rows.remove(numbers[begin], end - begin);
@@ -87,8 +88,8 @@ impl<N: NodesMut, O: Order> Tree<'_, N, RowLeaf<O>> {
         self.changed(path, -(numbers.len() as i64));
     }
 
-    /// Puts another element into a row. `ensure_change` has been called. The path is void after
-    /// that.
+    /// Replaces an element of a row. `ensure_change` must have been called. The path is invalid
+    /// after that.
     #[inline]
     pub fn replace_cell(&mut self, path: &Path, row: usize, column: usize, cell: Element<'_>) {
         let leaf = path.leaf;
@@ -103,14 +104,14 @@ impl<N: NodesMut, O: Order> Tree<'_, N, RowLeaf<O>> {
         }
         let used = RowsMut::new(self.nodes.bytes_mut(leaf)).byte_len();
         self.give_back(path, used);
-        // A leaf that has become short is left to the next removal.
+        // A leaf that has become short is merged by a later removal.
         self.changed(path, 0);
     }
 
-    /// The element of a text: a long one gets a node of its own. Room for it is made sure of here.
+    /// Returns the element for a text. A long text gets a node of its own, which needs no `ensure`.
     ///
     /// # Errors
-    /// When there is none.
+    /// When there is no room for that node.
     #[inline]
     pub fn cell<'t>(&mut self, text: &'t [u8]) -> Result<Element<'t>, NoRoom> {
         if text.len() <= CELL_BYTES_MAX { Ok(Element::of(text)) } else { self.far_cell(text) }
@@ -123,7 +124,7 @@ impl<N: NodesMut, O: Order> Tree<'_, N, RowLeaf<O>> {
         Ok(Element::Far(Far { node, len: text.len() as u64 }))
     }
 
-    /// Frees the nodes of long elements among some rows.
+    /// Frees the nodes of far elements among some rows.
     #[inline]
     fn free_far(&mut self, path: &Path, row: usize, count: usize) {
         let rows = Rows::new(self.nodes.bytes(path.leaf));
@@ -132,7 +133,7 @@ impl<N: NodesMut, O: Order> Tree<'_, N, RowLeaf<O>> {
         far.into_iter().for_each(|far| self.nodes.free(far.node));
     }
 
-    /// Shortens a leaf to the bytes that it uses, if that is worth it.
+    /// Shortens a leaf to the bytes that it uses, if enough of it is free.
     #[inline]
     fn give_back(&mut self, path: &Path, used: usize) {
         let len = self.nodes.bytes(path.leaf).len();
@@ -141,16 +142,16 @@ impl<N: NodesMut, O: Order> Tree<'_, N, RowLeaf<O>> {
         }
     }
 
-    /// Gives the rows of a leaf more columns, which hold zeros. `ensure_change` has been called.
-    /// The path is void after that.
+    /// Adds columns, which hold zeros, to the rows of a leaf. `ensure_change` must have been
+    /// called. The path is invalid after that.
     pub fn widen_leaf(&mut self, path: &Path, stride: usize) {
         let wide = widen::<O>(Rows::new(self.nodes.bytes(path.leaf)), stride);
         crate::node::write(self.nodes, path.leaf, &wide);
         self.changed(path, 0);
     }
 
-    /// Removes `count` rows from a position on, or those that there are. `on_leaf` sees the rows
-    /// of each leaf before they go.
+    /// Removes `count` rows from a position on, or those up to the end. Calls `on_leaf` with the
+    /// rows of each leaf before they are removed.
     pub fn remove_range(
         &mut self,
         position: u64,
@@ -174,7 +175,7 @@ impl<N: NodesMut, O: Order> Tree<'_, N, RowLeaf<O>> {
         }
     }
 
-    /// A tree of the rows of a leaf that may be longer than a node; they are in their order.
+    /// Makes a tree of the rows of a leaf that may be longer than a node; the rows are in order.
     ///
     /// # Errors
     /// When there is no room for it.
@@ -193,7 +194,7 @@ impl<N: NodesMut, O: Order> Tree<'_, N, RowLeaf<O>> {
         Ok(tree)
     }
 
-    /// A tree of no rows.
+    /// Makes a tree without rows.
     ///
     /// # Errors
     /// When there is no room for it.
@@ -203,8 +204,8 @@ impl<N: NodesMut, O: Order> Tree<'_, N, RowLeaf<O>> {
     }
 }
 
-/// A leaf is shortened when more than this part of it is free.
+/// Divisor: a leaf is shortened when more than this part of it is free.
 const GIVE_BACK_PART: usize = 8;
 
-/// The longest text that stands in a leaf; what is longer gets a node of its own.
+/// Longest text that is kept in a leaf; a longer one gets a node of its own.
 pub const CELL_BYTES_MAX: usize = NODE_BYTES / 4;

@@ -1,4 +1,4 @@
-//! Inner nodes: children, how much lies below each, and what parts them.
+//! Inner nodes: children, their counts, and the separators between them.
 
 use crate::leaf::Separator;
 use crate::node::NodeId;
@@ -8,18 +8,20 @@ const CHILD_BYTES: usize = 4;
 const COUNT_BYTES: usize = 8;
 const END_BYTES: usize = 4;
 
+/// View of an inner node.
+///
 /// ```text
 /// | len 2 | count 8 x len | child 4 x len | end 4 x len | separators |
 /// ```
-/// An end says where a child's separator ends, counted from the begin of all. The first child has
-/// none.
+/// An end is the offset at which a child's separator ends, from the beginning of the separators.
+/// The first child has no separator.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Inner<'a> {
     bytes: &'a [u8],
     len: usize,
 }
 
-/// A child with its separator.
+/// Child of an inner node, with its count and separator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Child {
     pub node: NodeId,
@@ -27,7 +29,7 @@ pub(crate) struct Child {
     pub separator: Separator,
 }
 
-/// The children of a node while they are changed.
+/// Children of a node while they are changed.
 pub(crate) type Children = Vec<Child>;
 
 #[inline]
@@ -73,7 +75,7 @@ impl<'a> Inner<'a> {
         &self.bytes[begin + from..begin + self.end(at)]
     }
 
-    /// The last child whose separator is not above what is looked for, as `is_at_or_above` says.
+    /// Returns the last child whose separator is not above the wanted entry, by `is_at_or_above`.
     #[inline]
     pub fn find(&self, is_at_or_above: impl Fn(&[u8]) -> bool) -> usize {
         let (mut low, mut high) = (0, self.len);
@@ -84,8 +86,8 @@ impl<'a> Inner<'a> {
         low
     }
 
-    /// The last child whose separator is not above a tag, where every separator is one. Tags are
-    /// spread evenly, so it is looked for where it should be.
+    /// Returns the last child whose separator is not above a tag, where every separator is a tag.
+    /// Uses interpolation search, as tags are spread evenly.
     #[inline]
     pub fn find_tag(&self, tag: u32) -> usize {
         let begin = LEN_BYTES + (COUNT_BYTES + CHILD_BYTES + END_BYTES) * self.len;
@@ -109,8 +111,8 @@ impl<'a> Inner<'a> {
         number + 1
     }
 
-    /// The child in which a position lies, of `total` that lie below all together, and the position
-    /// within it; the last child for one that is beyond all. Looks from the nearer end.
+    /// Returns the child in which a position lies, and the position within it; the last child for a
+    /// position beyond all. `total` is the sum of all counts. Searches from the nearer end.
     #[inline]
     pub fn find_position(&self, position: u64, total: u64) -> (usize, u64) {
         if position > total / 2 {
@@ -138,7 +140,7 @@ impl<'a> Inner<'a> {
         (0, position)
     }
 
-    /// How much lies below the children before one.
+    /// Returns the sum of the counts of the children before one.
     #[inline]
     pub fn count_before(&self, at: usize) -> u64 {
         (0..at).map(|before| self.count(before)).sum()
@@ -154,8 +156,8 @@ impl<'a> Inner<'a> {
             .collect()
     }
 
-    /// The node with other children in place of `count` from `first` on, of which the first keeps
-    /// the separator that stands there.
+    /// Returns the bytes of the node with other children in place of `count` from `first` on. The
+    /// first of them keeps the separator at that place.
     pub fn spliced(&self, first: usize, count: usize, new: &[Child]) -> Vec<u8> {
         let (rest, added) = (first + count, new.get(1..).unwrap_or_default());
         let children = self.len - count + new.len();
@@ -189,7 +191,7 @@ impl<'a> Inner<'a> {
         bytes
     }
 
-    /// Whether counts and ends agree with the length of the node.
+    /// Returns true if the number of children and the ends agree with the length of the node.
     pub fn is_sound(&self) -> bool {
         let begin = LEN_BYTES + (COUNT_BYTES + CHILD_BYTES + END_BYTES) * self.len;
         self.len > 0
@@ -199,7 +201,7 @@ impl<'a> Inner<'a> {
     }
 }
 
-/// Adds to how much lies below a child.
+/// Adds `gained` to the count of a child.
 #[inline]
 pub(crate) fn add_count(bytes: &mut [u8], at: usize, gained: i64) {
     let begin = LEN_BYTES + COUNT_BYTES * at;
@@ -207,7 +209,7 @@ pub(crate) fn add_count(bytes: &mut [u8], at: usize, gained: i64) {
     bytes[begin..begin + COUNT_BYTES].copy_from_slice(&count.to_le_bytes());
 }
 
-/// The node with these children. The first one's separator is left out.
+/// Returns the bytes of a node with these children. The first one's separator is left out.
 pub(crate) fn encode(children: &[Child]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(byte_len(children));
     bytes.extend_from_slice(&narrow::to_u16(children.len()).to_le_bytes());
@@ -222,7 +224,7 @@ pub(crate) fn encode(children: &[Child]) -> Vec<u8> {
     bytes
 }
 
-/// Bytes of the node with these children.
+/// Returns the length of the node with these children.
 pub(crate) fn byte_len(children: &[Child]) -> usize {
     let separators: usize = children.iter().skip(1).map(|child| child.separator.len()).sum();
     LEN_BYTES + (COUNT_BYTES + CHILD_BYTES + END_BYTES) * children.len() + separators

@@ -1,31 +1,30 @@
-//! What a tree needs to know about leaves.
+//! Interface between a tree and its leaves.
 
 use crate::node::Nodes;
 use smallvec::SmallVec;
 
-/// Bytes that part two children: above all that is left of them, not above what is right.
+/// Separator of two children: bytes above all entries left of it, and not above those right of it.
 pub type Separator = SmallVec<[u8; 24]>;
 
 /// Contents of a few leaves.
 pub type Parts = SmallVec<[Vec<u8>; 3]>;
 
-/// How the leaves of a tree are made.
+/// Format of the leaves of a tree.
 pub trait Leaf {
-    /// What a leaf counts for; never zero, except in a tree whose only node it is.
+    /// Returns the count of a leaf; never zero, except for the only node of a tree.
     fn count(leaf: &[u8]) -> u64;
 
-    /// The contents of neighbouring leaves, as `parts` leaves of about the same length. Returns
-    /// fewer where entries do not suffice.
+    /// Redistributes the contents of neighbouring leaves to `parts` leaves of about the same
+    /// length. Returns fewer if there are too few entries.
     fn cut(leaves: &[&[u8]], parts: usize) -> Parts;
 
-    /// The shortest bytes that are above the last entry of `left`, and not above the first of
-    /// `right`. Empty in an order that is not searched by them.
+    /// Returns the shortest bytes that are above the last entry of `left`, and not above the first
+    /// of `right`. Empty in an order that is not searched by separators.
     fn separator<'n>(nodes: impl Nodes<'n>, left: &[u8], right: &[u8]) -> Separator;
 
-    /// Whether a leaf is sound, and its entries lie between two separators: not below the one,
-    /// and below the other.
+    /// Returns true if a leaf is sound, and its entries are not below `from` and are below `to`.
     fn is_sound<'n>(nodes: impl Nodes<'n>, leaf: &[u8], from: &[u8], to: Option<&[u8]>) -> bool;
 
-    /// Nodes that a leaf names besides its own.
+    /// Returns the number of other nodes that a leaf refers to.
     fn far_nodes(leaf: &[u8]) -> usize;
 }

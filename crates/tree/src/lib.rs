@@ -1,4 +1,4 @@
-//! Counted B+trees whose nodes are byte strings somebody else keeps: what large collections are.
+//! Counted B+trees for large collections; their nodes are byte strings that the caller keeps.
 //!
 //! ```text
 //! root    node, height, count                    in the value of the key
@@ -7,11 +7,11 @@
 //!           │            │
 //! leaf    | rows |     | rows |                   known by `Leaf` alone: count, cut, order
 //! ```
-//! A child is named by a number that its owner turns into bytes, so whoever moves a node changes
-//! one entry of a table and no other node. The counts say how much lies below each child, so
-//! positions, ranks and chosen elements are found on the way down.
+//! A child is named by a number that the owner of the nodes maps to bytes, so moving a node changes
+//! one entry of a table and no other node. Each child has the count of what lies below it, so
+//! positions, ranks and elements by number are found on the way down.
 //!
-//! Owner: whoever owns the nodes; a tree is a view of them and of a root.
+//! Owner: the owner of the nodes; a tree is a view of them and of a root.
 //! Not here: where nodes lie and who may touch them (`store`), elements (`packed`).
 //! Start at: `node.rs`, then `tree.rs`, then `rows.rs`.
 #![forbid(unsafe_code)]

@@ -2,7 +2,7 @@
 
 use crate::node::{NoRoom, NodeId, Nodes, NodesMut};
 
-/// Nodes in vectors.
+/// Nodes kept in vectors.
 #[derive(Debug, Default)]
 pub struct MemoryNodes {
     nodes: Vec<Option<Vec<u8>>>,
@@ -12,17 +12,17 @@ pub struct MemoryNodes {
 }
 
 impl MemoryNodes {
-    /// Nodes in use.
+    /// Returns the number of nodes in use.
     pub fn len(&self) -> usize {
         self.nodes.len() - self.free.len()
     }
 
-    /// Whether none is in use.
+    /// Returns true if no node is in use.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Bytes of all nodes.
+    /// Returns the bytes of all nodes.
     pub fn byte_len(&self) -> usize {
         self.nodes.iter().flatten().map(Vec::len).sum()
     }

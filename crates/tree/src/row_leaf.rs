@@ -1,4 +1,4 @@
-//! How leaves of rows are parted, searched and checked.
+//! Leaves of rows: splitting, separators, checks.
 
 use crate::cut::Cut;
 use crate::leaf::{Leaf, Parts, Separator};
@@ -53,7 +53,7 @@ impl<O: Order> Leaf for RowLeaf<O> {
     }
 }
 
-/// The same rows with more columns, which hold zeros.
+/// Returns the bytes of a leaf with the same rows and more columns, which hold zeros.
 pub(crate) fn widen<O: Order>(rows: Rows<'_>, stride: usize) -> Vec<u8> {
     let more = stride - rows.stride();
     let zero = Element::Integer(0);

@@ -1,4 +1,4 @@
-//! Leaves that hold rows of elements, in one of several orders.
+//! Rows of elements, the content of leaves, in one of several orders.
 
 use crate::leaf::Separator;
 use crate::node::Nodes;
@@ -7,29 +7,32 @@ use std::cmp::Ordering;
 
 pub(crate) const HEAD_BYTES: usize = 4;
 const TAG_BYTES_MAX: usize = 4;
-/// Room for tags comes in steps of so many, so that the elements behind them stay where they are
-/// for most rows that come.
+/// Number of tags by which the room for them grows, so that most insertions do not move the
+/// elements behind them.
 const TAGS_PER_STEP: usize = 8;
-/// Bytes behind the expected place of a row in which it most probably begins.
+/// Bytes behind the expected place of a row within which it most probably begins.
 const ABOUT_BYTES: usize = 96;
 
-/// How the rows of a tree follow each other.
+/// Order of the rows of a tree.
 pub trait Order {
-    /// Bytes of the tag that each row has and by which rows stand; none in most orders.
+    /// Bytes of the tag that each row has and by which rows are ordered; zero in orders without
+    /// tags.
     const TAG_BYTES: usize = 0;
-    /// Whether rows are searched by separators, and not by their positions alone.
+    /// True if rows are searched by separators, and not by their positions alone.
     const IS_SEARCHED: bool = true;
 
-    /// What parts two leaves: see [`Leaf::separator`](crate::Leaf::separator).
+    /// Returns the separator of two leaves: see [`Leaf::separator`](crate::Leaf::separator).
     fn separator<'n>(nodes: impl Nodes<'n>, left: Rows<'_>, right: Rows<'_>) -> Separator;
 
-    /// Whether a row is below a separator.
+    /// Returns true if a row is below a separator.
     fn is_below<'n>(nodes: impl Nodes<'n>, rows: Rows<'_>, row: usize, separator: &[u8]) -> bool;
 
-    /// How two rows stand.
+    /// Compares two rows of a leaf.
     fn cmp_rows<'n>(nodes: impl Nodes<'n>, rows: Rows<'_>, row: usize, other: usize) -> Ordering;
 }
 
+/// View of the rows of a leaf for reading.
+///
 /// ```text
 /// | rows 2 | stride 1 | tag bytes 1 | tag x rows, and room | packed list of all elements |
 /// ```
@@ -46,17 +49,17 @@ pub struct Rows<'a> {
     packed: PackedList<'a>,
 }
 
-/// Bytes that the tags of so many rows and the room for more take.
+/// Returns the bytes for the tags of `rows` rows, including the room for more.
 #[inline]
 pub(crate) fn tags_bytes(tag_bytes: usize, rows: usize) -> usize {
     tag_bytes * rows.next_multiple_of(TAGS_PER_STEP)
 }
 
 impl<'a> Rows<'a> {
-    /// The rows in a leaf.
+    /// Returns the rows in a leaf.
     ///
     /// # Panics
-    /// If the bytes are no leaf.
+    /// If the bytes are not a leaf.
     #[inline]
     pub fn new(bytes: &'a [u8]) -> Rows<'a> {
         let head: [u8; HEAD_BYTES] = *bytes.first_chunk().expect("a leaf has a head");
@@ -66,15 +69,15 @@ impl<'a> Rows<'a> {
         Rows { bytes, len, stride: usize::from(head[2]), tag_bytes, packed }
     }
 
-    /// A leaf without rows.
+    /// Returns the bytes of a leaf without rows.
     pub fn empty<O: Order>(stride: usize) -> Vec<u8> {
         let mut bytes = vec![0, 0, narrow::to_u8(stride), narrow::to_u8(O::TAG_BYTES)];
         bytes.extend_from_slice(&packed::EMPTY);
         bytes
     }
 
-    /// A leaf whose rows are the elements of a packed list, `stride` of them each, in an order
-    /// without tags.
+    /// Returns the bytes of a leaf whose rows are the elements of a packed list, `stride` of them
+    /// each, in an order without tags.
     pub fn of_packed(packed: PackedList<'_>, stride: usize) -> Vec<u8> {
         let mut bytes = narrow::to_u16(packed.len() / stride).to_le_bytes().to_vec();
         bytes.extend([narrow::to_u8(stride), 0]);
@@ -82,8 +85,8 @@ impl<'a> Rows<'a> {
         bytes
     }
 
-    /// A leaf whose rows are the elements of a packed list, `stride` of them each, with these tags,
-    /// which do not fall.
+    /// Returns the bytes of a leaf whose rows are the elements of a packed list, `stride` of them
+    /// each, with these tags, which are in ascending order.
     pub fn of_tagged_packed<O: Order>(
         tags: &[u32],
         packed: PackedList<'_>,
@@ -95,8 +98,8 @@ impl<'a> Rows<'a> {
         bytes
     }
 
-    /// A leaf of rows with tags, in their order: of each its tag, and where its elements begin and
-    /// end in a packed list.
+    /// Returns the bytes of a leaf of rows with tags, in their order. Each row is given by its tag,
+    /// and the places where its elements begin and end in a packed list.
     pub fn of_tagged_rows<O: Order>(
         packed: PackedList<'_>,
         stride: usize,
@@ -108,47 +111,47 @@ impl<'a> Rows<'a> {
         bytes
     }
 
-    /// Rows.
+    /// Returns the number of rows.
     #[inline]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there is none.
+    /// Returns true if there are no rows.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Elements of a row.
+    /// Returns the number of elements of a row.
     #[inline]
     pub fn stride(&self) -> usize {
         self.stride
     }
 
-    /// All elements, row by row.
+    /// Returns all elements, row by row.
     #[inline]
     pub fn packed(&self) -> PackedList<'a> {
         self.packed
     }
 
-    /// The tag of a row: the bytes of it that are kept, above zeros.
+    /// Returns the tag of a row: the bytes that are stored, above zeros.
     #[inline]
     pub fn tag(&self, row: usize) -> u32 {
         let at = HEAD_BYTES + self.tag_bytes * row;
-        // What is read beyond a short tag is shifted out.
+        // Bytes read beyond a short tag are shifted out.
         let mut tag = [0; size_of::<u32>()];
         tag.copy_from_slice(&self.bytes[at..at + size_of::<u32>()]);
         u32::from_le_bytes(tag) << (u32::BITS - u8::BITS * narrow::to_u32(self.tag_bytes))
     }
 
-    /// The bytes of the tags from a row on, up to another.
+    /// Returns the bytes of the tags of rows `from` to `to`, without the latter.
     #[inline]
     pub(crate) fn tag_bytes(&self, from: usize, to: usize) -> &'a [u8] {
         &self.bytes[HEAD_BYTES + self.tag_bytes * from..HEAD_BYTES + self.tag_bytes * to]
     }
 
-    /// The first row whose tag is not below `tag`.
+    /// Returns the first row whose tag is not below `tag`.
     #[inline]
     pub fn find_tag(&self, tag: u32) -> usize {
         let tags = self.tag_bytes(0, self.len);
@@ -163,13 +166,14 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The bytes that tell what the elements are, and how long.
+    /// Returns the codes of the elements, which hold their kinds and lengths.
     #[inline]
     pub fn codes(&self) -> &'a [u8] {
         self.packed.codes()
     }
 
-    /// The bytes around a row, where all rows are of about the same length.
+    /// Returns the bytes around the expected place of a row, given that all rows have about the
+    /// same length.
     #[inline]
     pub fn about(&self, row: usize) -> &'a [u8] {
         let bytes = self.packed.element_bytes();
@@ -177,31 +181,32 @@ impl<'a> Rows<'a> {
         &bytes[at.saturating_sub(ABOUT_BYTES / 2)..bytes.len().min(at + ABOUT_BYTES)]
     }
 
-    /// Whether an element is kept elsewhere, and where.
+    /// Returns the reference of a far element; `None` for any other.
     #[inline]
     pub fn far(&self, row: usize, column: usize) -> Option<Far> {
         self.packed.far_ones(row * self.stride + column, 1).next()
     }
 
-    /// Where a row begins.
+    /// Returns the place where a row begins.
     #[inline]
     pub fn place(&self, row: usize) -> Place {
         self.packed.place(row * self.stride)
     }
 
-    /// One element of a row.
+    /// Returns one element of a row.
     #[inline]
     pub fn cell(&self, row: usize, column: usize) -> Option<Element<'a>> {
         self.packed.get(row * self.stride + column)
     }
 
-    /// The elements from a row on, this and all that follow.
+    /// Returns the elements of a row and of all that follow.
     #[inline]
     pub fn cells_from(&self, row: usize) -> Iter<'a> {
         self.packed.iter_from(self.place(row))
     }
 
-    /// The first row for which `is_below` does not hold, if it holds for those before.
+    /// Returns the first row for which `is_below` returns false; it returns true for all rows
+    /// before.
     #[inline]
     pub fn partition(&self, mut is_below: impl FnMut(usize) -> bool) -> usize {
         let (mut low, mut high) = (0, self.len);
@@ -212,9 +217,9 @@ impl<'a> Rows<'a> {
         low
     }
 
-    /// The first of the rows from `low`, which is at `place`, up to `high` for whose place
-    /// `is_below` does not hold, if it holds for those before; `high` if there is none. Rows are
-    /// passed once, not once per look.
+    /// Returns the first of the rows from `low`, which is at `place`, up to `high` for whose place
+    /// `is_below` returns false, and its place; `high` if there is none. `is_below` returns true
+    /// for all rows before. Rows are passed once, not once per comparison.
     #[inline]
     pub fn partition_from(
         &self,
@@ -235,7 +240,7 @@ impl<'a> Rows<'a> {
         (low, place)
     }
 
-    /// Bytes of the leaf without gaps.
+    /// Returns the bytes of the leaf without gaps.
     #[inline]
     pub fn dense_len(&self) -> usize {
         self.packed_begin() + self.packed.dense_len()
@@ -246,25 +251,25 @@ impl<'a> Rows<'a> {
         HEAD_BYTES + tags_bytes(self.tag_bytes, self.len)
     }
 
-    /// The same if each element had a code of its own.
+    /// Returns the bytes of the leaf without gaps and with a code for each element.
     pub(crate) fn full_len(&self) -> usize {
         self.packed_begin() + self.packed.full_len()
     }
 
-    /// Bytes of the leaf with one more row, at most and without gaps.
+    /// Returns the bytes of the leaf with one more row, at most and without gaps.
     #[inline]
     pub fn len_with(&self, cells: &[Element<'_>]) -> usize {
         HEAD_BYTES + tags_bytes(self.tag_bytes, self.len + 1) + self.packed.len_with(cells)
     }
 
-    /// Bytes by which the leaf must grow to take a row.
+    /// Returns the bytes by which the leaf must grow to take a row.
     #[inline]
     pub fn growth_for(&self, cells: &[Element<'_>]) -> usize {
         self.len_with(cells).saturating_sub(self.bytes.len())
     }
 }
 
-/// What stands before the packed list of a leaf of rows with these tags.
+/// Returns the bytes before the packed list in a leaf of rows with these tags.
 fn tagged_front<O: Order>(tags: impl ExactSizeIterator<Item = u32>, stride: usize) -> Vec<u8> {
     let count = tags.len();
     let mut bytes = narrow::to_u16(count).to_le_bytes().to_vec();
@@ -276,7 +281,7 @@ fn tagged_front<O: Order>(tags: impl ExactSizeIterator<Item = u32>, stride: usiz
     bytes
 }
 
-/// Rows that are changed, in bytes that are long enough.
+/// Mutable view of the rows of a leaf, in bytes that are long enough.
 #[derive(Debug)]
 pub struct RowsMut<'a> {
     bytes: &'a mut [u8],
@@ -284,27 +289,27 @@ pub struct RowsMut<'a> {
 }
 
 impl<'a> RowsMut<'a> {
-    /// The rows in a leaf.
+    /// Returns a view of the rows in a leaf.
     #[inline]
     pub fn new(bytes: &'a mut [u8]) -> RowsMut<'a> {
         let tag_bytes = usize::from(bytes[3]);
         RowsMut { bytes, tag_bytes }
     }
 
-    /// For reading.
+    /// Returns a view for reading.
     #[inline]
     pub fn as_rows(&self) -> Rows<'_> {
         Rows::new(self.bytes)
     }
 
-    /// Bytes of the leaf; what lies behind them is free.
+    /// Returns the bytes of the leaf; the memory behind them is free.
     #[inline]
     pub fn byte_len(&self) -> usize {
         let rows = self.as_rows();
         rows.packed_begin() + rows.packed.byte_len()
     }
 
-    /// Inserts a row. The leaf has grown by [`Rows::growth_for`] before.
+    /// Inserts a row. The leaf must have grown by [`Rows::growth_for`] before.
     ///
     /// # Panics
     /// If it has not.
@@ -333,7 +338,7 @@ impl<'a> RowsMut<'a> {
         packed.insert_row(place, cells).expect("the leaf has grown");
     }
 
-    /// Makes sure that the packed list can move by `bytes`.
+    /// Closes gaps if the packed list could not move by `bytes` otherwise.
     #[inline]
     fn close_packed_gaps_for(&mut self, packed_begin: usize, bytes: usize) {
         if self.byte_len() + bytes > self.bytes.len() {
@@ -341,7 +346,7 @@ impl<'a> RowsMut<'a> {
         }
     }
 
-    /// Removes rows.
+    /// Removes `count` rows from `row` on.
     pub fn remove(&mut self, row: usize, count: usize) {
         let rows = self.as_rows();
         let (len, stride, begin) = (rows.len, rows.stride, rows.packed_begin());
@@ -359,10 +364,10 @@ impl<'a> RowsMut<'a> {
         self.set_len(len - count);
     }
 
-    /// Puts another element into a row.
+    /// Replaces an element of a row.
     ///
     /// # Errors
-    /// By how many bytes the leaf must grow first.
+    /// The number of bytes by which the leaf must grow first.
     pub fn replace(&mut self, row: usize, column: usize, cell: Element<'_>) -> Result<(), usize> {
         let rows = self.as_rows();
         let (at, begin) = (row * rows.stride + column, rows.packed_begin());
@@ -378,7 +383,7 @@ impl<'a> RowsMut<'a> {
     }
 }
 
-/// By position: the order in which rows were put there.
+/// Order by position: each row stays where it was inserted.
 #[derive(Debug)]
 pub enum ByPosition {}
 
@@ -398,12 +403,12 @@ impl Order for ByPosition {
     }
 }
 
-/// By tags: 32 bits of a hash. Rows with the same tag are in no particular order.
+/// Order by tags: 32 bits of a hash. Rows with the same tag are in no particular order.
 #[derive(Debug)]
 pub enum ByTag {}
 
-/// By short tags: the upper 24 bits of a hash, above eight zeros. For rows that tell themselves
-/// whether they are wanted, so that it costs little when tags agree.
+/// Order by short tags: the upper 24 bits of a hash, above eight zero bits. For rows that hold
+/// their member, so that equal tags of different members cost little.
 #[derive(Debug)]
 pub enum ByShortTag {}
 
@@ -413,7 +418,7 @@ pub trait Tagged: Order {}
 impl Tagged for ByTag {}
 impl Tagged for ByShortTag {}
 
-/// A tag as a separator.
+/// Returns a tag as a separator.
 fn separator_of(tag: u32) -> [u8; TAG_BYTES_MAX] {
     tag.to_be_bytes()
 }
@@ -450,12 +455,12 @@ impl Order for ByShortTag {
     }
 }
 
-/// By the bytes of the first element, which is never kept as an integer.
+/// Order by the bytes of the first element, which is never kept as an integer.
 #[derive(Debug)]
 pub enum ByKey {}
 
 impl ByKey {
-    /// The key of a row.
+    /// Returns the key of a row: its first element.
     #[inline]
     pub fn key<'a>(rows: Rows<'a>, row: usize) -> &'a [u8] {
         match rows.cell(row, 0) {
@@ -480,7 +485,7 @@ impl Order for ByKey {
     }
 }
 
-/// The shortest beginning of `above` that is above `below`.
+/// Returns the shortest prefix of `above` that is above `below`.
 pub fn shortest_between(below: &[u8], above: &[u8]) -> Separator {
     let shared = below.iter().zip(above).take_while(|(one, other)| one == other).count();
     Separator::from_slice(&above[..above.len().min(shared + 1)])

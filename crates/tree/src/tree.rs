@@ -1,4 +1,4 @@
-//! Changing a tree: counts, new leaves at the ends, and what a changed leaf asks for.
+//! Changes to a tree: counts, new leaves, and splits of inner nodes.
 
 use crate::inner::{Child, add_count, byte_len, encode};
 use crate::leaf::{Leaf, Separator};
@@ -9,24 +9,24 @@ use crate::view::View;
 use smallvec::smallvec;
 use std::marker::PhantomData;
 
-/// A tree that is changed. Its root is the caller's to keep.
+/// Mutable view of a tree. The caller keeps its root.
 #[derive(Debug)]
 pub struct Tree<'n, N, L> {
-    /// Its nodes.
+    /// Nodes of the tree.
     pub nodes: &'n mut N,
-    /// Where it begins.
+    /// Root of the tree.
     pub root: Root,
     leaf: PhantomData<L>,
 }
 
 impl<'n, N: NodesMut, L: Leaf> Tree<'n, N, L> {
-    /// The tree at `root`.
+    /// Returns the tree at `root`.
     #[inline]
     pub fn new(nodes: &'n mut N, root: Root) -> Tree<'n, N, L> {
         Tree { nodes, root, leaf: PhantomData }
     }
 
-    /// A new tree that consists of one leaf.
+    /// Makes a new tree that consists of one leaf.
     ///
     /// # Errors
     /// When there is no room for it.
@@ -37,13 +37,14 @@ impl<'n, N: NodesMut, L: Leaf> Tree<'n, N, L> {
         Ok(Tree::new(nodes, Root { node, height: 0, count: L::count(leaf) }))
     }
 
-    /// The same, for reading.
+    /// Returns a view for reading.
     #[inline]
     pub fn view(&self) -> View<'_, N::Read<'_>, L> {
         View::new(self.nodes.read(), self.root)
     }
 
-    /// Makes sure that one leaf can be changed, by an entry of at most a node, and all above it.
+    /// Ensures room for a change of one leaf, by an entry of at most a node, and of all nodes above
+    /// it.
     ///
     /// # Errors
     /// When there is no room for that.
@@ -52,9 +53,9 @@ impl<'n, N: NodesMut, L: Leaf> Tree<'n, N, L> {
         self.nodes.ensure(self.root.change_bytes())
     }
 
-    /// For after the leaf of a path was changed: counts what it gained, and splits or merges it if
-    /// it has become too long or too short. Returns whether the tree has kept its shape: if not,
-    /// all paths are void after that.
+    /// Completes a change of the leaf of a path: adds `gained` to the counts, and splits or merges
+    /// the leaf if it has become too long or too short. Returns true if the tree has kept its
+    /// shape; otherwise all paths are invalid.
     #[inline]
     pub fn changed(&mut self, path: &Path, gained: i64) -> bool {
         if gained != 0 {
@@ -80,9 +81,9 @@ impl<'n, N: NodesMut, L: Leaf> Tree<'n, N, L> {
         }
     }
 
-    /// Puts a new leaf of `len` bytes behind that of a path, or before it, for `fill` to write.
-    /// The leaf there stays as it is, so that what is appended fills leaves to the end; none of
-    /// them needs room for the row for which others are split.
+    /// Adds a new leaf of `len` bytes behind that of a path, or before it, and has `fill` write it.
+    /// The leaf there is unchanged, so that appending fills leaves to the end; no leaf then needs
+    /// room for the row that would split it.
     pub fn insert_leaf(
         &mut self,
         path: &Path,
@@ -105,8 +106,8 @@ impl<'n, N: NodesMut, L: Leaf> Tree<'n, N, L> {
         self.insert_child(path, path.steps.len(), at, Child { node, count, separator });
     }
 
-    /// Puts a child `offset` places from the one that a path takes at a level, and adds what it
-    /// counts to all above.
+    /// Inserts a child `offset` places from the one that a path takes at a level, and adds its
+    /// count to all nodes above.
     fn insert_child(&mut self, path: &Path, level: usize, offset: usize, child: Child) {
         let gained = child.count as i64;
         let Some(step) = level.checked_sub(1).map(|level| path.steps[level]) else {
@@ -118,7 +119,8 @@ impl<'n, N: NodesMut, L: Leaf> Tree<'n, N, L> {
         let mut children = self.children(step.node);
         let at = step.at + offset;
         if offset == 0 {
-            // The separator belongs to the child that was here: it is now behind the new one.
+            // The new separator belongs to the child that was here, which is now behind the new
+            // child.
             let old = std::mem::replace(&mut children[step.at].separator, child.separator);
             children.insert(at, Child { separator: old, ..child });
         } else {
@@ -127,7 +129,7 @@ impl<'n, N: NodesMut, L: Leaf> Tree<'n, N, L> {
         self.put_children(path, level - 1, children);
     }
 
-    /// Makes the root a child beside another one, which counts what the root has gained already.
+    /// Makes a new root above the old one and another child, whose count the root includes already.
     fn grow_root(&mut self, child: Child, offset: usize) {
         let count = self.root.count - child.count;
         let separator = Separator::new();
@@ -141,7 +143,7 @@ impl<'n, N: NodesMut, L: Leaf> Tree<'n, N, L> {
         self.put_root(&children);
     }
 
-    /// Makes a new root above these children.
+    /// Makes a new root with these children.
     pub(crate) fn put_root(&mut self, children: &[Child]) {
         let bytes = encode(children);
         let node = self.nodes.allocate(bytes.len(), bytes.len());
@@ -150,8 +152,8 @@ impl<'n, N: NodesMut, L: Leaf> Tree<'n, N, L> {
         self.root.height += 1;
     }
 
-    /// Writes the children of the inner node at a level of a path, which is split if they have
-    /// become too many.
+    /// Writes the children of the inner node at a level of a path, and splits it if they are too
+    /// many.
     pub(crate) fn put_children(&mut self, path: &Path, level: usize, children: Vec<Child>) {
         let step = path.steps[level];
         let bytes = encode(&children);
@@ -171,8 +173,8 @@ impl<'n, N: NodesMut, L: Leaf> Tree<'n, N, L> {
         self.put_children(path, above, children);
     }
 
-    /// Leaves a part of the children to their node, and gives the others to a new one. What grew
-    /// at an end is left full.
+    /// Keeps a part of the children in their node, and moves the others to a new one. A node that
+    /// grew at an end stays nearly full.
     fn split_children(
         &mut self,
         node: NodeId,
@@ -193,7 +195,7 @@ impl<'n, N: NodesMut, L: Leaf> Tree<'n, N, L> {
         ]
     }
 
-    /// A root above a leaf that was split while it was the root.
+    /// Makes a root above the two parts of a leaf that was the root.
     pub(crate) fn split_root_leaf(&mut self, parts: [(NodeId, u64); 2], separator: Separator) {
         let [(left, left_count), (right, right_count)] = parts;
         self.put_root(&[
@@ -203,7 +205,7 @@ impl<'n, N: NodesMut, L: Leaf> Tree<'n, N, L> {
     }
 }
 
-/// Where children are parted, of which the one at `grown_at` is new.
+/// Returns the index at which children are split, of which the one at `grown_at` is new.
 fn middle_of(children: &[Child], grown_at: usize) -> usize {
     let len = children.len();
     let middle = if grown_at + 3 > len {

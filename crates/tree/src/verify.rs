@@ -1,4 +1,4 @@
-//! Whether a tree is what it should be: for tests, and for DEBUG commands.
+//! Check of a tree: for tests, and for DEBUG commands.
 
 use crate::inner::Inner;
 use crate::leaf::Leaf;
@@ -6,17 +6,17 @@ use crate::node::{NODE_BYTES, NodeId, Nodes};
 use crate::view::View;
 use thiserror::Error;
 
-/// What is wrong with a tree.
+/// Defect of a tree.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("node {node}: {what}")]
 pub struct Unsound {
-    /// Where.
+    /// Node with the defect.
     pub node: NodeId,
-    /// In words.
+    /// Description of the defect.
     pub what: &'static str,
 }
 
-/// What the entries below a node must lie between.
+/// Separators between which the entries below a node must lie.
 #[derive(Clone, Copy)]
 struct Bounds<'a> {
     from: &'a [u8],
@@ -24,10 +24,10 @@ struct Bounds<'a> {
 }
 
 impl<'n, N: Nodes<'n>, L: Leaf> View<'n, N, L> {
-    /// Checks every node: counts, order, lengths. Returns how many nodes there are.
+    /// Checks every node: counts, order, lengths. Returns the number of nodes.
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// The first defect found.
     pub fn verify(&self) -> Result<usize, Unsound> {
         let bounds = Bounds { from: &[], to: None };
         let (count, nodes) = self.verify_below(self.root.node, self.root.height, bounds)?;

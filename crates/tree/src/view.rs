@@ -1,4 +1,4 @@
-//! Reading a tree: ways down, along, and what lies before.
+//! Reading of a tree: paths to leaves, steps between leaves, counts.
 
 use crate::inner::Inner;
 use crate::leaf::Leaf;
@@ -8,12 +8,12 @@ use crate::root::Root;
 use smallvec::SmallVec;
 use std::marker::PhantomData;
 
-/// A tree that is read.
+/// View of a tree for reading.
 #[derive(Debug)]
 pub struct View<'n, N, L> {
-    /// Its nodes.
+    /// Nodes of the tree.
     pub nodes: N,
-    /// Where it begins.
+    /// Root of the tree.
     pub root: Root,
     leaf: PhantomData<(&'n [u8], L)>,
 }
@@ -27,19 +27,19 @@ impl<N: Copy, L> Clone for View<'_, N, L> {
 impl<N: Copy, L> Copy for View<'_, N, L> {}
 
 impl<'n, N: Nodes<'n>, L: Leaf> View<'n, N, L> {
-    /// The tree at `root`.
+    /// Returns a view of the tree at `root`.
     #[inline]
     pub fn new(nodes: N, root: Root) -> View<'n, N, L> {
         View { nodes, root, leaf: PhantomData }
     }
 
-    /// The bytes of the leaf at the end of a path.
+    /// Returns the bytes of the leaf at the end of a path.
     #[inline]
     pub fn leaf(&self, path: &Path) -> &'n [u8] {
         self.nodes.bytes(path.leaf)
     }
 
-    /// Goes down, at each inner node to the child that `choose` names.
+    /// Descends to a leaf, at each inner node to the child that `choose` returns.
     #[inline]
     fn descend(&self, mut choose: impl FnMut(Inner<'_>) -> usize) -> Path {
         let mut steps = SmallVec::new();
@@ -64,20 +64,20 @@ impl<'n, N: Nodes<'n>, L: Leaf> View<'n, N, L> {
         inner.child(at)
     }
 
-    /// The way to the only leaf in which something can stand, of which `is_at_or_above` tells
-    /// whether it is at or above a separator.
+    /// Returns the path to the only leaf that can hold the wanted entry; `is_at_or_above` returns
+    /// true if that is at or above a separator.
     #[inline]
     pub fn find(&self, is_at_or_above: impl Fn(&[u8]) -> bool) -> Path {
         self.descend(|inner| inner.find(&is_at_or_above))
     }
 
-    /// The way to the only leaf in which rows with a tag can stand, in an order by tags.
+    /// Returns the path to the only leaf that can hold rows with a tag, in an order by tags.
     #[inline]
     pub fn find_tag(&self, tag: u32) -> Path {
         self.descend(|inner| inner.find_tag(tag))
     }
 
-    /// The leaf to which `find_tag` goes, which is prefetched.
+    /// Returns the leaf at the end of the path of `find_tag`, and prefetches it.
     #[inline]
     pub fn leaf_of_tag(&self, tag: u32) -> NodeId {
         let mut node = self.root.node;
@@ -89,8 +89,8 @@ impl<'n, N: Nodes<'n>, L: Leaf> View<'n, N, L> {
         node
     }
 
-    /// The way to the leaf of a position, and the position within it. One beyond the end leads to
-    /// the last leaf.
+    /// Returns the path to the leaf of a position, and the position within it. A position beyond
+    /// the end leads to the last leaf.
     #[inline]
     pub fn find_position(&self, position: u64) -> (Path, u64) {
         let (mut left, mut total) = (position, self.root.count);
@@ -102,56 +102,58 @@ impl<'n, N: Nodes<'n>, L: Leaf> View<'n, N, L> {
         (path, left)
     }
 
-    /// The way to the first leaf.
+    /// Returns the path to the first leaf.
     #[inline]
     pub fn first(&self) -> Path {
         self.descend(|_| 0)
     }
 
-    /// The way to the last leaf.
+    /// Returns the path to the last leaf.
     #[inline]
     pub fn last(&self) -> Path {
         self.descend(|inner| inner.len() - 1)
     }
 
-    /// Children of the root, or one if that is a leaf.
+    /// Returns the number of children of the root, or one if that is a leaf.
     #[inline]
     pub fn width(&self) -> usize {
         if self.root.height == 0 { 1 } else { Inner::new(self.nodes.bytes(self.root.node)).len() }
     }
 
-    /// What lies before the leaf of a path.
+    /// Returns the sum of the counts of all leaves before that of a path.
     pub fn count_before(&self, path: &Path) -> u64 {
         let count = |step: &Step| Inner::new(self.nodes.bytes(step.node)).count_before(step.at);
         path.steps.iter().map(count).sum()
     }
 
-    /// Whether the leaf of a path is the last one.
+    /// Returns true if the leaf of a path is the last one.
     #[inline]
     pub fn is_last(&self, path: &Path) -> bool {
         path.steps.iter().all(|step| step.at + 1 == Inner::new(self.nodes.bytes(step.node)).len())
     }
 
-    /// Whether the leaf of a path is the first one.
+    /// Returns true if the leaf of a path is the first one.
     #[inline]
     pub fn is_first(&self, path: &Path) -> bool {
         path.steps.iter().all(|step| step.at == 0)
     }
 
-    /// Goes on to the next leaf; false, and nowhere, at the last one.
+    /// Moves a path to the next leaf. At the last one returns false and leaves the path unchanged.
     #[inline]
     pub fn next(&self, path: &mut Path) -> bool {
         let can_go = |step: &Step| step.at + 1 < Inner::new(self.nodes.bytes(step.node)).len();
         self.turn(path, can_go, |at| at + 1, |_| 0)
     }
 
-    /// Goes back to the leaf before; false, and nowhere, at the first one.
+    /// Moves a path to the previous leaf. At the first one returns false and leaves the path
+    /// unchanged.
     #[inline]
     pub fn previous(&self, path: &mut Path) -> bool {
         self.turn(path, |step| step.at > 0, |at| at - 1, |inner| inner.len() - 1)
     }
 
-    /// Turns at the lowest step where it `can`, and goes down from there.
+    /// Moves to another child at the lowest step for which `can` returns true, and descends from
+    /// there.
     #[inline]
     fn turn(
         &self,

@@ -1,4 +1,4 @@
-//! Trees do what vectors and ordered maps do, and are sound after every change.
+//! Model tests: trees behave like vectors and ordered maps, and are sound after every change.
 
 use packed::Element;
 use proptest::prelude::{any, prop_assert_eq, proptest};
@@ -8,7 +8,7 @@ use tree::{
     Rows, Tagged, Tree, View, resolve,
 };
 
-/// Chance that repeats itself.
+/// Random numbers that repeat from run to run.
 struct Chance(u64);
 
 impl Chance {
@@ -57,7 +57,7 @@ fn backward<O: Order>(view: &View<'_, &MemoryNodes, RowLeaf<O>>) -> usize {
     }
 }
 
-/// Changes of a list: `bias` of 16 are insertions.
+/// Changes a list and a vector alike: `bias` of 16 changes are insertions.
 fn list_follows_a_vector(seed: u64, changes: usize, bias: usize) {
     let mut chance = Chance(seed);
     let mut nodes = MemoryNodes::default();
@@ -151,7 +151,7 @@ fn a_tree_that_grew_large_shrinks_to_one_leaf_again() {
     assert_eq!((tree.root.count, tree.root.height, tree.nodes.len()), (0, 0, 1));
 }
 
-/// A hash with tags of few bits, so that many are equal.
+/// Changes a tree by tags and an ordered map alike; tags have few bits, so that many are equal.
 fn map_follows_a_map<O: Tagged>(seed: u64, changes: usize, tag_bits: u32) {
     let mut chance = Chance(seed);
     let mut nodes = MemoryNodes::default();
@@ -258,7 +258,7 @@ fn nodes_are_parted_by_bytes_where_separators_differ_in_length() {
     let mut tree = Tree::<_, RowLeaf<ByKey>>::new(&mut nodes, root);
     let mut chance = Chance(3);
     for number in 0..4_000 {
-        // What keys have in common makes their separators long.
+        // A long common prefix of keys makes their separators long.
         let shared = [5, 280, CELL_BYTES_MAX - 10][chance.below(3)];
         let key = [vec![shared as u8; shared], chance.next().to_be_bytes().to_vec()].concat();
         let path = tree.view().find(|separator| separator <= &key[..]);

@@ -34,7 +34,7 @@ fn pipeline(arguments: &[String]) -> Vec<u8> {
     request.repeat(REQUESTS).into_bytes()
 }
 
-/// The best of several rounds over the whole pipeline, per request.
+/// Returns nanoseconds per request: the best of several rounds over the whole pipeline.
 fn nanoseconds(input: &[u8]) -> f64 {
     let limits = Limits::default();
     let mut parser = RequestParser::new();

@@ -1,21 +1,21 @@
-//! Why a connection's bytes are no request.
+//! Protocol errors: reasons why the bytes of a connection are not a valid request.
 
-/// A request that cannot be read. The connection answers with the text and closes: what follows in
-/// the stream has no known beginning.
+/// Error in a request. The connection replies with the text and closes, as the beginning of the
+/// next request in the stream is unknown.
 ///
-/// The text is what follows `-ERR ` in the reply.
+/// The text is the part of the reply behind `-ERR `.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ProtocolError {
     /// No end of line within the inline limit.
     #[error("Protocol error: too big inline request")]
     InlineTooLong,
-    /// A quote in an inline request has no partner.
+    /// A quote in an inline request is not closed.
     #[error("Protocol error: unbalanced quotes in request")]
     UnbalancedQuotes,
     /// No end of line after the `*` of a request.
     #[error("Protocol error: too big mbulk count string")]
     ArgumentCountTooLong,
-    /// The number of arguments is no number or too large.
+    /// The number of arguments is not a number or too large.
     #[error("Protocol error: invalid multibulk length")]
     ArgumentCountInvalid,
     /// More arguments than a client may send before it has authenticated.
@@ -24,7 +24,7 @@ pub enum ProtocolError {
     /// No end of line after the `$` of an argument.
     #[error("Protocol error: too big bulk count string")]
     BulkLengthTooLong,
-    /// The length of an argument is no number or too large.
+    /// The length of an argument is not a number or too large.
     #[error("Protocol error: invalid bulk length")]
     BulkLengthInvalid,
     /// A longer argument than a client may send before it has authenticated.
@@ -36,14 +36,14 @@ pub enum ProtocolError {
     /// A carriage return without line feed, or an argument without line end.
     #[error("Protocol error: invalid CRLF in request")]
     LineEndInvalid,
-    /// The request as a whole passes 4 GiB.
+    /// The request as a whole is longer than 4 GiB.
     #[error("Protocol error: too big request")]
     RequestTooLong,
 }
 
 impl ProtocolError {
-    /// The text in bytes. It differs from `Display` where the client's own byte is shown: that byte
-    /// goes back as it came.
+    /// Returns the text as bytes. It differs from `Display` where the client's own byte is shown:
+    /// that byte is returned unchanged.
     pub fn text(&self) -> Vec<u8> {
         match self {
             Self::BulkExpected(byte) => {

@@ -1,5 +1,5 @@
-//! The lines that carry a count or a length, `*3` and `$11`: complete and short, the common case,
-//! or at leisure.
+//! Lines with a count or a length, `*3` and `$11`: a fast path for those complete and short, and a
+//! search for line ends for all others.
 
 use crate::ProtocolError;
 
@@ -25,7 +25,7 @@ pub(crate) fn take_short(input: &[u8], prefix: u8) -> Option<(usize, &[u8])> {
     }
 }
 
-/// What is known of a line that may still be arriving.
+/// State of a line that may still be arriving.
 pub(crate) enum Line<'a> {
     /// The line without its end, and the bytes it takes with its end.
     Whole(&'a [u8], usize),

@@ -1,11 +1,11 @@
 //! Replies, appended to a connection's output in the protocol it speaks.
 //!
 //! Each method writes one element. An aggregate (`array`, `map`, ...) announces how many follow;
-//! the caller writes them. A reply may have a limit: from the element on with which it would grow
-//! beyond, no more is written, and [`Reply::is_cut`] tells whoever still tries. What was written is
-//! no whole reply then, and must not be sent.
+//! the caller writes them. A reply may have a limit: nothing is written from the element on with
+//! which it would exceed the limit, and [`Reply::is_cut`] returns true from then on. The output is
+//! no complete reply then, and must not be sent.
 
-/// The version of the protocol that a connection has chosen.
+/// Version of the protocol that a connection has chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Protocol {
     /// Strings, integers, errors and arrays.
@@ -15,7 +15,7 @@ pub enum Protocol {
     Resp3,
 }
 
-/// A place in the output.
+/// Place in the output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mark(usize);
 
@@ -23,19 +23,19 @@ pub struct Mark(usize);
 #[derive(Debug)]
 pub struct Reply<'a> {
     out: &'a mut Vec<u8>,
-    /// The length that `out` may reach, nearly; zero once the reply is cut.
+    /// Largest length of `out`, nearly; zero once the reply is cut.
     most: usize,
     protocol: Protocol,
 }
 
 impl<'a> Reply<'a> {
-    /// A writer behind what `out` holds already.
+    /// Returns a writer that appends to `out`.
     #[inline]
     pub fn new(out: &'a mut Vec<u8>, protocol: Protocol) -> Self {
         Self::with_limit(out, protocol, usize::MAX)
     }
 
-    /// A writer behind what `out` holds already, for a reply with which `out` holds no more than
+    /// Returns a writer that appends to `out`, for a reply with which `out` holds no more than
     /// `most` bytes, but for some headers and numbers. `most` is not zero.
     #[inline]
     pub fn with_limit(out: &'a mut Vec<u8>, protocol: Protocol, most: usize) -> Self {
@@ -43,19 +43,19 @@ impl<'a> Reply<'a> {
         Self { out, most, protocol }
     }
 
-    /// Whether the reply went beyond its limit.
+    /// Returns true if the reply went beyond its limit.
     #[inline]
     pub fn is_cut(&self) -> bool {
         self.most == 0
     }
 
-    /// A writer of the same reply, for a while.
+    /// Returns a writer of the same reply, borrowed from this one.
     pub fn reborrow(&mut self) -> Reply<'_> {
         Reply { out: self.out, most: self.most, protocol: self.protocol }
     }
 
-    /// Takes over what became of the writer that was lent: whether the reply was cut, and the
-    /// protocol of what follows.
+    /// Takes over the state of a reborrowed writer: whether the reply was cut, and the protocol of
+    /// the elements that follow.
     pub fn take_over(&mut self, is_cut: bool, protocol: Protocol) {
         self.protocol = protocol;
         if is_cut {
@@ -63,66 +63,66 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// A writer for a part of this reply, which alone stands in `out` until it is appended.
+    /// Clears `out` and returns a writer to it, for a part of this reply that is appended later.
     pub fn part<'p>(&self, out: &'p mut Vec<u8>) -> Reply<'p> {
         let room = self.most.saturating_sub(self.out.len()).max(1);
         out.clear();
         Reply::with_limit(out, self.protocol, room)
     }
 
-    /// Appends a part. If it was cut, the whole reply is.
+    /// Appends a part. If the part was cut, the whole reply is cut.
     pub fn append(&mut self, part: &Reply<'_>) {
         if part.is_cut() { self.cut() } else { self.raw(part.out) }
     }
 
-    /// The protocol of the replies.
+    /// Returns the protocol of the replies.
     #[inline]
     pub fn protocol(&self) -> Protocol {
         self.protocol
     }
 
-    /// Changes the protocol of what follows.
+    /// Changes the protocol of the elements that follow.
     #[inline]
     pub fn set_protocol(&mut self, protocol: Protocol) {
         self.protocol = protocol;
     }
 
-    /// All bytes written so far, and those that were there before.
+    /// Returns all bytes of the output, including those from before this reply.
     #[inline]
     pub fn written(&self) -> &[u8] {
         self.out
     }
 
-    /// `OK`.
+    /// Writes the status `OK`.
     #[inline]
     pub fn ok(&mut self) {
         self.out.extend_from_slice(b"+OK\r\n");
     }
 
-    /// A status; line ends in it become blanks.
+    /// Writes a status; line ends in it become blanks.
     #[inline]
     pub fn simple(&mut self, status: &str) {
         self.line(b'+', status.as_bytes());
     }
 
-    /// An error; `text` is whole, with its code in front. Line ends in it become blanks.
+    /// Writes an error; `text` begins with the error code. Line ends in it become blanks.
     #[inline]
     pub fn error(&mut self, text: impl AsRef<[u8]>) {
         self.line(b'-', text.as_ref());
     }
 
-    /// The answer to bytes that are no request.
+    /// Writes the error reply to bytes that are not a valid request.
     pub fn protocol_error(&mut self, error: &crate::ProtocolError) {
         self.error([b"ERR ", &error.text()[..]].concat());
     }
 
-    /// An integer.
+    /// Writes an integer.
     #[inline]
     pub fn integer(&mut self, value: i64) {
         self.header(b':', value);
     }
 
-    /// A string of bytes.
+    /// Writes a bulk string.
     #[inline]
     pub fn bulk(&mut self, bytes: &[u8]) {
         if !self.has_room(bytes.len()) {
@@ -134,7 +134,7 @@ impl<'a> Reply<'a> {
         self.end_bulk();
     }
 
-    /// A string of bytes whose parts lie apart.
+    /// Writes a bulk string from several slices.
     pub fn bulk_parts(&mut self, parts: &[&[u8]]) {
         let len = parts.iter().map(|part| part.len()).sum();
         if !self.has_room(len) {
@@ -148,7 +148,7 @@ impl<'a> Reply<'a> {
         self.end_bulk();
     }
 
-    /// A string of `len` bytes that come in pieces.
+    /// Writes a bulk string of `len` bytes from an iterator of pieces.
     pub fn bulk_pieces<'p>(&mut self, len: usize, pieces: impl Iterator<Item = &'p [u8]>) {
         if !self.has_room(len) {
             return self.cut();
@@ -159,20 +159,20 @@ impl<'a> Reply<'a> {
         self.end_bulk();
     }
 
-    /// A string with the text of an integer.
+    /// Writes a bulk string with the text of an integer.
     #[inline]
     pub fn bulk_integer(&mut self, value: i64) {
         self.bulk(text::IntegerText::new().format(value));
     }
 
-    /// The header of a string of `len` bytes, which follow through [`Self::raw`], and then
-    /// [`Self::end_bulk`].
+    /// Writes the header of a bulk string of `len` bytes, which follow through [`Self::raw`], and
+    /// then [`Self::end_bulk`].
     #[inline]
     pub fn begin_bulk(&mut self, len: usize) {
         self.count(b'$', len);
     }
 
-    /// Bytes as they are.
+    /// Writes bytes as they are.
     #[inline]
     pub fn raw(&mut self, bytes: &[u8]) {
         if !self.has_room(bytes.len()) {
@@ -181,31 +181,31 @@ impl<'a> Reply<'a> {
         self.out.extend_from_slice(bytes);
     }
 
-    /// The end of a string that [`Self::begin_bulk`] began.
+    /// Ends a bulk string begun by [`Self::begin_bulk`].
     #[inline]
     pub fn end_bulk(&mut self) {
         self.out.extend_from_slice(LINE_END);
     }
 
-    /// No value, where a string or a number might stand.
+    /// Writes a null in the place of a string or a number.
     #[inline]
     pub fn null(&mut self) {
         self.out.extend_from_slice(self.choose(b"$-1\r\n", b"_\r\n"));
     }
 
-    /// No value, where an array might stand.
+    /// Writes a null in the place of an array.
     #[inline]
     pub fn null_array(&mut self) {
         self.out.extend_from_slice(self.choose(b"*-1\r\n", b"_\r\n"));
     }
 
-    /// An array of `len` elements.
+    /// Writes the header of an array of `len` elements.
     #[inline]
     pub fn array(&mut self, len: usize) {
         self.count(b'*', len);
     }
 
-    /// A map of `len` pairs of key and value.
+    /// Writes the header of a map of `len` pairs of key and value.
     #[inline]
     pub fn map(&mut self, len: usize) {
         match self.protocol {
@@ -214,20 +214,21 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// A set of `len` elements.
+    /// Writes the header of a set of `len` elements.
     #[inline]
     pub fn set(&mut self, len: usize) {
         self.count(self.choose(b'*', b'~'), len);
     }
 
-    /// A message of `len` elements that no request asked for.
+    /// Writes the header of a push message of `len` elements.
     #[inline]
     pub fn push(&mut self, len: usize) {
         self.count(self.choose(b'*', b'>'), len);
     }
 
-    /// Notes of `len` pairs on the element that follows them. Answers whether the protocol knows
-    /// such notes; if not, nothing was written and the pairs must not be either.
+    /// Writes the header of an attribute of `len` pairs about the element that follows them.
+    /// Returns false if the protocol has no attributes; nothing was written then, and the pairs
+    /// must not be written.
     #[inline]
     pub fn attribute(&mut self, len: usize) -> bool {
         if self.protocol == Protocol::Resp2 {
@@ -237,7 +238,7 @@ impl<'a> Reply<'a> {
         true
     }
 
-    /// A double.
+    /// Writes a double.
     pub fn double(&mut self, value: f64) {
         match self.protocol {
             Protocol::Resp2 => {
@@ -262,7 +263,7 @@ impl<'a> Reply<'a> {
         self.out.extend_from_slice(LINE_END);
     }
 
-    /// A number given by its text, such as an exact decimal: a string or a double.
+    /// Writes a number given by its text, such as an exact decimal, as a bulk string or a double.
     pub fn double_text(&mut self, digits: &[u8]) {
         match self.protocol {
             Protocol::Resp2 => self.bulk(digits),
@@ -270,7 +271,7 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// True or false.
+    /// Writes a boolean.
     #[inline]
     pub fn boolean(&mut self, value: bool) {
         let bytes: &[u8] = match (self.protocol, value) {
@@ -282,7 +283,7 @@ impl<'a> Reply<'a> {
         self.out.extend_from_slice(bytes);
     }
 
-    /// Text for people; `format` names its form in three bytes, such as `txt`.
+    /// Writes a verbatim string: text for people, with its format in three bytes, such as `txt`.
     pub fn verbatim(&mut self, format: &[u8; 3], text: &[u8]) {
         if self.protocol == Protocol::Resp2 {
             return self.bulk(text);
@@ -298,7 +299,7 @@ impl<'a> Reply<'a> {
         self.end_bulk();
     }
 
-    /// An integer of any size, given by its digits.
+    /// Writes an integer of any size, given by its digits.
     pub fn big_number(&mut self, digits: &[u8]) {
         match self.protocol {
             Protocol::Resp2 => self.bulk(digits),
@@ -324,20 +325,20 @@ impl<'a> Reply<'a> {
         self.deferred()
     }
 
-    /// Ends the array begun at `mark`, behind which `len` elements stand. From ten elements on, the
-    /// bytes behind the mark are moved once, by as many bytes as the length has further digits.
+    /// Ends the array of `len` elements begun at `mark`. From ten elements on, the bytes behind the
+    /// mark are moved once, by one byte for each digit of the length after the first.
     #[inline]
     pub fn close_array(&mut self, mark: Mark, len: usize) {
         self.close(mark, b'*', len);
     }
 
-    /// Ends the set begun at `mark`.
+    /// Ends the set of `len` elements begun at `mark`.
     #[inline]
     pub fn close_set(&mut self, mark: Mark, len: usize) {
         self.close(mark, self.choose(b'*', b'~'), len);
     }
 
-    /// Ends the map begun at `mark`, behind which `len` pairs stand.
+    /// Ends the map of `len` pairs begun at `mark`.
     #[inline]
     pub fn close_map(&mut self, mark: Mark, len: usize) {
         match self.protocol {
@@ -346,13 +347,13 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// The end of the output as it is now.
+    /// Returns the present end of the output.
     #[inline]
     pub fn mark(&self) -> Mark {
         Mark(self.out.len())
     }
 
-    /// Takes back everything written since `mark`.
+    /// Removes everything written since `mark`.
     #[inline]
     pub fn truncate(&mut self, mark: Mark) {
         self.out.truncate(mark.0);
@@ -386,10 +387,10 @@ impl<'a> Reply<'a> {
         self.out.splice(start..end, header);
     }
 
-    /// Whether the limit leaves room for `more` bytes.
+    /// Returns true if the limit leaves room for `more` bytes.
     #[inline]
     fn has_room(&self, more: usize) -> bool {
-        // No slice is so long that the sum could wrap.
+        // The sum cannot wrap, as no slice is that long.
         self.out.len() + more <= self.most
     }
 
@@ -406,7 +407,7 @@ impl<'a> Reply<'a> {
         if self.protocol == Protocol::Resp2 { resp2 } else { resp3 }
     }
 
-    /// A prefix and a count or length, which are short most of the time.
+    /// Writes a prefix and a count or length, which is short most of the time.
     #[inline]
     fn count(&mut self, prefix: u8, len: usize) {
         if len < 10 {
@@ -437,7 +438,8 @@ impl<'a> Reply<'a> {
         self.out.extend_from_slice(LINE_END);
     }
 
-    /// A prefix and the rest of a line, which no client may end early by what it sent.
+    /// Writes a prefix and the rest of a line. Line ends become blanks, so that no client can end
+    /// the line early by what it sent.
     fn line(&mut self, prefix: u8, content: &[u8]) {
         if !self.has_room(content.len()) {
             return self.cut();
@@ -458,7 +460,7 @@ impl<'a> Reply<'a> {
 }
 
 const LINE_END: &[u8] = b"\r\n";
-/// A prefix, the digits of any `i64` and the line end.
+/// Most bytes of a header: a prefix, the digits of any `i64` and the line end.
 const HEADER_LEN_MAX: usize = 1 + 20 + 2;
 const DEFERRED_HEADER: &[u8] = b"*0\r\n";
 const DOUBLE_HEADER_LEN: usize = 5;

@@ -1,22 +1,22 @@
 //! Requests: multibulk in place, inline through the rules of quoted words.
 //!
-//! A request that lies whole in the buffer, the common case, leaves nothing behind in the parser.
-//! One that is still arriving leaves its finished arguments and its position in a box, so that no
-//! byte is looked at twice for each piece that arrives, and an idle parser stays one pointer long.
+//! A request that is complete in the buffer, the common case, leaves nothing behind in the parser.
+//! One that is still arriving leaves its finished arguments and its position in a box, so that
+//! bytes are not read again for each piece that arrives, and an idle parser is one pointer long.
 
 use crate::ProtocolError;
 use crate::lengths::{Line, find_line, take_short};
 
-/// What a client may send.
+/// Limits of a client's requests.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Bytes of one argument, at most.
+    /// Most bytes of one argument.
     pub bulk_bytes_max: u64,
-    /// Arguments of one request, at most.
+    /// Most arguments of one request.
     pub arguments_max: u64,
-    /// Bytes of an inline request, and of any line that carries a count, at most.
+    /// Most bytes of an inline request, and of any line that holds a count.
     pub inline_bytes_max: usize,
-    /// Whether the client may send requests of any size within the limits above. Without it, ten
+    /// True if the client may send requests of any size within the limits above. Before, ten
     /// arguments of 16 KiB are enough for the requests that authenticate.
     pub authenticated: bool,
 }
@@ -56,18 +56,18 @@ impl Limits {
     }
 }
 
-/// Where an argument lies, counted in bytes from the first byte of its request.
+/// Place of an argument, in bytes from the first byte of its request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Span {
-    /// The first byte.
+    /// Offset of the first byte.
     pub start: u32,
-    /// The number of bytes.
+    /// Number of bytes.
     pub len: u32,
 }
 
 impl Span {
-    /// The argument's bytes in `request`, which begins where the parsed input began; empty if it
-    /// does not reach.
+    /// Returns the argument's bytes in `request`, which begins where the parsed input began; empty
+    /// if `request` is too short.
     #[inline]
     pub fn of<'a>(&self, request: &'a [u8]) -> &'a [u8] {
         let start = self.start as usize;
@@ -75,11 +75,11 @@ impl Span {
     }
 }
 
-/// How far a request has come.
+/// Result of parsing a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Progress {
-    /// The request is whole; its arguments are in the spans. The next one begins after `consumed`
-    /// bytes.
+    /// The request is complete; its arguments are in the spans. The next one begins after
+    /// `consumed` bytes.
     Complete {
         /// Bytes that the request took.
         consumed: usize,
@@ -100,26 +100,26 @@ pub enum Progress {
     },
 }
 
-/// Finds the arguments of one request after the other. Any result but [`Progress::Incomplete`]
-/// leaves it ready for the next request.
+/// Parser that finds the arguments of one request after the other. Any result but
+/// [`Progress::Incomplete`] leaves it ready for the next request.
 #[derive(Default, Debug)]
 pub struct RequestParser {
     unfinished: Option<Box<Unfinished>>,
 }
 
 impl RequestParser {
-    /// A parser at the beginning of a request.
+    /// Returns a parser at the beginning of a request.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether part of a request was seen and the rest is awaited.
+    /// Returns true if part of a request was parsed and the rest is awaited.
     pub fn is_unfinished(&self) -> bool {
         self.unfinished.is_some()
     }
 
-    /// Bytes that are missing of an argument whose length was announced, when `received` bytes of
-    /// its request are there: a hint, which the client gave.
+    /// Returns the bytes that are missing of an argument whose length was announced, given that
+    /// `received` bytes of its request are there: a hint, as the client chose the length.
     pub fn announced(&self, received: usize) -> usize {
         match self.unfinished.as_deref() {
             Some(Unfinished { at, stage: Stage::Body(len), .. }) => {
@@ -129,7 +129,8 @@ impl RequestParser {
         }
     }
 
-    /// Bytes of memory held for an unfinished request, for the accounts of its connection.
+    /// Returns the bytes of memory held for an unfinished request, to be counted for its
+    /// connection.
     pub fn heap_bytes(&self) -> usize {
         self.unfinished.as_ref().map_or(0, |unfinished| {
             size_of::<Unfinished>() + unfinished.spans.capacity() * size_of::<Span>()
@@ -143,7 +144,7 @@ impl RequestParser {
     /// The result does not depend on the pieces in which the bytes arrive.
     ///
     /// # Errors
-    /// The stream is no sequence of requests from here on; `spans` is as it was.
+    /// When the input is not a valid request; `spans` is unchanged.
     #[inline]
     pub fn parse(
         &mut self,
@@ -161,7 +162,7 @@ impl RequestParser {
         self.parse_rest(input, spans, limits)
     }
 
-    /// Everything but a multibulk request that is whole and within the limits.
+    /// Parses everything but a multibulk request that is complete and within the limits.
     #[inline(never)]
     fn parse_rest(
         &mut self,
@@ -221,21 +222,21 @@ fn take_long<'a>(input: &'a [u8], prefix: u8, limits: &Limits) -> Option<(usize,
     Some((usize::try_from(value).ok()?, input.get(taken..)?))
 }
 
-/// A request that is still arriving.
+/// State of a request that is still arriving.
 #[derive(Default, Debug)]
 struct Unfinished {
-    /// The arguments that have arrived; they take more bytes in the stream than here.
+    /// Arguments that have arrived; they take more bytes in the stream than here.
     spans: Vec<Span>,
-    /// The first byte not taken yet.
+    /// Offset of the first byte not taken yet.
     at: usize,
-    /// Bytes from there on that hold no line end.
+    /// Number of bytes from there on that are known to hold no line end.
     searched: usize,
-    /// Arguments that have not arrived, once their count has.
+    /// Number of arguments that have not arrived, once their count is known.
     remaining: u64,
     stage: Stage,
 }
 
-/// What stands at the first byte not taken.
+/// Element of a request that begins at the first byte not taken.
 #[derive(Clone, Copy, Default, Debug)]
 enum Stage {
     #[default]
@@ -245,7 +246,7 @@ enum Stage {
 }
 
 impl Unfinished {
-    /// Goes on with a multibulk request.
+    /// Continues a multibulk request.
     fn advance(
         &mut self,
         input: &[u8],
@@ -268,7 +269,7 @@ impl Unfinished {
         }
     }
 
-    /// Takes the line with the number of arguments, or answers the bytes wanted for it.
+    /// Takes the line with the number of arguments, or returns the number of bytes wanted for it.
     fn take_count(
         &mut self,
         input: &[u8],
@@ -289,7 +290,7 @@ impl Unfinished {
         Ok(None)
     }
 
-    /// Takes the line with the length of an argument, or answers the bytes wanted for it.
+    /// Takes the line with the length of an argument, or returns the number of bytes wanted for it.
     fn take_bulk_length(
         &mut self,
         input: &[u8],
@@ -301,8 +302,8 @@ impl Unfinished {
         if let Line::Open(searched) = line {
             return Ok(self.wait_for_line(input, searched));
         }
-        // The first byte is judged once the line has ended and before its end is, as clients' tests
-        // expect.
+        // The first byte is checked once the line has ended but before its line end is, as clients'
+        // tests expect.
         if let Some(first) = rest.first().filter(|first| **first != b'$') {
             return Err(ProtocolError::BulkExpected(*first));
         }
@@ -319,7 +320,7 @@ impl Unfinished {
         Ok(None)
     }
 
-    /// Takes an argument with its line end, or answers the bytes wanted for it.
+    /// Takes an argument with its line end, or returns the number of bytes wanted for it.
     fn take_body(&mut self, input: &[u8], len: usize) -> Result<Option<usize>, ProtocolError> {
         let end = self.at + len;
         let Some(line_end) = input.get(end..end + LINE_END_LEN) else {
@@ -334,7 +335,7 @@ impl Unfinished {
         Ok(None)
     }
 
-    /// Goes on with a request that is a line.
+    /// Continues an inline request.
     fn advance_inline(&mut self, input: &[u8], limits: &Limits) -> Result<Progress, ProtocolError> {
         let window = &input[..input.len().min(limits.inline_bytes_max.saturating_add(1))];
         let searched = self.searched.min(window.len());
@@ -357,7 +358,7 @@ impl Unfinished {
 
     fn wait_for_line(&mut self, input: &[u8], searched: usize) -> Option<usize> {
         self.searched = searched;
-        // Either nothing but the line feed is missing, or both ends are.
+        // Either only the line feed is missing, or carriage return and line feed are.
         let carriage_return = self.at + searched < input.len();
         Some(if carriage_return { 1 } else { LINE_END_LEN })
     }
@@ -372,9 +373,9 @@ impl Unfinished {
 const UNAUTHENTICATED_ARGUMENTS_MAX: u64 = 10;
 const UNAUTHENTICATED_BULK_BYTES_MAX: u64 = 16 << 10;
 const LINE_END_LEN: usize = 2;
-/// Enough for a prefix, the digits of any length and the line end.
+/// Bytes enough for a prefix, the digits of any length and the line end.
 const LENGTH_LINE_BYTES_MAX: usize = 24;
-/// A span counts in 32 bits.
+/// Most bytes of a request, as spans count in 32 bits.
 const REQUEST_BYTES_MAX: usize = u32::MAX as usize;
 const _: () = assert!(size_of::<RequestParser>() == size_of::<usize>());
 const _: () = assert!(size_of::<Span>() == 8);

@@ -11,15 +11,15 @@ use crate::rust::names_tests;
 use crate::source::{Source, is_test_file};
 use crate::tree::Tree;
 
-/// Where the rows are: the tables of the families.
+/// Folder of the rows: the tables of the families.
 const FAMILIES: &str = "crates/command/src/family/";
 const TABLE_FILE: &str = "/table.rs";
-/// The constant whose rows are commands; those of others are subcommands.
+/// Constant whose rows are commands; rows of other constants are subcommands.
 const COMMANDS: &str = "TABLE";
-/// Code that could treat a command apart from others.
+/// Folders whose code must not single out a command.
 const LOOKED_AT: [&str; 2] = ["crates/command/src/", "crates/server/src/"];
 
-/// Names of commands that are other words too, and what they are then.
+/// Names of commands that are other words too, with their other meaning.
 const OTHER_WORDS: &[(&str, &str)] = &[
     ("auth", "an option of HELLO"),
     ("client", "a field of a waiter that is shown"),
@@ -65,13 +65,13 @@ pub fn command_names(tree: &Tree, report: &mut Report) {
 }
 
 fn read(source: &Source, reader: &mut impl for<'a> Visit<'a>) {
-    // The rule `syntax` reports a file that cannot be read.
+    // The rule `syntax` reports a file that cannot be parsed.
     if let Ok(file) = syn::parse_file(&source.text) {
         reader.visit_file(&file);
     }
 }
 
-/// The names of commands in a table: the first word that is handed to what makes a row.
+/// Names of commands in a table: the first string passed to the call that makes a row.
 #[derive(Default)]
 struct Rows {
     names: BTreeSet<String>,
@@ -84,7 +84,7 @@ impl Visit<'_> for Rows {
         }
     }
 
-    /// A row is a struct whose rest comes from a call.
+    /// Visits a row, which is a struct whose rest comes from a call.
     fn visit_expr_struct(&mut self, row: &syn::ExprStruct) {
         let Some(Expr::Call(call)) = row.rest.as_deref() else { return };
         let name = call.args.iter().find_map(|argument| match argument {
@@ -95,7 +95,7 @@ impl Visit<'_> for Rows {
     }
 }
 
-/// All texts of product code, with their lines.
+/// String literals of product code, with their lines.
 #[derive(Default)]
 struct Literals {
     found: Vec<(usize, String)>,
@@ -122,7 +122,7 @@ impl Visit<'_> for Literals {
 
     fn visit_attribute(&mut self, _: &syn::Attribute) {}
 
-    /// An event has a name of its own, though it often is that of a command.
+    /// Skips the names of events, which are often those of commands.
     fn visit_expr_call(&mut self, call: &syn::ExprCall) {
         if !makes_event(&call.func) {
             visit::visit_expr_call(self, call);
@@ -139,7 +139,7 @@ impl Visit<'_> for Literals {
     }
 }
 
-/// Whether a function is one that names an event: `Event::hash`.
+/// Returns true for a function that names an event, such as `Event::hash`.
 fn makes_event(function: &Expr) -> bool {
     let Expr::Path(function) = function else { return false };
     function.path.segments.iter().rev().nth(1).is_some_and(|segment| segment.ident == "Event")

@@ -1,4 +1,4 @@
-//! Links and paths in documents lead somewhere, and so do the maps on front pages.
+//! Links and paths in documents and on front pages exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -30,12 +30,12 @@ pub fn documents(tree: &Tree, report: &mut Report) {
     }
 }
 
-/// What documents can name.
+/// Names that documents can refer to.
 struct Places<'a> {
     tree: &'a Tree,
-    /// The ends of every path: `a/b.rs`, `b.rs`.
+    /// All suffixes of each path: `a/b.rs`, `b.rs`.
     ends: BTreeSet<&'a str>,
-    /// What links may name behind a `#`, for each document.
+    /// Anchors of each document, to which links with a `#` can lead.
     anchors: BTreeMap<&'a str, BTreeSet<String>>,
 }
 
@@ -49,7 +49,7 @@ impl<'a> Places<'a> {
         Places { tree, ends: tree.paths().flat_map(ends).collect(), anchors: anchors.collect() }
     }
 
-    /// What is wrong with a link of the document; links to other sites are not followed.
+    /// Returns the fault of a link in a document; links to other sites are not checked.
     fn broken_link(&self, document: &str, link: &str) -> Option<String> {
         if link.contains("://") || link.starts_with("mailto:") {
             return None;
@@ -65,7 +65,8 @@ impl<'a> Places<'a> {
         is_broken.then(|| format!("`{target}` has no heading `#{anchor}`"))
     }
 
-    /// The first word of a quotation that names a path of the repository which is not there.
+    /// Returns the first word of a quotation that names a path of the repository which does not
+    /// exist.
     fn missing_path(&self, quoted: &str) -> Option<String> {
         let words = quoted.split_whitespace().map(|word| word.trim_matches(QUOTES));
         let mut missing = words.filter(|word| self.is_path(word) && !self.is_there(word));
@@ -89,7 +90,7 @@ fn events(text: &str) -> impl Iterator<Item = (Event<'_>, Range<usize>)> {
     Parser::new_ext(text, Options::ENABLE_TABLES).into_offset_iter()
 }
 
-/// The names of the headings as sites that show Markdown make them.
+/// Returns the anchors of headings as sites that show Markdown make them.
 fn anchors(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut heading = None;
@@ -119,7 +120,7 @@ fn anchor(heading: &str) -> String {
     kept.collect::<String>().to_lowercase().replace(' ', "-")
 }
 
-/// `docs/NNNN-title.md`, `a/*.rs`: words that stand for others.
+/// Returns true for placeholders such as `docs/NNNN-title.md` and `a/*.rs`.
 fn is_pattern(word: &str) -> bool {
     let parts = || word.split(['/', '.', '-', '_']).filter(|part| !part.is_empty());
     let is_capital = |part: &str| part.bytes().all(|byte| byte.is_ascii_uppercase());
@@ -127,12 +128,13 @@ fn is_pattern(word: &str) -> bool {
     word.contains(['<', '>', '*', '$', '[', '{', '=']) || parts().any(stands_for_another)
 }
 
-/// What tools write, so that it need not be there.
+/// Returns true for paths that tools create, which need not exist.
 fn is_made(word: &str) -> bool {
     word.split('/').any(|part| ["target", "artifacts", "corpus", "node_modules"].contains(&part))
 }
 
-/// On a front page every quoted path exists, and those to start at stand beside it or below.
+/// Checks a front page: every quoted path exists, and those under `Start at` are beside it or
+/// below.
 fn check_front(source: &Source, places: &Places<'_>, report: &mut Report) {
     let folders = folders_of(&source.path);
     let mut in_map = false;
@@ -153,15 +155,15 @@ fn check_front(source: &Source, places: &Places<'_>, report: &mut Report) {
     }
 }
 
-/// Where the files beside this one and those of its submodules are.
+/// Returns the folder of this file and that of its submodules.
 fn folders_of(path: &str) -> [&str; 2] {
     [path.rsplit_once('/').map_or("", |(folder, _)| folder), path.trim_end_matches(".rs")]
 }
 
 const ENDINGS: [&str; 3] = [".rs", ".md", ".toml"];
 
-/// Names in capitals that stand for themselves.
+/// Names in capitals that are no placeholders.
 const CAPITALS: [&str; 4] = ["README", "ARCHITECTURE", "CONTRIBUTING", "LICENSE"];
 
-/// What stands around a path in a quotation.
+/// Characters around a path in a quotation.
 const QUOTES: [char; 7] = ['\'', '"', '(', ')', ',', ';', ':'];

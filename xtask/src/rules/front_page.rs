@@ -1,4 +1,4 @@
-//! Every crate of the product begins with its map.
+//! Every crate of the product begins with a module page.
 
 use crate::finding::Report;
 use crate::source::Source;
@@ -17,7 +17,7 @@ pub fn front_page(tree: &Tree, report: &mut Report) {
     }
 }
 
-/// `lib.rs`, or `main.rs` where a crate has no library.
+/// Returns true for `lib.rs`, or for `main.rs` in a crate without a library.
 fn is_front(tree: &Tree, source: &Source) -> bool {
     let inside = source.path.strip_prefix("crates/").and_then(|path| path.split_once('/'));
     match inside {

@@ -1,4 +1,4 @@
-//! `layers.toml` grants nothing that nobody uses.
+//! `layers.toml` grants nothing that is unused.
 
 use crate::finding::Report;
 use crate::rust::Mention;
@@ -38,7 +38,7 @@ pub fn unused_grants(tree: &Tree, report: &mut Report) {
     }
 }
 
-/// Whether the crate, file or folder does what it may; `None` where nobody knows such a deed.
+/// Returns true if the crate, file or folder uses a grant; `None` if no rule knows the grant.
 fn does(tree: &Tree, deed: &str, who: &str) -> Option<bool> {
     let mut sources = sources(tree, who);
     let mut mentions = |wanted: &dyn Fn(&Source, &Mention) -> bool| {
@@ -54,7 +54,7 @@ fn does(tree: &Tree, deed: &str, who: &str) -> Option<bool> {
     }
 }
 
-/// The files of a crate by its name, of a folder, or a single one by its path.
+/// Returns the files of a crate given by name or of a folder, or the single file of a path.
 fn sources<'a>(tree: &'a Tree, who: &'a str) -> impl Iterator<Item = &'a Source> {
     tree.rust_files().filter(move |source| {
         let is_inside = who.ends_with('/') && source.path.starts_with(who);

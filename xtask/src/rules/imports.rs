@@ -1,4 +1,4 @@
-//! Imports name what they bring in.
+//! Imports name each imported item.
 
 use crate::finding::Report;
 use crate::tree::Tree;

@@ -1,4 +1,4 @@
-//! What only some crates may do: unsafe code, the outside world, vector instructions.
+//! Code that only some crates may contain: unsafe code, the outside world, vector instructions.
 
 use crate::finding::Report;
 use crate::rust::Mention;
@@ -6,11 +6,11 @@ use crate::source::Source;
 use crate::tables::{LAYERS, layers};
 use crate::tree::{Tree, crate_of};
 
-/// A part of the outside world: its row in `layers.toml`, and where std and others keep it.
-/// `Duration`, `IpAddr` and `SocketAddr` are values like others, so they are free.
+/// Part of the outside world: its row in `layers.toml`, and its paths in std and other crates.
+/// `Duration`, `IpAddr` and `SocketAddr` are plain values and free to all.
 struct Reach {
     row: &'static str,
-    /// The module whose import as a whole would hide what is taken from it.
+    /// Module that must not be imported as a whole, since that would hide the items used from it.
     whole: &'static str,
     paths: &'static [&'static str],
 }
@@ -47,7 +47,7 @@ pub fn unsafe_islands(tree: &Tree, report: &mut Report) {
         for &line in &source.rust.unsafe_lines {
             report.add(&source.path, line, "unsafe code off the islands");
         }
-        // A crate cannot forbid to all what one of its files may do.
+        // A crate cannot forbid unsafe code to all files if one of them may contain it.
         let folder = format!("crates/{owner}/");
         let has_island = islands.iter().any(|island| island.starts_with(&folder));
         if is_crate_root(&source.path) && !has_island && !source.rust.forbids_unsafe {
@@ -56,7 +56,7 @@ pub fn unsafe_islands(tree: &Tree, report: &mut Report) {
     }
 }
 
-/// Lines with unsafe code of each crate, folder or file that may have some.
+/// Returns the number of lines with unsafe code of each crate, folder or file that may have some.
 pub fn unsafe_lines(tree: &Tree) -> Vec<(String, usize)> {
     let layers = layers(tree);
     let lines = |island: &&str| {
@@ -66,7 +66,7 @@ pub fn unsafe_lines(tree: &Tree) -> Vec<(String, usize)> {
     layers.may("unsafe_code").iter().map(|island| (island.to_string(), lines(island))).collect()
 }
 
-/// Whether a file is of a crate, by its name, or in a folder, or is the file itself.
+/// Returns true if a file belongs to the crate of this name, is in this folder, or has this path.
 fn is_of(source: &Source, who: &str) -> bool {
     let is_inside = who.ends_with('/') && source.path.starts_with(who);
     crate_of(&source.path) == who || source.path == who || is_inside
@@ -109,7 +109,8 @@ pub fn reach_of(mention: &Mention) -> Option<&'static str> {
     REACHES.iter().find(hits).map(|reach| reach.row)
 }
 
-/// Prefetching and counting cycles are hints to the machine, not arithmetic on vectors.
+/// Returns true for vector instructions; prefetching and cycle counters are not arithmetic on
+/// vectors.
 pub fn is_vector(mention: &Mention) -> bool {
     let is_arch = ["std::arch", "core::arch"].iter().any(|prefix| mention.is_within(prefix));
     let is_hint = |name: &str| {

@@ -1,4 +1,4 @@
-//! Who may depend on whom, read from `layers.toml` and held against manifests and imports.
+//! Allowed dependencies of crates, read from `layers.toml` and compared with manifests and imports.
 
 use crate::finding::Report;
 use crate::rust::Mention;
@@ -17,7 +17,7 @@ pub fn layers(tree: &Tree, report: &mut Report) {
     check_imports(tree, &layers, report);
 }
 
-/// A crate is listed below those that it uses, so the table itself cannot hold a circle.
+/// Checks that a crate is listed below those that it uses, so that the table cannot hold a cycle.
 fn check_order(source: &Source, layers: &Layers, report: &mut Report) {
     for (name, uses) in &layers.uses {
         for used in uses {
@@ -45,13 +45,13 @@ fn check_manifest(source: &Source, layers: &Layers, report: &mut Report) {
     }
 }
 
-/// Crates of others are free to all.
+/// Returns true if a crate may use another one; crates from outside are free to all.
 fn may_use(layers: &Layers, name: &str, used: &str) -> bool {
     let granted = || layers.uses.get(name).into_iter().flatten().any(|it| it.as_ref() == used);
     !layers.uses.contains_key(used) || granted()
 }
 
-/// Catches what the manifest hides: a path dependency under another crate's name.
+/// Reports uses that the manifest hides: a path dependency under another crate's name.
 fn check_imports(tree: &Tree, layers: &Layers, report: &mut Report) {
     for source in tree.rust_files().filter(|source| source.path.starts_with("crates/")) {
         let name = crate_of(&source.path);
@@ -67,8 +67,8 @@ fn check_imports(tree: &Tree, layers: &Layers, report: &mut Report) {
     }
 }
 
-/// Whether a name is the file's own: a module that it declares, or something that it imports. It
-/// may be that of a crate; what is found under it crosses no layer.
+/// Returns true if a name is the file's own: a module that it declares, or an item that it imports.
+/// It may equal that of a crate; paths below it cross no layer.
 pub fn is_own(source: &Source, name: &str) -> bool {
     let is_import = |mention: &Mention| {
         let import = mention.import.as_ref();

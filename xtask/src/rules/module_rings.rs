@@ -1,4 +1,4 @@
-//! The modules of a crate import from each other in one direction.
+//! The imports among the modules of a crate form no cycle.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use crate::imports::{Imports, imports};
 use crate::rings::{Edges, breakers, rings, way, within};
 use crate::tree::Tree;
 
-/// Reports few imports of each ring, without which it would be none.
+/// Reports a few imports of each ring whose removal would break it.
 pub fn module_rings(tree: &Tree, report: &mut Report) {
     for imports in imports(tree) {
         let edges = costs(&imports);
@@ -25,7 +25,7 @@ pub fn module_rings(tree: &Tree, report: &mut Report) {
     }
 }
 
-/// The rings of one crate, or of all, with the imports that close them.
+/// Describes the rings of one crate or of all, with the imports that close them.
 pub fn describe(tree: &Tree, name: Option<&str>) -> String {
     let mut text = String::new();
     for imports in imports(tree).iter().filter(|it| name.is_none_or(|name| it.crate_name() == name))
@@ -59,12 +59,12 @@ fn describe_ring(imports: &Imports, edges: &Edges, ring: &BTreeSet<usize>) -> St
     text
 }
 
-/// An edge costs as much as there are lines that import over it.
+/// Converts imports to edges; the cost of an edge is its number of importing lines.
 fn costs(imports: &Imports) -> Edges {
     imports.edges.iter().map(|(&edge, lines)| (edge, lines.len())).collect()
 }
 
-/// The file as seen from the folder in which the crate begins.
+/// Returns the path of a file relative to the folder of the crate's root.
 fn short(imports: &Imports, file: usize) -> &str {
     let folder = imports.root.rsplit_once('/').map_or("", |(folder, _)| folder);
     let path = &imports.files[file];

@@ -1,4 +1,4 @@
-//! Every file is led to by a `mod` from the root of a crate.
+//! Every file is reachable by `mod` from the root of a crate.
 
 use std::collections::BTreeSet;
 

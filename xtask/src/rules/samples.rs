@@ -1,4 +1,4 @@
-//! For each rule a tree that keeps it and a tree that breaks it.
+//! Sample trees for each rule: one that keeps it and one that breaks it.
 
 use super::{RULES, Rule, apply};
 use crate::tree::Tree;
@@ -9,7 +9,7 @@ struct Sample {
     rule: &'static str,
     keeps: Files,
     breaks: Files,
-    /// `path:line` of every finding in `breaks`.
+    /// Position, as `path:line`, of every finding in `breaks`.
     found: &'static [&'static str],
 }
 
@@ -348,7 +348,7 @@ fn exception(rule: &str, limit: usize) -> String {
     format!("{head}\"{function}\"\nrule = \"{rule}\"\nlimit = {limit}\nreason = \"r\"\n")
 }
 
-/// A file of one function; both have so many lines.
+/// Returns the places of findings in a file of one function, both of so many lines.
 fn places_at(rule: &str, lines: usize, limit: Option<usize>) -> Vec<String> {
     let text = format!("fn f() {{\n{}}}", "    g('{', \"}\");\n".repeat(lines - 2));
     let exceptions = limit.map_or(String::new(), |limit| exception(rule, limit));

@@ -1,4 +1,4 @@
-//! How long a line, a file and a function may be, and who is excused.
+//! Limits for the length of lines, files and functions, and exceptions from them.
 
 use crate::finding::Report;
 use crate::rust::Function;
@@ -31,7 +31,7 @@ pub fn function_lines(tree: &Tree, report: &mut Report) {
     ratchet(tree, &measured, FUNCTION_LINES_MAX, report);
 }
 
-/// The form of the rows; whether they are still needed is the ratchet's to say.
+/// Checks the form of the exceptions; `ratchet` reports those that are not needed.
 pub fn exceptions(tree: &Tree, report: &mut Report) {
     for exception in read_exceptions(tree) {
         let (line, reason) = (exception.line, exception.row.reason.trim());
@@ -47,7 +47,7 @@ pub fn exceptions(tree: &Tree, report: &mut Report) {
 struct Measured {
     path: String,
     line: usize,
-    /// The function's name; empty for a whole file.
+    /// Name of the function; empty for a whole file.
     item: String,
     size: usize,
 }
@@ -65,7 +65,7 @@ fn measure_functions(source: &Source) -> Vec<Measured> {
     source.rust.functions.iter().map(measure).collect()
 }
 
-/// Reports what is over its limit, and the exceptions that nothing needs any more.
+/// Reports items above their limit, and exceptions that are not needed.
 fn ratchet(tree: &Tree, measured: &[Measured], limit: usize, report: &mut Report) {
     let mut exceptions = read_exceptions(tree);
     exceptions.retain(|exception| exception.row.rule == report.rule());

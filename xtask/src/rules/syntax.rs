@@ -1,4 +1,4 @@
-//! What the other rules read can be read.
+//! Files that the other rules read can be parsed.
 
 use crate::finding::Report;
 use crate::tables;

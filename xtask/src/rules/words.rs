@@ -1,4 +1,4 @@
-//! Words that do not belong into the code, and words that do not belong into its comments.
+//! Words that are not allowed in the code or in its comments.
 
 use crate::finding::Report;
 use crate::tree::Tree;
@@ -38,7 +38,7 @@ pub fn leftovers(tree: &Tree, report: &mut Report) {
 pub fn diary(tree: &Tree, report: &mut Report) {
     for source in tree.rust_files() {
         for comment in &source.rust.comments {
-            // What stands between backticks is quoted, not said.
+            // Text between backticks is quoted and does not count.
             let text = comment.text.to_lowercase().split('`').step_by(2).collect::<String>();
             for phrase in HISTORY.into_iter().filter(|phrase| has_phrase(&text, phrase)) {
                 let message = format!("`{phrase}` tells history: say what is, and why");
@@ -54,7 +54,7 @@ pub fn diary(tree: &Tree, report: &mut Report) {
     }
 }
 
-/// Whether the phrase stands in the text as words of its own.
+/// Returns true if the phrase occurs in the text as separate words.
 fn has_phrase(text: &str, phrase: &str) -> bool {
     text.match_indices(phrase).any(|(at, _)| {
         let before = text[..at].chars().next_back();
@@ -63,7 +63,8 @@ fn has_phrase(text: &str, phrase: &str) -> bool {
     })
 }
 
-/// A number behind a hash sign or behind the word for an entry of a tracker, in lower case.
+/// Returns true for a number after a hash sign or after the word for an entry of a tracker, in
+/// lower case.
 fn names_issue(text: &str) -> bool {
     let words: Vec<&str> = words(text).collect();
     let is_number = |word: &str| word.starts_with(|sign: char| sign.is_ascii_digit());
@@ -74,7 +75,7 @@ fn names_issue(text: &str) -> bool {
     marked || words.windows(2).any(named)
 }
 
-/// Year, month and day in figures, or a month by name before a year.
+/// Returns true for a date in figures, or the name of a month before a year.
 fn names_date(text: &str) -> bool {
     let words: Vec<&str> = words(text).collect();
     let is_year = |word: &str| word.len() == 4 && word.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! What is known about a file of Rust. Lines are counted from one.
+//! Facts about a Rust file. Lines are counted from one.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 pub struct Rust {
     pub comments: Vec<Comment>,
     pub macro_calls: Vec<MacroCall>,
-    /// Where the word `unsafe` stands.
+    /// Lines with the word `unsafe`.
     pub unsafe_lines: Vec<usize>,
     pub forbids_unsafe: bool,
     pub mentions: Vec<Mention>,
@@ -17,7 +17,7 @@ pub struct Rust {
     pub definitions: Vec<Definition>,
 }
 
-/// One line of a comment; a block comment gives one for each of its lines.
+/// One line of a comment; a block comment has one entry for each of its lines.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Comment {
     pub line: usize,
@@ -27,26 +27,26 @@ pub struct Comment {
 pub struct MacroCall {
     pub line: usize,
     pub name: String,
-    /// The first argument, where it is a string.
+    /// First argument, if it is a string.
     pub text: Option<String>,
 }
 
-/// The inline modules around something, outermost first.
+/// Inline modules around an item, outermost first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
     pub modules: Arc<[String]>,
-    /// One of the modules is called like a module of tests.
+    /// True if one of the modules has the name of a module of tests.
     pub is_in_tests: bool,
-    /// Behind `#[cfg(test)]` or its like.
+    /// True behind `#[cfg(test)]` or its like.
     pub is_for_tests: bool,
 }
 
-/// A path such as `std::fs::File`, imported or written out where it is used. A braced import gives
-/// one for each of its leaves.
+/// A path such as `std::fs::File`, imported or written out where it is used. A braced import has
+/// one entry for each of its leaves.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Mention {
     pub line: usize,
-    /// Without the leading `::` and without a trailing `::self`.
+    /// Path without the leading `::` and without a trailing `::self`.
     pub path: String,
     pub import: Option<Import>,
     pub scope: Scope,
@@ -54,9 +54,9 @@ pub struct Mention {
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Import {
-    /// What the path is called from here on.
+    /// Name of the path in the importing module.
     pub name: String,
-    /// `pub`, `pub(crate)` and the like.
+    /// True for `pub`, `pub(crate)` and the like.
     pub is_public: bool,
 }
 
@@ -64,22 +64,22 @@ pub struct Import {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Function {
     pub name: String,
-    /// From the word `fn` to the closing brace.
+    /// Lines from the word `fn` to the closing brace.
     pub lines: RangeInclusive<usize>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Module {
     pub name: String,
-    /// Whether the module stands here; `false` for `mod name;`.
+    /// True if the module has a body here; `false` for `mod name;`.
     pub is_inline: bool,
-    /// The value of its `#[path]` attribute.
+    /// Value of its `#[path]` attribute.
     pub path: Option<String>,
-    /// What is around the module.
+    /// Modules around it.
     pub scope: Scope,
 }
 
-/// An item that stands in a module, not in a function.
+/// Item of a module, not of a function.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Definition {
     pub modules: Arc<[String]>,
@@ -95,13 +95,13 @@ impl Mention {
         self.path.rsplit("::").next().unwrap_or("")
     }
 
-    /// Whether the path is `prefix` or something inside it.
+    /// Returns true if the path is `prefix` or inside it.
     pub fn is_within(&self, prefix: &str) -> bool {
         self.path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
     }
 }
 
-/// Whether `name` is what a module of tests is called.
+/// Returns true if `name` is a usual name of a module of tests.
 pub fn names_tests(name: &str) -> bool {
     name == "tests" || name.ends_with("_tests")
 }

@@ -9,7 +9,7 @@ use super::facts::{Definition, Function, Import, Mention, Module, Rust, Scope, n
 pub struct Reader<'a> {
     pub rust: &'a mut Rust,
     pub scope: Scope,
-    /// How many function bodies are around; what is defined in one is seen nowhere else.
+    /// Number of enclosing function bodies; an item defined in one is visible nowhere else.
     bodies: usize,
 }
 
@@ -28,7 +28,7 @@ impl<'a> Reader<'a> {
         self.rust.mentions.push(Mention { line, path, import, scope });
     }
 
-    /// Reads what is inside a module with the module around it.
+    /// Reads the inside of a module, with that module in the scope.
     pub fn inside(&mut self, name: &str, read: impl FnOnce(&mut Self)) {
         let mut scope = self.scope.clone();
         scope.modules = scope.modules.iter().cloned().chain([name.to_owned()]).collect();
@@ -150,7 +150,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
         }
     }
 
-    /// The path of `pub(in path)` depends on nothing.
+    /// Skips the path of `pub(in path)`, which is no dependency.
     fn visit_vis_restricted(&mut self, _: &'ast syn::VisRestricted) {}
 }
 
@@ -170,7 +170,7 @@ pub fn forbids_unsafe(attribute: &Attribute) -> bool {
     }
 }
 
-/// Whether the attribute leaves something to tests: `cfg(test)`, `cfg(all(test, loom))`.
+/// Returns true for an attribute that is for tests only: `cfg(test)`, `cfg(all(test, loom))`.
 fn is_for_tests(attribute: &Attribute) -> bool {
     match &attribute.meta {
         Meta::List(list) => {
@@ -189,7 +189,7 @@ fn has_word(tokens: TokenStream, wanted: &str) -> bool {
     })
 }
 
-/// The value of `#[path = "..."]`.
+/// Returns the value of `#[path = "..."]`.
 fn file_path(attribute: &Attribute) -> Option<String> {
     let Meta::NameValue(pair) = &attribute.meta else { return None };
     match &pair.value {

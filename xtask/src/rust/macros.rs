@@ -1,4 +1,4 @@
-//! The same facts from the insides of macros, which have no syntax tree.
+//! Facts from the insides of macros, which have no syntax tree.
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 
@@ -6,7 +6,7 @@ use super::facts::Module;
 use super::items::{Reader, join};
 
 impl Reader<'_> {
-    /// Reads tokens for what they look like. What a macro makes of them is not known.
+    /// Reads tokens by their form. The expansion of the macro is not known.
     pub fn unparsed(&mut self, tokens: TokenStream) {
         let trees: Vec<TokenTree> = tokens.into_iter().collect();
         let mut at = 0;
@@ -22,7 +22,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads what begins with a word, and says how many tokens that took.
+    /// Reads from a word on, and returns the number of tokens read.
     fn unparsed_word(&mut self, trees: &[TokenTree]) -> usize {
         match trees[0].to_string().as_str() {
             "use" => self.unparsed_import(trees),
@@ -44,7 +44,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Moves on behind the word `fn` only: a body is read like everything else.
+    /// Skips the word `fn` only: a body is read like all else.
     fn unparsed_function(&mut self, trees: &[TokenTree]) -> usize {
         let named = trees[1..].iter().take(2).find(|tree| !is_sign(tree, '$'));
         if let (Some(TokenTree::Ident(name)), Some(close)) = (named, body_end(trees)) {
@@ -85,7 +85,7 @@ impl Reader<'_> {
     }
 }
 
-/// The closing brace of the first body in braces, unless a `;` comes before it.
+/// Returns the closing brace of the first body, unless a `;` comes before it.
 fn body_end(trees: &[TokenTree]) -> Option<Span> {
     trees.iter().take_while(|tree| !is_sign(tree, ';')).find_map(|tree| match tree {
         TokenTree::Group(body) if body.delimiter() == Delimiter::Brace => Some(body.span_close()),

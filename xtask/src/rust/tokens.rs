@@ -1,4 +1,4 @@
-//! What can be told from the tokens alone, inside macros as outside.
+//! Facts from the tokens alone, inside macros as outside.
 
 use proc_macro2::{Group, LineColumn, Span, TokenStream, TokenTree};
 
@@ -15,7 +15,7 @@ pub fn read(text: &str, tokens: TokenStream, rust: &mut Rust) {
 struct Reader<'a> {
     lines: Vec<&'a str>,
     rust: &'a mut Rust,
-    /// The end of the last token.
+    /// End of the last token.
     at: LineColumn,
 }
 
@@ -25,8 +25,8 @@ impl Reader<'_> {
         let mut is_comment = false;
         for (at, tree) in trees.iter().enumerate() {
             match tree {
-                // A documentation comment arrives as the tokens of an attribute, each of which has
-                // the whole comment for its place.
+                // A documentation comment arrives as the tokens of an attribute, each of which
+                // spans the whole comment.
                 TokenTree::Punct(sign) if !is_narrow(sign.span()) => is_comment = true,
                 TokenTree::Group(_) if is_comment => is_comment = false,
                 TokenTree::Group(group) => {
@@ -40,7 +40,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Notes what begins at the first of the tokens.
+    /// Records the fact that begins at the first of the tokens.
     fn words(&mut self, trees: &[TokenTree]) {
         match trees {
             [TokenTree::Ident(word), ..] if word == "unsafe" => {
@@ -61,7 +61,7 @@ impl Reader<'_> {
         self.at = span.end();
     }
 
-    /// Between tokens stands nothing but space and comments.
+    /// Records comments: between tokens there is nothing but space and comments.
     fn comments(&mut self, end: LineColumn) {
         let start = self.at;
         for line in start.line..=end.line {
@@ -78,13 +78,13 @@ impl Reader<'_> {
     }
 }
 
-/// Whether this is the place of one sign, as that of a `#` in the code is.
+/// Returns true for the span of a single character, such as a `#` in the code.
 fn is_narrow(span: Span) -> bool {
     let (start, end) = (span.start(), span.end());
     start.line == end.line && start.column + 1 == end.column
 }
 
-/// The part of a line between two columns, counted in characters from zero.
+/// Returns the part of a line between two columns, counted in characters from zero.
 fn columns(line: &str, from: usize, to: usize) -> &str {
     let offset = |column: usize| {
         if line.is_ascii() {

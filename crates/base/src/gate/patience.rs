@@ -1,4 +1,4 @@
-//! How long a closer keeps others out.
+//! Patience of a closer: time for which it keeps others out.
 
 #[cfg(not(any(loom, shuttle)))]
 pub(super) use timed::Patience;
@@ -9,14 +9,15 @@ mod timed {
     use std::thread;
     use std::time::{Duration, Instant};
 
-    /// For how long a closer keeps everybody out at its first try.
+    /// Time for which a closer keeps others out at its first try.
     const FIRST: Duration = Duration::from_micros(500);
-    /// How many times as long the gate is open after a try, so that others have most of the time.
+    /// Factor by which the pause after a try is longer than the try, so that others have most of
+    /// the time.
     const PAUSES: u32 = 4;
-    /// Looks before the closer lets others have its core.
+    /// Number of checks before the closer yields its core.
     const SPINS: u32 = 1_000;
 
-    /// The patience of one closer, which grows by an eighth with each try: a command of 200 ms is
+    /// Patience of one closer, which grows by an eighth with each try: a command of 200 ms is
     /// awaited in 20 tries, of which the last keeps others out for 5 ms.
     #[derive(Debug)]
     pub struct Patience {
@@ -36,7 +37,7 @@ mod timed {
             self.looks = 0;
         }
 
-        /// Waits for a moment; false when patience is at its end.
+        /// Waits for a moment. Returns false once the time of this try is over.
         pub fn wait(&mut self) -> bool {
             self.looks += 1;
             if self.looks < SPINS {
@@ -47,7 +48,7 @@ mod timed {
             self.began.elapsed() < self.time
         }
 
-        /// Lets others work, and has more patience afterwards.
+        /// Sleeps so that others can work, and makes the next try longer.
         pub fn pause(&mut self) {
             thread::sleep(PAUSES * self.time);
             self.time += self.time / 8;
@@ -58,7 +59,8 @@ mod timed {
 #[cfg(any(loom, shuttle))]
 pub(super) use counted::Patience;
 
-/// Without a clock: the first try ends after a few looks, the second when everybody is outside.
+/// Patience without a clock: the first try ends after a few checks, the second when all are
+/// outside.
 #[cfg(any(loom, shuttle))]
 mod counted {
     use crate::sync::relax;

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use bench::null::{self, Replies, Shape};
 use clap::Parser;
 
-/// Answers GET, HGETALL, HMGET, ZADD and ZRANGEBYSCORE always with the same, anything else with OK.
+/// Answers GET, HGETALL, HMGET, ZADD and ZRANGEBYSCORE with constant replies, all else with OK.
 #[derive(Parser)]
 #[command(name = "varve-null")]
 struct Arguments {
@@ -19,15 +19,15 @@ struct Arguments {
     #[arg(long, default_value_t = 1)]
     threads: usize,
 
-    /// Fields of a record that HGETALL gets.
+    /// Fields of a record, in replies to HGETALL.
     #[arg(long, default_value_t = Shape::default().fields)]
     fields: usize,
 
-    /// Bytes in each of them.
+    /// Bytes in each field.
     #[arg(long, default_value_t = Shape::default().field_bytes)]
     field_bytes: usize,
 
-    /// Answers everything but PING and INFO with this, which is a reply as it goes on the wire.
+    /// Reply to everything but PING and INFO, in wire format.
     #[arg(long, conflicts_with_all = ["fields", "field_bytes"])]
     always: Option<String>,
 }

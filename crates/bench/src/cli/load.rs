@@ -20,20 +20,20 @@ use crate::scenario::pin_client;
 use crate::servers::{Kind, Launch, Program, Server, ask_pid};
 use crate::trial::{Trial, Tried};
 
-/// Which keys are stored where.
+/// Keys to store, and their server.
 #[derive(Args)]
 pub struct StoreArguments {
-    /// A server that runs already; without it `run` starts one.
+    /// Port of a server that is running; without it `run` starts one.
     #[arg(long)]
     port: Option<u16>,
-    /// The process that serves that port, where it does not tell itself.
+    /// Process that serves that port, if the server does not report it.
     #[arg(long)]
     pid: Option<u32>,
     #[arg(long, value_enum, default_value_t = Protocols::Resp)]
     protocol: Protocols,
     #[arg(long, value_enum, default_value_t = Operations::Set)]
     operation: Operations,
-    /// GETs among a hundred operations of `mix`.
+    /// Percentage of GETs in `mix`.
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u8).range(0..=100))]
     reads: u8,
     #[arg(long, default_value_t = 1_000_000)]
@@ -58,10 +58,10 @@ pub struct RunArguments {
     /// Exponent of `zipf` and `latest`.
     #[arg(long, default_value_t = 0.99)]
     exponent: f64,
-    /// Part of the keys that `hot-cold` takes for hot.
+    /// Share of the keys that are hot in `hot-cold`.
     #[arg(long, default_value_t = 0.2)]
     hot: f64,
-    /// Part of the operations that go to the hot keys.
+    /// Share of the operations that go to the hot keys.
     #[arg(long, default_value_t = 0.8)]
     hot_share: f64,
     /// Connections of all threads together.
@@ -70,29 +70,29 @@ pub struct RunArguments {
     /// Requests that a connection sends at once.
     #[arg(long, default_value_t = 16)]
     pipeline: usize,
-    /// Milliseconds it takes.
+    /// Milliseconds of the run.
     #[arg(long, default_value_t = 1000, conflicts_with = "operations")]
     ms: u64,
-    /// Operations after which it ends, instead of a time.
+    /// Number of operations, instead of a time.
     #[arg(long)]
     operations: Option<u64>,
     /// Milliseconds of the same load beforehand; a fifth of `--ms` by default.
     #[arg(long)]
     warm_up_ms: Option<u64>,
-    /// Operations per second, at most; with `--open` exactly.
+    /// Highest rate in operations per second; with `--open` the exact rate.
     #[arg(long)]
     rate: Option<f64>,
-    /// Operations are due at times of their own, whether or not the server has answered.
+    /// Open loop: operations are due at times of their own, whether or not the server has answered.
     #[arg(long, value_enum, num_args = 0..=1, default_missing_value = "poisson", requires = "rate")]
     open: Option<Open>,
     /// Threads of the server that is started.
     #[arg(long, default_value_t = 1)]
     #[arg(value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     threads: usize,
-    /// Keys are not stored before the run.
+    /// Do not store the keys before the run.
     #[arg(long)]
     empty: bool,
-    /// Milliseconds between looks at the memory and the CPU time of the server.
+    /// Milliseconds between samples of the server's memory and CPU time.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
     sample_ms: u64,
     /// Writes all results to this file.
@@ -117,7 +117,7 @@ enum Operations {
 enum Choice {
     Uniform,
     Zipf,
-    /// Zipf, and the keys that were stored last are the most popular.
+    /// Zipf, with the keys that were stored last as the most popular.
     Latest,
     Sequential,
     HotCold,
@@ -131,13 +131,13 @@ enum Protocols {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Open {
-    /// As from many clients that know nothing of each other.
+    /// Random distances, as from many independent clients.
     Poisson,
-    /// All equally far from each other.
+    /// Equal distances.
     Even,
 }
 
-/// Stores the keys in order, in a server that runs already.
+/// Stores the keys in order, in a running server.
 pub fn load(arguments: &StoreArguments) -> Result<()> {
     pin_client(1);
     let port = arguments.port.context("load: which server? (--port)")?;
@@ -147,7 +147,7 @@ pub fn load(arguments: &StoreArguments) -> Result<()> {
     results::verdict(&tried)
 }
 
-/// Runs the load on a server that runs already, or on one that is started and filled for it.
+/// Runs the load on a running server, or on one that is started and filled for it.
 pub fn run(server: &str, arguments: &RunArguments) -> Result<()> {
     pin_client(arguments.threads);
     let tried = match try_run(server, arguments) {
@@ -196,7 +196,7 @@ fn start(server: &str, arguments: &RunArguments) -> Result<Server> {
     program.start(&Launch::default().with_threads(threads).on_cores(threads))
 }
 
-/// Runs a trial behind a progress bar.
+/// Runs a trial with a progress bar.
 fn watched(trial: &Trial) -> Result<Tried> {
     let length = match trial.load.stop {
         Stop::Operations(count) => count,
@@ -232,7 +232,7 @@ impl StoreArguments {
         }
     }
 
-    /// All keys, with values and expiry of the load.
+    /// Returns the trial that stores all keys, with values and expiry of the load.
     fn fill(&self, port: u16, pid: Option<u32>, server_cores: usize) -> Trial {
         let mut load = Load::fill(self.keys, self.value.clone());
         if let Operation::SetFor(_) = self.operation() {

@@ -1,4 +1,4 @@
-//! `page`: a recorded result as a page.
+//! `page`: renders a recorded result as a page.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,12 +16,12 @@ pub struct PageArguments {
     /// Recorded result to compare with.
     #[arg(long)]
     against: Option<PathBuf>,
-    /// The page.
+    /// File for the page.
     #[arg(long)]
     out: PathBuf,
 }
 
-/// Writes the page, and prints what is worse than recorded.
+/// Writes the page, and prints the figures that are worse than recorded.
 pub fn page(arguments: &PageArguments) -> Result<()> {
     let report = Report::read(&arguments.result)?;
     let recorded = arguments.against.as_deref().map(Report::read).transpose()?;

@@ -1,4 +1,4 @@
-//! `report`, `scenario` and `list`: scenarios from their files, recorded or only shown.
+//! `report`, `scenario` and `list`: scenarios read from files, and recorded or only printed.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,7 +15,7 @@ use crate::scenario::file::ScenarioFile;
 use crate::scenario::{Bench, Scale};
 use crate::servers::Peers;
 
-/// Which scenarios, and how large.
+/// Choice of scenarios, and their size.
 #[derive(Args)]
 pub struct Choice {
     /// Names of scenarios, or their beginnings; without any, all.
@@ -23,7 +23,7 @@ pub struct Choice {
     /// Folder of the scenarios.
     #[arg(long, default_value = SCENARIOS)]
     scenarios: PathBuf,
-    /// Part of the whole size, from 0.001 on.
+    /// Fraction of the full size, from 0.001 on.
     #[arg(long, default_value_t = 1.0)]
     scale: f64,
     /// Changes a parameter of all chosen scenarios, as `rounds=9`.
@@ -42,11 +42,11 @@ pub struct ReportArguments {
     /// the scenarios unless all are run.
     #[arg(long)]
     name: Option<String>,
-    /// A recorded result to compare with; by default the newest of `bench/results` of the same
+    /// A recorded result to compare with; by default the newest in `bench/results` with the same
     /// name.
     #[arg(long)]
     against: Option<PathBuf>,
-    /// The JSON of a run that was broken off: what it measured is kept, and the rest measured.
+    /// JSON of an interrupted run: its measurements are kept, and the rest is measured.
     #[arg(long)]
     resume: Option<PathBuf>,
 }
@@ -70,7 +70,7 @@ impl Choice {
     }
 }
 
-/// The scenario of this name, or all whose names begin with it.
+/// Returns the scenario of this name, or all whose names begin with it.
 fn named(files: &[ScenarioFile], name: &str) -> Vec<String> {
     let is_whole = files.iter().any(|file| file.name == name);
     let fits = |file: &&ScenarioFile| match is_whole {
@@ -91,7 +91,7 @@ pub fn list(choice: &Choice) -> Result<()> {
 /// Runs scenarios and prints them.
 ///
 /// # Errors
-/// If one of them is broken off, after the others.
+/// If one of them is interrupted, after the others.
 pub fn scenario(bench: &Bench, choice: &Choice) -> Result<()> {
     let scale = Scale::new(choice.scale)?;
     let mut report = Report::new(Vec::new());
@@ -103,12 +103,12 @@ pub fn scenario(bench: &Bench, choice: &Choice) -> Result<()> {
     whole(&report)
 }
 
-/// Runs scenarios, prints each as it is measured, and records all, as JSON, Markdown and a page.
-/// They are written after each scenario, so that a run that is broken off leaves what it measured,
-/// and another can go on there.
+/// Runs scenarios, prints each when it is measured, and records all, as JSON, Markdown and a page.
+/// They are written after each scenario, so that an interrupted run leaves its measurements and
+/// another run can continue them.
 ///
 /// # Errors
-/// If one of them is broken off, after the others; or if the results cannot be written.
+/// If one of them is interrupted, after the others; or if the results cannot be written.
 pub fn report(bench: &Bench, arguments: &ReportArguments) -> Result<()> {
     let scale = Scale::new(arguments.choice.scale)?;
     let files = arguments.choice.files()?;
@@ -149,7 +149,7 @@ pub fn report(bench: &Bench, arguments: &ReportArguments) -> Result<()> {
     whole(&report)
 }
 
-/// The newest recorded result of this name, if there is one that can be read.
+/// Returns the newest recorded result of this name, if there is one that can be read.
 fn newest_recorded(name: &str) -> Option<Report> {
     let path = Report::newest(Path::new(RESULTS), name)?;
     match Report::read(&path) {
@@ -192,7 +192,7 @@ fn conditions(bench: &Bench, scale: Scale) -> Vec<(String, String)> {
     pairs.map(|(name, value)| (name.to_owned(), value)).to_vec()
 }
 
-/// What of the sources was measured; a plus for changes that are not committed.
+/// Returns the measured commit; with a plus if there are uncommitted changes.
 fn commit() -> String {
     let git = |arguments: &[&str]| {
         let output = Command::new("git").args(arguments).output().ok()?;
@@ -228,7 +228,7 @@ fn machine_name(scale: Scale, choice: &Choice) -> String {
     format!("{}-{}cores{size}{parts}", env::consts::ARCH.replace('_', "-"), process::cores())
 }
 
-/// Before anything is started.
+/// Time for which the load by others is measured, before anything is started.
 const WATCHED: Duration = Duration::from_secs(1);
 const SCENARIOS: &str = "bench/scenarios";
 const RESULTS: &str = "bench/results";

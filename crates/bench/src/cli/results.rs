@@ -11,10 +11,10 @@ use crate::generator::Lag;
 use crate::sampler::Sample;
 use crate::trial::Tried;
 
-/// The form of the JSON; higher where fields change their meaning or go.
+/// Version of the JSON; higher when fields change their meaning or are removed.
 pub const VERSION: u32 = 1;
 
-/// How a trial ended.
+/// Returns the outcome of a trial in words.
 pub fn status(tried: &Tried) -> &'static str {
     let is_behind = tried.lag.is_some_and(|lag| !lag.is_held());
     if is_behind {
@@ -26,7 +26,7 @@ pub fn status(tried: &Tried) -> &'static str {
     }
 }
 
-/// What is wrong with a trial, if anything is.
+/// Returns the faults of a trial in words, if it has any.
 pub fn complaint(tried: &Tried) -> Option<String> {
     let mut complaints = Vec::new();
     let operations = tried.outcome.operations;
@@ -42,10 +42,10 @@ pub fn complaint(tried: &Tried) -> Option<String> {
     (!complaints.is_empty()).then(|| complaints.join("; "))
 }
 
-/// Turns what is wrong into an error.
+/// Turns the faults of a trial into an error.
 ///
 /// # Errors
-/// If anything is wrong.
+/// If the trial has a fault.
 pub fn verdict(tried: &Tried) -> Result<()> {
     match complaint(tried) {
         Some(complaint) => bail!("{complaint}"),
@@ -53,7 +53,7 @@ pub fn verdict(tried: &Tried) -> Result<()> {
     }
 }
 
-/// A few lines for a reader.
+/// Formats a trial in a few lines.
 pub fn text(what: &str, tried: &Tried) -> String {
     let outcome = &tried.outcome;
     let mut text = format!(
@@ -87,7 +87,7 @@ pub fn text(what: &str, tried: &Tried) -> String {
     text
 }
 
-/// Everything, with the settings it was measured with.
+/// Returns all results with the settings of the measurement.
 pub fn as_json(settings: &Value, tried: &Tried) -> Value {
     let outcome = &tried.outcome;
     let replies = &outcome.replies;
@@ -121,12 +121,12 @@ pub fn as_json(settings: &Value, tried: &Tried) -> Value {
     })
 }
 
-/// The samples, as objects.
+/// Returns the samples as objects.
 pub fn samples_json(samples: &[Sample]) -> Value {
     rows(samples).iter().map(Row::json).collect()
 }
 
-/// The samples: a line each, and one with the names of the columns.
+/// Formats the samples, one line each, below a line of column names.
 pub fn csv(samples: &[Sample]) -> String {
     let mut text = COLUMNS.join(",") + "\n";
     for row in rows(samples) {
@@ -136,7 +136,7 @@ pub fn csv(samples: &[Sample]) -> String {
     text
 }
 
-/// A sample with what changed since the one before it.
+/// A sample, with the changes since the previous one.
 struct Row {
     sample: Sample,
     per_second: f64,
@@ -181,14 +181,14 @@ fn rate(operations: u64, time: Duration) -> f64 {
     if time.is_zero() { 0.0 } else { operations as f64 / time.as_secs_f64() }
 }
 
-/// Until the last reply of a batch was there, and until the first was.
+/// Returns the times up to the last reply of a batch, and up to the first.
 fn latencies(tried: &Tried) -> [(&'static str, &Histogram<u64>); 2] {
     let outcome = &tried.outcome;
     [("latency", &outcome.round_trips), ("first reply of a batch", &outcome.first_replies)]
 }
 
 fn us(times: &Histogram<u64>, quantile: f64) -> f64 {
-    // The value of a histogram stands for a small range of which it is the end.
+    // The value of a histogram is the upper end of a small range.
     times.value_at_quantile(quantile).min(times.max()) as f64 / 1000.0
 }
 

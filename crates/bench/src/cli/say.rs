@@ -1,10 +1,10 @@
-//! Results on the standard output.
+//! Output of results.
 
 use std::fmt::Display;
 use std::io::{Write as _, stdout};
 
-/// Writes a text. A reader that has seen enough, as `head` has, does not end what is measured and
-/// recorded.
+/// Writes a text to the standard output. A reader that stops early, as `head` does, does not end
+/// the measurement or its recording.
 pub fn say(text: impl Display) {
     let _ = write!(stdout().lock(), "{text}");
 }

@@ -1,4 +1,4 @@
-//! `ycsb`: the phases of a workload, as YCSB's own command line has them.
+//! `ycsb`: phases of a workload, named as on YCSB's own command line.
 
 use std::fs;
 use std::io::{IsTerminal, stderr};
@@ -29,7 +29,7 @@ use crate::ycsb::workload::{Load, Workload};
 
 #[derive(Args)]
 pub struct YcsbArguments {
-    /// Both of them, one after the other, if none is named.
+    /// Phases to run; without any, both, one after the other.
     #[arg(value_enum)]
     phase: Option<PhaseName>,
     /// A property file; of several, later ones win.
@@ -40,10 +40,10 @@ pub struct YcsbArguments {
     properties: Vec<String>,
     #[arg(long, value_enum, default_value_t = ConnectorName::Redis)]
     connector: ConnectorName,
-    /// A server that runs already; without it one is started.
+    /// Port of a server that is running; without it one is started.
     #[arg(long)]
     port: Option<u16>,
-    /// The process that serves that port, where it does not tell itself.
+    /// Process that serves that port, if the server does not report it.
     #[arg(long)]
     pid: Option<u32>,
     /// Worker threads of a server that is started.
@@ -106,7 +106,8 @@ pub fn ycsb(server: &str, arguments: &YcsbArguments) -> Result<()> {
     Ok(())
 }
 
-/// What the server used, in lines as YCSB's; nothing if its process is not known.
+/// Formats the resources that the server used, in lines like YCSB's; empty if its process is not
+/// known.
 fn server_text(measured: &Measured, samples: &[Sample]) -> String {
     let seen = |of: fn(&Sample) -> Option<u64>| samples.iter().rev().find_map(of);
     let cpu = seen(|sample| Some(sample.cpu?.as_nanos() as u64));

@@ -1,17 +1,17 @@
-//! What answers a request, and a batch of them.
+//! Kinds of replies to a request and to a batch.
 
 use super::replies::Replies;
 
-/// What kind of reply a request brings.
+/// Kind of reply to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// A simple string.
     Status,
-    /// A bulk string, or none.
+    /// A bulk string, or nil.
     Value,
     /// An integer.
     Integer,
-    /// An array, or none.
+    /// An array, or nil.
     Array,
 }
 
@@ -24,18 +24,19 @@ pub struct Expected {
     pub values: u64,
     /// Replies to DEL.
     pub integers: u64,
-    /// Replies that are arrays, or none where there is nothing.
+    /// Replies that are arrays or nil.
     pub arrays: u64,
 }
 
 impl Expected {
-    /// All replies.
+    /// Returns the number of all replies.
     #[inline]
     pub fn total(&self) -> u64 {
         self.statuses + self.values + self.integers + self.arrays
     }
 
-    /// Whether these replies answer the batch; any request may also be answered by an error.
+    /// Returns true if these replies answer the batch; any request may also be answered by an
+    /// error.
     pub fn is_met_by(&self, replies: &Replies) -> bool {
         replies.status <= self.statuses
             && replies.bulk <= self.values
@@ -45,7 +46,7 @@ impl Expected {
             && replies.total() == self.total()
     }
 
-    /// One more reply of this kind.
+    /// Adds one reply of this kind.
     #[inline]
     pub fn count(&mut self, answer: Answer) {
         match answer {

@@ -1,50 +1,50 @@
-//! When requests are sent, and when no more.
+//! Sending times of requests, and the end of a run.
 
 use std::time::Duration;
 
-/// When a run ends; batches in flight are always waited for.
+/// End of a run; batches in flight are always waited for.
 #[derive(Clone, Copy, Debug)]
 pub enum Stop {
-    /// After this time.
+    /// Ends after this time.
     After(Duration),
-    /// After this many operations.
+    /// Ends after this many operations.
     Operations(u64),
 }
 
-/// How far due times stand from each other.
+/// Distances between due times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spacing {
-    /// All equally far.
+    /// Equal distances.
     Even,
-    /// As far as those of many clients who know nothing of each other (a Poisson process).
+    /// Distances as of many independent clients (a Poisson process).
     Random,
 }
 
-/// When operations are due.
+/// Due times of operations.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     /// Operations per second.
     pub per_second: f64,
-    /// How they are spread.
+    /// Distances between them.
     pub spacing: Spacing,
-    /// Seed of the distances.
+    /// Seed of random distances.
     pub seed: u64,
 }
 
-/// What decides when a batch is sent.
+/// Event upon which a batch is sent.
 #[derive(Clone, Copy, Debug)]
 pub enum Arrival {
-    /// The last reply of the batch before it on the same connection: a closed loop.
+    /// Last reply of the previous batch on the same connection: a closed loop.
     Closed,
-    /// As in a closed loop, but no earlier than the pace allows; what a slow server misses is not
+    /// As in a closed loop, but not before the pace allows it; time lost to a slow server is not
     /// made up for.
     Limited(Pace),
-    /// The pace alone: an open loop.
+    /// Pace alone: an open loop.
     Open(Pace),
 }
 
 impl Arrival {
-    /// For one of several threads that share the rate.
+    /// Returns the arrival for one of several threads that share the rate.
     #[must_use]
     pub fn for_thread(self, thread: usize, threads: usize) -> Self {
         let share = |pace: Pace| Pace {
@@ -59,8 +59,8 @@ impl Arrival {
         }
     }
 
-    /// When nothing more may be sent. With a schedule, time is what the schedule ends by, and what
-    /// was due before is still sent.
+    /// Returns the point from which nothing is sent. With a pace, time ends the schedule instead,
+    /// and batches that were due before are still sent.
     pub(super) fn stop_sending(self, stop: Stop) -> Stop {
         match (self, stop) {
             (Self::Limited(_) | Self::Open(_), Stop::After(_)) => Stop::After(Duration::MAX),

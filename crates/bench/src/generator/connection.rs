@@ -10,17 +10,17 @@ use super::answer::Expected;
 use super::protocol::{Counter, Protocol};
 use super::replies::Replies;
 
-/// What a call of [`Connection::receive`] brought.
+/// Result of [`Connection::receive`].
 pub enum Progress {
     /// Replies of the batch are still missing.
     Waiting,
-    /// The last reply of the batch is there.
+    /// The last reply of the batch has arrived.
     Done {
-        /// What the server answered.
+        /// Replies of the server.
         replies: Replies,
-        /// When the batch was sent.
+        /// Time at which the batch was sent.
         sent_at: Instant,
-        /// When its first bytes were seen to be there.
+        /// Time at which the first bytes of its replies were seen.
         heard_at: Instant,
     },
 }
@@ -44,7 +44,7 @@ impl Connection {
         Self::open_speaking(port, Protocol::Resp)
     }
 
-    /// As [`Connection::open`], for a server of any protocol.
+    /// Connects to a server of any protocol; otherwise as [`Connection::open`].
     ///
     /// # Errors
     /// If the server does not accept.
@@ -64,33 +64,33 @@ impl Connection {
         })
     }
 
-    /// The socket, for registration with epoll.
+    /// Returns the socket, for registration with epoll.
     pub fn stream(&self) -> &TcpStream {
         &self.stream
     }
 
-    /// When the last batch was sent, or the connection opened.
+    /// Returns the time at which the last batch was sent or the connection opened.
     pub fn sent_at(&self) -> Instant {
         self.sent_at
     }
 
-    /// Whether a batch is in flight.
+    /// Returns true while a batch is in flight.
     pub fn is_busy(&self) -> bool {
         self.expected.total() > 0
     }
 
-    /// Whether bytes of the batch wait for room in the socket.
+    /// Returns true while bytes of the batch wait for room in the socket.
     #[inline]
     pub fn has_unsent(&self) -> bool {
         !self.unsent.is_empty()
     }
 
-    /// The text of the first error reply.
+    /// Returns the text of the first error reply.
     pub fn first_error(&self) -> Option<&str> {
         self.counter.first_error()
     }
 
-    /// Sends a batch; what the socket does not take waits for [`Connection::flush`].
+    /// Sends a batch; bytes that the socket does not take wait for [`Connection::flush`].
     ///
     /// # Errors
     /// If the connection is broken.
@@ -107,7 +107,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Sends what is still unsent, as far as the socket takes it.
+    /// Sends unsent bytes, as far as the socket takes them.
     ///
     /// # Errors
     /// If the connection is broken.

@@ -1,12 +1,12 @@
-//! Keys as they are sent: `k` and 15 digits, of which the last twelve vary.
+//! Text of keys: `k` and 15 digits, of which the last twelve vary.
 
 /// Length of every key.
 pub const KEY_BYTES: usize = 16;
 
-/// Highest number of keys: the digits that vary.
+/// Highest number of keys, given by the digits that vary.
 pub const KEY_COUNT_MAX: u64 = 10_u64.pow(KEY_DIGITS as u32);
 
-/// Writes the digits that end the bytes.
+/// Writes a number into the digits at the end of the bytes.
 #[inline]
 pub(super) fn write_key(bytes: &mut [u8], number: u64) {
     let Some(digits) = bytes.last_chunk_mut::<KEY_DIGITS>() else { return };

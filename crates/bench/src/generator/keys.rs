@@ -1,4 +1,4 @@
-//! Which keys a run touches, in which order.
+//! Keys of a run, and their order.
 
 use std::sync::Arc;
 
@@ -12,37 +12,37 @@ use super::key_text::KEY_COUNT_MAX;
 use super::permutation::Permutation;
 use super::zipf::Zipf;
 
-/// How the next key number is chosen from `0..count`.
+/// Distribution from which the next key number in `0..count` is drawn.
 #[derive(Clone, Debug)]
 pub enum KeyChoice {
-    /// 0, 1, 2, ... and from the start again behind the last.
+    /// 0, 1, 2, ... up to the last, and from the start again.
     Sequential,
-    /// Every key with the same probability.
+    /// All keys with equal probability.
     Uniform,
-    /// Zipf over ranks; the ranks are scattered over the key numbers, so that popular keys are
-    /// no neighbours.
+    /// Zipf over ranks. Ranks are scattered over the key numbers, so that popular keys are not
+    /// neighbours.
     Zipf {
-        /// The exponent; YCSB uses 0.99.
+        /// Exponent; YCSB uses 0.99.
         exponent: f64,
     },
-    /// The newest keys are the most popular: Zipf over the distance from the highest number, which
-    /// is the newest where keys were stored in order.
+    /// Zipf over the distance from the highest key number. If the keys were stored in order, the
+    /// newest ones are the most popular.
     Latest {
-        /// The exponent; YCSB uses 0.99.
+        /// Exponent; YCSB uses 0.99.
         exponent: f64,
     },
-    /// `share` of the draws go to the `hot` part of the keys, which are scattered as for Zipf.
+    /// A `share` of the draws goes to the `hot` part of the keys, which are scattered as for Zipf.
     HotCold {
-        /// Part of the keys that is hot, 0 to 1.
+        /// Share of the keys that are hot, 0 to 1.
         hot: f64,
-        /// Part of the draws that go to the hot keys, 0 to 1.
+        /// Share of the draws that go to the hot keys, 0 to 1.
         share: f64,
     },
-    /// Exactly these, in this order, and from the start again behind the last.
+    /// The listed keys, in this order, and from the start again.
     Listed(Arc<[u32]>),
 }
 
-/// A stream of key numbers.
+/// Stream of key numbers.
 pub struct Keys {
     count: u64,
     source: Source,
@@ -70,7 +70,7 @@ enum Source {
 }
 
 impl Keys {
-    /// A stream over the keys `0..count`; the same seed gives the same stream.
+    /// Creates a stream over the keys `0..count`; the same seed gives the same stream.
     ///
     /// # Errors
     /// If `count` is zero or above [`KEY_COUNT_MAX`], a list is empty, or a parameter of the
@@ -79,9 +79,9 @@ impl Keys {
         Self::for_thread(choice, count, seed, 0, 1)
     }
 
-    /// As [`Keys::new`], for one of several threads: they have the keys of a sequence between
-    /// them, thread `thread` of `threads` those that leave this rest; other choices are drawn by
-    /// each for itself.
+    /// Creates the stream of thread `thread` of `threads`. The threads share a sequence: each has
+    /// the keys with its remainder modulo `threads`. All other choices are drawn by each thread for
+    /// itself.
     ///
     /// # Errors
     /// As [`Keys::new`].
@@ -122,7 +122,7 @@ impl Keys {
         Ok(Self { count, source, random })
     }
 
-    /// The next key number, below the count.
+    /// Returns the next key number, below the count.
     #[inline]
     pub fn draw(&mut self) -> u64 {
         match &mut self.source {
@@ -151,18 +151,18 @@ impl Keys {
     }
 }
 
-/// Keys by ranks.
+/// Keys drawn by rank.
 struct Ranked {
     ranks: Zipf,
     place: Place,
 }
 
-/// Which key has a rank.
+/// Mapping from ranks to keys.
 #[derive(Clone, Copy)]
 enum Place {
-    /// As the permutation says.
+    /// Mapping by the permutation.
     Scattered(Permutation),
-    /// Rank 0 is this key, and the others come before it.
+    /// Rank 0 is this key, and the next ranks are the keys before it.
     BackFrom(u64),
 }
 
@@ -177,7 +177,7 @@ impl Ranked {
     }
 }
 
-/// The numbers `0..count` in random order.
+/// Returns the numbers `0..count` in random order.
 pub fn shuffled(count: u32, seed: u64) -> Vec<u32> {
     let mut keys: Vec<u32> = (0..count).collect();
     keys.shuffle(&mut SmallRng::seed_from_u64(seed));
@@ -212,8 +212,8 @@ mod tests {
         assert!(chi_square(&seen, |_| 1000.0) < CHI_SQUARE_LIMIT);
     }
 
-    /// How far a million draws are from the weights that ranks of exponent 0.99 have, where
-    /// `key_of` tells the key of each rank.
+    /// Returns the distance (chi-square) of a million draws from the weights of ranks with exponent
+    /// 0.99; `key_of` gives the key of a rank.
     fn chi_square_of_ranks(choice: &KeyChoice, key_of: impl Fn(u64) -> u64) -> f64 {
         let draws = 1_000_000;
         let seen = counts(choice, 1000, draws);

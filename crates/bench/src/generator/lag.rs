@@ -1,30 +1,30 @@
-//! How far an open loop was behind its schedule.
+//! Delay of an open loop behind its schedule.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// How far an open loop was behind its schedule.
+/// Delay of an open loop behind its schedule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lag {
-    /// How long the schedule was.
+    /// Length of the schedule.
     pub schedule: Duration,
-    /// How much later than due a request was sent, at most.
+    /// Longest time between the due time of a request and its sending.
     pub most: Duration,
-    /// How long the oldest request had waited to be sent when the schedule was over.
+    /// Waiting time of the oldest unsent request at the end of the schedule.
     pub at_end: Duration,
-    /// Operations that waited to be sent then.
+    /// Operations that were unsent at the end of the schedule.
     pub unsent: u64,
 }
 
 impl Lag {
-    /// Whether the server kept up: it may be a little behind at the end, but not by a fiftieth of
-    /// the schedule.
+    /// Returns true if the server kept up: at the end it is behind by at most a fiftieth of the
+    /// schedule, or by a short time that is always allowed.
     pub fn is_held(&self) -> bool {
         self.at_end <= (self.schedule / 50).max(LAG_ALLOWED)
     }
 
-    /// By how much the server was too slow, in words, if it was.
+    /// Returns the delay in words, if the server was too slow.
     pub fn complaint(&self) -> Option<String> {
         let (schedule, late) = (self.schedule.as_secs_f64(), self.at_end.as_secs_f64());
         let what = match self.unsent {
@@ -39,7 +39,7 @@ impl Lag {
         })
     }
 
-    /// All of it, in seconds.
+    /// Returns all fields as JSON, times in seconds.
     pub fn as_json(&self) -> Value {
         json!({
             "seconds": self.schedule.as_secs_f64(),
@@ -49,7 +49,7 @@ impl Lag {
         })
     }
 
-    /// Adds what another thread saw of the same schedule.
+    /// Adds the delay that another thread saw on the same schedule.
     pub fn merge(&mut self, other: &Self) {
         self.schedule = self.schedule.max(other.schedule);
         self.most = self.most.max(other.most);

@@ -1,4 +1,4 @@
-//! Counts replies of memcached's text protocol in a byte stream that may be cut anywhere.
+//! Counter of replies of memcached's text protocol in a byte stream that may be cut anywhere.
 //!
 //! | reply | counts as |
 //! |---|---|
@@ -10,21 +10,21 @@
 
 use super::replies::{LINE_BYTES_MAX, Replies, Unexpected, part_of_body, text, unexpected};
 
-/// Counts replies; [`MemcachedCounter::feed`] may be called with any cut of the stream.
+/// Counter of replies; [`MemcachedCounter::feed`] may be called with any cut of the stream.
 #[derive(Default)]
 pub struct MemcachedCounter {
     counted: Replies,
-    /// Bytes of a value and its line end that have yet to arrive.
+    /// Bytes of a value and its line end that have not arrived.
     body_left: usize,
-    /// The beginning of a line whose end has yet to arrive.
+    /// Beginning of a line whose end has not arrived.
     line: Vec<u8>,
-    /// How many values came since the last `END`.
+    /// Values since the last `END`.
     values: u64,
     first_error: Option<String>,
 }
 
 impl MemcachedCounter {
-    /// What was counted since the last [`MemcachedCounter::take`].
+    /// Returns the counts since the last [`MemcachedCounter::take`].
     #[inline]
     pub fn counted(&self) -> &Replies {
         &self.counted
@@ -36,7 +36,7 @@ impl MemcachedCounter {
         std::mem::take(&mut self.counted)
     }
 
-    /// The text of the first error reply.
+    /// Returns the text of the first error reply.
     pub fn first_error(&self) -> Option<&str> {
         self.first_error.as_deref()
     }
@@ -68,7 +68,7 @@ impl MemcachedCounter {
         Ok(())
     }
 
-    /// Ends the value or the line that the last bytes left unfinished, as far as it has come.
+    /// Continues the value or the line that the last bytes left unfinished.
     #[inline]
     fn resume(&mut self, bytes: &[u8]) -> Result<usize, Unexpected> {
         if self.body_left > 0 {
@@ -90,7 +90,7 @@ impl MemcachedCounter {
         Ok(end + 1 + body.map_or(Ok(0), |body| self.body(behind, body))?)
     }
 
-    /// Takes what is there of a value of `body` bytes; returns how many bytes that was.
+    /// Takes the part of a value of `body` bytes that is there; returns the number of bytes taken.
     #[inline]
     fn body(&mut self, bytes: &[u8], body: usize) -> Result<usize, Unexpected> {
         let whole = body + 2;
@@ -113,7 +113,7 @@ impl MemcachedCounter {
         Ok(())
     }
 
-    /// Counts a line with its end; returns the length of the value if one follows.
+    /// Counts a line that includes its end; returns the length of the value if one follows.
     #[inline]
     fn whole_line(&mut self, line: &[u8]) -> Result<Option<usize>, Unexpected> {
         if line.len() > LINE_BYTES_MAX {
@@ -140,7 +140,7 @@ impl MemcachedCounter {
             _ if ERRORS.iter().any(|error| line.starts_with(error)) => {
                 self.counted.error += 1;
                 self.first_error.get_or_insert_with(|| text(line));
-                // What an error cuts short has no end.
+                // No `END` follows values that an error cuts short.
                 self.values = 0;
             }
             _ => return Err(unexpected(line)),
@@ -160,7 +160,7 @@ impl MemcachedCounter {
     }
 }
 
-/// The number of bytes at the end of `VALUE key flags bytes\r\n`, read from behind.
+/// Reads the number of bytes at the end of `VALUE key flags bytes\r\n`, backwards.
 #[inline]
 fn value_bytes(line: &[u8]) -> Option<usize> {
     let line = line.strip_suffix(b"\r\n")?;

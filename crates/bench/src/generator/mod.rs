@@ -1,9 +1,8 @@
 //! Load on one thread. In a closed loop every connection has one batch of requests in flight and
-//! sends the next as soon as the last reply of the batch is there; in an open loop batches are due
-//! at times of their own.
+//! sends the next as soon as the last reply of the batch has arrived; in an open loop batches have
+//! due times of their own.
 //!
-//! Where a request is more than a command and a key, a [`Script`] writes it anew from a line of
-//! text.
+//! Requests of more than a command and a key are written anew by a [`Script`], from a line of text.
 //!
 //! The generator must cost less than the server it measures. So requests are prepared once and
 //! only the digits of their keys are written per operation, and replies are counted, not parsed.

@@ -1,8 +1,8 @@
-//! What other threads see of a run, and how they end it.
+//! View of a running load for other threads, and their means to end it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Shared by the threads that make load and those that watch them.
+/// State shared by the threads that make load and those that watch them.
 #[derive(Debug, Default)]
 pub struct Monitor {
     operations: AtomicU64,
@@ -10,12 +10,12 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// Operations answered so far.
+    /// Returns the number of operations answered so far.
     pub fn operations(&self) -> u64 {
         self.operations.load(Ordering::Relaxed)
     }
 
-    /// Ends the run: what is in flight is waited for, and nothing more is sent.
+    /// Ends the run: nothing more is sent, and batches in flight are waited for.
     pub fn halt(&self) {
         self.is_halted.store(true, Ordering::Relaxed);
     }
@@ -25,7 +25,7 @@ impl Monitor {
         self.is_halted.load(Ordering::Relaxed)
     }
 
-    /// Notes operations that were answered.
+    /// Adds answered operations.
     #[inline]
     pub fn add(&self, operations: u64) {
         self.operations.fetch_add(operations, Ordering::Relaxed);

@@ -1,8 +1,8 @@
 //! An open loop: requests are due at times that do not depend on the server.
 //!
-//! A request waits from the moment at which it was due, also while all connections wait for
-//! answers, so a server that stands still is seen by everything that was due meanwhile. A closed
-//! loop asks nothing then, and leaves out what its clients would have seen.
+//! A request waits from its due time on, also while all connections wait for answers, so every
+//! request that falls due during a stall sees it. A closed loop sends nothing then and leaves out
+//! what its clients would have seen.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -22,11 +22,11 @@ use super::source::Source;
 use super::tally::Tally;
 
 impl Generator {
-    /// Runs until the end or until something breaks: what was measured is returned in any case.
+    /// Runs until the end or until something breaks; the measurements are returned in any case.
     ///
     /// # Errors
-    /// If the rate is not positive or one that no thread reaches, or if a run before failed and
-    /// left batches in flight.
+    /// If the rate is not positive or is above what a thread can reach, or if an earlier run failed
+    /// and left batches in flight.
     pub fn drive_to_end(
         &mut self,
         source: &mut impl Source,
@@ -52,8 +52,7 @@ impl Generator {
     /// the due times.
     ///
     /// # Errors
-    /// As [`Generator::run`]; and if the server is so slow that requests wait for
-    /// twenty seconds.
+    /// As [`Generator::run`]; and if the server is so slow that requests wait for twenty seconds.
     pub fn drive_open(
         &mut self,
         source: &mut impl Source,
@@ -107,7 +106,7 @@ impl Generator {
         }
     }
 
-    /// Waits for replies; not at all where it is likely that one would sleep too long.
+    /// Waits for replies; returns at once where the sleep would probably last too long.
     fn wait_for(&self, longest: Duration, events: &mut Vec<Event>) -> Result<()> {
         let longest =
             if longest < SHORTEST_SLEEP { Duration::ZERO } else { longest - SHORTEST_SLEEP };
@@ -123,5 +122,5 @@ impl Generator {
 }
 
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
-/// The kernel may sleep so much longer than it was asked to.
+/// Shortest sleep, since the kernel may sleep this much longer than asked.
 pub const SHORTEST_SLEEP: Duration = Duration::from_micros(100);

@@ -1,13 +1,13 @@
-//! What is done with each key.
+//! Operation on each key.
 
-/// What is done with each key.
+/// Operation on each key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// GET.
     Get,
     /// SET.
     Set,
-    /// GETs, so many in a hundred, among SETs.
+    /// GETs and SETs; the number is the percentage of GETs.
     Mixed(u8),
     /// SET with an expiry of this many seconds.
     SetFor(u32),
@@ -18,7 +18,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// How many of so many requests write a value.
+    /// Returns the number of requests, out of so many, that write a value.
     pub(super) fn sets_among(self, requests: usize) -> usize {
         match self {
             Self::Get | Self::Delete => 0,
@@ -40,7 +40,7 @@ pub struct Deadlines {
 }
 
 impl Deadlines {
-    /// The deadline of a key, in milliseconds since the Unix epoch.
+    /// Returns the deadline of a key, in milliseconds since the Unix epoch.
     pub fn of(&self, key: u64) -> u64 {
         let span = u128::from(self.span_ms) * u128::from(key) / u128::from(self.count);
         self.first_ms + span as u64

@@ -1,4 +1,4 @@
-//! What a run brought.
+//! Result of a run.
 
 use std::time::Duration;
 
@@ -8,36 +8,36 @@ use hdrhistogram::Histogram;
 use super::lag::Lag;
 use super::replies::Replies;
 
-/// What a run brought.
+/// Result of a run.
 pub struct Outcome {
     /// Operations answered, errors included.
     pub operations: u64,
-    /// From the first request to the last reply.
+    /// Time from the first request to the last reply.
     pub elapsed: Duration,
-    /// Round trip of each batch, in nanoseconds.
+    /// Round-trip time of each batch, in nanoseconds.
     pub round_trips: Histogram<u64>,
-    /// From sending each batch to the first bytes that answer it, in nanoseconds.
+    /// Time from the sending of each batch to the first bytes of its replies, in nanoseconds.
     pub first_replies: Histogram<u64>,
-    /// What the generator itself used.
+    /// CPU time of the generator itself.
     pub generator_cpu: Duration,
     /// Replies by kind.
     pub replies: Replies,
-    /// The text of the first error reply.
+    /// Text of the first error reply.
     pub first_error: Option<String>,
 }
 
-/// A run that was finished, or that ended early with what was measured until then.
+/// A run that was finished, or that ended early with its measurements up to then.
 pub struct Ended {
-    /// What it brought.
+    /// Measurements.
     pub outcome: Outcome,
-    /// How far it was behind its schedule, if it was an open loop.
+    /// Delay behind the schedule, for an open loop.
     pub lag: Option<Lag>,
-    /// Why it ended early.
+    /// Reason for an early end.
     pub failure: Option<Error>,
 }
 
 impl Outcome {
-    /// Of a run that did nothing.
+    /// Creates the result of a run that did nothing.
     ///
     /// # Errors
     /// Never, as long as the bounds of the histogram are sound.
@@ -53,27 +53,27 @@ impl Outcome {
         })
     }
 
-    /// A quantile of the round trips, in microseconds.
+    /// Returns a quantile of the round-trip times, in microseconds.
     pub fn round_trip_us(&self, quantile: f64) -> f64 {
         self.round_trips.value_at_quantile(quantile) as f64 / 1000.0
     }
 
-    /// A quantile of the times to the first reply of a batch, in microseconds.
+    /// Returns a quantile of the times to the first reply of a batch, in microseconds.
     pub fn first_reply_us(&self, quantile: f64) -> f64 {
         self.first_replies.value_at_quantile(quantile) as f64 / 1000.0
     }
 
-    /// Operations per second.
+    /// Returns operations per second.
     pub fn operations_per_second(&self) -> f64 {
         self.operations as f64 / self.elapsed.as_secs_f64()
     }
 
-    /// CPU of the generator per operation, in microseconds.
+    /// Returns the generator's CPU time per operation, in microseconds.
     pub fn generator_us_per_operation(&self) -> f64 {
         self.generator_cpu.as_secs_f64() * 1e6 / self.operations.max(1) as f64
     }
 
-    /// Adds what another thread did at the same time.
+    /// Adds the result of another thread that ran at the same time.
     ///
     /// # Errors
     /// Never, as long as all histograms have the same bounds.

@@ -1,26 +1,26 @@
-//! Scatters ranks over key numbers, so that popular keys are no neighbours.
+//! Permutation that scatters ranks over key numbers, so that popular keys are not neighbours.
 
 use super::key_text::KEY_COUNT_MAX;
 
-/// A bijection on `0..count`: a multiplication by a factor that shares no divisor with the count.
+/// Bijection on `0..count`: multiplication by a factor that is coprime to the count.
 #[derive(Clone, Copy, Debug)]
 pub struct Permutation {
     count: u64,
     factor: u64,
-    /// Whether the product of any number below the count and the factor fits 64 bits.
+    /// True if the product of any number below the count and the factor fits 64 bits.
     is_narrow: bool,
 }
 
 impl Permutation {
-    /// The permutation of `0..count`; always the same for the same count.
+    /// Returns the permutation of `0..count`; always the same for the same count.
     pub fn of(count: u64) -> Self {
-        // Both are primes and their product exceeds any count: one of them does not divide it.
+        // Both are primes and their product exceeds any count, so one of them does not divide it.
         let [first, second] = PRIMES;
         let factor = if count.is_multiple_of(first) { second } else { first };
         Self { count, factor, is_narrow: count.checked_mul(factor).is_some() }
     }
 
-    /// Where a number below the count goes.
+    /// Returns the image of a number below the count.
     #[inline]
     pub fn apply(self, number: u64) -> u64 {
         if self.is_narrow {
@@ -39,7 +39,7 @@ mod tests {
     use super::{PRIMES, Permutation};
     use crate::generator::KEY_COUNT_MAX;
 
-    /// The number whose product with `factor` leaves one, by Euclid; none if there is none.
+    /// Returns the inverse of `factor` modulo `count`, by Euclid; `None` if there is none.
     fn inverse(factor: u64, count: u64) -> Option<u64> {
         let (mut high, mut low) = (i128::from(count), i128::from(factor % count));
         let (mut before, mut now) = (0_i128, 1_i128);

@@ -1,9 +1,9 @@
-//! What is spoken with a server.
+//! Protocols of servers.
 
 use super::memcached::MemcachedCounter;
 use super::replies::{Replies, ReplyCounter, Unexpected};
 
-/// A protocol.
+/// Protocol of a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Protocol {
     /// RESP2, as Redis and Valkey speak it.
@@ -13,7 +13,7 @@ pub enum Protocol {
     Memcached,
 }
 
-/// Counts the replies of either protocol.
+/// Counter for replies of either protocol.
 pub(super) enum Counter {
     Resp(ReplyCounter),
     Memcached(MemcachedCounter),
@@ -65,20 +65,20 @@ pub(super) mod tests {
     use crate::generator::replies::LINE_BYTES_MAX;
     use crate::generator::{Replies, memcached, replies};
 
-    /// A stream of one protocol, and what its counter must make of it.
+    /// A stream of one protocol, and the counts that its counter must give.
     pub struct Case {
         pub new: fn() -> Counter,
         pub stream: &'static [u8],
         pub replies: Replies,
         pub first_error: &'static str,
-        /// What is no reply.
+        /// Streams that are no replies.
         pub refused: &'static [&'static [u8]],
-        /// How a reply begins that goes on up to the end of its line.
+        /// Beginning of a reply that goes on up to the end of its line.
         pub line: &'static str,
     }
 
     impl Case {
-        /// A counter that was fed the stream in these parts.
+        /// Returns a counter that was fed the stream in these parts.
         fn fed<'part>(&self, parts: impl IntoIterator<Item = &'part [u8]>) -> Counter {
             self.try_fed(parts).unwrap_or_else(|_| panic!("a sound stream is refused"))
         }
@@ -93,7 +93,7 @@ pub(super) mod tests {
         }
     }
 
-    /// All ways to cut a stream into three parts.
+    /// Returns all ways to cut a stream into three parts.
     fn cuts(stream: &[u8]) -> impl Iterator<Item = [&[u8]; 3]> {
         let firsts = 0..=stream.len();
         let pairs = firsts.flat_map(|first| (first..=stream.len()).map(move |it| (first, it)));

@@ -1,6 +1,6 @@
-//! Counts replies in a byte stream that may be cut anywhere, and checks their shape.
+//! Counter of replies in a byte stream that may be cut anywhere; it also checks their form.
 
-/// How many replies of each kind arrived.
+/// Number of replies by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Replies {
     /// `+OK` and other simple strings.
@@ -15,20 +15,20 @@ pub struct Replies {
     pub error: u64,
     /// Arrays, with everything that is in them.
     pub array: u64,
-    /// What stood in arrays; arrays in arrays count by what stands in them.
+    /// Elements of arrays; a nested array counts by its elements.
     pub elements: u64,
-    /// Those of the integers that were zero.
+    /// Integers that were zero.
     pub zero: u64,
 }
 
 impl Replies {
-    /// All replies; an array is one.
+    /// Returns the number of all replies; an array is one.
     #[inline]
     pub fn total(&self) -> u64 {
         self.status + self.bulk + self.nil + self.integer + self.error + self.array
     }
 
-    /// Adds the counts of another stretch of replies.
+    /// Adds the counts of another part of the stream.
     #[inline]
     pub fn add(&mut self, other: &Self) {
         self.status += other.status;
@@ -42,25 +42,25 @@ impl Replies {
     }
 }
 
-/// The stream holds something that is no reply of its protocol.
+/// Error: the stream holds something that is no reply of its protocol.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Unexpected(pub String);
 
-/// Counts replies; [`ReplyCounter::feed`] may be called with any cut of the stream.
+/// Counter of replies; [`ReplyCounter::feed`] may be called with any cut of the stream.
 #[derive(Default)]
 pub struct ReplyCounter {
     counted: Replies,
-    /// Bytes of a value and its line end that have yet to arrive.
+    /// Bytes of a value and its line end that have not arrived.
     body_left: usize,
-    /// The beginning of a line whose end has yet to arrive.
+    /// Beginning of a line whose end has not arrived.
     line: Vec<u8>,
-    /// How many values of an array have yet to arrive.
+    /// Values of the current array that have not arrived.
     open: u64,
     first_error: Option<String>,
 }
 
 impl ReplyCounter {
-    /// What was counted since the last [`ReplyCounter::take`].
+    /// Returns the counts since the last [`ReplyCounter::take`].
     #[inline]
     pub fn counted(&self) -> &Replies {
         &self.counted
@@ -72,7 +72,7 @@ impl ReplyCounter {
         std::mem::take(&mut self.counted)
     }
 
-    /// The text of the first error reply.
+    /// Returns the text of the first error reply.
     pub fn first_error(&self) -> Option<&str> {
         self.first_error.as_deref()
     }
@@ -115,7 +115,7 @@ impl ReplyCounter {
         Ok(end + 1 + body.map_or(Ok(0), |body| self.bulk(behind, body))?)
     }
 
-    /// Takes what is there of a value of `body` bytes; returns how many bytes that was.
+    /// Takes the part of a value of `body` bytes that is there; returns the number of bytes taken.
     #[inline]
     fn bulk(&mut self, bytes: &[u8], body: usize) -> Result<usize, Unexpected> {
         let whole = body + 2;
@@ -130,7 +130,7 @@ impl ReplyCounter {
         Ok(whole)
     }
 
-    /// Takes what is there of a value that has not arrived whole.
+    /// Takes the next part of a value whose beginning was taken before.
     #[cold]
     fn part_of_bulk(&mut self, bytes: &[u8]) -> Result<usize, Unexpected> {
         let taken = part_of_body(self.body_left, bytes)?;
@@ -160,7 +160,7 @@ impl ReplyCounter {
         Ok(bytes.len())
     }
 
-    /// Counts a line with its end; returns the length of the value if one follows.
+    /// Counts a line that includes its end; returns the length of the value if one follows.
     fn whole_line(&mut self, line: &[u8]) -> Result<Option<usize>, Unexpected> {
         if line.len() > LINE_BYTES_MAX {
             return Err(unexpected(line));
@@ -185,7 +185,7 @@ impl ReplyCounter {
         Ok(None)
     }
 
-    /// Counts a value: as a reply, or as an element of the array that is arriving.
+    /// Counts a value, as a reply or as an element of the current array.
     #[inline]
     fn arrived(&mut self, kind: impl FnOnce(&mut Replies) -> &mut u64) {
         if self.open == 0 {
@@ -197,7 +197,7 @@ impl ReplyCounter {
         }
     }
 
-    /// In an array of arrays an inner one makes way for its elements.
+    /// Counts the head of an array; the elements of a nested array take its place.
     fn array(&mut self, length: usize) -> Result<(), Unexpected> {
         self.open = self.open.saturating_sub(1) + length as u64;
         if self.open > OPEN_MAX {
@@ -208,7 +208,7 @@ impl ReplyCounter {
     }
 }
 
-/// `<kind><digits>\r\n` at the front: the bytes it takes, and the number.
+/// Reads `<kind><digits>\r\n` at the front; returns the number of bytes read, and the number.
 #[inline]
 fn header(kind: u8, bytes: &[u8]) -> Option<(usize, usize)> {
     if bytes.first() != Some(&kind) {
@@ -227,8 +227,8 @@ fn header(kind: u8, bytes: &[u8]) -> Option<(usize, usize)> {
     ends.then_some((at + 2, length))
 }
 
-/// Takes what is there of a value and its line end, of which `left` bytes are missing; returns how
-/// many bytes that was.
+/// Takes the part that is there of a value and its line end, of which `left` bytes are missing;
+/// returns the number of bytes taken.
 #[cold]
 pub(super) fn part_of_body(left: usize, bytes: &[u8]) -> Result<usize, Unexpected> {
     let part = &bytes[..left.min(bytes.len())];
@@ -247,10 +247,10 @@ pub(super) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim_end().to_owned()
 }
 
-/// Most bytes of a line, its end included.
+/// Most bytes of a line with its end.
 pub(super) const LINE_BYTES_MAX: usize = 64 * 1024;
 const LENGTH_DIGITS_MAX: usize = 12;
-/// Most values that may be missing of an array and of those in it.
+/// Most missing values of an array and the arrays in it.
 const OPEN_MAX: u64 = 1 << 37;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Batches of requests, built once; per operation only the digits of the key are written.
+//! Batches of requests, built once: per operation only the digits of the key are written.
 
 use anyhow::{Context, Result, ensure};
 use rand::rngs::SmallRng;
@@ -13,10 +13,10 @@ use super::protocol::Protocol;
 use super::sizes::ValueSize;
 use super::wording;
 
-/// What the requests of a run look like.
+/// Shape of the requests of a run.
 #[derive(Clone, Debug)]
 pub struct RequestShape {
-    /// What is done with each key.
+    /// Operation on each key.
     pub operation: Operation,
     /// Bytes in the value of a SET.
     pub value: ValueSize,
@@ -24,7 +24,7 @@ pub struct RequestShape {
     pub pipeline: usize,
 }
 
-/// The prepared batches of a run, used in turn.
+/// Prepared batches of a run, used in turn.
 pub struct Requests {
     batches: Vec<Batch>,
     next: usize,
@@ -41,7 +41,7 @@ impl Requests {
         Self::speaking(Protocol::Resp, shape, seed)
     }
 
-    /// As [`Requests::new`], in any protocol.
+    /// Prepares batches in any protocol; otherwise as [`Requests::new`].
     ///
     /// # Errors
     /// As [`Requests::new`]; and if the protocol does not have the operation.
@@ -69,13 +69,13 @@ impl Requests {
         Ok(Self { batches, next: 0, deadlines })
     }
 
-    /// Requests per batch.
+    /// Returns the number of requests per batch.
     pub fn pipeline(&self) -> usize {
         self.batches[0].slots.len()
     }
 
-    /// Writes `count` keys into the next batch, at most the whole of it; returns its bytes and
-    /// the replies they must bring.
+    /// Writes `count` keys into the next batch, at most a whole one; returns its bytes and the
+    /// replies that they must bring.
     #[inline]
     pub fn fill(&mut self, count: usize, keys: &mut Keys) -> (&[u8], Expected) {
         let index = self.next;
@@ -96,9 +96,9 @@ struct Batch {
 
 #[derive(Clone, Copy)]
 struct Slot {
-    /// Behind the last digit of the key.
+    /// Offset behind the last digit of the key.
     key_end: usize,
-    /// Where the 13 digits of the deadline stand; zero if the request has none.
+    /// Offset of the 13 digits of the deadline; zero if the request has none.
     deadline_at: usize,
     end: usize,
     answer: Answer,
@@ -141,7 +141,7 @@ impl Batch {
     }
 }
 
-/// Builds batches, with sizes for the values of their SETs.
+/// Builder of batches, with the sizes of the values of their SETs.
 struct Builder {
     protocol: Protocol,
     sizes: std::vec::IntoIter<usize>,
@@ -149,8 +149,8 @@ struct Builder {
 }
 
 impl Builder {
-    /// A mix comes as several batches, over which the operations are shuffled, so that its shares
-    /// are exact at any depth.
+    /// Builds the batches of one variant. A mix has several batches, over which the operations are
+    /// shuffled, so that its shares are exact at any depth.
     fn variant(&mut self, shape: &RequestShape) -> Vec<Batch> {
         if !matches!(shape.operation, Operation::Mixed(_)) {
             return vec![self.batch(&vec![shape.operation; shape.pipeline])];
@@ -184,12 +184,13 @@ impl Builder {
     }
 }
 
-/// Letters, so that no server takes the value for a number, and random, so that none packs it.
+/// Returns random letters: letters, so that no server takes the value for a number; random, so that
+/// no server compresses it.
 fn value(size: usize, random: &mut SmallRng) -> Vec<u8> {
     (0..size).map(|_| random.random_range(b'a'..=b'z')).collect()
 }
 
-/// So that one in twenty is exact without a pipeline.
+/// Batches of a mix: with twenty, a share of one in twenty is exact without a pipeline.
 const MIXED_BATCHES: usize = 20;
 const PIPELINE_MAX: usize = 10_000;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The loop that keeps every connection busy until the run is over.
+//! Loop that keeps every connection busy until the run is over.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -35,7 +35,7 @@ impl Generator {
         Self::connect_speaking(port, count, Protocol::Resp)
     }
 
-    /// As [`Generator::connect`], for a server of any protocol.
+    /// Opens connections to a server of any protocol; otherwise as [`Generator::connect`].
     ///
     /// # Errors
     /// As [`Generator::connect`].
@@ -55,14 +55,14 @@ impl Generator {
     /// Runs a closed loop on all connections.
     ///
     /// # Errors
-    /// If a connection breaks, a reply does not fit its request, or a run before failed and left
+    /// If a connection breaks, a reply does not fit its request, or an earlier run failed and left
     /// batches in flight. Error replies are counted.
     pub fn run(&mut self, requests: &mut Requests, keys: &mut Keys, stop: Stop) -> Result<Outcome> {
         self.drive(&mut Drawn { requests, keys }, stop)
     }
 
-    /// As [`Generator::run`]; `watch` is called with the number of operations answered so far,
-    /// about every `every` operations.
+    /// Runs a closed loop as [`Generator::run`] does; calls `watch` with the number of operations
+    /// answered so far, about every `every` operations.
     ///
     /// # Errors
     /// As [`Generator::run`], and those of `watch`.
@@ -77,7 +77,7 @@ impl Generator {
         self.drive_watched(&mut Drawn { requests, keys }, stop, every, watch)
     }
 
-    /// As [`Generator::run`], with batches of any source.
+    /// Runs a closed loop with batches of any source; otherwise as [`Generator::run`].
     ///
     /// # Errors
     /// As [`Generator::run`].
@@ -85,7 +85,8 @@ impl Generator {
         self.drive_watched(source, stop, u64::MAX, |_| Ok(()))
     }
 
-    /// As [`Generator::run_watched`], with batches of any source.
+    /// Runs a watched closed loop with batches of any source; otherwise as
+    /// [`Generator::run_watched`].
     ///
     /// # Errors
     /// As [`Generator::run_watched`].
@@ -109,9 +110,9 @@ impl Generator {
         Ok(tally.finish(self.first_error()))
     }
 
-    /// Hears all connections that have replies before it sends the next batches, so that the server
-    /// finds many at once, and a reply does not wait for requests to be written. Calls `turned`
-    /// after each turn, with the number of operations answered so far.
+    /// Reads from all connections that have replies before it sends the next batches, so that the
+    /// server finds many at once and no reply waits for requests to be written. Calls `turned`
+    /// after each iteration, with the number of operations answered so far.
     pub(super) fn closed_loop(
         &mut self,
         source: &mut impl Source,
@@ -145,7 +146,7 @@ impl Generator {
         Ok(())
     }
 
-    /// Connections.
+    /// Returns the number of connections.
     pub(super) fn len(&self) -> usize {
         self.connections.len()
     }
@@ -167,8 +168,8 @@ impl Generator {
         }
     }
 
-    /// Sends and receives what a connection is ready for. Returns whether the last reply of its
-    /// batch has come.
+    /// Sends and receives as far as a connection is ready. Returns true if the last reply of its
+    /// batch has arrived.
     #[inline]
     pub(super) fn hear(&mut self, event: Event, tally: &mut Tally) -> Result<bool> {
         let slot = event.data.u64() as usize;
@@ -203,7 +204,7 @@ impl Generator {
         self.send_due(slot, source, tally, None)
     }
 
-    /// Sends a batch that was due at some time, or now, if more may be sent.
+    /// Sends a batch that was due at a given time, or now, if more may be sent.
     #[inline]
     pub(super) fn send_due(
         &mut self,
@@ -288,7 +289,7 @@ mod tests {
         assert_eq!(outcome.replies.status, 140);
     }
 
-    /// A server that takes a while before it answers all GETs of a turn.
+    /// Starts a server that waits a while before it answers all GETs of a loop iteration.
     fn slow_server() -> u16 {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();

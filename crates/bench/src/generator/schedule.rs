@@ -1,4 +1,4 @@
-//! When batches are due, and how many wait.
+//! Due times of batches, and the number that wait.
 
 use std::time::{Duration, Instant};
 
@@ -9,13 +9,13 @@ use rand::{RngExt, SeedableRng};
 use super::arrival::{Arrival, Pace, Spacing, Stop};
 use super::lag::Lag;
 
-/// Due times, one after the other.
+/// Due times, in ascending order.
 #[derive(Clone)]
 struct DueTimes {
     spacing: Spacing,
-    /// Nanoseconds from one to the next, on average. At high rates they are no whole ones.
+    /// Average distance in nanoseconds; at high rates it is not a whole number.
     gap: f64,
-    /// Nanoseconds from the begin to the next one.
+    /// Next due time, in nanoseconds since the start.
     next: f64,
     random: SmallRng,
 }
@@ -29,28 +29,28 @@ impl DueTimes {
     }
 }
 
-/// When batches are due, and how many wait. What waits is not kept: its due times are drawn a
-/// second time when it is sent.
+/// Due times of batches, and the number that wait. Due times of waiting batches are not kept, but
+/// drawn a second time when the batches are sent.
 pub(super) struct Schedule {
     pace: Pace,
     pipeline: usize,
     is_open: bool,
     begin: Instant,
-    /// Nanoseconds from the begin to the end.
+    /// End of the schedule, in nanoseconds since the start.
     end: Option<f64>,
-    /// Batches that are still to become due, if they are counted.
+    /// Batches that will still become due, if their number is limited.
     left: Option<u64>,
-    /// Those that are still to become due.
+    /// Due times of batches that will still become due.
     coming: DueTimes,
-    /// Those that are still to be sent, from the oldest on.
+    /// Due times of unsent batches, from the oldest on.
     unsent: DueTimes,
-    /// Batches that are due and wait for a connection.
+    /// Due batches that wait for a connection.
     waiting: u64,
     lag: Lag,
 }
 
 impl Schedule {
-    /// None for a closed loop without a pace.
+    /// Creates the schedule; `None` for a closed loop without a pace.
     pub(super) fn new(
         arrival: Arrival,
         pipeline: usize,
@@ -93,12 +93,12 @@ impl Schedule {
         self.is_open.then_some(self.lag)
     }
 
-    /// Nanoseconds since the begin.
+    /// Returns the nanoseconds since the start.
     fn nanos_at(&self, now: Instant) -> f64 {
         now.saturating_duration_since(self.begin).as_nanos() as f64
     }
 
-    /// Whether the next batch is due; then the one behind it is the next.
+    /// Returns true if the next batch is due, and moves on to the one behind it.
     fn becomes_due(&mut self, now: f64) -> bool {
         let is_due = self.coming.next <= now && !self.is_over();
         if is_due {
@@ -108,13 +108,13 @@ impl Schedule {
         is_due
     }
 
-    /// Whether nothing more becomes due.
+    /// Returns true if nothing more becomes due.
     pub(super) fn is_over(&self) -> bool {
         self.left == Some(0) || self.end.is_some_and(|end| self.coming.next >= end)
     }
 
-    /// In an open loop, counts what is due; in a closed one nothing waits, and only little of what
-    /// was missed is made up for.
+    /// Counts due batches in an open loop. In a closed loop nothing waits, and only a little of the
+    /// missed time is made up for.
     pub(super) fn advance(&mut self, now: Instant) {
         let nanos = self.nanos_at(now);
         if !self.is_open {
@@ -130,7 +130,7 @@ impl Schedule {
         }
     }
 
-    /// From when the next batch counts, if one may be sent.
+    /// Returns the time from which the next batch counts, if one may be sent.
     pub(super) fn take(&mut self, now: Instant) -> Option<Instant> {
         if !self.is_open {
             return self.becomes_due(self.nanos_at(now)).then_some(now);
@@ -142,7 +142,7 @@ impl Schedule {
         Some(now - behind)
     }
 
-    /// How long the oldest batch that was not sent has waited.
+    /// Returns the waiting time of the oldest unsent batch.
     fn behind(&self, now: Instant) -> Option<Duration> {
         let due = self.begin + Duration::from_nanos(self.unsent.next as u64);
         (self.waiting > 0).then(|| now.saturating_duration_since(due))
@@ -158,7 +158,7 @@ impl Schedule {
         self.lag = Lag { schedule, at_end, unsent, ..self.lag };
     }
 
-    /// Ends an open loop that has no hope.
+    /// Fails if an open loop is hopelessly behind.
     pub(super) fn check(&mut self, now: Instant) -> Result<()> {
         let behind = self.behind(now).unwrap_or_default();
         if behind >= BEHIND_MAX {
@@ -176,11 +176,11 @@ impl Schedule {
     }
 }
 
-/// Requests that wait longer than this end a run.
+/// Longest time that a request may wait before the run ends.
 const BEHIND_MAX: Duration = Duration::from_secs(20);
-/// Operations per second that no thread reaches.
+/// Highest rate, in operations per second; no thread reaches it.
 const RATE_MAX: f64 = 1e8;
-/// What a pace with a limit makes up for after a pause.
+/// Nanoseconds that a limited pace makes up for after a pause.
 const BURST_NS: f64 = 1e7;
 const GAP_MAX_NS: f64 = 1e15;
 

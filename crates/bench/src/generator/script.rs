@@ -1,4 +1,4 @@
-//! Batches of any one request, written anew for each batch.
+//! Batches of any request, written anew for each batch.
 
 use anyhow::{Result, ensure};
 
@@ -7,33 +7,33 @@ use super::keys::{KeyChoice, Keys};
 use super::source::Source;
 use super::template::{Chance, Template};
 
-/// What a script asks, and for which numbers.
+/// Request of a script, and the numbers that it is written for.
 #[derive(Clone, Debug)]
 pub struct ScriptShape {
-    /// The request, as `template.rs` reads it.
+    /// Request, in the form that `template.rs` reads.
     pub request: String,
-    /// Which numbers are drawn for it.
+    /// Distribution of the numbers.
     pub numbers: KeyChoice,
-    /// The numbers drawn are below this.
+    /// Upper bound of the numbers, exclusive.
     pub count: u64,
     /// Requests per batch.
     pub pipeline: usize,
 }
 
 impl ScriptShape {
-    /// A request for the numbers `0..count` in order, 100 in a batch.
+    /// Creates a script for the numbers `0..count` in order, 100 requests in a batch.
     pub fn new(request: impl Into<String>, count: u64) -> Self {
         Self { request: request.into(), numbers: KeyChoice::Sequential, count, pipeline: 100 }
     }
 
-    /// With other numbers.
+    /// Sets the distribution of the numbers.
     #[must_use]
     pub fn of(mut self, numbers: KeyChoice) -> Self {
         self.numbers = numbers;
         self
     }
 
-    /// With so many requests in a batch.
+    /// Sets the number of requests in a batch.
     #[must_use]
     pub fn pipelined(mut self, pipeline: usize) -> Self {
         self.pipeline = pipeline;
@@ -41,7 +41,7 @@ impl ScriptShape {
     }
 }
 
-/// Writes batches.
+/// Writer of batches.
 pub struct Script {
     template: Template,
     answer: Answer,
@@ -52,7 +52,7 @@ pub struct Script {
 }
 
 impl Script {
-    /// A script of this shape; the same seed gives the same batches.
+    /// Creates a script of this shape; the same seed gives the same batches.
     ///
     /// # Errors
     /// If the request cannot be read, the pipeline is zero, or the numbers cannot be drawn.
@@ -87,7 +87,8 @@ impl Source for Script {
 }
 
 impl Answer {
-    /// What a request brings, by its first word; an integer unless it is known to be another.
+    /// Returns the kind of reply to a request, by its first word; an integer unless known to be
+    /// another.
     fn of(request: &str) -> Self {
         match request.split(' ').next().unwrap_or_default() {
             "SET" | "FLUSHALL" | "RENAME" => Self::Status,

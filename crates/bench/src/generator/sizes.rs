@@ -1,4 +1,4 @@
-//! How many bytes values have.
+//! Sizes of values.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -11,21 +11,21 @@ use rand::seq::SliceRandom;
 /// Bytes in the value of a SET.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ValueSize {
-    /// Always the same.
+    /// One size.
     Fixed(usize),
-    /// Every size of the range with the same probability.
+    /// All sizes of the range with equal probability.
     Uniform(RangeInclusive<usize>),
-    /// Many short ones and few long ones: exponentially distributed.
+    /// Exponentially distributed sizes: many short values and few long ones.
     Exponential {
-        /// The mean in bytes.
+        /// Mean in bytes.
         mean: usize,
     },
-    /// These sizes, each with its weight.
+    /// Given sizes, each with its weight.
     Weighted(Vec<(usize, u32)>),
 }
 
 impl ValueSize {
-    /// The mean in bytes.
+    /// Returns the mean in bytes.
     pub fn mean(&self) -> f64 {
         match self {
             Self::Fixed(size) | Self::Exponential { mean: size } => *size as f64,
@@ -37,10 +37,10 @@ impl ValueSize {
         }
     }
 
-    /// Refuses what no value can be.
+    /// Refuses sizes that no value can have.
     ///
     /// # Errors
-    /// If a range or a list is empty, a weight is zero or lost beside the others, or a size is
+    /// If a range or a list is empty, a weight is zero or vanishes beside the others, or a size is
     /// above [`VALUE_BYTES_MAX`].
     pub fn check(&self) -> Result<()> {
         let largest = match self {
@@ -64,8 +64,8 @@ impl ValueSize {
         Ok(())
     }
 
-    /// How often `requests` requests with `sets` values are prepared until all sizes come as often
-    /// as they should, in bounded memory.
+    /// Returns the number of variants of `requests` requests with `sets` values that are prepared,
+    /// so that sizes come in their shares as nearly as bounded memory allows.
     pub(super) fn variants(&self, sets: usize, requests: usize) -> usize {
         if sets == 0 || matches!(self, Self::Fixed(_)) {
             return 1;
@@ -77,7 +77,7 @@ impl ValueSize {
         wanted.min(in_memory).max(2)
     }
 
-    /// The rarest size of a list is that of one value in so many.
+    /// Returns n where the rarest size of a list is that of one value in n; zero without a list.
     fn one_in(&self) -> u64 {
         let Self::Weighted(list) = self else { return 0 };
         let least = list.iter().map(|(_, weight)| u64::from(*weight)).min().unwrap_or(1);
@@ -105,8 +105,8 @@ impl ValueSize {
         Ok(())
     }
 
-    /// `count` sizes in random order; each stands for an equal part of the distribution, so that
-    /// shares and mean hold as well as they can for so few.
+    /// Returns `count` sizes in random order. Each stands for an equal part of the distribution, so
+    /// that shares and mean are as exact as `count` allows.
     pub(super) fn spread(&self, count: usize, random: &mut SmallRng) -> Vec<usize> {
         let place = |index: usize| (index as f64 + 0.5) / count as f64;
         let mut sizes: Vec<_> = (0..count).map(|index| self.at(place(index))).collect();
@@ -114,7 +114,7 @@ impl ValueSize {
         sizes
     }
 
-    /// The size below which this part of the values are, 0 to 1.
+    /// Returns the quantile of the sizes at `place`, 0 to 1.
     fn at(&self, place: f64) -> usize {
         match self {
             Self::Fixed(size) => *size,
@@ -137,7 +137,7 @@ impl ValueSize {
     }
 }
 
-/// `16`, `16-64`, `exp:1000`, or sizes with their weights: `16*90,1024*9,65536*1`.
+/// Text form: `16`, `16-64`, `exp:1000`, or sizes with their weights: `16*90,1024*9,65536*1`.
 impl FromStr for ValueSize {
     type Err = Error;
 
@@ -189,11 +189,12 @@ fn total_weight(list: &[(usize, u32)]) -> u64 {
 pub const VALUE_BYTES_MAX: usize = 512 << 20;
 const SIZES_DRAWN: usize = 4096;
 const WEIGHT_RATIO_MAX: u64 = 1 << 18;
-/// What all prepared batches of a run take at most, where fewer of them are worse but possible.
+/// Wanted limit for the bytes of all prepared batches of a run; with fewer batches the sizes are
+/// less exact.
 const PREPARED_BYTES_WANTED: usize = 256 << 20;
-/// Most bytes in prepared values. A few of the largest find room.
+/// Most bytes in prepared values. It has room for a few of the largest.
 const PREPARED_BYTES_MAX: usize = 1 << 30;
-/// What a request takes beside its value, roughly, where each is a batch of its own.
+/// Estimate of the bytes of a request without its value, where each request is a batch of its own.
 const REQUEST_BYTES: usize = 128;
 
 #[cfg(test)]

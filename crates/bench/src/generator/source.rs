@@ -1,19 +1,20 @@
-//! Where batches of requests come from.
+//! Sources of request batches.
 
 use super::answer::Expected;
 use super::keys::Keys;
 use super::requests::Requests;
 
-/// Batches of requests.
+/// Source of request batches.
 pub trait Source {
-    /// Requests in a whole batch.
+    /// Returns the number of requests in a whole batch.
     fn pipeline(&self) -> usize;
 
-    /// The next batch of `count` requests, at most a whole one, and the replies it must bring.
+    /// Returns the next batch of `count` requests, at most a whole one, and the replies that it
+    /// must bring.
     fn fill(&mut self, count: usize) -> (&[u8], Expected);
 }
 
-/// Prepared requests with the keys that are written into them.
+/// Prepared requests, with the keys that are written into them.
 pub struct Drawn<'run> {
     /// The requests.
     pub requests: &'run mut Requests,

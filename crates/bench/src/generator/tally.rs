@@ -1,4 +1,4 @@
-//! What a run has done so far.
+//! Counts and latencies of a run so far.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use super::outcome::{Outcome, empty_histogram};
 use super::replies::Replies;
 use crate::process;
 
-/// What a run has done so far.
+/// Counts and latencies of a run so far.
 pub(super) struct Tally {
     stop: Stop,
     monitor: Arc<Monitor>,
@@ -47,17 +47,17 @@ impl Tally {
         self.monitor.is_halted()
     }
 
-    /// Operations answered so far.
+    /// Returns the number of operations answered so far.
     pub(super) fn answered(&self) -> u64 {
         self.replies.total()
     }
 
-    /// Whether all that was sent is answered.
+    /// Returns true if all sent operations are answered.
     pub(super) fn is_idle(&self) -> bool {
         self.in_flight == 0
     }
 
-    /// How many operations of a batch may still be sent; they count as sent.
+    /// Returns the number of operations of a batch that may still be sent, and counts them as sent.
     #[inline]
     pub(super) fn allowance(&mut self, pipeline: usize) -> usize {
         let count = match self.stop {

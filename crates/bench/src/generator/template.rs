@@ -1,13 +1,13 @@
-//! A request as a line of text, with places for numbers and letters.
+//! A request as a line of text, with placeholders for numbers and letters.
 //!
 //! | in a word | stands for |
 //! |---|---|
-//! | `{n}` | the number that was drawn for the request |
-//! | `{n*3+1/10%100}` | the same after these steps, from left to right |
-//! | `{n:6}` | its last six digits, with zeros in front |
-//! | `{n~8}`, `{n~16}` | so many letters, never the same for two numbers below 2^32, or 2^64 |
-//! | `{?16}`, `{?8-32}` | so many random letters, or from the first to the second number of them |
-//! | `{#100}` | a random number below 100 |
+//! | `{n}` | number drawn for the request |
+//! | `{n*3+1/10%100}` | that number after these steps, from left to right |
+//! | `{n:6}` | its last six digits, padded with zeros |
+//! | `{n~8}`, `{n~16}` | so many letters, unique for numbers below 2^32 or 2^64 |
+//! | `{?16}`, `{?8-32}` | so many random letters; with a range, a random number of them |
+//! | `{#100}` | random number below 100 |
 
 use std::ops::RangeInclusive;
 
@@ -21,10 +21,10 @@ pub struct Template {
 }
 
 impl Template {
-    /// Reads the words of a request, which stand apart by one space each.
+    /// Reads the words of a request, which are separated by single spaces.
     ///
     /// # Errors
-    /// If a place in braces is of no known form.
+    /// If a placeholder in braces has no known form.
     pub fn parse(text: &str) -> Result<Self> {
         let words: Vec<&str> = text.split(' ').collect();
         let mut pieces = Vec::new();
@@ -45,21 +45,21 @@ impl Template {
     }
 }
 
-/// Where random letters and numbers come from.
+/// Source of random letters and numbers.
 pub struct Chance {
     random: SmallRng,
     letters: Vec<u8>,
 }
 
 impl Chance {
-    /// The same seed gives the same letters and numbers.
+    /// Creates the source; the same seed gives the same letters and numbers.
     pub fn new(seed: u64) -> Self {
         let mut random = SmallRng::seed_from_u64(seed);
         let letters = (0..LETTERS).map(|_| random.random_range(b'a'..=b'z')).collect();
         Self { random, letters }
     }
 
-    /// Any stretch of letters that were drawn beforehand.
+    /// Returns a random stretch of letters that were drawn beforehand.
     #[inline]
     fn letters(&mut self, count: usize) -> &[u8] {
         let from = self.random.random_range(0..LETTERS - count);
@@ -69,11 +69,11 @@ impl Chance {
 
 enum Piece {
     Bytes(Vec<u8>),
-    /// In as many digits as it takes.
+    /// The number, without padding.
     Number(Steps),
-    /// The last of its digits.
+    /// The last digits of the number.
     Digits(Steps, usize),
-    /// Letters that follow from it.
+    /// Letters that are derived from the number.
     Scrambled(Steps, usize),
     Letters(RangeInclusive<usize>),
     Below(u64),
@@ -82,7 +82,7 @@ enum Piece {
 }
 
 impl Piece {
-    /// Bytes it takes, if always the same.
+    /// Returns the bytes that it takes, if they are always the same.
     fn width(&self) -> Option<usize> {
         match self {
             Self::Bytes(bytes) => Some(bytes.len()),
@@ -109,7 +109,7 @@ impl Piece {
     }
 }
 
-/// The length is written behind the word, and then put in front of it.
+/// Writes a word, whose length is then inserted in front of it.
 fn write_word(pieces: &[Piece], drawn: u64, chance: &mut Chance, bytes: &mut Vec<u8>) {
     let begin = bytes.len();
     for piece in pieces {
@@ -124,11 +124,11 @@ fn write_word(pieces: &[Piece], drawn: u64, chance: &mut Chance, bytes: &mut Vec
     bytes.extend_from_slice(b"\r\n");
 }
 
-/// What happens to a drawn number, from left to right.
+/// Steps that are applied to a drawn number, from left to right.
 struct Steps(Vec<(char, u64)>);
 
 impl Steps {
-    /// Reads `n` and what follows it.
+    /// Reads `n` and the steps behind it.
     fn parse(text: &str) -> Result<Self> {
         let mut rest = text.strip_prefix('n').context("a number is called n")?;
         let mut steps = Vec::new();
@@ -190,7 +190,7 @@ fn parse_place(place: &str) -> Result<Piece> {
     Ok(Piece::Number(Steps::parse(place)?))
 }
 
-/// A word of known length becomes part of what surrounds it.
+/// Appends a word; one of known length is merged into its surroundings.
 fn push_word(pieces: &mut Vec<Piece>, word: Vec<Piece>) {
     let Some(width) = word.iter().map(Piece::width).sum::<Option<usize>>() else {
         pieces.push(Piece::Word(word));
@@ -238,7 +238,7 @@ fn write_scrambled(number: u64, width: usize, bytes: &mut Vec<u8>) {
     }
 }
 
-/// A bijection: odd factors and shifted exclusive ors can be undone.
+/// Scrambles 64 bits by a bijection: odd factors and shifted exclusive ors are invertible.
 fn scramble_64(number: u64) -> u64 {
     let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     for factor in [0xbf58_476d_1ce4_e5b9, 0x94d0_49bb_1331_11eb] {
@@ -247,7 +247,7 @@ fn scramble_64(number: u64) -> u64 {
     mixed ^ (mixed >> 32)
 }
 
-/// As [`scramble_64`], within 32 bits.
+/// Scrambles 32 bits; otherwise as [`scramble_64`].
 fn scramble_32(number: u32) -> u32 {
     let mut mixed = number.wrapping_add(0x9e37_79b9);
     for factor in [0x85eb_ca6b, 0xc2b2_ae35] {
@@ -270,7 +270,7 @@ mod tests {
         String::from_utf8(bytes).unwrap()
     }
 
-    /// Words of a request as a server reads them.
+    /// Returns the words of a request as a server reads them.
     fn words(text: &str, number: u64) -> Vec<String> {
         let request = written(text, number);
         let mut lines = request.split("\r\n");

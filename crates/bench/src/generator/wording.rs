@@ -1,4 +1,4 @@
-//! How a request is written in each protocol.
+//! Text of a request in each protocol.
 
 use anyhow::{Result, ensure};
 
@@ -7,18 +7,18 @@ use super::key_text::KEY_BYTES;
 use super::operation::Operation;
 use super::protocol::Protocol;
 
-/// Where the places of a request stand that are written anew for each key.
+/// Offsets in a request that are written anew for each key.
 #[derive(Clone, Copy)]
 pub(super) struct Places {
-    /// Behind the last digit of the key.
+    /// Offset behind the last digit of the key.
     pub(super) key_end: usize,
-    /// Where the 13 digits of the deadline begin; zero if the request has none.
+    /// Offset of the 13 digits of the deadline; zero if the request has none.
     pub(super) deadline_at: usize,
-    /// What answers it.
+    /// Kind of its reply.
     pub(super) answer: Answer,
 }
 
-/// Whether an operation can be said in a protocol.
+/// Refuses operations that the protocol does not have.
 pub(super) fn check(protocol: Protocol, operation: Operation) -> Result<()> {
     if protocol == Protocol::Memcached {
         let has_deadlines = matches!(operation, Operation::SetUntil(_));
@@ -69,7 +69,8 @@ fn push_resp(operation: Operation, value: &[u8], bytes: &mut Vec<u8>) -> Places 
     Places { key_end, deadline_at, answer }
 }
 
-/// What [`check`] refuses is written without its deadline.
+/// Appends a request of memcached's protocol; an operation that [`check`] refuses is written
+/// without its deadline.
 fn push_memcached(operation: Operation, value: &[u8], bytes: &mut Vec<u8>) -> Places {
     let (verb, seconds, answer): (&[u8], _, _) = match operation {
         Operation::Get => (b"get ", 0, Answer::Value),

@@ -18,20 +18,20 @@ use rand_distr::weighted::WeightedAliasIndex;
 
 use super::below::below;
 
-/// Ranks `0..count`: the chance of rank `r` is in proportion to `(r + 1)` to the power of minus the
-/// exponent.
+/// Ranks `0..count`: the probability of rank `r` is proportional to `(r + 1)` to the power of minus
+/// the exponent.
 pub(super) struct Zipf {
     exponent: f64,
-    /// By the areas of their boxes.
+    /// Chooses a block by the area of its box.
     choice: WeightedAliasIndex<f64>,
     blocks: Box<[Block]>,
 }
 
 struct Block {
-    /// The first rank, counted from one.
+    /// First rank, counted from one.
     first: u64,
     ranks: u64,
-    /// What the last rank's chance is of the first one's.
+    /// Probability of the last rank as a fraction of that of the first.
     least: f64,
 }
 
@@ -68,14 +68,14 @@ impl Zipf {
     }
 }
 
-/// The chance of a rank as a part of an earlier one's.
+/// Returns the probability of a rank as a fraction of that of an earlier rank.
 fn chance(exponent: f64, earlier: u64, rank: u64) -> f64 {
     (earlier as f64 / rank as f64).powf(exponent)
 }
 
-/// Far beyond this nearly all draws are of the first rank.
+/// Highest exponent: far above this nearly all draws are of the first rank.
 const EXPONENT_MAX: f64 = 20.0;
-/// A block has one rank for so many before it.
+/// Ranks before a block for each rank in it.
 const RANKS_PER_BLOCK: u64 = 128;
 
 #[cfg(test)]
@@ -108,7 +108,7 @@ mod tests {
                 (seen - expected).powi(2) / expected
             };
             let chi_square: f64 = seen.iter().enumerate().map(term).sum();
-            // The 99.9 % point with 999 degrees of freedom.
+            // The 99.9 % point of chi-square with 999 degrees of freedom.
             assert!(chi_square < 1143.0, "{exponent}, {draws} draws: {chi_square}");
         }
     }
@@ -117,7 +117,7 @@ mod tests {
     fn of_a_billion_ranks_each_thousandfold_gets_its_share() {
         let (count, exponent, draws) = (1_000_000_000_u64, 0.99, 1_000_000);
         let (zipf, mut random) = (Zipf::new(count, exponent).unwrap(), SmallRng::seed_from_u64(3));
-        // Euler and Maclaurin's sum of the weights of the first ranks.
+        // Euler-Maclaurin sum of the weights of the first ranks.
         let sum = |ranks: f64| {
             let constant = 1.0 / (1.0 - exponent);
             let zeta = -99.423_5;

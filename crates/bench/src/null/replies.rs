@@ -1,23 +1,23 @@
-//! What a server that stored something would send, as bytes that are always the same.
+//! Constant replies of the null server, in the form of a server that stores data.
 
 use std::fmt::Write as _;
 
 use super::scan::Command;
 
-/// How large the answers are.
+/// Sizes of the replies.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// Bytes of a value, the answer to GET.
+    /// Bytes of a value, in replies to GET.
     pub value_bytes: usize,
-    /// Fields of a record, the answer to HGETALL.
+    /// Fields of a record, in replies to HGETALL.
     pub fields: usize,
-    /// Bytes in each of them; HMGET gets one.
+    /// Bytes in each field; HMGET gets one field.
     pub field_bytes: usize,
-    /// Keys in the answer to ZRANGEBYSCORE.
+    /// Keys in replies to ZRANGEBYSCORE.
     pub keys: usize,
 }
 
-/// Those of YCSB's core workloads, and values of 16 bytes.
+/// Sizes of YCSB's core workloads, and values of 16 bytes.
 impl Default for Shape {
     fn default() -> Self {
         Self { value_bytes: 16, fields: 10, field_bytes: 100, keys: 50 }
@@ -36,7 +36,7 @@ pub struct Replies {
 }
 
 impl Replies {
-    /// The same to every command but PING and INFO: a reply as it goes on the wire.
+    /// Creates the same reply, given in wire format, to every command but PING and INFO.
     pub fn always(reply: &str) -> Self {
         let same = || reply.to_owned();
         Self {
@@ -49,7 +49,7 @@ impl Replies {
         }
     }
 
-    /// As large as asked for.
+    /// Creates replies of the given sizes.
     pub fn new(shape: Shape) -> Self {
         let mut record = format!("*{}\r\n", 2 * shape.fields);
         let text = bulk(&"v".repeat(shape.field_bytes));
@@ -67,7 +67,7 @@ impl Replies {
         Self { value, record, field: format!("*1\r\n{text}"), keys, integer, status }
     }
 
-    /// What a command is answered with.
+    /// Returns the reply to a command.
     #[inline]
     pub(super) fn to(&self, command: Command) -> &[u8] {
         match command {
@@ -88,7 +88,7 @@ impl Default for Replies {
     }
 }
 
-/// A bulk string as it goes on the wire.
+/// Returns a bulk string in wire format.
 pub fn bulk(text: &str) -> String {
     format!("${}\r\n{text}\r\n", text.len())
 }

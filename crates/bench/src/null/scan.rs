@@ -1,17 +1,17 @@
-//! The least that can be called a request parser: where a command ends, and which one it is.
+//! Minimal request parser: finds the end of a command and its name.
 
-/// What stands at the front of the bytes.
+/// Content at the front of the bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Scanned {
-    /// A command that takes this many bytes.
+    /// A command of this many bytes.
     Command(Command, usize),
-    /// The command goes on behind the bytes that are there.
+    /// Incomplete command.
     Partial,
-    /// Not an array of bulk strings, or one that is absurdly large.
+    /// Not an array of bulk strings, or an excessively large one.
     Malformed,
 }
 
-/// Commands whose answers differ.
+/// Commands with replies of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
     /// GET.
@@ -24,9 +24,9 @@ pub enum Command {
     Zadd,
     /// ZRANGEBYSCORE.
     Zrangebyscore,
-    /// PING or INFO, by which a server is found.
+    /// PING or INFO, which clients send to detect a server.
     Search,
-    /// Any other.
+    /// Any other command.
     Other,
 }
 
@@ -69,7 +69,7 @@ fn scan_command(bytes: &[u8]) -> Result<Scanned, Scanned> {
     Ok(Scanned::Command(command, at))
 }
 
-/// Reads `<kind><digits>\r\n` at `at`: the number, and the position behind the line.
+/// Reads `<kind><digits>\r\n` at `at`; returns the number, and the position behind the line.
 fn header(bytes: &[u8], at: usize, kind: u8, max: usize) -> Result<(usize, usize), Scanned> {
     let line = &bytes[at.min(bytes.len())..];
     match line.first() {
@@ -98,7 +98,7 @@ fn header(bytes: &[u8], at: usize, kind: u8, max: usize) -> Result<(usize, usize
 const ARGUMENTS_MAX: usize = 1024;
 const BULK_BYTES_MAX: usize = 64 << 20;
 const COMMAND_BYTES_MAX: usize = 2 * BULK_BYTES_MAX;
-/// Within these the line of a length ends.
+/// Most bytes up to the end of the line that holds a length.
 const HEADER_BYTES_MAX: usize = 16;
 
 #[cfg(test)]

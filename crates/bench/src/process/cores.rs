@@ -1,5 +1,5 @@
-//! The cores that this process may use, which need not begin with zero nor be without gaps: callers
-//! name them by their place in the list.
+//! Cores that this process may use. Their numbers may have gaps and need not begin with zero:
+//! callers name them by their index in the list.
 
 use std::sync::OnceLock;
 use std::thread::available_parallelism;
@@ -11,20 +11,21 @@ pub fn cores() -> usize {
     list().len()
 }
 
-/// The number by which the kernel knows one of them, counted from zero; of the last one, if there
-/// are fewer.
+/// Returns the kernel's number of the core at `index`, counted from zero; that of the last core if
+/// there are fewer.
 pub fn core(index: usize) -> usize {
     let list = list();
     list[index.min(list.len() - 1)]
 }
 
-/// The first of them, at least one and at most all there are, as `taskset -c` takes them.
+/// Returns the first `count` cores, at least one and at most all, in the form that `taskset -c`
+/// takes.
 pub fn first_cores(count: usize) -> String {
     let numbers = (0..count.clamp(1, cores())).map(|index| core(index).to_string());
     numbers.collect::<Vec<_>>().join(",")
 }
 
-/// Binds the calling thread to one core, as [`core`] names it. Where that fails, which is told,
+/// Binds the calling thread to one core, named as in [`core`]. On failure it prints a message and
 /// the thread runs on.
 pub fn pin_this_thread(index: usize) {
     let core = core(index);
@@ -35,18 +36,19 @@ pub fn pin_this_thread(index: usize) {
     }
 }
 
-/// Asked once, since a thread that is bound to a core is told that one alone.
+/// Cores of this process. Read once, since a thread that is bound to a core would see that core
+/// alone.
 fn list() -> &'static [usize] {
     static LIST: OnceLock<Vec<usize>> = OnceLock::new();
     LIST.get_or_init(allowed)
 }
 
-/// Those that the calling thread may run on, without those that a quota takes away.
+/// Returns the cores that the calling thread may run on, less those that a quota takes away.
 fn allowed() -> Vec<usize> {
     let count = available_parallelism().map_or(1, usize::from);
     match sched_getaffinity(None) {
         Ok(set) => (0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core)).take(count).collect(),
-        // A machine with more cores than the set has room for.
+        // The machine has more cores than the set holds.
         Err(_) => (0..count).collect(),
     }
 }

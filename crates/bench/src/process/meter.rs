@@ -6,34 +6,34 @@ use anyhow::Result;
 
 use super::{ThreadTimes, cpu_time_in_ticks, thread_times};
 
-/// Adds up what a process used, also by threads that have ended. It never goes backwards.
+/// Sum of the CPU time of all threads of a process, ended ones included. It never goes backwards.
 ///
-/// The scheduler tells the time of each live thread to the nanosecond; what all threads used, the
-/// ended ones included, is told in whole clock ticks only. So the sum is exact while no thread
-/// ends, and at most two ticks (one of user and one of system time, 20 ms) too low afterwards.
+/// The scheduler reports the time of each live thread in nanoseconds, but that of all threads,
+/// ended ones included, in whole clock ticks only. So the sum is exact while no thread ends, and
+/// afterwards at most two ticks too low (one of user and one of system time, 20 ms).
 #[derive(Debug)]
 pub struct CpuMeter {
     pid: u32,
-    /// As they were when they were looked at last.
+    /// Threads at the last reading.
     threads: Vec<ThreadTimes>,
-    /// Of threads that have ended.
+    /// CPU time of threads that have ended.
     ended: Duration,
     sum: Duration,
 }
 
 impl CpuMeter {
-    /// For a process, which need not exist.
+    /// Creates the meter of a process, which need not exist.
     #[must_use]
     pub fn new(pid: u32) -> Self {
         Self { pid, threads: Vec::new(), ended: Duration::ZERO, sum: Duration::ZERO }
     }
 
-    /// User and system time of the process since it began.
+    /// Returns user and system time of the process since its start.
     ///
     /// # Errors
     /// If the process does not exist.
     pub fn read(&mut self) -> Result<Duration> {
-        // First, so that it holds nothing of live threads that they do not tell themselves.
+        // Read first, so that it holds no time that live threads do not report themselves.
         let ticks = cpu_time_in_ticks(self.pid)?;
         let threads = thread_times(self.pid).unwrap_or_default();
         Ok(self.add_up(ticks, threads))
@@ -42,12 +42,12 @@ impl CpuMeter {
     fn add_up(&mut self, ticks: Duration, threads: Vec<ThreadTimes>) -> Duration {
         let live: Duration = threads.iter().map(|times| times.on_core).sum();
         let went_on = |then: &ThreadTimes| {
-            // Numbers are used again, by threads that begin with no time.
+            // Thread numbers are used again, by threads that start with no time.
             threads.iter().any(|now| now.thread == then.thread && now.on_core >= then.on_core)
         };
         let gone = self.threads.iter().filter(|then| !went_on(then));
         self.ended += gone.map(|then| then.on_core).sum::<Duration>();
-        // Threads also begin and end without having been looked at.
+        // Threads may also start and end between two readings.
         self.ended = self.ended.max(ticks.saturating_sub(live));
         self.threads = threads;
         self.sum = self.sum.max(live + self.ended);
@@ -67,7 +67,8 @@ mod tests {
         Duration::from_millis(count)
     }
 
-    /// What a meter adds up to, of ticks and of threads with their numbers, all in milliseconds.
+    /// Returns the meter's sums for given ticks and threads with their numbers, all in
+    /// milliseconds.
     fn sums(looks: &[(u64, &[(u32, u64)])]) -> Vec<u64> {
         let mut meter = CpuMeter::new(0);
         let mut look = |(ticks, threads): &(u64, &[(u32, u64)])| {

@@ -1,61 +1,61 @@
-//! A report held against a recorded one.
+//! Comparison of a report with a recorded one.
 
 use super::figure::{Better, Figure, with_unit};
 use super::text::{aligned, strings};
 use super::{Report, Section};
 
-/// What became of the figures since another report was recorded.
+/// Changes of the figures since another report was recorded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// When the other was recorded; empty if it does not say.
+    /// Date of the recorded report; empty if it does not state one.
     pub recorded: String,
     /// Conditions that differ: name, now, recorded.
     pub differing: Vec<(String, String, String)>,
-    /// One per figure of this report, in their order.
+    /// Changes, one per figure of this report, in their order.
     pub changes: Vec<Change>,
     /// Figures that only the recorded report has.
     pub gone: Vec<Change>,
 }
 
-/// What became of one figure.
+/// Change of one figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
     /// Name of the section, or its title if it has no name.
     pub section: String,
-    /// What was measured.
+    /// Name of the measured quantity.
     pub what: String,
     /// Unit of the numbers, empty for a ratio.
     pub unit: String,
-    /// What it is; absent if it was not measured.
+    /// Present value; absent if it was not measured.
     pub now: Option<f64>,
-    /// What it was; absent if it was not measured.
+    /// Recorded value; absent if it was not measured.
     pub recorded: Option<f64>,
-    /// What differs only by chance, as a part of the recorded figure.
+    /// Difference that may be chance, as a fraction of the recorded figure.
     pub noise: f64,
-    /// What to think of it.
+    /// Judgement of the change.
     pub judgement: Judgement,
 }
 
-/// What to think of a change.
+/// Judgement of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judgement {
-    /// Farther in the good direction than noise explains.
+    /// Change in the good direction by more than noise.
     Better,
-    /// Within the noise.
+    /// Change within the noise.
     Same,
-    /// Farther in the bad direction than noise explains.
+    /// Change in the bad direction by more than noise.
     Worse,
-    /// Not measured when the other was recorded.
+    /// Not measured in the recorded report.
     New,
-    /// Recorded, and not measured now.
+    /// Recorded, but not measured now.
     Gone,
-    /// Both are there, but measured at other scales, with other settings, in other units, or, if
-    /// they are no ratios, on other machines.
+    /// Both values exist, but were measured at other scales, with other settings, in other units
+    /// or, unless they are ratios, on other machines.
     Unjudged,
 }
 
 impl Comparison {
-    /// Finds each figure by its section and by what was measured.
+    /// Matches figures by their sections and names.
     pub fn new(now: &Report, recorded: &Report) -> Self {
         let differing = differing(now, recorded);
         let is_judged = !differing.iter().any(|(name, ..)| name == Report::SCALE);
@@ -80,7 +80,7 @@ impl Comparison {
         self.changes.iter().chain(&self.gone).filter(move |change| change.judgement == judgement)
     }
 
-    /// Why nothing is judged; nothing if figures are.
+    /// Returns the reason why nothing is judged; `None` if figures are judged.
     pub fn refusal(&self) -> Option<String> {
         let (_, now, recorded) = self.differing.iter().find(|(name, ..)| name == Report::SCALE)?;
         Some(format!(
@@ -89,7 +89,8 @@ impl Comparison {
         ))
     }
 
-    /// What got worse as aligned text, or why nothing is judged, for a terminal.
+    /// Renders the figures that got worse, or the reason why nothing is judged, as aligned text for
+    /// a terminal.
     pub fn text(&self) -> String {
         let rows: Vec<_> = self.judged(Judgement::Worse).map(Change::cells).collect();
         match (self.refusal(), rows.is_empty()) {
@@ -105,20 +106,20 @@ impl Comparison {
 }
 
 impl Change {
-    /// The change as a part of the recorded figure; absent unless both are there.
+    /// Returns the change as a fraction of the recorded figure; absent unless both values exist.
     pub fn relative(&self) -> Option<f64> {
         let (now, recorded) = (self.now?, self.recorded?);
         let difference = now - recorded;
         Some(if difference == 0.0 { 0.0 } else { difference / recorded.abs() })
     }
 
-    /// How much farther from one it is than it was, as a part of the recorded figure.
+    /// Returns the growth of the distance from one, as a fraction of the recorded figure.
     fn farther_from_one(&self) -> Option<f64> {
         let (now, recorded) = (self.now?, self.recorded?);
         Some(((now - 1.0).abs() - (recorded - 1.0).abs()) / recorded.abs())
     }
 
-    /// The change in words: `worse, +12 %`; `new` or `gone` if one of them is not there.
+    /// Renders the change in words: `worse, +12 %`; `new` or `gone` if one value does not exist.
     pub fn text(&self) -> String {
         let word = self.judgement.word();
         match self.relative() {
@@ -128,7 +129,7 @@ impl Change {
         }
     }
 
-    /// The recorded figure and the change in words: `1.20: worse, +12 %`.
+    /// Renders the recorded figure and the change: `1.20: worse, +12 %`.
     pub fn against(&self) -> String {
         match self.recorded {
             Some(_) => format!("{}: {}", self.recorded_text(), self.text()),
@@ -136,7 +137,7 @@ impl Change {
         }
     }
 
-    /// The recorded figure with its unit.
+    /// Returns the recorded figure with its unit.
     pub fn recorded_text(&self) -> String {
         self.recorded.map_or_else(|| "-".to_owned(), |value| with_unit(value, &self.unit))
     }
@@ -150,7 +151,7 @@ impl Change {
 }
 
 impl Judgement {
-    /// The judgement in one word; empty if there is none.
+    /// Returns the judgement in one word; empty if there is none.
     pub fn word(self) -> &'static str {
         match self {
             Self::Better => "better",
@@ -172,7 +173,8 @@ fn keyed(report: &Report) -> impl Iterator<Item = (&Section, &Figure)> {
     sections.flat_map(|section| section.figures.iter().map(move |figure| (section, figure)))
 }
 
-/// Whether both were measured with the same parameters, as far as a recorded one tells.
+/// Returns true if both were measured with the same parameters, as far as the recorded one states
+/// them.
 fn has_settings_of(now: &Section, recorded: &Section) -> bool {
     recorded.settings.is_empty() || now.settings == recorded.settings
 }
@@ -180,7 +182,7 @@ fn has_settings_of(now: &Section, recorded: &Section) -> bool {
 fn differing(now: &Report, recorded: &Report) -> Vec<(String, String, String)> {
     let differs = |(name, now): &(String, String)| {
         let (_, other) = recorded.conditions.iter().find(|(other, _)| other == name)?;
-        // What others do is something else at any time.
+        // The load by others differs at any time.
         (other != now && name != Report::OTHERS).then(|| (name.clone(), now.clone(), other.clone()))
     };
     now.conditions.iter().filter_map(differs).collect()
@@ -233,9 +235,10 @@ fn gone(section: &Section, figure: &Figure) -> Change {
     }
 }
 
-/// How far two medians of so many rounds differ by chance, rarely more: the quartiles are two
-/// thirds of a standard deviation from the middle, and medians come closer with the root of their
-/// number. Three rounds show less than half of a deviation, so there is some room above that.
+/// Distance of two medians of so many rounds that chance rarely exceeds. The quartiles are two
+/// thirds of a standard deviation from the middle, and medians come closer with the square root of
+/// the number of rounds. Three rounds show less than half of a deviation, so there is some room
+/// above that.
 fn noise_of(figure: &Figure) -> f64 {
     let rounds = figure.rounds.len().max(3) as f64;
     (6.0 * figure.spread.unwrap_or(0.0) / rounds.sqrt()).max(LEAST_NOISE)
@@ -250,7 +253,7 @@ fn percent(part: f64) -> String {
     }
 }
 
-/// Smaller changes are chance, however close the rounds were.
+/// Least noise: smaller changes are chance, however close the rounds were.
 const LEAST_NOISE: f64 = 0.05;
 
 #[cfg(test)]

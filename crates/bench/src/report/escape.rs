@@ -1,6 +1,6 @@
-//! Text inside of markup.
+//! Escaping of text in markup.
 
-/// The text as markup that shows it, inside an element or a quoted attribute.
+/// Escapes a text for the inside of an element or a quoted attribute.
 pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
@@ -18,7 +18,7 @@ pub(super) fn escape(text: &str) -> String {
     escaped
 }
 
-/// The text if it is short enough, or its beginning and an ellipsis.
+/// Returns the text if it is short enough, else its beginning and an ellipsis.
 pub(super) fn elide(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();

@@ -1,31 +1,31 @@
-//! A measured figure, what it must be, and how sure it is.
+//! A measured figure, its aim and its spread.
 
 use serde::{Deserialize, Serialize};
 
 use crate::statistics::{median, spread};
 
-/// What a figure must be.
+/// Aim of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Aim {
-    /// Not above.
+    /// Upper limit.
     AtMost(f64),
-    /// Not below.
+    /// Lower limit.
     AtLeast(f64),
-    /// A ratio that is no farther from one than this.
+    /// Largest distance of a ratio from one.
     WithinOfOne(f64),
 }
 
-/// Which of two figures is the better one.
+/// Direction in which a figure is better.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Better {
-    /// The lower.
+    /// Lower is better.
     #[default]
     Lower,
-    /// The higher.
+    /// Higher is better.
     Higher,
-    /// The one nearer to one: a ratio of what should be equal.
+    /// Nearer to one is better: a ratio of things that should be equal.
     NearerOne,
 }
 
@@ -48,7 +48,7 @@ impl Aim {
         }
     }
 
-    /// What a figure that just meets it is; an aim with one limit has it twice.
+    /// Returns the values at which the aim is just met; an aim with one limit has it twice.
     fn limits(self) -> [f64; 2] {
         match self {
             Self::AtMost(limit) | Self::AtLeast(limit) => [limit; 2],
@@ -60,75 +60,77 @@ impl Aim {
 /// A measured figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
-    /// What was measured, in words; a recorded figure is found by them.
+    /// Name of the measured quantity, in words; recorded figures are found by it.
     pub what: String,
-    /// What it must be, if there is an aim.
+    /// Aim, if there is one.
     #[serde(default)]
     pub aim: Option<Aim>,
-    /// What is better where there is no aim to tell.
+    /// Better direction, for figures without an aim.
     #[serde(default)]
     pub better: Better,
-    /// What it is; absent if it could not be measured.
+    /// Measured value; absent if it could not be measured.
     pub measured: Option<f64>,
-    /// Half the distance between the quartiles of the rounds, as a part of the median; absent with
-    /// one round.
+    /// Half the interquartile range of the rounds as a fraction of the median; absent with one
+    /// round.
     #[serde(default)]
     pub spread: Option<f64>,
-    /// What it was in each round, if there were several.
+    /// Value of each round, if there were several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rounds: Vec<f64>,
-    /// What the source has.
+    /// Value in the source.
     #[serde(default)]
     pub paper: Option<f64>,
-    /// Unit of all of them, empty for a ratio.
+    /// Unit of all values; empty for a ratio.
     pub unit: String,
 }
 
 impl Figure {
-    /// A figure of one round, of which lower is better.
+    /// Creates a figure of one round; lower is better.
     pub fn new(what: impl Into<String>, measured: Option<f64>, unit: impl Into<String>) -> Self {
         let (what, unit) = (what.into(), unit.into());
         let (aim, better) = (None, Better::Lower);
         Self { what, aim, better, measured, spread: None, rounds: Vec::new(), paper: None, unit }
     }
 
-    /// `ours` over `theirs` in each round, of which the median counts: a slow minute falls on both.
+    /// Creates the ratio `ours` over `theirs` of each round; its value is the median, so that a
+    /// slow minute falls on both.
     pub fn ratio(what: impl Into<String>, ours: &[f64], theirs: &[f64]) -> Self {
         let rounds = ours.iter().zip(theirs).map(|(ours, theirs)| ours / theirs);
         Self::of_rounds(what, rounds.collect(), "")
     }
 
-    /// The median of rounds.
+    /// Creates a figure whose value is the median of rounds.
     pub fn of_rounds(what: impl Into<String>, rounds: Vec<f64>, unit: impl Into<String>) -> Self {
         let measured = (!rounds.is_empty()).then(|| median(rounds.clone()));
         let figure = Self::new(what, measured, unit);
         if rounds.len() < 2 { figure } else { Self { spread: spread(&rounds), rounds, ..figure } }
     }
 
-    /// A figure without an aim, of which higher is better.
+    /// Makes higher the better direction, for a figure without an aim.
     #[must_use]
     pub fn more_is_better(self) -> Self {
         Self { better: Better::Higher, ..self }
     }
 
-    /// A ratio without an aim of what should be equal.
+    /// Makes nearer to one the better direction: a ratio, without an aim, of things that should be
+    /// equal.
     #[must_use]
     pub fn one_is_best(self) -> Self {
         Self { better: Better::NearerOne, ..self }
     }
 
-    /// What is better, as the aim has it if there is one.
+    /// Returns the better direction; that of the aim if there is one.
     pub fn better(&self) -> Better {
         self.aim.map_or(self.better, Better::from)
     }
 
-    /// With an aim.
+    /// Sets the aim.
     #[must_use]
     pub fn held_against(self, aim: Aim) -> Self {
         Self { aim: Some(aim), better: aim.into(), ..self }
     }
 
-    /// `ok`, `short`, or `not measured`; a dash without an aim.
+    /// Returns `ok`, `short` or `not measured`; a dash without an aim.
     pub fn verdict(&self) -> &'static str {
         match (self.aim, self.measured) {
             (_, None) => "not measured",
@@ -138,7 +140,7 @@ impl Figure {
         }
     }
 
-    /// The aim in words.
+    /// Returns the aim in words.
     pub fn aim_text(&self) -> String {
         match self.aim {
             Some(Aim::AtMost(limit)) => format!("<= {}", with_unit(limit, &self.unit)),
@@ -148,12 +150,12 @@ impl Figure {
         }
     }
 
-    /// The figure with its unit.
+    /// Returns the measured value with its unit.
     pub fn measured_text(&self) -> String {
         let Some(measured) = self.measured else { return "-".to_owned() };
         let text = with_unit(measured, &self.unit);
         let limits = self.aim.map(Aim::limits).unwrap_or_default();
-        // What is short by little must not be written as the aim itself.
+        // A value that is just short must not be printed as the aim itself.
         if self.verdict() == "short" && limits.iter().any(|it| text == with_unit(*it, &self.unit)) {
             format!("{measured:.4} {}", self.unit).trim_end().to_owned()
         } else {
@@ -161,12 +163,12 @@ impl Figure {
         }
     }
 
-    /// Whether it is a ratio, which holds on other machines too.
+    /// Returns true for a ratio, which holds on other machines too.
     pub fn is_ratio(&self) -> bool {
         self.unit.is_empty()
     }
 
-    /// The spread in percent; empty with one round.
+    /// Returns the spread in percent; empty with one round.
     pub fn spread_text(&self) -> String {
         match self.spread.map(|spread| spread * 100.0) {
             None => String::new(),
@@ -175,19 +177,19 @@ impl Figure {
         }
     }
 
-    /// What the source has, with its unit.
+    /// Returns the value of the source, with its unit.
     pub fn paper_text(&self) -> String {
         self.paper.map_or_else(|| "-".to_owned(), |paper| with_unit(paper, &self.unit))
     }
 
-    /// What it is, its aim, what was measured, the verdict.
+    /// Returns the cells of a table row: name, aim, measured value, verdict.
     pub(super) fn cells(&self) -> Vec<String> {
         let verdict = self.verdict().to_owned();
         vec![self.what.clone(), self.aim_text(), self.measured_text(), verdict]
     }
 }
 
-/// A number with three or four digits, and its unit.
+/// Formats a number with three or four digits and its unit.
 pub fn with_unit(value: f64, unit: &str) -> String {
     let number = match value.abs() {
         size if size >= 1000.0 => format!("{value:.0}"),

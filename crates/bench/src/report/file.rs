@@ -8,13 +8,13 @@ use serde_json::Value;
 
 use super::{Comparison, Report, html};
 
-/// Version of the files that are written, and the only one that is read.
+/// Version of the files that are written; files of other versions are not read.
 pub const VERSION: u32 = 1;
 
 impl Report {
     /// Writes `<date>-<name>.json`, `.md` and `.html` into a folder; returns the path of the last.
-    /// While the report is incomplete the name ends with `.partial`, so that it takes the place of
-    /// no other.
+    /// While the report is incomplete the name ends with `.partial`, so that no other report is
+    /// overwritten.
     ///
     /// # Errors
     /// If the files cannot be written.
@@ -36,14 +36,14 @@ impl Report {
         for (ending, text) in texts {
             replace(&path(&format!("{written}{ending}")), &text)?;
             if self.complete {
-                // That of a report that is written only once was never there.
+                // A report that is written only once has no partial file.
                 let _ = fs::remove_file(path(&format!("{PARTIAL}{ending}")));
             }
         }
         Ok(path(&format!("{written}.html")))
     }
 
-    /// The newest file that [`Report::write`] left in a folder under this name.
+    /// Returns the newest file that [`Report::write`] wrote to a folder under this name.
     pub fn newest(folder: &Path, name: &str) -> Option<PathBuf> {
         let files = fs::read_dir(folder).ok()?.filter_map(|file| Some(file.ok()?.path()));
         let has_name = |path: &PathBuf| {
@@ -53,7 +53,7 @@ impl Report {
         files.filter(|path| has_name(path).is_some()).max()
     }
 
-    /// Reads a report again.
+    /// Reads a report from its file.
     ///
     /// # Errors
     /// If the file cannot be read, is no report, or has another version.
@@ -79,7 +79,7 @@ impl Report {
     }
 }
 
-/// Readers of a report that is still being measured see one that is whole.
+/// Replaces a file as a whole, so that a reader never sees half of a report.
 fn replace(path: &Path, text: &str) -> Result<()> {
     let beside = path.with_extension("new");
     fs::write(&beside, text)?;
@@ -87,9 +87,9 @@ fn replace(path: &Path, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Ends the names of files that are not complete.
+/// Suffix of the names of incomplete reports.
 const PARTIAL: &str = ".partial";
-/// Of a date as `2000-12-31`.
+/// Length of a date such as `2000-12-31`.
 const DATE_BYTES: usize = 10;
 
 #[cfg(test)]

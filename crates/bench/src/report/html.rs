@@ -1,13 +1,13 @@
-//! A report as one page that needs nothing beside it: no scripts, no files, no network.
+//! A report as one self-contained page: no scripts, no files, no network.
 //!
 //! | file | what |
 //! |---|---|
 //! | `html.rs` | the page from its head to its list of contents |
-//! | `html/page.rs` | what a page is made of, and the names by which links find it |
-//! | `html/glance.rs` | what holds and what does not, ratios first |
+//! | `html/page.rs` | parts of a page and their link names |
+//! | `html/glance.rs` | aims that are met and missed, ratios first |
 //! | `html/section.rs` | one scenario |
 //! | `html/table.rs` | tables of cells and of figures |
-//! | `html/style.css` | how it looks on a phone, a screen and paper, light and dark |
+//! | `html/style.css` | layout on a phone, a screen and paper, light and dark |
 
 mod duration;
 mod glance;
@@ -20,7 +20,7 @@ use super::{Comparison, Report};
 use duration::duration;
 use page::Page;
 
-/// The page, with what became of each figure if there is a recorded result to compare with.
+/// Renders the page, with the change of each figure if there is a recorded result to compare with.
 pub fn html(report: &Report, comparison: Option<&Comparison>) -> String {
     let page = Page::new(report, comparison);
     let date = escape(&report.date);

@@ -1,12 +1,12 @@
-//! The summary for people who read results in the repository.
+//! The summary for readers of the repository.
 
 use super::figure::Figure;
 use super::text::{markdown_table, strings};
 use super::{Change, Comparison, PAPER_MISSING, Report, Section};
 
 impl Report {
-    /// The report as Markdown below this heading, with what became of each figure if there is
-    /// a recorded result to compare with.
+    /// Renders the report as Markdown below this heading, with the change of each figure if there
+    /// is a recorded result to compare with.
     pub fn markdown(&self, title: &str, comparison: Option<&Comparison>) -> String {
         let mut text = format!("# {title}\n\n");
         if !self.complete {
@@ -31,8 +31,8 @@ impl Report {
         text
     }
 
-    /// Figures with aims, ratios first: they say the same on other machines. Columns in which
-    /// nothing would stand are left out.
+    /// Renders the figures with aims, ratios first, since they hold on other machines too. Empty
+    /// columns are left out.
     fn aims(&self, comparison: Option<&Comparison>) -> String {
         let numbered = self.figures().enumerate().filter(|(_, figure)| figure.aim.is_some());
         let (ratios, others): (Vec<_>, Vec<_>) = numbered.partition(|(_, it)| it.is_ratio());
@@ -92,7 +92,7 @@ impl Section {
 }
 
 impl Section {
-    /// Figures without aims, which are not in the table of those that must hold: ratios first.
+    /// Renders the figures without aims, which are not in the other table: ratios first.
     fn findings(&self) -> String {
         let found = self.figures.iter().filter(|it| it.aim.is_none() && it.measured.is_some());
         let (ratios, others): (Vec<_>, Vec<_>) = found.partition(|figure| figure.is_ratio());

@@ -1,13 +1,13 @@
-//! What a run of the benchmark brought, and the ways in which it is shown.
+//! Result of a benchmark run, and its representations.
 //!
 //! | file | what |
 //! |---|---|
 //! | `mod.rs` | a [`Report`] of [`Section`]s with tables, plots and figures |
 //! | `figure.rs` | a [`Figure`], its aim, its spread, its verdict |
 //! | `plot.rs` | lines or bars over an axis, as data |
-//! | `compare.rs` | a [`Comparison`] with what was recorded: better, the same, worse |
-//! | `file.rs` | JSON with a version: written while the run goes on, and read again |
-//! | `resume.rs` | a run that goes on where an earlier one was broken off |
+//! | `compare.rs` | a [`Comparison`] with a recorded report: better, the same, worse |
+//! | `file.rs` | JSON with a version: written during the run, and read again |
+//! | `resume.rs` | continuation of an earlier run that was interrupted |
 //! | `text.rs` | aligned columns for a terminal, tables for Markdown |
 //! | `html.rs` | one page with everything, for a phone, a screen or paper |
 //! | `markdown.rs` | the summary that is kept beside the JSON |
@@ -39,36 +39,36 @@ pub use plot::{Axis, Line, Plot, Shape};
 use figure::FIGURE_COLUMNS;
 use text::{aligned, strings};
 
-/// Everything a run of the benchmark brought.
+/// Result of a benchmark run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// Version of the file; see [`VERSION`].
     pub version: u32,
-    /// Whether the run came to its end; a run that was broken off leaves what it had.
+    /// True if the run came to its end; an interrupted run leaves its sections so far.
     pub complete: bool,
-    /// Day on which it was begun, in UTC, as `2000-12-31`; empty in files that do not tell.
+    /// Day on which the run began, in UTC, as `2000-12-31`; empty in files that do not state it.
     #[serde(default)]
     pub date: String,
-    /// Where and how it was measured, as name and value.
+    /// Conditions of the measurement, such as machine and scale, as name and value.
     pub conditions: Vec<(String, String)>,
-    /// One per scenario.
+    /// Sections, one per scenario.
     pub sections: Vec<Section>,
 }
 
-/// What became of a scenario.
+/// Outcome of a scenario.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// All of it was measured.
+    /// Measured completely.
     #[default]
     Measured,
-    /// It cannot be run yet, or not here; why.
+    /// Not measured, since it cannot be run yet or not here; with the reason.
     Skipped(String),
-    /// It was broken off: what is there was measured before; why.
+    /// Interrupted, with the measurements up to then; with the reason.
     Failed(String),
 }
 
-/// What one scenario brought.
+/// Result of one scenario.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Section {
     /// Name of the scenario's file, without its ending.
@@ -76,30 +76,30 @@ pub struct Section {
     pub name: String,
     /// Heading.
     pub title: String,
-    /// Paper, table or figure that it follows.
+    /// Paper, table or figure that the scenario follows.
     #[serde(default)]
     pub source: Option<String>,
-    /// What became of it.
+    /// Outcome.
     #[serde(default)]
     pub state: State,
     /// Parameters at scale 1, as name and value.
     #[serde(default)]
     pub settings: Vec<(String, String)>,
-    /// What a reader must know to judge the table.
+    /// Notes that a reader needs to judge the table.
     pub notes: Vec<String>,
-    /// What was measured.
+    /// Measured values.
     #[serde(flatten)]
     pub table: Table,
-    /// What the source has at the same place.
+    /// Table of the source at the same place.
     #[serde(default)]
     pub paper: Option<Table>,
-    /// Pictures of it.
+    /// Plots.
     #[serde(default)]
     pub plots: Vec<Plot>,
-    /// What is held against aims, the source, and what was recorded.
+    /// Figures that are compared with aims, the source and a recorded result.
     #[serde(default)]
     pub figures: Vec<Figure>,
-    /// How long it took, in seconds.
+    /// Duration of the scenario in seconds.
     #[serde(default)]
     pub seconds: f64,
 }
@@ -114,7 +114,7 @@ pub struct Table {
 }
 
 impl Section {
-    /// An empty section.
+    /// Creates an empty section.
     pub fn new(title: impl Into<String>, columns: &[&str]) -> Self {
         let table = Table { columns: strings(columns), rows: Vec::new() };
         Self { title: title.into(), table, ..Self::default() }
@@ -135,12 +135,12 @@ impl Section {
         self.notes.push(note.into());
     }
 
-    /// Adds a figure of which lower is better.
+    /// Adds a figure; lower is better.
     pub fn finding(&mut self, what: impl Into<String>, measured: Option<f64>, unit: &'static str) {
         self.figures.push(Figure::new(what, measured, unit));
     }
 
-    /// As [`Section::finding`], where higher is better.
+    /// Adds a figure; higher is better.
     pub fn gain(&mut self, what: impl Into<String>, measured: Option<f64>, unit: &'static str) {
         self.figures.push(Figure::new(what, measured, unit).more_is_better());
     }
@@ -150,7 +150,7 @@ impl Section {
         self.plots.push(plot);
     }
 
-    /// The section as aligned text, its figures behind the table.
+    /// Renders the section as aligned text, its figures behind the table.
     pub fn text(&self) -> String {
         let mut text = format!("== {}\n", self.title);
         if let Some(line) = self.state_line() {
@@ -166,20 +166,20 @@ impl Section {
         text
     }
 
-    /// Whether it follows a source whose own figures are not shown.
+    /// Returns true if it follows a source whose own figures are not shown.
     pub fn lacks_paper(&self) -> bool {
         let has_figure = self.figures.iter().any(|figure| figure.paper.is_some());
         self.source.is_some() && self.paper.is_none() && !has_figure
     }
 
-    /// Marks it as broken off; the first reason counts.
+    /// Marks the section as interrupted; the first reason counts.
     pub fn fail(&mut self, why: String) {
         if !matches!(self.state, State::Failed(_)) {
             self.state = State::Failed(why);
         }
     }
 
-    /// What a reader must be told first; nothing for a section that is whole.
+    /// Returns the warning that a reader must see first; none for a complete section.
     pub fn state_line(&self) -> Option<String> {
         match &self.state {
             State::Measured => None,
@@ -190,32 +190,32 @@ impl Section {
 }
 
 impl Report {
-    /// Name of the condition that says on which processor it was measured.
+    /// Name of the condition that holds the processor.
     pub const MACHINE: &str = "machine";
-    /// Name of the condition that says which part of the whole size was measured.
+    /// Name of the condition that holds the scale.
     pub const SCALE: &str = "scale";
-    /// Name of the condition that says which part of the cores others used before the start.
+    /// Name of the condition that holds the share of the cores that others used before the start.
     pub const OTHERS: &str = "cores used by others before the start";
 
-    /// A report that has only begun.
+    /// Creates a report without sections.
     pub fn new(conditions: Vec<(String, String)>) -> Self {
         let date = date(SystemTime::now());
         Self { version: VERSION, complete: false, date, conditions, sections: Vec::new() }
     }
 
-    /// All figures of all sections.
+    /// Returns all figures of all sections.
     pub fn figures(&self) -> impl Iterator<Item = &Figure> {
         self.sections.iter().flat_map(|section| &section.figures)
     }
 
-    /// All figures with an aim as aligned text: aim, measured, verdict.
+    /// Renders all figures with an aim as aligned text: aim, measured value, verdict.
     pub fn summary(&self) -> String {
         let aimed: Vec<_> = self.figures().filter(|it| it.aim.is_some()).cloned().collect();
         format!("== What must hold\n{}", figures_text(&aimed))
     }
 
-    /// Part of the cores that others used before the start, in percent, if that is so much that
-    /// it spoils what is measured.
+    /// Returns the share of the cores that others used before the start, in percent, if it is large
+    /// enough to spoil the measurements.
     pub fn disturbance(&self) -> Option<f64> {
         let parts = self.condition(Self::OTHERS)?.split(LATER);
         let percents = parts.filter_map(|it| it.strip_suffix(" %")?.parse::<f64>().ok());
@@ -227,18 +227,18 @@ impl Report {
         found.map(|(_, value)| value.as_str())
     }
 
-    /// Whether a scenario was broken off.
+    /// Returns true if a scenario was interrupted.
     pub fn has_failed(&self) -> bool {
         self.sections.iter().any(|section| matches!(section.state, State::Failed(_)))
     }
 }
 
-/// What is said where a source is followed and its figures are missing.
+/// Note on a section that follows a source whose figures are missing.
 const PAPER_MISSING: &str =
     "The source's own figures are not known here: only what was measured is shown.";
-/// Between conditions of runs that follow each other.
+/// Separator between the conditions of runs that continue each other.
 const LATER: &str = "; later ";
-/// Of the cores; the kernel and the clock take as much.
+/// Share of the cores below which the machine counts as quiet; kernel and clock take as much.
 const QUIET_PERCENT: f64 = 5.0;
 
 fn figures_text(figures: &[Figure]) -> String {

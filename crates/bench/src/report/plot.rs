@@ -1,4 +1,4 @@
-//! Plots as data: what a page draws.
+//! Plots as data for a page.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -13,11 +13,11 @@ pub struct Plot {
     pub x: Axis,
     /// The vertical axis.
     pub y: Axis,
-    /// What is drawn, one colour each.
+    /// Lines, or bars of one colour each.
     pub lines: Vec<Line>,
 }
 
-/// How the points of a plot are drawn.
+/// Drawing of the points of a plot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shape {
@@ -33,9 +33,9 @@ pub enum Shape {
 /// An axis.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Axis {
-    /// What it measures, with the unit.
+    /// Measured quantity with its unit.
     pub label: String,
-    /// Whether equal distances are equal factors.
+    /// True if equal distances stand for equal factors.
     #[serde(default)]
     pub logarithmic: bool,
 }
@@ -45,43 +45,43 @@ pub struct Axis {
 pub struct Line {
     /// Name in the legend.
     pub label: String,
-    /// Whether it is the source's, and not measured.
+    /// True for values of the source, which were not measured.
     #[serde(default)]
     pub is_paper: bool,
-    /// Its points. JSON has no word for what is no number and writes null.
+    /// Points. JSON has no NaN or infinity and writes null for them.
     #[serde(deserialize_with = "points")]
     pub points: Vec<(f64, f64)>,
 }
 
 impl Plot {
-    /// Lines over two linear axes, none drawn yet.
+    /// Creates a plot of lines over two linear axes, without lines.
     pub fn lines(title: impl Into<String>, x: &str, y: &str) -> Self {
         let axis = |label: &str| Axis { label: label.to_owned(), logarithmic: false };
         Self { title: title.into(), shape: Shape::Lines, x: axis(x), y: axis(y), lines: Vec::new() }
     }
 
-    /// Bars in named groups, none drawn yet.
+    /// Creates a plot of bars in named groups, without bars.
     pub fn bars(title: impl Into<String>, groups: Vec<String>, y: &str) -> Self {
         let mut plot = Self::lines(title, "", y);
         plot.shape = Shape::Bars { groups };
         plot
     }
 
-    /// With equal factors at equal distances from left to right.
+    /// Makes the horizontal axis logarithmic.
     #[must_use]
     pub fn log_x(mut self) -> Self {
         self.x.logarithmic = true;
         self
     }
 
-    /// With equal factors at equal distances upwards.
+    /// Makes the vertical axis logarithmic.
     #[must_use]
     pub fn log_y(mut self) -> Self {
         self.y.logarithmic = true;
         self
     }
 
-    /// Adds a point to the line of this name, which is begun if there is none.
+    /// Adds a point to the line of this name; adds the line if there is none.
     pub fn point(&mut self, label: &str, x: f64, y: f64) {
         if let Some(line) = self.lines.iter_mut().find(|line| line.label == label) {
             line.points.push((x, y));
@@ -91,7 +91,7 @@ impl Plot {
         }
     }
 
-    /// Adds a bar to the group of this name, which is begun if there is none; without effect on
+    /// Adds a bar to the group of this name; adds the group if there is none. Without effect on
     /// lines.
     pub fn bar(&mut self, label: &str, group: &str, y: f64) {
         let Shape::Bars { groups } = &mut self.shape else { return };

@@ -1,16 +1,17 @@
-//! A run that goes on where an earlier one was broken off.
+//! Continuation of an earlier run that was interrupted.
 
 use anyhow::{Result, bail};
 
 use super::{LATER, Report};
 
 impl Report {
-    /// Becomes the rest of an earlier run: its date, and its conditions beside those of now where
-    /// they differ. Its sections are left to the caller, who knows which of them still count.
+    /// Turns this report into the rest of an earlier run: takes its date, and its conditions beside
+    /// the present ones where they differ. Sections are left to the caller, who knows which of them
+    /// still count.
     ///
     /// # Errors
-    /// If the earlier run was on another machine or at another scale: such figures do not belong
-    /// in one report.
+    /// If the earlier run was on another machine or at another scale: such figures do not belong in
+    /// one report.
     pub fn go_on_from(&mut self, earlier: &Self) -> Result<()> {
         for name in [Self::MACHINE, Self::SCALE] {
             let (before, now) = (earlier.condition(name), self.condition(name));

@@ -1,4 +1,4 @@
-//! Plots as SVG, to stand inside a page whose stylesheet gives colours and sizes of text.
+//! Plots as SVG for a page whose stylesheet gives colours and sizes of text.
 //!
 //! Written by hand: the SVG of `plotters` has its colours, fonts and dashes in each element and
 //! knows no classes and no patterns, so that it cannot follow a dark scheme, cannot have larger
@@ -19,7 +19,7 @@ use points::Points;
 use scale::{Range, Scale};
 use shapes::{bars, group_labels, lines};
 
-/// Legend, drawing and remarks; `id` begins the names of what is defined in it.
+/// Renders legend, drawing and remarks; the names that it defines begin with `id`.
 pub(super) fn svg(plot: &Plot, id: &str) -> String {
     let marks = marks::marks(&plot.lines, id);
     let points = Points::of(plot);
@@ -34,7 +34,7 @@ pub(super) fn svg(plot: &Plot, id: &str) -> String {
     text
 }
 
-/// Whether a plot needs the width of the page.
+/// Returns true if a plot needs the width of the page.
 pub(super) fn is_wide(plot: &Plot) -> bool {
     width(plot) > WIDTH
 }
@@ -122,12 +122,12 @@ fn grid(frame: &Frame, y: &Scale) -> String {
 fn numbers_of_x(frame: &Frame, x: &Scale) -> String {
     let mut text = String::new();
     let mut free_to = f64::INFINITY;
-    // From the right, since how far an axis goes is the number that must not be left out.
+    // From the right, since the label at the end of the axis must not be left out.
     for &tick in x.ticks.iter().rev() {
         let (place, bottom, number) = (x.place(tick), frame.bottom, x.label(tick));
         text += &format!("<path class=\"axis\" d=\"M{place:.1},{bottom:.1}v4\"/>");
         let half = text_width(&number) / 2.0;
-        // It may be wider than the room beside the frame.
+        // The label may be wider than the room beside the frame.
         let middle = place.min(frame.right + 13.0 - half).max(half);
         if middle + half <= free_to {
             text += &label("tick", middle, bottom + 18.0, "middle", &number);
@@ -137,7 +137,8 @@ fn numbers_of_x(frame: &Frame, x: &Scale) -> String {
     text
 }
 
-/// What the axes measure: that of the vertical one above it, where it can be read upright.
+/// Renders the names of the axes; that of the vertical one is above it, where it can be read
+/// upright.
 fn names(plot: &Plot, frame: &Frame) -> String {
     let most = ((frame.right + 12.0) / CHARACTER) as usize;
     let mut text = label("name", 2.0, 13.0, "start", &elide(&plot.y.label, most));
@@ -148,7 +149,7 @@ fn names(plot: &Plot, frame: &Frame) -> String {
     text
 }
 
-/// With so many bars the drawing is wider than others.
+/// Returns the width of the drawing; many bars make it wider.
 fn width(plot: &Plot) -> f64 {
     match &plot.shape {
         Shape::Lines => WIDTH,
@@ -168,7 +169,7 @@ fn left_out_because(plot: &Plot) -> &'static str {
 }
 
 const WIDTH: f64 = 460.0;
-/// Of the inside.
+/// Height inside the frame.
 const HEIGHT: f64 = 210.0;
 
 #[cfg(test)]

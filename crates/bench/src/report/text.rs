@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-/// The first column starts at the left, the others end at the right.
+/// Aligns a table as text: the first column to the left, all others to the right.
 pub(super) fn aligned(columns: &[String], rows: &[Vec<String>]) -> String {
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));

@@ -1,6 +1,6 @@
-//! What the machine alone takes for a look-up: reading a random line, then the record that the
-//! line names. No server, no protocol, no locks, and eight look-ups at a time, so that their
-//! misses overlap.
+//! Cost of a lookup for the machine alone: reading a random line, then the record that the line
+//! names. No server, no protocol, no locks, and eight lookups at a time, so that their misses
+//! overlap.
 
 use std::hint::black_box;
 use std::thread;
@@ -19,14 +19,14 @@ const LINE_WORDS: usize = 8;
 const GROUP: usize = 8;
 const LOOKUPS: usize = 4_000_000;
 
-/// Lines and records as large as those of so many keys.
+/// Lines and records of the same size as those of so many keys.
 pub struct Bare {
     lines: Vec<[u64; LINE_WORDS]>,
     records: Vec<[u64; RECORD_WORDS]>,
 }
 
 impl Bare {
-    /// For `keys` keys.
+    /// Creates the lines and records for `keys` keys.
     #[must_use]
     pub fn new(keys: u64) -> Self {
         let mut random = SmallRng::seed_from_u64(keys);
@@ -38,7 +38,7 @@ impl Bare {
         }
     }
 
-    /// Nanoseconds per look-up, on the core where servers run.
+    /// Returns nanoseconds per lookup, on the core where servers run.
     ///
     /// # Errors
     /// If the thread that measures fails.

@@ -1,6 +1,6 @@
 //! Cache misses per lookup, as cachegrind simulates them: the misses of a server that was filled
-//! and asked, less those of one that was only filled. Cachegrind does not see prefetches, so that
-//! lines are counted and not the time spent waiting for them.
+//! and queried, less those of one that was only filled. Cachegrind ignores prefetches, so that the
+//! figures are lines read and not time spent waiting for them.
 
 use std::fs;
 use std::path::Path;
@@ -14,17 +14,17 @@ use crate::generator::{Operation, Stop, ValueSize};
 use crate::report::{Plot, Section};
 use crate::servers::{Launch, Program};
 
-/// How much is stored and looked up.
+/// Amount of data that is stored and looked up.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// Keys, each of which is looked up once on the average.
+    /// Number of keys; each is looked up once on average.
     pub keys: u64,
-    /// Bytes in a value, each with fresh servers.
+    /// Sizes of values in bytes, each with fresh servers.
     pub values: Vec<usize>,
-    /// Requests on their way on each connection.
+    /// Requests in flight on each connection.
     pub pipeline: usize,
-    /// Bytes of the simulated last level; a power of two, much less than what is stored.
+    /// Bytes of the simulated last-level cache; a power of two, much smaller than the data.
     pub last_level: u64,
 }
 
@@ -65,7 +65,7 @@ impl Scenario for Plan {
     }
 }
 
-/// Those of Varve, which is the first, and how it stands beside the others.
+/// Adds the figures of Varve, which is the first, and its ratios to the others.
 fn figures(section: &mut Section, value: usize, all: &[(String, Counts)]) {
     let Some(((_, varve), others)) = all.split_first() else { return };
     let of = format!("of values of {value} bytes");
@@ -80,16 +80,16 @@ fn figures(section: &mut Section, value: usize, all: &[(String, Counts)]) {
 }
 
 impl Plan {
-    /// `None` if the profiler cannot reach the program.
+    /// Returns the counts per lookup; `None` if the profiler cannot reach the program.
     fn per_lookup(&self, program: &Program, value: usize) -> Result<Option<Counts>> {
         let Some(filled) = self.counts(program, value, false)? else { return Ok(None) };
         let Some(asked) = self.counts(program, value, true)? else { return Ok(None) };
         Ok(Some(asked.less(&filled, self.keys)))
     }
 
-    /// What cachegrind counts from start to end.
+    /// Returns cachegrind's counts from start to end.
     fn counts(&self, program: &Program, value: usize, asks: bool) -> Result<Option<Counts>> {
-        // Removed whatever happens.
+        // Removed in any case.
         let folder = tempfile::Builder::new().prefix("varve-bench-cachegrind-").tempdir()?;
         let cachegrind = self.cachegrind(folder.path());
         let Some(program) = program.profiled(&cachegrind) else { return Ok(None) };
@@ -116,7 +116,7 @@ impl Plan {
     }
 }
 
-/// Instructions, and misses of data by level.
+/// Instructions, and data misses by cache level.
 struct Counts {
     instructions: f64,
     first: f64,

@@ -1,4 +1,4 @@
-//! Live payload over resident memory while the sizes of values change and afterwards: Table 5 of
+//! Live payload over resident memory during and after a change of the sizes of values: Table 5 of
 //! Redis++, and the workloads of Rumble et al., "Log-structured Memory for DRAM-based Storage"
 //! (FAST 2014).
 
@@ -18,21 +18,21 @@ use crate::generator::{KEY_BYTES, KeyChoice, Operation, Stop, ValueSize};
 use crate::report::{Plot, Section};
 use crate::servers::{Launch, Program, Server};
 
-/// How much is stored, and how it changes.
+/// Amount of data, and its changes.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Keys and values together before the change, in bytes.
     pub payload: u64,
-    /// How often the payload is written before the change, and again where new keys come for
-    /// others. Keys go at random, so that the payload stays the same.
+    /// Number of times that the payload is written before the change, and again where new keys
+    /// replace others. Keys are deleted at random, so that the payload stays the same.
     #[serde(default = "once")]
     pub turns: f64,
-    /// The changes, each on fresh servers.
+    /// Changes, each on fresh servers.
     pub workloads: Vec<Workload>,
 }
 
-/// A change of all that is stored.
+/// Change of all stored data.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Workload {
@@ -42,7 +42,7 @@ pub struct Workload {
     change: Change,
 }
 
-/// Least and most bytes in a value; all sizes between them are as probable.
+/// Least and most bytes in a value; all sizes between them are equally likely.
 #[derive(Clone, Copy, Debug, Deserialize)]
 struct Sizes(usize, usize);
 
@@ -51,12 +51,12 @@ struct Sizes(usize, usize);
 enum Change {
     /// No change.
     Nothing,
-    /// Every key once, in random order.
+    /// Overwrites every key once, in random order.
     Overwrite,
-    /// This part of the keys is deleted at random, then new keys come until the payload is what
-    /// it was.
+    /// Deletes this fraction of the keys at random, then adds new keys until the payload is
+    /// restored.
     DeleteThenInsert(f64),
-    /// The same, and then new keys come for random ones that go.
+    /// Does the same, and then replaces random keys with new ones.
     DeleteThenReplace(f64),
 }
 
@@ -110,7 +110,7 @@ impl Scenario for Plan {
     }
 }
 
-/// Those of Varve, which is the first, and how it stands beside the others.
+/// Adds the figures of Varve, which is the first, and its ratios to the others.
 fn figures(section: &mut Section, name: &str, churns: &[Churn]) {
     let Some((varve, others)) = churns.split_first() else { return };
     let (running, rested) = ("payload / resident while it runs", "payload / resident 5 s later");
@@ -126,7 +126,8 @@ fn figures(section: &mut Section, name: &str, churns: &[Churn]) {
 }
 
 impl Plan {
-    /// All servers rest at the same time; Varve, whose memory may still change, comes last.
+    /// Runs all servers, which rest at the same time; Varve comes last, since its memory may still
+    /// change.
     fn churns(&self, bench: &Bench, workload: &Workload) -> Result<Vec<Churn>> {
         let mut programs: Vec<_> = bench.varve_and_peers().collect();
         programs.reverse();
@@ -147,7 +148,7 @@ impl Plan {
 }
 
 impl Sizes {
-    /// Bytes of a key and its value, on the average.
+    /// Returns the average bytes of a key and its value.
     fn record(self) -> f64 {
         KEY_BYTES as f64 + f64::midpoint(self.0 as f64, self.1 as f64)
     }
@@ -178,25 +179,25 @@ impl Workload {
     }
 }
 
-/// A change on the way.
+/// A server during the change.
 struct Running {
     server: Server,
     random: SmallRng,
-    /// Keys that are stored, with what each takes on the average.
+    /// Stored keys, with their average bytes.
     stored: Vec<(u32, f64)>,
-    /// Keys that there ever were.
+    /// Number of keys ever stored; the next new key.
     named: u32,
-    /// Keys and values that are to be stored, in bytes.
+    /// Target payload, in bytes of keys and values.
     wanted: f64,
-    /// Keys and values that are stored.
+    /// Bytes of stored keys and values.
     payload: f64,
-    /// Keys and values written by the change.
+    /// Bytes of keys and values written by the change.
     written: f64,
-    /// Payload over resident memory, by bytes written over the payload wanted.
+    /// Payload over resident memory, by bytes written over target payload.
     shares: Vec<(f64, f64)>,
 }
 
-/// What became of it.
+/// Result of a change.
 struct Churn {
     label: String,
     payload: f64,
@@ -213,7 +214,7 @@ impl Churn {
         Ok(Self { label, payload: running.payload, shares: running.shares, at_end, rested })
     }
 
-    /// The shares after the first quarter of what was written.
+    /// Returns the samples after the first quarter of the written bytes.
     fn late(&self) -> impl Iterator<Item = f64> + Clone {
         let from = self.shares.last().map_or(0.0, |(written, _)| written / 4.0);
         self.shares.iter().filter(move |(written, _)| *written >= from).map(|(_, share)| *share)
@@ -247,7 +248,7 @@ impl Running {
         })
     }
 
-    /// Payload over resident memory.
+    /// Returns payload over resident memory.
     fn share(&self) -> Result<f64> {
         Ok(self.payload / self.server.resident_bytes()? as f64)
     }
@@ -267,7 +268,7 @@ impl Running {
         }
     }
 
-    /// New keys until the payload is there, and then more for others, until it was written so many
+    /// Adds new keys until the payload is restored, then replaces keys until it was written so many
     /// times.
     fn replace(&mut self, sizes: Sizes, turns: f64) -> Result<()> {
         self.insert(sizes, self.wanted - self.payload)?;
@@ -278,7 +279,7 @@ impl Running {
         Ok(())
     }
 
-    /// New keys, of so many bytes together.
+    /// Adds new keys, of so many bytes together.
     fn insert(&mut self, sizes: Sizes, bytes: f64) -> Result<()> {
         let count = (bytes / sizes.record()).max(0.0) as u32;
         if count == 0 {
@@ -297,7 +298,7 @@ impl Running {
         self.write(sizes, keys, sizes.record() - before)
     }
 
-    /// Keys at random, of so many bytes together.
+    /// Deletes random keys, of so many bytes together.
     fn delete(&mut self, bytes: f64) -> Result<()> {
         let (mut keys, mut left) = (Vec::new(), bytes);
         while left > 0.0 && !self.stored.is_empty() {
@@ -358,10 +359,10 @@ impl Running {
 const COLUMNS: [&str; 7] =
     ["workload", "server", "payload MiB", "least", "mean", "at the end", "5 s later"];
 const REST: Duration = Duration::from_secs(5);
-/// Below, the memory of an empty server is most of what is seen.
+/// Least payload; below it the memory of an empty server dominates.
 const PAYLOAD_MIN: u64 = 32 << 20;
 const TURNS_MIN: f64 = 2.0;
-/// How often resident memory is looked at while the payload is written once.
+/// Samples of resident memory while the payload is written once.
 const SAMPLES_PER_TURN: f64 = 64.0;
-/// Part of the payload that is replaced by one batch of deletions and insertions.
+/// Fraction of the payload that is replaced by one batch of deletions and insertions.
 const REPLACED_AT_ONCE: f64 = 0.02;

@@ -1,6 +1,6 @@
-//! Server CPU per operation: beside the peers and the null server, with two threads, and over
-//! many keys. Rounds are interleaved (A B C A B C ...), so that a slow minute of the machine
-//! falls on all of them; the median over the rounds counts.
+//! Server CPU per operation: beside the peers and the null server, with two threads, and over many
+//! keys. Rounds are interleaved (A B C A B C ...), so that a slow minute of the machine falls on
+//! all servers; the median over the rounds counts.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::report::{Plot, Section};
 use crate::servers::{Kind, Launch, Program, Server};
 use crate::statistics::median;
 
-/// How thoroughly CPU is measured.
+/// Thoroughness of the CPU measurement.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -56,8 +56,8 @@ pub struct Compare(Plan);
 #[serde(transparent)]
 pub struct Threads(Plan);
 
-/// A pipeline of 100 over 1 M keys against the same over many, beside Valkey and beside what the
-/// machine alone takes.
+/// A pipeline of 100 over 1 M keys against the same over many, beside Valkey and beside the cost
+/// for the machine alone.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(transparent)]
 pub struct ManyKeys(Plan);
@@ -243,7 +243,7 @@ fn start_filled(programs: &[&Program], keys: u64) -> Result<Vec<Server>> {
     Ok(servers)
 }
 
-/// Varve, which is the first, beside each of the others.
+/// Adds the ratios of Varve, which is the first, to each of the others.
 fn compare_figures(section: &mut Section, pipeline: usize, name: &str, medians: &[Median]) {
     let Some((varve, others)) = medians.split_first() else { return };
     for other in others {
@@ -252,7 +252,7 @@ fn compare_figures(section: &mut Section, pipeline: usize, name: &str, medians: 
     }
 }
 
-/// Rows of two medians.
+/// Adds the rows of two medians.
 fn pair_rows(section: &mut Section, medians: &[Median], pipeline: usize, name: &str) {
     let base = medians[0].server_us;
     for median in medians {

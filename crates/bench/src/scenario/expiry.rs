@@ -1,5 +1,5 @@
-//! Keys whose deadlines spread over a minute: how far the server lags behind them, and what the
-//! watching costs it.
+//! Keys whose deadlines spread over a minute: the delay of their removal, and its cost for the
+//! server.
 
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -13,7 +13,7 @@ use crate::generator::{Deadlines, KeyChoice, Operation, Stop};
 use crate::report::{Plot, Section};
 use crate::servers::{Kind, Launch, Program, Server};
 
-/// How many keys expire, over which time.
+/// Number of keys, and the time over which they expire.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -26,7 +26,7 @@ pub struct Plan {
 
 impl Scenario for Plan {
     fn scaled(self, scale: Scale) -> Self {
-        // The same rate.
+        // Keys and time are scaled alike, so that the rate is the same.
         Self { keys: scale.of(self.keys), span: self.span.mul_f64(scale.factor()) }
     }
 
@@ -68,7 +68,7 @@ fn figures(section: &mut Section, expired: &Expired, plan: &Plan) {
 struct Expired {
     lag_keys: u64,
     lag_ms: f64,
-    /// The longest of each second.
+    /// Longest delay in each second, in milliseconds.
     lags_ms: Vec<f64>,
     counted: Option<f64>,
     cpu_share: f64,
@@ -131,7 +131,7 @@ fn watch(server: &Server, deadlines: Deadlines) -> Result<Expired> {
     let (started, cpu_before) = (Instant::now(), server.cpu_time()?);
     loop {
         thread::sleep(SAMPLE_EVERY);
-        // Read before asking: a key whose deadline falls between the two is then no lag.
+        // Read before the query: a key whose deadline falls between the two is then no delay.
         let now = unix_ms();
         let present = control.key_count()?.context("the server does not count its keys")?;
         let due = alive(deadlines, now);
@@ -148,14 +148,14 @@ fn watch(server: &Server, deadlines: Deadlines) -> Result<Expired> {
     }
 }
 
-/// How many keys have their deadline ahead of them.
+/// Returns the number of keys whose deadline has not passed.
 fn alive(deadlines: Deadlines, now_ms: u64) -> u64 {
     let passed = now_ms.saturating_sub(deadlines.first_ms).min(deadlines.span_ms);
     deadlines.count - deadlines.count * passed / deadlines.span_ms
 }
 
-/// How long ago the oldest of the keys that are still there should have gone, if keys go in the
-/// order of their deadlines.
+/// Returns the time since the deadline of the oldest key that is still present, if keys are removed
+/// in the order of their deadlines.
 fn lag_ms(deadlines: Deadlines, present: u64, now_ms: u64) -> f64 {
     let gone = deadlines.count.saturating_sub(present);
     let oldest = deadlines.of(gone);

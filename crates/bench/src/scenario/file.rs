@@ -1,11 +1,11 @@
-//! Scenarios as files: what is measured with which parameters, what must be reached, and what the
-//! source has.
+//! Scenarios as files: kind and parameters of the measurement, its aims, and the figures of the
+//! source.
 //!
 //! ```toml
 //! title = "Live payload over resident memory"
 //! source = "Redis++, Table 5"          # optional: a paper's table or figure
-//! kind = "churn"                       # what does it; absent while it cannot be run at all
-//! needs = ["persistence"]              # optional: what it cannot run without
+//! kind = "churn"                       # code that measures; absent while nothing can be run
+//! needs = ["persistence"]              # optional: features or programs that it requires
 //! notes = ["What a reader must know."] # optional
 //! aims_from_scale = 0.5                # optional: a smaller run is not held against the aims
 //!
@@ -36,12 +36,12 @@ use super::{Bench, Scale, needs};
 use crate::report::{Aim, Figure, Report, Section, State, Table};
 use crate::servers::Program;
 
-/// A scenario that was read from its file.
+/// Scenario that was read from its file.
 pub struct ScenarioFile {
-    /// The file's name, without its ending.
+    /// Name of the file, without its ending.
     pub name: String,
     text: Text,
-    /// Absent while nothing of what it needs is there.
+    /// Absent while the kind cannot be run at all.
     run: Option<Run>,
 }
 
@@ -67,7 +67,7 @@ struct Text {
 }
 
 impl ScenarioFile {
-    /// All scenarios of a folder, by name.
+    /// Reads all scenarios of a folder; returns them ordered by name.
     ///
     /// # Errors
     /// If the folder or one of its files cannot be read.
@@ -90,7 +90,7 @@ impl ScenarioFile {
     /// Reads the text of a file.
     ///
     /// # Errors
-    /// If it is not what the top of this module shows.
+    /// If it does not have the form shown at the top of this module.
     pub fn parse(name: String, text: &str) -> Result<Self> {
         let text: Text = toml::from_str(text)?;
         needs::known(&text.needs)?;
@@ -102,12 +102,12 @@ impl ScenarioFile {
         Ok(Self { name, text, run })
     }
 
-    /// Its heading.
+    /// Returns the heading.
     pub fn title(&self) -> &str {
         &self.text.title
     }
 
-    /// Changes a parameter: `name=value`, the value as in the file.
+    /// Changes a parameter, given as `name=value` with the value as in the file.
     ///
     /// # Errors
     /// If it is not written like that, or the kind does not take it.
@@ -120,7 +120,8 @@ impl ScenarioFile {
         found.map(|_| ()).with_context(|| format!("{setting:?} does not fit {:?}", self.name))
     }
 
-    /// Runs it. What it misses, or what breaks it off, is in the section's state.
+    /// Runs the scenario. A missing need, or an error that interrupts it, is in the section's
+    /// state.
     pub fn run(&self, bench: &Bench, scale: Scale) -> Section {
         let mut section = Section::new(&self.text.title, &[]);
         section.name.clone_from(&self.name);
@@ -143,7 +144,8 @@ impl ScenarioFile {
         parameters.map(|(name, it)| (name.clone(), it.to_string())).collect()
     }
 
-    /// What an earlier report has of it, if it was measured to its end with the same settings.
+    /// Returns its section of an earlier report, if it was measured completely with the same
+    /// settings.
     pub fn measured_in(&self, earlier: &Report) -> Option<Section> {
         let settings = self.settings();
         let is_this = |section: &&Section| {
@@ -168,8 +170,8 @@ impl ScenarioFile {
         if reasons.is_empty() { State::Measured } else { State::Failed(reasons.join("; ")) }
     }
 
-    /// Writes aims and the source's figures to those of the section. An aim whose figure is not
-    /// there was not measured.
+    /// Copies aims and the source's figures into the section. An aim without a figure becomes a
+    /// figure that was not measured.
     fn hold_against(&self, section: &mut Section) {
         let aims = self.text.aims.iter().map(|(what, aim)| (what, Some(*aim), None));
         let papers = self.text.paper_figures.iter().map(|(what, of)| (what, None, Some(*of)));
@@ -186,7 +188,7 @@ impl ScenarioFile {
         }
     }
 
-    /// Takes the aims away, which are for larger runs, and what was to be there for their sake.
+    /// Removes the aims, which are for larger runs, and the figures that exist only for them.
     fn leave_unjudged(&self, section: &mut Section) {
         let least = self.text.aims_from_scale;
         section

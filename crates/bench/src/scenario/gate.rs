@@ -1,5 +1,5 @@
-//! For how long everybody waits when somebody acts on everything while a command is long: databases
-//! are flushed beside a SORT of 200 ms.
+//! Waiting time of all clients when an action on all shards meets a long command: databases are
+//! flushed beside a SORT of 200 ms.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -13,13 +13,13 @@ use crate::control::Control;
 use crate::report::Section;
 use crate::servers::{Launch, Program};
 
-/// How long the long command is, and how often it is given.
+/// Length and number of the long commands.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Elements of the list that is sorted.
     pub elements: u64,
-    /// How often it is sorted.
+    /// Number of times that it is sorted.
     pub times: u64,
 }
 
@@ -88,7 +88,7 @@ impl Plan {
 
 fn fill(control: &mut Control, elements: u64) -> Result<()> {
     for from in (0..elements).step_by(1000) {
-        // Any order will do that is none.
+        // Any unsorted order will do.
         let numbers = (from..elements.min(from + 1000)).map(|number| number * 7_919 % 1_000_003);
         let numbers: Vec<_> = numbers.map(|number| number.to_string()).collect();
         let mut push = vec!["RPUSH", "list"];
@@ -114,7 +114,7 @@ fn longest(is_over: &AtomicBool, mut ask: impl FnMut() -> Result<()>) -> Result<
     Ok(longest)
 }
 
-/// Clients that only look on.
+/// Clients that only observe.
 const OTHERS: usize = 6;
-/// Between two long commands.
+/// Pause between two long commands.
 const PAUSE: Duration = Duration::from_millis(20);

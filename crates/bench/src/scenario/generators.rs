@@ -1,13 +1,13 @@
-//! The generator itself, beside valkey-benchmark: how much one thread can ask for, what that takes
-//! of its core, and whether both see the same latency at the same load.
+//! The generator itself beside valkey-benchmark: requests per second of one thread, its CPU time,
+//! and whether both see the same latency at the same load.
 //!
-//! On one connection both have one batch on its way, and must see equal times. On many against the
+//! On one connection both have one batch in flight, and must see equal times. On many against the
 //! null server the generators are the limit, and each would time itself. On many against another
-//! server both get as many answers, so that the mean time is the same, but a slower generator
-//! brings its requests later and in other groups, and sees them spread less.
+//! server both get as many replies, so that the mean time is the same, but a slower generator sends
+//! its requests later and in other groups, and sees a smaller spread.
 //!
-//! valkey-benchmark stops its clock at the first bytes that answer a batch, so that is what is
-//! held against it.
+//! valkey-benchmark stops its clock at the first bytes of a batch's replies, so that time is
+//! compared with it.
 
 use anyhow::{Result, ensure};
 use serde::Deserialize;
@@ -20,13 +20,13 @@ use crate::servers::{Kind, Launch, Server};
 use crate::statistics::median;
 use crate::valkey_benchmark::{Gets, ValkeyBenchmark};
 
-/// How much is asked for.
+/// Amount of load.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Interleaved rounds.
     pub rounds: usize,
-    /// GETs of one measurement on ten connections or more; on one, a tenth of them.
+    /// GETs of one measurement on ten connections or more; a tenth of them on one connection.
     pub operations: u64,
     /// Connections, all of one thread.
     pub connections: Vec<usize>,
@@ -87,7 +87,7 @@ impl Plan {
         self.operations * place.connections.min(10) as u64 / 10
     }
 
-    /// Both generators in turns.
+    /// Measures both generators in turns.
     fn rounds(&self, place: &Place<'_>, other: Option<&ValkeyBenchmark>) -> Result<[Vec<Seen>; 2]> {
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         for round in 0..self.rounds {
@@ -132,7 +132,7 @@ impl Plan {
     }
 }
 
-/// Where both are tried.
+/// Server and load on which both are measured.
 struct Place<'a> {
     server: &'a Server,
     connections: usize,
@@ -147,7 +147,7 @@ impl Place<'_> {
     }
 }
 
-/// What a generator saw, and used.
+/// Measurements of a generator.
 struct Seen {
     operations_per_second: f64,
     p50_us: f64,
@@ -197,7 +197,7 @@ fn figures(section: &mut Section, place: &Place<'_>, ours: &[Seen], theirs: &[Se
         ratio("operations per second", |seen| seen.operations_per_second).more_is_better(),
         ratio("client CPU per operation", |seen| seen.client_us),
     ]);
-    // The null server is as fast as each of them asks.
+    // The null server is faster than either generator.
     if place.server.kind == Kind::Null && place.connections > 1 {
         return;
     }
@@ -209,10 +209,10 @@ fn figures(section: &mut Section, place: &Place<'_>, ours: &[Seen], theirs: &[Se
 
 const OURS: &str = "varve-bench";
 const THEIRS: &str = "valkey-benchmark";
-/// Both must be seen for a while.
+/// Lower bound of the operations: a shorter measurement is not reliable.
 const OPERATIONS_MIN: u64 = 1_000_000;
-/// What one batch in a hundred waits for is mostly the machine: many short rounds in turns tell
-/// more than few long ones.
+/// Lower bound of the rounds. The 99th percentile depends mostly on the machine: many short rounds
+/// in turns are more reliable than a few long ones.
 const ROUNDS_MIN: usize = 5;
 const COLUMNS: [&str; 6] =
     ["load", "generator", "op/s", "first reply p50 us", "p99 us", "client us/op"];

@@ -19,15 +19,15 @@ pub(super) mod pause;
 use drive::{Grown, Sample};
 use pause::Pause;
 
-/// How far the keys grow.
+/// Extent of the growth.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Keys at the end.
     pub keys: u64,
-    /// An expiry on each, in seconds.
+    /// Expiry of each key, in seconds.
     pub expire_seconds: Option<u32>,
-    /// Whether Valkey grows as well.
+    /// True if Valkey grows as well.
     pub beside_valkey: bool,
 }
 
@@ -125,5 +125,5 @@ impl Grown {
     }
 }
 
-/// Rows in the table; the worst is taken over all samples.
+/// Rows in the table; the worst value is taken over all samples.
 const ROWS: usize = 20;

@@ -10,7 +10,7 @@ use super::{Bench, Scale, Scenario, mebibytes};
 use crate::report::Section;
 use crate::servers::{Kind, Launch};
 
-/// Each server is started and looked at after two seconds.
+/// Parameters. Each server is started and measured after two seconds.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {}

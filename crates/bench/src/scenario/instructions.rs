@@ -1,9 +1,9 @@
 //! Instructions per command, as callgrind counts them: GET and SET, and the commands of
-//! [`commands`](super::collections::commands) on less data. Where another build is named, both are
+//! [`commands`](super::collections::commands) on less data. If another build is named, both are
 //! counted in turns.
 //!
-//! There is one connection, each batch is sent in one write, and all its replies are waited for, so
-//! that the server finds the same work in each iteration of its loop however slow it is.
+//! On one connection each batch is sent in one write, and all its replies are waited for, so that
+//! the server finds the same work in each loop iteration however slow it is.
 
 use anyhow::{Result, ensure};
 use serde::Deserialize;
@@ -20,7 +20,7 @@ mod counted;
 
 use counted::Counted;
 
-/// What is counted, and beside what.
+/// Data and requests, and another build to compare with.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -28,11 +28,11 @@ pub struct Plan {
     pub before: String,
     /// Keys of GET and SET.
     pub keys: u64,
-    /// Collections, as a part of those of `commands`.
+    /// Collections, as a fraction of those of `commands`.
     pub collections: f64,
-    /// Requests of one count.
+    /// Requests in one count.
     pub requests: u64,
-    /// Runs, each with fresh servers, of which the middle one counts.
+    /// Runs with fresh servers, whose median counts.
     pub runs: usize,
 }
 
@@ -72,7 +72,7 @@ impl Scenario for Plan {
 }
 
 impl Plan {
-    /// What is stored and asked, and at which pipelines.
+    /// Returns data and requests, with the pipelines for them.
     fn data(&self) -> Result<Vec<(Data, &'static [usize])>> {
         let collections = all(Scale::new(self.collections)?);
         let collections = collections.into_iter().map(|data| (data, &[16][..]));
@@ -80,7 +80,7 @@ impl Plan {
         Ok(std::iter::once(strings).chain(collections).collect())
     }
 
-    /// What each program takes in each run, by command and pipeline.
+    /// Counts the instructions of each program in each run, by command and pipeline.
     fn count(
         &self,
         programs: &[(&str, Program)],
@@ -159,7 +159,7 @@ fn strings(keys: u64) -> Data {
     }
 }
 
-/// Shows what one command takes; how that stands beside what it took before.
+/// Shows the instructions of one command; returns the ratio to those of the other build.
 fn show(section: &mut Section, what: &str, counts: &[Vec<f64>]) -> Option<f64> {
     let (after, before) = counts.split_last()?;
     let before = before.first();

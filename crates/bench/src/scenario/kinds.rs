@@ -1,4 +1,4 @@
-//! The kinds of scenarios by the names that files use.
+//! Kinds of scenarios, by the names that files use.
 
 use anyhow::{Context, Result};
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::report::Section;
 
-/// A kind that was found by its name.
+/// Function that runs a scenario of one kind.
 pub type Run = fn(&toml::Table, Scale, &Bench, &mut Section) -> Result<()>;
 
 struct Kind {
@@ -64,7 +64,7 @@ fn parameters_of<K: Scenario>(parameters: &toml::Table) -> Result<K> {
     parameters.clone().try_into().context("parameters")
 }
 
-/// The kind of this name.
+/// Finds the kind of this name.
 ///
 /// # Errors
 /// If there is none, or if it does not take the parameters.

@@ -1,4 +1,4 @@
-//! GETs and SETs beside all peers: how long a lone client waits, and what many clients get done.
+//! GETs and SETs beside all peers: latency with one client, throughput with many.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::generator::{KeyChoice, Operation, Stop, ValueSize};
 use crate::report::{Plot, Section};
 use crate::servers::{Kind, Launch, Server};
 
-/// What is asked, by how many.
+/// Data, loads and clients.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -21,21 +21,21 @@ pub struct Plan {
     /// Length of one measurement, in milliseconds.
     #[serde(rename = "ms", deserialize_with = "milliseconds")]
     pub time: Duration,
-    /// Keys and values that are stored, in bytes.
+    /// Bytes of keys and values that are stored.
     pub payload: u64,
     /// Connections.
     pub connections: usize,
-    /// Requests on their way on each of them.
+    /// Requests in flight on each of them.
     pub pipeline: usize,
-    /// What is shown.
+    /// Quantity that is shown.
     pub shows: Shows,
-    /// Values, each with fresh servers.
+    /// Sizes of values, each with fresh servers.
     pub data: Vec<Data>,
-    /// Loads over each of them.
+    /// Loads for each size of values.
     pub mixes: Vec<Mix>,
 }
 
-/// Which of both is drawn and held against the peers.
+/// Quantity that is drawn and compared with the peers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shows {
@@ -59,9 +59,9 @@ pub struct Data {
 #[serde(deny_unknown_fields)]
 pub struct Mix {
     name: String,
-    /// GETs among a hundred operations.
+    /// Percentage of GETs.
     reads: u8,
-    /// Zipf with this exponent; every key alike without it.
+    /// Exponent of a Zipf distribution of keys; uniform without it.
     zipf: Option<f64>,
 }
 

@@ -1,5 +1,5 @@
-//! What a string of half a gigabyte costs: small changes and looks anywhere in it, a look at all
-//! of it, and its memory; all servers in turns.
+//! Cost of a string of half a gigabyte: small changes and reads anywhere in it, a read of all of
+//! it, and its memory; all servers in turns.
 
 use std::time::Instant;
 
@@ -16,11 +16,11 @@ use crate::report::{Figure, Section};
 use crate::servers::{Launch, Program, Server};
 use crate::statistics::median;
 
-/// How large the string is.
+/// Size of the string.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// Its bytes; APPEND needs some room below 512 MiB.
+    /// Bytes of the string; APPEND needs some room below 512 MiB.
     pub bytes: u64,
     /// Requests in one measurement.
     pub requests: u64,
@@ -113,7 +113,7 @@ impl Plan {
         Ok(costs)
     }
 
-    /// Microseconds of server CPU per command.
+    /// Returns microseconds of server CPU per command.
     fn cost(&self, server: &Server, small: &Small, round: usize) -> Result<f64> {
         let shape = ScriptShape::new(&small.request, small.below);
         let shape = shape.of(KeyChoice::Uniform).pipelined(16);
@@ -124,20 +124,20 @@ impl Plan {
     }
 }
 
-/// A request that looks at little of the string.
+/// Request that reads or changes a small part of the string.
 struct Small {
     what: &'static str,
     request: String,
-    /// Numbers in it are drawn below this.
+    /// Upper bound, exclusive, of the numbers in it.
     below: u64,
-    /// What the null server answers.
+    /// Reply of the null server.
     reply: String,
 }
 
-/// A server with the string.
+/// Server that holds the string.
 struct Holder {
     server: Server,
-    /// Bytes that the string added to its resident memory.
+    /// Growth of its resident memory by the string, in bytes.
     resident: f64,
 }
 
@@ -151,7 +151,7 @@ impl Holder {
     }
 }
 
-/// What something cost one server, in each round.
+/// Cost for one server, in each round.
 struct Cost {
     label: String,
     rounds: Vec<f64>,
@@ -167,7 +167,7 @@ impl Cost {
     }
 }
 
-/// The first is that of the server under test.
+/// Adds a row; the first cost is that of the server under test.
 fn row(section: &mut Section, what: &str, costs: &[Cost]) {
     let Some((varve, others)) = costs.split_first() else { return };
     let mut cells = vec![what.to_owned(), varve.cell()];
@@ -192,7 +192,7 @@ fn fill(server: &Server, plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// Milliseconds of server CPU for one command.
+/// Returns milliseconds of server CPU for one command.
 fn whole(server: &Server, request: &str) -> Result<f64> {
     let mut control = server.control()?;
     let before = settled_cpu_time(server)?;
@@ -200,7 +200,7 @@ fn whole(server: &Server, request: &str) -> Result<f64> {
     Ok(settled_cpu_time(server)?.saturating_sub(before).as_secs_f64() * 1e3)
 }
 
-/// Milliseconds that the caller of DEL waits.
+/// Returns the milliseconds that the caller of DEL waits.
 fn delete(server: &Server) -> Result<f64> {
     let mut control = server.control()?;
     let begin = Instant::now();
@@ -210,7 +210,7 @@ fn delete(server: &Server) -> Result<f64> {
     }
 }
 
-/// Bytes that are appended at a time while the string is made.
+/// Bytes of one APPEND while the string is built.
 const PIECE: u64 = 10_000;
 const COLUMNS: [&str; 8] =
     ["what", "varve", "valkey", "/ Valkey", "redis", "/ Redis", "null", "/ null"];

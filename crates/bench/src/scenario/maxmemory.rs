@@ -1,5 +1,5 @@
-//! A cache that is full: does the process stay within its limit, how much does it keep, and what
-//! does a SET cost while room must be made.
+//! A full cache: whether the process keeps its memory limit, the amount of data that it keeps, and
+//! the cost of a SET while room must be made.
 
 use std::cell::{Cell, RefCell};
 
@@ -13,17 +13,17 @@ use crate::report::{Figure, Plot, Section};
 use crate::servers::{Kind, Launch, Program, Server};
 use crate::statistics::median;
 
-/// How much goes through the cache.
+/// Amount of data that is written to the cache.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// The limit, in bytes.
+    /// `maxmemory` in bytes.
     pub limit: u64,
     /// Bytes written, keys and values together.
     pub written: u64,
     /// Worker threads.
     pub threads: usize,
-    /// Interleaved rounds of fresh and full.
+    /// Rounds, in each of which fresh and full are measured in turn.
     pub rounds: usize,
 }
 
@@ -90,13 +90,13 @@ fn figures(section: &mut Section, full: &Full, rounds: &[Full], plan: &Plan) {
     section.figures.push(Figure::ratio(what, &full_us, &fresh_us));
 }
 
-/// What the rounds brought together.
+/// Results of all rounds.
 struct Full {
     resident: f64,
     live: f64,
     fresh_us: f64,
     full_us: f64,
-    /// SETs in the round in which there were most.
+    /// Refused SETs in the round that had most of them.
     refused: u64,
 }
 
@@ -149,7 +149,7 @@ fn round(program: &Program, plan: &Plan) -> Result<Full> {
     })
 }
 
-/// What was seen while SETs were pushed through one server.
+/// Measurements while SETs are sent to one server.
 struct Pushed {
     resident: f64,
     live: f64,
@@ -157,7 +157,8 @@ struct Pushed {
     refused: u64,
 }
 
-/// Cost and live payload count from the operation on at which `from` bytes were written.
+/// Sends the SETs. Cost and live payload are measured from the operation on at which `from` bytes
+/// were written.
 fn push(server: &Server, plan: &Plan, from: u64) -> Result<Pushed> {
     let (operations, from) = (plan.written / PAIR, from / PAIR);
     let mut load = Load::new(Operation::Set, 16, operations);
@@ -180,7 +181,7 @@ fn push(server: &Server, plan: &Plan, from: u64) -> Result<Pushed> {
         let stop = Stop::Operations(count);
         let outcome = generator.run_watched(&mut requests, &mut keys, stop, SAMPLE_EVERY, watch)?;
         let errors = outcome.replies.error;
-        // Memcached makes room in the background and refuses what comes before there is some.
+        // Memcached makes room in the background and refuses SETs until there is some.
         if errors > 0 && server.kind != Kind::Memcached {
             bail!("{errors} SETs failed: {:?}", outcome.first_error);
         }

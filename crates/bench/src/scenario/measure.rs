@@ -1,4 +1,4 @@
-//! One measurement: load on a running server, and what it cost the server.
+//! One measurement: load on a running server, and its cost for the server.
 
 use std::thread;
 use std::time::Duration;
@@ -14,29 +14,30 @@ use crate::servers::{Kind, Server};
 /// A load.
 #[derive(Clone, Debug)]
 pub struct Load {
-    /// What is spoken with a server whose kind does not say it.
+    /// Protocol for a server whose kind does not determine it.
     pub protocol: Protocol,
     /// Connections.
     pub connections: usize,
-    /// What the requests look like.
+    /// Shape of the requests.
     pub shape: RequestShape,
-    /// Which keys.
+    /// Choice of keys.
     pub keys: KeyChoice,
     /// Number of keys.
     pub key_count: u64,
-    /// When it ends.
+    /// End of the load.
     pub stop: Stop,
-    /// Whether keys that are asked for may be missing; the load is broken off otherwise, since a
-    /// miss costs less than a hit.
+    /// True if keys that are asked for may be missing. Otherwise the measurement fails after a
+    /// miss, since a miss costs less than a hit.
     pub misses: bool,
-    /// The same load for this long beforehand, not measured.
+    /// Duration of the same load beforehand, which is not measured.
     pub warm_up: Duration,
     /// Seed of all random choices.
     pub seed: u64,
 }
 
 impl Load {
-    /// RESP, 50 connections, values of 16 bytes, uniform keys, one second.
+    /// Creates a load in RESP with 50 connections, values of 16 bytes and uniform keys, for one
+    /// second.
     pub fn new(operation: Operation, pipeline: usize, key_count: u64) -> Self {
         let shape = RequestShape { operation, value: ValueSize::Fixed(16), pipeline };
         Self {
@@ -52,7 +53,7 @@ impl Load {
         }
     }
 
-    /// SETs of new keys `0..key_count`, in order.
+    /// Creates the load that sets new keys `0..key_count`, in order.
     pub fn fill(key_count: u64, value: ValueSize) -> Self {
         let mut load = Self::new(Operation::Set, 100, key_count);
         load.connections = 8;
@@ -78,17 +79,17 @@ impl Load {
     }
 }
 
-/// What a measurement brought.
+/// Result of a measurement.
 pub struct Measured {
     /// User and system time of the server per operation, in microseconds.
     pub server_us: f64,
-    /// Part of a core that the server used.
+    /// Average number of cores that the server used.
     pub server_share: f64,
-    /// What the generator saw.
+    /// Measurements of the generator.
     pub outcome: Outcome,
 }
 
-/// Runs a load and measures what it costs the server.
+/// Runs a load and measures its cost for the server.
 ///
 /// # Errors
 /// If a connection breaks, or the server answers with errors.
@@ -104,7 +105,7 @@ pub fn measure(server: &Server, load: &Load) -> Result<Measured> {
     Ok(measured)
 }
 
-/// As [`measure`], with batches of any source on connections that are open.
+/// Measures batches of any source on open connections; otherwise as [`measure`].
 ///
 /// # Errors
 /// As [`measure`].
@@ -127,7 +128,7 @@ pub fn measure_source(
     })
 }
 
-/// Fills a server with keys `0..key_count` and forgets the cost.
+/// Fills a server with keys `0..key_count`, without measuring.
 ///
 /// # Errors
 /// As [`measure`].
@@ -135,8 +136,8 @@ pub fn fill(server: &Server, key_count: u64, value: ValueSize) -> Result<()> {
     measure(server, &Load::fill(key_count, value)).map(|_| ())
 }
 
-/// The kernel adds the time of a running thread up when it leaves the core, so the server is
-/// given a moment to go to sleep.
+/// Returns the server's CPU time after a short pause: the kernel adds up the time of a running
+/// thread when it leaves the core, so the server must go to sleep first.
 ///
 /// # Errors
 /// If the server ended.

@@ -1,9 +1,9 @@
-//! What is measured: one kind of scenario per file. Files under `bench/scenarios` give each kind
-//! its parameters, and say what must be reached and what the source has; see [`file`].
+//! The measurements: one kind of scenario per file. Files under `bench/scenarios` give each kind
+//! its parameters, aims and figures of the source; see [`file`].
 //!
 //! | file | question |
 //! |---|---|
-//! | [`attack`] | what clients can make a server hold that ask for too much |
+//! | [`attack`] | server memory under clients that ask for too much |
 //! | `cpu` | server CPU per operation: beside the peers, with two threads, over many keys |
 //! | `cache_misses` | cache lines that a lookup misses, as cachegrind simulates them (Table 2) |
 //! | `instructions` | instructions per command, as callgrind counts them, beside another build |
@@ -11,15 +11,15 @@
 //! | `overhead` | resident bytes per key beside key and value, by size of the value |
 //! | `churn` | live payload over resident memory after sizes changed (Table 5) |
 //! | `loads` | latency and throughput of GETs and SETs beside all peers (Figs. 7 and 8) |
-//! | `maxmemory` | a full cache: memory bound, what is kept, cost of a SET |
-//! | `expiry` | how soon keys are gone after their deadline, and what that costs |
+//! | `maxmemory` | a full cache: memory bound, data kept, cost of a SET |
+//! | `expiry` | delay between the deadline of keys and their removal, and its cost |
 //! | `reclaim` | bytes moved per byte written, by reclaim policy (Fig. 6) |
-//! | `long_strings` | a string of half a gigabyte: CPU of small changes and looks, memory |
+//! | `long_strings` | a string of half a gigabyte: CPU of small changes and reads, memory |
 //! | `idle` | memory of an empty server |
 //! | [`ycsb`] | YCSB: throughput and latency by clients and by load, memory, system time |
-//! | `generators` | whether the generator is fast enough, and sees what valkey-benchmark sees |
-//! | `gate` | for how long everybody waits when somebody acts on everything beside a long command |
-//! | `stall` | what an open and a closed loop see of a server that stands still |
+//! | `generators` | speed of the generator, and agreement with valkey-benchmark |
+//! | `gate` | waiting time of all clients when an action on all shards meets a long command |
+//! | `stall` | a stalled server as seen by an open and a closed loop |
 //! | `waiters` | server CPU where pairs of clients wait for each other |
 //! | [`collections`] | lists, hashes, sets, sorted sets and streams: five questions of their own |
 
@@ -61,63 +61,63 @@ use crate::report::Section;
 use crate::servers::Program;
 use crate::valkey_benchmark::ValkeyBenchmark;
 
-/// A kind of scenario: its parameters, as a file has them, and what is done with them.
+/// Kind of scenario: its parameters, as a file has them, and its measurement.
 pub trait Scenario: DeserializeOwned {
-    /// The parameters for a part of the whole size.
+    /// Returns the parameters for a fraction of the full size.
     fn scaled(self, scale: Scale) -> Self;
 
-    /// Measures. What is in the section when it fails still counts.
+    /// Measures. The content of the section still counts when it fails.
     ///
     /// # Errors
     /// If a server does not start, or fails.
     fn run(&self, bench: &Bench, section: &mut Section) -> Result<()>;
 }
 
-/// The servers of a benchmark, and how thorough it is.
+/// Servers and tools of a benchmark.
 pub struct Bench {
     /// The server under test.
     pub varve: Program,
-    /// Valkey, if the peers are there.
+    /// Valkey, if the peers are installed.
     pub valkey: Option<Program>,
-    /// Redis, likewise.
+    /// Redis, if the peers are installed.
     pub redis: Option<Program>,
-    /// Memcached, likewise.
+    /// Memcached, if the peers are installed.
     pub memcached: Option<Program>,
     /// The null server.
     pub null: Program,
-    /// Another generator of load, if the peers are there.
+    /// Other load generator, if the peers are installed.
     pub valkey_benchmark: Option<ValkeyBenchmark>,
 }
 
 impl Bench {
-    /// The server under test, and all of the peers that are there and speak RESP.
+    /// Returns the server under test and all available peers that speak RESP.
     pub fn varve_and_peers(&self) -> impl Iterator<Item = &Program> {
         [&self.varve].into_iter().chain(&self.valkey).chain(&self.redis)
     }
 
-    /// Those that keep keys and values: Memcached as well.
+    /// Returns the server under test and all available peers, Memcached included.
     pub fn varve_and_all_peers(&self) -> impl Iterator<Item = &Program> {
         self.varve_and_peers().chain(&self.memcached)
     }
 
-    /// All of them, the null server included.
+    /// Returns all servers, the null server included.
     pub fn all_programs(&self) -> impl Iterator<Item = &Program> {
         self.varve_and_all_peers().chain([&self.null])
     }
 
-    /// The null server, answering with one reply, which is given as it goes on the wire.
+    /// Returns the null server with one reply to all commands, given in wire format.
     pub fn null_answering(&self, reply: &str) -> Program {
         self.null.clone().with_arguments(&["--always".to_owned(), reply.to_owned()])
     }
 
-    /// The server under test, and Valkey if it is there.
+    /// Returns the server under test, and Valkey if it is available.
     pub fn varve_and_valkey(&self) -> Vec<&Program> {
         std::iter::once(&self.varve).chain(&self.valkey).collect()
     }
 }
 
 /// Binds the calling thread, which makes the load, to the core behind those of the server, or to
-/// the last one there is.
+/// the last core.
 pub fn pin_client(server_cores: usize) {
     process::pin_this_thread(server_cores.min(process::cores() - 1));
 }
@@ -126,10 +126,10 @@ fn mebibytes(bytes: f64) -> String {
     format!("{:.1}", bytes / f64::from(1 << 20))
 }
 
-/// Peers that have all that Varve has: their labels, and their names in figures.
+/// Peers that have all features of Varve: their labels, and their names in figures.
 const PEERS: [(&str, &str); 2] = [("valkey", "Valkey"), ("redis", "Redis")];
 
-/// Those, and the limit.
+/// Those peers and the null server.
 const PEERS_AND_NULL: [(&str, &str); 3] = [PEERS[0], PEERS[1], ("null", "null")];
 
 fn peers_missing(section: &mut Section, bench: &Bench) {

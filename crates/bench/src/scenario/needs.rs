@@ -1,18 +1,18 @@
-//! What a scenario cannot run without, and whether it is there.
+//! Requirements of a scenario, and checks for them.
 
 use std::process::{Command, Stdio};
 
 use anyhow::{Result, bail};
 
-/// What Varve does not have yet, and what it would be.
+/// Features that Varve does not have yet, with their descriptions.
 const MISSING: [(&str, &str); 2] = [
     ("persistence", "a log on disk and snapshots, which Varve does not have yet"),
     ("cluster", "several nodes that share the keys, which Varve does not have yet"),
 ];
-/// Programs of the machine.
+/// Programs that may be required.
 const PROGRAMS: [&str; 1] = ["valgrind"];
 
-/// Checks the names.
+/// Refuses unknown names.
 pub fn known(needs: &[String]) -> Result<()> {
     for need in needs {
         let is_missing = MISSING.iter().any(|(name, _)| name == need);
@@ -23,7 +23,7 @@ pub fn known(needs: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Why the scenario cannot be run, if it cannot.
+/// Returns the reason why the scenario cannot be run, if there is one.
 pub fn missing(needs: &[String]) -> Option<String> {
     needs.iter().find_map(|need| {
         if let Some((name, what)) = MISSING.iter().find(|(name, _)| name == need) {

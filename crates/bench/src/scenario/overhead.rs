@@ -9,7 +9,7 @@ use crate::generator::{KEY_BYTES, ValueSize};
 use crate::report::{Plot, Section};
 use crate::servers::{Kind, Launch};
 
-/// How much is stored.
+/// Amount of data that is stored.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {

@@ -1,5 +1,5 @@
-//! The paper's Fig. 6: how many bytes the cleaner moves per byte written, by reclaim policy,
-//! under uniform and hot-cold overwrites at high utilisation.
+//! The paper's Fig. 6: bytes moved by the cleaner per byte written, by reclaim policy, under
+//! uniform and hot-cold overwrites at high utilisation.
 
 use anyhow::Result;
 use serde::Deserialize;
@@ -11,7 +11,7 @@ use crate::generator::{KEY_BYTES, KeyChoice, Operation, Stop, ValueSize};
 use crate::report::{Plot, Section};
 use crate::servers::{Launch, Server};
 
-/// How much is stored and overwritten.
+/// Amount of data that is stored and overwritten.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -28,8 +28,8 @@ impl Plan {
         self.payload / (KEY_BYTES + VALUE_MEAN) as u64
     }
 
-    /// The limit at which the segments have the wanted utilisation, as far as it can be known
-    /// from outside.
+    /// Returns the `maxmemory` at which the segments have the wanted utilisation, as far as it can
+    /// be computed from outside.
     fn limit(&self) -> u64 {
         let keys = self.keys() as f64;
         let records = keys * (KEY_BYTES + VALUE_MEAN + RECORD_HEADER) as f64;
@@ -102,7 +102,7 @@ fn default_figure(
 }
 
 struct Overwritten {
-    /// From INFO; absent if the server does not report it.
+    /// Bytes moved, from INFO; absent if the server does not report them.
     moved: Option<f64>,
     appended: Option<f64>,
     written: f64,

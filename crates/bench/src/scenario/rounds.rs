@@ -1,5 +1,5 @@
 //! Rounds in turns (A B C A B C ...), so that a slow minute of the machine falls on all servers;
-//! the middle one of the rounds counts.
+//! the median of the rounds counts.
 
 use anyhow::Result;
 
@@ -8,25 +8,25 @@ use crate::report::Figure;
 use crate::servers::Server;
 use crate::statistics::median;
 
-/// The medians over the rounds of one server and load.
+/// Medians over the rounds, for one server and load.
 pub struct Median {
-    /// Of the server.
+    /// Name of the server.
     pub label: String,
     /// User and system time of the server per operation, in microseconds.
     pub server_us: f64,
-    /// The same of each round.
+    /// CPU time per operation in each round.
     pub rounds: Vec<f64>,
-    /// Answered.
+    /// Operations answered per second.
     pub operations_per_second: f64,
-    /// The same of each round.
+    /// Operations per second in each round.
     throughput_rounds: Vec<f64>,
-    /// Round trip of a batch, the middle one.
+    /// Median round-trip time of a batch, in microseconds.
     pub p50_us: f64,
-    /// The same of each round.
+    /// Median round-trip time in each round.
     p50_rounds: Vec<f64>,
-    /// The same, of which one in a hundred is longer.
+    /// 99th percentile of the round-trip times, in microseconds.
     pub p99_us: f64,
-    /// CPU time of the generator per operation.
+    /// CPU time of the generator per operation, in microseconds.
     pub generator_us: f64,
 }
 
@@ -47,7 +47,7 @@ impl Median {
         }
     }
 
-    /// Operations per second, p50, p99, and CPU time of the generator.
+    /// Returns the cells for operations per second, p50, p99, and CPU time of the generator.
     pub fn speed_cells(&self) -> [String; 4] {
         [
             format!("{:.0}", self.operations_per_second),
@@ -57,23 +57,26 @@ impl Median {
         ]
     }
 
-    /// CPU of this server over that of another, with its spread over the rounds.
+    /// Returns the ratio of this server's CPU time to that of another, with its spread over the
+    /// rounds.
     pub fn cpu_ratio(&self, what: String, other: &Self) -> Figure {
         Figure::ratio(what, &self.rounds, &other.rounds)
     }
 
-    /// The middle round trip of this server over that of another, with its spread.
+    /// Returns the ratio of this server's median round-trip time to that of another, with its
+    /// spread.
     pub fn p50_ratio(&self, what: String, other: &Self) -> Figure {
         Figure::ratio(what, &self.p50_rounds, &other.p50_rounds)
     }
 
-    /// Operations per second of this server over those of another, with their spread.
+    /// Returns the ratio of this server's operations per second to those of another, with its
+    /// spread.
     pub fn throughput_ratio(&self, what: String, other: &Self) -> Figure {
         Figure::ratio(what, &self.throughput_rounds, &other.throughput_rounds).more_is_better()
     }
 }
 
-/// Measures all servers in turns. `load_of` says what the server with a number gets.
+/// Measures all servers in turns. `load_of` returns the load for the server of a number.
 ///
 /// # Errors
 /// If a server fails.

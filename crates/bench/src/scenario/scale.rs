@@ -1,19 +1,19 @@
-//! How large a run is: one number, by which files of scenarios can be run small or whole.
+//! Size of a run: one number by which scenario files can be run small or at full size.
 
 use std::time::Duration;
 
 use anyhow::{Result, bail};
 use serde::{Deserialize, Deserializer};
 
-/// A part of the whole size; 1 is what the files say.
+/// Fraction of the full size; 1 is the size given in the files.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale(f64);
 
 impl Scale {
-    /// The whole size.
+    /// Full size.
     pub const FULL: Self = Self(1.0);
 
-    /// A scale.
+    /// Creates a scale.
     ///
     /// # Errors
     /// If it is not between one thousandth and one thousand.
@@ -24,22 +24,24 @@ impl Scale {
         Ok(Self(factor))
     }
 
-    /// What sizes are multiplied by.
+    /// Returns the factor for sizes.
     pub fn factor(self) -> f64 {
         self.0
     }
 
-    /// A number of things or bytes, at least one.
+    /// Scales a number of things or bytes; at least one.
     pub fn of(self, count: u64) -> u64 {
         ((count as f64 * self.0).round() as u64).max(1)
     }
 
-    /// The length of one measurement; below a tenth of a second the start of a load would count.
+    /// Scales the length of one measurement; below a tenth of a second the start of a load would
+    /// count.
     pub fn time(self, time: Duration) -> Duration {
         time.mul_f64(self.0).max(time.min(MEASURE_MIN))
     }
 
-    /// Rounds, of which the middle one counts: three or more where the whole has as many.
+    /// Scales the number of rounds, whose median counts: three or more if the full size has as
+    /// many.
     pub fn rounds(self, rounds: usize) -> usize {
         let scaled = (rounds as f64 * self.0).round() as usize;
         scaled.max(rounds.min(ROUNDS_MIN))
@@ -52,12 +54,12 @@ impl Default for Scale {
     }
 }
 
-/// A length of time that a file gives in milliseconds.
+/// Reads a duration that a file gives in milliseconds.
 pub fn milliseconds<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
     u64::deserialize(from).map(Duration::from_millis)
 }
 
-/// A length of time that a file gives in seconds.
+/// Reads a duration that a file gives in seconds.
 pub fn seconds<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
     u64::deserialize(from).map(Duration::from_secs)
 }

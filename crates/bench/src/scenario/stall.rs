@@ -1,5 +1,5 @@
-//! What a stall of the server looks like: in an open loop, and in a closed one, which asks nothing
-//! while it waits and so leaves out what others would have seen.
+//! A stall of the server as seen by an open loop and by a closed one, which sends nothing while it
+//! waits and so leaves out what others would have seen.
 
 use std::thread;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::generator::{Drawn, Operation, Outcome, Pace, Spacing, Stop, ValueSize
 use crate::report::{Plot, Section};
 use crate::servers::{Launch, Server};
 
-/// How long is looked.
+/// Length of the measurement.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -91,7 +91,7 @@ fn show(section: &mut Section, plot: &mut Plot, name: &str, outcome: &Outcome) {
     }
 }
 
-/// A stall must stand out of the rest: one part in a hundred of the time or less.
+/// Least length of a run: the stall must be a small part of it.
 const TIME_MIN: Duration = Duration::from_secs(2);
 const KEYS: u64 = 1_000_000;
 const STALL: Duration = Duration::from_millis(100);

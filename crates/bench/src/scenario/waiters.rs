@@ -1,5 +1,5 @@
-//! Server CPU where clients wait for each other: in each pair one pushes an element for which the
-//! other waits in a blocking command, and then waits for its answer.
+//! Server CPU when clients wait for each other: in each pair one pushes an element for which the
+//! other waits in a blocking command, and then waits for the element that it pushes back.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ mod pairs;
 use exchange::{EXCHANGES, Exchange};
 use pairs::Pairs;
 
-/// How many clients wait for each other, and how thoroughly CPU is measured.
+/// Number of clients, and thoroughness of the CPU measurement.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -68,7 +68,7 @@ impl Scenario for Plan {
     }
 }
 
-/// Varve with one worker, with two, and Valkey if it is there.
+/// Starts Varve with one worker and with two, and Valkey if it is available.
 fn start(bench: &Bench) -> Result<Vec<Server>> {
     let mut servers = Vec::new();
     for (threads, label) in (1..).zip(WORKERS) {
@@ -120,7 +120,7 @@ impl Plan {
         })
     }
 
-    /// Of each pair one client waits at the end, be it that the last request is still read.
+    /// Waits until one client of each pair waits; the server may still be reading the last request.
     fn check_rest(&self, server: &Server) -> Result<()> {
         let mut control = server.control()?;
         let began = Instant::now();
@@ -164,5 +164,5 @@ fn show(section: &mut Section, exchange: &Exchange, servers: &[Server], sampled:
 const COLUMNS: [&str; 6] =
     ["exchange", "server", "CPU us/exchange", "of Valkey", "exchanges/s", "client us/exchange"];
 const REST_MAX: Duration = Duration::from_secs(5);
-/// Of the servers that are Varve, which come first.
+/// Labels of the servers that are Varve, which come first.
 const WORKERS: [&str; 2] = ["1 worker", "2 workers"];

@@ -1,13 +1,13 @@
-//! What is known of servers that ended by themselves.
+//! Servers that ended by themselves.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Servers that ended though nobody had asked them to, in words.
+/// Messages about servers that ended without a request.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ended(Arc<Mutex<Vec<String>>>);
 
 impl Ended {
-    /// Those that were added since this was asked last.
+    /// Returns the messages since the last call.
     pub(super) fn take(&self) -> Vec<String> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }

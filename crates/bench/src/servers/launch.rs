@@ -1,10 +1,9 @@
-//! Threads, cores and options of one start, and the command line that each kind of server takes
-//! them by.
+//! Threads, cores and options of one start, and the command line for each kind of server.
 
-/// What kind of command line a program understands.
+/// Kind of command line of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Options as Valkey has them, and `--threads`.
+    /// Options of Valkey, and `--threads`.
     Varve,
     /// Valkey or Redis.
     Peer,
@@ -14,20 +13,20 @@ pub enum Kind {
     Null,
 }
 
-/// How a server is started for one measurement.
+/// Settings of a server for one measurement.
 #[derive(Clone, Debug)]
 pub struct Launch {
     /// Worker threads, for servers that have the option.
     pub threads: usize,
-    /// How many cores it may use, of those that this process may use: the first ones, at least
-    /// one and at most all there are.
+    /// Number of cores that it may use: the first ones of this process, at least one and at most
+    /// all.
     pub cores: usize,
     /// Further options, as name and value; ignored by the null server.
     pub options: Vec<(String, String)>,
 }
 
 impl Kind {
-    /// As the name of the program's file tells; folders and arguments do not.
+    /// Returns the kind by the name of the program's file; folders and arguments do not count.
     pub(super) fn of(file: &str) -> Self {
         match file {
             name if name.contains("varve-null") => Self::Null,
@@ -45,28 +44,28 @@ impl Default for Launch {
 }
 
 impl Launch {
-    /// With one more option.
+    /// Adds an option.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl ToString) -> Self {
         self.options.push((name.to_owned(), value.to_string()));
         self
     }
 
-    /// With this many worker threads.
+    /// Sets the number of worker threads.
     #[must_use]
     pub fn with_threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
     }
 
-    /// On the first `cores` cores: on one at least, and on all there are at most.
+    /// Binds the server to the first `cores` cores, at least one and at most all.
     #[must_use]
     pub fn on_cores(mut self, cores: usize) -> Self {
         self.cores = cores;
         self
     }
 
-    /// What the program is told, behind its own words.
+    /// Returns the arguments behind the program's own words.
     pub(super) fn arguments(&self, kind: Kind, port: u16) -> Vec<String> {
         if kind == Kind::Memcached {
             return memcached_arguments(port, self);
@@ -90,7 +89,8 @@ impl Launch {
     }
 }
 
-/// No more memory than its machine has, where there is no limit: its own default is 64 MiB.
+/// Returns Memcached's arguments. Without `maxmemory` its limit is set far above its own default of
+/// 64 MiB.
 fn memcached_arguments(port: u16, launch: &Launch) -> Vec<String> {
     let maxmemory = launch.options.iter().find(|(name, _)| name == "maxmemory");
     let megabytes = maxmemory.map_or(MEGABYTES_MAX.to_owned(), |(_, value)| megabytes(value));
@@ -101,7 +101,7 @@ fn memcached_arguments(port: u16, launch: &Launch) -> Vec<String> {
     fixed.iter().chain(&given).map(|part| (*part).to_owned()).collect()
 }
 
-/// Memcached takes no bytes; the others take both.
+/// Converts a size to megabytes: Memcached takes only these, the other servers also bytes.
 fn megabytes(value: &str) -> String {
     match value.parse::<u64>() {
         Ok(bytes) => (bytes >> 20).to_string(),
@@ -109,7 +109,7 @@ fn megabytes(value: &str) -> String {
     }
 }
 
-/// Of Memcached without a limit.
+/// Limit of Memcached where `maxmemory` is not set.
 const MEGABYTES_MAX: &str = "65536";
 
 #[cfg(test)]

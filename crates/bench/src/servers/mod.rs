@@ -2,12 +2,12 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `program` | a server that can be started, by its command line |
-//! | `launch` | threads, cores and options of one start, as each kind of server takes them |
-//! | `server` | one that runs: waited for, asked, ended |
-//! | `ended` | what is known of those that ended by themselves |
-//! | `pid` | which process serves a port |
-//! | `peers` | the script that runs the servers Varve is compared with, and all by their names |
+//! | `program` | a server that can be started, given by its command line |
+//! | `launch` | threads, cores and options of one start, for each kind of server |
+//! | `server` | a running server: start, queries, end |
+//! | `ended` | servers that ended by themselves |
+//! | `pid` | process that serves a port |
+//! | `peers` | the script that runs the peers, and all servers by their names |
 
 mod ended;
 mod launch;

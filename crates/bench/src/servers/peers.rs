@@ -1,4 +1,4 @@
-//! The script that runs the servers Varve is compared with.
+//! The script that runs the peers: the servers that Varve is compared with.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use super::{Kind, Program};
 use crate::valkey_benchmark::ValkeyBenchmark;
 
-/// The script that runs the servers Varve is compared with.
+/// The script that runs the peers.
 pub struct Peers {
     script: PathBuf,
 }
@@ -28,7 +28,7 @@ impl Peers {
         Ok(Self { script })
     }
 
-    /// Installs the peers where necessary and returns their versions, one per line.
+    /// Installs the peers where necessary; returns their versions, one per line.
     ///
     /// # Errors
     /// If they cannot be installed.
@@ -40,7 +40,7 @@ impl Peers {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// `valkey`, `redis` or `memcached`.
+    /// Returns the peer of a name: `valkey`, `redis` or `memcached`.
     ///
     /// # Errors
     /// If the path of the script is not UTF-8.
@@ -55,7 +55,8 @@ impl Peers {
         Ok(Program::new(name, kind, command).reached_by(direct))
     }
 
-    /// A program of the peers' root with the libraries that are there, run from outside.
+    /// Returns the command line that runs a program of the peers' root, with the libraries there,
+    /// from outside of that root.
     fn from_outside(program: &str) -> Option<Vec<String>> {
         let folder = env::var_os("PEERS_DIR").map_or_else(|| "/opt/peers".into(), PathBuf::from);
         let root = folder.join("root");
@@ -69,7 +70,7 @@ impl Peers {
         words.iter().map(|word| word.to_str().map(str::to_owned)).collect()
     }
 
-    /// valkey-benchmark.
+    /// Returns valkey-benchmark.
     pub fn valkey_benchmark(&self) -> ValkeyBenchmark {
         ValkeyBenchmark::new(vec![
             self.script.clone().into(),
@@ -80,11 +81,11 @@ impl Peers {
 }
 
 impl Program {
-    /// A program by its command line; `valkey`, `redis`, `memcached` and `null` name the known
-    /// ones.
+    /// Creates a program from its command line; `valkey`, `redis`, `memcached` and `null` name the
+    /// known ones.
     ///
     /// # Errors
-    /// If the peers are asked for and not there.
+    /// If a peer is requested and not installed.
     pub fn parse(text: &str) -> Result<Self> {
         match text {
             "null" => Self::null(),

@@ -1,4 +1,4 @@
-//! Which process serves a port, by its own word.
+//! Process that serves a port, as the server reports it.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -9,13 +9,13 @@ use anyhow::{Context, Result};
 use crate::control::encode;
 use crate::generator::Protocol;
 
-/// Asks a server on 127.0.0.1 for the number of its process; `None` if it does not say.
+/// Asks a server on 127.0.0.1 for its process id; `None` if it does not report one.
 ///
 /// # Errors
-/// If it does not accept, or answers nothing for a second.
+/// If it does not accept, or sends no reply for a second.
 pub fn ask_pid(port: u16, protocol: Protocol) -> Result<Option<u32>> {
     let (question, field) = match protocol {
-        // Behind the answer to PING nothing is to be waited for.
+        // The reply to PING ends the reading if the reply to INFO holds no process id.
         Protocol::Resp => (encode(&["INFO", "server"]) + &encode(&["PING"]), "process_id:"),
         Protocol::Memcached => ("stats\r\n".to_owned(), "STAT pid "),
     };

@@ -1,4 +1,4 @@
-//! Servers that can be started, by their command lines.
+//! Servers that can be started, given by their command lines.
 
 use std::env;
 use std::path::Path;
@@ -11,13 +11,12 @@ use super::ended::Ended;
 /// A server that can be started.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// The name in tables.
+    /// Name in tables.
     pub label: String,
-    /// What it understands.
+    /// Kind of command line that it takes.
     pub kind: Kind,
     pub(super) command: Vec<String>,
-    /// The same for a profiler, which cannot follow into another root; absent if there is no way
-    /// around that.
+    /// Command line for a profiler, which cannot follow into another root; absent if there is none.
     direct: Option<Vec<String>>,
     pub(super) ended: Ended,
 }
@@ -28,12 +27,12 @@ impl Program {
         Self { label: label.to_owned(), kind, command, direct, ended: Ended::default() }
     }
 
-    /// For a profiler by other words, or not at all.
+    /// Sets the command line for a profiler; `None` if no profiler can reach it.
     pub(super) fn reached_by(self, direct: Option<Vec<String>>) -> Self {
         Self { direct, ..self }
     }
 
-    /// Those of its servers that ended by themselves since this was asked last, in words.
+    /// Returns messages about its servers that ended by themselves since the last call.
     pub fn ended(&self) -> Vec<String> {
         self.ended.take()
     }
@@ -45,7 +44,7 @@ impl Program {
         Ok(Self::new(&label_of(&name), Kind::of(&name), command))
     }
 
-    /// A peer by its name and its own command line.
+    /// Creates a peer from its name and its own command line.
     ///
     /// # Errors
     /// If the command line is empty.
@@ -55,14 +54,14 @@ impl Program {
         Ok(Self { label: name.to_owned(), kind, ..program })
     }
 
-    /// Its command line without folders, as far as it is always the same.
+    /// Returns its command line without folders, so that it is the same on every machine.
     pub fn words(&self) -> String {
         let file = |word: &String| Path::new(word).file_name()?.to_str().map(str::to_owned);
         let words = self.command.iter().map(|word| file(word).unwrap_or_default());
         words.collect::<Vec<_>>().join(" ")
     }
 
-    /// The null server beside the running program.
+    /// Returns the null server in the folder of the running program.
     ///
     /// # Errors
     /// If it was not built.
@@ -75,26 +74,27 @@ impl Program {
         Ok(Self::new("null", Kind::Null, command))
     }
 
-    /// Whether it can be started, as far as its path tells.
+    /// Checks that its path leads to a file.
     ///
     /// # Errors
-    /// If it is a path at which there is no file.
+    /// If it is a path without a file.
     pub fn must_be_there(&self) -> Result<()> {
         let path = Path::new(&self.command[0]);
-        // A bare name is looked for where programs are.
+        // A bare name is searched for in PATH.
         if path.components().count() > 1 && !path.is_file() {
             bail!("there is no server {}: build it, or name one by --server", path.display());
         }
         Ok(())
     }
 
-    /// The program as the last words of a profiler's command; `None` if that cannot reach it.
+    /// Returns the program under a profiler, whose command begins with `words`; `None` if the
+    /// profiler cannot reach it.
     pub fn profiled(&self, words: &[String]) -> Option<Self> {
         let command = [words, self.direct.as_ref()?].concat();
         Some(Self { command, ..self.clone() })
     }
 
-    /// The program with more arguments.
+    /// Appends arguments to the command line.
     #[must_use]
     pub fn with_arguments(mut self, words: &[String]) -> Self {
         self.command.extend_from_slice(words);

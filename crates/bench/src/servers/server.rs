@@ -1,4 +1,4 @@
-//! A server that runs, from its start to its end.
+//! A running server, from its start to its end.
 
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
@@ -18,17 +18,18 @@ use crate::control::{self, Control, Reply, Statistics};
 use crate::generator::Protocol;
 use crate::process::{self, CpuMeter, first_cores};
 
-/// A running server; it is ended when this is dropped, with all that a wrapper started beside it.
+/// A running server. Dropping it ends the server and all processes that a wrapper started beside
+/// it.
 pub struct Server {
-    /// The name in tables.
+    /// Name in tables.
     pub label: String,
-    /// What it understands.
+    /// Kind of command line that it takes.
     pub kind: Kind,
     /// TCP port on 127.0.0.1.
     pub port: u16,
-    /// The process that serves.
+    /// Process that serves the port.
     pub pid: u32,
-    /// Leads a process group of its own; absent when it has ended as it was asked to.
+    /// Leader of a process group of its own; absent after it has ended on request.
     child: Option<Child>,
     meter: Mutex<CpuMeter>,
     log: NamedTempFile,
@@ -39,8 +40,8 @@ impl Program {
     /// Starts the program and waits until it answers.
     ///
     /// # Errors
-    /// If it cannot be started, ends, or does not answer within half a minute; the error holds
-    /// the end of what it wrote.
+    /// If it cannot be started, ends, or does not answer within half a minute; the error holds the
+    /// end of its output.
     pub fn start(&self, launch: &Launch) -> Result<Server> {
         Server::start(self, launch)
     }
@@ -49,10 +50,10 @@ impl Program {
 impl Server {
     fn start(program: &Program, launch: &Launch) -> Result<Self> {
         let port = free_port()?;
-        // Both streams are written to its end, and it is removed whatever happens.
+        // Both streams are appended to the log, which is removed in any case.
         let log = Builder::new().prefix("varve-bench-").suffix(".log").append(true).tempfile()?;
-        // A server must not outlive a bench that is killed. What a wrapper starts does not get to
-        // know of that; it is ended with the wrapper's group.
+        // A server must not outlive a bench that is killed. Processes that a wrapper starts do not
+        // get this signal; they are ended with the wrapper's group.
         let child = Command::new("setpriv")
             .args(["--pdeathsig", "KILL", "taskset", "-c", &first_cores(launch.cores)])
             .args(&program.command)
@@ -75,14 +76,14 @@ impl Server {
             ended: program.ended.clone(),
         };
         if let Err(error) = server.wait_until_ready() {
-            // The error tells all there is.
+            // The error already contains everything.
             server.ended = Ended::default();
             return Err(error.context(server.complaint()));
         }
         Ok(server)
     }
 
-    /// Opens a connection for commands that steer the server.
+    /// Opens a connection for commands that control the server.
     ///
     /// # Errors
     /// If the server does not accept.
@@ -90,7 +91,8 @@ impl Server {
         Control::open(self.port)
     }
 
-    /// A connection that says how many keys there are; zero for the null server, which keeps none.
+    /// Returns a function that counts the keys; it returns zero for the null server, which keeps
+    /// none.
     ///
     /// # Errors
     /// If the server does not accept.
@@ -103,7 +105,7 @@ impl Server {
         Ok(Box::new(move || Ok(control.key_count()?.unwrap_or(0))))
     }
 
-    /// Resident memory in bytes.
+    /// Returns the resident memory in bytes.
     ///
     /// # Errors
     /// If the server ended.
@@ -111,7 +113,7 @@ impl Server {
         process::resident_bytes(self.pid).with_context(|| self.complaint())
     }
 
-    /// CPU time used so far, as [`CpuMeter`] adds it up.
+    /// Returns the CPU time used so far, as [`CpuMeter`] computes it.
     ///
     /// # Errors
     /// If the server ended.
@@ -123,7 +125,7 @@ impl Server {
     /// Asks the server to end, and waits until it has.
     ///
     /// # Errors
-    /// If it cannot be asked, or does not end within two minutes.
+    /// If the request fails, or the server does not end within two minutes.
     pub fn end(mut self) -> Result<()> {
         let Some(child) = &mut self.child else { return Ok(()) };
         kill_process(pid_of(self.pid)?, Signal::TERM)?;
@@ -170,8 +172,9 @@ impl Server {
         ask_pid(self.port, if is_memcached { Protocol::Memcached } else { Protocol::Resp })
     }
 
-    /// A wrapper that forks is not the process that serves, so the server's word counts; but only
-    /// for a process that was started here, since anybody may have taken the port meanwhile.
+    /// Sets the process that serves. If a wrapper forks, that is not the wrapper's process, so the
+    /// server's own answer counts; but only for a process that was started here, since another
+    /// program may have taken the port.
     fn recognize(&mut self, pid: u32) -> Result<()> {
         ensure!(
             process::descends_from(pid, self.pid),
@@ -202,17 +205,17 @@ impl Drop for Server {
     }
 }
 
-/// Ends a server and what was started with it; how it ended, if it did so by itself.
+/// Ends a server and the processes started with it; returns its status if it ended by itself.
 fn kill(child: &mut Child, pid: u32, port: u16) -> Option<ExitStatus> {
     let asked = Instant::now();
     let mut status = None;
-    // One that is about to end may still have to say why.
+    // A server that is about to end may still log the reason.
     while status.is_none() && !control::answers(port) && asked.elapsed() < LAST_WORDS_MAX {
         status = child.try_wait().ok().flatten();
         thread::sleep(Duration::from_millis(5));
     }
     kill_group(child);
-    // A wrapper may have put it elsewhere.
+    // A wrapper may have put it in another group.
     if !process::has_ended(pid)
         && let Ok(pid) = pid_of(pid)
     {
@@ -220,7 +223,7 @@ fn kill(child: &mut Child, pid: u32, port: u16) -> Option<ExitStatus> {
     }
     let was_killed = |status: &ExitStatus| status.signal() == Some(Signal::KILL.as_raw());
     let status = status.or_else(|| child.wait().ok().filter(|status| !was_killed(status)));
-    // The next server shall have the memory and the core of one that is no child, too.
+    // The next server needs the memory and the core of one that is no child, too.
     let killed = Instant::now();
     while !process::has_ended(pid) && killed.elapsed() < KILLED_MAX {
         thread::sleep(Duration::from_millis(1));
@@ -228,7 +231,7 @@ fn kill(child: &mut Child, pid: u32, port: u16) -> Option<ExitStatus> {
     status
 }
 
-/// Nobody may be left in it, which is as well.
+/// Kills a process group, which may be empty.
 fn kill_group(leader: &Child) {
     if let Ok(group) = pid_of(leader.id()) {
         let _ = kill_process_group(group, Signal::KILL);
@@ -246,7 +249,7 @@ fn free_port() -> Result<u16> {
 const START_MAX: Duration = Duration::from_secs(30);
 const LAST_WORDS_MAX: Duration = Duration::from_secs(1);
 const END_MAX: Duration = Duration::from_secs(120);
-/// The memory of a large server takes a while to be given back.
+/// Time for the kernel to free the memory of a large server.
 const KILLED_MAX: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
@@ -258,8 +261,9 @@ mod tests {
 
     use super::{Command, Launch, Program, Server, TcpListener, fs, process};
 
-    /// Starts a wrapper whose server and helper sleep; this process answers on the port, and names
-    /// the process that `said` makes of the server's. Returns the numbers of both sleepers, too.
+    /// Starts a wrapper whose server and helper sleep. This process answers on the port, and names
+    /// the process that `said` returns for the server's. Also returns the process ids of both
+    /// sleepers.
     fn start_wrapped(
         said: impl FnOnce(u32) -> u32 + Send + 'static,
     ) -> (anyhow::Result<Server>, [u32; 2]) {
@@ -299,12 +303,12 @@ mod tests {
             let length = stream.read(&mut request).unwrap_or(0);
             let asks = String::from_utf8_lossy(&request[..length]).contains("INFO");
             let told = if asks { format!("${}\r\n{info}\r\n", info.len()) } else { String::new() };
-            // Who has heard enough does not stay.
+            // A client that has read enough closes the connection.
             let _ = stream.write_all(format!("{told}+PONG\r\n").as_bytes());
         }
     }
 
-    /// What is no child is not waited for.
+    /// Waits for the end of a process that is no child.
     fn wait_for_end(pid: u32) {
         let began = Instant::now();
         while !process::has_ended(pid) {

@@ -1,84 +1,84 @@
-//! How YCSB draws numbers: of records, of fields, of lengths.
+//! Random numbers as YCSB draws them: of records, of fields, of lengths.
 //!
-//! Zipf ranks are drawn as Gray and others do (Quickly Generating Billion-Record Synthetic
-//! Databases, SIGMOD 1994, section 3.3), which is exact for the first two ranks and close for the
-//! others. For ranks that are exact see `generator::KeyChoice`; here it counts that the numbers
-//! come as often as they do in YCSB.
+//! Zipf ranks are drawn as in Gray et al. (Quickly Generating Billion-Record Synthetic Databases,
+//! SIGMOD 1994, section 3.3), which is exact for the first two ranks and close for the others. For
+//! exact ranks see `generator::KeyChoice`; here the frequencies must be those of YCSB.
 
 use rand::RngExt;
 use rand::rngs::SmallRng;
 
-/// The exponent of YCSB's Zipf distributions.
+/// Exponent of YCSB's Zipf distributions.
 pub const EXPONENT: f64 = 0.99;
 
-/// A way to draw numbers.
+/// Distribution of numbers.
 #[derive(Clone, Debug)]
 pub enum Chooser {
-    /// Always the same.
+    /// One number.
     Constant(u64),
-    /// Each of `first..=last` equally often.
+    /// Each of `first..=last` with equal probability.
     Uniform {
-        /// The lowest.
+        /// Lowest number.
         first: u64,
-        /// The highest.
+        /// Highest number.
         last: u64,
     },
-    /// In turn, and from the first again behind the last.
+    /// In turn, and from the first again.
     Sequential {
-        /// The lowest.
+        /// Lowest number.
         first: u64,
-        /// How many there are.
+        /// Number of numbers.
         count: u64,
-        /// How many were drawn.
+        /// Number of draws so far.
         drawn: u64,
     },
-    /// The lower, the more often.
+    /// Zipf: lower numbers are more frequent.
     Zipf {
-        /// The lowest.
+        /// Lowest number.
         first: u64,
-        /// What is added to it.
+        /// Ranks, which are added to it.
         ranks: Zipf,
     },
-    /// As often as ranks, which are scattered over all numbers.
+    /// Zipf ranks that are scattered over all numbers.
     Scrambled {
-        /// The lowest.
+        /// Lowest number.
         first: u64,
-        /// How many there are.
+        /// Number of numbers.
         count: u64,
-        /// The ranks: many more than there are numbers, so that which are popular does not depend
-        /// on how many there are.
+        /// Ranks: many more than numbers, so that the popular numbers do not depend on their count.
         ranks: Zipf,
     },
-    /// A part of the numbers gets a share of the draws.
+    /// A part of the numbers gets a given share of the draws.
     HotSpot {
-        /// The lowest.
+        /// Lowest number.
         first: u64,
-        /// Numbers that are hot; they are the lowest.
+        /// Count of hot numbers, which are the lowest.
         hot: u64,
-        /// The others.
+        /// Count of the other numbers.
         cold: u64,
-        /// Share of the draws for the hot ones, 0 to 1.
+        /// Share of the draws that go to the hot numbers, 0 to 1.
         share: f64,
     },
-    /// Few are far: numbers fall off with a rate.
+    /// Exponential distribution: large numbers are rare.
     Exponential {
-        /// Per number.
+        /// Rate per number.
         rate: f64,
     },
 }
 
 impl Chooser {
-    /// Ranks scattered over `count` numbers from `first` on, as YCSB scatters them.
+    /// Creates ranks that are scattered over `count` numbers from `first` on, as YCSB scatters
+    /// them.
     pub fn scrambled(first: u64, count: u64) -> Chooser {
         Chooser::Scrambled { first, count, ranks: Zipf::of_many() }
     }
 
-    /// Numbers of which `percentile` of the draws (0 to 100) are below `range`.
+    /// Creates an exponential distribution in which `percentile` of the draws (0 to 100) are below
+    /// `range`.
     pub fn exponential(percentile: f64, range: f64) -> Chooser {
         Chooser::Exponential { rate: -(1.0 - percentile / 100.0).ln() / range }
     }
 
-    /// The next number.
+    /// Returns the next number.
     pub fn draw(&mut self, random: &mut SmallRng) -> u64 {
         match self {
             Chooser::Constant(number) => *number,
@@ -106,36 +106,36 @@ impl Chooser {
     }
 }
 
-/// Zipf ranks `0..count`, of which more may come while it is used.
+/// Zipf ranks `0..count`; the count may grow between draws.
 #[derive(Clone, Debug)]
 pub struct Zipf {
     count: u64,
     exponent: f64,
-    /// The sum of the weights of all ranks.
+    /// Sum of the weights of all ranks.
     zeta: f64,
-    /// That of the first two.
+    /// Sum of the weights of the first two ranks.
     zeta_of_two: f64,
 }
 
 impl Zipf {
-    /// Ranks `0..count`.
+    /// Creates the ranks `0..count`.
     pub fn new(count: u64, exponent: f64) -> Zipf {
         let zeta_of_two = zeta(0, 2, exponent, 0.0);
         Zipf { count, exponent, zeta: zeta(0, count, exponent, 0.0), zeta_of_two }
     }
 
-    /// The ten billion ranks from which scattered numbers are made.
+    /// Creates the ten billion ranks from which scattered numbers are made.
     pub fn of_many() -> Zipf {
         let zeta_of_two = zeta(0, 2, EXPONENT, 0.0);
         Zipf { count: SCRAMBLED_RANKS, exponent: EXPONENT, zeta: SCRAMBLED_ZETA, zeta_of_two }
     }
 
-    /// The next rank.
+    /// Returns the next rank.
     pub fn draw(&self, random: &mut SmallRng) -> u64 {
         self.rank_at(random.random())
     }
 
-    /// The next rank of `count`, which may be more than there were before.
+    /// Returns the next rank of `count`, which may be higher than before.
     pub fn draw_below(&mut self, count: u64, random: &mut SmallRng) -> u64 {
         if count > self.count {
             self.zeta = zeta(self.count, count, self.exponent, self.zeta);
@@ -144,7 +144,7 @@ impl Zipf {
         self.draw(random)
     }
 
-    /// The rank at a place between 0 and 1.
+    /// Returns the rank at a position between 0 and 1.
     fn rank_at(&self, place: f64) -> u64 {
         let weight = place * self.zeta;
         if weight < 1.0 {
@@ -163,10 +163,10 @@ impl Zipf {
         (1.0 - of_two) / (1.0 - self.zeta_of_two / self.zeta)
     }
 
-    /// With which chance each rank is drawn.
+    /// Returns the probability of each rank.
     #[cfg(test)]
     fn chances(&self) -> Vec<f64> {
-        // Where each rank begins, by the inverse of `rank_at`.
+        // Position at which a rank begins, by the inverse of `rank_at`.
         let eta = self.eta();
         let begin = |rank: u64| match rank {
             0 => 0.0,
@@ -182,12 +182,12 @@ impl Zipf {
     }
 }
 
-/// The sum of the weights of the ranks `from..to`, and of those before.
+/// Returns `before` plus the sum of the weights of the ranks `from..to`.
 fn zeta(from: u64, to: u64, exponent: f64, before: f64) -> f64 {
     (from..to).fold(before, |sum, rank| sum + ((rank + 1) as f64).powf(-exponent))
 }
 
-/// The hash by which YCSB scatters numbers: FNV-1a over their eight bytes, without the sign.
+/// Hash by which YCSB scatters numbers: FNV-1a over their eight bytes, without the sign.
 pub fn fnv_hash(number: u64) -> u64 {
     let hash = number.to_le_bytes().iter().fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3)
@@ -196,7 +196,7 @@ pub fn fnv_hash(number: u64) -> u64 {
 }
 
 const SCRAMBLED_RANKS: u64 = 10_000_000_000;
-/// The sum of the weights of so many ranks.
+/// Sum of the weights of all scrambled ranks.
 const SCRAMBLED_ZETA: f64 = 26.469_028_201_783_02;
 
 #[cfg(test)]
@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn the_sum_for_scattered_numbers_is_that_of_their_ranks() {
-        // Euler and Maclaurin: the sum up to a million, and the integral from there on.
+        // Euler-Maclaurin: the sum up to a million, and the integral from there on.
         let (count, from) = (SCRAMBLED_RANKS as f64, 1e6_f64);
         let rest = 1.0 - EXPONENT;
         let integral = (count.powf(rest) - from.powf(rest)) / rest;
@@ -263,8 +263,8 @@ mod tests {
 
     #[test]
     fn scattered_numbers_come_as_often_as_the_ranks_behind_them() {
-        // Of ten billion ranks the first million are followed one by one, and the others
-        // are so rare that they are spread evenly.
+        // Of ten billion ranks the first million are followed one by one; the others are so rare
+        // that they are spread evenly.
         let zipf = Zipf::of_many();
         let mut chances = vec![0.0; 1000];
         let eta = zipf.eta();

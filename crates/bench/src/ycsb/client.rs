@@ -1,4 +1,4 @@
-//! Clients that do one operation after the other, all on one thread.
+//! Clients that run one operation after the other, all on one thread.
 
 use std::collections::BTreeSet;
 use std::io::{ErrorKind, Write};
@@ -18,12 +18,12 @@ use super::workload::{Kind, Load, Operation, Workload};
 use crate::generator::{Lag, SHORTEST_SLEEP};
 use crate::process;
 
-/// What clients do together.
+/// Phase of a workload.
 #[derive(Clone, Copy, Debug)]
 pub enum Phase {
-    /// They store records.
+    /// Stores records.
     Load(Load),
-    /// They do so many operations.
+    /// Runs so many operations.
     Run(u64),
 }
 
@@ -36,17 +36,17 @@ impl Phase {
     }
 }
 
-/// How clients work.
+/// Settings of the clients.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// How many there are; each has one operation on its way.
+    /// Number of clients; each has one operation in flight.
     pub clients: usize,
-    /// What they do.
+    /// Phase that they run.
     pub phase: Phase,
-    /// Operations per second of all together; as many as can be if it is zero. Latencies count
-    /// from when an operation was due then.
+    /// Operations per second of all clients together; no limit if it is zero. With a target,
+    /// latencies count from the due times of operations.
     pub target: f64,
-    /// They stop after this time, if it is not zero.
+    /// Time after which they stop; no limit if it is zero.
     pub longest: Duration,
 }
 
@@ -55,7 +55,7 @@ pub struct Clients<C> {
     plan: Plan,
     epoll: OwnedFd,
     clients: Vec<Client<C>>,
-    /// Clients whose next operation is not due yet, by when it is.
+    /// Due times of clients whose next operation is not due yet.
     waiting: BTreeSet<(Instant, usize)>,
     begun: u64,
     measured: Measured,
@@ -67,7 +67,7 @@ struct Client<C> {
     connector: C,
     workload: Workload,
     operation: Option<Operation>,
-    /// When the operation was begun, or was due; and when its present part was begun.
+    /// Start or due time of the operation; below it, start of its present part.
     since: Instant,
     part_since: Instant,
     input: Vec<u8>,
@@ -108,9 +108,9 @@ impl<C: Connector + Default> Clients<C> {
         Ok(Self { plan, epoll, clients, waiting, begun: 0, measured, started: now })
     }
 
-    /// Does everything; `watch` sees how many operations are done, a few times in a second. A
-    /// connection that breaks, or a server that answers in another protocol or not at all, is in
-    /// [`Measured::failure`].
+    /// Runs all operations; calls `watch` with the number of finished ones a few times per second.
+    /// If a connection breaks, or the server sends invalid replies or none, [`Measured::failure`]
+    /// is set.
     pub fn run(mut self, watch: impl FnMut(u64)) -> Measured {
         let cpu_before = process::cpu_time_of_this_thread();
         self.started = Instant::now();
@@ -150,7 +150,7 @@ impl<C: Connector + Default> Clients<C> {
         events.clear();
         let next = self.waiting.first().map(|(due, _)| *due);
         let longest = next.map_or(SILENCE_MAX, |due| {
-            // Awake before it is due, since the kernel may sleep longer than it was asked to.
+            // Wakes up before it is due, since the kernel may sleep longer than asked.
             due.saturating_duration_since(Instant::now()).saturating_sub(SHORTEST_SLEEP)
         });
         let timeout =
@@ -174,22 +174,22 @@ impl<C: Connector + Default> Clients<C> {
         Ok(())
     }
 
-    /// The next operation of a client, at once or when it is due.
+    /// Begins the next operation of a client, at once or when it is due.
     fn go_on(&mut self, number: usize) -> Result<()> {
         if self.plan.target <= 0.0 {
             return self.begin(number, Instant::now());
         }
-        // All clients take turns: the first operations of all come before the second of any.
+        // Clients take turns: the first operations of all clients come before the second of any.
         let place = self.begun + self.waiting.len() as u64;
         let due = self.due_time(place);
         if place < self.plan.phase.operations() && !self.is_over_at(due) {
-            // One that is due after all time never begins.
+            // An operation that is due beyond the range of `Instant` never begins.
             self.waiting.extend(self.started.checked_add(due).map(|due| (due, number)));
         }
         Ok(())
     }
 
-    /// From the start, with a target.
+    /// Returns the due time of an operation since the start, for a run with a target.
     fn due_time(&self, place: u64) -> Duration {
         Duration::try_from_secs_f64(place as f64 / self.plan.target).unwrap_or(Duration::MAX)
     }
@@ -198,7 +198,7 @@ impl<C: Connector + Default> Clients<C> {
         !self.plan.longest.is_zero() && time > self.plan.longest
     }
 
-    /// Begins operations until one is on its way, or there are no more.
+    /// Begins operations until one is in flight or none is left.
     fn begin(&mut self, number: usize, since: Instant) -> Result<()> {
         loop {
             let Some(operation) = self.next_operation(number) else { return Ok(()) };
@@ -218,7 +218,7 @@ impl<C: Connector + Default> Clients<C> {
         }
     }
 
-    /// Nothing once all was begun, or the time is over.
+    /// Returns the next operation; `None` once all have begun or the time is over.
     fn next_operation(&mut self, number: usize) -> Option<Operation> {
         let is_over = self.is_over_at(self.started.elapsed());
         let workload = &mut self.clients[number].workload;
@@ -232,7 +232,8 @@ impl<C: Connector + Default> Clients<C> {
         }
     }
 
-    /// How late the last operation began, or the next one would have that was not begun in time.
+    /// Returns the delay with which the last operation began, or that of the next one if it did not
+    /// begin in time.
     fn lag(&self) -> Option<Lag> {
         let Lag { most, at_end, .. } = self.measured.lag?;
         let all = self.plan.phase.operations();
@@ -297,7 +298,7 @@ impl<C: Connector + Default> Clients<C> {
         }
     }
 
-    /// Sends what the socket takes, and waits for room for the rest.
+    /// Sends as much as the socket takes, and waits for room for the rest.
     fn send(&mut self, number: usize) -> Result<()> {
         let client = &mut self.clients[number];
         client.write()?;
@@ -348,7 +349,7 @@ mod tests {
     use crate::ycsb::redis::Redis;
     use crate::ycsb::resp::Frame;
 
-    /// A server that has every record, and answers one connection after the other.
+    /// Serves one connection after the other, as a server that has every record.
     fn serve(listener: &TcpListener, clients: usize) {
         let streams: Vec<_> = (0..clients).map(|_| listener.accept().unwrap().0).collect();
         let serve_one = |mut stream: TcpStream| {

@@ -1,22 +1,22 @@
-//! How operations become requests, as the connectors of YCSB make them.
+//! Requests for operations, as the connectors of YCSB make them.
 
 use anyhow::Result;
 
 use super::workload::{Kind, Operation, Workload};
 
-/// What became of an operation.
+/// Outcome of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
-    /// It was done.
+    /// Done.
     Ok,
-    /// The record is not there, or the server answered with an error.
+    /// The record does not exist, or the server answered with an error.
     Error,
-    /// The connector can not do that.
+    /// The connector does not support the operation.
     NotImplemented,
 }
 
 impl Status {
-    /// As YCSB calls it.
+    /// Returns YCSB's name of the status.
     pub fn name(self) -> &'static str {
         match self {
             Status::Ok => "OK",
@@ -26,26 +26,26 @@ impl Status {
     }
 }
 
-/// What follows from a reply.
+/// Step after a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The operation goes on, with the request that was written.
+    /// The operation continues, with the request that was written.
     Goes,
-    /// A part of it is done, which counts on its own; it goes on, with the request that was
-    /// written.
+    /// A part of the operation, which counts on its own, is done; it continues, with the request
+    /// that was written.
     Part(Kind, Status),
-    /// It is over.
+    /// The operation is over.
     Done(Status),
 }
 
-/// One client's way to a server.
+/// Protocol of one client with a server.
 pub trait Connector {
-    /// Writes the first request of an operation; false if it cannot be done.
+    /// Writes the first request of an operation; returns false if it cannot be done.
     fn begin(&mut self, operation: Operation, workload: &mut Workload, out: &mut Vec<u8>) -> bool;
 
-    /// Takes a reply from the begin of `input`, and writes the next request if there is one.
-    /// Returns how many bytes the reply took, and what follows; `None` if it has not arrived
-    /// whole.
+    /// Takes a reply from the front of `input`, and writes the next request if there is one.
+    /// Returns the length of the reply in bytes and the next step; `None` if the reply is
+    /// incomplete.
     ///
     /// # Errors
     /// If the bytes are no reply of the server's protocol.
@@ -56,6 +56,6 @@ pub trait Connector {
         out: &mut Vec<u8>,
     ) -> Result<Option<(usize, Step)>>;
 
-    /// The last error that the server answered with.
+    /// Returns the last error reply of the server.
     fn last_error(&self) -> Option<&str>;
 }

@@ -1,4 +1,4 @@
-//! What came of the operations of all clients.
+//! Results of the operations of all clients.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -11,37 +11,37 @@ use super::connector::Status;
 use super::workload::Kind;
 use crate::generator::Lag;
 
-/// What came of the operations of one kind. Times are in nanoseconds.
+/// Results of the operations of one kind. Times are in nanoseconds.
 #[derive(Clone, Debug)]
 pub struct Tally {
-    /// How long those took that were done.
+    /// Latencies of successful operations.
     pub latencies: Histogram<u64>,
-    /// How long those took that were not.
+    /// Latencies of failed operations.
     pub failed: Histogram<u64>,
-    /// How many ended how.
+    /// Number of operations by status.
     pub statuses: BTreeMap<Status, u64>,
 }
 
-/// What came of all.
+/// Results of all operations.
 #[derive(Debug)]
 pub struct Measured {
-    /// By kind; reads and updates that are parts of others count here, too.
+    /// Results by kind; reads and updates that are parts of others are included.
     pub tallies: BTreeMap<Kind, Tally>,
-    /// How long operations took that were done and are no part of others, in nanoseconds.
+    /// Latencies of successful operations that are no part of others, in nanoseconds.
     pub latencies: Histogram<u64>,
     /// Operations that are no part of others.
     pub operations: u64,
-    /// Those of them that were not done, be it that the connector cannot do them.
+    /// Failed operations among them, including those that the connector does not support.
     pub failures: u64,
-    /// From the first request to the last reply.
+    /// Time from the first request to the last reply.
     pub elapsed: Duration,
     /// User and system time of the clients' thread.
     pub client_cpu: Duration,
-    /// How far the clients were behind their target, if they had one.
+    /// Delay of the clients behind their target, if they had one.
     pub lag: Option<Lag>,
-    /// An error that the server answered with, if it did.
+    /// An error reply of the server, if there was one.
     pub error: Option<String>,
-    /// Why it ended early, if it did; what is there was measured before.
+    /// Reason for an early end, if it ended early; the other fields were measured before.
     pub failure: Option<Error>,
 }
 
@@ -60,22 +60,23 @@ impl Measured {
         })
     }
 
-    /// Operations per second.
+    /// Returns operations per second.
     pub fn throughput(&self) -> f64 {
         self.operations as f64 / self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
     }
 
-    /// CPU time of the clients' thread per operation, in microseconds.
+    /// Returns the CPU time of the clients' thread per operation, in microseconds.
     pub fn client_us(&self) -> f64 {
         self.client_cpu.as_secs_f64() * 1e6 / self.operations.max(1) as f64
     }
 
-    /// A quantile of [`Measured::latencies`], in microseconds.
+    /// Returns a quantile of [`Measured::latencies`], in microseconds.
     pub fn latency_us(&self, quantile: f64) -> f64 {
         us(&self.latencies, quantile)
     }
 
-    /// A quantile of the latencies of some kinds, in microseconds; absent if there were none.
+    /// Returns a quantile of the latencies of some kinds, in microseconds; absent if there were
+    /// none.
     pub fn latency_of_us(&self, kinds: &[Kind], quantile: f64) -> Option<f64> {
         let tallies = || kinds.iter().filter_map(|kind| self.tallies.get(kind));
         let mut all = tallies().next()?.latencies.clone();
@@ -85,7 +86,7 @@ impl Measured {
         Some(us(&all, quantile))
     }
 
-    /// What is wrong, if anything is.
+    /// Returns the faults in words, if there are any.
     pub fn complaint(&self) -> Option<String> {
         let mut complaints = Vec::new();
         if let Some(failure) = &self.failure {
@@ -137,7 +138,7 @@ impl Measured {
         self.count(kind, status, latency)
     }
 
-    /// Notes how late an operation begins that was due.
+    /// Records the delay with which a due operation begins.
     pub(super) fn note_begun(&mut self, due: Instant) {
         let late = due.elapsed();
         let lag = self.lag.get_or_insert_default();
@@ -145,7 +146,7 @@ impl Measured {
     }
 }
 
-/// A quantile in microseconds.
+/// Returns a quantile in microseconds.
 pub(super) fn us(times: &Histogram<u64>, quantile: f64) -> f64 {
     times.value_at_quantile(quantile).min(times.max()) as f64 / 1e3
 }

@@ -3,8 +3,8 @@
 //! ```text
 //! insert   add usertable-key 0 2147483647 bytes
 //! read     get usertable-key
-//! update   replace usertable-key 0 2147483647 bytes     the fields that change, and no others
-//! scan     not there
+//! update   replace usertable-key 0 2147483647 bytes     only the changed fields
+//! scan     not supported
 //! ```
 
 use std::io::Write as _;
@@ -22,7 +22,7 @@ pub struct Memcached {
     operation: Option<Operation>,
     is_reading: bool,
     key: String,
-    /// The value that is written.
+    /// Value that is being written.
     json: Vec<u8>,
     last_error: Option<String>,
 }
@@ -110,21 +110,22 @@ impl Memcached {
 /// A reply of the text protocol.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// So many values were found.
+    /// Number of values found.
     Values(u64),
-    /// What was to be stored is.
+    /// The value was stored.
     Stored,
-    /// What was to be stored is not.
+    /// The value was not stored.
     NotStored,
-    /// An error, as its line.
+    /// An error, with its line.
     Error(String),
 }
 
 impl Reply {
-    /// The reply at the begin of `input`, and its bytes; `None` if it has not arrived whole.
+    /// Returns the reply at the front of `input`, and its length in bytes; `None` if it is
+    /// incomplete.
     ///
     /// # Errors
-    /// If the bytes are no reply, or one that is absurdly large.
+    /// If the bytes are no reply, or an excessively large one.
     pub fn first_of(input: &[u8]) -> Result<Option<(Reply, usize)>> {
         let (mut at, mut values) = (0, 0);
         loop {
@@ -153,7 +154,7 @@ impl Reply {
     }
 }
 
-/// A text as JSON has it; all its letters are of ASCII.
+/// Appends a text of ASCII letters as a JSON string.
 fn quote(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'"');
     for letter in text {
@@ -166,7 +167,7 @@ fn quote(out: &mut Vec<u8>, text: &[u8]) {
 }
 
 const TABLE: &str = "usertable";
-/// What the connector asks for: the highest number, which is the year 2038.
+/// Expiry that the connector sets: the highest number, a time in the year 2038.
 const EXPIRY: i32 = i32::MAX;
 
 #[cfg(test)]

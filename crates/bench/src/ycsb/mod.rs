@@ -5,8 +5,8 @@
 //!                   ▲      ▲                                    │
 //!                choose  record                 client (one operation each on its way)
 //! ```
-//! What clients ask, and how often, is what YCSB asks; how it is sent is not: clients are no
-//! threads but connections of one thread, so that two cores are enough for server and clients.
+//! Operations and their frequencies are those of YCSB. Clients are not threads as in YCSB but
+//! connections of one thread, so that two cores are enough for server and clients.
 
 pub mod choose;
 pub mod client;

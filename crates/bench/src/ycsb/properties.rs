@@ -1,4 +1,4 @@
-//! Property files as YCSB reads them: those of `java.util.Properties`.
+//! Property files in the format of `java.util.Properties`, as YCSB reads them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,7 @@ pub struct Properties {
     values: BTreeMap<String, String>,
 }
 
-/// A property that is known here.
+/// Known property.
 struct Known {
     name: &'static str,
     default: &'static str,
@@ -23,7 +23,7 @@ const fn known(name: &'static str, default: &'static str) -> Known {
     Known { name, default }
 }
 
-/// Names and defaults are those of YCSB's `CoreWorkload` and `Client`.
+/// Known properties; names and defaults are those of YCSB's `CoreWorkload` and `Client`.
 const KNOWN: &[Known] = &[
     known("exponential.frac", "0.8571428571"),
     known("exponential.percentile", "95"),
@@ -57,8 +57,8 @@ const KNOWN: &[Known] = &[
     known("zeropadding", "1"),
 ];
 
-/// Properties of YCSB that a file may set without effect here, or the beginnings of their names,
-/// which end with a dot: of its connectors, of how it measures and writes, and of what is checked.
+/// Properties of YCSB that a file may set without effect here. A name that ends with a dot is a
+/// prefix. They concern its connectors, its measurements and output, and its checks.
 const IDLE: &[&str] = &[
     "core_workload_insertion_retry_interval",
     "core_workload_insertion_retry_limit",
@@ -88,7 +88,7 @@ fn is_idle(name: &str) -> bool {
 }
 
 impl Properties {
-    /// Adds what a file sets; later ones win.
+    /// Adds the properties of a file; later ones win.
     ///
     /// # Errors
     /// If it cannot be read, or sets a property that is not known.
@@ -97,16 +97,16 @@ impl Properties {
         self.add(&bytes).with_context(|| path.display().to_string())
     }
 
-    /// Adds what a file with these bytes sets; later ones win. Its letters are those of Latin-1.
+    /// Adds the properties of a file with these bytes, in Latin-1; later ones win.
     ///
     /// # Errors
-    /// If it sets a property that is not known, or has a letter by a number that none has.
+    /// If it sets a property that is not known, or has an invalid escape of a letter.
     pub fn add(&mut self, bytes: &[u8]) -> Result<()> {
         let text: String = bytes.iter().map(|byte| char::from(*byte)).collect();
         parse(&text)?.iter().try_for_each(|(name, value)| self.set(name, value))
     }
 
-    /// Sets one.
+    /// Sets a property.
     ///
     /// # Errors
     /// If it is not known.
@@ -119,17 +119,17 @@ impl Properties {
         Ok(())
     }
 
-    /// Names and values of those that were set.
+    /// Returns names and values of the properties that were set.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.values.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// Those that were set and that nothing here looks at.
+    /// Returns the properties that were set and have no effect.
     pub fn without_effect(&self) -> impl Iterator<Item = &str> {
         self.values.keys().map(String::as_str).filter(|name| is_idle(name))
     }
 
-    /// Operations of the run phase: without a number of them, as many as there is time for.
+    /// Returns the operations of the run phase; without a number, as many as there is time for.
     ///
     /// # Errors
     /// If neither operationcount nor maxexecutiontime is set.
@@ -141,7 +141,7 @@ impl Properties {
         }
     }
 
-    /// The text of a property, or its default.
+    /// Returns the text of a property, or its default.
     ///
     /// # Panics
     /// If it is not known.
@@ -153,19 +153,19 @@ impl Properties {
         }
     }
 
-    /// The value of a property, or its default.
+    /// Returns the value of a property, or its default.
     ///
     /// # Errors
-    /// If it is no `T`.
+    /// If the text is not a valid `T`.
     pub fn get<T: FromStr>(&self, name: &str) -> Result<T> {
         let text = self.text(name);
         text.parse().ok().with_context(|| format!("the property {name} is {text:?}"))
     }
 
-    /// The value of a property that is a share, 0 to 1.
+    /// Returns the value of a property that is a share, 0 to 1.
     ///
     /// # Errors
-    /// If it is none.
+    /// If it is not a share.
     pub fn share(&self, name: &str) -> Result<f64> {
         let share = self.get(name)?;
         if !(0.0..=1.0).contains(&share) {
@@ -175,7 +175,7 @@ impl Properties {
     }
 }
 
-/// Names and values of a property file.
+/// Returns names and values of a property file.
 fn parse(text: &str) -> Result<Vec<(String, String)>> {
     let mut pairs = Vec::new();
     let text = text.replace("\r\n", "\n");
@@ -196,12 +196,13 @@ fn parse(text: &str) -> Result<Vec<(String, String)>> {
     Ok(pairs)
 }
 
-/// Whether a line ends with a backslash that no other one escapes.
+/// Returns true if a line ends with an unescaped backslash.
 fn is_continued(line: &str) -> bool {
     line.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1
 }
 
-/// The name ends at the first blank, colon or equals sign that is not escaped.
+/// Splits a line into name and value. The name ends at the first unescaped blank, colon or equals
+/// sign.
 fn split(line: &str) -> (&str, &str) {
     let mut is_escaped = false;
     let end = line.find(|letter: char| {
@@ -242,7 +243,7 @@ fn unescape(text: &str) -> Result<String> {
     Ok(plain)
 }
 
-/// What `Properties.load` takes for white space.
+/// White space of `Properties.load`.
 const BLANKS: [char; 3] = [' ', '\t', '\x0c'];
 
 #[cfg(test)]
@@ -300,7 +301,7 @@ mod tests {
         assert_eq!(properties.operations().unwrap(), 7);
     }
 
-    /// The defaults that YCSB's documentation of the core properties names.
+    /// Defaults as in YCSB's documentation of the core properties.
     #[test]
     fn shares_that_are_not_set_are_those_of_ycsb() {
         let properties = Properties::default();

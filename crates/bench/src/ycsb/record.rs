@@ -1,4 +1,4 @@
-//! What records are called and what is in them.
+//! Names and fields of records.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -8,17 +8,17 @@ use rand::rngs::SmallRng;
 
 use super::choose::{Chooser, fnv_hash};
 
-/// How the keys of records are made of their numbers.
+/// Construction of keys from the numbers of records.
 #[derive(Clone, Debug)]
 pub struct Naming {
-    /// Numbers are hashed, so that neighbours are none.
+    /// True if numbers are hashed, so that consecutive records are not neighbours.
     pub is_hashed: bool,
-    /// Digits at least.
+    /// Least number of digits.
     pub zero_padding: usize,
 }
 
 impl Naming {
-    /// The key of a record.
+    /// Returns the key of a record.
     pub fn key(&self, number: u64) -> String {
         let number = if self.is_hashed { fnv_hash(number) } else { number };
         let mut key = "user".to_owned();
@@ -30,42 +30,42 @@ impl Naming {
 /// A field and its new value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Value<'a> {
-    /// The name of the field.
+    /// Name of the field.
     pub field: &'a str,
-    /// What it holds.
+    /// New value.
     pub text: &'a [u8],
 }
 
-/// Fields of records, and texts for them.
+/// Fields of records, and source of their values.
 #[derive(Clone, Debug)]
 pub struct Fields {
     names: Arc<[String]>,
     lengths: Chooser,
-    /// Random letters, of which texts are parts.
+    /// Random letters, from which values are cut.
     letters: Arc<[u8]>,
 }
 
 impl Fields {
-    /// `count` fields whose texts have these lengths, of which none is above `longest`.
+    /// Creates `count` fields with values of these lengths, none above `longest`.
     pub fn new(prefix: &str, count: usize, lengths: Chooser, longest: usize) -> Fields {
         let names = (0..count).map(|number| format!("{prefix}{number}")).collect();
         let mut random: SmallRng = rand::SeedableRng::seed_from_u64(LETTERS_SEED);
-        // Blank to tilde: what YCSB draws texts from.
+        // Letters of YCSB's values: blank to tilde.
         let letters = (0..longest + LETTERS).map(|_| random.random_range(b' '..=b'~')).collect();
         Fields { names, lengths, letters }
     }
 
-    /// The names of all.
+    /// Returns the names of all fields.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// The number of one of them.
+    /// Returns the number of a random field.
     pub fn draw(&self, random: &mut SmallRng) -> usize {
         random.random_range(0..self.names.len())
     }
 
-    /// A new value for a field.
+    /// Returns a new value for a field.
     pub fn value(&mut self, field: usize, random: &mut SmallRng) -> Value<'_> {
         let length = self.lengths.draw(random) as usize;
         let begin = random.random_range(0..LETTERS);
@@ -73,7 +73,7 @@ impl Fields {
     }
 }
 
-/// How many letters a text may begin at.
+/// Number of letters at which a value may begin.
 const LETTERS: usize = 1 << 16;
 const LETTERS_SEED: u64 = 4;
 
@@ -89,7 +89,7 @@ mod tests {
         let padded = Naming { is_hashed: false, zero_padding: 8 };
         assert_eq!(padded.key(42), "user00000042");
         let hashed = Naming { is_hashed: true, zero_padding: 1 };
-        // What YCSB's load phase stores first.
+        // Key that YCSB's load phase stores first.
         assert_eq!(hashed.key(0), "user6284781860667377211");
         assert_eq!(hashed.key(1), "user8517097267634966620");
     }

@@ -6,7 +6,7 @@
 //! update   HMSET key field value ...
 //! scan     ZRANGEBYSCORE _indices hash-of-key inf LIMIT 0 count, and a read of each
 //! ```
-//! The hash is Java's of strings, as in the connector for Redis.
+//! The hash is that of Java's strings, as in the connector for Redis.
 
 use std::collections::VecDeque;
 use std::io::Write as _;
@@ -21,10 +21,10 @@ use super::workload::{Kind, Operation, Wanted, Workload};
 #[derive(Debug, Default)]
 pub struct Redis {
     operation: Option<Operation>,
-    /// What was asked last.
+    /// Request that waits for its reply.
     asked: Asked,
     key: String,
-    /// Keys of a scan that are still to be read.
+    /// Keys of a scan that have not been read yet.
     to_read: VecDeque<String>,
     last_error: Option<String>,
 }
@@ -152,7 +152,7 @@ impl Redis {
     }
 }
 
-/// A record that is not there has no fields.
+/// Returns the status of a read: a record that does not exist has no fields.
 fn was_found(frame: Frame<'_>) -> Status {
     if frame.count().is_some_and(|count| count > 0) { Status::Ok } else { Status::Error }
 }
@@ -199,7 +199,7 @@ mod tests {
         Operation { kind, record: 7, read: Wanted::All, written: Wanted::One(1), count: 2 }
     }
 
-    /// Requests with the replies that are given to them; returns requests and steps.
+    /// Runs an operation against given replies; returns requests and steps.
     fn talk(operation: Operation, replies: &[&[u8]]) -> (Vec<String>, Vec<Step>) {
         let (mut redis, mut workload) = (Redis::default(), workload(&[]));
         let (mut requests, mut steps) = (Vec::new(), Vec::new());

@@ -1,47 +1,47 @@
-//! Whole replies of RESP2, as far as connectors look into them.
+//! Complete replies of RESP2, as far as connectors read them.
 
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::generator::VALUE_BYTES_MAX;
 
-/// A reply that has arrived whole.
+/// A complete reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
     bytes: &'a [u8],
 }
 
 impl<'a> Frame<'a> {
-    /// The reply at the begin of `input`; `None` if it has not arrived whole.
+    /// Returns the reply at the front of `input`; `None` if it is incomplete.
     ///
     /// # Errors
-    /// If the bytes are no reply, or one that is absurdly large.
+    /// If the bytes are no reply, or an excessively large one.
     pub fn first_of(input: &'a [u8]) -> Result<Option<Frame<'a>>> {
         Ok(end_of(input, VALUE_BYTES_MAX)?.map(|end| Frame { bytes: &input[..end] }))
     }
 
-    /// Bytes of it.
+    /// Returns its length in bytes.
     #[expect(clippy::len_without_is_empty, reason = "a reply has at least its line end")]
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// The text of an error.
+    /// Returns the text of an error.
     pub fn error(&self) -> Option<String> {
         let is_error = self.bytes[0] == b'-';
         is_error.then(|| String::from_utf8_lossy(&self.bytes[1..]).trim_end().to_owned())
     }
 
-    /// Whether it is this simple string.
+    /// Returns true if it is this simple string.
     pub fn is_status(&self, text: &str) -> bool {
         self.bytes[0] == b'+' && self.bytes[1..].strip_suffix(b"\r\n") == Some(text.as_bytes())
     }
 
-    /// Elements of an array; `None` of anything else.
+    /// Returns the number of elements of an array; `None` for anything else.
     pub fn count(&self) -> Option<u64> {
         self.array().map(|(count, _)| count as u64)
     }
 
-    /// The bulk strings of an array; those that are absent are left out.
+    /// Returns the bulk strings of an array; nil elements are left out.
     pub fn texts(&self) -> impl Iterator<Item = &'a [u8]> {
         let bytes = self.bytes;
         let mut at = self.array().map_or(bytes.len(), |(_, begin)| begin);
@@ -58,7 +58,7 @@ impl<'a> Frame<'a> {
         })
     }
 
-    /// How many elements an array has, and where they begin.
+    /// Returns the number of elements of an array, and the offset of the first.
     fn array(&self) -> Option<(usize, usize)> {
         let (line, begin) = line_of(self.bytes, 0).ok()??;
         let count = length_of(line.strip_prefix(b"*")?).ok()??;
@@ -66,10 +66,11 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Where the reply at the begin of `input` ends; `None` if that has not arrived. No value may begin
-/// behind the first `bytes_max`.
+/// Returns the end of the reply at the front of `input`; `None` if it is incomplete. No value may
+/// begin behind the first `bytes_max`.
 fn end_of(input: &[u8], bytes_max: usize) -> Result<Option<usize>> {
-    // Values that came, and all that are known of: arrays within arrays are values like any other.
+    // Values seen, and values known to belong to the reply; a nested array is a value like any
+    // other.
     let (mut at, mut seen, mut known) = (0, 0, 1);
     while seen < known {
         ensure!(at <= bytes_max && known <= VALUES_MAX, "a reply without an end");
@@ -80,7 +81,7 @@ fn end_of(input: &[u8], bytes_max: usize) -> Result<Option<usize>> {
         match kind {
             b'+' | b'-' | b':' => {}
             b'$' => {
-                // An absent value has nothing behind its length.
+                // A nil value has nothing behind its length.
                 let Some(length) = length_of(rest)? else { continue };
                 let Some(end) = end_of_value(input, at, length)? else { return Ok(None) };
                 at = end;
@@ -92,8 +93,8 @@ fn end_of(input: &[u8], bytes_max: usize) -> Result<Option<usize>> {
     Ok(Some(at))
 }
 
-/// The line from `from` on, without its end, and where the next one begins; `None` if it has not
-/// arrived.
+/// Returns the line at `from` without its end, and the offset of the next line; `None` if it is
+/// incomplete.
 pub(super) fn line_of(input: &[u8], from: usize) -> Result<Option<(&[u8], usize)>> {
     let rest = &input[from..input.len().min(from + LINE_BYTES_MAX)];
     let Some(end) = memchr::memchr(b'\n', rest) else {
@@ -104,7 +105,7 @@ pub(super) fn line_of(input: &[u8], from: usize) -> Result<Option<(&[u8], usize)
     Ok(Some((line, from + end + 1)))
 }
 
-/// Where a value and its line end are over that begin at `from`; `None` if they have not arrived.
+/// Returns the end of a value and its line end that begin at `from`; `None` if they are incomplete.
 pub(super) fn end_of_value(input: &[u8], from: usize, length: usize) -> Result<Option<usize>> {
     let end = from + length;
     let Some(line_end) = input.get(end..end + 2) else { return Ok(None) };
@@ -112,7 +113,7 @@ pub(super) fn end_of_value(input: &[u8], from: usize, length: usize) -> Result<O
     Ok(Some(end + 2))
 }
 
-/// Bytes of a value, or elements of an array; `None` if it is absent.
+/// Returns the length of a value or array; `None` for nil.
 pub(super) fn length_of(digits: &[u8]) -> Result<Option<usize>> {
     if digits == b"-1" {
         return Ok(None);
@@ -124,7 +125,7 @@ pub(super) fn length_of(digits: &[u8]) -> Result<Option<usize>> {
 
 /// Most values in a reply.
 pub(super) const VALUES_MAX: usize = 1 << 20;
-/// Most bytes of a line, its end included.
+/// Most bytes of a line with its end.
 pub(super) const LINE_BYTES_MAX: usize = 64 * 1024;
 
 #[cfg(test)]

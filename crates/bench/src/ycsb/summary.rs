@@ -1,4 +1,4 @@
-//! What is told at the end of a phase: as YCSB prints it, and as JSON.
+//! Report at the end of a phase: as YCSB prints it, and as JSON.
 
 use std::fmt::Write as _;
 
@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::measured::{Measured, us};
 
-/// The lines of YCSB's text exporter, latencies in microseconds. Operations that were not done have
-/// latencies of their own, as `READ-FAILED`.
+/// Formats the lines of YCSB's text exporter, latencies in microseconds. Failed operations have
+/// latencies of their own, named like `READ-FAILED`.
 pub fn text(measured: &Measured) -> String {
     let mut text = String::new();
     let mut line = |what: &str, name: &str, value: String| {
@@ -31,7 +31,7 @@ pub fn text(measured: &Measured) -> String {
     text
 }
 
-/// Everything, latencies in microseconds.
+/// Returns all results, latencies in microseconds.
 pub fn as_json(measured: &Measured) -> Value {
     let kinds = measured.tallies.iter().map(|(kind, tally)| {
         let statuses = tally.statuses.iter();

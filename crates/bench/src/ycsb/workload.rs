@@ -1,4 +1,4 @@
-//! What clients do: YCSB's `CoreWorkload`.
+//! Operations of clients: YCSB's `CoreWorkload`.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,27 +11,27 @@ use super::choose::{Chooser, EXPONENT, Zipf};
 use super::properties::Properties;
 use super::record::{Fields, Naming};
 
-/// What is done with records.
+/// Kind of operation on records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// One is read.
+    /// Reads a record.
     Read,
-    /// Fields of one are written over.
+    /// Overwrites fields of a record.
     Update,
-    /// One is added.
+    /// Adds a record.
     Insert,
-    /// One and those behind it are read.
+    /// Reads a record and those behind it.
     Scan,
-    /// One is read, and then fields of it are written over.
+    /// Reads a record and then overwrites fields of it.
     ReadModifyWrite,
 }
 
 impl Kind {
-    /// All of them, in the order in which YCSB reports them.
+    /// All kinds, in the order in which YCSB reports them.
     pub const ALL: [Kind; 5] =
         [Kind::Read, Kind::Update, Kind::Insert, Kind::Scan, Kind::ReadModifyWrite];
 
-    /// As YCSB calls it.
+    /// Returns YCSB's name of the kind.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Read => "READ",
@@ -43,45 +43,45 @@ impl Kind {
     }
 }
 
-/// Fields that are read.
+/// Fields of a record that are read or written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// All.
+    /// All fields.
     All,
-    /// The one with a number.
+    /// The field of a number.
     One(usize),
 }
 
 /// One operation. Values of fields are drawn when they are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// What is done.
+    /// Kind of operation.
     pub kind: Kind,
-    /// The number of the record, or of the first one.
+    /// Number of the record, or of the first one.
     pub record: u64,
     /// Fields that are read, if any are.
     pub read: Wanted,
     /// Fields that are written, if any are.
     pub written: Wanted,
-    /// Records of a scan, at most.
+    /// Most records of a scan.
     pub count: u64,
 }
 
-/// The records that are on a server, for all of its clients.
+/// Records on a server, shared by all of its clients.
 #[derive(Debug)]
 pub struct Records {
-    /// How many the load phase stores.
+    /// Number of records that the load phase stores.
     at_first: u64,
     state: Mutex<State>,
 }
 
 #[derive(Debug)]
 struct State {
-    /// The number of the next record.
+    /// Number of the next record.
     next: u64,
-    /// All records below are stored.
+    /// All records below this number are stored.
     stored: u64,
-    /// Those above that are stored, too.
+    /// Stored records above that.
     beyond: BTreeSet<u64>,
 }
 
@@ -101,7 +101,7 @@ impl Records {
         state.next - 1
     }
 
-    /// Notes that a record is stored, so that it may be read.
+    /// Marks a record as stored, so that it may be read.
     pub fn note_stored(&self, record: u64) {
         let mut state = self.state();
         state.beyond.insert(record);
@@ -111,24 +111,24 @@ impl Records {
         }
     }
 
-    /// The highest number of which this and all below are stored.
+    /// Returns the highest number up to which all records are stored.
     fn last(&self) -> u64 {
         self.state().stored - 1
     }
 }
 
-/// How records are chosen.
+/// Choice of records.
 #[derive(Clone, Debug)]
 enum Choice {
     /// By number.
     Number(Chooser),
-    /// So many before the last.
+    /// By the distance from the last record.
     BeforeLast(Chooser),
-    /// Zipf ranks before the last.
+    /// By the distance from the last record, in Zipf ranks.
     Latest(Zipf),
 }
 
-/// A workload, for one client.
+/// Workload of one client.
 #[derive(Clone, Debug)]
 pub struct Workload {
     mix: Vec<(Kind, f64)>,
@@ -136,30 +136,30 @@ pub struct Workload {
     scan_lengths: Chooser,
     reads_all: bool,
     writes_all: bool,
-    /// How records are called.
+    /// Names of records.
     pub naming: Naming,
-    /// What is in them.
+    /// Fields of records.
     pub fields: Fields,
-    /// Those that are there.
+    /// Stored records.
     pub records: Arc<Records>,
-    /// Chance of this client.
+    /// Random numbers of this client.
     pub random: SmallRng,
 }
 
-/// The records that the load phase stores.
+/// Records that the load phase stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
-    /// The first.
+    /// Number of the first record.
     pub first: u64,
-    /// How many.
+    /// Number of records.
     pub count: u64,
 }
 
 impl Load {
-    /// What these properties ask for.
+    /// Reads the load phase from properties.
     ///
     /// # Errors
-    /// If there are no records, or more than there are to be.
+    /// If recordcount is not set, or the load phase is empty or reaches beyond recordcount.
     pub fn new(properties: &Properties) -> Result<Load> {
         let records: u64 = properties.get("recordcount")?;
         ensure!(records > 0, "the property recordcount is not set");
@@ -177,10 +177,10 @@ impl Load {
 }
 
 impl Workload {
-    /// The workload that these properties describe, of the first client.
+    /// Reads the workload of the first client from properties.
     ///
     /// # Errors
-    /// If a property has no such value.
+    /// If a property has an invalid value.
     pub fn new(properties: &Properties) -> Result<Workload> {
         let name = properties.text("workload");
         ensure!(name.ends_with("CoreWorkload"), "there is no workload {name} here");
@@ -215,25 +215,26 @@ impl Workload {
         })
     }
 
-    /// The same for another client: with the same records, and other chances.
+    /// Returns the same workload for another client: with the same records and other random
+    /// numbers.
     #[must_use]
     pub fn for_client(&self, number: u64) -> Workload {
         Workload { random: SmallRng::seed_from_u64(number), ..self.clone() }
     }
 
-    /// The same for another server, which has none of the records that were inserted.
+    /// Returns the same workload for another server, without the records that were inserted.
     #[must_use]
     pub fn for_server(&self) -> Workload {
         Workload { records: Arc::new(Records::new(self.records.at_first)), ..self.clone() }
     }
 
-    /// Stores a record of the load phase.
+    /// Returns the operation that stores a record of the load phase.
     pub fn insertion(&self, record: u64) -> Operation {
         let (read, written) = (Wanted::All, Wanted::All);
         Operation { kind: Kind::Insert, record, read, written, count: 0 }
     }
 
-    /// The next operation of the run phase.
+    /// Returns the next operation of the run phase.
     pub fn draw(&mut self) -> Operation {
         let kind = self.draw_kind();
         let record = match kind {
@@ -269,7 +270,7 @@ impl Workload {
         let last = self.records.last();
         loop {
             let record = match &mut self.choice {
-                // Numbers of records that are still to come are drawn again.
+                // Numbers of records that do not exist yet are drawn again.
                 Choice::Number(numbers) => Some(numbers.draw(&mut self.random)),
                 Choice::BeforeLast(numbers) => last.checked_sub(numbers.draw(&mut self.random)),
                 Choice::Latest(ranks) => {
@@ -313,8 +314,7 @@ fn choice(properties: &Properties, load: Load, records: u64) -> Result<Choice> {
         "uniform" => Choice::Number(Chooser::Uniform { first, last }),
         "sequential" => Choice::Number(Chooser::Sequential { first, count, drawn: 0 }),
         "zipfian" => {
-            // Room for twice the records that are likely to come, so that those that are popular
-            // stay so.
+            // Room for twice the expected records, so that popular ones remain popular.
             let operations: u64 = properties.get("operationcount")?;
             let to_come = operations as f64 * properties.share("insertproportion")? * 2.0;
             Choice::Number(Chooser::scrambled(first, count + to_come as u64 + 1))
@@ -359,9 +359,9 @@ fn scan_lengths(properties: &Properties) -> Result<Chooser> {
     })
 }
 
-/// What the servers take for one value, which a record is for Memcached.
+/// Largest value that servers take; Memcached keeps a record as one value.
 const RECORD_BYTES_MAX: u64 = 512 << 20;
-/// Digits of a key at most.
+/// Most digits of a key.
 const DIGITS_MAX: usize = 200;
 
 #[cfg(test)]

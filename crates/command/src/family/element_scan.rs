@@ -1,5 +1,5 @@
-//! What HSCAN, SSCAN and ZSCAN share: their words, and a reply that begins with a cursor which is
-//! known at its end.
+//! Common parts of HSCAN, SSCAN and ZSCAN: their options, and a reply that begins with a cursor
+//! which is known only at its end.
 
 use crate::args::Args;
 use crate::element;
@@ -10,39 +10,39 @@ use crate::refusal::Refusal;
 use store::Element;
 use wire::Reply;
 
-/// Elements that one call looks at unless COUNT says otherwise.
+/// Number of elements that one call looks at, unless COUNT is given.
 const COUNT: u64 = 10;
 
-/// What a command leaves out on demand.
+/// Part of each row that an option of the command leaves out.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Bare {
-    /// Nothing.
+    /// None: there is no such option.
     Never,
-    /// NOVALUES.
+    /// Values, by NOVALUES.
     Values,
-    /// NOSCORES.
+    /// Scores, by NOSCORES.
     Scores,
 }
 
 /// The options of a scan.
 pub struct Options<'c> {
-    /// Elements to look at.
+    /// Number of elements to look at.
     pub count: u64,
     pattern: Option<&'c [u8]>,
-    /// Whether elements come with their values or scores.
+    /// True if elements come with their values or scores.
     pub is_whole: bool,
 }
 
-/// The cursor of a request.
+/// Reads the cursor of a request.
 ///
 /// # Errors
-/// When it is none.
+/// When it is no number of 64 bits.
 pub fn cursor(args: Args<'_>) -> Result<u64, Refusal> {
     parse_cursor(args.get(2)).ok_or(INVALID_CURSOR)
 }
 
 impl<'c> Options<'c> {
-    /// Reads the words behind the cursor.
+    /// Reads the options behind the cursor.
     ///
     /// # Errors
     /// When they do not fit together, or belong to another command.
@@ -73,7 +73,7 @@ impl<'c> Options<'c> {
     }
 }
 
-/// What a scan has found so far.
+/// Elements that a scan has found so far.
 pub struct Found<'f> {
     reply: Reply<'f>,
     told: usize,
@@ -82,7 +82,7 @@ pub struct Found<'f> {
 }
 
 impl Found<'_> {
-    /// Adds an element if it matches; whether it does.
+    /// Adds an element if it matches the pattern; returns true if it does.
     pub fn add(&mut self, element: Element<'_>) -> bool {
         let matches = |pattern| element.with_text(|text| text::glob_match(pattern, text, false));
         let is_wanted = !self.is_hopeless && self.pattern.is_none_or(matches);
@@ -92,14 +92,14 @@ impl Found<'_> {
         is_wanted
     }
 
-    /// Adds what belongs to the element before it.
+    /// Adds the value or score that belongs to the element before it.
     pub fn add_beside(&mut self, element: Element<'_>) {
         element::bulk(&mut self.reply, element);
         self.told += 1;
     }
 }
 
-/// Replies with what `scan` finds and the cursor that it returns.
+/// Replies with the elements that `scan` finds and the cursor that it returns.
 pub fn answer(
     reply: &mut Reply<'_>,
     options: &Options<'_>,
@@ -120,7 +120,7 @@ pub fn answer(
     reply.append(&part);
 }
 
-/// Replies that there is nothing to scan.
+/// Replies with cursor zero and no elements.
 pub fn answer_nothing(reply: &mut Reply<'_>) {
     reply.array(2);
     reply.bulk(b"0");

@@ -17,7 +17,7 @@ mod string;
 
 use crate::call::Command;
 
-/// All tables.
+/// Tables of all families.
 pub const ALL: &[&[Command]] = &[
     string::TABLE,
     bitmap::TABLE,

@@ -1,9 +1,10 @@
-//! Keys as those who wait name them.
+//! Key of a numbered database, as waiters name it.
 
 use base::PositionHash;
 use smallvec::SmallVec;
 
-/// A key of a database, by its number: who waits there waits for what the database holds then.
+/// Key in the database with a number: after SWAPDB it stands for the key in the keyspace that has
+/// the number then.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DatabaseKey {
     pub hash: PositionHash,
@@ -16,7 +17,7 @@ impl DatabaseKey {
         DatabaseKey { hash, database, bytes: SmallVec::from_slice(bytes) }
     }
 
-    /// Memory that it takes, with what stands outside itself.
+    /// Returns its bytes of memory, those outside the struct included.
     pub fn memory(&self) -> usize {
         size_of::<DatabaseKey>() + if self.bytes.spilled() { self.bytes.capacity() } else { 0 }
     }

@@ -1,4 +1,4 @@
-//! Who waits for which key, in the order in which they came.
+//! Waiters of each key, in the order in which they came.
 
 use super::database_key::DatabaseKey;
 use super::waiter;
@@ -9,19 +9,19 @@ use hashbrown::hash_table::Entry;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A client that waits.
+/// Client that waits for keys.
 pub type Waiter = waiter::Waiter<Client>;
 
-/// Lines are kept in so many parts, each behind a lock of its own.
+/// Number of parts in which lines are kept, each behind a lock of its own.
 const PARTS: usize = 64;
 
-/// Who waits for one key, the first who came first. Tickets rise in it, since they are drawn under
-/// the lock of the key.
+/// Waiters of one key, in the order in which they came. Their tickets rise, since they are drawn
+/// under the lock of the key.
 #[derive(Debug)]
 struct Line {
     key: DatabaseKey,
     waiters: VecDeque<Arc<Waiter>>,
-    /// Those among them who mind the loss of the key.
+    /// Number of waiters that mind the loss of the key.
     minding: usize,
 }
 
@@ -34,7 +34,7 @@ impl Line {
 
 type Part = HashTable<Line>;
 
-/// A line for each key that somebody waits for.
+/// Lines of all keys that have waiters.
 #[derive(Debug)]
 pub(super) struct Lines {
     parts: Vec<Mutex<Part>>,
@@ -46,13 +46,14 @@ impl Default for Lines {
     }
 }
 
-/// Memory that a place in a line takes, the line itself included.
+/// Returns the bytes that a place in a line takes, the line itself included.
 pub(super) fn memory_of_place(key: &DatabaseKey) -> usize {
     key.memory() + size_of::<Line>() - size_of::<DatabaseKey>() + size_of::<Arc<Waiter>>()
 }
 
 impl Lines {
-    /// The part of a key; tables go by the bits below and above those that are looked at here.
+    /// Locks the part of a key, which bits 50 to 55 of the hash choose; tables use those below and
+    /// above.
     fn part(&self, hash: PositionHash) -> MutexGuard<'_, Part> {
         let part = narrow::to_usize(hash.0 >> 50) % PARTS;
         self.parts[part].lock().unwrap_or_else(PoisonError::into_inner)
@@ -62,19 +63,19 @@ impl Lines {
         self.parts.iter().map(|part| part.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Keys that somebody waits for.
+    /// Number of keys that have waiters.
     pub fn keys(&self) -> usize {
         self.all_parts().map(|part| part.len()).sum()
     }
 
-    /// All keys that somebody waits for.
+    /// Returns all keys that have waiters.
     pub fn all(&self) -> Vec<DatabaseKey> {
         let mut keys = Vec::new();
         self.all_parts().for_each(|part| keys.extend(part.iter().map(|line| line.key.clone())));
         keys
     }
 
-    /// The keys whose loss somebody minds.
+    /// Returns the keys with a waiter that minds their loss.
     pub fn minded(&self) -> Vec<DatabaseKey> {
         let mut keys = Vec::new();
         for part in self.all_parts() {
@@ -84,7 +85,7 @@ impl Lines {
         keys
     }
 
-    /// Whether anybody waits for a key.
+    /// Returns true if a client waits for the key.
     pub fn has(&self, database: usize, bytes: &[u8], hash: PositionHash) -> bool {
         let is_its = |line: &Line| {
             (line.key.hash, line.key.database, &line.key.bytes[..]) == (hash, database, bytes)
@@ -92,15 +93,15 @@ impl Lines {
         self.part(hash).find(hash.0, is_its).is_some()
     }
 
-    /// The first in the line of a key who came after somebody with a ticket, and whether anybody
-    /// there minds the loss of the key.
+    /// Returns the first waiter behind a ticket in the line of a key, and true if any waiter in the
+    /// line minds the loss of the key.
     pub fn next(&self, key: &DatabaseKey, ticket: u64) -> Option<(Arc<Waiter>, bool)> {
         let part = self.part(key.hash);
         let line = part.find(key.hash.0, |line| line.key == *key)?;
         line.after(ticket).next().map(|waiter| (Arc::clone(waiter), line.minding > 0))
     }
 
-    /// Shows the first few in the line of a key who came after somebody with a ticket.
+    /// Calls `see` with the first `most` waiters behind a ticket in the line of a key.
     pub fn show(&self, key: &DatabaseKey, ticket: u64, most: usize, see: impl FnMut(&Waiter)) {
         let part = self.part(key.hash);
         if let Some(line) = part.find(key.hash.0, |line| line.key == *key) {
@@ -108,8 +109,8 @@ impl Lines {
         }
     }
 
-    /// Puts somebody at the end of the line of each of their keys, whose locks are held. A key that
-    /// is named twice has one line.
+    /// Appends a waiter to the line of each of its keys, whose locks are held. A key that is named
+    /// twice has one line.
     pub fn add(&self, waiter: &Arc<Waiter>) {
         for key in &waiter.keys {
             let mut part = self.part(key.hash);
@@ -127,7 +128,7 @@ impl Lines {
         }
     }
 
-    /// Takes somebody out of all lines.
+    /// Removes a waiter from all lines.
     pub fn remove(&self, waiter: &Arc<Waiter>) {
         for key in &waiter.keys {
             let mut part = self.part(key.hash);

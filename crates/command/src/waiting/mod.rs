@@ -6,9 +6,9 @@
 //!                                                   before the locks of the key go
 //! timeout, CLIENT UNBLOCK, disconnect ──▶ out of all lines
 //! ```
-//! A client waits with its whole request, which whoever writes to a key runs once more in its
-//! place. It stands in the lines before its keys' locks are given up, so no write is missed; and
-//! whoever answers it first, by its `state`, answers it alone.
+//! A waiter keeps its whole request, and a thread that writes to one of its keys runs the request
+//! once more for it. It joins the lines before the locks of its keys are released, so no write is
+//! missed. `is_answered` makes sure that it gets one answer.
 
 mod database_key;
 mod lines;
@@ -31,59 +31,59 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use wire::{Reply, Span};
 
-/// Everybody who waits.
+/// All waiters, and counts of them.
 #[derive(Debug, Default)]
 pub struct Waiters {
     lines: Lines,
     count: AtomicU64,
-    /// Counts who came, before they give up the locks of their keys.
+    /// Number of waiters that have come, counted before they release the locks of their keys.
     arrivals: AtomicU64,
-    /// Clients that wait until a deadline, as their workers know them.
+    /// Number of deadlines of waiters that workers keep.
     deadlines: AtomicU64,
-    /// Bytes that all waiters and their places in lines take.
+    /// Bytes of all waiters and of their places in lines.
     bytes: AtomicU64,
     tickets: AtomicU64,
 }
 
 impl Waiters {
-    /// Clients that wait.
+    /// Number of waiters.
     #[inline]
     pub fn count(&self) -> u64 {
         self.count.load(SeqCst)
     }
 
-    /// Clients that will give up at a deadline.
+    /// Number of waiters with a deadline.
     pub fn deadlines(&self) -> u64 {
         self.deadlines.load(SeqCst)
     }
 
-    /// Counts a client that a worker will have given up at a deadline.
+    /// Counts a deadline that a worker keeps for a waiter.
     pub fn count_deadline(&self) {
         self.deadlines.fetch_add(1, SeqCst);
     }
 
-    /// Takes back what `count_deadline` counted.
+    /// Takes back one count of `count_deadline`.
     pub fn discount_deadline(&self) {
         self.deadlines.fetch_sub(1, SeqCst);
     }
 
-    /// Bytes that those who wait take: their requests, their places in lines, their deadlines.
+    /// Bytes of all waiters: their requests, their places in lines, their deadlines.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(SeqCst) + self.deadlines() * size_of::<(Millis, u64)>() as u64
     }
 
-    /// Keys that somebody waits for.
+    /// Number of keys that have waiters.
     pub fn keys(&self) -> usize {
         self.lines.keys()
     }
 
-    /// Keys whose loss somebody minds.
+    /// Number of keys with a waiter that minds their loss.
     pub fn keys_that_may_be_lost(&self) -> usize {
         self.lines.minded().len()
     }
 
-    /// How many have come so far. Where it is the same before a look at the line of a key and under
-    /// the lock of that key, nobody has come in between.
+    /// Returns the number of waiters that have come so far. If it is the same before a look at the
+    /// line of a key and under the lock of that key, none has come in between.
     fn arrivals(&self) -> u64 {
         self.arrivals.load(SeqCst)
     }
@@ -101,7 +101,7 @@ impl Waiters {
         self.count.fetch_sub(1, SeqCst);
     }
 
-    /// Ends a waiting with a reply, unless somebody did already.
+    /// Answers a waiter and removes it from all lines; returns false if it was answered before.
     pub fn answer(&self, waiter: &Arc<Waiter>, write: impl FnOnce(&mut Reply<'_>)) -> bool {
         let mut is_answered = waiter.is_answered();
         if *is_answered {
@@ -115,12 +115,12 @@ impl Waiters {
         true
     }
 
-    /// Ends a waiting as its timeout does.
+    /// Answers a waiter with a null array, as its timeout does.
     pub fn time_out(&self, waiter: &Arc<Waiter>) -> bool {
         self.answer(waiter, |reply| reply.null_array())
     }
 
-    /// Takes a client out of all lines, because it is gone.
+    /// Removes the waiter of a disconnected client from all lines.
     pub fn forget(&self, client: &Client) {
         let Some(waiter) = client.waiter().take() else { return };
         let mut is_answered = waiter.is_answered();
@@ -130,7 +130,7 @@ impl Waiters {
         }
     }
 
-    /// Takes an answered client out of all lines and sends its reply.
+    /// Removes an answered waiter from all lines and sends its reply.
     fn let_go(&self, waiter: &Arc<Waiter>, reply: Vec<u8>) {
         self.remove(waiter);
         waiter.client.waiter().take();
@@ -139,7 +139,7 @@ impl Waiters {
 }
 
 impl Waiter {
-    /// Bytes that it takes, with a line for each of its keys.
+    /// Bytes of the waiter, with a line for each of its keys.
     fn bytes(&self) -> u64 {
         let keys: usize = self.keys.iter().map(|key| key.memory() + memory_of_place(key)).sum();
         let others: usize = self.others.iter().map(DatabaseKey::memory).sum();

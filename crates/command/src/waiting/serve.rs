@@ -1,13 +1,14 @@
-//! Serving those who wait for keys, by whoever writes to them, before the locks of the keys go.
+//! Serving of waiters by the thread that writes to their keys, before it releases the locks of the
+//! keys.
 //!
 //! ```text
 //! locks of the request's keys, and of all keys of those who wait for them (BLMOVE has another one)
 //!   the command ──▶ the first in line ──▶ the next ... ──▶ those who wait for what these wrote
 //! locks go: all that is one unit
 //! ```
-//! Nobody takes an element between a push and the look at the line. Where nobody waits for its keys
-//! a command runs as ever, and looks once more when it is through: who came in between, while the
-//! key was still empty, is served then.
+//! No other client takes an element between a push and the look at the line. If its keys have no
+//! waiters, a command runs as usual and looks again at its end: a waiter that came in between,
+//! while the key was still empty, is served then.
 
 use super::database_key::DatabaseKey;
 use super::{Waiter, Waiters};
@@ -30,14 +31,15 @@ use std::sync::atomic::Ordering::Relaxed;
 use store::{Key, Kind, ShardSet, ThreadContext};
 use wire::Reply;
 
-/// Of those in a line so many have their keys locked at first, or as many as the request has
+/// Number of waiters in a line whose keys are locked at once, unless the request has more
 /// arguments.
 const SERVED_AT_ONCE: usize = 16;
 
-/// Keys to look at, and the ticket of the last in the line of each who was looked at already.
+/// Keys whose lines are to be served, each with the ticket of the last waiter that was looked at;
+/// zero for none.
 type Touched = VecDeque<(DatabaseKey, u64)>;
 
-/// Runs a command that may wake somebody, while somebody waits.
+/// Runs a command that may wake waiters, while there are any.
 ///
 /// # Errors
 /// Those of the command.
@@ -61,7 +63,7 @@ pub fn run(call: &mut Call<'_>) -> Outcome {
     outcome
 }
 
-/// For after a command during which somebody may have begun to wait for its keys.
+/// Serves waiters that may have begun to wait for the keys of a command while it ran.
 #[cold]
 pub fn look_again(call: &mut Call<'_>) {
     if call.row.spec.wakes != Wakes::Nobody {
@@ -70,7 +72,7 @@ pub fn look_again(call: &mut Call<'_>) {
     }
 }
 
-/// Looks after those who mind the loss of their keys, which may have expired or been evicted.
+/// Serves waiters that mind the loss of their keys, which may have expired or been evicted.
 pub fn recheck(
     instance: &Instance,
     thread: &mut ThreadContext,
@@ -81,7 +83,7 @@ pub fn recheck(
     Server { instance, statistics, now, most: SERVED_AT_ONCE }.serve(thread, lost);
 }
 
-/// What is known of a command without its handler.
+/// Request as far as waiters matter: its row, its arguments and its database.
 #[derive(Clone, Copy)]
 struct Request<'r> {
     row: &'static Row,
@@ -94,7 +96,7 @@ impl<'r> Request<'r> {
         Request { row: call.row, args: call.args, database: call.session.database }
     }
 
-    /// The keys that it names.
+    /// Returns the keys that the request names.
     fn names(self) -> SmallVec<[&'r [u8]; 4]> {
         if self.row.has_one_key {
             return SmallVec::from_slice(&[self.args.get(self.row.first_key)]);
@@ -104,8 +106,8 @@ impl<'r> Request<'r> {
         found.iter().map(|(key, _)| *key).collect()
     }
 
-    /// The keys that it touches and somebody waits for. Adds the shards of all keys that it
-    /// touches.
+    /// Returns the keys with waiters that the request touches. Adds the shards of all keys that it
+    /// touches to `shards`.
     fn touched(self, instance: &Instance, shards: &mut ShardSet) -> Touched {
         let (lines, wakes) = (&instance.waiters.lines, self.row.spec.wakes);
         if matches!(wakes, Wakes::Anyone | Wakes::AnyoneAfterwards) {
@@ -129,7 +131,7 @@ fn begin_of_lines(keys: impl IntoIterator<Item = DatabaseKey>) -> Touched {
     keys.into_iter().map(|key| (key, 0)).collect()
 }
 
-/// Runs a command and serves those whom it wakes, under one hold of locks.
+/// Runs a command and serves the waiters that it wakes, under one hold of locks.
 fn run_and_serve(
     call: &mut Call<'_>,
     mut arrivals: u64,
@@ -140,7 +142,8 @@ fn run_and_serve(
     let mut held = server.shards_of(&touched, shards);
     let mut hold = loop {
         let hold = call.instance.store.hold(call.thread, held);
-        // Whoever came until now stands in line: more of them come only after the locks have gone.
+        // All waiters that have come stand in line; more can come only after the locks are
+        // released.
         let came = server.waiters().arrivals();
         if came == arrivals {
             break hold;
@@ -175,12 +178,12 @@ fn run_and_serve(
     outcome
 }
 
-/// What a worker serves with.
+/// State that is needed to serve waiters.
 struct Server<'s> {
     instance: &'s Instance,
     statistics: &'s WorkerStatistics,
     now: Millis,
-    /// How many of a line have their keys locked at once.
+    /// Maximum number of waiters in a line whose keys are locked at once.
     most: usize,
 }
 
@@ -190,8 +193,8 @@ impl<'s> Server<'s> {
         Server { instance: call.instance, statistics: call.statistics, now: call.now, most }
     }
 
-    /// `shards`, and those of all keys that may be reached by serving those who wait for some keys:
-    /// each of them may write to other keys, for which others wait.
+    /// Returns `shards`, and the shards of all keys that may be reached by serving the waiters of
+    /// some keys: each of them may write to other keys, which have waiters of their own.
     fn shards_of(&self, touched: &Touched, mut shards: ShardSet) -> ShardSet {
         let mut seen = HashTable::new();
         let mut next = Vec::new();
@@ -206,8 +209,9 @@ impl<'s> Server<'s> {
         shards
     }
 
-    /// Adds to `next` the other keys of those who wait for a key, unless they have been seen. Two
-    /// keys of the same hash are taken for one: whose shard is missed is served in another hold.
+    /// Adds to `next` the other keys of a key's waiters, unless they have been seen. Keys of one
+    /// database with the same hash count as one: a waiter whose shards are missed by that is served
+    /// in another hold.
     fn reach(
         &self,
         key: &DatabaseKey,
@@ -227,7 +231,7 @@ impl<'s> Server<'s> {
         });
     }
 
-    /// Serves those who wait for some keys, in as many holds of locks as it takes.
+    /// Serves the waiters of some keys, in as many holds of locks as it takes.
     fn serve(&self, thread: &mut ThreadContext, mut touched: Touched) {
         touched.retain(|(key, _)| self.waiters().lines.has(key.database, &key.bytes, key.hash));
         let mut shards = ShardSet::new();
@@ -249,8 +253,8 @@ impl<'s> Server<'s> {
         }
     }
 
-    /// Serves those who wait for some keys, which are locked; returns the lines in which somebody
-    /// comes whose keys are not.
+    /// Serves the waiters of some keys, which are locked. Returns the lines whose next waiter has
+    /// keys that are not.
     fn serve_held(
         &self,
         thread: &mut ThreadContext,
@@ -266,8 +270,8 @@ impl<'s> Server<'s> {
         rest
     }
 
-    /// Serves those in the line of a key, as long as it holds what they wait for. Returns the
-    /// ticket of the last who was looked at, if the next one's keys are not all locked.
+    /// Serves the line of a key as long as the key holds what its waiters want. Returns the ticket
+    /// of the last waiter that was looked at, if the keys of the next one are not all locked.
     fn serve_line(
         &self,
         thread: &mut ThreadContext,
@@ -275,7 +279,7 @@ impl<'s> Server<'s> {
         (key, mut ticket): (&DatabaseKey, u64),
         touched: &mut Touched,
     ) -> Option<u64> {
-        // What the key holds, as far as it is known.
+        // Kind of the key's value; the outer `None` while it is unknown.
         let mut known = None;
         while let Some((waiter, is_minded)) = self.waiters().lines.next(key, ticket) {
             let kind = *known.get_or_insert_with(|| self.kind_at(thread, key));
@@ -288,7 +292,8 @@ impl<'s> Server<'s> {
                     return Some(ticket);
                 }
                 if self.try_again(thread, &waiter) {
-                    // It may have written to other keys, and taken the last of what was there.
+                    // The request may have written to other keys, and taken the last element of
+                    // this one.
                     let others = waiter.all_keys().filter(|other| *other != key);
                     touched.extend(others.map(|other| (other.clone(), 0)));
                     known = None;
@@ -303,7 +308,7 @@ impl<'s> Server<'s> {
         &self.instance.waiters
     }
 
-    /// What a key holds now.
+    /// Returns the present kind of a key's value, if there is one.
     fn kind_at(&self, thread: &mut ThreadContext, key: &DatabaseKey) -> Option<Kind> {
         let store = &self.instance.store;
         let keyspace = store.keyspace(key.database)?;
@@ -320,7 +325,7 @@ impl<'s> Server<'s> {
         }
     }
 
-    /// Runs a command again; whether it has its answer now.
+    /// Runs the request of a waiter again; returns true if that has answered it.
     fn try_again(&self, thread: &mut ThreadContext, waiter: &Arc<Waiter>) -> bool {
         let mut is_answered = waiter.is_answered();
         if *is_answered {

@@ -1,10 +1,10 @@
-//! Until when a client waits.
+//! Timeout argument of blocking commands.
 
 use crate::call::Call;
 use crate::refusal::Refusal;
 use base::Millis;
 
-/// When a client gives up; `None` for never.
+/// Deadline at which a client stops waiting; `None` for never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeout(pub Option<Millis>);
 
@@ -12,7 +12,7 @@ const NEGATIVE: Refusal = Refusal::of("ERR timeout is negative");
 const OUT_OF_RANGE: Refusal = Refusal::of("ERR timeout is out of range");
 
 impl Timeout {
-    /// The timeout in seconds, which may have a fraction, at a position of the request.
+    /// Reads the argument at `at` as a timeout in seconds, which may have a fraction.
     ///
     /// # Errors
     /// When it is no number, negative, or too far away.
@@ -30,10 +30,10 @@ impl Timeout {
         Timeout::from_now(call, millis as i64)
     }
 
-    /// The timeout in milliseconds at a position of the request.
+    /// Reads the argument at `at` as a timeout in milliseconds.
     ///
     /// # Errors
-    /// As `seconds`.
+    /// Those of `seconds`.
     pub fn millis(call: &Call<'_>, at: usize) -> Result<Timeout, Refusal> {
         let millis = text::parse_i64(call.args.get(at));
         let refusal = Refusal::of("ERR timeout is not an integer or out of range");
@@ -46,7 +46,8 @@ impl Timeout {
             return Ok(Timeout(None));
         }
         let until = call.now.0.checked_add(millis).filter(|until| i64::try_from(*until).is_ok());
-        // The clock tells whole milliseconds, of which one has begun: nobody gives up early.
+        // The clock is cut to whole milliseconds; one is added so that no client stops waiting
+        // early.
         Ok(Timeout(Some(Millis(until.ok_or(OUT_OF_RANGE)? + 1))))
     }
 }

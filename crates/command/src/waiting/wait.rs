@@ -1,4 +1,4 @@
-//! Beginning to wait: what a handler does that finds nothing.
+//! Begin of a wait, for handlers that find nothing.
 
 use super::Timeout;
 use super::database_key::DatabaseKey;
@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex};
 use wire::Span;
 
-/// A command that waits if it finds nothing. Made before it locks its keys.
+/// Command that waits if it finds nothing. Made before it locks its keys.
 pub struct Wait<'c> {
     instance: &'c Instance,
     client: Arc<Client>,
@@ -26,7 +26,7 @@ pub struct Wait<'c> {
 }
 
 impl<'c> Call<'c> {
-    /// For waiting for a kind of value until a timeout.
+    /// Prepares to wait for a kind of value until a timeout.
     pub fn wait(&self, timeout: Timeout, wants: Wants) -> Wait<'c> {
         let session = &*self.session;
         Wait {
@@ -48,8 +48,8 @@ impl<'c> Call<'c> {
 }
 
 impl Wait<'_> {
-    /// Has the client wait for the keys at `positions`. To be called while the keys' locks are
-    /// held; what it returns is the handler's outcome.
+    /// Makes the client wait for the keys at `positions`. To be called while the locks of the keys
+    /// are held; the result is the handler's outcome.
     ///
     /// # Errors
     /// Always: that the client waits.
@@ -58,21 +58,22 @@ impl Wait<'_> {
         self.begin_with(positions, &words)
     }
 
-    /// The same, with a request that says later what the client's own said now.
+    /// Like `begin`, but keeps another request, for arguments whose meaning changes while the
+    /// client waits.
     ///
     /// # Errors
-    /// Always: that the client waits, or that this request is longer than any that a client can
-    /// send, since ids stand in it for `$`.
+    /// Always: that the client waits, or that `request` takes 4 GiB or more, which no client can
+    /// send but ids in place of `$` can cause.
     pub fn begin_with(self, positions: impl Iterator<Item = usize>, request: &[&[u8]]) -> Outcome {
         if self.is_again {
-            // It stands in its lines already.
+            // The client stands in its lines already.
             return Err(Unanswered::Waits);
         }
         let key = |bytes: &[u8]| {
             DatabaseKey::new(self.client_state.database, bytes, self.instance.store.hash(bytes))
         };
         let keys: SmallVec<[DatabaseKey; 1]> = positions.map(|at| key(self.args.get(at))).collect();
-        // Those that it waits for stand first.
+        // The keys that it waits for come first.
         let named = (self.row.spec.find_keys)(self.row.spec.keys, request).unwrap_or_default();
         let others = named.iter().skip(keys.len()).map(|(bytes, _)| key(bytes)).collect();
         let lengths = request.iter().map(|word| word.len());
@@ -97,7 +98,8 @@ impl Wait<'_> {
     }
 }
 
-/// Arguments of these lengths one behind the other; `None` when they take 4 GiB or more.
+/// Returns the spans of arguments of these lengths, one behind the other; `None` if they take 4 GiB
+/// or more.
 fn spans_of(lengths: impl Iterator<Item = usize>) -> Option<Vec<Span>> {
     let mut start = 0_u32;
     let span = |len| {

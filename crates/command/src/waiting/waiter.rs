@@ -1,4 +1,4 @@
-//! One client that waits, with its request.
+//! Client that waits for keys, with its request.
 
 use super::database_key::DatabaseKey;
 use crate::args::Args;
@@ -9,14 +9,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::Kind;
 use wire::{Protocol, Span};
 
-/// One client that waits. Generic over the client, which knows what it waits for.
+/// Client that waits for keys. Generic over the type of the client, which refers back to its
+/// waiter.
 pub struct Waiter<Client> {
-    /// Rises from one to the next; never zero.
+    /// Number that rises from one waiter to the next; never zero.
     pub(super) ticket: u64,
     pub(super) client: Arc<Client>,
     /// Id of its command's row.
     pub(super) command: usize,
-    /// Its request, argument by argument, and where the arguments lie in it.
+    /// Request, one argument behind the other, and the places of the arguments in it.
     pub(super) request: Vec<u8>,
     pub(super) spans: Vec<Span>,
     pub(super) client_state: ClientState,
@@ -25,13 +26,13 @@ pub struct Waiter<Client> {
     /// Other keys that its request names.
     pub(super) others: Vec<DatabaseKey>,
     pub(super) wants: Wants,
-    /// When it gives up.
+    /// Time at which it stops waiting; `None` for never.
     pub deadline: Option<Millis>,
-    /// Whether it was answered.
+    /// True once it was answered.
     pub(super) is_answered: Mutex<bool>,
 }
 
-/// How the client speaks, which does not change while it waits.
+/// State of the session that the request depends on, fixed while the client waits.
 #[derive(Clone, Copy)]
 pub(super) struct ClientState {
     pub(super) database: usize,
@@ -40,12 +41,12 @@ pub(super) struct ClientState {
     pub(super) import_source: bool,
 }
 
-/// What a client waits for.
+/// Condition that ends the wait of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wants {
-    /// The kind of value that it needs.
+    /// Kind of value that it needs.
     pub kind: Kind,
-    /// Whether a key that is gone, or has become something else, ends the waiting too.
+    /// True if the removal of a key, or another kind of value in it, ends the wait too.
     pub minds_loss: bool,
 }
 

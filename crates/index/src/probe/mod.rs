@@ -1,4 +1,4 @@
-//! Comparing a bucket's seven tags at once: one verb, one file per instruction set.
+//! The probe: compares a bucket's seven tags at once. One function, one file per instruction set.
 
 #[cfg(all(target_arch = "aarch64", not(miri)))]
 mod neon;
@@ -14,8 +14,8 @@ pub(crate) use portable::match_tags;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 pub(crate) use sse2::match_tags;
 
-/// One bit per slot, lowest first; the eighth slot is no tag.
-pub(crate) const LANES_MASK: u32 = 0x7f;
+/// Mask of the seven slots, one bit each, lowest first; the eighth place holds no tag.
+pub(crate) const SLOTS_MASK: u32 = 0x7f;
 
 #[cfg(test)]
 mod tests {

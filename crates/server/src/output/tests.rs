@@ -40,7 +40,8 @@ impl Socket {
         Socket { room, ..Socket::default() }
     }
 
-    /// Takes all that may leave with `safe` being safe, and gives back what it has seen so far.
+    /// Takes all that may leave when positions up to `safe` are safe, and returns all bytes seen so
+    /// far.
     fn drain(&mut self, output: &mut Output, safe: u64) -> &str {
         self.room = usize::MAX;
         output.write_to(self, safe).expect("the socket is not broken");

@@ -1,4 +1,4 @@
-//! A worker whose poller follows a script, and its clients at the other ends of socket pairs.
+//! Test worker whose poller follows a script, and its clients at the other ends of socket pairs.
 
 use crate::event_loop::{FIRST_CONNECTION, MAILBOX};
 use crate::executor::Executor;
@@ -20,24 +20,24 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
 use store::{Store, StoreConfig};
 
-/// The moment at which every world begins.
+/// Moment at which every world begins.
 pub const BEGIN: Millis = Millis(1_700_000_000_000);
 const ADDRESS_SPACE: usize = 256 << 20;
 
-/// Tells what a test says, and remembers what it was asked.
+/// Poller that returns the events given by a test, and records its calls.
 #[derive(Default)]
 pub struct Script {
     next: Vec<Ready>,
-    /// What happens while the worker waits.
+    /// Action to run while the worker waits.
     during: Option<Box<dyn FnOnce()>>,
-    /// How long the last wait might have been.
+    /// Longest time that the last wait might have taken.
     pub waited: Duration,
-    /// The sockets that are registered.
+    /// Tokens of the sockets that are registered.
     pub registered: Vec<Token>,
 }
 
 impl Script {
-    /// Has the next wait bring these events.
+    /// Sets the events of the next wait.
     pub fn tell(&mut self, ready: &[Ready]) {
         self.next = ready.to_vec();
     }
@@ -71,7 +71,7 @@ impl Poller for Script {
     fn deregister(&mut self, _: &mut Stream) {}
 }
 
-/// See the module page.
+/// Test server with one worker.
 pub struct World {
     pub instance: Arc<Instance>,
     pub worker: Worker<Script>,
@@ -81,7 +81,7 @@ pub struct World {
     stopwatch: Stopwatch,
 }
 
-/// A client, and where its worker keeps it.
+/// Client, with its token at the worker.
 pub struct Peer {
     pub socket: UnixStream,
     pub client: Arc<Client>,
@@ -109,13 +109,13 @@ fn instance() -> Arc<Instance> {
 }
 
 impl World {
-    /// A server with one worker, which waits for nobody yet. No command takes it time, so that no
-    /// connection has to give way to others.
+    /// Returns a server with one worker, which has no clients yet. Its commands take no time, so
+    /// that no connection has to yield to others.
     pub fn new() -> World {
         World::timed_by(Stopwatch::still())
     }
 
-    /// The same, with another stopwatch.
+    /// Returns such a server with another stopwatch.
     pub fn timed_by(stopwatch: Stopwatch) -> World {
         let (instance, wakes) = (instance(), Arc::new(AtomicU64::new(0)));
         let counter = Arc::clone(&wakes);
@@ -137,13 +137,14 @@ impl World {
         world
     }
 
-    /// A second pipeline, for use while the first is in the middle of a command.
+    /// Returns a second pipeline, for use while the first is in the middle of a command.
     pub fn second_pipeline(&self) -> Pipeline {
         let thread = self.instance.store.thread_context().expect("a thread is left");
         Pipeline::new(Executor::new(Arc::clone(&self.instance), thread, self.stopwatch.clone()))
     }
 
-    /// A client that was accepted elsewhere, as all are but those of the first worker.
+    /// Connects a client that is accepted elsewhere and handed over by mail, as for all workers but
+    /// the first.
     pub fn connect(&mut self) -> Peer {
         let (stream, socket) = self.accepted();
         self.mailbox.send(Mail::Accepted(stream));
@@ -151,7 +152,7 @@ impl World {
         self.peer(socket)
     }
 
-    /// Both ends of a connection that was admitted.
+    /// Returns both ends of a connection that was admitted.
     pub fn accepted(&self) -> (Stream, UnixStream) {
         let (near, far) = UnixStream::pair().expect("sockets are to be had");
         for end in [&near, &far] {
@@ -161,38 +162,40 @@ impl World {
         (mio::net::UnixStream::from_std(near).into(), far)
     }
 
-    /// The client that was added last.
+    /// Returns the client that was added last.
     pub fn peer(&self, socket: UnixStream) -> Peer {
         let client = self.instance.clients.list().pop().expect("it was added");
         let registered = &self.worker.event_loop.poller.registered;
         Peer { socket, client, token: *registered.last().expect("it was registered") }
     }
 
-    /// An iteration that hears of these sockets.
+    /// Runs a loop iteration with events of these sockets.
     pub fn iterate(&mut self, ready: &[Ready]) {
         self.worker.event_loop.poller.tell(ready);
         self.worker.iterate(&mut Vec::new()).expect("a script does not break");
     }
 
-    /// An iteration while whose wait something else happens.
+    /// Runs a loop iteration that calls `during` while it waits.
     pub fn turn_during(&mut self, during: impl FnOnce() + 'static) {
         self.worker.event_loop.poller.during = Some(Box::new(during));
         self.iterate(&[]);
     }
 
-    /// Serves those who are ready by a second pipeline, in the middle of a command of the first.
+    /// Serves the clients that are ready by a second pipeline, as in the middle of a command of the
+    /// first.
     pub fn turn_meanwhile(&mut self, second: &mut Pipeline, ready: &[Ready]) {
         let event_loop = &mut self.worker.event_loop;
         event_loop.poller.tell(ready);
         event_loop.serve_meanwhile(second, &mut Vec::new()).expect("a script does not break");
     }
 
-    /// How long the worker might have slept before the last loop iteration.
+    /// Returns the longest time in milliseconds that the worker might have slept before the last
+    /// loop iteration.
     pub fn waited(&self) -> u64 {
         self.worker.event_loop.poller.waited.as_millis() as u64
     }
 
-    /// Turns without events until the worker would sleep.
+    /// Runs loop iterations without events until the worker would sleep.
     pub fn settle(&mut self) {
         loop {
             self.iterate(&[]);
@@ -202,7 +205,7 @@ impl World {
         }
     }
 
-    /// What a client reads after it has sent requests, each a line of words.
+    /// Sends requests of a client, each a line of words, and returns what it reads then.
     pub fn ask(&mut self, peer: &Peer, requests: &str) -> String {
         peer.send(requests);
         self.iterate(&[peer.readable()]);
@@ -216,12 +219,12 @@ impl Peer {
         (&self.socket).write_all(text.as_bytes()).expect("the worker's end takes it");
     }
 
-    /// All that has come, with line ends as spaces.
+    /// Returns all bytes received, with line ends as spaces.
     pub fn read(&self) -> String {
         self.read_bytes().replace("\r\n", " ").trim_end().to_owned()
     }
 
-    /// All that has come.
+    /// Returns all bytes received.
     pub fn read_bytes(&self) -> String {
         let mut bytes = Vec::new();
         match (&self.socket).read_to_end(&mut bytes) {
@@ -231,7 +234,7 @@ impl Peer {
         String::from_utf8(bytes).expect("tests send text")
     }
 
-    /// At most `most` bytes of what has come.
+    /// Returns at most `most` of the bytes received.
     pub fn read_some(&self, most: usize) -> Vec<u8> {
         let mut bytes = vec![0; most];
         let read = (&self.socket).read(&mut bytes).unwrap_or(0);
@@ -239,43 +242,43 @@ impl Peer {
         bytes
     }
 
-    /// Whether the worker has closed its end.
+    /// Returns true if the worker has closed its end.
     pub fn is_closed(&self) -> bool {
         matches!((&self.socket).read(&mut [0]), Ok(0))
     }
 
-    /// Sends nothing any more.
+    /// Ends the sending side of the connection.
     pub fn end(&self) {
         self.socket.shutdown(Shutdown::Write).expect("it was open");
     }
 
-    /// The event that bytes have come from it.
+    /// Returns the event that bytes have come from the client.
     pub fn readable(&self) -> Ready {
         Ready { token: self.token, is_writable: false, is_ending: false }
     }
 
-    /// The event that it takes bytes again.
+    /// Returns the event that the client's socket takes bytes again.
     pub fn writable(&self) -> Ready {
         Ready { is_writable: true, ..self.readable() }
     }
 
-    /// The event that it has sent all that it will.
+    /// Returns the event that the client has ended its sending side.
     pub fn ending(&self) -> Ready {
         Ready { is_ending: true, ..self.readable() }
     }
 
-    /// A notice of a message to it.
+    /// Returns mail with a message to the client.
     pub fn message(&self, text: &str) -> Mail {
         Mail::Notice(Notice::Message(self.client.id, text.as_bytes().into()))
     }
 
-    /// The number of its connection, as its worker counts them.
+    /// Returns the slot of its connection in its worker's table.
     pub fn at(&self) -> usize {
         self.token.0 - FIRST_CONNECTION
     }
 }
 
-/// The event of a waker.
+/// Returns the event of the waker.
 pub fn woken() -> Ready {
     Ready { token: MAILBOX, is_writable: false, is_ending: false }
 }

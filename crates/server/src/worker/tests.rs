@@ -146,7 +146,7 @@ fn what_a_client_sent_beyond_what_is_read_ahead_is_served_after_its_wait() {
     world.ask(&waiter, "BLPOP k 0\r\n");
     let request = format!("SET x {}\r\n", "v".repeat(1000));
     let mut sent = 0;
-    // Until its worker reads no more of it and its socket is full.
+    // Sends until its worker reads no more of it and its socket is full.
     while let Ok(bytes) = (&waiter.socket).write(&request.as_bytes()[sent % request.len()..]) {
         sent += bytes;
         world.iterate(&[waiter.readable()]);
@@ -313,7 +313,7 @@ fn others_are_served_while_a_command_holds_its_thread_context_and_its_locks() {
     let instance = Arc::clone(&world.instance);
     let keyspace = instance.store.keyspace(0).expect("there is one");
     let key = instance.store.key(keyspace, b"k");
-    // What a command holds while it is at work.
+    // State of a command at work: inside the gate, with a key locked.
     let Worker { pipeline, event_loop } = &mut world.worker;
     let began = pipeline.enter();
     let access = instance.store.lock(&mut pipeline.executor.thread, &key, BEGIN);
@@ -364,13 +364,13 @@ fn replies_behind_a_mark_stay_there_while_another_command_is_at_work() {
     assert_eq!(peer.read(), "+PONG");
 }
 
-/// A client of the history below: what it is yet to send, and what it must read in the end.
+/// Client of the test below: what it has still to send, and what it must have read in the end.
 struct Talker {
     peer: Peer,
     unsent: VecDeque<u8>,
     expected: Vec<u8>,
     taken: Vec<u8>,
-    /// The event that its worker is yet to hear of, if there is one.
+    /// Event that its worker has not got yet, if there is one.
     ready: Option<Ready>,
 }
 
@@ -384,8 +384,8 @@ impl Talker {
             unsent.extend(request.as_bytes());
             expected.extend(bulk(&word).as_bytes());
             if random.one_in(40) {
-                // It waits for a list of its own, into which it has put an element, or until its
-                // time is over.
+                // It waits for a list of its own, to which it has added an element, or until its
+                // timeout.
                 let push = if random.one_in(2) { "RPUSH own v\r\n" } else { "" };
                 let key = if push.is_empty() { "none" } else { "own" };
                 unsent.extend(format!("{push}BLPOP {key} 0.01\r\n").as_bytes());
@@ -419,8 +419,8 @@ impl Talker {
     }
 }
 
-/// Requests come in pieces, events late, replies are read in pieces, some clients wait, and those
-/// who take long give way.
+/// Sends requests in pieces and events late, and reads replies in pieces; some clients wait, and
+/// those that take long yield to others.
 #[test]
 fn each_client_reads_its_replies_in_order_whatever_comes_when() {
     for seed in 0..20 {

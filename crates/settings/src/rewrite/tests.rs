@@ -9,7 +9,7 @@ fn loaded(text: &[u8]) -> Settings {
     settings
 }
 
-/// The rewritten file without the line about the working directory, which is always there.
+/// Returns the rewritten file without the line about the working directory, which is always there.
 fn rewritten(settings: &Settings, old: &str) -> String {
     let text = String::from_utf8(settings.rewritten(old.as_bytes())).expect("UTF-8");
     text.lines()

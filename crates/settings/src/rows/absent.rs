@@ -1,4 +1,4 @@
-//! Settings of Valkey whose feature does not exist here: one value each, which is the truth.
+//! Settings of Valkey whose feature does not exist here, each fixed at the one value that is true.
 //!
 //! They are rows so that the usual configuration files are understood. A value that would turn
 //! such a feature on is refused; a value that only shapes a feature that is off is tolerated in

@@ -1,11 +1,11 @@
-//! How a group writes its rows.
+//! Macro that declares the rows of a group.
 
 /// Declares the rows of a group and one typed handle for each. The slots of a group begin where
 /// those of the group before it end.
 macro_rules! rows {
     (from $first:expr; $($handle:ident: $kind:ty = $row:expr;)+) => {
         pub(crate) const ROWS: &[$crate::row::Row] = &[$($row),+];
-        // The slot of the first row, and the one behind the last.
+        // Slot of the first row, and the slot behind the last.
         const FIRST: usize = $first;
         pub(crate) const END: usize = FIRST + ROWS.len();
 

@@ -1,4 +1,4 @@
-//! The process: threads, files, messages, how it stops.
+//! Settings of the process: threads, files, messages, shutdown.
 
 use crate::choice::{LogLevel, ShutdownFlags};
 use crate::row::{any_of, directory, integer, one_of, text, yes_no};

@@ -1,4 +1,4 @@
-//! What one client may ask for.
+//! Limits on one client: input, arguments, output.
 
 use crate::row::{memory, output_limits};
 use crate::value::OutputLimits;

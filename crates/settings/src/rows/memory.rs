@@ -1,4 +1,4 @@
-//! How much memory is used, and what gives way.
+//! Settings of memory: limits, eviction, reclaiming.
 
 use crate::choice::{MaxmemoryPolicy, ReclaimPolicy};
 use crate::row::{integer, memory, memory_or_percent, one_of, yes_no};

@@ -1,8 +1,8 @@
-//! The table: one file per subject, one row per setting.
+//! Table of settings: one file per subject, one row per setting.
 //!
 //! A row is written once, inside `rows!`, together with the typed handle that reads it. Handles
 //! know their slot at compile time, and a handle whose type does not fit its row does not compile.
-//! A group begins where the one before it ends: it names that one.
+//! The slots of a group begin where those of the group before it end, which it names.
 
 pub(crate) mod absent;
 mod declare;
@@ -15,7 +15,7 @@ pub mod values;
 use crate::live::SLOTS_MAX;
 use crate::row::Row;
 
-/// The groups in the order of their slots, with the title the manual gives them.
+/// Groups in the order of their slots, with their titles in the manual.
 pub(crate) const GROUPS: [(&str, &[Row]); 6] = [
     ("Network", network::ROWS),
     ("General", general::ROWS),
@@ -28,7 +28,7 @@ pub(crate) const GROUPS: [(&str, &[Row]); 6] = [
 /// Number of settings.
 const COUNT: usize = slot_of_group(GROUPS.len());
 
-/// All rows in the order of their slots.
+/// Returns all rows in the order of their slots.
 pub fn all() -> impl Iterator<Item = &'static Row> {
     GROUPS.iter().flat_map(|(_, rows)| rows.iter())
 }
@@ -43,7 +43,7 @@ const _: () = {
     assert!(COUNT <= SLOTS_MAX);
 };
 
-/// Slot of the first row of a group.
+/// Returns the slot of the first row of a group.
 const fn slot_of_group(group: usize) -> usize {
     let mut slot = 0;
     let mut before = 0;
@@ -54,7 +54,7 @@ const fn slot_of_group(group: usize) -> usize {
     slot
 }
 
-/// The row in a slot.
+/// Returns the row in a slot.
 pub(crate) const fn row_at(slot: usize) -> &'static Row {
     let mut group = 0;
     let mut left = slot;

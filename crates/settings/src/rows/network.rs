@@ -1,4 +1,4 @@
-//! How clients reach the server.
+//! Settings of the network: addresses, connections, access.
 
 use crate::choice::DebugAccess;
 use crate::row::{addresses, bytes, integer, octal, one_of, text, yes_no};

@@ -1,4 +1,4 @@
-//! Up to which size collections keep their compact form.
+//! Settings of values: sizes up to which collections keep their compact form.
 
 use crate::row::{integer, memory};
 

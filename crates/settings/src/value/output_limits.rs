@@ -1,19 +1,19 @@
-//! How many bytes of replies may wait for a client, for each class of clients.
+//! Limits of the bytes of replies that wait for a client, for each class of clients.
 
 use std::fmt;
 
-/// The limits for one class; 0 is no limit.
+/// Limits for one class; 0 is no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OutputLimit {
     /// Bytes at which the client is disconnected at once.
     pub hard_bytes: u64,
     /// Bytes that disconnect the client when they last for `soft_seconds`.
     pub soft_bytes: u64,
-    /// How long `soft_bytes` may be exceeded.
+    /// Seconds for which `soft_bytes` may be exceeded.
     pub soft_seconds: u32,
 }
 
-/// The limits for all classes.
+/// Limits for all classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutputLimits {
     /// Ordinary clients.
@@ -31,8 +31,8 @@ impl OutputLimits {
         pubsub: OutputLimit { hard_bytes: 32 << 20, soft_bytes: 8 << 20, soft_seconds: 60 },
     };
 
-    /// Takes over the classes that the words name: class, hard, soft, seconds, and so on.
-    /// Either all words are right or nothing changes.
+    /// Sets the limits of the classes that the words name: class, hard, soft, seconds, repeated.
+    /// Changes nothing unless all words are valid.
     pub(crate) fn update(&mut self, words: &[&[u8]]) -> Result<(), &'static str> {
         if !words.len().is_multiple_of(4) {
             return Err("Wrong number of arguments in buffer limit configuration.");
@@ -59,7 +59,7 @@ impl OutputLimits {
         }
     }
 
-    /// The words of each class, under the name it has in files.
+    /// Returns the limits of each class, under the name it has in files.
     pub(crate) fn by_class(&self) -> [(&'static str, OutputLimit); 3] {
         [("normal", self.normal), ("replica", self.replica), ("pubsub", self.pubsub)]
     }
@@ -77,7 +77,7 @@ impl OutputLimits {
     }
 }
 
-/// As CONFIG GET answers it, where replicas go by their older name.
+/// Format of CONFIG GET, where replicas have their older name.
 impl fmt::Display for OutputLimits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (class, limit) in self.by_class() {

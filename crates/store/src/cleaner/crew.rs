@@ -1,5 +1,5 @@
-//! Cleaners: as many are at work at the same time as the heap is large, and none is left half-way
-//! when it shrinks.
+//! The cleaners: their number follows the size of the heap, and none is left half-way when the heap
+//! shrinks.
 
 use super::survivors::{CLEANERS, Cleaner};
 use super::{Goal, Step};
@@ -11,12 +11,12 @@ use heap::Trim;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{MutexGuard, PoisonError};
 
-/// Segments per cleaner.
+/// Number of segments per cleaner.
 const SEGMENTS_PER_CLEANER: u64 = 64;
 
 impl Store {
-    /// Goes on with victims that nobody may come back to, and closes heads that have become too
-    /// large; false when no victim is left.
+    /// Continues victims that no writer may come back to, and closes heads that have become too
+    /// large; returns false when no victim is left.
     pub(super) fn finish_victims(&self, thread: &mut ThreadContext, now: Millis) -> bool {
         let opened = self.cleaners.opened.load(Relaxed);
         for mut cleaner in (0..opened).filter_map(|number| self.cleaners.try_lock(number)) {
@@ -35,8 +35,8 @@ impl Store {
         narrow::to_usize(self.shards.heap.touched_bytes() / per_cleaner).clamp(1, CLEANERS)
     }
 
-    /// A cleaner that nobody is using; first one that has to end its work because the heap has
-    /// shrunk.
+    /// Returns a cleaner that is not in use; first one that has to end its work because the heap
+    /// has shrunk.
     pub(super) fn free_cleaner(&self) -> Option<MutexGuard<'_, Cleaner>> {
         let in_use = self.cleaners_in_use();
         self.unfinished_cleaner(in_use).or_else(|| {
@@ -47,7 +47,7 @@ impl Store {
         })
     }
 
-    /// Closes the cleaners beyond those in use; one that has a victim to finish is returned.
+    /// Closes the cleaners from number `in_use` on; returns one that still has a victim to finish.
     fn unfinished_cleaner(&self, in_use: usize) -> Option<MutexGuard<'_, Cleaner>> {
         loop {
             let opened = self.cleaners.opened.load(Relaxed);
@@ -72,7 +72,7 @@ impl Store {
         })
     }
 
-    /// Whether another thread is at work that frees space.
+    /// Returns true if another thread is freeing space, or removed values wait for lazy free.
     pub(crate) fn is_space_being_won(&self) -> bool {
         let mut all = 0..CLEANERS;
         self.shards.budget.dying() > 0 || all.any(|number| self.cleaners.try_lock(number).is_none())

@@ -1,4 +1,4 @@
-//! Space for a write that finds none: what was removed, what is dead, what may be evicted.
+//! Space for a write that finds none: from removed values, from dead records, from eviction.
 
 use super::{Goal, Step};
 use crate::eviction::{Candidate, EvictionPolicy};
@@ -11,10 +11,10 @@ use heap::Trim;
 use index::Position;
 use tree::NodeId;
 
-/// Random keys of a database of which the coldest is evicted.
+/// Number of random keys per database of which the coldest is evicted.
 const SAMPLE: usize = 16;
 
-/// What was done for a write that finds no room.
+/// Result of freeing space for a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Room {
     /// Bytes were freed.
@@ -28,7 +28,7 @@ pub(crate) enum Room {
 impl Store {
     /// Frees some space for a write that cannot be made otherwise.
     pub(crate) fn make_room(&self, thread: &mut ThreadContext, now: Millis) -> Room {
-        // What is pooled and yet no help, since the budget has shrunk or its segments are too small
+        // Pooled memory that is no help, since the budget has shrunk or its segments are too small
         // for a head, is worth more as free memory. Evicting would only add to it.
         if self.shards.heap.return_some(2 * u64::from(self.shards.heap.head_bytes())) {
             return Room::Returned;
@@ -45,7 +45,7 @@ impl Store {
         if is_won { Room::Won } else { Room::Nothing }
     }
 
-    /// Cleans one segment, or evicts from it; false when that wins next to nothing.
+    /// Cleans one segment, or evicts from it; returns false when that wins next to nothing.
     fn clean_one(&self, thread: &mut ThreadContext, now: Millis) -> bool {
         let mut cleaner = self.wait_for_cleaner();
         let mut goal = match self.goal_of_writers() {
@@ -72,7 +72,7 @@ impl Store {
         moved + walked / 64 < walked
     }
 
-    /// Whether there may be keys that the policy allows to evict.
+    /// Returns true if there may be keys that the policy allows to evict.
     pub(super) fn has_candidates(&self) -> bool {
         match self.shards.budget.eviction() {
             EvictionPolicy::NoEviction => false,
@@ -86,8 +86,8 @@ impl Store {
         }
     }
 
-    /// Lets lazy free count some of what was removed as dead, for which nothing has to be evicted
-    /// or moved; false when there is nothing of that.
+    /// Lets lazy free count some removed values as dead, so that nothing has to be evicted or
+    /// moved; returns false when there are none.
     pub(super) fn free_removed(&self, thread: &mut ThreadContext) -> bool {
         let waiting = self.shards.budget.dying();
         if waiting == 0 {
@@ -101,7 +101,8 @@ impl Store {
         self.shards.budget.dying() < waiting
     }
 
-    /// Closes the thread's own segment if most of it is dead, so that it can be cleaned.
+    /// Closes the thread's own segment if most of it is dead, so that it can be cleaned; returns
+    /// true if it was.
     fn seal_own_head(&self, thread: &mut ThreadContext) -> bool {
         let (written, live) = thread.head.fill(&self.shards.heap);
         let is_worth_cleaning = written > self.shards.heap.head_bytes() / 2 && live < written / 2;
@@ -111,8 +112,8 @@ impl Store {
         is_worth_cleaning
     }
 
-    /// Evicts keys with a deadline wherever they lie, about a head's worth, where segments hold so
-    /// few of them that whole segments would be moved for each. Their places are cleaned next.
+    /// Evicts keys with a deadline wherever they lie, about a head's worth. Meant for segments that
+    /// hold so few of them that whole segments would be moved for each; these are cleaned next.
     fn evict_scattered(&self, thread: &mut ThreadContext, now: Millis) -> bool {
         if !self.shards.budget.eviction().is_volatile() {
             return false;
@@ -131,9 +132,9 @@ impl Store {
         thread.counters.evicted_bytes.get() > before
     }
 
-    /// Evicts the coldest of a few random keys, where any may go. A victim that holds parts of
-    /// large collections may be moved as a whole, since each of its parts is chosen with a small
-    /// chance.
+    /// Evicts the coldest of a few random keys, under policies that allow any key. A victim that
+    /// holds parts of large collections may be moved as a whole, since each of its parts is chosen
+    /// with a small chance.
     fn evict_sampled(&self, thread: &mut ThreadContext, now: Millis) -> bool {
         let policy = self.shards.budget.eviction();
         if policy.is_volatile() || policy == EvictionPolicy::NoEviction {
@@ -180,7 +181,7 @@ impl Store {
         }
     }
 
-    /// Evicts the oldest of the records that have slots of their own.
+    /// Evicts the oldest of the dedicated records that the policy allows.
     fn evict_dedicated(&self, thread: &mut ThreadContext, now: Millis) -> bool {
         if self.shards.budget.eviction() == EvictionPolicy::NoEviction {
             return false;
@@ -192,7 +193,7 @@ impl Store {
         })
     }
 
-    /// Evicts the record at `at` if its owner's index still names it and the policy allows.
+    /// Evicts the record at `at` if the index still names it and the policy allows.
     fn evict_one(
         &self,
         thread: &mut ThreadContext,
@@ -205,7 +206,7 @@ impl Store {
         guard.key_at(keyspace, hash, at).is_some_and(|mut key| self.evict_found(&mut key))
     }
 
-    /// Evicts the key that owns the node at `at`, if that is still alive and the policy allows.
+    /// Evicts the key that owns the node at `at`, if the node is still alive and the policy allows.
     fn evict_owner_of(
         &self,
         thread: &mut ThreadContext,

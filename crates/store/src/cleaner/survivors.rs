@@ -1,4 +1,4 @@
-//! What cleaners keep between their steps: a victim each, and the head of its survivors.
+//! State of the cleaners between their steps: a victim each, and the head of its survivors.
 
 use crate::eviction::Quantile;
 use heap::{Head, Victim};
@@ -11,12 +11,12 @@ pub(super) struct Cleaner {
     pub survivors: Head,
     pub victim: Option<Victim>,
     pub evicts: bool,
-    /// Whether records are moved without growth room.
+    /// True if records are moved without growth room.
     pub trims: bool,
     pub coldest: Quantile,
 }
 
-/// Cleaners that may be at work at the same time; small heaps use one.
+/// Most cleaners that may be at work at the same time; small heaps use one.
 pub(super) const CLEANERS: usize = 8;
 #[derive(Debug, Default)]
 pub(crate) struct Cleaners {

@@ -14,12 +14,12 @@ use base::Random;
 pub const IDLE_SECONDS: [u32; 16] =
     [0, 1, 2, 4, 8, 15, 30, 60, 120, 300, 600, 1800, 3600, 14_400, 86_400, 604_800];
 
-/// Steps of Redis's counter that one of ours stands for.
+/// Steps of Redis's counter that one step of ours stands for.
 const STEP: u32 = 17;
-/// Where Redis's counter begins; below it every access counts.
+/// Initial value of Redis's counter; below it every access counts.
 const FIRST: u32 = 5;
 
-/// What the four bits mean at present, and how they change.
+/// Meaning of the four bits at present, and how they change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccessHistory {
     /// Levels of idleness.
@@ -34,7 +34,7 @@ pub enum AccessHistory {
 }
 
 impl AccessHistory {
-    /// The bits of a key that is written, given those it had.
+    /// Bits of a key that is written, given those it had.
     #[inline]
     pub(crate) fn of_new(self, old: Option<u8>) -> u8 {
         match self {
@@ -44,7 +44,7 @@ impl AccessHistory {
     }
 }
 
-/// The bits after an access; `None` if they stay as they are.
+/// Bits after an access; `None` if they do not change.
 #[inline(always)]
 pub fn touched(history: AccessHistory, access: u8, random: &mut Random) -> Option<u8> {
     match history {
@@ -56,18 +56,18 @@ pub fn touched(history: AccessHistory, access: u8, random: &mut Random) -> Optio
     }
 }
 
-/// One access in how many makes the counter rise.
+/// Number of accesses, on average, that raise the counter by one.
 fn chance(access: u8, log_factor: u32) -> u64 {
     let above = (u32::from(access) * STEP).saturating_sub(FIRST);
     u64::from(STEP) * (u64::from(above) * u64::from(log_factor) + 1)
 }
 
-/// What OBJECT FREQ answers: Redis's counter that the bits stand for.
+/// Redis's counter that the bits stand for, as OBJECT FREQ answers it.
 pub fn frequency(access: u8) -> u32 {
     (u32::from(access) * STEP).max(FIRST)
 }
 
-/// The bits of a key that nobody touched between two sweeps, `seconds` apart.
+/// Bits of a key that was not used between two sweeps, `seconds` apart.
 pub fn age(
     history: AccessHistory,
     access: u8,

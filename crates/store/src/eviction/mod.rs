@@ -1,4 +1,5 @@
-//! Which keys go first when memory is short: policies as arithmetic, without any mechanism.
+//! Eviction policies: which keys are removed first when memory is short, as arithmetic without any
+//! mechanism.
 
 mod history;
 mod policy;

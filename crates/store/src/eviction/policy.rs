@@ -2,7 +2,7 @@
 
 use base::Millis;
 
-/// Which keys may be dropped, and which of them first.
+/// Policy that says which keys may be evicted, and which of them first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub enum EvictionPolicy {
@@ -21,16 +21,16 @@ pub enum EvictionPolicy {
     VolatileLfu,
     /// Those with a deadline.
     VolatileRandom,
-    /// Those with a deadline, the nearest first.
+    /// Those with a deadline, the nearest deadline first.
     VolatileTtl,
 }
 
-/// What a policy needs to know of a key.
+/// Facts about a key that a policy needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate {
-    /// Its four bits of access history.
+    /// Four bits of access history.
     pub access: u8,
-    /// When it ends.
+    /// Deadline of the key.
     pub deadline: Option<Millis>,
 }
 
@@ -47,18 +47,18 @@ impl EvictionPolicy {
         EvictionPolicy::VolatileTtl,
     ];
 
-    /// Whether the access history counts uses rather than idleness.
+    /// Returns true if the access history counts uses rather than idleness.
     pub fn counts_uses(self) -> bool {
         matches!(self, EvictionPolicy::AllKeysLfu | EvictionPolicy::VolatileLfu)
     }
 
-    /// Whether only keys with a deadline may go.
+    /// Returns true if only keys with a deadline may be evicted.
     pub fn is_volatile(self) -> bool {
         use EvictionPolicy::{VolatileLfu, VolatileLru, VolatileRandom, VolatileTtl};
         matches!(self, VolatileLru | VolatileLfu | VolatileRandom | VolatileTtl)
     }
 
-    /// How willingly a key is dropped, from 0 to 15; `None` if it must stay.
+    /// Coldness of a key, from 0 to 15, the highest to be evicted first; `None` if it must stay.
     #[inline]
     pub fn coldness(self, key: Candidate, now: Millis) -> Option<u8> {
         use EvictionPolicy::{
@@ -78,7 +78,7 @@ impl EvictionPolicy {
     }
 }
 
-/// Fifteen for what ends within a second, one less for each doubling or so.
+/// Fifteen for a key that ends within a second, about one less for each doubling.
 fn nearness(millis_left: u64) -> u8 {
     15 - (millis_left / 1000 + 1).ilog2().min(15) as u8
 }

@@ -1,8 +1,8 @@
-//! Which share of the keys is the coldest, learned from those seen before.
+//! Decision whether a key is among the coldest, learned from the keys seen before.
 
 use base::Random;
 
-/// Keys after which older ones count half.
+/// Number of keys after which older ones count half.
 const MEMORY: f32 = 4096.0;
 
 /// A fading histogram of coldness.
@@ -13,11 +13,11 @@ pub(crate) struct Quantile {
 }
 
 impl Quantile {
-    /// Notes a key and decides whether it belongs to the coldest `share`; keys of the coldness at
+    /// Notes a key and returns true if it belongs to the coldest `share`; keys of the coldness at
     /// which the share ends are chosen by chance.
     ///
-    /// A key may be met part by part, as `part` says: it counts once, whether it is chosen at the
-    /// first of its parts or at none.
+    /// A key may be met in parts, each the share `part` of it: it counts once, whether it is chosen
+    /// at the first of its parts or at none.
     pub fn is_among_coldest(
         &mut self,
         coldness: u8,

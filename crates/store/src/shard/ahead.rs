@@ -1,13 +1,13 @@
-//! Looking ahead for the keys of a batch, without locks: what the looks find are hints alone.
+//! Prefetching for the keys of a batch, without locks: what the looks find are hints alone.
 //!
 //! ```text
 //! keys      | burst 1 | burst 2 | burst 3 |
 //! buckets       1         2         3            prefetched together, burst by burst
 //! records                 1         2       3    one burst behind: their buckets have come
 //! ```
-//! A prefetch of a far address occupies the processor until the address is translated. Those
-//! that follow each other closely are translated together, and with the instructions of a look
-//! between them few are. Too many of them are worse again: the processor drops what it has no room
+//! A prefetch of a far address occupies the processor until the address is translated. Prefetches
+//! that follow each other closely are translated together; with the instructions of a look between
+//! them, few are. Too many at once are worse again: the processor drops those that it has no room
 //! for.
 
 use super::shards::{RECORD_BYTES_MAX, Shards};
@@ -15,15 +15,15 @@ use base::{KeyspaceId, Location, PositionHash};
 use index::{Hint, Home, Index, prefetch};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Keys whose buckets are prefetched together. With two prefetches for each record of the burst
-/// before, they are as many as a processor has in flight (24 on Zen 4).
+/// Number of keys whose buckets are prefetched together. With two prefetches for each record of the
+/// burst before, that makes as many as a processor has in flight (24 on Zen 4).
 const BURST: usize = 8;
 
-/// What a look needs of a key.
+/// Keyspace and position hash of a key to look for.
 pub type Sought = (KeyspaceId, PositionHash);
 
 impl Shards {
-    /// Brings index buckets and beginnings of records of `keys` nearer.
+    /// Prefetches index buckets and first bytes of the records of `keys`.
     #[inline]
     pub fn prefetch_keys(&self, keys: &[Sought]) {
         let reach = self.reach.0.load(Relaxed);
@@ -36,21 +36,21 @@ impl Shards {
         self.prefetch_records(before, &homes_before, reach);
     }
 
-    /// Brings index buckets of `keys` nearer.
+    /// Prefetches index buckets of `keys`.
     pub fn prefetch_all_buckets(&self, keys: &[Sought]) {
         for burst in keys.chunks(BURST) {
             self.prefetch_buckets(burst);
         }
     }
 
-    /// Learns how long records are on average, so that of short ones no more is prefetched than
-    /// there is. To be called now and then.
+    /// Sets the average length of records, so that no more is prefetched of short ones than there
+    /// is. To be called now and then.
     pub fn learn_record_bytes(&self, average: u64) {
         let reach = average.clamp(1, RECORD_BYTES_MAX) - 1;
         self.reach.0.store(narrow::to_usize(reach), Relaxed);
     }
 
-    /// How far beyond its first byte a look prefetches a record.
+    /// Distance in bytes from the first byte of a record to the last one that is prefetched.
     #[cfg(test)]
     pub fn reach(&self) -> usize {
         self.reach.0.load(Relaxed)

@@ -1,4 +1,4 @@
-//! Records that come and go, and all that is counted for them.
+//! Appending and removing records, with all that is counted for them.
 
 use super::change::Reason;
 use super::collections::{CollectionId, Noted};
@@ -13,18 +13,18 @@ use base::{KeyspaceId, Location, Millis, Tick};
 use heap::{Draft, Footprint, GROWTH_PART, Head, Purpose, Record};
 use index::{Entry, EntrySlot, Index};
 
-/// A string that outgrows its room gets this part of its length more.
+/// Divisor of a string's length: a string that outgrows its room gets this part more.
 const STRING_SLACK_PART: usize = 8;
 
-/// Room for a value that is made `len` bytes long.
+/// Room for a value that is made `len` bytes long, with slack to grow into.
 pub(super) fn room_to_grow(len: usize, value_tag: ValueTag) -> usize {
-    // A string does not grow beyond that in one piece.
+    // A longer string is kept in chunks.
     let most = heap::DEDICATED_BYTES.max(len);
     let slack = len / if value_tag.grows() { GROWTH_PART } else { STRING_SLACK_PART };
     (len + slack).min(most)
 }
 
-/// A record for the value of a key.
+/// Draft of the record for the value of a key.
 #[inline]
 pub(super) fn draft<'k>(
     key: &Key<'k>,
@@ -47,8 +47,8 @@ pub(super) fn draft<'k>(
     }
 }
 
-/// Whether a value and a deadline can be written over those of `record`: they need the room, and
-/// no more of it may fall away than a value that grows gets.
+/// Returns true if a value and a deadline can be written over those of `record`: they fit, and they
+/// leave no more slack than a record of that length may have.
 #[inline]
 pub(super) fn fits(
     record: &Record<'_>,
@@ -61,7 +61,7 @@ pub(super) fn fits(
     len <= room && room - len <= slack_max && record.fits_deadline(deadline)
 }
 
-/// Where a record was appended.
+/// Entry of an appended record, and its slot.
 pub(super) struct Appended {
     pub slot: EntrySlot,
     pub entry: Entry,
@@ -100,8 +100,8 @@ impl<'a> Guard<'a> {
         entry
     }
 
-    /// Makes `value` the value of a key, in place of what was found there. The nodes of the old
-    /// value go with it, unless the new one is made of them.
+    /// Makes `value` the value of a key, in place of `found`. The nodes of the old value are
+    /// removed with it, unless the new one is made of them.
     #[inline(always)]
     pub(super) fn replace(
         &mut self,
@@ -126,7 +126,7 @@ impl<'a> Guard<'a> {
         self.append(key, found, &draft, |to| to.copy_from_slice(value))
     }
 
-    /// As `replace`, of what is not a string in one piece.
+    /// As `replace`, for values that are not strings in one piece.
     #[inline(never)]
     fn replace_any(
         &mut self,
@@ -235,7 +235,7 @@ impl<'a> Guard<'a> {
         Ok(Appended { slot, entry })
     }
 
-    /// What was appended, as it is found.
+    /// Returns the appended record as it is found.
     #[inline]
     pub(super) fn at(&self, Appended { slot, entry }: Appended) -> Found<'a> {
         // SAFETY: the location stands in the index of a locked shard.
@@ -253,21 +253,21 @@ impl<'a> Guard<'a> {
         index.add_bytes(-i64::from(footprint.live));
     }
 
-    /// Removes a key: its entry, its record, and, unless they move elsewhere, its nodes. This is
-    /// the one way in which keys go. Returns the live bytes of all that.
+    /// Removes a key: its entry, its record, and, unless they move elsewhere, its nodes. Only the
+    /// sweep over deadlines removes keys in another way. Returns the live bytes that were removed.
     pub(super) fn remove_found(&mut self, key: &Key<'_>, found: Found<'a>, reason: Reason) -> u64 {
         let (shards, index) = (self.shards, self.index(key));
         self.before_removal(key, &found, reason);
         let live = self.let_go(key, &found, reason);
         index.remove(&shards.blocks, found.slot);
-        // Whoever empties a flushed keyspace gives its index up as a whole.
+        // The index of a flushed keyspace is given up as a whole.
         if reason != Reason::Flushed && index.wants_shrink(&shards.blocks, key.hash) {
             index.shrink(&shards.blocks, key.hash, &shards.hashes());
         }
         live
     }
 
-    /// Counts what an entry names as gone, which the caller removes. Returns its live bytes.
+    /// Counts what an entry names as dead; the caller removes the entry. Returns the live bytes.
     pub(super) fn let_go(&mut self, key: &Key<'_>, found: &Found<'a>, reason: Reason) -> u64 {
         let index = self.index(key);
         let mut live = u64::from(footprint_of(found).live);
@@ -276,7 +276,7 @@ impl<'a> Guard<'a> {
             && let Some(id) = found.collection()
         {
             let nodes = self.hand_to_lazy_free(key, id);
-            // Those of a flushed keyspace go later, one by one.
+            // Nodes of a flushed keyspace are freed later, one by one.
             live += if reason == Reason::Flushed { 0 } else { nodes };
         }
         if reason == Reason::Flushed {
@@ -286,21 +286,21 @@ impl<'a> Guard<'a> {
         live
     }
 
-    /// Hands a collection, which its key has lost, over to lazy free; returns its live bytes.
+    /// Hands a collection that its key has lost to lazy free; returns its live bytes.
     pub(super) fn hand_to_lazy_free(&mut self, key: &Key<'_>, id: CollectionId) -> u64 {
         let (shards, index) = (self.shards, self.index(key));
         let bytes = self.collection(id).map_or(0, |collection| collection.live_bytes());
         index.add_bytes(-(bytes as i64));
         if !shards.keyspaces.is_dying(key.keyspace) {
-            // Those of a flushed keyspace were counted when it was flushed.
+            // Bytes of a flushed keyspace were counted when it was flushed.
             shards.budget.hand_to_lazy_free(bytes);
         }
         shards.collections.hand_to_lazy_free(id);
         bytes
     }
 
-    /// Moves the record of a key to another head, as a cleaner does with those that survive; false
-    /// if there is no room for it. The caller recycles the segment that it leaves.
+    /// Moves the record of a key to another head, for a cleaner; returns false if there is no room
+    /// for it. The caller recycles the segment that the record leaves.
     pub(super) fn relocate_found(
         &mut self,
         key: &Key<'_>,
@@ -324,7 +324,7 @@ impl<'a> Guard<'a> {
     }
 }
 
-/// A record that was copied out of a segment which is recycled as a whole.
+/// A record that was copied out of a segment that will be recycled as a whole.
 pub(super) struct Moved {
     pub to: Location,
     extent: usize,
@@ -333,7 +333,7 @@ pub(super) struct Moved {
 }
 
 impl Moved {
-    /// Live bytes that there are more than before.
+    /// Live bytes of the copy less those of the record before.
     pub fn gained(&self) -> i64 {
         i64::from(self.after.live) - i64::from(self.before.live)
     }

@@ -1,4 +1,4 @@
-//! Values that are trees: which nodes each has, and where those lie.
+//! Values that are trees: the nodes of each, and their locations.
 //!
 //! ```text
 //! value of the key   | collection 4 | roots of its trees ... |
@@ -7,8 +7,8 @@
 //!                                                    │
 //! record of a node   | key: collection 4, node 4 | value: the node |
 //! ```
-//! Whoever moves a node changes its entry in the table. The table belongs to whoever holds the
-//! lock of the shard in which the owner's hash stands, as the records of the nodes do.
+//! Whoever moves a node changes its entry in the table. The table belongs to the holder of the lock
+//! of the shard in which the owner's hash stands, as the records of the nodes do.
 
 use base::{KeyspaceId, Location, PositionHash, Reservation};
 use heap::Owner;
@@ -20,22 +20,22 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tree::NodeId;
 
-/// Collections that there may be at the same time.
+/// Most collections that may exist at the same time.
 const COLLECTIONS_MAX: usize = 1 << 28;
-/// And in a store with little address space.
+/// Most collections in a store with little address space.
 const COLLECTIONS_MAX_SMALL: usize = 1 << 20;
-/// Entries of a node table that are allocated together.
+/// Number of entries of a node table that are allocated together.
 const GROUP: usize = 512;
 
-/// The number of a collection; never zero.
+/// Number of a collection; never zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CollectionId(pub u32);
 
 impl CollectionId {
-    /// Bytes at the begin of the value of a tree that name its collection.
+    /// Bytes at the begin of a tree's value that name its collection.
     pub const BYTES: usize = 4;
 
-    /// The collection that the value of a tree names.
+    /// Reads the collection that the value of a tree names.
     #[inline]
     pub fn read(value: &[u8]) -> Option<CollectionId> {
         value.first_chunk().map(|bytes| CollectionId(u32::from_le_bytes(*bytes)))
@@ -47,31 +47,31 @@ impl CollectionId {
     }
 }
 
-/// Bytes of the key of a node's record.
+/// Length in bytes of the key of a node's record.
 pub(crate) const NODE_NAME_BYTES: usize = 8;
 
-/// The key of a node's record.
+/// Key of a node's record.
 #[inline]
 pub(crate) fn node_name(id: CollectionId, node: NodeId) -> [u8; NODE_NAME_BYTES] {
     (u64::from(id.0) | u64::from(node) << 32).to_le_bytes()
 }
 
-/// The collection and the node that a record is named after.
+/// Collection and node that a record's key names.
 #[inline]
 pub(crate) fn parse_node_name(key: &[u8]) -> Option<(CollectionId, NodeId)> {
     let word = u64::from_le_bytes(key.try_into().ok()?);
     Some((CollectionId(narrow::low_u32(word)), (word >> 32) as NodeId))
 }
 
-/// Marks the owner of a record as a node; keyspaces have smaller numbers.
+/// Number space of nodes in [`Owner`]; the numbers of keyspaces are smaller.
 const NODE_SPACE: u32 = 1 << 16;
 
-/// What the heap notes of a large record, so that it can be found by age.
+/// Owner of a large record as the heap notes it, so that it can be found by age.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Noted {
-    /// It is the value of a key that stands here.
+    /// The record is the value of a key with this hash.
     Key(PositionHash, KeyspaceId),
-    /// It is a node.
+    /// The record is a node.
     Node(CollectionId, NodeId),
 }
 
@@ -97,7 +97,7 @@ impl Noted {
     }
 }
 
-/// Where the nodes of one collection lie. Node 0 is never used.
+/// Locations of the nodes of one collection. Node 0 is never used.
 ///
 /// Most collections take any number for a new node. A long string names its chunks by their places
 /// instead: then no number is ever on the free list, and groups without a node are empty.
@@ -109,11 +109,11 @@ pub(super) struct NodeTable {
     pub live_bytes: u64,
 }
 
-/// Set in the entry of a node that is in use; of a free one the entry is the next free node.
+/// Bit set in the entry of a node in use; the entry of a free node is the next free node.
 const IN_USE: u64 = 1 << 63;
 
 impl NodeTable {
-    /// A node number for the record at `at`.
+    /// Adds the record at `at` and returns its node number.
     pub fn add(&mut self, at: Location) -> NodeId {
         let entry = at.bits() | IN_USE;
         if let Some(node) = self.free {
@@ -131,7 +131,7 @@ impl NodeTable {
         narrow::to_u32(groups_before * GROUP + group.len() - 1)
     }
 
-    /// Where a node lies; `None` if it is free.
+    /// Location of a node; `None` if it is free.
     #[inline]
     pub fn find(&self, node: NodeId) -> Option<Location> {
         let entry = *self.groups.get(node as usize / GROUP)?.get(node as usize % GROUP)?;
@@ -143,13 +143,13 @@ impl NodeTable {
         &mut self.groups[node as usize / GROUP][node as usize % GROUP]
     }
 
-    /// Notes that a node has moved.
+    /// Sets the new location of a node that was moved.
     #[inline]
     pub fn set(&mut self, node: NodeId, at: Location) {
         *self.entry_mut(node) = at.bits() | IN_USE;
     }
 
-    /// Notes where the node with a number of the owner's choice lies.
+    /// Sets the location of a new node whose number the owner chose.
     pub fn put(&mut self, node: NodeId, at: Location) {
         debug_assert_eq!(self.free, None, "numbers are either chosen or handed out");
         let group = node as usize / GROUP;
@@ -162,25 +162,25 @@ impl NodeTable {
         self.set(node, at);
     }
 
-    /// Takes a node out whose number was the owner's choice.
+    /// Removes a node whose number the owner chose.
     pub fn remove(&mut self, node: NodeId) {
         *self.entry_mut(node) = 0;
     }
 
-    /// The same numbers in use and free as in `other`, but no node yet.
+    /// Returns a table with the same numbers in use and free as in `other`, but without locations.
     pub fn like(other: &NodeTable) -> NodeTable {
         let blank = |entry: &u64| if entry & IN_USE == 0 { *entry } else { 0 };
         let groups = other.groups.iter().map(|group| group.iter().map(blank).collect()).collect();
         NodeTable { groups, free: other.free, live_bytes: 0 }
     }
 
-    /// Gives a node number up.
+    /// Frees a node number.
     pub fn free(&mut self, node: NodeId) {
         *self.entry_mut(node) = u64::from(self.free.unwrap_or(0));
         self.free = Some(node);
     }
 
-    /// Numbers handed out so far, free ones too, and one more.
+    /// One more than the highest number handed out so far, free ones included.
     pub fn end(&self) -> NodeId {
         let whole = self.groups.len().saturating_sub(1) * GROUP;
         narrow::to_u32(whole + self.groups.last().map_or(0, Vec::len))
@@ -195,22 +195,22 @@ impl NodeTable {
     }
 }
 
-/// In place of the keyspace of a collection that is closed.
+/// Keyspace number of a closed collection.
 const NOBODY: u32 = u32::MAX;
 
-/// All zeros is one that was never opened.
+/// Owner and node table of one collection. All zeros is one that was never opened.
 #[derive(Debug)]
 #[repr(C, align(32))]
 struct Slot {
     owner: AtomicU64,
-    /// That of the owner, or `NOBODY`.
+    /// Keyspace of the owner, or `NOBODY`.
     keyspace: AtomicU32,
     is_dying: AtomicBool,
-    /// Behind the lock of the owner's shard.
+    /// Node table, guarded by the lock of the owner's shard.
     table: UnsafeCell<Option<Box<NodeTable>>>,
 }
 
-/// See the module page.
+/// All collections of the store; see the module page.
 #[derive(Debug)]
 pub(super) struct Collections {
     slots: Reservation,
@@ -227,7 +227,7 @@ struct Ids {
     most: u32,
 }
 
-/// A collection that nobody can reach any more, and the first node that was not yet looked at.
+/// A collection that no client can reach any more, and its first node that was not yet looked at.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dying {
     pub id: CollectionId,
@@ -245,7 +245,7 @@ impl Collections {
         Ok(Collections { slots, ids, dying: Mutex::new(VecDeque::new()) })
     }
 
-    /// A new collection without nodes; `None` when there are too many.
+    /// Opens a new collection without nodes; `None` when there are too many.
     ///
     /// # Safety
     /// The caller holds the lock of the shard in which `hash` stands.
@@ -287,13 +287,13 @@ impl Collections {
         unsafe { &*self.slots.base().cast::<Slot>().add(id.0 as usize) }
     }
 
-    /// The hash of the key that owns a collection.
+    /// Hash of the key that owns a collection.
     #[inline]
     pub fn owner(&self, id: CollectionId) -> PositionHash {
         PositionHash(self.slot(id).owner.load(Relaxed))
     }
 
-    /// The keyspace of that key.
+    /// Keyspace of the key that owns a collection.
     #[inline]
     pub fn keyspace(&self, id: CollectionId) -> KeyspaceId {
         KeyspaceId(narrow::low_u16(self.slot(id).keyspace.load(Relaxed).into()))
@@ -303,7 +303,7 @@ impl Collections {
     pub fn move_to(&self, id: CollectionId, hash: PositionHash, keyspace: KeyspaceId) {
         let slot = self.slot(id);
         slot.owner.store(hash.0, Relaxed);
-        // Whoever sees that the collection has an owner sees which.
+        // A thread that sees that the collection has an owner also sees which.
         slot.keyspace.store(u32::from(keyspace.0), Release);
     }
 
@@ -311,7 +311,7 @@ impl Collections {
         self.slot(id).keyspace.load(Acquire) != NOBODY
     }
 
-    /// The table of a collection; `None` if there is no such collection any more.
+    /// The table of a collection, for change; `None` if there is no such collection any more.
     ///
     /// # Safety
     /// The caller holds the lock of the owner's shard for as long as the table is used, and uses
@@ -334,7 +334,7 @@ impl Collections {
         unsafe { (*self.slot(id).table.get()).as_deref() }
     }
 
-    /// Whether a collection waits for lazy free.
+    /// Returns true if a collection waits for lazy free.
     pub fn is_dying(&self, id: CollectionId) -> bool {
         self.slot(id).is_dying.load(Relaxed)
     }
@@ -345,17 +345,17 @@ impl Collections {
         self.dying().push_back(Dying { id, next: 1 });
     }
 
-    /// The collection that has waited longest for lazy free, taken from its list.
+    /// Takes the collection that has waited longest for lazy free from its list.
     pub fn next_dying(&self) -> Option<Dying> {
         self.dying().pop_front()
     }
 
-    /// Puts back what lazy free is not yet through with.
+    /// Puts back a collection that lazy free has not finished.
     pub fn put_back(&self, dying: Dying) {
         self.dying().push_front(dying);
     }
 
-    /// For after the last node is gone.
+    /// Closes a collection after its last node is gone, and returns its table.
     ///
     /// # Safety
     /// The caller holds the lock of the owner's shard.

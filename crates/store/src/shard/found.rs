@@ -1,4 +1,4 @@
-//! Where a key stands: its entry and its record.
+//! Result of a look-up: a key's entry and its record.
 
 use super::collections::CollectionId;
 use crate::key::ValueTag;
@@ -6,8 +6,8 @@ use base::Millis;
 use heap::{Footprint, Record};
 use index::{Entry, EntrySlot};
 
-/// A key's entry and record. Whoever holds one outside this folder holds it in a value that
-/// borrows the guard; inside, it is not used after a change of the shard.
+/// Entry and record of a key. Outside this folder they are kept in a value that borrows the guard;
+/// inside, they are not used after a change of the shard.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found<'a> {
     pub slot: EntrySlot,
@@ -28,7 +28,7 @@ impl<'a> Found<'a> {
         unsafe { self.record.value() }
     }
 
-    /// For change: no other slice of the value is in use.
+    /// Bytes of the value, for change: no other slice of the value is in use.
     #[inline]
     pub fn bytes_mut(self) -> &'a mut [u8] {
         // SAFETY: as above; the guard is borrowed exclusively.
@@ -47,8 +47,8 @@ impl<'a> Found<'a> {
     }
 }
 
-/// What the record of a key counts for. One that grows bit by bit keeps its slack as growth room;
-/// that of a string is what an older value left.
+/// Footprint of the record of a key. A value that grows bit by bit keeps its slack as growth room;
+/// the slack of a string is what an older value left.
 #[inline]
 pub(super) fn footprint_of(found: &Found<'_>) -> Footprint {
     // SAFETY: the shard is locked, and the record is the one that the index names.

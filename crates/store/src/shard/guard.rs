@@ -1,4 +1,4 @@
-//! Locked shards: the right to find what they hold.
+//! Locked shards: the right to find keys in them.
 
 use super::change::Reason;
 use super::collections::CollectionId;
@@ -48,7 +48,7 @@ impl Shards {
         Guard::new(self, thread, held, now, self.budget.history())
     }
 
-    /// Locks one shard, for work that leaves the access histories of keys alone.
+    /// Locks one shard, for work that leaves the access histories of keys unchanged.
     #[inline]
     pub fn lock_quietly<'a>(
         &'a self,
@@ -86,13 +86,13 @@ impl<'a> Guard<'a> {
         Guard { shards, thread, held, now, history, shows_expired: false, changes }
     }
 
-    /// The moment of the command, or of the work in the background.
+    /// Time of the command, or of the background job.
     #[inline]
     pub fn now(&self) -> Millis {
         self.now
     }
 
-    /// The hash by which keys and elements stand.
+    /// Hash function that places keys and elements.
     #[inline]
     pub fn hasher(&self) -> &'a KeyHasher {
         &self.shards.hasher
@@ -104,23 +104,23 @@ impl<'a> Guard<'a> {
         self.thread
     }
 
-    /// The thread's chance.
+    /// The thread's random generator.
     #[inline]
     pub fn random(&mut self) -> &mut Random {
         &mut self.thread.random
     }
 
-    /// Leaves the access history of keys alone.
+    /// Leaves the access histories of keys unchanged from now on.
     pub fn do_not_touch(&mut self) {
         self.history = AccessHistory::Untouched;
     }
 
-    /// Sees keys past their deadline too, as long as the store keeps them.
+    /// Makes keys past their deadline visible too, while the store keeps them.
     pub fn show_expired(&mut self) {
         self.shows_expired = self.shards.keeps_expired();
     }
 
-    /// The moment by which parts of values have expired: none has for who sees expired keys.
+    /// Time by which parts of values have expired; while expired keys are shown, none have.
     #[inline]
     pub fn as_of(&self) -> Millis {
         if self.shows_expired { Millis(0) } else { self.now }
@@ -143,7 +143,7 @@ impl<'a> Guard<'a> {
         }
     }
 
-    /// Gives the locks back; the guard reaches nothing any more.
+    /// Gives the locks back; the guard must not be used any more.
     #[inline(always)]
     pub(super) fn release(&mut self) {
         let locks = &self.shards.locks;
@@ -163,7 +163,7 @@ impl<'a> Guard<'a> {
         assert!(self.has(shard), "only what is locked is reached");
     }
 
-    /// The key's entry and record, whatever its deadline.
+    /// Finds the key's entry and record, whatever its deadline.
     #[inline(always)]
     pub(super) fn find(&self, key: &Key<'_>) -> Option<Found<'a>> {
         let shards = self.shards;
@@ -176,8 +176,9 @@ impl<'a> Guard<'a> {
         found.map(|(slot, entry, record)| Found { slot, entry, record })
     }
 
-    /// The key's entry and record; one past its deadline is absent, and removed unless the store
-    /// keeps such keys and nobody is going to change it.
+    /// Finds the key's entry and record. A key past its deadline is found only if expired keys are
+    /// shown. Otherwise it is absent, and removed unless the store keeps such keys and the caller
+    /// will not change it.
     #[inline(always)]
     pub(super) fn unexpired(&mut self, key: &Key<'_>, will_change: bool) -> Option<Found<'a>> {
         let found = self.find(key)?;
@@ -215,7 +216,7 @@ impl<'a> Guard<'a> {
         self.thread.counters.expired.add(keys);
     }
 
-    /// Counts a key that is removed because its deadline has passed, before anybody asked for it.
+    /// Counts a key that is removed because its deadline has passed, before a client asked for it.
     pub fn count_expired_by_sweep(&mut self) {
         self.thread.counters.expired.add(1);
         self.thread.counters.expired_by_sweep.add(1);
@@ -232,7 +233,7 @@ impl<'a> Guard<'a> {
         self.unexpired(key, false);
     }
 
-    /// The key's entry and record, on the way to changing it.
+    /// Finds the key's entry and record for a change.
     #[inline(always)]
     pub(super) fn find_to_change(&mut self, key: &Key<'_>) -> Option<Found<'a>> {
         self.unexpired(key, true)

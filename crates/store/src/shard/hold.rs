@@ -1,5 +1,4 @@
-//! Locks that are held: for one command, for work in the background, or for several commands in a
-//! row.
+//! Holding locks: for one command, for a background job, or for several commands in a row.
 
 use super::collections::CollectionId;
 use super::locks::{Held, Lent, ShardSet};
@@ -8,15 +7,15 @@ use crate::thread_context::ThreadContext;
 use base::ShardId;
 
 impl Shards {
-    /// The lock of one shard, for a thread that lends none. Whoever makes a guard of it gives it
-    /// back.
+    /// Takes the lock of one shard, for a thread that lends none. The guard made of it gives the
+    /// lock back.
     #[inline(always)]
     pub(super) fn hold_one(&self, shard: ShardId) -> Held {
         self.locks.one(shard).leave_locked();
         Held::One(shard)
     }
 
-    /// The lock of one shard, for a command.
+    /// Takes or borrows the lock of one shard, for a command.
     #[inline(always)]
     pub(super) fn hold_one_of(&self, thread: &mut ThreadContext, shard: ShardId) -> Held {
         if thread.lent.is_any() {
@@ -27,7 +26,7 @@ impl Shards {
         self.hold_one(shard)
     }
 
-    /// The locks of several shards, for a command.
+    /// Takes or borrows the locks of several shards, for a command.
     pub(super) fn hold_many_of(&self, thread: &mut ThreadContext, set: ShardSet) -> Held {
         if thread.lent.is_any() {
             return self.borrow(thread, set);
@@ -37,9 +36,9 @@ impl Shards {
         Held::Many
     }
 
-    /// Those of the thread's locks that a command asks for. Whoever lends locks has asked for all
-    /// keys before; a shard that was missed all the same is waited for, which is a mistake, since
-    /// two who do so may wait for each other.
+    /// Borrows those of the thread's locks that a command asks for. A thread that lends locks has
+    /// asked for all keys before. A shard that was missed all the same is waited for; that is a
+    /// bug, since two threads that do so may wait for each other.
     #[cold]
     fn borrow(&self, thread: &mut ThreadContext, set: ShardSet) -> Held {
         let lent = thread.lent.0.get_or_insert_default();
@@ -58,7 +57,7 @@ impl Shards {
         loop {
             let shard = self.collections.owner(id).shard();
             let lock = self.locks.one(shard);
-            // An owner gives a collection up, or away, under the lock of its shard.
+            // An owner gives up or hands over a collection under the lock of its shard.
             if !self.collections.has_owner(id) {
                 return None;
             }
@@ -79,7 +78,7 @@ pub struct Hold<'a> {
 }
 
 impl Shards {
-    /// Takes the locks of some shards for several commands; the thread lends none so far.
+    /// Takes the locks of some shards for several commands; the thread must not lend any yet.
     pub fn hold<'a>(&'a self, thread: &'a mut ThreadContext, set: ShardSet) -> Hold<'a> {
         assert!(!thread.lent.is_any(), "a hold is not taken within a hold");
         self.locks.many(&set).leave_locked();
@@ -87,7 +86,7 @@ impl Shards {
         Hold { shards: self, thread }
     }
 
-    /// The same for somebody who must not wait: `None` if one of the locks is not free at present.
+    /// As `hold`, without waiting: `None` if one of the locks is taken at present.
     pub fn try_hold<'a>(
         &'a self,
         thread: &'a mut ThreadContext,
@@ -101,7 +100,7 @@ impl Shards {
 }
 
 impl Hold<'_> {
-    /// The context with which the commands of the unit work.
+    /// The context in which the commands of the unit work.
     pub fn thread(&mut self) -> &mut ThreadContext {
         self.thread
     }

@@ -14,7 +14,7 @@ use base::{KeyHasher, KeyspaceId, Location, Millis, PositionHash, Tick};
 use heap::Head;
 use index::Entry;
 
-/// A key that was looked up, and the guard through which it was. What it holds is read and changed
+/// A key that was looked up, and the guard through which it was. Its value is read and changed
 /// through this alone, which knows where the value lies after each change.
 ///
 /// Methods that read or change the value itself panic where the key holds none.
@@ -23,7 +23,7 @@ pub(crate) struct KeyMut<'g, 'a> {
     guard: &'g mut Guard<'a>,
     key: Key<'g>,
     found: Option<Found<'a>>,
-    /// Whether the next value has no deadline, whatever the present one has.
+    /// True if the next value has no deadline, whatever the present one has.
     drops_deadline: bool,
 }
 
@@ -37,19 +37,20 @@ impl<'g, 'a> KeyMut<'g, 'a> {
         KeyMut { guard, key, found, drops_deadline: false }
     }
 
-    /// Whether the key holds a value.
+    /// Returns true if the key holds a value.
     #[inline]
     pub fn exists(&self) -> bool {
         self.found.is_some()
     }
 
-    /// This, if the key holds a value.
+    /// Returns `self` if the key holds a value.
     #[inline(always)]
     pub fn existing(self) -> Option<KeyMut<'g, 'a>> {
         if self.found.is_some() { Some(self) } else { None }
     }
 
-    /// The same, for a value in place of the present one, of any kind: it will have no deadline.
+    /// Returns `self`, for a value of any kind in place of the present one: it will have no
+    /// deadline.
     pub fn without_deadline(self) -> KeyMut<'g, 'a> {
         KeyMut { drops_deadline: true, ..self }
     }
@@ -66,19 +67,19 @@ impl<'g, 'a> KeyMut<'g, 'a> {
         self.guard
     }
 
-    /// The moment of the command.
+    /// Time of the command.
     #[inline]
     pub fn now(&self) -> Millis {
         self.guard.now
     }
 
-    /// The moment by which parts of values have expired.
+    /// Time by which parts of values have expired.
     #[inline]
     pub fn as_of(&self) -> Millis {
         self.guard.as_of()
     }
 
-    /// The hash by which elements stand.
+    /// Hash function that places elements.
     #[inline]
     pub fn hasher(&self) -> &'a KeyHasher {
         self.guard.hasher()
@@ -115,14 +116,14 @@ impl<'g, 'a> KeyMut<'g, 'a> {
         found.bytes_mut()
     }
 
-    /// The bytes of the value, for change, as long as the guard is borrowed.
+    /// The bytes of the value, for change, for as long as the guard is borrowed.
     pub fn into_bytes_mut(self) -> &'g mut [u8] {
         let found = *self.found();
         self.guard.before_writing(&self.key, Some(&found));
         found.bytes_mut()
     }
 
-    /// When the key ends.
+    /// Deadline of the key.
     #[inline]
     pub fn deadline(&self) -> Option<Millis> {
         self.found.and_then(|found| found.deadline())
@@ -149,14 +150,14 @@ impl<'g, 'a> KeyMut<'g, 'a> {
         self.guard.write_nodes(&self.key, id)
     }
 
-    /// The nodes of the collection that keeps the value, for change, as long as the guard is
+    /// The nodes of the collection that keeps the value, for change, for as long as the guard is
     /// borrowed.
     pub fn into_nodes_mut(self, id: CollectionId) -> WriteNodes<'g, 'a> {
         self.guard.before_writing(&self.key, self.found.as_ref());
         self.guard.write_nodes(&self.key, id)
     }
 
-    /// A collection without nodes, of which the next value may be made.
+    /// Opens a collection without nodes, of which the next value may be made.
     ///
     /// # Errors
     /// When there are too many.
@@ -164,8 +165,7 @@ impl<'g, 'a> KeyMut<'g, 'a> {
         self.guard.new_collection(&self.key)
     }
 
-    /// The nodes of a collection that belongs to the key, for change: one of which its next value
-    /// will be made.
+    /// The nodes of a collection of the key from which its next value will be made, for change.
     pub fn nodes_of(&mut self, id: CollectionId) -> WriteNodes<'_, 'a> {
         self.guard.write_nodes(&self.key, id)
     }
@@ -183,8 +183,8 @@ impl<'g, 'a> KeyMut<'g, 'a> {
         }
     }
 
-    /// Makes `value` the value of the key, with the deadline that it has. The nodes of the old
-    /// value go with it, unless the new one is made of them.
+    /// Makes `value` the value of the key and keeps its deadline. The nodes of the old value are
+    /// removed with it, unless the new one is made of them.
     ///
     /// # Errors
     /// When there is no room for it; nothing has changed then.
@@ -219,7 +219,7 @@ impl<'g, 'a> KeyMut<'g, 'a> {
         self.resize_as(value_tag, len)
     }
 
-    /// As `resize`, for a value that may not be there yet and is of one piece before and after.
+    /// As `resize`, for a value that may not exist yet and is in one piece before and after.
     ///
     /// # Errors
     /// Those of `resize`.
@@ -261,7 +261,7 @@ impl<'g, 'a> KeyMut<'g, 'a> {
         }
     }
 
-    /// Gives the value another value tag, and leaves it as it is.
+    /// Changes the value tag, and leaves the value as it is.
     #[inline]
     pub fn set_value_tag(&mut self, value_tag: ValueTag) {
         let found = *self.found();
@@ -273,7 +273,8 @@ impl<'g, 'a> KeyMut<'g, 'a> {
         }
     }
 
-    /// Gives a string in one piece another value tag. It keeps its length, so nothing else changes.
+    /// Changes the value tag of a string in one piece. It keeps its length, so nothing else
+    /// changes.
     pub fn set_value_tag_in_place(&mut self, value_tag: ValueTag) {
         let found = *self.found();
         debug_assert!(found.value_tag().is_whole_string() && value_tag.is_whole_string());
@@ -282,7 +283,7 @@ impl<'g, 'a> KeyMut<'g, 'a> {
         unsafe { found.record.set_value_len(found.bytes().len(), value_tag.0) };
     }
 
-    /// Sets the deadline of the key, or takes it away.
+    /// Sets or removes the deadline of the key.
     ///
     /// # Errors
     /// When the record must be written anew and there is no room for it; nothing has changed then.
@@ -306,7 +307,7 @@ impl<'g, 'a> KeyMut<'g, 'a> {
         Ok(())
     }
 
-    /// Makes the sweep look at a value of which a part ends then.
+    /// Notes the deadline of a part of the value, so that the sweep visits the key then.
     pub fn note_part_deadline(&self, deadline: Millis) {
         // Ticks of what is long past would compare as later.
         let now = self.guard.now;
@@ -315,15 +316,15 @@ impl<'g, 'a> KeyMut<'g, 'a> {
         index.note_tick(&self.guard.shards.blocks, self.found().slot, tick);
     }
 
-    /// Removes the key, with all nodes of its value unless they move elsewhere; it may be given
-    /// another value then. Returns the live bytes that are gone.
+    /// Removes the key, with all nodes of its value unless they move elsewhere; it may then get
+    /// another value. Returns the live bytes that were removed.
     pub fn remove(&mut self, reason: Reason) -> u64 {
         let found = self.found.take().expect("only a key with a value is removed");
         self.guard.remove_found(&self.key, found, reason)
     }
 
-    /// Moves the record to another head; false if there is no room for it. The caller recycles the
-    /// segment that it leaves.
+    /// Moves the record to another head; returns false if there is no room for it. The caller
+    /// recycles the segment that the record leaves.
     pub fn relocate(&mut self, survivors: &mut Head, trims: bool) -> bool {
         let mut found = *self.found();
         let is_moved = self.guard.relocate_found(&self.key, &mut found, survivors, trims);
@@ -333,14 +334,15 @@ impl<'g, 'a> KeyMut<'g, 'a> {
 }
 
 impl<'a> Guard<'a> {
-    /// A key, to be changed: no hit, no miss, no use.
+    /// Looks a key up for change: no hit, no miss, no use.
     #[inline(always)]
     pub fn key_mut<'g>(&'g mut self, key: &Key<'g>) -> KeyMut<'g, 'a> {
         let found = self.find_to_change(key);
         KeyMut::new(self, *key, found)
     }
 
-    /// A key, to be changed by a command that reads too: a hit or a miss, and a use of the key.
+    /// Looks a key up for a command that reads and changes it: a hit or a miss, and a use of the
+    /// key.
     #[inline]
     pub fn read_mut<'g>(&'g mut self, key: &Key<'g>) -> KeyMut<'g, 'a> {
         let found = self.unexpired(key, true);
@@ -348,7 +350,8 @@ impl<'a> Guard<'a> {
         KeyMut::new(self, *key, found)
     }
 
-    /// The key with this position hash whose record lies at a place, if the index still names it.
+    /// Finds the key with this position hash whose record lies at `at`, if the index still names
+    /// it.
     pub fn key_at<'g>(
         &'g mut self,
         keyspace: KeyspaceId,
@@ -366,7 +369,7 @@ impl<'a> Guard<'a> {
         Some(KeyMut::new(self, key, Some(Found { slot, entry, record })))
     }
 
-    /// The key that owns a collection, if it is still there.
+    /// Finds the key that owns a collection, if it still exists.
     ///
     /// # Panics
     /// If the owner's shard is not locked.
@@ -395,8 +398,8 @@ impl<'a> Guard<'a> {
         self.hand_to_lazy_free(key, id);
     }
 
-    /// Gives a key the value of another one, with its deadline. If that is a tree it names
-    /// `collection` instead of its own. What the key held goes.
+    /// Gives a key the value of another one, with its deadline. If that is a tree, the copy names
+    /// `collection` instead of the other's. The old value of the key is removed.
     ///
     /// # Errors
     /// When there is no room for it; nothing has changed then.

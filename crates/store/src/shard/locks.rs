@@ -1,10 +1,10 @@
-//! Locks of shards: all that a command needs, or none.
+//! Locks of shards: a command takes all that it needs, or none.
 //!
-//! Nobody waits for a lock while holding another, until a few tries have failed; then they are
-//! taken in ascending order, which cannot deadlock either.
+//! No thread waits for a lock while holding another, until a few attempts have failed; then it
+//! takes them in ascending order, which cannot deadlock either.
 //!
-//! Locks can be lent: a thread that holds some for several commands in a row has each of them
-//! borrow those that it asks for, instead of waiting for itself.
+//! Locks can be lent: a thread that holds some for several commands in a row lends each command
+//! those that it asks for, instead of waiting for itself.
 
 use base::units::SHARDS;
 use base::{Lock, LockGuard, PositionHash, ShardId};
@@ -12,7 +12,7 @@ use crossbeam_utils::CachePadded;
 use std::mem::ManuallyDrop;
 
 const TRIES: usize = if cfg!(loom) { 1 } else { 3 };
-/// Three locks are as many as interleavings can be explored for.
+/// Number of locks; under loom three, as many as interleavings can be explored for.
 const LOCKS: usize = if cfg!(loom) { 3 } else { SHARDS };
 
 /// A set of shards.
@@ -44,7 +44,7 @@ impl ShardSet {
         self.words[shard.index() / 64] |= 1 << (shard.index() % 64);
     }
 
-    /// Whether `shard` is in the set.
+    /// Returns true if `shard` is in the set.
     #[inline]
     pub fn has(&self, shard: ShardId) -> bool {
         self.words[shard.index() / 64] >> (shard.index() % 64) & 1 == 1
@@ -55,13 +55,13 @@ impl ShardSet {
         self.words.iter_mut().zip(other.words).for_each(|(word, more)| *word |= more);
     }
 
-    /// The shards that are not in `other`.
+    /// Returns the shards that are not in `other`.
     pub(super) fn without(mut self, other: &ShardSet) -> ShardSet {
         self.words.iter_mut().zip(other.words).for_each(|(word, other)| *word &= !other);
         self
     }
 
-    /// Whether all shards of `other` are in the set.
+    /// Returns true if all shards of `other` are in the set.
     pub fn has_all(&self, other: &ShardSet) -> bool {
         self.words.iter().zip(other.words).all(|(word, wanted)| wanted & !word == 0)
     }
@@ -75,13 +75,13 @@ impl ShardSet {
     }
 }
 
-/// Which locks a guard gives back. Guards are moved, so that several shards stand in a set beside
-/// it, which the thread keeps.
+/// Locks that a guard gives back. Guards are moved, so a set of several shards is kept beside the
+/// guard, in the thread context.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Held {
     One(ShardId),
     Many,
-    /// By the thread's hold, which goes on after this.
+    /// Borrowed from the thread's hold, which keeps them.
     Lent,
 }
 
@@ -90,20 +90,20 @@ pub(super) enum Held {
 pub(crate) struct Lent(pub(super) Option<ShardSet>);
 
 impl Lent {
-    /// Whether commands have to borrow their locks.
+    /// Returns true if commands have to borrow their locks.
     #[inline]
     pub fn is_any(&self) -> bool {
         self.0.is_some()
     }
 }
 
-/// One lock per shard, a cache line each.
+/// One lock per shard, each in a cache line of its own.
 #[derive(Debug)]
 pub(super) struct Locks {
     shards: Box<[CachePadded<Lock>]>,
 }
 
-/// Locks of several shards, which are given back when this is dropped.
+/// Locks of several shards, given back on drop.
 #[derive(Debug)]
 pub(super) struct Many<'a> {
     locks: &'a Locks,
@@ -132,7 +132,7 @@ impl Locks {
         held
     }
 
-    /// All locks of the set, or the first that was not free, and none.
+    /// Takes all locks of the set, or none and returns the first that was not free.
     pub fn try_all(&self, set: &ShardSet) -> Result<Many<'_>, ShardId> {
         let mut held = Many { locks: self, set: ShardSet::new() };
         for shard in set.iter() {
@@ -144,7 +144,7 @@ impl Locks {
     /// Gives one lock back.
     ///
     /// # Safety
-    /// The caller holds it, and its guard was left.
+    /// The caller holds it, and its lock guard was left locked.
     #[inline(always)]
     pub unsafe fn release(&self, shard: ShardId) {
         // SAFETY: as the caller promises.
@@ -154,7 +154,7 @@ impl Locks {
     /// Gives the locks of a set back.
     ///
     /// # Safety
-    /// The caller holds all of them, and their guards were left.
+    /// The caller holds all of them, and their lock guards were left locked.
     pub unsafe fn release_all(&self, set: &ShardSet) {
         // SAFETY: as the caller promises.
         set.iter().for_each(|shard| unsafe { self.release(shard) });
@@ -167,7 +167,7 @@ impl Many<'_> {
         self.set.add_shard(shard);
     }
 
-    /// Leaves the locks held, for somebody who releases them.
+    /// Leaves the locks held; the caller releases them.
     pub fn leave_locked(self) {
         let _held = ManuallyDrop::new(self);
     }
@@ -315,9 +315,9 @@ mod shuttle_tests {
         }
     }
 
-    /// Those who write to a key and serve whoever waits for it: what they hold is known only once
-    /// the line of the key stands still, so they begin anew with more; the state of a client that
-    /// waits is taken under the locks, and by its timeout without any.
+    /// Writers to a key that serve the clients waiting for it. Which locks they need is known only
+    /// once the line of the key stands still, so they begin anew with more. The state of a waiting
+    /// client is taken under the locks, or by its timeout without any.
     #[test]
     fn units_that_learn_of_more_keys_begin_anew_and_all_get_through() {
         shuttle::check_random(
@@ -328,7 +328,7 @@ mod shuttle_tests {
                 let unit = |own: usize| {
                     let (guarded, states) = (Arc::clone(&guarded), Arc::clone(&states));
                     shuttle::thread::spawn(move || {
-                        // The one who waits for a key moves what comes to the next one.
+                        // The client that waits for a key moves what arrives to the next key.
                         let mut shards = vec![own];
                         while shards.len() < 3 {
                             let mut set = ShardSet::new();

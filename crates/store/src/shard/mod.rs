@@ -6,12 +6,12 @@
 //!                        └─▶ Nodes      the nodes of a value that is a tree
 //! ```
 //! A guard is the right to the records, index entries and node tables of the shards that it holds.
-//! What was found borrows the guard, so nothing that was found outlives the lock or a change. This
-//! folder is the store's island of `unsafe`: every location that it follows stands in an index or a
-//! node table of a locked shard, so its record stays where it is, and nobody else touches it.
+//! What was found borrows the guard, so it outlives neither the lock nor a change. This folder is
+//! the store's island of `unsafe`: every location that it follows stands in an index or a node
+//! table of a locked shard, so its record stays where it is, and no other thread touches it.
 //!
 //! Every change of user data passes the guard's change point, `before_writing` or `before_removal`,
-//! which tells those who listen before the first byte changes.
+//! which tells listeners before the first byte changes.
 //!
 //! | file | what is there |
 //! |---|---|
@@ -19,10 +19,10 @@
 //! | `locks`, `hold` | which shards are held, and by whom; locks that are lent |
 //! | `change`, `pending` | what changes, who listens, and what is not yet told |
 //! | `guard` | locked shards: finding keys |
-//! | `unit` | what a guard tells those who listen |
+//! | `unit` | what a guard tells listeners |
 //! | `append` | records that come and go, and all that is counted for them |
 //! | `value_ref`, `read_nodes` | reading a value, and nodes of trees |
-//! | `nodes` | changing nodes, moving and reaping them; `collections` tells where they lie |
+//! | `nodes` | changing nodes, moving and freeing them; `collections` tells where they lie |
 //! | `key_mut` | changing a key: its value, its deadline, its removal, its place |
 //! | `visit` | passes over the entries of a shard |
 //! | `ahead` | looks without a lock, which are hints alone |

@@ -23,7 +23,7 @@ pub(crate) struct WriteNodes<'x, 'a> {
     keyspace: KeyspaceId,
 }
 
-/// What the record of a node counts for: it grows bit by bit, so its slack is growth room.
+/// Footprint of a node's record: it grows bit by bit, so its slack is growth room.
 ///
 /// # Safety
 /// The caller holds the lock of the owner's shard, whose table names the record.
@@ -48,7 +48,7 @@ impl<'a> Guard<'a> {
         WriteNodes { guard: self, table, index, id, keyspace: key.keyspace }
     }
 
-    /// A collection without nodes, which belongs to a key.
+    /// Opens a collection without nodes for a key.
     ///
     /// # Errors
     /// When there are too many.
@@ -62,7 +62,7 @@ impl<'a> Guard<'a> {
         })
     }
 
-    /// Gives a collection up, after its last node is gone.
+    /// Closes a collection, after its last node is gone.
     pub fn close_collection(&mut self, id: CollectionId) {
         self.assert_held(self.shards.collections.owner(id).shard());
         // SAFETY: the owner's shard is locked, and no reference to the table lives.
@@ -99,7 +99,7 @@ impl<'a> Guard<'a> {
         Ok(id)
     }
 
-    /// Makes a collection that of another key; both shards are locked.
+    /// Moves a collection to another key; both shards are locked.
     pub fn hand_over(&mut self, id: CollectionId, from: &Key<'_>, to: &Key<'_>) {
         let (index, target) = (self.index(from), self.index(to));
         let bytes = self.collection(id).map_or(0, |collection| collection.live_bytes());
@@ -124,7 +124,7 @@ impl<'a> Guard<'a> {
     }
 }
 
-/// A collection as those see it who clean and free: nodes in records, whatever they mean.
+/// A collection as the cleaner and lazy free see it: nodes in records, whatever they mean.
 #[derive(Debug)]
 pub(crate) struct CollectionMut<'x, 'a> {
     guard: &'x mut Guard<'a>,
@@ -135,17 +135,17 @@ pub(crate) struct CollectionMut<'x, 'a> {
 }
 
 impl<'a> CollectionMut<'_, 'a> {
-    /// Bytes of the records of all nodes.
+    /// Live bytes of the records of all nodes.
     pub fn live_bytes(&self) -> u64 {
         self.table.live_bytes
     }
 
-    /// Whether nobody can reach it any more.
+    /// Returns true if no client can reach the collection any more.
     pub fn is_dying(&self) -> bool {
         self.guard.shards.collections.is_dying(self.id) || self.guard.shards.is_dying(self.keyspace)
     }
 
-    /// Where a node lies; `None` if there is none with that number.
+    /// Location of a node; `None` if there is none with that number.
     pub fn find(&self, node: NodeId) -> Option<Location> {
         self.table.find(node)
     }
@@ -155,7 +155,7 @@ impl<'a> CollectionMut<'_, 'a> {
         self.table.end()
     }
 
-    /// Bytes that the record of a node takes.
+    /// Live bytes of the record of a node.
     ///
     /// # Panics
     /// If there is no such node.
@@ -164,8 +164,8 @@ impl<'a> CollectionMut<'_, 'a> {
         unsafe { footprint_of(&record(&self.guard.shards.heap, self.table, node)).live }
     }
 
-    /// Takes out those of some nodes that there are, which nobody can reach any more; returns their
-    /// live bytes.
+    /// Removes those of some nodes that exist, of a collection that no client can reach any more;
+    /// returns their live bytes.
     pub fn drop_nodes(&mut self, nodes: Range<NodeId>) -> u64 {
         let shards = self.guard.shards;
         let mut dropped = 0;
@@ -185,8 +185,8 @@ impl<'a> CollectionMut<'_, 'a> {
         dropped
     }
 
-    /// Moves the record of a node to another head; false if there is no room for it. The caller
-    /// recycles the segment that it leaves.
+    /// Moves the record of a node to another head; returns false if there is no room for it. The
+    /// caller recycles the segment that the record leaves.
     pub fn relocate(&mut self, node: NodeId, survivors: &mut Head, trims: bool) -> bool {
         let Guard { shards, now, .. } = *self.guard;
         // SAFETY: the owner's shard is locked, and the table names the record.
@@ -203,14 +203,14 @@ impl<'a> CollectionMut<'_, 'a> {
     }
 }
 
-/// From this length on a node that grows gets room for all that a node may hold.
+/// Length from which a node that grows gets room for all that a node may hold.
 const GROWING_NODE_BYTES: usize = NODE_BYTES / 2;
-/// Bytes of a node's record besides the node, at most.
+/// Most bytes of a node's record besides the node itself.
 const NODE_HEAD_BYTES: usize = 24;
 
-/// Nodes whose numbers are the owner's choice.
+/// Nodes whose numbers the owner chooses.
 impl WriteNodes<'_, '_> {
-    /// Makes `bytes` a new node with this number, of which there is none.
+    /// Adds a node with the given bytes and number, which must be free.
     ///
     /// # Errors
     /// When there is no room for it.
@@ -233,7 +233,7 @@ impl WriteNodes<'_, '_> {
         Ok(())
     }
 
-    /// Gives up a node that was put.
+    /// Removes a node that was put.
     pub fn remove(&mut self, node: NodeId) {
         let at = self.table.find(node).expect("only a node that was put is taken out");
         self.mark_dead(at);

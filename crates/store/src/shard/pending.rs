@@ -1,37 +1,37 @@
-//! What is known of the changes that are made under one hold of locks, before those go.
+//! Changes made under one hold of locks, kept until the locks are released.
 
 use super::change::{Heard, OwnedArgs, Unit};
 use base::KeyspaceId;
 
-/// The changes of one hold of locks: who hears of them, and what is to be told.
+/// State of the changes of one hold of locks: who listens, and whether they were reported.
 #[derive(Debug)]
 pub(super) struct Changes {
-    /// Who listens, as it was when the locks were taken.
+    /// Listeners at the moment the locks were taken, one bit each.
     pub heard: Heard,
     pub said: Said,
 }
 
-/// In a build with assertions: whether somebody said what every change was.
+/// Check in builds with assertions that every change was reported.
 #[derive(Debug, Default)]
 pub(super) struct Said {
-    /// Something was changed of which nobody has said yet what it was.
+    /// True while a change was made that has not been reported yet.
     #[cfg(debug_assertions)]
     is_unsaid: bool,
-    /// Nobody has to: nobody hears it, or a change was refused, so that what was made of a command
-    /// may be a part of it.
+    /// True if no report is due: nothing listens, or a change was refused, so that only a part of a
+    /// command may have been made.
     #[cfg(debug_assertions)]
     is_excused: bool,
 }
 
-/// What will be told to those who listen. A thread has one, and fills it while it holds locks.
+/// Unit to be told to listeners. Each thread has one, and fills it while it holds locks.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
     pub unit: Unit,
-    /// The arguments of the request, which are taken unless others are given, and its keyspace.
+    /// Arguments of the request and its keyspace: the effect, unless a command gives others.
     pub request: Option<(OwnedArgs, KeyspaceId)>,
-    /// Whether a command has said that it changed something.
+    /// True if a command has reported a change.
     pub is_said: bool,
-    /// Whether it gave arguments for it, so that those of the request are not taken.
+    /// True if the command gave arguments of its own, which replace those of the request.
     pub has_own_effects: bool,
 }
 
@@ -68,7 +68,7 @@ impl Said {
     }
 
     /// # Panics
-    /// In a build with assertions, if something was changed and nobody said what.
+    /// In a build with assertions, if a change was not reported.
     #[inline(always)]
     pub fn check(&self) {
         #[cfg(debug_assertions)]

@@ -65,7 +65,7 @@ impl<'x> Nodes<'x> for ReadNodes<'x> {
     }
 }
 
-/// Bytes that come from memory together.
+/// Bytes of a cache line.
 const LINE_BYTES: usize = 64;
 
 /// # Safety

@@ -1,4 +1,4 @@
-//! What lies behind the locks of all shards.
+//! All state behind the locks of the shards.
 
 use super::change::Listeners;
 use super::collections::{Collections, Dying};
@@ -12,10 +12,10 @@ use index::{Blocks, Index, Indexes, Records, prefetch};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
-/// Bytes that a look prefetches of a record at most.
+/// Most bytes of a record that are prefetched.
 pub(super) const RECORD_BYTES_MAX: u64 = 64;
 
-/// How far beyond its first byte a look prefetches a record.
+/// Distance in bytes from the first byte of a record to the last one that is prefetched.
 #[derive(Debug)]
 pub(super) struct Reach(pub AtomicUsize);
 
@@ -25,7 +25,7 @@ impl Default for Reach {
     }
 }
 
-/// What lies behind the locks of all shards, and what whoever holds one needs beside it.
+/// All state behind the locks of the shards, and what their holders need beside it.
 #[derive(Debug)]
 pub(crate) struct Shards {
     pub heap: Heap,
@@ -42,7 +42,7 @@ pub(crate) struct Shards {
 }
 
 impl Shards {
-    /// Empty shards of so many databases, in so much address space, or all there is.
+    /// Creates empty shards for `databases` databases, in so much address space, or all there is.
     ///
     /// # Errors
     /// When the system refuses address space.
@@ -76,13 +76,13 @@ impl Shards {
         Key { bytes, hash: self.hasher.hash(bytes), keyspace }
     }
 
-    /// The index of a keyspace in a shard: for its counts, which may be read without the lock.
+    /// Index of a keyspace in a shard, for its counts, which may be read without the lock.
     #[inline]
     pub fn counts(&self, keyspace: KeyspaceId, shard: ShardId) -> &Index {
         self.indexes.get(keyspace, shard)
     }
 
-    /// The indexes of a keyspace, for their counts.
+    /// Indexes of a keyspace, for their counts.
     pub fn counts_of(&self, keyspace: KeyspaceId) -> impl Iterator<Item = &Index> {
         self.indexes.of_keyspace(keyspace)
     }
@@ -97,34 +97,34 @@ impl Shards {
         self.blocks.load_before_growth()
     }
 
-    /// Whether keys past their deadline stay until they are changed: absent for clients, but not
-    /// removed.
+    /// Returns true if keys past their deadline stay until they are changed: absent for clients,
+    /// but not removed.
     pub fn keeps_expired(&self) -> bool {
         self.keeps_expired.load(Relaxed)
     }
 
-    /// Keeps keys past their deadline from now on, or does so no more.
+    /// Sets whether keys past their deadline are kept.
     pub fn keep_expired(&self, keep: bool) {
         self.keeps_expired.store(keep, Relaxed);
     }
 
-    /// Whether nobody can reach the keys of a keyspace any more.
+    /// Returns true if no client can reach the keys of a keyspace any more.
     pub fn is_dying(&self, keyspace: KeyspaceId) -> bool {
         self.budget.dying() > 0 && self.keyspaces.is_dying(keyspace)
     }
 
-    /// Announces that the record at `at` will be read soon.
+    /// Prefetches the record at `at`, which will be read soon.
     #[inline]
     pub fn prefetch(&self, at: Location) {
         prefetch(self.heap.address(at));
     }
 
-    /// The collection that has waited longest for lazy free, taken from the list.
+    /// Takes the collection that has waited longest for lazy free from its list.
     pub fn next_dying(&self) -> Option<Dying> {
         self.collections.next_dying()
     }
 
-    /// Puts back what lazy free is not yet through with.
+    /// Puts back a collection that lazy free has not finished.
     pub fn put_back(&self, dying: Dying) {
         self.collections.put_back(dying);
     }
@@ -134,7 +134,7 @@ impl Shards {
     }
 }
 
-/// Answers the index's questions about records. Lives while the shard's lock is held.
+/// Answers the index's questions about records, while the shard's lock is held.
 pub(super) struct RecordHashes<'a> {
     heap: &'a Heap,
     hasher: &'a KeyHasher,

@@ -16,7 +16,7 @@ const PACKED: ValueTag = ValueTag::new(Kind::List, Encoding::Listpack);
 const NOW: Millis = Millis(1_000);
 const WRITTEN: Event = Event::string("set");
 
-/// What a key holds, and when it ends.
+/// Value tag, value and deadline of every key.
 type Model = BTreeMap<Vec<u8>, (ValueTag, Vec<u8>, Option<Millis>)>;
 
 struct World {
@@ -118,7 +118,7 @@ impl World {
         }
     }
 
-    /// As a cleaner does, which knows where the record lies.
+    /// Moves a record as a cleaner does, which knows where it lies.
     fn relocate(&mut self, name: &[u8]) {
         let key = self.shards.key(KeyspaceId(0), name);
         let mut guard = self.shards.lock_quietly(&mut self.thread, key.hash.shard(), NOW);
@@ -211,10 +211,10 @@ fn nodes_of_a_key_stay_its_own_until_it_goes() {
     assert_eq!(world.thread.counters.live_bytes.get(), indexed);
 }
 
-/// A key before it changes, why it goes, and what it held.
+/// A key before a change, the reason for its removal, and its old value.
 type Before = (Vec<u8>, Option<Reason>, Option<Vec<u8>>);
 
-/// Keeps what it hears.
+/// Listener that keeps what it is told.
 #[derive(Debug, Default)]
 struct Heard {
     before: Mutex<Vec<Before>>,
@@ -309,7 +309,7 @@ fn commands_of_a_hold_borrow_its_locks_and_make_one_unit() {
     assert_eq!(units.len(), 1);
     assert_eq!(units[0].effects.len(), 3);
     drop(units);
-    // The locks are free again, for somebody who must not wait.
+    // The locks are free again: they can be taken without waiting.
     assert!(world.shards.try_hold(&mut world.thread, set).is_some());
 }
 

@@ -1,4 +1,4 @@
-//! What a guard notes of the changes that are made through it, until its locks go.
+//! Notes of a guard about the changes made through it, until its locks are released.
 
 use super::change::{Change, Effect, Event, Happened, OwnedArgs, Reason, Unit};
 use super::found::Found;
@@ -9,8 +9,8 @@ use crate::key::Key;
 use base::KeyspaceId;
 
 impl<'a> Guard<'a> {
-    /// For before the first byte of a value changes, and before a key comes to be: the old record,
-    /// entry and nodes can still be read.
+    /// Tells listeners of a change. To be called before the first byte of a value changes, and
+    /// before a key is created: the old record, entry and nodes can still be read.
     #[inline(always)]
     pub(super) fn before_writing(&mut self, key: &Key<'_>, found: Option<&Found<'a>>) {
         self.changes.said.changed();
@@ -19,7 +19,8 @@ impl<'a> Guard<'a> {
         }
     }
 
-    /// For before a key goes. A removal that no command asked for says what it was by itself.
+    /// Tells listeners of a removal. To be called before it. A removal that no command asked for is
+    /// also reported here.
     #[inline]
     pub(super) fn before_removal(&mut self, key: &Key<'_>, found: &Found<'a>, reason: Reason) {
         if matches!(reason, Reason::Deleted | Reason::Moved) {
@@ -43,7 +44,7 @@ impl<'a> Guard<'a> {
         self.shards.listeners.tell(|listener| listener.before(&change));
     }
 
-    /// Notes that a key comes to be.
+    /// Notes that a key was created.
     #[inline(always)]
     pub(super) fn after_creation(&mut self, key: &Key<'_>) {
         if self.changes.heard != 0 {
@@ -51,20 +52,21 @@ impl<'a> Guard<'a> {
         }
     }
 
-    /// Notes that a change was refused for want of room: what was made before it may be a part of
-    /// what the command says.
+    /// Notes that a change was refused for want of room: what was changed before it may be only a
+    /// part of what the command reports.
     #[cold]
     pub(super) fn note_refusal(&mut self) {
         self.changes.said.excuse();
     }
 
-    /// Whether anybody listens, so that arguments are worth making.
+    /// Returns true if there are listeners, so that arguments are worth making.
     #[inline]
     pub fn is_heard(&self) -> bool {
         self.changes.heard != 0
     }
 
-    /// Takes the arguments of a request for what a command will say, in the database of a keyspace.
+    /// Notes the arguments of a request, and the keyspace of its client, as the effect of what
+    /// follows.
     #[inline(always)]
     pub fn speak_for(&mut self, request: impl FnOnce() -> (OwnedArgs, KeyspaceId)) {
         if self.is_heard() {
@@ -72,8 +74,8 @@ impl<'a> Guard<'a> {
         }
     }
 
-    /// Says that a command made so many changes, which is this for a key. With none, that what it
-    /// did means nothing to others.
+    /// Reports that a command made `changes` changes, and the event that this is for a key. With
+    /// zero changes, what the command did means nothing to others.
     #[inline(always)]
     pub fn say(&mut self, changes: u64, event: Event, key: &Key<'_>) {
         self.say_silently(changes);
@@ -82,7 +84,7 @@ impl<'a> Guard<'a> {
         }
     }
 
-    /// Says that a command made so many changes, for which there is no event.
+    /// Reports that a command made `changes` changes for which there is no event.
     #[inline(always)]
     pub fn say_silently(&mut self, changes: u64) {
         self.changes.said.said();
@@ -92,18 +94,18 @@ impl<'a> Guard<'a> {
         }
     }
 
-    /// Has nobody hear of what is changed through this guard, and nobody say it.
+    /// Hides what is changed through this guard from listeners; no report is due.
     pub fn mute(&mut self) {
         self.changes.heard = 0;
         self.changes.said.excuse();
     }
 
-    /// Says that what was changed means nothing to others.
+    /// Reports that what was changed means nothing to others.
     pub fn say_nothing(&mut self) {
         self.changes.said.said();
     }
 
-    /// Says what was changed without a command.
+    /// Reports a change that no command asked for.
     pub fn say_unasked(&mut self, event: Event, key: &Key<'_>, args: impl FnOnce() -> OwnedArgs) {
         self.changes.said.said();
         if self.is_heard() {
@@ -112,7 +114,7 @@ impl<'a> Guard<'a> {
         }
     }
 
-    /// Gives arguments for what was changed, in place of those of the request.
+    /// Sets arguments for what was changed, in place of those of the request.
     pub fn set_effect(&mut self, keyspace: KeyspaceId, args: &[&[u8]]) {
         if self.is_heard() {
             self.thread.pending.has_own_effects = true;
@@ -126,7 +128,7 @@ impl<'a> Guard<'a> {
         self.note_event(event, key);
     }
 
-    /// Notes what happened to a key as part of what a command says.
+    /// Adds the event of a key to the unit.
     #[cold]
     pub fn note_event(&mut self, event: Event, key: &Key<'_>) {
         if let Some(database) = self.shards.keyspaces.database_of(key.keyspace) {
@@ -135,7 +137,7 @@ impl<'a> Guard<'a> {
         }
     }
 
-    /// Notes a plain command that has the effect of a change.
+    /// Adds a plain command with the effect of a change to the unit.
     #[cold]
     pub fn note_effect(&mut self, keyspace: KeyspaceId, args: OwnedArgs) {
         if let Some(database) = self.shards.keyspaces.database_of(keyspace) {
@@ -143,7 +145,7 @@ impl<'a> Guard<'a> {
         }
     }
 
-    /// Ends the unit, before the locks go.
+    /// Ends the unit, before the locks are released.
     #[cold]
     fn finish_unit(&mut self) {
         let pending = &mut self.thread.pending;
@@ -154,7 +156,7 @@ impl<'a> Guard<'a> {
         {
             pending.unit.effects.push(Effect { database, args });
         }
-        // Under lent locks it goes on in the next command that borrows them.
+        // Under lent locks the unit goes on in the next command that borrows them.
         if !self.thread.lent.is_any() {
             self.shards.tell_unit(&std::mem::take(&mut self.thread.pending.unit));
         }
@@ -162,7 +164,7 @@ impl<'a> Guard<'a> {
 }
 
 impl Shards {
-    /// Tells a unit, whose locks are held, unless nothing was changed.
+    /// Tells listeners of a unit, whose locks are held, unless nothing was changed.
     pub(super) fn tell_unit(&self, unit: &Unit) {
         if !unit.effects.is_empty() || !unit.events.is_empty() {
             self.listeners.tell(|listener| listener.unit(unit));

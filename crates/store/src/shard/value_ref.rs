@@ -1,4 +1,4 @@
-//! What a key holds, to be read.
+//! Values of keys, to be read.
 
 use super::collections::CollectionId;
 use super::found::{Found, footprint_of};
@@ -24,13 +24,13 @@ impl<'g> ValueRef<'g> {
         ValueRef { shards: guard.shards, as_of: guard.as_of(), found }
     }
 
-    /// The moment by which parts of the value have expired.
+    /// Time by which parts of the value have expired.
     #[inline]
     pub fn as_of(&self) -> Millis {
         self.as_of
     }
 
-    /// The hash by which elements stand.
+    /// Hash function that places elements.
     #[inline]
     pub fn hasher(&self) -> &'g KeyHasher {
         &self.shards.hasher
@@ -41,7 +41,7 @@ impl<'g> ValueRef<'g> {
         self.found.record.key()
     }
 
-    /// Where the record lies.
+    /// Location of the record.
     pub fn location(&self) -> Location {
         self.found.entry.location()
     }
@@ -64,18 +64,18 @@ impl<'g> ValueRef<'g> {
         self.found.bytes()
     }
 
-    /// When the key ends.
+    /// Deadline of the key.
     #[inline]
     pub fn deadline(&self) -> Option<Millis> {
         if self.found.entry.has_deadline() { self.found.deadline() } else { None }
     }
 
-    /// The four bits of access history.
+    /// Four bits of access history.
     pub fn access_bits(&self) -> u8 {
         self.found.entry.access()
     }
 
-    /// Bytes that the record takes, without room that goes with the next cleaning.
+    /// Live bytes of the record, without room that goes with the next cleaning.
     pub fn live_bytes(&self) -> u32 {
         footprint_of(&self.found).live
     }
@@ -89,7 +89,7 @@ impl<'g> ValueRef<'g> {
     /// The nodes of a value that is a tree.
     ///
     /// # Panics
-    /// If it is none.
+    /// If the value is not a tree.
     #[inline]
     pub fn nodes(&self) -> ReadNodes<'g> {
         let id = CollectionId::read(self.bytes()).expect("a tree names its collection");
@@ -97,7 +97,7 @@ impl<'g> ValueRef<'g> {
         unsafe { ReadNodes::of(self.shards, id) }.expect("a collection has a table")
     }
 
-    /// As other crates see it.
+    /// Returns the value in the form that other crates use.
     #[inline(always)]
     pub fn to_value(self) -> Value<'g> {
         let value_tag = self.value_tag();
@@ -108,15 +108,15 @@ impl<'g> ValueRef<'g> {
 }
 
 impl<'a> Guard<'a> {
-    /// What a key holds, without any trace: neither the access is noted, nor is a key removed that
-    /// is past its deadline, though it is absent.
+    /// Looks a key up without any trace: no access is noted, and a key past its deadline is absent,
+    /// but not removed.
     pub fn lookup_without_touch(&self, key: &Key<'_>) -> Option<ValueRef<'_>> {
         let value = ValueRef::new(self, self.find(key)?);
         let is_live = value.deadline().is_none_or(|deadline| deadline > self.now);
         (is_live || self.shows_expired).then_some(value)
     }
 
-    /// What a key holds, for a command that reads: a hit or a miss, and a use of the key.
+    /// Looks a key up for a command that reads: a hit or a miss, and a use of the key.
     #[inline(always)]
     pub fn read(&mut self, key: &Key<'_>) -> Option<ValueRef<'_>> {
         let found = self.unexpired(key, false);
@@ -124,7 +124,7 @@ impl<'a> Guard<'a> {
         Some(ValueRef::new(self, found?))
     }
 
-    /// What several keys hold, each as `read`; `None` as soon as one of them does not suit.
+    /// Looks several keys up, each as `read` does; `None` as soon as one of them does not suit.
     pub fn read_all(
         &mut self,
         keys: &[Key<'_>],
@@ -143,7 +143,7 @@ impl<'a> Guard<'a> {
         Some(all.into_iter().map(|found| Some(ValueRef::new(self, found?))).collect())
     }
 
-    /// What a key holds, for a command on the way to changing it: no hit, no miss, but a use.
+    /// Looks a key up for a command that will change it: no hit, no miss, but a use.
     #[inline]
     pub fn lookup_for_write(&mut self, key: &Key<'_>) -> Option<ValueRef<'_>> {
         let found = self.unexpired(key, true)?;

@@ -11,10 +11,10 @@ use base::{KeyspaceId, Location, Millis, Random, ShardId, Tick};
 use index::{DeadlineVisitor, Entry, EntrySlot, Index, Position};
 use smallvec::SmallVec;
 
-/// What a pass over deadlines finds of a key.
+/// Judgement of a sweep over deadlines on a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// The key, or a part of its value, ends next then.
+    /// Next deadline of the key or of a part of its value.
     Until(Millis),
     /// The key is past its deadline.
     Expired,
@@ -31,7 +31,7 @@ impl<'a> Guard<'a> {
         self.shards.indexes.get(keyspace, shard)
     }
 
-    /// What an entry of a locked shard names.
+    /// Returns the record that an entry of a locked shard names.
     #[inline]
     fn found(&self, slot: EntrySlot, entry: Entry) -> Found<'a> {
         // SAFETY: the entry stands in the index of a locked shard.
@@ -53,8 +53,8 @@ impl<'a> Guard<'a> {
         })
     }
 
-    /// Takes out every key that belongs to the bucket in which `from` lies, of a keyspace that was
-    /// flushed; `count` hears of the bytes of each. Returns the begin of the next bucket.
+    /// Removes every key that belongs to the bucket in which `from` lies, of a keyspace that was
+    /// flushed; `count` gets the live bytes of each. Returns the begin of the next bucket.
     pub fn free_bucket(
         &mut self,
         keyspace: KeyspaceId,
@@ -69,14 +69,14 @@ impl<'a> Guard<'a> {
         });
         for (slot, entry) in natives {
             let found = self.found(slot, entry);
-            // The key stands in this shard: that is all that is asked of its hash here.
+            // The hash is used here only for its shard.
             let key = Key { bytes: found.record.key(), hash: from.hash(), keyspace };
             count(self.remove_found(&key, found, Reason::Flushed));
         }
         next
     }
 
-    /// A random key of a locked shard, every one about as likely; `None` without keys.
+    /// Returns a random key of a locked shard, each about as likely; `None` without keys.
     pub fn random_value(
         &self,
         keyspace: KeyspaceId,
@@ -88,8 +88,8 @@ impl<'a> Guard<'a> {
         Some(ValueRef::new(self, self.found(slot, entry)))
     }
 
-    /// Visits keys that may be removed, in the bucket in which `from` lies. Returns the begin of
-    /// the next bucket; `None` when that is beyond this shard.
+    /// Visits the keys in the bucket in which `from` lies; a visit may remove its key. Returns the
+    /// begin of the next bucket; `None` when that is beyond this shard.
     pub fn visit_bucket(
         &mut self,
         keyspace: KeyspaceId,
@@ -112,20 +112,20 @@ impl<'a> Guard<'a> {
         next
     }
 
-    /// Visits the keys with deadlines, or with parts that have some, in the buckets that are due,
-    /// in the block in which `from` lies, until `lines_max` were visited; those that have expired
-    /// are removed. Returns where to go on.
+    /// Visits the keys with deadlines, or with parts that have some, in the due buckets of the
+    /// block in which `from` lies, `buckets_max` buckets at most; keys that have expired are
+    /// removed. Returns where to go on.
     pub fn sweep_deadlines(
         &mut self,
         keyspace: KeyspaceId,
         from: Position,
-        lines_max: usize,
+        buckets_max: usize,
         judge: impl FnMut(ValueRef<'_>) -> Verdict,
     ) -> Option<Position> {
         let (shards, now) = (self.shards, self.now);
         let index = self.index_of(keyspace, from.hash().shard());
         let mut sweep = Sweep { guard: self, keyspace, judge, has_expired: false };
-        let next = index.sweep_deadlines(&shards.blocks, from, now.tick(), lines_max, &mut sweep);
+        let next = index.sweep_deadlines(&shards.blocks, from, now.tick(), buckets_max, &mut sweep);
         if sweep.has_expired && index.wants_shrink(&shards.blocks, from.hash()) {
             index.shrink(&shards.blocks, from.hash(), &shards.hashes());
         }
@@ -180,14 +180,14 @@ impl<J: FnMut(ValueRef<'_>) -> Verdict> DeadlineVisitor for Sweep<'_, '_, J> {
 }
 
 impl Shards {
-    /// Buckets of the index of a keyspace in a shard.
+    /// Number of buckets in the index of a keyspace in a shard.
     pub fn buckets(&self, keyspace: KeyspaceId, shard: ShardId) -> u64 {
         let _held = self.locks.one(shard);
         let index = self.indexes.get(keyspace, shard);
         if index.is_empty() { 0 } else { index.buckets(&self.blocks) }
     }
 
-    /// A random shard of a keyspace, the more likely the more keys it has; `None` without keys.
+    /// Returns a random shard of a keyspace, weighted by its number of keys; `None` without keys.
     pub fn random_shard(&self, random: &mut Random, keyspace: KeyspaceId) -> Option<ShardId> {
         let keys: u64 = self.counts_of(keyspace).map(Index::len).sum();
         let mut nth = random.below(keys.max(1));

@@ -1,7 +1,7 @@
-//! Bitmaps: strings seen as bits, the first bit of a byte being its most significant one.
+//! Bitmaps: strings as arrays of bits, the most significant bit of each byte first.
 //!
-//! Bits beyond the end of a string are zeros. Offsets and positions count bits from the string's
-//! first; ranges have both ends included.
+//! Bits beyond the end of a string are zeros. Offsets and positions count bits from the start of
+//! the string; ranges include both ends.
 
 mod adders;
 pub mod combine;
@@ -18,16 +18,16 @@ use crate::access::Access;
 use crate::key::Key;
 use std::ops::{Range, RangeInclusive};
 
-/// What SETBIT did.
+/// Outcome of SETBIT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BitSet {
-    /// The bit as it was.
+    /// Value of the bit before the change.
     pub old: bool,
-    /// Whether the string is another one than before.
+    /// True if the string has changed.
     pub changed: bool,
 }
 
-/// Sets or clears the bit at `offset` of a key, whose string is made long enough.
+/// Sets or clears the bit at `offset` in the string of a key, lengthened or created if need be.
 ///
 /// # Errors
 /// When there is no room, or the string would be too long for a key to hold.
@@ -48,7 +48,7 @@ pub fn set(
     Ok(BitSet { old, changed: grown || old != on })
 }
 
-/// Sets or clears a bit of its byte; returns what it was.
+/// Sets or clears the bit at `offset` in its byte; returns the old bit.
 #[inline]
 fn set_in(byte: &mut u8, offset: u64, on: bool) -> bool {
     let old = *byte & mask(offset) != 0;
@@ -56,11 +56,11 @@ fn set_in(byte: &mut u8, offset: u64, on: bool) -> bool {
     old
 }
 
-/// The string of a key for change, made to reach the bit at `offset`; and whether it was too short.
-/// Of a long one these ranges of bytes can be written.
+/// Opens the string of a key for change, lengthened to include the bit at `offset`; the flag says
+/// that it was too short. `written` are the byte ranges that may be written in a long string.
 ///
 /// # Errors
-/// As `set`.
+/// Those of [`set`].
 pub fn reaching<'v, 'a>(
     access: &'v mut Access<'a>,
     key: &Key<'v>,
@@ -75,8 +75,8 @@ pub fn reaching<'v, 'a>(
     Ok((open_at_least(access, key, old_len, len, written)?, old_len < len))
 }
 
-/// The range between two positions that may count from the end, of `len` bits or bytes; `None` if
-/// it is empty.
+/// Resolves two positions, negative ones counted from the end, to a range of `len` bits or bytes;
+/// `None` if it is empty.
 pub fn range(len: u64, start: i64, end: i64) -> Option<RangeInclusive<u64>> {
     let place = |at: i64| {
         if at < 0 { len.saturating_sub(at.unsigned_abs()) } else { at.cast_unsigned() }
@@ -85,13 +85,14 @@ pub fn range(len: u64, start: i64, end: i64) -> Option<RangeInclusive<u64>> {
     (start <= end).then_some(start..=end)
 }
 
-/// The bits of a range of bytes.
+/// Range of the bits in a range of bytes.
 pub fn bits_of(bytes: RangeInclusive<u64>) -> RangeInclusive<u64> {
     bytes.start() * 8..=bytes.end() * 8 + 7
 }
 
-/// The parts of a range of bits that lies inside `bytes`: the bits of the first byte, whole bytes,
-/// the bits of the last byte. A byte's bits come alone, the others being zero or `outside`.
+/// A range of bits that lies inside `bytes`, split into the bits of the first byte, whole bytes,
+/// and the bits of the last byte. In the first and last byte, bits that are not in the range are
+/// zeros, or ones if `outside`.
 struct Parts<'b> {
     first: u8,
     whole: &'b [u8],
@@ -117,12 +118,12 @@ impl<'b> Parts<'b> {
     }
 }
 
-/// The bit at `offset` within its byte.
+/// Mask of the bit at `offset` within its byte.
 fn mask(offset: u64) -> u8 {
     0x80 >> (offset % 8)
 }
 
-/// The last bit that a string can be made to reach.
+/// Largest offset of a bit in a string.
 const OFFSET_MAX: u64 = (3 << 33) - 1;
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! What all collections have in common: a small one is one packed list in the key's record, a large
-//! one is trees whose roots the record holds.
+//! Common ground of all collections. A small one is one packed list in the key's record; a large
+//! one consists of trees, whose roots are in the record.
 //!
 //! ```text
 //! small   | packed list |
@@ -13,26 +13,26 @@ use base::KeyHasher;
 use packed::{Element, PackedList, PackedListMut, Place};
 use tree::{Leaf, NoRoom, ROOT_BYTES, Root, Tree, View};
 
-/// Bits of the hash by which the members of a large sorted set stand.
+/// 32 bits of a member's hash, the order of rows in the trees of a large sorted set.
 #[inline]
 pub(crate) fn tag_by(hasher: &KeyHasher, text: &[u8]) -> u32 {
     (hasher.hash(text).0 >> 32) as u32
 }
 
-/// The upper 24 bits of that, above zeros, for rows that hold the text itself: where it is another
-/// one, that is soon seen.
+/// The upper 24 bits of [`tag_by`], above zeros. Rows with this tag hold the text itself, so a
+/// collision shows when texts are compared.
 #[inline]
 pub(crate) fn short_tag_by(hasher: &KeyHasher, text: &[u8]) -> u32 {
     tag_by(hasher, text) & !0xff
 }
 
-/// The root of one of the trees of a large collection.
+/// Returns the root of tree `number` of a large collection.
 pub(crate) fn root(value: &[u8], number: usize) -> Root {
     let root = value.get(root_at(number)..).and_then(Root::read);
     root.expect("the value of a tree has its roots")
 }
 
-/// How many trees a large collection has.
+/// Number of trees of a large collection.
 pub(crate) fn roots(value: &[u8]) -> usize {
     (value.len() - CollectionId::BYTES) / ROOT_BYTES
 }
@@ -41,7 +41,7 @@ fn root_at(number: usize) -> usize {
     CollectionId::BYTES + ROOT_BYTES * number
 }
 
-/// The value of a large collection with these trees.
+/// Returns the record value of a large collection with these roots.
 pub(crate) fn value_of(id: CollectionId, roots: &[Root]) -> Vec<u8> {
     let mut value = vec![0; root_at(roots.len())];
     id.write(&mut value);
@@ -52,7 +52,7 @@ pub(crate) fn value_of(id: CollectionId, roots: &[Root]) -> Vec<u8> {
 }
 
 impl<'g> ValueRef<'g> {
-    /// One of the trees of a large collection.
+    /// Returns a view of tree `number` of a large collection.
     #[inline]
     pub(crate) fn view<L: Leaf>(&self, number: usize) -> View<'g, ReadNodes<'g>, L> {
         View::new(self.nodes(), root(self.bytes(), number))
@@ -60,7 +60,7 @@ impl<'g> ValueRef<'g> {
 }
 
 impl<'a> KeyMut<'_, 'a> {
-    /// Changes one of the trees of a large collection, and notes its root.
+    /// Changes tree `number` of a large collection and stores its new root in the record.
     ///
     /// # Errors
     /// Those of `change`.
@@ -82,7 +82,7 @@ impl<'a> KeyMut<'_, 'a> {
         Ok(done?)
     }
 
-    /// Changes several trees of a large collection, and notes their roots.
+    /// Changes several trees of a large collection and stores their new roots in the record.
     ///
     /// # Errors
     /// Those of `change`.
@@ -103,7 +103,7 @@ impl<'a> KeyMut<'_, 'a> {
         Ok(done?)
     }
 
-    /// Makes the key a large collection, whose trees `build` makes, in place of what it holds.
+    /// Replaces the value of the key by a large collection of the trees that `build` creates.
     ///
     /// # Errors
     /// When there is no room for it; nothing has changed then.
@@ -139,8 +139,8 @@ impl<'a> KeyMut<'_, 'a> {
         Ok(())
     }
 
-    /// Gives the packed list of a small collection room for a row more; and if that goes to its
-    /// front, for some that may follow it.
+    /// Grows the record of a packed list until one more row fits; with slack for later rows if the
+    /// row goes to the front.
     #[inline]
     fn grow_packed(&mut self, row: &[Element<'_>], is_front: bool) -> Result<(), NoSpace> {
         let bytes = self.bytes();
@@ -152,8 +152,7 @@ impl<'a> KeyMut<'_, 'a> {
         self.resize(len.min(packed::PACKED_BYTES_MAX))
     }
 
-    /// Puts another element into the packed list of a small collection, in place of the one with
-    /// number `at`.
+    /// Replaces element number `at` in the packed list of a small collection.
     ///
     /// # Errors
     /// When there is no room for it; nothing has changed then.
@@ -166,7 +165,7 @@ impl<'a> KeyMut<'_, 'a> {
         self.replace_at(place, element)
     }
 
-    /// Puts another element into the packed list of a small collection.
+    /// Replaces the element at a place in the packed list of a small collection.
     ///
     /// # Errors
     /// When there is no room for it; nothing has changed then.
@@ -183,24 +182,25 @@ impl<'a> KeyMut<'_, 'a> {
         Ok(())
     }
 
-    /// Removes elements from the packed list of a small collection. One that is empty then is the
-    /// caller's to remove.
+    /// Removes `count` elements from the packed list of a small collection. The caller removes the
+    /// key if the list becomes empty.
     pub(crate) fn remove_from_packed(&mut self, at: Place, count: usize) {
         PackedListMut::new(self.bytes_mut()).remove(at, count);
         self.shorten_packed();
     }
 
-    /// Gives back what a packed list does not need of its record, where that is a good part of it,
-    /// and there is room to write it anew.
+    /// Shrinks the record of a packed list to the bytes in use, if more than one byte in
+    /// `FRONT_SLACK_PART` is unused and there is room to write the record anew.
     pub(crate) fn shorten_packed(&mut self) {
         let bytes = self.bytes();
         let (len, used) = (bytes.len(), PackedList::new(bytes).byte_len());
         if len - used > len / FRONT_SLACK_PART {
-            // Without room for it the packed list stays as long as it is.
+            // No room: the packed list keeps its length.
             let _ = self.resize(used);
         }
     }
 }
 
-/// The free part of a packed list that is pushed to at its front.
+/// Slack of a packed list after a push to its front, as a divisor of its length; the most that
+/// `shorten_packed` leaves.
 const FRONT_SLACK_PART: usize = 8;

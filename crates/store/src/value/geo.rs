@@ -1,39 +1,39 @@
-//! Places on the earth: their geohashes, distances, and areas that are searched for them.
+//! Places on the earth: geohashes, distances, and searches within an area.
 //!
-//! A sorted set keeps a place as its score, a geohash of 52 bits: near places mostly have near
-//! scores, so an area is searched in few ranges of scores, and each place found there is held
-//! against the shape exactly.
+//! A sorted set keeps a place as its score, a geohash of 52 bits. Near places mostly have near
+//! scores, so a search reads a few ranges of scores and compares each place found there with the
+//! exact shape.
 //!
 //! ```text
 //! GEOADD     point ─▶ geohash::score_of ─▶ sorted set
 //! GEOSEARCH  Search::ranges ─▶ sorted set ─▶ geohash::point_of ─▶ Search::distance_within
 //! ```
-//! The earth is a ball here, which is right to half a percent. All arithmetic is done in the order
-//! in which Valkey does it, so that scores and distances agree to the last bit.
+//! The earth is taken for a sphere, which is right to half a percent. All arithmetic is done in the
+//! order in which Valkey does it, so that scores and distances agree to the last bit.
 
 pub mod geohash;
 mod shape;
 
 pub use shape::{Ranges, Search, Shape};
 
-/// A place, in degrees.
+/// Place in degrees.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// East of Greenwich; west of it if negative.
+    /// Degrees east of Greenwich; negative to the west.
     pub longitude: f64,
-    /// North of the equator; south of it if negative.
+    /// Degrees north of the equator; negative to the south.
     pub latitude: f64,
 }
 
 impl Point {
-    /// A place that a geohash can tell: those near the poles are beyond the limits of the map
-    /// projection of the web (EPSG:3857).
+    /// Returns a place that a geohash can express; `None` near the poles, beyond the limits of the
+    /// map projection of the web (EPSG:3857), or beyond 180 degrees of longitude.
     pub fn new(longitude: f64, latitude: f64) -> Option<Point> {
         let is_on_map = longitude.abs() <= LONGITUDE_MAX && latitude.abs() <= LATITUDE_MAX;
         is_on_map.then_some(Point { longitude, latitude })
     }
 
-    /// The nearest place that a geohash can tell.
+    /// Returns the nearest place that a geohash can express.
     fn on_map(self) -> Point {
         Point {
             longitude: self.longitude.clamp(-LONGITUDE_MAX, LONGITUDE_MAX),
@@ -42,21 +42,21 @@ impl Point {
     }
 }
 
-/// What distances are told in.
+/// Unit of length in requests and replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// The metre.
     Metre,
     /// A thousand metres.
     Kilometre,
-    /// The mile, as Valkey has it.
+    /// The mile, of the length that Valkey gives it.
     Mile,
     /// The international foot.
     Foot,
 }
 
 impl Unit {
-    /// The unit that a word stands for, in upper or lower case.
+    /// Returns the unit with this name, in upper or lower case.
     pub fn named(word: &[u8]) -> Option<Unit> {
         let units =
             [("m", Unit::Metre), ("km", Unit::Kilometre), ("mi", Unit::Mile), ("ft", Unit::Foot)];
@@ -64,7 +64,7 @@ impl Unit {
         named.map(|(_, unit)| unit)
     }
 
-    /// How many metres it has: what distances in metres are divided by.
+    /// Length of the unit in metres.
     pub fn metres(self) -> f64 {
         match self {
             Unit::Metre => 1.0,
@@ -75,7 +75,7 @@ impl Unit {
     }
 }
 
-/// The distance of two places in metres, along the great circle, by the haversine formula.
+/// Distance between two places in metres, along the great circle, by the haversine formula.
 pub fn distance(from: Point, to: Point) -> f64 {
     let half = |from: f64, to: f64| ((radians(to) - radians(from)) / 2.0).sin();
     let across = half(from.longitude, to.longitude);
@@ -88,7 +88,8 @@ pub fn distance(from: Point, to: Point) -> f64 {
     2.0 * EARTH_RADIUS * haversine.sqrt().asin()
 }
 
-/// The distance of two latitudes in metres, along a meridian: there the formula comes down to this.
+/// Distance between two latitudes in metres, along a meridian, where the haversine formula
+/// simplifies to this.
 fn distance_of_latitudes(from: f64, to: f64) -> f64 {
     EARTH_RADIUS * (radians(to) - radians(from)).abs()
 }
@@ -101,14 +102,15 @@ fn degrees(radians: f64) -> f64 {
     radians / RADIANS_PER_DEGREE
 }
 
-/// Longitudes of a geohash end here.
+/// Largest longitude that a geohash can express, in degrees.
 pub const LONGITUDE_MAX: f64 = 180.0;
-/// Latitudes of a geohash end here, so that the map is a square.
+/// Largest latitude that a geohash can express, in degrees; the map is a square with it.
 pub const LATITUDE_MAX: f64 = 85.051_128_78;
-/// In metres: the quadratic mean of the radii of the ellipsoid WGS 84.
+/// Radius of the earth in metres: the quadratic mean of the radii of the ellipsoid WGS 84.
 const EARTH_RADIUS: f64 = 6_372_797.560_856;
 const RADIANS_PER_DEGREE: f64 = std::f64::consts::PI / 180.0;
-/// The sine of half an angle: places this close are some nanometres apart.
+/// Sine of half the difference of two longitudes below which they count as equal: a distance of
+/// some nanometres.
 const SAME_MERIDIAN: f64 = 1e-15;
 
 #[cfg(test)]

@@ -1,16 +1,17 @@
-//! HyperLogLog: strings that estimate how many different elements were added to them, with a
+//! HyperLogLog: strings that estimate the number of different elements added to them, with a
 //! standard error of 0.81 %, in 12 KiB or less.
 //!
-//! The hash of an element chooses one of 16384 registers, which keeps the longest row of zeros that
-//! it has seen (Flajolet, Fusy, Gandouet and Meunier, 2007; with hashes of 64 bits as Heule,
-//! Nunkesser and Hall have it, 2013). The bytes are those of Redis and Valkey, so that clients can
-//! carry them from one server to another:
+//! The hash of an element chooses one of 16384 registers, which keeps the longest row of zeros seen
+//! so far (Flajolet, Fusy, Gandouet and Meunier, 2007; with hashes of 64 bits as Heule, Nunkesser
+//! and Hall have it, 2013). The bytes are those of Redis and Valkey, so that clients can carry them
+//! from one server to another:
 //!
 //! ```text
 //! | "HYLL" | form: 0 dense, 1 sparse | 3 unused | count, 8 bytes, little-endian | registers |
 //! ```
-//! The count is what was estimated last; its highest bit says that a register has changed since.
-//! Strings come from clients too, so nothing but the head is believed before it was read.
+//! The count is the last estimate; its highest bit is set once a register has changed since.
+//! Clients can write these strings themselves, so only the head is trusted before the registers
+//! have been read and checked.
 
 mod dense;
 mod format;
@@ -32,19 +33,19 @@ use crate::access::Access;
 use crate::fault::NoSpace;
 use crate::key::{Encoding, Expiry, Key, Kind, Value};
 
-/// Why a key could not be counted or changed.
+/// Reason for which a key could not be counted or changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HyperLogLogError {
     /// The key holds no string.
     #[error("the key holds no string")]
     WrongKind,
-    /// The key's string is no HyperLogLog.
+    /// The key's string is not a HyperLogLog.
     #[error("the string is no HyperLogLog")]
     NotOne,
     /// The key's string looks like a HyperLogLog, but its registers cannot be read.
     #[error("the HyperLogLog is corrupted")]
     Corrupted,
-    /// There is no room for it.
+    /// There is no room for the changed string.
     #[error("no space")]
     NoSpace,
 }
@@ -61,36 +62,36 @@ impl From<Corrupted> for HyperLogLogError {
     }
 }
 
-/// What PFCOUNT of one key did.
+/// Outcome of PFCOUNT for one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count {
-    /// How many different elements were added, most likely.
+    /// Estimated number of different elements.
     pub elements: u64,
-    /// Whether it was estimated now, and kept in the string.
+    /// True if the estimate was computed now and stored in the string.
     pub is_new: bool,
 }
 
-/// A value as a HyperLogLog.
+/// Returns a value as a HyperLogLog.
 ///
 /// # Errors
-/// When it is none.
+/// When it is not one.
 pub fn sketch_of<'v>(value: &Value<'v>) -> Result<Sketch<'v>, HyperLogLogError> {
     if value.kind != Kind::String {
         return Err(HyperLogLogError::WrongKind);
     }
     if value.is_tree {
-        // So long a string is no HyperLogLog.
+        // A string in chunks is too long for a HyperLogLog.
         return Err(HyperLogLogError::NotOne);
     }
     Sketch::of(value.bytes).ok_or(HyperLogLogError::NotOne)
 }
 
-/// Adds elements to the HyperLogLog of a key, which is created if need be. Returns the number of
-/// changes, creation being one.
+/// Adds elements to the HyperLogLog of a key, created if need be. Returns the number of changes;
+/// creation counts as one.
 ///
 /// # Errors
-/// When the key holds something else, or there is no room; nothing has changed then. When it is
-/// corrupted; what was added before that showed is kept.
+/// When the key holds something else, or there is no room; nothing has changed then. When the
+/// string is corrupted; elements added before that was noticed are kept.
 pub fn add<'e>(
     access: &mut Access<'_>,
     key: &Key<'_>,
@@ -136,7 +137,7 @@ fn add_in_place<'e>(
     changes
 }
 
-/// How many different elements were added to a key, most likely; none if it does not exist.
+/// Estimates the number of different elements added to a key; zero if the key does not exist.
 ///
 /// # Errors
 /// When the key holds something else, or is corrupted.
@@ -155,20 +156,20 @@ pub fn count(access: &mut Access<'_>, key: &Key<'_>) -> Result<Count, HyperLogLo
     Ok(Count { elements: elements?, is_new })
 }
 
-/// How many different elements were added to several keys together, most likely.
+/// Estimates the number of different elements in the union of several keys.
 ///
 /// # Errors
-/// When one of the keys holds something else, or is corrupted: the first of them counts.
+/// When a key holds something else or is corrupted: the error of the first such key.
 pub fn count_all(access: &mut Access<'_>, keys: &[Key<'_>]) -> Result<u64, HyperLogLogError> {
     let (registers, _) = merged(access, keys)?;
     Ok(registers.histogram().estimate())
 }
 
-/// Merges the HyperLogLogs of keys into that of the first one, which is created if need be. It
-/// becomes dense if one of them is.
+/// Merges the HyperLogLogs of keys into that of the first key, which is created if need be. The
+/// result is dense if one of them is.
 ///
 /// # Errors
-/// As `count_all`, or when there is no room.
+/// Those of `count_all`, and when there is no room.
 pub fn merge(
     access: &mut Access<'_>,
     keys: &[Key<'_>],
@@ -185,7 +186,7 @@ pub fn merge(
     keep(access, target, changed, true)
 }
 
-/// The highest of each register among the keys, and whether one of them is dense.
+/// Returns the maximum of each register over the keys, and `Form::Dense` if one of them is dense.
 fn merged(
     access: &mut Access<'_>,
     keys: &[Key<'_>],
@@ -202,8 +203,8 @@ fn merged(
     Ok((registers, form))
 }
 
-/// Brings the HyperLogLog of a key into the dense form; false if it has that already, or if there
-/// is no such key.
+/// Converts the HyperLogLog of a key to the dense form; false if it is dense already or the key
+/// does not exist.
 ///
 /// # Errors
 /// When the key holds something else or is corrupted, or there is no room.
@@ -217,8 +218,8 @@ pub fn make_dense(access: &mut Access<'_>, key: &Key<'_>) -> Result<bool, HyperL
     Ok(is_changed)
 }
 
-/// Writes a sketch that has changed. One that has not is still not embedded from now on, as it is
-/// one that changes in place.
+/// Writes a sketch that has changed. For an unchanged one, the string only loses its embedded
+/// encoding, as strings that change in place do.
 fn keep(
     access: &mut Access<'_>,
     key: &Key<'_>,
@@ -226,7 +227,7 @@ fn keep(
     is_raw: bool,
 ) -> Result<(), HyperLogLogError> {
     match changed {
-        // A sparse one will grow, for which this leaves some slack.
+        // A sparse sketch will grow; `resize` leaves some slack for that.
         Some(sketch) if sketch.form() == Form::Sparse => {
             access.resize(key, sketch.bytes().len())?.copy_from_slice(sketch.bytes());
         }

@@ -4,28 +4,29 @@
 //! row by row:  length(i, j) from length(i-1, j), length(i, j-1), length(i-1, j-1)
 //! way back:    one bit per cell, `length(i-1, j) > length(i, j-1)`, from the far corner to zero
 //! ```
-//! Lengths need two rows; the way back needs one bit per cell, and is kept only when matches are
+//! Lengths need two rows. The way back needs one bit per cell and is kept only when matches are
 //! asked for. Rows run along the shorter string.
 
-/// Bytes `one..one + len` of the first string are bytes `other..other + len` of the second.
+/// A match: bytes `one..one + len` of the first string equal bytes `other..other + len` of the
+/// second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Match {
-    /// Where it begins in the first string.
+    /// Offset in the first string.
     pub one: usize,
-    /// Where it begins in the second.
+    /// Offset in the second string.
     pub other: usize,
-    /// How long it is; never zero.
+    /// Length in bytes; never zero.
     pub len: usize,
 }
 
-/// Length of the longest common subsequence. Takes time for every pair of bytes.
+/// Length of the longest common subsequence. Time grows with the product of both lengths.
 pub fn length(one: &[u8], other: &[u8]) -> u32 {
     let (long, short) = if one.len() >= other.len() { (one, other) } else { (other, one) };
     fill(long, short, |_, _, _| ())
 }
 
-/// The runs of bytes that make up the longest common subsequence, the last one first; `None` if
-/// there is no memory for it. Takes time for every pair of bytes, and a bit of memory.
+/// Returns the matches that make up the longest common subsequence, the last one first; `None` if
+/// there is no memory for it. Takes time, and a bit of memory, for every pair of bytes.
 pub fn matches(one: &[u8], other: &[u8]) -> Option<Vec<Match>> {
     let way = Way::of(one, other)?;
     let mut runs: Vec<Match> = Vec::new();
@@ -50,8 +51,8 @@ pub fn matches(one: &[u8], other: &[u8]) -> Option<Vec<Match>> {
     Some(runs)
 }
 
-/// Walks over all pairs of a byte of `long` and one of `short`; returns the length. `visit` is told
-/// both positions and the lengths beside them.
+/// Computes the length for all pairs of a byte of `long` and one of `short`; returns that of the
+/// whole strings. `visit` gets both positions and the lengths of the neighbouring cells.
 #[inline]
 fn fill(long: &[u8], short: &[u8], mut visit: impl FnMut(usize, usize, Sides)) -> u32 {
     let mut row = vec![0_u32; short.len() + 1];
@@ -68,19 +69,19 @@ fn fill(long: &[u8], short: &[u8], mut visit: impl FnMut(usize, usize, Sides)) -
     row[short.len()]
 }
 
-/// The lengths beside a cell.
+/// Lengths in the neighbouring cells.
 struct Sides {
-    /// Without the byte of the longer string.
+    /// Length without the byte of the longer string.
     above: u32,
-    /// Without the byte of the shorter string.
+    /// Length without the byte of the shorter string.
     left: u32,
 }
 
-/// One bit per pair of bytes: whether the way back drops the byte of the first string.
+/// One bit per pair of bytes: set where the way back drops the byte of the first string.
 struct Way {
     bits: Vec<u64>,
     width: usize,
-    /// The second string is the longer one.
+    /// True if the second string is the longer one.
     turned: bool,
 }
 
@@ -120,7 +121,7 @@ mod tests {
         (0..300).map(move |_| (text(), text()))
     }
 
-    /// The length by trying all subsequences of `one`.
+    /// Computes the length by trying all subsequences of `one`.
     fn naive(one: &[u8], other: &[u8]) -> u32 {
         let is_inside = |chosen: &[u8]| {
             let mut rest = other.iter();
@@ -164,7 +165,7 @@ mod tests {
 
     #[test]
     fn what_would_take_more_memory_than_there_is_is_not_begun() {
-        // A bit for each of 2^50 pairs is as much as a process can have of addresses.
+        // One bit for each of 2^50 pairs would fill the whole address space of a process.
         let long = vec![0; 1 << 25];
         assert_eq!(matches(&long, &long), None);
     }

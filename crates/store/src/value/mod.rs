@@ -1,4 +1,5 @@
-//! What commands do to values: bytes and limits, no arguments and no replies. One file per type.
+//! Operations of the commands on values: they take bytes and limits, no arguments, and return no
+//! replies. One file per type.
 
 pub mod bitmap;
 mod collection;

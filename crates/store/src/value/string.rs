@@ -1,8 +1,8 @@
 //! Strings: numbers, appends, ranges.
 //!
 //! Functions that change a key take the access to it. All of them check before they change, so an
-//! error leaves the key as it was. Strings of more than 512 KiB are kept in chunks, of which
-//! `long_string` tells.
+//! error leaves the key as it was. Module `long_string` keeps strings of more than 512 KiB in
+//! chunks.
 
 mod view;
 mod whole;
@@ -16,7 +16,7 @@ use crate::key::{Encoding, Expiry, Key};
 use std::ops::Range;
 use text::{FloatError, IntegerText};
 
-/// Why a string was not changed.
+/// Reason for which a string was not changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StringError {
     /// The value is no integer of 64 bits.
@@ -25,16 +25,16 @@ pub enum StringError {
     /// The sum is no integer of 64 bits.
     #[error("the sum is out of range")]
     Overflow,
-    /// The value or the increment is no decimal number, or the sum is none.
+    /// The value or the increment is no decimal number, or the sum is not finite.
     #[error(transparent)]
     Float(FloatError),
     /// The string would be longer than allowed.
     #[error("the string would be too long")]
     TooLong,
-    /// There is no room for it.
+    /// There is no room for the new value.
     #[error("no space")]
     NoSpace,
-    /// The key holds something else.
+    /// The key does not hold a string.
     #[error("the key holds no string")]
     WrongKind,
 }
@@ -60,24 +60,25 @@ impl From<Fault> for StringError {
     }
 }
 
-/// What the present value has to be for a write to take place.
+/// Condition of a write on the present value of the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition<'v> {
-    /// Anything, or nothing.
+    /// True for any value and for none.
     Always,
-    /// Nothing.
+    /// The key does not exist.
     Absent,
-    /// Anything.
+    /// The key exists.
     Present,
-    /// These bytes.
+    /// The value equals these bytes.
     Equals(&'v [u8]),
 }
 
 impl Condition<'_> {
-    /// Whether it holds for the present value of a key. Notes the access to it.
+    /// Returns true if the present value of the key meets the condition. Counts as an access to the
+    /// key.
     ///
     /// # Errors
-    /// When the key holds something that is no string, though it has to be equal to one.
+    /// When the key does not hold a string and the condition is `Equals`.
     pub fn holds(self, access: &mut Access<'_>, key: &Key<'_>) -> Result<bool, WrongKind> {
         if let Condition::Equals(wanted) = self {
             return Ok(access
@@ -93,8 +94,8 @@ impl Condition<'_> {
     }
 }
 
-/// The bytes from the `start`th to the `end`th, both included, of a string of `len` bytes.
-/// Negative positions count from the end.
+/// Resolves positions `start` to `end`, both included, in a string of `len` bytes. Negative
+/// positions count from the end.
 pub fn range(len: usize, start: i64, end: i64) -> Range<usize> {
     if start < 0 && end < 0 && start > end {
         return 0..0;
@@ -107,7 +108,7 @@ pub fn range(len: usize, start: i64, end: i64) -> Range<usize> {
     place(start).min(end)..end
 }
 
-/// Adds to the integer of a key, where none is zero. Returns the sum.
+/// Adds to the integer of a key; a missing key counts as zero. Returns the sum.
 ///
 /// # Errors
 /// When value or sum is no integer of 64 bits, or there is no room.
@@ -122,13 +123,13 @@ pub fn add(access: &mut Access<'_>, key: &Key<'_>, by: i64) -> Result<i64, Strin
     Ok(sum)
 }
 
-/// Adds to the decimal number of a key, where none is zero. Returns the text of the sum.
+/// Adds to the decimal number of a key; a missing key counts as zero. Returns the text of the sum.
 ///
 /// # Errors
 /// When value, `by` or sum is no finite decimal number, or there is no room.
 pub fn add_float(access: &mut Access<'_>, key: &Key<'_>, by: &[u8]) -> Result<String, StringError> {
     let present = match access.lookup_string_for_write(key)? {
-        // A long string is no number.
+        // A string in chunks is too long to be a number.
         Some(value) => value.as_slice().unwrap_or(b"long"),
         None => b"0",
     };
@@ -159,8 +160,8 @@ pub fn append(
     Ok(len)
 }
 
-/// Writes `patch` over the string of a key from the `at`th byte on; what lies between its end and
-/// there becomes zeros. Returns the new length, and leaves the key alone if `patch` is empty.
+/// Overwrites the string of a key with `patch` from offset `at` on; a gap between the old end and
+/// `at` is filled with zeros. Returns the new length; leaves the key alone if `patch` is empty.
 ///
 /// # Errors
 /// When it would be longer than `len_max`, or there is no room.
@@ -184,8 +185,8 @@ pub fn set_range(
     Ok(value.len())
 }
 
-/// How many bytes a string needs at most beside those that are written to it, when it is made to
-/// end no earlier than `end`: what lies before them, unless that is a hole.
+/// Upper bound of the bytes that a string which is made to end at `end` or later needs besides
+/// those written to it: the bytes before them, unless that place is a hole.
 pub fn bytes_before(end: usize) -> usize {
     if end > WHOLE_BYTES_MAX { 0 } else { end }
 }
@@ -202,7 +203,7 @@ fn write_to_long(
     Ok(string.len())
 }
 
-/// A string for change: all of one in one piece, or some ranges of a long one.
+/// A string opened for change: all bytes of one in one piece, or some ranges of a long one.
 #[derive(Debug)]
 pub enum StringMut<'v, 'a> {
     /// In one piece.
@@ -211,8 +212,8 @@ pub enum StringMut<'v, 'a> {
     Long(LongMut<'v, 'a>),
 }
 
-/// The string of a key, `old_len` bytes long, for change; made `len` bytes long if it is shorter.
-/// Of a long one these ranges can be written, which lie inside.
+/// Opens the string of a key, `old_len` bytes long, for change; lengthened to `len` bytes if it is
+/// shorter. `written` are the byte ranges that may be written in a long string; they lie inside.
 pub(crate) fn open_at_least<'v, 'a>(
     access: &'v mut Access<'a>,
     key: &Key<'v>,
@@ -226,7 +227,7 @@ pub(crate) fn open_at_least<'v, 'a>(
     Ok(StringMut::Whole(at_least(access, key, old_len, len)?))
 }
 
-/// The same for strings in one piece, which this one stays.
+/// Does the same for a string that is and stays in one piece.
 fn at_least<'v>(
     access: &'v mut Access<'_>,
     key: &Key<'v>,
@@ -241,7 +242,7 @@ fn sum_within(one: usize, other: usize, most: u64) -> Result<usize, StringError>
     if sum as u64 > most.min(LEN_MAX) { Err(StringError::TooLong) } else { Ok(sum) }
 }
 
-/// What a string can hold, whatever the settings allow.
+/// Longest string, in bytes, whatever the settings allow.
 const LEN_MAX: u64 = 3 << 30;
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! What the server's thread for background jobs does, over and over.
+//! Background jobs as the server's thread does them, over and over.
 
 use base::{Millis, ShardId};
 use std::sync::atomic::{AtomicBool, Ordering};
 use store::Store;
 
-/// Sweeps, ages, cleans, frees and returns memory until it is done, at the time that `now` tells.
+/// Sweeps, ages, cleans, frees and returns memory until `is_done`, at the time that `now` tells.
 pub fn run(store: &Store, is_done: &AtomicBool, now: impl Fn() -> Millis) {
     let (mut thread, mut shard) = (store.thread_context().expect("a thread"), 0_u8);
     while !is_done.load(Ordering::Relaxed) {

@@ -24,7 +24,7 @@ fn list_limit() -> ListLimit {
     ListLimit::of_setting(32)
 }
 
-/// What a key holds: the numbers of a range, as texts that tell whose they are.
+/// Contents of a key: the numbers of a range, as texts that tell whose they are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window {
     pub kind: Kind,
@@ -57,7 +57,7 @@ fn number_of(text: &[u8]) -> (u64, u64) {
     (salt, number)
 }
 
-/// What a key holds; `None` if it holds nothing.
+/// Reads a key; `None` if it holds nothing.
 #[track_caller]
 pub fn read(access: &Access<'_>, key: &Key<'_>) -> Option<Window> {
     let kind = access.lookup_without_touch(key)?.kind;
@@ -148,7 +148,7 @@ pub fn grow(
     Ok(())
 }
 
-/// Takes the lowest numbers away, up to one that stays or all of them.
+/// Removes the lowest numbers, up to `to` or all of them.
 pub fn shrink(access: &mut Access<'_>, key: &Key<'_>, window: &Window, to: u64) {
     if to >= window.numbers.end {
         assert!(access.remove(key));
@@ -173,7 +173,7 @@ pub fn shrink(access: &mut Access<'_>, key: &Key<'_>, window: &Window, to: u64) 
     assert_eq!(removed, Ok(Some(count)));
 }
 
-/// Has the lowest field of a hash expire.
+/// Makes the lowest field of a hash expire.
 ///
 /// # Errors
 /// When there is no room.

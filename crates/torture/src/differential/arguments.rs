@@ -1,57 +1,57 @@
-//! What `varve-torture differential` is told.
+//! Command line of `varve-torture differential`.
 
 use std::path::PathBuf;
 
-/// What `varve-torture differential` is told.
+/// Arguments of `varve-torture differential`.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Arguments {
-    /// Ends after so many minutes
+    /// Ends after this many minutes
     #[arg(long, default_value_t = 0)]
     pub(super) minutes: u64,
-    /// Ends after so many seconds; a minute, if nothing else ends it
+    /// Ends after this many seconds; a minute, if no other end is given
     #[arg(long, default_value_t = 0)]
     pub(super) seconds: u64,
-    /// Ends after so many commands
+    /// Ends after this many commands
     #[arg(long)]
     pub(super) commands: Option<u64>,
     /// Draws the same commands as a run that printed this number
     #[arg(long)]
     pub(super) seed: Option<u64>,
-    /// Begins with this round
+    /// Number of the first round
     #[arg(long, default_value_t = 0)]
     pub(super) round: u64,
     /// Protocol of all connections; otherwise some of each
     #[arg(long, value_parser = clap::value_parser!(u8).range(2..=3))]
     pub(super) resp: Option<u8>,
-    /// Varve
+    /// Program of Varve
     #[arg(long, default_value = "target/checked/varve-server")]
     pub(super) server: String,
     /// Worker threads of Varve
     #[arg(long, default_value_t = 2)]
     pub(super) threads: usize,
-    /// Goes on after a difference, and prints each kind of them once
+    /// Continues after a difference, and prints each kind of difference once
     #[arg(long)]
     pub(super) keep_going: bool,
-    /// Writes requests and the reference's replies into a file
+    /// Records requests and the reference's replies in a file
     #[arg(long)]
     pub(super) record: Option<PathBuf>,
     /// Plays a recording to Varve alone
     #[arg(long)]
     pub(super) play: Option<PathBuf>,
-    /// Plays no random commands: each command meets both sides of each border between the forms in
+    /// Plays no random commands, but each command on both sides of each border between the forms in
     /// which values are kept
     #[arg(long)]
     pub(super) borders: bool,
-    /// Borders with this in their names only
+    /// Plays only borders with this text in their names
     #[arg(long)]
     pub(super) only: Option<String>,
-    /// Of the commands at each border one in so many, others at the next border
+    /// Plays one of this many commands at each border, and others at the next border
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) one_in: u64,
-    /// Varve alone meets the borders, and has to survive
+    /// Plays the borders on Varve alone, which has to survive
     #[arg(long)]
     pub(super) alone: bool,
-    /// The same with little memory
+    /// Plays the borders on Varve alone, with little memory
     #[arg(long)]
     pub(super) tight: bool,
 }

@@ -1,9 +1,10 @@
-//! Recorded requests and replies of the reference server, to be played where it is not to be had.
+//! Recorded requests and replies of the reference server, to be played where that server is not
+//! available.
 //!
 //! ```text
-//! fresh              a round begins: no keys, settings as at the start, new connections
-//! A SET k v          a client's request
-//! < "+OK\r\n"        the reply, as it was sent; `<` alone for a long one
+//! fresh              start of a round: no keys, settings as at the start, new connections
+//! A SET k v          request of a client
+//! < "+OK\r\n"        reply, as it was sent; `<` alone for a long one
 //! A gone k           the client asks until the key is gone
 //! ```
 
@@ -11,38 +12,38 @@ use super::step::{Request, client_name, line, word};
 use crate::client::Reply;
 use anyhow::{Context, Result, bail, ensure};
 
-/// One thing that happened.
+/// Entry of a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
-    /// A round begins.
+    /// Start of a round.
     Fresh,
-    /// A request was answered.
+    /// A request with its reply.
     Ask {
-        /// Which connection.
+        /// Index of the connection.
         client: usize,
-        /// What was asked.
+        /// Request that was sent.
         request: Request,
-        /// What the reference said, if it was short.
+        /// Reply of the reference, if it was short.
         reply: Option<Reply>,
     },
-    /// A key was waited for to be gone.
+    /// A wait until a key is gone.
     Gone {
-        /// Which connection.
+        /// Index of the connection.
         client: usize,
-        /// The key.
+        /// Key.
         key: Vec<u8>,
     },
 }
 
-/// Entries as they are written.
+/// Writer of entries.
 #[derive(Debug, Default)]
 pub struct Recording {
-    /// The file's text.
+    /// Text of the file.
     pub text: String,
 }
 
 impl Recording {
-    /// Adds what happened.
+    /// Adds an entry.
     pub fn add(&mut self, entry: &Entry) {
         self.text += &match entry {
             Entry::Fresh => "fresh\n".to_owned(),
@@ -56,10 +57,10 @@ impl Recording {
     }
 }
 
-/// Reads what a recording wrote.
+/// Reads the entries of a recording.
 ///
 /// # Errors
-/// If a line is something else.
+/// If a line is not an entry.
 pub fn read(text: &str) -> Result<Vec<Entry>> {
     let mut entries = Vec::new();
     let mut lines = text.lines().filter(|line| !line.starts_with('#')).peekable();
@@ -84,7 +85,7 @@ pub fn read(text: &str) -> Result<Vec<Entry>> {
     Ok(entries)
 }
 
-/// The words of a line; `"a"*100` is one letter many times.
+/// Returns the words of a line; `"a"*100` is one letter repeated.
 fn words(line: &str) -> Result<Request> {
     let mut words = Vec::new();
     let mut rest = line;
@@ -106,7 +107,7 @@ fn words(line: &str) -> Result<Request> {
     Ok(words)
 }
 
-/// Where the first word ends; behind its quotes, if it has any.
+/// Returns the end of the first word; behind its quotes, if it has any.
 fn word_end(line: &str) -> Result<usize> {
     if !line.starts_with('"') {
         return Ok(line.find(' ').unwrap_or(line.len()));
@@ -123,7 +124,7 @@ fn word_end(line: &str) -> Result<usize> {
     bail!("a quote is left open: {line}")
 }
 
-/// A reply as a server sends it.
+/// Encodes a reply as a server sends it.
 fn reply_bytes(reply: &Reply) -> Vec<u8> {
     let one = |kind: char, text: &[u8]| [kind.to_string().as_bytes(), text, b"\r\n"].concat();
     let text = |kind: char, bytes: &[u8]| {

@@ -1,4 +1,4 @@
-//! Differences that were seen, each kind of them cut down and shown once.
+//! Differences that were found, each kind of them reduced and shown once.
 
 use super::pair::Pair;
 use super::play::{Failure, What};
@@ -9,37 +9,37 @@ use super::transcript::transcript;
 use anyhow::{Result, bail, ensure};
 use std::collections::BTreeMap;
 
-/// See the module page.
+/// Collection of differences.
 #[derive(Debug)]
 pub struct Findings {
-    /// A difference does not end the run.
+    /// True if a difference does not end the run.
     keep_going: bool,
-    /// Listed differences, by their reasons.
+    /// Number of listed differences, by their reasons.
     listed: BTreeMap<&'static str, u64>,
-    /// Kinds of failures, and how often they were seen.
+    /// Number of failures, by kind.
     failures: BTreeMap<String, u64>,
 }
 
 impl Findings {
-    /// None so far; the first one ends the run, or does not.
+    /// Creates an empty collection; `keep_going` decides whether the first failure ends the run.
     pub fn new(keep_going: bool) -> Findings {
         Findings { keep_going, listed: BTreeMap::new(), failures: BTreeMap::new() }
     }
 
-    /// Notes differences that are listed.
+    /// Counts differences that are listed.
     pub fn note(&mut self, listed: BTreeMap<&'static str, u64>) {
         for (reason, seen) in listed {
             *self.listed.entry(reason).or_default() += seen;
         }
     }
 
-    /// Notes one that needs no entry in the list.
+    /// Counts one difference for a reason without an entry in the list.
     pub fn note_one(&mut self, reason: &'static str) {
         *self.listed.entry(reason).or_default() += 1;
     }
 
-    /// Cuts a failure down, if it is a new kind of one, and shows it. What led to it is tried in
-    /// the order of `attempts`, until the failure comes again.
+    /// Reduces and shows a failure, if its kind is new. The `attempts` to repeat it are tried in
+    /// order until one fails again.
     ///
     /// # Errors
     /// If a server cannot be started, or the run ends with the first difference.
@@ -56,7 +56,7 @@ impl Findings {
             return Ok(());
         }
         println!("\n== {heading}: {signature}");
-        // What may have harmed the reference ends with it.
+        // Any harm to the memory of the reference ends with its process.
         pair.valkey.stop();
         let ended = matches!(failure.what, What::Broken(_));
         let mut what = failure.what;
@@ -88,7 +88,7 @@ impl Findings {
         Ok(())
     }
 
-    /// Tells what was seen; `done` says after what.
+    /// Prints a summary; `done` describes the work that was done.
     ///
     /// # Errors
     /// If there was a difference that is not listed.
@@ -125,5 +125,5 @@ fn print_failure(what: &What) {
     }
 }
 
-/// Steps of a transcript that could not be made shorter.
+/// Most steps shown of a transcript that could not be reduced.
 const SHOWN: usize = 60;

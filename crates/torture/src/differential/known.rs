@@ -1,20 +1,20 @@
-//! Differences that stay, each with a reason that a user would accept. The list only shrinks.
+//! Accepted differences, each with a reason that a user would accept. The list only shrinks.
 
 use super::rule::{Rule, agree, elements, pairs};
 use super::step::{Request, name};
 use crate::client::Reply;
 
-/// A difference that is no mistake.
+/// Accepted difference.
 pub struct Known {
-    /// What a user would be told.
+    /// Reason, as a user would be told.
     pub reason: &'static str,
-    /// Both hold the same values afterwards; otherwise both are made to forget all keys.
+    /// True if both hold the same values afterwards; otherwise all keys of both are removed.
     pub only_the_reply: bool,
-    /// As narrow as can be.
+    /// Predicate for the difference, as narrow as possible.
     is: fn(&Seen<'_>) -> bool,
 }
 
-/// A difference.
+/// Difference between two replies.
 struct Seen<'a> {
     name: &'a str,
     request: &'a Request,
@@ -22,14 +22,14 @@ struct Seen<'a> {
     valkey: &'a Reply,
 }
 
-/// The entry for a difference.
+/// Returns the entry for a difference.
 pub fn find(request: &Request, varve: &Reply, valkey: &Reply) -> Option<&'static Known> {
     let name = name(request);
     let seen = Seen { name: &name, request, varve, valkey };
     KNOWN.iter().find(|known| (known.is)(&seen))
 }
 
-/// All of them.
+/// All accepted differences.
 const KNOWN: &[Known] = &[
     Known {
         reason: "sums are exact in decimal, where Valkey rounds to a float of 80 bits",
@@ -50,7 +50,7 @@ const KNOWN: &[Known] = &[
         reason: "how a list or string is kept is told from what it is, not from how it came to be",
         only_the_reply: true,
         is: |seen| {
-            // With a deadline that it once had a string would have been too long to be embedded.
+            // A deadline, which the string may have had, would make it too long to be embedded.
             let had_deadline = || {
                 seen.request.last().is_some_and(|key| key.starts_with(b"se"))
                     && is_text(seen.varve, b"embstr")
@@ -116,7 +116,7 @@ const KNOWN: &[Known] = &[
                 b"ERR min or max is not a float",
                 b"ERR invalid cursor",
             ];
-            // What is no id is an option of XCLAIM.
+            // A word that is no id is an option of XCLAIM.
             let is_option = matches!(seen.varve, Reply::Error(text)
                 if text.starts_with(b"ERR Unrecognized XCLAIM option"));
             (is_option || errors.iter().any(|error| is_error(seen.varve, error)))
@@ -160,7 +160,7 @@ const KNOWN: &[Known] = &[
             seen.name.starts_with("PF")
                 && is_error(seen.varve, b"WRONGTYPE Key is not a valid HyperLogLog string value.")
                 && (is_error(seen.valkey, b"INVALIDOBJ Corrupted HLL object detected")
-                    // Without elements Valkey looks at the head alone.
+                    // Without elements Valkey reads the header alone.
                     || seen.name == "PFADD" && seen.request.len() == 2)
         },
     },
@@ -192,10 +192,10 @@ const KNOWN: &[Known] = &[
     },
 ];
 
-/// Up to the digits that a float of 80 bits has.
+/// Returns true if two numbers agree up to the digits of an 80-bit float.
 fn are_almost_equal(varve: &Reply, valkey: &Reply) -> bool {
     let (Reply::Bulk(one), Reply::Bulk(other)) = (varve, valkey) else { return false };
-    // Numbers beyond the range of a double lose digits on both sides alike.
+    // Numbers beyond the range of a double are cut by the same digits on both sides.
     let whole = |text: &[u8]| text.iter().position(|it| *it == b'.').unwrap_or(text.len());
     let cut = whole(one).min(whole(other)).saturating_sub(250);
     let number = |text: &[u8]| {
@@ -222,7 +222,7 @@ fn are_same_numbers(one: &Reply, other: &Reply) -> bool {
     }
 }
 
-/// Pages of members and scores, or all of them, in any order.
+/// Returns true for equal pages, or whole replies, of members and scores in any order.
 fn are_same_pages(one: &Reply, other: &Reply) -> bool {
     let page = |reply| {
         let mut page = match elements(reply) {

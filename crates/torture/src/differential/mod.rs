@@ -1,4 +1,4 @@
-//! The same random commands to Varve and to a reference server; what they answer is compared.
+//! The same random commands for Varve and a reference server, whose replies are compared.
 //!
 //! ```text
 //! seed ─generate─▶ round of steps ─play─▶ both servers ─rule, known─▶ agree, or a failure
@@ -156,7 +156,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Rounds that one process of the reference plays: it may harm its own memory.
+/// Rounds for one process of the reference, which may harm its own memory.
 const REFERENCE_ROUNDS: u64 = 100;
 const HEADER: &str = "# Written by scripts/differential --record; corpus.rs says what it means.\n";
 const CORPUS: &str = "tests/differential/valkey.txt";

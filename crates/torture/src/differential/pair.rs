@@ -1,4 +1,4 @@
-//! Varve and the reference server, asked the same.
+//! Varve and the reference server, with the same requests.
 
 use super::corpus::{Entry, Recording};
 use super::generate::{CLIENTS, settings};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// One of the two servers.
 pub struct Side {
-    /// The name in reports.
+    /// Name in reports.
     pub name: &'static str,
     program: Program,
     launch: Launch,
@@ -18,12 +18,12 @@ pub struct Side {
     clients: Vec<Client>,
 }
 
-/// A server that does not answer any more.
+/// Failure of a server that does not answer.
 #[derive(Debug)]
 pub struct Broken {
-    /// Its name.
+    /// Name of the server.
     pub side: &'static str,
-    /// What was seen of it.
+    /// Error on the connection, or the reason why the server ended.
     pub error: String,
 }
 
@@ -36,19 +36,19 @@ impl std::fmt::Display for Broken {
 impl std::error::Error for Broken {}
 
 impl Side {
-    /// A server that is started when it is first needed.
+    /// Creates a server that is started when it is first needed.
     pub fn new(name: &'static str, program: Program, launch: Launch) -> Side {
         Side { name, program, launch, server: None, clients: Vec::new() }
     }
 
-    /// Ends the server; it is started anew when it is next needed.
+    /// Ends the server; it is started again when it is next needed.
     pub fn stop(&mut self) {
         self.clients.clear();
         self.server = None;
     }
 
-    /// Empty databases, settings as at the start and new connections; one more than rounds use,
-    /// for looking.
+    /// Restores empty databases, the settings of the start and new connections: those of rounds,
+    /// and one for queries.
     ///
     /// # Errors
     /// If the server cannot be started.
@@ -74,7 +74,7 @@ impl Side {
         Ok(())
     }
 
-    /// Sends requests, as they were encoded.
+    /// Sends encoded requests.
     ///
     /// # Errors
     /// If the connection breaks.
@@ -86,7 +86,7 @@ impl Side {
     /// Waits for one reply.
     ///
     /// # Errors
-    /// If the connection breaks, or there is none for long.
+    /// If the connection breaks, or no reply comes for long.
     pub fn receive(&mut self, client: usize) -> Result<Reply, Broken> {
         let received = self.clients[client].receive();
         received.map_err(|error| self.broken(&error))
@@ -106,7 +106,7 @@ impl Side {
         Err(Broken { side: self.name, error: format!("no {number} clients wait") })
     }
 
-    /// What is known about the end of a connection; a server that ended says why.
+    /// Returns the failure of a connection; if the server has ended, with its reason.
     fn broken(&mut self, error: &anyhow::Error) -> Broken {
         let mut error = format!("{error:#}");
         let port = self.server.as_ref().map(|server| server.port);
@@ -122,26 +122,26 @@ impl Side {
     }
 }
 
-/// See the module page.
+/// Varve and the reference server.
 pub struct Pair {
     /// Varve.
     pub varve: Side,
-    /// The reference.
+    /// Reference server.
     pub valkey: Side,
-    /// What the reference is asked and answers, if it is to be kept.
+    /// Recording of the reference's requests and replies, if there is one.
     pub recording: Option<Recording>,
 }
 
-/// What both said to one request.
+/// Replies of both to one request.
 pub struct Answers {
-    /// Varve.
+    /// Reply of Varve.
     pub varve: Reply,
-    /// The reference.
+    /// Reply of the reference.
     pub valkey: Reply,
 }
 
 impl Pair {
-    /// Both as at their start, but for the memory they use.
+    /// Restores the initial state of both, but for their memory use.
     ///
     /// # Errors
     /// If one cannot be started.
@@ -177,10 +177,10 @@ impl Pair {
         Ok(answers)
     }
 
-    /// Lets a client wait, as the so-and-so-many-th that does.
+    /// Sends a blocking request and waits until so many clients (`number`) wait on both servers.
     ///
     /// # Errors
-    /// If a connection breaks, or it does not wait.
+    /// If a connection breaks, or the client does not wait.
     pub fn start_waiting(
         &mut self,
         client: usize,
@@ -194,7 +194,7 @@ impl Pair {
         Ok(())
     }
 
-    /// Waits for a reply of both.
+    /// Waits for one reply of each.
     ///
     /// # Errors
     /// If a connection breaks.

@@ -1,4 +1,4 @@
-//! Plays steps to both servers until they differ.
+//! Plays steps on both servers until they differ.
 
 use super::borders::Case;
 use super::generate::{CLIENTS, KEYS};
@@ -11,27 +11,27 @@ use crate::client::Reply;
 use anyhow::Result;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Why playing ended.
+/// Failure that ended the playing of steps.
 #[derive(Debug)]
 pub struct Failure {
-    /// Steps that had been played.
+    /// Number of steps that had been played.
     pub played: usize,
-    /// What was seen.
+    /// Kind of failure.
     pub what: What,
 }
 
-/// What went wrong.
+/// Kind of failure.
 #[derive(Debug)]
 pub enum What {
     /// Two replies differ.
     Differ {
         /// The request.
         request: Request,
-        /// It only looked at a key afterwards.
+        /// True if the request only read a key afterwards.
         is_check: bool,
-        /// What Varve said.
+        /// Reply of Varve.
         varve: Reply,
-        /// What the reference said.
+        /// Reply of the reference.
         valkey: Reply,
     },
     /// A server does not answer.
@@ -45,7 +45,7 @@ impl From<Broken> for What {
 }
 
 impl What {
-    /// What makes two failures the same.
+    /// Returns a text that is equal for failures of the same kind.
     pub fn signature(&self) -> String {
         match self {
             What::Differ { request, is_check, varve, valkey } => {
@@ -65,7 +65,7 @@ impl What {
     }
 }
 
-/// The kind of a reply, and the text of an error.
+/// Returns the kind of a reply, or the text of an error.
 fn gist(reply: Option<&Reply>) -> String {
     match reply {
         None => "missing".to_owned(),
@@ -77,27 +77,27 @@ fn gist(reply: Option<&Reply>) -> String {
     }
 }
 
-/// How often it is looked at keys.
+/// Frequency of the comparisons of keys.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// Requests sent in one piece, at most.
+    /// Most requests sent in one piece.
     pub batch: usize,
-    /// Batches from one look at all keys to the next.
+    /// Batches between two comparisons of all keys.
     pub looks: usize,
 }
 
-/// What playing came to.
+/// Result of playing.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// The difference, if there was one.
+    /// Difference, if there was one.
     pub failure: Option<Failure>,
-    /// Requests that both answered.
+    /// Number of requests that both answered.
     pub requests: u64,
-    /// Differences that are listed, by their reasons.
+    /// Number of listed differences, by their reasons.
     pub listed: BTreeMap<&'static str, u64>,
 }
 
-/// Plays steps to servers that are as at their start.
+/// Plays steps on servers that are in their initial state.
 ///
 /// # Errors
 /// If a server cannot be started.
@@ -122,7 +122,7 @@ pub fn play(pair: &mut Pair, steps: &[Step], pace: Pace) -> Result<Outcome> {
     Ok(player.outcome)
 }
 
-/// Requests of one client that fit into what sockets hold.
+/// Returns the length of the next batch: requests of one client that fit into socket buffers.
 fn batch_len(steps: &[Step], most: usize) -> usize {
     let mut bytes = 0;
     let fits = |step: &&Step| {
@@ -133,21 +133,21 @@ fn batch_len(steps: &[Step], most: usize) -> usize {
     steps.iter().take(most).take_while(fits).count().max(1)
 }
 
-/// Asks both servers the same, step by step.
+/// Player that sends the same requests to both servers, step by step.
 pub struct Player<'a> {
     /// Both servers.
     pub pair: &'a mut Pair,
-    /// What it came to so far.
+    /// Result so far.
     pub outcome: Outcome,
 }
 
 impl Player<'_> {
-    /// Requests of the first client before any case.
+    /// Sends requests of the first client before any case.
     pub fn begin(&mut self, requests: &[Request]) -> Result<(), What> {
         self.ask(0, requests, false).map(drop)
     }
 
-    /// Plays a case on the first client, with a look at the keys behind each command.
+    /// Plays a case on the first client, and compares its keys after each command.
     pub fn case(&mut self, case: &Case) -> Result<(), What> {
         let mut requests = case.build.to_vec();
         for action in &case.actions {
@@ -167,7 +167,8 @@ impl Player<'_> {
                 }
                 Action::Serve { .. } => {}
             }
-            // In one piece with what they look at, since most of the time goes to and fro.
+            // Sent in one piece with the requests that read keys, since round trips take most of
+            // the time.
             let looks_from = requests.len();
             requests.extend(case.keys.iter().flat_map(|key| facts(key)));
             let answers = self.ask_and_look(0, &std::mem::take(&mut requests), looks_from)?;
@@ -187,7 +188,7 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// One batch, and a look at the keys that it names.
+    /// Plays one batch, and compares the keys that it names.
     fn steps(&mut self, steps: &[Step]) -> Result<(), What> {
         let client = steps[0].client;
         let mut keys = BTreeSet::new();
@@ -216,8 +217,8 @@ impl Player<'_> {
         self.look(client, &keys.into_iter().collect::<Vec<_>>(), false)
     }
 
-    /// Sends requests and compares what comes; nothing if a listed difference made both forget
-    /// all keys.
+    /// Sends requests and compares the replies; returns none if both removed all keys after a
+    /// listed difference.
     fn ask(
         &mut self,
         client: usize,
@@ -227,7 +228,7 @@ impl Player<'_> {
         self.ask_and_look(client, requests, if is_check { 0 } else { requests.len() })
     }
 
-    /// The same; from a number on, requests only look at keys.
+    /// Does the same, where requests from a given index on only read keys.
     fn ask_and_look(
         &mut self,
         client: usize,
@@ -249,7 +250,7 @@ impl Player<'_> {
             };
             *self.outcome.listed.entry(known.reason).or_default() += 1;
             if !known.only_the_reply {
-                // What comes behind it in this batch may follow from it.
+                // Later replies of this batch may depend on the difference.
                 self.pair.exchange(client, &[step::request(&["FLUSHALL"])])?;
                 return Ok(None);
             }
@@ -257,7 +258,7 @@ impl Player<'_> {
         Ok(Some(answers))
     }
 
-    /// Writes while others wait, and compares what they get.
+    /// Sends writes while other clients wait, and compares the replies to these.
     fn serve(
         &mut self,
         client: usize,
@@ -285,7 +286,7 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// Follows the cursors of both.
+    /// Follows the cursors of both servers.
     fn iterate(&mut self, client: usize, request: &Request) -> Result<(), What> {
         let mut requests = [request.clone(), request.clone()];
         let at = usize::from(name(request) != "SCAN") + 1;
@@ -331,7 +332,7 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// Compares keys as a client sees them.
+    /// Compares keys through the commands of clients.
     fn look(&mut self, client: usize, keys: &[Vec<u8>], thoroughly: bool) -> Result<(), What> {
         let requests: Vec<_> = keys.iter().flat_map(|key| facts(key)).collect();
         let Some(answers) = self.ask(client, &requests, true)? else { return Ok(()) };
@@ -339,7 +340,7 @@ impl Player<'_> {
         for (key, answers) in keys.iter().zip(answers.chunks(FACTS)) {
             requests.extend(contents(key, &answers[0].valkey));
         }
-        // Large values fill what sockets hold if they are asked for at once.
+        // Large values fill socket buffers if they are requested together.
         for request in requests {
             let request = std::slice::from_ref(&request);
             let Some(answers) = self.ask(client, request, true)? else { return Ok(()) };
@@ -387,7 +388,7 @@ fn is_key(word: &[u8]) -> bool {
     KEYS.iter().any(|key| key.as_bytes() == word)
 }
 
-/// What is asked about any key: its kind first.
+/// Returns the requests about any key; the first is for its type.
 fn facts(key: &[u8]) -> [Request; FACTS] {
     [
         request(&[b"TYPE", key]),
@@ -396,7 +397,7 @@ fn facts(key: &[u8]) -> [Request; FACTS] {
     ]
 }
 
-/// The request for the deadlines of fields.
+/// Returns the request for the deadlines of fields.
 fn deadlines(key: &[u8], fields: &[Vec<u8>]) -> Request {
     let count = fields.len().to_string();
     let mut words = request(&[b"HPTTL", key, b"FIELDS", count.as_bytes()]);
@@ -404,7 +405,7 @@ fn deadlines(key: &[u8], fields: &[Vec<u8>]) -> Request {
     words
 }
 
-/// Requests that show all of a value.
+/// Returns the requests that read a whole value.
 fn contents(key: &[u8], kind: &Reply) -> Option<Request> {
     let Reply::Simple(kind) = kind else { return None };
     let (before, behind): (&[&str], &[&str]) = match kind.as_slice() {
@@ -427,5 +428,5 @@ const PAGES_MAX: usize = 100_000;
 const FACTS: usize = 3;
 const FIELDS_MAX: usize = 200;
 
-/// The pace of a long run.
+/// Pace of a long run.
 pub const PACE: Pace = Pace { batch: 20, looks: 12 };

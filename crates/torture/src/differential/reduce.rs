@@ -1,4 +1,4 @@
-//! Cuts a failing round down to what is needed.
+//! Reduction of a failing round to the steps and words that are needed.
 
 use super::pair::Pair;
 use super::play::{self, Failure, Outcome, Pace, play};
@@ -6,17 +6,17 @@ use super::step::{Action, Step};
 use anyhow::Result;
 use std::time::{Duration, Instant};
 
-/// Steps that still fail, and how.
+/// Reduced steps, and their failure.
 pub struct Reduced {
-    /// As few as could be found.
+    /// Fewest steps found that still fail.
     pub steps: Vec<Step>,
-    /// What they lead to.
+    /// Failure of these steps.
     pub failure: Failure,
-    /// The failure came again at all.
+    /// True if the failure could be repeated at all.
     pub is_repeatable: bool,
 }
 
-/// Takes away steps and words as long as the same failure remains.
+/// Removes steps and words as long as the same failure remains.
 ///
 /// # Errors
 /// If a server cannot be started.
@@ -25,7 +25,7 @@ pub fn reduce(pair: &mut Pair, steps: &[Step], failure: Failure) -> Result<Reduc
     let wanted = failure.what.signature();
     let mut steps = steps[..failure.played].to_vec();
     let mut reducer = Reducer { pair, wanted, pace: GENTLY, began: Instant::now(), last: None };
-    // One by one it is known after which step the values differ.
+    // Run one by one, they show after which step the values differ.
     let fails = reducer.fails(&steps)? || {
         reducer.pace = AS_PLAYED;
         reducer.fails(&steps)?
@@ -47,7 +47,7 @@ struct Reducer<'a> {
     wanted: String,
     pace: Pace,
     began: Instant,
-    /// The last failure that was the wanted one.
+    /// Last failure that was the wanted one.
     last: Option<Failure>,
 }
 
@@ -65,7 +65,7 @@ impl Reducer<'_> {
         Ok(is_wanted)
     }
 
-    /// Halves, quarters, and so on down to single steps.
+    /// Drops halves, quarters, and so on down to single steps.
     fn drop_steps(&mut self, steps: &mut Vec<Step>) -> Result<()> {
         let mut chunk = steps.len().div_ceil(2);
         while chunk > 0 {

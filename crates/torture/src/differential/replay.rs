@@ -1,4 +1,4 @@
-//! Plays a recording to one server.
+//! Replay of a recording on one server.
 
 use super::corpus::{Entry, read};
 use super::known;
@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::Path;
 
-/// Plays a recording to one server; how many requests it answered as they were answered before.
+/// Plays a recording on one server; returns the number of requests with equal replies.
 ///
 /// # Errors
 /// If one reply differs, or the server does not answer.
@@ -19,7 +19,7 @@ pub fn replay(side: &mut Side, file: &Path) -> Result<u64> {
     let text = fs::read_to_string(file).with_context(|| file.display().to_string())?;
     let mut requests = 0;
     let mut round = 0;
-    // Behind a listed difference the values are others, until all keys are removed.
+    // After a listed difference the values differ until all keys are removed.
     let mut differs = false;
     for entry in read(&text)? {
         match entry {
@@ -54,7 +54,7 @@ pub fn replay(side: &mut Side, file: &Path) -> Result<u64> {
     Ok(requests)
 }
 
-/// Times of the recording are long past.
+/// Compares a reply with the recorded one; recorded times are long past.
 fn is_as_recorded(request: &Request, varve: &Reply, reply: &Reply) -> bool {
     agree(rule::of(request), varve, reply)
         || match rule::of(request) {

@@ -1,42 +1,43 @@
-//! How far two replies to one request must agree.
+//! Rules for the agreement of two replies to one request.
 
 use super::step::{Request, name};
 use crate::client::Reply;
 
-/// See the module page.
+/// Degree of agreement between two replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// In every byte.
+    /// Equal in every byte.
     Exact,
-    /// In their elements, in any order.
+    /// Equal in their elements, in any order.
     Members,
-    /// In their pairs, in any order.
+    /// Equal in their pairs, in any order.
     Pairs,
-    /// A page of an iteration: in its elements if it is the only one.
+    /// Page of an iteration; its elements are compared if it is the only one.
     Page {
-        /// The whole collection fits.
+        /// True if the whole collection fits.
         whole: bool,
-        /// Elements come in pairs.
+        /// True if elements come in pairs.
         pairs: bool,
     },
-    /// In type and number of elements: what is drawn by chance.
+    /// Equal in type and number of elements, for random choices.
     Shape,
-    /// In type only.
+    /// Equal in type only.
     Kind,
-    /// Up to this difference of positive numbers: deadlines that were set one after the other.
+    /// Positive numbers with at most this difference: deadlines that were set one after the other.
     Near(i64),
-    /// In all but times and the layout of a stream.
+    /// Equal but for times and the layout of a stream.
     Times,
-    /// As [`Rule::Near`], in the third number of each element.
+    /// Equal but for the third number of each element, which is compared as in [`Rule::Near`].
     Idle,
-    /// In their order of distances, and in what has one distance; if that is cut off, any of it.
+    /// Equal in their distances, and in the elements at each; those at a cut-off last one may
+    /// differ.
     ByDistance {
-        /// The last distance may be that of others, too.
+        /// True if elements at the last distance may differ.
         is_cut: bool,
     },
 }
 
-/// The rule for a request.
+/// Returns the rule for a request.
 pub fn of(request: &Request) -> Rule {
     let name = name(request);
     let has = |word: &[u8]| request.iter().skip(1).any(|it| it.eq_ignore_ascii_case(word));
@@ -47,8 +48,7 @@ pub fn of(request: &Request) -> Rule {
         "HSCAN" => Rule::Page { whole: is_whole(request), pairs: !has(b"NOVALUES") },
         "ZSCAN" => Rule::Page { whole: is_whole(request), pairs: !has(b"NOSCORES") },
         "SPOP" | "SRANDMEMBER" | "HRANDFIELD" | "ZRANDMEMBER" => Rule::Shape,
-        // Keys past their deadline count until they are come across, and replies under way refer
-        // to long strings.
+        // Expired keys count until they are removed, and replies in flight refer to long strings.
         "RANDOMKEY" | "HELLO" | "DBSIZE" | "OBJECT REFCOUNT" => Rule::Kind,
         "TTL" | "EXPIRETIME" | "HTTL" | "HEXPIRETIME" => Rule::Near(SECONDS),
         "PTTL" | "PEXPIRETIME" | "HPTTL" | "HPEXPIRETIME" => Rule::Near(MILLISECONDS),
@@ -73,8 +73,8 @@ pub fn of(request: &Request) -> Rule {
     }
 }
 
-/// The request that comes before another one, so that its reply is defined: a range by bytes asks
-/// for equal scores.
+/// Returns the request to send beforehand, so that the reply is defined: a range by bytes needs
+/// equal scores.
 pub fn prelude(request: &Request) -> Option<Request> {
     let name = name(request);
     let is_by_lex = name.contains("LEX")
@@ -84,12 +84,12 @@ pub fn prelude(request: &Request) -> Option<Request> {
     is_by_lex.then(|| super::step::request(&[b"ZUNIONSTORE", key, b"1", key, b"WEIGHTS", b"0"]))
 }
 
-/// A request and what belongs before and behind it.
+/// Returns a request with the requests to send before and after it.
 pub fn with_company(request: &Request) -> impl Iterator<Item = Request> {
     [prelude(request), Some(request.clone()), amends(request)].into_iter().flatten()
 }
 
-/// The request that brings both sides to one state after a command that draws by chance.
+/// Returns the request that makes both sides equal again after a command with a random choice.
 pub fn amends(request: &Request) -> Option<Request> {
     let has = |word: &[u8]| request.iter().skip(1).any(|it| it.eq_ignore_ascii_case(word));
     let store = || {
@@ -109,7 +109,7 @@ pub fn amends(request: &Request) -> Option<Request> {
     Some(vec![b"DEL".to_vec(), key?])
 }
 
-/// Elements that nothing tells apart may stand in any order.
+/// Returns the rule for SORT: elements that compare equal may be in any order.
 fn sort(request: &Request) -> Rule {
     let has = |word: &[u8]| request.iter().any(|it| it.eq_ignore_ascii_case(word));
     let mut by = request.windows(2).filter(|it| it[0].eq_ignore_ascii_case(b"BY")).peekable();
@@ -121,16 +121,16 @@ fn sort(request: &Request) -> Rule {
     }
 }
 
-/// Whether one page holds all: the first one, with a large COUNT.
+/// Returns true if one page holds the whole collection: the first one, with a large COUNT.
 fn is_whole(request: &Request) -> bool {
     let cursor = request.iter().any(|it| it == b"0");
-    // The last one counts.
+    // The last COUNT is the one in effect.
     let count = request.iter().rposition(|it| it.eq_ignore_ascii_case(b"COUNT"));
     let count = count.and_then(|at| text::parse_i64(request.get(at + 1)?));
     cursor && count == Some(WHOLE)
 }
 
-/// Whether two replies agree under a rule; errors must always be the same.
+/// Returns true if two replies agree under a rule; errors must always be equal.
 pub fn agree(rule: Rule, one: &Reply, other: &Reply) -> bool {
     if one == other {
         return true;
@@ -156,7 +156,7 @@ fn kind(reply: &Reply) -> std::mem::Discriminant<Reply> {
     std::mem::discriminant(reply)
 }
 
-/// The elements of an aggregate; none of anything else.
+/// Returns the elements of an aggregate; none for other replies.
 pub fn elements(reply: &Reply) -> &[Reply] {
     match reply {
         Reply::Array(it) | Reply::Map(it) | Reply::Set(it) | Reply::Push(it) => it,
@@ -170,14 +170,14 @@ fn members(reply: &Reply) -> Vec<&Reply> {
     members
 }
 
-/// The pairs of an aggregate, in an order of their own.
+/// Returns the pairs of an aggregate, sorted.
 pub fn pairs(reply: &Reply) -> Vec<&[Reply]> {
     let mut pairs: Vec<_> = elements(reply).chunks(2).collect();
     pairs.sort();
     pairs
 }
 
-/// A page may show an element twice.
+/// Compares pages; a page may contain an element twice.
 fn pages(whole: bool, in_pairs: bool, one: &Reply, other: &Reply) -> bool {
     let ([cursor, one], [other_cursor, other]) = (elements(one), elements(other)) else {
         return false;
@@ -224,7 +224,7 @@ fn idle(one: &Reply, other: &Reply) -> bool {
     one.len() == other.len() && one.iter().zip(other).all(same)
 }
 
-/// Elements are names with distances, or the coordinates of places without.
+/// Compares elements that are names with distances, or coordinates without.
 fn by_distance(is_cut: bool, one: &Reply, other: &Reply) -> bool {
     let distance = |it: &Reply| elements(it).get(1).cloned();
     let far: Vec<_> = elements(one).iter().map(distance).collect();
@@ -269,11 +269,11 @@ fn differ_little(one: &Reply, other: &Reply) -> bool {
     }
 }
 
-/// The COUNT that no collection of a round exceeds.
+/// COUNT that no collection of a round exceeds.
 pub const WHOLE: i64 = 10_000_000;
 const SECONDS: i64 = 20;
 const MILLISECONDS: i64 = SECONDS * 1000;
-/// Larger numbers are times since the epoch.
+/// Least number that is taken for a time since the epoch, in milliseconds.
 const LEAST_TIME: i64 = 1_000_000_000_000;
 
 #[cfg(test)]

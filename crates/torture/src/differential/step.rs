@@ -1,20 +1,20 @@
-//! What a round consists of, and its words.
+//! Steps of a round, and their words.
 
 use text::quote;
 
 /// A command with its arguments.
 pub type Request = Vec<Vec<u8>>;
 
-/// One thing that a client does.
+/// One action of one client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Which connection.
+    /// Index of the connection.
     pub client: usize,
-    /// What it does.
+    /// Action of the client.
     pub action: Action,
 }
 
-/// What a client does.
+/// Action of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Sends a request; its reply is compared.
@@ -23,24 +23,24 @@ pub enum Action {
     Iterate(Request),
     /// Writes while other clients wait.
     Serve {
-        /// What the other clients wait with, from the first one that does not write.
+        /// Requests of the waiting clients, from the first client that does not write.
         waiters: Vec<Request>,
-        /// Keys that are removed before.
+        /// Keys that are removed beforehand.
         keys: Vec<Vec<u8>>,
-        /// What is written; whoever waits is served by then.
+        /// Requests that write; afterwards no client waits.
         then: Vec<Request>,
     },
-    /// Sends a request that lets a key end soon, and asks until it is gone.
+    /// Sends a request that lets a key expire soon, and asks until it is gone.
     LetExpire(Request, Vec<u8>),
 }
 
 impl Step {
-    /// A request of a client.
+    /// Creates a step that sends a request.
     pub fn send(client: usize, request: Request) -> Step {
         Step { client, action: Action::Send(request) }
     }
 
-    /// The words that may be taken away to make the step shorter.
+    /// Returns the number of words that may be removed to make the step shorter.
     pub fn words(&self) -> usize {
         match &self.action {
             Action::Send(request) => request.len(),
@@ -49,12 +49,12 @@ impl Step {
     }
 }
 
-/// A request from words.
+/// Creates a request from words.
 pub fn request<W: AsRef<[u8]>>(words: &[W]) -> Request {
     words.iter().map(|word| word.as_ref().to_vec()).collect()
 }
 
-/// The command's name in upper case; those of subcommands follow after a blank.
+/// Returns the name of the command in upper case; that of a subcommand follows after a blank.
 pub fn name(request: &[Vec<u8>]) -> String {
     let word = |at: usize| request.get(at).map(|it| it.to_ascii_uppercase()).unwrap_or_default();
     let first = String::from_utf8_lossy(&word(0)).into_owned();
@@ -64,22 +64,22 @@ pub fn name(request: &[Vec<u8>]) -> String {
     first
 }
 
-/// The clients but one.
+/// Returns all clients but one.
 pub fn others(client: usize) -> impl Iterator<Item = usize> {
     (0..).filter(move |it| *it != client)
 }
 
-/// `A` for the first client, which is there from the start.
+/// Returns the name of a client; `A` for the first one, which exists from the start.
 pub fn client_name(client: usize) -> String {
     char::from_digit(client as u32 + 10, 36).map_or('?', |it| it.to_ascii_uppercase()).to_string()
 }
 
-/// A request on one line.
+/// Formats a request on one line.
 pub fn line(request: &[Vec<u8>]) -> String {
     request.iter().map(|it| word(it)).collect::<Vec<_>>().join(" ")
 }
 
-/// A word with escapes where they are needed; long runs of one byte as `"a"*4096`.
+/// Formats a word with escapes where needed; long runs of one byte as `"a"*4096`.
 pub fn word(bytes: &[u8]) -> String {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.:+*>()[,=".contains(byte);
     if let [first, rest @ ..] = bytes

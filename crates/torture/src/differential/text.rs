@@ -1,10 +1,10 @@
-//! Replies as people read them.
+//! Replies as readable text.
 
 use super::rule::elements;
 use super::step::word;
 use crate::client::Reply;
 
-/// A reply on one line, cut where it becomes long.
+/// Formats a reply on one line; a long one is cut.
 pub fn reply_text(reply: &Reply) -> String {
     let mut text = full_text(reply);
     if text.len() > SHOWN {
@@ -43,7 +43,7 @@ fn full_text(reply: &Reply) -> String {
     }
 }
 
-/// The innermost parts in which two replies differ first.
+/// Returns the first innermost parts in which two replies differ.
 pub fn first_difference<'a>(
     one: &'a Reply,
     other: &'a Reply,

@@ -1,9 +1,9 @@
-//! Steps as they are written down for people.
+//! Steps as readable transcripts.
 
 use super::rule::with_company;
 use super::step::{Action, Request, Step, client_name, line, others, word};
 
-/// Steps as `tests/transcripts` has them, without replies.
+/// Formats steps in the form of `tests/transcripts`, without replies.
 pub fn transcript(steps: &[Step]) -> String {
     let mut out = String::new();
     let mut client = 0;

@@ -1,33 +1,33 @@
-//! What the hammer does not do, since a known fault of the server would end each run there.
+//! Known faults of the server that the hammer avoids, since they would end each run.
 
-/// Each names a fault; `--try NAME` runs into it.
+/// Known fault; `--try NAME` provokes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Known {
-    /// Writes that never end where only keys with a deadline may be evicted, and all are
+    /// Writes that never end where only keys with a deadline may be evicted, and none is left
     VolatileEviction,
 }
 
-/// The faults that are kept away from.
+/// Faults that are avoided.
 #[derive(Clone, Debug)]
 pub(super) struct Avoided(Vec<Known>);
 
-/// All known ones. A fault that is mended is taken out.
+/// All known faults. A fault that is fixed is removed.
 const KNOWN: &[Known] = &[];
 
 impl Avoided {
-    /// All known faults but those that are to be tried.
+    /// Returns all known faults but those to be tried.
     pub(super) fn all_but(tried: &[Known]) -> Self {
         Self(KNOWN.iter().copied().filter(|known| !tried.contains(known)).collect())
     }
 
-    /// Policies of eviction that are tried.
+    /// Returns the eviction policies that may be used.
     pub(super) fn policies(&self) -> &'static [&'static str] {
         let volatile = !self.0.contains(&Known::VolatileEviction);
         if volatile { &POLICIES } else { &POLICIES[..VOLATILE] }
     }
 }
 
-/// Where those begin that evict only keys with a deadline.
+/// Index of the first policy that evicts only keys with a deadline.
 const VOLATILE: usize = 3;
 
 const POLICIES: [&str; 6] =

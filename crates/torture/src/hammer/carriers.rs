@@ -1,4 +1,4 @@
-//! Connections that carry tokens: they take, hold and put them, or have the server move them.
+//! Connections that carry tokens: they remove, hold and add them, or let the server move them.
 
 use super::chance::Chance;
 use super::line::{Burst, Part};
@@ -9,15 +9,15 @@ use super::{Fault, private};
 use crate::client::Reply;
 use anyhow::{Result, bail, ensure};
 
-/// Carries tokens. What it has taken it holds until it has put it back.
+/// Connection that carries tokens. It holds a removed token until it has added it again.
 pub(super) struct Carrier {
     tokens: Tokens,
     collections: usize,
     number: u64,
     held: Vec<u32>,
-    /// Loses one token on purpose.
+    /// True if it loses one token on purpose.
     careless: bool,
-    /// Never holds any, so that it may be cut off at any time.
+    /// True if it never holds a token, so that it may be cut off at any time.
     moves_only: bool,
 }
 
@@ -46,7 +46,7 @@ impl Carrier {
         self.tokens.element(chance.below(self.tokens.count) as u32)
     }
 
-    /// A command that hands over elements.
+    /// Adds a command that pops elements.
     fn take(&self, burst: &mut Burst<Self>, chance: &mut Chance) {
         let [list, set, sorted] = ['l', 's', 'z'].map(|letter| self.key(letter, chance));
         let count = chance.length(1000).max(1);
@@ -71,7 +71,7 @@ impl Carrier {
         }
     }
 
-    /// A command that removes a certain element, and says whether it was there.
+    /// Adds a command that removes a given element and replies whether it existed.
     fn take_one(&self, burst: &mut Burst<Self>, chance: &mut Chance) {
         let number = chance.below(self.tokens.count) as u32;
         let element = self.tokens.element(number);
@@ -109,12 +109,12 @@ impl Carrier {
         Ok(())
     }
 
-    /// Puts some of what is held.
+    /// Adds commands that put back some of the held tokens.
     fn put(&mut self, burst: &mut Burst<Self>, chance: &mut Chance) {
         let count = chance.within(1, self.held.len());
         let first = self.held.len() - count;
         let mut bytes = 0;
-        // Not more at once than a burst may hold.
+        // No more at once than fit a burst.
         let some: Vec<_> = self.held.drain(first..).collect();
         let (now, later): (Vec<_>, Vec<_>) = some.into_iter().partition(|number| {
             let fits = bytes < PUT_BYTES;
@@ -149,7 +149,7 @@ impl Carrier {
         });
     }
 
-    /// Commands that put an element only if something is there.
+    /// Adds commands that put an element only if the key or a pivot exists.
     fn put_with_luck(
         &mut self,
         burst: &mut Burst<Self>,
@@ -172,14 +172,14 @@ impl Carrier {
         };
         burst.ask(request, move |carrier, reply| {
             if integer(&reply)? <= 0 {
-                // It was never away, so the fault of the careless does not apply.
+                // The token was never away, so the deliberate loss does not apply.
                 carrier.held.push(number);
             }
             Ok(())
         });
     }
 
-    /// Commands by which the server itself moves an element or a whole collection.
+    /// Adds commands by which the server itself moves an element or a whole collection.
     fn move_within_server(&self, burst: &mut Burst<Self>, chance: &mut Chance) {
         let letter = *chance.pick(&['l', 's', 'z']);
         let [from, to] = [0, 1].map(|_| self.key('l', chance));
@@ -249,12 +249,13 @@ impl Part for Carrier {
 
     fn plan(&mut self, burst: &mut Burst<Self>, chance: &mut Chance) {
         match chance.below(20) {
-            // Between a copy and the removal of its original nobody may cut it off.
+            // A carrier that may be cut off must not be between a copy and the removal of its
+            // original.
             0 if !self.moves_only => self.take_collection(burst, chance),
             1 => self.touch(burst, chance),
             2..=9 => self.move_within_server(burst, chance),
             _ if self.moves_only => self.move_within_server(burst, chance),
-            // Many that are held are too few that travel.
+            // Limited, since tokens that are held do not travel.
             10..=14 if self.held.len() < self.tokens.count / 20 + 1 => self.take(burst, chance),
             _ if !self.held.is_empty() => self.put(burst, chance),
             _ => self.take(burst, chance),

@@ -1,4 +1,4 @@
-//! Who takes part in a phase, and what is verified behind it.
+//! The connections of a phase, and the checks after it.
 
 use super::carriers::Carrier;
 use super::collections::Collections;
@@ -19,7 +19,7 @@ use anyhow::{Context, Result};
 use std::sync::Mutex;
 use std::thread::{Scope, scope};
 
-/// What the connections know at the end.
+/// Knowledge of the connections at the end.
 #[derive(Default)]
 struct Known {
     sums: Mutex<Vec<Sums>>,
@@ -30,13 +30,13 @@ struct Known {
 /// Limits of resident memory, in bytes.
 #[derive(Clone, Copy)]
 pub(super) struct Bounds {
-    /// What may be beyond `maxmemory`.
+    /// Allowance above `maxmemory`.
     pub(super) slack: u64,
-    /// The most of all.
+    /// Limit in all phases.
     pub(super) most: u64,
 }
 
-/// Plays a phase and verifies it; failures are with the place.
+/// Plays a phase and checks it; failures are recorded in the place.
 pub(super) fn play(
     server: &Server,
     place: &Place,
@@ -79,7 +79,7 @@ fn verify(client: &mut Client, tokens: &Tokens, known: Known) -> Result<()> {
     streams::verify(client, &consumers).context("streams")
 }
 
-/// Where connections are started, each in a thread of its own.
+/// Starter of connections, each in a thread of its own.
 struct Stage<'scope, 'place> {
     threads: &'scope Scope<'scope, 'place>,
     place: &'place Place,

@@ -1,50 +1,50 @@
-//! Random choices that follow from a seed.
+//! Random choices from a seed.
 
 use rand::rngs::SmallRng;
 use rand::{Rng, RngExt, SeedableRng};
 
-/// A source of choices; equal numbers give equal choices.
+/// Source of choices; equal seeds and streams give equal choices.
 #[derive(Debug)]
 pub(super) struct Chance(SmallRng);
 
 impl Chance {
-    /// The choices of one stream of a seed.
+    /// Creates the choices of one stream of a seed.
     pub(super) fn new(seed: u64, stream: u64) -> Self {
         Self(SmallRng::seed_from_u64(mix(seed ^ mix(stream))))
     }
 
-    /// A number below `end`, which is not zero.
+    /// Returns a number below `end`, which is not zero.
     pub(super) fn below(&mut self, end: usize) -> usize {
         self.0.random_range(0..end)
     }
 
-    /// A number of a range, both ends included.
+    /// Returns a number of a range, both ends included.
     pub(super) fn within(&mut self, least: usize, most: usize) -> usize {
         self.0.random_range(least..=most)
     }
 
-    /// True once in `times`, on average.
+    /// Returns true once in `times` calls, on average.
     pub(super) fn one_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
 
-    /// One of several.
+    /// Returns one of several.
     pub(super) fn pick<'a, T>(&mut self, among: &'a [T]) -> &'a T {
         &among[self.below(among.len())]
     }
 
-    /// One of several words.
+    /// Returns one of several words.
     pub(super) fn word(&mut self, among: &[&'static str]) -> &'static str {
         among[self.below(among.len())]
     }
 
-    /// Any 64 bits.
+    /// Returns any 64 bits.
     pub(super) fn bits(&mut self) -> u64 {
         self.0.next_u64()
     }
 
-    /// A length that is mostly small, and now and then up to `most`: each doubling is as likely as
-    /// the one before.
+    /// Returns a length that is mostly small, and now and then up to `most`: each doubling is
+    /// equally likely.
     pub(super) fn length(&mut self, most: usize) -> usize {
         let doublings = (usize::BITS - most.leading_zeros()) as usize;
         let limit = 1usize << self.within(0, doublings);
@@ -52,7 +52,7 @@ impl Chance {
     }
 }
 
-/// Bits that depend on all bits of a number.
+/// Mixes a number: each bit of the result depends on all bits.
 pub(super) fn mix(number: u64) -> u64 {
     let mixed = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

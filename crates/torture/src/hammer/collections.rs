@@ -1,4 +1,4 @@
-//! Collections with tags: each field and element tells to which family of keys it belongs.
+//! Collections whose fields and elements identify the family of their key.
 
 use super::chance::Chance;
 use super::content::{check, value};
@@ -9,7 +9,7 @@ use super::words::{Words, error, fine_or_absent, texts, words};
 use crate::client::Reply;
 use anyhow::{Context, Result, ensure};
 
-/// Writes and reads collections that anybody writes.
+/// Connection that writes and reads collections which others write, too.
 pub(super) struct Collections {
     shape: Shape,
     evicts: bool,
@@ -29,7 +29,7 @@ impl Collections {
         value(family, length, chance)
     }
 
-    /// Many small ones or a few of any size.
+    /// Returns many small elements, or a few of any size.
     fn several(&self, family: u32, chance: &mut Chance) -> Vec<Vec<u8>> {
         if chance.one_in(4) {
             return (0..chance.within(1, 3)).map(|_| self.element(family, chance)).collect();
@@ -109,7 +109,7 @@ impl Collections {
             7 => self.write(burst, words!["LTRIM", key, chance.below(10), -2]),
             8 => self.read(burst, words!["LINDEX", key, at], family),
             9 => {
-                // Found only if it is one of the short ones, of which there are few.
+                // Found only if it is one of the few short ones.
                 let pivot = value(family, chance.below(3), chance);
                 self.write(burst, words!["LINSERT", key, "BEFORE", pivot, element]);
             }
@@ -188,7 +188,7 @@ impl Collections {
         burst.ask(words, |collections, reply| collections.allowed(&reply));
     }
 
-    /// A write to a place that may not be there.
+    /// Adds a write to a position that may not exist.
     fn try_write(&self, burst: &mut Burst<Self>, words: Words) {
         burst.ask(words, |collections, reply| match error(&reply) {
             Some(b"ERR index out of range") => Ok(()),
@@ -229,7 +229,7 @@ impl Collections {
         });
     }
 
-    /// Fields and values in turn, with or without a cursor in front.
+    /// Adds a read of alternating fields and values, with or without a cursor in front.
     fn read_fields(&self, burst: &mut Burst<Self>, words: Words, family: u32) {
         let skipped = usize::from(words[0] == b"HSCAN");
         burst.ask(words, move |collections, reply| {
@@ -281,7 +281,7 @@ fn field(number: usize) -> String {
     format!("f{number}")
 }
 
-/// Values of different fields are of different families.
+/// Returns the family of the values of a field; it differs between fields.
 fn family_of_field(family: u32, field: &[u8]) -> u32 {
     let number = field.iter().skip(1).fold(0, |sum, digit| sum * 10 + u32::from(digit & 15));
     family * 10_000 + number

@@ -1,22 +1,22 @@
-//! Values that tell to whom they belong, and whether they are whole.
+//! Values that identify their keys, and whose damage can be detected.
 //!
 //! ```text
 //! 0          8         12        16                    length
-//! │ checksum │ family  │ length  │ random bytes ...    │      of 16 bytes and more
-//! │ digits that follow from the family  │                     shorter
+//! │ checksum │ family  │ length  │ random bytes ...    │      16 bytes or more
+//! │ digits derived from the family      │                     shorter values
 //! ```
 
 use super::chance::{Chance, mix};
 use anyhow::{Result, bail, ensure};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Number that a value and all keys that may hold it share.
+/// Number shared by a value and all keys that may hold it.
 pub(super) type Family = u32;
 
-/// Bytes in front of what is random.
+/// Bytes before the random part.
 pub(super) const HEADER: usize = 16;
 
-/// A value of so many bytes.
+/// Returns a random value of so many bytes.
 pub(super) fn value(family: Family, length: usize, chance: &mut Chance) -> Vec<u8> {
     if length < HEADER {
         return digits(family)[..length].to_vec();
@@ -34,7 +34,7 @@ pub(super) fn value(family: Family, length: usize, chance: &mut Chance) -> Vec<u
     bytes
 }
 
-/// Checks that bytes are a value of a family, whole and unchanged.
+/// Checks that bytes are a complete and unchanged value of a family.
 pub(super) fn check(family: Family, bytes: &[u8]) -> Result<()> {
     if bytes.len() < HEADER {
         ensure!(
@@ -58,14 +58,14 @@ pub(super) fn check(family: Family, bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Checks the begin of a value, at least sixteen bytes.
+/// Checks the beginning of a value, at least sixteen bytes.
 pub(super) fn check_header(family: Family, bytes: &[u8]) -> Result<()> {
     let found = u32_at(bytes, 8);
     ensure!(found == family, "a value of family {found} where one of {family} belongs");
     Ok(())
 }
 
-/// Checks a string that is blocks of one size, each a value or a hole of zeros.
+/// Checks a string of equal blocks, each of which is a value or a hole of zeros.
 pub(super) fn check_blocks(family: Family, block: usize, bytes: &[u8]) -> Result<()> {
     ensure!(
         bytes.len().is_multiple_of(block),
@@ -86,7 +86,7 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
-/// Short values, which servers like to keep as integers, are a part of these.
+/// Digits of which short values are a part: servers can keep them as integers.
 fn digits(family: Family) -> [u8; HEADER] {
     let number = mix(u64::from(family)) % 9_000_000_000_000_000 + 1_000_000_000_000_000;
     let mut digits = [0; HEADER];
@@ -107,7 +107,7 @@ mod tests {
             let bytes = value(7, length, &mut chance);
             assert_eq!(bytes.len(), length);
             check(7, &bytes).unwrap();
-            // An empty one tells nothing.
+            // An empty value identifies no family.
             assert_eq!(check(8, &bytes).is_err(), length > 0, "{length} bytes");
         }
     }

@@ -1,4 +1,4 @@
-//! What goes on beside the connections with invariants, and must not break them.
+//! Connections beside those with invariants, which must not break these.
 
 use super::chance::Chance;
 use super::content::{check, value};
@@ -9,10 +9,10 @@ use crate::client::Reply;
 use anyhow::{Result, bail};
 use std::time::Duration;
 
-/// Database that is flushed at any time.
+/// Database that may be flushed at any time.
 pub(super) const FLUSHED: usize = 3;
 
-/// Changes settings, pauses clients, and flushes.
+/// Connection that changes settings, pauses clients, and flushes.
 pub(super) struct Disturber {
     shape: Shape,
     is_there: bool,
@@ -57,7 +57,7 @@ impl Disturber {
         }
     }
 
-    /// Fills the database that is flushed.
+    /// Adds requests that fill the flushed database.
     fn fill(burst: &mut Burst<Self>, chance: &mut Chance) {
         let (number, length) = (chance.below(20) as u32, chance.length(200_000));
         let string = value(number, length, chance);
@@ -106,7 +106,7 @@ impl Part for Disturber {
     }
 }
 
-/// With a limit of memory, what writes may be refused.
+/// Accepts a reply to a write; with a memory limit, it may be refused.
 fn allowed(disturber: &mut Disturber, reply: Reply) -> Result<()> {
     match error(&reply) {
         Some(text) if disturber.shape.kind != Kind::Everything && text.starts_with(b"OOM ") => {
@@ -116,7 +116,7 @@ fn allowed(disturber: &mut Disturber, reply: Reply) -> Result<()> {
     }
 }
 
-/// Looks at keys that it has heard of.
+/// Connection that reads keys known from replies.
 pub(super) struct Reader {
     known: Vec<Vec<u8>>,
     cursor: Vec<u8>,
@@ -179,7 +179,7 @@ impl Part for Reader {
                 None => Ok(()),
                 Some(text) if text.starts_with(b"WRONGTYPE") => Ok(()),
                 Some(b"ERR no such key") => Ok(()),
-                // What is asked may not be kept under the policy of the moment.
+                // The request may not be supported under the current policy.
                 Some(text) if text.starts_with(b"ERR An LFU maxmemory policy") => Ok(()),
                 Some(text) => bail!("{}", text.escape_ascii()),
             }),

@@ -1,4 +1,4 @@
-//! A connection that sends bursts of requests and holds each reply against what is due.
+//! A connection that sends bursts of requests and checks each reply.
 
 use super::chance::Chance;
 use super::phase::Place;
@@ -10,27 +10,27 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread::sleep;
 use std::time::Duration;
 
-/// What one connection does: it plans requests and reads their replies.
+/// Behaviour of one connection: it plans requests and checks their replies.
 pub(super) trait Part: Sized {
-    /// What it is called in messages.
+    /// Name in messages.
     const NAME: &'static str;
 
     /// Most requests that it sends at once.
     const DEPTH_MAX: usize = usize::MAX;
 
-    /// How long it rests between two bursts.
+    /// Pause between two bursts.
     const REST: Duration = Duration::ZERO;
 
     /// Adds a few requests.
     fn plan(&mut self, burst: &mut Burst<Self>, chance: &mut Chance);
 
-    /// Adds requests that bring it to an end; none if it has come to one.
+    /// Adds requests that finish its work; none if it is finished.
     fn close(&mut self, _burst: &mut Burst<Self>) {}
 }
 
 type Check<P> = Box<dyn FnOnce(&mut P, Reply) -> Result<()>>;
 
-/// Requests that are sent at once, and what to do with their replies.
+/// Requests that are sent at once, and the checks of their replies.
 pub(super) struct Burst<P> {
     bytes: Vec<u8>,
     due: VecDeque<(Words, Check<P>)>,
@@ -62,7 +62,7 @@ pub(super) fn drive<P: Part>(part: P, place: &Place, number: u64) -> Result<P> {
     Ok(line.part)
 }
 
-/// The requests that a part plans, for a connection on which nobody looks at replies.
+/// Returns the requests that a part plans, for a connection whose replies are not checked.
 pub(super) fn requests<P: Part>(part: &mut P, chance: &mut Chance, count: usize) -> Vec<Words> {
     planned(part, chance, count).due.into_iter().map(|(words, _)| words).collect()
 }
@@ -87,7 +87,7 @@ impl<P: Part> Line<P> {
     fn open(part: P, place: &Place, number: u64) -> Result<Self> {
         let mut client = Client::open(place.port, place.patience)?;
         let mut chance = Chance::new(place.seed, number);
-        // Every other connection hears replies of the newer protocol.
+        // Half of the connections, at random, use RESP3.
         if chance.one_in(2) {
             client.ask(&words!["HELLO", 3])?;
         }
@@ -113,7 +113,7 @@ impl<P: Part> Line<P> {
 
     fn play(&mut self, burst: Burst<P>, place: &Place) -> Result<()> {
         let count = burst.due.len() as u64;
-        // What fails to be sent may have been answered with the reason.
+        // If sending fails, the server may have replied with the reason.
         let sent = self.client.send(&burst.bytes);
         for (words, check) in burst.due {
             let reply = match self.client.receive() {
@@ -152,8 +152,8 @@ impl<P: Part> Line<P> {
     }
 }
 
-/// Requests of more bytes are not sent at once: a server that does not read before its replies are
-/// read would wait for ever.
+/// Most bytes of requests that are sent at once: a server that does not read while its replies are
+/// unread would wait for ever with more.
 const BURST_BYTES: usize = 256 << 10;
 
 const HISTORY: usize = 12;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// Bytes in a megabyte.
 pub(super) const MB: u64 = 1 << 20;
 
-/// The most that was seen.
+/// Peak of resident memory, in bytes.
 #[derive(Default)]
 pub(super) struct Peak(AtomicU64);
 
@@ -24,7 +24,7 @@ impl Peak {
     }
 }
 
-/// Looks at the server until the phase is over: at its life, and at its memory.
+/// Checks until the phase is over that the server lives and keeps its memory limit.
 pub(super) fn watch(server: &Server, place: &Place, peak: &Peak, slack: u64, most: u64) {
     let limit = match place.shape.kind {
         Kind::Eviction { megabytes, .. } => (megabytes * MB + slack).min(most),
@@ -47,15 +47,15 @@ pub(super) fn watch(server: &Server, place: &Place, peak: &Peak, slack: u64, mos
     }
 }
 
-/// Waits until no more than `limit` bytes are resident, for so long at most; what is a
-/// moment later, and how long it took.
+/// Waits until at most `limit` bytes are resident, for at most `patience`. Returns the resident
+/// bytes a moment later, and the time that it took.
 pub(super) fn come_to_rest(server: &Server, limit: u64, patience: Duration) -> (u64, Duration) {
     let began = Instant::now();
     while began.elapsed() < patience && server.resident() > limit {
         sleep(SAMPLED_EVERY);
     }
     let came = began.elapsed();
-    // It may go on falling, which is worth knowing.
+    // It may still fall, which the result shows.
     sleep(Duration::from_secs(2));
     (server.resident(), came)
 }

@@ -1,5 +1,5 @@
-//! Keys that one connection alone writes: it knows what they hold, while everybody around it makes
-//! the server move and grow them.
+//! Keys that only one connection writes: it knows their values, while other connections make the
+//! server move and grow them.
 
 use super::Fault;
 use super::chance::Chance;
@@ -10,7 +10,7 @@ use super::words::{Words, fine, integer, text, words};
 use anyhow::ensure;
 use std::collections::HashMap;
 
-/// Writes keys of its own, and knows their values.
+/// Connection that writes keys of its own, and knows their values.
 pub(super) struct Mine {
     number: u64,
     shape: Shape,

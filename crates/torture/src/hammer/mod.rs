@@ -1,20 +1,20 @@
-//! Connections that change the same keys at the same time, and what must hold at the end.
+//! Connections that change the same keys concurrently, and invariants checked at the end.
 //!
 //! | file | what |
 //! |---|---|
-//! | `run` | phases one after the other, and what is told of them |
-//! | `phase` | the shape of one, and what its connections share |
-//! | `cast` | who takes part in a phase, and what is verified behind it |
+//! | `run` | phases one after the other, and their report |
+//! | `phase` | the shape of one phase, and the state shared by its connections |
+//! | `cast` | the connections of a phase, and the checks after it |
 //! | `line` | a connection: bursts of requests, and a check of each reply |
-//! | `tokens`, `carriers` | elements that travel, each of them once |
-//! | `sums` | counters of which the total is known |
-//! | `content`, `strings`, `collections` | values that say to which keys they belong |
-//! | `mine` | keys that one connection alone writes, so that it knows what they hold |
+//! | `tokens`, `carriers` | elements that move and exist exactly once |
+//! | `sums` | counters with a known total |
+//! | `content`, `strings`, `collections` | values that identify their keys |
+//! | `mine` | keys that only one connection writes, so that it knows their values |
 //! | `streams` | entries that are delivered once |
-//! | `swapped` | two databases that trade places |
-//! | `disturb`, `rough` | what goes on beside them, and must break nothing |
-//! | `process`, `memory` | the server: its start, its life, its memory, its end |
-//! | `avoid` | known faults of the server that are kept away from |
+//! | `swapped` | two databases that are swapped |
+//! | `disturb`, `rough` | other connections, which must break nothing |
+//! | `process`, `memory` | the server: its start, its memory, its end |
+//! | `avoid` | known faults of the server that are avoided |
 
 mod avoid;
 mod carriers;
@@ -42,52 +42,52 @@ pub use run::run;
 
 use std::path::PathBuf;
 
-/// What `varve-torture hammer` is told.
+/// Arguments of `varve-torture hammer`.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Arguments {
-    /// The server's program
+    /// Program of the server
     #[arg(long, default_value = "target/checked/varve-server")]
     server: PathBuf,
-    /// Threads of the server
+    /// Worker threads of the server
     #[arg(long, default_value_t = 4)]
     threads: usize,
-    /// How long to go on
+    /// Duration in seconds
     #[arg(long, default_value_t = 60, conflicts_with = "minutes")]
     seconds: u64,
-    /// The same in minutes
+    /// Duration in minutes
     #[arg(long)]
     minutes: Option<u64>,
-    /// Seconds of one phase
+    /// Duration of one phase in seconds
     #[arg(long, default_value_t = 10)]
     phase: u64,
-    /// Where all choices come from; what happens between threads does not repeat
+    /// Seed of all choices; the interleaving of threads is not repeated
     #[arg(long)]
     seed: Option<u64>,
     /// Connections with invariants
     #[arg(long, default_value_t = 16)]
     connections: usize,
-    /// Phases in which a process spins on the one core that the server may use
+    /// Phases with a process that spins on the one core that the server may use
     #[arg(long, value_enum, default_value_t = Busy::Sometimes)]
     busy: Busy,
-    /// Phases with a limit of memory
+    /// Phases with a memory limit
     #[arg(long, value_enum, default_value_t = Busy::Sometimes)]
     eviction: Busy,
-    /// Most megabytes that are resident at the end, with all keys gone
+    /// Most resident megabytes at the end, with all keys removed
     #[arg(long, default_value_t = 40)]
     rest_mb: u64,
-    /// Megabytes above `maxmemory` that may be resident
+    /// Resident megabytes allowed above `maxmemory`
     #[arg(long, default_value_t = 32)]
     slack_mb: u64,
-    /// Most megabytes that are ever resident
+    /// Most resident megabytes at any time
     #[arg(long, default_value_t = 4000)]
     peak_mb: u64,
-    /// Seconds that a reply may take
+    /// Longest wait for a reply, in seconds
     #[arg(long, default_value_t = 30)]
     patience: u64,
-    /// Ends the server by SHUTDOWN and not by a signal, which ThreadSanitizer holds back
+    /// Ends the server by SHUTDOWN and not by a signal, which ThreadSanitizer delays
     #[arg(long)]
     shutdown: bool,
-    /// Runs into a known fault of the server
+    /// Provokes a known fault of the server
     #[arg(long = "try", value_enum)]
     tried: Vec<Known>,
     /// Breaks a rule on purpose, so that the run must fail
@@ -98,7 +98,7 @@ pub struct Arguments {
     options: Vec<String>,
 }
 
-/// When something is done.
+/// Choice of the phases in which something is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Busy {
     /// In no phase
@@ -109,14 +109,14 @@ pub enum Busy {
     Always,
 }
 
-/// A rule that a client breaks.
+/// Rule that a client breaks on purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Fault {
     /// A token is taken and not put back
     DropToken,
     /// A byte of a value is changed
     CorruptTag,
-    /// What was added is not counted
+    /// An addition to a counter is not counted
     ForgetSum,
     /// A delivered entry is not counted
     ForgetEntry,
@@ -124,7 +124,7 @@ pub enum Fault {
     ForeignWrite,
 }
 
-/// A collection that one connection has for itself.
+/// Returns the key of a collection that only one connection uses.
 fn private(letter: char, name: char, number: u64) -> String {
     format!("tok:{letter}:{name}{number}")
 }

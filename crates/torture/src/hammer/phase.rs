@@ -1,4 +1,4 @@
-//! One phase: its shape, which follows from the seed, and what its connections share.
+//! One phase: its shape, which is drawn from the seed, and the state shared by its connections.
 
 use super::chance::Chance;
 use std::fmt;
@@ -7,12 +7,12 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-/// What a phase is about.
+/// Kind of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// All invariants, and no key goes by itself that should stay.
+    /// All invariants hold, and no key is removed unless a client asks for it.
     Everything,
-    /// A limit of memory, and flushes: any key may go at any time, and only what is read counts.
+    /// Memory limit and flushes: any key may be removed, and only values that are read are checked.
     Eviction {
         /// `maxmemory` in megabytes.
         megabytes: u64,
@@ -20,27 +20,27 @@ pub(super) enum Kind {
     },
 }
 
-/// Numbers that make one phase unlike the next.
+/// Parameters of one phase.
 #[derive(Clone, Debug)]
 pub(super) struct Shape {
     pub(super) kind: Kind,
     /// Most requests that a connection sends at once.
     pub(super) depth_max: usize,
-    /// Tokens that travel.
+    /// Number of tokens.
     pub(super) tokens: usize,
-    /// Largest token in bytes, but for a few.
+    /// Largest size of most tokens, in bytes.
     pub(super) token_bytes: usize,
-    /// Collections of each type among which tokens travel.
+    /// Collections of each type that tokens move among.
     pub(super) collections: usize,
-    /// Families of values.
+    /// Number of families of values.
     pub(super) families: usize,
-    /// Largest value in bytes.
+    /// Largest size of values, in bytes.
     pub(super) value_bytes: usize,
-    /// Keys of each type that count.
+    /// Counters of each type, as keys.
     pub(super) counters: usize,
-    /// Fields and members of each that count.
+    /// Counters in each collection, as fields and members.
     pub(super) fields: usize,
-    /// A process spins on the one core that the server may use.
+    /// True if a process spins on the one core that the server may use.
     pub(super) busy: bool,
 }
 
@@ -54,7 +54,7 @@ impl Shape {
             tokens: tokens.min(TOKEN_BYTES / token_bytes),
             token_bytes,
             collections: *chance.pick(&[2, 5, 12]),
-            // What a limit of memory is to be reached with takes many.
+            // Reaching the memory limit takes many values.
             families: *chance.pick(match kind {
                 Kind::Everything => &[2, 8, 40],
                 Kind::Eviction { .. } => &[40, 400, 4000],
@@ -90,15 +90,15 @@ impl fmt::Display for Shape {
     }
 }
 
-/// What the connections of a phase share.
+/// State shared by the connections of a phase.
 pub(super) struct Place {
     pub(super) seed: u64,
     pub(super) port: u16,
-    /// How long a reply may take.
+    /// Longest wait for a reply.
     pub(super) patience: Duration,
     pub(super) shape: Shape,
     pub(super) commands: AtomicU64,
-    /// A connection that breaks a rule on purpose, and which.
+    /// Rule that one connection breaks on purpose, if any.
     pub(super) fault: Option<super::Fault>,
     until: Instant,
     failures: Mutex<Vec<String>>,
@@ -118,12 +118,12 @@ impl Place {
         }
     }
 
-    /// The same for some time from now.
+    /// Sets the duration from now, and the fault.
     pub(super) fn lasting(self, time: Duration, fault: Option<super::Fault>) -> Self {
         Self { until: Instant::now() + time, fault, ..self }
     }
 
-    /// Whether connections are to come to an end.
+    /// Returns true when connections must end.
     pub(super) fn is_over(&self) -> bool {
         Instant::now() >= self.until || self.has_failed()
     }
@@ -132,19 +132,19 @@ impl Place {
         self.failures.lock().is_ok_and(|failures| !failures.is_empty())
     }
 
-    /// Takes note of a failure, which ends the phase.
+    /// Records a failure, which ends the phase.
     pub(super) fn fail(&self, words: String) {
         if let Ok(mut failures) = self.failures.lock() {
             failures.push(words);
         }
     }
 
-    /// The failures so far.
+    /// Returns the failures so far.
     pub(super) fn failures(&self) -> Vec<String> {
         self.failures.lock().map(|failures| failures.clone()).unwrap_or_default()
     }
 
-    /// Whether keys go by themselves in this phase.
+    /// Returns true if keys may be removed by the server in this phase.
     pub(super) fn evicts(&self) -> bool {
         self.shape.kind != Kind::Everything
     }
@@ -154,5 +154,5 @@ impl Place {
     }
 }
 
-/// All tokens together.
+/// Bytes of all tokens together.
 const TOKEN_BYTES: usize = 60 << 20;

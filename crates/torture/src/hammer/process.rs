@@ -1,4 +1,4 @@
-//! The server under the hammer, and what keeps its core busy.
+//! The server under test, and a process that keeps its core busy.
 
 use crate::client::{Client, Reply};
 use anyhow::{Context, Result, bail, ensure};
@@ -11,7 +11,7 @@ use std::sync::Mutex;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// A server of its own, whose end tells how it ended; [`bench::servers`] has no use for that.
+/// Server process whose exit status can be read, which [`bench::servers`] does not offer.
 pub(super) struct Server {
     pub(super) port: u16,
     pub(super) pid: u32,
@@ -20,7 +20,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Starts it, and waits until it answers.
+    /// Starts the server, and waits until it answers.
     pub(super) fn start(program: &Path, threads: usize, options: &[String]) -> Result<Self> {
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
         let log = std::env::temp_dir().join(format!("varve-hammer-{port}.log"));
@@ -53,17 +53,17 @@ impl Server {
         matches!(asked, Ok(Reply::Simple(_)))
     }
 
-    /// How it ended, if it did.
+    /// Returns the exit status, if the server has ended.
     pub(super) fn ended(&self) -> Option<ExitStatus> {
         self.child.lock().ok()?.try_wait().ok()?
     }
 
-    /// Resident memory in bytes; none of one that has ended.
+    /// Returns the resident memory in bytes; zero if the server has ended.
     pub(super) fn resident(&self) -> u64 {
         resident_bytes(self.pid).unwrap_or(0)
     }
 
-    /// All threads on one core, or on any.
+    /// Binds all threads to the given cores.
     pub(super) fn stay_on(&self, cores: &str) -> Result<()> {
         let arguments = ["-a", "-p", "-c", cores, &self.pid.to_string()];
         let status = Command::new("taskset").args(arguments).stdout(Stdio::null()).status()?;
@@ -71,10 +71,10 @@ impl Server {
         Ok(())
     }
 
-    /// Asks it to end, which must be with status 0 and without a panic in the log.
+    /// Ends the server, and checks that it exits with status 0 and without a panic in the log.
     pub(super) fn end(&self, by_command: bool) -> Result<()> {
         if by_command {
-            // What it answers, if anything, is the end.
+            // The reply is not needed; the end of the process is.
             let _ = Client::open(self.port, END_MAX)?.ask(&["SHUTDOWN", "NOSAVE"]);
         } else {
             let status = Command::new("kill").args(["-TERM", &self.pid.to_string()]).status()?;
@@ -101,7 +101,7 @@ impl Server {
             .any(|words| log.contains(words))
     }
 
-    /// Where each of its threads is, if a debugger is to be had.
+    /// Returns the stack of each thread, if a debugger is available.
     pub(super) fn stacks(&self) -> String {
         let arguments = ["-p", &self.pid.to_string(), "-batch", "-ex", "thread apply all bt 50"];
         let Ok(output) = Command::new("gdb").args(arguments).stderr(Stdio::null()).output() else {
@@ -113,7 +113,7 @@ impl Server {
         frames.map(|line| format!("    {line}\n")).collect()
     }
 
-    /// The largest parts of its resident memory: addresses, size of the mapping, what is resident.
+    /// Returns the largest parts of resident memory: addresses, size of the mapping, resident size.
     pub(super) fn largest_mappings(&self) -> String {
         let text = fs::read_to_string(format!("/proc/{}/smaps", self.pid)).unwrap_or_default();
         let (mut mappings, mut head) = (Vec::new(), "");
@@ -133,7 +133,7 @@ impl Server {
         shown.collect()
     }
 
-    /// The end of its log, from the first panic on if there is one.
+    /// Returns the end of the log, from the first panic on if there is one.
     pub(super) fn log_tail(&self) -> String {
         let log = fs::read(&self.log).unwrap_or_default();
         let log = String::from_utf8_lossy(&log);
@@ -156,7 +156,7 @@ impl Drop for Server {
     }
 }
 
-/// A process that does nothing but use a core; it ends when this is dropped.
+/// Process that only uses a core; dropping it ends the process.
 pub(super) struct Spinner(Child);
 
 impl Spinner {
@@ -174,7 +174,7 @@ impl Drop for Spinner {
     }
 }
 
-/// A program that does not outlive this one.
+/// Returns a command whose process ends with this one.
 fn bound_to_this_process(program: &Path) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "KILL"]).arg(program);

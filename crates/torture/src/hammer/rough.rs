@@ -1,4 +1,4 @@
-//! Connections that end in the middle of something, or do not listen.
+//! Connections that end in the middle of a request, or do not read replies.
 
 use super::carriers::Carrier;
 use super::chance::Chance;
@@ -11,12 +11,12 @@ use anyhow::Result;
 use std::thread::sleep;
 use std::time::Duration;
 
-/// Opens one connection after the other and treats it badly, until the phase is over.
+/// Opens one connection after the other and misuses it, until the phase is over.
 pub(super) fn be_rough(place: &Place, tokens: &Tokens, number: u64) -> Result<()> {
     let mut chance = Chance::new(place.seed, number);
     while !place.is_over() {
         let client = Client::open(place.port, place.patience)?;
-        // What the server does to such a connection is its own affair, as long as it lives.
+        // The server may treat such a connection as it likes, as long as it keeps running.
         let _ = match chance.below(6) {
             0 => break_off(client, place, tokens, &mut chance),
             1 => leave_unread(client, place, tokens, &mut chance),
@@ -31,7 +31,7 @@ pub(super) fn be_rough(place: &Place, tokens: &Tokens, number: u64) -> Result<()
     Ok(())
 }
 
-/// Requests that lose no token, whichever of them are carried out.
+/// Returns requests that lose no token, whichever of them are executed.
 fn bytes_of_moves(place: &Place, tokens: &Tokens, chance: &mut Chance) -> Vec<u8> {
     let mut carrier = Carrier::new(place, tokens, ROUGH).that_moves_only();
     let count = chance.within(1, 50);
@@ -81,7 +81,7 @@ fn send_in_pieces(
     Ok(())
 }
 
-/// Asks for much, and listens late or never.
+/// Sends many requests, and reads the replies late or never.
 fn read_slowly(mut client: Client, place: &Place, chance: &mut Chance) -> Result<()> {
     let count = chance.within(1, 60);
     for _ in 0..count {
@@ -117,7 +117,7 @@ fn be_killed(
     Ok(())
 }
 
-/// Waits for keys that may come, in ways that lose nothing, and goes.
+/// Waits for keys that may be written, by commands that lose nothing, and disconnects.
 fn leave_while_waiting(mut client: Client, chance: &mut Chance) -> Result<()> {
     let request = match chance.below(4) {
         0 => words!["BLPOP", "nothing", "nowhere", 0],
@@ -134,5 +134,5 @@ fn pause(chance: &mut Chance, milliseconds: usize) {
     sleep(Duration::from_millis(chance.below(milliseconds) as u64));
 }
 
-/// Stands in names where others have the number of a connection.
+/// Stands for the number of a connection in key names.
 const ROUGH: u64 = 999;

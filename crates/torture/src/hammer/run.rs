@@ -1,4 +1,4 @@
-//! Phases one after the other, and what is told of them.
+//! Phases one after the other, and their report.
 
 use super::avoid::Avoided;
 use super::cast::{Bounds, play};
@@ -87,7 +87,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Of a server that has ended, each connection knows no more than what it waited for.
+    /// Returns the report of failures. If the server has ended, connections only know which replies
+    /// are missing.
     fn told(&self, failures: &[String]) -> String {
         std::thread::sleep(LAST_WORDS);
         if self.server.ended().is_none() {
@@ -105,7 +106,7 @@ impl Run<'_> {
         let mut chance = Chance::new(self.seed, number);
         let mut is_due = |when| match when {
             Busy::Never => false,
-            // Short runs shall have both.
+            // Short runs should include phases with and without it.
             Busy::Sometimes => chance.below(3) as u64 == number % 3,
             Busy::Always => true,
         };
@@ -120,14 +121,14 @@ impl Run<'_> {
         Shape::new(&mut chance, kind, busy)
     }
 
-    /// Binds the server to cores, and sets its limit.
+    /// Binds the server to cores, and sets its memory limit.
     fn arrange(&self, shape: &Shape) -> Result<Option<Spinner>> {
         let (megabytes, policy) = match shape.kind {
             Kind::Everything => (0, "noeviction"),
             Kind::Eviction { megabytes, policy } => (megabytes, policy),
         };
         if megabytes > 0 {
-            // What the phase before has left is not what this one does.
+            // The memory left by the previous phase does not count for this one.
             let limit = (megabytes + self.arguments.slack_mb) * MB;
             let (resident, _) = come_to_rest(&self.server, limit, REST_MAX);
             ensure!(
@@ -173,7 +174,7 @@ impl Run<'_> {
         fine(&client.ask(&words!["FLUSHALL", how])?)
     }
 
-    /// Memory comes back without any command, and the server ends as it was asked to.
+    /// Checks that memory is freed without any command, and ends the server.
     fn rest(&mut self) -> Result<()> {
         let mut client = self.client()?;
         fine(&client.ask(&words!["FLUSHALL"])?)?;
@@ -219,6 +220,6 @@ impl Run<'_> {
     }
 }
 
-/// One that is about to end may still have to say why.
+/// Time for a server that is about to end to log the reason.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 const REST_MAX: Duration = Duration::from_secs(15);

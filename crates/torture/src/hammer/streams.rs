@@ -10,13 +10,13 @@ use crate::client::{Client, Reply};
 use anyhow::{Context, Result, ensure};
 use std::collections::HashSet;
 
-/// Streams of a phase.
+/// Number of streams in a phase.
 const STREAMS: usize = 2;
 
-/// An entry: its stream and its identifier.
+/// Entry: index of its stream, and its id.
 pub(super) type Entry = (usize, Vec<u8>);
 
-/// Adds entries, and reads them as a consumer of the group.
+/// Connection that adds entries, and reads them as a consumer of the group.
 pub(super) struct Consumer {
     number: u64,
     value_bytes: usize,
@@ -25,7 +25,7 @@ pub(super) struct Consumer {
     unacknowledged: Vec<Entry>,
     acknowledged: Vec<Entry>,
     closing: bool,
-    /// Forgets one delivery on purpose.
+    /// True if it forgets one delivery on purpose.
     forgetful: bool,
 }
 
@@ -80,7 +80,7 @@ impl Consumer {
         });
     }
 
-    /// Entries that everybody is done with make room.
+    /// Deletes entries that all consumers are done with.
     fn delete(&mut self, burst: &mut Burst<Self>) {
         let Some((stream, id)) = self.acknowledged.pop() else { return };
         burst.ask(words!["XDEL", key(stream), id], move |_, reply| {
@@ -120,7 +120,7 @@ impl Part for Consumer {
         }
     }
 
-    /// Reads what is left, and acknowledges it.
+    /// Reads the remaining entries and acknowledges them.
     fn close(&mut self, burst: &mut Burst<Self>) {
         if !std::mem::replace(&mut self.closing, true) {
             (0..STREAMS).for_each(|stream| self.read(burst, stream, 100_000));
@@ -131,7 +131,7 @@ impl Part for Consumer {
     }
 }
 
-/// Makes the streams and their groups.
+/// Creates the streams and their groups.
 pub(super) fn lay_out(client: &mut Client) -> Result<()> {
     for stream in 0..STREAMS {
         fine(&client.ask(&words!["XGROUP", "CREATE", key(stream), "g", 0, "MKSTREAM"])?)?;
@@ -139,7 +139,7 @@ pub(super) fn lay_out(client: &mut Client) -> Result<()> {
     Ok(())
 }
 
-/// Holds what was delivered to all consumers against what all have added.
+/// Compares the entries delivered to all consumers with those that were added.
 pub(super) fn verify(client: &mut Client, consumers: &[Consumer]) -> Result<()> {
     for stream in 0..STREAMS {
         let request = words![
@@ -170,7 +170,7 @@ pub(super) fn verify(client: &mut Client, consumers: &[Consumer]) -> Result<()> 
     Ok(())
 }
 
-/// Each entry once, on both sides.
+/// Checks that each entry occurs once, on both sides.
 fn compare(added: &[Entry], delivered: &[Entry]) -> Result<()> {
     let known: HashSet<_> = added.iter().collect();
     ensure!(known.len() == added.len(), "an identifier was given twice");
@@ -190,10 +190,10 @@ fn compare(added: &[Entry], delivered: &[Entry]) -> Result<()> {
     Ok(())
 }
 
-/// Identifiers and values of a reply to XREADGROUP on one stream.
+/// Returns ids and values of a reply to XREADGROUP on one stream.
 fn entries_read(reply: Reply) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
     let streams = elements(reply)?;
-    // An array of pairs, or a map: in both, the entries come last.
+    // An array of pairs, or a map: in both, the entries are last.
     let Some(last) = streams.into_iter().next_back() else { return Ok(Vec::new()) };
     let mut entries = elements(last)?;
     if let [Reply::Bulk(_), Reply::Array(_)] = &entries[..] {

@@ -1,4 +1,4 @@
-//! Strings with tags: whole values, and values of blocks that are written one at a time.
+//! Strings that identify their family: whole values, and blocks that are written one at a time.
 
 use super::Fault;
 use super::chance::Chance;
@@ -10,7 +10,7 @@ use super::words::{Words, elements, error, fine, fine_or_absent, text, words};
 use crate::client::Reply;
 use anyhow::{Result, ensure};
 
-/// Writes and reads strings that anybody writes.
+/// Connection that writes and reads strings which others write, too.
 pub(super) struct Strings {
     families: usize,
     value_bytes: usize,
@@ -51,7 +51,7 @@ impl Strings {
         }
     }
 
-    /// A read of a part and of a length, which belong to each other only at one moment.
+    /// Adds reads of a part and of the length, which match only if made at the same moment.
     fn read_header(&self, burst: &mut Burst<Self>, key: &str, family: u32) {
         burst.ask(words!["STRLEN", key], |_, reply| fine(&reply));
         burst.ask(words!["GETRANGE", key, 0, HEADER - 1], move |_, reply| match text(reply)? {
@@ -80,7 +80,7 @@ impl Strings {
         });
     }
 
-    /// Keys of one family are moved, copied and removed.
+    /// Adds commands that move, copy and remove keys of one family.
     fn keys(&self, burst: &mut Burst<Self>, chance: &mut Chance) {
         let family = chance.below(self.families) as u32;
         let is_whole = chance.one_in(2);
@@ -115,7 +115,7 @@ impl Strings {
             0 => self.write(burst, words!["SET", key, bytes]),
             1 => self.write(burst, words!["SET", key, bytes, "PX", chance.within(1, 50)]),
             2 | 3 => self.write(burst, words!["SETRANGE", key, at, bytes]),
-            // What is only ever appended to would grow for ever.
+            // Strings that are only appended to would grow without end.
             4 if chance.one_in(30) => self.write(burst, words!["UNLINK", key]),
             4 | 5 => self.write(burst, words!["APPEND", key, bytes]),
             6 => self.read_blocks(burst, words!["GET", key], family),
@@ -126,7 +126,7 @@ impl Strings {
         }
     }
 
-    /// Strings that are mostly holes: nobody reads them whole.
+    /// Adds writes to strings that are mostly holes and are never read as a whole.
     fn holes(&self, burst: &mut Burst<Self>, chance: &mut Chance) {
         let (key, block) = (format!("hole:{}", chance.below(3)), block_bytes(0));
         let at = chance.below(HOLES / block) * block;
@@ -153,7 +153,7 @@ impl Strings {
         self.write(burst, request);
     }
 
-    /// A request whose reply is of no interest, if it is no error.
+    /// Adds a request whose reply only must not be an error.
     fn write(&self, burst: &mut Burst<Self>, words: Words) {
         burst.ask(words, |strings, reply| strings.allowed(&reply));
     }
@@ -172,7 +172,7 @@ impl Strings {
         });
     }
 
-    /// With a limit of memory, what writes may be refused.
+    /// Returns the value of a reply; with a memory limit, a write may be refused.
     fn found(&self, reply: Reply) -> Result<Option<Vec<u8>>> {
         if error(&reply).is_some() {
             return self.allowed(&reply).map(|()| None);
@@ -210,7 +210,7 @@ fn block_key(family: u32, chance: &mut Chance) -> String {
     format!("tag:b{family}:{}", chance.below(3))
 }
 
-/// Bytes of a block.
+/// Returns the bytes of a block.
 fn block_bytes(family: u32) -> usize {
     [16, 40, 64, 1000, 4096, 16_384, 20_000][family as usize % 7]
 }

@@ -1,4 +1,4 @@
-//! Counters of every type: what was added and acknowledged is what is there at the end.
+//! Counters of every type: all acknowledged additions must be present at the end.
 
 use super::Fault;
 use super::chance::Chance;
@@ -10,13 +10,13 @@ use crate::client::Client;
 use anyhow::{Context, Result, ensure};
 use std::collections::HashMap;
 
-/// A counter: a key, and a field or member, if it is one.
+/// Counter: a key, with a field or member if the counter is one.
 pub(super) type Name = (String, Option<String>);
 
-/// What was added to each counter, in quarters.
+/// Sum of the additions to each counter, in quarters.
 pub(super) type Sums = HashMap<Name, i64>;
 
-/// Adds to counters that others add to as well.
+/// Connection that adds to counters that others add to as well.
 pub(super) struct Counting {
     shape: Shape,
     pub(super) added: Sums,
@@ -29,7 +29,7 @@ impl Counting {
         Self { shape: place.shape.clone(), added: Sums::new(), forgetful }
     }
 
-    /// A request that adds, and waits for the acknowledgement.
+    /// Adds a request that increments a counter; the sum counts when it is acknowledged.
     fn add(&mut self, burst: &mut Burst<Self>, words: Words, name: Name, quarters: i64) {
         burst.ask(words, move |counting, reply| {
             fine(&reply)?;
@@ -77,7 +77,7 @@ impl Counting {
         }
     }
 
-    /// What comes and goes beside the counters, and makes their keys large and small.
+    /// Adds and removes other elements, so that the keys of the counters become large and small.
     fn disturb(&self, burst: &mut Burst<Self>, chance: &mut Chance) {
         let [hash, sorted] = ['h', 'z'].map(|letter| self.key(letter, chance));
         let noise = format!("noise{}", chance.below(300));
@@ -107,7 +107,7 @@ impl Part for Counting {
     }
 }
 
-/// Holds the counters against what all connections together have added.
+/// Compares the counters with the sums of all connections.
 pub(super) fn verify(client: &mut Client, sums: &Sums) -> Result<()> {
     let mut wrong = Vec::new();
     for ((key, part), quarters) in sums {
@@ -149,7 +149,7 @@ fn quarters(number: &[u8]) -> Result<i64> {
     Ok((number.parse::<f64>()? * 4.0).round() as i64)
 }
 
-/// Numbers of several connections together.
+/// Adds up the sums of several connections.
 pub(super) fn together(all: impl IntoIterator<Item = Sums>) -> Sums {
     let mut sums = Sums::new();
     for (name, quarters) in all.into_iter().flatten() {

@@ -1,4 +1,4 @@
-//! Two databases that trade places: what is in both together stays the same.
+//! Two databases that are swapped: their joint content must stay the same.
 
 use super::chance::Chance;
 use super::content::{check, value};
@@ -9,25 +9,25 @@ use super::words::{error, fine, integer, text, texts, words};
 use crate::client::Client;
 use anyhow::{Result, ensure};
 
-/// The databases.
+/// Databases that are swapped.
 const PAIR: [usize; 2] = [1, 2];
 
-/// Keys of which exactly one of both holds each.
+/// Number of keys that exist in exactly one of both.
 const WANDERERS: usize = 30;
 
-/// A list in each of both.
+/// List that exists in each of both.
 const QUEUE: &str = "queue";
 
-/// Works in one of the pair, and swaps them.
+/// Connection that works in one of the two databases, and swaps them.
 pub(super) struct Swapped {
     added: Sums,
-    /// Elements that were put into queues, less those that were taken.
+    /// Elements added to the queues less those that were removed.
     queued: i64,
     database: usize,
 }
 
 impl Swapped {
-    /// What it has added to each counter, and to the queues.
+    /// Returns the sums added to each counter, and to the queues.
     pub(super) fn sums(mut self) -> Sums {
         *self.added.entry((QUEUE.to_owned(), None)).or_default() += self.queued;
         self.added
@@ -39,7 +39,7 @@ impl Swapped {
 }
 
 impl Swapped {
-    /// Puts elements into a queue of which both have one.
+    /// Adds elements to the queue of its database.
     fn push(&self, burst: &mut Burst<Self>, chance: &mut Chance) {
         let count = chance.length(50).max(1);
         let mut request = words!["RPUSH", QUEUE];
@@ -51,7 +51,7 @@ impl Swapped {
         });
     }
 
-    /// Takes one or many, and may wait while the databases trade places.
+    /// Removes one or many elements, and may wait while the databases are swapped.
     fn pop(&self, burst: &mut Burst<Self>, chance: &mut Chance) {
         let request = match chance.below(3) {
             0 => words!["BLPOP", QUEUE, "0.03"],
@@ -59,7 +59,7 @@ impl Swapped {
             _ => words!["BLMPOP", "0.03", 1, QUEUE, "LEFT", "COUNT", chance.length(100).max(1)],
         };
         burst.ask(request, |swapped, reply| {
-            // The first one is the key.
+            // The first element is the key.
             swapped.queued -= texts(reply)?.len().saturating_sub(1) as i64;
             Ok(())
         });
@@ -95,7 +95,7 @@ impl Part for Swapped {
             6 => {
                 let length = chance.length(100_000);
                 let new = value(wanderer as u32, length, chance);
-                // Only where it is.
+                // Only in the database that holds it.
                 burst
                     .ask(words!["SET", wanderer_key(wanderer), new, "XX"], |_, reply| fine(&reply));
             }
@@ -106,7 +106,7 @@ impl Part for Swapped {
     }
 }
 
-/// Puts each wanderer into one of the pair.
+/// Stores each wanderer in one of the two databases.
 pub(super) fn lay_out(client: &mut Client) -> Result<()> {
     for wanderer in 0..WANDERERS {
         fine(&client.ask(&words!["SELECT", PAIR[wanderer % 2]])?)?;
@@ -115,7 +115,7 @@ pub(super) fn lay_out(client: &mut Client) -> Result<()> {
     fine(&client.ask(&words!["SELECT", 0])?)
 }
 
-/// Counts what is in both.
+/// Compares the content of both with the sums.
 pub(super) fn verify(client: &mut Client, sums: &Sums) -> Result<()> {
     let mut seen = [0; WANDERERS];
     let mut found = Sums::new();

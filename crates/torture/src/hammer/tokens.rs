@@ -1,11 +1,11 @@
-//! Tokens: elements of which there is exactly one each, in whatever collection it is.
+//! Tokens: elements that exist exactly once each, in any collection.
 
 use super::chance::{Chance, mix};
 use super::words::{integer, text, texts, words};
 use crate::client::{Client, Reply};
 use anyhow::{Context, Result, bail, ensure};
 
-/// The tokens of a phase: each is known by its number, which its bytes begin with.
+/// Tokens of a phase. Each is identified by its number, with which its bytes begin.
 #[derive(Clone, Debug)]
 pub(super) struct Tokens {
     pub(super) count: usize,
@@ -18,7 +18,7 @@ impl Tokens {
         Self { count, bytes_max, seed }
     }
 
-    /// The bytes of a token.
+    /// Returns the bytes of a token.
     pub(super) fn element(&self, number: u32) -> Vec<u8> {
         let mut bytes = number.to_string().into_bytes();
         let mut chance = Chance::new(self.seed, u64::from(number));
@@ -38,7 +38,7 @@ impl Tokens {
         bytes
     }
 
-    /// The number of a token.
+    /// Returns the number of a token.
     pub(super) fn number(&self, bytes: &[u8]) -> Result<u32> {
         let digits = bytes.split(|byte| *byte == b':').next().unwrap_or_default();
         let number = std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok());
@@ -50,13 +50,13 @@ impl Tokens {
         }
     }
 
-    /// The numbers of several.
+    /// Returns the numbers of several tokens.
     pub(super) fn numbers(&self, elements: &[Vec<u8>]) -> Result<Vec<u32>> {
         elements.iter().map(|bytes| self.number(bytes)).collect()
     }
 }
 
-/// Where each token was found.
+/// Places at which each token was found.
 pub(super) struct Census {
     places: Vec<Vec<String>>,
 }
@@ -70,7 +70,7 @@ impl Census {
         self.places[token as usize].push(place.to_owned());
     }
 
-    /// That each was found exactly once.
+    /// Checks that each token was found exactly once.
     pub(super) fn verdict(&self) -> Result<()> {
         let wrong = self.places.iter().enumerate().filter(|(_, places)| places.len() != 1);
         let wrong: Vec<_> =
@@ -86,7 +86,7 @@ impl Census {
     }
 }
 
-/// Puts all tokens into a few collections.
+/// Stores all tokens in a few collections.
 pub(super) fn lay_out(client: &mut Client, tokens: &Tokens, collections: usize) -> Result<()> {
     for number in 0..tokens.count as u32 {
         let key = |letter| format!("tok:{letter}{}", number as usize % collections);
@@ -102,7 +102,7 @@ pub(super) fn lay_out(client: &mut Client, tokens: &Tokens, collections: usize) 
     Ok(())
 }
 
-/// Reads all collections, and holds what they say about themselves against what they hold.
+/// Reads all collections, and compares their reported sizes with their elements.
 pub(super) fn verify(client: &mut Client, tokens: &Tokens) -> Result<()> {
     let mut census = Census::new(tokens);
     for key in texts(client.ask(&words!["KEYS", "tok:*"])?)? {
@@ -139,7 +139,7 @@ fn count(client: &mut Client, tokens: &Tokens, key: &str, census: &mut Census) -
     Ok(())
 }
 
-/// What is listed is also found.
+/// Checks that a listed element is also found by lookup.
 fn is_known(client: &mut Client, slice: &str, key: &str, element: &[u8]) -> Result<()> {
     let element = element.to_vec();
     let reply = match slice {

@@ -1,4 +1,4 @@
-//! Requests as words, and what replies hold.
+//! Requests as words, and contents of replies.
 
 use crate::client::Reply;
 use anyhow::{Result, bail};
@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 /// One request.
 pub(super) type Words = Vec<Vec<u8>>;
 
-/// Whatever may stand in a request.
+/// Types that can be words of a request.
 pub(super) trait Word {
     fn word(&self) -> Vec<u8>;
 }
@@ -45,7 +45,7 @@ impl<W: Word + ?Sized> Word for &W {
     }
 }
 
-/// A request of words of any kind.
+/// Builds a request from words of several types.
 macro_rules! words {
     ($($word:expr),+ $(,)?) => {
         $crate::hammer::words::request([$($crate::hammer::words::Word::word(&$word)),+])
@@ -54,12 +54,12 @@ macro_rules! words {
 
 pub(super) use words;
 
-/// A request of a few words.
+/// Builds a request from a few words.
 pub(super) fn request<const COUNT: usize>(words: [Vec<u8>; COUNT]) -> Words {
     words.into()
 }
 
-/// The integer of a reply.
+/// Returns the integer of a reply.
 pub(super) fn integer(reply: &Reply) -> Result<i64> {
     match reply {
         Reply::Integer(number) => Ok(*number),
@@ -67,7 +67,7 @@ pub(super) fn integer(reply: &Reply) -> Result<i64> {
     }
 }
 
-/// The text of a reply, if it is not absent.
+/// Returns the text of a reply, unless it is nil.
 pub(super) fn text(reply: Reply) -> Result<Option<Vec<u8>>> {
     match reply {
         Reply::Bulk(bytes) | Reply::Simple(bytes) | Reply::Double(bytes) => Ok(Some(bytes)),
@@ -76,7 +76,7 @@ pub(super) fn text(reply: Reply) -> Result<Option<Vec<u8>>> {
     }
 }
 
-/// All texts of an array of any depth; none of an absent one.
+/// Returns all texts of an array of any depth; none for nil.
 pub(super) fn texts(reply: Reply) -> Result<Vec<Vec<u8>>> {
     let mut found = Vec::new();
     collect(reply, &mut found)?;
@@ -99,7 +99,7 @@ fn collect(reply: Reply, found: &mut Vec<Vec<u8>>) -> Result<()> {
     }
 }
 
-/// Elements of an array, a map or a set; none of an absent one.
+/// Returns the elements of an array, a map or a set; none for nil.
 pub(super) fn elements(reply: Reply) -> Result<Vec<Reply>> {
     match reply {
         Reply::Array(parts) | Reply::Map(parts) | Reply::Set(parts) => Ok(parts),
@@ -108,7 +108,7 @@ pub(super) fn elements(reply: Reply) -> Result<Vec<Reply>> {
     }
 }
 
-/// The text of an error.
+/// Returns the text of an error.
 pub(super) fn error(reply: &Reply) -> Option<&[u8]> {
     match reply {
         Reply::Error(text) => Some(text),
@@ -116,7 +116,7 @@ pub(super) fn error(reply: &Reply) -> Option<&[u8]> {
     }
 }
 
-/// A reply that is no error.
+/// Checks that a reply is no error.
 pub(super) fn fine(reply: &Reply) -> Result<()> {
     match error(reply) {
         None => Ok(()),
@@ -124,7 +124,7 @@ pub(super) fn fine(reply: &Reply) -> Result<()> {
     }
 }
 
-/// A reply that is no error, but that the key may be absent, or be named twice.
+/// Checks that a reply is no error, except that the key is missing or source and target are equal.
 pub(super) fn fine_or_absent(reply: &Reply) -> Result<()> {
     match error(reply) {
         Some(b"ERR no such key" | b"ERR source and destination objects are the same") => Ok(()),
@@ -132,7 +132,7 @@ pub(super) fn fine_or_absent(reply: &Reply) -> Result<()> {
     }
 }
 
-/// The begin of a reply, for people.
+/// Returns the beginning of a reply, for messages.
 pub(super) fn shown(reply: &Reply) -> String {
     match reply {
         Reply::Array(parts) | Reply::Map(parts) | Reply::Set(parts) => {
@@ -145,7 +145,7 @@ pub(super) fn shown(reply: &Reply) -> String {
     }
 }
 
-/// The begin of a request, for people.
+/// Returns the beginning of a request, for messages.
 pub(super) fn shown_request(words: &Words) -> String {
     let first: Vec<_> = words.iter().take(8).map(|word| shown_word(word)).collect();
     let more = if words.len() > 8 { format!(" ... {} words", words.len()) } else { String::new() };
@@ -153,7 +153,7 @@ pub(super) fn shown_request(words: &Words) -> String {
 }
 
 fn shown_word(word: &[u8]) -> String {
-    // A value that is not text says little beyond its begin.
+    // Only the beginning of a value that is not text is useful.
     let most = if word.is_ascii() { SHOWN } else { 4 };
     let text = word[..word.len().min(most)].escape_ascii().to_string();
     if word.len() > most { format!("{text}...({} bytes)", word.len()) } else { text }

@@ -152,7 +152,7 @@ proptest! {
     }
 }
 
-/// A reply with room for ten bytes, behind others; nothing if it was cut.
+/// Returns a reply with room for ten bytes, appended to others; `None` if it was cut.
 fn limited(write: impl FnOnce(&mut Reply<'_>)) -> Option<String> {
     let mut out = b"before".to_vec();
     let most = out.len() + 10;

@@ -1,6 +1,6 @@
-//! Times as people say them.
+//! Durations in words.
 
-/// Seconds as people say them.
+/// Formats seconds in words.
 pub(super) fn duration(seconds: f64) -> String {
     let whole = seconds.round().clamp(0.0, 1e9) as u64;
     match whole {

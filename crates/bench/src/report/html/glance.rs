@@ -1,4 +1,4 @@
-//! What holds at a glance: counts, and all figures with aims.
+//! Summary at the top of the page: counts, and all figures with aims.
 
 use super::super::escape::escape;
 use super::super::{Comparison, Judgement, State, Table};
@@ -34,7 +34,7 @@ fn tiles(page: &Page<'_>) -> String {
     };
     let mut tiles = vec![("ok", count("ok"), "ok"), ("short", count("short"), "short of the aim")];
     tiles.push(("unknown", count("not measured"), "not measured"));
-    // Where nothing is judged, a zero would read as praise.
+    // Where nothing is judged, a zero would look like a good result.
     if let Some(comparison) = page.comparison.filter(|it| it.refusal().is_none()) {
         tiles.push(("worse", comparison.judged(Judgement::Worse).count(), "worse than recorded"));
     }
@@ -46,7 +46,7 @@ fn tiles(page: &Page<'_>) -> String {
     text + "</ul>\n"
 }
 
-/// How many scenarios were measured, and why the others were not.
+/// Renders the number of measured scenarios, and the reasons why others were not measured.
 fn states(page: &Page<'_>) -> String {
     let count = |is_it: fn(&State) -> bool| {
         page.parts.iter().filter(|part| is_it(&part.section.state)).count()
@@ -76,7 +76,7 @@ fn state(part: &Part<'_>) -> Option<String> {
     ))
 }
 
-/// What the recorded result is, and in what it differs.
+/// Describes the recorded result and its differing conditions.
 fn against(comparison: &Comparison) -> String {
     let date = match comparison.recorded.as_str() {
         "" => String::new(),

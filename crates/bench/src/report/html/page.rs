@@ -1,22 +1,22 @@
-//! What a page is made of, and the names by which links find it.
+//! Parts of a page and their link names.
 
 use std::collections::BTreeSet;
 
 use super::super::{Change, Comparison, Report, Section, State};
 use super::table::Row;
 
-/// What the page is made of.
+/// Parts of the page.
 pub(super) struct Page<'a> {
     pub report: &'a Report,
     pub comparison: Option<&'a Comparison>,
     pub parts: Vec<Part<'a>>,
 }
 
-/// A section, and the name by which links find it.
+/// A section and its link name.
 pub(super) struct Part<'a> {
     pub id: String,
     pub section: &'a Section,
-    /// One per figure of the section.
+    /// Changes since the recorded result, one per figure of the section.
     pub changes: Vec<Option<&'a Change>>,
 }
 
@@ -43,7 +43,7 @@ impl Part<'_> {
         self.section.figures.iter().zip(&self.changes).map(row)
     }
 
-    /// What the list of contents says beside the title.
+    /// Returns the remark beside the title in the list of contents.
     pub fn remark(&self) -> String {
         match self.section.state {
             State::Skipped(_) => "<span class=\"mark unknown\">skipped</span>".to_owned(),
@@ -56,7 +56,7 @@ impl Part<'_> {
     }
 }
 
-/// A name for links made of the section's, with a number if it is taken.
+/// Returns a link name made from the section's name, with a number behind it if it is taken.
 fn free_id(section: &Section, taken: &mut BTreeSet<String>) -> String {
     let name = if section.name.is_empty() { &section.title } else { &section.name };
     let simple = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };

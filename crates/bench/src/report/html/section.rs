@@ -1,4 +1,4 @@
-//! One scenario: what a reader must know, pictures, tables, figures.
+//! One scenario on the page: notes, plots, tables, figures.
 
 use super::super::escape::escape;
 use super::super::svg::{is_wide, svg};

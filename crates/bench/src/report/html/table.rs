@@ -1,14 +1,14 @@
-//! Tables of cells and of figures, each in a box of its own that scrolls where it is too wide, and
-//! that is folded where it is long.
+//! Tables of cells and of figures. Each has a box of its own that scrolls where the table is too
+//! wide; long tables are folded.
 
 use super::super::escape::escape;
 use super::super::{Change, Figure, Judgement, Table};
 
-/// A figure, what became of it, and where it is.
+/// A figure, its change and its section.
 pub(super) struct Row<'a> {
     pub figure: &'a Figure,
     pub change: Option<&'a Change>,
-    /// Name of its section for links.
+    /// Link name of its section.
     pub id: &'a str,
 }
 
@@ -21,7 +21,8 @@ impl Row<'_> {
         self.change.is_some_and(|change| change.judgement == Judgement::Worse)
     }
 
-    /// What is short comes first, then what is worse, then what was not measured.
+    /// Returns the order in lists: short of the aim first, then worse than recorded, then not
+    /// measured.
     pub fn rank(&self) -> u8 {
         match self.figure.verdict() {
             "short" => 0,
@@ -32,13 +33,13 @@ impl Row<'_> {
     }
 }
 
-/// A table as it was measured, numbers at the right; nothing without rows.
+/// Renders a table of measured cells, numbers aligned to the right; empty without rows.
 pub(super) fn table(table: &Table, heading: &str) -> String {
     let numeric: Vec<_> = (0..table.columns.len()).map(|at| is_numeric(table, at)).collect();
     cells(table, heading, &numeric)
 }
 
-/// A table of words, some of which may look like numbers; nothing without rows.
+/// Renders a table of words, some of which may look like numbers; empty without rows.
 pub(super) fn words(table: &Table, heading: &str) -> String {
     cells(table, heading, &[])
 }
@@ -64,7 +65,7 @@ fn cells(table: &Table, heading: &str, numeric: &[bool]) -> String {
     text + close(table.rows.len() > ROWS_MAX)
 }
 
-/// A table of the figures of one scenario.
+/// Renders a table of the figures of one scenario.
 pub(super) fn figures(rows: &[Row<'_>], heading: &str) -> String {
     let short = rows.iter().filter(|row| row.is_short()).count();
     let mut count = rows_in_words(rows.len());
@@ -74,8 +75,8 @@ pub(super) fn figures(rows: &[Row<'_>], heading: &str) -> String {
     lines(rows, heading, false, (rows.len() > ROWS_MAX).then_some(&count))
 }
 
-/// A table of figures of any scenarios by rank, with links to them. Of a long one only what asks
-/// for nothing is folded.
+/// Renders a table of figures of any scenarios by rank, with links to them. In a long one only the
+/// rows that need no attention are folded.
 pub(super) fn linked_figures(rows: &[Row<'_>], heading: &str) -> String {
     if rows.len() <= ROWS_MAX {
         return lines(rows, heading, true, None);
@@ -86,7 +87,7 @@ pub(super) fn linked_figures(rows: &[Row<'_>], heading: &str) -> String {
     lines(first, heading, true, None) + &lines(rest, heading_of_rest, true, Some(&count))
 }
 
-/// Columns in which nothing would stand are left out.
+/// Renders rows of figures; empty columns are left out.
 fn lines(rows: &[Row<'_>], heading: &str, is_linked: bool, folded: Option<&String>) -> String {
     if rows.is_empty() {
         return String::new();
@@ -112,7 +113,7 @@ fn lines(rows: &[Row<'_>], heading: &str, is_linked: bool, folded: Option<&Strin
 }
 
 impl Row<'_> {
-    /// One per head of the table.
+    /// Returns the cells, one per column head.
     fn cells(&self, is_linked: bool) -> [String; 7] {
         let figure = self.figure;
         let what = match (escape(&figure.what), is_linked) {
@@ -138,13 +139,13 @@ impl Row<'_> {
     }
 }
 
-/// A cell that tells its name where there is no room for a head above it.
+/// Renders a cell that names its column, for screens where the table has no head.
 fn number(name: &str, text: &str) -> String {
     let absent = if text == "-" { " absent" } else { "" };
     format!("<td class=\"number{absent}\" data-name=\"{name}\">{}</td>", escape(text))
 }
 
-/// The verdict by word, sign and colour.
+/// Renders the verdict as word, sign and colour.
 fn verdict(figure: &Figure) -> String {
     if figure.aim.is_none() {
         return "<span class=\"mark\">no aim</span>".to_owned();
@@ -168,7 +169,7 @@ fn change(change: &Change) -> String {
     format!("<span class=\"mark {class}\">{}</span>", escape(&change.text()))
 }
 
-/// Whether all cells of a column begin as numbers do, so that they end at the same place.
+/// Returns true if all cells of a column begin like numbers, so that they are aligned to the right.
 fn is_numeric(table: &Table, column: usize) -> bool {
     let cells = table.rows.iter().filter_map(|row| row.get(column));
     let mut told = cells.filter(|cell| !matches!(cell.as_str(), "" | "-" | "not there")).peekable();
@@ -179,7 +180,7 @@ fn is_numeric(table: &Table, column: usize) -> bool {
     told.peek().is_some() && told.all(is_number)
 }
 
-/// Up to the head of a table; a folded one says how many rows it has.
+/// Renders a table up to its head; a folded one states its number of rows.
 fn open(heading: &str, class: &str, folded: Option<&String>) -> String {
     let heading = match heading {
         "" => String::new(),
@@ -205,10 +206,10 @@ fn rows_in_words(count: usize) -> String {
     if count == 1 { "1 row".to_owned() } else { format!("{count} rows") }
 }
 
-/// A longer table is folded.
+/// Most rows of a table that is not folded.
 const ROWS_MAX: usize = 24;
 const RANK_OF_THE_REST: u8 = 3;
-/// Names of the columns of figures, and whether numbers stand in them.
+/// Names of the columns of figures; true for those that hold numbers.
 const HEADS: [(&str, bool); 7] = [
     ("verdict", false),
     ("what", false),

@@ -1,8 +1,8 @@
-//! Where things are in a drawing, and its texts.
+//! Layout of a drawing, and its texts.
 
 use super::super::escape::escape;
 
-/// Where things are, in units of the drawing.
+/// Layout, in units of the drawing.
 pub(super) struct Frame {
     pub left: f64,
     pub right: f64,
@@ -18,7 +18,7 @@ pub(super) fn label(class: &str, x: f64, y: f64, anchor: &str, text: &str) -> St
     )
 }
 
-/// At the largest size that the stylesheet uses.
+/// Returns the width of a text at the largest size that the stylesheet uses.
 pub(super) fn text_width(text: &str) -> f64 {
     text.chars().count() as f64 * CHARACTER
 }

@@ -1,21 +1,21 @@
-//! What tells the lines and bars of a plot apart, in colour and without.
+//! Colours, markers and patterns that tell the lines and bars of a plot apart.
 
 use std::fmt::Write as _;
 
 use super::super::escape::escape;
 use super::super::plot::{Line, Plot, Shape};
 
-/// How one line or the bars of one colour look.
+/// Look of one line, or of the bars of one colour.
 pub(super) struct Mark {
     /// Classes in the stylesheet.
     pub classes: String,
     /// Path of a marker, relative to its middle.
     marker: &'static str,
-    /// What bars are filled with.
+    /// Fill of bars.
     pub fill: String,
 }
 
-/// Marks of all lines of a plot; what the source has comes without a colour.
+/// Returns the marks of all lines of a plot; lines of the source have no colour.
 pub(super) fn marks(lines: &[Line], id: &str) -> Vec<Mark> {
     let (mut measured, mut papers) = (0, 0);
     let mut next = |line: &Line| {
@@ -40,7 +40,7 @@ fn mark(number: usize, is_paper: bool, id: &str) -> Mark {
 }
 
 impl Mark {
-    /// A marker at a place, with the text that is shown when somebody points at it.
+    /// Renders a marker at a position, with a text that is shown when the pointer is over it.
     pub fn marker(&self, x: f64, y: f64, text: &str) -> String {
         let (classes, marker, text) = (&self.classes, self.marker, escape(text));
         let title = if text.is_empty() { String::new() } else { format!("<title>{text}</title>") };
@@ -48,7 +48,7 @@ impl Mark {
     }
 }
 
-/// The patterns with which bars are filled; their names begin with `id`.
+/// Renders the patterns that fill bars; their names begin with `id`.
 pub(super) fn patterns(marks: usize, id: &str) -> String {
     let mut text = String::from("<defs>");
     for (kind, lines) in HATCHES.iter().enumerate().take(marks.min(KINDS)).skip(1) {
@@ -63,7 +63,8 @@ pub(super) fn patterns(marks: usize, id: &str) -> String {
     text + "</defs>"
 }
 
-/// The legend, as a list beside the drawing: so it covers nothing, and wraps on a narrow screen.
+/// Renders the legend as a list beside the drawing, where it covers nothing and wraps on a narrow
+/// screen.
 pub(super) fn legend(plot: &Plot, marks: &[Mark]) -> String {
     let mut text = String::from("<ul class=\"legend\">");
     for (line, mark) in plot.lines.iter().zip(marks) {
@@ -89,7 +90,7 @@ pub(super) fn legend(plot: &Plot, marks: &[Mark]) -> String {
     text + "</ul>"
 }
 
-/// So many lines of a plot have colours of their own.
+/// Number of lines of a plot that have colours of their own.
 const KINDS: usize = 8;
 
 const MARKERS: [&str; KINDS] = [
@@ -103,7 +104,7 @@ const MARKERS: [&str; KINDS] = [
     "m-2,-5.5h4v11h-4z",
 ];
 
-/// The first kind is plain.
+/// Patterns of bars; the first is plain.
 const HATCHES: [&str; KINDS] = [
     "",
     "M-2,2l4,-4M0,8l8,-8M6,10l4,-4",

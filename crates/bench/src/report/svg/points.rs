@@ -1,8 +1,8 @@
-//! What of a plot can be drawn.
+//! Points of a plot that can be drawn.
 
 use super::super::plot::{Plot, Shape};
 
-/// The points of each line that can be drawn; a gap where one cannot.
+/// Drawable points of each line; a gap where one cannot be drawn.
 pub(super) struct Points {
     pub lines: Vec<Vec<Option<(f64, f64)>>>,
     pub left_out: usize,
@@ -34,6 +34,6 @@ impl Points {
     }
 }
 
-/// Values beyond these ends are mistakes; drawn, they would leave nothing else to be seen.
+/// Largest value that is drawn; larger ones are mistakes and would hide all others.
 const LARGEST: f64 = 1e100;
 const SMALLEST: f64 = 1e-100;

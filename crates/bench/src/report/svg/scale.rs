@@ -1,54 +1,54 @@
-//! From values to places on the drawing, and the numbers along an axis.
+//! Mapping from values to positions on the drawing, and the ticks of an axis.
 
-/// A range of values, and the places between which it is drawn.
+/// A range of values, and the positions between which it is drawn.
 pub(super) struct Scale {
     low: f64,
     high: f64,
     from: f64,
     to: f64,
     logarithmic: bool,
-    /// Where the axis has a number.
+    /// Values of the axis that get a number.
     pub ticks: Vec<f64>,
     digits: i32,
 }
 
-/// How the range of an axis is chosen.
+/// Choice of the range of an axis.
 #[derive(Clone, Copy)]
 pub(super) struct Range {
-    /// Whether equal distances are equal factors.
+    /// True if equal distances stand for equal factors.
     pub logarithmic: bool,
-    /// Whether zero belongs to it, on a linear axis.
+    /// True if a linear axis includes zero.
     pub has_zero: bool,
-    /// Whether it ends at numbers of the axis, and not at the values.
+    /// True if it ends at ticks and not at the extreme values.
     pub is_rounded: bool,
 }
 
 impl Scale {
-    /// The scale that holds all of these values; only those above zero if it is logarithmic.
+    /// Returns the scale of all these values; only of those above zero if it is logarithmic.
     pub fn over(values: &[f64], range: Range) -> Self {
         let mut scale =
             if range.logarithmic { logarithmic(values, range) } else { linear(values, range) };
-        // Numbers beside nothing would look as if they had been measured.
+        // Ticks on an axis without values would look like measurements.
         scale.ticks.retain(|_| !values.is_empty());
         scale
     }
 
-    /// Drawn between these places.
+    /// Sets the positions between which the range is drawn.
     pub fn between(mut self, from: f64, to: f64) -> Self {
         (self.from, self.to) = (from, to);
         self
     }
 
-    /// Where a value is drawn; values out of the range are drawn at its ends.
+    /// Returns the position of a value; values out of the range are drawn at its ends.
     pub fn place(&self, value: f64) -> f64 {
         let value = if self.logarithmic { value.max(f64::MIN_POSITIVE).log10() } else { value };
         let part = ((value - self.low) / (self.high - self.low)).clamp(0.0, 1.0);
         self.from + part * (self.to - self.from)
     }
 
-    /// The number at a tick.
+    /// Returns the text of a tick.
     pub fn label(&self, tick: f64) -> String {
-        // Sizes are powers of two more often than not, and 65.5k says less than 64Ki.
+        // Sizes are mostly powers of two, and 65.5k says less than 64Ki.
         if self.logarithmic && tick >= 1024.0 && is_power_of_two(tick) {
             let (divisor, suffix) = if tick >= MI * KI {
                 (MI * KI, "Gi")
@@ -63,7 +63,7 @@ impl Scale {
     }
 }
 
-/// A number with so many significant digits at most, and a suffix for thousands and more.
+/// Formats a number with so many significant digits at most, and a suffix from thousands on.
 pub(super) fn human(value: f64, digits: i32) -> String {
     let size = value.abs();
     if size == 0.0 {
@@ -94,7 +94,7 @@ fn extremes(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
 
 fn linear(values: &[f64], range: Range) -> Scale {
     let (mut low, mut high) = extremes(values.iter().copied()).unwrap_or((0.0, 1.0));
-    // Beside a small change of a large value, the distance to zero would hide it.
+    // If the values change little, the distance to zero would hide the change.
     if range.has_zero || low == high {
         (low, high) = (low.min(0.0), high.max(0.0));
     }
@@ -112,7 +112,7 @@ fn linear(values: &[f64], range: Range) -> Scale {
     Scale { low, high, from: 0.0, to: 1.0, logarithmic: false, ticks, digits: digits.max(3) }
 }
 
-/// One, two or five, and zeros: the least that is not below.
+/// Returns the least value of the form 1, 2 or 5 times a power of ten that is not below `least`.
 fn round_step(least: f64) -> f64 {
     let power = 10f64.powf(least.log10().floor());
     let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * power >= least * 0.999);
@@ -124,7 +124,7 @@ fn logarithmic(values: &[f64], range: Range) -> Scale {
     let (mut low, mut high) = extremes(above()).unwrap_or((1.0, 10.0));
     let mut ticks = distinct(above());
     if range.is_rounded {
-        // Half of the least, so that what is least is still seen above the axis.
+        // Half of the least value, so that its bar is still visible above the axis.
         (low, high) = (floor_125(if range.has_zero { low / 2.0 } else { low }), ceil_125(high));
     }
     if low == high {
@@ -163,7 +163,7 @@ fn ceil_125(value: f64) -> f64 {
     round_step(value)
 }
 
-/// Up to so many values are their own numbers along a logarithmic axis.
+/// Most values for which a logarithmic axis has a tick at each value.
 const MOST_VALUES: usize = 10;
 const KI: f64 = 1024.0;
 const MI: f64 = KI * KI;

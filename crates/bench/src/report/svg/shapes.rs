@@ -23,7 +23,7 @@ pub(super) fn lines(plot: &Plot, points: &Points, marks: &[Mark], x: &Scale, y: 
             text += &format!("<path class=\"line {}\" d=\"{path}\"/>", mark.classes);
         }
     }
-    // Markers of all lines lie above all lines.
+    // Markers of all lines are drawn above all lines.
     for ((line, points), mark) in plot.lines.iter().zip(&points.lines).zip(marks) {
         let every = points.len().div_ceil(MOST_MARKERS).max(1);
         for (number, point) in points.iter().enumerate() {
@@ -48,7 +48,7 @@ pub(super) fn bars(
     let group = (frame.right - frame.left) / groups.len().max(1) as f64;
     let bar = (group * 0.8 / marks.len().max(1) as f64).min(56.0);
     let zero = if plot.y.logarithmic { frame.bottom } else { y.place(0.0) };
-    // Some bars with numbers among bars without would look like a statement.
+    // Numbers on some bars only would look like a statement.
     let fits = |value: f64| text_width(&human(value, 3)) <= bar + 3.0 && value >= 0.0;
     let are_numbered = points.all().all(|(_, value)| fits(value));
     let mut text = String::new();
@@ -76,13 +76,15 @@ pub(super) fn bars(
     text + &format!("<path class=\"axis\" d=\"M{:.1},{zero:.1}H{:.1}\"/>", frame.left, frame.right)
 }
 
-/// Names of groups, as if bars ended at height zero, and how much room they take.
+/// Names of groups, drawn as the labels of bars that end at height zero, and the room that they
+/// take.
 pub(super) struct GroupLabels {
     pub text: String,
     pub height: f64,
 }
 
-/// In lines of words if they fit below their groups, else aslant; the first may then need room.
+/// Lays names out in lines of words if they fit below their groups, else slanted; the first may
+/// then need room at the left.
 pub(super) fn group_labels(groups: &[String], frame: &mut Frame) -> GroupLabels {
     let group = (frame.right - frame.left) / groups.len().max(1) as f64;
     let most = (group / CHARACTER) as usize;
@@ -120,7 +122,7 @@ fn upright(names: &[Vec<String>], frame: &Frame, group: f64) -> String {
     text
 }
 
-/// Up to three lines of so many characters, if the words fit.
+/// Breaks a name into up to three lines of so many characters, if the words fit.
 fn wrap(name: &str, most: usize) -> Option<Vec<String>> {
     let mut lines: Vec<String> = Vec::new();
     for word in name.split_whitespace() {
@@ -137,9 +139,9 @@ fn wrap(name: &str, most: usize) -> Option<Vec<String>> {
     fits.then_some(lines)
 }
 
-/// More would cover the line.
+/// Most markers of a line; more would cover it.
 const MOST_MARKERS: usize = 14;
-/// Characters of the name of a group that stands aslant.
+/// Most characters in the name of a group that is slanted.
 const LONGEST: usize = 24;
-/// In radians.
+/// Angle of slanted names, in radians.
 const ASLANT: f64 = 0.62;

@@ -1,4 +1,4 @@
-//! Values that are made and removed without end, and what is left of a heap that has shrunk.
+//! Values that are made and removed without end, and the memory left of a heap that has shrunk.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -15,7 +15,7 @@ use crate::process;
 use crate::scenario::measure::fill;
 use crate::servers::Server;
 
-/// One client makes a collection of 150 elements and removes it, while another process wants the
+/// Makes and removes a collection of 150 elements, again and again, while another process wants the
 /// same core.
 pub fn push_and_delete(plan: &Plan, server: &Server) -> Result<Vec<Finding>> {
     let elements: Vec<_> = (0..150).map(|number| format!("element-{number:06}")).collect();
@@ -40,7 +40,7 @@ pub fn push_and_delete(plan: &Plan, server: &Server) -> Result<Vec<Finding>> {
     Ok(vec![megabytes("make a collection of 150, DEL, in a loop, busy core", peak.most())])
 }
 
-/// A value of a megabyte replaces itself.
+/// Overwrites a value of a megabyte with itself, again and again.
 pub fn overwrite(plan: &Plan, server: &Server) -> Result<Vec<Finding>> {
     let set = encode(&["SET", "key", &"x".repeat(1 << 20)]);
     let mut stream = Stream::open(server)?;
@@ -55,7 +55,7 @@ pub fn overwrite(plan: &Plan, server: &Server) -> Result<Vec<Finding>> {
     Ok(vec![megabytes("SET of 1 MB over itself, busy core", peak.most())])
 }
 
-/// Sets are built under one name and get another: a third part must leave what the first has left.
+/// Builds sets and renames them: the third part must leave no more memory than the first.
 pub fn build_and_rename(plan: &Plan, server: &Server) -> Result<Vec<Finding>> {
     let members: Vec<_> = (0..140).map(|number| format!("member-{number:013}")).collect();
     let members: Vec<_> = members.iter().map(String::as_str).collect();
@@ -83,7 +83,7 @@ pub fn build_and_rename(plan: &Plan, server: &Server) -> Result<Vec<Finding>> {
     Ok(vec![megabytes("build and RENAME: at rest after the third part, beside the first", grown)])
 }
 
-/// A heap is filled, overwritten in part, and flushed.
+/// Fills a heap, overwrites a part of it, and flushes it.
 pub fn shrink(plan: &Plan, server: &Server) -> Result<Vec<Finding>> {
     let keys = plan.bytes / VALUE_BYTES as u64;
     fill(server, keys, ValueSize::Fixed(VALUE_BYTES))?;
@@ -94,7 +94,7 @@ pub fn shrink(plan: &Plan, server: &Server) -> Result<Vec<Finding>> {
     Ok(vec![megabytes("ten seconds after FLUSHALL of 1.4 GB", rest)])
 }
 
-/// Does something while the core of the server is wanted by another process as well.
+/// Runs `act` while another process wants the server's core.
 fn beside_a_busy_process(act: impl FnOnce() -> Result<()>) -> Result<()> {
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -113,5 +113,5 @@ fn beside_a_busy_process(act: impl FnOnce() -> Result<()>) -> Result<()> {
 const PIPELINE: usize = 50;
 const NAMES: u64 = 200;
 const VALUE_BYTES: usize = 1000;
-/// Until what was removed is reaped and cleaned.
+/// Time after which lazy free and cleaning are done.
 const REST: Duration = Duration::from_secs(5);

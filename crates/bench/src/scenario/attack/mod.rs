@@ -1,13 +1,13 @@
-//! Clients that ask for too much: what a server keeps for them, and for how long others wait.
+//! Clients that ask for too much: server memory for them, and waiting times of others.
 //!
-//! | file | what clients do |
+//! | file | clients |
 //! |---|---|
 //! | `garbage` | make and remove values without end |
-//! | `readers` | read slowly, or not at all; come in great numbers; send without end |
-//! | `replies` | ask for replies beyond all measure |
-//! | `stream` | a connection without a client library's ways |
-//! | `plan` | how much is asked for, and what is seen |
-//! | `peak` | the most memory while something happens |
+//! | `readers` | read slowly or not at all; come in great numbers; send without end |
+//! | `replies` | ask for excessively large replies |
+//! | `stream` | a plain connection that sends and reads at will |
+//! | `plan` | amount of load, and findings |
+//! | `peak` | peak memory during an action |
 
 mod garbage;
 mod peak;

@@ -1,4 +1,4 @@
-//! The most memory of a server while something happens.
+//! Peak memory of a server during an action.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,16 +6,16 @@ use std::time::Duration;
 use crate::sampler::Sampler;
 use crate::servers::Server;
 
-/// A watch over resident memory.
+/// Sampler of resident memory.
 pub struct Peak(Sampler);
 
 impl Peak {
-    /// Looks from now on.
+    /// Starts to sample.
     pub fn watch(server: &Server) -> Self {
         Self(Sampler::start(Some(server.pid), EVERY, Arc::default(), |_| {}))
     }
 
-    /// The most bytes that were seen.
+    /// Returns the highest sample in bytes.
     pub fn most(self) -> u64 {
         let samples = self.0.stop();
         samples.into_iter().filter_map(|sample| sample.resident_bytes).max().unwrap_or(0)

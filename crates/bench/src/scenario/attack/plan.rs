@@ -1,4 +1,4 @@
-//! How much clients ask for, and what is seen of a server.
+//! Amount of load that clients make, and findings about a server.
 
 use std::time::Duration;
 
@@ -6,24 +6,24 @@ use serde::Deserialize;
 
 use crate::scenario::seconds;
 
-/// How much is asked for.
+/// Amount of load that clients make.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// How long values are made and removed, of each type.
+    /// Time in which values of each type are made and removed.
     #[serde(deserialize_with = "seconds")]
     pub seconds: Duration,
-    /// How often a value of a megabyte replaces itself.
+    /// Number of times that a value of a megabyte overwrites itself.
     pub overwrites: u64,
     /// GETs of a megabyte that are sent before the first reply is read.
     pub gets: u64,
-    /// Members that are asked for of a small set.
+    /// Members requested from a small set.
     pub picks: u64,
     /// Sets that are built and renamed in each of three parts.
     pub renames: u64,
-    /// Connections that have said something once.
+    /// Connections that send one command and stay open.
     pub idle: u64,
-    /// Clients that ask and never read.
+    /// Clients that send requests and never read.
     pub deaf: u64,
     /// Commands in one pipeline.
     pub pipeline: u64,
@@ -33,7 +33,7 @@ pub struct Plan {
     pub elements: u64,
 }
 
-/// What was seen.
+/// One measured value.
 pub(super) struct Finding {
     pub what: &'static str,
     pub value: f64,

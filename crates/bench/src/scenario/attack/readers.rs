@@ -12,7 +12,7 @@ use crate::control::encode;
 use crate::process::raise_descriptor_limit;
 use crate::servers::Server;
 
-/// One client asks for all at once, and takes its time with the replies.
+/// Sends all requests of one client at once, and reads the replies slowly.
 pub fn slow(plan: &Plan, server: &Server) -> Result<Vec<Finding>> {
     keep_value(server)?;
     let mut stream = Stream::open(server)?;
@@ -22,7 +22,7 @@ pub fn slow(plan: &Plan, server: &Server) -> Result<Vec<Finding>> {
     Ok(vec![megabytes("pipelined GETs of 1 MB, read slowly", peak.most())])
 }
 
-/// Many clients ask and never read: with a limit, and without one.
+/// Sends requests of many clients that never read: with an output limit, and without one.
 pub fn deaf(plan: &Plan, server: &Server) -> Result<Vec<Finding>> {
     keep_value(server)?;
     let asked = encode(&["GET", "key"]).repeat(GETS_OF_DEAF);
@@ -48,7 +48,7 @@ pub fn deaf(plan: &Plan, server: &Server) -> Result<Vec<Finding>> {
     Ok(found)
 }
 
-/// Many connections, each of which has said something once.
+/// Opens many connections, each of which sends one command and stays open.
 pub fn idle(plan: &Plan, server: &Server) -> Result<Vec<Finding>> {
     let most = plan.idle + 100;
     server.control()?.ask(&["CONFIG", "SET", "maxclients", &most.to_string()])?;
@@ -67,7 +67,7 @@ pub fn idle(plan: &Plan, server: &Server) -> Result<Vec<Finding>> {
     Ok(vec![Finding { what: "idle connection, each", value: each / 1000.0, unit: "KB" }])
 }
 
-/// One pipeline without end: read along with, and read only after all of it was sent.
+/// Sends a very long pipeline: once with replies read meanwhile, once with replies read at the end.
 pub fn pipeline(plan: &Plan, server: &Server) -> Result<Vec<Finding>> {
     let commands = encode(&["SET", "key", "0123456789abcdef"]);
     let all = commands.repeat(usize::try_from(plan.pipeline)?);

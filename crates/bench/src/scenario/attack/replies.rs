@@ -1,4 +1,4 @@
-//! Replies beyond all measure.
+//! Excessively large replies.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -12,7 +12,7 @@ use super::stream::Stream;
 use crate::control::{Control, Reply};
 use crate::servers::Server;
 
-/// A client asks for millions of members of a small set, with an output limit of a megabyte.
+/// Asks for millions of members of a small set, with an output limit of a megabyte.
 pub fn random_members(plan: &Plan, server: &Server) -> Result<Vec<Finding>> {
     let mut control = server.control()?;
     let members: Vec<_> = (0..1000).map(|number| format!("member-{number}")).collect();
@@ -61,7 +61,7 @@ fn longest_wait(control: &mut Control, is_over: &AtomicBool) -> Result<Duration>
     Ok(longest)
 }
 
-/// A long list is read whole: the time of the command is that for which its shard is locked.
+/// Reads a whole long list: its shard is locked for the time of the command.
 pub fn whole_list(plan: &Plan, server: &Server) -> Result<Vec<Finding>> {
     let mut control = server.control()?;
     let mut pushed = 0;
@@ -94,5 +94,5 @@ pub fn whole_list(plan: &Plan, server: &Server) -> Result<Vec<Finding>> {
 }
 
 const TIMES: usize = 10;
-/// Of 16 bytes, as it comes in a reply.
+/// Bytes of an element of 16 bytes in a reply.
 const ELEMENT_BYTES: u64 = "$16\r\n0123456789abcdef\r\n".len() as u64;

@@ -1,4 +1,4 @@
-//! A connection that sends and reads as it likes.
+//! A plain connection that sends and reads at will.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use crate::control::encode;
 use crate::servers::Server;
 
-/// See the module page.
+/// Blocking TCP connection to a server.
 pub struct Stream(TcpStream);
 
 impl Stream {
@@ -22,7 +22,7 @@ impl Stream {
         Ok(Self(stream))
     }
 
-    /// A second hold of the same connection, to send with one and read with the other.
+    /// Returns a second handle of the same connection, to send with one and read with the other.
     pub fn clone(&self) -> Result<Self> {
         Ok(Self(self.0.try_clone()?))
     }
@@ -32,12 +32,12 @@ impl Stream {
         self.0.write_all(bytes).context("sending")
     }
 
-    /// Sends one command, of which nothing is read.
+    /// Sends one command, without reading its reply.
     pub fn tell(&mut self, command: &[&str]) -> Result<()> {
         self.send(encode(command).as_bytes())
     }
 
-    /// Reads and forgets so many bytes, and stops for a while after each `piece` of them.
+    /// Reads and drops so many bytes, with a pause after each `piece` of them.
     pub fn skip(&mut self, bytes: u64, piece: usize, pause: Duration) -> Result<()> {
         let (mut left, mut room) = (bytes, vec![0; piece]);
         while left > 0 {
@@ -52,7 +52,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Reads until the server closes the connection; the bytes that came before.
+    /// Reads until the server closes the connection; returns the number of bytes read.
     pub fn read_to_end(&mut self) -> u64 {
         let (mut bytes, mut room) = (0, vec![0; 1 << 20]);
         while let Ok(read @ 1..) = self.0.read(&mut room) {
@@ -62,7 +62,7 @@ impl Stream {
     }
 }
 
-/// Bytes of a reply that is one value.
+/// Returns the bytes of a reply that is one value.
 pub fn bulk_bytes(value: usize) -> u64 {
     (format!("${value}\r\n").len() + value + 2) as u64
 }

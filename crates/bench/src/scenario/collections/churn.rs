@@ -14,7 +14,7 @@ use crate::report::{Plot, Section};
 use crate::scenario::{Bench, Scale, Scenario, mebibytes, pin_client};
 use crate::servers::{Kind, Launch, Program, Server};
 
-/// How much is stored.
+/// Amount of data that is stored.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -24,19 +24,19 @@ pub struct Plan {
     pub fields: u64,
 }
 
-/// What is stored, and what happens to it, one change after the other.
+/// Stored data, and its changes, one after the other.
 struct Workload {
     name: &'static str,
     stored: Stored,
     changes: Vec<Change>,
-    /// A command that counts what is stored, before and after each change.
+    /// Command that counts the stored keys or fields before and after each change, and its answer.
     count: (&'static str, u64),
 }
 
 struct Change {
     name: &'static str,
     steps: Vec<Stored>,
-    /// Keys, fields and values afterwards, in bytes.
+    /// Bytes of keys, fields and values afterwards.
     payload: f64,
 }
 
@@ -66,7 +66,7 @@ impl Scenario for Plan {
     }
 }
 
-/// A hash has a key of 12 bytes and fields of 8.
+/// Returns the workload of small hashes, with keys of 12 bytes and fields of 8.
 fn small_hashes(hashes: u32) -> Workload {
     let (new, fields) = ("{?8-32}", hashes * FIELDS as u32);
     let replace = format!("HSET user:{{n/10:7}} field_{{n%10:2}} {new}");
@@ -111,7 +111,7 @@ fn half(count: u32, seed: u64) -> Vec<u32> {
     numbers
 }
 
-/// All servers rest at the same time.
+/// Runs a workload on all servers, which rest at the same time.
 fn run_one(
     section: &mut Section,
     plot: &mut Plot,
@@ -166,7 +166,7 @@ fn store(server: &Server, workload: &Workload) -> Result<()> {
     expect(server, workload.count.0, workload.count.1)
 }
 
-/// What is alive right after a change.
+/// Applies a change; returns the shares right after it.
 fn apply(server: &Server, workload: &Workload, change: &Change) -> Result<Shares> {
     change.steps.iter().try_for_each(|step| step.send(server))?;
     let at_end = Shares::of(server, change)?;
@@ -188,7 +188,7 @@ impl Changed {
     }
 }
 
-/// What is alive, over what is resident.
+/// Live data over resident memory.
 struct Shares {
     /// Payload over all memory of the server.
     payload: f64,

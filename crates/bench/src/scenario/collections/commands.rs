@@ -23,7 +23,7 @@ pub(in crate::scenario) mod workloads;
 use ratios::Ratios;
 use workloads::{Data, LISTS_AND_HASHES, Replies, SETS_AND_STREAMS, Workload, all};
 
-/// How thoroughly CPU is measured.
+/// Thoroughness of the CPU measurement.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -32,7 +32,7 @@ pub struct Plan {
     /// Length of one measurement, in milliseconds.
     #[serde(rename = "ms", deserialize_with = "milliseconds")]
     pub time: Duration,
-    /// The numbers of keys and elements are multiplied by this.
+    /// Factor for the numbers of keys and elements.
     #[serde(skip)]
     pub size: Scale,
 }
@@ -118,10 +118,10 @@ fn run_on(
     Ok(())
 }
 
-/// A server with its data, or the reason why it has none.
+/// Server with its data, or the reason why it has none.
 struct Tested<'data> {
     server: Server,
-    /// As in [`Data`].
+    /// Commands and their expected counts, as in [`Data`].
     counts: &'data [(String, u64)],
     stored: Result<()>,
 }
@@ -137,14 +137,14 @@ impl<'data> Tested<'data> {
         Ok(tested)
     }
 
-    /// The null server, which has nothing and answers as if it had.
+    /// Starts the null server, which holds no data and answers as if it did.
     fn null(bench: &Bench, workload: &Workload) -> Result<Self> {
         let program = bench.null_answering(&workload.replies.example());
         let server = program.start(&Launch::default())?;
         Ok(Self { server, counts: &[], stored: Ok(()) })
     }
 
-    /// What is sent beforehand and afterwards, where it changes something.
+    /// Returns the requests beforehand and afterwards, for servers that hold data.
     fn around<'w>(&self, workload: &'w Workload) -> [Option<&'w String>; 2] {
         match self.server.kind {
             Kind::Null => [None, None],
@@ -152,17 +152,17 @@ impl<'data> Tested<'data> {
         }
     }
 
-    /// Whether everything is there that was stored, and nothing else.
+    /// Checks that exactly the stored elements are present.
     fn count(&self) -> Result<()> {
         let mut counts = self.counts.iter();
         counts.try_for_each(|(command, elements)| expect(&self.server, command, *elements))
     }
 }
 
-/// The medians over the rounds of one server and workload.
+/// Medians over the rounds, for one server and workload.
 struct Median {
     server_us: f64,
-    /// The same of each round.
+    /// CPU time per operation in each round.
     rounds: Vec<f64>,
     operations_per_second: f64,
     generator_us: f64,
@@ -179,7 +179,7 @@ impl Median {
         }
     }
 
-    /// Beside what the others take.
+    /// Returns the cells of a row, with ratios to the others.
     fn cells(&self, others: [Option<&Self>; PEERS_AND_NULL.len()]) -> Vec<String> {
         let ratio = |other: &Self| format!("{:.2}", self.server_us / other.server_us);
         let [of_valkey, of_redis, of_null] =
@@ -195,7 +195,7 @@ impl Median {
     }
 }
 
-/// A server that fails in one round is left out of the others.
+/// Measures all servers in turns; a server that fails in one round is left out of the others.
 fn interleaved(servers: &[&Tested<'_>], workload: &Workload, plan: &Plan) -> Vec<Result<Median>> {
     let mut measured: Vec<Result<Vec<Measured>>> = servers.iter().map(|_| Ok(Vec::new())).collect();
     for round in 0..plan.rounds {
@@ -222,8 +222,8 @@ fn measure_once(
 ) -> Result<Measured> {
     let mut generator = Generator::connect(tested.server.port, CONNECTIONS)?;
     let script = |request: &str| Script::new(&workload.shape(request, PIPELINE), seed);
-    // Numbers are drawn from the seed, so that what comes before puts in what is then taken out,
-    // and what comes after takes out what was put in.
+    // Numbers are drawn from the seed, so that the requests beforehand insert exactly the elements
+    // that are then removed, and the requests afterwards remove those that were inserted.
     let [before, after] = tested.around(workload);
     let undo = |generator: &mut Generator, operations| {
         let Some(after) = after else { return Ok(()) };
@@ -248,14 +248,14 @@ fn measure_once(
     let measured = measure_source(&tested.server, &mut generator, &mut measured_script, stop)?;
     check(&measured.outcome, workload)?;
     undo(&mut generator, measured.outcome.operations)?;
-    // A cycle that was broken off has moved an element or two.
+    // An interrupted cycle has moved an element or two.
     if !workload.each_in_turn {
         tested.count()?;
     }
     Ok(measured)
 }
 
-/// Whether the server found what it was asked for.
+/// Checks that the server found the requested elements.
 fn check(outcome: &Outcome, workload: &Workload) -> Result<()> {
     let replies = &outcome.replies;
     let right = match workload.replies {
@@ -270,7 +270,7 @@ fn check(outcome: &Outcome, workload: &Workload) -> Result<()> {
 }
 
 impl Workload {
-    /// A request of it in batches of `pipeline`.
+    /// Returns the script for one of its requests in batches of `pipeline`.
     pub(in crate::scenario) fn shape(&self, request: &str, pipeline: usize) -> ScriptShape {
         let numbers = if self.each_in_turn {
             KeyChoice::Listed(shuffled(u32::try_from(self.below).unwrap_or(u32::MAX), 1).into())

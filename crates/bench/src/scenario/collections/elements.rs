@@ -13,7 +13,7 @@ use crate::report::{Plot, Section};
 use crate::scenario::{Bench, Scale, Scenario, pin_client};
 use crate::servers::{Kind, Launch, Program, Server};
 
-/// How much is stored.
+/// Amount of data that is stored.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -22,7 +22,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Each of both with what its plot shows.
+    /// Returns the collections of each plot.
     fn collections(&self) -> [(&'static str, Vec<Collection>); 2] {
         let (all, hashes) = (self.elements, self.elements / FIELDS);
         let kind = |name, request: &str, count| Collection {
@@ -58,19 +58,19 @@ impl Plan {
     }
 }
 
-/// HSET of a hash of ten fields of 8 bytes under a key of 12.
+/// Returns the HSET for a hash of ten fields of 8 bytes under a key of 12.
 pub(super) fn whole_hash(value: &str) -> String {
     let fields = (0..FIELDS).map(|field| format!(" field_{field:02} {value}"));
     std::iter::once("HSET user:{n:7}".to_owned()).chain(fields).collect()
 }
 
-/// One kind of collection, and how it grows.
+/// Kind of collection, and its growth.
 struct Collection {
     name: &'static str,
     stored: Stored,
-    /// Commands that count what was stored, and what they answer.
+    /// Commands that count the elements, and the expected answers.
     counts: Vec<(&'static str, u64)>,
-    /// Elements that a request brings.
+    /// Elements per request.
     per_request: u64,
 }
 
@@ -81,7 +81,7 @@ impl Collection {
         self
     }
 
-    /// Resident bytes per element after so many requests.
+    /// Returns the resident bytes per element after so many requests.
     fn bytes_each(&self, server: &Server, empty: u64, requests: u64) -> Result<f64> {
         let bytes = server.resident_bytes()?.saturating_sub(empty) as f64;
         Ok(bytes / (requests * self.per_request) as f64)
@@ -90,7 +90,7 @@ impl Collection {
 
 impl Scenario for Plan {
     fn scaled(self, scale: Scale) -> Self {
-        // Small hashes have ten each.
+        // Small hashes have ten fields each.
         Self { elements: scale.of(self.elements / FIELDS) * FIELDS }
     }
 
@@ -144,7 +144,7 @@ fn show(
 
 /// Bytes per element.
 struct Grown {
-    /// At equal steps from a quarter of the elements on.
+    /// Samples at equal steps, from a quarter of the elements on.
     growing: Vec<f64>,
     at_end: f64,
     rested: f64,
@@ -165,7 +165,7 @@ impl Grown {
     }
 }
 
-/// All servers rest at the same time; Varve, whose memory changes most, comes last.
+/// Grows all servers, which rest at the same time; Varve, whose memory changes most, comes last.
 fn grow(bench: &Bench, kind: &Collection) -> Vec<Result<Grown>> {
     let mut programs: Vec<_> = bench.varve_and_peers().collect();
     programs.reverse();
@@ -174,10 +174,10 @@ fn grow(bench: &Bench, kind: &Collection) -> Vec<Result<Grown>> {
     ended.into_iter().rev().map(|ended| ended?.rest(kind)).collect()
 }
 
-/// A server that holds all elements.
+/// Server that holds all elements.
 struct Ended {
     server: Server,
-    /// Its memory at the start.
+    /// Resident bytes at the start.
     empty: u64,
     growing: Vec<f64>,
     at_end: f64,

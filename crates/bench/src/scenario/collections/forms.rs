@@ -1,5 +1,5 @@
-//! What a large form of a hash costs beside a packed one of the same 10,000 integers, and what
-//! LPUSH and LPOP cost by the length of the list, all servers and lengths in turns.
+//! Cost of a large form of a hash beside a packed one of the same 10,000 integers, and cost of
+//! LPUSH and LPOP by the length of the list, all servers and lengths in turns.
 
 use std::thread;
 use std::time::Duration;
@@ -17,15 +17,15 @@ use crate::scenario::{Bench, Scale, Scenario, pin_client};
 use crate::servers::{Kind, Launch, Program, Server};
 use crate::statistics::median;
 
-/// How much is stored.
+/// Amount of data that is stored.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Hashes of 10,000 fields.
     pub hashes: u64,
-    /// Elements of all lists of one length together.
+    /// Elements in all lists of one length together.
     pub elements: u64,
-    /// How often each list is filled and emptied, in turns with the others.
+    /// Number of times that each list is filled and emptied, in turns with the others.
     pub rounds: usize,
 }
 
@@ -88,7 +88,7 @@ impl Plots {
         let take = Plot::bars("Server CPU of HGET and LPOP", Vec::new(), "microseconds");
         Self {
             memory: Plot::bars("Resident bytes per element", Vec::new(), "bytes"),
-            // A packed hash is searched from its beginning.
+            // A packed hash is searched from its start.
             take: take.log_y(),
         }
     }
@@ -100,7 +100,7 @@ impl Plots {
     }
 }
 
-/// Adds a row; returns what was measured, if it was.
+/// Adds a row; returns the measurement, if there is one.
 fn row(section: &mut Section, name: &str, program: &Program, form: &Result<Form>) -> Option<Form> {
     let cells = match form {
         Ok(form) => form.cells(),
@@ -139,12 +139,12 @@ fn list_figure(section: &mut Section, takes: &[Option<f64>]) {
     section.finding("CPU of LPOP by length of the list, most / least", ratio, "");
 }
 
-/// What elements cost in one form.
+/// Cost of elements in one form.
 #[derive(Clone)]
 struct Form {
-    /// What OBJECT ENCODING says.
+    /// Answer of OBJECT ENCODING.
     encoding: String,
-    /// Bytes per element that MEMORY USAGE reports.
+    /// Bytes per element, from MEMORY USAGE.
     usage: f64,
     /// Resident bytes per element.
     resident: f64,
@@ -164,12 +164,12 @@ impl Form {
     }
 }
 
-/// A server with all hashes in one form.
+/// Server with all hashes in one form.
 struct Hashes {
     server: Server,
-    /// Of all hashes.
+    /// Fields of all hashes.
     fields: u64,
-    /// Resident bytes beforehand.
+    /// Resident bytes before loading.
     before: u64,
     put_us: f64,
 }
@@ -200,7 +200,7 @@ impl Hashes {
 }
 
 impl Plan {
-    /// The hashes of each server in each form; all rest at the same time.
+    /// Measures the hashes of each server in each form; all rest at the same time.
     fn hashes(&self, bench: &Bench) -> Vec<Result<Form>> {
         let of_all_forms =
             |program| HASHES.iter().map(move |(_, entries)| Hashes::put(program, self, *entries));
@@ -209,7 +209,7 @@ impl Plan {
         all.into_iter().map(|hashes| hashes?.take()).collect()
     }
 
-    /// The lists of each server by their lengths.
+    /// Measures the lists of each server by their lengths.
     fn lists(&self, bench: &Bench) -> Vec<Result<Lists>> {
         let of_all_lengths = |program| self.lengths().map(move |it| Lists::start(program, it));
         let mut all: Vec<_> = bench.varve_and_peers().flat_map(of_all_lengths).collect();
@@ -225,7 +225,7 @@ impl Plan {
     }
 }
 
-/// Does the same with all; one that fails is left out from then on.
+/// Calls `act` for each server; a server that fails is left out from then on.
 fn each(all: &mut [Result<Lists>], mut act: impl FnMut(&mut Lists) -> Result<()>) {
     for lists in all {
         if let Err(error) = lists.as_mut().map_or(Ok(()), &mut act) {
@@ -234,13 +234,13 @@ fn each(all: &mut [Result<Lists>], mut act: impl FnMut(&mut Lists) -> Result<()>
     }
 }
 
-/// A server that has all its elements in lists of one length, or none.
+/// Server that has all its elements in lists of one length, or none.
 struct Lists {
     server: Server,
     length: u64,
-    /// Resident bytes beforehand.
+    /// Resident bytes before loading.
     before: u64,
-    /// What MEMORY USAGE and OBJECT ENCODING said, and resident bytes per element.
+    /// Answers of MEMORY USAGE and OBJECT ENCODING, and resident bytes per element.
     looked: Option<(f64, String, f64)>,
     puts: Vec<f64>,
     takes: Vec<f64>,
@@ -283,7 +283,7 @@ impl Lists {
     }
 }
 
-/// Resident memory of a server whose clients already have their buffers.
+/// Returns the resident memory of a server whose clients already have their buffers.
 fn resident_before(server: &Server) -> Result<u64> {
     let asked = ScriptShape::new("EXISTS nothing", 1);
     measure(server, asked, (CONNECTIONS * PIPELINE * 20) as u64)?;
@@ -296,14 +296,15 @@ fn measure(server: &Server, shape: ScriptShape, operations: u64) -> Result<Measu
     measure_source(server, &mut generator, &mut script, Stop::Operations(operations))
 }
 
-/// Server CPU per operation, if each brought a value.
+/// Returns the server CPU per operation, if each returned a value.
 fn all_found(measured: Measured) -> Result<f64> {
     let replies = &measured.outcome.replies;
     ensure!(replies.bulk == replies.total(), "not everything was found: {replies:?}");
     Ok(measured.server_us)
 }
 
-/// What MEMORY USAGE and OBJECT ENCODING say about a key; not a number and `-` if they do not.
+/// Returns the answers of MEMORY USAGE and OBJECT ENCODING for a key; NaN and `-` if there are
+/// none.
 fn look_at(server: &Server, key: &str) -> Result<(f64, String)> {
     let mut control = server.control()?;
     let usage = match control.ask(&["MEMORY", "USAGE", key, "SAMPLES", "0"])? {
@@ -317,13 +318,13 @@ fn look_at(server: &Server, key: &str) -> Result<(f64, String)> {
 }
 
 const FIELDS: u64 = 10_000;
-/// Key and field, by a number below all fields.
+/// Key and field for a number below the number of all fields.
 const PLACE: &str = "hash:{n/10000:4} {n%10000}";
-/// The forms of hashes, and up to how many fields one is packed.
+/// Forms of hashes, with the most fields of a packed one.
 const HASHES: [(&str, u64); 2] = [("packed hash", PACKED_ENTRIES), ("large hash", LARGE_ENTRIES)];
-/// The packed form holds all fields.
+/// Setting at which all fields fit the packed form.
 const PACKED_ENTRIES: u64 = 20_000;
-/// Hashes become large soon.
+/// Setting at which hashes soon become large.
 const LARGE_ENTRIES: u64 = 8;
 const CONNECTIONS: usize = 50;
 const PIPELINE: usize = 16;

@@ -3,13 +3,13 @@
 //! | file | question |
 //! |---|---|
 //! | `elements` | resident bytes per element, while collections grow and at rest |
-//! | `forms` | what a large form costs beside a packed one, and LPOP by length of the list |
+//! | `forms` | cost of a large form beside a packed one, and of LPOP by length of the list |
 //! | `commands` | server CPU per command |
 //! | `churn` | live records over resident memory after elements and collections changed |
-//! | `removal` | what the removal of ten million elements does to its caller and to others |
+//! | `removal` | effects of the removal of ten million elements on its caller and on others |
 //!
 //! A server that lacks a command, or answers it wrongly, gets a row that says so; the other rows
-//! are measured all the same. `store.rs` loads elements and counts them afterwards.
+//! are still measured. `store.rs` loads elements and counts them afterwards.
 
 pub mod churn;
 pub mod commands;
@@ -24,8 +24,8 @@ use anyhow::Error;
 
 use crate::report::Section;
 
-/// What stands in a table for what was not measured. A server may lack a command; whatever else
-/// goes wrong marks the section as failed, and the other rows go on.
+/// Returns the table cell of a missing measurement. A server may lack a command; any other error
+/// marks the section as failed, and the other rows are still measured.
 fn absent(section: &mut Section, what: &str, error: &Error) -> String {
     let reason = format!("{error:#}");
     if reason.contains("unknown command") {

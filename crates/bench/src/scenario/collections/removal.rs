@@ -1,4 +1,4 @@
-//! What the removal of a set of ten million members does to its caller, and to other clients.
+//! Removal of a set of ten million members: effects on its caller and on other clients.
 
 use std::thread;
 use std::time::Duration;
@@ -16,15 +16,15 @@ use crate::scenario::{Bench, Scale, Scenario, pin_client};
 use crate::servers::{Kind, Launch, Program, Server};
 use crate::statistics::median;
 
-/// How large the set is.
+/// Size of the set.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// Its members.
+    /// Members of the set.
     pub members: u64,
-    /// How often each removal is seen.
+    /// Number of times that each removal is measured.
     pub rounds: usize,
-    /// Until the cleaner is through with what loading left.
+    /// Pause until the cleaner is done with the remains of loading.
     #[serde(skip, default = "rest")]
     rest: Duration,
 }
@@ -36,9 +36,9 @@ fn rest() -> Duration {
 struct Case {
     name: &'static str,
     commands: Vec<String>,
-    /// Keys with the name of the set afterwards.
+    /// Keys that remain after the commands.
     left: u64,
-    /// Whether the caller waits for the removal at all.
+    /// True if the caller waits for the removal at all.
     caller_waits: bool,
 }
 
@@ -58,7 +58,7 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// Ten names, each of which has its own place; the last is the first again.
+/// Returns a cycle of ten renames over names that hash to different places; the last is the first.
 fn renames() -> Vec<String> {
     let name =
         |number| if number % NAMES == 0 { "set".to_owned() } else { format!("set:{number}") };
@@ -123,7 +123,7 @@ fn figures(section: &mut Section, case: &Case, removed: Option<&Removed>) {
     section.figures.push(Figure::of_rounds(what, ratios, ""));
 }
 
-/// One result per program; a program that fails in one round is left out of the others.
+/// Returns one result per program; a program that fails in one round is left out of the others.
 fn rounds(programs: &[&Program], case: &Case, plan: &Plan) -> Vec<Result<Removed>> {
     let mut all: Vec<Result<Removed>> = programs.iter().map(|_| Ok(Removed::default())).collect();
     for _ in 0..plan.rounds {
@@ -137,17 +137,17 @@ fn rounds(programs: &[&Program], case: &Case, plan: &Plan) -> Vec<Result<Removed
     all
 }
 
-/// What was seen, by round.
+/// Measurements by round.
 #[derive(Default)]
 struct Removed {
-    /// The longest that a command took, in milliseconds.
+    /// Longest time of a command, in milliseconds.
     caller_ms: Vec<f64>,
-    /// In microseconds, as everything below.
+    /// Latency in microseconds, like all fields below.
     p999_before: Vec<f64>,
     p999_after: Vec<f64>,
     longest_before: Vec<f64>,
     longest_after: Vec<f64>,
-    /// What other processes took.
+    /// Time that other processes took.
     taken: Vec<f64>,
 }
 

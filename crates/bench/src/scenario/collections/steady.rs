@@ -1,8 +1,8 @@
-//! Clients that ask at a steady rate, whatever the server does, and one that gives commands
-//! meanwhile; all on one thread.
+//! Clients that send requests at a steady rate, whatever the server does, and one that sends
+//! commands meanwhile; all on one thread.
 //!
-//! A request waits from the moment at which it was due, also while all clients wait for answers:
-//! a server that stands still is seen by everything that was due meanwhile.
+//! A request waits from its due time on, also while all clients wait for replies, so every request
+//! that falls due during a stall sees it.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -21,29 +21,29 @@ use crate::generator::{
 use crate::scenario::growth::pause::Moment;
 use crate::servers::Server;
 
-/// What clients saw.
+/// Measurements of the clients.
 pub struct Seen {
-    /// How long each GET and SET waited for its answer, in nanoseconds.
+    /// Reply times of GETs and SETs, in nanoseconds.
     pub others: Histogram<u64>,
-    /// How long each command waited for its answer, less what other processes took.
+    /// Reply time of each command, less the time that other processes took.
     pub caller: Vec<Duration>,
-    /// What other processes took from clients and server in all.
+    /// Time that other processes took from clients and server in all.
     pub taken: Duration,
 }
 
-/// Clients that ask, and one that commands.
+/// Clients that send requests at a steady rate, and one that sends commands.
 pub struct Steady {
     server_pid: u32,
     epoll: OwnedFd,
     events: Vec<Event>,
-    /// The last is the one that commands.
+    /// Connections; the last is the one for commands.
     connections: Vec<Connection>,
     idle: Vec<usize>,
-    /// When the requests were due that no client could take yet.
+    /// Due times of requests that no client could send yet.
     waiting: VecDeque<Instant>,
     requests: Requests,
     keys: Keys,
-    /// When the last command was given.
+    /// Time at which the last command was sent.
     commanded: Moment,
     buffer: Vec<u8>,
 }
@@ -78,10 +78,10 @@ impl Steady {
         })
     }
 
-    /// Asks for so long, and meanwhile gives the commands at equal distances, the first at once.
+    /// Runs the clients for so long, and sends the commands at equal distances, the first at once.
     ///
     /// # Errors
-    /// If the server answers with an error, or not at all.
+    /// If the server answers with an error or stops answering.
     pub fn watch(&mut self, time: Duration, commands: &[String]) -> Result<Seen> {
         let others = Histogram::new_with_bounds(1, 60_000_000_000, 3)?;
         let mut seen = Seen { others, caller: Vec::new(), taken: Duration::ZERO };
@@ -174,7 +174,7 @@ impl Steady {
 }
 
 const CLIENTS: usize = 20;
-/// All clients together.
+/// Distance between requests of all clients together.
 const ASK_EVERY: Duration = Duration::from_micros(50);
 const SHORTEST_SLEEP: Duration = Duration::from_micros(1);
 const SILENCE_MAX: Duration = Duration::from_secs(60);

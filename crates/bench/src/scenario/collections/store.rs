@@ -1,4 +1,4 @@
-//! Stores elements, and counts whether they are there.
+//! Loading of elements, and checks of their number.
 
 use anyhow::{Result, bail, ensure};
 
@@ -8,23 +8,23 @@ use crate::servers::Server;
 /// Requests that are sent once for each number, in order and over one connection.
 #[derive(Clone, Debug)]
 pub struct Stored {
-    /// The request, as the generator's scripts read it.
+    /// Request, in the form of the generator's scripts.
     pub request: String,
-    /// Which numbers.
+    /// Choice of the numbers.
     pub numbers: KeyChoice,
-    /// How many requests.
+    /// Number of requests.
     pub count: u64,
-    /// The numbers are below this.
+    /// Upper bound of the numbers, exclusive.
     pub below: u64,
 }
 
 impl Stored {
-    /// A request for each of the numbers `0..count` in order.
+    /// Creates a request for each of the numbers `0..count` in order.
     pub fn new(request: impl Into<String>, count: u64) -> Self {
         Self { request: request.into(), numbers: KeyChoice::Sequential, count, below: count }
     }
 
-    /// For these numbers instead, in their order.
+    /// Replaces the numbers by these, in their order.
     #[must_use]
     pub fn listed(mut self, numbers: Vec<u32>) -> Self {
         self.below = numbers.iter().max().map_or(1, |most| u64::from(*most) + 1);
@@ -33,7 +33,7 @@ impl Stored {
         self
     }
 
-    /// Sends them all.
+    /// Sends all requests.
     ///
     /// # Errors
     /// If the server answers with an error.
@@ -41,8 +41,8 @@ impl Stored {
         self.send_watched(server, u64::MAX, |_| Ok(()))
     }
 
-    /// As [`Stored::send`]; `watch` is called with the number of requests answered, about every
-    /// `every` of them.
+    /// Sends all requests as [`Stored::send`] does; calls `watch` with the number of requests
+    /// answered, about every `every` of them.
     ///
     /// # Errors
     /// If the server answers with an error, and those of `watch`.
@@ -60,7 +60,7 @@ impl Stored {
         };
         let mut script = Script::new(&shape, 1)?;
         let mut generator = Generator::connect(server.port, 1)?;
-        // A command that is not there shall not be asked for millions of times.
+        // Detects a missing command before it is sent millions of times.
         let first = generator.drive(&mut script, Stop::Operations(1))?;
         ensure!(first.replies.error == 0, "{}", first.first_error.unwrap_or_default());
         let rest = Stop::Operations(self.count.saturating_sub(1));
@@ -71,7 +71,7 @@ impl Stored {
     }
 }
 
-/// Asks how many elements there are.
+/// Checks the number of elements.
 ///
 /// # Errors
 /// If the command (LLEN and a key, for example) does not answer with this number.

@@ -1,4 +1,4 @@
-//! Sets new keys, asks the probe's questions and takes samples, on one thread.
+//! Sets new keys, sends the probe's requests and takes samples, on one thread.
 
 use std::time::{Duration, Instant};
 
@@ -16,17 +16,17 @@ use crate::generator::{
 use crate::process;
 use crate::servers::Server;
 
-/// What was seen while the keys grew.
+/// Measurements while the keys grow.
 pub struct Grown {
     /// Resident memory of the empty server, in bytes.
     pub empty: u64,
     /// Resident memory at points of the growth.
     pub samples: Vec<Sample>,
-    /// How long the probe waited for its answers, in nanoseconds.
+    /// Reply times of the probe, in nanoseconds.
     pub pauses: Histogram<u64>,
-    /// The longest of them without the time that other processes took, longest first.
+    /// Longest pauses of the probe, less the time that other processes took, longest first.
     pub longest: Vec<Pause>,
-    /// What the hypervisor took from all cores.
+    /// CPU time that the hypervisor took from all cores.
     pub stolen: Duration,
     /// SETs per second.
     pub sets_per_second: f64,
@@ -40,7 +40,7 @@ pub struct Sample {
     pub resident: u64,
 }
 
-/// Grows a server to so many keys, each with an expiry in seconds or without.
+/// Grows a server to so many keys, each with or without an expiry in seconds.
 pub fn grow(server: &Server, keys: u64, expire_seconds: Option<u32>) -> Result<Grown> {
     Growth::new(server, keys, expire_seconds)?.grow()
 }
@@ -121,8 +121,9 @@ impl<'server> Growth<'server> {
         Ok(self.grown)
     }
 
-    /// Sleeping leaves the core to the kernel's own threads, which deliver what comes over the
-    /// loopback interface when there is much of it: a client that spins delays its own replies.
+    /// Sleeps until a connection is ready or the probe is due. Sleeping leaves the core to the
+    /// kernel's own threads, which deliver loopback traffic when there is much of it: a client that
+    /// spins delays its own replies.
     fn wait(&mut self) -> Result<()> {
         self.events.clear();
         match epoll::wait(&self.epoll, spare_capacity(&mut self.events), Some(&PROBE_DUE)) {
@@ -182,7 +183,8 @@ impl<'server> Growth<'server> {
     }
 }
 
-/// Shallow, so that the probe waits behind some tens of microseconds of work.
+/// Pipeline of the SETs: small, so that the probe waits behind only some tens of microseconds of
+/// work.
 const PIPELINE: usize = 64;
 const PROBE_EVERY: Duration = Duration::from_micros(200);
 const PROBE_DUE: Timespec = Timespec { tv_sec: 0, tv_nsec: PROBE_EVERY.subsec_nanos() as _ };

@@ -1,4 +1,4 @@
-//! How long another client waited for an answer, and what of that other processes caused.
+//! Pauses that another client sees, and the part of them that other processes caused.
 
 use std::time::Duration;
 
@@ -9,26 +9,26 @@ use crate::process::{self, ThreadTimes};
 /// One answer to the probe.
 #[derive(Clone, Default)]
 pub struct Pause {
-    /// From question to answer.
+    /// Time from request to reply.
     pub seen: Duration,
-    /// Time in which the client was ready and had no core.
+    /// Time in which the client was ready to run and had no core.
     pub client_away: Duration,
-    /// Time in which the server was ready and other processes had its core.
+    /// Time in which the server was ready to run and other processes had its core.
     pub server_away: Duration,
     /// Number of keys at that moment.
     pub keys: u64,
-    /// The server's threads that had its core for long, and how long.
+    /// Server threads that ran for long, with their times.
     pub ran: Vec<(String, Duration)>,
 }
 
 impl Pause {
-    /// What is left when the time is taken off that other processes took.
+    /// Returns the pause less the time that other processes took.
     pub fn own(&self) -> Duration {
         self.seen.saturating_sub(self.client_away + self.server_away)
     }
 }
 
-/// The scheduler's times of client and server at one moment.
+/// Scheduler times of client and server at one moment.
 #[derive(Default)]
 pub struct Moment {
     server_pid: u32,
@@ -37,19 +37,20 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// Reads them; takes some microseconds per thread.
+    /// Reads the times; takes some microseconds per thread.
     pub fn now(server_pid: u32) -> Result<Self> {
         let client = process::thread_times(std::process::id())?;
         Ok(Self { server_pid, client, server: process::thread_times(server_pid)? })
     }
 
-    /// How long client and server were kept from their cores since an earlier moment.
+    /// Returns the times for which client and server were kept from their cores since an earlier
+    /// moment.
     pub fn away_since(&self, before: &Self) -> (Duration, Duration) {
         (away(&before.client, &self.client), away(&before.server, &self.server))
     }
 
-    /// The server's threads that had its core for at least `least` since an earlier moment, with
-    /// their names.
+    /// Returns the server threads that ran for at least `least` since an earlier moment, with their
+    /// names.
     pub fn ran_since(&self, before: &Self, least: Duration) -> Vec<(String, Duration)> {
         let long = |now: &ThreadTimes| {
             let then = before.server.iter().find(|then| then.thread == now.thread)?;
@@ -60,8 +61,8 @@ impl Moment {
     }
 }
 
-/// What the most delayed thread waited, less what the other threads of its process ran meanwhile:
-/// they share the core and are no excuse.
+/// Returns the waiting time of the most delayed thread, less the time that other threads of its
+/// process ran: they share the core and do not count as others.
 fn away(before: &[ThreadTimes], after: &[ThreadTimes]) -> Duration {
     let used = |now: &ThreadTimes| {
         let then = before.iter().find(|then| then.thread == now.thread);
@@ -80,7 +81,7 @@ mod tests {
 
     use super::ThreadTimes;
 
-    /// Each thread ran and waited for so many milliseconds.
+    /// Returns the time away for threads that each ran and waited for so many milliseconds.
     fn away(threads: &[(u64, u64)]) -> u64 {
         let after = |thread: usize| ThreadTimes {
             thread: thread as u32,

@@ -1,4 +1,4 @@
-//! A server whose instructions are counted.
+//! Server whose instructions are counted.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -8,10 +8,10 @@ use tempfile::TempDir;
 
 use crate::servers::{Launch, Program, Server};
 
-/// A server under callgrind, which is asked now and then how much it counted.
+/// Server under callgrind, whose count is read from time to time.
 pub struct Counted {
     server: Server,
-    /// One file for each thread and time; removed whatever happens.
+    /// Folder with one file for each thread and reading; removed in any case.
     folder: TempDir,
     asked: u64,
 }
@@ -30,13 +30,13 @@ impl Counted {
         Ok(Some(Self { server: program.start(launch)?, folder, asked: 0 }))
     }
 
-    /// The server.
+    /// Returns the server.
     pub fn server(&self) -> &Server {
         &self.server
     }
 
-    /// Instructions of the thread that had most of them since this was asked last, or since the
-    /// start. Others do what is due by the clock, so that more of it falls on a slow machine.
+    /// Returns the instructions, since the last call or the start, of the thread that executed
+    /// most. Other threads do timed work, of which a slow machine sees more.
     ///
     /// # Errors
     /// If callgrind does not answer.
@@ -62,7 +62,7 @@ impl Counted {
     }
 }
 
-/// The line `totals:` of callgrind's file.
+/// Reads the line `totals:` of callgrind's file.
 fn totals(text: &str) -> Result<u64> {
     let line = text.lines().rev().find_map(|line| line.strip_prefix("totals:"));
     Ok(line.context("callgrind's file has no totals")?.trim().parse()?)

@@ -1,23 +1,24 @@
-//! What two clients of a pair send each other.
+//! Commands that two clients of a pair send each other.
 
 use crate::control::encode;
 use crate::generator::{Answer, Expected};
 
-/// How an element goes from one client to the other, and how the other waits for it.
+/// Commands that hand an element over, and that wait for it.
 pub struct Exchange {
-    /// The commands, as they stand in tables.
+    /// Names of the commands, for tables.
     pub name: &'static str,
-    /// Words by which a client gives an element to its partner; see [`Keys`] for the names in them.
+    /// Words of the request that hands an element to the partner; see [`Keys`] for the names in
+    /// them.
     give: &'static [&'static str],
     given: Answer,
-    /// Words by which a client waits.
+    /// Words of the request that waits.
     wait: &'static [&'static str],
     waited: Answer,
-    /// Words that put an element where the first to give takes it from.
+    /// Words of the request that puts an element where the first client to give takes it from.
     stock: Option<&'static [&'static str]>,
 }
 
-/// BLMOVE keeps what it waited for at a second key, from which LMOVE gives it back.
+/// The exchanges. BLMOVE stores the element at a second key, from which LMOVE gives it back.
 pub const EXCHANGES: [Exchange; 2] = [
     Exchange {
         name: "BLPOP/LPUSH",
@@ -39,16 +40,16 @@ pub const EXCHANGES: [Exchange; 2] = [
 
 /// Keys of one client.
 pub struct Keys {
-    /// At which it waits.
+    /// Key at which it waits.
     own: String,
-    /// At which its partner waits.
+    /// Key at which its partner waits.
     partner: String,
-    /// In which it keeps what it waited for.
+    /// Key in which it stores the received element.
     stock: String,
 }
 
 impl Keys {
-    /// Of a client; partners have the numbers `2n` and `2n + 1`.
+    /// Returns the keys of a client; partners have the numbers `2n` and `2n + 1`.
     pub fn of(client: usize) -> Self {
         let partner = client ^ 1;
         Self {
@@ -70,21 +71,21 @@ impl Keys {
 }
 
 impl Exchange {
-    /// The request that waits, and what answers it.
+    /// Returns the request that waits, and its replies.
     pub fn waiting(&self, keys: &Keys) -> (Vec<u8>, Expected) {
         let mut expected = Expected::default();
         expected.count(self.waited);
         (encode(&keys.fill(self.wait)).into_bytes(), expected)
     }
 
-    /// The request that gives, then the one that waits, and what answers them.
+    /// Returns the request that gives and the one that waits, and their replies.
     pub fn giving_and_waiting(&self, keys: &Keys) -> (Vec<u8>, Expected) {
         let (waiting, mut expected) = self.waiting(keys);
         expected.count(self.given);
         ([encode(&keys.fill(self.give)).into_bytes(), waiting].concat(), expected)
     }
 
-    /// The command that a client who is the first to give needs beforehand, if it needs one.
+    /// Returns the command that the first client to give needs beforehand, if it needs one.
     pub fn stocking<'word>(&self, keys: &'word Keys) -> Option<Vec<&'word str>> {
         self.stock.map(|words| keys.fill(words))
     }

@@ -20,11 +20,11 @@ use super::exchange::{Exchange, Keys};
 use crate::control::Control;
 use crate::generator::{Connection, Expected, Progress, shuffled};
 
-/// Pairs of clients of one server. While they rest, one client of each pair waits.
+/// Pairs of clients of one server. At rest, one client of each pair waits.
 pub struct Pairs {
     epoll: OwnedFd,
     clients: Vec<Client>,
-    /// Those whose turn it is.
+    /// Clients whose turn it is.
     ready: Vec<usize>,
     events: Vec<Event>,
     buffer: Box<[u8]>,
@@ -32,25 +32,25 @@ pub struct Pairs {
 
 struct Client {
     connection: Connection,
-    /// What it sends each time: it gives, and waits.
+    /// Requests of each turn: give, then wait.
     batch: Vec<u8>,
     expected: Expected,
 }
 
-/// What was done.
+/// Result of a measurement.
 pub struct Played {
     /// Waits that were served.
     pub waits: u64,
-    /// How long it took.
+    /// Duration.
     pub elapsed: Duration,
 }
 
 impl Pairs {
-    /// Connects so many pairs, in an order in which partners do not follow each other, and lets one
-    /// client of each wait.
+    /// Connects so many pairs, in an order that separates partners, and lets one client of each
+    /// wait.
     ///
     /// # Errors
-    /// If the server does not accept them all, or does not take what is stocked.
+    /// If the server does not accept them all, or refuses the stock.
     pub fn open(port: u16, pairs: u64, exchange: &Exchange) -> Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let count = u32::try_from(2 * pairs)?;
@@ -83,10 +83,10 @@ impl Pairs {
         Ok(Self { epoll, clients, ready, events, buffer: vec![0; BUFFER_BYTES].into() })
     }
 
-    /// Lets all pairs give and wait in turns for this long, and then until each pair rests.
+    /// Lets all pairs give and wait in turns for this long, and then until each pair is at rest.
     ///
     /// # Errors
-    /// If a connection breaks, a reply is not what is due, or somebody waits for too long.
+    /// If a connection breaks, a reply is wrong, or a client waits for too long.
     pub fn play(&mut self, time: Duration) -> Result<Played> {
         let began = Instant::now();
         let mut waits = 0;
@@ -110,7 +110,8 @@ impl Pairs {
         Ok(())
     }
 
-    /// Hears all that have replies. Returns how many have what they waited for: it is their turn.
+    /// Reads all replies that have arrived. Returns the number of clients that got their element;
+    /// it is their turn.
     fn hear(&mut self) -> Result<u64> {
         self.events.clear();
         match epoll::wait(&self.epoll, spare_capacity(&mut self.events), Some(&SILENCE_MAX)) {
@@ -152,7 +153,7 @@ mod tests {
     use super::Pairs;
     use crate::control::{Reply, encode};
 
-    /// Lists of equal elements, and who waits at them.
+    /// Model of the server: lists of equal elements, and the clients that wait for them.
     #[derive(Default)]
     struct Model {
         elements: HashMap<String, u64>,
@@ -214,7 +215,7 @@ mod tests {
         (port, model)
     }
 
-    /// Waits until three clients wait, and shows the server then.
+    /// Waits until three clients wait, then returns the locked model.
     fn at_rest(model: &Mutex<Model>) -> MutexGuard<'_, Model> {
         loop {
             let model = model.lock().unwrap();
@@ -236,7 +237,7 @@ mod tests {
             waits += pairs.play(Duration::from_millis(20)).unwrap().waits;
             let model = at_rest(&model);
             assert_eq!(model.pushes, waits, "an element for each wait that was served");
-            // Who comes late finds an element that lay there, and does not wait for it.
+            // A client that comes late finds an element in the list and does not wait for it.
             assert!(
                 model.waits <= waits + 3,
                 "nobody waits for more than was served, and for the next"

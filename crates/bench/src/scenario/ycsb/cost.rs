@@ -1,4 +1,4 @@
-//! What operations brought, and what they cost the server.
+//! Results of operations, and their cost for the server.
 
 use std::time::Duration;
 
@@ -13,12 +13,12 @@ use crate::ycsb::client::Plan;
 use crate::ycsb::measured::Measured;
 use crate::ycsb::workload::Kind;
 
-/// What one measurement brought, and what it cost the server.
+/// Result of one measurement, and its cost for the server.
 pub struct Cost {
     measured: Measured,
-    /// As the scheduler counts, to the nanosecond.
+    /// CPU time as the scheduler counts it, in nanoseconds.
     cpu: Duration,
-    /// What the clock found whenever it ticked; only that tells user from system time.
+    /// User time as sampled at clock ticks; only that separates user from system time.
     user: Duration,
     system: Duration,
 }
@@ -44,8 +44,8 @@ impl Cost {
         })
     }
 
-    /// Part of the CPU time that was spent in the kernel, over some measurements; absent if the
-    /// clock did not tick often enough to tell.
+    /// Returns the fraction of the CPU time that was spent in the kernel, over some measurements;
+    /// absent if there were too few clock ticks to tell.
     pub fn system_share_of(costs: &[Self]) -> Option<f64> {
         let system: Duration = costs.iter().map(|cost| cost.system).sum();
         let ticked = system + costs.iter().map(|cost| cost.user).sum::<Duration>();
@@ -57,21 +57,21 @@ impl Cost {
     }
 }
 
-/// The medians over the rounds of one server, and those rounds of which ratios are made.
+/// Medians over the rounds of one server, and the rounds that ratios are made of.
 pub struct Median {
     /// Operations per second.
     pub throughput: f64,
-    /// The same of each round.
+    /// Operations per second in each round.
     pub throughput_rounds: Vec<f64>,
     /// User and system time of the server per operation, in microseconds.
     pub cpu_us: f64,
-    /// The same of each round.
+    /// CPU time per operation in each round.
     pub cpu_rounds: Vec<f64>,
-    /// Of all operations that are no part of others, in microseconds.
+    /// 99th percentile of all operations that are no part of others, in microseconds.
     pub p99_us: f64,
-    /// The same of each round.
+    /// 99th percentile in each round.
     pub p99_rounds: Vec<f64>,
-    /// How far behind its target the worst round was, if one was too far.
+    /// Delay of the worst round behind its target, if it was too long.
     pub complaint: Option<String>,
     /// p50 and p99 of reads, and of writes.
     latencies_us: [Option<f64>; 4],
@@ -80,7 +80,7 @@ pub struct Median {
 }
 
 impl Median {
-    /// Of these rounds.
+    /// Returns the medians of these rounds.
     pub fn of(rounds: &[Cost]) -> Self {
         let all = |value: &dyn Fn(&Cost) -> f64| rounds.iter().map(value).collect::<Vec<_>>();
         let throughput_rounds = all(&|cost| cost.measured.throughput());
@@ -111,7 +111,7 @@ impl Median {
         }
     }
 
-    /// A row of [`COLUMNS`]; a server that was too slow for its target has a mark.
+    /// Returns a row of [`COLUMNS`]; a server that was too slow for its target is marked.
     pub fn cells(&self, what: &str, label: &str) -> Vec<String> {
         let number = |value: Option<f64>, digits: usize| {
             value.map_or_else(|| "-".to_owned(), |value| format!("{value:.digits$}"))
@@ -127,7 +127,7 @@ impl Median {
     }
 }
 
-/// What a row of the table holds.
+/// Columns of the table.
 pub const COLUMNS: [&str; 10] = [
     "workload",
     "server",
@@ -141,7 +141,8 @@ pub const COLUMNS: [&str; 10] = [
     "client us/op",
 ];
 
-/// Where records are read to be modified, updates are only parts of that.
+/// Returns the kinds that count as writes. Where records are read to be modified, updates are only
+/// parts of that.
 fn writes(measured: &Measured) -> &'static [Kind] {
     match measured.tallies.contains_key(&Kind::ReadModifyWrite) {
         true => &[Kind::ReadModifyWrite, Kind::Insert],
@@ -150,5 +151,5 @@ fn writes(measured: &Measured) -> &'static [Kind] {
 }
 
 const READS: [Kind; 2] = [Kind::Read, Kind::Scan];
-/// Clock ticks are ten milliseconds.
+/// Least CPU time for a split into user and system time; clock ticks are ten milliseconds.
 const TICKED_MIN: Duration = Duration::from_millis(500);

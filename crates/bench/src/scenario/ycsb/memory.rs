@@ -12,7 +12,7 @@ use crate::report::{Plot, Section};
 use crate::scenario::{Bench, Scale, Scenario, mebibytes, pin_client};
 use crate::servers::{Launch, Program, Server};
 
-/// Which records, and how many.
+/// Workload, and numbers of records.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -40,7 +40,7 @@ impl Scenario for Plan {
             let settings = Settings::read(&self.workload, *records, 1)?;
             let payload = (records * settings.fields * settings.field_bytes) as f64;
             let programs: Vec<_> = programs(bench).collect();
-            // All rest at the same time; Varve, whose memory may still change, comes last.
+            // All rest at the same time; Varve comes last, since its memory may still change.
             let loaded = programs.into_iter().rev().map(|it| Loaded::start(it, &settings));
             let loaded = loaded.collect::<Result<Vec<_>>>()?;
             thread::sleep(REST);
@@ -66,19 +66,19 @@ impl Scenario for Plan {
     }
 }
 
-/// Resident bytes of a server with records, less those of the empty one.
+/// Resident bytes of a server with records, less those of the empty server.
 #[derive(Clone, Copy)]
 struct Resident {
     loaded: f64,
     at_rest: f64,
 }
 
-/// A server with records.
+/// Server with records.
 struct Loaded {
     server: Server,
-    /// Resident bytes without any.
+    /// Resident bytes without records.
     empty: u64,
-    /// Those for the records when the last one was stored.
+    /// Resident bytes of the records right after the last one was stored.
     used: f64,
 }
 
@@ -97,7 +97,7 @@ impl Loaded {
 }
 
 impl Resident {
-    /// Columns behind the payload, beside those of Varve.
+    /// Returns the columns behind the payload, with ratios to Varve.
     fn cells(self, payload: f64, varve: Self) -> [String; 6] {
         let ratio = |bytes: f64, of: f64| format!("{:.2}", bytes / of);
         [
@@ -111,7 +111,7 @@ impl Resident {
     }
 }
 
-/// Time after which whoever tidies up has done so.
+/// Time after which background work is done.
 const REST: Duration = Duration::from_secs(5);
 
 const COLUMNS: [&str; 9] = [

@@ -24,7 +24,7 @@ use crate::ycsb::properties::Properties;
 use crate::ycsb::redis::Redis;
 use crate::ycsb::workload::{Load, Workload};
 
-/// A property file with other numbers of records and operations.
+/// Property file with other numbers of records and operations.
 struct Settings {
     workload: Workload,
     load: Load,
@@ -47,26 +47,26 @@ impl Settings {
     }
 }
 
-/// The null server, whose records are as large as those of a workload.
+/// Returns the null server, with records as large as those of a workload.
 fn null(bench: &Bench, settings: &Settings) -> Program {
     let (fields, bytes) = (settings.fields.to_string(), settings.field_bytes.to_string());
     let words = ["--fields", &fields, "--field-bytes", &bytes].map(str::to_owned);
     bench.null.clone().with_arguments(&words)
 }
 
-/// Varve and every peer that is there.
+/// Returns Varve and every available peer.
 fn programs(bench: &Bench) -> impl Iterator<Item = &Program> {
     bench.varve_and_peers().chain(&bench.memcached)
 }
 
-/// A server and the records that it has.
+/// Server and the records that it holds.
 struct Stored {
     server: Server,
     workload: Workload,
 }
 
 impl Stored {
-    /// Starts a server and stores the records, unless it is one that stores nothing.
+    /// Starts a server and stores the records, unless the server stores nothing.
     fn start(program: &Program, settings: &Settings) -> Result<Self> {
         let server = program.start(&Launch::default())?;
         let stored = Self { server, workload: settings.workload.for_server() };
@@ -77,10 +77,10 @@ impl Stored {
         Ok(stored)
     }
 
-    /// Lets clients do what is planned.
+    /// Runs a plan with its clients.
     ///
     /// # Errors
-    /// If anything was not done: a record that is missing, a broken connection.
+    /// If any operation failed: a missing record, a broken connection.
     fn play(&self, plan: Plan) -> Result<Measured> {
         let (port, workload) = (self.server.port, &self.workload);
         let measured = match self.server.kind {

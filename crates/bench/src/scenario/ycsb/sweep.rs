@@ -14,7 +14,7 @@ use crate::scenario::{Bench, Scale, Scenario, milliseconds, pin_client};
 use crate::servers::Kind;
 use crate::ycsb::client::{self, Phase};
 
-/// What is run, over how much.
+/// Workloads, clients and amount of data.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -22,19 +22,19 @@ pub struct Plan {
     pub rounds: usize,
     /// Property files of the workloads.
     pub workloads: Vec<PathBuf>,
-    /// Records that are stored before.
+    /// Records that are stored beforehand.
     pub records: u64,
-    /// Operations of one measurement, at most.
+    /// Most operations of one measurement.
     pub operations: u64,
-    /// Length of one measurement, at most, in milliseconds.
+    /// Longest time of one measurement, in milliseconds.
     #[serde(rename = "ms", deserialize_with = "milliseconds")]
     pub longest: Duration,
-    /// Numbers of clients, each with one operation on its way.
+    /// Numbers of clients; each has one operation in flight.
     pub clients: Vec<usize>,
-    /// Parts of what each server can do, at the highest number of clients.
+    /// Loads, as fractions of each server's throughput with most clients.
     #[serde(default)]
     pub loads: Vec<f64>,
-    /// Workloads that a server is not asked for, by the name of the server.
+    /// Workloads that are left out for a server, by the name of the server.
     #[serde(default)]
     pub not_on_memcached: Vec<PathBuf>,
 }
@@ -139,8 +139,8 @@ impl Plan {
         self.clients.iter().copied().max().context("no clients")
     }
 
-    /// The rounds of each server. `target_of` tells the operations per second that the server
-    /// with a number is asked for; as many as can be if that is zero.
+    /// Measures all servers in turns. `target_of` returns the target in operations per second for
+    /// the server of a number; zero for no limit.
     fn interleaved(
         &self,
         servers: &[Stored],
@@ -160,7 +160,7 @@ impl Plan {
     }
 }
 
-/// Varve, the first, beside each of the others, at the highest number of clients.
+/// Adds the ratios of Varve, the first, to each of the others, at the highest number of clients.
 fn figures(
     section: &mut Section,
     name: &str,

@@ -49,7 +49,7 @@ pub fn bitfield_ro(call: &mut Call<'_>) -> Outcome {
     read(call, &steps)
 }
 
-/// The key of BITFIELD, which only reads where no step writes.
+/// Finds the key of BITFIELD, which is only read if no step writes.
 pub fn keys<'r>(specs: &[KeySpec], request: &[&'r [u8]]) -> Option<FoundKeys<'r>> {
     let flags = if only_gets(request.get(2..).unwrap_or_default()) {
         KeyFlags::RO
@@ -59,7 +59,7 @@ pub fn keys<'r>(specs: &[KeySpec], request: &[&'r [u8]]) -> Option<FoundKeys<'r>
     find_with_flags(flags | KeyFlags::ACCESS, specs, request)
 }
 
-/// Whether BITFIELD reads only: what it would refuse may write.
+/// Returns true if BITFIELD only reads; a request that it would refuse may write.
 fn only_gets(operations: &[&[u8]]) -> bool {
     let mut rest = operations;
     while let [operation, behind @ ..] = rest {
@@ -97,7 +97,7 @@ fn change(call: &mut Call<'_>, steps: &Steps, last: u64) -> Outcome {
 }
 
 impl Step {
-    /// Does the step; returns whether it counts as a change.
+    /// Runs the step; returns true if it counts as a change.
     fn run_on(&self, string: &mut StringMut<'_, '_>, grown: bool, reply: &mut Reply<'_>) -> bool {
         match string {
             StringMut::Whole(bytes) => self.run(bytes, grown, reply),
@@ -131,12 +131,12 @@ impl Step {
     }
 }
 
-/// The last bit that a step may write.
+/// Returns the last bit that a step may write.
 fn last_written(steps: &Steps) -> Option<u64> {
     written(steps).map(|step| step.field.last_bit()).max()
 }
 
-/// Steps that may write.
+/// Returns the steps that may write.
 fn written(steps: &Steps) -> impl Iterator<Item = &Step> {
     steps.iter().filter(|step| !matches!(step.what, What::Get))
 }
@@ -175,7 +175,7 @@ fn overflow_named(name: &[u8]) -> Result<Overflow, Refusal> {
     }
 }
 
-/// Type and offset, which stand at `at`.
+/// Reads the type and offset at `at`.
 fn field(call: &Call<'_>, at: usize) -> Result<Field, Refusal> {
     let (signed, bits) = match call.args.get(at) {
         [b'i', bits @ ..] => (true, bits),

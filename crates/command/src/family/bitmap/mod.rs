@@ -13,12 +13,12 @@ use crate::refusal::Refusal;
 use settings::limits::PROTO_MAX_BULK_LEN;
 use store::Event;
 
-/// Bits of a string were set or cleared.
+/// Event of a string whose bits were set or cleared.
 const SETBIT: Event = Event::string("setbit");
 
 const NOT_OFFSET: Refusal = Refusal::of("ERR bit offset is not an integer or out of range");
 
-/// An offset in bits, if a string may reach so far.
+/// Checks an offset in bits, which a string must be able to reach.
 fn offset_within_limit(call: &Call<'_>, offset: Option<i64>) -> Result<u64, Refusal> {
     let bytes_max = PROTO_MAX_BULK_LEN.get(&call.instance.settings);
     offset

@@ -5,7 +5,7 @@ use crate::refusal::Refusal;
 use std::ops::RangeInclusive;
 use store::value::bitmap;
 
-/// `start [end [BYTE | BIT]]`.
+/// Range of a request: `start [end [BYTE | BIT]]`.
 struct Range {
     start: i64,
     end: Option<i64>,
@@ -13,7 +13,7 @@ struct Range {
 }
 
 impl Range {
-    /// Reads the words from `first` on; all of the string if there are none.
+    /// Reads the range from the argument at `first` on; the whole string if there is none.
     fn parse(call: &Call<'_>, first: usize) -> Result<Range, Refusal> {
         let args = call.args;
         let words = args.len() - first;
@@ -26,7 +26,7 @@ impl Range {
         Ok(Range { start, end, in_bits })
     }
 
-    /// The bits that are meant in a string of `len` bytes; `None` for none.
+    /// Returns the bits of the range in a string of `len` bytes; `None` for none.
     fn bits(&self, len: usize) -> Option<RangeInclusive<u64>> {
         let (len, end) = (len as u64, self.end.unwrap_or(-1));
         if self.in_bits {
@@ -38,7 +38,7 @@ impl Range {
 }
 
 pub fn bitcount(call: &mut Call<'_>) -> Outcome {
-    // More than three words make the whole a syntax error, whatever they are.
+    // More than three arguments of a range are a syntax error, whatever they are.
     if call.args.len() > 5 {
         return Err(Refusal::SYNTAX.into());
     }
@@ -65,10 +65,10 @@ pub fn bitpos(call: &mut Call<'_>) -> Outcome {
     let range = Range::parse(call, 3)?;
     let (mut access, key, reply) = call.on_key(1);
     let position = match access.read_string(&key)? {
-        // A key that is not there is an endless row of zeros.
+        // A missing key counts as an endless row of zeros.
         None => (!on).then_some(0),
         Some(string) => range.bits(string.len()).and_then(|bits| {
-            // So is what lies beyond the end of a string, unless an end is given.
+            // So do the bits beyond the end of a string, unless an end is given.
             let beyond = (!on && range.end.is_none()).then_some(bits.end() + 1);
             bitmap::position(&string, on, &bits).or(beyond)
         }),

@@ -12,14 +12,14 @@ use std::collections::BTreeSet;
 use std::mem::{Discriminant, discriminant};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Letters that FLAGS may name.
+/// Letters that the FLAGS condition accepts.
 const FLAG_LETTERS: &[u8] = b"OSMPxbtRBdcuAUreTIiEN";
 
 /// Conditions that must all hold.
 #[derive(Debug, Default)]
 pub(super) struct Filter<'c> {
     conditions: Vec<Condition<'c>>,
-    /// Whether the client that asks is left out; `None` if it did not say.
+    /// True to leave out the client that asks (SKIPME); `None` if not given.
     skip_me: Option<bool>,
 }
 
@@ -29,7 +29,7 @@ struct Condition<'c> {
     is_negated: bool,
 }
 
-/// What can be asked about a client.
+/// Test of one property of a client.
 #[derive(Debug)]
 enum Test<'c> {
     Ids(BTreeSet<i64>),
@@ -49,13 +49,13 @@ enum Test<'c> {
 }
 
 impl<'c> Filter<'c> {
-    /// The client with an address, be it the one that asks.
+    /// Creates a filter for the client with an address, which may be the one that asks.
     pub fn address(address: &'c [u8]) -> Filter<'c> {
         let test = Test::Address(address);
         Filter { conditions: vec![Condition { test, is_negated: false }], skip_me: Some(false) }
     }
 
-    /// The conditions that stand in a request from the word at `at` on.
+    /// Reads the conditions in a request, from the argument at `at` on.
     ///
     /// # Errors
     /// When one is unknown, lacks its value or has an impossible one.
@@ -93,13 +93,13 @@ impl<'c> Filter<'c> {
         Ok(filter)
     }
 
-    /// The same, leaving out the client that asks unless it said otherwise.
+    /// Leaves out the client that asks, unless SKIPME was given.
     pub fn or_skip_me(mut self) -> Filter<'c> {
         self.skip_me.get_or_insert(true);
         self
     }
 
-    /// Adds a condition. A later one takes the place of an earlier one of its kind, but ids add up.
+    /// Adds a condition. It replaces an earlier one of its kind, except that ids accumulate.
     fn add(&mut self, test: Test<'c>, is_negated: bool) {
         let kind = |test: &Test<'c>| -> Discriminant<Test<'c>> { discriminant(test) };
         let mut same = self.conditions.iter_mut();
@@ -111,7 +111,7 @@ impl<'c> Filter<'c> {
         }
     }
 
-    /// Whether a client meets all conditions; `own` is the id of the one that asks.
+    /// Returns true if a client meets all conditions; `own` is the id of the one that asks.
     pub fn matches(&self, client: &Client, own: u64, now: Millis) -> bool {
         if self.skip_me == Some(true) && client.id == own {
             return false;
@@ -123,7 +123,7 @@ impl<'c> Filter<'c> {
 impl Test<'_> {
     fn holds(&self, client: &Client, now: Millis) -> bool {
         let is_older = |since: u64, seconds: u64| now.since(Millis(since)) / 1000 >= seconds;
-        // What was not told is not equal to anything.
+        // A text that was never set equals nothing.
         let is_told = |told: &str, wanted: &[u8]| !told.is_empty() && told.as_bytes() == wanted;
         match *self {
             Test::Ids(ref ids) => ids.contains(&client.id.cast_signed()),
@@ -152,8 +152,8 @@ fn has_flags(client: &Client, wanted: &[u8]) -> bool {
     wanted.iter().all(|letter| letters.as_bytes().contains(letter))
 }
 
-/// Whether an address, `ip:port` or `[ip]:port`, has this ip. A port of zero is that of a unix
-/// socket, whose path is no ip.
+/// Returns true if an address, `ip:port` or `[ip]:port`, has this ip. A port of zero is that of a
+/// unix socket, whose path is no ip.
 fn comes_from(address: &[u8], ip: &[u8]) -> bool {
     let address = address.strip_prefix(b"[").unwrap_or(address);
     let Some(rest) = address.strip_prefix(ip) else { return false };
@@ -161,7 +161,7 @@ fn comes_from(address: &[u8], ip: &[u8]) -> bool {
     port.is_some_and(|port| port.first() != Some(&b'0'))
 }
 
-/// Ids from `at` on, as many as there are, and where they end.
+/// Reads ids from `at` on, as many as there are; returns them and the position behind them.
 fn parse_ids(args: Args<'_>, mut at: usize) -> Result<(BTreeSet<i64>, usize), Refusal> {
     let mut ids = BTreeSet::new();
     while at < args.len() {
@@ -190,7 +190,7 @@ fn parse_seconds(value: &[u8], name: &str) -> Result<u64, Refusal> {
     seconds.ok_or_else(|| Refusal::new(format!("ERR {name} should be greater than 0")))
 }
 
-/// A condition of those that can be negated.
+/// Reads the value of a condition that can be negated.
 fn parse_test<'c>(
     call: &Call<'_>,
     name: &[u8],
@@ -214,7 +214,7 @@ fn parse_test<'c>(
     })
 }
 
-/// Whether a type of client is the one that all clients are of.
+/// Reads a type of client; returns true for the one that all clients have, `normal`.
 fn parse_type(value: &[u8]) -> Result<bool, Refusal> {
     match value.to_ascii_lowercase().as_slice() {
         b"normal" => Ok(true),

@@ -6,13 +6,13 @@ use base::Millis;
 use std::io::Write;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Output up to this size is told as a buffer, the rest as a list of blocks.
+/// Size up to which output is shown as a buffer, and the rest as a list of blocks.
 const BUFFER_BYTES: u64 = 16 * 1024;
 
-/// Flags that stand for a letter, in the order of their letters.
+/// Flags with their letters, in the order in which they are shown.
 const LETTERS: [(ClientFlags, char); 7] = [
     (ClientFlags::BLOCKED, 'b'),
-    // Never both: who waits for keys sends no command that could be held back.
+    // Never both: a client that waits for keys sends no command that could be held back.
     (ClientFlags::PAUSED, 'b'),
     (ClientFlags::CLOSING, 'c'),
     (ClientFlags::UNIX_SOCKET, 'U'),
@@ -21,14 +21,15 @@ const LETTERS: [(ClientFlags, char); 7] = [
     (ClientFlags::IMPORT_SOURCE, 'I'),
 ];
 
-/// The letters that a client's flags are told by; `N` for none.
+/// Returns the letters of a client's flags; `N` for none.
 pub(super) fn letters(flags: ClientFlags) -> String {
     let set = LETTERS.iter().filter(|(flag, _)| flags.contains(*flag));
     let letters: String = set.map(|(_, letter)| letter).collect();
     if letters.is_empty() { "N".to_owned() } else { letters }
 }
 
-/// Makes the running command the last one of its client, for its own line to show.
+/// Records the running command as the last one of its client, so that the client's own line shows
+/// it.
 pub(super) fn note_command(call: &Call<'_>) {
     let id = u32::try_from(call.row.id + 1).unwrap_or(0);
     call.session.client.last_command.store(id, Relaxed);
@@ -72,7 +73,7 @@ fn command_name(commands: &'static Table, id_plus_one: u32) -> &'static str {
     row.map_or("NULL", |row| &row.full_name)
 }
 
-/// Bytes that a client takes.
+/// Memory of a client in bytes, by part; `blocks` is the length of the list.
 struct Sizes {
     query: u64,
     query_free: u64,

@@ -1,4 +1,4 @@
-//! CLIENT: what clients tell about themselves, and what they learn of and do to each other.
+//! CLIENT: facts that clients report about themselves, and commands about other clients.
 
 mod filter;
 mod line;

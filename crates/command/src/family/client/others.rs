@@ -1,4 +1,4 @@
-//! What a client learns of others and does to them.
+//! CLIENT subcommands about other clients.
 
 use super::filter::Filter;
 use super::line;
@@ -69,7 +69,7 @@ pub fn pause(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// When a time in milliseconds ends that begins now; zero has ended.
+/// Reads a timeout in milliseconds from now; returns its end, which has passed for zero.
 fn parse_timeout(text: &[u8], now: Millis) -> Result<Millis, Refusal> {
     let millis = text::parse_i64(text)
         .ok_or(Refusal::of("ERR timeout is not an integer or out of range"))?;

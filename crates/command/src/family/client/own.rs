@@ -1,4 +1,4 @@
-//! What a client says of itself and asks about itself.
+//! CLIENT subcommands about the client itself.
 
 use super::line;
 use crate::call::{Call, Outcome};
@@ -8,7 +8,7 @@ use crate::refusal::Refusal;
 use crate::session::ReplyMode;
 use settings::general::IMPORT_MODE;
 
-/// The capability of following redirections, as CLIENT LIST shows it.
+/// Letter of the capability to follow redirections, as CLIENT LIST shows it.
 pub(super) const REDIRECT: char = 'r';
 
 pub fn capa(call: &mut Call<'_>) -> Outcome {

@@ -11,7 +11,7 @@ const OWN: Flags = HELP.union(Flags::NOSCRIPT);
 const OWN_WHILE_BUSY: Flags = OWN.union(Flags::ALLOW_BUSY);
 const ADMIN: Flags = OWN.union(Flags::ADMIN);
 
-/// The conditions of LIST and KILL.
+/// Syntax of the conditions of LIST and KILL.
 macro_rules! conditions {
     () => {
         "ID client-id [client-id ...] | NOT-ID client-id [client-id ...] \

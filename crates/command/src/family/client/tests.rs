@@ -1,4 +1,4 @@
-//! Commands of and about connections.
+//! Tests of commands of and about connections.
 
 use crate::clients::{Endpoint, Pause};
 use crate::session::{ReplyMode, Session};
@@ -100,7 +100,8 @@ fn the_list_shows_what_a_client_told() {
     );
 }
 
-/// Goes on as another client, which has just connected from `port`; returns the one before.
+/// Continues as another client, which has just connected from `port`; returns the session of the
+/// one before.
 fn connect(world: &mut World, port: u16) -> Session {
     let endpoint = Endpoint {
         address: format!("127.0.0.1:{port}"),
@@ -113,7 +114,7 @@ fn connect(world: &mut World, port: u16) -> Session {
     std::mem::replace(&mut world.session, Session::new(client, true))
 }
 
-/// The ids that CLIENT LIST finds with some conditions, for clients 1, 2 and 3.
+/// Returns the ids that CLIENT LIST finds with some conditions, for clients 1, 2 and 3.
 fn listed(conditions: &str) -> String {
     let mut world = World::new();
     let first = connect(&mut world, 2);

@@ -1,4 +1,4 @@
-//! The connection itself: who speaks, in which protocol, to which database.
+//! Commands about the connection itself: user, protocol and database.
 
 mod table;
 
@@ -12,7 +12,7 @@ use settings::network::REQUIREPASS;
 use subtle::ConstantTimeEq;
 use wire::Protocol;
 
-/// The only user there is.
+/// Name of the only user.
 pub(super) const DEFAULT_USER: &[u8] = b"default";
 
 const NO_PASSWORD_SET: Refusal = Refusal::of(
@@ -32,7 +32,7 @@ const HELLO_NO_AUTH: Refusal = Refusal::of(
 const BAD_NAME: Refusal =
     Refusal::of("ERR Client names cannot contain spaces, newlines or special characters.");
 
-/// The versions that clients find in HELLO: of Valkey, whose commands these are, and of Redis.
+/// Versions that HELLO shows: of Valkey, whose commands these are, and of Redis.
 const VALKEY_VERSION: &str = "9.1.2";
 const REDIS_VERSION: &str = "7.2.4";
 
@@ -50,7 +50,7 @@ fn auth(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// Notes that the client is `user`, if the password is right.
+/// Authenticates the client as `user`, if the password is right.
 fn authenticate(call: &mut Call<'_>, user: &[u8], password: &[u8]) -> Outcome {
     let wanted = REQUIREPASS.get(&call.instance.settings);
     let is_right = wanted.is_empty() || bool::from(wanted.ct_eq(password));
@@ -66,7 +66,7 @@ fn echo(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// What HELLO was asked for.
+/// Arguments of HELLO.
 #[derive(Default)]
 struct Greeting<'c> {
     protocol: Option<Protocol>,
@@ -149,7 +149,7 @@ fn introduce(call: &mut Call<'_>) {
     }
 }
 
-/// A name that CLIENT LIST can show; empty for none.
+/// Checks a name that CLIENT LIST has to show; empty for none.
 ///
 /// # Errors
 /// When it has blanks, line ends or anything else that is not printable ASCII.
@@ -157,7 +157,8 @@ pub(super) fn checked_name(name: &[u8]) -> Result<String, Refusal> {
     shown(name).ok_or(BAD_NAME)
 }
 
-/// What CLIENT LIST can show without breaking its lines: printable ASCII without blanks.
+/// Returns a text that CLIENT LIST can show without breaking its lines: printable ASCII without
+/// blanks.
 pub(super) fn shown(text: &[u8]) -> Option<String> {
     let fits = text.iter().all(u8::is_ascii_graphic);
     fits.then(|| String::from_utf8_lossy(text).into_owned())
@@ -193,7 +194,7 @@ fn select(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// The number of a database that exists.
+/// Reads the number of a database that exists.
 ///
 /// # Errors
 /// When it is no integer of 32 bits, or there is no such database.

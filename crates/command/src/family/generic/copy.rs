@@ -37,7 +37,8 @@ pub fn copy(call: &mut Call<'_>) -> Outcome {
             return Ok(());
         }
         drop(access);
-        // Looks again afterwards: it may have grown, or made room itself.
+        // The size is checked again under the locks: the value may have grown, or been removed to
+        // make space.
         call.reserve(needed)?;
         reserved = needed;
     }
@@ -97,7 +98,8 @@ pub fn renamenx(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// Renames the first key to the second, which with `only_new` must not exist. Whether it did.
+/// Renames the first key to the second, which with `only_new` must not exist. Returns true if the
+/// key was renamed.
 fn rename_if(call: &mut Call<'_>, only_new: bool) -> Result<bool, Refusal> {
     let (mut access, keys, _) = call.on_keys([1, 2]);
     let (from, to) = (keys[0], keys[1]);

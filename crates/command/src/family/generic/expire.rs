@@ -7,17 +7,17 @@ use base::Millis;
 use std::ops::Range;
 use store::Event;
 
-/// A key gets a deadline.
+/// Event of a key that gets a deadline.
 pub(in crate::family) const EXPIRE: Event = Event::generic("expire");
-/// The deadline of a key is taken away.
+/// Event of a key that loses its deadline.
 pub(in crate::family) const PERSIST: Event = Event::generic("persist");
 
-/// Units and origin of an argument of the EXPIRE family.
+/// Unit and origin of an argument of the EXPIRE family.
 #[derive(Clone, Copy)]
 struct Scale {
     /// Milliseconds per unit.
     unit: i64,
-    /// Counts from now, not from the Unix epoch.
+    /// True if it counts from now, not from the Unix epoch.
     is_relative: bool,
 }
 
@@ -63,7 +63,7 @@ fn set_deadline(call: &mut Call<'_>, scale: Scale) -> Outcome {
     Ok(())
 }
 
-/// Milliseconds since the Unix epoch, at least zero; `None` beyond the range of 64 bits.
+/// Returns milliseconds since the Unix epoch, at least zero; `None` beyond the range of 64 bits.
 fn moment(units: i64, scale: Scale, now: Millis) -> Option<i64> {
     let millis = units.checked_mul(scale.unit)?;
     let origin = if scale.is_relative { signed(now) } else { 0 };
@@ -74,7 +74,7 @@ fn invalid_time(call: &Call<'_>) -> Refusal {
     Refusal::new(format!("ERR invalid expire time in '{}' command", call.row.full_name))
 }
 
-/// Which present deadlines the new one may replace.
+/// Condition on the present deadline that a new one may replace.
 #[derive(Clone, Copy, Default)]
 pub(in crate::family) struct Condition {
     nx: bool,
@@ -84,19 +84,19 @@ pub(in crate::family) struct Condition {
 }
 
 impl Condition {
-    /// Whether a deadline may take the place of the present one.
+    /// Returns true if a deadline may replace the present one.
     pub(in crate::family) fn allows(self, when: Millis, present: Option<Millis>) -> bool {
         match present {
             Some(present) => {
                 !(self.nx || (self.gt && when <= present) || (self.lt && when >= present))
             }
-            // What has no deadline has one that is later than all others.
+            // A missing deadline counts as later than all others.
             None => !(self.xx || self.gt),
         }
     }
 }
 
-/// Reads the words at these positions.
+/// Reads the condition from the arguments at these positions.
 pub(in crate::family) fn parse_condition(
     args: Args<'_>,
     words: Range<usize>,
@@ -151,7 +151,8 @@ pub fn pexpiretime(call: &mut Call<'_>) -> Outcome {
     tell(call, |deadline, _| deadline)
 }
 
-/// Replies with a number made of deadline and present; -1 without a deadline, -2 without a key.
+/// Replies with `number` of the deadline and the present time; -1 without a deadline, -2 without a
+/// key.
 fn tell(call: &mut Call<'_>, number: impl FnOnce(i64, i64) -> i64) -> Outcome {
     let (mut access, key, reply) = call.on_key(1);
     access.do_not_touch();
@@ -165,7 +166,7 @@ fn tell(call: &mut Call<'_>, number: impl FnOnce(i64, i64) -> i64) -> Outcome {
     Ok(())
 }
 
-/// Seconds, rounded.
+/// Rounds milliseconds to seconds.
 fn in_seconds(millis: i64) -> i64 {
     millis / 1000 + i64::from(millis % 1000 >= 500)
 }

@@ -1,4 +1,4 @@
-//! Whether keys are there: DEL, EXISTS, TOUCH, TYPE.
+//! Removal, presence and kind of keys: DEL, EXISTS, TOUCH, TYPE.
 
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
@@ -24,7 +24,7 @@ pub fn exists(call: &mut Call<'_>) -> Outcome {
 }
 
 pub fn touch(call: &mut Call<'_>) -> Outcome {
-    // Who asks for a touch gets it, even under CLIENT NO-TOUCH.
+    // TOUCH notes a use of the key even under CLIENT NO-TOUCH.
     let no_touch = std::mem::take(&mut call.session.no_touch);
     let found = count_keys(call, |access, key| access.read(key).is_some());
     call.session.no_touch = no_touch;

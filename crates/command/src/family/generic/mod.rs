@@ -1,4 +1,4 @@
-//! Keys, whatever they hold.
+//! Commands on keys of any kind.
 
 mod copy;
 pub(super) mod expire;

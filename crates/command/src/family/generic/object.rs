@@ -1,4 +1,4 @@
-//! How values are kept and used: OBJECT.
+//! OBJECT: how values are kept and used.
 
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
@@ -49,7 +49,7 @@ pub fn freq(call: &mut Call<'_>) -> Outcome {
     })
 }
 
-/// Replies with a number about a key, or null if there is none. Looking does not count as use.
+/// Replies with a number about a key, or null if the key is missing. Does not count as a use.
 fn behind(
     call: &mut Call<'_>,
     number: impl FnOnce(&Access<'_>, &Key<'_>) -> Result<i64, Refusal>,

@@ -9,9 +9,9 @@ pub const INVALID_CURSOR: Refusal = Refusal::of("ERR invalid cursor");
 pub const NO_VALUES: Refusal = Refusal::of("ERR NOVALUES option can only be used in HSCAN");
 pub const NO_SCORES: Refusal = Refusal::of("ERR NOSCORES option can only be used in ZSCAN");
 
-/// Keys that one SCAN looks at unless COUNT says otherwise.
+/// Number of keys that one SCAN looks at, unless COUNT is given.
 const COUNT: usize = 10;
-/// Stars in a pattern that still matches anything.
+/// Maximum number of stars in a pattern; one with more matches nothing.
 const STARS_MAX: usize = 1000;
 
 pub fn keys(call: &mut Call<'_>) -> Outcome {
@@ -33,12 +33,13 @@ pub fn keys(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// `*` means every key, the empty one too, which patterns never match.
+/// Returns the pattern to match; `None` for `*`, which means every key, even the empty one that
+/// patterns never match.
 pub fn pattern(text: &[u8]) -> Option<&[u8]> {
     (text != b"*").then_some(text)
 }
 
-/// Whether a pattern has so many stars that it matches nothing, by a limit that clients know.
+/// Returns true if a pattern has so many stars that it matches nothing, a limit that clients know.
 pub fn is_hopeless(pattern: Option<&[u8]>) -> bool {
     let stars = pattern.unwrap_or_default().iter().filter(|byte| **byte == b'*');
     stars.take(STARS_MAX + 1).count() > STARS_MAX
@@ -57,7 +58,7 @@ pub fn randomkey(call: &mut Call<'_>) -> Outcome {
 struct ScanOptions<'c> {
     count: usize,
     filter: ScanFilter<'c>,
-    /// Nothing can match the pattern.
+    /// True if nothing can match the pattern.
     is_nothing: bool,
 }
 
@@ -66,7 +67,7 @@ pub fn scan(call: &mut Call<'_>) -> Outcome {
     let options = parse_scan(call.args)?;
     let (keyspace, now) = (call.keyspace(), call.visited_at());
     let (store, reply) = (&call.instance.store, &mut call.reply);
-    // The cursor stands in front of the keys, and is known after them.
+    // The cursor stands in front of the keys in the reply, but is known only after them.
     let (mut keys, mut expired) = (Vec::new(), Vec::new());
     let mut found = 0;
     let mut part = reply.part(&mut keys);
@@ -92,7 +93,7 @@ pub fn scan(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// A cursor as C reads numbers: leading blanks, zeros and a plus are fine.
+/// Reads a cursor as C reads numbers: leading blanks, zeros and a plus are fine.
 pub fn parse_cursor(text: &[u8]) -> Option<u64> {
     let text = text.trim_ascii_start();
     let digits = text.strip_prefix(b"+").unwrap_or(text);
@@ -128,7 +129,7 @@ fn parse_scan(args: Args<'_>) -> Result<ScanOptions<'_>, Refusal> {
     Ok(options)
 }
 
-/// A kind by its name.
+/// Finds a kind by its name.
 fn parse_kind(name: &[u8]) -> Result<Kind, Refusal> {
     let named = |kind: &Kind| name.eq_ignore_ascii_case(kind.name().as_bytes());
     match Kind::ALL.into_iter().find(named) {

@@ -24,7 +24,7 @@ const LOOKED_BEHIND: &[KeySpec] = &[KeySpec::at(2, READS)];
 const TAKES: KeyFlags = MOVES.union(KeyFlags::DELETE);
 const SETS: KeyFlags = KeyFlags::OW.union(KeyFlags::UPDATE);
 
-/// SORT belongs to those whose elements it puts in order.
+/// Categories of SORT: those of the kinds that it sorts, and DANGEROUS.
 const SORTING: Categories = Categories::SET
     .union(Categories::SORTEDSET)
     .union(Categories::LIST)

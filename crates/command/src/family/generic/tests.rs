@@ -1,4 +1,4 @@
-//! Commands on keys, whatever they hold.
+//! Tests of commands on keys of any kind.
 
 use crate::testing::{BEGIN, World, check, say};
 use std::collections::BTreeSet;

@@ -15,7 +15,7 @@ use wire::Reply;
 
 const UNIT: Refusal = Refusal::of("ERR unsupported unit provided. please use M, KM, FT, MI");
 
-/// The words at `at` and behind it as longitude and latitude.
+/// Reads longitude and latitude from the arguments at `at` and behind it.
 fn point(args: Args<'_>, at: usize) -> Result<Point, Refusal> {
     let number = |at| text::parse_f64(args.get(at)).ok_or(Refusal::NOT_FLOAT);
     let (longitude, latitude) = (number(at)?, number(at + 1)?);
@@ -25,23 +25,23 @@ fn point(args: Args<'_>, at: usize) -> Result<Point, Refusal> {
     })
 }
 
-/// The word at `at` as a unit.
+/// Reads the argument at `at` as a unit.
 fn unit(args: Args<'_>, at: usize) -> Result<Unit, Refusal> {
     Unit::named(args.get(at)).ok_or(UNIT)
 }
 
-/// A distance, with four places after the point.
+/// Writes a distance, with four decimal places.
 #[expect(clippy::cast_possible_truncation, reason = "what is too long to be shown is the longest")]
 fn write_distance(reply: &mut Reply<'_>, distance: f64) {
     let scaled = (distance * 10_000.0).round_ties_even();
-    // What is no number is shown as the lowest one.
+    // NaN is shown as the lowest integer.
     let scaled = if scaled.is_nan() { i64::MIN } else { scaled as i64 };
     let sign = if scaled < 0 { "-" } else { "" };
     let (whole, rest) = (scaled.unsigned_abs() / 10_000, scaled.unsigned_abs() % 10_000);
     reply.bulk(format!("{sign}{whole}.{rest:04}").as_bytes());
 }
 
-/// Longitude and latitude, each with as many places after the point as it needs, up to 17.
+/// Writes longitude and latitude, each with as many decimal places as it needs, up to 17.
 fn write_point(reply: &mut Reply<'_>, point: Point) {
     reply.array(2);
     for degrees in [point.longitude, point.latitude] {

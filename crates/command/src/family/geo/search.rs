@@ -50,7 +50,7 @@ struct Hit<'x> {
     member: Element<'x>,
     score: f64,
     place: Point,
-    /// In metres.
+    /// Distance from the origin, in metres.
     distance: f64,
 }
 
@@ -103,7 +103,7 @@ fn store(call: &mut Call<'_>, style: Style, source_at: usize, store_at: usize) -
     Ok(())
 }
 
-/// What is found, in the order and number that are asked for.
+/// Returns the places found, in the order and number that are asked for.
 fn hits<'x>(places: Option<SortedSet<'x>>, asked: &Asked) -> Vec<Hit<'x>> {
     let (Some(places), Some(search)) = (places, &asked.search) else { return Vec::new() };
     let all = usize::MAX;
@@ -124,7 +124,7 @@ fn hits<'x>(places: Option<SortedSet<'x>>, asked: &Asked) -> Vec<Hit<'x>> {
     found
 }
 
-/// The places of a shape, no more than `most`.
+/// Finds the places within a shape, no more than `most`.
 fn find<'x>(places: &SortedSet<'x>, search: &Search, most: usize) -> Vec<Hit<'x>> {
     let mut found = Vec::new();
     for scores in search.ranges() {

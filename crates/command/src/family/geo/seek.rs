@@ -1,4 +1,4 @@
-//! The words of a search: where, how far, and what is shown.
+//! Arguments of a search: the area, the order and the form of the result.
 
 use super::{point, unit};
 use crate::args::Args;
@@ -23,13 +23,13 @@ const STORE_WITH: Refusal = Refusal::of(
 );
 const ANY_WITHOUT_COUNT: Refusal = Refusal::of("ERR the ANY argument requires COUNT argument");
 
-/// Fewer vertices make no polygon.
+/// Minimum number of vertices of a polygon.
 const VERTICES_MIN: usize = 3;
 
-/// How a command says where it searches.
+/// Form in which a command gives the origin of its search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// GEORADIUS: around the place in its words.
+    /// GEORADIUS: around the place in its arguments.
     Place,
     /// GEORADIUSBYMEMBER: around the place of a member.
     Member,
@@ -37,21 +37,21 @@ pub enum Form {
     Options,
 }
 
-/// What distinguishes the commands that search.
+/// Properties in which the search commands differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// How it says where.
+    /// Form in which it gives the origin of the search.
     pub form: Form,
-    /// Whether the result may go to a key that STORE or STOREDIST names.
+    /// True if the result may go to a key that STORE or STOREDIST names.
     pub may_store: bool,
-    /// GEOSEARCHSTORE: the result goes to the key before that of the places.
+    /// True for GEOSEARCHSTORE: the result goes to the key before that of the places.
     pub is_store: bool,
 }
 
-/// Which end of the distances comes first.
+/// Order of places by distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sorting {
-    /// As they are found.
+    /// No order: as they are found.
     None,
     /// The nearest first.
     Ascending,
@@ -59,28 +59,28 @@ pub enum Sorting {
     Descending,
 }
 
-/// What is asked.
+/// Search that is asked for, as parsed from the arguments.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// Where to search; `None` if there are no places to search.
+    /// Area to search; `None` if there are no places to search.
     pub search: Option<Search>,
-    /// Whether distances are shown.
+    /// True if distances are shown.
     pub has_distance: bool,
-    /// Whether scores are shown.
+    /// True if scores are shown.
     pub has_hash: bool,
-    /// Whether places are shown.
+    /// True if places are shown.
     pub has_place: bool,
-    /// The order.
+    /// Order of the result.
     pub sorting: Sorting,
-    /// Places that are wanted at most; zero for all.
+    /// Maximum number of places; zero for all.
     pub count: u64,
-    /// Whether the first that are found will do.
+    /// True if the first places that are found will do (ANY).
     pub is_any: bool,
-    /// Whether distances are stored rather than geohashes.
+    /// True if distances are stored rather than geohashes.
     pub stores_distance: bool,
 }
 
-/// The keys of a search that may store what it finds: the last STORE or STOREDIST counts.
+/// Finds the keys of a search that may store its result: the last STORE or STOREDIST counts.
 pub fn keys<'r>(specs: &[KeySpec], request: &[&'r [u8]]) -> Option<FoundKeys<'r>> {
     let mut found = find(specs, request)?;
     let mut rest = request.get(STORE_FROM..)?.iter();
@@ -94,10 +94,10 @@ pub fn keys<'r>(specs: &[KeySpec], request: &[&'r [u8]]) -> Option<FoundKeys<'r>
     Some(found)
 }
 
-/// The first position at which a search around a place may say where to store what it finds.
+/// First position at which a search around a place may have STORE or STOREDIST.
 const STORE_FROM: usize = 5;
 
-/// The position of the key for the result, if there is one.
+/// Returns the position of the key for the result, if there is one.
 pub fn store_key(args: Args<'_>, style: Style) -> Option<usize> {
     if style.is_store {
         return Some(1);
@@ -123,7 +123,7 @@ impl Style {
     }
 }
 
-/// Reads the words of a search; members are looked up in the places, if there are any.
+/// Parser of the arguments of a search; members are looked up in the places, if there are any.
 pub struct Parser<'c, 'x> {
     args: Args<'c>,
     style: Style,
@@ -134,7 +134,7 @@ pub struct Parser<'c, 'x> {
     asked: Asked,
 }
 
-/// Where distances begin.
+/// Origin of distances.
 #[derive(Clone, Copy, Debug)]
 enum Origin {
     Place(Point),
@@ -157,7 +157,7 @@ impl<'c, 'x> Parser<'c, 'x> {
         Parser { args, style, places, origin: None, shape: None, polygon: None, asked }
     }
 
-    /// Everything, in the order in which clients are told what is wrong.
+    /// Parses all arguments; errors are found in the order in which clients know them.
     pub fn parse(mut self, is_stored: bool) -> Result<Asked, Refusal> {
         match self.style.form {
             Form::Place => {
@@ -189,14 +189,15 @@ impl<'c, 'x> Parser<'c, 'x> {
             (None, Some(centre), Some(shape)) => Some(Search::around(centre, shape)),
             _ => None,
         };
-        // The nearest are meant, unless any will do.
+        // COUNT means the nearest places, unless ANY is given.
         if asked.count > 0 && asked.sorting == Sorting::None && !asked.is_any {
             asked.sorting = Sorting::Ascending;
         }
         Ok(asked)
     }
 
-    /// Takes an option about what is shown at `at`; returns where the next one stands.
+    /// Reads an option about the result at `at`; returns the position of the next one, `None` if it
+    /// is none of these.
     fn take_shown(&mut self, at: usize) -> Result<Option<usize>, Refusal> {
         let (args, asked) = (self.args, &mut self.asked);
         let has_value = at + 1 < args.len();
@@ -223,7 +224,8 @@ impl<'c, 'x> Parser<'c, 'x> {
         Ok(Some(at + 1))
     }
 
-    /// Takes an option about where to search at `at`; returns where the next one stands.
+    /// Reads an option about the area at `at`; returns the position of the next one, `None` if it
+    /// is none of these.
     fn take_area(&mut self, at: usize) -> Result<Option<usize>, Refusal> {
         let args = self.args;
         if self.style.form != Form::Options {
@@ -266,7 +268,7 @@ impl<'c, 'x> Parser<'c, 'x> {
         }
     }
 
-    /// The place of the member at `at`.
+    /// Makes the place of the member at `at` the origin.
     fn take_member(&mut self, at: usize) -> Result<(), Refusal> {
         let member = self.args.get(at);
         let place = match &self.places {
@@ -282,7 +284,7 @@ impl<'c, 'x> Parser<'c, 'x> {
         Ok(())
     }
 
-    /// What cannot go together, or is missing.
+    /// Checks for options that exclude each other or are missing.
     fn check(&self, is_stored: bool) -> Result<(), Refusal> {
         let Asked { has_distance, has_hash, has_place, count, is_any, .. } = self.asked;
         if is_stored && (has_distance || has_hash || has_place) {
@@ -306,7 +308,7 @@ impl<'c, 'x> Parser<'c, 'x> {
     }
 }
 
-/// Radius and unit.
+/// Reads radius and unit.
 fn circle(args: Args<'_>, at: usize) -> Result<Shape, Refusal> {
     let radius = text::parse_f64(args.get(at)).ok_or(RADIUS)?;
     if radius < 0.0 {
@@ -315,7 +317,7 @@ fn circle(args: Args<'_>, at: usize) -> Result<Shape, Refusal> {
     Ok(Shape::Circle { radius, unit: unit(args, at + 1)? })
 }
 
-/// Width, height and unit.
+/// Reads width, height and unit.
 fn rectangle(args: Args<'_>, at: usize) -> Result<Shape, Refusal> {
     let width = text::parse_f64(args.get(at)).ok_or(WIDTH)?;
     let height = text::parse_f64(args.get(at + 1)).ok_or(HEIGHT)?;
@@ -325,7 +327,7 @@ fn rectangle(args: Args<'_>, at: usize) -> Result<Shape, Refusal> {
     Ok(Shape::Rectangle { width, height, unit: unit(args, at + 2)? })
 }
 
-/// The number of vertices, and the vertices.
+/// Reads the number of vertices, and the vertices.
 fn polygon(args: Args<'_>, at: usize) -> Result<Vec<Point>, Refusal> {
     let count = text::parse_i64(args.get(at)).and_then(|count| i32::try_from(count).ok());
     let count = usize::try_from(count.ok_or(VERTICES)?).unwrap_or(0);

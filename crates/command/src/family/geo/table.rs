@@ -12,7 +12,7 @@ const READS: KeyFlags = KeyFlags::RO.union(KeyFlags::ACCESS);
 const UPDATES: KeyFlags = KeyFlags::RW.union(KeyFlags::UPDATE);
 const SETS: KeyFlags = KeyFlags::OW.union(KeyFlags::UPDATE);
 
-/// A place, or a member, the options of a search around which begin at a position.
+/// Keys of a search around a place, whose options begin at position 6, or around a member, at 5.
 const AROUND_PLACE: &[KeySpec] = &around(6);
 const AROUND_MEMBER: &[KeySpec] = &around(5);
 
@@ -92,7 +92,7 @@ pub const TABLE: &[Command] = &[
     },
 ];
 
-/// Keys of a search that may store what it finds.
+/// Key specifications of a search that may store its result; its options begin at `options_at`.
 const fn around(options_at: i16) -> [KeySpec; 3] {
     let flags = SETS.union(KeyFlags::VARIABLE);
     [

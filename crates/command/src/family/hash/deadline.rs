@@ -1,15 +1,15 @@
-//! Deadlines as they are given and told.
+//! Deadlines in arguments and in replies.
 
 use crate::call::Call;
 use crate::refusal::Refusal;
 use base::Millis;
 
-/// What the number of a deadline means.
+/// Unit and origin of a deadline that is given as a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scale {
     /// Milliseconds per unit.
     pub unit: i64,
-    /// Counted from now rather than from the epoch.
+    /// True if counted from now rather than from the epoch.
     pub is_relative: bool,
 }
 
@@ -18,7 +18,7 @@ pub const MILLIS: Scale = Scale { unit: 1, is_relative: true };
 pub const UNIX_SECONDS: Scale = Scale { unit: 1000, is_relative: false };
 pub const UNIX_MILLIS: Scale = Scale { unit: 1, is_relative: false };
 
-/// The word at `at` as a deadline, in milliseconds since the epoch.
+/// Reads the argument at `at` as a deadline, in milliseconds since the epoch.
 ///
 /// # Errors
 /// When it is no number, negative, or beyond the range of 64 bits.
@@ -32,7 +32,7 @@ pub fn parse(call: &Call<'_>, at: usize, scale: Scale) -> Result<Millis, Refusal
     })
 }
 
-/// How clients see a deadline: as so many units, rounded, from the origin.
+/// Returns a deadline as clients see it: as a number of units, rounded, from the origin.
 pub fn tell(deadline: Millis, now: Millis, scale: Scale) -> i64 {
     let left = if scale.is_relative { deadline.since(now) } else { deadline.0 };
     let millis = i64::try_from(left).unwrap_or(i64::MAX);

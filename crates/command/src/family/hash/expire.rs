@@ -6,7 +6,7 @@ use crate::call::{Call, Outcome};
 use crate::family::generic::expire::{Condition, parse_condition};
 use store::value::hash::{self, HashMut};
 
-/// What the reply says of a field.
+/// Replies about one field.
 const NO_FIELD: i64 = -2;
 const NO_DEADLINE: i64 = -1;
 const NOT_ALLOWED: i64 = 0;
@@ -104,7 +104,7 @@ pub fn hpexpiretime(call: &mut Call<'_>) -> Outcome {
 fn tell(call: &mut Call<'_>, scale: Scale) -> Outcome {
     let (args, now) = (call.args, call.now);
     let first = fields::at(args, 2).map_err(|refusal| {
-        // A wrong number is told in other words here.
+        // A wrong number has another error text here.
         if refusal == fields::WRONG_NUMBER { crate::refusal::Refusal::SYNTAX } else { refusal }
     })?;
     let (mut access, key, reply) = call.on_key(1);

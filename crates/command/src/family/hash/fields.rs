@@ -1,4 +1,4 @@
-//! Lists of fields among the arguments: FIELDS, their number, and they.
+//! Lists of fields among the arguments: FIELDS, their number, and the fields.
 
 use crate::args::Args;
 use crate::refusal::Refusal;
@@ -6,15 +6,16 @@ use crate::refusal::Refusal;
 pub const WRONG_NUMBER: Refusal =
     Refusal::of("ERR numfields should be greater than 0 and match the provided number of fields");
 
-/// Where the word FIELDS stands, from `first` on, if anything follows it.
+/// Returns the position of FIELDS, from `first` on, if anything follows it.
 pub fn find(args: Args<'_>, first: usize) -> Option<usize> {
     (first..args.len().saturating_sub(1)).find(|at| args.is(*at, "FIELDS"))
 }
 
-/// Where the fields begin whose number stands at `at`, each of them `width` words.
+/// Returns the position of the first field, given their number at `at`. Each field takes `width`
+/// arguments.
 ///
 /// # Errors
-/// When they are none, or not as many.
+/// When the number is below one, or does not match the arguments that follow.
 pub fn behind(args: Args<'_>, at: usize, width: i64) -> Result<usize, Refusal> {
     let number = args.integer(at)?;
     let words = (args.len() - (at + 1)) as i64;
@@ -22,10 +23,10 @@ pub fn behind(args: Args<'_>, at: usize, width: i64) -> Result<usize, Refusal> {
     if is_right { Ok(at + 1) } else { Err(WRONG_NUMBER) }
 }
 
-/// Where the fields begin, behind a word FIELDS at `at`, which must be there.
+/// Returns the position of the first field behind FIELDS, which must stand at `at`.
 ///
 /// # Errors
-/// As `behind`, or when the word is another one.
+/// Those of `behind`, or when the argument at `at` is not FIELDS.
 pub fn at(args: Args<'_>, at: usize) -> Result<usize, Refusal> {
     if args.is(at, "FIELDS") { behind(args, at + 1, 1) } else { Err(Refusal::SYNTAX) }
 }

@@ -39,7 +39,7 @@ impl From<HashError> for Refusal {
     }
 }
 
-/// Up to which size a hash is kept compact.
+/// Limits up to which a hash stays packed.
 fn limit(call: &Call<'_>) -> HashLimit {
     let settings = &call.instance.settings;
     HashLimit {
@@ -48,7 +48,7 @@ fn limit(call: &Call<'_>) -> HashLimit {
     }
 }
 
-/// Replies with the value of a field, or with that there is none.
+/// Replies with the value of a field, or null if there is none.
 #[inline]
 fn value_or_null(reply: &mut Reply<'_>, pair: Option<Pair<'_>>) {
     match pair {

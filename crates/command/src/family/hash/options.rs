@@ -6,7 +6,7 @@ use crate::call::Call;
 use crate::refusal::Refusal;
 use base::Millis;
 
-/// Which options a command knows besides the deadlines.
+/// Options of a command besides the deadlines.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Of {
     /// PERSIST.
@@ -15,7 +15,7 @@ pub enum Of {
     SetEx,
 }
 
-/// What must be there already, or must not.
+/// Condition that something exists already, or does not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Condition {
     #[default]
@@ -25,7 +25,7 @@ pub enum Condition {
 }
 
 impl Condition {
-    /// Whether it holds for something that is there or not.
+    /// Returns true if it holds for something that exists, or does not.
     pub fn holds(self, is_there: bool) -> bool {
         match self {
             Condition::Always => true,
@@ -34,7 +34,7 @@ impl Condition {
         }
     }
 
-    /// Takes on another condition; `None` if both cannot hold.
+    /// Adds another condition; `None` if both cannot hold.
     fn require(&mut self, other: Condition) -> Option<()> {
         let fits = *self == Condition::Always || *self == other;
         *self = fits.then_some(other)?;
@@ -42,27 +42,27 @@ impl Condition {
     }
 }
 
-/// What the options say.
+/// Parsed options.
 #[derive(Debug, Default)]
 pub struct Options {
-    /// NX, XX: of the key.
+    /// Condition on the key: NX, XX.
     pub key: Condition,
-    /// FNX, FXX: of all fields.
+    /// Condition on all fields: FNX, FXX.
     pub fields: Condition,
-    /// KEEPTTL.
+    /// True for KEEPTTL.
     pub keep: bool,
-    /// PERSIST.
+    /// True for PERSIST.
     pub persist: bool,
-    /// Where the deadline's number stands, and what it means.
+    /// Position of the deadline's number, and its scale.
     time: Option<(usize, Scale)>,
 }
 
-/// Option names and what their numbers mean.
+/// Names of options with deadlines, and the scales of their numbers.
 const TIMES: [(&str, Scale); 4] =
     [("EX", SECONDS), ("PX", MILLIS), ("EXAT", UNIX_SECONDS), ("PXAT", UNIX_MILLIS)];
 
 impl Options {
-    /// Reads the words from the third up to `end`.
+    /// Reads the options from position 2 up to `end`.
     ///
     /// # Errors
     /// When they are no options, or do not fit together.
@@ -75,7 +75,7 @@ impl Options {
         Ok(options)
     }
 
-    /// Takes the option at `at`; returns where the next one begins, `None` if it does not fit.
+    /// Reads the option at `at`; returns the position of the next one, `None` if it does not fit.
     fn take(&mut self, args: Args<'_>, at: usize, end: usize, of: Of) -> Option<usize> {
         let sets = of == Of::SetEx;
         if sets && args.is(at, "NX") {

@@ -46,8 +46,8 @@ fn several(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// Replies with `count` different fields, or with so many where one may be told again if it is
-/// negative.
+/// Replies with `count` different fields; for a negative count, with as many fields that may
+/// repeat.
 fn tell(
     reply: &mut Reply<'_>,
     hash: &Hash<'_>,

@@ -82,7 +82,7 @@ pub fn hvals(call: &mut Call<'_>) -> Outcome {
     each(call, |reply, pair| pair.value.with_text(|text| reply.bulk(text)))
 }
 
-/// Replies with an array of what `tell` tells of each field.
+/// Replies with an array, to which `tell` writes an element for each field.
 fn each(call: &mut Call<'_>, tell: impl Fn(&mut Reply<'_>, Pair<'_>)) -> Outcome {
     let (mut access, key, reply) = call.on_key(1);
     let Some(hash) = hash::read(&mut access, &key)? else {

@@ -7,7 +7,7 @@ use store::value::hash;
 pub fn hscan(call: &mut Call<'_>) -> Outcome {
     let (args, cursor) = (call.args, cursor(call.args)?);
     let (mut access, key, reply) = call.on_key(1);
-    // Of a hash that is missing no options are read.
+    // The options are not read if the hash is missing.
     let Some(hash) = hash::read(&mut access, &key)? else {
         answer_nothing(reply);
         return Ok(());

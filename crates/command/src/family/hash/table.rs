@@ -9,7 +9,7 @@ use crate::tips;
 const READ: Flags = Flags::READONLY;
 const READ_FAST: Flags = READ.union(Flags::FAST);
 const WRITE_FAST: Flags = Flags::WRITE.union(Flags::DENYOOM).union(Flags::FAST);
-/// Writes that need no memory, or little.
+/// Flags of writes that need no memory, or little.
 const FREE_FAST: Flags = Flags::WRITE.union(Flags::FAST);
 
 const READS: KeyFlags = KeyFlags::RO.union(KeyFlags::ACCESS);

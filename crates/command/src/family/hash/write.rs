@@ -19,7 +19,7 @@ pub fn hmset(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// Sets the pairs of field and value behind the key; returns how many fields are new.
+/// Sets the pairs of field and value behind the key; returns the number of new fields.
 #[inline]
 fn set_pairs(call: &mut Call<'_>) -> Result<u64, Refusal> {
     let (args, limit) = (call.args, limit(call));
@@ -92,7 +92,7 @@ pub fn hsetex(call: &mut Call<'_>) -> Outcome {
             changes += 1;
         }
     }
-    // Fields that are set to end at once are heard of even where there were none, and none come.
+    // Fields set with a past deadline raise events even if none existed and none is created.
     access.changed_silently(changes);
     access.happened(HSET, &key);
     if let Deadline::At(_) = deadline {

@@ -27,7 +27,7 @@ pub fn pfcount(call: &mut Call<'_>) -> Outcome {
     }
     let (mut access, key, reply) = call.on_key(1);
     let count = hyperloglog::count(&mut access, &key);
-    // What is kept of a count is part of the value, so it counts as a change of a read command.
+    // A kept count is part of the value, so a command that reads may count as a change.
     access.changed_silently(count.is_ok_and(|count| count.is_new).into());
     reply.integer(count?.elements.cast_signed());
     Ok(())

@@ -1,4 +1,4 @@
-//! Looking inside: PFDEBUG, PFSELFTEST.
+//! Inspection: PFDEBUG, PFSELFTEST.
 
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
@@ -35,7 +35,7 @@ pub fn pfdebug(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// There are no vector instructions to switch on.
+/// PFDEBUG SIMD: there are no vector instructions to switch on.
 fn simd(call: &mut Call<'_>) -> Outcome {
     if !call.args.is(2, "ON") && !call.args.is(2, "OFF") {
         return Err(Refusal::of("ERR Argument must be ON or OFF").into());

@@ -1,4 +1,4 @@
-//! HyperLogLogs: how many different elements were added to strings.
+//! HyperLogLogs: estimates of the number of different elements that were added to strings.
 
 mod count;
 mod debug;

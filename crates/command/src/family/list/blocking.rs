@@ -1,4 +1,4 @@
-//! What waits for lists: BLPOP, BRPOP, BLMOVE, BRPOPLPUSH, BLMPOP.
+//! Blocking commands on lists: BLPOP, BRPOP, BLMOVE, BRPOPLPUSH, BLMPOP.
 
 use super::ends::ManyPop;
 use super::moves::transfer;

@@ -16,7 +16,7 @@ const INDEX_OUT_OF_RANGE: Refusal = Refusal::of("ERR index out of range");
 pub fn lset(call: &mut Call<'_>) -> Outcome {
     let (args, limit) = (call.args, limit(call));
     let (mut access, key, reply) = call.on_key(1);
-    // That there is no list is told before what is wrong with the number.
+    // A missing list is reported before a wrong number.
     list::lookup_without_touch(&access, &key)?.ok_or(Refusal::NO_SUCH_KEY)?;
     let index = args.integer(2)?;
     match list::set(&mut access, &key, index, args.get(3), limit)? {
@@ -66,7 +66,7 @@ pub fn ltrim(call: &mut Call<'_>) -> Outcome {
     if removed > 0 {
         access.removed(removed, LTRIM, &key);
     } else if access.is_heard() && access.lookup_without_touch(&key).is_some() {
-        // A list is heard of even where nothing of it goes.
+        // The event happens even if no element is removed.
         access.happened(LTRIM, &key);
     }
     reply.ok();

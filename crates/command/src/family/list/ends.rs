@@ -1,4 +1,4 @@
-//! In and out at the ends of lists: LPUSH, RPUSH, LPUSHX, RPUSHX, LPOP, RPOP, LMPOP.
+//! Pushing and popping at the ends of lists: LPUSH, RPUSH, LPUSHX, RPUSHX, LPOP, RPOP, LMPOP.
 
 use super::{end, limit, popped, pushed};
 use crate::call::{Call, Outcome};
@@ -91,7 +91,7 @@ pub fn lmpop(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// What LMPOP and BLMPOP ask for.
+/// Arguments of LMPOP and BLMPOP.
 pub struct ManyPop {
     first_key: usize,
     key_count: usize,
@@ -100,7 +100,7 @@ pub struct ManyPop {
 }
 
 impl ManyPop {
-    /// Reads the words from the number of keys on, which stands at `at`.
+    /// Reads the arguments from the number of keys on, which stands at `at`.
     pub fn parse(call: &Call<'_>, at: usize) -> Result<ManyPop, Refusal> {
         let args = call.args;
         let key_count = args.at_least_one(at, "ERR numkeys should be greater than 0")?;
@@ -129,8 +129,8 @@ impl ManyPop {
         self.first_key..self.first_key + self.key_count
     }
 
-    /// Pops from the first list that there is, and replies with its key and what was popped.
-    /// False, without a reply, if there is no list.
+    /// Pops from the first list that exists, and replies with its key and the elements. Returns
+    /// false, without a reply, if there is no list.
     pub fn pop(
         &self,
         access: &mut Access<'_>,

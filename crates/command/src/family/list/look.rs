@@ -20,7 +20,7 @@ pub fn lindex(call: &mut Call<'_>) -> Outcome {
         reply.null();
         return Ok(());
     };
-    // What is no number is told of a list that exists only.
+    // A wrong number is reported only if the list exists.
     let at = list::position(list.len(), args.integer(2)?);
     element::bulk_or_null(reply, at.and_then(|at| list.get(at)));
     Ok(())
@@ -44,7 +44,7 @@ const ZERO_RANK: Refusal = Refusal::of(
      negative to start from the end of the list",
 );
 
-/// What LPOS looks for.
+/// Arguments of LPOS.
 struct Search<'c> {
     wanted: Element<'c>,
     rank: i64,
@@ -77,7 +77,7 @@ impl<'c> Search<'c> {
         Ok(search)
     }
 
-    /// Positions of what is looked for, in the order in which it is met.
+    /// Returns the positions of the wanted element, in the order in which they are met.
     fn in_list<'x>(&'x self, list: &List<'x>) -> Box<dyn Iterator<Item = u64> + 'x> {
         let most = match self.most_compared {
             0 => usize::MAX,

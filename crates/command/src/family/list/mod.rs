@@ -1,4 +1,4 @@
-//! Lists.
+//! Commands on lists.
 
 mod blocking;
 mod edit;
@@ -15,27 +15,27 @@ use settings::values::LIST_MAX_LISTPACK_SIZE;
 use store::Event;
 use store::value::list::{End, ListLimit};
 
-/// What is heard of elements that are added to an end.
+/// Event of elements that are added to an end.
 fn pushed(end: End) -> Event {
     const LPUSH: Event = Event::list("lpush");
     const RPUSH: Event = Event::list("rpush");
     if end == End::Front { LPUSH } else { RPUSH }
 }
 
-/// What is heard of elements that are taken from an end.
+/// Event of elements that are taken from an end.
 fn popped(end: End) -> Event {
     const LPOP: Event = Event::list("lpop");
     const RPOP: Event = Event::list("rpop");
     if end == End::Front { LPOP } else { RPOP }
 }
 
-/// Up to which size lists are kept compact at present.
+/// Present limit up to which a list stays packed.
 #[inline]
 fn limit(call: &Call<'_>) -> ListLimit {
     ListLimit::of_setting(LIST_MAX_LISTPACK_SIZE.get(&call.instance.settings))
 }
 
-/// LEFT or RIGHT.
+/// Reads LEFT or RIGHT.
 fn end(call: &Call<'_>, at: usize) -> Result<End, Refusal> {
     if call.args.is(at, "LEFT") {
         Ok(End::Front)

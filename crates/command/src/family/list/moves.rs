@@ -26,7 +26,7 @@ fn move_one(call: &mut Call<'_>, from: End, to: End) -> Outcome {
 }
 
 /// Moves one element from an end of a list to an end of another, or of the same, and replies with
-/// it. False, without a reply, if there is no such list.
+/// it. Returns false, without a reply, if there is no such list.
 pub fn transfer(
     access: &mut Access<'_>,
     (source, from): (&Key<'_>, End),

@@ -1,4 +1,4 @@
-//! What concerns whole databases, or the whole server.
+//! Commands on whole databases, or on the whole server.
 
 use crate::call::{Call, Outcome};
 use crate::instance::Shutdown;
@@ -26,7 +26,7 @@ pub(super) fn flushall(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// Checks SYNC or ASYNC. Either way the keys are gone at once, and their memory soon after.
+/// Checks SYNC or ASYNC. With either, the keys are gone at once, and their memory soon after.
 fn flush_mode(call: &Call<'_>) -> Outcome {
     let args = call.args;
     let known = match args.len() {
@@ -94,7 +94,7 @@ pub(super) fn shutdown(call: &mut Call<'_>) -> Outcome {
         )
         .into());
     }
-    // A client learns of success by the end of its connection.
+    // On success the client gets no reply: its connection ends.
     call.session.close_after_reply = true;
     call.instance.request_shutdown(words.how);
     Ok(())
@@ -109,7 +109,7 @@ fn shutdown_words(call: &Call<'_>) -> Result<ShutdownWords, Refusal> {
             () if is("SAVE") => &mut words.save,
             () if is("NOW") => &mut words.how.now,
             () if is("FORCE") => &mut words.how.force,
-            // Nothing can be lost by a failing save, so it is always as safe as it can be.
+            // Without snapshots no save can fail, so SAFE has no effect of its own.
             () if is("SAFE") => &mut words.any,
             () if is("FAILOVER") => &mut words.failover,
             () if is("ABORT") => {

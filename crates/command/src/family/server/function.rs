@@ -1,4 +1,4 @@
-//! FUNCTION: there are no functions, so there is little to say about them.
+//! FUNCTION: replies for a server without functions.
 
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;

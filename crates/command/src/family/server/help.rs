@@ -24,7 +24,7 @@ fn lines(parent: &Command) -> Vec<String> {
     lines
 }
 
-/// A syntax with the words that stand for something else in angle brackets.
+/// Returns a syntax with the placeholders for values in angle brackets.
 fn bracketed(syntax: &str) -> String {
     let mut text = String::new();
     for word in syntax.split_inclusive([' ', '[', ']', '|', '<', '>']) {

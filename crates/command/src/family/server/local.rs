@@ -1,10 +1,10 @@
-//! Which clients are on this machine: some things are open to them alone.
+//! Check for clients on this machine, to whom some things are restricted.
 
 use crate::clients::{Client, ClientFlags};
 use settings::DebugAccess;
 use std::net::IpAddr;
 
-/// Whether the client came through a unix socket or the loopback interface.
+/// Returns true if the client came through a unix socket or the loopback interface.
 pub(super) fn is_local(client: &Client) -> bool {
     if client.flags().contains(ClientFlags::UNIX_SOCKET) {
         return true;
@@ -14,7 +14,7 @@ pub(super) fn is_local(client: &Client) -> bool {
     ip.is_ok_and(|ip| ip.to_canonical().is_loopback())
 }
 
-/// Whether a setting lets the client in.
+/// Returns true if a setting lets the client in.
 pub(super) fn is_allowed(access: DebugAccess, client: &Client) -> bool {
     match access {
         DebugAccess::Yes => true,

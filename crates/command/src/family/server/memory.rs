@@ -1,4 +1,4 @@
-//! MEMORY: where memory goes.
+//! MEMORY: use of memory.
 
 use super::info::MemoryFacts;
 use crate::call::{Call, Outcome};
@@ -6,9 +6,9 @@ use crate::refusal::Refusal;
 use heap::{SegmentFacts, SegmentState};
 use wire::Reply;
 
-/// Less than this is too little to judge by.
+/// Bytes of data below which there is too little to judge by.
 const JUDGED_FROM: u64 = 5 << 20;
-/// Parts of memory from which on a doctor speaks of it.
+/// Thresholds from which on MEMORY DOCTOR reports a finding.
 const PEAK_RATIO: f64 = 1.5;
 const RESIDENT_RATIO: f64 = 1.4;
 const UTILISATION_LEAST: f64 = 0.5;
@@ -139,7 +139,8 @@ fn write_totals(reply: &mut Reply<'_>, facts: &MemoryFacts) -> usize {
     write_numbers(reply, &numbers)
 }
 
-/// A database's part of the index, by its part of the keys.
+/// Writes the part of the index that belongs to each database, in proportion to its keys. Returns
+/// the number of databases that have keys.
 #[expect(clippy::cast_possible_truncation, reason = "no more than the whole index takes")]
 fn write_databases(call: &mut Call<'_>) -> usize {
     let store = &call.instance.store;
@@ -212,7 +213,7 @@ fn write_ratios(reply: &mut Reply<'_>, ratios: &[(&str, f64)]) -> usize {
     ratios.len()
 }
 
-/// Varve's own: the segments in use, in the order of their ids.
+/// MEMORY SEGMENTS, a command of Varve's own: the segments in use, in the order of their ids.
 pub(super) fn segments(call: &mut Call<'_>) -> Outcome {
     let args = call.args;
     let most = match args.len() {

@@ -1,15 +1,15 @@
-//! Commands about the server itself: what it does, what it is set to, what it can be asked.
+//! Commands about the server itself: its state, its settings, its commands.
 //!
-//! | file | what it answers |
+//! | file | commands |
 //! |---|---|
 //! | `databases.rs` | DBSIZE, FLUSHDB, FLUSHALL, SWAPDB, TIME, SHUTDOWN |
 //! | `info/` | INFO, one file per kind of section |
 //! | `config.rs` | CONFIG; the work is done by `settings` |
-//! | `command/` | COMMAND, all of it derived from the rows of the table |
+//! | `command/` | COMMAND, derived from the rows of the table |
 //! | `memory.rs` | MEMORY, with the list of segments |
 //! | `debug/` | DEBUG, as far as test suites call it |
-//! | `function.rs` | FUNCTION, of which there are none |
-//! | `local.rs` | which clients are on this machine |
+//! | `function.rs` | FUNCTION, for a server without functions |
+//! | `local.rs` | check for clients on this machine |
 //! | `help.rs` | HELP of any command with subcommands, from its rows |
 
 mod command;

@@ -6,12 +6,12 @@ use crate::key_spec::{KeyFlags, KeySpec};
 use crate::spec::{Categories, Flags, Group, Wakes};
 use crate::tips;
 
-/// Answered at any time.
+/// Flags of commands that are answered at any time.
 const ALWAYS: Flags = Flags::LOADING.union(Flags::STALE);
 const ADMIN: Flags = ALWAYS.union(Flags::ADMIN).union(Flags::NOSCRIPT);
 const NO_FLAGS: Flags = Flags::empty();
 
-/// Commands on whole databases.
+/// Categories of commands on whole databases.
 const FLUSHING: Categories = Categories::KEYSPACE.union(Categories::DANGEROUS);
 
 /// Rows of the family.

@@ -1,4 +1,4 @@
-//! Commands of the family, in process.
+//! Tests of commands of the family, in process.
 
 use crate::testing::{World, play};
 use settings::Origin;
@@ -16,7 +16,7 @@ fn load(world: &World, line: &str) {
     settings::load_text(settings, "test", line.as_bytes(), sources).expect("it is a setting");
 }
 
-/// The value of a line of INFO.
+/// Returns the value of a line of INFO.
 fn info(world: &mut World, field: &str) -> String {
     let text = world.answer("INFO everything");
     let start = format!("\r\n{field}:");

@@ -1,4 +1,4 @@
-//! Several sets: SINTER, SUNION, SDIFF, what stores their results, SINTERCARD.
+//! Several sets: SINTER, SUNION, SDIFF, their forms that store, and SINTERCARD.
 
 use super::limit;
 use crate::args::Args;
@@ -79,7 +79,7 @@ pub fn sintercard(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// How many keys there are, and up to how many members are counted; zero for all.
+/// Reads the number of keys, and the number of members up to which is counted; zero for all.
 fn parse_card(args: Args<'_>) -> Result<(usize, u64), Refusal> {
     let count = args.at_least_one(1, "ERR numkeys should be greater than 0")?;
     let count = usize::try_from(count).ok().filter(|count| *count <= args.len() - 2);

@@ -13,7 +13,7 @@ use crate::call::Call;
 use settings::values::{SET_MAX_INTSET_ENTRIES, SET_MAX_LISTPACK_ENTRIES, SET_MAX_LISTPACK_VALUE};
 use store::value::set::SetLimit;
 
-/// Up to which size sets are kept compact at present.
+/// Present limits up to which a set stays compact.
 #[inline]
 fn limit(call: &Call<'_>) -> SetLimit {
     let settings = &call.instance.settings;

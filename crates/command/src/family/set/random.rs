@@ -1,4 +1,4 @@
-//! Members by chance: SPOP, SRANDMEMBER.
+//! Random members: SPOP, SRANDMEMBER.
 
 use super::limit;
 use crate::call::{Call, Outcome};

@@ -7,7 +7,7 @@ use store::value::set;
 pub fn sscan(call: &mut Call<'_>) -> Outcome {
     let (args, cursor) = (call.args, cursor(call.args)?);
     let (mut access, key, reply) = call.on_key(1);
-    // Of a set that is missing no options are read.
+    // The options are not read if the set is missing.
     let Some(set) = set::read(&mut access, &key)? else {
         answer_nothing(reply);
         return Ok(());

@@ -1,4 +1,4 @@
-//! Sets through commands. What clients see is in the transcripts; here is what they can not see.
+//! Tests of sets through commands, for what clients cannot see; the transcripts test what they see.
 
 use crate::testing::{World, check, play, say};
 

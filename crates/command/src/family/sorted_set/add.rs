@@ -21,7 +21,7 @@ const ONE_INCREMENT: Refusal =
 /// Scores with their members.
 pub type Pairs<'c> = SmallVec<[(f64, &'c [u8]); 4]>;
 
-/// The options of ZADD, and where the scores begin.
+/// Options of ZADD, and the position of the first score.
 struct Options {
     terms: Terms,
     counts_changes: bool,
@@ -38,7 +38,7 @@ impl Options {
         options
     }
 
-    /// Whether a word is an option.
+    /// Reads a word as an option; returns false if it is none.
     #[inline]
     fn take(&mut self, word: &[u8]) -> bool {
         if !matches!(word.first(), Some(b'a'..=b'z' | b'A'..=b'Z')) {

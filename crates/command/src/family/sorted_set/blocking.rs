@@ -1,4 +1,4 @@
-//! What waits for sorted sets: BZPOPMIN, BZPOPMAX, BZMPOP.
+//! Blocking commands on sorted sets: BZPOPMIN, BZPOPMAX, BZMPOP.
 
 use super::Shown;
 use super::pop::{ManyPop, take};

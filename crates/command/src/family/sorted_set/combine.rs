@@ -20,17 +20,17 @@ enum Operation {
     Union,
     Intersection,
     Difference,
-    /// Of an intersection, only how many members it has.
+    /// Number of members of the intersection.
     Count,
 }
 
-/// Where the keys are.
+/// Positions of the keys.
 struct Keys {
     sources: Range<usize>,
     is_stored: bool,
 }
 
-/// What stands behind the keys.
+/// Options behind the keys.
 struct Options {
     weights: SmallVec<[f64; 4]>,
     aggregate: Aggregate,
@@ -116,7 +116,7 @@ fn combine<'x>(
     }
 }
 
-/// The sets of the keys, and the options; what is wrong with the sets is told first.
+/// Reads the sets of the keys, and the options; errors of the sets come first.
 fn read<'x>(
     access: &'x mut Access<'_>,
     keys: &[Key<'_>],

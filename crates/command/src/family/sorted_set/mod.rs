@@ -1,4 +1,4 @@
-//! Sorted sets.
+//! Commands on sorted sets.
 
 pub mod add;
 mod blocking;
@@ -22,7 +22,7 @@ use store::value::sorted_set::{Gathered, SortedSetLimit};
 use store::{Element, Event};
 use wire::{Protocol, Reply};
 
-/// Up to which size sorted sets are kept compact at present.
+/// Present limits up to which a sorted set stays packed.
 #[inline]
 pub fn limit(call: &Call<'_>) -> SortedSetLimit {
     let settings = &call.instance.settings;
@@ -32,18 +32,18 @@ pub fn limit(call: &Call<'_>) -> SortedSetLimit {
     }
 }
 
-/// The word at `at` as a score.
+/// Reads the argument at `at` as a score.
 #[inline]
 pub fn score(args: Args<'_>, at: usize) -> Result<f64, Refusal> {
     text::parse_f64(args.get(at)).ok_or(Refusal::NOT_FLOAT)
 }
 
-/// What happens to a key that gets what was gathered, `event` unless that is nothing.
+/// Returns the event of a key that gets a result: `event`, or `del` if the result is empty.
 pub fn stored(event: Event, gathered: &Gathered) -> Event {
     if gathered.is_empty() { Event::DEL } else { event }
 }
 
-/// How members are shown.
+/// Form in which members are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shown {
     Alone,
@@ -54,7 +54,7 @@ enum Shown {
 }
 
 impl Shown {
-    /// As the protocol has it.
+    /// Returns the form that the protocol has.
     #[inline]
     fn new(reply: &Reply<'_>, has_scores: bool) -> Shown {
         match reply.protocol() {
@@ -64,7 +64,7 @@ impl Shown {
         }
     }
 
-    /// The array in which `count` members stand.
+    /// Begins the array of `count` members.
     #[inline]
     fn begin(self, reply: &mut Reply<'_>, count: u64) {
         let count = usize::try_from(count).unwrap_or(usize::MAX);

@@ -38,8 +38,8 @@ fn pop(call: &mut Call<'_>, end: End) -> Outcome {
     Ok(())
 }
 
-/// Takes up to `count` members from an end of a set. Before they go, `show` gets their number, and
-/// each with its score. Returns whether there is a set.
+/// Takes up to `count` members from an end of a set. Before they are removed, `show` gets their
+/// number, and each with its score. Returns true if there is a set.
 pub fn take(
     access: &mut Access<'_>,
     key: &Key<'_>,
@@ -62,7 +62,7 @@ pub fn zmpop(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// What ZMPOP and BZMPOP ask for.
+/// Arguments of ZMPOP and BZMPOP.
 pub struct ManyPop {
     first_key: usize,
     key_count: usize,
@@ -71,7 +71,7 @@ pub struct ManyPop {
 }
 
 impl ManyPop {
-    /// Reads the words from the number of keys on, which stands at `at`.
+    /// Reads the arguments from the number of keys on, which stands at `at`.
     pub fn parse(call: &Call<'_>, at: usize) -> Result<ManyPop, Refusal> {
         let args = call.args;
         let key_count = args.at_least_one(at, "ERR numkeys should be greater than 0")?;
@@ -99,8 +99,8 @@ impl ManyPop {
         self.first_key..self.first_key + self.key_count
     }
 
-    /// Pops from the first set that there is, and replies with its key and what was popped.
-    /// False, without a reply, if there is no set.
+    /// Pops from the first set that exists, and replies with its key and the members. Returns
+    /// false, without a reply, if there is no set.
     pub fn pop(
         &self,
         access: &mut Access<'_>,

@@ -1,4 +1,4 @@
-//! Members by chance: ZRANDMEMBER.
+//! Random members: ZRANDMEMBER.
 
 use super::Shown;
 use crate::call::{Call, Outcome};

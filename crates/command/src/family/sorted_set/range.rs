@@ -19,7 +19,7 @@ const LIMIT_OF_RANKS: Refusal = Refusal::of(
 const SCORES_OF_MEMBERS: Refusal =
     Refusal::of("ERR syntax error, WITHSCORES not supported in combination with BYLEX");
 
-/// What a range is told in.
+/// Kind of the bounds of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum By {
     Ranks,
@@ -27,12 +27,12 @@ enum By {
     Members,
 }
 
-/// What the name of a command says about its range; the rest is left to options.
+/// Properties of a range that the name of its command fixes; the others are left to options.
 #[derive(Clone, Copy, Debug)]
 struct Named {
     by: Option<By>,
     is_reverse: Option<bool>,
-    /// The result goes to another key.
+    /// True if the result goes to another key.
     is_stored: bool,
     /// Position of the key that is read.
     key_at: usize,
@@ -44,7 +44,7 @@ impl Named {
     }
 }
 
-/// A range that is asked for.
+/// Range that a request asks for.
 #[derive(Clone, Copy, Debug)]
 struct Range<'c> {
     pick: Pick<'c>,
@@ -113,7 +113,7 @@ pub fn zrangestore(call: &mut Call<'_>) -> Outcome {
 }
 
 impl<'c> Range<'c> {
-    /// Reads the words behind the key.
+    /// Reads the arguments behind the key.
     fn parse(args: Args<'c>, named: Named) -> Result<Range<'c>, Refusal> {
         let (from_at, to_at) = (named.key_at + 1, named.key_at + 2);
         let (mut by, mut is_reverse) = (named.by, named.is_reverse);
@@ -143,7 +143,7 @@ impl<'c> Range<'c> {
         if has_scores && by == By::Members {
             return Err(SCORES_OF_MEMBERS);
         }
-        // Ranges that fall are told by their upper end first.
+        // Descending ranges have their upper end first.
         let is_swapped = is_reverse && by != By::Ranks;
         let (from, to) = if is_swapped { (to_at, from_at) } else { (from_at, to_at) };
         let pick = match by {
@@ -166,7 +166,7 @@ impl<'c> Range<'c> {
     }
 }
 
-/// Scores between two words.
+/// Reads a range of scores from its two ends.
 pub fn score_range(from: &[u8], to: &[u8]) -> Result<ScoreRange, Refusal> {
     Ok(ScoreRange { from: score_bound(from)?, to: score_bound(to)? })
 }
@@ -179,7 +179,7 @@ fn score_bound(word: &[u8]) -> Result<ScoreBound, Refusal> {
     Ok(ScoreBound { score: text::parse_f64_bound(word).ok_or(NOT_SCORES)?, is_exclusive })
 }
 
-/// Members between two words.
+/// Reads a range of members from its two ends.
 pub fn lex_range<'c>(from: &'c [u8], to: &'c [u8]) -> Result<LexRange<'c>, Refusal> {
     Ok(LexRange { from: lex_bound(from)?, to: lex_bound(to)? })
 }

@@ -8,13 +8,13 @@ use store::{Element, Encoding};
 pub fn zscan(call: &mut Call<'_>) -> Outcome {
     let (args, cursor) = (call.args, cursor(call.args)?);
     let (mut access, key, reply) = call.on_key(1);
-    // Of a sorted set that is missing no options are read.
+    // The options are not read if the sorted set is missing.
     let Some(set) = sorted_set::read(&mut access, &key)? else {
         answer_nothing(reply);
         return Ok(());
     };
     let options = Options::parse(args, Bare::Scores)?;
-    // Scores come as they are kept: as texts in a listpack, as doubles in a skiplist.
+    // Scores are written as Valkey keeps them: as texts in a listpack, as doubles in a skiplist.
     let score_text = match set.encoding() {
         Encoding::Skiplist => text::format_g17,
         _ => text::format_f64,

@@ -14,18 +14,18 @@ const XTRIM: Event = Event::stream("xtrim");
 const XDEL: Event = Event::stream("xdel");
 const XSETID: Event = Event::stream("xsetid");
 
-/// Nodes that trimming with `~` removes at once.
+/// Number of nodes whose entries a trimming with `~` removes at most, unless LIMIT is given.
 const TRIMMED_NODES: u64 = 100;
-/// Entries that it removes at once, where nodes are not counted.
+/// Maximum entries that it removes if the entries of a node have no limit.
 const TRIMMED_DEFAULT: u64 = 10_000;
-/// And at most.
+/// Maximum entries that it removes in any other case without LIMIT.
 const TRIMMED_MAX: u64 = 1_000_000;
 
 /// Options of XADD and XTRIM.
 struct Options {
     trim: Option<Trim>,
     only_existing: bool,
-    /// Of XADD, with its position.
+    /// Id of XADD, with its position.
     id: Option<(NewId, usize)>,
 }
 
@@ -58,7 +58,7 @@ impl Options {
     }
 }
 
-/// Trimming, as far as it has been read.
+/// Trimming options that have been read so far.
 struct Parser {
     bound: Option<Bound>,
     is_approximate: bool,
@@ -80,7 +80,7 @@ impl Parser {
         Ok(at + 1)
     }
 
-    /// The position of the bound itself, behind `~` or `=`.
+    /// Reads `~` or `=`, if given; returns the position of the bound itself.
     fn begin(&mut self, args: Args<'_>, at: usize) -> Result<usize, Refusal> {
         if self.bound.is_some() {
             return Err(Refusal::of(
@@ -172,7 +172,7 @@ pub fn xtrim(call: &mut Call<'_>) -> Outcome {
 /// Ids of one command; most have few.
 pub type Ids = SmallVec<[Id; 8]>;
 
-/// The words from `at` on as ids.
+/// Reads the arguments from `at` on as ids.
 pub fn ids(args: Args<'_>, at: usize) -> Result<Ids, Refusal> {
     args.from(at).map(|word| id::parse(word, 0)).collect()
 }

@@ -10,7 +10,7 @@ use store::value::stream::group::{AutoClaim, Claim, auto_claim, claim};
 use store::value::stream::{self, Id, Stream};
 use store::{Access, Key};
 
-/// The most that XAUTOCLAIM may be asked for.
+/// Maximum COUNT of XAUTOCLAIM.
 const COUNT_MAX: i64 = i64::MAX / 16;
 const COUNT_DEFAULT: u64 = 100;
 
@@ -43,13 +43,13 @@ pub fn xclaim(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// Whether a claim will make its consumer.
+/// Returns true if a claim will create its consumer.
 fn lacks_consumer(stream: Option<Stream<'_>>, args: Args<'_>) -> bool {
     let group = stream.and_then(|stream| stream.groups().get(args.get(2)));
     group.is_some_and(|group| group.consumer(args.get(3)).is_none())
 }
 
-/// Says what a claim has changed; only its consumer, if that is new, is an event.
+/// Reports the changes of a claim; only the creation of its consumer is an event.
 fn say_claimed(access: &mut Access<'_>, key: &Key<'_>, changes: u64, is_new_consumer: bool) {
     let made = u64::from(is_new_consumer);
     access.changed(made, XGROUP_CREATECONSUMER, key);
@@ -103,7 +103,7 @@ fn parse_claim(args: Args<'_>, now: u64) -> Result<(Claim<'_>, Ids, bool), Refus
         };
         at += words;
     }
-    // A time that cannot be is this moment.
+    // An impossible time counts as now.
     claim.delivered = u64::try_from(delivered).ok().filter(|at| *at <= now).unwrap_or(now);
     Ok((claim, ids, !claim.counts))
 }
@@ -118,7 +118,8 @@ pub fn xautoclaim(call: &mut Call<'_>) -> Outcome {
     let just_ids = !claimed.counts;
     let (mut access, key, reply) = call.on_key(1);
     let is_new = lacks_consumer(stream::lookup_without_touch(&access, &key)?, args);
-    // The id at which the next call goes on stands before the entries, and is known after them.
+    // The id for the next call stands before the entries in the reply, but is known only after
+    // them.
     let mut out = Vec::new();
     let (mut listed, mut len) = (reply.part(&mut out), 0);
     let done = auto_claim(&mut access, &key, claimed, |entry| {

@@ -1,10 +1,10 @@
-//! Entries as replies.
+//! Writing of entries to replies.
 
 use super::id;
 use store::value::stream::Entry;
 use wire::Reply;
 
-/// An entry: its id, and an array of its names and values.
+/// Writes an entry: its id, and an array of its names and values.
 #[inline]
 pub fn write(reply: &mut Reply<'_>, entry: Entry<'_>) {
     reply.array(2);
@@ -16,7 +16,7 @@ pub fn write(reply: &mut Reply<'_>, entry: Entry<'_>) {
     }
 }
 
-/// An array of entries, at most so many; zero for all.
+/// Writes an array of at most `count` entries; zero for all.
 #[inline]
 pub fn write_all<'x>(reply: &mut Reply<'_>, entries: impl Iterator<Item = Entry<'x>>, count: u64) {
     let most = if count == 0 { usize::MAX } else { usize::try_from(count).unwrap_or(usize::MAX) };

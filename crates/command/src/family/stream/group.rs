@@ -10,7 +10,7 @@ use store::{Access, Event, Key};
 const XGROUP_CREATE: Event = Event::stream("xgroup-create");
 const XGROUP_SETID: Event = Event::stream("xgroup-setid");
 const XGROUP_DESTROY: Event = Event::stream("xgroup-destroy");
-/// Consumers are made by reading and claiming too.
+/// Event of a new consumer, which reading and claiming create too.
 pub const XGROUP_CREATECONSUMER: Event = Event::stream("xgroup-createconsumer");
 const XGROUP_DELCONSUMER: Event = Event::stream("xgroup-delconsumer");
 
@@ -56,7 +56,7 @@ fn refuse(error: GroupError, key: &Key<'_>, group: &[u8]) -> Refusal {
     }
 }
 
-/// Refuses if there is no stream, or no group in it.
+/// Returns a refusal if there is no stream, or no such group in it.
 fn must_have(access: &Access<'_>, key: &Key<'_>, group: Option<&[u8]>) -> Outcome {
     let stream = stream::lookup_without_touch(access, key)?.ok_or(NO_STREAM)?;
     match group {
@@ -67,7 +67,7 @@ fn must_have(access: &Access<'_>, key: &Key<'_>, group: Option<&[u8]>) -> Outcom
     }
 }
 
-/// The id behind which a group goes on; `None` for the last one.
+/// Reads the id behind which a group goes on; `None` for the last one.
 fn begin(word: &[u8], parse: fn(&[u8], u64) -> Result<Id, Refusal>) -> Result<Option<Id>, Refusal> {
     if word == b"$" { Ok(None) } else { parse(word, 0).map(Some) }
 }

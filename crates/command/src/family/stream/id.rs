@@ -1,4 +1,4 @@
-//! Ids as clients write them: `ms-seq`, `ms`, and words that stand for some.
+//! Ids as clients write them: `ms-seq`, `ms`, and words that stand for special ids.
 
 use crate::refusal::Refusal;
 use store::value::stream::{Id, NewId};
@@ -6,10 +6,10 @@ use text::IntegerText;
 use wire::Reply;
 
 const INVALID: Refusal = Refusal::of("ERR Invalid stream ID specified as stream command argument");
-/// Longer words are no ids.
+/// Maximum length of an id, in bytes.
 const WORD_BYTES_MAX: usize = 127;
 
-/// An id; without a sequence it has this one.
+/// Reads an id; `missing_seq` is the sequence of one without.
 pub fn parse(word: &[u8], missing_seq: u64) -> Result<Id, Refusal> {
     if let b"-" | b"+" = word {
         return Err(INVALID);
@@ -19,7 +19,7 @@ pub fn parse(word: &[u8], missing_seq: u64) -> Result<Id, Refusal> {
     Ok(Id { ms: number(ms).ok_or(INVALID)?, seq })
 }
 
-/// An id, or `-` or `+` for the lowest and the highest one.
+/// Reads an id, or `-` or `+` for the lowest and the highest one.
 pub fn parse_any(word: &[u8], missing_seq: u64) -> Result<Id, Refusal> {
     match word {
         b"-" => Ok(Id::MIN),
@@ -28,7 +28,7 @@ pub fn parse_any(word: &[u8], missing_seq: u64) -> Result<Id, Refusal> {
     }
 }
 
-/// The id of a new entry: `ms-*` leaves the sequence to the stream.
+/// Reads the id of a new entry: `ms-*` leaves the sequence to the stream.
 pub fn parse_new(word: &[u8]) -> Result<NewId, Refusal> {
     if word == b"*" {
         return Ok(NewId::Now);
@@ -41,7 +41,7 @@ pub fn parse_new(word: &[u8]) -> Result<NewId, Refusal> {
     }
 }
 
-/// The begin of an interval, which `(` leaves out.
+/// Reads the first id of an interval, which `(` excludes.
 pub fn parse_start(word: &[u8]) -> Result<Id, Refusal> {
     match open_end(word) {
         Some(word) => {
@@ -51,7 +51,7 @@ pub fn parse_start(word: &[u8]) -> Result<Id, Refusal> {
     }
 }
 
-/// The end of an interval, which `(` leaves out.
+/// Reads the last id of an interval, which `(` excludes.
 pub fn parse_end(word: &[u8]) -> Result<Id, Refusal> {
     match open_end(word) {
         Some(word) => parse(word, u64::MAX)?
@@ -65,7 +65,7 @@ fn open_end(word: &[u8]) -> Option<&[u8]> {
     word.strip_prefix(b"(").filter(|rest| !rest.is_empty())
 }
 
-/// What stands before and behind the first dash.
+/// Splits an id at its first dash.
 fn halves(word: &[u8]) -> Result<(&[u8], Option<&[u8]>), Refusal> {
     if word.len() > WORD_BYTES_MAX {
         return Err(INVALID);
@@ -80,8 +80,8 @@ fn memchr_dash(word: &[u8]) -> Option<usize> {
     word.iter().position(|byte| *byte == b'-')
 }
 
-/// A number as C reads one: with blanks and a sign in front, and zeros. One that is negative in the
-/// only spelling of an integer is none.
+/// Reads a number as C does, with leading blanks, a sign and zeros. A negative one in the usual
+/// spelling of integers is none.
 fn number(word: &[u8]) -> Option<u64> {
     if let Some(value) = text::parse_u64(word) {
         return Some(value);
@@ -112,7 +112,7 @@ pub fn write(reply: &mut Reply<'_>, id: Id) {
     reply.bulk_parts(&[ms.format_unsigned(id.ms), b"-", seq.format_unsigned(id.seq)]);
 }
 
-/// The text of an id.
+/// Returns the text of an id.
 pub fn text(id: Id) -> Vec<u8> {
     format!("{}-{}", id.ms, id.seq).into_bytes()
 }

@@ -7,7 +7,7 @@ use store::value::stream::group::{Consumer, Group, Pending};
 use store::value::stream::{self, Id, Stream};
 use wire::Reply;
 
-/// What FULL shows of entries and of what is pending, unless told otherwise.
+/// Number of entries, and of pending ones, that FULL shows unless COUNT is given.
 const COUNT_DEFAULT: u64 = 10;
 
 pub fn stream(call: &mut Call<'_>) -> Outcome {
@@ -21,7 +21,7 @@ pub fn stream(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// How much FULL shows; `None` without that word.
+/// Reads the number of entries that FULL shows; `None` without FULL.
 fn full_count(call: &Call<'_>) -> Result<Option<u64>, Refusal> {
     let args = call.args;
     match args.len() {
@@ -96,7 +96,7 @@ fn full_group(reply: &mut Reply<'_>, group: &Group<'_>, count: u64) {
     }
 }
 
-/// How far a group has come.
+/// Writes the progress of a group.
 fn progress(reply: &mut Reply<'_>, group: &Group<'_>) {
     reply.bulk(b"last-delivered-id");
     id::write(reply, group.last_id());
@@ -123,7 +123,7 @@ fn full_consumer(reply: &mut Reply<'_>, consumer: &Consumer<'_>, count: u64) {
     write_pending(reply, consumer.pending(Id::MIN), count, None);
 }
 
-/// What is pending, with its owners if they are to be looked up in a group.
+/// Writes pending entries, with their owners if these are to be looked up in a group.
 fn write_pending(
     reply: &mut Reply<'_>,
     pending: impl Iterator<Item = Pending>,

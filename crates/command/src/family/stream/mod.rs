@@ -51,7 +51,8 @@ impl From<SetIdError> for Refusal {
     }
 }
 
-/// What a group's error is to a client; `missing` where the stream or the group is not there.
+/// Converts an error of a group into a refusal; `missing` makes the one for a missing stream or
+/// group.
 fn refusal_of(error: GroupError, missing: impl FnOnce() -> Refusal) -> Refusal {
     match error {
         GroupError::NoStream | GroupError::NoGroup => missing(),
@@ -60,17 +61,17 @@ fn refusal_of(error: GroupError, missing: impl FnOnce() -> Refusal) -> Refusal {
     }
 }
 
-/// For commands that need a stream and a group in it.
+/// Refusal of commands that need a stream and a group in it.
 fn no_group(key: &[u8], group: &[u8]) -> Refusal {
     Refusal::naming("NOGROUP No such key '{}' or consumer group '{}'", &[key, group])
 }
 
-/// For subcommands that need a group in a stream that is there.
+/// Refusal of subcommands that need a group in a stream that exists.
 fn no_group_in(key: &[u8], group: &[u8]) -> Refusal {
     Refusal::naming("NOGROUP No such consumer group '{}' for key name '{}'", &[group, key])
 }
 
-/// Options of a subcommand that mean nothing.
+/// Refusal of options that a subcommand does not have.
 fn bad_options(call: &crate::call::Call<'_>) -> Refusal {
     let word = begin_of(call.args.get(1));
     let name = call.row.parent.map_or("", |parent| parent.name);

@@ -12,7 +12,7 @@ pub fn xack(call: &mut Call<'_>) -> Outcome {
     let args = call.args;
     let (mut access, key, reply) = call.on_key(1);
     let name = args.get(2);
-    // Words that are no ids are refused before anything is done, but only if there is a group.
+    // Wrong ids are refused before anything is done, but only if there is a group.
     let ids = add::ids(args, 3);
     let known = ids.as_deref().unwrap_or(&[]).iter().copied();
     let count = match acknowledge(&mut access, &key, name, known) {
@@ -28,7 +28,7 @@ pub fn xack(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// Which pending entries XPENDING shows.
+/// Filter of the pending entries that XPENDING shows.
 struct Filter<'c> {
     idle_min: i64,
     from: Id,

@@ -12,23 +12,23 @@ use store::value::stream::{self, Id, Stream};
 use store::{Access, Key, Kind};
 use wire::{Protocol, Reply};
 
-/// A request of either command.
+/// Parsed request of XREAD or XREADGROUP.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'c> {
     args: Args<'c>,
-    /// How long to wait if there is nothing; `None` for not at all.
+    /// Timeout of the wait if there is nothing; `None` for no wait.
     pub block: Option<Timeout>,
     count: u64,
     no_ack: bool,
     group: Option<(&'c [u8], &'c [u8])>,
     /// Position of the first stream.
     pub first: usize,
-    /// How many streams, and ids behind them.
+    /// Number of streams, and of ids behind them.
     pub streams: usize,
 }
 
-/// Behind which entries the streams of a request are read. `$` and `+` are ids here, as they were
-/// when the request came, so that it may be looked at again later.
+/// Ids behind which the streams of a request are read. `$` and `+` are resolved as of the arrival
+/// of the request, so that it may be looked at again later.
 pub type Begins = SmallVec<[Option<Id>; 4]>;
 
 impl<'c> Request<'c> {
@@ -63,7 +63,7 @@ impl<'c> Request<'c> {
         Ok(request)
     }
 
-    /// Reads an option, and tells how many words it has.
+    /// Reads an option; returns its number of arguments.
     fn option(&mut self, at: usize, is_group: bool, call: &Call<'c>) -> Result<usize, Refusal> {
         let args = self.args;
         let more = args.len() - at - 1;
@@ -95,10 +95,11 @@ impl<'c> Request<'c> {
         self.first..self.first + self.streams
     }
 
-    /// Behind which entry a stream is read; `None` for what its group has not given to anybody.
+    /// Returns the id behind which a stream is read; `None` for entries that its group has not
+    /// delivered to any consumer.
     ///
     /// # Errors
-    /// When the word is no id, or the group is missing.
+    /// When the argument is no id, or the group is missing.
     #[inline]
     fn begin(
         &self,
@@ -134,10 +135,10 @@ impl<'c> Request<'c> {
         }
     }
 
-    /// Behind which entries the streams are read.
+    /// Returns the ids behind which the streams are read.
     ///
     /// # Errors
-    /// When a key holds something else, a word is no id, or a group is missing.
+    /// When a key holds another kind of value, an argument is no id, or a group is missing.
     pub fn begins(&self, access: &mut Access<'_>, keys: &[Key<'_>]) -> Result<Begins, Refusal> {
         let mut begins = Begins::new();
         for (at, key) in keys.iter().enumerate() {
@@ -147,11 +148,11 @@ impl<'c> Request<'c> {
         Ok(begins)
     }
 
-    /// Writes what the streams hold behind these entries. Writes nothing, and says so, if no
-    /// stream has anything: this is what a client waits for.
+    /// Writes the entries of the streams behind these ids. Writes nothing and returns false if no
+    /// stream has any, which is what a client waits for.
     ///
     /// # Errors
-    /// When a group has gone, or there is no room for what becomes pending.
+    /// When a group has gone, or there is no memory for what becomes pending.
     pub fn serve(
         &self,
         access: &mut Access<'_>,
@@ -176,7 +177,7 @@ impl<'c> Request<'c> {
         Ok(served > 0)
     }
 
-    /// Serves a request now, or has its client wait if it asked for that.
+    /// Serves a request now, or makes its client wait if it asked for that.
     fn serve_or_wait(
         &self,
         access: &mut Access<'_>,
@@ -194,7 +195,7 @@ impl<'c> Request<'c> {
         Ok(())
     }
 
-    /// Has the client wait, with ids in place of words that mean something else later.
+    /// Makes the client wait, with ids in place of words whose meaning changes later.
     fn wait(&self, wait: Wait<'_>, begins: &Begins) -> Outcome {
         let ids_at = self.first + self.streams;
         let ids: Vec<Vec<u8>> = (ids_at..self.args.len())
@@ -262,7 +263,7 @@ impl<'c> Request<'c> {
     }
 }
 
-/// The name of a stream, which its entries follow.
+/// Writes the name of a stream, which its entries follow.
 #[inline]
 fn open(reply: &mut Reply<'_>, key: &Key<'_>) {
     if reply.protocol() == Protocol::Resp2 {

@@ -1,4 +1,4 @@
-//! LCS: what two strings have in common.
+//! LCS: the longest common subsequence of two strings.
 
 use crate::args::Args;
 use crate::call::{Call, Outcome};
@@ -15,8 +15,8 @@ const TOO_MUCH: Refusal =
 const NO_MEMORY: Refusal =
     Refusal::of("ERR Insufficient memory, failed allocating transient memory for LCS");
 
-/// Bytes per pair of bytes by which requests are bounded. Less memory is taken, but the bound
-/// limits the time as well.
+/// Bytes that are counted for each pair of bytes to limit requests. Less memory is used, but the
+/// limit bounds the time as well.
 const PAIR_BYTES: u64 = 4;
 
 #[derive(Default)]
@@ -47,8 +47,8 @@ pub fn lcs(call: &mut Call<'_>) -> Outcome {
 
 const NOT_STRINGS: Refusal = Refusal::of("ERR The specified keys must contain string values");
 
-/// Both strings, so that nobody has to wait for their keys while they are compared. The keys are
-/// looked at before wrong options are told, and count as read.
+/// Copies both strings, so that no client has to wait for their keys while they are compared. The
+/// keys are looked up, and count as read, before wrong options are refused.
 fn copies(
     call: &mut Call<'_>,
     wanted: Result<Wanted, Refusal>,

@@ -9,7 +9,7 @@ use crate::refusal::Refusal;
 use store::value::string::Condition;
 use store::{Access, Encoding, Expiry};
 
-/// Bytes that a record takes besides its key and value, at most.
+/// Maximum bytes that a record takes besides its key and value.
 const RECORD_OVERHEAD: usize = 32;
 
 pub fn mget(call: &mut Call<'_>) -> Outcome {
@@ -48,7 +48,7 @@ pub fn msetex(call: &mut Call<'_>) -> Outcome {
         return Err(Refusal::SYNTAX.into());
     }
     let options = Options::parse(args, end, Of::MSetEx)?;
-    // What has a deadline in the past is gone at once, as far as anybody can see.
+    // A key with a deadline in the past is gone at once, as far as clients can see.
     let deadline = options.deadline(call)?;
     let expiry = options::expiry(deadline, options.keep);
     let written = set_pairs(call, 2, end, options.condition, expiry)?;
@@ -56,8 +56,8 @@ pub fn msetex(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// Writes the pairs of key and value among the words from `first` up to `end`, if the condition
-/// holds for every key.
+/// Writes the pairs of key and value among the arguments from `first` up to `end`, if the condition
+/// holds for every key. Returns true if it did.
 fn set_pairs(
     call: &mut Call<'_>,
     first: usize,
@@ -88,7 +88,8 @@ fn set_pairs(
     Ok(true)
 }
 
-/// Looks at every key, so that none past its deadline is written over and keeps it.
+/// Returns true if the condition holds for every key. Looks every key up, so that none past its
+/// deadline is overwritten and keeps it.
 fn holds_for_all(
     access: &mut Access<'_>,
     keys: &Keys<'_>,

@@ -16,7 +16,7 @@ use store::Event;
 use store::value::string::StringError;
 use text::FloatError;
 
-/// A string takes the place of what a key held.
+/// Event of a string that replaces the value of a key.
 pub(super) const SET: Event = Event::string("set");
 
 impl From<StringError> for Refusal {

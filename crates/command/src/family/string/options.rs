@@ -1,4 +1,4 @@
-//! The options that SET, GETEX and MSETEX share, and deadlines as they are given.
+//! Options of SET, GETEX and MSETEX, and deadlines in arguments.
 
 use crate::args::Args;
 use crate::call::Call;
@@ -7,7 +7,7 @@ use base::Millis;
 use store::Expiry;
 use store::value::string::Condition;
 
-/// Which options a command knows besides the deadlines.
+/// Options of a command besides the deadlines.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Of {
     /// NX, XX, IFEQ, GET, KEEPTTL.
@@ -18,31 +18,31 @@ pub enum Of {
     MSetEx,
 }
 
-/// What the options say.
+/// Parsed options.
 #[derive(Debug)]
 pub struct Options<'c> {
-    /// When to write at all.
+    /// Condition for the write.
     pub condition: Condition<'c>,
-    /// Reply with the old value.
+    /// True for GET: the reply is the old value.
     pub get: bool,
-    /// KEEPTTL.
+    /// True for KEEPTTL.
     pub keep: bool,
-    /// PERSIST.
+    /// True for PERSIST.
     pub persist: bool,
-    /// Where the deadline's number stands, and what it means.
+    /// Position of the deadline's number, and its unit and origin.
     time: Option<(usize, Time)>,
 }
 
-/// What the number of a deadline means.
+/// Unit and origin of a deadline that is given as a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Time {
-    /// Seconds rather than milliseconds.
+    /// True for seconds rather than milliseconds.
     pub seconds: bool,
-    /// Counted from now rather than from the epoch.
+    /// True if counted from now rather than from the epoch.
     pub relative: bool,
 }
 
-/// Option names and what their numbers mean.
+/// Names of options with deadlines, and the units and origins of their numbers.
 const TIMES: [(&str, Time); 4] = [
     ("EX", Time { seconds: true, relative: true }),
     ("PX", Time { seconds: false, relative: true }),
@@ -51,8 +51,8 @@ const TIMES: [(&str, Time); 4] = [
 ];
 
 impl<'c> Options<'c> {
-    /// Reads the words from `first` on. Numbers are left for `deadline`, because what is wrong
-    /// with the syntax is told first.
+    /// Reads the options from `first` on. Numbers are left for `deadline`, since syntax errors come
+    /// first.
     pub fn parse(args: Args<'c>, first: usize, of: Of) -> Result<Options<'c>, Refusal> {
         let condition = Condition::Always;
         let mut options =
@@ -64,7 +64,7 @@ impl<'c> Options<'c> {
         Ok(options)
     }
 
-    /// Takes the option at `at`; returns where the next one begins, `None` if it does not fit.
+    /// Reads the option at `at`; returns the position of the next one, `None` if it does not fit.
     fn take(&mut self, args: Args<'c>, at: usize, of: Of) -> Option<usize> {
         let writes = of != Of::GetEx;
         if writes && args.is(at, "NX") {
@@ -110,7 +110,7 @@ impl<'c> Options<'c> {
     }
 }
 
-/// The word at `at` as a deadline.
+/// Reads the argument at `at` as a deadline.
 ///
 /// # Errors
 /// When it is no positive number, or too large.
@@ -128,7 +128,7 @@ pub fn deadline(call: &Call<'_>, at: usize, time: Time) -> Result<Millis, Refusa
         })
 }
 
-/// What a write does to the deadline of its key.
+/// Returns the effect of a write on the deadline of its key.
 pub fn expiry(deadline: Option<Millis>, keep: bool) -> Expiry {
     match deadline {
         Some(deadline) => Expiry::At(deadline),

@@ -1,4 +1,4 @@
-//! Reading one string, and what goes with it: GET, STRLEN, GETEX, GETDEL, DELIFEQ.
+//! Reading one string, also with a change or removal: GET, STRLEN, GETEX, GETDEL, DELIFEQ.
 
 use super::options::{Of, Options};
 use crate::call::{Call, Outcome};
@@ -66,7 +66,7 @@ pub fn delifeq(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// Replies with a value, or with that there is none.
+/// Replies with a value, or null if there is none.
 #[inline]
 pub fn bulk_or_null(reply: &mut Reply<'_>, string: Option<StringView<'_>>) {
     match string {

@@ -20,7 +20,7 @@ pub fn set(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// The key of SET, which reads what it replaces only if it is to return it.
+/// Finds the key of SET, which is read only if the request has GET.
 pub fn keys<'r>(specs: &[KeySpec], request: &[&'r [u8]]) -> Option<FoundKeys<'r>> {
     let returns = request.iter().skip(3).any(|word| word.eq_ignore_ascii_case(b"GET"));
     let flags = if returns { KeyFlags::RW | KeyFlags::ACCESS } else { KeyFlags::OW };

@@ -10,7 +10,7 @@ const READ: Flags = Flags::READONLY;
 const READ_FAST: Flags = READ.union(Flags::FAST);
 const WRITE: Flags = Flags::WRITE.union(Flags::DENYOOM);
 const WRITE_FAST: Flags = WRITE.union(Flags::FAST);
-/// Writes that need no memory.
+/// Flags of writes that need no memory.
 const FREE_FAST: Flags = Flags::WRITE.union(Flags::FAST);
 
 const CHANGES: KeyFlags = KeyFlags::RW.union(KeyFlags::ACCESS).union(KeyFlags::UPDATE);

@@ -8,7 +8,7 @@ fn talk(conversation: &str) -> World {
     world
 }
 
-/// When a key ends, in milliseconds from the begin of the world.
+/// Returns the deadline of a key, in milliseconds from the begin of the world.
 fn ends_after(world: &mut World, name: &[u8]) -> Option<u64> {
     let store = &world.instance.store;
     let key = store.key(store.keyspace(0).expect("database 0"), name);

@@ -1,8 +1,9 @@
-//! Counting bits on a processor that has no instruction for it.
+//! Population count for processors that have no instruction for it.
 
-/// Bits set in all of `bytes`.
+/// Counts the bits that are set in `bytes`.
 ///
-/// Words are added bit by bit, as by full adders, so that only one in sixteen is counted.
+/// Words are added up bitwise, as by full adders, so that only one word in sixteen has to be
+/// counted.
 pub(super) fn sum_of(bytes: &[u8]) -> u64 {
     let (blocks, rest) = bytes.as_chunks::<{ BLOCK_WORDS * 8 }>();
     let mut sums = Sums::default();
@@ -28,7 +29,8 @@ fn word(block: &[u8; BLOCK_WORDS * 8], quad: usize) -> Quad {
     })
 }
 
-/// Bits that wait to be counted, by what each stands for.
+/// Sums of the bits so far. A bit of `ones`, `twos` or `fours` stands for that number; `eights` is
+/// a plain count.
 #[derive(Default)]
 struct Sums {
     ones: Quad,
@@ -56,7 +58,7 @@ impl Sums {
     }
 }
 
-/// Adds two bits to a sum in every place; returns the carries.
+/// Adds `a` and `b` to `sum` in each bit position; returns the carries.
 #[inline]
 fn carry(sum: &mut Quad, a: Quad, b: Quad) -> Quad {
     let half: Quad = std::array::from_fn(|thread| sum[thread] ^ a[thread]);

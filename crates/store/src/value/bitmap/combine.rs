@@ -1,4 +1,4 @@
-//! Bitmaps combined bit by bit.
+//! Bitwise combination of strings.
 
 use crate::access::Access;
 use crate::fault::WrongKind;
@@ -8,30 +8,30 @@ use crate::value::string::{StringError, StringView};
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// How bits are combined.
+/// Operation of BITOP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// Those set in all of them.
+    /// Bits set in all sources.
     And,
-    /// Those set in any.
+    /// Bits set in any source.
     Or,
-    /// Those set in an odd number of them.
+    /// Bits set in an odd number of sources.
     Xor,
-    /// Those not set in the first, which must be the only one.
+    /// Bits not set in the source, which must be the only one.
     Not,
 }
 
-/// What BITOP did.
+/// Outcome of BITOP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Combined {
     /// Length of the result in bytes.
     pub len: usize,
-    /// Whether the target is another one than before.
+    /// True if the target has changed.
     pub changed: bool,
 }
 
-/// Makes a combination of strings, which all count as long as the longest of them, that of
-/// `target`, which is removed if the result is empty.
+/// Stores the combination of `sources` in `target`. All sources count as long as the longest of
+/// them; if the result is empty, the target is removed.
 ///
 /// # Errors
 /// When a source holds something else, or there is no room.
@@ -63,7 +63,7 @@ pub fn store(
     Ok(Combined { len, changed: true })
 }
 
-/// Combines what sources hold at a place, which of one in chunks lies in one of them.
+/// Combines the byte range `place` of the sources, which lies within one chunk if they have chunks.
 fn combine_place(
     access: &Access<'_>,
     operation: Operation,
@@ -77,14 +77,14 @@ fn combine_place(
     combine(operation, &bytes.collect::<SmallVec<[&[u8]; 8]>>(), place.len(), result);
 }
 
-/// What a string holds of a place; the rest of it is zeros.
+/// Returns the bytes that a string stores for a byte range; the rest of the range is zeros.
 fn held_at<'v>(string: &StringView<'v>, place: &Range<usize>) -> &'v [u8] {
     let end = place.end.min(string.len());
     let part = string.parts(place.start.min(end)..end).next();
     part.map_or(&[], |part| part.held())
 }
 
-/// Combines bitmaps, which all count as `len` bytes long.
+/// Combines bitmaps, all extended by zeros to `len` bytes.
 fn combine(operation: Operation, sources: &[&[u8]], len: usize, result: &mut Vec<u8>) {
     result.clear();
     let Some((first, others)) = sources.split_first() else { return };
@@ -98,7 +98,7 @@ fn combine(operation: Operation, sources: &[&[u8]], len: usize, result: &mut Vec
     }
 }
 
-/// The combination of bitmaps that are all there.
+/// Combines bitmaps that are all in memory.
 #[cfg(test)]
 pub(crate) fn combined(operation: Operation, sources: &[&[u8]]) -> Vec<u8> {
     let mut result = Vec::new();

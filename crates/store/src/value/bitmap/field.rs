@@ -1,59 +1,59 @@
-//! Integers of 1 to 64 bits inside a bitmap.
+//! BITFIELD: integers of 1 to 64 bits inside a bitmap.
 
 use crate::value::string::{Form, StringView};
 use std::ops::Range;
 
-/// Bytes in which a field lies, at most.
+/// Most bytes that a field can touch.
 const FIELD_BYTES_MAX: usize = 9;
 
-/// Where a field lies and how it is read.
+/// Place and type of an integer in a bitmap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// Its first bit, the most significant one.
+    /// Offset of its first bit, the most significant one.
     pub offset: u64,
-    /// Its bits: 1 to 64, or to 63 if unsigned.
+    /// Width in bits: 1 to 64, or to 63 if unsigned.
     pub bits: u32,
-    /// Whether its first bit is a sign.
+    /// True if the first bit is a sign.
     pub signed: bool,
 }
 
-/// What becomes of a number that does not fit.
+/// Treatment of a number that does not fit into its field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overflow {
-    /// Its lowest bits are taken.
+    /// The lowest bits are kept.
     Wrap,
-    /// It becomes the largest or smallest that does fit.
+    /// The number becomes the largest or smallest that fits.
     Saturate,
-    /// The field stays as it is.
+    /// The field stays unchanged.
     Fail,
 }
 
-/// What happened to a field.
+/// Old and new number of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// What it held.
+    /// Number before the change.
     pub old: i64,
-    /// What it holds.
+    /// Number after the change.
     pub new: i64,
 }
 
 impl Field {
-    /// Its last bit.
+    /// Offset of the last bit.
     pub fn last_bit(&self) -> u64 {
         self.offset + u64::from(self.bits) - 1
     }
 
-    /// The bytes in which it lies.
+    /// Range of the bytes that the field touches.
     pub fn bytes(&self) -> Range<usize> {
         (self.offset / 8) as usize..(self.last_bit() / 8) as usize + 1
     }
 
-    /// The same field in bytes that begin with its first one.
+    /// Returns the same field for a buffer that begins with its first byte.
     pub fn alone(self) -> Field {
         Field { offset: self.offset % 8, ..self }
     }
 
-    /// The number in the field of a string.
+    /// Reads the number from a string.
     pub fn get_from(&self, string: &StringView<'_>) -> i64 {
         match string.form {
             Form::Whole(bytes) => self.get(bytes),
@@ -65,19 +65,21 @@ impl Field {
         }
     }
 
-    /// The number in the field; bits beyond the end are zeros.
+    /// Reads the number from `bytes`; bits beyond the end are zeros.
     pub fn get(&self, bytes: &[u8]) -> i64 {
         self.read(window(bytes, self.offset))
     }
 
-    /// Puts `value` into the field, which must lie inside `bytes`. `None` if it does not fit and
-    /// has to. An unsigned field takes `value` for the unsigned number with the same bits.
+    /// Writes `value` into the field, which must lie inside `bytes`. `None` if it does not fit and
+    /// `overflow` is `Fail`. For an unsigned field, `value` stands for the unsigned number with the
+    /// same bits.
     pub fn set(&self, bytes: &mut [u8], value: i64, overflow: Overflow) -> Option<Change> {
         let wanted = if self.signed { value.into() } else { value.cast_unsigned().into() };
         self.store(bytes, wanted, overflow)
     }
 
-    /// Adds to the field, which must lie inside `bytes`. `None` if the sum does not fit and has to.
+    /// Adds to the field, which must lie inside `bytes`. `None` if the sum does not fit and
+    /// `overflow` is `Fail`.
     pub fn add(&self, bytes: &mut [u8], by: i64, overflow: Overflow) -> Option<Change> {
         let sum = i128::from(self.get(bytes)) + i128::from(by);
         self.store(bytes, sum, overflow)
@@ -104,11 +106,11 @@ impl Field {
         (1 << (self.bits - u32::from(self.signed))) - 1
     }
 
-    /// The field as the top of a window that begins with its first byte.
+    /// Extracts the field from a window that begins with its first byte.
     fn read(&self, window: u128) -> i64 {
         let top = window << (self.offset % 8);
         let shift = u128::BITS - self.bits;
-        // A shift of a signed number repeats the sign.
+        // Right shift of a signed number repeats the sign bit.
         let bits =
             if self.signed { (top.cast_signed() >> shift).cast_unsigned() } else { top >> shift };
         narrow::low_u64(bits).cast_signed()
@@ -126,7 +128,7 @@ impl Field {
     }
 }
 
-/// The sixteen bytes from the one in which `offset` lies, zeros beyond the end.
+/// Sixteen bytes from the one that holds bit `offset` on, zeros beyond the end.
 fn window(bytes: &[u8], offset: u64) -> u128 {
     let mut window = [0; size_of::<u128>()];
     let rest = usize::try_from(offset / 8).ok().and_then(|at| bytes.get(at..)).unwrap_or(&[]);

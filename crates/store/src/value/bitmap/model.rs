@@ -1,4 +1,4 @@
-//! Bitmaps as lists of bits: what the tests hold the fast ways against.
+//! Bitmaps as lists of bits: the reference that tests compare the fast functions with.
 
 use base::Random;
 
@@ -7,7 +7,7 @@ pub fn bits(bytes: &[u8]) -> Vec<bool> {
     bytes.iter().flat_map(|byte| (0..8).map(move |bit| byte >> (7 - bit) & 1 == 1)).collect()
 }
 
-/// Up to `len_max` bytes; many are all zeros or all ones.
+/// Returns random bytes, at most `len_max`; many of them are all zeros or all ones.
 pub fn random_bytes(random: &mut Random, len_max: u64) -> Vec<u8> {
     let dull = random.below(3);
     let byte = |random: &mut Random| match (dull, random.below(20)) {

@@ -1,9 +1,9 @@
-//! Where the first bit of a kind is.
+//! Position of the first set or clear bit.
 
 use super::Parts;
 use std::ops::RangeInclusive;
 
-/// The first bit that is `on`, within a range of bits, which must lie inside `bytes`.
+/// Finds the first bit equal to `on` within a range, which must lie inside `bytes`.
 pub fn position(bytes: &[u8], on: bool, range: &RangeInclusive<u64>) -> Option<u64> {
     let parts = Parts::of(bytes, range, !on);
     let first = range.start() / 8;

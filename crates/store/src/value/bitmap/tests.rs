@@ -13,7 +13,7 @@ fn get(bytes: &[u8], offset: u64) -> bool {
     super::get(&StringView { deadline, form: Form::Whole(bytes) }, offset)
 }
 
-/// Bitmaps with a range of bits inside each.
+/// Calls `check` with bitmaps and ranges of bits inside them.
 fn each_range(mut check: impl FnMut(&[u8], &[bool], &RangeInclusive<u64>)) {
     let mut random = Random::from_seed(3);
     for len_max in [3, 40, 700].into_iter().cycle().take(600) {
@@ -97,7 +97,7 @@ fn combinations_are_those_of_the_bits_one_by_one() {
     }
 }
 
-/// A field's number, bit by bit.
+/// Reads the number of a field bit by bit.
 fn naive_get(field: &Field, bytes: &[u8]) -> i64 {
     let value = (field.offset..=field.last_bit())
         .fold(0_i128, |value, at| value << 1 | i128::from(get(bytes, at)));

@@ -1,4 +1,4 @@
-//! Bits of strings, however those are kept.
+//! Bit operations on strings in one piece and in chunks.
 
 use super::count::count as count_in;
 use super::wide::count_bytes;
@@ -17,7 +17,7 @@ pub fn get(string: &StringView<'_>, offset: u64) -> bool {
     byte.is_some_and(|byte| byte & mask(offset) != 0)
 }
 
-/// Bits set within a range of bits, which must lie inside the string.
+/// Counts the bits that are set within a range, which must lie inside the string.
 pub fn count(string: &StringView<'_>, range: &RangeInclusive<u64>) -> u64 {
     match string.form {
         Form::Whole(bytes) => count_in(bytes, range),
@@ -31,7 +31,7 @@ pub fn count(string: &StringView<'_>, range: &RangeInclusive<u64>) -> u64 {
     }
 }
 
-/// The first bit that is `on`, within a range of bits, which must lie inside the string.
+/// Finds the first bit equal to `on` within a range, which must lie inside the string.
 pub fn position(string: &StringView<'_>, on: bool, range: &RangeInclusive<u64>) -> Option<u64> {
     match string.form {
         Form::Whole(bytes) => position_in(bytes, on, range),
@@ -50,7 +50,8 @@ fn is_all(bytes: &[u8], bits: &RangeInclusive<u64>) -> bool {
     *bits == (0..=bytes.len() as u64 * 8 - 1)
 }
 
-/// The parts in which a range of bits lies: the first bit of each, and the range within it.
+/// Splits a range of bits by chunks: the offset of the first bit of each part, the part, and the
+/// range within it.
 fn parts<'a>(
     long: LongView<'a>,
     range: &RangeInclusive<u64>,

@@ -1,8 +1,8 @@
-//! Counting bits with the widest vectors that the processor has.
+//! Population count with the widest vectors that the processor has.
 
 use super::adders::sum_of;
 
-/// Bits set in all of `bytes`.
+/// Counts the bits that are set in `bytes`.
 pub(super) fn count_bytes(bytes: &[u8]) -> u64 {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt") {
@@ -15,8 +15,8 @@ pub(super) fn count_bytes(bytes: &[u8]) -> u64 {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,popcnt")]
 fn with_avx2(bytes: &[u8]) -> u64 {
-    // The compiler makes of this a look at tables that are kept in vectors (Muła, Kurz and Lemire,
-    // Faster Population Counts Using AVX2 Instructions, section 3).
+    // The compiler turns this into lookups in tables that are kept in vectors (Muła, Kurz and
+    // Lemire, Faster Population Counts Using AVX2 Instructions, section 3).
     let (words, rest) = bytes.as_chunks::<8>();
     let words: u64 = words.iter().map(|it| u64::from(u64::from_ne_bytes(*it).count_ones())).sum();
     let rest: u64 = rest.iter().map(|it| u64::from(it.count_ones())).sum();

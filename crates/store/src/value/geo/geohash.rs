@@ -1,5 +1,5 @@
-//! Geohashes (Gustavo Niemeyer, 2008): a place as the bits of its longitude and its latitude, one
-//! of each in turn, each bit halving the map.
+//! Geohashes (Gustavo Niemeyer, 2008): a place as the bits of longitude and latitude in turn, each
+//! bit halving the map.
 //!
 //! ```text
 //! bits     51 50 ...  3  2  1  0
@@ -9,22 +9,22 @@
 use super::{LATITUDE_MAX, LONGITUDE_MAX, Point};
 use std::ops::Range;
 
-/// Bits of longitude, and of latitude, in a score.
+/// Bits of longitude, and of latitude, in the geohash of a place.
 pub(super) const STEP_MAX: u32 = 26;
-/// Letters of a geohash as text.
+/// Letters of a geohash in text form.
 pub const TEXT_LEN: usize = 11;
 
-/// The score of a place in a sorted set.
+/// Returns the score of a place in a sorted set.
 pub fn score_of(point: Point) -> f64 {
     hash(point, LATITUDE_MAX, STEP_MAX) as f64
 }
 
-/// The place that a score stands for: the middle of its cell. Scores that are none of a place
-/// give some place on the map.
+/// Returns the place of a score, which is the middle of its cell. Any other score gives some place
+/// on the map.
 #[expect(clippy::cast_possible_truncation, reason = "each branch takes what fits its type")]
 pub fn point_of(score: f64) -> Point {
     let bits = if score < TWO_TO_63 {
-        // Negative ones keep the bits of their integer.
+        // Negative scores keep the bits of their integer.
         (score as i64).cast_unsigned()
     } else if score < TWO_TO_63 * 2.0 {
         score as u64
@@ -39,8 +39,8 @@ pub fn point_of(score: f64) -> Point {
     middle.on_map()
 }
 
-/// The geohash of a place as others write it: with latitudes up to the poles, in base 32. The last
-/// letter would need three bits more than there are, and is always zero.
+/// Returns the geohash of a place in its common text form: latitudes up to the poles, base 32. The
+/// last letter needs three bits more than there are, and is always zero.
 pub fn text_of(point: Point) -> [u8; TEXT_LEN] {
     let bits = hash(point, 90.0, STEP_MAX);
     std::array::from_fn(|at| {
@@ -52,13 +52,13 @@ pub fn text_of(point: Point) -> [u8; TEXT_LEN] {
 /// A rectangle of the map: all places whose geohashes begin with the same bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cell {
-    /// `2 * step` of them.
+    /// `2 * step` bits of a geohash.
     bits: u64,
-    /// How often longitudes and latitudes have been halved: 1 to 26.
+    /// Number of halvings of longitude and of latitude: 1 to 26.
     step: u32,
 }
 
-/// Where something lies, in degrees.
+/// Bounds of a rectangle on the map, in degrees.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Area {
     pub west: f64,
@@ -68,12 +68,12 @@ pub(super) struct Area {
 }
 
 impl Cell {
-    /// The cell in which a place of the map lies.
+    /// Returns the cell of a place of the map.
     pub fn of(point: Point, step: u32) -> Cell {
         Cell { bits: hash(point, LATITUDE_MAX, step), step }
     }
 
-    /// Where it lies. Numbers of cells beyond the map wrap around.
+    /// Returns the bounds of the cell. Cell numbers beyond the map wrap around.
     pub fn area(self) -> Area {
         let cells = (1_u64 << self.step) as f64;
         let edge = |number: u32, most: f64| -most + f64::from(number) / cells * (most + most);
@@ -86,12 +86,14 @@ impl Cell {
         }
     }
 
-    /// Its neighbour, up to one cell to the east and to the north; the map has no edges.
+    /// Returns a neighbour, at most one cell to the east or west and one to the north or south; the
+    /// map wraps around at its edges.
     pub fn neighbour(self, east: i8, north: i8) -> Cell {
         let unused = 64 - 2 * self.step;
         let moved = |bits: u64, own: u64, by: i8| {
             let (kept, own, others) = (bits & !own, own >> unused, !own >> unused);
-            // Ones at the others' places carry from each own bit to the next; zeros borrow.
+            // Bits of the other axis: ones let a carry pass from each own bit to the next, zeros a
+            // borrow.
             match by.signum() {
                 0 => bits,
                 1 => kept | (bits & own | others).wrapping_add(1) & own,
@@ -102,15 +104,15 @@ impl Cell {
         Cell { bits, step: self.step }
     }
 
-    /// The scores of the places in it, and no others.
+    /// Range of the scores of exactly the places in the cell.
     pub fn scores(self) -> Range<u64> {
         let shift = 2 * (STEP_MAX - self.step);
         self.bits << shift..(self.bits + 1) << shift
     }
 }
 
-/// `step` bits each of longitude and latitude, where latitudes end at `latitude_max`. At the very
-/// end there is one bit more.
+/// Returns `step` bits each of longitude and latitude, where latitudes end at `latitude_max`. At
+/// the very end of the map it is one bit more.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "a place on the map has `step` bits, or one more"
@@ -122,12 +124,12 @@ fn hash(point: Point, latitude_max: f64, step: u32) -> u64 {
     spread(x) << 1 | spread(y)
 }
 
-/// Puts a zero above each bit.
+/// Inserts a zero above each bit.
 fn spread(bits: u32) -> u64 {
     SPREADING.into_iter().fold(bits.into(), |bits, (by, mask)| (bits | bits << by) & mask)
 }
 
-/// Takes every second bit, from the lowest on.
+/// Extracts every second bit, from the lowest on.
 fn gather(bits: u64) -> u32 {
     let gathering = SPREADING.into_iter().rev().zip([16_u32, 8, 4, 2, 1].into_iter().rev());
     let bits = gathering.fold(bits, |bits, ((_, mask), by)| {
@@ -137,8 +139,8 @@ fn gather(bits: u64) -> u32 {
     narrow::low_u32(bits)
 }
 
-/// How far the upper half of each group of bits is moved, and what is kept: groups of 16, 8, 4, 2
-/// and 1 bits.
+/// Steps of `spread`, for groups of 16, 8, 4, 2 and 1 bits: distance by which the upper half of
+/// each group moves, and mask of the bits to keep.
 const SPREADING: [(u32, u64); 5] = [
     (16, 0x0000_ffff_0000_ffff),
     (8, 0x00ff_00ff_00ff_00ff),

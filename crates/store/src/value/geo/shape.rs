@@ -1,44 +1,44 @@
-//! Areas that are searched: where to look, and what lies inside.
+//! Areas of a search: ranges of scores to read, and the exact test of a place.
 
 use super::geohash::{Area, Cell, STEP_MAX};
 use super::{EARTH_RADIUS, Point, Unit, degrees, distance, distance_of_latitudes, radians};
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// What is searched, around a place.
+/// Shape of a search around a place.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
-    /// All that is no further away.
+    /// All places within the radius.
     Circle {
         /// In `unit`.
         radius: f64,
-        /// What lengths are told in.
+        /// Unit of the radius.
         unit: Unit,
     },
-    /// All that is no further than half the height to the north or south, and no further than half
-    /// the width to the east or west, on its own latitude.
+    /// All places at most half the height to the north or south, and at most half the width to the
+    /// east or west, measured on their own latitude.
     Rectangle {
         /// In `unit`.
         width: f64,
         /// In `unit`.
         height: f64,
-        /// What lengths are told in.
+        /// Unit of both lengths.
         unit: Unit,
     },
-    /// All that is inside, where longitude and latitude are the axes of a plane.
+    /// All places inside, with longitude and latitude as the axes of a plane.
     Polygon {
-        /// In order; the last is joined to the first.
+        /// Vertices in order; the last is joined to the first.
         vertices: Vec<Point>,
     },
 }
 
-/// Scores that are searched one range after the other.
+/// Ranges of scores, searched in this order.
 pub type Ranges = SmallVec<[Range<u64>; 9]>;
 
-/// A shape at its place.
+/// Shape at a place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Search {
-    /// Where distances begin.
+    /// Origin of distances.
     centre: Point,
     shape: Shape,
 }
@@ -49,12 +49,12 @@ impl Search {
         Search { centre, shape }
     }
 
-    /// A polygon, around the middle of its vertices.
+    /// A polygon, with the middle of its vertices as centre.
     pub fn inside(vertices: Vec<Point>) -> Search {
         Search { centre: middle(&vertices), shape: Shape::Polygon { vertices } }
     }
 
-    /// What distances are told in.
+    /// Unit of distances in replies.
     pub fn unit(&self) -> Unit {
         match self.shape {
             Shape::Circle { unit, .. } | Shape::Rectangle { unit, .. } => unit,
@@ -62,13 +62,13 @@ impl Search {
         }
     }
 
-    /// The distance of a place from the centre in metres, if it lies in the shape.
+    /// Returns the distance of a place from the centre in metres if the place lies in the shape.
     pub fn distance_within(&self, point: Point) -> Option<f64> {
         let from_centre = || distance(self.centre, point);
         match &self.shape {
             Shape::Circle { radius, unit } => {
                 let distance = from_centre();
-                // No number, as at the very antipode, counts as inside.
+                // NaN, as at the very antipode, counts as inside.
                 let is_outside = distance > radius * unit.metres();
                 (!is_outside).then_some(distance)
             }
@@ -84,15 +84,15 @@ impl Search {
         }
     }
 
-    /// The scores to search: those of the cell in which the centre lies, and of its neighbours as
-    /// far as the shape reaches into them.
+    /// Returns the ranges of scores to search: the cell of the centre, and its neighbours as far as
+    /// the shape reaches into them.
     ///
-    /// Together they hold every place in the shape, with exceptions that Valkey has too: they may
-    /// miss some around a centre on the very edge of the map, of a circle that reaches across a
-    /// pole, and of a polygon that goes around half the earth.
+    /// Together they contain every place in the shape, with the exceptions that Valkey has too:
+    /// places may be missing around a centre on the very edge of the map, in a circle that reaches
+    /// across a pole, and in a polygon that goes around half the earth.
     pub fn ranges(&self) -> Ranges {
         let bounds = self.bounds();
-        // The middle of a polygon may lie beyond the map: then all of the map is searched.
+        // The middle of a polygon may lie beyond the map: the whole map is searched then.
         let is_on_map = Point::new(self.centre.longitude, self.centre.latitude).is_some();
         let at = if is_on_map { self.centre } else { Point { longitude: 0.0, latitude: 0.0 } };
         let reach = if is_on_map { self.reach(&bounds) } else { f64::INFINITY };
@@ -102,7 +102,7 @@ impl Search {
         }
         let cell = Cell::of(at, step);
         let area = cell.area();
-        // With two cells in a row, neighbours on either side are the same one.
+        // With only two cells in a row, both neighbours on an axis are the same cell.
         let is_fine = step >= 2;
         let is_needless = |east: i8, north: i8| {
             is_fine
@@ -121,7 +121,7 @@ impl Search {
         ranges
     }
 
-    /// The shape's own limits.
+    /// Bounding rectangle of the shape.
     fn bounds(&self) -> Area {
         let (width, height) = match &self.shape {
             Shape::Circle { radius, unit } => (unit.metres() * radius, unit.metres() * radius),
@@ -132,8 +132,8 @@ impl Search {
         };
         let Point { longitude, latitude } = self.centre;
         let north = degrees(height / EARTH_RADIUS);
-        // A circle of latitude is the shorter the nearer it is to a pole, so a width spans most
-        // degrees at that end of the shape.
+        // Circles of latitude are shorter near the poles, so a width spans most degrees at the end
+        // of the shape that is nearer to a pole.
         let end = if latitude < 0.0 { latitude - north } else { latitude + north };
         let east = degrees(width / EARTH_RADIUS / radians(end).cos());
         Area {
@@ -144,7 +144,7 @@ impl Search {
         }
     }
 
-    /// How far the shape reaches from its centre, in metres.
+    /// Largest distance of the shape from its centre, in metres.
     fn reach(&self, bounds: &Area) -> f64 {
         match &self.shape {
             Shape::Circle { radius, unit } => radius * unit.metres(),
@@ -166,12 +166,13 @@ impl Search {
     }
 }
 
-/// The cell and its neighbours, to the east and to the north, in the order of the search.
+/// Offsets of the cell and its neighbours, to the east and to the north, in the order of the
+/// search.
 const AROUND: [(i8, i8); 9] =
     [(0, 0), (0, 1), (0, -1), (1, 0), (-1, 0), (1, 1), (-1, 1), (1, -1), (-1, -1)];
 
-/// How fine the cells are to be for a reach in metres: about as large as it, larger towards the
-/// poles, where cells are narrow.
+/// Returns the number of halvings for cells about as large as `reach`, in metres; larger cells
+/// towards the poles, where they are narrow.
 fn step_for(reach: f64, latitude: f64) -> u32 {
     if reach == 0.0 {
         return STEP_MAX;
@@ -185,7 +186,7 @@ fn step_for(reach: f64, latitude: f64) -> u32 {
     step.saturating_sub(2 + to_pole).clamp(1, STEP_MAX)
 }
 
-/// Whether the neighbours of a cell reach as far as the bounds.
+/// Returns true if the neighbours of a cell reach as far as the bounds.
 fn neighbours_cover(cell: Cell, bounds: &Area) -> bool {
     let area = |east: i8, north: i8| cell.neighbour(east, north).area();
     let is_short = area(0, 1).north < bounds.north
@@ -206,7 +207,7 @@ fn bounds_of(vertices: &[Point]) -> Area {
     }
 }
 
-/// The place above the mean of the vertices, which lies within the ball.
+/// Projects the mean of the vertices, which lies inside the sphere, up to the surface.
 fn middle(vertices: &[Point]) -> Point {
     let (mut x, mut y, mut z) = (0.0, 0.0, 0.0);
     for vertex in vertices {
@@ -219,8 +220,8 @@ fn middle(vertices: &[Point]) -> Point {
     Point { longitude: degrees(f64::atan2(y, x)), latitude: degrees(f64::atan2(z, from_axis)) }
 }
 
-/// Whether a ray from the point to the east crosses the polygon's edges an odd number of times:
-/// PNPOLY, W. Randolph Franklin, 1970.
+/// Returns true if a ray from the point to the east crosses the polygon's edges an odd number of
+/// times: PNPOLY, W. Randolph Franklin, 1970.
 fn is_inside(point: Point, vertices: &[Point]) -> bool {
     let before = vertices.iter().cycle().skip(vertices.len().saturating_sub(1));
     let crossed = vertices.iter().zip(before).filter(|(a, b)| {
@@ -231,5 +232,5 @@ fn is_inside(point: Point, vertices: &[Point]) -> bool {
     crossed.count() % 2 == 1
 }
 
-/// Half the side of the map in metres, as the projection has it at the equator.
+/// Half the side of the map in metres, measured along the equator.
 const MAP_HALF: f64 = 20_037_726.37;

@@ -2,11 +2,12 @@ use super::geohash::{self, Cell, point_of, score_of, text_of};
 use super::{LATITUDE_MAX, LONGITUDE_MAX, Point, Search, Shape, Unit, distance};
 use base::Random;
 
-/// What Valkey answered: places with their scores, geohashes and positions; distances; searches
-/// with what they found, in the order of GEOSEARCH, and the distances that STOREDIST keeps.
+/// Recorded answers of Valkey: places with their scores, geohashes and positions; distances;
+/// searches with the places found, in the order of GEOSEARCH, and the distances that STOREDIST
+/// keeps.
 const VALKEY: &str = include_str!("valkey.txt");
 
-/// The words of a line behind its first.
+/// Words of a line after its first.
 struct Words<'a>(std::str::SplitAsciiWhitespace<'a>);
 
 impl<'a> Words<'a> {
@@ -59,7 +60,7 @@ fn scores() -> Vec<f64> {
     lines("point").map(|mut words| score_of(words.point())).collect()
 }
 
-/// As GEOPOS writes it: 17 digits behind the point, without zeros at the end.
+/// Formats degrees as GEOPOS does: 17 digits after the point, without zeros at the end.
 fn written(degrees: f64) -> String {
     let text = format!("{degrees:.17}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
@@ -247,7 +248,7 @@ fn random_search(random: &mut Random, centre: Point, size: f64) -> Search {
     Search::inside((0..5).map(|_| around(random, centre, degrees, degrees)).collect())
 }
 
-/// A place up to so many degrees away, on the other side of the date line if need be.
+/// Random place up to `east` and `north` degrees away, across the date line if need be.
 fn around(random: &mut Random, centre: Point, east: f64, north: f64) -> Point {
     let longitude = centre.longitude + between(random, -east, east);
     let latitude = centre.latitude + between(random, -north, north);

@@ -1,4 +1,4 @@
-//! Looking ahead for fields that several commands in a row want of one large hash.
+//! Prefetching of fields for a batch of commands on one large hash.
 
 use super::{FIELDS, Leaf};
 use crate::access::Access;
@@ -7,14 +7,15 @@ use crate::value::collection::short_tag_by;
 use smallvec::SmallVec;
 use tree::{NodeId, Nodes, Rows};
 
-/// Fields that are looked at together.
+/// Most fields that one call prefetches.
 const MOST: usize = 32;
 
-/// Bytes at the begin of a leaf in which its tags are.
+/// Length of the part at the start of a leaf that holds its tags.
 const TAGS_BYTES: usize = 320;
 
-/// Brings fields of a large hash nearer. First the begins of all leaves are on their way, and with
-/// them the translation of their addresses, then the tags, then what the tags lead to.
+/// Prefetches fields of a large hash, in three steps for all of them: the start of each leaf, which
+/// also loads the translation of its address, then the tags, then the elements that the tags lead
+/// to.
 pub fn prefetch_fields<'t>(
     access: &Access<'_>,
     key: &Key<'_>,

@@ -1,32 +1,32 @@
-//! What a write does to the deadline of its field, and what was there before.
+//! Effect of a write on the deadline of its field, and state of the field before the write.
 
 use super::read::Pair;
 use base::Millis;
 
-/// What a write does to the deadline of its field.
+/// Effect of a write on the deadline of its field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deadline {
-    /// Leaves it; a new field has none.
+    /// Keeps the deadline; a new field has none.
     Keep,
-    /// Takes it away.
+    /// Removes the deadline.
     Never,
-    /// Sets it.
+    /// Sets the deadline.
     At(Millis),
 }
 
-/// What was there before a change.
+/// State of a field before a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Was {
-    /// No such field.
+    /// The field did not exist.
     Absent,
-    /// A field past its deadline, which counts as none.
+    /// The field was past its deadline, and counts as missing.
     Expired,
-    /// A field.
+    /// The field existed.
     Present,
 }
 
 impl Deadline {
-    /// The deadline of a field that had `old`.
+    /// Returns the deadline after the write, for a field with the deadline `old` before it.
     pub(super) fn after(self, was: Was, old: Option<Millis>) -> Option<Millis> {
         match self {
             Deadline::Keep if was == Was::Present => old,
@@ -36,13 +36,13 @@ impl Deadline {
     }
 }
 
-/// A deadline as it is kept: zero would be none.
+/// Clamps a deadline to what a row can store: 1 to `i64::MAX`, as zero means none.
 pub(super) fn kept(deadline: Millis) -> Millis {
     Millis(deadline.0.clamp(1, i64::MAX as u64))
 }
 
 impl Was {
-    /// Of a field that was found or not.
+    /// Returns the state of a field, given its row if one was found.
     pub(super) fn of(pair: Option<&Pair<'_>>, as_of: Millis) -> Was {
         match pair.map(|pair| pair.deadline) {
             None => Was::Absent,

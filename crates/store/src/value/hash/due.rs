@@ -1,4 +1,4 @@
-//! The deadlines of fields: which one is next, and the removal of fields that are past theirs.
+//! Deadlines of fields: the earliest one, and the removal of expired fields.
 
 use super::read::next_pair;
 use super::small::Names;
@@ -12,10 +12,11 @@ use base::Millis;
 use packed::Element;
 use tree::{ByKey, NoRoom, NodesMut, Path, Root, Rows, Tree, View};
 
+/// Key of a row in the tree of deadlines. Fields that share tag and deadline share a row.
+///
 /// ```text
-/// | deadline 8 | tag 4 |      big-endian, so that the bytes stand as the numbers do
+/// | deadline 8 | tag 4 |      big-endian, so that keys compare as the numbers do
 /// ```
-/// The key of a row in the tree of deadlines. Fields that share tag and deadline share a row.
 type DueKey = [u8; 12];
 
 type DueTree<'n, 'x, 'a> = Tree<'n, WriteNodes<'x, 'a>, DueLeaf>;
@@ -36,7 +37,7 @@ fn has_tree(value: &[u8]) -> bool {
     roots(value) > DUE
 }
 
-/// The tree of these deadlines, which are in their order.
+/// Builds the tree of these deadlines, which come in ascending order.
 pub(super) fn plant(nodes: &mut WriteNodes<'_, '_>, due: &[(Millis, u32)]) -> Result<Root, NoRoom> {
     let mut packed = packed::EMPTY.to_vec();
     for (deadline, tag) in due {
@@ -46,7 +47,8 @@ pub(super) fn plant(nodes: &mut WriteNodes<'_, '_>, due: &[(Millis, u32)]) -> Re
     Ok(DueTree::of_rows(nodes, &leaf)?.root)
 }
 
-/// The way to the leaf of a key, and the row there at which it stands or would.
+/// Returns the path to the leaf of a key, the row at which the key stands or would be inserted, and
+/// true if it is there.
 fn locate(tree: &DueTree<'_, '_, '_>, key: &DueKey) -> (Path, usize, bool) {
     let view = tree.view();
     let path = view.find(|separator| *separator <= key[..]);
@@ -56,7 +58,7 @@ fn locate(tree: &DueTree<'_, '_, '_>, key: &DueKey) -> (Path, usize, bool) {
     (path, row, is_there)
 }
 
-/// Notes that a field with a tag ends then.
+/// Adds the deadline of a field with this tag to the tree of deadlines.
 pub(super) fn note(key: &mut KeyMut<'_, '_>, deadline: Millis, tag: u32) -> Result<(), NoSpace> {
     if !has_tree(key.bytes()) {
         add_tree(key)?;
@@ -73,7 +75,7 @@ pub(super) fn note(key: &mut KeyMut<'_, '_>, deadline: Millis, tag: u32) -> Resu
     noted.map_err(|_| NoSpace)
 }
 
-/// Gives a large hash its second tree.
+/// Adds the tree of deadlines to a large hash.
 #[cold]
 fn add_tree(key: &mut KeyMut<'_, '_>) -> Result<(), NoSpace> {
     let id = key.collection().expect("a large hash is kept in trees");
@@ -86,7 +88,7 @@ fn add_tree(key: &mut KeyMut<'_, '_>) -> Result<(), NoSpace> {
     put
 }
 
-/// Forgets a deadline, unless another field with the tag has it too.
+/// Removes a deadline from its tree, unless another field with this tag shares it.
 pub(super) fn forget(key: &mut KeyMut<'_, '_>, deadline: Millis, tag: u32) {
     if !has_tree(key.bytes()) || is_shared(key, deadline, tag) {
         return;
@@ -102,7 +104,7 @@ pub(super) fn forget(key: &mut KeyMut<'_, '_>, deadline: Millis, tag: u32) {
     debug_assert!(forgotten.is_ok(), "a removal needs no room");
 }
 
-/// Whether there is a field with this tag and deadline.
+/// Returns true if a field has this tag and deadline.
 fn is_shared(key: &KeyMut<'_, '_>, deadline: Millis, tag: u32) -> bool {
     let view = key.value().view::<Leaf>(FIELDS);
     let path = view.find_tag(tag);
@@ -110,7 +112,7 @@ fn is_shared(key: &KeyMut<'_, '_>, deadline: Millis, tag: u32) -> bool {
     due_rows(rows, tag, |at| at == deadline).next().is_some()
 }
 
-/// Rows with a tag whose deadline is one that `is_due`.
+/// Iterates over the rows with this tag whose deadlines satisfy `is_due`.
 fn due_rows(
     rows: Rows<'_>,
     tag: u32,
@@ -124,16 +126,17 @@ fn due_rows(
     })
 }
 
-/// Makes the value tag tell whether there is any deadline.
+/// Sets the mark in the value tag that says whether any field has a deadline.
 pub(super) fn mark(key: &mut KeyMut<'_, '_>) {
     let (value_tag, value) = (key.value_tag(), key.bytes());
     let is_timed = has_tree(value) && root(value, DUE).count > 0;
-    // Fields with deadlines are known to be in a hashtable.
+    // Clients know a hash with deadlines of fields as a hashtable.
     let marked = if is_timed { ValueTag::of_tree(Kind::Hash, super::LARGE) } else { value_tag };
     key.set_value_tag(marked.with_timed_parts(is_timed));
 }
 
-/// The earliest deadline of the fields of a hash; `None` if it has none, or is something else.
+/// Returns the earliest deadline among the fields of a hash; `None` if there is none, or the value
+/// is not a hash.
 pub(crate) fn earliest(value: ValueRef<'_>) -> Option<Millis> {
     let value_tag = value.value_tag();
     if !value_tag.has_timed_parts() {
@@ -149,16 +152,16 @@ fn first(view: &View<'_, ReadNodes<'_>, DueLeaf>) -> Option<(Millis, u32)> {
     parse(ByKey::key(Rows::new(view.leaf(&view.first())), 0))
 }
 
-/// What was removed of a hash.
+/// Outcome of a removal of expired fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Removed {
-    /// Fields.
+    /// Number of removed fields.
     pub fields: u64,
-    /// Whether there may be more of them.
+    /// True if more fields may have expired.
     pub is_more: bool,
 }
 
-/// Removes up to about `most` fields whose deadline has passed, and the key if none is left.
+/// Removes about `most` fields at most whose deadlines have passed, and the key if none is left.
 pub(crate) fn remove_due(access: &mut Access<'_>, key: &Key<'_>, most: usize) -> Removed {
     let Ok(mut hash) = access.open_without_touch(key, Kind::Hash) else {
         return Removed::default();
@@ -166,7 +169,7 @@ pub(crate) fn remove_due(access: &mut Access<'_>, key: &Key<'_>, most: usize) ->
     if !hash.exists() || !hash.value_tag().has_timed_parts() {
         return Removed::default();
     }
-    // The names of fields are worth copying only if somebody hears them.
+    // Names of fields are copied only if a listener will see them.
     let mut names = hash.guard().is_heard().then(Vec::new);
     let removed = if hash.value_tag().is_tree() {
         remove_from_trees(&mut hash, most, &mut names)
@@ -188,13 +191,13 @@ pub(crate) fn remove_due(access: &mut Access<'_>, key: &Key<'_>, most: usize) ->
     removed
 }
 
-/// Fields of a hash are removed because their deadline has passed.
+/// Event for fields of a hash that are removed because their deadlines have passed.
 const HEXPIRED: Event = Event::hash("hexpired");
 
 fn remove_from_trees(key: &mut KeyMut<'_, '_>, most: usize, names: &mut Names) -> Removed {
     let mut tags = take_due(key, most);
     let is_more = tags.len() == most;
-    // Neighbours share leaves.
+    // In order of tags, fields that share a leaf follow each other.
     tags.sort_unstable();
     tags.dedup();
     let fields = tags.iter().map(|tag| remove_fields(key, *tag, names)).sum();
@@ -206,7 +209,8 @@ fn remove_from_trees(key: &mut KeyMut<'_, '_>, most: usize, names: &mut Names) -
     Removed { fields, is_more }
 }
 
-/// Takes up to `most` deadlines that have passed; returns the tags of their fields.
+/// Removes up to `most` deadlines that have passed from their tree; returns the tags of their
+/// fields.
 fn take_due(key: &mut KeyMut<'_, '_>, most: usize) -> Vec<u32> {
     let (now, mut tags) = (key.now(), Vec::with_capacity(most));
     let view = key.value().view::<DueLeaf>(DUE);
@@ -229,7 +233,7 @@ fn take_due(key: &mut KeyMut<'_, '_>, most: usize) -> Vec<u32> {
     tags
 }
 
-/// Removes the fields with a tag whose deadline has passed. Returns how many.
+/// Removes the fields with this tag whose deadlines have passed. Returns their number.
 fn remove_fields(key: &mut KeyMut<'_, '_>, tag: u32, names: &mut Names) -> u64 {
     let now = key.now();
     let removed = key.change_tree::<Leaf, _>(FIELDS, |tree| {

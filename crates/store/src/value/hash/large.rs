@@ -1,4 +1,4 @@
-//! Hashes that are trees.
+//! Large hashes: fields in trees.
 
 use super::deadline::{Deadline, Was};
 use super::limit::{HashLimit, PACKED_BYTES};
@@ -16,7 +16,7 @@ use tree::{ByShortTag, CELL_BYTES_MAX, NoRoom, Path, Root, Rows, Tree};
 
 type FieldTree<'n, 'x, 'a> = Tree<'n, WriteNodes<'x, 'a>, Leaf>;
 
-/// Where a field stands in its leaf, or where it would.
+/// Place of a field in its leaf, or the place at which it would be inserted.
 struct Spot {
     path: Path,
     stride: usize,
@@ -35,10 +35,10 @@ fn locate(tree: &FieldTree<'_, '_, '_>, tag: u32, field: &[u8]) -> Spot {
     Spot { path, stride: rows.stride(), row, deadline }
 }
 
-/// A change of one field.
+/// Change of one field.
 pub(super) struct Change<'t> {
     pub field: &'t [u8],
-    /// The new value; of a field that is there, `None` leaves it.
+    /// New value; `None` keeps the value of an existing field.
     pub value: Option<&'t [u8]>,
     pub deadline: Option<Millis>,
 }
@@ -66,8 +66,8 @@ pub(super) fn set(
     Ok(was)
 }
 
-/// A hash that clients know as a listpack becomes one that they know as a hashtable when it is
-/// larger than they expect.
+/// Changes the value tag from listpack to hashtable once the hash is larger than clients expect of
+/// a listpack.
 #[inline]
 fn outgrow(key: &mut KeyMut<'_, '_>, limit: HashLimit, field: &[u8], value: &[u8]) {
     if key.value_tag().encoding() != SMALL {
@@ -80,12 +80,13 @@ fn outgrow(key: &mut KeyMut<'_, '_>, limit: HashLimit, field: &[u8], value: &[u8
     key.set_value_tag(ValueTag::of_tree(Kind::Hash, LARGE));
 }
 
-/// Changes a field and the deadlines.
+/// Changes a field and updates the tree of deadlines.
 pub(super) fn change(key: &mut KeyMut<'_, '_>, change: &Change<'_>) -> Result<(), NoSpace> {
     let pair = Hash::of(key.value()).get_any(change.field);
     let (old, new) = (pair.and_then(|pair| pair.deadline), change.deadline);
     let tag = short_tag_by(key.hasher(), change.field);
-    // A deadline of which no field knows is harmless; one that only a field knows is not.
+    // A deadline in the tree that belongs to no field is harmless; one that only a field has would
+    // be missed by the sweep.
     if let Some(at) = new.filter(|_| new != old) {
         due::note(key, at, tag)?;
     }
@@ -135,7 +136,7 @@ fn put_row(key: &mut KeyMut<'_, '_>, change: &Change<'_>) -> Result<Was, NoSpace
     was.map_err(|_| NoSpace)
 }
 
-/// Writes value and deadline over those of a row.
+/// Overwrites value and deadline of a row.
 #[inline]
 fn replace(
     tree: &mut FieldTree<'_, '_, '_>,
@@ -158,7 +159,7 @@ fn replace(
     Ok(())
 }
 
-/// Removes a field, and the key with the last one. One past its deadline is left to the sweep.
+/// Removes a field, and the key with its last field. An expired field is left to the sweep.
 pub(super) fn remove(key: &mut KeyMut<'_, '_>, field: &[u8]) -> Was {
     let old = if key.value_tag().has_timed_parts() {
         Hash::of(key.value()).get_any(field).and_then(|pair| pair.deadline)
@@ -190,7 +191,7 @@ pub(super) fn remove(key: &mut KeyMut<'_, '_>, field: &[u8]) -> Was {
     Was::Present
 }
 
-/// Makes a small hash one that clients know as a hashtable.
+/// Converts a small hash to one in trees that clients know as a hashtable.
 pub(super) fn make_large(key: &mut KeyMut<'_, '_>) -> Result<(), NoSpace> {
     if !key.value_tag().is_tree() {
         enlarge(key)?;
@@ -199,7 +200,7 @@ pub(super) fn make_large(key: &mut KeyMut<'_, '_>) -> Result<(), NoSpace> {
     Ok(())
 }
 
-/// Makes a packed list trees. Clients go on knowing it as what it was.
+/// Converts a packed list to trees. Clients know the hash under the same encoding as before.
 pub(super) fn enlarge(key: &mut KeyMut<'_, '_>) -> Result<(), NoSpace> {
     let old = key.value_tag();
     let packed = key.bytes();
@@ -217,14 +218,14 @@ pub(super) fn enlarge(key: &mut KeyMut<'_, '_>) -> Result<(), NoSpace> {
     key.put_trees(value_tag, |nodes| Ok([rows.plant(nodes)?, due::plant(nodes, &due)?]))
 }
 
-/// Makes a key the large hash of the rows of a packed list, which have no deadlines.
+/// Sets a key to a large hash with the rows of a packed list, which have no deadlines.
 fn put_plain(key: &mut KeyMut<'_, '_>, value_tag: ValueTag, packed: &[u8]) -> Result<(), NoSpace> {
     let rows = Sorted::of(key, PackedList::new(packed), PLAIN);
     key.put_trees(value_tag, |nodes| Ok([rows.plant(nodes)?]))
 }
 
-/// Makes a key a hash of fields that are set one after the other, which clients know as a
-/// hashtable; false if they are too many bytes.
+/// Sets a key to a large hash, known to clients as a hashtable, of fields set one after the other;
+/// false if they are too many bytes.
 pub(super) fn create<'t>(
     key: &mut KeyMut<'_, '_>,
     pairs: impl Iterator<Item = (&'t [u8], &'t [u8])> + Clone,
@@ -233,7 +234,7 @@ pub(super) fn create<'t>(
         return Ok(false);
     }
     let mut rows: Vec<(&[u8], &[u8])> = pairs.collect();
-    // Of those with one name the last one counts: it is to come first, and stay.
+    // The last pair with a name counts: reversed it comes first, and `dedup` keeps it.
     rows.reverse();
     rows.sort_by_key(|(field, _)| *field);
     rows.dedup_by_key(|(field, _)| *field);
@@ -245,7 +246,7 @@ pub(super) fn create<'t>(
     Ok(true)
 }
 
-/// The rows of a packed list by their tags.
+/// Rows of a packed list, sorted by their tags.
 struct Sorted<'r> {
     packed: PackedList<'r>,
     stride: usize,
@@ -272,7 +273,7 @@ impl<'r> Sorted<'r> {
         Sorted { packed, stride, rows, has_long }
     }
 
-    /// Pairs of deadline and tag, in their order.
+    /// Returns pairs of deadline and tag in ascending order.
     fn deadlines(&self) -> Vec<(Millis, u32)> {
         let deadline = |(tag, place, _): &(u32, Place, Place)| {
             let pair = next_pair(&mut self.packed.iter_from(*place), self.stride)?;
@@ -284,7 +285,7 @@ impl<'r> Sorted<'r> {
         due
     }
 
-    /// The tree of the rows.
+    /// Builds the tree of fields from the rows.
     fn plant(&self, nodes: &mut WriteNodes<'_, '_>) -> Result<Root, NoRoom> {
         if !self.has_long {
             let leaf = Rows::of_tagged_rows::<ByShortTag>(self.packed, self.stride, &self.rows);

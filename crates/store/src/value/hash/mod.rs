@@ -6,10 +6,11 @@
 //! row     | field | value | deadline |           the third column comes when needed
 //! ```
 //! Rows of a packed list have two columns while clients know the hash as a listpack, and three when
-//! they know it as a hashtable: for a field that expires, or a text that is long. Rows of the tree
-//! of fields stand by their tags and have three columns leaf by leaf. The tree of deadlines has a
-//! row for each pair of deadline and tag. A value tag tells whether there is any deadline, so that
-//! the sweep visits the key. A hash that is empty is no hash: its key is removed.
+//! they know it as a hashtable: for a field that expires, or a text that is long. Rows in the tree
+//! of fields are ordered by tag; each leaf has three columns once one of its fields needs them. The
+//! tree of deadlines has a row for each pair of deadline and tag. A mark in the value tag says that
+//! there is a deadline, so that the sweep visits the key. A key whose hash becomes empty is
+//! removed.
 
 mod ahead;
 mod deadline;
@@ -37,37 +38,37 @@ use base::Millis;
 use packed::Element;
 use tree::{ByKey, ByShortTag, RowLeaf};
 
-/// Leaves of the tree of fields.
+/// Leaf type of the tree of fields.
 type Leaf = RowLeaf<ByShortTag>;
-/// Leaves of the tree of deadlines.
+/// Leaf type of the tree of deadlines.
 type DueLeaf = RowLeaf<ByKey>;
 
-/// The numbers of the trees.
+/// Indexes of the trees.
 const FIELDS: usize = 0;
 const DUE: usize = 1;
 
-/// Columns of a row without a deadline, and with one.
+/// Number of columns in a row without and with deadline.
 const PLAIN: usize = 2;
 const TIMED: usize = 3;
-/// The column of values, and that of deadlines.
+/// Columns of the value and of the deadline.
 const VALUE: usize = 1;
 const DEADLINE: usize = 2;
 
 const SMALL: Encoding = Encoding::Listpack;
 const LARGE: Encoding = Encoding::Hashtable;
 
-/// Columns of the packed list of a small hash.
+/// Number of columns in the packed list of a small hash.
 #[inline]
 fn stride_of(value_tag: ValueTag) -> usize {
     if value_tag.encoding() == SMALL { PLAIN } else { TIMED }
 }
 
-/// The value tag of a hash that is one packed list with so many columns.
+/// Value tag of a small hash with this number of columns.
 fn value_tag_of_packed(stride: usize) -> ValueTag {
     ValueTag::new(Kind::Hash, if stride == PLAIN { SMALL } else { LARGE })
 }
 
-/// The deadline that a cell of the third column holds.
+/// Reads the deadline in a cell of the third column; `None` if there is none.
 #[inline]
 fn to_deadline(cell: Option<Element<'_>>) -> Option<Millis> {
     match cell {
@@ -76,7 +77,7 @@ fn to_deadline(cell: Option<Element<'_>>) -> Option<Millis> {
     }
 }
 
-/// What the third column holds for a deadline.
+/// Returns the cell of the third column for a deadline.
 #[inline]
 fn to_cell(deadline: Option<Millis>) -> Element<'static> {
     Element::Integer(deadline.map_or(0, |at| at.0.cast_signed()))

@@ -1,20 +1,20 @@
-//! Counting in a field.
+//! Increments of numbers in fields.
 
 use super::deadline::Deadline;
 use super::write::HashMut;
 use crate::fault::NoSpace;
 use text::{FloatError, IntegerText};
 
-/// Why a field was not counted up.
+/// Reason for which a field was not incremented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HashError {
-    /// Its value is no integer.
+    /// The value is not an integer.
     NotInteger,
     /// The sum does not fit into 64 bits.
     Overflow,
-    /// Its value is no decimal number.
+    /// The value is not a decimal number.
     NotFloat,
-    /// The sum is none.
+    /// The sum is not finite.
     NotFinite,
     /// See [`NoSpace`].
     NoSpace,
@@ -26,7 +26,8 @@ impl From<NoSpace> for HashError {
     }
 }
 
-/// Adds to the integer of a field, where none is zero. The deadline stays. Returns the sum.
+/// Adds to the integer of a field; a missing field counts as zero. The deadline stays. Returns the
+/// sum.
 ///
 /// # Errors
 /// When value or sum is no integer of 64 bits, or there is no room.
@@ -40,8 +41,8 @@ pub fn add(hash: &mut HashMut<'_, '_>, field: &[u8], by: i64) -> Result<i64, Has
     Ok(sum)
 }
 
-/// Adds to the decimal number of a field, where none is zero. The deadline stays. Returns the text
-/// of the sum.
+/// Adds to the decimal number of a field; a missing field counts as zero. The deadline stays.
+/// Returns the text of the sum.
 ///
 /// # Errors
 /// When value or sum is no finite decimal number, or there is no room.

@@ -1,21 +1,22 @@
-//! Fields by chance.
+//! Random fields.
 
 use super::read::{Hash, Pair};
 use base::Random;
 use std::collections::HashSet;
 
-/// Tries at a field that is not past its deadline.
+/// Attempts to hit a field that has not expired.
 const TRIES: usize = 100;
-/// With fewer fields than this for each that is wanted, all are looked at.
+/// Fields per wanted one below which all fields are visited in order.
 const WALK_BELOW: u64 = 3;
 
-/// A field, every one about as likely; `None` if those that were tried have expired.
+/// Returns a random field, each with about the same probability; `None` if all that were tried have
+/// expired.
 pub fn random_field<'x>(hash: &Hash<'x>, random: &mut Random) -> Option<Pair<'x>> {
     let len = hash.len();
     (0..TRIES).find_map(|_| hash.nth(random.below(len)))
 }
 
-/// Gives up to `count` different fields to `visit`, or all if there are not more.
+/// Passes up to `count` different random fields to `visit`, or all fields if there are no more.
 pub fn random_fields<'x>(
     hash: &Hash<'x>,
     count: u64,
@@ -38,8 +39,8 @@ pub fn random_fields<'x>(
     }
 }
 
-/// Walks over all fields and takes each with the chance that leaves `count` of them (selection
-/// sampling, Knuth 3.4.2).
+/// Visits all fields in order and takes each with the probability that yields `count` of them in
+/// the end (selection sampling, Knuth 3.4.2).
 fn choose_among_all<'x>(
     hash: &Hash<'x>,
     count: u64,

@@ -1,4 +1,4 @@
-//! Reading hashes. Fields past their deadline are not there, but for clients that see expired keys.
+//! Read access to hashes. Expired fields are invisible, except to clients that see expired keys.
 
 use super::{FIELDS, Leaf, TIMED, stride_of, to_deadline};
 use crate::access::Access;
@@ -15,14 +15,14 @@ use tree::{Nodes, Path, Rows, View, resolve};
 pub struct Hash<'x> {
     form: Form<'x>,
     hasher: &'x KeyHasher,
-    /// The moment by which deadlines have passed or not.
+    /// Time against which deadlines are compared.
     as_of: Millis,
     has_deadlines: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Form<'x> {
-    /// A packed list, and how many columns its rows have.
+    /// Packed list, and the number of columns in its rows.
     Small(PackedList<'x>, usize),
     Large(View<'x, ReadNodes<'x>, Leaf>),
 }
@@ -34,24 +34,24 @@ pub struct Pair<'x> {
     pub field: Element<'x>,
     /// Its value.
     pub value: Element<'x>,
-    /// When it ends.
+    /// Deadline of the field.
     pub deadline: Option<Millis>,
 }
 
-/// The hash of a key, for a command that reads.
+/// Reads the hash of a key for a command.
 ///
 /// # Errors
-/// When the key holds something else.
+/// When the key does not hold a hash.
 #[inline]
 pub fn read<'x>(access: &'x mut Access<'_>, key: &Key<'_>) -> Result<Option<Hash<'x>>, WrongKind> {
     let found = access.read_kind(key, Kind::Hash)?;
     Ok(found.map(Hash::of))
 }
 
-/// The hash of a key, without any trace.
+/// Reads the hash of a key without any trace.
 ///
 /// # Errors
-/// When the key holds something else.
+/// When the key does not hold a hash.
 pub fn lookup_without_touch<'x>(
     access: &'x Access<'_>,
     key: &Key<'_>,
@@ -73,7 +73,7 @@ impl<'x> Hash<'x> {
         Hash { form, hasher: value.hasher(), as_of: value.as_of(), has_deadlines }
     }
 
-    /// Fields, those past their deadline that were not yet removed among them.
+    /// Number of fields, including expired ones that are not removed yet.
     #[inline]
     #[expect(clippy::len_without_is_empty, reason = "an empty hash is no hash")]
     pub fn len(&self) -> u64 {
@@ -83,24 +83,24 @@ impl<'x> Hash<'x> {
         }
     }
 
-    /// Whether any field has a deadline, so that `len` may be more than there is to see.
+    /// Returns true if a field has a deadline; `len` may count invisible fields then.
     #[inline]
     pub fn has_deadlines(&self) -> bool {
         self.has_deadlines
     }
 
-    /// Whether it is one packed list, which is returned as a whole by scans.
+    /// Returns true if the hash is one packed list, which scans return as a whole.
     pub fn is_small(&self) -> bool {
         matches!(self.form, Form::Small(..))
     }
 
-    /// A field by its name.
+    /// Looks up a field by its name.
     #[inline]
     pub fn get(&self, field: &[u8]) -> Option<Pair<'x>> {
         self.get_any(field).filter(|pair| self.sees(pair))
     }
 
-    /// A field by its name, even past its deadline.
+    /// Looks up a field by its name, even if it has expired.
     #[inline]
     pub(super) fn get_any(&self, field: &[u8]) -> Option<Pair<'x>> {
         match &self.form {
@@ -120,13 +120,13 @@ impl<'x> Hash<'x> {
         Some(pair.resolve(view.nodes))
     }
 
-    /// Whether a field is not past its deadline.
+    /// Returns true if a field has not expired.
     #[inline]
     pub(super) fn sees(&self, pair: &Pair<'_>) -> bool {
         pair.deadline.is_none_or(|deadline| deadline > self.as_of)
     }
 
-    /// The field with a number; `None` past its deadline.
+    /// Returns the field at an index; `None` if it has expired.
     pub fn nth(&self, at: u64) -> Option<Pair<'x>> {
         let at = usize::try_from(at).ok()?;
         let pair = match &self.form {
@@ -143,7 +143,7 @@ impl<'x> Hash<'x> {
         pair.filter(|pair| self.sees(pair))
     }
 
-    /// All fields.
+    /// Iterates over all fields.
     #[inline]
     pub fn iter(&self) -> Fields<'x> {
         let (here, stride, rest) = match &self.form {
@@ -157,9 +157,9 @@ impl<'x> Hash<'x> {
         Fields { here, stride, rest, as_of: self.as_of }
     }
 
-    /// Visits about `count` fields from a cursor on, and those that share the last one's place;
-    /// of a small hash all. Returns the next cursor, zero at the end. What stays in the hash from
-    /// the first call to the last is visited once.
+    /// Visits about `count` fields from a cursor on, and the remaining ones with the last one's
+    /// tag; of a small hash, all fields. Returns the next cursor, zero at the end. A field that
+    /// stays in the hash from the first call to the last is visited once.
     pub fn scan(&self, cursor: u64, count: usize, mut visit: impl FnMut(Pair<'x>)) -> u64 {
         let Form::Large(view) = &self.form else {
             self.iter().for_each(visit);
@@ -197,7 +197,7 @@ impl<'x> Pair<'x> {
     }
 }
 
-/// The row of a field in the leaf in which it stands if anywhere.
+/// Finds a field among the rows of the leaf that its tag leads to.
 #[inline]
 pub(super) fn find_row<'n>(
     nodes: impl Nodes<'n>,
@@ -205,7 +205,7 @@ pub(super) fn find_row<'n>(
     tag: u32,
     field: &[u8],
 ) -> Option<(usize, Pair<'n>)> {
-    // The codes lie far behind the tags.
+    // The elements' codes lie far behind the tags.
     nodes.prefetch_bytes(rows.codes());
     let mut row = rows.find_tag(tag);
     nodes.prefetch_bytes(rows.about(row));
@@ -220,7 +220,7 @@ pub(super) fn find_row<'n>(
     None
 }
 
-/// Takes a row.
+/// Reads the next row from an iterator over cells.
 #[inline]
 pub(super) fn next_pair<'x>(cells: &mut Iter<'x>, stride: usize) -> Option<Pair<'x>> {
     let (field, value) = (cells.next()?, cells.next()?);
@@ -228,7 +228,7 @@ pub(super) fn next_pair<'x>(cells: &mut Iter<'x>, stride: usize) -> Option<Pair<
     Some(Pair { field, value, deadline })
 }
 
-/// Fields of a hash, in the order in which they are kept.
+/// Fields of a hash, in storage order.
 #[derive(Debug)]
 pub struct Fields<'x> {
     here: Iter<'x>,

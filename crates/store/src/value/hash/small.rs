@@ -1,4 +1,4 @@
-//! Hashes that are one packed list.
+//! Small hashes: one packed list.
 
 use super::deadline::{Deadline, Was};
 use super::limit::{HashLimit, PACKED_BYTES};
@@ -9,17 +9,17 @@ use crate::shard::{KeyMut, Reason};
 use base::Millis;
 use packed::{Element, PackedList, PackedListMut, Place, concat};
 
-/// Bytes that a row takes besides its texts, at most.
+/// Most bytes of a row besides its texts.
 const ROW_BYTES: usize = 2 * 9 + 9;
 
-/// Bytes that the packed list of fields takes at most.
+/// Upper bound of the bytes of a packed list with these fields.
 pub(super) fn most_bytes<'t>(pairs: impl Iterator<Item = (&'t [u8], &'t [u8])>) -> usize {
     let cost = |(field, value): (&[u8], &[u8])| field.len() + value.len() + ROW_BYTES;
     packed::EMPTY.len() + pairs.map(cost).sum::<usize>()
 }
 
-/// The packed list of fields that are set one after the other, in rows of so many columns; `None`
-/// if it could take more than `bytes_max`.
+/// Builds the packed list of fields set one after the other, in rows of `stride` columns; `None` if
+/// it could take more than `bytes_max`.
 pub(super) fn packed_of<'t>(
     pairs: impl Iterator<Item = (&'t [u8], &'t [u8])> + Clone,
     stride: usize,
@@ -48,13 +48,13 @@ pub(super) fn packed_of<'t>(
     Some(bytes)
 }
 
-/// Where a field stands, and what it is.
+/// Finds a field; returns its place and its contents.
 fn find<'x>(packed: PackedList<'x>, stride: usize, field: &[u8]) -> Option<(Place, Pair<'x>)> {
     let place = packed.find(Element::of(field), packed.front(), stride)?;
     Some((place, next_pair(&mut packed.iter_from(place), stride)?))
 }
 
-/// Sets a field. `None` if the hash must become large for it: no field has changed then.
+/// Sets a field. `None` if the hash must become large for it; no field has changed then.
 #[inline]
 pub(super) fn set(
     key: &mut KeyMut<'_, '_>,
@@ -95,8 +95,8 @@ pub(super) fn set(
     Ok(Some(was))
 }
 
-/// Sets or takes away the deadline of a field that is there; false if the hash must become large
-/// for it, and no field has changed.
+/// Sets or removes the deadline of an existing field; false if the hash must become large for it,
+/// and no field has changed.
 pub(super) fn set_deadline(
     key: &mut KeyMut<'_, '_>,
     field: &[u8],
@@ -116,7 +116,7 @@ pub(super) fn set_deadline(
     Ok(true)
 }
 
-/// Removes a field, and the key with the last one. One past its deadline is left to the sweep.
+/// Removes a field, and the key with its last field. An expired field is left to the sweep.
 pub(super) fn remove(key: &mut KeyMut<'_, '_>, field: &[u8]) -> Was {
     let stride = stride_of(key.value_tag());
     let packed = PackedList::new(key.bytes());
@@ -134,10 +134,11 @@ pub(super) fn remove(key: &mut KeyMut<'_, '_>, field: &[u8]) -> Was {
     Was::Present
 }
 
-/// The names of fields that are removed, where they are wanted.
+/// Names of removed fields, if a listener needs them.
 pub(super) type Names = Option<Vec<Vec<u8>>>;
 
-/// Removes all fields whose deadline has passed, and the key if none is left. Returns how many.
+/// Removes all fields whose deadlines have passed, and the key if none is left. Returns their
+/// number.
 pub(super) fn remove_due(key: &mut KeyMut<'_, '_>, names: &mut Names) -> u64 {
     let now = key.now();
     let packed = PackedList::new(key.bytes());
@@ -165,14 +166,14 @@ pub(super) fn remove_due(key: &mut KeyMut<'_, '_>, names: &mut Names) -> u64 {
     due.len() as u64
 }
 
-/// The earliest deadline in a packed list.
+/// Returns the earliest deadline in a packed list.
 pub(super) fn earliest(bytes: &[u8]) -> Option<Millis> {
     let mut cells = PackedList::new(bytes).iter();
     let rows = std::iter::from_fn(|| next_pair(&mut cells, TIMED));
     rows.filter_map(|pair| pair.deadline).min()
 }
 
-/// Gives rows the column of deadlines, with which clients know the hash as a hashtable; false if
+/// Adds the column of deadlines to the rows, so that clients know the hash as a hashtable; false if
 /// the packed list would be too long.
 pub(super) fn widen(key: &mut KeyMut<'_, '_>) -> Result<bool, NoSpace> {
     let packed = PackedList::new(key.bytes());
@@ -198,7 +199,7 @@ pub(super) fn widen(key: &mut KeyMut<'_, '_>) -> Result<bool, NoSpace> {
     Ok(true)
 }
 
-/// The same rows without the column of deadlines, of which there are none.
+/// Returns the rows without the column of deadlines, all of which must be empty.
 pub(super) fn narrow(packed: PackedList<'_>) -> Vec<u8> {
     let (mut plain, mut cells) = (packed::EMPTY.to_vec(), packed.iter());
     while let Some(pair) = next_pair(&mut cells, TIMED) {
@@ -207,8 +208,7 @@ pub(super) fn narrow(packed: PackedList<'_>) -> Vec<u8> {
     plain
 }
 
-/// For after a deadline was changed: the sweep must hear of the new one, and the value tag tells
-/// whether there is any.
+/// Updates the value tag after the change of a deadline, and announces a new deadline to the sweep.
 fn note(key: &mut KeyMut<'_, '_>, old: Option<Millis>, new: Option<Millis>) {
     if old == new {
         return;
@@ -221,7 +221,7 @@ fn note(key: &mut KeyMut<'_, '_>, old: Option<Millis>, new: Option<Millis>) {
     }
 }
 
-/// Makes the value tag tell whether there is any deadline.
+/// Sets the mark in the value tag that says whether any field has a deadline.
 fn mark(key: &mut KeyMut<'_, '_>) {
     let value_tag = key.value_tag();
     let is_timed = earliest(key.bytes()).is_some();

@@ -13,7 +13,7 @@ const LIMIT: HashLimit = HashLimit { fields: 24, text_bytes: 40 };
 const NAME: &[u8] = b"h";
 const BEGIN: Millis = Millis(1_000_000_000);
 
-/// What a hash should be: of each field its value and its deadline.
+/// Expected value and deadline of each field.
 type Model = BTreeMap<Vec<u8>, (Vec<u8>, Option<Millis>)>;
 
 struct Fixture {
@@ -74,7 +74,7 @@ fn owned(pair: Pair<'_>) -> (Vec<u8>, (Vec<u8>, Option<Millis>)) {
     (pair.field.to_text(), (pair.value.to_text(), pair.deadline))
 }
 
-/// Some text: an integer, a short one, or now and then one that has a node of its own.
+/// Random text: an integer, a short text, or now and then one long enough for a node of its own.
 fn text(random: &mut Random, of: u64) -> Vec<u8> {
     let number = random.below(of);
     match random.below(if of > 100 { 20 } else { 60 }) {
@@ -165,7 +165,7 @@ fn a_hash_is_what_its_model_is_whatever_happens_to_it() {
                 check(&mut fixture, &model);
             }
             if round % 501 == 500 {
-                // Once the sweep has passed, nothing is left of what has expired.
+                // After the sweep, no expired field is left.
                 fixture.now.0 += 600;
                 let now = fixture.now;
                 fixture.now.0 += 2 * 256;
@@ -374,8 +374,8 @@ fn random_fields_are_different_ones_and_all_have_a_chance() {
     });
 }
 
-/// Around the borders of one packed list: of texts, of a packed list with long ones, and of any
-/// packed list.
+/// Lengths around the limits of packed lists: of a text, of a list with long texts, and of any
+/// list.
 const LENGTHS: [usize; 12] =
     [0, 40, 41, 2_000, 8_100, 8_150, 8_192, 9_000, 50_000, 59_980, 65_536, 70_000];
 

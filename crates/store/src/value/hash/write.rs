@@ -1,4 +1,4 @@
-//! Changing hashes, field by field.
+//! Changes of hashes, field by field.
 
 use super::deadline::{Deadline, Was, kept};
 use super::limit::{HashLimit, LONG_PACKED_BYTES, PACKED_BYTES};
@@ -10,7 +10,7 @@ use crate::key::{Key, Kind};
 use crate::shard::{KeyMut, Reason};
 use base::Millis;
 
-/// A hash that is changed, or a key that may become one.
+/// A hash opened for change, or a key that may become one.
 #[derive(Debug)]
 pub struct HashMut<'g, 'a> {
     key: KeyMut<'g, 'a>,
@@ -18,10 +18,10 @@ pub struct HashMut<'g, 'a> {
 }
 
 impl<'g, 'a> HashMut<'g, 'a> {
-    /// The hash of a key, if there is one.
+    /// Opens the hash of a key, which may be missing.
     ///
     /// # Errors
-    /// When the key holds something else.
+    /// When the key does not hold a hash.
     #[inline]
     pub fn open(
         access: &'g mut Access<'a>,
@@ -31,10 +31,10 @@ impl<'g, 'a> HashMut<'g, 'a> {
         Ok(HashMut { key: access.open(key, Kind::Hash)?, limit })
     }
 
-    /// The same for a command that reads too: counts a hit or a miss.
+    /// Opens the hash of a key for a command that also reads; counts a hit or a miss.
     ///
     /// # Errors
-    /// When the key holds something else.
+    /// When the key does not hold a hash.
     pub fn open_to_read(
         access: &'g mut Access<'a>,
         key: &Key<'g>,
@@ -43,19 +43,19 @@ impl<'g, 'a> HashMut<'g, 'a> {
         Ok(HashMut { key: access.open_to_read(key, Kind::Hash)?, limit })
     }
 
-    /// Whether there is a hash.
+    /// Returns true if the hash exists.
     #[inline]
     pub fn exists(&self) -> bool {
         self.key.exists()
     }
 
-    /// A field by its name.
+    /// Looks up a field by its name.
     #[inline]
     pub fn get(&self, field: &[u8]) -> Option<Pair<'_>> {
         if self.exists() { Hash::of(self.key.value()).get(field) } else { None }
     }
 
-    /// Sets a field of a hash, which is created if need be.
+    /// Sets a field; the hash is created if need be.
     ///
     /// # Errors
     /// When there is no room.
@@ -90,10 +90,10 @@ impl<'g, 'a> HashMut<'g, 'a> {
         large::set(key, limit, field, value, deadline)
     }
 
-    /// Sets fields, which lose their deadlines. Returns how many are new.
+    /// Sets fields, which lose their deadlines. Returns the number of new fields.
     ///
     /// # Errors
-    /// When there is no room; some of them may be set then.
+    /// When there is no room; some of the fields may be set then.
     #[inline]
     pub fn set_all<'t>(
         &mut self,
@@ -111,9 +111,9 @@ impl<'g, 'a> HashMut<'g, 'a> {
         Ok(created)
     }
 
-    /// Makes a new hash of fields at once, if they are not too many bytes; returns how many there
-    /// are. A small hash that would not stay small becomes large before any of them is set, as
-    /// clients know it.
+    /// Creates a new hash of all fields at once, if they are not too many bytes, and returns their
+    /// number. An existing small hash that would not stay small becomes one that clients know as a
+    /// hashtable before any field is set.
     fn prepare<'t>(
         &mut self,
         pairs: impl ExactSizeIterator<Item = (&'t [u8], &'t [u8])> + Clone,
@@ -151,7 +151,8 @@ impl<'g, 'a> HashMut<'g, 'a> {
         Ok(is_made.then(|| Hash::of(self.key.value()).len()))
     }
 
-    /// Makes a hash one that clients know as a hashtable, and a packed list still if that may be.
+    /// Converts the hash to one that clients know as a hashtable, still as a packed list if
+    /// possible.
     fn make_hashtable(&mut self, may_be_packed: bool) -> Result<(), NoSpace> {
         let may_be_packed = may_be_packed && !self.key.value_tag().is_tree();
         if may_be_packed && small::widen(&mut self.key)? {
@@ -160,7 +161,7 @@ impl<'g, 'a> HashMut<'g, 'a> {
         large::make_large(&mut self.key)
     }
 
-    /// Removes a field, and the key with the last one; false if there is no such field.
+    /// Removes a field, and the key with its last field; false if there is no such field.
     #[inline]
     pub fn remove(&mut self, field: &[u8]) -> bool {
         if !self.exists() {
@@ -170,7 +171,8 @@ impl<'g, 'a> HashMut<'g, 'a> {
         remove(&mut self.key, field) == Was::Present
     }
 
-    /// Removes a field because its new deadline has passed already; false if there is none.
+    /// Removes a field because its new deadline has already passed; false if there is no such
+    /// field.
     pub fn expire(&mut self, field: &[u8]) -> bool {
         let is_removed = self.remove(field);
         if is_removed {
@@ -179,14 +181,14 @@ impl<'g, 'a> HashMut<'g, 'a> {
         is_removed
     }
 
-    /// Sets a field whose deadline has passed already: it is removed, or was never there. False if
-    /// it was not.
+    /// Handles the write of a field whose deadline has already passed: an existing field is
+    /// removed, a missing one is not created. True if a field was removed.
     pub fn set_expired(&mut self, field: &[u8]) -> bool {
         self.count_expired(Was::Expired);
         self.remove(field)
     }
 
-    /// Sets or takes away the deadline of a field; false if there is no such field.
+    /// Sets or removes the deadline of a field; false if there is no such field.
     ///
     /// # Errors
     /// When there is no room.

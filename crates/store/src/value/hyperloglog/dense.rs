@@ -8,9 +8,9 @@
 use super::format::{HEAD_BYTES, REGISTERS};
 use super::registers::{REGISTER_MAX, Registers};
 
-/// Bytes of all registers.
+/// Total bytes of the registers.
 pub const REGISTER_BYTES: usize = REGISTERS / 4 * 3;
-/// Bytes of a string in this form.
+/// Length in bytes of a string in this form.
 pub const BYTES: usize = HEAD_BYTES + REGISTER_BYTES;
 
 /// The register at `at`.
@@ -22,7 +22,7 @@ pub fn get(bytes: &[u8], at: usize) -> u8 {
     narrow::low_u8(u64::from(u16::from_le_bytes([bytes[byte], next]) >> shift)) & REGISTER_MAX
 }
 
-/// Raises the register at `at` to `value`; false if it is as high already.
+/// Raises the register at `at` to `value`; false if it is as high or higher already.
 #[inline]
 pub fn raise(bytes: &mut [u8], at: usize, value: u8) -> bool {
     let is_raised = get(bytes, at) < value;
@@ -44,7 +44,7 @@ pub fn set(bytes: &mut [u8], at: usize, value: u8) {
     }
 }
 
-/// All registers in `bytes`.
+/// Reads all registers from `bytes`.
 pub fn registers(bytes: &[u8]) -> Registers {
     let mut registers = Registers::zeros();
     let (sixes, _) = bytes.as_chunks::<6>();
@@ -55,7 +55,7 @@ pub fn registers(bytes: &[u8]) -> Registers {
     registers
 }
 
-/// Sets all registers in `bytes`.
+/// Writes all registers to `bytes`.
 pub fn fill(bytes: &mut [u8], registers: &Registers) {
     let (sixes, _) = bytes.as_chunks_mut::<6>();
     let (eights, _) = registers.0.as_chunks::<8>();
@@ -64,7 +64,8 @@ pub fn fill(bytes: &mut [u8], registers: &Registers) {
     }
 }
 
-/// Eight registers: halves, quarters and eighths of the 48 bits are moved apart, all at once.
+/// Unpacks eight registers: halves, quarters and eighths of the 48 bits are moved apart, all at
+/// once.
 #[inline]
 fn unpack([a, b, c, d, e, f]: [u8; 6]) -> [u8; 8] {
     let bits = u64::from_le_bytes([a, b, c, d, e, f, 0, 0]);
@@ -74,7 +75,7 @@ fn unpack([a, b, c, d, e, f]: [u8; 6]) -> [u8; 8] {
     bits.to_le_bytes()
 }
 
-/// The bytes of eight registers, none above `REGISTER_MAX`: as `unpack`, the other way.
+/// Packs eight registers, none above `REGISTER_MAX`: the inverse of `unpack`.
 #[inline]
 fn pack(registers: [u8; 8]) -> [u8; 6] {
     let bits = u64::from_le_bytes(registers);
@@ -85,7 +86,7 @@ fn pack(registers: [u8; 8]) -> [u8; 6] {
     [a, b, c, d, e, f]
 }
 
-/// The byte in which a register begins, and bits before it.
+/// Returns the byte in which a register begins, and the number of bits before it in that byte.
 #[inline]
 fn place(at: usize) -> (usize, usize) {
     (at * 6 / 8, at * 6 % 8)

@@ -1,21 +1,21 @@
-//! From an element to its register and value: MurmurHash64A (Austin Appleby, public domain).
+//! Hash of an element to its register and value: MurmurHash64A (Austin Appleby, public domain).
 
 use super::format::{INDEX_BITS, REGISTERS};
 
-/// Adding an element raises the register to the value if it is lower.
+/// Register of an element, and the value to which the element raises it if it is lower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
     /// Number of the register.
     pub register: usize,
-    /// Zeros in a row at the low end of what the hash has left, plus one: 1 to 51.
+    /// Length of the row of zeros at the low end of the remaining hash bits, plus one: 1 to 51.
     pub value: u8,
 }
 
-/// What an element leaves behind.
+/// Computes the mark of an element.
 #[inline]
 pub fn mark_of(element: &[u8]) -> Mark {
     let hash = hash(element);
-    // A bit above the hash ends the longest row of zeros.
+    // A one above the remaining bits of the hash limits the row of zeros.
     let rest = hash >> INDEX_BITS | 1 << (64 - INDEX_BITS);
     let zeros = narrow::to_u8(rest.trailing_zeros() as usize);
     Mark { register: narrow::to_usize(hash) % REGISTERS, value: zeros + 1 }
@@ -38,7 +38,8 @@ fn hash(bytes: &[u8]) -> u64 {
     hash ^ hash >> SHIFT
 }
 
-/// Part of the format: with another seed the same element would mark another register.
+/// Seed of the hash. It is part of the format: with another seed an element would mark another
+/// register.
 const SEED: u64 = 0xadc8_3b19;
 const FACTOR: u64 = 0xc6a4_a793_5bd1_e995;
 const SHIFT: u32 = 47;

@@ -1,29 +1,28 @@
-//! All registers as plain bytes, and how often each value occurs among them.
+//! All registers as plain bytes, and the histogram of their values.
 
 use super::format::{INDEX_BITS, REGISTERS};
 
-/// The highest value that six bits hold. Elements leave 51 at most; bytes that a client has set
-/// may hold more.
+/// Highest value that six bits hold. Elements give 51 at most; bytes set by a client may hold more.
 pub const REGISTER_MAX: u8 = 63;
 
-/// One byte for each register.
+/// All registers, one byte each.
 #[derive(Clone, Debug)]
 pub struct Registers(pub [u8; REGISTERS]);
 
 impl Registers {
-    /// As they are when nothing has been added.
+    /// Registers of an empty sketch.
     pub fn zeros() -> Registers {
         Registers([0; REGISTERS])
     }
 
-    /// Raises each register to that of `other`.
+    /// Raises each register to that of `other` if that is higher.
     pub fn raise(&mut self, other: &Registers) {
         for (register, value) in self.0.iter_mut().zip(other.0) {
             *register = value.max(*register);
         }
     }
 
-    /// How many registers have each value.
+    /// Counts the registers of each value.
     pub fn histogram(&self) -> Histogram {
         let mut histogram = Histogram::new();
         let (fours, _) = self.0.as_chunks::<4>();
@@ -32,10 +31,10 @@ impl Registers {
     }
 }
 
-/// How many registers have each value: all that an estimate depends on.
+/// Number of registers for each value; an estimate depends on nothing else.
 #[derive(Clone, Debug)]
 pub struct Histogram {
-    /// Four counts for each value, so that equal neighbours do not wait for each other.
+    /// Four counts for each value, so that updates for equal neighbours do not wait for each other.
     lanes: [[u32; REGISTER_MAX as usize + 1]; 4],
 }
 
@@ -52,7 +51,7 @@ impl Histogram {
         }
     }
 
-    /// Counts `len` registers of one value.
+    /// Adds `len` registers of one value.
     #[inline]
     pub(super) fn count_run(&mut self, value: u8, len: usize) {
         self.lanes[0][usize::from(value & REGISTER_MAX)] += narrow::to_u32(len);
@@ -62,11 +61,11 @@ impl Histogram {
         self.lanes.iter().map(|lane| lane[value as usize]).sum::<u32>().into()
     }
 
-    /// How many different elements were added, most likely, by the improved raw estimator of Otmar
-    /// Ertl, "New cardinality estimation algorithms for HyperLogLog sketches", arXiv:1702.01284.
+    /// Estimates the number of different elements, by the improved raw estimator of Otmar Ertl,
+    /// "New cardinality estimation algorithms for HyperLogLog sketches", arXiv:1702.01284.
     ///
-    /// Registers above all that elements leave do not count; if there is nothing else, the answer
-    /// has its highest bit set.
+    /// Registers with values above those of elements do not count; if there are no others, the
+    /// answer has its highest bit set.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "what is too large has a branch of its own"
@@ -84,7 +83,8 @@ impl Histogram {
     }
 }
 
-/// The part of registers that are zero: x + the sum of x^(2^k) 2^(k-1), for k from 1 on.
+/// Correction for registers that are zero, x being their share: x + the sum of x^(2^k) 2^(k-1), for
+/// k from 1 on.
 fn sigma(mut x: f64) -> f64 {
     if x >= 1.0 {
         return f64::INFINITY;
@@ -101,8 +101,8 @@ fn sigma(mut x: f64) -> f64 {
     }
 }
 
-/// The part of registers that are as high as they can be: a third of
-/// 1 - x - the sum of (1 - x^(2^-k))^2 2^-k, for k from 1 on.
+/// Correction for registers at the highest value, 1 - x being their share: a third of 1 - x - the
+/// sum of (1 - x^(2^-k))^2 2^-k, for k from 1 on.
 fn tau(mut x: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {
         return 0.0;

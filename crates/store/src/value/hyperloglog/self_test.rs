@@ -1,4 +1,4 @@
-//! PFSELFTEST: registers that keep what they are set to, and estimates within their error.
+//! PFSELFTEST: checks that registers keep their values and that estimates stay within their error.
 
 use super::dense;
 use super::format::{HEAD_BYTES, REGISTERS};
@@ -7,7 +7,7 @@ use super::sketch::{Form, Sketch};
 
 use base::Random;
 
-/// What the self-test has found, in the words of the reply.
+/// Failure of the self-test, in the words of the reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the texts tell")]
 pub enum SelfTestError {
@@ -24,7 +24,7 @@ pub enum SelfTestError {
 /// Tests registers and estimates with random values.
 ///
 /// # Errors
-/// What is wrong.
+/// The first failure.
 pub fn self_test(seed: u64, sparse_bytes_max: u64) -> Result<(), SelfTestError> {
     let mut random = Random::from_seed(seed);
     for _ in 0..ROUNDS {
@@ -48,7 +48,7 @@ fn keeps_registers(random: &mut Random) -> Result<(), SelfTestError> {
     Ok(())
 }
 
-/// Adds elements to a dense sketch and to one that begins sparse, and compares at powers of ten.
+/// Adds elements to a dense sketch and to one that begins sparse, and checks both at powers of ten.
 fn estimates(seed: u64, sparse_bytes_max: u64) -> Result<(), SelfTestError> {
     let mut dense = Sketch::empty();
     dense.make_dense().map_err(|_| SelfTestError::Disagree)?;
@@ -73,7 +73,7 @@ fn check(
     elements: u64,
     sparse_bytes_max: u64,
 ) -> Result<(), SelfTestError> {
-    // Small sketches have at most two bytes for an element, mostly.
+    // Small sketches mostly have at most two bytes for each element.
     if elements < sparse_bytes_max / 2 && sketch.form() != Form::Sparse {
         return Err(SelfTestError::NotSparse);
     }
@@ -82,7 +82,8 @@ fn check(
         return Err(SelfTestError::Disagree);
     }
     let error = estimate.abs_diff(elements);
-    // Six times the standard error is not seen by chance; few elements may share a register.
+    // An error of six times the standard error does not happen by chance; of few elements, some may
+    // share a register.
     let error_max = (1.04 / (REGISTERS as f64).sqrt() * 6.0 * elements as f64).ceil();
     if error as f64 > error_max.max(FEW_ERROR_MAX) {
         return Err(SelfTestError::TooFarOff { elements, error });

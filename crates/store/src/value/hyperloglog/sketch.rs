@@ -1,4 +1,4 @@
-//! A string as a HyperLogLog, in either form.
+//! A string as a HyperLogLog, dense or sparse.
 
 use super::dense;
 use super::format::{Corrupted, HEAD_BYTES};
@@ -7,17 +7,17 @@ use super::registers::Registers;
 use super::sparse::{self, Place, Raised, Run};
 use std::borrow::Cow;
 
-/// How a string keeps its registers.
+/// Layout of the registers in a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Six bits each.
+    /// Six bits for each register.
     Dense,
-    /// Runs of equal ones.
+    /// Runs of equal registers.
     Sparse,
 }
 
 impl Form {
-    /// The name that PFDEBUG ENCODING answers.
+    /// Name in the reply of PFDEBUG ENCODING.
     pub fn name(self) -> &'static str {
         match self {
             Form::Dense => "dense",
@@ -26,9 +26,9 @@ impl Form {
     }
 }
 
-/// The bytes of a HyperLogLog, which are copied when they change for the first time.
+/// Bytes of a HyperLogLog, copied when they change for the first time.
 ///
-/// Those of a client are believed no further than `of` checks: sparse runs may still be wrong,
+/// Bytes written by a client are checked by `of` only in part: sparse runs may still be wrong,
 /// which shows when they are read.
 #[derive(Clone, Debug)]
 pub struct Sketch<'v> {
@@ -36,13 +36,13 @@ pub struct Sketch<'v> {
 }
 
 impl<'v> Sketch<'v> {
-    /// One to which nothing has been added.
+    /// Returns a sketch without elements.
     pub fn empty() -> Sketch<'v> {
         Sketch { bytes: Cow::Borrowed(EMPTY) }
     }
 
-    /// The string of a key; `None` if it has not the head of a HyperLogLog, or not the length that
-    /// its form must have.
+    /// Returns the string of a key as a sketch; `None` if it lacks the head of a HyperLogLog or the
+    /// length that its form requires.
     pub fn of(bytes: &'v [u8]) -> Option<Sketch<'v>> {
         let head = bytes.first_chunk::<HEAD_BYTES>()?;
         let is_one = head.starts_with(MAGIC)
@@ -58,7 +58,7 @@ impl<'v> Sketch<'v> {
         &self.bytes
     }
 
-    /// The sketch with its own copy of the bytes, if it has been changed.
+    /// Returns the sketch with its own copy of the bytes if it has changed.
     pub fn into_changed(self) -> Option<Sketch<'static>> {
         match self.bytes {
             Cow::Owned(bytes) => Some(Sketch { bytes: Cow::Owned(bytes) }),
@@ -66,16 +66,16 @@ impl<'v> Sketch<'v> {
         }
     }
 
-    /// How the registers are kept.
+    /// Layout of the registers.
     pub fn form(&self) -> Form {
         if self.bytes[FORM_AT] == DENSE { Form::Dense } else { Form::Sparse }
     }
 
-    /// Adds an element; true if a register has changed. A sparse sketch becomes dense rather than
-    /// grow beyond `sparse_bytes_max`.
+    /// Adds an element; true if a register has changed. A sparse sketch that would grow beyond
+    /// `sparse_bytes_max` becomes dense.
     ///
     /// # Errors
-    /// When its runs are wrong, as far as that shows.
+    /// When its runs are wrong, as far as they are read.
     pub fn add(&mut self, element: &[u8], sparse_bytes_max: u64) -> Result<bool, Corrupted> {
         let mut from = Place::FIRST;
         self.raise(&mut from, mark_of(element), sparse_bytes_max)
@@ -100,7 +100,7 @@ impl<'v> Sketch<'v> {
         Ok(true)
     }
 
-    /// Brings it into the dense form; false if it has that already. A count that is kept stays.
+    /// Converts the sketch to the dense form; false if it is dense already. A stored count stays.
     ///
     /// # Errors
     /// When its runs are wrong.
@@ -121,10 +121,10 @@ impl<'v> Sketch<'v> {
         dense::fill(&mut bytes[HEAD_BYTES..], registers);
     }
 
-    /// Raises each of `into` to the register here.
+    /// Raises each register of `into` to that of this sketch.
     ///
     /// # Errors
-    /// When the runs of a sparse one are wrong.
+    /// When the runs of a sparse sketch are wrong.
     pub fn merge_into(&self, into: &mut Registers) -> Result<(), Corrupted> {
         match self.form() {
             Form::Dense => into.raise(&dense::registers(self.registers())),
@@ -133,11 +133,11 @@ impl<'v> Sketch<'v> {
         Ok(())
     }
 
-    /// Takes over registers, each at least as high as the one here; in the dense form if that is
-    /// wanted, or if a sparse one grew beyond `sparse_bytes_max`.
+    /// Takes over registers, each at least as high as the present one. The sketch becomes dense if
+    /// `form` is, or if it would grow beyond `sparse_bytes_max`.
     ///
     /// # Errors
-    /// When the runs here are wrong.
+    /// When the present runs are wrong.
     pub fn take(
         &mut self,
         registers: &Registers,
@@ -158,22 +158,22 @@ impl<'v> Sketch<'v> {
         Ok(())
     }
 
-    /// The runs of the sparse form, whatever they add up to.
+    /// Iterates over the runs of the sparse form, without checking their total length.
     pub fn runs(&self) -> impl Iterator<Item = Run> {
         sparse::runs(self.registers())
     }
 
-    /// How many different elements were added, as counted the last time, if none has changed a
-    /// register since.
+    /// Returns the stored estimate of the number of different elements, unless a register has
+    /// changed since.
     pub fn kept_count(&self) -> Option<u64> {
         let count = *self.bytes[COUNT_AT..].first_chunk()?;
         Some(u64::from_le_bytes(count)).filter(|count| count & UNCOUNTED == 0)
     }
 
-    /// How many different elements were added, most likely.
+    /// Estimates the number of different elements.
     ///
     /// # Errors
-    /// When the runs of a sparse one are wrong.
+    /// When the runs of a sparse sketch are wrong.
     pub fn count(&self) -> Result<u64, Corrupted> {
         let histogram = match self.form() {
             Form::Dense => dense::registers(self.registers()).histogram(),
@@ -182,7 +182,7 @@ impl<'v> Sketch<'v> {
         Ok(histogram.estimate())
     }
 
-    /// Notes that registers have changed since the last count.
+    /// Marks the stored count as out of date.
     pub fn forget_count(&mut self) {
         forget_count(self.bytes.to_mut());
     }
@@ -198,12 +198,12 @@ pub fn add_to_dense(bytes: &mut [u8], element: &[u8]) -> bool {
     dense::raise(&mut bytes[HEAD_BYTES..], mark.register, mark.value)
 }
 
-/// Notes in the bytes of a sketch that registers have changed since the last count.
+/// Marks the count in the bytes of a sketch as out of date.
 pub fn forget_count(bytes: &mut [u8]) {
     bytes[HEAD_BYTES - 1] |= (UNCOUNTED >> 56) as u8;
 }
 
-/// Keeps a count in the bytes of a sketch.
+/// Stores a count in the bytes of a sketch.
 pub fn keep_count(bytes: &mut [u8], count: u64) {
     bytes[COUNT_AT..HEAD_BYTES].copy_from_slice(&count.to_le_bytes());
 }
@@ -213,7 +213,7 @@ const FORM_AT: usize = 4;
 const COUNT_AT: usize = 8;
 const DENSE: u8 = 0;
 const SPARSE: u8 = 1;
-/// The bit of the count that says it is out of date.
+/// Bit of the count that marks it as out of date.
 const UNCOUNTED: u64 = 1 << 63;
-/// One run of all registers.
+/// An empty sparse sketch: one run of zeros over all registers.
 const EMPTY: &[u8] = b"HYLL\x01\0\0\0\0\0\0\0\0\0\0\0\x7f\xff";

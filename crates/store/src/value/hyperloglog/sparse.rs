@@ -5,8 +5,8 @@
 //! XZERO   01llllll llllllll     1 to 16384 registers of zero
 //! VAL     1vvvvvll              1 to 4 registers of one value, from 1 to 32
 //! ```
-//! Lengths and values are written less one. An XZERO whose second byte is missing at the end of a
-//! string reads as if it were zero.
+//! Lengths and values are stored less one. An XZERO whose second byte is missing at the end of a
+//! string reads as if that byte were zero.
 
 use super::format::{Corrupted, HEAD_BYTES, REGISTERS};
 use super::hash::Mark;
@@ -15,32 +15,33 @@ use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// The highest value that a run can have.
+/// Highest value that a run can have.
 const VALUE_MAX: u8 = 32;
 const VALUES_MAX: usize = 4;
 const SHORT_ZEROS_MAX: usize = 64;
-/// Runs that are looked at after a change, for neighbours that can be one.
+/// Number of runs checked after a change for neighbours that can be joined.
 const RUNS_JOINED_MAX: usize = 5;
 
-/// A run of equal registers; lengths are never zero.
+/// Run of equal registers; its length is never zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Run {
-    /// ZERO.
+    /// Opcode ZERO, with its length.
     ShortZeros(usize),
-    /// XZERO.
+    /// Opcode XZERO, with its length.
     LongZeros(usize),
-    /// VAL.
+    /// Opcode VAL, with its value and length.
     Values(u8, usize),
 }
 
-/// What became of a register that was to be raised.
+/// Outcome of raising a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Raised {
-    /// It was as high already.
+    /// The register was as high already.
     No,
-    /// It is higher now.
+    /// The register has been raised.
     Yes,
-    /// It would be, but the form does not allow it.
+    /// The register would be raised, but the value is too high for a run or the string would be too
+    /// long.
     NeedsDense,
 }
 
@@ -61,7 +62,7 @@ impl Run {
         }
     }
 
-    /// Registers in it.
+    /// Number of registers in the run.
     #[inline]
     fn len(self) -> usize {
         match self {
@@ -69,7 +70,7 @@ impl Run {
         }
     }
 
-    /// Bytes that it takes.
+    /// Bytes of its opcode.
     #[inline]
     fn bytes(self) -> usize {
         if matches!(self, Run::LongZeros(_)) { 2 } else { 1 }
@@ -88,7 +89,7 @@ impl Run {
         }
     }
 
-    /// `len` registers of this run's value, if any.
+    /// Returns a run of `len` registers of the same value; `None` if `len` is zero.
     fn part(self, len: usize) -> Option<Run> {
         match self {
             _ if len == 0 => None,
@@ -99,7 +100,8 @@ impl Run {
     }
 }
 
-/// The runs of a string's part behind its head, whatever they add up to.
+/// Iterates over the runs in the part of a string behind its head, without checking their total
+/// length.
 pub fn runs(bytes: &[u8]) -> impl Iterator<Item = Run> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -109,7 +111,7 @@ pub fn runs(bytes: &[u8]) -> impl Iterator<Item = Run> {
     })
 }
 
-/// Hands each run to `visit` as the registers that it covers, and their value.
+/// Calls `visit` for each run with the range of its registers and their value.
 ///
 /// # Errors
 /// When the runs do not cover all registers exactly.
@@ -126,10 +128,10 @@ pub fn each_run(bytes: &[u8], mut visit: impl FnMut(Range<usize>, u8)) -> Result
     if first == REGISTERS { Ok(()) } else { Err(Corrupted) }
 }
 
-/// Raises each of `registers` to the one in the runs.
+/// Raises each of `registers` to the value in the runs.
 ///
 /// # Errors
-/// As `each_run`.
+/// Those of `each_run`.
 pub fn merge(bytes: &[u8], registers: &mut Registers) -> Result<(), Corrupted> {
     each_run(bytes, |range, value| {
         if value > 0 {
@@ -138,19 +140,19 @@ pub fn merge(bytes: &[u8], registers: &mut Registers) -> Result<(), Corrupted> {
     })
 }
 
-/// How many registers have each value.
+/// Counts the registers of each value.
 ///
 /// # Errors
-/// As `each_run`.
+/// Those of `each_run`.
 pub fn histogram(bytes: &[u8]) -> Result<Histogram, Corrupted> {
     let mut histogram = Histogram::new();
     each_run(bytes, |range, value| histogram.count_run(value, range.len()))?;
     Ok(histogram)
 }
 
-/// Raises the register of a mark in a string, its head included, which is to stay within
-/// `bytes_max` when it grows. The search begins at `from`, which is set to where it may begin for
-/// a register further behind.
+/// Raises the register of a mark in a string, its head included, which must not grow beyond
+/// `bytes_max`. The search begins at `from`, which is then set to where a search for a later
+/// register may begin.
 ///
 /// # Errors
 /// When the runs end before the register.
@@ -184,28 +186,28 @@ pub fn raise(
     Ok(Raised::Yes)
 }
 
-/// Where a run begins.
+/// Start of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
-    /// Its place among the bytes.
+    /// Offset in the string.
     at: usize,
-    /// Its first register.
+    /// Number of the run's first register.
     first: usize,
 }
 
 impl Place {
-    /// Of the first run.
+    /// Start of the first run.
     pub const FIRST: Place = Place { at: HEAD_BYTES, first: 0 };
 }
 
-/// The run with a register, and what comes before it.
+/// Run that contains a register, and the runs before it.
 struct Found {
     run: Run,
     place: Place,
-    /// The run before it; itself if it is the first.
+    /// Start of the run before it; its own if it is the first.
     before: Place,
-    /// The run before that, or where the search began. However runs are joined by the change, this
-    /// one ends before the register, unless it is the first.
+    /// Start of the run before `before`, or of the search. Joins after the change cannot move the
+    /// end of this run past the register, unless it is the first run.
     earlier: Place,
 }
 
@@ -224,7 +226,7 @@ fn find(bytes: &[u8], from: Place, register: usize) -> Result<Found, Corrupted> 
     Err(Corrupted)
 }
 
-/// Joins neighbours of one value, from the run at `at` on.
+/// Joins neighbouring runs of equal value, beginning with the run at `at`.
 fn join(bytes: &mut Vec<u8>, mut at: usize) {
     for _ in 0..RUNS_JOINED_MAX {
         if at + 1 >= bytes.len() {

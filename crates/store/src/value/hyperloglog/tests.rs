@@ -15,7 +15,7 @@ use std::borrow::Cow;
 
 const SPARSE_BYTES_MAX: u64 = 3_000;
 const NAMES: [&[u8]; 3] = [b"a", b"b", b"c"];
-/// What Valkey keeps after PFADD k 1 2 3.
+/// String that Valkey keeps after PFADD k 1 2 3.
 const ONE_TWO_THREE: &[u8] = b"HYLL\x01\0\0\0\0\0\0\0\0\0\0\x80]f\x80Mt\x80Q,\x8cC\xf3";
 
 struct Fixture {

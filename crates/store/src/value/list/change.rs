@@ -1,4 +1,4 @@
-//! Changing lists.
+//! Changes of lists.
 
 use super::limit::{
     LARGE, LISTPACK_BYTES, More, SMALL, element_bytes, listpack_bytes_about,
@@ -15,12 +15,12 @@ use tree::{NODE_BYTES, NoRoom, Rows, Tree, resolve};
 
 type ListTree<'n, 'x, 'a> = Tree<'n, WriteNodes<'x, 'a>, Leaf>;
 
-/// Adds elements to an end of a list, one after the other, which is created if need be, unless
+/// Pushes elements one after the other to an end of a list, which is created if need be, unless
 /// `only_existing`. Returns the new length, or 0 if there is no list.
 ///
 /// # Errors
-/// When the key holds something else, or there is no room. There is no new list then; one that was
-/// there may have some of the elements.
+/// When the key holds something else, or there is no room. No list has been created then; an
+/// existing one may have some of the elements.
 pub fn push<'t>(
     access: &mut Access<'_>,
     key: &Key<'_>,
@@ -42,7 +42,7 @@ pub fn push<'t>(
     pushed
 }
 
-/// Makes a key a list of these elements, in place of anything it holds. Without elements it is
+/// Sets a key to a list of these elements, in place of any other value. Without elements the key is
 /// removed.
 ///
 /// # Errors
@@ -74,7 +74,7 @@ pub fn store<'t>(
     })
 }
 
-/// Adds elements to an end of a list that has the form for them.
+/// Pushes elements to an end of a list that already has the form for them.
 #[inline]
 fn push_all<'t>(
     key: &mut KeyMut<'_, '_>,
@@ -110,10 +110,11 @@ fn push_to_tree(tree: &mut ListTree<'_, '_, '_>, end: End, text: &[u8]) -> Resul
     Ok(())
 }
 
-/// The list of a key, created if need be, and large if it would not stay small with these texts.
+/// Creates the list of a key if need be, and converts it to a tree if it would not stay small with
+/// these texts.
 ///
-/// A limit may be wider than what a packed list holds: such a list is a tree that goes on as a
-/// small one.
+/// The limit may allow more than fits into a packed list: such a list becomes a tree that clients
+/// still know as a small list.
 fn fit<'t>(
     key: &mut KeyMut<'_, '_>,
     texts: impl Iterator<Item = &'t [u8]>,
@@ -134,7 +135,7 @@ fn fit<'t>(
     enlarge(key, encoding, &leaf)
 }
 
-/// Gives a tree that goes on as a small list its own name once it is beyond the limit.
+/// Changes the value tag of a tree that clients know as a small list, once it exceeds the limit.
 fn rename_if_large<'t>(
     key: &mut KeyMut<'_, '_>,
     texts: impl Iterator<Item = &'t [u8]>,
@@ -150,14 +151,14 @@ fn rename_if_large<'t>(
     }
 }
 
-/// Makes a tree of a list, with the rows of a leaf.
+/// Converts a list to a tree with the rows of one leaf.
 fn enlarge(key: &mut KeyMut<'_, '_>, encoding: Encoding, leaf: &[u8]) -> Result<(), NoSpace> {
     let value_tag = ValueTag::of_tree(Kind::List, encoding);
     key.put_trees(value_tag, |nodes| Ok([ListTree::of_rows(nodes, leaf)?.root]))
 }
 
-/// Takes up to `count` elements from an end of a list, one after the other, and gives each to
-/// `each` before it goes. Returns how many; `None` if there is no list.
+/// Removes up to `count` elements from an end of a list, one after the other, after passing each to
+/// `each`. Returns their number; `None` if there is no list.
 ///
 /// # Errors
 /// When the key holds something else.
@@ -173,8 +174,8 @@ pub fn pop(
     pop_found(&mut key, (end, count), limit, each).map(Some)
 }
 
-/// Moves the element at an end of a list to an end of another, or of the same, and gives its text
-/// to `show`. Returns false if there is no such list.
+/// Moves the element at an end of a list to an end of another list or the same one, and passes its
+/// text to `show`. Returns false if there is no source list.
 ///
 /// # Errors
 /// When a key holds something else, or there is no room; nothing has changed then.
@@ -190,8 +191,8 @@ pub fn move_between(
     if let Some(element) = List::of(key.value()).end(from) {
         element.with_text(|its_text| text.extend_from_slice(its_text));
     }
-    // Pushed first: if there is no room for it, nothing has happened. At the same end of the same
-    // list it is pushed upon itself, and one of the two goes.
+    // Pushed before it is popped: if there is no room, nothing has changed. At the same end of the
+    // same list it is pushed next to itself, and one of the two is removed.
     push(access, target, to, std::iter::once(&text[..]), limit, false)?;
     let mut key = access.open_without_touch(source, Kind::List)?;
     pop_found(&mut key, (from, 1), limit, |_| ())?;
@@ -224,7 +225,7 @@ fn pop_found(
     Ok(taken)
 }
 
-/// Takes elements from an end, leaf by leaf. There are more of them.
+/// Removes `count` elements from an end, leaf by leaf. The list must have more elements than that.
 fn pop_from_tree(
     tree: &mut ListTree<'_, '_, '_>,
     end: End,
@@ -248,7 +249,7 @@ fn pop_from_tree(
     }
 }
 
-/// Removes elements, and the list if none is left.
+/// Removes a range of elements, and the key if none is left.
 fn cut_out(key: &mut KeyMut<'_, '_>, from: u64, count: u64, limit: ListLimit) -> Result<(), Fault> {
     if count == 0 {
         return Ok(());
@@ -270,16 +271,16 @@ fn cut_out(key: &mut KeyMut<'_, '_>, from: u64, count: u64, limit: ListLimit) ->
     Ok(())
 }
 
-/// Makes a large list that has shrunk to half of what a small one may be a small one again.
+/// Converts a large list back to a small one once it has shrunk to half of the limit.
 fn reduce(key: &mut KeyMut<'_, '_>, limit: ListLimit) {
     let view = key.value().view::<Leaf>(0);
-    // Leaves are half full, but for those at the ends.
+    // All leaves except those at the ends are at least half full.
     let is_wide = view.root.height > 1 || !limit.allows_again(0, view.width() * NODE_BYTES / 2);
     if is_wide && view.width() > 3 || !limit.allows_again(narrow::to_usize(view.root.count), 0) {
         return;
     }
     let half = |bytes: usize| limit.allows_again(0, bytes);
-    // Bounds that are found faster than the bytes of elements are.
+    // Two lower bounds that are faster to compute than the exact bytes.
     for bound in [listpack_bytes_about, listpack_bytes_at_least] {
         let (mut path, mut bytes) = (view.first(), 0);
         loop {
@@ -302,11 +303,12 @@ fn reduce(key: &mut KeyMut<'_, '_>, limit: ListLimit) {
     }
     let mut packed = packed::EMPTY.to_vec();
     list.iter_from(0).for_each(|element| packed::push(&mut packed, element));
-    // Where there is no room for that, the list stays as it is.
+    // No room: the list stays a tree.
     let _ = key.replace(ValueTag::new(Kind::List, SMALL), &packed);
 }
 
-/// Sets the element with a number. False if there is no such element.
+/// Sets the element at an index. `Some(false)` if there is no such element, `None` if there is no
+/// list.
 ///
 /// # Errors
 /// When the key holds something else, or there is no room.
@@ -320,7 +322,7 @@ pub fn set(
     let Some(mut key) = access.open(key, Kind::List)?.existing() else { return Ok(None) };
     let list = List::of(key.value());
     let Some(at) = super::position(list.len(), index) else { return Ok(Some(false)) };
-    // It counts as one more, though another one goes.
+    // The limit is checked as if the element were added, though it replaces another one.
     fit(&mut key, std::iter::once(text), limit)?;
     if !key.value_tag().is_tree() {
         key.replace_in_packed(narrow::to_usize(at), Element::of(text))?;
@@ -337,16 +339,16 @@ pub fn set(
     Ok(Some(true))
 }
 
-/// Where an element is inserted: at another one, that is the first with a text.
+/// Place of an insertion: next to the first element with a certain text.
 #[derive(Clone, Copy, Debug)]
 pub struct Pivot<'t> {
-    /// The text of the other one.
+    /// Text of that element.
     pub text: &'t [u8],
-    /// Behind it rather than before it.
+    /// True to insert behind the element rather than before it.
     pub is_behind: bool,
 }
 
-/// Inserts an element at another one. Returns the new length, or `Some(None)` if there is no such
+/// Inserts an element next to the pivot. Returns the new length; `Some(None)` if there is no pivot
 /// element, `None` if there is no list.
 ///
 /// # Errors
@@ -378,8 +380,8 @@ pub fn insert(
     Ok(Some(Some(len)))
 }
 
-/// Removes elements with a text: `count` from the front, or from the end if it is negative, or all
-/// if it is zero. Returns how many.
+/// Removes elements equal to a text: up to `count` from the front, from the back if `count` is
+/// negative, or all if it is zero. Returns their number.
 ///
 /// # Errors
 /// When the key holds something else.
@@ -411,7 +413,7 @@ pub fn remove(
         key.remove(Reason::Deleted);
         return Ok(removed);
     }
-    // From the last to the first, so that those that are left keep their numbers.
+    // In descending order, so that each removal leaves the remaining indexes valid.
     remove_each(&mut key, &places)?;
     if removed > 0 && key.value_tag().is_tree() {
         reduce(&mut key, limit);
@@ -419,7 +421,7 @@ pub fn remove(
     Ok(removed)
 }
 
-/// Removes the elements with these numbers, which fall.
+/// Removes the elements at these indexes, which must be in descending order.
 fn remove_each(key: &mut KeyMut<'_, '_>, places: &[u64]) -> Result<(), Fault> {
     if key.value_tag().is_tree() {
         return key.change_tree::<Leaf, _>(0, |tree| {
@@ -434,8 +436,8 @@ fn remove_each(key: &mut KeyMut<'_, '_>, places: &[u64]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Leaves the elements from the `start`th to the `end`th, both included. Returns how many are
-/// gone.
+/// Keeps only the elements from `start` to `end`, both included. Returns the number of removed
+/// elements.
 ///
 /// # Errors
 /// When the key holds something else.

@@ -1,4 +1,5 @@
-//! Up to which size a list is one packed list: the sizes that clients know from listpacks.
+//! Largest size of a list that is one packed list. Sizes are counted as in a listpack, as clients
+//! expect.
 
 use crate::key::Encoding;
 use packed::{Element, PackedList};
@@ -15,16 +16,17 @@ pub struct ListLimit {
 
 /// Bytes of a listpack besides its elements.
 pub(super) const LISTPACK_BYTES: usize = 7;
-/// What a limit in elements allows in bytes.
+/// Most bytes if the setting is a number of elements.
 const SAFE_BYTES: usize = 8192;
-/// A packed list holds no more, whatever the setting.
+/// Longest packed list of a list, in bytes, whatever the setting.
 const PACKED_BYTES: usize = 60_000;
 
 impl ListLimit {
-    /// The limit of a setting: a number of elements, or from -1 on 4, 8, 16, 32 or 64 KiB.
+    /// Converts the setting: a number of elements, or from -1 to -5, a limit of 4, 8, 16, 32 or 64
+    /// KiB.
     pub fn of_setting(setting: i32) -> ListLimit {
         if setting >= 0 {
-            // One element at least, as zero would allow none.
+            // At least one element, as a limit of zero would allow none.
             let elements = (setting as usize).max(1);
             return ListLimit { bytes: SAFE_BYTES, elements };
         }
@@ -32,25 +34,27 @@ impl ListLimit {
         ListLimit { bytes: 4096 << step, elements: usize::MAX }
     }
 
-    /// Whether a list of so many elements and bytes, as those of a listpack are counted, is one
+    /// Returns true if a list of this number of elements, and bytes in a listpack, may be one
     /// packed list.
     pub fn allows(self, elements: usize, bytes: usize) -> bool {
         elements <= self.elements && bytes <= self.bytes
     }
 
-    /// The same of a list that has shrunk, which becomes one packed list below half the limit only.
+    /// Returns true if a list that has shrunk to this size becomes one packed list again, which it
+    /// does below half the limit only.
     pub fn allows_again(self, elements: usize, bytes: usize) -> bool {
         elements <= self.elements / 2 && bytes <= self.bytes / 2
     }
 
-    /// What a list is called that would not stay one packed list with more elements: the limit may
-    /// be wider than what a packed list holds.
+    /// Encoding name of a list that has become too large for one packed list with more elements. It
+    /// may still be that of a small list, since the limit may allow more than fits into a packed
+    /// list.
     pub(super) fn encoding_of(self, packed: PackedList<'_>, more: More) -> Encoding {
         let (count, bytes) = (packed.len() + more.elements, listpack_bytes(packed) + more.bytes);
         if self.allows(count, bytes) { SMALL } else { LARGE }
     }
 
-    /// Whether a packed list may take more elements.
+    /// Returns true if more elements may be added to a packed list.
     pub(super) fn allows_more(self, packed: PackedList<'_>, more: More) -> bool {
         if packed.full_len() + more.cost > PACKED_BYTES {
             return false;
@@ -60,21 +64,21 @@ impl ListLimit {
             let bytes = LISTPACK_BYTES + packed.full_len() + more_for_each * packed.len();
             self.allows(count, bytes + more.bytes)
         };
-        // A listpack takes up to four bytes more for an element, of an integer of 33 bits, and up
-        // to one for a short one.
+        // A listpack takes at most four bytes more for an element, namely an integer of 33 bits,
+        // and at most one byte more for a short one.
         at_most(4)
             || packed.is_all_short() && at_most(1)
             || self.allows(count, listpack_bytes(packed) + more.bytes)
     }
 }
 
-/// Elements that are to come.
+/// Totals of the elements to be added.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct More {
     pub elements: usize,
     /// Bytes of their texts.
     pub bytes: usize,
-    /// Bytes that they take in a packed list, at most.
+    /// Upper bound of their bytes in a packed list.
     pub cost: usize,
 }
 
@@ -89,26 +93,26 @@ impl More {
     }
 }
 
-/// Bytes that a listpack with the elements of a packed list takes.
+/// Bytes of a listpack with the elements of a packed list.
 pub(super) fn listpack_bytes(packed: PackedList<'_>) -> usize {
     LISTPACK_BYTES + packed.iter().map(element_bytes).sum::<usize>()
 }
 
-/// Less than the elements of a packed list of a tree take in a listpack, but not much.
+/// Lower bound, close and quickly computed, of the bytes of a leaf's elements in a listpack.
 pub(super) fn listpack_bytes_about(packed: PackedList<'_>) -> usize {
-    // The lengths of a long text are four bytes less in a listpack.
+    // The lengths of a long text take four bytes less in a listpack.
     packed.element_bytes().len() / 32 * 31 + packed.len()
 }
 
-/// Bytes that the elements of a packed list of a tree take in a listpack at least, and but for some
-/// of the smallest integers just so many: one more than in the packed list, of which long texts
-/// have their length twice in eight bytes and not in four.
+/// Lower bound, exact but for some of the smallest integers, of the bytes of a leaf's elements in a
+/// listpack. An element takes one byte more there than in the packed list, where long texts store
+/// their length twice in eight bytes instead of four.
 pub(super) fn listpack_bytes_at_least(packed: PackedList<'_>) -> usize {
     let (small_integers, long_texts) = packed.count_unusual();
     packed.element_bytes().len() + 2 * packed.len() - small_integers - 6 * long_texts
 }
 
-/// Bytes that an element takes in a listpack: its head, itself, and its length once more behind.
+/// Bytes of an element in a listpack: its header, its content, and its length repeated at the end.
 pub(in crate::value) fn element_bytes(element: Element<'_>) -> usize {
     let bytes = match element {
         Element::Integer(value) => match value {

@@ -1,7 +1,7 @@
 //! Lists: elements by position.
 //!
-//! A small list is one packed list, a large one a tree of rows of one element each. A list that is
-//! empty is no list: its key is removed.
+//! A small list is one packed list, a large one a tree of rows of one element each. A key whose
+//! list becomes empty is removed.
 
 mod change;
 mod limit;
@@ -19,20 +19,21 @@ type Leaf = RowLeaf<ByPosition>;
 /// An end of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// Where index 0 is.
+    /// The end with index 0.
     Front,
-    /// Where index -1 is.
+    /// The end with index -1.
     Back,
 }
 
-/// The element at `index` of `len`, where negative ones count from the end; `None` beyond either.
+/// Resolves `index` in a list of `len` elements, negative ones counted from the end; `None` beyond
+/// either end.
 pub fn position(len: u64, index: i64) -> Option<u64> {
     let at = if index < 0 { len.checked_sub(index.unsigned_abs())? } else { index as u64 };
     (at < len).then_some(at)
 }
 
-/// The elements from the `start`th to the `end`th, both included, of `len`: the first, and how
-/// many. Negative positions count from the end.
+/// Resolves positions `start` to `end`, both included, in a list of `len` elements to the first
+/// index and a count. Negative positions count from the end.
 pub fn range(len: u64, start: i64, end: i64) -> (u64, u64) {
     let place = |at: i64| {
         if at < 0 { len.saturating_sub(at.unsigned_abs()) } else { at as u64 }

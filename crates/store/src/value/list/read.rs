@@ -1,4 +1,4 @@
-//! Reading lists.
+//! Read access to lists.
 
 use super::{End, Leaf};
 use crate::access::Access;
@@ -18,18 +18,18 @@ enum Form<'x> {
     Large(View<'x, ReadNodes<'x>, Leaf>),
 }
 
-/// The list of a key, for a command that reads.
+/// Reads the list of a key for a command.
 ///
 /// # Errors
-/// When the key holds something else.
+/// When the key does not hold a list.
 pub fn read<'x>(access: &'x mut Access<'_>, key: &Key<'_>) -> Result<Option<List<'x>>, WrongKind> {
     Ok(access.read_kind(key, Kind::List)?.map(List::of))
 }
 
-/// The list of a key, without any trace.
+/// Reads the list of a key without any trace.
 ///
 /// # Errors
-/// When the key holds something else.
+/// When the key does not hold a list.
 pub fn lookup_without_touch<'x>(
     access: &'x Access<'_>,
     key: &Key<'_>,
@@ -46,7 +46,7 @@ impl<'x> List<'x> {
         }
     }
 
-    /// Elements.
+    /// Number of elements.
     #[inline]
     #[expect(clippy::len_without_is_empty, reason = "an empty list is no list")]
     pub fn len(&self) -> u64 {
@@ -56,7 +56,7 @@ impl<'x> List<'x> {
         }
     }
 
-    /// The element at an end.
+    /// Returns the element at an end.
     #[inline]
     pub fn end(&self, end: End) -> Option<Element<'x>> {
         let packed = match &self.0 {
@@ -71,12 +71,12 @@ impl<'x> List<'x> {
         if end == End::Front { packed.iter().next() } else { packed.last() }
     }
 
-    /// The element with a number.
+    /// Returns the element at an index.
     pub fn get(&self, at: u64) -> Option<Element<'x>> {
         self.iter_from(at).next()
     }
 
-    /// The elements from the one with a number on.
+    /// Iterates over the elements from an index on.
     pub fn iter_from(&self, at: u64) -> Elements<'x> {
         match &self.0 {
             Form::Small(packed) => {
@@ -92,7 +92,7 @@ impl<'x> List<'x> {
         }
     }
 
-    /// The elements from the one with a number back to the first.
+    /// Iterates over the elements from an index back to the first.
     pub fn iter_back_from(&self, at: u64) -> ElementsBack<'x> {
         match &self.0 {
             Form::Small(packed) => {
@@ -109,7 +109,7 @@ impl<'x> List<'x> {
     }
 }
 
-/// Elements in their order.
+/// Elements from the front to the back.
 #[derive(Debug)]
 pub struct Elements<'x> {
     here: Iter<'x>,
@@ -137,7 +137,7 @@ impl<'x> Iterator for Elements<'x> {
     }
 }
 
-/// Elements from the last to the first.
+/// Elements from the back to the front.
 #[derive(Debug)]
 pub struct ElementsBack<'x> {
     here: Iter<'x>,

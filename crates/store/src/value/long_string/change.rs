@@ -1,4 +1,4 @@
-//! Making long strings, and changing them.
+//! Creation and change of long strings.
 
 use super::{CHUNK_BYTES, LongView, ZEROS, is_zeros, len_of, node_of, set_len, value_of};
 use crate::access::Access;
@@ -10,7 +10,7 @@ use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 use tree::{NoRoom, NodeId, NodesMut};
 
-/// A long string, in which the ranges can be written that it was opened for.
+/// A long string opened for change, with certain ranges that may be written.
 #[derive(Debug)]
 pub struct LongMut<'v, 'a> {
     nodes: WriteNodes<'v, 'a>,
@@ -18,7 +18,7 @@ pub struct LongMut<'v, 'a> {
 }
 
 impl LongMut<'_, '_> {
-    /// The same, to be read.
+    /// Returns the string for reading.
     pub fn view(&self) -> LongView<'_> {
         LongView::new(self.nodes.read(), self.len)
     }
@@ -28,12 +28,12 @@ impl LongMut<'_, '_> {
         self.len
     }
 
-    /// Never: it is long.
+    /// Always false: a long string has bytes.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Writes bytes over those from `at` on.
+    /// Overwrites the bytes from `at` on.
     pub fn write(&mut self, at: usize, bytes: &[u8]) {
         for (chunk, place) in places(at..at + bytes.len()) {
             let begin = chunk * CHUNK_BYTES + place.start - at;
@@ -42,8 +42,9 @@ impl LongMut<'_, '_> {
         }
     }
 
-    /// Lets `change` change a few bytes, or read those for which the string was not opened. Beyond
-    /// its end there are none.
+    /// Calls `change` with a copy of a few bytes and writes them back if they have changed. Ranges
+    /// for which the string was not opened can be read only. Bytes beyond the end of the string are
+    /// left out.
     pub fn with_bytes<T>(&mut self, range: Range<usize>, change: impl FnOnce(&mut [u8]) -> T) -> T {
         let end = range.end.min(self.len);
         let start = range.start.min(end);
@@ -58,7 +59,7 @@ impl LongMut<'_, '_> {
     }
 }
 
-/// A collection of the chunks of a string, which belongs to a key.
+/// Creates a collection with the chunks of a string, for a key.
 ///
 /// # Errors
 /// When there is no room for it; nothing has changed then.
@@ -70,7 +71,8 @@ pub(crate) fn chunks_of(key: &mut KeyMut<'_, '_>, bytes: &[u8]) -> Result<Collec
     Ok(id)
 }
 
-/// Makes bytes a chunk of a collection, which is given up if there is no room for it.
+/// Adds a chunk to a collection, which is given up if there is no room. A chunk of zeros stays a
+/// hole.
 fn put_chunk(
     key: &mut KeyMut<'_, '_>,
     id: CollectionId,
@@ -87,7 +89,7 @@ fn put_chunk(
     Ok(put?)
 }
 
-/// Makes the chunks of a collection the value of a key, in place of any other.
+/// Makes a collection of chunks the value of a key, in place of any other value.
 ///
 /// # Errors
 /// When there is no room for it; nothing has changed then, and the collection is given up.
@@ -105,8 +107,8 @@ pub(crate) fn put_chunks(
 }
 
 impl<'a> Access<'a> {
-    /// Makes a string of `len` bytes, which has no deadline, the value of a key, in place of any
-    /// other: `chunk` appends the bytes of each place to what it is given.
+    /// Sets a key to a string of `len` bytes without a deadline, in place of any other value.
+    /// `chunk` appends the bytes of the given range to its buffer.
     ///
     /// # Errors
     /// When there is no room for it; nothing has changed then.
@@ -127,11 +129,11 @@ impl<'a> Access<'a> {
         put_chunks(&mut self.guard().key_mut(key), id, len, None)
     }
 
-    /// The string of a key as a long one for change: made `len` bytes long if it is shorter or not
-    /// there, and ready to be written to in the ranges of `written`, which lie inside.
+    /// Opens the string of a key for change as a long string, lengthened or created if it has fewer
+    /// than `len` bytes. The ranges of `written`, which lie inside it, may then be written.
     ///
     /// # Errors
-    /// When the key holds something else, or there is no room; the string is as it was then.
+    /// When the key holds something else, or there is no room; the string is unchanged then.
     pub(crate) fn open_long<'g>(
         &'g mut self,
         key: &Key<'g>,
@@ -164,7 +166,7 @@ impl<'a> Access<'a> {
     }
 }
 
-/// Makes chunks where some of these ranges lie and there are none, or none so long.
+/// Ensures that the chunks under these ranges exist and are long enough.
 fn make_ready(
     nodes: &mut WriteNodes<'_, '_>,
     written: impl Iterator<Item = Range<usize>>,
@@ -196,7 +198,7 @@ fn make_chunk(
     }
 }
 
-/// The chunks that a range touches, and which bytes of each.
+/// Splits a range by chunks: the number of each chunk, and the range of bytes within it.
 fn places(range: Range<usize>) -> impl Iterator<Item = (usize, Range<usize>)> {
     let chunks = range.start / CHUNK_BYTES..range.end.div_ceil(CHUNK_BYTES);
     let chunks = if range.is_empty() { 0..0 } else { chunks };

@@ -1,27 +1,27 @@
-//! A long string, read part by part.
+//! Read access to long strings, part by part.
 
 use super::{CHUNK_BYTES, ZEROS, node_of};
 use crate::shard::ReadNodes;
 use std::ops::Range;
 
-/// A long string, to be read.
+/// A long string, for reading.
 #[derive(Clone, Copy, Debug)]
 pub struct LongView<'a> {
     nodes: ReadNodes<'a>,
     len: usize,
 }
 
-/// A part of a long string, at most a chunk.
+/// A part of a long string, at most one chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part<'a> {
-    /// These bytes.
+    /// Bytes stored in a chunk.
     Bytes(&'a [u8]),
-    /// So many zeros, which nothing is kept of.
+    /// Number of zeros that are not stored.
     Zeros(usize),
 }
 
 impl<'a> Part<'a> {
-    /// How many bytes of the string it is.
+    /// Number of bytes.
     pub fn len(self) -> usize {
         match self {
             Part::Bytes(bytes) => bytes.len(),
@@ -29,12 +29,12 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Never: a part has bytes.
+    /// Always false: a part has bytes.
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }
 
-    /// Its bytes that are kept, of which zeros are none.
+    /// Returns the stored bytes; none for zeros.
     pub(crate) fn held(self) -> &'a [u8] {
         match self {
             Part::Bytes(bytes) => bytes,
@@ -42,7 +42,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Its bytes.
+    /// Returns the bytes, zeros included.
     pub fn bytes(self) -> &'a [u8] {
         match self {
             Part::Bytes(bytes) => bytes,
@@ -61,12 +61,12 @@ impl<'a> LongView<'a> {
         self.len
     }
 
-    /// Never: it is long.
+    /// Always false: a long string has bytes.
     pub fn is_empty(self) -> bool {
         self.len == 0
     }
 
-    /// The parts of a range, of which only what lies inside the string counts.
+    /// Iterates over the parts of a range, cut off at the end of the string.
     pub fn parts(self, range: Range<usize>) -> impl Iterator<Item = Part<'a>> + use<'a> {
         let end = range.end.min(self.len);
         let mut at = range.start;
@@ -77,7 +77,7 @@ impl<'a> LongView<'a> {
         })
     }
 
-    /// What stands from `at` on, up to `end` or the end of the chunk.
+    /// Returns the part from `at` on, up to `end` or the end of the chunk.
     fn part(self, at: usize, end: usize) -> Part<'a> {
         let (chunk, from) = (at / CHUNK_BYTES, at % CHUNK_BYTES);
         let to = CHUNK_BYTES.min(end - chunk * CHUNK_BYTES);
@@ -88,12 +88,12 @@ impl<'a> LongView<'a> {
         }
     }
 
-    /// The byte at a position; `None` beyond the end.
+    /// Returns the byte at a position; `None` beyond the end.
     pub fn byte(self, at: usize) -> Option<u8> {
         self.parts(at..at.saturating_add(1)).next().map(|part| part.bytes()[0])
     }
 
-    /// Copies the bytes from `at` on into `to`, and zeros for what lies beyond the end.
+    /// Copies the bytes from `at` on into `to`, with zeros for bytes beyond the end.
     pub fn copy_to(self, at: usize, to: &mut [u8]) {
         let mut done = 0;
         for part in self.parts(at..at.saturating_add(to.len())) {

@@ -15,7 +15,7 @@ const NAMES: [&[u8]; 4] = [b"a", b"b", b"c", b"a much longer name"];
 const LEN_MAX: u64 = 512 << 20;
 const STEPS: usize = if cfg!(miri) { 6 } else { 800 };
 
-/// A string and its deadline.
+/// Expected string and deadline of each key.
 type Model = BTreeMap<&'static [u8], (Vec<u8>, Option<Millis>)>;
 
 struct World {
@@ -56,7 +56,7 @@ impl World {
         (0..len).map(|at| if at % 97 == 0 { at as u8 } else { byte }).collect()
     }
 
-    /// A place near a border of chunks, near the threshold, or anywhere.
+    /// Random offset near a border of chunks, near the threshold, or anywhere.
     fn place(&mut self) -> usize {
         let near = |border: usize, by: usize| border + by - 20;
         match self.below(4) {
@@ -213,7 +213,7 @@ impl World {
         self.store.clean_at_rest(&mut self.thread, 1 << 18, now);
     }
 
-    /// Keeps strings near the threshold.
+    /// Keeps the length of strings near the threshold.
     fn shorten(&mut self) {
         let name = self.name();
         if self.present(name).len() > 4 * WHOLE_BYTES_MAX {
@@ -319,7 +319,7 @@ fn what_has_no_room_leaves_the_string_as_it_was() {
         access.set_string(&keys[0], &value, Encoding::Raw, Expiry::Never).expect("room");
         let much = vec![1; 64 << 20];
         let mut at = 0;
-        // Until the address space is used up.
+        // Grow the string until the address space is used up.
         while string::set_range(access, &keys[1], at, &much, LEN_MAX * 4).is_ok() {
             at += much.len();
         }

@@ -1,4 +1,4 @@
-//! Adding members.
+//! Addition of members.
 
 use super::build::{convert, distinct, put_members};
 use super::integers::{self, Integers, width_of};
@@ -17,7 +17,7 @@ use tree::{NoRoom, NodesMut, Rows, Tree};
 
 pub(super) type SetTree<'n, 'x, 'a> = Tree<'n, WriteNodes<'x, 'a>, Leaf>;
 
-/// Adds members to the set of a key, which is created if need be. Returns how many are new.
+/// Adds members to the set of a key, created if need be. Returns the number of new members.
 ///
 /// # Errors
 /// When the key holds something else, or there is no room.
@@ -41,7 +41,8 @@ pub fn add<'t>(
     add_each(&mut key, texts, limit)
 }
 
-/// Adds a member to the set of a key, as `add` does, but keeps the set's form if it is a member.
+/// Adds a member to the set of a key, as `add` does, but keeps the set's form if it is a member
+/// already.
 ///
 /// # Errors
 /// When the key holds something else, or there is no room.
@@ -56,7 +57,7 @@ pub(super) fn add_one(
     if key.exists() { add_each(&mut key, text, limit) } else { create(&mut key, text, limit) }
 }
 
-/// Adds members, one after the other, to a set that is there.
+/// Adds members, one after the other, to an existing set.
 fn add_each<'t>(
     key: &mut KeyMut<'_, '_>,
     mut texts: impl Iterator<Item = &'t [u8]>,
@@ -107,7 +108,7 @@ fn add_to_integers(key: &mut KeyMut<'_, '_>, text: &[u8], limit: SetLimit) -> Re
         if key.value_tag().is_tree() {
             return Ok(add_to_tree(key, std::iter::once(text))? > 0);
         }
-        // It is no integer, so it is not there yet; and that it has room was looked at.
+        // The text is no integer, so it is not a member yet; `convert` has checked that it fits.
         key.insert_into_packed(len, &[element])?;
         return Ok(true);
     };
@@ -122,21 +123,21 @@ fn add_to_integers(key: &mut KeyMut<'_, '_>, text: &[u8], limit: SetLimit) -> Re
         integers::insert(key.bytes_mut(), at, value);
         return Ok(true);
     }
-    // What asks for more bytes is below all others or above them.
+    // An integer that needs more bytes is below all others or above them.
     let (below, above) = if at == 0 { (Some(value), None) } else { (None, Some(value)) };
     let bytes = integers::encode(width, below.into_iter().chain(all.iter()).chain(above));
     key.replace(small_value_tag(Encoding::Intset), &bytes)?;
     Ok(true)
 }
 
-/// Makes a small set a tree and adds a member to it that is not there yet.
+/// Converts a small set to a tree and adds a new member to it.
 #[cold]
 fn enlarge(key: &mut KeyMut<'_, '_>, text: &[u8], encoding: Encoding) -> Result<bool, Fault> {
     convert(key, encoding, None)?;
     Ok(add_to_tree(key, std::iter::once(text))? > 0)
 }
 
-/// Adds a member to a tree that is called by the name of a compact form.
+/// Adds a member to a tree that clients know under a compact encoding.
 #[cold]
 fn add_to_named_tree(
     key: &mut KeyMut<'_, '_>,
@@ -192,7 +193,7 @@ fn add_row(
     Ok(true)
 }
 
-/// Makes a new set of members.
+/// Creates the set of a key from members.
 fn create<'t>(
     key: &mut KeyMut<'_, '_>,
     mut texts: impl ExactSizeIterator<Item = &'t [u8]> + Clone,
@@ -225,18 +226,18 @@ fn create<'t>(
     Ok(begun.added + add_each(key, rest, limit)?)
 }
 
-/// Bytes that a member takes in a small set besides its text, at most.
+/// Most bytes of a member in a small set besides its text.
 const LONGEST_COST: usize = 9;
 
 /// A new set with the first of its members.
 struct Begun {
-    /// Texts that were looked at.
+    /// Number of texts consumed.
     passed: usize,
-    /// Members.
+    /// Number of members.
     added: u64,
 }
 
-/// Makes a set of those integers that come before the first other text.
+/// Creates a set of the integers that come before the first text that is none.
 fn create_integers<'t>(
     key: &mut KeyMut<'_, '_>,
     texts: impl Iterator<Item = &'t [u8]>,
@@ -255,8 +256,8 @@ fn create_integers<'t>(
     Ok(Begun { passed, added: values.len() as u64 })
 }
 
-/// Makes a packed list of those texts that come before the first that does not fit into one, which
-/// take `bytes` at most; if that is the first of all, an empty one.
+/// Creates a packed list of the texts that come before the first one that the limit does not allow;
+/// an empty list if that is the first of all. `bytes` is an upper bound of their size.
 fn create_packed<'t>(
     key: &mut KeyMut<'_, '_>,
     texts: impl Iterator<Item = &'t [u8]>,

@@ -1,4 +1,4 @@
-//! Sets that are made at once: new ones, ones that change their form, and results.
+//! Sets built as a whole: new ones, ones that change their form, and results.
 
 use super::integers::{self, Integers};
 use super::{Leaf, SMALL_BYTES_MAX, Tagged, small_value_tag, tree_value_tag};
@@ -10,11 +10,11 @@ use packed::{Element, PackedList, PackedListMut};
 use smallvec::{SmallVec, smallvec};
 use tree::Tree;
 
-/// The tag of a member whose tag is not known. It is computed where it is needed, and one that
-/// really is zero is computed once more.
+/// Placeholder for the tag of a member that is not computed yet. A tag that really is zero is
+/// computed once more.
 pub(super) const UNKNOWN: u32 = 0;
 
-/// Makes these members, which are distinct, the set of a key, in a form that is called so.
+/// Replaces the value of a key by a set of these distinct members, in the form for `encoding`.
 pub(super) fn put_members(
     key: &mut KeyMut<'_, '_>,
     encoding: Encoding,
@@ -73,7 +73,7 @@ fn put_tree(
     })
 }
 
-/// Leaves out members that come twice. They come in the order of their tags after that.
+/// Removes duplicates, and sorts the members by their tags.
 pub(super) fn distinct(members: &mut Vec<Tagged<'_>>) {
     members.sort_by_key(|(tag, _)| *tag);
     let mut kept = 0;
@@ -88,8 +88,8 @@ pub(super) fn distinct(members: &mut Vec<Tagged<'_>>) {
     members.truncate(kept);
 }
 
-/// Makes a set one that is called `encoding`: a tree, unless it is called a listpack and there is
-/// `packed_room` for that many bytes more in a packed list.
+/// Changes the encoding under which clients know a set. It becomes a tree, unless the encoding is
+/// listpack and a packed list can hold the members and `packed_room` bytes more.
 pub(super) fn convert(
     key: &mut KeyMut<'_, '_>,
     encoding: Encoding,
@@ -100,7 +100,7 @@ pub(super) fn convert(
         key.set_value_tag(tree_value_tag(encoding));
         return Ok(());
     }
-    // The elements stand in the record that is about to be written over.
+    // Copied, as the record with the elements is about to be overwritten.
     let bytes: SmallVec<[u8; 1024]> = SmallVec::from_slice(key.bytes());
     let mut members: Vec<Tagged<'_>> = if value_tag.encoding() == Encoding::Intset {
         Integers::new(&bytes).iter().map(|value| (UNKNOWN, Element::Integer(value))).collect()
@@ -116,7 +116,7 @@ pub(super) fn convert(
     put_tree(key, encoding, &mut members)
 }
 
-/// Members that are kept while the sets that they come from are changed.
+/// Copies of members, valid while the sets that they come from change.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     bytes: Vec<u8>,
@@ -126,9 +126,9 @@ pub(super) struct Kept {
 #[derive(Clone, Copy, Debug)]
 struct KeptMember {
     tag: u32,
-    /// Bytes of the text, or `INTEGER`.
+    /// Length of the text in bytes, or `INTEGER`.
     len: u32,
-    /// Where the text begins, or the integer.
+    /// Offset of the text, or the integer.
     word: i64,
 }
 

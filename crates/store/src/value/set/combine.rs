@@ -1,10 +1,10 @@
-//! Intersection, union and difference of sets in any forms.
+//! Intersection, union and difference of sets in any form.
 //!
-//! | what meets what | how |
+//! | operands | method |
 //! |---|---|
-//! | large sets | side by side in the order of tags, members compared where tags agree |
-//! | a small set and others | each of its members is looked for in the others |
-//! | small sets only, united | each member is looked for among those that were given |
+//! | large sets | walked side by side in the order of tags; members are compared where tags agree |
+//! | a small set and others | each of its members is looked up in the others |
+//! | union of small sets only | each member is looked up among those already passed on |
 
 use super::build::UNKNOWN;
 use super::cursor::Cursor;
@@ -14,28 +14,28 @@ use packed::Element;
 use smallvec::SmallVec;
 use std::ops::ControlFlow;
 
-/// What is done with several sets.
+/// Operation on several sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// Members of all of them.
+    /// Members of all sets.
     Intersection,
-    /// Members of any of them.
+    /// Members of any set.
     Union,
-    /// Members of the first that are in no other.
+    /// Members of the first set that are in no other.
     Difference,
 }
 
-/// Goes on with the next member, or stops.
+/// Continues with the next member, or stops.
 pub type Flow = ControlFlow<()>;
 
-/// Gives each member of the result once to `each`, with its tag, or zero where that is not known.
-/// Keys without a set are empty sets.
+/// Passes each member of the result once to `each`, with its tag, or zero if that is not known.
+/// Keys without a set count as empty sets.
 pub fn combine<'x>(
     operation: Operation,
     sets: &[Option<Set<'x>>],
     mut each: impl FnMut(u32, Element<'x>) -> Flow,
 ) {
-    // That it was stopped is known to whoever stopped it.
+    // A stop needs no report: `each` itself asked for it.
     let _ = match operation {
         Operation::Intersection => intersect(sets, &mut each),
         Operation::Union => unite(sets, &mut each),
@@ -43,7 +43,7 @@ pub fn combine<'x>(
     };
 }
 
-/// Several sets, without those that are empty.
+/// Sets of the existing keys.
 type Present<'x> = SmallVec<[Set<'x>; 4]>;
 type Lookups<'x> = SmallVec<[Lookup<'x>; 4]>;
 type Cursors<'x> = SmallVec<[Cursor<'x>; 4]>;
@@ -72,7 +72,7 @@ fn intersect<'x>(
     Flow::Continue(())
 }
 
-/// Cursors of large sets, and those that are small.
+/// Splits sets into cursors of the large ones and the small ones.
 fn cursors_of<'x>(sets: &[Set<'x>]) -> (Cursors<'x>, Present<'x>) {
     let (mut cursors, mut small) = (Cursors::new(), Present::new());
     for set in sets {
@@ -251,7 +251,7 @@ impl<'x> Stream<'x> {
         }
     }
 
-    /// Whether a member with the tag at which the stream is, is the wanted one.
+    /// Returns true if one of the members with this tag, which is the current one, equals `wanted`.
     #[inline]
     fn holds(&mut self, tag: u32, wanted: Element<'_>) -> bool {
         match self {

@@ -1,39 +1,39 @@
-//! A place in a large set, which goes on in the order of tags.
+//! Cursor over a large set, in the order of tags.
 
 use super::Leaf;
 use crate::shard::ReadNodes;
 use packed::{Element, Place};
 use tree::{Path, Rows, View, resolve};
 
-/// Rows that are passed one by one before they are searched.
+/// Number of rows that `seek` passes one by one before it searches.
 const NEAR_ROWS: usize = 4;
 
-/// A member of a large set, or the end.
+/// Position of a member of a large set, or its end.
 #[derive(Clone, Debug)]
 pub(super) struct Cursor<'x> {
     view: View<'x, ReadNodes<'x>, Leaf>,
     path: Path,
     rows: Rows<'x>,
     row: usize,
-    /// The place of a row that is not behind this one.
+    /// Place of the current row or of one before it.
     place: Place,
 }
 
 impl<'x> Cursor<'x> {
-    /// At the first member.
+    /// Returns a cursor at the first member.
     pub fn new(view: View<'x, ReadNodes<'x>, Leaf>) -> Cursor<'x> {
         let path = view.first();
         let rows = Rows::new(view.leaf(&path));
         Cursor { view, path, rows, row: 0, place: rows.packed().front() }
     }
 
-    /// The tag of the member; `None` at the end.
+    /// Tag of the current member; `None` at the end.
     #[inline]
     pub fn tag(&self) -> Option<u32> {
         (self.row < self.rows.len()).then(|| self.rows.tag(self.row))
     }
 
-    /// The member.
+    /// Returns the current member.
     ///
     /// # Panics
     /// At the end.
@@ -44,7 +44,7 @@ impl<'x> Cursor<'x> {
         resolve(self.view.nodes, packed.at(self.place).expect("the cursor is not at the end"))
     }
 
-    /// Goes on to the next member.
+    /// Advances to the next member.
     #[inline]
     pub fn advance(&mut self) {
         self.row += 1;
@@ -53,7 +53,7 @@ impl<'x> Cursor<'x> {
         }
     }
 
-    /// Goes on to the first member whose tag is not below `tag`.
+    /// Advances to the first member whose tag is not below `tag`.
     #[inline]
     pub fn seek(&mut self, tag: u32) {
         let near = self.rows.len().min(self.row + NEAR_ROWS);
@@ -78,7 +78,7 @@ impl<'x> Cursor<'x> {
         }
     }
 
-    /// Goes on to the next leaf; false, and to the end, at the last one.
+    /// Advances to the next leaf; at the last one, moves to the end and returns false.
     fn next_leaf(&mut self) -> bool {
         if self.view.next(&mut self.path) {
             self.enter();
@@ -93,7 +93,7 @@ impl<'x> Cursor<'x> {
         (self.row, self.place) = (0, self.rows.packed().front());
     }
 
-    /// Whether the set has a member, which has the cursor's tag.
+    /// Returns true if one of the members with the current tag equals `wanted`.
     #[inline]
     pub fn holds(&mut self, wanted: Element<'_>) -> bool {
         if self.member() == wanted {

@@ -1,11 +1,12 @@
-//! Small sets of integers: a rising array, of as few bytes each as the widest needs.
+//! Small sets of integers: a sorted array, each integer as wide as the widest one needs.
 
 use smallvec::SmallVec;
 
+/// Integers in ascending order. The width is 2, 4 or 8 bytes, and never falls.
+///
 /// ```text
 /// | width 1 | integer of so many bytes, little-endian | ... |
 /// ```
-/// The width is 2, 4 or 8, and never falls.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Integers<'a> {
     width: usize,
@@ -14,10 +15,10 @@ pub(super) struct Integers<'a> {
 
 const HEAD_BYTES: usize = 1;
 
-/// The bytes of an array.
+/// Bytes of an array with its head.
 pub(super) type Bytes = SmallVec<[u8; 256]>;
 
-/// Bytes that an integer asks for.
+/// Bytes that an integer needs.
 #[inline]
 pub(super) fn width_of(value: i64) -> usize {
     if i16::try_from(value).is_ok() {
@@ -30,10 +31,10 @@ pub(super) fn width_of(value: i64) -> usize {
 }
 
 impl<'a> Integers<'a> {
-    /// The integers in a value.
+    /// Returns the array in the value of a set.
     ///
     /// # Panics
-    /// If there is no head.
+    /// If the head is missing.
     #[inline]
     pub fn new(bytes: &'a [u8]) -> Integers<'a> {
         let (width, array) = bytes.split_first().expect("integers have a head");
@@ -45,15 +46,15 @@ impl<'a> Integers<'a> {
         self.array.len() / self.width
     }
 
-    /// Bytes of each.
+    /// Bytes of each integer.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// The integer with a number, from 0 for the lowest.
+    /// Returns the integer at an index, in ascending order.
     ///
     /// # Panics
-    /// If there are not so many.
+    /// If the index is out of range.
     #[inline]
     pub fn get(&self, at: usize) -> i64 {
         let bytes = &self.array[at * self.width..(at + 1) * self.width];
@@ -64,7 +65,7 @@ impl<'a> Integers<'a> {
         }
     }
 
-    /// Where an integer is, or would be.
+    /// Finds an integer: its index, or as an error the index at which it would be inserted.
     #[inline]
     pub fn find(&self, value: i64) -> Result<usize, usize> {
         match self.width {
@@ -74,13 +75,13 @@ impl<'a> Integers<'a> {
         }
     }
 
-    /// From the lowest to the highest.
+    /// Iterates in ascending order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = i64> + ExactSizeIterator + use<'a> {
         let integers = *self;
         (0..self.len()).map(move |at| integers.get(at))
     }
 
-    /// Bytes of the longest text among them.
+    /// Length in bytes of the longest integer as text.
     pub fn longest_text(&self) -> usize {
         let ends = [self.get(0), self.get(self.len() - 1)];
         ends.into_iter().map(|end| packed::Element::Integer(end).text_len()).max().unwrap_or(0)
@@ -97,12 +98,12 @@ fn search<const N: usize>(
     if array.get(at).is_some_and(|other| read(*other) == value) { Ok(at) } else { Err(at) }
 }
 
-/// Bytes that an array of integers takes.
+/// Length in bytes of an array with its head.
 pub(super) fn byte_len(width: usize, count: usize) -> usize {
     HEAD_BYTES + width * count
 }
 
-/// The array of integers that rise.
+/// Encodes integers that are in ascending order.
 pub(super) fn encode(width: usize, values: impl Iterator<Item = i64>) -> Bytes {
     let mut bytes = Bytes::new();
     bytes.push(narrow::to_u8(width));
@@ -112,12 +113,12 @@ pub(super) fn encode(width: usize, values: impl Iterator<Item = i64>) -> Bytes {
     bytes
 }
 
-/// The width that some integers ask for together.
+/// Bytes that the widest of some integers needs.
 pub(super) fn width_of_all(values: impl Iterator<Item = i64>) -> usize {
     values.map(width_of).max().unwrap_or(2)
 }
 
-/// Writes an integer into bytes that have grown by its width, before the one with number `at`.
+/// Inserts an integer at index `at` into bytes that have already grown by its width.
 pub(super) fn insert(bytes: &mut [u8], at: usize, value: i64) {
     let width = usize::from(bytes[0]);
     let (from, end) = (HEAD_BYTES + at * width, bytes.len() - width);
@@ -125,7 +126,7 @@ pub(super) fn insert(bytes: &mut [u8], at: usize, value: i64) {
     bytes[from..from + width].copy_from_slice(&value.to_le_bytes()[..width]);
 }
 
-/// Takes the integer with number `at` out of bytes that are going to be as much shorter.
+/// Removes the integer at index `at`; the caller then shortens the bytes by its width.
 pub(super) fn remove(bytes: &mut [u8], at: usize) {
     let width = usize::from(bytes[0]);
     let next = HEAD_BYTES + (at + 1) * width;

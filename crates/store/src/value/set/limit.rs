@@ -1,37 +1,37 @@
-//! Up to which size a set is kept compact.
+//! Largest sizes of the compact forms of a set.
 
 use crate::key::Encoding;
 
-/// Integers beyond that are not kept as an array, whatever the setting.
+/// Most members of an integer array, whatever the setting.
 const INTEGERS_MAX: u64 = 1 << 30;
 
-/// The settings that say how sets are kept.
+/// Settings for the forms of sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SetLimit {
-    /// Members of a set of integers, `set-max-intset-entries`.
+    /// Most members of a set of integers, `set-max-intset-entries`.
     pub integers: u64,
-    /// Members of any other compact set, `set-max-listpack-entries`.
+    /// Most members of any other compact set, `set-max-listpack-entries`.
     pub members: u64,
-    /// Bytes of a member of a compact set, `set-max-listpack-value`.
+    /// Most bytes of a member of a compact set, `set-max-listpack-value`.
     pub member_bytes: u64,
 }
 
-/// A member that is about to be added.
+/// Facts about a member to be added.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Added {
-    /// Whether it is the text of an integer.
+    /// True if the text is an integer.
     pub is_integer: bool,
-    /// Bytes of its text.
+    /// Bytes of the text.
     pub bytes: usize,
 }
 
 impl SetLimit {
-    /// Whether a set of integers may have so many members.
+    /// Returns true if a set of integers may have this number of members.
     pub(super) fn allows_integers(self, len: u64) -> bool {
         len <= self.integers.min(INTEGERS_MAX)
     }
 
-    /// The form of a new set, to which `count` members are going to be added.
+    /// Encoding of a new set to which `count` members will be added.
     pub(super) fn of_new(self, first_is_integer: bool, count: u64) -> Encoding {
         if first_is_integer && count <= self.integers {
             Encoding::Intset
@@ -42,7 +42,7 @@ impl SetLimit {
         }
     }
 
-    /// The form of a set when `count` members, which may be there already, are going to be added.
+    /// Encoding of a set before `count` members are added, some of which it may already have.
     pub(super) fn before_adding(self, encoding: Encoding, count: u64) -> Encoding {
         match encoding {
             Encoding::Intset if count > self.integers => Encoding::Hashtable,
@@ -51,8 +51,8 @@ impl SetLimit {
         }
     }
 
-    /// The form of a set of `len` members when a further one is added. `longest` tells how many
-    /// bytes the longest text of the others has.
+    /// Encoding of a set of `len` members once another one is added. `longest` computes the bytes
+    /// of the longest text among the present members.
     #[inline]
     pub(super) fn with(
         self,
@@ -73,7 +73,7 @@ impl SetLimit {
     }
 }
 
-/// How a set would be kept to which members are added one by one, beginning with none.
+/// Encoding of a set that starts empty and receives members one by one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Growth {
     pub encoding: Encoding,

@@ -1,4 +1,4 @@
-//! Many members that are looked for in a set.
+//! Lookup of many members in a set.
 
 use super::Leaf;
 use super::read::{Form, Members, Set, Wanted, has_row};
@@ -7,12 +7,12 @@ use packed::Element;
 use smallvec::SmallVec;
 use tree::{NodeId, View};
 
-/// Members that are looked for together: the leaves of all are prefetched before the first is read.
+/// Number of members looked up together: all their leaves are prefetched before the first is read.
 const BURST: usize = 8;
-/// Among fewer members than these, one is found sooner by passing all than by its tag.
+/// Number of members below which a linear search is faster than one by tag.
 const FEW: u64 = 16;
 
-/// Members that are looked for together.
+/// Members looked up together.
 pub(super) type Burst<'x> = SmallVec<[Wanted<'x>; BURST]>;
 
 /// Takes the next members; false at the end.
@@ -22,17 +22,17 @@ pub(super) fn next_burst<'x>(members: &mut Members<'x>, burst: &mut Burst<'x>) -
     !burst.is_empty()
 }
 
-/// A set in which members are looked for.
+/// Set prepared for lookups.
 #[derive(Debug)]
 pub(super) enum Lookup<'x> {
-    /// As it is.
+    /// The set as it is.
     Plain(Set<'x>),
-    /// A small one by its tags.
+    /// A small set with a hash table of its members.
     Hashed(Set<'x>, Seen<'x>),
 }
 
 impl<'x> Lookup<'x> {
-    /// A set in which `count` members are going to be looked for.
+    /// Prepares a set for the lookup of `count` members.
     pub fn new(set: Set<'x>, count: u64) -> Lookup<'x> {
         let Form::Small(packed) = set.form else { return Lookup::Plain(set) };
         if set.len().min(count) < FEW {
@@ -45,7 +45,8 @@ impl<'x> Lookup<'x> {
         Lookup::Hashed(set, seen)
     }
 
-    /// Leaves those members in `burst` that are there, or those that are not.
+    /// Keeps only the members in `burst` that the set has, or those that it lacks if `those_there`
+    /// is false.
     pub fn retain(&self, burst: &mut Burst<'x>, those_there: bool) {
         match self {
             Lookup::Hashed(set, seen) => {
@@ -77,21 +78,21 @@ fn retain_in_leaves<'x>(
     });
 }
 
-/// Members that were given already.
+/// Hash table of the members seen so far.
 #[derive(Debug)]
 pub(super) struct Seen<'x> {
     members: Vec<(u32, Element<'x>)>,
-    /// Numbers of members and one more, by tag; zero for none.
+    /// Indexes into `members` plus one, hashed by tag with linear probing; zero for a free place.
     places: Vec<u32>,
 }
 
 impl<'x> Seen<'x> {
-    /// For so many members at most.
+    /// Returns a table for at most `most` members.
     pub fn new(most: usize) -> Seen<'x> {
         Seen { members: Vec::with_capacity(most), places: vec![0; (2 * most).next_power_of_two()] }
     }
 
-    /// Notes a member; false if it was noted before.
+    /// Adds a member; false if it is in the table already.
     #[inline]
     pub fn is_new(&mut self, tag: u32, element: Element<'x>) -> bool {
         let Err(place) = self.find(tag, element) else { return false };
@@ -100,13 +101,13 @@ impl<'x> Seen<'x> {
         true
     }
 
-    /// Whether a member was noted.
+    /// Returns true if the table has a member.
     #[inline]
     pub fn has(&self, tag: u32, element: Element<'_>) -> bool {
         self.find(tag, element).is_ok()
     }
 
-    /// The place of a member, or the free one for it.
+    /// Finds the place of a member, or as an error the free place for it.
     #[inline]
     fn find(&self, tag: u32, element: Element<'_>) -> Result<usize, usize> {
         let mask = self.places.len() - 1;

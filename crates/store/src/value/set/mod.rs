@@ -6,8 +6,8 @@
 //! large      | collection 4 | root 16 |                 a tree of rows of one element, by tag
 //! ```
 //! A tag is a part of the member's hash under the secret of the process, so it is the same in all
-//! sets: large ones are combined by walking along their leaves side by side. A set that is empty
-//! is no set: its key is removed.
+//! sets: large sets are combined by walking along their leaves side by side. A key whose set
+//! becomes empty is removed.
 
 mod add;
 mod build;
@@ -40,16 +40,17 @@ type Leaf = RowLeaf<ByShortTag>;
 /// A member with its tag.
 type Tagged<'t> = (u32, Element<'t>);
 
-/// A set whose members together take more bytes is a tree, whatever it is called.
+/// Most bytes of a set that is no tree. A larger set is a tree, under whatever encoding clients
+/// know it.
 const SMALL_BYTES_MAX: usize = 60_000;
 
-/// The value tag of a set that is no tree.
+/// Value tag of a set that is no tree.
 fn small_value_tag(encoding: Encoding) -> ValueTag {
     ValueTag::new(Kind::Set, encoding)
 }
 
-/// The value tag of a set that is a tree. It keeps the name of a compact form as long as its
-/// members are few enough for that by the settings.
+/// Value tag of a set that is a tree. Its encoding may still be a compact one, as long as the
+/// settings allow that for its members.
 fn tree_value_tag(encoding: Encoding) -> ValueTag {
     ValueTag::of_tree(Kind::Set, encoding)
 }

@@ -1,4 +1,4 @@
-//! Taking members out by chance.
+//! Removal of random members.
 
 use super::build::{Kept, UNKNOWN, put_members};
 use super::limit::{Added, Growth};
@@ -13,7 +13,7 @@ use crate::shard::{KeyMut, Reason};
 use packed::Element;
 use tree::{Rows, resolve};
 
-/// Members that are about to be taken out of a set.
+/// A prepared removal of random members from a set.
 #[derive(Debug)]
 pub struct Pop<'g, 'a> {
     key: KeyMut<'g, 'a>,
@@ -22,8 +22,8 @@ pub struct Pop<'g, 'a> {
     limit: SetLimit,
 }
 
-/// Gets ready to take up to `count` members, chosen by chance, out of the set of a key. `None` if
-/// there is no set.
+/// Prepares the removal of up to `count` random members from the set of a key. `None` if there is
+/// no set.
 ///
 /// # Errors
 /// When the key holds something else.
@@ -38,19 +38,20 @@ pub fn pop<'g, 'a>(
     Ok(Some(Pop { key, len, count: count.min(len), limit }))
 }
 
-/// A set of which so little is left is made anew of what is left.
+/// Removed members per remaining one from which on a set is built anew from the rest.
 const REST_PART: u64 = 5;
 
 impl Pop<'_, '_> {
-    /// How many there will be.
+    /// Number of members that will be removed.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Gives each member to `each` and takes it out; the last one takes the key with it.
+    /// Passes each chosen member to `each` and removes it; the last member of the set takes the key
+    /// with it.
     ///
     /// # Errors
-    /// When there is no room for what is left; nothing has changed then.
+    /// When there is no room for the remaining members; nothing has changed then.
     pub fn finish(mut self, each: impl FnMut(Element<'_>)) -> Result<(), Fault> {
         let rest = self.len - self.count;
         if self.count == 0 {
@@ -93,7 +94,7 @@ impl Pop<'_, '_> {
         let Pop { mut key, len, count, .. } = self;
         let chosen = choose(key.guard().random(), len, count);
         key.change_tree::<Leaf, _>(0, |tree| {
-            // From the last to the first, so that those that are left keep their positions.
+            // In descending order, so that each removal leaves the remaining positions valid.
             let mut left = &chosen[..];
             while let Some(last) = left.last() {
                 let view = tree.view();
@@ -128,7 +129,7 @@ impl Pop<'_, '_> {
         let Pop { mut key, len, limit, .. } = self;
         let left = choose(key.guard().random(), len, rest);
         let (mut kept, set) = (Kept::default(), Set::of(key.value()));
-        // What is left of a large set may be a small one again.
+        // The rest of a large set may be a small one again.
         let begun = match set.encoding {
             Encoding::Hashtable => Encoding::Listpack,
             encoding => encoding,
@@ -145,7 +146,7 @@ impl Pop<'_, '_> {
     }
 }
 
-/// Gives all members but those at positions, which rise, to `each`.
+/// Passes all members except those at these ascending positions to `each`.
 fn each_other<'x>(set: &Set<'x>, positions: &[u64], mut each: impl FnMut(Element<'x>)) {
     let mut positions = positions.iter().copied().peekable();
     for (at, member) in (0..).zip(set.members()) {

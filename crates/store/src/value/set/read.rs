@@ -1,4 +1,4 @@
-//! Reading sets.
+//! Read access to sets.
 
 use super::Leaf;
 use super::integers::Integers;
@@ -27,19 +27,19 @@ pub(super) enum Form<'x> {
     Large(View<'x, ReadNodes<'x>, Leaf>),
 }
 
-/// The set of a key, for a command that reads.
+/// Reads the set of a key for a command.
 ///
 /// # Errors
-/// When the key holds something else.
+/// When the key does not hold a set.
 #[inline]
 pub fn read<'x>(access: &'x mut Access<'_>, key: &Key<'_>) -> Result<Option<Set<'x>>, WrongKind> {
     Ok(access.read_kind(key, Kind::Set)?.map(Set::of))
 }
 
-/// The set of a key, without any trace.
+/// Reads the set of a key without any trace.
 ///
 /// # Errors
-/// When the key holds something else.
+/// When the key does not hold a set.
 pub fn lookup_without_touch<'x>(
     access: &'x Access<'_>,
     key: &Key<'_>,
@@ -47,10 +47,10 @@ pub fn lookup_without_touch<'x>(
     Ok(access.lookup_kind_without_touch(key, Kind::Set)?.map(Set::of))
 }
 
-/// The sets of several keys, for a command that reads.
+/// Reads the sets of several keys for a command.
 ///
 /// # Errors
-/// When a key holds something else.
+/// When a key does not hold a set.
 pub fn read_all<'x>(
     access: &'x mut Access<'_>,
     keys: &[Key<'_>],
@@ -59,7 +59,7 @@ pub fn read_all<'x>(
     Ok(sets.into_iter().map(|value| value.map(Set::of)).collect())
 }
 
-/// A member that is looked for, whose tag is computed when it is first asked for.
+/// A member to look up; its tag is computed on first use.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted<'t> {
     pub element: Element<'t>,
@@ -78,7 +78,7 @@ impl<'t> Wanted<'t> {
     }
 }
 
-/// The row of a leaf in which a member stands, or before which it would.
+/// Finds the row of a member in a leaf, or as an error the row before which it would be inserted.
 #[inline]
 pub(super) fn find_row<'n>(
     nodes: impl Nodes<'n>,
@@ -86,7 +86,7 @@ pub(super) fn find_row<'n>(
     tag: u32,
     wanted: Element<'_>,
 ) -> Result<usize, usize> {
-    // The codes lie far behind the tags.
+    // The elements' codes lie far behind the tags.
     nodes.prefetch_bytes(rows.codes());
     let mut row = rows.find_tag(tag);
     nodes.prefetch_bytes(rows.about(row));
@@ -99,7 +99,7 @@ pub(super) fn find_row<'n>(
     Err(row)
 }
 
-/// Whether a member stands in a leaf.
+/// Returns true if a leaf has a member.
 #[inline]
 pub(super) fn has_row<'x>(
     view: &View<'x, ReadNodes<'x>, Leaf>,
@@ -123,7 +123,7 @@ impl<'x> Set<'x> {
         Set { form, encoding: value_tag.encoding(), hasher: value.hasher() }
     }
 
-    /// Members.
+    /// Number of members.
     #[inline]
     #[expect(clippy::len_without_is_empty, reason = "an empty set is no set")]
     pub fn len(&self) -> u64 {
@@ -134,7 +134,7 @@ impl<'x> Set<'x> {
         }
     }
 
-    /// Whether a text is a member.
+    /// Returns true if a text is a member.
     #[inline]
     pub fn contains(&self, text: &[u8]) -> bool {
         self.holds(&mut Wanted::new(Element::of(text)))
@@ -153,14 +153,14 @@ impl<'x> Set<'x> {
         }
     }
 
-    /// The tag of a member.
+    /// Returns the tag of a member.
     #[inline]
     pub(crate) fn tag_of(&self, element: Element<'_>) -> u32 {
         element.with_text(|text| short_tag_by(self.hasher, text))
     }
 
-    /// The members: integers rise, those of other small sets are in the order in which they came,
-    /// and those of large ones in the order of their tags.
+    /// Iterates over the members: integers in ascending order, those of other small sets in the
+    /// order of insertion, those of large sets in the order of their tags.
     pub fn members(&self) -> Members<'x> {
         match &self.form {
             Form::Integers(integers) => Members::of_integers(*integers),
@@ -173,15 +173,15 @@ impl<'x> Set<'x> {
         }
     }
 
-    /// Gives members to `each`, from a cursor on, until about `count` were given; returns the
-    /// cursor to go on from. Zero is the begin, and the end. A small set is given whole, whatever
-    /// the cursor. A member that stays from the begin to the end is given exactly once.
+    /// Passes about `count` members from a cursor on to `each`; returns the cursor to continue
+    /// from. Zero means the start, and the end. A small set is passed as a whole, whatever the
+    /// cursor. A member that stays in the set during the whole scan is passed exactly once.
     pub fn scan(&self, cursor: u64, count: u64, mut each: impl FnMut(Element<'x>)) -> u64 {
         let Form::Large(view) = &self.form else {
             self.members().for_each(each);
             return 0;
         };
-        // The tag of the next member, and one more.
+        // A cursor is the tag of the next member plus one.
         let Ok(from) = u32::try_from(cursor.saturating_sub(1)) else { return 0 };
         let mut path = view.find_tag(from);
         let mut rows = Rows::new(view.leaf(&path));
@@ -191,7 +191,7 @@ impl<'x> Set<'x> {
             let mut cells = rows.cells_from(row);
             while row < rows.len() {
                 let tag = rows.tag(row);
-                // Members with the same tag are given together.
+                // Members with the same tag are passed in the same call.
                 if given >= count && last != Some(tag) {
                     return u64::from(tag) + 1;
                 }
@@ -208,7 +208,7 @@ impl<'x> Set<'x> {
     }
 }
 
-/// Members of a set.
+/// Iterator over the members of a set.
 #[derive(Debug)]
 pub struct Members<'x>(Forms<'x>);
 

@@ -1,4 +1,4 @@
-//! Taking members out.
+//! Removal of members.
 
 use super::add::{SetTree, add_one};
 use super::integers::{self, Integers};
@@ -13,7 +13,7 @@ use base::KeyHasher;
 use packed::{Element, PackedList};
 use tree::Rows;
 
-/// Removes members from the set of a key, and the key if none is left. Returns how many there were.
+/// Removes members from the set of a key, and the key if none is left. Returns the number removed.
 ///
 /// # Errors
 /// When the key holds something else.
@@ -38,7 +38,7 @@ pub fn remove<'t>(
     Ok(removed)
 }
 
-/// The number of a member of a small set.
+/// Finds the index of a member in a small set.
 #[inline]
 fn find_small(set: &Set<'_>, text: &[u8]) -> Option<usize> {
     match (&set.form, Element::of(text)) {
@@ -50,7 +50,7 @@ fn find_small(set: &Set<'_>, text: &[u8]) -> Option<usize> {
     }
 }
 
-/// Removes the member of a small set that has a number, and the key with the last one.
+/// Removes the member at an index of a small set, and the key with its last member.
 pub(super) fn remove_at(key: &mut KeyMut<'_, '_>, at: usize) {
     if key.value_tag().encoding() == Encoding::Intset {
         let all = Integers::new(key.bytes());
@@ -60,8 +60,8 @@ pub(super) fn remove_at(key: &mut KeyMut<'_, '_>, at: usize) {
             return;
         }
         integers::remove(key.bytes_mut(), at);
-        // The bytes behind were moved to the front already, so a record that stays longer for want
-        // of room would end in an integer that is there twice.
+        // `shrink` must not fail for want of room: the bytes behind have moved forward already, so
+        // a record of the old length would end in a duplicate of the last integer.
         key.shrink(len);
         return;
     }
@@ -106,8 +106,8 @@ fn remove_row(tree: &mut SetTree<'_, '_, '_>, hasher: &KeyHasher, text: &[u8]) -
     true
 }
 
-/// Moves a member from one set to another, which is created if need be. `None` if the first has no
-/// such member; otherwise whether it is new to the other one.
+/// Moves a member from one set to another, which is created if need be. `None` if the first set
+/// lacks the member; otherwise true if it is new to the second.
 ///
 /// # Errors
 /// When a key holds something else, or there is no room; nothing has changed then.

@@ -1,4 +1,4 @@
-//! Members by chance.
+//! Random members.
 
 use super::Leaf;
 use super::read::{Form, Set, read};
@@ -10,10 +10,11 @@ use base::Random;
 use packed::Element;
 use tree::{Path, Rows, View, resolve};
 
-/// A member of the set of a key, each as likely as any other, for a command that reads.
+/// Returns a random member of the set of a key, all with the same probability, for a command that
+/// reads.
 ///
 /// # Errors
-/// When the key holds something else.
+/// When the key does not hold a set.
 pub fn random_member<'x>(
     access: &'x mut Access<'_>,
     key: &Key<'_>,
@@ -22,10 +23,10 @@ pub fn random_member<'x>(
     Ok(drawn.and_then(|(set, mut random)| set.get(random.below(set.len()))))
 }
 
-/// The set of a key for a command that reads, and chance.
+/// Reads the set of a key for a command, together with a random number generator.
 ///
 /// # Errors
-/// When the key holds something else.
+/// When the key does not hold a set.
 pub fn draw<'x>(
     access: &'x mut Access<'_>,
     key: &Key<'_>,
@@ -34,10 +35,11 @@ pub fn draw<'x>(
     Ok(read(access, key)?.map(|set| (set, random)))
 }
 
-/// `count` different positions below `len`, rising; every choice is as likely as any other.
+/// Returns `count` different positions below `len` in ascending order, all choices with the same
+/// probability.
 ///
 /// # Panics
-/// If there are not so many.
+/// If `count` is greater than `len`.
 pub(super) fn choose(random: &mut Random, len: u64, count: u64) -> Vec<u64> {
     assert!(count <= len);
     if count > len / FEW_PART {
@@ -60,11 +62,11 @@ pub(super) fn choose(random: &mut Random, len: u64, count: u64) -> Vec<u64> {
     chosen
 }
 
-/// Below this part of all, positions are drawn one by one.
+/// Divisor of the length: up to this part of all positions, they are drawn one by one.
 const FEW_PART: u64 = 3;
 
 impl<'x> Set<'x> {
-    /// The member at a position, in the order of `members`.
+    /// Returns the member at a position, in the order of `members`.
     pub fn get(&self, at: u64) -> Option<Element<'x>> {
         match &self.form {
             Form::Integers(all) => {
@@ -80,15 +82,15 @@ impl<'x> Set<'x> {
         }
     }
 
-    /// Gives `count` different members by chance to `each`, every choice as likely as any other.
+    /// Passes `count` different random members to `each`, all choices with the same probability.
     ///
     /// # Panics
-    /// If there are not so many.
+    /// If the set has fewer members.
     pub fn sample(&self, random: &mut Random, count: u64, each: impl FnMut(Element<'x>)) {
         self.each_at(&choose(random, self.len(), count), each);
     }
 
-    /// Gives the members at positions, which rise, to `each`.
+    /// Passes the members at these ascending positions to `each`.
     pub(super) fn each_at(&self, positions: &[u64], mut each: impl FnMut(Element<'x>)) {
         match &self.form {
             Form::Integers(all) => {
@@ -111,12 +113,12 @@ impl<'x> Set<'x> {
     }
 }
 
-/// The way along the members of a tree at positions that rise.
+/// Walk along the members of a tree at ascending positions.
 struct Walk<'x> {
     view: View<'x, ReadNodes<'x>, Leaf>,
     path: Path,
     rows: Rows<'x>,
-    /// The position of the first row, and the place of one that was given.
+    /// Position of the leaf's first row; `place` is that of the last member returned from the leaf.
     begin: u64,
     place: packed::Place,
 }

@@ -1,4 +1,4 @@
-//! Results of combining sets, kept under a key.
+//! Storage of combined sets under a key.
 
 use super::SetLimit;
 use super::build::{Kept, put_members};
@@ -10,21 +10,20 @@ use crate::fault::Fault;
 use crate::key::{Encoding, Key};
 use packed::Element;
 
-/// What became of the key for a result.
+/// Outcome of storing a combined set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stored {
-    /// Members of the result.
+    /// Number of members in the result.
     pub len: u64,
-    /// Whether the key was written or removed; an empty result for a key that was not there
-    /// changes nothing.
+    /// True if the key was written or removed; an empty result leaves a missing key unchanged.
     pub is_change: bool,
 }
 
-/// Makes the result of combining the sets of some keys the value of another key, which may be one
-/// of them, and hold anything. An empty result removes it.
+/// Stores the combination of the sets of some keys under `target`, which may be one of them and may
+/// hold any type. An empty result removes the target.
 ///
 /// # Errors
-/// When one of the sources is no set, or there is no room; nothing has changed then.
+/// When one of the sources is not a set, or there is no room; nothing has changed then.
 pub fn store(
     access: &mut Access<'_>,
     target: &Key<'_>,
@@ -42,7 +41,7 @@ pub fn store(
     Ok(Stored { len, is_change: true })
 }
 
-/// The members of a result, and the form that it has as a set.
+/// Computes the members of a result and its encoding.
 fn result(
     access: &mut Access<'_>,
     operation: Operation,
@@ -71,8 +70,8 @@ fn added(element: Element<'_>) -> Added {
     Added { is_integer, bytes: element.text_len() }
 }
 
-/// The form of an intersection: integers if it has no other members, otherwise as the result grows
-/// from the form of the smallest set.
+/// Encoding of an intersection: intset if all members are integers, otherwise the one that results
+/// from adding them to a set with the form of the smallest source.
 fn of_intersection(
     sets: &[Option<Set<'_>>],
     kept: &Kept,
@@ -89,8 +88,8 @@ fn of_intersection(
     growth.encoding
 }
 
-/// The form of a difference where it is told by all members of the first set: clients know it so
-/// when the others have few members in comparison.
+/// Encoding of a difference that depends on all members of the first set: Valkey starts from a copy
+/// of it if the other sets are small in comparison. `None` otherwise.
 fn of_difference(sets: &[Option<Set<'_>>], limit: SetLimit) -> Option<Encoding> {
     let first = sets.first().copied().flatten()?;
     let present = sets.iter().flatten();

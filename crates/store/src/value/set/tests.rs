@@ -1,4 +1,4 @@
-//! Sets against a model, through all forms.
+//! Sets compared with a model, in all forms.
 
 use super::read::Form;
 use super::{
@@ -87,7 +87,8 @@ impl Fixture {
     }
 }
 
-/// Texts of all kinds: integers of each width, short, long, and such that get nodes of their own.
+/// Random texts of all kinds: integers of each width, short and long texts, and some long enough
+/// for nodes of their own.
 fn text(random: &mut Random, kinds: u64) -> Vec<u8> {
     let number = random.below(600);
     match random.below(kinds) {
@@ -241,7 +242,7 @@ fn every_member_of_every_form_is_as_likely_as_any_other() {
             *drawn.entry(member.expect("a member")).or_default() += 1;
         }
         assert_eq!(drawn.len(), count);
-        // Each was expected a hundred times, give or take ten.
+        // Each member is expected 100 times, with a standard deviation of 10.
         assert!(drawn.values().all(|times| (40..180).contains(times)), "{drawn:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Bounds: where ranges of a sorted set begin and end.
+//! Bounds of ranges of a sorted set.
 
 use super::score::sort_key;
 use packed::Element;
@@ -7,44 +7,44 @@ use std::cmp::Ordering;
 /// Bytes of a score in a separator.
 const KEY_BYTES: usize = size_of::<u64>();
 
-/// A place between rows: all rows that are below it come before.
+/// Position between rows: all rows before it are said to be below the bound.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bound<'t> {
-    /// Of the score.
+    /// Sort key of the score.
     pub key: u64,
     member: &'t [u8],
-    /// The row with this very member is below.
+    /// True if the row with exactly this member is below the bound.
     is_behind: bool,
 }
 
 impl<'t> Bound<'t> {
-    /// Before the row of a member.
+    /// Returns the bound before the row of a member.
     #[inline]
     pub fn at(score: f64, member: &'t [u8]) -> Bound<'t> {
         Bound { key: sort_key(score), member, is_behind: false }
     }
 
-    /// Before all rows whose scores are not below this sort key.
+    /// Returns the bound before all rows with this sort key or a higher one.
     #[inline]
     pub fn before_key(key: u64) -> Bound<'t> {
         Bound { key, member: &[], is_behind: false }
     }
 
-    /// Before the rows that are not below a separator. One that is cut short is as if zeros
-    /// followed, since it is above everything that lacks them.
+    /// Returns the bound before the first row that is not below a separator. A separator without a
+    /// whole sort key counts as if zeros followed: it is above all keys that lack its bytes.
     #[inline]
     pub fn of_separator(separator: &'t [u8]) -> Bound<'t> {
         let (key, member) = split(separator);
         Bound { key, member, is_behind: false }
     }
 
-    /// Whether every row of the score is at or above it.
+    /// Returns true if no row of the bound's own score is below it.
     #[inline]
     pub fn is_at_front(&self) -> bool {
         self.member.is_empty() && !self.is_behind
     }
 
-    /// Whether a member of the same score is below.
+    /// Returns true if a member of the bound's own score is below it.
     #[inline]
     pub fn is_above_member(&self, member: Element<'_>) -> bool {
         match member.with_text(|text| text.cmp(self.member)) {
@@ -54,12 +54,14 @@ impl<'t> Bound<'t> {
         }
     }
 
-    /// Whether a member is below, whatever its score. For bounds of the lowest score.
+    /// Returns true if a member is below the bound, whatever its score. For bounds with the lowest
+    /// sort key.
     pub fn is_above(&self, member: Element<'_>) -> bool {
         self.key == u64::MAX || self.is_above_member(member)
     }
 
-    /// Whether all that is left of a separator is below.
+    /// Returns true if a separator is at or below the bound, so that all rows to its left are
+    /// below.
     #[inline]
     pub fn is_at_or_above(&self, separator: &[u8]) -> bool {
         let (key, member) = split(separator);
@@ -67,7 +69,7 @@ impl<'t> Bound<'t> {
     }
 }
 
-/// A separator as sort key and member.
+/// Splits a separator into sort key and member.
 #[inline]
 fn split(separator: &[u8]) -> (u64, &[u8]) {
     match separator.split_first_chunk::<KEY_BYTES>() {
@@ -80,16 +82,16 @@ fn split(separator: &[u8]) -> (u64, &[u8]) {
     }
 }
 
-/// A score at which a range begins or ends.
+/// Score at one end of a range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ScoreBound {
     /// The score itself; not NaN.
     pub score: f64,
-    /// Whether members of this very score are outside.
+    /// True if members with exactly this score are outside.
     pub is_exclusive: bool,
 }
 
-/// Scores between two bounds.
+/// Range of scores.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ScoreRange {
     /// The lower bound.
@@ -99,7 +101,7 @@ pub struct ScoreRange {
 }
 
 impl ScoreRange {
-    /// Where it begins, and where it ends.
+    /// Returns the bounds at the start and the end of the range.
     #[inline]
     pub(super) fn bounds(&self) -> [Bound<'static>; 2] {
         let key = |score: f64, is_behind: bool| sort_key(score) + u64::from(is_behind);
@@ -110,7 +112,7 @@ impl ScoreRange {
     }
 }
 
-/// A member at which a range of members of one score begins or ends.
+/// Member at one end of a range of members with one score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LexBound<'t> {
     /// Before all members.
@@ -119,11 +121,11 @@ pub enum LexBound<'t> {
     Inclusive(&'t [u8]),
     /// At this member, which is outside.
     Exclusive(&'t [u8]),
-    /// Behind all members.
+    /// After all members.
     Highest,
 }
 
-/// Members between two bounds.
+/// Range of members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LexRange<'t> {
     /// The lower bound.
@@ -133,8 +135,8 @@ pub struct LexRange<'t> {
 }
 
 impl<'t> LexRange<'t> {
-    /// Where it begins, and where it ends, in a set whose members all have the score with this
-    /// sort key.
+    /// Returns the bounds at the start and the end of the range, in a set whose members all have
+    /// the score with this sort key.
     pub(super) fn bounds(&self, key: u64) -> [Bound<'t>; 2] {
         let bound = |at: LexBound<'t>, is_upper: bool| match at {
             LexBound::Lowest => Bound::before_key(0),

@@ -1,4 +1,4 @@
-//! Adding members and changing their scores.
+//! Addition of members and changes of scores.
 
 use super::bound::Bound;
 use super::gathered::{encoding_of_large, enlarge, put_small};
@@ -14,10 +14,10 @@ use crate::value::collection::tag_by;
 use packed::{Element, PackedList, PackedListMut};
 use tree::{NoRoom, NodesMut, Root, Rows, Tree, View};
 
-/// Which changes are wanted.
+/// Conditions and mode of ZADD.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Terms {
-    /// Members that are there keep their scores.
+    /// Existing members keep their scores.
     pub only_new: bool,
     /// No member is added.
     pub only_existing: bool,
@@ -25,24 +25,24 @@ pub struct Terms {
     pub only_greater: bool,
     /// Scores only fall.
     pub only_less: bool,
-    /// Scores are added to those that are there.
+    /// Scores are added to those of existing members.
     pub is_increment: bool,
 }
 
-/// What adding did.
+/// Outcome of an addition.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Added {
-    /// Members that were not there before.
+    /// Number of new members.
     pub added: u64,
-    /// Members whose scores have changed.
+    /// Number of members whose scores have changed.
     pub updated: u64,
-    /// The score of the last member that the terms allowed to be set.
+    /// New score of the last member for which the terms allowed one.
     pub score: Option<f64>,
-    /// A sum was no number: nothing was done from there on.
+    /// True if a sum was not a number; nothing was done from there on.
     pub is_not_a_number: bool,
 }
 
-/// What the terms make of a score.
+/// Decision of the terms on a score.
 enum Verdict {
     Leave,
     Same(f64),
@@ -85,7 +85,7 @@ impl Added {
     }
 }
 
-/// Gives members scores, in the set of a key, which is created if need be.
+/// Sets the scores of members in the sorted set of a key, created if need be.
 ///
 /// # Errors
 /// When the key holds something else, or there is no room.
@@ -127,7 +127,7 @@ pub fn add(
     Ok(done)
 }
 
-/// A set of one member.
+/// Creates a set of one member.
 fn create(
     key: &mut KeyMut<'_, '_>,
     (score, member): (f64, &[u8]),
@@ -192,7 +192,7 @@ fn put_in_packed(
     Ok(())
 }
 
-/// Moves a member of a small set from one rank to before another, with a new score.
+/// Gives a member of a small set a new score, and moves it from one rank to before another.
 fn move_in_packed(
     key: &mut KeyMut<'_, '_>,
     (from, to): (usize, usize),
@@ -251,13 +251,14 @@ fn put_in_trees(
     Ok(())
 }
 
-/// Bytes that a member may make a tree need beyond those of ordinary rows: separators repeat long
-/// ones.
+/// Bytes that a long member may need in a tree beyond those of an ordinary row, as separators
+/// repeat it.
 fn bytes_of_long(member: &[u8]) -> usize {
     if member.len() > tree::CELL_BYTES_MAX { 8 * member.len() } else { 0 }
 }
 
-/// The element of a member, which is given up again if there is no room for what `ensure` asks.
+/// Returns the element of a member, and ensures room for the change; without it, the node of a long
+/// member is freed again.
 fn cell_of<'m>(
     nodes: &mut WriteNodes<'_, '_>,
     root: Root,
@@ -273,7 +274,7 @@ fn cell_of<'m>(
     ensured.map(|()| cell)
 }
 
-/// Adds a member that is not there to both trees.
+/// Inserts a new member into both trees.
 fn insert(
     nodes: &mut WriteNodes<'_, '_>,
     roots: &mut [Root; 2],
@@ -287,7 +288,7 @@ fn insert(
     insert_at(nodes, roots, (tag, &TagRow { path, row }), score, member)
 }
 
-/// The same where the place of the tag is known.
+/// Inserts a new member into both trees, given the row for its tag.
 #[inline]
 fn insert_at(
     nodes: &mut WriteNodes<'_, '_>,
@@ -310,7 +311,7 @@ fn insert_at(
     Ok(())
 }
 
-/// Gives a member another score. Its row stays where it is if it may.
+/// Changes the score of a member. Its row stays in place if the order allows.
 fn rescore(
     nodes: &mut WriteNodes<'_, '_>,
     roots: &mut [Root; 2],

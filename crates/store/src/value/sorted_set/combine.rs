@@ -9,10 +9,10 @@ use crate::shard::ValueRef;
 use crate::value::set::Set;
 use packed::Element;
 
-/// What the keys of a command hold that has members; `None` for a key that holds nothing.
+/// Reads the sets and sorted sets of several keys for a command; `None` for a missing key.
 ///
 /// # Errors
-/// When a key holds something else.
+/// When a key holds another type.
 pub fn read_all<'x>(
     access: &'x mut Access<'_>,
     keys: &[Key<'_>],
@@ -21,12 +21,12 @@ pub fn read_all<'x>(
     Ok(values.into_iter().map(|value| value.map(Operand::of)).collect())
 }
 
-/// Something with members.
+/// Set or sorted set to be combined.
 #[derive(Clone, Copy, Debug)]
 pub enum Operand<'x> {
     /// Members with scores of their own.
     SortedSet(SortedSet<'x>),
-    /// Members that have a score of one.
+    /// Members that all have a score of one.
     Set(Set<'x>),
 }
 
@@ -52,7 +52,7 @@ impl<'x> Operand<'x> {
         })
     }
 
-    /// The same for every operand that has the member.
+    /// Returns the tag of a member, which is the same for every operand that has it.
     fn tag(&self, member: Element<'_>) -> u32 {
         match self {
             Operand::SortedSet(set) => set.short_tag(member),
@@ -67,7 +67,7 @@ impl<'x> Operand<'x> {
         });
     }
 
-    /// Gives members to `each` for as long as that answers true.
+    /// Passes members to `each` as long as it returns true.
     fn each_while(&self, mut each: impl FnMut(Element<'x>, f64) -> bool) {
         match self {
             Operand::SortedSet(set) => {
@@ -80,23 +80,23 @@ impl<'x> Operand<'x> {
     }
 }
 
-/// An operand with what its scores are multiplied by; `None` for a key that holds nothing.
+/// Operand with the weight of its scores.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'x> {
-    /// What is combined.
+    /// Set or sorted set; `None` for a missing key.
     pub operand: Option<Operand<'x>>,
-    /// What its scores are multiplied by.
+    /// Factor by which its scores are multiplied.
     pub weight: f64,
 }
 
-/// What becomes of several scores of one member.
+/// Function that merges the scores of one member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aggregate {
-    /// Their sum; zero where that is no number.
+    /// The sum; zero if that is not a number.
     Sum,
-    /// The lowest one.
+    /// The lowest score.
     Min,
-    /// The highest one.
+    /// The highest score.
     Max,
 }
 
@@ -118,7 +118,7 @@ fn number_or_zero(score: f64) -> f64 {
 /// Members with their scores.
 type Combined<'x> = Vec<(Element<'x>, f64)>;
 
-/// The members of any source, in the order of a sorted set.
+/// Members of any source, in the order of a sorted set.
 pub fn union<'x>(mut sources: Vec<Source<'x>>, aggregate: Aggregate) -> Combined<'x> {
     sources.sort_by_key(len);
     let mut all: Vec<(u32, Element<'x>, f64)> = Vec::new();
@@ -139,7 +139,7 @@ pub fn union<'x>(mut sources: Vec<Source<'x>>, aggregate: Aggregate) -> Combined
     in_order(united)
 }
 
-/// The members that all sources have, in the order of a sorted set.
+/// Members that all sources have, in the order of a sorted set.
 pub fn intersection<'x>(mut sources: Vec<Source<'x>>, aggregate: Aggregate) -> Combined<'x> {
     sources.sort_by_key(len);
     let mut shared = Vec::new();
@@ -152,7 +152,7 @@ pub fn intersection<'x>(mut sources: Vec<Source<'x>>, aggregate: Aggregate) -> C
     in_order(shared)
 }
 
-/// How many members all sources have; no more than `limit` are counted.
+/// Counts the members that all sources have, up to `limit`.
 pub fn count_shared(mut sources: Vec<Source<'_>>, limit: u64) -> u64 {
     sources.sort_by_key(len);
     let mut count = 0;
@@ -163,7 +163,7 @@ pub fn count_shared(mut sources: Vec<Source<'_>>, limit: u64) -> u64 {
     count
 }
 
-/// The members of the first source that no other has, in the order of a sorted set.
+/// Members of the first source that no other has, in the order of a sorted set.
 pub fn difference<'x>(sources: &[Source<'x>]) -> Combined<'x> {
     let Some((first, others)) = sources.split_first() else { return Vec::new() };
     let Some(first) = first.operand else { return Vec::new() };
@@ -184,8 +184,8 @@ fn present<'s, 'x>(sources: &'s [Source<'x>]) -> impl Iterator<Item = (Operand<'
     sources.iter().filter_map(|source| Some((source.operand?, source.weight)))
 }
 
-/// Gives each member that all sources have, with its weighted scores, to `each`, as long as that
-/// answers true. The shortest source comes first.
+/// Passes each member that all sources have to `each`, with its weighted scores, as long as `each`
+/// returns true. The shortest source comes first.
 fn each_shared<'x>(sources: &[Source<'x>], mut each: impl FnMut(Element<'x>, &[f64]) -> bool) {
     let Some((Source { operand: Some(first), weight }, others)) = sources.split_first() else {
         return;

@@ -1,4 +1,4 @@
-//! Whole sorted sets that are written at once.
+//! Whole sorted sets, written at once.
 
 use super::limit::{SortedSetLimit, has_room};
 use super::score::{Score, score_of, sort_key};
@@ -12,20 +12,20 @@ use base::KeyHasher;
 use packed::{Element, PackedList};
 use tree::{NoRoom, Root, Rows, Tree};
 
-/// A value tag for a small set.
+/// Value tag of a small set.
 const SMALL: ValueTag = ValueTag::new(Kind::SortedSet, Encoding::Listpack);
 
-/// Members with scores on their way into another key.
+/// Collected members with scores, to be stored under a key.
 #[derive(Debug, Default)]
 pub struct Gathered {
     bytes: Vec<u8>,
-    /// Score, begin and length of a member.
+    /// Score of a member, and offset and length of its text in `bytes`.
     pairs: Vec<(f64, usize, usize)>,
     longest: usize,
 }
 
 impl Gathered {
-    /// Adds a member, which was not added before.
+    /// Adds a member that was not added before.
     pub fn push(&mut self, member: Element<'_>, score: f64) {
         member.with_text(|text| {
             self.pairs.push((score, self.bytes.len(), text.len()));
@@ -34,12 +34,12 @@ impl Gathered {
         });
     }
 
-    /// Members.
+    /// Number of members.
     pub fn len(&self) -> usize {
         self.pairs.len()
     }
 
-    /// Whether there is none.
+    /// Returns true if there are no members.
     pub fn is_empty(&self) -> bool {
         self.pairs.is_empty()
     }
@@ -57,7 +57,7 @@ impl Gathered {
         self.bytes = bytes;
     }
 
-    /// The packed list of all, if it has room.
+    /// Returns the packed list of all members if they fit into one.
     fn to_packed(&self) -> Option<Vec<u8>> {
         let mut packed = packed::EMPTY.to_vec();
         for pair in &self.pairs {
@@ -72,8 +72,8 @@ impl Gathered {
     }
 }
 
-/// Makes what was gathered the value of a key, in place of whatever it held, and without a
-/// deadline; nothing gathered removes the key. Returns whether there is, or was, a value.
+/// Replaces the value of a key by the gathered members, without a deadline; removes the key if
+/// there are none. Returns true if the key was written or removed.
 ///
 /// # Errors
 /// When there is no room for it; nothing has changed then.
@@ -97,7 +97,7 @@ pub fn store(
     Ok(true)
 }
 
-/// A large set in place of what the key holds.
+/// Replaces the value of the key by a large set.
 fn put_large(
     key: &mut KeyMut<'_, '_>,
     gathered: &Gathered,
@@ -110,12 +110,12 @@ fn put_large(
     })
 }
 
-/// What a large set is called: small as long as the settings allow it to be.
+/// Encoding of a large set: that of a small one as long as the settings allow it.
 pub(super) fn encoding_of_large(is_allowed_to_be_small: bool) -> Encoding {
     if is_allowed_to_be_small { Encoding::Listpack } else { Encoding::Skiplist }
 }
 
-/// The trees of members, which are in their order.
+/// Builds both trees from members that are in order.
 fn build<'m>(
     nodes: &mut WriteNodes<'_, '_>,
     hasher: &KeyHasher,
@@ -140,7 +140,7 @@ fn build<'m>(
     Ok([scores, tags])
 }
 
-/// A small set of one member, under a key that holds nothing.
+/// Creates a small set of one member under a missing key.
 pub(super) fn put_small(
     key: &mut KeyMut<'_, '_>,
     cells: &[Element<'_>; STRIDE],
@@ -150,7 +150,7 @@ pub(super) fn put_small(
     key.replace(SMALL, &packed)
 }
 
-/// Makes a small set large.
+/// Converts a small set to a large one.
 pub(super) fn enlarge(key: &mut KeyMut<'_, '_>, encoding: Encoding) -> Result<(), NoSpace> {
     let mut gathered = Gathered::default();
     let mut cells = PackedList::new(key.bytes()).iter();

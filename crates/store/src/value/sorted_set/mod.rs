@@ -1,14 +1,13 @@
-//! Sorted sets: members, each with a score, in the order of scores; members of one score in the
-//! order of their bytes.
+//! Sorted sets: members with scores, ordered by score, and by their bytes where scores are equal.
 //!
 //! ```text
 //! small   | packed list: score, member, score, member, ... |        in order
 //! large   tree 0   score, member                            in order
 //!         tree 1   tag -> score                             in the order of tags
 //! ```
-//! Tree 1 tells the score of a member, which is then held against the row of tree 0: so tags may
-//! be equal, and what is kept of a member twice are four bytes. A set that is empty is no set: its
-//! key is removed.
+//! Tree 1 gives the score of a member, with which its row is found in tree 0 and compared. So
+//! different members may share a tag, and besides the score only the four bytes of the tag are
+//! stored in addition. A key whose set becomes empty is removed.
 //!
 //! Start at: `score.rs`, then `order.rs`, then `read.rs`, then `change.rs`.
 
@@ -41,12 +40,12 @@ pub use scan::scan;
 use order::ByScore;
 use tree::{ByTag, RowLeaf};
 
-/// Rows of score and member.
+/// Leaf type for rows of score and member.
 type ScoreLeaf = RowLeaf<ByScore>;
-/// Rows of a score.
+/// Leaf type for rows of a score, by tag.
 type TagLeaf = RowLeaf<ByTag>;
 
-/// Numbers of the trees, and elements in their rows.
+/// Indexes of the trees, and number of elements in a row of tree 0.
 const SCORES: usize = 0;
 const TAGS: usize = 1;
 const STRIDE: usize = 2;

@@ -1,4 +1,4 @@
-//! The order of rows by score and member.
+//! Order of rows by score and member.
 
 use super::bound::Bound;
 use super::score::{score_of, sort_key};
@@ -6,15 +6,15 @@ use packed::{Element, Place};
 use std::cmp::Ordering;
 use tree::{Nodes, Order, Rows, Separator, shortest_between};
 
-/// Rows that are passed one by one from where a score is expected.
+/// Number of rows checked one by one from the row at which a score is expected.
 const STEPS: usize = 8;
 
-/// By score, then by the bytes of the member.
+/// Order by score, then by the bytes of the member.
 #[derive(Debug)]
 pub(super) enum ByScore {}
 
 impl ByScore {
-    /// Where a row of a leaf stands to a bound.
+    /// Returns true if the row at `place` is below a bound.
     #[inline]
     pub fn is_below_bound<'n>(
         nodes: impl Nodes<'n>,
@@ -33,8 +33,8 @@ impl ByScore {
             })
     }
 
-    /// The first row of a leaf that is not below a bound. Scores are looked for where they should
-    /// be if they rose evenly, and otherwise by halves.
+    /// Returns the first row of a leaf that is not below a bound. The search starts where the score
+    /// would be if scores were evenly distributed, and falls back to a binary search.
     #[inline]
     pub fn seek<'n>(nodes: impl Nodes<'n>, rows: Rows<'_>, bound: &Bound<'_>) -> usize {
         nodes.prefetch_bytes(rows.codes());
@@ -72,8 +72,8 @@ impl ByScore {
     }
 }
 
-/// The row in which the score of a bound is expected; none where there are few rows, or all have
-/// one score.
+/// Row at which the score of a bound is expected; `None` if there are few rows, or all have one
+/// score.
 #[inline]
 fn guess<'n>(nodes: impl Nodes<'n>, rows: Rows<'_>, bound: &Bound<'_>) -> Option<usize> {
     let packed = rows.packed();
@@ -87,7 +87,7 @@ fn guess<'n>(nodes: impl Nodes<'n>, rows: Rows<'_>, bound: &Bound<'_>) -> Option
     Some(row)
 }
 
-/// Gives what an element of a leaf stands for to `use_member`.
+/// Passes the member that an element of a leaf stands for to `use_member`.
 #[inline]
 fn with_member<'n, T>(
     nodes: impl Nodes<'n>,

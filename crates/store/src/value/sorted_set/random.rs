@@ -1,14 +1,15 @@
-//! Members drawn by chance.
+//! Random members.
 
 use super::read::SortedSet;
 use base::Random;
 use packed::Element;
 
-/// A set is walked through if at least one in so many members is drawn.
+/// Divisor of the length: if at least this part of all members is drawn, the set is walked in
+/// order.
 const WALKED_PART: u64 = 3;
 
-/// Draws `count` members of a set, each once at most and each as likely as any other; all of them
-/// if there are not more.
+/// Passes `count` different random members to `each`, all choices with the same probability; all
+/// members if there are no more.
 pub fn draw<'x>(
     set: &SortedSet<'x>,
     count: u64,
@@ -18,8 +19,8 @@ pub fn draw<'x>(
     let len = set.len();
     let mut missing = count.min(len);
     if missing.saturating_mul(WALKED_PART) >= len {
-        // Each is drawn with the chance that as many are needed of those that are left
-        // (Knuth, The Art of Computer Programming 2, section 3.4.2, algorithm S).
+        // Each member is taken with probability `missing / left` (Knuth, The Art of Computer
+        // Programming 2, section 3.4.2, algorithm S).
         for (left, (member, score)) in (1..=len).rev().zip(set.iter_from(0)) {
             if random.below(left) < missing {
                 missing -= 1;

@@ -1,4 +1,4 @@
-//! Parts of a sorted set: ranges of ranks, scores or members, from either end.
+//! Ranges of a sorted set by rank, score or member, from either end.
 
 use super::bound::{Bound, LexRange, ScoreRange};
 use super::read::SortedSet;
@@ -6,28 +6,28 @@ use super::score::sort_key;
 use crate::value::list;
 use packed::Element;
 
-/// Which members are meant.
+/// Selection of members.
 #[derive(Clone, Copy, Debug)]
 pub enum Pick<'t> {
-    /// From one rank to another, both included; negative ones count from the end.
+    /// Ranks from one to another, both included; negative ones count from the end.
     Ranks(i64, i64),
-    /// Those with scores in a range.
+    /// Members with scores in a range.
     Scores(ScoreRange),
-    /// Those in a range of members, where all have the same score.
+    /// Range of members, all of which have the same score.
     Members(LexRange<'t>),
 }
 
-/// Ranks one behind the other.
+/// Range of ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// The lowest one.
+    /// Lowest rank.
     pub from: u64,
-    /// How many.
+    /// Number of ranks.
     pub count: u64,
 }
 
 impl Span {
-    /// `count` members behind the first `offset`; or, if it counts from the end, those before the
+    /// Returns the `count` ranks that follow the first `offset`; if `is_reverse`, those before the
     /// last `offset`.
     #[must_use]
     pub fn part(self, offset: u64, count: u64, is_reverse: bool) -> Span {
@@ -39,7 +39,7 @@ impl Span {
 }
 
 impl<'x> SortedSet<'x> {
-    /// The ranks of what is picked; ranks that are asked for count from the other end if
+    /// Returns the ranks of the selected members; ranks in `pick` count from the other end if
     /// `is_reverse`.
     #[inline]
     pub fn span(&self, pick: &Pick<'_>, is_reverse: bool) -> Span {
@@ -54,8 +54,8 @@ impl<'x> SortedSet<'x> {
         }
     }
 
-    /// Where all have one score the order is that of the members; otherwise it is taken to be so,
-    /// and scores are left out of account.
+    /// Finds a range of members. If all have one score, they are ordered by their bytes; otherwise
+    /// that order is assumed, and scores are ignored.
     fn between_members(&self, range: &LexRange<'_>) -> Span {
         let key = |rank: u64| self.get(rank).map_or(0, |(_, score)| sort_key(score));
         let (lowest, highest) = (key(0), key(self.len() - 1));
@@ -66,7 +66,7 @@ impl<'x> SortedSet<'x> {
         Span { from, count: to.saturating_sub(from) }
     }
 
-    /// How many members are below that of a bound.
+    /// Counts the members below a bound by binary search, ignoring scores.
     fn bisect(&self, bound: &Bound<'_>) -> u64 {
         let (mut low, mut high) = (0, self.len());
         while low < high {
@@ -83,8 +83,8 @@ impl<'x> SortedSet<'x> {
         Span { from, count: self.rank_of(&to).saturating_sub(from) }
     }
 
-    /// Gives the members of a span to `each` for as long as that answers true, the last one first
-    /// if `is_reverse`.
+    /// Passes the members of a span to `each` as long as it returns true, the last one first if
+    /// `is_reverse`.
     #[inline]
     pub fn each_while(
         &self,

@@ -1,4 +1,4 @@
-//! Reading sorted sets.
+//! Read access to sorted sets.
 
 use super::bound::Bound;
 use super::order::ByScore;
@@ -30,10 +30,10 @@ pub(super) enum Form<'x> {
 type Scores<'x> = View<'x, ReadNodes<'x>, ScoreLeaf>;
 type Tags<'x> = View<'x, ReadNodes<'x>, TagLeaf>;
 
-/// The sorted set of a key, for a command that reads.
+/// Reads the sorted set of a key for a command.
 ///
 /// # Errors
-/// When the key holds something else.
+/// When the key does not hold a sorted set.
 #[inline]
 pub fn read<'x>(
     access: &'x mut Access<'_>,
@@ -42,10 +42,10 @@ pub fn read<'x>(
     Ok(access.read_kind(key, Kind::SortedSet)?.map(SortedSet::of))
 }
 
-/// The sorted set of a key, without any trace.
+/// Reads the sorted set of a key without any trace.
 ///
 /// # Errors
-/// When the key holds something else.
+/// When the key does not hold a sorted set.
 pub fn lookup_without_touch<'x>(
     access: &'x Access<'_>,
     key: &Key<'_>,
@@ -65,12 +65,12 @@ impl<'x> SortedSet<'x> {
         SortedSet { hasher: value.hasher(), encoding: value_tag.encoding(), form }
     }
 
-    /// As what OBJECT ENCODING shows it.
+    /// Encoding that OBJECT ENCODING reports.
     pub fn encoding(&self) -> Encoding {
         self.encoding
     }
 
-    /// Members.
+    /// Number of members.
     #[inline]
     #[expect(clippy::len_without_is_empty, reason = "an empty set is no set")]
     pub fn len(&self) -> u64 {
@@ -80,7 +80,7 @@ impl<'x> SortedSet<'x> {
         }
     }
 
-    /// The score of a member.
+    /// Returns the score of a member.
     #[inline]
     pub fn score(&self, member: &[u8]) -> Option<f64> {
         match &self.form {
@@ -92,7 +92,7 @@ impl<'x> SortedSet<'x> {
         }
     }
 
-    /// How many members stand before one, and its score.
+    /// Returns the rank of a member, counted from zero, and its score.
     #[inline]
     pub fn rank(&self, member: &[u8]) -> Option<(u64, f64)> {
         match &self.form {
@@ -108,12 +108,12 @@ impl<'x> SortedSet<'x> {
         }
     }
 
-    /// The member with a rank, and its score.
+    /// Returns the member at a rank, and its score.
     pub fn get(&self, rank: u64) -> Option<(Element<'x>, f64)> {
         self.iter_from(rank).next()
     }
 
-    /// The members from a rank on.
+    /// Iterates over the members from a rank on.
     #[inline]
     pub fn iter_from(&self, rank: u64) -> Pairs<'x> {
         match &self.form {
@@ -130,7 +130,7 @@ impl<'x> SortedSet<'x> {
         }
     }
 
-    /// The members from a rank back to the first.
+    /// Iterates over the members from a rank back to the first.
     #[inline]
     pub fn iter_back_from(&self, rank: u64) -> PairsBack<'x> {
         let behind = |row: u64| usize::try_from(row).unwrap_or(usize::MAX).saturating_add(1);
@@ -148,7 +148,7 @@ impl<'x> SortedSet<'x> {
         }
     }
 
-    /// How many members are below a bound.
+    /// Counts the members below a bound.
     #[inline]
     pub(super) fn rank_of(&self, bound: &Bound<'_>) -> u64 {
         match &self.form {
@@ -160,27 +160,27 @@ impl<'x> SortedSet<'x> {
         }
     }
 
-    /// The tag of a member.
+    /// Returns the tag of a member.
     #[inline]
     pub(super) fn tag(&self, member: Element<'_>) -> u32 {
         member.with_text(|text| tag_by(self.hasher, text))
     }
 
-    /// That of the same text in a set.
+    /// Returns the tag that a set would have for the same text.
     #[inline]
     pub(super) fn short_tag(&self, member: Element<'_>) -> u32 {
         member.with_text(|text| short_tag_by(self.hasher, text))
     }
 }
 
-/// The rank of a member of a small set, and its score.
+/// Finds the rank of a member in a small set, and its score.
 #[inline]
 pub(super) fn find_in_packed(packed: PackedList<'_>, member: &[u8]) -> Option<(usize, f64)> {
     let place = packed.find(Element::of(member), packed.place(1), STRIDE)?;
     Some((place.index() / STRIDE, score_of(packed.at(packed.before(place)))))
 }
 
-/// How many members of a small set are below a bound.
+/// Counts the members of a small set below a bound.
 #[inline]
 pub(super) fn seek_in_packed(packed: PackedList<'_>, bound: &Bound<'_>) -> usize {
     let (mut low, mut high) = (0, packed.len() / STRIDE);
@@ -207,8 +207,8 @@ pub(super) fn seek_in_packed(packed: PackedList<'_>, bound: &Bound<'_>) -> usize
     low
 }
 
-/// The leaf in which the first row that is not below a bound can stand, and its number there; the
-/// number of rows if all of the leaf are below.
+/// Finds the first row that is not below a bound: the path to its leaf, and its number there, which
+/// is the number of rows if all of the leaf are below.
 #[inline]
 pub(super) fn seek<'n, N: Nodes<'n>>(
     scores: &View<'n, N, ScoreLeaf>,
@@ -219,7 +219,7 @@ pub(super) fn seek<'n, N: Nodes<'n>>(
     (path, row)
 }
 
-/// A member of a large set: its score, and its row in the tree of scores.
+/// Score of a member of a large set, and its row in the tree of scores.
 #[derive(Debug)]
 pub(super) struct Member {
     pub score: f64,
@@ -227,15 +227,15 @@ pub(super) struct Member {
     pub row: usize,
 }
 
-/// A row of the tree of tags.
+/// Row in the tree of tags.
 #[derive(Debug)]
 pub(super) struct TagRow {
     pub path: Path,
     pub row: usize,
 }
 
-/// Looks for a member: its tag tells scores, and the row of one of them is its own. Also returns
-/// the row of its tag, or where that would be inserted.
+/// Finds a member: its tag leads to one or more scores, and with one of them to its own row. Also
+/// returns the row of its tag, or the row at which that would be inserted.
 #[inline]
 pub(super) fn find_by_tag<'n, N: Nodes<'n>>(
     scores: &View<'n, N, ScoreLeaf>,
@@ -279,7 +279,7 @@ fn is_row_of<'n, N: Nodes<'n>>(
             .is_some_and(|found| resolve(scores.nodes, found).with_text(|text| text == member))
 }
 
-/// Members with their scores, in their order.
+/// Iterator over members with their scores, in order.
 #[derive(Clone, Debug)]
 pub struct Pairs<'x> {
     here: Iter<'x>,
@@ -309,7 +309,7 @@ impl<'x> Iterator for Pairs<'x> {
     }
 }
 
-/// Members with their scores, from the last to the first.
+/// Iterator over members with their scores, from the last to the first.
 #[derive(Clone, Debug)]
 pub struct PairsBack<'x> {
     here: Iter<'x>,

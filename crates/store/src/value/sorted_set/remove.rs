@@ -1,4 +1,4 @@
-//! Taking members out of sorted sets.
+//! Removal of members from sorted sets.
 
 use super::range::{Pick, Span};
 use super::read::{SortedSet, find_by_tag, find_in_packed};
@@ -13,22 +13,22 @@ use base::KeyHasher;
 use packed::{Element, PackedList};
 use tree::{NodesMut, Root, Rows, Tree, View, resolve};
 
-/// Rows that leave the tree of scores before their tags are looked for.
+/// Number of rows removed from the tree of scores before their tags are looked up.
 const BATCH: u64 = 4096;
 
 /// An end of a sorted set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// Where the lowest scores are.
+    /// The end with the lowest scores.
     Min,
-    /// Where the highest scores are.
+    /// The end with the highest scores.
     Max,
 }
 
-/// Removes members, and the set if none is left. Returns how many were there.
+/// Removes members, and the key if none is left. Returns the number removed.
 ///
 /// # Errors
-/// When the key holds something else.
+/// When the key does not hold a sorted set.
 pub fn remove<'t>(
     access: &mut Access<'_>,
     key: &Key<'_>,
@@ -87,10 +87,10 @@ fn remove_from_trees<'t>(
     Ok(removed)
 }
 
-/// Removes what is picked, and the set if nothing is left. Returns how many members.
+/// Removes the selected members, and the key if none is left. Returns the number removed.
 ///
 /// # Errors
-/// When the key holds something else.
+/// When the key does not hold a sorted set.
 pub fn remove_picked(
     access: &mut Access<'_>,
     key: &Key<'_>,
@@ -103,11 +103,12 @@ pub fn remove_picked(
     Ok(span.count)
 }
 
-/// Takes up to `count` members from an end of a set, and the set if none is left. Before they go,
-/// `show` gets their number, and each with its score. Returns how many; `None` if there is no set.
+/// Removes up to `count` members from an end of a set, and the key if none is left. Before the
+/// removal, `show` gets their number, and each member with its score. Returns the number; `None` if
+/// there is no set.
 ///
 /// # Errors
-/// When the key holds something else.
+/// When the key does not hold a sorted set.
 pub fn pop(
     access: &mut Access<'_>,
     key: &Key<'_>,
@@ -184,7 +185,8 @@ fn remove_from_both(
     }
 }
 
-/// Removes one row for each tag and score. The tags rise, so those of one leaf go together.
+/// Removes one row for each tag and score. The tags ascend, so rows of one leaf are removed
+/// together.
 fn remove_tags<N: NodesMut>(tree: &mut Tree<'_, N, TagLeaf>, gone: &[(u32, f64)]) {
     let mut rest = gone;
     while let Some((tag, _)) = rest.first() {
@@ -197,8 +199,8 @@ fn remove_tags<N: NodesMut>(tree: &mut Tree<'_, N, TagLeaf>, gone: &[(u32, f64)]
     }
 }
 
-/// The rows of a leaf with the first of these tags and scores, and for how many of them it has
-/// rows. Which of several equal rows is named does not matter.
+/// Finds rows of a leaf for the first of these tags and scores; returns the rows, and the number of
+/// pairs covered. Of several equal rows, any may be chosen.
 fn rows_of_tags(rows: Rows<'_>, gone: &[(u32, f64)]) -> (Vec<usize>, usize) {
     let mut numbers: Vec<usize> = Vec::new();
     for (tag, score) in gone {

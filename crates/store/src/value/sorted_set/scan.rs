@@ -1,8 +1,8 @@
-//! Walking over a sorted set in parts, while it may change between them.
+//! Scans of a sorted set in parts, with changes in between.
 //!
-//! Members are visited in the order of their tags, which stay as they are when scores change, and
-//! all members of one tag together: so whoever stays is visited once. Tree 1 tells the scores of
-//! the next tags, and tree 0 the members with those scores.
+//! Members are visited in the order of their tags, which do not change with the scores, and all
+//! members of one tag in one call: so a member that stays is visited once. Tree 1 gives the scores
+//! of the next tags, and tree 0 the members with those scores.
 
 use super::bound::Bound;
 use super::read::{Form, SortedSet};
@@ -10,11 +10,11 @@ use super::score::{score_of, sort_key};
 use packed::Element;
 use tree::Rows;
 
-/// Members that may be looked at for each that is visited.
+/// Number of members that may be read for each one that is visited.
 const LOOKS_PER_VISIT: u64 = 64;
 
-/// Visits members from a cursor on: about `count`, or more where many have the same score. Returns
-/// the cursor to go on from, zero at the end. All of a small set are visited at once.
+/// Visits about `count` members from a cursor on, or more if many have the same score. Returns the
+/// cursor to continue from, zero at the end. A small set is visited as a whole.
 pub fn scan<'x>(
     set: &SortedSet<'x>,
     cursor: u64,
@@ -44,16 +44,16 @@ pub fn scan<'x>(
     window.end.map_or(0, u64::from)
 }
 
-/// Tags that follow each other.
+/// Range of tags that one call visits.
 struct Window {
-    /// Sort keys of the scores that are found under them.
+    /// Sort keys of the scores stored under these tags.
     keys: Vec<u64>,
-    /// The first tag behind them.
+    /// First tag behind the range; `None` at the end of the set.
     end: Option<u32>,
 }
 
 impl Window {
-    /// Of `count` members from a tag on, and those that share the last tag.
+    /// Returns the range of about `count` members from a tag on, and all others with the last tag.
     fn from(set: &SortedSet<'_>, from: u32, count: u64) -> Window {
         let Form::Large(_, tags) = &set.form else { return Window { keys: Vec::new(), end: None } };
         let mut path = tags.find_tag(from);
@@ -82,7 +82,7 @@ impl Window {
         Window { keys, end }
     }
 
-    /// Members that have one of the scores.
+    /// Counts the members that have one of the scores.
     fn looks(&self, set: &SortedSet<'_>) -> u64 {
         let rank = |key: u64| set.rank_of(&Bound::before_key(key));
         self.keys.iter().map(|key| rank(key + 1) - rank(*key)).sum()

@@ -1,17 +1,17 @@
-//! Scores as elements, and as numbers that stand as scores do.
+//! Scores as elements, and as sort keys.
 
 use packed::Element;
 
 const SCORE_BYTES: usize = size_of::<f64>();
 
-/// A score as a number that is ordered as scores are. The two zeros are one.
+/// Maps a score to a number with the same order. Both zeros give the same number.
 #[inline]
 pub(super) fn sort_key(score: f64) -> u64 {
     let bits = (score + 0.0).to_bits();
     if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
 }
 
-/// A score as an element: an integer where that loses nothing.
+/// Score as an element: an integer if that loses nothing, otherwise eight bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Score {
     whole: Option<i64>,
@@ -30,7 +30,7 @@ impl Score {
         Score { whole: is_whole.then_some(whole), bytes: score.to_le_bytes() }
     }
 
-    /// Of a small set, in which the two zeros are one.
+    /// Returns the score for a small set, where both zeros are the same.
     #[inline]
     pub fn without_sign_of_zero(score: f64) -> Score {
         Score::new(score + 0.0)
@@ -45,7 +45,7 @@ impl Score {
     }
 }
 
-/// The score that an element stands for.
+/// Returns the score that an element stands for.
 #[inline]
 pub(super) fn score_of(element: Option<Element<'_>>) -> f64 {
     match element {

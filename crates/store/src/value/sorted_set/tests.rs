@@ -66,7 +66,7 @@ impl Fixture {
         })
     }
 
-    /// Both trees, and every way to read, agree with the model.
+    /// Checks that both trees, and every way to read, agree with the model.
     fn check(&mut self, name: &str, model: &Model) {
         self.look(name, |set| {
             let Some(set) = set else { return assert!(model.is_empty()) };
@@ -101,7 +101,7 @@ fn pairs<'x>(all: impl Iterator<Item = (Element<'x>, f64)>) -> Vec<(Vec<u8>, f64
     all.map(|(member, score)| (member.to_text(), score)).collect()
 }
 
-/// Short and long members, some that are integers, and some too long for a leaf.
+/// Random members: short and long ones, some that are integers, and some too long for a leaf.
 fn some_member(random: &mut Random, of: u64) -> Vec<u8> {
     let number = random.below(of);
     match number % 16 {
@@ -415,7 +415,7 @@ fn what_is_drawn_is_different_and_as_much_as_wanted() {
             drawn.into_iter().for_each(|member| *hits.entry(member).or_default() += 1);
         }
     });
-    // 110 on average, with a deviation of about 9.
+    // Each member is expected 110 times, with a standard deviation of about 9.
     assert_eq!(hits.len(), 200);
     assert!(hits.values().all(|hits| (60..160).contains(hits)), "{hits:?}");
 }

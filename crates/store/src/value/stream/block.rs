@@ -1,10 +1,10 @@
-//! Blocks: the leaves in which the entries of a stream stand, in the order of their ids.
+//! Blocks: the leaves that hold the entries of a stream, in the order of their ids.
 //!
 //! ```text
 //! | first id 16 | names 2 | bytes of names 2 | name | name | ... | packed list of entries |
 //! ```
-//! The id and the names are those of the entry for which the block was made. They stay when that
-//! entry goes.
+//! The id and the names are those of the entry for which the block was created. They stay when that
+//! entry is removed.
 
 use super::Id;
 use super::entry::{Bytes, Names, Packed};
@@ -16,10 +16,10 @@ use tree::{Leaf, Nodes, Parts, Separator, shortest_between};
 const COUNT_AT: usize = ID_BYTES;
 const SIZE_AT: usize = COUNT_AT + 2;
 const NAMES_AT: usize = SIZE_AT + 2;
-/// Names that take more are not kept in blocks: their entries have names of their own.
+/// Most bytes of names that a block keeps. Entries with longer names store names of their own.
 pub(super) const NAMES_BYTES_MAX: usize = 256;
 
-/// A block that is read.
+/// A block, for reading.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block<'a> {
     pub base: Id,
@@ -36,7 +36,7 @@ impl<'a> Block<'a> {
         Block { base: Id::read(leaf), names, packed: PackedList::new(&leaf[packed_at..]) }
     }
 
-    /// Bytes of a block without entries.
+    /// Returns a block without entries.
     pub fn empty(base: Id, names: Names<'_>) -> Vec<u8> {
         let names = if names.bytes.len() > NAMES_BYTES_MAX {
             Names { count: 0, bytes: &[] }
@@ -51,7 +51,7 @@ impl<'a> Block<'a> {
         leaf
     }
 
-    /// The entry at a place; `None` at the end.
+    /// Returns the entry at a place; `None` at the end.
     #[inline]
     pub fn at(&self, place: Place) -> Option<Packed<'a>> {
         Some(self.packed(self.packed.at(place)?))
@@ -66,12 +66,12 @@ impl<'a> Block<'a> {
         Packed::read(bytes, self.base)
     }
 
-    /// The entries, from the front or from the end.
+    /// Iterates over the entries, from the front or from the end.
     pub fn iter(self) -> impl DoubleEndedIterator<Item = Packed<'a>> {
         self.packed.iter().map(move |element| self.packed(element))
     }
 
-    /// The first place whose entry is not below an id.
+    /// Returns the first place whose entry is not below an id.
     #[inline]
     pub fn seek(&self, id: Id) -> Place {
         let (mut low, mut high) = (self.packed.front(), self.packed.len());
@@ -86,13 +86,13 @@ impl<'a> Block<'a> {
         low
     }
 
-    /// Bytes of the leaf without gaps.
+    /// Length of the leaf in bytes without gaps.
     #[inline]
     pub fn dense_len(&self) -> usize {
         NAMES_AT + self.names.bytes.len() + self.packed.dense_len()
     }
 
-    /// Bytes of the leaf with one more entry, at most and without gaps.
+    /// Upper bound of the leaf's length in bytes with one more entry and without gaps.
     #[inline]
     pub fn len_with(&self, entry: Element<'_>) -> usize {
         NAMES_AT + self.names.bytes.len() + self.packed.len_with(&[entry])
@@ -104,20 +104,20 @@ fn half(leaf: &[u8], at: usize) -> u16 {
     u16::from_le_bytes([leaf[at], leaf[at + 1]])
 }
 
-/// Where the packed list of a leaf begins.
+/// Offset of the packed list in a leaf.
 #[inline]
 fn packed_at(leaf: &[u8]) -> usize {
     NAMES_AT + usize::from(half(leaf, SIZE_AT))
 }
 
-/// The packed list of a leaf, to be changed.
+/// Opens the packed list of a leaf for change.
 #[inline]
 pub(super) fn packed_mut(leaf: &mut [u8]) -> PackedListMut<'_> {
     let at = packed_at(leaf);
     PackedListMut::new(&mut leaf[at..])
 }
 
-/// Leaves of entries.
+/// Leaf type of the tree of entries.
 #[derive(Debug)]
 pub(super) enum BlockLeaf {}
 
@@ -127,8 +127,8 @@ impl Leaf for BlockLeaf {
         Block::new(leaf).packed.len() as u64
     }
 
-    /// Blocks whose names differ are not merged, since the entries of one of them would get names
-    /// of their own then: there may be more parts than were asked for.
+    /// Cuts leaves into `parts` parts, or more: blocks whose names differ are not merged, as the
+    /// entries of one of them would need names of their own then.
     fn cut(leaves: &[&[u8]], parts: usize) -> Parts {
         let blocks: SmallVec<[Block<'_>; 3]> = leaves.iter().map(|leaf| Block::new(leaf)).collect();
         let part_bytes = blocks.iter().map(Block::dense_len).sum::<usize>() / parts;
@@ -174,7 +174,7 @@ impl Leaf for BlockLeaf {
     }
 }
 
-/// Adds an entry to a leaf of which the length may change.
+/// Adds an entry to a leaf and adjusts the leaf's length.
 fn append(leaf: &mut Vec<u8>, entry: &Bytes) {
     let element = Element::Bytes(entry);
     let len = Block::new(leaf).len_with(element);

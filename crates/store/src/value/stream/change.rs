@@ -1,4 +1,4 @@
-//! Adding and removing entries.
+//! Addition and removal of entries.
 
 use super::edit::{self, NewEntry};
 use super::facts::{ENTRIES, Facts, value_of};
@@ -14,28 +14,29 @@ use tree::NoRoom;
 
 type Entries<'n, 'x, 'a> = edit::Entries<'n, WriteNodes<'x, 'a>>;
 
-/// The longest entry: names and values together.
+/// Most bytes of an entry, all names and values together.
 const ENTRY_BYTES_MAX: usize = 1 << 30;
 
-/// Which id a new entry gets.
+/// Choice of the id of a new entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NewId {
-    /// This moment, or the id behind the last one if that is not before it.
+    /// The current millisecond with sequence 0, or the id after the last one if the clock is not
+    /// ahead of it.
     Now,
-    /// This millisecond, and the first sequence that is free.
+    /// This millisecond, with the first free sequence.
     At(u64),
-    /// This one.
+    /// This id.
     Given(Id),
 }
 
-/// Why an entry was not added.
+/// Reason for which an entry was not added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddError {
-    /// Its id is not above that of the last entry.
+    /// The id is not above that of the last entry.
     NotAbove,
-    /// The last entry has the highest id.
+    /// The last id is the highest one.
     Exhausted,
-    /// It is longer than a gibibyte.
+    /// The entry is longer than a gibibyte.
     TooLong,
     /// The key holds something else, or there is no room.
     Fault(Fault),
@@ -53,30 +54,30 @@ impl From<NoSpace> for AddError {
     }
 }
 
-/// How an entry is added.
+/// Options of an addition.
 #[derive(Clone, Copy, Debug)]
 pub struct Add {
-    /// Its id.
+    /// Id of the entry.
     pub id: NewId,
-    /// Only where there is a stream already.
+    /// True to add to an existing stream only.
     pub only_existing: bool,
-    /// What goes at the front for it.
+    /// Trimming after the addition.
     pub trim: Option<Trim>,
-    /// How clients count nodes.
+    /// Limits of nodes as clients count them.
     pub limit: NodeLimit,
 }
 
-/// What an addition has done.
+/// Outcome of an addition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Added {
-    /// The id of the entry.
+    /// Id of the entry.
     pub id: Id,
-    /// Entries that were trimmed.
+    /// Number of trimmed entries.
     pub trimmed: u64,
 }
 
-/// Adds an entry, whose names and values come in turn. The stream is created if need be. `None` if
-/// that was not wanted and there is none.
+/// Adds an entry, whose names and values come in turn. The stream is created if need be; `None` if
+/// it does not exist and `only_existing` is set.
 ///
 /// # Errors
 /// See [`AddError`]; nothing has changed then.
@@ -128,7 +129,7 @@ fn next_id(new: NewId, last: Id, now: u64) -> Result<Id, AddError> {
     id.filter(|id| *id > last).ok_or(AddError::NotAbove)
 }
 
-/// Makes a key that holds nothing an empty stream.
+/// Creates an empty stream under a missing key.
 pub(super) fn create(key: &mut KeyMut<'_, '_>) -> Result<(), NoSpace> {
     let value_tag = ValueTag::of_tree(Kind::Stream, Encoding::Stream);
     let id = key.new_collection()?;
@@ -140,7 +141,7 @@ pub(super) fn create(key: &mut KeyMut<'_, '_>) -> Result<(), NoSpace> {
     put
 }
 
-/// Changes the entries of a stream and what it knows of them.
+/// Changes the entries of a stream and its facts.
 pub(super) fn change<'a, T>(
     key: &mut KeyMut<'_, 'a>,
     change: impl FnOnce(&mut Entries<'_, '_, 'a>, &mut Facts) -> Result<T, NoRoom>,
@@ -151,10 +152,10 @@ pub(super) fn change<'a, T>(
     Ok(done)
 }
 
-/// Removes the entries with these ids. Returns how many there were; the stream stays.
+/// Removes the entries with these ids. Returns the number removed; the stream stays, even if empty.
 ///
 /// # Errors
-/// When the key holds something else.
+/// When the key does not hold a stream.
 pub fn delete(
     access: &mut Access<'_>,
     key: &Key<'_>,
@@ -174,42 +175,42 @@ pub fn delete(
     })
 }
 
-/// Removes entries from the front. Returns how many.
+/// Removes entries from the front. Returns their number.
 ///
 /// # Errors
-/// When the key holds something else.
+/// When the key does not hold a stream.
 pub fn trim(access: &mut Access<'_>, key: &Key<'_>, how: Trim) -> Result<u64, Fault> {
     let Some(mut key) = access.open(key, Kind::Stream)?.existing() else { return Ok(0) };
     change(&mut key, |tree, facts| Ok(trim::apply(tree, facts, how)))
 }
 
-/// What XSETID sets.
+/// Values that XSETID sets.
 #[derive(Clone, Copy, Debug)]
 pub struct SetId {
-    /// The last id.
+    /// Last id.
     pub last: Id,
-    /// How many entries were ever added.
+    /// Number of entries ever added; `None` leaves it.
     pub added: Option<u64>,
-    /// The highest id of an entry that was deleted; the lowest id leaves it.
+    /// Highest id of a deleted entry; the lowest id leaves it.
     pub max_deleted: Id,
 }
 
-/// Why the last id was not set.
+/// Reason for which the last id was not set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetIdError {
     /// There is no stream.
     NoStream,
     /// An entry with a higher id was deleted.
     BelowDeleted,
-    /// There is an entry with a higher id.
+    /// An entry with a higher id exists.
     BelowTop,
-    /// There are more entries than should have been added.
+    /// The stream has more entries than the given number of entries added.
     TooFewAdded,
     /// The key holds something else.
     WrongKind,
 }
 
-/// Sets the last id of a stream, and other things that it remembers.
+/// Sets the last id of a stream, and other facts.
 ///
 /// # Errors
 /// See [`SetIdError`]; nothing has changed then.

@@ -1,4 +1,4 @@
-//! Entries into and out of the tree of blocks.
+//! Changes of the tree of blocks, entry by entry.
 
 use super::Id;
 use super::block::{Block, BlockLeaf, NAMES_BYTES_MAX, packed_mut};
@@ -8,21 +8,22 @@ use packed::{Element, PackedList, Place};
 use smallvec::SmallVec;
 use tree::{CELL_BYTES_MAX, NODE_BYTES, NoRoom, NodeId, NodesMut, Path, Root, Tree, View};
 
-/// The tree of the entries of a stream.
+/// Tree of the entries of a stream.
 pub(super) type Entries<'n, N> = Tree<'n, N, BlockLeaf>;
 
-/// A growing block gets so great a part of its length as room for more.
+/// Divisor of the length for the slack of a growing block.
 const SLACK_PART: usize = 8;
-/// Bytes that a record takes besides its content, at most.
+/// Most bytes of a record besides its content.
 const RECORD_BYTES: usize = 64;
 
-/// An odd number whose bits are well mixed.
+/// Multiplier of the hash of names: odd, with well mixed bits.
 const HASH_FACTOR: u32 = 0x9e37_79b1;
 
-/// Texts that are longer together go to a node of their own without being tried in a block.
+/// Total bytes of texts above which an entry goes to a node of its own without being tried in a
+/// block.
 const TEXT_BYTES_MAX: usize = 2 * CELL_BYTES_MAX;
 
-/// What a new entry holds: names and values, which come in turn.
+/// Content of a new entry: names and values in turn.
 #[derive(Clone)]
 pub(super) struct NewEntry<T> {
     texts: T,
@@ -31,7 +32,7 @@ pub(super) struct NewEntry<T> {
     len: usize,
 }
 
-/// Sizes of an entry as an element of a listpack.
+/// Sizes of an entry in a listpack.
 #[derive(Clone, Copy)]
 pub(super) struct Listpack {
     pub pairs: i64,
@@ -39,12 +40,12 @@ pub(super) struct Listpack {
     pub names: usize,
     /// Bytes of all values.
     pub values: usize,
-    /// The same for entries with the same names.
+    /// Hash of the names, equal for entries with equal names.
     pub names_hash: u32,
 }
 
 impl<'t, T: Iterator<Item = &'t [u8]> + Clone> NewEntry<T> {
-    /// The entry with these names and values.
+    /// Returns the entry with these names and values.
     pub fn new(texts: T) -> NewEntry<T> {
         let count = |(count, len), text: &[u8]| (count + 1, len + text.len());
         let (count, len) = texts.clone().fold((0, 0), count);
@@ -56,13 +57,13 @@ impl<'t, T: Iterator<Item = &'t [u8]> + Clone> NewEntry<T> {
         self.len
     }
 
-    /// What it is where nodes are listpacks.
+    /// Returns the sizes that the entry has in a listpack.
     pub fn in_listpack(&self) -> Listpack {
         let bytes = |text: &[u8]| element_bytes(Element::of(text));
         let names = self.texts.clone().step_by(2);
         let values = self.texts.clone().skip(1).step_by(2);
         let names_hash = names.clone().fold(0, |hash, name| {
-            // Names that differ may rarely look alike: all that follows is another end of a node.
+            // Collisions are harmless: they only change where a node ends.
             let add = |hash: u32, byte: &u8| (hash ^ u32::from(*byte)).wrapping_mul(HASH_FACTOR);
             name.iter().fold(hash ^ narrow::to_u32(name.len()), add).rotate_left(5)
         });
@@ -74,14 +75,14 @@ impl<'t, T: Iterator<Item = &'t [u8]> + Clone> NewEntry<T> {
         }
     }
 
-    /// Its names as a block keeps them; none if they are too long for that.
+    /// Returns the names as a block keeps them; none if they are too long for that.
     fn names(&self) -> (usize, Bytes) {
         let mut names = Bytes::new();
         self.texts.clone().step_by(2).for_each(|name| entry::push(&mut names, name));
         if names.len() > NAMES_BYTES_MAX { (0, Bytes::new()) } else { (self.pairs, names) }
     }
 
-    /// Whether its names are those of a block.
+    /// Returns true if the names are those of a block.
     #[inline]
     fn is_named_by(&self, names: Names<'_>) -> bool {
         let mut rest = names.bytes;
@@ -93,7 +94,7 @@ impl<'t, T: Iterator<Item = &'t [u8]> + Clone> NewEntry<T> {
             })
     }
 
-    /// Writes it for a block; false if its body is too long to stand there.
+    /// Writes the entry for a block; false if its body is too long for one.
     #[inline]
     fn write(&self, id: Id, starts: bool, base: Id, names: Names<'_>, to: &mut Bytes) -> bool {
         if self.len > TEXT_BYTES_MAX {
@@ -117,7 +118,7 @@ impl<'t, T: Iterator<Item = &'t [u8]> + Clone> NewEntry<T> {
     }
 }
 
-/// A tree of entries without any, in a small node that may grow.
+/// Creates a tree without entries, in a small node that may grow.
 pub(super) fn new_tree<N: NodesMut>(nodes: &mut N) -> Result<Root, NoRoom> {
     let leaf = Block::empty(Id::MIN, Names { count: 0, bytes: &[] });
     nodes.ensure(leaf.len() + RECORD_BYTES)?;
@@ -126,21 +127,21 @@ pub(super) fn new_tree<N: NodesMut>(nodes: &mut N) -> Result<Root, NoRoom> {
     Ok(Root { node, height: 0, count: 0 })
 }
 
-/// The last block of a tree, to which entries are added.
+/// Last block of a tree, to which entries are added.
 ///
-/// The nodes above it learn what it has gained when it is full, or when anything else is about to
-/// happen to the tree: they are the last ones of their levels, so nobody reckons with their
-/// counts until then.
+/// The counts in the nodes above it are brought up to date only when the block is full, or before
+/// any other change of the tree. These nodes are the last ones of their levels, so no search
+/// depends on their counts until then.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tail {
-    /// Its node; zero if nobody has looked.
+    /// Node of the block; zero if not known yet.
     pub node: NodeId,
-    /// Entries that the nodes above it do not know of.
+    /// Number of entries that the counts in the nodes above lack.
     pub uncounted: u32,
 }
 
 impl Tail {
-    /// Has the nodes above learn what the block has gained.
+    /// Adds the missing entries to the counts in the nodes above.
     pub fn count_in<N: NodesMut>(&mut self, tree: &mut Entries<'_, N>) {
         let gained = i64::from(std::mem::take(&mut self.uncounted));
         if gained > 0 {
@@ -157,7 +158,7 @@ impl Tail {
     }
 }
 
-/// Adds an entry behind all others.
+/// Appends an entry after all others.
 #[inline]
 pub(super) fn append<'t, N: NodesMut>(
     tree: &mut Entries<'_, N>,
@@ -188,7 +189,7 @@ pub(super) fn append<'t, N: NodesMut>(
     Ok(())
 }
 
-/// Adds an entry whose names and values have a node of their own.
+/// Appends an entry whose names and values have a node of their own.
 #[cold]
 fn append_far<'t, N: NodesMut>(
     tree: &mut Entries<'_, N>,
@@ -215,7 +216,7 @@ fn append_far<'t, N: NodesMut>(
     Ok(())
 }
 
-/// Adds an entry to the last block; false if it is full.
+/// Appends an entry to the last block; false if it is full.
 #[inline]
 fn push<N: NodesMut>(tree: &mut Entries<'_, N>, tail: &mut Tail, bytes: &Bytes) -> bool {
     let leaf = tree.nodes.bytes(tail.node);
@@ -233,7 +234,7 @@ fn push<N: NodesMut>(tree: &mut Entries<'_, N>, tail: &mut Tail, bytes: &Bytes) 
     true
 }
 
-/// Puts a block with one entry behind the last one, or in its place if that is empty.
+/// Adds a block with one entry after the last one, or in place of the last one if that is empty.
 #[cold]
 fn append_block<N: NodesMut>(
     tree: &mut Entries<'_, N>,
@@ -258,19 +259,19 @@ fn append_block<N: NodesMut>(
     tail.node = tree.view().last().leaf;
 }
 
-/// Takes from a block that is full what it does not use.
+/// Shrinks a full block to the bytes in use.
 fn close<N: NodesMut>(tree: &mut Entries<'_, N>, path: &Path) {
     packed_mut(tree.nodes.bytes_mut(path.leaf)).close_gaps();
     let used = Block::new(tree.nodes.bytes(path.leaf)).dense_len();
     tree.nodes.resize(path.leaf, used);
 }
 
-/// What is left of nodes, as clients count them, when entries go.
+/// Effect of a removal of entries on nodes as clients count them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Removed {
-    /// Nodes that are gone with them.
+    /// Number of nodes removed with the entries.
     pub nodes: u32,
-    /// Whether the last node is among those.
+    /// True if the last node is one of them.
     pub is_tail_gone: bool,
 }
 
@@ -306,7 +307,7 @@ fn packed_at<'t, N: NodesMut>(tree: &'t Entries<'_, N>, path: &Path, place: Plac
     block.at(place).expect("an entry stands there")
 }
 
-/// The entry behind one.
+/// Returns the position of the next entry.
 fn following<'n, N: tree::Nodes<'n>>(
     view: &View<'n, N, BlockLeaf>,
     path: &Path,
@@ -333,7 +334,7 @@ fn mark_start<N: NodesMut>(tree: &mut Entries<'_, N>, path: &Path, place: Place)
     packed.replace(place, Element::Bytes(&bytes)).expect("as long as it was");
 }
 
-/// Gives back what a block does not use, where that is a good part of it.
+/// Shrinks a block to the bytes in use if a good part of it is unused.
 fn shrink<N: NodesMut>(tree: &mut Entries<'_, N>, path: &Path) {
     let leaf = tree.nodes.bytes(path.leaf);
     let (len, used) = (leaf.len(), Block::new(leaf).dense_len());
@@ -342,7 +343,7 @@ fn shrink<N: NodesMut>(tree: &mut Entries<'_, N>, path: &Path) {
     }
 }
 
-/// Removes the first `count` entries, or those that there are.
+/// Removes the first `count` entries, or all if there are fewer.
 pub(super) fn remove_front<N: NodesMut>(tree: &mut Entries<'_, N>, count: u64) -> Removed {
     let (mut left, mut nodes) = (count.min(tree.root.count), 0);
     let is_all = left == tree.root.count;
@@ -374,7 +375,8 @@ pub(super) fn remove_front<N: NodesMut>(tree: &mut Entries<'_, N>, count: u64) -
     Removed { nodes, is_tail_gone: false }
 }
 
-/// Frees what the first entries of a block keep elsewhere, and counts the nodes that they start.
+/// Frees the nodes of bodies that belong to the first entries of a block; returns the number of
+/// nodes, as clients count them, that these entries start.
 fn forget<N: NodesMut>(tree: &mut Entries<'_, N>, path: &Path, count: usize) -> u32 {
     let (mut nodes, mut far) = (0, SmallVec::<[NodeId; 8]>::new());
     for entry in Block::new(tree.nodes.bytes(path.leaf)).iter().take(count) {

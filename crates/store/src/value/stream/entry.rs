@@ -1,4 +1,4 @@
-//! One entry as it stands in a block, and what is read from it.
+//! Format of one entry in a block.
 //!
 //! ```text
 //! | marks 1 | milliseconds 0..8 | sequence 0..8 | body |
@@ -8,26 +8,27 @@
 //!         has names:  | pairs 1.. | name | value | name | value | ...
 //!         is far:     | node 4 | of which the bytes are such a body with names
 //! ```
-//! Milliseconds count from the block's first id; the sequence too, where they are zero.
+//! Milliseconds are stored as the difference to the block's first id; the sequence too, if that
+//! difference is zero.
 
 use super::Id;
 use packed::Element;
 use smallvec::SmallVec;
 use tree::{NodeId, Nodes};
 
-/// The entry is the first of a node, as clients count nodes of streams.
+/// Mark of an entry that is the first of a node, as clients count nodes of streams.
 pub(super) const STARTS: u8 = 1;
 const HAS_NAMES: u8 = 1 << 1;
 const IS_FAR: u8 = 1 << 2;
 const MS_SHIFT: u8 = 3;
 const SEQ_SHIFT: u8 = 6;
-/// Bytes in which milliseconds and sequences are kept.
+/// Sizes in bytes of stored milliseconds and sequences.
 const MS_SIZES: [u8; 8] = [0, 1, 2, 3, 4, 5, 6, 8];
 const SEQ_SIZES: [u8; 4] = [0, 1, 2, 8];
 const WORD_BYTES: usize = size_of::<u64>();
 const NODE_ID_BYTES: usize = size_of::<NodeId>();
 
-/// The bytes of an entry.
+/// Bytes of an entry.
 pub(super) type Bytes = SmallVec<[u8; 256]>;
 
 /// An entry in a block.
@@ -38,7 +39,7 @@ pub(super) struct Packed<'a> {
     body: &'a [u8],
 }
 
-/// Writes what stands before the body of an entry, in a block that counts from `base`.
+/// Writes the part of an entry before its body, for a block with first id `base`.
 #[inline]
 pub(super) fn write_head(id: Id, base: Id, starts: bool, has_names: bool, to: &mut Bytes) {
     let ms = id.ms.wrapping_sub(base.ms);
@@ -51,7 +52,7 @@ pub(super) fn write_head(id: Id, base: Id, starts: bool, has_names: bool, to: &m
     to.extend_from_slice(&seq.to_le_bytes()[..usize::from(SEQ_SIZES[usize::from(seq_class)])]);
 }
 
-/// An entry whose body is in a node of its own.
+/// Returns an entry whose body is in a node of its own.
 pub(super) fn write_far(id: Id, base: Id, starts: bool, node: NodeId) -> Bytes {
     let mut bytes = Bytes::new();
     write_head(id, base, starts, true, &mut bytes);
@@ -60,14 +61,14 @@ pub(super) fn write_far(id: Id, base: Id, starts: bool, node: NodeId) -> Bytes {
     bytes
 }
 
-/// The first of the sizes that is enough for a number.
+/// Index of the first size that is enough for a number.
 #[inline]
 fn class(value: u64, sizes: &[u8]) -> u8 {
     let needed = narrow::to_u8(WORD_BYTES - value.leading_zeros() as usize / 8);
     narrow::to_u8(sizes.iter().position(|size| *size >= needed).unwrap_or(0))
 }
 
-/// Puts the number of pairs in front of a body with names.
+/// Writes the number of pairs that precedes a body with names.
 pub(super) fn write_pairs(pairs: usize, to: &mut Bytes) {
     let mut left = pairs;
     while left >= 0x80 {
@@ -91,7 +92,7 @@ fn read_pairs(from: &[u8]) -> (usize, &[u8]) {
     (pairs, rest)
 }
 
-/// Adds an element to names, values or both.
+/// Appends an element to names, values or both.
 #[inline]
 pub(super) fn push(to: &mut Bytes, text: &[u8]) {
     let (element, begin) = (Element::of(text), to.len());
@@ -100,7 +101,7 @@ pub(super) fn push(to: &mut Bytes, text: &[u8]) {
 }
 
 impl<'a> Packed<'a> {
-    /// The entry in the bytes of one, in a block that counts from `base`.
+    /// Reads an entry from its bytes, for a block with first id `base`.
     #[inline]
     pub fn read(bytes: &'a [u8], base: Id) -> Packed<'a> {
         let Some((marks, rest)) = bytes.split_first() else {
@@ -117,12 +118,12 @@ impl<'a> Packed<'a> {
         self.marks & STARTS != 0
     }
 
-    /// Whether its body goes with the names of its block.
+    /// Returns true if the names of its block belong to its values.
     pub fn is_named_by_block(&self) -> bool {
         self.marks & HAS_NAMES == 0
     }
 
-    /// The node in which its body is, if that is a node of its own.
+    /// Returns the node of its body if that is a node of its own.
     #[inline]
     pub fn far(&self) -> Option<NodeId> {
         let is_far = self.marks & IS_FAR != 0;
@@ -130,7 +131,7 @@ impl<'a> Packed<'a> {
         Some(NodeId::from_le_bytes(*node))
     }
 
-    /// The same entry in a block that counts from another id, with the same names.
+    /// Returns the same entry for a block with the same names and another first id.
     pub fn rebased(&self, base: Id) -> Bytes {
         let mut bytes = Bytes::new();
         write_head(self.id, base, self.starts(), false, &mut bytes);
@@ -139,7 +140,7 @@ impl<'a> Packed<'a> {
         bytes
     }
 
-    /// What clients see of it. `names` are those of its block.
+    /// Returns the entry as clients see it. `names` are those of its block.
     #[inline]
     pub fn entry<'n>(&self, nodes: impl Nodes<'n>, names: Names<'a>) -> Entry<'a>
     where
@@ -159,7 +160,7 @@ impl<'a> Packed<'a> {
     }
 }
 
-/// A number in so many bytes, and what follows.
+/// Reads a number of `size` bytes; returns it and the bytes behind.
 #[inline]
 fn word(from: &[u8], size: u8) -> (u64, &[u8]) {
     let size = usize::from(size);
@@ -175,7 +176,7 @@ fn word(from: &[u8], size: u8) -> (u64, &[u8]) {
     (u64::from_le_bytes(bytes), &from[size..])
 }
 
-/// The names of a block, one behind the other.
+/// Names of a block, one behind the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Names<'a> {
     pub count: usize,
@@ -185,9 +186,9 @@ pub(super) struct Names<'a> {
 /// An entry of a stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<'a> {
-    /// Its id.
+    /// Id of the entry.
     pub id: Id,
-    /// Its fields.
+    /// Fields of the entry.
     pub pairs: Pairs<'a>,
 }
 
@@ -209,7 +210,7 @@ impl<'a> Pairs<'a> {
         Some(element)
     }
 
-    /// Whether every pair can be read, and nothing is left behind them.
+    /// Returns true if every pair can be read, and no bytes are left behind them.
     pub(super) fn are_whole(mut self) -> bool {
         let count = self.left;
         self.by_ref().count() == count && self.rest.is_empty()

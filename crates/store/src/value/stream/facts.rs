@@ -1,12 +1,12 @@
-//! What a stream knows of itself besides its entries and groups.
+//! Facts about a stream, besides its entries and groups, in the record of its key.
 //!
 //! ```text
 //! | collection 4 | entries root 16 | groups root 16 | last id 16 | highest deleted id 16 |
 //! | added 8 | nodes 4 | entries of the last node 4 | its bytes 4 | entries of the first node 4 |
 //! | last block 4 | its uncounted entries 4 | first id of the last node 16 | hash of its names 4 |
 //! ```
-//! Clients count entries in nodes of `stream-node-max-entries`: trimming with `~` removes whole
-//! ones. Blocks are cut otherwise, so an entry is marked where such a node starts.
+//! Clients count entries in nodes of `stream-node-max-entries`, and trimming with `~` removes whole
+//! nodes. Blocks have other limits, so a mark on an entry says that such a node starts there.
 
 use super::Id;
 use super::edit::{Removed, Tail};
@@ -14,40 +14,41 @@ use super::id::ID_BYTES;
 use crate::shard::CollectionId;
 use tree::{NodeId, ROOT_BYTES, Root};
 
-/// Number of the tree of entries.
+/// Index of the tree of entries.
 pub(super) const ENTRIES: usize = 0;
-/// Number of the tree of groups, if there is one.
+/// Index of the tree of groups, which may be missing.
 pub(super) const GROUPS: usize = 1;
-/// Where the tree of groups would begin if there were one.
+/// Node number in the root of a missing tree.
 const NO_TREE: NodeId = 0;
 
 const FACTS_AT: usize = CollectionId::BYTES + 2 * ROOT_BYTES;
 const FACTS_BYTES: usize = NODE_AT + ID_BYTES + 4;
 const NODE_AT: usize = 2 * ID_BYTES + 8 + 6 * 4;
-/// Bytes of the value of a stream.
+/// Length in bytes of the record value of a stream.
 pub(super) const VALUE_BYTES: usize = FACTS_AT + FACTS_BYTES;
 
-/// Stands for a last node that takes no more entries.
+/// Value of `tail_entries` if the last node takes no more entries.
 pub(super) const FULL: u32 = u32::MAX;
 
-/// See the module page.
+/// Facts about a stream, as the record of its key holds them behind the roots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Facts {
     pub last_id: Id,
     pub max_deleted: Id,
-    /// Entries that were ever added.
+    /// Number of entries ever added.
     pub added: u64,
     pub nodes: u32,
-    /// Entries that the last node has had, those that are gone too; zero if there is no node.
+    /// Number of entries ever added to the last node, removed ones included; zero if there is no
+    /// node.
     pub tail_entries: u32,
-    /// Bytes that the last node takes where nodes are listpacks.
+    /// Bytes of the last node if it were a listpack.
     pub tail_bytes: u32,
-    /// Entries of the first node, if that is not the last one; zero if nobody has counted.
+    /// Number of entries of the first node, unless that is the last one; zero if not counted.
     pub head_entries: u32,
     pub tail: Tail,
-    /// The id of the entry that the last node began with.
+    /// Id of the entry that started the last node.
     pub node_id: Id,
-    /// A hash of the names of that entry.
+    /// Hash of the names of that entry.
     pub node_names: u32,
 }
 
@@ -89,7 +90,7 @@ impl Facts {
         facts[NODE_AT + ID_BYTES..].copy_from_slice(&self.node_names.to_le_bytes());
     }
 
-    /// Notes that entries are gone, of which `left` are left.
+    /// Updates the facts after a removal of entries that leaves `left`.
     pub fn note_removed(&mut self, removed: Removed, left: u64) {
         debug_assert!(self.tail.uncounted == 0);
         self.tail.node = 0;
@@ -103,7 +104,7 @@ impl Facts {
     }
 }
 
-/// The value of a new stream.
+/// Returns the record value of a new stream.
 pub(super) fn value_of(id: CollectionId, entries: Root) -> [u8; VALUE_BYTES] {
     let mut value = [0; VALUE_BYTES];
     id.write(&mut value);
@@ -112,12 +113,12 @@ pub(super) fn value_of(id: CollectionId, entries: Root) -> [u8; VALUE_BYTES] {
     value
 }
 
-/// Whether a tree is there.
+/// Returns true if the tree exists.
 pub(super) fn is_tree(root: Root) -> bool {
     root.node != NO_TREE
 }
 
-/// The root of a tree that is not there.
+/// Root of a missing tree.
 pub(super) const NO_ROOT: Root = Root { node: NO_TREE, height: 0, count: 0 };
 
 #[cfg(test)]

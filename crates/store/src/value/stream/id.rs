@@ -1,6 +1,6 @@
-//! Ids of entries: when, and which one of that moment.
+//! Ids of entries: a millisecond, and a sequence number within it.
 
-/// Bytes of an id, in an order in which they sort as ids do.
+/// Bytes of a stored id; byte strings compare as ids do.
 pub(super) const ID_BYTES: usize = 16;
 
 /// The id of an entry.
@@ -8,17 +8,17 @@ pub(super) const ID_BYTES: usize = 16;
 pub struct Id {
     /// Milliseconds since the Unix epoch, unless the client has chosen something else.
     pub ms: u64,
-    /// Its number among those of the same millisecond.
+    /// Sequence number within the millisecond.
     pub seq: u64,
 }
 
 impl Id {
-    /// The lowest id, which no entry has.
+    /// Lowest id, which no entry has.
     pub const MIN: Id = Id { ms: 0, seq: 0 };
-    /// The highest id.
+    /// Highest id.
     pub const MAX: Id = Id { ms: u64::MAX, seq: u64::MAX };
 
-    /// The id behind this one; `None` behind the highest.
+    /// Returns the next higher id; `None` after the highest.
     #[inline]
     pub fn next(self) -> Option<Id> {
         match self.seq.checked_add(1) {
@@ -27,7 +27,7 @@ impl Id {
         }
     }
 
-    /// The id before this one; `None` before the lowest.
+    /// Returns the next lower id; `None` before the lowest.
     pub fn previous(self) -> Option<Id> {
         match self.seq.checked_sub(1) {
             Some(seq) => Some(Id { seq, ..self }),
@@ -40,7 +40,7 @@ impl Id {
         (u128::from(self.ms) << 64 | u128::from(self.seq)).to_be_bytes()
     }
 
-    /// The id at the begin of `bytes`; the lowest one if they are too few.
+    /// Reads the id at the start of `bytes`; the lowest id if they are too few.
     #[inline]
     pub(super) fn read(bytes: &[u8]) -> Id {
         let word = bytes.first_chunk().map_or(0, |bytes| u128::from_be_bytes(*bytes));

@@ -1,4 +1,4 @@
-//! Nodes as clients count them: where trimming with `~` may stop.
+//! Nodes as clients count them: trimming with `~` stops at their borders only.
 
 use super::Id;
 use super::edit::Listpack;
@@ -6,24 +6,24 @@ use super::facts::{FULL, Facts};
 use crate::value::list::element_bytes;
 use packed::Element;
 
-/// A listpack without elements.
+/// Bytes of a listpack without elements.
 const LISTPACK_BYTES: usize = 7;
-/// A listpack's element for a small number.
+/// Bytes of a small number in a listpack.
 const SMALL_BYTES: usize = 2;
-/// A node takes no more, whatever the setting.
+/// Most bytes of a node, whatever the setting.
 const NODE_BYTES_MAX: u64 = 1 << 30;
 
 /// The settings `stream-node-max-entries` and `stream-node-max-bytes`; zero for no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeLimit {
-    /// Entries in a node.
+    /// Most entries in a node.
     pub entries: u64,
-    /// Bytes in a node.
+    /// Most bytes in a node.
     pub bytes: u64,
 }
 
 impl NodeLimit {
-    /// Whether an entry with texts of `len` bytes together starts another node.
+    /// Returns true if an entry with texts of `len` bytes in total starts a new node.
     #[inline]
     pub(super) fn starts_node(self, facts: &Facts, len: usize) -> bool {
         let most = if self.bytes == 0 { NODE_BYTES_MAX } else { self.bytes.min(NODE_BYTES_MAX) };
@@ -40,8 +40,8 @@ fn integer_bytes(value: i64) -> usize {
 }
 
 impl Facts {
-    /// Counts an entry as one of the last node, or of another one that it starts: the bytes that it
-    /// takes where nodes are listpacks, in which the first entry's id and names stand once.
+    /// Adds an entry to the counts of the last node, or of a new one that it starts. Bytes are
+    /// those of a listpack, which stores the id and names of its first entry only once.
     #[inline]
     pub(super) fn note_added(&mut self, id: Id, starts: bool, new: Listpack) {
         let mut bytes = 0;

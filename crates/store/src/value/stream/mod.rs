@@ -2,15 +2,15 @@
 //!
 //! A stream is always a collection of trees; one without entries is still a stream.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `entry` | how one entry stands in a block, and what is read of it |
-//! | `block` | the leaves in which entries stand |
-//! | `edit` | entries into and out of the tree of blocks |
-//! | `facts` | what a stream knows of itself besides |
-//! | `limit`, `trim` | nodes as clients count them, and what goes from the front |
-//! | `change`, `read` | what commands ask for |
-//! | `group` | groups of consumers |
+//! | `entry` | format of one entry in a block |
+//! | `block` | leaves that hold entries |
+//! | `edit` | changes of the tree of blocks, entry by entry |
+//! | `facts` | facts about a stream besides its entries and groups |
+//! | `limit`, `trim` | nodes as clients count them; removal of entries from the front |
+//! | `change`, `read` | operations for commands |
+//! | `group` | consumer groups |
 
 mod block;
 mod change;

@@ -1,4 +1,4 @@
-//! Reading streams.
+//! Read access to streams.
 
 use super::Id;
 use super::block::{Block, BlockLeaf};
@@ -12,7 +12,7 @@ use crate::value::collection::root;
 use packed::{Element, Iter};
 use tree::{Path, View};
 
-/// The entries of a stream, to be read.
+/// View of the entries of a stream.
 pub(super) type EntryView<'x> = View<'x, ReadNodes<'x>, BlockLeaf>;
 
 /// A stream, under the lock of its key.
@@ -23,10 +23,10 @@ pub struct Stream<'x> {
     pub(super) groups: tree::Root,
 }
 
-/// The stream of a key, for a command that reads.
+/// Reads the stream of a key for a command.
 ///
 /// # Errors
-/// When the key holds something else.
+/// When the key does not hold a stream.
 #[inline]
 pub fn read<'x>(
     access: &'x mut Access<'_>,
@@ -35,10 +35,10 @@ pub fn read<'x>(
     Ok(access.read_kind(key, Kind::Stream)?.map(Stream::of))
 }
 
-/// The stream of a key, without any trace.
+/// Reads the stream of a key without any trace.
 ///
 /// # Errors
-/// When the key holds something else.
+/// When the key does not hold a stream.
 pub fn lookup_without_touch<'x>(
     access: &'x Access<'_>,
     key: &Key<'_>,
@@ -57,44 +57,44 @@ impl<'x> Stream<'x> {
         }
     }
 
-    /// Entries.
+    /// Number of entries.
     #[inline]
     pub fn len(&self) -> u64 {
         self.entries.root.count
     }
 
-    /// Whether there is none.
+    /// Returns true if the stream has no entries.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The highest id that was ever given to an entry, or set by XSETID.
+    /// Highest id ever given to an entry, or the one set by XSETID.
     #[inline]
     pub fn last_id(&self) -> Id {
         self.facts.last_id
     }
 
-    /// The highest id of an entry that was deleted; trimming does not count.
+    /// Highest id of a deleted entry; trimming does not count.
     pub fn max_deleted_id(&self) -> Id {
         self.facts.max_deleted
     }
 
-    /// Entries that were ever added.
+    /// Number of entries ever added.
     pub fn added(&self) -> u64 {
         self.facts.added
     }
 
-    /// Nodes of `stream-node-max-entries`, as clients count them.
+    /// Number of nodes of `stream-node-max-entries`, as clients count them.
     pub fn nodes(&self) -> u64 {
         u64::from(self.facts.nodes)
     }
 
-    /// The first entry.
+    /// Returns the first entry.
     pub fn first(&self) -> Option<Entry<'x>> {
         self.range(Id::MIN, Id::MAX).next()
     }
 
-    /// The last entry.
+    /// Returns the last entry.
     #[inline]
     pub fn last(&self) -> Option<Entry<'x>> {
         let block = Block::new(self.entries.leaf(&self.entries.last()));
@@ -102,26 +102,26 @@ impl<'x> Stream<'x> {
         Some(block.packed(last).entry(self.entries.nodes, block.names))
     }
 
-    /// Whether there is an entry with an id above this one.
+    /// Returns true if an entry has an id above this one.
     #[inline]
     pub fn has_above(&self, id: Id) -> bool {
-        // What was deleted or trimmed may have had the last id.
+        // The entry with the last id may have been deleted or trimmed.
         !self.is_empty() && id < self.facts.last_id && self.last().is_some_and(|last| last.id > id)
     }
 
-    /// The entry with an id.
+    /// Returns the entry with an id.
     #[inline]
     pub fn get(&self, id: Id) -> Option<Entry<'x>> {
         self.range(id, id).next()
     }
 
-    /// The entries from one id to another, both included.
+    /// Iterates over the entries from one id to another, both included.
     #[inline]
     pub fn range(&self, from: Id, to: Id) -> Range<'x> {
         Range::new(self.entries, from, to)
     }
 
-    /// The same from the last to the first.
+    /// Iterates over the same entries from the last to the first.
     pub fn range_back(&self, from: Id, to: Id) -> RangeBack<'x> {
         let (view, key) = (self.entries, to.to_bytes());
         let path = view.find(|separator| separator <= &key[..]);
@@ -131,7 +131,7 @@ impl<'x> Stream<'x> {
     }
 }
 
-/// Entries in the order of their ids.
+/// Iterator over entries in the order of their ids.
 #[derive(Debug)]
 pub struct Range<'x> {
     view: EntryView<'x>,
@@ -177,7 +177,7 @@ impl<'x> Iterator for Range<'x> {
     }
 }
 
-/// Entries from the last to the first.
+/// Iterator over entries from the last to the first.
 #[derive(Debug)]
 pub struct RangeBack<'x> {
     view: EntryView<'x>,

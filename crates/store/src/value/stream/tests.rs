@@ -17,7 +17,7 @@ fn texts_of(entry: Entry<'_>) -> Texts {
     entry.pairs.flat_map(|(name, value)| [name.to_text(), value.to_text()]).collect()
 }
 
-/// Names and values of many kinds: as before, other ones, integers, long ones, and very long ones.
+/// Random names and values: repeated and new names, integers, long texts, and very long ones.
 fn random_texts(random: &mut Random) -> Texts {
     let pairs = if random.below(8) == 0 { 1 + random.below(5) } else { 2 };
     let name = |at: u64, random: &mut Random| match random.below(20) {
@@ -45,7 +45,7 @@ fn random_step(random: &mut Random, last: Id) -> Id {
     }
 }
 
-/// Entries with the mark of those that start a node, as the tree should have them.
+/// Expected entries, with true for those that start a node.
 type Model = BTreeMap<Id, (Texts, bool)>;
 
 struct Bench {
@@ -149,7 +149,7 @@ impl Bench {
 fn blocks_hold_what_was_appended_and_not_removed() {
     for seed in 0..12 {
         let (mut random, mut bench) = (Random::from_seed(seed), Bench::new());
-        // Some runs grow, some stay near nothing.
+        // Some rounds grow the stream, some keep it nearly empty.
         let weight = 2 + seed % 4;
         for step in 0..1500 {
             match random.below(10) {
@@ -354,7 +354,7 @@ fn the_moment_or_the_last_id_gives_the_next_one() {
     assert_eq!(fixture.add(NewId::Now, &texts), Err(AddError::Exhausted));
 }
 
-/// Who has what, since when, and how often it was given.
+/// Expected consumer, delivery time and number of deliveries of each pending entry.
 type PendingModel = BTreeMap<Id, (u64, u64, u64)>;
 
 impl Fixture {
@@ -398,7 +398,7 @@ impl Fixture {
     }
 }
 
-/// One of the names is longer than a leaf takes.
+/// Returns the name of a consumer; one of the names is too long for a leaf.
 fn consumer_name(number: u64) -> Vec<u8> {
     if number == 3 { vec![b'n'; 700] } else { format!("consumer{number}").into_bytes() }
 }
@@ -484,7 +484,7 @@ fn claim_one(fixture: &mut Fixture, model: &mut PendingModel, consumer: u64, ran
         .on(|access, key| group::claim(access, key, how, &[id], |it| claimed.push(it.id)))
         .expect("a group");
     if claimed.is_empty() {
-        // Its entry was deleted, so nobody has it any more.
+        // The entry was deleted, so it is not pending.
         model.remove(&id);
     } else if let Some(pending) = model.get_mut(&id) {
         assert_eq!(claimed, [id]);
@@ -494,7 +494,7 @@ fn claim_one(fixture: &mut Fixture, model: &mut PendingModel, consumer: u64, ran
 
 fn claim_some(fixture: &mut Fixture, model: &mut PendingModel, consumer: u64, random: &mut Random) {
     let (from, name, now) = (any(model, random), consumer_name(consumer), fixture.now.0);
-    // One that is pending is deleted, and must be forgotten.
+    // Delete an entry that is pending: the claim must forget it.
     let gone = any(model, random);
     fixture.on(|access, key| super::delete(access, key, [gone].into_iter())).expect("a stream");
     let how =

@@ -1,4 +1,4 @@
-//! Trimming: entries that go from the front.
+//! Trimming: removal of entries from the front.
 
 use super::Id;
 use super::block::{Block, BlockLeaf};
@@ -7,25 +7,25 @@ use super::entry::Packed;
 use super::facts::Facts;
 use tree::{Nodes, NodesMut, View};
 
-/// How far a stream is trimmed.
+/// Bound up to which a stream is trimmed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
-    /// To so many entries.
+    /// Keeps this number of entries.
     Length(u64),
-    /// To those with this id or a higher one.
+    /// Keeps entries with this id or a higher one.
     Id(Id),
 }
 
-/// What is trimmed.
+/// Options of a trim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trim {
-    /// How far.
+    /// Bound of the trim.
     pub to: Bound,
-    /// Whole nodes only, of at most so many entries together; zero for any number.
+    /// `Some` to remove whole nodes only, and at most this number of entries; zero for any number.
     pub whole_nodes: Option<u64>,
 }
 
-/// Trims entries, and notes it. Returns how many are gone.
+/// Trims entries and updates the facts. Returns the number removed.
 pub(super) fn apply<N: NodesMut>(tree: &mut Entries<'_, N>, facts: &mut Facts, how: Trim) -> u64 {
     let count = match how.whole_nodes {
         None => count_all(&tree.view(), how.to),
@@ -39,7 +39,7 @@ pub(super) fn apply<N: NodesMut>(tree: &mut Entries<'_, N>, facts: &mut Facts, h
     count
 }
 
-/// Entries before a bound.
+/// Counts the entries before a bound.
 fn count_all<'n, N: Nodes<'n>>(view: &View<'n, N, BlockLeaf>, to: Bound) -> u64 {
     match to {
         Bound::Length(len) => view.root.count.saturating_sub(len),
@@ -51,7 +51,7 @@ fn count_all<'n, N: Nodes<'n>>(view: &View<'n, N, BlockLeaf>, to: Bound) -> u64 
     }
 }
 
-/// Entries in the nodes that lie before a bound as a whole.
+/// Counts the entries in nodes that lie completely before a bound.
 fn count_nodes<'n, N: Nodes<'n>>(
     view: &View<'n, N, BlockLeaf>,
     facts: &mut Facts,
@@ -60,7 +60,7 @@ fn count_nodes<'n, N: Nodes<'n>>(
 ) -> u64 {
     let len = view.root.count;
     let is_kept = |gone: u64, entry: &Packed<'_>| match to {
-        // Somebody who keeps one more than this node has to lose keeps the node.
+        // Without this entry, fewer than `most` would remain: its node is kept.
         Bound::Length(most) => len - gone <= most,
         Bound::Id(id) => entry.id >= id,
     };
@@ -91,16 +91,16 @@ fn count_nodes<'n, N: Nodes<'n>>(
     if limit > 0 && counted + node > limit { counted } else { counted + node }
 }
 
-/// Entries of the first node; zero if it is the last one too, or very long.
+/// Counts the entries of the first node; zero if it is also the last one, or very long.
 fn count_head<'n, N: Nodes<'n>>(view: &View<'n, N, BlockLeaf>) -> u32 {
     let mut behind = all(view).take(HEAD_ENTRIES_MAX).skip(1);
     behind.position(|entry| entry.starts()).map_or(0, |at| narrow::to_u32(at) + 1)
 }
 
-/// First nodes that are longer are counted anew each time.
+/// Longest first node whose count is kept; longer ones are counted anew each time.
 const HEAD_ENTRIES_MAX: usize = 1024;
 
-/// All entries of a tree, from the first one on.
+/// Iterates over all entries of a tree.
 fn all<'n, N: Nodes<'n>>(view: &View<'n, N, BlockLeaf>) -> impl Iterator<Item = Packed<'n>> {
     let (view, mut path) = (*view, view.first());
     let mut block = Block::new(view.leaf(&path));

@@ -1,19 +1,19 @@
-//! A string to be read, however it is kept.
+//! Read access to strings in one piece and in chunks.
 
 use crate::value::long_string::{LongView, Part};
 use base::Millis;
 use std::ops::Range;
 
-/// The string of a key, to be read.
+/// The string of a key, for reading.
 #[derive(Clone, Copy, Debug)]
 pub struct StringView<'a> {
-    /// When it ends.
+    /// Deadline of the key.
     pub deadline: Option<Millis>,
-    /// Its bytes.
+    /// Bytes of the string.
     pub form: Form<'a>,
 }
 
-/// How the bytes of a string lie.
+/// Layout of the bytes of a string.
 #[derive(Clone, Copy, Debug)]
 pub enum Form<'a> {
     /// In one piece.
@@ -32,13 +32,13 @@ impl<'a> StringView<'a> {
         }
     }
 
-    /// Whether it has no bytes.
+    /// Returns true if the string has no bytes.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// All of it, if it lies in one piece.
+    /// Returns all bytes if they lie in one piece.
     #[inline]
     pub fn as_slice(&self) -> Option<&'a [u8]> {
         match self.form {
@@ -52,7 +52,7 @@ impl<'a> StringView<'a> {
         self.parts(range).map(Part::bytes)
     }
 
-    /// The same, with zeros that nothing is kept of told apart.
+    /// Returns the parts of a range that lies inside; zeros that are not stored are marked as such.
     pub fn parts(&self, range: Range<usize>) -> impl Iterator<Item = Part<'a>> + use<'a> {
         let (whole, long) = match self.form {
             Form::Whole(bytes) => (Some(Part::Bytes(&bytes[range])), None),
@@ -61,7 +61,7 @@ impl<'a> StringView<'a> {
         whole.into_iter().chain(long.into_iter().flatten())
     }
 
-    /// A copy of all of it.
+    /// Copies the whole string.
     pub fn to_vec(&self) -> Vec<u8> {
         match self.form {
             Form::Whole(bytes) => bytes.to_vec(),

@@ -1,4 +1,4 @@
-//! Reading strings of any length, and writing them whole.
+//! Strings of any length, read and written as a whole.
 
 use super::view::{Form, StringView};
 use crate::access::Access;
@@ -8,7 +8,7 @@ use crate::shard::{KeyMut, ValueRef};
 use crate::value::long_string::{self, LongView, WHOLE_BYTES_MAX};
 
 impl<'g> ValueRef<'g> {
-    /// The value as a string.
+    /// Returns the value as a string.
     #[inline(always)]
     pub(crate) fn string(self) -> Result<StringView<'g>, WrongKind> {
         let (value_tag, deadline) = (self.value_tag(), self.deadline());
@@ -30,19 +30,19 @@ impl<'g> ValueRef<'g> {
 }
 
 impl Access<'_> {
-    /// Reads the string of a key for a command, as [`Access::read`].
+    /// Reads the string of a key, as [`Access::read`] does.
     ///
     /// # Errors
-    /// When the key holds something else.
+    /// When the key does not hold a string.
     #[inline(always)]
     pub fn read_string(&mut self, key: &Key<'_>) -> Result<Option<StringView<'_>>, WrongKind> {
         self.guard().read(key).map(ValueRef::string).transpose()
     }
 
-    /// Reads the string of a key on the way to changing it, as [`Access::lookup_for_write`].
+    /// Reads the string of a key before a change, as [`Access::lookup_for_write`] does.
     ///
     /// # Errors
-    /// When the key holds something else.
+    /// When the key does not hold a string.
     #[inline]
     pub fn lookup_string_for_write(
         &mut self,
@@ -51,10 +51,10 @@ impl Access<'_> {
         self.guard().lookup_for_write(key).map(ValueRef::string).transpose()
     }
 
-    /// Reads the string of a key without any trace, as [`Access::lookup_without_touch`].
+    /// Reads the string of a key without any trace, as [`Access::lookup_without_touch`] does.
     ///
     /// # Errors
-    /// When the key holds something else.
+    /// When the key does not hold a string.
     pub fn lookup_string_without_touch(
         &self,
         key: &Key<'_>,
@@ -62,7 +62,7 @@ impl Access<'_> {
         self.shared_guard().lookup_without_touch(key).map(ValueRef::string).transpose()
     }
 
-    /// Sets a key to a string, in place of anything that it holds.
+    /// Sets a key to a string, in place of any other value.
     ///
     /// # Errors
     /// When there is no room for it; nothing has changed then.
@@ -80,8 +80,8 @@ impl Access<'_> {
         self.guard().set_string(key, ValueTag::new(Kind::String, encoding), value, expiry)
     }
 
-    /// The string of a key, to be changed in place without changing its length; `None` for one in
-    /// chunks.
+    /// Opens the string of a key for change in place, at its present length; `None` for a string in
+    /// chunks or a missing key.
     pub fn edit<'g>(&'g mut self, key: &Key<'g>) -> Option<&'g mut [u8]> {
         let mut key = self.guard().key_mut(key).existing()?;
         if !key.value_tag().is_whole_string() {
@@ -92,8 +92,8 @@ impl Access<'_> {
         Some(key.into_bytes_mut())
     }
 
-    /// Makes the string of a key `len` bytes long, creating it if need be, and returns it for
-    /// change. New bytes are zeros; the deadline stays. A growing string gets an eighth of slack.
+    /// Resizes the string of a key to `len` bytes, creating it if need be, and opens it for change.
+    /// New bytes are zeros; the deadline stays. A growing string gets an eighth of slack.
     ///
     /// # Errors
     /// When there is no room for it; nothing has changed then.

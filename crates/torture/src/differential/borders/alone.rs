@@ -1,4 +1,4 @@
-//! Cases that Varve alone is asked: it has to survive them, and to give all memory back.
+//! Cases for Varve alone, which has to survive them and to give all memory back.
 
 use super::families::wanted;
 use super::state::{Case, State};
@@ -12,10 +12,10 @@ use anyhow::{Context, Result, bail, ensure};
 use bench::servers::{Launch, Program};
 use std::time::{Duration, Instant};
 
-/// Tries every case of every family, with plenty of memory or with little.
+/// Plays every case of every family, with plenty of memory or with little.
 ///
 /// # Errors
-/// If the server cannot be started, ends by itself, or keeps memory that nothing uses.
+/// If the server cannot be started, ends by itself, or does not free unused memory.
 pub fn alone(arguments: &Arguments, program: &Program, launch: &Launch) -> Result<()> {
     if !arguments.tight {
         return Run::new(arguments, program, launch.clone(), false).families();
@@ -32,7 +32,7 @@ struct Run<'a> {
     arguments: &'a Arguments,
     side: Side,
     is_tight: bool,
-    /// The memory was full once since all keys were removed.
+    /// True if the memory was filled since all keys were removed.
     is_filled: bool,
     refused: u64,
     cases: usize,
@@ -47,7 +47,7 @@ impl<'a> Run<'a> {
     fn families(mut self) -> Result<()> {
         let began = Instant::now();
         self.side.renew()?;
-        // The server samples its memory from time to time; before that it says zero.
+        // The server samples its memory from time to time, and reports zero before that.
         std::thread::sleep(SAMPLED);
         let at_rest = self.used()?;
         for family in wanted(self.arguments) {
@@ -78,7 +78,7 @@ impl<'a> Run<'a> {
             self.cases += 1;
             if self.is_tight && self.cases.is_multiple_of(FILLED_EVERY) {
                 self.fill()?;
-                // What is left then is from nothing to some megabytes.
+                // Leaves between nothing and some megabytes free.
                 let gap = GAPS[self.cases / FILLED_EVERY % GAPS.len()];
                 self.ask(&[request(&["DEL", gap]), request(&["SELECT", "0"])])?;
             }
@@ -104,7 +104,7 @@ impl<'a> Run<'a> {
     /// Fills the memory with values of all sizes, the smallest last.
     fn fill(&mut self) -> Result<()> {
         self.ask(&[request(&["SELECT", "5"])])?;
-        // Where others are evicted nothing is refused, and a part keeps the memory full.
+        // With eviction no write is refused, and a part of the values keeps the memory full.
         let part = if self.is_filled { 8 } else { 1 };
         self.is_filled = true;
         for (size, most) in FILLING {
@@ -133,7 +133,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Bytes that the server says are in use.
+    /// Returns the bytes in use, as the server reports them.
     fn used(&mut self) -> Result<u64> {
         self.side.send(0, &encoded(&["INFO", "memory"]))?;
         let (Reply::Bulk(text) | Reply::Verbatim(text)) = self.side.receive(0)? else {
@@ -144,7 +144,8 @@ impl<'a> Run<'a> {
         Ok(number.context("no used_memory in INFO")?.trim().parse()?)
     }
 
-    /// Removes all keys and waits until memory is as at the start; bytes that are in use then.
+    /// Removes all keys and waits until memory use is as at the start; returns the bytes then in
+    /// use.
     fn come_to_rest(&mut self, at_rest: u64) -> Result<u64> {
         self.side.renew()?;
         self.is_filled = false;
@@ -160,13 +161,13 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Bytes of values, and how many of them at most.
+/// Sizes of values in bytes, each with the most values of that size.
 const FILLING: &[(usize, usize)] =
     &[(4 << 20, 8), (1 << 20, 16), (100_000, 64), (10_000, 104), (500, 200)];
 const TIGHT: &str = "48mb";
-/// Cases from one filling of the memory to the next.
+/// Cases between two fillings of the memory.
 const FILLED_EVERY: usize = 16;
-/// Values that are removed once the memory is full.
+/// Values of which one is removed once the memory is full.
 const GAPS: &[&str] = &[
     "fill:none",
     "fill:500:0",
@@ -176,6 +177,6 @@ const GAPS: &[&str] = &[
     "fill:4194304:0",
 ];
 const SAMPLED: Duration = Duration::from_secs(1);
-/// A segment that writers have begun, and buffers that grew.
+/// Allowance for open segments and grown buffers.
 const SLACK: u64 = 8 << 20;
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -1,4 +1,4 @@
-//! Cases that both servers are asked, and what they answer is compared.
+//! Cases that both servers run, and whose replies are compared.
 
 use super::families::{Family, wanted};
 use super::state::{Case, State};
@@ -11,7 +11,7 @@ use crate::differential::step::{Request, Step, request};
 use anyhow::{Result, bail};
 use std::time::Instant;
 
-/// Tries every case of every family.
+/// Plays every case of every family.
 ///
 /// # Errors
 /// If a server cannot be started, or the two differ.
@@ -38,7 +38,7 @@ pub fn beside(arguments: &Arguments, mut pair: Pair) -> Result<()> {
     findings.end(&format!("{cases} cases, {requests} requests, {seconds:.0} seconds"))
 }
 
-/// Tries the cases of a state; goes on behind each that fails. How many requests were sent.
+/// Plays the cases of a state, and continues after one that fails. Returns the number of requests.
 fn try_state(
     pair: &mut Pair,
     findings: &mut Findings,
@@ -79,7 +79,8 @@ fn try_state(
     Ok(requests)
 }
 
-/// What a state begins with: half of them in each protocol, and its settings.
+/// Returns the first requests of a state: its settings, and a protocol, which half of the states
+/// each have.
 fn beginning(arguments: &Arguments, state: &State) -> Vec<Request> {
     let mut requests = Vec::new();
     let is_odd = state.label.bytes().map(usize::from).sum::<usize>() % 2 == 1;

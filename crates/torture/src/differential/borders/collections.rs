@@ -1,4 +1,4 @@
-//! Lists, hashes, sets, sorted sets and places of a wanted size.
+//! Lists, hashes, sets, sorted sets and geo sets of a given size.
 
 use super::forms::{GENERIC, SORT, SORT_OF_SORTED_SETS};
 use super::state::State;
@@ -6,7 +6,7 @@ use super::texts::Text;
 use super::words::Words;
 use crate::differential::step::{Request, request};
 
-/// A kind of collection.
+/// Kind of collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A list.
@@ -17,18 +17,18 @@ pub enum Kind {
     Set,
     /// A sorted set.
     SortedSet,
-    /// A sorted set of places.
+    /// A sorted set of geohashes.
     Places,
 }
 
-/// How a collection comes to its size.
+/// Way in which a collection reaches its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Built {
-    /// By one command.
+    /// With one command.
     AtOnce,
-    /// By a command for each element.
+    /// With one command for each element.
     OneByOne,
-    /// By a command for some more, which are removed again.
+    /// With more elements at first, some of which are then removed.
     Shrunk,
 }
 
@@ -37,13 +37,13 @@ pub enum Built {
 pub enum Scores {
     /// Whole numbers from zero on.
     Rising,
-    /// All the same.
+    /// Equal scores.
     Level,
-    /// With fractions, and without end.
+    /// Fractions and infinities.
     Odd,
 }
 
-/// A collection to be.
+/// Description of a collection to be stored.
 #[derive(Clone, Debug)]
 pub struct Shape {
     kind: Kind,
@@ -56,14 +56,14 @@ pub struct Shape {
     special_value: Option<usize>,
     built: Built,
     scores: Scores,
-    /// Fields with deadlines: none, the first, or all.
+    /// Number of fields with deadlines: none, the first, or all.
     timed: usize,
     has_deadline: bool,
     key_bytes: Option<usize>,
 }
 
 impl Shape {
-    /// Some short texts.
+    /// Creates the description of a collection of short texts.
     pub fn new(kind: Kind, settings: &'static str, count: usize) -> Shape {
         Shape {
             kind,
@@ -82,25 +82,25 @@ impl Shape {
         }
     }
 
-    /// Elements of this make.
+    /// Sets the form of the elements.
     pub fn of(mut self, text: Text) -> Shape {
         self.text = text;
         self
     }
 
-    /// Values of so many bytes.
+    /// Sets the size of values in bytes.
     pub fn values(mut self, bytes: usize) -> Shape {
         self.value_bytes = bytes;
         self
     }
 
-    /// Elements up to so many bytes are called short.
+    /// Sets the number of bytes up to which elements count as short.
     pub fn threshold(mut self, bytes: usize) -> Shape {
         self.threshold = bytes;
         self
     }
 
-    /// One element is of so many bytes: the one in the middle, or the last.
+    /// Makes one element so many bytes long: the last, or the one in the middle.
     pub fn with_one_of(mut self, bytes: usize, is_last: bool) -> Shape {
         let at = if is_last { self.count.saturating_sub(1) } else { self.count / 2 };
         self.special = Some((at, Text::Letters(bytes).number(7_000_000)));
@@ -110,49 +110,49 @@ impl Shape {
         self
     }
 
-    /// One element is this one.
+    /// Replaces one element by this one.
     pub fn with_one(mut self, element: &str) -> Shape {
         self.special = Some((self.count / 2, element.as_bytes().to_vec()));
         self
     }
 
-    /// One value is of so many bytes.
+    /// Makes one value so many bytes long.
     pub fn with_value_of(mut self, bytes: usize) -> Shape {
         self.special_value = Some(bytes);
         self
     }
 
-    /// It comes about so.
+    /// Sets the way in which the collection reaches its size.
     pub fn built(mut self, built: Built) -> Shape {
         self.built = built;
         self
     }
 
-    /// Scores of this make.
+    /// Sets the kind of scores.
     pub fn scores(mut self, scores: Scores) -> Shape {
         self.scores = scores;
         self
     }
 
-    /// So many fields have deadlines.
+    /// Gives so many fields deadlines.
     pub fn timed(mut self, fields: usize) -> Shape {
         self.timed = fields;
         self
     }
 
-    /// The key has a deadline.
+    /// Gives the key a deadline.
     pub fn with_deadline(mut self) -> Shape {
         self.has_deadline = true;
         self
     }
 
-    /// The key is of so many bytes.
+    /// Makes the key so many bytes long.
     pub fn under_key_of(mut self, bytes: usize) -> Shape {
         self.key_bytes = Some(bytes);
         self
     }
 
-    /// The state.
+    /// Returns the state of this collection.
     pub fn state(&self, forms: &[&'static str]) -> State {
         let mut texts = self.text.first(self.count);
         if let Some((at, text)) = &self.special
@@ -318,5 +318,5 @@ impl Shape {
     }
 }
 
-/// Elements that are added and removed again.
+/// Number of elements that are added and removed again.
 const MORE: usize = 3;

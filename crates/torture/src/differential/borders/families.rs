@@ -1,4 +1,4 @@
-//! Values of all kinds, and what each of them is asked.
+//! Values of all kinds, and the commands for each of them.
 
 use super::collections::{Kind, Shape};
 use super::forms::{
@@ -17,15 +17,15 @@ use xxhash_rust::xxh3::xxh3_64;
 /// Values of one kind.
 pub struct Family {
     pub name: &'static str,
-    /// Whose rows are for them.
+    /// Groups of command rows that work on them.
     groups: &'static [Group],
     states: Vec<State>,
 }
 
-/// All families; the states of each stand for what it has borders of.
+/// Returns all families, each with the states of its borders.
 fn families() -> Vec<Family> {
     let of = |shapes: Vec<Shape>, forms: &[&'static str]| {
-        // Two borders may be next to each other.
+        // Neighbouring borders may share states.
         let mut labels = BTreeSet::new();
         let states = shapes.iter().map(|shape| shape.state(forms));
         states.filter(|state| labels.insert(state.label.clone())).collect::<Vec<_>>()
@@ -45,7 +45,7 @@ fn families() -> Vec<Family> {
     ]
 }
 
-/// Values, small and large, that meet the commands of other kinds.
+/// Returns values, small and large, for the commands of other kinds.
 fn strangers() -> Vec<State> {
     let all = [LISTS, HASHES, SETS, SORTED_SETS, PLACES, STRINGS, BITMAPS, HYPERLOGLOGS, STREAMS];
     let mut states = Vec::new();
@@ -73,7 +73,7 @@ fn strangers() -> Vec<State> {
     states
 }
 
-/// The families that are wanted, with their cases by state.
+/// Returns the selected families, with their cases by state.
 pub fn wanted(arguments: &Arguments) -> Vec<Family> {
     let only = arguments.only.clone().unwrap_or_default();
     let mut all = families();
@@ -87,14 +87,14 @@ pub fn wanted(arguments: &Arguments) -> Vec<Family> {
 }
 
 impl Family {
-    /// The cases of each state, one in so many of them.
+    /// Returns one case in so many of each state.
     pub fn cases_of_states(&self, one_in: u64) -> impl Iterator<Item = (&State, Vec<Case>)> {
         let step = usize::try_from(one_in).unwrap_or(usize::MAX);
         let states = self.states.iter().enumerate();
         states.map(move |(number, state)| (state, self.cases(state, number % step, step)))
     }
 
-    /// Cases of a state: its forms, and requests that are drawn for each row.
+    /// Returns the cases of a state: its forms, and random requests for each row.
     fn cases(&self, state: &State, first: usize, step: usize) -> Vec<Case> {
         let forms: Vec<_> = state.forms().collect();
         let drafts = if state.takes_drafts {

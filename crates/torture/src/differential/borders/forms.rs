@@ -1,4 +1,4 @@
-//! What commands are asked in at borders, by kinds of values.
+//! Forms of commands at borders, by kinds of values.
 
 pub const LISTS: &str = include_str!("forms/lists.txt");
 pub const HASHES: &str = include_str!("forms/hashes.txt");

@@ -1,4 +1,4 @@
-//! Each command at both sides of each border between the forms in which values are kept.
+//! Each command on both sides of each border between the forms in which values are kept.
 //!
 //! ```text
 //! shapes, singles ─▶ states ─┐

@@ -1,24 +1,24 @@
-//! The borders of collections.
+//! Borders of collections.
 
 use super::collections::{Built, Kind, Scores, Shape};
 use super::texts::{Text, around};
 
 const BUILT: [Built; 3] = [Built::AtOnce, Built::OneByOne, Built::Shrunk];
-/// Nothing is large by the number or the lengths of its elements.
+/// Settings by which no hash is large by the number or the lengths of its elements.
 const HASH_WIDE: &str = "hash-max-listpack-entries 20000 hash-max-listpack-value 70000";
 const SET_WIDE: &str =
     "set-max-intset-entries 20000 set-max-listpack-entries 20000 set-max-listpack-value 70000";
 const SORTED_WIDE: &str = "zset-max-listpack-entries 20000 zset-max-listpack-value 70000";
-/// Bytes of a run, whatever the settings.
+/// Most bytes of a packed list, whatever the settings.
 const RUN_BYTES: usize = 60_000;
-/// Bytes of an element from which on trees keep it elsewhere, about.
+/// Approximate number of bytes from which on trees store an element elsewhere.
 const CELL_BYTES: usize = 512;
-/// Lengths at which the encoding of an element changes, here or in a listpack.
+/// Lengths at which the encoding of an element changes, in Varve or in a listpack.
 const LENGTHS: &[usize] = &[
     0, 1, 20, 21, 44, 45, 63, 64, 65, 127, 128, 238, 239, 240, 241, 253, 254, 255, 256, 4095, 4096,
     8191, 8192, 16_383, 16_384, 65_535, 65_536,
 ];
-/// Numbers at the edges of their widths.
+/// Numbers at the limits of the integer widths.
 const EDGES: &[i64] = &[
     12,
     127,
@@ -39,7 +39,7 @@ const EDGES: &[i64] = &[
     i64::MIN,
 ];
 
-/// Borders of lists.
+/// Returns the borders of lists.
 pub fn lists() -> Vec<Shape> {
     let new = |settings, count| Shape::new(Kind::List, settings, count);
     let mut shapes = vec![new("", 1), new("", 2)];
@@ -67,7 +67,7 @@ pub fn lists() -> Vec<Shape> {
         ("list-max-listpack-size -5", RUN_BYTES),
         ("list-max-listpack-size -5", 65_536),
     ] {
-        // Elements of a hundred bytes take 102 in a listpack and 101 in a run.
+        // Elements of a hundred bytes take 102 bytes in a listpack and 101 in a packed list.
         for step in [-3_i64, -2, -1, 0, 1, 2, 3] {
             let count = border / 102;
             let rest = border - 102 * (count - 1) - 7 - 2;
@@ -84,7 +84,7 @@ pub fn lists() -> Vec<Shape> {
     shapes
 }
 
-/// Borders of hashes.
+/// Returns the borders of hashes.
 pub fn hashes() -> Vec<Shape> {
     let new = |settings, count| Shape::new(Kind::Hash, settings, count);
     let mut shapes = Vec::new();
@@ -115,12 +115,13 @@ pub fn hashes() -> Vec<Shape> {
             shapes.push(shape.clone().with_value_of(bytes).timed(5));
         }
     }
-    // Rows of a field and a value take about 1000 bytes; the last field goes around the border.
+    // Rows of a field and a value take about 1000 bytes; the size of the last varies around the
+    // border.
     for step in (-24..=24).step_by(6) {
         let last = (500 + step) as usize;
         let shape = new(HASH_WIDE, 60).of(Text::Letters(491)).values(491).threshold(70_000);
         shapes.push(shape.with_one_of(last, true));
-        // A few long values, in the shorter run that they may have.
+        // A few long values, in the shorter packed list that they may have.
         let shape = new("", 8).values(1010);
         shapes.push(shape.with_one_of((60 + step) as usize, true));
     }
@@ -137,7 +138,7 @@ pub fn hashes() -> Vec<Shape> {
     shapes
 }
 
-/// Borders of sets.
+/// Returns the borders of sets.
 pub fn sets() -> Vec<Shape> {
     let new = |settings, count| Shape::new(Kind::Set, settings, count);
     let mut shapes = Vec::new();
@@ -174,7 +175,7 @@ pub fn sets() -> Vec<Shape> {
             shapes.push(new(settings, 5).threshold(border).with_one_of(bytes, false));
         }
     }
-    // Integers of eight bytes, texts of a thousand.
+    // Integers of eight bytes, and texts of a thousand.
     for count in around(RUN_BYTES / 8) {
         let shape = new(SET_WIDE, count).of(Text::Integers(1 << 40)).threshold(70_000);
         shapes.push(shape);
@@ -187,7 +188,7 @@ pub fn sets() -> Vec<Shape> {
     shapes
 }
 
-/// Borders of sorted sets.
+/// Returns the borders of sorted sets.
 pub fn sorted_sets() -> Vec<Shape> {
     let new = |settings, count| Shape::new(Kind::SortedSet, settings, count);
     let mut shapes = Vec::new();
@@ -225,7 +226,7 @@ pub fn sorted_sets() -> Vec<Shape> {
     shapes
 }
 
-/// Borders of places.
+/// Returns the borders of geo sets.
 pub fn places() -> Vec<Shape> {
     let new = |settings, count| Shape::new(Kind::Places, settings, count);
     let mut shapes: Vec<_> = around(128).into_iter().map(|count| new("", count)).collect();
@@ -235,8 +236,8 @@ pub fn places() -> Vec<Shape> {
     shapes
 }
 
-/// What all kinds have: elements of each length and of each width, in runs and in trees; keys
-/// of several lengths and with deadlines.
+/// Returns the borders of all kinds: elements of each length and each width, in packed lists and in
+/// trees; keys of several lengths and with deadlines.
 fn common(kind: Kind, usual: &'static str, wide: &'static str, narrow: &'static str) -> Vec<Shape> {
     let mut shapes = Vec::new();
     for bytes in LENGTHS {

@@ -1,4 +1,4 @@
-//! The borders of strings, HyperLogLogs and streams.
+//! Borders of strings, HyperLogLogs and streams.
 
 use super::forms::{BITMAPS, GENERIC, HYPERLOGLOGS, LONG_STRINGS, SORT, STREAMS, STRINGS};
 use super::state::State;
@@ -6,13 +6,13 @@ use super::texts::{Text, around};
 use super::words::Words;
 use crate::differential::step::{Request, request};
 
-/// Lengths at which something changes in how a short string is kept, or called.
+/// Lengths at which the form of a short string, or its reported encoding, changes.
 const LENGTHS: &[usize] = &[
     0, 1, 2, 7, 8, 19, 20, 21, 43, 44, 45, 63, 64, 65, 101, 102, 103, 104, 105, 109, 110, 111, 112,
     113, 127, 128, 254, 255, 256, 257, 1023, 1024, 4095, 4096, 16_383, 16_384, 16_385, 65_534,
     65_535, 65_536, 65_537,
 ];
-/// Lengths around those at which a deadline decides whether a string is called embedded.
+/// Lengths around those at which a deadline decides whether a string is reported as embedded.
 const EMBEDDED: std::ops::RangeInclusive<usize> = 99..=114;
 const INTEGERS: &[&str] = &[
     "0",
@@ -34,7 +34,7 @@ const INTEGERS: &[&str] = &[
     "-1234567890123456789",
 ];
 
-/// Borders of strings.
+/// Returns the borders of strings.
 pub fn strings() -> Vec<State> {
     let mut states = Vec::new();
     for len in LENGTHS {
@@ -49,7 +49,8 @@ pub fn strings() -> Vec<State> {
     states
 }
 
-/// Strings around what a segment keeps beside others, and around a segment.
+/// Returns strings of lengths around 512 KiB, above which a string is long, and around one more
+/// chunk.
 pub fn long_strings() -> Vec<State> {
     let half_a_mega = 512 << 10;
     let mut lengths: Vec<usize> = (half_a_mega - 40..=half_a_mega - 8).step_by(4).collect();
@@ -80,7 +81,7 @@ enum Way {
 fn string(value: &[u8], way: Way, forms: &[&'static str]) -> State {
     let len = value.len();
     let is_about_embedded = EMBEDDED.contains(&len);
-    // Keys of which `known` has something to say.
+    // Keys with listed differences in `known`.
     let [key, other, third, wrong] = if is_about_embedded {
         [&b"se1"[..], b"se2", b"se3", b"se4"]
     } else {
@@ -113,7 +114,8 @@ fn string(value: &[u8], way: Way, forms: &[&'static str]) -> State {
     state
 }
 
-/// Borders of HyperLogLogs: elements around the number at which they become dense, and lengths.
+/// Returns the borders of HyperLogLogs: elements around the number at which they become dense, and
+/// lengths.
 pub fn hyperloglogs() -> Vec<State> {
     let mut states = Vec::new();
     let default = [0, 1, 2, 100, 1000, 1300, 1400, 1450, 1500, 1550, 1600, 1700, 2000, 4000];
@@ -141,7 +143,7 @@ fn sketch(settings: &str, count: usize) -> State {
     state
 }
 
-/// Borders of streams.
+/// Returns the borders of streams.
 pub fn streams() -> Vec<State> {
     let mut states = Vec::new();
     for (settings, border) in [
@@ -169,7 +171,7 @@ pub fn streams() -> Vec<State> {
             states.push(stream(settings, 9, len / 8, 1, Groups::None));
         }
     }
-    // Lengths from which on a text is kept elsewhere, and those of names.
+    // Lengths from which on a text is stored elsewhere, and lengths of names.
     for len in [239, 240, 490, 500, 512, 1000, 1010, 1020, 1024, 1030, 16_384, 70_000] {
         states.push(stream("", 5, len, 1, Groups::Pending));
     }
@@ -225,7 +227,7 @@ fn entry(key: &[u8], id: &[u8], len: usize, names: usize) -> Request {
     words
 }
 
-/// One value of each kind, to be met by the commands of others.
+/// Returns one value of each kind, for the commands of other kinds.
 pub fn samples() -> Vec<State> {
     vec![
         string(b"sssss", Way::Set, &[STRINGS, BITMAPS]),

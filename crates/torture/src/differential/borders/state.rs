@@ -1,4 +1,4 @@
-//! A value on one side of a border, and the commands that it meets.
+//! A value on one side of a border, and the commands that are run on it.
 
 use super::words::Words;
 use crate::differential::generate::KEYS;
@@ -6,44 +6,44 @@ use crate::differential::step::{Action, Request, name, request};
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-/// See the module page.
+/// A value on one side of a border, with the forms of its commands.
 #[derive(Clone, Debug)]
 pub struct State {
-    /// Which border, and where from it.
+    /// Name of the border, and position relative to it.
     pub label: String,
-    /// Settings and their values, in turn.
+    /// Settings and their values, alternating.
     pub settings: String,
-    /// What makes the key hold the value.
+    /// Requests that store the value under the key.
     pub build: Vec<Request>,
-    /// What names in forms stand for.
+    /// Words for the names in forms.
     pub words: Words,
-    /// Texts with a form on each line.
+    /// Texts with one form on each line.
     pub forms: Vec<&'static str>,
-    /// All members of a sorted set have one score, so that ranges by bytes are defined.
+    /// True if all members of a sorted set have one score, so that ranges by bytes are defined.
     pub is_level: bool,
-    /// Commands that are drawn for the value's usual key are tried, too.
+    /// True if random commands for the usual key of the value are tried, too.
     pub takes_drafts: bool,
-    /// What all cases do before; made once, as there is much of it.
+    /// Requests before each case; built once, since there are many.
     whole_build: OnceCell<Rc<[Request]>>,
 }
 
-/// A value, and commands for it.
+/// A value and commands for it.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// The first command's name.
+    /// Name of the command under test.
     pub name: String,
-    /// What is done before: all keys are removed, and those of the state are made.
+    /// Requests beforehand: remove all keys, then store those of the state.
     pub build: Rc<[Request]>,
-    /// The commands; after each of them the values are compared.
+    /// Commands; the values are compared after each of them.
     pub actions: Vec<Action>,
-    /// The keys that are looked at.
+    /// Keys that are compared.
     pub keys: Vec<Vec<u8>>,
-    /// The fields whose deadlines are looked at, if a key is a hash.
+    /// Fields whose deadlines are compared, if a key is a hash.
     pub fields: Vec<Vec<u8>>,
 }
 
 impl State {
-    /// A state under the keys of its words, to which the usual forms are given.
+    /// Creates a state with the keys of its words and the usual forms.
     pub fn new(label: String, settings: &str, words: Words, forms: &[&'static str]) -> State {
         let settings = settings.to_owned();
         let (build, forms) = (Vec::new(), forms.to_vec());
@@ -51,30 +51,30 @@ impl State {
         State { label, settings, build, words, forms, is_level, takes_drafts, whole_build }
     }
 
-    /// The key of the value.
+    /// Returns the key of the value.
     pub fn key(&self) -> &[u8] {
         &self.words.get("k")[0]
     }
 
-    /// The settings as a request, if there are any.
+    /// Returns the settings as a request, if there are any.
     pub fn configure(&self) -> Option<Request> {
         let words = self.settings.split_whitespace();
         let all: Vec<_> = ["CONFIG", "SET"].into_iter().chain(words).collect();
         (all.len() > 2).then(|| request(&all))
     }
 
-    /// The forms that mean something at it.
+    /// Returns the forms that are defined for the state.
     pub fn forms(&self) -> impl Iterator<Item = &'static str> {
         let lines = self.forms.iter().flat_map(|text| text.lines());
         lines.filter(|form| self.is_level || !form.contains("LEX"))
     }
 
-    /// The case of a form.
+    /// Returns the case of a form.
     pub fn case_of(&self, form: &str) -> Case {
         self.case(self.words.actions(form))
     }
 
-    /// A case of commands.
+    /// Returns a case of commands.
     pub fn case(&self, actions: Vec<Action>) -> Case {
         let named = actions.iter().map(|action| match action {
             Action::Send(request) | Action::Iterate(request) | Action::LetExpire(request, _) => {
@@ -97,7 +97,7 @@ impl State {
         Case { name, build, actions, keys, fields: self.fields() }
     }
 
-    /// The command that a case is about: the first that is no preparation.
+    /// Returns the name of the command under test: SORT if there is one, else the first but SELECT.
     fn name<'a>(&self, requests: impl Iterator<Item = &'a [Vec<u8>]>) -> String {
         let mut names: Vec<_> = requests.map(name).collect();
         names.retain(|it| it != "SELECT");
@@ -105,7 +105,7 @@ impl State {
         names.get(chosen).cloned().unwrap_or_default()
     }
 
-    /// Some of the elements that are there or may come.
+    /// Returns some elements that exist or may be added.
     fn fields(&self) -> Vec<Vec<u8>> {
         let several = ["first", "mid", "last", "new", "new2", "long"].map(|it| self.words.get(it));
         let some = self.words.get("all").iter().take(SOME).chain(several.into_iter().flatten());
@@ -119,7 +119,7 @@ impl State {
         words
     }
 
-    /// Gives the key of another kind its value.
+    /// Returns the request that stores a value of another kind.
     fn wrong(&self) -> Request {
         let key = self.words.get("w")[0].as_slice();
         match key {
@@ -129,5 +129,5 @@ impl State {
     }
 }
 
-/// Fields whose deadlines are looked at.
+/// Most existing elements among the fields whose deadlines are compared.
 const SOME: usize = 40;

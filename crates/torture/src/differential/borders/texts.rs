@@ -1,18 +1,18 @@
-//! Elements by their numbers.
+//! Elements by number.
 
-/// How the elements of a collection look.
+/// Form of the elements of a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Text {
-    /// Letters, of so many bytes or as few more as tell the numbers apart.
+    /// Letters, of so many bytes or as few more as distinguish the numbers.
     Letters(usize),
-    /// The number behind this one.
+    /// Integers: the number plus this one.
     Integers(i64),
-    /// Integers and texts in turn.
+    /// Integers and texts alternating; texts as in [`Text::Letters`].
     Mixed(usize),
 }
 
 impl Text {
-    /// The element with a number.
+    /// Returns the element of a number.
     pub fn number(self, number: usize) -> Vec<u8> {
         match self {
             Text::Letters(len) => letters(number, len),
@@ -22,13 +22,13 @@ impl Text {
         }
     }
 
-    /// The first elements.
+    /// Returns the first `count` elements.
     pub fn first(self, count: usize) -> Vec<Vec<u8>> {
         (0..count).map(|number| self.number(number)).collect()
     }
 }
 
-/// The number in letters, from its lowest digit on, and `p` up to the length.
+/// Encodes a number in letters, lowest digit first, padded with `p` to the length.
 fn letters(number: usize, len: usize) -> Vec<u8> {
     let mut text = Vec::with_capacity(len);
     let mut rest = number;
@@ -43,7 +43,7 @@ fn letters(number: usize, len: usize) -> Vec<u8> {
     text
 }
 
-/// Both sides of a border, and the border.
+/// Returns the sizes on both sides of a border, and the border.
 pub fn around(border: usize) -> Vec<usize> {
     let mut all = vec![border.saturating_sub(1), border, border + 1];
     all.dedup();

@@ -1,10 +1,10 @@
-//! How much of a family was tried.
+//! Count of the states and cases of a family that were played.
 
 use super::families::Family;
 use super::state::Case;
 use std::collections::BTreeMap;
 
-/// How much of a family was tried.
+/// Count of the states and cases of a family that were played.
 #[derive(Debug, Default)]
 pub struct Tried {
     states: usize,

@@ -1,23 +1,23 @@
-//! What the names in a form stand for at one state.
+//! Words for the names in a form, at one state.
 //!
 //! ```text
 //! LREM $k 0 $mid          $mid: one word
-//! SADD $k $all ; SPOP $k  $all: several; ` ; ` ends a command
-//! XADD $k $$ '' -$n       a dollar, an empty word, a word with something before it
-//! @SSCAN $k 0             to the end of the cursor
-//! !PEXPIRE $k 2           and wait until the key is gone
+//! SADD $k $all ; SPOP $k  $all: several words; ` ; ` ends a command
+//! XADD $k $$ '' -$n       a dollar, an empty word, a word with a prefix
+//! @SSCAN $k 0             followed to the end of the cursor
+//! !PEXPIRE $k 2           followed by a wait until the key is gone
 //! ```
 
 use super::texts::Text;
 use crate::differential::step::{Action, Request};
 use std::collections::BTreeMap;
 
-/// See the module page.
+/// Words for the names in a form, at one state.
 #[derive(Clone, Debug, Default)]
 pub struct Words(BTreeMap<&'static str, Request>);
 
 impl Words {
-    /// Those that every state has. The threshold is that of the bytes of an element.
+    /// Creates the words that every state has. The threshold is in bytes of an element.
     pub fn new(keys: [&[u8]; 3], threshold: usize) -> Words {
         let mut words = Words::default();
         let [key, other, wrong] = keys;
@@ -30,24 +30,24 @@ impl Words {
         words
     }
 
-    /// One word.
+    /// Sets a name to one word.
     pub fn set(&mut self, name: &'static str, word: &[u8]) -> &mut Words {
         self.0.insert(name, vec![word.to_vec()]);
         self
     }
 
-    /// A number.
+    /// Sets a name to a number.
     pub fn number(&mut self, name: &'static str, number: usize) -> &mut Words {
         self.set(name, number.to_string().as_bytes())
     }
 
-    /// Several words.
+    /// Sets a name to several words.
     pub fn several(&mut self, name: &'static str, words: Request) -> &mut Words {
         self.0.insert(name, words);
         self
     }
 
-    /// The elements that are there, and those of the same make that may come.
+    /// Sets the names for existing elements, and for those of the same form that may be added.
     pub fn elements(&mut self, texts: &[Vec<u8>], like: Text) -> &mut Words {
         let count = texts.len();
         let at = |place: usize| texts.get(place).cloned().unwrap_or_default();
@@ -62,15 +62,15 @@ impl Words {
         self.number("n", count).number("half", count / 2).number("more", count + 5)
     }
 
-    /// What a name stands for.
+    /// Returns the words for a name.
     pub fn get(&self, name: &str) -> &[Vec<u8>] {
         self.0.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// The commands of a form.
+    /// Returns the commands of a form.
     ///
     /// # Panics
-    /// If it has a name that stands for nothing.
+    /// If it contains an unknown name.
     pub fn actions(&self, form: &str) -> Vec<Action> {
         form.split(" ; ").map(|command| self.action(command)).collect()
     }
@@ -110,10 +110,10 @@ impl Words {
     }
 }
 
-/// An element that no small form takes.
+/// Bytes of an element that no small form takes.
 const HUGE: usize = 20_000;
 
-/// What stands for names at states that have nothing better.
+/// Words for names at states that do not set them.
 const DEFAULTS: &[(&str, &str)] = &[
     ("first", "m1"),
     ("mid", "m2"),

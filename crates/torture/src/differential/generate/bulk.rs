@@ -1,11 +1,11 @@
-//! Large collections in one go.
+//! Commands that make collections large.
 
 use super::dice::Dice;
 use super::values::{size, text};
 use super::words::KEYS;
 use crate::differential::step::Request;
 
-/// A command that makes a collection large at once.
+/// Draws a command that makes a collection large at once.
 pub fn request(dice: &mut Dice) -> Request {
     let (name, prefix) = *dice.pick(&[
         ("RPUSH", "l"),
@@ -44,7 +44,7 @@ pub fn request(dice: &mut Dice) -> Request {
     words
 }
 
-/// Commands that make a stream long.
+/// Draws commands that make a stream long.
 pub fn entries(dice: &mut Dice) -> Vec<Request> {
     let key = *dice.pick(&["x1", "x2"]);
     let count = *dice.pick(&[20, 100, 101, 250]);

@@ -1,4 +1,4 @@
-//! Draws a request along the tree of its syntax.
+//! Random requests drawn along the tree of their syntax.
 
 use super::dice::Dice;
 use super::words::{Range, draw};
@@ -6,21 +6,21 @@ use crate::differential::step::Request;
 use command::Row;
 use command::syntax::{Node, parse};
 
-/// A request that is being written.
+/// Request that is being drawn.
 #[derive(Debug)]
 pub struct Draft<'a> {
     dice: &'a mut Dice,
     row: &'static Row,
     range: Range,
-    /// What was drawn.
+    /// Words drawn so far.
     pub words: Request,
-    /// Where the number of what comes next will stand.
+    /// Index of the word for the number of repetitions that follow.
     number_at: Option<usize>,
-    /// How many there were of what was last repeated.
+    /// Number of repetitions of the last repeated part.
     repeated: usize,
 }
 
-/// A request for a row; valid as far as its syntax tells.
+/// Draws a request for a row; valid as far as its syntax tells.
 pub fn request(dice: &mut Dice, row: &'static Row) -> Request {
     let mut words = Vec::new();
     if let Some(parent) = row.parent {
@@ -43,7 +43,7 @@ impl Draft<'_> {
         }
     }
 
-    /// Options that follow each other may come in any order.
+    /// Shuffles neighbouring options, which may come in any order.
     fn shuffle_options(&mut self, nodes: &[Node], order: &mut [usize]) {
         let is_option = |at: usize| matches!(nodes[at], Node::Group { optional: true, .. });
         if !self.dice.percent(30) {
@@ -137,7 +137,7 @@ impl Draft<'_> {
     }
 }
 
-/// Mostly as the manual writes it.
+/// Draws the case of a word: mostly that of the manual.
 pub fn in_some_case(dice: &mut Dice, word: &str) -> Vec<u8> {
     let mut bytes = word.as_bytes().to_vec();
     match dice.weighted(&[80, 15, 5]) {

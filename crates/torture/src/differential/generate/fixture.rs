@@ -1,4 +1,4 @@
-//! Values to begin with, so that commands find what they ask for.
+//! Initial values, so that commands find their keys.
 
 use super::dice::Dice;
 use super::values::{blob, text, value};
@@ -17,7 +17,7 @@ pub const FAMILIES: &[Group] = &[
     Group::HyperLogLog,
 ];
 
-/// Requests that make the keys of a family hold what its commands work on.
+/// Draws requests that store values for the commands of a family.
 pub fn requests(dice: &mut Dice, family: Group, most: usize) -> Vec<Request> {
     let names: &[&str] = match family {
         Group::String => return strings(dice, most),

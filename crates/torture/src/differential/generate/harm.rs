@@ -1,4 +1,4 @@
-//! Requests that are not as they should be, and those that no test could wait for.
+//! Requests with mistakes, and bounds for those that take too long for a test.
 
 use super::dice::Dice;
 use super::draft::in_some_case;
@@ -7,7 +7,7 @@ use crate::differential::step::{Request, name};
 use command::Row;
 use command::syntax::{Node, parse};
 
-/// Makes a request wrong, most likely.
+/// Puts a random mistake into a request, which most likely makes it invalid.
 pub fn harm(dice: &mut Dice, row: &Row, request: &mut Request) {
     let first = if row.parent.is_some() { 2 } else { 1 };
     let at = first + dice.below(request.len().saturating_sub(first));
@@ -48,7 +48,7 @@ fn collect_tokens(nodes: &[Node], into: &mut Vec<&'static str>) {
     }
 }
 
-/// Takes away what would wait for ever, or take half a gigabyte.
+/// Removes what would wait for ever or take half a gigabyte.
 pub fn tame(request: &mut Request) {
     let last = request.len() - 1;
     let block = request.iter().position(|it| it.eq_ignore_ascii_case(b"BLOCK"));
@@ -63,7 +63,7 @@ pub fn tame(request: &mut Request) {
         }
         "BLMPOP" | "BZMPOP" => tame_timeout(request, 1),
         "XREAD" | "XREADGROUP" => {
-            // The first BLOCK may be a key, so all of them are looked at.
+            // The first BLOCK may be a key, so all of them are checked.
             for at in block.unwrap_or(last)..last {
                 if request[at].eq_ignore_ascii_case(b"BLOCK") {
                     tame_number(request, at + 1, |it| if it < 0 { it } else { it.clamp(1, 10) });
@@ -73,7 +73,7 @@ pub fn tame(request: &mut Request) {
         "EXPIRE" | "PEXPIRE" | "HEXPIRE" | "HPEXPIRE" | "SETEX" | "PSETEX" => {
             tame_number(request, 2, not_soon);
         }
-        // Another sorted set would be kept in another way afterwards.
+        // SORT would change the form of another sorted set.
         "SORT" | "SORT_RO" if last > 0 && request[1].starts_with(b"z") => {
             request[1] = b"zs".to_vec();
         }
@@ -93,7 +93,7 @@ pub fn tame(request: &mut Request) {
     }
 }
 
-/// Nor may what was sorted come under another such name.
+/// Redirects COPY and RENAME to `zs`, so that no other sorted set becomes one that SORT has sorted.
 fn tame_target(request: &mut Request) {
     if let [_, from, to, ..] = request.as_mut_slice()
         && to.starts_with(b"z")
@@ -103,7 +103,7 @@ fn tame_target(request: &mut Request) {
     }
 }
 
-/// A time that comes within a round would be seen by one server first.
+/// Moves a time out of the duration of a round, in which one server would see it first.
 fn not_soon(time: i64) -> i64 {
     if (1..SOON).contains(&time) { time + SOON } else { time }
 }
@@ -131,7 +131,7 @@ fn tame_timeout(request: &mut Request, at: usize) {
     }
 }
 
-/// Offsets stand behind the types of fields; with `#` they count fields.
+/// Bounds the offsets of BITFIELD, which follow the types of fields; with `#` they count fields.
 fn tame_fields(request: &mut Request) {
     for at in 1..request.len() {
         if !request[at - 1].first().is_some_and(|it| b"iu".contains(&it.to_ascii_lowercase())) {
@@ -150,7 +150,7 @@ fn tame_fields(request: &mut Request) {
     }
 }
 
-/// Valkey takes what is far below the smallest number of a field for too large.
+/// Bounds values of BITFIELD: Valkey treats one far below the least number of a field as too large.
 fn tame_set(request: &mut Request) {
     for at in 4..request.len() {
         let is_value = request[at - 3].eq_ignore_ascii_case(b"SET");

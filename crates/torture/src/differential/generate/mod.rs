@@ -21,30 +21,30 @@ use command::{Group, Row};
 use dice::Dice;
 pub use words::KEYS;
 
-/// Connections that requests are sent on.
+/// Number of connections that send requests.
 pub const CLIENTS: usize = 3;
 
-/// Draws rounds.
+/// Generator of rounds.
 #[derive(Debug)]
 pub struct Generator {
     seed: u64,
     rows: Vec<(&'static Row, u32)>,
     weights: Vec<u32>,
-    /// The protocol of all connections, if not drawn.
+    /// Protocol of all connections; drawn at random if absent.
     resp: Option<u8>,
-    /// Values are kept short, and nothing is made large: for a recording.
+    /// True for a recording: values are short and nothing is made large.
     small: bool,
 }
 
 impl Generator {
-    /// The generator of a seed.
+    /// Creates the generator of a seed.
     pub fn new(seed: u64, resp: Option<u8>, small: bool) -> Generator {
         let rows = rows::drawn();
         let weights = rows.iter().map(|(_, weight)| *weight).collect();
         Generator { seed, rows, weights, resp, small }
     }
 
-    /// The steps of a round: bursts of one client after the other.
+    /// Returns the steps of a round: bursts of one client after the other.
     pub fn round(&self, number: u64) -> Vec<Step> {
         let dice = &mut Dice::new(self.seed, number);
         let mut steps = Vec::new();
@@ -78,7 +78,7 @@ impl Generator {
         steps.extend(requests.into_iter().map(|request| Step::send(client, request)));
     }
 
-    /// Half of the rounds are mostly about the commands of one family.
+    /// Draws the family of most commands in a round; half of the rounds have one.
     fn focus(&self, dice: &mut Dice) -> Group {
         self.rows[dice.weighted(&self.weights)].0.spec.group
     }
@@ -131,7 +131,7 @@ impl Generator {
         }
     }
 
-    /// Asks for the keys of another request.
+    /// Draws a COMMAND request about the keys of another request.
     fn question(&self, dice: &mut Dice, row: &Row) -> Request {
         let other = self.rows[dice.weighted(&self.weights)].0;
         let mut words = request(&["COMMAND", row.spec.name]);
@@ -140,7 +140,7 @@ impl Generator {
     }
 }
 
-/// Requests for each row of some families, the same for the same seed.
+/// Returns a request for each row of some families; the same seed gives the same requests.
 pub fn drafts(seed: u64, groups: &[Group]) -> Vec<Request> {
     let rows = rows::drawn().into_iter().map(|(row, _)| row);
     let wanted = rows.filter(|row| groups.contains(&row.spec.group));
@@ -152,7 +152,7 @@ pub fn drafts(seed: u64, groups: &[Group]) -> Vec<Request> {
     requests.collect()
 }
 
-/// Names of the rows that are drawn of some families, as requests have them.
+/// Returns the names of the rows of some families that are drawn, as requests have them.
 #[cfg(test)]
 pub fn names(groups: &[Group]) -> Vec<String> {
     let rows = rows::drawn().into_iter().map(|(row, _)| row);
@@ -160,7 +160,7 @@ pub fn names(groups: &[Group]) -> Vec<String> {
     wanted.map(|row| row.full_name.to_uppercase().replace('|', " ")).collect()
 }
 
-/// Iterations are sometimes followed to their end.
+/// Returns the action for a request; iterations are sometimes followed to their end.
 fn action(dice: &mut Dice, request: Request) -> Action {
     let is_scan = name(&request).ends_with("SCAN");
     let starts = request.iter().any(|it| it == b"0");
@@ -187,7 +187,7 @@ fn expire_soon(dice: &mut Dice, client: usize, steps: &mut Vec<Step>) {
 
 const STEPS: usize = 500;
 const BURST: usize = 20;
-/// Bytes of a request that is recorded.
+/// Most bytes of a request that is recorded.
 const SMALL: usize = 120;
 
 #[cfg(test)]

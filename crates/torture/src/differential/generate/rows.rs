@@ -1,8 +1,8 @@
-//! Which commands are drawn, and how often.
+//! Commands that are drawn, and their weights.
 
 use command::{Row, table};
 
-/// Commands that are not drawn, and why. A name stands for its subcommands, too.
+/// Commands that are not drawn, with reasons. A name stands for its subcommands, too.
 pub const LEFT_OUT: &[(&str, &str)] = &[
     ("client", "tells about connections, or stops the replies by which the servers are compared"),
     ("command", "tells what the server has; GETKEYS is drawn all the same"),
@@ -23,7 +23,7 @@ pub const LEFT_OUT: &[(&str, &str)] = &[
     ("xinfo|help", "lists what the server has"),
 ];
 
-/// Subcommands of what is left out that are drawn all the same.
+/// Subcommands that are drawn although their commands are left out.
 const DRAWN: &[&str] = &[
     "client|capa",
     "client|getname",
@@ -68,7 +68,7 @@ const WEIGHTS: &[(&str, u32)] = &[
     ("zadd", 60),
 ];
 
-/// Rows that may be drawn, with their weights.
+/// Returns the rows that may be drawn, with their weights.
 pub fn drawn() -> Vec<(&'static Row, u32)> {
     let rows = table().rows().iter().filter(|row| is_drawn(row));
     rows.map(|row| (row, weight(&row.full_name))).collect()
@@ -78,7 +78,7 @@ fn is_drawn(row: &Row) -> bool {
     let name = row.full_name.as_str();
     let parent = name.split('|').next().unwrap_or(name);
     let is_left_out = LEFT_OUT.iter().any(|(left, _)| *left == name || *left == parent);
-    // A command with subcommands is nothing without one.
+    // A command with subcommands cannot be used without one.
     DRAWN.contains(&name) || (!is_left_out && row.spec.subcommands.is_empty())
 }
 

@@ -3,9 +3,9 @@
 use super::dice::Dice;
 use crate::differential::step::{Request, request};
 
-/// Settings that both servers know, with their defaults and what else they are set to. Two names
-/// are set together: Valkey's form of a set whose integers are too many for an intset and few
-/// enough for a listpack depends on the order in which they came.
+/// Settings that both servers have, with their defaults and other values. Two names are set
+/// together: Valkey's form of a set whose integers are too many for an intset and few enough for a
+/// listpack depends on the order in which they were added.
 pub const THRESHOLDS: &[(&str, &str, &[&str])] = &[
     ("hash-max-listpack-entries", "512", &["0", "1", "3", "16", "128", "1000", "5000"]),
     ("hash-max-listpack-value", "64", &["0", "1", "8", "44", "300", "5000", "70000"]),
@@ -20,13 +20,13 @@ pub const THRESHOLDS: &[(&str, &str, &[&str])] = &[
     ("list-max-listpack-size", "-2", &["-1", "-3", "-5", "1", "2", "7", "128", "1000"]),
     ("list-compress-depth", "0", &["1", "2", "100"]),
     ("stream-node-max-entries", "100", &["0", "1", "2", "7", "1000"]),
-    // Not less: Valkey 9.1.2 overwrites memory of its own where a node is smaller than the names of
-    // the fields of its first entry.
+    // The least value: Valkey 9.1.2 overwrites memory of its own where a node is smaller than the
+    // names of the fields of its first entry.
     ("stream-node-max-bytes", "4096", &["0", "1000", "100000"]),
     ("hll-sparse-max-bytes", "3000", &["0", "50", "500", "16000"]),
 ];
 
-/// Sets one of them.
+/// Sets one threshold at random.
 pub fn change(dice: &mut Dice) -> Request {
     let (names, default, others) = dice.pick(THRESHOLDS);
     let values = if dice.percent(25) { default } else { dice.pick(others) };
@@ -35,7 +35,7 @@ pub fn change(dice: &mut Dice) -> Request {
     request(&words)
 }
 
-/// Sets all of them so that nearly nothing is kept small, or nearly everything.
+/// Sets all thresholds so that nearly no value is kept small, or nearly every value.
 pub fn extremes(dice: &mut Dice) -> Request {
     let is_large = dice.percent(70);
     let mut words = vec!["CONFIG", "SET"];
@@ -46,7 +46,7 @@ pub fn extremes(dice: &mut Dice) -> Request {
     request(&words)
 }
 
-/// Sets all of them as they were at the start.
+/// Sets all thresholds to their defaults.
 pub fn defaults() -> Request {
     let mut words = vec!["CONFIG", "SET"];
     words.extend(THRESHOLDS.iter().flat_map(|(names, values, _)| pairs(names, values)));

@@ -1,8 +1,8 @@
-//! Numbers and bytes around every border.
+//! Numbers and bytes on both sides of every border.
 
 use super::dice::Dice;
 
-/// A whole number: mostly small, sometimes at an edge.
+/// Draws a whole number: mostly small, sometimes at a limit.
 pub fn integer(dice: &mut Dice) -> Vec<u8> {
     match dice.weighted(&[60, 15, 20, 5]) {
         0 => text(dice.between(-3, 12)),
@@ -12,7 +12,7 @@ pub fn integer(dice: &mut Dice) -> Vec<u8> {
     }
 }
 
-/// How many: mostly small and not negative.
+/// Draws a count: mostly small and not negative.
 pub fn count(dice: &mut Dice) -> Vec<u8> {
     match dice.weighted(&[70, 12, 8, 7, 3]) {
         0 => text(dice.between(0, 10)),
@@ -23,7 +23,7 @@ pub fn count(dice: &mut Dice) -> Vec<u8> {
     }
 }
 
-/// A place in a list, a string or a sorted set.
+/// Draws a position in a list, a string or a sorted set.
 pub fn place(dice: &mut Dice) -> Vec<u8> {
     match dice.weighted(&[70, 20, 8, 2]) {
         0 => text(dice.between(-8, 8)),
@@ -33,7 +33,7 @@ pub fn place(dice: &mut Dice) -> Vec<u8> {
     }
 }
 
-/// An offset that is written to, with no gap of many megabytes before it.
+/// Draws an offset for a write, with no gap of many megabytes before it.
 pub fn offset(dice: &mut Dice) -> Vec<u8> {
     match dice.weighted(&[70, 18, 3, 6, 3]) {
         0 => text(dice.between(0, 130)),
@@ -44,7 +44,7 @@ pub fn offset(dice: &mut Dice) -> Vec<u8> {
     }
 }
 
-/// A decimal number, or what some take for one.
+/// Draws a decimal number, or a text that some parsers take for one.
 pub fn float(dice: &mut Dice) -> Vec<u8> {
     match dice.weighted(&[45, 20, 15, 10, 10]) {
         0 => text(dice.between(-3, 12)),
@@ -61,7 +61,7 @@ fn float_of_bits(dice: &mut Dice) -> Vec<u8> {
         .into_bytes()
 }
 
-/// Whatever does not belong there.
+/// Draws a word that is not valid there.
 pub fn odd(dice: &mut Dice) -> Vec<u8> {
     match dice.weighted(&[75, 10, 10, 5]) {
         0 => dice.pick(ODD).as_bytes().to_vec(),
@@ -71,7 +71,7 @@ pub fn odd(dice: &mut Dice) -> Vec<u8> {
     }
 }
 
-/// A value: a number, a text or bytes, of a size at which something changes.
+/// Draws a value: a number, a text or bytes, of a size near a border.
 pub fn value(dice: &mut Dice) -> Vec<u8> {
     match dice.weighted(&[30, 15, 40, 8, 7]) {
         0 => integer(dice),
@@ -82,7 +82,7 @@ pub fn value(dice: &mut Dice) -> Vec<u8> {
     }
 }
 
-/// A field, a member or an element: one of a few, so that they meet again.
+/// Draws a field, a member or an element: one of a few, so that they are drawn again.
 pub fn element(dice: &mut Dice) -> Vec<u8> {
     match dice.weighted(&[40, 25, 15, 8, 5, 4, 3]) {
         0 => format!("m{}", dice.below(30)).into_bytes(),
@@ -99,7 +99,7 @@ pub fn element(dice: &mut Dice) -> Vec<u8> {
     }
 }
 
-/// One letter many times, sometimes with another one at the end.
+/// Draws one letter repeated, sometimes with another one at the end.
 pub fn blob(dice: &mut Dice) -> Vec<u8> {
     let letter = *dice.pick(b"aabbz7\x00\xff\x80");
     let mut bytes = vec![letter; size(dice)];
@@ -111,7 +111,7 @@ pub fn blob(dice: &mut Dice) -> Vec<u8> {
     bytes
 }
 
-/// A length: mostly small, otherwise at a border.
+/// Draws a length: mostly small, otherwise at a border.
 pub fn size(dice: &mut Dice) -> usize {
     let near = |dice: &mut Dice, at: i64, by: i64| dice.between((at - by).max(0), at + by) as usize;
     match dice.weighted(&[500, 400, 40, 30, 15, 10, 2, 1]) {
@@ -130,12 +130,12 @@ fn small_border(dice: &mut Dice) -> usize {
     *dice.pick(&[7, 8, 11, 12, 39, 40, 43, 44, 45, 63, 64, 65, 127, 128, 129, 253, 254, 255, 256])
 }
 
-/// A number as text.
+/// Formats a number.
 pub fn text(number: i64) -> Vec<u8> {
     number.to_string().into_bytes()
 }
 
-/// Numbers at the ends of their types.
+/// Numbers at the limits of their types.
 pub const EDGES: &[&str] = &[
     "0",
     "-1",

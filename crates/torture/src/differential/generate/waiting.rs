@@ -1,10 +1,10 @@
-//! Clients that wait for keys, and another one that writes to them.
+//! Clients that wait for keys, and another client that writes to them.
 
 use super::dice::Dice;
 use crate::differential::step::{Action, Request, Step, request};
 
-/// One or two clients that wait, and the requests of another one; the last of them serve whoever
-/// still waits.
+/// Draws one or two clients that wait, and the requests of another one; the last of these serve any
+/// client that still waits.
 pub fn step(dice: &mut Dice, clients: usize) -> Step {
     let by = dice.below(clients);
     let (family, key, other) = *dice.pick(&[

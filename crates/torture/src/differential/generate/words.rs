@@ -1,11 +1,11 @@
-//! What a word of a syntax stands for, by its name and its command.
+//! Words of a syntax, drawn by name and command.
 
 use super::dice::Dice;
 use super::values::{count, element, float, integer, odd, offset, place, text, value};
 use crate::differential::rule::WHOLE;
 use command::{Group, Row};
 
-/// How a sorted set is looked at by one request.
+/// Order in which a request reads a sorted set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Range {
     /// By ranks.
@@ -16,7 +16,7 @@ pub enum Range {
     Lex,
 }
 
-/// Something for a word.
+/// Draws an argument for a word.
 pub fn draw(dice: &mut Dice, row: &Row, word: &str, range: Range) -> Vec<u8> {
     let group = row.spec.group;
     match word {
@@ -98,11 +98,11 @@ fn draw_more(dice: &mut Dice, row: &Row, word: &str) -> Vec<u8> {
     }
 }
 
-/// A key: mostly one that holds what the command works on.
+/// Draws a key: mostly one with a value for the command.
 fn key(dice: &mut Dice, group: Group, name: &str) -> Vec<u8> {
     if dice.permille(15) {
         let odd = [b"".to_vec(), vec![b'k'; 300], b"\xff\x00\r\n".to_vec(), vec![b'k'; 70_000]];
-        // Where a name is changed, its length leaves a trace in how Valkey keeps the value.
+        // Where a key can be renamed, its length affects how Valkey keeps the value.
         let long = if group == Group::Generic { [0, 0] } else { [30, 2] };
         return odd[dice.weighted(&[40, long[0], 28, long[1]])].clone();
     }
@@ -123,13 +123,13 @@ fn key(dice: &mut Dice, group: Group, name: &str) -> Vec<u8> {
     pick(dice, if is_own { own } else { all })
 }
 
-/// The key space.
+/// Keys of all rounds.
 pub const KEYS: &[&str] = &[
     "s1", "s2", "s3", "l1", "l2", "h1", "h2", "t1", "t2", "t3", "z1", "z2", "z3", "x1", "x2", "p1",
     "p2", "g1", "g2", SORTED,
 ];
 
-/// The only sorted set that is sorted by SORT, which changes how Valkey keeps it.
+/// Only sorted set that SORT sorts, since that changes how Valkey keeps it.
 const SORTED: &str = "zs";
 
 fn number(dice: &mut Dice, row: &Row) -> Vec<u8> {
@@ -232,7 +232,7 @@ fn cursor(dice: &mut Dice) -> Vec<u8> {
     }
 }
 
-/// Never so short that it ends within a round.
+/// Draws seconds: never so few that they end within a round.
 fn seconds(dice: &mut Dice) -> Vec<u8> {
     match dice.weighted(&[70, 10, 12, 8]) {
         0 => text(dice.between(10_000, 90_000_000)),
@@ -291,7 +291,7 @@ fn unix_milliseconds(dice: &mut Dice) -> Vec<u8> {
     }
 }
 
-/// Spelled so that nobody takes it for a time soon to come.
+/// Draws an invalid time, spelled so that no server takes it for one in the near future.
 fn odd_time(dice: &mut Dice) -> Vec<u8> {
     pick(dice, &["", "abc", "+100000", "0x10", "1e5", "1000000.5", " 1000000", "01000000", "-0"])
 }

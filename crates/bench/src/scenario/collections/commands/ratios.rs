@@ -1,18 +1,18 @@
-//! What Varve takes of a peer's CPU, by command.
+//! CPU time of Varve over that of a peer, by command.
 
-/// Ratios beside one peer; a command that is measured on several collections counts as one.
+/// Ratios to one peer; a command that is measured on several collections counts once.
 #[derive(Default)]
 pub struct Ratios(Vec<Command>);
 
 struct Command {
     family: &'static str,
     name: &'static str,
-    /// One per collection.
+    /// Ratios, one per collection.
     ratios: Vec<Option<f64>>,
 }
 
 impl Ratios {
-    /// Adds what was measured on one collection of this family, if it was.
+    /// Adds the ratio measured on one collection of this family, if there is one.
     pub fn add(&mut self, family: &'static str, name: &'static str, ratio: Option<f64>) {
         match self.0.iter_mut().find(|command| command.name == name) {
             Some(command) => command.ratios.push(ratio),
@@ -20,20 +20,20 @@ impl Ratios {
         }
     }
 
-    /// The geometric mean over all commands, if all of them were measured.
+    /// Returns the geometric mean over all commands, if all of them were measured.
     pub fn mean(&self) -> Option<f64> {
         let by_command = self.0.iter().map(|command| geometric_mean(&command.ratios));
         geometric_mean(&by_command.collect::<Vec<_>>())
     }
 
-    /// The commands of a family that were measured, in the order in which they came.
+    /// Returns the measured commands of a family, in the order in which they were added.
     pub fn of_family(&self, family: &str) -> impl Iterator<Item = (&'static str, f64)> {
         let commands = self.0.iter().filter(move |command| command.family == family);
         commands.filter_map(|command| Some((command.name, geometric_mean(&command.ratios)?)))
     }
 }
 
-/// `None` if one of them is, or there is none.
+/// Returns the geometric mean; `None` if a ratio is missing or there is none.
 fn geometric_mean(ratios: &[Option<f64>]) -> Option<f64> {
     let logarithms: Option<f64> = ratios.iter().map(|ratio| Some((*ratio)?.ln())).sum();
     logarithms.filter(|_| !ratios.is_empty()).map(|sum| (sum / ratios.len() as f64).exp())

@@ -1,7 +1,7 @@
-//! What is stored, and which commands are run over it.
+//! Stored data, and the commands that are run over it.
 //!
-//! Sizes follow use: many collections of tens to hundreds of elements, since that is what carts,
-//! profiles, tags, queues and boards are; and one of a million where a command is asked for it.
+//! Sizes follow practice: many collections of tens to hundreds of elements, as in carts, profiles,
+//! tags, queues and boards; and one of a million where a command is asked for it.
 
 use crate::generator::shuffled;
 use crate::null::bulk;
@@ -11,49 +11,50 @@ use crate::scenario::collections::store::Stored;
 
 /// Collections, and the commands that are measured over them, in this order.
 pub struct Data {
-    /// Whose commands are shown together.
+    /// Family under which its commands are shown.
     pub family: &'static str,
     pub name: &'static str,
-    /// How many, how large.
+    /// Number and size of the collections, in words.
     pub what: String,
     pub stored: Vec<Stored>,
-    /// Commands that count what was stored, and what they answer.
+    /// Commands that count the stored elements, and the expected answers.
     pub counts: Vec<(String, u64)>,
     pub workloads: Vec<Workload>,
 }
 
-/// A command that is measured.
+/// Command that is measured.
 pub struct Workload {
     pub name: &'static str,
     pub request: String,
-    /// What the requests bring if all is well.
+    /// Expected replies.
     pub replies: Replies,
-    /// Numbers are drawn below this.
+    /// Upper bound of the drawn numbers, exclusive.
     pub below: u64,
-    /// Each number comes equally often, as in a cycle; otherwise each is drawn at random.
+    /// True if each number comes equally often, as in a cycle; otherwise each is drawn at random.
     pub each_in_turn: bool,
-    /// Sent for the same numbers beforehand, so that the command finds what it takes away.
+    /// Request sent beforehand for the same numbers, so that the command finds the elements that it
+    /// removes.
     pub before: Option<String>,
-    /// Sent for the same numbers afterwards, so that everything is as it was.
+    /// Request sent afterwards for the same numbers, to restore the data.
     pub after: Option<String>,
 }
 
-/// What the requests of a workload bring.
+/// Expected replies to a workload.
 pub enum Replies {
-    /// A value each.
+    /// A value for each request.
     Values,
-    /// An integer each, hardly any of them zero.
+    /// An integer for each request, hardly any of them zero.
     Ones,
-    /// Zero each.
+    /// Zero for each request.
     Zeros,
-    /// An integer each.
+    /// An integer for each request.
     Integers,
-    /// An array of so many elements each.
+    /// An array of so many elements for each request.
     Elements(u64),
 }
 
 impl Replies {
-    /// One of them as it goes on the wire, with strings of 16 bytes.
+    /// Returns a reply in wire format, with strings of 16 bytes.
     pub fn example(&self) -> String {
         let value = bulk(&"v".repeat(16));
         match self {
@@ -66,7 +67,7 @@ impl Replies {
 }
 
 impl Workload {
-    /// A command that leaves everything as it was.
+    /// Creates a workload whose command leaves the data unchanged.
     pub fn new(
         name: &'static str,
         request: impl Into<String>,
@@ -91,7 +92,7 @@ impl Workload {
     }
 }
 
-/// All data; the numbers of keys, or of elements in a single key, are at the scale `size`.
+/// Returns all data; the numbers of keys, or of elements in a single key, are at the scale `size`.
 pub fn all(size: Scale) -> Vec<Data> {
     let (million, many) = (size.of(1_000_000), size.of(100_000));
     vec![
@@ -226,7 +227,7 @@ fn boards(keys: u64) -> Data {
     }
 }
 
-/// ZADD comes last: it moves members to scores that others have.
+/// Returns the data for one sorted set. ZADD comes last: it moves members to scores of others.
 fn one_sorted_set(members: u64) -> Data {
     let range = "ZRANGEBYSCORE zset {n} +inf LIMIT 0 10";
     let add = format!("ZADD zset {{#{members}}} m:{{n}}");
@@ -244,7 +245,8 @@ fn one_sorted_set(members: u64) -> Data {
     }
 }
 
-/// An entry is its id, a field and a value; the reply also names the stream.
+/// Returns the data for streams. An entry is its id, a field and a value; the reply also names the
+/// stream.
 fn streams(keys: u64) -> Data {
     let key = format!("events:{{n%{keys}:4}}");
     let id = format!("1700000{{n/{keys}:6}}-0");
@@ -267,10 +269,10 @@ fn shuffled_of(request: &str, count: u64) -> Stored {
     Stored::new(request, count).listed(shuffled(u32::try_from(count).unwrap_or(u32::MAX), 1))
 }
 
-/// As they stand in titles.
+/// Family names, as they appear in titles.
 pub const LISTS_AND_HASHES: &str = "lists and hashes";
 pub const SETS_AND_STREAMS: &str = "sets, sorted sets and streams";
-/// A member that no set has at first.
+/// Member that no set has at first.
 const NEW: &str = "{n+1000000000~16}";
-/// So many that hardly any is drawn twice.
+/// Bound so large that hardly any number is drawn twice.
 const NEW_BELOW: u64 = 100_000_000;

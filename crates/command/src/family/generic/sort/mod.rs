@@ -1,4 +1,4 @@
-//! Lists, sets and sorted sets put in order: SORT, SORT_RO.
+//! Sorting of lists, sets and sorted sets: SORT, SORT_RO.
 //!
 //! ```text
 //! source ──▶ elements, with weights from BY ──▶ in order, cut by LIMIT ──▶ what GET finds for each
@@ -33,7 +33,7 @@ pub fn sort_ro(call: &mut Call<'_>) -> Outcome {
     sort_with(call, false)
 }
 
-/// The keys of SORT: the last STORE says where it puts what it has sorted.
+/// Finds the keys of SORT; the last STORE names the key for the result.
 pub fn keys<'r>(specs: &[KeySpec], request: &[&'r [u8]]) -> Option<FoundKeys<'r>> {
     let mut found = find(specs, request)?;
     let (mut words, mut destination) = (request.iter().skip(2), None);
@@ -41,7 +41,8 @@ pub fn keys<'r>(specs: &[KeySpec], request: &[&'r [u8]]) -> Option<FoundKeys<'r>
         match word.to_ascii_lowercase().as_slice() {
             b"limit" => drop(words.nth(1)),
             b"by" | b"get" => drop(words.next()),
-            // An option may stand here again: SORT itself refuses what is no sense.
+            // The next word is read again, as it may be an option too: SORT itself refuses what
+            // makes no sense.
             b"store" => destination = words.clone().next().copied().or(destination),
             _ => {}
         }
@@ -85,7 +86,7 @@ fn sort_with(call: &mut Call<'_>, may_store: bool) -> Outcome {
     Ok(())
 }
 
-/// Replies with the elements, or with what GET finds for each.
+/// Replies with the elements, or with the values that GET finds for each.
 fn show(
     access: &Access<'_>,
     elements: &Elements,
@@ -111,7 +112,7 @@ fn show(
     }
 }
 
-/// What is to be stored: as `show`, but nothing becomes an empty string.
+/// Collects the results to be stored: those of `show`, with an empty string for what is missing.
 fn gather(
     access: &Access<'_>,
     elements: &Elements,

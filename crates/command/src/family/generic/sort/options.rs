@@ -1,18 +1,18 @@
-//! The words of SORT.
+//! Arguments of SORT.
 
 use super::pattern::Pattern;
 use crate::args::Args;
 use crate::refusal::Refusal;
 
-/// What SORT is asked for.
+/// Options of SORT.
 pub(super) struct Options<'c> {
     pub is_falling: bool,
     pub is_alpha: bool,
-    /// LIMIT: the first, and how many; negative for all.
+    /// LIMIT: index of the first element, and number of elements; negative for all.
     pub limit: Option<(i64, i64)>,
-    /// BY with a pattern that leads somewhere.
+    /// BY with its pattern, which may lack a star.
     pub by: Option<Pattern<'c>>,
-    /// BY with a word that is no pattern: nothing is sorted.
+    /// True for BY with a word without a star: nothing is sorted.
     pub keeps_order: bool,
     pub get: Vec<Pattern<'c>>,
     pub store: Option<&'c [u8]>,
@@ -36,7 +36,7 @@ impl<'c> Options<'c> {
         Ok(options)
     }
 
-    /// Reads the option that begins at a position; returns how many words it has.
+    /// Reads the option that begins at a position; returns its number of arguments.
     fn add(&mut self, args: Args<'c>, at: usize, may_store: bool) -> Result<usize, Refusal> {
         let left = args.len() - at - 1;
         if args.is(at, "ASC") {
@@ -65,12 +65,12 @@ impl<'c> Options<'c> {
         Ok(1)
     }
 
-    /// Whether other keys are looked at.
+    /// Returns true if other keys are looked at.
     pub fn looks_up(&self) -> bool {
         self.get.iter().chain(&self.by).any(Pattern::has_star)
     }
 
-    /// The elements of `len` that LIMIT leaves: the first, and how many.
+    /// Returns the window that LIMIT leaves of `len` elements: index of the first, and number.
     pub fn window(&self, len: usize) -> (usize, usize) {
         let Some((first, count)) = self.limit else { return (0, len) };
         let first = usize::try_from(first.max(0)).unwrap_or(usize::MAX).min(len);

@@ -1,4 +1,4 @@
-//! The elements of what is sorted, and their order.
+//! Elements to be sorted, and their order.
 
 use super::options::Options;
 use crate::refusal::Refusal;
@@ -6,19 +6,19 @@ use std::cmp::Ordering;
 use store::value::{list, set, sorted_set};
 use store::{Access, Element, Key, Kind};
 
-/// Elements on their way into an order.
+/// Elements to be sorted.
 pub(super) struct Elements {
     items: Vec<Item>,
     way: Way,
     is_falling: bool,
-    /// The first of those that are wanted, and how many.
+    /// Window of the elements that are wanted: index of the first, and number.
     window: (usize, usize),
 }
 
-/// How elements are compared.
+/// Comparison of elements.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
-    /// They stay as they are.
+    /// None: they keep their order.
     Kept,
     Number,
     Text {
@@ -32,7 +32,7 @@ struct Item {
     by: Option<Vec<u8>>,
 }
 
-/// The elements of a key, which may be missing.
+/// Loads the elements of a key, which may be missing.
 pub(super) fn load(
     access: &mut Access<'_>,
     key: &Key<'_>,
@@ -47,7 +47,7 @@ pub(super) fn load(
     };
     let mut texts: Vec<Vec<u8>> = Vec::new();
     let mut add = |element: Element<'_>| texts.push(element.to_text());
-    // What is kept in order is read in the way it is wanted, and no more of it than that.
+    // Collections with an order are read in the wanted direction, and no further than wanted.
     let is_read_in_order = way == Way::Kept && kind != Some(Kind::Set);
     let mut window = None;
     match kind {
@@ -87,14 +87,14 @@ pub(super) fn load(
     Ok(Elements { items, way, is_falling: options.is_falling, window })
 }
 
-/// The elements that have to be read.
+/// Returns the elements that have to be read: index of the first, and number.
 fn part(len: u64, is_read_in_order: bool, options: &Options<'_>) -> (usize, usize) {
     let len = usize::try_from(len).unwrap_or(usize::MAX);
     if is_read_in_order { options.window(len) } else { (0, len) }
 }
 
 impl Elements {
-    /// Looks for what each is compared by.
+    /// Looks up the value by which each element is compared.
     pub fn weigh(&mut self, look_up: impl Fn(&[u8]) -> Option<Vec<u8>>) {
         match self.way {
             Way::Kept | Way::Text { is_by: false } => {}
@@ -104,14 +104,14 @@ impl Elements {
             Way::Number => {
                 for item in &mut self.items {
                     let Some(text) = look_up(&item.text) else { continue };
-                    // What is no number shows as one that is none.
+                    // A text that is no number becomes NaN, which `sort` refuses.
                     item.number = number(&text).unwrap_or(f64::NAN);
                 }
             }
         }
     }
 
-    /// Puts them in order; false if something that should be a number is none.
+    /// Sorts the elements; returns false if one that should be a number is none.
     pub fn sort(&mut self) -> bool {
         if self.way == Way::Number && self.items.iter().any(|item| item.number.is_nan()) {
             return false;
@@ -125,7 +125,7 @@ impl Elements {
                 numbers.unwrap_or(Ordering::Equal).then_with(|| by_text(one, other))
             }
             Way::Text { is_by: false } => by_text(one, other),
-            // Nothing is below everything.
+            // A missing value sorts below all others.
             Way::Text { is_by: true } => one.by.cmp(&other.by),
         };
         if way != Way::Kept {
@@ -138,14 +138,14 @@ impl Elements {
         true
     }
 
-    /// Those that LIMIT leaves.
+    /// Returns the elements that LIMIT leaves.
     pub fn chosen(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         let (first, count) = self.window;
         self.items[first..first + count].iter().map(|item| &item.text[..])
     }
 }
 
-/// The number that a text is; what stands behind a zero byte is not looked at.
+/// Reads a text as a number, up to its first zero byte.
 fn number(text: &[u8]) -> Option<f64> {
     text::parse_f64(text.split(|byte| *byte == 0).next()?)
 }

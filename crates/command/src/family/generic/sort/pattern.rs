@@ -4,7 +4,8 @@ use base::KeyspaceId;
 use store::value::hash;
 use store::{Access, Store};
 
-/// `#` for the element itself, or a key with a star for it, and perhaps a field: `weight_*->of`.
+/// Pattern: `#` for the element itself, or a key with a star in place of the element, and perhaps a
+/// field, as in `weight_*->of`.
 pub(super) struct Pattern<'c>(&'c [u8]);
 
 impl<'c> Pattern<'c> {
@@ -12,12 +13,12 @@ impl<'c> Pattern<'c> {
         Pattern(text)
     }
 
-    /// Whether it leads to other keys.
+    /// Returns true if it leads to other keys.
     pub fn has_star(&self) -> bool {
         self.0.contains(&b'*')
     }
 
-    /// What it finds for an element.
+    /// Returns the value that it finds for an element.
     pub fn look_up(
         &self,
         access: &Access<'_>,

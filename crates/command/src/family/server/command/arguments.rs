@@ -1,4 +1,4 @@
-//! COMMAND DOCS: what a command is for, and its arguments, from the tree of its syntax.
+//! COMMAND DOCS: summary and arguments of a command, from the tree of its syntax.
 
 use crate::call::Row;
 use crate::syntax::{Node, parse};
@@ -10,17 +10,17 @@ pub(super) struct Argument {
     name: String,
     kind: &'static str,
     token: Option<&'static str>,
-    /// Which of the key specifications finds it.
+    /// Index of the key specification that finds it.
     key_spec: Option<usize>,
     optional: bool,
     multiple: bool,
-    /// Each time it comes with its token.
+    /// True if its token is repeated with it.
     repeats_token: bool,
     /// Parts of a block, or alternatives.
     arguments: Vec<Argument>,
 }
 
-/// Words that stand for keys, where the row has keys.
+/// Names of arguments that are keys, if the row has keys.
 const KEYS: [&str; 8] =
     ["key", "key1", "key2", "newkey", "destkey", "source", "sourcekey", "destination"];
 const INTEGERS: [&str; 28] = [
@@ -54,7 +54,7 @@ const INTEGERS: [&str; 28] = [
     "numreplicas",
 ];
 
-/// The map of one command, with its subcommands.
+/// Writes the map of one command, with its subcommands.
 pub(super) fn write_docs(reply: &mut Reply<'_>, row: &'static Row) {
     let (arguments, children) = (arguments(row), row.children());
     let has_arguments = !arguments.is_empty() && children.is_empty();
@@ -124,17 +124,17 @@ fn write_argument(reply: &mut Reply<'_>, argument: &Argument) {
     }
 }
 
-/// The arguments of a row.
+/// Returns the arguments of a row.
 pub(super) fn arguments(row: &Row) -> Vec<Argument> {
     let mut arguments = Reader { row, keys: 0 }.sequence(&parse(row.spec.syntax));
     keep_names_apart(&mut arguments);
     arguments
 }
 
-/// What needs to be known of a row to describe its arguments.
+/// State of describing the arguments of a row.
 struct Reader<'r> {
     row: &'r Row,
-    /// Keys that have been described.
+    /// Number of keys that have been described.
     keys: usize,
 }
 
@@ -169,7 +169,7 @@ impl Reader<'_> {
         arguments
     }
 
-    /// A value with the token in front; `None` if the token stands for itself.
+    /// Describes a value with the token in front; `None` if the token stands for itself.
     fn with_token(&mut self, token: &'static str, value: &Node) -> Option<Argument> {
         let mut argument = match value {
             Node::Word(word) => self.word(word),
@@ -210,7 +210,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A sequence as one argument.
+    /// Describes a sequence as one argument.
     fn block(&mut self, nodes: &[Node]) -> Argument {
         // `LIMIT offset count` is a block with a token, not an offset with one.
         if let [Node::Token(token), Node::Word(_), Node::Word(_) | Node::Token(_), ..] = nodes {
@@ -267,7 +267,7 @@ fn kind_of(row: &Row, name: &str) -> &'static str {
     }
 }
 
-/// The name of a choice, which its alternatives do not give it.
+/// Names a choice by its tokens, since its alternatives do not give it a name.
 fn choice_name(alternatives: &[Vec<Node>]) -> String {
     let tokens = alternatives.iter().filter_map(|it| match it.first() {
         Some(Node::Token(token)) => Some(*token),
@@ -338,7 +338,7 @@ mod tests {
         }
     }
 
-    /// The fewest words that an argument can take.
+    /// Returns the minimum number of words of an argument.
     fn least_words(argument: &Argument) -> usize {
         if argument.optional {
             return 0;

@@ -1,4 +1,4 @@
-//! What COMMAND INFO tells of a row.
+//! Description of a row in COMMAND INFO.
 
 use crate::call::Row;
 use crate::key_spec::{KeyFlags, KeySearch, KeySpec, are_movable, as_one_range};
@@ -34,7 +34,7 @@ const KEY_FLAGS: [(KeyFlags, &str); 9] = [
     (KeyFlags::VARIABLE, "variable_flags"),
 ];
 
-/// One command, with its subcommands.
+/// Writes one command, with its subcommands.
 pub(super) fn write(reply: &mut Reply<'_>, row: &'static Row) {
     let (first, last, step) = as_one_range(row.spec.keys);
     reply.array(10);
@@ -69,7 +69,7 @@ fn write_categories(reply: &mut Reply<'_>, categories: Categories) {
     reply.close_set(mark, count);
 }
 
-/// What happens to a key.
+/// Writes the names of the flags of a key.
 pub(super) fn write_key_flags(reply: &mut Reply<'_>, flags: KeyFlags) {
     let names = KEY_FLAGS.iter().filter(|(flag, _)| flags.contains(*flag));
     write_names(reply, names.map(|(_, name)| *name));
@@ -92,7 +92,7 @@ fn write_spec(reply: &mut Reply<'_>, spec: &KeySpec) {
     reply.bulk(b"find_keys");
     match spec.search {
         KeySearch::Range { first, last, step } => {
-            // Counted from the first key, unless from the end.
+            // Relative to the first key, unless it counts from the end.
             let last = if last < 0 { last } else { last - first };
             write_range(reply, last, step, 0);
         }

@@ -1,8 +1,8 @@
 //! COMMAND: everything is derived from the rows of the table.
 //!
-//! | file | what it derives |
+//! | file | derived part |
 //! |---|---|
-//! | `info.rs` | what COMMAND INFO tells of a row |
+//! | `info.rs` | description of a row in COMMAND INFO |
 //! | `arguments.rs` | the arguments of COMMAND DOCS, from the tree of its syntax |
 
 mod arguments;
@@ -14,7 +14,7 @@ use crate::key_spec::FoundKeys;
 use crate::refusal::{Refusal, begin_of};
 use crate::spec::Categories;
 
-/// COMMAND alone. Any further word is the name of no subcommand.
+/// COMMAND alone. A further argument is an unknown subcommand.
 pub(super) fn command(call: &mut Call<'_>) -> Outcome {
     if call.args.len() > 1 {
         let word = begin_of(call.args.get(1));
@@ -25,7 +25,7 @@ pub(super) fn command(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// The table, which the row of the running command leads to.
+/// Returns the table, through the row of the running command.
 fn table(call: &Call<'_>) -> &'static Table {
     call.row.table()
 }
@@ -34,7 +34,7 @@ fn top_level(call: &Call<'_>) -> impl Iterator<Item = &'static Row> + use<> {
     table(call).rows().iter().filter(|row| row.parent.is_none())
 }
 
-/// The row of `get` or `config|get`.
+/// Finds the row of a name such as `get` or `config|get`.
 fn find(table: &'static Table, name: &[u8]) -> Option<&'static Row> {
     match name.iter().position(|byte| *byte == b'|') {
         Some(at) => table.find(&name[..at])?.find_child(&name[at + 1..]),
@@ -93,10 +93,10 @@ pub(super) fn list(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// Which commands COMMAND LIST names.
+/// Filter of COMMAND LIST.
 enum Filter<'c> {
     All,
-    /// Of a module, of which there are none.
+    /// Commands of a module, of which there are none.
     None,
     Category(&'c [u8]),
     Pattern(&'c [u8]),
@@ -152,7 +152,7 @@ pub(super) fn getkeysandflags(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// The keys in the request that follows COMMAND GETKEYS.
+/// Finds the keys in the request that follows COMMAND GETKEYS.
 fn keys_of_request<'c>(call: &Call<'c>) -> Result<FoundKeys<'c>, Refusal> {
     let request: Vec<&'c [u8]> = call.args.from(2).collect();
     let invalid = Refusal::of("ERR Invalid command specified");

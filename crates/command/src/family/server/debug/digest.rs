@@ -9,13 +9,13 @@ use store::value::stream::Id;
 use store::value::{hash, list, set, sorted_set, stream};
 use store::{Access, Element, Key, Kind, ScanFilter, Scanned};
 
-/// Stands for the deadline of a key, whenever that is.
+/// Bytes that stand for the deadline of a key, whatever its time.
 const HAS_DEADLINE: &[u8] = b"!!expire!!";
 
-/// Keys that are collected before their values are looked at.
+/// Number of keys that are collected before their values are read.
 const BATCH: usize = 1024;
 
-/// A fingerprint in the making.
+/// Fingerprint in the making.
 #[derive(Clone, Copy, Default)]
 struct Fingerprint([u8; 20]);
 
@@ -30,7 +30,7 @@ impl Fingerprint {
         self.mix_pieces(std::iter::once(bytes));
     }
 
-    /// The same with bytes that lie in pieces.
+    /// Adds bytes whose order matters and that lie in pieces.
     fn mix_pieces<'p>(&mut self, pieces: impl Iterator<Item = &'p [u8]>) {
         let mut all = Sha1::new();
         pieces.for_each(|piece| all.update(piece));
@@ -42,7 +42,7 @@ impl Fingerprint {
         self.0.iter_mut().zip(hash).for_each(|(byte, with)| *byte ^= with);
     }
 
-    /// Adds the value of a key, if there is one. False if there is none.
+    /// Adds the value of a key, if there is one; returns false if there is none.
     fn mix_value(&mut self, access: &Access<'_>, key: &Key<'_>) -> Result<bool, Refusal> {
         let Some(value) = access.lookup_without_touch(key) else { return Ok(false) };
         self.mix(&type_number(value.kind).to_be_bytes());

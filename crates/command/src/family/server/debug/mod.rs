@@ -1,4 +1,4 @@
-//! DEBUG: looks inside for tests of the server. Nothing here can end the process.
+//! DEBUG: inspection of the server by tests. No subcommand can end the process.
 //!
 //! | file | subcommands |
 //! |---|---|
@@ -27,7 +27,7 @@ const NOT_ALLOWED: Refusal = Refusal::of(
      configuration file, and then restart the server.",
 );
 
-/// A subcommand: its name, how many words it may have, what it does.
+/// Subcommand: its name, its numbers of arguments, its help and its function.
 struct Subcommand {
     name: &'static str,
     words: RangeInclusive<usize>,
@@ -121,8 +121,7 @@ const SUBCOMMANDS: [Subcommand; 27] = [
     ),
     subcommand("STRUCTSIZE", 2..=2, "", "Bytes of a few structures.", objects::structsize),
     subcommand("HELP", 2..=2, "", "Prints this.", help),
-    // What other servers do on these words is known to whoever calls them, so why it is not done
-    // is worth a sentence.
+    // Callers know what other servers do on these words, so the refusal gives a reason.
     subcommand("ASSERT", ANY, "", "", refuse_to_end),
     subcommand("CRASH-AND-RECOVER", ANY, "", "", refuse_to_end),
     subcommand("OOM", ANY, "", "", refuse_to_end),

@@ -7,7 +7,7 @@ use store::eviction::IDLE_SECONDS;
 use store::value::string::StringView;
 use store::{Encoding, Kind};
 
-/// Bits of the clock that Redis keeps per key.
+/// Mask of the clock bits that Redis keeps per key.
 const LRU_CLOCK_MASK: u64 = (1 << 24) - 1;
 
 pub(super) fn object(call: &mut Call<'_>) -> Outcome {
@@ -26,14 +26,14 @@ pub(super) fn object(call: &mut Call<'_>) -> Outcome {
         match value.kind {
             Kind::String =>
                 access.lookup_string_without_touch(&key)?.map_or(0, |it| serialized_bytes(&it)),
-            // What a collection takes is near enough.
+            // For a collection, its memory is near enough.
             _ => access.memory_of(&key).unwrap_or(0),
         },
     ));
     Ok(())
 }
 
-/// Bytes that a snapshot of Valkey would need for the value, without compression.
+/// Returns the bytes that the value takes in a snapshot of Valkey, without compression.
 fn serialized_bytes(string: &StringView<'_>) -> usize {
     let short = string.as_slice().filter(|bytes| bytes.len() <= 11);
     let integer = short.and_then(text::parse_i64).and_then(|it| i32::try_from(it).ok());

@@ -4,9 +4,9 @@ use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use store::{Encoding, Expiry};
 
-/// Keys after which others get their turn.
+/// Number of keys after which the thread leaves the gate for a moment.
 const KEYS_PER_TURN: i64 = 256;
-/// Bytes that a record takes besides its key and value, at most.
+/// Maximum bytes that a record takes besides its key and value.
 const RECORD_OVERHEAD: usize = 32;
 
 pub(super) fn populate(call: &mut Call<'_>) -> Outcome {
@@ -41,7 +41,7 @@ pub(super) fn populate(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// Sets a key, unless it is there.
+/// Sets a key, unless it exists.
 fn add(call: &mut Call<'_>, key: &[u8], mut value: Vec<u8>, size: Option<usize>) -> Outcome {
     if let Some(size) = size {
         value.resize(size, 0);
@@ -54,7 +54,7 @@ fn add(call: &mut Call<'_>, key: &[u8], mut value: Vec<u8>, size: Option<usize>)
     if access.lookup_without_touch(&key).is_none() {
         let encoding = if size.is_some() { Encoding::Raw } else { Encoding::of_new(&value) };
         access.set_string(&key, &value, encoding, Expiry::Never)?;
-        // It fills a server for tests, which is no change to be counted or told.
+        // Filling a server for tests is neither counted nor reported as a change.
         access.changed_silently(0);
     }
     Ok(())

@@ -64,7 +64,7 @@ fn push(reply: &mut Reply<'_>) -> Outcome {
     reply.push(2);
     reply.bulk(b"server-cpu-usage");
     reply.integer(42);
-    // A push answers nothing, so a client that waits needs something else.
+    // A push is no reply, so a client that waits needs something else.
     reply.bulk(b"Some real reply following the push reply");
     Ok(())
 }

@@ -1,11 +1,11 @@
-//! DEBUG subcommands that turn something on or off, or make it wait.
+//! DEBUG subcommands that turn something on or off, or wait.
 
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// What is switched on by any number but zero.
+/// Reads a switch: any number but zero is on.
 fn is_on(word: &[u8]) -> bool {
     text::parse_i64(word).is_some_and(|number| number != 0)
 }
@@ -22,16 +22,16 @@ pub(super) fn pause_cron(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// For switches of what Varve does not have.
+/// Accepts a switch of something that Varve does not have.
 pub(super) fn accepted(call: &mut Call<'_>) -> Outcome {
     call.reply.ok();
     Ok(())
 }
 
-/// The largest threshold that Valkey takes: somewhat less than 4 GiB.
+/// Largest threshold that Valkey accepts: somewhat less than 4 GiB.
 const PACKED_THRESHOLD_MAX: u64 = (1 << 32) - (1 << 20);
 
-/// For the size from which Valkey gives an element of a list a node of its own.
+/// Accepts the size from which Valkey gives an element of a list a node of its own.
 pub(super) fn packed_threshold(call: &mut Call<'_>) -> Outcome {
     let size = text::parse_memory(call.args.get(2));
     if size.is_none_or(|size| size > PACKED_THRESHOLD_MAX) {

@@ -1,4 +1,5 @@
-//! What happened to data: changes, traffic, hits; and that nothing is kept on disk or elsewhere.
+//! Counts of changes, traffic and hits; and fixed values for persistence and replication, which are
+//! missing.
 
 use super::text::Text;
 use crate::call::Call;

@@ -1,4 +1,4 @@
-//! Who is connected.
+//! Connected clients.
 
 use super::text::Text;
 use crate::call::Call;

@@ -1,4 +1,4 @@
-//! How often each command ran, and each error was answered.
+//! Counts of calls of each command, and of replies with each error.
 
 use super::text::Text;
 use crate::call::Call;

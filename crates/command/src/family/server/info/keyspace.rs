@@ -1,9 +1,9 @@
-//! What each database holds.
+//! Numbers of keys of each database.
 
 use super::text::Text;
 use crate::call::Call;
 
-/// Random keys that are looked at to tell how long keys have left.
+/// Number of random keys from which the mean time left is estimated.
 const SAMPLES: usize = 64;
 
 pub(super) fn keyspace(text: &mut Text, call: &mut Call<'_>) {
@@ -20,7 +20,7 @@ pub(super) fn keyspace(text: &mut Text, call: &mut Call<'_>) {
     }
 }
 
-/// Mean milliseconds until the deadlines of some keys that have one.
+/// Estimates the mean time until the deadlines of keys that have one, in milliseconds.
 fn mean_time_left(call: &mut Call<'_>, database: usize) -> u64 {
     let store = &call.instance.store;
     let Some(keyspace) = store.keyspace(database) else { return 0 };

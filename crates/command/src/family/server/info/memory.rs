@@ -1,28 +1,28 @@
-//! Where memory goes, for INFO and for MEMORY.
+//! Use of memory, for INFO and for MEMORY.
 
 use super::text::{Text, percent, ratio};
 use crate::call::Call;
 use crate::instance::Instance;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Size of a bucket of the index.
+/// Size of a bucket of the index, in bytes.
 const BUCKET_BYTES: u64 = 64;
 
-/// Figures of one moment, in bytes unless they say otherwise.
+/// Memory figures of one moment, in bytes unless stated otherwise.
 pub(in super::super) struct MemoryFacts {
-    /// What keys, their index and everything else take.
+    /// Memory of keys, their index and everything else.
     pub used: u64,
-    /// The highest `used` that was seen.
+    /// Highest `used` that was measured.
     pub peak: u64,
     /// Resident memory of the process.
     pub resident: u64,
     /// Buffers of clients.
     pub clients: u64,
-    /// What is neither records, index nor buffers of clients.
+    /// Memory that is neither records, index nor buffers of clients.
     pub base: u64,
-    /// All indexes.
+    /// Memory of all indexes.
     pub index: u64,
-    /// Records that can be reached.
+    /// Live records that can be reached.
     pub dataset: u64,
     /// Live records, those of flushed databases included.
     pub live: u64,
@@ -30,7 +30,7 @@ pub(in super::super) struct MemoryFacts {
     pub dying: u64,
     /// Resident segments, in use or pooled.
     pub touched: u64,
-    /// Resident segments that hold nothing.
+    /// Resident segments that are empty.
     pub pooled: u64,
     /// Number of keys.
     pub keys: u64,
@@ -63,32 +63,32 @@ impl MemoryFacts {
         }
     }
 
-    /// What is not data of keys.
+    /// Used memory that is not data of keys.
     pub fn overhead(&self) -> u64 {
         self.used - self.dataset
     }
 
-    /// What has been taken from the system for data and everything else.
+    /// Memory taken from the system, for data and everything else.
     pub fn active(&self) -> u64 {
         self.touched + self.overhead()
     }
 
-    /// The part of segments in use that live records fill.
+    /// Utilisation: live bytes over all bytes of the segments in use.
     pub fn utilisation(&self) -> f64 {
         ratio(self.live, self.touched.saturating_sub(self.pooled))
     }
 
-    /// Data of keys in percent of what is used beyond the base.
+    /// Data of keys in percent of used memory beyond the base.
     pub fn dataset_percent(&self) -> f64 {
         percent(self.dataset, self.used - self.base)
     }
 
-    /// What is used, in percent of the peak.
+    /// Used memory in percent of the peak.
     pub fn peak_percent(&self) -> f64 {
         percent(self.used, self.peak)
     }
 
-    /// How many bytes one number is above another.
+    /// Returns by how many bytes `more` is above `less`; negative if it is below.
     pub fn excess(more: u64, less: u64) -> i64 {
         more as i64 - less as i64
     }
@@ -174,7 +174,7 @@ fn segments(text: &mut Text, call: &Call<'_>, facts: &MemoryFacts) {
     let since_reset = call.instance.statistics.since_reset(&totals);
     let load = call.instance.store.index_load_before_growth() * 100.0;
     text.fields(&[
-        // Flushed records are not counted one by one until lazy free meets them.
+        // Flushed records are not counted one by one until lazy free reaches them.
         ("lazyfree_pending_objects", &u64::from(facts.dying > 0)),
         ("lazyfreed_objects", &0),
         ("segments_touched_bytes", &facts.touched),

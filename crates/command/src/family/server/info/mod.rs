@@ -13,10 +13,10 @@ pub(super) use memory::MemoryFacts;
 use crate::call::{Call, Outcome};
 use text::Text;
 
-/// Writes the lines of a section.
+/// Function that writes the lines of a section.
 type Write = fn(&mut Text, &mut Call<'_>);
 
-/// A section: its title, whether it is told when nobody asks for it, and its lines.
+/// Section: its title, true if it is shown by default, and the function for its lines.
 struct Section {
     title: &'static str,
     by_default: bool,

@@ -1,13 +1,13 @@
-//! Who the server is, and what the processor did for it.
+//! Identity of the server, and processor time that it used.
 
 use super::text::Text;
 use crate::call::Call;
 use base::process;
 
-/// The version of Redis that clients take the server for, and the one of Valkey that it follows.
+/// Version of Redis that clients take the server for, and version of Valkey that it follows.
 const REDIS_VERSION: &str = "7.2.4";
 const VALKEY_VERSION: &str = "9.1.2";
-/// Bits of the clock that Redis keeps per key.
+/// Mask of the clock bits that Redis keeps per key.
 const LRU_CLOCK_MASK: u64 = (1 << 24) - 1;
 
 pub(super) fn server(text: &mut Text, call: &mut Call<'_>) {
@@ -80,7 +80,7 @@ pub(super) fn cpu(text: &mut Text, call: &mut Call<'_>) {
         ("used_cpu_sys_main_thread", &seconds(thread.system)),
         ("used_cpu_user_main_thread", &seconds(thread.user)),
     ]);
-    // Every worker does what Valkey's main thread does, so their times are told as one.
+    // Every worker does the work of Valkey's main thread, so their times are shown as one sum.
     let nanos = call.instance.statistics.sums().server.active_nanos;
     text.field("used_active_time_main_thread", format_args!("{:.6}", nanos as f64 / 1e9));
 }

@@ -1,4 +1,4 @@
-//! The text that INFO answers.
+//! Text of a reply to INFO.
 
 use std::fmt::{Display, Write};
 
@@ -15,19 +15,19 @@ impl Text {
         self.line(format_args!("# {title}"));
     }
 
-    /// A line.
+    /// Appends a line.
     pub fn field(&mut self, name: &str, value: impl Display) {
         self.line(format_args!("{name}:{value}"));
     }
 
-    /// Several lines.
+    /// Appends several lines.
     pub fn fields(&mut self, fields: &[(&str, &dyn Display)]) {
         for (name, value) in fields {
             self.field(name, value);
         }
     }
 
-    /// A line with bytes, and another with the same for people.
+    /// Appends a line with a number of bytes, and another one with the number in readable units.
     pub fn bytes(&mut self, name: &str, bytes: u64) {
         self.field(name, bytes);
         self.line(format_args!("{name}_human:{}", human(bytes)));
@@ -43,7 +43,7 @@ impl Text {
     }
 }
 
-/// A number of bytes for people.
+/// Formats a number of bytes in readable units.
 pub(super) fn human(bytes: u64) -> String {
     let units = ["K", "M", "G", "T", "P"];
     if bytes < 1024 {
@@ -54,12 +54,12 @@ pub(super) fn human(bytes: u64) -> String {
     format!("{value:.2}{}", units[power as usize - 1])
 }
 
-/// A part of a whole in percent; all of it when there is no whole.
+/// Returns a part of a whole in percent; 100 if the whole is zero.
 pub(super) fn percent(part: u64, whole: u64) -> f64 {
     if whole == 0 { 100.0 } else { part as f64 * 100.0 / whole as f64 }
 }
 
-/// A part of a whole; zero when there is no whole.
+/// Returns a part of a whole as a fraction; zero if the whole is zero.
 pub(super) fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }

@@ -1,4 +1,4 @@
-//! Changing groups: they themselves, their consumers, and what is pending.
+//! Changes of groups, their consumers, and their pending entries.
 
 use super::fixed;
 use super::rows::{ByName, clear, find, put, remove, seek};
@@ -19,14 +19,14 @@ use crate::value::stream::{Id, facts};
 use packed::Element;
 use tree::{ByKey, NoRoom, NodesMut, Root, Rows, Tree, View};
 
-/// Why a group was not found, or not changed.
+/// Reason for which a group was not found or not changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupError {
     /// There is no stream.
     NoStream,
     /// The stream has no group with this name.
     NoGroup,
-    /// It has one already.
+    /// The stream already has a group with this name.
     Exists,
     /// The key holds something else, or there is no room.
     Fault(Fault),
@@ -38,18 +38,18 @@ impl<T: Into<Fault>> From<T> for GroupError {
     }
 }
 
-/// A group that is changed, among the nodes of its stream.
+/// A group opened for change, among the nodes of its stream.
 pub(super) struct GroupMut<'n, N> {
     pub nodes: &'n mut N,
     pub facts: Facts,
-    /// The entries of the stream.
+    /// Root of the stream's entries.
     pub entries: Root,
 }
 
-/// Changes a group of the stream of a key, and notes what has become of it.
+/// Changes a group of the stream of a key, and writes its facts back.
 ///
 /// # Errors
-/// When there is no such group, and those of `change`.
+/// When there is no such group, or `change` fails.
 pub(super) fn change_group<'a, T>(
     key: &mut KeyMut<'_, 'a>,
     name: &[u8],
@@ -71,7 +71,7 @@ pub(super) fn change_group<'a, T>(
         let done = change(&mut group);
         let after = group.facts;
         if after != before {
-            // As long as before, so that nothing can be missing for it.
+            // Of the same length as before, so it needs no room.
             let bytes = after.to_bytes();
             tree.replace_cell(&place.path, place.row, 1, Element::Bytes(&bytes));
         }
@@ -80,8 +80,8 @@ pub(super) fn change_group<'a, T>(
     Ok(done)
 }
 
-/// Makes a group that begins behind an id, or behind the last one. The stream is created if need
-/// be and `makes_stream`.
+/// Creates a group that begins after an id, or after the last one. A missing stream is created if
+/// `makes_stream`.
 ///
 /// # Errors
 /// See [`GroupError`].
@@ -120,7 +120,7 @@ fn known(entries_read: Option<u64>) -> i64 {
     entries_read.map_or(UNKNOWN, |read| read as i64)
 }
 
-/// Sets where a group goes on: behind an id, or behind the last one.
+/// Sets the position of a group: after an id, or after the last one.
 ///
 /// # Errors
 /// See [`GroupError`].
@@ -143,7 +143,7 @@ pub fn set(
 /// Removes a group; false if there is none with this name.
 ///
 /// # Errors
-/// When there is no stream.
+/// When the key does not hold a stream.
 pub fn destroy(access: &mut Access<'_>, key: &Key<'_>, name: &[u8]) -> Result<bool, GroupError> {
     let mut key = access.open(key, Kind::Stream)?.existing().ok_or(GroupError::NoStream)?;
     let cleared = change_group(&mut key, name, |group| {
@@ -167,7 +167,7 @@ pub fn destroy(access: &mut Access<'_>, key: &Key<'_>, name: &[u8]) -> Result<bo
     Ok(true)
 }
 
-/// Makes a consumer; false if the group has one with this name.
+/// Creates a consumer; false if the group already has one with this name.
 ///
 /// # Errors
 /// See [`GroupError`].
@@ -184,7 +184,8 @@ pub fn create_consumer(
     })
 }
 
-/// Removes a consumer and forgets what it has not acknowledged. Returns how much that was.
+/// Removes a consumer and its pending entries. Returns the number of those; `None` if there is no
+/// such consumer.
 ///
 /// # Errors
 /// See [`GroupError`].
@@ -198,7 +199,7 @@ pub fn delete_consumer(
     change_group(&mut key, group, |group| Ok(group.remove_consumer(name)))
 }
 
-/// Forgets that entries are pending. Returns how many were.
+/// Acknowledges entries. Returns the number of those that were pending.
 ///
 /// # Errors
 /// See [`GroupError`].
@@ -213,7 +214,7 @@ pub fn acknowledge(
 }
 
 impl<N: NodesMut> GroupMut<'_, N> {
-    /// The entries of the stream, to be read.
+    /// Returns a view of the entries of the stream.
     pub fn entries(&self) -> View<'_, N::Read<'_>, BlockLeaf> {
         View::new(self.nodes.read(), self.entries)
     }
@@ -223,12 +224,12 @@ impl<N: NodesMut> GroupMut<'_, N> {
         Some(ConsumerFacts::read(facts))
     }
 
-    /// Adds a consumer that is not there.
+    /// Adds a new consumer.
     pub fn add_consumer(&mut self, name: &[u8], now: u64) -> Result<ConsumerFacts, NoRoom> {
         let number = self.free_number();
         let consumer = ConsumerFacts { number, seen: now, active: NEVER };
         let GroupMut { nodes, facts, .. } = self;
-        // Two trees may each have a node for a long name.
+        // A long name has a node of its own in each of the two trees.
         let mut names: Tree<'_, N, super::RowLeaf<ByKey>> = Tree::new(nodes, facts.names);
         let cell = names.cell(name)?;
         let cell = if let Element::Integer(_) = cell { Element::Bytes(name) } else { cell };
@@ -249,14 +250,15 @@ impl<N: NodesMut> GroupMut<'_, N> {
         }
     }
 
-    /// Notes when a consumer was seen and active.
+    /// Writes the facts about a consumer.
     pub fn put_consumer(&mut self, name: &[u8], to: ConsumerFacts) -> Result<(), NoRoom> {
         let bytes = to.to_bytes();
         put::<N, ByName>(self.nodes, &mut self.facts.consumers, name, Element::Bytes(&bytes))?;
         Ok(())
     }
 
-    /// Removes a consumer, and returns what it had not acknowledged; `None` if it is not there.
+    /// Removes a consumer; returns the number of its pending entries, or `None` if it does not
+    /// exist.
     fn remove_consumer(&mut self, name: &[u8]) -> Option<u64> {
         let number = self.consumer(name)?.number;
         let nodes = self.nodes.read();
@@ -276,7 +278,7 @@ impl<N: NodesMut> GroupMut<'_, N> {
         Some(PendingFacts::read(facts))
     }
 
-    /// Makes an entry pending, or changes what is known of one that was.
+    /// Makes an entry pending, or replaces the facts about a pending one.
     pub fn put_pending(&mut self, id: Id, to: PendingFacts) -> Result<(), NoRoom> {
         let GroupMut { nodes, facts, .. } = self;
         let pending = &mut facts.pending;
@@ -297,7 +299,7 @@ impl<N: NodesMut> GroupMut<'_, N> {
         Ok(())
     }
 
-    /// Counts that an entry that is pending was given once more.
+    /// Counts one more delivery of a pending entry.
     pub fn note_delivery(&mut self, id: Id, now: u64) {
         fixed::update(self.nodes, self.facts.pending, &id.to_bytes(), |bytes| {
             let before = PendingFacts::read(bytes);
@@ -306,7 +308,7 @@ impl<N: NodesMut> GroupMut<'_, N> {
         });
     }
 
-    /// Forgets that an entry is pending; false if it was not.
+    /// Removes an entry from the pending ones; false if it was not pending.
     pub fn forget(&mut self, id: Id) -> bool {
         let GroupMut { nodes, facts, .. } = self;
         let pending = &mut facts.pending;
@@ -316,8 +318,8 @@ impl<N: NodesMut> GroupMut<'_, N> {
         fixed::remove::<N, OWNED_BYTES, 0>(nodes, &mut facts.owned, &key).is_some()
     }
 
-    /// The consumer with a name, which is added if need be, as one that was seen now; and whether
-    /// it is new.
+    /// Returns the consumer with a name, added if need be, with `seen` set to now; the flag says
+    /// that it is new.
     pub fn see_consumer(&mut self, name: &[u8], now: u64) -> Result<(ConsumerFacts, bool), NoRoom> {
         match self.consumer(name) {
             Some(consumer) if consumer.seen == now => Ok((consumer, false)),

@@ -1,4 +1,4 @@
-//! Giving a consumer what others have not acknowledged: XCLAIM and XAUTOCLAIM.
+//! Transfer of pending entries to another consumer: XCLAIM and XAUTOCLAIM.
 
 use super::change::{GroupError, GroupMut, change_group};
 use super::fixed::walk;
@@ -10,28 +10,28 @@ use crate::value::stream::{Entry, Id};
 use smallvec::SmallVec;
 use tree::{NoRoom, NodesMut};
 
-/// How entries are claimed.
+/// Options of XCLAIM.
 #[derive(Clone, Copy, Debug)]
 pub struct Claim<'t> {
-    /// The group.
+    /// Name of the group.
     pub group: &'t [u8],
-    /// Who gets them; made if need be.
+    /// Name of the new owner, created if need be.
     pub consumer: &'t [u8],
-    /// Only those that were given so many milliseconds ago, or longer.
+    /// Least time since the last delivery, in milliseconds.
     pub idle_min: u64,
-    /// When they are said to have been given, in milliseconds since the Unix epoch.
+    /// Delivery time to record, in milliseconds since the Unix epoch.
     pub delivered: u64,
-    /// How often they are said to have been given.
+    /// Number of deliveries to record; `None` keeps or counts up the present one.
     pub deliveries: Option<u64>,
-    /// The claim counts as one more delivery.
+    /// True if the claim counts as one more delivery.
     pub counts: bool,
-    /// What is not pending is made so, if there is such an entry.
+    /// True to make existing entries pending that were not.
     pub force: bool,
-    /// The group goes on behind this id, if that is above its last one.
+    /// New last id of the group, if it is above the present one.
     pub last_id: Id,
 }
 
-/// Claims entries with these ids, and hands each to `each`. Returns how many changes were made.
+/// Claims entries with these ids, and passes each to `each`. Returns the number of changes.
 ///
 /// # Errors
 /// See [`GroupError`].
@@ -67,9 +67,9 @@ pub fn claim(
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Claimed {
-    /// It is not pending, or was given too lately.
+    /// The entry is not pending, or was delivered too recently.
     Nothing,
-    /// It was pending, but is deleted.
+    /// The entry was pending, but had been deleted.
     Forgotten,
     Taken,
 }
@@ -102,38 +102,38 @@ fn is_idle(pending: PendingFacts, idle_min: u64, now: u64) -> bool {
     idle_min == 0 || now.saturating_sub(pending.delivered) >= idle_min
 }
 
-/// How entries are claimed that have waited longest.
+/// Options of XAUTOCLAIM.
 #[derive(Clone, Copy, Debug)]
 pub struct AutoClaim<'t> {
-    /// The group.
+    /// Name of the group.
     pub group: &'t [u8],
-    /// Who gets them; made if need be.
+    /// Name of the new owner, created if need be.
     pub consumer: &'t [u8],
-    /// Only those that were given so many milliseconds ago, or longer.
+    /// Least time since the last delivery, in milliseconds.
     pub idle_min: u64,
-    /// From this id on.
+    /// First id to consider.
     pub from: Id,
-    /// At most so many.
+    /// Most entries to claim.
     pub count: u64,
-    /// The claim counts as one more delivery.
+    /// True if the claim counts as one more delivery.
     pub counts: bool,
 }
 
-/// What an automatic claim has done.
+/// Outcome of XAUTOCLAIM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AutoClaimed {
-    /// Where the next one should go on; the lowest id at the end.
+    /// Id from which the next call should continue; the lowest id at the end.
     pub next: Id,
-    /// Entries that were pending but deleted, and are forgotten now.
+    /// Ids of deleted entries, which are not pending now.
     pub deleted: Vec<Id>,
-    /// Changes that were made.
+    /// Number of changes.
     pub changes: u64,
 }
 
-/// Entries looked at for each one that may be claimed.
+/// Number of pending entries to inspect for each one that may be claimed.
 const ATTEMPTS_PER_ENTRY: u64 = 10;
 
-/// Claims what has been pending for long, from an id on, and hands each entry to `each`.
+/// Claims entries that have been pending for long, from an id on, and passes each to `each`.
 ///
 /// # Errors
 /// See [`GroupError`].
@@ -168,10 +168,10 @@ pub fn auto_claim(
     })
 }
 
-/// Entries that are claimed, or without facts: forgotten.
+/// Entries to claim; those without facts were deleted and are to be forgotten.
 type Chosen = SmallVec<[(Id, Option<PendingFacts>); 16]>;
 
-/// Chooses what is claimed, and tells the first id that was not looked at.
+/// Chooses the entries to claim; returns them and the first id that was not inspected.
 fn choose<N: NodesMut>(group: &GroupMut<'_, N>, how: AutoClaim<'_>, now: u64) -> (Chosen, Id) {
     let mut chosen = Chosen::new();
     let mut attempts = how.count.saturating_mul(ATTEMPTS_PER_ENTRY);

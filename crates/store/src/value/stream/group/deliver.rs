@@ -1,4 +1,4 @@
-//! Reading through a group: new entries for a consumer, or those that it has.
+//! Reads through a group: new entries for a consumer, or those it already has.
 
 use super::change::{GroupError, GroupMut, change_group};
 use super::{ConsumerFacts, Extent, PendingFacts, owned};
@@ -10,42 +10,42 @@ use crate::value::stream::read::Range;
 use crate::value::stream::{Entry, Id, Stream};
 use tree::{NoRoom, NodesMut};
 
-/// How a consumer reads.
+/// Options of XREADGROUP for one stream.
 #[derive(Clone, Copy, Debug)]
 pub struct GroupRead<'t> {
-    /// The group.
+    /// Name of the group.
     pub group: &'t [u8],
-    /// The consumer, which is made if need be.
+    /// Name of the consumer, created if need be.
     pub consumer: &'t [u8],
-    /// Those entries behind an id that it has; `None` for new ones.
+    /// `Some` for the consumer's pending entries after this id, `None` for new entries.
     pub after: Option<Id>,
-    /// At most so many; zero for all.
+    /// Most entries to deliver; zero for all.
     pub count: u64,
-    /// Nothing becomes pending.
+    /// True to leave the delivered entries out of the pending ones.
     pub no_ack: bool,
 }
 
-/// What a reader is told, in this order.
+/// Parts of a reply, in this order.
 #[derive(Clone, Copy, Debug)]
 pub enum Given<'x> {
-    /// There is something, though it may be nothing that the consumer has.
+    /// Start of a reply, which may turn out to be empty.
     Begins,
     /// An entry.
     Entry(Entry<'x>),
-    /// An entry that the consumer has, and that was deleted since.
+    /// Id of a pending entry of the consumer that has been deleted.
     Gone(Id),
 }
 
-/// What a read has done.
+/// Outcome of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Served {
-    /// Whether there was something.
+    /// True if there was a reply.
     pub is_served: bool,
-    /// Whether the consumer was made for it.
+    /// True if the consumer was created by the read.
     pub is_new_consumer: bool,
 }
 
-/// Reads for a consumer, and notes what it was given.
+/// Reads for a consumer, and records the deliveries.
 ///
 /// # Errors
 /// See [`GroupError`].
@@ -77,7 +77,7 @@ pub fn read_group(
     })
 }
 
-/// Entries given at once.
+/// Ids of the entries of one read.
 type Ids = smallvec::SmallVec<[Id; 32]>;
 
 fn give_new(
@@ -103,7 +103,7 @@ fn give_new(
         return Ok(());
     }
     let to = PendingFacts { number: consumer.number, delivered: now, deliveries: 1 };
-    // XGROUP SETID may have the group give again what somebody else has.
+    // After XGROUP SETID, an entry may be delivered that is pending for another consumer.
     for id in ids {
         group.put_pending(id, to)?;
     }
@@ -127,7 +127,7 @@ fn give_again(
     let mut entries = Range::new(view, from, Id::MAX).peekable();
     for id in ids {
         if entries.peek().is_some_and(|entry| entry.id < id) {
-            // Entries between those of this consumer are others'.
+            // Entries in between belong to other consumers.
             entries = Range::new(view, id, Id::MAX).peekable();
         }
         match entries.next_if(|entry| entry.id == id) {
@@ -142,13 +142,13 @@ fn give_again(
     Ok(())
 }
 
-/// The setting of COUNT, where zero means all.
+/// Most entries by COUNT, where zero means all.
 fn most(count: u64) -> usize {
     if count == 0 { usize::MAX } else { usize::try_from(count).unwrap_or(usize::MAX) }
 }
 
 impl<N: NodesMut> GroupMut<'_, N> {
-    /// Hands the entry with an id to `each`; false if there is none.
+    /// Passes the entry with an id to `each`; false if there is none.
     pub fn with_entry(&self, id: Id, each: impl FnOnce(Entry<'_>)) -> bool {
         let (view, key) = (self.entries(), id.to_bytes());
         let path = view.find(|separator| separator <= &key[..]);

@@ -1,4 +1,4 @@
-//! Trees of rows that all have the same lengths, in the order of their keys.
+//! Trees of rows of one fixed length, in the order of their keys.
 //!
 //! ```text
 //! leaf    | rows 2 | key K, value V | key K, value V | ... | free |
@@ -11,17 +11,17 @@ use tree::{
 };
 
 const HEAD_BYTES: usize = 2;
-/// A growing leaf gets so great a part of its length as room for more; and one is shortened when
-/// twice that is free.
+/// Divisor of the length for the slack of a growing leaf. A leaf shrinks when twice that slack is
+/// free.
 const SLACK_PART: usize = 8;
-/// Bytes that a record takes besides its content, at most.
+/// Most bytes of a record besides its content.
 const RECORD_BYTES: usize = 64;
 
-/// Leaves of rows with keys of `K` bytes and values of `V`.
+/// Leaf type for rows with keys of `K` bytes and values of `V` bytes.
 #[derive(Debug)]
 pub(super) enum Fixed<const K: usize, const V: usize> {}
 
-/// A key with its value.
+/// Key and value of a row.
 pub(super) type Row<const K: usize, const V: usize> = ([u8; K], [u8; V]);
 
 #[inline]
@@ -37,13 +37,13 @@ fn set_count(leaf: &mut [u8], count: usize) {
 impl<const K: usize, const V: usize> Fixed<K, V> {
     const ROW: usize = K + V;
 
-    /// Where a row begins.
+    /// Offset of a row.
     #[inline]
     fn at(row: usize) -> usize {
         HEAD_BYTES + Self::ROW * row
     }
 
-    /// All rows, one behind the other.
+    /// Bytes of all rows, one behind the other.
     fn rows(leaf: &[u8]) -> &[u8] {
         &leaf[HEAD_BYTES..Self::at(count(leaf))]
     }
@@ -93,14 +93,14 @@ impl<const K: usize, const V: usize> Leaf for Fixed<K, V> {
     }
 }
 
-/// Where a row stands, or would stand.
+/// Position of a row, or the one at which it would be inserted.
 struct Place {
     path: Path,
     row: usize,
     is_there: bool,
 }
 
-/// Looks for the first row that is not below a key.
+/// Finds the first row that is not below a key.
 #[inline]
 fn seek<'n, N: Nodes<'n>, const K: usize, const V: usize>(
     view: &View<'n, N, Fixed<K, V>>,
@@ -110,7 +110,7 @@ fn seek<'n, N: Nodes<'n>, const K: usize, const V: usize>(
     let leaf = view.leaf(&path);
     let len = count(leaf);
     let (mut low, mut high) = (0, len);
-    // What comes last is asked for most.
+    // Appends are the most frequent case: check for the end first.
     if len > 0 && Fixed::<K, V>::key(leaf, len - 1) < key {
         low = len;
     }
@@ -122,7 +122,7 @@ fn seek<'n, N: Nodes<'n>, const K: usize, const V: usize>(
     Place { path, row: low, is_there }
 }
 
-/// The value of a key.
+/// Returns the value of a key.
 #[inline]
 pub(super) fn find<'n, N: Nodes<'n>, const K: usize, const V: usize>(
     nodes: N,
@@ -137,7 +137,7 @@ pub(super) fn find<'n, N: Nodes<'n>, const K: usize, const V: usize>(
     place.is_there.then(|| Fixed::<K, V>::value(view.leaf(&place.path), place.row))
 }
 
-/// Rows before the first one that is not below a key.
+/// Counts the rows before the first one that is not below a key.
 pub(super) fn rank<'n, N: Nodes<'n>, const K: usize, const V: usize>(
     nodes: N,
     root: Root,
@@ -151,7 +151,7 @@ pub(super) fn rank<'n, N: Nodes<'n>, const K: usize, const V: usize>(
     view.count_before(&place.path) + place.row as u64
 }
 
-/// The last row.
+/// Returns the last row.
 pub(super) fn last<'n, N: Nodes<'n>, const K: usize, const V: usize>(
     nodes: N,
     root: Root,
@@ -163,7 +163,7 @@ pub(super) fn last<'n, N: Nodes<'n>, const K: usize, const V: usize>(
     Some((*Fixed::<K, V>::key(leaf, row), Fixed::<K, V>::value(leaf, row)))
 }
 
-/// Rows from a key on. Of a tree that is not there, none.
+/// Iterates over rows from a key on; a missing tree has none.
 pub(super) fn walk<'n, N: Nodes<'n>, const K: usize, const V: usize>(
     nodes: N,
     root: Root,
@@ -189,7 +189,7 @@ pub(super) fn walk<'n, N: Nodes<'n>, const K: usize, const V: usize>(
     })
 }
 
-/// Gives a key a value; returns the one that it had. A tree that is not there begins with it.
+/// Sets the value of a key; returns the old one. A missing tree is created.
 ///
 /// # Errors
 /// When there is no room; nothing has changed then.
@@ -260,7 +260,7 @@ fn insert<N: NodesMut, const K: usize, const V: usize>(
     let (count, len) = (count(leaf), leaf.len());
     let needed = Fixed::<K, V>::at(count + 1);
     if needed > NODE_BYTES && *row == count && tree.view().is_last(path) {
-        // What is appended fills leaves to the end.
+        // Appended rows start a new leaf, so that leaves fill up to the end.
         return tree.insert_leaf(path, true, Fixed::<K, V>::at(1), |leaf| write(leaf, 0, 0));
     }
     if needed > len {
@@ -271,7 +271,7 @@ fn insert<N: NodesMut, const K: usize, const V: usize>(
     tree.changed(path, 1);
 }
 
-/// Removes a key; returns the value that it had.
+/// Removes a key; returns its value.
 pub(super) fn remove<N: NodesMut, const K: usize, const V: usize>(
     nodes: &mut N,
     root: &mut Root,
@@ -312,7 +312,7 @@ pub(super) fn clear<N: NodesMut, const K: usize, const V: usize>(nodes: &mut N, 
         }
         tree.remove_leaf(&path);
     }
-    // A root above one child is left for that child, so the last leaf is the root.
+    // A root with only one child is replaced by that child, so the last leaf is the root.
     let leaf = tree.root.node;
     nodes.free(leaf);
     *root = NO_ROOT;
@@ -340,10 +340,10 @@ mod tests {
         let (mut random, mut nodes, mut root) =
             (Random::from_seed(4), MemoryNodes::default(), NO_ROOT);
         let mut model: BTreeMap<Key, Value> = BTreeMap::new();
-        // A node number of zero stands for no tree.
+        // Take node number zero, which stands for a missing tree.
         nodes.allocate(0, 0);
         for step in 0..20_000_u64 {
-            // What grows at the end, and what is strewn about.
+            // Keys that grow at the end, and scattered ones.
             let number = if random.one_in(2) { step } else { random.below(4_000) };
             let (key, value) = (number.to_be_bytes(), [step as u8; 3]);
             if random.below(12) < 5 + 3 * (step / 4_000 % 2) {

@@ -1,4 +1,4 @@
-//! Groups of consumers: who was given which entries, and has not yet acknowledged them.
+//! Consumer groups: deliveries of entries to consumers, and entries not yet acknowledged.
 //!
 //! ```text
 //! groups     name            -> last id 16 | entries read 8 | next number 4 | four roots 64
@@ -7,9 +7,9 @@
 //! pending    id 16           -> number 4 | delivered 8 | deliveries 8
 //! owned      number 4, id 16 -> nothing
 //! ```
-//! All are trees among the nodes of the stream. A consumer is known by a number to what is pending,
-//! and `owned` has the same entries in another order: how many a consumer has is how many rows
-//! begin with its number.
+//! All are trees among the nodes of the stream. Pending entries refer to their consumer by number.
+//! `owned` has the same entries in another order: a consumer has as many pending entries as there
+//! are rows that begin with its number.
 
 mod change;
 mod claim;
@@ -30,13 +30,13 @@ use packed::Element;
 use rows::{ByName, find, walk};
 use tree::{ByKey, ROOT_BYTES, Root, RowLeaf, resolve};
 
-/// Leaves of the tree of groups.
+/// Leaf type of the tree of groups.
 pub(super) type GroupLeaf = RowLeaf<ByName>;
 
-/// Stands for a number of entries that nobody knows.
+/// Value of `entries_read` if the number is not known.
 const UNKNOWN: i64 = -1;
 
-/// A group as its row tells.
+/// Facts about a group, as its row holds them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Facts {
     last_id: Id,
@@ -87,7 +87,7 @@ impl Facts {
     }
 }
 
-/// Up to eight bytes as a number.
+/// Reads up to eight bytes as a number.
 #[inline]
 fn word(bytes: &[u8], at: usize) -> u64 {
     let (from, mut word) = (bytes.get(at..).unwrap_or(&[]), [0; 8]);
@@ -96,12 +96,13 @@ fn word(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(word)
 }
 
-/// What a consumer's row tells.
+/// Facts about a consumer, as its row holds them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ConsumerFacts {
     number: u32,
     seen: u64,
-    /// When it was given something last; `u64::MAX` for never.
+    /// Time of the last claim, or delivery of new entries that became pending, in milliseconds
+    /// since the Unix epoch; `NEVER` if there was none.
     active: u64,
 }
 
@@ -125,12 +126,12 @@ impl ConsumerFacts {
     }
 }
 
-/// Bytes of the facts about an entry that is pending.
+/// Length in bytes of the facts about a pending entry.
 const PENDING_BYTES: usize = 20;
-/// Bytes of the key of an entry that a consumer has.
+/// Length in bytes of a key of `owned`.
 const OWNED_BYTES: usize = 4 + ID_BYTES;
 
-/// What the row of an entry that is pending tells.
+/// Facts about a pending entry, as its row holds them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PendingFacts {
     number: u32,
@@ -153,7 +154,7 @@ impl PendingFacts {
     }
 }
 
-/// The key of an entry among those that a consumer owns.
+/// Returns the key in `owned` of a pending entry of a consumer.
 #[inline]
 fn owned_key(number: u32, id: Id) -> [u8; OWNED_BYTES] {
     let mut key = [0; OWNED_BYTES];
@@ -163,13 +164,13 @@ fn owned_key(number: u32, id: Id) -> [u8; OWNED_BYTES] {
 }
 
 impl<'x> Stream<'x> {
-    /// Its groups.
+    /// Returns the groups of the stream.
     pub fn groups(&self) -> Groups<'x> {
         Groups { stream: *self, root: self.groups }
     }
 }
 
-/// The groups of a stream.
+/// Groups of a stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Groups<'x> {
     stream: Stream<'x>,
@@ -181,17 +182,17 @@ impl<'x> Groups<'x> {
         self.stream.entries.nodes
     }
 
-    /// Groups.
+    /// Number of groups.
     pub fn len(&self) -> usize {
         narrow::to_usize(self.root.count)
     }
 
-    /// Whether there is none.
+    /// Returns true if there are no groups.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// All of them, by name.
+    /// Iterates over the groups, in the order of their names.
     pub fn iter(&self) -> impl Iterator<Item = Group<'x>> + use<'x> {
         let (nodes, stream) = (self.nodes(), self.stream);
         walk::<_, ByName>(nodes, self.root, b"").map(move |[name, facts]| Group {
@@ -201,7 +202,7 @@ impl<'x> Groups<'x> {
         })
     }
 
-    /// The group with a name.
+    /// Returns the group with a name.
     #[inline]
     pub fn get(&self, name: &'x [u8]) -> Option<Group<'x>> {
         let facts = find::<_, ByName>(self.nodes(), self.root, name)?;
@@ -210,10 +211,10 @@ impl<'x> Groups<'x> {
     }
 }
 
-/// A group of consumers.
+/// A consumer group.
 #[derive(Clone, Copy, Debug)]
 pub struct Group<'x> {
-    /// Its name.
+    /// Name of the group.
     pub name: Element<'x>,
     facts: Facts,
     stream: Stream<'x>,
@@ -224,17 +225,18 @@ impl<'x> Group<'x> {
         self.stream.entries.nodes
     }
 
-    /// The id of the last entry that was given to one of its consumers as a new one.
+    /// Id of the last entry that was delivered as a new one.
     pub fn last_id(&self) -> Id {
         self.facts.last_id
     }
 
-    /// Entries that lie up to that one, those that are gone too; `None` if nobody knows.
+    /// Number of entries up to that one that were ever added, removed ones included; `None` if not
+    /// known.
     pub fn entries_read(&self) -> Option<i64> {
         (self.facts.entries_read != UNKNOWN).then_some(self.facts.entries_read)
     }
 
-    /// Entries that are still to be given to it; `None` if nobody knows.
+    /// Number of entries not yet delivered; `None` if not known.
     pub fn lag(&self) -> Option<i64> {
         let extent = Extent::of(&self.stream);
         let read = match self.entries_read() {
@@ -245,17 +247,17 @@ impl<'x> Group<'x> {
         read.map(|read| extent.added.wrapping_sub(read))
     }
 
-    /// Consumers.
+    /// Number of consumers.
     pub fn consumers_len(&self) -> usize {
         narrow::to_usize(self.facts.consumers.count)
     }
 
-    /// Entries that were given to them and not acknowledged.
+    /// Number of pending entries: delivered and not acknowledged.
     pub fn pending_len(&self) -> u64 {
         self.facts.pending.count
     }
 
-    /// Its consumers, by name.
+    /// Iterates over the consumers, in the order of their names.
     pub fn consumers(&self) -> impl Iterator<Item = Consumer<'x>> + use<'x> {
         let (nodes, group) = (self.nodes(), *self);
         walk::<_, ByName>(nodes, self.facts.consumers, b"").map(move |[name, facts]| Consumer {
@@ -265,27 +267,27 @@ impl<'x> Group<'x> {
         })
     }
 
-    /// The consumer with a name.
+    /// Returns the consumer with a name.
     pub fn consumer(&self, name: &'x [u8]) -> Option<Consumer<'x>> {
         let facts = find::<_, ByName>(self.nodes(), self.facts.consumers, name)?;
         let (name, facts) = (Element::Bytes(name), ConsumerFacts::read(facts));
         Some(Consumer { name, facts, group: *self })
     }
 
-    /// What is pending, from an id on.
+    /// Iterates over the pending entries from an id on.
     pub fn pending(&self, from: Id) -> impl Iterator<Item = Pending> + use<'x> {
         fixed::walk(self.nodes(), self.facts.pending, &from.to_bytes())
             .map(|(id, facts)| Pending::new(Id::read(&id), PendingFacts::read(facts)))
     }
 
-    /// The last entry that is pending.
+    /// Id of the last pending entry.
     pub fn last_pending(&self) -> Option<Id> {
         let last: Option<fixed::Row<ID_BYTES, PENDING_BYTES>> =
             fixed::last(self.nodes(), self.facts.pending);
         last.map(|(id, _)| Id::read(&id))
     }
 
-    /// The name of whoever has an entry that is pending.
+    /// Name of the consumer of a pending entry.
     pub fn owner(&self, pending: &Pending) -> Element<'x> {
         let number = pending.facts.number.to_be_bytes();
         let name = find::<_, ByKey>(self.nodes(), self.facts.names, &number);
@@ -296,29 +298,30 @@ impl<'x> Group<'x> {
 /// A consumer of a group.
 #[derive(Clone, Copy, Debug)]
 pub struct Consumer<'x> {
-    /// Its name.
+    /// Name of the consumer.
     pub name: Element<'x>,
     facts: ConsumerFacts,
     group: Group<'x>,
 }
 
 impl<'x> Consumer<'x> {
-    /// When it was last heard of, in milliseconds since the Unix epoch.
+    /// Time of the last command for the consumer, in milliseconds since the Unix epoch.
     pub fn seen(&self) -> u64 {
         self.facts.seen
     }
 
-    /// When it was given something last; `None` for never.
+    /// Time of the last claim, or delivery of new entries that became pending, in milliseconds
+    /// since the Unix epoch; `None` if there was none.
     pub fn active(&self) -> Option<u64> {
         (self.facts.active != NEVER).then_some(self.facts.active)
     }
 
-    /// Entries that it was given and has not acknowledged.
+    /// Number of entries delivered to the consumer and not acknowledged.
     pub fn pending_len(&self) -> u64 {
         owned_len(self.group.nodes(), self.group.facts.owned, self.facts.number)
     }
 
-    /// Those, from an id on.
+    /// Iterates over these entries from an id on.
     pub fn pending(&self, from: Id) -> impl Iterator<Item = Pending> + use<'x> {
         let (nodes, group) = (self.group.nodes(), self.group.facts);
         owned(nodes, group.owned, self.facts.number, from).filter_map(move |id| {
@@ -328,7 +331,7 @@ impl<'x> Consumer<'x> {
     }
 }
 
-/// Entries that a consumer has.
+/// Counts the pending entries of a consumer.
 fn owned_len<'n>(nodes: impl tree::Nodes<'n>, root: Root, number: u32) -> u64 {
     let behind = match number.checked_add(1) {
         Some(next) => fixed::rank::<_, OWNED_BYTES, 0>(nodes, root, &owned_key(next, Id::MIN)),
@@ -337,7 +340,7 @@ fn owned_len<'n>(nodes: impl tree::Nodes<'n>, root: Root, number: u32) -> u64 {
     behind - fixed::rank::<_, OWNED_BYTES, 0>(nodes, root, &owned_key(number, Id::MIN))
 }
 
-/// The ids of the entries that a consumer has, from one on.
+/// Iterates over the ids of the pending entries of a consumer from one on.
 fn owned<'n, N: tree::Nodes<'n>>(
     nodes: N,
     root: Root,
@@ -349,10 +352,10 @@ fn owned<'n, N: tree::Nodes<'n>>(
         .map(|(key, _)| Id::read(&key[4..]))
 }
 
-/// An entry that was given to a consumer and not acknowledged.
+/// An entry that was delivered to a consumer and not acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub struct Pending {
-    /// The entry, which may have been deleted since.
+    /// Id of the entry, which may have been deleted since.
     pub id: Id,
     facts: PendingFacts,
 }
@@ -362,18 +365,18 @@ impl Pending {
         Pending { id, facts }
     }
 
-    /// When it was given last, in milliseconds since the Unix epoch.
+    /// Time of the last delivery, in milliseconds since the Unix epoch.
     pub fn delivered(&self) -> u64 {
         self.facts.delivered
     }
 
-    /// How often it was given.
+    /// Number of deliveries.
     pub fn deliveries(&self) -> u64 {
         self.facts.deliveries
     }
 }
 
-/// What a group's progress through a stream is reckoned from.
+/// Numbers and ids of a stream from which the progress of a group is computed.
 #[derive(Clone, Copy, Debug)]
 struct Extent {
     len: u64,
@@ -394,12 +397,12 @@ impl Extent {
         }
     }
 
-    /// Whether an entry with this id or a higher one was deleted.
+    /// Returns true if an entry with this id or a higher one was deleted.
     fn has_gaps_from(&self, id: Id) -> bool {
         self.len > 0 && self.max_deleted != Id::MIN && id <= self.max_deleted
     }
 
-    /// Entries that were ever added up to an id; `None` if that can not be told.
+    /// Number of entries ever added up to an id; `None` if that cannot be told.
     fn added_up_to(&self, id: Id) -> Option<i64> {
         if self.added == 0 {
             return Some(0);
@@ -422,7 +425,8 @@ impl Extent {
         }
     }
 
-    /// What a group has read when it is given the entry with an id, above its last one.
+    /// New value of `entries_read` after the delivery of the entry with an id above the group's
+    /// last one.
     fn read_at(&self, last_id: Id, entries_read: i64, id: Id) -> i64 {
         let is_known = entries_read != UNKNOWN;
         if is_known && last_id >= self.first && !self.has_gaps_from(last_id) {

@@ -1,4 +1,4 @@
-//! Trees of rows that are found by their first element.
+//! Trees of rows ordered by their first element.
 
 use packed::Element;
 use std::cmp::Ordering;
@@ -7,9 +7,9 @@ use tree::{
     shortest_between,
 };
 
-/// An order by the bytes of the first element.
+/// Order by the bytes of the first element.
 pub(super) trait Keyed: Order {
-    /// The key of a row.
+    /// Returns the key of a row.
     fn key<'n>(nodes: impl Nodes<'n>, rows: Rows<'n>, row: usize) -> &'n [u8];
 }
 
@@ -20,7 +20,7 @@ impl Keyed for ByKey {
     }
 }
 
-/// By names, of which long ones have nodes of their own.
+/// Order by name; long names have nodes of their own.
 #[derive(Debug)]
 pub(in crate::value::stream) enum ByName {}
 
@@ -68,7 +68,7 @@ impl Order for ByName {
     }
 }
 
-/// Where a row stands, or would stand.
+/// Position of a row, or the one at which it would be inserted.
 #[derive(Debug)]
 pub(super) struct Place {
     pub path: Path,
@@ -76,7 +76,7 @@ pub(super) struct Place {
     pub is_there: bool,
 }
 
-/// Looks for the first row that is not below a key.
+/// Finds the first row that is not below a key.
 #[inline]
 pub(super) fn seek<'n, N: Nodes<'n>, O: Keyed>(
     view: &View<'n, N, RowLeaf<O>>,
@@ -89,7 +89,7 @@ pub(super) fn seek<'n, N: Nodes<'n>, O: Keyed>(
     Place { path, row, is_there }
 }
 
-/// The second element of the row with a key.
+/// Returns the second element of the row with a key.
 #[inline]
 pub(super) fn find<'n, N: Nodes<'n>, O: Keyed>(
     nodes: N,
@@ -105,7 +105,7 @@ pub(super) fn find<'n, N: Nodes<'n>, O: Keyed>(
     rows.cell(place.row, 1).filter(|_| place.is_there)
 }
 
-/// Rows of two elements from a key on. Of a tree that is not there, none.
+/// Iterates over rows from a key on, as two elements each; a missing tree has none.
 pub(super) fn walk<'n, N: Nodes<'n>, O: Keyed>(
     nodes: N,
     root: Root,
@@ -132,13 +132,13 @@ pub(super) fn walk<'n, N: Nodes<'n>, O: Keyed>(
     })
 }
 
-/// Columns of all these trees.
+/// Number of columns in all these trees.
 const COLUMNS: usize = 2;
-/// Bytes that a record takes besides its content, at most.
+/// Most bytes of a record besides its content.
 const RECORD_BYTES: usize = 64;
 
-/// Inserts a row, or puts another second element into the row with its key. A tree that is not
-/// there begins with it. Returns whether the row is new.
+/// Inserts a row, or replaces the second element of the row with its key. A missing tree is
+/// created. Returns true if the row is new.
 ///
 /// # Errors
 /// When there is no room; nothing has changed then.
