@@ -25,7 +25,7 @@ pub fn first_cores(count: usize) -> String {
     numbers.collect::<Vec<_>>().join(",")
 }
 
-/// Binds the calling thread to one core, named as in [`core`]. On failure it prints a message and
+/// Binds the calling thread to one core, named as in [`core()`]. On failure it prints a message and
 /// the thread runs on.
 pub fn pin_this_thread(index: usize) {
     let core = core(index);

@@ -1,5 +1,5 @@
 //! The measurements: one kind of scenario per file. Files under `bench/scenarios` give each kind
-//! its parameters, aims and figures of the source; see [`file`].
+//! its parameters, aims and figures of the source; see [`mod@file`].
 //!
 //! | file | question |
 //! |---|---|
