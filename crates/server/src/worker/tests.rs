@@ -191,6 +191,68 @@ fn a_client_that_leaves_while_it_waits_leaves_nothing_behind() {
 }
 
 #[test]
+fn a_key_that_is_named_twice_has_one_line() {
+    let mut world = World::new();
+    let (waiter, writer) = (world.connect(), world.connect());
+    assert_eq!(world.ask(&waiter, "BLPOP k k other k 0\r\n"), "");
+    assert_eq!(world.instance.waiters.keys(), 2);
+    assert_eq!(world.ask(&writer, "RPUSH k v w\r\n"), ":2");
+    assert_eq!(waiter.read(), "*2 $1 k $1 v");
+    assert_eq!(world.ask(&writer, "LLEN k\r\n"), ":1", "it took one");
+    let waiters = &world.instance.waiters;
+    assert_eq!((waiters.keys(), waiters.count(), waiters.bytes()), (0, 0, 0));
+}
+
+#[test]
+fn who_leaves_the_front_the_middle_or_the_end_of_a_line_leaves_the_others_in_their_order() {
+    for leaves in 0..4 {
+        let mut world = World::new();
+        let mut waiters: Vec<_> = (0..4).map(|_| world.connect()).collect();
+        let writer = world.connect();
+        for waiter in &waiters {
+            assert_eq!(world.ask(waiter, "BLPOP k 0\r\n"), "");
+        }
+        let gone = waiters.remove(leaves);
+        gone.end();
+        world.iterate(&[gone.ending()]);
+        assert_eq!(world.ask(&writer, "RPUSH k 0 1 2 3\r\n"), ":4");
+        for (at, waiter) in waiters.iter().enumerate() {
+            assert_eq!(waiter.read(), format!("*2 $1 k $1 {at}"));
+        }
+        assert_eq!(world.ask(&writer, "LRANGE k 0 -1\r\n"), "*1 $1 3");
+        assert_eq!((world.instance.waiters.keys(), world.instance.waiters.bytes()), (0, 0));
+    }
+}
+
+#[test]
+fn a_waiter_of_another_kind_in_the_same_line_goes_on_waiting() {
+    let mut world = World::new();
+    let (list, set, writer) = (world.connect(), world.connect(), world.connect());
+    world.ask(&set, "BZPOPMIN k 0\r\n");
+    world.ask(&list, "BLPOP k 0\r\n");
+    assert_eq!(world.ask(&writer, "RPUSH k v\r\n"), ":1");
+    assert_eq!((list.read(), set.read()), ("*2 $1 k $1 v".to_owned(), String::new()));
+    assert_eq!(world.ask(&writer, "ZADD k 1 m\r\n"), ":1");
+    assert_eq!(set.read(), "*3 $1 k $1 m $1 1");
+    assert_eq!(world.instance.waiters.keys(), 0);
+}
+
+#[test]
+fn what_a_waiter_moves_wakes_who_waits_for_the_place_it_is_moved_to() {
+    let mut world = World::new();
+    let (first, second, third, writer) =
+        (world.connect(), world.connect(), world.connect(), world.connect());
+    world.ask(&third, "BLPOP c 0\r\n");
+    world.ask(&second, "BLMOVE b c LEFT RIGHT 0\r\n");
+    world.ask(&first, "BLMOVE a b LEFT RIGHT 0\r\n");
+    assert_eq!(world.ask(&writer, "RPUSH a v\r\n"), ":1");
+    let answers = [first.read(), second.read(), third.read()];
+    assert_eq!(answers, ["$1 v", "$1 v", "*2 $1 c $1 v"]);
+    assert_eq!(world.ask(&writer, "EXISTS a b c\r\n"), ":0");
+    assert_eq!((world.instance.waiters.keys(), world.instance.waiters.bytes()), (0, 0));
+}
+
+#[test]
 fn a_client_is_killed_wherever_it_is() {
     let mut world = World::new();
     let (idle, waiter, killer) = (world.connect(), world.connect(), world.connect());
