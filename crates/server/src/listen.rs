@@ -44,35 +44,36 @@ pub enum ListenError {
 
 /// Address or path that clients connect to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ListenAddress {
     /// One entry of `bind`, and the port.
     Tcp(String, u16),
     /// Path of a Unix socket.
     Unix(PathBuf),
 }
 
-/// Returns the places that the settings ask for.
-pub fn places(settings: &Settings) -> Vec<Place> {
+/// Returns the addresses that the settings ask for.
+pub fn addresses(settings: &Settings) -> Vec<ListenAddress> {
     let port = network::PORT.get(settings);
     let addresses = network::BIND.get(settings);
     let of_tcp = addresses.iter().filter(|_| port != 0);
-    let mut places: Vec<Place> = of_tcp.map(|word| Place::Tcp(word.clone(), port)).collect();
+    let mut addresses: Vec<ListenAddress> =
+        of_tcp.map(|word| ListenAddress::Tcp(word.clone(), port)).collect();
     let path = network::UNIX_SOCKET.get(settings);
     if !path.is_empty() {
-        places.push(Place::Unix(path.as_ref().into()));
+        addresses.push(ListenAddress::Unix(path.as_ref().into()));
     }
-    places
+    addresses
 }
 
 /// Opens all sockets that the settings ask for.
 ///
 /// # Errors
 /// See `ListenError`.
-pub fn listen(settings: &Settings) -> Result<Vec<(Place, Listener)>, ListenError> {
+pub fn listen(settings: &Settings) -> Result<Vec<(ListenAddress, Listener)>, ListenError> {
     let mut listeners = Vec::new();
-    for place in places(settings) {
-        let opened = open(&place, settings)?;
-        listeners.extend(opened.map(|listener| (place, listener)));
+    for address in addresses(settings) {
+        let opened = open(&address, settings)?;
+        listeners.extend(opened.map(|listener| (address, listener)));
     }
     if listeners.is_empty() { Err(ListenError::Nowhere) } else { Ok(listeners) }
 }
@@ -81,10 +82,12 @@ pub fn listen(settings: &Settings) -> Result<Vec<(Place, Listener)>, ListenError
 ///
 /// # Errors
 /// See `ListenError`.
-pub fn open(place: &Place, settings: &Settings) -> Result<Option<Listener>, ListenError> {
+pub fn open(place: &ListenAddress, settings: &Settings) -> Result<Option<Listener>, ListenError> {
     match place {
-        Place::Tcp(word, port) => listen_tcp(word, *port, network::TCP_BACKLOG.get(settings)),
-        Place::Unix(path) => {
+        ListenAddress::Tcp(word, port) => {
+            listen_tcp(word, *port, network::TCP_BACKLOG.get(settings))
+        }
+        ListenAddress::Unix(path) => {
             listen_unix(path.clone(), network::UNIX_SOCKET_PERM.get(settings)).map(Some)
         }
     }
@@ -92,10 +95,12 @@ pub fn open(place: &Place, settings: &Settings) -> Result<Option<Listener>, List
 
 impl ListenError {
     /// Returns the error of a system call as one about a place.
-    pub fn of(place: &Place, error: io::Error) -> ListenError {
+    pub fn of(place: &ListenAddress, error: io::Error) -> ListenError {
         match place {
-            Place::Tcp(word, port) => ListenError::Tcp { address: format!("{word}:{port}"), error },
-            Place::Unix(path) => ListenError::Unix { path: path.clone(), error },
+            ListenAddress::Tcp(word, port) => {
+                ListenError::Tcp { address: format!("{word}:{port}"), error }
+            }
+            ListenAddress::Unix(path) => ListenError::Unix { path: path.clone(), error },
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Listening sockets, which CONFIG SET may change while clients connect.
 
-use crate::listen::{ListenError, Listener, Place, open, places};
+use crate::listen::{ListenAddress, ListenError, Listener, addresses, open};
 use crate::stream::Stream;
 use mio::{Interest, Registry, Token};
 use settings::Settings;
@@ -8,7 +8,7 @@ use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Sockets by place; the nth waits at token n + 1 of the event loop that accepts.
-type Open = Vec<Option<(Place, Listener)>>;
+type Open = Vec<Option<(ListenAddress, Listener)>>;
 
 /// Open listening sockets, registered with the event loop that accepts.
 #[derive(Debug)]
@@ -22,7 +22,10 @@ impl Listeners {
     ///
     /// # Errors
     /// When the event loop refuses.
-    pub fn new(opened: Vec<(Place, Listener)>, registry: Registry) -> io::Result<Listeners> {
+    pub fn new(
+        opened: Vec<(ListenAddress, Listener)>,
+        registry: Registry,
+    ) -> io::Result<Listeners> {
         let listeners = Listeners { open: Mutex::default(), registry };
         let mut open = listeners.open();
         opened
@@ -54,7 +57,7 @@ impl Listeners {
     /// # Errors
     /// When a socket cannot be opened; what was closed or opened before stays so.
     pub fn follow(&self, settings: &Settings) -> Result<(), ListenError> {
-        let wanted = places(settings);
+        let wanted = addresses(settings);
         let mut open = self.open();
         for entry in open.iter_mut() {
             if entry.as_ref().is_some_and(|(place, _)| !wanted.contains(place)) {
@@ -71,7 +74,7 @@ impl Listeners {
         Ok(())
     }
 
-    fn add(&self, open: &mut Open, place: Place, mut socket: Listener) -> io::Result<()> {
+    fn add(&self, open: &mut Open, place: ListenAddress, mut socket: Listener) -> io::Result<()> {
         let free = open.iter().position(Option::is_none);
         let at = free.unwrap_or_else(|| {
             open.push(None);

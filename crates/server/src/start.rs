@@ -5,7 +5,7 @@ use crate::accept::Acceptor;
 use crate::background_jobs::BackgroundJobs;
 use crate::event_loop::MAILBOX;
 use crate::limits;
-use crate::listen::{self, ListenError, Listener, Place};
+use crate::listen::{self, ListenAddress, ListenError, Listener};
 use crate::listeners::Listeners;
 use crate::logging;
 use crate::mail::{Mail, Mailbox};
@@ -164,7 +164,7 @@ type Threads = (Vec<JoinHandle<()>>, Vec<Mailbox>);
 
 fn start_workers(
     instance: &Arc<Instance>,
-    opened: Vec<(Place, Listener)>,
+    opened: Vec<(ListenAddress, Listener)>,
 ) -> Result<Threads, StartError> {
     let stopwatch = Stopwatch::calibrate();
     let mut loops = Vec::new();
@@ -202,7 +202,7 @@ fn start_workers(
 /// Registers the listeners with `poll`, and has them follow the settings.
 fn open_to_clients(
     instance: &Instance,
-    opened: Vec<(Place, Listener)>,
+    opened: Vec<(ListenAddress, Listener)>,
     poll: &Poll,
 ) -> Result<Arc<Listeners>, StartError> {
     let registry = poll.registry().try_clone();

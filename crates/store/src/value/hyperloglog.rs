@@ -26,7 +26,7 @@ pub use format::{Corrupted, REGISTERS};
 pub use hash::{Mark, mark_of};
 pub use registers::{Histogram, Registers};
 pub use self_test::{SelfTestError, self_test};
-pub use sketch::{Form, Sketch};
+pub use sketch::{Layout, Sketch};
 pub use sparse::Run;
 
 use crate::access::Access;
@@ -102,7 +102,7 @@ pub fn add<'e>(
         Some(value) => (sketch_of(&value)?, value.encoding == Encoding::Raw, 0),
         None => (Sketch::empty(), true, 1),
     };
-    if sketch.form() == Form::Dense {
+    if sketch.form() == Layout::Dense {
         return Ok(add_in_place(access, key, elements));
     }
     if changes > 0 {
@@ -186,18 +186,18 @@ pub fn merge(
     keep(access, target, changed, true)
 }
 
-/// Returns the maximum of each register over the keys, and `Form::Dense` if one of them is dense.
+/// Returns the maximum of each register over the keys, and `Layout::Dense` if one of them is dense.
 fn merged(
     access: &mut Access<'_>,
     keys: &[Key<'_>],
-) -> Result<(Registers, Form), HyperLogLogError> {
-    let (mut registers, mut form) = (Registers::zeros(), Form::Sparse);
+) -> Result<(Registers, Layout), HyperLogLogError> {
+    let (mut registers, mut form) = (Registers::zeros(), Layout::Sparse);
     for key in keys {
         let Some(value) = access.read(key) else { continue };
         let sketch = sketch_of(&value)?;
         sketch.merge_into(&mut registers)?;
-        if sketch.form() == Form::Dense {
-            form = Form::Dense;
+        if sketch.form() == Layout::Dense {
+            form = Layout::Dense;
         }
     }
     Ok((registers, form))
@@ -228,7 +228,7 @@ fn keep(
 ) -> Result<(), HyperLogLogError> {
     match changed {
         // A sparse sketch will grow; `resize` leaves some slack for that.
-        Some(sketch) if sketch.form() == Form::Sparse => {
+        Some(sketch) if sketch.form() == Layout::Sparse => {
             access.resize(key, sketch.bytes().len())?.copy_from_slice(sketch.bytes());
         }
         Some(sketch) => access.set_string(key, sketch.bytes(), Encoding::Raw, Expiry::Keep)?,

@@ -1,7 +1,7 @@
 //! Searching areas: GEOSEARCH, GEOSEARCHSTORE, GEORADIUS, GEORADIUSBYMEMBER and their read-only
 //! forms.
 
-use super::seek::{Asked, Form, Parser, Sorting, Style, store_key};
+use super::seek::{Asked, CenterSyntax, Parser, Sorting, Style, store_key};
 use super::{write_distance, write_point};
 use crate::call::{Call, Outcome};
 use crate::element;
@@ -16,9 +16,9 @@ use wire::Reply;
 const GEOSEARCHSTORE: Event = Event::sorted_set("geosearchstore");
 const GEORADIUSSTORE: Event = Event::sorted_set("georadiusstore");
 
-const RADIUS: Style = Style { form: Form::Place, may_store: true, is_store: false };
-const AROUND_MEMBER: Style = Style { form: Form::Member, ..RADIUS };
-const OPTIONS: Style = Style { form: Form::Options, may_store: false, is_store: false };
+const RADIUS: Style = Style { center: CenterSyntax::Place, may_store: true, is_store: false };
+const AROUND_MEMBER: Style = Style { center: CenterSyntax::Member, ..RADIUS };
+const OPTIONS: Style = Style { center: CenterSyntax::Options, may_store: false, is_store: false };
 
 pub fn georadius(call: &mut Call<'_>) -> Outcome {
     search(call, RADIUS)

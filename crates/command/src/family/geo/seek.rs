@@ -28,7 +28,7 @@ const VERTICES_MIN: usize = 3;
 
 /// Form in which a command gives the origin of its search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum CenterSyntax {
     /// GEORADIUS: around the place in its arguments.
     Place,
     /// GEORADIUSBYMEMBER: around the place of a member.
@@ -41,7 +41,7 @@ pub enum Form {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
     /// Form in which it gives the origin of the search.
-    pub form: Form,
+    pub center: CenterSyntax,
     /// True if the result may go to a key that STORE or STOREDIST names.
     pub may_store: bool,
     /// True for GEOSEARCHSTORE: the result goes to the key before that of the places.
@@ -115,10 +115,10 @@ pub fn store_key(args: Args<'_>, style: Style) -> Option<usize> {
 
 impl Style {
     fn options_at(self) -> usize {
-        match self.form {
-            Form::Place => 6,
-            Form::Member => 5,
-            Form::Options => 2 + usize::from(self.is_store),
+        match self.center {
+            CenterSyntax::Place => 6,
+            CenterSyntax::Member => 5,
+            CenterSyntax::Options => 2 + usize::from(self.is_store),
         }
     }
 }
@@ -159,16 +159,16 @@ impl<'c, 'x> Parser<'c, 'x> {
 
     /// Parses all arguments; errors are found in the order in which clients know them.
     pub fn parse(mut self, is_stored: bool) -> Result<Asked, Refusal> {
-        match self.style.form {
-            Form::Place => {
+        match self.style.center {
+            CenterSyntax::Place => {
                 self.origin = Some(Origin::Place(point(self.args, 2)?));
                 self.shape = Some(circle(self.args, 4)?);
             }
-            Form::Member if self.places.is_some() => {
+            CenterSyntax::Member if self.places.is_some() => {
                 self.take_member(2)?;
                 self.shape = Some(circle(self.args, 3)?);
             }
-            Form::Member | Form::Options => {}
+            CenterSyntax::Member | CenterSyntax::Options => {}
         }
         let mut at = self.style.options_at();
         while at < self.args.len() {
@@ -228,7 +228,7 @@ impl<'c, 'x> Parser<'c, 'x> {
     /// is none of these.
     fn take_area(&mut self, at: usize) -> Result<Option<usize>, Refusal> {
         let args = self.args;
-        if self.style.form != Form::Options {
+        if self.style.center != CenterSyntax::Options {
             return Ok(None);
         }
         let has = |words: usize| at + words < args.len();
@@ -290,7 +290,7 @@ impl<'c, 'x> Parser<'c, 'x> {
         if is_stored && (has_distance || has_hash || has_place) {
             return Err(if self.style.is_store { STORED_WITH } else { STORE_WITH });
         }
-        let is_by_options = self.style.form == Form::Options && self.polygon.is_none();
+        let is_by_options = self.style.center == CenterSyntax::Options && self.polygon.is_none();
         let name = self.args.get(0);
         if is_by_options && self.origin.is_none() {
             return Err(Refusal::naming(

@@ -4,7 +4,7 @@ use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use settings::values::HLL_SPARSE_MAX_BYTES;
 use std::fmt::Write;
-use store::value::hyperloglog::{self, DENSE_BYTES, Form, Registers, Run, Sketch};
+use store::value::hyperloglog::{self, DENSE_BYTES, Layout, Registers, Run, Sketch};
 use wire::Reply;
 
 pub fn pfdebug(call: &mut Call<'_>) -> Outcome {
@@ -45,7 +45,7 @@ fn simd(call: &mut Call<'_>) -> Outcome {
 }
 
 fn decode(sketch: &Sketch<'_>, reply: &mut Reply<'_>) -> Outcome {
-    if sketch.form() != Form::Sparse {
+    if sketch.form() != Layout::Sparse {
         return Err(Refusal::of("ERR HLL encoding is not sparse").into());
     }
     let mut text = String::new();

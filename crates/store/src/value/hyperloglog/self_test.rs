@@ -3,7 +3,7 @@
 use super::dense;
 use super::format::{HEAD_BYTES, REGISTERS};
 use super::registers::{REGISTER_MAX, Registers};
-use super::sketch::{Form, Sketch};
+use super::sketch::{Layout, Sketch};
 
 use base::Random;
 
@@ -74,7 +74,7 @@ fn check(
     sparse_bytes_max: u64,
 ) -> Result<(), SelfTestError> {
     // Small sketches mostly have at most two bytes for each element.
-    if elements < sparse_bytes_max / 2 && sketch.form() != Form::Sparse {
+    if elements < sparse_bytes_max / 2 && sketch.form() != Layout::Sparse {
         return Err(SelfTestError::NotSparse);
     }
     let estimate = dense.count().map_err(|_| SelfTestError::Disagree)?;

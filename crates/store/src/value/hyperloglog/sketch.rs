@@ -4,24 +4,24 @@ use super::dense;
 use super::format::{Corrupted, HEAD_BYTES};
 use super::hash::{Mark, mark_of};
 use super::registers::Registers;
-use super::sparse::{self, Place, Raised, Run};
+use super::sparse::{self, Raised, Run, RunAt};
 use std::borrow::Cow;
 
 /// Layout of the registers in a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum Layout {
     /// Six bits for each register.
     Dense,
     /// Runs of equal registers.
     Sparse,
 }
 
-impl Form {
+impl Layout {
     /// Name in the reply of PFDEBUG ENCODING.
     pub fn name(self) -> &'static str {
         match self {
-            Form::Dense => "dense",
-            Form::Sparse => "sparse",
+            Layout::Dense => "dense",
+            Layout::Sparse => "sparse",
         }
     }
 }
@@ -67,8 +67,8 @@ impl<'v> Sketch<'v> {
     }
 
     /// Layout of the registers.
-    pub fn form(&self) -> Form {
-        if self.bytes[FORM_AT] == DENSE { Form::Dense } else { Form::Sparse }
+    pub fn form(&self) -> Layout {
+        if self.bytes[FORM_AT] == DENSE { Layout::Dense } else { Layout::Sparse }
     }
 
     /// Adds an element; true if a register has changed. A sparse sketch that would grow beyond
@@ -77,12 +77,12 @@ impl<'v> Sketch<'v> {
     /// # Errors
     /// When its runs are wrong, as far as they are read.
     pub fn add(&mut self, element: &[u8], sparse_bytes_max: u64) -> Result<bool, Corrupted> {
-        let mut from = Place::FIRST;
+        let mut from = RunAt::FIRST;
         self.raise(&mut from, mark_of(element), sparse_bytes_max)
     }
 
-    fn raise(&mut self, from: &mut Place, mark: Mark, bytes_max: u64) -> Result<bool, Corrupted> {
-        if self.form() == Form::Sparse {
+    fn raise(&mut self, from: &mut RunAt, mark: Mark, bytes_max: u64) -> Result<bool, Corrupted> {
+        if self.form() == Layout::Sparse {
             match sparse::raise(&mut self.bytes, from, mark, bytes_max)? {
                 Raised::No => return Ok(false),
                 Raised::Yes => {
@@ -105,7 +105,7 @@ impl<'v> Sketch<'v> {
     /// # Errors
     /// When its runs are wrong.
     pub fn make_dense(&mut self) -> Result<bool, Corrupted> {
-        if self.form() == Form::Dense {
+        if self.form() == Layout::Dense {
             return Ok(false);
         }
         let mut registers = Registers::zeros();
@@ -127,8 +127,8 @@ impl<'v> Sketch<'v> {
     /// When the runs of a sparse sketch are wrong.
     pub fn merge_into(&self, into: &mut Registers) -> Result<(), Corrupted> {
         match self.form() {
-            Form::Dense => into.raise(&dense::registers(self.registers())),
-            Form::Sparse => sparse::merge(self.registers(), into)?,
+            Layout::Dense => into.raise(&dense::registers(self.registers())),
+            Layout::Sparse => sparse::merge(self.registers(), into)?,
         }
         Ok(())
     }
@@ -141,13 +141,13 @@ impl<'v> Sketch<'v> {
     pub fn take(
         &mut self,
         registers: &Registers,
-        form: Form,
+        form: Layout,
         sparse_bytes_max: u64,
     ) -> Result<(), Corrupted> {
         match form {
-            Form::Dense => self.set_dense(registers),
-            Form::Sparse => {
-                let mut from = Place::FIRST;
+            Layout::Dense => self.set_dense(registers),
+            Layout::Sparse => {
+                let mut from = RunAt::FIRST;
                 let values = registers.0.iter().copied().enumerate();
                 for (register, value) in values.filter(|(_, value)| *value > 0) {
                     self.raise(&mut from, Mark { register, value }, sparse_bytes_max)?;
@@ -176,8 +176,8 @@ impl<'v> Sketch<'v> {
     /// When the runs of a sparse sketch are wrong.
     pub fn count(&self) -> Result<u64, Corrupted> {
         let histogram = match self.form() {
-            Form::Dense => dense::registers(self.registers()).histogram(),
-            Form::Sparse => sparse::histogram(self.registers())?,
+            Layout::Dense => dense::registers(self.registers()).histogram(),
+            Layout::Sparse => sparse::histogram(self.registers())?,
         };
         Ok(histogram.estimate())
     }

@@ -158,7 +158,7 @@ pub fn histogram(bytes: &[u8]) -> Result<Histogram, Corrupted> {
 /// When the runs end before the register.
 pub fn raise(
     bytes: &mut Cow<'_, [u8]>,
-    from: &mut Place,
+    from: &mut RunAt,
     Mark { register, value }: Mark,
     bytes_max: u64,
 ) -> Result<Raised, Corrupted> {
@@ -188,31 +188,31 @@ pub fn raise(
 
 /// Start of a run.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct RunAt {
     /// Offset in the string.
     at: usize,
     /// Number of the run's first register.
     first: usize,
 }
 
-impl Place {
+impl RunAt {
     /// Start of the first run.
-    pub const FIRST: Place = Place { at: HEAD_BYTES, first: 0 };
+    pub const FIRST: RunAt = RunAt { at: HEAD_BYTES, first: 0 };
 }
 
 /// Run that contains a register, and the runs before it.
 struct Found {
     run: Run,
-    place: Place,
+    place: RunAt,
     /// Start of the run before it; its own if it is the first.
-    before: Place,
+    before: RunAt,
     /// Start of the run before `before`, or of the search. Joins after the change cannot move the
     /// end of this run past the register, unless it is the first run.
-    earlier: Place,
+    earlier: RunAt,
 }
 
 #[inline]
-fn find(bytes: &[u8], from: Place, register: usize) -> Result<Found, Corrupted> {
+fn find(bytes: &[u8], from: RunAt, register: usize) -> Result<Found, Corrupted> {
     let (mut place, mut before, mut earlier) = (from, from, from);
     while place.at < bytes.len() {
         let run = Run::at(bytes, place.at);
@@ -221,7 +221,7 @@ fn find(bytes: &[u8], from: Place, register: usize) -> Result<Found, Corrupted> 
             return Ok(Found { run, place, before, earlier });
         }
         (earlier, before) = (before, place);
-        place = Place { at: place.at + run.bytes(), first: end };
+        place = RunAt { at: place.at + run.bytes(), first: end };
     }
     Err(Corrupted)
 }

@@ -1,8 +1,8 @@
 use super::format::HEAD_BYTES;
 use super::hash::{Mark, mark_of};
 use super::registers::Registers;
-use super::sketch::{Form, Sketch};
-use super::sparse::Place;
+use super::sketch::{Layout, Sketch};
+use super::sparse::RunAt;
 use super::{HyperLogLogError, REGISTERS, add, count, count_all, dense, make_dense, merge};
 use super::{self_test, sparse};
 use crate::access::Access;
@@ -166,7 +166,7 @@ fn sparse_registers_are_those_of_a_plain_array_whatever_their_order() {
         for _ in 0..600 {
             let at = (first + random.below(width)) as usize;
             let value = 1 + random.below(most) as u8;
-            let (mut from, mark) = (Place::FIRST, Mark { register: at, value });
+            let (mut from, mark) = (RunAt::FIRST, Mark { register: at, value });
             let raised = sparse::raise(&mut bytes, &mut from, mark, u64::MAX).expect("whole runs");
             assert_eq!(raised == sparse::Raised::Yes, model.0[at] < value);
             model.0[at] = model.0[at].max(value);
@@ -188,13 +188,13 @@ fn registers_in_order_give_the_same_bytes_as_one_by_one() {
         // Few registers and few values, so that most runs are joined and split again.
         let (width, most) = (4 + random.below(20) as usize, 2 + random.below(5));
         for _ in 0..6 {
-            let mut from = Place::FIRST;
+            let mut from = RunAt::FIRST;
             for register in 0..width {
                 if random.one_in(3) {
                     continue;
                 }
                 let mark = Mark { register, value: 1 + random.below(most) as u8 };
-                let mut first = Place::FIRST;
+                let mut first = RunAt::FIRST;
                 let raised = sparse::raise(&mut runs, &mut from, mark, u64::MAX);
                 assert_eq!(raised, sparse::raise(&mut one_by_one, &mut first, mark, u64::MAX));
                 assert_eq!(runs, one_by_one);
@@ -209,7 +209,7 @@ fn equal_neighbours_become_one_run_of_up_to_four() {
     registers.0[1_000] = 2;
     registers.0[1_020..1_026].fill(3);
     let mut sketch = Sketch::empty();
-    sketch.take(&registers, Form::Sparse, SPARSE_BYTES_MAX).expect("whole runs");
+    sketch.take(&registers, Layout::Sparse, SPARSE_BYTES_MAX).expect("whole runs");
     use sparse::Run::{LongZeros, ShortZeros, Values};
     let expected = [
         LongZeros(1_000),
@@ -225,16 +225,16 @@ fn equal_neighbours_become_one_run_of_up_to_four() {
 #[test]
 fn a_sketch_becomes_dense_beyond_its_limit_or_for_a_value_above_32() {
     let rows = [
-        (32, 21, Form::Sparse),
-        (32, 20, Form::Dense),
-        (32, 0, Form::Dense),
-        (33, 3_000, Form::Dense),
+        (32, 21, Layout::Sparse),
+        (32, 20, Layout::Dense),
+        (32, 0, Layout::Dense),
+        (33, 3_000, Layout::Dense),
     ];
     for (value, bytes_max, form) in rows {
         let mut registers = Registers::zeros();
         registers.0[500] = value;
         let mut sketch = Sketch::empty();
-        sketch.take(&registers, Form::Sparse, bytes_max).expect("whole runs");
+        sketch.take(&registers, Layout::Sparse, bytes_max).expect("whole runs");
         assert_eq!(sketch.form(), form, "{value} {bytes_max}");
         assert_eq!(registers_of(&sketch).0, registers.0, "{value} {bytes_max}");
     }
@@ -310,7 +310,7 @@ fn strings_of_clients_are_refused_or_read_and_never_panic() {
             let added = sketch.add(&element.to_le_bytes(), 40 + random.below(100));
             assert!(added.is_ok() || !is_whole, "round {round}");
         }
-        assert_eq!(sketch.make_dense().is_ok(), is_whole || sketch.form() == Form::Dense);
+        assert_eq!(sketch.make_dense().is_ok(), is_whole || sketch.form() == Layout::Dense);
     }
 }
 

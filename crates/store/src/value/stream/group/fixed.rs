@@ -94,7 +94,7 @@ impl<const K: usize, const V: usize> Leaf for Fixed<K, V> {
 }
 
 /// Position of a row, or the one at which it would be inserted.
-struct Place {
+struct RowAt {
     path: Path,
     row: usize,
     is_there: bool,
@@ -105,7 +105,7 @@ struct Place {
 fn seek<'n, N: Nodes<'n>, const K: usize, const V: usize>(
     view: &View<'n, N, Fixed<K, V>>,
     key: &[u8; K],
-) -> Place {
+) -> RowAt {
     let path = view.find(|separator| separator <= &key[..]);
     let leaf = view.leaf(&path);
     let len = count(leaf);
@@ -119,7 +119,7 @@ fn seek<'n, N: Nodes<'n>, const K: usize, const V: usize>(
         if Fixed::<K, V>::key(leaf, middle) < key { low = middle + 1 } else { high = middle }
     }
     let is_there = low < len && Fixed::<K, V>::key(leaf, low) == key;
-    Place { path, row: low, is_there }
+    RowAt { path, row: low, is_there }
 }
 
 /// Returns the value of a key.
@@ -244,11 +244,11 @@ pub(super) fn update<N: NodesMut, const K: usize, const V: usize>(
 
 fn insert<N: NodesMut, const K: usize, const V: usize>(
     tree: &mut Tree<'_, N, Fixed<K, V>>,
-    place: &Place,
+    place: &RowAt,
     key: &[u8; K],
     value: &[u8; V],
 ) {
-    let Place { path, row, .. } = place;
+    let RowAt { path, row, .. } = place;
     let write = |leaf: &mut [u8], row: usize, len: usize| {
         let at = Fixed::<K, V>::at(row);
         leaf.copy_within(at..Fixed::<K, V>::at(len), at + K + V);
@@ -281,7 +281,7 @@ pub(super) fn remove<N: NodesMut, const K: usize, const V: usize>(
         return None;
     }
     let mut tree: Tree<'_, N, Fixed<K, V>> = Tree::new(nodes, *root);
-    let Place { path, row, is_there } = seek(&tree.view(), key);
+    let RowAt { path, row, is_there } = seek(&tree.view(), key);
     if !is_there {
         return None;
     }

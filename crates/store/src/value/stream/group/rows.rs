@@ -70,7 +70,7 @@ impl Order for ByName {
 
 /// Position of a row, or the one at which it would be inserted.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct RowAt {
     pub path: Path,
     pub row: usize,
     pub is_there: bool,
@@ -81,12 +81,12 @@ pub(super) struct Place {
 pub(super) fn seek<'n, N: Nodes<'n>, O: Keyed>(
     view: &View<'n, N, RowLeaf<O>>,
     key: &[u8],
-) -> Place {
+) -> RowAt {
     let path = view.find(|separator| separator <= key);
     let rows = Rows::new(view.leaf(&path));
     let row = rows.partition(|row| O::key(view.nodes, rows, row) < key);
     let is_there = row < rows.len() && O::key(view.nodes, rows, row) == key;
-    Place { path, row, is_there }
+    RowAt { path, row, is_there }
 }
 
 /// Returns the second element of the row with a key.
