@@ -82,8 +82,8 @@ pub fn listen(settings: &Settings) -> Result<Vec<(ListenAddress, Listener)>, Lis
 ///
 /// # Errors
 /// See `ListenError`.
-pub fn open(place: &ListenAddress, settings: &Settings) -> Result<Option<Listener>, ListenError> {
-    match place {
+pub fn open(address: &ListenAddress, settings: &Settings) -> Result<Option<Listener>, ListenError> {
+    match address {
         ListenAddress::Tcp(word, port) => {
             listen_tcp(word, *port, network::TCP_BACKLOG.get(settings))
         }
@@ -94,9 +94,9 @@ pub fn open(place: &ListenAddress, settings: &Settings) -> Result<Option<Listene
 }
 
 impl ListenError {
-    /// Returns the error of a system call as one about a place.
-    pub fn of(place: &ListenAddress, error: io::Error) -> ListenError {
-        match place {
+    /// Returns the error of a system call as one about an address.
+    pub fn of(address: &ListenAddress, error: io::Error) -> ListenError {
+        match address {
             ListenAddress::Tcp(word, port) => {
                 ListenError::Tcp { address: format!("{word}:{port}"), error }
             }

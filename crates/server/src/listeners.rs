@@ -7,7 +7,7 @@ use settings::Settings;
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Sockets by place; the nth waits at token n + 1 of the event loop that accepts.
+/// Sockets by address; the nth waits at token n + 1 of the event loop that accepts.
 type Open = Vec<Option<(ListenAddress, Listener)>>;
 
 /// Open listening sockets, registered with the event loop that accepts.
@@ -30,7 +30,7 @@ impl Listeners {
         let mut open = listeners.open();
         opened
             .into_iter()
-            .try_for_each(|(place, socket)| listeners.add(&mut open, place, socket))?;
+            .try_for_each(|(address, socket)| listeners.add(&mut open, address, socket))?;
         drop(open);
         Ok(listeners)
     }
@@ -60,21 +60,21 @@ impl Listeners {
         let wanted = addresses(settings);
         let mut open = self.open();
         for entry in open.iter_mut() {
-            if entry.as_ref().is_some_and(|(place, _)| !wanted.contains(place)) {
+            if entry.as_ref().is_some_and(|(address, _)| !wanted.contains(address)) {
                 *entry = None;
             }
         }
-        for place in wanted {
-            let is_open = open.iter().flatten().any(|(other, _)| *other == place);
-            if !is_open && let Some(socket) = self::open(&place, settings)? {
-                self.add(&mut open, place.clone(), socket)
-                    .map_err(|error| ListenError::of(&place, error))?;
+        for address in wanted {
+            let is_open = open.iter().flatten().any(|(other, _)| *other == address);
+            if !is_open && let Some(socket) = self::open(&address, settings)? {
+                self.add(&mut open, address.clone(), socket)
+                    .map_err(|error| ListenError::of(&address, error))?;
             }
         }
         Ok(())
     }
 
-    fn add(&self, open: &mut Open, place: ListenAddress, mut socket: Listener) -> io::Result<()> {
+    fn add(&self, open: &mut Open, address: ListenAddress, mut socket: Listener) -> io::Result<()> {
         let free = open.iter().position(Option::is_none);
         let at = free.unwrap_or_else(|| {
             open.push(None);
@@ -85,7 +85,7 @@ impl Listeners {
             Listener::Tcp(socket) => self.registry.register(socket, token, interest)?,
             Listener::Unix(socket) => self.registry.register(socket, token, interest)?,
         }
-        open[at] = Some((place, socket));
+        open[at] = Some((address, socket));
         Ok(())
     }
 }
