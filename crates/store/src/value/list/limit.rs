@@ -113,6 +113,7 @@ pub(super) fn listpack_bytes_at_least(packed: PackedList<'_>) -> usize {
 }
 
 /// Bytes of an element in a listpack: its header, its content, and its length repeated at the end.
+#[inline]
 pub(in crate::value) fn element_bytes(element: Element<'_>) -> usize {
     let bytes = match element {
         Element::Integer(value) => match value {
