@@ -4,7 +4,7 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use store::value::hyperloglog::{Corrupted, Form, Registers, Sketch, mark_of};
+use store::value::hyperloglog::{Corrupted, Layout, Registers, Sketch, mark_of};
 
 #[derive(Arbitrary, Debug)]
 enum Op<'a> {
@@ -89,7 +89,7 @@ fn apply(
         Op::TakeRegister(at, value, is_dense) => {
             let register = &mut model.0[usize::from(at) % model.0.len()];
             *register = (value % 64).max(*register);
-            let form = if is_dense { Form::Dense } else { sketch.form() };
+            let form = if is_dense { Layout::Dense } else { sketch.form() };
             sketch.take(model, form, bytes_max)?;
         }
         Op::MakeDense => {
