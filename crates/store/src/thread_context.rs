@@ -1,7 +1,7 @@
 //! Context of one thread that works on the store.
 
 use crate::counters::Counters;
-use crate::shard::{Lent, Pending, ShardSet};
+use crate::shard::{Asked, Lent, Pending};
 use base::{GateMember, Millis, Pacer, Random};
 use heap::{Head, Heap, OutOfSpace, Purpose};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub struct ThreadContext {
     /// Bytes that had been appended at the last call of `Store::rest`.
     pub(crate) rested_at: u64,
     /// Shards that the guard in use has locked or borrowed, if they are several.
-    pub(crate) asked: ShardSet,
+    pub(crate) asked: Asked,
     /// Locks that commands borrow.
     pub(crate) lent: Lent,
     pub(crate) pending: Pending,
@@ -46,7 +46,7 @@ impl ThreadContext {
             paid: Paid::default(),
             is_overdrawn: false,
             rested_at: 0,
-            asked: ShardSet::new(),
+            asked: Asked::default(),
             lent: Lent::default(),
             pending: Pending::default(),
             pacer: Pacer::new(),

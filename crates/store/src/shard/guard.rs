@@ -3,7 +3,7 @@
 use super::change::Reason;
 use super::collections::CollectionId;
 use super::found::Found;
-use super::locks::{Held, ShardSet};
+use super::locks::{Asked, Held, ShardSet};
 use super::pending::Changes;
 use super::shards::Shards;
 use crate::eviction::{AccessHistory, touched};
@@ -139,7 +139,7 @@ impl<'a> Guard<'a> {
     fn has(&self, shard: ShardId) -> bool {
         match self.held {
             Held::One(held) => held == shard,
-            Held::Many | Held::Lent => self.thread.asked.has(shard),
+            Held::Many | Held::Lent => self.thread.asked.0.has(shard),
         }
     }
 
@@ -150,9 +150,9 @@ impl<'a> Guard<'a> {
         match self.held {
             // SAFETY: it was kept for this guard, which is dropped.
             Held::One(shard) => unsafe { locks.release(shard) },
-            // SAFETY: the same; a thread has one guard at a time.
-            Held::Many => unsafe { locks.release_all(&self.thread.asked) },
-            Held::Lent => {}
+            // SAFETY: the same; nothing but this guard has written to the set since it was made.
+            Held::Many => unsafe { locks.release_all(&std::mem::take(&mut self.thread.asked.0)) },
+            Held::Lent => self.thread.asked = Asked::default(),
         }
     }
 

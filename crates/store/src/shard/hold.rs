@@ -31,8 +31,8 @@ impl Shards {
         if thread.lent.is_any() {
             return self.borrow(thread, set);
         }
+        thread.asked.begin(set);
         self.locks.many(&set).leave_locked();
-        thread.asked = set;
         Held::Many
     }
 
@@ -48,7 +48,7 @@ impl Shards {
             self.locks.many(&missed).leave_locked();
             lent.add_all(&missed);
         }
-        thread.asked = set;
+        thread.asked.begin(set);
         Held::Lent
     }
 

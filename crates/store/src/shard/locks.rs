@@ -89,6 +89,22 @@ pub(super) enum Held {
 #[derive(Debug, Default)]
 pub(crate) struct Lent(pub(super) Option<ShardSet>);
 
+/// Shards of the guard in use, if they are several; empty otherwise. Written where guards are made
+/// and dropped, and nowhere else, since a guard releases the locks that stand here.
+#[derive(Debug, Default)]
+pub(crate) struct Asked(pub(super) ShardSet);
+
+impl Asked {
+    /// Notes the shards of a guard that is about to be made.
+    ///
+    /// # Panics
+    /// If another guard of the thread has several.
+    pub(super) fn begin(&mut self, set: ShardSet) {
+        assert!(self.0 == ShardSet::new(), "a thread has one guard at a time");
+        self.0 = set;
+    }
+}
+
 impl Lent {
     /// Returns true if commands have to borrow their locks.
     #[inline]

@@ -3,7 +3,7 @@
 use super::{Change, Event, Guard, Listener, Reason, ShardSet, Shards, Unit};
 use crate::key::{Encoding, Key, Kind, ValueTag};
 use crate::thread_context::ThreadContext;
-use base::{Gate, KeyHasher, KeyspaceId, Millis, Random};
+use base::{Gate, KeyHasher, KeyspaceId, Millis, Random, ShardId};
 use heap::Head;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -286,6 +286,19 @@ fn locks_are_not_given_up_before_a_change_is_said() {
     let key = world.shards.key(KeyspaceId(0), b"k");
     let mut guard = world.shards.lock(&mut world.thread, key.hash.shard(), NOW);
     guard.key_mut(&key).replace(STRING, b"v").expect("room");
+}
+
+#[test]
+#[should_panic = "a thread has one guard at a time"]
+fn a_thread_that_has_locked_several_shards_locks_no_others_beside_them() {
+    let mut world = World::new(8);
+    let set = |shards: [u8; 2]| {
+        let mut set = ShardSet::new();
+        shards.into_iter().for_each(|shard| set.add_shard(ShardId(shard)));
+        set
+    };
+    let mut guard = world.shards.lock_all(&mut world.thread, set([1, 2]), NOW);
+    drop(world.shards.lock_all(guard.thread(), set([3, 4]), NOW));
 }
 
 #[test]
