@@ -25,6 +25,14 @@ class BadTranscript(Exception):
     """A transcript that does not follow the format."""
 
 
+def kept(reply):
+    """A reply as `${name}` puts it into a line: as it is if it is one plain word, otherwise quoted."""
+    if isinstance(reply, int):
+        return str(reply)
+    plain = re.fullmatch(rb"[!#-&(-\[\]-z|~]+", bytes(reply))
+    return bytes(reply).decode() if plain else '"%s"' % escape(bytes(reply))
+
+
 def unescape(text, position):
     """Reads a double-quoted string whose opening quote is at `position`; returns its bytes and where it ends."""
     out, named = bytearray(), {"n": 10, "r": 13, "t": 9, "b": 8, "a": 7}
@@ -203,7 +211,7 @@ class Player:
         """Reads one reply and applies @sorted, @count and @keep."""
         reply = self.connection().read()
         if self.keep_next:
-            self.variables[self.keep_next] = str(reply) if isinstance(reply, int) else bytes(reply).decode()
+            self.variables[self.keep_next] = kept(reply)
             self.keep_next = None
         if self.shape_next:
             reply, self.shape_next = self.shape_next(reply), None

@@ -61,6 +61,8 @@ pub struct Instance {
     pub active_expire: AtomicBool,
     /// True while the background jobs are paused (DEBUG PAUSE-CRON).
     pub chores_paused: AtomicBool,
+    /// True if checksums of payloads are not compared, as DEBUG asks for.
+    pub skips_checksums: AtomicBool,
     /// Resident bytes of the process, as the background jobs last measured them.
     pub resident_bytes: AtomicU64,
     /// Highest resident bytes that were measured.
@@ -103,6 +105,7 @@ impl Instance {
             clock,
             active_expire: AtomicBool::new(true),
             chores_paused: AtomicBool::new(false),
+            skips_checksums: AtomicBool::new(false),
             resident_bytes: AtomicU64::new(0),
             resident_peak: AtomicU64::new(0),
             used_peak: AtomicU64::new(0),

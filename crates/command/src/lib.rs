@@ -47,6 +47,7 @@ mod testing;
 mod tips;
 #[cfg(test)]
 mod told;
+mod value_limits;
 mod waiting;
 
 pub use args::Args;

@@ -32,6 +32,8 @@ bitflags! {
         const NO_AUTH = 1 << 8;
         /// May block its client.
         const BLOCKING = 1 << 9;
+        /// Allowed on a key that is on its way to this node of a cluster.
+        const ASKING = 1 << 15;
         /// Not shown by MONITOR.
         const SKIP_MONITOR = 1 << 10;
         /// Allowed while the server is busy with a script.

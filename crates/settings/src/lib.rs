@@ -52,5 +52,5 @@ pub use live::{Hook, Settings};
 pub use manual::manual;
 pub use names::{find, is_sensitive};
 pub use row::{Kind, Notation, Row};
-pub use rows::{all, general, limits, memory, network, values};
+pub use rows::{all, general, limits, memory, network, snapshots, values};
 pub use value::{ClientsMemory, OutputLimit, OutputLimits};

@@ -274,6 +274,11 @@ pub struct Value<'a> {
 }
 
 impl Value<'_> {
+    /// Returns true if the value is kept in nodes, whatever its encoding.
+    pub fn is_large(&self) -> bool {
+        self.is_tree
+    }
+
     /// Encoding that OBJECT ENCODING names, for the value of `key`.
     pub fn encoding_under(&self, key: &Key<'_>) -> Encoding {
         self.encoding.as_shown(key.bytes.len(), self.bytes.len(), self.deadline.is_some())

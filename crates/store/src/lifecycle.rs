@@ -1,6 +1,7 @@
 //! Changes of a key as a whole: deadline, removal, another name, a copy.
 
 use crate::access::Access;
+use crate::eviction::Use;
 use crate::fault::NoSpace;
 use crate::key::Key;
 use crate::shard::Reason;
@@ -19,6 +20,11 @@ impl Access<'_> {
         let Some(mut key) = self.guard().key_mut(key).existing() else { return Ok(false) };
         key.set_deadline(deadline)?;
         Ok(true)
+    }
+
+    /// Sets when or how often a key was used, as far as its access history tells that at present.
+    pub fn set_use(&mut self, key: &Key<'_>, used: Use) {
+        self.guard().set_use(key, used);
     }
 
     /// Removes a key; returns false if there is none.

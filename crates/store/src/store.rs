@@ -51,6 +51,11 @@ impl Store {
         self.shards.hasher.hash(key)
     }
 
+    /// Hash function that places keys and elements.
+    pub fn hasher(&self) -> &KeyHasher {
+        &self.shards.hasher
+    }
+
     /// A key of a keyspace.
     #[inline]
     pub fn key<'k>(&self, keyspace: KeyspaceId, bytes: &'k [u8]) -> Key<'k> {

@@ -10,18 +10,20 @@ pub mod general;
 pub mod limits;
 pub mod memory;
 pub mod network;
+pub mod snapshots;
 pub mod values;
 
 use crate::live::SLOTS_MAX;
 use crate::row::Row;
 
 /// Groups in the order of their slots, with their titles in the manual.
-pub(crate) const GROUPS: [(&str, &[Row]); 6] = [
+pub(crate) const GROUPS: [(&str, &[Row]); 7] = [
     ("Network", network::ROWS),
     ("General", general::ROWS),
     ("Memory", memory::ROWS),
     ("Limits", limits::ROWS),
     ("Values", values::ROWS),
+    ("Snapshots", snapshots::ROWS),
     ("Features of Valkey that this server does not have", absent::ROWS),
 ];
 
@@ -34,7 +36,7 @@ pub fn all() -> impl Iterator<Item = &'static Row> {
 }
 
 const _: () = {
-    let ends = [network::END, general::END, memory::END, limits::END, values::END];
+    let ends = [network::END, general::END, memory::END, limits::END, values::END, snapshots::END];
     let mut group = 0;
     while group < ends.len() {
         group += 1;

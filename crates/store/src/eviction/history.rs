@@ -56,6 +56,32 @@ pub fn touched(history: AccessHistory, access: u8, random: &mut Random) -> Optio
     }
 }
 
+/// When or how often a key was used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// Seconds since the last access.
+    Idle(u64),
+    /// Redis's counter of accesses.
+    Frequency(u8),
+}
+
+impl Use {
+    /// Bits that tell it; `None` if bits mean something else at present.
+    pub(crate) fn bits(self, history: AccessHistory) -> Option<u8> {
+        match (self, history) {
+            (Use::Idle(seconds), AccessHistory::Idleness) => {
+                let levels = IDLE_SECONDS.iter().skip(1);
+                let level = levels.take_while(|begin| u64::from(**begin) <= seconds).count();
+                Some(narrow::to_u8(level))
+            }
+            (Use::Frequency(counter), AccessHistory::Frequency { .. }) => {
+                Some(narrow::to_u8(usize::from(counter) / STEP as usize))
+            }
+            _ => None,
+        }
+    }
+}
+
 /// Number of accesses, on average, that raise the counter by one.
 fn chance(access: u8, log_factor: u32) -> u64 {
     let above = (u32::from(access) * STEP).saturating_sub(FIRST);

@@ -5,6 +5,6 @@ mod history;
 mod policy;
 mod quantile;
 
-pub use history::{AccessHistory, IDLE_SECONDS, age, frequency, touched};
+pub use history::{AccessHistory, IDLE_SECONDS, Use, age, frequency, touched};
 pub use policy::{Candidate, EvictionPolicy};
 pub(crate) use quantile::Quantile;

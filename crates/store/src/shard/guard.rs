@@ -6,7 +6,7 @@ use super::found::Found;
 use super::locks::{Asked, Held, ShardSet};
 use super::pending::Changes;
 use super::shards::Shards;
-use crate::eviction::{AccessHistory, touched};
+use crate::eviction::{AccessHistory, Use, touched};
 use crate::key::Key;
 use crate::thread_context::ThreadContext;
 use base::{KeyHasher, Millis, Random, ShardId};
@@ -237,6 +237,14 @@ impl<'a> Guard<'a> {
     #[inline(always)]
     pub(super) fn find_to_change(&mut self, key: &Key<'_>) -> Option<Found<'a>> {
         self.unexpired(key, true)
+    }
+
+    /// Sets the access history of a key, if it has one of this meaning.
+    pub fn set_use(&mut self, key: &Key<'_>, used: Use) {
+        let access = used.bits(self.shards.budget.history());
+        if let (Some(found), Some(access)) = (self.find(key), access) {
+            self.index(key).set_access(&self.shards.blocks, found.slot, access);
+        }
     }
 
     /// Notes a use of a key.

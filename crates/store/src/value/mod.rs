@@ -13,3 +13,6 @@ pub mod set;
 pub mod sorted_set;
 pub mod stream;
 pub mod string;
+mod texts;
+
+pub use texts::Texts;

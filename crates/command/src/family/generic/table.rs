@@ -1,6 +1,6 @@
 //! Rows of the commands on keys of any kind.
 
-use super::{copy, expire, keys, object, scan, sort};
+use super::{copy, dump, expire, keys, object, scan, sort};
 use crate::call::{Command, Handler};
 use crate::family::server::help::help;
 use crate::key_spec::{KeyFlags, KeySpec};
@@ -23,6 +23,7 @@ const LOOKED_AT: &[KeySpec] = &[KeySpec::one(LOOKS)];
 const LOOKED_BEHIND: &[KeySpec] = &[KeySpec::at(2, READS)];
 const TAKES: KeyFlags = MOVES.union(KeyFlags::DELETE);
 const SETS: KeyFlags = KeyFlags::OW.union(KeyFlags::UPDATE);
+const WRITTEN: &[KeySpec] = &[KeySpec::one(SETS)];
 
 /// Categories of SORT: those of the kinds that it sorts, and DANGEROUS.
 const SORTING: Categories = Categories::SET
@@ -45,6 +46,13 @@ pub const TABLE: &[Command] = &[
         summary: "Removes keys.",
         syntax: "key [key ...]",
         ..row("DEL", -2, Flags::WRITE, "1.0.0", keys::del)
+    },
+    Command {
+        keys: LOOKED_AT,
+        tips: tips::NONDETERMINISTIC,
+        summary: "Returns a value as bytes that RESTORE takes.",
+        syntax: "key",
+        ..row("DUMP", 2, Flags::READONLY, "2.6.0", dump::dump)
     },
     Command {
         keys: &[KeySpec::all(READS)],
@@ -127,6 +135,8 @@ pub const TABLE: &[Command] = &[
         syntax: "key newkey",
         ..row("RENAMENX", 3, WRITE_FAST, "1.0.0", copy::renamenx)
     },
+    restoring("RESTORE", "2.6.0", Flags::empty()),
+    restoring("RESTORE-ASKING", "3.0.0", Flags::ASKING),
     Command {
         tips: tips::CURSOR,
         summary: "Goes over the keys of the database, a few with each call.",
@@ -204,6 +214,17 @@ const OBJECT: &[Command] = &[
 
 const fn expiring(name: &'static str, since: &'static str, run: Handler) -> Command {
     Command { keys: CHANGED, ..row(name, -3, WRITE_FAST, since, run) }
+}
+
+const fn restoring(name: &'static str, since: &'static str, also: Flags) -> Command {
+    Command {
+        keys: WRITTEN,
+        wakes: Wakes::ItsKeysAnywhere,
+        categories: Categories::KEYSPACE.union(Categories::DANGEROUS),
+        summary: "Creates a key with a value that DUMP returned.",
+        syntax: "key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]",
+        ..row(name, -4, SORTS.union(also), since, dump::restore)
+    }
 }
 
 const fn telling(name: &'static str, since: &'static str, run: Handler) -> Command {

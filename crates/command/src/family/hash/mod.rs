@@ -16,7 +16,7 @@ pub use table::TABLE;
 
 use crate::call::Call;
 use crate::refusal::Refusal;
-use settings::values;
+use crate::value_limits::hash_limit;
 use store::Event;
 use store::value::hash::{HashError, HashLimit, Pair};
 use wire::Reply;
@@ -41,11 +41,7 @@ impl From<HashError> for Refusal {
 
 /// Limits up to which a hash stays packed.
 fn limit(call: &Call<'_>) -> HashLimit {
-    let settings = &call.instance.settings;
-    HashLimit {
-        fields: values::HASH_MAX_LISTPACK_ENTRIES.get(settings),
-        text_bytes: values::HASH_MAX_LISTPACK_VALUE.get(settings),
-    }
+    hash_limit(&call.instance.settings)
 }
 
 /// Replies with the value of a field, or null if there is none.

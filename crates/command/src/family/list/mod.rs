@@ -11,7 +11,7 @@ pub use table::TABLE;
 
 use crate::call::Call;
 use crate::refusal::Refusal;
-use settings::values::LIST_MAX_LISTPACK_SIZE;
+use crate::value_limits::list_limit;
 use store::Event;
 use store::value::list::{End, ListLimit};
 
@@ -32,7 +32,7 @@ fn popped(end: End) -> Event {
 /// Present limit up to which a list stays packed.
 #[inline]
 fn limit(call: &Call<'_>) -> ListLimit {
-    ListLimit::of_setting(LIST_MAX_LISTPACK_SIZE.get(&call.instance.settings))
+    list_limit(&call.instance.settings)
 }
 
 /// Reads LEFT or RIGHT.

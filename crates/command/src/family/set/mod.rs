@@ -10,18 +10,13 @@ mod table;
 pub use table::TABLE;
 
 use crate::call::Call;
-use settings::values::{SET_MAX_INTSET_ENTRIES, SET_MAX_LISTPACK_ENTRIES, SET_MAX_LISTPACK_VALUE};
+use crate::value_limits::set_limit;
 use store::value::set::SetLimit;
 
 /// Present limits up to which a set stays compact.
 #[inline]
 fn limit(call: &Call<'_>) -> SetLimit {
-    let settings = &call.instance.settings;
-    SetLimit {
-        integers: SET_MAX_INTSET_ENTRIES.get(settings),
-        members: SET_MAX_LISTPACK_ENTRIES.get(settings),
-        member_bytes: SET_MAX_LISTPACK_VALUE.get(settings),
-    }
+    set_limit(&call.instance.settings)
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use crate::args::Args;
 use crate::call::Call;
 use crate::element;
 use crate::refusal::Refusal;
-use settings::values::{ZSET_MAX_LISTPACK_ENTRIES, ZSET_MAX_LISTPACK_VALUE};
+use crate::value_limits::sorted_set_limit;
 use store::value::sorted_set::{Gathered, SortedSetLimit};
 use store::{Element, Event};
 use wire::{Protocol, Reply};
@@ -25,11 +25,7 @@ use wire::{Protocol, Reply};
 /// Present limits up to which a sorted set stays packed.
 #[inline]
 pub fn limit(call: &Call<'_>) -> SortedSetLimit {
-    let settings = &call.instance.settings;
-    SortedSetLimit {
-        members_max: ZSET_MAX_LISTPACK_ENTRIES.get(settings),
-        member_bytes_max: ZSET_MAX_LISTPACK_VALUE.get(settings),
-    }
+    sorted_set_limit(&call.instance.settings)
 }
 
 /// Reads the argument at `at` as a score.

@@ -21,6 +21,7 @@ mod read;
 mod remove;
 mod sample;
 mod store;
+mod whole;
 
 pub use add::add;
 pub use combine::{Flow, Operation, combine};
@@ -30,6 +31,7 @@ pub use read::{Members, Set, lookup_without_touch, read, read_all};
 pub use remove::{move_member, remove};
 pub use sample::{draw, random_member};
 pub use store::{Stored, store};
+pub use whole::replace;
 
 use crate::key::{Encoding, Kind, ValueTag};
 use packed::Element;

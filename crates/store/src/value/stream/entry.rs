@@ -156,7 +156,7 @@ impl<'a> Packed<'a> {
             let (left, rest) = read_pairs(body);
             Pairs { left, names: &[], rest, is_named: true }
         };
-        Entry { id: self.id, pairs }
+        Entry { id: self.id, starts_node: self.starts(), pairs }
     }
 }
 
@@ -188,6 +188,8 @@ pub(super) struct Names<'a> {
 pub struct Entry<'a> {
     /// Id of the entry.
     pub id: Id,
+    /// True if a node as clients count them begins with the entry.
+    pub starts_node: bool,
     /// Fields of the entry.
     pub pairs: Pairs<'a>,
 }

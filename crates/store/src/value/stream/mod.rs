@@ -22,6 +22,7 @@ mod id;
 mod limit;
 mod read;
 mod trim;
+mod whole;
 
 pub use change::{Add, AddError, Added, NewId, SetId, SetIdError, add, delete, set_id, trim};
 pub use entry::{Entry, Pairs};
@@ -29,6 +30,7 @@ pub use id::Id;
 pub use limit::NodeLimit;
 pub use read::{Range, RangeBack, Stream, lookup_without_touch, read};
 pub use trim::{Bound, Trim};
+pub use whole::Whole;
 
 #[cfg(test)]
 mod tests;

@@ -48,7 +48,7 @@ const fn subcommand(
 
 const ANY: RangeInclusive<usize> = 2..=usize::MAX;
 
-const SUBCOMMANDS: [Subcommand; 27] = [
+const SUBCOMMANDS: [Subcommand; 28] = [
     subcommand(
         "DICT-RESIZING",
         3..=3,
@@ -110,6 +110,13 @@ const SUBCOMMANDS: [Subcommand; 27] = [
         "<0|1>",
         "Whether expired keys are removed before anybody asks for them.",
         switches::set_active_expire,
+    ),
+    subcommand(
+        "SET-SKIP-CHECKSUM-VALIDATION",
+        3..=3,
+        "<0|1>",
+        "Whether RESTORE takes payloads with a wrong checksum.",
+        switches::set_skip_checksum_validation,
     ),
     subcommand("SLEEP", 3..=3, "<seconds>", "Keeps one worker from working.", switches::sleep),
     subcommand(

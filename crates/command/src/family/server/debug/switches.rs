@@ -16,6 +16,12 @@ pub(super) fn set_active_expire(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
+pub(super) fn set_skip_checksum_validation(call: &mut Call<'_>) -> Outcome {
+    call.instance.skips_checksums.store(is_on(call.args.get(2)), Relaxed);
+    call.reply.ok();
+    Ok(())
+}
+
 pub(super) fn pause_cron(call: &mut Call<'_>) -> Outcome {
     call.instance.chores_paused.store(is_on(call.args.get(2)), Relaxed);
     call.reply.ok();

@@ -16,10 +16,14 @@ mod claim;
 mod deliver;
 mod fixed;
 mod rows;
+mod whole;
 
 pub use change::{GroupError, acknowledge, create, create_consumer, delete_consumer, destroy, set};
 pub use claim::{AutoClaim, AutoClaimed, Claim, auto_claim, claim};
 pub use deliver::{Given, GroupRead, Served, read_group};
+pub use whole::{WholeConsumer, WholeGroup};
+
+pub(super) use whole::put_group;
 
 use super::Id;
 use super::facts::NO_ROOT;

@@ -1,0 +1,136 @@
+//! Values as payloads: DUMP, RESTORE.
+
+use crate::args::Args;
+use crate::call::{Call, Outcome};
+use crate::refusal::Refusal;
+use crate::value_limits::value_limits;
+use base::Millis;
+use rdb::{Error, Flaw};
+use settings::snapshots::RDBCOMPRESSION;
+use snapshot::Collected;
+use std::sync::atomic::Ordering::Relaxed;
+use store::eviction::Use;
+use store::{Event, NoSpace};
+
+const RESTORE: Event = Event::generic("restore");
+
+const BUSY_KEY: Refusal = Refusal::of("BUSYKEY Target key name already exists.");
+const TIME_TO_LIVE: Refusal = Refusal::of("ERR Invalid TTL value, must be >= 0");
+const IDLE_TIME: Refusal = Refusal::of("ERR Invalid IDLETIME value, must be >= 0");
+const FREQUENCY: Refusal = Refusal::of("ERR Invalid FREQ value, must be >= 0 and <= 255");
+const VERSION_OR_CHECKSUM: Refusal = Refusal::of("ERR DUMP payload version or checksum are wrong");
+const BAD_FORMAT: Refusal = Refusal::of("ERR Bad data format");
+
+pub fn dump(call: &mut Call<'_>) -> Outcome {
+    let compresses = RDBCOMPRESSION.get(&call.instance.settings);
+    let (mut access, key, reply) = call.on_key(1);
+    let is_there = access.read(&key).is_some();
+    match is_there.then(|| snapshot::dump(&access, &key, compresses)).flatten() {
+        Some(payload) => reply.bulk(&payload),
+        None => reply.null(),
+    }
+    Ok(())
+}
+
+/// Options of RESTORE.
+#[derive(Debug, Default)]
+struct Options {
+    replace: bool,
+    is_absolute: bool,
+    used: Option<Use>,
+}
+
+pub fn restore(call: &mut Call<'_>) -> Outcome {
+    let options = parse(call.args)?;
+    if !options.replace && exists(call) {
+        return Err(BUSY_KEY.into());
+    }
+    let deadline = deadline(call, options.is_absolute)?;
+    let checks = !call.instance.skips_checksums.load(Relaxed);
+    let hasher = call.instance.store.hasher();
+    let collected = snapshot::read_payload(call.args.get(3), checks, hasher)?;
+    call.reserve(collected.byte_len())?;
+    put(call, &collected, deadline, &options)
+}
+
+fn exists(call: &mut Call<'_>) -> bool {
+    let (mut access, key, _) = call.on_key(1);
+    access.lookup_for_write(&key).is_some()
+}
+
+fn put(
+    call: &mut Call<'_>,
+    collected: &Collected,
+    deadline: Option<Millis>,
+    options: &Options,
+) -> Outcome {
+    let limits = value_limits(&call.instance.settings);
+    let is_over = deadline.is_some_and(|deadline| call.is_over(deadline));
+    let (mut access, key, reply) = call.on_key(1);
+    // Another client may have created it while the payload was read.
+    let is_there = access.lookup_for_write(&key).is_some();
+    if is_there && !options.replace {
+        return Err(BUSY_KEY.into());
+    }
+    if is_over {
+        if access.remove(&key) {
+            access.changed(1, Event::DEL, &key);
+        }
+    } else {
+        if let Err(NoSpace) = collected.store(&mut access, &key, deadline, &limits) {
+            access.happened_if_gone(&key);
+            return Err(NoSpace.into());
+        }
+        if let Some(used) = options.used {
+            access.set_use(&key, used);
+        }
+        access.changed(1, RESTORE, &key);
+    }
+    reply.ok();
+    Ok(())
+}
+
+/// The deadline that the second argument stands for; zero is none.
+fn deadline(call: &Call<'_>, is_absolute: bool) -> Result<Option<Millis>, Refusal> {
+    let time = text::parse_i64(call.args.get(2)).ok_or(Refusal::NOT_INTEGER)?;
+    let time = u64::try_from(time).map_err(|_| TIME_TO_LIVE)?;
+    let begin = if is_absolute { 0 } else { call.now.0 };
+    Ok((time != 0).then(|| Millis(begin.saturating_add(time))))
+}
+
+fn parse(args: Args<'_>) -> Result<Options, Refusal> {
+    let mut options = Options::default();
+    let mut at = 4;
+    while at < args.len() {
+        let has_next = at + 1 < args.len();
+        if args.is(at, "REPLACE") {
+            options.replace = true;
+        } else if args.is(at, "ABSTTL") {
+            options.is_absolute = true;
+        } else if args.is(at, "IDLETIME")
+            && has_next
+            && !matches!(options.used, Some(Use::Frequency(_)))
+        {
+            at += 1;
+            let seconds = text::parse_i64(args.get(at)).ok_or(Refusal::NOT_INTEGER)?;
+            options.used = Some(Use::Idle(u64::try_from(seconds).map_err(|_| IDLE_TIME)?));
+        } else if args.is(at, "FREQ") && has_next && !matches!(options.used, Some(Use::Idle(_))) {
+            at += 1;
+            let counter = text::parse_i64(args.get(at)).ok_or(Refusal::NOT_INTEGER)?;
+            options.used = Some(Use::Frequency(u8::try_from(counter).map_err(|_| FREQUENCY)?));
+        } else {
+            return Err(Refusal::SYNTAX);
+        }
+        at += 1;
+    }
+    Ok(options)
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Refusal {
+        match error.flaw {
+            Flaw::UnknownVersion(_) | Flaw::Checksum { .. } => VERSION_OR_CHECKSUM,
+            _ => BAD_FORMAT,
+        }
+    }
+}

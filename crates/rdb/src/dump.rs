@@ -1,0 +1,74 @@
+//! Payloads of DUMP and RESTORE: a value with version and checksum behind it.
+
+use crate::checksum::Checksum;
+use crate::error::{Error, Flaw};
+use crate::format::{CHECKSUM_BYTES, ValueType, Version};
+use crate::input::Input;
+
+/// A payload whose checksum is right.
+#[derive(Debug)]
+pub struct Payload<'a> {
+    /// Type of its value.
+    pub value_type: ValueType,
+    /// Bytes of its value.
+    pub value: Input<'a>,
+}
+
+/// Adds version and checksum to the type and bytes of a value.
+pub fn seal_payload(mut value: Vec<u8>, version: Version) -> Vec<u8> {
+    value.extend_from_slice(&version.0.to_le_bytes());
+    let checksum = Checksum::of(&value);
+    value.extend_from_slice(&checksum.to_le_bytes());
+    value
+}
+
+/// Checks version and checksum of a payload. A checksum of zero stands for none.
+///
+/// # Errors
+/// When there is no version or one that is not known, or bytes have changed:
+/// [`Flaw::UnknownVersion`], [`Flaw::Checksum`]. When the type is not known: [`Flaw::UnknownType`].
+pub fn open_payload(bytes: &[u8], checks: bool) -> Result<Payload<'_>, Error> {
+    let at = bytes.len() as u64;
+    let unknown = |version| Error { at, flaw: Flaw::UnknownVersion(version) };
+    let (sealed, checksum) =
+        bytes.split_last_chunk::<CHECKSUM_BYTES>().ok_or_else(|| unknown(0))?;
+    let (value, version) = sealed.split_last_chunk::<2>().ok_or_else(|| unknown(0))?;
+    let version = Version(u16::from_le_bytes(*version));
+    if !version.is_known() {
+        return Err(unknown(version.0));
+    }
+    let (found, expected) = (u64::from_le_bytes(*checksum), Checksum::of(sealed));
+    if checks && found != expected {
+        return Err(Error { at, flaw: Flaw::Checksum { found, expected } });
+    }
+    let mut value = Input::new(value, 0);
+    let number = value.byte()?;
+    let value_type = ValueType::of(number, version.dialect());
+    let value_type = value_type.ok_or(Error { at: 0, flaw: Flaw::UnknownType(number) })?;
+    Ok(Payload { value_type, value })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_payload_opens_unless_a_bit_was_changed() {
+        let bytes = seal_payload(b"\0\x02ab".to_vec(), Version::COMMON);
+        let payload = open_payload(&bytes, true).expect("whole");
+        assert_eq!((payload.value_type, payload.value.rest()), (ValueType::String, &b"\x02ab"[..]));
+        for at in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1;
+            assert!(open_payload(&damaged, true).is_err(), "byte {at}");
+            assert!(open_payload(&bytes[..at], true).is_err(), "{at} bytes");
+        }
+    }
+
+    #[test]
+    fn versions_that_are_not_known_are_refused() {
+        let bytes = seal_payload(b"\0\x02ab".to_vec(), Version(50));
+        let error = open_payload(&bytes, true).expect_err("refused");
+        assert_eq!(error.flaw, Flaw::UnknownVersion(50));
+    }
+}

@@ -1,0 +1,275 @@
+//! Files: what stands around keys and values.
+
+use crate::error::{Error, Flaw};
+use crate::format::{
+    CHECKSUM_BYTES, CHECKSUM_SINCE, Dialect, HEADER_BYTES, MAGIC, VALKEY_MAGIC, ValueType, Version,
+    module_name, opcode,
+};
+use crate::input::Input;
+use crate::output::Output;
+use std::borrow::Cow;
+use std::io::Write;
+
+/// Begin of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Version of the file.
+    pub version: Version,
+}
+
+/// What stands at one place of a file.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Item<'a> {
+    /// A name and a text about the file.
+    Aux {
+        /// The name.
+        name: Cow<'a, [u8]>,
+        /// The text.
+        text: Cow<'a, [u8]>,
+    },
+    /// Number of the database of the keys that follow.
+    Select(u64),
+    /// Sizes of the database, a hint.
+    Sizes {
+        /// Number of keys.
+        keys: u64,
+        /// Number of keys with a deadline.
+        with_deadline: u64,
+    },
+    /// State of a slot of a cluster, which means nothing to data.
+    Slot,
+    /// Source of a function library.
+    Function(Cow<'a, [u8]>),
+    /// A key; its value follows.
+    Key(KeyFacts<'a>),
+    /// End of the file; behind it stands the checksum of all bytes before.
+    End,
+}
+
+/// What is told of a key before its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyFacts<'a> {
+    /// Name of the key.
+    pub name: Cow<'a, [u8]>,
+    /// Type of its value.
+    pub value_type: ValueType,
+    /// Its deadline in milliseconds since the Unix epoch.
+    pub deadline: Option<u64>,
+    /// Seconds since its last access.
+    pub idle: Option<u64>,
+    /// Frequency of access, from 0 to 255.
+    pub frequency: Option<u8>,
+}
+
+/// What stands before a key, in the order in which it is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Opening {
+    /// Deadline in milliseconds since the Unix epoch.
+    pub deadline: Option<u64>,
+    /// Seconds since the last access.
+    pub idle: Option<u64>,
+    /// Frequency of access, from 0 to 255.
+    pub frequency: Option<u8>,
+}
+
+impl Header {
+    /// Returns true if a checksum stands behind the file.
+    pub fn has_checksum(self) -> bool {
+        self.version.0 >= CHECKSUM_SINCE
+    }
+
+    /// Bytes of the checksum behind the file.
+    pub const CHECKSUM_BYTES: usize = CHECKSUM_BYTES;
+}
+
+/// Reads the begin of a file.
+///
+/// # Errors
+/// When the file is none of this format, or of a version that is not known.
+pub fn read_header(input: &mut Input<'_>) -> Result<Header, Error> {
+    let begin = input.clone();
+    let bytes: [u8; HEADER_BYTES] = input.array()?;
+    let digits = bytes.strip_prefix(MAGIC).or_else(|| bytes.strip_prefix(VALKEY_MAGIC));
+    let digits = digits.filter(|it| it.iter().all(u8::is_ascii_digit));
+    let digits = digits.ok_or_else(|| begin.damaged("this is no RDB file"))?;
+    let number = digits.iter().fold(0, |number, digit| number * 10 + u16::from(digit - b'0'));
+    let version = Version(number);
+    if !version.is_known() {
+        return Err(begin.error(Flaw::UnknownVersion(number)));
+    }
+    Ok(Header { version })
+}
+
+/// Reads what stands at one place of a file. Of a key all before its value is read.
+///
+/// # Errors
+/// When it is damaged, unknown, of a module, or does not end.
+pub fn read_item<'a>(input: &mut Input<'a>, dialect: Dialect) -> Result<Item<'a>, Error> {
+    let begin = input.clone();
+    Ok(match input.byte()? {
+        opcode::AUX => Item::Aux { name: input.bytes()?, text: input.bytes()? },
+        opcode::SELECT => Item::Select(input.length()?),
+        opcode::RESIZE => Item::Sizes { keys: input.length()?, with_deadline: input.length()? },
+        opcode::SLOT_INFO => {
+            [(); 3].iter().try_for_each(|()| input.length().map(drop))?;
+            Item::Slot
+        }
+        opcode::SLOT_IMPORT if dialect == Dialect::Valkey => {
+            input.bytes()?;
+            let ranges = input.length()?;
+            (0..ranges.saturating_mul(2)).try_for_each(|_| input.length().map(drop))?;
+            Item::Slot
+        }
+        opcode::FUNCTION => Item::Function(input.bytes()?),
+        opcode::FUNCTION_OLD => return Err(begin.damaged("functions of a release candidate")),
+        opcode::MODULE_AUX => {
+            let name = module_name(input.length()?);
+            return Err(begin.error(Flaw::Module(name)));
+        }
+        opcode::EOF => Item::End,
+        _ => {
+            *input = begin;
+            Item::Key(read_key(input, dialect)?)
+        }
+    })
+}
+
+fn read_key<'a>(input: &mut Input<'a>, dialect: Dialect) -> Result<KeyFacts<'a>, Error> {
+    let (mut deadline, mut idle, mut frequency) = (None, None, None);
+    loop {
+        let begin = input.clone();
+        match input.byte()? {
+            opcode::DEADLINE_MILLIS => deadline = Some(millis(i64::from_le_bytes(input.array()?))),
+            opcode::DEADLINE_SECONDS => {
+                let seconds = i64::from(i32::from_le_bytes(input.array()?));
+                deadline = Some(millis(seconds * 1000));
+            }
+            opcode::IDLE => idle = Some(input.length()?),
+            opcode::FREQUENCY => frequency = Some(input.byte()?),
+            number => {
+                let value_type = ValueType::of(number, dialect);
+                let value_type =
+                    value_type.ok_or_else(|| begin.error(Flaw::UnknownType(number)))?;
+                let name = input.bytes()?;
+                return Ok(KeyFacts { name, value_type, deadline, idle, frequency });
+            }
+        }
+    }
+}
+
+/// Deadline in a file; one before the epoch has passed as one at its begin has.
+fn millis(deadline: i64) -> u64 {
+    u64::try_from(deadline).unwrap_or(0)
+}
+
+impl Output {
+    /// Writes the begin of a file.
+    pub fn header(&mut self, version: Version) {
+        let mut bytes = Vec::with_capacity(HEADER_BYTES);
+        // Writing to a vector cannot fail.
+        let _ = match version.dialect() {
+            Dialect::Redis => write!(bytes, "REDIS{:04}", version.0),
+            Dialect::Valkey => write!(bytes, "VALKEY{:03}", version.0),
+        };
+        self.raw(&bytes);
+    }
+
+    /// Writes a name and a text about the file.
+    pub fn aux(&mut self, name: &str, text: &[u8]) {
+        self.byte(opcode::AUX);
+        self.text(name.as_bytes());
+        self.text(text);
+    }
+
+    /// Writes the number and the sizes of the database of the keys that follow.
+    pub fn database(&mut self, number: u64, keys: u64, with_deadline: u64) {
+        self.byte(opcode::SELECT);
+        self.length(number);
+        self.byte(opcode::RESIZE);
+        self.length(keys);
+        self.length(with_deadline);
+    }
+
+    /// Writes the source of a function library.
+    pub fn function(&mut self, source: &[u8]) {
+        self.byte(opcode::FUNCTION);
+        self.text(source);
+    }
+
+    /// Writes what stands before the type of a key's value.
+    pub fn opening(&mut self, opening: Opening) {
+        if let Some(deadline) = opening.deadline {
+            self.byte(opcode::DEADLINE_MILLIS);
+            self.raw(&deadline.to_le_bytes());
+        }
+        if let Some(idle) = opening.idle {
+            self.byte(opcode::IDLE);
+            self.length(idle);
+        }
+        if let Some(frequency) = opening.frequency {
+            self.byte(opcode::FREQUENCY);
+            self.byte(frequency);
+        }
+    }
+
+    /// Writes the end of a file; its checksum follows.
+    pub fn end(&mut self) {
+        self.byte(opcode::EOF);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_are_read_as_they_were_written() {
+        for version in [Version(6), Version::COMMON, Version::REDIS, Version::VALKEY] {
+            let mut output = Output::default();
+            output.header(version);
+            assert_eq!(output.bytes().len(), HEADER_BYTES);
+            let header = read_header(&mut Input::new(output.bytes(), 0)).expect("known");
+            assert_eq!(header, Header { version });
+        }
+        for bytes in [b"REDIS00x1", b"REDIT0011", b"REDIS0014", b"VALKEY082", b"REDIS0000"] {
+            assert!(read_header(&mut Input::new(bytes, 0)).is_err(), "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn items_are_read_as_they_were_written() {
+        let mut output = Output::default();
+        output.aux("redis-bits", b"64");
+        output.database(9, 1000, 3);
+        output.opening(Opening { deadline: Some(77), idle: None, frequency: Some(255) });
+        output.byte(0);
+        output.text(b"k");
+        output.text(b"v");
+        output.end();
+        let mut input = Input::new(output.bytes(), 0);
+        let mut next = || read_item(&mut input, Dialect::Redis).expect("whole");
+        assert_eq!(next(), Item::Aux { name: b"redis-bits".into(), text: b"64".into() });
+        assert_eq!(next(), Item::Select(9));
+        assert_eq!(next(), Item::Sizes { keys: 1000, with_deadline: 3 });
+        let facts = KeyFacts {
+            name: b"k".into(),
+            value_type: ValueType::String,
+            deadline: Some(77),
+            idle: None,
+            frequency: Some(255),
+        };
+        assert_eq!(next(), Item::Key(facts));
+        input.text().expect("the value");
+        assert_eq!(read_item(&mut input, Dialect::Redis), Ok(Item::End));
+    }
+
+    #[test]
+    fn modules_are_refused_by_name() {
+        let mut output = Output::default();
+        output.byte(opcode::MODULE_AUX);
+        output.length(0x9b49_8f92_1d1d_0c01);
+        let error = read_item(&mut Input::new(output.bytes(), 0), Dialect::Redis);
+        let Err(Error { flaw: Flaw::Module(name), .. }) = error else { panic!("{error:?}") };
+        assert_eq!(name.len(), 9);
+    }
+}

@@ -1,0 +1,27 @@
+//! Values of a store as RDB: written from a key, and read back into one.
+//!
+//! ```text
+//! key ──▶ form_of ──▶ write_value ──▶ rdb::Output                       DUMP, saving
+//! rdb::Input ──▶ Collector ──▶ Collected (whole, checked) ──▶ key       RESTORE, loading
+//! ```
+//! A value is read into memory of its own first, so that nothing of a damaged one is ever stored.
+//!
+//! Owner: commands and the server, which have the locks of the key.
+//! Not here: the format (`rdb`), replies (`command`).
+//! Start at: `payload.rs`, then `encode.rs`, then `collect.rs`.
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
+
+mod collect;
+mod encode;
+mod groups;
+mod id;
+mod list;
+mod payload;
+mod restore;
+mod stream;
+
+pub use collect::{Collected, Collector};
+pub use encode::{Form, form_of, write_value};
+pub use payload::{dump, read_payload};
+pub use restore::Limits;

@@ -1,0 +1,34 @@
+//! Payloads of DUMP and RESTORE.
+
+use crate::collect::{Collected, Collector};
+use crate::encode::{form_of, write_value};
+use base::KeyHasher;
+use rdb::{Error, Flaw, Output, Version, open_payload, seal_payload};
+use store::{Access, Key};
+
+/// Returns the value of a key as a payload of DUMP; `None` if there is none.
+pub fn dump(access: &Access<'_>, key: &Key<'_>, compresses: bool) -> Option<Vec<u8>> {
+    let form = form_of(access, key, Version::VALKEY)?;
+    let mut output = Output::new(compresses);
+    output.byte(form.value_type.number(form.version.dialect())?);
+    write_value(access, key, form, &mut output);
+    Some(seal_payload(output.take(), form.version))
+}
+
+/// Reads a payload of DUMP. `checks` says whether its checksum is compared.
+///
+/// # Errors
+/// When it is damaged, of an unknown version, or of a module.
+pub fn read_payload(bytes: &[u8], checks: bool, hasher: &KeyHasher) -> Result<Collected, Error> {
+    let mut payload = open_payload(bytes, checks)?;
+    let mut collector = Collector::new(payload.value_type);
+    let at = payload.value.at();
+    if !collector.read(&mut payload.value)? {
+        return Err(Error { at: payload.value.at(), flaw: Flaw::Ends });
+    }
+    if !payload.value.rest().is_empty() {
+        let flaw = Flaw::Damaged("bytes behind the value");
+        return Err(Error { at: payload.value.at(), flaw });
+    }
+    collector.finish(hasher, at)
+}
