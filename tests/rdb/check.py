@@ -29,7 +29,7 @@ def complete(path, expected, actual):
     """Adds what only a newer server tells to the lines of the file."""
     for head, line in actual.items():
         for name, value in line.items():
-            if name not in ("freq", "idle"):
+            if name not in ("freq", "idle"):  # these depend on the moment
                 expected.setdefault(head, {}).setdefault(name, value)
     with open(path, encoding="ascii") as file:
         kept = [line.rstrip("\n") for line in file if line.startswith(("#", "dump "))]

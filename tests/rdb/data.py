@@ -9,7 +9,8 @@ import hashlib
 
 FAR_MS = 33000000000123  # a deadline in the year 3015 that needs its milliseconds
 FAR_SECONDS = 34000000000  # one in the year 3047 in whole seconds
-DEADLINES = (FAR_MS, FAR_SECONDS * 1000)
+OLD_SECONDS = (2000000000, 2147483647)  # two that fit the 32 bits of the oldest files
+DEADLINES = (FAR_MS, FAR_SECONDS * 1000, *(seconds * 1000 for seconds in OLD_SECONDS))
 FREQUENCY, IDLE = 77, 86400  # of the keys that carry them
 
 # Around every border of the integer forms in strings, intsets, ziplists and listpacks.
@@ -39,12 +40,13 @@ class Knows:
         self.flavor = flavor
         self.hll = version >= (2, 8, 9)
         self.geo = version >= (3, 2)
-        self.big_numbers_in_hash = True
         self.streams = self.restore_lfu = version >= (5, 0)
         self.functions = version >= (7, 0)
         self.stream_counters = version >= (7, 0)
         self.field_deadlines = version >= ((9, 0) if flavor == "valkey" else (7, 4))
         self.packed_threshold = version >= (7, 0)
+        self.slots = version >= ((8, 0) if flavor == "valkey" else (7, 4))
+        self.vectors = flavor == "redis" and version >= (8, 0)
 
 
 def noise(seed, size):
@@ -220,6 +222,14 @@ def weighed():
     yield "PEXPIREAT", "weighed:deadline", FAR_MS
 
 
+def of_a_cluster():
+    """Keys of several slots, one of them with its deadline."""
+    for number in range(8):
+        yield "SET", "slot:%d" % number, "value %d" % number
+    yield "PEXPIREAT", "slot:3", FAR_MS
+    yield "RPUSH", "{slot:3}:list", "a", "b"
+
+
 def history(knows):
     """The commands of the append-only files, with transactions; `*` stands where the file is written anew."""
     yield from thresholds(TIGHT)
@@ -262,3 +272,9 @@ def history(knows):
     yield "SET", "b:last", "of the transaction"
     yield "RPUSH", "b:list", "a", "b", "c"
     yield "EXEC",
+
+
+def script():
+    """A script that old servers wrote down as it was sent."""
+    yield "SELECT", 0
+    yield "EVAL", "return redis.call('SET', KEYS[1], ARGV[1])", 1, "a:script", "written by a script"

@@ -4,7 +4,7 @@
     record.py --server COMMAND --flavor redis|valkey --scratch DIR [--inside ROOT] [SAMPLE ...]
 
 The names of the files carry the version that the server tells of itself. SAMPLE is one or more of main, plain, weighed,
-functions, dumps and aof; without any, all that the version has.
+functions, cluster, module, dumps and aof; without any, all that the version has.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import sys
 import data
 import expectation
 import resp
-from server import Server
+from server import Server, free_port
 
 AOF = os.path.join(expectation.HERE, "..", "aof")
 WEIGHED = (("lfu", "allkeys-lfu", "FREQ", data.FREQUENCY), ("lru", "allkeys-lru", "IDLETIME", data.IDLE))
@@ -24,6 +24,9 @@ DUMPED = ["string:short", "string:int:-129", "string:20k-text", "string:binary",
           "set:int16", "set:int64", "set:compact", "set:large", "zset:compact", "zset:large", "hash:compact",
           "hash:large", "hll:sparse", "stream:many", "stream:emptied", "stream:trimmed", "fields:compact",
           "fields:large"]
+
+
+ALL = ("main", "plain", "weighed", "functions", "cluster", "module", "dumps", "aof")
 
 
 class Recorder:
@@ -51,11 +54,6 @@ class Recorder:
         debug = ["--enable-debug-command", "yes"] if getattr(self, "number", (0,)) >= (7, 0) else []
         return Server(self.options.server, self.scratch, self.options.inside, [*debug, *settings])
 
-    def keep(self, connection, source, target):
-        """Copies what was saved and writes beside it what it must hold."""
-        shutil.copyfile(source, target)
-        self.expect(connection, os.path.splitext(target)[0] + ".txt")
-
     def expect(self, connection, path, payloads=(), leave_out=()):
         found = expectation.describe(connection)
         for line in found.values():
@@ -64,9 +62,16 @@ class Recorder:
         with open(path, "w", encoding="ascii") as file:
             file.writelines(line + "\n" for line in [*payloads, *expectation.lines_of(found)])
 
-    def save(self, connection, name):
+    def save(self, connection, name, expected=None):
+        """Saves, keeps the file and writes beside it what it must hold."""
         say(connection, "SAVE")
-        self.keep(connection, os.path.join(self.scratch, "dump.rdb"), os.path.join(expectation.HERE, name + ".rdb"))
+        target = os.path.join(expectation.HERE, name)
+        shutil.copyfile(os.path.join(self.scratch, "dump.rdb"), target + ".rdb")
+        if expected is None:
+            self.expect(connection, target + ".txt")
+            return
+        with open(target + ".txt", "w", encoding="ascii") as file:
+            file.write(expected)
 
     def main(self):
         with self.start() as server:
@@ -102,6 +107,23 @@ class Recorder:
                 say(server.connection, "SET", "key", "beside a library")
                 self.save(server.connection, self.name + "-functions")
 
+    def cluster(self):
+        """With the sizes of slots."""
+        if self.knows.slots:
+            with self.start("--cluster-enabled", "yes", "--cluster-port", str(free_port())) as server:
+                say(server.connection, "CLUSTER", "ADDSLOTSRANGE", 0, 16383)
+                wait_for_cluster(server.connection)
+                run(server.connection, data.of_a_cluster())
+                self.save(server.connection, self.name + "-cluster")
+
+    def module(self):
+        """Data of a module beside a string; who does not know the module refuses the file and names its type."""
+        if self.knows.vectors:
+            with self.start() as server:
+                say(server.connection, "SET", "before", "a string")
+                say(server.connection, "VADD", "vectors", "VALUES", 3, "0.1", "0.2", "0.3", "element")
+                self.save(server.connection, self.name + "-module", "refused type=vectorset\n")
+
     def dumps(self):
         """Payloads of DUMP, each with what it must hold after RESTORE."""
         with self.start() as server:
@@ -128,8 +150,12 @@ class Recorder:
             self.record_aof("%s-%s" % (self.name, form), settings, rewrites=True)
         self.record_aof(self.name + "-whole", forms[0][1], rewrites=False)
         self.record_aof(self.name + "-torn", forms[-1][1], rewrites=True, torn=True)
+        if self.number >= (7, 0):
+            self.record_aof(self.name + "-broken-off", forms[-1][1], rewrites=True, breaks_off=True)
+        else:
+            self.record_aof(self.name + "-script", forms[0][1], rewrites=False, more=data.script())
 
-    def record_aof(self, name, settings, rewrites, torn=False):
+    def record_aof(self, name, settings, rewrites, torn=False, breaks_off=False, more=()):
         """One form, and what the same server holds after it read its files again.
 
         A torn one is cut inside the transaction at its end, so that none of it counts. Servers before 5.0 took what they
@@ -138,7 +164,9 @@ class Recorder:
         settings = ["--appendonly", "yes", "--appendfsync", "always", *settings]
         target = os.path.join(AOF, name)
         with self.start(*settings) as server:
-            run(server.connection, data.history(self.knows), rewrites)
+            if breaks_off:
+                say(server.connection, "CONFIG", "SET", "rdb-key-save-delay", 10000000)
+            run(server.connection, [*data.history(self.knows), *more], rewrites, waits=not breaks_off)
         shutil.rmtree(target, ignore_errors=True)
         copy_aof(self.scratch, target)
         if torn:
@@ -176,21 +204,28 @@ def say(connection, *command):
     return reply
 
 
-def rewrite(connection):
+def wait_for_cluster(connection):
+    while b"cluster_state:ok" not in connection.command("CLUSTER", "INFO"):
+        pass
+
+
+def rewrite(connection, waits):
+    """Writes the file anew, and waits for the end of it or only for its begin."""
     say(connection, "BGREWRITEAOF")
     while True:
         info = connection.command("INFO", "persistence").decode()
-        if "aof_rewrite_in_progress:0" in info and "aof_rewrite_scheduled:0" in info:
+        runs = "aof_rewrite_in_progress:1" in info
+        if runs != waits and "aof_rewrite_scheduled:0" in info:
             return
 
 
-def run(connection, commands, rewrites=False):
+def run(connection, commands, rewrites=False, waits=True):
     for command in commands:
         if command[0] == "?":
             connection.command(*command[1:])
         elif command[0] == "*":
             if rewrites:
-                rewrite(connection)
+                rewrite(connection, waits)
         else:
             say(connection, *command)
 
@@ -204,7 +239,7 @@ def main():
     parser.add_argument("samples", nargs="*")
     options = parser.parse_args()
     recorder = Recorder(options)
-    for sample in options.samples or ("main", "plain", "weighed", "functions", "dumps", "aof"):
+    for sample in options.samples or ALL:
         getattr(recorder, sample)()
         print("%s: %s" % (recorder.name, sample), flush=True)
     shutil.rmtree(recorder.scratch, ignore_errors=True)
