@@ -4,7 +4,7 @@
 # VARVE_SERVER  the server to start (default target/release/varve-server); it may carry arguments
 # SERVER_ADDR   host:port of a server that runs already, with enable-debug-command yes: it is used instead, and the tests
 #               of the process are left out
-# PARTS         which of "transcripts clients process" are tested (default: all)
+# PARTS         which of "transcripts clients process files" are tested (default: all)
 # THREADS       the values of `threads` for which the transcripts are played (default "1 4"; empty: as the server decides)
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -43,7 +43,7 @@ start() {
 
 # check NAME COMMAND...
 check() {
-  [[ " ${PARTS:-transcripts clients process} " == *" ${1%%,*} "* ]] || return 0
+  [[ " ${PARTS:-transcripts clients process files} " == *" ${1%%,*} "* ]] || return 0
   echo "-- $1"
   "${@:2}" || { echo "blackbox: $1 failed" && failed=1; }
 }
@@ -63,6 +63,8 @@ else
   stop
   check process python3 tests/process/run.py
   check "process, bounds" python3 tests/process/bounds.py
+  check "process, loading" python3 tests/process/loading.py
+  check files python3 tests/rdb/run.py --server "$VARVE_SERVER --enable-debug-command yes" --skip '^aof/'
 fi
 if [[ $failed == 0 ]]; then echo "blackbox: passed"; else echo "blackbox: FAILED"; fi
 exit "$failed"

@@ -222,7 +222,7 @@ def compact_forms(file, elements):
     for bits in (16, 32, 64):
         numbers = sorted([1, -2, 3, 2 ** (bits - 1) - 1, -(2 ** (bits - 1))])
         file.key(11, "set:int%d" % bits, "set", sorted(b"%d" % n for n in numbers), string(intset(numbers)))
-    pairs = [(b"low", b"-inf"), (b"m", b"-1.5"), (b"12", b"7"), (b"pi", b"3.1415926535897931"), (b"top", b"inf")]
+    pairs = [(b"low", b"-inf"), (b"m", b"-1.5"), (b"pi", b"3.1415926535897931"), (b"12", b"7"), (b"top", b"inf")]
     items = [part for member, score in pairs for part in (member, expectation.score(score))]
     file.key(12, "zset:ziplist", "zset", items, string(ziplist(of_pairs(pairs), file.short_integers)))
 

@@ -198,6 +198,9 @@ fn refuse(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
             Needs::MEMORY if pause == Pause::Nothing && !has_memory(call.instance) => {
                 return Err(Rejection::Refused(Refusal::OUT_OF_MEMORY));
             }
+            Needs::LOADED if call.instance.loading.is_active() => {
+                return Err(Rejection::Refused(Refusal::LOADING));
+            }
             Needs::WRITES_FLOW if pause != Pause::Nothing => return Err(Rejection::Held),
             Needs::UNPAUSED if pause == Pause::Everything => return Err(Rejection::Held),
             _ => {}

@@ -2,6 +2,7 @@
 //! state.
 
 use crate::clients::{Clients, Pause};
+use crate::loading::Loading;
 use crate::needs::{Grants, Needs};
 use crate::statistics::Statistics;
 use crate::waiting::Waiters;
@@ -71,6 +72,8 @@ pub struct Instance {
     pub used_peak: AtomicU64,
     /// Bytes of the process that are neither records nor index.
     pub other_bytes: AtomicU64,
+    /// Loading of data.
+    pub loading: Loading,
     /// Lock that is held while a pause begins or ends.
     pausing: Mutex<()>,
     shutdown: Mutex<Option<Shutdown>>,
@@ -110,10 +113,23 @@ impl Instance {
             resident_peak: AtomicU64::new(0),
             used_peak: AtomicU64::new(0),
             other_bytes: AtomicU64::new(0),
+            loading: Loading::default(),
             pausing: Mutex::new(()),
             shutdown: Mutex::new(None),
             wake_main,
         }
+    }
+
+    /// Begins to load data: commands that need it are refused until `end_loading`.
+    pub fn begin_loading(&self, total_bytes: u64) {
+        self.loading.begin(total_bytes, self.clock.now());
+        self.grants.withdraw(Needs::LOADED);
+    }
+
+    /// Ends loading; `functions` are the libraries that came with the data.
+    pub fn end_loading(&self, functions: Vec<Vec<u8>>) {
+        self.loading.end(functions);
+        self.grants.restore(Needs::LOADED);
     }
 
     /// Requests a shutdown of the server.

@@ -33,6 +33,7 @@ mod execute;
 mod family;
 mod instance;
 mod key_spec;
+mod loading;
 mod manual;
 mod needs;
 mod rates;
@@ -57,6 +58,7 @@ pub use commands::table;
 pub use execute::{Execution, RowMemo, execute, granted_for_batch};
 pub use instance::{Identity, Instance, Shutdown};
 pub use key_spec::{FindKeys, FoundKeys, KeyFlags, KeySearch, KeySpec};
+pub use loading::{Loading, LoadingFacts};
 pub use manual::manual;
 pub use needs::{Grants, Needs};
 pub use rates::Rates;
@@ -67,4 +69,5 @@ pub use statistics::{
     CommandCounts, CommandTotals, Count, ServerCounts, ServerTotals, Statistics, Sums,
     WorkerStatistics,
 };
+pub use value_limits::value_limits;
 pub use waiting::{Waiter, Waiters, recheck};

@@ -37,7 +37,7 @@ bitflags! {
         const UNSUBSCRIBED = 1 << 8;
         /// The server is not a replica that has lost its primary. Granted by the server, always.
         const FRESH = 1 << 9;
-        /// No data is being loaded. Granted by the server, always.
+        /// No data is being loaded. Granted by the server.
         const LOADED = 1 << 10;
         /// No long-running script keeps the server busy. Granted by the server, always.
         const IDLE = 1 << 11;

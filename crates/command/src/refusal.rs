@@ -24,6 +24,8 @@ impl Refusal {
         Refusal::of("OOM command not allowed when used memory > 'maxmemory'.");
     /// A database number that does not exist.
     pub const DB_INDEX: Refusal = Refusal::of("ERR DB index is out of range");
+    /// Command that needs the data while it is loaded.
+    pub const LOADING: Refusal = Refusal::of("LOADING Valkey is loading the dataset in memory");
     /// Client that is not authenticated.
     pub const NO_AUTH: Refusal = Refusal::of("NOAUTH Authentication required.");
 

@@ -22,6 +22,9 @@ pub enum Flaw {
     /// Something that the format does not allow.
     #[error("damaged data: {0}")]
     Damaged(&'static str),
+    /// A collection without elements, which no server keeps.
+    #[error("a collection without elements")]
+    Empty,
     /// A number for which the version has no type or opcode.
     #[error("unknown type or opcode {0}")]
     UnknownType(u8),

@@ -29,6 +29,7 @@ mod group;
 mod limits;
 mod listen;
 mod listeners;
+mod load;
 mod logging;
 mod mail;
 mod output;

@@ -10,10 +10,11 @@ use store::{EvictionPolicy, Limits};
 /// Passes the settings for memory on to the store.
 pub fn apply(instance: &Instance) {
     let settings = &instance.settings;
+    let is_loading = instance.loading.is_active();
     let is_importing = general::IMPORT_MODE.get(settings);
-    instance.store.keep_expired(is_importing);
+    instance.store.keep_expired(is_importing || is_loading);
     instance.store.set_limits(&Limits {
-        maxmemory: memory::MAXMEMORY.get(settings),
+        maxmemory: if is_loading { 0 } else { memory::MAXMEMORY.get(settings) },
         other_bytes: instance.other_bytes.load(Relaxed),
         workers: instance.identity.threads as u64,
         eviction: match memory::MAXMEMORY_POLICY.get(settings) {

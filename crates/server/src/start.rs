@@ -7,6 +7,7 @@ use crate::event_loop::MAILBOX;
 use crate::limits;
 use crate::listen::{self, ListenAddress, ListenError, Listener};
 use crate::listeners::Listeners;
+use crate::load::{self, LoadFailed};
 use crate::logging;
 use crate::mail::{Mail, Mailbox};
 use crate::worker::{Worker, WorkerParts};
@@ -37,6 +38,9 @@ pub enum StartError {
     /// An address that cannot be used.
     #[error("{0}")]
     Listen(#[from] ListenError),
+    /// A data file that cannot be loaded.
+    #[error("{0}")]
+    Load(#[from] LoadFailed),
     /// An action that the system refused.
     #[error("{what}: {error}")]
     System {
@@ -89,6 +93,7 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
     let listeners = listen::listen(&settings)?;
     let (ask_to_end, end_asked) = bounded(1);
     let instance = make_instance(&loaded, ask_to_end.clone())?;
+    let source = load::open(&instance)?;
     limits::apply(&instance);
     follow_settings(&instance);
     follow_signals(&instance, signals)?;
@@ -96,6 +101,11 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
     let (stop_background, background_jobs) = start_background(&instance)?;
     let memory = start_memory(&instance)?;
     write_pidfile(&settings);
+    if let Some(source) = source {
+        let mut thread = instance.store.thread_context().ok_or_else(too_many_threads)?;
+        load::load(&instance, &mut thread, source)?;
+        limits::apply(&instance);
+    }
     tracing::info!(
         "Ready to accept connections on port {} with {} threads, pid {}",
         network::PORT.get(&settings),

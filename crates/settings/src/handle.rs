@@ -88,7 +88,7 @@ impl Shape {
             (Shape::OneOf { count }, Kind::OneOf { names, .. }) => *count == names.len(),
             (Shape::YesNo, Kind::YesNo { .. })
             | (Shape::AnyOf, Kind::AnyOf { .. })
-            | (Shape::Text, Kind::Text { .. } | Kind::Directory)
+            | (Shape::Text, Kind::Text { .. } | Kind::FileName { .. } | Kind::Directory)
             | (Shape::Bytes, Kind::Bytes)
             | (Shape::Addresses, Kind::Addresses { .. })
             | (Shape::OutputLimits, Kind::OutputLimits) => true,

@@ -54,6 +54,11 @@ pub enum Kind {
         /// Value at start.
         default: &'static str,
     },
+    /// Name of a file in the directory of `dir`.
+    FileName {
+        /// Value at start.
+        default: &'static str,
+    },
     /// Any bytes in one word; empty at start.
     Bytes,
     /// Network addresses, one per word.
@@ -245,6 +250,10 @@ pub(crate) const fn any_of(
 
 pub(crate) const fn text(name: &'static str, default: &'static str, doc: &'static str) -> Row {
     row(name, Kind::Text { default }, doc)
+}
+
+pub(crate) const fn file_name(name: &'static str, default: &'static str, doc: &'static str) -> Row {
+    row(name, Kind::FileName { default }, doc)
 }
 
 pub(crate) const fn bytes(name: &'static str, doc: &'static str) -> Row {

@@ -76,7 +76,7 @@ pub(crate) fn default_of(row: &Row) -> Value {
         Kind::Number { notation, default, .. } => Value::Number(default, notation),
         Kind::OneOf { names, default } => Value::OneOf(default, names),
         Kind::AnyOf { names } => Value::AnyOf(0, names),
-        Kind::Text { default } => Value::Text(default.into()),
+        Kind::Text { default } | Kind::FileName { default } => Value::Text(default.into()),
         Kind::Bytes => Value::Bytes(Arc::from(&b""[..])),
         Kind::Addresses { default, .. } => {
             Value::Addresses(default.iter().map(|word| (*word).to_owned()).collect())
@@ -113,6 +113,7 @@ pub(crate) fn parse_over(row: &Row, words: &[&[u8]], before: &Value) -> Result<V
         },
         Kind::AnyOf { names } => any_of(words, names).map(|bits| Value::AnyOf(bits, names)),
         Kind::Text { .. } => utf8(word()?).map(|text| Value::Text(text.into())),
+        Kind::FileName { .. } => file_name(row, utf8(word()?)?).map(Value::Text),
         Kind::Bytes => Ok(Value::Bytes(word()?.into())),
         Kind::Addresses { count_max, .. } => addresses(words, count_max).map(Value::Addresses),
         Kind::Directory => directory(utf8(word()?)?).map(Value::Text),
@@ -158,6 +159,7 @@ pub(crate) fn expected(row: &Row) -> String {
         Kind::OneOf { names, .. } => format!("one of {}", names.join(", ")),
         Kind::AnyOf { names } => format!("one or more of {}", names.join(", ")),
         Kind::Text { .. } => "text; quote it if it has spaces or is empty".to_owned(),
+        Kind::FileName { .. } => "the name of a file, without a path".to_owned(),
         Kind::Bytes => "a word; quote it if it has spaces or is empty".to_owned(),
         Kind::Addresses { count_max, .. } => format!("up to {count_max} addresses"),
         Kind::Directory => "an existing directory".to_owned(),
@@ -166,6 +168,15 @@ pub(crate) fn expected(row: &Row) -> String {
         }
         Kind::Fixed { value: "", .. } => "\"\"".to_owned(),
         Kind::Fixed { value, .. } => value.to_owned(),
+    }
+}
+
+fn file_name(row: &Row, name: &str) -> Result<Arc<str>, String> {
+    let is_path = name.contains(['/', '\\']);
+    if is_path {
+        Err(format!("{} can't be a path, just a filename", row.name))
+    } else {
+        Ok(name.into())
     }
 }
 

@@ -76,6 +76,7 @@ impl Collector {
     pub fn finish(mut self, hasher: &KeyHasher, at: u64) -> Result<Collected, Error> {
         match self.contents.check(hasher) {
             Ok(()) => Ok(Collected(self.contents)),
+            Err(EMPTY) => Err(Error { at, flaw: Flaw::Empty }),
             Err(what) => Err(Error { at, flaw: Flaw::Damaged(what) }),
         }
     }

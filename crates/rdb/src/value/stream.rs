@@ -32,6 +32,7 @@ pub(super) struct StreamReader {
     len: u64,
     first: StreamId,
     last: Option<StreamId>,
+    facts: StreamFacts,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -79,6 +80,7 @@ impl StreamReader {
             len: 0,
             first: StreamId::default(),
             last: None,
+            facts: StreamFacts::default(),
         })
     }
 
@@ -99,7 +101,8 @@ impl StreamReader {
                 return Ok(StreamFound::Node(id, node));
             }
             Phase::Facts => {
-                let facts = self.facts(input)?;
+                let facts = self.read_facts(input)?;
+                self.facts = facts;
                 self.groups = input.length()?;
                 self.phase = Phase::Groups;
                 return Ok(StreamFound::Facts(facts));
@@ -130,7 +133,7 @@ impl StreamReader {
         Ok(StreamFound::Nothing)
     }
 
-    fn facts(&self, input: &mut Input<'_>) -> Result<StreamFacts, Error> {
+    fn read_facts(&self, input: &mut Input<'_>) -> Result<StreamFacts, Error> {
         let begin = input.clone();
         let (len, last_id) = (input.length()?, read_id_of_lengths(input)?);
         let mut facts = StreamFacts { len, last_id, added: len, ..StreamFacts::default() };
@@ -151,9 +154,24 @@ impl StreamReader {
 
     fn group<'a>(&mut self, input: &mut Input<'a>) -> Result<StreamFound<'a>, Error> {
         let (name, last_id) = (input.bytes()?, read_id_of_lengths(input)?);
-        let read = if self.version >= 2 { input.length()? } else { u64::MAX };
+        let read = match self.version {
+            1 => self.read_up_to(last_id),
+            _ => Some(input.length()?).filter(|read| *read != u64::MAX),
+        };
         self.phase = Phase::Pending(input.length()?);
-        Ok(StreamFound::Group(name, last_id, Some(read).filter(|it| *it != u64::MAX)))
+        Ok(StreamFound::Group(name, last_id, read))
+    }
+
+    /// Number of entries up to an id, for a version that tells of no deleted ones; `None` if that
+    /// cannot be told.
+    fn read_up_to(&self, id: StreamId) -> Option<u64> {
+        let StreamFacts { len, last_id, first_id, .. } = self.facts;
+        match id {
+            _ if len == 0 || id < first_id => Some(0),
+            _ if id == last_id => Some(len),
+            _ if id == first_id => Some(1),
+            _ => None,
+        }
     }
 
     fn consumer<'a>(&mut self, input: &mut Input<'a>) -> Result<StreamFound<'a>, Error> {

@@ -29,11 +29,9 @@ const THREADS: &str = "Varve has no I/O threads: use 'threads'";
 pub(crate) const ROWS: &[Row] = &[
     fixed("save", "", SNAPSHOTS),
     fixed("stop-writes-on-bgsave-error", "yes", SNAPSHOTS),
-    fixed("rdbchecksum", "yes", SNAPSHOTS).at_start(),
     fixed("rdb-version-check", "strict", SNAPSHOTS),
     fixed("rdb-del-sync-files", "no", SNAPSHOTS),
     fixed("rdb-save-incremental-fsync", "yes", SNAPSHOTS),
-    fixed("dbfilename", "dump.rdb", SNAPSHOTS).protected(),
     fixed("appendonly", "no", JOURNAL),
     fixed("appendfilename", "appendonly.aof", JOURNAL).at_start(),
     fixed("appenddirname", "appendonlydir", JOURNAL).at_start(),

@@ -104,6 +104,8 @@ fn addresses_are_plain_words_and_at_most_sixteen() {
 
 #[test]
 fn a_directory_must_exist() {
+    accepted("dbfilename", &["a.rdb"], "a.rdb");
+    refused("dbfilename", &["../a.rdb"], "dbfilename can't be a path, just a filename");
     accepted("dir", &["/"], "/");
     refused("dir", &[""], "dir can't be empty");
     refused("dir", &["/no/such/directory"], "No such file or directory");

@@ -75,7 +75,8 @@ impl Use {
                 Some(narrow::to_u8(level))
             }
             (Use::Frequency(counter), AccessHistory::Frequency { .. }) => {
-                Some(narrow::to_u8(usize::from(counter) / STEP as usize))
+                let step = (u32::from(counter) + STEP / 2) / STEP;
+                Some(narrow::low_u8(step.min(15).into()))
             }
             _ => None,
         }

@@ -1,5 +1,7 @@
-//! FUNCTION: replies for a server without functions.
+//! FUNCTION: libraries of a file that was loaded. They are kept as they came and shown, and nothing
+//! runs them.
 
+use crate::args::Args;
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 
@@ -8,25 +10,76 @@ pub(super) fn flush(call: &mut Call<'_>) -> Outcome {
     if args.len() > 3 || (args.len() == 3 && !args.is(2, "SYNC") && !args.is(2, "ASYNC")) {
         return Err(Refusal::of("ERR FUNCTION FLUSH only supports SYNC|ASYNC option").into());
     }
+    call.instance.loading.functions().clear();
     call.reply.ok();
     Ok(())
 }
 
+/// Options of FUNCTION LIST.
+#[derive(Default)]
+struct Options<'c> {
+    with_code: bool,
+    pattern: Option<&'c [u8]>,
+}
+
 pub(super) fn list(call: &mut Call<'_>) -> Outcome {
-    let args = call.args;
-    let mut at = 2;
+    let options = parse(call.args)?;
+    let functions = call.instance.loading.functions();
+    let is_wanted = |library: &Library<'_>| {
+        options.pattern.is_none_or(|pattern| text::glob_match(pattern, library.name, true))
+    };
+    let libraries: Vec<Library<'_>> =
+        functions.iter().filter_map(|code| Library::of(code)).filter(is_wanted).collect();
+    let reply = &mut call.reply;
+    reply.array(libraries.len());
+    for library in libraries {
+        reply.map(if options.with_code { 4 } else { 3 });
+        reply.bulk(b"library_name");
+        reply.bulk(library.name);
+        reply.bulk(b"engine");
+        reply.bulk(&library.engine);
+        reply.bulk(b"functions");
+        reply.array(0);
+        if options.with_code {
+            reply.bulk(b"library_code");
+            reply.bulk(library.code);
+        }
+    }
+    Ok(())
+}
+
+fn parse(args: Args<'_>) -> Result<Options<'_>, Refusal> {
+    let (mut options, mut at) = (Options::default(), 2);
     while at < args.len() {
         if args.is(at, "WITHCODE") {
+            options.with_code = true;
             at += 1;
         } else if args.is(at, "LIBRARYNAME") {
             if at + 1 >= args.len() {
-                return Err(Refusal::of("ERR library name argument was not given").into());
+                return Err(Refusal::of("ERR library name argument was not given"));
             }
+            options.pattern = Some(args.get(at + 1));
             at += 2;
         } else {
-            return Err(Refusal::naming("ERR Unknown argument {}", &[args.get(at)]).into());
+            return Err(Refusal::naming("ERR Unknown argument {}", &[args.get(at)]));
         }
     }
-    call.reply.array(0);
-    Ok(())
+    Ok(options)
+}
+
+/// A library, as the first line of its source tells of it: `#!engine name=NAME`.
+struct Library<'l> {
+    engine: Vec<u8>,
+    name: &'l [u8],
+    code: &'l [u8],
+}
+
+impl<'l> Library<'l> {
+    fn of(code: &'l [u8]) -> Option<Library<'l>> {
+        let line = code.split(|byte| *byte == b'\n').next()?.strip_prefix(b"#!")?;
+        let mut words = line.split(u8::is_ascii_whitespace);
+        let engine = words.next()?.to_ascii_uppercase();
+        let name = words.find_map(|word| word.strip_prefix(b"name="))?;
+        Some(Library { engine, name, code })
+    }
 }

@@ -1,13 +1,15 @@
-//! Counts of changes, traffic and hits; and fixed values for persistence and replication, which are
-//! missing.
+//! Counts of changes, traffic and hits, and the progress of loading; fixed values for saving and
+//! replication, which are missing.
 
 use super::text::Text;
 use crate::call::Call;
 use std::sync::atomic::Ordering::Relaxed;
 
 pub(super) fn persistence(text: &mut Text, call: &mut Call<'_>) {
+    let loading = &call.instance.loading;
+    let loaded = &loading.progress;
     text.fields(&[
-        ("loading", &0),
+        ("loading", &u8::from(loading.is_active())),
         ("async_loading", &0),
         ("current_cow_peak", &0),
         ("current_cow_size", &0),
@@ -23,8 +25,8 @@ pub(super) fn persistence(text: &mut Text, call: &mut Call<'_>) {
         ("rdb_current_bgsave_time_sec", &-1),
         ("rdb_saves", &0),
         ("rdb_last_cow_size", &0),
-        ("rdb_last_load_keys_expired", &0),
-        ("rdb_last_load_keys_loaded", &0),
+        ("rdb_last_load_keys_expired", &loaded.expired.load(Relaxed)),
+        ("rdb_last_load_keys_loaded", &loaded.keys.load(Relaxed)),
         ("aof_enabled", &0),
         ("aof_rewrite_in_progress", &0),
         ("aof_rewrite_scheduled", &0),
@@ -38,6 +40,17 @@ pub(super) fn persistence(text: &mut Text, call: &mut Call<'_>) {
         ("module_fork_in_progress", &0),
         ("module_fork_last_cow_size", &0),
     ]);
+    if let Some(facts) = loading.facts(call.now) {
+        let percent = 100.0 * facts.bytes as f64 / facts.total_bytes.max(1) as f64;
+        text.fields(&[
+            ("loading_start_time", &(facts.began / 1000)),
+            ("loading_total_bytes", &facts.total_bytes),
+            ("loading_rdb_used_mem", &0),
+            ("loading_loaded_bytes", &facts.bytes),
+            ("loading_loaded_perc", &format!("{percent:.2}")),
+            ("loading_eta_seconds", &facts.seconds_left),
+        ]);
+    }
 }
 
 pub(super) fn stats(text: &mut Text, call: &mut Call<'_>) {

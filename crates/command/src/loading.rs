@@ -1,0 +1,91 @@
+//! Loading of data: whether it is going on, and how far it has come.
+
+use base::Millis;
+use snapshot::Progress;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// State of loading.
+#[derive(Debug, Default)]
+pub struct Loading {
+    is_active: AtomicBool,
+    /// When it began, in milliseconds since the Unix epoch.
+    began: AtomicU64,
+    /// Bytes to be read.
+    total_bytes: AtomicU64,
+    /// How far it has come, or came.
+    pub progress: Progress,
+    /// Sources of the function libraries of the file that was loaded, to be saved with the data.
+    functions: Mutex<Vec<Vec<u8>>>,
+}
+
+/// How far loading has come, as INFO tells it.
+#[derive(Clone, Copy, Debug)]
+pub struct LoadingFacts {
+    /// When it began, in milliseconds since the Unix epoch.
+    pub began: u64,
+    /// Bytes to be read.
+    pub total_bytes: u64,
+    /// Bytes read.
+    pub bytes: u64,
+    /// Seconds that are left, if it goes on as fast.
+    pub seconds_left: u64,
+}
+
+impl Loading {
+    /// Notes that loading begins.
+    pub(crate) fn begin(&self, total_bytes: u64, now: Millis) {
+        let Progress { bytes, keys, expired, empty } = &self.progress;
+        [bytes, keys, expired, empty].iter().for_each(|count| count.store(0, Relaxed));
+        self.began.store(now.0, Relaxed);
+        self.total_bytes.store(total_bytes, Relaxed);
+        self.is_active.store(true, Relaxed);
+    }
+
+    /// Notes that loading has ended.
+    pub(crate) fn end(&self, functions: Vec<Vec<u8>>) {
+        *self.functions() = functions;
+        self.is_active.store(false, Relaxed);
+    }
+
+    /// Function libraries that are kept.
+    pub fn functions(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
+        self.functions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns true while data is loaded. Nothing expires then, nothing is evicted, and memory has
+    /// no limit.
+    pub fn is_active(&self) -> bool {
+        self.is_active.load(Relaxed)
+    }
+
+    /// How far loading has come; `None` if nothing is loaded.
+    pub fn facts(&self, now: Millis) -> Option<LoadingFacts> {
+        if !self.is_active() {
+            return None;
+        }
+        let (began, bytes) = (self.began.load(Relaxed), self.progress.bytes.load(Relaxed));
+        let total_bytes = self.total_bytes.load(Relaxed).max(bytes);
+        let seconds = now.0.saturating_sub(began) / 1000;
+        let seconds_left = (seconds * (total_bytes - bytes)).checked_div(bytes).unwrap_or(1);
+        Some(LoadingFacts { began, total_bytes, bytes, seconds_left })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_left_follows_from_what_was_read() {
+        let loading = Loading::default();
+        assert!(loading.facts(Millis(1)).is_none());
+        loading.begin(1000, Millis(5000));
+        assert_eq!(loading.facts(Millis(5000)).map(|it| it.seconds_left), Some(1));
+        loading.progress.bytes.store(250, Relaxed);
+        let facts = loading.facts(Millis(15_000)).expect("it goes on");
+        assert_eq!((facts.began, facts.bytes, facts.seconds_left), (5000, 250, 30));
+        loading.end(Vec::new());
+        assert!(loading.facts(Millis(1)).is_none());
+    }
+}

@@ -1,0 +1,36 @@
+//! Errors of loading a file.
+
+use rdb::Error;
+use std::io;
+use thiserror::Error as ThisError;
+
+/// Reason why a file was not loaded.
+#[derive(Debug, ThisError)]
+pub enum LoadError {
+    /// The system refused to read.
+    #[error("reading: {0}")]
+    Read(io::Error),
+    /// The file is damaged, or holds what is not known.
+    #[error("{0}")]
+    File(#[from] Error),
+    /// A key is there twice.
+    #[error("the key at byte {at} is there twice")]
+    Twice {
+        /// Offset of the second one.
+        at: u64,
+    },
+    /// A database that this server does not have.
+    #[error("the keys from byte {at} on are of database {number}: raise `databases`")]
+    Database {
+        /// Offset of the first key.
+        at: u64,
+        /// Number of the database.
+        number: u64,
+    },
+    /// The address space is used up.
+    #[error("there is no room for the key at byte {at}")]
+    NoSpace {
+        /// Offset of the key.
+        at: u64,
+    },
+}

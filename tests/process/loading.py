@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""Starts the server named by VARVE_SERVER on RDB files, good ones and damaged ones, and checks what clients and operators see.
+
+    VARVE_SERVER=target/release/varve-server tests/process/loading.py [CASE ...]
+"""
+
+import inspect
+import pathlib
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+from run import Error, Server
+
+SAMPLES = pathlib.Path(__file__).resolve().parent.parent / "rdb"
+HEAD, END = b"REDIS0011", b"\xff" + bytes(8)  # a checksum of zero stands for none
+
+
+def text(value):
+    """A text of less than 16,384 bytes, as it is."""
+    return (bytes([len(value)]) if len(value) < 64 else struct.pack(">H", 0x4000 | len(value))) + value
+
+
+def pair(number, value, deadline=None):
+    """A string under the name of a number."""
+    when = b"" if deadline is None else b"\xfc" + struct.pack("<q", deadline)
+    return when + b"\x00" + text(b"key%d" % number) + text(value)
+
+
+class Loading(Server):
+    """A server that finds a file when it starts."""
+
+    def __init__(self, data, *settings):
+        self.source = tempfile.TemporaryDirectory(prefix="varve-loading-")
+        pathlib.Path(self.source.name, "dump.rdb").write_bytes(data)
+        super().__init__(*settings, "--dir", self.source.name)
+
+    def __exit__(self, *rest):
+        super().__exit__(*rest)
+        self.source.cleanup()
+
+    def loaded(self):
+        """Waits until everything is loaded, and returns a connection."""
+        client = self.connect()
+        self.until(lambda: not isinstance(self.send(client, "PING"), Error))
+        return client
+
+
+def fails(data, *settings):
+    """Starts a server that must refuse its file; what it says."""
+    server = Loading(data, *settings)
+    try:
+        status = server.process.wait(15)
+        output = server.output.read_text()
+        assert status == 1, "status %d: %s" % (status, output)
+        assert "panicked" not in output, output
+        return output
+    finally:
+        server.__exit__(None, None, None)
+
+
+def case_clients_wait_while_data_is_loaded_and_see_how_far_it_is():
+    count = 2_000_000
+    body = b"".join(pair(number, b"value") for number in range(count))
+    with Loading(HEAD + body + END) as server:
+        client = server.connect()
+        answer = server.send(client, "GET", "key1")
+        assert answer == Error(b"LOADING Valkey is loading the dataset in memory"), answer
+        info = server.send(client, "INFO", "persistence").decode()
+        for field in ("loading:1", "loading_total_bytes:%d" % (len(body) + 18), "loading_loaded_perc:", "loading_eta_seconds:"):
+            assert field in info, info
+        client = server.loaded()
+        assert server.send(client, "DBSIZE") == count
+        info = server.send(client, "INFO", "persistence").decode()
+        assert "loading:0" in info and "rdb_last_load_keys_loaded:%d" % count in info, info
+
+
+def case_memory_has_no_limit_while_data_is_loaded():
+    body = b"".join(pair(number, b"x" * 1000) for number in range(30_000))
+    with Loading(HEAD + body + END, "--maxmemory", "10mb", "--maxmemory-policy", "noeviction") as server:
+        client = server.loaded()
+        assert server.send(client, "DBSIZE") == 30_000
+        answer = server.send(client, "SET", "a", "b")
+        assert isinstance(answer, Error) and answer.startswith(b"OOM"), answer
+
+
+def case_keys_past_their_deadline_are_left_out():
+    now = int(time.time() * 1000)
+    body = pair(1, b"a", 1) + pair(2, b"b", now + 100_000) + pair(3, b"c")
+    with Loading(HEAD + body + END) as server:
+        client = server.loaded()
+        assert [server.send(client, "GET", "key%d" % number) for number in (1, 2, 3)] == [None, b"b", b"c"]
+        assert 0 < server.send(client, "PTTL", "key2") <= 100_000
+        assert "rdb_last_load_keys_expired:1" in server.send(client, "INFO", "persistence").decode()
+
+
+def case_a_damaged_file_stops_the_start_and_is_named_with_the_place():
+    output = fails(HEAD + pair(1, b"a") + b"\x00" + text(b"key2") + b"\xc9")
+    assert "dump.rdb" in output and "byte 25" in output, output
+    assert "wrong checksum" in fails(HEAD + pair(1, b"a") + b"\xff" + b"\x01" * 8)
+    assert "twice" in fails(HEAD + pair(1, b"a") + pair(1, b"a") + END)
+    assert "databases" in fails(HEAD + b"\xfe\x10" + pair(1, b"a") + END)
+    assert "no RDB file" in fails(b"something else")
+    assert "version 50" in fails(b"REDIS0050" + END)
+    assert "module type" in fails((SAMPLES / "redis-8.0.6-module.rdb").read_bytes())
+
+
+def case_another_file_is_loaded_where_the_setting_names_it():
+    with Loading(HEAD + pair(1, b"a") + END, "--dbfilename", "other.rdb") as server:
+        assert server.send(server.loaded(), "DBSIZE") == 0
+
+
+def case_files_that_are_cut_or_changed_are_refused_or_loaded():
+    chance = random.Random(7)
+    whole = (SAMPLES / "valkey-9.1.2.rdb").read_bytes()
+    for at in [chance.randrange(len(whole)) for _ in range(25)]:
+        assert "byte" in fails(whole[:at])
+    for _ in range(25):
+        changed = bytearray(whole)
+        changed[chance.randrange(len(whole))] ^= 1 << chance.randrange(8)
+        assert "dump.rdb" in fails(bytes(changed)), "the checksum does not fit"
+
+
+def main():
+    cases = {name[5:]: case for name, case in globals().items() if name.startswith("case_") and inspect.isfunction(case)}
+    failed = 0
+    for name in sys.argv[1:] or cases:
+        began = time.monotonic()
+        try:
+            cases[name]()
+            print("ok      %-70s %5.1f s" % (name.replace("_", " "), time.monotonic() - began))
+        except (AssertionError, OSError, subprocess.SubprocessError):
+            failed += 1
+            print("FAILED  " + name.replace("_", " "))
+            traceback.print_exc()
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
