@@ -1,0 +1,41 @@
+//! The one ordered stream of units: what the append-only file stores and replicas receive.
+//!
+//! ```text
+//! Lane::take ─▶ place ─▶ Lane::fill ─▶ Lane::withdraw          one lane for each worker
+//!                │                         │
+//!    tail += length of the unit       announcement gone
+//!                │                         ▼
+//! ────────[whole]════[being filled]════[tail]─ ─ ─▶  positions, in chunks of 1 MiB
+//!            ▲
+//! Reader::whole, slice, release                                one reader: it writes the file
+//! ```
+//! A unit is opaque bytes. A position is a byte of the stream, and later the replication offset.
+//!
+//! 1. The tail is changed by additions alone, so places follow each other without gap or overlap.
+//! 2. Each position is filled once, by the lane that took its place, before the lane withdraws.
+//! 3. While a lane has places that are not full, its announcement is at or below the first of them.
+//! 4. So everything below the tail and all announcements is full: it is whole. What was declared
+//!    whole stays so, since later places begin at the tail or behind it.
+//! 5. The end of what is whole is the end of a unit: tail and announcements are never anything
+//!    else.
+//! 6. A chunk has a frame of memory from its first byte that is filled until the reader has
+//!    released its last; only what is whole is released.
+//! 7. Nobody waits: taking a place is an addition, and who finds a chunk without a frame gives it
+//!    one. Writers are held back before they take locks, not here.
+//!
+//! Owner: the ring. A lane belongs to one thread, and so does the reader.
+//! Not here: what a unit means (`command`), threads, settings, who waits for which position.
+//! Start at: `ring.rs`, then `chunks.rs`.
+#![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
+
+mod chunks;
+mod ring;
+mod stack;
+mod sync;
+
+pub use ring::{Lane, Place, Reader, Ring};
+
+/// Bits of a position that lie within a chunk. Checkers of interleavings have chunks of four bytes.
+pub(crate) const CHUNK_BITS: u32 = if cfg!(any(loom, shuttle)) { 2 } else { 20 };
+/// Size of a chunk in bytes.
+pub const CHUNK_BYTES: usize = 1 << CHUNK_BITS;
