@@ -32,8 +32,10 @@ mod chunks;
 mod ring;
 mod stack;
 mod sync;
+pub mod unit;
 
 pub use ring::{Lane, Place, Reader, Ring};
+pub use unit::{Command, Words};
 
 /// Bits of a position that lie within a chunk. Checkers of interleavings have chunks of four bytes.
 pub(crate) const CHUNK_BITS: u32 = if cfg!(any(loom, shuttle)) { 2 } else { 20 };

@@ -4,7 +4,7 @@
 //! is whole is lent as a slice. The invariants are those of the crate's front page.
 
 use crate::chunks::{ChunkNumber, Chunks};
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, AtomicUsize, Ordering};
 use crate::{CHUNK_BITS, CHUNK_BYTES};
 use base::Reservation;
 use base::memory::PAGE_BYTES;
@@ -34,6 +34,8 @@ pub struct Ring {
     announced: Box<[CachePadded<AtomicU64>]>,
     /// First position that the reader has not released.
     released: CachePadded<AtomicU64>,
+    /// Database in which units stand bare. Changes while no lane puts anything.
+    home: AtomicUsize,
     chunks: Chunks,
     memory: Memory,
 }
@@ -56,6 +58,7 @@ impl Ring {
             tail: CachePadded::new(AtomicU64::new(start)),
             announced: (0..lanes).map(|_| CachePadded::new(AtomicU64::new(NOTHING))).collect(),
             released: CachePadded::new(AtomicU64::new(start)),
+            home: AtomicUsize::new(0),
             chunks: Chunks::new(memory.frames()),
             memory,
         });
@@ -66,6 +69,16 @@ impl Ring {
     /// Position behind the last place taken.
     pub fn tail(&self) -> u64 {
         self.tail.load(Ordering::Acquire)
+    }
+
+    /// Number of the home database.
+    #[inline]
+    pub fn home(&self) -> usize {
+        self.home.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_home(&self, home: usize) {
+        self.home.store(home, Ordering::Relaxed);
     }
 
     /// Bytes from the first that was not released to the tail: what writers are held back by.

@@ -2,7 +2,6 @@
 
 use super::*;
 use base::Random;
-use std::sync::atomic::AtomicUsize;
 
 const CHUNK: u64 = CHUNK_BYTES as u64;
 /// Small under Miri, which does a byte at a time.
