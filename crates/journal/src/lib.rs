@@ -8,6 +8,12 @@
 //! ────────[whole]════[being filled]════[tail]─ ─ ─▶  positions, in chunks of 1 MiB
 //!            ▲
 //! Reader::whole, slice, release                                one reader: it writes the file
+//!             │
+//!             ▼
+//! Log::write ─▶ Writer ─▶ incremental file ─▶ SyncJob ─▶ safe
+//!   rotate, replace ─▶ Set: manifest, base, incremental files, history
+//!                        │
+//!                        └─▶ inspect ─▶ AofReader: units again     when a server starts
 //! ```
 //! A unit is opaque bytes. A position is a byte of the stream, and later the replication offset.
 //!
@@ -23,16 +29,28 @@
 //! 7. Nobody waits: taking a place is an addition, and who finds a chunk without a frame gives it
 //!    one. Writers are held back before they take locks, not here.
 //!
-//! Owner: the ring. A lane belongs to one thread, and so does the reader.
+//! Of the files: (8) what was acknowledged as safe is in what `inspect` finds whole, whatever power
+//! loss or failure follows; (9) of the files that the manifest names, only the last may be torn;
+//! (10) after a failed sync nothing is written to that file again.
+//!
+//! Owner: the ring. A lane belongs to one thread, and so do the reader and the log.
 //! Not here: what a unit means (`command`), threads, settings, who waits for which position.
-//! Start at: `ring.rs`, then `chunks.rs`.
+//! Start at: `ring.rs`, then `writer.rs`, `set.rs` and `log.rs`.
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
 mod chunks;
+pub mod disk;
+pub mod inspect;
+pub mod log;
+pub mod manifest;
+pub mod reader;
 mod ring;
+pub mod set;
 mod stack;
 mod sync;
+pub mod sync_line;
 pub mod unit;
+pub mod writer;
 
 pub use ring::{Lane, Place, Reader, Ring};
 pub use unit::{Command, Words};

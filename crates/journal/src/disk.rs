@@ -1,0 +1,124 @@
+//! Files of one directory, as the journal needs them. Names have no slashes: nothing outside is
+//! reached.
+
+mod directory;
+pub mod simulated;
+mod write_back;
+
+pub use directory::{Directory, OpenFile};
+
+use std::io;
+
+/// A directory.
+pub trait Files: Send + Sync {
+    /// A file of it.
+    type File: File;
+
+    /// Creates a file or empties it, for appending and reading.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn create(&self, name: &str) -> io::Result<Self::File>;
+
+    /// Opens a file that exists, for appending and reading.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn open(&self, name: &str) -> io::Result<Self::File>;
+
+    /// Gives a file another name, in place of a file that has it.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn rename(&self, from: &str, to: &str) -> io::Result<()>;
+
+    /// Removes a file.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn remove(&self, name: &str) -> io::Result<()>;
+
+    /// Names of all files; those that are not UTF-8 are left out.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn list(&self) -> io::Result<Vec<String>>;
+
+    /// Makes creations, renames and removals outlast the machine's death.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn sync_names(&self) -> io::Result<()>;
+}
+
+/// An open file.
+pub trait File: Send + Sync {
+    /// Appends bytes, maybe not all; returns how many.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn append(&self, bytes: &[u8]) -> io::Result<usize>;
+
+    /// Reads bytes from a place on; zero at the end.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<usize>;
+
+    /// Number of bytes.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn bytes(&self) -> io::Result<u64>;
+
+    /// Makes what was appended outlast the machine's death.
+    ///
+    /// # Errors
+    /// Those of the system, after which what was not safe before must be taken for lost.
+    fn sync(&self) -> io::Result<()>;
+
+    /// Cuts the file.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn truncate(&self, bytes: u64) -> io::Result<()>;
+
+    /// Allocates space for bytes to come, without making the file longer. Best effort.
+    fn allocate(&self, from: u64, bytes: u64);
+
+    /// Begins to write bytes to the disk, and does not wait. Best effort.
+    fn write_back(&self, from: u64, bytes: u64);
+}
+
+/// Appends all bytes. Returns how many were appended before an error.
+///
+/// # Errors
+/// The first of `append`, which may have appended some; that nothing was appended is one too.
+pub fn append_all(file: &impl File, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match file.append(bytes) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(appended) => bytes = &bytes[appended..],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Reads a whole file, which is refused if it has more than `bytes_max`.
+///
+/// # Errors
+/// Those of the file; `FileTooLarge`.
+pub fn read_all(file: &impl File, bytes_max: usize) -> io::Result<Vec<u8>> {
+    let (mut all, mut piece) = (Vec::new(), [0; 4096]);
+    loop {
+        match file.read_at(all.len() as u64, &mut piece)? {
+            0 => return Ok(all),
+            read if all.len() + read > bytes_max => {
+                return Err(io::ErrorKind::FileTooLarge.into());
+            }
+            read => all.extend_from_slice(&piece[..read]),
+        }
+    }
+}

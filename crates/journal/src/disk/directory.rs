@@ -1,0 +1,147 @@
+//! A directory of the system.
+
+use super::{File, Files, write_back};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{self, AtFlags, Dir, FallocateFlags, Mode, OFlags};
+use rustix::io::Errno;
+use std::io;
+use std::path::Path;
+
+/// A directory of the system; it is kept open, so that it may be renamed meanwhile.
+#[derive(Debug)]
+pub struct Directory(OwnedFd);
+
+impl Directory {
+    /// Opens a directory, which is made if it does not exist.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn open(path: &Path) -> io::Result<Directory> {
+        match fs::mkdir(path, Mode::from_raw_mode(0o755)) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(Directory(fs::open(path, flags, Mode::empty())?))
+    }
+
+    fn open_file(&self, name: &str, flags: OFlags) -> io::Result<OpenFile> {
+        let name = plain(name)?;
+        let flags = flags | OFlags::RDWR | OFlags::APPEND | OFlags::CLOEXEC;
+        Ok(OpenFile(fs::openat(&self.0, name, flags, Mode::from_raw_mode(0o644))?))
+    }
+}
+
+/// Refuses names that lead elsewhere.
+fn plain(name: &str) -> io::Result<&str> {
+    let is_plain = !name.contains('/') && !matches!(name, "" | "." | "..");
+    if is_plain { Ok(name) } else { Err(io::ErrorKind::InvalidInput.into()) }
+}
+
+impl Files for Directory {
+    type File = OpenFile;
+
+    fn create(&self, name: &str) -> io::Result<OpenFile> {
+        self.open_file(name, OFlags::CREATE | OFlags::TRUNC)
+    }
+
+    fn open(&self, name: &str) -> io::Result<OpenFile> {
+        self.open_file(name, OFlags::empty())
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        Ok(fs::renameat(&self.0, plain(from)?, &self.0, plain(to)?)?)
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        Ok(fs::unlinkat(&self.0, plain(name)?, AtFlags::empty())?)
+    }
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in Dir::read_from(&self.0)? {
+            if let Ok(name) = entry?.file_name().to_str()
+                && plain(name).is_ok()
+            {
+                names.push(name.to_owned());
+            }
+        }
+        Ok(names)
+    }
+
+    fn sync_names(&self) -> io::Result<()> {
+        Ok(fs::fsync(&self.0)?)
+    }
+}
+
+/// A file of the system.
+#[derive(Debug)]
+pub struct OpenFile(OwnedFd);
+
+impl File for OpenFile {
+    fn append(&self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(rustix::io::write(&self.0, bytes)?)
+    }
+
+    fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<usize> {
+        Ok(rustix::io::retry_on_intr(|| rustix::io::pread(&self.0, &mut *into, at))?)
+    }
+
+    fn bytes(&self) -> io::Result<u64> {
+        u64::try_from(fs::fstat(&self.0)?.st_size).map_err(io::Error::other)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        Ok(fs::fdatasync(&self.0)?)
+    }
+
+    fn truncate(&self, bytes: u64) -> io::Result<()> {
+        Ok(fs::ftruncate(&self.0, bytes)?)
+    }
+
+    fn allocate(&self, from: u64, bytes: u64) {
+        let _ = fs::fallocate(&self.0, FallocateFlags::KEEP_SIZE, from, bytes);
+    }
+
+    fn write_back(&self, from: u64, bytes: u64) {
+        write_back::begin(self.0.as_fd(), from, bytes);
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle, miri))))]
+mod tests {
+    use super::*;
+    use crate::disk::{append_all, read_all};
+
+    #[test]
+    fn files_are_appended_to_cut_renamed_and_removed() {
+        let parent = tempfile::tempdir().expect("a directory");
+        let directory = Directory::open(&parent.path().join("appendonlydir")).expect("made");
+        let file = directory.create("a").expect("created");
+        file.allocate(0, 1 << 16);
+        append_all(&file, b"hello, world").expect("appended");
+        file.write_back(0, 12);
+        file.sync().expect("synced");
+        assert_eq!(file.bytes().expect("a length"), 12, "allocation does not show");
+        file.truncate(5).expect("cut");
+        append_all(&file, b"!").expect("appended");
+        directory.rename("a", "b").expect("renamed");
+        directory.sync_names().expect("synced");
+        let again = directory.open("b").expect("opened");
+        assert_eq!(read_all(&again, 100).expect("read"), b"hello!");
+        assert!(read_all(&again, 5).is_err());
+        assert_eq!(directory.list().expect("listed"), ["b"]);
+        directory.remove("b").expect("removed");
+        assert!(directory.open("b").is_err());
+    }
+
+    #[test]
+    fn names_do_not_lead_elsewhere() {
+        let parent = tempfile::tempdir().expect("a directory");
+        let directory = Directory::open(parent.path()).expect("opened");
+        for name in ["", ".", "..", "../a", "/tmp/a", "a/b"] {
+            assert!(directory.create(name).is_err(), "{name}");
+            assert!(directory.rename("a", name).is_err(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! What a file of commands is worth before it is loaded: whole, torn at its end, or damaged.
+//!
+//! A machine's death may leave anything in what was not synced: a tail that ends within a command,
+//! or a hole with whole commands behind it. Such a tail is cut. Where bytes were safe and are wrong
+//! now, something else has happened, and nobody should start without them unasked. Sync lines tell
+//! one from the other: each says how much of the file was safe before it. In a file without such
+//! lines, which others have written, whole commands behind the break are the sign.
+
+use crate::disk::File;
+use crate::reader::{AofReader, Item, ReadError, Why};
+use crate::sync_line::{BEGIN, LINE_BYTES_MAX, ReplicationId, parse_unchecked};
+use std::io;
+
+const WINDOW_BYTES: usize = 64 << 10;
+/// Places at which whole commands are looked for behind a break; a file with more is damaged.
+const TRIES_MAX: usize = 1_000;
+
+/// What was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inspection {
+    /// Offset up to which the file is to be loaded.
+    pub whole: u64,
+    /// Units up to there.
+    pub units: u64,
+    /// Bytes behind it.
+    pub bytes_behind: u64,
+    /// Position of the stream there, and whose it is, if the file tells.
+    pub position: Option<(u64, ReplicationId)>,
+    /// State of the file.
+    pub state: State,
+}
+
+/// State of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// All of it can be loaded.
+    Whole,
+    /// What is behind `whole` was never safe: it is to be cut, in the last file of a set.
+    Torn {
+        /// Where the break is.
+        offset: u64,
+        /// What it is.
+        why: Why,
+    },
+    /// What was safe is wrong: the operator has to decide.
+    Damaged {
+        /// Where the break is.
+        offset: u64,
+        /// What it is.
+        why: Why,
+    },
+}
+
+/// Reads a file from an offset on, without keeping anything.
+///
+/// # Errors
+/// Those of the disk.
+pub fn inspect<F: File>(file: &F, from: u64) -> io::Result<Inspection> {
+    let mut reader = AofReader::new(file, from)?;
+    let broken = loop {
+        match reader.next_unit() {
+            Ok(Some(_)) => {}
+            Ok(None) => break None,
+            Err(ReadError::Disk(error)) => return Err(error),
+            Err(ReadError::Broken { offset, why }) => break Some((offset, why)),
+        }
+    };
+    let verified = reader.verified();
+    let (mut whole, mut units) = (reader.whole(), reader.units());
+    let mut position = reader.position();
+    if let Some((_, Why::Checksum)) = broken {
+        // Which of the units since the last line is wrong is not known.
+        (whole, units) = (verified.end, verified.units);
+        position = verified.line.map(|line| line.position);
+    }
+    let state = match broken {
+        None => State::Whole,
+        Some((offset, why)) if was_safe(file, whole, offset, why, verified.line.is_some())? => {
+            State::Damaged { offset, why }
+        }
+        Some((offset, why)) => State::Torn { offset, why },
+    };
+    let id = verified.line.map(|line| line.id);
+    let bytes_behind = file.bytes()?.saturating_sub(whole);
+    Ok(Inspection { whole, units, bytes_behind, position: position.zip(id), state })
+}
+
+/// True if bytes behind `whole` were safe once.
+fn was_safe<F: File>(
+    file: &F,
+    whole: u64,
+    broken_at: u64,
+    why: Why,
+    mut has_lines: bool,
+) -> io::Result<bool> {
+    let mut is_safe = false;
+    search(file, whole.saturating_sub(1), b"\n", BEGIN, |at| {
+        let mut line = [0; LINE_BYTES_MAX];
+        let read = file.read_at(at, &mut line)?;
+        let end = line[..read].iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        if let Some(fields) = parse_unchecked(&line[..end]) {
+            has_lines = true;
+            is_safe |= whole < fields.safe && fields.safe <= at;
+        }
+        Ok(is_safe)
+    })?;
+    match why {
+        _ if has_lines => Ok(is_safe),
+        Why::Unfinished => Ok(false),
+        _ => has_commands_behind(file, broken_at, why),
+    }
+}
+
+/// True if there is a whole command behind a break. Where a command has no end, a value may look
+/// like commands, and only such count that go on to the end of the file.
+fn has_commands_behind<F: File>(file: &F, broken_at: u64, why: Why) -> io::Result<bool> {
+    let (mut is_found, mut tries) = (false, 0);
+    search(file, broken_at, b"\n", b"*", |at| {
+        tries += 1;
+        let mut reader = AofReader::new(file, at)?;
+        let first = whole_item(&mut reader)?;
+        is_found |= match why {
+            Why::Ended if first == Some(Some(Item::Command)) => loop {
+                match whole_item(&mut reader)? {
+                    None => break false,
+                    Some(None) => break true,
+                    Some(Some(_)) => {}
+                }
+            },
+            _ => first == Some(Some(Item::Command)),
+        };
+        Ok(is_found || tries == TRIES_MAX)
+    })?;
+    Ok(is_found || tries == TRIES_MAX)
+}
+
+/// The next item; `None` if it is not whole.
+fn whole_item<F: File>(reader: &mut AofReader<'_, F>) -> io::Result<Option<Option<Item>>> {
+    match reader.next_item() {
+        Ok(item) => Ok(Some(item)),
+        Err(ReadError::Broken { .. }) => Ok(None),
+        Err(ReadError::Disk(error)) => Err(error),
+    }
+}
+
+/// Calls `found` with the offset of each `word` that stands behind `before`, from `from` on, until
+/// it returns true.
+fn search<F: File>(
+    file: &F,
+    from: u64,
+    before: &[u8],
+    word: &[u8],
+    mut found: impl FnMut(u64) -> io::Result<bool>,
+) -> io::Result<()> {
+    let wanted = [before, word].concat();
+    let (mut window, mut begin) = (vec![0; WINDOW_BYTES], from);
+    loop {
+        let read = file.read_at(begin, &mut window)?;
+        for at in 0..(read + 1).saturating_sub(wanted.len()) {
+            let is_here = window[at..read].starts_with(&wanted);
+            if is_here && found(begin + (at + before.len()) as u64)? {
+                return Ok(());
+            }
+        }
+        if read < wanted.len() {
+            return Ok(());
+        }
+        begin += (read + 1 - wanted.len()) as u64;
+    }
+}

@@ -1,0 +1,170 @@
+//! The files that the stream is written to: the writer of the last incremental file, and what
+//! happens when another one follows it.
+//!
+//! ```text
+//! rotate    written up to the cut ─▶ synced ─▶ next file in the manifest ─▶ what follows
+//! replace   a sync has failed ─▶ cut back to what is safe ─▶ next file ─▶ what was in doubt
+//! ```
+//! Whoever calls this decides how long the ring keeps what is written: up to `safe`, and a failed
+//! sync costs nothing; or less, and it takes a rotation, which makes all of it new.
+
+use crate::disk::Files;
+use crate::ring::Reader;
+use crate::set::{Set, SetError};
+use crate::sync_line::ReplicationId;
+use crate::writer::{Reached, Start, SyncJob, SyncPolicy, WriteError, Writer};
+use base::Millis;
+use std::io;
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests;
+
+/// Why the stream is not written, or not known to be safe.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// The file, or the last sync.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// The set of files.
+    #[error(transparent)]
+    Set(#[from] SetError),
+    /// A sync runs, and its end is waited for.
+    #[error("a sync is running")]
+    Syncing,
+    /// What a failed sync has lost is not in memory any more, or the file cannot be cut: only a new
+    /// base makes the set whole.
+    #[error("a sync has failed, and the files need a new base")]
+    NeedsBase,
+}
+
+/// The stream in files.
+#[derive(Debug)]
+pub struct Log<F: Files> {
+    set: Set<F>,
+    writer: Writer<F::File>,
+    id: ReplicationId,
+    /// Home databases, each from a position on.
+    homes: Vec<(u64, usize)>,
+    is_syncing: bool,
+}
+
+impl<F: Files> Log<F> {
+    /// Begins the next incremental file of a set, at a position of the stream.
+    ///
+    /// # Errors
+    /// Those of the set.
+    pub fn begin(mut set: Set<F>, start: Start, now: Millis) -> Result<Log<F>, SetError> {
+        let file = set.begin_incremental(&start.header())?;
+        let writer = Writer::new(file, start, now);
+        let homes = vec![(start.position, start.home)];
+        Ok(Log { set, writer, id: start.id, homes, is_syncing: false })
+    }
+
+    /// The set of files, for the switch of its base and for removing history.
+    pub fn set(&mut self) -> &mut Set<F> {
+        &mut self.set
+    }
+
+    /// What was written.
+    pub fn written(&self) -> Reached {
+        self.writer.written()
+    }
+
+    /// What is safe.
+    pub fn safe(&self) -> Reached {
+        self.writer.safe()
+    }
+
+    /// True after a sync has failed, until `replace` succeeds.
+    pub fn has_sync_failed(&self) -> bool {
+        self.writer.has_sync_failed()
+    }
+
+    /// Notes that the home database is another one from a position on.
+    pub fn move_home(&mut self, position: u64, home: usize) {
+        self.homes.push((position, home));
+    }
+
+    /// Writes what is whole.
+    ///
+    /// # Errors
+    /// Those of the file, and that it is given up after a failed sync.
+    pub fn write(&mut self, reader: &mut Reader, now: Millis) -> Result<(), WriteError> {
+        let whole = reader.whole();
+        self.writer.write(reader, whole, now)
+    }
+
+    /// True if a sync is due.
+    pub fn is_sync_due(&self, policy: SyncPolicy, now: Millis) -> bool {
+        self.writer.is_sync_due(policy, now)
+    }
+
+    /// Begins a sync of what was written.
+    ///
+    /// # Errors
+    /// Those of the file and of the names of files.
+    pub fn begin_sync(&mut self, now: Millis) -> Result<SyncJob<F::File>, LogError> {
+        self.set.settle()?;
+        let job = self.writer.begin_sync(now)?;
+        self.is_syncing = true;
+        Ok(job)
+    }
+
+    /// Takes note of how a sync went.
+    pub fn end_sync(&mut self, job: SyncJob<F::File>, outcome: &io::Result<()>) {
+        self.is_syncing = false;
+        self.writer.end_sync(job, outcome);
+        let safe = self.writer.safe().position;
+        // The last home at or below what is safe, and those behind it.
+        let first = self.homes.partition_point(|(position, _)| *position <= safe);
+        self.homes.drain(..first.saturating_sub(1));
+    }
+
+    /// Ends the file at `cut`, which is whole, and begins the next one. Returns its number, below
+    /// which incremental files become history when a snapshot of the cut is the base.
+    ///
+    /// # Errors
+    /// Those of the file and of the set; the next call goes on.
+    pub fn rotate(&mut self, reader: &Reader, cut: u64, now: Millis) -> Result<u64, LogError> {
+        if self.is_syncing {
+            return Err(LogError::Syncing);
+        }
+        self.set.settle()?;
+        self.writer.write(reader, cut, now)?;
+        self.writer.finish(now)?;
+        self.follow(now)
+    }
+
+    /// Goes on in another file after a failed sync, with what was not safe.
+    ///
+    /// # Errors
+    /// `NeedsBase`, or those of the set; in the latter case the next call goes on.
+    pub fn replace(&mut self, reader: &Reader, now: Millis) -> Result<u64, LogError> {
+        if self.is_syncing {
+            return Err(LogError::Syncing);
+        }
+        if !self.writer.has_sync_failed() {
+            return Ok(self.set.last_incremental());
+        }
+        if reader.released() > self.writer.safe().position {
+            return Err(LogError::NeedsBase);
+        }
+        self.set.settle()?;
+        self.writer.cut_to_safe().map_err(|_| LogError::NeedsBase)?;
+        self.follow(now)
+    }
+
+    /// Begins the next file where the last one ends: where all of it is safe.
+    fn follow(&mut self, now: Millis) -> Result<u64, LogError> {
+        let position = self.writer.safe().position;
+        let start = Start { position, home: self.home_at(position), id: self.id };
+        let file = self.set.begin_incremental(&start.header())?;
+        self.writer = Writer::new(file, start, now);
+        Ok(self.set.last_incremental())
+    }
+
+    fn home_at(&self, position: u64) -> usize {
+        let first = self.homes.partition_point(|(from, _)| *from <= position);
+        self.homes[first.saturating_sub(1)].1
+    }
+}

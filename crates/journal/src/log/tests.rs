@@ -1,0 +1,338 @@
+//! The files on a disk that lies: power is lost, and any operation fails, at every step of a life
+//! with rotations, bases and removals.
+
+use super::*;
+use crate::disk::simulated::{Fault, SimulatedFile, SimulatedFiles};
+use crate::disk::{File, append_all};
+use crate::inspect::{State, inspect};
+use crate::reader::{AofReader, ReadError, Unit};
+use crate::set::BaseForm;
+use crate::unit::{Command, Words};
+use crate::{Lane, Ring};
+use base::Random;
+
+const PREFIX: &str = "appendonly.aof";
+const UNITS: u64 = 24;
+
+/// A life of the journal: units are numbered, a base says how many it stands for.
+struct Life {
+    log: Log<SimulatedFiles>,
+    lane: Lane,
+    reader: Reader,
+    now: Millis,
+    policy: SyncPolicy,
+    units: u64,
+    /// For each unit of this life its number and the position behind it.
+    ends: Vec<(u64, u64)>,
+}
+
+fn id() -> ReplicationId {
+    ReplicationId::parse(&[b'7'; 40]).expect("digits")
+}
+
+impl Life {
+    /// As a server starts, which fails where the disk does.
+    fn begin(files: &SimulatedFiles, policy: SyncPolicy) -> Option<Life> {
+        let set = Set::open(files.clone(), PREFIX).ok()?;
+        let loaded = load(&set).ok()?;
+        set.cut_last(loaded.whole).ok()?;
+        let start = Start { position: loaded.position.unwrap_or(100), home: 0, id: id() };
+        let log = Log::begin(set, start, Millis(0)).ok()?;
+        let (mut lanes, reader) = Ring::with_lanes(start.position, 1, 1 << 20).expect("memory");
+        let lane = lanes.pop().expect("a lane");
+        Some(Life { log, lane, reader, now: Millis(0), policy, units: loaded.units, ends: vec![] })
+    }
+
+    fn put(&mut self) {
+        if self.units % 11 == 10 {
+            let home = usize::from(self.lane.ring().home() == 0);
+            let position = self.lane.move_home(home);
+            self.log.move_home(position, home);
+        }
+        let number = self.units.to_string();
+        let words: [&[u8]; 2] = [b"UNIT", number.as_bytes()];
+        let command = |database| Command { database, words: Words::Args(&words) };
+        let unit = [command(usize::from(self.units.is_multiple_of(3))), command(0)];
+        let commands = if self.units.is_multiple_of(4) { 2 } else { 1 };
+        let end = self.lane.put_unit(unit.into_iter().take(commands));
+        self.lane.withdraw();
+        self.ends.push((self.units + 1, end));
+        self.units += 1;
+    }
+
+    /// What the journal's thread does again and again.
+    fn turn(&mut self) {
+        self.now.0 += 400;
+        if self.log.has_sync_failed() {
+            let _ = self.log.replace(&self.reader, self.now);
+        }
+        let _ = self.log.write(&mut self.reader, self.now);
+        if self.log.is_sync_due(self.policy, self.now)
+            && let Ok(job) = self.log.begin_sync(self.now)
+        {
+            let outcome = job.run();
+            self.log.end_sync(job, &outcome);
+        }
+        self.reader.release(self.log.safe().position.max(self.reader.released()));
+    }
+
+    fn rotate(&mut self) -> Option<u64> {
+        let cut = self.reader.whole();
+        self.log.rotate(&self.reader, cut, self.now).ok()
+    }
+
+    /// Rotates, and makes a base of all units so far.
+    fn make_base(&mut self) {
+        let Some(first) = self.rotate() else { return };
+        let base =
+            format!("*2\r\n$4\r\nBASE\r\n${}\r\n{}\r\n", self.units.to_string().len(), self.units);
+        let set = self.log.set();
+        let write = || -> Result<(), SetError> {
+            let file = set.create_base()?;
+            let outcome = append_all(&file, base.as_bytes()).and_then(|()| file.sync());
+            outcome.map_err(|error| SetError::Disk { doing: "write", name: "base".into(), error })
+        };
+        if write().is_ok() {
+            let _ = set.switch_base(BaseForm::Commands, first);
+        }
+    }
+
+    fn live(&mut self, units: u64) {
+        for _ in 0..units {
+            self.put();
+            self.turn();
+            match self.units % 8 {
+                3 => self.make_base(),
+                6 => _ = self.rotate(),
+                5 => drop(self.log.set().delete_step(30)),
+                _ => {}
+            }
+        }
+        (0..6).for_each(|_| self.turn());
+    }
+
+    /// Number of units that are safe, of all lives.
+    fn acknowledged(&self) -> u64 {
+        let safe = self.log.safe().position;
+        let last = self.ends.iter().rev().find(|(_, end)| *end <= safe);
+        last.map_or(0, |(units, _)| *units)
+    }
+}
+
+struct Loaded {
+    units: u64,
+    whole: u64,
+    position: Option<u64>,
+}
+
+/// Loads a set, as a server does, and looks if it is a prefix of the history.
+fn load(set: &Set<SimulatedFiles>) -> io::Result<Loaded> {
+    let mut loaded = Loaded { units: 0, whole: 0, position: None };
+    let files: Vec<_> = set.manifest().to_load().collect();
+    for (number, entry) in files.iter().enumerate() {
+        let file = set.files().open(&entry.name)?;
+        let found = inspect(&file, 0)?;
+        let is_last = number + 1 == files.len();
+        match found.state {
+            State::Whole => {}
+            State::Torn { .. } if is_last => {}
+            state => panic!("{} of {}: {state:?}", entry.name, set.manifest()),
+        }
+        let mut reader = AofReader::between(&file, 0, found.whole);
+        let mut database = 0;
+        while let Some(unit) = next(&mut reader)? {
+            loaded.units += load_unit(&unit, loaded.units, &mut database);
+        }
+        loaded.whole = found.whole;
+        loaded.position = found.position.map(|(position, _)| position).or(loaded.position);
+    }
+    Ok(loaded)
+}
+
+/// Looks if a unit is the expected one, in the right databases. Returns how many units it stands
+/// for.
+fn load_unit(unit: &Unit<'_>, expected: u64, database: &mut u64) -> u64 {
+    let (mut units, mut databases) = (0, vec![]);
+    for command in unit.commands() {
+        let words: Vec<&[u8]> = command.collect();
+        let value: u64 = std::str::from_utf8(words[1]).unwrap().parse().unwrap();
+        match words[0] {
+            b"SELECT" => *database = value,
+            b"BASE" => return value - expected,
+            _ => {
+                assert_eq!(value, expected, "units stand in order, each once");
+                databases.push(*database);
+                units = 1;
+            }
+        }
+    }
+    let first = u64::from(expected.is_multiple_of(3));
+    let both = if expected.is_multiple_of(4) { vec![first, 0] } else { vec![first] };
+    assert!(units == 0 || databases == both, "{expected} in {databases:?}");
+    units
+}
+
+fn next<'r>(reader: &'r mut AofReader<'_, SimulatedFile>) -> io::Result<Option<Unit<'r>>> {
+    reader.next_unit().map_err(|error| match error {
+        ReadError::Disk(error) => error,
+        ReadError::Broken { .. } => panic!("{error}, and was inspected before"),
+    })
+}
+
+fn reload(files: &SimulatedFiles) -> u64 {
+    load(&Set::open(files.clone(), PREFIX).expect("a set")).expect("read").units
+}
+
+/// A life on a disk; returns how many units were acknowledged.
+fn live(files: &SimulatedFiles, policy: SyncPolicy) -> u64 {
+    let Some(mut life) = Life::begin(files, policy) else { return 0 };
+    life.live(UNITS);
+    life.acknowledged()
+}
+
+fn operations_of_a_life(policy: SyncPolicy) -> usize {
+    let files = SimulatedFiles::new();
+    assert_eq!(live(&files, policy), UNITS);
+    files.operations()
+}
+
+#[test]
+fn what_was_acknowledged_outlasts_power_loss_at_every_operation() {
+    for policy in [SyncPolicy::Always, SyncPolicy::EverySecond] {
+        for operation in 0..operations_of_a_life(policy) {
+            let files = SimulatedFiles::new();
+            files.fail_at(operation, Fault::Stop);
+            let acknowledged = live(&files, policy);
+            assert!(reload(&files.after_kill()) >= acknowledged, "killed at {operation}");
+            for seed in 0..4 {
+                let after = files.after_power_loss(&mut Random::from_seed(seed));
+                let units = reload(&after);
+                assert!(units >= acknowledged, "power lost at {operation}, seed {seed}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_second_life_goes_on_where_the_first_was_cut_off() {
+    for operation in (0..operations_of_a_life(SyncPolicy::Always)).step_by(3) {
+        let files = SimulatedFiles::new();
+        files.fail_at(operation, Fault::Stop);
+        let acknowledged = live(&files, SyncPolicy::Always);
+        let mut random = Random::from_seed(operation as u64);
+        let after = files.after_power_loss(&mut random);
+        after.fail_at(operation / 2, Fault::Stop);
+        let second = live(&after, SyncPolicy::Always).max(acknowledged);
+        let units = reload(&after.after_power_loss(&mut random));
+        assert!(units >= second, "lives of {operation} operations");
+    }
+}
+
+#[test]
+fn nothing_is_lost_when_any_operation_fails_once() {
+    for fault in [Fault::NoSpace, Fault::Device] {
+        // The first operations are those of the start, which is refused.
+        for operation in 0..operations_of_a_life(SyncPolicy::Always) {
+            let files = SimulatedFiles::new();
+            files.fail_at(operation, fault);
+            let Some(mut life) = Life::begin(&files, SyncPolicy::Always) else { continue };
+            life.live(UNITS);
+            assert_eq!(life.acknowledged(), UNITS, "{fault:?} at {operation}");
+            let after = files.after_power_loss(&mut Random::from_seed(operation as u64));
+            assert_eq!(reload(&after), UNITS, "{fault:?} at {operation}");
+        }
+    }
+}
+
+#[test]
+fn what_was_acknowledged_outlasts_a_failure_and_then_power_loss() {
+    for operation in 0..operations_of_a_life(SyncPolicy::Always) {
+        for later in [1, 2, 3, 5, 8, 13] {
+            let files = SimulatedFiles::new();
+            let Some(mut life) = Life::begin(&files, SyncPolicy::Always) else { continue };
+            files.fail_at(operation, Fault::Device);
+            files.fail_at(operation + later, Fault::Stop);
+            life.live(UNITS);
+            let after = files.after_power_loss(&mut Random::from_seed(operation as u64));
+            let units = reload(&after);
+            assert!(units >= life.acknowledged(), "{operation}, and {later} later");
+        }
+    }
+}
+
+#[test]
+fn a_full_disk_refuses_until_space_returns() {
+    let files = SimulatedFiles::new();
+    let mut life = Life::begin(&files, SyncPolicy::Always).expect("a life");
+    life.live(5);
+    files.set_full(true);
+    life.live(5);
+    assert_eq!(life.acknowledged(), 5);
+    assert_eq!(reload(&files.after_kill()), 5, "cut back to a whole unit");
+    files.set_full(false);
+    life.live(5);
+    assert_eq!((life.acknowledged(), reload(&files.after_kill())), (15, 15));
+}
+
+#[test]
+fn a_failed_write_is_tried_again_after_a_second() {
+    let files = SimulatedFiles::new();
+    let mut life = Life::begin(&files, SyncPolicy::Always).expect("a life");
+    let bytes = || files.contents("appendonly.aof.1.incr.aof").expect("the file").len();
+    let before = bytes();
+    // Half of the unit is written.
+    files.fail_at(0, Fault::NoSpace);
+    life.put();
+    let write = |life: &mut Life, now| life.log.write(&mut life.reader, Millis(now));
+    assert!(matches!(write(&mut life, 10), Err(WriteError::Write(_))));
+    assert_eq!(bytes(), before);
+    assert!(matches!(write(&mut life, 1_009), Err(WriteError::Waiting)));
+    assert!(write(&mut life, 1_010).is_ok());
+}
+
+#[test]
+fn what_a_failed_sync_has_lost_needs_a_base_if_it_was_released() {
+    let files = SimulatedFiles::new();
+    let mut life = Life::begin(&files, SyncPolicy::Always).expect("a life");
+    life.put();
+    life.log.write(&mut life.reader, Millis(0)).expect("written");
+    life.reader.release(life.log.written().position);
+    let job = life.log.begin_sync(Millis(0)).expect("begun");
+    let outcome = Err(io::ErrorKind::Other.into());
+    life.log.end_sync(job, &outcome);
+    assert!(matches!(life.log.write(&mut life.reader, Millis(9_000)), Err(WriteError::SyncFailed)));
+    assert!(matches!(life.log.replace(&life.reader, Millis(9_000)), Err(LogError::NeedsBase)));
+}
+
+#[test]
+fn everysec_begins_a_sync_once_a_second() {
+    let files = SimulatedFiles::new();
+    let mut life = Life::begin(&files, SyncPolicy::EverySecond).expect("a life");
+    life.put();
+    life.log.write(&mut life.reader, Millis(0)).expect("written");
+    let is_due = |policy, now| life.log.is_sync_due(policy, Millis(now));
+    assert!(!is_due(SyncPolicy::EverySecond, 999) && is_due(SyncPolicy::EverySecond, 1_000));
+    assert!(is_due(SyncPolicy::Always, 0) && !is_due(SyncPolicy::No, 5_000));
+}
+
+#[test]
+fn history_is_removed_in_pieces() {
+    let files = SimulatedFiles::new();
+    let mut life = Life::begin(&files, SyncPolicy::Always).expect("a life");
+    life.put();
+    life.turn();
+    life.make_base();
+    let name = "appendonly.aof.1.incr.aof";
+    let mut bytes = files.contents(name).expect("history").len();
+    while life.log.set().delete_step(50).expect("a step") {
+        let left = files.contents(name).map_or(0, |bytes| bytes.len());
+        assert!(left < bytes || left == 0);
+        bytes = left;
+    }
+    assert_eq!(files.contents(name), None);
+    let manifest = life.log.set().manifest().to_string();
+    assert_eq!(
+        manifest,
+        "file appendonly.aof.1.base.aof seq 1 type b\nfile appendonly.aof.2.incr.aof seq 2 type i\n"
+    );
+}

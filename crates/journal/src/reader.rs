@@ -1,0 +1,370 @@
+//! The reader of a file of commands, as Redis, Valkey and this crate write it: one unit after the
+//! other, with bounded trust.
+//!
+//! ```text
+//! file ──64 KiB──▶ buffer ─▶ items: command | # line ─▶ unit: a command, or those of MULTI to EXEC
+//! ```
+//! Memory is that of the largest unit as far as it was read: announced lengths are only held
+//! against the length of the file.
+
+use crate::disk::File;
+use crate::sync_line::{BEGIN, Checksum, SyncLine};
+use std::io;
+use std::ops::Range;
+use text::parse_u64;
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests;
+
+const READ_BYTES: usize = 64 << 10;
+/// Consumed bytes at which the buffer is moved together.
+const CONSUMED_BYTES_MAX: usize = 256 << 10;
+/// Longest `*` or `$` line.
+const HEADER_BYTES_MAX: usize = 24;
+/// Longest `#` line; others read as many bytes of it.
+const COMMENT_BYTES_MAX: usize = 1024;
+
+/// Reader of a file.
+#[derive(Debug)]
+pub struct AofReader<'f, F> {
+    file: &'f F,
+    /// Offset at which nothing more is read.
+    end: u64,
+    buffer: Vec<u8>,
+    /// Offset in the file of the first byte of the buffer.
+    begin: u64,
+    /// Index in the buffer of what is read next.
+    at: usize,
+    /// Index up to which bytes are in the checksum.
+    summed: usize,
+    checksum: Checksum,
+    /// Bytes of the arguments of the unit.
+    args: Vec<Range<usize>>,
+    /// Arguments of its commands.
+    commands: Vec<Range<usize>>,
+    verified: Verified,
+    /// Offset behind the last whole unit.
+    whole: u64,
+    /// Units read.
+    units: u64,
+}
+
+/// The last line that agreed with the bytes before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Verified {
+    /// Offset behind it.
+    pub end: u64,
+    /// What it says.
+    pub line: Option<SyncLine>,
+    /// Units before it.
+    pub units: u64,
+}
+
+/// A unit of a file.
+#[derive(Clone, Copy, Debug)]
+pub struct Unit<'r> {
+    buffer: &'r [u8],
+    args: &'r [Range<usize>],
+    commands: &'r [Range<usize>],
+    /// True if it was framed by MULTI and EXEC.
+    pub is_framed: bool,
+}
+
+impl<'r> Unit<'r> {
+    /// Its commands: name and arguments of each. There may be none in a frame.
+    pub fn commands(
+        &self,
+    ) -> impl ExactSizeIterator<Item = impl ExactSizeIterator<Item = &'r [u8]> + Clone> + Clone
+    {
+        let (buffer, args) = (self.buffer, self.args);
+        self.commands
+            .iter()
+            .map(move |command| args[command.clone()].iter().map(move |arg| &buffer[arg.clone()]))
+    }
+}
+
+/// Why a file could not be read on.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The disk has failed.
+    #[error(transparent)]
+    Disk(#[from] io::Error),
+    /// The file is not whole.
+    #[error("offset {offset}: {why}")]
+    Broken {
+        /// Offset of the command or line that is wrong, or of the unit that has no end.
+        offset: u64,
+        /// What is wrong.
+        why: Why,
+    },
+}
+
+/// What is wrong with a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Why {
+    /// The file ends within a command or a line.
+    #[error("the file ends within a command")]
+    Ended,
+    /// The file ends between MULTI and EXEC.
+    #[error("the file ends within a transaction")]
+    Unfinished,
+    /// The bytes are not a command.
+    #[error("there is no command")]
+    Format,
+    /// The bytes are not those that were written.
+    #[error("the bytes before this line do not agree with its checksum")]
+    Checksum,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Item {
+    Command,
+    Line,
+}
+
+impl<'f, F: File> AofReader<'f, F> {
+    /// A reader from an offset on: zero, or the end of a snapshot at the begin of the file.
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub fn new(file: &'f F, offset: u64) -> io::Result<AofReader<'f, F>> {
+        Ok(AofReader::between(file, offset, file.bytes()?))
+    }
+
+    /// A reader of the bytes from one offset to another, as if the file ended there.
+    pub fn between(file: &'f F, offset: u64, end: u64) -> AofReader<'f, F> {
+        AofReader {
+            file,
+            end,
+            buffer: Vec::new(),
+            begin: offset,
+            at: 0,
+            summed: 0,
+            checksum: Checksum::default(),
+            args: Vec::new(),
+            commands: Vec::new(),
+            verified: Verified { end: offset, ..Verified::default() },
+            whole: offset,
+            units: 0,
+        }
+    }
+
+    /// The next unit; `None` at the end of the file.
+    ///
+    /// # Errors
+    /// Those of the disk, and where the file is not whole.
+    pub fn next_unit(&mut self) -> Result<Option<Unit<'_>>, ReadError> {
+        self.begin_unit();
+        let began = self.offset();
+        let mut is_framed = false;
+        loop {
+            match self.next_item()? {
+                None if is_framed => {
+                    return Err(ReadError::Broken { offset: began, why: Why::Unfinished });
+                }
+                None => return Ok(None),
+                Some(Item::Line) if is_framed => {}
+                Some(Item::Line) => self.begin_unit(),
+                Some(Item::Command) => match self.frame() {
+                    Some(Frame::Multi) if !is_framed => is_framed = true,
+                    Some(Frame::Exec) if is_framed => break,
+                    Some(_) => return Err(ReadError::Broken { offset: began, why: Why::Format }),
+                    None if is_framed => {}
+                    None => break,
+                },
+            }
+        }
+        self.whole = self.offset();
+        self.units += 1;
+        let Self { buffer, args, commands, .. } = self;
+        Ok(Some(Unit { buffer, args, commands, is_framed }))
+    }
+
+    /// Offset behind the last whole unit.
+    pub fn whole(&self) -> u64 {
+        self.whole
+    }
+
+    /// Number of units read.
+    pub fn units(&self) -> u64 {
+        self.units
+    }
+
+    /// The last line that agreed with the file.
+    pub fn verified(&self) -> Verified {
+        self.verified
+    }
+
+    /// Position of the stream behind the last whole unit, if a line has told one.
+    pub fn position(&self) -> Option<u64> {
+        let line = self.verified.line?;
+        Some(line.position + (self.whole - self.verified.end))
+    }
+
+    pub(crate) fn offset(&self) -> u64 {
+        self.begin + self.at as u64
+    }
+
+    /// Forgets the unit before, and its bytes if they are many.
+    fn begin_unit(&mut self) {
+        self.args.clear();
+        self.commands.clear();
+        if self.at >= CONSUMED_BYTES_MAX || self.at == self.buffer.len() {
+            self.sum_up();
+            self.buffer.drain(..self.at);
+            self.begin += self.at as u64;
+            (self.at, self.summed) = (0, 0);
+        }
+    }
+
+    fn sum_up(&mut self) {
+        self.checksum.update(&self.buffer[self.summed..self.at]);
+        self.summed = self.at;
+    }
+
+    /// Takes MULTI and EXEC off the commands of the unit.
+    fn frame(&mut self) -> Option<Frame> {
+        let command = self.commands.last()?.clone();
+        let name = self.args.get(command.start).filter(|_| command.len() == 1)?.clone();
+        let frame = match &self.buffer[name] {
+            name if name.eq_ignore_ascii_case(b"MULTI") => Frame::Multi,
+            name if name.eq_ignore_ascii_case(b"EXEC") => Frame::Exec,
+            _ => return None,
+        };
+        self.commands.pop();
+        Some(frame)
+    }
+
+    /// Reads one command or line.
+    pub(crate) fn next_item(&mut self) -> Result<Option<Item>, ReadError> {
+        if !self.has(1)? {
+            return Ok(None);
+        }
+        let offset = self.offset();
+        let read = match self.buffer[self.at] {
+            b'#' => self.read_line(),
+            b'*' => self.read_command(),
+            _ => Err(Stop::Why(Why::Format)),
+        };
+        read.map(Some).map_err(|stop| match stop {
+            Stop::Disk(error) => ReadError::Disk(error),
+            Stop::Why(why) => ReadError::Broken { offset, why },
+        })
+    }
+
+    fn read_command(&mut self) -> Result<Item, Stop> {
+        let first = self.args.len();
+        let count = self.read_header(b'*')?;
+        if count == 0 {
+            return Err(Stop::Why(Why::Format));
+        }
+        for _ in 0..count {
+            let bytes = self.read_header(b'$')?;
+            let Some(end) = bytes.checked_add(2).filter(|end| *end < u64::MAX / 2) else {
+                return Err(Stop::Why(Why::Format));
+            };
+            if !self.has(end)? {
+                return Err(Stop::Why(Why::Ended));
+            }
+            let arg = self.at..self.at + narrow::to_usize(bytes);
+            if &self.buffer[arg.end..arg.end + 2] != b"\r\n" {
+                return Err(Stop::Why(Why::Format));
+            }
+            self.at = arg.end + 2;
+            self.args.push(arg);
+        }
+        self.commands.push(first..self.args.len());
+        Ok(Item::Command)
+    }
+
+    /// Reads a mark and a number.
+    fn read_header(&mut self, mark: u8) -> Result<u64, Stop> {
+        let Some(line) = self.find_line(HEADER_BYTES_MAX)? else {
+            return Err(Stop::Why(Why::Format));
+        };
+        let number = match &self.buffer[line.clone()] {
+            [first, digits @ .., b'\r', b'\n'] if *first == mark => parse_u64(digits),
+            _ => None,
+        };
+        self.at = line.end;
+        number.ok_or(Stop::Why(Why::Format))
+    }
+
+    fn read_line(&mut self) -> Result<Item, Stop> {
+        let Some(line) = self.find_line(COMMENT_BYTES_MAX)? else {
+            return Err(Stop::Why(Why::Format));
+        };
+        let is_between_units = self.args.is_empty();
+        if self.buffer[line.clone()].starts_with(BEGIN) {
+            if !is_between_units {
+                return Err(Stop::Why(Why::Format));
+            }
+            self.sum_up();
+            let Some(fields) = self.checksum.check(&self.buffer[line.clone()]) else {
+                return Err(Stop::Why(Why::Checksum));
+            };
+            let end = self.begin + line.end as u64;
+            self.verified = Verified { end, line: Some(fields), units: self.units };
+            self.summed = line.end;
+        }
+        self.at = line.end;
+        if is_between_units {
+            self.whole = self.offset();
+        }
+        Ok(Item::Line)
+    }
+
+    /// Finds the line that begins here; `None` if it is longer than `bytes_max`.
+    fn find_line(&mut self, bytes_max: usize) -> Result<Option<Range<usize>>, Stop> {
+        let mut looked = 0;
+        loop {
+            let rest = &self.buffer[self.at + looked..];
+            let rest = &rest[..rest.len().min(bytes_max - looked)];
+            if let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+                return Ok(Some(self.at..self.at + looked + end + 1));
+            }
+            looked += rest.len();
+            if looked == bytes_max {
+                return Ok(None);
+            }
+            if !self.has(looked as u64 + 1)? {
+                return Err(Stop::Why(Why::Ended));
+            }
+        }
+    }
+
+    /// True if the file has so many bytes more, which are then in the buffer.
+    fn has(&mut self, bytes: u64) -> Result<bool, io::Error> {
+        while ((self.buffer.len() - self.at) as u64) < bytes {
+            if self.end.saturating_sub(self.offset()) < bytes {
+                return Ok(false);
+            }
+            let read = self.buffer.len();
+            let left = self.end - self.begin - read as u64;
+            let room = usize::try_from(left).unwrap_or(usize::MAX).min(READ_BYTES);
+            self.buffer.resize(read + room, 0);
+            let outcome = self.file.read_at(self.begin + read as u64, &mut self.buffer[read..]);
+            self.buffer.truncate(read + outcome.as_ref().map_or(0, |bytes| *bytes));
+            if outcome? == 0 {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+enum Frame {
+    Multi,
+    Exec,
+}
+
+enum Stop {
+    Disk(io::Error),
+    Why(Why),
+}
+
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Stop {
+        Stop::Disk(error)
+    }
+}

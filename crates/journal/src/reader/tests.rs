@@ -1,0 +1,230 @@
+//! Files as they should be, torn, damaged and hostile.
+
+use super::*;
+use crate::disk::Files;
+use crate::disk::simulated::SimulatedFiles;
+use crate::inspect::{Inspection, State, inspect};
+use crate::sync_line::ReplicationId;
+use crate::unit::{Command, Words, encode};
+use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
+
+const SET: &str = "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$5\r\nvalue\r\n";
+const MULTI: &str = "*1\r\n$5\r\nmulti\r\n";
+const EXEC: &str = "*1\r\n$4\r\nEXEC\r\n";
+
+fn with_file<T>(bytes: &[u8], act: impl FnOnce(&crate::disk::simulated::SimulatedFile) -> T) -> T {
+    let files = SimulatedFiles::new();
+    files.put("f", bytes);
+    act(&files.open("f").expect("put there"))
+}
+
+/// Commands as words.
+type Commands = Vec<Vec<Vec<u8>>>;
+
+/// Units as lists of commands, and why the file ended.
+fn units(bytes: &[u8]) -> (Vec<Commands>, Option<(u64, Why)>) {
+    with_file(bytes, |file| {
+        let (mut reader, mut units) = (AofReader::new(file, 0).expect("opened"), Vec::new());
+        loop {
+            match reader.next_unit() {
+                Ok(None) => return (units, None),
+                Err(ReadError::Broken { offset, why }) => return (units, Some((offset, why))),
+                Err(ReadError::Disk(error)) => panic!("{error}"),
+                Ok(Some(unit)) => {
+                    let words =
+                        |args: &mut dyn Iterator<Item = &[u8]>| args.map(<[u8]>::to_vec).collect();
+                    units.push(unit.commands().map(|mut args| words(&mut args)).collect());
+                }
+            }
+        }
+    })
+}
+
+fn look(bytes: &[u8]) -> Inspection {
+    with_file(bytes, |file| inspect(file, 0).expect("read"))
+}
+
+/// A file with lines: three syncs of two commands each, of which the first two were safe.
+fn with_lines() -> (Vec<u8>, Vec<usize>) {
+    let id = ReplicationId::parse(&[b'b'; 40]).expect("digits");
+    let (mut bytes, mut checksum, mut ends, mut safe) = (vec![], Checksum::default(), vec![], 0);
+    for _ in 0..3 {
+        for _ in 0..2 {
+            bytes.extend_from_slice(SET.as_bytes());
+            checksum.update(SET.as_bytes());
+        }
+        let position = (ends.len() as u64 + 1) * 2 * SET.len() as u64;
+        bytes.extend_from_slice(checksum.line(position, id, safe).as_bytes());
+        safe = bytes.len() as u64;
+        ends.push(bytes.len());
+    }
+    (bytes, ends)
+}
+
+#[test]
+fn commands_transactions_and_comments_are_read() {
+    let file = format!("#TS:1\r\n{SET}{MULTI}{SET}#x\n{SET}{EXEC}{MULTI}{EXEC}{SET}# end\n");
+    let (units, end) = units(file.as_bytes());
+    let set = vec![b"SET".to_vec(), b"k".to_vec(), b"value".to_vec()];
+    assert_eq!(end, None);
+    assert_eq!(units, [vec![set.clone()], vec![set.clone(); 2], vec![], vec![set]]);
+    assert_eq!(look(file.as_bytes()).state, State::Whole);
+}
+
+#[test]
+fn a_tail_that_ends_within_a_command_is_torn() {
+    let file = format!("{SET}{SET}");
+    for cut in 1..SET.len() {
+        let found = look(&file.as_bytes()[..SET.len() + cut]);
+        let offset = SET.len() as u64;
+        assert_eq!((found.whole, found.units, found.bytes_behind), (offset, 1, cut as u64));
+        assert_eq!(found.state, State::Torn { offset, why: Why::Ended }, "{cut}");
+    }
+}
+
+#[test]
+fn a_transaction_without_end_is_torn_at_its_begin() {
+    let found = look(format!("{SET}{MULTI}{SET}").as_bytes());
+    let offset = SET.len() as u64;
+    assert_eq!((found.whole, found.state), (offset, State::Torn { offset, why: Why::Unfinished }));
+    let found = look(format!("{SET}{MULTI}{}", &SET[..9]).as_bytes());
+    assert_eq!(found.whole, offset);
+}
+
+#[test]
+fn zeros_and_garbage_at_the_end_are_torn() {
+    for tail in [&b"\0\0\0\0\0\0\0\0"[..], b"garbage\r\n*x\r\n", b"*1\r\n$4\r\nPINGxx", b"*0\r\n"] {
+        let found = look(&[SET.as_bytes(), tail].concat());
+        let offset = SET.len() as u64;
+        assert_eq!(found.state, State::Torn { offset, why: Why::Format }, "{tail:?}");
+    }
+}
+
+#[test]
+fn whole_commands_behind_a_break_are_damage() {
+    let found = look(format!("{SET}garbage\r\n{SET}{SET}").as_bytes());
+    let offset = SET.len() as u64;
+    assert_eq!((found.whole, found.state), (offset, State::Damaged { offset, why: Why::Format }));
+    let swallowed = SET.replace("$5", "$500");
+    let found = look(format!("{SET}{swallowed}{SET}").as_bytes());
+    assert_eq!(found.state, State::Damaged { offset, why: Why::Ended });
+}
+
+#[test]
+fn lengths_that_lie_take_no_memory() {
+    for hostile in [
+        "*9223372036854775807\r\n",
+        "*18446744073709551615\r\n$1\r\na\r\n",
+        "*1\r\n$9223372036854775807\r\n",
+        "*1\r\n$18446744073709551615\r\nx\r\n",
+        "*2\r\n$4294967296\r\nx\r\n",
+        "*99999999999999999999999999\r\n",
+    ] {
+        let found = look(hostile.as_bytes());
+        assert!(matches!(found.state, State::Torn { offset: 0, .. }), "{hostile}: {found:?}");
+    }
+    with_file("*1\r\n$9000000000\r\nxyz\r\n".as_bytes(), |file| {
+        let mut reader = AofReader::new(file, 0).expect("opened");
+        assert!(reader.next_unit().is_err());
+        assert!(reader.buffer.capacity() <= READ_BYTES);
+    });
+}
+
+#[test]
+fn a_large_argument_is_read_in_pieces() {
+    let value = "v".repeat(3 * READ_BYTES + 17);
+    let command = format!("*2\r\n$1\r\na\r\n${}\r\n{value}\r\n", value.len());
+    let (units, end) = units(format!("{SET}{command}{SET}").as_bytes());
+    assert_eq!((units.len(), end), (3, None));
+    assert_eq!(units[1][0][1], value.as_bytes());
+}
+
+#[test]
+fn lines_tell_the_position_and_survive() {
+    let (bytes, ends) = with_lines();
+    let found = look(&[&bytes[..], SET.as_bytes()].concat());
+    assert_eq!((found.state, found.units), (State::Whole, 7));
+    assert_eq!(found.position.expect("told").0, 7 * SET.len() as u64);
+    let found = look(&bytes[..ends[1] + 3]);
+    assert_eq!(found.position.expect("told").0, 4 * SET.len() as u64);
+    assert!(matches!(found.state, State::Torn { .. }));
+}
+
+#[test]
+fn a_flipped_bit_is_damage_where_it_was_safe_and_a_tear_where_it_was_not() {
+    let (bytes, ends) = with_lines();
+    for at in 0..bytes.len() * 8 {
+        let mut bytes = bytes.clone();
+        bytes[at / 8] ^= 1 << (at % 8);
+        let found = look(&bytes);
+        // The third line says that everything up to the end of the second one was safe. It may
+        // become a comment itself, or say another number.
+        let third = ends[1] + 2 * SET.len();
+        match found.state {
+            State::Damaged { why, .. } if at / 8 < ends[1] => {
+                assert!(why != Why::Checksum || found.whole as usize <= at / 8);
+            }
+            State::Torn { .. } if at / 8 >= ends[1] => assert!(found.whole as usize >= ends[1]),
+            State::Whole | State::Damaged { .. } if at / 8 >= third => {}
+            state => panic!("byte {} of {ends:?}: {state:?}", at / 8),
+        }
+    }
+}
+
+#[test]
+fn a_hole_in_what_was_never_synced_is_cut_with_what_is_behind_it() {
+    let (mut bytes, ends) = with_lines();
+    bytes[ends[1] + 5..ends[1] + 40].fill(0);
+    let found = look(&bytes);
+    let (offset, why) = (ends[1] as u64, Why::Format);
+    assert_eq!((found.whole, found.state), (offset, State::Torn { offset, why }));
+    assert_eq!(found.units, 4);
+}
+
+#[test]
+fn frames_are_not_nested_and_lines_do_not_stand_in_them() {
+    let (lines, _) = with_lines();
+    let line = &lines[2 * SET.len()..];
+    for bad in [format!("{MULTI}{MULTI}"), EXEC.to_owned()] {
+        assert!(matches!(units(bad.as_bytes()).1, Some((0, Why::Format))), "{bad}");
+    }
+    let framed = [MULTI.as_bytes(), line].concat();
+    assert!(matches!(units(&framed).1, Some((_, Why::Format))));
+}
+
+proptest! {
+    #[test]
+    fn encoded_units_are_read_again(
+        all in proptest::collection::vec(
+            proptest::collection::vec(
+                proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..20), 2..4),
+                1..4,
+            ),
+            0..6,
+        ),
+        home in 0..2usize,
+    ) {
+        let mut file = Vec::new();
+        for unit in &all {
+            let commands = unit
+                .iter()
+                .map(|args| Command { database: 0, words: Words::OwnedArgs(args) });
+            encode(home, commands, &mut |piece| file.extend_from_slice(piece));
+        }
+        let (found, end) = units(&file);
+        prop_assert_eq!(end, None);
+        let is_select = |command: &Vec<Vec<u8>>| command[0] == b"SELECT" && command[1].len() == 1;
+        let is_wanted = |unit: &Commands| home == 0 || !is_select(&unit[0]);
+        prop_assert_eq!(found.into_iter().filter(is_wanted).collect::<Vec<_>>(), all);
+    }
+
+    #[test]
+    fn any_bytes_are_whole_torn_or_damaged(bytes in proptest::collection::vec(
+        proptest::sample::select(b"*$#\r\n0123456789SETabc\0".to_vec()), 0..120,
+    )) {
+        let found = look(&bytes);
+        prop_assert!(found.whole <= bytes.len() as u64);
+        prop_assert_eq!(found.bytes_behind, bytes.len() as u64 - found.whole);
+        prop_assert_eq!(look(&bytes[..found.whole as usize]).state, State::Whole);
+    }
+}

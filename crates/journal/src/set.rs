@@ -1,0 +1,273 @@
+//! The set of files that make up the data, on the disk at every moment.
+//!
+//! ```text
+//! begin_incremental   file with its header, synced ─▶ names synced ─▶ manifest
+//! switch_base         synced base, renamed ─▶ names synced ─▶ manifest
+//! delete_step         history files, a piece at a time ─▶ manifest
+//!
+//! manifest            temporary file ─▶ synced ─▶ renamed ─▶ names synced
+//! ```
+//! A manifest names no file that is not there, whichever of these steps the machine's death
+//! follows: so each is safe before the next begins.
+
+use crate::disk::{File, Files, append_all, read_all};
+use crate::manifest::{Entry, Kind, Manifest, ManifestError};
+use std::collections::HashSet;
+use std::io;
+
+/// Longest manifest that is read.
+const MANIFEST_BYTES_MAX: usize = 4 << 20;
+
+/// A set of files that cannot be used; the operator has to act.
+#[derive(Debug, thiserror::Error)]
+pub enum SetError {
+    /// The disk has failed.
+    #[error("{doing} {name}: {error}")]
+    Disk {
+        /// What was done.
+        doing: &'static str,
+        /// With which file.
+        name: String,
+        /// What went wrong.
+        #[source]
+        error: io::Error,
+    },
+    /// The manifest cannot be read.
+    #[error("{name}: {error}")]
+    Manifest {
+        /// Name of the manifest.
+        name: String,
+        /// The line that is wrong.
+        #[source]
+        error: ManifestError,
+    },
+    /// A file that the manifest names is not there.
+    #[error("{0}: named in the manifest, and not there")]
+    Missing(String),
+}
+
+/// Form of a base.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BaseForm {
+    /// A snapshot.
+    Rdb,
+    /// Commands.
+    Commands,
+}
+
+/// The files of the journal.
+#[derive(Debug)]
+pub struct Set<F> {
+    files: F,
+    /// What all names begin with: `appendfilename`.
+    prefix: String,
+    manifest: Manifest,
+    /// True if names were changed and a sync of them has failed.
+    has_unsafe_names: bool,
+    /// History files that were removed and that the manifest still names.
+    removed: usize,
+}
+
+impl<F: Files> Set<F> {
+    /// Opens the set of a directory, which may be empty. What was left of an interrupted change is
+    /// removed.
+    ///
+    /// # Errors
+    /// Those of the disk and of the manifest, and files that are missing.
+    pub fn open(files: F, prefix: &str) -> Result<Set<F>, SetError> {
+        let names = files.list().map_err(|error| failed("list files of", prefix, error))?;
+        let names: HashSet<String> = names.into_iter().collect();
+        let mut set = Set {
+            files,
+            prefix: prefix.to_owned(),
+            manifest: Manifest::default(),
+            has_unsafe_names: false,
+            removed: 0,
+        };
+        let manifest = set.manifest_name();
+        if names.contains(&manifest) {
+            set.manifest = set.read_manifest(&manifest)?;
+        }
+        if let Some(missing) = set.manifest.to_load().find(|entry| !names.contains(&entry.name)) {
+            return Err(SetError::Missing(missing.name.clone()));
+        }
+        for name in [set.temporary_manifest(), set.temporary_base()] {
+            if names.contains(&name) {
+                set.files.remove(&name).map_err(|error| failed("remove", &name, error))?;
+            }
+        }
+        Ok(set)
+    }
+
+    fn read_manifest(&self, name: &str) -> Result<Manifest, SetError> {
+        let file = self.files.open(name).map_err(|error| failed("open", name, error))?;
+        let bytes =
+            read_all(&file, MANIFEST_BYTES_MAX).map_err(|error| failed("read", name, error))?;
+        Manifest::parse(&bytes).map_err(|error| SetError::Manifest { name: name.to_owned(), error })
+    }
+
+    /// The directory.
+    pub fn files(&self) -> &F {
+        &self.files
+    }
+
+    /// The files of the set.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Creates the next incremental file with what it begins with, and adds it to the set. The one
+    /// before it must be whole and safe.
+    ///
+    /// # Errors
+    /// Those of the disk. Nothing in the file is safe before `settle` succeeds.
+    pub fn begin_incremental(&mut self, header: &[u8]) -> Result<F::File, SetError> {
+        self.settle()?;
+        let sequence = self.manifest.last_sequence(Kind::Incremental) + 1;
+        let name = format!("{}.{sequence}.incr.aof", self.prefix);
+        let file = self.files.create(&name).map_err(|error| failed("create", &name, error))?;
+        append_all(&file, header)
+            .and_then(|()| file.sync())
+            .map_err(|error| failed("write", &name, error))?;
+        self.sync_names()?;
+        let mut manifest = self.manifest.clone();
+        manifest.incrementals.push(Entry { name, sequence });
+        self.replace_manifest(manifest)?;
+        Ok(file)
+    }
+
+    /// Cuts the last file to be loaded at `bytes`, for good: only then may another one follow it.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn cut_last(&self, bytes: u64) -> Result<(), SetError> {
+        let Some(last) = self.manifest.to_load().last() else { return Ok(()) };
+        let cut = || {
+            let file = self.files.open(&last.name)?;
+            file.truncate(bytes)?;
+            file.sync()
+        };
+        cut().map_err(|error| failed("cut", &last.name, error))
+    }
+
+    /// Number of the last incremental file; zero if there is none.
+    pub fn last_incremental(&self) -> u64 {
+        self.manifest.incrementals.last().map_or(0, |last| last.sequence)
+    }
+
+    /// Creates the file for a base under a temporary name. Its writer has to sync it.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn create_base(&self) -> Result<F::File, SetError> {
+        let name = self.temporary_base();
+        self.files.create(&name).map_err(|error| failed("create", &name, error))
+    }
+
+    /// Makes the file of `create_base` the base of the set. It stands for the base before it and
+    /// for the incremental files below the number `first`, which become history.
+    ///
+    /// # Errors
+    /// Those of the disk, after which the old base is the base.
+    pub fn switch_base(&mut self, form: BaseForm, first: u64) -> Result<(), SetError> {
+        self.settle()?;
+        let sequence = self.manifest.last_sequence(Kind::Base) + 1;
+        let ending = if form == BaseForm::Rdb { "rdb" } else { "aof" };
+        let name = format!("{}.{sequence}.base.{ending}", self.prefix);
+        let temporary = self.temporary_base();
+        self.files
+            .rename(&temporary, &name)
+            .map_err(|error| failed("rename", &temporary, error))?;
+        self.sync_names()?;
+        let mut manifest = self.manifest.clone();
+        let before = manifest.base.replace(Entry { name, sequence });
+        let replaced = |entry: &mut Entry| entry.sequence < first;
+        manifest.history.extend(before);
+        manifest.history.extend(manifest.incrementals.extract_if(.., replaced));
+        self.replace_manifest(manifest)
+    }
+
+    /// Removes at most `bytes` of files that are not needed. Returns false if there are none left.
+    ///
+    /// # Errors
+    /// Those of the disk; the next call goes on.
+    pub fn delete_step(&mut self, bytes: u64) -> Result<bool, SetError> {
+        self.settle()?;
+        let Some(entry) = self.manifest.history.get(self.removed) else {
+            if self.manifest.history.is_empty() {
+                return Ok(false);
+            }
+            let history = Vec::new();
+            self.replace_manifest(Manifest { history, ..self.manifest.clone() })?;
+            return Ok(false);
+        };
+        match self.shorten(&entry.name, bytes) {
+            Ok(true) => return Ok(true),
+            Ok(false) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(failed("remove", &entry.name, error)),
+        }
+        self.removed += 1;
+        Ok(true)
+    }
+
+    /// Cuts a file, or removes it if it is short. Returns true if something is left of it.
+    fn shorten(&self, name: &str, bytes: u64) -> io::Result<bool> {
+        let file = self.files.open(name)?;
+        let length = file.bytes()?;
+        if length > bytes {
+            return file.truncate(length - bytes).map(|()| true);
+        }
+        self.files.remove(name).map(|()| false)
+    }
+
+    /// Makes names safe that a failed sync has left in doubt.
+    ///
+    /// # Errors
+    /// Those of the disk: nothing in the last incremental file is safe.
+    pub fn settle(&mut self) -> Result<(), SetError> {
+        if self.has_unsafe_names { self.sync_names() } else { Ok(()) }
+    }
+
+    fn sync_names(&mut self) -> Result<(), SetError> {
+        self.has_unsafe_names = true;
+        self.files
+            .sync_names()
+            .map_err(|error| failed("sync directory of", &self.prefix, error))?;
+        self.has_unsafe_names = false;
+        Ok(())
+    }
+
+    fn replace_manifest(&mut self, manifest: Manifest) -> Result<(), SetError> {
+        let (temporary, name) = (self.temporary_manifest(), self.manifest_name());
+        let write = || {
+            let file = self.files.create(&temporary)?;
+            append_all(&file, manifest.to_string().as_bytes())?;
+            file.sync()
+        };
+        write().map_err(|error| failed("write", &temporary, error))?;
+        self.files
+            .rename(&temporary, &name)
+            .map_err(|error| failed("rename", &temporary, error))?;
+        (self.manifest, self.removed) = (manifest, 0);
+        // From here on the files are what the manifest says; a failure is left to `settle`.
+        let _ = self.sync_names();
+        Ok(())
+    }
+
+    fn manifest_name(&self) -> String {
+        format!("{}.manifest", self.prefix)
+    }
+
+    fn temporary_manifest(&self) -> String {
+        format!("temp-{}.manifest", self.prefix)
+    }
+
+    fn temporary_base(&self) -> String {
+        format!("temp-{}.base", self.prefix)
+    }
+}
+
+fn failed(doing: &'static str, name: &str, error: io::Error) -> SetError {
+    SetError::Disk { doing, name: name.to_owned(), error }
+}

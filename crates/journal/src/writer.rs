@@ -1,0 +1,341 @@
+//! The writer of one incremental file: whole units from the ring, and a line with each sync.
+//!
+//! ```text
+//!            write                 begin_sync             end_sync
+//! ring ───────────────▶ written ────────────────▶ job ───────────────▶ safe
+//!   │ failed: cut back to the last whole unit,      │ failed: nothing more is written here
+//!   └── tried again after a second                  └──▶ another file, from `safe` on
+//! ```
+//! The clock is an argument, and syncs run wherever the caller runs them.
+
+use crate::disk::{File, append_all};
+use crate::ring::Reader;
+use crate::sync_line::{Checksum, ReplicationId};
+use crate::unit::encode_args;
+use base::Millis;
+use std::io;
+use std::sync::Arc;
+use text::IntegerText;
+
+/// Time until a failed write is tried again.
+pub const RETRY_MILLIS: u64 = 1_000;
+/// Longest time between two syncs of `EverySecond`.
+const SYNC_MILLIS: u64 = 1_000;
+/// Space that is allocated at once.
+const ALLOCATE_BYTES: u64 = 8 << 20;
+/// Bytes after which the disk is asked to write, so that a sync finds little.
+const WRITE_BACK_BYTES: u64 = 2 << 20;
+
+/// When what was written is synced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SyncPolicy {
+    /// At once: whoever waits for it, waits for one sync with all others.
+    Always,
+    /// Once a second.
+    EverySecond,
+    /// When the system does it.
+    No,
+}
+
+/// What a file begins with, and how it is written.
+#[derive(Clone, Copy, Debug)]
+pub struct Start {
+    /// Position of its first unit.
+    pub position: u64,
+    /// Home database at that position.
+    pub home: usize,
+    /// Whose stream it is.
+    pub id: ReplicationId,
+}
+
+impl Start {
+    /// The bytes that a file begins with, which are to be safe before the file is part of a set.
+    /// Readers begin each file in database 0. The line is last, so that behind it there is the
+    /// stream and nothing else.
+    pub fn header(&self) -> Vec<u8> {
+        let (mut header, mut checksum) = (Vec::new(), Checksum::default());
+        if self.home != 0 {
+            let mut digits = IntegerText::new();
+            let words = [&b"SELECT"[..], digits.format_unsigned(self.home as u64)];
+            encode_args(words.into_iter(), &mut |piece| header.extend_from_slice(piece));
+        }
+        checksum.update(&header);
+        header.extend_from_slice(checksum.line(self.position, self.id, 0).as_bytes());
+        header
+    }
+}
+
+/// Length of a file, and the position of the stream that it corresponds to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reached {
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// Position of the stream.
+    pub position: u64,
+}
+
+/// Why a file is not written to.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// A write failed; it is tried again after a second.
+    #[error("cannot write: {0}")]
+    Write(#[source] io::Error),
+    /// A write failed less than a second ago.
+    #[error("cannot write; tried again soon")]
+    Waiting,
+    /// A sync failed: the file is given up.
+    #[error("a sync has failed")]
+    SyncFailed,
+}
+
+/// Writer of one file.
+#[derive(Debug)]
+pub struct Writer<F> {
+    file: Arc<F>,
+    id: ReplicationId,
+    /// What was written whole.
+    tail: Tail,
+    /// What is known to be safe.
+    safe: Reached,
+    /// Whether a line has said so.
+    is_safe_told: bool,
+    is_syncing: bool,
+    has_sync_failed: bool,
+    /// When the last sync began, and when the last line told what is safe.
+    sync_began: Millis,
+    told: Millis,
+    /// When a failed write is tried again.
+    retry: Option<Millis>,
+    allocated: u64,
+    written_back: u64,
+}
+
+/// Where the file ends, if all is well.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tail {
+    reached: Reached,
+    since_line: Checksum,
+}
+
+/// A sync to be run, on any thread, and then to be handed to `Writer::end_sync`.
+#[derive(Debug)]
+#[must_use = "whoever waits for it waits for ever"]
+pub struct SyncJob<F> {
+    file: Arc<F>,
+    reached: Reached,
+}
+
+impl<F: File> SyncJob<F> {
+    /// Waits until all is on the disk that was written before the job was made.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn run(&self) -> io::Result<()> {
+        self.file.sync()
+    }
+}
+
+impl<F: File> Writer<F> {
+    /// Goes on in a file that has its header and no more.
+    pub fn new(file: F, start: Start, now: Millis) -> Writer<F> {
+        let bytes = start.header().len() as u64;
+        let reached = Reached { bytes, position: start.position };
+        Writer {
+            file: Arc::new(file),
+            id: start.id,
+            tail: Tail { reached, since_line: Checksum::default() },
+            safe: reached,
+            is_safe_told: true,
+            is_syncing: false,
+            has_sync_failed: false,
+            sync_began: now,
+            told: now,
+            retry: None,
+            allocated: bytes,
+            written_back: bytes,
+        }
+    }
+
+    /// What was written.
+    pub fn written(&self) -> Reached {
+        self.tail.reached
+    }
+
+    /// What outlasts the machine's death.
+    pub fn safe(&self) -> Reached {
+        self.safe
+    }
+
+    /// True after a sync has failed.
+    pub fn has_sync_failed(&self) -> bool {
+        self.has_sync_failed
+    }
+
+    /// Writes what is whole, up to `limit`, which is the end of a unit.
+    ///
+    /// # Errors
+    /// Those of the file, once a second; meanwhile that it is waited for.
+    pub fn write(&mut self, reader: &Reader, limit: u64, now: Millis) -> Result<(), WriteError> {
+        if self.has_sync_failed {
+            return Err(WriteError::SyncFailed);
+        }
+        let from = self.tail.reached.position;
+        let tells = !self.is_safe_told && now.0 >= self.told.0 + SYNC_MILLIS;
+        if limit <= from && !tells {
+            return Ok(());
+        }
+        self.attempt(now, |writer, tail| {
+            if limit > from {
+                writer.allocate_ahead(tail.reached.bytes + (limit - from));
+                return writer.append_units(reader, limit, tail);
+            }
+            writer.append_line(tail)
+        })?;
+        if limit <= from {
+            (self.is_safe_told, self.told) = (true, now);
+        }
+        self.write_back();
+        Ok(())
+    }
+
+    /// Runs `append` on a copy of the tail, which becomes the tail if all went well. Otherwise the
+    /// file is cut back.
+    fn attempt(
+        &mut self,
+        now: Millis,
+        append: impl FnOnce(&mut Self, &mut Tail) -> io::Result<()>,
+    ) -> Result<(), WriteError> {
+        if self.has_sync_failed {
+            return Err(WriteError::SyncFailed);
+        }
+        if let Some(retry) = self.retry {
+            if now < retry {
+                return Err(WriteError::Waiting);
+            }
+            self.cut_back().map_err(|error| self.retry_later(error, now))?;
+        }
+        let mut tail = self.tail;
+        let outcome = append(self, &mut tail);
+        if let Err(error) = outcome {
+            // The next try does it again, in case it fails here.
+            let _ = self.cut_back();
+            return Err(self.retry_later(error, now));
+        }
+        self.tail = tail;
+        Ok(())
+    }
+
+    fn retry_later(&mut self, error: io::Error, now: Millis) -> WriteError {
+        self.retry = Some(Millis(now.0 + RETRY_MILLIS));
+        WriteError::Write(error)
+    }
+
+    fn cut_back(&mut self) -> io::Result<()> {
+        self.file.truncate(self.tail.reached.bytes)?;
+        self.retry = None;
+        self.allocated = self.tail.reached.bytes;
+        Ok(())
+    }
+
+    fn append(&self, bytes: &[u8], tail: &mut Tail) -> io::Result<()> {
+        append_all(&*self.file, bytes)?;
+        tail.since_line.update(bytes);
+        tail.reached.bytes += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn append_units(&mut self, reader: &Reader, limit: u64, tail: &mut Tail) -> io::Result<()> {
+        while tail.reached.position < limit {
+            let piece = reader.slice(tail.reached.position, limit);
+            self.append(piece, tail)?;
+            tail.reached.position += piece.len() as u64;
+        }
+        Ok(())
+    }
+
+    fn append_line(&mut self, tail: &mut Tail) -> io::Result<()> {
+        let position = tail.reached.position;
+        let line = tail.since_line.line(position, self.id, self.safe.bytes);
+        append_all(&*self.file, line.as_bytes())?;
+        tail.reached.bytes += line.len() as u64;
+        Ok(())
+    }
+
+    fn allocate_ahead(&mut self, bytes: u64) {
+        if bytes > self.allocated {
+            let from = self.allocated.max(self.tail.reached.bytes);
+            let more = (bytes - from).next_multiple_of(ALLOCATE_BYTES);
+            self.file.allocate(from, more);
+            self.allocated = from + more;
+        }
+    }
+
+    fn write_back(&mut self) {
+        let written = self.tail.reached.bytes;
+        if written - self.written_back.min(written) >= WRITE_BACK_BYTES {
+            self.file.write_back(self.written_back, written - self.written_back);
+            self.written_back = written;
+        }
+    }
+
+    /// True if a sync is due.
+    pub fn is_sync_due(&self, policy: SyncPolicy, now: Millis) -> bool {
+        let has_more = self.tail.reached.position > self.safe.position && !self.is_syncing;
+        let is_time = match policy {
+            SyncPolicy::Always => true,
+            SyncPolicy::EverySecond => now.0 >= self.sync_began.0 + SYNC_MILLIS,
+            SyncPolicy::No => false,
+        };
+        has_more && is_time && !self.has_sync_failed
+    }
+
+    /// Writes the line and returns the sync of all that was written. Only one may run at a time.
+    ///
+    /// # Errors
+    /// Those of the line, as of any write.
+    pub fn begin_sync(&mut self, now: Millis) -> Result<SyncJob<F>, WriteError> {
+        assert!(!self.is_syncing, "two syncs at a time");
+        self.attempt(now, |writer, tail| writer.append_line(tail))?;
+        (self.is_syncing, self.sync_began) = (true, now);
+        Ok(SyncJob { file: Arc::clone(&self.file), reached: self.tail.reached })
+    }
+
+    /// Takes note of how a sync went. After a failure, nothing above `safe` is taken for written.
+    pub fn end_sync(&mut self, job: SyncJob<F>, outcome: &io::Result<()>) {
+        self.is_syncing = false;
+        match outcome {
+            Ok(()) if !self.has_sync_failed => {
+                (self.safe, self.is_safe_told) = (job.reached, false);
+            }
+            Ok(()) => {}
+            Err(_) => self.has_sync_failed = true,
+        }
+    }
+
+    /// Makes all that was written safe, and gives back what was allocated ahead. Nothing is
+    /// written to the file afterwards.
+    ///
+    /// # Errors
+    /// Those of a write or a sync.
+    pub fn finish(&mut self, now: Millis) -> Result<(), WriteError> {
+        if self.tail.reached.bytes == self.safe.bytes {
+            return Ok(());
+        }
+        let job = self.begin_sync(now)?;
+        if self.file.truncate(job.reached.bytes).is_ok() {
+            self.allocated = job.reached.bytes;
+        }
+        let outcome = job.run();
+        self.end_sync(job, &outcome);
+        outcome.map_err(|_| WriteError::SyncFailed)
+    }
+
+    /// Cuts off what a failed sync has left in doubt, and makes the file's length safe.
+    ///
+    /// # Errors
+    /// Those of the file, after which it cannot be followed by another one.
+    pub fn cut_to_safe(&mut self) -> io::Result<()> {
+        self.file.truncate(self.safe.bytes)?;
+        self.file.sync()
+    }
+}
