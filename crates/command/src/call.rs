@@ -111,7 +111,7 @@ impl<'c> Call<'c> {
     pub fn on_key(&mut self, at: usize) -> (Access<'_>, Key<'c>, &mut Reply<'c>) {
         let key = self.key(at);
         let access = self.instance.store.lock(self.thread, &key, self.now);
-        (begun(access, self.session, self.args, key.keyspace), key, &mut self.reply)
+        (begun(access, self.session, self.row, self.args, key.keyspace), key, &mut self.reply)
     }
 
     /// Locks the keys at `positions`, all at once. Returns the access, the keys in the same order,
@@ -129,7 +129,13 @@ impl<'c> Call<'c> {
     pub fn lock(&mut self, keys: &[Key<'_>]) -> (Access<'_>, &mut Reply<'c>) {
         let mut shards = ShardSet::new();
         keys.iter().for_each(|key| shards.add(key.hash));
-        self.lock_shards(shards)
+        let writes = self.row.spec.flags.contains(Flags::WRITE);
+        let (mut access, reply) = self.lock_shards(shards);
+        if writes && access.is_heard() {
+            // What it does to one key may depend on the absence of another.
+            keys.iter().for_each(|key| access.drop_expired_for_write(key));
+        }
+        (access, reply)
     }
 
     /// Locks every shard, for a command whose keys become known only while it runs.
@@ -140,7 +146,7 @@ impl<'c> Call<'c> {
     fn lock_shards(&mut self, shards: ShardSet) -> (Access<'_>, &mut Reply<'c>) {
         let keyspace = self.keyspace();
         let access = self.instance.store.lock_all(self.thread, shards, self.now);
-        (begun(access, self.session, self.args, keyspace), &mut self.reply)
+        (begun(access, self.session, self.row, self.args, keyspace), &mut self.reply)
     }
 
     /// Makes sure that `bytes` can be appended without waiting. To be called before locks are
@@ -157,6 +163,12 @@ impl<'c> Call<'c> {
     pub fn visited_at(&self) -> Millis {
         let sees_all = self.session.import_source && self.instance.store.keeps_expired();
         if sees_all { Millis(0) } else { self.now }
+    }
+
+    /// Returns the deadline that a key gets: one that has passed counts as now, unless what has
+    /// expired stays.
+    pub fn kept(&self, deadline: Millis) -> Millis {
+        if self.instance.store.keeps_expired() { deadline } else { deadline.max(self.now) }
     }
 
     /// Returns true if a key that gets this deadline is removed at once.
@@ -206,13 +218,16 @@ impl Command {
 fn begun<'a>(
     mut access: Access<'a>,
     session: &Session,
+    row: &Row,
     args: Args<'_>,
     keyspace: KeyspaceId,
 ) -> Access<'a> {
     if session.no_touch | session.import_source {
         session.mark(&mut access);
     }
-    access.speak_for(|| (owned(args), keyspace));
+    if access.is_heard() && row.spec.flags.intersects(Flags::WRITE.union(Flags::MAY_REPLICATE)) {
+        access.speak_for(|| (owned(args), keyspace));
+    }
     access
 }
 

@@ -24,10 +24,12 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
+mod applier;
 mod args;
 mod call;
 mod clients;
 mod commands;
+mod effects;
 mod element;
 mod execute;
 mod family;
@@ -51,6 +53,7 @@ mod told;
 mod value_limits;
 mod waiting;
 
+pub use applier::Applier;
 pub use args::Args;
 pub use call::{Call, Command, Handler, Keys, Outcome, Row, Table};
 pub use clients::{Client, ClientFlags, ClientInfo, Clients, Endpoint, Notice, Pause, Post};

@@ -6,6 +6,7 @@
 
 use crate::fault::WrongKind;
 use crate::key::{Key, Kind, Value};
+use crate::pieces::Pieces;
 use crate::shard::{Event, Guard, KeyMut, OwnedArgs, ValueRef};
 use base::{KeyspaceId, Millis, Random};
 use smallvec::SmallVec;
@@ -83,6 +84,12 @@ impl<'a> Access<'a> {
         self.guard.drop_expired(key);
     }
 
+    /// Removes a key that is past its deadline, for a command that changes others as if there were
+    /// no such key. To who applies its effect, deadlines mean nothing.
+    pub fn drop_expired_for_write(&mut self, key: &Key<'_>) {
+        self.guard.key_mut(key);
+    }
+
     /// Four bits of access history of a key; `None` if there is no such key.
     pub fn access_bits(&self, key: &Key<'_>) -> Option<u8> {
         self.guard.lookup_without_touch(key).map(|value| value.access_bits())
@@ -150,8 +157,24 @@ impl<'a> Access<'a> {
 
     /// Sets arguments that have the effect of what was changed, in place of those of the request:
     /// they depend on the data alone, neither on chance nor on time.
-    pub fn effect(&mut self, keyspace: KeyspaceId, args: &[&[u8]]) {
+    ///
+    /// [`Access::is_heard`] tells whether they are worth making.
+    pub fn effect(&mut self, keyspace: KeyspaceId, args: OwnedArgs) {
         self.guard.set_effect(keyspace, args);
+    }
+
+    /// Sets the commands of some pieces as the effect on a key, in place of the request, unless
+    /// there are none.
+    pub fn effects(&mut self, key: &Key<'_>, pieces: Pieces) {
+        for args in pieces.into_commands() {
+            self.guard.set_effect(key.keyspace, args);
+        }
+    }
+
+    /// Keeps the request out of the effects: those that were set say all that has changed, which
+    /// may be nothing that matters to others.
+    pub fn leave_out_request(&mut self) {
+        self.guard.leave_out_request();
     }
 
     /// Reads a key that must hold a value of `kind` or none: counts a hit or a miss, and notes the

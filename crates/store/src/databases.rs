@@ -4,6 +4,7 @@ use crate::shard::{Effect, OwnedArgs, Unit};
 use crate::store::Store;
 use crate::thread_context::ThreadContext;
 use base::{KeyspaceId, ShardId};
+use std::ops::Range;
 
 /// Entries that a bucket of an index has room for.
 const ENTRIES_PER_BUCKET: u64 = 7;
@@ -20,6 +21,18 @@ pub struct KeyspaceFacts {
     /// Live bytes of its records.
     pub bytes: u64,
 }
+
+/// Databases that are emptied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flush {
+    /// All.
+    All,
+    /// The one with this number.
+    One(usize),
+}
+
+const FLUSHALL: &[u8] = b"FLUSHALL";
+const FLUSHDB: &[u8] = b"FLUSHDB";
 
 impl Store {
     /// Number of databases.
@@ -100,35 +113,49 @@ impl Store {
 
     /// Empties databases: each gets a fresh keyspace at once, and lazy free takes the old one.
     /// Returns the number of keys that were in them.
-    pub fn flush(
-        &self,
-        thread: &mut ThreadContext,
-        databases: impl Iterator<Item = usize> + Clone,
-    ) -> u64 {
+    pub fn flush(&self, thread: &mut ThreadContext, what: Flush) -> u64 {
         let mut flushed = 0;
         loop {
-            let wanted = databases.clone().filter(|database| self.len(*database) > 0).count();
+            let wanted = self.flushed_by(what).filter(|database| self.len(*database) > 0).count();
             while self.shards.keyspaces.free_ids() < wanted {
                 if !self.free_some(thread, usize::MAX) {
                     // Another thread is at it.
                     std::thread::yield_now();
                 }
             }
-            let is_complete = self.exclusively(thread, |store| {
-                databases.clone().all(|database| match store.hand_to_lazy_free(database) {
-                    Some(keys) => {
-                        flushed += keys;
-                        true
-                    }
-                    None => false,
-                })
-            });
+            let is_complete =
+                self.exclusively(thread, |store| store.flush_all_of(what, &mut flushed));
             // Another flush may have been faster to take the ids.
             if is_complete {
                 thread.counters.changes.add(flushed);
                 return flushed;
             }
         }
+    }
+
+    fn flushed_by(&self, what: Flush) -> Range<usize> {
+        match what {
+            Flush::All => 0..self.databases(),
+            Flush::One(database) => database..database + 1,
+        }
+    }
+
+    /// Empties databases as long as there are free ids; returns true if all are empty. Listeners
+    /// are told of it even if they were empty before. To be called while the gate is closed.
+    fn flush_all_of(&self, what: Flush, flushed: &mut u64) -> bool {
+        for database in self.flushed_by(what) {
+            let Some(keys) = self.hand_to_lazy_free(database) else {
+                let emptied = self.flushed_by(what).start..database;
+                emptied.for_each(|database| self.tell(database, || vec![FLUSHDB.to_vec()]));
+                return false;
+            };
+            *flushed += keys;
+        }
+        match what {
+            Flush::All => self.tell(0, || vec![FLUSHALL.to_vec()]),
+            Flush::One(database) => self.tell(database, || vec![FLUSHDB.to_vec()]),
+        }
+        true
     }
 
     /// Gives a database a fresh keyspace and returns how many keys it had; `None` if no id is free.
@@ -142,7 +169,6 @@ impl Store {
             return None;
         }
         self.shards.budget.hand_to_lazy_free(facts.bytes);
-        self.tell(database, || vec![b"FLUSHDB".to_vec()]);
         Some(facts.keys)
     }
 }

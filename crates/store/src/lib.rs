@@ -28,6 +28,7 @@ mod keyspaces;
 mod lazy_free;
 mod lifecycle;
 mod limits;
+mod pieces;
 mod reserve;
 mod scan;
 mod shard;
@@ -38,11 +39,12 @@ pub mod value;
 pub use access::Access;
 pub use budget::Limits;
 pub use counters::Totals;
-pub use databases::KeyspaceFacts;
+pub use databases::{Flush, KeyspaceFacts};
 pub use eviction::EvictionPolicy;
 pub use fault::{Fault, NoSpace, WrongKind};
 pub use key::{Encoding, Expiry, Key, Kind, Value};
 pub use packed::Element;
+pub use pieces::Pieces;
 pub use scan::{ScanFilter, Scanned};
 pub use shard::{
     Change, Effect, Event, EventClass, Happened, Hold, Listener, OwnedArgs, Reason, ShardSet,

@@ -210,6 +210,13 @@ impl Store {
         self.shards.keep_expired(keep);
     }
 
+    /// Sets whether a journal is applied: nothing expires by itself then, since the effects of a
+    /// journal name each key and field that is to go. Who applies it also has to see what is past
+    /// its deadline ([`Access::show_expired`]), and nothing may be evicted meanwhile.
+    pub fn apply_journal(&self, on: bool) {
+        self.shards.apply_journal(on);
+    }
+
     fn threads(&self) -> MutexGuard<'_, Vec<Arc<Counters>>> {
         self.threads.lock().unwrap_or_else(PoisonError::into_inner)
     }

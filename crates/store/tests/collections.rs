@@ -201,7 +201,7 @@ fn upheaval(shared: &Shared) {
         store.enter(&thread);
         let database = random.below(DATABASES as u64) as usize;
         if random.one_in(3) {
-            store.flush(&mut thread, [database].into_iter());
+            store.flush(&mut thread, store::Flush::One(database));
         } else {
             store.swap_databases(&thread, database, random.below(DATABASES as u64) as usize);
         }
@@ -266,7 +266,7 @@ fn verify(shared: &Shared) {
     // Keys past their deadline were not in the walk.
     store.sweep_deadlines(&mut thread, Millis(now.0 + 10_000));
     store.enter(&thread);
-    store.flush(&mut thread, std::iter::once(0));
+    store.flush(&mut thread, store::Flush::One(0));
     store.leave(&thread);
     free_lazily(store, &mut thread);
     assert_eq!(store.live_bytes(), 0, "no record is left");

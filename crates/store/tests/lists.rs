@@ -285,7 +285,7 @@ impl World {
 
     fn flush(&mut self) {
         self.store.enter(&self.thread);
-        self.store.flush(&mut self.thread, 0..2);
+        self.store.flush(&mut self.thread, store::Flush::All);
         self.store.leave(&self.thread);
         self.model.clear();
     }

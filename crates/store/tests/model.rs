@@ -165,7 +165,7 @@ impl World {
 
     fn flush(&mut self, database: usize) {
         self.store.enter(&self.thread);
-        self.store.flush(&mut self.thread, [database].into_iter());
+        self.store.flush(&mut self.thread, store::Flush::One(database));
         self.store.leave(&self.thread);
         self.models[database].clear();
     }

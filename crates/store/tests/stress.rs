@@ -300,7 +300,7 @@ fn upheaval(shared: &Shared, seed: u64) {
         store.enter(&thread);
         let database = random.below(DATABASES as u64) as usize;
         if random.one_in(3) {
-            store.flush(&mut thread, [database].into_iter());
+            store.flush(&mut thread, store::Flush::One(database));
         } else {
             let other = random.below(DATABASES as u64) as usize;
             store.swap_databases(&thread, database, other);

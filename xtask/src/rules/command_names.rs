@@ -1,4 +1,4 @@
-//! Commands are named in their rows, and nowhere else.
+//! Commands are named in their rows, and in the effects of others, and nowhere else.
 
 use std::collections::BTreeSet;
 
@@ -16,6 +16,8 @@ const FAMILIES: &str = "crates/command/src/family/";
 const TABLE_FILE: &str = "/table.rs";
 /// Constant whose rows are commands; rows of other constants are subcommands.
 const COMMANDS: &str = "TABLE";
+/// End of the files of functions that make effects, which are commands.
+const EFFECTS_FILE: &str = "/effects.rs";
 /// Folders whose code must not single out a command.
 const LOOKED_AT: [&str; 2] = ["crates/command/src/", "crates/server/src/"];
 
@@ -47,6 +49,7 @@ pub fn command_names(tree: &Tree, report: &mut Report) {
         LOOKED_AT.iter().any(|folder| source.path.starts_with(folder))
             && !is_test_file(&source.path)
             && !is_table(source)
+            && !source.path.ends_with(EFFECTS_FILE)
     };
     for source in tree.rust_files().filter(is_looked_at) {
         let mut literals = Literals::default();
@@ -122,9 +125,9 @@ impl Visit<'_> for Literals {
 
     fn visit_attribute(&mut self, _: &syn::Attribute) {}
 
-    /// Skips the names of events, which are often those of commands.
+    /// Skips the names of events, which are often those of commands, and the words of effects.
     fn visit_expr_call(&mut self, call: &syn::ExprCall) {
-        if !makes_event(&call.func) {
+        if !makes_event_or_effect(&call.func) {
             visit::visit_expr_call(self, call);
         }
     }
@@ -139,10 +142,13 @@ impl Visit<'_> for Literals {
     }
 }
 
-/// Returns true for a function that names an event, such as `Event::hash`.
-fn makes_event(function: &Expr) -> bool {
+/// Returns true for a function that names an event or an effect, such as `Event::hash`,
+/// `effects::words` and `Pieces::new`.
+fn makes_event_or_effect(function: &Expr) -> bool {
     let Expr::Path(function) = function else { return false };
-    function.path.segments.iter().rev().nth(1).is_some_and(|segment| segment.ident == "Event")
+    let makers = ["Event", "effects", "Pieces"];
+    let from = function.path.segments.iter().rev().nth(1);
+    from.is_some_and(|segment| makers.iter().any(|maker| segment.ident == maker))
 }
 
 fn text_of(literal: &Lit) -> Option<String> {

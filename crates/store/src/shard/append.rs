@@ -183,6 +183,19 @@ impl<'a> Guard<'a> {
         self.index(key).add_bytes(i64::from(after.live) - i64::from(before.live));
     }
 
+    /// Purpose of a record that may not be the first change of its command: what has begun is not
+    /// refused, but goes beyond the budget.
+    fn purpose_of(&mut self, draft: &Draft<'_>) -> Purpose {
+        let (heap, now) = (&self.shards.heap, self.now);
+        match self.thread.head.reserve(heap, draft.extent(), Purpose::Late, now) {
+            Ok(()) => Purpose::Late,
+            Err(_) => {
+                self.thread.is_overdrawn = true;
+                Purpose::Overdraft
+            }
+        }
+    }
+
     /// Appends a record and makes the key's entry name it, in place of `old` if there is one.
     #[inline]
     pub(super) fn append(
@@ -193,7 +206,8 @@ impl<'a> Guard<'a> {
         fill: impl FnOnce(&mut [u8]),
     ) -> Result<Appended, NoSpace> {
         let (shards, now) = (self.shards, self.now);
-        let appended = self.thread.head.append(&shards.heap, draft, Purpose::Late, now, fill);
+        let purpose = if self.changes.begun > 1 { self.purpose_of(draft) } else { Purpose::Late };
+        let appended = self.thread.head.append(&shards.heap, draft, purpose, now, fill);
         let Ok(at) = appended else {
             self.note_refusal();
             return Err(NoSpace);

@@ -254,6 +254,7 @@ impl<'g, 'a> KeyMut<'g, 'a> {
     /// Makes the value shorter, in place if there is no room to write it anew.
     pub fn shrink(&mut self, len: usize) {
         if self.resize(len).is_err() {
+            self.guard.forget_refusal();
             let found = *self.found();
             let (value_tag, deadline) = (found.value_tag(), found.deadline());
             let entry = self.guard.update_in_place(&self.key, found, len, value_tag, deadline);

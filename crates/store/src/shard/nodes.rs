@@ -324,7 +324,7 @@ impl NodesMut for WriteNodes<'_, '_> {
         let Guard { shards, thread, now, .. } = &mut *self.guard;
         let ensured = thread.ensure(&shards.heap, bytes, *now);
         ensured.map_err(|_| {
-            self.guard.note_refusal();
+            self.guard.note_refusal_of_node();
             NoRoom
         })
     }

@@ -1,13 +1,17 @@
 //! Changes made under one hold of locks, kept until the locks are released.
 
 use super::change::{Heard, OwnedArgs, Unit};
-use base::KeyspaceId;
+use crate::key::Key;
+use base::{KeyspaceId, PositionHash};
+use smallvec::SmallVec;
 
 /// State of the changes of one hold of locks: who listens, and whether they were reported.
 #[derive(Debug)]
 pub(super) struct Changes {
     /// Listeners at the moment the locks were taken, one bit each.
     pub heard: Heard,
+    /// Number of changes that were announced.
+    pub begun: u32,
     pub said: Said,
 }
 
@@ -33,12 +37,26 @@ pub(crate) struct Pending {
     pub is_said: bool,
     /// True if the command gave arguments of its own, which replace those of the request.
     pub has_own_effects: bool,
+    /// Keys that were changed, in the order of their first changes.
+    pub changed: SmallVec<[(KeyspaceId, PositionHash); 2]>,
+    /// True if a change was refused behind others, so that only a part of a command was done.
+    pub is_partial: bool,
+}
+
+impl Pending {
+    /// Notes that a key is changed.
+    pub fn note_changed(&mut self, key: &Key<'_>) {
+        let changed = (key.keyspace, key.hash);
+        if !self.changed.contains(&changed) {
+            self.changed.push(changed);
+        }
+    }
 }
 
 impl Changes {
     #[inline(always)]
     pub fn new(heard: Heard) -> Changes {
-        Changes { heard, said: Said::default() }
+        Changes { heard, begun: 0, said: Said::default() }
     }
 }
 

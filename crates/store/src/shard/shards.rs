@@ -39,6 +39,7 @@ pub(crate) struct Shards {
     pub(super) collections: Collections,
     pub(super) reach: Reach,
     keeps_expired: AtomicBool,
+    applies_journal: AtomicBool,
 }
 
 impl Shards {
@@ -67,6 +68,7 @@ impl Shards {
             collections: Collections::new(small)?,
             reach: Reach::default(),
             keeps_expired: AtomicBool::new(false),
+            applies_journal: AtomicBool::new(false),
         })
     }
 
@@ -100,12 +102,17 @@ impl Shards {
     /// Returns true if keys past their deadline stay until they are changed: absent for clients,
     /// but not removed.
     pub fn keeps_expired(&self) -> bool {
-        self.keeps_expired.load(Relaxed)
+        self.keeps_expired.load(Relaxed) || self.applies_journal.load(Relaxed)
     }
 
     /// Sets whether keys past their deadline are kept.
     pub fn keep_expired(&self, keep: bool) {
         self.keeps_expired.store(keep, Relaxed);
+    }
+
+    /// Sets whether keys past their deadline are kept since a journal is applied.
+    pub fn apply_journal(&self, on: bool) {
+        self.applies_journal.store(on, Relaxed);
     }
 
     /// Returns true if no client can reach the keys of a keyspace any more.

@@ -8,12 +8,22 @@ use super::value_ref::ValueRef;
 use crate::key::Key;
 use base::KeyspaceId;
 
+const DEL: &[u8] = b"DEL";
+/// Most arguments of one DEL for removals that nobody asked for.
+const DEL_ARGS_MAX: usize = 1024;
+
+/// Returns true if the arguments are those of a DEL to which a key may be added.
+fn takes_one_more(args: &OwnedArgs) -> bool {
+    args.len() < DEL_ARGS_MAX && args.first().is_some_and(|name| name == DEL)
+}
+
 impl<'a> Guard<'a> {
     /// Tells listeners of a change. To be called before the first byte of a value changes, and
     /// before a key is created: the old record, entry and nodes can still be read.
     #[inline(always)]
     pub(super) fn before_writing(&mut self, key: &Key<'_>, found: Option<&Found<'a>>) {
         self.changes.said.changed();
+        self.changes.begun += 1;
         if self.changes.heard != 0 {
             self.tell_before(key, found, None);
         }
@@ -25,6 +35,7 @@ impl<'a> Guard<'a> {
     pub(super) fn before_removal(&mut self, key: &Key<'_>, found: &Found<'a>, reason: Reason) {
         if matches!(reason, Reason::Deleted | Reason::Moved) {
             self.changes.said.changed();
+            self.changes.begun += 1;
         }
         if self.changes.heard != 0 && reason != Reason::Flushed {
             self.tell_before(key, Some(found), Some(reason));
@@ -37,7 +48,10 @@ impl<'a> Guard<'a> {
     }
 
     #[cold]
-    fn tell_before(&self, key: &Key<'_>, found: Option<&Found<'a>>, removal: Option<Reason>) {
+    fn tell_before(&mut self, key: &Key<'_>, found: Option<&Found<'a>>, removal: Option<Reason>) {
+        if matches!(removal, None | Some(Reason::Deleted | Reason::Moved)) {
+            self.thread.pending.note_changed(key);
+        }
         let Some(database) = self.shards.keyspaces.database_of(key.keyspace) else { return };
         let old = found.map(|found| ValueRef::new(self, *found).to_value());
         let change = Change { key: *key, database, removal, old };
@@ -57,6 +71,20 @@ impl<'a> Guard<'a> {
     #[cold]
     pub(super) fn note_refusal(&mut self) {
         self.changes.said.excuse();
+        self.thread.pending.is_partial = self.is_heard() && self.changes.begun > 1;
+    }
+
+    /// Does the same for a change of nodes, of which some may have been changed before.
+    #[cold]
+    pub(super) fn note_refusal_of_node(&mut self) {
+        self.changes.said.excuse();
+        self.thread.pending.is_partial = self.is_heard();
+    }
+
+    /// Takes a refusal back: the change was made in another way.
+    #[cold]
+    pub(super) fn forget_refusal(&mut self) {
+        self.thread.pending.is_partial = false;
     }
 
     /// Returns true if there are listeners, so that arguments are worth making.
@@ -115,17 +143,36 @@ impl<'a> Guard<'a> {
     }
 
     /// Sets arguments for what was changed, in place of those of the request.
-    pub fn set_effect(&mut self, keyspace: KeyspaceId, args: &[&[u8]]) {
+    pub fn set_effect(&mut self, keyspace: KeyspaceId, args: OwnedArgs) {
         if self.is_heard() {
             self.thread.pending.has_own_effects = true;
-            self.note_effect(keyspace, args.iter().map(|arg| arg.to_vec()).collect());
+            self.note_effect(keyspace, args);
+        }
+    }
+
+    /// Keeps the arguments of the request out of the unit: what it changed was told already.
+    pub fn leave_out_request(&mut self) {
+        if self.is_heard() {
+            self.thread.pending.has_own_effects = true;
         }
     }
 
     #[cold]
     fn note_removal(&mut self, key: &Key<'_>, event: Event) {
-        self.note_effect(key.keyspace, vec![b"DEL".to_vec(), key.bytes.to_vec()]);
+        self.note_del(key);
         self.note_event(event, key);
+    }
+
+    /// Adds a DEL of a key to the unit, or the key to the DEL before it.
+    fn note_del(&mut self, key: &Key<'_>) {
+        let Some(database) = self.shards.keyspaces.database_of(key.keyspace) else { return };
+        let effects = &mut self.thread.pending.unit.effects;
+        match effects.last_mut() {
+            Some(last) if last.database == database && takes_one_more(&last.args) => {
+                last.args.push(key.bytes.to_vec());
+            }
+            _ => self.note_effect(key.keyspace, vec![DEL.to_vec(), key.bytes.to_vec()]),
+        }
     }
 
     /// Adds the event of a key to the unit.
@@ -145,12 +192,37 @@ impl<'a> Guard<'a> {
         }
     }
 
+    /// Returns the keys that were changed by a command of which only a part was done, if that is
+    /// so, and takes its request out of the unit. A command names the keys that it changes.
+    #[cold]
+    pub fn take_partial(&mut self) -> Vec<(KeyspaceId, Vec<u8>)> {
+        let pending = &mut self.thread.pending;
+        if !std::mem::take(&mut pending.is_partial) {
+            return Vec::new();
+        }
+        let words = pending.request.take().map_or(Vec::new(), |(args, _)| args);
+        let mut keys = Vec::new();
+        for (keyspace, hash) in std::mem::take(&mut pending.changed) {
+            let named = words.iter().filter(|word| self.shards.hasher.hash(word) == hash);
+            keys.extend(named.map(|word| (keyspace, word.clone())));
+        }
+        keys.sort_unstable();
+        keys.dedup();
+        keys
+    }
+
+    /// The value of a key, whatever its deadline.
+    pub fn value_of(&self, key: &Key<'_>) -> Option<ValueRef<'_>> {
+        Some(ValueRef::new(self, self.find(key)?))
+    }
+
     /// Ends the unit, before the locks are released.
     #[cold]
     fn finish_unit(&mut self) {
         let pending = &mut self.thread.pending;
         let is_told = pending.is_said && !pending.has_own_effects;
-        (pending.is_said, pending.has_own_effects) = (false, false);
+        (pending.is_said, pending.has_own_effects, pending.is_partial) = (false, false, false);
+        pending.changed.clear();
         if let Some((args, keyspace)) = pending.request.take().filter(|_| is_told)
             && let Some(database) = self.shards.keyspaces.database_of(keyspace)
         {

@@ -14,5 +14,6 @@ pub mod sorted_set;
 pub mod stream;
 pub mod string;
 mod texts;
+mod words;
 
 pub use texts::Texts;

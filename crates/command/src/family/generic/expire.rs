@@ -2,6 +2,7 @@
 
 use crate::args::Args;
 use crate::call::{Call, Outcome};
+use crate::effects;
 use crate::refusal::Refusal;
 use base::Millis;
 use std::ops::Range;
@@ -46,7 +47,7 @@ fn set_deadline(call: &mut Call<'_>, scale: Scale) -> Outcome {
     let condition = parse_condition(call.args, 3..call.args.len())?;
     let units = call.args.integer(2)?;
     let when = moment(units, scale, call.now).ok_or_else(|| invalid_time(call))?;
-    let deadline = Millis(when.cast_unsigned()).max(call.now);
+    let deadline = call.kept(Millis(when.cast_unsigned()));
     let is_over = call.is_over(deadline);
     let (mut access, key, reply) = call.on_key(1);
     let allowed = access
@@ -58,6 +59,7 @@ fn set_deadline(call: &mut Call<'_>, scale: Scale) -> Outcome {
     } else if allowed {
         access.set_deadline(&key, Some(deadline))?;
         access.changed(1, EXPIRE, &key);
+        effects::expire_at(&mut access, &key, deadline);
     }
     reply.integer(allowed.into());
     Ok(())

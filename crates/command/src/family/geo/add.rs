@@ -26,5 +26,5 @@ pub fn geoadd(call: &mut Call<'_>) -> Outcome {
     let places = (at..args.len()).step_by(3);
     let places = places.map(|at| Ok((geohash::score_of(point(args, at)?), args.get(at + 2))));
     let pairs = places.collect::<Result<Pairs<'_>, Refusal>>()?;
-    add(call, &pairs, terms, counts_changes)
+    add(call, &pairs, terms, counts_changes, true)
 }

@@ -5,7 +5,7 @@ use super::seek::{Asked, CenterSyntax, Parser, Sorting, Style, store_key};
 use super::{write_distance, write_point};
 use crate::call::{Call, Outcome};
 use crate::element;
-use crate::family::sorted_set::{limit, stored};
+use crate::family::sorted_set::{limit, say_stored, stored};
 use store::value::geo::{Point, Search, geohash};
 use store::value::sorted_set::{
     self, Gathered, Pick, ScoreBound, ScoreRange, SortedSet, SortedSetLimit,
@@ -99,6 +99,9 @@ fn store(call: &mut Call<'_>, style: Style, source_at: usize, store_at: usize) -
     let changes = if found == 0 { u64::from(is_change) } else { found as u64 };
     let event = if style.is_store { GEOSEARCHSTORE } else { GEORADIUSSTORE };
     access.changed(changes, stored(event, &gathered), &keys[0]);
+    if changes > 0 {
+        say_stored(&mut access, &keys[0], &gathered);
+    }
     reply.integer(found as i64);
     Ok(())
 }

@@ -1,11 +1,11 @@
 //! Counting in a field: HINCRBY, HINCRBYFLOAT.
 
-use super::limit;
+use super::{limit, say_set};
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
 use store::Event;
 use store::value::hash::{self, HashMut};
-use text::FloatError;
+use text::{FloatError, IntegerText};
 
 const HINCRBY: Event = Event::hash("hincrby");
 const HINCRBYFLOAT: Event = Event::hash("hincrbyfloat");
@@ -15,8 +15,12 @@ pub fn hincrby(call: &mut Call<'_>) -> Outcome {
     let limit = limit(call);
     let (mut access, key, reply) = call.on_key(1);
     let mut hash = HashMut::open(&mut access, &key, limit)?;
+    let has_deadlines = hash.has_deadlines();
     let sum = hash::add(&mut hash, field, by)?;
     access.changed(1, HINCRBY, &key);
+    if has_deadlines {
+        say_set(&mut access, &key, field, IntegerText::new().format(sum));
+    }
     reply.integer(sum);
     Ok(())
 }
@@ -32,6 +36,7 @@ pub fn hincrbyfloat(call: &mut Call<'_>) -> Outcome {
     let mut hash = HashMut::open(&mut access, &key, limit)?;
     let sum = hash::add_float(&mut hash, field, by)?;
     access.changed(1, HINCRBYFLOAT, &key);
+    say_set(&mut access, &key, field, sum.as_bytes());
     reply.bulk(sum.as_bytes());
     Ok(())
 }

@@ -1,8 +1,9 @@
 //! Deadlines of fields: HEXPIRE, HTTL, HPERSIST and their kin.
 
 use super::deadline::{self, MILLIS, SECONDS, Scale, UNIX_MILLIS, UNIX_SECONDS};
-use super::{HEXPIRE, HEXPIRED, HPERSIST, fields, limit};
+use super::{HEXPIRE, HEXPIRED, HPERSIST, expiring, fields, limit};
 use crate::call::{Call, Outcome};
+use crate::effects::Pieces;
 use crate::family::generic::expire::{Condition, parse_condition};
 use store::value::hash::{self, HashMut};
 
@@ -37,7 +38,12 @@ fn set_deadlines(call: &mut Call<'_>, scale: Scale) -> Outcome {
     let deadline = deadline::parse(call, 2, scale)?;
     let is_over = call.is_over(deadline);
     let (mut access, key, reply) = call.on_key(1);
+    let is_heard = access.is_heard();
     let mut hash = HashMut::open(&mut access, &key, limit)?;
+    let mut changed = match is_over {
+        true => Pieces::new(is_heard, &[b"HDEL", key.bytes]),
+        false => expiring(is_heard, &key, deadline),
+    };
     reply.array(args.len() - first);
     let mut changes = 0;
     for field in args.from(first) {
@@ -54,10 +60,14 @@ fn set_deadlines(call: &mut Call<'_>, scale: Scale) -> Outcome {
                 DONE
             }
         };
-        changes += u64::from(answer > 0);
+        if answer > 0 {
+            changed.add(&[field]);
+            changes += 1;
+        }
         reply.integer(answer);
     }
     access.removed(changes, if is_over { HEXPIRED } else { HEXPIRE }, &key);
+    access.effects(&key, changed);
     Ok(())
 }
 
@@ -65,6 +75,7 @@ pub fn hpersist(call: &mut Call<'_>) -> Outcome {
     let (args, limit) = (call.args, limit(call));
     let first = fields::at(args, 2)?;
     let (mut access, key, reply) = call.on_key(1);
+    let mut changed = Pieces::of_fields(access.is_heard(), &[b"HPERSIST", key.bytes]);
     let mut hash = HashMut::open(&mut access, &key, limit)?;
     reply.array(args.len() - first);
     let mut changes = 0;
@@ -74,6 +85,7 @@ pub fn hpersist(call: &mut Call<'_>) -> Outcome {
             Some(None) => NO_DEADLINE,
             Some(Some(_)) => {
                 hash.set_deadline(field, None)?;
+                changed.add(&[field]);
                 changes += 1;
                 DONE
             }
@@ -81,6 +93,7 @@ pub fn hpersist(call: &mut Call<'_>) -> Outcome {
         reply.integer(answer);
     }
     access.changed(changes, HPERSIST, &key);
+    access.effects(&key, changed);
     Ok(())
 }
 

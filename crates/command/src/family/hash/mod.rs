@@ -15,10 +15,13 @@ mod write;
 pub use table::TABLE;
 
 use crate::call::Call;
+use crate::effects::{self, Pieces};
 use crate::refusal::Refusal;
 use crate::value_limits::hash_limit;
-use store::Event;
-use store::value::hash::{HashError, HashLimit, Pair};
+use base::Millis;
+use store::value::hash::{self, HashError, HashLimit, Pair};
+use store::{Access, Event, Key};
+use text::IntegerText;
 use wire::Reply;
 
 const HSET: Event = Event::hash("hset");
@@ -42,6 +45,29 @@ impl From<HashError> for Refusal {
 /// Limits up to which a hash stays packed.
 fn limit(call: &Call<'_>) -> HashLimit {
     hash_limit(&call.instance.settings)
+}
+
+/// Says that a field holds a value now, and which deadline it has kept.
+fn say_set(access: &mut Access<'_>, key: &Key<'_>, field: &[u8], value: &[u8]) {
+    if access.is_heard() {
+        effects::words(access, key, &[b"HSET", key.bytes, field, value]);
+        say_deadline(access, key, field);
+    }
+}
+
+/// Begins the effect of fields that get a deadline.
+fn expiring(is_heard: bool, key: &Key<'_>, at: Millis) -> Pieces {
+    let mut millis = IntegerText::new();
+    let millis = millis.format_unsigned(at.0);
+    Pieces::of_fields(is_heard, &[b"HPEXPIREAT", key.bytes, millis])
+}
+
+/// Says which deadline a field has, if it has one.
+fn say_deadline(access: &mut Access<'_>, key: &Key<'_>, field: &[u8]) {
+    let hash = hash::lookup_without_touch(access, key).ok().flatten();
+    if let Some(at) = hash.and_then(|hash| hash.get(field)).and_then(|pair| pair.deadline) {
+        effects::field_expires_at(access, key, field, at);
+    }
 }
 
 /// Replies with the value of a field, or null if there is none.

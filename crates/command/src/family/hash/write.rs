@@ -1,8 +1,9 @@
 //! Writing: HSET, HMSET, HSETNX, HSETEX, HDEL.
 
 use super::options::{Condition, Of, Options};
-use super::{HDEL, HEXPIRE, HEXPIRED, HSET, fields, limit};
+use super::{HDEL, HEXPIRE, HEXPIRED, HSET, fields, limit, say_deadline};
 use crate::call::{Call, Outcome};
+use crate::effects::{self, Pieces};
 use crate::refusal::Refusal;
 use base::Millis;
 use store::value::hash::{Deadline, HashMut};
@@ -39,10 +40,14 @@ pub fn hsetnx(call: &mut Call<'_>) -> Outcome {
     let (args, limit) = (call.args, limit(call));
     let (mut access, key, reply) = call.on_key(1);
     let mut hash = HashMut::open(&mut access, &key, limit)?;
-    let is_new = hash.get(args.get(2)).is_none();
+    let (is_new, has_deadlines) = (hash.get(args.get(2)).is_none(), hash.has_deadlines());
     if is_new {
         hash.set_all(std::iter::once((args.get(2), args.get(3))))?;
         access.changed(1, HSET, &key);
+        if has_deadlines {
+            // Whoever sees no deadlines may have the field.
+            effects::words(&mut access, &key, &[b"HSET", key.bytes, args.get(2), args.get(3)]);
+        }
     }
     reply.integer(i64::from(is_new));
     Ok(())
@@ -51,9 +56,17 @@ pub fn hsetnx(call: &mut Call<'_>) -> Outcome {
 pub fn hdel(call: &mut Call<'_>) -> Outcome {
     let (fields, limit) = (call.args.from(2), limit(call));
     let (mut access, key, reply) = call.on_key(1);
+    let is_heard = access.is_heard();
     let mut hash = HashMut::open(&mut access, &key, limit)?;
-    let removed = fields.filter(|field| hash.remove(field)).count();
-    access.removed(removed as u64, HDEL, &key);
+    // Fields that have expired are left to the sweep.
+    let mut gone = Pieces::new(is_heard && hash.has_deadlines(), &[b"HDEL", key.bytes]);
+    let mut removed = 0;
+    for field in fields.filter(|field| hash.remove(field)) {
+        gone.add(&[field]);
+        removed += 1;
+    }
+    access.removed(removed, HDEL, &key);
+    access.effects(&key, gone);
     reply.integer(removed as i64);
     Ok(())
 }
@@ -67,6 +80,7 @@ pub fn hsetex(call: &mut Call<'_>) -> Outcome {
     let is_over = |deadline: Millis| call.is_over(deadline);
     let over = deadline.as_ref().is_ok_and(|deadline| deadline.is_some_and(is_over));
     let (mut access, key, reply) = call.on_key(1);
+    let is_heard = access.is_heard();
     let mut hash = HashMut::open(&mut access, &key, limit)?;
     if !options.key.holds(hash.exists()) {
         reply.integer(0);
@@ -84,13 +98,24 @@ pub fn hsetex(call: &mut Call<'_>) -> Outcome {
         return Ok(());
     }
     let mut changes = 0;
-    for at in pairs {
-        if over {
-            changes += u64::from(hash.set_expired(args.get(at)));
-        } else {
+    let (mut set, mut gone) = (
+        Pieces::new(is_heard, &[b"HSET", key.bytes]),
+        Pieces::new(is_heard, &[b"HDEL", key.bytes]),
+    );
+    for at in pairs.clone() {
+        if !over {
             hash.set(args.get(at), args.get(at + 1), deadline)?;
+            set.add(&[args.get(at), args.get(at + 1)]);
+            changes += 1;
+        } else if hash.set_expired(args.get(at)) {
+            gone.add(&[args.get(at)]);
             changes += 1;
         }
+    }
+    access.effects(&key, set);
+    access.effects(&key, gone);
+    if is_heard && !over && deadline != Deadline::Never {
+        pairs.for_each(|at| say_deadline(&mut access, &key, args.get(at)));
     }
     // Fields set with a past deadline raise events even if none existed and none is created.
     access.changed_silently(changes);

@@ -2,10 +2,10 @@
 
 use super::ends::ManyPop;
 use super::moves::transfer;
-use super::{end, limit, popped};
+use super::{end, limit, popped, say_popped};
 use crate::call::{Call, Outcome};
-use crate::element;
 use crate::waiting::{Timeout, Wants};
+use crate::{effects, element};
 use store::Kind;
 use store::value::list::{self, End};
 
@@ -30,6 +30,7 @@ fn pop(call: &mut Call<'_>, end: End) -> Outcome {
             reply.bulk(key.bytes);
             list::pop(&mut access, key, end, 1, limit, |it| element::bulk(reply, it))?;
             access.removed(1, popped(end), key);
+            say_popped(&mut access, key, end, 1);
             return Ok(());
         }
     }
@@ -52,7 +53,14 @@ fn move_one(call: &mut Call<'_>, from: End, to: End, timeout_at: usize) -> Outco
     if !transfer(&mut access, (&keys[0], from), (&keys[1], to), limit, reply)? {
         return wait.begin(std::iter::once(1));
     }
+    let (source, target) = (keys[0].bytes, keys[1].bytes);
+    effects::words(&mut access, &keys[0], &[b"LMOVE", source, target, side(from), side(to)]);
     Ok(())
+}
+
+/// Word for an end of a list.
+fn side(end: End) -> &'static [u8] {
+    if end == End::Front { b"LEFT" } else { b"RIGHT" }
 }
 
 pub fn blmpop(call: &mut Call<'_>) -> Outcome {

@@ -1,6 +1,6 @@
 //! Pushing and popping at the ends of lists: LPUSH, RPUSH, LPUSHX, RPUSHX, LPOP, RPOP, LMPOP.
 
-use super::{end, limit, popped, pushed};
+use super::{end, limit, popped, pushed, say_popped};
 use crate::call::{Call, Outcome};
 use crate::element;
 use crate::refusal::Refusal;
@@ -149,6 +149,7 @@ impl ManyPop {
             let show = |popped: store::Element<'_>| element::bulk(reply, popped);
             list::pop(access, key, self.end, taken, limit, show)?;
             access.removed(taken, popped(self.end), key);
+            say_popped(access, key, self.end, taken);
             return Ok(true);
         }
         Ok(false)

@@ -10,10 +10,11 @@ mod table;
 pub use table::TABLE;
 
 use crate::call::Call;
+use crate::effects;
 use crate::refusal::Refusal;
 use crate::value_limits::list_limit;
-use store::Event;
 use store::value::list::{End, ListLimit};
+use store::{Access, Event, Key};
 
 /// Event of elements that are added to an end.
 fn pushed(end: End) -> Event {
@@ -27,6 +28,14 @@ fn popped(end: End) -> Event {
     const LPOP: Event = Event::list("lpop");
     const RPOP: Event = Event::list("rpop");
     if end == End::Front { LPOP } else { RPOP }
+}
+
+/// Says that so many elements were taken from an end.
+fn say_popped(access: &mut Access<'_>, key: &Key<'_>, end: End, count: u64) {
+    match end {
+        End::Front => effects::popped(access, key, b"LPOP", count),
+        End::Back => effects::popped(access, key, b"RPOP", count),
+    }
 }
 
 /// Present limit up to which a list stays packed.

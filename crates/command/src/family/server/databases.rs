@@ -3,6 +3,7 @@
 use crate::call::{Call, Outcome};
 use crate::instance::Shutdown;
 use crate::refusal::Refusal;
+use store::Flush;
 
 pub(super) fn dbsize(call: &mut Call<'_>) -> Outcome {
     let keys = call.instance.store.len(call.session.database);
@@ -13,15 +14,14 @@ pub(super) fn dbsize(call: &mut Call<'_>) -> Outcome {
 pub(super) fn flushdb(call: &mut Call<'_>) -> Outcome {
     flush_mode(call)?;
     let database = call.session.database;
-    call.instance.store.flush(call.thread, database..database + 1);
+    call.instance.store.flush(call.thread, Flush::One(database));
     call.reply.ok();
     Ok(())
 }
 
 pub(super) fn flushall(call: &mut Call<'_>) -> Outcome {
     flush_mode(call)?;
-    let databases = 0..call.instance.store.databases();
-    call.instance.store.flush(call.thread, databases);
+    call.instance.store.flush(call.thread, Flush::All);
     call.reply.ok();
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use super::limit;
 use crate::call::{Call, Outcome};
+use crate::effects::{self, Pieces};
 use crate::element::{bulk, bulks};
 use crate::refusal::Refusal;
 use store::Event;
@@ -20,12 +21,17 @@ pub fn spop(call: &mut Call<'_>) -> Outcome {
 fn pop_one(call: &mut Call<'_>) -> Outcome {
     let limit = limit(call);
     let (mut access, key, reply) = call.on_key(1);
+    let mut gone = Pieces::new(access.is_heard(), &[b"SREM", key.bytes]);
     let Some(pop) = set::pop(&mut access, &key, 1, limit)? else {
         reply.null();
         return Ok(());
     };
-    pop.finish(|member| bulk(reply, member))?;
+    pop.finish(|member| {
+        bulk(reply, member);
+        gone.add_element(member);
+    })?;
     access.removed(1, SPOP, &key);
+    access.effects(&key, gone);
     Ok(())
 }
 
@@ -33,14 +39,23 @@ fn pop_many(call: &mut Call<'_>) -> Outcome {
     let limit = limit(call);
     let count = call.args.positive(2)?;
     let (mut access, key, reply) = call.on_key(1);
+    let is_heard = access.is_heard();
     let Some(pop) = set::pop(&mut access, &key, count, limit)? else {
         reply.set(0);
         return Ok(());
     };
-    let popped = pop.count();
+    let (popped, takes_all) = (pop.count(), pop.takes_all());
+    let mut gone = Pieces::new(is_heard && !takes_all, &[b"SREM", key.bytes]);
     reply.set(narrow::to_usize(popped));
-    pop.finish(|member| bulk(reply, member))?;
+    pop.finish(|member| {
+        bulk(reply, member);
+        gone.add_element(member);
+    })?;
     access.removed(popped, SPOP, &key);
+    access.effects(&key, gone);
+    if takes_all {
+        effects::del(&mut access, &key);
+    }
     Ok(())
 }
 

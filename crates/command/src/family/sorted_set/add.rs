@@ -2,10 +2,11 @@
 
 use super::{limit, score};
 use crate::call::{Call, Outcome};
+use crate::effects::Pieces;
 use crate::refusal::Refusal;
 use smallvec::SmallVec;
-use store::Event;
 use store::value::sorted_set::{self, Added, Terms};
+use store::{Access, Event, Key};
 
 const ZADD: Event = Event::sorted_set("zadd");
 const ZINCR: Event = Event::sorted_set("zincr");
@@ -81,20 +82,22 @@ pub fn zadd(call: &mut Call<'_>) -> Outcome {
     let pairs = (options.scores_at..args.len()).step_by(2);
     let pairs = pairs.map(|at| Ok((score(args, at)?, args.get(at + 1))));
     let pairs = pairs.collect::<Result<Pairs<'_>, Refusal>>()?;
-    add(call, &pairs, options.terms, options.counts_changes)
+    add(call, &pairs, options.terms, options.counts_changes, false)
 }
 
 pub fn zincrby(call: &mut Call<'_>) -> Outcome {
     let pair = (score(call.args, 2)?, call.args.get(3));
-    add(call, &[pair], Terms { is_increment: true, ..Terms::default() }, false)
+    add(call, &[pair], Terms { is_increment: true, ..Terms::default() }, false, false)
 }
 
-/// Adds members to the set of the first key, and replies as ZADD does.
+/// Adds members to the set of the first key, and replies as ZADD does. Scores that are computed are
+/// not in the request, and become part of the effect.
 pub fn add(
     call: &mut Call<'_>,
     pairs: &[(f64, &[u8])],
     terms: Terms,
     counts_changes: bool,
+    is_computed: bool,
 ) -> Outcome {
     let limit = limit(call);
     let (mut access, key, reply) = call.on_key(1);
@@ -102,6 +105,9 @@ pub fn add(
     let Added { added, updated, score, is_not_a_number } = done;
     let event = if terms.is_increment { ZINCR } else { ZADD };
     access.changed(added + updated, event, &key);
+    if is_computed && added + updated > 0 {
+        say_scores(&mut access, &key, pairs, terms);
+    }
     if is_not_a_number {
         return Err(NOT_A_NUMBER.into());
     }
@@ -112,4 +118,17 @@ pub fn add(
         _ => reply.integer(added as i64),
     }
     Ok(())
+}
+
+/// Says which scores members got.
+fn say_scores(access: &mut Access<'_>, key: &Key<'_>, pairs: &[(f64, &[u8])], terms: Terms) {
+    let mut words = match () {
+        () if terms.only_new => Pieces::new(access.is_heard(), &[b"ZADD", key.bytes, b"NX"]),
+        () if terms.only_existing => Pieces::new(access.is_heard(), &[b"ZADD", key.bytes, b"XX"]),
+        () => Pieces::new(access.is_heard(), &[b"ZADD", key.bytes]),
+    };
+    pairs
+        .iter()
+        .for_each(|(score, member)| words.add(&[text::format_f64(*score).as_bytes(), member]));
+    access.effects(key, words);
 }

@@ -1,6 +1,6 @@
 //! Several sets at once: ZUNION, ZINTER, ZDIFF, their forms that store, and ZINTERCARD.
 
-use super::{Shown, limit, stored};
+use super::{Shown, limit, say_stored, stored};
 use crate::args::Args;
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
@@ -93,13 +93,18 @@ fn store(call: &mut Call<'_>, operation: Operation, event: Event) -> Outcome {
     let (args, limit) = (call.args, limit(call));
     let (mut access, all, reply) = call.on_keys(std::iter::once(1).chain(keys.sources.clone()));
     let mut gathered = Gathered::default();
+    let is_rounded;
     {
         let (sources, options) = read(&mut access, &all[1..], args, &keys, operation)?;
+        is_rounded = options.rounds_often(sources.len());
         let combined = combine(operation, sources, options.aggregate);
         combined.into_iter().for_each(|(member, score)| gathered.push(member, score));
     }
     let is_change = sorted_set::store(&mut access, &all[0], &mut gathered, limit)?;
     access.changed(u64::from(is_change), stored(event, &gathered), &all[0]);
+    if is_change && is_rounded {
+        say_stored(&mut access, &all[0], &gathered);
+    }
     reply.integer(gathered.len() as i64);
     Ok(())
 }
@@ -150,6 +155,13 @@ impl Keys {
 }
 
 impl Options {
+    /// Returns true if a score of the result may be rounded more than once, so that it depends on
+    /// the order.
+    fn rounds_often(&self, sources: usize) -> bool {
+        let is_sum = self.aggregate == Aggregate::Sum;
+        is_sum && (sources > 2 || self.weights.iter().any(|weight| *weight != 1.0))
+    }
+
     fn parse(args: Args<'_>, keys: &Keys, operation: Operation) -> Result<Options, Refusal> {
         let mut options = Options {
             weights: SmallVec::new(),

@@ -15,11 +15,12 @@ pub use table::TABLE;
 
 use crate::args::Args;
 use crate::call::Call;
+use crate::effects::{self, Pieces};
 use crate::element;
 use crate::refusal::Refusal;
 use crate::value_limits::sorted_set_limit;
 use store::value::sorted_set::{Gathered, SortedSetLimit};
-use store::{Element, Event};
+use store::{Access, Element, Event, Key};
 use wire::{Protocol, Reply};
 
 /// Present limits up to which a sorted set stays packed.
@@ -37,6 +38,19 @@ pub fn score(args: Args<'_>, at: usize) -> Result<f64, Refusal> {
 /// Returns the event of a key that gets a result: `event`, or `del` if the result is empty.
 pub fn stored(event: Event, gathered: &Gathered) -> Event {
     if gathered.is_empty() { Event::DEL } else { event }
+}
+
+/// Says what a key holds that got a result, for results that others might not find again.
+pub fn say_stored(access: &mut Access<'_>, key: &Key<'_>, gathered: &Gathered) {
+    if !access.is_heard() {
+        return;
+    }
+    effects::del(access, key);
+    let mut pairs = Pieces::new(true, &[b"ZADD", key.bytes]);
+    for (member, score) in gathered.iter() {
+        pairs.add(&[text::format_f64(score).as_bytes(), member]);
+    }
+    access.effects(key, pairs);
 }
 
 /// Form in which members are shown.

@@ -2,6 +2,7 @@
 
 use super::Shown;
 use crate::call::{Call, Outcome};
+use crate::effects;
 use crate::refusal::Refusal;
 use store::value::sorted_set::{self, End};
 use store::{Access, Element, Event, Fault, Key};
@@ -50,6 +51,10 @@ pub fn take(
     let popped = sorted_set::pop(access, key, end, count, show)?;
     let event = if end == End::Min { ZPOPMIN } else { ZPOPMAX };
     access.removed(popped.unwrap_or(0), event, key);
+    match end {
+        End::Min => effects::popped(access, key, b"ZPOPMIN", popped.unwrap_or(0)),
+        End::Max => effects::popped(access, key, b"ZPOPMAX", popped.unwrap_or(0)),
+    }
     Ok(popped.is_some())
 }
 

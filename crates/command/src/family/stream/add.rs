@@ -1,5 +1,6 @@
 //! XADD, XTRIM, XDEL, XSETID, XLEN.
 
+use super::effects::{say_added, say_trimmed};
 use super::id;
 use crate::args::Args;
 use crate::call::{Call, Outcome};
@@ -149,6 +150,9 @@ pub fn xadd(call: &mut Call<'_>) -> Outcome {
             if added.trimmed > 0 {
                 access.happened(XTRIM, &key);
             }
+            if !matches!(id, NewId::Given(_)) || trim.is_some_and(|trim| trim.is_approximate()) {
+                say_added(&mut access, &key, added.id, added.trimmed, args.from(at + 1));
+            }
             id::write(reply, added.id);
         }
         None => reply.null(),
@@ -165,6 +169,9 @@ pub fn xtrim(call: &mut Call<'_>) -> Outcome {
         None => 0,
     };
     access.changed(count, XTRIM, &key);
+    if count > 0 && options.trim.is_some_and(|trim| trim.is_approximate()) {
+        say_trimmed(&mut access, &key);
+    }
     reply.integer(count as i64);
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! XCLAIM and XAUTOCLAIM.
 
 use super::add::Ids;
+use super::effects::Reader;
 use super::group::XGROUP_CREATECONSUMER;
 use super::{entries, id, no_group, refusal_of};
 use crate::args::Args;
@@ -29,7 +30,9 @@ pub fn xclaim(call: &mut Call<'_>) -> Outcome {
     let is_new = lacks_consumer(stream, args);
     let (claimed, ids, just_ids) = parse_claim(args, now)?;
     let (mark, mut len) = (reply.deferred_array(), 0);
+    let (is_heard, mut taken) = (access.is_heard(), Ids::new());
     let changes = claim(&mut access, &key, claimed, &ids, |entry| {
+        taken.extend(is_heard.then_some(entry.id));
         if just_ids {
             id::write(reply, entry.id)
         } else {
@@ -39,7 +42,15 @@ pub fn xclaim(call: &mut Call<'_>) -> Outcome {
     });
     let changes = changes.map_err(|error| refusal_of(error, || no_group(key.bytes, name)))?;
     reply.close_array(mark, len);
-    say_claimed(&mut access, &key, changes, is_new);
+    let reader = Reader { group: name, consumer: args.get(3) };
+    say_claimed(&mut access, &key, changes, is_new.then_some(reader));
+    if changes > 0 {
+        reader.say_forgotten(&mut access, &key, &ids);
+        reader.say_pending(&mut access, &key, &taken);
+        if taken.is_empty() {
+            reader.say_position(&mut access, &key);
+        }
+    }
     Ok(())
 }
 
@@ -50,10 +61,14 @@ fn lacks_consumer(stream: Option<Stream<'_>>, args: Args<'_>) -> bool {
 }
 
 /// Reports the changes of a claim; only the creation of its consumer is an event.
-fn say_claimed(access: &mut Access<'_>, key: &Key<'_>, changes: u64, is_new_consumer: bool) {
-    let made = u64::from(is_new_consumer);
-    access.changed(made, XGROUP_CREATECONSUMER, key);
-    access.changed_silently(changes - made);
+fn say_claimed(access: &mut Access<'_>, key: &Key<'_>, changes: u64, made: Option<Reader<'_>>) {
+    let new = u64::from(made.is_some());
+    access.changed(new, XGROUP_CREATECONSUMER, key);
+    access.changed_silently(changes - new);
+    access.leave_out_request();
+    if let Some(reader) = made {
+        reader.say_created(access, key);
+    }
 }
 
 fn parse_claim(args: Args<'_>, now: u64) -> Result<(Claim<'_>, Ids, bool), Refusal> {
@@ -122,7 +137,9 @@ pub fn xautoclaim(call: &mut Call<'_>) -> Outcome {
     // them.
     let mut out = Vec::new();
     let (mut listed, mut len) = (reply.part(&mut out), 0);
+    let (is_heard, mut taken) = (access.is_heard(), Ids::new());
     let done = auto_claim(&mut access, &key, claimed, |entry| {
+        taken.extend(is_heard.then_some(entry.id));
         if just_ids {
             id::write(&mut listed, entry.id)
         } else {
@@ -137,7 +154,10 @@ pub fn xautoclaim(call: &mut Call<'_>) -> Outcome {
     reply.append(&listed);
     reply.array(done.deleted.len());
     done.deleted.iter().for_each(|id| id::write(reply, *id));
-    say_claimed(&mut access, &key, done.changes, is_new);
+    let reader = Reader { group: args.get(2), consumer: args.get(3) };
+    say_claimed(&mut access, &key, done.changes, is_new.then_some(reader));
+    reader.say_forgotten(&mut access, &key, &done.deleted);
+    reader.say_pending(&mut access, &key, &taken);
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 mod add;
 mod claim;
+mod effects;
 mod entries;
 mod group;
 mod id;

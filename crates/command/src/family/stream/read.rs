@@ -1,5 +1,7 @@
 //! XREAD and XREADGROUP.
 
+use super::add::Ids;
+use super::effects::Reader;
 use super::group::XGROUP_CREATECONSUMER;
 use super::{entries, id, refusal_of};
 use crate::args::Args;
@@ -235,6 +237,7 @@ impl<'c> Request<'c> {
         reply: &mut Reply<'_>,
     ) -> Result<bool, Refusal> {
         let (mut list, mut len) = (None, 0);
+        let (is_heard, mut given_ids) = (access.is_heard(), Ids::new());
         let read =
             GroupRead { group, consumer, after: begin, count: self.count, no_ack: self.no_ack };
         let done = read_group(access, key, read, |given| match given {
@@ -244,6 +247,7 @@ impl<'c> Request<'c> {
             }
             Given::Entry(entry) => {
                 entries::write(reply, entry);
+                given_ids.extend(is_heard.then_some(entry.id));
                 len += 1;
             }
             Given::Gone(id) => {
@@ -259,6 +263,17 @@ impl<'c> Request<'c> {
         }
         access.changed(u64::from(done.is_new_consumer), XGROUP_CREATECONSUMER, key);
         access.changed_silently(u64::from(done.is_served));
+        access.leave_out_request();
+        let reader = Reader { group, consumer };
+        if done.is_new_consumer {
+            reader.say_created(access, key);
+        }
+        if !self.no_ack || begin.is_some() {
+            reader.say_pending(access, key, &given_ids);
+        }
+        if done.is_served && begin.is_none() {
+            reader.say_position(access, key);
+        }
         Ok(done.is_served)
     }
 }

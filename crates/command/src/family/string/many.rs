@@ -4,6 +4,7 @@ use super::SET;
 use super::options::{self, Of, Options};
 use super::read::bulk_or_null;
 use crate::call::{Call, Keys, Outcome};
+use crate::effects::{self, Pieces};
 use crate::family::generic::expire::EXPIRE;
 use crate::refusal::Refusal;
 use store::value::string::Condition;
@@ -84,6 +85,15 @@ fn set_pairs(
         if matches!(expiry, Expiry::At(_)) {
             access.happened(EXPIRE, key);
         }
+        if expiry != Expiry::Never {
+            effects::set(&mut access, key, value, expiry);
+        }
+    }
+    // MSETEX is a younger word.
+    if expiry == Expiry::Never && first > 1 && access.is_heard() {
+        let mut pairs = Pieces::new(true, &[b"MSET"]);
+        (first..end).step_by(2).for_each(|at| pairs.add(&[args.get(at), args.get(at + 1)]));
+        access.effects(&keys[0], pairs);
     }
     Ok(true)
 }

@@ -1,9 +1,10 @@
 //! Counting: INCR, DECR, INCRBY, DECRBY, INCRBYFLOAT.
 
 use crate::call::{Call, Outcome};
+use crate::effects;
 use crate::refusal::Refusal;
-use store::Event;
 use store::value::string;
+use store::{Event, Expiry};
 
 const INCRBY: Event = Event::string("incrby");
 const INCRBYFLOAT: Event = Event::string("incrbyfloat");
@@ -39,6 +40,7 @@ pub fn incrbyfloat(call: &mut Call<'_>) -> Outcome {
     let (mut access, key, reply) = call.on_key(1);
     let sum = string::add_float(&mut access, &key, by)?;
     access.changed(1, INCRBYFLOAT, &key);
+    effects::set(&mut access, &key, sum.as_bytes(), Expiry::Keep);
     reply.bulk(sum.as_bytes());
     Ok(())
 }

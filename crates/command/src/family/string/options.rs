@@ -106,7 +106,7 @@ impl<'c> Options<'c> {
     /// The deadline, if one was given; one in the past counts as now.
     pub fn deadline(&self, call: &Call<'_>) -> Result<Option<Millis>, Refusal> {
         let given = self.time.map(|(at, time)| deadline(call, at, time)).transpose()?;
-        Ok(given.map(|deadline| deadline.max(call.now)))
+        Ok(given.map(|deadline| call.kept(deadline)))
     }
 }
 

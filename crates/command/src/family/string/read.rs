@@ -2,6 +2,7 @@
 
 use super::options::{Of, Options};
 use crate::call::{Call, Outcome};
+use crate::effects;
 use crate::family::generic::expire::{EXPIRE, PERSIST};
 use std::ops::Range;
 use store::Event;
@@ -38,10 +39,12 @@ pub fn getex(call: &mut Call<'_>) -> Outcome {
         Some(deadline) => {
             access.set_deadline(&key, Some(deadline))?;
             access.changed(1, EXPIRE, &key);
+            effects::expire_at(&mut access, &key, deadline);
         }
         None if options.persist && has_deadline => {
             access.set_deadline(&key, None)?;
             access.changed(1, PERSIST, &key);
+            effects::persist(&mut access, &key);
         }
         None => {}
     }
@@ -62,6 +65,9 @@ pub fn delifeq(call: &mut Call<'_>) -> Outcome {
     let is_equal = access.lookup_string_for_write(&key)?.is_some_and(|string| string == *wanted);
     let removed = is_equal && access.remove(&key);
     access.changed(removed.into(), Event::DEL, &key);
+    if removed {
+        effects::del(&mut access, &key);
+    }
     reply.integer(i64::from(removed));
     Ok(())
 }

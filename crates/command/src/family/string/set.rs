@@ -4,6 +4,7 @@ use super::SET;
 use super::options::{self, Of, Options, Time};
 use super::read::bulk_or_null;
 use crate::call::{Call, Outcome};
+use crate::effects;
 use crate::family::generic::expire::EXPIRE;
 use crate::key_spec::{FoundKeys, KeyFlags, KeySpec, find_with_flags};
 use store::{Encoding, Expiry};
@@ -53,6 +54,7 @@ fn set_with_options(call: &mut Call<'_>) -> Outcome {
         if deadline.is_some() {
             access.happened(EXPIRE, &key);
         }
+        effects::set(&mut access, &key, value, expiry);
     }
     if !options.get {
         reply.ok();
@@ -75,6 +77,7 @@ fn set_for(call: &mut Call<'_>, time: Time) -> Outcome {
     access.set_string(&key, value, Encoding::of_new(value), expiry)?;
     access.changed(1, SET, &key);
     access.happened(EXPIRE, &key);
+    effects::set(&mut access, &key, value, expiry);
     reply.ok();
     Ok(())
 }

@@ -62,7 +62,7 @@ pub fn lookup_without_touch<'x>(
 
 impl<'x> Hash<'x> {
     #[inline]
-    pub(super) fn of(value: ValueRef<'x>) -> Hash<'x> {
+    pub(crate) fn of(value: ValueRef<'x>) -> Hash<'x> {
         let value_tag = value.value_tag();
         let form = if value_tag.is_tree() {
             Form::Large(value.view(FIELDS))
@@ -71,6 +71,11 @@ impl<'x> Hash<'x> {
         };
         let has_deadlines = value_tag.has_timed_parts();
         Hash { form, hasher: value.hasher(), as_of: value.as_of(), has_deadlines }
+    }
+
+    /// Returns the hash with its expired fields visible.
+    pub(crate) fn with_expired(self) -> Hash<'x> {
+        Hash { as_of: Millis(0), ..self }
     }
 
     /// Number of fields, including expired ones that are not removed yet.

@@ -49,6 +49,11 @@ impl<'g, 'a> HashMut<'g, 'a> {
         self.key.exists()
     }
 
+    /// Returns true if a field has a deadline, which may have passed.
+    pub fn has_deadlines(&self) -> bool {
+        self.exists() && self.key.value_tag().has_timed_parts()
+    }
+
     /// Looks up a field by its name.
     #[inline]
     pub fn get(&self, field: &[u8]) -> Option<Pair<'_>> {

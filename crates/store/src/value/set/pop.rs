@@ -47,6 +47,11 @@ impl Pop<'_, '_> {
         self.count
     }
 
+    /// Returns true if no member will be left, and the key goes too.
+    pub fn takes_all(&self) -> bool {
+        self.count == self.len
+    }
+
     /// Passes each chosen member to `each` and removes it; the last member of the set takes the key
     /// with it.
     ///

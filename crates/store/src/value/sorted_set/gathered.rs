@@ -44,6 +44,11 @@ impl Gathered {
         self.pairs.is_empty()
     }
 
+    /// Iterates over members and scores.
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], f64)> {
+        self.pairs.iter().map(|pair| (self.member(*pair), pair.0))
+    }
+
     fn member(&self, (_, begin, len): (f64, usize, usize)) -> &[u8] {
         &self.bytes[begin..begin + len]
     }

@@ -55,7 +55,7 @@ pub fn lookup_without_touch<'x>(
 
 impl<'x> SortedSet<'x> {
     #[inline]
-    pub(super) fn of(value: ValueRef<'x>) -> SortedSet<'x> {
+    pub(crate) fn of(value: ValueRef<'x>) -> SortedSet<'x> {
         let value_tag = value.value_tag();
         let form = if value_tag.is_tree() {
             Form::Large(value.view(SCORES), value.view(TAGS))

@@ -48,7 +48,7 @@ pub fn lookup_without_touch<'x>(
 
 impl<'x> Stream<'x> {
     #[inline]
-    pub(super) fn of(value: ValueRef<'x>) -> Stream<'x> {
+    pub(crate) fn of(value: ValueRef<'x>) -> Stream<'x> {
         let bytes = value.bytes();
         Stream {
             entries: value.view(ENTRIES),

@@ -25,6 +25,13 @@ pub struct Trim {
     pub whole_nodes: Option<u64>,
 }
 
+impl Trim {
+    /// Returns true if what it removes depends on how entries are kept.
+    pub fn is_approximate(&self) -> bool {
+        self.whole_nodes.is_some()
+    }
+}
+
 /// Trims entries and updates the facts. Returns the number removed.
 pub(super) fn apply<N: NodesMut>(tree: &mut Entries<'_, N>, facts: &mut Facts, how: Trim) -> u64 {
     let count = match how.whole_nodes {

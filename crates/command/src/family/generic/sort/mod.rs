@@ -9,6 +9,7 @@ mod order;
 mod pattern;
 
 use crate::call::{Call, Outcome};
+use crate::effects::{self, Pieces};
 use crate::element;
 use crate::key_spec::{FoundKeys, KeyFlags, KeySpec, find};
 use crate::refusal::Refusal;
@@ -82,6 +83,12 @@ fn sort_with(call: &mut Call<'_>, may_store: bool) -> Outcome {
     list::store(&mut access, &target, texts, ListLimit::of_setting(setting))?;
     access.changed(is_removed.into(), Event::DEL, &target);
     access.changed(results.len() as u64, SORTSTORE, &target);
+    if is_removed || !results.is_empty() {
+        effects::del(&mut access, &target);
+    }
+    let mut pushed = Pieces::new(access.is_heard(), &[b"RPUSH", target.bytes]);
+    results.iter().for_each(|text| pushed.add(&[text]));
+    access.effects(&target, pushed);
     reply.integer(results.len() as i64);
     Ok(())
 }

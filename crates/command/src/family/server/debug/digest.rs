@@ -139,14 +139,15 @@ fn add_database(all: &mut Fingerprint, call: &mut Call<'_>, database: usize) -> 
     }
     all.mix(&narrow::to_u32(database).to_be_bytes());
     let keyspace = call.keyspace_of(database)?;
-    let scanned = Scanned { keyspace, now: call.now, filter: ScanFilter::default() };
+    let scanned = Scanned { keyspace, now: call.visited_at(), filter: ScanFilter::default() };
     let (mut keys, mut cursor) = (Vec::new(), 0);
     loop {
         let add = |key: &[u8]| keys.push(key.to_vec());
         cursor = store.scan(call.thread, scanned, cursor, BATCH, add);
         for bytes in keys.drain(..) {
             let key = store.key(keyspace, &bytes);
-            let access = store.lock(call.thread, &key, call.now);
+            let mut access = store.lock(call.thread, &key, call.now);
+            call.session.mark(&mut access);
             let mut one = Fingerprint::default();
             one.mix(&bytes);
             if one.mix_value(&access, &key)? {

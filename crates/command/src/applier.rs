@@ -1,0 +1,98 @@
+//! Application of effects, as recovery and replicas do it.
+
+use crate::args::Args;
+use crate::call::{Call, Unanswered};
+use crate::clients::Client;
+use crate::execute::RowMemo;
+use crate::instance::Instance;
+use crate::refusal::Refusal;
+use crate::session::Session;
+use crate::spec::Flags;
+use crate::statistics::WorkerStatistics;
+use std::sync::Arc;
+use store::ThreadContext;
+use wire::{Protocol, Reply, Span};
+
+/// One who executes effects on a store. Keys and fields stay there until an effect removes them,
+/// whatever their deadlines: `Store::apply_journal` has to be on meanwhile. Settings are not asked,
+/// nobody waits, and no limit of memory refuses an effect.
+#[derive(Debug)]
+pub struct Applier<'i> {
+    instance: &'i Instance,
+    session: Session,
+    statistics: Arc<WorkerStatistics>,
+    memo: RowMemo,
+    reply: Vec<u8>,
+}
+
+impl<'i> Applier<'i> {
+    /// Creates an applier, which counts as this client.
+    pub fn new(instance: &'i Instance, client: Arc<Client>) -> Applier<'i> {
+        let mut session = Session::new(client, true);
+        session.import_source = true;
+        session.no_touch = true;
+        let statistics = instance.statistics.worker();
+        Applier { instance, session, statistics, memo: RowMemo::default(), reply: Vec::new() }
+    }
+
+    /// Executes an effect in a database. The thread is inside the gate.
+    ///
+    /// # Errors
+    /// When it is no command that can be executed, or is refused.
+    pub fn apply(
+        &mut self,
+        thread: &mut ThreadContext,
+        database: usize,
+        args: Args<'_>,
+    ) -> Result<(), Refusal> {
+        let row = self.memo.find(&args);
+        if !row.spec.flags.intersects(Flags::WRITE.union(Flags::MAY_REPLICATE)) {
+            return Err(Refusal::naming("ERR '{}' is no effect", &[args.get(0)]));
+        }
+        self.session.select(database);
+        self.reply.clear();
+        let mut call = Call {
+            instance: self.instance,
+            thread,
+            session: &mut self.session,
+            statistics: &self.statistics,
+            args,
+            reply: Reply::new(&mut self.reply, Protocol::Resp2),
+            now: self.instance.clock.now(),
+            row,
+            first_hash: None,
+            is_again: false,
+        };
+        call.reserve(args.bytes() + RECORD_OVERHEAD)?;
+        match (row.spec.run)(&mut call) {
+            Ok(()) => Ok(()),
+            Err(Unanswered::Refused(refusal)) => Err(refusal),
+            Err(Unanswered::Waits) => Err(Refusal::of("ERR an effect does not wait")),
+        }
+    }
+
+    /// As `apply`, for arguments that are apart from each other.
+    ///
+    /// # Errors
+    /// Those of `apply`.
+    pub fn apply_words(
+        &mut self,
+        thread: &mut ThreadContext,
+        database: usize,
+        words: &[Vec<u8>],
+    ) -> Result<(), Refusal> {
+        let mut start = 0;
+        let spans: Vec<Span> = words
+            .iter()
+            .map(|word| {
+                let span = Span { start, len: narrow::to_u32(word.len()) };
+                start += span.len;
+                span
+            })
+            .collect();
+        self.apply(thread, database, Args::new(&words.concat(), &spans))
+    }
+}
+
+/// Maximum bytes that a record takes besides its key and value.
+const RECORD_OVERHEAD: usize = 32;

@@ -1,0 +1,68 @@
+//! Effects: plain commands that do to the data what a request has done, in the words of Redis 7.2,
+//! and HPEXPIREAT and HPERSIST for deadlines of fields.
+//!
+//! ```text
+//! request ──▶ handler ──▶ what was changed ──▶ effects::... ──▶ the unit of its access
+//! ```
+//! Who executes an effect has the same keys and fields, but another clock, another generator of
+//! random numbers, and perhaps another program: deadlines are absolute, and where chance, order, a
+//! waiting line or more than one rounding decides, the effect is the result. A handler that names
+//! no effect lets its request stand for itself. Nothing is made while nobody listens.
+
+use base::Millis;
+pub use store::Pieces;
+use store::{Access, Expiry, Key};
+use text::IntegerText;
+
+/// Says that these words, the first of which is a command, have the effect on a key.
+pub fn words(access: &mut Access<'_>, key: &Key<'_>, words: &[&[u8]]) {
+    if access.is_heard() {
+        access.effect(key.keyspace, words.iter().map(|word| word.to_vec()).collect());
+    }
+}
+
+/// Says that a key holds a string now.
+pub fn set(access: &mut Access<'_>, key: &Key<'_>, value: &[u8], expiry: Expiry) {
+    match expiry {
+        Expiry::Never => words(access, key, &[b"SET", key.bytes, value]),
+        Expiry::Keep => words(access, key, &[b"SET", key.bytes, value, b"KEEPTTL"]),
+        Expiry::At(at) => {
+            let mut millis = IntegerText::new();
+            let millis = millis.format_unsigned(at.0);
+            words(access, key, &[b"SET", key.bytes, value, b"PXAT", millis]);
+        }
+    }
+}
+
+/// Says that a key has this deadline now.
+pub fn expire_at(access: &mut Access<'_>, key: &Key<'_>, at: Millis) {
+    let mut millis = IntegerText::new();
+    words(access, key, &[b"PEXPIREAT", key.bytes, millis.format_unsigned(at.0)]);
+}
+
+/// Says that a key has no deadline now.
+pub fn persist(access: &mut Access<'_>, key: &Key<'_>) {
+    words(access, key, &[b"PERSIST", key.bytes]);
+}
+
+/// Says that a key is gone.
+pub fn del(access: &mut Access<'_>, key: &Key<'_>) {
+    words(access, key, &[b"DEL", key.bytes]);
+}
+
+/// Says that a field of a hash has this deadline now.
+pub fn field_expires_at(access: &mut Access<'_>, key: &Key<'_>, field: &[u8], at: Millis) {
+    let mut millis = IntegerText::new();
+    let millis = millis.format_unsigned(at.0);
+    words(access, key, &[b"HPEXPIREAT", key.bytes, millis, b"FIELDS", b"1", field]);
+}
+
+/// Says that so many elements were taken from an end of a key, by a command such as LPOP.
+pub fn popped(access: &mut Access<'_>, key: &Key<'_>, command: &[u8], count: u64) {
+    let mut number = IntegerText::new();
+    match count {
+        0 => {}
+        1 => words(access, key, &[command, key.bytes]),
+        _ => words(access, key, &[command, key.bytes, number.format_unsigned(count)]),
+    }
+}

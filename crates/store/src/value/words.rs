@@ -1,0 +1,150 @@
+//! Values as plain commands, in pieces of bounded size.
+
+use super::hash::Hash;
+use super::list::List;
+use super::set::Set;
+use super::sorted_set::SortedSet;
+use super::stream::group::Group;
+use super::stream::{Id, Stream};
+use crate::access::Access;
+use crate::key::{Key, Kind};
+use crate::pieces::Pieces;
+use crate::shard::{OwnedArgs, ValueRef};
+use text::{format_f64, write_u64};
+
+impl Drop for Access<'_> {
+    /// Says what the keys of a command hold of which only a part was done.
+    #[inline(always)]
+    fn drop(&mut self) {
+        if self.is_heard() {
+            self.say_partial();
+        }
+    }
+}
+
+impl Access<'_> {
+    #[cold]
+    fn say_partial(&mut self) {
+        for (keyspace, bytes) in self.guard().take_partial() {
+            let key = Key { bytes: &bytes, hash: self.guard().hasher().hash(&bytes), keyspace };
+            let mut commands = vec![words(&[b"DEL", &bytes])];
+            if let Some(value) = self.shared_guard().value_of(&key) {
+                in_words(&bytes, value, &mut |args| commands.push(args));
+            }
+            commands.into_iter().for_each(|args| self.effect(keyspace, args));
+        }
+    }
+
+    /// Passes commands to `say` that create the present value of a key under its name, where it
+    /// does not exist, with all that has expired and is not removed yet.
+    pub fn value_in_words(&self, key: &Key<'_>, mut say: impl FnMut(OwnedArgs)) {
+        if let Some(value) = self.shared_guard().value_of(key) {
+            in_words(key.bytes, value, &mut say);
+        }
+    }
+}
+
+/// Receiver of commands.
+type Say<'s> = &'s mut dyn FnMut(OwnedArgs);
+
+/// Passes commands to `say` that create this value, with its deadline, under a key that does not
+/// exist. Parts that have expired and are not removed yet belong to it.
+///
+/// Pending entries that were deleted from their stream are left out: no command makes them.
+fn in_words(key: &[u8], value: ValueRef<'_>, say: Say<'_>) {
+    match value.kind() {
+        Kind::String => {
+            let text = value.string().map(|string| string.to_vec()).unwrap_or_default();
+            say(words(&[b"SET", key, &text]));
+        }
+        Kind::List => {
+            let mut pushed = Pieces::new(true, &[b"RPUSH", key]);
+            List::of(value).iter_from(0).for_each(|element| pushed.add_element(element));
+            pushed.into_commands().for_each(&mut *say);
+        }
+        Kind::Set => {
+            let mut added = Pieces::new(true, &[b"SADD", key]);
+            Set::of(value).members().for_each(|member| added.add_element(member));
+            added.into_commands().for_each(&mut *say);
+        }
+        Kind::SortedSet => {
+            let mut added = Pieces::new(true, &[b"ZADD", key]);
+            for (member, score) in SortedSet::of(value).iter_from(0) {
+                let score = format_f64(score);
+                member.with_text(|member| added.add(&[score.as_bytes(), member]));
+            }
+            added.into_commands().for_each(&mut *say);
+        }
+        Kind::Hash => hash(key, Hash::of(value).with_expired(), say),
+        Kind::Stream => stream(key, Stream::of(value), say),
+    }
+    if let Some(deadline) = value.deadline() {
+        say(words(&[b"PEXPIREAT", key, &number(deadline.0)]));
+    }
+}
+
+fn hash(key: &[u8], hash: Hash<'_>, say: Say<'_>) {
+    let mut set = Pieces::new(true, &[b"HSET", key]);
+    for pair in hash.iter() {
+        pair.field.with_text(|field| pair.value.with_text(|value| set.add(&[field, value])));
+    }
+    set.into_commands().for_each(&mut *say);
+    for pair in hash.iter() {
+        let Some(deadline) = pair.deadline else { continue };
+        let at = number(deadline.0);
+        pair.field.with_text(|field| {
+            say(words(&[b"HPEXPIREAT", key, &at, b"FIELDS", b"1", field]));
+        });
+    }
+}
+
+fn stream(key: &[u8], stream: Stream<'_>, say: Say<'_>) {
+    for entry in stream.range(Id::MIN, Id::MAX) {
+        let mut args = words(&[b"XADD", key, &id(entry.id)]);
+        for [name, value] in entry.pairs.map(<[_; 2]>::from) {
+            args.extend([name, value].map(|element| element.with_text(<[u8]>::to_vec)));
+        }
+        say(args);
+    }
+    if stream.is_empty() {
+        // Made by an entry that is trimmed at once.
+        let last = id(stream.last_id().max(Id { ms: 0, seq: 1 }));
+        say(words(&[b"XADD", key, b"MAXLEN", b"0", &last, b"x", b"y"]));
+    }
+    let (last, added) = (id(stream.last_id()), number(stream.added()));
+    let deleted = id(stream.max_deleted_id());
+    let head: [&[u8]; 3] = [b"XSETID", key, &last];
+    say(words(&[&head[..], &[b"ENTRIESADDED", &added, b"MAXDELETEDID", &deleted]].concat()));
+    stream.groups().iter().for_each(|it| group(key, it, say));
+}
+
+fn group(key: &[u8], group: Group<'_>, say: Say<'_>) {
+    let name = group.name.with_text(<[u8]>::to_vec);
+    let (last, read) = (id(group.last_id()), group.entries_read().unwrap_or(-1).to_string());
+    let head: [&[u8]; 5] = [b"XGROUP", b"CREATE", key, &name, &last];
+    say(words(&[&head[..], &[b"ENTRIESREAD", read.as_bytes()]].concat()));
+    for consumer in group.consumers() {
+        let reader = consumer.name.with_text(<[u8]>::to_vec);
+        say(words(&[b"XGROUP", b"CREATECONSUMER", key, &name, &reader]));
+        for pending in consumer.pending(Id::MIN) {
+            let (at, count) = (number(pending.delivered()), number(pending.deliveries()));
+            let head: [&[u8]; 6] = [b"XCLAIM", key, &name, &reader, b"0", &id(pending.id)];
+            let tail: [&[u8]; 6] = [b"TIME", &at, b"RETRYCOUNT", &count, b"JUSTID", b"FORCE"];
+            say(words(&[&head[..], &tail].concat()));
+        }
+    }
+}
+
+fn words(words: &[&[u8]]) -> OwnedArgs {
+    words.iter().map(|word| word.to_vec()).collect()
+}
+
+fn number(number: u64) -> Vec<u8> {
+    let mut text = Vec::new();
+    write_u64(&mut text, number);
+    text
+}
+
+fn id(id: Id) -> Vec<u8> {
+    format!("{}-{}", id.ms, id.seq).into_bytes()
+}
