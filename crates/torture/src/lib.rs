@@ -3,6 +3,7 @@
 //! ```text
 //! differential ──same commands──▶ Varve, a reference server     replies and values are compared
 //! hammer       ──many at once───▶ Varve                         invariants are checked at the end
+//! effects      ──what is told──▶ a follower, live peers          data are compared
 //! ```
 //!
 //! Owner: the servers that a run starts, and the seed that it prints.
@@ -12,4 +13,5 @@
 
 pub mod client;
 pub mod differential;
+pub mod effects;
 pub mod hammer;

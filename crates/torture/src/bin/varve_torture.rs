@@ -3,7 +3,7 @@
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
-use torture::{differential, hammer};
+use torture::{differential, effects, hammer};
 
 #[derive(Parser)]
 #[command(about = "Random commands against a server")]
@@ -18,12 +18,15 @@ enum What {
     Differential(differential::Arguments),
     /// Changes the same keys from many connections, and checks what must hold at the end
     Hammer(hammer::Arguments),
+    /// Executes the effects of commands elsewhere, and compares the data
+    Effects(effects::Arguments),
 }
 
 fn main() -> ExitCode {
     let outcome = match &Arguments::parse().what {
         What::Differential(arguments) => differential::run(arguments),
         What::Hammer(arguments) => hammer::run(arguments),
+        What::Effects(arguments) => effects::run(arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

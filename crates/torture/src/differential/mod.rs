@@ -10,14 +10,14 @@ mod arguments;
 mod borders;
 mod corpus;
 mod findings;
-mod generate;
+pub(crate) mod generate;
 mod known;
 mod pair;
 mod play;
 mod reduce;
 mod replay;
 mod rule;
-mod step;
+pub(crate) mod step;
 mod text;
 mod transcript;
 

@@ -18,7 +18,7 @@ mod words;
 use super::rule::WHOLE;
 use super::step::{Action, Request, Step, name, request};
 use command::{Group, Row};
-use dice::Dice;
+pub use dice::Dice;
 pub use words::KEYS;
 
 /// Number of connections that send requests.

@@ -1,0 +1,180 @@
+//! A server without sockets, for several clients, whose effects are recorded.
+
+use base::{Clock, KeyHasher, Millis};
+use command::{
+    Args, Client, Endpoint, Execution, Identity, Instance, RowMemo, Session, WorkerStatistics,
+    execute, granted_for_batch, table,
+};
+use settings::{Settings, Sources, load_text};
+use std::sync::{Arc, Mutex, PoisonError};
+use store::{
+    Change, EvictionPolicy, Limits, Listener, ScanFilter, Scanned, Store, StoreConfig,
+    ThreadContext, Unit,
+};
+use wire::{Reply, Span};
+
+const DATABASES: usize = 16;
+const ADDRESS_SPACE: usize = 1 << 30;
+
+/// Listener that keeps the units it gets.
+#[derive(Debug, Default)]
+pub struct Recorder(Mutex<Vec<Unit>>);
+
+impl Listener for Recorder {
+    fn before(&self, _: &Change<'_>) {}
+
+    fn unit(&self, unit: &Unit) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(unit.clone());
+    }
+}
+
+impl Recorder {
+    /// Takes the units that came since the last call.
+    pub fn take(&self) -> Vec<Unit> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Server whose clock moves only when it is told to.
+pub struct Server {
+    pub instance: Instance,
+    pub thread: ThreadContext,
+    statistics: Arc<WorkerStatistics>,
+    sessions: Vec<Session>,
+}
+
+impl Server {
+    /// Starts a server with so many clients.
+    pub fn new(clients: usize, now: Millis) -> Server {
+        let hasher = KeyHasher::from_seed(1);
+        let config =
+            StoreConfig { databases: DATABASES, hasher, address_space: Some(ADDRESS_SPACE) };
+        let store = Store::new(config).expect("address space");
+        let thread = store.thread_context().expect("the first thread");
+        let settings = Arc::new(Settings::new());
+        load_text(&settings, "test", b"enable-debug-command yes", Sources::Nowhere)
+            .expect("a setting");
+        let clock = Clock::still(now);
+        let ids = table().ids();
+        let instance = Instance::new(store, settings, identity(), clock, ids, Box::new(|| ()));
+        let statistics = instance.statistics.worker();
+        let sessions = (0..clients).map(|_| Session::new(client(&instance), true)).collect();
+        Server { instance, thread, statistics, sessions }
+    }
+
+    /// Records the effects from now on.
+    pub fn record(&self) -> Arc<Recorder> {
+        let recorder = Arc::new(Recorder::default());
+        let listener: Arc<dyn Listener> = recorder.clone();
+        self.instance.store.listen(&self.thread, &listener);
+        recorder
+    }
+
+    /// Limits the memory; keys are evicted for it.
+    pub fn limit_memory(&self, maxmemory: u64) {
+        self.instance.store.set_limits(&Limits {
+            maxmemory,
+            other_bytes: 0,
+            workers: 1,
+            eviction: EvictionPolicy::AllKeysRandom,
+            reclaim: Default::default(),
+            lfu_log_factor: 10,
+            lfu_decay_minutes: 1,
+        });
+    }
+
+    /// A client that is connected to the server, apart from those that send requests.
+    pub fn another_client(&self) -> Arc<Client> {
+        client(&self.instance)
+    }
+
+    /// Sends a request; returns the reply, empty if the client waits.
+    pub fn send(&mut self, client: usize, words: &[Vec<u8>]) -> Vec<u8> {
+        let session = &mut self.sessions[client];
+        // Who is about to send has given up waiting.
+        self.instance.waiters.forget(&session.client);
+        let (spans, request) = (spans(words), words.concat());
+        let args = Args::new(&request, &spans);
+        let mut out = Vec::new();
+        let row = RowMemo::default().find(&args);
+        self.instance.store.enter(&self.thread);
+        let mut call = command::Call {
+            instance: &self.instance,
+            thread: &mut self.thread,
+            reply: Reply::new(&mut out, session.protocol),
+            session,
+            statistics: &self.statistics,
+            args,
+            now: self.instance.clock.now(),
+            row,
+            first_hash: None,
+            is_again: false,
+        };
+        let execution = execute(&mut call, granted_for_batch(&self.instance));
+        self.instance.store.leave(&self.thread);
+        debug_assert!(execution != Execution::Held, "nothing pauses the server");
+        if self.sessions[client].close_after_reply {
+            self.sessions[client] = Session::new(self.another_client(), true);
+        }
+        out
+    }
+
+    /// Removes what is past its deadline.
+    pub fn sweep(&mut self) {
+        self.instance.store.sweep_deadlines(&mut self.thread, self.instance.clock.now());
+    }
+
+    /// Returns the keys of a database, those past their deadline too.
+    pub fn keys(&mut self, database: usize) -> Vec<Vec<u8>> {
+        let store = &self.instance.store;
+        store.enter(&self.thread);
+        let keyspace = store.keyspace(database).expect("a database");
+        let scanned = Scanned { keyspace, now: Millis(0), filter: ScanFilter::default() };
+        let (mut keys, mut cursor) = (Vec::new(), 0);
+        loop {
+            let add = |key: &[u8]| keys.push(key.to_vec());
+            cursor = store.scan(&mut self.thread, scanned, cursor, 1000, add);
+            if cursor == 0 {
+                store.leave(&self.thread);
+                return keys;
+            }
+        }
+    }
+
+    /// Number of databases.
+    pub fn databases(&self) -> usize {
+        self.instance.store.databases()
+    }
+}
+
+/// Returns the spans of words that stand one behind the other.
+fn spans(words: &[Vec<u8>]) -> Vec<Span> {
+    let mut start = 0;
+    let span = |word: &Vec<u8>| {
+        let span = Span { start, len: u32::try_from(word.len()).unwrap_or(u32::MAX) };
+        start += span.len;
+        span
+    };
+    words.iter().map(span).collect()
+}
+
+fn client(instance: &Instance) -> Arc<Client> {
+    let here = Endpoint {
+        address: "127.0.0.1:1".to_owned(),
+        local_address: "127.0.0.1:2".to_owned(),
+        fd: 3,
+        is_unix: false,
+    };
+    instance.clients.add(here, Arc::new(|_| ()), instance.clock.now())
+}
+
+fn identity() -> Identity {
+    Identity {
+        run_id: "0".repeat(40),
+        started: Millis(0),
+        config_file: None,
+        executable: "varve-server".into(),
+        threads: 1,
+        allocator: "segments",
+    }
+}
