@@ -2,6 +2,7 @@
 
 use crate::args::Args;
 use crate::call::{Call, Outcome};
+use crate::effects;
 use crate::refusal::Refusal;
 use crate::value_limits::value_limits;
 use base::Millis;
@@ -10,7 +11,8 @@ use settings::snapshots::RDBCOMPRESSION;
 use snapshot::Collected;
 use std::sync::atomic::Ordering::Relaxed;
 use store::eviction::Use;
-use store::{Event, NoSpace};
+use store::{Access, Event, Key, NoSpace};
+use text::IntegerText;
 
 const RESTORE: Event = Event::generic("restore");
 
@@ -66,6 +68,7 @@ fn put(
 ) -> Outcome {
     let limits = value_limits(&call.instance.settings);
     let is_over = deadline.is_some_and(|deadline| call.is_over(deadline));
+    let payload = call.args.get(3);
     let (mut access, key, reply) = call.on_key(1);
     // Another client may have created it while the payload was read.
     let is_there = access.lookup_for_write(&key).is_some();
@@ -74,20 +77,33 @@ fn put(
     }
     if is_over {
         if access.remove(&key) {
+            effects::del(&mut access, &key);
             access.changed(1, Event::DEL, &key);
         }
     } else {
         if let Err(NoSpace) = collected.store(&mut access, &key, deadline, &limits) {
-            access.happened_if_gone(&key);
+            let is_lost = is_there && access.lookup_without_touch(&key).is_none();
+            if is_lost {
+                effects::del(&mut access, &key);
+                access.changed(1, Event::DEL, &key);
+            }
             return Err(NoSpace.into());
         }
         if let Some(used) = options.used {
             access.set_use(&key, used);
         }
+        say_restored(&mut access, &key, payload, deadline);
         access.changed(1, RESTORE, &key);
     }
     reply.ok();
     Ok(())
+}
+
+/// Says that a key holds the value of a payload now, in place of any other, and its deadline.
+fn say_restored(access: &mut Access<'_>, key: &Key<'_>, payload: &[u8], deadline: Option<Millis>) {
+    let mut millis = IntegerText::new();
+    let millis = millis.format_unsigned(deadline.map_or(0, |deadline| deadline.0));
+    effects::words(access, key, &[b"RESTORE", key.bytes, millis, payload, b"REPLACE", b"ABSTTL"]);
 }
 
 /// The deadline that the second argument stands for; zero is none.
