@@ -30,7 +30,7 @@ fn stored(store: &Store, thread: &mut ThreadContext, payload: &[u8]) -> Option<V
     store.reserve(thread, value.byte_len(), NOW).expect("room");
     let mut access = store.lock(thread, &key, NOW).unheard();
     value.store(&mut access, &key, None, &limits()).expect("room");
-    dump(&access, &key, true)
+    dump(&access, &key, Version::VALKEY, true)
 }
 
 fuzz_target!(|data: &[u8]| {

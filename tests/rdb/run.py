@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """Starts a server on each sample in turn and asks it whether it holds what the sample must hold.
 
-    run.py --server COMMAND [--scratch DIR] [--inside ROOT] [--skip REGEX] [NAME ...]
+    run.py --server COMMAND [--scratch DIR] [--inside ROOT] [--skip REGEX] [--reload] [--keep DIR] [--from DIR] [NAME ...]
 
 Every `tests/rdb/*.rdb` is loaded at the start of a server, every folder of `tests/aof` as its append-only files, and every
 payload of `tests/rdb/dumps-*.txt` with RESTORE. Without NAME, all of them; NAME is a part of a sample's name.
+
+With --reload the server then writes its data to a file of its own and loads that, and is asked again; --keep collects these files,
+and --from takes such files in place of the samples, for another server.
 """
 
 import argparse
@@ -30,9 +33,12 @@ def samples():
     return {os.path.relpath(path, os.path.dirname(AOF))[:-4]: path for path in sorted(found)}
 
 
-def lay_out(path, folder):
+def lay_out(path, folder, source):
     """Puts the files of a sample into a folder and says with which settings a server finds them."""
     base = path[:-4]
+    if source:
+        shutil.copyfile(os.path.join(source, os.path.basename(base) + ".rdb"), os.path.join(folder, "dump.rdb"))
+        return POLICIES.get(base.rsplit("-", 1)[-1], [])
     if os.path.isdir(base):
         for name in os.listdir(base):
             source, target = os.path.join(base, name), os.path.join(folder, name)
@@ -49,19 +55,35 @@ def play(options, path):
     folder = tempfile.mkdtemp(dir=options.scratch)
     unknown = expectation.read(path)[0].get("refused", {}).get("type")
     try:
-        settings = lay_out(path, folder)
+        settings = lay_out(path, folder, getattr(options, "from"))
         give_away(folder)
         with Server(options.server, folder, options.inside, settings) as server:
             if unknown:
                 return ["loaded, though it holds %s" % unknown], 0, 0
             dumps = os.path.basename(path).startswith("dumps-")
-            return check.check(server.connection, path, dumps, options.complete)
+            found = check.check(server.connection, path, dumps and not getattr(options, "from"), options.complete)
+            if options.reload and not found[0]:
+                found = after_reload(options, server.connection, path, folder, found)
+            return found
     except RuntimeError as error:
         with open(os.path.join(folder, "server.log"), errors="replace") as log:
             named = unknown and unknown in log.read()
         return [] if named else [str(error)], 0, 0
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def after_reload(options, connection, path, folder, found):
+    """As `play`, after the server has written its data and loaded it again."""
+    reply = connection.command(b"DEBUG", b"RELOAD")
+    if reply != b"OK":
+        return ["DEBUG RELOAD: %r" % reply], *found[1:]
+    if options.keep:
+        name = os.path.basename(path)[:-4] + ".rdb"
+        shutil.copyfile(os.path.join(folder, "dump.rdb"), os.path.join(options.keep, name))
+    # Asking was a use of the keys.
+    wrong = [line for line in check.check(connection, path, False, False)[0] if not re.search(": (idle|freq) is ", line)]
+    return ["reloaded: " + line for line in wrong], *found[1:]
 
 
 def give_away(folder):
@@ -78,6 +100,9 @@ def main():
     parser.add_argument("--scratch", help="a folder for the files of the server")
     parser.add_argument("--inside", default="", help="the root folder that the server sees, if not the machine's")
     parser.add_argument("--skip", default="(?!)", help="names to leave out")
+    parser.add_argument("--reload", action="store_true", help="also after the server has written the data itself")
+    parser.add_argument("--keep", help="a folder for the files that it writes")
+    parser.add_argument("--from", help="a folder of such files, to load in place of the samples")
     parser.add_argument("--complete", action="store_true", help="add the attributes that the files lack")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()

@@ -11,7 +11,7 @@ use settings::Settings;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
-use store::Store;
+use store::{Store, ThreadContext};
 
 /// Facts that identify this server.
 #[derive(Clone, Debug)]
@@ -78,6 +78,45 @@ pub struct Instance {
     pausing: Mutex<()>,
     shutdown: Mutex<Option<Shutdown>>,
     wake_main: Box<dyn Fn() + Send + Sync>,
+    /// Files of data.
+    pub data_files: Box<dyn DataFiles>,
+}
+
+/// Reading and writing of data files.
+pub trait DataFiles: Send + Sync {
+    /// Saves all data, empties the databases, and loads the data again, as far as `how` says.
+    /// Commands of other clients that need data are refused meanwhile. The thread is inside the
+    /// gate.
+    ///
+    /// # Errors
+    /// What went wrong, for the client.
+    fn reload(
+        &self,
+        instance: &Instance,
+        thread: &mut ThreadContext,
+        how: Reload,
+    ) -> Result<(), String>;
+}
+
+/// Steps of DEBUG RELOAD.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reload {
+    /// Saves before.
+    pub saves: bool,
+    /// Empties the databases before loading.
+    pub flushes: bool,
+    /// Lets keys of the file replace those that are there.
+    pub merges: bool,
+}
+
+/// Stand-in of a server that has no files.
+#[derive(Debug)]
+pub struct NoDataFiles;
+
+impl DataFiles for NoDataFiles {
+    fn reload(&self, _: &Instance, _: &mut ThreadContext, _: Reload) -> Result<(), String> {
+        Err("ERR this server has no data files".to_owned())
+    }
 }
 
 impl std::fmt::Debug for Instance {
@@ -96,6 +135,7 @@ impl Instance {
         clock: Clock,
         commands: usize,
         wake_main: Box<dyn Fn() + Send + Sync>,
+        data_files: Box<dyn DataFiles>,
     ) -> Instance {
         Instance {
             store,
@@ -117,6 +157,7 @@ impl Instance {
             pausing: Mutex::new(()),
             shutdown: Mutex::new(None),
             wake_main,
+            data_files,
         }
     }
 

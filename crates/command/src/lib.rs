@@ -59,7 +59,7 @@ pub use call::{Call, Command, Handler, Keys, Outcome, Row, Table};
 pub use clients::{Client, ClientFlags, ClientInfo, Clients, Endpoint, Notice, Pause, Post};
 pub use commands::table;
 pub use execute::{Execution, RowMemo, execute, granted_for_batch};
-pub use instance::{Identity, Instance, Shutdown};
+pub use instance::{DataFiles, Identity, Instance, NoDataFiles, Reload, Shutdown};
 pub use key_spec::{FindKeys, FoundKeys, KeyFlags, KeySearch, KeySpec};
 pub use loading::{Loading, LoadingFacts};
 pub use manual::manual;
@@ -72,5 +72,5 @@ pub use statistics::{
     CommandCounts, CommandTotals, Count, ServerCounts, ServerTotals, Statistics, Sums,
     WorkerStatistics,
 };
-pub use value_limits::value_limits;
+pub use value_limits::{timed_version, value_limits};
 pub use waiting::{Waiter, Waiters, recheck};

@@ -7,7 +7,7 @@ use crate::call::Call;
 use crate::clients::Endpoint;
 use crate::commands::table;
 use crate::execute::{Execution, RowMemo, execute, granted_for_batch};
-use crate::instance::{Identity, Instance};
+use crate::instance::{Identity, Instance, NoDataFiles};
 use crate::session::Session;
 use crate::statistics::WorkerStatistics;
 use base::{Clock, KeyHasher, Millis};
@@ -39,8 +39,15 @@ impl World {
         let thread = store.thread_context().expect("the first thread");
         let clock = Clock::still(BEGIN);
         let settings = Arc::new(Settings::new());
-        let instance =
-            Instance::new(store, settings, identity(), clock, table().ids(), Box::new(|| ()));
+        let instance = Instance::new(
+            store,
+            settings,
+            identity(),
+            clock,
+            table().ids(),
+            Box::new(|| ()),
+            Box::new(NoDataFiles),
+        );
         let here = Endpoint {
             address: "127.0.0.1:1".to_owned(),
             local_address: "127.0.0.1:2".to_owned(),

@@ -1,16 +1,27 @@
-//! Limits up to which collections stay small, as the settings say.
+//! Limits up to which collections stay small, and the version in which they are written, as the
+//! settings say.
 
-use settings::Settings;
+use rdb::Version;
+use settings::snapshots::RDB_READER;
 use settings::values::{
     HASH_MAX_LISTPACK_ENTRIES, HASH_MAX_LISTPACK_VALUE, LIST_MAX_LISTPACK_SIZE,
     SET_MAX_INTSET_ENTRIES, SET_MAX_LISTPACK_ENTRIES, SET_MAX_LISTPACK_VALUE,
     ZSET_MAX_LISTPACK_ENTRIES, ZSET_MAX_LISTPACK_VALUE,
 };
+use settings::{RdbReader, Settings};
 use snapshot::Limits;
 use store::value::hash::HashLimit;
 use store::value::list::ListLimit;
 use store::value::set::SetLimit;
 use store::value::sorted_set::SortedSetLimit;
+
+/// Version in which deadlines of fields are written.
+pub fn timed_version(settings: &Settings) -> Version {
+    match RDB_READER.get(settings) {
+        RdbReader::Valkey => Version::VALKEY,
+        RdbReader::Redis => Version::REDIS,
+    }
+}
 
 /// Limits of all kinds.
 pub fn value_limits(settings: &Settings) -> Limits {

@@ -1,13 +1,15 @@
-//! Loading at start: the RDB file of the working directory, while clients are told to wait.
+//! Loading of the RDB file of the working directory, at start and for DEBUG RELOAD, while clients
+//! are told to wait.
 
-use command::{Instance, value_limits};
-use settings::snapshots::{DBFILENAME, RDBCHECKSUM};
-use snapshot::{Load, LoadError, Loaded};
+use crate::limits;
+use command::{DataFiles, Instance, Reload, timed_version, value_limits};
+use settings::snapshots::{DBFILENAME, RDBCHECKSUM, RDBCOMPRESSION};
+use snapshot::{Load, LoadError, Loaded, Save};
 use std::fs::File;
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
-use store::ThreadContext;
+use store::{Flush, ThreadContext};
 use thiserror::Error;
 
 /// Reason why data was not loaded.
@@ -45,7 +47,7 @@ pub fn open(instance: &Instance) -> Result<Option<Source>, LoadFailed> {
     Ok(Some(Source { name, file }))
 }
 
-/// Loads a file.
+/// Loads a file at start.
 ///
 /// # Errors
 /// When it is damaged, or holds what this server does not know.
@@ -54,24 +56,37 @@ pub fn load(
     thread: &mut ThreadContext,
     source: Source,
 ) -> Result<(), LoadFailed> {
-    let began = Instant::now();
     instance.store.enter(thread);
+    let loaded = read(instance, thread, source, false);
+    instance.store.leave(thread);
+    instance.end_loading(loaded?);
+    Ok(())
+}
+
+/// Reads a file into the store; returns the function libraries that it holds. The thread is inside
+/// the gate.
+fn read(
+    instance: &Instance,
+    thread: &mut ThreadContext,
+    source: Source,
+    replaces: bool,
+) -> Result<Vec<Vec<u8>>, LoadFailed> {
+    let began = Instant::now();
     let mut load = Load {
         store: &instance.store,
         thread,
         limits: value_limits(&instance.settings),
         now: instance.clock.now(),
         drops_expired: true,
+        replaces,
         checks: RDBCHECKSUM.get(&instance.settings),
         progress: &instance.loading.progress,
     };
     let loaded = load.read(source.file);
-    instance.store.leave(thread);
     let Loaded { functions, .. } =
         loaded.map_err(|error| LoadFailed { file: source.name.clone(), error })?;
     report(instance, &source.name, functions.len(), began);
-    instance.end_loading(functions);
-    Ok(())
+    Ok(functions)
 }
 
 fn report(instance: &Instance, file: &str, functions: usize, began: Instant) {
@@ -86,4 +101,74 @@ fn report(instance: &Instance, file: &str, functions: usize, began: Instant) {
     if functions > 0 {
         tracing::warn!("{file}: {functions} function libraries are kept, but cannot be run");
     }
+}
+
+/// Files in the working directory.
+#[derive(Debug)]
+pub struct Files;
+
+impl DataFiles for Files {
+    fn reload(
+        &self,
+        instance: &Instance,
+        thread: &mut ThreadContext,
+        how: Reload,
+    ) -> Result<(), String> {
+        instance.begin_loading(0);
+        limits::apply(instance);
+        // Who has begun a command before ends it; others are refused from now on.
+        instance.store.exclusively(thread, |_| ());
+        let functions = instance.loading.functions().clone();
+        let reloaded = reload(instance, thread, how);
+        let (functions, outcome) = match reloaded {
+            Ok(functions) => (functions, Ok(())),
+            Err(error) => {
+                tracing::warn!("DEBUG RELOAD: {error}");
+                let text = "ERR Error trying to load the RDB dump, check server logs.";
+                (functions, Err(text.to_owned()))
+            }
+        };
+        instance.end_loading(functions);
+        limits::apply(instance);
+        outcome
+    }
+}
+
+fn reload(
+    instance: &Instance,
+    thread: &mut ThreadContext,
+    how: Reload,
+) -> Result<Vec<Vec<u8>>, LoadFailed> {
+    let name = DBFILENAME.get(&instance.settings).to_string();
+    let failed = |error| LoadFailed { file: name.clone(), error: LoadError::Read(error) };
+    if how.saves {
+        save(instance, thread, &name).map_err(failed)?;
+    }
+    if how.flushes {
+        instance.store.flush(thread, Flush::All);
+    }
+    let file = File::open(&name).map_err(failed)?;
+    read(instance, thread, Source { name: name.clone(), file }, how.merges)
+}
+
+/// Saves all data under another name first, so that no file is ever half written.
+fn save(instance: &Instance, thread: &mut ThreadContext, name: &str) -> io::Result<()> {
+    let temporary = format!("temp-{}.rdb", std::process::id());
+    let file = File::create(&temporary)?;
+    let functions = instance.loading.functions().clone();
+    let mut save = Save {
+        store: &instance.store,
+        thread,
+        now: instance.clock.now(),
+        timed: timed_version(&instance.settings),
+        compresses: RDBCOMPRESSION.get(&instance.settings),
+        checks: RDBCHECKSUM.get(&instance.settings),
+        functions: &functions,
+    };
+    let saved = save.write(&file).and_then(|_| file.sync_all());
+    let renamed = saved.and_then(|()| std::fs::rename(&temporary, name));
+    if renamed.is_err() {
+        let _ = std::fs::remove_file(&temporary);
+    }
+    renamed
 }

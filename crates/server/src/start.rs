@@ -158,7 +158,15 @@ fn make_instance(loaded: &Loaded, ask_to_end: Sender<()>) -> Result<Arc<Instance
         let _ = ask_to_end.try_send(());
     });
     let (settings, commands) = (Arc::clone(settings), command::table().ids());
-    Ok(Arc::new(Instance::new(store, settings, identity, clock, commands, wake)))
+    Ok(Arc::new(Instance::new(
+        store,
+        settings,
+        identity,
+        clock,
+        commands,
+        wake,
+        Box::new(load::Files),
+    )))
 }
 
 fn random_digits() -> Result<String, StartError> {

@@ -64,6 +64,14 @@ choices! {
         Nothing = "nothing",
     }
 
+    /// Servers that are to read deadlines of fields.
+    RdbReader {
+        /// Valkey from version 9 on.
+        Valkey = "valkey",
+        /// Redis from version 7.4 on.
+        Redis = "redis",
+    }
+
     /// Clients that may use a feature that is risky to leave open.
     DebugAccess {
         /// No client.

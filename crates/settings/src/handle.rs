@@ -1,6 +1,8 @@
 //! Typed handles to read settings.
 
-use crate::choice::{DebugAccess, LogLevel, MaxmemoryPolicy, ReclaimPolicy, ShutdownFlags};
+use crate::choice::{
+    DebugAccess, LogLevel, MaxmemoryPolicy, RdbReader, ReclaimPolicy, ShutdownFlags,
+};
 use crate::live::Settings;
 use crate::row::{Kind, Notation, Row};
 use crate::value::{ClientsMemory, OutputLimits, Value};
@@ -127,7 +129,7 @@ macro_rules! read_choices {
     )+};
 }
 
-read_choices!(MaxmemoryPolicy LogLevel DebugAccess ReclaimPolicy);
+read_choices!(MaxmemoryPolicy LogLevel DebugAccess RdbReader ReclaimPolicy);
 
 impl private::Sealed for bool {}
 impl Read for bool {

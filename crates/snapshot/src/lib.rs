@@ -1,8 +1,8 @@
 //! Values of a store as RDB: written from a key, and read back into one.
 //!
 //! ```text
-//! key ──▶ form_of ──▶ write_value ──▶ rdb::Output                       DUMP, saving
-//! rdb::Input ──▶ Collector ──▶ Collected (whole, checked) ──▶ key       RESTORE, loading
+//! key ──▶ form_of ──▶ write_value ──▶ rdb::Output                       DUMP, Save
+//! rdb::Input ──▶ Collector ──▶ Collected (whole, checked) ──▶ key       RESTORE, Load
 //! ```
 //! A value is read into memory of its own first, so that nothing of a damaged one is ever stored.
 //!
@@ -22,6 +22,7 @@ mod load;
 mod load_error;
 mod payload;
 mod restore;
+mod save;
 mod stream;
 
 pub use collect::{Collected, Collector};
@@ -30,3 +31,4 @@ pub use load::{Load, Loaded, Progress};
 pub use load_error::LoadError;
 pub use payload::{dump, read_payload};
 pub use restore::Limits;
+pub use save::Save;

@@ -39,7 +39,7 @@ pub struct Loaded {
 /// Loading of one file.
 #[derive(Debug)]
 pub struct Load<'a> {
-    /// The store; it holds none of the keys yet.
+    /// The store.
     pub store: &'a Store,
     /// Thread that loads, inside the gate.
     pub thread: &'a mut ThreadContext,
@@ -49,6 +49,8 @@ pub struct Load<'a> {
     pub now: Millis,
     /// True if keys past their deadline are left out.
     pub drops_expired: bool,
+    /// True if a key that is there already is replaced.
+    pub replaces: bool,
     /// True if the checksum of the file is compared.
     pub checks: bool,
     /// Where to tell how far it has come.
@@ -134,7 +136,7 @@ impl Load<'_> {
         self.store.reserve(self.thread, bytes, self.now).map_err(no_space)?;
         let mut access = self.store.lock(self.thread, &key, self.now).unheard();
         access.show_expired();
-        if access.lookup_without_touch(&key).is_some() {
+        if !self.replaces && access.lookup_without_touch(&key).is_some() {
             return Err(LoadError::Twice { at });
         }
         value

@@ -6,9 +6,15 @@ use base::KeyHasher;
 use rdb::{Error, Flaw, Output, Version, open_payload, seal_payload};
 use store::{Access, Key};
 
-/// Returns the value of a key as a payload of DUMP; `None` if there is none.
-pub fn dump(access: &Access<'_>, key: &Key<'_>, compresses: bool) -> Option<Vec<u8>> {
-    let form = form_of(access, key, Version::VALKEY)?;
+/// Returns the value of a key as a payload of DUMP; `None` if there is none. Deadlines of fields
+/// are written as version `timed` has them.
+pub fn dump(
+    access: &Access<'_>,
+    key: &Key<'_>,
+    timed: Version,
+    compresses: bool,
+) -> Option<Vec<u8>> {
+    let form = form_of(access, key, timed)?;
     let mut output = Output::new(compresses);
     output.byte(form.value_type.number(form.version.dialect())?);
     write_value(access, key, form, &mut output);

@@ -52,7 +52,8 @@ impl World {
     }
 
     fn dump(&mut self, key: &str, compresses: bool) -> Vec<u8> {
-        self.on(key, |access, key| dump(access, key, compresses)).expect("there is a value")
+        self.on(key, |access, key| dump(access, key, rdb::Version::VALKEY, compresses))
+            .expect("there is a value")
     }
 
     fn restore(&mut self, key: &str, payload: &[u8]) {

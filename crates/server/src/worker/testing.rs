@@ -8,7 +8,7 @@ use crate::poller::{Poller, Ready};
 use crate::stream::Stream;
 use crate::worker::{Worker, WorkerParts};
 use base::{Clock, KeyHasher, Millis, Stopwatch};
-use command::{Client, Identity, Instance, Notice};
+use command::{Client, Identity, Instance, NoDataFiles, Notice};
 use mio::Token;
 use settings::Settings;
 use std::io::{self, ErrorKind, Read, Write};
@@ -105,7 +105,15 @@ fn instance() -> Arc<Instance> {
     };
     let (settings, clock) = (Arc::new(Settings::new()), Clock::still(BEGIN));
     let commands = command::table().ids();
-    Arc::new(Instance::new(store, settings, identity, clock, commands, Box::new(|| ())))
+    Arc::new(Instance::new(
+        store,
+        settings,
+        identity,
+        clock,
+        commands,
+        Box::new(|| ()),
+        Box::new(NoDataFiles),
+    ))
 }
 
 impl World {

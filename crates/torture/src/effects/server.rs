@@ -2,8 +2,8 @@
 
 use base::{Clock, KeyHasher, Millis};
 use command::{
-    Args, Client, Endpoint, Execution, Identity, Instance, RowMemo, Session, WorkerStatistics,
-    execute, granted_for_batch, table,
+    Args, Client, Endpoint, Execution, Identity, Instance, NoDataFiles, RowMemo, Session,
+    WorkerStatistics, execute, granted_for_batch, table,
 };
 use settings::{Settings, Sources, load_text};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -56,7 +56,15 @@ impl Server {
             .expect("a setting");
         let clock = Clock::still(now);
         let ids = table().ids();
-        let instance = Instance::new(store, settings, identity(), clock, ids, Box::new(|| ()));
+        let instance = Instance::new(
+            store,
+            settings,
+            identity(),
+            clock,
+            ids,
+            Box::new(|| ()),
+            Box::new(NoDataFiles),
+        );
         let statistics = instance.statistics.worker();
         let sessions = (0..clients).map(|_| Session::new(client(&instance), true)).collect();
         Server { instance, thread, statistics, sessions }

@@ -4,7 +4,7 @@ use crate::args::Args;
 use crate::call::{Call, Outcome};
 use crate::effects;
 use crate::refusal::Refusal;
-use crate::value_limits::value_limits;
+use crate::value_limits::{timed_version, value_limits};
 use base::Millis;
 use rdb::{Error, Flaw};
 use settings::snapshots::RDBCOMPRESSION;
@@ -24,10 +24,11 @@ const VERSION_OR_CHECKSUM: Refusal = Refusal::of("ERR DUMP payload version or ch
 const BAD_FORMAT: Refusal = Refusal::of("ERR Bad data format");
 
 pub fn dump(call: &mut Call<'_>) -> Outcome {
-    let compresses = RDBCOMPRESSION.get(&call.instance.settings);
+    let settings = &call.instance.settings;
+    let (timed, compresses) = (timed_version(settings), RDBCOMPRESSION.get(settings));
     let (mut access, key, reply) = call.on_key(1);
     let is_there = access.read(&key).is_some();
-    match is_there.then(|| snapshot::dump(&access, &key, compresses)).flatten() {
+    match is_there.then(|| snapshot::dump(&access, &key, timed, compresses)).flatten() {
         Some(payload) => reply.bulk(&payload),
         None => reply.null(),
     }

@@ -8,11 +8,13 @@
 //! | `digest.rs` | DIGEST, DIGEST-VALUE: fingerprints of data, equal to Valkey's |
 //! | `protocol.rs` | PROTOCOL: one reply of each type |
 //! | `populate.rs` | POPULATE |
+//! | `reload.rs` | RELOAD |
 
 mod digest;
 mod objects;
 mod populate;
 mod protocol;
+mod reload;
 mod switches;
 mod tables;
 
@@ -48,7 +50,7 @@ const fn subcommand(
 
 const ANY: RangeInclusive<usize> = 2..=usize::MAX;
 
-const SUBCOMMANDS: [Subcommand; 28] = [
+const SUBCOMMANDS: [Subcommand; 29] = [
     subcommand(
         "DICT-RESIZING",
         3..=3,
@@ -102,6 +104,13 @@ const SUBCOMMANDS: [Subcommand; 28] = [
         "<size>",
         "Is accepted; long elements of lists are apart from others anyway.",
         switches::packed_threshold,
+    ),
+    subcommand(
+        "RELOAD",
+        ANY,
+        "[MERGE] [NOFLUSH] [NOSAVE]",
+        "Saves all data and loads it again.",
+        reload::reload,
     ),
     subcommand("SDSLEN", 3..=3, "<key>", "Bytes of a key and its value.", objects::sdslen),
     subcommand(
