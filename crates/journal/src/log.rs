@@ -16,7 +16,7 @@ use crate::writer::{Reached, Start, SyncJob, SyncPolicy, WriteError, Writer};
 use base::Millis;
 use std::io;
 
-#[cfg(all(test, not(any(loom, shuttle))))]
+#[cfg(all(test, not(any(loom, shuttle, miri))))]
 mod tests;
 
 /// Why the stream is not written, or not known to be safe.
@@ -73,6 +73,11 @@ impl<F: Files> Log<F> {
     /// What is safe.
     pub fn safe(&self) -> Reached {
         self.writer.safe()
+    }
+
+    /// True if the last write or sync has failed: writers should be refused.
+    pub fn is_failing(&self) -> bool {
+        self.writer.is_failing()
     }
 
     /// True after a sync has failed, until `replace` succeeds.

@@ -198,7 +198,7 @@ fn parse_sequence(digits: &[u8]) -> Option<u64> {
     parse_u64(digits).filter(|number| (1..=i64::MAX.unsigned_abs()).contains(number))
 }
 
-#[cfg(all(test, not(any(loom, shuttle))))]
+#[cfg(all(test, not(any(loom, shuttle, miri))))]
 mod tests {
     use super::*;
     use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};

@@ -13,7 +13,7 @@ use std::io;
 use std::ops::Range;
 use text::parse_u64;
 
-#[cfg(all(test, not(any(loom, shuttle))))]
+#[cfg(all(test, not(any(loom, shuttle, miri))))]
 mod tests;
 
 const READ_BYTES: usize = 64 << 10;
@@ -278,7 +278,21 @@ impl<'f, F: File> AofReader<'f, F> {
     }
 
     /// Reads a mark and a number.
+    #[inline]
     fn read_header(&mut self, mark: u8) -> Result<u64, Stop> {
+        // Most numbers are short and all there.
+        let (number, bytes) = match &self.buffer[self.at..] {
+            [first, one @ b'0'..=b'9', b'\r', b'\n', ..] if *first == mark => (one - b'0', 4),
+            [first, ten @ b'1'..=b'9', one @ b'0'..=b'9', b'\r', b'\n', ..] if *first == mark => {
+                ((ten - b'0') * 10 + (one - b'0'), 5)
+            }
+            _ => return self.read_any_header(mark),
+        };
+        self.at += bytes;
+        Ok(u64::from(number))
+    }
+
+    fn read_any_header(&mut self, mark: u8) -> Result<u64, Stop> {
         let Some(line) = self.find_line(HEADER_BYTES_MAX)? else {
             return Err(Stop::Why(Why::Format));
         };
@@ -334,7 +348,12 @@ impl<'f, F: File> AofReader<'f, F> {
     }
 
     /// True if the file has so many bytes more, which are then in the buffer.
+    #[inline]
     fn has(&mut self, bytes: u64) -> Result<bool, io::Error> {
+        if (self.buffer.len() - self.at) as u64 >= bytes { Ok(true) } else { self.read_more(bytes) }
+    }
+
+    fn read_more(&mut self, bytes: u64) -> Result<bool, io::Error> {
         while ((self.buffer.len() - self.at) as u64) < bytes {
             if self.end.saturating_sub(self.offset()) < bytes {
                 return Ok(false);

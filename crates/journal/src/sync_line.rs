@@ -115,7 +115,7 @@ fn parse(front: &[u8]) -> Option<SyncLine> {
     is_at_crc.then_some(SyncLine { position, id, bytes, safe })
 }
 
-#[cfg(all(test, not(any(loom, shuttle))))]
+#[cfg(all(test, not(any(loom, shuttle, miri))))]
 mod tests {
     use super::*;
 

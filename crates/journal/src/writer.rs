@@ -166,6 +166,11 @@ impl<F: File> Writer<F> {
         self.safe
     }
 
+    /// True if the last write or sync has failed: writers should be refused.
+    pub fn is_failing(&self) -> bool {
+        self.retry.is_some() || self.has_sync_failed
+    }
+
     /// True after a sync has failed.
     pub fn has_sync_failed(&self) -> bool {
         self.has_sync_failed

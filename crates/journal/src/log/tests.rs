@@ -2,8 +2,8 @@
 //! with rotations, bases and removals.
 
 use super::*;
-use crate::disk::simulated::{Fault, SimulatedFile, SimulatedFiles};
-use crate::disk::{File, append_all};
+use crate::disk::simulated::{Fault, SimulatedFiles};
+use crate::disk::{Directory, File, append_all};
 use crate::inspect::{State, inspect};
 use crate::reader::{AofReader, ReadError, Unit};
 use crate::set::BaseForm;
@@ -15,8 +15,8 @@ const PREFIX: &str = "appendonly.aof";
 const UNITS: u64 = 24;
 
 /// A life of the journal: units are numbered, a base says how many it stands for.
-struct Life {
-    log: Log<SimulatedFiles>,
+struct Life<F: Files> {
+    log: Log<F>,
     lane: Lane,
     reader: Reader,
     now: Millis,
@@ -30,10 +30,10 @@ fn id() -> ReplicationId {
     ReplicationId::parse(&[b'7'; 40]).expect("digits")
 }
 
-impl Life {
+impl<F: Files> Life<F> {
     /// As a server starts, which fails where the disk does.
-    fn begin(files: &SimulatedFiles, policy: SyncPolicy) -> Option<Life> {
-        let set = Set::open(files.clone(), PREFIX).ok()?;
+    fn begin(files: F, policy: SyncPolicy) -> Option<Life<F>> {
+        let set = Set::open(files, PREFIX).ok()?;
         let loaded = load(&set).ok()?;
         set.cut_last(loaded.whole).ok()?;
         let start = Start { position: loaded.position.unwrap_or(100), home: 0, id: id() };
@@ -126,7 +126,7 @@ struct Loaded {
 }
 
 /// Loads a set, as a server does, and looks if it is a prefix of the history.
-fn load(set: &Set<SimulatedFiles>) -> io::Result<Loaded> {
+fn load<F: Files>(set: &Set<F>) -> io::Result<Loaded> {
     let mut loaded = Loaded { units: 0, whole: 0, position: None };
     let files: Vec<_> = set.manifest().to_load().collect();
     for (number, entry) in files.iter().enumerate() {
@@ -172,7 +172,7 @@ fn load_unit(unit: &Unit<'_>, expected: u64, database: &mut u64) -> u64 {
     units
 }
 
-fn next<'r>(reader: &'r mut AofReader<'_, SimulatedFile>) -> io::Result<Option<Unit<'r>>> {
+fn next<'r>(reader: &'r mut AofReader<'_, impl File>) -> io::Result<Option<Unit<'r>>> {
     reader.next_unit().map_err(|error| match error {
         ReadError::Disk(error) => error,
         ReadError::Broken { .. } => panic!("{error}, and was inspected before"),
@@ -185,7 +185,7 @@ fn reload(files: &SimulatedFiles) -> u64 {
 
 /// A life on a disk; returns how many units were acknowledged.
 fn live(files: &SimulatedFiles, policy: SyncPolicy) -> u64 {
-    let Some(mut life) = Life::begin(files, policy) else { return 0 };
+    let Some(mut life) = Life::begin(files.clone(), policy) else { return 0 };
     life.live(UNITS);
     life.acknowledged()
 }
@@ -215,12 +215,13 @@ fn what_was_acknowledged_outlasts_power_loss_at_every_operation() {
 
 #[test]
 fn a_second_life_goes_on_where_the_first_was_cut_off() {
-    for operation in (0..operations_of_a_life(SyncPolicy::Always)).step_by(3) {
+    for operation in 0..operations_of_a_life(SyncPolicy::Always) {
         let files = SimulatedFiles::new();
         files.fail_at(operation, Fault::Stop);
         let acknowledged = live(&files, SyncPolicy::Always);
         let mut random = Random::from_seed(operation as u64);
-        let after = files.after_power_loss(&mut random);
+        let is_kill = random.one_in(2);
+        let after = if is_kill { files.after_kill() } else { files.after_power_loss(&mut random) };
         after.fail_at(operation / 2, Fault::Stop);
         let second = live(&after, SyncPolicy::Always).max(acknowledged);
         let units = reload(&after.after_power_loss(&mut random));
@@ -235,7 +236,7 @@ fn nothing_is_lost_when_any_operation_fails_once() {
         for operation in 0..operations_of_a_life(SyncPolicy::Always) {
             let files = SimulatedFiles::new();
             files.fail_at(operation, fault);
-            let Some(mut life) = Life::begin(&files, SyncPolicy::Always) else { continue };
+            let Some(mut life) = Life::begin(files.clone(), SyncPolicy::Always) else { continue };
             life.live(UNITS);
             assert_eq!(life.acknowledged(), UNITS, "{fault:?} at {operation}");
             let after = files.after_power_loss(&mut Random::from_seed(operation as u64));
@@ -249,7 +250,7 @@ fn what_was_acknowledged_outlasts_a_failure_and_then_power_loss() {
     for operation in 0..operations_of_a_life(SyncPolicy::Always) {
         for later in [1, 2, 3, 5, 8, 13] {
             let files = SimulatedFiles::new();
-            let Some(mut life) = Life::begin(&files, SyncPolicy::Always) else { continue };
+            let Some(mut life) = Life::begin(files.clone(), SyncPolicy::Always) else { continue };
             files.fail_at(operation, Fault::Device);
             files.fail_at(operation + later, Fault::Stop);
             life.live(UNITS);
@@ -263,7 +264,7 @@ fn what_was_acknowledged_outlasts_a_failure_and_then_power_loss() {
 #[test]
 fn a_full_disk_refuses_until_space_returns() {
     let files = SimulatedFiles::new();
-    let mut life = Life::begin(&files, SyncPolicy::Always).expect("a life");
+    let mut life = Life::begin(files.clone(), SyncPolicy::Always).expect("a life");
     life.live(5);
     files.set_full(true);
     life.live(5);
@@ -277,23 +278,25 @@ fn a_full_disk_refuses_until_space_returns() {
 #[test]
 fn a_failed_write_is_tried_again_after_a_second() {
     let files = SimulatedFiles::new();
-    let mut life = Life::begin(&files, SyncPolicy::Always).expect("a life");
+    let mut life = Life::begin(files.clone(), SyncPolicy::Always).expect("a life");
     let bytes = || files.contents("appendonly.aof.1.incr.aof").expect("the file").len();
     let before = bytes();
     // Half of the unit is written.
     files.fail_at(0, Fault::NoSpace);
     life.put();
-    let write = |life: &mut Life, now| life.log.write(&mut life.reader, Millis(now));
+    let write =
+        |life: &mut Life<SimulatedFiles>, now| life.log.write(&mut life.reader, Millis(now));
     assert!(matches!(write(&mut life, 10), Err(WriteError::Write(_))));
+    assert!(life.log.is_failing());
     assert_eq!(bytes(), before);
     assert!(matches!(write(&mut life, 1_009), Err(WriteError::Waiting)));
-    assert!(write(&mut life, 1_010).is_ok());
+    assert!(write(&mut life, 1_010).is_ok() && !life.log.is_failing());
 }
 
 #[test]
 fn what_a_failed_sync_has_lost_needs_a_base_if_it_was_released() {
     let files = SimulatedFiles::new();
-    let mut life = Life::begin(&files, SyncPolicy::Always).expect("a life");
+    let mut life = Life::begin(files.clone(), SyncPolicy::Always).expect("a life");
     life.put();
     life.log.write(&mut life.reader, Millis(0)).expect("written");
     life.reader.release(life.log.written().position);
@@ -307,7 +310,7 @@ fn what_a_failed_sync_has_lost_needs_a_base_if_it_was_released() {
 #[test]
 fn everysec_begins_a_sync_once_a_second() {
     let files = SimulatedFiles::new();
-    let mut life = Life::begin(&files, SyncPolicy::EverySecond).expect("a life");
+    let mut life = Life::begin(files.clone(), SyncPolicy::EverySecond).expect("a life");
     life.put();
     life.log.write(&mut life.reader, Millis(0)).expect("written");
     let is_due = |policy, now| life.log.is_sync_due(policy, Millis(now));
@@ -318,7 +321,7 @@ fn everysec_begins_a_sync_once_a_second() {
 #[test]
 fn history_is_removed_in_pieces() {
     let files = SimulatedFiles::new();
-    let mut life = Life::begin(&files, SyncPolicy::Always).expect("a life");
+    let mut life = Life::begin(files.clone(), SyncPolicy::Always).expect("a life");
     life.put();
     life.turn();
     life.make_base();
@@ -335,4 +338,16 @@ fn history_is_removed_in_pieces() {
         manifest,
         "file appendonly.aof.1.base.aof seq 1 type b\nfile appendonly.aof.2.incr.aof seq 2 type i\n"
     );
+}
+
+#[test]
+fn lives_in_a_real_directory_follow_each_other() {
+    let parent = tempfile::tempdir().expect("a directory");
+    let open = || Directory::open(parent.path()).expect("a directory");
+    for lives in 1..=3 {
+        let mut life = Life::begin(open(), SyncPolicy::Always).expect("a life");
+        assert_eq!(life.units, UNITS * (lives - 1));
+        life.live(UNITS);
+        assert_eq!(life.acknowledged(), UNITS * lives);
+    }
 }

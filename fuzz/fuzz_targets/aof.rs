@@ -1,0 +1,32 @@
+//! Files of commands: any bytes are whole, torn or damaged; what is whole is read again, in as many
+//! units, and is whole by itself.
+#![no_main]
+
+use journal::disk::Files;
+use journal::disk::simulated::SimulatedFiles;
+use journal::inspect::{State, inspect};
+use journal::reader::AofReader;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let files = SimulatedFiles::new();
+    files.put("file", bytes);
+    let file = files.open("file").expect("put there");
+    let found = inspect(&file, 0).expect("the disk is well");
+    assert_eq!(found.whole + found.bytes_behind, bytes.len() as u64);
+    assert!(found.state != State::Whole || found.bytes_behind == 0);
+    if let State::Torn { offset, .. } | State::Damaged { offset, .. } = found.state {
+        assert!(offset <= bytes.len() as u64);
+    }
+    let mut reader = AofReader::between(&file, 0, found.whole);
+    let (mut units, mut argument_bytes) = (0, 0);
+    while let Some(unit) = reader.next_unit().expect("inspected before") {
+        units += 1;
+        for command in unit.commands() {
+            assert!(command.len() > 0);
+            argument_bytes += command.map(<[u8]>::len).sum::<usize>();
+        }
+    }
+    assert_eq!((units, reader.whole()), (found.units, found.whole));
+    assert!(argument_bytes <= bytes.len());
+});
