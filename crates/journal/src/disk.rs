@@ -59,6 +59,12 @@ pub trait File: Send + Sync {
     /// Those of the system.
     fn append(&self, bytes: &[u8]) -> io::Result<usize>;
 
+    /// Writes bytes again that the file has at this place already; returns how many.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn write_again(&self, at: u64, bytes: &[u8]) -> io::Result<usize>;
+
     /// Reads bytes from a place on; zero at the end.
     ///
     /// # Errors

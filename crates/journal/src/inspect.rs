@@ -22,6 +22,9 @@ pub struct Inspection {
     pub whole: u64,
     /// Units up to there.
     pub units: u64,
+    /// Offset up to which bytes are known to be safe; `whole` if the file does not tell, as those
+    /// of others do not.
+    pub safe: u64,
     /// Bytes behind it.
     pub bytes_behind: u64,
     /// Position of the stream there, and whose it is, if the file tells.
@@ -82,7 +85,8 @@ pub fn inspect<F: File>(file: &F, from: u64) -> io::Result<Inspection> {
     };
     let id = verified.line.map(|line| line.id);
     let bytes_behind = file.bytes()?.saturating_sub(whole);
-    Ok(Inspection { whole, units, bytes_behind, position: position.zip(id), state })
+    let safe = verified.line.map_or(whole, |line| line.safe.min(whole));
+    Ok(Inspection { whole, safe, units, bytes_behind, position: position.zip(id), state })
 }
 
 /// True if bytes behind `whole` were safe once.

@@ -140,6 +140,20 @@ impl<F: Files> Log<F> {
         self.follow(now)
     }
 
+    /// Writes and syncs all that is whole, before the process ends.
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub fn close(&mut self, reader: &mut Reader, now: Millis) -> Result<(), LogError> {
+        if self.is_syncing {
+            return Err(LogError::Syncing);
+        }
+        self.set.settle()?;
+        self.write(reader, now)?;
+        self.writer.finish(now)?;
+        Ok(self.writer.tell_safe(now)?)
+    }
+
     /// Goes on in another file after a failed sync, with what was not safe.
     ///
     /// # Errors

@@ -17,6 +17,8 @@ use std::io;
 
 /// Longest manifest that is read.
 const MANIFEST_BYTES_MAX: usize = 4 << 20;
+/// Bytes that are written again at once.
+const PIECE_BYTES: usize = 256 << 10;
 
 /// A set of files that cannot be used; the operator has to act.
 #[derive(Debug, thiserror::Error)]
@@ -136,18 +138,21 @@ impl<F: Files> Set<F> {
         Ok(file)
     }
 
-    /// Cuts the last file to be loaded at `bytes`, for good: only then may another one follow it.
+    /// Makes what is whole of the last file to be loaded safe, and cuts off the rest: only then may
+    /// another file follow. What is not known to be safe is written again: a sync may have failed
+    /// before the process died, and the system then takes bytes for written that it has dropped.
     ///
     /// # Errors
     /// Those of the disk.
-    pub fn cut_last(&self, bytes: u64) -> Result<(), SetError> {
+    pub fn settle_last(&self, whole: u64, safe: u64) -> Result<(), SetError> {
         let Some(last) = self.manifest.to_load().last() else { return Ok(()) };
-        let cut = || {
+        let settle = || {
             let file = self.files.open(&last.name)?;
-            file.truncate(bytes)?;
+            file.truncate(whole)?;
+            write_again(&file, safe, whole)?;
             file.sync()
         };
-        cut().map_err(|error| failed("cut", &last.name, error))
+        settle().map_err(|error| failed("settle", &last.name, error))
     }
 
     /// Number of the last incremental file; zero if there is none.
@@ -266,6 +271,20 @@ impl<F: Files> Set<F> {
     fn temporary_base(&self) -> String {
         format!("temp-{}.base", self.prefix)
     }
+}
+
+fn write_again(file: &impl File, from: u64, to: u64) -> io::Result<()> {
+    let (mut at, mut piece) = (from, vec![0; PIECE_BYTES]);
+    while at < to {
+        let room = usize::try_from(to - at).unwrap_or(PIECE_BYTES).min(PIECE_BYTES);
+        let read = file.read_at(at, &mut piece[..room])?;
+        let written = file.write_again(at, &piece[..read])?;
+        if written == 0 {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        at += written as u64;
+    }
+    Ok(())
 }
 
 fn failed(doing: &'static str, name: &str, error: io::Error) -> SetError {

@@ -185,20 +185,14 @@ impl<F: File> Writer<F> {
             return Err(WriteError::SyncFailed);
         }
         let from = self.tail.reached.position;
-        let tells = !self.is_safe_told && now.0 >= self.told.0 + SYNC_MILLIS;
-        if limit <= from && !tells {
-            return Ok(());
+        if limit <= from {
+            let tells = !self.is_safe_told && now.0 >= self.told.0 + SYNC_MILLIS;
+            return if tells { self.tell_safe(now) } else { Ok(()) };
         }
         self.attempt(now, |writer, tail| {
-            if limit > from {
-                writer.allocate_ahead(tail.reached.bytes + (limit - from));
-                return writer.append_units(reader, limit, tail);
-            }
-            writer.append_line(tail)
+            writer.allocate_ahead(tail.reached.bytes + (limit - from));
+            writer.append_units(reader, limit, tail)
         })?;
-        if limit <= from {
-            (self.is_safe_told, self.told) = (true, now);
-        }
         self.write_back();
         Ok(())
     }
@@ -333,6 +327,16 @@ impl<F: File> Writer<F> {
         let outcome = job.run();
         self.end_sync(job, &outcome);
         outcome.map_err(|_| WriteError::SyncFailed)
+    }
+
+    /// Writes a line that tells what is safe, so that nothing is written again at the next start.
+    ///
+    /// # Errors
+    /// Those of a write.
+    pub fn tell_safe(&mut self, now: Millis) -> Result<(), WriteError> {
+        self.attempt(now, |writer, tail| writer.append_line(tail))?;
+        (self.is_safe_told, self.told) = (true, now);
+        Ok(())
     }
 
     /// Cuts off what a failed sync has left in doubt, and makes the file's length safe.

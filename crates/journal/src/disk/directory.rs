@@ -6,6 +6,7 @@ use rustix::fs::{self, AtFlags, Dir, FallocateFlags, Mode, OFlags};
 use rustix::io::Errno;
 use std::io;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A directory of the system; it is kept open, so that it may be renamed meanwhile.
 #[derive(Debug)]
@@ -27,8 +28,10 @@ impl Directory {
 
     fn open_file(&self, name: &str, flags: OFlags) -> io::Result<OpenFile> {
         let name = plain(name)?;
-        let flags = flags | OFlags::RDWR | OFlags::APPEND | OFlags::CLOEXEC;
-        Ok(OpenFile(fs::openat(&self.0, name, flags, Mode::from_raw_mode(0o644))?))
+        let flags = flags | OFlags::RDWR | OFlags::CLOEXEC;
+        let file = fs::openat(&self.0, name, flags, Mode::from_raw_mode(0o644))?;
+        let end = AtomicU64::new(length(&file)?);
+        Ok(OpenFile { file, end })
     }
 }
 
@@ -74,37 +77,54 @@ impl Files for Directory {
     }
 }
 
-/// A file of the system.
+fn length(file: &OwnedFd) -> io::Result<u64> {
+    u64::try_from(fs::fstat(file)?.st_size).map_err(io::Error::other)
+}
+
+/// A file of the system, which only one writes to.
 #[derive(Debug)]
-pub struct OpenFile(OwnedFd);
+pub struct OpenFile {
+    file: OwnedFd,
+    /// Where bytes are appended. The system's own way of appending would do it for all writes.
+    end: AtomicU64,
+}
 
 impl File for OpenFile {
     fn append(&self, bytes: &[u8]) -> io::Result<usize> {
-        Ok(rustix::io::write(&self.0, bytes)?)
+        let end = self.end.load(Ordering::Relaxed);
+        let written = rustix::io::pwrite(&self.file, bytes, end)?;
+        self.end.store(end + written as u64, Ordering::Relaxed);
+        Ok(written)
+    }
+
+    fn write_again(&self, at: u64, bytes: &[u8]) -> io::Result<usize> {
+        Ok(rustix::io::pwrite(&self.file, bytes, at)?)
     }
 
     fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<usize> {
-        Ok(rustix::io::retry_on_intr(|| rustix::io::pread(&self.0, &mut *into, at))?)
+        Ok(rustix::io::retry_on_intr(|| rustix::io::pread(&self.file, &mut *into, at))?)
     }
 
     fn bytes(&self) -> io::Result<u64> {
-        u64::try_from(fs::fstat(&self.0)?.st_size).map_err(io::Error::other)
+        length(&self.file)
     }
 
     fn sync(&self) -> io::Result<()> {
-        Ok(fs::fdatasync(&self.0)?)
+        Ok(fs::fdatasync(&self.file)?)
     }
 
     fn truncate(&self, bytes: u64) -> io::Result<()> {
-        Ok(fs::ftruncate(&self.0, bytes)?)
+        fs::ftruncate(&self.file, bytes)?;
+        self.end.store(bytes, Ordering::Relaxed);
+        Ok(())
     }
 
     fn allocate(&self, from: u64, bytes: u64) {
-        let _ = fs::fallocate(&self.0, FallocateFlags::KEEP_SIZE, from, bytes);
+        let _ = fs::fallocate(&self.file, FallocateFlags::KEEP_SIZE, from, bytes);
     }
 
     fn write_back(&self, from: u64, bytes: u64) {
-        write_back::begin(self.0.as_fd(), from, bytes);
+        write_back::begin(self.file.as_fd(), from, bytes);
     }
 }
 
@@ -125,6 +145,7 @@ mod tests {
         assert_eq!(file.bytes().expect("a length"), 12, "allocation does not show");
         file.truncate(5).expect("cut");
         append_all(&file, b"!").expect("appended");
+        assert_eq!(file.write_again(1, b"el").expect("written"), 2);
         directory.rename("a", "b").expect("renamed");
         directory.sync_names().expect("synced");
         let again = directory.open("b").expect("opened");

@@ -185,6 +185,13 @@ impl NameChange {
 }
 
 impl Inode {
+    /// Bytes that are written again are no more lost than any others.
+    fn forget_losses(&mut self, from: usize, to: usize) {
+        let outside =
+            |(begin, end): &(usize, usize)| [(*begin, from.min(*end)), (to.max(*begin), *end)];
+        self.lost = self.lost.iter().flat_map(outside).filter(|(begin, end)| begin < end).collect();
+    }
+
     fn with_losses(&self) -> Vec<u8> {
         let mut bytes = self.bytes.clone();
         for (from, to) in &self.lost {
@@ -285,6 +292,18 @@ impl File for SimulatedFile {
             Some(fault) => Err(fault.error()),
             None => {
                 inode.bytes.extend_from_slice(bytes);
+                Ok(bytes.len())
+            }
+        })
+    }
+
+    fn write_again(&self, at: u64, bytes: &[u8]) -> io::Result<usize> {
+        self.with(|inode, fault| match fault {
+            Some(fault) => Err(fault.error()),
+            None => {
+                let from = narrow::to_usize(at);
+                assert_eq!(&inode.bytes[from..from + bytes.len()], bytes, "other bytes");
+                inode.forget_losses(from, from + bytes.len());
                 Ok(bytes.len())
             }
         })

@@ -35,7 +35,7 @@ impl<F: Files> Life<F> {
     fn begin(files: F, policy: SyncPolicy) -> Option<Life<F>> {
         let set = Set::open(files, PREFIX).ok()?;
         let loaded = load(&set).ok()?;
-        set.cut_last(loaded.whole).ok()?;
+        set.settle_last(loaded.whole, loaded.safe).ok()?;
         let start = Start { position: loaded.position.unwrap_or(100), home: 0, id: id() };
         let log = Log::begin(set, start, Millis(0)).ok()?;
         let (mut lanes, reader) = Ring::with_lanes(start.position, 1, 1 << 20).expect("memory");
@@ -122,12 +122,13 @@ impl<F: Files> Life<F> {
 struct Loaded {
     units: u64,
     whole: u64,
+    safe: u64,
     position: Option<u64>,
 }
 
 /// Loads a set, as a server does, and looks if it is a prefix of the history.
 fn load<F: Files>(set: &Set<F>) -> io::Result<Loaded> {
-    let mut loaded = Loaded { units: 0, whole: 0, position: None };
+    let mut loaded = Loaded { units: 0, whole: 0, safe: 0, position: None };
     let files: Vec<_> = set.manifest().to_load().collect();
     for (number, entry) in files.iter().enumerate() {
         let file = set.files().open(&entry.name)?;
@@ -143,7 +144,7 @@ fn load<F: Files>(set: &Set<F>) -> io::Result<Loaded> {
         while let Some(unit) = next(&mut reader)? {
             loaded.units += load_unit(&unit, loaded.units, &mut database);
         }
-        loaded.whole = found.whole;
+        (loaded.whole, loaded.safe) = (found.whole, found.safe);
         loaded.position = found.position.map(|(position, _)| position).or(loaded.position);
     }
     Ok(loaded)
@@ -262,6 +263,25 @@ fn what_was_acknowledged_outlasts_a_failure_and_then_power_loss() {
 }
 
 #[test]
+fn lives_with_failures_at_random_lose_nothing() {
+    for seed in 0..600 {
+        let mut random = Random::from_seed(seed);
+        let (mut files, mut acknowledged) = (SimulatedFiles::new(), 0);
+        for _ in 0..5 {
+            for _ in 0..random.below(4) {
+                let fault = if random.one_in(2) { Fault::NoSpace } else { Fault::Device };
+                files.fail_at(narrow::to_usize(random.below(200)), fault);
+            }
+            files.fail_at(narrow::to_usize(random.below(300)), Fault::Stop);
+            acknowledged = live(&files, SyncPolicy::Always).max(acknowledged);
+            let is_kill = random.one_in(2);
+            files = if is_kill { files.after_kill() } else { files.after_power_loss(&mut random) };
+            assert!(reload(&files) >= acknowledged, "seed {seed}");
+        }
+    }
+}
+
+#[test]
 fn a_full_disk_refuses_until_space_returns() {
     let files = SimulatedFiles::new();
     let mut life = Life::begin(files.clone(), SyncPolicy::Always).expect("a life");
@@ -316,6 +336,19 @@ fn everysec_begins_a_sync_once_a_second() {
     let is_due = |policy, now| life.log.is_sync_due(policy, Millis(now));
     assert!(!is_due(SyncPolicy::EverySecond, 999) && is_due(SyncPolicy::EverySecond, 1_000));
     assert!(is_due(SyncPolicy::Always, 0) && !is_due(SyncPolicy::No, 5_000));
+}
+
+#[test]
+fn after_a_clean_end_all_is_told_to_be_safe() {
+    let files = SimulatedFiles::new();
+    let mut life = Life::begin(files.clone(), SyncPolicy::No).expect("a life");
+    life.live(2);
+    assert_eq!(life.acknowledged(), 0);
+    life.log.close(&mut life.reader, Millis(9_000)).expect("closed");
+    assert_eq!((life.acknowledged(), reload(&files.after_kill())), (2, 2));
+    let file = files.open("appendonly.aof.1.incr.aof").expect("the last file");
+    let (found, line) = (inspect(&file, 0).expect("read"), crate::sync_line::LINE_BYTES_MAX as u64);
+    assert!(found.state == State::Whole && found.whole - found.safe < line);
 }
 
 #[test]
