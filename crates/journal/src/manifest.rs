@@ -46,7 +46,7 @@ pub struct Manifest {
 
 /// A manifest that cannot be used; the operator has to repair it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("manifest, line {line}: {problem}")]
+#[error("line {line}: {problem}")]
 pub struct ManifestError {
     /// Number of the line, from one.
     pub line: usize,

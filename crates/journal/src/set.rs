@@ -12,11 +12,14 @@
 
 use crate::disk::{File, Files, append_all, read_all};
 use crate::manifest::{Entry, Kind, Manifest, ManifestError};
+use crate::sync_line::LINE_BYTES_MAX;
 use std::collections::HashSet;
 use std::io;
 
 /// Longest manifest that is read.
 const MANIFEST_BYTES_MAX: usize = 4 << 20;
+/// Longest header of an incremental file: a SELECT and a sync line.
+const HEADER_BYTES_MAX: u64 = 64 + LINE_BYTES_MAX as u64;
 /// Bytes that are written again at once.
 const PIECE_BYTES: usize = 256 << 10;
 
@@ -43,6 +46,9 @@ pub enum SetError {
         #[source]
         error: ManifestError,
     },
+    /// There are files of a set and no manifest. A new set would overwrite them.
+    #[error("{0}: there is no manifest that names it; move the file away, or restore the manifest")]
+    NoManifest(String),
     /// A file that the manifest names is not there.
     #[error("{0}: named in the manifest, and not there")]
     Missing(String),
@@ -89,6 +95,8 @@ impl<F: Files> Set<F> {
         let manifest = set.manifest_name();
         if names.contains(&manifest) {
             set.manifest = set.read_manifest(&manifest)?;
+        } else {
+            names.iter().try_for_each(|name| set.refuse_data(name))?;
         }
         if let Some(missing) = set.manifest.to_load().find(|entry| !names.contains(&entry.name)) {
             return Err(SetError::Missing(missing.name.clone()));
@@ -99,6 +107,23 @@ impl<F: Files> Set<F> {
             }
         }
         Ok(set)
+    }
+
+    /// Refuses a file that is named like one of a set, unless it has no more than the header of
+    /// the first one, whose manifest was never written.
+    fn refuse_data(&self, name: &str) -> Result<(), SetError> {
+        let rest = name.strip_prefix(&self.prefix).and_then(|rest| rest.strip_prefix('.'));
+        let kind = rest.and_then(|rest| rest.split_once('.'));
+        let is_named = kind.is_some_and(|(number, kind)| {
+            let is_number = text::parse_u64(number.as_bytes()).is_some();
+            is_number && matches!(kind, "incr.aof" | "base.aof" | "base.rdb")
+        });
+        if !is_named {
+            return Ok(());
+        }
+        let file = self.files.open(name).and_then(|file| file.bytes());
+        let bytes = file.map_err(|error| failed("open", name, error))?;
+        if bytes > HEADER_BYTES_MAX { Err(SetError::NoManifest(name.to_owned())) } else { Ok(()) }
     }
 
     fn read_manifest(&self, name: &str) -> Result<Manifest, SetError> {
@@ -289,4 +314,68 @@ fn write_again(file: &impl File, from: u64, to: u64) -> io::Result<()> {
 
 fn failed(doing: &'static str, name: &str, error: io::Error) -> SetError {
     SetError::Disk { doing, name: name.to_owned(), error }
+}
+
+#[cfg(all(test, not(any(loom, shuttle, miri))))]
+mod tests {
+    use super::*;
+    use crate::disk::simulated::SimulatedFiles;
+
+    fn open(files: &SimulatedFiles) -> Result<Set<SimulatedFiles>, SetError> {
+        Set::open(files.clone(), "a.aof")
+    }
+
+    #[test]
+    fn an_empty_directory_is_an_empty_set() {
+        let files = SimulatedFiles::new();
+        files.put("other", &[b'x'; 1_000]);
+        assert_eq!(open(&files).expect("a set").manifest(), &Manifest::default());
+    }
+
+    #[test]
+    fn what_a_manifest_names_must_be_there_but_for_history() {
+        let files = SimulatedFiles::new();
+        files.put("a.aof.manifest", b"file x seq 1 type h\nfile y seq 2 type i\n");
+        assert!(matches!(open(&files), Err(SetError::Missing(name)) if name == "y"));
+        files.put("y", b"");
+        let mut set = open(&files).expect("a set");
+        while set.delete_step(1).expect("a step") {}
+        assert_eq!(files.contents("a.aof.manifest"), Some(b"file y seq 2 type i\n".to_vec()));
+    }
+
+    #[test]
+    fn data_without_a_manifest_is_not_overwritten() {
+        let files = SimulatedFiles::new();
+        files.put("a.aof.1.incr.aof", &[b'x'; 100]);
+        assert!(open(&files).is_ok(), "a header, whose manifest was never written");
+        files.put("a.aof.2.base.rdb", &[b'x'; 1_000]);
+        assert!(matches!(open(&files), Err(SetError::NoManifest(_))));
+    }
+
+    #[test]
+    fn a_manifest_that_is_wrong_is_named() {
+        let files = SimulatedFiles::new();
+        files.put("a.aof.manifest", b"# set\nfile ../x seq 1 type i\n");
+        let message = open(&files).expect_err("refused").to_string();
+        assert_eq!(message, "a.aof.manifest: line 2: the name of a file may not be a path");
+    }
+
+    #[test]
+    fn numbers_go_on_where_history_ends() {
+        let files = SimulatedFiles::new();
+        files.put("a.aof.manifest", b"file x seq 7 type h\nfile a.aof.3.incr.aof seq 3 type i\n");
+        files.put("a.aof.3.incr.aof", b"");
+        let mut set = open(&files).expect("a set");
+        set.begin_incremental(b"").expect("begun");
+        assert_eq!(set.last_incremental(), 8);
+    }
+
+    #[test]
+    fn leftovers_of_interrupted_changes_are_removed() {
+        let files = SimulatedFiles::new();
+        files.put("temp-a.aof.manifest", b"half");
+        files.put("temp-a.aof.base", b"half");
+        open(&files).expect("a set");
+        assert!(files.list().expect("listed").is_empty());
+    }
 }
