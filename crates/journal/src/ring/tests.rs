@@ -104,6 +104,28 @@ fn memory_that_was_passed_is_used_again_and_given_back_when_idle() {
 }
 
 #[test]
+fn a_lane_that_is_a_whole_table_ahead_waits_for_the_reader() {
+    const UNITS: u64 = if cfg!(miri) { 10 } else { 200 };
+    let (mut lanes, mut reader) = Ring::with_lanes(0, 1, 4 * CHUNK_BYTES).expect("address space");
+    let unit = vec![7; CHUNK_BYTES / 2 + 1];
+    let end = UNITS * unit.len() as u64;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..UNITS {
+                put(&mut lanes[0], &unit);
+                lanes[0].withdraw();
+            }
+        });
+        while reader.released() < end {
+            let whole = reader.whole();
+            assert!(reader.ring().resident_bytes() <= 4 * CHUNK);
+            reader.release(whole);
+            std::thread::yield_now();
+        }
+    });
+}
+
+#[test]
 fn the_chunk_behind_the_tail_is_made_ready() {
     let (mut lanes, mut reader) = ring(CHUNK - 1, 1);
     reader.prepare();
