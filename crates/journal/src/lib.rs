@@ -27,7 +27,8 @@
 //! 6. A chunk has a frame of memory from its first byte that is filled until the reader has
 //!    released its last; only what is whole is released.
 //! 7. Nobody waits: taking a place is an addition, and who finds a chunk without a frame gives it
-//!    one. Writers are held back before they take locks, not here.
+//!    one. Only a lane a whole table ahead of the reader waits for it, when it fills; writers are
+//!    held back long before, and before they take locks.
 //!
 //! Of the files: (8) what was acknowledged as safe is in what `inspect` finds whole, whatever power
 //! loss or failure follows; (9) of the files that the manifest names, only the last may be torn;
