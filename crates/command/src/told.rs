@@ -1,7 +1,10 @@
-//! Tests of the events that listeners get from commands, against Valkey's keyspace notifications.
+//! Tests of what listeners get from commands: events, as Valkey's keyspace notifications, and
+//! effects.
 //!
-//! A file of `tests/events` has a block for each case: a title line, and requests, each followed by
-//! its expected events. Every block begins with an empty server.
+//! A file of `tests/events` or `tests/effects` has a block for each case: a title line, and
+//! requests, each followed by its expected events or effects. Every block begins with an empty
+//! server, and `+20` lets 20 milliseconds pass. Of effects, none stands for the request itself, and
+//! `-` for nothing.
 
 use crate::testing::World;
 use std::sync::{Arc, Mutex};
@@ -40,7 +43,7 @@ impl Heard {
 }
 
 /// Returns the events of units, split into words as the files write them.
-fn written(units: &[Unit]) -> Vec<Vec<Vec<u8>>> {
+fn written(_: &[Vec<u8>], units: &[Unit]) -> Words {
     let mut lines = Vec::new();
     for it in units.iter().flat_map(|unit| &unit.events) {
         let class = match it.event.class {
@@ -81,13 +84,31 @@ fn expanded(word: Vec<u8>) -> Vec<Vec<u8>> {
     parts().unwrap_or_else(|| vec![word.clone()])
 }
 
-/// Plays a file; returns the requests whose events differ from those of the file.
-fn differences(file: &str) -> Vec<String> {
+/// Words of events or effects.
+type Words = Vec<Vec<Vec<u8>>>;
+
+/// Returns the effects of units as the files write them.
+fn effects(request: &[Vec<u8>], units: &[Unit]) -> Words {
+    let effects = units.iter().flat_map(|unit| &unit.effects);
+    let effects: Words = effects.map(|effect| effect.args.clone()).collect();
+    match effects.as_slice() {
+        [] => vec![vec![b"-".to_vec()]],
+        [only] if only == request => Vec::new(),
+        _ => effects,
+    }
+}
+
+/// Plays a file; returns the requests of which something else is told than the file expects.
+fn differences(file: &str, told: fn(&[Vec<u8>], &[Unit]) -> Words) -> Vec<String> {
     let (mut world, mut heard) = Heard::world();
     let (mut lines, mut wrong) = (file.lines().peekable(), Vec::new());
     while let Some(line) = lines.next() {
         if line.starts_with('#') {
             (world, heard) = Heard::world();
+            continue;
+        }
+        if let Some(millis) = line.strip_prefix('+') {
+            world.instance.clock.advance(millis.parse().expect("a number"));
             continue;
         }
         let mut expected = Vec::new();
@@ -96,7 +117,7 @@ fn differences(file: &str) -> Vec<String> {
         }
         let words = words(line);
         world.answer_words(&words.iter().map(Vec::as_slice).collect::<Vec<_>>());
-        let events = written(&heard.take());
+        let events = told(&words, &heard.take());
         if events != expected {
             let (events, expected) = (shown(&events), shown(&expected));
             wrong.push(format!("{line}: {events:?}, and not {expected:?}"));
@@ -106,17 +127,26 @@ fn differences(file: &str) -> Vec<String> {
 }
 
 macro_rules! files {
-    ($($name:ident)*) => {
-        [$(include_str!(concat!("../../../tests/events/", stringify!($name), ".txt")),)*]
+    ($folder:literal: $($name:ident)*) => {
+        [$(include_str!(concat!("../../../tests/", $folder, "/", stringify!($name), ".txt")),)*]
     };
 }
 
-const FILES: [&str; 10] =
-    files![bitmap generic geo hash hyperloglog list set sorted_set stream string];
+const EVENTS: [&str; 10] =
+    files!["events": bitmap generic geo hash hyperloglog list set sorted_set stream string];
+const EFFECTS: [&str; 5] = files!["effects": collections generic hash stream string];
+
+#[test]
+fn effects_are_plain_commands_with_absolute_times_and_nothing_of_chance() {
+    let wrong = EFFECTS.into_iter().flat_map(|file| differences(file, effects));
+    let wrong: Vec<String> = wrong.collect();
+    assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
+}
 
 #[test]
 fn events_are_those_that_clients_know() {
-    let wrong: Vec<String> = FILES.into_iter().flat_map(differences).collect();
+    let wrong = EVENTS.into_iter().flat_map(|file| differences(file, written));
+    let wrong: Vec<String> = wrong.collect();
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
 }
 

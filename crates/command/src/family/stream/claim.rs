@@ -45,7 +45,9 @@ pub fn xclaim(call: &mut Call<'_>) -> Outcome {
     let reader = Reader { group: name, consumer: args.get(3) };
     say_claimed(&mut access, &key, changes, is_new.then_some(reader));
     if changes > 0 {
-        reader.say_forgotten(&mut access, &key, &ids);
+        if changes > taken.len() as u64 + u64::from(is_new) {
+            reader.say_forgotten(&mut access, &key, &ids);
+        }
         reader.say_pending(&mut access, &key, &taken);
         if taken.is_empty() {
             reader.say_position(&mut access, &key);
