@@ -15,7 +15,7 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-UNITS = """type/string type/incr type/list type/list-2 type/list-3 type/hash type/set type/zset type/stream type/stream-cgroups hashexpire geo sort bitops bitfield hyperloglog keyspace expire scan protocol querybuf limits info-command quit networking violations""".split()
+UNITS = """dump type/string type/incr type/list type/list-2 type/list-3 type/hash type/set type/zset type/stream type/stream-cgroups hashexpire geo sort bitops bitfield hyperloglog keyspace expire scan protocol querybuf limits info-command quit networking violations""".split()
 OWN_SERVER = {"limits", "networking"}  # every case of these is left out on an external server
 TIME_LIMIT = 300  # seconds for one unit
 LINE = re.compile(r"^\[(ok|err|exception|skip|ignore|TIMEOUT)\]: (.*)$")

@@ -18,6 +18,8 @@ const LONG: usize = 7;
 const DISTANCE_MAX: usize = 1 << 13;
 /// Bits of a hash of three bytes.
 const HASH_BITS: u32 = 14;
+/// Bytes that one compressed byte mostly becomes, at most.
+const EXPANSION_USUAL: usize = 4;
 /// Multiplier of the hash of three bytes: odd, with well mixed bits.
 const HASH_FACTOR: u32 = 0x9e37_79b1;
 /// Most positions of a repetition that are noted.
@@ -30,7 +32,8 @@ pub fn decompress(mut from: &[u8], len: usize) -> Option<Vec<u8>> {
     if len > from.len().saturating_mul(EXPANSION_MAX) {
         return None;
     }
-    let mut to = Vec::with_capacity(len);
+    // Of a length that is only announced no more is allocated than most texts need.
+    let mut to = Vec::with_capacity(len.min(from.len().saturating_mul(EXPANSION_USUAL)));
     while let Some((&control, rest)) = from.split_first() {
         let control = usize::from(control);
         if control < PLAIN_MAX {

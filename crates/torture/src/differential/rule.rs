@@ -49,7 +49,7 @@ pub fn of(request: &Request) -> Rule {
         "ZSCAN" => Rule::Page { whole: is_whole(request), pairs: !has(b"NOSCORES") },
         "SPOP" | "SRANDMEMBER" | "HRANDFIELD" | "ZRANDMEMBER" => Rule::Shape,
         // Expired keys count until they are removed, and replies in flight refer to long strings.
-        "RANDOMKEY" | "HELLO" | "DBSIZE" | "OBJECT REFCOUNT" => Rule::Kind,
+        "RANDOMKEY" | "HELLO" | "DBSIZE" | "DUMP" | "OBJECT REFCOUNT" => Rule::Kind,
         "TTL" | "EXPIRETIME" | "HTTL" | "HEXPIRETIME" => Rule::Near(SECONDS),
         "PTTL" | "PEXPIRETIME" | "HPTTL" | "HPEXPIRETIME" => Rule::Near(MILLISECONDS),
         "XINFO STREAM" | "XINFO CONSUMERS" => Rule::Times,
