@@ -3,6 +3,7 @@
 
 use base::{KeyHasher, Millis};
 use libfuzzer_sys::fuzz_target;
+use rdb::Checks;
 use snapshot::{Limits, Load, Progress};
 use store::value::hash::HashLimit;
 use store::value::list::ListLimit;
@@ -30,7 +31,8 @@ fuzz_target!(|data: &[u8]| {
         },
         now: NOW,
         drops_expired: data.len().is_multiple_of(2),
-        checks: false,
+        replaces: data.len().is_multiple_of(3),
+        checks: Checks { checksum: false, version: true },
         progress: &progress,
     };
     let _ = load.read(data);

@@ -3,7 +3,7 @@
 
 use base::{KeyHasher, Millis};
 use libfuzzer_sys::fuzz_target;
-use rdb::{Version, seal_payload};
+use rdb::{Checks, Version, seal_payload};
 use snapshot::{Limits, dump, read_payload};
 use store::value::hash::HashLimit;
 use store::value::list::ListLimit;
@@ -24,7 +24,7 @@ fn limits() -> Limits {
 
 /// Stores a payload, and returns that of what was stored.
 fn stored(store: &Store, thread: &mut ThreadContext, payload: &[u8]) -> Option<Vec<u8>> {
-    let value = read_payload(payload, true, store.hasher()).ok()?;
+    let value = read_payload(payload, Checks::ALL, store.hasher()).ok()?;
     let keyspace = store.keyspace(0).expect("the first database");
     let key = store.key(keyspace, b"key");
     store.reserve(thread, value.byte_len(), NOW).expect("room");

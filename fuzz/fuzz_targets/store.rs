@@ -6,8 +6,8 @@ use base::{KeyHasher, Millis};
 use libfuzzer_sys::fuzz_target;
 use std::collections::BTreeMap;
 use store::{
-    Encoding, EvictionPolicy, Expiry, Key, Limits, NoSpace, ScanFilter, Scanned, ShardSet, Store,
-    StoreConfig, ThreadContext,
+    Encoding, EvictionPolicy, Expiry, Flush, Key, Limits, NoSpace, ScanFilter, Scanned, ShardSet,
+    Store, StoreConfig, ThreadContext,
 };
 
 const DATABASES: usize = 2;
@@ -238,7 +238,7 @@ impl World {
 
     fn flush(&mut self, database: usize) {
         self.store.enter(&self.thread);
-        self.store.flush(&mut self.thread, [database].into_iter());
+        self.store.flush(&mut self.thread, Flush::One(database));
         self.store.leave(&self.thread);
         self.models[database].clear();
     }

@@ -72,5 +72,5 @@ pub use statistics::{
     CommandCounts, CommandTotals, Count, ServerCounts, ServerTotals, Statistics, Sums,
     WorkerStatistics,
 };
-pub use value_limits::{timed_version, value_limits};
+pub use value_limits::{checks_version, timed_version, value_limits};
 pub use waiting::{Waiter, Waiters, recheck};

@@ -2,13 +2,13 @@
 //! settings say.
 
 use rdb::Version;
-use settings::snapshots::RDB_READER;
+use settings::snapshots::{RDB_READER, RDB_VERSION_CHECK};
 use settings::values::{
     HASH_MAX_LISTPACK_ENTRIES, HASH_MAX_LISTPACK_VALUE, LIST_MAX_LISTPACK_SIZE,
     SET_MAX_INTSET_ENTRIES, SET_MAX_LISTPACK_ENTRIES, SET_MAX_LISTPACK_VALUE,
     ZSET_MAX_LISTPACK_ENTRIES, ZSET_MAX_LISTPACK_VALUE,
 };
-use settings::{RdbReader, Settings};
+use settings::{RdbReader, Settings, VersionCheck};
 use snapshot::Limits;
 use store::value::hash::HashLimit;
 use store::value::list::ListLimit;
@@ -21,6 +21,11 @@ pub fn timed_version(settings: &Settings) -> Version {
         RdbReader::Valkey => Version::VALKEY,
         RdbReader::Redis => Version::REDIS,
     }
+}
+
+/// True if versions that are not known are refused.
+pub fn checks_version(settings: &Settings) -> bool {
+    RDB_VERSION_CHECK.get(settings) == VersionCheck::Strict
 }
 
 /// Limits of all kinds.

@@ -14,6 +14,20 @@ pub struct Payload<'a> {
     pub value: Input<'a>,
 }
 
+/// What of a payload or file is checked before its values are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Checks {
+    /// The checksum.
+    pub checksum: bool,
+    /// Whether the version is known. Otherwise types of old versions can still be read.
+    pub version: bool,
+}
+
+impl Checks {
+    /// Everything.
+    pub const ALL: Checks = Checks { checksum: true, version: true };
+}
+
 /// Adds version and checksum to the type and bytes of a value.
 pub fn seal_payload(mut value: Vec<u8>, version: Version) -> Vec<u8> {
     value.extend_from_slice(&version.0.to_le_bytes());
@@ -22,23 +36,23 @@ pub fn seal_payload(mut value: Vec<u8>, version: Version) -> Vec<u8> {
     value
 }
 
-/// Checks version and checksum of a payload. A checksum of zero stands for none.
+/// Checks version and checksum of a payload, as far as `checks` says.
 ///
 /// # Errors
 /// When there is no version or one that is not known, or bytes have changed:
 /// [`Flaw::UnknownVersion`], [`Flaw::Checksum`]. When the type is not known: [`Flaw::UnknownType`].
-pub fn open_payload(bytes: &[u8], checks: bool) -> Result<Payload<'_>, Error> {
+pub fn open_payload(bytes: &[u8], checks: Checks) -> Result<Payload<'_>, Error> {
     let at = bytes.len() as u64;
     let unknown = |version| Error { at, flaw: Flaw::UnknownVersion(version) };
     let (sealed, checksum) =
         bytes.split_last_chunk::<CHECKSUM_BYTES>().ok_or_else(|| unknown(0))?;
     let (value, version) = sealed.split_last_chunk::<2>().ok_or_else(|| unknown(0))?;
     let version = Version(u16::from_le_bytes(*version));
-    if !version.is_known() {
+    if checks.version && !version.is_known() {
         return Err(unknown(version.0));
     }
     let (found, expected) = (u64::from_le_bytes(*checksum), Checksum::of(sealed));
-    if checks && found != expected {
+    if checks.checksum && found != expected {
         return Err(Error { at, flaw: Flaw::Checksum { found, expected } });
     }
     let mut value = Input::new(value, 0);
@@ -55,20 +69,22 @@ mod tests {
     #[test]
     fn a_payload_opens_unless_a_bit_was_changed() {
         let bytes = seal_payload(b"\0\x02ab".to_vec(), Version::COMMON);
-        let payload = open_payload(&bytes, true).expect("whole");
+        let payload = open_payload(&bytes, Checks::ALL).expect("whole");
         assert_eq!((payload.value_type, payload.value.rest()), (ValueType::String, &b"\x02ab"[..]));
         for at in 0..bytes.len() {
             let mut damaged = bytes.clone();
             damaged[at] ^= 1;
-            assert!(open_payload(&damaged, true).is_err(), "byte {at}");
-            assert!(open_payload(&bytes[..at], true).is_err(), "{at} bytes");
+            assert!(open_payload(&damaged, Checks::ALL).is_err(), "byte {at}");
+            assert!(open_payload(&bytes[..at], Checks::ALL).is_err(), "{at} bytes");
         }
     }
 
     #[test]
     fn versions_that_are_not_known_are_refused() {
         let bytes = seal_payload(b"\0\x02ab".to_vec(), Version(50));
-        let error = open_payload(&bytes, true).expect_err("refused");
+        let error = open_payload(&bytes, Checks::ALL).expect_err("refused");
         assert_eq!(error.flaw, Flaw::UnknownVersion(50));
+        let relaxed = Checks { version: false, ..Checks::ALL };
+        assert!(open_payload(&bytes, relaxed).is_ok());
     }
 }

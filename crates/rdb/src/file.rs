@@ -85,8 +85,8 @@ impl Header {
 /// Reads the begin of a file.
 ///
 /// # Errors
-/// When the file is none of this format, or of a version that is not known.
-pub fn read_header(input: &mut Input<'_>) -> Result<Header, Error> {
+/// When the file is none of this format or, with `checks_version`, of a version that is not known.
+pub fn read_header(input: &mut Input<'_>, checks_version: bool) -> Result<Header, Error> {
     let begin = input.clone();
     let bytes: [u8; HEADER_BYTES] = input.array()?;
     let digits = bytes.strip_prefix(MAGIC).or_else(|| bytes.strip_prefix(VALKEY_MAGIC));
@@ -94,7 +94,7 @@ pub fn read_header(input: &mut Input<'_>) -> Result<Header, Error> {
     let digits = digits.ok_or_else(|| begin.damaged("this is no RDB file"))?;
     let number = digits.iter().fold(0, |number, digit| number * 10 + u16::from(digit - b'0'));
     let version = Version(number);
-    if !version.is_known() {
+    if checks_version && !version.is_known() {
         return Err(begin.error(Flaw::UnknownVersion(number)));
     }
     Ok(Header { version })
@@ -228,11 +228,11 @@ mod tests {
             let mut output = Output::default();
             output.header(version);
             assert_eq!(output.bytes().len(), HEADER_BYTES);
-            let header = read_header(&mut Input::new(output.bytes(), 0)).expect("known");
+            let header = read_header(&mut Input::new(output.bytes(), 0), true).expect("known");
             assert_eq!(header, Header { version });
         }
         for bytes in [b"REDIS00x1", b"REDIT0011", b"REDIS0014", b"VALKEY082", b"REDIS0000"] {
-            assert!(read_header(&mut Input::new(bytes, 0)).is_err(), "{bytes:?}");
+            assert!(read_header(&mut Input::new(bytes, 0), true).is_err(), "{bytes:?}");
         }
     }
 

@@ -2,7 +2,8 @@
 //! are told to wait.
 
 use crate::limits;
-use command::{DataFiles, Instance, Reload, timed_version, value_limits};
+use command::{DataFiles, Instance, Reload, checks_version, timed_version, value_limits};
+use rdb::Checks;
 use settings::snapshots::{DBFILENAME, RDBCHECKSUM, RDBCOMPRESSION};
 use snapshot::{Load, LoadError, Loaded, Save};
 use std::fs::File;
@@ -79,7 +80,10 @@ fn read(
         now: instance.clock.now(),
         drops_expired: true,
         replaces,
-        checks: RDBCHECKSUM.get(&instance.settings),
+        checks: Checks {
+            checksum: RDBCHECKSUM.get(&instance.settings),
+            version: checks_version(&instance.settings),
+        },
         progress: &instance.loading.progress,
     };
     let loaded = load.read(source.file);

@@ -64,6 +64,14 @@ choices! {
         Nothing = "nothing",
     }
 
+    /// RDB files and payloads of unknown versions.
+    VersionCheck {
+        /// They are refused.
+        Strict = "strict",
+        /// They are read as far as their types are known.
+        Relaxed = "relaxed",
+    }
+
     /// Servers that are to read deadlines of fields.
     RdbReader {
         /// Valkey from version 9 on.

@@ -1,7 +1,7 @@
 //! Typed handles to read settings.
 
 use crate::choice::{
-    DebugAccess, LogLevel, MaxmemoryPolicy, RdbReader, ReclaimPolicy, ShutdownFlags,
+    DebugAccess, LogLevel, MaxmemoryPolicy, RdbReader, ReclaimPolicy, ShutdownFlags, VersionCheck,
 };
 use crate::live::Settings;
 use crate::row::{Kind, Notation, Row};
@@ -129,7 +129,7 @@ macro_rules! read_choices {
     )+};
 }
 
-read_choices!(MaxmemoryPolicy LogLevel DebugAccess RdbReader ReclaimPolicy);
+read_choices!(MaxmemoryPolicy LogLevel DebugAccess RdbReader VersionCheck ReclaimPolicy);
 
 impl private::Sealed for bool {}
 impl Read for bool {

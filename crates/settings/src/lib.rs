@@ -43,7 +43,9 @@ mod rows;
 mod value;
 
 pub use change::{Changed, Origin};
-pub use choice::{DebugAccess, LogLevel, MaxmemoryPolicy, RdbReader, ReclaimPolicy, ShutdownFlags};
+pub use choice::{
+    DebugAccess, LogLevel, MaxmemoryPolicy, RdbReader, ReclaimPolicy, ShutdownFlags, VersionCheck,
+};
 pub use command_line::{Invocation, Loaded, load};
 pub use error::{FileError, RewriteError, SetError};
 pub use file::{Sources, load_text};

@@ -8,7 +8,7 @@ use crate::file_input::FileInput;
 use crate::load_error::LoadError;
 use crate::restore::Limits;
 use base::Millis;
-use rdb::{Error, Flaw, Header, Item, KeyFacts, read_header, read_item};
+use rdb::{Checks, Error, Flaw, Header, Item, KeyFacts, read_header, read_item};
 use std::io::Read;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use store::eviction::Use;
@@ -51,8 +51,8 @@ pub struct Load<'a> {
     pub drops_expired: bool,
     /// True if a key that is there already is replaced.
     pub replaces: bool,
-    /// True if the checksum of the file is compared.
-    pub checks: bool,
+    /// What is compared before and after.
+    pub checks: Checks,
     /// Where to tell how far it has come.
     pub progress: &'a Progress,
 }
@@ -64,7 +64,7 @@ impl Load<'_> {
     /// See [`LoadError`]; the store holds a part of the keys then.
     pub fn read(&mut self, file: impl Read) -> Result<Loaded, LoadError> {
         let mut input = FileInput::new(file);
-        let header = next(&mut input, read_header)?;
+        let header = next(&mut input, |input| read_header(input, self.checks.version))?;
         let dialect = header.version.dialect();
         let (mut loaded, mut database) = (Loaded::default(), 0);
         loop {
@@ -160,7 +160,7 @@ impl Load<'_> {
         let (expected, at) = (input.checksum(), input.at());
         let bytes = next(input, |input| Ok(input.take(Header::CHECKSUM_BYTES as u64)?.to_vec()))?;
         let found = bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
-        if self.checks && found != 0 && found != expected {
+        if self.checks.checksum && found != 0 && found != expected {
             return Err(Error { at, flaw: Flaw::Checksum { found, expected } }.into());
         }
         Ok(())

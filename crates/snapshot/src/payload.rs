@@ -3,7 +3,7 @@
 use crate::collect::{Collected, Collector};
 use crate::encode::{form_of, write_value};
 use base::KeyHasher;
-use rdb::{Error, Flaw, Output, Version, open_payload, seal_payload};
+use rdb::{Checks, Error, Flaw, Output, Version, open_payload, seal_payload};
 use store::{Access, Key};
 
 /// Returns the value of a key as a payload of DUMP; `None` if there is none. Deadlines of fields
@@ -21,11 +21,11 @@ pub fn dump(
     Some(seal_payload(output.take(), form.version))
 }
 
-/// Reads a payload of DUMP. `checks` says whether its checksum is compared.
+/// Reads a payload of DUMP. `checks` says what is compared before.
 ///
 /// # Errors
 /// When it is damaged, of an unknown version, or of a module.
-pub fn read_payload(bytes: &[u8], checks: bool, hasher: &KeyHasher) -> Result<Collected, Error> {
+pub fn read_payload(bytes: &[u8], checks: Checks, hasher: &KeyHasher) -> Result<Collected, Error> {
     let mut payload = open_payload(bytes, checks)?;
     let mut collector = Collector::new(payload.value_type);
     let at = payload.value.at();

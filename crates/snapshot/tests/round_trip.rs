@@ -3,6 +3,7 @@
 
 use base::{KeyHasher, KeyspaceId, Millis};
 use proptest::prelude::{any, prop_assert, proptest};
+use rdb::Checks;
 use snapshot::{Limits, dump, read_payload};
 use std::collections::BTreeMap;
 use store::value::hash::{HashLimit, HashMut};
@@ -22,6 +23,7 @@ fn limits() -> Limits {
     }
 }
 
+const UNCHECKED: Checks = Checks { checksum: false, version: true };
 const NODES: NodeLimit = NodeLimit { entries: 100, bytes: 4096 };
 const NOW: Millis = Millis(1_700_000_000_000);
 
@@ -57,7 +59,8 @@ impl World {
     }
 
     fn restore(&mut self, key: &str, payload: &[u8]) {
-        let value = read_payload(payload, true, self.store.hasher()).expect("a good payload");
+        let value =
+            read_payload(payload, Checks::ALL, self.store.hasher()).expect("a good payload");
         self.on(key, |access, key| value.store(access, key, None, &limits())).expect("room");
     }
 
@@ -253,8 +256,11 @@ fn damaged_payloads_are_refused_or_whole() {
             for bit in 0..8 {
                 let mut damaged = payload.clone();
                 damaged[at] ^= 1 << bit;
-                assert!(read_payload(&damaged, true, world.store.hasher()).is_err(), "byte {at}");
-                if let Ok(value) = read_payload(&damaged, false, world.store.hasher()) {
+                assert!(
+                    read_payload(&damaged, Checks::ALL, world.store.hasher()).is_err(),
+                    "byte {at}"
+                );
+                if let Ok(value) = read_payload(&damaged, UNCHECKED, world.store.hasher()) {
                     world
                         .on("l", |access, key| value.store(access, key, None, &limits()))
                         .expect("room");
@@ -274,7 +280,7 @@ proptest! {
         let version = rdb::Version::VALKEY;
         let payload = rdb::seal_payload(bytes, version);
         let hasher = KeyHasher::from_seed(1);
-        if let Ok(value) = read_payload(&payload, true, &hasher) {
+        if let Ok(value) = read_payload(&payload, Checks::ALL, &hasher) {
             prop_assert!(value.byte_len() < 1 << 20);
         }
     }

@@ -27,7 +27,7 @@ impl<'b> Texts<'b> {
 
     fn text(&mut self) -> Option<Element<'b>> {
         let length = match array(&mut self.rest)? {
-            [LONG] => u32::from_le_bytes(array(&mut self.rest)?) as usize,
+            [LONG] => long_length(u32::from_le_bytes(array(&mut self.rest)?))?,
             [END] => return None,
             [short] => short.into(),
         };
@@ -37,6 +37,12 @@ impl<'b> Texts<'b> {
         self.is_value = !self.is_value;
         Some(Element::of(text))
     }
+}
+
+/// A length of five bytes, unless it fits into one: readers that step over it by its value would
+/// go astray.
+fn long_length(length: u32) -> Option<usize> {
+    (length >= LONG.into()).then_some(length as usize)
 }
 
 impl<'b> Iterator for Texts<'b> {
@@ -64,16 +70,23 @@ mod tests {
 
     #[test]
     fn fields_and_values_are_read_without_the_free_bytes() {
-        let bytes = b"\x02\x03foo\x03\x02bar\0\0\x01a\xfe\x02\0\0\0\x00xy\xff";
-        let expected = [&b"foo"[..], b"bar", b"a", b"xy"].map(<[u8]>::to_vec);
-        assert_eq!(texts(bytes), Ok(expected.to_vec()));
+        let mut bytes = b"\x02\x03foo\x03\x02bar\0\0\x01a\xfe\x2c\x01\0\0\x00".to_vec();
+        bytes.extend_from_slice(&[b'x'; 300]);
+        bytes.push(END);
+        let expected = [&b"foo"[..], b"bar", b"a", &[b'x'; 300]].map(<[u8]>::to_vec);
+        assert_eq!(texts(&bytes), Ok(expected.to_vec()));
     }
 
     #[test]
     fn damaged_zipmaps_are_refused() {
-        for bytes in
-            [&b""[..], b"\x00", b"\x01\x03foo", b"\x01\x09foo\xff", b"\x01\x01a\xfe\x01\xff"]
-        {
+        for bytes in [
+            &b""[..],
+            b"\x00",
+            b"\x01\x03foo",
+            b"\x01\x09foo\xff",
+            b"\x01\x01a\xfe\x01\xff",
+            b"\x01\xfe\x01\0\0\0a\x01\0b\xff",
+        ] {
             assert!(texts(bytes).is_err(), "{bytes:?}");
         }
     }

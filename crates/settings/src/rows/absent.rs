@@ -29,7 +29,6 @@ const THREADS: &str = "Varve has no I/O threads: use 'threads'";
 pub(crate) const ROWS: &[Row] = &[
     fixed("save", "", SNAPSHOTS),
     fixed("stop-writes-on-bgsave-error", "yes", SNAPSHOTS),
-    fixed("rdb-version-check", "strict", SNAPSHOTS),
     fixed("rdb-del-sync-files", "no", SNAPSHOTS),
     fixed("rdb-save-incremental-fsync", "yes", SNAPSHOTS),
     fixed("appendonly", "no", JOURNAL),

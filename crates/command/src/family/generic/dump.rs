@@ -4,9 +4,9 @@ use crate::args::Args;
 use crate::call::{Call, Outcome};
 use crate::effects;
 use crate::refusal::Refusal;
-use crate::value_limits::{timed_version, value_limits};
+use crate::value_limits::{checks_version, timed_version, value_limits};
 use base::Millis;
-use rdb::{Error, Flaw};
+use rdb::{Checks, Error, Flaw};
 use settings::snapshots::RDBCOMPRESSION;
 use snapshot::Collected;
 use std::sync::atomic::Ordering::Relaxed;
@@ -49,7 +49,10 @@ pub fn restore(call: &mut Call<'_>) -> Outcome {
         return Err(BUSY_KEY.into());
     }
     let deadline = deadline(call, options.is_absolute)?;
-    let checks = !call.instance.skips_checksums.load(Relaxed);
+    let checks = Checks {
+        checksum: !call.instance.skips_checksums.load(Relaxed),
+        version: checks_version(&call.instance.settings),
+    };
     let hasher = call.instance.store.hasher();
     let collected = snapshot::read_payload(call.args.get(3), checks, hasher)?;
     call.reserve(collected.byte_len())?;
