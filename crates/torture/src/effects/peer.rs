@@ -26,9 +26,20 @@ impl Peer {
     /// # Errors
     /// When it cannot be reached.
     pub fn open(port: u16, knows_fields: bool) -> Result<Peer> {
-        let mut client = Client::open(port, Duration::from_secs(60))?;
-        ensure!(client.ask(&["FLUSHALL"])? == Reply::Simple(b"OK".to_vec()), "it is flushed");
-        Ok(Peer { port, client, database: 0, knows_fields })
+        let client = Client::open(port, Duration::from_secs(60))?;
+        let mut peer = Peer { port, client, database: 0, knows_fields };
+        peer.flush()?;
+        Ok(peer)
+    }
+
+    /// Removes all data.
+    ///
+    /// # Errors
+    /// When the server refuses.
+    pub fn flush(&mut self) -> Result<()> {
+        let answer = self.client.ask(&["FLUSHALL"])?;
+        ensure!(answer == Reply::Simple(b"OK".to_vec()), "{} is flushed", self.name());
+        Ok(())
     }
 
     /// Name for messages.
@@ -76,18 +87,29 @@ impl Peer {
         Ok(())
     }
 
-    /// Request for the fingerprint of all data.
-    pub fn question(&self) -> Request {
-        request(&["DEBUG", "DIGEST"])
+    /// Request for the fingerprint of all data, or of a key's value.
+    pub fn question(key: Option<&[u8]>) -> Request {
+        match key {
+            None => request(&["DEBUG", "DIGEST"]),
+            Some(key) => vec![b"DEBUG".to_vec(), b"DIGEST-VALUE".to_vec(), key.to_vec()],
+        }
     }
 
-    /// Returns the fingerprint of all data, as a reply.
+    /// Returns the fingerprint of all data, or of the value of a key in a database, as a reply.
     ///
     /// # Errors
     /// When the connection breaks.
-    pub fn digest(&mut self) -> Result<Vec<u8>> {
-        match self.client.ask(&self.question())? {
+    pub fn digest(&mut self, of: Option<(usize, &[u8])>) -> Result<Vec<u8>> {
+        if let Some((database, _)) = of {
+            self.database = database;
+            self.client.ask(&["SELECT", &database.to_string()])?;
+        }
+        match self.client.ask(&Peer::question(of.map(|(_, key)| key)))? {
             Reply::Simple(text) => Ok([b"+", &text[..], b"\r\n"].concat()),
+            Reply::Array(values) => match values.as_slice() {
+                [Reply::Simple(text)] => Ok([b"*1\r\n+", &text[..], b"\r\n"].concat()),
+                other => bail!("{} has no fingerprint: {other:?}", self.name()),
+            },
             other => bail!("{} has no fingerprint: {other:?}", self.name()),
         }
     }

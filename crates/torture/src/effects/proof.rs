@@ -4,9 +4,9 @@ use super::follower::{Follower, shown};
 use super::near::near_deadline;
 use super::peer::Peer;
 use super::server::{Recorder, Server};
-use super::state::State;
+use super::state::{State, value_of};
 use crate::differential::generate::{CLIENTS, Dice, Generator};
-use crate::differential::step::{Action, Request, Step, name};
+use crate::differential::step::{Action, Request, Step, name, request, word};
 use anyhow::{Result, bail};
 use base::Millis;
 use std::fmt;
@@ -23,6 +23,7 @@ pub struct Proof {
     follower: Follower,
     peers: Vec<Peer>,
     figures: Figures,
+    maxmemory: Option<u64>,
     /// Requests since the states were found equal.
     latest: Vec<Request>,
 }
@@ -49,14 +50,30 @@ impl fmt::Display for Figures {
 impl Proof {
     /// Starts a server and its follower.
     pub fn new(peers: Vec<Peer>) -> Proof {
-        let server = Server::new(CLIENTS, now());
+        let server = Server::new(CLIENTS, begin());
         let recorder = server.record();
         let (follower, figures) = (Follower::new(), Figures::default());
-        Proof { server, recorder, follower, peers, figures, latest: Vec::new() }
+        Proof { server, recorder, follower, peers, figures, maxmemory: None, latest: Vec::new() }
+    }
+
+    /// Begins anew with an empty server; the figures go on.
+    ///
+    /// # Errors
+    /// When a peer cannot be flushed.
+    pub fn renew(&mut self) -> Result<()> {
+        self.figures = self.figures();
+        (self.server, self.follower) = (Server::new(CLIENTS, begin()), Follower::new());
+        self.recorder = self.server.record();
+        self.latest.clear();
+        if let Some(bytes) = self.maxmemory {
+            self.server.limit_memory(bytes);
+        }
+        self.peers.iter_mut().try_for_each(Peer::flush)
     }
 
     /// Limits the memory of the server; keys are evicted for it.
-    pub fn limit_memory(&self, maxmemory: u64) {
+    pub fn limit_memory(&mut self, maxmemory: u64) {
+        self.maxmemory = Some(maxmemory);
         self.server.limit_memory(maxmemory);
     }
 
@@ -121,16 +138,30 @@ impl Proof {
         self.server.sweep();
         self.follow()?;
         for number in 0..self.peers.len() {
-            let here = self.server.send(0, &self.peers[number].question());
-            let there = self.peers[number].digest()?;
-            if here != there {
-                let (here, there) =
-                    (String::from_utf8_lossy(&here), String::from_utf8_lossy(&there));
-                let name = self.peers[number].name();
-                bail!("{name} has {there}, and not {here}, after\n{}", self.told());
+            let here = self.server.send(0, &Peer::question(None));
+            if here != self.peers[number].digest(None)? {
+                let (name, key) = (self.peers[number].name(), self.differing_key(number)?);
+                bail!("{name} has another {key}, after\n{}", self.told());
             }
         }
         Ok(())
+    }
+
+    /// Finds a key that a peer holds with another value.
+    fn differing_key(&mut self, number: usize) -> Result<String> {
+        for database in 0..self.server.databases() {
+            self.server.send(0, &request(&["SELECT", &database.to_string()]));
+            for key in self.server.keys(database) {
+                let here = self.server.send(0, &Peer::question(Some(&key)));
+                if here != self.peers[number].digest(Some((database, &key)))? {
+                    let value = value_of(&mut self.server, database, &key);
+                    let value: Vec<String> = value.iter().map(shown).collect();
+                    let (key, value) = (word(&key), value.join("; "));
+                    return Ok(format!("value than {value} at {key} in database {database}"));
+                }
+            }
+        }
+        Ok("set of keys".to_owned())
     }
 
     fn told(&self) -> String {
@@ -165,6 +196,7 @@ impl Proof {
     /// # Errors
     /// When the servers differ.
     pub fn round(&mut self, generator: &Generator, seed: u64, number: u64) -> Result<()> {
+        self.renew()?;
         let dice = &mut Dice::new(!seed, number);
         let mut until_look = 1;
         for step in generator.round(number) {
@@ -188,11 +220,11 @@ impl Proof {
     /// The figures so far.
     pub fn figures(&self) -> Figures {
         let evicted = self.server.instance.store.totals().evicted;
-        Figures { evicted, ..self.figures }
+        Figures { evicted: self.figures.evicted + evicted, ..self.figures }
     }
 }
 
-/// The present time, with which clocks begin: peers keep what is past their own.
-fn now() -> Millis {
-    base::clock::wall_now()
+/// Time at which clocks begin: ahead of those of peers, which keep what is past a clock of ours.
+fn begin() -> Millis {
+    Millis(base::clock::wall_now().0 + 24 * 3_600_000)
 }

@@ -2,7 +2,7 @@
 
 use super::proof::Proof;
 use crate::differential::generate::CLIENTS;
-use crate::differential::step::{Request, name, request};
+use crate::differential::step::{Request, name};
 use anyhow::Result;
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ use std::path::Path;
 pub fn play(proof: &mut Proof, file: &Path) -> Result<u64> {
     let text = fs::read_to_string(file)?;
     let mut count = 0;
-    proof.send(0, &request(&["FLUSHALL"]))?;
+    proof.renew()?;
     let mut client = 0;
     for line in text.lines() {
         if let Some(name) = line.strip_prefix("@client ") {

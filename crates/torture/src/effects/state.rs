@@ -50,7 +50,8 @@ fn shown(command: &Request) -> String {
     line(command).chars().take(200).collect()
 }
 
-fn value_of(server: &mut Server, database: usize, bytes: &[u8]) -> Vec<Request> {
+/// Commands for the value of a key, what has no order of its own in one.
+pub fn value_of(server: &mut Server, database: usize, bytes: &[u8]) -> Vec<Request> {
     let store = &server.instance.store;
     store.enter(&server.thread);
     let keyspace = store.keyspace(database).expect("a database");

@@ -2,6 +2,7 @@
 
 use super::{NOT_OFFSET, SETBIT, offset_within_limit};
 use crate::call::{Call, Outcome};
+use crate::effects;
 use crate::key_spec::{FoundKeys, KeyFlags, KeySpec, find_with_flags};
 use crate::refusal::Refusal;
 use smallvec::SmallVec;
@@ -86,6 +87,7 @@ fn read(call: &mut Call<'_>, steps: &Steps) -> Outcome {
 
 fn change(call: &mut Call<'_>, steps: &Steps, last: u64) -> Outcome {
     call.reserve(string::bytes_before((last / 8) as usize + 1))?;
+    let args = call.args;
     let (mut access, key, reply) = call.on_key(1);
     let written = written(steps).map(|step| step.field.bytes());
     let (mut string, grown) = bitmap::reaching(&mut access, &key, last, written)?;
@@ -93,6 +95,10 @@ fn change(call: &mut Call<'_>, steps: &Steps, last: u64) -> Outcome {
     let changes = steps.iter().map(|step| step.run_on(&mut string, grown, reply));
     let changes = changes.map(u64::from).sum();
     access.changed(changes, SETBIT, &key);
+    if grown && changes == 0 && access.is_heard() {
+        // No field was set, but the string has become longer for it.
+        effects::words(&mut access, &key, &args.from(0).collect::<Vec<_>>());
+    }
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! Ranges of members: ZRANGE, its older forms, and ZRANGESTORE.
 
-use super::{Shown, limit, stored};
+use super::{Shown, limit, say_stored, stored};
 use crate::args::Args;
 use crate::call::{Call, Outcome};
 use crate::refusal::Refusal;
@@ -108,6 +108,10 @@ pub fn zrangestore(call: &mut Call<'_>) -> Outcome {
     }
     let is_change = sorted_set::store(&mut access, &keys[0], &mut gathered, limit)?;
     access.changed(u64::from(is_change), stored(ZRANGESTORE, &gathered), &keys[0]);
+    if is_change && matches!(range.pick, Pick::Members(_)) {
+        // Among members with several scores, others may find other ones in the range.
+        say_stored(&mut access, &keys[0], &gathered);
+    }
     reply.integer(gathered.len() as i64);
     Ok(())
 }

@@ -2,8 +2,9 @@
 
 use super::range::{lex_range, score_range};
 use crate::call::{Call, Outcome};
-use store::Event;
+use crate::effects::Pieces;
 use store::value::sorted_set::{self, Pick};
+use store::{Access, Event, Key};
 
 const ZREM: Event = Event::sorted_set("zrem");
 const ZREMRANGEBYRANK: Event = Event::sorted_set("zremrangebyrank");
@@ -36,8 +37,27 @@ pub fn zremrangebylex(call: &mut Call<'_>) -> Outcome {
 
 fn remove(call: &mut Call<'_>, pick: &Pick<'_>, event: Event) -> Outcome {
     let (mut access, key, reply) = call.on_key(1);
+    let gone = members_in(&access, &key, pick);
     let removed = sorted_set::remove_picked(&mut access, &key, pick)?;
     access.removed(removed, event, &key);
+    access.effects(&key, gone);
     reply.integer(removed as i64);
     Ok(())
+}
+
+/// Returns the removal of the members in a range of members. Among members with several scores,
+/// others may find other ones there.
+fn members_in(access: &Access<'_>, key: &Key<'_>, pick: &Pick<'_>) -> Pieces {
+    let is_needed = access.is_heard() && matches!(pick, Pick::Members(_));
+    let mut gone = Pieces::new(is_needed, &[b"ZREM", key.bytes]);
+    if !is_needed {
+        return gone;
+    }
+    if let Ok(Some(set)) = sorted_set::lookup_without_touch(access, key) {
+        set.each_while(set.span(pick, false), false, |member, _| {
+            gone.add_element(member);
+            true
+        });
+    }
+    gone
 }
