@@ -162,9 +162,13 @@ impl Instance {
     }
 
     /// Begins to load data: commands that need it are refused until `end_loading`.
-    pub fn begin_loading(&self, total_bytes: u64) {
-        self.loading.begin(total_bytes, self.clock.now());
-        self.grants.withdraw(Needs::LOADED);
+    /// Returns false, and does nothing, while data is loaded already.
+    pub fn begin_loading(&self, total_bytes: u64) -> bool {
+        let has_begun = self.loading.begin(total_bytes, self.clock.now());
+        if has_begun {
+            self.grants.withdraw(Needs::LOADED);
+        }
+        has_begun
     }
 
     /// Ends loading; `functions` are the libraries that came with the data.

@@ -33,13 +33,16 @@ pub struct LoadingFacts {
 }
 
 impl Loading {
-    /// Notes that loading begins.
-    pub(crate) fn begin(&self, total_bytes: u64, now: Millis) {
+    /// Notes that loading begins; false if it is going on already.
+    pub(crate) fn begin(&self, total_bytes: u64, now: Millis) -> bool {
+        if self.is_active.swap(true, Relaxed) {
+            return false;
+        }
         let Progress { bytes, keys, expired, empty } = &self.progress;
         [bytes, keys, expired, empty].iter().for_each(|count| count.store(0, Relaxed));
         self.began.store(now.0, Relaxed);
         self.total_bytes.store(total_bytes, Relaxed);
-        self.is_active.store(true, Relaxed);
+        true
     }
 
     /// Notes that loading has ended.
@@ -80,7 +83,8 @@ mod tests {
     fn the_time_left_follows_from_what_was_read() {
         let loading = Loading::default();
         assert!(loading.facts(Millis(1)).is_none());
-        loading.begin(1000, Millis(5000));
+        assert!(loading.begin(1000, Millis(5000)));
+        assert!(!loading.begin(7, Millis(6000)), "one at a time");
         assert_eq!(loading.facts(Millis(5000)).map(|it| it.seconds_left), Some(1));
         loading.progress.bytes.store(250, Relaxed);
         let facts = loading.facts(Millis(15_000)).expect("it goes on");

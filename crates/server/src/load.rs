@@ -118,7 +118,9 @@ impl DataFiles for Files {
         thread: &mut ThreadContext,
         how: Reload,
     ) -> Result<(), String> {
-        instance.begin_loading(0);
+        if !instance.begin_loading(0) {
+            return Err("LOADING Valkey is loading the dataset in memory".to_owned());
+        }
         limits::apply(instance);
         // Who has begun a command before ends it; others are refused from now on.
         instance.store.exclusively(thread, |_| ());
