@@ -106,6 +106,38 @@ impl<'c> Args<'c> {
         if value > 0 { Ok(value) } else { Err(Refusal::of(otherwise)) }
     }
 
+    /// Appends the request in RESP, as its bytes came unless they were spelled otherwise.
+    pub fn write_request(&self, to: &mut Vec<u8>) {
+        match self.as_request() {
+            Some(bytes) => to.extend_from_slice(bytes),
+            None => {
+                write_header(b'*', self.len(), to);
+                for arg in self.from(0) {
+                    write_header(b'$', arg.len(), to);
+                    to.extend_from_slice(arg);
+                    to.extend_from_slice(b"\r\n");
+                }
+            }
+        }
+    }
+
+    /// The bytes of the request, if they are those that `write_request` would write: an array of
+    /// bulks whose lengths have no digits to spare.
+    #[inline]
+    fn as_request(&self) -> Option<&'c [u8]> {
+        let mut end = header_len(self.len());
+        let is_plain = self.spans.iter().all(|span| {
+            let (header, at) = (end, span.start as usize);
+            end = at + span.len as usize + 2;
+            // An inline request has no ends of lines between its words.
+            at == header + header_len(span.len as usize)
+                && self.request.get(header) == Some(&b'$')
+                && self.request.get(at - 1) == Some(&b'\n')
+        });
+        let bytes = self.request.get(..end).filter(|_| is_plain)?;
+        (bytes[0] == b'*' && bytes.ends_with(b"\r\n")).then_some(bytes)
+    }
+
     /// Returns approximately the total bytes of the arguments, by which memory is reserved before
     /// locks are taken.
     #[inline]
@@ -115,7 +147,69 @@ impl<'c> Args<'c> {
     }
 }
 
+/// Returns the bytes of the line that announces a length: a mark, digits, the end of the line.
+#[inline]
+fn header_len(length: usize) -> usize {
+    3 + length.checked_ilog10().unwrap_or(0) as usize + 1
+}
+
+fn write_header(mark: u8, length: usize, to: &mut Vec<u8>) {
+    to.push(mark);
+    to.extend_from_slice(text::IntegerText::new().format_unsigned(length as u64));
+    to.extend_from_slice(b"\r\n");
+}
+
 /// Returns the error text for an integer below `least`.
 fn out_of_range(least: i64) -> String {
     format!("ERR value is out of range, value must between {least} and {}", i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wire::{Limits, Progress, RequestParser};
+
+    /// Parses a request, and returns how it is written and whether that was a copy.
+    fn written(request: &[u8]) -> (String, bool) {
+        let (mut spans, mut bytes) = (Vec::new(), Vec::new());
+        let parsed = RequestParser::new().parse(request, &mut spans, &Limits::default());
+        let words = match parsed.expect("a request") {
+            Progress::Inline { arguments, .. } => arguments,
+            progress => {
+                assert_eq!(progress, Progress::Complete { consumed: request.len() });
+                let args = Args::new(request, &spans);
+                args.write_request(&mut bytes);
+                let text = String::from_utf8(bytes).expect("text");
+                return (text, args.as_request().is_some());
+            }
+        };
+        let mut start = 0;
+        let spans: Vec<Span> = words
+            .iter()
+            .map(|word| {
+                let span = Span { start, len: narrow::to_u32(word.len()) };
+                start += span.len;
+                span
+            })
+            .collect();
+        let request = words.concat();
+        let args = Args::new(&request, &spans);
+        args.write_request(&mut bytes);
+        (String::from_utf8(bytes).expect("text"), args.as_request().is_some())
+    }
+
+    #[test]
+    fn a_request_is_copied_as_it_came_unless_it_was_spelled_otherwise() {
+        let plain = "*2\r\n$3\r\nGET\r\n$10\r\n0123456789\r\n";
+        assert_eq!(written(plain.as_bytes()), (plain.to_owned(), true));
+        let empty = "*2\r\n$3\r\nGET\r\n$0\r\n\r\n";
+        assert_eq!(written(empty.as_bytes()), (empty.to_owned(), true));
+        for other in [
+            "GET 0123456789\r\n",
+            "*02\r\n$3\r\nGET\r\n$10\r\n0123456789\r\n",
+            "*2\r\n$3\r\nGET\r\n$010\r\n0123456789\r\n",
+        ] {
+            assert_eq!(written(other.as_bytes()), (plain.to_owned(), false), "{other:?}");
+        }
+    }
 }

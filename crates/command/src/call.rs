@@ -9,7 +9,7 @@ use crate::statistics::WorkerStatistics;
 use crate::table;
 use base::{KeyspaceId, Millis, PositionHash};
 use smallvec::SmallVec;
-use store::{Access, Key, OwnedArgs, ShardSet, ThreadContext};
+use store::{Access, Key, ShardSet, ThreadContext};
 use wire::Reply;
 
 /// Outcome of a handler: `Ok` if one reply was written; a refusal becomes the reply instead.
@@ -226,13 +226,7 @@ fn begun<'a>(
         session.mark(&mut access);
     }
     if access.is_heard() && row.spec.flags.intersects(Flags::WRITE.union(Flags::MAY_REPLICATE)) {
-        access.speak_for(|| (owned(args), keyspace));
+        access.speak_for(keyspace, |to| args.write_request(to));
     }
     access
-}
-
-/// Copies the arguments of a request for listeners.
-#[cold]
-fn owned(args: Args<'_>) -> OwnedArgs {
-    args.from(0).map(<[u8]>::to_vec).collect()
 }

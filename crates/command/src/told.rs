@@ -89,8 +89,7 @@ type Words = Vec<Vec<Vec<u8>>>;
 
 /// Returns the effects of units as the files write them.
 fn effects(request: &[Vec<u8>], units: &[Unit]) -> Words {
-    let effects = units.iter().flat_map(|unit| &unit.effects);
-    let effects: Words = effects.map(|effect| effect.args.clone()).collect();
+    let effects: Words = units.iter().flat_map(Unit::commands).map(|(_, args)| args).collect();
     match effects.as_slice() {
         [] => vec![vec![b"-".to_vec()]],
         [only] if only == request => Vec::new(),
@@ -161,7 +160,7 @@ fn a_request_is_told_in_its_own_words_and_what_expired_before_it() {
     world.answer("SETNX k w");
     let units = heard.take();
     let effects: Vec<Vec<Vec<u8>>> =
-        units.iter().flat_map(|unit| &unit.effects).map(|effect| effect.args.clone()).collect();
+        units.iter().flat_map(Unit::commands).map(|(_, args)| args).collect();
     let words = |line: &str| line.split(' ').map(|word| word.as_bytes().to_vec()).collect();
     let expected: [Vec<Vec<u8>>; 2] = [words("DEL k"), words("SETNX k w")];
     assert_eq!(effects, expected);

@@ -64,6 +64,16 @@ choices! {
         Nothing = "nothing",
     }
 
+    /// When the append-only file is made safe.
+    AppendFsync {
+        /// Before the reply to a change leaves.
+        Always = "always",
+        /// Once a second.
+        EverySecond = "everysec",
+        /// When the system does it.
+        No = "no",
+    }
+
     /// RDB files and payloads of unknown versions.
     VersionCheck {
         /// They are refused.

@@ -1,7 +1,8 @@
 //! Typed handles to read settings.
 
 use crate::choice::{
-    DebugAccess, LogLevel, MaxmemoryPolicy, RdbReader, ReclaimPolicy, ShutdownFlags, VersionCheck,
+    AppendFsync, DebugAccess, LogLevel, MaxmemoryPolicy, RdbReader, ReclaimPolicy, ShutdownFlags,
+    VersionCheck,
 };
 use crate::live::Settings;
 use crate::row::{Kind, Notation, Row};
@@ -129,7 +130,7 @@ macro_rules! read_choices {
     )+};
 }
 
-read_choices!(MaxmemoryPolicy LogLevel DebugAccess RdbReader VersionCheck ReclaimPolicy);
+read_choices!(AppendFsync MaxmemoryPolicy LogLevel DebugAccess RdbReader VersionCheck ReclaimPolicy);
 
 impl private::Sealed for bool {}
 impl Read for bool {

@@ -44,7 +44,8 @@ mod value;
 
 pub use change::{Changed, Origin};
 pub use choice::{
-    DebugAccess, LogLevel, MaxmemoryPolicy, RdbReader, ReclaimPolicy, ShutdownFlags, VersionCheck,
+    AppendFsync, DebugAccess, LogLevel, MaxmemoryPolicy, RdbReader, ReclaimPolicy, ShutdownFlags,
+    VersionCheck,
 };
 pub use command_line::{Invocation, Loaded, load};
 pub use error::{FileError, RewriteError, SetError};
@@ -54,5 +55,5 @@ pub use live::{Hook, Settings};
 pub use manual::manual;
 pub use names::{find, is_sensitive};
 pub use row::{Kind, Notation, Row};
-pub use rows::{all, general, limits, memory, network, snapshots, values};
+pub use rows::{all, general, journal, limits, memory, network, snapshots, values};
 pub use value::{ClientsMemory, OutputLimit, OutputLimits};

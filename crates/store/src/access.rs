@@ -148,11 +148,11 @@ impl<'a> Access<'a> {
         self.guard.is_heard()
     }
 
-    /// Notes the arguments of a request, and the keyspace of its client, as the effect of the
-    /// changes that follow. Does nothing without listeners.
+    /// Notes a request, which `write` appends in RESP, and the keyspace of its client, as the
+    /// effect of the changes that follow. Does nothing if nobody hears.
     #[inline(always)]
-    pub fn speak_for(&mut self, request: impl FnOnce() -> (OwnedArgs, KeyspaceId)) {
-        self.guard.speak_for(request);
+    pub fn speak_for(&mut self, keyspace: KeyspaceId, write: impl FnOnce(&mut Vec<u8>)) {
+        self.guard.speak_for(keyspace, write);
     }
 
     /// Sets arguments that have the effect of what was changed, in place of those of the request:

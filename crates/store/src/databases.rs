@@ -1,6 +1,6 @@
 //! Databases: their keyspaces, their figures, and actions on them as a whole.
 
-use crate::shard::{Effect, OwnedArgs, Unit};
+use crate::shard::{Effect, EffectWords, OwnedArgs, Pending};
 use crate::store::Store;
 use crate::thread_context::ThreadContext;
 use base::{KeyspaceId, ShardId};
@@ -91,23 +91,23 @@ impl Store {
     }
 
     /// Exchanges the contents of two existing databases.
-    pub fn swap_databases(&self, thread: &ThreadContext, one: usize, other: usize) {
-        self.exclusively(thread, |store| {
-            store.shards.keyspaces.swap(one, other);
-            store.tell(one, || {
+    pub fn swap_databases(&self, thread: &mut ThreadContext, one: usize, other: usize) {
+        let ThreadContext { gate, pending, .. } = thread;
+        self.gate.close(gate, || {
+            self.shards.keyspaces.swap(one, other);
+            self.tell(pending, one, || {
                 vec![b"SWAPDB".to_vec(), one.to_string().into(), other.to_string().into()]
             });
         });
         thread.counters.changes.add(1);
     }
 
-    /// Tells listeners of an action on databases as a whole, while the gate is closed.
-    fn tell(&self, database: usize, args: impl FnOnce() -> OwnedArgs) {
-        let listeners = &self.shards.listeners;
-        if listeners.is_any() {
-            let effects = vec![Effect { database, args: args() }];
-            let unit = Unit { effects, events: Vec::new() };
-            listeners.tell(|listener| listener.unit(&unit));
+    /// Makes an action on databases as a whole a unit, while the gate is closed.
+    fn tell(&self, pending: &mut Pending, database: usize, args: impl FnOnce() -> OwnedArgs) {
+        if self.shards.listeners.is_any() {
+            let words = EffectWords::Args(args());
+            pending.unit.effects.push(Effect { database, words });
+            self.shards.tell_unit(pending);
         }
     }
 
@@ -123,8 +123,9 @@ impl Store {
                     std::thread::yield_now();
                 }
             }
+            let ThreadContext { gate, pending, .. } = &mut *thread;
             let is_complete =
-                self.exclusively(thread, |store| store.flush_all_of(what, &mut flushed));
+                self.gate.close(gate, || self.flush_all_of(pending, what, &mut flushed));
             // Another flush may have been faster to take the ids.
             if is_complete {
                 thread.counters.changes.add(flushed);
@@ -142,18 +143,19 @@ impl Store {
 
     /// Empties databases as long as there are free ids; returns true if all are empty. Listeners
     /// are told of it even if they were empty before. To be called while the gate is closed.
-    fn flush_all_of(&self, what: Flush, flushed: &mut u64) -> bool {
+    fn flush_all_of(&self, pending: &mut Pending, what: Flush, flushed: &mut u64) -> bool {
         for database in self.flushed_by(what) {
             let Some(keys) = self.hand_to_lazy_free(database) else {
                 let emptied = self.flushed_by(what).start..database;
-                emptied.for_each(|database| self.tell(database, || vec![FLUSHDB.to_vec()]));
+                emptied
+                    .for_each(|database| self.tell(pending, database, || vec![FLUSHDB.to_vec()]));
                 return false;
             };
             *flushed += keys;
         }
         match what {
-            Flush::All => self.tell(0, || vec![FLUSHALL.to_vec()]),
-            Flush::One(database) => self.tell(database, || vec![FLUSHDB.to_vec()]),
+            Flush::All => self.tell(pending, 0, || vec![FLUSHALL.to_vec()]),
+            Flush::One(database) => self.tell(pending, database, || vec![FLUSHDB.to_vec()]),
         }
         true
     }

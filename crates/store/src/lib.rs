@@ -47,8 +47,8 @@ pub use packed::Element;
 pub use pieces::Pieces;
 pub use scan::{ScanFilter, Scanned};
 pub use shard::{
-    Change, Effect, Event, EventClass, Happened, Hold, Listener, OwnedArgs, Reason, ShardSet,
-    Sought, Unit,
+    Change, Effect, EffectWords, Event, EventClass, Happened, Hold, Listener, OwnedArgs, Reason,
+    ShardSet, Sought, Unit, UnitLog,
 };
 pub use store::{Store, StoreConfig};
 pub use thread_context::ThreadContext;

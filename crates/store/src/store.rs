@@ -161,6 +161,17 @@ impl Store {
         self.gate.close(&thread.gate, || self.shards.listeners.add(Arc::clone(listener)));
     }
 
+    /// Sets whether units go to the logs of their threads. To be called while the gate is closed
+    /// (`exclusively`), so that no thread is in the middle of a change.
+    pub fn set_journal(&self, on: bool) {
+        self.shards.listeners.set_journal(on);
+    }
+
+    /// Returns true if units go to the logs of their threads.
+    pub fn has_journal(&self) -> bool {
+        self.shards.listeners.has_journal()
+    }
+
     /// Sums of the counts of all threads.
     pub fn totals(&self) -> Totals {
         let mut totals = Totals::default();

@@ -1,7 +1,7 @@
 //! Context of one thread that works on the store.
 
 use crate::counters::Counters;
-use crate::shard::{Asked, Lent, Pending};
+use crate::shard::{Asked, Lent, Pending, UnitLog};
 use base::{GateMember, Millis, Pacer, Random};
 use heap::{Head, Heap, OutOfSpace, Purpose};
 use std::sync::Arc;
@@ -52,6 +52,11 @@ impl ThreadContext {
             pacer: Pacer::new(),
             random: Random::seeded(seed),
         }
+    }
+
+    /// Sets where the thread's units go while there is a journal.
+    pub fn set_unit_log(&mut self, log: Box<dyn UnitLog>) {
+        self.pending.log = Some(log);
     }
 
     /// Bytes appended since upkeep was last paid for.

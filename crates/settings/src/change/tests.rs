@@ -65,11 +65,11 @@ fn a_wrong_value_leaves_all_settings_as_they_were() {
 #[test]
 fn a_fixed_setting_is_refused_with_its_reason() {
     refused(
-        &[("appendonly", "yes")],
-        "ERR CONFIG SET failed (possibly related to argument 'appendonly') - \
-         the append-only file is not supported by this version of Varve",
+        &[("tls-replication", "yes")],
+        "ERR CONFIG SET failed (possibly related to argument 'tls-replication') - \
+         TLS is not supported by this version of Varve",
     );
-    assert_eq!(set(&Settings::new(), &[("appendonly", "no"), ("save", "")]), Ok(vec![]));
+    assert_eq!(set(&Settings::new(), &[("tls-port", "0"), ("activedefrag", "no")]), Ok(vec![]));
 }
 
 #[test]

@@ -7,6 +7,7 @@
 pub(crate) mod absent;
 mod declare;
 pub mod general;
+pub mod journal;
 pub mod limits;
 pub mod memory;
 pub mod network;
@@ -17,13 +18,14 @@ use crate::live::SLOTS_MAX;
 use crate::row::Row;
 
 /// Groups in the order of their slots, with their titles in the manual.
-pub(crate) const GROUPS: [(&str, &[Row]); 7] = [
+pub(crate) const GROUPS: [(&str, &[Row]); 8] = [
     ("Network", network::ROWS),
     ("General", general::ROWS),
     ("Memory", memory::ROWS),
     ("Limits", limits::ROWS),
     ("Values", values::ROWS),
     ("Snapshots", snapshots::ROWS),
+    ("Append-only file", journal::ROWS),
     ("Features of Valkey that this server does not have", absent::ROWS),
 ];
 
@@ -36,7 +38,15 @@ pub fn all() -> impl Iterator<Item = &'static Row> {
 }
 
 const _: () = {
-    let ends = [network::END, general::END, memory::END, limits::END, values::END, snapshots::END];
+    let ends = [
+        network::END,
+        general::END,
+        memory::END,
+        limits::END,
+        values::END,
+        snapshots::END,
+        journal::END,
+    ];
     let mut group = 0;
     while group < ends.len() {
         group += 1;

@@ -134,15 +134,15 @@ fn output_limits_change_the_classes_they_name() {
 
 #[test]
 fn a_fixed_setting_accepts_its_value_and_says_why_it_refuses_others() {
-    accepted("appendonly", &["NO"], "no");
+    accepted("tls-cluster", &["NO"], "no");
+    refused("tls-cluster", &["yes"], "TLS is not supported by this version of Varve");
+    accepted("notify-keyspace-events", &[""], "");
+    accepted("notify-keyspace-events", &[], "");
     refused(
-        "appendonly",
-        &["yes"],
-        "the append-only file is not supported by this version of Varve",
+        "notify-keyspace-events",
+        &["K", "g"],
+        "keyspace notifications are not supported by this version of Varve",
     );
-    accepted("save", &[""], "");
-    accepted("save", &[], "");
-    refused("save", &["900", "1"], "snapshots are not supported by this version of Varve");
     assert!(tolerated(find(b"slowlog-max-len").expect("it exists"), &[b"128"]));
     assert!(!tolerated(find(b"slowlog-max-len").expect("it exists"), &[b"129"]));
 }

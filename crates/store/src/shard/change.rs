@@ -12,6 +12,7 @@
 
 use crate::key::{Key, Value};
 use std::fmt;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -134,13 +135,22 @@ pub struct Happened {
     pub key: Vec<u8>,
 }
 
-/// A plain command with the effect of a change: its arguments, and the database in which it is run.
+/// A plain command with the effect of a change, and the database in which it is run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Effect {
     /// Number of the database.
     pub database: usize,
+    /// The command.
+    pub words: EffectWords,
+}
+
+/// Words of an effect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EffectWords {
+    /// A request, which stands in this part of the unit's `requests`.
+    Request(Range<usize>),
     /// Name of the command and its arguments.
-    pub args: OwnedArgs,
+    Args(OwnedArgs),
 }
 
 /// All that was changed under one hold of locks.
@@ -150,6 +160,55 @@ pub struct Unit {
     pub effects: Vec<Effect>,
     /// Events, in order.
     pub events: Vec<Happened>,
+    /// Requests of clients that are effects, in RESP, one after the other.
+    pub requests: Vec<u8>,
+}
+
+/// Capacity of `requests` that is kept from one unit to the next.
+const REQUESTS_KEPT: usize = 64 << 10;
+
+impl Unit {
+    /// Returns true if nothing was changed.
+    pub fn is_empty(&self) -> bool {
+        self.effects.is_empty() && self.events.is_empty()
+    }
+
+    /// The name and the arguments of an effect of this unit.
+    pub fn args(&self, effect: &Effect) -> OwnedArgs {
+        match &effect.words {
+            EffectWords::Request(at) => split_request(&self.requests[at.clone()]),
+            EffectWords::Args(args) => args.clone(),
+        }
+    }
+
+    /// The effects as databases and arguments, in order.
+    pub fn commands(&self) -> impl Iterator<Item = (usize, OwnedArgs)> {
+        self.effects.iter().map(|effect| (effect.database, self.args(effect)))
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.effects.clear();
+        self.events.clear();
+        self.requests.clear();
+        if self.requests.capacity() > REQUESTS_KEPT {
+            self.requests = Vec::new();
+        }
+    }
+}
+
+/// Splits a request that was written in RESP, with plain lengths.
+pub(super) fn split_request(request: &[u8]) -> OwnedArgs {
+    let (mut args, mut rest) = (Vec::new(), request);
+    while let Some(end) = rest.windows(2).position(|pair| pair == b"\r\n") {
+        let (header, behind) = (&rest[..end], &rest[end + 2..]);
+        rest = behind;
+        if let Some(len) = header.strip_prefix(b"$").and_then(text::parse_u64) {
+            let len = narrow::to_usize(len);
+            args.push(rest[..len].to_vec());
+            rest = &rest[len + 2..];
+        }
+    }
+    args
 }
 
 /// Receiver of every change of user data.
@@ -161,8 +220,17 @@ pub trait Listener: fmt::Debug + Send + Sync {
     fn unit(&self, unit: &Unit);
 }
 
-/// One bit per listener, so that a check reads a single word.
+/// Writer of the units of one thread to a journal.
+pub trait UnitLog: fmt::Debug + Send {
+    /// Gives a unit its place in the journal. Called when the unit is complete and has effects; its
+    /// locks are still held, so nobody may be waited for.
+    fn put(&mut self, unit: &Unit);
+}
+
+/// Bits of who hears, so that a check reads a single word.
 pub(super) type Heard = u32;
+/// Bit of the journal, which hears of effects alone; each other bit is a listener's.
+pub(super) const JOURNAL: Heard = 1;
 
 /// The listeners.
 #[derive(Debug, Default)]
@@ -187,7 +255,21 @@ impl Listeners {
     pub fn add(&self, listener: Arc<dyn Listener>) {
         let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
         all.push(listener);
-        self.heard.store((1_u32 << all.len().min(31)) - 1, Relaxed);
+        self.heard.fetch_or(1_u32 << all.len().min(31), Relaxed);
+    }
+
+    /// Sets whether units go to the journal. To be called while the gate is closed.
+    pub fn set_journal(&self, on: bool) {
+        if on {
+            self.heard.fetch_or(JOURNAL, Relaxed);
+        } else {
+            self.heard.fetch_and(!JOURNAL, Relaxed);
+        }
+    }
+
+    /// Returns true if units go to the journal.
+    pub fn has_journal(&self) -> bool {
+        self.heard() & JOURNAL != 0
     }
 
     /// Calls `tell` for every listener.

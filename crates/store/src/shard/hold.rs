@@ -109,7 +109,7 @@ impl Hold<'_> {
 impl Drop for Hold<'_> {
     fn drop(&mut self) {
         let held = self.thread.lent.0.take().unwrap_or_default();
-        self.shards.tell_unit(&std::mem::take(&mut self.thread.pending.unit));
+        self.shards.tell_unit(&mut self.thread.pending);
         // SAFETY: they were taken for this hold, or for a command under it, and were left locked.
         unsafe { self.shards.locks.release_all(&held) };
     }

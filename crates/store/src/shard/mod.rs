@@ -47,7 +47,10 @@ mod value_ref;
 mod visit;
 
 pub use ahead::Sought;
-pub use change::{Change, Effect, Event, EventClass, Happened, Listener, OwnedArgs, Reason, Unit};
+pub use change::{
+    Change, Effect, EffectWords, Event, EventClass, Happened, Listener, OwnedArgs, Reason, Unit,
+    UnitLog,
+};
 pub(crate) use collections::{CollectionId, Dying, Noted, parse_node_name};
 pub(crate) use guard::Guard;
 pub use hold::Hold;

@@ -1,6 +1,6 @@
 //! Changes made under one hold of locks, kept until the locks are released.
 
-use super::change::{Heard, OwnedArgs, Unit};
+use super::change::{Heard, Unit, UnitLog};
 use crate::key::Key;
 use base::{KeyspaceId, PositionHash};
 use smallvec::SmallVec;
@@ -31,8 +31,9 @@ pub(super) struct Said {
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
     pub unit: Unit,
-    /// Arguments of the request and its keyspace: the effect, unless a command gives others.
-    pub request: Option<(OwnedArgs, KeyspaceId)>,
+    /// Begin of the request in `unit.requests`, and its keyspace: the effect, unless a command
+    /// gives others.
+    pub request: Option<(usize, KeyspaceId)>,
     /// True if a command has reported a change.
     pub is_said: bool,
     /// True if the command gave arguments of its own, which replace those of the request.
@@ -41,6 +42,8 @@ pub(crate) struct Pending {
     pub changed: SmallVec<[(KeyspaceId, PositionHash); 2]>,
     /// True if a change was refused behind others, so that only a part of a command was done.
     pub is_partial: bool,
+    /// Where units go while there is a journal.
+    pub log: Option<Box<dyn UnitLog>>,
 }
 
 impl Pending {

@@ -1,8 +1,11 @@
 //! Notes of a guard about the changes made through it, until its locks are released.
 
-use super::change::{Change, Effect, Event, Happened, OwnedArgs, Reason, Unit};
+use super::change::{
+    Change, Effect, EffectWords, Event, Happened, JOURNAL, OwnedArgs, Reason, split_request,
+};
 use super::found::Found;
 use super::guard::Guard;
+use super::pending::Pending;
 use super::shards::Shards;
 use super::value_ref::ValueRef;
 use crate::key::Key;
@@ -12,9 +15,11 @@ const DEL: &[u8] = b"DEL";
 /// Most arguments of one DEL for removals that nobody asked for.
 const DEL_ARGS_MAX: usize = 1024;
 
-/// Returns true if the arguments are those of a DEL to which a key may be added.
-fn takes_one_more(args: &OwnedArgs) -> bool {
-    args.len() < DEL_ARGS_MAX && args.first().is_some_and(|name| name == DEL)
+/// Returns the arguments of a DEL to which a key of a database may be added.
+fn growing_del(effect: &mut Effect, database: usize) -> Option<&mut OwnedArgs> {
+    let EffectWords::Args(args) = &mut effect.words else { return None };
+    let is_del = args.first().is_some_and(|name| name == DEL);
+    (effect.database == database && is_del && args.len() < DEL_ARGS_MAX).then_some(args)
 }
 
 impl<'a> Guard<'a> {
@@ -47,10 +52,17 @@ impl<'a> Guard<'a> {
         }
     }
 
-    #[cold]
+    /// Returns true if somebody listens besides the journal.
+    fn has_listeners(&self) -> bool {
+        self.changes.heard & !JOURNAL != 0
+    }
+
     fn tell_before(&mut self, key: &Key<'_>, found: Option<&Found<'a>>, removal: Option<Reason>) {
         if matches!(removal, None | Some(Reason::Deleted | Reason::Moved)) {
             self.thread.pending.note_changed(key);
+        }
+        if !self.has_listeners() {
+            return;
         }
         let Some(database) = self.shards.keyspaces.database_of(key.keyspace) else { return };
         let old = found.map(|found| ValueRef::new(self, *found).to_value());
@@ -93,12 +105,15 @@ impl<'a> Guard<'a> {
         self.changes.heard != 0
     }
 
-    /// Notes the arguments of a request, and the keyspace of its client, as the effect of what
-    /// follows.
+    /// Notes a request, which `write` appends in RESP, and the keyspace of its client, as the
+    /// effect of what follows.
     #[inline(always)]
-    pub fn speak_for(&mut self, request: impl FnOnce() -> (OwnedArgs, KeyspaceId)) {
+    pub fn speak_for(&mut self, keyspace: KeyspaceId, write: impl FnOnce(&mut Vec<u8>)) {
         if self.is_heard() {
-            self.thread.pending.request = Some(request());
+            let pending = &mut self.thread.pending;
+            let begin = pending.unit.requests.len();
+            write(&mut pending.unit.requests);
+            pending.request = Some((begin, keyspace));
         }
     }
 
@@ -166,18 +181,23 @@ impl<'a> Guard<'a> {
     /// Adds a DEL of a key to the unit, or the key to the DEL before it.
     fn note_del(&mut self, key: &Key<'_>) {
         let Some(database) = self.shards.keyspaces.database_of(key.keyspace) else { return };
-        let effects = &mut self.thread.pending.unit.effects;
-        match effects.last_mut() {
-            Some(last) if last.database == database && takes_one_more(&last.args) => {
-                last.args.push(key.bytes.to_vec());
-            }
-            _ => self.note_effect(key.keyspace, vec![DEL.to_vec(), key.bytes.to_vec()]),
+        let last = self.thread.pending.unit.effects.last_mut();
+        match last.and_then(|last| growing_del(last, database)) {
+            Some(args) => args.push(key.bytes.to_vec()),
+            None => self.note_effect(key.keyspace, vec![DEL.to_vec(), key.bytes.to_vec()]),
         }
     }
 
     /// Adds the event of a key to the unit.
-    #[cold]
+    #[inline]
     pub fn note_event(&mut self, event: Event, key: &Key<'_>) {
+        if self.has_listeners() {
+            self.push_event(event, key);
+        }
+    }
+
+    #[cold]
+    fn push_event(&mut self, event: Event, key: &Key<'_>) {
         if let Some(database) = self.shards.keyspaces.database_of(key.keyspace) {
             let key = key.bytes.to_vec();
             self.thread.pending.unit.events.push(Happened { event, database, key });
@@ -188,7 +208,8 @@ impl<'a> Guard<'a> {
     #[cold]
     pub fn note_effect(&mut self, keyspace: KeyspaceId, args: OwnedArgs) {
         if let Some(database) = self.shards.keyspaces.database_of(keyspace) {
-            self.thread.pending.unit.effects.push(Effect { database, args });
+            let words = EffectWords::Args(args);
+            self.thread.pending.unit.effects.push(Effect { database, words });
         }
     }
 
@@ -200,7 +221,9 @@ impl<'a> Guard<'a> {
         if !std::mem::take(&mut pending.is_partial) {
             return Vec::new();
         }
-        let words = pending.request.take().map_or(Vec::new(), |(args, _)| args);
+        let request =
+            pending.request.take().map(|(begin, _)| pending.unit.requests.split_off(begin));
+        let words = request.map_or(Vec::new(), |request| split_request(&request));
         let mut keys = Vec::new();
         for (keyspace, hash) in std::mem::take(&mut pending.changed) {
             let named = words.iter().filter(|word| self.shards.hasher.hash(word) == hash);
@@ -217,30 +240,47 @@ impl<'a> Guard<'a> {
     }
 
     /// Ends the unit, before the locks are released.
-    #[cold]
+    #[inline(never)]
     fn finish_unit(&mut self) {
         let pending = &mut self.thread.pending;
         let is_told = pending.is_said && !pending.has_own_effects;
         (pending.is_said, pending.has_own_effects, pending.is_partial) = (false, false, false);
         pending.changed.clear();
-        if let Some((args, keyspace)) = pending.request.take().filter(|_| is_told)
-            && let Some(database) = self.shards.keyspaces.database_of(keyspace)
-        {
-            pending.unit.effects.push(Effect { database, args });
+        if let Some((begin, keyspace)) = pending.request.take() {
+            let database = self.shards.keyspaces.database_of(keyspace);
+            match database.filter(|_| is_told) {
+                Some(database) => {
+                    let words = EffectWords::Request(begin..pending.unit.requests.len());
+                    pending.unit.effects.push(Effect { database, words });
+                }
+                None => pending.unit.requests.truncate(begin),
+            }
         }
         // Under lent locks the unit goes on in the next command that borrows them.
         if !self.thread.lent.is_any() {
-            self.shards.tell_unit(&std::mem::take(&mut self.thread.pending.unit));
+            self.shards.tell_unit(&mut self.thread.pending);
         }
     }
 }
 
 impl Shards {
-    /// Tells listeners of a unit, whose locks are held, unless nothing was changed.
-    pub(super) fn tell_unit(&self, unit: &Unit) {
-        if !unit.effects.is_empty() || !unit.events.is_empty() {
-            self.listeners.tell(|listener| listener.unit(unit));
+    /// Gives the unit of a thread, whose locks are held, to the journal and to listeners, unless
+    /// nothing was changed.
+    pub(crate) fn tell_unit(&self, pending: &mut Pending) {
+        if pending.unit.is_empty() {
+            return pending.unit.clear();
         }
+        let heard = self.listeners.heard();
+        if heard & JOURNAL != 0
+            && !pending.unit.effects.is_empty()
+            && let Some(log) = &mut pending.log
+        {
+            log.put(&pending.unit);
+        }
+        if heard & !JOURNAL != 0 {
+            self.listeners.tell(|listener| listener.unit(&pending.unit));
+        }
+        pending.unit.clear();
     }
 }
 

@@ -4,7 +4,7 @@ use super::server::Server;
 use crate::differential::step::{Request, line, name};
 use base::Millis;
 use command::{Applier, table};
-use store::{Effect, Unit};
+use store::Unit;
 
 /// Follower whose clock is far ahead, as that of a server that starts again: all deadlines have
 /// passed when it gets them.
@@ -24,13 +24,13 @@ impl Follower {
         let client = self.0.another_client();
         let Server { instance, thread, .. } = &mut self.0;
         let mut applier = Applier::new(instance, client);
-        for Effect { database, args } in units.iter().flat_map(|unit| &unit.effects) {
-            check_words(args)?;
+        for (database, args) in units.iter().flat_map(Unit::commands) {
+            check_words(&args)?;
             instance.store.enter(thread);
-            let done = applier.apply_words(thread, *database, args);
+            let done = applier.apply_words(thread, database, &args);
             instance.store.leave(thread);
             done.map_err(|refusal| {
-                format!("{}: {}", shown(args), String::from_utf8_lossy(refusal.text()))
+                format!("{}: {}", shown(&args), String::from_utf8_lossy(refusal.text()))
             })?;
         }
         Ok(())

@@ -4,7 +4,7 @@ use crate::client::{Client, Reply, encoded};
 use crate::differential::step::{Request, line, request};
 use anyhow::{Result, bail, ensure};
 use std::time::Duration;
-use store::{Effect, Unit};
+use store::Unit;
 
 /// Commands for deadlines of fields.
 const OF_FIELDS: [&[u8]; 2] = [b"HPEXPIREAT", b"HPERSIST"];
@@ -53,15 +53,15 @@ impl Peer {
     /// When one is refused, or the connection breaks.
     pub fn apply(&mut self, units: &[Unit]) -> Result<()> {
         let mut sent: Vec<Request> = Vec::new();
-        for Effect { database, args } in units.iter().flat_map(|unit| &unit.effects) {
+        for (database, args) in units.iter().flat_map(Unit::commands) {
             if !self.knows_fields && OF_FIELDS.contains(&&args[0][..]) {
                 continue;
             }
-            if *database != self.database {
-                self.database = *database;
+            if database != self.database {
+                self.database = database;
                 sent.push(request(&["SELECT", &database.to_string()]));
             }
-            sent.push(args.clone());
+            sent.push(args);
         }
         sent.chunks(PIPELINE).try_for_each(|requests| self.exchange(requests))
     }

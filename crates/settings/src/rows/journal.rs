@@ -1,0 +1,33 @@
+//! Settings of the journal: the append-only file.
+
+use crate::choice::AppendFsync;
+use crate::row::{file_name, integer, memory, one_of, yes_no};
+use std::sync::Arc;
+
+super::declare::rows! { from super::snapshots::END;
+    APPENDONLY: bool = yes_no("appendonly", false,
+        "Write every change to an append-only file, from which data is recovered at start.");
+    APPENDFILENAME: Arc<str> = file_name("appendfilename", "appendonly.aof",
+        "Beginning of the names of the append-only files.").at_start();
+    APPENDDIRNAME: Arc<str> = file_name("appenddirname", "appendonlydir",
+        "Directory of the append-only files, in the directory of `dir`.").at_start();
+    APPENDFSYNC: AppendFsync = one_of("appendfsync", AppendFsync::NAMES,
+        AppendFsync::EverySecond as usize,
+        "When what was written is made safe: before a reply leaves, once a second, or when the \
+         system does it.");
+    NO_APPENDFSYNC_ON_REWRITE: bool = yes_no("no-appendfsync-on-rewrite", false,
+        "Leave syncs to the system while a snapshot is written.");
+    AUTO_AOF_REWRITE_PERCENTAGE: u32 = integer("auto-aof-rewrite-percentage",
+        0..=i32::MAX as i128, 100,
+        "Growth of the append-only files over their base, in percent, after which they are \
+         rotated; 0 for never.");
+    AUTO_AOF_REWRITE_MIN_SIZE: u64 = memory("auto-aof-rewrite-min-size",
+        0..=i64::MAX as i128, 64 << 20,
+        "Bytes of the append-only files below which they are not rotated.");
+    AOF_USE_RDB_PREAMBLE: bool = yes_no("aof-use-rdb-preamble", true,
+        "Write bases of the append-only file as RDB, and not as commands.");
+    AOF_TIMESTAMP_ENABLED: bool = yes_no("aof-timestamp-enabled", false,
+        "Write the time into the append-only file, once a second at most.");
+    AOF_REWRITE_INCREMENTAL_FSYNC: bool = yes_no("aof-rewrite-incremental-fsync", true,
+        "Make a base safe piece by piece while it is written.");
+}
