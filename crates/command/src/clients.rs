@@ -34,12 +34,12 @@ bitflags! {
 pub enum Notice {
     /// Close the client with this id.
     Close(u64),
-    /// Give the client with this id, which has waited, its reply.
-    Answer(u64, Vec<u8>),
+    /// Give the client with this id, which has waited, its reply, once this position is safe.
+    Answer(u64, Vec<u8>, u64),
     /// Send the client with this id a message that is shared with other clients.
     Message(u64, Arc<[u8]>),
-    /// Release the replies that wait for positions up to this one.
-    Safe(u64),
+    /// Look again at replies that wait for positions: more is safe.
+    Safe,
     /// Look at paused connections again.
     Unpaused,
 }
@@ -311,7 +311,17 @@ impl Clients {
     /// Ends a pause and has every worker look at its connections again.
     pub fn unpause(&self) {
         self.paused.store(0, Relaxed);
-        self.workers().iter().for_each(|post| post(Notice::Unpaused));
+        self.look_again();
+    }
+
+    /// Has every worker look again at connections that are held back.
+    pub fn look_again(&self) {
+        self.tell_workers(&Notice::Unpaused);
+    }
+
+    /// Sends a notice to every worker.
+    pub fn tell_workers(&self, notice: &Notice) {
+        self.workers().iter().for_each(|post| post(notice.clone()));
     }
 
     /// Returns the pause in force at `now`.

@@ -2,6 +2,7 @@
 //! state.
 
 use crate::clients::{Clients, Pause};
+use crate::journal_state::JournalState;
 use crate::loading::Loading;
 use crate::needs::{Grants, Needs};
 use crate::statistics::Statistics;
@@ -74,6 +75,8 @@ pub struct Instance {
     pub other_bytes: AtomicU64,
     /// Loading of data.
     pub loading: Loading,
+    /// State of the journal.
+    pub journal: JournalState,
     /// Lock that is held while a pause begins or ends.
     pausing: Mutex<()>,
     shutdown: Mutex<Option<Shutdown>>,
@@ -96,6 +99,21 @@ pub trait DataFiles: Send + Sync {
         thread: &mut ThreadContext,
         how: Reload,
     ) -> Result<(), String>;
+
+    /// Begins to write the base of the append-only file anew, or to do so as soon as a snapshot at
+    /// work has ended.
+    fn rewrite_journal(&self, instance: &Instance) -> Rewrite;
+}
+
+/// What became of a request to write the base of the append-only file anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rewrite {
+    /// It begins.
+    Begins,
+    /// It begins when the snapshot at work has ended.
+    Scheduled,
+    /// It was going on already.
+    GoesOn,
 }
 
 /// Steps of DEBUG RELOAD.
@@ -116,6 +134,10 @@ pub struct NoDataFiles;
 impl DataFiles for NoDataFiles {
     fn reload(&self, _: &Instance, _: &mut ThreadContext, _: Reload) -> Result<(), String> {
         Err("ERR this server has no data files".to_owned())
+    }
+
+    fn rewrite_journal(&self, _: &Instance) -> Rewrite {
+        Rewrite::GoesOn
     }
 }
 
@@ -154,6 +176,7 @@ impl Instance {
             used_peak: AtomicU64::new(0),
             other_bytes: AtomicU64::new(0),
             loading: Loading::default(),
+            journal: JournalState::default(),
             pausing: Mutex::new(()),
             shutdown: Mutex::new(None),
             wake_main,
@@ -191,6 +214,32 @@ impl Instance {
     /// The request for a shutdown, if there is one.
     pub fn shutdown_requested(&self) -> Option<Shutdown> {
         *self.shutdown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes what is wrong with the files of the journal, or that nothing is: changes are refused
+    /// meanwhile.
+    pub fn set_journal_failure(&self, failure: Option<String>) {
+        let is_failing = failure.is_some();
+        if self.journal.set_failure(failure) {
+            if is_failing {
+                self.grants.withdraw(Needs::DISK);
+            } else {
+                self.grants.restore(Needs::DISK);
+            }
+        }
+    }
+
+    /// Holds changes back until `resume_changes`, as the disk is far behind.
+    pub fn hold_changes(&self) {
+        self.grants.withdraw(Needs::JOURNAL_ROOM);
+    }
+
+    /// Lets changes go on that were held back.
+    pub fn resume_changes(&self) {
+        if !self.grants.get().contains(Needs::JOURNAL_ROOM) {
+            self.grants.restore(Needs::JOURNAL_ROOM);
+            self.clients.look_again();
+        }
     }
 
     /// Holds commands back until `until`; a longer or stricter pause is not made shorter or milder.

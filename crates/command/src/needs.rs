@@ -27,7 +27,7 @@ bitflags! {
         const SLOT = 1 << 3;
         /// There is memory for more data. Granted for a batch.
         const MEMORY = 1 << 4;
-        /// The last write to disk succeeded. Granted by the server, always.
+        /// The last write to disk succeeded. Granted by the server.
         const DISK = 1 << 5;
         /// At least `min-replicas-to-write` replicas are connected. Granted by the server, always.
         const REPLICAS = 1 << 6;
@@ -49,6 +49,9 @@ bitflags! {
         const NO_TRANSACTION = 1 << 14;
         /// No client runs MONITOR. Granted by the server, always.
         const UNMONITORED = 1 << 15;
+        /// The journal has room for what changes: the disk is not far behind. Granted by the
+        /// server.
+        const JOURNAL_ROOM = 1 << 16;
 
         /// Needs that every session grants; `AUTHENTICATED` is not among them.
         const OF_SESSION =
@@ -63,7 +66,8 @@ bitflags! {
             | Self::IDLE.bits()
             | Self::WRITES_FLOW.bits()
             | Self::UNPAUSED.bits()
-            | Self::UNMONITORED.bits();
+            | Self::UNMONITORED.bits()
+            | Self::JOURNAL_ROOM.bits();
     }
 }
 

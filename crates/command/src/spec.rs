@@ -279,7 +279,8 @@ impl<Run> CommandSpec<Run> {
         needs.set(Needs::FRESH, !has(Flags::STALE));
         needs.set(Needs::LOADED, !has(Flags::LOADING));
         needs.set(Needs::IDLE, !has(Flags::ALLOW_BUSY));
-        needs.set(Needs::WRITES_FLOW, writes || has(Flags::MAY_REPLICATE));
+        let may_write = writes || has(Flags::MAY_REPLICATE);
+        needs.set(Needs::WRITES_FLOW | Needs::JOURNAL_ROOM, may_write);
         needs.set(Needs::UNMONITORED, !has(Flags::SKIP_MONITOR));
         needs
     }

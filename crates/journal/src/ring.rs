@@ -254,6 +254,17 @@ pub struct Reader {
 }
 
 impl Reader {
+    /// Makes `position` the first of the stream, in which nothing was put yet.
+    ///
+    /// # Panics
+    /// When something was.
+    pub fn begin_at(&mut self, position: u64) {
+        let tail = self.ring.tail.swap(position, Ordering::AcqRel);
+        assert!(tail == self.released, "the stream has begun");
+        (self.whole, self.released) = (position, position);
+        self.ring.released.store(position, Ordering::Release);
+    }
+
     /// Position up to which all places are full. It is the end of a unit.
     pub fn whole(&mut self) -> u64 {
         // First the tail: places taken since are not counted, and of those below it the

@@ -1,6 +1,7 @@
 //! Background jobs: periodic work beside the workers. It is done in small pieces, after each of
 //! which a worker that waits for the same core has its turn.
 
+use crate::journal::Journal;
 use crate::limits;
 use base::units::SHARDS;
 use base::{Millis, Pacer, ShardId, process};
@@ -32,6 +33,7 @@ const OTHER_BYTES_MIN: u64 = 2 << 20;
 /// State of the thread of the background jobs.
 pub struct BackgroundJobs {
     instance: Arc<Instance>,
+    journal: Arc<Journal>,
     thread: ThreadContext,
     statistics: Arc<WorkerStatistics>,
     /// Shard whose keys are aged next.
@@ -41,9 +43,13 @@ pub struct BackgroundJobs {
 
 impl BackgroundJobs {
     /// Returns the background jobs of a server.
-    pub fn new(instance: Arc<Instance>, thread: ThreadContext) -> BackgroundJobs {
+    pub fn new(
+        instance: Arc<Instance>,
+        journal: Arc<Journal>,
+        thread: ThreadContext,
+    ) -> BackgroundJobs {
         let statistics = instance.statistics.worker();
-        BackgroundJobs { instance, thread, statistics, aged: 0, appended: 0 }
+        BackgroundJobs { instance, journal, thread, statistics, aged: 0, appended: 0 }
     }
 
     /// Runs a round of jobs every 100 ms until `stop` is closed.
@@ -73,6 +79,7 @@ impl BackgroundJobs {
         self.clean(now);
         self.instance.store.rest(&mut self.thread);
         self.return_memory();
+        self.journal.after_batch(&self.instance);
     }
 
     /// Checks the waiters again, as keys that they wait for may have expired or been evicted.
@@ -92,7 +99,8 @@ impl BackgroundJobs {
         instance.resident_peak.fetch_max(resident, Relaxed);
         let store = &instance.store;
         store.learn_record_bytes();
-        let own = store.heap().touched_bytes() + store.index_bytes();
+        let stream = instance.journal.resident_bytes.load(Relaxed);
+        let own = store.heap().touched_bytes() + store.index_bytes() + stream;
         let other = resident.saturating_sub(own).max(OTHER_BYTES_MIN);
         instance.other_bytes.store(other, Relaxed);
         instance.used_peak.fetch_max(instance.used_memory(), Relaxed);

@@ -130,7 +130,6 @@ impl Connection {
     }
 
     /// Holds back the replies behind the next `ahead` bytes until `position` is safe.
-    #[cfg_attr(not(test), expect(dead_code, reason = "nothing makes positions yet"))]
     pub fn mark(&mut self, ahead: usize, position: u64) {
         self.output.mark(ahead, position);
     }

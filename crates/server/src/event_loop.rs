@@ -14,7 +14,6 @@ use crate::connection::Connection;
 use crate::connections::Connections;
 use crate::limits::is_too_slow;
 use crate::mail::{Inbox, Mail, Mailbox};
-use crate::output::ALL_SAFE;
 use crate::pipeline::{Fate, Pipeline, Served};
 use crate::poller::{Poller, Ready};
 use crate::stream::Stream;
@@ -51,8 +50,6 @@ pub struct EventLoop<P> {
     timers: Timers,
     /// Limit of the output of a client, by the settings.
     output_limit: OutputLimit,
-    /// Replies up to this position may leave.
-    safe: u64,
     /// True while another pipeline is in the middle of a command.
     is_nested: bool,
     /// True once the server is to stop.
@@ -82,7 +79,6 @@ impl<P: Poller> EventLoop<P> {
             acceptor,
             timers: Timers::default(),
             output_limit: OutputLimit::default(),
-            safe: ALL_SAFE,
             is_nested: false,
             is_stopping: false,
         }
@@ -150,7 +146,6 @@ impl<P: Poller> EventLoop<P> {
     ) -> io::Result<()> {
         self.poller.wait(events, Duration::ZERO)?;
         pipeline.follow_settings();
-        pipeline.executor.safe = self.safe;
         let was_nested = std::mem::replace(&mut self.is_nested, true);
         self.serve_ready(pipeline, events);
         self.is_nested = was_nested;
@@ -241,7 +236,9 @@ impl<P: Poller> EventLoop<P> {
             self.unread.push(Ready { token, is_writable: false, is_ending: false });
         }
         if connection.is_paused {
-            self.timers.note_pause(self.instance.clients.paused_until());
+            let clients = &self.instance.clients;
+            let is_pause = clients.paused(pipeline.executor.now) != Pause::Nothing;
+            self.timers.note_pause(is_pause.then(|| clients.paused_until()));
         }
         if connection.is_waiting {
             self.timers.note_wait(&mut connection, &self.instance);
@@ -338,9 +335,11 @@ impl<P: Poller> EventLoop<P> {
                     self.close(at);
                 }
             }
-            Mail::Notice(Notice::Answer(client, reply)) => self.on_answer(pipeline, client, reply),
+            Mail::Notice(Notice::Answer(client, reply, position)) => {
+                self.on_answer(pipeline, client, reply, position);
+            }
             Mail::Notice(Notice::Message(client, message)) => self.on_message(client, message),
-            Mail::Notice(Notice::Safe(position)) => self.on_safe(pipeline, position),
+            Mail::Notice(Notice::Safe) => self.on_safe(pipeline),
             Mail::Notice(Notice::Unpaused) => self.resume_paused(pipeline),
             Mail::Stop => self.is_stopping = true,
         }
@@ -348,14 +347,14 @@ impl<P: Poller> EventLoop<P> {
 
     /// Sends the answer to a client that has waited, and goes on with the requests it sent
     /// meanwhile.
-    fn on_answer(&mut self, pipeline: &mut Pipeline, client: u64, answer: Vec<u8>) {
+    fn on_answer(&mut self, pipeline: &mut Pipeline, client: u64, answer: Vec<u8>, position: u64) {
         let Some(at) = self.connections.find(client) else { return };
         let Some(mut connection) = self.connections.take(at) else { return };
         self.timers.forget_wait(&mut connection, &self.instance);
         connection.is_waiting = false;
         let is_wanted = connection.session.reply_mode == ReplyMode::On;
         let answer = if is_wanted { answer } else { Vec::new() };
-        let fate = pipeline.answer(&mut connection, answer);
+        let fate = pipeline.answer(&mut connection, answer, position);
         self.settle(pipeline, Served { at, connection, fate });
     }
 
@@ -389,9 +388,8 @@ impl<P: Poller> EventLoop<P> {
         }
     }
 
-    /// Writes the output that waited for positions up to `position`.
-    fn on_safe(&mut self, pipeline: &mut Pipeline, position: u64) {
-        (self.safe, pipeline.executor.safe) = (position, position);
+    /// Writes the output that waited for positions that are safe.
+    fn on_safe(&mut self, pipeline: &mut Pipeline) {
         for at in std::mem::take(&mut self.marked) {
             if let Some(connection) = self.connections.get_mut(at) {
                 connection.is_noted_as_marked = false;

@@ -3,7 +3,7 @@
 
 use crate::batch::{Ahead, Batch, End, Part};
 use crate::connection::Connection;
-use crate::output::ALL_SAFE;
+use crate::journal::Journal;
 use base::{KeyspaceId, Millis, Stopwatch};
 use command::{
     Call, ClientFlags, Execution, Instance, Needs, ReplyMode, Row, WorkerStatistics, execute,
@@ -41,8 +41,12 @@ pub struct Executor {
     pub now: Millis,
     /// Limit of the output of a client, by the settings.
     pub output_limit: OutputLimit,
-    /// Replies up to this position may leave.
-    pub safe: u64,
+    /// The journal: positions for which replies wait.
+    pub journal: Arc<Journal>,
+    /// Position behind the last unit of this thread that was looked at.
+    position: u64,
+    /// True if units were put since the last batch ended.
+    has_put: bool,
     /// Reading of the stopwatch when the command at work began.
     command_began: u64,
     /// Nanoseconds left for the connection being served.
@@ -66,7 +70,12 @@ enum Stop {
 
 impl Executor {
     /// Returns an executor that has served no connection yet.
-    pub fn new(instance: Arc<Instance>, thread: ThreadContext, stopwatch: Stopwatch) -> Executor {
+    pub fn new(
+        instance: Arc<Instance>,
+        journal: Arc<Journal>,
+        thread: ThreadContext,
+        stopwatch: Stopwatch,
+    ) -> Executor {
         Executor {
             statistics: instance.statistics.worker(),
             instance,
@@ -74,7 +83,9 @@ impl Executor {
             stopwatch,
             now: Millis::default(),
             output_limit: OutputLimit::default(),
-            safe: ALL_SAFE,
+            journal,
+            position: 0,
+            has_put: false,
             command_began: 0,
             slice_nanos: 0,
             replies: Vec::new(),
@@ -172,9 +183,18 @@ impl Executor {
     }
 
     /// Puts the answer to a command that has waited before the replies to later requests.
-    pub fn answer(&mut self, connection: &mut Connection, mut answer: Vec<u8>) -> io::Result<()> {
+    /// It leaves once `position` is safe.
+    pub fn answer(
+        &mut self,
+        connection: &mut Connection,
+        mut answer: Vec<u8>,
+        position: u64,
+    ) -> io::Result<()> {
+        if self.journal.holds_reply(position) {
+            connection.mark(0, position);
+        }
         if answer.len() > ANSWER_MAX {
-            let sent = connection.send(&mut answer, self.safe)?;
+            let sent = connection.send(&mut answer, self.journal.safe())?;
             self.note_sent(connection, sent);
         } else {
             self.replies.extend_from_slice(&answer);
@@ -197,7 +217,7 @@ impl Executor {
         if self.replies.is_empty() {
             return Ok(());
         }
-        let sent = connection.send(&mut self.replies, self.safe);
+        let sent = connection.send(&mut self.replies, self.journal.safe());
         // Also when the connection is broken: the next client must not get them.
         self.replies.clear();
         if self.replies.capacity() > REPLIES_KEPT {
@@ -238,6 +258,7 @@ impl Executor {
                 return Stop::Over(request.start);
             }
             let mark = self.replies.len();
+            let may_write = request.row.needs.contains(Needs::JOURNAL_ROOM);
             let execution = if is_held {
                 Execution::Held
             } else {
@@ -254,6 +275,9 @@ impl Executor {
                     self.finish_batch(connection, at - first, now);
                     return Stop::Held(request.start);
                 }
+            }
+            if self.thread.journal_position() != self.position {
+                self.follow_journal(connection, may_write, mark);
             }
             keep_replies(connection, &mut self.replies, mark);
             if self.replies.len() > REPLIES_MAX {
@@ -344,6 +368,16 @@ impl Executor {
         execution
     }
 
+    /// Holds back the reply of a change, which begins behind `ahead` bytes, until it is safe.
+    #[inline]
+    fn follow_journal(&mut self, connection: &mut Connection, may_write: bool, ahead: usize) {
+        self.position = self.thread.journal_position();
+        self.has_put = true;
+        if may_write && self.journal.holds_reply(self.position) {
+            connection.mark(ahead, self.position);
+        }
+    }
+
     /// Computes how many bytes of replies may gather before a client is over its limit.
     #[inline]
     fn limit_replies(&mut self, connection: &Connection) {
@@ -365,6 +399,9 @@ impl Executor {
     }
 
     fn finish_batch(&mut self, connection: &Connection, commands: usize, now: Millis) {
+        if std::mem::take(&mut self.has_put) {
+            self.journal.after_batch(&self.instance);
+        }
         self.instance.store.upkeep(&mut self.thread, now);
         let client = &connection.session.client;
         client.commands.store(client.commands.load(Relaxed) + commands as u64, Relaxed);

@@ -26,6 +26,7 @@ mod connections;
 mod event_loop;
 mod executor;
 mod group;
+mod journal;
 mod limits;
 mod listen;
 mod listeners;

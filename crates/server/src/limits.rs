@@ -12,13 +12,15 @@ pub fn apply(instance: &Instance) {
     let settings = &instance.settings;
     let is_loading = instance.loading.is_active();
     let is_importing = general::IMPORT_MODE.get(settings);
-    instance.store.keep_expired(is_importing || is_loading);
+    // Nothing is removed whose removal could not be written either.
+    let is_failing = instance.journal.failure().is_some();
+    instance.store.keep_expired(is_importing || is_loading || is_failing);
     instance.store.set_limits(&Limits {
         maxmemory: if is_loading { 0 } else { memory::MAXMEMORY.get(settings) },
         other_bytes: instance.other_bytes.load(Relaxed),
         workers: instance.identity.threads as u64,
         eviction: match memory::MAXMEMORY_POLICY.get(settings) {
-            _ if is_importing => EvictionPolicy::NoEviction,
+            _ if is_importing || is_failing => EvictionPolicy::NoEviction,
             policy => eviction_policy(policy),
         },
         reclaim: reclaim_policy(memory::RECLAIM_POLICY.get(settings)),

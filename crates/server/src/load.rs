@@ -1,13 +1,15 @@
 //! Loading of the RDB file of the working directory, at start and for DEBUG RELOAD, while clients
 //! are told to wait.
 
+use crate::journal::Journal;
 use crate::limits;
-use command::{DataFiles, Instance, Reload, checks_version, timed_version, value_limits};
+use command::{DataFiles, Instance, Reload, Rewrite, checks_version, timed_version, value_limits};
 use rdb::Checks;
 use settings::snapshots::{DBFILENAME, RDBCHECKSUM, RDBCOMPRESSION};
 use snapshot::{Load, LoadError, Loaded, Save};
 use std::fs::File;
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 use store::{Flush, ThreadContext};
@@ -109,7 +111,16 @@ fn report(instance: &Instance, file: &str, functions: usize, began: Instant) {
 
 /// Files in the working directory.
 #[derive(Debug)]
-pub struct Files;
+pub struct Files {
+    journal: Arc<Journal>,
+}
+
+impl Files {
+    /// The files of a server with this journal.
+    pub fn new(journal: &Arc<Journal>) -> Files {
+        Files { journal: Arc::clone(journal) }
+    }
+}
 
 impl DataFiles for Files {
     fn reload(
@@ -137,6 +148,14 @@ impl DataFiles for Files {
         instance.end_loading(functions);
         limits::apply(instance);
         outcome
+    }
+
+    fn rewrite_journal(&self, instance: &Instance) -> Rewrite {
+        if instance.journal.is_rewriting.load(Relaxed) {
+            return Rewrite::GoesOn;
+        }
+        self.journal.ask_for_rewrite();
+        Rewrite::Begins
     }
 }
 

@@ -28,7 +28,7 @@ impl Mail {
     /// Returns the bytes of memory that the message takes while it waits.
     fn bytes(&self) -> u64 {
         let more = match self {
-            Mail::Notice(Notice::Answer(_, reply)) => reply.capacity(),
+            Mail::Notice(Notice::Answer(_, reply, _)) => reply.capacity(),
             Mail::Notice(Notice::Message(_, message)) => message.len(),
             _ => 0,
         };

@@ -235,7 +235,7 @@ impl Pipeline {
     /// Writes what a socket did not take before, and goes on serving if the connection waited for
     /// that.
     pub fn flush(&mut self, connection: &mut Connection) -> Fate {
-        match connection.flush(self.executor.safe) {
+        match connection.flush(self.executor.journal.safe()) {
             Ok(sent) => self.executor.note_sent(connection, sent),
             Err(_) => return Fate::Close,
         }
@@ -246,10 +246,10 @@ impl Pipeline {
         self.fate(connection, false)
     }
 
-    /// Sends the answer to a client that has waited, and goes on with the requests it sent
-    /// meanwhile.
-    pub fn answer(&mut self, connection: &mut Connection, answer: Vec<u8>) -> Fate {
-        match self.executor.answer(connection, answer) {
+    /// Sends the answer to a client that has waited, once `position` is safe, and goes on with the
+    /// requests it sent meanwhile.
+    pub fn answer(&mut self, connection: &mut Connection, answer: Vec<u8>, position: u64) -> Fate {
+        match self.executor.answer(connection, answer, position) {
             // While it waited its socket was read as far as it could be.
             Ok(()) => {
                 let may_hold_more = std::mem::take(&mut connection.is_undrained);

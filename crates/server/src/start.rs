@@ -4,6 +4,7 @@
 use crate::accept::Acceptor;
 use crate::background_jobs::BackgroundJobs;
 use crate::event_loop::MAILBOX;
+use crate::journal::{Begin, Journal, JournalThread};
 use crate::limits;
 use crate::listen::{self, ListenAddress, ListenError, Listener};
 use crate::listeners::Listeners;
@@ -16,14 +17,14 @@ use command::{Identity, Instance};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use mio::{Poll, Waker};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use settings::{Invocation, Loaded, Settings, general, memory, network};
+use settings::{Invocation, Loaded, Settings, general, journal, memory, network};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::ffi::OsString;
 use std::io;
 use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
-use store::{Store, StoreConfig};
+use store::{Store, StoreConfig, ThreadContext};
 use thiserror::Error;
 
 /// File descriptors that the server needs besides those of its clients.
@@ -92,13 +93,14 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
     let signals = Signals::new([SIGINT, SIGTERM]).map_err(system("catching signals"))?;
     let listeners = listen::listen(&settings)?;
     let (ask_to_end, end_asked) = bounded(1);
-    let instance = make_instance(&loaded, ask_to_end.clone())?;
+    let (journal, reader) = Journal::new().map_err(system("reserving address space"))?;
+    let instance = make_instance(&loaded, &journal, ask_to_end.clone())?;
     let source = load::open(&instance)?;
     limits::apply(&instance);
-    follow_settings(&instance);
+    follow_settings(&instance, &journal);
     follow_signals(&instance, signals)?;
-    let (workers, mailboxes) = start_workers(&instance, listeners)?;
-    let (stop_background, background_jobs) = start_background(&instance)?;
+    let (workers, mailboxes) = start_workers(&instance, &journal, listeners)?;
+    let (stop_background, background_jobs) = start_background(&instance, &journal)?;
     let memory = start_memory(&instance)?;
     write_pidfile(&settings);
     if let Some(source) = source {
@@ -106,6 +108,10 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
         load::load(&instance, &mut thread, source)?;
         limits::apply(&instance);
     }
+    let begin: Option<Begin> = None;
+    let (own, stream) = (Arc::clone(&instance), Arc::clone(&journal));
+    let writer = JournalThread::start(own, stream, reader, begin);
+    let writer = writer.map_err(system("starting the journal"))?;
     tracing::info!(
         "Ready to accept connections on port {} with {} threads, pid {}",
         network::PORT.get(&settings),
@@ -120,6 +126,9 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
     for thread in workers.into_iter().chain([background_jobs, memory]) {
         let _ = thread.join();
     }
+    // Nothing changes any more.
+    journal.stop();
+    let _ = writer.join();
     remove_files(&settings);
     Ok(())
 }
@@ -135,7 +144,11 @@ fn warn_of_idle(settings: &Settings) {
     }
 }
 
-fn make_instance(loaded: &Loaded, ask_to_end: Sender<()>) -> Result<Arc<Instance>, StartError> {
+fn make_instance(
+    loaded: &Loaded,
+    journal: &Arc<Journal>,
+    ask_to_end: Sender<()>,
+) -> Result<Arc<Instance>, StartError> {
     let settings = &loaded.settings;
     let hasher = KeyHasher::random().map_err(|error| StartError::System {
         what: "drawing random numbers",
@@ -165,7 +178,7 @@ fn make_instance(loaded: &Loaded, ask_to_end: Sender<()>) -> Result<Arc<Instance
         clock,
         commands,
         wake,
-        Box::new(load::Files),
+        Box::new(load::Files::new(journal)),
     )))
 }
 
@@ -182,6 +195,7 @@ type Threads = (Vec<JoinHandle<()>>, Vec<Mailbox>);
 
 fn start_workers(
     instance: &Arc<Instance>,
+    journal: &Arc<Journal>,
     opened: Vec<(ListenAddress, Listener)>,
 ) -> Result<Threads, StartError> {
     let stopwatch = Stopwatch::calibrate();
@@ -201,7 +215,8 @@ fn start_workers(
     for (number, (poll, mailbox, inbox)) in loops.into_iter().enumerate() {
         let parts = WorkerParts {
             instance: Arc::clone(instance),
-            thread: instance.store.thread_context().ok_or_else(too_many_threads)?,
+            journal: Arc::clone(journal),
+            thread: thread_context(instance, journal)?,
             stopwatch: stopwatch.clone(),
             poller: poll,
             mailbox,
@@ -247,10 +262,23 @@ fn too_many_threads() -> StartError {
     StartError::System { what: "starting threads", error: io::Error::other("too many") }
 }
 
-fn start_background(instance: &Arc<Instance>) -> Result<(Sender<()>, JoinHandle<()>), StartError> {
-    let thread = instance.store.thread_context().ok_or_else(too_many_threads)?;
+/// Returns a context for one more thread that changes data.
+fn thread_context(
+    instance: &Instance,
+    journal: &Arc<Journal>,
+) -> Result<ThreadContext, StartError> {
+    let mut thread = instance.store.thread_context().ok_or_else(too_many_threads)?;
+    journal.join(&mut thread);
+    Ok(thread)
+}
+
+fn start_background(
+    instance: &Arc<Instance>,
+    journal: &Arc<Journal>,
+) -> Result<(Sender<()>, JoinHandle<()>), StartError> {
+    let thread = thread_context(instance, journal)?;
     let (stop, stopped) = bounded(0);
-    let background_jobs = BackgroundJobs::new(Arc::clone(instance), thread);
+    let background_jobs = BackgroundJobs::new(Arc::clone(instance), Arc::clone(journal), thread);
     Ok((stop, spawn("background".to_owned(), move || background_jobs.run(&stopped))?))
 }
 
@@ -268,7 +296,7 @@ fn spawn(name: String, work: impl FnOnce() + Send + 'static) -> Result<JoinHandl
 }
 
 /// Registers the actions on settings that must be passed on when CONFIG SET changes them.
-fn follow_settings(instance: &Arc<Instance>) {
+fn follow_settings(instance: &Arc<Instance>, journal: &Arc<Journal>) {
     let weak: Weak<Instance> = Arc::downgrade(instance);
     let apply = Arc::new(move |_: &Settings| {
         if let Some(instance) = weak.upgrade() {
@@ -291,6 +319,14 @@ fn follow_settings(instance: &Arc<Instance>) {
         std::env::set_current_dir(&*general::DIR.get(settings)).map_err(|error| error.to_string())
     };
     instance.settings.on_change(general::DIR.name(), Arc::new(change_directory));
+    let journal = Arc::clone(journal);
+    let tell_writer = Arc::new(move |_: &Settings| {
+        journal.follow_settings();
+        Ok(())
+    });
+    for name in [journal::APPENDONLY.name(), journal::APPENDFSYNC.name()] {
+        instance.settings.on_change(name, tell_writer.clone());
+    }
     let raise = |settings: &Settings| {
         raise_descriptor_limit(settings);
         Ok(())

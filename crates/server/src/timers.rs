@@ -72,11 +72,12 @@ impl Timers {
         self.waits.pop_first();
     }
 
-    /// Records that a connection is held back by a pause that ends at `until`.
+    /// Records that a connection is held back: by a pause that ends at `until`, or until a notice
+    /// comes.
     #[cold]
-    pub fn note_pause(&mut self, until: Millis) {
+    pub fn note_pause(&mut self, until: Option<Millis>) {
         self.is_any_paused = true;
-        self.next_look = self.next_look.min(until);
+        self.next_look = until.map_or(self.next_look, |until| self.next_look.min(until));
     }
 
     /// Returns true if a connection was held back by a pause since the last call.

@@ -4,6 +4,7 @@
 use crate::accept::Acceptor;
 use crate::event_loop::EventLoop;
 use crate::executor::Executor;
+use crate::journal::Journal;
 use crate::mail::{Inbox, Mailbox};
 use crate::pipeline::Pipeline;
 use crate::poller::Poller;
@@ -26,6 +27,8 @@ pub struct Worker<P> {
 pub struct WorkerParts<P> {
     /// State that all workers share.
     pub instance: Arc<Instance>,
+    /// The journal.
+    pub journal: Arc<Journal>,
     /// Thread context for the store.
     pub thread: ThreadContext,
     /// Stopwatch for its commands and loop iterations.
@@ -43,8 +46,9 @@ pub struct WorkerParts<P> {
 impl<P: Poller> Worker<P> {
     /// Returns a worker without connections.
     pub fn new(parts: WorkerParts<P>) -> Worker<P> {
-        let WorkerParts { instance, thread, stopwatch, poller, mailbox, inbox, acceptor } = parts;
-        let executor = Executor::new(Arc::clone(&instance), thread, stopwatch);
+        let WorkerParts { instance, journal, thread, stopwatch, poller, mailbox, inbox, acceptor } =
+            parts;
+        let executor = Executor::new(Arc::clone(&instance), journal, thread, stopwatch);
         Worker {
             pipeline: Pipeline::new(executor),
             event_loop: EventLoop::new(instance, poller, (mailbox, inbox), acceptor),

@@ -59,6 +59,12 @@ impl ThreadContext {
         self.pending.log = Some(log);
     }
 
+    /// Position in the journal behind the last unit of this thread.
+    #[inline]
+    pub fn journal_position(&self) -> u64 {
+        self.pending.position
+    }
+
     /// Bytes appended since upkeep was last paid for.
     #[inline]
     pub(crate) fn unpaid(&self) -> u64 {

@@ -111,7 +111,8 @@ impl Waiters {
         write(&mut Reply::new(&mut bytes, waiter.client_state.protocol));
         *is_answered = true;
         drop(is_answered);
-        self.let_go(waiter, bytes);
+        self.remove_answered(waiter);
+        waiter.client.notify(Notice::Answer(waiter.client.id, bytes, 0));
         true
     }
 
@@ -130,11 +131,10 @@ impl Waiters {
         }
     }
 
-    /// Removes an answered waiter from all lines and sends its reply.
-    fn let_go(&self, waiter: &Arc<Waiter>, reply: Vec<u8>) {
+    /// Removes an answered waiter from all lines; its reply is to be sent.
+    fn remove_answered(&self, waiter: &Arc<Waiter>) {
         self.remove(waiter);
         waiter.client.waiter().take();
-        waiter.client.notify(Notice::Answer(waiter.client.id, reply));
     }
 }
 

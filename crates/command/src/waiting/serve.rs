@@ -14,7 +14,7 @@ use super::database_key::DatabaseKey;
 use super::{Waiter, Waiters};
 use crate::args::Args;
 use crate::call::{Call, Outcome, Row, Unanswered};
-use crate::clients::Client;
+use crate::clients::{Client, Notice};
 use crate::commands::table;
 use crate::instance::Instance;
 use crate::session::Session;
@@ -25,6 +25,7 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use settings::limits::CLIENT_OUTPUT_BUFFER_LIMIT;
 use smallvec::SmallVec;
+use std::cell::RefCell;
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -80,7 +81,8 @@ pub fn recheck(
     now: Millis,
 ) {
     let lost = begin_of_lines(instance.waiters.lines.minded());
-    Server { instance, statistics, now, most: SERVED_AT_ONCE }.serve(thread, lost);
+    let answers = RefCell::default();
+    Server { instance, statistics, now, most: SERVED_AT_ONCE, answers }.serve(thread, lost);
 }
 
 /// Request as far as waiters matter: its row, its arguments and its database.
@@ -173,6 +175,7 @@ fn run_and_serve(
     let (is_cut, protocol) = (inner.reply.is_cut(), inner.reply.protocol());
     let rest = server.serve_held(hold.thread(), &held, touched);
     drop(hold);
+    server.send_answers(call.thread.journal_position());
     call.reply.take_over(is_cut, protocol);
     server.serve(call.thread, rest);
     outcome
@@ -185,12 +188,16 @@ struct Server<'s> {
     now: Millis,
     /// Maximum number of waiters in a line whose keys are locked at once.
     most: usize,
+    /// Replies to waiters that were served under the present hold: they leave behind its unit, whose
+    /// position they wait for.
+    answers: RefCell<Vec<(Arc<Client>, Vec<u8>)>>,
 }
 
 impl<'s> Server<'s> {
     fn of(call: &Call<'s>) -> Server<'s> {
         let most = call.args.len().max(SERVED_AT_ONCE);
-        Server { instance: call.instance, statistics: call.statistics, now: call.now, most }
+        let Call { instance, statistics, now, .. } = *call;
+        Server { instance, statistics, now, most, answers: RefCell::default() }
     }
 
     /// Returns `shards`, and the shards of all keys that may be reached by serving the waiters of
@@ -247,6 +254,8 @@ impl<'s> Server<'s> {
             if held == shards {
                 touched = self.serve_held(hold.thread(), &held, touched);
                 shards = ShardSet::new();
+                drop(hold);
+                self.send_answers(thread.journal_position());
             } else {
                 shards = held;
             }
@@ -367,8 +376,16 @@ impl<'s> Server<'s> {
         }
         *is_answered = true;
         drop(is_answered);
-        self.waiters().let_go(waiter, reply);
+        self.waiters().remove_answered(waiter);
+        self.answers.borrow_mut().push((Arc::clone(&waiter.client), reply));
         true
+    }
+
+    /// Sends the replies to those who were served, which leave once `position` is safe.
+    fn send_answers(&self, position: u64) {
+        for (client, reply) in self.answers.take() {
+            client.notify(Notice::Answer(client.id, reply, position));
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::event_loop::{FIRST_CONNECTION, MAILBOX};
 use crate::executor::Executor;
+use crate::journal::Journal;
 use crate::mail::{Mail, Mailbox};
 use crate::pipeline::Pipeline;
 use crate::poller::{Poller, Ready};
@@ -74,6 +75,7 @@ impl Poller for Script {
 /// Test server with one worker.
 pub struct World {
     pub instance: Arc<Instance>,
+    pub journal: Arc<Journal>,
     pub worker: Worker<Script>,
     pub mailbox: Mailbox,
     /// Calls of the waker.
@@ -126,6 +128,7 @@ impl World {
     /// Returns such a server with another stopwatch.
     pub fn timed_by(stopwatch: Stopwatch) -> World {
         let (instance, wakes) = (instance(), Arc::new(AtomicU64::new(0)));
+        let (journal, _) = Journal::new().expect("address space");
         let counter = Arc::clone(&wakes);
         let wake = move || {
             counter.fetch_add(1, SeqCst);
@@ -133,6 +136,7 @@ impl World {
         let (mailbox, inbox) = Mailbox::new(wake, instance.clients.mail_bytes());
         let worker = Worker::new(WorkerParts {
             instance: Arc::clone(&instance),
+            journal: Arc::clone(&journal),
             thread: instance.store.thread_context().expect("a thread is left"),
             stopwatch: stopwatch.clone(),
             poller: Script::default(),
@@ -140,7 +144,7 @@ impl World {
             inbox,
             acceptor: None,
         });
-        let mut world = World { instance, worker, mailbox, wakes, stopwatch };
+        let mut world = World { instance, journal, worker, mailbox, wakes, stopwatch };
         world.iterate(&[]);
         world
     }
@@ -148,7 +152,15 @@ impl World {
     /// Returns a second pipeline, for use while the first is in the middle of a command.
     pub fn second_pipeline(&self) -> Pipeline {
         let thread = self.instance.store.thread_context().expect("a thread is left");
-        Pipeline::new(Executor::new(Arc::clone(&self.instance), thread, self.stopwatch.clone()))
+        let (instance, journal) = (Arc::clone(&self.instance), Arc::clone(&self.journal));
+        Pipeline::new(Executor::new(instance, journal, thread, self.stopwatch.clone()))
+    }
+
+    /// Makes positions up to this one safe, and tells the worker.
+    pub fn tell_safe(&mut self, position: u64) {
+        self.journal.set_safe(position);
+        self.mailbox.send(Mail::Notice(Notice::Safe));
+        self.iterate(&[]);
     }
 
     /// Connects a client that is accepted elsewhere and handed over by mail, as for all workers but

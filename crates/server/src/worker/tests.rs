@@ -335,19 +335,15 @@ fn messages_to_one_that_does_not_read_count_as_its_output() {
 fn replies_behind_a_mark_leave_once_its_position_is_safe() {
     let mut world = World::new();
     let (peer, other) = (world.connect(), world.connect());
-    let safe = |world: &mut World, position| {
-        world.mailbox.send(Mail::Notice(Notice::Safe(position)));
-        world.iterate(&[]);
-    };
-    safe(&mut world, 7);
+    world.tell_safe(7);
     let at = peer.at();
     let connection = world.worker.event_loop.connections.get_mut(at).expect("it is not away");
     connection.mark(b"+PONG\r\n".len(), 9);
     assert_eq!(world.ask(&peer, "PING\r\nECHO written\r\nPING\r\n"), "+PONG");
     assert_eq!(world.ask(&other, "PING\r\n"), "+PONG", "nobody else waits");
-    safe(&mut world, 8);
+    world.tell_safe(8);
     assert_eq!(peer.read(), "");
-    safe(&mut world, 9);
+    world.tell_safe(9);
     assert_eq!(peer.read(), "$7 written +PONG");
     assert_eq!(world.ask(&peer, "PING\r\n"), "+PONG");
 }
@@ -356,13 +352,11 @@ fn replies_behind_a_mark_leave_once_its_position_is_safe() {
 fn a_client_that_quits_behind_a_mark_gets_its_reply_before_it_is_closed() {
     let mut world = World::new();
     let peer = world.connect();
-    world.mailbox.send(Mail::Notice(Notice::Safe(1)));
-    world.iterate(&[]);
+    world.tell_safe(1);
     let at = peer.at();
     world.worker.event_loop.connections.get_mut(at).expect("it is not away").mark(0, 2);
     assert_eq!(world.ask(&peer, "QUIT\r\n"), "");
-    world.mailbox.send(Mail::Notice(Notice::Safe(2)));
-    world.iterate(&[]);
+    world.tell_safe(2);
     assert_eq!(peer.read(), "+OK");
     assert!(peer.is_closed());
 }
@@ -415,14 +409,12 @@ fn replies_behind_a_mark_stay_there_while_another_command_is_at_work() {
     let mut world = World::new();
     let peer = world.connect();
     let mut second = world.second_pipeline();
-    world.mailbox.send(Mail::Notice(Notice::Safe(1)));
-    world.iterate(&[]);
+    world.tell_safe(1);
     world.worker.event_loop.connections.get_mut(peer.at()).expect("it is not away").mark(0, 2);
     peer.send("PING\r\n");
     world.turn_meanwhile(&mut second, &[peer.readable()]);
     assert_eq!(peer.read(), "");
-    world.mailbox.send(Mail::Notice(Notice::Safe(2)));
-    world.iterate(&[]);
+    world.tell_safe(2);
     assert_eq!(peer.read(), "+PONG");
 }
 

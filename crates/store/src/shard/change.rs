@@ -222,9 +222,9 @@ pub trait Listener: fmt::Debug + Send + Sync {
 
 /// Writer of the units of one thread to a journal.
 pub trait UnitLog: fmt::Debug + Send {
-    /// Gives a unit its place in the journal. Called when the unit is complete and has effects; its
-    /// locks are still held, so nobody may be waited for.
-    fn put(&mut self, unit: &Unit);
+    /// Gives a unit its place in the journal, and returns the position behind it. Called when the
+    /// unit is complete and has effects; its locks are still held, so nobody may be waited for.
+    fn put(&mut self, unit: &Unit) -> u64;
 }
 
 /// Bits of who hears, so that a check reads a single word.

@@ -44,6 +44,8 @@ pub(crate) struct Pending {
     pub is_partial: bool,
     /// Where units go while there is a journal.
     pub log: Option<Box<dyn UnitLog>>,
+    /// Position in the journal behind the thread's last unit.
+    pub position: u64,
 }
 
 impl Pending {

@@ -275,7 +275,7 @@ impl Shards {
             && !pending.unit.effects.is_empty()
             && let Some(log) = &mut pending.log
         {
-            log.put(&pending.unit);
+            pending.position = log.put(&pending.unit);
         }
         if heard & !JOURNAL != 0 {
             self.listeners.tell(|listener| listener.unit(&pending.unit));

@@ -1,7 +1,7 @@
 //! Commands on whole databases, or on the whole server.
 
 use crate::call::{Call, Outcome};
-use crate::instance::Shutdown;
+use crate::instance::{Rewrite, Shutdown};
 use crate::refusal::Refusal;
 use store::Flush;
 
@@ -51,6 +51,18 @@ pub(super) fn swapdb(call: &mut Call<'_>) -> Outcome {
     };
     call.instance.store.swap_databases(call.thread, one, other);
     call.reply.ok();
+    Ok(())
+}
+
+pub(super) fn bgrewriteaof(call: &mut Call<'_>) -> Outcome {
+    match call.instance.data_files.rewrite_journal(call.instance) {
+        Rewrite::Begins => call.reply.simple("Background append only file rewriting started"),
+        Rewrite::Scheduled => call.reply.simple("Background append only file rewriting scheduled"),
+        Rewrite::GoesOn => {
+            let text = "ERR Background append only file rewriting already in progress";
+            return Err(Refusal::of(text).into());
+        }
+    }
     Ok(())
 }
 

@@ -17,6 +17,16 @@ const FLUSHING: Categories = Categories::KEYSPACE.union(Categories::DANGEROUS);
 /// Rows of the family.
 pub const TABLE: &[Command] = &[
     Command {
+        summary: "Writes the base of the append-only file anew.",
+        ..row(
+            "BGREWRITEAOF",
+            1,
+            Flags::ADMIN.union(Flags::NOSCRIPT),
+            "1.0.0",
+            databases::bgrewriteaof,
+        )
+    },
+    Command {
         subcommands: COMMAND,
         categories: Categories::CONNECTION,
         tips: tips::NONDETERMINISTIC_ORDER,

@@ -27,19 +27,10 @@ pub(super) fn persistence(text: &mut Text, call: &mut Call<'_>) {
         ("rdb_last_cow_size", &0),
         ("rdb_last_load_keys_expired", &loaded.expired.load(Relaxed)),
         ("rdb_last_load_keys_loaded", &loaded.keys.load(Relaxed)),
-        ("aof_enabled", &0),
-        ("aof_rewrite_in_progress", &0),
-        ("aof_rewrite_scheduled", &0),
-        ("aof_last_rewrite_time_sec", &-1),
-        ("aof_current_rewrite_time_sec", &-1),
-        ("aof_last_bgrewrite_status", &"ok"),
-        ("aof_rewrites", &0),
-        ("aof_rewrites_consecutive_failures", &0),
-        ("aof_last_write_status", &"ok"),
-        ("aof_last_cow_size", &0),
         ("module_fork_in_progress", &0),
         ("module_fork_last_cow_size", &0),
     ]);
+    append_only_file(text, call);
     if let Some(facts) = loading.facts(call.now) {
         let percent = 100.0 * facts.bytes as f64 / facts.total_bytes.max(1) as f64;
         text.fields(&[
@@ -49,6 +40,37 @@ pub(super) fn persistence(text: &mut Text, call: &mut Call<'_>) {
             ("loading_loaded_bytes", &facts.bytes),
             ("loading_loaded_perc", &format!("{percent:.2}")),
             ("loading_eta_seconds", &facts.seconds_left),
+        ]);
+    }
+}
+
+fn append_only_file(text: &mut Text, call: &Call<'_>) {
+    let journal = &call.instance.journal;
+    let is_on = settings::journal::APPENDONLY.get(&call.instance.settings);
+    let rewrites = *journal.rewrites();
+    let current = rewrites.began.map(|began| call.now.since(began) / 1000);
+    let ok = |is_ok| if is_ok { "ok" } else { "err" };
+    let seconds = |seconds: Option<u64>| seconds.map_or("-1".to_owned(), |it| it.to_string());
+    text.fields(&[
+        ("aof_enabled", &u8::from(is_on)),
+        ("aof_rewrite_in_progress", &u8::from(journal.is_rewriting.load(Relaxed))),
+        ("aof_rewrite_scheduled", &u8::from(journal.is_scheduled.load(Relaxed))),
+        ("aof_last_rewrite_time_sec", &seconds(rewrites.last_seconds)),
+        ("aof_current_rewrite_time_sec", &seconds(current)),
+        ("aof_last_bgrewrite_status", &ok(!rewrites.has_failed)),
+        ("aof_rewrites", &rewrites.count),
+        ("aof_rewrites_consecutive_failures", &rewrites.failed_in_a_row),
+        ("aof_last_write_status", &ok(journal.failure().is_none())),
+        ("aof_last_cow_size", &0),
+    ]);
+    if is_on {
+        text.fields(&[
+            ("aof_current_size", &journal.bytes.load(Relaxed)),
+            ("aof_base_size", &journal.base_bytes.load(Relaxed)),
+            ("aof_pending_rewrite", &0),
+            ("aof_buffer_length", &journal.pending_bytes.load(Relaxed)),
+            ("aof_pending_bio_fsync", &0),
+            ("aof_delayed_fsync", &journal.delayed_syncs.load(Relaxed)),
         ]);
     }
 }

@@ -1,0 +1,90 @@
+//! State of the journal, as clients see it. The thread that writes it keeps it up to date.
+
+use base::Millis;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// State of the journal.
+#[derive(Debug, Default)]
+pub struct JournalState {
+    /// True while changes are written to files.
+    pub is_on: AtomicBool,
+    /// True while a base is written for it, for the first time or again.
+    pub is_rewriting: AtomicBool,
+    /// True if the base is to be written again as soon as a snapshot at work has ended.
+    pub is_scheduled: AtomicBool,
+    /// Bytes of all files of the set.
+    pub bytes: AtomicU64,
+    /// Bytes that the set had when its base was new.
+    pub base_bytes: AtomicU64,
+    /// Bytes that were not written to the file yet.
+    pub pending_bytes: AtomicU64,
+    /// Bytes of memory of the stream that are on their way; no limit of memory counts them.
+    pub resident_bytes: AtomicU64,
+    /// Position behind all that is safe.
+    pub safe: AtomicU64,
+    /// Number of syncs that took longer than a second.
+    pub delayed_syncs: AtomicU64,
+    rewrites: Mutex<Rewrites>,
+    /// What went wrong with the last write or sync; `None` if nothing did.
+    failure: Mutex<Option<String>>,
+}
+
+/// Counts and times of rewrites.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rewrites {
+    /// When the one at work began.
+    pub began: Option<Millis>,
+    /// Seconds that the last one took.
+    pub last_seconds: Option<u64>,
+    /// True if the last one failed.
+    pub has_failed: bool,
+    /// Number of those that have failed since one succeeded.
+    pub failed_in_a_row: u64,
+    /// Number of those that have begun.
+    pub count: u64,
+}
+
+impl JournalState {
+    /// Counts and times of rewrites.
+    pub fn rewrites(&self) -> MutexGuard<'_, Rewrites> {
+        self.rewrites.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that a rewrite begins.
+    pub fn begin_rewrite(&self, now: Millis) {
+        self.is_rewriting.store(true, Relaxed);
+        self.is_scheduled.store(false, Relaxed);
+        let mut rewrites = self.rewrites();
+        rewrites.began = Some(now);
+        rewrites.count += 1;
+    }
+
+    /// Notes that a rewrite has ended.
+    pub fn end_rewrite(&self, has_failed: bool, now: Millis) {
+        let mut rewrites = self.rewrites();
+        let began = rewrites.began.take();
+        rewrites.last_seconds = began.map(|began| now.since(began) / 1000);
+        rewrites.has_failed = has_failed;
+        rewrites.failed_in_a_row = if has_failed { rewrites.failed_in_a_row + 1 } else { 0 };
+        self.is_rewriting.store(false, Relaxed);
+    }
+
+    /// What is wrong with the files; `None` if nothing is.
+    pub fn failure(&self) -> Option<String> {
+        self.failure_cell().clone()
+    }
+
+    /// Notes what is wrong with the files. Returns true if nothing was wrong before, or something
+    /// was and is no more.
+    pub fn set_failure(&self, failure: Option<String>) -> bool {
+        let mut cell = self.failure_cell();
+        let is_news = cell.is_some() != failure.is_some();
+        *cell = failure;
+        is_news
+    }
+
+    fn failure_cell(&self) -> MutexGuard<'_, Option<String>> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,427 @@
+//! The thread that writes the ring to files.
+//!
+//! ```text
+//! round   settings ─▶ write what is whole ─▶ sync, or have it synced ─▶ tell who waits ─▶ rest
+//! ```
+//! It rests for milliseconds while there are changes, and is woken by the first one after a quiet
+//! time; under `appendfsync always` by each batch. After a failure changes are refused, and it tries
+//! again every second.
+
+use super::syncer::Syncer;
+use super::{BUDGET_MIN, Journal};
+use crate::limits;
+use crate::output::ALL_SAFE;
+use base::Millis;
+use command::{Instance, Notice};
+use journal::disk::{Directory, File, Files};
+use journal::log::{Log, LogError};
+use journal::set::{Set, SetError};
+use journal::sync_line::ReplicationId;
+use journal::writer::{Start, SyncPolicy, WriteError};
+use journal::{Lane, Reader};
+use settings::AppendFsync;
+use settings::journal::{APPENDFSYNC, APPENDONLY, NO_APPENDFSYNC_ON_REWRITE};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+use store::ThreadContext;
+
+/// Rest between two rounds while there are changes.
+const SHORT_REST: Duration = Duration::from_millis(5);
+/// Rest after a quiet time, unless a change ends it.
+const LONG_REST: Duration = Duration::from_millis(100);
+/// Rounds without a change before the rests are long.
+const QUIET_ROUNDS: u32 = 20;
+/// Divisor of the live bytes: so much may wait for the disk before changes are held back.
+const BUDGET_PART: u64 = 32;
+/// Bytes that are kept in memory though they were written, in case their sync fails.
+const KEPT_BYTES: u64 = 8 << 20;
+/// Bytes of a file that is not needed any more that are removed in a round.
+const DELETED_BYTES: u64 = 64 << 20;
+/// Bytes that a unit outside of the home database takes more.
+const ABROAD_BYTES: u64 = 46;
+/// Part of the stream that such bytes may be before another database becomes the home.
+const ABROAD_PART: u64 = 4;
+
+/// Where the stream goes on.
+#[derive(Debug)]
+pub struct Begin {
+    /// The files.
+    pub set: Set<Directory>,
+    /// Position behind all that they hold.
+    pub position: u64,
+    /// Whose stream it was; a new one if that is not known.
+    pub id: Option<ReplicationId>,
+}
+
+/// The thread, and what it owns.
+pub struct JournalThread {
+    pub(super) instance: Arc<Instance>,
+    pub(super) journal: Arc<Journal>,
+    pub(super) thread: ThreadContext,
+    pub(super) reader: Reader,
+    /// For the units that move the home.
+    lane: Lane,
+    /// The files, while the journal is on.
+    pub(super) log: Option<Log<Directory>>,
+    pub(super) id: ReplicationId,
+    syncer: Syncer,
+    sync_began: Option<Instant>,
+    quiet_rounds: u32,
+    second: Second,
+    /// Bytes of the files of the set but the last.
+    other_bytes: u64,
+}
+
+/// What is looked at once a second.
+#[derive(Debug)]
+struct Second {
+    began: Instant,
+    tail: u64,
+    abroad: u64,
+}
+
+impl JournalThread {
+    /// Starts the thread. If `begin` is given, the journal is on from then on.
+    ///
+    /// # Errors
+    /// When the system refuses a thread, or the next file of the set.
+    pub fn start(
+        instance: Arc<Instance>,
+        journal: Arc<Journal>,
+        mut reader: Reader,
+        begin: Option<Begin>,
+    ) -> Result<JoinHandle<()>, io::Error> {
+        let thread = instance.store.thread_context();
+        let (thread, lane) = thread.zip(journal.take_lane()).ok_or(io::ErrorKind::OutOfMemory)?;
+        let own_id = ReplicationId::parse(instance.identity.run_id.as_bytes());
+        let own_id = own_id.ok_or(io::ErrorKind::InvalidData)?;
+        let id = begin.as_ref().and_then(|begin| begin.id).unwrap_or(own_id);
+        let mut log = None;
+        if let Some(begin) = begin {
+            reader.begin_at(begin.position);
+            journal.written.store(begin.position, Relaxed);
+            let start = Start { position: begin.position, home: reader.ring().home(), id };
+            let begun = Log::begin(begin.set, start, instance.clock.now());
+            log = Some(begun.map_err(io::Error::other)?);
+        }
+        let (ready, is_ready) = crossbeam_channel::bounded(1);
+        let work = move || {
+            journal.rest.adopt();
+            let syncer = match Syncer::start(thread::current()) {
+                Ok(syncer) => syncer,
+                Err(error) => return drop(ready.send(Err(error))),
+            };
+            let second = Second { began: Instant::now(), tail: reader.whole(), abroad: 0 };
+            let mut writer = JournalThread {
+                instance,
+                journal,
+                thread,
+                reader,
+                lane,
+                log,
+                id,
+                syncer,
+                sync_began: None,
+                quiet_rounds: 0,
+                second,
+                other_bytes: 0,
+            };
+            writer.turn_on_if_begun();
+            let _ = ready.send(Ok(()));
+            writer.run();
+        };
+        let handle = thread::Builder::new().name("journal".to_owned()).spawn(work)?;
+        is_ready.recv().map_err(io::Error::other)??;
+        Ok(handle)
+    }
+
+    fn turn_on_if_begun(&mut self) {
+        if self.log.is_some() {
+            self.count_files();
+            let state = &self.instance.journal;
+            state.base_bytes.store(self.other_bytes, Relaxed);
+            self.follow_policy();
+            self.instance.store.exclusively(&self.thread, |store| store.set_journal(true));
+            self.instance.journal.is_on.store(true, Relaxed);
+        }
+    }
+
+    /// Counts the bytes of all files but the last, which grows.
+    pub(super) fn count_files(&mut self) {
+        let Some(log) = &mut self.log else { return };
+        let set = log.set();
+        let names: Vec<&str> = set.manifest().to_load().map(|entry| entry.name.as_str()).collect();
+        let others = names.split_last().map_or(&[][..], |(_, others)| others);
+        let bytes = |name: &&str| set.files().open(name).and_then(|file| file.bytes()).unwrap_or(0);
+        self.other_bytes = others.iter().map(bytes).sum();
+    }
+
+    fn run(mut self) {
+        while !self.journal.asked.stop.load(Acquire) {
+            let began = self.reader.ring().tail();
+            let now = self.instance.clock.now();
+            self.follow_settings();
+            self.end_sync();
+            self.write(now);
+            self.sync(now);
+            self.tell();
+            self.each_second();
+            self.rest(began);
+        }
+        if self.log.is_some() {
+            self.turn_off();
+        }
+        self.syncer.stop();
+    }
+
+    /// Turns the journal on or off, as the setting says.
+    fn follow_settings(&mut self) {
+        let is_wanted = APPENDONLY.get(&self.instance.settings);
+        match (&self.log, is_wanted) {
+            (Some(_), false) => self.turn_off(),
+            (None, true) => {}
+            _ => {}
+        }
+        self.follow_policy();
+    }
+
+    /// Has replies wait for syncs, or not.
+    fn follow_policy(&self) {
+        let journal = &self.journal;
+        let holds = self.log.is_some() && self.policy() == SyncPolicy::Always;
+        if holds == journal.holds_replies.load(Relaxed) {
+            return;
+        }
+        if holds {
+            let safe = self.log.as_ref().map_or(0, |log| log.safe().position);
+            journal.safe.store(safe, Release);
+            journal.holds_replies.store(true, Release);
+        } else {
+            journal.holds_replies.store(false, Release);
+            journal.safe.store(ALL_SAFE, Release);
+            journal.awaited.store(0, Relaxed);
+            self.instance.clients.tell_workers(&Notice::Safe);
+        }
+    }
+
+    fn policy(&self) -> SyncPolicy {
+        let settings = &self.instance.settings;
+        let is_saving = self.instance.journal.is_rewriting.load(Relaxed);
+        match APPENDFSYNC.get(settings) {
+            AppendFsync::No => SyncPolicy::No,
+            _ if is_saving && NO_APPENDFSYNC_ON_REWRITE.get(settings) => SyncPolicy::No,
+            AppendFsync::Always => SyncPolicy::Always,
+            AppendFsync::EverySecond => SyncPolicy::EverySecond,
+        }
+    }
+
+    /// Writes what is whole.
+    fn write(&mut self, now: Millis) {
+        let Some(log) = &mut self.log else {
+            let whole = self.reader.whole();
+            self.journal.written.store(whole, Relaxed);
+            return self.reader.release(whole);
+        };
+        if log.has_sync_failed() {
+            return self.replace_file(now);
+        }
+        let outcome = log.write(&mut self.reader, now);
+        let written = log.written().position;
+        self.journal.written.store(written, Relaxed);
+        let kept = written.saturating_sub(KEPT_BYTES).max(log.safe().position).min(written);
+        self.reader.release(kept.max(self.reader.released()));
+        match outcome {
+            Ok(()) | Err(WriteError::Waiting | WriteError::SyncFailed) => {}
+            Err(error @ WriteError::Write(_)) => self.note_failure(&LogError::Write(error)),
+        }
+    }
+
+    /// Goes on in another file after a failed sync.
+    fn replace_file(&mut self, now: Millis) {
+        let Some(log) = &mut self.log else { return };
+        match log.replace(&self.reader, now) {
+            Ok(_) => tracing::warn!("A sync has failed: the append-only file goes on in another"),
+            Err(LogError::NeedsBase) => self.journal.ask_for_rewrite(),
+            Err(error) => self.note_failure(&error),
+        }
+    }
+
+    /// Begins a sync if it is due. Under `always` it is waited for.
+    fn sync(&mut self, now: Millis) {
+        let policy = self.policy();
+        let Some(log) = &mut self.log else { return };
+        if self.sync_began.is_some() || !log.is_sync_due(policy, now) {
+            return;
+        }
+        match log.begin_sync(now) {
+            Ok(job) if policy == SyncPolicy::Always => {
+                let outcome = job.run();
+                log.end_sync(job, &outcome);
+                self.after_sync(outcome);
+            }
+            Ok(job) => {
+                self.sync_began = Some(Instant::now());
+                self.syncer.begin(job);
+            }
+            Err(LogError::Write(WriteError::Waiting)) => {}
+            Err(error) => self.note_failure(&error),
+        }
+    }
+
+    /// Takes note of a sync that has ended on the other thread.
+    fn end_sync(&mut self) {
+        let Some((job, outcome)) = self.syncer.ended() else { return };
+        if self.sync_began.take().is_some_and(|began| began.elapsed() > Duration::from_secs(1)) {
+            self.instance.journal.delayed_syncs.fetch_add(1, Relaxed);
+        }
+        if let Some(log) = &mut self.log {
+            log.end_sync(job, &outcome);
+            self.after_sync(outcome);
+        }
+    }
+
+    /// Waits for the sync at work, so that another file may follow.
+    pub(super) fn wait_for_sync(&mut self) {
+        if self.sync_began.take().is_some()
+            && let Some((job, outcome)) = self.syncer.wait()
+            && let Some(log) = &mut self.log
+        {
+            log.end_sync(job, &outcome);
+            self.after_sync(outcome);
+        }
+    }
+
+    fn after_sync(&mut self, outcome: io::Result<()>) {
+        if let Err(error) = outcome {
+            self.note_failure(&LogError::Write(WriteError::Write(error)));
+        }
+    }
+
+    fn note_failure(&mut self, error: &LogError) {
+        let text = match error {
+            LogError::Write(WriteError::Write(error))
+            | LogError::Set(SetError::Disk { error, .. }) => words_of(error),
+            other => other.to_string(),
+        };
+        tracing::warn!("Error writing the append-only file: {error}; tried again every second");
+        self.instance.set_journal_failure(Some(text));
+        limits::apply(&self.instance);
+    }
+
+    /// Tells who waits: for a position, for room, or for the disk to work again.
+    fn tell(&mut self) {
+        let Some(log) = &self.log else { return };
+        let (journal, instance) = (&self.journal, &self.instance);
+        let (safe, written) = (log.safe(), log.written());
+        instance.journal.safe.store(safe.position, Relaxed);
+        if journal.holds_replies.load(Relaxed) {
+            let before = journal.safe.swap(safe.position, Release);
+            if before < safe.position && journal.awaited.load(Relaxed) > before {
+                instance.clients.tell_workers(&Notice::Safe);
+            }
+        }
+        if !log.is_failing() && instance.journal.failure().is_some() {
+            tracing::warn!("The append-only file is written again");
+            instance.set_journal_failure(None);
+            limits::apply(instance);
+        }
+        let pending = journal.pending_bytes();
+        if pending <= journal.budget.load(Relaxed) / 2 {
+            instance.resume_changes();
+        }
+        instance.journal.pending_bytes.store(pending, Relaxed);
+        instance.journal.bytes.store(self.other_bytes + written.bytes, Relaxed);
+        let resident = self.reader.ring().resident_bytes();
+        instance.journal.resident_bytes.store(resident, Relaxed);
+    }
+
+    /// Looks after what changes slowly.
+    fn each_second(&mut self) {
+        if self.second.began.elapsed() < Duration::from_secs(1) {
+            return;
+        }
+        let budget = (self.instance.store.live_bytes() / BUDGET_PART).max(BUDGET_MIN);
+        self.journal.budget.store(budget, Relaxed);
+        self.move_home();
+        self.second = Second {
+            began: Instant::now(),
+            tail: self.reader.ring().tail(),
+            abroad: self.journal.abroad.count.load(Relaxed),
+        };
+        self.reader.trim();
+        self.delete_history();
+    }
+
+    /// Makes the database the home of which most units are, if those outside the home take much of
+    /// the stream.
+    fn move_home(&mut self) {
+        let Some(log) = &mut self.log else { return };
+        let abroad = self.journal.abroad.count.load(Relaxed) - self.second.abroad;
+        let bytes = self.reader.ring().tail() - self.second.tail;
+        if abroad == 0 || abroad * ABROAD_BYTES < bytes / ABROAD_PART {
+            return;
+        }
+        let database = self.journal.abroad.database.load(Relaxed);
+        let lane = &mut self.lane;
+        let position = self.instance.store.exclusively(&self.thread, |_| {
+            let position = lane.move_home(database);
+            lane.withdraw();
+            position
+        });
+        log.move_home(position, database);
+    }
+
+    fn delete_history(&mut self) {
+        let Some(log) = &mut self.log else { return };
+        if let Err(error) = log.set().delete_step(DELETED_BYTES) {
+            tracing::warn!("Error removing old append-only files: {error}");
+        }
+    }
+
+    /// Turns the journal off, after all that was changed is safe. What fails is logged: the files
+    /// hold what they hold.
+    fn turn_off(&mut self) {
+        self.instance.store.exclusively(&self.thread, |store| store.set_journal(false));
+        self.wait_for_sync();
+        if let Some(mut log) = self.log.take()
+            && let Err(error) = log.close(&mut self.reader, self.instance.clock.now())
+        {
+            tracing::warn!("Error writing the append-only file: {error}");
+        }
+        self.follow_policy();
+        self.instance.journal.is_on.store(false, Relaxed);
+        self.instance.set_journal_failure(None);
+        limits::apply(&self.instance);
+        self.instance.resume_changes();
+    }
+
+    fn rest(&mut self, began: u64) {
+        let journal = &self.journal;
+        let has_more = journal.ring.tail() != began;
+        self.quiet_rounds = if has_more { 0 } else { self.quiet_rounds.saturating_add(1) };
+        let holds = journal.holds_replies.load(Relaxed);
+        if holds && has_more {
+            return;
+        }
+        if has_more && self.log.is_some() {
+            self.reader.prepare();
+        }
+        let is_short = self.quiet_rounds < QUIET_ROUNDS && !holds && self.log.is_some();
+        let most = if is_short { SHORT_REST } else { LONG_REST };
+        let asked = &journal.asked;
+        let written = journal.written.load(Relaxed);
+        journal.rest.rest(most, is_short, || {
+            let is_news = !is_short && self.log.is_some() && journal.ring.tail() != written;
+            is_news || asked.stop.load(Acquire) || asked.rewrite.load(Acquire)
+        });
+    }
+}
+
+/// The words of an error, without the number that the system gives it.
+fn words_of(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or_default().to_owned()
+}
