@@ -1,13 +1,14 @@
 //! Application of effects, as recovery and replicas do it.
 
 use crate::args::Args;
-use crate::call::{Call, Unanswered};
+use crate::call::{Call, Row, Unanswered};
 use crate::clients::Client;
+use crate::commands::table;
 use crate::execute::RowMemo;
 use crate::instance::Instance;
 use crate::refusal::Refusal;
 use crate::session::Session;
-use crate::spec::Flags;
+use crate::spec::{Flags, Group};
 use crate::statistics::WorkerStatistics;
 use std::sync::Arc;
 use store::ThreadContext;
@@ -46,10 +47,37 @@ impl<'i> Applier<'i> {
         args: Args<'_>,
     ) -> Result<(), Refusal> {
         let row = self.memo.find(&args);
-        if !row.spec.flags.intersects(Flags::WRITE.union(Flags::MAY_REPLICATE)) {
+        if !changes_data(row) {
             return Err(Refusal::naming("ERR '{}' is no effect", &[args.get(0)]));
         }
         self.session.select(database);
+        self.run(thread, row, args)
+    }
+
+    /// Executes a command of a file, as a connection would send it: it may select the database of
+    /// those that follow. What only reads is passed over. The thread is inside the gate.
+    ///
+    /// # Errors
+    /// See [`NotApplied`].
+    pub fn follow(&mut self, thread: &mut ThreadContext, args: Args<'_>) -> Result<(), NotApplied> {
+        let row = self.memo.find(&args);
+        let is_of_connection = row.spec.group == Group::Connection;
+        if !changes_data(row) && !is_of_connection {
+            return judge(row, args);
+        }
+        self.run(thread, row, args).map_err(|refusal| match refusal.code() {
+            code if code == Refusal::OUT_OF_MEMORY.code() => NotApplied::Impossible(refusal),
+            _ if is_of_connection => NotApplied::Impossible(refusal),
+            _ => NotApplied::Refused(refusal),
+        })
+    }
+
+    fn run(
+        &mut self,
+        thread: &mut ThreadContext,
+        row: &'static Row,
+        args: Args<'_>,
+    ) -> Result<(), Refusal> {
         self.reply.clear();
         let mut call = Call {
             instance: self.instance,
@@ -92,6 +120,36 @@ impl<'i> Applier<'i> {
             .collect();
         self.apply(thread, database, Args::new(&words.concat(), &spans))
     }
+}
+
+/// Reason why a command of a file was not executed.
+#[derive(Debug)]
+pub enum NotApplied {
+    /// There is no such command.
+    Unknown,
+    /// It has a wrong number of arguments.
+    Misused,
+    /// It would not change data, but the server.
+    NoEffect,
+    /// What follows cannot be executed either: there is no room, or no such database.
+    Impossible(Refusal),
+    /// It does not fit what its keys hold.
+    Refused(Refusal),
+}
+
+/// Says why a command is not executed that changes no data.
+fn judge(row: &'static Row, args: Args<'_>) -> Result<(), NotApplied> {
+    let is_named = row.id != table().nameless().id;
+    let named = if is_named { Some(row) } else { table().find(args.get(0)) };
+    let named = named.ok_or(NotApplied::Unknown)?;
+    if named.spec.flags.contains(Flags::READONLY) {
+        return Ok(());
+    }
+    Err(if is_named { NotApplied::NoEffect } else { NotApplied::Misused })
+}
+
+fn changes_data(row: &Row) -> bool {
+    row.spec.flags.intersects(Flags::WRITE.union(Flags::MAY_REPLICATE))
 }
 
 /// Maximum bytes that a record takes besides its key and value.

@@ -111,6 +111,44 @@ impl fmt::Debug for Client {
 }
 
 impl Client {
+    fn new(id: u64, endpoint: Endpoint, post: Post, now: Millis) -> Client {
+        let flags = if endpoint.is_unix { ClientFlags::UNIX_SOCKET } else { ClientFlags::empty() };
+        Client {
+            id,
+            address: endpoint.address,
+            local_address: endpoint.local_address,
+            fd: endpoint.fd,
+            created: now,
+            last_interaction: AtomicU64::new(now.0),
+            database: AtomicU32::new(0),
+            protocol: AtomicU8::new(2),
+            flags: AtomicU32::new(flags.bits()),
+            last_command: AtomicU32::new(0),
+            query_bytes: AtomicU64::new(0),
+            query_free: AtomicU64::new(0),
+            output_bytes: AtomicU64::new(0),
+            output_room: AtomicU64::new(0),
+            received: AtomicU64::new(0),
+            sent: AtomicU64::new(0),
+            commands: AtomicU64::new(0),
+            info: Mutex::new(ClientInfo::default()),
+            doomed: AtomicBool::new(false),
+            waiter: Mutex::new(None),
+            post,
+        }
+    }
+
+    /// A client without a connection, whose commands come from a file. It is in no list.
+    pub fn of_file(name: &str, now: Millis) -> Arc<Client> {
+        let endpoint = Endpoint {
+            address: name.to_owned(),
+            local_address: String::new(),
+            fd: -1,
+            is_unix: false,
+        };
+        Arc::new(Client::new(u64::MAX, endpoint, Arc::new(|_| ()), now))
+    }
+
     /// Locks and returns the facts that the client has reported about itself.
     pub fn info(&self) -> MutexGuard<'_, ClientInfo> {
         self.info.lock().unwrap_or_else(PoisonError::into_inner)
@@ -249,31 +287,9 @@ impl Clients {
 
     /// Registers an admitted connection as a client.
     pub fn add(&self, endpoint: Endpoint, post: Post, now: Millis) -> Arc<Client> {
-        let flags = if endpoint.is_unix { ClientFlags::UNIX_SOCKET } else { ClientFlags::empty() };
-        let client = Arc::new(Client {
-            id: self.next_id.fetch_add(1, Relaxed) + 1,
-            address: endpoint.address,
-            local_address: endpoint.local_address,
-            fd: endpoint.fd,
-            created: now,
-            last_interaction: AtomicU64::new(now.0),
-            database: AtomicU32::new(0),
-            protocol: AtomicU8::new(2),
-            flags: AtomicU32::new(flags.bits()),
-            last_command: AtomicU32::new(0),
-            query_bytes: AtomicU64::new(0),
-            query_free: AtomicU64::new(0),
-            output_bytes: AtomicU64::new(0),
-            output_room: AtomicU64::new(0),
-            received: AtomicU64::new(0),
-            sent: AtomicU64::new(0),
-            commands: AtomicU64::new(0),
-            info: Mutex::new(ClientInfo::default()),
-            doomed: AtomicBool::new(false),
-            waiter: Mutex::new(None),
-            post,
-        });
-        self.all().insert(client.id, Arc::clone(&client));
+        let id = self.next_id.fetch_add(1, Relaxed) + 1;
+        let client = Arc::new(Client::new(id, endpoint, post, now));
+        self.all().insert(id, Arc::clone(&client));
         client
     }
 

@@ -103,6 +103,13 @@ pub trait DataFiles: Send + Sync {
     /// Begins to write the base of the append-only file anew, or to do so as soon as a snapshot at
     /// work has ended.
     fn rewrite_journal(&self, instance: &Instance) -> Rewrite;
+
+    /// Empties the databases, and loads the append-only files. Commands of other clients that need
+    /// data are refused meanwhile. The thread is inside the gate.
+    ///
+    /// # Errors
+    /// What went wrong, for the client.
+    fn load_aof(&self, instance: &Instance, thread: &mut ThreadContext) -> Result<(), String>;
 }
 
 /// What became of a request to write the base of the append-only file anew.
@@ -138,6 +145,10 @@ impl DataFiles for NoDataFiles {
 
     fn rewrite_journal(&self, _: &Instance) -> Rewrite {
         Rewrite::GoesOn
+    }
+
+    fn load_aof(&self, _: &Instance, _: &mut ThreadContext) -> Result<(), String> {
+        Err("ERR this server has no data files".to_owned())
     }
 }
 
@@ -200,14 +211,16 @@ impl Instance {
         self.grants.restore(Needs::LOADED);
     }
 
-    /// Requests a shutdown of the server.
+    /// Requests a shutdown of the server. What it loads at start is given up.
     pub fn request_shutdown(&self, how: Shutdown) {
+        self.loading.give_up(true);
         *self.shutdown.lock().unwrap_or_else(PoisonError::into_inner) = Some(how);
         (self.wake_main)();
     }
 
     /// Takes back a request for a shutdown; returns false if there was none.
     pub fn abort_shutdown(&self) -> bool {
+        self.loading.give_up(false);
         self.shutdown.lock().unwrap_or_else(PoisonError::into_inner).take().is_some()
     }
 

@@ -54,7 +54,7 @@ mod told;
 mod value_limits;
 mod waiting;
 
-pub use applier::Applier;
+pub use applier::{Applier, NotApplied};
 pub use args::Args;
 pub use call::{Call, Command, Handler, Keys, Outcome, Row, Table};
 pub use clients::{Client, ClientFlags, ClientInfo, Clients, Endpoint, Notice, Pause, Post};

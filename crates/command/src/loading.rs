@@ -15,6 +15,10 @@ pub struct Loading {
     total_bytes: AtomicU64,
     /// How far it has come, or came.
     pub progress: Progress,
+    /// Bytes at the end of the append-only files that were not whole, and were left out.
+    pub cut_bytes: AtomicU64,
+    /// True once loading has ended for the first time.
+    is_over: AtomicBool,
     /// Sources of the function libraries of the file that was loaded, to be saved with the data.
     functions: Mutex<Vec<Vec<u8>>>,
 }
@@ -38,17 +42,30 @@ impl Loading {
         if self.is_active.swap(true, Relaxed) {
             return false;
         }
-        let Progress { bytes, keys, expired, empty } = &self.progress;
+        let Progress { bytes, keys, expired, empty, .. } = &self.progress;
         [bytes, keys, expired, empty].iter().for_each(|count| count.store(0, Relaxed));
         self.began.store(now.0, Relaxed);
         self.total_bytes.store(total_bytes, Relaxed);
         true
     }
 
+    /// Notes how many bytes there are to be read, where that was not known when it began.
+    pub fn expect(&self, total_bytes: u64) {
+        self.total_bytes.store(total_bytes, Relaxed);
+    }
+
     /// Notes that loading has ended.
     pub(crate) fn end(&self, functions: Vec<Vec<u8>>) {
         *self.functions() = functions;
+        self.is_over.store(true, Relaxed);
+        self.progress.is_given_up.store(false, Relaxed);
         self.is_active.store(false, Relaxed);
+    }
+
+    /// Has loading end early, or not; only that at start, since what is loaded later was there
+    /// before.
+    pub(crate) fn give_up(&self, ends: bool) {
+        self.progress.is_given_up.store(ends && !self.is_over.load(Relaxed), Relaxed);
     }
 
     /// Function libraries that are kept.

@@ -116,10 +116,12 @@ fn was_safe<F: File>(
 }
 
 /// True if there is a whole command behind a break. Where a command has no end, a value may look
-/// like commands, and only such count that go on to the end of the file.
+/// like commands, and only such count that go on to the end of the file. Anything else may end
+/// without a line.
 fn has_commands_behind<F: File>(file: &F, broken_at: u64, why: Why) -> io::Result<bool> {
     let (mut is_found, mut tries) = (false, 0);
-    search(file, broken_at, b"\n", b"*", |at| {
+    let before: &[u8] = if why == Why::Ended { b"\n" } else { b"" };
+    search(file, broken_at, before, b"*", |at| {
         tries += 1;
         let mut reader = AofReader::new(file, at)?;
         let first = whole_item(&mut reader)?;

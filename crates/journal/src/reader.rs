@@ -81,6 +81,12 @@ impl<'r> Unit<'r> {
             .iter()
             .map(move |command| args[command.clone()].iter().map(move |arg| &buffer[arg.clone()]))
     }
+
+    /// Its commands where they stand: bytes, and where in them the name and the arguments are.
+    pub fn places(&self) -> impl ExactSizeIterator<Item = (&'r [u8], &'r [Range<usize>])> + Clone {
+        let (buffer, args) = (self.buffer, self.args);
+        self.commands.iter().map(move |command| (buffer, &args[command.clone()]))
+    }
 }
 
 /// Why a file could not be read on.

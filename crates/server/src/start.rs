@@ -8,16 +8,18 @@ use crate::journal::{Begin, Journal, JournalThread};
 use crate::limits;
 use crate::listen::{self, ListenAddress, ListenError, Listener};
 use crate::listeners::Listeners;
-use crate::load::{self, LoadFailed};
+use crate::load::{self, LoadFailed, Recovered, Source};
 use crate::logging;
 use crate::mail::{Mail, Mailbox};
 use crate::worker::{Worker, WorkerParts};
 use base::{Clock, KeyHasher, Stopwatch, process};
 use command::{Identity, Instance};
 use crossbeam_channel::{Receiver, Sender, bounded};
+use journal::Reader;
 use mio::{Poll, Waker};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use settings::{Invocation, Loaded, Settings, general, journal, memory, network};
+use settings::journal::{APPENDFSYNC, APPENDONLY};
+use settings::{Invocation, Loaded, Settings, general, memory, network};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::ffi::OsString;
@@ -103,22 +105,17 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
     let (stop_background, background_jobs) = start_background(&instance, &journal)?;
     let memory = start_memory(&instance)?;
     write_pidfile(&settings);
-    if let Some(source) = source {
-        let mut thread = instance.store.thread_context().ok_or_else(too_many_threads)?;
-        load::load(&instance, &mut thread, source)?;
-        limits::apply(&instance);
-    }
-    let begin: Option<Begin> = None;
-    let (own, stream) = (Arc::clone(&instance), Arc::clone(&journal));
-    let writer = JournalThread::start(own, stream, reader, begin);
-    let writer = writer.map_err(system("starting the journal"))?;
-    tracing::info!(
-        "Ready to accept connections on port {} with {} threads, pid {}",
-        network::PORT.get(&settings),
-        instance.identity.threads,
-        std::process::id()
-    );
-    wait_for_end(&instance, &end_asked);
+    let served = load_data(&instance, source).and_then(|recovered| {
+        let writer = start_journal(&instance, &journal, reader, recovered)?;
+        tracing::info!(
+            "Ready to accept connections on port {} with {} threads, pid {}",
+            network::PORT.get(&settings),
+            instance.identity.threads,
+            std::process::id()
+        );
+        wait_for_end(&instance, &end_asked);
+        Ok(writer)
+    });
     tracing::info!("Shutting down");
     mailboxes.iter().for_each(|mailbox| mailbox.send(Mail::Stop));
     drop(stop_background);
@@ -128,9 +125,41 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
     }
     // Nothing changes any more.
     journal.stop();
-    let _ = writer.join();
+    let served = served.map(|writer| drop(writer.join()));
     remove_files(&settings);
-    Ok(())
+    match served {
+        Err(StartError::Load(LoadFailed::GivenUp)) => Ok(()),
+        served => served,
+    }
+}
+
+/// Loads the data that is there at start. Clients are refused until `start_journal`.
+fn load_data(instance: &Instance, source: Option<Source>) -> Result<Option<Recovered>, StartError> {
+    let Some(source) = source else { return Ok(None) };
+    let mut thread = instance.store.thread_context().ok_or_else(too_many_threads)?;
+    let loaded = load::load(instance, &mut thread, source);
+    Ok(Some(loaded.inspect_err(|error| tracing::error!("{error}"))?))
+}
+
+/// Starts the thread that writes the journal, which goes on behind what was recovered, and lets
+/// clients see the data.
+fn start_journal(
+    instance: &Arc<Instance>,
+    journal: &Arc<Journal>,
+    reader: Reader,
+    mut recovered: Option<Recovered>,
+) -> Result<JoinHandle<()>, StartError> {
+    let begin = recovered.as_mut().and_then(|recovered| {
+        let set = recovered.set.take()?;
+        Some(Begin { set, position: recovered.position, id: recovered.id })
+    });
+    let writer = JournalThread::start(Arc::clone(instance), Arc::clone(journal), reader, begin);
+    let writer = writer.map_err(system("beginning the next append-only file"))?;
+    if let Some(recovered) = recovered {
+        load::end(instance, recovered);
+        limits::apply(instance);
+    }
+    Ok(writer)
 }
 
 /// Logs which of the settings that differ from their defaults have no effect in this server.
@@ -324,7 +353,7 @@ fn follow_settings(instance: &Arc<Instance>, journal: &Arc<Journal>) {
         journal.follow_settings();
         Ok(())
     });
-    for name in [journal::APPENDONLY.name(), journal::APPENDFSYNC.name()] {
+    for name in [APPENDONLY.name(), APPENDFSYNC.name()] {
         instance.settings.on_change(name, tell_writer.clone());
     }
     let raise = |settings: &Settings| {

@@ -10,7 +10,7 @@ use crate::restore::Limits;
 use base::Millis;
 use rdb::{Checks, Error, Flaw, Header, Item, KeyFacts, read_header, read_item};
 use std::io::Read;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use store::eviction::Use;
 use store::{NoSpace, Store, ThreadContext};
 
@@ -25,6 +25,8 @@ pub struct Progress {
     pub expired: AtomicU64,
     /// Keys left out, as their collections are empty.
     pub empty: AtomicU64,
+    /// Set by others: nothing more is to be loaded.
+    pub is_given_up: AtomicBool,
 }
 
 /// What a file holds besides keys.
@@ -34,6 +36,8 @@ pub struct Loaded {
     pub functions: Vec<Vec<u8>>,
     /// Names and texts about the file.
     pub notes: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Length of the file; something else may follow.
+    pub bytes: u64,
 }
 
 /// Loading of one file.
@@ -67,8 +71,14 @@ impl Load<'_> {
         let header = next(&mut input, |input| read_header(input, self.checks.version))?;
         let dialect = header.version.dialect();
         let (mut loaded, mut database) = (Loaded::default(), 0);
+        let mut told = 0;
         loop {
             let at = input.at();
+            self.progress.bytes.fetch_add(at - told, Relaxed);
+            told = at;
+            if self.progress.is_given_up.load(Relaxed) {
+                return Err(LoadError::GivenUp);
+            }
             let item = next(&mut input, |input| Ok(owned(read_item(input, dialect)?)))?;
             match item {
                 Item::Aux { name, text } => {
@@ -80,9 +90,10 @@ impl Load<'_> {
                 Item::Key(facts) => self.read_key(&mut input, &facts, database, at)?,
                 Item::End => break,
             }
-            self.progress.bytes.store(input.at(), Relaxed);
         }
         self.check_end(&mut input, header)?;
+        loaded.bytes = input.at();
+        self.progress.bytes.fetch_add(loaded.bytes - told, Relaxed);
         Ok(loaded)
     }
 

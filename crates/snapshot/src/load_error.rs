@@ -33,4 +33,7 @@ pub enum LoadError {
         /// Offset of the key.
         at: u64,
     },
+    /// The server is to end.
+    #[error("given up, since the server ends")]
+    GivenUp,
 }

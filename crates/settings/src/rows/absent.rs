@@ -7,7 +7,6 @@
 use crate::row::{Row, fixed};
 
 const SNAPSHOTS: &str = "snapshots are not supported by this version of Varve";
-const JOURNAL: &str = "the append-only file is not supported by this version of Varve";
 const REPLICATION: &str = "replication is not supported by this version of Varve";
 const CLUSTER: &str = "cluster mode is not supported by this version of Varve";
 const TLS: &str = "TLS is not supported by this version of Varve";
@@ -31,7 +30,6 @@ pub(crate) const ROWS: &[Row] = &[
     fixed("stop-writes-on-bgsave-error", "yes", SNAPSHOTS),
     fixed("rdb-del-sync-files", "no", SNAPSHOTS),
     fixed("rdb-save-incremental-fsync", "yes", SNAPSHOTS),
-    fixed("aof-load-truncated", "yes", JOURNAL).tolerates(&["no"]),
     fixed("replicaof", "", REPLICATION).alias("slaveof").tolerates(&["no one"]).at_start(),
     fixed("replica-serve-stale-data", "yes", REPLICATION).alias("slave-serve-stale-data"),
     fixed("replica-read-only", "yes", REPLICATION).alias("slave-read-only"),

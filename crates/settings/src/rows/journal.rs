@@ -26,6 +26,8 @@ super::declare::rows! { from super::snapshots::END;
         "Bytes of the append-only files below which they are not rotated.");
     AOF_USE_RDB_PREAMBLE: bool = yes_no("aof-use-rdb-preamble", true,
         "Write bases of the append-only file as RDB, and not as commands.");
+    AOF_LOAD_TRUNCATED: bool = yes_no("aof-load-truncated", true,
+        "Start where the last append-only file ends within a command: without that command.");
     AOF_TIMESTAMP_ENABLED: bool = yes_no("aof-timestamp-enabled", false,
         "Write the time into the append-only file, once a second at most.");
     AOF_REWRITE_INCREMENTAL_FSYNC: bool = yes_no("aof-rewrite-incremental-fsync", true,

@@ -8,7 +8,7 @@
 //! | `digest.rs` | DIGEST, DIGEST-VALUE: fingerprints of data, equal to Valkey's |
 //! | `protocol.rs` | PROTOCOL: one reply of each type |
 //! | `populate.rs` | POPULATE |
-//! | `reload.rs` | RELOAD |
+//! | `reload.rs` | RELOAD, LOADAOF |
 
 mod digest;
 mod objects;
@@ -50,7 +50,7 @@ const fn subcommand(
 
 const ANY: RangeInclusive<usize> = 2..=usize::MAX;
 
-const SUBCOMMANDS: [Subcommand; 29] = [
+const SUBCOMMANDS: [Subcommand; 28] = [
     subcommand(
         "DICT-RESIZING",
         3..=3,
@@ -80,6 +80,13 @@ const SUBCOMMANDS: [Subcommand; 29] = [
         "<key> [full]",
         "Figures of the hash table that a key holds.",
         tables::htstats_key,
+    ),
+    subcommand(
+        "LOADAOF",
+        2..=2,
+        "",
+        "Loads the append-only files in place of all data.",
+        reload::load_aof,
     ),
     subcommand("LOG", 3..=3, "<text>", "Writes a message.", switches::log),
     subcommand("OBJECT", 3..=4, "<key> [fast]", "How a key is kept.", objects::object),
@@ -144,8 +151,6 @@ const SUBCOMMANDS: [Subcommand; 29] = [
     subcommand("PANIC", ANY, "", "", refuse_to_end),
     subcommand("RESTART", ANY, "", "", refuse_to_end),
     subcommand("SEGFAULT", ANY, "", "", refuse_to_end),
-    subcommand("LOADAOF", ANY, "", "", refuse_to_load),
-    subcommand("RELOAD", ANY, "", "", refuse_to_load),
     subcommand("QUICKLIST", ANY, "", "", refuse_quicklist),
 ];
 
@@ -182,11 +187,6 @@ fn help(call: &mut Call<'_>) -> Outcome {
 
 fn refuse_to_end(_: &mut Call<'_>) -> Outcome {
     Err(Refusal::of("ERR Varve does not end on request of DEBUG: use SHUTDOWN").into())
-}
-
-fn refuse_to_load(_: &mut Call<'_>) -> Outcome {
-    Err(Refusal::of("ERR there is nothing to load: this version of Varve keeps no data on disk")
-        .into())
 }
 
 fn refuse_quicklist(_: &mut Call<'_>) -> Outcome {

@@ -1,4 +1,4 @@
-//! DEBUG RELOAD: saves all data and loads it again.
+//! DEBUG RELOAD saves all data and loads it again; LOADAOF loads the append-only files.
 
 use crate::call::{Call, Outcome};
 use crate::instance::Reload;
@@ -22,6 +22,13 @@ pub(super) fn reload(call: &mut Call<'_>) -> Outcome {
     }
     let instance = call.instance;
     instance.data_files.reload(instance, call.thread, how).map_err(Refusal::new)?;
+    call.reply.ok();
+    Ok(())
+}
+
+pub(super) fn load_aof(call: &mut Call<'_>) -> Outcome {
+    let instance = call.instance;
+    instance.data_files.load_aof(instance, call.thread).map_err(Refusal::new)?;
     call.reply.ok();
     Ok(())
 }

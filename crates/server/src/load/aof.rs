@@ -1,0 +1,161 @@
+//! Loading of append-only files: what they are worth is looked at first, then they are executed.
+//!
+//! ```text
+//! base (RDB or commands) ─▶ incremental files in order ─▶ Recovered: where the stream ends
+//!      look: whole │ torn, last file: cut │ torn before, damaged: refused
+//! ```
+
+use super::error::LoadFailed;
+use super::rdb::{self, FrontToBack, Wanted};
+use super::replay::Replay;
+use command::Instance;
+use journal::disk::{Directory, File, Files, OpenFile};
+use journal::inspect::{Inspection, State, inspect};
+use journal::manifest::Manifest;
+use journal::sync_line::ReplicationId;
+use settings::journal::AOF_LOAD_TRUNCATED;
+use store::ThreadContext;
+
+/// What is there when all files of a set are loaded.
+#[derive(Debug, Default)]
+pub struct Contents {
+    /// Length up to which the last file is whole, and up to which it is known to be safe.
+    pub last: (u64, u64),
+    /// Position of the stream at the end, and whose it is, if the files tell.
+    pub position: Option<(u64, ReplicationId)>,
+    /// Sources of function libraries.
+    pub functions: Vec<Vec<u8>>,
+    /// Bytes behind the last unit, which are to be cut off.
+    pub cut_bytes: u64,
+}
+
+/// A file of the set.
+struct AofFile {
+    /// Name from the working directory on.
+    path: String,
+    file: OpenFile,
+    is_last: bool,
+    /// True if it begins as RDB files do: where commands begin is only known behind that.
+    has_rdb: bool,
+    /// What its commands are worth, as far as that is known.
+    look: Option<Inspection>,
+}
+
+/// Loads the files that a manifest names, in order. The thread is inside the gate.
+///
+/// # Errors
+/// When a file cannot be read, is damaged, or holds what this server does not know; the store
+/// holds a part of the data then.
+pub fn load_files(
+    instance: &Instance,
+    thread: &mut ThreadContext,
+    directory: &Directory,
+    path: &str,
+    manifest: &Manifest,
+) -> Result<Contents, LoadFailed> {
+    let mut files = open(directory, path, manifest)?;
+    // Nothing is executed before all files are known to be worth it.
+    for file in files.iter_mut().filter(|file| !file.has_rdb) {
+        look(instance, file, 0)?;
+    }
+    let mut contents = Contents::default();
+    for file in &mut files {
+        load_file(instance, thread, file, &mut contents)?;
+    }
+    Ok(contents)
+}
+
+/// Number of bytes of the files that a manifest names.
+///
+/// # Errors
+/// When a file cannot be read.
+pub fn total_bytes(
+    directory: &Directory,
+    path: &str,
+    manifest: &Manifest,
+) -> Result<u64, LoadFailed> {
+    let files = open(directory, path, manifest)?;
+    files.iter().try_fold(0, |sum, it| {
+        let bytes = it.file.bytes().map_err(LoadFailed::of_system("reading", &it.path))?;
+        Ok(sum + bytes)
+    })
+}
+
+fn open(
+    directory: &Directory,
+    path: &str,
+    manifest: &Manifest,
+) -> Result<Vec<AofFile>, LoadFailed> {
+    let count = manifest.to_load().count();
+    let open = |(at, name): (usize, &String)| {
+        let path = format!("{path}/{name}");
+        let opened = directory.open(name).and_then(|file| Ok((rdb::begins(&file)?, file)));
+        let (has_rdb, file) = opened.map_err(LoadFailed::of_system("opening", &path))?;
+        Ok(AofFile { path, file, is_last: at + 1 == count, has_rdb, look: None })
+    };
+    manifest.to_load().map(|entry| &entry.name).enumerate().map(open).collect()
+}
+
+/// Finds out what the commands of a file are worth.
+fn look(instance: &Instance, it: &mut AofFile, from: u64) -> Result<Inspection, LoadFailed> {
+    let found = inspect(&it.file, from).map_err(LoadFailed::of_system("reading", &it.path))?;
+    let file = it.path.clone();
+    let torn = |offset, why, remedy: String| LoadFailed::Torn {
+        file: it.path.clone(),
+        offset,
+        why,
+        look: Box::new(found),
+        remedy,
+    };
+    match found.state {
+        State::Whole => {}
+        State::Damaged { offset, why } => return Err(LoadFailed::Damaged { file, offset, why }),
+        State::Torn { offset, why } if !it.is_last => {
+            let remedy = "The file is not the last one, so what follows in others would not fit: \
+                          take all files of the set from a backup";
+            return Err(torn(offset, why, remedy.to_owned()));
+        }
+        State::Torn { offset, why } if !AOF_LOAD_TRUNCATED.get(&instance.settings) => {
+            let remedy = format!(
+                "Make a copy, then use varve-check --fix {file}, or set aof-load-truncated to yes"
+            );
+            return Err(torn(offset, why, remedy));
+        }
+        State::Torn { .. } => {}
+    }
+    it.look = Some(found);
+    Ok(found)
+}
+
+fn load_file(
+    instance: &Instance,
+    thread: &mut ThreadContext,
+    it: &mut AofFile,
+    contents: &mut Contents,
+) -> Result<(), LoadFailed> {
+    let mut from = 0;
+    if it.has_rdb {
+        let wanted = Wanted { drops_expired: false, replaces: false };
+        let loaded = rdb::read(instance, thread, &it.path, FrontToBack::new(&it.file), wanted)?;
+        contents.functions.extend(loaded.functions);
+        from = loaded.bytes;
+    }
+    let found = match it.look {
+        Some(found) => found,
+        None => look(instance, it, from)?,
+    };
+    Replay::new(instance, thread, &it.path).run(&it.file, from, found.whole)?;
+    if let State::Torn { offset, why } = found.state {
+        let (bytes, whole) = (found.bytes_behind, found.whole);
+        tracing::warn!(
+            "{}: {why} at byte {offset}; the last {bytes} bytes, from byte {whole} on, are cut off",
+            it.path
+        );
+        contents.cut_bytes += bytes;
+    }
+    contents.last = (found.whole, found.safe);
+    if found.position.is_some() || found.whole > 0 {
+        contents.position = found.position;
+    }
+    Ok(())
+}

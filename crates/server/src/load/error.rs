@@ -1,0 +1,119 @@
+//! Reasons why data was not loaded.
+
+use journal::inspect::Inspection;
+use journal::manifest::Problem;
+use journal::reader::Why;
+use journal::set::SetError;
+use snapshot::LoadError;
+use std::io;
+use thiserror::Error;
+
+/// Reason why data was not loaded. The operator acts.
+#[derive(Debug, Error)]
+pub enum LoadFailed {
+    /// An RDB file, or a file of commands that begins with one.
+    #[error("loading {file}: {error}. Move the file away, or mend it, before the next start")]
+    Rdb {
+        /// Name of the file, from the working directory on.
+        file: String,
+        /// What is wrong with it.
+        error: LoadError,
+    },
+    /// The system refused to read an append-only file, or to make ready for it.
+    #[error("{doing} {file}: {error}")]
+    System {
+        /// What was done.
+        doing: &'static str,
+        /// With which file.
+        file: String,
+        /// What went wrong.
+        error: io::Error,
+    },
+    /// The set of append-only files.
+    #[error("the append-only files in {directory}: {}", told(.error))]
+    Set {
+        /// Directory of the set.
+        directory: String,
+        /// What is wrong with it.
+        error: Box<SetError>,
+    },
+    /// A file ends too early.
+    #[error(
+        "Unexpected end of file reading the append only file {file}: {why} at byte {offset}. {} \
+         bytes would be cut off from byte {} on. {remedy}", .look.bytes_behind, .look.whole
+    )]
+    Torn {
+        /// Name of the file, from the working directory on.
+        file: String,
+        /// Where the break is.
+        offset: u64,
+        /// What it is.
+        why: Why,
+        /// What can be loaded.
+        look: Box<Inspection>,
+        /// What the operator can do.
+        remedy: String,
+    },
+    /// A file is damaged, and there is more data behind.
+    #[error(
+        "Bad file format reading the append only file {file}: {why} at byte {offset}, and data \
+         that was safe follows. Make a copy, then cut the file there with varve-check --fix {file}"
+    )]
+    Damaged {
+        /// Name of the file, from the working directory on.
+        file: String,
+        /// Where the damage is.
+        offset: u64,
+        /// What it is.
+        why: Why,
+    },
+    /// A command that this server does not have, or does not execute from a file.
+    #[error("{what} reading the append only file {file}, at byte {offset}")]
+    Command {
+        /// Name of the file, from the working directory on.
+        file: String,
+        /// Where the command is.
+        offset: u64,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The server is to end.
+    #[error("loading was given up, since the server ends")]
+    GivenUp,
+}
+
+impl LoadFailed {
+    /// Failure of an RDB file.
+    pub fn of_rdb(file: &str, error: LoadError) -> LoadFailed {
+        match error {
+            LoadError::GivenUp => LoadFailed::GivenUp,
+            error => LoadFailed::Rdb { file: file.to_owned(), error },
+        }
+    }
+
+    /// Failure of the system.
+    pub fn of_system(doing: &'static str, file: &str) -> impl Fn(io::Error) -> LoadFailed {
+        move |error| LoadFailed::System { doing, file: file.to_owned(), error }
+    }
+}
+
+/// What is wrong with a set, with the words under which operators of other servers know it.
+fn told(error: &SetError) -> String {
+    let words = match error {
+        SetError::Missing(name) => {
+            return format!("{name} is named in the manifest: No such file or directory");
+        }
+        SetError::Manifest { error, .. } => match error.problem {
+            Problem::Empty => "Found an empty AOF manifest",
+            Problem::LineLength => "The AOF manifest file contains too long line",
+            Problem::SecondBase => "Found duplicate base file information",
+            Problem::Order => "Found a non-monotonic sequence number",
+            Problem::Type => "Unknown AOF file type",
+            Problem::Format | Problem::Path | Problem::Duplicate => {
+                "Invalid AOF manifest file format"
+            }
+        },
+        error => return error.to_string(),
+    };
+    format!("{words}: {error}")
+}

@@ -1,0 +1,210 @@
+//! Loading of data at start and for DEBUG, while clients are told to wait: of the append-only files
+//! if they are on, else of the RDB file.
+//!
+//! | file | what |
+//! |---|---|
+//! | `rdb.rs` | an RDB file |
+//! | `adopt.rs` | a single file of an old server becomes a set |
+//! | `aof.rs` | the files of a set, in order |
+//! | `replay.rs` | the commands of one file |
+//! | `debug.rs` | DEBUG RELOAD and LOADAOF |
+//! | `error.rs` | why data was not loaded |
+
+mod adopt;
+mod aof;
+mod debug;
+mod error;
+mod rdb;
+mod replay;
+
+pub use debug::Files;
+pub use error::LoadFailed;
+
+use aof::Contents;
+use command::Instance;
+use journal::disk::Directory;
+use journal::set::Set;
+use journal::sync_line::ReplicationId;
+use rdb::Wanted;
+use settings::journal::{APPENDDIRNAME, APPENDFILENAME, APPENDONLY};
+use settings::snapshots::DBFILENAME;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
+use store::ThreadContext;
+
+/// What is to be loaded.
+#[derive(Debug)]
+pub enum Source {
+    /// An RDB file.
+    Rdb {
+        /// Its name, from the working directory on.
+        name: String,
+        /// The file.
+        file: File,
+    },
+    /// Append-only files.
+    Set(OpenedSet),
+}
+
+/// A set of append-only files, and where it is.
+#[derive(Debug)]
+pub struct OpenedSet {
+    set: Set<Directory>,
+    path: String,
+}
+
+/// What was loaded.
+#[derive(Debug)]
+pub struct Recovered {
+    /// The set of files, if there is one: all of it is safe, and another file may follow.
+    pub set: Option<Set<Directory>>,
+    /// Position of the stream behind it; zero if the files do not tell.
+    pub position: u64,
+    /// Whose stream it is, if the files tell.
+    pub id: Option<ReplicationId>,
+    /// Sources of function libraries.
+    functions: Vec<Vec<u8>>,
+}
+
+/// Opens what the settings name; `None` if there is no RDB file. Commands that need data are
+/// refused from now on until `end`.
+///
+/// # Errors
+/// When files cannot be read, or are no set.
+pub fn open(instance: &Instance) -> Result<Option<Source>, LoadFailed> {
+    if APPENDONLY.get(&instance.settings) {
+        instance.begin_loading(0);
+        return open_set(instance).map(|set| Some(Source::Set(set)));
+    }
+    let name = DBFILENAME.get(&instance.settings).to_string();
+    let failed = LoadFailed::of_system("opening", &name);
+    let file = match File::open(&name) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed(error)),
+    };
+    let length = file.metadata().map_err(failed)?.len();
+    instance.begin_loading(length);
+    Ok(Some(Source::Rdb { name, file }))
+}
+
+/// Opens the append-only files, whose directory is made if there is none. Loading must have begun.
+///
+/// # Errors
+/// When files cannot be read, or are no set.
+pub fn open_set(instance: &Instance) -> Result<OpenedSet, LoadFailed> {
+    let path = APPENDDIRNAME.get(&instance.settings).to_string();
+    let prefix = APPENDFILENAME.get(&instance.settings);
+    let directory = Directory::open(Path::new(&path));
+    let directory = directory.map_err(LoadFailed::of_system("opening", &path))?;
+    adopt::adopt(&directory, &path, &prefix)?;
+    let set = Set::open(directory, &prefix);
+    let set = set.map_err(|error| failed_set(&path, error))?;
+    instance.loading.expect(aof::total_bytes(set.files(), &path, set.manifest())?);
+    Ok(OpenedSet { set, path })
+}
+
+/// Loads at start what was opened. Commands go on being refused until `end`.
+///
+/// # Errors
+/// When a file is damaged, or holds what this server does not know.
+pub fn load(
+    instance: &Instance,
+    thread: &mut ThreadContext,
+    source: Source,
+) -> Result<Recovered, LoadFailed> {
+    match source {
+        Source::Set(opened) => load_set(instance, thread, opened),
+        Source::Rdb { name, file } => {
+            let functions = load_rdb(instance, thread, &name, file, Wanted::AT_START)?;
+            Ok(Recovered { set: None, position: 0, id: None, functions })
+        }
+    }
+}
+
+/// Loads a set of files, and makes all of it safe, so that another file may follow.
+///
+/// # Errors
+/// As those of `load`.
+pub fn load_set(
+    instance: &Instance,
+    thread: &mut ThreadContext,
+    OpenedSet { set, path }: OpenedSet,
+) -> Result<Recovered, LoadFailed> {
+    let began = Instant::now();
+    let contents = read_set(instance, thread, set.files(), &path, set.manifest())?;
+    let (whole, safe) = contents.last;
+    set.settle_last(whole, safe).map_err(|error| failed_set(&path, error))?;
+    report(instance, &path, contents.functions.len(), began);
+    let (position, id) = contents.position.unzip();
+    let position = position.unwrap_or(0);
+    Ok(Recovered { set: Some(set), position, id, functions: contents.functions })
+}
+
+/// Executes the files of a set. What is past its deadline stays, as effects name what is to go.
+fn read_set(
+    instance: &Instance,
+    thread: &mut ThreadContext,
+    directory: &Directory,
+    path: &str,
+    manifest: &journal::manifest::Manifest,
+) -> Result<Contents, LoadFailed> {
+    let store = &instance.store;
+    store.apply_journal(true);
+    store.enter(thread);
+    let loaded = aof::load_files(instance, thread, directory, path, manifest);
+    store.leave(thread);
+    store.apply_journal(false);
+    if let Ok(contents) = &loaded {
+        instance.loading.cut_bytes.store(contents.cut_bytes, Relaxed);
+    }
+    loaded
+}
+
+/// Ends loading at start: clients see the data.
+pub fn end(instance: &Instance, recovered: Recovered) {
+    let Recovered { set, position, id, functions } = recovered;
+    if set.is_some() {
+        let id = id.as_ref().map_or("unknown", ReplicationId::as_str);
+        tracing::debug!("the stream {id} goes on at position {position}");
+    }
+    instance.end_loading(functions);
+}
+
+fn failed_set(path: &str, error: journal::set::SetError) -> LoadFailed {
+    LoadFailed::Set { directory: path.to_owned(), error: Box::new(error) }
+}
+
+/// Loads an RDB file; returns the function libraries that it holds.
+fn load_rdb(
+    instance: &Instance,
+    thread: &mut ThreadContext,
+    name: &str,
+    file: File,
+    wanted: Wanted,
+) -> Result<Vec<Vec<u8>>, LoadFailed> {
+    let began = Instant::now();
+    instance.store.enter(thread);
+    let loaded = rdb::read(instance, thread, name, file, wanted);
+    instance.store.leave(thread);
+    let functions = loaded?.functions;
+    report(instance, name, functions.len(), began);
+    Ok(functions)
+}
+
+fn report(instance: &Instance, file: &str, functions: usize, began: Instant) {
+    let progress = &instance.loading.progress;
+    let [keys, expired, empty] =
+        [&progress.keys, &progress.expired, &progress.empty].map(|count| count.load(Relaxed));
+    let seconds = began.elapsed().as_secs_f64();
+    tracing::info!("Done loading {file}: {keys} keys in {seconds:.3} seconds, {expired} expired");
+    if empty > 0 {
+        tracing::warn!("{file}: {empty} keys with empty collections were left out");
+    }
+    if functions > 0 {
+        tracing::warn!("{file}: {functions} function libraries are kept, but cannot be run");
+    }
+}

@@ -1,0 +1,90 @@
+//! Loading of an RDB file, alone or in front of commands.
+
+use super::error::LoadFailed;
+use command::{Instance, checks_version, value_limits};
+use journal::disk::{File, OpenFile};
+use rdb::Checks;
+use settings::snapshots::RDBCHECKSUM;
+use snapshot::{Load, Loaded};
+use std::io::{self, Read};
+use store::ThreadContext;
+
+/// What is loaded of an RDB file.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted {
+    /// True if keys past their deadline are left out. Not so where effects follow, which name each
+    /// key that is to go.
+    pub drops_expired: bool,
+    /// True if a key that is there already is replaced.
+    pub replaces: bool,
+}
+
+impl Wanted {
+    /// Of the file that a server finds at start.
+    pub const AT_START: Wanted = Wanted { drops_expired: true, replaces: false };
+}
+
+/// Reads a file into the store. The thread is inside the gate.
+///
+/// # Errors
+/// When it is damaged, or holds what this server does not know.
+pub fn read(
+    instance: &Instance,
+    thread: &mut ThreadContext,
+    name: &str,
+    file: impl Read,
+    wanted: Wanted,
+) -> Result<Loaded, LoadFailed> {
+    let mut load = Load {
+        store: &instance.store,
+        thread,
+        limits: value_limits(&instance.settings),
+        now: instance.clock.now(),
+        drops_expired: wanted.drops_expired,
+        replaces: wanted.replaces,
+        checks: Checks {
+            checksum: RDBCHECKSUM.get(&instance.settings),
+            version: checks_version(&instance.settings),
+        },
+        progress: &instance.loading.progress,
+    };
+    load.read(file).map_err(|error| LoadFailed::of_rdb(name, error))
+}
+
+/// True if a file begins as RDB files do.
+///
+/// # Errors
+/// Those of the system.
+pub fn begins(file: &impl File) -> io::Result<bool> {
+    let mut begin = [0; 6];
+    let mut read = 0;
+    while read < begin.len() {
+        match file.read_at(read as u64, &mut begin[read..])? {
+            0 => break,
+            more => read += more,
+        }
+    }
+    Ok(begin[..read].starts_with(b"REDIS") || begin == *b"VALKEY")
+}
+
+/// A file, read from front to back.
+#[derive(Debug)]
+pub struct FrontToBack<'f> {
+    file: &'f OpenFile,
+    at: u64,
+}
+
+impl FrontToBack<'_> {
+    /// A reader of a file from its begin on.
+    pub fn new(file: &OpenFile) -> FrontToBack<'_> {
+        FrontToBack { file, at: 0 }
+    }
+}
+
+impl Read for FrontToBack<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read_at(self.at, into)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}

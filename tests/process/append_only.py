@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+"""Starts the server named by VARVE_SERVER on append-only files, whole, torn and damaged ones, and checks what it makes of them.
+
+    VARVE_SERVER=target/release/varve-server tests/process/append_only.py [CASE ...]
+"""
+
+import inspect
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+from run import Error, Server
+
+FIRST = "appendonly.aof.1.incr.aof"
+
+
+def command(*words):
+    """A command as files have it."""
+    words = [word if isinstance(word, bytes) else str(word).encode() for word in words]
+    return b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words)
+
+
+def manifest(*names):
+    """The manifest of files, whose kind is in their names."""
+    line = "file %s seq %s type %s\n"
+    return "".join(line % (name, name.split(".")[2], "b" if ".base." in name else "i") for name in names).encode()
+
+
+class Loading(Server):
+    """A server that finds files when it starts: by name in the directory of the set, or above it behind `../`."""
+
+    def __init__(self, files, *settings):
+        self.source = tempfile.TemporaryDirectory(prefix="varve-append-only-")
+        folder = pathlib.Path(self.source.name, "appendonlydir")
+        folder.mkdir()
+        for name, data in files.items():
+            (folder / name).write_bytes(data)
+        super().__init__("--appendonly", "yes", "--enable-debug-command", "yes", *settings, "--dir", self.source.name)
+
+    def __exit__(self, *rest):
+        super().__exit__(*rest)
+        self.source.cleanup()
+
+    def loaded(self):
+        """Waits until everything is loaded, and returns a connection."""
+        client = self.connect()
+        self.until(lambda: not isinstance(client.command("PING"), Error))
+        return client
+
+    def file(self, name):
+        return pathlib.Path(self.source.name, "appendonlydir", name).read_bytes()
+
+
+def one(data, *settings):
+    """A server with one incremental file."""
+    return Loading({FIRST: data, "appendonly.aof.manifest": manifest(FIRST)}, *settings)
+
+
+def fails(server):
+    """What a server says that must not start."""
+    try:
+        status = server.process.wait(15)
+        output = server.output.read_text()
+        assert status == 1, "status %d: %s" % (status, output)
+        assert "panicked" not in output, output
+        return output
+    finally:
+        server.__exit__(None, None, None)
+
+
+def case_files_are_executed_in_the_order_of_the_manifest():
+    base, second = "appendonly.aof.1.base.aof", "appendonly.aof.3.incr.aof"
+    files = {
+        base: command("RPUSH", "l", "base"),
+        FIRST: command("SELECT", 3) + command("SET", "k", "v"),
+        second: b"#TS:1\r\n" + command("RPUSH", "l", "second"),
+        "appendonly.aof.manifest": manifest(base, FIRST, second),
+    }
+    with Loading(files) as server:
+        client = server.loaded()
+        assert client.command("LRANGE", "l", 0, -1) == [b"base", b"second"], "each file begins in database 0"
+        client.command("SELECT", 3)
+        assert client.command("GET", "k") == b"v"
+
+
+def case_a_single_file_of_an_old_server_becomes_the_base():
+    for has_manifest in (False, True):
+        files = {"../appendonly.aof": command("SET", "k", "v")}
+        if has_manifest:  # a start that ended before the file was moved
+            files["appendonly.aof.manifest"] = b"file appendonly.aof seq 1 type b\n"
+        with Loading(files) as server:
+            assert server.loaded().command("GET", "k") == b"v"
+            assert server.file("appendonly.aof.manifest").startswith(b"file appendonly.aof seq 1 type b\n")
+            assert server.file("appendonly.aof") == command("SET", "k", "v")
+
+
+def case_what_is_not_whole_at_the_end_is_cut_off_and_counted():
+    whole = command("SET", "k", "v")
+    for tail in (command("SET", "k", "w")[:-1], command("MULTI") + command("SET", "k", "w"), b"*", b"\0" * 100):
+        with one(whole + tail) as server:
+            client = server.loaded()
+            assert client.command("GET", "k") == b"v"
+            assert server.file(FIRST) == whole, tail
+            info = client.command("INFO", "persistence").decode()
+            assert "aof_last_load_truncated_bytes:%d\r\n" % len(tail) in info, info
+            assert "are cut off" in server.output.read_text()
+
+
+def case_what_is_not_whole_stops_the_start_where_the_setting_says_so():
+    whole = command("SET", "k", "v")
+    for tail in (command("SET", "k", "w")[:-1], command("MULTI") + command("SET", "k", "w")):
+        output = fails(one(whole + tail, "--aof-load-truncated", "no"))
+        assert "Unexpected end of file reading the append only file appendonlydir/" + FIRST in output, output
+        assert "at byte %d" % len(whole) in output and "varve-check --fix" in output, output
+
+
+def case_damage_with_whole_commands_behind_it_stops_the_start():
+    whole = command("SET", "k", "v")
+    output = fails(one(whole + b"!!!" + whole))
+    assert "Bad file format reading the append only file" in output and "at byte %d" % len(whole) in output, output
+    assert "varve-check --fix appendonlydir/" + FIRST in output, output
+
+
+def case_only_the_last_file_may_be_torn():
+    second = "appendonly.aof.2.incr.aof"
+    files = {FIRST: command("SET", "k", "v")[:-1], second: b"", "appendonly.aof.manifest": manifest(FIRST, second)}
+    output = fails(Loading(files))
+    assert "is not the last one" in output, output
+
+
+def case_commands_that_cannot_be_executed_are_named():
+    set_it = command("SET", "k", "v")
+    output = fails(one(set_it + command("EVAL", "return 1", 0) + set_it))
+    assert "'EVAL'" in output and "byte %d" % len(set_it) in output, output
+    assert "Unknown command 'bla' reading the append only file" in fails(one(set_it + command("bla", 1) + set_it))
+    assert "'SELECT' cannot be executed: ERR DB index" in fails(one(command("SELECT", 99)))
+    assert "'CONFIG'" in fails(one(command("CONFIG", "SET", "port", 1)))
+
+
+def case_refused_commands_are_logged_and_reads_are_passed_over():
+    with one(command("SET", "k", "v") + command("LPUSH", "k", "v") + command("GET", "k") + command("SET", "l", "w")) as server:
+        assert server.loaded().command("GET", "l") == b"w"
+        assert "'LPUSH' was refused: WRONGTYPE" in server.output.read_text()
+
+
+def case_what_is_past_its_deadline_stays_until_all_is_loaded():
+    with one(command("RPUSH", "l", "a") + command("PEXPIREAT", "l", 1000) + command("RPUSH", "l", "b")) as server:
+        assert server.loaded().command("LLEN", "l") == 0
+    with one(command("SET", "k", "v") + command("PEXPIREAT", "k", 1000) + command("PERSIST", "k")) as server:
+        assert server.loaded().command("GET", "k") == b"v"
+
+
+def case_a_manifest_that_is_wrong_is_named():
+    text = "appendonly.aof.manifest"
+    for data, words in (
+        (manifest(FIRST), FIRST + " is named in the manifest: No such file or directory"),
+        (manifest(FIRST).replace(b"seq 1", b"seq 2") + b"file x seq 1 type i\n", "Found a non-monotonic sequence number"),
+        (b"\n", "Invalid AOF manifest file format"),
+        (b"file a seq 1 type b\nfile b seq 2 type b\n", "Found duplicate base file information"),
+        (b"file a seq 1 type x\n", "Unknown AOF file type"),
+        (b"file " + b"a" * 2000 + b" seq 1 type i\n", "The AOF manifest file contains too long line"),
+        (b"", "Found an empty AOF manifest"),
+        (b"file ../../etc/passwd seq 1 type b\n", "may not be a path"),
+    ):
+        output = fails(Loading({text: data}))
+        assert words in output, output
+    assert "no manifest" in fails(Loading({"appendonly.aof.1.base.aof": command("SET", "k", "v" * 1000)}))
+
+
+def case_the_rdb_file_is_ignored_where_append_only_files_are_on():
+    rdb = b"REDIS0011\x00\x01k\x01v\xff" + bytes(8)
+    with Loading({"../dump.rdb": rdb}) as server:
+        assert server.loaded().command("DBSIZE") == 0
+
+
+def case_debug_loadaof_loads_the_files_again():
+    with one(command("SET", "k", "v")) as server:
+        client = server.loaded()
+        client.command("SET", "other", "x")
+        client.command("SET", "k", "w")
+        assert client.command("DEBUG", "LOADAOF") == b"OK"
+        assert client.command("GET", "k") == b"v"
+
+
+def main():
+    cases = {name[5:]: case for name, case in globals().items() if name.startswith("case_") and inspect.isfunction(case)}
+    failed = 0
+    for name in sys.argv[1:] or cases:
+        began = time.monotonic()
+        try:
+            cases[name]()
+            print("ok      %-70s %5.1f s" % (name.replace("_", " "), time.monotonic() - began))
+        except (AssertionError, OSError, subprocess.SubprocessError):
+            failed += 1
+            print("FAILED  " + name.replace("_", " "))
+            traceback.print_exc()
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
