@@ -60,6 +60,33 @@ impl<F: Files> Log<F> {
         Ok(Log { set, writer, id: start.id, homes, is_syncing: false })
     }
 
+    /// Begins an incremental file that is no part of its set before the next base, which has all
+    /// up to a position of the stream.
+    ///
+    /// # Errors
+    /// Those of the set.
+    pub fn begin_apart(mut set: Set<F>, start: Start, now: Millis) -> Result<Log<F>, SetError> {
+        let file = set.begin_apart(&start.header())?;
+        let writer = Writer::new(file, start, now);
+        let homes = vec![(start.position, start.home)];
+        Ok(Log { set, writer, id: start.id, homes, is_syncing: false })
+    }
+
+    /// Goes on in a file that is no part of the set before the next base, which has all up to
+    /// `cut`. What is not safe of the present file is given up.
+    ///
+    /// # Errors
+    /// Those of the set.
+    pub fn go_apart(&mut self, cut: u64, now: Millis) -> Result<(), LogError> {
+        if self.is_syncing {
+            return Err(LogError::Syncing);
+        }
+        let start = Start { position: cut, home: self.home_at(cut), id: self.id };
+        let file = self.set.begin_apart(&start.header())?;
+        self.writer = Writer::new(file, start, now);
+        Ok(())
+    }
+
     /// The set of files, for the switch of its base and for removing history.
     pub fn set(&mut self) -> &mut Set<F> {
         &mut self.set
@@ -96,7 +123,20 @@ impl<F: Files> Log<F> {
     /// Those of the file, and that it is given up after a failed sync.
     pub fn write(&mut self, reader: &mut Reader, now: Millis) -> Result<(), WriteError> {
         let whole = reader.whole();
-        self.writer.write(reader, whole, now)
+        self.write_until(reader, whole, now)
+    }
+
+    /// Writes what is whole up to a position, which is the end of a unit.
+    ///
+    /// # Errors
+    /// Those of `write`.
+    pub fn write_until(
+        &mut self,
+        reader: &Reader,
+        limit: u64,
+        now: Millis,
+    ) -> Result<(), WriteError> {
+        self.writer.write(reader, limit, now)
     }
 
     /// True if a sync is due.
@@ -165,7 +205,7 @@ impl<F: Files> Log<F> {
         if !self.writer.has_sync_failed() {
             return Ok(self.set.last_incremental());
         }
-        if reader.released() > self.writer.safe().position {
+        if self.set.is_apart() || reader.released() > self.writer.safe().position {
             return Err(LogError::NeedsBase);
         }
         self.set.settle()?;

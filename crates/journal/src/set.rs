@@ -3,6 +3,7 @@
 //! ```text
 //! begin_incremental   file with its header, synced ─▶ names synced ─▶ manifest
 //! switch_base         synced base, renamed ─▶ names synced ─▶ manifest
+//! begin_apart         file with its header, synced, under another name until the base is switched
 //! delete_step         history files, a piece at a time ─▶ manifest
 //!
 //! manifest            temporary file ─▶ synced ─▶ renamed ─▶ names synced
@@ -74,6 +75,8 @@ pub struct Set<F> {
     has_unsafe_names: bool,
     /// History files that were removed and that the manifest still names.
     removed: usize,
+    /// True if there is an incremental file that becomes part of the set with the next base.
+    is_apart: bool,
 }
 
 impl<F: Files> Set<F> {
@@ -91,34 +94,46 @@ impl<F: Files> Set<F> {
             manifest: Manifest::default(),
             has_unsafe_names: false,
             removed: 0,
+            is_apart: false,
         };
         let manifest = set.manifest_name();
+        let temporary =
+            [set.temporary_manifest(), set.temporary_incremental(), set.temporary_base()];
         if names.contains(&manifest) {
             set.manifest = set.read_manifest(&manifest)?;
+        } else if temporary[..2].iter().any(|name| names.contains(name)) {
+            // The first switch was interrupted: there was no set before it.
+            let named = names.iter().filter(|name| set.is_named(name));
+            named.map(|name| set.remove(name)).collect::<Result<(), _>>()?;
         } else {
             names.iter().try_for_each(|name| set.refuse_data(name))?;
         }
         if let Some(missing) = set.manifest.to_load().find(|entry| !names.contains(&entry.name)) {
             return Err(SetError::Missing(missing.name.clone()));
         }
-        for name in [set.temporary_manifest(), set.temporary_base()] {
-            if names.contains(&name) {
-                set.files.remove(&name).map_err(|error| failed("remove", &name, error))?;
-            }
-        }
+        let left = temporary.iter().filter(|name| names.contains(*name));
+        left.map(|name| set.remove(name)).collect::<Result<(), _>>()?;
         Ok(set)
+    }
+
+    fn remove(&self, name: &str) -> Result<(), SetError> {
+        self.files.remove(name).map_err(|error| failed("remove", name, error))
+    }
+
+    /// Returns true if a file is named like one of a set.
+    fn is_named(&self, name: &str) -> bool {
+        let rest = name.strip_prefix(&self.prefix).and_then(|rest| rest.strip_prefix('.'));
+        let kind = rest.and_then(|rest| rest.split_once('.'));
+        kind.is_some_and(|(number, kind)| {
+            let is_number = text::parse_u64(number.as_bytes()).is_some();
+            is_number && matches!(kind, "incr.aof" | "base.aof" | "base.rdb")
+        })
     }
 
     /// Refuses a file that is named like one of a set, unless it has no more than the header of
     /// the first one, whose manifest was never written.
     fn refuse_data(&self, name: &str) -> Result<(), SetError> {
-        let rest = name.strip_prefix(&self.prefix).and_then(|rest| rest.strip_prefix('.'));
-        let kind = rest.and_then(|rest| rest.split_once('.'));
-        let is_named = kind.is_some_and(|(number, kind)| {
-            let is_number = text::parse_u64(number.as_bytes()).is_some();
-            is_number && matches!(kind, "incr.aof" | "base.aof" | "base.rdb")
-        });
-        if !is_named {
+        if !self.is_named(name) {
             return Ok(());
         }
         let file = self.files.open(name).and_then(|file| file.bytes());
@@ -150,17 +165,44 @@ impl<F: Files> Set<F> {
     /// Those of the disk. Nothing in the file is safe before `settle` succeeds.
     pub fn begin_incremental(&mut self, header: &[u8]) -> Result<F::File, SetError> {
         self.settle()?;
-        let sequence = self.manifest.last_sequence(Kind::Incremental) + 1;
-        let name = format!("{}.{sequence}.incr.aof", self.prefix);
-        let file = self.files.create(&name).map_err(|error| failed("create", &name, error))?;
-        append_all(&file, header)
-            .and_then(|()| file.sync())
-            .map_err(|error| failed("write", &name, error))?;
+        let entry = self.next_incremental();
+        let file = self.create(&entry.name, header)?;
         self.sync_names()?;
         let mut manifest = self.manifest.clone();
-        manifest.incrementals.push(Entry { name, sequence });
+        manifest.incrementals.push(entry);
         self.replace_manifest(manifest)?;
         Ok(file)
+    }
+
+    /// Creates an incremental file that is no part of the set before the next base, and then the
+    /// only one: what it follows is that base.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn begin_apart(&mut self, header: &[u8]) -> Result<F::File, SetError> {
+        self.settle()?;
+        let file = self.create(&self.temporary_incremental(), header)?;
+        self.sync_names()?;
+        self.is_apart = true;
+        Ok(file)
+    }
+
+    /// Returns true if the last file that was begun is no part of the set yet.
+    pub fn is_apart(&self) -> bool {
+        self.is_apart
+    }
+
+    fn create(&self, name: &str, header: &[u8]) -> Result<F::File, SetError> {
+        let file = self.files.create(name).map_err(|error| failed("create", name, error))?;
+        append_all(&file, header)
+            .and_then(|()| file.sync())
+            .map_err(|error| failed("write", name, error))?;
+        Ok(file)
+    }
+
+    fn next_incremental(&self) -> Entry {
+        let sequence = self.manifest.last_sequence(Kind::Incremental) + 1;
+        Entry { name: format!("{}.{sequence}.incr.aof", self.prefix), sequence }
     }
 
     /// Makes what is whole of the last file to be loaded safe, and cuts off the rest: only then may
@@ -204,17 +246,32 @@ impl<F: Files> Set<F> {
         let sequence = self.manifest.last_sequence(Kind::Base) + 1;
         let ending = if form == BaseForm::Rdb { "rdb" } else { "aof" };
         let name = format!("{}.{sequence}.base.{ending}", self.prefix);
-        let temporary = self.temporary_base();
-        self.files
-            .rename(&temporary, &name)
-            .map_err(|error| failed("rename", &temporary, error))?;
-        self.sync_names()?;
+        if self.is_apart {
+            // The trace of a first switch that is interrupted: without one, files without a
+            // manifest are not touched.
+            self.write_manifest(&self.manifest)?;
+            self.sync_names()?;
+        }
+        self.rename(&self.temporary_base(), &name)?;
         let mut manifest = self.manifest.clone();
         let before = manifest.base.replace(Entry { name, sequence });
-        let replaced = |entry: &mut Entry| entry.sequence < first;
+        let is_apart = self.is_apart;
+        let replaced = |entry: &mut Entry| is_apart || entry.sequence < first;
         manifest.history.extend(before);
         manifest.history.extend(manifest.incrementals.extract_if(.., replaced));
-        self.replace_manifest(manifest)
+        if is_apart {
+            let entry = self.next_incremental();
+            self.rename(&self.temporary_incremental(), &entry.name)?;
+            manifest.incrementals.push(entry);
+        }
+        self.sync_names()?;
+        self.replace_manifest(manifest)?;
+        self.is_apart = false;
+        Ok(())
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<(), SetError> {
+        self.files.rename(from, to).map_err(|error| failed("rename", from, error))
     }
 
     /// Removes at most `bytes` of files that are not needed. Returns false if there are none left.
@@ -269,20 +326,16 @@ impl<F: Files> Set<F> {
     }
 
     fn replace_manifest(&mut self, manifest: Manifest) -> Result<(), SetError> {
-        let (temporary, name) = (self.temporary_manifest(), self.manifest_name());
-        let write = || {
-            let file = self.files.create(&temporary)?;
-            append_all(&file, manifest.to_string().as_bytes())?;
-            file.sync()
-        };
-        write().map_err(|error| failed("write", &temporary, error))?;
-        self.files
-            .rename(&temporary, &name)
-            .map_err(|error| failed("rename", &temporary, error))?;
+        self.write_manifest(&manifest)?;
+        self.rename(&self.temporary_manifest(), &self.manifest_name())?;
         (self.manifest, self.removed) = (manifest, 0);
         // From here on the files are what the manifest says; a failure is left to `settle`.
         let _ = self.sync_names();
         Ok(())
+    }
+
+    fn write_manifest(&self, manifest: &Manifest) -> Result<(), SetError> {
+        self.create(&self.temporary_manifest(), manifest.to_string().as_bytes()).map(drop)
     }
 
     fn manifest_name(&self) -> String {
@@ -291,6 +344,10 @@ impl<F: Files> Set<F> {
 
     fn temporary_manifest(&self) -> String {
         format!("temp-{}.manifest", self.prefix)
+    }
+
+    fn temporary_incremental(&self) -> String {
+        format!("temp-{}.incr", self.prefix)
     }
 
     fn temporary_base(&self) -> String {
