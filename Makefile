@@ -1,6 +1,7 @@
 # What people type. The work is done in scripts/, which install what they miss and say so.
 #
-#   make run   ARGS='--port 7000'   build the release server and start it on 127.0.0.1:6379
+#   make run   ARGS='--port 7000'   build the release server and start it on 127.0.0.1:6379, with its
+#                                   data in data/
 #   make build                      build the release server only
 #   make test  STAGES='fmt clippy'  every check and test, or the named stages (scripts/test lists them)
 #   make compat ARGS=...            Valkey's own test suite against a running Varve
@@ -25,8 +26,8 @@ TIME ?= $(if $(filter differential,$(MAKECMDGOALS)),3600,600)
 TARGETS ?=
 
 SERVER := $(CARGO_TARGET_DIR)/release/varve-server
-# A configuration file comes first in ARGS and then decides about address and port itself.
-ADDRESS := $(if $(filter-out -%,$(firstword $(ARGS))),,--bind 127.0.0.1 --port 6379)
+# A configuration file comes first in ARGS and then decides about address, port and directory.
+ADDRESS := $(if $(filter-out -%,$(firstword $(ARGS))),,--bind 127.0.0.1 --port 6379 --dir data)
 
 # A twenty-fifth of the whole takes less than twenty minutes on two cores.
 SCALE ?= 0.04
@@ -35,6 +36,7 @@ REPORTS ?= target/report
 .PHONY: run build test compat report bench fuzz differential hammer manual clean
 
 run: build
+	@mkdir -p data
 	@exec $(SERVER) $(ADDRESS) $(ARGS)
 
 build:

@@ -29,7 +29,7 @@ start() {
   port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
   folder=$(mktemp -d)
   # shellcheck disable=SC2086
-  $VARVE_SERVER --port "$port" --dir "$folder" --enable-debug-command yes "$@" >"$folder/server.log" 2>&1 &
+  $VARVE_SERVER --port "$port" --dir "$folder" --save '' --enable-debug-command yes "$@" >"$folder/server.log" 2>&1 &
   pid=$!
   export SERVER_ADDR=127.0.0.1:$port
   for _ in $(seq 500); do
@@ -65,6 +65,7 @@ else
   check "process, bounds" python3 tests/process/bounds.py
   check "process, loading" python3 tests/process/loading.py
   check "process, append-only" python3 tests/process/append_only.py
+  check "process, saving" python3 tests/process/saving.py
   # Those two have scripts, which cannot run.
   check files python3 tests/rdb/run.py --server "$VARVE_SERVER --enable-debug-command yes" --skip '^aof/redis-[23].*-script'
 fi

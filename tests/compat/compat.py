@@ -60,7 +60,7 @@ class Server:
             return
         self.host, self.port, self.folder = "127.0.0.1", str(free_port()), tempfile.mkdtemp(prefix="varve-compat-")
         command = shlex.split(os.environ["VARVE_SERVER"])
-        command += ["--port", self.port, "--dir", self.folder, "--enable-debug-command", "yes"]
+        command += ["--port", self.port, "--dir", self.folder, "--save", "", "--enable-debug-command", "yes"]
         self.process = subprocess.Popen(command, stdout=log, stderr=log)
         self.await_answer()
 

@@ -50,7 +50,7 @@ class Server:
             self.config = pathlib.Path(self.folder, "varve.conf")
             self.config.write_text(config)
             command.append(str(self.config))
-        command += ["--port", str(self.port), "--dir", self.folder, *map(str, settings)]
+        command += ["--port", str(self.port), "--dir", self.folder, "--save", "", *map(str, settings)]
         self.output = pathlib.Path(self.folder, "output")
         with open(self.output, "wb") as output:
             self.process = subprocess.Popen(command, stdout=output, stderr=output)

@@ -245,6 +245,8 @@ pub struct Clients {
     /// Number of admitted connections that are still open, registered as clients or not.
     admitted: AtomicU64,
     paused: AtomicU8,
+    /// True while writes are held back because the server is about to end.
+    holds_writes: AtomicBool,
     paused_until: AtomicU64,
 }
 
@@ -330,6 +332,11 @@ impl Clients {
         self.look_again();
     }
 
+    /// Holds writes back until it is called again with false.
+    pub(crate) fn hold_writes(&self, holds: bool) {
+        self.holds_writes.store(holds, Relaxed);
+    }
+
     /// Has every worker look again at connections that are held back.
     pub fn look_again(&self) {
         self.tell_workers(&Notice::Unpaused);
@@ -343,16 +350,21 @@ impl Clients {
     /// Returns the pause in force at `now`.
     #[inline]
     pub fn paused(&self, now: Millis) -> Pause {
+        let least = match self.holds_writes.load(Relaxed) {
+            true => Pause::Writes,
+            false => Pause::Nothing,
+        };
         match self.paused.load(Relaxed) {
-            0 => Pause::Nothing,
-            _ if self.paused_until.load(Relaxed) <= now.0 => Pause::Nothing,
+            0 => least,
+            _ if self.paused_until.load(Relaxed) <= now.0 => least,
             1 => Pause::Writes,
             _ => Pause::Everything,
         }
     }
 
-    /// End of the pause.
+    /// End of the pause; far away while the server holds writes back.
     pub fn paused_until(&self) -> Millis {
-        Millis(self.paused_until.load(Relaxed))
+        let is_open = self.holds_writes.load(Relaxed);
+        Millis(if is_open { u64::MAX } else { self.paused_until.load(Relaxed) })
     }
 }

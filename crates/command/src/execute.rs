@@ -198,8 +198,10 @@ fn refuse(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
             Needs::MEMORY if pause == Pause::Nothing && !has_memory(call.instance) => {
                 return Err(Rejection::Refused(Refusal::OUT_OF_MEMORY));
             }
-            Needs::DISK if call.instance.journal.failure().is_some() => {
-                return Err(Rejection::Refused(disk_refusal(call.instance)));
+            Needs::DISK => {
+                if let Some(refusal) = call.instance.refusal_of_writes() {
+                    return Err(Rejection::Refused(refusal));
+                }
             }
             Needs::LOADED if call.instance.loading.is_active() => {
                 return Err(Rejection::Refused(Refusal::LOADING));
@@ -211,13 +213,6 @@ fn refuse(call: &mut Call<'_>, granted: Needs) -> Result<(), Rejection> {
         }
     }
     Ok(())
-}
-
-/// The refusal of a change that could not be kept.
-#[cold]
-fn disk_refusal(instance: &Instance) -> Refusal {
-    let failure = instance.journal.failure().unwrap_or_default();
-    Refusal::new(format!("MISCONF Errors writing to the AOF file: {failure}"))
 }
 
 /// Finishes a request that does not run.

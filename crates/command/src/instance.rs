@@ -4,14 +4,16 @@
 use crate::clients::{Clients, Pause};
 use crate::journal_state::JournalState;
 use crate::loading::Loading;
-use crate::needs::{Grants, Needs};
+use crate::needs::{Grants, Needs, Troubles};
+use crate::refusal::Refusal;
+use crate::saving::{Asker, Begun, Cancelled, SavingFacts};
 use crate::statistics::Statistics;
 use crate::waiting::Waiters;
 use base::{Clock, Millis};
 use settings::Settings;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::{Store, ThreadContext};
 
 /// Facts that identify this server.
@@ -34,6 +36,8 @@ pub struct Identity {
 /// Options of a requested shutdown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shutdown {
+    /// Makes a snapshot before, or none; `None`: if the settings ask for snapshots.
+    pub saves: Option<bool>,
     /// Ends even if data cannot be saved.
     pub force: bool,
     /// Ends without waiting for others.
@@ -79,10 +83,19 @@ pub struct Instance {
     pub journal: JournalState,
     /// Lock that is held while a pause begins or ends.
     pausing: Mutex<()>,
-    shutdown: Mutex<Option<Shutdown>>,
+    /// Reasons why writes are refused.
+    troubles: Mutex<Troubles>,
+    shutdown: Mutex<Option<Ending>>,
     wake_main: Box<dyn Fn() + Send + Sync>,
     /// Files of data.
     pub data_files: Box<dyn DataFiles>,
+}
+
+/// A requested shutdown.
+struct Ending {
+    how: Shutdown,
+    /// Clients that hear of it if it fails.
+    askers: Vec<Asker>,
 }
 
 /// Reading and writing of data files.
@@ -110,6 +123,28 @@ pub trait DataFiles: Send + Sync {
     /// # Errors
     /// What went wrong, for the client.
     fn load_aof(&self, instance: &Instance, thread: &mut ThreadContext) -> Result<(), String>;
+
+    /// Makes a snapshot in the background. `schedules` lets it wait for other work on files.
+    ///
+    /// # Errors
+    /// When other work on files is going on.
+    fn save_in_background(&self, instance: &Instance, schedules: bool) -> Result<Begun, Refusal>;
+
+    /// Makes a snapshot, and answers at its end.
+    ///
+    /// # Errors
+    /// When a snapshot is being made; the asker gets no answer then.
+    fn save(&self, instance: &Instance, asker: Asker) -> Result<(), Refusal>;
+
+    /// Ends a snapshot in the background, since FLUSHALL has removed all keys. If the settings ask
+    /// for snapshots, makes one at once, answers the asker at its end and returns true.
+    fn emptied(&self, instance: &Instance, asker: Asker) -> bool;
+
+    /// Ends a snapshot in the background, or one that waits; `None` if there is none.
+    fn cancel_saving(&self) -> Option<Cancelled>;
+
+    /// The state of saving.
+    fn saving(&self) -> SavingFacts;
 }
 
 /// What became of a request to write the base of the append-only file anew.
@@ -150,6 +185,26 @@ impl DataFiles for NoDataFiles {
     fn load_aof(&self, _: &Instance, _: &mut ThreadContext) -> Result<(), String> {
         Err("ERR this server has no data files".to_owned())
     }
+
+    fn save_in_background(&self, _: &Instance, _: bool) -> Result<Begun, Refusal> {
+        Err(Refusal::SAVE_FAILED)
+    }
+
+    fn save(&self, _: &Instance, _: Asker) -> Result<(), Refusal> {
+        Err(Refusal::SAVE_FAILED)
+    }
+
+    fn emptied(&self, _: &Instance, _: Asker) -> bool {
+        false
+    }
+
+    fn cancel_saving(&self) -> Option<Cancelled> {
+        None
+    }
+
+    fn saving(&self) -> SavingFacts {
+        SavingFacts::default()
+    }
 }
 
 impl std::fmt::Debug for Instance {
@@ -189,6 +244,7 @@ impl Instance {
             loading: Loading::default(),
             journal: JournalState::default(),
             pausing: Mutex::new(()),
+            troubles: Mutex::default(),
             shutdown: Mutex::new(None),
             wake_main,
             data_files,
@@ -211,22 +267,68 @@ impl Instance {
         self.grants.restore(Needs::LOADED);
     }
 
-    /// Requests a shutdown of the server. What it loads at start is given up.
-    pub fn request_shutdown(&self, how: Shutdown) {
+    fn ending(&self) -> MutexGuard<'_, Option<Ending>> {
+        self.shutdown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Requests a shutdown of the server, also in other ways than an earlier request. The asker
+    /// hears of it if it fails.
+    pub fn request_shutdown(&self, how: Shutdown, asker: Option<Asker>) {
         self.loading.give_up(true);
-        *self.shutdown.lock().unwrap_or_else(PoisonError::into_inner) = Some(how);
+        let mut ending = self.ending();
+        let mut askers = ending.take().map_or_else(Vec::new, |ending| ending.askers);
+        askers.extend(asker);
+        *ending = Some(Ending { how, askers });
+        drop(ending);
         (self.wake_main)();
     }
 
     /// Takes back a request for a shutdown; returns false if there was none.
     pub fn abort_shutdown(&self) -> bool {
         self.loading.give_up(false);
-        self.shutdown.lock().unwrap_or_else(PoisonError::into_inner).take().is_some()
+        let Some(ending) = self.ending().take() else { return false };
+        ending.askers.into_iter().for_each(|asker| asker.refuse(&Refusal::SHUTDOWN_FAILED));
+        (self.wake_main)();
+        true
     }
 
     /// The request for a shutdown, if there is one.
     pub fn shutdown_requested(&self) -> Option<Shutdown> {
-        *self.shutdown.lock().unwrap_or_else(PoisonError::into_inner)
+        self.ending().as_ref().map(|ending| ending.how)
+    }
+
+    /// Notes a reason why writes are refused, or that it is gone.
+    pub fn note_trouble(&self, trouble: Troubles, is_there: bool) {
+        let mut troubles = self.troubles.lock().unwrap_or_else(PoisonError::into_inner);
+        troubles.set(trouble, is_there);
+        if troubles.is_empty() {
+            self.grants.restore(Needs::DISK);
+        } else {
+            self.grants.withdraw(Needs::DISK);
+        }
+    }
+
+    /// The refusal of writes, if they are refused.
+    pub(crate) fn refusal_of_writes(&self) -> Option<Refusal> {
+        let troubles = *self.troubles.lock().unwrap_or_else(PoisonError::into_inner);
+        if troubles.contains(Troubles::SNAPSHOT) {
+            return Some(Refusal::SNAPSHOT_FAILED);
+        }
+        let failure = self.journal.failure()?;
+        Some(Refusal::new(format!("MISCONF Errors writing to the AOF file: {failure}")))
+    }
+
+    /// Holds writes back while the last snapshot is made before the end, or lets them flow again.
+    pub fn hold_writes(&self, holds: bool) {
+        let pausing = self.pausing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.clients.hold_writes(holds);
+        if holds {
+            self.grants.withdraw(Needs::WRITES_FLOW);
+        }
+        drop(pausing);
+        if !holds {
+            self.clients.look_again();
+        }
     }
 
     /// Notes what is wrong with the files of the journal, or that nothing is: changes are refused
@@ -234,11 +336,7 @@ impl Instance {
     pub fn set_journal_failure(&self, failure: Option<String>) {
         let is_failing = failure.is_some();
         if self.journal.set_failure(failure) {
-            if is_failing {
-                self.grants.withdraw(Needs::DISK);
-            } else {
-                self.grants.restore(Needs::DISK);
-            }
+            self.note_trouble(Troubles::JOURNAL, is_failing);
         }
     }
 
@@ -269,7 +367,8 @@ impl Instance {
     /// Ends a pause and has every worker look at its connections again.
     pub fn unpause(&self) {
         let _pausing = self.pausing.lock().unwrap_or_else(PoisonError::into_inner);
-        self.grants.restore(Needs::WRITES_FLOW | Needs::UNPAUSED);
+        // `held_back` grants the rest.
+        self.grants.restore(Needs::UNPAUSED);
         self.clients.unpause();
     }
 

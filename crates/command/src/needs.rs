@@ -71,6 +71,17 @@ bitflags! {
     }
 }
 
+bitflags! {
+    /// Reasons why writes are refused: while there is one, `DISK` is not granted.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Troubles: u32 {
+        /// The last snapshot in the background has failed.
+        const SNAPSHOT = 1 << 0;
+        /// The append-only file cannot be written.
+        const JOURNAL = 1 << 1;
+    }
+}
+
 /// Needs that the server grants at present: one atomic word, read by every request.
 #[derive(Debug)]
 pub struct Grants(AtomicU32);

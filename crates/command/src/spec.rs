@@ -42,6 +42,11 @@ bitflags! {
         const NO_MULTI = 1 << 12;
         /// Publishes or subscribes.
         const PUBSUB = 1 << 13;
+        /// Not while a replica loads data beside its own.
+        const NO_ASYNC_LOADING = 1 << 16;
+        /// Refused when writes are, for those who ask whether all is well. Not shown by COMMAND
+        /// INFO.
+        const TELLS_TROUBLE = 1 << 17;
         /// Reads, but may change how a value is kept, which has to reach replicas. Not shown by
         /// COMMAND INFO.
         const MAY_REPLICATE = 1 << 14;
@@ -274,7 +279,8 @@ impl<Run> CommandSpec<Run> {
         needs.set(Needs::AUTHENTICATED, !has(Flags::NO_AUTH));
         needs.set(Needs::SLOT, !self.keys.is_empty());
         needs.set(Needs::MEMORY, has(Flags::DENYOOM));
-        needs.set(Needs::DISK | Needs::REPLICAS | Needs::PRIMARY, writes);
+        needs.set(Needs::REPLICAS | Needs::PRIMARY, writes);
+        needs.set(Needs::DISK, writes || has(Flags::TELLS_TROUBLE));
         needs.set(Needs::UNSUBSCRIBED, !has(Flags::PUBSUB));
         needs.set(Needs::FRESH, !has(Flags::STALE));
         needs.set(Needs::LOADED, !has(Flags::LOADING));

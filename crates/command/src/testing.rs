@@ -80,6 +80,12 @@ impl World {
         self.execute(&words).0 == Execution::Held
     }
 
+    /// Executes a line; returns true if the client waits for its end.
+    pub fn waits(&mut self, line: &str) -> bool {
+        let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
+        self.execute(&words).0 == Execution::Waits
+    }
+
     /// Executes a request; returns its outcome and the reply.
     fn execute(&mut self, words: &[&[u8]]) -> (Execution, Vec<u8>) {
         let spans: Vec<Span> = spans(words).collect();

@@ -92,6 +92,16 @@ impl<F: Files> Log<F> {
         &mut self.set
     }
 
+    /// Number of the last incremental file of the set.
+    pub fn last_incremental(&self) -> u64 {
+        self.set.last_incremental()
+    }
+
+    /// Returns true if the file is no part of the set yet.
+    pub fn is_apart(&self) -> bool {
+        self.set.is_apart()
+    }
+
     /// What was written.
     pub fn written(&self) -> Reached {
         self.writer.written()

@@ -3,6 +3,7 @@
 
 use crate::journal::Journal;
 use crate::limits;
+use crate::saver::Saver;
 use base::units::SHARDS;
 use base::{Millis, Pacer, ShardId, process};
 use command::{Instance, WorkerStatistics};
@@ -34,6 +35,7 @@ const OTHER_BYTES_MIN: u64 = 2 << 20;
 pub struct BackgroundJobs {
     instance: Arc<Instance>,
     journal: Arc<Journal>,
+    saver: Arc<Saver>,
     thread: ThreadContext,
     statistics: Arc<WorkerStatistics>,
     /// Shard whose keys are aged next.
@@ -46,10 +48,11 @@ impl BackgroundJobs {
     pub fn new(
         instance: Arc<Instance>,
         journal: Arc<Journal>,
+        saver: Arc<Saver>,
         thread: ThreadContext,
     ) -> BackgroundJobs {
         let statistics = instance.statistics.worker();
-        BackgroundJobs { instance, journal, thread, statistics, aged: 0, appended: 0 }
+        BackgroundJobs { instance, journal, saver, thread, statistics, aged: 0, appended: 0 }
     }
 
     /// Runs a round of jobs every 100 ms until `stop` is closed.
@@ -80,6 +83,7 @@ impl BackgroundJobs {
         self.instance.store.rest(&mut self.thread);
         self.return_memory();
         self.journal.after_batch(&self.instance);
+        self.saver.look_after(&self.instance);
     }
 
     /// Checks the waiters again, as keys that they wait for may have expired or been evicted.

@@ -8,7 +8,8 @@
 //!            │                 │     ▼
 //!            │                 └ pipeline     read, batch ──▶ executor: thread, counts, replies
 //!            │                                                    └──▶ command::execute
-//!            └──▶ background jobs: expiry, aging, cleaning at rest, limits, samples
+//!            ├──▶ background jobs: expiry, aging, cleaning at rest, limits, samples, save points
+//!            └──▶ saver: snapshots, one at a time
 //! ```
 //! A worker owns its connections and runs their commands to completion on any shard.
 //!
@@ -23,6 +24,8 @@ mod background_jobs;
 mod batch;
 mod connection;
 mod connections;
+mod durability;
+mod end;
 mod event_loop;
 mod executor;
 mod group;
@@ -37,6 +40,7 @@ mod output;
 mod pipeline;
 mod poller;
 mod query;
+mod saver;
 mod start;
 mod stream;
 mod timers;

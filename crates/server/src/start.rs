@@ -3,6 +3,8 @@
 
 use crate::accept::Acceptor;
 use crate::background_jobs::BackgroundJobs;
+use crate::durability;
+use crate::end;
 use crate::event_loop::MAILBOX;
 use crate::journal::{Begin, Journal, JournalThread};
 use crate::limits;
@@ -11,15 +13,16 @@ use crate::listeners::Listeners;
 use crate::load::{self, LoadFailed, Recovered, Source};
 use crate::logging;
 use crate::mail::{Mail, Mailbox};
+use crate::saver::{self, Saver};
 use crate::worker::{Worker, WorkerParts};
 use base::{Clock, KeyHasher, Stopwatch, process};
 use command::{Identity, Instance};
-use crossbeam_channel::{Receiver, Sender, bounded};
+use crossbeam_channel::{Sender, bounded};
 use journal::Reader;
 use mio::{Poll, Waker};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use settings::journal::{APPENDFSYNC, APPENDONLY};
-use settings::{Invocation, Loaded, Settings, general, memory, network};
+use settings::{Invocation, Loaded, Settings, general, memory, network, snapshots};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::ffi::OsString;
@@ -31,6 +34,15 @@ use thiserror::Error;
 
 /// File descriptors that the server needs besides those of its clients.
 const DESCRIPTORS_RESERVED: u64 = 32;
+
+/// What threads beside the workers do for others.
+#[derive(Clone)]
+pub struct Services {
+    /// Writes the journal.
+    pub journal: Arc<Journal>,
+    /// Makes snapshots.
+    pub saver: Arc<Saver>,
+}
 
 /// Reason why the server did not start.
 #[derive(Debug, Error)]
@@ -96,35 +108,39 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
     let listeners = listen::listen(&settings)?;
     let (ask_to_end, end_asked) = bounded(1);
     let (journal, reader) = Journal::new().map_err(system("reserving address space"))?;
-    let instance = make_instance(&loaded, &journal, ask_to_end.clone())?;
+    let services = Services { journal, saver: Arc::new(Saver::new(Clock::Wall)) };
+    let instance = make_instance(&loaded, &services, ask_to_end.clone())?;
     let source = load::open(&instance)?;
     limits::apply(&instance);
-    follow_settings(&instance, &journal);
+    follow_settings(&instance, &services);
     follow_signals(&instance, signals)?;
-    let (workers, mailboxes) = start_workers(&instance, &journal, listeners)?;
-    let (stop_background, background_jobs) = start_background(&instance, &journal)?;
+    let (workers, mailboxes) = start_workers(&instance, &services, listeners)?;
+    let (stop_background, background_jobs) = start_background(&instance, &services)?;
+    let saving = start_saver(&instance, &services.saver)?;
     let memory = start_memory(&instance)?;
     write_pidfile(&settings);
     let served = load_data(&instance, source).and_then(|recovered| {
-        let writer = start_journal(&instance, &journal, reader, recovered)?;
+        let writer = start_journal(&instance, &services, reader, recovered)?;
+        durability::tell(&settings);
         tracing::info!(
             "Ready to accept connections on port {} with {} threads, pid {}",
             network::PORT.get(&settings),
             instance.identity.threads,
             std::process::id()
         );
-        wait_for_end(&instance, &end_asked);
+        end::wait(&instance, &services.saver, &end_asked);
         Ok(writer)
     });
     tracing::info!("Shutting down");
     mailboxes.iter().for_each(|mailbox| mailbox.send(Mail::Stop));
     drop(stop_background);
+    services.saver.stop();
     instance.store.heap().end_populating();
-    for thread in workers.into_iter().chain([background_jobs, memory]) {
+    for thread in workers.into_iter().chain([background_jobs, memory, saving]) {
         let _ = thread.join();
     }
     // Nothing changes any more.
-    journal.stop();
+    services.journal.stop();
     let served = served.map(|writer| drop(writer.join()));
     remove_files(&settings);
     match served {
@@ -145,7 +161,7 @@ fn load_data(instance: &Instance, source: Option<Source>) -> Result<Option<Recov
 /// clients see the data.
 fn start_journal(
     instance: &Arc<Instance>,
-    journal: &Arc<Journal>,
+    services: &Services,
     reader: Reader,
     mut recovered: Option<Recovered>,
 ) -> Result<JoinHandle<()>, StartError> {
@@ -153,11 +169,12 @@ fn start_journal(
         let set = recovered.set.take()?;
         Some(Begin { set, position: recovered.position, id: recovered.id })
     });
-    let writer = JournalThread::start(Arc::clone(instance), Arc::clone(journal), reader, begin);
+    let writer = JournalThread::start(Arc::clone(instance), services.clone(), reader, begin);
     let writer = writer.map_err(system("beginning the next append-only file"))?;
     if let Some(recovered) = recovered {
         load::end(instance, recovered);
         limits::apply(instance);
+        services.saver.forget_changes(instance);
     }
     Ok(writer)
 }
@@ -175,7 +192,7 @@ fn warn_of_idle(settings: &Settings) {
 
 fn make_instance(
     loaded: &Loaded,
-    journal: &Arc<Journal>,
+    services: &Services,
     ask_to_end: Sender<()>,
 ) -> Result<Arc<Instance>, StartError> {
     let settings = &loaded.settings;
@@ -207,7 +224,7 @@ fn make_instance(
         clock,
         commands,
         wake,
-        Box::new(load::Files::new(journal)),
+        Box::new(load::Files::new(&services.journal, &services.saver)),
     )))
 }
 
@@ -224,7 +241,7 @@ type Threads = (Vec<JoinHandle<()>>, Vec<Mailbox>);
 
 fn start_workers(
     instance: &Arc<Instance>,
-    journal: &Arc<Journal>,
+    services: &Services,
     opened: Vec<(ListenAddress, Listener)>,
 ) -> Result<Threads, StartError> {
     let stopwatch = Stopwatch::calibrate();
@@ -244,8 +261,8 @@ fn start_workers(
     for (number, (poll, mailbox, inbox)) in loops.into_iter().enumerate() {
         let parts = WorkerParts {
             instance: Arc::clone(instance),
-            journal: Arc::clone(journal),
-            thread: thread_context(instance, journal)?,
+            journal: Arc::clone(&services.journal),
+            thread: thread_context(instance, services)?,
             stopwatch: stopwatch.clone(),
             poller: poll,
             mailbox,
@@ -292,23 +309,28 @@ fn too_many_threads() -> StartError {
 }
 
 /// Returns a context for one more thread that changes data.
-fn thread_context(
-    instance: &Instance,
-    journal: &Arc<Journal>,
-) -> Result<ThreadContext, StartError> {
+fn thread_context(instance: &Instance, services: &Services) -> Result<ThreadContext, StartError> {
     let mut thread = instance.store.thread_context().ok_or_else(too_many_threads)?;
-    journal.join(&mut thread);
+    services.journal.join(&mut thread);
     Ok(thread)
 }
 
 fn start_background(
     instance: &Arc<Instance>,
-    journal: &Arc<Journal>,
+    services: &Services,
 ) -> Result<(Sender<()>, JoinHandle<()>), StartError> {
-    let thread = thread_context(instance, journal)?;
+    let thread = thread_context(instance, services)?;
     let (stop, stopped) = bounded(0);
-    let background_jobs = BackgroundJobs::new(Arc::clone(instance), Arc::clone(journal), thread);
+    let (journal, saver) = (Arc::clone(&services.journal), Arc::clone(&services.saver));
+    let background_jobs = BackgroundJobs::new(Arc::clone(instance), journal, saver, thread);
     Ok((stop, spawn("background".to_owned(), move || background_jobs.run(&stopped))?))
+}
+
+/// Starts the thread that makes snapshots.
+fn start_saver(instance: &Arc<Instance>, saver: &Arc<Saver>) -> Result<JoinHandle<()>, StartError> {
+    let thread = instance.store.thread_context().ok_or_else(too_many_threads)?;
+    let (instance, saver) = (Arc::clone(instance), Arc::clone(saver));
+    spawn("saver".to_owned(), move || saver::run(&instance, &saver, thread))
 }
 
 /// Starts the thread that makes memory resident before the workers use it.
@@ -325,7 +347,7 @@ fn spawn(name: String, work: impl FnOnce() + Send + 'static) -> Result<JoinHandl
 }
 
 /// Registers the actions on settings that must be passed on when CONFIG SET changes them.
-fn follow_settings(instance: &Arc<Instance>, journal: &Arc<Journal>) {
+fn follow_settings(instance: &Arc<Instance>, services: &Services) {
     let weak: Weak<Instance> = Arc::downgrade(instance);
     let apply = Arc::new(move |_: &Settings| {
         if let Some(instance) = weak.upgrade() {
@@ -344,11 +366,21 @@ fn follow_settings(instance: &Arc<Instance>, journal: &Arc<Journal>) {
     for name in followed {
         instance.settings.on_change(name, apply.clone());
     }
+    let (weak, saver) = (Arc::downgrade(instance), Arc::clone(&services.saver));
+    let follow_outcome = Arc::new(move |_: &Settings| {
+        if let Some(instance) = weak.upgrade() {
+            saver.follow_outcome(&instance);
+        }
+        Ok(())
+    });
+    for name in [snapshots::SAVE.name(), snapshots::STOP_WRITES_ON_BGSAVE_ERROR.name()] {
+        instance.settings.on_change(name, follow_outcome.clone());
+    }
     let change_directory = |settings: &Settings| {
         std::env::set_current_dir(&*general::DIR.get(settings)).map_err(|error| error.to_string())
     };
     instance.settings.on_change(general::DIR.name(), Arc::new(change_directory));
-    let journal = Arc::clone(journal);
+    let journal = Arc::clone(&services.journal);
     let tell_writer = Arc::new(move |_: &Settings| {
         journal.follow_settings();
         Ok(())
@@ -363,25 +395,17 @@ fn follow_settings(instance: &Arc<Instance>, journal: &Arc<Journal>) {
     instance.settings.on_change(network::MAXCLIENTS.name(), Arc::new(raise));
 }
 
-/// Makes SIGINT and SIGTERM stop the server as SHUTDOWN does.
+/// Makes SIGINT and SIGTERM stop the server as the settings say.
 fn follow_signals(instance: &Arc<Instance>, mut signals: Signals) -> Result<(), StartError> {
     let weak = Arc::downgrade(instance);
     spawn("signals".to_owned(), move || {
         for signal in signals.forever() {
             tracing::info!("Received signal {signal}");
             let Some(instance) = weak.upgrade() else { return };
-            instance.request_shutdown(command::Shutdown::default());
+            end::on_signal(&instance, signal);
         }
     })?;
     Ok(())
-}
-
-fn wait_for_end(instance: &Instance, end_asked: &Receiver<()>) {
-    while end_asked.recv().is_ok() {
-        if instance.shutdown_requested().is_some() {
-            return;
-        }
-    }
 }
 
 /// Lets the process open a socket for each of `maxclients`, as far as the system allows.

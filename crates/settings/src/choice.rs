@@ -117,19 +117,31 @@ pub struct ShutdownFlags(pub(crate) u32);
 
 impl ShutdownFlags {
     /// Names in files and commands; the first stands for none of the others.
-    pub const NAMES: &'static [&'static str] = &["default", "nosave", "now", "force", "safe"];
+    pub const NAMES: &'static [&'static str] =
+        &["default", "save", "nosave", "now", "force", "safe"];
 
+    /// Make a snapshot before, even if no save point asks for it.
+    pub const SAVE: ShutdownFlags = ShutdownFlags(1);
     /// Stop without a snapshot.
-    pub const NOSAVE: ShutdownFlags = ShutdownFlags(1);
+    pub const NOSAVE: ShutdownFlags = ShutdownFlags(2);
     /// Stop without waiting for replicas.
-    pub const NOW: ShutdownFlags = ShutdownFlags(2);
+    pub const NOW: ShutdownFlags = ShutdownFlags(4);
     /// Stop even if a step that should come before fails.
-    pub const FORCE: ShutdownFlags = ShutdownFlags(4);
+    pub const FORCE: ShutdownFlags = ShutdownFlags(8);
     /// Stop only when no data is lost by it.
-    pub const SAFE: ShutdownFlags = ShutdownFlags(8);
+    pub const SAFE: ShutdownFlags = ShutdownFlags(16);
 
     /// Returns true if all options of `other` are set.
     pub fn contains(self, other: ShutdownFlags) -> bool {
         self.0 & other.0 == other.0
     }
+}
+
+/// Checks that options that were chosen together fit together.
+pub(crate) fn check(names: &[&str], bits: u32) -> Result<(), String> {
+    let both = ShutdownFlags::SAVE.0 | ShutdownFlags::NOSAVE.0;
+    if names == ShutdownFlags::NAMES && bits & both == both {
+        return Err("shutdown options SAVE and NOSAVE can't be used simultaneously".to_owned());
+    }
+    Ok(())
 }

@@ -109,7 +109,7 @@ impl Reader<'_> {
         let words = split.as_deref().unwrap_or(words);
         let before = self.settings.value(slot, Value::clone);
         match parse_over(row, words, &before) {
-            Ok(value) => self.settings.store(&[(slot, value)]),
+            Ok(value) => self.settings.store(&[(slot, before.followed_by(value))]),
             Err(reason) if tolerated(row, words) => {
                 self.notices.push(format!("{place}: '{}' has no effect: {reason}", row.name));
             }

@@ -6,7 +6,7 @@ use crate::choice::{
 };
 use crate::live::Settings;
 use crate::row::{Kind, Notation, Row};
-use crate::value::{ClientsMemory, OutputLimits, Value};
+use crate::value::{ClientsMemory, OutputLimits, SavePoints, Value};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -75,6 +75,7 @@ pub enum Shape {
     Bytes,
     Addresses,
     OutputLimits,
+    SavePoints,
 }
 
 impl Shape {
@@ -94,7 +95,8 @@ impl Shape {
             | (Shape::Text, Kind::Text { .. } | Kind::FileName { .. } | Kind::Directory)
             | (Shape::Bytes, Kind::Bytes)
             | (Shape::Addresses, Kind::Addresses { .. })
-            | (Shape::OutputLimits, Kind::OutputLimits) => true,
+            | (Shape::OutputLimits, Kind::OutputLimits)
+            | (Shape::SavePoints, Kind::SavePoints) => true,
             _ => false,
         }
     }
@@ -202,6 +204,17 @@ impl Read for OutputLimits {
         settings.value(slot, |value| match value {
             Value::OutputLimits(limits) => *limits,
             _ => OutputLimits::DEFAULT,
+        })
+    }
+}
+
+impl private::Sealed for SavePoints {}
+impl Read for SavePoints {
+    const SHAPE: Shape = Shape::SavePoints;
+    fn read(settings: &Settings, slot: usize) -> Self {
+        settings.value(slot, |value| match value {
+            Value::SavePoints(points) => points.clone(),
+            _ => SavePoints::defaults(),
         })
     }
 }

@@ -56,4 +56,4 @@ pub use manual::manual;
 pub use names::{find, is_sensitive};
 pub use row::{Kind, Notation, Row};
 pub use rows::{all, general, journal, limits, memory, network, snapshots, values};
-pub use value::{ClientsMemory, OutputLimit, OutputLimits};
+pub use value::{ClientsMemory, OutputLimit, OutputLimits, SavePoint, SavePoints};

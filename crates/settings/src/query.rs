@@ -80,7 +80,7 @@ mod tests {
         expect("maxmemory", "1073741824");
         expect("maxmemory-clients", "5%");
         expect("bind", "* -::*");
-        expect("save", "");
+        expect("save", "3600 1 300 100 60 10000");
         expect("unixsocketperm", "0");
         expect("shutdown-on-sigint", "default");
         expect(

@@ -72,6 +72,8 @@ pub enum Kind {
     Directory,
     /// Hard limit, soft limit and seconds for each class of clients.
     OutputLimits,
+    /// Pairs of seconds and changes.
+    SavePoints,
     /// A setting of Valkey with the one value that is true of this server.
     Fixed {
         /// The true value; setting it again is accepted.
@@ -110,7 +112,9 @@ impl Row {
     /// Returns true if the value may have several words.
     pub const fn takes_words(&self) -> bool {
         match self.kind {
-            Kind::AnyOf { .. } | Kind::Addresses { .. } | Kind::OutputLimits => true,
+            Kind::AnyOf { .. } | Kind::Addresses { .. } | Kind::OutputLimits | Kind::SavePoints => {
+                true
+            }
             // Some of these are lists in Valkey, and files give them several words.
             Kind::Fixed { .. } => true,
             _ => false,
@@ -275,6 +279,10 @@ pub(crate) const fn directory(name: &'static str, doc: &'static str) -> Row {
 
 pub(crate) const fn output_limits(name: &'static str, doc: &'static str) -> Row {
     row(name, Kind::OutputLimits, doc)
+}
+
+pub(crate) const fn save_points(name: &'static str, doc: &'static str) -> Row {
+    row(name, Kind::SavePoints, doc)
 }
 
 pub(crate) const fn fixed(name: &'static str, value: &'static str, why: &'static str) -> Row {

@@ -1,8 +1,10 @@
 //! Conversion of settings' values from and to words of text.
 
 mod output_limits;
+mod save_points;
 
 pub use output_limits::{OutputLimit, OutputLimits};
+pub use save_points::{SavePoint, SavePoints};
 
 use crate::error::system_text;
 use crate::row::{Kind, Notation, Row};
@@ -30,6 +32,7 @@ pub(crate) enum Value {
     Bytes(Arc<[u8]>),
     Addresses(Arc<[String]>),
     OutputLimits(OutputLimits),
+    SavePoints(SavePoints),
     Fixed(&'static str),
 }
 
@@ -47,6 +50,7 @@ impl Value {
             Value::Bytes(bytes) => bytes.to_vec(),
             Value::Addresses(words) => words.join(" ").into(),
             Value::OutputLimits(limits) => limits.to_string().into(),
+            Value::SavePoints(points) => points.to_string().into(),
             Value::Fixed(value) => (*value).into(),
         }
     }
@@ -64,7 +68,20 @@ impl Value {
                 words.iter().map(|word| word.clone().into_bytes()).collect()
             }
             Value::OutputLimits(limits) => limits.words(),
+            Value::SavePoints(points) => points.words(),
             other => vec![other.to_bytes()],
+        }
+    }
+}
+
+impl Value {
+    /// Returns the value that a line of a file makes of this one.
+    pub(crate) fn followed_by(&self, line: Value) -> Value {
+        match (self, line) {
+            (Value::SavePoints(before), Value::SavePoints(line)) => {
+                Value::SavePoints(before.followed_by(line))
+            }
+            (_, line) => line,
         }
     }
 }
@@ -87,6 +104,7 @@ pub(crate) fn default_of(row: &Row) -> Value {
             Value::Text(here.into())
         }
         Kind::OutputLimits => Value::OutputLimits(OutputLimits::DEFAULT),
+        Kind::SavePoints => Value::SavePoints(SavePoints::defaults()),
         Kind::Fixed { value, .. } => Value::Fixed(value),
     }
 }
@@ -111,7 +129,11 @@ pub(crate) fn parse_over(row: &Row, words: &[&[u8]], before: &Value) -> Result<V
             Some(position) => Ok(Value::OneOf(position, names)),
             None => Err(not_among(names)),
         },
-        Kind::AnyOf { names } => any_of(words, names).map(|bits| Value::AnyOf(bits, names)),
+        Kind::AnyOf { names } => {
+            let bits = any_of(words, names)?;
+            crate::choice::check(names, bits)?;
+            Ok(Value::AnyOf(bits, names))
+        }
         Kind::Text { .. } => utf8(word()?).map(|text| Value::Text(text.into())),
         Kind::FileName { .. } => file_name(row, utf8(word()?)?).map(Value::Text),
         Kind::Bytes => Ok(Value::Bytes(word()?.into())),
@@ -125,6 +147,7 @@ pub(crate) fn parse_over(row: &Row, words: &[&[u8]], before: &Value) -> Result<V
             limits.update(words).map_err(str::to_owned)?;
             Ok(Value::OutputLimits(limits))
         }
+        Kind::SavePoints => SavePoints::parse(words).map(Value::SavePoints).map_err(str::to_owned),
         Kind::Fixed { value, why, .. } => {
             if words.join(&b' ').eq_ignore_ascii_case(value.as_bytes()) {
                 Ok(Value::Fixed(value))
@@ -166,6 +189,7 @@ pub(crate) fn expected(row: &Row) -> String {
         Kind::OutputLimits => {
             "normal, replica or pubsub, then hard limit, soft limit, seconds".to_owned()
         }
+        Kind::SavePoints => "pairs of seconds and changes, or \"\"".to_owned(),
         Kind::Fixed { value: "", .. } => "\"\"".to_owned(),
         Kind::Fixed { value, .. } => value.to_owned(),
     }

@@ -23,6 +23,7 @@ mod load_error;
 mod payload;
 mod restore;
 mod save;
+mod save_progress;
 mod stream;
 
 pub use collect::{Collected, Collector};
@@ -32,3 +33,4 @@ pub use load_error::LoadError;
 pub use payload::{dump, read_payload};
 pub use restore::Limits;
 pub use save::Save;
+pub use save_progress::{SaveError, SaveProgress};

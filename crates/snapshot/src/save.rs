@@ -1,9 +1,11 @@
-//! Files, written from a store that nobody changes meanwhile.
+//! Files, written from a store.
 
 use crate::encode::{form_of, write_value};
-use base::Millis;
+use crate::save_progress::{KeyDelay, SaveError, SaveProgress};
+use base::{Millis, Pacer};
 use rdb::{Checksum, Opening, Output, Version};
-use std::io::{self, Write};
+use std::io::Write;
+use std::sync::atomic::Ordering::Relaxed;
 use store::eviction::{IDLE_SECONDS, frequency};
 use store::{Access, Key, ScanFilter, Scanned, Store, ThreadContext};
 
@@ -12,7 +14,7 @@ const PIECE_BYTES: usize = 64 << 10;
 /// Number of keys whose names are collected before their values are read.
 const BATCH: usize = 1024;
 
-/// Saving of all keys to one file.
+/// Saving of all keys to one sink.
 #[derive(Debug)]
 pub struct Save<'a> {
     /// The store.
@@ -27,39 +29,55 @@ pub struct Save<'a> {
     pub compresses: bool,
     /// True if a checksum stands behind the file, and not zero.
     pub checks: bool,
+    /// True if the file is the base of an append-only file.
+    pub is_base: bool,
     /// Sources of function libraries.
     pub functions: &'a [Vec<u8>],
+    /// Pause after each key in microseconds; if negative, a number of keys after which one
+    /// microsecond passes.
+    pub key_delay: i32,
+    /// Where to tell how far it has come, and to hear that it is to end.
+    pub progress: &'a SaveProgress,
 }
 
-/// Bytes on their way to the file.
-struct Target<W> {
+/// Bytes on their way to the sink.
+struct Target<'a, W> {
     output: Output,
-    file: W,
+    sink: W,
     checksum: Checksum,
+    progress: &'a SaveProgress,
+    delay: KeyDelay,
 }
 
 impl Save<'_> {
     /// Writes an RDB file, of the version that most servers read if the data fits it. Returns the
-    /// number of keys.
+    /// number of keys. `at_cut` is called once, while no other thread is inside the gate, at the
+    /// moment whose data the file holds. The thread is inside the gate before and after, but
+    /// neither while the sink takes bytes nor in pauses.
     ///
     /// # Errors
-    /// When the system refuses to write.
-    pub fn write(&mut self, file: impl Write) -> io::Result<u64> {
+    /// When the sink refuses or is too slow, or when it is cancelled.
+    pub fn write(&mut self, sink: impl Write, at_cut: impl FnOnce()) -> Result<u64, SaveError> {
+        let (store, progress) = (self.store, self.progress);
         let output = Output::new(self.compresses);
-        let mut target = Target { output, file, checksum: Checksum::default() };
+        let (checksum, delay) = (Checksum::default(), KeyDelay::new(self.key_delay));
+        let mut target = Target { output, sink, checksum, progress, delay };
+        store.exclusively(self.thread, |_| {
+            at_cut();
+            progress.total_keys.store(store.keys(), Relaxed);
+        });
         self.write_head(&mut target.output);
-        let mut keys = 0;
-        for database in 0..self.store.databases() {
-            if self.store.len(database) > 0 {
-                keys += self.write_database(database, &mut target)?;
+        for database in 0..store.databases() {
+            if store.len(database) > 0 {
+                self.write_database(database, &mut target)?;
             }
         }
         target.output.end();
-        target.flush()?;
+        self.flush(&mut target)?;
         let checksum = if self.checks { target.checksum.value() } else { 0 };
-        target.file.write_all(&checksum.to_le_bytes())?;
-        target.file.flush()?;
-        Ok(keys)
+        target.sink.write_all(&checksum.to_le_bytes())?;
+        target.sink.flush()?;
+        Ok(progress.keys.load(Relaxed))
     }
 
     fn write_head(&self, output: &mut Output) {
@@ -71,37 +89,65 @@ impl Save<'_> {
         output.aux("redis-bits", b"64");
         output.aux("ctime", (self.now.0 / 1000).to_string().as_bytes());
         output.aux("used-mem", self.store.used_bytes().to_string().as_bytes());
-        output.aux("aof-base", b"0");
+        output.aux("aof-base", if self.is_base { b"1" } else { b"0" });
         self.functions.iter().for_each(|source| output.function(source));
     }
 
     fn write_database(
         &mut self,
         database: usize,
-        target: &mut Target<impl Write>,
-    ) -> io::Result<u64> {
-        let Some(keyspace) = self.store.keyspace(database) else { return Ok(0) };
+        target: &mut Target<'_, impl Write>,
+    ) -> Result<(), SaveError> {
         let facts = self.store.keyspace_facts(database);
         target.output.database(database as u64, facts.keys, facts.with_deadline);
-        let scanned = Scanned { keyspace, now: self.now, filter: ScanFilter::default() };
-        let (mut names, mut cursor, mut keys) = (Vec::new(), 0, 0);
+        let (mut names, mut cursor) = (Vec::new(), 0);
+        let mut pacer = Pacer::new();
         loop {
+            let Some(keyspace) = self.store.keyspace(database) else { return Ok(()) };
+            let scanned = Scanned { keyspace, now: self.now, filter: ScanFilter::default() };
             let keep = |name: &[u8]| names.push(name.to_vec());
             cursor = self.store.scan(self.thread, scanned, cursor, BATCH, keep);
             for name in names.drain(..) {
-                let key = self.store.key(keyspace, &name);
-                let counts_uses = self.store.eviction_policy().counts_uses();
-                let access = self.store.lock(self.thread, &key, self.now);
-                let is_there =
-                    write_key(&access, &key, self.timed, counts_uses, &mut target.output);
-                keys += u64::from(is_there);
-                drop(access);
-                target.flush_if_large()?;
+                self.write_key(database, &name, target)?;
+                pacer.yield_if_due();
             }
             if cursor == 0 {
-                return Ok(keys);
+                return Ok(());
             }
+            self.store.pass(self.thread);
         }
+    }
+
+    fn write_key(
+        &mut self,
+        database: usize,
+        name: &[u8],
+        target: &mut Target<'_, impl Write>,
+    ) -> Result<(), SaveError> {
+        let Some(keyspace) = self.store.keyspace(database) else { return Ok(()) };
+        let key = self.store.key(keyspace, name);
+        let counts_uses = self.store.eviction_policy().counts_uses();
+        let access = self.store.lock(self.thread, &key, self.now);
+        let is_there = write_key(&access, &key, self.timed, counts_uses, &mut target.output);
+        drop(access);
+        self.progress.keys.fetch_add(u64::from(is_there), Relaxed);
+        if target.output.bytes().len() >= PIECE_BYTES {
+            self.flush(target)?;
+        }
+        if target.delay.is_due() {
+            self.store.leave(self.thread);
+            target.delay.sleep(self.progress);
+            self.store.enter(self.thread);
+        }
+        if self.progress.is_cancelled.load(Relaxed) { Err(SaveError::Cancelled) } else { Ok(()) }
+    }
+
+    /// Gives the sink what was collected, outside the gate.
+    fn flush(&self, target: &mut Target<'_, impl Write>) -> Result<(), SaveError> {
+        self.store.leave(self.thread);
+        let flushed = target.flush();
+        self.store.enter(self.thread);
+        flushed
     }
 }
 
@@ -129,14 +175,11 @@ fn write_key(
     true
 }
 
-impl<W: Write> Target<W> {
-    fn flush_if_large(&mut self) -> io::Result<()> {
-        if self.output.bytes().len() >= PIECE_BYTES { self.flush() } else { Ok(()) }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
+impl<W: Write> Target<'_, W> {
+    fn flush(&mut self) -> Result<(), SaveError> {
         self.checksum.add(self.output.bytes());
-        self.file.write_all(self.output.bytes())?;
+        self.sink.write_all(self.output.bytes())?;
+        self.progress.bytes.fetch_add(self.output.bytes().len() as u64, Relaxed);
         self.output.clear();
         Ok(())
     }

@@ -33,6 +33,7 @@ const OTHER_WORDS: &[(&str, &str)] = &[
     ("object", "a subcommand of DEBUG"),
     ("persist", "an option of GETEX and HGETEX"),
     ("reset", "what RESET answers"),
+    ("save", "an option of SHUTDOWN"),
     ("set", "a step of BITFIELD, a kind of value"),
     ("time", "an option of XCLAIM"),
     ("type", "an option of SCAN and CLIENT LIST, a field of COMMAND"),

@@ -79,7 +79,8 @@ impl Launch {
             Kind::Peer => {
                 &["--save", "", "--appendonly", "no", "--bind", "127.0.0.1", "--dir", "/tmp"]
             }
-            Kind::Varve | Kind::Memcached => &[],
+            Kind::Varve => &["--save", ""],
+            Kind::Memcached => &[],
         };
         arguments.extend(fixed.iter().map(|part| (*part).to_owned()));
         for (name, value) in &self.options {
@@ -121,7 +122,7 @@ mod tests {
         let launch = Launch::default().with_threads(2).with("maxmemory", "64mb");
         let arguments = |text: &str| launch.arguments(Kind::of(text), 7).join(" ");
         let varve = arguments("varve-server");
-        assert_eq!(varve, "--port 7 --threads 2 --maxmemory 64mb");
+        assert_eq!(varve, "--port 7 --threads 2 --save  --maxmemory 64mb");
         assert!(!arguments("valkey-server").contains("threads"));
         assert_eq!(arguments("varve-null"), "--port 7 --threads 2");
         assert!(arguments("memcached").ends_with("-p 7 -t 2 -m 64"));

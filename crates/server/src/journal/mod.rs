@@ -17,6 +17,7 @@
 //! Start at: `writer.rs`.
 
 mod lane;
+mod rotation;
 mod syncer;
 mod wake;
 mod writer;
@@ -31,6 +32,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Acquire, Ordering::Relaxed};
 use std::sync::atomic::{AtomicUsize, Ordering::Release};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use store::ThreadContext;
 use wake::Rest;
 
@@ -40,6 +42,8 @@ const LANES: usize = base::gate::MEMBERS_MAX;
 const SPAN_BYTES: usize = 16 << 30;
 /// Bytes that wait for the file from which on the writer is woken before its time.
 const WAKE_BYTES: u64 = 1 << 20;
+/// Time between two looks at what was written.
+const FLUSH_WAIT: Duration = Duration::from_millis(1);
 /// Least bytes that may wait for the file before changes are held back.
 const BUDGET_MIN: u64 = 16 << 20;
 
@@ -60,6 +64,8 @@ pub struct Journal {
     holds_replies: AtomicBool,
     /// Bytes that may wait for the file.
     budget: AtomicU64,
+    /// Position of a cut at which the file is to end; nothing behind it is written before.
+    cut: AtomicU64,
     abroad: Abroad,
     asked: Asked,
 }
@@ -95,6 +101,7 @@ impl Journal {
             awaited: AtomicU64::new(0),
             holds_replies: AtomicBool::new(false),
             budget: AtomicU64::new(BUDGET_MIN),
+            cut: AtomicU64::new(rotation::NO_CUT),
             abroad: Abroad::default(),
             asked: Asked::default(),
         };
@@ -149,6 +156,18 @@ impl Journal {
     /// Bytes that were not written to the file yet.
     fn pending_bytes(&self) -> u64 {
         self.ring.tail().saturating_sub(self.written.load(Relaxed))
+    }
+
+    /// Waits until all that was changed before is in the files. The thread is inside the gate, and
+    /// leaves it meanwhile.
+    pub fn flush(&self, instance: &Instance, thread: &ThreadContext) {
+        instance.store.leave(thread);
+        let tail = self.ring.tail();
+        while self.written.load(Acquire) < tail && instance.journal.is_on.load(Relaxed) {
+            self.rest.end();
+            std::thread::sleep(FLUSH_WAIT);
+        }
+        instance.store.enter(thread);
     }
 
     /// Asks for a new base.

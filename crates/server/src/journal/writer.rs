@@ -7,10 +7,13 @@
 //! time; under `appendfsync always` by each batch. After a failure changes are refused, and it tries
 //! again every second.
 
+use super::rotation::Rotations;
 use super::syncer::Syncer;
 use super::{BUDGET_MIN, Journal};
 use crate::limits;
 use crate::output::ALL_SAFE;
+use crate::saver::Saver;
+use crate::start::Services;
 use base::Millis;
 use command::{Instance, Notice};
 use journal::disk::{Directory, File, Files};
@@ -60,6 +63,8 @@ pub struct Begin {
 pub struct JournalThread {
     pub(super) instance: Arc<Instance>,
     pub(super) journal: Arc<Journal>,
+    pub(super) saver: Arc<Saver>,
+    pub(super) rotations: Rotations,
     pub(super) thread: ThreadContext,
     pub(super) reader: Reader,
     /// For the units that move the home.
@@ -90,10 +95,11 @@ impl JournalThread {
     /// When the system refuses a thread, or the next file of the set.
     pub fn start(
         instance: Arc<Instance>,
-        journal: Arc<Journal>,
+        services: Services,
         mut reader: Reader,
         begin: Option<Begin>,
     ) -> Result<JoinHandle<()>, io::Error> {
+        let Services { journal, saver } = services;
         let thread = instance.store.thread_context();
         let (thread, lane) = thread.zip(journal.take_lane()).ok_or(io::ErrorKind::OutOfMemory)?;
         let own_id = ReplicationId::parse(instance.identity.run_id.as_bytes());
@@ -118,6 +124,8 @@ impl JournalThread {
             let mut writer = JournalThread {
                 instance,
                 journal,
+                saver,
+                rotations: Rotations::default(),
                 thread,
                 reader,
                 lane,
@@ -143,9 +151,9 @@ impl JournalThread {
             self.count_files();
             let state = &self.instance.journal;
             state.base_bytes.store(self.other_bytes, Relaxed);
+            state.is_on.store(true, Relaxed);
             self.follow_policy();
             self.instance.store.exclusively(&self.thread, |store| store.set_journal(true));
-            self.instance.journal.is_on.store(true, Relaxed);
         }
     }
 
@@ -165,6 +173,7 @@ impl JournalThread {
             let now = self.instance.clock.now();
             self.follow_settings();
             self.end_sync();
+            self.rotate(now);
             self.write(now);
             self.sync(now);
             self.tell();
@@ -180,10 +189,8 @@ impl JournalThread {
     /// Turns the journal on or off, as the setting says.
     fn follow_settings(&mut self) {
         let is_wanted = APPENDONLY.get(&self.instance.settings);
-        match (&self.log, is_wanted) {
-            (Some(_), false) => self.turn_off(),
-            (None, true) => {}
-            _ => {}
+        if self.log.is_some() && !is_wanted {
+            self.turn_off();
         }
         self.follow_policy();
     }
@@ -191,7 +198,8 @@ impl JournalThread {
     /// Has replies wait for syncs, or not.
     fn follow_policy(&self) {
         let journal = &self.journal;
-        let holds = self.log.is_some() && self.policy() == SyncPolicy::Always;
+        let is_on = self.instance.journal.is_on.load(Relaxed);
+        let holds = is_on && self.policy() == SyncPolicy::Always;
         if holds == journal.holds_replies.load(Relaxed) {
             return;
         }
@@ -228,7 +236,10 @@ impl JournalThread {
         if log.has_sync_failed() {
             return self.replace_file(now);
         }
-        let outcome = log.write(&mut self.reader, now);
+        // First what is whole: units behind a cut come after it is told.
+        let whole = self.reader.whole();
+        let limit = whole.min(self.journal.cut.load(Acquire));
+        let outcome = log.write_until(&self.reader, limit, now);
         let written = log.written().position;
         self.journal.written.store(written, Relaxed);
         let kept = written.saturating_sub(KEPT_BYTES).max(log.safe().position).min(written);
@@ -300,7 +311,7 @@ impl JournalThread {
         }
     }
 
-    fn note_failure(&mut self, error: &LogError) {
+    pub(super) fn note_failure(&mut self, error: &LogError) {
         let text = match error {
             LogError::Write(WriteError::Write(error))
             | LogError::Set(SetError::Disk { error, .. }) => words_of(error),
@@ -315,9 +326,10 @@ impl JournalThread {
     fn tell(&mut self) {
         let Some(log) = &self.log else { return };
         let (journal, instance) = (&self.journal, &self.instance);
-        let (safe, written) = (log.safe(), log.written());
+        let safe = log.safe();
         instance.journal.safe.store(safe.position, Relaxed);
-        if journal.holds_replies.load(Relaxed) {
+        // What stands in a file that is no part of the set is lost with the machine.
+        if !log.is_apart() && journal.holds_replies.load(Relaxed) {
             let before = journal.safe.swap(safe.position, Release);
             if before < safe.position && journal.awaited.load(Relaxed) > before {
                 instance.clients.tell_workers(&Notice::Safe);
@@ -333,9 +345,14 @@ impl JournalThread {
             instance.resume_changes();
         }
         instance.journal.pending_bytes.store(pending, Relaxed);
-        instance.journal.bytes.store(self.other_bytes + written.bytes, Relaxed);
+        instance.journal.bytes.store(self.bytes(), Relaxed);
         let resident = self.reader.ring().resident_bytes();
         instance.journal.resident_bytes.store(resident, Relaxed);
+    }
+
+    /// Bytes of the files of the set.
+    pub(super) fn bytes(&self) -> u64 {
+        self.other_bytes + self.log.as_ref().map_or(0, |log| log.written().bytes)
     }
 
     /// Looks after what changes slowly.
@@ -353,6 +370,9 @@ impl JournalThread {
         };
         self.reader.trim();
         self.delete_history();
+        if self.is_rotation_due() {
+            self.journal.asked.rewrite.store(true, Relaxed);
+        }
     }
 
     /// Makes the database the home of which most units are, if those outside the home take much of
@@ -384,6 +404,10 @@ impl JournalThread {
     /// Turns the journal off, after all that was changed is safe. What fails is logged: the files
     /// hold what they hold.
     fn turn_off(&mut self) {
+        self.saver.cancel_rotation();
+        if self.rotations.current.is_some() {
+            self.fail_rotation(self.instance.clock.now());
+        }
         self.instance.store.exclusively(&self.thread, |store| store.set_journal(false));
         self.wait_for_sync();
         if let Some(mut log) = self.log.take()
@@ -391,8 +415,8 @@ impl JournalThread {
         {
             tracing::warn!("Error writing the append-only file: {error}");
         }
-        self.follow_policy();
         self.instance.journal.is_on.store(false, Relaxed);
+        self.follow_policy();
         self.instance.set_journal_failure(None);
         limits::apply(&self.instance);
         self.instance.resume_changes();

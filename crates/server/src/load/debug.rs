@@ -5,9 +5,11 @@ use super::rdb::{self, Wanted};
 use super::{OpenedSet, open_set, read_set};
 use crate::journal::Journal;
 use crate::limits;
-use command::{DataFiles, Instance, Reload, Rewrite, timed_version};
-use settings::snapshots::{DBFILENAME, RDBCHECKSUM, RDBCOMPRESSION};
-use snapshot::Save;
+use crate::saver::Saver;
+use command::{
+    Asker, Begun, Cancelled, DataFiles, Instance, Refusal, Reload, Rewrite, SavingFacts,
+};
+use settings::snapshots::DBFILENAME;
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
@@ -18,12 +20,13 @@ use store::{Flush, ThreadContext};
 #[derive(Debug)]
 pub struct Files {
     journal: Arc<Journal>,
+    saver: Arc<Saver>,
 }
 
 impl Files {
-    /// The files of a server with this journal.
-    pub fn new(journal: &Arc<Journal>) -> Files {
-        Files { journal: Arc::clone(journal) }
+    /// The files of a server with this journal and this maker of snapshots.
+    pub fn new(journal: &Arc<Journal>, saver: &Arc<Saver>) -> Files {
+        Files { journal: Arc::clone(journal), saver: Arc::clone(saver) }
     }
 }
 
@@ -34,13 +37,30 @@ impl DataFiles for Files {
         thread: &mut ThreadContext,
         how: Reload,
     ) -> Result<(), String> {
-        let load = |thread: &mut ThreadContext| reload(instance, thread, how);
-        while_others_wait(instance, thread, "RELOAD", "the RDB dump", load)
+        let load = |thread: &mut ThreadContext| {
+            if how.saves {
+                let saved = self.saver.save_and_wait(instance, thread);
+                saved.map_err(|error| {
+                    LoadFailed::of_system("saving", "")(io::Error::other(error))
+                })?;
+            }
+            reload(instance, thread, how)
+        };
+        self.while_others_wait(instance, thread, ("RELOAD", "the RDB dump"), load)?;
+        self.saver.forget_changes(instance);
+        if instance.store.has_journal() {
+            // What was loaded may not be what the journal says.
+            self.journal.ask_for_rewrite();
+        }
+        Ok(())
     }
 
     fn load_aof(&self, instance: &Instance, thread: &mut ThreadContext) -> Result<(), String> {
-        let load = |thread: &mut ThreadContext| load_aof(instance, thread);
-        while_others_wait(instance, thread, "LOADAOF", "the AOF files", load)?;
+        let load = |thread: &mut ThreadContext| {
+            self.journal.flush(instance, thread);
+            load_aof(instance, thread)
+        };
+        self.while_others_wait(instance, thread, ("LOADAOF", "the AOF files"), load)?;
         tracing::info!("Append Only File loaded by DEBUG LOADAOF");
         Ok(())
     }
@@ -50,37 +70,65 @@ impl DataFiles for Files {
             return Rewrite::GoesOn;
         }
         self.journal.ask_for_rewrite();
+        if self.saver.is_busy() {
+            instance.journal.is_scheduled.store(true, Relaxed);
+            return Rewrite::Scheduled;
+        }
         Rewrite::Begins
+    }
+
+    fn save_in_background(&self, _: &Instance, schedules: bool) -> Result<Begun, Refusal> {
+        self.saver.save_in_background(schedules)
+    }
+
+    fn save(&self, _: &Instance, asker: Asker) -> Result<(), Refusal> {
+        self.saver.save(asker)
+    }
+
+    fn emptied(&self, instance: &Instance, asker: Asker) -> bool {
+        self.saver.emptied(instance, asker)
+    }
+
+    fn cancel_saving(&self) -> Option<Cancelled> {
+        self.saver.cancel()
+    }
+
+    fn saving(&self) -> SavingFacts {
+        self.saver.facts()
     }
 }
 
-/// Loads data, which gives the function libraries that are there then. The thread is inside the
-/// gate.
-fn while_others_wait(
-    instance: &Instance,
-    thread: &mut ThreadContext,
-    command: &str,
-    what: &str,
-    load: impl FnOnce(&mut ThreadContext) -> Result<Vec<Vec<u8>>, LoadFailed>,
-) -> Result<(), String> {
-    if !instance.begin_loading(0) {
-        return Err("LOADING Valkey is loading the dataset in memory".to_owned());
-    }
-    limits::apply(instance);
-    // Who has begun a command before ends it; others are refused from now on.
-    instance.store.exclusively(thread, |_| ());
-    let functions = instance.loading.functions().clone();
-    let (functions, outcome) = match load(thread) {
-        Ok(functions) => (functions, Ok(())),
-        Err(error) => {
-            tracing::warn!("DEBUG {command}: {error}");
-            let text = format!("ERR Error trying to load {what}, check server logs.");
-            (functions, Err(text))
+impl Files {
+    /// Loads data, which gives the function libraries that are there then. The thread is inside the
+    /// gate. A journal does not hear of it.
+    fn while_others_wait(
+        &self,
+        instance: &Instance,
+        thread: &mut ThreadContext,
+        (command, what): (&str, &str),
+        load: impl FnOnce(&mut ThreadContext) -> Result<Vec<Vec<u8>>, LoadFailed>,
+    ) -> Result<(), String> {
+        if !instance.begin_loading(0) {
+            return Err("LOADING Valkey is loading the dataset in memory".to_owned());
         }
-    };
-    instance.end_loading(functions);
-    limits::apply(instance);
-    outcome
+        limits::apply(instance);
+        let has_journal = instance.store.has_journal();
+        // Who has begun a command before ends it; others are refused from now on.
+        instance.store.exclusively(thread, |store| store.set_journal(false));
+        let functions = instance.loading.functions().clone();
+        let (functions, outcome) = match load(thread) {
+            Ok(functions) => (functions, Ok(())),
+            Err(error) => {
+                tracing::warn!("DEBUG {command}: {error}");
+                let text = format!("ERR Error trying to load {what}, check server logs.");
+                (functions, Err(text))
+            }
+        };
+        instance.store.exclusively(thread, |store| store.set_journal(has_journal));
+        instance.end_loading(functions);
+        limits::apply(instance);
+        outcome
+    }
 }
 
 fn reload(
@@ -89,9 +137,6 @@ fn reload(
     how: Reload,
 ) -> Result<Vec<Vec<u8>>, LoadFailed> {
     let name = DBFILENAME.get(&instance.settings).to_string();
-    if how.saves {
-        save(instance, thread, &name).map_err(LoadFailed::of_system("saving", &name))?;
-    }
     if how.flushes {
         instance.store.flush(thread, Flush::All);
     }
@@ -100,28 +145,6 @@ fn reload(
     let loaded = rdb::read(instance, thread, &name, file, wanted)?;
     super::report(instance, &name, loaded.functions.len(), std::time::Instant::now());
     Ok(loaded.functions)
-}
-
-/// Saves all data under another name first, so that no file is ever half written.
-fn save(instance: &Instance, thread: &mut ThreadContext, name: &str) -> io::Result<()> {
-    let temporary = format!("temp-{}.rdb", std::process::id());
-    let file = File::create(&temporary)?;
-    let functions = instance.loading.functions().clone();
-    let mut save = Save {
-        store: &instance.store,
-        thread,
-        now: instance.clock.now(),
-        timed: timed_version(&instance.settings),
-        compresses: RDBCOMPRESSION.get(&instance.settings),
-        checks: RDBCHECKSUM.get(&instance.settings),
-        functions: &functions,
-    };
-    let saved = save.write(&file).and_then(|_| file.sync_all());
-    let renamed = saved.and_then(|()| std::fs::rename(&temporary, name));
-    if renamed.is_err() {
-        let _ = std::fs::remove_file(&temporary);
-    }
-    renamed
 }
 
 /// Loads the append-only files in place of what is there. They are read as they are: nothing is

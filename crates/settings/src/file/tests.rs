@@ -72,12 +72,7 @@ fn an_error_names_the_line_and_what_is_wrong_with_it() {
     refused_at("#\nfoo bar", 2, "foo bar", "Bad directive or wrong number of arguments");
     refused_at("logfile \"x", 1, "logfile \"x", "Unbalanced quotes in configuration line");
     refused_at("include", 1, "include", "Bad directive or wrong number of arguments");
-    refused_at(
-        "save 900 1",
-        1,
-        "save 900 1",
-        "snapshots are not supported by this version of Varve",
-    );
+    refused_at("save 900 x", 1, "save 900 x", "Invalid save parameters");
     refused_at(
         "rename-command CONFIG \"\"",
         1,

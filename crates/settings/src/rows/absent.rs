@@ -6,7 +6,6 @@
 
 use crate::row::{Row, fixed};
 
-const SNAPSHOTS: &str = "snapshots are not supported by this version of Varve";
 const REPLICATION: &str = "replication is not supported by this version of Varve";
 const CLUSTER: &str = "cluster mode is not supported by this version of Varve";
 const TLS: &str = "TLS is not supported by this version of Varve";
@@ -26,10 +25,6 @@ const NO_DEFRAGMENTER: &str = "Varve has no defragmenter: its cleaner keeps memo
 const THREADS: &str = "Varve has no I/O threads: use 'threads'";
 
 pub(crate) const ROWS: &[Row] = &[
-    fixed("save", "", SNAPSHOTS),
-    fixed("stop-writes-on-bgsave-error", "yes", SNAPSHOTS),
-    fixed("rdb-del-sync-files", "no", SNAPSHOTS),
-    fixed("rdb-save-incremental-fsync", "yes", SNAPSHOTS),
     fixed("replicaof", "", REPLICATION).alias("slaveof").tolerates(&["no one"]).at_start(),
     fixed("replica-serve-stale-data", "yes", REPLICATION).alias("slave-serve-stale-data"),
     fixed("replica-read-only", "yes", REPLICATION).alias("slave-read-only"),

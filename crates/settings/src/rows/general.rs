@@ -31,11 +31,9 @@ super::declare::rows! { from super::network::END;
     EXTENDED_REDIS_COMPATIBILITY: bool = yes_no("extended-redis-compatibility", false,
         "Give the name and version of Redis where clients insist on them.");
     SHUTDOWN_ON_SIGINT: ShutdownFlags = any_of("shutdown-on-sigint", ShutdownFlags::NAMES,
-        "How SIGINT ends the server: options of SHUTDOWN, separated by spaces.")
-        .idle("nothing is saved, so all ways are the same");
+        "How SIGINT ends the server: options of SHUTDOWN, separated by spaces.");
     SHUTDOWN_ON_SIGTERM: ShutdownFlags = any_of("shutdown-on-sigterm", ShutdownFlags::NAMES,
-        "How SIGTERM ends the server: options of SHUTDOWN, separated by spaces.")
-        .idle("nothing is saved, so all ways are the same");
+        "How SIGTERM ends the server: options of SHUTDOWN, separated by spaces.");
     HZ: u32 = integer("hz", 0..=2147483647, 10,
         "Rounds of background work per second, from 1 to 500.").clamped(1, 500)
         .idle("there are always ten");

@@ -1,7 +1,8 @@
 //! Settings of snapshots: RDB files and payloads of DUMP.
 
 use crate::choice::{RdbReader, VersionCheck};
-use crate::row::{file_name, one_of, yes_no};
+use crate::row::{file_name, integer, one_of, save_points, yes_no};
+use crate::value::SavePoints;
 use std::sync::Arc;
 
 super::declare::rows! { from super::values::END;
@@ -17,5 +18,22 @@ super::declare::rows! { from super::values::END;
         "Servers that are to read hashes whose fields have deadlines, in RDB files and payloads of \
          DUMP; everything else is written so that both do.");
     DBFILENAME: Arc<str> = file_name("dbfilename", "dump.rdb",
-        "RDB file in the directory of `dir` that is read at start, if it is there.").protected();
+        "RDB file in the directory of `dir` that is read at start, if it is there, and that \
+         snapshots replace.").protected();
+    SAVE: SavePoints = save_points("save",
+        "Snapshots by themselves: pairs of seconds and changes. One is made when so many changes \
+         are older than so many seconds; what came later is lost if the process dies. Empty: \
+         none, also none when the server ends.");
+    STOP_WRITES_ON_BGSAVE_ERROR: bool = yes_no("stop-writes-on-bgsave-error", true,
+        "Refuse writes while the last snapshot in the background has failed and `save` asks for \
+         snapshots.");
+    RDB_SAVE_INCREMENTAL_FSYNC: bool = yes_no("rdb-save-incremental-fsync", true,
+        "Have the system write a snapshot to the disk while it is made, and not all of it at its \
+         end.");
+    RDB_DEL_SYNC_FILES: bool = yes_no("rdb-del-sync-files", false,
+        "Remove RDB files that were made for replicas.")
+        .idle("there is no replication, so there are no such files");
+    RDB_KEY_SAVE_DELAY: i32 = integer("rdb-key-save-delay", -2147483648..=2147483647, 0,
+        "Microseconds that a snapshot pauses after each key, for tests. Negative: a number of keys \
+         after which it pauses for one microsecond.").hidden();
 }

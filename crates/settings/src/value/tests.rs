@@ -89,7 +89,13 @@ fn any_of_several_names() {
     refused(
         "shutdown-on-sigterm",
         &["force", "maybe"],
-        "argument(s) must be one of the following: default, nosave, now, force, safe",
+        "argument(s) must be one of the following: default, save, nosave, now, force, \
+         safe",
+    );
+    refused(
+        "shutdown-on-sigterm",
+        &["save", "nosave"],
+        "shutdown options SAVE and NOSAVE can't be used simultaneously",
     );
 }
 

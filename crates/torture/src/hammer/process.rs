@@ -28,7 +28,7 @@ impl Server {
         let mut command = bound_to_this_process(program);
         command
             .args(["--port", &port.to_string(), "--threads", &threads.to_string()])
-            .args(["--enable-debug-command", "yes"])
+            .args(["--save", "", "--enable-debug-command", "yes"])
             .args(options)
             .env("RUST_BACKTRACE", "1")
             .stdin(Stdio::null())

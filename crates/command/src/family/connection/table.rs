@@ -30,7 +30,7 @@ pub const TABLE: &[Command] = &[
         tips: tips::ALL_SHARDS,
         summary: "Answers, to show that the server is there.",
         syntax: "[message]",
-        ..row("PING", -1, Flags::FAST, "1.0.0", ping)
+        ..row("PING", -1, Flags::FAST.union(Flags::TELLS_TROUBLE), "1.0.0", ping)
     },
     Command { summary: "Closes the connection.", ..row("QUIT", -1, UNKNOWN_CLIENT, "1.0.0", quit) },
     Command {

@@ -1,8 +1,9 @@
 //! Commands on whole databases, or on the whole server.
 
-use crate::call::{Call, Outcome};
-use crate::instance::{Rewrite, Shutdown};
+use crate::call::{Call, Outcome, Unanswered};
+use crate::instance::Rewrite;
 use crate::refusal::Refusal;
+use crate::saving::Asker;
 use store::Flush;
 
 pub(super) fn dbsize(call: &mut Call<'_>) -> Outcome {
@@ -22,6 +23,10 @@ pub(super) fn flushdb(call: &mut Call<'_>) -> Outcome {
 pub(super) fn flushall(call: &mut Call<'_>) -> Outcome {
     flush_mode(call)?;
     call.instance.store.flush(call.thread, Flush::All);
+    // The file must not bring the keys back.
+    if call.instance.data_files.emptied(call.instance, Asker::of(call.session)) {
+        return Err(Unanswered::Waits);
+    }
     call.reply.ok();
     Ok(())
 }
@@ -72,66 +77,4 @@ pub(super) fn time(call: &mut Call<'_>) -> Outcome {
     call.reply.bulk_integer((micros / 1_000_000) as i64);
     call.reply.bulk_integer((micros % 1_000_000) as i64);
     Ok(())
-}
-
-#[derive(Default)]
-struct ShutdownWords {
-    how: Shutdown,
-    nosave: bool,
-    save: bool,
-    failover: bool,
-    abort: bool,
-    any: bool,
-}
-
-pub(super) fn shutdown(call: &mut Call<'_>) -> Outcome {
-    let words = shutdown_words(call)?;
-    if (words.abort && words.any) || (words.save && words.nosave) {
-        return Err(Refusal::SYNTAX.into());
-    }
-    if words.failover {
-        return Err(Refusal::of("ERR SHUTDOWN FAILOVER is only supported in cluster mode.").into());
-    }
-    if words.abort {
-        if !call.instance.abort_shutdown() {
-            return Err(Refusal::of("ERR No shutdown in progress.").into());
-        }
-        call.reply.ok();
-        return Ok(());
-    }
-    if words.save {
-        return Err(Refusal::of(
-            "ERR SHUTDOWN SAVE is not possible: snapshots are not supported by this version of \
-             Varve",
-        )
-        .into());
-    }
-    // On success the client gets no reply: its connection ends.
-    call.session.close_after_reply = true;
-    call.instance.request_shutdown(words.how);
-    Ok(())
-}
-
-fn shutdown_words(call: &Call<'_>) -> Result<ShutdownWords, Refusal> {
-    let mut words = ShutdownWords::default();
-    for at in 1..call.args.len() {
-        let is = |word| call.args.is(at, word);
-        let flag = match () {
-            () if is("NOSAVE") => &mut words.nosave,
-            () if is("SAVE") => &mut words.save,
-            () if is("NOW") => &mut words.how.now,
-            () if is("FORCE") => &mut words.how.force,
-            // Without snapshots no save can fail, so SAFE has no effect of its own.
-            () if is("SAFE") => &mut words.any,
-            () if is("FAILOVER") => &mut words.failover,
-            () if is("ABORT") => {
-                words.abort = true;
-                continue;
-            }
-            () => return Err(Refusal::SYNTAX),
-        };
-        *flag = true;
-        words.any = true;
-    }
-    Ok(words)
 }

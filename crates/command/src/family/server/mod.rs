@@ -2,7 +2,8 @@
 //!
 //! | file | commands |
 //! |---|---|
-//! | `databases.rs` | DBSIZE, FLUSHDB, FLUSHALL, SWAPDB, TIME, SHUTDOWN |
+//! | `databases.rs` | DBSIZE, FLUSHDB, FLUSHALL, SWAPDB, TIME |
+//! | `saving.rs` | BGSAVE, SAVE, LASTSAVE, SHUTDOWN |
 //! | `info/` | INFO, one file per kind of section |
 //! | `config.rs` | CONFIG; the work is done by `settings` |
 //! | `command/` | COMMAND, derived from the rows of the table |
@@ -21,6 +22,7 @@ pub(crate) mod help;
 mod info;
 mod local;
 mod memory;
+mod saving;
 mod table;
 
 pub use table::TABLE;

@@ -1,6 +1,6 @@
 //! Rows of the family.
 
-use super::{command, config, databases, debug, function, help, info, memory};
+use super::{command, config, databases, debug, function, help, info, memory, saving};
 use crate::call::{Command, Handler};
 use crate::key_spec::{KeyFlags, KeySpec};
 use crate::spec::{Categories, Flags, Group, Wakes};
@@ -10,6 +10,8 @@ use crate::tips;
 const ALWAYS: Flags = Flags::LOADING.union(Flags::STALE);
 const ADMIN: Flags = ALWAYS.union(Flags::ADMIN).union(Flags::NOSCRIPT);
 const NO_FLAGS: Flags = Flags::empty();
+/// Flags of commands that make snapshots.
+const SAVING: Flags = Flags::ADMIN.union(Flags::NOSCRIPT).union(Flags::NO_ASYNC_LOADING);
 
 /// Categories of commands on whole databases.
 const FLUSHING: Categories = Categories::KEYSPACE.union(Categories::DANGEROUS);
@@ -25,6 +27,11 @@ pub const TABLE: &[Command] = &[
             "1.0.0",
             databases::bgrewriteaof,
         )
+    },
+    Command {
+        summary: "Makes a snapshot of all data in the background, or ends one.",
+        syntax: "[SCHEDULE | CANCEL]",
+        ..row("BGSAVE", -1, SAVING, "1.0.0", saving::bgsave)
     },
     Command {
         subcommands: COMMAND,
@@ -77,8 +84,18 @@ pub const TABLE: &[Command] = &[
         ..row("INFO", -1, ALWAYS, "1.0.0", info::info)
     },
     Command {
+        categories: Categories::ADMIN.union(Categories::DANGEROUS),
+        tips: tips::NONDETERMINISTIC,
+        summary: "Tells when the last snapshot was made.",
+        ..row("LASTSAVE", 1, ALWAYS.union(Flags::FAST), "1.0.0", saving::lastsave)
+    },
+    Command {
         summary: "Tells where memory goes.",
         ..Command::parent(Group::Server, "MEMORY", "4.0.0", MEMORY)
+    },
+    Command {
+        summary: "Makes a snapshot of all data, and answers when it is on disk.",
+        ..row("SAVE", 1, SAVING.union(Flags::NO_MULTI), "1.0.0", saving::save)
     },
     Command {
         summary: "Ends the server.",
@@ -88,7 +105,7 @@ pub const TABLE: &[Command] = &[
             -1,
             ADMIN.union(Flags::NO_MULTI).union(Flags::ALLOW_BUSY),
             "1.0.0",
-            databases::shutdown,
+            saving::shutdown,
         )
     },
     Command {

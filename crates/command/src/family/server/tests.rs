@@ -1,5 +1,6 @@
 //! Tests of commands of the family, in process.
 
+use crate::instance::Shutdown;
 use crate::testing::{World, play};
 use settings::Origin;
 use wire::Protocol;
@@ -79,14 +80,15 @@ fn a_shutdown_is_asked_for_and_taken_back() {
         < -ERR syntax error
         > SHUTDOWN FAILOVER
         < -ERR SHUTDOWN FAILOVER is only supported in cluster mode.
-        > SHUTDOWN SAVE
-        < -ERR SHUTDOWN SAVE is not possible: snapshots are not supported by this version of Varve
         ",
     );
     assert_eq!(world.instance.shutdown_requested(), None);
-    assert_eq!(world.answer("SHUTDOWN NOSAVE NOW"), "");
-    assert!(world.instance.shutdown_requested().is_some_and(|how| how.now && !how.force));
-    assert!(world.session.close_after_reply);
+    assert!(world.waits("SHUTDOWN NOSAVE NOW"));
+    let how = Shutdown { saves: Some(false), force: false, now: true };
+    assert_eq!(world.instance.shutdown_requested(), Some(how));
+    assert!(world.waits("SHUTDOWN FORCE"));
+    let how = Shutdown { saves: None, force: true, now: false };
+    assert_eq!(world.instance.shutdown_requested(), Some(how));
     assert_eq!(world.answer("SHUTDOWN ABORT"), "+OK\r\n");
     assert_eq!(world.instance.shutdown_requested(), None);
 }

@@ -4,6 +4,7 @@ use command::{Row, table};
 
 /// Commands that are not drawn, with reasons. A name stands for its subcommands, too.
 pub const LEFT_OUT: &[(&str, &str)] = &[
+    ("bgsave", "makes files"),
     ("client", "tells about connections, or stops the replies by which the servers are compared"),
     ("command", "tells what the server has; GETKEYS is drawn all the same"),
     ("config", "tells about the server; thresholds are changed by steps of their own"),
@@ -11,12 +12,14 @@ pub const LEFT_OUT: &[(&str, &str)] = &[
     ("debug", "looks inside the server"),
     ("function", "there are no functions"),
     ("info", "tells about the server"),
+    ("lastsave", "tells the time"),
     ("memory", "tells about the server's memory"),
     ("object|freq", "depends on time and chance"),
     ("object|help", "lists what the server has"),
     ("object|idletime", "depends on time"),
     ("pfselftest", "tells nothing about keys, and takes long"),
     ("quit", "closes the connection"),
+    ("save", "makes files"),
     ("shutdown", "ends the server"),
     ("time", "tells the time"),
     ("xgroup|help", "lists what the server has"),

@@ -5,7 +5,7 @@ use crate::key_spec::{KeyFlags, KeySearch, KeySpec, are_movable, as_one_range};
 use crate::spec::{Categories, Flags};
 use wire::Reply;
 
-const FLAGS: [(Flags, &str); 15] = [
+const FLAGS: [(Flags, &str); 16] = [
     (Flags::WRITE, "write"),
     (Flags::READONLY, "readonly"),
     (Flags::DENYOOM, "denyoom"),
@@ -19,6 +19,7 @@ const FLAGS: [(Flags, &str); 15] = [
     (Flags::ASKING, "asking"),
     (Flags::FAST, "fast"),
     (Flags::NO_AUTH, "no_auth"),
+    (Flags::NO_ASYNC_LOADING, "no_async_loading"),
     (Flags::NO_MULTI, "no_multi"),
     (Flags::ALLOW_BUSY, "allow_busy"),
 ];

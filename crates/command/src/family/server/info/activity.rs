@@ -1,5 +1,5 @@
-//! Counts of changes, traffic and hits, and the progress of loading; fixed values for saving and
-//! replication, which are missing.
+//! Counts of changes, traffic and hits, and the progress of loading and saving; fixed values for
+//! replication, which is missing.
 
 use super::text::Text;
 use crate::call::Call;
@@ -7,29 +7,9 @@ use std::sync::atomic::Ordering::Relaxed;
 
 pub(super) fn persistence(text: &mut Text, call: &mut Call<'_>) {
     let loading = &call.instance.loading;
-    let loaded = &loading.progress;
-    text.fields(&[
-        ("loading", &u8::from(loading.is_active())),
-        ("async_loading", &0),
-        ("current_cow_peak", &0),
-        ("current_cow_size", &0),
-        ("current_cow_size_age", &0),
-        ("current_fork_perc", &"0.00"),
-        ("current_save_keys_processed", &0),
-        ("current_save_keys_total", &0),
-        ("rdb_changes_since_last_save", &call.instance.store.totals().changes),
-        ("rdb_bgsave_in_progress", &0),
-        ("rdb_last_save_time", &(call.instance.identity.started.0 / 1000)),
-        ("rdb_last_bgsave_status", &"ok"),
-        ("rdb_last_bgsave_time_sec", &-1),
-        ("rdb_current_bgsave_time_sec", &-1),
-        ("rdb_saves", &0),
-        ("rdb_last_cow_size", &0),
-        ("rdb_last_load_keys_expired", &loaded.expired.load(Relaxed)),
-        ("rdb_last_load_keys_loaded", &loaded.keys.load(Relaxed)),
-        ("module_fork_in_progress", &0),
-        ("module_fork_last_cow_size", &0),
-    ]);
+    text.fields(&[("loading", &u8::from(loading.is_active())), ("async_loading", &0)]);
+    snapshots(text, call);
+    text.fields(&[("module_fork_in_progress", &0), ("module_fork_last_cow_size", &0)]);
     append_only_file(text, call);
     if let Some(facts) = loading.facts(call.now) {
         let percent = 100.0 * facts.bytes as f64 / facts.total_bytes.max(1) as f64;
@@ -74,6 +54,38 @@ fn append_only_file(text: &mut Text, call: &Call<'_>) {
             ("aof_delayed_fsync", &journal.delayed_syncs.load(Relaxed)),
         ]);
     }
+}
+
+/// Seconds, or -1 where there are none.
+fn or_none(seconds: Option<u64>) -> i64 {
+    seconds.map_or(-1, |seconds| seconds as i64)
+}
+
+fn snapshots(text: &mut Text, call: &Call<'_>) {
+    let saving = call.instance.data_files.saving();
+    let current = saving.current.unwrap_or_default();
+    let loaded = &call.instance.loading.progress;
+    let changes = call.instance.store.totals().changes.saturating_sub(saving.changes_saved);
+    text.fields(&[
+        ("current_cow_peak", &current.held_bytes_most),
+        ("current_cow_size", &current.held_bytes),
+        ("current_cow_size_age", &0),
+        ("current_fork_perc", &format_args!("{:.2}", current.percent())),
+        ("current_save_keys_processed", &current.keys),
+        ("current_save_keys_total", &current.total_keys),
+        ("current_save_mb_per_sec", &format_args!("{:.2}", current.megabytes_per_second())),
+        ("current_save_eta_seconds", &or_none(current.seconds_left())),
+        ("rdb_changes_since_last_save", &changes),
+        ("rdb_bgsave_in_progress", &u8::from(saving.current_seconds.is_some())),
+        ("rdb_last_save_time", &saving.last_save),
+        ("rdb_last_bgsave_status", &if saving.has_failed { "err" } else { "ok" }),
+        ("rdb_last_bgsave_time_sec", &or_none(saving.last_seconds)),
+        ("rdb_current_bgsave_time_sec", &or_none(saving.current_seconds)),
+        ("rdb_saves", &saving.saves),
+        ("rdb_last_cow_size", &saving.last_held_bytes),
+        ("rdb_last_load_keys_expired", &loaded.expired.load(Relaxed)),
+        ("rdb_last_load_keys_loaded", &loaded.keys.load(Relaxed)),
+    ]);
 }
 
 pub(super) fn stats(text: &mut Text, call: &mut Call<'_>) {

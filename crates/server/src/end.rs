@@ -1,0 +1,86 @@
+//! The end of the server: SHUTDOWN and signals, and the last snapshot before it.
+
+use crate::saver::{Saver, saves_by_itself};
+use command::{Instance, Shutdown};
+use crossbeam_channel::{Receiver, select};
+use settings::{Settings, ShutdownFlags, general};
+use signal_hook::consts::SIGINT;
+use snapshot::SaveError;
+
+/// How a signal ends the server.
+pub fn shutdown_of_signal(settings: &Settings, signal: i32) -> Shutdown {
+    let flags = match signal {
+        SIGINT => general::SHUTDOWN_ON_SIGINT.get(settings),
+        _ => general::SHUTDOWN_ON_SIGTERM.get(settings),
+    };
+    let has = |flag| flags.contains(flag);
+    let is_told = has(ShutdownFlags::SAVE) || has(ShutdownFlags::NOSAVE);
+    Shutdown {
+        saves: is_told.then_some(has(ShutdownFlags::SAVE)),
+        force: has(ShutdownFlags::FORCE),
+        now: has(ShutdownFlags::NOW),
+    }
+}
+
+/// Passes a signal on. The second SIGINT ends the server without a snapshot.
+pub fn on_signal(instance: &Instance, signal: i32) {
+    let mut how = shutdown_of_signal(&instance.settings, signal);
+    if signal == SIGINT && instance.shutdown_requested().is_some() {
+        tracing::warn!("SIGINT again: the server ends now, without a snapshot");
+        how.saves = Some(false);
+    }
+    instance.request_shutdown(how, None);
+}
+
+/// Waits until the server is to end, with the last snapshot on disk if there is to be one.
+/// `asked` tells that the request for a shutdown has changed.
+pub fn wait(instance: &Instance, saver: &Saver, asked: &Receiver<()>) {
+    while asked.recv().is_ok() {
+        let Some(how) = instance.shutdown_requested() else { continue };
+        saver.cancel_all();
+        if !saves(instance, how) || save(instance, saver, asked) {
+            return;
+        }
+        instance.abort_shutdown();
+        instance.hold_writes(false);
+    }
+}
+
+/// True if a snapshot is to be made before the end: never of data that is only half loaded.
+fn saves(instance: &Instance, how: Shutdown) -> bool {
+    !instance.loading.is_active() && how.saves.unwrap_or_else(|| saves_by_itself(instance))
+}
+
+/// Makes the last snapshot, while writes are held back: what is acknowledged is in it. Returns
+/// true if the server may end.
+fn save(instance: &Instance, saver: &Saver, asked: &Receiver<()>) -> bool {
+    tracing::info!("Saving the final RDB snapshot before exiting.");
+    instance.hold_writes(true);
+    let saved = saver.save_for_thread();
+    loop {
+        select! {
+            recv(saved) -> saved => {
+                let saved = saved.unwrap_or(Err(SaveError::Cancelled));
+                return saved.is_ok() || is_forced(instance);
+            }
+            recv(asked) -> _ => match instance.shutdown_requested() {
+                Some(how) if saves(instance, how) => {}
+                // It was taken back, or asked for without a snapshot.
+                other => {
+                    saver.cancel_all();
+                    return other.is_some();
+                }
+            }
+        }
+    }
+}
+
+fn is_forced(instance: &Instance) -> bool {
+    let is_forced = instance.shutdown_requested().is_some_and(|how| how.force);
+    if is_forced {
+        tracing::warn!("Error trying to save the DB, but the shutdown is forced: ending without");
+    } else {
+        tracing::warn!("Error trying to save the DB, can't exit.");
+    }
+    is_forced
+}

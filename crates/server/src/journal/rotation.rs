@@ -1,0 +1,304 @@
+//! Rotation: a new base and a new incremental file in place of those that have grown.
+//!
+//! ```text
+//! writer   base file made ─▶ snapshot asked for ····· old file ends at the cut ···· base switched
+//! saver                          cut ─▶ what is there at the cut ─▶ base, synced ─┘  old files go
+//! ```
+//! It follows LESS (log to a new file, and write a snapshot beside it, in place of a rewrite that is
+//! caught up through a buffer). Turning the journal on is the same, with a file that is no part of
+//! the set before its base is; so is going on after a sync that has failed.
+
+use super::Journal;
+use super::writer::JournalThread;
+use crate::saver::{Job, JobKind, Sink};
+use base::Millis;
+use command::Instance;
+use crossbeam_channel::{Receiver, Sender, unbounded};
+use journal::disk::{Directory, File, OpenFile, append_all};
+use journal::log::{Log, LogError};
+use journal::set::{BaseForm, Set, SetError};
+use journal::writer::Start;
+use settings::journal::{
+    AOF_REWRITE_INCREMENTAL_FSYNC, APPENDDIRNAME, APPENDFILENAME, APPENDONLY,
+    AUTO_AOF_REWRITE_MIN_SIZE, AUTO_AOF_REWRITE_PERCENTAGE,
+};
+use snapshot::SaveError;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::time::{Duration, Instant};
+
+/// Position that no stream reaches: there is no cut.
+pub const NO_CUT: u64 = u64::MAX;
+/// Time after a failure before the next try.
+const RETRY: Duration = Duration::from_secs(1);
+/// Bytes of a base that are written before the system is asked to put them on the disk.
+const WRITE_BACK_BYTES: u64 = 4 << 20;
+
+/// State of rotations.
+#[derive(Debug, Default)]
+pub struct Rotations {
+    pub(super) current: Option<Rotation>,
+    /// When the last one failed.
+    failed: Option<Instant>,
+}
+
+/// A rotation at work.
+#[derive(Debug)]
+pub(super) struct Rotation {
+    events: Receiver<Event>,
+    /// The set, until there is a log that has it.
+    set: Option<Set<Directory>>,
+    /// The cut, until the old file has ended there.
+    cut: Option<u64>,
+    /// Number of the first incremental file that stays, once the cut is behind.
+    first: Option<u64>,
+    is_saved: bool,
+}
+
+/// What the saver tells.
+#[derive(Debug)]
+enum Event {
+    Cut(u64),
+    Saved(Result<(), SaveError>),
+}
+
+/// The saver's part of a rotation.
+struct BaseJob {
+    journal: Arc<Journal>,
+    /// The base; taken when it is opened.
+    file: Option<OpenFile>,
+    /// True if units are recorded from the cut on.
+    turns_on: bool,
+    tell: Sender<Event>,
+}
+
+/// The base on its way to the disk.
+struct BaseSink {
+    file: OpenFile,
+    writes_early: bool,
+    bytes: u64,
+    begun: u64,
+}
+
+impl Job for BaseJob {
+    fn kind(&self) -> JobKind {
+        JobKind::Rotation
+    }
+
+    fn open(&mut self, instance: &Instance) -> io::Result<Box<dyn Sink>> {
+        let file = self.file.take().ok_or(io::ErrorKind::NotFound)?;
+        let writes_early = AOF_REWRITE_INCREMENTAL_FSYNC.get(&instance.settings);
+        Ok(Box::new(BaseSink { file, writes_early, bytes: 0, begun: 0 }))
+    }
+
+    fn at_cut(&mut self, instance: &Instance) {
+        // Nobody puts units, so all that is behind the tail comes after the cut.
+        let cut = self.journal.ring.tail();
+        self.journal.cut.store(cut, Release);
+        if self.turns_on {
+            instance.store.set_journal(true);
+        }
+        self.send(Event::Cut(cut));
+    }
+
+    fn end(self: Box<Self>, _: &Instance, saved: Result<(), SaveError>) {
+        self.send(Event::Saved(saved));
+    }
+}
+
+impl BaseJob {
+    fn send(&self, event: Event) {
+        // Who has given the rotation up does not want to know.
+        let _ = self.tell.send(event);
+        self.journal.rest.end();
+    }
+}
+
+impl Write for BaseSink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        append_all(&self.file, bytes)?;
+        self.bytes += bytes.len() as u64;
+        if self.writes_early && self.bytes - self.begun >= WRITE_BACK_BYTES {
+            self.file.write_back(self.begun, self.bytes - self.begun);
+            self.begun = self.bytes;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Sink for BaseSink {
+    fn sync(&mut self) -> io::Result<()> {
+        self.file.sync()
+    }
+
+    /// The writer of the journal gives it its name.
+    fn put_in_place(self: Box<Self>) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl JournalThread {
+    /// Begins a rotation that was asked for or is due, and goes on with the one at work.
+    pub(super) fn rotate(&mut self, now: Millis) {
+        self.hear_of_rotation(now);
+        let is_wanted = self.log.is_none() && APPENDONLY.get(&self.instance.settings);
+        let may_begin = self.rotations.current.is_none()
+            && self.rotations.failed.is_none_or(|failed| failed.elapsed() >= RETRY);
+        if may_begin && (self.journal.asked.rewrite.swap(false, Relaxed) || is_wanted) {
+            self.rotations.failed = None;
+            if let Err(error) = self.begin_rotation(now) {
+                tracing::warn!("Error beginning to write a new base: {error}");
+                self.instance.journal.end_rewrite(true, now);
+                self.give_up_rotation();
+            }
+        }
+    }
+
+    /// Returns true if the files have outgrown their base by as much as the settings allow.
+    pub(super) fn is_rotation_due(&self) -> bool {
+        let (settings, state) = (&self.instance.settings, &self.instance.journal);
+        let percentage = u64::from(AUTO_AOF_REWRITE_PERCENTAGE.get(settings));
+        let (bytes, base) = (state.bytes.load(Relaxed), state.base_bytes.load(Relaxed).max(1));
+        let growth = bytes.saturating_sub(base).saturating_mul(100) / base;
+        self.log.is_some()
+            && self.rotations.current.is_none()
+            && percentage > 0
+            && bytes > AUTO_AOF_REWRITE_MIN_SIZE.get(settings)
+            && growth >= percentage
+    }
+
+    fn begin_rotation(&mut self, now: Millis) -> Result<(), SetError> {
+        let settings = &self.instance.settings;
+        self.instance.journal.begin_rewrite(now);
+        let mut opened = None;
+        let set = match &mut self.log {
+            Some(log) => log.set(),
+            None => {
+                let path = APPENDDIRNAME.get(settings).to_string();
+                let directory = Directory::open(Path::new(&path));
+                let directory = directory.map_err(|error| SetError::Disk {
+                    doing: "open",
+                    name: path,
+                    error,
+                })?;
+                opened.insert(Set::open(directory, &APPENDFILENAME.get(settings))?)
+            }
+        };
+        let file = Some(set.create_base()?);
+        let (tell, events) = unbounded();
+        let turns_on = self.log.is_none() && APPENDONLY.get(settings);
+        tracing::info!("Background append only file rewriting started");
+        let journal = Arc::clone(&self.journal);
+        self.saver.push(Box::new(BaseJob { journal, file, turns_on, tell }));
+        self.rotations.current =
+            Some(Rotation { events, set: opened, cut: None, first: None, is_saved: false });
+        Ok(())
+    }
+
+    fn hear_of_rotation(&mut self, now: Millis) {
+        let Some(rotation) = &mut self.rotations.current else { return };
+        for event in rotation.events.try_iter() {
+            match event {
+                Event::Cut(cut) => rotation.cut = Some(cut),
+                Event::Saved(Ok(())) => rotation.is_saved = true,
+                Event::Saved(Err(error)) => {
+                    tracing::warn!("Error writing a new base: {error}; the old one stays");
+                    return self.fail_rotation(now);
+                }
+            }
+        }
+        if let Some(cut) = rotation.cut
+            && let Err(error) = self.pass_cut(cut, now)
+        {
+            // Nothing is written beyond the cut before this succeeds.
+            return self.note_failure(&error);
+        }
+        if self.rotations.current.as_ref().is_some_and(|it| it.is_saved) {
+            match self.switch_base() {
+                Ok(()) => self.end_rotation(now),
+                Err(error) => {
+                    tracing::warn!("Error switching to a new base: {error}; the old one stays");
+                    self.fail_rotation(now);
+                }
+            }
+        }
+    }
+
+    /// Ends the old file at the cut, and goes on in another one.
+    fn pass_cut(&mut self, cut: u64, now: Millis) -> Result<(), LogError> {
+        self.wait_for_sync();
+        let Some(rotation) = &mut self.rotations.current else { return Ok(()) };
+        let first = match &mut self.log {
+            Some(log) if log.has_sync_failed() || log.is_apart() => {
+                log.go_apart(cut, now)?;
+                log.set().last_incremental() + 1
+            }
+            Some(log) => log.rotate(&self.reader, cut, now)?,
+            None if !self.instance.store.has_journal() => {
+                // Only a base was asked for, and the journal is off.
+                rotation.set.as_ref().map_or(0, Set::last_incremental) + 1
+            }
+            None => {
+                let home = self.reader.ring().home();
+                let start = Start { position: cut, home, id: self.id };
+                let set = rotation.set.take().ok_or(LogError::NeedsBase)?;
+                let log = Log::begin_apart(set, start, now)?;
+                let first = log.last_incremental() + 1;
+                self.log = Some(log);
+                first
+            }
+        };
+        (rotation.first, rotation.cut) = (Some(first), None);
+        self.journal.cut.store(NO_CUT, Release);
+        self.count_files();
+        Ok(())
+    }
+
+    fn switch_base(&mut self) -> Result<(), SetError> {
+        let Some(rotation) = &mut self.rotations.current else { return Ok(()) };
+        let first = rotation.first.unwrap_or(0);
+        match (&mut self.log, &mut rotation.set) {
+            (Some(log), _) => log.set().switch_base(BaseForm::Rdb, first),
+            (None, Some(set)) => set.switch_base(BaseForm::Rdb, first),
+            (None, None) => Ok(()),
+        }
+    }
+
+    fn end_rotation(&mut self, now: Millis) {
+        self.rotations.current = None;
+        self.count_files();
+        let state = &self.instance.journal;
+        state.base_bytes.store(self.bytes(), Relaxed);
+        state.is_on.store(self.log.is_some(), Relaxed);
+        state.end_rewrite(false, now);
+        tracing::info!("Background AOF rewrite finished successfully");
+    }
+
+    pub(super) fn fail_rotation(&mut self, now: Millis) {
+        self.instance.journal.end_rewrite(true, now);
+        self.give_up_rotation();
+    }
+
+    /// Gives a rotation up. A journal that was being turned on is off again, until the next try.
+    pub(super) fn give_up_rotation(&mut self) {
+        let rotation = self.rotations.current.take();
+        self.rotations.failed = Some(Instant::now());
+        let is_apart = self.log.as_ref().is_some_and(Log::is_apart);
+        if !self.instance.journal.is_on.load(Relaxed) {
+            self.instance.store.exclusively(&self.thread, |store| store.set_journal(false));
+            self.log = None;
+            self.journal.cut.store(NO_CUT, Release);
+        } else if is_apart || self.log.as_ref().is_some_and(Log::has_sync_failed) {
+            self.journal.asked.rewrite.store(true, Relaxed);
+        }
+        if rotation.is_some_and(|it| it.cut.is_some()) {
+            self.journal.cut.store(NO_CUT, Release);
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! RDB file on its way to the disk, under another name until it is whole.
+
+use super::job::Sink;
+use journal::disk::{Directory, File, Files, append_all};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Bytes that are collected before the system begins to write them to the disk.
+const PIECE_BYTES: u64 = 4 << 20;
+
+/// RDB file that replaces another one when it is whole.
+#[derive(Debug)]
+pub struct RdbFile<D: Files = Directory> {
+    directory: D,
+    file: D::File,
+    name: String,
+    temporary: String,
+    /// True if the system is asked to write early.
+    writes_early: bool,
+    /// Bytes written, and how many of them the system was asked to write to the disk.
+    bytes: u64,
+    begun: u64,
+    /// True once there is nothing to be removed.
+    is_in_place: bool,
+}
+
+impl RdbFile {
+    /// Creates a file that is to be `name` in a directory.
+    ///
+    /// # Errors
+    /// Those of the system, with what failed.
+    pub fn create(path: &Path, name: &str, writes_early: bool) -> io::Result<RdbFile> {
+        // A directory that is gone was taken away by somebody who has to know.
+        let failed = |what: &str| {
+            let place = format!("{what} {}", path.display());
+            move |error| told(&place, &error)
+        };
+        std::fs::metadata(path).map_err(failed("looking for the directory"))?;
+        let directory = Directory::open(path).map_err(failed("opening the directory"))?;
+        RdbFile::create_in(directory, name, writes_early)
+            .map_err(failed("creating the temporary file in"))
+    }
+}
+
+impl<D: Files> RdbFile<D> {
+    fn create_in(directory: D, name: &str, writes_early: bool) -> io::Result<RdbFile<D>> {
+        let temporary = format!("temp-{}.rdb", std::process::id());
+        let file = directory.create(&temporary)?;
+        Ok(RdbFile {
+            directory,
+            file,
+            name: name.to_owned(),
+            temporary,
+            writes_early,
+            bytes: 0,
+            begun: 0,
+            is_in_place: false,
+        })
+    }
+}
+
+fn told(what: &str, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{what}: {error}"))
+}
+
+impl<D: Files> Write for RdbFile<D> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        append_all(&self.file, bytes).map_err(|error| told("writing", &error))?;
+        self.bytes += bytes.len() as u64;
+        let waiting = self.bytes - self.begun;
+        if self.writes_early && waiting >= PIECE_BYTES {
+            self.file.write_back(self.begun, waiting);
+            self.begun = self.bytes;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<D: Files> Sink for RdbFile<D> {
+    fn sync(&mut self) -> io::Result<()> {
+        self.file.sync().map_err(|error| told("syncing", &error))
+    }
+
+    fn put_in_place(mut self: Box<Self>) -> io::Result<()> {
+        let what = format!("renaming {} to {}", self.temporary, self.name);
+        let renamed = self.directory.rename(&self.temporary, &self.name);
+        renamed.map_err(|error| told(&what, &error))?;
+        self.is_in_place = true;
+        self.directory.sync_names().map_err(|error| told("syncing the directory", &error))
+    }
+}
+
+impl<D: Files> Drop for RdbFile<D> {
+    fn drop(&mut self) {
+        if !self.is_in_place {
+            // What is left over of it is overwritten by the next one.
+            let _ = self.directory.remove(&self.temporary);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(path: &Path) -> Vec<String> {
+        let mut names = Directory::open(path).and_then(|it| it.list()).expect("listed");
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_file_has_its_name_when_it_is_whole_and_leaves_nothing_if_it_never_is() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path();
+        let mut first = RdbFile::create(path, "dump.rdb", true).expect("created");
+        let piece = vec![7; 3 << 20];
+        (0..3).for_each(|_| first.write_all(&piece).expect("written"));
+        assert_eq!((first.bytes, first.begun), (9 << 20, 6 << 20));
+        assert_eq!(names(path), [first.temporary.clone()]);
+        first.sync().expect("synced");
+        Box::new(first).put_in_place().expect("renamed");
+        assert_eq!(names(path), ["dump.rdb"]);
+        let mut second = RdbFile::create(path, "dump.rdb", false).expect("created");
+        second.write_all(b"half").expect("written");
+        drop(second);
+        assert_eq!(names(path), ["dump.rdb"]);
+        assert_eq!(std::fs::read(path.join("dump.rdb")).expect("read").len(), 9 << 20);
+    }
+
+    #[test]
+    fn an_error_says_what_was_tried() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("gone");
+        let error = RdbFile::create(&path, "dump.rdb", true).expect_err("no directory");
+        assert!(error.to_string().contains("looking for the directory"), "{error}");
+        std::fs::create_dir(directory.path().join("taken")).expect("made");
+        let file = RdbFile::create(directory.path(), "taken", true).expect("created");
+        let error = Box::new(file).put_in_place().expect_err("a directory is in the way");
+        assert!(error.to_string().contains("to taken"), "{error}");
+        assert_eq!(names(directory.path()), ["taken"]);
+    }
+}

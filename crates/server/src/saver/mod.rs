@@ -1,0 +1,72 @@
+//! The thread that makes snapshots, one at a time.
+//!
+//! ```text
+//! BGSAVE, SAVE, FLUSHALL, save points, shutdown ──▶ queue ──▶ thread "saver" ──▶ Sink ──▶ end
+//!                                                     │            snapshot::Save
+//!                                                     └──▶ SavingFacts for INFO
+//! ```
+//! A job stays first in the queue until its file is in place, so that all see what is at work. What
+//! is made, where the bytes go, and what follows, is the job's own ([`Job`]).
+
+mod file;
+mod job;
+mod queue;
+mod rdb_job;
+
+pub use job::{Job, JobKind, Sink};
+pub use queue::{Saver, saves_by_itself};
+
+use command::{Instance, timed_version};
+use queue::Work;
+use settings::snapshots::{RDB_KEY_SAVE_DELAY, RDBCHECKSUM, RDBCOMPRESSION};
+use snapshot::{Save, SaveError};
+use std::sync::atomic::Ordering::Relaxed;
+use store::ThreadContext;
+
+/// Does jobs until the saver is stopped.
+pub fn run(instance: &Instance, saver: &Saver, mut thread: ThreadContext) {
+    while let Some(mut work) = saver.next() {
+        let mut changes = 0;
+        let saved = save(instance, &mut thread, &mut work, &mut changes);
+        saver.finish(instance, work, saved.map(|()| changes));
+    }
+}
+
+/// Does a job up to the moment when its file is in place. `changes` becomes the number of changes
+/// that the store had counted at the cut.
+fn save(
+    instance: &Instance,
+    thread: &mut ThreadContext,
+    work: &mut Work,
+    changes: &mut u64,
+) -> Result<(), SaveError> {
+    let Work { job, progress } = work;
+    let is_cancelled = || progress.is_cancelled.load(Relaxed);
+    let go_on = || if is_cancelled() { Err(SaveError::Cancelled) } else { Ok(()) };
+    go_on()?;
+    let mut sink = job.open(instance)?;
+    let functions = instance.loading.functions().clone();
+    let mut save = Save {
+        store: &instance.store,
+        thread,
+        now: instance.clock.now(),
+        timed: timed_version(&instance.settings),
+        compresses: RDBCOMPRESSION.get(&instance.settings),
+        checks: RDBCHECKSUM.get(&instance.settings),
+        is_base: job.kind() == JobKind::Rotation,
+        functions: &functions,
+        key_delay: RDB_KEY_SAVE_DELAY.get(&instance.settings),
+        progress,
+    };
+    instance.store.enter(save.thread);
+    let at_cut = || {
+        *changes = instance.store.totals().changes;
+        job.at_cut(instance);
+    };
+    let written = save.write(&mut sink, at_cut);
+    instance.store.leave(save.thread);
+    written?;
+    sink.sync()?;
+    go_on()?;
+    Ok(sink.put_in_place()?)
+}

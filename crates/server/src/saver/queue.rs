@@ -1,0 +1,337 @@
+//! Snapshots that were asked for, and what is known of those that were made.
+
+use super::job::{Job, JobKind};
+use super::rdb_job::{RdbJob, Tell};
+use base::Clock;
+use command::{Asker, Begun, Cancelled, Instance, Refusal, SaveFacts, SavingFacts, Troubles};
+use crossbeam_channel::{Receiver, bounded};
+use settings::snapshots::{SAVE, STOP_WRITES_ON_BGSAVE_ERROR};
+use snapshot::{SaveError, SaveProgress};
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+use store::ThreadContext;
+
+/// Seconds after a failed snapshot before a save point asks for another one.
+const RETRY_SECONDS: u64 = 5;
+
+/// The queue of snapshots, and their record.
+#[derive(Debug)]
+pub struct Saver {
+    state: Mutex<State>,
+    /// Wakes the thread that saves.
+    changed: Condvar,
+    clock: Clock,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The first one is at work.
+    queue: VecDeque<Accepted>,
+    /// True if a snapshot is to begin when the queue is empty.
+    is_scheduled: bool,
+    is_stopping: bool,
+    /// What INFO tells, but for `current` and `current_seconds`.
+    record: SavingFacts,
+    /// Time at which the last snapshot in the background began, in seconds since the Unix epoch.
+    last_try: u64,
+}
+
+/// Work for the thread that saves.
+pub struct Work {
+    /// The snapshot.
+    pub job: Box<dyn Job>,
+    /// Where to tell how far it has come.
+    pub progress: Arc<SaveProgress>,
+}
+
+struct Accepted {
+    kind: JobKind,
+    began: Instant,
+    progress: Arc<SaveProgress>,
+    /// `None` once it is at work.
+    job: Option<Box<dyn Job>>,
+}
+
+impl std::fmt::Debug for Accepted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Accepted").field("kind", &self.kind).finish_non_exhaustive()
+    }
+}
+
+impl Accepted {
+    fn facts(&self) -> SaveFacts {
+        let SaveProgress { keys, total_keys, bytes, held_bytes, held_bytes_most, .. } =
+            &*self.progress;
+        SaveFacts {
+            keys: keys.load(Relaxed),
+            total_keys: total_keys.load(Relaxed),
+            bytes: bytes.load(Relaxed),
+            held_bytes: held_bytes.load(Relaxed),
+            held_bytes_most: held_bytes_most.load(Relaxed),
+            millis: u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
+        }
+    }
+}
+
+impl State {
+    fn push(&mut self, job: Box<dyn Job>) {
+        let (kind, progress) = (job.kind(), Arc::default());
+        let began = Instant::now();
+        self.queue.push_back(Accepted { kind, began, progress, job: Some(job) });
+    }
+
+    fn begin_in_background(&mut self, now: u64) {
+        self.record.saves += 1;
+        self.last_try = now;
+        self.is_scheduled = false;
+        tracing::info!("Background saving started");
+        self.push(Box::new(RdbJob { tell: Tell::Nobody }));
+    }
+
+    fn has(&self, kind: JobKind) -> bool {
+        self.queue.iter().any(|accepted| accepted.kind == kind)
+    }
+
+    fn is_saving(&self) -> bool {
+        self.has(JobKind::Background) || self.has(JobKind::Foreground)
+    }
+
+    fn cancel(&self, is_meant: impl Fn(JobKind) -> bool) {
+        let meant = self.queue.iter().filter(|accepted| is_meant(accepted.kind));
+        meant.for_each(|accepted| accepted.progress.is_cancelled.store(true, Relaxed));
+    }
+
+    /// True if a snapshot may begin by itself: not soon after one that failed.
+    fn may_try(&self, now: u64) -> bool {
+        !self.record.has_failed || now.saturating_sub(self.last_try) > RETRY_SECONDS
+    }
+
+    /// Enters the outcome of a snapshot of a kind into the record.
+    fn note(&mut self, kind: JobKind, saved: &Result<u64, SaveError>, now: u64) {
+        let Some(accepted) = self.queue.pop_front() else { return };
+        if kind == JobKind::Rotation {
+            return;
+        }
+        let facts = accepted.facts();
+        let record = &mut self.record;
+        if let Ok(changes) = saved {
+            (record.changes_saved, record.last_save) = (*changes, now);
+            record.last_held_bytes = facts.held_bytes_most;
+            record.has_failed = false;
+        }
+        if kind == JobKind::Background {
+            record.last_seconds = Some(facts.millis / 1000);
+            record.has_failed |= !matches!(saved, Ok(_) | Err(SaveError::Cancelled));
+        }
+    }
+}
+
+impl Saver {
+    /// A queue without work. The last snapshot counts as made now.
+    pub fn new(clock: Clock) -> Saver {
+        let last_save = clock.now().0 / 1000;
+        let record = SavingFacts { last_save, ..SavingFacts::default() };
+        let state = State { record, ..State::default() };
+        Saver { state: Mutex::new(state), changed: Condvar::new(), clock }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn seconds(&self) -> u64 {
+        self.clock.now().0 / 1000
+    }
+
+    /// Waits for work; `None` when the saver is to stop.
+    pub fn next(&self) -> Option<Work> {
+        let mut state = self.state();
+        loop {
+            if state.is_stopping {
+                // Those who wait for what comes no more hear so.
+                state.queue.clear();
+                return None;
+            }
+            if let Some(first) = state.queue.front_mut()
+                && let Some(job) = first.job.take()
+            {
+                return Some(Work { job, progress: Arc::clone(&first.progress) });
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Takes the outcome of the work that `next` gave: the number of changes that were counted at
+    /// the cut.
+    pub fn finish(&self, instance: &Instance, work: Work, saved: Result<u64, SaveError>) {
+        self.state().note(work.job.kind(), &saved, self.seconds());
+        self.follow_outcome(instance);
+        work.job.end(instance, saved.map(|_| ()));
+    }
+
+    /// Has the thread end after the present work, which is cancelled.
+    pub fn stop(&self) {
+        let mut state = self.state();
+        state.is_stopping = true;
+        state.cancel(|_| true);
+        self.changed.notify_all();
+    }
+
+    /// Refuses writes or lets them in, as the last outcome and the settings say.
+    pub fn follow_outcome(&self, instance: &Instance) {
+        let settings = &instance.settings;
+        let minds = STOP_WRITES_ON_BGSAVE_ERROR.get(settings) && saves_by_itself(instance);
+        let is_trouble = minds && self.state().record.has_failed;
+        instance.note_trouble(Troubles::SNAPSHOT, is_trouble);
+    }
+
+    /// Returns true while a snapshot is being made, or waits.
+    pub fn is_busy(&self) -> bool {
+        !self.state().queue.is_empty()
+    }
+
+    /// Adds any job to the queue.
+    pub fn push(&self, job: Box<dyn Job>) {
+        self.state().push(job);
+        self.changed.notify_all();
+    }
+
+    /// Begins a snapshot in the background; see `DataFiles`.
+    ///
+    /// # Errors
+    /// When other work on files is going on.
+    pub fn save_in_background(&self, schedules: bool) -> Result<Begun, Refusal> {
+        let mut state = self.state();
+        if state.is_saving() {
+            return Err(Refusal::SAVING);
+        }
+        if state.has(JobKind::Rotation) {
+            state.is_scheduled |= schedules;
+            return if schedules { Ok(Begun::Scheduled) } else { Err(Refusal::REWRITING) };
+        }
+        state.begin_in_background(self.seconds());
+        self.changed.notify_all();
+        Ok(Begun::Started)
+    }
+
+    /// Makes a snapshot that a client waits for.
+    ///
+    /// # Errors
+    /// When a snapshot is being made.
+    pub fn save(&self, asker: Asker) -> Result<(), Refusal> {
+        let mut state = self.state();
+        if state.is_saving() {
+            return Err(Refusal::SAVING);
+        }
+        state.record.saves += 1;
+        state.push(Box::new(RdbJob { tell: Tell::Asker(asker) }));
+        self.changed.notify_all();
+        Ok(())
+    }
+
+    /// Ends a snapshot in the background after FLUSHALL, and makes one if the settings ask for
+    /// snapshots; returns true then.
+    pub fn emptied(&self, instance: &Instance, asker: Asker) -> bool {
+        self.state().cancel(|kind| kind == JobKind::Background);
+        let saves = saves_by_itself(instance);
+        if saves {
+            self.push(Box::new(RdbJob { tell: Tell::Bystander(asker) }));
+        }
+        saves
+    }
+
+    /// Ends the writing of a base.
+    pub fn cancel_rotation(&self) {
+        self.state().cancel(|kind| kind == JobKind::Rotation);
+    }
+
+    /// Ends all work.
+    pub fn cancel_all(&self) {
+        let mut state = self.state();
+        state.is_scheduled = false;
+        state.cancel(|_| true);
+    }
+
+    /// Ends a snapshot in the background, or one that has not begun.
+    pub fn cancel(&self) -> Option<Cancelled> {
+        let mut state = self.state();
+        if state.has(JobKind::Background) {
+            state.cancel(|kind| kind == JobKind::Background);
+            return Some(Cancelled::Running);
+        }
+        std::mem::take(&mut state.is_scheduled).then_some(Cancelled::Scheduled)
+    }
+
+    /// Makes a snapshot for the thread that holds the receiver.
+    pub fn save_for_thread(&self) -> Receiver<Result<(), SaveError>> {
+        let (sender, receiver) = bounded(1);
+        self.push(Box::new(RdbJob { tell: Tell::Thread(sender) }));
+        receiver
+    }
+
+    /// Makes a snapshot and waits for it. The thread is inside the gate, and leaves it meanwhile.
+    ///
+    /// # Errors
+    /// When it was not made.
+    pub fn save_and_wait(
+        &self,
+        instance: &Instance,
+        thread: &ThreadContext,
+    ) -> Result<(), SaveError> {
+        let saved = self.save_for_thread();
+        instance.store.leave(thread);
+        let saved = saved.recv();
+        instance.store.enter(thread);
+        saved.unwrap_or(Err(SaveError::Cancelled))
+    }
+
+    /// Counts changes from now on, as what is there was just loaded.
+    pub fn forget_changes(&self, instance: &Instance) {
+        let changes = instance.store.totals().changes;
+        self.state().record.changes_saved = changes;
+    }
+
+    /// Begins the snapshot that a save point or BGSAVE SCHEDULE asks for. To be called ten times a
+    /// second.
+    pub fn look_after(&self, instance: &Instance) {
+        if instance.loading.is_active() || instance.shutdown_requested().is_some() {
+            return;
+        }
+        let changes = instance.store.totals().changes;
+        let points = SAVE.get(&instance.settings).points;
+        let now = self.seconds();
+        let mut state = self.state();
+        if !state.queue.is_empty() || !state.may_try(now) {
+            return;
+        }
+        let changes = changes.saturating_sub(state.record.changes_saved);
+        let passed = now.saturating_sub(state.record.last_save);
+        let due = points.iter().find(|it| changes >= it.changes && passed > it.seconds);
+        if let Some(point) = due {
+            tracing::info!("{} changes in {} seconds. Saving...", point.changes, point.seconds);
+        }
+        if due.is_some() || state.is_scheduled {
+            state.begin_in_background(now);
+            self.changed.notify_all();
+        }
+    }
+
+    /// The state of saving.
+    pub fn facts(&self) -> SavingFacts {
+        let state = self.state();
+        let in_background = |accepted: &&Accepted| accepted.kind == JobKind::Background;
+        let background = state.queue.iter().find(in_background);
+        SavingFacts {
+            current: state.queue.front().map(Accepted::facts),
+            current_seconds: background.map(|it| it.began.elapsed().as_secs()),
+            ..state.record
+        }
+    }
+}
+
+/// True if the settings ask for snapshots.
+pub fn saves_by_itself(instance: &Instance) -> bool {
+    !SAVE.get(&instance.settings).points.is_empty()
+}

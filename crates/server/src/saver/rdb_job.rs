@@ -1,0 +1,67 @@
+//! Snapshots that become the RDB file of the settings.
+
+use super::file::RdbFile;
+use super::job::{Job, JobKind, Sink};
+use command::{Asker, Instance};
+use crossbeam_channel::Sender;
+use settings::general::DIR;
+use settings::snapshots::{DBFILENAME, RDB_SAVE_INCREMENTAL_FSYNC};
+use snapshot::SaveError;
+use std::io;
+use std::path::Path;
+
+/// Who is told of the end.
+#[derive(Debug)]
+pub enum Tell {
+    /// Nobody.
+    Nobody,
+    /// A client that asked for the snapshot.
+    Asker(Asker),
+    /// A client that asked for something else, and is answered OK in any case.
+    Bystander(Asker),
+    /// A thread.
+    Thread(Sender<Result<(), SaveError>>),
+}
+
+/// A snapshot that becomes the RDB file.
+#[derive(Debug)]
+pub struct RdbJob {
+    /// Who is told.
+    pub tell: Tell,
+}
+
+impl Job for RdbJob {
+    fn kind(&self) -> JobKind {
+        if matches!(self.tell, Tell::Nobody) { JobKind::Background } else { JobKind::Foreground }
+    }
+
+    fn open(&mut self, instance: &Instance) -> io::Result<Box<dyn Sink>> {
+        let settings = &instance.settings;
+        let (directory, name) = (DIR.get(settings), DBFILENAME.get(settings));
+        let writes_early = RDB_SAVE_INCREMENTAL_FSYNC.get(settings);
+        Ok(Box::new(RdbFile::create(Path::new(&*directory), &name, writes_early)?))
+    }
+
+    fn at_cut(&mut self, _: &Instance) {}
+
+    fn end(self: Box<Self>, _: &Instance, saved: Result<(), SaveError>) {
+        match (&saved, self.kind()) {
+            (Ok(()), JobKind::Background) => {
+                tracing::info!("Background saving terminated with success");
+            }
+            (Ok(()), _) => tracing::info!("DB saved on disk"),
+            (Err(SaveError::Cancelled), _) => tracing::info!("Saving was cancelled"),
+            (Err(error), _) => tracing::warn!(
+                "Background saving error: {error}. The RDB file is as it was before; see to the \
+                 disk, or change `dir` or `dbfilename`, then send BGSAVE"
+            ),
+        }
+        match self.tell {
+            Tell::Nobody => {}
+            Tell::Asker(asker) if saved.is_err() => asker.refuse(&command::Refusal::SAVE_FAILED),
+            Tell::Asker(asker) | Tell::Bystander(asker) => asker.answer(|reply| reply.ok()),
+            // Who has gone does not want to know.
+            Tell::Thread(sender) => drop(sender.send(saved)),
+        }
+    }
+}
