@@ -2,6 +2,8 @@
 //! reached.
 
 mod directory;
+#[cfg(debug_assertions)]
+mod faults;
 pub mod simulated;
 mod write_back;
 

@@ -92,6 +92,11 @@ impl<F: Files> Log<F> {
         &mut self.set
     }
 
+    /// Sets whether the time is written into the file.
+    pub fn set_timed(&mut self, is_timed: bool) {
+        self.writer.set_timed(is_timed);
+    }
+
     /// Number of the last incremental file of the set.
     pub fn last_incremental(&self) -> u64 {
         self.set.last_incremental()

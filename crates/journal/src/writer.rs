@@ -108,6 +108,9 @@ pub struct Writer<F> {
     retry: Option<Millis>,
     allocated: u64,
     written_back: u64,
+    /// True if the time is written, and the second that was written last.
+    is_timed: bool,
+    second: u64,
 }
 
 /// Where the file ends, if all is well.
@@ -153,7 +156,15 @@ impl<F: File> Writer<F> {
             retry: None,
             allocated: bytes,
             written_back: bytes,
+            is_timed: false,
+            second: 0,
         }
+    }
+
+    /// Sets whether lines with the time are written, once a second at most: `#TS:` and seconds
+    /// since the Unix epoch, as Redis and Valkey write them.
+    pub fn set_timed(&mut self, is_timed: bool) {
+        self.is_timed = is_timed;
     }
 
     /// What was written.
@@ -191,6 +202,7 @@ impl<F: File> Writer<F> {
         }
         self.attempt(now, |writer, tail| {
             writer.allocate_ahead(tail.reached.bytes + (limit - from));
+            writer.append_time(now, tail)?;
             writer.append_units(reader, limit, tail)
         })?;
         self.write_back();
@@ -248,6 +260,15 @@ impl<F: File> Writer<F> {
             let piece = reader.slice(tail.reached.position, limit);
             self.append(piece, tail)?;
             tail.reached.position += piece.len() as u64;
+        }
+        Ok(())
+    }
+
+    fn append_time(&mut self, now: Millis, tail: &mut Tail) -> io::Result<()> {
+        let second = now.0 / 1_000;
+        if self.is_timed && second > self.second {
+            self.append(format!("#TS:{second}\r\n").as_bytes(), tail)?;
+            self.second = second;
         }
         Ok(())
     }

@@ -1,7 +1,9 @@
 //! What the server tells at start about what it keeps.
 
+use settings::AppendFsync;
 use settings::Settings;
 use settings::general::DIR;
+use settings::journal::{APPENDDIRNAME, APPENDFSYNC, APPENDONLY};
 use settings::snapshots::{DBFILENAME, SAVE};
 
 /// Logs what is kept, how much may be lost, and which setting changes it.
@@ -10,7 +12,23 @@ pub fn tell(settings: &Settings) {
 }
 
 fn lines(settings: &Settings) -> Vec<String> {
-    vec![snapshots(settings)]
+    if APPENDONLY.get(settings) { vec![journal(settings)] } else { vec![snapshots(settings)] }
+}
+
+fn journal(settings: &Settings) -> String {
+    let path = format!("{}/{}", DIR.get(settings), APPENDDIRNAME.get(settings));
+    let promise = match APPENDFSYNC.get(settings) {
+        AppendFsync::Always => "no acknowledged change is lost, even if the machine dies",
+        AppendFsync::EverySecond => {
+            "if the machine dies, changes of about the last second are lost; if only the process \
+             dies, of milliseconds"
+        }
+        AppendFsync::No => {
+            "if the machine dies, what the system has not written is lost; if only the process \
+             dies, changes of milliseconds"
+        }
+    };
+    format!("Every change is kept in {path}: {promise}; settings: appendonly, appendfsync")
 }
 
 fn snapshots(settings: &Settings) -> String {
@@ -47,5 +65,9 @@ mod tests {
         load_text(&settings, "test", b"save \"\"", Sources::Nowhere).expect("a setting");
         let told = lines(&settings).join("\n");
         assert!(told.contains("lost when the server ends"), "{told}");
+        let on = b"appendonly yes\nappendfsync always";
+        load_text(&settings, "test", on, Sources::Nowhere).expect("settings");
+        let told = lines(&settings).join("\n");
+        assert!(told.contains("no acknowledged change is lost"), "{told}");
     }
 }

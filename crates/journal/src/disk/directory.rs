@@ -35,6 +35,14 @@ impl Directory {
     }
 }
 
+/// A step with files is about to be made: tests may have it fail.
+#[inline(always)]
+fn step() -> io::Result<()> {
+    #[cfg(debug_assertions)]
+    super::faults::step()?;
+    Ok(())
+}
+
 /// Refuses names that lead elsewhere.
 fn plain(name: &str) -> io::Result<&str> {
     let is_plain = !name.contains('/') && !matches!(name, "" | "." | "..");
@@ -45,6 +53,7 @@ impl Files for Directory {
     type File = OpenFile;
 
     fn create(&self, name: &str) -> io::Result<OpenFile> {
+        step()?;
         self.open_file(name, OFlags::CREATE | OFlags::TRUNC)
     }
 
@@ -53,10 +62,12 @@ impl Files for Directory {
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        step()?;
         Ok(fs::renameat(&self.0, plain(from)?, &self.0, plain(to)?)?)
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
+        step()?;
         Ok(fs::unlinkat(&self.0, plain(name)?, AtFlags::empty())?)
     }
 
@@ -73,6 +84,7 @@ impl Files for Directory {
     }
 
     fn sync_names(&self) -> io::Result<()> {
+        step()?;
         Ok(fs::fsync(&self.0)?)
     }
 }
@@ -91,6 +103,7 @@ pub struct OpenFile {
 
 impl File for OpenFile {
     fn append(&self, bytes: &[u8]) -> io::Result<usize> {
+        step()?;
         let end = self.end.load(Ordering::Relaxed);
         let written = rustix::io::pwrite(&self.file, bytes, end)?;
         self.end.store(end + written as u64, Ordering::Relaxed);
@@ -110,10 +123,12 @@ impl File for OpenFile {
     }
 
     fn sync(&self) -> io::Result<()> {
+        step()?;
         Ok(fs::fdatasync(&self.file)?)
     }
 
     fn truncate(&self, bytes: u64) -> io::Result<()> {
+        step()?;
         fs::ftruncate(&self.file, bytes)?;
         self.end.store(bytes, Ordering::Relaxed);
         Ok(())

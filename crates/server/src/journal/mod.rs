@@ -158,12 +158,14 @@ impl Journal {
         self.ring.tail().saturating_sub(self.written.load(Relaxed))
     }
 
-    /// Waits until all that was changed before is in the files. The thread is inside the gate, and
-    /// leaves it meanwhile.
+    /// Waits until all that was changed before is in the files, and no base is being written. The
+    /// thread is inside the gate, and leaves it meanwhile.
     pub fn flush(&self, instance: &Instance, thread: &ThreadContext) {
         instance.store.leave(thread);
         let tail = self.ring.tail();
-        while self.written.load(Acquire) < tail && instance.journal.is_on.load(Relaxed) {
+        let state = &instance.journal;
+        let is_behind = || self.written.load(Acquire) < tail || state.is_rewriting.load(Relaxed);
+        while state.is_on.load(Relaxed) && is_behind() {
             self.rest.end();
             std::thread::sleep(FLUSH_WAIT);
         }

@@ -23,7 +23,9 @@ use journal::sync_line::ReplicationId;
 use journal::writer::{Start, SyncPolicy, WriteError};
 use journal::{Lane, Reader};
 use settings::AppendFsync;
-use settings::journal::{APPENDFSYNC, APPENDONLY, NO_APPENDFSYNC_ON_REWRITE};
+use settings::journal::{
+    AOF_TIMESTAMP_ENABLED, APPENDFSYNC, APPENDONLY, NO_APPENDFSYNC_ON_REWRITE,
+};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -238,6 +240,7 @@ impl JournalThread {
         }
         // First what is whole: units behind a cut come after it is told.
         let whole = self.reader.whole();
+        log.set_timed(AOF_TIMESTAMP_ENABLED.get(&self.instance.settings));
         let limit = whole.min(self.journal.cut.load(Acquire));
         let outcome = log.write_until(&self.reader, limit, now);
         let written = log.written().position;
