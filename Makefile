@@ -3,6 +3,7 @@
 #   make run   ARGS='--port 7000'   build the release server and start it on 127.0.0.1:6379, with its
 #                                   data in data/
 #   make build                      build the release server only
+#   make tools                      build varve-check and varve-import
 #   make test  STAGES='fmt clippy'  every check and test, or the named stages (scripts/test lists them)
 #   make compat ARGS=...            Valkey's own test suite against a running Varve
 #   make report ARGS=...            every scenario of bench/ at a small scale, and a page of them
@@ -33,7 +34,7 @@ ADDRESS := $(if $(filter-out -%,$(firstword $(ARGS))),,--bind 127.0.0.1 --port 6
 SCALE ?= 0.04
 REPORTS ?= target/report
 
-.PHONY: run build test compat report bench fuzz differential hammer manual clean
+.PHONY: run build tools test compat report bench fuzz differential hammer manual clean
 
 run: build
 	@mkdir -p data
@@ -42,6 +43,10 @@ run: build
 build:
 	@scripts/need cc rust
 	cargo build --release -p server
+
+tools:
+	@scripts/need cc rust
+	cargo build --release -p check -p import
 
 test:
 	@scripts/test $(STAGES)

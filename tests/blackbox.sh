@@ -4,7 +4,8 @@
 # VARVE_SERVER  the server to start (default target/release/varve-server); it may carry arguments
 # SERVER_ADDR   host:port of a server that runs already, with enable-debug-command yes: it is used instead, and the tests
 #               of the process are left out
-# PARTS         which of "transcripts clients process files" are tested (default: all)
+# PARTS         which of "transcripts clients process files tools" are tested (default: all)
+# VARVE_TOOLS   the folder of varve-check and varve-import (default: that of VARVE_SERVER)
 # THREADS       the values of `threads` for which the transcripts are played (default "1 4"; empty: as the server decides)
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -43,7 +44,7 @@ start() {
 
 # check NAME COMMAND...
 check() {
-  [[ " ${PARTS:-transcripts clients process files} " == *" ${1%%,*} "* ]] || return 0
+  [[ " ${PARTS:-transcripts clients process files tools} " == *" ${1%%,*} "* ]] || return 0
   echo "-- $1"
   "${@:2}" || { echo "blackbox: $1 failed" && failed=1; }
 }
@@ -66,6 +67,8 @@ else
   check "process, loading" python3 tests/process/loading.py
   check "process, append-only" python3 tests/process/append_only.py
   check "process, saving" python3 tests/process/saving.py
+  check "process, migrate" python3 tests/process/migrate.py
+  check tools python3 tests/tools/run.py
   # Those two have scripts, which cannot run.
   check files python3 tests/rdb/run.py --server "$VARVE_SERVER --enable-debug-command yes" --skip '^aof/redis-[23].*-script'
 fi

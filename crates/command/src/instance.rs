@@ -1,6 +1,7 @@
 //! State shared by all clients of one server: handles to the parts, each of which guards its own
 //! state.
 
+use crate::carrier::Carrier;
 use crate::clients::{Clients, Pause};
 use crate::journal_state::JournalState;
 use crate::loading::Loading;
@@ -13,7 +14,7 @@ use base::{Clock, Millis};
 use settings::Settings;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use store::{Store, ThreadContext};
 
 /// Facts that identify this server.
@@ -89,6 +90,8 @@ pub struct Instance {
     wake_main: Box<dyn Fn() + Send + Sync>,
     /// Files of data.
     pub data_files: Box<dyn DataFiles>,
+    /// Who carries keys to other servers; none in a server without sockets.
+    pub carrier: OnceLock<Box<dyn Carrier>>,
 }
 
 /// A requested shutdown.
@@ -248,6 +251,7 @@ impl Instance {
             shutdown: Mutex::new(None),
             wake_main,
             data_files,
+            carrier: OnceLock::new(),
         }
     }
 

@@ -31,6 +31,8 @@ bitflags! {
         const DELETE = 1 << 7;
         /// The flags depend on the arguments.
         const VARIABLE = 1 << 8;
+        /// The specification does not find all keys, or others than keys.
+        const INCOMPLETE = 1 << 9;
     }
 }
 
@@ -73,6 +75,14 @@ pub enum KeySearch {
     },
     /// The first half of the arguments behind a keyword, which is searched from a position on.
     FirstHalf {
+        /// The keyword.
+        word: &'static str,
+        /// First position at which it may stand.
+        from: i16,
+    },
+    /// All arguments behind a keyword, which is searched from a position on, from the end if it is
+    /// negative. The row's `find_keys` decides.
+    Rest {
         /// The keyword.
         word: &'static str,
         /// First position at which it may stand.
@@ -127,6 +137,11 @@ impl KeySpec {
     /// Specifies the first half of the arguments behind a keyword.
     pub const fn first_half(word: &'static str, from: i16, flags: KeyFlags) -> KeySpec {
         KeySpec { search: KeySearch::FirstHalf { word, from }, flags }
+    }
+
+    /// Specifies all arguments behind a keyword.
+    pub const fn rest(word: &'static str, from: i16, flags: KeyFlags) -> KeySpec {
+        KeySpec { search: KeySearch::Rest { word, from }, flags }
     }
 
     /// Specifies keys that no rule finds.
@@ -184,7 +199,7 @@ pub fn find<'r>(specs: &[KeySpec], request: &[&'r [u8]]) -> Option<FoundKeys<'r>
                     return None;
                 }
             }
-            KeySearch::Keyword { .. } | KeySearch::Unknown => {}
+            KeySearch::Keyword { .. } | KeySearch::Rest { .. } | KeySearch::Unknown => {}
         }
     }
     Some(found)

@@ -265,6 +265,22 @@ pub(crate) mod text_form {
     pub const LZF: u8 = 3;
 }
 
+/// What stands before each datum of a module.
+pub(crate) mod module_opcode {
+    /// Nothing follows.
+    pub const END: u64 = 0;
+    /// A number with a sign.
+    pub const SIGNED: u64 = 1;
+    /// A number without a sign.
+    pub const UNSIGNED: u64 = 2;
+    /// Four bytes.
+    pub const FLOAT: u64 = 3;
+    /// Eight bytes.
+    pub const DOUBLE: u64 = 4;
+    /// A text.
+    pub const TEXT: u64 = 5;
+}
+
 /// Letters of the names of module types, six bits each.
 const MODULE_LETTERS: &[u8; 64] =
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";

@@ -36,6 +36,7 @@ mod listeners;
 mod load;
 mod logging;
 mod mail;
+mod migrate;
 mod output;
 mod pipeline;
 mod poller;

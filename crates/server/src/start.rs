@@ -13,6 +13,7 @@ use crate::listeners::Listeners;
 use crate::load::{self, LoadFailed, Recovered, Source};
 use crate::logging;
 use crate::mail::{Mail, Mailbox};
+use crate::migrate::Couriers;
 use crate::saver::{self, Saver};
 use crate::worker::{Worker, WorkerParts};
 use base::{Clock, KeyHasher, Stopwatch, process};
@@ -217,7 +218,7 @@ fn make_instance(
         let _ = ask_to_end.try_send(());
     });
     let (settings, commands) = (Arc::clone(settings), command::table().ids());
-    Ok(Arc::new(Instance::new(
+    let instance = Arc::new(Instance::new(
         store,
         settings,
         identity,
@@ -225,7 +226,11 @@ fn make_instance(
         commands,
         wake,
         Box::new(load::Files::new(&services.journal, &services.saver)),
-    )))
+    ));
+    let couriers = Couriers::new(&instance);
+    // It is set once, here.
+    let _ = instance.carrier.set(Box::new(couriers));
+    Ok(instance)
 }
 
 fn random_digits() -> Result<String, StartError> {

@@ -64,6 +64,11 @@ impl<Client> Waiter<Client> {
         self.is_answered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// True if it waits for keys, and not for something outside the server, which ends by itself.
+    pub(crate) fn waits_for_keys(&self) -> bool {
+        !self.keys.is_empty()
+    }
+
     /// Every key that its request names.
     pub(super) fn all_keys(&self) -> impl Iterator<Item = &DatabaseKey> {
         self.keys.iter().chain(&self.others)

@@ -4,6 +4,7 @@ mod copy;
 mod dump;
 pub(super) mod expire;
 mod keys;
+mod migrate;
 mod object;
 pub mod scan;
 mod sort;

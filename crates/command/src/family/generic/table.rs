@@ -1,6 +1,6 @@
 //! Rows of the commands on keys of any kind.
 
-use super::{copy, dump, expire, keys, object, scan, sort};
+use super::{copy, dump, expire, keys, migrate, object, scan, sort};
 use crate::call::{Command, Handler};
 use crate::family::server::help::help;
 use crate::key_spec::{KeyFlags, KeySpec};
@@ -81,6 +81,21 @@ pub const TABLE: &[Command] = &[
         summary: "Lists all keys that match a pattern.",
         syntax: "pattern",
         ..row("KEYS", 2, Flags::READONLY, "1.0.0", scan::keys)
+    },
+    Command {
+        keys: &[
+            KeySpec::at(3, TAKES),
+            KeySpec::rest("KEYS", -2, TAKES.union(KeyFlags::INCOMPLETE)),
+        ],
+        find_keys: migrate::keys,
+        // Who carries the keys looks after those who mind their loss.
+        wakes: Wakes::Nobody,
+        categories: Categories::KEYSPACE.union(Categories::DANGEROUS),
+        tips: tips::NONDETERMINISTIC,
+        summary: "Moves keys to another server.",
+        syntax: "host port key destination-db timeout [COPY] [REPLACE] \
+                 [AUTH password | AUTH2 username password] [KEYS key [key ...]]",
+        ..row("MIGRATE", -6, Flags::WRITE, "2.6.0", migrate::migrate)
     },
     Command {
         keys: &[KeySpec::one(MOVES.union(KeyFlags::UPDATE))],

@@ -24,7 +24,7 @@ const FLAGS: [(Flags, &str); 16] = [
     (Flags::ALLOW_BUSY, "allow_busy"),
 ];
 
-const KEY_FLAGS: [(KeyFlags, &str); 9] = [
+const KEY_FLAGS: [(KeyFlags, &str); 10] = [
     (KeyFlags::RO, "RO"),
     (KeyFlags::RW, "RW"),
     (KeyFlags::OW, "OW"),
@@ -34,6 +34,7 @@ const KEY_FLAGS: [(KeyFlags, &str); 9] = [
     (KeyFlags::INSERT, "insert"),
     (KeyFlags::DELETE, "delete"),
     (KeyFlags::VARIABLE, "variable_flags"),
+    (KeyFlags::INCOMPLETE, "incomplete"),
 ];
 
 /// Writes one command, with its subcommands.
@@ -86,7 +87,9 @@ fn write_spec(reply: &mut Reply<'_>, spec: &KeySpec) {
         KeySearch::Range { first: at, .. } | KeySearch::Counted { at, .. } => {
             write_search(reply, "index", &[("index", at)]);
         }
-        KeySearch::Keyword { word, from } | KeySearch::FirstHalf { word, from } => {
+        KeySearch::Keyword { word, from }
+        | KeySearch::FirstHalf { word, from }
+        | KeySearch::Rest { word, from } => {
             write_keyword(reply, word, from);
         }
         KeySearch::Unknown => write_search(reply, "unknown", &[]),
@@ -100,6 +103,7 @@ fn write_spec(reply: &mut Reply<'_>, spec: &KeySpec) {
         }
         KeySearch::Keyword { .. } => write_range(reply, 0, 1, 0),
         KeySearch::FirstHalf { .. } => write_range(reply, -1, 1, 2),
+        KeySearch::Rest { .. } => write_range(reply, -1, 1, 0),
         KeySearch::Counted { step, .. } => {
             let fields = [("keynumidx", 0), ("firstkey", 1), ("keystep", step)];
             write_search(reply, "keynum", &fields);

@@ -1,0 +1,192 @@
+//! Checks, describes and repairs files of data: RDB files, append-only files, manifests.
+
+use check::cut::cut;
+use check::finding::{FileFinding, State, ask_more, read, tell_readers};
+use check::place::{FileSet, Place, look};
+use check::readers::{Asked, READERS, Reader, find};
+use clap::Parser;
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Checks, describes and repairs files of data: RDB files, append-only files, manifests.
+///
+/// The exit status is 0 if all is whole, 1 if something is damaged, 2 if there was nothing to
+/// check.
+#[derive(Debug, Parser)]
+#[command(name = "varve-check", version)]
+struct Options {
+    /// A file, a manifest, a directory of append-only files, or a working directory.
+    path: PathBuf,
+    /// Cuts off a torn end. The bytes are kept in FILE.cut-off.
+    #[arg(long)]
+    fix: bool,
+    /// Asks no question; with --fix, also cuts where damage stands before whole commands.
+    #[arg(long, requires = "fix")]
+    yes: bool,
+    /// Cuts the file at this byte, wherever the damage is.
+    #[arg(long, requires = "fix", value_name = "OFFSET")]
+    cut_at: Option<u64>,
+    /// Tells only of this server whether it can read the data, such as valkey-9.1 or redis-7.2.
+    #[arg(long, value_name = "SERVER", value_parser = reader)]
+    reader: Option<&'static Reader>,
+    /// Number of the largest keys to be named.
+    #[arg(long, default_value_t = 10, value_name = "COUNT")]
+    largest: usize,
+}
+
+fn reader(name: &str) -> Result<&'static Reader, String> {
+    let names: Vec<&str> = READERS.iter().map(|reader| reader.name).collect();
+    find(name).ok_or_else(|| format!("known are {}", names.join(", ")))
+}
+
+/// How a check ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Whole,
+    Damaged,
+}
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    match check(&options) {
+        Ok(End::Whole) => ExitCode::SUCCESS,
+        Ok(End::Damaged) => ExitCode::from(1),
+        // Whoever reads has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("varve-check: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn check(options: &Options) -> io::Result<End> {
+    let places = look(&options.path).map_err(io::Error::other)?;
+    if options.cut_at.is_some() && !matches!(places[..], [Place::File(_)]) {
+        return Err(io::Error::other("--cut-at wants one file"));
+    }
+    let mut end = End::Whole;
+    for place in places {
+        let found = match place {
+            Place::File(path) => check_file(options, &path)?,
+            Place::Set(set) => check_set(options, &set)?,
+        };
+        if found == End::Damaged {
+            end = End::Damaged;
+        }
+    }
+    Ok(end)
+}
+
+fn read_file(options: &Options, path: &Path) -> io::Result<FileFinding> {
+    let named =
+        |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+    read(path, options.largest).map_err(named)
+}
+
+fn check_file(options: &Options, path: &Path) -> io::Result<End> {
+    let found = read_file(options, path)?;
+    let mut out = io::stdout().lock();
+    write!(out, "{found}{}", tell_readers(&found.asked(), options.reader))?;
+    if let Some(offset) = options.cut_at {
+        return cut_and_look(options, &mut out, path, offset);
+    }
+    repair(options, &mut out, &found)
+}
+
+fn check_set(options: &Options, set: &FileSet) -> io::Result<End> {
+    let mut out = io::stdout().lock();
+    let (path, count) = (set.manifest.display(), set.to_load.len());
+    writeln!(out, "{path}: manifest, {count} files to be loaded")?;
+    let mut end = End::Whole;
+    for problem in &set.problems {
+        writeln!(out, "  {:<12} damaged: {problem}", "state")?;
+        end = End::Damaged;
+    }
+    for note in &set.notes {
+        writeln!(out, "  {:<12} {note}", "note")?;
+    }
+    let mut asked = Asked { manifest: true, ..Asked::default() };
+    let mut last = None;
+    for (number, path) in set.to_load.iter().enumerate() {
+        let found = read_file(options, path)?;
+        write!(out, "{found}")?;
+        ask_more(&mut asked, found.asked());
+        if number + 1 == count {
+            last = Some(found);
+        } else if found.state() != State::Whole {
+            writeln!(out, "  {:<12} only the last file of a set may be torn", "")?;
+            end = End::Damaged;
+        }
+    }
+    if end == End::Damaged && options.fix {
+        writeln!(out, "nothing is cut: what follows the damage would follow a hole")?;
+    }
+    if let Some(last) = last {
+        if end == End::Whole {
+            end = repair(options, &mut out, &last)?;
+        } else if last.state() != State::Whole {
+            end = End::Damaged;
+        }
+    }
+    write!(out, "{}:\n{}", set.manifest.display(), tell_readers(&asked, options.reader))?;
+    Ok(end)
+}
+
+/// Cuts what is torn, if that is asked for.
+fn repair(options: &Options, out: &mut impl Write, found: &FileFinding) -> io::Result<End> {
+    let (path, whole, behind) = (&found.path, found.facts.whole, found.facts.bytes_behind());
+    match found.state() {
+        State::Whole => return Ok(End::Whole),
+        State::Lost(_) => {
+            if options.fix {
+                writeln!(out, "this cannot be repaired: take another file, or a backup")?;
+            }
+            return Ok(End::Damaged);
+        }
+        State::Torn(_) | State::Damaged(_) if !options.fix => {
+            writeln!(out, "to cut {behind} bytes off: varve-check --fix {}", path.display())?;
+            return Ok(End::Damaged);
+        }
+        State::Torn(_) if !options.yes && !agrees(out, path, whole, behind)? => {
+            return Ok(End::Damaged);
+        }
+        State::Damaged(_) if !options.yes => {
+            writeln!(
+                out,
+                "whole commands stand behind the damage: {behind} bytes would be lost. To cut them \
+                 off all the same: varve-check --fix --yes {}",
+                path.display()
+            )?;
+            return Ok(End::Damaged);
+        }
+        State::Torn(_) | State::Damaged(_) => {}
+    }
+    cut_and_look(options, out, path, whole)
+}
+
+fn agrees(out: &mut impl Write, path: &Path, whole: u64, behind: u64) -> io::Result<bool> {
+    if !io::stdin().is_terminal() {
+        writeln!(out, "nobody can be asked here: add --yes")?;
+        return Ok(false);
+    }
+    write!(out, "cut {} at byte {whole}, {behind} bytes? [y/N] ", path.display())?;
+    out.flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(answer.trim().eq_ignore_ascii_case("y"))
+}
+
+fn cut_and_look(
+    options: &Options,
+    out: &mut impl Write,
+    path: &Path,
+    offset: u64,
+) -> io::Result<End> {
+    let kept = cut(path, offset)?;
+    writeln!(out, "cut at byte {offset}; what was behind it is in {}", kept.display())?;
+    let state = read_file(options, path)?.state();
+    writeln!(out, "{}: {state}", path.display())?;
+    Ok(if state == State::Whole { End::Whole } else { End::Damaged })
+}

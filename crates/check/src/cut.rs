@@ -1,0 +1,61 @@
+//! Cutting of a file behind its last whole unit, with the bytes kept beside it.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+/// Cuts a file at an offset. What was behind it goes to a new file `FILE.cut-off` first, or with a
+/// number where there is one; its path is returned. Both are safe on the disk afterwards.
+///
+/// # Errors
+/// Those of the system; the file is as it was then, unless the last step failed.
+pub fn cut(path: &Path, offset: u64) -> io::Result<PathBuf> {
+    let mut file = OpenOptions::new().read(true).write(true).open(path)?;
+    let bytes = file.metadata()?.len();
+    if offset > bytes {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the file is shorter than that"));
+    }
+    let (mut rest, name) = create_beside(path)?;
+    file.seek(SeekFrom::Start(offset))?;
+    io::copy(&mut file.by_ref().take(bytes - offset), &mut rest)?;
+    rest.sync_all()?;
+    let folder = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(folder)?.sync_all()?;
+    file.set_len(offset)?;
+    file.sync_all()?;
+    Ok(name)
+}
+
+fn create_beside(path: &Path) -> io::Result<(File, PathBuf)> {
+    for number in 1_u32.. {
+        let mut name = path.as_os_str().to_owned();
+        name.push(".cut-off");
+        if number > 1 {
+            name.push(format!(".{number}"));
+        }
+        match OpenOptions::new().write(true).create_new(true).open(&name) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            opened => return Ok((opened?, name.into())),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_cut_off_is_kept_and_nothing_is_overwritten() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a.aof");
+        std::fs::write(&path, "0123456789").expect("written");
+        let first = cut(&path, 7).expect("cut");
+        let second = cut(&path, 5).expect("cut");
+        let read = |path: &Path| std::fs::read_to_string(path).expect("read");
+        assert_eq!([read(&path), read(&first), read(&second)], ["01234", "789", "56"]);
+        assert_eq!(second, folder.path().join("a.aof.cut-off.2"));
+        assert!(cut(&path, 6).is_err());
+        assert_eq!(read(&path), "01234");
+    }
+}

@@ -1,0 +1,284 @@
+//! What was found at a path, and how it is told.
+
+use crate::aof_file::{self, AofFacts, Broken};
+use crate::rdb_file::{Counts, RdbFacts};
+use crate::readers::{Asked, READERS, Reader};
+use crate::source::Source;
+use crate::walk::Sum;
+use journal::disk::File;
+use journal::reader::Why;
+use std::fmt::{self, Display, Write};
+use std::io;
+use std::path::{Path, PathBuf};
+use text::quote;
+
+/// First bytes of an RDB file.
+const MAGICS: [&[u8]; 2] = [b"REDIS", b"VALKEY"];
+/// Longest text about a file that is shown.
+const NOTE_BYTES_MAX: usize = 200;
+
+/// A file, and what it holds.
+#[derive(Debug)]
+pub struct FileFinding {
+    /// Its path.
+    pub path: PathBuf,
+    /// What it holds.
+    pub facts: AofFacts,
+}
+
+/// Whether a file can be loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// All of it can.
+    Whole,
+    /// All but its end, which was never safe, or whose command was never finished.
+    Torn(Broken),
+    /// Its commands are damaged in the middle.
+    Damaged(Broken),
+    /// Its RDB part is damaged, or it is something else, which nothing repairs.
+    Lost(String),
+}
+
+/// Reads a file.
+///
+/// # Errors
+/// Those of the disk.
+pub fn read(path: &Path, largest: usize) -> io::Result<FileFinding> {
+    let source = Source::open(path)?;
+    let mut begin = [0; 6];
+    let read = source.read_at(0, &mut begin)?;
+    let is_rdb = MAGICS.iter().any(|magic| begin[..read].starts_with(magic));
+    let facts = aof_file::describe(&source, is_rdb, largest)?;
+    Ok(FileFinding { path: path.to_owned(), facts })
+}
+
+impl FileFinding {
+    /// True if no commands follow the RDB part.
+    pub fn is_rdb(&self) -> bool {
+        let facts = &self.facts;
+        facts.preamble.as_ref().is_some_and(|it| facts.bytes == it.end || it.sum.is_none())
+    }
+
+    /// Whether it can be loaded.
+    pub fn state(&self) -> State {
+        if let Some(error) = &self.facts.preamble_error {
+            return State::Lost(error.to_string());
+        }
+        match self.facts.broken {
+            None => State::Whole,
+            Some(Broken { offset: 0, why: Why::Format, .. }) => {
+                State::Lost("this is neither an RDB file nor one of commands".to_owned())
+            }
+            Some(broken) if broken.is_torn => State::Torn(broken),
+            Some(broken) => State::Damaged(broken),
+        }
+    }
+
+    /// What it asks of its reader.
+    pub fn asked(&self) -> Asked {
+        let mut asked = self.facts.asked();
+        asked.preamble &= !self.is_rdb();
+        asked
+    }
+}
+
+impl Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            State::Whole => write!(f, "whole"),
+            State::Torn(Broken { offset, why, .. }) => write!(f, "torn at byte {offset}: {why}"),
+            State::Damaged(Broken { offset, why, .. }) => {
+                write!(f, "damaged at byte {offset}: {why}")
+            }
+            State::Lost(why) => write!(f, "damaged: {why}"),
+        }
+    }
+}
+
+/// The whole finding, line by line.
+impl Display for FileFinding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let facts = &self.facts;
+        let form = match &facts.preamble {
+            Some(_) if self.is_rdb() => "RDB file",
+            Some(_) => "append-only file that begins with an RDB part",
+            None => "append-only file",
+        };
+        writeln!(f, "{}: {form}, {} bytes", self.path.display(), facts.bytes)?;
+        if let Some(preamble) = &facts.preamble {
+            tell_rdb(f, preamble)?;
+        }
+        if !self.is_rdb() {
+            tell_commands(f, facts)?;
+        }
+        let state = self.state();
+        line(f, "state", &state)?;
+        if let State::Torn(_) | State::Damaged(_) = state {
+            let (whole, behind) = (facts.whole, facts.bytes_behind());
+            line(f, "", format_args!("whole up to byte {whole}; {behind} bytes behind it"))?;
+        }
+        Ok(())
+    }
+}
+
+fn line(f: &mut impl Write, name: &str, value: impl Display) -> fmt::Result {
+    writeln!(f, "  {name:<12} {value}")
+}
+
+fn tell_rdb(f: &mut fmt::Formatter<'_>, facts: &RdbFacts) -> fmt::Result {
+    line(f, "version", facts.version)?;
+    for (name, text) in &facts.notes {
+        let text = &text[..text.len().min(NOTE_BYTES_MAX)];
+        line(f, "note", format_args!("{} {}", shown(name), shown(text)))?;
+    }
+    tell_counts(f, facts)?;
+    if facts.timed_fields > 0 {
+        line(f, "fields", format_args!("{} with a deadline", facts.timed_fields))?;
+    }
+    for key in facts.largest_first() {
+        let (bytes, elements, name) = (key.bytes, key.elements, quote(&key.name));
+        let place = format_args!("{} of {elements} in database {}", key.kind, key.database);
+        line(f, "large", format_args!("{bytes} bytes: {name}, {place}"))?;
+    }
+    for function in &facts.functions {
+        line(f, "functions", shown(&function[..function.len().min(NOTE_BYTES_MAX)]))?;
+    }
+    for module in facts.modules() {
+        line(f, "module", module)?;
+    }
+    match facts.sum {
+        Some(Sum::Right) => line(f, "checksum", "right"),
+        Some(Sum::NotWritten) => line(f, "checksum", "not written"),
+        Some(Sum::None) => line(f, "checksum", "none in this version"),
+        None => line(f, "checksum", "not reached, or wrong"),
+    }
+}
+
+fn tell_counts(f: &mut fmt::Formatter<'_>, facts: &RdbFacts) -> fmt::Result {
+    let head = ["keys", "deadline", "elements", "bytes"].map(|word| format!("{word:>12}"));
+    line(f, "", format_args!("{:<12}{}", "", head.concat()))?;
+    let counts = |name: &str, of: &Counts| {
+        let numbers = [of.keys, of.with_deadline, of.elements, of.bytes];
+        format!("{name:<12}{}", numbers.map(|number| format!("{number:>12}")).concat())
+    };
+    line(f, "keys", counts("all", &facts.all()))?;
+    for (name, of) in &facts.types {
+        line(f, "type", counts(name, of))?;
+    }
+    for (number, of) in &facts.databases {
+        line(f, "database", counts(&number.to_string(), of))?;
+    }
+    Ok(())
+}
+
+fn tell_commands(f: &mut fmt::Formatter<'_>, facts: &AofFacts) -> fmt::Result {
+    let (units, framed) = (facts.units, facts.transactions);
+    line(f, "units", format_args!("{units}, {framed} of them transactions"))?;
+    let mut commands: Vec<(&String, &u64)> = facts.commands.iter().collect();
+    commands.sort_unstable_by_key(|(name, count)| (std::cmp::Reverse(**count), *name));
+    for (name, count) in commands {
+        line(f, "command", format_args!("{count:>12} {}", shown(name.as_bytes())))?;
+    }
+    let databases: Vec<String> = facts.databases.keys().map(u64::to_string).collect();
+    if !databases.is_empty() {
+        line(f, "databases", format_args!("{} are selected", databases.join(", ")))?;
+    }
+    if let Some((position, id)) = facts.position {
+        line(f, "position", format_args!("{position} of {}", id.as_str()))?;
+    }
+    Ok(())
+}
+
+/// A text that can be shown as it is, or quoted.
+fn shown(text: &[u8]) -> String {
+    let is_plain = text.iter().all(|byte| byte.is_ascii_graphic() || *byte == b' ');
+    match std::str::from_utf8(text) {
+        Ok(text) if is_plain => text.to_owned(),
+        _ => quote(text),
+    }
+}
+
+/// Lines about who can read what asks for `asked`: one reader, or all.
+pub fn tell_readers(asked: &Asked, only: Option<&Reader>) -> String {
+    let mut lines = String::new();
+    for reader in READERS.iter().filter(|it| only.is_none_or(|only| only.name == it.name)) {
+        let obstacles = reader.obstacles(asked);
+        let verdict = if obstacles.is_empty() {
+            "reads it".to_owned()
+        } else {
+            format!("does not: {}", obstacles.join("; "))
+        };
+        // Writing to a string cannot fail.
+        let _ = line(&mut lines, "reader", format_args!("{:<12}{verdict}", reader.name));
+    }
+    lines
+}
+
+/// Takes what another file of the same set asks for too.
+pub fn ask_more(asked: &mut Asked, more: Asked) {
+    asked.version = asked.version.max(more.version);
+    asked.slots |= more.slots;
+    asked.timed_fields |= more.timed_fields;
+    asked.functions |= more.functions;
+    asked.lines |= more.lines;
+    asked.preamble |= more.preamble;
+    asked.modules.extend(more.modules);
+    asked.words.extend(more.words);
+    for (name, count) in more.commands {
+        *asked.commands.entry(name).or_default() += count;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(bytes: &[u8]) -> FileFinding {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("file");
+        std::fs::write(&path, bytes).expect("written");
+        read(&path, 10).expect("read")
+    }
+
+    const SET: &[u8] = b"*3\r\n$3\r\nset\r\n$1\r\na\r\n$1\r\n1\r\n";
+
+    #[test]
+    fn commands_are_counted_by_their_names() {
+        let multi = [b"*1\r\n$5\r\nMULTI\r\n", SET, SET, b"*1\r\n$4\r\nEXEC\r\n"].concat();
+        let select = b"*2\r\n$6\r\nSELECT\r\n$1\r\n3\r\n";
+        let found = finding(&[select, &multi[..], SET].concat());
+        assert_eq!(found.state(), State::Whole);
+        assert_eq!((found.facts.units, found.facts.transactions), (3, 1));
+        assert_eq!(found.facts.commands["SET"], 3);
+        assert!(found.to_string().contains("3 are selected"), "{found}");
+    }
+
+    #[test]
+    fn a_cut_command_is_torn_and_a_hole_before_others_is_damage() {
+        let torn = finding(&[SET, &SET[..9]].concat());
+        assert!(
+            matches!(torn.state(), State::Torn(Broken { offset, .. }) if offset == SET.len() as u64)
+        );
+        assert!(torn.to_string().contains("9 bytes behind it"), "{torn}");
+        let damaged = finding(&[SET, b"*x\r\n", SET].concat());
+        assert!(matches!(damaged.state(), State::Damaged(_)), "{damaged}");
+    }
+
+    #[test]
+    fn an_empty_file_is_whole_and_anything_else_is_damaged() {
+        assert_eq!(finding(b"").state(), State::Whole);
+        assert!(matches!(finding(b"something else").state(), State::Lost(_)));
+        assert!(matches!(finding(b"REDIS0011").state(), State::Lost(_)));
+    }
+
+    #[test]
+    fn commands_may_follow_an_rdb_part() {
+        let rdb = [&b"REDIS0011\xff"[..], &[0; 8]].concat();
+        let alone = finding(&rdb);
+        assert!(alone.is_rdb() && alone.state() == State::Whole);
+        let both = finding(&[&rdb[..], SET].concat());
+        assert!(!both.is_rdb() && both.facts.units == 1);
+        let torn = finding(&[&rdb[..], &SET[..5]].concat());
+        assert!(matches!(torn.state(), State::Torn(_)));
+    }
+}

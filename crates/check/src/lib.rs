@@ -1,0 +1,25 @@
+//! Files of data, seen from outside: what an RDB file, an append-only file, a manifest or a
+//! whole directory holds, whether it is whole, and who can read it.
+//!
+//! ```text
+//! path ─▶ place (what is it?) ─▶ manifest ─▶ its files, one after the other
+//!                             ├▶ rdb_file ─▶ walk ─▶ facts ─▶ readers
+//!                             └▶ aof_file ─▶ journal's reader and inspection ─▶ facts ─▶ readers
+//! findings ─▶ printed; cut: what is behind a break goes to FILE.cut-off
+//! ```
+//! Files are opened for reading, in pieces; only `cut` opens one for writing, when it is asked to.
+//!
+//! Owner: the operator, who alone decides what is cut.
+//! Not here: formats (`rdb`, `journal`), keys of a store, filling of servers (`import`).
+//! Start at: `place.rs`, then `rdb_file.rs` and `aof_file.rs`.
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
+
+pub mod aof_file;
+pub mod cut;
+pub mod finding;
+pub mod place;
+pub mod rdb_file;
+pub mod readers;
+pub mod source;
+pub mod walk;

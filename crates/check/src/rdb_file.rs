@@ -1,0 +1,283 @@
+//! What an RDB file holds.
+
+use crate::readers::Asked;
+use crate::walk::{Entry, KeyEntry, Sum, Walk, WalkError};
+use rdb::{Kind, Part, StreamPart};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::io::Read;
+
+/// Counts of keys of one type or database.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Number of keys.
+    pub keys: u64,
+    /// Number of those with a deadline.
+    pub with_deadline: u64,
+    /// Elements of their values; a string is one.
+    pub elements: u64,
+    /// Bytes of names and values in the file.
+    pub bytes: u64,
+}
+
+impl Counts {
+    fn add(&mut self, key: &Sized, has_deadline: bool) {
+        self.keys += 1;
+        self.with_deadline += u64::from(has_deadline);
+        self.elements += key.elements;
+        self.bytes += key.bytes;
+    }
+}
+
+/// A key and its size; larger ones are greater.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Sized {
+    /// Bytes of its name and its value in the file.
+    pub bytes: u64,
+    /// Its elements.
+    pub elements: u64,
+    /// Number of its database.
+    pub database: u64,
+    /// Its name.
+    pub name: Vec<u8>,
+    /// Name of its type.
+    pub kind: &'static str,
+}
+
+/// What a file holds.
+#[derive(Debug, Default)]
+pub struct RdbFacts {
+    /// Version of the file.
+    pub version: u16,
+    /// Names and texts about the file.
+    pub notes: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Counts by type.
+    pub types: BTreeMap<&'static str, Counts>,
+    /// Counts by database.
+    pub databases: BTreeMap<u64, Counts>,
+    /// Fields of hashes with a deadline.
+    pub timed_fields: u64,
+    /// The largest keys, in no order.
+    pub largest: BinaryHeap<Reverse<Sized>>,
+    /// First lines of function libraries, which name them.
+    pub functions: Vec<Vec<u8>>,
+    /// What a reader must know.
+    pub asked: Asked,
+    /// What the checksum is worth; `None` if the file was not read to its end.
+    pub sum: Option<Sum>,
+    /// Offset behind the last byte that was read.
+    pub end: u64,
+}
+
+/// Reads a file. Facts are told as far as it could be read; the error says why it ended there.
+pub fn describe(file: impl Read, largest: usize) -> (RdbFacts, Option<WalkError>) {
+    let mut facts = RdbFacts::default();
+    let error = facts.read(file, largest).err();
+    (facts, error)
+}
+
+impl RdbFacts {
+    fn read(&mut self, file: impl Read, largest: usize) -> Result<(), WalkError> {
+        let mut walk = Walk::begin(file)?;
+        self.version = walk.version().0;
+        self.asked.version = self.version;
+        let mut database = 0;
+        loop {
+            self.end = walk.at();
+            match walk.next_entry()? {
+                Entry::Note(name, text) => self.notes.push((name, text)),
+                Entry::Database(number) => database = number,
+                Entry::Sizes => {}
+                Entry::Slot => self.asked.slots = true,
+                Entry::Function(source) => {
+                    let line = source.split(|byte| *byte == b'\n').next().unwrap_or_default();
+                    self.functions.push(line.to_vec());
+                    self.asked.functions = true;
+                }
+                Entry::ModuleData(name) => drop(self.asked.modules.insert(name)),
+                Entry::Key(key) => self.read_key(&mut walk, key, database, largest)?,
+                Entry::End => break,
+            }
+        }
+        self.sum = Some(walk.end()?);
+        self.end = walk.at();
+        Ok(())
+    }
+
+    fn read_key(
+        &mut self,
+        walk: &mut Walk<impl Read>,
+        key: KeyEntry,
+        database: u64,
+        largest: usize,
+    ) -> Result<(), WalkError> {
+        let (mut bytes, mut elements, mut timed) = (key.name.len() as u64, 0, 0);
+        let module = walk.value(
+            key.value_type,
+            |raw| bytes += raw.len() as u64,
+            |part| match part {
+                Part::Field { deadline, .. } => {
+                    elements += 1;
+                    timed += u64::from(deadline.is_some());
+                }
+                Part::Stream(StreamPart::Entry { .. }) => elements += 1,
+                Part::Stream(_) => {}
+                Part::String(_) | Part::Element(_) | Part::Member { .. } => elements += 1,
+            },
+        )?;
+        if let Some(name) = module {
+            self.asked.modules.insert(name);
+        }
+        self.timed_fields += timed;
+        self.asked.timed_fields |= timed > 0;
+        let kind = kind_name(key.value_type.kind());
+        let sized = Sized { bytes, elements, database, name: key.name, kind };
+        let has_deadline = key.deadline.is_some();
+        self.types.entry(kind).or_default().add(&sized, has_deadline);
+        self.databases.entry(database).or_default().add(&sized, has_deadline);
+        self.keep_if_large(sized, largest);
+        Ok(())
+    }
+
+    fn keep_if_large(&mut self, key: Sized, most: usize) {
+        let is_large = self.largest.len() < most
+            || self.largest.peek().is_some_and(|Reverse(least)| *least < key);
+        if is_large && most > 0 {
+            if self.largest.len() == most {
+                self.largest.pop();
+            }
+            self.largest.push(Reverse(key));
+        }
+    }
+
+    /// Counts of all keys.
+    pub fn all(&self) -> Counts {
+        let mut all = Counts::default();
+        for counts in self.databases.values() {
+            all.keys += counts.keys;
+            all.with_deadline += counts.with_deadline;
+            all.elements += counts.elements;
+            all.bytes += counts.bytes;
+        }
+        all
+    }
+
+    /// The largest keys, the largest first.
+    pub fn largest_first(&self) -> Vec<&Sized> {
+        let mut keys: Vec<&Sized> = self.largest.iter().map(|Reverse(key)| key).collect();
+        keys.sort_unstable_by(|one, other| other.cmp(one));
+        keys
+    }
+
+    /// Names of types of modules in the file.
+    pub fn modules(&self) -> &BTreeSet<String> {
+        &self.asked.modules
+    }
+}
+
+/// Name of a kind, as TYPE gives it.
+pub fn kind_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::String => "string",
+        Kind::List => "list",
+        Kind::Set => "set",
+        Kind::SortedSet => "zset",
+        Kind::Hash => "hash",
+        Kind::Stream => "stream",
+        Kind::Module => "module",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rdb::{Checksum, Opening, Output, Version};
+
+    fn file(version: Version, write: impl FnOnce(&mut Output)) -> Vec<u8> {
+        let mut output = Output::default();
+        output.header(version);
+        write(&mut output);
+        output.end();
+        let mut bytes = output.take();
+        let sum = Checksum::of(&bytes);
+        bytes.extend_from_slice(&sum.to_le_bytes());
+        bytes
+    }
+
+    fn string(output: &mut Output, name: &[u8], value: &[u8]) {
+        output.byte(0);
+        output.text(name);
+        output.text(value);
+    }
+
+    fn three_keys() -> Vec<u8> {
+        file(Version::COMMON, |output| {
+            output.aux("valkey-ver", b"8.1.8");
+            output.database(0, 2, 1);
+            output.opening(Opening { deadline: Some(77), ..Opening::default() });
+            string(output, b"a", b"short");
+            string(output, b"b", &[b'x'; 100]);
+            output.database(3, 1, 0);
+            output.byte(2);
+            output.text(b"set");
+            output.length(2);
+            output.text(b"one");
+            output.text(b"two");
+        })
+    }
+
+    #[test]
+    fn keys_are_counted_by_type_and_by_database_and_the_largest_are_named() {
+        let (facts, error) = describe(&three_keys()[..], 2);
+        assert!(error.is_none(), "{error:?}");
+        assert_eq!((facts.version, facts.sum), (11, Some(Sum::Right)));
+        assert_eq!(facts.end, three_keys().len() as u64);
+        let all = facts.all();
+        assert_eq!((all.keys, all.with_deadline, all.elements), (3, 1, 4));
+        assert_eq!(facts.types["string"].keys, 2);
+        assert_eq!(facts.databases[&3].keys, 1);
+        let names: Vec<&[u8]> = facts.largest_first().iter().map(|it| &it.name[..]).collect();
+        assert_eq!(names, [&b"b"[..], b"set"]);
+    }
+
+    #[test]
+    fn what_stands_before_the_damage_is_told() {
+        let whole = three_keys();
+        for cut in 0..whole.len() {
+            let (facts, error) = describe(&whole[..cut], 10);
+            assert!(error.is_some() && facts.end <= cut as u64, "{cut} bytes");
+        }
+        let (facts, error) = describe(&whole[..whole.len() - 9], 10);
+        assert!(error.is_some());
+        assert_eq!(facts.all().keys, 3);
+        let mut changed = whole;
+        let at = changed.len() - 20;
+        changed[at] ^= 4;
+        let error = describe(&changed[..], 10).1.expect("the checksum does not fit");
+        assert!(error.to_string().contains("checksum"), "{error}");
+    }
+
+    #[test]
+    fn lengths_that_are_announced_take_no_memory() {
+        let bytes = file(Version::COMMON, |output| {
+            output.byte(0);
+            output.text(b"k");
+            output.length(1 << 60);
+        });
+        assert!(describe(&bytes[..], 10).1.is_some());
+        let bytes = file(Version::COMMON, |output| {
+            output.byte(2);
+            output.text(b"k");
+            output.length(u64::MAX);
+        });
+        assert!(describe(&bytes[..], 10).1.is_some());
+    }
+
+    #[test]
+    fn functions_are_named_by_their_first_lines() {
+        let bytes = file(Version(11), |output| output.function(b"#!lua name=lib\nlocal x"));
+        let (facts, error) = describe(&bytes[..], 10);
+        assert!(error.is_none() && facts.asked.functions);
+        assert_eq!(facts.functions, [b"#!lua name=lib".to_vec()]);
+    }
+}

@@ -1,0 +1,130 @@
+//! MIGRATE: keys that go to another server.
+
+use crate::args::Args;
+use crate::call::{Call, Outcome};
+use crate::carrier::{Migration, Target};
+use crate::key_spec::{FoundKeys, KeyFlags, KeySpec};
+use crate::migration::pack;
+use crate::refusal::Refusal;
+use crate::waiting::{Timeout, Wants};
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+use store::Kind;
+
+const KEY_NOT_EMPTY: Refusal = Refusal::of(
+    "ERR When using MIGRATE KEYS option, the key argument must be set to the empty string",
+);
+const UNREACHABLE: Refusal = Refusal::of("IOERR error or timeout connecting to the client");
+/// Milliseconds in place of a timeout that is not above zero.
+const TIMEOUT_MILLIS: u64 = 1000;
+/// Position of the one key.
+const KEY_AT: usize = 3;
+/// Position of the first option.
+const OPTIONS_AT: usize = 6;
+
+/// Options of MIGRATE.
+#[derive(Debug, Default)]
+struct Options {
+    copies: bool,
+    replaces: bool,
+    credentials: Vec<Vec<u8>>,
+    /// Positions of the keys behind KEYS.
+    keys: Option<Range<usize>>,
+}
+
+pub fn migrate(call: &mut Call<'_>) -> Outcome {
+    let args = call.args;
+    let options = parse(args)?;
+    let timeout = args.integer(5)?;
+    let target = Target {
+        host: String::from_utf8_lossy(args.get(1)).into_owned(),
+        port: String::from_utf8_lossy(args.get(2)).into_owned(),
+        database: args.integer(4)?,
+        credentials: options.credentials,
+    };
+    let millis = u64::try_from(timeout).ok().filter(|millis| *millis > 0);
+    let timeout = Duration::from_millis(millis.unwrap_or(TIMEOUT_MILLIS));
+    // It waits for no key, so nothing but its carrier ends its wait.
+    let wait = call.wait(Timeout(None), Wants { kind: Kind::String, minds_loss: false });
+    let (keyspace, instance) = (call.keyspace(), call.instance);
+    let positions = options.keys.unwrap_or(KEY_AT..KEY_AT + 1);
+    let (mut access, keys, _) = call.on_keys(positions);
+    let mut parcels = Vec::with_capacity(keys.len());
+    for key in &keys {
+        if access.read(key).is_some() {
+            parcels.extend(pack(&access, key, instance));
+        }
+    }
+    drop(access);
+    if parcels.is_empty() {
+        call.reply.simple("NOKEY");
+        return Ok(());
+    }
+    let Some(carrier) = instance.carrier.get() else { return Err(UNREACHABLE.into()) };
+    let outcome = wait.begin(std::iter::empty());
+    let waiter = call.session.client.waiter().as_ref().map(Arc::clone);
+    if let Some(waiter) = waiter {
+        carrier.carry(Migration {
+            target,
+            timeout,
+            copies: options.copies,
+            replaces: options.replaces,
+            database: call.session.database,
+            keyspace,
+            parcels,
+            waiter,
+        });
+    }
+    outcome
+}
+
+fn parse(args: Args<'_>) -> Result<Options, Refusal> {
+    let mut options = Options::default();
+    let mut at = OPTIONS_AT;
+    while at < args.len() {
+        let rest = args.len() - at - 1;
+        if args.is(at, "COPY") {
+            options.copies = true;
+        } else if args.is(at, "REPLACE") {
+            options.replaces = true;
+        } else if args.is(at, "AUTH") && rest >= 1 {
+            options.credentials = vec![args.get(at + 1).to_vec()];
+            at += 1;
+        } else if args.is(at, "AUTH2") && rest >= 2 {
+            options.credentials = args.from(at + 1).take(2).map(<[u8]>::to_vec).collect();
+            at += 2;
+        } else if args.is(at, "KEYS") {
+            if !args.get(KEY_AT).is_empty() {
+                return Err(KEY_NOT_EMPTY);
+            }
+            options.keys = Some(at + 1..args.len());
+            break;
+        } else {
+            return Err(Refusal::SYNTAX);
+        }
+        at += 1;
+    }
+    Ok(options)
+}
+
+/// Finds the one key, or those behind KEYS where that is empty.
+pub fn keys<'r>(_: &[KeySpec], request: &[&'r [u8]]) -> Option<FoundKeys<'r>> {
+    let flags = KeyFlags::RW.union(KeyFlags::ACCESS).union(KeyFlags::DELETE);
+    let one = request.get(KEY_AT..KEY_AT + 1)?;
+    let mut at = OPTIONS_AT;
+    let mut found = one;
+    while let Some(word) = request.get(at).filter(|_| one[0].is_empty()) {
+        match word.to_ascii_lowercase().as_slice() {
+            b"keys" => {
+                found = &request[at + 1..];
+                break;
+            }
+            b"auth" => at += 1,
+            b"auth2" => at += 2,
+            _ => {}
+        }
+        at += 1;
+    }
+    Some(found.iter().map(|key| (*key, flags)).collect())
+}

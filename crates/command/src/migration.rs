@@ -1,0 +1,95 @@
+//! What becomes of keys that have arrived in another server: they go from here, unless they have
+//! changed meanwhile.
+//!
+//! ```text
+//! MIGRATE: values copied under the locks ─▶ sent, while nobody holds a lock ─▶ arrived
+//!    ▲                                                                            │
+//!    └── changed meanwhile: the new value is sent ◀── compared under the locks ◀──┤
+//!                              gone here: DEL there ◀─────────────────────────────┤
+//!                                     as it was sent: DEL here, one unit ◀────────┘
+//! ```
+//! Valkey executes nothing else meanwhile; here other clients go on, and may see a key in both
+//! servers for a moment. No change is lost: a key leaves only with the very value and deadline that
+//! the target has.
+
+use crate::carrier::{Migration, Parcel};
+use crate::effects;
+use crate::instance::Instance;
+use crate::refusal::Refusal;
+use crate::value_limits::timed_version;
+use settings::snapshots::RDBCOMPRESSION;
+use std::collections::HashSet;
+use store::{Access, Event, Key, ShardSet, ThreadContext};
+
+/// What became of a key that has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settled {
+    /// It has left this server.
+    Left,
+    /// It has changed: its parcel has the new value, which is to be sent.
+    Changed,
+    /// It is gone from here: the target has to forget it too.
+    Gone,
+}
+
+/// The value of a key, ready to be sent; `None` if there is none.
+pub(crate) fn pack(access: &Access<'_>, key: &Key<'_>, instance: &Instance) -> Option<Parcel> {
+    let deadline = access.lookup_without_touch(key)?.deadline;
+    let settings = &instance.settings;
+    let (timed, compresses) = (timed_version(settings), RDBCOMPRESSION.get(settings));
+    let payload = snapshot::dump(access, key, timed, compresses)?;
+    Some(Parcel { name: key.bytes.to_vec(), payload, deadline })
+}
+
+impl Migration {
+    /// Removes the keys of these parcels, which have arrived, under one hold of their locks. Tells
+    /// for each what became of it. The thread is inside the gate.
+    pub fn settle(
+        &mut self,
+        instance: &Instance,
+        thread: &mut ThreadContext,
+        arrived: &[usize],
+    ) -> Vec<Settled> {
+        let store = &instance.store;
+        if store.keyspace(self.database) != Some(self.keyspace) {
+            return vec![Settled::Gone; arrived.len()];
+        }
+        let hashes: Vec<_> = arrived.iter().map(|at| store.hash(&self.parcels[*at].name)).collect();
+        let mut shards = ShardSet::new();
+        hashes.iter().for_each(|hash| shards.add(*hash));
+        let mut access = store.lock_all(thread, shards, instance.clock.now());
+        let (mut left, mut settled) = (HashSet::new(), Vec::with_capacity(arrived.len()));
+        for (at, hash) in arrived.iter().zip(hashes) {
+            let parcel = &mut self.parcels[*at];
+            let key = Key { bytes: &parcel.name, hash, keyspace: self.keyspace };
+            if left.contains(&parcel.name) {
+                // It was named twice.
+                settled.push(Settled::Left);
+                continue;
+            }
+            settled.push(match pack(&access, &key, instance) {
+                None => Settled::Gone,
+                Some(present) if present == *parcel => {
+                    access.remove(&key);
+                    effects::del(&mut access, &key);
+                    access.changed(1, Event::DEL, &key);
+                    left.insert(parcel.name.clone());
+                    Settled::Left
+                }
+                Some(present) => {
+                    *parcel = present;
+                    Settled::Changed
+                }
+            });
+        }
+        settled
+    }
+
+    /// Answers the client with OK or an error.
+    pub fn answer(&self, instance: &Instance, outcome: Result<(), Refusal>) {
+        instance.waiters.answer(&self.waiter, |reply| match &outcome {
+            Ok(()) => reply.ok(),
+            Err(refusal) => reply.error(refusal.text()),
+        });
+    }
+}

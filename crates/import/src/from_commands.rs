@@ -1,0 +1,131 @@
+//! Filling from a file of commands: its units in their order, over one connection.
+//!
+//! Commands are not sent twice, since that would not do the same. So the offset up to which units
+//! are sent is written down before they are, and the one up to which they are answered afterwards.
+
+use crate::error::Error;
+use crate::resume::Mark;
+use crate::run::Run;
+use crate::server::Link;
+use check::source::Source;
+use journal::reader::{AofReader, ReadError, Unit, Why};
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Units of a pipeline.
+const UNITS_AT_ONCE: usize = 1000;
+/// Bytes of a pipeline.
+const BYTES_AT_ONCE: u64 = 4 << 20;
+
+/// Name of a command, and its key if it has one, for messages.
+type Named = (Vec<u8>, u64);
+
+/// What is on its way.
+#[derive(Default)]
+struct Batch {
+    /// Commands that are sent, in order.
+    sent: Vec<Named>,
+    units: usize,
+}
+
+/// Sends the units of a file from an offset on.
+///
+/// # Errors
+/// When the file is damaged before its end or a connection breaks.
+pub fn fill(
+    run: &mut Run<'_>,
+    name: &str,
+    source: &Source,
+    number: usize,
+    from: u64,
+    is_last: bool,
+) -> Result<(), Error> {
+    let disk = |error| Error::File(name.to_owned(), error);
+    let mut link = Link::open(&run.server.address)?;
+    let mut reader = AofReader::new(source, from).map_err(disk)?;
+    let (mut batch, mut database, mut began) = (Batch::default(), 0, from);
+    // A resumed run has to know which database is selected there.
+    if from > 0 {
+        database = run.selected;
+        link.select(database)?;
+    }
+    loop {
+        let is_over = match reader.next_unit() {
+            Ok(Some(unit)) => {
+                batch.add(&unit, &mut link, &mut database, run)?;
+                false
+            }
+            Ok(None) => true,
+            Err(ReadError::Disk(error)) => return Err(disk(error)),
+            Err(ReadError::Broken { offset, why }) => {
+                let is_torn = is_last && matches!(why, Why::Ended | Why::Unfinished);
+                if !is_torn {
+                    return Err(Error::Damaged(name.to_owned(), format!("byte {offset}: {why}")));
+                }
+                eprintln!("{name}: torn at byte {offset}: {why}; what is before it was taken");
+                true
+            }
+        };
+        let whole = reader.whole();
+        if is_over || batch.units == UNITS_AT_ONCE || whole - began >= BYTES_AT_ONCE {
+            let before = Mark { file: number, offset: began, sent: whole, ..run.mark_of(database) };
+            run.resume.write_mark(before.clone())?;
+            batch.end(&mut link, run)?;
+            run.resume.write_mark(Mark { offset: whole, ..before })?;
+            run.meter.set(run.bytes_before + whole);
+            (began, run.selected) = (whole, database);
+        }
+        if is_over {
+            return Ok(());
+        }
+    }
+}
+
+impl Batch {
+    fn add(
+        &mut self,
+        unit: &Unit<'_>,
+        link: &mut Link,
+        database: &mut u64,
+        run: &Run<'_>,
+    ) -> Result<(), Error> {
+        let is_framed = unit.is_framed && run.server.has_transactions;
+        self.units += 1;
+        if is_framed {
+            self.send(link, &[b"MULTI"], *database)?;
+        }
+        for command in unit.commands() {
+            let words: Vec<&[u8]> = command.collect();
+            if let [name, number] = words[..]
+                && name.eq_ignore_ascii_case(b"SELECT")
+            {
+                *database = text::parse_u64(number).unwrap_or(*database);
+            }
+            self.send(link, &words, *database)?;
+        }
+        if is_framed {
+            self.send(link, &[b"EXEC"], *database)?;
+        }
+        Ok(())
+    }
+
+    /// Replies are read at the end of the batch, so what is sent stays in memory until then: the
+    /// connection must not send on its own.
+    fn send(&mut self, link: &mut Link, words: &[&[u8]], database: u64) -> Result<(), Error> {
+        let shown: Vec<&[u8]> = words.iter().take(2).copied().collect();
+        self.sent.push((shown.join(&b' '), database));
+        link.hold(words);
+        Ok(())
+    }
+
+    fn end(&mut self, link: &mut Link, run: &Run<'_>) -> Result<(), Error> {
+        link.exchange(self.sent.len(), |at, reply| {
+            let (what, database) = &self.sent[at];
+            match reply.error() {
+                Some(error) => run.tally.fail(*database, what, &error),
+                None => drop(run.tally.commands.fetch_add(1, Relaxed)),
+            }
+        })?;
+        *self = Batch::default();
+        Ok(())
+    }
+}

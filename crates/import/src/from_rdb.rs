@@ -1,0 +1,157 @@
+//! Filling from an RDB file, or from the RDB part of an append-only file.
+
+use crate::error::Error;
+use crate::ledger::Ledger;
+use crate::payload::{Use, Value};
+use crate::run::Run;
+use crate::server::Link;
+use crate::sink::{Put, Shared, put, take_jobs};
+use check::walk::{Entry, KeyEntry, Walk};
+use std::io::Read;
+use std::sync::Mutex;
+use std::sync::mpsc::{SyncSender, sync_channel};
+
+/// Jobs that wait in line.
+const JOBS_MAX: usize = 4096;
+/// Bytes on their way.
+const BUDGET_BYTES: usize = 64 << 20;
+/// Requests of a pipeline.
+const AT_ONCE: usize = 64;
+
+struct Job {
+    put: Put,
+    number: u64,
+}
+
+/// Sends all keys of a file from an offset on. Returns the offset behind it.
+///
+/// # Errors
+/// When the file is damaged or a connection breaks.
+pub fn fill(
+    run: &mut Run<'_>,
+    name: &str,
+    file: impl Read,
+    mut note: impl FnMut(&mut Run<'_>, u64) -> Result<(), Error>,
+    from: u64,
+) -> Result<u64, Error> {
+    let (server, tally) = (run.server, run.tally);
+    let shared = Shared::new(server, tally, BUDGET_BYTES);
+    let ledger = Ledger::new(from);
+    let (sender, receiver) = sync_channel(JOBS_MAX);
+    let receiver = Mutex::new(receiver);
+    let connections = run.options.connections.max(1);
+    let links: Vec<Link> =
+        (0..connections).map(|_| Link::open(&server.address)).collect::<Result<_, _>>()?;
+    let walked = std::thread::scope(|scope| {
+        let (shared, ledger, receiver) = (&shared, &ledger, &receiver);
+        for mut link in links {
+            scope.spawn(move || {
+                take_jobs(
+                    receiver,
+                    shared,
+                    AT_ONCE,
+                    |jobs: &[Job]| write(&mut link, shared, ledger, jobs),
+                    |job| shared.budget.give_back(job.put.bytes()),
+                );
+            });
+        }
+        let mut reader = Reader { name, from, sender, shared, ledger };
+        reader.read(file, |safe| note(run, safe))
+    });
+    note(run, ledger.safe())?;
+    run.resume.write()?;
+    shared.outcome()?;
+    walked
+}
+
+fn write(
+    link: &mut Link,
+    shared: &Shared<'_>,
+    ledger: &Ledger<u64>,
+    jobs: &[Job],
+) -> Result<(), Error> {
+    let (puts, numbers) =
+        jobs.iter().map(|job| (&job.put, job.number)).unzip::<_, _, Vec<_>, Vec<_>>();
+    put(link, shared, &puts)?;
+    numbers.into_iter().for_each(|number| ledger.finish(number));
+    Ok(())
+}
+
+struct Reader<'r> {
+    name: &'r str,
+    /// Offset up to which keys have arrived in an earlier run.
+    from: u64,
+    sender: SyncSender<Job>,
+    shared: &'r Shared<'r>,
+    ledger: &'r Ledger<u64>,
+}
+
+impl Reader<'_> {
+    fn read(
+        &mut self,
+        file: impl Read,
+        mut note: impl FnMut(u64) -> Result<(), Error>,
+    ) -> Result<u64, Error> {
+        let name = self.name;
+        let failed = |error| Error::walking(name, error);
+        let mut walk = Walk::begin(file).map_err(failed)?;
+        let mut database = 0;
+        loop {
+            match walk.next_entry().map_err(failed)? {
+                Entry::Database(number) => database = number,
+                Entry::Function(source) if walk.at() > self.from => self.load_function(&source)?,
+                Entry::ModuleData(module) if walk.at() > self.from => {
+                    let why = "data of a module cannot be sent";
+                    self.shared.tally.fail(database, module.as_bytes(), why);
+                }
+                Entry::Key(key) => self.read_key(&mut walk, database, key)?,
+                Entry::End => break,
+                _ => {}
+            }
+            if self.shared.has_failed() {
+                return Ok(walk.at());
+            }
+            note(self.ledger.safe())?;
+        }
+        walk.end().map_err(failed)?;
+        Ok(walk.at())
+    }
+
+    fn read_key(
+        &mut self,
+        walk: &mut Walk<impl Read>,
+        database: u64,
+        key: KeyEntry,
+    ) -> Result<(), Error> {
+        let mut raw = Vec::new();
+        let module = walk
+            .value(key.value_type, |bytes| raw.extend_from_slice(bytes), |_| ())
+            .map_err(|error| Error::walking(self.name, error))?;
+        if walk.at() <= self.from {
+            return Ok(());
+        }
+        if let Some(module) = module {
+            let why = format!("the value is of module type {module}");
+            self.shared.tally.fail(database, &key.name, &why);
+            return Ok(());
+        }
+        let value = Value::of_file(key.value_type, walk.version().dialect(), raw);
+        let used = key.frequency.map(Use::Frequency).or(key.idle.map(Use::Idle));
+        let put = Put { database, name: key.name, value, deadline: key.deadline, used };
+        self.shared.budget.take(put.bytes());
+        let number = self.ledger.begin(walk.at());
+        // The receiver lives longer than this.
+        let _ = self.sender.send(Job { put, number });
+        Ok(())
+    }
+
+    fn load_function(&self, source: &[u8]) -> Result<(), Error> {
+        let mut link = Link::open(&self.shared.server.address)?;
+        let reply = link.ask(&[&b"FUNCTION"[..], b"LOAD", b"REPLACE", source])?;
+        if let Some(error) = reply.error() {
+            let line = source.split(|byte| *byte == b'\n').next().unwrap_or_default();
+            self.shared.tally.fail(0, line, &error);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,39 @@
+//! Filling of a running server from files or from another server, and comparing of two servers.
+//!
+//! ```text
+//! RDB file   ─▶ walk ──────────────┐                  ┌─▶ connection ─▶ RESTORE, in pipelines
+//! live       ─▶ SCAN ─▶ DUMP ──────┼─▶ jobs, bounded ─┼─▶ connection
+//! AOF        ─▶ units, as they are │                  └─▶ ...
+//!                 └─▶ one connection, in order
+//! compare    ─▶ SCAN of both ─▶ digest of each key ─▶ differences
+//! ```
+//! Who reads waits while more is on its way than `budget.rs` allows, so memory does not depend on
+//! the size of the source. `ledger.rs` knows up to where everything has arrived, which is what a
+//! resumed run goes on from.
+//!
+//! Owner: the command line; nothing here is part of a server.
+//! Not here: formats (`rdb`, `journal`), walking through files (`check`).
+//! Start at: `fill.rs`, then `sink.rs`.
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
+
+pub mod address;
+pub mod budget;
+pub mod compare;
+mod content;
+pub mod error;
+pub mod fill;
+mod from_commands;
+mod from_rdb;
+pub mod from_server;
+mod keys;
+pub mod ledger;
+pub mod meter;
+pub mod payload;
+pub mod resp;
+pub mod resume;
+pub mod run;
+pub mod server;
+mod sink;
+pub mod tally;
+pub mod usage;

@@ -1,0 +1,143 @@
+//! Connections to the server that is filled, each with a thread of its own that takes jobs.
+
+use crate::budget::Budget;
+use crate::error::Error;
+use crate::payload::{Request, Use, Value};
+use crate::server::{Link, Server};
+use crate::tally::Tally;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::Receiver;
+use std::sync::{Mutex, PoisonError};
+
+/// A key to be given a value.
+#[derive(Debug)]
+pub struct Put {
+    /// Number of its database.
+    pub database: u64,
+    /// Its name.
+    pub name: Vec<u8>,
+    /// Its value.
+    pub value: Value,
+    /// Its deadline in milliseconds since the Unix epoch.
+    pub deadline: Option<u64>,
+    /// How it was used.
+    pub used: Option<Use>,
+}
+
+impl Put {
+    /// Bytes of its name and its value.
+    pub fn bytes(&self) -> usize {
+        self.name.len() + self.value.bytes()
+    }
+}
+
+/// What all connections share.
+#[derive(Debug)]
+pub struct Shared<'s> {
+    /// The server that is filled.
+    pub server: &'s Server,
+    /// Counts.
+    pub tally: &'s Tally,
+    /// Bytes on their way.
+    pub budget: Budget,
+    /// True once a connection has failed: nothing more is to be sent.
+    has_failed: AtomicBool,
+    failure: Mutex<Option<Error>>,
+}
+
+impl<'s> Shared<'s> {
+    /// Begins with nothing on its way.
+    pub fn new(server: &'s Server, tally: &'s Tally, budget: usize) -> Shared<'s> {
+        let budget = Budget::new(budget);
+        let (has_failed, failure) = (AtomicBool::new(false), Mutex::new(None));
+        Shared { server, tally, budget, has_failed, failure }
+    }
+
+    /// True once a connection has failed.
+    pub fn has_failed(&self) -> bool {
+        self.has_failed.load(Relaxed)
+    }
+
+    /// Notes the failure of a connection.
+    pub fn fail(&self, error: Error) {
+        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        failure.get_or_insert(error);
+        self.has_failed.store(true, Relaxed);
+    }
+
+    /// The first failure of a connection.
+    ///
+    /// # Errors
+    /// That one.
+    pub fn outcome(&self) -> Result<(), Error> {
+        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
+        failure.map_or(Ok(()), Err)
+    }
+}
+
+/// Takes jobs until there are none. After a failure the rest is taken and dropped, so that nobody
+/// waits for a place in the line.
+pub fn take_jobs<J>(
+    jobs: &Mutex<Receiver<J>>,
+    shared: &Shared<'_>,
+    most: usize,
+    mut work: impl FnMut(&[J]) -> Result<(), Error>,
+    dropped: impl Fn(&J),
+) {
+    loop {
+        let mut batch = Vec::new();
+        {
+            let jobs = jobs.lock().unwrap_or_else(PoisonError::into_inner);
+            let Ok(first) = jobs.recv() else { return };
+            batch.push(first);
+            while batch.len() < most
+                && let Ok(next) = jobs.try_recv()
+            {
+                batch.push(next);
+            }
+        }
+        if !shared.has_failed()
+            && let Err(error) = work(&batch)
+        {
+            shared.fail(error);
+        }
+        batch.iter().for_each(&dropped);
+    }
+}
+
+/// Gives keys their values, in one pipeline for each database. What a server refuses is counted.
+///
+/// # Errors
+/// When the connection breaks.
+pub fn put(link: &mut Link, shared: &Shared<'_>, puts: &[&Put]) -> Result<(), Error> {
+    for of_one in puts.chunk_by(|one, other| one.database == other.database) {
+        link.select(of_one[0].database)?;
+        let mut sent = Vec::with_capacity(of_one.len());
+        for put in of_one {
+            match put.value.requests(&put.name, put.deadline, put.used, shared.server) {
+                Err(why) => shared.tally.fail(put.database, &put.name, &why),
+                Ok(requests) => {
+                    send(link, &requests)?;
+                    sent.push((put, requests.len()));
+                }
+            }
+        }
+        link.flush()?;
+        for (put, count) in sent {
+            let mut error = None;
+            for _ in 0..count {
+                let reply = link.reply()?;
+                error = error.or_else(|| reply.error());
+            }
+            match error {
+                Some(error) => shared.tally.fail(put.database, &put.name, &error),
+                None => drop(shared.tally.keys.fetch_add(1, Relaxed)),
+            }
+        }
+    }
+    Ok(())
+}
+
+fn send(link: &mut Link, requests: &[Request]) -> Result<(), Error> {
+    requests.iter().try_for_each(|request| link.request(request))
+}

@@ -1,0 +1,398 @@
+#!/usr/bin/env python3
+"""Runs varve-check and varve-import on the samples of other servers, on damaged files, and between servers.
+
+    VARVE_SERVER=target/checked/varve-server tests/tools/run.py [CASE ...]
+
+VARVE_TOOLS  the folder of the two programs (default: that of VARVE_SERVER)
+PEERS        the script that runs valkey-server and redis-server (default ../shared/peers/peers); cases that need them are
+             skipped, and that is said, where it is missing
+"""
+
+import inspect
+import os
+import pathlib
+import random
+import re
+import shlex
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+
+TESTS = pathlib.Path(__file__).resolve().parent.parent
+for folder in ("transcripts", "rdb", "process"):
+    sys.path.insert(0, str(TESTS / folder))
+import check as expected  # noqa: E402
+from run import Server, free_port  # noqa: E402
+from resp import Connection  # noqa: E402
+
+TOOLS = pathlib.Path(os.environ.get("VARVE_TOOLS") or pathlib.Path(shlex.split(os.environ["VARVE_SERVER"])[0]).parent)
+PEERS = pathlib.Path(os.environ.get("PEERS", TESTS.parent / "../shared/peers/peers")).resolve()
+RDB, AOF = TESTS / "rdb", TESTS / "aof"
+PATIENCE = 120  # seconds that a program may take
+
+
+class Skipped(Exception):
+    """What the case needs is not there."""
+
+
+def tool(name, *words, status=None):
+    """Runs a program to its end; its status and what it said."""
+    done = subprocess.run([str(TOOLS / name), *map(str, words)], capture_output=True, timeout=PATIENCE, check=False, stdin=subprocess.DEVNULL)
+    output = (done.stdout + done.stderr).decode(errors="replace")
+    assert "panicked" not in output and done.returncode >= 0, output
+    assert status is None or done.returncode == status, "status %d: %s" % (done.returncode, output)
+    return done.returncode, output
+
+
+def varve(**how):
+    return Server("--enable-debug-command", "yes", "--save", "", **how)
+
+
+class Peer:
+    """A server of another project, without files."""
+
+    def __init__(self, program, *settings):
+        if not PEERS.exists():
+            raise Skipped("%s is missing" % PEERS)
+        self.port = free_port()
+        words = [str(PEERS), "run", program, "--port", str(self.port), "--save", "", "--enable-debug-command", "yes", *settings]
+        self.process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def __enter__(self):
+        deadline = time.monotonic() + 30
+        while True:
+            assert self.process.poll() is None and time.monotonic() < deadline, "the peer did not start"
+            try:
+                client = self.connect()
+                if client.command("PING") == b"PONG":
+                    return self
+            except OSError:
+                time.sleep(0.02)
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+    def connect(self):
+        return Connection("127.0.0.1:%d" % self.port)
+
+
+def at(server):
+    return "127.0.0.1:%d" % server.port
+
+
+def fill(port, salt=b"", strings=300):
+    """Every type, over two databases, with deadlines."""
+    client = Connection("127.0.0.1:%d" % port)
+    for number in range(strings):
+        client.command("SET", b"%sstring:%d" % (salt, number), b"v" * (number * 7 % 900), *(["EX", "90000"] if number % 3 else []))
+    for number in range(1200):
+        client.command("RPUSH", salt + b"list", b"element %d" % number)
+        client.command("HSET", salt + b"hash", b"field %d" % number, b"%d" % number)
+        client.command("ZADD", salt + b"zset", b"%d.25" % number, b"member %d" % number)
+        client.command("SADD", salt + b"set", b"%d" % (number * 3))
+        client.command("XADD", salt + b"stream", b"%d-1" % (number + 1), b"f", b"%d" % number)
+    client.command("XGROUP", "CREATE", salt + b"stream", "group", "0")
+    client.command("XREADGROUP", "GROUP", "group", "alice", "COUNT", "1100", "STREAMS", salt + b"stream", ">")
+    client.command("HSET", salt + b"timed", "a", "1", "b", "2")
+    client.command("HPEXPIREAT", salt + b"timed", "33000000000123", "FIELDS", "1", "a")
+    client.command("SELECT", 7)
+    client.command("SET", salt + b"elsewhere", "\x00\xff\r\n")
+    return client
+
+
+def samples():
+    return sorted(path for path in RDB.glob("*.rdb"))
+
+
+def every_whole_sample_is_whole_and_told():
+    for path in samples():
+        output = tool("varve-check", path, status=0)[1]
+        assert "state        whole" in output and "version " in output, output
+        listed = [line for line in path.with_suffix(".txt").read_text().splitlines() if line.startswith("key ")]
+        keys = int(re.search(r"keys +all +(\d+)", output)[1])
+        assert keys == len(listed) or "module" in path.name, "%s: %d keys, %d expected" % (path, keys, len(listed))
+    for path in sorted(AOF.iterdir()):
+        if path.is_dir() and not path.name.endswith("-torn"):
+            tool("varve-check", path, status=0)
+
+
+def samples_tell_who_cannot_read_them():
+    def verdict(name, reader):
+        return re.search(r"reader +\S+ +(.*)", tool("varve-check", RDB / name, "--reader", reader, status=0)[1])[1]
+
+    assert verdict("valkey-9.1.2.rdb", "valkey-9.1") == "reads it"
+    assert "RDB version 80" in verdict("valkey-9.1.2.rdb", "redis-8.0")
+    assert "RDB version 12" in verdict("redis-8.0.6.rdb", "valkey-9")
+    assert verdict("redis-8.0.6.rdb", "varve") == "reads it"
+    assert "vectorset" in verdict("redis-8.0.6-module.rdb", "varve")
+    assert "functions" in tool("varve-check", RDB / "valkey-9.1.2-functions.rdb", status=0)[1]
+    assert tool("varve-check", RDB / "valkey-9.1.2.rdb", "--reader", "redis-99")[0] == 2
+    assert tool("varve-check", "/nowhere/at/all")[0] == 2
+
+
+def torn_files_are_cut_only_when_asked_and_load_afterwards():
+    for sample in sorted(AOF.glob("*-torn")):
+        with tempfile.TemporaryDirectory(prefix="varve-tools-") as scratch:
+            copy = pathlib.Path(scratch, "data")
+            shutil.copytree(sample, copy)
+            before = {path: path.read_bytes() for path in copy.rglob("*") if path.is_file()}
+            output = tool("varve-check", copy, status=1)[1]
+            assert "torn at byte" in output and "87 bytes behind it" in output, output
+            tool("varve-check", copy, "--fix", status=1)  # nobody can be asked
+            assert before == {path: path.read_bytes() for path in copy.rglob("*") if path.is_file()}
+            tool("varve-check", copy, "--fix", "--yes", status=0)
+            tool("varve-check", copy, status=0)
+            cut = {path: path.read_bytes() for path in copy.rglob("*.cut-off")}
+            assert len(cut) == 1
+            for path, rest in cut.items():
+                whole = pathlib.Path(str(path)[: -len(".cut-off")])
+                assert whole.read_bytes() + rest == before[whole] and len(rest) == 87
+            with varve() as server:
+                tool("varve-import", copy, "--to", at(server), status=0)
+                wrong = expected.check(server.connect(), str(sample) + ".txt")[0]
+                assert not wrong, (sample, wrong)
+
+
+def fixed_files_load_in_valkey():
+    root = pathlib.Path(os.environ.get("PEERS_DIR", "/opt/peers"), "root")
+    if not PEERS.exists() or not os.access(root / "tmp", os.W_OK):
+        raise Skipped("%s or the folder of its servers is missing" % PEERS)
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="varve-tools-", dir=root / "tmp"))
+    try:
+        sample = AOF / "valkey-9.1.2-torn"
+        shutil.copytree(sample, folder / "data")
+        tool("varve-check", folder / "data", "--fix", "--yes", status=0)
+        for path, _, names in os.walk(folder):
+            os.chmod(path, 0o777)
+            for name in names:
+                os.chmod(os.path.join(path, name), 0o666)
+        seen = "/" + str((folder / "data").relative_to(root))
+        with Peer("valkey-server", "--dir", seen, "--appendonly", "yes", "--aof-load-truncated", "no") as peer:
+            wrong = expected.check(peer.connect(), str(sample) + ".txt")[0]
+            assert not wrong, wrong
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def damage_in_the_middle_is_cut_only_where_that_is_said():
+    def command(*words):
+        return b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words)
+
+    first, second = command(b"SET", b"a", b"1"), command(b"SET", b"b", b"2")
+    with tempfile.TemporaryDirectory(prefix="varve-tools-") as scratch:
+        path = pathlib.Path(scratch, "x.aof")
+        whole = first + b"*x\r\n" + second
+        path.write_bytes(whole)
+        output = tool("varve-check", path, "--fix", status=1)[1]
+        assert "%d bytes would be lost" % (len(second) + 4) in output and path.read_bytes() == whole, output
+        tool("varve-check", path, "--fix", "--cut-at", len(first), status=0)
+        assert path.read_bytes() == first
+        assert pathlib.Path(str(path) + ".cut-off").read_bytes() == b"*x\r\n" + second
+        path.write_bytes(whole)
+        tool("varve-check", path, "--fix", "--yes", status=0)
+        assert path.read_bytes() == first
+
+
+def damage_of_any_kind_is_reported_and_never_a_panic():
+    chance = random.Random(11)
+    whole = (RDB / "valkey-9.1.2.rdb").read_bytes()
+    commands = (AOF / "valkey-9.1.2-whole/appendonlydir/appendonly.aof.1.incr.aof").read_bytes()
+    length = b"\x81" + struct.pack(">Q", 1 << 61)
+    hostile = [b"REDIS0011\x00\x01k" + length, b"REDIS0011\x02\x01k" + length, b"REDIS0011\xfa" + length, b"REDIS0011\x0f\x01k" + length + length]
+    with tempfile.TemporaryDirectory(prefix="varve-tools-") as scratch:
+        path = pathlib.Path(scratch, "x")
+
+        def status(data):
+            path.write_bytes(data)
+            return tool("varve-check", path)[0]
+
+        for data in hostile + [whole[: chance.randrange(len(whole))] for _ in range(30)] + [b"nothing that is known"]:
+            assert status(data) == (1 if data else 0), data[:40]
+        for _ in range(60):
+            changed = bytearray(whole)
+            changed[chance.randrange(len(whole))] ^= 1 << chance.randrange(8)
+            assert status(bytes(changed)) == 1
+            changed = bytearray(commands)
+            changed[chance.randrange(len(commands))] ^= 1 << chance.randrange(8)
+            assert status(bytes(changed)) in (0, 1)
+        for data in (b"*9223372036854775807\r\n", b"*1\r\n$9223372036854775807\r\n", b"*2\r\n$-1\r\n", b"#" * 5000):
+            assert status(data) == 1
+
+
+def samples_arrive_in_a_running_server():
+    with varve() as server:
+        client = server.connect()
+        for path in samples():
+            if "-lfu" in path.name or "-lru" in path.name:
+                continue
+            client.command("FLUSHALL")
+            status, output = tool("varve-import", path, "--to", at(server))
+            refused = [word for word in ("module", "functions") if word in path.name]
+            assert status == (1 if refused else 0), output
+            if "module" in path.name:
+                assert "vector" in output, output
+                continue
+            wrong = expected.check(client, str(path.with_suffix(".txt")))[0]
+            wrong = [line for line in wrong if "function" not in line]
+            assert not wrong, (path, wrong)
+        for path in sorted(path for path in AOF.iterdir() if path.is_dir() and "-script" not in path.name):
+            client.command("FLUSHALL")
+            tool("varve-import", path, "--to", at(server), status=0)
+            wrong = expected.check(client, str(path) + ".txt")[0]
+            assert not wrong, (path, wrong)
+
+
+def there_and_back(program):
+    with varve() as first, Peer(program) as peer, varve() as last:
+        fill(peer.port)
+        tool("varve-import", at(peer), "--to", at(first), status=0)
+        output = tool("varve-import", "--compare", at(peer), at(first), status=0)[1]
+        assert "0 have another value" in output and "307 keys are equal" in output, output
+        peer.connect().command("FLUSHALL")
+        tool("varve-import", "redis://" + at(first), "--to", at(peer), "--connections", 2, status=0)
+        tool("varve-import", at(peer), "--to", at(last), "--no-comparison", status=0)
+        tool("varve-import", "--compare", at(first), at(last), "--tolerance", 0, status=0)
+
+
+def data_of_valkey_comes_and_goes_back():
+    there_and_back("valkey-server")
+
+
+def data_of_redis_comes_and_goes_back():
+    there_and_back("redis-server")
+
+
+def a_comparison_tells_each_kind_of_difference():
+    with varve() as first, varve() as second:
+        one, other = fill(first.port), fill(second.port)
+        assert tool("varve-import", "--compare", at(first), at(second), "--tolerance", 60_000)[0] == 0
+        one.command("SELECT", 0)
+        other.command("SELECT", 0)
+        changes = [("LSET", "list", "700", "x"), ("PEXPIREAT", "string:1", "44000000000000"), ("DEL", "string:2"), ("SET", "new", "1")]
+        changes += [("XACK", "stream", "group", "5-1"), ("HPEXPIREAT", "timed", "44000000000000", "FIELDS", "1", "b")]
+        for change in changes:
+            other.command(*change)
+        output = tool("varve-import", "--compare", at(first), at(second), "--tolerance", 60_000, status=1)[1]
+        counts = "3 have another value, 1 another deadline, 1 are only in the first, 1 only in the second"
+        assert counts in output, output
+        for line in ('"list": another value', '"stream": another value', '"timed": another value', '"string:1": another deadline', '"string:2": only in the first'):
+            assert line in output, output
+
+
+class Gate(threading.Thread):
+    """Passes bytes on to a server, and breaks all connections after some."""
+
+    def __init__(self, port):
+        super().__init__(daemon=True)
+        self.target, self.left, self.pairs = port, None, []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.start()
+
+    def run(self):
+        while True:
+            client, _ = self.listener.accept()
+            server = socket.create_connection(("127.0.0.1", self.target))
+            self.pairs += [client, server]
+            threading.Thread(target=self.pass_on, args=(client, server, True), daemon=True).start()
+            threading.Thread(target=self.pass_on, args=(server, client, False), daemon=True).start()
+
+    def pass_on(self, source, target, counts):
+        try:
+            while data := source.recv(65536):
+                if counts and self.left is not None:
+                    self.left -= len(data)
+                    if self.left < 0:
+                        break
+                target.sendall(data)
+        except OSError:
+            pass
+        for end in (source, target):
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+
+def interrupted(source, keys, port, scratch):
+    """Imports through a gate that breaks off, and again, until all has arrived; how often it was broken off."""
+    gate, state = Gate(port), pathlib.Path(scratch, "state")
+    for limit in (300_000, 900_000, 1_500_000, None):
+        gate.left = limit
+        status, output = tool("varve-import", source, "--to", "127.0.0.1:%d" % gate.port, "--resume", state, "--no-comparison")
+        assert status == (0 if limit is None else 2), output
+    sent = int(re.search(r"(\d+) keys and", output)[1])
+    assert sent < keys, "the last run did not go on where the others had stopped: " + output
+    status, output = tool("varve-import", source, "--to", "127.0.0.1:%d" % gate.port, "--resume", state, "--no-comparison", status=0)
+    assert "0 keys and 0 commands" in output, output
+
+
+def an_import_that_breaks_off_goes_on_where_it_was():
+    count = 40_000
+    body = b"".join(b"\x00" + bytes([len(b"key:%d" % number)]) + b"key:%d" % number + b"\x40\x64" + b"%0100d" % number for number in range(count))
+    with tempfile.TemporaryDirectory(prefix="varve-tools-") as scratch, varve() as first, varve() as second:
+        path = pathlib.Path(scratch, "large.rdb")
+        path.write_bytes(b"REDIS0011" + body + b"\xff" + bytes(8))
+        interrupted(path, count, first.port, scratch)
+        assert first.connect().command("DBSIZE") == count
+        os.remove(pathlib.Path(scratch, "state"))
+        interrupted("127.0.0.1:%d" % first.port, count, second.port, scratch)
+        tool("varve-import", "--compare", at(first), at(second), status=0)
+
+
+def commands_whose_fate_is_not_known_are_not_sent_twice():
+    with tempfile.TemporaryDirectory(prefix="varve-tools-") as scratch, varve() as server:
+        path, state = pathlib.Path(scratch, "x.aof"), pathlib.Path(scratch, "state")
+        path.write_bytes(b"*2\r\n$4\r\nINCR\r\n$1\r\na\r\n" * 50_000)
+        gate = Gate(server.port)
+        gate.left = 500_000
+        to = "127.0.0.1:%d" % gate.port
+        tool("varve-import", path, "--to", to, "--resume", state, status=2)
+        gate.left = None
+        output = tool("varve-import", path, "--to", to, "--resume", state, status=2)[1]
+        assert "may have been executed or not" in output, output
+
+
+def passwords_come_from_options_or_the_environment():
+    with varve(config="requirepass secret\n") as server:
+        sample = RDB / "valkey-9.1.2.rdb"
+        assert tool("varve-import", sample, "--to", at(server))[0] == 2
+        tool("varve-import", sample, "--to", at(server), "--password", "secret", status=0)
+        tool("varve-import", sample, "--to", "redis://:secret@" + at(server), status=0)
+        assert tool("varve-import", sample, "--to", "127.0.0.1:1")[0] == 2
+        assert tool("varve-import", "no-such-file", "--to", at(server))[0] == 2
+
+
+CASES = [case for case in list(globals().values()) if inspect.isfunction(case) and case.__module__ == __name__ and not inspect.signature(case).parameters]
+CASES = [case for case in CASES if case.__name__ not in ("samples", "varve", "main")]
+
+
+def main():
+    missing = [name for name in ("varve-check", "varve-import") if not (TOOLS / name).exists()]
+    assert not missing, "%s: not in %s; build them" % (", ".join(missing), TOOLS)
+    failed = 0
+    for case in CASES:
+        if len(sys.argv) > 1 and case.__name__ not in sys.argv[1:]:
+            continue
+        began, name = time.monotonic(), case.__name__.replace("_", " ")
+        try:
+            case()
+            print("ok      %-70s %5.1f s" % (name, time.monotonic() - began))
+        except Skipped as why:
+            print("skipped %s: %s" % (name, why))
+        except (AssertionError, OSError, subprocess.SubprocessError):
+            failed += 1
+            print("FAILED  " + name)
+            traceback.print_exc()
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
