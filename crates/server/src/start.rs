@@ -109,7 +109,7 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
     let listeners = listen::listen(&settings)?;
     let (ask_to_end, end_asked) = bounded(1);
     let (journal, reader) = Journal::new().map_err(system("reserving address space"))?;
-    let services = Services { journal, saver: Arc::new(Saver::new(Clock::Wall)) };
+    let services = Services { journal, saver: Arc::new(Saver::new(Clock::Wall.now())) };
     let instance = make_instance(&loaded, &services, ask_to_end.clone())?;
     let source = load::open(&instance)?;
     limits::apply(&instance);

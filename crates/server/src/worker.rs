@@ -87,6 +87,6 @@ impl<P: Poller> Worker<P> {
 }
 
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 #[cfg(test)]
 mod tests;

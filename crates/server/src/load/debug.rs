@@ -37,16 +37,19 @@ impl DataFiles for Files {
         thread: &mut ThreadContext,
         how: Reload,
     ) -> Result<(), String> {
+        let mut is_saved = true;
         let load = |thread: &mut ThreadContext| {
             if how.saves {
                 let saved = self.saver.save_and_wait(instance, thread);
+                is_saved = saved.is_ok();
                 saved.map_err(|error| {
                     LoadFailed::of_system("saving", "")(io::Error::other(error))
                 })?;
             }
             reload(instance, thread, how)
         };
-        self.while_others_wait(instance, thread, ("RELOAD", "the RDB dump"), load)?;
+        let reloaded = self.while_others_wait(instance, thread, ("RELOAD", "the RDB dump"), load);
+        reloaded.map_err(|text| if is_saved { text } else { "ERR".to_owned() })?;
         self.saver.forget_changes(instance);
         if instance.store.has_journal() {
             // What was loaded may not be what the journal says.
@@ -77,8 +80,8 @@ impl DataFiles for Files {
         Rewrite::Begins
     }
 
-    fn save_in_background(&self, _: &Instance, schedules: bool) -> Result<Begun, Refusal> {
-        self.saver.save_in_background(schedules)
+    fn save_in_background(&self, instance: &Instance, schedules: bool) -> Result<Begun, Refusal> {
+        self.saver.save_in_background(instance, schedules)
     }
 
     fn save(&self, _: &Instance, asker: Asker) -> Result<(), Refusal> {

@@ -70,3 +70,6 @@ fn save(
     go_on()?;
     Ok(sink.put_in_place()?)
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,7 @@
 
 use super::job::{Job, JobKind};
 use super::rdb_job::{RdbJob, Tell};
-use base::Clock;
+use base::Millis;
 use command::{Asker, Begun, Cancelled, Instance, Refusal, SaveFacts, SavingFacts, Troubles};
 use crossbeam_channel::{Receiver, bounded};
 use settings::snapshots::{SAVE, STOP_WRITES_ON_BGSAVE_ERROR};
@@ -22,7 +22,6 @@ pub struct Saver {
     state: Mutex<State>,
     /// Wakes the thread that saves.
     changed: Condvar,
-    clock: Clock,
 }
 
 #[derive(Debug, Default)]
@@ -76,18 +75,21 @@ impl Accepted {
 }
 
 impl State {
-    fn push(&mut self, job: Box<dyn Job>) {
-        let (kind, progress) = (job.kind(), Arc::default());
-        let began = Instant::now();
-        self.queue.push_back(Accepted { kind, began, progress, job: Some(job) });
+    fn push(&mut self, job: Box<dyn Job>) -> Arc<SaveProgress> {
+        let (kind, progress) = (job.kind(), Arc::<SaveProgress>::default());
+        let (began, own) = (Instant::now(), Arc::clone(&progress));
+        self.queue.push_back(Accepted { kind, began, progress: own, job: Some(job) });
+        progress
     }
 
-    fn begin_in_background(&mut self, now: u64) {
+    fn begin_in_background(&mut self, instance: &Instance) {
         self.record.saves += 1;
-        self.last_try = now;
+        self.last_try = seconds(instance);
         self.is_scheduled = false;
         tracing::info!("Background saving started");
-        self.push(Box::new(RdbJob { tell: Tell::Nobody }));
+        let progress = self.push(Box::new(RdbJob { tell: Tell::Nobody }));
+        // Who asks before the cut gets a good guess.
+        progress.total_keys.store(instance.store.keys(), Relaxed);
     }
 
     fn has(&self, kind: JobKind) -> bool {
@@ -130,19 +132,15 @@ impl State {
 
 impl Saver {
     /// A queue without work. The last snapshot counts as made now.
-    pub fn new(clock: Clock) -> Saver {
-        let last_save = clock.now().0 / 1000;
+    pub fn new(now: Millis) -> Saver {
+        let last_save = now.0 / 1000;
         let record = SavingFacts { last_save, ..SavingFacts::default() };
         let state = State { record, ..State::default() };
-        Saver { state: Mutex::new(state), changed: Condvar::new(), clock }
+        Saver { state: Mutex::new(state), changed: Condvar::new() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn seconds(&self) -> u64 {
-        self.clock.now().0 / 1000
     }
 
     /// Waits for work; `None` when the saver is to stop.
@@ -166,7 +164,7 @@ impl Saver {
     /// Takes the outcome of the work that `next` gave: the number of changes that were counted at
     /// the cut.
     pub fn finish(&self, instance: &Instance, work: Work, saved: Result<u64, SaveError>) {
-        self.state().note(work.job.kind(), &saved, self.seconds());
+        self.state().note(work.job.kind(), &saved, seconds(instance));
         self.follow_outcome(instance);
         work.job.end(instance, saved.map(|_| ()));
     }
@@ -202,7 +200,11 @@ impl Saver {
     ///
     /// # Errors
     /// When other work on files is going on.
-    pub fn save_in_background(&self, schedules: bool) -> Result<Begun, Refusal> {
+    pub fn save_in_background(
+        &self,
+        instance: &Instance,
+        schedules: bool,
+    ) -> Result<Begun, Refusal> {
         let mut state = self.state();
         if state.is_saving() {
             return Err(Refusal::SAVING);
@@ -211,7 +213,7 @@ impl Saver {
             state.is_scheduled |= schedules;
             return if schedules { Ok(Begun::Scheduled) } else { Err(Refusal::REWRITING) };
         }
-        state.begin_in_background(self.seconds());
+        state.begin_in_background(instance);
         self.changed.notify_all();
         Ok(Begun::Started)
     }
@@ -301,7 +303,7 @@ impl Saver {
         }
         let changes = instance.store.totals().changes;
         let points = SAVE.get(&instance.settings).points;
-        let now = self.seconds();
+        let now = seconds(instance);
         let mut state = self.state();
         if !state.queue.is_empty() || !state.may_try(now) {
             return;
@@ -313,7 +315,7 @@ impl Saver {
             tracing::info!("{} changes in {} seconds. Saving...", point.changes, point.seconds);
         }
         if due.is_some() || state.is_scheduled {
-            state.begin_in_background(now);
+            state.begin_in_background(instance);
             self.changed.notify_all();
         }
     }
@@ -329,6 +331,11 @@ impl Saver {
             ..state.record
         }
     }
+}
+
+/// Present time in seconds since the Unix epoch.
+fn seconds(instance: &Instance) -> u64 {
+    instance.clock.now().0 / 1000
 }
 
 /// True if the settings ask for snapshots.

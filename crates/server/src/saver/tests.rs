@@ -1,0 +1,200 @@
+use super::job::{Job, JobKind, Sink};
+use super::queue::{Saver, Work};
+use crate::worker::testing::{BEGIN, instance};
+use command::{Begun, Cancelled, DataFiles, Instance, NoDataFiles, Refusal, SavingFacts};
+use settings::{Origin, Settings};
+use snapshot::SaveError;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use store::{Encoding, Expiry};
+
+/// The base of an append-only file, of which nothing is written.
+struct Rotation;
+
+impl Job for Rotation {
+    fn kind(&self) -> JobKind {
+        JobKind::Rotation
+    }
+
+    fn open(&mut self, _: &Instance) -> io::Result<Box<dyn Sink>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn at_cut(&mut self, _: &Instance) {}
+
+    fn end(self: Box<Self>, _: &Instance, _: Result<(), SaveError>) {}
+}
+
+struct World {
+    instance: Arc<Instance>,
+    saver: Saver,
+}
+
+impl World {
+    fn new() -> World {
+        World { instance: instance(), saver: Saver::new(BEGIN) }
+    }
+
+    fn set(&self, name: &str, value: &str) {
+        let settings: &Settings = &self.instance.settings;
+        settings.set_many(&[(name, value)], Origin::Local).expect("a setting");
+        self.saver.follow_outcome(&self.instance);
+    }
+
+    fn pass_seconds(&self, seconds: u64) {
+        self.instance.clock.advance(seconds * 1000);
+    }
+
+    /// Changes data.
+    fn change(&self) {
+        let store = &self.instance.store;
+        let mut thread = store.thread_context().expect("a thread");
+        let key = store.key(store.keyspace(0).expect("it exists"), b"k");
+        let mut access = store.lock(&mut thread, &key, BEGIN).unheard();
+        access.set_string(&key, b"v", Encoding::Raw, Expiry::Never).expect("room");
+        access.changed_silently(1);
+    }
+
+    fn look(&self) -> SavingFacts {
+        self.saver.look_after(&self.instance);
+        self.saver.facts()
+    }
+
+    fn is_saving(&self) -> bool {
+        self.look().current_seconds.is_some()
+    }
+
+    /// Ends the first snapshot of the queue.
+    fn end(&self, saved: Result<u64, SaveError>) {
+        let work: Work = self.saver.next().expect("work");
+        self.saver.finish(&self.instance, work, saved);
+    }
+
+    fn fail(&self) {
+        self.end(Err(SaveError::TooSlow));
+    }
+
+    fn succeed(&self) {
+        self.end(Ok(self.instance.store.totals().changes));
+    }
+
+    fn refuses_writes(&self) -> bool {
+        !self.instance.grants.get().contains(command::Needs::DISK)
+    }
+}
+
+#[test]
+fn one_snapshot_at_a_time_is_made_and_the_record_tells_of_the_last() {
+    let world = World::new();
+    assert_eq!(world.saver.save_in_background(&world.instance, false), Ok(Begun::Started));
+    for schedules in [false, true] {
+        assert_eq!(
+            world.saver.save_in_background(&world.instance, schedules),
+            Err(Refusal::SAVING)
+        );
+    }
+    assert_eq!(world.look().last_save, BEGIN.0 / 1000);
+    world.change();
+    world.pass_seconds(7);
+    world.succeed();
+    let facts = world.look();
+    assert_eq!((facts.last_save, facts.saves, facts.changes_saved), (BEGIN.0 / 1000 + 7, 1, 1));
+    assert!(facts.current.is_none() && facts.current_seconds.is_none() && !facts.has_failed);
+    assert!(facts.last_seconds.is_some());
+}
+
+#[test]
+fn a_snapshot_waits_for_a_rotation_if_it_may() {
+    let world = World::new();
+    world.saver.push(Box::new(Rotation));
+    assert_eq!(world.saver.save_in_background(&world.instance, false), Err(Refusal::REWRITING));
+    assert_eq!(world.saver.cancel(), None);
+    for _ in 0..2 {
+        assert_eq!(world.saver.save_in_background(&world.instance, true), Ok(Begun::Scheduled));
+    }
+    assert_eq!(world.saver.cancel(), Some(Cancelled::Scheduled));
+    assert_eq!(world.saver.save_in_background(&world.instance, true), Ok(Begun::Scheduled));
+    assert!(!world.is_saving());
+    world.succeed();
+    assert!(world.look().last_seconds.is_none(), "a rotation is no snapshot of its own");
+    assert!(world.is_saving());
+    world.succeed();
+    assert!(!world.is_saving(), "it was asked for once");
+}
+
+#[test]
+fn a_cancelled_snapshot_is_no_failure() {
+    let world = World::new();
+    assert_eq!(world.saver.cancel(), None);
+    world.saver.save_in_background(&world.instance, false).expect("it begins");
+    let work = world.saver.next().expect("work");
+    assert!(!work.progress.is_cancelled.load(Relaxed));
+    assert_eq!(world.saver.cancel(), Some(Cancelled::Running));
+    assert_eq!(world.saver.cancel(), Some(Cancelled::Running), "until it has ended");
+    assert!(work.progress.is_cancelled.load(Relaxed));
+    world.saver.finish(&world.instance, work, Err(SaveError::Cancelled));
+    assert!(!world.look().has_failed && !world.refuses_writes());
+    assert_eq!(world.saver.cancel(), None);
+}
+
+#[test]
+fn a_save_point_holds_when_enough_changes_are_old_enough() {
+    let world = World::new();
+    world.set("save", "60 2 300 1");
+    world.change();
+    world.pass_seconds(61);
+    assert!(!world.is_saving(), "one change is too few for the first");
+    world.change();
+    assert!(world.is_saving());
+    world.change();
+    world.succeed();
+    world.pass_seconds(60);
+    world.change();
+    assert!(!world.is_saving(), "it is not yet older");
+    world.pass_seconds(1);
+    assert!(!world.is_saving(), "what was counted at the cut was saved");
+    world.pass_seconds(240);
+    assert!(world.is_saving());
+    world.succeed();
+    world.set("save", "");
+    world.change();
+    world.pass_seconds(100_000);
+    assert!(!world.is_saving());
+}
+
+#[test]
+fn after_a_failure_it_is_tried_again_in_five_seconds_and_writes_are_refused() {
+    let world = World::new();
+    world.set("save", "1 1");
+    world.change();
+    world.pass_seconds(2);
+    assert!(world.is_saving());
+    world.fail();
+    assert!(world.look().has_failed && world.refuses_writes());
+    world.set("stop-writes-on-bgsave-error", "no");
+    assert!(!world.refuses_writes());
+    world.set("stop-writes-on-bgsave-error", "yes");
+    assert!(world.refuses_writes());
+    world.pass_seconds(5);
+    assert!(!world.is_saving());
+    world.pass_seconds(1);
+    assert!(world.is_saving());
+    world.succeed();
+    assert!(!world.look().has_failed && !world.refuses_writes());
+}
+
+#[test]
+fn a_stopped_saver_has_no_work() {
+    let world = World::new();
+    let saved = world.saver.save_for_thread();
+    world.saver.stop();
+    assert!(world.saver.next().is_none());
+    assert!(saved.recv().is_err(), "nobody waits for ever");
+}
+
+#[test]
+fn a_server_without_files_says_so() {
+    let world = World::new();
+    assert_eq!(NoDataFiles.save_in_background(&world.instance, true), Err(Refusal::SAVE_FAILED));
+}
