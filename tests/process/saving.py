@@ -382,6 +382,25 @@ def a_reload_waits_for_the_snapshot_that_is_being_made():
         assert told["rdb_changes_since_last_save"] == "0" and told["rdb_saves"] == "1", told
 
 
+def a_snapshot_waits_for_a_rewrite_if_it_may():
+    with Saving("--appendonly", "yes") as server:
+        db = server.connect()
+        server.until(lambda: facts(db)["aof_rewrite_in_progress"] == "0")
+        db.command("MSET", *(str(word) for word in range(400)))
+        db.command("CONFIG", "SET", "rdb-key-save-delay", "5000")
+        db.command("BGREWRITEAOF")
+        server.until(lambda: facts(db)["current_save_keys_total"] == "200")
+        refusal = db.command("BGSAVE")
+        assert bytes(refusal).startswith(b"ERR Another child process is active (AOF?): can't BGSAVE right now."), refusal
+        assert db.command("BGSAVE", "SCHEDULE") == b"Background saving scheduled"
+        assert db.command("BGSAVE", "CANCEL") == b"Scheduled background saving cancelled"
+        assert db.command("BGSAVE", "SCHEDULE") == b"Background saving scheduled"
+        db.command("CONFIG", "SET", "rdb-key-save-delay", "0")
+        assert "dump.rdb" not in server.files()
+        server.until(lambda: "dump.rdb" in server.files())
+        assert saved(server, db)["rdb_saves"] == "1"
+
+
 def the_start_tells_what_is_kept():
     with Saving() as server:
         assert "setting: save" in server.output.read_text()
