@@ -174,6 +174,23 @@ impl ValueType {
         dialect.types().find(|(it, _)| *it == number).map(|(_, value_type)| value_type)
     }
 
+    /// True if the value is one text: a string, or a blob of all elements.
+    pub(crate) fn is_one_text(self) -> bool {
+        matches!(
+            self,
+            ValueType::String
+                | ValueType::HashZipmap
+                | ValueType::ListZiplist
+                | ValueType::SetIntset
+                | ValueType::SortedSetZiplist
+                | ValueType::HashZiplist
+                | ValueType::HashListpack
+                | ValueType::SortedSetListpack
+                | ValueType::SetListpack
+                | ValueType::HashTimedListpack { .. }
+        )
+    }
+
     /// Number of the type; `None` if the dialect has none for it.
     pub fn number(self, dialect: Dialect) -> Option<u8> {
         dialect.types().find(|(_, it)| *it == self).map(|(number, _)| number)

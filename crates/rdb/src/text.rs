@@ -41,6 +41,28 @@ impl<'a> Input<'a> {
         }
     }
 
+    /// Passes over a text.
+    ///
+    /// # Errors
+    /// When it does not end, or is in no known form.
+    #[inline]
+    pub fn skip_text(&mut self) -> Result<(), Error> {
+        let begin = self.clone();
+        let bytes = match self.length_or_mark()? {
+            Length::Plain(length) => length,
+            Length::Special(text_form::BYTE) => 1,
+            Length::Special(text_form::SHORT) => 2,
+            Length::Special(text_form::WORD) => 4,
+            Length::Special(text_form::LZF) => {
+                let short = self.length()?;
+                self.length()?;
+                short
+            }
+            Length::Special(_) => return Err(begin.damaged("no such form of a text")),
+        };
+        self.take(bytes).map(drop)
+    }
+
     fn compressed(&mut self, begin: &Input<'a>) -> Result<Text<'a>, Error> {
         let short = self.length()?;
         let length = self.length()?;

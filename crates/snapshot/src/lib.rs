@@ -14,12 +14,10 @@
 
 mod collect;
 mod encode;
-mod file_input;
 mod groups;
 mod id;
 mod list;
 mod load;
-mod load_error;
 mod payload;
 mod restore;
 mod save;
@@ -28,8 +26,7 @@ mod stream;
 
 pub use collect::{Collected, Collector};
 pub use encode::{Form, form_of, write_value};
-pub use load::{Load, Loaded, Progress};
-pub use load_error::LoadError;
+pub use load::{Load, LoadError, Loaded, Progress};
 pub use payload::{dump, read_payload};
 pub use restore::Limits;
 pub use save::Save;

@@ -29,6 +29,8 @@ pub struct Store {
     pub(crate) gate: Gate,
     pub(crate) cleaners: Cleaners,
     threads: Mutex<Vec<Arc<Counters>>>,
+    /// Contexts of threads that have ended, for others to use.
+    retired: Mutex<Vec<ThreadContext>>,
 }
 
 impl Store {
@@ -42,6 +44,7 @@ impl Store {
             gate: Gate::new(),
             cleaners: Cleaners::default(),
             threads: Mutex::new(Vec::new()),
+            retired: Mutex::new(Vec::new()),
         })
     }
 
@@ -119,11 +122,24 @@ impl Store {
 
     /// Creates a context for one more thread; `None` once 128 are in use.
     pub fn thread_context(&self) -> Option<ThreadContext> {
+        if let Some(thread) = self.retired().pop() {
+            return Some(thread);
+        }
         let gate = self.gate.join()?;
         let mut threads = self.threads();
         let thread = ThreadContext::new(gate, threads.len() as u64 + 1);
         threads.push(Arc::clone(&thread.counters));
         Some(thread)
+    }
+
+    /// Takes back the context of a thread that has ended, outside the gate.
+    pub fn retire(&self, mut thread: ThreadContext) {
+        thread.head.seal(&self.shards.heap);
+        self.retired().push(thread);
+    }
+
+    fn retired(&self) -> MutexGuard<'_, Vec<ThreadContext>> {
+        self.retired.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Enters the gate, waiting while another thread acts on everything. Between `enter` and

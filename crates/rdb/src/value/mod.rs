@@ -12,6 +12,7 @@
 
 mod node;
 mod part;
+mod skip;
 mod stream;
 #[cfg(test)]
 mod tests;

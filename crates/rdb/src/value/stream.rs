@@ -133,8 +133,26 @@ impl StreamReader {
         Ok(StreamFound::Nothing)
     }
 
-    fn read_facts(&self, input: &mut Input<'_>) -> Result<StreamFacts, Error> {
-        let begin = input.clone();
+    /// Passes over a node, if one is next.
+    pub fn skip_node(&mut self, input: &mut Input<'_>) -> Result<bool, Error> {
+        let Phase::Nodes(left @ 1..) = self.phase else { return Ok(false) };
+        input.skip_text()?;
+        input.skip_text()?;
+        self.phase = Phase::Nodes(left - 1);
+        Ok(true)
+    }
+
+    /// Passes over the facts, if they are next: they cannot be held against entries.
+    pub fn skip_facts(&mut self, input: &mut Input<'_>) -> Result<bool, Error> {
+        let Phase::Facts = self.phase else { return Ok(false) };
+        self.told_facts(input)?;
+        self.groups = input.length()?;
+        self.phase = Phase::Groups;
+        Ok(true)
+    }
+
+    /// The facts as the file tells them.
+    fn told_facts(&self, input: &mut Input<'_>) -> Result<StreamFacts, Error> {
         let (len, last_id) = (input.length()?, read_id_of_lengths(input)?);
         let mut facts = StreamFacts { len, last_id, added: len, ..StreamFacts::default() };
         if self.version >= 2 {
@@ -142,6 +160,13 @@ impl StreamReader {
             facts.max_deleted = read_id_of_lengths(input)?;
             facts.added = input.length()?;
         }
+        Ok(facts)
+    }
+
+    fn read_facts(&self, input: &mut Input<'_>) -> Result<StreamFacts, Error> {
+        let begin = input.clone();
+        let mut facts = self.told_facts(input)?;
+        let StreamFacts { len, last_id, .. } = facts;
         facts.first_id = self.first;
         if len != self.len || facts.added < len {
             return Err(begin.damaged("the number of entries of a stream"));

@@ -38,6 +38,7 @@ pub fn read(
     let mut load = Load {
         store: &instance.store,
         thread,
+        threads: instance.identity.threads,
         limits: value_limits(&instance.settings),
         now: instance.clock.now(),
         drops_expired: wanted.drops_expired,

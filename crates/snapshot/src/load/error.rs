@@ -37,3 +37,16 @@ pub enum LoadError {
     #[error("given up, since the server ends")]
     GivenUp,
 }
+
+impl LoadError {
+    /// Offset of what is wrong; the end of all where there is none.
+    pub(crate) fn at(&self) -> u64 {
+        match self {
+            LoadError::File(error) => error.at,
+            LoadError::Twice { at }
+            | LoadError::Database { at, .. }
+            | LoadError::NoSpace { at } => *at,
+            LoadError::Read(_) | LoadError::GivenUp => u64::MAX,
+        }
+    }
+}

@@ -1,11 +1,33 @@
 //! A file that is read once, from front to back, in pieces as large as its items.
 
-use crate::load_error::LoadError;
+use super::error::LoadError;
 use rdb::{Checksum, Input};
 use std::io::Read;
+use std::ops::Range;
 
-/// Bytes read at once.
-const PIECE_BYTES: usize = 1 << 20;
+/// Bytes read at once: few enough to stay in the processor's cache until they are loaded.
+const PIECE_BYTES: usize = 256 << 10;
+
+/// Bytes of a file, given away.
+#[derive(Debug)]
+pub(crate) struct Piece {
+    bytes: Vec<u8>,
+    range: Range<usize>,
+    /// Offset in the file of the first of them.
+    pub at: u64,
+}
+
+impl Piece {
+    /// The bytes.
+    pub fn input(&self) -> Input<'_> {
+        Input::new(&self.bytes[self.range.clone()], self.at)
+    }
+
+    /// Number of bytes.
+    pub fn len(&self) -> u64 {
+        self.range.len() as u64
+    }
+}
 
 /// Bytes of a file that were read and not yet consumed.
 #[derive(Debug)]
@@ -41,10 +63,27 @@ impl<R: Read> FileInput<R> {
 
     /// Consumes the bytes up to an offset of the file.
     pub fn consume_to(&mut self, at: u64) {
+        self.checksum_to(at);
+        self.from += narrow::to_usize(at - self.at);
+        self.at = at;
+    }
+
+    /// Consumes the bytes up to an offset of the file, and gives them away.
+    pub fn take_to(&mut self, at: u64) -> Piece {
+        let from = self.at;
+        self.checksum_to(at);
+        let end = self.from + narrow::to_usize(at - from);
+        let mut rest = Vec::with_capacity(PIECE_BYTES + self.buffer.len() - end);
+        rest.extend_from_slice(&self.buffer[end..]);
+        let bytes = std::mem::replace(&mut self.buffer, rest);
+        let range = std::mem::take(&mut self.from)..end;
+        self.at = at;
+        Piece { bytes, range, at: from }
+    }
+
+    fn checksum_to(&mut self, at: u64) {
         let count = narrow::to_usize(at - self.at);
         self.checksum.add(&self.buffer[self.from..self.from + count]);
-        self.from += count;
-        self.at = at;
     }
 
     /// Reads more bytes: at least as many as are there, so that an item of any length takes few

@@ -1,0 +1,261 @@
+//! The loader of one thread: decodes values, and stores them under their keys.
+
+use super::Progress;
+use super::error::LoadError;
+use super::file_input::Piece;
+use crate::collect::{Collected, Collector};
+use crate::restore::Limits;
+use base::{KeyspaceId, Millis};
+use rdb::{Dialect, Error, Flaw, Input, Item, KeyFacts, Text, ValueReader, ValueType, read_item};
+use std::sync::atomic::Ordering::Relaxed;
+use store::eviction::Use;
+use store::{Access, Encoding, Expiry, Key, NoSpace, Sought, Store, ThreadContext};
+use text::IntegerText;
+
+/// Keys whose places in the index are looked up together.
+const AHEAD: usize = 32;
+
+/// What all loaders of a file have in common.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules<'a> {
+    pub store: &'a Store,
+    pub limits: Limits,
+    pub now: Millis,
+    pub drops_expired: bool,
+    pub replaces: bool,
+    pub dialect: Dialect,
+    pub progress: &'a Progress,
+}
+
+/// Whole keys with their values.
+#[derive(Debug)]
+pub(crate) struct Block {
+    pub piece: Piece,
+    /// Database of the keys.
+    pub database: u64,
+}
+
+/// A key whose value comes in pieces.
+#[derive(Debug)]
+pub(crate) struct LargeValue {
+    facts: KeyFacts<'static>,
+    database: u64,
+    at: u64,
+    collector: Collector,
+    is_complete: bool,
+}
+
+impl LargeValue {
+    pub fn new(facts: KeyFacts<'static>, database: u64, at: u64) -> LargeValue {
+        let collector = Collector::new(facts.value_type);
+        LargeValue { facts, database, at, collector, is_complete: false }
+    }
+}
+
+/// Loader of one thread, which is inside the gate.
+#[derive(Debug)]
+pub(crate) struct Loader<'a> {
+    pub rules: Rules<'a>,
+    pub thread: &'a mut ThreadContext,
+    /// Places in the index of the next keys.
+    sought: Vec<Sought>,
+    /// Keys stored since that was last told.
+    stored: u64,
+}
+
+/// A key that was found, and where its value begins.
+struct Found<'b> {
+    facts: KeyFacts<'b>,
+    value: Input<'b>,
+    at: u64,
+}
+
+impl<'a> Loader<'a> {
+    pub fn new(rules: Rules<'a>, thread: &'a mut ThreadContext) -> Loader<'a> {
+        Loader { rules, thread, sought: Vec::new(), stored: 0 }
+    }
+
+    /// Loads the keys of a block.
+    ///
+    /// # Errors
+    /// When they are damaged, there twice, or have no room.
+    pub fn load(&mut self, block: &Block) -> Result<(), LoadError> {
+        let mut input = block.piece.input();
+        let keyspace = self.keyspace(block.database, input.at())?;
+        let mut found = Vec::with_capacity(AHEAD);
+        while self.look_ahead(&mut input, keyspace, &mut found)? {
+            self.rules.store.prefetch_keys(&self.sought);
+            for (at, key) in found.drain(..).enumerate() {
+                let hash = self.sought[at].1;
+                let name = key.facts.name.as_ref();
+                self.load_key(&Key { bytes: name, hash, keyspace }, &key.facts, key.value, key.at)?;
+            }
+        }
+        self.tell(block.piece.len());
+        Ok(())
+    }
+
+    /// Tells how far loading has come, and lets go first who wants the store for itself.
+    fn tell(&mut self, bytes: u64) {
+        let Rules { progress, store, .. } = self.rules;
+        progress.keys.fetch_add(std::mem::take(&mut self.stored), Relaxed);
+        progress.bytes.fetch_add(bytes, Relaxed);
+        store.pass(self.thread);
+    }
+
+    fn keyspace(&self, number: u64, at: u64) -> Result<KeyspaceId, LoadError> {
+        let keyspace = usize::try_from(number).ok().and_then(|it| self.rules.store.keyspace(it));
+        keyspace.ok_or(LoadError::Database { at, number })
+    }
+
+    /// Finds the next keys; returns false if there are none.
+    fn look_ahead<'b>(
+        &mut self,
+        input: &mut Input<'b>,
+        keyspace: KeyspaceId,
+        found: &mut Vec<Found<'b>>,
+    ) -> Result<bool, LoadError> {
+        self.sought.clear();
+        while found.len() < AHEAD && !input.rest().is_empty() {
+            let at = input.at();
+            let Item::Key(facts) = read_item(input, self.rules.dialect)? else { continue };
+            let value = input.clone();
+            if !ValueReader::new(facts.value_type).skip(input)? {
+                return Err(Error { at, flaw: Flaw::Ends }.into());
+            }
+            self.sought.push((keyspace, self.rules.store.hash(&facts.name)));
+            found.push(Found { facts, value, at });
+        }
+        Ok(!found.is_empty())
+    }
+
+    fn load_key(
+        &mut self,
+        key: &Key<'_>,
+        facts: &KeyFacts<'_>,
+        mut value: Input<'_>,
+        at: u64,
+    ) -> Result<(), LoadError> {
+        if self.is_dropped(facts) {
+            return Ok(());
+        }
+        if facts.value_type == ValueType::String {
+            return match value.text()? {
+                Text::Bytes(bytes) => self.store_string(key, facts, &bytes, at),
+                Text::Integer(number) => {
+                    self.store_string(key, facts, IntegerText::new().format(number), at)
+                }
+            };
+        }
+        let mut collector = Collector::new(facts.value_type);
+        if !collector.read(&mut value)? {
+            return Err(Error { at, flaw: Flaw::Ends }.into());
+        }
+        self.finish(key, facts, collector, at)
+    }
+
+    /// True if a key is past its deadline, and such are left out.
+    fn is_dropped(&self, facts: &KeyFacts<'_>) -> bool {
+        let Rules { drops_expired, now, progress, .. } = self.rules;
+        let drops = drops_expired && facts.deadline.is_some_and(|deadline| deadline <= now.0);
+        if drops {
+            progress.expired.fetch_add(1, Relaxed);
+        }
+        drops
+    }
+
+    /// Takes the next rows of a large value.
+    ///
+    /// # Errors
+    /// When they are damaged.
+    pub fn take_piece(&mut self, large: &mut LargeValue, piece: &Piece) -> Result<(), LoadError> {
+        large.is_complete = large.collector.read(&mut piece.input())?;
+        self.tell(piece.len());
+        Ok(())
+    }
+
+    /// Stores a large value, of which all rows were taken; one that broke off is dropped.
+    ///
+    /// # Errors
+    /// As those of `load`.
+    pub fn finish_large(&mut self, large: LargeValue) -> Result<(), LoadError> {
+        let LargeValue { facts, database, at, collector, is_complete } = large;
+        let keyspace = self.keyspace(database, at)?;
+        if !is_complete || self.is_dropped(&facts) {
+            return Ok(());
+        }
+        let key = self.rules.store.key(keyspace, &facts.name);
+        self.finish(&key, &facts, collector, at)?;
+        self.tell(0);
+        Ok(())
+    }
+
+    fn finish(
+        &mut self,
+        key: &Key<'_>,
+        facts: &KeyFacts<'_>,
+        collector: Collector,
+        at: u64,
+    ) -> Result<(), LoadError> {
+        match collector.finish(self.rules.store.hasher(), at) {
+            Err(Error { flaw: Flaw::Empty, .. }) => {
+                self.rules.progress.empty.fetch_add(1, Relaxed);
+                Ok(())
+            }
+            Err(error) => Err(error.into()),
+            Ok(value) => self.store_collected(key, facts, &value, at),
+        }
+    }
+
+    fn store_string(
+        &mut self,
+        key: &Key<'_>,
+        facts: &KeyFacts<'_>,
+        value: &[u8],
+        at: u64,
+    ) -> Result<(), LoadError> {
+        let expiry = facts.deadline.map_or(Expiry::Never, |at| Expiry::At(Millis(at)));
+        let bytes = value.len() + facts.name.len();
+        self.store_key(key, facts, bytes, at, |access| {
+            access.set_string(key, value, Encoding::of_new(value), expiry)
+        })
+    }
+
+    fn store_collected(
+        &mut self,
+        key: &Key<'_>,
+        facts: &KeyFacts<'_>,
+        value: &Collected,
+        at: u64,
+    ) -> Result<(), LoadError> {
+        let (limits, deadline) = (self.rules.limits, facts.deadline.map(Millis));
+        let bytes = value.byte_len() + facts.name.len();
+        self.store_key(key, facts, bytes, at, |access| value.store(access, key, deadline, &limits))
+    }
+
+    #[inline]
+    fn store_key(
+        &mut self,
+        key: &Key<'_>,
+        facts: &KeyFacts<'_>,
+        bytes: usize,
+        at: u64,
+        put: impl FnOnce(&mut Access<'_>) -> Result<(), NoSpace>,
+    ) -> Result<(), LoadError> {
+        let Rules { store, now, replaces, .. } = self.rules;
+        let no_space = |NoSpace| LoadError::NoSpace { at };
+        store.reserve(self.thread, bytes, now).map_err(no_space)?;
+        let mut access = store.lock(self.thread, key, now).unheard();
+        access.show_expired();
+        if !replaces && access.lookup_without_touch(key).is_some() {
+            return Err(LoadError::Twice { at });
+        }
+        put(&mut access).map_err(no_space)?;
+        let used = facts.idle.map(Use::Idle).or(facts.frequency.map(Use::Frequency));
+        if let Some(used) = used {
+            access.set_use(key, used);
+        }
+        self.stored += 1;
+        Ok(())
+    }
+}

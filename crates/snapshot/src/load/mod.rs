@@ -1,0 +1,112 @@
+//! Files, read into a store.
+//!
+//! ```text
+//! file ─▶ Reader: where keys end ─▶ blocks of whole keys ────▶ Loader of a thread ─▶ store
+//!                                   pieces of a large value ─▶ one Loader, in order
+//! ```
+//! The reader only passes over values. Who is free takes the next block, and decodes and stores its
+//! keys; the reader does so itself when all others have enough to do, so that it is never far
+//! ahead, and needs nobody else.
+//!
+//! Nobody else uses the store meanwhile. Keys stay past their deadline, but for those that a file
+//! without a journal behind it holds: they are left out.
+
+pub(crate) mod error;
+mod file_input;
+mod loader;
+mod reader;
+mod team;
+
+pub use error::LoadError;
+
+use crate::restore::Limits;
+use base::Millis;
+use loader::{Loader, Rules};
+use rdb::Checks;
+use reader::Reader;
+use std::io::Read;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use store::{Store, ThreadContext};
+use team::Team;
+
+/// How far loading has come; others may read it meanwhile.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Bytes read.
+    pub bytes: AtomicU64,
+    /// Keys stored.
+    pub keys: AtomicU64,
+    /// Keys left out, as they are past their deadline.
+    pub expired: AtomicU64,
+    /// Keys left out, as their collections are empty.
+    pub empty: AtomicU64,
+    /// Set by others: nothing more is to be loaded.
+    pub is_given_up: AtomicBool,
+}
+
+/// What a file holds besides keys.
+#[derive(Debug, Default)]
+pub struct Loaded {
+    /// Sources of function libraries.
+    pub functions: Vec<Vec<u8>>,
+    /// Names and texts about the file.
+    pub notes: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Length of the file; something else may follow.
+    pub bytes: u64,
+}
+
+/// Loading of one file.
+#[derive(Debug)]
+pub struct Load<'a> {
+    /// The store.
+    pub store: &'a Store,
+    /// Thread that loads, inside the gate.
+    pub thread: &'a mut ThreadContext,
+    /// Threads that load, this one included.
+    pub threads: usize,
+    /// Limits up to which collections stay small.
+    pub limits: Limits,
+    /// Present time.
+    pub now: Millis,
+    /// True if keys past their deadline are left out.
+    pub drops_expired: bool,
+    /// True if a key that is there already is replaced.
+    pub replaces: bool,
+    /// What is compared before and after.
+    pub checks: Checks,
+    /// Where to tell how far it has come.
+    pub progress: &'a Progress,
+}
+
+impl Load<'_> {
+    /// Reads an RDB file.
+    ///
+    /// # Errors
+    /// See [`LoadError`]; the store holds a part of the keys then.
+    pub fn read(&mut self, file: impl Read) -> Result<Loaded, LoadError> {
+        let mut reader = Reader::open(file, self.checks)?;
+        let rules = Rules {
+            store: self.store,
+            limits: self.limits,
+            now: self.now,
+            drops_expired: self.drops_expired,
+            replaces: self.replaces,
+            dialect: reader.dialect(),
+            progress: self.progress,
+        };
+        // Of a key that is there twice the last one stays: so they are loaded in order.
+        let others = if self.replaces { 0 } else { self.threads.saturating_sub(1) };
+        let mut own = Loader::new(rules, self.thread);
+        let (read, failed) = std::thread::scope(|scope| {
+            let mut team = Team::gather(scope, rules, others);
+            let read = reader.run(&mut own, &mut team);
+            (read, team.disband())
+        });
+        // What is wrong first is told, whoever came upon it.
+        let errors = read.err().into_iter().chain(failed);
+        match errors.min_by_key(LoadError::at) {
+            Some(error) => Err(error),
+            None => Ok(reader.into_loaded()),
+        }
+    }
+}

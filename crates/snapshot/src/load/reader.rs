@@ -1,0 +1,219 @@
+//! The reader of a file: finds where keys end, and keeps what is no key.
+
+use super::Loaded;
+use super::error::LoadError;
+use super::file_input::FileInput;
+use super::loader::{Block, LargeValue, Loader};
+use super::team::Team;
+use rdb::{
+    Checks, Dialect, Error, Flaw, Header, Input, Item, KeyFacts, ValueReader, read_header,
+    read_item,
+};
+use std::io::Read;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Bytes of a value from which on it is read in pieces, if it has rows.
+const LARGE_FROM: usize = 1 << 20;
+
+/// Reader of a file.
+#[derive(Debug)]
+pub(crate) struct Reader<R> {
+    input: FileInput<R>,
+    header: Header,
+    checks: Checks,
+    database: u64,
+    loaded: Loaded,
+}
+
+/// What stands behind the whole keys that are there.
+enum Next {
+    /// Something else than a key.
+    Item,
+    /// A key or an item of which more is to be read.
+    More,
+}
+
+impl<R: Read> Reader<R> {
+    /// Reads the begin of a file.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is no RDB file.
+    pub fn open(file: R, checks: Checks) -> Result<Reader<R>, LoadError> {
+        let mut input = FileInput::new(file);
+        let header = next(&mut input, |input| read_header(input, checks.version))?;
+        Ok(Reader { input, header, checks, database: 0, loaded: Loaded::default() })
+    }
+
+    pub fn dialect(&self) -> Dialect {
+        self.header.version.dialect()
+    }
+
+    /// What was read besides keys.
+    pub fn into_loaded(self) -> Loaded {
+        self.loaded
+    }
+
+    /// Reads the file, and has its keys loaded, by others or by the `own` loader.
+    ///
+    /// # Errors
+    /// See [`LoadError`].
+    pub fn run(&mut self, own: &mut Loader<'_>, team: &mut Team<'_>) -> Result<(), LoadError> {
+        loop {
+            if own.rules.progress.is_given_up.load(Relaxed) {
+                return Err(LoadError::GivenUp);
+            }
+            if team.has_failed() {
+                return Ok(());
+            }
+            let (end, next) = self.pass_over_keys();
+            if end > self.input.at() {
+                let block = Block { piece: self.input.take_to(end), database: self.database };
+                team.take(block, own)?;
+            }
+            match next? {
+                Next::More if self.begins_large() => self.read_large(own, team)?,
+                Next::More => {
+                    if !self.input.fill()? {
+                        return Err(self.cut_short());
+                    }
+                }
+                Next::Item => {
+                    if !self.read_item(own)? {
+                        return self.check_end(own);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Passes over the whole keys that are there; returns the offset behind them.
+    fn pass_over_keys(&self) -> (u64, Result<Next, Error>) {
+        let (mut ahead, dialect) = (self.input.input(), self.dialect());
+        let mut end = ahead.at();
+        loop {
+            let passed = match read_item(&mut ahead, dialect) {
+                Ok(Item::Key(facts)) => ValueReader::new(facts.value_type).skip(&mut ahead),
+                Ok(Item::Slot) => Ok(true),
+                Ok(_) => return (end, Ok(Next::Item)),
+                Err(error) if error.is_end() => Ok(false),
+                Err(error) => Err(error),
+            };
+            match passed {
+                Ok(true) => end = ahead.at(),
+                Ok(false) => return (end, Ok(Next::More)),
+                Err(error) => return (end, Err(error)),
+            }
+        }
+    }
+
+    /// Reads what is no key; returns false at the end of the file.
+    fn read_item(&mut self, own: &Loader<'_>) -> Result<bool, LoadError> {
+        let (began, dialect) = (self.input.at(), self.dialect());
+        let item = next(&mut self.input, |input| Ok(owned(read_item(input, dialect)?)))?;
+        own.rules.progress.bytes.fetch_add(self.input.at() - began, Relaxed);
+        match item {
+            Item::Aux { name, text } => {
+                self.loaded.notes.push((name.into_owned(), text.into_owned()));
+            }
+            Item::Function(source) => self.loaded.functions.push(source.into_owned()),
+            Item::Select(number) => self.database = number,
+            Item::Sizes { .. } | Item::Slot | Item::Key(_) => {}
+            Item::End => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// True if a large value begins that can be read in pieces.
+    fn begins_large(&self) -> bool {
+        let mut input = self.input.input();
+        if input.rest().len() < LARGE_FROM {
+            return false;
+        }
+        let Ok(Item::Key(facts)) = read_item(&mut input, self.dialect()) else { return false };
+        let mut value = ValueReader::new(facts.value_type);
+        value.skip(&mut input).is_ok() && value.has_rows()
+    }
+
+    /// Reads a value in pieces, each of whole rows.
+    fn read_large(&mut self, own: &mut Loader<'_>, team: &mut Team<'_>) -> Result<(), LoadError> {
+        let (at, dialect) = (self.input.at(), self.dialect());
+        let item = next(&mut self.input, |input| Ok(owned(read_item(input, dialect)?)))?;
+        let Item::Key(facts) = item else { return Ok(()) };
+        own.rules.progress.bytes.fetch_add(self.input.at() - at, Relaxed);
+        let mut value = ValueReader::new(facts.value_type);
+        let mut large = team.begin_large(LargeValue::new(facts, self.database, at), own);
+        loop {
+            let mut rest = self.input.input();
+            let is_complete = value.skip(&mut rest)?;
+            let end = rest.at();
+            if end > self.input.at() {
+                large.take(self.input.take_to(end), own)?;
+            }
+            if is_complete {
+                return large.finish(own);
+            }
+            if !self.input.fill()? {
+                return Err(self.cut_short());
+            }
+        }
+    }
+
+    fn cut_short(&self) -> LoadError {
+        Error { at: self.input.at(), flaw: Flaw::Ends }.into()
+    }
+
+    /// Compares the checksum behind the file, if there is one; zero stands for none.
+    fn check_end(&mut self, own: &Loader<'_>) -> Result<(), LoadError> {
+        if self.header.has_checksum() {
+            let (expected, at) = (self.input.checksum(), self.input.at());
+            let take =
+                |input: &mut Input<'_>| Ok(input.take(Header::CHECKSUM_BYTES as u64)?.to_vec());
+            let bytes = next(&mut self.input, take)?;
+            let found = bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+            if self.checks.checksum && found != 0 && found != expected {
+                return Err(Error { at, flaw: Flaw::Checksum { found, expected } }.into());
+            }
+            own.rules.progress.bytes.fetch_add(bytes.len() as u64, Relaxed);
+        }
+        self.loaded.bytes = self.input.at();
+        Ok(())
+    }
+}
+
+/// Reads something that is whole, with as many more bytes as it takes.
+fn next<T>(
+    file: &mut FileInput<impl Read>,
+    read: impl Fn(&mut Input<'_>) -> Result<T, Error>,
+) -> Result<T, LoadError> {
+    loop {
+        let mut input = file.input();
+        match read(&mut input) {
+            Ok(found) => {
+                let at = input.at();
+                file.consume_to(at);
+                return Ok(found);
+            }
+            Err(error) if error.is_end() => {
+                if !file.fill()? {
+                    return Err(error.into());
+                }
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// The item with bytes of its own.
+fn owned(item: Item<'_>) -> Item<'static> {
+    match item {
+        Item::Aux { name, text } => {
+            Item::Aux { name: name.into_owned().into(), text: text.into_owned().into() }
+        }
+        Item::Function(source) => Item::Function(source.into_owned().into()),
+        Item::Key(facts) => Item::Key(KeyFacts { name: facts.name.into_owned().into(), ..facts }),
+        Item::Select(number) => Item::Select(number),
+        Item::Sizes { keys, with_deadline } => Item::Sizes { keys, with_deadline },
+        Item::Slot => Item::Slot,
+        Item::End => Item::End,
+    }
+}
