@@ -10,8 +10,9 @@ use crate::refusal::Refusal;
 use crate::session::Session;
 use crate::spec::{Flags, Group};
 use crate::statistics::WorkerStatistics;
+use base::{Millis, PositionHash};
 use std::sync::Arc;
-use store::ThreadContext;
+use store::{Sought, ThreadContext};
 use wire::{Protocol, Reply, Span};
 
 /// One who executes effects on a store. Keys and fields stay there until an effect removes them,
@@ -51,21 +52,41 @@ impl<'i> Applier<'i> {
             return Err(Refusal::naming("ERR '{}' is no effect", &[args.get(0)]));
         }
         self.session.select(database);
-        self.run(thread, row, args)
+        let (next, now) = (Next { row, hash: None }, self.instance.clock.now());
+        self.run(thread, next, args, now)
     }
 
-    /// Executes a command of a file, as a connection would send it: it may select the database of
-    /// those that follow. What only reads is passed over. The thread is inside the gate.
+    /// Finds out what a command of a file is, and the place in the index of its first key, to be
+    /// prefetched.
+    #[inline]
+    pub fn look(&mut self, args: &Args<'_>) -> (Next, Option<Sought>) {
+        let row = self.memo.find(args);
+        let store = &self.instance.store;
+        let keyspace = if row.first_key > 0 { store.keyspace(self.session.database) } else { None };
+        let Some(keyspace) = keyspace else { return (Next { row, hash: None }, None) };
+        let hash = store.hash(args.get(row.first_key));
+        (Next { row, hash: Some(hash) }, Some((keyspace, hash)))
+    }
+
+    /// Executes a command of a file that was looked at, as a connection would send it: it may
+    /// select the database of those that follow. What only reads is passed over. The thread is
+    /// inside the gate.
     ///
     /// # Errors
     /// See [`NotApplied`].
-    pub fn follow(&mut self, thread: &mut ThreadContext, args: Args<'_>) -> Result<(), NotApplied> {
-        let row = self.memo.find(&args);
+    pub fn follow(
+        &mut self,
+        thread: &mut ThreadContext,
+        next: Next,
+        args: Args<'_>,
+        now: Millis,
+    ) -> Result<(), NotApplied> {
+        let row = next.row;
         let is_of_connection = row.spec.group == Group::Connection;
         if !changes_data(row) && !is_of_connection {
             return judge(row, args);
         }
-        self.run(thread, row, args).map_err(|refusal| match refusal.code() {
+        self.run(thread, next, args, now).map_err(|refusal| match refusal.code() {
             code if code == Refusal::OUT_OF_MEMORY.code() => NotApplied::Impossible(refusal),
             _ if is_of_connection => NotApplied::Impossible(refusal),
             _ => NotApplied::Refused(refusal),
@@ -75,9 +96,11 @@ impl<'i> Applier<'i> {
     fn run(
         &mut self,
         thread: &mut ThreadContext,
-        row: &'static Row,
+        next: Next,
         args: Args<'_>,
+        now: Millis,
     ) -> Result<(), Refusal> {
+        let row = next.row;
         self.reply.clear();
         let mut call = Call {
             instance: self.instance,
@@ -86,9 +109,9 @@ impl<'i> Applier<'i> {
             statistics: &self.statistics,
             args,
             reply: Reply::new(&mut self.reply, Protocol::Resp2),
-            now: self.instance.clock.now(),
+            now,
             row,
-            first_hash: None,
+            first_hash: next.hash,
             is_again: false,
         };
         call.reserve(args.bytes() + RECORD_OVERHEAD)?;
@@ -120,6 +143,13 @@ impl<'i> Applier<'i> {
             .collect();
         self.apply(thread, database, Args::new(&words.concat(), &spans))
     }
+}
+
+/// A command that comes next.
+#[derive(Clone, Copy, Debug)]
+pub struct Next {
+    row: &'static Row,
+    hash: Option<PositionHash>,
 }
 
 /// Reason why a command of a file was not executed.

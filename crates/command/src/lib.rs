@@ -57,7 +57,7 @@ mod told;
 mod value_limits;
 mod waiting;
 
-pub use applier::{Applier, NotApplied};
+pub use applier::{Applier, Next, NotApplied};
 pub use args::Args;
 pub use call::{Call, Command, Handler, Keys, Outcome, Row, Table};
 pub use carrier::{Carrier, Migration, Parcel, Target};

@@ -38,10 +38,12 @@ pub struct AofReader<'f, F> {
     /// Index up to which bytes are in the checksum.
     summed: usize,
     checksum: Checksum,
-    /// Bytes of the arguments of the unit.
+    /// Bytes of the arguments of the unit, or of all units of a batch.
     args: Vec<Range<usize>>,
     /// Arguments of its commands.
     commands: Vec<Range<usize>>,
+    /// Number of arguments before those of the unit that is being read.
+    args_before: usize,
     verified: Verified,
     /// Offset behind the last whole unit.
     whole: u64,
@@ -81,11 +83,30 @@ impl<'r> Unit<'r> {
             .iter()
             .map(move |command| args[command.clone()].iter().map(move |arg| &buffer[arg.clone()]))
     }
+}
 
-    /// Its commands where they stand: bytes, and where in them the name and the arguments are.
-    pub fn places(&self) -> impl ExactSizeIterator<Item = (&'r [u8], &'r [Range<usize>])> + Clone {
+/// Commands of several units.
+#[derive(Clone, Copy, Debug)]
+pub struct Batch<'r> {
+    buffer: &'r [u8],
+    args: &'r [Range<usize>],
+    commands: &'r [Range<usize>],
+    begin: u64,
+}
+
+impl<'r> Batch<'r> {
+    /// The commands where they stand: bytes, and where in them the name and the arguments are.
+    pub fn commands(&self) -> impl ExactSizeIterator<Item = (&'r [u8], &'r [Range<usize>])> {
         let (buffer, args) = (self.buffer, self.args);
         self.commands.iter().map(move |command| (buffer, &args[command.clone()]))
+    }
+
+    /// Offset in the file of a command.
+    pub fn offset(&self, command: usize) -> u64 {
+        let first = self.commands.get(command).and_then(|command| self.args.get(command.start));
+        let before = first.map_or(&[][..], |name| &self.buffer[..name.start]);
+        let at = before.iter().rposition(|byte| *byte == b'*').unwrap_or(0);
+        self.begin + at as u64
     }
 }
 
@@ -149,10 +170,19 @@ impl<'f, F: File> AofReader<'f, F> {
             checksum: Checksum::default(),
             args: Vec::new(),
             commands: Vec::new(),
+            args_before: 0,
             verified: Verified { end: offset, ..Verified::default() },
             whole: offset,
             units: 0,
         }
+    }
+
+    /// A reader that goes on behind what is verified, up to the end of the file.
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub(crate) fn behind(file: &'f F, verified: Verified) -> io::Result<AofReader<'f, F>> {
+        Ok(AofReader { verified, ..AofReader::new(file, verified.end)? })
     }
 
     /// The next unit; `None` at the end of the file.
@@ -160,17 +190,61 @@ impl<'f, F: File> AofReader<'f, F> {
     /// # Errors
     /// Those of the disk, and where the file is not whole.
     pub fn next_unit(&mut self) -> Result<Option<Unit<'_>>, ReadError> {
-        self.begin_unit();
+        loop {
+            self.begin_batch();
+            match self.step()? {
+                Step::End => return Ok(None),
+                Step::Line => {}
+                Step::Unit { is_framed } => {
+                    let Self { buffer, args, commands, .. } = self;
+                    return Ok(Some(Unit { buffer, args, commands, is_framed }));
+                }
+            }
+        }
+    }
+
+    /// The commands of the next units, some more than `most` at least; `None` at the end of the
+    /// file.
+    ///
+    /// # Errors
+    /// As those of `next_unit`, once the units before were taken.
+    pub fn next_batch(&mut self, most: usize) -> Result<Option<Batch<'_>>, ReadError> {
+        self.begin_batch();
+        let mut is_end = false;
+        while !is_end && self.commands.len() < most && self.at < CONSUMED_BYTES_MAX {
+            let (at, args, commands) = (self.at, self.args.len(), self.commands.len());
+            match self.step() {
+                Ok(step) => is_end = matches!(step, Step::End),
+                Err(error) if args == 0 => return Err(error),
+                Err(_) => {
+                    // It is met again when these are done.
+                    self.at = at;
+                    self.args.truncate(args);
+                    self.commands.truncate(commands);
+                    break;
+                }
+            }
+        }
+        if is_end && self.args.is_empty() {
+            return Ok(None);
+        }
+        let Self { buffer, args, commands, begin, .. } = self;
+        Ok(Some(Batch { buffer, args, commands, begin: *begin }))
+    }
+
+    /// Reads a unit, or a line between two.
+    fn step(&mut self) -> Result<Step, ReadError> {
         let began = self.offset();
+        self.args_before = self.args.len();
         let mut is_framed = false;
         loop {
             match self.next_item()? {
                 None if is_framed => {
                     return Err(ReadError::Broken { offset: began, why: Why::Unfinished });
                 }
-                None => return Ok(None),
+                None => return Ok(Step::End),
                 Some(Item::Line) if is_framed => {}
-                Some(Item::Line) => self.begin_unit(),
+                Some(Item::Line) => return Ok(Step::Line),
                 Some(Item::Command) => match self.frame() {
                     Some(Frame::Multi) if !is_framed => is_framed = true,
                     Some(Frame::Exec) if is_framed => break,
@@ -182,8 +256,7 @@ impl<'f, F: File> AofReader<'f, F> {
         }
         self.whole = self.offset();
         self.units += 1;
-        let Self { buffer, args, commands, .. } = self;
-        Ok(Some(Unit { buffer, args, commands, is_framed }))
+        Ok(Step::Unit { is_framed })
     }
 
     /// Offset behind the last whole unit.
@@ -211,8 +284,8 @@ impl<'f, F: File> AofReader<'f, F> {
         self.begin + self.at as u64
     }
 
-    /// Forgets the unit before, and its bytes if they are many.
-    fn begin_unit(&mut self) {
+    /// Forgets the units before, and their bytes if they are many.
+    fn begin_batch(&mut self) {
         self.args.clear();
         self.commands.clear();
         if self.at >= CONSUMED_BYTES_MAX || self.at == self.buffer.len() {
@@ -314,7 +387,7 @@ impl<'f, F: File> AofReader<'f, F> {
         let Some(line) = self.find_line(COMMENT_BYTES_MAX)? else {
             return Err(Stop::Why(Why::Format));
         };
-        let is_between_units = self.args.is_empty();
+        let is_between_units = self.args.len() == self.args_before;
         if self.buffer[line.clone()].starts_with(BEGIN) {
             if !is_between_units {
                 return Err(Stop::Why(Why::Format));
@@ -376,6 +449,12 @@ impl<'f, F: File> AofReader<'f, F> {
         }
         Ok(true)
     }
+}
+
+enum Step {
+    Unit { is_framed: bool },
+    Line,
+    End,
 }
 
 enum Frame {

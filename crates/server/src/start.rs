@@ -155,6 +155,7 @@ fn load_data(instance: &Instance, source: Option<Source>) -> Result<Option<Recov
     let Some(source) = source else { return Ok(None) };
     let mut thread = instance.store.thread_context().ok_or_else(too_many_threads)?;
     let loaded = load::load(instance, &mut thread, source);
+    instance.store.retire(thread);
     Ok(Some(loaded.inspect_err(|error| tracing::error!("{error}"))?))
 }
 

@@ -5,7 +5,7 @@ use crate::id::id_of;
 use base::Millis;
 use store::value::hash::{HashLimit, HashMut};
 use store::value::list::ListLimit;
-use store::value::set::SetLimit;
+use store::value::set::{NotStored, SetLimit};
 use store::value::sorted_set::{Gathered, SortedSetLimit};
 use store::value::stream::Whole;
 use store::value::{Texts, list, set, sorted_set};
@@ -29,6 +29,7 @@ impl Collected {
             Contents::String(bytes) => bytes.len(),
             Contents::List(elements) => texts(elements),
             Contents::Set { members, .. } => texts(members),
+            Contents::LargeSet(members) => members.byte_len() + members.len() * TEXT_COST,
             Contents::SortedSet { members, scores } => {
                 2 * texts(members) + scores.len() * TEXT_COST
             }
@@ -40,23 +41,25 @@ impl Collected {
     /// Puts the value under a key, in place of any other, with a deadline or none.
     ///
     /// # Errors
-    /// When there is no room; the key holds nothing then, or its value of before.
+    /// When there is no room; the key holds nothing then, or its value of before. When a member of a
+    /// large value is there twice; the key holds nothing then.
     pub fn store(
         &self,
         access: &mut Access<'_>,
         key: &Key<'_>,
         deadline: Option<Millis>,
         limits: &Limits,
-    ) -> Result<(), NoSpace> {
+    ) -> Result<(), NotStored> {
         let expiry = deadline.map_or(Expiry::Never, Expiry::At);
         match &self.0 {
             Contents::String(bytes) => {
-                return access.set_string(key, bytes, Encoding::of_new(bytes), expiry);
+                return Ok(access.set_string(key, bytes, Encoding::of_new(bytes), expiry)?);
             }
             Contents::List(elements) => list::store(access, key, elements.iter(), limits.list)?,
             Contents::Set { members, was_listpack } => {
                 set::replace(access, key, members.iter(), *was_listpack, limits.set)?;
             }
+            Contents::LargeSet(members) => members.store(access, key)?,
             Contents::SortedSet { members, scores } => {
                 let mut gathered = Gathered::default();
                 for (member, score) in members.iter().zip(scores) {
@@ -73,7 +76,7 @@ impl Collected {
         if stored.is_err() {
             access.remove(key);
         }
-        stored.map(drop)
+        Ok(stored.map(drop)?)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::disk::Files;
 use crate::disk::simulated::SimulatedFiles;
-use crate::inspect::{Inspection, State, inspect};
+use crate::inspect::{Inspection, State, glance, inspect};
 use crate::sync_line::ReplicationId;
 use crate::unit::{Command, Words, encode};
 use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
@@ -226,5 +226,82 @@ proptest! {
         prop_assert!(found.whole <= bytes.len() as u64);
         prop_assert_eq!(found.bytes_behind, bytes.len() as u64 - found.whole);
         prop_assert_eq!(look(&bytes[..found.whole as usize]).state, State::Whole);
+    }
+}
+
+/// Commands of batches of at least two, with their offsets, and why the file ended.
+fn batches(bytes: &[u8]) -> (Vec<(u64, Vec<Vec<u8>>)>, Option<(u64, Why)>) {
+    with_file(bytes, |file| {
+        let (mut reader, mut commands) = (AofReader::new(file, 0).expect("opened"), Vec::new());
+        loop {
+            match reader.next_batch(2) {
+                Ok(None) => return (commands, None),
+                Err(ReadError::Broken { offset, why }) => return (commands, Some((offset, why))),
+                Err(ReadError::Disk(error)) => panic!("{error}"),
+                Ok(Some(batch)) => {
+                    for (number, (bytes, places)) in batch.commands().enumerate() {
+                        let words = places.iter().map(|place| bytes[place.clone()].to_vec());
+                        commands.push((batch.offset(number), words.collect()));
+                    }
+                }
+            }
+        }
+    })
+}
+
+#[test]
+fn batches_have_the_commands_of_the_units_cut_anywhere() {
+    let (with_lines, _) = with_lines();
+    let framed = [SET, MULTI, SET, "#TS:1\r\n", SET, EXEC, SET, "# a\n", SET, SET].concat();
+    for bytes in [with_lines, framed.into_bytes()] {
+        for cut in 0..=bytes.len() {
+            let (units, why) = units(&bytes[..cut]);
+            let (batches, same) = batches(&bytes[..cut]);
+            assert_eq!(same, why, "cut at {cut}");
+            let words: Vec<_> = batches.iter().map(|(_, words)| words.clone()).collect();
+            assert_eq!(words, units.concat(), "cut at {cut}");
+            assert!(batches.iter().all(|(at, _)| bytes[narrow::to_usize(*at)] == b'*'));
+        }
+    }
+}
+
+#[test]
+fn a_glance_at_a_file_with_lines_finds_what_reading_it_finds() {
+    let (bytes, _) = with_lines();
+    let same = |bytes: &[u8]| {
+        let glanced = with_file(bytes, |file| glance(file, 0).expect("read"));
+        let read = look(bytes);
+        if glanced.position.is_some() {
+            assert_eq!(Inspection { units: read.units, ..glanced }, read);
+        }
+        glanced.position.is_some()
+    };
+    assert!(same(&bytes));
+    for cut in 0..bytes.len() {
+        same(&bytes[..cut]);
+    }
+    let flips = (0..bytes.len() * 8).filter(|bit| {
+        let mut bytes = bytes.clone();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        same(&bytes)
+    });
+    assert!(flips.count() > bytes.len() * 4, "most files have a line that agrees");
+}
+
+#[test]
+fn a_glance_finds_lines_across_windows() {
+    let id = ReplicationId::parse(&[b'c'; 40]).expect("digits");
+    for value in [65_300, 65_400, 65_500, 65_536, 200_000] {
+        let (mut bytes, mut checksum) = (Vec::new(), Checksum::default());
+        for _ in 0..3 {
+            let value = format!("\n#varve {}", "x".repeat(value));
+            let set = format!("*2\r\n$1\r\na\r\n${}\r\n{value}\r\n", value.len());
+            checksum.update(set.as_bytes());
+            bytes.extend_from_slice(set.as_bytes());
+            bytes.extend_from_slice(checksum.line(7, id, 0).as_bytes());
+        }
+        let glanced = with_file(&bytes, |file| glance(file, 0).expect("read"));
+        assert_eq!(Inspection { units: 3, ..glanced }, look(&bytes));
+        assert_eq!(glanced.units, 0, "nothing was left to be read");
     }
 }

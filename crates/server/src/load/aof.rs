@@ -10,8 +10,9 @@ use super::rdb::{self, FrontToBack, Wanted};
 use super::replay::Replay;
 use command::Instance;
 use journal::disk::{Directory, File, Files, OpenFile};
-use journal::inspect::{Inspection, State, inspect};
+use journal::inspect::{Inspection, State, glance, inspect};
 use journal::manifest::Manifest;
+use journal::reader::Why;
 use journal::sync_line::ReplicationId;
 use settings::journal::AOF_LOAD_TRUNCATED;
 use store::ThreadContext;
@@ -56,10 +57,12 @@ pub fn load_files(
     let mut files = open(directory, path, manifest)?;
     // Nothing is executed before all files are known to be worth it.
     for file in files.iter_mut().filter(|file| !file.has_rdb) {
-        look(instance, file, 0)?;
+        let found = glance(&file.file, 0).map_err(LoadFailed::of_system("reading", &file.path))?;
+        judge(instance, file, &found)?;
+        file.look = Some(found);
     }
     let mut contents = Contents::default();
-    for file in &mut files {
+    for file in &files {
         load_file(instance, thread, file, &mut contents)?;
     }
     Ok(contents)
@@ -96,15 +99,14 @@ fn open(
     manifest.to_load().map(|entry| &entry.name).enumerate().map(open).collect()
 }
 
-/// Finds out what the commands of a file are worth.
-fn look(instance: &Instance, it: &mut AofFile, from: u64) -> Result<Inspection, LoadFailed> {
-    let found = inspect(&it.file, from).map_err(LoadFailed::of_system("reading", &it.path))?;
+/// Decides whether a file is loaded, by what was found out about its commands.
+fn judge(instance: &Instance, it: &AofFile, found: &Inspection) -> Result<(), LoadFailed> {
     let file = it.path.clone();
     let torn = |offset, why, remedy: String| LoadFailed::Torn {
         file: it.path.clone(),
         offset,
         why,
-        look: Box::new(found),
+        look: Box::new(*found),
         remedy,
     };
     match found.state {
@@ -123,14 +125,13 @@ fn look(instance: &Instance, it: &mut AofFile, from: u64) -> Result<Inspection, 
         }
         State::Torn { .. } => {}
     }
-    it.look = Some(found);
-    Ok(found)
+    Ok(())
 }
 
 fn load_file(
     instance: &Instance,
     thread: &mut ThreadContext,
-    it: &mut AofFile,
+    it: &AofFile,
     contents: &mut Contents,
 ) -> Result<(), LoadFailed> {
     let mut from = 0;
@@ -140,11 +141,22 @@ fn load_file(
         contents.functions.extend(loaded.functions);
         from = loaded.bytes;
     }
-    let found = match it.look {
+    let failed = LoadFailed::of_system("reading", &it.path);
+    let mut found = match it.look {
         Some(found) => found,
-        None => look(instance, it, from)?,
+        None => glance(&it.file, from).map_err(&failed)?,
     };
-    Replay::new(instance, thread, &it.path).run(&it.file, from, found.whole)?;
+    judge(instance, it, &found)?;
+    let mut replay = Replay::new(instance, thread, &it.path);
+    if !replay.run(&it.file, from, found.whole)? {
+        // A file without sync lines, which are what tells of a break before.
+        found = inspect(&it.file, from).map_err(&failed)?;
+        judge(instance, it, &found)?;
+        if found.whole != replay.reached() {
+            let (file, offset, why) = (it.path.clone(), found.whole, Why::Format);
+            return Err(LoadFailed::Damaged { file, offset, why });
+        }
+    }
     if let State::Torn { offset, why } = found.state {
         let (bytes, whole) = (found.bytes_behind, found.whole);
         tracing::warn!(

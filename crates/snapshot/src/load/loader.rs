@@ -9,6 +9,7 @@ use base::{KeyspaceId, Millis};
 use rdb::{Dialect, Error, Flaw, Input, Item, KeyFacts, Text, ValueReader, ValueType, read_item};
 use std::sync::atomic::Ordering::Relaxed;
 use store::eviction::Use;
+use store::value::set::NotStored;
 use store::{Access, Encoding, Expiry, Key, NoSpace, Sought, Store, ThreadContext};
 use text::IntegerText;
 
@@ -46,8 +47,8 @@ pub(crate) struct LargeValue {
 }
 
 impl LargeValue {
-    pub fn new(facts: KeyFacts<'static>, database: u64, at: u64) -> LargeValue {
-        let collector = Collector::new(facts.value_type);
+    pub fn new(facts: KeyFacts<'static>, database: u64, at: u64, rules: &Rules<'_>) -> LargeValue {
+        let collector = Collector::of_large(facts.value_type, rules.store.hasher(), &rules.limits);
         LargeValue { facts, database, at, collector, is_complete: false }
     }
 }
@@ -217,7 +218,7 @@ impl<'a> Loader<'a> {
         let expiry = facts.deadline.map_or(Expiry::Never, |at| Expiry::At(Millis(at)));
         let bytes = value.len() + facts.name.len();
         self.store_key(key, facts, bytes, at, |access| {
-            access.set_string(key, value, Encoding::of_new(value), expiry)
+            Ok(access.set_string(key, value, Encoding::of_new(value), expiry)?)
         })
     }
 
@@ -240,7 +241,7 @@ impl<'a> Loader<'a> {
         facts: &KeyFacts<'_>,
         bytes: usize,
         at: u64,
-        put: impl FnOnce(&mut Access<'_>) -> Result<(), NoSpace>,
+        put: impl FnOnce(&mut Access<'_>) -> Result<(), NotStored>,
     ) -> Result<(), LoadError> {
         let Rules { store, now, replaces, .. } = self.rules;
         let no_space = |NoSpace| LoadError::NoSpace { at };
@@ -250,7 +251,10 @@ impl<'a> Loader<'a> {
         if !replaces && access.lookup_without_touch(key).is_some() {
             return Err(LoadError::Twice { at });
         }
-        put(&mut access).map_err(no_space)?;
+        put(&mut access).map_err(|why| match why {
+            NotStored::NoSpace => LoadError::NoSpace { at },
+            NotStored::Twice => Error { at, flaw: Flaw::Damaged("the same member twice") }.into(),
+        })?;
         let used = facts.idle.map(Use::Idle).or(facts.frequency.map(Use::Frequency));
         if let Some(used) = used {
             access.set_use(key, used);

@@ -141,7 +141,8 @@ impl<R: Read> Reader<R> {
         let Item::Key(facts) = item else { return Ok(()) };
         own.rules.progress.bytes.fetch_add(self.input.at() - at, Relaxed);
         let mut value = ValueReader::new(facts.value_type);
-        let mut large = team.begin_large(LargeValue::new(facts, self.database, at), own);
+        let large = LargeValue::new(facts, self.database, at, &own.rules);
+        let mut large = team.begin_large(large, own);
         loop {
             let mut rest = self.input.input();
             let is_complete = value.skip(&mut rest)?;

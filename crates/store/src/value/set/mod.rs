@@ -13,6 +13,7 @@ mod add;
 mod build;
 mod combine;
 mod cursor;
+mod gathered;
 mod integers;
 mod limit;
 mod lookup;
@@ -25,6 +26,7 @@ mod whole;
 
 pub use add::add;
 pub use combine::{Flow, Operation, combine};
+pub use gathered::{GatheredSet, NotStored};
 pub use limit::SetLimit;
 pub use pop::{Pop, pop};
 pub use read::{Members, Set, lookup_without_touch, read, read_all};
