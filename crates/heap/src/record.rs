@@ -203,6 +203,26 @@ impl<'h> Record<'h> {
         Record { begin, parts, heap: PhantomData }
     }
 
+    /// The record in a copy of all its bytes, which is to be read only.
+    ///
+    /// # Safety
+    /// `copy` is what [`Record::bytes`] has returned, or longer.
+    pub unsafe fn of_copy(copy: &'h [u8]) -> Record<'h> {
+        // SAFETY: as the caller says.
+        unsafe { Record::at(copy.as_ptr().cast_mut()) }
+    }
+
+    /// All bytes of the record, to be copied.
+    ///
+    /// # Safety
+    /// The caller holds the owner's lock for as long as the slice is used, and makes no
+    /// `value_mut` meanwhile.
+    #[inline]
+    pub unsafe fn bytes(&self) -> &'h [u8] {
+        // SAFETY: the extent belongs to the record; the lock excludes writers.
+        unsafe { std::slice::from_raw_parts(self.begin, self.extent() as usize) }
+    }
+
     /// The keyspace that the record belongs to.
     #[inline]
     pub fn keyspace(&self) -> KeyspaceId {

@@ -73,6 +73,16 @@ impl Entry {
         Entry(location.bits() | kind | u64::from(has_deadline) << DEADLINE_SHIFT)
     }
 
+    /// The entry as a number.
+    pub fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// The entry of a number that `bits` has given.
+    pub fn from_bits(bits: u64) -> Entry {
+        Entry(bits)
+    }
+
     /// Location of the record.
     #[inline]
     pub fn location(self) -> Location {

@@ -21,6 +21,11 @@ impl Position {
         Position(u64::from(shard.0) << (64 - SHARD_BITS))
     }
 
+    /// Position of a hash.
+    pub fn of_hash(hash: PositionHash) -> Position {
+        Position(hash.0)
+    }
+
     /// Position that a client's cursor names; bits that no position has are ignored.
     pub fn from_cursor(cursor: u64) -> Position {
         Position(cursor << CURSOR_SHIFT)

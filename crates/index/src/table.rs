@@ -45,6 +45,9 @@ pub struct Index {
 pub struct EntrySlot(u64);
 
 impl EntrySlot {
+    /// Slot of no entry.
+    pub const NONE: EntrySlot = EntrySlot(u64::MAX);
+
     #[inline]
     pub(crate) fn new(block: BlockRef, at: SlotAt) -> EntrySlot {
         EntrySlot(u64::from(block.0) | u64::from(at.bucket) << 32 | u64::from(at.slot) << 48)

@@ -181,10 +181,15 @@ impl Output {
         self.text(text);
     }
 
-    /// Writes the number and the sizes of the database of the keys that follow.
-    pub fn database(&mut self, number: u64, keys: u64, with_deadline: u64) {
+    /// Writes the number of the database of the keys that follow.
+    pub fn select(&mut self, number: u64) {
         self.byte(opcode::SELECT);
         self.length(number);
+    }
+
+    /// Writes the number and the sizes of the database of the keys that follow.
+    pub fn database(&mut self, number: u64, keys: u64, with_deadline: u64) {
+        self.select(number);
         self.byte(opcode::RESIZE);
         self.length(keys);
         self.length(with_deadline);

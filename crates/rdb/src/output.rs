@@ -26,6 +26,11 @@ impl Output {
         Output { bytes: Vec::new(), compressor: compresses.then(Compressor::default) }
     }
 
+    /// Returns true if long texts are compressed.
+    pub fn compresses(&self) -> bool {
+        self.compressor.is_some()
+    }
+
     /// What was written.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes

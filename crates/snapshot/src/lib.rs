@@ -1,7 +1,7 @@
 //! Values of a store as RDB: written from a key, and read back into one.
 //!
 //! ```text
-//! key ──▶ form_of ──▶ write_value ──▶ rdb::Output                       DUMP, Save
+//! value ──▶ Encoder::look ──▶ Encoder::write ──▶ rdb::Output            DUMP, Save
 //! rdb::Input ──▶ Collector ──▶ Collected (whole, checked) ──▶ key       RESTORE, Load
 //! ```
 //! A value is read into memory of its own first, so that nothing of a damaged one is ever stored.
@@ -22,10 +22,11 @@ mod payload;
 mod restore;
 mod save;
 mod save_progress;
+mod slice;
 mod stream;
 
 pub use collect::{Collected, Collector};
-pub use encode::{Form, form_of, write_value};
+pub use encode::{Encoder, Form, Looked};
 pub use load::{Load, LoadError, Loaded, Progress};
 pub use payload::{dump, read_payload};
 pub use restore::Limits;

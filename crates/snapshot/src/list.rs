@@ -1,52 +1,97 @@
 //! Lists, written as listpacks, which is how Valkey keeps them: a list that clients know as one
 //! listpack as one, others as listpacks of up to 8 KiB.
 
+use crate::slice::LOOKED_AT;
 use rdb::{Listpack, Output};
-use store::value::list;
-use store::{Access, Element, Encoding, Key};
+use store::value::list::List;
+use store::{Element, Encoding, ValueRef};
 
 /// Most bytes of a listpack; a longer element stands alone.
 const LISTPACK_BYTES_MAX: usize = 8 << 10;
 
-/// Writes a list. Its containers are counted before any is written, since their number stands in
-/// front.
-pub(crate) fn write_list(access: &Access<'_>, key: &Key<'_>, to: &mut Output) {
-    let Ok(Some(list)) = list::lookup_without_touch(access, key) else { return };
-    let is_one =
-        access.lookup_without_touch(key).is_some_and(|it| it.encoding == Encoding::Listpack);
-    if is_one {
-        to.length(1);
-        to.length(PACKED);
-        return to.blob(&listpack_of(list.iter_from(0)));
-    }
-    let mut count = Split::default();
-    let containers = list.iter_from(0).filter(|element| count.begins(*element)).count();
-    to.length(containers as u64);
-    let (mut split, mut listpack) = (Split::default(), Listpack::default());
-    for element in list.iter_from(0) {
-        if split.begins(element) {
-            finish(&mut listpack, to);
+/// Writing of a list. Its containers are counted before any is written, since their number stands
+/// in front.
+#[derive(Debug, Default)]
+pub(crate) struct ListSlices {
+    /// Index of the next element.
+    at: u64,
+    containers: u64,
+    split: Split,
+    /// The container that is not yet written.
+    open: Listpack,
+}
+
+fn is_one_listpack(value: ValueRef<'_>) -> bool {
+    value.to_value().encoding == Encoding::Listpack
+}
+
+impl ListSlices {
+    /// Counts containers; returns true if all are.
+    pub fn look(&mut self, value: ValueRef<'_>) -> bool {
+        let list = List::of(value);
+        if is_one_listpack(value) {
+            return true;
         }
-        if is_long(element) {
-            to.length(PLAIN);
-            element.with_text(|text| to.blob(text));
-        } else {
-            listpack.push(element);
+        for element in list.iter_from(self.at).take(LOOKED_AT) {
+            self.containers += u64::from(self.split.begins(element));
+            self.at += 1;
+        }
+        let is_complete = self.at >= list.len();
+        if is_complete {
+            (self.at, self.split) = (0, Split::default());
+        }
+        is_complete
+    }
+
+    /// Writes about `most` bytes; returns true if the list is complete.
+    pub fn write(
+        &mut self,
+        value: ValueRef<'_>,
+        is_first: bool,
+        to: &mut Output,
+        most: usize,
+    ) -> bool {
+        let list = List::of(value);
+        if is_one_listpack(value) {
+            to.length(1);
+            to.length(PACKED);
+            to.blob(&listpack_of(list.iter_from(0)));
+            return true;
+        }
+        let end = to.bytes().len().saturating_add(most);
+        if is_first {
+            to.length(self.containers);
+        }
+        for element in list.iter_from(self.at) {
+            if to.bytes().len() >= end {
+                return false;
+            }
+            self.at += 1;
+            if self.split.begins(element) {
+                self.finish(to);
+            }
+            if is_long(element) {
+                to.length(PLAIN);
+                element.with_text(|text| to.blob(text));
+            } else {
+                self.open.push(element);
+            }
+        }
+        self.finish(to);
+        true
+    }
+
+    fn finish(&mut self, to: &mut Output) {
+        let listpack = std::mem::take(&mut self.open);
+        if !listpack.is_empty() {
+            to.length(PACKED);
+            to.blob(&listpack.into_bytes());
         }
     }
-    finish(&mut listpack, to);
 }
 
 const PLAIN: u64 = 1;
 const PACKED: u64 = 2;
-
-fn finish(listpack: &mut Listpack, to: &mut Output) {
-    let listpack = std::mem::take(listpack);
-    if !listpack.is_empty() {
-        to.length(PACKED);
-        to.blob(&listpack.into_bytes());
-    }
-}
 
 fn is_long(element: Element<'_>) -> bool {
     element.text_len() > LISTPACK_BYTES_MAX

@@ -1,9 +1,10 @@
 //! Payloads of DUMP and RESTORE.
 
 use crate::collect::{Collected, Collector};
-use crate::encode::{form_of, write_value};
+use crate::encode::Encoder;
 use base::KeyHasher;
 use rdb::{Checks, Error, Flaw, Output, Version, open_payload, seal_payload};
+use std::ops::ControlFlow;
 use store::{Access, Key};
 
 /// Returns the value of a key as a payload of DUMP; `None` if there is none. Deadlines of fields
@@ -14,10 +15,15 @@ pub fn dump(
     timed: Version,
     compresses: bool,
 ) -> Option<Vec<u8>> {
-    let form = form_of(access, key, timed)?;
+    let (value, mut encoder) = (access.value(key)?, Encoder::default());
+    let form = loop {
+        if let ControlFlow::Break(form) = encoder.look(value, timed) {
+            break form?;
+        }
+    };
     let mut output = Output::new(compresses);
     output.byte(form.value_type.number(form.version.dialect())?);
-    write_value(access, key, form, &mut output);
+    while !encoder.write(value, form, &mut output, usize::MAX) {}
     Some(seal_payload(output.take(), form.version))
 }
 

@@ -1,18 +1,21 @@
-//! Files, written from a store.
+//! Files, written from a snapshot while clients go on.
 
-use crate::encode::{form_of, write_value};
+use crate::encode::{Encoder, Form};
 use crate::save_progress::{KeyDelay, SaveError, SaveProgress};
-use base::{Millis, Pacer};
+use base::Millis;
 use rdb::{Checksum, Opening, Output, Version};
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::sync::atomic::Ordering::Relaxed;
 use store::eviction::{IDLE_SECONDS, frequency};
-use store::{Access, Key, ScanFilter, Scanned, Store, ThreadContext};
+use store::{Copied, Copies, Cut, Store, ThreadContext};
 
 /// Bytes that are collected before they are written.
 const PIECE_BYTES: usize = 64 << 10;
-/// Number of keys whose names are collected before their values are read.
-const BATCH: usize = 1024;
+/// Bytes of a large value that are written under one hold of its lock.
+const HELD_BYTES: usize = 32 << 10;
+/// The same where they are compressed.
+const HELD_COMPRESSED_BYTES: usize = 8 << 10;
 
 /// Saving of all keys to one sink.
 #[derive(Debug)]
@@ -47,135 +50,185 @@ struct Target<'a, W> {
     checksum: Checksum,
     progress: &'a SaveProgress,
     delay: KeyDelay,
+    timed: Version,
+    counts_uses: bool,
+    /// Bytes that are collected before they are written.
+    piece_bytes: usize,
+    /// Bytes of a large value that are written under one hold.
+    held_bytes: usize,
+    /// Databases whose sizes were written, and the one whose keys follow.
+    begun: Vec<usize>,
+    selected: Option<usize>,
 }
 
 impl Save<'_> {
     /// Writes an RDB file, of the version that most servers read if the data fits it. Returns the
     /// number of keys. `at_cut` is called once, while no other thread is inside the gate, at the
-    /// moment whose data the file holds. The thread is inside the gate before and after, but
-    /// neither while the sink takes bytes nor in pauses.
+    /// moment whose data the file holds: every key that was there, with the value and the deadline
+    /// that it had. The thread is inside the gate before and after, but not meanwhile.
     ///
     /// # Errors
-    /// When the sink refuses or is too slow, or when it is cancelled.
+    /// When the sink refuses or is too slow, when it is cancelled, or while another one is taken.
     pub fn write(&mut self, sink: impl Write, at_cut: impl FnOnce()) -> Result<u64, SaveError> {
+        let mut target = self.target(sink, self.progress);
+        self.store.leave(self.thread);
+        let saved = self.write_to(&mut target, at_cut);
+        self.store.enter(self.thread);
+        saved
+    }
+
+    /// Does so outside the gate.
+    fn write_to(
+        &mut self,
+        target: &mut Target<'_, impl Write>,
+        at_cut: impl FnOnce(),
+    ) -> Result<u64, SaveError> {
         let (store, progress) = (self.store, self.progress);
-        let output = Output::new(self.compresses);
-        let (checksum, delay) = (Checksum::default(), KeyDelay::new(self.key_delay));
-        let mut target = Target { output, sink, checksum, progress, delay };
-        store.exclusively(self.thread, |_| {
-            at_cut();
-            progress.total_keys.store(store.keys(), Relaxed);
-        });
-        self.write_head(&mut target.output);
-        for database in 0..store.databases() {
-            if store.len(database) > 0 {
-                self.write_database(database, &mut target)?;
+        let cut = store.cut(self.thread, self.now, at_cut);
+        let mut cut = cut.ok_or(SaveError::Busy)?;
+        let keys = cut.databases().iter().map(|database| database.facts.keys).sum();
+        progress.total_keys.store(keys, Relaxed);
+        write_head(
+            target,
+            &cut,
+            &Head { store, now: self.now, is_base: self.is_base, functions: self.functions },
+        );
+        let mut copies = Copies::default();
+        while cut.take(&mut copies) {
+            progress.held_bytes.store(store.bytes_handed_over(), Relaxed);
+            progress.held_bytes_most.fetch_max(store.bytes_handed_over(), Relaxed);
+            for copied in copies.iter() {
+                target.write_key(&mut cut, &copied)?;
             }
         }
+        if cut.is_given_up() {
+            return Err(SaveError::Cancelled);
+        }
+        drop(cut);
         target.output.end();
-        self.flush(&mut target)?;
+        target.flush()?;
         let checksum = if self.checks { target.checksum.value() } else { 0 };
         target.sink.write_all(&checksum.to_le_bytes())?;
         target.sink.flush()?;
         Ok(progress.keys.load(Relaxed))
     }
 
-    fn write_head(&self, output: &mut Output) {
-        let databases = 0..self.store.databases();
-        let hashes =
-            databases.map(|it| self.store.keyspace_facts(it).with_timed_parts).sum::<u64>();
-        output.header(if hashes > 0 { self.timed } else { Version::COMMON });
-        output.aux("varve-ver", env!("CARGO_PKG_VERSION").as_bytes());
-        output.aux("redis-bits", b"64");
-        output.aux("ctime", (self.now.0 / 1000).to_string().as_bytes());
-        output.aux("used-mem", self.store.used_bytes().to_string().as_bytes());
-        output.aux("aof-base", if self.is_base { b"1" } else { b"0" });
-        self.functions.iter().for_each(|source| output.function(source));
-    }
-
-    fn write_database(
-        &mut self,
-        database: usize,
-        target: &mut Target<'_, impl Write>,
-    ) -> Result<(), SaveError> {
-        let facts = self.store.keyspace_facts(database);
-        target.output.database(database as u64, facts.keys, facts.with_deadline);
-        let (mut names, mut cursor) = (Vec::new(), 0);
-        let mut pacer = Pacer::new();
-        loop {
-            let Some(keyspace) = self.store.keyspace(database) else { return Ok(()) };
-            let scanned = Scanned { keyspace, now: self.now, filter: ScanFilter::default() };
-            let keep = |name: &[u8]| names.push(name.to_vec());
-            cursor = self.store.scan(self.thread, scanned, cursor, BATCH, keep);
-            for name in names.drain(..) {
-                self.write_key(database, &name, target)?;
-                pacer.yield_if_due();
-            }
-            if cursor == 0 {
-                return Ok(());
-            }
-            self.store.pass(self.thread);
+    fn target<'p, W>(&self, sink: W, progress: &'p SaveProgress) -> Target<'p, W> {
+        Target {
+            output: Output::new(self.compresses),
+            sink,
+            checksum: Checksum::default(),
+            progress,
+            delay: KeyDelay::new(self.key_delay),
+            timed: self.timed,
+            counts_uses: self.store.eviction_policy().counts_uses(),
+            piece_bytes: PIECE_BYTES,
+            held_bytes: if self.compresses { HELD_COMPRESSED_BYTES } else { HELD_BYTES },
+            begun: Vec::new(),
+            selected: None,
         }
-    }
-
-    fn write_key(
-        &mut self,
-        database: usize,
-        name: &[u8],
-        target: &mut Target<'_, impl Write>,
-    ) -> Result<(), SaveError> {
-        let Some(keyspace) = self.store.keyspace(database) else { return Ok(()) };
-        let key = self.store.key(keyspace, name);
-        let counts_uses = self.store.eviction_policy().counts_uses();
-        let access = self.store.lock(self.thread, &key, self.now);
-        let is_there = write_key(&access, &key, self.timed, counts_uses, &mut target.output);
-        drop(access);
-        self.progress.keys.fetch_add(u64::from(is_there), Relaxed);
-        if target.output.bytes().len() >= PIECE_BYTES {
-            self.flush(target)?;
-        }
-        if target.delay.is_due() {
-            self.store.leave(self.thread);
-            target.delay.sleep(self.progress);
-            self.store.enter(self.thread);
-        }
-        if self.progress.is_cancelled.load(Relaxed) { Err(SaveError::Cancelled) } else { Ok(()) }
-    }
-
-    /// Gives the sink what was collected, outside the gate.
-    fn flush(&self, target: &mut Target<'_, impl Write>) -> Result<(), SaveError> {
-        self.store.leave(self.thread);
-        let flushed = target.flush();
-        self.store.enter(self.thread);
-        flushed
     }
 }
 
-/// Writes a key; returns false if there is none.
-fn write_key(
-    access: &Access<'_>,
-    key: &Key<'_>,
-    timed: Version,
-    counts_uses: bool,
-    output: &mut Output,
-) -> bool {
-    let Some(form) = form_of(access, key, timed) else { return false };
-    let Some(number) = form.value_type.number(form.version.dialect()) else { return false };
-    let deadline = access.lookup_without_touch(key).and_then(|value| value.deadline);
-    let bits = access.access_bits(key).unwrap_or(0);
-    let idle = u64::from(IDLE_SECONDS[usize::from(bits & 15)]);
-    output.opening(Opening {
-        deadline: deadline.map(|deadline| deadline.0),
-        idle: (!counts_uses && idle > 0).then_some(idle),
-        frequency: counts_uses.then(|| narrow::low_u8(frequency(bits).into())),
-    });
-    output.byte(number);
-    output.text(key.bytes);
-    write_value(access, key, form, output);
-    true
+/// What the head of a file tells.
+struct Head<'a> {
+    store: &'a Store,
+    now: Millis,
+    is_base: bool,
+    functions: &'a [Vec<u8>],
+}
+
+fn write_head<W>(target: &mut Target<'_, W>, cut: &Cut<'_>, head: &Head<'_>) {
+    let (timed, output) = (target.timed, &mut target.output);
+    let is_timed = cut.databases().iter().any(|database| database.facts.with_timed_parts > 0);
+    output.header(if is_timed { timed } else { Version::COMMON });
+    output.aux("varve-ver", env!("CARGO_PKG_VERSION").as_bytes());
+    output.aux("redis-bits", b"64");
+    output.aux("ctime", (head.now.0 / 1000).to_string().as_bytes());
+    output.aux("used-mem", head.store.used_bytes().to_string().as_bytes());
+    output.aux("aof-base", if head.is_base { b"1" } else { b"0" });
+    head.functions.iter().for_each(|source| output.function(source));
 }
 
 impl<W: Write> Target<'_, W> {
+    /// Writes a key. A large value is written in slices, and what was kept for it let go.
+    fn write_key(&mut self, cut: &mut Cut<'_>, copied: &Copied<'_>) -> Result<(), SaveError> {
+        if self.progress.is_cancelled.load(Relaxed) || copied.is_large() && cut.is_given_up() {
+            return Err(SaveError::Cancelled);
+        }
+        let (timed, mut encoder) = (self.timed, Encoder::default());
+        let form = loop {
+            let looked = cut.read(copied, |value| encoder.look(value, timed));
+            if let ControlFlow::Break(form) = looked {
+                break form;
+            }
+        };
+        let number = form.and_then(|form| form.value_type.number(form.version.dialect()));
+        if let (Some(form), Some(number)) = (form, number) {
+            self.select(cut, copied);
+            self.write_opening(copied);
+            self.output.byte(number);
+            self.output.text(copied.key());
+            self.write_value(cut, copied, encoder, form)?;
+            self.progress.keys.fetch_add(1, Relaxed);
+        }
+        cut.let_go(copied);
+        if self.delay.is_due() {
+            self.delay.sleep(self.progress);
+        }
+        Ok(())
+    }
+
+    /// Writes the number of the database of a copy unless it is that of the key before, and its
+    /// sizes at its first key.
+    fn select(&mut self, cut: &Cut<'_>, copied: &Copied<'_>) {
+        let number = cut.database_of(copied);
+        if self.selected.replace(number) == Some(number) {
+            return;
+        }
+        if self.begun.contains(&number) {
+            return self.output.select(number as u64);
+        }
+        self.begun.push(number);
+        let database = cut.databases().iter().find(|database| database.number == number);
+        let facts = database.map(|database| database.facts).unwrap_or_default();
+        self.output.database(number as u64, facts.keys, facts.with_deadline);
+    }
+
+    fn write_opening(&mut self, copied: &Copied<'_>) {
+        let bits = copied.access_bits();
+        let idle = u64::from(IDLE_SECONDS[usize::from(bits & 15)]);
+        self.output.opening(Opening {
+            deadline: copied.deadline().map(|deadline| deadline.0),
+            idle: (!self.counts_uses && idle > 0).then_some(idle),
+            frequency: self.counts_uses.then(|| narrow::low_u8(frequency(bits).into())),
+        });
+    }
+
+    fn write_value(
+        &mut self,
+        cut: &mut Cut<'_>,
+        copied: &Copied<'_>,
+        mut encoder: Encoder,
+        form: Form,
+    ) -> Result<(), SaveError> {
+        loop {
+            let (output, most) = (&mut self.output, self.held_bytes);
+            let is_complete = cut.read(copied, |value| encoder.write(value, form, output, most));
+            self.flush_if_large()?;
+            if is_complete {
+                return Ok(());
+            }
+            if self.progress.is_cancelled.load(Relaxed) {
+                return Err(SaveError::Cancelled);
+            }
+        }
+    }
+
+    fn flush_if_large(&mut self) -> Result<(), SaveError> {
+        if self.output.bytes().len() >= self.piece_bytes { self.flush() } else { Ok(()) }
+    }
+
     fn flush(&mut self) -> Result<(), SaveError> {
         self.checksum.add(self.output.bytes());
         self.sink.write_all(self.output.bytes())?;
@@ -184,3 +237,6 @@ impl<W: Write> Target<'_, W> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -40,6 +40,9 @@ pub enum SaveError {
     /// The system refused to write.
     #[error("{0}")]
     Write(#[from] io::Error),
+    /// Another snapshot is being taken, and there is one at a time.
+    #[error("another snapshot is being taken; try again when it is done")]
+    Busy,
     /// Somebody asked for it.
     #[error("it was cancelled")]
     Cancelled,

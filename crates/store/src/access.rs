@@ -79,6 +79,11 @@ impl<'a> Access<'a> {
         self.guard.lookup_without_touch(key).map(|value| value.to_value())
     }
 
+    /// The value of a key, to be read without any trace.
+    pub fn value(&self, key: &Key<'_>) -> Option<ValueRef<'_>> {
+        self.guard.lookup_without_touch(key)
+    }
+
     /// Removes a key that is past its deadline, unless the store keeps such keys.
     pub fn drop_expired(&mut self, key: &Key<'_>) {
         self.guard.drop_expired(key);

@@ -27,6 +27,7 @@ use base::{Location, Millis, PositionHash};
 use heap::{GROWTH_PART, Record, Trim};
 use smallvec::SmallVec;
 use survivors::Cleaner;
+use tree::NodeId;
 
 /// Number of records whose index buckets are prefetched together.
 const BATCH: usize = 16;
@@ -299,26 +300,40 @@ impl Store {
         let Some((id, node)) = parse_node_name(name) else { return true };
         let Some(mut guard) = self.shards.lock_owner(thread, id, now) else { return true };
         let Some(nodes) = guard.collection(id) else { return true };
-        if nodes.find(node) != Some(at) {
+        if !nodes.names(node, at) {
             return true;
         }
         if !nodes.is_dying() {
-            let part = nodes.live_bytes_of(node) as f32 / nodes.live_bytes().max(1) as f32;
+            let part = nodes.live_bytes_of(node, at) as f32 / nodes.live_bytes().max(1) as f32;
             let is_cold = cleaner.evicts && self.evict_cold_owner(&mut guard, cleaner, id, part);
             if !is_cold {
-                let moved = guard.collection(id).is_none_or(|mut nodes| {
-                    nodes.relocate(node, &mut cleaner.survivors, cleaner.trims)
-                });
+                let moved = self.relocate_node(&mut guard, cleaner, id, (node, at));
                 // The budget may have shrunk below what is in use, so that nothing can be moved.
                 if moved || !self.evict_owner(&mut guard, id) {
                     return moved;
                 }
             }
         }
+        if guard.collection(id).is_some_and(|nodes| nodes.is_frozen()) {
+            // A snapshot reads the nodes of the key that was evicted.
+            return self.relocate_node(&mut guard, cleaner, id, (node, at));
+        }
         if let Some(mut nodes) = guard.collection(id) {
             nodes.drop_nodes(node..node + 1);
         }
         true
+    }
+
+    fn relocate_node(
+        &self,
+        guard: &mut Guard<'_>,
+        cleaner: &mut Cleaner,
+        id: CollectionId,
+        at: (NodeId, Location),
+    ) -> bool {
+        guard
+            .collection(id)
+            .is_none_or(|mut nodes| nodes.relocate(at, &mut cleaner.survivors, cleaner.trims))
     }
 
     /// Evicts the key that owns a collection if it is among the coldest; `part` is the share of the

@@ -1,5 +1,6 @@
 //! Databases: their keyspaces, their figures, and actions on them as a whole.
 
+use crate::keyspaces::Renewed;
 use crate::shard::{Effect, EffectWords, OwnedArgs, Pending};
 use crate::store::Store;
 use crate::thread_context::ThreadContext;
@@ -118,6 +119,7 @@ impl Store {
         loop {
             let wanted = self.flushed_by(what).filter(|database| self.len(*database) > 0).count();
             while self.shards.keyspaces.free_ids() < wanted {
+                self.let_go_kept(thread);
                 if !self.free_some(thread, usize::MAX) {
                     // Another thread is at it.
                     std::thread::yield_now();
@@ -132,6 +134,24 @@ impl Store {
                 return flushed;
             }
         }
+    }
+
+    /// Gives the snapshot up if it keeps keyspaces from lazy free.
+    fn let_go_kept(&self, thread: &ThreadContext) {
+        if self.shards.keyspaces.has_kept() {
+            self.shards.cuts.give_up();
+            self.free_kept(thread);
+        }
+    }
+
+    /// Hands the keyspaces that a snapshot has kept to lazy free.
+    pub(crate) fn free_kept(&self, thread: &ThreadContext) {
+        self.exclusively(thread, |store| {
+            for keyspace in store.shards.keyspaces.let_go() {
+                let bytes = store.shards.counts_of(keyspace).map(|index| index.bytes()).sum();
+                store.shards.budget.hand_to_lazy_free(bytes);
+            }
+        });
     }
 
     fn flushed_by(&self, what: Flush) -> Range<usize> {
@@ -167,10 +187,9 @@ impl Store {
         if facts.keys == 0 {
             return Some(0);
         }
-        if !self.shards.keyspaces.renew(database) {
-            return None;
+        if self.shards.keyspaces.renew(database)? == Renewed::Dying {
+            self.shards.budget.hand_to_lazy_free(facts.bytes);
         }
-        self.shards.budget.hand_to_lazy_free(facts.bytes);
         Some(facts.keys)
     }
 }

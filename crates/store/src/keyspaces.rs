@@ -7,6 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Entry of `database_of` for a keyspace that no database points to.
 const NO_DATABASE: u16 = u16::MAX;
+/// Entry of `database_of` for one that a snapshot still reads.
+const KEPT: u16 = u16::MAX - 1;
 
 /// Table of keyspaces; see the module page.
 #[derive(Debug)]
@@ -20,11 +22,24 @@ pub(crate) struct Keyspaces {
     ids: Mutex<Ids>,
 }
 
+/// What became of the old keyspace of a database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Renewed {
+    /// It was handed to lazy free.
+    Dying,
+    /// A snapshot reads it; lazy free gets it later.
+    Kept,
+}
+
 #[derive(Debug)]
 struct Ids {
     free: BTreeSet<u16>,
     /// Keyspaces that were flushed, but that records still name.
     dying: VecDeque<KeyspaceId>,
+    /// Keyspaces that a snapshot reads.
+    read: BTreeSet<u16>,
+    /// Those of them that were flushed.
+    kept: Vec<KeyspaceId>,
 }
 
 impl Keyspaces {
@@ -35,7 +50,8 @@ impl Keyspaces {
         let database_of = (0..ids).map(|id| AtomicU16::new(database_of(id))).collect();
         let used = (0..databases).map(|_| AtomicBool::new(false)).collect();
         let free = (databases..ids).map(narrow::to_u16).collect();
-        let ids = Mutex::new(Ids { free, dying: VecDeque::new() });
+        let (dying, read, kept) = (VecDeque::new(), BTreeSet::new(), Vec::new());
+        let ids = Mutex::new(Ids { free, dying, read, kept });
         Keyspaces { databases: taken, database_of, used, ids }
     }
 
@@ -80,26 +96,56 @@ impl Keyspaces {
         self.ids().free.len()
     }
 
-    /// Gives a database a fresh keyspace and hands its old one to lazy free; returns false if no id
-    /// is free. To be called while the gate is closed.
-    pub fn renew(&self, database: usize) -> bool {
+    /// Gives a database a fresh keyspace and hands its old one to lazy free, unless a snapshot
+    /// reads it; `None` if no id is free. To be called while the gate is closed.
+    pub fn renew(&self, database: usize) -> Option<Renewed> {
         let mut ids = self.ids();
-        let Some(fresh) = ids.free.pop_first() else { return false };
+        let fresh = ids.free.pop_first()?;
         let old = self.databases[database].load(Relaxed);
-        ids.dying.push_back(KeyspaceId(old));
-        self.database_of[usize::from(old)].store(NO_DATABASE, Relaxed);
+        let is_read = ids.read.contains(&old);
+        if is_read {
+            ids.kept.push(KeyspaceId(old));
+        } else {
+            ids.dying.push_back(KeyspaceId(old));
+        }
+        let mark = if is_read { KEPT } else { NO_DATABASE };
+        self.database_of[usize::from(old)].store(mark, Relaxed);
         self.point(database, fresh);
-        true
+        Some(if is_read { Renewed::Kept } else { Renewed::Dying })
+    }
+
+    /// Keeps keyspaces from lazy free, for a snapshot. To be called while the gate is closed.
+    pub fn keep(&self, keyspaces: &[KeyspaceId]) {
+        self.ids().read = keyspaces.iter().map(|keyspace| keyspace.0).collect();
+    }
+
+    /// Returns true if a keyspace that was flushed is kept.
+    pub fn has_kept(&self) -> bool {
+        !self.ids().kept.is_empty()
+    }
+
+    /// Hands the keyspaces that were kept and flushed to lazy free, and returns them. To be called
+    /// while the gate is closed.
+    pub fn let_go(&self) -> Vec<KeyspaceId> {
+        let mut ids = self.ids();
+        ids.read.clear();
+        let kept = std::mem::take(&mut ids.kept);
+        for keyspace in &kept {
+            self.database_of[keyspace.index()].store(NO_DATABASE, Relaxed);
+            ids.dying.push_back(*keyspace);
+        }
+        kept
     }
 
     /// The database that points to a keyspace; `None` if it was flushed.
     pub fn database_of(&self, keyspace: KeyspaceId) -> Option<usize> {
         let database = self.database_of[usize::from(keyspace.0)].load(Relaxed);
-        (database != NO_DATABASE).then_some(usize::from(database))
+        (database < KEPT).then_some(usize::from(database))
     }
 
+    /// Returns true if nobody can reach the keys of a keyspace any more.
     pub fn is_dying(&self, keyspace: KeyspaceId) -> bool {
-        self.database_of(keyspace).is_none()
+        self.database_of[usize::from(keyspace.0)].load(Relaxed) == NO_DATABASE
     }
 
     /// Notes that a keyspace gets its first key in some shard.

@@ -19,6 +19,7 @@ mod aging;
 mod budget;
 mod cleaner;
 mod counters;
+mod cut;
 mod databases;
 pub mod eviction;
 mod expiry;
@@ -39,16 +40,18 @@ pub mod value;
 pub use access::Access;
 pub use budget::Limits;
 pub use counters::Totals;
+pub use cut::{Cut, CutDatabase};
 pub use databases::{Flush, KeyspaceFacts};
 pub use eviction::EvictionPolicy;
 pub use fault::{Fault, NoSpace, WrongKind};
+pub use heap::ReclaimPolicy;
 pub use key::{Encoding, Expiry, Key, Kind, Value};
 pub use packed::Element;
 pub use pieces::Pieces;
 pub use scan::{ScanFilter, Scanned};
 pub use shard::{
-    Change, Effect, EffectWords, Event, EventClass, Happened, Hold, Listener, OwnedArgs, Reason,
-    ShardSet, Sought, Unit, UnitLog,
+    Change, Copied, Copies, Effect, EffectWords, Event, EventClass, Happened, Hold, Listener,
+    OwnedArgs, Reason, ShardSet, Sought, Unit, UnitLog, ValueRef,
 };
 pub use store::{Store, StoreConfig};
 pub use thread_context::ThreadContext;

@@ -300,13 +300,22 @@ impl<'a> Guard<'a> {
         live
     }
 
-    /// Hands a collection that its key has lost to lazy free; returns its live bytes.
+    /// Hands a collection that its key has lost to lazy free, or leaves it to the snapshot that
+    /// reads it, which does so later; returns its live bytes.
     pub(super) fn hand_to_lazy_free(&mut self, key: &Key<'_>, id: CollectionId) -> u64 {
         let (shards, index) = (self.shards, self.index(key));
-        let bytes = self.collection(id).map_or(0, |collection| collection.live_bytes());
+        let collection = self.collection(id);
+        let is_frozen = collection.as_ref().is_some_and(|collection| collection.is_frozen());
+        let bytes = collection.map_or(0, |collection| collection.live_bytes());
         index.add_bytes(-(bytes as i64));
-        if !shards.keyspaces.is_dying(key.keyspace) {
-            // Bytes of a flushed keyspace were counted when it was flushed.
+        // Bytes of a flushed keyspace were counted when it was flushed.
+        let is_counted = shards.keyspaces.is_dying(key.keyspace);
+        if is_frozen {
+            // SAFETY: the shard is locked.
+            unsafe { shards.collections.leave_to_snapshot(id, is_counted) };
+            return bytes;
+        }
+        if !is_counted {
             shards.budget.hand_to_lazy_free(bytes);
         }
         shards.collections.hand_to_lazy_free(id);

@@ -232,6 +232,9 @@ pub(super) type Heard = u32;
 /// Bit of the journal, which hears of effects alone; each other bit is a listener's.
 pub(super) const JOURNAL: Heard = 1;
 
+/// Bit of a snapshot, to which keys are handed over before they change.
+pub(super) const CUT: Heard = 1 << 31;
+
 /// The listeners.
 #[derive(Debug, Default)]
 pub(crate) struct Listeners {
@@ -247,7 +250,17 @@ impl Listeners {
 
     /// Returns true if there is a listener.
     pub fn is_any(&self) -> bool {
-        self.heard() != 0
+        self.heard() & !CUT != 0
+    }
+
+    /// Sets whether keys are handed over to a snapshot before they change. To be set while the gate
+    /// is closed.
+    pub(super) fn hear_cut(&self, on: bool) {
+        if on {
+            self.heard.fetch_or(CUT, Relaxed);
+        } else {
+            self.heard.fetch_and(!CUT, Relaxed);
+        }
     }
 
     /// Adds a listener. To be called while the gate is closed, so that no thread is in the middle
@@ -255,7 +268,7 @@ impl Listeners {
     pub fn add(&self, listener: Arc<dyn Listener>) {
         let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
         all.push(listener);
-        self.heard.fetch_or(1_u32 << all.len().min(31), Relaxed);
+        self.heard.fetch_or(1_u32 << all.len().min(30), Relaxed);
     }
 
     /// Sets whether units go to the journal. To be called while the gate is closed.

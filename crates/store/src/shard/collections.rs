@@ -10,7 +10,9 @@
 //! Whoever moves a node changes its entry in the table. The table belongs to the holder of the lock
 //! of the shard in which the owner's hash stands, as the records of the nodes do.
 
-use base::{KeyspaceId, Location, PositionHash, Reservation};
+use super::cut::Frozen;
+use super::node_table::NodeTable;
+use base::{KeyspaceId, PositionHash, Reservation};
 use heap::Owner;
 use std::cell::UnsafeCell;
 use std::collections::VecDeque;
@@ -24,8 +26,6 @@ use tree::NodeId;
 const COLLECTIONS_MAX: usize = 1 << 28;
 /// Most collections in a store with little address space.
 const COLLECTIONS_MAX_SMALL: usize = 1 << 20;
-/// Number of entries of a node table that are allocated together.
-const GROUP: usize = 512;
 
 /// Number of a collection; never zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,104 +97,6 @@ impl Noted {
     }
 }
 
-/// Locations of the nodes of one collection. Node 0 is never used.
-///
-/// Most collections take any number for a new node. A long string names its chunks by their places
-/// instead: then no number is ever on the free list, and groups without a node are empty.
-#[derive(Debug, Default)]
-pub(super) struct NodeTable {
-    groups: Vec<Vec<u64>>,
-    free: Option<NodeId>,
-    /// Live bytes of all nodes.
-    pub live_bytes: u64,
-}
-
-/// Bit set in the entry of a node in use; the entry of a free node is the next free node.
-const IN_USE: u64 = 1 << 63;
-
-impl NodeTable {
-    /// Adds the record at `at` and returns its node number.
-    pub fn add(&mut self, at: Location) -> NodeId {
-        let entry = at.bits() | IN_USE;
-        if let Some(node) = self.free {
-            let next = narrow::low_u32(std::mem::replace(self.entry_mut(node), entry));
-            self.free = (next != 0).then_some(next);
-            return node;
-        }
-        if self.groups.last().is_none_or(|group| group.len() == GROUP) {
-            let is_first = self.groups.is_empty();
-            self.groups.push(if is_first { vec![0] } else { Vec::with_capacity(GROUP) });
-        }
-        let groups_before = self.groups.len() - 1;
-        let group = &mut self.groups[groups_before];
-        group.push(entry);
-        narrow::to_u32(groups_before * GROUP + group.len() - 1)
-    }
-
-    /// Location of a node; `None` if it is free.
-    #[inline]
-    pub fn find(&self, node: NodeId) -> Option<Location> {
-        let entry = *self.groups.get(node as usize / GROUP)?.get(node as usize % GROUP)?;
-        (entry & IN_USE != 0).then(|| Location::from_bits(entry))
-    }
-
-    #[inline]
-    fn entry_mut(&mut self, node: NodeId) -> &mut u64 {
-        &mut self.groups[node as usize / GROUP][node as usize % GROUP]
-    }
-
-    /// Sets the new location of a node that was moved.
-    #[inline]
-    pub fn set(&mut self, node: NodeId, at: Location) {
-        *self.entry_mut(node) = at.bits() | IN_USE;
-    }
-
-    /// Sets the location of a new node whose number the owner chose.
-    pub fn put(&mut self, node: NodeId, at: Location) {
-        debug_assert_eq!(self.free, None, "numbers are either chosen or handed out");
-        let group = node as usize / GROUP;
-        if self.groups.len() <= group {
-            self.groups.resize_with(group + 1, Vec::new);
-        }
-        if self.groups[group].is_empty() {
-            self.groups[group] = vec![0; GROUP];
-        }
-        self.set(node, at);
-    }
-
-    /// Removes a node whose number the owner chose.
-    pub fn remove(&mut self, node: NodeId) {
-        *self.entry_mut(node) = 0;
-    }
-
-    /// Returns a table with the same numbers in use and free as in `other`, but without locations.
-    pub fn like(other: &NodeTable) -> NodeTable {
-        let blank = |entry: &u64| if entry & IN_USE == 0 { *entry } else { 0 };
-        let groups = other.groups.iter().map(|group| group.iter().map(blank).collect()).collect();
-        NodeTable { groups, free: other.free, live_bytes: 0 }
-    }
-
-    /// Frees a node number.
-    pub fn free(&mut self, node: NodeId) {
-        *self.entry_mut(node) = u64::from(self.free.unwrap_or(0));
-        self.free = Some(node);
-    }
-
-    /// One more than the highest number handed out so far, free ones included.
-    pub fn end(&self) -> NodeId {
-        let whole = self.groups.len().saturating_sub(1) * GROUP;
-        narrow::to_u32(whole + self.groups.last().map_or(0, Vec::len))
-    }
-
-    /// Bytes that the table takes on the general heap.
-    pub fn heap_bytes(&self) -> usize {
-        let entries: usize = self.groups.iter().map(Vec::capacity).sum();
-        size_of::<NodeTable>()
-            + entries * size_of::<u64>()
-            + self.groups.len() * size_of::<Vec<u64>>()
-    }
-}
-
 /// Keyspace number of a closed collection.
 const NOBODY: u32 = u32::MAX;
 
@@ -208,7 +110,11 @@ struct Slot {
     is_dying: AtomicBool,
     /// Node table, guarded by the lock of the owner's shard.
     table: UnsafeCell<Option<Box<NodeTable>>>,
+    /// What a snapshot reads, guarded by the same lock.
+    frozen: UnsafeCell<Option<Box<Frozen>>>,
 }
+
+const _: () = assert!(size_of::<Slot>() == 32);
 
 /// All collections of the store; see the module page.
 #[derive(Debug)]
@@ -311,18 +217,6 @@ impl Collections {
         self.slot(id).keyspace.load(Acquire) != NOBODY
     }
 
-    /// The table of a collection, for change; `None` if there is no such collection any more.
-    ///
-    /// # Safety
-    /// The caller holds the lock of the owner's shard for as long as the table is used, and uses
-    /// it no more than once at a time.
-    #[inline]
-    #[expect(clippy::mut_from_ref, reason = "the lock makes it exclusive")]
-    pub unsafe fn table_mut(&self, id: CollectionId) -> Option<&mut NodeTable> {
-        // SAFETY: as the caller says.
-        unsafe { (*self.slot(id).table.get()).as_deref_mut() }
-    }
-
     /// The table of a collection, to be read.
     ///
     /// # Safety
@@ -334,12 +228,77 @@ impl Collections {
         unsafe { (*self.slot(id).table.get()).as_deref() }
     }
 
+    /// The tables of a collection, for change: its own, and what a snapshot still reads; `None` if
+    /// there is no such collection any more.
+    ///
+    /// # Safety
+    /// The caller holds the lock of the owner's shard for as long as they are used, and uses them
+    /// no more than once at a time.
+    #[inline]
+    #[expect(clippy::mut_from_ref, reason = "the lock makes it exclusive")]
+    pub unsafe fn tables_mut(
+        &self,
+        id: CollectionId,
+    ) -> Option<(&mut NodeTable, Option<&mut Frozen>)> {
+        let slot = self.slot(id);
+        // SAFETY: as the caller says.
+        let (table, frozen) = unsafe { (&mut *slot.table.get(), &mut *slot.frozen.get()) };
+        table.as_deref_mut().map(|table| (table, frozen.as_deref_mut()))
+    }
+
+    /// What a snapshot reads of a collection, if it is frozen.
+    ///
+    /// # Safety
+    /// That of `table`.
+    #[inline]
+    pub unsafe fn frozen(&self, id: CollectionId) -> Option<&Frozen> {
+        // SAFETY: as the caller says.
+        unsafe { (*self.slot(id).frozen.get()).as_deref() }
+    }
+
+    /// Freezes a collection for a snapshot, unless it is.
+    ///
+    /// # Safety
+    /// That of `tables_mut`.
+    pub unsafe fn freeze(&self, id: CollectionId) {
+        let slot = self.slot(id);
+        // SAFETY: as the caller says.
+        let (table, frozen) = unsafe { (&*slot.table.get(), &mut *slot.frozen.get()) };
+        if let (Some(table), None) = (table, &frozen) {
+            *frozen = Some(Box::new(Frozen::of(table)));
+        }
+    }
+
+    /// Ends the freezing of a collection of which the snapshot has let go every node.
+    ///
+    /// # Safety
+    /// That of `tables_mut`.
+    pub unsafe fn thaw(&self, id: CollectionId) -> Option<Box<Frozen>> {
+        // SAFETY: as the caller says.
+        unsafe { (*self.slot(id).frozen.get()).take() }
+    }
+
     /// Returns true if a collection waits for lazy free.
     pub fn is_dying(&self, id: CollectionId) -> bool {
         self.slot(id).is_dying.load(Relaxed)
     }
 
-    /// Hands a collection over to lazy free. The lock of the owner's shard is held.
+    /// Notes that no client can reach a frozen collection any more. `is_counted` tells whether its
+    /// bytes are counted as waiting for lazy free.
+    ///
+    /// # Safety
+    /// That of `tables_mut`.
+    pub unsafe fn leave_to_snapshot(&self, id: CollectionId, is_counted: bool) {
+        let slot = self.slot(id);
+        slot.is_dying.store(true, Relaxed);
+        // SAFETY: as the caller says.
+        if let Some(frozen) = unsafe { &mut *slot.frozen.get() } {
+            frozen.is_counted = is_counted;
+        }
+    }
+
+    /// Hands a collection that no client can reach over to lazy free. The lock of the owner's shard
+    /// is held.
     pub fn hand_to_lazy_free(&self, id: CollectionId) {
         self.slot(id).is_dying.store(true, Relaxed);
         self.dying().push_back(Dying { id, next: 1 });
@@ -361,6 +320,8 @@ impl Collections {
     /// The caller holds the lock of the owner's shard.
     pub unsafe fn close(&self, id: CollectionId) -> Option<Box<NodeTable>> {
         let slot = self.slot(id);
+        // SAFETY: as the caller says.
+        debug_assert!(unsafe { self.frozen(id) }.is_none(), "a snapshot still reads it");
         // SAFETY: as the caller says.
         let table = unsafe { (*slot.table.get()).take() };
         slot.keyspace.store(NOBODY, Release);
@@ -405,24 +366,5 @@ mod tests {
             "{} numbers",
             store.shards.collections.ids().end
         );
-    }
-
-    #[test]
-    fn node_numbers_are_used_again_and_keep_their_places() {
-        let mut table = NodeTable::default();
-        let at = |number: u64| Location::from_bits(number * 8);
-        let nodes: Vec<NodeId> = (0..2_000).map(|number| table.add(at(number))).collect();
-        assert_eq!(nodes[0], 1);
-        assert_eq!(table.end(), 2_001);
-        nodes.iter().step_by(3).for_each(|node| table.free(*node));
-        assert_eq!(table.find(nodes[0]), None);
-        assert_eq!(table.find(nodes[1]), Some(at(1)));
-        for number in 0..700 {
-            let node = table.add(at(5_000 + number));
-            assert_eq!(table.find(node), Some(at(5_000 + number)));
-        }
-        assert_eq!(table.end(), 2_001 + 700 - 667);
-        assert_eq!(table.find(0), None);
-        assert_eq!(table.find(1 << 30), None);
     }
 }

@@ -22,7 +22,9 @@
 //! | `unit` | what a guard tells listeners |
 //! | `append` | records that come and go, and all that is counted for them |
 //! | `value_ref`, `read_nodes` | reading a value, and nodes of trees |
-//! | `nodes` | changing nodes, moving and freeing them; `collections` tells where they lie |
+//! | `nodes` | changing nodes; `collections` and `node_table` tell where they lie |
+//! | `collection_mut` | moving and freeing nodes |
+//! | `cut` | what a snapshot keeps of what changes |
 //! | `key_mut` | changing a key: its value, its deadline, its removal, its place |
 //! | `visit` | passes over the entries of a shard |
 //! | `ahead` | looks without a lock, which are hints alone |
@@ -30,12 +32,15 @@
 mod ahead;
 mod append;
 mod change;
+mod collection_mut;
 mod collections;
+mod cut;
 mod found;
 mod guard;
 mod hold;
 mod key_mut;
 mod locks;
+mod node_table;
 mod nodes;
 mod pending;
 mod read_nodes;
@@ -52,6 +57,7 @@ pub use change::{
     UnitLog,
 };
 pub(crate) use collections::{CollectionId, Dying, Noted, parse_node_name};
+pub use cut::{Copied, Copies};
 pub(crate) use guard::Guard;
 pub use hold::Hold;
 pub(crate) use key_mut::KeyMut;
@@ -61,5 +67,5 @@ pub(crate) use nodes::WriteNodes;
 pub(crate) use pending::Pending;
 pub(crate) use read_nodes::ReadNodes;
 pub(crate) use shards::Shards;
-pub(crate) use value_ref::ValueRef;
+pub use value_ref::ValueRef;
 pub(crate) use visit::Verdict;

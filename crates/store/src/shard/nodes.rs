@@ -1,16 +1,16 @@
 //! The nodes of values that are trees, to be changed, moved and freed.
 
-use super::append::copy_out;
-use super::collections::{CollectionId, NodeTable, Noted, node_name};
+use super::collections::{CollectionId, Noted, node_name};
+use super::cut::Frozen;
 use super::guard::Guard;
+use super::node_table::NodeTable;
 use super::read_nodes::{ReadNodes, record};
 use super::shards::Shards;
 use crate::fault::NoSpace;
 use crate::key::Key;
 use base::{KeyspaceId, Location};
-use heap::{Draft, Footprint, Head, Heap, Purpose, Record};
+use heap::{Draft, Footprint, Heap, Purpose, Record};
 use index::Index;
-use std::ops::Range;
 use tree::{NODE_BYTES, NODE_ROOM, NoRoom, NodeId, NodesMut};
 
 /// The nodes of one collection, to be changed.
@@ -18,6 +18,8 @@ use tree::{NODE_BYTES, NODE_ROOM, NoRoom, NodeId, NodesMut};
 pub(crate) struct WriteNodes<'x, 'a> {
     guard: &'x mut Guard<'a>,
     table: &'x mut NodeTable,
+    /// What a snapshot still reads; its nodes are copied before they change.
+    frozen: Option<&'x mut Frozen>,
     index: &'a Index,
     id: CollectionId,
     keyspace: KeyspaceId,
@@ -28,7 +30,7 @@ pub(crate) struct WriteNodes<'x, 'a> {
 /// # Safety
 /// The caller holds the lock of the owner's shard, whose table names the record.
 #[inline]
-unsafe fn footprint_of(record: &Record<'_>) -> Footprint {
+pub(super) unsafe fn footprint_of(record: &Record<'_>) -> Footprint {
     // SAFETY: as the caller says.
     unsafe { record.footprint(true) }
 }
@@ -43,9 +45,9 @@ impl<'a> Guard<'a> {
         let (shards, index) = (self.shards, self.index(key));
         debug_assert_eq!(shards.collections.owner(id), key.hash);
         // SAFETY: the shard is locked, and the guard is borrowed exclusively.
-        let table = unsafe { shards.collections.table_mut(id) };
-        let table = table.expect("a collection has a table");
-        WriteNodes { guard: self, table, index, id, keyspace: key.keyspace }
+        let tables = unsafe { shards.collections.tables_mut(id) };
+        let (table, frozen) = tables.expect("a collection has a table");
+        WriteNodes { guard: self, table, frozen, index, id, keyspace: key.keyspace }
     }
 
     /// Opens a collection without nodes for a key.
@@ -107,100 +109,6 @@ impl<'a> Guard<'a> {
         target.add_bytes(bytes as i64);
         self.shards.collections.move_to(id, to.hash, to.keyspace);
     }
-
-    /// A collection as a whole, whose owner's shard is locked; `None` if it is closed.
-    ///
-    /// # Panics
-    /// If the owner's shard is not locked.
-    #[inline]
-    pub fn collection(&mut self, id: CollectionId) -> Option<CollectionMut<'_, 'a>> {
-        let (shards, owner) = (self.shards, self.shards.collections.owner(id));
-        self.assert_held(owner.shard());
-        // SAFETY: the shard is locked, and the guard is borrowed exclusively.
-        let table = unsafe { shards.collections.table_mut(id) }?;
-        let keyspace = shards.collections.keyspace(id);
-        let index = shards.indexes.get(keyspace, owner.shard());
-        Some(CollectionMut { guard: self, table, index, id, keyspace })
-    }
-}
-
-/// A collection as the cleaner and lazy free see it: nodes in records, whatever they mean.
-#[derive(Debug)]
-pub(crate) struct CollectionMut<'x, 'a> {
-    guard: &'x mut Guard<'a>,
-    table: &'x mut NodeTable,
-    index: &'a Index,
-    id: CollectionId,
-    keyspace: KeyspaceId,
-}
-
-impl<'a> CollectionMut<'_, 'a> {
-    /// Live bytes of the records of all nodes.
-    pub fn live_bytes(&self) -> u64 {
-        self.table.live_bytes
-    }
-
-    /// Returns true if no client can reach the collection any more.
-    pub fn is_dying(&self) -> bool {
-        self.guard.shards.collections.is_dying(self.id) || self.guard.shards.is_dying(self.keyspace)
-    }
-
-    /// Location of a node; `None` if there is none with that number.
-    pub fn find(&self, node: NodeId) -> Option<Location> {
-        self.table.find(node)
-    }
-
-    /// One more than the highest number of a node.
-    pub fn end(&self) -> NodeId {
-        self.table.end()
-    }
-
-    /// Live bytes of the record of a node.
-    ///
-    /// # Panics
-    /// If there is no such node.
-    pub fn live_bytes_of(&self, node: NodeId) -> u32 {
-        // SAFETY: the owner's shard is locked, and the table names the record.
-        unsafe { footprint_of(&record(&self.guard.shards.heap, self.table, node)).live }
-    }
-
-    /// Removes those of some nodes that exist, of a collection that no client can reach any more;
-    /// returns their live bytes.
-    pub fn drop_nodes(&mut self, nodes: Range<NodeId>) -> u64 {
-        let shards = self.guard.shards;
-        let mut dropped = 0;
-        nodes.clone().filter_map(|node| self.find(node)).for_each(|at| shards.prefetch(at));
-        for node in nodes {
-            let Some(at) = self.find(node) else { continue };
-            // SAFETY: the owner's shard is locked, and the table names the record.
-            let footprint = unsafe { footprint_of(&shards.heap.record(at)) };
-            self.table.free(node);
-            self.table.live_bytes -= u64::from(footprint.live);
-            // SAFETY: the table names the record no more, and nothing reads it afterwards.
-            unsafe { shards.heap.mark_dead(at, footprint) };
-            shards.budget.freed(u64::from(footprint.live));
-            self.guard.thread.counters.lose(footprint);
-            dropped += u64::from(footprint.live);
-        }
-        dropped
-    }
-
-    /// Moves the record of a node to another head; returns false if there is no room for it. The
-    /// caller recycles the segment that the record leaves.
-    pub fn relocate(&mut self, node: NodeId, survivors: &mut Head, trims: bool) -> bool {
-        let Guard { shards, now, .. } = *self.guard;
-        // SAFETY: the owner's shard is locked, and the table names the record.
-        let moved = unsafe {
-            let record = record(&shards.heap, self.table, node);
-            copy_out(shards, survivors, &record, (self.keyspace, true), trims, now)
-        };
-        let Some(moved) = moved else { return false };
-        self.table.set(node, moved.to);
-        self.table.live_bytes = self.table.live_bytes.wrapping_add_signed(moved.gained());
-        self.index.add_bytes(moved.gained());
-        moved.count(self.guard.thread);
-        true
-    }
 }
 
 /// Length from which a node that grows gets room for all that a node may hold.
@@ -236,7 +144,7 @@ impl WriteNodes<'_, '_> {
     /// Removes a node that was put.
     pub fn remove(&mut self, node: NodeId) {
         let at = self.table.find(node).expect("only a node that was put is taken out");
-        self.mark_dead(at);
+        self.let_go(node, at);
         self.table.remove(node);
     }
 }
@@ -291,14 +199,43 @@ impl WriteNodes<'_, '_> {
         self.table.live_bytes = self.table.live_bytes.wrapping_add_signed(gained);
     }
 
-    fn mark_dead(&mut self, at: Location) {
+    /// Counts a record that the table names no more as dead, unless a snapshot still reads it.
+    fn let_go(&mut self, node: NodeId, at: Location) {
         let heap = &self.guard.shards.heap;
         // SAFETY: the shard is locked, and the table names the record.
         let footprint = unsafe { footprint_of(&heap.record(at)) };
-        // SAFETY: the caller takes it out of the table, and nothing reads it afterwards.
-        unsafe { heap.mark_dead(at, footprint) };
-        self.guard.thread.counters.lose(footprint);
+        if !self.is_frozen(node, at) {
+            // SAFETY: the caller takes it out of the table, and nothing reads it afterwards.
+            unsafe { heap.mark_dead(at, footprint) };
+            self.guard.thread.counters.lose(footprint);
+        }
         self.count_live(-i64::from(footprint.live));
+    }
+
+    #[inline]
+    fn is_frozen(&self, node: NodeId, at: Location) -> bool {
+        self.frozen.as_ref().is_some_and(|frozen| frozen.names(node, at))
+    }
+
+    /// Makes the record of a node the table's own, before it changes.
+    #[inline]
+    fn own(&mut self, node: NodeId) {
+        if self.frozen.is_some() {
+            self.copy_if_frozen(node);
+        }
+    }
+
+    #[cold]
+    fn copy_if_frozen(&mut self, node: NodeId) {
+        let Some(at) = self.table.find(node).filter(|at| self.is_frozen(node, *at)) else { return };
+        // SAFETY: the shard is locked, and the table names the record.
+        let record = unsafe { self.guard.shards.heap.record(at) };
+        // SAFETY: as above.
+        let len = unsafe { record.value() }.len();
+        let Guard { shards, thread, now, .. } = &mut *self.guard;
+        // Where there is no room the copy exceeds the budget, and the next write makes some.
+        let _ = thread.ensure(&shards.heap, record.extent() as usize, *now);
+        self.move_to_room(node, len, record.room());
     }
 }
 
@@ -315,6 +252,7 @@ impl NodesMut for WriteNodes<'_, '_> {
 
     #[inline]
     fn bytes_mut(&mut self, node: NodeId) -> &mut [u8] {
+        self.own(node);
         // SAFETY: the shard is locked, and the borrow of `self` excludes other slices.
         unsafe { record(&self.guard.shards.heap, self.table, node).value_mut() }
     }
@@ -351,8 +289,11 @@ impl NodesMut for WriteNodes<'_, '_> {
     #[inline]
     fn resize(&mut self, node: NodeId, len: usize) -> &mut [u8] {
         // SAFETY: the shard is locked.
-        let old = unsafe { record(&self.guard.shards.heap, self.table, node) };
-        if len <= old.room() {
+        let room = unsafe { record(&self.guard.shards.heap, self.table, node) }.room();
+        if len <= room {
+            self.own(node);
+            // SAFETY: the shard is locked.
+            let old = unsafe { record(&self.guard.shards.heap, self.table, node) };
             // SAFETY: the shard is locked, no slice of the node exists, and it has the room.
             let (before, after) = unsafe {
                 let before = footprint_of(&old);
@@ -371,7 +312,7 @@ impl NodesMut for WriteNodes<'_, '_> {
 
     fn free(&mut self, node: NodeId) {
         let at = self.table.find(node).expect("a tree frees nodes that it has");
-        self.mark_dead(at);
+        self.let_go(node, at);
         self.table.free(node);
     }
 }
@@ -404,7 +345,7 @@ impl WriteNodes<'_, '_> {
         let old = std::ptr::from_ref(old);
         // SAFETY: as above: records stay where they are while their shard is locked.
         let to = self.append(node, len, room, unsafe { &*old });
-        self.mark_dead(at);
+        self.let_go(node, at);
         self.table.set(node, to);
     }
 }

@@ -1,6 +1,6 @@
 //! Changes made under one hold of locks, kept until the locks are released.
 
-use super::change::{Heard, Unit, UnitLog};
+use super::change::{CUT, Heard, Unit, UnitLog};
 use crate::key::Key;
 use base::{KeyspaceId, PositionHash};
 use smallvec::SmallVec;
@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 /// State of the changes of one hold of locks: who listens, and whether they were reported.
 #[derive(Debug)]
 pub(super) struct Changes {
-    /// Listeners at the moment the locks were taken, one bit each.
+    /// Listeners at the moment the locks were taken, one bit each, and the bit of a cut.
     pub heard: Heard,
     /// Number of changes that were announced.
     pub begun: u32,
@@ -62,6 +62,25 @@ impl Changes {
     #[inline(always)]
     pub fn new(heard: Heard) -> Changes {
         Changes { heard, begun: 0, said: Said::default() }
+    }
+}
+
+impl Changes {
+    /// Returns true if there are listeners.
+    #[inline(always)]
+    pub fn is_heard(&self) -> bool {
+        self.heard & !CUT != 0
+    }
+
+    /// Returns true if a snapshot must keep what changes.
+    #[inline]
+    pub fn is_cut(&self) -> bool {
+        self.heard & CUT != 0
+    }
+
+    /// Hides changes from listeners.
+    pub fn mute(&mut self) {
+        self.heard &= CUT;
     }
 }
 

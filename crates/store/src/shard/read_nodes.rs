@@ -1,6 +1,7 @@
 //! The nodes of values that are trees, to be read.
 
-use super::collections::{CollectionId, NodeTable};
+use super::collections::CollectionId;
+use super::node_table::NodeTable;
 use super::shards::Shards;
 use heap::{Heap, Record};
 use index::prefetch;
@@ -35,6 +36,16 @@ impl<'x> ReadNodes<'x> {
         // SAFETY: as the caller says.
         let table = unsafe { shards.collections.table(id) };
         table.map(|table| ReadNodes { heap: &shards.heap, table })
+    }
+
+    /// The nodes of a collection as they were when a snapshot froze it.
+    ///
+    /// # Safety
+    /// That of `of`.
+    pub(super) unsafe fn frozen(shards: &'x Shards, id: CollectionId) -> Option<ReadNodes<'x>> {
+        // SAFETY: as the caller says.
+        let frozen = unsafe { shards.collections.frozen(id) };
+        frozen.map(|frozen| ReadNodes { heap: &shards.heap, table: frozen.table() })
     }
 
     /// The bytes of a node; `None` if there is none with that number.

@@ -2,6 +2,7 @@
 
 use super::change::Listeners;
 use super::collections::{Collections, Dying};
+use super::cut::Cuts;
 use super::locks::Locks;
 use crate::budget::Budget;
 use crate::key::Key;
@@ -37,6 +38,7 @@ pub(crate) struct Shards {
     pub(super) indexes: Indexes,
     pub(super) locks: Locks,
     pub(super) collections: Collections,
+    pub cuts: Cuts,
     pub(super) reach: Reach,
     keeps_expired: AtomicBool,
     applies_journal: AtomicBool,
@@ -66,6 +68,7 @@ impl Shards {
             indexes,
             locks: Locks::new(),
             collections: Collections::new(small)?,
+            cuts: Cuts::new(),
             reach: Reach::default(),
             keeps_expired: AtomicBool::new(false),
             applies_journal: AtomicBool::new(false),

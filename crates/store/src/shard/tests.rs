@@ -192,7 +192,8 @@ fn nodes_of_a_key_stay_its_own_until_it_goes() {
     });
     let mut guard = world.shards.lock_owner(&mut world.thread, id, NOW).expect("it has an owner");
     let mut nodes = guard.collection(id).expect("it is open");
-    assert!(nodes.relocate(2, &mut world.survivors, false));
+    let at = nodes.find(2).expect("it was allocated");
+    assert!(nodes.relocate((2, at), &mut world.survivors, false));
     assert_eq!(guard.owner_of(id).expect("its key").key().bytes, b"tree");
     drop(guard);
     // Another value takes the place of the tree, whose nodes are left to lazy free.

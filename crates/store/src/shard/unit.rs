@@ -1,7 +1,7 @@
 //! Notes of a guard about the changes made through it, until its locks are released.
 
 use super::change::{
-    Change, Effect, EffectWords, Event, Happened, JOURNAL, OwnedArgs, Reason, split_request,
+    CUT, Change, Effect, EffectWords, Event, Happened, JOURNAL, OwnedArgs, Reason, split_request,
 };
 use super::found::Found;
 use super::guard::Guard;
@@ -30,7 +30,7 @@ impl<'a> Guard<'a> {
         self.changes.said.changed();
         self.changes.begun += 1;
         if self.changes.heard != 0 {
-            self.tell_before(key, found, None);
+            self.announce(key, found, None);
         }
     }
 
@@ -43,18 +43,29 @@ impl<'a> Guard<'a> {
             self.changes.begun += 1;
         }
         if self.changes.heard != 0 && reason != Reason::Flushed {
-            self.tell_before(key, Some(found), Some(reason));
-            match reason {
-                Reason::Expired => self.note_removal(key, Event::EXPIRED),
-                Reason::Evicted => self.note_removal(key, Event::EVICTED),
-                Reason::Deleted | Reason::Moved | Reason::Flushed => {}
+            self.announce(key, Some(found), Some(reason));
+        }
+    }
+
+    /// Settles a key for the snapshot, if there is one, and tells listeners, if there are any.
+    #[cold]
+    fn announce(&mut self, key: &Key<'_>, found: Option<&Found<'a>>, removal: Option<Reason>) {
+        if self.changes.is_cut() {
+            self.settle(key);
+        }
+        if self.is_heard() {
+            self.tell_before(key, found, removal);
+            match removal {
+                Some(Reason::Expired) => self.note_removal(key, Event::EXPIRED),
+                Some(Reason::Evicted) => self.note_removal(key, Event::EVICTED),
+                None | Some(Reason::Deleted | Reason::Moved | Reason::Flushed) => {}
             }
         }
     }
 
     /// Returns true if somebody listens besides the journal.
     fn has_listeners(&self) -> bool {
-        self.changes.heard & !JOURNAL != 0
+        self.changes.heard & !(JOURNAL | CUT) != 0
     }
 
     fn tell_before(&mut self, key: &Key<'_>, found: Option<&Found<'a>>, removal: Option<Reason>) {
@@ -73,7 +84,7 @@ impl<'a> Guard<'a> {
     /// Notes that a key was created.
     #[inline(always)]
     pub(super) fn after_creation(&mut self, key: &Key<'_>) {
-        if self.changes.heard != 0 {
+        if self.is_heard() {
             self.note_event(Event::NEW, key);
         }
     }
@@ -102,7 +113,7 @@ impl<'a> Guard<'a> {
     /// Returns true if there are listeners, so that arguments are worth making.
     #[inline]
     pub fn is_heard(&self) -> bool {
-        self.changes.heard != 0
+        self.changes.is_heard()
     }
 
     /// Notes a request, which `write` appends in RESP, and the keyspace of its client, as the
@@ -122,7 +133,7 @@ impl<'a> Guard<'a> {
     #[inline(always)]
     pub fn say(&mut self, changes: u64, event: Event, key: &Key<'_>) {
         self.say_silently(changes);
-        if changes > 0 && self.changes.heard != 0 {
+        if changes > 0 && self.is_heard() {
             self.note_event(event, key);
         }
     }
@@ -132,14 +143,15 @@ impl<'a> Guard<'a> {
     pub fn say_silently(&mut self, changes: u64) {
         self.changes.said.said();
         self.thread.counters.changes.add(changes);
-        if changes > 0 && self.changes.heard != 0 {
+        if changes > 0 && self.is_heard() {
             self.thread.pending.is_said = true;
         }
     }
 
-    /// Hides what is changed through this guard from listeners; no report is due.
+    /// Hides what is changed through this guard from listeners, though not from a snapshot; no
+    /// report is due.
     pub fn mute(&mut self) {
-        self.changes.heard = 0;
+        self.changes.mute();
         self.changes.said.excuse();
     }
 
@@ -277,7 +289,7 @@ impl Shards {
         {
             pending.position = log.put(&pending.unit);
         }
-        if heard & !JOURNAL != 0 {
+        if heard & !(JOURNAL | CUT) != 0 {
             self.listeners.tell(|listener| listener.unit(&pending.unit));
         }
         pending.unit.clear();
@@ -287,7 +299,7 @@ impl Shards {
 impl Drop for Guard<'_> {
     #[inline(always)]
     fn drop(&mut self) {
-        if self.changes.heard != 0 {
+        if self.is_heard() {
             self.finish_unit();
         }
         self.release();

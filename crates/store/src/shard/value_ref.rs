@@ -7,32 +7,50 @@ use super::read_nodes::ReadNodes;
 use super::shards::Shards;
 use crate::key::{Key, Kind, Value, ValueTag};
 use base::{KeyHasher, Location, Millis};
+use heap::Record;
+use index::{Entry, EntrySlot};
 use smallvec::SmallVec;
 
 /// The value of a key. Borrows the guard through which it was found, so that nothing changes
-/// meanwhile.
+/// meanwhile; or what a snapshot has kept of it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ValueRef<'g> {
+pub struct ValueRef<'g> {
     shards: &'g Shards,
     as_of: Millis,
     found: Found<'g>,
+    is_frozen: bool,
 }
 
 impl<'g> ValueRef<'g> {
     #[inline(always)]
     pub(super) fn new(guard: &'g Guard<'_>, found: Found<'g>) -> ValueRef<'g> {
-        ValueRef { shards: guard.shards, as_of: guard.as_of(), found }
+        ValueRef { shards: guard.shards, as_of: guard.as_of(), found, is_frozen: false }
+    }
+
+    /// The value in a record that was copied for a snapshot. Its nodes, if it has any, are those
+    /// that were frozen.
+    ///
+    /// # Safety
+    /// That of [`ReadNodes::of`], if the value is a tree.
+    pub(super) unsafe fn copied(
+        shards: &'g Shards,
+        as_of: Millis,
+        entry: Entry,
+        record: Record<'g>,
+    ) -> ValueRef<'g> {
+        let found = Found { slot: EntrySlot::NONE, entry, record };
+        ValueRef { shards, as_of, found, is_frozen: true }
     }
 
     /// Time by which parts of the value have expired.
     #[inline]
-    pub fn as_of(&self) -> Millis {
+    pub(crate) fn as_of(&self) -> Millis {
         self.as_of
     }
 
     /// Hash function that places elements.
     #[inline]
-    pub fn hasher(&self) -> &'g KeyHasher {
+    pub(crate) fn hasher(&self) -> &'g KeyHasher {
         &self.shards.hasher
     }
 
@@ -42,7 +60,7 @@ impl<'g> ValueRef<'g> {
     }
 
     /// Location of the record.
-    pub fn location(&self) -> Location {
+    pub(crate) fn location(&self) -> Location {
         self.found.entry.location()
     }
 
@@ -54,7 +72,7 @@ impl<'g> ValueRef<'g> {
 
     /// Kind and form of the value.
     #[inline(always)]
-    pub fn value_tag(&self) -> ValueTag {
+    pub(crate) fn value_tag(&self) -> ValueTag {
         self.found.value_tag()
     }
 
@@ -82,7 +100,7 @@ impl<'g> ValueRef<'g> {
 
     /// The collection that keeps the value, if it is a tree.
     #[inline]
-    pub fn collection(&self) -> Option<CollectionId> {
+    pub(crate) fn collection(&self) -> Option<CollectionId> {
         self.found.collection()
     }
 
@@ -91,10 +109,17 @@ impl<'g> ValueRef<'g> {
     /// # Panics
     /// If the value is not a tree.
     #[inline]
-    pub fn nodes(&self) -> ReadNodes<'g> {
+    pub(crate) fn nodes(&self) -> ReadNodes<'g> {
         let id = CollectionId::read(self.bytes()).expect("a tree names its collection");
         // SAFETY: the shard is locked for 'g, and changes need the guard exclusively.
-        unsafe { ReadNodes::of(self.shards, id) }.expect("a collection has a table")
+        let nodes = unsafe {
+            if self.is_frozen {
+                ReadNodes::frozen(self.shards, id)
+            } else {
+                ReadNodes::of(self.shards, id)
+            }
+        };
+        nodes.expect("a collection has a table")
     }
 
     /// Returns the value in the form that other crates use.

@@ -61,8 +61,9 @@ pub fn lookup_without_touch<'x>(
 }
 
 impl<'x> Hash<'x> {
+    /// The hash in a value of that kind.
     #[inline]
-    pub(crate) fn of(value: ValueRef<'x>) -> Hash<'x> {
+    pub fn of(value: ValueRef<'x>) -> Hash<'x> {
         let value_tag = value.value_tag();
         let form = if value_tag.is_tree() {
             Form::Large(value.view(FIELDS))
@@ -127,7 +128,7 @@ impl<'x> Hash<'x> {
 
     /// Returns true if a field has not expired.
     #[inline]
-    pub(super) fn sees(&self, pair: &Pair<'_>) -> bool {
+    pub fn sees(&self, pair: &Pair<'_>) -> bool {
         pair.deadline.is_none_or(|deadline| deadline > self.as_of)
     }
 
@@ -146,6 +147,24 @@ impl<'x> Hash<'x> {
             }
         };
         pair.filter(|pair| self.sees(pair))
+    }
+
+    /// Iterates over all fields from a row on, expired ones too.
+    pub fn rows_from(&self, at: u64) -> Fields<'x> {
+        let at = usize::try_from(at).unwrap_or(usize::MAX);
+        let (here, stride, rest) = match &self.form {
+            Form::Small(packed, stride) => {
+                let place = packed.place(at.saturating_mul(*stride).min(packed.len()));
+                (packed.iter_from(place), *stride, None)
+            }
+            Form::Large(view) => {
+                let (path, row) = view.find_position(at as u64);
+                let rows = Rows::new(view.leaf(&path));
+                let cells = rows.cells_from(narrow::to_usize(row).min(rows.len()));
+                (cells, rows.stride(), Some((*view, path)))
+            }
+        };
+        Fields { here, stride, rest, as_of: Millis(0) }
     }
 
     /// Iterates over all fields.

@@ -38,7 +38,8 @@ pub fn lookup_without_touch<'x>(
 }
 
 impl<'x> List<'x> {
-    pub(crate) fn of(value: ValueRef<'x>) -> List<'x> {
+    /// The list in a value of that kind.
+    pub fn of(value: ValueRef<'x>) -> List<'x> {
         if value.value_tag().is_tree() {
             List(Form::Large(value.view(0)))
         } else {

@@ -111,7 +111,8 @@ pub(super) fn has_row<'x>(
 }
 
 impl<'x> Set<'x> {
-    pub(crate) fn of(value: ValueRef<'x>) -> Set<'x> {
+    /// The set in a value of that kind.
+    pub fn of(value: ValueRef<'x>) -> Set<'x> {
         let value_tag = value.value_tag();
         let form = if value_tag.is_tree() {
             Form::Large(value.view(0))
@@ -168,6 +169,23 @@ impl<'x> Set<'x> {
             Form::Large(view) => {
                 let path = view.first();
                 let here = Rows::new(view.leaf(&path)).packed().iter();
+                Members(Forms::Large { here, view: *view, path })
+            }
+        }
+    }
+
+    /// Iterates over the members from one on, in the same order.
+    pub fn members_from(&self, at: u64) -> Members<'x> {
+        let at = usize::try_from(at).unwrap_or(usize::MAX);
+        match &self.form {
+            Form::Integers(integers) => Members(Forms::Integers { integers: *integers, at }),
+            Form::Small(packed) => {
+                Members::of_packed(packed.iter_from(packed.place(at.min(packed.len()))))
+            }
+            Form::Large(view) => {
+                let (path, row) = view.find_position(at as u64);
+                let rows = Rows::new(view.leaf(&path));
+                let here = rows.cells_from(narrow::to_usize(row).min(rows.len()));
                 Members(Forms::Large { here, view: *view, path })
             }
         }

@@ -54,8 +54,9 @@ pub fn lookup_without_touch<'x>(
 }
 
 impl<'x> SortedSet<'x> {
+    /// The sorted set in a value of that kind.
     #[inline]
-    pub(crate) fn of(value: ValueRef<'x>) -> SortedSet<'x> {
+    pub fn of(value: ValueRef<'x>) -> SortedSet<'x> {
         let value_tag = value.value_tag();
         let form = if value_tag.is_tree() {
             Form::Large(value.view(SCORES), value.view(TAGS))

@@ -47,8 +47,9 @@ pub fn lookup_without_touch<'x>(
 }
 
 impl<'x> Stream<'x> {
+    /// The stream in a value of that kind.
     #[inline]
-    pub(crate) fn of(value: ValueRef<'x>) -> Stream<'x> {
+    pub fn of(value: ValueRef<'x>) -> Stream<'x> {
         let bytes = value.bytes();
         Stream {
             entries: value.view(ENTRIES),

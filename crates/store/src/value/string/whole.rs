@@ -9,8 +9,11 @@ use crate::value::long_string::{self, LongView, WHOLE_BYTES_MAX};
 
 impl<'g> ValueRef<'g> {
     /// Returns the value as a string.
+    ///
+    /// # Errors
+    /// When it is something else.
     #[inline(always)]
-    pub(crate) fn string(self) -> Result<StringView<'g>, WrongKind> {
+    pub fn string(self) -> Result<StringView<'g>, WrongKind> {
         let (value_tag, deadline) = (self.value_tag(), self.deadline());
         if value_tag.is_whole_string() {
             return Ok(StringView { deadline, form: Form::Whole(self.bytes()) });

@@ -198,8 +198,13 @@ impl<'x> Groups<'x> {
 
     /// Iterates over the groups, in the order of their names.
     pub fn iter(&self) -> impl Iterator<Item = Group<'x>> + use<'x> {
+        self.iter_from(b"")
+    }
+
+    /// Iterates over the groups from a name on.
+    pub fn iter_from(&self, name: &[u8]) -> impl Iterator<Item = Group<'x>> + use<'x> {
         let (nodes, stream) = (self.nodes(), self.stream);
-        walk::<_, ByName>(nodes, self.root, b"").map(move |[name, facts]| Group {
+        walk::<_, ByName>(nodes, self.root, name).map(move |[name, facts]| Group {
             name: resolve(nodes, name),
             facts: Facts::read(facts),
             stream,
@@ -263,8 +268,13 @@ impl<'x> Group<'x> {
 
     /// Iterates over the consumers, in the order of their names.
     pub fn consumers(&self) -> impl Iterator<Item = Consumer<'x>> + use<'x> {
+        self.consumers_from(b"")
+    }
+
+    /// Iterates over the consumers from a name on.
+    pub fn consumers_from(&self, name: &[u8]) -> impl Iterator<Item = Consumer<'x>> + use<'x> {
         let (nodes, group) = (self.nodes(), *self);
-        walk::<_, ByName>(nodes, self.facts.consumers, b"").map(move |[name, facts]| Consumer {
+        walk::<_, ByName>(nodes, self.facts.consumers, name).map(move |[name, facts]| Consumer {
             name: resolve(nodes, name),
             facts: ConsumerFacts::read(facts),
             group,

@@ -1,0 +1,227 @@
+//! Snapshots: every key as it was at one moment, read while clients go on.
+//!
+//! ```text
+//! Store::cut ──▶ Cut::take ──▶ Copies ──▶ Cut::read, of each ──▶ Cut::let_go, of large ones
+//! ```
+//! What keeps the keys as they were is in `shard/cut`. Here is the saver's part: which hold comes
+//! next.
+
+use crate::databases::KeyspaceFacts;
+use crate::shard::{CollectionId, Copied, Copies, ValueRef};
+use crate::store::Store;
+use crate::thread_context::ThreadContext;
+use base::{KeyspaceId, Millis, ShardId};
+use std::collections::BTreeSet;
+
+/// Bytes of copies that are collected before they are written.
+const TAKEN_BYTES: usize = 64 << 10;
+/// Bytes that may wait in the shards while the walk goes on.
+const WAITING_FREE: u64 = 1 << 20;
+/// Part of the live bytes that may wait before writers are held back.
+const WAITING_PART: u64 = 33;
+/// Bytes that may always wait.
+const WAITING_MIN: u64 = 16 << 20;
+
+/// A database at the cut.
+#[derive(Clone, Copy, Debug)]
+pub struct CutDatabase {
+    /// Number of the database.
+    pub number: usize,
+    /// Its figures at the cut.
+    pub facts: KeyspaceFacts,
+    keyspace: KeyspaceId,
+}
+
+/// A snapshot: the right to every key as it was at the cut. Dropped, it lets go of all that was
+/// kept for it.
+#[derive(Debug)]
+pub struct Cut<'a> {
+    store: &'a Store,
+    thread: &'a mut ThreadContext,
+    now: Millis,
+    databases: Vec<CutDatabase>,
+    /// Number of the database and shard of the walk; `None` when it is through.
+    walk: Option<(usize, ShardId)>,
+    /// Shard from which on what was handed over is looked for.
+    taken: ShardId,
+    /// Collections that are frozen and were taken.
+    frozen: BTreeSet<u32>,
+}
+
+impl Store {
+    /// Takes a snapshot of all keys at one moment, in which `at_cut` is called while no other
+    /// thread is inside the gate. The thread is outside. `None` while there is another snapshot.
+    pub fn cut<'a>(
+        &'a self,
+        thread: &'a mut ThreadContext,
+        now: Millis,
+        at_cut: impl FnOnce(),
+    ) -> Option<Cut<'a>> {
+        if !self.shards.cuts.take() {
+            return None;
+        }
+        let databases = self.exclusively(thread, |store| {
+            let databases = store.cut_databases();
+            store.shards.begin_cut(databases.iter().map(|database| database.keyspace).collect());
+            at_cut();
+            databases
+        });
+        let walk = (!databases.is_empty()).then_some((0, ShardId(0)));
+        let (taken, frozen) = (ShardId(0), BTreeSet::new());
+        Some(Cut { store: self, thread, now, databases, walk, taken, frozen })
+    }
+
+    fn cut_databases(&self) -> Vec<CutDatabase> {
+        let databases = self.used_databases().filter_map(|number| {
+            let (keyspace, facts) = (self.keyspace(number)?, self.keyspace_facts(number));
+            Some(CutDatabase { number, facts, keyspace })
+        });
+        databases.filter(|database| database.facts.keys > 0).collect()
+    }
+
+    /// Bytes that were handed over to a snapshot and not yet taken.
+    pub fn bytes_handed_over(&self) -> u64 {
+        self.shards.cuts.waiting()
+    }
+
+    /// Bytes of that kind above which writers should be held back.
+    pub fn handed_over_max(&self) -> u64 {
+        (self.live_bytes() / WAITING_PART).max(WAITING_MIN)
+    }
+
+    /// Returns true if writers should be held back until the snapshot has taken some of what was
+    /// handed over.
+    pub fn holds_writers_back(&self) -> bool {
+        let waiting = self.bytes_handed_over();
+        waiting > WAITING_MIN && waiting > self.handed_over_max()
+    }
+}
+
+impl Cut<'_> {
+    /// Databases that held keys at the cut.
+    pub fn databases(&self) -> &[CutDatabase] {
+        &self.databases
+    }
+
+    /// The database of a copy.
+    pub fn database_of(&self, copied: &Copied<'_>) -> usize {
+        self.databases[usize::from(copied.number)].number
+    }
+
+    /// Returns true if the snapshot was given up: what it has kept may be incomplete.
+    pub fn is_given_up(&self) -> bool {
+        !self.store.shards.cuts.is_on()
+    }
+
+    /// Takes copies of some keys in place of those in `to`, each key of the cut once. Returns false
+    /// when there are no more.
+    pub fn take(&mut self, to: &mut Copies) -> bool {
+        to.clear();
+        while self.is_much_waiting() && to.byte_len() < TAKEN_BYTES && self.take_handed(to) {}
+        while to.is_empty() && self.walk.is_some() {
+            self.step(to);
+        }
+        while to.is_empty() && self.take_handed(to) {}
+        !to.is_empty()
+    }
+
+    /// Returns true if what was handed over is to be written before the walk goes on: much memory,
+    /// or frozen collections, of which clients copy node by node meanwhile.
+    fn is_much_waiting(&self) -> bool {
+        self.store.bytes_handed_over() > WAITING_FREE || self.store.shards.cuts.has_frozen()
+    }
+
+    /// Takes what was handed over in the next shard; false if there is none.
+    fn take_handed(&mut self, to: &mut Copies) -> bool {
+        let Some(shard) = self.store.shards.cuts.next_marked(self.taken) else { return false };
+        self.taken = ShardId(shard.0.wrapping_add(1));
+        let mut frozen = Vec::new();
+        self.store.enter(self.thread);
+        let shards = &self.store.shards;
+        shards.lock_quietly(self.thread, shard, self.now).take_handed(shard, to, &mut frozen);
+        self.leave(frozen);
+        true
+    }
+
+    /// Copies the next keys of the walk under one hold.
+    fn step(&mut self, to: &mut Copies) {
+        let Some((number, shard)) = self.walk else { return };
+        let keyspace = self.databases[number].keyspace;
+        let (shards, mut frozen, mut is_more) = (&self.store.shards, Vec::new(), false);
+        if !shards.counts(keyspace, shard).is_empty() {
+            self.store.enter(self.thread);
+            let mut guard = shards.lock_quietly(self.thread, shard, self.now);
+            let numbered = (narrow::to_u16(number), keyspace);
+            is_more = guard.copy_some(numbered, shard, to, &mut frozen);
+            drop(guard);
+            self.leave(frozen);
+        }
+        if !is_more {
+            let next = shard.0.checked_add(1).map(|shard| (number, ShardId(shard)));
+            let database = (number + 1 < self.databases.len()).then_some((number + 1, ShardId(0)));
+            self.walk = next.or(database);
+        }
+    }
+
+    /// Leaves the gate after a hold, and lets others run.
+    fn leave(&mut self, frozen: Vec<CollectionId>) {
+        self.frozen.extend(frozen.into_iter().map(|id| id.0));
+        self.store.leave(self.thread);
+        self.thread.pacer.yield_if_due();
+    }
+
+    /// Reads the value of a copy. A large one is read under a lock, so `read` should take some
+    /// tens of microseconds at most; it can be read again until it is let go of.
+    pub fn read<T>(&mut self, copied: &Copied<'_>, read: impl FnOnce(ValueRef<'_>) -> T) -> T {
+        let shards = &self.store.shards;
+        if let Some(value) = shards.copied_value(copied, self.now) {
+            return read(value);
+        }
+        self.store.enter(self.thread);
+        let id = copied.collection().expect("other values have no nodes");
+        let guard = shards.lock_owner(self.thread, id, self.now);
+        let guard = guard.expect("a frozen collection has an owner");
+        let done = read(guard.frozen_value(copied, self.now));
+        drop(guard);
+        self.leave(Vec::new());
+        done
+    }
+
+    /// Lets go of what was kept for a copy, in slices.
+    pub fn let_go(&mut self, copied: &Copied<'_>) {
+        if let Some(id) = copied.collection().filter(|id| self.frozen.remove(&id.0)) {
+            self.let_go_of(id);
+        }
+    }
+
+    fn let_go_of(&mut self, id: CollectionId) {
+        let mut next = Some(0);
+        while let Some(from) = next {
+            self.store.enter(self.thread);
+            let guard = self.store.shards.lock_owner(self.thread, id, self.now);
+            next = guard.and_then(|mut guard| guard.let_go_some(id, from));
+            self.leave(Vec::new());
+        }
+    }
+}
+
+impl Drop for Cut<'_> {
+    fn drop(&mut self) {
+        let shards = &self.store.shards;
+        shards.end_cut();
+        for shard in ShardId::all() {
+            let mut frozen = Vec::new();
+            self.store.enter(self.thread);
+            let mut guard = shards.lock_quietly(self.thread, shard, self.now);
+            let forgotten = guard.forget_cut(shard, &mut frozen);
+            drop(guard);
+            self.leave(frozen);
+            drop(forgotten);
+        }
+        while let Some(id) = self.frozen.pop_first() {
+            self.let_go_of(CollectionId(id));
+        }
+        self.store.free_kept(self.thread);
+        shards.cuts.give_back();
+    }
+}

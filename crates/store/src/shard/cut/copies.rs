@@ -1,0 +1,121 @@
+//! Copies of records, as a snapshot keeps them until they are written.
+
+use super::super::collections::CollectionId;
+use crate::key::ValueTag;
+use base::Millis;
+use heap::Record;
+use index::Entry;
+
+/// Bytes before each record: its entry, the number of its keyspace in the cut, its length.
+const HEAD_BYTES: usize = 8 + 2 + 4;
+
+/// Copies of records with their entries, one behind the other.
+///
+/// ```text
+/// | entry 8 | keyspace in the cut 2 | length 4 | record | entry 8 | ...
+/// ```
+#[derive(Debug, Default)]
+pub struct Copies {
+    bytes: Vec<u8>,
+}
+
+/// Copy of one record.
+#[derive(Clone, Copy, Debug)]
+pub struct Copied<'c> {
+    /// Number of the keyspace in the cut.
+    pub(crate) number: u16,
+    pub(in crate::shard) entry: Entry,
+    pub(in crate::shard) record: Record<'c>,
+}
+
+impl Copies {
+    /// Bytes of all copies.
+    pub fn byte_len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Returns true if there is no copy.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Forgets all copies, and keeps the memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+    }
+
+    /// Adds a copy of a record; returns its collection if the value is a tree.
+    ///
+    /// # Safety
+    /// The lock of the record's shard is held.
+    pub(super) unsafe fn push(
+        &mut self,
+        number: u16,
+        entry: Entry,
+        record: &Record<'_>,
+    ) -> Option<CollectionId> {
+        // SAFETY: as the caller says.
+        let (bytes, value_tag) = unsafe { (record.bytes(), ValueTag(record.value_tag())) };
+        self.bytes.reserve(HEAD_BYTES + bytes.len());
+        self.bytes.extend_from_slice(&entry.bits().to_le_bytes());
+        self.bytes.extend_from_slice(&number.to_le_bytes());
+        self.bytes.extend_from_slice(&narrow::to_u32(bytes.len()).to_le_bytes());
+        self.bytes.extend_from_slice(bytes);
+        // SAFETY: as the caller says.
+        let value = unsafe { record.value() };
+        if value_tag.is_tree() { CollectionId::read(value) } else { None }
+    }
+
+    pub(super) fn append(&mut self, other: &mut Copies) {
+        if self.bytes.is_empty() {
+            std::mem::swap(&mut self.bytes, &mut other.bytes);
+        } else {
+            self.bytes.append(&mut other.bytes);
+        }
+    }
+
+    /// Iterates over the copies.
+    pub fn iter(&self) -> impl Iterator<Item = Copied<'_>> {
+        let mut rest = &self.bytes[..];
+        std::iter::from_fn(move || {
+            let (entry, behind) = rest.split_first_chunk()?;
+            let (number, behind) = behind.split_first_chunk()?;
+            let (len, behind) = behind.split_first_chunk()?;
+            let (record, behind) = behind.split_at(u32::from_le_bytes(*len) as usize);
+            rest = behind;
+            // SAFETY: `push` has written a whole record here.
+            let record = unsafe { Record::of_copy(record) };
+            let entry = Entry::from_bits(u64::from_le_bytes(*entry));
+            Some(Copied { number: u16::from_le_bytes(*number), entry, record })
+        })
+    }
+}
+
+impl<'c> Copied<'c> {
+    /// The key.
+    pub fn key(&self) -> &'c [u8] {
+        self.record.key()
+    }
+
+    /// Deadline of the key.
+    pub fn deadline(&self) -> Option<Millis> {
+        // SAFETY: nobody writes to a copy.
+        if self.entry.has_deadline() { unsafe { self.record.deadline() } } else { None }
+    }
+
+    /// Four bits of access history.
+    pub fn access_bits(&self) -> u8 {
+        self.entry.access()
+    }
+
+    /// Returns true if the value has nodes, which are read under a lock.
+    pub fn is_large(&self) -> bool {
+        self.collection().is_some()
+    }
+
+    pub(crate) fn collection(&self) -> Option<CollectionId> {
+        // SAFETY: nobody writes to a copy.
+        let (value_tag, value) = unsafe { (self.record.value_tag(), self.record.value()) };
+        if ValueTag(value_tag).is_tree() { CollectionId::read(value) } else { None }
+    }
+}

@@ -1,0 +1,209 @@
+//! Holds of the saver: steps of the walk, taking what was handed over, reading and letting go of
+//! what is frozen.
+
+use super::super::collections::CollectionId;
+use super::super::guard::Guard;
+use super::super::shards::Shards;
+use super::super::value_ref::ValueRef;
+use super::copies::{Copied, Copies};
+use super::unsaved::Unsaved;
+use base::{KeyspaceId, Location, Millis, PositionHash, ShardId};
+use index::{Entry, Position, prefetch};
+use smallvec::SmallVec;
+use tree::NodeId;
+
+/// Buckets whose records are copied under one hold.
+const BUCKETS_PER_HOLD: usize = 24;
+/// Bytes after which a hold ends.
+const BYTES_PER_HOLD: usize = 64 << 10;
+/// Nodes that are let go of under one hold.
+const NODES_PER_HOLD: NodeId = 256;
+
+/// Most bytes of a record that are prefetched.
+const AHEAD_BYTES_MAX: usize = 256;
+
+/// A bucket of the walk: its natives, and where the next one begins.
+struct Bucket {
+    natives: usize,
+    next: Option<Position>,
+}
+
+impl Shards {
+    /// Begins a cut of these keyspaces. To be called while the gate is closed.
+    pub fn begin_cut(&self, keyspaces: Vec<KeyspaceId>) {
+        self.keyspaces.keep(&keyspaces);
+        self.cuts.begin(keyspaces);
+        self.listeners.hear_cut(true);
+    }
+
+    /// Ends the cut: nothing is handed over any more. What was stays in the shards.
+    pub fn end_cut(&self) {
+        self.listeners.hear_cut(false);
+        self.cuts.end();
+    }
+
+    /// The value of a copy in one piece.
+    pub fn copied_value<'c>(&'c self, copied: &Copied<'c>, as_of: Millis) -> Option<ValueRef<'c>> {
+        // SAFETY: the value has no nodes.
+        let value = unsafe { ValueRef::copied(self, as_of, copied.entry, copied.record) };
+        (!copied.is_large()).then_some(value)
+    }
+}
+
+impl Guard<'_> {
+    /// Copies the records of some keys of a keyspace of the cut, from the walk's place in a shard
+    /// on; of large values it freezes the nodes. Returns false if there are no more of them.
+    pub fn copy_some(
+        &mut self,
+        (number, keyspace): (u16, KeyspaceId),
+        shard: ShardId,
+        to: &mut Copies,
+        frozen: &mut Vec<CollectionId>,
+    ) -> bool {
+        self.assert_held(shard);
+        let shards = self.shards;
+        // SAFETY: the shard is locked.
+        let unsaved = unsafe { shards.cuts.unsaved(shard) };
+        if shards.cuts.number_of(unsaved, keyspace).is_none() || unsaved.place.0 > number {
+            return false;
+        }
+        let begin = Position::of_shard(shard);
+        let from = if unsaved.place.0 == number { unsaved.place.1 } else { 0 };
+        let mut at = Some(begin.max(Position::of_hash(PositionHash(from))));
+        let (natives, buckets) = self.look_ahead(keyspace, at);
+        let mut natives = natives.into_iter();
+        for bucket in buckets {
+            let here: SmallVec<[Entry; 16]> = natives.by_ref().take(bucket.natives).collect();
+            if !self.copy_bucket(unsaved, number, &here, to, frozen) {
+                break;
+            }
+            at = bucket.next;
+            let place = at.map_or((number + 1, 0), |next| (number, next.hash().0));
+            unsaved.go_on_to(place);
+            if at.is_none() || to.byte_len() >= BYTES_PER_HOLD {
+                break;
+            }
+        }
+        at.is_some()
+    }
+
+    /// Collects the natives of some buckets, and prefetches their records.
+    fn look_ahead(
+        &self,
+        keyspace: KeyspaceId,
+        from: Option<Position>,
+    ) -> (SmallVec<[Entry; 128]>, SmallVec<[Bucket; BUCKETS_PER_HOLD]>) {
+        let (shards, mut natives) = (self.shards, SmallVec::<[Entry; 128]>::new());
+        let (mut buckets, mut at) = (SmallVec::new(), from);
+        let index = shards.counts(keyspace, from.map_or(ShardId(0), |from| from.hash().shard()));
+        let average = narrow::to_usize(index.bytes() / index.len().max(1));
+        let ahead = average.min(AHEAD_BYTES_MAX);
+        while let Some(from) = at.filter(|_| buckets.len() < BUCKETS_PER_HOLD) {
+            let before = natives.len();
+            at = index.scan_bucket(&shards.blocks, from, |_, entry| {
+                prefetch_record(shards, entry.location(), ahead);
+                natives.push(entry);
+            });
+            buckets.push(Bucket { natives: natives.len() - before, next: at });
+        }
+        (natives, buckets)
+    }
+
+    /// Copies what is not settled of a bucket. Returns false if there was too much for one hold:
+    /// what was copied is noted then.
+    fn copy_bucket(
+        &self,
+        unsaved: &mut Unsaved,
+        number: u16,
+        natives: &[Entry],
+        to: &mut Copies,
+        frozen: &mut Vec<CollectionId>,
+    ) -> bool {
+        let (shards, mut is_whole) = (self.shards, true);
+        let mut copied: SmallVec<[PositionHash; 16]> = SmallVec::new();
+        for entry in natives {
+            // SAFETY: the location stands in the index of a locked shard.
+            let record = unsafe { shards.heap.record(entry.location()) };
+            let hash = shards.hasher.hash(record.key());
+            if unsaved.is_settled(number, hash) {
+                continue;
+            }
+            // Keys with the very same position hash go together.
+            if to.byte_len() >= BYTES_PER_HOLD && !copied.contains(&hash) {
+                is_whole = false;
+                continue;
+            }
+            copied.push(hash);
+            // SAFETY: the shard is locked.
+            if let Some(id) = unsafe { to.push(number, *entry, &record) } {
+                // SAFETY: the shard of the key, which owns the collection, is locked.
+                unsafe { shards.collections.freeze(id) };
+                frozen.push(id);
+            }
+        }
+        if !is_whole {
+            copied.into_iter().for_each(|hash| unsaved.note(number, hash));
+        }
+        is_whole
+    }
+
+    /// Takes what was handed over in a shard.
+    pub fn take_handed(&mut self, shard: ShardId, to: &mut Copies, frozen: &mut Vec<CollectionId>) {
+        self.assert_held(shard);
+        // SAFETY: the shard is locked.
+        let unsaved = unsafe { self.shards.cuts.unsaved(shard) };
+        self.shards.cuts.taken(shard, unsaved.handed.byte_len(), unsaved.frozen.len());
+        to.append(&mut unsaved.handed);
+        frozen.append(&mut unsaved.frozen);
+    }
+
+    /// Takes all that a shard knows of a cut that has ended.
+    pub fn forget_cut(&mut self, shard: ShardId, frozen: &mut Vec<CollectionId>) -> Unsaved {
+        self.take_handed(shard, &mut Copies::default(), frozen);
+        // SAFETY: the shard is locked.
+        std::mem::take(unsafe { self.shards.cuts.unsaved(shard) })
+    }
+
+    /// The value of a copy whose nodes are frozen.
+    ///
+    /// # Panics
+    /// If the shard of its collection's owner is not locked.
+    pub fn frozen_value<'c>(&'c self, copied: &Copied<'c>, as_of: Millis) -> ValueRef<'c> {
+        let id = copied.collection().expect("the value has nodes");
+        self.assert_held(self.shards.collections.owner(id).shard());
+        // SAFETY: the owner's shard is locked, and the guard is borrowed.
+        unsafe { ValueRef::copied(self.shards, as_of, copied.entry, copied.record) }
+    }
+
+    /// Lets go of some nodes of a frozen collection, from one on. Returns where to go on. After the
+    /// last node the collection goes to lazy free if its key is gone.
+    pub fn let_go_some(&mut self, id: CollectionId, from: NodeId) -> Option<NodeId> {
+        let mut collection = self.collection(id)?;
+        let next = collection.let_go_frozen(from, NODES_PER_HOLD);
+        let bytes = collection.live_bytes();
+        if next.is_none() {
+            let collections = &self.shards.collections;
+            // SAFETY: the owner's shard is locked.
+            let frozen = unsafe { collections.thaw(id) };
+            if let Some(frozen) = frozen.filter(|_| collections.is_dying(id)) {
+                if !frozen.is_counted {
+                    self.shards.budget.hand_to_lazy_free(bytes);
+                }
+                collections.hand_to_lazy_free(id);
+            }
+        }
+        next
+    }
+}
+
+/// Bytes of a cache line.
+const LINE_BYTES: usize = 64;
+
+/// Prefetches the first bytes of a record, which will be copied soon.
+fn prefetch_record(shards: &Shards, at: Location, bytes: usize) {
+    let begin = shards.heap.address(at);
+    for line in (0..bytes).step_by(LINE_BYTES) {
+        prefetch(begin.wrapping_add(line));
+    }
+    prefetch(begin.wrapping_add(bytes));
+}
