@@ -42,6 +42,7 @@ mod pipeline;
 mod poller;
 mod query;
 mod saver;
+mod services;
 mod start;
 mod stream;
 mod timers;

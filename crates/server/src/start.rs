@@ -15,6 +15,7 @@ use crate::logging;
 use crate::mail::{Mail, Mailbox};
 use crate::migrate::Couriers;
 use crate::saver::{self, Saver};
+use crate::services::Services;
 use crate::worker::{Worker, WorkerParts};
 use base::{Clock, KeyHasher, Stopwatch, process};
 use command::{Identity, Instance};
@@ -35,15 +36,6 @@ use thiserror::Error;
 
 /// File descriptors that the server needs besides those of its clients.
 const DESCRIPTORS_RESERVED: u64 = 32;
-
-/// What threads beside the workers do for others.
-#[derive(Clone)]
-pub struct Services {
-    /// Writes the journal.
-    pub journal: Arc<Journal>,
-    /// Makes snapshots.
-    pub saver: Arc<Saver>,
-}
 
 /// Reason why the server did not start.
 #[derive(Debug, Error)]
@@ -386,9 +378,11 @@ fn follow_settings(instance: &Arc<Instance>, services: &Services) {
         std::env::set_current_dir(&*general::DIR.get(settings)).map_err(|error| error.to_string())
     };
     instance.settings.on_change(general::DIR.name(), Arc::new(change_directory));
-    let journal = Arc::clone(&services.journal);
+    let (weak, journal) = (Arc::downgrade(instance), Arc::clone(&services.journal));
     let tell_writer = Arc::new(move |_: &Settings| {
-        journal.follow_settings();
+        if let Some(instance) = weak.upgrade() {
+            journal.follow_settings(&instance);
+        }
         Ok(())
     });
     for name in [APPENDONLY.name(), APPENDFSYNC.name()] {

@@ -303,7 +303,7 @@ fn upheaval(shared: &Shared, seed: u64) {
             store.flush(&mut thread, store::Flush::One(database));
         } else {
             let other = random.below(DATABASES as u64) as usize;
-            store.swap_databases(&thread, database, other);
+            store.swap_databases(&mut thread, database, other);
         }
         let keyspace = store.keyspace(database).expect("a database");
         let now = shared.now();

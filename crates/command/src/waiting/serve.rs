@@ -188,8 +188,8 @@ struct Server<'s> {
     now: Millis,
     /// Maximum number of waiters in a line whose keys are locked at once.
     most: usize,
-    /// Replies to waiters that were served under the present hold: they leave behind its unit, whose
-    /// position they wait for.
+    /// Replies to waiters that were served under the present hold: they leave behind its unit,
+    /// whose position they wait for.
     answers: RefCell<Vec<(Arc<Client>, Vec<u8>)>>,
 }
 

@@ -1,9 +1,8 @@
 //! Faults of the disk, for tests of the whole server in builds with assertions.
 //!
-//! `VARVE_FAULT=die@7` ends the process before its seventh step with files, as a power cut of the
-//! process alone would; `fail@7` makes that step fail, `full@7` as if the disk were full, both once,
-//! or from that step on with `7+`; `wait@7+` makes each step from there on take 50 ms. Steps are
-//! counted for the whole process.
+//! `VARVE_FAULT=die@7` ends the process before its seventh step with files. `fail@7` makes that
+//! step fail, `full@7` as if the disk were full: once, or from that step on with `7+`. `wait@7+`
+//! makes each step from there on take 50 ms. Steps are counted for the whole process.
 
 use std::io;
 use std::sync::OnceLock;

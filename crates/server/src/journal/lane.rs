@@ -1,10 +1,10 @@
 //! A thread's way into the ring.
 
-use super::Journal;
+use super::shared::Journal;
 use journal::{Command, Lane, Words};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use store::{EffectWords, Unit, UnitLog};
+use store::{EffectWords, ThreadContext, Unit, UnitLog};
 
 /// Log of the units of one thread.
 #[derive(Debug)]
@@ -13,9 +13,12 @@ pub struct LaneLog {
     journal: Arc<Journal>,
 }
 
-impl LaneLog {
-    pub fn new(lane: Lane, journal: Arc<Journal>) -> LaneLog {
-        LaneLog { lane, journal }
+impl Journal {
+    /// Gives a thread a lane, so that it may change data.
+    pub fn join(self: &Arc<Journal>, thread: &mut ThreadContext) {
+        if let Some(lane) = self.take_lane() {
+            thread.set_unit_log(Box::new(LaneLog { lane, journal: Arc::clone(self) }));
+        }
     }
 }
 

@@ -7,185 +7,23 @@
 //!   │ changes are held back ◀──┘ far      │ written          │ safe
 //!   └ replies wait for their position ◀───┴──────────────────┘
 //! ```
-//! A thread puts a unit while it holds the unit's locks, and goes on. Under `appendfsync always` the
-//! reply of a change is marked with the unit's position, and leaves when that is safe: one sync for
-//! all who wait. While more than the budget waits for the disk, changes are held back before they
+//! A thread puts a unit while it holds the unit's locks, and goes on. Under `appendfsync always`
+//! the reply of a change is marked with the unit's position, and leaves when that is safe: one sync
+//! for all who wait. While more than the budget waits for the disk, changes are held back before they
 //! take locks. With the journal off nothing is copied; turning it on and off happens while the gate
 //! is closed.
 //!
 //! Owner: the thread of the writer, which has the end of the ring that is read, and the files.
 //! Start at: `writer.rs`.
 
+mod base_job;
 mod lane;
+mod policy;
 mod rotation;
+mod shared;
 mod syncer;
 mod wake;
 mod writer;
 
+pub use shared::Journal;
 pub use writer::{Begin, JournalThread};
-
-use crate::output::ALL_SAFE;
-use command::Instance;
-use journal::{Lane, Reader, Ring};
-use lane::LaneLog;
-use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Acquire, Ordering::Relaxed};
-use std::sync::atomic::{AtomicUsize, Ordering::Release};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
-use store::ThreadContext;
-use wake::Rest;
-
-/// Number of lanes: one for each thread that may pass the gate.
-const LANES: usize = base::gate::MEMBERS_MAX;
-/// Distance from the oldest position in memory to the tail that the ring has room for.
-const SPAN_BYTES: usize = 16 << 30;
-/// Bytes that wait for the file from which on the writer is woken before its time.
-const WAKE_BYTES: u64 = 1 << 20;
-/// Time between two looks at what was written.
-const FLUSH_WAIT: Duration = Duration::from_millis(1);
-/// Least bytes that may wait for the file before changes are held back.
-const BUDGET_MIN: u64 = 16 << 20;
-
-/// What all threads know of the journal.
-#[derive(Debug)]
-pub struct Journal {
-    ring: Arc<Ring>,
-    /// Lanes that no thread has yet.
-    lanes: Mutex<Vec<Lane>>,
-    rest: Rest,
-    /// Position up to which the stream was written to the file.
-    written: AtomicU64,
-    /// Replies up to this position may leave.
-    safe: AtomicU64,
-    /// Highest position that a reply waits for.
-    awaited: AtomicU64,
-    /// True if replies to changes wait until these are safe.
-    holds_replies: AtomicBool,
-    /// Bytes that may wait for the file.
-    budget: AtomicU64,
-    /// Position of a cut at which the file is to end; nothing behind it is written before.
-    cut: AtomicU64,
-    abroad: Abroad,
-    asked: Asked,
-}
-
-/// Units outside of the home database, each of which takes two SELECTs.
-#[derive(Debug, Default)]
-struct Abroad {
-    count: AtomicU64,
-    /// Database of the last one.
-    database: AtomicUsize,
-}
-
-/// What other threads want of the writer.
-#[derive(Debug, Default)]
-struct Asked {
-    rewrite: AtomicBool,
-    stop: AtomicBool,
-}
-
-impl Journal {
-    /// Returns a journal that is off, and the end of its ring that is read.
-    ///
-    /// # Errors
-    /// When the system refuses address space.
-    pub fn new() -> io::Result<(Arc<Journal>, Reader)> {
-        let (lanes, reader) = Ring::with_lanes(0, LANES, SPAN_BYTES)?;
-        let journal = Journal {
-            ring: Arc::clone(reader.ring()),
-            lanes: Mutex::new(lanes),
-            rest: Rest::default(),
-            written: AtomicU64::new(0),
-            safe: AtomicU64::new(ALL_SAFE),
-            awaited: AtomicU64::new(0),
-            holds_replies: AtomicBool::new(false),
-            budget: AtomicU64::new(BUDGET_MIN),
-            cut: AtomicU64::new(rotation::NO_CUT),
-            abroad: Abroad::default(),
-            asked: Asked::default(),
-        };
-        Ok((Arc::new(journal), reader))
-    }
-
-    /// Gives a thread a lane, so that it may change data. There are as many lanes as threads may
-    /// work on a store.
-    pub fn join(self: &Arc<Journal>, thread: &mut ThreadContext) {
-        if let Some(lane) = self.take_lane() {
-            thread.set_unit_log(Box::new(LaneLog::new(lane, Arc::clone(self))));
-        }
-    }
-
-    fn take_lane(&self) -> Option<Lane> {
-        self.lanes.lock().unwrap_or_else(PoisonError::into_inner).pop()
-    }
-
-    /// Replies up to this position may leave.
-    #[inline]
-    pub fn safe(&self) -> u64 {
-        self.safe.load(Acquire)
-    }
-
-    /// Sets the position up to which replies may leave.
-    #[cfg(test)]
-    pub fn set_safe(&self, position: u64) {
-        self.safe.store(position, Release);
-    }
-
-    /// Returns true if the reply to a change waits until its unit, which ends at `position`, is
-    /// safe; the writer knows then that somebody waits.
-    #[inline]
-    pub fn holds_reply(&self, position: u64) -> bool {
-        let holds = self.holds_replies.load(Acquire) && position > self.safe();
-        if holds {
-            self.awaited.fetch_max(position, Relaxed);
-        }
-        holds
-    }
-
-    /// To be called after a batch in which units were put, with no lock held: wakes the writer if
-    /// it should write now, and holds changes back if it is far behind.
-    pub fn after_batch(&self, instance: &Instance) {
-        let pending = self.pending_bytes();
-        if pending > self.budget.load(Relaxed) && instance.store.has_journal() {
-            instance.hold_changes();
-        }
-        self.rest.end_if(pending >= WAKE_BYTES || self.holds_replies.load(Relaxed));
-    }
-
-    /// Bytes that were not written to the file yet.
-    fn pending_bytes(&self) -> u64 {
-        self.ring.tail().saturating_sub(self.written.load(Relaxed))
-    }
-
-    /// Waits until all that was changed before is in the files, and no base is being written. The
-    /// thread is inside the gate, and leaves it meanwhile.
-    pub fn flush(&self, instance: &Instance, thread: &ThreadContext) {
-        instance.store.leave(thread);
-        let tail = self.ring.tail();
-        let state = &instance.journal;
-        let is_behind = || self.written.load(Acquire) < tail || state.is_rewriting.load(Relaxed);
-        while state.is_on.load(Relaxed) && is_behind() {
-            self.rest.end();
-            std::thread::sleep(FLUSH_WAIT);
-        }
-        instance.store.enter(thread);
-    }
-
-    /// Asks for a new base.
-    pub fn ask_for_rewrite(&self) {
-        self.asked.rewrite.store(true, Release);
-        self.rest.end();
-    }
-
-    /// Has the writer look at the settings.
-    pub fn follow_settings(&self) {
-        self.rest.end();
-    }
-
-    /// Has the writer end, after all that was changed before is safe.
-    pub fn stop(&self) {
-        self.asked.stop.store(true, Release);
-        self.rest.end();
-    }
-}

@@ -4,144 +4,30 @@
 //! writer   base file made ─▶ snapshot asked for ····· old file ends at the cut ···· base switched
 //! saver                          cut ─▶ what is there at the cut ─▶ base, synced ─┘  old files go
 //! ```
-//! It follows LESS (log to a new file, and write a snapshot beside it, in place of a rewrite that is
-//! caught up through a buffer). Turning the journal on is the same, with a file that is no part of
+//! It follows LESS: log to a new file, and write a snapshot beside it, in place of a rewrite that
+//! is caught up through a buffer. Turning the journal on is the same, with a file that is no part of
 //! the set before its base is; so is going on after a sync that has failed.
 
-use super::Journal;
+use super::base_job::{BaseJob, Event, Rotation};
+use super::shared::NO_CUT;
 use super::writer::JournalThread;
-use crate::saver::{Job, JobKind, Sink};
 use base::Millis;
-use command::Instance;
-use crossbeam_channel::{Receiver, Sender, unbounded};
-use journal::disk::{Directory, File, OpenFile, append_all};
+use crossbeam_channel::unbounded;
+use journal::disk::Directory;
 use journal::log::{Log, LogError};
 use journal::set::{BaseForm, Set, SetError};
 use journal::writer::Start;
 use settings::journal::{
-    AOF_REWRITE_INCREMENTAL_FSYNC, APPENDDIRNAME, APPENDFILENAME, APPENDONLY,
-    AUTO_AOF_REWRITE_MIN_SIZE, AUTO_AOF_REWRITE_PERCENTAGE,
+    APPENDDIRNAME, APPENDFILENAME, APPENDONLY, AUTO_AOF_REWRITE_MIN_SIZE,
+    AUTO_AOF_REWRITE_PERCENTAGE,
 };
-use snapshot::SaveError;
-use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::time::{Duration, Instant};
 
-/// Position that no stream reaches: there is no cut.
-pub const NO_CUT: u64 = u64::MAX;
 /// Time after a failure before the next try.
 const RETRY: Duration = Duration::from_secs(1);
-/// Bytes of a base that are written before the system is asked to put them on the disk.
-const WRITE_BACK_BYTES: u64 = 4 << 20;
-
-/// State of rotations.
-#[derive(Debug, Default)]
-pub struct Rotations {
-    pub(super) current: Option<Rotation>,
-    /// When the last one failed.
-    failed: Option<Instant>,
-}
-
-/// A rotation at work.
-#[derive(Debug)]
-pub(super) struct Rotation {
-    events: Receiver<Event>,
-    /// The set, until there is a log that has it.
-    set: Option<Set<Directory>>,
-    /// The cut, until the old file has ended there.
-    cut: Option<u64>,
-    /// Number of the first incremental file that stays, once the cut is behind.
-    first: Option<u64>,
-    is_saved: bool,
-}
-
-/// What the saver tells.
-#[derive(Debug)]
-enum Event {
-    Cut(u64),
-    Saved(Result<(), SaveError>),
-}
-
-/// The saver's part of a rotation.
-struct BaseJob {
-    journal: Arc<Journal>,
-    /// The base; taken when it is opened.
-    file: Option<OpenFile>,
-    /// True if units are recorded from the cut on.
-    turns_on: bool,
-    tell: Sender<Event>,
-}
-
-/// The base on its way to the disk.
-struct BaseSink {
-    file: OpenFile,
-    writes_early: bool,
-    bytes: u64,
-    begun: u64,
-}
-
-impl Job for BaseJob {
-    fn kind(&self) -> JobKind {
-        JobKind::Rotation
-    }
-
-    fn open(&mut self, instance: &Instance) -> io::Result<Box<dyn Sink>> {
-        let file = self.file.take().ok_or(io::ErrorKind::NotFound)?;
-        let writes_early = AOF_REWRITE_INCREMENTAL_FSYNC.get(&instance.settings);
-        Ok(Box::new(BaseSink { file, writes_early, bytes: 0, begun: 0 }))
-    }
-
-    fn at_cut(&mut self, instance: &Instance) {
-        // Nobody puts units, so all that is behind the tail comes after the cut.
-        let cut = self.journal.ring.tail();
-        self.journal.cut.store(cut, Release);
-        if self.turns_on {
-            instance.store.set_journal(true);
-        }
-        self.send(Event::Cut(cut));
-    }
-
-    fn end(self: Box<Self>, _: &Instance, saved: Result<(), SaveError>) {
-        self.send(Event::Saved(saved));
-    }
-}
-
-impl BaseJob {
-    fn send(&self, event: Event) {
-        // Who has given the rotation up does not want to know.
-        let _ = self.tell.send(event);
-        self.journal.rest.end();
-    }
-}
-
-impl Write for BaseSink {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        append_all(&self.file, bytes)?;
-        self.bytes += bytes.len() as u64;
-        if self.writes_early && self.bytes - self.begun >= WRITE_BACK_BYTES {
-            self.file.write_back(self.begun, self.bytes - self.begun);
-            self.begun = self.bytes;
-        }
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Sink for BaseSink {
-    fn sync(&mut self) -> io::Result<()> {
-        self.file.sync()
-    }
-
-    /// The writer of the journal gives it its name.
-    fn put_in_place(self: Box<Self>) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 impl JournalThread {
     /// Begins a rotation that was asked for or is due, and goes on with the one at work.
@@ -152,7 +38,7 @@ impl JournalThread {
             && self.rotations.failed.is_none_or(|failed| failed.elapsed() >= RETRY);
         if may_begin && (self.journal.asked.rewrite.swap(false, Relaxed) || is_wanted) {
             self.rotations.failed = None;
-            if let Err(error) = self.begin_rotation(now) {
+            if let Err(error) = self.begin_rotation() {
                 tracing::warn!("Error beginning to write a new base: {error}");
                 self.instance.journal.end_rewrite(true, now);
                 self.give_up_rotation();
@@ -173,9 +59,8 @@ impl JournalThread {
             && growth >= percentage
     }
 
-    fn begin_rotation(&mut self, now: Millis) -> Result<(), SetError> {
+    fn begin_rotation(&mut self) -> Result<(), SetError> {
         let settings = &self.instance.settings;
-        self.instance.journal.begin_rewrite(now);
         let mut opened = None;
         let set = match &mut self.log {
             Some(log) => log.set(),
@@ -193,11 +78,16 @@ impl JournalThread {
         let file = Some(set.create_base()?);
         let (tell, events) = unbounded();
         let turns_on = self.log.is_none() && APPENDONLY.get(settings);
-        tracing::info!("Background append only file rewriting started");
         let journal = Arc::clone(&self.journal);
         self.saver.push(Box::new(BaseJob { journal, file, turns_on, tell }));
-        self.rotations.current =
-            Some(Rotation { events, set: opened, cut: None, first: None, is_saved: false });
+        self.rotations.current = Some(Rotation {
+            events,
+            set: opened,
+            cut: None,
+            first: None,
+            is_saved: false,
+            turns_on,
+        });
         Ok(())
     }
 
@@ -233,6 +123,9 @@ impl JournalThread {
     /// Ends the old file at the cut, and goes on in another one.
     fn pass_cut(&mut self, cut: u64, now: Millis) -> Result<(), LogError> {
         self.wait_for_sync();
+        // Nobody was filling a place at the cut, so all before it is whole.
+        let whole = self.reader.whole();
+        debug_assert!(whole >= cut, "units are whole when the gate is closed");
         let Some(rotation) = &mut self.rotations.current else { return Ok(()) };
         let first = match &mut self.log {
             Some(log) if log.has_sync_failed() || log.is_apart() => {
@@ -276,6 +169,8 @@ impl JournalThread {
         let state = &self.instance.journal;
         state.base_bytes.store(self.bytes(), Relaxed);
         state.is_on.store(self.log.is_some(), Relaxed);
+        // Whoever sees the end may count on what the settings promise.
+        self.journal.follow_policy(&self.instance);
         state.end_rewrite(false, now);
         tracing::info!("Background AOF rewrite finished successfully");
     }

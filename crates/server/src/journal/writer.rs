@@ -7,13 +7,13 @@
 //! time; under `appendfsync always` by each batch. After a failure changes are refused, and it tries
 //! again every second.
 
-use super::rotation::Rotations;
+use super::base_job::Rotations;
+use super::policy::sync_policy;
+use super::shared::{BUDGET_MIN, Journal};
 use super::syncer::Syncer;
-use super::{BUDGET_MIN, Journal};
 use crate::limits;
-use crate::output::ALL_SAFE;
 use crate::saver::Saver;
-use crate::start::Services;
+use crate::services::Services;
 use base::Millis;
 use command::{Instance, Notice};
 use journal::disk::{Directory, File, Files};
@@ -22,10 +22,7 @@ use journal::set::{Set, SetError};
 use journal::sync_line::ReplicationId;
 use journal::writer::{Start, SyncPolicy, WriteError};
 use journal::{Lane, Reader};
-use settings::AppendFsync;
-use settings::journal::{
-    AOF_TIMESTAMP_ENABLED, APPENDFSYNC, APPENDONLY, NO_APPENDFSYNC_ON_REWRITE,
-};
+use settings::journal::{AOF_TIMESTAMP_ENABLED, APPENDONLY};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -154,7 +151,7 @@ impl JournalThread {
             let state = &self.instance.journal;
             state.base_bytes.store(self.other_bytes, Relaxed);
             state.is_on.store(true, Relaxed);
-            self.follow_policy();
+            self.journal.follow_policy(&self.instance);
             self.instance.store.exclusively(&self.thread, |store| store.set_journal(true));
         }
     }
@@ -191,41 +188,11 @@ impl JournalThread {
     /// Turns the journal on or off, as the setting says.
     fn follow_settings(&mut self) {
         let is_wanted = APPENDONLY.get(&self.instance.settings);
-        if self.log.is_some() && !is_wanted {
+        let is_turning_on = self.log.is_none() && self.rotations.is_turning_on();
+        if !is_wanted && (self.log.is_some() || is_turning_on) {
             self.turn_off();
         }
-        self.follow_policy();
-    }
-
-    /// Has replies wait for syncs, or not.
-    fn follow_policy(&self) {
-        let journal = &self.journal;
-        let is_on = self.instance.journal.is_on.load(Relaxed);
-        let holds = is_on && self.policy() == SyncPolicy::Always;
-        if holds == journal.holds_replies.load(Relaxed) {
-            return;
-        }
-        if holds {
-            let safe = self.log.as_ref().map_or(0, |log| log.safe().position);
-            journal.safe.store(safe, Release);
-            journal.holds_replies.store(true, Release);
-        } else {
-            journal.holds_replies.store(false, Release);
-            journal.safe.store(ALL_SAFE, Release);
-            journal.awaited.store(0, Relaxed);
-            self.instance.clients.tell_workers(&Notice::Safe);
-        }
-    }
-
-    fn policy(&self) -> SyncPolicy {
-        let settings = &self.instance.settings;
-        let is_saving = self.instance.journal.is_rewriting.load(Relaxed);
-        match APPENDFSYNC.get(settings) {
-            AppendFsync::No => SyncPolicy::No,
-            _ if is_saving && NO_APPENDFSYNC_ON_REWRITE.get(settings) => SyncPolicy::No,
-            AppendFsync::Always => SyncPolicy::Always,
-            AppendFsync::EverySecond => SyncPolicy::EverySecond,
-        }
+        self.journal.follow_policy(&self.instance);
     }
 
     /// Writes what is whole.
@@ -265,7 +232,7 @@ impl JournalThread {
 
     /// Begins a sync if it is due. Under `always` it is waited for.
     fn sync(&mut self, now: Millis) {
-        let policy = self.policy();
+        let policy = sync_policy(&self.instance);
         let Some(log) = &mut self.log else { return };
         if self.sync_began.is_some() || !log.is_sync_due(policy, now) {
             return;
@@ -419,7 +386,7 @@ impl JournalThread {
             tracing::warn!("Error writing the append-only file: {error}");
         }
         self.instance.journal.is_on.store(false, Relaxed);
-        self.follow_policy();
+        self.journal.follow_policy(&self.instance);
         self.instance.set_journal_failure(None);
         limits::apply(&self.instance);
         self.instance.resume_changes();

@@ -69,14 +69,19 @@ impl DataFiles for Files {
     }
 
     fn rewrite_journal(&self, instance: &Instance) -> Rewrite {
-        if instance.journal.is_rewriting.load(Relaxed) {
+        let state = &instance.journal;
+        if state.is_rewriting.load(Relaxed) {
+            return Rewrite::GoesOn;
+        }
+        if self.saver.is_busy() {
+            state.is_scheduled.store(true, Relaxed);
+            self.journal.ask_for_rewrite();
+            return Rewrite::Scheduled;
+        }
+        if state.is_rewriting.swap(true, Relaxed) {
             return Rewrite::GoesOn;
         }
         self.journal.ask_for_rewrite();
-        if self.saver.is_busy() {
-            instance.journal.is_scheduled.store(true, Relaxed);
-            return Rewrite::Scheduled;
-        }
         Rewrite::Begins
     }
 

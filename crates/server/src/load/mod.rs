@@ -197,8 +197,8 @@ fn load_rdb(
 
 fn report(instance: &Instance, file: &str, functions: usize, began: Instant) {
     let progress = &instance.loading.progress;
-    let [keys, expired, empty] =
-        [&progress.keys, &progress.expired, &progress.empty].map(|count| count.load(Relaxed));
+    let [expired, empty] = [&progress.expired, &progress.empty].map(|count| count.load(Relaxed));
+    let keys = instance.store.keys();
     let seconds = began.elapsed().as_secs_f64();
     tracing::info!("Done loading {file}: {keys} keys in {seconds:.3} seconds, {expired} expired");
     if empty > 0 {

@@ -1,0 +1,134 @@
+//! The saver's part of a rotation: the base.
+
+use super::shared::Journal;
+use crate::saver::{Job, JobKind, Sink};
+use command::Instance;
+use crossbeam_channel::{Receiver, Sender};
+use journal::disk::{Directory, File, OpenFile, append_all};
+use journal::set::Set;
+use settings::journal::AOF_REWRITE_INCREMENTAL_FSYNC;
+use snapshot::SaveError;
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Release;
+use std::time::Instant;
+
+/// Bytes of a base that are written before the system is asked to put them on the disk.
+const WRITE_BACK_BYTES: u64 = 4 << 20;
+
+/// State of rotations.
+#[derive(Debug, Default)]
+pub struct Rotations {
+    pub current: Option<Rotation>,
+    /// When the last one failed.
+    pub failed: Option<Instant>,
+}
+
+impl Rotations {
+    /// Returns true if the journal will be on when the rotation at work has ended.
+    pub fn is_turning_on(&self) -> bool {
+        self.current.as_ref().is_some_and(|rotation| rotation.turns_on)
+    }
+}
+
+/// A rotation at work.
+#[derive(Debug)]
+pub struct Rotation {
+    pub events: Receiver<Event>,
+    /// The set, until there is a log that has it.
+    pub set: Option<Set<Directory>>,
+    /// The cut, until the old file has ended there.
+    pub cut: Option<u64>,
+    /// Number of the first incremental file that stays, once the cut is behind.
+    pub first: Option<u64>,
+    pub is_saved: bool,
+    pub turns_on: bool,
+}
+
+/// What the saver tells.
+#[derive(Debug)]
+pub enum Event {
+    Cut(u64),
+    Saved(Result<(), SaveError>),
+}
+
+/// The saver's part of a rotation.
+pub struct BaseJob {
+    pub journal: Arc<Journal>,
+    /// The base; taken when it is opened.
+    pub file: Option<OpenFile>,
+    /// True if units are recorded from the cut on.
+    pub turns_on: bool,
+    pub tell: Sender<Event>,
+}
+
+/// The base on its way to the disk.
+struct BaseSink {
+    file: OpenFile,
+    writes_early: bool,
+    bytes: u64,
+    begun: u64,
+}
+
+impl Job for BaseJob {
+    fn kind(&self) -> JobKind {
+        JobKind::Rotation
+    }
+
+    fn open(&mut self, instance: &Instance) -> io::Result<Box<dyn Sink>> {
+        instance.journal.begin_rewrite(instance.clock.now());
+        tracing::info!("Background append only file rewriting started");
+        let file = self.file.take().ok_or(io::ErrorKind::NotFound)?;
+        let writes_early = AOF_REWRITE_INCREMENTAL_FSYNC.get(&instance.settings);
+        Ok(Box::new(BaseSink { file, writes_early, bytes: 0, begun: 0 }))
+    }
+
+    fn at_cut(&mut self, instance: &Instance) {
+        // Nobody puts units, so all that is behind the tail comes after the cut.
+        let cut = self.journal.ring.tail();
+        self.journal.cut.store(cut, Release);
+        if self.turns_on {
+            instance.store.set_journal(true);
+        }
+        self.send(Event::Cut(cut));
+    }
+
+    fn end(self: Box<Self>, _: &Instance, saved: Result<(), SaveError>) {
+        self.send(Event::Saved(saved));
+    }
+}
+
+impl BaseJob {
+    fn send(&self, event: Event) {
+        // Who has given the rotation up does not want to know.
+        let _ = self.tell.send(event);
+        self.journal.rest.end();
+    }
+}
+
+impl Write for BaseSink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        append_all(&self.file, bytes)?;
+        self.bytes += bytes.len() as u64;
+        if self.writes_early && self.bytes - self.begun >= WRITE_BACK_BYTES {
+            self.file.write_back(self.begun, self.bytes - self.begun);
+            self.begun = self.bytes;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Sink for BaseSink {
+    fn sync(&mut self) -> io::Result<()> {
+        self.file.sync()
+    }
+
+    /// The writer of the journal gives it its name.
+    fn put_in_place(self: Box<Self>) -> io::Result<()> {
+        Ok(())
+    }
+}
