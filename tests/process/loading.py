@@ -110,6 +110,69 @@ def case_a_damaged_file_stops_the_start_and_is_named_with_the_place():
     assert "module type" in fails((SAMPLES / "redis-8.0.6-module.rdb").read_bytes())
 
 
+def case_a_shutdown_or_a_signal_ends_loading_at_once():
+    data = HEAD + b"".join(pair(number, b"v") for number in range(1000)) + END
+    for end in ("signal", "command", "settings"):
+        with Loading(data, "--key-load-delay", "1000000", "--threads", "2") as server:
+            client = server.connect()
+            assert isinstance(client.command("GET", "key1"), Error)
+            if end == "signal":
+                server.process.terminate()
+            elif end == "command":
+                server.send(client, "SHUTDOWN", "NOSAVE")
+            else:
+                assert client.command("CONFIG", "SET", "key-load-delay", "-5") == b"OK"
+                assert server.loaded().command("DBSIZE") == 1000
+                continue
+            assert server.process.wait(15) == 0, server.output.read_text()
+
+
+def case_a_file_that_is_refused_leaves_no_pid_file_and_no_socket():
+    with tempfile.TemporaryDirectory(prefix="varve-loading-") as folder:
+        files = [pathlib.Path(folder, "pid"), pathlib.Path(folder, "socket")]
+        settings = ["--pidfile", str(files[0]), "--unixsocket", str(files[1])]
+        assert "no RDB file" in fails(b"something else", *settings)
+        assert not any(file.exists() for file in files)
+        assert "appendonlydir" in fails(END, *settings, "--appendonly", "yes", "--appenddirname", "dump.rdb/appendonlydir")
+        assert not any(file.exists() for file in files)
+
+
+def case_several_threads_load_what_one_loads():
+    chance = random.Random(5)
+    # Values around the borders between one piece and many, packed and not.
+    members = [b"".join(text(b"%d-%d" % (at, number)) for number in range(count)) for at, count in enumerate((1, 100, 130, 5000, 200_000))]
+    counts = (1, 100, 130, 5000, 200_000)
+    size = lambda count: b"\x80" + struct.pack(">I", count)
+    body = b""
+    for kind in (b"\x01", b"\x02"):
+        body += b"".join(kind + text(b"c%d%d" % (kind[0], count)) + size(count) + rows for count, rows in zip(counts, members))
+    scored = b"".join(text(b"m%d" % number) + struct.pack("<d", number % 1000) for number in range(200_000))
+    body += b"\x05" + text(b"z") + size(200_000) + scored
+    body += b"\x04" + text(b"h") + size(100_000) + b"".join(text(b"f%d" % number) + text(b"v%d" % number) for number in range(100_000))
+    body += b"\x00" + text(b"long") + b"\x80" + struct.pack(">I", 3_000_000) + chance.randbytes(3_000_000)
+    body += b"".join(pair(number, b"v" * (number % 300)) for number in range(20_000))
+    digests = set()
+    for threads in (1, 2, 5):
+        with Loading(HEAD + body + END, "--threads", str(threads), "--enable-debug-command", "yes") as server:
+            client = server.loaded()
+            assert client.command("DBSIZE") == 20_013
+            assert client.command("SCARD", "c2200000") == 200_000 and client.command("LLEN", "c1200000") == 200_000
+            digests.add(client.command("DEBUG", "DIGEST"))
+            assert client.command("DEBUG", "RELOAD") == b"OK"
+            digests.add(client.command("DEBUG", "DIGEST"))
+    assert len(digests) == 1, digests
+
+
+def case_damage_far_behind_is_told_with_its_place_however_many_load():
+    good = b"".join(pair(number, b"v" * 100) for number in range(100_000))
+    twice = b"\x02" + text(b"twice") + b"\x80" + struct.pack(">I", 200_001)
+    twice += b"".join(text(b"member-%d" % number) for number in range(200_000)) + text(b"member-77")
+    for bad, words in ((pair(77, b"w"), "twice"), (b"\x00" + text(b"k") + b"\xc9", "byte"), (twice, "the same member twice"), (b"\x02\x01s\x81" + b"\x7f" * 8, "ends too early")):
+        for threads in ("1", "3"):
+            output = fails(HEAD + good + bad + good[:0] + (END if words != "ends too early" else b""), "--threads", threads)
+            assert words in output, output
+
+
 def case_another_file_is_loaded_where_the_setting_names_it():
     with Loading(HEAD + pair(1, b"a") + END, "--dbfilename", "other.rdb") as server:
         assert server.loaded().command("DBSIZE") == 0

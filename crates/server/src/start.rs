@@ -29,6 +29,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::ffi::OsString;
 use std::io;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
 use store::{Store, StoreConfig, ThreadContext};
@@ -103,7 +104,7 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
     let (journal, reader) = Journal::new().map_err(system("reserving address space"))?;
     let services = Services { journal, saver: Arc::new(Saver::new(Clock::Wall.now())) };
     let instance = make_instance(&loaded, &services, ask_to_end.clone())?;
-    let source = load::open(&instance)?;
+    let source = open_data(&instance)?;
     limits::apply(&instance);
     follow_settings(&instance, &services);
     follow_signals(&instance, signals)?;
@@ -140,6 +141,15 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
         Err(StartError::Load(LoadFailed::GivenUp)) => Ok(()),
         served => served,
     }
+}
+
+/// Opens the data that is there at start.
+fn open_data(instance: &Instance) -> Result<Option<Source>, StartError> {
+    let opened = load::open(instance).inspect_err(|error| {
+        tracing::error!("{error}");
+        remove_files(&instance.settings);
+    });
+    Ok(opened?)
 }
 
 /// Loads the data that is there at start. Clients are refused until `start_journal`.
@@ -388,6 +398,16 @@ fn follow_settings(instance: &Arc<Instance>, services: &Services) {
     for name in [APPENDONLY.name(), APPENDFSYNC.name()] {
         instance.settings.on_change(name, tell_writer.clone());
     }
+    let weak = Arc::downgrade(instance);
+    let slow_loading = move |settings: &Settings| {
+        if let Some(instance) = weak.upgrade() {
+            let delay = snapshots::KEY_LOAD_DELAY.get(settings);
+            instance.loading.progress.key_delay.store(delay, Relaxed);
+        }
+        Ok(())
+    };
+    let _ = slow_loading(&instance.settings);
+    instance.settings.on_change(snapshots::KEY_LOAD_DELAY.name(), Arc::new(slow_loading));
     let raise = |settings: &Settings| {
         raise_descriptor_limit(settings);
         Ok(())

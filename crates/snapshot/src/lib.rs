@@ -5,6 +5,7 @@
 //! rdb::Input ──▶ Collector ──▶ Collected (whole, checked) ──▶ key       RESTORE, Load
 //! ```
 //! A value is read into memory of its own first, so that nothing of a damaged one is ever stored.
+//! Files are loaded by several threads (`load`).
 //!
 //! Owner: commands and the server, which have the locks of the key.
 //! Not here: the format (`rdb`), replies (`command`).

@@ -55,7 +55,21 @@ fn returns(value_type: ValueType, output: &Output, expected: &[&str]) {
         let mut input = Input::new(&bytes[narrow::to_usize(at)..], at);
         assert!(reader.read(&mut input, &mut keep).expect("not damaged"));
         assert_eq!(found, expected.map_to_strings(), "cut at {cut}");
+        skips(value_type, bytes, cut);
     }
+}
+
+/// Passes over a value in two pieces, and checks that it ends where it does for a reader.
+fn skips(value_type: ValueType, bytes: &[u8], cut: usize) {
+    let mut value = ValueReader::new(value_type);
+    let mut input = Input::new(&bytes[..cut], 0);
+    assert_eq!(value.skip(&mut input), Ok(false), "{cut} of {} bytes", bytes.len());
+    let at = input.at();
+    // Something else follows.
+    let rest = [&bytes[narrow::to_usize(at)..], b"more"].concat();
+    let mut input = Input::new(&rest, at);
+    assert_eq!(value.skip(&mut input), Ok(true), "cut at {cut}");
+    assert_eq!(input.rest(), b"more", "cut at {cut}");
 }
 
 trait MapToStrings {

@@ -38,7 +38,8 @@ pub fn read(
     let mut load = Load {
         store: &instance.store,
         thread,
-        threads: instance.identity.threads,
+        // Several threads would pause side by side.
+        threads: if instance.loading.progress.is_slowed() { 1 } else { instance.identity.threads },
         limits: value_limits(&instance.settings),
         now: instance.clock.now(),
         drops_expired: wanted.drops_expired,

@@ -96,6 +96,16 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
+    /// Pauses outside the gate, as the settings ask for.
+    #[cold]
+    fn pause(&mut self) -> Result<(), LoadFailed> {
+        let progress = &self.instance.loading.progress;
+        self.instance.store.leave(self.thread);
+        progress.pause();
+        self.instance.store.enter(self.thread);
+        if progress.is_given_up.load(Relaxed) { Err(LoadFailed::GivenUp) } else { Ok(()) }
+    }
+
     /// Executes the commands of a batch, with the places of their keys on their way into the cache.
     fn execute(&mut self, batch: &Batch<'_>) -> Result<(), LoadFailed> {
         self.spans.clear();
@@ -118,6 +128,9 @@ impl<'a> Replay<'a> {
             let args = Args::new(command.bytes, &spans[command.spans]);
             if let Err(why) = self.applier.follow(self.thread, command.next, args, now) {
                 self.judge(args, &why, batch.offset(number))?;
+            }
+            if self.instance.loading.progress.is_slowed() {
+                self.pause()?;
             }
         }
         self.spans = spans;

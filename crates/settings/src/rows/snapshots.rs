@@ -36,4 +36,11 @@ super::declare::rows! { from super::values::END;
     RDB_KEY_SAVE_DELAY: i32 = integer("rdb-key-save-delay", -2147483648..=2147483647, 0,
         "Microseconds that a snapshot pauses after each key, for tests. Negative: a number of keys \
          after which it pauses for one microsecond.").hidden();
+    KEY_LOAD_DELAY: i32 = integer("key-load-delay", -2147483648..=2147483647, 0,
+        "Microseconds that loading pauses after each key or command, for tests. Negative: a number \
+         of keys after which it pauses for one microsecond.").hidden();
+    LOADING_PROCESS_EVENTS_INTERVAL_BYTES: u32 = integer("loading-process-events-interval-bytes",
+        1024..=2147483647, 2097152,
+        "Bytes after which loading lets clients be served.").hidden()
+        .idle("clients are served by other threads all the time");
 }

@@ -90,6 +90,9 @@ impl<'a> Loader<'a> {
                 let hash = self.sought[at].1;
                 let name = key.facts.name.as_ref();
                 self.load_key(&Key { bytes: name, hash, keyspace }, &key.facts, key.value, key.at)?;
+                if self.rules.progress.is_slowed() {
+                    self.pause()?;
+                }
             }
         }
         self.tell(block.piece.len());
@@ -102,6 +105,16 @@ impl<'a> Loader<'a> {
         progress.keys.fetch_add(std::mem::take(&mut self.stored), Relaxed);
         progress.bytes.fetch_add(bytes, Relaxed);
         store.pass(self.thread);
+    }
+
+    /// Pauses outside the gate.
+    #[cold]
+    fn pause(&mut self) -> Result<(), LoadError> {
+        let Rules { store, progress, .. } = self.rules;
+        store.leave(self.thread);
+        progress.pause();
+        store.enter(self.thread);
+        if progress.is_given_up.load(Relaxed) { Err(LoadError::GivenUp) } else { Ok(()) }
     }
 
     fn keyspace(&self, number: u64, at: u64) -> Result<KeyspaceId, LoadError> {

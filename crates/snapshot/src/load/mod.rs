@@ -14,10 +14,12 @@
 pub(crate) mod error;
 mod file_input;
 mod loader;
+mod progress;
 mod reader;
 mod team;
 
 pub use error::LoadError;
+pub use progress::Progress;
 
 use crate::restore::Limits;
 use base::Millis;
@@ -25,24 +27,8 @@ use loader::{Loader, Rules};
 use rdb::Checks;
 use reader::Reader;
 use std::io::Read;
-use std::sync::atomic::{AtomicBool, AtomicU64};
 use store::{Store, ThreadContext};
 use team::Team;
-
-/// How far loading has come; others may read it meanwhile.
-#[derive(Debug, Default)]
-pub struct Progress {
-    /// Bytes read.
-    pub bytes: AtomicU64,
-    /// Keys stored.
-    pub keys: AtomicU64,
-    /// Keys left out, as they are past their deadline.
-    pub expired: AtomicU64,
-    /// Keys left out, as their collections are empty.
-    pub empty: AtomicU64,
-    /// Set by others: nothing more is to be loaded.
-    pub is_given_up: AtomicBool,
-}
 
 /// What a file holds besides keys.
 #[derive(Debug, Default)]

@@ -58,6 +58,7 @@ impl<R: Read> Reader<R> {
     /// # Errors
     /// See [`LoadError`].
     pub fn run(&mut self, own: &mut Loader<'_>, team: &mut Team<'_>) -> Result<(), LoadError> {
+        own.rules.progress.bytes.fetch_add(self.input.at(), Relaxed);
         loop {
             if own.rules.progress.is_given_up.load(Relaxed) {
                 return Err(LoadError::GivenUp);

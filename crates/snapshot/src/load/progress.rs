@@ -1,0 +1,51 @@
+//! How far loading has come, and how others slow it down or end it.
+
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+/// Longest sleep without a look at whether it is still wanted.
+const SLEEP_MAX: Duration = Duration::from_millis(10);
+
+/// How far loading has come; others may read it meanwhile.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Bytes read.
+    pub bytes: AtomicU64,
+    /// Keys stored.
+    pub keys: AtomicU64,
+    /// Keys left out, as they are past their deadline.
+    pub expired: AtomicU64,
+    /// Keys left out, as their collections are empty.
+    pub empty: AtomicU64,
+    /// Set by others: nothing more is to be loaded.
+    pub is_given_up: AtomicBool,
+    /// Set by others: a pause after each key in microseconds; if negative, a number of keys after
+    /// which one microsecond passes.
+    pub key_delay: AtomicI32,
+    /// Keys since the last such pause.
+    unpaused: AtomicU32,
+}
+
+impl Progress {
+    /// True if there is to be a pause after each key.
+    #[inline]
+    pub fn is_slowed(&self) -> bool {
+        self.key_delay.load(Relaxed) != 0
+    }
+
+    /// Pauses as the key delay says, unless loading is given up or the delay is taken back.
+    pub fn pause(&self) {
+        let delay = self.key_delay.load(Relaxed);
+        if let Ok(micros) = u64::try_from(delay) {
+            let mut left = Duration::from_micros(micros);
+            while !left.is_zero() && self.is_slowed() && !self.is_given_up.load(Relaxed) {
+                let sleep = left.min(SLEEP_MAX);
+                std::thread::sleep(sleep);
+                left -= sleep;
+            }
+        } else if self.unpaused.fetch_add(1, Relaxed) + 1 >= delay.unsigned_abs() {
+            self.unpaused.store(0, Relaxed);
+            std::thread::sleep(Duration::from_micros(1));
+        }
+    }
+}
