@@ -1,5 +1,5 @@
-//! Bytes that claim to be a value of any type are refused or read, in two pieces as in one, and end where
-//! those say who only pass over them.
+//! Bytes that claim to be a value of any type are refused or read, in two pieces as in one, and
+//! end where they end for who only passes over them.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -103,16 +103,16 @@ impl<F: Files> Set<F> {
             set.manifest = set.read_manifest(&manifest)?;
         } else if temporary[..2].iter().any(|name| names.contains(name)) {
             // The first switch was interrupted: there was no set before it.
-            let named = names.iter().filter(|name| set.is_named(name));
-            named.map(|name| set.remove(name)).collect::<Result<(), _>>()?;
+            let mut named = names.iter().filter(|name| set.is_named(name));
+            named.try_for_each(|name| set.remove(name))?;
         } else {
             names.iter().try_for_each(|name| set.refuse_data(name))?;
         }
         if let Some(missing) = set.manifest.to_load().find(|entry| !names.contains(&entry.name)) {
             return Err(SetError::Missing(missing.name.clone()));
         }
-        let left = temporary.iter().filter(|name| names.contains(*name));
-        left.map(|name| set.remove(name)).collect::<Result<(), _>>()?;
+        let mut left = temporary.iter().filter(|name| names.contains(*name));
+        left.try_for_each(|name| set.remove(name))?;
         Ok(set)
     }
 

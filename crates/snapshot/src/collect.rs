@@ -2,7 +2,7 @@
 
 use crate::groups::Groups;
 use crate::id::id_of;
-use crate::restore::Limits;
+use crate::limits::Limits;
 use base::{KeyHasher, Millis};
 use rdb::{Error, Flaw, Input, Kind, Part, StreamFacts, StreamPart, ValueReader, ValueType};
 use store::value::Texts;
@@ -19,7 +19,7 @@ pub(crate) enum Contents {
     String(Vec<u8>),
     List(Texts),
     Set { members: Texts, was_listpack: bool },
-    LargeSet(GatheredSet),
+    LargeSet(Box<GatheredSet>),
     SortedSet { members: Texts, scores: Vec<f64> },
     Hash { texts: Texts, deadlines: Vec<(usize, Millis)> },
     Stream(Box<StreamContents>),
@@ -70,7 +70,8 @@ impl Collector {
     ) -> Collector {
         match value_type {
             ValueType::Set => {
-                let contents = Contents::LargeSet(GatheredSet::new(hasher, limits.set, false));
+                let set = GatheredSet::new(hasher, limits.set, false);
+                let contents = Contents::LargeSet(Box::new(set));
                 Collector { reader: ValueReader::new(value_type), contents }
             }
             value_type => Collector::new(value_type),

@@ -17,6 +17,7 @@ mod collect;
 mod encode;
 mod groups;
 mod id;
+mod limits;
 mod list;
 mod load;
 mod payload;
@@ -28,8 +29,8 @@ mod stream;
 
 pub use collect::{Collected, Collector};
 pub use encode::{Encoder, Form, Looked};
+pub use limits::Limits;
 pub use load::{Load, LoadError, Loaded, Progress};
 pub use payload::{dump, read_payload};
-pub use restore::Limits;
 pub use save::Save;
 pub use save_progress::{SaveError, SaveProgress};

@@ -2,6 +2,7 @@
 
 use crate::collect::{Collected, Contents, StreamContents};
 use crate::id::id_of;
+use crate::limits::Limits;
 use base::Millis;
 use store::value::hash::{HashLimit, HashMut};
 use store::value::list::ListLimit;
@@ -10,16 +11,6 @@ use store::value::sorted_set::{Gathered, SortedSetLimit};
 use store::value::stream::Whole;
 use store::value::{Texts, list, set, sorted_set};
 use store::{Access, Element, Encoding, Expiry, Key, NoSpace};
-
-/// Limits up to which collections stay small.
-#[derive(Clone, Copy, Debug)]
-#[expect(missing_docs, reason = "one limit for each kind")]
-pub struct Limits {
-    pub list: ListLimit,
-    pub set: SetLimit,
-    pub sorted_set: SortedSetLimit,
-    pub hash: HashLimit,
-}
 
 impl Collected {
     /// Bytes that must be free before the value is stored.
@@ -41,8 +32,8 @@ impl Collected {
     /// Puts the value under a key, in place of any other, with a deadline or none.
     ///
     /// # Errors
-    /// When there is no room; the key holds nothing then, or its value of before. When a member of a
-    /// large value is there twice; the key holds nothing then.
+    /// When there is no room; the key holds nothing then, or its value of before. When a member of
+    /// a large value is there twice; the key holds nothing then.
     pub fn store(
         &self,
         access: &mut Access<'_>,

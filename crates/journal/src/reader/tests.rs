@@ -229,8 +229,11 @@ proptest! {
     }
 }
 
+/// A command with its offset.
+type Placed = (u64, Vec<Vec<u8>>);
+
 /// Commands of batches of at least two, with their offsets, and why the file ended.
-fn batches(bytes: &[u8]) -> (Vec<(u64, Vec<Vec<u8>>)>, Option<(u64, Why)>) {
+fn batches(bytes: &[u8]) -> (Vec<Placed>, Option<(u64, Why)>) {
     with_file(bytes, |file| {
         let (mut reader, mut commands) = (AofReader::new(file, 0).expect("opened"), Vec::new());
         loop {

@@ -1,10 +1,10 @@
 //! The loader of one thread: decodes values, and stores them under their keys.
 
-use super::Progress;
 use super::error::LoadError;
 use super::file_input::Piece;
+use super::progress::Progress;
 use crate::collect::{Collected, Collector};
-use crate::restore::Limits;
+use crate::limits::Limits;
 use base::{KeyspaceId, Millis};
 use rdb::{Dialect, Error, Flaw, Input, Item, KeyFacts, Text, ValueReader, ValueType, read_item};
 use std::sync::atomic::Ordering::Relaxed;

@@ -20,8 +20,9 @@ mod team;
 
 pub use error::LoadError;
 pub use progress::Progress;
+pub use reader::Loaded;
 
-use crate::restore::Limits;
+use crate::limits::Limits;
 use base::Millis;
 use loader::{Loader, Rules};
 use rdb::Checks;
@@ -29,17 +30,6 @@ use reader::Reader;
 use std::io::Read;
 use store::{Store, ThreadContext};
 use team::Team;
-
-/// What a file holds besides keys.
-#[derive(Debug, Default)]
-pub struct Loaded {
-    /// Sources of function libraries.
-    pub functions: Vec<Vec<u8>>,
-    /// Names and texts about the file.
-    pub notes: Vec<(Vec<u8>, Vec<u8>)>,
-    /// Length of the file; something else may follow.
-    pub bytes: u64,
-}
 
 /// Loading of one file.
 #[derive(Debug)]

@@ -1,6 +1,5 @@
 //! The reader of a file: finds where keys end, and keeps what is no key.
 
-use super::Loaded;
 use super::error::LoadError;
 use super::file_input::FileInput;
 use super::loader::{Block, LargeValue, Loader};
@@ -14,6 +13,17 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// Bytes of a value from which on it is read in pieces, if it has rows.
 const LARGE_FROM: usize = 1 << 20;
+
+/// What a file holds besides keys.
+#[derive(Debug, Default)]
+pub struct Loaded {
+    /// Sources of function libraries.
+    pub functions: Vec<Vec<u8>>,
+    /// Names and texts about the file.
+    pub notes: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Length of the file; something else may follow.
+    pub bytes: u64,
+}
 
 /// Reader of a file.
 #[derive(Debug)]
@@ -143,7 +153,7 @@ impl<R: Read> Reader<R> {
         own.rules.progress.bytes.fetch_add(self.input.at() - at, Relaxed);
         let mut value = ValueReader::new(facts.value_type);
         let large = LargeValue::new(facts, self.database, at, &own.rules);
-        let mut large = team.begin_large(large, own);
+        let mut large = team.begin_large(Box::new(large), own);
         loop {
             let mut rest = self.input.input();
             let is_complete = value.skip(&mut rest)?;

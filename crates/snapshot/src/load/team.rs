@@ -18,7 +18,7 @@ const PIECES_WAITING: usize = 4;
 
 enum Job {
     Block(Block),
-    Large(LargeValue, Receiver<Piece>),
+    Large(Box<LargeValue>, Receiver<Piece>),
 }
 
 /// What went wrong first, in the order of the file.
@@ -84,7 +84,7 @@ impl<'s> Team<'s> {
     }
 
     /// Begins a large value: another thread takes its pieces, or `own` does if there is none.
-    pub fn begin_large(&mut self, value: LargeValue, own: &Loader<'_>) -> Large {
+    pub fn begin_large(&mut self, value: Box<LargeValue>, own: &Loader<'_>) -> Large {
         let Some(jobs) = &self.jobs else { return Large::Own(value) };
         let (pieces, waiting) = bounded(PIECES_WAITING);
         match send_outside(own, jobs, Job::Large(value, waiting)) {
@@ -113,7 +113,7 @@ impl<'s> Team<'s> {
 
 /// A large value that is being read.
 pub(crate) enum Large {
-    Own(LargeValue),
+    Own(Box<LargeValue>),
     Theirs(Sender<Piece>),
 }
 
@@ -133,7 +133,7 @@ impl Large {
     /// All rows were taken.
     pub fn finish(self, own: &mut Loader<'_>) -> Result<(), LoadError> {
         match self {
-            Large::Own(value) => own.finish_large(value),
+            Large::Own(value) => own.finish_large(*value),
             Large::Theirs(_) => Ok(()),
         }
     }
@@ -176,11 +176,11 @@ fn inside<T>(loader: &mut Loader<'_>, act: impl FnOnce(&mut Loader<'_>) -> T) ->
 
 fn load_large(
     loader: &mut Loader<'_>,
-    mut value: LargeValue,
+    mut value: Box<LargeValue>,
     pieces: &Receiver<Piece>,
 ) -> Result<(), LoadError> {
     for piece in pieces {
         inside(loader, |loader| loader.take_piece(&mut value, &piece))?;
     }
-    inside(loader, |loader| loader.finish_large(value))
+    inside(loader, |loader| loader.finish_large(*value))
 }

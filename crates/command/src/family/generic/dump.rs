@@ -85,7 +85,7 @@ fn put(
             access.changed(1, Event::DEL, &key);
         }
     } else {
-        if let Err(_) = collected.store(&mut access, &key, deadline, &limits) {
+        if collected.store(&mut access, &key, deadline, &limits).is_err() {
             let is_lost = is_there && access.lookup_without_touch(&key).is_none();
             if is_lost {
                 effects::del(&mut access, &key);

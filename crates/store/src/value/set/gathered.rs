@@ -5,8 +5,8 @@
 //! share 255  | row | row | ...              the highest tags
 //! row        | tag 4 | length 1 or 5 | text |
 //! ```
-//! The first bits of a tag choose the share, so the shares in turn hold the tags in ascending order,
-//! and each is sorted alone, within the processor's cache.
+//! The first bits of a tag choose the share, so the shares in turn hold the tags in ascending
+//! order, and each is sorted alone, within the processor's cache.
 
 use super::build::put_members;
 use super::limit::{Added, Growth, SetLimit};
