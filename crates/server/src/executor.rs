@@ -258,7 +258,6 @@ impl Executor {
                 return Stop::Over(request.start);
             }
             let mark = self.replies.len();
-            let may_write = request.row.needs.contains(Needs::JOURNAL_ROOM);
             let execution = if is_held {
                 Execution::Held
             } else {
@@ -277,7 +276,7 @@ impl Executor {
                 }
             }
             if self.thread.journal_position() != self.position {
-                self.follow_journal(connection, may_write, mark);
+                self.follow_journal(connection, request.row, mark);
             }
             keep_replies(connection, &mut self.replies, mark);
             if self.replies.len() > REPLIES_MAX {
@@ -370,7 +369,8 @@ impl Executor {
 
     /// Holds back the reply of a change, which begins behind `ahead` bytes, until it is safe.
     #[inline]
-    fn follow_journal(&mut self, connection: &mut Connection, may_write: bool, ahead: usize) {
+    fn follow_journal(&mut self, connection: &mut Connection, row: &Row, ahead: usize) {
+        let may_write = row.needs.contains(Needs::JOURNAL_ROOM);
         self.position = self.thread.journal_position();
         self.has_put = true;
         if may_write && self.journal.holds_reply(self.position) {

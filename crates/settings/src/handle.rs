@@ -132,7 +132,8 @@ macro_rules! read_choices {
     )+};
 }
 
-read_choices!(AppendFsync MaxmemoryPolicy LogLevel DebugAccess RdbReader VersionCheck ReclaimPolicy);
+read_choices!(AppendFsync MaxmemoryPolicy LogLevel DebugAccess);
+read_choices!(RdbReader VersionCheck ReclaimPolicy);
 
 impl private::Sealed for bool {}
 impl Read for bool {

@@ -14,6 +14,7 @@
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
 mod collect;
+mod commands;
 mod encode;
 mod groups;
 mod id;

@@ -1,6 +1,7 @@
 //! Files, written from a snapshot while clients go on.
 
-use crate::encode::{Encoder, Form};
+use crate::commands::{Commands, write_command};
+use crate::encode::Encoder;
 use crate::save_progress::{KeyDelay, SaveError, SaveProgress};
 use base::Millis;
 use rdb::{Checksum, Opening, Output, Version};
@@ -8,7 +9,7 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering::Relaxed;
 use store::eviction::{IDLE_SECONDS, frequency};
-use store::{Copied, Copies, Cut, Store, ThreadContext};
+use store::{Copied, Copies, Cut, Store, ThreadContext, ValueRef};
 
 /// Bytes that are collected before they are written.
 const PIECE_BYTES: usize = 64 << 10;
@@ -52,6 +53,8 @@ struct Target<'a, W> {
     delay: KeyDelay,
     timed: Version,
     counts_uses: bool,
+    /// False if plain commands are written.
+    is_rdb: bool,
     /// Bytes that are collected before they are written.
     piece_bytes: usize,
     /// Bytes of a large value that are written under one hold.
@@ -71,6 +74,23 @@ impl Save<'_> {
     /// When the sink refuses or is too slow, when it is cancelled, or while another one is taken.
     pub fn write(&mut self, sink: impl Write, at_cut: impl FnOnce()) -> Result<u64, SaveError> {
         let mut target = self.target(sink, self.progress);
+        self.store.leave(self.thread);
+        let saved = self.write_to(&mut target, at_cut);
+        self.store.enter(self.thread);
+        saved
+    }
+
+    /// Does the same with plain commands in place of an RDB file, of which each writes some
+    /// elements.
+    ///
+    /// # Errors
+    /// Those of `write`.
+    pub fn write_commands(
+        &mut self,
+        sink: impl Write,
+        at_cut: impl FnOnce(),
+    ) -> Result<u64, SaveError> {
+        let mut target = Target { is_rdb: false, ..self.target(sink, self.progress) };
         self.store.leave(self.thread);
         let saved = self.write_to(&mut target, at_cut);
         self.store.enter(self.thread);
@@ -105,11 +125,7 @@ impl Save<'_> {
             return Err(SaveError::Cancelled);
         }
         drop(cut);
-        target.output.end();
-        target.flush()?;
-        let checksum = if self.checks { target.checksum.value() } else { 0 };
-        target.sink.write_all(&checksum.to_le_bytes())?;
-        target.sink.flush()?;
+        target.finish(self.checks)?;
         Ok(progress.keys.load(Relaxed))
     }
 
@@ -122,6 +138,7 @@ impl Save<'_> {
             delay: KeyDelay::new(self.key_delay),
             timed: self.timed,
             counts_uses: self.store.eviction_policy().counts_uses(),
+            is_rdb: true,
             piece_bytes: PIECE_BYTES,
             held_bytes: if self.compresses { HELD_COMPRESSED_BYTES } else { HELD_BYTES },
             begun: Vec::new(),
@@ -139,6 +156,9 @@ struct Head<'a> {
 }
 
 fn write_head<W>(target: &mut Target<'_, W>, cut: &Cut<'_>, head: &Head<'_>) {
+    if !target.is_rdb {
+        return;
+    }
     let (timed, output) = (target.timed, &mut target.output);
     let is_timed = cut.databases().iter().any(|database| database.facts.with_timed_parts > 0);
     output.header(if is_timed { timed } else { Version::COMMON });
@@ -156,6 +176,19 @@ impl<W: Write> Target<'_, W> {
         if self.progress.is_cancelled.load(Relaxed) || copied.is_large() && cut.is_given_up() {
             return Err(SaveError::Cancelled);
         }
+        if self.is_rdb {
+            self.write_rdb_key(cut, copied)?;
+        } else {
+            self.write_key_in_commands(cut, copied)?;
+        }
+        cut.let_go(copied);
+        if self.delay.is_due() {
+            self.delay.sleep(self.progress);
+        }
+        Ok(())
+    }
+
+    fn write_rdb_key(&mut self, cut: &mut Cut<'_>, copied: &Copied<'_>) -> Result<(), SaveError> {
         let (timed, mut encoder) = (self.timed, Encoder::default());
         let form = loop {
             let looked = cut.read(copied, |value| encoder.look(value, timed));
@@ -169,13 +202,30 @@ impl<W: Write> Target<'_, W> {
             self.write_opening(copied);
             self.output.byte(number);
             self.output.text(copied.key());
-            self.write_value(cut, copied, encoder, form)?;
+            self.write_slices(cut, copied, |value, output, most| {
+                encoder.write(value, form, output, most)
+            })?;
             self.progress.keys.fetch_add(1, Relaxed);
         }
-        cut.let_go(copied);
-        if self.delay.is_due() {
-            self.delay.sleep(self.progress);
+        Ok(())
+    }
+
+    fn write_key_in_commands(
+        &mut self,
+        cut: &mut Cut<'_>,
+        copied: &Copied<'_>,
+    ) -> Result<(), SaveError> {
+        let number = cut.database_of(copied);
+        if self.selected.replace(number) != Some(number) {
+            write_command(&[b"SELECT", number.to_string().as_bytes()], &mut self.output);
         }
+        let mut commands = Commands::default();
+        self.write_slices(cut, copied, |value, output, most| commands.write(value, output, most))?;
+        if let Some(deadline) = copied.deadline() {
+            let at = deadline.0.to_string();
+            write_command(&[b"PEXPIREAT", copied.key(), at.as_bytes()], &mut self.output);
+        }
+        self.progress.keys.fetch_add(1, Relaxed);
         Ok(())
     }
 
@@ -205,16 +255,15 @@ impl<W: Write> Target<'_, W> {
         });
     }
 
-    fn write_value(
+    fn write_slices(
         &mut self,
         cut: &mut Cut<'_>,
         copied: &Copied<'_>,
-        mut encoder: Encoder,
-        form: Form,
+        mut write: impl FnMut(ValueRef<'_>, &mut Output, usize) -> bool,
     ) -> Result<(), SaveError> {
         loop {
             let (output, most) = (&mut self.output, self.held_bytes);
-            let is_complete = cut.read(copied, |value| encoder.write(value, form, output, most));
+            let is_complete = cut.read(copied, |value| write(value, output, most));
             self.flush_if_large()?;
             if is_complete {
                 return Ok(());
@@ -223,6 +272,20 @@ impl<W: Write> Target<'_, W> {
                 return Err(SaveError::Cancelled);
             }
         }
+    }
+
+    /// Writes what stands behind all keys.
+    fn finish(&mut self, checks: bool) -> Result<(), SaveError> {
+        if self.is_rdb {
+            self.output.end();
+        }
+        self.flush()?;
+        if self.is_rdb {
+            let checksum = if checks { self.checksum.value() } else { 0 };
+            self.sink.write_all(&checksum.to_le_bytes())?;
+        }
+        self.sink.flush()?;
+        Ok(())
     }
 
     fn flush_if_large(&mut self) -> Result<(), SaveError> {

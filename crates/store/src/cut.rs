@@ -221,7 +221,9 @@ impl Drop for Cut<'_> {
         while let Some(id) = self.frozen.pop_first() {
             self.let_go_of(CollectionId(id));
         }
-        self.store.free_kept(self.thread);
+        if !shards.keyspaces.stop_keeping() {
+            self.store.free_kept(self.thread);
+        }
         shards.cuts.give_back();
     }
 }

@@ -124,6 +124,14 @@ impl Keyspaces {
         !self.ids().kept.is_empty()
     }
 
+    /// Ends the keeping of keyspaces; false if some of them were flushed meanwhile, which
+    /// [`Keyspaces::let_go`] hands to lazy free.
+    pub fn stop_keeping(&self) -> bool {
+        let mut ids = self.ids();
+        ids.read.clear();
+        ids.kept.is_empty()
+    }
+
     /// Hands the keyspaces that were kept and flushed to lazy free, and returns them. To be called
     /// while the gate is closed.
     pub fn let_go(&self) -> Vec<KeyspaceId> {

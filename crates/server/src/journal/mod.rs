@@ -9,9 +9,9 @@
 //! ```
 //! A thread puts a unit while it holds the unit's locks, and goes on. Under `appendfsync always`
 //! the reply of a change is marked with the unit's position, and leaves when that is safe: one sync
-//! for all who wait. While more than the budget waits for the disk, changes are held back before they
-//! take locks. With the journal off nothing is copied; turning it on and off happens while the gate
-//! is closed.
+//! for all who wait. While more than the budget waits for the disk, changes are held back before
+//! they take locks. With the journal off nothing is copied; turning it on and off happens while the
+//! gate is closed.
 //!
 //! Owner: the thread of the writer, which has the end of the ring that is read, and the files.
 //! Start at: `writer.rs`.

@@ -5,8 +5,8 @@
 //! saver                          cut ─▶ what is there at the cut ─▶ base, synced ─┘  old files go
 //! ```
 //! It follows LESS: log to a new file, and write a snapshot beside it, in place of a rewrite that
-//! is caught up through a buffer. Turning the journal on is the same, with a file that is no part of
-//! the set before its base is; so is going on after a sync that has failed.
+//! is caught up through a buffer. Turning the journal on is the same, with a file that is no part
+//! of the set before its base is; so is going on after a sync that has failed.
 
 use super::base_job::{BaseJob, Event, Rotation};
 use super::shared::NO_CUT;

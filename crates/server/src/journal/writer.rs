@@ -4,8 +4,8 @@
 //! round   settings ─▶ write what is whole ─▶ sync, or have it synced ─▶ tell who waits ─▶ rest
 //! ```
 //! It rests for milliseconds while there are changes, and is woken by the first one after a quiet
-//! time; under `appendfsync always` by each batch. After a failure changes are refused, and it tries
-//! again every second.
+//! time; under `appendfsync always` by each batch. After a failure changes are refused, and it
+//! tries again every second.
 
 use super::base_job::Rotations;
 use super::policy::sync_policy;

@@ -44,6 +44,14 @@ impl Access<'_> {
     }
 }
 
+impl ValueRef<'_> {
+    /// Passes commands to `say` that create this value with its deadline, as
+    /// [`Access::value_in_words`] does.
+    pub fn in_words(self, mut say: impl FnMut(OwnedArgs)) {
+        in_words(self.key(), self, &mut say);
+    }
+}
+
 /// Receiver of commands.
 type Say<'s> = &'s mut dyn FnMut(OwnedArgs);
 

@@ -2,6 +2,7 @@
 //! writes, and the file holds the model, each key once, and nothing else.
 
 mod client;
+mod commands;
 mod model;
 
 use super::{Save, Target};
