@@ -5,7 +5,7 @@ use crate::saver::{Job, JobKind, Sink};
 use command::Instance;
 use crossbeam_channel::{Receiver, Sender};
 use journal::disk::{Directory, File, OpenFile, append_all};
-use journal::set::Set;
+use journal::set::{BaseForm, Set};
 use settings::journal::AOF_REWRITE_INCREMENTAL_FSYNC;
 use snapshot::SaveError;
 use std::io::{self, Write};
@@ -42,6 +42,7 @@ pub struct Rotation {
     /// Number of the first incremental file that stays, once the cut is behind.
     pub first: Option<u64>,
     pub is_saved: bool,
+    pub form: BaseForm,
     pub turns_on: bool,
 }
 
@@ -59,6 +60,8 @@ pub struct BaseJob {
     pub file: Option<OpenFile>,
     /// True if units are recorded from the cut on.
     pub turns_on: bool,
+    /// What the base is written as.
+    pub form: BaseForm,
     pub tell: Sender<Event>,
 }
 
@@ -73,6 +76,10 @@ struct BaseSink {
 impl Job for BaseJob {
     fn kind(&self) -> JobKind {
         JobKind::Rotation
+    }
+
+    fn writes_commands(&self) -> bool {
+        self.form == BaseForm::Commands
     }
 
     fn open(&mut self, instance: &Instance) -> io::Result<Box<dyn Sink>> {

@@ -18,7 +18,7 @@ use journal::log::{Log, LogError};
 use journal::set::{BaseForm, Set, SetError};
 use journal::writer::Start;
 use settings::journal::{
-    APPENDDIRNAME, APPENDFILENAME, APPENDONLY, AUTO_AOF_REWRITE_MIN_SIZE,
+    AOF_USE_RDB_PREAMBLE, APPENDDIRNAME, APPENDFILENAME, APPENDONLY, AUTO_AOF_REWRITE_MIN_SIZE,
     AUTO_AOF_REWRITE_PERCENTAGE,
 };
 use std::path::Path;
@@ -77,15 +77,18 @@ impl JournalThread {
         };
         let file = Some(set.create_base()?);
         let (tell, events) = unbounded();
+        let is_rdb = AOF_USE_RDB_PREAMBLE.get(settings);
+        let form = if is_rdb { BaseForm::Rdb } else { BaseForm::Commands };
         let turns_on = self.log.is_none() && APPENDONLY.get(settings);
         let journal = Arc::clone(&self.journal);
-        self.saver.push(Box::new(BaseJob { journal, file, turns_on, tell }));
+        self.saver.push(Box::new(BaseJob { journal, file, turns_on, form, tell }));
         self.rotations.current = Some(Rotation {
             events,
             set: opened,
             cut: None,
             first: None,
             is_saved: false,
+            form,
             turns_on,
         });
         Ok(())
@@ -157,8 +160,8 @@ impl JournalThread {
         let Some(rotation) = &mut self.rotations.current else { return Ok(()) };
         let first = rotation.first.unwrap_or(0);
         match (&mut self.log, &mut rotation.set) {
-            (Some(log), _) => log.set().switch_base(BaseForm::Rdb, first),
-            (None, Some(set)) => set.switch_base(BaseForm::Rdb, first),
+            (Some(log), _) => log.set().switch_base(rotation.form, first),
+            (None, Some(set)) => set.switch_base(rotation.form, first),
             (None, None) => Ok(()),
         }
     }

@@ -20,6 +20,11 @@ pub trait Job: Send {
     /// Kind of work.
     fn kind(&self) -> JobKind;
 
+    /// Returns true if the snapshot is written as commands, and not as RDB.
+    fn writes_commands(&self) -> bool {
+        false
+    }
+
     /// Opens what the bytes go to.
     ///
     /// # Errors

@@ -58,12 +58,16 @@ fn save(
         key_delay: RDB_KEY_SAVE_DELAY.get(&instance.settings),
         progress,
     };
+    let writes_commands = job.writes_commands();
     instance.store.enter(save.thread);
     let at_cut = || {
         *changes = instance.store.totals().changes;
         job.at_cut(instance);
     };
-    let written = save.write(&mut sink, at_cut);
+    let written = match writes_commands {
+        true => save.write_commands(&mut sink, at_cut),
+        false => save.write(&mut sink, at_cut),
+    };
     instance.store.leave(save.thread);
     written?;
     sink.sync()?;
