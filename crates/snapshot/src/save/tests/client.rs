@@ -95,10 +95,10 @@ impl<'s> Client<'s> {
             3..20 => self.inside(|client| {
                 client.store.free_some(&mut client.thread, 300);
             }),
-            20..40 => self.inside(|client| {
-                client.store.clean_at_rest(&mut client.thread, 1 << 20, client.now);
+            20..60 => self.inside(|client| {
+                client.store.clean_at_rest(&mut client.thread, 2 << 20, client.now);
             }),
-            40..50 => self.inside(Client::burst),
+            60..70 => self.inside(Client::burst),
             _ => self.inside(Client::change_key),
         }
     }

@@ -7,6 +7,9 @@ use base::Millis;
 use std::collections::BTreeMap;
 use store::Kind;
 
+/// Fields of a hash with their values and deadlines.
+type Fields = BTreeMap<Vec<u8>, (Vec<u8>, Option<Millis>)>;
+
 /// Splits what was written into commands.
 fn parse(mut rest: &[u8]) -> Vec<Vec<Vec<u8>>> {
     fn number(rest: &mut &[u8]) -> usize {
@@ -31,8 +34,7 @@ fn parse(mut rest: &[u8]) -> Vec<Vec<Vec<u8>>> {
 /// Executes commands on all types but streams.
 fn execute(commands: Vec<Vec<Vec<u8>>>) -> Model {
     let (mut model, mut database) = (Model::new(), 0);
-    let mut fields: BTreeMap<(usize, Vec<u8>), BTreeMap<Vec<u8>, (Vec<u8>, Option<Millis>)>> =
-        BTreeMap::new();
+    let mut fields: BTreeMap<(usize, Vec<u8>), Fields> = BTreeMap::new();
     let number = |word: &[u8]| std::str::from_utf8(word).expect("digits").parse::<u64>();
     for words in commands {
         let name = words[0].as_slice();

@@ -18,6 +18,11 @@ use store::{EvictionPolicy, Limits, Store, StoreConfig, ThreadContext};
 const DATABASES: usize = 3;
 const START: Millis = Millis(1_700_000_000_000);
 
+/// Memory in which segments are small, and enough for all keys.
+const MEMORY: u64 = 96 << 20;
+/// Memory that does not hold all keys.
+const LITTLE_MEMORY: u64 = 4 << 20;
+
 fn new_store(seed: u64, maxmemory: u64) -> Store {
     let hasher = KeyHasher::from_seed(seed);
     let config = StoreConfig { databases: DATABASES, hasher, address_space: None };
@@ -26,7 +31,10 @@ fn new_store(seed: u64, maxmemory: u64) -> Store {
         maxmemory,
         other_bytes: 0,
         workers: 2,
-        eviction: EvictionPolicy::AllKeysLru,
+        eviction: match maxmemory {
+            LITTLE_MEMORY => EvictionPolicy::AllKeysLru,
+            _ => EvictionPolicy::NoEviction,
+        },
         reclaim: store::ReclaimPolicy::Original,
         lfu_log_factor: 10,
         lfu_decay_minutes: 1,
@@ -113,8 +121,9 @@ impl<W: Write> Target<'_, W> {
     }
 }
 
-/// Saves while one client changes keys, step by step.
-fn saves_the_cut(seed: u64, maxmemory: u64, changes: u64, compresses: bool) {
+/// Saves while one client changes keys, step by step. Returns the numbers of segments that were
+/// cleaned, and of keys that were evicted.
+fn saves_the_cut(seed: u64, maxmemory: u64, changes: u64, compresses: bool) -> (u64, u64) {
     let store = new_store(seed, maxmemory);
     let [mut thread, mut reader] = [(); 2].map(|()| store.thread_context().expect("a thread"));
     let mut client = Client::new(&store, seed, START);
@@ -132,7 +141,9 @@ fn saves_the_cut(seed: u64, maxmemory: u64, changes: u64, compresses: bool) {
     let bytes = target.sink.bytes;
     assert_eq!(keys, expected.len() as u64);
     assert_same(&model_of_file(&bytes, seed), &expected, &format!("seed {seed}"));
+    let totals = store.totals();
     nothing_is_kept(&store, &mut thread);
+    (totals.cleaned_segments, totals.evicted)
 }
 
 /// Empties the store, and finds that no byte is left of it.
@@ -148,21 +159,21 @@ fn nothing_is_kept(store: &Store, thread: &mut ThreadContext) {
 #[test]
 fn a_snapshot_is_the_cut_whatever_changes_between_its_steps() {
     for seed in 0..12 {
-        saves_the_cut(seed, 0, 1 + seed % 5, seed % 2 == 0);
+        let (cleaned, _) = saves_the_cut(seed, MEMORY, 1 + seed % 5, seed % 2 == 0);
+        assert!(cleaned > 0, "nothing was moved");
     }
 }
 
 #[test]
 fn a_snapshot_is_the_cut_while_keys_are_evicted() {
-    for seed in 100..106 {
-        saves_the_cut(seed, 24 << 20, 2, false);
-    }
+    let evicted: u64 = (100..108).map(|seed| saves_the_cut(seed, LITTLE_MEMORY, 2, false).1).sum();
+    assert!(evicted > 100, "{evicted} keys were evicted");
 }
 
 #[test]
 fn a_snapshot_is_the_cut_while_threads_change_everything() {
     for seed in 0..3 {
-        let store = new_store(seed, 0);
+        let store = new_store(seed, MEMORY);
         let [mut thread, mut reader] = [(); 2].map(|()| store.thread_context().expect("a thread"));
         let (progress, is_done) = (SaveProgress::default(), AtomicBool::new(false));
         let mut first = Client::new(&store, seed, START);
@@ -206,7 +217,7 @@ impl Drop for End<'_> {
 
 #[test]
 fn a_snapshot_that_is_cancelled_keeps_nothing() {
-    let store = new_store(7, 0);
+    let store = new_store(7, MEMORY);
     let mut thread = store.thread_context().expect("a thread");
     let mut client = Client::new(&store, 7, START);
     (0..6_000).for_each(|_| client.change());

@@ -229,6 +229,9 @@ fn a_frozen_tree_outlives_its_key_and_a_key_outlives_its_frozen_tree() {
             world.with(b"tree", |guard, key| guard.key_mut(key).remove(Reason::Deleted));
             assert!(world.shards.next_dying().is_none(), "lazy free would take what is read");
             assert_eq!(world.shards.budget.dying(), 0, "nobody shall wait for it");
+            let mut guard = world.shards.lock_owner(&mut world.thread, id, NOW).expect("an owner");
+            let is_dying = guard.collection(id).is_some_and(|nodes| nodes.is_dying());
+            assert!(!is_dying, "the cleaner would drop what is read");
         } else {
             (0..STEPS).for_each(|_| world.change_node(b"tree", &mut content));
         }
