@@ -349,9 +349,14 @@ impl Instance {
         self.grants.withdraw(Needs::JOURNAL_ROOM);
     }
 
+    /// Returns true while changes are held back.
+    pub fn holds_changes(&self) -> bool {
+        !self.grants.get().contains(Needs::JOURNAL_ROOM)
+    }
+
     /// Lets changes go on that were held back.
     pub fn resume_changes(&self) {
-        if !self.grants.get().contains(Needs::JOURNAL_ROOM) {
+        if self.holds_changes() {
             self.grants.restore(Needs::JOURNAL_ROOM);
             self.clients.look_again();
         }

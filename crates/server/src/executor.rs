@@ -399,7 +399,8 @@ impl Executor {
     }
 
     fn finish_batch(&mut self, connection: &Connection, commands: usize, now: Millis) {
-        if std::mem::take(&mut self.has_put) {
+        let has_put = std::mem::take(&mut self.has_put);
+        if has_put || self.instance.store.holds_writers_back() {
             self.journal.after_batch(&self.instance);
         }
         self.instance.store.upkeep(&mut self.thread, now);

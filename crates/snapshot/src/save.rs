@@ -122,7 +122,7 @@ impl Save<'_> {
             }
         }
         if cut.is_given_up() {
-            return Err(SaveError::Cancelled);
+            return Err(self.progress.cancelled());
         }
         drop(cut);
         target.finish(self.checks)?;
@@ -174,7 +174,7 @@ impl<W: Write> Target<'_, W> {
     /// Writes a key. A large value is written in slices, and what was kept for it let go.
     fn write_key(&mut self, cut: &mut Cut<'_>, copied: &Copied<'_>) -> Result<(), SaveError> {
         if self.progress.is_cancelled.load(Relaxed) || copied.is_large() && cut.is_given_up() {
-            return Err(SaveError::Cancelled);
+            return Err(self.progress.cancelled());
         }
         if self.is_rdb {
             self.write_rdb_key(cut, copied)?;
@@ -269,7 +269,7 @@ impl<W: Write> Target<'_, W> {
                 return Ok(());
             }
             if self.progress.is_cancelled.load(Relaxed) {
-                return Err(SaveError::Cancelled);
+                return Err(self.progress.cancelled());
             }
         }
     }

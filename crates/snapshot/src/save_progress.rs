@@ -21,16 +21,22 @@ pub struct SaveProgress {
     pub held_bytes_most: AtomicU64,
     /// Set to true by whoever wants it to end soon.
     pub is_cancelled: AtomicBool,
+    /// True if it was ended because its sink stood still.
+    pub is_too_slow: AtomicBool,
 }
 
 impl SaveProgress {
     /// Begins anew, for the next snapshot.
     pub fn reset(&self) {
-        let SaveProgress { keys, total_keys, bytes, held_bytes, held_bytes_most, is_cancelled } =
-            self;
+        let SaveProgress { keys, total_keys, bytes, held_bytes, held_bytes_most, .. } = self;
         let counts = [keys, total_keys, bytes, held_bytes, held_bytes_most];
         counts.iter().for_each(|count| count.store(0, Relaxed));
-        is_cancelled.store(false, Relaxed);
+        [&self.is_cancelled, &self.is_too_slow].iter().for_each(|flag| flag.store(false, Relaxed));
+    }
+
+    /// Why it ended before its end.
+    pub fn cancelled(&self) -> SaveError {
+        if self.is_too_slow.load(Relaxed) { SaveError::TooSlow } else { SaveError::Cancelled }
     }
 }
 

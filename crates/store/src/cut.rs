@@ -93,7 +93,13 @@ impl Store {
     /// handed over.
     pub fn holds_writers_back(&self) -> bool {
         let waiting = self.bytes_handed_over();
-        waiting > WAITING_MIN && waiting > self.handed_over_max()
+        waiting > WAITING_MIN && waiting > self.handed_over_max() && self.shards.cuts.is_on()
+    }
+
+    /// Gives the snapshot up, if there is one: nothing is handed over to it any more. The thread
+    /// that has it lets go of what was kept.
+    pub fn give_up_cut(&self, thread: &ThreadContext) {
+        self.exclusively(thread, |store| store.shards.cuts.give_up());
     }
 }
 

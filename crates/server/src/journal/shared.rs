@@ -121,8 +121,10 @@ impl Journal {
     /// it should write now, and holds changes back if it is far behind.
     pub fn after_batch(&self, instance: &Instance) {
         let pending = self.pending_bytes();
-        if pending > self.budget.load(Relaxed) && instance.store.has_journal() {
+        let is_behind = pending > self.budget.load(Relaxed) && instance.store.has_journal();
+        if is_behind || instance.store.holds_writers_back() {
             instance.hold_changes();
+            return self.rest.end();
         }
         self.rest.end_if(pending >= WAKE_BYTES || self.holds_replies.load(Relaxed));
     }

@@ -32,6 +32,10 @@ use store::ThreadContext;
 
 /// Rest between two rounds while there are changes.
 const SHORT_REST: Duration = Duration::from_millis(5);
+/// Rest while changes are held back.
+const WATCHFUL_REST: Duration = Duration::from_millis(1);
+/// Time for which a snapshot may hold changes back at a stretch.
+const SNAPSHOT_PATIENCE: Duration = Duration::from_millis(20);
 /// Rest after a quiet time, unless a change ends it.
 const LONG_REST: Duration = Duration::from_millis(100);
 /// Rounds without a change before the rests are long.
@@ -77,6 +81,8 @@ pub struct JournalThread {
     second: Second,
     /// Bytes of the files of the set but the last.
     other_bytes: u64,
+    /// Since when changes are held back for a snapshot.
+    snapshot_behind: Option<Instant>,
 }
 
 /// What is looked at once a second.
@@ -135,6 +141,7 @@ impl JournalThread {
                 quiet_rounds: 0,
                 second,
                 other_bytes: 0,
+                snapshot_behind: None,
             };
             writer.turn_on_if_begun();
             let _ = ready.send(Ok(()));
@@ -294,6 +301,7 @@ impl JournalThread {
 
     /// Tells who waits: for a position, for room, or for the disk to work again.
     fn tell(&mut self) {
+        self.let_changes_go_on();
         let Some(log) = &self.log else { return };
         let (journal, instance) = (&self.journal, &self.instance);
         let safe = log.safe();
@@ -311,13 +319,28 @@ impl JournalThread {
             limits::apply(instance);
         }
         let pending = journal.pending_bytes();
-        if pending <= journal.budget.load(Relaxed) / 2 {
-            instance.resume_changes();
-        }
         instance.journal.pending_bytes.store(pending, Relaxed);
         instance.journal.bytes.store(self.bytes(), Relaxed);
         let resident = self.reader.ring().resident_bytes();
         instance.journal.resident_bytes.store(resident, Relaxed);
+    }
+
+    /// Lets changes go on that were held back. A snapshot whose sink stands still does not hold
+    /// them back for long: it is given up.
+    fn let_changes_go_on(&mut self) {
+        let (journal, instance) = (&self.journal, &self.instance);
+        if instance.store.holds_writers_back() {
+            let since = *self.snapshot_behind.get_or_insert_with(Instant::now);
+            if since.elapsed() > SNAPSHOT_PATIENCE {
+                tracing::warn!("The disk is too slow for the snapshot: it is given up");
+                self.saver.give_up_slow(instance, &self.thread);
+            }
+            return;
+        }
+        self.snapshot_behind = None;
+        if journal.pending_bytes() <= journal.budget.load(Relaxed) / 2 {
+            instance.resume_changes();
+        }
     }
 
     /// Bytes of the files of the set.
@@ -404,7 +427,11 @@ impl JournalThread {
             self.reader.prepare();
         }
         let is_short = self.quiet_rounds < QUIET_ROUNDS && !holds && self.log.is_some();
-        let most = if is_short { SHORT_REST } else { LONG_REST };
+        let most = match () {
+            () if self.instance.holds_changes() => WATCHFUL_REST,
+            () if is_short => SHORT_REST,
+            () => LONG_REST,
+        };
         let asked = &journal.asked;
         let written = journal.written.load(Relaxed);
         journal.rest.rest(most, is_short, || {

@@ -244,6 +244,15 @@ impl Saver {
         saves
     }
 
+    /// Gives the snapshot at work up, as its sink stands still while clients would have to wait.
+    pub fn give_up_slow(&self, instance: &Instance, thread: &ThreadContext) {
+        if let Some(first) = self.state().queue.front() {
+            first.progress.is_too_slow.store(true, Relaxed);
+            first.progress.is_cancelled.store(true, Relaxed);
+        }
+        instance.store.give_up_cut(thread);
+    }
+
     /// Ends the writing of a base.
     pub fn cancel_rotation(&self) {
         self.state().cancel(|kind| kind == JobKind::Rotation);
