@@ -69,6 +69,9 @@ else
   check "process, saving" python3 tests/process/saving.py
   check "process, migrate" python3 tests/process/migrate.py
   check tools python3 tests/tools/run.py
+  check "process, appending" python3 tests/process/appending.py
+  check "process, full disk" python3 tests/process/full_disk.py
+  check "process, kills" python3 tests/process/kills.py --seconds 40
   # Those two have scripts, which cannot run.
   check files python3 tests/rdb/run.py --server "$VARVE_SERVER --enable-debug-command yes" --skip '^aof/redis-[23].*-script'
 fi

@@ -66,11 +66,11 @@ class Server:
         self.process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def until(self, condition):
+    def until(self, condition, patience=PATIENCE):
         """Waits for a condition."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + patience
         while not condition():
-            assert time.monotonic() < deadline, "it did not happen in %d s" % PATIENCE
+            assert time.monotonic() < deadline, "it did not happen in %d s" % patience
             time.sleep(0.005)
 
     def reachable(self):
@@ -81,9 +81,9 @@ class Server:
         except OSError:
             return False
 
-    def connect(self):
+    def connect(self, patience=PATIENCE):
         """A new connection."""
-        return Connection("127.0.0.1:%d" % self.port, PATIENCE)
+        return Connection("127.0.0.1:%d" % self.port, patience)
 
     @staticmethod
     def send(client, *words):

@@ -3,7 +3,7 @@
 
     VARVE_SERVER=target/release/varve-server tests/process/saving.py [CASE ...]
 
-PEERS  the program that starts Valkey (default ../shared/peers/peers), for the files that it is to read; without it Varve reads them alone
+Valkey reads the files as well where there is one (peers.py).
 """
 
 import contextlib
@@ -11,19 +11,15 @@ import os
 import pathlib
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import threading
-import time
 
-from run import PATIENCE, Error, Server, free_port, run
-from resp import Connection
+from peers import peer
+from run import Error, Server, run
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-PEERS = pathlib.Path(os.environ.get("PEERS", ROOT / "../shared/peers/peers"))
-PEERS_ROOT = pathlib.Path(os.environ.get("PEERS_DIR", "/opt/peers"), "root")
 MISCONF = b"MISCONF Valkey is configured to save RDB snapshots, but it's currently unable to persist to disk."
+LOADING_PATIENCE = 120  # seconds until files are loaded
 SLOW = "1000000"  # microseconds for each key, so that a snapshot is at work until it is ended
 
 
@@ -37,8 +33,9 @@ class Saving(Server):
 
     def __enter__(self):
         super().__enter__()
-        # It is ready when it has loaded its file.
-        self.until(lambda: "Ready to accept" in self.output.read_text())
+        # It is ready when it has loaded its files.
+        self.until(lambda: self.process.poll() is not None or "Ready to accept" in self.output.read_text(), LOADING_PATIENCE)
+        assert self.process.poll() is None, "the server did not start: " + self.output.read_text()
         return self
 
     def __exit__(self, *rest):
@@ -87,7 +84,7 @@ def writers(server, count=2):
 
     def write(name):
         db, number = server.connect(), 0
-        while not is_over.is_set():
+        while number == 0 or not is_over.is_set():
             for key in range(100):
                 server.send(db, "SET", "load:%s:%d" % (name, key), "%d" % number)
             for key in range(100):
@@ -107,33 +104,6 @@ def writers(server, count=2):
     assert len(numbers) == count and min(numbers) > 0
 
 
-@contextlib.contextmanager
-def valkey(file):
-    """A connection to a Valkey that has loaded a file; `None` where there is no Valkey."""
-    if not PEERS.exists() or not (PEERS_ROOT / ".complete").exists():
-        yield None
-        return
-    place = pathlib.Path(tempfile.mkdtemp(prefix="varve-saving-", dir=PEERS_ROOT / "tmp"))
-    shutil.copyfile(file, place / "dump.rdb")
-    os.chmod(place, 0o777)
-    port = free_port()
-    command = [PEERS, "run", "valkey-server", "--port", port, "--dir", "/tmp/" + place.name, "--save", "", "--enable-debug-command", "yes"]
-    with open(place / "log", "wb") as log:
-        process = subprocess.Popen([str(word) for word in command], stdout=log, stderr=log)
-    try:
-        deadline, db = time.monotonic() + PATIENCE, None
-        while db is None or isinstance(db.command("PING"), Error):
-            assert process.poll() is None and time.monotonic() < deadline, (place / "log").read_text()
-            time.sleep(0.02)
-            with contextlib.suppress(OSError):
-                db = Connection("127.0.0.1:%d" % port, PATIENCE)
-        yield db
-    finally:
-        process.kill()
-        process.wait()
-        shutil.rmtree(place, ignore_errors=True)
-
-
 def digests(db):
     """Fingerprints of what `fill` makes."""
     names = ["%s:%s" % (kind, size) for kind in ("list", "set", "hash", "zset", "stream") for size in ("small", "large")]
@@ -148,8 +118,8 @@ def a_snapshot_is_read_by_varve_and_valkey_alike():
         assert saved(server, db)["rdb_last_bgsave_status"] == "ok"
         assert server.files() == ["dump.rdb"]
         digest = db.command("DEBUG", "DIGEST")
-        with valkey(server.place / "dump.rdb") as peer:
-            assert peer is None or peer.command("DEBUG", "DIGEST") == digest
+        with peer("valkey-server", server.place) as valkey:
+            assert valkey is None or valkey.command("DEBUG", "DIGEST") == digest
         with Saving(folder=server.place) as second:
             assert second.connect().command("DEBUG", "DIGEST") == digest
 
@@ -163,8 +133,8 @@ def a_snapshot_under_load_holds_what_nobody_changed():
                 assert db.command("BGSAVE") == b"Background saving started"
                 assert saved(server, db)["rdb_last_bgsave_status"] == "ok"
         before = digests(db)
-        with valkey(server.place / "dump.rdb") as peer:
-            assert peer is None or digests(peer) == before
+        with peer("valkey-server", server.place) as valkey:
+            assert valkey is None or digests(valkey) == before
         with Saving(folder=server.place) as second:
             assert digests(second.connect()) == before
 
