@@ -99,8 +99,16 @@ impl Control {
     /// # Errors
     /// If the connection breaks.
     pub fn info_number(&mut self, field: &str) -> Result<Option<f64>> {
+        Ok(self.info_text(field)?.and_then(|value| value.parse().ok()))
+    }
+
+    /// Returns a field of INFO, if the server reports it.
+    ///
+    /// # Errors
+    /// If the connection breaks.
+    pub fn info_text(&mut self, field: &str) -> Result<Option<String>> {
         let Reply::Text(info) = self.ask(&["INFO"])? else { return Ok(None) };
-        Ok(find_field(&info, field).and_then(|value| value.parse().ok()))
+        Ok(find_field(&info, field).map(str::to_owned))
     }
 
     /// Returns the value of a setting, if the server knows it.

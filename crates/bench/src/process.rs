@@ -8,9 +8,11 @@ use anyhow::{Context, Result};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
 
+mod children;
 mod cores;
 mod meter;
 
+pub use children::memory_with_children;
 pub use cores::{core, cores, first_cores, pin_this_thread};
 pub use meter::CpuMeter;
 

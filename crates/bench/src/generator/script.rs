@@ -91,8 +91,8 @@ impl Answer {
     /// another.
     fn of(request: &str) -> Self {
         match request.split(' ').next().unwrap_or_default() {
-            "SET" | "FLUSHALL" | "RENAME" => Self::Status,
-            "GET" | "GETRANGE" | "HGET" | "LPOP" | "RPOPLPUSH" | "XADD" => Self::Value,
+            "SET" | "BGSAVE" | "FLUSHALL" | "RENAME" => Self::Status,
+            "GET" | "GETRANGE" | "HGET" | "LPOP" | "RPOPLPUSH" | "XADD" | "ZSCORE" => Self::Value,
             "HGETALL" | "LRANGE" | "SINTER" | "XREAD" | "ZRANGEBYSCORE" => Self::Array,
             _ => Self::Integer,
         }

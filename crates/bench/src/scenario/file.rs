@@ -5,7 +5,7 @@
 //! title = "Live payload over resident memory"
 //! source = "Redis++, Table 5"          # optional: a paper's table or figure
 //! kind = "churn"                       # code that measures; absent while nothing can be run
-//! needs = ["persistence"]              # optional: features or programs that it requires
+//! needs = ["valgrind"]                 # optional: features or programs that it requires
 //! notes = ["What a reader must know."] # optional
 //! aims_from_scale = 0.5                # optional: a smaller run is not held against the aims
 //!

@@ -3,6 +3,7 @@
 use anyhow::{Context, Result};
 
 use super::collections::{self, commands, elements, forms, removal};
+use super::durable::{always, journal, less, places, restart, save, save_trees};
 use super::{
     Bench, Scale, Scenario, attack, cache_misses, churn, cpu, expiry, gate, generators, growth,
     idle, instructions, loads, long_strings, maxmemory, overhead, reclaim, stall, waiters, ycsb,
@@ -18,7 +19,8 @@ struct Kind {
     check: fn(&toml::Table) -> Result<()>,
 }
 
-const KINDS: [Kind; 26] = [
+const KINDS: [Kind; 33] = [
+    kind::<always::Plan>("always"),
     kind::<attack::Plan>("attack"),
     kind::<cache_misses::Plan>("cache-misses"),
     kind::<churn::Plan>("churn"),
@@ -35,12 +37,18 @@ const KINDS: [Kind; 26] = [
     kind::<growth::Plan>("growth"),
     kind::<idle::Plan>("idle"),
     kind::<instructions::Plan>("instructions"),
+    kind::<journal::Plan>("journal"),
+    kind::<less::Plan>("less"),
     kind::<loads::Plan>("loads"),
     kind::<long_strings::Plan>("long-strings"),
     kind::<maxmemory::Plan>("maxmemory"),
     kind::<overhead::Plan>("overhead"),
+    kind::<places::Plan>("places"),
     kind::<reclaim::Plan>("reclaim"),
     kind::<removal::Plan>("removal"),
+    kind::<restart::Plan>("restart"),
+    kind::<save::Plan>("save"),
+    kind::<save_trees::Plan>("save-trees"),
     kind::<stall::Plan>("stall"),
     kind::<waiters::Plan>("waiters"),
     kind::<ycsb::memory::Plan>("ycsb-memory"),

@@ -21,6 +21,7 @@
 //! | `gate` | waiting time of all clients when an action on all shards meets a long command |
 //! | `stall` | a stalled server as seen by an open and a closed loop |
 //! | `waiters` | server CPU where pairs of clients wait for each other |
+//! | [`durable`] | log, snapshots and the start from files: seven questions of their own |
 //! | [`collections`] | lists, hashes, sets, sorted sets and streams: five questions of their own |
 
 pub mod attack;
@@ -29,6 +30,7 @@ pub mod cache_misses;
 pub mod churn;
 pub mod collections;
 pub mod cpu;
+pub mod durable;
 pub mod expiry;
 pub mod file;
 pub mod gate;

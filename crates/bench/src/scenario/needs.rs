@@ -5,10 +5,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Result, bail};
 
 /// Features that Varve does not have yet, with their descriptions.
-const MISSING: [(&str, &str); 2] = [
-    ("persistence", "a log on disk and snapshots, which Varve does not have yet"),
-    ("cluster", "several nodes that share the keys, which Varve does not have yet"),
-];
+const MISSING: [(&str, &str); 1] =
+    [("cluster", "several nodes that share the keys, which Varve does not have yet")];
 /// Programs that may be required.
 const PROGRAMS: [&str; 1] = ["valgrind"];
 

@@ -1,5 +1,7 @@
 //! Threads, cores and options of one start, and the command line for each kind of server.
 
+use std::time::Duration;
+
 /// Kind of command line of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -23,6 +25,8 @@ pub struct Launch {
     pub cores: usize,
     /// Further options, as name and value; ignored by the null server.
     pub options: Vec<(String, String)>,
+    /// Longest time until it answers; loading counts.
+    pub ready_within: Duration,
 }
 
 impl Kind {
@@ -39,7 +43,7 @@ impl Kind {
 
 impl Default for Launch {
     fn default() -> Self {
-        Self { threads: 1, cores: 1, options: Vec::new() }
+        Self { threads: 1, cores: 1, options: Vec::new(), ready_within: READY_MAX }
     }
 }
 
@@ -62,6 +66,13 @@ impl Launch {
     #[must_use]
     pub fn on_cores(mut self, cores: usize) -> Self {
         self.cores = cores;
+        self
+    }
+
+    /// Sets the longest time until the server answers.
+    #[must_use]
+    pub fn ready_within(mut self, time: Duration) -> Self {
+        self.ready_within = time;
         self
     }
 
@@ -110,6 +121,8 @@ fn megabytes(value: &str) -> String {
     }
 }
 
+/// Time in which a server without data answers.
+const READY_MAX: Duration = Duration::from_secs(30);
 /// Limit of Memcached where `maxmemory` is not set.
 const MEGABYTES_MAX: &str = "65536";
 

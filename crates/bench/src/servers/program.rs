@@ -94,6 +94,12 @@ impl Program {
         Some(Self { command, ..self.clone() })
     }
 
+    /// Returns the program with the file system of this process, which the script of the peers
+    /// would hide from it; `None` if it cannot be run like that.
+    pub fn among_our_files(&self) -> Option<Self> {
+        self.profiled(&[])
+    }
+
     /// Appends arguments to the command line.
     #[must_use]
     pub fn with_arguments(mut self, words: &[String]) -> Self {

@@ -29,6 +29,8 @@ pub struct Server {
     pub port: u16,
     /// Process that serves the port.
     pub pid: u32,
+    /// Time from its start to its first answer.
+    pub ready_after: Duration,
     /// Leader of a process group of its own; absent after it has ended on request.
     child: Option<Child>,
     meter: Mutex<CpuMeter>,
@@ -40,7 +42,7 @@ impl Program {
     /// Starts the program and waits until it answers.
     ///
     /// # Errors
-    /// If it cannot be started, ends, or does not answer within half a minute; the error holds the
+    /// If it cannot be started, ends, or does not answer in time; the error holds the
     /// end of its output.
     pub fn start(&self, launch: &Launch) -> Result<Server> {
         Server::start(self, launch)
@@ -54,6 +56,7 @@ impl Server {
         let log = Builder::new().prefix("varve-bench-").suffix(".log").append(true).tempfile()?;
         // A server must not outlive a bench that is killed. Processes that a wrapper starts do not
         // get this signal; they are ended with the wrapper's group.
+        let started = Instant::now();
         let child = Command::new("setpriv")
             .args(["--pdeathsig", "KILL", "taskset", "-c", &first_cores(launch.cores)])
             .args(&program.command)
@@ -70,12 +73,15 @@ impl Server {
             kind: program.kind,
             port,
             pid,
+            ready_after: Duration::ZERO,
             child: Some(child),
             meter: Mutex::new(CpuMeter::new(pid)),
             log,
             ended: program.ended.clone(),
         };
-        if let Err(error) = server.wait_until_ready() {
+        let ready = server.wait_until_ready(launch.ready_within);
+        server.ready_after = started.elapsed();
+        if let Err(error) = ready {
             // The error already contains everything.
             server.ended = Ended::default();
             return Err(error.context(server.complaint()));
@@ -141,9 +147,9 @@ impl Server {
         bail!("{} does not end", self.label)
     }
 
-    fn wait_until_ready(&mut self) -> Result<()> {
+    fn wait_until_ready(&mut self, longest: Duration) -> Result<()> {
         let started = Instant::now();
-        while started.elapsed() < START_MAX {
+        while started.elapsed() < longest {
             if let Some(child) = &mut self.child
                 && let Some(status) = child.try_wait()?
             {
@@ -154,7 +160,7 @@ impl Server {
             {
                 return said.map_or(Ok(()), |pid| self.recognize(pid));
             }
-            thread::sleep(Duration::from_millis(20));
+            thread::sleep(ASK_AGAIN);
         }
         bail!("{} does not answer on port {}", self.label, self.port)
     }
@@ -246,7 +252,7 @@ fn free_port() -> Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }
 
-const START_MAX: Duration = Duration::from_secs(30);
+const ASK_AGAIN: Duration = Duration::from_millis(10);
 const LAST_WORDS_MAX: Duration = Duration::from_secs(1);
 const END_MAX: Duration = Duration::from_secs(120);
 /// Time for the kernel to free the memory of a large server.

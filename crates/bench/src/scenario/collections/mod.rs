@@ -17,7 +17,7 @@ pub mod elements;
 pub mod forms;
 pub mod removal;
 
-mod steady;
+pub(super) mod steady;
 pub(super) mod store;
 
 use anyhow::Error;

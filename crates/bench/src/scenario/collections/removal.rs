@@ -7,7 +7,7 @@ use anyhow::Result;
 use serde::Deserialize;
 
 use super::absent;
-use super::steady::{Seen, Steady};
+use super::steady::{Others, Seen, Steady};
 use super::store::{Stored, expect};
 use crate::generator::ValueSize;
 use crate::report::{Figure, Plot, Section};
@@ -192,7 +192,7 @@ fn remove(program: &Program, case: &Case, plan: &Plan, removed: &mut Removed) ->
     let server = program.start(&Launch::default())?;
     store(&server, plan)?;
     thread::sleep(plan.rest);
-    let mut clients = Steady::connect(&server, KEYS)?;
+    let mut clients = Steady::connect(&server, &OTHERS)?;
     clients.watch(WARM_UP, &[])?;
     let before = clients.watch(WATCHED, &[])?;
     let after = clients.watch(WATCHED, &case.commands)?;
@@ -211,6 +211,7 @@ fn store(server: &Server, plan: &Plan) -> Result<()> {
 const NAMES: usize = 10;
 /// Keys of the other clients.
 const KEYS: u64 = 100_000;
+const OTHERS: Others = Others { keys: KEYS, value: 16, every: Duration::from_micros(50) };
 const REST: Duration = Duration::from_secs(8);
 const REST_MIN: Duration = Duration::from_secs(2);
 const WARM_UP: Duration = Duration::from_millis(500);

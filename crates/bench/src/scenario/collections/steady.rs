@@ -21,6 +21,17 @@ use crate::generator::{
 use crate::scenario::growth::pause::Moment;
 use crate::servers::Server;
 
+/// Requests of the clients: GETs and SETs, half of each.
+#[derive(Clone, Copy, Debug)]
+pub struct Others {
+    /// Number of keys.
+    pub keys: u64,
+    /// Bytes in a value.
+    pub value: usize,
+    /// Distance between requests of all clients together.
+    pub every: Duration,
+}
+
 /// Measurements of the clients.
 pub struct Seen {
     /// Reply times of GETs and SETs, in nanoseconds.
@@ -43,18 +54,19 @@ pub struct Steady {
     waiting: VecDeque<Instant>,
     requests: Requests,
     keys: Keys,
+    every: Duration,
     /// Time at which the last command was sent.
     commanded: Moment,
     buffer: Vec<u8>,
 }
 
 impl Steady {
-    /// Connects clients that GET and SET these keys.
+    /// Connects the clients.
     ///
     /// # Errors
     /// If the server does not accept.
-    pub fn connect(server: &Server, keys: u64) -> Result<Self> {
-        let value = ValueSize::Fixed(16);
+    pub fn connect(server: &Server, others: &Others) -> Result<Self> {
+        let value = ValueSize::Fixed(others.value);
         let shape = RequestShape { operation: Operation::Mixed(50), value, pipeline: 1 };
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let mut connections = Vec::new();
@@ -72,7 +84,8 @@ impl Steady {
             idle: (0..CLIENTS).collect(),
             waiting: VecDeque::new(),
             requests: Requests::new(&shape, 1)?,
-            keys: Keys::new(&KeyChoice::Uniform, keys, 1)?,
+            keys: Keys::new(&KeyChoice::Uniform, others.keys, 1)?,
+            every: others.every,
             commanded: Moment::default(),
             buffer: vec![0; 64 * 1024],
         })
@@ -94,7 +107,7 @@ impl Steady {
             let now = Instant::now();
             while due <= now && due < began + time {
                 self.waiting.push_back(due);
-                due += ASK_EVERY;
+                due += self.every;
             }
             self.ask()?;
             if now >= next_command && !self.connections[CLIENTS].is_busy() {
@@ -141,7 +154,7 @@ impl Steady {
     }
 
     fn wait(&mut self, longest: Duration) -> Result<()> {
-        let longest = longest.clamp(SHORTEST_SLEEP, ASK_EVERY);
+        let longest = longest.clamp(SHORTEST_SLEEP, self.every);
         let timeout = Timespec { tv_sec: 0, tv_nsec: longest.subsec_nanos().into() };
         self.events.clear();
         match epoll::wait(&self.epoll, spare_capacity(&mut self.events), Some(&timeout)) {
@@ -174,7 +187,5 @@ impl Steady {
 }
 
 const CLIENTS: usize = 20;
-/// Distance between requests of all clients together.
-const ASK_EVERY: Duration = Duration::from_micros(50);
 const SHORTEST_SLEEP: Duration = Duration::from_micros(1);
 const SILENCE_MAX: Duration = Duration::from_secs(60);
