@@ -11,7 +11,6 @@ use super::folder::{Folder, programs};
 use super::watch::{Peak, Saving};
 use crate::control::Reply;
 use crate::generator::ValueSize;
-use crate::process;
 use crate::report::{Figure, Section};
 use crate::scenario::collections::steady::{Others, Steady};
 use crate::scenario::measure::fill;
@@ -58,7 +57,7 @@ impl Scenario for Plan {
             "{} keys of 16 bytes, values of {} bytes. 20 clients GET and SET, {} times a second \
              together, without a pipeline; requests wait from their due times on. The server has \
              one core. At the cut: from BGSAVE on, for {} ms. Extra memory: most of the server and \
-             of what a child has for itself, over that before. Compression as by default.",
+             of what a child has for itself, over the most before. Compression as by default.",
             self.keys,
             self.value,
             self.per_second,
@@ -91,6 +90,8 @@ fn each<T>(programs: &[Program], measure: impl Fn(&Program) -> Result<T>) -> Res
 /// Snapshots on the core on which clients are served, by round.
 #[derive(Default)]
 struct Shared {
+    /// Longest wait in as long a time before the cut.
+    calm_ms: Vec<f64>,
     cut_ms: Vec<f64>,
     /// Pause that the server itself tells, in microseconds.
     own_us: Option<f64>,
@@ -108,9 +109,10 @@ impl Shared {
         let own = self.own_us.filter(|own| *own > 0.0);
         let rows = [
             ("longest wait at the cut, ms", format!("{:.2}", of(&self.cut_ms))),
+            ("longest wait in as long before, ms", format!("{:.2}", of(&self.calm_ms))),
             ("pause as the server tells it, us", own.map_or("-".to_owned(), |it| format!("{it}"))),
-            ("memory before, MiB", mebibytes(self.memory)),
-            ("most memory / before", format!("{:.3}", of(&self.memory_ratio))),
+            ("most memory before, MiB", mebibytes(self.memory)),
+            ("most memory while saving / before", format!("{:.3}", of(&self.memory_ratio))),
             ("p99 before, us", format!("{:.0}", of(&self.p99_before))),
             ("p99 while saving, us", format!("{:.0}", of(&self.p99_while))),
             ("longest wait while saving, ms", format!("{:.2}", of(&self.longest_while))),
@@ -196,8 +198,10 @@ impl Plan {
         shared: &mut Shared,
     ) -> Result<()> {
         Saving::prepare(folder)?;
+        let calm_peak = Peak::of(server.pid);
         let before = clients.watch(self.before, &[])?.others;
-        let memory = process::memory_with_children(server.pid)?;
+        let calm = clients.watch(CUT, &[])?.others;
+        let memory = calm_peak.stop()?;
         let peak = Peak::of(server.pid);
         let mut saving = Saving::asked_before(server.control()?, folder);
         let cut = clients.watch(CUT, &["BGSAVE".to_owned()])?.others;
@@ -207,6 +211,7 @@ impl Plan {
         }
         let elapsed = saving.wait()?;
         let most = peak.stop()?;
+        shared.calm_ms.push(calm.max() as f64 / 1e6);
         shared.cut_ms.push(cut.max() as f64 / 1e6);
         shared.memory = memory as f64;
         shared.memory_ratio.push(most as f64 / memory as f64);

@@ -13,7 +13,6 @@ use super::watch::{Peak, Saving};
 use crate::generator::{
     Arrival, Ended, Expected, Generator, KeyChoice, Monitor, Script, ScriptShape, Source, Stop,
 };
-use crate::process;
 use crate::report::{Figure, Section};
 use crate::scenario::collections::store::{Stored, expect};
 use crate::scenario::{Bench, Scale, Scenario, pin_client};
@@ -75,7 +74,8 @@ impl Scenario for Plan {
         section.note(format!(
             "One collection of {} elements, {} connections without a pipeline, writes and reads in \
              turns, the server on {} cores. Longest waits of a client while the snapshot is made, \
-             and then for the same time without one.",
+             and then for the same time without one. Memory: most while saving, over the most \
+             under the same load before.",
             self.elements, self.connections, self.cores
         ));
         let programs = programs(bench, section);
@@ -135,7 +135,6 @@ impl Plan {
         Stored::new(&collection.fill, self.elements / FILLED).send(&server)?;
         expect(&server, collection.count, self.elements)?;
         let mut load = Load::open(&server, self, collection)?;
-        load.run(Stop::After(WARM_UP), &Arc::default())?;
         let mut saved = Saved::default();
         for _ in 0..self.rounds {
             Self::round(&server, &folder, &mut load, &mut saved)?;
@@ -145,7 +144,9 @@ impl Plan {
     }
 
     fn round(server: &Server, folder: &Folder, load: &mut Load, saved: &mut Saved) -> Result<()> {
-        let before = process::memory_with_children(server.pid)?;
+        let calm = Peak::of(server.pid);
+        load.run(Stop::After(WARM_UP), &Arc::default())?;
+        let before = calm.stop()?;
         let peak = Peak::of(server.pid);
         let monitor = Arc::new(Monitor::default());
         let save = || {
