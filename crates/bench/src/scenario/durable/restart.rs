@@ -51,7 +51,7 @@ impl Scenario for Plan {
         pin_client(1);
         section.columns(&["from", "server", "start s", "of which empty s"]);
         section.note(format!(
-            "From the start of the process to the first answer that is not LOADING, asked for every \
+            "From the start of the process to the first answer that is not LOADING, asked for each \
              10 ms. Snapshots: {} cores and threads, {} keys of 16 bytes with values of {} bytes, \
              and a set of {} members of 16 letters. Log: one core, {} SETs of {} keys with values \
              of 16 bytes and no base; of its time the start of an empty server is taken off.",
