@@ -98,13 +98,13 @@ fn a_server_that_dies_ends_its_scenario_and_no_other() {
 
 #[test]
 fn a_scenario_that_needs_what_is_not_there_is_skipped_in_sight() {
-    let place = Place::new(&[("log", "title = \"A log\"\nneeds = [\"persistence\"]\n")]);
+    let place = Place::new(&[("shards", "title = \"Shards\"\nneeds = [\"cluster\"]\n")]);
     let output = place.report(&[]);
     assert!(output.status.success(), "{}", stderr(&output));
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(printed.contains("SKIPPED: needs persistence"), "{printed}");
+    assert!(printed.contains("SKIPPED: needs cluster"), "{printed}");
     let reason = &place.json()["sections"][0]["state"]["skipped"];
-    assert!(reason.as_str().unwrap().starts_with("needs persistence"), "{reason}");
+    assert!(reason.as_str().unwrap().starts_with("needs cluster"), "{reason}");
     for ending in ["md", "html"] {
         assert!(place.result(ending).contains("SKIPPED"), "{ending}");
     }

@@ -20,7 +20,8 @@ pub struct Plan {
 
 impl Scenario for Plan {
     fn scaled(self, scale: Scale) -> Self {
-        Self { megabytes: scale.of(self.megabytes) }
+        // The chunks of fewer bytes are all new to the process.
+        Self { megabytes: scale.of(self.megabytes).max(MEGABYTES_MIN) }
     }
 
     fn run(&self, _: &Bench, section: &mut Section) -> Result<()> {
@@ -67,6 +68,8 @@ fn rows(printed: &str) -> Vec<[String; 5]> {
     }
     rows
 }
+
+const MEGABYTES_MIN: u64 = 32;
 
 #[cfg(test)]
 mod tests {
