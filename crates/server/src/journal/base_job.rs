@@ -22,6 +22,8 @@ pub struct Rotations {
     pub current: Option<Rotation>,
     /// When the last one failed.
     pub failed: Option<Instant>,
+    /// Syncs that were made to prepare the next one.
+    pub syncs: u32,
 }
 
 impl Rotations {

@@ -28,6 +28,10 @@ use std::time::{Duration, Instant};
 
 /// Time after a failure before the next try.
 const RETRY: Duration = Duration::from_secs(1);
+/// Bytes that may be written and not safe when a rotation begins.
+const NEARLY_SAFE_BYTES: u64 = 4 << 20;
+/// Most syncs that are made to come below that.
+const SYNCS_BEFORE: u32 = 3;
 
 impl JournalThread {
     /// Begins a rotation that was asked for or is due, and goes on with the one at work.
@@ -36,7 +40,9 @@ impl JournalThread {
         let is_wanted = self.log.is_none() && APPENDONLY.get(&self.instance.settings);
         let may_begin = self.rotations.current.is_none()
             && self.rotations.failed.is_none_or(|failed| failed.elapsed() >= RETRY);
-        if may_begin && (self.journal.asked.rewrite.swap(false, Relaxed) || is_wanted) {
+        let is_asked = self.journal.asked.rewrite.load(Relaxed) || is_wanted;
+        if may_begin && is_asked && self.is_nearly_safe(now) {
+            self.journal.asked.rewrite.store(false, Relaxed);
             self.rotations.failed = None;
             if let Err(error) = self.begin_rotation() {
                 tracing::warn!("Error beginning to write a new base: {error}");
@@ -44,6 +50,24 @@ impl JournalThread {
                 self.give_up_rotation();
             }
         }
+    }
+
+    /// Returns true if the sync that ends the old file will find little to do: syncs before it are
+    /// made while the file still grows, so that changes need not wait for them.
+    fn is_nearly_safe(&mut self, now: Millis) -> bool {
+        let Some(log) = &self.log else { return true };
+        if self.sync_began.is_some() {
+            return false;
+        }
+        let behind = log.written().position.saturating_sub(log.safe().position);
+        let is_enough = behind < NEARLY_SAFE_BYTES || self.rotations.syncs == SYNCS_BEFORE;
+        if is_enough || log.is_failing() {
+            self.rotations.syncs = 0;
+            return true;
+        }
+        self.rotations.syncs += 1;
+        self.begin_sync(now);
+        false
     }
 
     /// Returns true if the files have outgrown their base by as much as the settings allow.

@@ -76,7 +76,7 @@ pub struct JournalThread {
     pub(super) log: Option<Log<Directory>>,
     pub(super) id: ReplicationId,
     syncer: Syncer,
-    sync_began: Option<Instant>,
+    pub(super) sync_began: Option<Instant>,
     quiet_rounds: u32,
     second: Second,
     /// Bytes of the files of the set but the last.
@@ -244,12 +244,24 @@ impl JournalThread {
         if self.sync_began.is_some() || !log.is_sync_due(policy, now) {
             return;
         }
+        if policy != SyncPolicy::Always {
+            return self.begin_sync(now);
+        }
         match log.begin_sync(now) {
-            Ok(job) if policy == SyncPolicy::Always => {
+            Ok(job) => {
                 let outcome = job.run();
                 log.end_sync(job, &outcome);
                 self.after_sync(outcome);
             }
+            Err(LogError::Write(WriteError::Waiting)) => {}
+            Err(error) => self.note_failure(&error),
+        }
+    }
+
+    /// Begins a sync on the other thread, where none is at work.
+    pub(super) fn begin_sync(&mut self, now: Millis) {
+        let Some(log) = &mut self.log else { return };
+        match log.begin_sync(now) {
             Ok(job) => {
                 self.sync_began = Some(Instant::now());
                 self.syncer.begin(job);
