@@ -10,7 +10,7 @@ use settings::journal::AOF_REWRITE_INCREMENTAL_FSYNC;
 use snapshot::SaveError;
 use std::io::{self, Write};
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Release;
+use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Release};
 use std::time::Instant;
 
 /// Bytes of a base that are written before the system is asked to put them on the disk.
@@ -44,8 +44,16 @@ pub struct Rotation {
     /// Number of the first incremental file that stays, once the cut is behind.
     pub first: Option<u64>,
     pub is_saved: bool,
+    /// Tells the saver's part that nobody waits for it.
+    pub is_void: Arc<AtomicBool>,
     pub form: BaseForm,
     pub turns_on: bool,
+}
+
+impl Drop for Rotation {
+    fn drop(&mut self) {
+        self.is_void.store(true, Release);
+    }
 }
 
 /// What the saver tells.
@@ -64,6 +72,8 @@ pub struct BaseJob {
     pub turns_on: bool,
     /// What the base is written as.
     pub form: BaseForm,
+    /// True once the rotation was given up.
+    pub is_void: Arc<AtomicBool>,
     pub tell: Sender<Event>,
 }
 
@@ -93,6 +103,9 @@ impl Job for BaseJob {
     }
 
     fn at_cut(&mut self, instance: &Instance) {
+        if self.is_void.load(Acquire) {
+            return;
+        }
         // Nobody puts units, so all that is behind the tail comes after the cut.
         let cut = self.journal.ring.tail();
         self.journal.cut.store(cut, Release);

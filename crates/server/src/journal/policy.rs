@@ -5,9 +5,9 @@ use crate::output::ALL_SAFE;
 use command::{Instance, Notice};
 use journal::writer::SyncPolicy;
 use settings::AppendFsync;
-use settings::journal::{APPENDFSYNC, NO_APPENDFSYNC_ON_REWRITE};
-use std::sync::PoisonError;
-use std::sync::atomic::{Ordering::Relaxed, Ordering::Release};
+use settings::journal::{APPENDFSYNC, APPENDONLY, NO_APPENDFSYNC_ON_REWRITE};
+use std::sync::atomic::{Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use std::sync::{MutexGuard, PoisonError};
 
 /// When what was written is synced at present.
 pub fn sync_policy(instance: &Instance) -> SyncPolicy {
@@ -25,13 +25,41 @@ impl Journal {
     /// Follows a change of the settings: what they promise holds when this returns, but for a base
     /// that is written first.
     pub fn follow_settings(&self, instance: &Instance) {
-        self.note_settings(instance);
+        let deciding = self.deciding();
+        let state = &instance.journal;
+        if !state.is_on.load(Relaxed) {
+            state.is_rewriting.store(APPENDONLY.get(&instance.settings), Relaxed);
+        }
+        drop(deciding);
         self.follow_policy(instance);
+        self.rest.end();
+    }
+
+    /// Decides whether the journal, which is on or comes to be, is to be turned off. If so, whoever
+    /// wants it on from now on has it begin anew.
+    pub fn begin_to_close(&self, instance: &Instance) -> bool {
+        let _deciding = self.deciding();
+        let closes = !APPENDONLY.get(&instance.settings);
+        if closes {
+            self.is_closing.store(true, Release);
+            instance.journal.is_on.store(false, Relaxed);
+            if instance.journal.is_rewriting.load(Relaxed) {
+                instance.journal.end_rewrite(true, instance.clock.now());
+            }
+        }
+        closes
+    }
+
+    fn deciding(&self) -> MutexGuard<'_, ()> {
+        self.policy.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Has replies wait for syncs, or not, as the settings say. Holds when it returns.
     pub fn follow_policy(&self, instance: &Instance) {
-        let _one_at_a_time = self.policy.lock().unwrap_or_else(PoisonError::into_inner);
+        let _deciding = self.deciding();
+        if self.is_closing.load(Acquire) {
+            return;
+        }
         let is_on = instance.journal.is_on.load(Relaxed);
         let holds = is_on && sync_policy(instance) == SyncPolicy::Always;
         if holds == self.holds_replies.load(Relaxed) {

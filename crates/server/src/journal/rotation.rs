@@ -104,8 +104,15 @@ impl JournalThread {
         let is_rdb = AOF_USE_RDB_PREAMBLE.get(settings);
         let form = if is_rdb { BaseForm::Rdb } else { BaseForm::Commands };
         let turns_on = self.log.is_none() && APPENDONLY.get(settings);
-        let journal = Arc::clone(&self.journal);
-        self.saver.push(Box::new(BaseJob { journal, file, turns_on, form, tell }));
+        let (journal, is_void) = (Arc::clone(&self.journal), Arc::default());
+        self.saver.push(Box::new(BaseJob {
+            journal,
+            file,
+            turns_on,
+            form,
+            is_void: Arc::clone(&is_void),
+            tell,
+        }));
         self.rotations.current = Some(Rotation {
             events,
             set: opened,
@@ -114,6 +121,7 @@ impl JournalThread {
             is_saved: false,
             form,
             turns_on,
+            is_void,
         });
         Ok(())
     }
@@ -209,7 +217,7 @@ impl JournalThread {
 
     /// Gives a rotation up. A journal that was being turned on is off again, until the next try.
     pub(super) fn give_up_rotation(&mut self) {
-        let rotation = self.rotations.current.take();
+        let had_cut = self.rotations.current.take().is_some_and(|it| it.cut.is_some());
         self.rotations.failed = Some(Instant::now());
         let is_apart = self.log.as_ref().is_some_and(Log::is_apart);
         if !self.instance.journal.is_on.load(Relaxed) {
@@ -219,7 +227,7 @@ impl JournalThread {
         } else if is_apart || self.log.as_ref().is_some_and(Log::has_sync_failed) {
             self.journal.asked.rewrite.store(true, Relaxed);
         }
-        if rotation.is_some_and(|it| it.cut.is_some()) {
+        if had_cut {
             self.journal.cut.store(NO_CUT, Release);
         }
     }

@@ -4,7 +4,6 @@ use super::wake::Rest;
 use crate::output::ALL_SAFE;
 use command::Instance;
 use journal::{Lane, Reader, Ring};
-use settings::journal::APPENDONLY;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Acquire, Ordering::Relaxed};
 use std::sync::atomic::{AtomicUsize, Ordering::Release};
@@ -40,7 +39,9 @@ pub struct Journal {
     pub(super) awaited: AtomicU64,
     /// True if replies to changes wait until these are safe.
     pub(super) holds_replies: AtomicBool,
-    /// Lock of `follow_policy`.
+    /// True while the journal is turned off: replies go on waiting until all is safe.
+    pub(super) is_closing: AtomicBool,
+    /// Lock of what settings decide: whether the journal is on, and whether replies wait.
     pub(super) policy: Mutex<()>,
     /// Bytes that may wait for the file.
     pub(super) budget: AtomicU64,
@@ -80,6 +81,7 @@ impl Journal {
             safe: AtomicU64::new(ALL_SAFE),
             awaited: AtomicU64::new(0),
             holds_replies: AtomicBool::new(false),
+            is_closing: AtomicBool::new(false),
             policy: Mutex::new(()),
             budget: AtomicU64::new(BUDGET_MIN),
             cut: AtomicU64::new(NO_CUT),
@@ -151,15 +153,6 @@ impl Journal {
     /// Asks for a new base.
     pub fn ask_for_rewrite(&self) {
         self.asked.rewrite.store(true, Release);
-        self.rest.end();
-    }
-
-    /// Has the writer look at the settings, which may turn it on.
-    pub fn note_settings(&self, instance: &Instance) {
-        let state = &instance.journal;
-        if !state.is_on.load(Relaxed) {
-            state.is_rewriting.store(APPENDONLY.get(&instance.settings), Relaxed);
-        }
         self.rest.end();
     }
 

@@ -9,7 +9,7 @@
 
 use super::base_job::Rotations;
 use super::policy::sync_policy;
-use super::shared::{BUDGET_MIN, Journal};
+use super::shared::{BUDGET_MIN, Journal, NO_CUT};
 use super::syncer::Syncer;
 use crate::limits;
 use crate::saver::Saver;
@@ -22,7 +22,7 @@ use journal::set::{Set, SetError};
 use journal::sync_line::ReplicationId;
 use journal::writer::{Start, SyncPolicy, WriteError};
 use journal::{Lane, Reader};
-use settings::journal::{AOF_TIMESTAMP_ENABLED, APPENDONLY};
+use settings::journal::AOF_TIMESTAMP_ENABLED;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -187,16 +187,18 @@ impl JournalThread {
             self.rest(began);
         }
         if self.log.is_some() {
+            self.journal.is_closing.store(true, Release);
+            self.instance.journal.is_on.store(false, Relaxed);
             self.turn_off();
+            self.journal.follow_policy(&self.instance);
         }
         self.syncer.stop();
     }
 
     /// Turns the journal on or off, as the setting says.
     fn follow_settings(&mut self) {
-        let is_wanted = APPENDONLY.get(&self.instance.settings);
-        let is_turning_on = self.log.is_none() && self.rotations.is_turning_on();
-        if !is_wanted && (self.log.is_some() || is_turning_on) {
+        let is_open = self.log.is_some() || self.rotations.is_turning_on();
+        if is_open && self.journal.begin_to_close(&self.instance) {
             self.turn_off();
         }
         self.journal.follow_policy(&self.instance);
@@ -410,21 +412,20 @@ impl JournalThread {
     /// hold what they hold.
     fn turn_off(&mut self) {
         self.saver.cancel_rotation();
-        if self.rotations.current.is_some() {
-            self.fail_rotation(self.instance.clock.now());
-        }
+        self.rotations = Rotations::default();
         self.instance.store.exclusively(&self.thread, |store| store.set_journal(false));
+        self.journal.cut.store(NO_CUT, Release);
         self.wait_for_sync();
         if let Some(mut log) = self.log.take()
+            && !log.is_apart()
             && let Err(error) = log.close(&mut self.reader, self.instance.clock.now())
         {
             tracing::warn!("Error writing the append-only file: {error}");
         }
-        self.instance.journal.is_on.store(false, Relaxed);
-        self.journal.follow_policy(&self.instance);
         self.instance.set_journal_failure(None);
         limits::apply(&self.instance);
         self.instance.resume_changes();
+        self.journal.is_closing.store(false, Release);
     }
 
     fn rest(&mut self, began: u64) {
