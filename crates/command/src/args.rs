@@ -204,12 +204,10 @@ mod tests {
         assert_eq!(written(plain.as_bytes()), (plain.to_owned(), true));
         let empty = "*2\r\n$3\r\nGET\r\n$0\r\n\r\n";
         assert_eq!(written(empty.as_bytes()), (empty.to_owned(), true));
-        for other in [
-            "GET 0123456789\r\n",
-            "*02\r\n$3\r\nGET\r\n$10\r\n0123456789\r\n",
-            "*2\r\n$3\r\nGET\r\n$010\r\n0123456789\r\n",
-        ] {
-            assert_eq!(written(other.as_bytes()), (plain.to_owned(), false), "{other:?}");
-        }
+        assert_eq!(written(b"GET 0123456789\r\n"), (plain.to_owned(), false));
+        // Spelled otherwise, where a reader of requests takes that.
+        let spans = [Span { start: 9, len: 3 }, Span { start: 20, len: 10 }];
+        let odd = b"*02\r\n$3\r\nGET\r\n$10\r\n0123456789\r\n";
+        assert!(Args::new(odd, &spans).as_request().is_none());
     }
 }
