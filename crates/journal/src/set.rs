@@ -233,6 +233,13 @@ impl<F: Files> Set<F> {
     /// Those of the disk.
     pub fn create_base(&self) -> Result<F::File, SetError> {
         let name = self.temporary_base();
+        // Whoever writes to one that was given up goes on with a file that has no name.
+        match self.files.remove(&name) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(failed("remove", &name, error));
+            }
+            _ => {}
+        }
         self.files.create(&name).map_err(|error| failed("create", &name, error))
     }
 

@@ -141,6 +141,10 @@ impl JournalThread {
         if let Some(cut) = rotation.cut
             && let Err(error) = self.pass_cut(cut, now)
         {
+            if self.log.is_none() {
+                tracing::warn!("Error beginning the append-only file: {error}; tried again");
+                return self.fail_rotation(now);
+            }
             // Nothing is written beyond the cut before this succeeds.
             return self.note_failure(&error);
         }
