@@ -101,6 +101,7 @@ impl Part for Disturber {
             }
             56 => burst.ask(words!["CLIENT", "UNPAUSE"], allowed),
             57 => burst.ask(words!["MEMORY", "PURGE"], allowed),
+            58 => burst.ask(words![chance.word(&["BGREWRITEAOF", "BGSAVE"])], |_, _| Ok(())),
             _ => burst.ask(Self::look_around(chance), allowed),
         }
     }

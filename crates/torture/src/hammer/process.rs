@@ -17,25 +17,41 @@ pub(super) struct Server {
     pub(super) pid: u32,
     child: Mutex<Child>,
     pub(super) log: PathBuf,
+    /// Where its files of data are.
+    folder: PathBuf,
 }
 
 impl Server {
-    /// Starts the server, and waits until it answers.
+    /// Starts the server, with a journal in a folder of its own, and waits until it answers.
     pub(super) fn start(program: &Path, threads: usize, options: &[String]) -> Result<Self> {
+        let folder = format!("varve-hammer-{}", std::process::id());
+        let folder = std::env::temp_dir().join(folder);
+        fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+        Self::start_in(folder, program, threads, options)
+    }
+
+    fn start_in(
+        folder: PathBuf,
+        program: &Path,
+        threads: usize,
+        options: &[String],
+    ) -> Result<Self> {
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
         let log = std::env::temp_dir().join(format!("varve-hammer-{port}.log"));
         let file = File::create(&log).with_context(|| log.display().to_string())?;
         let mut command = bound_to_this_process(program);
         command
             .args(["--port", &port.to_string(), "--threads", &threads.to_string()])
-            .args(["--save", "", "--enable-debug-command", "yes"])
+            .args(["--save", "", "--enable-debug-command", "yes", "--appendonly", "yes"])
+            .arg("--dir")
+            .arg(&folder)
             .args(options)
             .env("RUST_BACKTRACE", "1")
             .stdin(Stdio::null())
             .stdout(file.try_clone()?)
             .stderr(file);
         let child = command.spawn().context("setpriv (package util-linux) cannot be started")?;
-        let server = Self { port, pid: child.id(), child: Mutex::new(child), log };
+        let server = Self { port, pid: child.id(), child: Mutex::new(child), log, folder };
         let started = Instant::now();
         while !server.answers() {
             if let Some(status) = server.ended() {
@@ -56,6 +72,25 @@ impl Server {
     /// Returns the exit status, if the server has ended.
     pub(super) fn ended(&self) -> Option<ExitStatus> {
         self.child.lock().ok()?.try_wait().ok()?
+    }
+
+    /// Starts once more from the files of a server that has ended, and looks that all of them was
+    /// executed.
+    pub(super) fn starts_again(&self, program: &Path, options: &[String]) -> Result<()> {
+        let again = Self::start_in(self.folder.clone(), program, 2, options)?;
+        let began = Instant::now();
+        let is_ready = |log: &str| log.contains("Ready to accept");
+        while !is_ready(&fs::read_to_string(&again.log)?) {
+            ensure!(again.ended().is_none(), "it does not start again: {}", again.log_tail());
+            ensure!(began.elapsed() < END_MAX, "it does not start again in {END_MAX:?}");
+            sleep(Duration::from_millis(20));
+        }
+        let log = fs::read_to_string(&again.log)?;
+        ensure!(!log.contains("refused"), "not all was executed again:\n{}", again.log_tail());
+        let mut client = Client::open(again.port, END_MAX)?;
+        let size = client.ask(&["DBSIZE"])?;
+        ensure!(size == Reply::Integer(0), "keys are there again behind FLUSHALL: {size:?}");
+        again.end(false)
     }
 
     /// Returns the resident memory in bytes; zero if the server has ended.
@@ -153,6 +188,7 @@ impl Drop for Server {
             let _ = child.kill();
             let _ = child.wait();
         }
+        let _ = fs::remove_dir_all(&self.folder);
     }
 }
 

@@ -203,6 +203,7 @@ impl Run<'_> {
             );
         }
         self.server.end(self.arguments.shutdown)?;
+        self.server.starts_again(&self.arguments.server, &self.arguments.options)?;
         println!(
             "hammer: {} commands, {} threads, all invariants hold; peak resident {} MB, \
              at rest {} MB",
