@@ -85,9 +85,9 @@ impl Migration {
         settled
     }
 
-    /// Answers the client with OK or an error.
-    pub fn answer(&self, instance: &Instance, outcome: Result<(), Refusal>) {
-        instance.waiters.answer(&self.waiter, |reply| match &outcome {
+    /// Answers the client with OK or an error, once what was settled before `position` is safe.
+    pub fn answer(&self, instance: &Instance, position: u64, outcome: Result<(), Refusal>) {
+        instance.waiters.answer_behind(&self.waiter, position, |reply| match &outcome {
             Ok(()) => reply.ok(),
             Err(refusal) => reply.error(refusal.text()),
         });

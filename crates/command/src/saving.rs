@@ -11,19 +11,26 @@ use wire::{Protocol, Reply};
 pub struct Asker {
     client: Arc<Client>,
     protocol: Protocol,
+    /// Position in the journal that must be safe before the reply leaves.
+    position: u64,
 }
 
 impl Asker {
     /// The client of a session. Its handler ends with `Unanswered::Waits`.
     pub fn of(session: &Session) -> Asker {
-        Asker { client: Arc::clone(&session.client), protocol: session.protocol }
+        Asker { client: Arc::clone(&session.client), protocol: session.protocol, position: 0 }
+    }
+
+    /// The same, whose reply leaves once a position is safe.
+    pub fn behind(self, position: u64) -> Asker {
+        Asker { position, ..self }
     }
 
     /// Gives it its reply.
     pub fn answer(self, write: impl FnOnce(&mut Reply<'_>)) {
         let mut bytes = Vec::new();
         write(&mut Reply::new(&mut bytes, self.protocol));
-        self.client.notify(Notice::Answer(self.client.id, bytes, 0));
+        self.client.notify(Notice::Answer(self.client.id, bytes, self.position));
     }
 
     /// Gives it a refusal as its reply.

@@ -9,6 +9,7 @@
 
 mod effects;
 
+use crate::journal::Journal;
 use base::Millis;
 use command::{Carrier, Instance, Migration, Refusal, Settled, WorkerStatistics};
 use crossbeam_channel::{Receiver, Sender, unbounded};
@@ -75,6 +76,7 @@ type Place = (String, String);
 #[derive(Debug)]
 pub struct Couriers {
     instance: Weak<Instance>,
+    journal: Arc<Journal>,
     jobs: Sender<Migration>,
     line: Receiver<Migration>,
     started: AtomicUsize,
@@ -85,10 +87,11 @@ pub struct Couriers {
 
 impl Couriers {
     /// The carrier of a server, without any thread yet.
-    pub fn new(instance: &Arc<Instance>) -> Couriers {
+    pub fn new(instance: &Arc<Instance>, journal: &Arc<Journal>) -> Couriers {
         let (jobs, line) = unbounded();
         Couriers {
             instance: Arc::downgrade(instance),
+            journal: Arc::clone(journal),
             jobs,
             line,
             started: AtomicUsize::new(0),
@@ -104,10 +107,12 @@ impl Couriers {
             return started > 0;
         }
         let Some(instance) = self.instance.upgrade() else { return started > 0 };
-        let Some(thread) = instance.store.thread_context() else { return started > 0 };
+        let Some(mut thread) = instance.store.thread_context() else { return started > 0 };
+        self.journal.join(&mut thread);
         let courier = Courier {
             statistics: instance.statistics.worker(),
             instance: self.instance.clone(),
+            journal: Arc::clone(&self.journal),
             thread,
             sockets: Arc::clone(&self.sockets),
         };
@@ -123,7 +128,7 @@ impl Carrier for Couriers {
     fn carry(&self, migration: Migration) {
         let has_courier = self.start_another();
         if !has_courier && let Some(instance) = self.instance.upgrade() {
-            return migration.answer(&instance, Err(Refusal::of(CONNECTING)));
+            return migration.answer(&instance, 0, Err(Refusal::of(CONNECTING)));
         }
         self.open.fetch_add(1, SeqCst);
         // The receiving end is held here.
@@ -134,6 +139,7 @@ impl Carrier for Couriers {
 /// One thread that carries.
 struct Courier {
     instance: Weak<Instance>,
+    journal: Arc<Journal>,
     thread: ThreadContext,
     statistics: Arc<WorkerStatistics>,
     sockets: Arc<Mutex<HashMap<Place, Socket>>>,
@@ -158,7 +164,8 @@ impl Courier {
     fn carry(&mut self, mut migration: Migration) {
         let outcome = self.deliver(&mut migration);
         if let Some(instance) = self.instance.upgrade() {
-            migration.answer(&instance, outcome);
+            self.journal.after_batch(&instance);
+            migration.answer(&instance, self.thread.journal_position(), outcome);
         }
     }
 

@@ -230,7 +230,7 @@ fn make_instance(
         wake,
         Box::new(load::Files::new(&services.journal, &services.saver)),
     ));
-    let couriers = Couriers::new(&instance);
+    let couriers = Couriers::new(&instance, &services.journal);
     // It is set once, here.
     let _ = instance.carrier.set(Box::new(couriers));
     Ok(instance)

@@ -103,6 +103,16 @@ impl Waiters {
 
     /// Answers a waiter and removes it from all lines; returns false if it was answered before.
     pub fn answer(&self, waiter: &Arc<Waiter>, write: impl FnOnce(&mut Reply<'_>)) -> bool {
+        self.answer_behind(waiter, 0, write)
+    }
+
+    /// As `answer`, with a reply that leaves once a position of the journal is safe.
+    pub fn answer_behind(
+        &self,
+        waiter: &Arc<Waiter>,
+        position: u64,
+        write: impl FnOnce(&mut Reply<'_>),
+    ) -> bool {
         let mut is_answered = waiter.is_answered();
         if *is_answered {
             return false;
@@ -112,7 +122,7 @@ impl Waiters {
         *is_answered = true;
         drop(is_answered);
         self.remove_answered(waiter);
-        waiter.client.notify(Notice::Answer(waiter.client.id, bytes, 0));
+        waiter.client.notify(Notice::Answer(waiter.client.id, bytes, position));
         true
     }
 

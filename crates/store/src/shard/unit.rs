@@ -283,6 +283,10 @@ impl Shards {
             return pending.unit.clear();
         }
         let heard = self.listeners.heard();
+        debug_assert!(
+            heard & JOURNAL == 0 || pending.log.is_some(),
+            "a thread that changes data has its way into the journal"
+        );
         if heard & JOURNAL != 0
             && !pending.unit.effects.is_empty()
             && let Some(log) = &mut pending.log

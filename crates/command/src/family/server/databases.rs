@@ -24,7 +24,8 @@ pub(super) fn flushall(call: &mut Call<'_>) -> Outcome {
     flush_mode(call)?;
     call.instance.store.flush(call.thread, Flush::All);
     // The file must not bring the keys back.
-    if call.instance.data_files.emptied(call.instance, Asker::of(call.session)) {
+    let asker = Asker::of(call.session).behind(call.thread.journal_position());
+    if call.instance.data_files.emptied(call.instance, asker) {
         return Err(Unanswered::Waits);
     }
     call.reply.ok();
