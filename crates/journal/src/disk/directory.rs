@@ -2,9 +2,10 @@
 
 use super::{File, Files, write_back};
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{self, AtFlags, Dir, FallocateFlags, Mode, OFlags};
+use rustix::fs::{self, Advice, AtFlags, Dir, FallocateFlags, Mode, OFlags};
 use rustix::io::Errno;
 use std::io;
+use std::num::NonZeroU64;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -30,8 +31,9 @@ impl Directory {
         let name = plain(name)?;
         let flags = flags | OFlags::RDWR | OFlags::CLOEXEC;
         let file = fs::openat(&self.0, name, flags, Mode::from_raw_mode(0o644))?;
-        let end = AtomicU64::new(length(&file)?);
-        Ok(OpenFile { file, end })
+        let end = length(&file)?;
+        let dropped = AtomicU64::new(end);
+        Ok(OpenFile { file, end: AtomicU64::new(end), dropped })
     }
 }
 
@@ -99,6 +101,8 @@ pub struct OpenFile {
     file: OwnedFd,
     /// Where bytes are appended. The system's own way of appending would do it for all writes.
     end: AtomicU64,
+    /// Up to where the system was told that it need not keep the file in memory.
+    dropped: AtomicU64,
 }
 
 impl File for OpenFile {
@@ -124,7 +128,15 @@ impl File for OpenFile {
 
     fn sync(&self) -> io::Result<()> {
         step()?;
-        Ok(fs::fdatasync(&self.file)?)
+        let end = self.end.load(Ordering::Relaxed);
+        fs::fdatasync(&self.file)?;
+        // What is safe is not read again soon: its memory serves what comes next, which costs less
+        // than memory that the system has to find.
+        let from = self.dropped.swap(end, Ordering::Relaxed).min(end);
+        if let Some(bytes) = NonZeroU64::new(end - from) {
+            let _ = fs::fadvise(&self.file, from, Some(bytes), Advice::DontNeed);
+        }
+        Ok(())
     }
 
     fn truncate(&self, bytes: u64) -> io::Result<()> {

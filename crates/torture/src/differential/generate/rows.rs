@@ -4,6 +4,7 @@ use command::{Row, table};
 
 /// Commands that are not drawn, with reasons. A name stands for its subcommands, too.
 pub const LEFT_OUT: &[(&str, &str)] = &[
+    ("bgrewriteaof", "makes files"),
     ("bgsave", "makes files"),
     ("client", "tells about connections, or stops the replies by which the servers are compared"),
     ("command", "tells what the server has; GETKEYS is drawn all the same"),
