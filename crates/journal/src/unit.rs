@@ -122,6 +122,15 @@ impl Lane {
         assert_eq!(place.at(), place.end(), "another unit");
     }
 
+    /// Takes the place of a unit that is one request in the home database, as most are, and fills
+    /// it. Returns the position behind it.
+    #[inline]
+    pub fn put_request(&mut self, request: &[u8]) -> u64 {
+        let mut place = self.take(request.len() as u64);
+        self.fill(&mut place, request);
+        place.end()
+    }
+
     /// Takes the place of a unit and fills it. Returns the position behind it.
     pub fn put_unit<'a>(&mut self, unit: impl Iterator<Item = Command<'a>> + Clone) -> u64 {
         let place = self.take_unit(unit.clone());

@@ -4,7 +4,7 @@ use super::shared::Journal;
 use journal::{Command, Lane, Words};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use store::{EffectWords, ThreadContext, Unit, UnitLog};
+use store::{Effect, EffectWords, ThreadContext, Unit, UnitLog};
 
 /// Log of the units of one thread.
 #[derive(Debug)]
@@ -26,6 +26,19 @@ impl UnitLog for LaneLog {
     /// Takes the unit's place and fills it. The announcement is withdrawn at once, so that no
     /// command that follows holds up a sync.
     fn put(&mut self, unit: &Unit) -> u64 {
+        if let [Effect { database, words: EffectWords::Request(at) }] = &unit.effects[..]
+            && *database == self.lane.ring().home()
+        {
+            let end = self.lane.put_request(&unit.requests[at.clone()]);
+            self.lane.withdraw();
+            return end;
+        }
+        self.put_any(unit)
+    }
+}
+
+impl LaneLog {
+    fn put_any(&mut self, unit: &Unit) -> u64 {
         let commands = unit.effects.iter().map(|effect| Command {
             database: effect.database,
             words: match &effect.words {
