@@ -233,7 +233,13 @@ fn row<'a>(form: RowForm, input: &mut Input<'a>) -> Result<Found<'a>, Error> {
         RowForm::Container => {
             let begin = input.clone();
             match input.length()? {
-                container::PLAIN => Found::Element(input.text()?),
+                container::PLAIN => {
+                    let element = input.text()?;
+                    if element == Text::Bytes((&[][..]).into()) {
+                        return Err(begin.damaged("a node of a list without an element"));
+                    }
+                    Found::Element(element)
+                }
                 container::PACKED => {
                     Found::Blob(input.bytes()?, Format::Listpack, BlobRow::Element)
                 }

@@ -91,6 +91,8 @@ struct Second {
     began: Instant,
     tail: u64,
     abroad: u64,
+    /// True if the removal of a file has failed since.
+    has_failed_to_delete: bool,
 }
 
 impl JournalThread {
@@ -125,7 +127,12 @@ impl JournalThread {
                 Ok(syncer) => syncer,
                 Err(error) => return drop(ready.send(Err(error))),
             };
-            let second = Second { began: Instant::now(), tail: reader.whole(), abroad: 0 };
+            let second = Second {
+                began: Instant::now(),
+                tail: reader.whole(),
+                abroad: 0,
+                has_failed_to_delete: false,
+            };
             let mut writer = JournalThread {
                 instance,
                 journal,
@@ -183,6 +190,7 @@ impl JournalThread {
             self.write(now);
             self.sync(now);
             self.tell();
+            self.delete_history();
             self.each_second();
             self.rest(began);
         }
@@ -374,9 +382,9 @@ impl JournalThread {
             began: Instant::now(),
             tail: self.reader.ring().tail(),
             abroad: self.journal.abroad.count.load(Relaxed),
+            has_failed_to_delete: false,
         };
         self.reader.trim();
-        self.delete_history();
         if self.is_rotation_due() {
             self.journal.asked.rewrite.store(true, Relaxed);
         }
@@ -401,9 +409,14 @@ impl JournalThread {
         log.move_home(position, database);
     }
 
+    /// Removes a piece of the files that are not needed; after a failure, not before the next
+    /// second.
     fn delete_history(&mut self) {
         let Some(log) = &mut self.log else { return };
-        if let Err(error) = log.set().delete_step(DELETED_BYTES) {
+        if !self.second.has_failed_to_delete
+            && let Err(error) = log.set().delete_step(DELETED_BYTES)
+        {
+            self.second.has_failed_to_delete = true;
             tracing::warn!("Error removing old append-only files: {error}");
         }
     }

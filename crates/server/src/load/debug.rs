@@ -6,15 +6,21 @@ use super::{OpenedSet, open_set, read_set};
 use crate::journal::Journal;
 use crate::limits;
 use crate::saver::Saver;
+use ::rdb::{Input, read_header};
 use command::{
     Asker, Begun, Cancelled, DataFiles, Instance, Refusal, Reload, Rewrite, SavingFacts,
+    checks_version,
 };
 use settings::snapshots::DBFILENAME;
+use snapshot::LoadError;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read, Seek};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use store::{Flush, ThreadContext};
+
+/// Bytes by which a file is known.
+const BEGIN_BYTES: u64 = 16;
 
 /// Files in the working directory.
 #[derive(Debug)]
@@ -145,14 +151,26 @@ fn reload(
     how: Reload,
 ) -> Result<Vec<Vec<u8>>, LoadFailed> {
     let name = DBFILENAME.get(&instance.settings).to_string();
+    let mut file = File::open(&name).map_err(LoadFailed::of_system("opening", &name))?;
+    check_begin(instance, &name, &mut file)?;
     if how.flushes {
         instance.store.flush(thread, Flush::All);
     }
-    let file = File::open(&name).map_err(LoadFailed::of_system("opening", &name))?;
     let wanted = Wanted { drops_expired: true, replaces: how.merges };
     let loaded = rdb::read(instance, thread, &name, file, wanted)?;
     super::report(instance, &name, loaded.functions.len(), std::time::Instant::now());
     Ok(loaded.functions)
+}
+
+/// Refuses a file that is none, or of an unknown version, while the data is still there.
+fn check_begin(instance: &Instance, name: &str, file: &mut File) -> Result<(), LoadFailed> {
+    let mut begin = Vec::new();
+    let read = file.by_ref().take(BEGIN_BYTES).read_to_end(&mut begin);
+    let rewound = read.and_then(|_| file.rewind());
+    rewound.map_err(LoadFailed::of_system("reading", name))?;
+    let header = read_header(&mut Input::new(&begin, 0), checks_version(&instance.settings));
+    let failed = |error| LoadFailed::Rdb { file: name.to_owned(), error: LoadError::File(error) };
+    header.map(drop).map_err(failed)
 }
 
 /// Loads the append-only files in place of what is there. They are read as they are: nothing is
