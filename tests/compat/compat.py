@@ -17,7 +17,11 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 UNITS = """dump type/string type/incr type/list type/list-2 type/list-3 type/hash type/set type/zset type/stream type/stream-cgroups hashexpire geo sort bitops bitfield hyperloglog keyspace expire scan protocol querybuf limits info-command quit networking violations""".split()
 OWN_SERVER = {"limits", "networking"}  # every case of these is left out on an external server
+STARTED = """unit/dump unit/aofrw integration/rdb integration/aof integration/aof-multi-part integration/convert-ziplist-hash-on-load integration/convert-ziplist-zset-on-load integration/convert-zipmap-hash-on-load integration/corrupt-dump integration/corrupt-dump-fuzzer integration/aof-race""".split()
+FILES = {"passed": "passed.txt", "exceptions": "exceptions.txt", "ceiling": "valkey.txt"}
+STARTED_FILES = {"passed": "started.txt", "exceptions": "started-exceptions.txt", "ceiling": "started-valkey.txt"}
 TIME_LIMIT = 300  # seconds for one unit
+PORTS = os.environ.get("COMPAT_PORTS", "21111")  # the first port of servers that the suite starts
 LINE = re.compile(r"^\[(ok|err|exception|skip|ignore|TIMEOUT)\]: (.*)$")
 
 
@@ -28,15 +32,15 @@ def read_counts(path):
     return {unit: int(count) for unit, count in pairs}
 
 
-def write_counts(path, counts, title):
+def write_counts(path, counts, title, units):
     """Writes a record file."""
-    path.write_text("# %s\n" % title + "".join("%s %d\n" % (unit, counts[unit]) for unit in UNITS if unit in counts))
+    path.write_text("# %s\n" % title + "".join("%s %d\n" % (unit, counts[unit]) for unit in units if unit in counts))
 
 
-def read_exceptions():
+def read_exceptions(path):
     """The cases that may fail: unit -> {case name: skip or run}."""
     found = {}
-    for line in (HERE / "exceptions.txt").read_text().splitlines():
+    for line in path.read_text().splitlines():
         if line and not line.startswith("#"):
             unit, treatment, name, _ = line.split("\t")
             found.setdefault(unit, {})[name] = treatment
@@ -97,11 +101,12 @@ def run_unit(unit, options, skipped):
     log_path = options.work / (unit.replace("/", "-") + ".log")
     skip_path = log_path.with_suffix(".skip")
     skip_path.write_text("\n".join(skipped))
-    command = ["./runtest", "--single", "unit/" + unit, "--clients", "1", "--skipfile", str(skip_path)]
+    path = unit if options.started else "unit/" + unit
+    command = ["./runtest", "--single", path, "--clients", "1", "--skipfile", str(skip_path)]
     trouble = server = None
     with open(log_path, "wb") as log, open(log_path.with_suffix(".server.log"), "wb") as server_log:
-        if unit in OWN_SERVER:
-            command += ["--baseport", "21111"]
+        if options.started or unit in OWN_SERVER:
+            command += ["--baseport", PORTS]
         else:
             server = Server(server_log)
             command += ["--host", server.host, "--port", server.port]
@@ -128,7 +133,7 @@ def outcome(output, unit):
         match = LINE.match(line)
         if match:
             name = re.sub(r" \(\d+ ms\)$", "", match.group(2))
-            found[match.group(1)].append(name.split(" in tests/unit/%s.tcl" % unit)[0])
+            found[match.group(1)].append(re.sub(r" in tests/(unit/)?%s\.tcl.*$" % re.escape(unit), "", name))
     return found
 
 
@@ -140,11 +145,11 @@ def judge(unit, output, trouble, exceptions, before):
     passed = len([name for name in found["ok"] if name not in exceptions])
     if passed < before:
         complaints.append("%d cases pass, %d did" % (passed, before))
-    print("%-14s %3d passed, %d failed, %d listed, %d not for this mode" % (
+    print("%-28s %3d passed, %d failed, %d listed, %d not for this mode" % (
         unit, passed, len(complaints), len(exceptions), len(found["ignore"])), flush=True)
     for name in found["ok"]:
         if name in exceptions:
-            print("    passes now, take it off exceptions.txt: " + name)
+            print("    passes now, take it off the exceptions: " + name)
     return complaints, passed
 
 
@@ -153,17 +158,20 @@ def main():
     parser = argparse.ArgumentParser(prog="tests/compat/run", description="Runs units of Valkey's suite against Varve.")
     parser.add_argument("--suite", type=pathlib.Path, required=True, help=argparse.SUPPRESS)
     parser.add_argument("--work", type=pathlib.Path, required=True, help=argparse.SUPPRESS)
-    parser.add_argument("--record", action="store_true", help="raise the counts in passed.txt")
-    parser.add_argument("--listed", action="store_true", help="run the cases of exceptions.txt too, and name those that pass")
+    parser.add_argument("--started", action="store_true", help="the units of persistence, whose servers the suite starts")
+    parser.add_argument("--record", action="store_true", help="raise the counts in passed.txt (started.txt)")
+    parser.add_argument("--listed", action="store_true", help="run the cases of exceptions too, and name those that pass")
     parser.add_argument("--ceiling", action="store_true", help="write valkey.txt: the server under test is Valkey itself")
     parser.add_argument("units", nargs="*", metavar="unit")
     options = parser.parse_args()
-    unknown = [unit for unit in options.units if unit not in UNITS]
+    units = STARTED if options.started else UNITS
+    unknown = [unit for unit in options.units if unit not in units]
     if unknown:
-        parser.error("unknown unit %s; known: %s" % (unknown[0], " ".join(UNITS)))
-    record = HERE / ("valkey.txt" if options.ceiling else "passed.txt")
-    counts, exceptions, bad = read_counts(record), read_exceptions(), 0
-    for unit in options.units or UNITS:
+        parser.error("unknown unit %s; known: %s" % (unknown[0], " ".join(units)))
+    files = STARTED_FILES if options.started else FILES
+    record = HERE / files["ceiling" if options.ceiling else "passed"]
+    counts, exceptions, bad = read_counts(record), read_exceptions(HERE / files["exceptions"]), 0
+    for unit in options.units or units:
         listed = {} if options.ceiling else exceptions.get(unit, {})
         skipped = [name for name in listed if listed[name] == "skip" and not options.listed]
         output, trouble = run_unit(unit, options, skipped)
@@ -174,9 +182,9 @@ def main():
         if options.ceiling or (options.record and passed > counts.get(unit, 0)):
             counts[unit] = passed
     if options.ceiling:
-        write_counts(record, counts, "Cases that pass with Valkey 9.1.2 as the server, with nothing listed: what can be reached.")
+        write_counts(record, counts, "Cases that pass with Valkey 9.1.2 as the server, with nothing listed: what can be reached.", units)
     elif options.record:
-        write_counts(record, counts, "Cases of Valkey's suite that pass: they may only rise. Written by `tests/compat/run --record`.")
+        write_counts(record, counts, "Cases of Valkey's suite that pass: they may only rise. Written by `tests/compat/run --record`.", units)
     print("compat: %s; logs are in %s" % ("%d units are wrong" % bad if bad else "all units as expected", options.work))
     return 1 if bad and not options.ceiling else 0
 
