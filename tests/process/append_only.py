@@ -98,6 +98,16 @@ def case_a_single_file_of_an_old_server_becomes_the_base():
             assert server.file("appendonly.aof") == command("SET", "k", "v")
 
 
+def case_a_file_that_was_adopted_is_not_replaced_by_one_that_came_later():
+    files = {
+        "../appendonly.aof": command("SET", "outer", "v"),
+        "appendonly.aof": command("SET", "inner", "v"),
+        "appendonly.aof.manifest": b"file appendonly.aof seq 1 type b\n",
+    }
+    with Loading(files) as server:
+        assert server.loaded().command("KEYS", "*") == [b"inner"]
+
+
 def case_what_is_not_whole_at_the_end_is_cut_off_and_counted():
     whole = command("SET", "k", "v")
     for tail in (command("SET", "k", "w")[:-1], command("MULTI") + command("SET", "k", "w"), b"*", b"\0" * 100):

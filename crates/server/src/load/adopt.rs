@@ -15,7 +15,8 @@ use std::path::Path;
 const MANIFEST_BYTES_MAX: usize = 4 << 10;
 
 /// Moves the file named `prefix` of the working directory into the directory of the set, if there
-/// is one and the set has no files, or is this file already.
+/// is one and the set has no files, or is to have just this one. A file that is there is never
+/// replaced.
 ///
 /// # Errors
 /// Those of the system.
@@ -28,7 +29,10 @@ pub fn adopt(directory: &Directory, path: &str, prefix: &str) -> Result<(), Load
     let wanted = Manifest { base: Some(base), ..Manifest::default() };
     match read_manifest(directory, prefix).map_err(&failed)? {
         None => write_manifest(directory, prefix, &wanted).map_err(&failed)?,
-        Some(bytes) if Manifest::parse(&bytes).as_ref() == Ok(&wanted) => {}
+        // A death came between manifest and move; the file is not there yet.
+        Some(bytes)
+            if Manifest::parse(&bytes).as_ref() == Ok(&wanted)
+                && !Path::new(path).join(prefix).exists() => {}
         Some(_) => return Ok(()),
     }
     let move_in = || {
