@@ -214,18 +214,18 @@ impl JournalThread {
 
     /// Writes what is whole.
     fn write(&mut self, now: Millis) {
+        // First what is whole: units behind a cut come after it is told.
+        let whole = self.reader.whole();
+        let limit = whole.min(self.journal.cut.load(Acquire));
         let Some(log) = &mut self.log else {
-            let whole = self.reader.whole();
-            self.journal.written.store(whole, Relaxed);
-            return self.reader.release(whole);
+            // What is behind a cut is for the file that is about to begin.
+            self.journal.written.store(limit, Relaxed);
+            return self.reader.release(limit);
         };
         if log.has_sync_failed() {
             return self.replace_file(now);
         }
-        // First what is whole: units behind a cut come after it is told.
-        let whole = self.reader.whole();
         log.set_timed(AOF_TIMESTAMP_ENABLED.get(&self.instance.settings));
-        let limit = whole.min(self.journal.cut.load(Acquire));
         let outcome = log.write_until(&self.reader, limit, now);
         let written = log.written().position;
         self.journal.written.store(written, Relaxed);
@@ -242,7 +242,8 @@ impl JournalThread {
         let Some(log) = &mut self.log else { return };
         match log.replace(&self.reader, now) {
             Ok(_) => tracing::warn!("A sync has failed: the append-only file goes on in another"),
-            Err(LogError::NeedsBase) => self.journal.ask_for_rewrite(),
+            Err(LogError::NeedsBase) if self.rotations.current.is_some() => {}
+            Err(LogError::NeedsBase) => self.journal.asked.rewrite.store(true, Relaxed),
             Err(error) => self.note_failure(&error),
         }
     }
@@ -462,7 +463,7 @@ impl JournalThread {
         let written = journal.written.load(Relaxed);
         journal.rest.rest(most, is_short, || {
             let is_news = !is_short && self.log.is_some() && journal.ring.tail() != written;
-            is_news || asked.stop.load(Acquire) || asked.rewrite.load(Acquire)
+            is_news || asked.stop.load(Acquire)
         });
     }
 }
