@@ -7,6 +7,19 @@ use std::ptr::NonNull;
 /// Size of the pages that memory is touched and returned in.
 pub const PAGE_BYTES: usize = 4096;
 
+/// Prefetches the cache line at `address`; any address will do.
+#[inline]
+pub fn prefetch<T>(address: *const T) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: a prefetch never faults.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(address.cast());
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = address;
+}
+
 /// Range of zero-filled, readable and writable address space. A page of it takes memory from the
 /// moment of its first write until it is given back, after which it reads as zeros again.
 #[derive(Debug)]

@@ -122,20 +122,18 @@ impl<'c> Args<'c> {
     }
 
     /// The bytes of the request, if they are those that `write_request` would write: an array of
-    /// bulks whose lengths have no digits to spare.
+    /// bulks whose lengths have no digits to spare. Any other spelling is longer, so the place of
+    /// the last argument tells.
     #[inline]
     fn as_request(&self) -> Option<&'c [u8]> {
-        let mut end = header_len(self.len());
-        let is_plain = self.spans.iter().all(|span| {
-            let (header, at) = (end, span.start as usize);
-            end = at + span.len as usize + 2;
-            // An inline request has no ends of lines between its words.
-            at == header + header_len(span.len as usize)
-                && self.request.get(header) == Some(&b'$')
-                && self.request.get(at - 1) == Some(&b'\n')
-        });
-        let bytes = self.request.get(..end).filter(|_| is_plain)?;
-        (bytes[0] == b'*' && bytes.ends_with(b"\r\n")).then_some(bytes)
+        let last = self.spans.last()?;
+        let end = last.start as usize + last.len as usize + 2;
+        let bulk_len = |span: &Span| header_len(span.len as usize) + span.len as usize + 2;
+        let plain_end = header_len(self.len()) + self.spans.iter().map(bulk_len).sum::<usize>();
+        let bytes = self.request.get(..end).filter(|_| end == plain_end)?;
+        // An inline request has no ends of lines between its words.
+        let is_array = bytes[0] == b'*' && bytes.get(plain_end - bulk_len(last)) == Some(&b'$');
+        (is_array && bytes.ends_with(b"\r\n")).then_some(bytes)
     }
 
     /// Returns approximately the total bytes of the arguments, by which memory is reserved before
@@ -148,9 +146,15 @@ impl<'c> Args<'c> {
 }
 
 /// Returns the bytes of the line that announces a length: a mark, digits, the end of the line.
-#[inline]
+#[inline(always)]
 fn header_len(length: usize) -> usize {
-    3 + length.checked_ilog10().unwrap_or(0) as usize + 1
+    let digits = match length {
+        0..10 => 1,
+        10..100 => 2,
+        100..1_000 => 3,
+        _ => length.ilog10() as usize + 1,
+    };
+    3 + digits
 }
 
 fn write_header(mark: u8, length: usize, to: &mut Vec<u8>) {

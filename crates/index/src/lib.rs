@@ -29,6 +29,7 @@ mod shrink;
 mod sweep;
 mod table;
 
+pub use base::memory::prefetch;
 pub use blocks::Blocks;
 pub use bucket::{Entry, Hint, TIMED_PARTS};
 pub use error::OutOfBlocks;
@@ -47,17 +48,4 @@ pub trait Records {
 
     /// Prefetches the record at `at`, for which `hash_of` will be called soon.
     fn prefetch(&self, at: Location);
-}
-
-/// Prefetches the cache line at `address`; any address will do.
-#[inline]
-pub fn prefetch<T>(address: *const T) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: a prefetch never faults.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(address.cast());
-    }
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    let _ = address;
 }

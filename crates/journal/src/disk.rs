@@ -5,9 +5,11 @@ mod directory;
 #[cfg(debug_assertions)]
 mod faults;
 pub mod simulated;
+mod stage;
 mod write_back;
 
 pub use directory::{Directory, OpenFile};
+pub use stage::Stage;
 
 use std::io;
 
@@ -55,11 +57,20 @@ pub trait Files: Send + Sync {
 
 /// An open file.
 pub trait File: Send + Sync {
-    /// Appends bytes, maybe not all; returns how many.
+    /// Appends bytes, maybe not all; returns how many. Many bytes that lie in memory as in the
+    /// blocks of the file, as those of a `Stage`, cost the least.
     ///
     /// # Errors
     /// Those of the system.
     fn append(&self, bytes: &[u8]) -> io::Result<usize>;
+
+    /// Writes `#` behind the end, as many as asked for at least; the end stays where it is, and what
+    /// is appended takes their place. To overwrite them and sync costs half of what it costs to
+    /// make a file longer and sync.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn pad(&self, bytes: u64) -> io::Result<()>;
 
     /// Writes bytes again that the file has at this place already; returns how many.
     ///
@@ -73,7 +84,7 @@ pub trait File: Send + Sync {
     /// Those of the system.
     fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<usize>;
 
-    /// Number of bytes.
+    /// Number of bytes, padding included.
     ///
     /// # Errors
     /// Those of the system.

@@ -97,6 +97,11 @@ impl<F: Files> Log<F> {
         self.writer.set_timed(is_timed);
     }
 
+    /// Sets whether the file has padding ahead, for many syncs.
+    pub fn set_padded(&mut self, is_padded: bool) {
+        self.writer.set_padded(is_padded);
+    }
+
     /// Number of the last incremental file of the set.
     pub fn last_incremental(&self) -> u64 {
         self.set.last_incremental()

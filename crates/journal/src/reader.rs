@@ -321,6 +321,7 @@ impl<'f, F: File> AofReader<'f, F> {
         }
         let offset = self.offset();
         let read = match self.buffer[self.at] {
+            b'#' if self.is_padding()? => return Ok(None),
             b'#' => self.read_line(),
             b'*' => self.read_command(),
             _ => Err(Stop::Why(Why::Format)),
@@ -383,11 +384,41 @@ impl<'f, F: File> AofReader<'f, F> {
         number.ok_or(Stop::Why(Why::Format))
     }
 
+    /// True if the file has nothing more but `#`, as a writer leaves ahead of what it writes.
+    fn is_padding(&self) -> io::Result<bool> {
+        let is_pad = |byte: &u8| *byte == b'#';
+        if !self.buffer[self.at..].iter().all(is_pad) {
+            return Ok(false);
+        }
+        let (mut window, mut at) = (vec![0; READ_BYTES], self.begin + self.buffer.len() as u64);
+        while at < self.end {
+            let most = usize::try_from(self.end - at).unwrap_or(usize::MAX).min(READ_BYTES);
+            match self.file.read_at(at, &mut window[..most])? {
+                0 => break,
+                read if window[..read].iter().all(is_pad) => at += read as u64,
+                _ => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+
+    /// True if a file with sync lines has this line: anything else that begins like a comment is
+    /// padding with a part of what was to be written over it.
+    fn is_own_line(line: &[u8]) -> bool {
+        let is_time = |rest: &[u8]| {
+            rest.strip_suffix(b"\r\n").is_some_and(|digits| parse_u64(digits).is_some())
+        };
+        line.starts_with(BEGIN) || line.strip_prefix(b"#TS:").is_some_and(is_time)
+    }
+
     fn read_line(&mut self) -> Result<Item, Stop> {
         let Some(line) = self.find_line(COMMENT_BYTES_MAX)? else {
             return Err(Stop::Why(Why::Format));
         };
         let is_between_units = self.args.len() == self.args_before;
+        if self.verified.line.is_some() && !Self::is_own_line(&self.buffer[line.clone()]) {
+            return Err(Stop::Why(Why::Format));
+        }
         if self.buffer[line.clone()].starts_with(BEGIN) {
             if !is_between_units {
                 return Err(Stop::Why(Why::Format));

@@ -7,7 +7,7 @@ use crate::chunks::{ChunkNumber, Chunks};
 use crate::sync::{AtomicU64, AtomicUsize, Ordering};
 use crate::{CHUNK_BITS, CHUNK_BYTES};
 use base::Reservation;
-use base::memory::PAGE_BYTES;
+use base::memory::{PAGE_BYTES, prefetch};
 use crossbeam_utils::CachePadded;
 use std::io;
 use std::sync::Arc;
@@ -21,6 +21,9 @@ mod tests;
 
 /// Announcement of a lane that has no place open.
 const NOTHING: u64 = u64::MAX;
+/// Cache lines behind a unit that are brought near for the next one.
+const PREFETCHED_LINES: usize = 2;
+const CACHE_LINE_BYTES: usize = 64;
 /// Age at which an announcement is withdrawn: nobody's sync is held up for longer by a lane that
 /// has one command after the other.
 const ANNOUNCED_NANOS_MAX: u64 = 1_000_000;
@@ -104,6 +107,9 @@ pub struct Lane {
     open: usize,
     /// When the announcement was made, as far as known; `None` if there is none.
     announced: Option<Since>,
+    /// Chunk that was filled last, and its frame. A chunk keeps its frame while there are places in
+    /// it to be taken.
+    filled: (ChunkNumber, u32),
 }
 
 /// Identity of a lane in the process, so that no place is filled through another one.
@@ -148,7 +154,14 @@ impl Place {
 
 impl Lane {
     fn new(ring: &Arc<Ring>, number: usize) -> Lane {
-        Lane { ring: Arc::clone(ring), id: LaneId::new(), number, open: 0, announced: None }
+        Lane {
+            ring: Arc::clone(ring),
+            id: LaneId::new(),
+            number,
+            open: 0,
+            announced: None,
+            filled: (ChunkNumber::MAX, 0),
+        }
     }
 
     /// Takes the next `bytes` positions of the stream. To be called while the locks are held that
@@ -185,7 +198,7 @@ impl Lane {
         while !rest.is_empty() {
             let (chunk, offset) = split(place.at);
             let (piece, behind) = rest.split_at(rest.len().min(CHUNK_BYTES - offset));
-            let frame = self.ring.chunks.frame_of(chunk);
+            let frame = self.frame_of(chunk);
             // SAFETY: the place is this lane's alone, its bytes from `at` on were not filled, and
             // its announcement keeps the reader away until all are (invariants 1 to 3).
             unsafe { self.ring.memory.write(frame, offset, piece) };
@@ -194,6 +207,24 @@ impl Lane {
         }
         if place.at == place.end && !bytes.is_empty() {
             self.open -= 1;
+        }
+    }
+
+    #[inline]
+    fn frame_of(&mut self, chunk: ChunkNumber) -> u32 {
+        if self.filled.0 != chunk {
+            self.filled = (chunk, self.ring.chunks.frame_of(chunk));
+        }
+        self.filled.1
+    }
+
+    /// Has the memory behind a position brought near, as the next unit will most likely lie there:
+    /// the next atomic operation waits for its bytes.
+    #[inline]
+    pub(crate) fn prefetch(&self, end: u64) {
+        let (chunk, offset) = split(end);
+        if chunk == self.filled.0 {
+            self.ring.memory.prefetch(self.filled.1, offset);
         }
     }
 
@@ -383,6 +414,15 @@ impl Memory {
         unsafe {
             let to = self.space.base().add(at);
             std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len());
+        }
+    }
+
+    /// Brings the cache lines behind an offset near.
+    #[inline]
+    fn prefetch(&self, frame: u32, offset: usize) {
+        for line in 1..=PREFETCHED_LINES {
+            let at = ((frame as usize) << CHUNK_BITS) + offset + line * CACHE_LINE_BYTES;
+            prefetch(self.space.base().wrapping_add(at));
         }
     }
 

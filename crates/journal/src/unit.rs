@@ -122,12 +122,14 @@ impl Lane {
         assert_eq!(place.at(), place.end(), "another unit");
     }
 
-    /// Takes the place of a unit that is one request in the home database, as most are, and fills
-    /// it. Returns the position behind it.
+    /// Takes the place of a unit that is one request in the home database, as most are, fills it,
+    /// and withdraws the announcement. Returns the position behind it.
     #[inline]
     pub fn put_request(&mut self, request: &[u8]) -> u64 {
         let mut place = self.take(request.len() as u64);
         self.fill(&mut place, request);
+        self.withdraw();
+        self.prefetch(place.end());
         place.end()
     }
 

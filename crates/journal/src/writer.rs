@@ -8,9 +8,9 @@
 //! ```
 //! The clock is an argument, and syncs run wherever the caller runs them.
 
-use crate::disk::{File, append_all};
+use crate::disk::{File, Stage, append_all};
 use crate::ring::Reader;
-use crate::sync_line::{Checksum, ReplicationId};
+use crate::sync_line::{Checksum, LINE_BYTES_MAX, ReplicationId};
 use crate::unit::encode_args;
 use base::Millis;
 use std::io;
@@ -23,6 +23,8 @@ pub const RETRY_MILLIS: u64 = 1_000;
 const SYNC_MILLIS: u64 = 1_000;
 /// Space that is allocated at once.
 const ALLOCATE_BYTES: u64 = 8 << 20;
+/// Bytes of padding that are written at once where syncs are many.
+const PAD_BYTES: u64 = if cfg!(test) { 64 } else { 1 << 20 };
 /// Bytes after which the disk is asked to write, so that a sync finds little.
 const WRITE_BACK_BYTES: u64 = 2 << 20;
 
@@ -108,6 +110,9 @@ pub struct Writer<F> {
     retry: Option<Millis>,
     allocated: u64,
     written_back: u64,
+    stage: Stage,
+    /// Offset up to which there is padding; `None` if none is to be written.
+    padded: Option<u64>,
     /// True if the time is written, and the second that was written last.
     is_timed: bool,
     second: u64,
@@ -156,6 +161,8 @@ impl<F: File> Writer<F> {
             retry: None,
             allocated: bytes,
             written_back: bytes,
+            stage: Stage::default(),
+            padded: None,
             is_timed: false,
             second: 0,
         }
@@ -165,6 +172,16 @@ impl<F: File> Writer<F> {
     /// since the Unix epoch, as Redis and Valkey write them.
     pub fn set_timed(&mut self, is_timed: bool) {
         self.is_timed = is_timed;
+    }
+
+    /// Sets whether the file is made longer by padding ahead of what is written, so that a sync
+    /// finds a file whose length has not changed. It is worth it where syncs are many.
+    pub fn set_padded(&mut self, is_padded: bool) {
+        match self.padded {
+            Some(_) if !is_padded => self.padded = None,
+            None if is_padded => self.padded = Some(0),
+            _ => {}
+        }
     }
 
     /// What was written.
@@ -202,6 +219,7 @@ impl<F: File> Writer<F> {
         }
         self.attempt(now, |writer, tail| {
             writer.allocate_ahead(tail.reached.bytes + (limit - from));
+            writer.pad_ahead(tail.reached.bytes + (limit - from))?;
             writer.append_time(now, tail)?;
             writer.append_units(reader, limit, tail)
         })?;
@@ -245,6 +263,7 @@ impl<F: File> Writer<F> {
         self.file.truncate(self.tail.reached.bytes)?;
         self.retry = None;
         self.allocated = self.tail.reached.bytes;
+        self.padded = self.padded.map(|_| 0);
         Ok(())
     }
 
@@ -256,12 +275,22 @@ impl<F: File> Writer<F> {
     }
 
     fn append_units(&mut self, reader: &Reader, limit: u64, tail: &mut Tail) -> io::Result<()> {
-        while tail.reached.position < limit {
-            let piece = reader.slice(tail.reached.position, limit);
-            self.append(piece, tail)?;
-            tail.reached.position += piece.len() as u64;
-        }
-        Ok(())
+        let mut stage = std::mem::take(&mut self.stage);
+        let mut append = || {
+            while tail.reached.position < limit {
+                stage.begin_at(tail.reached.bytes);
+                let mut next = tail.reached.position;
+                while next < limit && stage.room() > 0 {
+                    next += stage.push(reader.slice(next, limit)) as u64;
+                }
+                self.append(stage.bytes(), tail)?;
+                tail.reached.position = next;
+            }
+            Ok(())
+        };
+        let outcome = append();
+        self.stage = stage;
+        outcome
     }
 
     fn append_time(&mut self, now: Millis, tail: &mut Tail) -> io::Result<()> {
@@ -288,6 +317,17 @@ impl<F: File> Writer<F> {
             self.file.allocate(from, more);
             self.allocated = from + more;
         }
+    }
+
+    /// Has padding where bytes up to this offset, and a line, are about to be written.
+    fn pad_ahead(&mut self, bytes: u64) -> io::Result<()> {
+        let bytes = bytes + LINE_BYTES_MAX as u64;
+        if self.padded.is_some_and(|padded| padded < bytes) {
+            let more = bytes - self.tail.reached.bytes + PAD_BYTES;
+            self.file.pad(more)?;
+            self.padded = Some(self.tail.reached.bytes + more);
+        }
+        Ok(())
     }
 
     fn write_back(&mut self) {

@@ -1,5 +1,6 @@
 //! A directory of the system.
 
+use super::stage::BLOCK_BYTES;
 use super::{File, Files, write_back};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{self, Advice, AtFlags, Dir, FallocateFlags, Mode, OFlags};
@@ -7,7 +8,14 @@ use rustix::io::Errno;
 use std::io;
 use std::num::NonZeroU64;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Least bytes that are written past the system's cache: below, a copy costs less than waiting.
+const DIRECT_BYTES_MIN: usize = 128 << 10;
+/// Bytes after which the system is told that it need not keep what is safe.
+const DROP_BYTES: u64 = 1 << 20;
+/// Bytes of padding that are written at once.
+const PADDING: [u8; 64 << 10] = [b'#'; 64 << 10];
 
 /// A directory of the system; it is kept open, so that it may be renamed meanwhile.
 #[derive(Debug)]
@@ -32,8 +40,30 @@ impl Directory {
         let flags = flags | OFlags::RDWR | OFlags::CLOEXEC;
         let file = fs::openat(&self.0, name, flags, Mode::from_raw_mode(0o644))?;
         let end = length(&file)?;
-        let dropped = AtomicU64::new(end);
-        Ok(OpenFile { file, end: AtomicU64::new(end), dropped })
+        Ok(OpenFile {
+            direct: open_direct(&self.0, name),
+            is_direct: AtomicBool::new(true),
+            file,
+            end: AtomicU64::new(end),
+            dropped: AtomicU64::new(end),
+        })
+    }
+}
+
+/// Opens a file for writes past the system's cache, where it has such.
+fn open_direct(directory: &OwnedFd, name: &str) -> Option<OwnedFd> {
+    #[cfg(target_os = "linux")]
+    return fs::openat(
+        directory,
+        name,
+        OFlags::WRONLY | OFlags::CLOEXEC | OFlags::DIRECT,
+        Mode::empty(),
+    )
+    .ok();
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (directory, name);
+        None
     }
 }
 
@@ -99,6 +129,10 @@ fn length(file: &OwnedFd) -> io::Result<u64> {
 #[derive(Debug)]
 pub struct OpenFile {
     file: OwnedFd,
+    /// The same file, for writes past the system's cache.
+    direct: Option<OwnedFd>,
+    /// True until such a write is refused.
+    is_direct: AtomicBool,
     /// Where bytes are appended. The system's own way of appending would do it for all writes.
     end: AtomicU64,
     /// Up to where the system was told that it need not keep the file in memory.
@@ -109,9 +143,26 @@ impl File for OpenFile {
     fn append(&self, bytes: &[u8]) -> io::Result<usize> {
         step()?;
         let end = self.end.load(Ordering::Relaxed);
-        let written = rustix::io::pwrite(&self.file, bytes, end)?;
+        let (way, bytes) = self.way(bytes, end);
+        let written = match rustix::io::pwrite(way, bytes, end) {
+            Err(Errno::INVAL) if self.is_direct.swap(false, Ordering::Relaxed) => {
+                rustix::io::pwrite(&self.file, bytes, end)?
+            }
+            outcome => outcome?,
+        };
         self.end.store(end + written as u64, Ordering::Relaxed);
         Ok(written)
+    }
+
+    fn pad(&self, bytes: u64) -> io::Result<()> {
+        step()?;
+        let mut at = self.end.load(Ordering::Relaxed);
+        let end = (at + bytes).next_multiple_of(BLOCK_BYTES as u64);
+        while at < end {
+            let piece = narrow::to_usize(end - at).min(PADDING.len());
+            at += rustix::io::pwrite(&self.file, &PADDING[..piece], at)? as u64;
+        }
+        Ok(())
     }
 
     fn write_again(&self, at: u64, bytes: &[u8]) -> io::Result<usize> {
@@ -132,9 +183,10 @@ impl File for OpenFile {
         fs::fdatasync(&self.file)?;
         // What is safe is not read again soon: its memory serves what comes next, which costs less
         // than memory that the system has to find.
-        let from = self.dropped.swap(end, Ordering::Relaxed).min(end);
-        if let Some(bytes) = NonZeroU64::new(end - from) {
+        let from = self.dropped.load(Ordering::Relaxed).min(end);
+        if let Some(bytes) = NonZeroU64::new(end - from).filter(|bytes| bytes.get() >= DROP_BYTES) {
             let _ = fs::fadvise(&self.file, from, Some(bytes), Advice::DontNeed);
+            self.dropped.store(end, Ordering::Relaxed);
         }
         Ok(())
     }
@@ -152,6 +204,28 @@ impl File for OpenFile {
 
     fn write_back(&self, from: u64, bytes: u64) {
         write_back::begin(self.file.as_fd(), from, bytes);
+    }
+}
+
+impl OpenFile {
+    /// How these bytes get to the end of the file, or the first of them: whole blocks past the
+    /// cache if there are many, what is before and behind them through it. No block goes both ways
+    /// at a time.
+    fn way<'b>(&self, bytes: &'b [u8], end: u64) -> (&OwnedFd, &'b [u8]) {
+        let Some(direct) = self.direct.as_ref().filter(|_| self.is_direct.load(Ordering::Relaxed))
+        else {
+            return (&self.file, bytes);
+        };
+        let (block, offset) = (BLOCK_BYTES, narrow::to_usize(end % BLOCK_BYTES as u64));
+        let lies_as_in_file = bytes.as_ptr().addr() % block == offset;
+        let before = (block - offset) % block;
+        if !lies_as_in_file || bytes.len() < before + DIRECT_BYTES_MIN {
+            return (&self.file, bytes);
+        }
+        match before {
+            0 => (direct, &bytes[..bytes.len() / block * block]),
+            _ => (&self.file, &bytes[..before]),
+        }
     }
 }
 

@@ -57,7 +57,11 @@ enum NameChange {
 #[derive(Clone, Debug, Default)]
 struct Inode {
     bytes: Vec<u8>,
+    /// Where bytes are appended: before the padding.
+    end: usize,
     durable: Vec<u8>,
+    /// First byte that was written since the last sync.
+    dirty: usize,
     /// Places that a failed sync has lost: they read well until the machine dies.
     lost: Vec<(usize, usize)>,
 }
@@ -118,7 +122,7 @@ impl SimulatedFiles {
     pub fn put(&self, name: &str, bytes: &[u8]) {
         let mut state = lock(&self.0);
         let inode = state.inodes.len();
-        state.inodes.push(Inode { bytes: bytes.to_vec(), durable: bytes.to_vec(), lost: vec![] });
+        state.inodes.push(Inode::of_safe(bytes.to_vec()));
         state.names.insert(name.to_owned(), inode);
         state.durable_names.insert(name.to_owned(), inode);
     }
@@ -185,6 +189,26 @@ impl NameChange {
 }
 
 impl Inode {
+    fn of_safe(bytes: Vec<u8>) -> Inode {
+        let (end, dirty) = (bytes.len(), bytes.len());
+        Inode { durable: bytes.clone(), bytes, end, dirty, lost: Vec::new() }
+    }
+
+    /// Writes at the end, in place of padding.
+    fn append(&mut self, bytes: &[u8]) {
+        let end = self.end + bytes.len();
+        self.write(self.end, bytes);
+        self.forget_losses(self.end, end);
+        self.end = end;
+    }
+
+    fn write(&mut self, at: usize, bytes: &[u8]) {
+        let end = at + bytes.len();
+        self.bytes.resize(self.bytes.len().max(end), 0);
+        self.bytes[at..end].copy_from_slice(bytes);
+        self.dirty = self.dirty.min(at);
+    }
+
     /// Bytes that are written again are no more lost than any others.
     fn forget_losses(&mut self, from: usize, to: usize) {
         let outside =
@@ -195,26 +219,37 @@ impl Inode {
     fn with_losses(&self) -> Vec<u8> {
         let mut bytes = self.bytes.clone();
         for (from, to) in &self.lost {
-            bytes[*from..*to].fill(0);
+            for (at, byte) in bytes[*from..*to].iter_mut().enumerate() {
+                *byte = self.durable.get(from + at).copied().unwrap_or(0);
+            }
         }
         bytes
     }
 
+    /// What was written over safe bytes has reached the disk sector by sector, or not; of what made
+    /// the file longer, there is a part.
     fn after_power_loss(&self, random: &mut Random) -> Inode {
         let mut bytes = self.with_losses();
         let safe = self.durable.len();
-        if bytes.starts_with(&self.durable) {
-            let kept = random.below((bytes.len() - safe) as u64 + 1);
-            bytes.truncate(safe + narrow::to_usize(kept));
-            for sector in bytes[safe..].chunks_mut(SECTOR_BYTES) {
-                if random.one_in(20) {
-                    sector.fill(0);
-                }
-            }
-        } else if random.one_in(2) {
-            bytes.clone_from(&self.durable);
+        if bytes.len() < safe {
+            return Inode::of_safe(if random.one_in(2) { self.durable.clone() } else { bytes });
         }
-        Inode { durable: bytes.clone(), bytes, lost: Vec::new() }
+        let kept = random.below((bytes.len() - safe) as u64 + 1);
+        bytes.truncate(safe + narrow::to_usize(kept));
+        for at in (0..bytes.len()).step_by(SECTOR_BYTES) {
+            let sector = at..bytes.len().min(at + SECTOR_BYTES);
+            let before = sector.start.min(safe)..sector.end.min(safe);
+            let new = &mut bytes[sector];
+            if before.is_empty() {
+                if random.one_in(20) {
+                    new.fill(0);
+                }
+            } else if new[..before.len()] != self.durable[before.clone()] && random.one_in(2) {
+                new.fill(0);
+                new[..before.len()].copy_from_slice(&self.durable[before]);
+            }
+        }
+        Inode::of_safe(bytes)
     }
 }
 
@@ -286,13 +321,24 @@ impl File for SimulatedFile {
             // A part is written, and the rest then fails: the next call meets `is_full`, or does
             // not.
             Some(Fault::NoSpace) if bytes.len() > 1 && !is_full => {
-                inode.bytes.extend_from_slice(&bytes[..bytes.len() / 2]);
+                inode.append(&bytes[..bytes.len() / 2]);
                 Err(Fault::NoSpace.error())
             }
             Some(fault) => Err(fault.error()),
             None => {
-                inode.bytes.extend_from_slice(bytes);
+                inode.append(bytes);
                 Ok(bytes.len())
+            }
+        })
+    }
+
+    fn pad(&self, bytes: u64) -> io::Result<()> {
+        let is_full = lock(&self.state).is_full;
+        self.with(|inode, fault| match fault.or(is_full.then_some(Fault::NoSpace)) {
+            Some(fault) => Err(fault.error()),
+            None => {
+                inode.write(inode.end, &vec![b'#'; narrow::to_usize(bytes)]);
+                Ok(())
             }
         })
     }
@@ -331,12 +377,13 @@ impl File for SimulatedFile {
     fn sync(&self) -> io::Result<()> {
         self.with(|inode, fault| {
             if let Some(fault) = fault {
-                if fault != Fault::Stop && inode.durable.len() < inode.bytes.len() {
-                    inode.lost.push((inode.durable.len(), inode.bytes.len()));
+                if fault != Fault::Stop && inode.dirty < inode.bytes.len() {
+                    inode.lost.push((inode.dirty, inode.bytes.len()));
                 }
                 return Err(fault.error());
             }
             inode.durable = inode.with_losses();
+            inode.dirty = inode.bytes.len();
             Ok(())
         })
     }
@@ -345,7 +392,9 @@ impl File for SimulatedFile {
         self.with(|inode, fault| match fault {
             Some(fault) => Err(fault.error()),
             None => {
-                inode.bytes.resize(narrow::to_usize(bytes), 0);
+                let end = narrow::to_usize(bytes);
+                inode.bytes.resize(end, 0);
+                (inode.end, inode.dirty) = (end, inode.dirty.min(end));
                 inode.lost.retain(|(from, _)| *from < narrow::to_usize(bytes));
                 inode.lost.iter_mut().for_each(|(_, to)| *to = (*to).min(narrow::to_usize(bytes)));
                 Ok(())

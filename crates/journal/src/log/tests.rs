@@ -66,6 +66,7 @@ impl<F: Files> Life<F> {
         if self.log.has_sync_failed() {
             let _ = self.log.replace(&self.reader, self.now);
         }
+        self.log.set_padded(self.policy == SyncPolicy::Always);
         let _ = self.log.write(&mut self.reader, self.now);
         if self.log.is_sync_due(self.policy, self.now)
             && let Ok(job) = self.log.begin_sync(self.now)

@@ -92,6 +92,24 @@ fn a_transaction_without_end_is_torn_at_its_begin() {
 }
 
 #[test]
+fn padding_at_the_end_is_nothing_and_behind_a_hole_in_it_nothing_counts() {
+    let (lines, ends) = with_lines();
+    for bytes in [1, 15, 1023, 1024, 1025, 200_000] {
+        let padded = [&lines[..], &vec![b'#'; bytes]].concat();
+        let found = look(&padded);
+        assert_eq!((found.whole as usize, found.state), (lines.len(), State::Whole), "{bytes}");
+        assert_eq!(found.bytes_behind, bytes as u64);
+        for behind in [SET, "lue\r\n*1\r\n$4\r\nPING\r\n", "\n", "varve \r\n", "TS:1\n"] {
+            let found = look(&[&padded[..], behind.as_bytes()].concat());
+            let is_torn = matches!(found.state, State::Torn { .. });
+            assert!(is_torn && found.whole as usize == lines.len(), "{bytes} {behind}: {found:?}");
+        }
+        let cut = [&lines[..ends[2] - 20], &vec![b'#'; bytes]].concat();
+        assert!(matches!(look(&cut).state, State::Torn { .. }), "{bytes}");
+    }
+}
+
+#[test]
 fn zeros_and_garbage_at_the_end_are_torn() {
     for tail in [&b"\0\0\0\0\0\0\0\0"[..], b"garbage\r\n*x\r\n", b"*1\r\n$4\r\nPINGxx", b"*0\r\n"] {
         let found = look(&[SET.as_bytes(), tail].concat());

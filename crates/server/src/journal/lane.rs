@@ -4,7 +4,7 @@ use super::shared::Journal;
 use journal::{Command, Lane, Words};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use store::{Effect, EffectWords, ThreadContext, Unit, UnitLog};
+use store::{EffectWords, ThreadContext, Unit, UnitLog};
 
 /// Log of the units of one thread.
 #[derive(Debug)]
@@ -22,23 +22,9 @@ impl Journal {
     }
 }
 
+/// Announcements are withdrawn at once, so that no command that follows holds up a sync.
 impl UnitLog for LaneLog {
-    /// Takes the unit's place and fills it. The announcement is withdrawn at once, so that no
-    /// command that follows holds up a sync.
     fn put(&mut self, unit: &Unit) -> u64 {
-        if let [Effect { database, words: EffectWords::Request(at) }] = &unit.effects[..]
-            && *database == self.lane.ring().home()
-        {
-            let end = self.lane.put_request(&unit.requests[at.clone()]);
-            self.lane.withdraw();
-            return end;
-        }
-        self.put_any(unit)
-    }
-}
-
-impl LaneLog {
-    fn put_any(&mut self, unit: &Unit) -> u64 {
         let commands = unit.effects.iter().map(|effect| Command {
             database: effect.database,
             words: match &effect.words {
@@ -46,9 +32,23 @@ impl LaneLog {
                 EffectWords::Args(args) => Words::OwnedArgs(args),
             },
         });
-        let end = self.lane.put_unit(commands);
+        self.put_commands(commands)
+    }
+
+    #[inline]
+    fn put_request(&mut self, database: usize, request: &[u8]) -> u64 {
+        if database == self.lane.ring().home() {
+            return self.lane.put_request(request);
+        }
+        self.put_commands(std::iter::once(Command { database, words: Words::Request(request) }))
+    }
+}
+
+impl LaneLog {
+    fn put_commands<'a>(&mut self, commands: impl Iterator<Item = Command<'a>> + Clone) -> u64 {
+        let end = self.lane.put_unit(commands.clone());
         self.lane.withdraw();
-        let database = unit.effects.first().map_or(0, |effect| effect.database);
+        let database = commands.clone().next().map_or(0, |command| command.database);
         if database != self.lane.ring().home() {
             self.journal.abroad.count.fetch_add(1, Relaxed);
             self.journal.abroad.database.store(database, Relaxed);

@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 use store::ThreadContext;
 
 /// Rest between two rounds while there are changes.
-const SHORT_REST: Duration = Duration::from_millis(5);
+const SHORT_REST: Duration = Duration::from_millis(20);
 /// Rest while changes are held back.
 const WATCHFUL_REST: Duration = Duration::from_millis(1);
 /// Time for which a snapshot may hold changes back at a stretch.
@@ -214,6 +214,11 @@ impl JournalThread {
 
     /// Writes what is whole.
     fn write(&mut self, now: Millis) {
+        if self.journal.holds_replies.load(Relaxed) {
+            // Workers that share this core go on until they have nothing to do: so the sync is for
+            // all of that, and not for the first.
+            thread::yield_now();
+        }
         // First what is whole: units behind a cut come after it is told.
         let whole = self.reader.whole();
         let limit = whole.min(self.journal.cut.load(Acquire));
@@ -226,6 +231,7 @@ impl JournalThread {
             return self.replace_file(now);
         }
         log.set_timed(AOF_TIMESTAMP_ENABLED.get(&self.instance.settings));
+        log.set_padded(sync_policy(&self.instance) == SyncPolicy::Always);
         let outcome = log.write_until(&self.reader, limit, now);
         let written = log.written().position;
         self.journal.written.store(written, Relaxed);

@@ -189,6 +189,11 @@ impl Unit {
     pub(super) fn clear(&mut self) {
         self.effects.clear();
         self.events.clear();
+        self.clear_requests();
+    }
+
+    #[inline]
+    pub(super) fn clear_requests(&mut self) {
         self.requests.clear();
         if self.requests.capacity() > REQUESTS_KEPT {
             self.requests = Vec::new();
@@ -225,6 +230,13 @@ pub trait UnitLog: fmt::Debug + Send {
     /// Gives a unit its place in the journal, and returns the position behind it. Called when the
     /// unit is complete and has effects; its locks are still held, so nobody may be waited for.
     fn put(&mut self, unit: &Unit) -> u64;
+
+    /// Does the same for a unit that is one request in RESP, run in a database, as most are.
+    fn put_request(&mut self, database: usize, request: &[u8]) -> u64 {
+        let words = EffectWords::Request(0..request.len());
+        let effects = vec![Effect { database, words }];
+        self.put(&Unit { effects, events: Vec::new(), requests: request.to_vec() })
+    }
 }
 
 /// Bits of who hears, so that a check reads a single word.

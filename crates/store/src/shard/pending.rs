@@ -1,6 +1,6 @@
 //! Changes made under one hold of locks, kept until the locks are released.
 
-use super::change::{CUT, Heard, Unit, UnitLog};
+use super::change::{CUT, Heard, JOURNAL, Unit, UnitLog};
 use crate::key::Key;
 use base::{KeyspaceId, PositionHash};
 use smallvec::SmallVec;
@@ -49,7 +49,18 @@ pub(crate) struct Pending {
 }
 
 impl Pending {
+    /// Returns true if the unit is one request as it came, which was done whole.
+    #[inline]
+    pub fn is_request(&self) -> bool {
+        self.is_said
+            && !self.has_own_effects
+            && !self.is_partial
+            && self.unit.effects.is_empty()
+            && self.request.is_some_and(|(begin, _)| begin == 0)
+    }
+
     /// Notes that a key is changed.
+    #[inline]
     pub fn note_changed(&mut self, key: &Key<'_>) {
         let changed = (key.keyspace, key.hash);
         if !self.changed.contains(&changed) {
@@ -66,6 +77,12 @@ impl Changes {
 }
 
 impl Changes {
+    /// Returns true if somebody listens besides the journal.
+    #[inline]
+    pub fn has_listeners(&self) -> bool {
+        self.heard & !(JOURNAL | CUT) != 0
+    }
+
     /// Returns true if there are listeners.
     #[inline(always)]
     pub fn is_heard(&self) -> bool {

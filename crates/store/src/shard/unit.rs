@@ -64,8 +64,9 @@ impl<'a> Guard<'a> {
     }
 
     /// Returns true if somebody listens besides the journal.
+    #[inline]
     fn has_listeners(&self) -> bool {
-        self.changes.heard & !(JOURNAL | CUT) != 0
+        self.changes.has_listeners()
     }
 
     fn tell_before(&mut self, key: &Key<'_>, found: Option<&Found<'a>>, removal: Option<Reason>) {
@@ -225,6 +226,12 @@ impl<'a> Guard<'a> {
         }
     }
 
+    /// Returns true if only a part of a command was done.
+    #[inline]
+    pub fn is_partial(&self) -> bool {
+        self.thread.pending.is_partial
+    }
+
     /// Returns the keys that were changed by a command of which only a part was done, if that is
     /// so, and takes its request out of the unit. A command names the keys that it changes.
     #[cold]
@@ -255,6 +262,10 @@ impl<'a> Guard<'a> {
     #[inline(never)]
     fn finish_unit(&mut self) {
         let pending = &mut self.thread.pending;
+        // Most units are one request and nothing else, for the journal alone.
+        if !self.changes.has_listeners() && !self.thread.lent.is_any() && pending.is_request() {
+            return self.shards.put_request(pending);
+        }
         let is_told = pending.is_said && !pending.has_own_effects;
         (pending.is_said, pending.has_own_effects, pending.is_partial) = (false, false, false);
         pending.changed.clear();
@@ -276,6 +287,18 @@ impl<'a> Guard<'a> {
 }
 
 impl Shards {
+    /// Gives the request of a thread, whose locks are held, to the journal: it is the whole unit.
+    fn put_request(&self, pending: &mut Pending) {
+        let database =
+            pending.request.take().and_then(|(_, keyspace)| self.keyspaces.database_of(keyspace));
+        if let (Some(database), Some(log)) = (database, &mut pending.log) {
+            pending.position = log.put_request(database, &pending.unit.requests);
+        }
+        pending.is_said = false;
+        pending.changed.clear();
+        pending.unit.clear_requests();
+    }
+
     /// Gives the unit of a thread, whose locks are held, to the journal and to listeners, unless
     /// nothing was changed.
     pub(crate) fn tell_unit(&self, pending: &mut Pending) {

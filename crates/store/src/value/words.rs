@@ -16,7 +16,7 @@ impl Drop for Access<'_> {
     /// Says what the keys of a command hold of which only a part was done.
     #[inline(always)]
     fn drop(&mut self) {
-        if self.is_heard() {
+        if self.is_heard() && self.guard().is_partial() {
             self.say_partial();
         }
     }
