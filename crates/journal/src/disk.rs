@@ -64,9 +64,10 @@ pub trait File: Send + Sync {
     /// Those of the system.
     fn append(&self, bytes: &[u8]) -> io::Result<usize>;
 
-    /// Writes `#` behind the end, as many as asked for at least; the end stays where it is, and what
-    /// is appended takes their place. To overwrite them and sync costs half of what it costs to
-    /// make a file longer and sync.
+    /// Writes lines of `#` behind the end, as many bytes as asked for at least; the end stays where
+    /// it is, and what is appended takes their place. To overwrite them and sync takes half the
+    /// time of making a file longer and syncing it. Some bytes of them are always to be left, or
+    /// none: an end of a line alone is no comment.
     ///
     /// # Errors
     /// Those of the system.

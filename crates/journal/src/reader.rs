@@ -384,9 +384,10 @@ impl<'f, F: File> AofReader<'f, F> {
         number.ok_or(Stop::Why(Why::Format))
     }
 
-    /// True if the file has nothing more but `#`, as a writer leaves ahead of what it writes.
+    /// True if the file has nothing more but lines of `#`, as a writer leaves ahead of what it
+    /// writes.
     fn is_padding(&self) -> io::Result<bool> {
-        let is_pad = |byte: &u8| *byte == b'#';
+        let is_pad = |byte: &u8| matches!(byte, b'#' | b'\n');
         if !self.buffer[self.at..].iter().all(is_pad) {
             return Ok(false);
         }

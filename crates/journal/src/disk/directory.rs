@@ -14,8 +14,21 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 const DIRECT_BYTES_MIN: usize = 128 << 10;
 /// Bytes after which the system is told that it need not keep what is safe.
 const DROP_BYTES: u64 = 1 << 20;
-/// Bytes of padding that are written at once.
-const PADDING: [u8; 64 << 10] = [b'#'; 64 << 10];
+/// Bytes of a line of padding. Others read a comment in pieces of 1023 bytes, of which each must
+/// begin like one.
+const PAD_LINE_BYTES: u64 = 512;
+/// Lines of padding that are written at once.
+const PADDING: [u8; 64 << 10] = padding();
+
+const fn padding() -> [u8; 64 << 10] {
+    let (mut bytes, line) = ([b'#'; 64 << 10], PAD_LINE_BYTES as usize);
+    let mut end = line;
+    while end <= bytes.len() {
+        bytes[end - 1] = b'\n';
+        end += line;
+    }
+    bytes
+}
 
 /// A directory of the system; it is kept open, so that it may be renamed meanwhile.
 #[derive(Debug)]
@@ -45,6 +58,7 @@ impl Directory {
             is_direct: AtomicBool::new(true),
             file,
             end: AtomicU64::new(end),
+            padded: AtomicU64::new(end),
             dropped: AtomicU64::new(end),
         })
     }
@@ -135,6 +149,8 @@ pub struct OpenFile {
     is_direct: AtomicBool,
     /// Where bytes are appended. The system's own way of appending would do it for all writes.
     end: AtomicU64,
+    /// Up to where there is padding, in lines that end at multiples of their length.
+    padded: AtomicU64,
     /// Up to where the system was told that it need not keep the file in memory.
     dropped: AtomicU64,
 }
@@ -144,6 +160,7 @@ impl File for OpenFile {
         step()?;
         let end = self.end.load(Ordering::Relaxed);
         let (way, bytes) = self.way(bytes, end);
+        self.join_pad_line(end + bytes.len() as u64)?;
         let written = match rustix::io::pwrite(way, bytes, end) {
             Err(Errno::INVAL) if self.is_direct.swap(false, Ordering::Relaxed) => {
                 rustix::io::pwrite(&self.file, bytes, end)?
@@ -159,9 +176,11 @@ impl File for OpenFile {
         let mut at = self.end.load(Ordering::Relaxed);
         let end = (at + bytes).next_multiple_of(BLOCK_BYTES as u64);
         while at < end {
-            let piece = narrow::to_usize(end - at).min(PADDING.len());
-            at += rustix::io::pwrite(&self.file, &PADDING[..piece], at)? as u64;
+            let padding = &PADDING[narrow::to_usize(at % PAD_LINE_BYTES)..];
+            let piece = narrow::to_usize(end - at).min(padding.len());
+            at += rustix::io::pwrite(&self.file, &padding[..piece], at)? as u64;
         }
+        self.padded.store(end, Ordering::Relaxed);
         Ok(())
     }
 
@@ -195,6 +214,7 @@ impl File for OpenFile {
         step()?;
         fs::ftruncate(&self.file, bytes)?;
         self.end.store(bytes, Ordering::Relaxed);
+        self.padded.store(bytes, Ordering::Relaxed);
         Ok(())
     }
 
@@ -208,6 +228,15 @@ impl File for OpenFile {
 }
 
 impl OpenFile {
+    /// Makes the line of padding that would be nothing but its end, where bytes are appended up to
+    /// it, a part of the next line: an empty line is no comment.
+    fn join_pad_line(&self, end: u64) -> io::Result<()> {
+        if end % PAD_LINE_BYTES == PAD_LINE_BYTES - 1 && end < self.padded.load(Ordering::Relaxed) {
+            rustix::io::pwrite(&self.file, b"#", end)?;
+        }
+        Ok(())
+    }
+
     /// How these bytes get to the end of the file, or the first of them: whole blocks past the
     /// cache if there are many, what is before and behind them through it. No block goes both ways
     /// at a time.
@@ -232,7 +261,7 @@ impl OpenFile {
 #[cfg(all(test, not(any(loom, shuttle, miri))))]
 mod tests {
     use super::*;
-    use crate::disk::{append_all, read_all};
+    use crate::disk::{Stage, append_all, read_all};
 
     #[test]
     fn files_are_appended_to_cut_renamed_and_removed() {
@@ -255,6 +284,46 @@ mod tests {
         assert_eq!(directory.list().expect("listed"), ["b"]);
         directory.remove("b").expect("removed");
         assert!(directory.open("b").is_err());
+    }
+
+    #[test]
+    fn what_is_appended_takes_the_place_of_padding_that_others_read_as_comments() {
+        let parent = tempfile::tempdir().expect("a directory");
+        let file = Directory::open(parent.path()).and_then(|it| it.create("a")).expect("created");
+        let mut text = Vec::new();
+        for piece in [1, 509, 1, 1, 512, 4096, 700, 511, 3000] {
+            file.pad(piece as u64 + 256).expect("padded");
+            append_all(&file, &vec![b'x'; piece]).expect("appended");
+            text.extend(vec![b'x'; piece]);
+            let all = read_all(&file, 1 << 20).expect("read");
+            assert!(all.starts_with(&text) && all.len().is_multiple_of(BLOCK_BYTES), "{piece}");
+            assert_eq!(all.last(), Some(&b'\n'), "the next command of others begins a line");
+            for line in all[text.len()..].split_inclusive(|byte| *byte == b'\n') {
+                assert!(line.starts_with(b"#") && line.len() < 1023, "{piece}: {line:?}");
+            }
+        }
+        file.truncate(text.len() as u64).expect("cut");
+        append_all(&file, b"y").expect("appended");
+        assert_eq!(file.bytes().expect("a length"), text.len() as u64 + 1);
+    }
+
+    #[test]
+    fn many_bytes_go_past_the_cache_and_lie_where_they_should() {
+        let parent = tempfile::tempdir().expect("a directory");
+        let file = Directory::open(parent.path()).and_then(|it| it.create("a")).expect("created");
+        let (mut stage, mut text) = (Stage::default(), Vec::new());
+        for (at, piece) in [10, 300_000, 4096, 1 << 20, 131_072, 135_167, 5].iter().enumerate() {
+            let bytes: Vec<u8> = (0..*piece).map(|byte| (byte % 251 + at) as u8).collect();
+            let mut rest = &bytes[..];
+            while !rest.is_empty() {
+                stage.begin_at(text.len() as u64);
+                let taken = stage.push(rest);
+                append_all(&file, stage.bytes()).expect("appended");
+                text.extend_from_slice(&rest[..taken]);
+                rest = &rest[taken..];
+            }
+            assert!(read_all(&file, 4 << 20).expect("read") == text, "{piece}");
+        }
     }
 
     #[test]
