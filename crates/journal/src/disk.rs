@@ -4,11 +4,13 @@
 mod directory;
 #[cfg(debug_assertions)]
 mod faults;
+mod file_writer;
 pub mod simulated;
 mod stage;
 mod write_back;
 
 pub use directory::{Directory, OpenFile};
+pub use file_writer::FileWriter;
 pub use stage::Stage;
 
 use std::io;

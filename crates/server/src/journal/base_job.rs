@@ -4,7 +4,7 @@ use super::shared::Journal;
 use crate::saver::{Job, JobKind, Sink};
 use command::Instance;
 use crossbeam_channel::{Receiver, Sender};
-use journal::disk::{Directory, File, OpenFile, append_all};
+use journal::disk::{Directory, FileWriter, OpenFile};
 use journal::set::{BaseForm, Set};
 use settings::journal::AOF_REWRITE_INCREMENTAL_FSYNC;
 use snapshot::SaveError;
@@ -12,9 +12,6 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Release};
 use std::time::Instant;
-
-/// Bytes of a base that are written before the system is asked to put them on the disk.
-const WRITE_BACK_BYTES: u64 = 4 << 20;
 
 /// State of rotations.
 #[derive(Debug, Default)]
@@ -78,12 +75,7 @@ pub struct BaseJob {
 }
 
 /// The base on its way to the disk.
-struct BaseSink {
-    file: OpenFile,
-    writes_early: bool,
-    bytes: u64,
-    begun: u64,
-}
+struct BaseSink(FileWriter<OpenFile>);
 
 impl Job for BaseJob {
     fn kind(&self) -> JobKind {
@@ -99,7 +91,7 @@ impl Job for BaseJob {
         tracing::info!("Background append only file rewriting started");
         let file = self.file.take().ok_or(io::ErrorKind::NotFound)?;
         let writes_early = AOF_REWRITE_INCREMENTAL_FSYNC.get(&instance.settings);
-        Ok(Box::new(BaseSink { file, writes_early, bytes: 0, begun: 0 }))
+        Ok(Box::new(BaseSink(FileWriter::new(file, writes_early))))
     }
 
     fn at_cut(&mut self, instance: &Instance) {
@@ -130,23 +122,17 @@ impl BaseJob {
 
 impl Write for BaseSink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        append_all(&self.file, bytes)?;
-        self.bytes += bytes.len() as u64;
-        if self.writes_early && self.bytes - self.begun >= WRITE_BACK_BYTES {
-            self.file.write_back(self.begun, self.bytes - self.begun);
-            self.begun = self.bytes;
-        }
-        Ok(bytes.len())
+        self.0.write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        self.0.flush()
     }
 }
 
 impl Sink for BaseSink {
     fn sync(&mut self) -> io::Result<()> {
-        self.file.sync()
+        self.0.sync()
     }
 
     /// The writer of the journal gives it its name.

@@ -1,25 +1,17 @@
 //! RDB file on its way to the disk, under another name until it is whole.
 
 use super::job::Sink;
-use journal::disk::{Directory, File, Files, append_all};
+use journal::disk::{Directory, FileWriter, Files};
 use std::io::{self, Write};
 use std::path::Path;
-
-/// Bytes that are collected before the system begins to write them to the disk.
-const PIECE_BYTES: u64 = 4 << 20;
 
 /// RDB file that replaces another one when it is whole.
 #[derive(Debug)]
 pub struct RdbFile<D: Files = Directory> {
     directory: D,
-    file: D::File,
+    file: FileWriter<D::File>,
     name: String,
     temporary: String,
-    /// True if the system is asked to write early.
-    writes_early: bool,
-    /// Bytes written, and how many of them the system was asked to write to the disk.
-    bytes: u64,
-    begun: u64,
     /// True once there is nothing to be removed.
     is_in_place: bool,
 }
@@ -48,12 +40,9 @@ impl<D: Files> RdbFile<D> {
         let file = directory.create(&temporary)?;
         Ok(RdbFile {
             directory,
-            file,
+            file: FileWriter::new(file, writes_early),
             name: name.to_owned(),
             temporary,
-            writes_early,
-            bytes: 0,
-            begun: 0,
             is_in_place: false,
         })
     }
@@ -65,18 +54,11 @@ fn told(what: &str, error: &io::Error) -> io::Error {
 
 impl<D: Files> Write for RdbFile<D> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        append_all(&self.file, bytes).map_err(|error| told("writing", &error))?;
-        self.bytes += bytes.len() as u64;
-        let waiting = self.bytes - self.begun;
-        if self.writes_early && waiting >= PIECE_BYTES {
-            self.file.write_back(self.begun, waiting);
-            self.begun = self.bytes;
-        }
-        Ok(bytes.len())
+        self.file.write(bytes).map_err(|error| told("writing", &error))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        self.file.flush().map_err(|error| told("writing", &error))
     }
 }
 
@@ -120,7 +102,6 @@ mod tests {
         let mut first = RdbFile::create(path, "dump.rdb", true).expect("created");
         let piece = vec![7; 3 << 20];
         (0..3).for_each(|_| first.write_all(&piece).expect("written"));
-        assert_eq!((first.bytes, first.begun), (9 << 20, 6 << 20));
         assert_eq!(names(path), [first.temporary.clone()]);
         first.sync().expect("synced");
         Box::new(first).put_in_place().expect("renamed");
