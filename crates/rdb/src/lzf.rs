@@ -24,6 +24,10 @@ const EXPANSION_USUAL: usize = 4;
 const HASH_FACTOR: u32 = 0x9e37_79b1;
 /// Most positions of a repetition that are noted.
 const NOTED_MAX: usize = 4;
+/// Positions at which nothing repeats before each second one is skipped, and so on.
+const PATIENCE: usize = 32;
+/// Longest step from a position to the next.
+const STEP_MAX: usize = 8;
 /// Most bytes that one compressed byte can become.
 const EXPANSION_MAX: usize = REPEAT_MAX / 3;
 
@@ -85,30 +89,41 @@ impl Compressor {
     pub fn compress(&mut self, from: &[u8], saved_min: usize) -> Option<Vec<u8>> {
         let most = from.len().checked_sub(saved_min)?;
         self.seen.resize(1 << HASH_BITS, 0);
-        let mut to = Compressed { bytes: Vec::with_capacity(most.min(1 << 16)), plain_at: None };
-        let mut at = 0;
-        while at < from.len() {
-            let source = self.look_up(from, at);
-            let length = source.map_or(0, |source| common(from, source, at));
-            match source.filter(|_| length >= REPEAT_MIN) {
-                Some(source) => {
-                    to.repeat(at - source, length);
-                    // Its next positions are noted too, so that what repeats from there is found.
-                    for at in at + 1..at + length.min(NOTED_MAX) {
-                        self.look_up(from, at);
-                    }
-                    at += length;
-                }
-                None => {
-                    to.plain(from[at]);
-                    at += 1;
-                }
+        let mut to = Vec::with_capacity(most.min(1 << 16));
+        // What is not compressed yet begins at `plain`.
+        let (mut at, mut plain, mut missed) = (0, 0, 0);
+        while at < from.len() && to.len() + plain_bytes(at - plain) <= most {
+            let Some((source, length)) = self.find_repetition(from, at) else {
+                // Where nothing repeats, not each position is looked at. The bytes decide by how much
+                // steps differ, so that those through the same bytes again come to meet.
+                missed += 1;
+                let step = (1 + missed / PATIENCE).min(STEP_MAX);
+                at += step - usize::from(from[at]) % step.div_ceil(2);
+                continue;
+            };
+            let before = common_before(&from[..source], &from[plain..at]);
+            let (begin, length) = (at - before, (length + before).min(REPEAT_MAX));
+            put_plain(&from[plain..begin], &mut to);
+            put_repeat(at - source, length, &mut to);
+            // Its next positions are noted too, so that what repeats from there is found.
+            for at in at + 1..at + length.min(NOTED_MAX) {
+                self.look_up(from, at);
             }
-            if to.bytes.len() > most {
-                return None;
-            }
+            (at, plain, missed) = (begin + length, begin + length, 0);
         }
-        Some(to.bytes)
+        if to.len() + plain_bytes(from.len() - plain) > most {
+            return None;
+        }
+        put_plain(&from[plain..], &mut to);
+        Some(to)
+    }
+
+    /// Finds where the bytes at `at` were before, and how many of them.
+    #[inline]
+    fn find_repetition(&mut self, from: &[u8], at: usize) -> Option<(usize, usize)> {
+        let source = self.look_up(from, at)?;
+        let length = common(from, source, at);
+        (length >= REPEAT_MIN).then_some((source, length))
     }
 
     /// Returns the last position within reach with the hash of the three bytes at `at`, and notes
@@ -132,37 +147,38 @@ fn common(from: &[u8], source: usize, at: usize) -> usize {
     pairs.take_while(|(one, other)| one == other).count()
 }
 
-struct Compressed {
-    bytes: Vec<u8>,
-    /// Position of the control byte of the plain bytes at the end.
-    plain_at: Option<usize>,
+/// Number of bytes that are equal before two positions.
+#[inline]
+fn common_before(source: &[u8], at: &[u8]) -> usize {
+    let pairs = source.iter().rev().zip(at.iter().rev());
+    pairs.take_while(|(one, other)| one == other).count()
 }
 
-impl Compressed {
-    #[inline]
-    fn plain(&mut self, byte: u8) {
-        match self.plain_at {
-            Some(at) if usize::from(self.bytes[at]) < PLAIN_MAX - 1 => self.bytes[at] += 1,
-            _ => {
-                self.plain_at = Some(self.bytes.len());
-                self.bytes.push(0);
-            }
-        }
-        self.bytes.push(byte);
-    }
+/// Bytes that `put_plain` appends.
+#[inline]
+fn plain_bytes(count: usize) -> usize {
+    count + count.div_ceil(PLAIN_MAX)
+}
 
-    fn repeat(&mut self, distance: usize, length: usize) {
-        let (distance, length) = (distance - 1, length - 2);
-        let high = narrow::to_u8(distance >> 8);
-        if length < LONG {
-            self.bytes.push(narrow::to_u8(length << 5) | high);
-        } else {
-            self.bytes.push(narrow::to_u8(LONG << 5) | high);
-            self.bytes.push(narrow::to_u8(length - LONG));
-        }
-        self.bytes.push(narrow::to_u8(distance & 0xff));
-        self.plain_at = None;
+#[inline]
+fn put_plain(plain: &[u8], to: &mut Vec<u8>) {
+    for plain in plain.chunks(PLAIN_MAX) {
+        to.push(narrow::to_u8(plain.len() - 1));
+        to.extend_from_slice(plain);
     }
+}
+
+#[inline]
+fn put_repeat(distance: usize, length: usize, to: &mut Vec<u8>) {
+    let (distance, length) = (distance - 1, length - 2);
+    let high = narrow::to_u8(distance >> 8);
+    if length < LONG {
+        to.push(narrow::to_u8(length << 5) | high);
+    } else {
+        to.push(narrow::to_u8(LONG << 5) | high);
+        to.push(narrow::to_u8(length - LONG));
+    }
+    to.push(narrow::to_u8(distance & 0xff));
 }
 
 #[cfg(test)]
@@ -195,6 +211,23 @@ mod tests {
             returns(&text);
         }
         assert!(compress(&[b'x'; 10_000], 4).is_some_and(|short| short.len() < 200));
+    }
+
+    #[test]
+    fn a_repetition_is_found_behind_much_that_does_not_repeat() {
+        let mut random = 1_u64;
+        let mut next = || {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            narrow::low_u8(random >> 56)
+        };
+        for repeated in [100, 500, 4000] {
+            let mut text: Vec<u8> = (0..8000).map(|_| next()).collect();
+            text.extend_from_within(8000 - repeated..);
+            let short = compress(&text, 0).map_or(text.len(), |short| short.len());
+            let plain = 8000 + 8000 / PLAIN_MAX;
+            assert!(short < plain + repeated / 3 + 60, "{repeated}: {short}");
+            returns(&text);
+        }
     }
 
     #[test]
