@@ -16,12 +16,12 @@ const DIRECT_BYTES_MIN: usize = 128 << 10;
 const DROP_BYTES: u64 = 1 << 20;
 /// Bytes of a line of padding. Others read a comment in pieces of 1023 bytes, of which each must
 /// begin like one.
-const PAD_LINE_BYTES: u64 = 512;
+const PAD_LINE_BYTES: usize = 512;
 /// Lines of padding that are written at once.
-const PADDING: [u8; 64 << 10] = padding();
+static PADDING: [u8; 64 << 10] = padding();
 
 const fn padding() -> [u8; 64 << 10] {
-    let (mut bytes, line) = ([b'#'; 64 << 10], PAD_LINE_BYTES as usize);
+    let (mut bytes, line) = ([b'#'; 64 << 10], PAD_LINE_BYTES);
     let mut end = line;
     while end <= bytes.len() {
         bytes[end - 1] = b'\n';
@@ -176,7 +176,7 @@ impl File for OpenFile {
         let mut at = self.end.load(Ordering::Relaxed);
         let end = (at + bytes).next_multiple_of(BLOCK_BYTES as u64);
         while at < end {
-            let padding = &PADDING[narrow::to_usize(at % PAD_LINE_BYTES)..];
+            let padding = &PADDING[narrow::to_usize(at % PAD_LINE_BYTES as u64)..];
             let piece = narrow::to_usize(end - at).min(padding.len());
             at += rustix::io::pwrite(&self.file, &padding[..piece], at)? as u64;
         }
@@ -231,7 +231,8 @@ impl OpenFile {
     /// Makes the line of padding that would be nothing but its end, where bytes are appended up to
     /// it, a part of the next line: an empty line is no comment.
     fn join_pad_line(&self, end: u64) -> io::Result<()> {
-        if end % PAD_LINE_BYTES == PAD_LINE_BYTES - 1 && end < self.padded.load(Ordering::Relaxed) {
+        let line = PAD_LINE_BYTES as u64;
+        if end % line == line - 1 && end < self.padded.load(Ordering::Relaxed) {
             rustix::io::pwrite(&self.file, b"#", end)?;
         }
         Ok(())
