@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! units   Location, PositionHash, Millis, Tick ...   one type per unit
-//! memory  Reservation                                address space that is touched lazily
+//! memory  Reservation, PageBytes                     address space that is touched lazily
 //! lock    Lock        gate  Gate                     one shard; everything at once
 //! wake    WakeState                                  wake-ups of an event loop
 //! clock   Clock       random  Random                 time and random numbers, as arguments
@@ -32,7 +32,7 @@ pub use clock::{Clock, Stopwatch};
 pub use gate::{Gate, GateMember};
 pub use hash::KeyHasher;
 pub use lock::{Lock, LockGuard};
-pub use memory::Reservation;
+pub use memory::{PageBytes, Reservation};
 pub use pacer::Pacer;
 pub use random::Random;
 pub use units::{KeyspaceId, Location, Millis, PositionHash, SegmentId, ShardId, Tick};

@@ -2,6 +2,7 @@
 
 use rustix::mm::{self, Advice, MapFlags, ProtFlags};
 use std::io;
+use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
 /// Size of the pages that memory is touched and returned in.
@@ -66,9 +67,11 @@ impl Reservation {
     fn map(bytes: usize, align: usize) -> io::Result<Reservation> {
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
         let access = ProtFlags::READ | ProtFlags::WRITE;
+        // The kernel aligns to pages by itself.
+        let more = if align > PAGE_BYTES { align } else { 0 };
         // SAFETY: a fresh anonymous mapping at an address of the kernel's choice.
         let raw =
-            unsafe { mm::mmap_anonymous(std::ptr::null_mut(), bytes + align, access, flags)? };
+            unsafe { mm::mmap_anonymous(std::ptr::null_mut(), bytes + more, access, flags)? };
         let start = raw as usize;
         let base = start.next_multiple_of(align);
         // SAFETY: the ends cut off lie inside the mapping just made, and nothing refers to them.
@@ -76,7 +79,9 @@ impl Reservation {
             if base > start {
                 let _ = mm::munmap(raw, base - start);
             }
-            let _ = mm::munmap((base + bytes) as *mut _, start + align - base);
+            if start + more > base {
+                let _ = mm::munmap((base + bytes) as *mut _, start + more - base);
+            }
             let _ = mm::madvise(base as *mut _, bytes, Advice::LinuxNoHugepage);
         }
         let base = NonNull::new(raw.cast::<u8>().wrapping_add(base - start));
@@ -169,9 +174,55 @@ impl Drop for Reservation {
     }
 }
 
+/// Bytes in pages of their own, zeros at first. Pages that were never written take no memory, and
+/// all return to the system the moment the bytes are dropped, whatever the allocator would keep.
+#[derive(Debug)]
+pub struct PageBytes(Reservation);
+
+impl PageBytes {
+    /// At least so many bytes: whole pages.
+    ///
+    /// # Errors
+    /// When the system refuses so much address space.
+    pub fn new(least: usize) -> io::Result<PageBytes> {
+        let bytes = least.max(1).checked_next_multiple_of(PAGE_BYTES);
+        let bytes = bytes.ok_or_else(|| io::Error::from(io::ErrorKind::OutOfMemory))?;
+        Reservation::new(bytes, PAGE_BYTES).map(PageBytes)
+    }
+}
+
+impl Deref for PageBytes {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        // SAFETY: the range is mapped, holds initialised bytes, and nobody else knows of it.
+        unsafe { std::slice::from_raw_parts(self.0.base(), self.0.bytes()) }
+    }
+}
+
+impl DerefMut for PageBytes {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above; the borrow is exclusive.
+        unsafe { std::slice::from_raw_parts_mut(self.0.base(), self.0.bytes()) }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_in_pages_are_zeros_until_they_are_written() {
+        let mut bytes = PageBytes::new(PAGE_BYTES + 1).expect("address space");
+        assert_eq!(bytes.len(), 2 * PAGE_BYTES);
+        assert!(bytes.iter().all(|byte| *byte == 0));
+        bytes[PAGE_BYTES] = 7;
+        assert_eq!((bytes[PAGE_BYTES - 1], bytes[PAGE_BYTES]), (0, 7));
+        assert_eq!(PageBytes::new(0).expect("address space").len(), PAGE_BYTES);
+        assert!(PageBytes::new(usize::MAX).is_err());
+    }
 
     #[test]
     fn a_reservation_reads_as_zeros_and_again_after_release() {

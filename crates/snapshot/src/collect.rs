@@ -2,11 +2,9 @@
 
 use crate::groups::Groups;
 use crate::id::id_of;
-use crate::limits::Limits;
 use base::{KeyHasher, Millis};
 use rdb::{Error, Flaw, Input, Kind, Part, StreamFacts, StreamPart, ValueReader, ValueType};
 use store::value::Texts;
-use store::value::set::GatheredSet;
 use store::value::stream::Id;
 
 /// A value in memory of its own, whole and checked.
@@ -19,7 +17,6 @@ pub(crate) enum Contents {
     String(Vec<u8>),
     List(Texts),
     Set { members: Texts, was_listpack: bool },
-    LargeSet(Box<GatheredSet>),
     SortedSet { members: Texts, scores: Vec<f64> },
     Hash { texts: Texts, deadlines: Vec<(usize, Millis)> },
     Stream(Box<StreamContents>),
@@ -62,22 +59,6 @@ impl Collector {
         Collector { reader: ValueReader::new(value_type), contents }
     }
 
-    /// Collector of a value that is known to be large.
-    pub(crate) fn of_large(
-        value_type: ValueType,
-        hasher: &KeyHasher,
-        limits: &Limits,
-    ) -> Collector {
-        match value_type {
-            ValueType::Set => {
-                let set = GatheredSet::new(hasher, limits.set, false);
-                let contents = Contents::LargeSet(Box::new(set));
-                Collector { reader: ValueReader::new(value_type), contents }
-            }
-            value_type => Collector::new(value_type),
-        }
-    }
-
     /// Reads what is there; returns true if the value is complete.
     ///
     /// # Errors
@@ -113,9 +94,6 @@ impl Contents {
             (Contents::Set { members, .. }, Part::Element(member)) => {
                 member.with_text(|text| members.push(text));
             }
-            (Contents::LargeSet(members), Part::Element(member)) => {
-                member.with_text(|text| members.push(text));
-            }
             (Contents::SortedSet { members, scores }, Part::Member { member, score }) => {
                 member.with_text(|text| members.push(text));
                 scores.push(score);
@@ -137,9 +115,6 @@ impl Contents {
     fn check(&mut self, hasher: &KeyHasher) -> Result<(), &'static str> {
         let (names, step) = match self {
             Contents::String(_) => return Ok(()),
-            Contents::LargeSet(members) if members.is_empty() => return Err(EMPTY),
-            // Whether they are distinct shows when they are stored.
-            Contents::LargeSet(_) => return Ok(()),
             Contents::Stream(stream) => return stream.groups.check(),
             Contents::List(elements) if elements.is_empty() => return Err(EMPTY),
             Contents::List(_) => return Ok(()),
@@ -156,7 +131,14 @@ impl Contents {
 const EMPTY: &str = "a collection without elements";
 
 impl StreamContents {
-    fn add(&mut self, part: StreamPart<'_>) -> Result<(), &'static str> {
+    /// Forgets the entries that were read.
+    pub fn forget_entries(&mut self) {
+        self.texts = Texts::default();
+        self.entries.clear();
+    }
+
+    /// Adds what was read; refuses what does not fit what came before.
+    pub fn add(&mut self, part: StreamPart<'_>) -> Result<(), &'static str> {
         match part {
             StreamPart::Entry { id, starts_node, texts } => {
                 texts.iter().for_each(|it| it.with_text(|text| self.texts.push(text)));

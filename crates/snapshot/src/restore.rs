@@ -5,7 +5,6 @@ use crate::id::id_of;
 use crate::limits::Limits;
 use base::Millis;
 use store::value::hash::{HashLimit, HashMut};
-use store::value::set::NotStored;
 use store::value::sorted_set::Gathered;
 use store::value::stream::Whole;
 use store::value::{Texts, list, set, sorted_set};
@@ -19,7 +18,6 @@ impl Collected {
             Contents::String(bytes) => bytes.len(),
             Contents::List(elements) => texts(elements),
             Contents::Set { members, .. } => texts(members),
-            Contents::LargeSet(members) => members.byte_len() + members.len() * TEXT_COST,
             Contents::SortedSet { members, scores } => {
                 2 * texts(members) + scores.len() * TEXT_COST
             }
@@ -31,25 +29,23 @@ impl Collected {
     /// Puts the value under a key, in place of any other, with a deadline or none.
     ///
     /// # Errors
-    /// When there is no room; the key holds nothing then, or its value of before. When a member of
-    /// a large value is there twice; the key holds nothing then.
+    /// When there is no room; the key holds nothing then, or its value of before.
     pub fn store(
         &self,
         access: &mut Access<'_>,
         key: &Key<'_>,
         deadline: Option<Millis>,
         limits: &Limits,
-    ) -> Result<(), NotStored> {
+    ) -> Result<(), NoSpace> {
         let expiry = deadline.map_or(Expiry::Never, Expiry::At);
         match &self.0 {
             Contents::String(bytes) => {
-                return Ok(access.set_string(key, bytes, Encoding::of_new(bytes), expiry)?);
+                return access.set_string(key, bytes, Encoding::of_new(bytes), expiry);
             }
             Contents::List(elements) => list::store(access, key, elements.iter(), limits.list)?,
             Contents::Set { members, was_listpack } => {
                 set::replace(access, key, members.iter(), *was_listpack, limits.set)?;
             }
-            Contents::LargeSet(members) => members.store(access, key)?,
             Contents::SortedSet { members, scores } => {
                 let mut gathered = Gathered::default();
                 for (member, score) in members.iter().zip(scores) {
@@ -66,12 +62,12 @@ impl Collected {
         if stored.is_err() {
             access.remove(key);
         }
-        Ok(stored.map(drop)?)
+        stored.map(drop)
     }
 }
 
 /// About the bytes that a text takes besides its own.
-const TEXT_COST: usize = 8;
+pub(crate) const TEXT_COST: usize = 8;
 
 fn store_hash(
     access: &mut Access<'_>,
@@ -111,21 +107,34 @@ fn store_stream(
     stream: &StreamContents,
 ) -> Result<(), NoSpace> {
     let mut whole = Whole::begin(access, key)?;
-    if let Err(error) = fill_stream(&mut whole, stream) {
+    let stored = append_entries(&mut whole, stream).and_then(|()| end_stream(&mut whole, stream));
+    if stored.is_err() {
         whole.give_up();
-        return Err(error);
+        return stored;
     }
     whole.finish();
     Ok(())
 }
 
-fn fill_stream(whole: &mut Whole<'_, '_>, stream: &StreamContents) -> Result<(), NoSpace> {
+/// Appends the entries that were read.
+pub(crate) fn append_entries(
+    whole: &mut Whole<'_, '_>,
+    stream: &StreamContents,
+) -> Result<(), NoSpace> {
     let mut begin = 0;
     for (id, starts_node, end) in &stream.entries {
         let texts = (begin..*end).map(|at| stream.texts.get(at));
         whole.append(*id, *starts_node, texts)?;
         begin = *end;
     }
+    Ok(())
+}
+
+/// Adds to a stream what it has besides its entries.
+pub(crate) fn end_stream(
+    whole: &mut Whole<'_, '_>,
+    stream: &StreamContents,
+) -> Result<(), NoSpace> {
     let facts = &stream.facts;
     let [last_id, max_deleted] = [facts.last_id, facts.max_deleted].map(id_of);
     whole.set_facts(last_id, max_deleted, facts.added);

@@ -33,6 +33,7 @@ mod tree;
 mod verify;
 mod view;
 
+pub use build::Builder;
 pub use edit::CELL_BYTES_MAX;
 pub use leaf::{Leaf, Parts, Separator};
 pub use memory::MemoryNodes;

@@ -2,6 +2,7 @@
 
 use super::error::LoadError;
 use super::file_input::Piece;
+use super::large::LargeValue;
 use super::progress::Progress;
 use crate::collect::{Collected, Collector};
 use crate::limits::Limits;
@@ -9,7 +10,7 @@ use base::{KeyspaceId, Millis};
 use rdb::{Dialect, Error, Flaw, Input, Item, KeyFacts, Text, ValueReader, ValueType, read_item};
 use std::sync::atomic::Ordering::Relaxed;
 use store::eviction::Use;
-use store::value::set::NotStored;
+use store::value::NotStored;
 use store::{Access, Encoding, Expiry, Key, NoSpace, Sought, Store, ThreadContext};
 use text::IntegerText;
 
@@ -36,20 +37,10 @@ pub(crate) struct Block {
     pub database: u64,
 }
 
-/// A key whose value comes in pieces.
-#[derive(Debug)]
-pub(crate) struct LargeValue {
-    facts: KeyFacts<'static>,
-    database: u64,
-    at: u64,
-    collector: Collector,
-    is_complete: bool,
-}
-
-impl LargeValue {
-    pub fn new(facts: KeyFacts<'static>, database: u64, at: u64, rules: &Rules<'_>) -> LargeValue {
-        let collector = Collector::of_large(facts.value_type, rules.store.hasher(), &rules.limits);
-        LargeValue { facts, database, at, collector, is_complete: false }
+impl Rules<'_> {
+    /// True if a key is past its deadline, and such are left out.
+    pub fn drops(&self, facts: &KeyFacts<'_>) -> bool {
+        self.drops_expired && facts.deadline.is_some_and(|deadline| deadline <= self.now.0)
     }
 }
 
@@ -150,7 +141,8 @@ impl<'a> Loader<'a> {
         mut value: Input<'_>,
         at: u64,
     ) -> Result<(), LoadError> {
-        if self.is_dropped(facts) {
+        if self.rules.drops(facts) {
+            self.rules.progress.expired.fetch_add(1, Relaxed);
             return Ok(());
         }
         if facts.value_type == ValueType::String {
@@ -168,22 +160,20 @@ impl<'a> Loader<'a> {
         self.finish(key, facts, collector, at)
     }
 
-    /// True if a key is past its deadline, and such are left out.
-    fn is_dropped(&self, facts: &KeyFacts<'_>) -> bool {
-        let Rules { drops_expired, now, progress, .. } = self.rules;
-        let drops = drops_expired && facts.deadline.is_some_and(|deadline| deadline <= now.0);
-        if drops {
-            progress.expired.fetch_add(1, Relaxed);
-        }
-        drops
-    }
-
     /// Takes the next rows of a large value.
     ///
     /// # Errors
-    /// When they are damaged.
+    /// As those of `load`.
     pub fn take_piece(&mut self, large: &mut LargeValue, piece: &Piece) -> Result<(), LoadError> {
-        large.is_complete = large.collector.read(&mut piece.input())?;
+        large.read(&mut piece.input())?;
+        if large.has_piece() {
+            let (name, limits) = (large.facts.name.clone(), self.rules.limits);
+            let key = self.rules.store.key(self.keyspace(large.database, large.at)?, &name);
+            let (is_new, bytes) = (!large.is_begun, large.byte_len());
+            self.on_key(&key, is_new, bytes, large.at, |access| {
+                large.append(access, &key, &limits)
+            })?;
+        }
         self.tell(piece.len());
         Ok(())
     }
@@ -192,16 +182,44 @@ impl<'a> Loader<'a> {
     ///
     /// # Errors
     /// As those of `load`.
-    pub fn finish_large(&mut self, large: LargeValue) -> Result<(), LoadError> {
-        let LargeValue { facts, database, at, collector, is_complete } = large;
-        let keyspace = self.keyspace(database, at)?;
-        if !is_complete || self.is_dropped(&facts) {
+    pub fn finish_large(&mut self, mut large: LargeValue) -> Result<(), LoadError> {
+        let ended = if large.is_complete { self.end_large(&mut large) } else { Ok(()) };
+        if ended.is_err() || !large.is_complete {
+            self.give_up_large(&large);
+        }
+        self.tell(0);
+        ended
+    }
+
+    fn end_large(&mut self, large: &mut LargeValue) -> Result<(), LoadError> {
+        if large.is_dropped() {
+            self.rules.progress.expired.fetch_add(1, Relaxed);
             return Ok(());
         }
-        let key = self.rules.store.key(keyspace, &facts.name);
-        self.finish(&key, &facts, collector, at)?;
-        self.tell(0);
+        if large.is_empty() {
+            self.rules.progress.empty.fetch_add(1, Relaxed);
+            return Ok(());
+        }
+        large.check()?;
+        let facts = large.facts.clone();
+        let key = self.rules.store.key(self.keyspace(large.database, large.at)?, &facts.name);
+        let (is_new, bytes, at) = (!large.is_begun, large.byte_len() + facts.name.len(), large.at);
+        self.on_key(&key, is_new, bytes, at, |access| {
+            large.end(access, &key)?;
+            set_use(access, &key, &facts);
+            Ok(())
+        })?;
+        self.stored += 1;
         Ok(())
+    }
+
+    /// Removes what is stored of a large value that broke off.
+    pub fn give_up_large(&mut self, large: &LargeValue) {
+        let Rules { store, now, .. } = self.rules;
+        if let (true, Ok(keyspace)) = (large.is_begun, self.keyspace(large.database, large.at)) {
+            let key = store.key(keyspace, &large.facts.name);
+            store.lock(self.thread, &key, now).unheard().remove(&key);
+        }
     }
 
     fn finish(
@@ -244,7 +262,9 @@ impl<'a> Loader<'a> {
     ) -> Result<(), LoadError> {
         let (limits, deadline) = (self.rules.limits, facts.deadline.map(Millis));
         let bytes = value.byte_len() + facts.name.len();
-        self.store_key(key, facts, bytes, at, |access| value.store(access, key, deadline, &limits))
+        self.store_key(key, facts, bytes, at, |access| {
+            Ok(value.store(access, key, deadline, &limits)?)
+        })
     }
 
     #[inline]
@@ -256,23 +276,44 @@ impl<'a> Loader<'a> {
         at: u64,
         put: impl FnOnce(&mut Access<'_>) -> Result<(), NotStored>,
     ) -> Result<(), LoadError> {
+        self.on_key(key, true, bytes, at, |access| {
+            put(access)?;
+            set_use(access, key, facts);
+            Ok(())
+        })?;
+        self.stored += 1;
+        Ok(())
+    }
+
+    /// Changes a key, which may not be there yet if it is new.
+    #[inline]
+    fn on_key(
+        &mut self,
+        key: &Key<'_>,
+        is_new: bool,
+        bytes: usize,
+        at: u64,
+        change: impl FnOnce(&mut Access<'_>) -> Result<(), NotStored>,
+    ) -> Result<(), LoadError> {
         let Rules { store, now, replaces, .. } = self.rules;
         let no_space = |NoSpace| LoadError::NoSpace { at };
         store.reserve(self.thread, bytes, now).map_err(no_space)?;
         let mut access = store.lock(self.thread, key, now).unheard();
         access.show_expired();
-        if !replaces && access.lookup_without_touch(key).is_some() {
+        if is_new && !replaces && access.lookup_without_touch(key).is_some() {
             return Err(LoadError::Twice { at });
         }
-        put(&mut access).map_err(|why| match why {
+        change(&mut access).map_err(|why| match why {
             NotStored::NoSpace => LoadError::NoSpace { at },
             NotStored::Twice => Error { at, flaw: Flaw::Damaged("the same member twice") }.into(),
-        })?;
-        let used = facts.idle.map(Use::Idle).or(facts.frequency.map(Use::Frequency));
-        if let Some(used) = used {
-            access.set_use(key, used);
-        }
-        self.stored += 1;
-        Ok(())
+        })
+    }
+}
+
+/// Sets how a key was used, if the file tells.
+fn set_use(access: &mut Access<'_>, key: &Key<'_>, facts: &KeyFacts<'_>) {
+    let used = facts.idle.map(Use::Idle).or(facts.frequency.map(Use::Frequency));
+    if let Some(used) = used {
+        access.set_use(key, used);
     }
 }

@@ -8,11 +8,15 @@
 //! keys; the reader does so itself when all others have enough to do, so that it is never far
 //! ahead, and needs nobody else.
 //!
+//! A large value never stands in memory twice: rows of lists and streams are appended piece by
+//! piece, those of other kinds are gathered in pages that are given back while the value grows.
+//!
 //! Nobody else uses the store meanwhile. Keys stay past their deadline, but for those that a file
 //! without a journal behind it holds: they are left out.
 
 pub(crate) mod error;
 mod file_input;
+mod large;
 mod loader;
 mod progress;
 mod reader;

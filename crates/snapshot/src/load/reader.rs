@@ -2,8 +2,9 @@
 
 use super::error::LoadError;
 use super::file_input::FileInput;
-use super::loader::{Block, LargeValue, Loader};
-use super::team::Team;
+use super::large::LargeValue;
+use super::loader::{Block, Loader};
+use super::team::{Large, Team};
 use rdb::{
     Checks, Dialect, Error, Flaw, Header, Input, Item, KeyFacts, ValueReader, read_header,
     read_item,
@@ -151,9 +152,24 @@ impl<R: Read> Reader<R> {
         let item = next(&mut self.input, |input| Ok(owned(read_item(input, dialect)?)))?;
         let Item::Key(facts) = item else { return Ok(()) };
         own.rules.progress.bytes.fetch_add(self.input.at() - at, Relaxed);
-        let mut value = ValueReader::new(facts.value_type);
+        let value = ValueReader::new(facts.value_type);
         let large = LargeValue::new(facts, self.database, at, &own.rules);
         let mut large = team.begin_large(Box::new(large), own);
+        match self.read_pieces(value, &mut large, own) {
+            Ok(()) => large.finish(own),
+            Err(error) => {
+                large.give_up(own);
+                Err(error)
+            }
+        }
+    }
+
+    fn read_pieces(
+        &mut self,
+        mut value: ValueReader,
+        large: &mut Large,
+        own: &mut Loader<'_>,
+    ) -> Result<(), LoadError> {
         loop {
             let mut rest = self.input.input();
             let is_complete = value.skip(&mut rest)?;
@@ -162,7 +178,7 @@ impl<R: Read> Reader<R> {
                 large.take(self.input.take_to(end), own)?;
             }
             if is_complete {
-                return large.finish(own);
+                return Ok(());
             }
             if !self.input.fill()? {
                 return Err(self.cut_short());

@@ -2,7 +2,8 @@
 
 use super::error::LoadError;
 use super::file_input::Piece;
-use super::loader::{Block, LargeValue, Loader, Rules};
+use super::large::LargeValue;
+use super::loader::{Block, Loader, Rules};
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -130,6 +131,13 @@ impl Large {
         }
     }
 
+    /// The value broke off: nothing of it stays.
+    pub fn give_up(self, own: &mut Loader<'_>) {
+        if let Large::Own(value) = self {
+            own.give_up_large(&value);
+        }
+    }
+
     /// All rows were taken.
     pub fn finish(self, own: &mut Loader<'_>) -> Result<(), LoadError> {
         match self {
@@ -180,7 +188,11 @@ fn load_large(
     pieces: &Receiver<Piece>,
 ) -> Result<(), LoadError> {
     for piece in pieces {
-        inside(loader, |loader| loader.take_piece(&mut value, &piece))?;
+        let taken = inside(loader, |loader| loader.take_piece(&mut value, &piece));
+        if taken.is_err() {
+            inside(loader, |loader| loader.give_up_large(&value));
+            return taken;
+        }
     }
     inside(loader, |loader| loader.finish_large(*value))
 }

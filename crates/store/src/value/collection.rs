@@ -9,6 +9,7 @@
 use crate::fault::{Fault, NoSpace};
 use crate::key::ValueTag;
 use crate::shard::{CollectionId, KeyMut, ReadNodes, ValueRef, WriteNodes};
+use crate::value::gathered::NotStored;
 use base::KeyHasher;
 use packed::{Element, PackedList, PackedListMut, Place};
 use tree::{Leaf, NoRoom, ROOT_BYTES, Root, Tree, View};
@@ -112,9 +113,23 @@ impl<'a> KeyMut<'_, 'a> {
         value_tag: ValueTag,
         build: impl FnOnce(&mut WriteNodes<'_, 'a>) -> Result<[Root; N], NoRoom>,
     ) -> Result<(), NoSpace> {
+        self.put_gathered(value_tag, |nodes| Ok(build(nodes)?)).map_err(|_| NoSpace)
+    }
+
+    /// As `put_trees`, for gathered rows, which may be refused for other reasons too.
+    ///
+    /// # Errors
+    /// Those of `build`, and when there is no room; nothing has changed then.
+    pub(crate) fn put_gathered<R: AsRef<[Root]>>(
+        &mut self,
+        value_tag: ValueTag,
+        build: impl FnOnce(&mut WriteNodes<'_, 'a>) -> Result<R, NotStored>,
+    ) -> Result<(), NotStored> {
         let id = self.new_collection()?;
-        let built = build(&mut self.nodes_of(id)).map_err(NoSpace::from);
-        let put = built.and_then(|roots| self.replace(value_tag, &value_of(id, &roots)));
+        let built = build(&mut self.nodes_of(id));
+        let put = built.and_then(|roots| {
+            Ok(self.replace(value_tag, &value_of(id, roots.as_ref()))?)
+        });
         if put.is_err() {
             self.give_up(id);
         }

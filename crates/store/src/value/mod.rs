@@ -3,6 +3,7 @@
 
 pub mod bitmap;
 mod collection;
+mod gathered;
 pub mod geo;
 pub mod hash;
 pub mod hyperloglog;
@@ -16,4 +17,5 @@ pub mod string;
 mod texts;
 mod words;
 
+pub use gathered::NotStored;
 pub use texts::Texts;

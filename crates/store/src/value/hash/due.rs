@@ -17,11 +17,11 @@ use tree::{ByKey, NoRoom, NodesMut, Path, Root, Rows, Tree, View};
 /// ```text
 /// | deadline 8 | tag 4 |      big-endian, so that keys compare as the numbers do
 /// ```
-type DueKey = [u8; 12];
+pub(super) type DueKey = [u8; 12];
 
 type DueTree<'n, 'x, 'a> = Tree<'n, WriteNodes<'x, 'a>, DueLeaf>;
 
-fn key_of(deadline: Millis, tag: u32) -> DueKey {
+pub(super) fn key_of(deadline: Millis, tag: u32) -> DueKey {
     let mut key = [0; 12];
     key[..8].copy_from_slice(&deadline.0.to_be_bytes());
     key[8..].copy_from_slice(&tag.to_be_bytes());

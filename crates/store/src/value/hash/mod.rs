@@ -15,6 +15,7 @@
 mod ahead;
 mod deadline;
 mod due;
+mod gathered;
 mod large;
 mod limit;
 mod number;
@@ -25,6 +26,7 @@ mod write;
 
 pub use ahead::prefetch_fields;
 pub use deadline::{Deadline, Was};
+pub use gathered::GatheredHash;
 pub use limit::HashLimit;
 pub use number::{HashError, add, add_float};
 pub use random::{random_field, random_fields};

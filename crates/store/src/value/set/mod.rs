@@ -26,7 +26,7 @@ mod whole;
 
 pub use add::add;
 pub use combine::{Flow, Operation, combine};
-pub use gathered::{GatheredSet, NotStored};
+pub use gathered::GatheredSet;
 pub use limit::SetLimit;
 pub use pop::{Pop, pop};
 pub use read::{Members, Set, lookup_without_touch, read, read_all};

@@ -2,7 +2,8 @@
 
 use super::limit::{SortedSetLimit, has_room};
 use super::score::{Score, score_of, sort_key};
-use super::{STRIDE, ScoreLeaf, TagLeaf};
+use super::order::ByScore;
+use super::{STRIDE, TagLeaf};
 use crate::access::Access;
 use crate::fault::NoSpace;
 use crate::key::{Encoding, Key, Kind, ValueTag};
@@ -10,7 +11,7 @@ use crate::shard::{KeyMut, WriteNodes};
 use crate::value::collection::tag_by;
 use base::KeyHasher;
 use packed::{Element, PackedList};
-use tree::{NoRoom, Root, Rows, Tree};
+use tree::{Builder, NoRoom, Root, Tree};
 
 /// Value tag of a small set.
 const SMALL: ValueTag = ValueTag::new(Kind::SortedSet, Encoding::Listpack);
@@ -126,19 +127,14 @@ fn build<'m>(
     hasher: &KeyHasher,
     pairs: impl Iterator<Item = (f64, &'m [u8])> + Clone,
 ) -> Result<[Root; 2], NoRoom> {
-    let root = Tree::<_, ScoreLeaf>::empty(nodes, STRIDE)?;
-    let mut tree = Tree::<_, ScoreLeaf>::new(nodes, root);
+    let mut tree: Builder<'_, _, ByScore> = Builder::new(nodes, STRIDE)?;
     let mut tags = Vec::new();
     for (score, member) in pairs {
         let score_cell = Score::new(score);
         tags.push((tag_by(hasher, member), score_cell));
-        let cell = tree.cell(member)?;
-        tree.ensure_change()?;
-        let path = tree.view().last();
-        let row = Rows::new(tree.view().leaf(&path)).len();
-        tree.insert_row(&path, row, 0, &[score_cell.element(), cell]);
+        tree.push(0, &[score_cell.element(), Element::of(member)])?;
     }
-    let scores = tree.root;
+    let scores = tree.finish()?;
     tags.sort_unstable_by_key(|(tag, _)| *tag);
     let rows = tags.iter().map(|(tag, score)| (*tag, score.element()));
     let tags = Tree::<_, TagLeaf>::of_tagged(nodes, rows)?;

@@ -15,6 +15,7 @@ mod bound;
 mod change;
 mod combine;
 mod gathered;
+mod gathered_set;
 mod limit;
 mod order;
 mod random;
@@ -30,6 +31,7 @@ pub use combine::{
     Aggregate, Operand, Source, count_shared, difference, intersection, read_all, union,
 };
 pub use gathered::{Gathered, store};
+pub use gathered_set::GatheredSortedSet;
 pub use limit::SortedSetLimit;
 pub use random::draw;
 pub use range::{Pick, Span};

@@ -7,11 +7,12 @@ use super::facts::{ENTRIES, Facts, GROUPS};
 use super::group::{WholeGroup, put_group};
 use crate::access::Access;
 use crate::fault::NoSpace;
-use crate::key::Key;
+use crate::key::{Key, Kind};
 use crate::shard::{KeyMut, Reason};
 use crate::value::collection::root;
 
-/// A stream that takes the place of another value. Its key holds what was written so far.
+/// A stream that takes the place of another value. Once it is finished its key holds what was
+/// written so far, and it may be resumed.
 #[derive(Debug)]
 pub struct Whole<'g, 'a> {
     key: KeyMut<'g, 'a>,
@@ -29,6 +30,13 @@ impl<'g, 'a> Whole<'g, 'a> {
         create(&mut key)?;
         let facts = Facts::read(key.bytes());
         Ok(Whole { key, facts })
+    }
+
+    /// Goes on with a stream that was finished; `None` if the key holds none.
+    pub fn resume(access: &'g mut Access<'a>, key: &Key<'g>) -> Option<Whole<'g, 'a>> {
+        let key = access.open_without_touch(key, Kind::Stream).ok()?.existing()?;
+        let facts = Facts::read(key.bytes());
+        Some(Whole { key, facts })
     }
 
     /// Adds an entry of names and values in turn, with an id above that of the last one.
@@ -69,7 +77,7 @@ impl<'g, 'a> Whole<'g, 'a> {
         put.map_err(|_| NoSpace)
     }
 
-    /// Ends the stream.
+    /// Ends the stream, or this part of it.
     pub fn finish(mut self) {
         self.facts.write(self.key.bytes_mut());
     }
