@@ -23,6 +23,7 @@ fuzz_target!(|data: &[u8]| {
     let mut load = Load {
         store: &store,
         thread: &mut thread,
+        bytes: data.len() as u64,
         threads: 1 + data.len() % 3,
         limits: Limits {
             list: ListLimit::of_setting(-1),

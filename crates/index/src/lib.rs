@@ -23,6 +23,7 @@ mod growth;
 mod home;
 mod indexes;
 mod probe;
+mod reserve;
 mod scan;
 mod scratch;
 mod shrink;

@@ -126,6 +126,11 @@ impl Index {
         self.len() == 0
     }
 
+    /// Returns true if there are blocks, as in any index that ever had an entry.
+    pub(crate) fn has_blocks(&self) -> bool {
+        self.root.load(Relaxed) & PRESENT != 0
+    }
+
     /// Number of entries with a deadline.
     pub fn with_deadline(&self) -> u64 {
         self.with_deadline.load(Relaxed)

@@ -222,3 +222,39 @@ fn a_block_is_at_least_85_percent_full_before_it_grows() {
     assert!(buckets > 2000);
     println!("lowest load before growth of the whole index: {lowest:.3}");
 }
+
+#[test]
+fn an_index_that_was_sized_takes_its_entries_without_growing() {
+    let counts = if cfg!(miri) { vec![500] } else { vec![0, 1, 403, 404, 6_000, 7_000, 100_000] };
+    for entries in counts {
+        let mut world = World::new(entries);
+        world.index.reserve(&world.blocks, entries);
+        let touched = world.blocks.touched_bytes();
+        (0..entries).for_each(|_| world.insert());
+        world.verify();
+        assert_eq!(world.blocks.load_before_growth(), 0.0, "{entries} entries");
+        if touched > 0 {
+            assert_eq!(world.blocks.touched_bytes(), touched, "{entries} entries");
+            assert!(touched < 24 * entries, "{touched} bytes for {entries} entries");
+        }
+        // It is sized once, and grows and shrinks as others do.
+        world.index.reserve(&world.blocks, 100 * entries);
+        (0..entries).for_each(|_| world.insert());
+        world.verify();
+        (0..2 * entries).for_each(|_| world.remove());
+        world.verify();
+        world.index.clear(&world.blocks);
+        assert_eq!(world.blocks.touched_bytes(), 0);
+    }
+}
+
+#[test]
+fn an_index_for_which_there_is_no_room_grows_on_the_way() {
+    let mut world = World::new(1);
+    for entries in [u64::MAX, 1 << 40, 2_000_000] {
+        world.index.reserve(&world.blocks, entries);
+        assert_eq!(world.blocks.touched_bytes(), 0, "64 frames cannot hold {entries} entries");
+    }
+    (0..1_000).for_each(|_| world.insert());
+    world.verify();
+}

@@ -56,6 +56,7 @@ impl World {
         let mut load = Load {
             store: &self.store,
             thread: &mut self.thread,
+            bytes: bytes.len() as u64,
             threads,
             limits: Limits {
                 list: ListLimit::of_setting(-2),

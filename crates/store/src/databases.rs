@@ -4,7 +4,8 @@ use crate::keyspaces::Renewed;
 use crate::shard::{Effect, EffectWords, OwnedArgs, Pending};
 use crate::store::Store;
 use crate::thread_context::ThreadContext;
-use base::{KeyspaceId, ShardId};
+use base::units::SHARDS;
+use base::{KeyspaceId, Millis, ShardId};
 use std::ops::Range;
 
 /// Entries that a bucket of an index has room for.
@@ -31,6 +32,9 @@ pub enum Flush {
     /// The one with this number.
     One(usize),
 }
+
+/// Time of a guard that looks at no deadline.
+const NO_TIME: Millis = Millis(0);
 
 const FLUSHALL: &[u8] = b"FLUSHALL";
 const FLUSHDB: &[u8] = b"FLUSHDB";
@@ -77,6 +81,14 @@ impl Store {
         keyspace.map_or(0, |it| self.shards.counts_of(it).map(|index| index.len()).sum())
     }
 
+    /// Makes room in the index of an empty database for about so many keys, which are to come.
+    pub fn reserve_index(&self, thread: &mut ThreadContext, keyspace: KeyspaceId, keys: u64) {
+        for shard in ShardId::all() {
+            let mut guard = self.shards.lock_quietly(thread, shard, NO_TIME);
+            guard.reserve_index(keyspace, shard, keys / SHARDS as u64);
+        }
+    }
+
     /// Number of entry slots in the blocks that hold keys of a database.
     pub fn index_places(&self, database: usize) -> u64 {
         let Some(keyspace) = self.keyspace(database) else { return 0 };
@@ -118,13 +130,7 @@ impl Store {
         let mut flushed = 0;
         loop {
             let wanted = self.flushed_by(what).filter(|database| self.len(*database) > 0).count();
-            while self.shards.keyspaces.free_ids() < wanted {
-                self.let_go_kept(thread);
-                if !self.free_some(thread, usize::MAX) {
-                    // Another thread is at it.
-                    std::thread::yield_now();
-                }
-            }
+            self.make_ids(thread, wanted);
             let ThreadContext { gate, pending, .. } = &mut *thread;
             let is_complete =
                 self.gate.close(gate, || self.flush_all_of(pending, what, &mut flushed));
@@ -132,6 +138,17 @@ impl Store {
             if is_complete {
                 thread.counters.changes.add(flushed);
                 return flushed;
+            }
+        }
+    }
+
+    /// Makes so many ids of keyspaces free.
+    pub(crate) fn make_ids(&self, thread: &mut ThreadContext, wanted: usize) {
+        while self.shards.keyspaces.free_ids() < wanted {
+            self.let_go_kept(thread);
+            if !self.free_some(thread, usize::MAX) {
+                // Another thread is at it.
+                std::thread::yield_now();
             }
         }
     }

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Entry of `database_of` for a keyspace that no database points to.
 const NO_DATABASE: u16 = u16::MAX;
-/// Entry of `database_of` for one that a snapshot still reads.
+/// Entry of `database_of` for one that a snapshot still reads, or that is set aside.
 const KEPT: u16 = u16::MAX - 1;
 
 /// Table of keyspaces; see the module page.
@@ -101,7 +101,12 @@ impl Keyspaces {
     pub fn renew(&self, database: usize) -> Option<Renewed> {
         let mut ids = self.ids();
         let fresh = ids.free.pop_first()?;
-        let old = self.databases[database].load(Relaxed);
+        let renewed = self.retire(&mut ids, self.databases[database].load(Relaxed));
+        self.point(database, fresh);
+        Some(renewed)
+    }
+
+    fn retire(&self, ids: &mut Ids, old: u16) -> Renewed {
         let is_read = ids.read.contains(&old);
         if is_read {
             ids.kept.push(KeyspaceId(old));
@@ -110,8 +115,31 @@ impl Keyspaces {
         }
         let mark = if is_read { KEPT } else { NO_DATABASE };
         self.database_of[usize::from(old)].store(mark, Relaxed);
+        if is_read { Renewed::Kept } else { Renewed::Dying }
+    }
+
+    /// Gives a database a fresh keyspace, and returns its old one, which no client reaches then;
+    /// `None` if no id is free. To be called while the gate is closed.
+    pub fn set_aside(&self, database: usize) -> Option<KeyspaceId> {
+        let fresh = self.ids().free.pop_first()?;
+        let old = self.databases[database].load(Relaxed);
+        self.database_of[usize::from(old)].store(KEPT, Relaxed);
         self.point(database, fresh);
-        Some(if is_read { Renewed::Kept } else { Renewed::Dying })
+        Some(KeyspaceId(old))
+    }
+
+    /// Points a database to a keyspace that was set aside, and hands its present one to lazy free,
+    /// unless a snapshot reads it. To be called while the gate is closed.
+    pub fn take_back(&self, database: usize, keyspace: KeyspaceId) -> Renewed {
+        let renewed = self.retire(&mut self.ids(), self.databases[database].load(Relaxed));
+        self.point(database, keyspace.0);
+        renewed
+    }
+
+    /// Hands a keyspace that was set aside to lazy free, unless a snapshot reads it. To be called
+    /// while the gate is closed.
+    pub fn drop_aside(&self, keyspace: KeyspaceId) -> Renewed {
+        self.retire(&mut self.ids(), keyspace.0)
     }
 
     /// Keeps keyspaces from lazy free, for a snapshot. To be called while the gate is closed.

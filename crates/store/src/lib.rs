@@ -16,6 +16,7 @@
 
 mod access;
 mod aging;
+mod aside;
 mod budget;
 mod cleaner;
 mod counters;
@@ -38,6 +39,7 @@ mod thread_context;
 pub mod value;
 
 pub use access::Access;
+pub use aside::Aside;
 pub use budget::Limits;
 pub use counters::Totals;
 pub use cut::{Cut, CutDatabase};

@@ -4,8 +4,8 @@ use packed::Element;
 use proptest::prelude::{any, prop_assert_eq, proptest};
 use std::collections::BTreeMap;
 use tree::{
-    ByKey, ByPosition, ByShortTag, ByTag, CELL_BYTES_MAX, MemoryNodes, NodesMut, Order, RowLeaf,
-    Rows, Tagged, Tree, View, resolve,
+    Builder, ByKey, ByPosition, ByShortTag, ByTag, CELL_BYTES_MAX, MemoryNodes, NodesMut, Order,
+    RowLeaf, Rows, Tagged, Tree, View, resolve,
 };
 
 /// Random numbers that repeat from run to run.
@@ -297,5 +297,33 @@ proptest! {
         prop_assert_eq!(view.count_before(&path) + row, position);
         let found = Rows::new(view.leaf(&path)).cell(row as usize, 0);
         prop_assert_eq!(found, Some(Element::Integer(position as i64)));
+    }
+}
+
+#[test]
+fn a_tree_built_from_below_holds_its_rows_in_full_leaves() {
+    for count in [0, 1, 2, 60, 61, 5_000_u32] {
+        // Every ninth tag is there five times; some rows have a third cell, some a long text.
+        let row = |at: u32| {
+            let tag = if at % 9 < 5 { at - at % 9 } else { at } << 8;
+            let text = if at % 100 == 7 { vec![b'l'; 900] } else { at.to_string().into_bytes() };
+            (tag, text, at % 50 == 3)
+        };
+        let mut nodes = MemoryNodes::default();
+        let mut builder: Builder<'_, _, ByShortTag> = Builder::new(&mut nodes, 2).unwrap();
+        for (tag, text, is_wide) in (0..count).map(row) {
+            let cells = [Element::Integer(tag.into()), Element::Bytes(&text), Element::Integer(5)];
+            builder.push(tag, &cells[..if is_wide { 3 } else { 2 }]).unwrap();
+        }
+        let root = builder.finish().unwrap();
+        let tree = Tree::<_, RowLeaf<ByShortTag>>::new(&mut nodes, root);
+        assert_eq!(tree.view().verify().unwrap(), tree.nodes.len());
+        let rows = rows_of(&tree.view());
+        assert_eq!(rows.len(), count as usize);
+        for (found, (tag, text, is_wide)) in rows.iter().zip((0..count).map(row)) {
+            assert_eq!(found[..2], [tag.to_string().into_bytes(), text]);
+            let third: Option<&[u8]> = found.get(2).map(Vec::as_slice);
+            assert!(if is_wide { third == Some(b"5") } else { third.is_none_or(|it| it == b"0") });
+        }
     }
 }

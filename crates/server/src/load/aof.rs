@@ -137,7 +137,9 @@ fn load_file(
     let mut from = 0;
     if it.has_rdb {
         let wanted = Wanted { drops_expired: false, replaces: false };
-        let loaded = rdb::read(instance, thread, &it.path, FrontToBack::new(&it.file), wanted)?;
+        let bytes = it.file.bytes().map_err(LoadFailed::of_system("reading", &it.path))?;
+        let file = (FrontToBack::new(&it.file), bytes);
+        let loaded = rdb::read(instance, thread, &it.path, file, wanted)?;
         contents.functions.extend(loaded.functions);
         from = loaded.bytes;
     }

@@ -6,21 +6,16 @@ use super::{OpenedSet, open_set, read_set};
 use crate::journal::Journal;
 use crate::limits;
 use crate::saver::Saver;
-use ::rdb::{Input, read_header};
 use command::{
     Asker, Begun, Cancelled, DataFiles, Instance, Refusal, Reload, Rewrite, SavingFacts,
-    checks_version,
 };
 use settings::snapshots::DBFILENAME;
-use snapshot::LoadError;
 use std::fs::File;
-use std::io::{self, Read, Seek};
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use store::{Flush, ThreadContext};
-
-/// Bytes by which a file is known.
-const BEGIN_BYTES: u64 = 16;
+use std::time::Instant;
+use store::ThreadContext;
 
 /// Files in the working directory.
 #[derive(Debug)]
@@ -151,26 +146,29 @@ fn reload(
     how: Reload,
 ) -> Result<Vec<Vec<u8>>, LoadFailed> {
     let name = DBFILENAME.get(&instance.settings).to_string();
-    let mut file = File::open(&name).map_err(LoadFailed::of_system("opening", &name))?;
-    check_begin(instance, &name, &mut file)?;
-    if how.flushes {
-        instance.store.flush(thread, Flush::All);
-    }
+    let file = File::open(&name).map_err(LoadFailed::of_system("opening", &name))?;
+    let bytes = file.metadata().map_err(LoadFailed::of_system("reading", &name))?.len();
+    let began = Instant::now();
     let wanted = Wanted { drops_expired: true, replaces: how.merges };
-    let loaded = rdb::read(instance, thread, &name, file, wanted)?;
-    super::report(instance, &name, loaded.functions.len(), std::time::Instant::now());
+    let load = |thread: &mut ThreadContext| rdb::read(instance, thread, &name, (file, bytes), wanted);
+    let loaded = if how.flushes { in_place(instance, thread, load) } else { load(thread) }?;
+    super::report(instance, &name, loaded.functions.len(), began);
     Ok(loaded.functions)
 }
 
-/// Refuses a file that is none, or of an unknown version, while the data is still there.
-fn check_begin(instance: &Instance, name: &str, file: &mut File) -> Result<(), LoadFailed> {
-    let mut begin = Vec::new();
-    let read = file.by_ref().take(BEGIN_BYTES).read_to_end(&mut begin);
-    let rewound = read.and_then(|_| file.rewind());
-    rewound.map_err(LoadFailed::of_system("reading", name))?;
-    let header = read_header(&mut Input::new(&begin, 0), checks_version(&instance.settings));
-    let failed = |error| LoadFailed::Rdb { file: name.to_owned(), error: LoadError::File(error) };
-    header.map(drop).map_err(failed)
+/// Loads in place of what is there, which returns when that fails. Both are in memory meanwhile.
+fn in_place<T>(
+    instance: &Instance,
+    thread: &mut ThreadContext,
+    load: impl FnOnce(&mut ThreadContext) -> Result<T, LoadFailed>,
+) -> Result<T, LoadFailed> {
+    let aside = instance.store.set_aside(thread);
+    let loaded = load(thread);
+    match &loaded {
+        Ok(_) => instance.store.drop_aside(thread, aside),
+        Err(_) => instance.store.take_back(thread, aside),
+    }
+    loaded
 }
 
 /// Loads the append-only files in place of what is there. They are read as they are: nothing is
@@ -181,7 +179,11 @@ fn load_aof(instance: &Instance, thread: &mut ThreadContext) -> Result<Vec<Vec<u
         let error = io::ErrorKind::NotFound.into();
         return Err(LoadFailed::of_system("opening", &path)(error));
     }
-    instance.store.flush(thread, Flush::All);
-    let contents = read_set(instance, thread, set.files(), &path, set.manifest())?;
+    let contents = in_place(instance, thread, |thread| {
+        let read = read_set(instance, thread, set.files(), &path, set.manifest());
+        // That ends outside the gate.
+        instance.store.enter(thread);
+        read
+    })?;
     Ok(contents.functions)
 }

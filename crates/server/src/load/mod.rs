@@ -187,8 +187,9 @@ fn load_rdb(
     wanted: Wanted,
 ) -> Result<Vec<Vec<u8>>, LoadFailed> {
     let began = Instant::now();
+    let bytes = file.metadata().map_err(LoadFailed::of_system("reading", name))?.len();
     instance.store.enter(thread);
-    let loaded = rdb::read(instance, thread, name, file, wanted);
+    let loaded = rdb::read(instance, thread, name, (file, bytes), wanted);
     instance.store.leave(thread);
     let functions = loaded?.functions;
     report(instance, name, functions.len(), began);

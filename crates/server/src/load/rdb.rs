@@ -24,7 +24,7 @@ impl Wanted {
     pub const AT_START: Wanted = Wanted { drops_expired: true, replaces: false };
 }
 
-/// Reads a file into the store. The thread is inside the gate.
+/// Reads a file, of so many bytes, into the store. The thread is inside the gate.
 ///
 /// # Errors
 /// When it is damaged, or holds what this server does not know.
@@ -32,12 +32,13 @@ pub fn read(
     instance: &Instance,
     thread: &mut ThreadContext,
     name: &str,
-    file: impl Read,
+    (file, bytes): (impl Read, u64),
     wanted: Wanted,
 ) -> Result<Loaded, LoadFailed> {
     let mut load = Load {
         store: &instance.store,
         thread,
+        bytes,
         // Several threads would pause side by side.
         threads: if instance.loading.progress.is_slowed() { 1 } else { instance.identity.threads },
         limits: value_limits(&instance.settings),

@@ -90,6 +90,13 @@ impl<'a> Loader<'a> {
         Ok(())
     }
 
+    /// Makes room for keys that are announced; what they are is told when they come.
+    pub fn expect_keys(&mut self, database: u64, keys: u64) {
+        if let Ok(keyspace) = self.keyspace(database, 0) {
+            self.rules.store.reserve_index(self.thread, keyspace, keys);
+        }
+    }
+
     /// Tells how far loading has come, and lets go first who wants the store for itself.
     fn tell(&mut self, bytes: u64) {
         let Rules { progress, store, .. } = self.rules;

@@ -42,6 +42,9 @@ pub struct Load<'a> {
     pub store: &'a Store,
     /// Thread that loads, inside the gate.
     pub thread: &'a mut ThreadContext,
+    /// Bytes that there are to be read, as far as known: announced counts are believed up to what
+    /// these can hold.
+    pub bytes: u64,
     /// Threads that load, this one included.
     pub threads: usize,
     /// Limits up to which collections stay small.
@@ -74,6 +77,7 @@ impl Load<'_> {
             dialect: reader.dialect(),
             progress: self.progress,
         };
+        reader.expect_bytes(self.bytes);
         // Of a key that is there twice the last one stays: so they are loaded in order.
         let others = if self.replaces { 0 } else { self.threads.saturating_sub(1) };
         let mut own = Loader::new(rules, self.thread);

@@ -15,6 +15,9 @@ use std::sync::atomic::Ordering::Relaxed;
 /// Bytes of a value from which on it is read in pieces, if it has rows.
 const LARGE_FROM: usize = 1 << 20;
 
+/// Least bytes of a key with its value: type, and two texts with a length of one byte.
+const KEY_BYTES_MIN: u64 = 3;
+
 /// What a file holds besides keys.
 #[derive(Debug, Default)]
 pub struct Loaded {
@@ -33,6 +36,8 @@ pub(crate) struct Reader<R> {
     header: Header,
     checks: Checks,
     database: u64,
+    /// Keys that announced counts may still promise.
+    promised_max: u64,
     loaded: Loaded,
 }
 
@@ -52,7 +57,13 @@ impl<R: Read> Reader<R> {
     pub fn open(file: R, checks: Checks) -> Result<Reader<R>, LoadError> {
         let mut input = FileInput::new(file);
         let header = next(&mut input, |input| read_header(input, checks.version))?;
-        Ok(Reader { input, header, checks, database: 0, loaded: Loaded::default() })
+        let loaded = Loaded::default();
+        Ok(Reader { input, header, checks, database: 0, promised_max: 0, loaded })
+    }
+
+    /// Tells how many bytes there are, as far as known.
+    pub fn expect_bytes(&mut self, bytes: u64) {
+        self.promised_max = bytes / KEY_BYTES_MIN;
     }
 
     pub fn dialect(&self) -> Dialect {
@@ -119,7 +130,7 @@ impl<R: Read> Reader<R> {
     }
 
     /// Reads what is no key; returns false at the end of the file.
-    fn read_item(&mut self, own: &Loader<'_>) -> Result<bool, LoadError> {
+    fn read_item(&mut self, own: &mut Loader<'_>) -> Result<bool, LoadError> {
         let (began, dialect) = (self.input.at(), self.dialect());
         let item = next(&mut self.input, |input| Ok(owned(read_item(input, dialect)?)))?;
         own.rules.progress.bytes.fetch_add(self.input.at() - began, Relaxed);
@@ -129,7 +140,12 @@ impl<R: Read> Reader<R> {
             }
             Item::Function(source) => self.loaded.functions.push(source.into_owned()),
             Item::Select(number) => self.database = number,
-            Item::Sizes { .. } | Item::Slot | Item::Key(_) => {}
+            Item::Sizes { keys, .. } => {
+                let keys = keys.min(self.promised_max);
+                self.promised_max -= keys;
+                own.expect_keys(self.database, keys);
+            }
+            Item::Slot | Item::Key(_) => {}
             Item::End => return Ok(false),
         }
         Ok(true)

@@ -144,6 +144,11 @@ impl<'a> Guard<'a> {
         index.sweep_access(&self.shards.blocks, from, age)
     }
 
+    /// Makes room in the index of a keyspace in a locked shard, if it is an empty one.
+    pub fn reserve_index(&mut self, keyspace: KeyspaceId, shard: ShardId, entries: u64) {
+        self.index_of(keyspace, shard).reserve(&self.shards.blocks, entries);
+    }
+
     /// Gives up the index of a keyspace in a locked shard, which has no entry left.
     pub fn clear(&mut self, keyspace: KeyspaceId, shard: ShardId) {
         self.index_of(keyspace, shard).clear(&self.shards.blocks);

@@ -70,6 +70,7 @@ fn model_of_file(bytes: &[u8], seed: u64) -> Model {
     let mut load = Load {
         store: &store,
         thread: &mut thread,
+        bytes: 0,
         threads: 1,
         limits: client::limits(),
         now: START,

@@ -1,5 +1,6 @@
+use super::{DUE, DueLeaf, FIELDS, Leaf};
 use super::{
-    Deadline, Hash, HashLimit, HashMut, Pair, Was, lookup_without_touch, random_field,
+    Deadline, GatheredHash, Hash, HashLimit, HashMut, Pair, Was, lookup_without_touch, random_field,
     random_fields,
 };
 use crate::access::Access;
@@ -441,5 +442,46 @@ fn a_deadline_for_a_field_of_a_packed_list_without_room_makes_the_hash_large() {
             model.extend([as_of(field, Some(at))]);
         }
         assert_eq!(fixture.model(), model, "{bytes} bytes");
+    }
+}
+
+#[test]
+fn a_gathered_hash_is_sound_trees_of_its_fields_and_deadlines() {
+    for timed in [0, 1, 5, 7_000] {
+        let (mut fixture, mut random, mut model) =
+            (Fixture::new(), Random::from_seed(8), Model::new());
+        let mut gathered = GatheredHash::new(fixture.store.hasher(), LIMIT);
+        for number in 0..30_000_u64 {
+            let value = text(&mut random, 1 << 40);
+            let field = if number % 999 == 0 { vec![b'l'; 600] } else { Vec::new() };
+            let field = [&field[..], number.to_string().as_bytes()].concat();
+            let due = number.checked_rem(timed) == Some(0);
+            let deadline = due.then(|| Millis(BEGIN.0 + 1 + random.below(1_000)));
+            gathered.push(&field, &value, deadline).expect("memory");
+            model.insert(field, (value, deadline));
+        }
+        let stored = fixture.on(|access, key| {
+            let stored = gathered.store(access, key);
+            let value = access.value(key).expect("it is there");
+            value.view::<Leaf>(FIELDS).verify().expect("a sound tree");
+            if timed > 0 {
+                value.view::<DueLeaf>(DUE).verify().expect("a sound tree");
+            }
+            stored
+        });
+        assert_eq!(stored, Ok(()));
+        assert_eq!(fixture.encoding(), Some(Encoding::Hashtable));
+        assert!(fixture.model() == model);
+        // It changes as others do, and its deadlines are met.
+        for field in model.keys().step_by(4).cloned().collect::<Vec<_>>() {
+            fixture.set(&field, b"new", Deadline::Never);
+            model.insert(field, (b"new".to_vec(), None));
+        }
+        assert!(fixture.model() == model);
+        fixture.now = Millis(BEGIN.0 + 500);
+        let now = fixture.now;
+        (0..1_000).for_each(|_| fixture.sweep());
+        model.retain(|_, (_, deadline)| deadline.is_none_or(|at| at > now));
+        assert!(fixture.model() == model, "swept: each {timed}th field");
     }
 }

@@ -5,7 +5,9 @@ use super::{
     Flow, Operation, SetLimit, add, combine, lookup_without_touch, move_member, pop, random_member,
 };
 use super::{read_all, remove, store};
+use super::GatheredSet;
 use crate::access::Access;
+use crate::value::NotStored;
 use crate::key::{Encoding, Key};
 use crate::shard::ShardSet;
 use crate::store::{Store, StoreConfig};
@@ -265,4 +267,39 @@ fn a_move_that_finds_nothing_changes_nothing() {
     assert_eq!(go(0, 1, b"y"), Some(true));
     assert_eq!(fixture.encoding(b"a"), None);
     assert_eq!(fixture.encoding(b"b"), Some(Encoding::Listpack));
+}
+
+#[test]
+fn a_gathered_set_is_a_sound_tree_of_its_members() {
+    for (limit, encoding) in LIMITS.into_iter().zip([Encoding::Hashtable, Encoding::Hashtable]) {
+        let (mut fixture, mut random) = (Fixture::new(), Random::from_seed(9));
+        let mut members: Model = (0..3_000).map(|_| text(&mut random, 8)).collect();
+        members.extend((0..20_000).map(|at| format!("member {at}").into_bytes()));
+        let mut gathered = GatheredSet::new(fixture.store.hasher(), limit);
+        members.iter().rev().for_each(|member| gathered.push(member).expect("memory"));
+        assert_eq!(gathered.len(), members.len());
+        fixture.add(b"a", &[b"of before".to_vec()], limit);
+        let stored = fixture.on(&[b"a"], |access, keys| gathered.store(access, &keys[0]));
+        assert_eq!(stored, Ok(()));
+        assert!(fixture.members(b"a") == members);
+        assert_eq!(fixture.encoding(b"a"), Some(encoding));
+        // It changes as others do.
+        let gone: Vec<Vec<u8>> = members.iter().step_by(2).cloned().collect();
+        assert_eq!(fixture.remove(b"a", &gone), gone.len() as u64);
+        gone.iter().for_each(|member| assert!(members.remove(member)));
+        assert!(fixture.members(b"a") == members);
+    }
+}
+
+#[test]
+fn a_gathered_set_with_a_member_twice_changes_nothing() {
+    let mut fixture = Fixture::new();
+    fixture.add(b"a", &[b"of before".to_vec()], LIMITS[0]);
+    let mut gathered = GatheredSet::new(fixture.store.hasher(), LIMITS[0]);
+    for member in (0..30_000).chain([12_345]) {
+        gathered.push(format!("member {member}").as_bytes()).expect("memory");
+    }
+    let stored = fixture.on(&[b"a"], |access, keys| gathered.store(access, &keys[0]));
+    assert_eq!(stored, Err(NotStored::Twice));
+    assert_eq!(fixture.members(b"a"), Model::from([b"of before".to_vec()]));
 }

@@ -1,6 +1,7 @@
 use super::score::sort_key;
+use super::{SCORES, ScoreLeaf, TAGS, TagLeaf};
 use super::{
-    Added, Aggregate, End, Gathered, LexBound, LexRange, Operand, Pick, ScoreBound, ScoreRange,
+    Added, Aggregate, End, Gathered, GatheredSortedSet, LexBound, LexRange, Operand, Pick, ScoreBound, ScoreRange,
     SortedSet, SortedSetLimit, Source, Span, Terms, add, count_shared, difference, draw,
     intersection, lookup_without_touch, pop, remove, remove_picked, scan, store, union,
 };
@@ -511,4 +512,44 @@ fn scores_that_grow_take_a_full_packed_list_over_its_border() {
         fixture.check("a", &model);
         assert_eq!(fixture.encoding("a").map(|it| it.0), Some(Encoding::Listpack));
     }
+}
+
+#[test]
+fn a_gathered_sorted_set_is_two_sound_trees_of_its_members() {
+    let (mut fixture, mut random, mut model) =
+        (Fixture::new(), Random::from_seed(4), Model::new());
+    let mut gathered = GatheredSortedSet::new(fixture.store.hasher(), LIMIT);
+    for number in 0..60_000 {
+        let member = match number % 500 {
+            0 => vec![b'l'; 600 + number / 500],
+            _ => format!("{:x}", number * 7919).into_bytes(),
+        };
+        let score = [(random.below(100) as f64), -(number as f64), 0.5, -0.0][number % 4];
+        gathered.push(&member, score).expect("memory");
+        model.insert(member, score);
+    }
+    let stored = fixture.on(&["a"], |access, keys| {
+        let stored = gathered.store(access, &keys[0]);
+        let value = access.value(&keys[0]).expect("it is there");
+        let (scores, tags) = (value.view::<ScoreLeaf>(SCORES), value.view::<TagLeaf>(TAGS));
+        scores.verify().expect("a sound tree");
+        tags.verify().expect("a sound tree");
+        assert_eq!((scores.root.count, tags.root.count), (60_000, 60_000));
+        stored
+    });
+    assert_eq!(stored, Ok(()));
+    fixture.look("a", |set| {
+        let set = set.expect("it is there");
+        assert!(model.iter().all(|(member, score)| set.score(member) == Some(*score)));
+        assert!(set.rank(b"0").is_none());
+    });
+    // It changes as others do.
+    for (member, score) in model.iter_mut().step_by(3) {
+        *score += 1.0;
+        fixture.add("a", *score, member, LIMIT);
+    }
+    fixture.look("a", |set| {
+        let set = set.expect("it is there");
+        assert!(model.iter().all(|(member, score)| set.score(member) == Some(*score)));
+    });
 }
