@@ -238,6 +238,20 @@ def case_debug_loadaof_loads_the_files_again():
             client.command("SET", "other", "x")
 
 
+def case_data_stays_where_debug_loadaof_fails():
+    with one(command("SET", "k", "v")) as server:
+        client = server.loaded()
+        client.command("SET", "other", "x")
+        file = pathlib.Path(server.source.name, "appendonlydir", FIRST)
+        for bad in (command("SET", "k", "w") + command("EVAL", "x", 0), command("SELECT", 2) + command("SET", "k", "w") + b"*1"):
+            file.write_bytes(bad + command("SET", "k", "w") * 10)
+            answer = client.command("DEBUG", "LOADAOF")
+            assert answer == Error(b"ERR Error trying to load the AOF files, check server logs."), answer
+            assert [client.command("GET", key) for key in ("k", "other")] == [b"v", b"x"]
+            assert client.command("SELECT", 2) == b"OK" and client.command("DBSIZE") == 0
+            assert client.command("SELECT", 0) == b"OK"
+
+
 def main():
     cases = {name[5:]: case for name, case in globals().items() if name.startswith("case_") and inspect.isfunction(case)}
     failed = 0

@@ -163,6 +163,40 @@ def case_several_threads_load_what_one_loads():
     assert len(digests) == 1, digests
 
 
+def case_a_large_hash_needs_less_than_twice_its_size_while_it_is_loaded():
+    count, value = 1_800_000, b"v" * 100
+    rows = b"".join(b"\x0dfield:%07d\x40\x64%b" % (number, value) for number in range(count))
+    size = len(rows)
+    with Loading(HEAD + b"\x04" + text(b"h") + b"\x80" + struct.pack(">I", count) + rows + END) as server:
+        del rows
+        client = server.loaded()
+        assert client.command("HLEN", "h") == count
+        assert client.command("HGET", "h", "field:%07d" % (count - 1)) == value
+        status = pathlib.Path("/proc/%d/status" % server.process.pid).read_text()
+        peak = next(int(line.split()[1]) << 10 for line in status.splitlines() if line.startswith("VmHWM"))
+        assert peak < 2 * size, "%d MB at the peak for %d MB" % (peak >> 20, size >> 20)
+
+
+def case_data_stays_where_another_file_fails_in_its_place():
+    good = b"".join(pair(number, b"v" * (number % 50)) for number in range(3000)) + b"\xfe\x03" + pair(7, b"elsewhere")
+    with Loading(HEAD + good + END, "--enable-debug-command", "yes") as server:
+        client = server.loaded()
+        digest, file = client.command("DEBUG", "DIGEST"), pathlib.Path(server.source.name, "dump.rdb")
+        members = b"".join(text(b"member-%d" % number) for number in range(200_000))
+        large = b"\x02" + text(b"large") + b"\x80" + struct.pack(">I", 200_000) + members
+        bad = [large + pair(7, b"other") * 2 + END, large + b"\xfe\x05" + pair(7, b"cut short")[:-3], b"\x00\x01k\xc9", b""]
+        for body in bad:
+            file.write_bytes(HEAD + body)
+            answer = client.command("DEBUG", "RELOAD", "NOSAVE")
+            assert answer == Error(b"ERR Error trying to load the RDB dump, check server logs."), answer
+            assert client.command("DEBUG", "DIGEST") == digest and client.command("DBSIZE") == 3000
+        file.write_bytes(HEAD + large + b"\xfe\x05" + pair(7, b"five") + END)
+        assert client.command("DEBUG", "RELOAD", "NOSAVE") == b"OK"
+        assert client.command("DBSIZE") == 1 and client.command("SCARD", "large") == 200_000
+        assert client.command("SELECT", 3) == b"OK" and client.command("DBSIZE") == 0
+        assert client.command("SELECT", 5) == b"OK" and client.command("GET", "key7") == b"five"
+
+
 def case_damage_far_behind_is_told_with_its_place_however_many_load():
     good = b"".join(pair(number, b"v" * 100) for number in range(100_000))
     twice = b"\x02" + text(b"twice") + b"\x80" + struct.pack(">I", 200_001)
