@@ -70,8 +70,7 @@ impl Reservation {
         // The kernel aligns to pages by itself.
         let more = if align > PAGE_BYTES { align } else { 0 };
         // SAFETY: a fresh anonymous mapping at an address of the kernel's choice.
-        let raw =
-            unsafe { mm::mmap_anonymous(std::ptr::null_mut(), bytes + more, access, flags)? };
+        let raw = unsafe { mm::mmap_anonymous(std::ptr::null_mut(), bytes + more, access, flags)? };
         let start = raw as usize;
         let base = start.next_multiple_of(align);
         // SAFETY: the ends cut off lie inside the mapping just made, and nothing refers to them.

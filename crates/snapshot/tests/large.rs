@@ -137,7 +137,7 @@ fn name(number: usize, bytes: usize) -> Vec<u8> {
         0 => (number * 7919).to_string().into_bytes(),
         _ => format!("{number:x}.").into_bytes(),
     };
-    if number % 4 != 0 {
+    if !number.is_multiple_of(4) {
         name.resize(bytes, b'z');
     }
     name
@@ -187,7 +187,8 @@ fn hashes_are_built_around_the_borders_of_pieces() {
 #[test]
 fn fields_of_large_hashes_keep_their_deadlines() {
     for (len, every) in [(30_000, 1), (30_000, 7), (30_000, 29_999)] {
-        let deadline = |at: usize| (at % every == 0).then_some(NOW.0 + 5_000 + at as u64 % 900);
+        let deadline =
+            |at: usize| at.is_multiple_of(every).then_some(NOW.0 + 5_000 + at as u64 % 900);
         let model: Fields =
             (0..len).map(|at| (name(at, 20), (name(at, 40), deadline(at)))).collect();
         let row = |at: usize| {
@@ -221,9 +222,7 @@ fn score(at: usize) -> f64 {
 
 #[test]
 fn sorted_sets_are_built_around_the_borders_of_pieces_whatever_their_order() {
-    let row = |(member, score): &(Vec<u8>, f64)| {
-        [&text(member)[..], &score.to_le_bytes()].concat()
-    };
+    let row = |(member, score): &(Vec<u8>, f64)| [&text(member)[..], &score.to_le_bytes()].concat();
     for (number, len) in counts().into_iter().enumerate() {
         let mut pairs: Vec<(Vec<u8>, f64)> =
             (0..len).map(|at| (name(at, ROW - 13), score(at))).collect();
@@ -265,8 +264,7 @@ fn stream_payload(entries: usize) -> Vec<u8> {
 
 impl World {
     fn payload(&mut self) -> Vec<u8> {
-        let payload =
-            self.on("k", |access, key| dump(access, key, rdb::Version::VALKEY, false));
+        let payload = self.on("k", |access, key| dump(access, key, rdb::Version::VALKEY, false));
         payload.expect("there is a value")
     }
 }
@@ -353,8 +351,7 @@ fn damage_in_a_later_piece_names_its_offset() {
     for threads in [1, 3] {
         let mut world = World::new();
         let error = world.load(&bad, threads, false).expect_err("refused");
-        let LoadError::File(Error { at: told, flaw: Flaw::Damaged(_) }) = error
-        else {
+        let LoadError::File(Error { at: told, flaw: Flaw::Damaged(_) }) = error else {
             panic!("{error}");
         };
         assert!(told.abs_diff(at as u64) <= 1, "{told}, not {at}");

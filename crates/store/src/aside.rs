@@ -7,8 +7,8 @@ use crate::store::Store;
 use crate::thread_context::ThreadContext;
 use base::KeyspaceId;
 
-/// Keyspaces that databases had before, which no client reaches meanwhile. They stay in memory until
-/// they are taken back or dropped.
+/// Keyspaces that databases had before, which no client reaches meanwhile. They stay in memory
+/// until they are taken back or dropped.
 #[derive(Debug)]
 #[must_use = "what is set aside is taken back or dropped"]
 pub struct Aside(Vec<(usize, KeyspaceId)>);

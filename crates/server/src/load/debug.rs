@@ -150,7 +150,8 @@ fn reload(
     let bytes = file.metadata().map_err(LoadFailed::of_system("reading", &name))?.len();
     let began = Instant::now();
     let wanted = Wanted { drops_expired: true, replaces: how.merges };
-    let load = |thread: &mut ThreadContext| rdb::read(instance, thread, &name, (file, bytes), wanted);
+    let load =
+        |thread: &mut ThreadContext| rdb::read(instance, thread, &name, (file, bytes), wanted);
     let loaded = if how.flushes { in_place(instance, thread, load) } else { load(thread) }?;
     super::report(instance, &name, loaded.functions.len(), began);
     Ok(loaded.functions)

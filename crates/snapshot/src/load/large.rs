@@ -6,7 +6,7 @@
 //! ```
 
 use super::error::LoadError;
-use super::loader::Rules;
+use super::rules::Rules;
 use crate::collect::StreamContents;
 use crate::limits::Limits;
 use crate::restore::{TEXT_COST, append_entries, end_stream};
@@ -188,9 +188,11 @@ impl Rows {
             (Rows::SortedSet(set), Part::Member { member, score }) => {
                 member.with_text(|text| set.push(text, score))
             }
-            (Rows::Hash(hash), Part::Field { field, value, deadline }) => field.with_text(|field| {
-                value.with_text(|value| hash.push(field, value, deadline.map(Millis)))
-            }),
+            (Rows::Hash(hash), Part::Field { field, value, deadline }) => {
+                field.with_text(|field| {
+                    value.with_text(|value| hash.push(field, value, deadline.map(Millis)))
+                })
+            }
             (Rows::Stream(stream), Part::Stream(part)) => {
                 let damaged = |what| Error { at: piece_at, flaw: Flaw::Damaged(what) };
                 stream.add(part).map_err(damaged)?;

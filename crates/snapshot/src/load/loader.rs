@@ -3,31 +3,18 @@
 use super::error::LoadError;
 use super::file_input::Piece;
 use super::large::LargeValue;
-use super::progress::Progress;
+use super::rules::Rules;
 use crate::collect::{Collected, Collector};
-use crate::limits::Limits;
 use base::{KeyspaceId, Millis};
-use rdb::{Dialect, Error, Flaw, Input, Item, KeyFacts, Text, ValueReader, ValueType, read_item};
+use rdb::{Error, Flaw, Input, Item, KeyFacts, Text, ValueReader, ValueType, read_item};
 use std::sync::atomic::Ordering::Relaxed;
 use store::eviction::Use;
 use store::value::NotStored;
-use store::{Access, Encoding, Expiry, Key, NoSpace, Sought, Store, ThreadContext};
+use store::{Access, Encoding, Expiry, Key, NoSpace, Sought, ThreadContext};
 use text::IntegerText;
 
 /// Keys whose places in the index are looked up together.
 const AHEAD: usize = 32;
-
-/// What all loaders of a file have in common.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Rules<'a> {
-    pub store: &'a Store,
-    pub limits: Limits,
-    pub now: Millis,
-    pub drops_expired: bool,
-    pub replaces: bool,
-    pub dialect: Dialect,
-    pub progress: &'a Progress,
-}
 
 /// Whole keys with their values.
 #[derive(Debug)]
@@ -35,13 +22,6 @@ pub(crate) struct Block {
     pub piece: Piece,
     /// Database of the keys.
     pub database: u64,
-}
-
-impl Rules<'_> {
-    /// True if a key is past its deadline, and such are left out.
-    pub fn drops(&self, facts: &KeyFacts<'_>) -> bool {
-        self.drops_expired && facts.deadline.is_some_and(|deadline| deadline <= self.now.0)
-    }
 }
 
 /// Loader of one thread, which is inside the gate.

@@ -20,6 +20,7 @@ mod large;
 mod loader;
 mod progress;
 mod reader;
+mod rules;
 mod team;
 
 pub use error::LoadError;
@@ -28,9 +29,10 @@ pub use reader::Loaded;
 
 use crate::limits::Limits;
 use base::Millis;
-use loader::{Loader, Rules};
+use loader::Loader;
 use rdb::Checks;
 use reader::Reader;
+use rules::Rules;
 use std::io::Read;
 use store::{Store, ThreadContext};
 use team::Team;

@@ -3,7 +3,8 @@
 use super::error::LoadError;
 use super::file_input::Piece;
 use super::large::LargeValue;
-use super::loader::{Block, Loader, Rules};
+use super::loader::{Block, Loader};
+use super::rules::Rules;
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use std::sync::Arc;
 use std::sync::Mutex;

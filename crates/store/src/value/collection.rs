@@ -127,9 +127,8 @@ impl<'a> KeyMut<'_, 'a> {
     ) -> Result<(), NotStored> {
         let id = self.new_collection()?;
         let built = build(&mut self.nodes_of(id));
-        let put = built.and_then(|roots| {
-            Ok(self.replace(value_tag, &value_of(id, roots.as_ref()))?)
-        });
+        let put =
+            built.and_then(|roots| Ok(self.replace(value_tag, &value_of(id, roots.as_ref()))?));
         if put.is_err() {
             self.give_up(id);
         }

@@ -8,8 +8,8 @@
 //! Files hold rows in order, mostly from the highest to the lowest one: then runs do not overlap,
 //! and each is given back to the system before the next one is read.
 
-use super::chunk::{Chunk, len_bytes, read_len, row_bytes, write_len};
 use super::NotStored;
+use super::chunk::{Chunk, len_bytes, read_len, row_bytes, write_len};
 use crate::fault::NoSpace;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -258,8 +258,7 @@ mod tests {
     #[test]
     fn a_row_that_is_longer_than_a_run_is_one_alone() {
         let lens = [3, RUN_BYTES - 5, RUN_BYTES - 4, RUN_BYTES, RUN_BYTES + 1, 5, 3 * RUN_BYTES];
-        let rows: Vec<Vec<u8>> =
-            (0..).zip(lens).map(|(at, len)| vec![9 - at as u8; len]).collect();
+        let rows: Vec<Vec<u8>> = (0..).zip(lens).map(|(at, len)| vec![9 - at as u8; len]).collect();
         let mut sorted = rows.clone();
         sorted.sort();
         assert!(merged(&rows) == sorted);

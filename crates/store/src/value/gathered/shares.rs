@@ -8,8 +8,8 @@
 //! The first bits of a tag choose the share, so the shares in turn hold the tags in ascending
 //! order, and each is sorted alone, within the processor's cache.
 
-use super::chunk::{Chunk, read_len, row_bytes, write_len};
 use super::NotStored;
+use super::chunk::{Chunk, read_len, row_bytes, write_len};
 use crate::fault::NoSpace;
 use std::cmp::Ordering;
 

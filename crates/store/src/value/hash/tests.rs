@@ -1,7 +1,7 @@
 use super::{DUE, DueLeaf, FIELDS, Leaf};
 use super::{
-    Deadline, GatheredHash, Hash, HashLimit, HashMut, Pair, Was, lookup_without_touch, random_field,
-    random_fields,
+    Deadline, GatheredHash, Hash, HashLimit, HashMut, Pair, Was, lookup_without_touch,
+    random_field, random_fields,
 };
 use crate::access::Access;
 use crate::key::{Encoding, Key};

@@ -32,8 +32,10 @@ impl GatheredSet {
     /// # Errors
     /// When the system has no memory for it.
     pub fn push(&mut self, text: &[u8]) -> Result<(), NoSpace> {
-        let is_integer = matches!(Element::of(text), Element::Integer(_));
-        self.growth.add(self.limit, Added { is_integer, bytes: text.len() });
+        if self.growth.encoding != Encoding::Hashtable {
+            let is_integer = matches!(Element::of(text), Element::Integer(_));
+            self.growth.add(self.limit, Added { is_integer, bytes: text.len() });
+        }
         let tag = short_tag_by(&self.hasher, text);
         self.members.push(tag, text.len(), |to| to.copy_from_slice(text))
     }

@@ -1,17 +1,17 @@
 //! Sets compared with a model, in all forms.
 
+use super::GatheredSet;
 use super::read::Form;
 use super::{
     Flow, Operation, SetLimit, add, combine, lookup_without_touch, move_member, pop, random_member,
 };
 use super::{read_all, remove, store};
-use super::GatheredSet;
 use crate::access::Access;
-use crate::value::NotStored;
 use crate::key::{Encoding, Key};
 use crate::shard::ShardSet;
 use crate::store::{Store, StoreConfig};
 use crate::thread_context::ThreadContext;
+use crate::value::NotStored;
 use base::{KeyHasher, KeyspaceId, Millis, Random};
 use packed::Element;
 use std::collections::{BTreeMap, BTreeSet};

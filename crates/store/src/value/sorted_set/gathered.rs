@@ -1,8 +1,8 @@
 //! Whole sorted sets, written at once.
 
 use super::limit::{SortedSetLimit, has_room};
-use super::score::{Score, score_of, sort_key};
 use super::order::ByScore;
+use super::score::{Score, score_of, sort_key};
 use super::{STRIDE, TagLeaf};
 use crate::access::Access;
 use crate::fault::NoSpace;

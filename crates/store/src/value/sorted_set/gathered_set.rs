@@ -5,11 +5,11 @@
 //! tag      | score 8 | run 4 | offset 4 |       by tag, with the place of the member
 //! ```
 
+use super::STRIDE;
 use super::gathered::encoding_of_large;
 use super::limit::SortedSetLimit;
 use super::order::ByScore;
 use super::score::{Score, sort_key};
-use super::STRIDE;
 use crate::access::Access;
 use crate::fault::NoSpace;
 use crate::key::{Key, Kind, ValueTag};

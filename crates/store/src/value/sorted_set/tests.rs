@@ -1,10 +1,11 @@
 use super::score::sort_key;
-use super::{SCORES, ScoreLeaf, TAGS, TagLeaf};
 use super::{
-    Added, Aggregate, End, Gathered, GatheredSortedSet, LexBound, LexRange, Operand, Pick, ScoreBound, ScoreRange,
-    SortedSet, SortedSetLimit, Source, Span, Terms, add, count_shared, difference, draw,
-    intersection, lookup_without_touch, pop, remove, remove_picked, scan, store, union,
+    Added, Aggregate, End, Gathered, GatheredSortedSet, LexBound, LexRange, Operand, Pick,
+    ScoreBound, ScoreRange, SortedSet, SortedSetLimit, Source, Span, Terms, add, count_shared,
+    difference, draw, intersection, lookup_without_touch, pop, remove, remove_picked, scan, store,
+    union,
 };
+use super::{SCORES, ScoreLeaf, TAGS, TagLeaf};
 use crate::access::Access;
 use crate::fault::Fault;
 use crate::key::{Encoding, Key};
@@ -516,8 +517,7 @@ fn scores_that_grow_take_a_full_packed_list_over_its_border() {
 
 #[test]
 fn a_gathered_sorted_set_is_two_sound_trees_of_its_members() {
-    let (mut fixture, mut random, mut model) =
-        (Fixture::new(), Random::from_seed(4), Model::new());
+    let (mut fixture, mut random, mut model) = (Fixture::new(), Random::from_seed(4), Model::new());
     let mut gathered = GatheredSortedSet::new(fixture.store.hasher(), LIMIT);
     for number in 0..60_000 {
         let member = match number % 500 {
