@@ -394,3 +394,30 @@ fn a_large_value_takes_the_place_of_another_where_keys_are_replaced() {
         assert!(error.contains("is there twice"), "{error}");
     }
 }
+
+#[test]
+fn large_values_with_flipped_bits_are_refused_or_loaded() {
+    let mut random = base::Random::from_seed(11);
+    let len = (LARGE_FROM + PIECE) / ROW;
+    for value_type in [LIST, SET, HASH, SORTED_SET, TIMED_HASH] {
+        let row = |at: usize| {
+            let rest = match value_type {
+                HASH => text(b"value"),
+                SORTED_SET => (at as f64).to_le_bytes().to_vec(),
+                TIMED_HASH => [&text(b"value")[..], &(NOW.0 + at as u64).to_le_bytes()].concat(),
+                _ => Vec::new(),
+            };
+            [text_row(at), rest].concat()
+        };
+        let good = file(value_type, len, &(0..len).map(row).collect::<Vec<_>>());
+        for _ in 0..25 {
+            let mut bad = good.clone();
+            bad[HEAD.len() + random.below((good.len() - HEAD.len()) as u64) as usize] ^=
+                1 << random.below(8);
+            let mut world = World::new();
+            if world.load(&bad, 2, false).is_ok() {
+                assert_eq!(world.store.keys(), 1);
+            }
+        }
+    }
+}
