@@ -127,7 +127,8 @@ fn a_snapshot_goes_on_reading_what_was_set_aside() {
         world.store.enter(&world.thread);
         let aside = world.store.set_aside(&mut world.thread);
         for number in 0..100 {
-            let key = world.store.key(world.store.keyspace(0).expect("one"), &[number]);
+            let name = [number];
+            let key = world.store.key(world.store.keyspace(0).expect("one"), &name);
             let mut access = world.store.lock(&mut world.thread, &key, NOW).unheard();
             access.set_string(&key, b"later", Encoding::Raw, Expiry::Never).expect("room");
         }
