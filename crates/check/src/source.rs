@@ -46,6 +46,10 @@ impl File for Source {
         refused()
     }
 
+    fn pad(&self, _: u64) -> io::Result<()> {
+        refused()
+    }
+
     fn write_again(&self, _: u64, _: &[u8]) -> io::Result<usize> {
         refused()
     }
