@@ -3,11 +3,10 @@
 //! ```text
 //! disk_ways FOLDER [MEGABYTES]
 //! ```
-//! Through the system's cache, as bytes go that do not lie in memory as in the file, and past it, by
-//! the size of the pieces; then syncs of a file that each makes longer, beside syncs of what takes
+//! Through the system's cache and past it, by the size of the pieces; then syncs of a file that each makes longer, beside syncs of what takes
 //! the place of padding.
 
-use journal::disk::{Directory, File, Files, OpenFile, Stage, append_all};
+use journal::disk::{Directory, File, Files, OpenFile, Stage, append_all, append_all_past_cache};
 use rustix::time::{ClockId, clock_gettime};
 use std::env::args;
 use std::path::Path;
@@ -28,10 +27,10 @@ fn main() -> Outcome<()> {
     let directory = Directory::open(Path::new(&folder))?;
     println!("written                 piece KiB    MB/s  ns of CPU per {UNIT_BYTES} bytes");
     for piece in [64, 256, 1024] {
-        for (way, shift) in [("through the cache", 1), ("past the cache", 0)] {
+        for (way, past_cache) in [("through the cache", false), ("past the cache", true)] {
             let file = directory.create("disk_ways")?;
             let (began, cpu) = (Instant::now(), cpu_time());
-            write(&file, megabytes << 20, piece << 10, shift)?;
+            write(&file, megabytes << 20, piece << 10, past_cache)?;
             let bytes = (megabytes << 20) as f64;
             let speed = bytes / began.elapsed().as_secs_f64() / 1e6;
             let cost = (cpu_time() - cpu).as_secs_f64() * 1e9 / bytes * UNIT_BYTES;
@@ -52,17 +51,17 @@ fn main() -> Outcome<()> {
     Ok(directory.remove("disk_ways")?)
 }
 
-/// Writes pieces that lie `shift` bytes beside where they would lie in the file's blocks.
-fn write(file: &OpenFile, bytes: usize, piece: usize, shift: usize) -> Outcome<()> {
+fn write(file: &OpenFile, bytes: usize, piece: usize, past_cache: bool) -> Outcome<()> {
     let mut stage = Stage::default();
     let mut synced = Instant::now();
     for from in (0..bytes).step_by(piece) {
-        stage.begin_at((from + shift) as u64);
-        stage.push(&vec![b'x'; piece - shift]);
+        stage.begin_at(from as u64);
+        stage.push(&vec![b'x'; piece]);
         file.allocate(from as u64, piece as u64);
-        append_all(file, stage.bytes())?;
-        if shift > 0 {
-            append_all(file, b"x")?;
+        if past_cache {
+            append_all_past_cache(file, stage.bytes())?;
+        } else {
+            append_all(file, stage.bytes())?;
             file.write_back(from as u64, piece as u64);
         }
         if synced.elapsed() > Duration::from_secs(1) {

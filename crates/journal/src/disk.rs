@@ -59,12 +59,21 @@ pub trait Files: Send + Sync {
 
 /// An open file.
 pub trait File: Send + Sync {
-    /// Appends bytes, maybe not all; returns how many. Many bytes that lie in memory as in the
-    /// blocks of the file, as those of a `Stage`, cost the least.
+    /// Appends bytes, maybe not all; returns how many.
     ///
     /// # Errors
     /// Those of the system.
     fn append(&self, bytes: &[u8]) -> io::Result<usize>;
+
+    /// Does the same past the system's cache where that can be and is worth it: of many bytes, which
+    /// lie in memory as in the blocks of the file, as those of a `Stage` do. It takes the least of
+    /// the processor, and waits for the disk.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn append_past_cache(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.append(bytes)
+    }
 
     /// Writes lines of `#` behind the end, as many bytes as asked for at least; the end stays where
     /// it is, and what is appended takes their place. To overwrite them and sync takes half the
@@ -112,13 +121,25 @@ pub trait File: Send + Sync {
     fn write_back(&self, from: u64, bytes: u64);
 }
 
-/// Appends all bytes. Returns how many were appended before an error.
+/// Appends all bytes.
 ///
 /// # Errors
 /// The first of `append`, which may have appended some; that nothing was appended is one too.
-pub fn append_all(file: &impl File, mut bytes: &[u8]) -> io::Result<()> {
+pub fn append_all(file: &impl File, bytes: &[u8]) -> io::Result<()> {
+    all_of(bytes, |bytes| file.append(bytes))
+}
+
+/// Appends all bytes past the system's cache.
+///
+/// # Errors
+/// As those of `append_all`.
+pub fn append_all_past_cache(file: &impl File, bytes: &[u8]) -> io::Result<()> {
+    all_of(bytes, |bytes| file.append_past_cache(bytes))
+}
+
+fn all_of(mut bytes: &[u8], append: impl Fn(&[u8]) -> io::Result<usize>) -> io::Result<()> {
     while !bytes.is_empty() {
-        match file.append(bytes) {
+        match append(bytes) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
             Ok(appended) => bytes = &bytes[appended..],
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

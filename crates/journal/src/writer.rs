@@ -8,7 +8,7 @@
 //! ```
 //! The clock is an argument, and syncs run wherever the caller runs them.
 
-use crate::disk::{File, Stage, append_all};
+use crate::disk::{File, Stage, append_all, append_all_past_cache};
 use crate::ring::Reader;
 use crate::sync_line::{Checksum, LINE_BYTES_MAX, ReplicationId};
 use crate::unit::encode_args;
@@ -23,6 +23,8 @@ pub const RETRY_MILLIS: u64 = 1_000;
 const SYNC_MILLIS: u64 = 1_000;
 /// Space that is allocated at once.
 const ALLOCATE_BYTES: u64 = 8 << 20;
+/// Bytes that wait from which on the disk does not keep up with the changes.
+const BEHIND_BYTES: u64 = 2 << 20;
 /// Bytes of padding that are written at once where syncs are many.
 const PAD_BYTES: u64 = if cfg!(test) { 64 } else { 1 << 20 };
 /// Bytes after which the disk is asked to write, so that a sync finds little.
@@ -123,6 +125,14 @@ pub struct Writer<F> {
 struct Tail {
     reached: Reached,
     since_line: Checksum,
+}
+
+impl Tail {
+    /// Notes bytes that were appended.
+    fn note(&mut self, bytes: &[u8]) {
+        self.since_line.update(bytes);
+        self.reached.bytes += bytes.len() as u64;
+    }
 }
 
 /// A sync to be run, on any thread, and then to be handed to `Writer::end_sync`.
@@ -269,8 +279,7 @@ impl<F: File> Writer<F> {
 
     fn append(&self, bytes: &[u8], tail: &mut Tail) -> io::Result<()> {
         append_all(&*self.file, bytes)?;
-        tail.since_line.update(bytes);
-        tail.reached.bytes += bytes.len() as u64;
+        tail.note(bytes);
         Ok(())
     }
 
@@ -283,7 +292,13 @@ impl<F: File> Writer<F> {
                 while next < limit && stage.room() > 0 {
                     next += stage.push(reader.slice(next, limit)) as u64;
                 }
-                self.append(stage.bytes(), tail)?;
+                // Where more and more waits, the cache takes it at once.
+                if limit - tail.reached.position > BEHIND_BYTES {
+                    append_all(&*self.file, stage.bytes())?;
+                } else {
+                    append_all_past_cache(&*self.file, stage.bytes())?;
+                }
+                tail.note(stage.bytes());
                 tail.reached.position = next;
             }
             Ok(())

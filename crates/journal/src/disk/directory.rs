@@ -159,13 +159,28 @@ impl File for OpenFile {
     fn append(&self, bytes: &[u8]) -> io::Result<usize> {
         step()?;
         let end = self.end.load(Ordering::Relaxed);
-        let (way, bytes) = self.way(bytes, end);
         self.join_pad_line(end + bytes.len() as u64)?;
-        let written = match rustix::io::pwrite(way, bytes, end) {
-            Err(Errno::INVAL) if self.is_direct.swap(false, Ordering::Relaxed) => {
-                rustix::io::pwrite(&self.file, bytes, end)?
+        let written = rustix::io::pwrite(&self.file, bytes, end)?;
+        self.end.store(end + written as u64, Ordering::Relaxed);
+        Ok(written)
+    }
+
+    fn append_past_cache(&self, bytes: &[u8]) -> io::Result<usize> {
+        let end = self.end.load(Ordering::Relaxed);
+        let (blocks, before) = (self.whole_blocks(bytes, end), bytes.len().min(to_block(end)));
+        let (Some(direct), Some(blocks)) = (&self.direct, blocks) else {
+            return self.append(bytes);
+        };
+        if before > 0 {
+            return self.append(&bytes[..before]);
+        }
+        step()?;
+        let written = match rustix::io::pwrite(direct, blocks, end) {
+            Err(Errno::INVAL) => {
+                self.is_direct.store(false, Ordering::Relaxed);
+                return self.append(blocks);
             }
-            outcome => outcome?,
+            written => written?,
         };
         self.end.store(end + written as u64, Ordering::Relaxed);
         Ok(written)
@@ -238,31 +253,27 @@ impl OpenFile {
         Ok(())
     }
 
-    /// How these bytes get to the end of the file, or the first of them: whole blocks past the
-    /// cache if there are many, what is before and behind them through it. No block goes both ways
-    /// at a time.
-    fn way<'b>(&self, bytes: &'b [u8], end: u64) -> (&OwnedFd, &'b [u8]) {
-        let Some(direct) = self.direct.as_ref().filter(|_| self.is_direct.load(Ordering::Relaxed))
-        else {
-            return (&self.file, bytes);
-        };
-        let (block, offset) = (BLOCK_BYTES, narrow::to_usize(end % BLOCK_BYTES as u64));
-        let lies_as_in_file = bytes.as_ptr().addr() % block == offset;
-        let before = (block - offset) % block;
-        if !lies_as_in_file || bytes.len() < before + DIRECT_BYTES_MIN {
-            return (&self.file, bytes);
-        }
-        match before {
-            0 => (direct, &bytes[..bytes.len() / block * block]),
-            _ => (&self.file, &bytes[..before]),
-        }
+    /// The whole blocks among bytes that are to be appended, if they are many enough to go past the
+    /// cache. What is before and behind them goes through it, so that no block goes both ways.
+    fn whole_blocks<'b>(&self, bytes: &'b [u8], end: u64) -> Option<&'b [u8]> {
+        let address = bytes.as_ptr().addr() as u64;
+        let lies_as_in_file = address % BLOCK_BYTES as u64 == end % BLOCK_BYTES as u64;
+        let rest = bytes.get(to_block(end)..)?;
+        let blocks = &rest[..rest.len() / BLOCK_BYTES * BLOCK_BYTES];
+        let is_worth_it = lies_as_in_file && blocks.len() >= DIRECT_BYTES_MIN;
+        (is_worth_it && self.is_direct.load(Ordering::Relaxed)).then_some(blocks)
     }
+}
+
+/// Bytes from an offset to the begin of a block.
+fn to_block(offset: u64) -> usize {
+    narrow::to_usize(offset.next_multiple_of(BLOCK_BYTES as u64) - offset)
 }
 
 #[cfg(all(test, not(any(loom, shuttle, miri))))]
 mod tests {
     use super::*;
-    use crate::disk::{Stage, append_all, read_all};
+    use crate::disk::{Stage, append_all, append_all_past_cache, read_all};
 
     #[test]
     fn files_are_appended_to_cut_renamed_and_removed() {
@@ -319,7 +330,7 @@ mod tests {
             while !rest.is_empty() {
                 stage.begin_at(text.len() as u64);
                 let taken = stage.push(rest);
-                append_all(&file, stage.bytes()).expect("appended");
+                append_all_past_cache(&file, stage.bytes()).expect("appended");
                 text.extend_from_slice(&rest[..taken]);
                 rest = &rest[taken..];
             }

@@ -1,6 +1,6 @@
 //! Writer of a whole file, piece by piece.
 
-use super::{File, Stage, append_all};
+use super::{File, Stage, append_all_past_cache};
 use std::io::{self, Write};
 
 /// Bytes after which the disk is asked to write, so that a sync finds little.
@@ -46,7 +46,7 @@ impl<F: File> Write for FileWriter<F> {
 
     /// Gives all to the file.
     fn flush(&mut self) -> io::Result<()> {
-        append_all(&self.file, self.stage.bytes())?;
+        append_all_past_cache(&self.file, self.stage.bytes())?;
         self.bytes += self.stage.bytes().len() as u64;
         self.stage.begin_at(self.bytes);
         if let Some(begun) = self.begun.filter(|begun| self.bytes - begun >= WRITE_BACK_BYTES) {
