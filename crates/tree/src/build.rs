@@ -17,6 +17,9 @@ use smallvec::SmallVec;
 /// rows later: they come anywhere.
 const FILLED_BYTES: usize = NODE_BYTES * 7 / 8;
 
+/// Most bytes in front of the cells besides tags: heads, and room for further tags.
+const FRONT_BYTES_MAX: usize = 64;
+
 /// Cells of one row.
 type Cells<'t> = SmallVec<[Element<'t>; 4]>;
 
@@ -34,6 +37,8 @@ struct Filling {
     stride: usize,
     tags: Vec<u32>,
     packed: Vec<u8>,
+    /// Most bytes that the cells take.
+    cost: usize,
 }
 
 impl<'n, N: NodesMut, O: Tagged> Tree<'n, N, RowLeaf<O>> {
@@ -62,7 +67,7 @@ impl<'n, N: NodesMut, O: Order> Builder<'n, N, O> {
     pub fn new(nodes: &'n mut N, stride: usize) -> Result<Builder<'n, N, O>, NoRoom> {
         let tree = Tree::of_leaf(nodes, &Rows::empty::<O>(stride))?;
         let (tags, packed) = (Vec::new(), packed::EMPTY.to_vec());
-        Ok(Builder { tree, filling: Filling { stride, tags, packed } })
+        Ok(Builder { tree, filling: Filling { stride, tags, packed, cost: 0 } })
     }
 
     /// Adds a row behind all others; in orders without tags, the tag is zero. Long texts are given
@@ -82,7 +87,7 @@ impl<'n, N: NodesMut, O: Order> Builder<'n, N, O> {
             }
         }
         let most = if O::TAG_BYTES > 0 { FILLED_BYTES } else { NODE_BYTES };
-        if self.filling.may_end_before::<O>(tag) && self.filling.len_with::<O>(&cells) > most {
+        if self.filling.may_end_before::<O>(tag) && self.filling.is_full_for::<O>(&cells, most) {
             self.put_behind()?;
         }
         self.filling.push::<O>(tag, cells);
@@ -128,8 +133,16 @@ impl Filling {
         !is_same && !self.is_empty()
     }
 
-    /// Returns the bytes of the leaf with one more row.
+    /// Returns true if the leaf with one more row would be longer than `most` bytes.
     #[inline]
+    fn is_full_for<O: Order>(&self, row: &[Element<'_>], most: usize) -> bool {
+        // Most rows are far from that.
+        let far = most.saturating_sub(FRONT_BYTES_MAX + self.tags.len() * O::TAG_BYTES);
+        let is_near = row.len() > self.stride || self.cost + cost_of(row) > far;
+        is_near && self.len_with::<O>(row) > most
+    }
+
+    /// Returns the bytes of the leaf with one more row.
     fn len_with<O: Order>(&self, row: &[Element<'_>]) -> usize {
         let packed = PackedList::new(&self.packed);
         let rows = packed.len() / self.stride;
@@ -146,6 +159,7 @@ impl Filling {
         }
         row.resize(self.stride, Element::Integer(0));
         packed::push_row(&mut self.packed, &row);
+        self.cost += cost_of(&row);
         if O::TAG_BYTES > 0 {
             self.tags.push(tag);
         }
@@ -163,6 +177,7 @@ impl Filling {
             }
             row.resize(stride, Element::Integer(0));
             packed::push_row(&mut self.packed, &row);
+            self.cost += cost_of(&row[self.stride..]);
         }
         self.stride = stride;
     }
@@ -175,9 +190,16 @@ impl Filling {
         } else {
             Rows::of_packed(packed, self.stride)
         };
+        self.cost = 0;
         self.tags.clear();
         self.packed.clear();
         self.packed.extend_from_slice(&packed::EMPTY);
         leaf
     }
+}
+
+/// Most bytes that the cells of a row take.
+#[inline]
+fn cost_of(row: &[Element<'_>]) -> usize {
+    row.iter().map(|cell| cell.cost()).sum()
 }
