@@ -14,6 +14,7 @@ mod patience;
 use crate::sync::{AtomicBool, AtomicU32, Ordering, fence, park, unpark_all};
 use crossbeam_utils::CachePadded;
 use patience::Patience;
+use std::time::Duration;
 
 /// Number of threads that may pass the gate.
 pub const MEMBERS_MAX: usize = match () {
@@ -106,6 +107,11 @@ impl Gate {
     /// until `act` begins, so another closer may come first, and as inside from then on without a
     /// gap. The caller must hold no lock.
     pub fn close<T>(&self, member: &GateMember, act: impl FnOnce() -> T) -> T {
+        self.close_timed(member, act).0
+    }
+
+    /// Does what `close` does, and tells for how long others were kept out.
+    pub fn close_timed<T>(&self, member: &GateMember, act: impl FnOnce() -> T) -> (T, Duration) {
         let own = &self.inside[member.number];
         let was_inside = own.swap(false, Ordering::Release);
         let _closer = self.closer.lock();
@@ -116,7 +122,7 @@ impl Gate {
         let done = act();
         own.store(was_inside, Ordering::Relaxed);
         self.open();
-        done
+        (done, patience.elapsed())
     }
 
     /// Closes the gate. Opens it again and returns false if a member stays inside for longer than

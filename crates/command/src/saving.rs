@@ -110,6 +110,9 @@ pub struct SavingFacts {
     pub saves: u64,
     /// Most bytes that the last snapshot held beside the data.
     pub last_held_bytes: u64,
+    /// Microseconds for which clients were kept out at the cut of the last snapshot, of a rotation
+    /// too.
+    pub pause_micros: u64,
     /// The snapshot at work, in the background or not.
     pub current: Option<SaveFacts>,
 }

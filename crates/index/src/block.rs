@@ -150,17 +150,19 @@ impl<'a> Block<'a> {
         })
     }
 
-    /// All natives of `home`, wherever they lie.
-    pub fn natives(self, home: u32) -> impl Iterator<Item = (SlotAt, Entry)> + 'a {
-        let marks = self.bucket(home).codes().marks();
-        let codes = (1..=6).filter(move |code| *code == 1 || marks >> (code - 2) & 1 == 1);
-        codes.flat_map(move |code| {
+    /// Visits all natives of `home`, wherever they lie.
+    #[inline]
+    pub fn each_native(self, home: u32, mut visit: impl FnMut(SlotAt, Entry)) {
+        let mut codes = 1 | self.bucket(home).codes().marks() << 1;
+        while codes != 0 {
+            let code = codes.trailing_zeros() + 1;
+            codes &= codes - 1;
             let number = self.bucket_of(home, code);
             let bucket = self.bucket(number);
-            let slots =
-                bucket.codes().occupied().filter(move |slot| bucket.codes().of(*slot) == code);
-            slots.map(move |slot| (SlotAt { bucket: number, slot }, bucket.entry(slot)))
-        })
+            for slot in bucket.codes().slots_with(code) {
+                visit(SlotAt { bucket: number, slot }, bucket.entry(slot));
+            }
+        }
     }
 
     /// Places a new entry in one of the buckets of its home, moving others if it must; `None` if

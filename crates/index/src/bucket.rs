@@ -362,9 +362,28 @@ impl Codes {
 
     /// Returns true if some slot carries `code`.
     pub fn carries(self, code: u32) -> bool {
+        self.units_with(code) != 0
+    }
+
+    /// Slots that carry `code`, lowest first.
+    #[inline]
+    pub fn slots_with(self, code: u32) -> impl Iterator<Item = u32> {
+        let mut units = self.units_with(code);
+        std::iter::from_fn(move || {
+            if units == 0 {
+                return None;
+            }
+            let slot = units.trailing_zeros() / 3;
+            units &= units - 1;
+            Some(slot)
+        })
+    }
+
+    /// One bit for each slot that carries `code`, three apart.
+    #[inline]
+    fn units_with(self, code: u32) -> u32 {
         let differs = (self.0 ^ (CODE_UNITS * code)) & CODES_MASK;
-        let any = (differs | differs >> 1 | differs >> 2) & CODE_UNITS;
-        any != CODE_UNITS
+        !(differs | differs >> 1 | differs >> 2) & CODE_UNITS
     }
 
     /// Marks: the codes under which natives of this bucket lie elsewhere, as bits from code 2
@@ -417,6 +436,17 @@ mod tests {
         );
         bucket.empty(6);
         assert!(!bucket.codes().carries(3));
+    }
+
+    #[test]
+    fn slots_are_found_by_their_code() {
+        let bucket = Bucket::default();
+        for (slot, code) in [(0, 1), (2, 6), (3, 1), (6, 1)] {
+            bucket.fill(slot, code, 1, entry(1));
+        }
+        let slots = |code| bucket.codes().slots_with(code).collect::<Vec<_>>();
+        assert_eq!([slots(1), slots(6), slots(2)], [vec![0, 3, 6], vec![2], vec![]]);
+        assert_eq!(slots(0), [1, 4, 5], "empty ones");
     }
 
     #[test]

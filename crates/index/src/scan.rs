@@ -51,6 +51,7 @@ impl Position {
 impl Index {
     /// Visits every native of the bucket in which `from` lies, wherever it was displaced to.
     /// Returns the begin of the next bucket; `None` when that is beyond this shard.
+    #[inline]
     pub fn scan_bucket(
         &self,
         blocks: &Blocks,
@@ -60,9 +61,7 @@ impl Index {
         let found = self.block_ref(blocks, from.hash())?;
         let block = blocks.block(found.frame(), found.size());
         let home = block.home(found.position(from.hash()));
-        for (at, entry) in block.natives(home) {
-            visit(EntrySlot::new(found, at), entry);
-        }
+        block.each_native(home, |at, entry| visit(EntrySlot::new(found, at), entry));
         let width = SHARD_BITS + found.depth();
         let block_begin = from.0 & !(u64::MAX >> width);
         let next = u64::from(block.lowest_position(home + 1)) << (48 - width);

@@ -202,6 +202,7 @@ impl Output {
     }
 
     /// Writes what stands before the type of a key's value.
+    #[inline]
     pub fn opening(&mut self, opening: Opening) {
         if let Some(deadline) = opening.deadline {
             self.byte(opcode::DEADLINE_MILLIS);

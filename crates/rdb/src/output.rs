@@ -41,9 +41,9 @@ impl Output {
         std::mem::take(&mut self.bytes)
     }
 
-    /// Forgets what was written, and keeps the memory.
-    pub fn clear(&mut self) {
-        self.bytes.clear();
+    /// Forgets the first bytes.
+    pub fn forget(&mut self, bytes: usize) {
+        self.bytes.drain(..bytes);
     }
 
     /// Writes bytes as they are.
@@ -82,6 +82,7 @@ impl Output {
     }
 
     /// Writes the head of a text of which the bytes follow as they are.
+    #[inline]
     pub fn text_head(&mut self, length: usize) {
         self.length(length as u64);
     }

@@ -8,11 +8,22 @@ use rdb::{Checksum, Opening, Output, Version};
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 use store::eviction::{IDLE_SECONDS, frequency};
 use store::{Copied, Copies, Cut, Store, ThreadContext, ValueRef};
 
-/// Bytes that are collected before they are written.
-const PIECE_BYTES: usize = 64 << 10;
+/// Bytes that are written at once: where a file system keeps large pieces of a file together, pieces
+/// that begin at their multiples take half the processor time of small ones.
+const PIECE_BYTES: usize = 1 << 20;
+/// Bytes that are written at once while much of what was handed over waits: a slow sink takes them
+/// soon, and clients that are held back go on.
+const HURRIED_BYTES: usize = 64 << 10;
+/// Bytes that may wait before the pieces are short.
+const WAITING_CALM: u64 = 1 << 20;
+/// Bytes that are added to the checksum at once, while they are near.
+const CHECKED_BYTES: usize = 64 << 10;
+/// Number of the type of strings, which all versions share.
+const STRING: u8 = 0;
 /// Bytes of a large value that are written under one hold of its lock.
 const HELD_BYTES: usize = 32 << 10;
 /// The same where they are compressed.
@@ -49,13 +60,19 @@ struct Target<'a, W> {
     output: Output,
     sink: W,
     checksum: Checksum,
+    /// Bytes of the output that are in the checksum.
+    checked: usize,
+    /// Keys written.
+    keys: u64,
     progress: &'a SaveProgress,
     delay: KeyDelay,
     timed: Version,
     counts_uses: bool,
     /// False if plain commands are written.
     is_rdb: bool,
-    /// Bytes that are collected before they are written.
+    /// True while pieces are short, since much waits.
+    is_hurried: bool,
+    /// Bytes that are written at once.
     piece_bytes: usize,
     /// Bytes of a large value that are written under one hold.
     held_bytes: usize,
@@ -106,6 +123,7 @@ impl Save<'_> {
         let (store, progress) = (self.store, self.progress);
         let cut = store.cut(self.thread, self.now, at_cut);
         let mut cut = cut.ok_or(SaveError::Busy)?;
+        progress.pause_micros.store(micros(cut.pause()), Relaxed);
         let keys = cut.databases().iter().map(|database| database.facts.keys).sum();
         progress.total_keys.store(keys, Relaxed);
         write_head(
@@ -115,8 +133,9 @@ impl Save<'_> {
         );
         let mut copies = Copies::default();
         while cut.take(&mut copies) {
-            progress.held_bytes.store(store.bytes_handed_over(), Relaxed);
-            progress.held_bytes_most.fetch_max(store.bytes_handed_over(), Relaxed);
+            let waiting = store.bytes_handed_over();
+            progress.note_held(waiting);
+            target.is_hurried = waiting > WAITING_CALM;
             for copied in copies.iter() {
                 target.write_key(&mut cut, &copied)?;
             }
@@ -134,17 +153,25 @@ impl Save<'_> {
             output: Output::new(self.compresses),
             sink,
             checksum: Checksum::default(),
+            checked: 0,
+            keys: 0,
             progress,
             delay: KeyDelay::new(self.key_delay),
             timed: self.timed,
             counts_uses: self.store.eviction_policy().counts_uses(),
             is_rdb: true,
+            is_hurried: false,
             piece_bytes: PIECE_BYTES,
             held_bytes: if self.compresses { HELD_COMPRESSED_BYTES } else { HELD_BYTES },
             begun: Vec::new(),
             selected: None,
         }
     }
+}
+
+/// Whole microseconds, at least one.
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX).max(1)
 }
 
 /// What the head of a file tells.
@@ -176,16 +203,39 @@ impl<W: Write> Target<'_, W> {
         if self.progress.is_cancelled.load(Relaxed) || copied.is_large() && cut.is_given_up() {
             return Err(self.progress.cancelled());
         }
-        if self.is_rdb {
-            self.write_rdb_key(cut, copied)?;
-        } else {
-            self.write_key_in_commands(cut, copied)?;
+        match copied.whole_string() {
+            Some(text) if self.is_rdb => self.write_whole_string(cut, copied, text)?,
+            _ if self.is_rdb => self.write_rdb_key(cut, copied)?,
+            _ => self.write_key_in_commands(cut, copied)?,
         }
-        cut.let_go(copied);
+        if copied.is_large() {
+            cut.let_go(copied);
+        }
         if self.delay.is_due() {
             self.delay.sleep(self.progress);
         }
         Ok(())
+    }
+
+    /// Writes a key of the most frequent kind, whose value needs no slices.
+    fn write_whole_string(
+        &mut self,
+        cut: &Cut<'_>,
+        copied: &Copied<'_>,
+        text: &[u8],
+    ) -> Result<(), SaveError> {
+        self.select(cut, copied);
+        self.write_opening(copied);
+        self.output.byte(STRING);
+        self.output.text(copied.key());
+        self.output.text(text);
+        self.count_key();
+        self.flush_if_large()
+    }
+
+    fn count_key(&mut self) {
+        self.keys += 1;
+        self.progress.keys.store(self.keys, Relaxed);
     }
 
     fn write_rdb_key(&mut self, cut: &mut Cut<'_>, copied: &Copied<'_>) -> Result<(), SaveError> {
@@ -205,7 +255,7 @@ impl<W: Write> Target<'_, W> {
             self.write_slices(cut, copied, |value, output, most| {
                 encoder.write(value, form, output, most)
             })?;
-            self.progress.keys.fetch_add(1, Relaxed);
+            self.count_key();
         }
         Ok(())
     }
@@ -225,7 +275,7 @@ impl<W: Write> Target<'_, W> {
             let at = deadline.0.to_string();
             write_command(&[b"PEXPIREAT", copied.key(), at.as_bytes()], &mut self.output);
         }
-        self.progress.keys.fetch_add(1, Relaxed);
+        self.count_key();
         Ok(())
     }
 
@@ -279,7 +329,7 @@ impl<W: Write> Target<'_, W> {
         if self.is_rdb {
             self.output.end();
         }
-        self.flush()?;
+        self.flush(self.output.bytes().len())?;
         if self.is_rdb {
             let checksum = if checks { self.checksum.value() } else { 0 };
             self.sink.write_all(&checksum.to_le_bytes())?;
@@ -288,15 +338,40 @@ impl<W: Write> Target<'_, W> {
         Ok(())
     }
 
+    #[inline]
     fn flush_if_large(&mut self) -> Result<(), SaveError> {
-        if self.output.bytes().len() >= self.piece_bytes { self.flush() } else { Ok(()) }
+        let bytes = self.output.bytes().len();
+        if bytes - self.checked >= CHECKED_BYTES {
+            self.check();
+        }
+        let usual = self.piece_bytes;
+        let piece = if self.is_hurried { usual.min(HURRIED_BYTES) } else { usual };
+        if bytes < piece { Ok(()) } else { self.flush_pieces(bytes, piece) }
     }
 
-    fn flush(&mut self) -> Result<(), SaveError> {
-        self.checksum.add(self.output.bytes());
-        self.sink.write_all(self.output.bytes())?;
-        self.progress.bytes.fetch_add(self.output.bytes().len() as u64, Relaxed);
-        self.output.clear();
+    /// Gives whole pieces to the sink, which begin at multiples of their length.
+    fn flush_pieces(&mut self, bytes: usize, piece: usize) -> Result<(), SaveError> {
+        let written = self.progress.bytes.load(Relaxed);
+        let beyond = (written + bytes as u64) % piece as u64;
+        match bytes.checked_sub(narrow::to_usize(beyond)) {
+            Some(whole) if whole > 0 => self.flush(whole),
+            _ => Ok(()),
+        }
+    }
+
+    /// Adds what was written to the checksum.
+    fn check(&mut self) {
+        self.checksum.add(&self.output.bytes()[self.checked..]);
+        self.checked = self.output.bytes().len();
+    }
+
+    /// Gives the first bytes to the sink.
+    fn flush(&mut self, bytes: usize) -> Result<(), SaveError> {
+        self.check();
+        self.sink.write_all(&self.output.bytes()[..bytes])?;
+        self.progress.bytes.fetch_add(bytes as u64, Relaxed);
+        self.output.forget(bytes);
+        self.checked -= bytes;
         Ok(())
     }
 }

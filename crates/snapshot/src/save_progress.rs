@@ -19,6 +19,8 @@ pub struct SaveProgress {
     pub held_bytes: AtomicU64,
     /// Most bytes that it ever held.
     pub held_bytes_most: AtomicU64,
+    /// Microseconds for which clients were kept out at the cut; zero before it.
+    pub pause_micros: AtomicU64,
     /// Set to true by whoever wants it to end soon.
     pub is_cancelled: AtomicBool,
     /// True if it was ended because its sink stood still.
@@ -29,9 +31,15 @@ impl SaveProgress {
     /// Begins anew, for the next snapshot.
     pub fn reset(&self) {
         let SaveProgress { keys, total_keys, bytes, held_bytes, held_bytes_most, .. } = self;
-        let counts = [keys, total_keys, bytes, held_bytes, held_bytes_most];
+        let counts = [keys, total_keys, bytes, held_bytes, held_bytes_most, &self.pause_micros];
         counts.iter().for_each(|count| count.store(0, Relaxed));
         [&self.is_cancelled, &self.is_too_slow].iter().for_each(|flag| flag.store(false, Relaxed));
+    }
+
+    /// Notes the bytes that it holds at present.
+    pub fn note_held(&self, bytes: u64) {
+        self.held_bytes.store(bytes, Relaxed);
+        self.held_bytes_most.fetch_max(bytes, Relaxed);
     }
 
     /// Why it ended before its end.

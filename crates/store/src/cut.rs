@@ -12,6 +12,7 @@ use crate::store::Store;
 use crate::thread_context::ThreadContext;
 use base::{KeyspaceId, Millis, ShardId};
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 /// Bytes of copies that are collected before they are written.
 const TAKEN_BYTES: usize = 64 << 10;
@@ -39,6 +40,7 @@ pub struct Cut<'a> {
     store: &'a Store,
     thread: &'a mut ThreadContext,
     now: Millis,
+    pause: Duration,
     databases: Vec<CutDatabase>,
     /// Number of the database and shard of the walk; `None` when it is through.
     walk: Option<(usize, ShardId)>,
@@ -60,7 +62,7 @@ impl Store {
         if !self.shards.cuts.take() {
             return None;
         }
-        let databases = self.exclusively(thread, |store| {
+        let (databases, pause) = self.exclusively_timed(thread, |store| {
             let databases = store.cut_databases();
             store.shards.begin_cut(databases.iter().map(|database| database.keyspace).collect());
             at_cut();
@@ -68,7 +70,7 @@ impl Store {
         });
         let walk = (!databases.is_empty()).then_some((0, ShardId(0)));
         let (taken, frozen) = (ShardId(0), BTreeSet::new());
-        Some(Cut { store: self, thread, now, databases, walk, taken, frozen })
+        Some(Cut { store: self, thread, now, pause, databases, walk, taken, frozen })
     }
 
     fn cut_databases(&self) -> Vec<CutDatabase> {
@@ -107,6 +109,11 @@ impl Cut<'_> {
     /// Databases that held keys at the cut.
     pub fn databases(&self) -> &[CutDatabase] {
         &self.databases
+    }
+
+    /// Time for which others were kept out of the store at the cut.
+    pub fn pause(&self) -> Duration {
+        self.pause
     }
 
     /// The database of a copy.

@@ -7,6 +7,7 @@ use crate::thread_context::ThreadContext;
 use base::units::SHARDS;
 use base::{KeyspaceId, Millis, ShardId};
 use std::ops::Range;
+use std::time::Duration;
 
 /// Entries that a bucket of an index has room for.
 const ENTRIES_PER_BUCKET: u64 = 7;
@@ -100,7 +101,16 @@ impl Store {
     /// is so afterwards; it holds no lock of a shard. Other threads that act on everything may go
     /// first.
     pub fn exclusively<T>(&self, thread: &ThreadContext, act: impl FnOnce(&Store) -> T) -> T {
-        self.gate.close(&thread.gate, || act(self))
+        self.exclusively_timed(thread, act).0
+    }
+
+    /// Does what `exclusively` does, and tells for how long others were kept out.
+    pub(crate) fn exclusively_timed<T>(
+        &self,
+        thread: &ThreadContext,
+        act: impl FnOnce(&Store) -> T,
+    ) -> (T, Duration) {
+        self.gate.close_timed(&thread.gate, || act(self))
     }
 
     /// Exchanges the contents of two existing databases.

@@ -48,6 +48,11 @@ mod timed {
             self.began.elapsed() < self.time
         }
 
+        /// Time since the try began.
+        pub fn elapsed(&self) -> Duration {
+            self.began.elapsed()
+        }
+
         /// Sleeps so that others can work, and makes the next try longer.
         pub fn pause(&mut self) {
             thread::sleep(PAUSES * self.time);
@@ -64,6 +69,7 @@ pub(super) use counted::Patience;
 #[cfg(any(loom, shuttle))]
 mod counted {
     use crate::sync::relax;
+    use std::time::Duration;
 
     const LOOKS: u32 = if cfg!(loom) { 1 } else { 3 };
 
@@ -87,6 +93,10 @@ mod counted {
             self.looks += 1;
             relax();
             self.tries > 1 || self.looks < LOOKS
+        }
+
+        pub fn elapsed(&self) -> Duration {
+            Duration::ZERO
         }
 
         pub fn pause(&mut self) {

@@ -42,7 +42,7 @@ fn save(
 ) -> Result<(), SaveError> {
     let Work { job, progress } = work;
     let is_cancelled = || progress.is_cancelled.load(Relaxed);
-    let go_on = || if is_cancelled() { Err(SaveError::Cancelled) } else { Ok(()) };
+    let go_on = || if is_cancelled() { Err(progress.cancelled()) } else { Ok(()) };
     go_on()?;
     let mut sink = job.open(instance)?;
     let functions = instance.loading.functions().clone();

@@ -60,6 +60,11 @@ impl std::fmt::Debug for Accepted {
 }
 
 impl Accepted {
+    /// Microseconds of the pause at its cut; `None` before.
+    fn pause_micros(&self) -> Option<u64> {
+        Some(self.progress.pause_micros.load(Relaxed)).filter(|micros| *micros > 0)
+    }
+
     fn facts(&self) -> SaveFacts {
         let SaveProgress { keys, total_keys, bytes, held_bytes, held_bytes_most, .. } =
             &*self.progress;
@@ -113,6 +118,7 @@ impl State {
     /// Enters the outcome of a snapshot of a kind into the record.
     fn note(&mut self, kind: JobKind, saved: &Result<u64, SaveError>, now: u64) {
         let Some(accepted) = self.queue.pop_front() else { return };
+        self.record.pause_micros = accepted.pause_micros().unwrap_or(self.record.pause_micros);
         if kind == JobKind::Rotation {
             return;
         }
@@ -126,6 +132,8 @@ impl State {
         if kind == JobKind::Background {
             record.last_seconds = Some(facts.millis / 1000);
             record.has_failed |= !matches!(saved, Ok(_) | Err(SaveError::Cancelled));
+            // Nobody has to ask again for one that was given up for the sake of clients.
+            self.is_scheduled |= matches!(saved, Err(SaveError::TooSlow));
         }
     }
 }
@@ -245,12 +253,28 @@ impl Saver {
     }
 
     /// Gives the snapshot at work up, as its sink stands still while clients would have to wait.
+    /// Its failure shows at once, though the thread that writes may be with the sink for long.
     pub fn give_up_slow(&self, instance: &Instance, thread: &ThreadContext) {
-        if let Some(first) = self.state().queue.front() {
+        let mut state = self.state();
+        if let Some(first) = state.queue.front() {
             first.progress.is_too_slow.store(true, Relaxed);
             first.progress.is_cancelled.store(true, Relaxed);
+            first.progress.note_held(instance.store.bytes_handed_over());
+            state.record.has_failed |= first.kind == JobKind::Background;
         }
+        drop(state);
         instance.store.give_up_cut(thread);
+        self.follow_outcome(instance);
+    }
+
+    /// Ends the writing of a base, if one is written or waits, so that the same is done again for
+    /// what is there now. `tell` is called before its end is noted.
+    pub fn restart_rotation(&self, tell: impl FnOnce()) {
+        let state = self.state();
+        if state.has(JobKind::Rotation) {
+            tell();
+            state.cancel(|kind| kind == JobKind::Rotation);
+        }
     }
 
     /// Ends the writing of a base.
@@ -334,7 +358,9 @@ impl Saver {
         let state = self.state();
         let in_background = |accepted: &&Accepted| accepted.kind == JobKind::Background;
         let background = state.queue.iter().find(in_background);
+        let pause_micros = state.queue.front().and_then(Accepted::pause_micros);
         SavingFacts {
+            pause_micros: pause_micros.unwrap_or(state.record.pause_micros),
             current: state.queue.front().map(Accepted::facts),
             current_seconds: background.map(|it| it.began.elapsed().as_secs()),
             ..state.record

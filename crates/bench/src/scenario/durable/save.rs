@@ -93,8 +93,8 @@ struct Shared {
     /// Longest wait in as long a time before the cut.
     calm_ms: Vec<f64>,
     cut_ms: Vec<f64>,
-    /// Pause that the server itself tells, in microseconds.
-    own_us: Option<f64>,
+    /// Pause at the cut that the server itself tells; of a peer, the time of its fork.
+    own_ms: Vec<f64>,
     memory: f64,
     memory_ratio: Vec<f64>,
     p99_before: Vec<f64>,
@@ -106,11 +106,10 @@ struct Shared {
 impl Shared {
     fn rows(&self, section: &mut Section, label: &str) {
         let of = |values: &[f64]| median(values.to_vec());
-        let own = self.own_us.filter(|own| *own > 0.0);
         let rows = [
             ("longest wait at the cut, ms", format!("{:.2}", of(&self.cut_ms))),
             ("longest wait in as long before, ms", format!("{:.2}", of(&self.calm_ms))),
-            ("pause as the server tells it, us", own.map_or("-".to_owned(), |it| format!("{it}"))),
+            ("pause as the server tells it, ms", format!("{:.3}", of(&self.own_ms))),
             ("most memory before, MiB", mebibytes(self.memory)),
             ("most memory while saving / before", format!("{:.3}", of(&self.memory_ratio))),
             ("p99 before, us", format!("{:.0}", of(&self.p99_before))),
@@ -128,6 +127,7 @@ impl Shared {
             section.figures.push(Figure::of_rounds(what, rounds.to_vec(), unit));
         };
         add("longest wait of a client at the cut", &self.cut_ms, "ms");
+        add("pause at the cut, as the server tells it", &self.own_ms, "ms");
         add("most memory while saving / before", &self.memory_ratio, "");
         let what = "p99 of others while saving / before, one core";
         section.figures.push(Figure::ratio(what, &self.p99_while, &self.p99_before));
@@ -186,7 +186,6 @@ impl Plan {
         for _ in 0..self.rounds {
             self.save_beside(&server, &folder, &mut clients, &mut shared)?;
         }
-        shared.own_us = server.control()?.info_number("latest_fork_usec")?;
         Ok(shared)
     }
 
@@ -211,6 +210,8 @@ impl Plan {
         }
         let elapsed = saving.wait()?;
         let most = peak.stop()?;
+        let own_us = server.control()?.info_number("latest_fork_usec")?;
+        shared.own_ms.extend(own_us.map(|micros| micros / 1e3));
         shared.calm_ms.push(calm.max() as f64 / 1e6);
         shared.cut_ms.push(cut.max() as f64 / 1e6);
         shared.memory = memory as f64;

@@ -4,6 +4,7 @@
 mod client;
 mod commands;
 mod model;
+mod slow;
 
 use super::{Save, Target};
 use crate::{Load, Progress, SaveError, SaveProgress};

@@ -56,14 +56,18 @@ impl Copies {
     ) -> Option<CollectionId> {
         // SAFETY: as the caller says.
         let (bytes, value_tag) = unsafe { (record.bytes(), ValueTag(record.value_tag())) };
+        let mut head = [0; HEAD_BYTES];
+        head[..8].copy_from_slice(&entry.bits().to_le_bytes());
+        head[8..10].copy_from_slice(&number.to_le_bytes());
+        head[10..].copy_from_slice(&narrow::to_u32(bytes.len()).to_le_bytes());
         self.bytes.reserve(HEAD_BYTES + bytes.len());
-        self.bytes.extend_from_slice(&entry.bits().to_le_bytes());
-        self.bytes.extend_from_slice(&number.to_le_bytes());
-        self.bytes.extend_from_slice(&narrow::to_u32(bytes.len()).to_le_bytes());
+        self.bytes.extend_from_slice(&head);
         self.bytes.extend_from_slice(bytes);
+        if !value_tag.is_tree() {
+            return None;
+        }
         // SAFETY: as the caller says.
-        let value = unsafe { record.value() };
-        if value_tag.is_tree() { CollectionId::read(value) } else { None }
+        CollectionId::read(unsafe { record.value() })
     }
 
     pub(super) fn append(&mut self, other: &mut Copies) {
@@ -106,6 +110,14 @@ impl<'c> Copied<'c> {
     /// Four bits of access history.
     pub fn access_bits(&self) -> u8 {
         self.entry.access()
+    }
+
+    /// The value if it is a string in one piece, as most are.
+    #[inline]
+    pub fn whole_string(&self) -> Option<&'c [u8]> {
+        // SAFETY: nobody writes to a copy.
+        let (value_tag, value) = unsafe { (self.record.value_tag(), self.record.value()) };
+        ValueTag(value_tag).is_whole_string().then_some(value)
     }
 
     /// Returns true if the value has nodes, which are read under a lock.

@@ -22,11 +22,14 @@ const NODES_PER_HOLD: NodeId = 256;
 /// Most bytes of a record that are prefetched.
 const AHEAD_BYTES_MAX: usize = 256;
 
-/// A bucket of the walk: its natives, and where the next one begins.
+/// A bucket of the walk: where its natives end among those of all, and where the next one begins.
 struct Bucket {
-    natives: usize,
+    natives_end: usize,
     next: Option<Position>,
 }
+
+/// Entries of the buckets of a hold.
+type Natives = SmallVec<[Entry; 256]>;
 
 impl Shards {
     /// Begins a cut of these keyspaces. To be called while the gate is closed.
@@ -71,13 +74,13 @@ impl Guard<'_> {
         let from = if unsaved.place.0 == number { unsaved.place.1 } else { 0 };
         let mut at = Some(begin.max(Position::of_hash(PositionHash(from))));
         let (natives, buckets) = self.look_ahead(keyspace, at);
-        let mut natives = natives.into_iter();
+        let mut natives_begin = 0;
         for bucket in buckets {
-            let here: SmallVec<[Entry; 16]> = natives.by_ref().take(bucket.natives).collect();
-            if !self.copy_bucket(unsaved, number, &here, to, frozen) {
+            let here = &natives[natives_begin..bucket.natives_end];
+            if !self.copy_bucket(unsaved, number, here, to, frozen) {
                 break;
             }
-            at = bucket.next;
+            (natives_begin, at) = (bucket.natives_end, bucket.next);
             let place = at.map_or((number + 1, 0), |next| (number, next.hash().0));
             unsaved.go_on_to(place);
             if at.is_none() || to.byte_len() >= BYTES_PER_HOLD {
@@ -92,19 +95,18 @@ impl Guard<'_> {
         &self,
         keyspace: KeyspaceId,
         from: Option<Position>,
-    ) -> (SmallVec<[Entry; 128]>, SmallVec<[Bucket; BUCKETS_PER_HOLD]>) {
-        let (shards, mut natives) = (self.shards, SmallVec::<[Entry; 128]>::new());
+    ) -> (Natives, SmallVec<[Bucket; BUCKETS_PER_HOLD]>) {
+        let (shards, mut natives) = (self.shards, Natives::new());
         let (mut buckets, mut at) = (SmallVec::new(), from);
         let index = shards.counts(keyspace, from.map_or(ShardId(0), |from| from.hash().shard()));
         let average = narrow::to_usize(index.bytes() / index.len().max(1));
         let ahead = average.min(AHEAD_BYTES_MAX);
         while let Some(from) = at.filter(|_| buckets.len() < BUCKETS_PER_HOLD) {
-            let before = natives.len();
             at = index.scan_bucket(&shards.blocks, from, |_, entry| {
                 prefetch_record(shards, entry.location(), ahead);
                 natives.push(entry);
             });
-            buckets.push(Bucket { natives: natives.len() - before, next: at });
+            buckets.push(Bucket { natives_end: natives.len(), next: at });
         }
         (natives, buckets)
     }
@@ -200,10 +202,13 @@ impl Guard<'_> {
 const LINE_BYTES: usize = 64;
 
 /// Prefetches the first bytes of a record, which will be copied soon.
+#[inline]
 fn prefetch_record(shards: &Shards, at: Location, bytes: usize) {
     let begin = shards.heap.address(at);
-    for line in (0..bytes).step_by(LINE_BYTES) {
+    let mut line = 0;
+    while line < bytes {
         prefetch(begin.wrapping_add(line));
+        line += LINE_BYTES;
     }
     prefetch(begin.wrapping_add(bytes));
 }

@@ -138,7 +138,7 @@ fn keys(text: &mut Text, call: &Call<'_>) {
         ("pubsub_channels", &0),
         ("pubsub_patterns", &0),
         ("pubsubshard_channels", &0),
-        ("latest_fork_usec", &0),
+        ("latest_fork_usec", &call.instance.data_files.saving().pause_micros),
         ("total_forks", &0),
         ("migrate_cached_sockets", &0),
         ("slave_expires_tracked_keys", &0),
