@@ -418,6 +418,67 @@ def flushed_data_stays_away():
             assert db.command("KEYS", "*") == [b"c"] and b"db3" not in db.command("INFO", "keyspace")
 
 
+def flushall_begins_a_rotation_at_work_anew():
+    with Appending("--rdb-key-save-delay", "1000000") as server:
+        db = server.connect()
+        fill(db)
+        for turn in range(3):
+            assert db.command("BGREWRITEAOF") == b"Background append only file rewriting started"
+            db.command("SET", "again", "x")
+            server.until(lambda: facts(db)["current_save_keys_total"] not in ("0", "1"))
+            before = int(facts(db)["aof_rewrites"])
+            assert db.command("FLUSHALL") == b"OK"
+            assert db.command("SET", "behind:%d" % turn, "x") == b"OK"
+            # With what was there before, this would take minutes.
+            server.until(lambda: (now := facts(db))["aof_rewrite_in_progress"] == "0" and int(now["aof_rewrites"]) == before + 1)
+            told = facts(db)
+            assert told["aof_last_bgrewrite_status"] == "ok" and told["aof_rewrites_consecutive_failures"] == "0", told
+            assert server.appended.bytes("b") < 1000
+            db.command("CONFIG", "SET", "rdb-key-save-delay", "0")
+            fill(db)
+            db.command("CONFIG", "SET", "rdb-key-save-delay", "1000000")
+        server.until_written(db)
+        expected = digest(db)
+        server.kill()
+        same_behind("valkey-server", server.place, expected)
+
+
+def flushall_begins_the_first_base_anew():
+    with Saving("--save", "", "--threads", "2", "--rdb-key-save-delay", "1000000") as server:
+        db = server.connect()
+        fill(db)
+        assert db.command("CONFIG", "SET", "appendonly", "yes") == b"OK"
+        server.until(lambda: facts(db)["current_save_keys_total"] not in ("0", "1"))
+        assert db.command("FLUSHALL") == b"OK"
+        assert db.command("SET", "behind", "x") == b"OK"
+        server.until(lambda: facts(db)["aof_rewrite_in_progress"] == "0")
+        Files(server.place).until_written(db)
+        expected = digest(db)
+        server.process.kill()
+        server.process.wait()
+        same_behind("valkey-server", server.place, expected)
+
+
+def a_base_that_is_asked_for_while_it_is_off_leaves_no_old_files():
+    with Appending() as server:
+        db = server.connect()
+        filled(db)
+        server.rewritten(db)
+        db.command("SET", "behind", "x")
+        assert db.command("CONFIG", "SET", "appendonly", "no") == b"OK"
+        server.until(lambda: facts(db)["aof_enabled"] == "0")
+        for _ in range(2):
+            server.rewritten(db)
+            server.until(lambda: not server.appended.paths("h"))
+            assert len(server.appended.paths("b")) == 1 and server.appended.paths("i") == []
+            named = {path.name for path in server.appended.paths()} | {"appendonly.aof.manifest"}
+            server.until(lambda: {path.name for path in server.appended.place.iterdir()} == named)
+        server.until(lambda: plain(db.command("GET", "gone")) is None)
+        expected = digest(db)
+        server.kill()
+        same_behind("valkey-server", server.place, expected)
+
+
 def files_grow_by_rotations_and_no_old_one_stays():
     with Appending("--auto-aof-rewrite-min-size", "200kb", "--auto-aof-rewrite-percentage", "100") as server:
         db, value = server.connect(), b"x" * 1000

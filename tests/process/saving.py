@@ -202,6 +202,25 @@ def flushall_ends_a_snapshot_and_leaves_an_empty_file_if_save_points_are_set():
             assert told["rdb_changes_since_last_save"] == ("202" if points == "" else "0"), told
 
 
+def the_pause_at_the_cut_is_told():
+    with Saving("--appendonly", "yes") as server:
+        db = server.connect()
+        server.until(lambda: facts(db)["aof_rewrite_in_progress"] == "0")
+
+        def pause():
+            return int(dict(line.split(":", 1) for line in db.command("INFO", "stats").decode().splitlines()[1:])["latest_fork_usec"])
+
+        db.command("MSET", *(str(word) for word in range(400)))
+        assert db.command("SAVE") == b"OK"
+        first = pause()
+        assert 0 < first < 10**6, first
+        # That of a snapshot at work is told as well, as are those of rotations.
+        db.command("CONFIG", "SET", "rdb-key-save-delay", SLOW)
+        db.command("BGREWRITEAOF")
+        server.until(lambda: facts(db)["current_save_keys_total"] == "200")
+        assert pause() > 0
+
+
 def a_save_point_makes_a_snapshot_by_itself():
     with Saving("--save", "3600 1", "--save", "1 3") as server:
         db = server.connect()

@@ -12,7 +12,7 @@ use std::time::Duration;
 use store::eviction::{IDLE_SECONDS, frequency};
 use store::{Copied, Copies, Cut, Store, ThreadContext, ValueRef};
 
-/// Bytes that are written at once: where a file system keeps large pieces of a file together, pieces
+/// Bytes that are written at once: where a file system keeps large pieces of a file together, those
 /// that begin at their multiples take half the processor time of small ones.
 const PIECE_BYTES: usize = 1 << 20;
 /// Bytes that are written at once while much of what was handed over waits: a slow sink takes them

@@ -2,15 +2,20 @@
 //!
 //! `VARVE_FAULT=die@7` ends the process before its seventh step with files. `fail@7` makes that
 //! step fail, `full@7` as if the disk were full: once, or from that step on with `7+`. `wait@7+`
-//! makes each step from there on take 50 ms. Steps are counted for the whole process.
+//! makes each step from there on take 50 ms, `slow@7+` a second, as a disk does that takes a MB a
+//! second of a snapshot; `stop@7+` has it stand still for as long as there is a file where
+//! `VARVE_STOP` says. Steps are counted for the whole process.
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 /// Time that a step takes under `wait`.
 const WAIT: Duration = Duration::from_millis(50);
+/// Time that a step takes under `slow`.
+const SLOW: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {
@@ -18,6 +23,8 @@ enum Kind {
     Fail,
     Full,
     Wait,
+    Slow,
+    Stop,
 }
 
 /// What is to happen, and at which step.
@@ -53,6 +60,17 @@ fn strike(kind: Kind) -> io::Result<()> {
             std::thread::sleep(WAIT);
             Ok(())
         }
+        Kind::Slow => {
+            std::thread::sleep(SLOW);
+            Ok(())
+        }
+        Kind::Stop => {
+            let obstacle = std::env::var_os("VARVE_STOP").map(PathBuf::from);
+            while obstacle.as_ref().is_some_and(|path| path.exists()) {
+                std::thread::sleep(WAIT);
+            }
+            Ok(())
+        }
     }
 }
 
@@ -63,6 +81,8 @@ fn parse(text: &str) -> Option<Fault> {
         "fail" => Kind::Fail,
         "full" => Kind::Full,
         "wait" => Kind::Wait,
+        "slow" => Kind::Slow,
+        "stop" => Kind::Stop,
         _ => return None,
     };
     let goes_on = step.ends_with('+');

@@ -21,6 +21,8 @@ pub struct Rotations {
     pub failed: Option<Instant>,
     /// Syncs that were made to prepare the next one.
     pub syncs: u32,
+    /// The set whose base was replaced while the journal is off, until the old files are gone.
+    pub replaced: Option<Set<Directory>>,
 }
 
 impl Rotations {

@@ -21,9 +21,10 @@ use settings::journal::{
     AOF_USE_RDB_PREAMBLE, APPENDDIRNAME, APPENDFILENAME, APPENDONLY, AUTO_AOF_REWRITE_MIN_SIZE,
     AUTO_AOF_REWRITE_PERCENTAGE,
 };
+use snapshot::SaveError;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::{Duration, Instant};
 
 /// Time after a failure before the next try.
@@ -85,6 +86,8 @@ impl JournalThread {
 
     fn begin_rotation(&mut self) -> Result<(), SetError> {
         let settings = &self.instance.settings;
+        self.rotations.replaced = None;
+        self.journal.asked.restart.store(false, Relaxed);
         let mut opened = None;
         let set = match &mut self.log {
             Some(log) => log.set(),
@@ -132,10 +135,7 @@ impl JournalThread {
             match event {
                 Event::Cut(cut) => rotation.cut = Some(cut),
                 Event::Saved(Ok(())) => rotation.is_saved = true,
-                Event::Saved(Err(error)) => {
-                    tracing::warn!("Error writing a new base: {error}; the old one stays");
-                    return self.fail_rotation(now);
-                }
+                Event::Saved(Err(error)) => return self.after_failed_base(&error, now),
             }
         }
         if let Some(cut) = rotation.cut
@@ -157,6 +157,25 @@ impl JournalThread {
                 }
             }
         }
+    }
+
+    /// Begins anew where that was asked for: FLUSHALL has made what was being written worthless.
+    /// Otherwise the rotation has failed.
+    fn after_failed_base(&mut self, error: &SaveError, now: Millis) {
+        let asked = &self.journal.asked;
+        let is_cancelled = matches!(error, SaveError::Cancelled);
+        if is_cancelled && asked.restart.swap(false, Acquire) {
+            tracing::info!("All keys were removed: the new base is begun anew");
+            asked.rewrite.store(true, Relaxed);
+            self.give_up_rotation();
+            self.rotations.failed = None;
+            return;
+        }
+        tracing::warn!("Error writing a new base: {error}; the old one stays");
+        if matches!(error, SaveError::TooSlow) {
+            asked.rewrite.store(true, Relaxed);
+        }
+        self.fail_rotation(now);
     }
 
     /// Ends the old file at the cut, and goes on in another one.
@@ -203,7 +222,7 @@ impl JournalThread {
     }
 
     fn end_rotation(&mut self, now: Millis) {
-        self.rotations.current = None;
+        self.rotations.replaced = self.rotations.current.take().and_then(|mut it| it.set.take());
         self.count_files();
         let state = &self.instance.journal;
         state.base_bytes.store(self.bytes(), Relaxed);

@@ -63,6 +63,8 @@ pub(super) struct Abroad {
 #[derive(Debug, Default)]
 pub(super) struct Asked {
     pub(super) rewrite: AtomicBool,
+    /// What is written is cancelled, and to be begun anew.
+    pub(super) restart: AtomicBool,
     pub(super) stop: AtomicBool,
 }
 
@@ -154,6 +156,11 @@ impl Journal {
     pub fn ask_for_rewrite(&self) {
         self.asked.rewrite.store(true, Release);
         self.rest.end();
+    }
+
+    /// Has a new base, whose writing is about to be cancelled, written anew.
+    pub fn restart_rewrite(&self) {
+        self.asked.restart.store(true, Release);
     }
 
     /// Has the writer end, after all that was changed before is safe.

@@ -419,12 +419,18 @@ impl JournalThread {
     /// Removes a piece of the files that are not needed; after a failure, not before the next
     /// second.
     fn delete_history(&mut self) {
-        let Some(log) = &mut self.log else { return };
-        if !self.second.has_failed_to_delete
-            && let Err(error) = log.set().delete_step(DELETED_BYTES)
-        {
-            self.second.has_failed_to_delete = true;
-            tracing::warn!("Error removing old append-only files: {error}");
+        let set = match &mut self.log {
+            Some(log) => Some(log.set()),
+            None => self.rotations.replaced.as_mut(),
+        };
+        let Some(set) = set.filter(|_| !self.second.has_failed_to_delete) else { return };
+        match set.delete_step(DELETED_BYTES) {
+            Ok(true) => {}
+            Ok(false) => self.rotations.replaced = None,
+            Err(error) => {
+                self.second.has_failed_to_delete = true;
+                tracing::warn!("Error removing old append-only files: {error}");
+            }
         }
     }
 

@@ -95,6 +95,7 @@ impl DataFiles for Files {
     }
 
     fn emptied(&self, instance: &Instance, asker: Asker) -> bool {
+        self.saver.restart_rotation(|| self.journal.restart_rewrite());
         self.saver.emptied(instance, asker)
     }
 

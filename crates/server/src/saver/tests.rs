@@ -185,6 +185,51 @@ fn after_a_failure_it_is_tried_again_in_five_seconds_and_writes_are_refused() {
 }
 
 #[test]
+fn a_snapshot_that_was_too_slow_has_failed_at_once_and_is_made_again_though_nobody_asks() {
+    let world = World::new();
+    let thread = world.instance.store.thread_context().expect("a thread");
+    world.saver.save_in_background(&world.instance, false).expect("it begins");
+    let work = world.saver.next().expect("work");
+    world.saver.give_up_slow(&world.instance, &thread);
+    assert!(world.is_saving() && world.look().has_failed, "its thread may be with the sink");
+    assert!(matches!(work.progress.cancelled(), SaveError::TooSlow));
+    world.saver.finish(&world.instance, work, Err(SaveError::TooSlow));
+    world.pass_seconds(5);
+    assert!(!world.is_saving() && world.look().has_failed);
+    world.pass_seconds(1);
+    assert!(world.is_saving());
+    world.succeed();
+    assert!(!world.is_saving() && !world.look().has_failed);
+}
+
+#[test]
+fn a_base_that_is_made_worthless_is_cancelled_where_there_is_one() {
+    let world = World::new();
+    world.saver.restart_rotation(|| unreachable!("there is none"));
+    world.saver.push(Box::new(Rotation));
+    let (work, mut told) = (world.saver.next().expect("work"), false);
+    world.saver.restart_rotation(|| {
+        assert!(!work.progress.is_cancelled.load(Relaxed), "its end comes behind the wish");
+        told = true;
+    });
+    assert!(told && work.progress.is_cancelled.load(Relaxed));
+}
+
+#[test]
+fn the_pause_at_the_cut_is_told_from_the_cut_on() {
+    let world = World::new();
+    world.saver.push(Box::new(Rotation));
+    let work = world.saver.next().expect("work");
+    assert_eq!(world.look().pause_micros, 0);
+    work.progress.pause_micros.store(7, Relaxed);
+    assert_eq!(world.look().pause_micros, 7);
+    world.saver.finish(&world.instance, work, Err(SaveError::Cancelled));
+    assert_eq!(world.look().pause_micros, 7);
+    world.saver.save_in_background(&world.instance, false).expect("it begins");
+    assert_eq!(world.look().pause_micros, 7, "until the next one");
+}
+
+#[test]
 fn a_stopped_saver_has_no_work() {
     let world = World::new();
     let saved = world.saver.save_for_thread();
