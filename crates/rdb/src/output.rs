@@ -41,9 +41,9 @@ impl Output {
         std::mem::take(&mut self.bytes)
     }
 
-    /// Forgets the first bytes.
-    pub fn forget(&mut self, bytes: usize) {
-        self.bytes.drain(..bytes);
+    /// Forgets what was written, and keeps the memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
     }
 
     /// Writes bytes as they are.
