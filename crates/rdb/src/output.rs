@@ -9,6 +9,8 @@ use text::IntegerText;
 const COMPRESSED_MIN: usize = 21;
 /// Least number of bytes that compressing must save.
 const SAVED_MIN: usize = 4;
+/// Longest head of a text.
+const HEAD_BYTES_MAX: usize = 9;
 /// Longest text that may be an integer of four bytes.
 const INTEGER_TEXT_MAX: usize = 11;
 
@@ -128,6 +130,7 @@ impl Output {
     pub fn blob(&mut self, bytes: &[u8]) {
         let compressor = self.compressor.as_mut().filter(|_| bytes.len() >= COMPRESSED_MIN);
         let Some(short) = compressor.and_then(|it| it.compress(bytes, SAVED_MIN)) else {
+            self.bytes.reserve(HEAD_BYTES_MAX + bytes.len());
             self.text_head(bytes.len());
             return self.raw(bytes);
         };

@@ -74,19 +74,20 @@ impl Guard<'_> {
         let from = if unsaved.place.0 == number { unsaved.place.1 } else { 0 };
         let mut at = Some(begin.max(Position::of_hash(PositionHash(from))));
         let (natives, buckets) = self.look_ahead(keyspace, at);
-        let mut natives_begin = 0;
+        let (mut natives_begin, mut is_first) = (0, true);
         for bucket in buckets {
             let here = &natives[natives_begin..bucket.natives_end];
-            if !self.copy_bucket(unsaved, number, here, to, frozen) {
+            // Buckets may have merged since the walk stopped: the first one may begin before that.
+            let is_known_open = !std::mem::take(&mut is_first) && !unsaved.has_noted();
+            if !self.copy_bucket(unsaved, (number, is_known_open), here, to, frozen) {
                 break;
             }
             (natives_begin, at) = (bucket.natives_end, bucket.next);
-            let place = at.map_or((number + 1, 0), |next| (number, next.hash().0));
-            unsaved.go_on_to(place);
             if at.is_none() || to.byte_len() >= BYTES_PER_HOLD {
                 break;
             }
         }
+        unsaved.go_on_to(at.map_or((number + 1, 0), |next| (number, next.hash().0)));
         at.is_some()
     }
 
@@ -111,31 +112,35 @@ impl Guard<'_> {
         (natives, buckets)
     }
 
-    /// Copies what is not settled of a bucket. Returns false if there was too much for one hold:
-    /// what was copied is noted then.
+    /// Copies what is not settled of a bucket; it may be known that nothing is. Returns false if
+    /// there was too much for one hold: what was copied is noted then.
     fn copy_bucket(
         &self,
         unsaved: &mut Unsaved,
-        number: u16,
+        (number, is_known_open): (u16, bool),
         natives: &[Entry],
         to: &mut Copies,
         frozen: &mut Vec<CollectionId>,
     ) -> bool {
         let (shards, mut is_whole) = (self.shards, true);
-        let mut copied: SmallVec<[PositionHash; 16]> = SmallVec::new();
+        // SAFETY: the location stands in the index of a locked shard.
+        let record_of = |entry: &Entry| unsafe { shards.heap.record(entry.location()) };
+        let hash_of = |entry: &Entry| shards.hasher.hash(record_of(entry).key());
+        let mut copied: SmallVec<[&Entry; 16]> = SmallVec::new();
         for entry in natives {
-            // SAFETY: the location stands in the index of a locked shard.
-            let record = unsafe { shards.heap.record(entry.location()) };
-            let hash = shards.hasher.hash(record.key());
-            if unsaved.is_settled(number, hash) {
+            let is_settled = || unsaved.is_settled(number, hash_of(entry));
+            debug_assert!(!is_known_open || !is_settled(), "what is settled was saved");
+            if !is_known_open && is_settled() {
                 continue;
             }
             // Keys with the very same position hash go together.
-            if to.byte_len() >= BYTES_PER_HOLD && !copied.contains(&hash) {
+            let goes_along = || copied.iter().any(|other| hash_of(other) == hash_of(entry));
+            if to.byte_len() >= BYTES_PER_HOLD && !goes_along() {
                 is_whole = false;
                 continue;
             }
-            copied.push(hash);
+            copied.push(entry);
+            let record = record_of(entry);
             // SAFETY: the shard is locked.
             if let Some(id) = unsafe { to.push(number, *entry, &record) } {
                 // SAFETY: the shard of the key, which owns the collection, is locked.
@@ -144,7 +149,7 @@ impl Guard<'_> {
             }
         }
         if !is_whole {
-            copied.into_iter().for_each(|hash| unsaved.note(number, hash));
+            copied.into_iter().for_each(|entry| unsaved.note(number, hash_of(entry)));
         }
         is_whole
     }

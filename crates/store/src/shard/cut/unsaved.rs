@@ -89,6 +89,11 @@ impl Unsaved {
         self.noted.get(&part_of((number, hash.0))).is_some_and(|noted| noted.contains(&hash.0))
     }
 
+    /// Returns true if something in front of the walk is settled, or was.
+    pub(super) fn has_noted(&self) -> bool {
+        !self.noted.is_empty()
+    }
+
     /// Notes a position hash as settled.
     pub(super) fn note(&mut self, number: u16, hash: PositionHash) {
         self.noted.entry(part_of((number, hash.0))).or_default().insert(hash.0);
