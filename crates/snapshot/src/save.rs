@@ -12,8 +12,8 @@ use std::time::Duration;
 use store::eviction::{IDLE_SECONDS, frequency};
 use store::{Copied, Copies, Cut, Store, ThreadContext, ValueRef};
 
-/// Bytes that are collected before they are written: with a sixteenth of them, the system takes twice
-/// the time for each.
+/// Bytes that are collected before they are written: with a sixteenth of them, the system takes
+/// twice the time for each.
 const PIECE_BYTES: usize = 1 << 20;
 /// Bytes that are written at once while much of what was handed over waits: a slow sink takes them
 /// soon, and clients that are held back go on.
