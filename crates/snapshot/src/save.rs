@@ -12,16 +12,11 @@ use std::time::Duration;
 use store::eviction::{IDLE_SECONDS, frequency};
 use store::{Copied, Copies, Cut, Store, ThreadContext, ValueRef};
 
-/// Bytes that are collected before they are written: with a sixteenth of them, the system takes
-/// twice the time for each.
-const PIECE_BYTES: usize = 1 << 20;
-/// Bytes that are written at once while much of what was handed over waits: a slow sink takes them
-/// soon, and clients that are held back go on.
-const HURRIED_BYTES: usize = 64 << 10;
-/// Bytes that may wait before the pieces are short.
+/// Bytes that are collected before they go to the sink, while they are near.
+const PIECE_BYTES: usize = 64 << 10;
+/// Bytes handed over that may wait while the sink collects more: behind it, a slow sink takes what
+/// there is, and clients that are held back go on.
 const WAITING_CALM: u64 = 1 << 20;
-/// Bytes that are added to the checksum at once, while they are near.
-const CHECKED_BYTES: usize = 64 << 10;
 /// Number of the type of strings, which all versions share.
 const STRING: u8 = 0;
 /// Bytes of a large value that are written under one hold of its lock.
@@ -60,8 +55,6 @@ struct Target<'a, W> {
     output: Output,
     sink: W,
     checksum: Checksum,
-    /// Bytes of the output that are in the checksum.
-    checked: usize,
     /// Keys written.
     keys: u64,
     progress: &'a SaveProgress,
@@ -70,9 +63,9 @@ struct Target<'a, W> {
     counts_uses: bool,
     /// False if plain commands are written.
     is_rdb: bool,
-    /// True while pieces are short, since much waits.
+    /// True while the sink is to take what there is, since much waits.
     is_hurried: bool,
-    /// Bytes that are written at once.
+    /// Bytes that are collected before they go to the sink.
     piece_bytes: usize,
     /// Bytes of a large value that are written under one hold.
     held_bytes: usize,
@@ -153,7 +146,6 @@ impl Save<'_> {
             output: Output::new(self.compresses),
             sink,
             checksum: Checksum::default(),
-            checked: 0,
             keys: 0,
             progress,
             delay: KeyDelay::new(self.key_delay),
@@ -340,27 +332,18 @@ impl<W: Write> Target<'_, W> {
 
     #[inline]
     fn flush_if_large(&mut self) -> Result<(), SaveError> {
-        let bytes = self.output.bytes().len();
-        if bytes - self.checked >= CHECKED_BYTES {
-            self.check();
-        }
-        let usual = self.piece_bytes;
-        let piece = if self.is_hurried { usual.min(HURRIED_BYTES) } else { usual };
-        if bytes < piece { Ok(()) } else { self.flush() }
-    }
-
-    /// Adds what was written to the checksum.
-    fn check(&mut self) {
-        self.checksum.add(&self.output.bytes()[self.checked..]);
-        self.checked = self.output.bytes().len();
+        if self.output.bytes().len() < self.piece_bytes { Ok(()) } else { self.flush() }
     }
 
     fn flush(&mut self) -> Result<(), SaveError> {
-        self.check();
-        self.sink.write_all(self.output.bytes())?;
-        self.progress.bytes.fetch_add(self.checked as u64, Relaxed);
+        let bytes = self.output.bytes();
+        self.checksum.add(bytes);
+        self.sink.write_all(bytes)?;
+        if self.is_hurried {
+            self.sink.flush()?;
+        }
+        self.progress.bytes.fetch_add(bytes.len() as u64, Relaxed);
         self.output.clear();
-        self.checked = 0;
         Ok(())
     }
 }
