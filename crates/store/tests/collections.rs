@@ -186,7 +186,8 @@ impl<'a> Worker<'a> {
 
 /// Lets time pass while the background jobs are done.
 fn background_jobs(shared: &Shared) {
-    background_jobs::run(&shared.store, &shared.is_done, || {
+    let thread = shared.store.thread_context().expect("a thread");
+    background_jobs::run(&shared.store, thread, &shared.is_done, || {
         shared.elapsed.fetch_add(20, Ordering::Relaxed);
         shared.now()
     });

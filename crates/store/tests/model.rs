@@ -1,22 +1,29 @@
-//! The store against a `BTreeMap`, with the cleaner, expiry and lazy free at work at every step.
+//! The store against a `BTreeMap`, with the cleaner, expiry and lazy free at work at every step, a
+//! journal that records all units, and snapshots now and then.
+
+mod journaled;
 
 use base::{Clock, KeyHasher, Millis, Random};
-use std::collections::BTreeMap;
+use journaled::{Database, Follower, Journal, assert_same, say};
+use std::sync::Arc;
 use store::{
     Encoding, Expiry, Key, Limits, ScanFilter, Scanned, Store, StoreConfig, ThreadContext,
 };
 
 const DATABASES: usize = 3;
 const STEPS: u64 = if cfg!(miri) { 150 } else { 60_000 };
-
-type Model = BTreeMap<Vec<u8>, (Vec<u8>, Option<Millis>)>;
+const VALUE_BYTES_MAX: usize = if cfg!(miri) { 3_000 } else { 60_000 };
+/// Most steps while a snapshot takes one key.
+const STEPS_PER_KEY: u64 = 4;
 
 struct World {
-    store: Store,
+    store: Arc<Store>,
     thread: ThreadContext,
+    journal: Arc<Journal>,
+    follower: Follower,
     clock: Clock,
     random: Random,
-    models: Vec<Model>,
+    models: Vec<Database>,
 }
 
 impl World {
@@ -24,13 +31,17 @@ impl World {
         let config = StoreConfig {
             databases: DATABASES,
             hasher: KeyHasher::from_seed(seed),
-            address_space: Some(if cfg!(miri) { 1 << 22 } else { 1 << 34 }),
+            address_space: cfg!(miri).then_some(1 << 22),
         };
-        let store = Store::new(config).expect("address space");
-        let thread = store.thread_context().expect("a thread");
+        let store = Arc::new(Store::new(config).expect("address space"));
+        let mut thread = store.thread_context().expect("a thread");
+        let journal = Arc::new(Journal::default());
+        journal.join(&mut thread);
+        store.exclusively(&thread, |store| store.set_journal(true));
         let clock = Clock::still(Millis(1_700_000_000_000));
-        let models = vec![Model::new(); DATABASES];
-        World { store, thread, clock, random: Random::from_seed(seed), models }
+        let (follower, models) = (Follower::new(DATABASES), vec![Database::new(); DATABASES]);
+        let random = Random::from_seed(seed);
+        World { store, thread, journal, follower, clock, random, models }
     }
 
     fn any_key(&mut self) -> Vec<u8> {
@@ -42,7 +53,7 @@ impl World {
         let len = match self.random.below(10) {
             0..=6 => self.random.below(100),
             7..=8 => self.random.below(3_000),
-            _ => self.random.below(if cfg!(miri) { 3_000 } else { 60_000 }),
+            _ => self.random.below(VALUE_BYTES_MAX as u64),
         };
         let byte = self.random.next() as u8;
         vec![byte; len as usize]
@@ -98,9 +109,10 @@ impl World {
         let now = self.clock.now();
         let key = key(&self.store, database, bytes);
         self.store.reserve(&mut self.thread, value.len() + 100, now).expect("room");
-        let mut access = self.store.lock(&mut self.thread, &key, now).unheard();
+        let mut access = self.store.lock(&mut self.thread, &key, now);
         let expiry = deadline.map_or(Expiry::Never, Expiry::At);
         access.set_string(&key, &value, Encoding::of_new(&value), expiry).expect("room");
+        say(&mut access, &key);
         self.models[database].insert(bytes.to_vec(), (value, deadline));
     }
 
@@ -108,8 +120,9 @@ impl World {
         let expected = self.expected(database, bytes).is_some();
         let now = self.clock.now();
         let key = key(&self.store, database, bytes);
-        let removed = self.store.lock(&mut self.thread, &key, now).unheard().remove(&key);
-        assert_eq!(removed, expected);
+        let mut access = self.store.lock(&mut self.thread, &key, now);
+        assert_eq!(access.remove(&key), expected);
+        say(&mut access, &key);
         self.models[database].remove(bytes);
     }
 
@@ -119,8 +132,10 @@ impl World {
         value.resize(len, 0);
         let now = self.clock.now();
         let key = key(&self.store, database, bytes);
-        let mut access = self.store.lock(&mut self.thread, &key, now).unheard();
+        self.store.reserve(&mut self.thread, len + 100, now).expect("room");
+        let mut access = self.store.lock(&mut self.thread, &key, now);
         assert_eq!(access.resize(&key, len).expect("room"), value);
+        say(&mut access, &key);
         self.models[database].insert(bytes.to_vec(), (value, deadline));
     }
 
@@ -129,9 +144,10 @@ impl World {
         let expected = self.expected(database, bytes);
         let now = self.clock.now();
         let key = key(&self.store, database, bytes);
-        let set =
-            self.store.lock(&mut self.thread, &key, now).unheard().set_deadline(&key, deadline);
-        assert_eq!(set, Ok(expected.is_some()));
+        self.store.reserve(&mut self.thread, VALUE_BYTES_MAX + 100, now).expect("room");
+        let mut access = self.store.lock(&mut self.thread, &key, now);
+        assert_eq!(access.set_deadline(&key, deadline), Ok(expected.is_some()));
+        say(&mut access, &key);
         if let Some((value, _)) = expected {
             self.models[database].insert(bytes.to_vec(), (value, deadline));
         }
@@ -146,9 +162,10 @@ impl World {
         let to = key(&self.store, other, &target);
         let mut shards = store::ShardSet::new();
         [from.hash, to.hash].into_iter().for_each(|hash| shards.add(hash));
-        let renamed =
-            self.store.lock_all(&mut self.thread, shards, now).unheard().rename(&from, &to);
-        assert_eq!(renamed, Ok(expected.is_some()));
+        self.store.reserve(&mut self.thread, VALUE_BYTES_MAX + 1_000, now).expect("room");
+        let mut access = self.store.lock_all(&mut self.thread, shards, now);
+        assert_eq!(access.rename(&from, &to), Ok(expected.is_some()));
+        [&from, &to].into_iter().for_each(|key| say(&mut access, key));
         if let Some(value) = expected {
             self.models[database].remove(bytes);
             self.models[other].insert(target, value);
@@ -174,13 +191,40 @@ impl World {
         let expected = self.expected(database, bytes);
         let now = self.clock.now();
         let key = key(&self.store, database, bytes);
-        let mut access = self.store.lock(&mut self.thread, &key, now).unheard();
+        let mut access = self.store.lock(&mut self.thread, &key, now);
         let found = access.read(&key).map(|value| (value.bytes.to_vec(), value.deadline));
         assert_eq!(found, expected);
     }
 
+    /// Takes a snapshot while steps go on: it holds what the store and the maps held at the cut.
+    fn save(&mut self, saver: &mut ThreadContext) {
+        self.follow();
+        let (store, now) = (Arc::clone(&self.store), self.clock.now());
+        let (expected, models) = (self.follower.0.clone(), self.models.clone());
+        let meanwhile = || (0..self.random.below(STEPS_PER_KEY)).for_each(|_| self.step());
+        if let Some(saved) = journaled::save(&store, saver, now, || (), meanwhile) {
+            assert_same(&saved, &expected, "the snapshot");
+            let visible = |databases: Vec<Database>| {
+                databases.into_iter().map(|mut it| {
+                    it.retain(|_, (_, deadline)| deadline.is_none_or(|deadline| deadline > now));
+                    it
+                })
+            };
+            let [saved, models] = [saved, models].map(|it| visible(it).collect::<Vec<_>>());
+            assert_same(&saved, &models, "the snapshot beside the maps");
+        }
+    }
+
+    /// Executes what was recorded: that makes the data of the store.
+    fn follow(&mut self) {
+        self.follower.follow(&self.journal, self.journal.position());
+        let held = journaled::read(&self.store, &mut self.thread);
+        assert_same(&self.follower.0, &held, "what the journal makes");
+    }
+
     fn verify(&mut self) {
         let now = self.clock.now();
+        self.follow();
         self.store.sweep_deadlines(&mut self.thread, now);
         let (mut payload, mut dying) = (0, 0);
         for database in 0..DATABASES {
@@ -229,10 +273,15 @@ fn key<'k>(store: &Store, database: usize, bytes: &'k [u8]) -> Key<'k> {
 fn the_store_agrees_with_maps_while_everything_moves() {
     for seed in 1..if cfg!(miri) { 2 } else { 4 } {
         let mut world = World::new(seed);
+        let mut saver = world.store.thread_context().expect("a thread");
+        world.journal.join(&mut saver);
         for step in 0..STEPS {
             world.step();
             if step % (STEPS / 8) == 0 {
                 world.verify();
+            }
+            if world.random.one_in(STEPS / 20) {
+                world.save(&mut saver);
             }
         }
         world.verify();

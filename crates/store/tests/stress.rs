@@ -1,11 +1,16 @@
 //! Many threads on overlapping keys, while background jobs, flushes and exchanged databases go on:
-//! every value tells whose it is and what it should hold, so a torn or misplaced one is noticed.
+//! every value tells whose it is and what it should hold, so a torn or misplaced one is noticed. All
+//! units are recorded, and snapshots are taken one after the other: the units before a cut make the
+//! data of its snapshot, and all of them the data at the end.
 
 mod background_jobs;
+mod journaled;
 
 use base::{Clock, KeyHasher, Millis, Random};
-use std::sync::Barrier;
+use journaled::{Follower, Journal, assert_same, say};
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Barrier};
 use std::thread;
 use store::value::long_string::{CHUNK_BYTES, WHOLE_BYTES_MAX};
 use store::value::string;
@@ -26,6 +31,7 @@ const START: Millis = Millis(1_700_000_000_000);
 
 struct Shared {
     store: Store,
+    journal: Arc<Journal>,
     /// Milliseconds since `START`; the background jobs let time pass.
     elapsed: AtomicU64,
     is_done: AtomicBool,
@@ -39,8 +45,13 @@ impl Shared {
             hasher: KeyHasher::from_seed(seed),
             address_space: cfg!(miri).then_some(1 << 22),
         };
+        let store = Store::new(config).expect("address space");
+        let journal = Arc::new(Journal::default());
+        let thread = store.thread_context().expect("a thread");
+        store.exclusively(&thread, |store| store.set_journal(true));
         Shared {
-            store: Store::new(config).expect("address space"),
+            store,
+            journal,
             elapsed: AtomicU64::new(0),
             is_done: AtomicBool::new(false),
             begin: Barrier::new(WORKERS as usize),
@@ -51,6 +62,13 @@ impl Shared {
         let clock = Clock::still(START);
         clock.advance(self.elapsed.load(Ordering::Relaxed));
         clock.now()
+    }
+
+    /// A thread whose units are recorded.
+    fn thread(&self) -> ThreadContext {
+        let mut thread = self.store.thread_context().expect("a thread");
+        self.journal.join(&mut thread);
+        thread
     }
 
     fn key<'k>(&self, database: usize, bytes: &'k [u8]) -> Key<'k> {
@@ -103,7 +121,7 @@ struct Worker<'a> {
 
 impl<'a> Worker<'a> {
     fn new(shared: &'a Shared, seed: u64) -> Worker<'a> {
-        let thread = shared.store.thread_context().expect("a thread");
+        let thread = shared.thread();
         Worker { shared, thread, random: Random::from_seed(seed), refused: 0 }
     }
 
@@ -159,7 +177,7 @@ impl<'a> Worker<'a> {
     }
 
     fn read(&mut self, key: &Key<'_>, now: Millis) {
-        let mut access = self.shared.store.lock(&mut self.thread, key, now).unheard();
+        let mut access = self.shared.store.lock(&mut self.thread, key, now);
         if let Some(value) = access.read_string(key).expect("all are strings") {
             check(key.bytes, &value.to_vec());
             assert!(value.deadline.is_none_or(|it| it > now));
@@ -176,8 +194,9 @@ impl<'a> Worker<'a> {
         let store = &self.shared.store;
         let extent = value.len() + key.bytes.len() + 30;
         let reserved = store.reserve(&mut self.thread, extent, now);
-        let mut access = store.lock(&mut self.thread, key, now).unheard();
+        let mut access = store.lock(&mut self.thread, key, now);
         let written = reserved.and_then(|()| access.set_string(key, &value, Encoding::Raw, expiry));
+        say(&mut access, key);
         match written {
             Ok(()) => assert!(string_of(&access, key).expect("just written") == value),
             Err(_) => self.refused += 1,
@@ -185,15 +204,16 @@ impl<'a> Worker<'a> {
     }
 
     fn remove(&mut self, key: &Key<'_>, now: Millis) {
-        let mut access = self.shared.store.lock(&mut self.thread, key, now).unheard();
+        let mut access = self.shared.store.lock(&mut self.thread, key, now);
         access.remove(key);
+        say(&mut access, key);
         assert!(access.lookup_without_touch(key).is_none());
     }
 
     /// Lengthens or shortens a value, and makes its head right again.
     fn grow(&mut self, key: &Key<'_>, now: Millis) {
         let more = self.random.below(100) as usize;
-        let mut access = self.shared.store.lock(&mut self.thread, key, now).unheard();
+        let mut access = self.shared.store.lock(&mut self.thread, key, now);
         let Some(old) = string_of(&access, key) else { return };
         if old.len() + more > WHOLE_BYTES_MAX {
             return;
@@ -204,20 +224,22 @@ impl<'a> Worker<'a> {
         assert!(value[..kept] == old[..kept] && value[kept..].iter().all(|byte| *byte == 0));
         let sum = checksum(&value[16..]);
         value[8..16].copy_from_slice(&sum.to_le_bytes());
+        say(&mut access, key);
     }
 
     fn rewrite(&mut self, key: &Key<'_>, now: Millis) {
         let salt = self.random.next();
-        let mut access = self.shared.store.lock(&mut self.thread, key, now).unheard();
+        let mut access = self.shared.store.lock(&mut self.thread, key, now);
         let Some(old) = string_of(&access, key) else { return };
         check(key.bytes, &old);
         let value = value_of(key.bytes, old.len(), salt);
         string::set_range(&mut access, key, 0, &value, u64::MAX).expect("it is as long");
+        say(&mut access, key);
     }
 
     fn set_deadline(&mut self, key: &Key<'_>, now: Millis) {
         let deadline = self.random.one_in(2).then(|| Millis(now.0 + 1 + self.random.below(2_000)));
-        let mut access = self.shared.store.lock(&mut self.thread, key, now).unheard();
+        let mut access = self.shared.store.lock(&mut self.thread, key, now);
         match access.set_deadline(key, deadline) {
             Ok(true) => {
                 assert_eq!(access.lookup_without_touch(key).expect("there").deadline, deadline)
@@ -225,6 +247,7 @@ impl<'a> Worker<'a> {
             Ok(false) => {}
             Err(_) => self.refused += 1,
         }
+        say(&mut access, key);
     }
 
     /// Renames or copies to another key, under both locks, and makes the value the other key's.
@@ -239,9 +262,10 @@ impl<'a> Worker<'a> {
         let mut shards = ShardSet::new();
         [from.hash, to.hash].into_iter().for_each(|hash| shards.add(hash));
         let moves = self.random.one_in(2);
-        let mut access = self.shared.store.lock_all(&mut self.thread, shards, now).unheard();
+        let mut access = self.shared.store.lock_all(&mut self.thread, shards, now);
         let before = string_of(&access, from);
         let done = if moves { access.rename(from, &to) } else { access.copy(from, &to) };
+        [from, &to].into_iter().for_each(|key| say(&mut access, key));
         let Ok(done) = done else { return self.refused += 1 };
         assert_eq!(done, before.is_some());
         let Some(mut expected) = before else { return };
@@ -249,6 +273,7 @@ impl<'a> Worker<'a> {
         assert_eq!(access.lookup_without_touch(from).is_none(), moves);
         expected[..8].copy_from_slice(&number.to_le_bytes());
         string::set_range(&mut access, &to, 0, &expected[..8], u64::MAX).expect("it is as long");
+        say(&mut access, &to);
     }
 
     /// Changes all keys of a batch at once, as MSET and MGET have them.
@@ -259,10 +284,12 @@ impl<'a> Worker<'a> {
         let salt = self.random.next();
         let mut shards = ShardSet::new();
         keys.iter().for_each(|key| shards.add(key.hash));
-        let mut access = self.shared.store.lock_all(&mut self.thread, shards, now).unheard();
+        let mut access = self.shared.store.lock_all(&mut self.thread, shards, now);
         for key in keys {
             let value = value_of(key.bytes, 60, salt);
-            if access.set_string(key, &value, Encoding::Raw, Expiry::Never).is_err() {
+            let written = access.set_string(key, &value, Encoding::Raw, Expiry::Never);
+            say(&mut access, key);
+            if written.is_err() {
                 return self.refused += 1;
             }
         }
@@ -285,7 +312,7 @@ impl<'a> Worker<'a> {
 
 /// Lets time pass while the background jobs are done.
 fn background_jobs(shared: &Shared) {
-    background_jobs::run(&shared.store, &shared.is_done, || {
+    background_jobs::run(&shared.store, shared.thread(), &shared.is_done, || {
         shared.elapsed.fetch_add(40, Ordering::Relaxed);
         shared.now()
     });
@@ -294,8 +321,7 @@ fn background_jobs(shared: &Shared) {
 /// Thread that empties and exchanges databases.
 fn upheaval(shared: &Shared, seed: u64) {
     let store = &shared.store;
-    let (mut thread, mut random) =
-        (store.thread_context().expect("a thread"), Random::from_seed(seed));
+    let (mut thread, mut random) = (shared.thread(), Random::from_seed(seed));
     while !shared.is_done.load(Ordering::Relaxed) {
         store.enter(&thread);
         let database = random.below(DATABASES as u64) as usize;
@@ -319,7 +345,29 @@ fn upheaval(shared: &Shared, seed: u64) {
     }
 }
 
-fn run(shared: &Shared, rounds: u64) -> u64 {
+/// Takes snapshots, and holds each against the data that the units before its cut make.
+fn snapshots(shared: &Shared) -> Follower {
+    let (mut thread, mut follower) = (shared.thread(), Follower::new(DATABASES));
+    let (mut is_last, mut number, mut whole) = (false, 0, 0);
+    while !is_last {
+        is_last = shared.is_done.load(Ordering::Relaxed);
+        let cut = Cell::new(0);
+        let at_cut = || cut.set(shared.journal.position());
+        let saved = journaled::save(&shared.store, &mut thread, shared.now(), at_cut, || ());
+        follower.follow(&shared.journal, cut.get());
+        number += 1;
+        if let Some(saved) = saved {
+            assert_same(&saved, &follower.0, &format!("snapshot {number}"));
+            whole += 1;
+        }
+    }
+    println!("{number} snapshots, {} of them given up", number - whole);
+    follower
+}
+
+/// Returns the number of writes that were refused, and what the journal makes of the units before
+/// the last cut.
+fn run(shared: &Shared, rounds: u64) -> (u64, Follower) {
     thread::scope(|scope| {
         let workers: Vec<_> = (0..WORKERS)
             .map(|seed| {
@@ -333,16 +381,21 @@ fn run(shared: &Shared, rounds: u64) -> u64 {
             .collect();
         scope.spawn(|| background_jobs(shared));
         scope.spawn(|| upheaval(shared, 77));
+        let saver = scope.spawn(|| snapshots(shared));
         let refused: Vec<_> = workers.into_iter().map(|it| it.join()).collect();
         shared.is_done.store(true, Ordering::Relaxed);
-        refused.into_iter().map(|it| it.expect("a worker's assertion")).sum()
+        let follower = saver.join().expect("an assertion about a snapshot");
+        (refused.into_iter().map(|it| it.expect("a worker's assertion")).sum(), follower)
     })
 }
 
-/// After all threads have ended: walk, counts and sums agree with one another.
-fn verify(shared: &Shared) {
+/// After all threads have ended: walk, counts and sums agree with one another, and the journal makes
+/// the same data.
+fn verify(shared: &Shared, mut follower: Follower) {
     let store = &shared.store;
-    let (mut thread, now) = (store.thread_context().expect("a thread"), shared.now());
+    let (mut thread, now) = (shared.thread(), shared.now());
+    follower.follow(&shared.journal, shared.journal.position());
+    assert_same(&follower.0, &journaled::read(store, &mut thread), "what the journal makes");
     store.sweep_deadlines(&mut thread, Millis(now.0 + 512));
     store.enter(&thread);
     while store.free_some(&mut thread, 1_000) {}
@@ -361,7 +414,7 @@ fn verify(shared: &Shared) {
         assert_eq!((facts.keys, store.len(database)), (names.len() as u64, names.len() as u64));
         for bytes in &names {
             let key = shared.key(database, bytes);
-            let mut access = store.lock(&mut thread, &key, now).unheard();
+            let mut access = store.lock(&mut thread, &key, now);
             let value = access.read_string(&key).expect("a string").expect("it was in the walk");
             check(bytes, &value.to_vec());
             with_deadline += u64::from(value.deadline.is_some());
@@ -391,9 +444,9 @@ fn verify(shared: &Shared) {
 #[test]
 fn no_value_is_torn_lost_or_misplaced_while_many_threads_work() {
     let shared = Shared::new(1);
-    let refused = run(&shared, ROUNDS);
+    let (refused, follower) = run(&shared, ROUNDS);
     assert_eq!(refused, 0, "there is no limit");
-    verify(&shared);
+    verify(&shared, follower);
 }
 
 #[test]
@@ -403,7 +456,7 @@ fn no_value_is_torn_lost_or_misplaced_while_a_limit_evicts() {
     }
     let shared = Shared::new(2);
     shared.store.set_limits(&Limits {
-        maxmemory: 24 << 20,
+        maxmemory: 6 << 20,
         other_bytes: 0,
         workers: WORKERS,
         eviction: EvictionPolicy::AllKeysLru,
@@ -411,6 +464,7 @@ fn no_value_is_torn_lost_or_misplaced_while_a_limit_evicts() {
         lfu_log_factor: 10,
         lfu_decay_minutes: 1,
     });
-    run(&shared, ROUNDS / 2);
-    verify(&shared);
+    let (_, follower) = run(&shared, ROUNDS / 2);
+    assert!(shared.store.totals().evicted > 0, "the limit is reached");
+    verify(&shared, follower);
 }

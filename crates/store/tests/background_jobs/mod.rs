@@ -2,11 +2,16 @@
 
 use base::{Millis, ShardId};
 use std::sync::atomic::{AtomicBool, Ordering};
-use store::Store;
+use store::{Store, ThreadContext};
 
 /// Sweeps, ages, cleans, frees and returns memory until `is_done`, at the time that `now` tells.
-pub fn run(store: &Store, is_done: &AtomicBool, now: impl Fn() -> Millis) {
-    let (mut thread, mut shard) = (store.thread_context().expect("a thread"), 0_u8);
+pub fn run(
+    store: &Store,
+    mut thread: ThreadContext,
+    is_done: &AtomicBool,
+    now: impl Fn() -> Millis,
+) {
+    let mut shard = 0_u8;
     while !is_done.load(Ordering::Relaxed) {
         let now = now();
         store.sweep_deadlines(&mut thread, now);
