@@ -74,6 +74,7 @@ else
   check "process, slow sink" python3 tests/process/slow_sink.py
   check "process, crashes" python3 tests/process/crashes.py --every 7
   check "process, kills" python3 tests/process/kills.py --seconds 40
+  check "process, journaled" python3 tests/process/journaled.py --lives 2 --rounds 25 --transcripts 4
   # Those two have scripts, which cannot run.
   check files python3 tests/rdb/run.py --server "$VARVE_SERVER --enable-debug-command yes" --skip '^aof/redis-[23].*-script'
 fi

@@ -40,6 +40,7 @@
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
 mod chunks;
+mod cut;
 pub mod disk;
 pub mod inspect;
 pub mod log;
@@ -53,6 +54,7 @@ pub mod sync_line;
 pub mod unit;
 pub mod writer;
 
+pub use cut::CutMark;
 pub use ring::{Lane, Place, Reader, Ring};
 pub use unit::{Command, Words};
 

@@ -4,6 +4,7 @@
 //! differential ──same commands──▶ Varve, a reference server     replies and values are compared
 //! hammer       ──many at once───▶ Varve                         invariants are checked at the end
 //! effects      ──what is told──▶ a follower, live peers          data are compared
+//! rounds       ──random──▶ Varve with files                      tests/process/journaled.py compares data
 //! ```
 //!
 //! Owner: the servers that a run starts, and the seed that it prints.
@@ -15,3 +16,4 @@ pub mod client;
 pub mod differential;
 pub mod effects;
 pub mod hammer;
+pub mod rounds;

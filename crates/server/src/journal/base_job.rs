@@ -100,9 +100,7 @@ impl Job for BaseJob {
         if self.is_void.load(Acquire) {
             return;
         }
-        // Nobody puts units, so all that is behind the tail comes after the cut.
-        let cut = self.journal.ring.tail();
-        self.journal.cut.store(cut, Release);
+        let cut = self.journal.cut.mark(&self.journal.ring);
         if self.turns_on {
             instance.store.set_journal(true);
         }

@@ -9,7 +9,6 @@
 //! of the set before its base is; so is going on after a sync that has failed.
 
 use super::base_job::{BaseJob, Event, Rotation};
-use super::shared::NO_CUT;
 use super::writer::JournalThread;
 use base::Millis;
 use crossbeam_channel::unbounded;
@@ -24,7 +23,7 @@ use settings::journal::{
 use snapshot::SaveError;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant};
 
 /// Time after a failure before the next try.
@@ -206,7 +205,7 @@ impl JournalThread {
             }
         };
         (rotation.first, rotation.cut) = (Some(first), None);
-        self.journal.cut.store(NO_CUT, Release);
+        self.journal.cut.clear();
         self.count_files();
         Ok(())
     }
@@ -246,12 +245,12 @@ impl JournalThread {
         if !self.instance.journal.is_on.load(Relaxed) {
             self.instance.store.exclusively(&self.thread, |store| store.set_journal(false));
             self.log = None;
-            self.journal.cut.store(NO_CUT, Release);
+            self.journal.cut.clear();
         } else if is_apart || self.log.as_ref().is_some_and(Log::has_sync_failed) {
             self.journal.asked.rewrite.store(true, Relaxed);
         }
         if had_cut {
-            self.journal.cut.store(NO_CUT, Release);
+            self.journal.cut.clear();
         }
     }
 }

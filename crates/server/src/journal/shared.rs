@@ -3,7 +3,7 @@
 use super::wake::Rest;
 use crate::output::ALL_SAFE;
 use command::Instance;
-use journal::{Lane, Reader, Ring};
+use journal::{CutMark, Lane, Reader, Ring};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Acquire, Ordering::Relaxed};
 use std::sync::atomic::{AtomicUsize, Ordering::Release};
@@ -11,8 +11,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use store::ThreadContext;
 
-/// Position that no stream reaches: there is no cut.
-pub const NO_CUT: u64 = u64::MAX;
 /// Number of lanes: one for each thread that may pass the gate.
 const LANES: usize = base::gate::MEMBERS_MAX;
 /// Distance from the oldest position in memory to the tail that the ring has room for.
@@ -45,8 +43,8 @@ pub struct Journal {
     pub(super) policy: Mutex<()>,
     /// Bytes that may wait for the file.
     pub(super) budget: AtomicU64,
-    /// Position of a cut at which the file is to end; nothing behind it is written before.
-    pub(super) cut: AtomicU64,
+    /// Where the file is to end, during a rotation.
+    pub(super) cut: CutMark,
     pub(super) abroad: Abroad,
     pub(super) asked: Asked,
 }
@@ -86,7 +84,7 @@ impl Journal {
             is_closing: AtomicBool::new(false),
             policy: Mutex::new(()),
             budget: AtomicU64::new(BUDGET_MIN),
-            cut: AtomicU64::new(NO_CUT),
+            cut: CutMark::default(),
             abroad: Abroad::default(),
             asked: Asked::default(),
         };

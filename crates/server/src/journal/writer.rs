@@ -9,7 +9,7 @@
 
 use super::base_job::Rotations;
 use super::policy::sync_policy;
-use super::shared::{BUDGET_MIN, Journal, NO_CUT};
+use super::shared::{BUDGET_MIN, Journal};
 use super::syncer::Syncer;
 use crate::limits;
 use crate::saver::Saver;
@@ -219,9 +219,7 @@ impl JournalThread {
             // all of that, and not for the first.
             thread::yield_now();
         }
-        // First what is whole: units behind a cut come after it is told.
-        let whole = self.reader.whole();
-        let limit = whole.min(self.journal.cut.load(Acquire));
+        let limit = self.journal.cut.limit(&mut self.reader);
         let Some(log) = &mut self.log else {
             // What is behind a cut is for the file that is about to begin.
             self.journal.written.store(limit, Relaxed);
@@ -440,7 +438,7 @@ impl JournalThread {
         self.saver.cancel_rotation();
         self.rotations = Rotations::default();
         self.instance.store.exclusively(&self.thread, |store| store.set_journal(false));
-        self.journal.cut.store(NO_CUT, Release);
+        self.journal.cut.clear();
         self.wait_for_sync();
         if let Some(mut log) = self.log.take()
             && !log.is_apart()

@@ -3,7 +3,7 @@
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
-use torture::{differential, effects, hammer};
+use torture::{differential, effects, hammer, rounds};
 
 #[derive(Parser)]
 #[command(about = "Random commands against a server")]
@@ -20,6 +20,8 @@ enum What {
     Hammer(hammer::Arguments),
     /// Executes the effects of commands elsewhere, and compares the data
     Effects(effects::Arguments),
+    /// Plays random rounds on a server that runs already
+    Rounds(rounds::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -27,6 +29,7 @@ fn main() -> ExitCode {
         What::Differential(arguments) => differential::run(arguments),
         What::Hammer(arguments) => hammer::run(arguments),
         What::Effects(arguments) => effects::run(arguments),
+        What::Rounds(arguments) => rounds::run(arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

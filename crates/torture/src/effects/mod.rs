@@ -18,6 +18,7 @@ mod server;
 mod state;
 
 pub use arguments::Arguments;
+pub(crate) use near::near_deadline;
 
 use crate::differential::generate::Generator;
 use anyhow::Result;
