@@ -36,6 +36,13 @@ pub fn seal_payload(mut value: Vec<u8>, version: Version) -> Vec<u8> {
     value
 }
 
+/// The version that stands at the end of a payload, whatever else is wrong with it.
+pub fn payload_version(bytes: &[u8]) -> Option<Version> {
+    let (sealed, _) = bytes.split_last_chunk::<CHECKSUM_BYTES>()?;
+    let (_, version) = sealed.split_last_chunk::<2>()?;
+    Some(Version(u16::from_le_bytes(*version)))
+}
+
 /// Checks version and checksum of a payload, as far as `checks` says.
 ///
 /// # Errors

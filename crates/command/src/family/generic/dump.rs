@@ -6,7 +6,7 @@ use crate::effects;
 use crate::refusal::Refusal;
 use crate::value_limits::{checks_version, timed_version, value_limits};
 use base::Millis;
-use rdb::{Checks, Error, Flaw};
+use rdb::{Checks, Error, Flaw, Version, payload_version};
 use settings::snapshots::RDBCOMPRESSION;
 use snapshot::Collected;
 use std::sync::atomic::Ordering::Relaxed;
@@ -103,11 +103,29 @@ fn put(
     Ok(())
 }
 
-/// Says that a key holds the value of a payload now, in place of any other, and its deadline.
+/// Says that a key holds the value of a payload now, in place of any other, and its deadline. A
+/// payload that only younger servers read is written anew; with deadlines of fields, which no
+/// payload for all has, commands make the value.
 fn say_restored(access: &mut Access<'_>, key: &Key<'_>, payload: &[u8], deadline: Option<Millis>) {
-    let mut millis = IntegerText::new();
-    let millis = millis.format_unsigned(deadline.map_or(0, |deadline| deadline.0));
-    effects::words(access, key, &[b"RESTORE", key.bytes, millis, payload, b"REPLACE", b"ABSTTL"]);
+    if !access.is_heard() {
+        return;
+    }
+    let is_for_all = |payload: &[u8]| payload_version(payload) <= Some(Version::COMMON);
+    let anew = match is_for_all(payload) {
+        true => None,
+        false => snapshot::dump(access, key, Version::VALKEY, true),
+    };
+    let payload = anew.as_deref().unwrap_or(payload);
+    if is_for_all(payload) {
+        let mut millis = IntegerText::new();
+        let millis = millis.format_unsigned(deadline.map_or(0, |deadline| deadline.0));
+        let words = [b"RESTORE", key.bytes, millis, payload, b"REPLACE", b"ABSTTL"];
+        return effects::words(access, key, &words);
+    }
+    let mut commands = Vec::new();
+    access.value_in_words(key, |args| commands.push(args));
+    effects::del(access, key);
+    commands.into_iter().for_each(|args| access.effect(key.keyspace, args));
 }
 
 /// The deadline that the second argument stands for; zero is none.
