@@ -30,7 +30,9 @@ LATER = 10 * 24 * SOON
 DATABASES = 16
 PATIENCE = 30  # seconds until what has expired is removed
 # The policy of eviction, the protocol of all connections (none: some of each), and the form of the base.
-LIVES = [("allkeys-lru", 3, "no"), ("allkeys-random", None, "no"), ("allkeys-lfu", 2, "yes"), ("volatile-ttl", None, "no")]
+LIVES = [("allkeys-lru", 3, "no"), ("allkeys-random", None, "no"), ("allkeys-lfu", 2, "yes"), ("allkeys-lru", None, "yes")]
+# The form of a sketch hangs on a setting that whoever reads the files does not know, in Valkey too.
+LEFT_OUT = {"hyperloglog-forms.txt"}
 EVICTING = ("--maxmemory", "40mb")
 ROTATING = ("--auto-aof-rewrite-min-size", "4mb", "--auto-aof-rewrite-percentage", "100")
 
@@ -158,7 +160,7 @@ class Life:
 
     def __init__(self, number, torture, seed, rounds):
         self.policy, self.resp, self.preamble = LIVES[number % len(LIVES)]
-        self.command = [torture, "rounds", "--seed", seed, "--round", number * rounds, "--rounds", rounds, "--fill", 2]
+        self.command = [torture, "rounds", "--seed", seed, "--round", number * rounds, "--rounds", rounds, "--fill", 4]
         self.command += ["--resp", self.resp] if self.resp else []
 
     def settings(self):
@@ -213,7 +215,7 @@ def reader(program):
 
 def transcripts(every):
     """Plays transcripts, and compares behind each of them."""
-    paths = sorted(TRANSCRIPTS.parent.glob("*.txt"))[::every]
+    paths = sorted(path for path in TRANSCRIPTS.parent.glob("*.txt") if path.name not in LEFT_OUT)[::every]
     with contextlib.ExitStack() as stack:
         programs = ("valkey-server", "redis-server") if are_there() else ()
         readers = [(program, *stack.enter_context(reader(program))) for program in programs]
