@@ -170,7 +170,7 @@ class Life:
         """Plays the rounds; what was done."""
         with Appending(*self.settings()) as server:
             played = [str(word) for word in [*self.command, "--port", server.port]]
-            said = subprocess.run(played, check=True, capture_output=True, text=True).stdout.strip()
+            said = subprocess.run(played, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
             db = server.connect()
             at_rest(db)
             counts = dict(line.split(":") for line in db.command("INFO").decode().split() if line.count(":") == 1)

@@ -1,7 +1,7 @@
 //! Many threads on overlapping keys, while background jobs, flushes and exchanged databases go on:
-//! every value tells whose it is and what it should hold, so a torn or misplaced one is noticed. All
-//! units are recorded, and snapshots are taken one after the other: the units before a cut make the
-//! data of its snapshot, and all of them the data at the end.
+//! every value tells whose it is and what it should hold, so a torn or misplaced one is noticed.
+//! All units are recorded, and snapshots are taken one after the other: the units before a cut make
+//! the data of its snapshot, and all of them the data at the end.
 
 mod background_jobs;
 mod journaled;
@@ -389,8 +389,8 @@ fn run(shared: &Shared, rounds: u64) -> (u64, Follower) {
     })
 }
 
-/// After all threads have ended: walk, counts and sums agree with one another, and the journal makes
-/// the same data.
+/// After all threads have ended: walk, counts and sums agree with one another, and the journal
+/// makes the same data.
 fn verify(shared: &Shared, mut follower: Follower) {
     let store = &shared.store;
     let (mut thread, now) = (shared.thread(), shared.now());

@@ -4,7 +4,7 @@
 //! differential ──same commands──▶ Varve, a reference server     replies and values are compared
 //! hammer       ──many at once───▶ Varve                         invariants are checked at the end
 //! effects      ──what is told──▶ a follower, live peers          data are compared
-//! rounds       ──random──▶ Varve with files                      tests/process/journaled.py compares data
+//! rounds       ──random commands─▶ Varve with files              data are compared elsewhere
 //! ```
 //!
 //! Owner: the servers that a run starts, and the seed that it prints.
