@@ -6,7 +6,7 @@ use crate::client::{Client, Reply, encoded};
 use crate::differential::generate::{CLIENTS, Dice, Generator, settings};
 use crate::differential::step::{self, Action, Request, Step, name, request};
 use crate::effects::near_deadline;
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use std::time::{Duration, Instant};
 
 /// Arguments of `varve-torture rounds`.
@@ -41,7 +41,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let mut requests = 0;
     for number in arguments.round..arguments.round + arguments.rounds {
         let mut player = Player::open(arguments.port)?;
-        player.round(&generator, arguments.seed, number, arguments.fill)?;
+        player
+            .round(&generator, arguments.seed, number, arguments.fill)
+            .with_context(|| format!("seed {}, round {number}", arguments.seed))?;
         requests += player.requests;
     }
     println!("{requests} requests in {} rounds", arguments.rounds);
@@ -100,6 +102,7 @@ impl Player {
                 self.send(*client, request.clone())?;
                 let exists = step::request(&[b"EXISTS", &key[..]]);
                 self.until(*client, &exists, |reply| *reply != Reply::Integer(1))
+                    .with_context(|| step::line(request))
             }
             Action::Serve { waiters, keys, then } => self.serve(*client, waiters, keys, then),
         }
@@ -120,7 +123,7 @@ impl Player {
         for (number, (other, waiter)) in waiting.iter().enumerate() {
             self.send(*other, select.clone())?;
             self.clients[*other].send(&encoded(waiter))?;
-            self.until_blocked(number + 1)?;
+            self.until_blocked(number + 1).with_context(|| step::line(waiter))?;
         }
         then.iter().try_for_each(|request| self.send(client, request.clone()))?;
         waiting.iter().try_for_each(|(other, _)| self.clients[*other].receive().map(drop))
