@@ -88,14 +88,7 @@ impl<F: Files> Set<F> {
     pub fn open(files: F, prefix: &str) -> Result<Set<F>, SetError> {
         let names = files.list().map_err(|error| failed("list files of", prefix, error))?;
         let names: HashSet<String> = names.into_iter().collect();
-        let mut set = Set {
-            files,
-            prefix: prefix.to_owned(),
-            manifest: Manifest::default(),
-            has_unsafe_names: false,
-            removed: 0,
-            is_apart: false,
-        };
+        let mut set = Set::empty(files, prefix);
         let manifest = set.manifest_name();
         let temporary =
             [set.temporary_manifest(), set.temporary_incremental(), set.temporary_base()];
@@ -114,6 +107,28 @@ impl<F: Files> Set<F> {
         let mut left = temporary.iter().filter(|name| names.contains(*name));
         left.try_for_each(|name| set.remove(name))?;
         Ok(set)
+    }
+
+    /// Opens the set of a directory to read it, while somebody else may be writing it: nothing is
+    /// removed. Files that are missing show when they are opened.
+    ///
+    /// # Errors
+    /// Those of the disk and of the manifest, also where there is none.
+    pub fn look(files: F, prefix: &str) -> Result<Set<F>, SetError> {
+        let mut set = Set::empty(files, prefix);
+        set.manifest = set.read_manifest(&set.manifest_name())?;
+        Ok(set)
+    }
+
+    fn empty(files: F, prefix: &str) -> Set<F> {
+        Set {
+            files,
+            prefix: prefix.to_owned(),
+            manifest: Manifest::default(),
+            has_unsafe_names: false,
+            removed: 0,
+            is_apart: false,
+        }
     }
 
     fn remove(&self, name: &str) -> Result<(), SetError> {
@@ -441,5 +456,21 @@ mod tests {
         files.put("temp-a.aof.base", b"half");
         open(&files).expect("a set");
         assert!(files.list().expect("listed").is_empty());
+    }
+
+    #[test]
+    fn who_only_looks_leaves_all_that_a_writer_is_about_to_switch() {
+        let files = SimulatedFiles::new();
+        assert!(matches!(Set::look(files.clone(), "a.aof"), Err(SetError::Disk { .. })));
+        for name in
+            ["temp-a.aof.manifest", "temp-a.aof.base", "temp-a.aof.incr", "a.aof.1.incr.aof"]
+        {
+            files.put(name, b"half");
+        }
+        assert!(Set::look(files.clone(), "a.aof").is_err());
+        files.put("a.aof.manifest", b"file a.aof.1.incr.aof seq 1 type i\n");
+        let set = Set::look(files.clone(), "a.aof").expect("a set");
+        assert_eq!(set.last_incremental(), 1);
+        assert_eq!(files.list().expect("listed").len(), 5);
     }
 }

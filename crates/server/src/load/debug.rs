@@ -2,7 +2,7 @@
 
 use super::error::LoadFailed;
 use super::rdb::{self, Wanted};
-use super::{OpenedSet, open_set, read_set};
+use super::{OpenedSet, look_at_set, read_set};
 use crate::journal::Journal;
 use crate::limits;
 use crate::saver::Saver;
@@ -176,7 +176,7 @@ fn in_place<T>(
 /// Loads the append-only files in place of what is there. They are read as they are: nothing is
 /// cut off.
 fn load_aof(instance: &Instance, thread: &mut ThreadContext) -> Result<Vec<Vec<u8>>, LoadFailed> {
-    let OpenedSet { set, path } = open_set(instance)?;
+    let OpenedSet { set, path } = look_at_set(instance)?;
     if set.manifest().to_load().next().is_none() {
         let error = io::ErrorKind::NotFound.into();
         return Err(LoadFailed::of_system("opening", &path)(error));

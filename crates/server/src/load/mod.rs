@@ -23,7 +23,7 @@ pub use error::LoadFailed;
 use aof::Contents;
 use command::Instance;
 use journal::disk::Directory;
-use journal::set::Set;
+use journal::set::{Set, SetError};
 use journal::sync_line::ReplicationId;
 use rdb::Wanted;
 use settings::journal::{APPENDDIRNAME, APPENDFILENAME, APPENDONLY};
@@ -95,13 +95,33 @@ pub fn open(instance: &Instance) -> Result<Option<Source>, LoadFailed> {
 ///
 /// # Errors
 /// When files cannot be read, or are no set.
-pub fn open_set(instance: &Instance) -> Result<OpenedSet, LoadFailed> {
+fn open_set(instance: &Instance) -> Result<OpenedSet, LoadFailed> {
     let path = APPENDDIRNAME.get(&instance.settings).to_string();
     let prefix = APPENDFILENAME.get(&instance.settings);
     let directory = Directory::open(Path::new(&path));
     let directory = directory.map_err(LoadFailed::of_system("opening", &path))?;
     adopt::adopt(&directory, &path, &prefix)?;
-    let set = Set::open(directory, &prefix);
+    opened(instance, path, Set::open(directory, &prefix))
+}
+
+/// Opens the append-only files to read them, while the journal may be writing them. Loading must
+/// have begun.
+///
+/// # Errors
+/// When files cannot be read, or are no set.
+pub fn look_at_set(instance: &Instance) -> Result<OpenedSet, LoadFailed> {
+    let path = APPENDDIRNAME.get(&instance.settings).to_string();
+    let directory = Directory::open(Path::new(&path));
+    let directory = directory.map_err(LoadFailed::of_system("opening", &path))?;
+    let set = Set::look(directory, &APPENDFILENAME.get(&instance.settings));
+    opened(instance, path, set)
+}
+
+fn opened(
+    instance: &Instance,
+    path: String,
+    set: Result<Set<Directory>, SetError>,
+) -> Result<OpenedSet, LoadFailed> {
     let set = set.map_err(|error| failed_set(&path, error))?;
     instance.loading.expect(aof::total_bytes(set.files(), &path, set.manifest())?);
     Ok(OpenedSet { set, path })
@@ -174,7 +194,7 @@ pub fn end(instance: &Instance, recovered: Recovered) {
     instance.end_loading(functions);
 }
 
-fn failed_set(path: &str, error: journal::set::SetError) -> LoadFailed {
+fn failed_set(path: &str, error: SetError) -> LoadFailed {
     LoadFailed::Set { directory: path.to_owned(), error: Box::new(error) }
 }
 
