@@ -9,7 +9,7 @@ use store::value::hash::HashLimit;
 use store::value::list::ListLimit;
 use store::value::set::SetLimit;
 use store::value::sorted_set::SortedSetLimit;
-use store::{Store, StoreConfig, ThreadContext};
+use store::{Flush, Store, StoreConfig, ThreadContext};
 
 const NOW: Millis = Millis(1_700_000_000_000);
 
@@ -45,5 +45,8 @@ fuzz_target!(|data: &[u8]| {
         let again = stored(&store, &mut thread, &payload).expect("its own payload");
         assert_eq!(again.len(), payload.len());
     }
+    // A store that is dropped keeps its tables of nodes.
+    store.flush(&mut thread, Flush::All);
+    while store.free_some(&mut thread, usize::MAX) {}
     store.leave(&thread);
 });

@@ -85,6 +85,14 @@ class Data:
             soon = [field for field, left in zip(fields, left) if isinstance(left, list) and 0 <= left[0] < SOON]
             self.asked(database, [("HPEXPIREAT", name, later, "FIELDS", 1, field) for field in soon])
 
+    def remove_negative_zeros(self):
+        """Whether a zero keeps its sign hangs on the form of its sorted set, and with that on settings that readers do not know."""
+        for database, names in self.each(b"zset"):
+            zeros = self.asked(database, [("ZRANGEBYSCORE", name, 0, 0, "WITHSCORES") for name in names])
+            for name, found in zip(names, zeros):
+                members = [member for member, score in zip(found[::2], found[1::2]) if score == b"-0"] if isinstance(found, list) else []
+                self.asked(database, [("ZREM", name, member) for member in members])
+
     def persist_fields(self):
         """No field has a deadline."""
         for database, name, fields in self.hashes():
@@ -124,6 +132,7 @@ def at_rest(db):
     while True:
         data = Data(db)
         data.put_off_deadlines()
+        data.remove_negative_zeros()
         data = Data(db)
         if not data.hides_something():
             return data
@@ -247,6 +256,7 @@ def main():
     """Plays what the arguments name."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lives", type=int, default=2)
+    parser.add_argument("--first", type=int, default=0, help="number of the first life")
     parser.add_argument("--rounds", type=int, default=25, help="of each life")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--transcripts", type=int, default=1)
@@ -255,7 +265,7 @@ def main():
     torture = pathlib.Path(os.environ.get("VARVE_TORTURE", pathlib.Path(program).parent / "varve-torture"))
     if options.transcripts:
         print(transcripts(options.transcripts), flush=True)
-    for number in range(options.lives if torture.exists() else 0):
+    for number in range(options.first, options.first + options.lives if torture.exists() else 0):
         try:
             print("life %d: %s" % (number, Life(number, torture, options.seed, options.rounds).run()), flush=True)
         except AssertionError as problem:

@@ -7,15 +7,16 @@ use rdb::{Checks, Error, Flaw, Output, Version, open_payload, seal_payload};
 use std::ops::ControlFlow;
 use store::{Access, Key};
 
-/// Returns the value of a key as a payload of DUMP; `None` if there is none. Deadlines of fields
-/// are written as version `timed` has them.
+/// Returns the value of a key as a payload of DUMP, with fields that have expired and are not
+/// removed yet; `None` if there is none. Deadlines of fields are written as version `timed` has
+/// them.
 pub fn dump(
     access: &Access<'_>,
     key: &Key<'_>,
     timed: Version,
     compresses: bool,
 ) -> Option<Vec<u8>> {
-    let (value, mut encoder) = (access.value(key)?, Encoder::default());
+    let (value, mut encoder) = (access.value(key)?.with_expired(), Encoder::default());
     let form = loop {
         if let ControlFlow::Break(form) = encoder.look(value, timed) {
             break form?;

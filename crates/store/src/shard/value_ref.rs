@@ -48,6 +48,12 @@ impl<'g> ValueRef<'g> {
         self.as_of
     }
 
+    /// Returns the same value with the parts that have expired and are not removed yet.
+    #[must_use]
+    pub fn with_expired(self) -> ValueRef<'g> {
+        ValueRef { as_of: Millis(0), ..self }
+    }
+
     /// Hash function that places elements.
     #[inline]
     pub(crate) fn hasher(&self) -> &'g KeyHasher {

@@ -184,6 +184,17 @@ fn scan_removes_the_expired_among_the_keys_that_it_looks_for() {
 }
 
 #[test]
+fn a_payload_has_fields_that_have_expired_and_are_not_removed_yet() {
+    let mut world = World::new();
+    check(&mut world, &[("HSET h f v g w", ":2"), ("HPEXPIRE h 1 FIELDS 1 f", "*1 :1")]);
+    world.instance.clock.advance(2);
+    let reply = world.answer_words(&[b"DUMP", b"h"]);
+    let begin = reply.iter().position(|byte| *byte == b'\n').expect("a bulk string") + 1;
+    world.answer_words(&[b"RESTORE", b"copy", b"0", &reply[begin..reply.len() - 2]]);
+    check(&mut world, &[("HLEN copy", ":2"), ("HGET copy f", "$-1"), ("HGET copy g", "$1 w")]);
+}
+
+#[test]
 fn the_empty_key_matches_only_the_pattern_for_all() {
     let mut world = World::new();
     check(
