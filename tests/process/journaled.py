@@ -85,13 +85,10 @@ class Data:
             soon = [field for field, left in zip(fields, left) if isinstance(left, list) and 0 <= left[0] < SOON]
             self.asked(database, [("HPEXPIREAT", name, later, "FIELDS", 1, field) for field in soon])
 
-    def remove_negative_zeros(self):
+    def remove_zeros(self):
         """Whether a zero keeps its sign hangs on the form of its sorted set, and with that on settings that readers do not know."""
         for database, names in self.each(b"zset"):
-            zeros = self.asked(database, [("ZRANGEBYSCORE", name, 0, 0, "WITHSCORES") for name in names])
-            for name, found in zip(names, zeros):
-                members = [member for member, score in zip(found[::2], found[1::2]) if score == b"-0"] if isinstance(found, list) else []
-                self.asked(database, [("ZREM", name, member) for member in members])
+            self.asked(database, [("ZREMRANGEBYSCORE", name, 0, 0) for name in names])
 
     def persist_fields(self):
         """No field has a deadline."""
@@ -132,7 +129,7 @@ def at_rest(db):
     while True:
         data = Data(db)
         data.put_off_deadlines()
-        data.remove_negative_zeros()
+        data.remove_zeros()
         data = Data(db)
         if not data.hides_something():
             return data
