@@ -8,26 +8,27 @@
 
 /// Most bytes that follow as they are.
 const PLAIN_MAX: usize = 32;
-/// Shortest repetition.
-const REPEAT_MIN: usize = 3;
+/// Shortest repetition that is worth it. Three bytes again would save one and end the plain bytes
+/// before, whose successors need a byte of their own.
+const REPEAT_MIN: usize = 4;
 /// Longest repetition.
 const REPEAT_MAX: usize = 264;
 /// Length bits that say that a byte of length follows.
 const LONG: usize = 7;
 /// Most bytes from a repetition back to its source.
 const DISTANCE_MAX: usize = 1 << 13;
-/// Bits of a hash of three bytes.
+/// Bits of a hash of four bytes.
 const HASH_BITS: u32 = 14;
 /// Bytes that one compressed byte mostly becomes, at most.
 const EXPANSION_USUAL: usize = 4;
-/// Multiplier of the hash of three bytes: odd, with well mixed bits.
+/// Multiplier of the hash of four bytes: odd, with well mixed bits.
 const HASH_FACTOR: u32 = 0x9e37_79b1;
 /// Most positions of a repetition that are noted.
 const NOTED_MAX: usize = 4;
 /// Positions at which nothing repeats before each second one is skipped, and so on.
 const PATIENCE: usize = 32;
 /// Longest step from a position to the next.
-const STEP_MAX: usize = 8;
+const STEP_MAX: usize = 16;
 /// Most bytes that one compressed byte can become.
 const EXPANSION_MAX: usize = REPEAT_MAX / 3;
 
@@ -79,7 +80,7 @@ fn repeat<'a>(control: usize, mut from: &'a [u8], to: &mut Vec<u8>) -> Option<&'
 /// Compresses texts one after the other.
 #[derive(Clone, Debug, Default)]
 pub struct Compressor {
-    /// Position of the last three bytes with a hash, plus one. What an earlier text has left is
+    /// Position of the last four bytes with a hash, plus one. What an earlier text has left is
     /// harmless, for whatever is found here is compared before it is used.
     seen: Vec<u32>,
 }
@@ -126,12 +127,11 @@ impl Compressor {
         (length >= REPEAT_MIN).then_some((source, length))
     }
 
-    /// Returns the last position within reach with the hash of the three bytes at `at`, and notes
+    /// Returns the last position within reach with the hash of the four bytes at `at`, and notes
     /// `at` in its place.
     #[inline]
     fn look_up(&mut self, from: &[u8], at: usize) -> Option<usize> {
-        let [one, two, three] = *from.get(at..)?.first_chunk()?;
-        let word = u32::from_le_bytes([one, two, three, 0]);
+        let word = u32::from_le_bytes(*from.get(at..)?.first_chunk()?);
         let hash = (word.wrapping_mul(HASH_FACTOR) >> (32 - HASH_BITS)) as usize;
         let noted = u32::try_from(at + 1).ok()?;
         let before = std::mem::replace(&mut self.seen[hash], noted) as usize;
@@ -143,8 +143,23 @@ impl Compressor {
 /// Number of bytes, within the limit of a repetition, that are equal at two positions.
 #[inline]
 fn common(from: &[u8], source: usize, at: usize) -> usize {
-    let pairs = from[source..].iter().zip(&from[at..]).take(REPEAT_MAX);
-    pairs.take_while(|(one, other)| one == other).count()
+    let most = (from.len() - at).min(REPEAT_MAX);
+    let (one, other) = (&from[source..source + most], &from[at..at + most]);
+    let words = one.chunks_exact(8).zip(other.chunks_exact(8));
+    for (number, (one, other)) in words.enumerate() {
+        let differs = word(one) ^ word(other);
+        if differs != 0 {
+            return number * 8 + differs.trailing_zeros() as usize / 8;
+        }
+    }
+    let begin = most / 8 * 8;
+    let rest = one[begin..].iter().zip(&other[begin..]);
+    begin + rest.take_while(|(one, other)| one == other).count()
+}
+
+#[inline]
+fn word(bytes: &[u8]) -> u64 {
+    bytes.try_into().map_or(0, u64::from_le_bytes)
 }
 
 /// Number of bytes that are equal before two positions.
@@ -164,7 +179,11 @@ fn plain_bytes(count: usize) -> usize {
 fn put_plain(plain: &[u8], to: &mut Vec<u8>) {
     for plain in plain.chunks(PLAIN_MAX) {
         to.push(narrow::to_u8(plain.len() - 1));
-        to.extend_from_slice(plain);
+        match plain.len() {
+            // Most of what stands between repetitions is shorter than a call to copy it.
+            0..8 => plain.iter().for_each(|byte| to.push(*byte)),
+            _ => to.extend_from_slice(plain),
+        }
     }
 }
 
