@@ -65,9 +65,9 @@ pub trait File: Send + Sync {
     /// Those of the system.
     fn append(&self, bytes: &[u8]) -> io::Result<usize>;
 
-    /// Does the same past the system's cache where that can be and is worth it: of many bytes, which
-    /// lie in memory as in the blocks of the file, as those of a `Stage` do. It takes the least of
-    /// the processor, and waits for the disk.
+    /// Does the same past the system's cache where that can be and is worth it: with many bytes
+    /// that lie in memory as in the blocks of the file, as those of a `Stage` do. It takes the
+    /// least of the processor, and waits for the disk.
     ///
     /// # Errors
     /// Those of the system.

@@ -95,8 +95,8 @@ impl Compressor {
         let (mut at, mut plain, mut missed) = (0, 0, 0);
         while at < from.len() && to.len() + plain_bytes(at - plain) <= most {
             let Some((source, length)) = self.find_repetition(from, at) else {
-                // Where nothing repeats, not each position is looked at. The bytes decide by how much
-                // steps differ, so that those through the same bytes again come to meet.
+                // Where nothing repeats, not each position is looked at. The bytes decide by how
+                // much steps differ, so that those through the same bytes again come to meet.
                 missed += 1;
                 let step = (1 + missed / PATIENCE).min(STEP_MAX);
                 at += step - usize::from(from[at]) % step.div_ceil(2);
