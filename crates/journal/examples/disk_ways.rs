@@ -3,8 +3,8 @@
 //! ```text
 //! disk_ways FOLDER [MEGABYTES]
 //! ```
-//! Through the system's cache and past it, by the size of the pieces; then syncs of a file that each
-//! makes longer, beside syncs of what takes the place of padding.
+//! Through the system's cache and past it, by the size of the pieces; then syncs of a file that
+//! each makes longer, beside syncs of what takes the place of padding.
 
 use journal::disk::{Directory, File, Files, OpenFile, Stage, append_all, append_all_past_cache};
 use rustix::time::{ClockId, clock_gettime};
