@@ -176,7 +176,7 @@ impl File for OpenFile {
         }
         step()?;
         let written = match rustix::io::pwrite(direct, blocks, end) {
-            Err(Errno::INVAL) => {
+            Err(Errno::INVAL | Errno::OPNOTSUPP) => {
                 self.is_direct.store(false, Ordering::Relaxed);
                 return self.append(blocks);
             }
