@@ -110,7 +110,7 @@ fn serve(loaded: Loaded) -> Result<(), StartError> {
     follow_signals(&instance, signals)?;
     let (workers, mailboxes) = start_workers(&instance, &services, listeners)?;
     let (stop_background, background_jobs) = start_background(&instance, &services)?;
-    let saving = start_saver(&instance, &services.saver)?;
+    let saving = start_saver(&instance, &services)?;
     let memory = start_memory(&instance)?;
     write_pidfile(&settings);
     let served = load_data(&instance, source).and_then(|recovered| {
@@ -335,10 +335,16 @@ fn start_background(
 }
 
 /// Starts the thread that makes snapshots.
-fn start_saver(instance: &Arc<Instance>, saver: &Arc<Saver>) -> Result<JoinHandle<()>, StartError> {
+fn start_saver(
+    instance: &Arc<Instance>,
+    services: &Services,
+) -> Result<JoinHandle<()>, StartError> {
     let thread = instance.store.thread_context().ok_or_else(too_many_threads)?;
-    let (instance, saver) = (Arc::clone(instance), Arc::clone(saver));
-    spawn("saver".to_owned(), move || saver::run(&instance, &saver, thread))
+    let (instance, services) = (Arc::clone(instance), services.clone());
+    spawn("saver".to_owned(), move || {
+        let Services { journal, saver } = services;
+        saver::run(&instance, &saver, thread, &|| journal.let_changes_go_on(&instance));
+    })
 }
 
 /// Starts the thread that makes memory resident before the workers use it.

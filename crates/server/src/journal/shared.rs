@@ -45,6 +45,8 @@ pub struct Journal {
     pub(super) budget: AtomicU64,
     /// Where the file is to end, during a rotation.
     pub(super) cut: CutMark,
+    /// How often changes went on that were held back.
+    pub(super) resumes: AtomicU64,
     pub(super) abroad: Abroad,
     pub(super) asked: Asked,
 }
@@ -85,6 +87,7 @@ impl Journal {
             policy: Mutex::new(()),
             budget: AtomicU64::new(BUDGET_MIN),
             cut: CutMark::default(),
+            resumes: AtomicU64::new(0),
             abroad: Abroad::default(),
             asked: Asked::default(),
         };
@@ -131,6 +134,18 @@ impl Journal {
             return self.rest.end();
         }
         self.rest.end_if(pending >= WAKE_BYTES || self.holds_replies.load(Relaxed));
+    }
+
+    /// Lets changes go on that were held back, if there is room for them again. To be called by
+    /// whoever makes room.
+    pub fn let_changes_go_on(&self, instance: &Instance) {
+        if !instance.holds_changes() || instance.store.holds_writers_back() {
+            return;
+        }
+        if self.pending_bytes() <= self.budget.load(Relaxed) / 4 * 3 {
+            self.resumes.fetch_add(1, Relaxed);
+            instance.resume_changes();
+        }
     }
 
     /// Bytes from which on changes are held back. Where a file ends at a cut, what follows has to

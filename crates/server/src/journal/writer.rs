@@ -81,8 +81,8 @@ pub struct JournalThread {
     second: Second,
     /// Bytes of the files of the set but the last.
     other_bytes: u64,
-    /// Since when changes are held back for a snapshot.
-    snapshot_behind: Option<Instant>,
+    /// Since when changes are held back for a snapshot, and how often they had gone on before.
+    snapshot_behind: Option<(Instant, u64)>,
 }
 
 /// What is looked at once a second.
@@ -356,17 +356,20 @@ impl JournalThread {
     /// them back for long: it is given up.
     fn let_changes_go_on(&mut self) {
         let (journal, instance) = (&self.journal, &self.instance);
-        if instance.store.holds_writers_back() {
-            let since = *self.snapshot_behind.get_or_insert_with(Instant::now);
-            if since.elapsed() > SNAPSHOT_PATIENCE {
-                tracing::warn!("The disk is too slow for the snapshot: it is given up");
-                self.saver.give_up_slow(instance, &self.thread);
-            }
-            return;
+        if !instance.store.holds_writers_back() {
+            self.snapshot_behind = None;
+            return journal.let_changes_go_on(instance);
         }
-        self.snapshot_behind = None;
-        if journal.pending_bytes() <= journal.budget.load(Relaxed) / 2 {
-            instance.resume_changes();
+        // The saver lets them go on too, as soon as it has taken some of what was handed over.
+        let resumes = journal.resumes.load(Relaxed);
+        match self.snapshot_behind {
+            Some((since, before)) if before == resumes => {
+                if since.elapsed() > SNAPSHOT_PATIENCE {
+                    tracing::warn!("The disk is too slow for the snapshot: it is given up");
+                    self.saver.give_up_slow(instance, &self.thread);
+                }
+            }
+            _ => self.snapshot_behind = Some((Instant::now(), resumes)),
         }
     }
 

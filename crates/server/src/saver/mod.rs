@@ -20,14 +20,16 @@ use command::{Instance, timed_version};
 use queue::Work;
 use settings::snapshots::{RDB_KEY_SAVE_DELAY, RDBCHECKSUM, RDBCOMPRESSION};
 use snapshot::{Save, SaveError};
+use std::io::{self, Write};
 use std::sync::atomic::Ordering::Relaxed;
 use store::ThreadContext;
 
-/// Does jobs until the saver is stopped.
-pub fn run(instance: &Instance, saver: &Saver, mut thread: ThreadContext) {
+/// Does jobs until the saver is stopped. `taken` is called again and again, after a part of what
+/// was handed over has been taken.
+pub fn run(instance: &Instance, saver: &Saver, mut thread: ThreadContext, taken: &dyn Fn()) {
     while let Some(mut work) = saver.next() {
         let mut changes = 0;
-        let saved = save(instance, &mut thread, &mut work, &mut changes);
+        let saved = save(instance, &mut thread, &mut work, &mut changes, taken);
         saver.finish(instance, work, saved.map(|()| changes));
     }
 }
@@ -39,6 +41,7 @@ fn save(
     thread: &mut ThreadContext,
     work: &mut Work,
     changes: &mut u64,
+    taken: &dyn Fn(),
 ) -> Result<(), SaveError> {
     let Work { job, progress } = work;
     let is_cancelled = || progress.is_cancelled.load(Relaxed);
@@ -64,15 +67,34 @@ fn save(
         *changes = instance.store.totals().changes;
         job.at_cut(instance);
     };
+    let telling = Telling { sink: &mut *sink, taken };
     let written = match writes_commands {
-        true => save.write_commands(&mut sink, at_cut),
-        false => save.write(&mut sink, at_cut),
+        true => save.write_commands(telling, at_cut),
+        false => save.write(telling, at_cut),
     };
     instance.store.leave(save.thread);
     written?;
     sink.sync()?;
     go_on()?;
     Ok(sink.put_in_place()?)
+}
+
+/// Sink that tells after each piece that it has taken it.
+struct Telling<'a> {
+    sink: &'a mut dyn Sink,
+    taken: &'a dyn Fn(),
+}
+
+impl Write for Telling<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.sink.write(bytes);
+        (self.taken)();
+        written
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.sink.flush()
+    }
 }
 
 #[cfg(test)]
