@@ -14,6 +14,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 const DIRECT_BYTES_MIN: usize = 128 << 10;
 /// Bytes after which the system is told that it need not keep what is safe.
 const DROP_BYTES: u64 = 1 << 20;
+/// Bytes of a read from which on more of them follow.
+const LARGE_READ_BYTES: usize = 32 << 10;
+/// Bytes that the system is asked to read ahead: what was written past its cache is not there.
+const AHEAD_BYTES: u64 = 8 << 20;
 /// Bytes of a line of padding. Others read a comment in pieces of 1023 bytes, of which each must
 /// begin like one.
 const PAD_LINE_BYTES: usize = 512;
@@ -59,6 +63,7 @@ impl Directory {
             file,
             end: AtomicU64::new(end),
             padded: AtomicU64::new(end),
+            ahead: AtomicU64::new(0),
             dropped: AtomicU64::new(end),
         })
     }
@@ -151,6 +156,8 @@ pub struct OpenFile {
     end: AtomicU64,
     /// Up to where there is padding, in lines that end at multiples of their length.
     padded: AtomicU64,
+    /// Up to where the system was asked to read ahead.
+    ahead: AtomicU64,
     /// Up to where the system was told that it need not keep the file in memory.
     dropped: AtomicU64,
 }
@@ -204,6 +211,9 @@ impl File for OpenFile {
     }
 
     fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<usize> {
+        if into.len() >= LARGE_READ_BYTES {
+            self.read_ahead(at + into.len() as u64);
+        }
         Ok(rustix::io::retry_on_intr(|| rustix::io::pread(&self.file, &mut *into, at))?)
     }
 
@@ -251,6 +261,16 @@ impl OpenFile {
             rustix::io::pwrite(&self.file, b"#", end)?;
         }
         Ok(())
+    }
+
+    /// Has the system read what follows an offset, so that the next reads need not wait.
+    fn read_ahead(&self, offset: u64) {
+        let ahead = self.ahead.load(Ordering::Relaxed);
+        if ahead < offset + AHEAD_BYTES / 2 || ahead > offset + 2 * AHEAD_BYTES {
+            let bytes = NonZeroU64::new(AHEAD_BYTES);
+            let _ = fs::fadvise(&self.file, offset, bytes, Advice::WillNeed);
+            self.ahead.store(offset + AHEAD_BYTES, Ordering::Relaxed);
+        }
     }
 
     /// The whole blocks among bytes that are to be appended, if they are many enough to go past the

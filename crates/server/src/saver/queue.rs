@@ -217,7 +217,8 @@ impl Saver {
         if state.is_saving() {
             return Err(Refusal::SAVING);
         }
-        if state.has(JobKind::Rotation) {
+        // One that was asked for may still wait for a sync.
+        if state.has(JobKind::Rotation) || instance.journal.is_rewriting.load(Relaxed) {
             state.is_scheduled |= schedules;
             return if schedules { Ok(Begun::Scheduled) } else { Err(Refusal::REWRITING) };
         }
