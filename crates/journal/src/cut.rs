@@ -36,11 +36,6 @@ impl CutMark {
         cut
     }
 
-    /// Returns true while there is a cut at which the file has not ended yet.
-    pub fn is_marked(&self) -> bool {
-        self.0.load(Ordering::Relaxed) != NO_CUT
-    }
-
     /// Forgets the cut: the file has ended there, or does not end.
     pub fn clear(&self) {
         self.0.store(NO_CUT, Ordering::Release);

@@ -126,9 +126,7 @@ impl Journal {
     /// it should write now, and holds changes back if it is far behind.
     pub fn after_batch(&self, instance: &Instance) {
         let pending = self.pending_bytes();
-        let is_behind = pending > self.budget.load(Relaxed)
-            && pending > self.most_pending()
-            && instance.store.has_journal();
+        let is_behind = pending > self.budget.load(Relaxed) && instance.store.has_journal();
         if is_behind || instance.store.holds_writers_back() {
             instance.hold_changes();
             return self.rest.end();
@@ -146,12 +144,6 @@ impl Journal {
             self.resumes.fetch_add(1, Relaxed);
             instance.resume_changes();
         }
-    }
-
-    /// Bytes from which on changes are held back. Where a file ends at a cut, what follows has to
-    /// wait for the next one, which takes some syncs: so twice as much may.
-    fn most_pending(&self) -> u64 {
-        self.budget.load(Relaxed) << u32::from(self.cut.is_marked())
     }
 
     /// Bytes that were not written to the file yet.

@@ -43,7 +43,7 @@ const QUIET_ROUNDS: u32 = 20;
 /// Divisor of the live bytes: so much may wait for the disk before changes are held back.
 const BUDGET_PART: u64 = 32;
 /// Bytes that are kept in memory though they were written, in case their sync fails.
-const KEPT_BYTES: u64 = 8 << 20;
+const KEPT_BYTES: u64 = 4 << 20;
 /// Bytes of a file that is not needed any more that are removed in a round.
 const DELETED_BYTES: u64 = 64 << 20;
 /// Bytes that a unit outside of the home database takes more.
