@@ -25,6 +25,8 @@ const SYNC_MILLIS: u64 = 1_000;
 const ALLOCATE_BYTES: u64 = 8 << 20;
 /// Bytes that wait from which on the disk does not keep up with the changes.
 const BEHIND_BYTES: u64 = 2 << 20;
+/// Most bytes ahead of which there is padding: it would cost as much again to write it.
+const PADDED_BYTES_MAX: u64 = 1 << 20;
 /// Bytes of padding that are written at once where syncs are many.
 const PAD_BYTES: u64 = if cfg!(test) { 64 } else { 1 << 20 };
 /// Bytes after which the disk is asked to write, so that a sync finds little.
@@ -337,8 +339,9 @@ impl<F: File> Writer<F> {
     /// Has padding where bytes up to this offset, and a line, are about to be written.
     fn pad_ahead(&mut self, bytes: u64) -> io::Result<()> {
         let bytes = bytes + LINE_BYTES_MAX as u64;
-        if self.padded.is_some_and(|padded| padded < bytes) {
-            let more = bytes - self.tail.reached.bytes + PAD_BYTES;
+        let coming = bytes - self.tail.reached.bytes;
+        if coming <= PADDED_BYTES_MAX && self.padded.is_some_and(|padded| padded < bytes) {
+            let more = coming + PAD_BYTES;
             self.file.pad(more)?;
             self.padded = Some(self.tail.reached.bytes + more);
         }

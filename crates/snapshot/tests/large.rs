@@ -1,20 +1,18 @@
 //! Large values come in pieces: whatever their sizes, they hold what they should, and what is wrong
 //! with them is told with its offset.
 
-use base::{KeyHasher, Millis};
-use rdb::{Checks, Error, Flaw};
-use snapshot::{Limits, Load, LoadError, Progress, dump};
+mod world;
+
+use base::Millis;
+use rdb::{Error, Flaw};
+use snapshot::{LoadError, dump};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
-use store::value::hash::HashLimit;
-use store::value::list::{self, ListLimit};
-use store::value::set::SetLimit;
-use store::value::sorted_set::SortedSetLimit;
 use store::value::stream::{self, Add, Id, NewId, NodeLimit};
-use store::value::{hash, sorted_set};
-use store::{Access, Element, Store, StoreConfig, ThreadContext};
+use store::value::{hash, list, sorted_set};
+use store::{Access, Element};
+use world::{NOW, World};
 
-const NOW: Millis = Millis(1_700_000_000_000);
 const HEAD: &[u8] = b"REDIS0011";
 /// A checksum of zero stands for none.
 const END: &[u8] = b"\xff\0\0\0\0\0\0\0\0";
@@ -30,49 +28,7 @@ const PIECE: usize = 256 << 10;
 /// Bytes of each row, so that pieces end wherever they should.
 const ROW: usize = 64;
 
-struct World {
-    store: Store,
-    thread: ThreadContext,
-    progress: Progress,
-}
-
-fn limits() -> Limits {
-    Limits {
-        list: ListLimit::of_setting(-2),
-        set: SetLimit { integers: 512, members: 128, member_bytes: 64 },
-        sorted_set: SortedSetLimit { members_max: 128, member_bytes_max: 64 },
-        hash: HashLimit { fields: 512, text_bytes: 64 },
-    }
-}
-
 impl World {
-    fn new() -> World {
-        let hasher = KeyHasher::from_seed(1);
-        let config = StoreConfig { databases: 1, hasher, address_space: Some(512 << 20) };
-        let store = Store::new(config).expect("address space");
-        let thread = store.thread_context().expect("a thread");
-        World { store, thread, progress: Progress::default() }
-    }
-
-    fn load(&mut self, bytes: &[u8], threads: usize, replaces: bool) -> Result<(), LoadError> {
-        self.store.enter(&self.thread);
-        let mut load = Load {
-            store: &self.store,
-            thread: &mut self.thread,
-            bytes: bytes.len() as u64,
-            threads,
-            limits: limits(),
-            now: NOW,
-            drops_expired: true,
-            replaces,
-            checks: Checks::ALL,
-            progress: &self.progress,
-        };
-        let loaded = load.read(bytes);
-        self.store.leave(&self.thread);
-        loaded.map(drop)
-    }
-
     fn on<T>(&mut self, key: &str, act: impl FnOnce(&mut Access<'_>, &store::Key<'_>) -> T) -> T {
         let key = self.store.key(self.store.keyspace(0).expect("the first"), key.as_bytes());
         self.store.reserve(&mut self.thread, 4 << 20, NOW).expect("room");

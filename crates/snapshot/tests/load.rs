@@ -1,17 +1,13 @@
 //! Files are loaded alike by any number of threads, and what is wrong with them is told alike.
 
-use base::{KeyHasher, Millis};
-use rdb::Checks;
-use snapshot::{Limits, Load, LoadError, Progress};
+mod world;
+
+use snapshot::LoadError;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
-use store::value::hash::HashLimit;
-use store::value::list::ListLimit;
-use store::value::set::{self, SetLimit};
-use store::value::sorted_set::SortedSetLimit;
-use store::{Store, StoreConfig, ThreadContext};
+use store::value::set;
+use world::{NOW, World};
 
-const NOW: Millis = Millis(1_700_000_000_000);
 const HEAD: &[u8] = b"REDIS0011";
 /// A checksum of zero stands for none.
 const END: &[u8] = b"\xff\0\0\0\0\0\0\0\0";
@@ -36,45 +32,7 @@ fn set_of(key: &str, members: impl ExactSizeIterator<Item = Vec<u8>>) -> Vec<u8>
     bytes
 }
 
-struct World {
-    store: Store,
-    thread: ThreadContext,
-    progress: Progress,
-}
-
 impl World {
-    fn new() -> World {
-        let hasher = KeyHasher::from_seed(1);
-        let config = StoreConfig { databases: 2, hasher, address_space: Some(512 << 20) };
-        let store = Store::new(config).expect("address space");
-        let thread = store.thread_context().expect("a thread");
-        World { store, thread, progress: Progress::default() }
-    }
-
-    fn load(&mut self, bytes: &[u8], threads: usize, replaces: bool) -> Result<(), LoadError> {
-        self.store.enter(&self.thread);
-        let mut load = Load {
-            store: &self.store,
-            thread: &mut self.thread,
-            bytes: bytes.len() as u64,
-            threads,
-            limits: Limits {
-                list: ListLimit::of_setting(-2),
-                set: SetLimit { integers: 512, members: 128, member_bytes: 64 },
-                sorted_set: SortedSetLimit { members_max: 128, member_bytes_max: 64 },
-                hash: HashLimit { fields: 512, text_bytes: 64 },
-            },
-            now: NOW,
-            drops_expired: true,
-            replaces,
-            checks: Checks::ALL,
-            progress: &self.progress,
-        };
-        let loaded = load.read(bytes);
-        self.store.leave(&self.thread);
-        loaded.map(drop)
-    }
-
     fn string(&mut self, database: usize, key: &str) -> Option<Vec<u8>> {
         let keyspace = self.store.keyspace(database).expect("a database");
         let key = self.store.key(keyspace, key.as_bytes());
