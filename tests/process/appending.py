@@ -47,7 +47,8 @@ class Files:
                 begin = max(self.seen.get(path.name, 0) - len(word), 0)
                 file.seek(begin)
                 data = file.read()
-                self.seen[path.name] = begin + len(data)
+                # Padding is written over.
+                self.seen[path.name] = begin + len(data.rstrip(b"#\n"))
                 if word in data:
                     return True
         return False

@@ -57,7 +57,7 @@ impl<F: File> Write for FileWriter<F> {
     }
 }
 
-#[cfg(all(test, not(any(loom, shuttle))))]
+#[cfg(all(test, not(any(loom, shuttle, miri))))]
 mod tests {
     use super::*;
     use crate::disk::Files;

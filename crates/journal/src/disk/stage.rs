@@ -52,7 +52,7 @@ impl Stage {
     }
 }
 
-#[cfg(all(test, not(any(loom, shuttle))))]
+#[cfg(all(test, not(any(loom, shuttle, miri))))]
 mod tests {
     use super::*;
 
