@@ -40,7 +40,7 @@ pub trait Job: Send {
 }
 
 /// What the bytes of a snapshot go to. Dropped before it is in place, it leaves nothing behind.
-pub trait Sink: Write {
+pub trait Sink: Write + Send {
     /// Has all bytes on disk.
     ///
     /// # Errors

@@ -8,6 +8,7 @@
 //! A job stays first in the queue until its file is in place, so that all see what is at work. What
 //! is made, where the bytes go, and what follows, is the job's own ([`Job`]).
 
+mod behind;
 mod file;
 mod job;
 mod queue;
@@ -16,6 +17,7 @@ mod rdb_job;
 pub use job::{Job, JobKind, Sink};
 pub use queue::{Saver, saves_by_itself};
 
+use behind::{Behind, write_behind};
 use command::{Instance, timed_version};
 use queue::Work;
 use settings::snapshots::{RDB_KEY_SAVE_DELAY, RDBCHECKSUM, RDBCOMPRESSION};
@@ -67,11 +69,13 @@ fn save(
         *changes = instance.store.totals().changes;
         job.at_cut(instance);
     };
-    let telling = Telling { sink: &mut *sink, taken };
-    let written = match writes_commands {
-        true => save.write_commands(telling, at_cut),
-        false => save.write(telling, at_cut),
-    };
+    let written = write_behind(&mut *sink, |behind| {
+        let telling = Telling { behind, taken };
+        match writes_commands {
+            true => save.write_commands(telling, at_cut),
+            false => save.write(telling, at_cut),
+        }
+    });
     instance.store.leave(save.thread);
     written?;
     sink.sync()?;
@@ -79,21 +83,21 @@ fn save(
     Ok(sink.put_in_place()?)
 }
 
-/// Sink that tells after each piece that it has taken it.
+/// Writer that tells after each piece that it has taken it.
 struct Telling<'a> {
-    sink: &'a mut dyn Sink,
+    behind: Behind,
     taken: &'a dyn Fn(),
 }
 
 impl Write for Telling<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.sink.write(bytes);
+        let written = self.behind.write(bytes);
         (self.taken)();
         written
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.sink.flush()
+        self.behind.flush()
     }
 }
 
