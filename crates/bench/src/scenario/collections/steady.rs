@@ -153,8 +153,9 @@ impl Steady {
         Ok(client + server)
     }
 
+    /// Waits for replies; returns at once where the sleep would probably last too long.
     fn wait(&mut self, longest: Duration) -> Result<()> {
-        let longest = longest.clamp(SHORTEST_SLEEP, self.every);
+        let longest = longest.min(self.every).saturating_sub(LATE_MAX);
         let timeout = Timespec { tv_sec: 0, tv_nsec: longest.subsec_nanos().into() };
         self.events.clear();
         match epoll::wait(&self.epoll, spare_capacity(&mut self.events), Some(&timeout)) {
@@ -187,5 +188,6 @@ impl Steady {
 }
 
 const CLIENTS: usize = 20;
-const SHORTEST_SLEEP: Duration = Duration::from_micros(1);
+/// How much longer than asked the kernel may sleep, which counts in whole milliseconds.
+const LATE_MAX: Duration = Duration::from_millis(1);
 const SILENCE_MAX: Duration = Duration::from_secs(60);
