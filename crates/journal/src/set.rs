@@ -55,6 +55,36 @@ pub enum SetError {
     Missing(String),
 }
 
+/// What comes next in the removal of files that are not needed.
+#[derive(Debug)]
+pub enum Deletion<F> {
+    /// A file is to be made shorter before the next step.
+    Shorten(Shortening<F>),
+    /// A file was removed.
+    Removed,
+    /// There are none left.
+    Done,
+}
+
+/// Removal of the end of a file, to be run on any thread: the system takes milliseconds for it.
+#[derive(Debug)]
+#[must_use = "the file stays as long as it is"]
+pub struct Shortening<F> {
+    file: F,
+    /// Bytes that it is to have.
+    bytes: u64,
+}
+
+impl<F: File> Shortening<F> {
+    /// Does it.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn run(&self) -> io::Result<()> {
+        self.file.truncate(self.bytes)
+    }
+}
+
 /// Form of a base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BaseForm {
@@ -296,38 +326,38 @@ impl<F: Files> Set<F> {
         self.files.rename(from, to).map_err(|error| failed("rename", from, error))
     }
 
-    /// Removes at most `bytes` of files that are not needed. Returns false if there are none left.
+    /// Goes on to remove files that are not needed, each at most `bytes` at a time. What the step
+    /// before has returned was run.
     ///
     /// # Errors
     /// Those of the disk; the next call goes on.
-    pub fn delete_step(&mut self, bytes: u64) -> Result<bool, SetError> {
+    pub fn delete_step(&mut self, bytes: u64) -> Result<Deletion<F::File>, SetError> {
         self.settle()?;
         let Some(entry) = self.manifest.history.get(self.removed) else {
-            if self.manifest.history.is_empty() {
-                return Ok(false);
+            if !self.manifest.history.is_empty() {
+                let history = Vec::new();
+                self.replace_manifest(Manifest { history, ..self.manifest.clone() })?;
             }
-            let history = Vec::new();
-            self.replace_manifest(Manifest { history, ..self.manifest.clone() })?;
-            return Ok(false);
+            return Ok(Deletion::Done);
         };
-        match self.shorten(&entry.name, bytes) {
-            Ok(true) => return Ok(true),
-            Ok(false) => {}
+        match self.shorten_or_remove(&entry.name, bytes) {
+            Ok(Some(shortening)) => return Ok(Deletion::Shorten(shortening)),
+            Ok(None) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(failed("remove", &entry.name, error)),
         }
         self.removed += 1;
-        Ok(true)
+        Ok(Deletion::Removed)
     }
 
-    /// Cuts a file, or removes it if it is short. Returns true if something is left of it.
-    fn shorten(&self, name: &str, bytes: u64) -> io::Result<bool> {
+    /// How a file is to be made shorter; one without bytes is removed.
+    fn shorten_or_remove(&self, name: &str, bytes: u64) -> io::Result<Option<Shortening<F::File>>> {
         let file = self.files.open(name)?;
         let length = file.bytes()?;
-        if length > bytes {
-            return file.truncate(length - bytes).map(|()| true);
+        if length > 0 {
+            return Ok(Some(Shortening { file, bytes: length.saturating_sub(bytes) }));
         }
-        self.files.remove(name).map(|()| false)
+        self.files.remove(name).map(|()| None)
     }
 
     /// Makes names safe that a failed sync has left in doubt.
@@ -418,7 +448,7 @@ mod tests {
         assert!(matches!(open(&files), Err(SetError::Missing(name)) if name == "y"));
         files.put("y", b"");
         let mut set = open(&files).expect("a set");
-        while set.delete_step(1).expect("a step") {}
+        while !matches!(set.delete_step(1).expect("a step"), Deletion::Done) {}
         assert_eq!(files.contents("a.aof.manifest"), Some(b"file y seq 2 type i\n".to_vec()));
     }
 

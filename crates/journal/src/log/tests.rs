@@ -6,7 +6,7 @@ use crate::disk::simulated::{Fault, SimulatedFiles};
 use crate::disk::{Directory, File, append_all};
 use crate::inspect::{State, inspect};
 use crate::reader::{AofReader, ReadError, Unit};
-use crate::set::BaseForm;
+use crate::set::{BaseForm, Deletion};
 use crate::unit::{Command, Words};
 use crate::{Lane, Ring};
 use base::Random;
@@ -98,6 +98,13 @@ impl<F: Files> Life<F> {
         }
     }
 
+    /// Removes a part of what is not needed.
+    fn delete(&mut self, bytes: u64) {
+        if let Ok(Deletion::Shorten(shortening)) = self.log.set().delete_step(bytes) {
+            let _ = shortening.run();
+        }
+    }
+
     fn live(&mut self, units: u64) {
         for _ in 0..units {
             self.put();
@@ -105,7 +112,7 @@ impl<F: Files> Life<F> {
             match self.units % 8 {
                 3 => self.make_base(),
                 6 => _ = self.rotate(),
-                5 => drop(self.log.set().delete_step(30)),
+                5 => self.delete(30),
                 _ => {}
             }
         }
@@ -361,7 +368,12 @@ fn history_is_removed_in_pieces() {
     life.make_base();
     let name = "appendonly.aof.1.incr.aof";
     let mut bytes = files.contents(name).expect("history").len();
-    while life.log.set().delete_step(50).expect("a step") {
+    loop {
+        match life.log.set().delete_step(50).expect("a step") {
+            Deletion::Shorten(shortening) => shortening.run().expect("shorter"),
+            Deletion::Removed => {}
+            Deletion::Done => break,
+        }
         let left = files.contents(name).map_or(0, |bytes| bytes.len());
         assert!(left < bytes || left == 0);
         bytes = left;

@@ -17,11 +17,11 @@
 //! Start at: `writer.rs`.
 
 mod base_job;
+mod disk_thread;
 mod lane;
 mod policy;
 mod rotation;
 mod shared;
-mod syncer;
 mod wake;
 mod writer;
 

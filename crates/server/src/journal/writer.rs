@@ -8,21 +8,22 @@
 //! tries again every second.
 
 use super::base_job::Rotations;
+use super::disk_thread::DiskThread;
 use super::policy::sync_policy;
 use super::shared::{BUDGET_MIN, Journal};
-use super::syncer::Syncer;
 use crate::limits;
 use crate::saver::Saver;
 use crate::services::Services;
 use base::Millis;
 use command::{Instance, Notice};
-use journal::disk::{Directory, File, Files};
+use journal::disk::{Directory, File, Files, OpenFile};
 use journal::log::{Log, LogError};
-use journal::set::{Set, SetError};
+use journal::set::{Deletion, Set, SetError, Shortening};
 use journal::sync_line::ReplicationId;
-use journal::writer::{Start, SyncPolicy, WriteError};
+use journal::writer::{Start, SyncJob, SyncPolicy, WriteError};
 use journal::{Lane, Reader};
 use settings::journal::AOF_TIMESTAMP_ENABLED;
+use std::error::Error;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -44,8 +45,8 @@ const QUIET_ROUNDS: u32 = 20;
 const BUDGET_PART: u64 = 32;
 /// Bytes that are kept in memory though they were written, in case their sync fails.
 const KEPT_BYTES: u64 = 4 << 20;
-/// Bytes of a file that is not needed any more that are removed in a round.
-const DELETED_BYTES: u64 = 64 << 20;
+/// Bytes of a file that is not needed any more that are removed at once.
+const DELETED_BYTES: u64 = 16 << 20;
 /// Bytes that a unit outside of the home database takes more.
 const ABROAD_BYTES: u64 = 46;
 /// Part of the stream that such bytes may be before another database becomes the home.
@@ -75,7 +76,8 @@ pub struct JournalThread {
     /// The files, while the journal is on.
     pub(super) log: Option<Log<Directory>>,
     pub(super) id: ReplicationId,
-    syncer: Syncer,
+    syncer: DiskThread<SyncJob<OpenFile>>,
+    remover: DiskThread<Shortening<OpenFile>>,
     pub(super) sync_began: Option<Instant>,
     quiet_rounds: u32,
     second: Second,
@@ -123,9 +125,11 @@ impl JournalThread {
         let (ready, is_ready) = crossbeam_channel::bounded(1);
         let work = move || {
             journal.rest.adopt();
-            let syncer = match Syncer::start(thread::current()) {
-                Ok(syncer) => syncer,
-                Err(error) => return drop(ready.send(Err(error))),
+            let syncer = DiskThread::start("syncer", thread::current());
+            let remover = DiskThread::start("remover", thread::current());
+            let (syncer, remover) = match (syncer, remover) {
+                (Ok(syncer), Ok(remover)) => (syncer, remover),
+                (Err(error), _) | (_, Err(error)) => return drop(ready.send(Err(error))),
             };
             let second = Second {
                 began: Instant::now(),
@@ -144,6 +148,7 @@ impl JournalThread {
                 log,
                 id,
                 syncer,
+                remover,
                 sync_began: None,
                 quiet_rounds: 0,
                 second,
@@ -201,6 +206,7 @@ impl JournalThread {
             self.journal.follow_policy(&self.instance);
         }
         self.syncer.stop();
+        self.remover.stop();
     }
 
     /// Turns the journal on or off, as the setting says.
@@ -417,22 +423,30 @@ impl JournalThread {
         log.move_home(position, database);
     }
 
-    /// Removes a piece of the files that are not needed; after a failure, not before the next
-    /// second.
+    /// Removes the files that are not needed, piece by piece on another thread; after a failure,
+    /// not before the next second.
     fn delete_history(&mut self) {
+        let shortened = self.remover.ended();
+        if let Some((_, Err(error))) = &shortened {
+            self.note_failed_deletion(error);
+        }
         let set = match &mut self.log {
             Some(log) => Some(log.set()),
             None => self.rotations.replaced.as_mut(),
         };
-        let Some(set) = set.filter(|_| !self.second.has_failed_to_delete) else { return };
+        let may_go_on = !self.remover.is_at_work() && !self.second.has_failed_to_delete;
+        let Some(set) = set.filter(|_| may_go_on) else { return };
         match set.delete_step(DELETED_BYTES) {
-            Ok(true) => {}
-            Ok(false) => self.rotations.replaced = None,
-            Err(error) => {
-                self.second.has_failed_to_delete = true;
-                tracing::warn!("Error removing old append-only files: {error}");
-            }
+            Ok(Deletion::Shorten(shortening)) => self.remover.begin(shortening),
+            Ok(Deletion::Removed) => {}
+            Ok(Deletion::Done) => self.rotations.replaced = None,
+            Err(error) => self.note_failed_deletion(&error),
         }
+    }
+
+    fn note_failed_deletion(&mut self, error: &dyn Error) {
+        self.second.has_failed_to_delete = true;
+        tracing::warn!("Error removing old append-only files: {error}");
     }
 
     /// Turns the journal off, after all that was changed is safe. What fails is logged: the files
