@@ -37,8 +37,10 @@ pub struct Connection {
     output: Output,
     /// Bytes of replies that may wait however little the client has sent.
     backlog_max: usize,
-    /// True while CLIENT PAUSE holds its requests back.
+    /// True while its requests are held back: by CLIENT PAUSE, or since the disk is behind.
     pub is_paused: bool,
+    /// Place in the line of those that are held back; zero until it has one.
+    pub place_in_line: u64,
     /// True while its last command waits for keys and has no answer yet.
     pub is_waiting: bool,
     /// True if its slice ended before its requests: `query` holds some that can be served.
@@ -72,6 +74,7 @@ impl Connection {
             output: Output::default(),
             backlog_max: BACKLOG_MAX,
             is_paused: false,
+            place_in_line: 0,
             is_waiting: false,
             is_cut: false,
             is_ending: false,

@@ -77,6 +77,15 @@ impl Connections {
         self.slots.get_mut(at)?.take_if(|connection| choose(connection))
     }
 
+    /// Returns the slots of those that are held back, in the order of their line.
+    pub fn held_back(&self) -> Vec<usize> {
+        let all = self.slots.iter().enumerate().filter_map(|(at, slot)| Some((at, slot.as_ref()?)));
+        let held = all.filter(|(_, connection)| connection.is_paused);
+        let mut line: Vec<_> = held.map(|(at, held)| (held.place_in_line, at)).collect();
+        line.sort_unstable();
+        line.into_iter().map(|(_, at)| at).collect()
+    }
+
     /// Returns all connections that are not away.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Connection> {
         self.slots.iter_mut().flatten().map(|connection| &mut **connection)

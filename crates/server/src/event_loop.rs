@@ -46,6 +46,8 @@ pub struct EventLoop<P> {
     unwritten: Vec<usize>,
     /// Connections whose output waits for positions.
     marked: Vec<usize>,
+    /// Last place in the line of those that are held back.
+    last_in_line: u64,
     acceptor: Option<Acceptor>,
     timers: Timers,
     /// Limit of the output of a client, by the settings.
@@ -76,6 +78,7 @@ impl<P: Poller> EventLoop<P> {
             unread: Vec::new(),
             unwritten: Vec::new(),
             marked: Vec::new(),
+            last_in_line: 0,
             acceptor,
             timers: Timers::default(),
             output_limit: OutputLimit::default(),
@@ -238,6 +241,10 @@ impl<P: Poller> EventLoop<P> {
         if connection.is_paused {
             let clients = &self.instance.clients;
             let is_pause = clients.paused(pipeline.executor.now) != Pause::Nothing;
+            if connection.place_in_line == 0 {
+                self.last_in_line += 1;
+                connection.place_in_line = self.last_in_line;
+            }
             self.timers.note_pause(is_pause.then(|| clients.paused_until()));
         }
         if connection.is_waiting {
@@ -450,12 +457,13 @@ impl<P: Poller> EventLoop<P> {
         }
     }
 
-    /// Serves the requests that CLIENT PAUSE held back.
+    /// Serves the requests that were held back, in the order in which they came: there may be room
+    /// for a few only, and others later.
     fn resume_paused(&mut self, pipeline: &mut Pipeline) {
         if !self.timers.take_paused() {
             return;
         }
-        for at in 0..self.connections.slots() {
+        for at in self.connections.held_back() {
             let is_paused = |connection: &Connection| connection.is_paused;
             if let Some(mut connection) = self.connections.take_if(at, is_paused) {
                 let fate = pipeline.serve_on(&mut connection);

@@ -267,6 +267,7 @@ impl Pipeline {
     fn serve_held(&mut self, connection: &mut Connection, may_hold_more: bool) -> Fate {
         self.executor.read_clock();
         if std::mem::take(&mut connection.is_paused) {
+            connection.place_in_line = 0;
             connection.session.client.set_flag(ClientFlags::PAUSED, false);
         }
         self.serve_waiting(connection);

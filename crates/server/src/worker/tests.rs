@@ -279,6 +279,24 @@ fn what_a_pause_holds_back_is_served_when_it_ends() {
 }
 
 #[test]
+fn what_was_held_back_first_goes_on_first_again_and_again() {
+    let mut world = World::new();
+    let (first, second) = (world.connect(), world.connect());
+    for round in 0..3 {
+        world.instance.hold_changes();
+        assert_eq!(world.ask(&second, "APPEND k 2\r\n"), "");
+        assert_eq!(world.ask(&first, "APPEND k 1\r\n"), "");
+        // Room that was gone before anybody used it.
+        world.instance.clients.look_again();
+        world.iterate(&[]);
+        world.instance.resume_changes();
+        world.settle();
+        let lengths = [1, 2].map(|more| format!(":{}", 2 * round + more));
+        assert_eq!([second.read(), first.read()], lengths);
+    }
+}
+
+#[test]
 fn mail_that_comes_while_the_worker_sleeps_wakes_it_and_is_read_in_that_turn() {
     let mut world = World::new();
     let (peer, mailbox) = (world.connect(), world.mailbox.clone());
