@@ -58,10 +58,11 @@ impl Scenario for Plan {
         let programs = programs(bench, section);
         let mut courses = Vec::new();
         for program in &programs {
-            let course = self.measure(program)?;
+            let course = self.measure(program, "yes")?;
             section.row(self.cells(&program.label, &course));
             courses.push((program, course));
         }
+        let unlogged = self.unlogged(&programs, section)?;
         let only = (self.shows != Shows::Memory).then(|| self.disk(section)).transpose()?;
         if self.shows != Shows::Throughput {
             let named = courses.iter().map(|(program, course)| (program.label.as_str(), course));
@@ -75,6 +76,11 @@ impl Scenario for Plan {
         let varve = &of(Kind::Varve).context("Varve was not measured")?.1;
         let valkey = of(Kind::Peer).map(|(_, course)| course);
         self.figures(section, varve, valkey, only);
+        if let Some(unlogged) = unlogged {
+            let beyond = varve.longest.as_secs_f64() - unlogged.longest.as_secs_f64();
+            let what = "longest stall beyond that without a log";
+            section.finding(what, Some(beyond * 1e3), "ms");
+        }
         Ok(())
     }
 }
@@ -137,10 +143,19 @@ impl Plan {
         self.keys * (KEY_BYTES + self.value) as u64
     }
 
-    fn measure(&self, program: &Program) -> Result<Course> {
+    /// The same load on Varve without a log: what the machine alone makes a client wait.
+    fn unlogged(&self, programs: &[Program], section: &mut Section) -> Result<Option<Course>> {
+        let varve = programs.iter().find(|program| program.kind == Kind::Varve);
+        let Some(program) = varve.filter(|_| self.shows == Shows::Course) else { return Ok(None) };
+        let course = self.measure(program, "no")?;
+        section.row(self.cells(&format!("{}, no log", program.label), &course));
+        Ok(Some(course))
+    }
+
+    fn measure(&self, program: &Program, appendonly: &str) -> Result<Course> {
         let folder = Folder::new()?;
         let launch = Launch::default().on_cores(self.cores);
-        let server = folder.start(program, &launch.with("appendonly", "yes"))?;
+        let server = folder.start(program, &launch.with("appendonly", appendonly))?;
         let mut course = Course::default();
         self.drive(&server, KeyChoice::Sequential, self.keys, &mut course)?;
         self.drive(&server, KeyChoice::Uniform, self.overwrites, &mut course)?;
