@@ -80,6 +80,14 @@ impl RowMemo {
         if self.name == name && self.name_len == name_len && self.words == args.len() {
             return self.row;
         }
+        self.look_up(args)
+    }
+
+    /// Finds a row that is not the latest. Apart, so that the comparison is all that the batch's
+    /// loop holds.
+    #[inline(never)]
+    fn look_up(&mut self, args: &Args<'_>) -> &'static Row {
+        let (name, name_len) = (args.name_bytes(), args.get(0).len());
         let Ok(row) = find_row(args) else { return table().nameless() };
         // These bytes do not identify a longer name, or a subcommand in the next argument.
         let is_told = row.parent.is_none() && row.spec.subcommands.is_empty();

@@ -368,7 +368,7 @@ impl Executor {
     }
 
     /// Holds back the reply of a change, which begins behind `ahead` bytes, until it is safe.
-    #[inline]
+    #[inline(never)]
     fn follow_journal(&mut self, connection: &mut Connection, row: &Row, ahead: usize) {
         let may_write = row.needs.contains(Needs::JOURNAL_ROOM);
         self.position = self.thread.journal_position();
