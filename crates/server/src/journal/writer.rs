@@ -63,6 +63,9 @@ pub struct Begin {
     pub id: Option<ReplicationId>,
 }
 
+type Syncer = DiskThread<SyncJob<OpenFile>>;
+type Remover = DiskThread<Shortening<OpenFile>>;
+
 /// The thread, and what it owns.
 pub struct JournalThread {
     pub(super) instance: Arc<Instance>,
@@ -76,8 +79,8 @@ pub struct JournalThread {
     /// The files, while the journal is on.
     pub(super) log: Option<Log<Directory>>,
     pub(super) id: ReplicationId,
-    syncer: DiskThread<SyncJob<OpenFile>>,
-    remover: DiskThread<Shortening<OpenFile>>,
+    syncer: Syncer,
+    remover: Remover,
     pub(super) sync_began: Option<Instant>,
     quiet_rounds: u32,
     second: Second,
@@ -125,11 +128,9 @@ impl JournalThread {
         let (ready, is_ready) = crossbeam_channel::bounded(1);
         let work = move || {
             journal.rest.adopt();
-            let syncer = DiskThread::start("syncer", thread::current());
-            let remover = DiskThread::start("remover", thread::current());
-            let (syncer, remover) = match (syncer, remover) {
-                (Ok(syncer), Ok(remover)) => (syncer, remover),
-                (Err(error), _) | (_, Err(error)) => return drop(ready.send(Err(error))),
+            let (syncer, remover) = match start_disk_threads() {
+                Ok(threads) => threads,
+                Err(error) => return drop(ready.send(Err(error))),
             };
             let second = Second {
                 began: Instant::now(),
@@ -499,4 +500,10 @@ impl JournalThread {
 fn words_of(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_owned()
+}
+
+/// Starts the threads that wake this one when the disk is done.
+fn start_disk_threads() -> io::Result<(Syncer, Remover)> {
+    let writer = thread::current();
+    Ok((DiskThread::start("syncer", writer.clone())?, DiskThread::start("remover", writer)?))
 }
