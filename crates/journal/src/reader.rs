@@ -387,8 +387,7 @@ impl<'f, F: File> AofReader<'f, F> {
     /// True if the file has nothing more but lines of `#`, as a writer leaves ahead of what it
     /// writes.
     fn is_padding(&self) -> io::Result<bool> {
-        let is_pad = |byte: &u8| matches!(byte, b'#' | b'\n');
-        if !self.buffer[self.at..].iter().all(is_pad) {
+        if !self.buffer[self.at..].iter().all(Self::is_pad) {
             return Ok(false);
         }
         let (mut window, mut at) = (vec![0; READ_BYTES], self.begin + self.buffer.len() as u64);
@@ -396,11 +395,15 @@ impl<'f, F: File> AofReader<'f, F> {
             let most = usize::try_from(self.end - at).unwrap_or(usize::MAX).min(READ_BYTES);
             match self.file.read_at(at, &mut window[..most])? {
                 0 => break,
-                read if window[..read].iter().all(is_pad) => at += read as u64,
+                read if window[..read].iter().all(Self::is_pad) => at += read as u64,
                 _ => return Ok(false),
             }
         }
         Ok(true)
+    }
+
+    fn is_pad(byte: &u8) -> bool {
+        matches!(byte, b'#' | b'\n')
     }
 
     /// True if a file with sync lines has this line: anything else that begins like a comment is
@@ -433,7 +436,8 @@ impl<'f, F: File> AofReader<'f, F> {
             self.summed = line.end;
         }
         self.at = line.end;
-        if is_between_units {
+        // A file may end before its padding as well as behind it.
+        if is_between_units && !self.buffer[line].iter().all(Self::is_pad) {
             self.whole = self.offset();
         }
         Ok(Item::Line)

@@ -110,6 +110,18 @@ fn padding_at_the_end_is_nothing_and_behind_a_hole_in_it_nothing_counts() {
 }
 
 #[test]
+fn what_is_whole_ends_before_padding_whatever_stands_behind_it() {
+    for behind in ["", "garbage", "3\r\n#varve x\n"] {
+        for padding in ["#\n", "#\n###\n"] {
+            let found = look(format!("{SET}{padding}{behind}").as_bytes());
+            assert_eq!(found.whole, SET.len() as u64, "{padding:?} {behind:?}");
+        }
+    }
+    let text = format!("{SET}##\n{SET}");
+    assert_eq!(look(text.as_bytes()).whole, text.len() as u64);
+}
+
+#[test]
 fn zeros_and_garbage_at_the_end_are_torn() {
     for tail in [&b"\0\0\0\0\0\0\0\0"[..], b"garbage\r\n*x\r\n", b"*1\r\n$4\r\nPINGxx", b"*0\r\n"] {
         let found = look(&[SET.as_bytes(), tail].concat());
