@@ -93,9 +93,16 @@ impl Store {
 
     /// Returns true if writers should be held back until the snapshot has taken some of what was
     /// handed over.
+    #[inline]
     pub fn holds_writers_back(&self) -> bool {
         let waiting = self.bytes_handed_over();
-        waiting > WAITING_MIN && waiting > self.handed_over_max() && self.shards.cuts.is_on()
+        waiting > WAITING_MIN && self.is_too_much(waiting)
+    }
+
+    /// Returns true if a snapshot is made and these are too many bytes for it.
+    #[cold]
+    fn is_too_much(&self, handed_over: u64) -> bool {
+        handed_over > self.handed_over_max() && self.shards.cuts.is_on()
     }
 
     /// Gives the snapshot up, if there is one: nothing is handed over to it any more. The thread
