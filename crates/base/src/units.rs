@@ -144,11 +144,12 @@ impl Tick {
     }
 
     /// Returns the tick of `deadline` as seen at `now`. A deadline too far ahead to compare is
-    /// brought nearer, so that it is checked again in time.
+    /// brought nearer, so that it is checked again in time; one that has passed is due now, however
+    /// long ago it was: a key may be stored or loaded after its time.
     #[inline]
     pub fn of_deadline(deadline: Millis, now: Millis) -> Tick {
         let horizon = Millis(now.0 + Tick::AHEAD_MAX * Tick::MILLIS - Tick::MILLIS);
-        deadline.min(horizon).tick_after()
+        deadline.clamp(now, horizon).tick_after()
     }
 }
 
@@ -173,6 +174,15 @@ mod tests {
                 (0..2_600).map(|ms| Millis(1_000_000 + ms)).find(|now| tick.is_due(now.tick()));
             let due = due.expect("comes due");
             assert!(due >= deadline && due.since(deadline) < Tick::MILLIS);
+        }
+    }
+
+    #[test]
+    fn a_deadline_that_has_passed_is_due_within_a_tick_however_long_ago_it_was() {
+        let now = Millis(1 << 40);
+        let soon = Millis(now.0 + Tick::MILLIS).tick();
+        for ago in [0, 1, 1_000, 3 * 3_600_000, 5 * 3_600_000, 365 * 24 * 3_600_000, 1 << 40] {
+            assert!(Tick::of_deadline(Millis(now.0 - ago), now).is_due(soon), "{ago} ms ago");
         }
     }
 

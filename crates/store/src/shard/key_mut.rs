@@ -312,7 +312,7 @@ impl<'g, 'a> KeyMut<'g, 'a> {
     pub fn note_part_deadline(&self, deadline: Millis) {
         // Ticks of what is long past would compare as later.
         let now = self.guard.now;
-        let tick = Tick::of_deadline(deadline.max(now), now);
+        let tick = Tick::of_deadline(deadline, now);
         let index = self.guard.index(&self.key);
         index.note_tick(&self.guard.shards.blocks, self.found().slot, tick);
     }

@@ -171,7 +171,7 @@ impl<J: FnMut(ValueRef<'_>) -> Verdict> DeadlineVisitor for Sweep<'_, '_, J> {
         let found = self.guard.found(slot, entry);
         let now = self.guard.now;
         match (self.judge)(ValueRef::new(self.guard, found)) {
-            Verdict::Until(next) => Some(Tick::of_deadline(next.max(now), now)),
+            Verdict::Until(next) => Some(Tick::of_deadline(next, now)),
             Verdict::Expired => {
                 let key = self.guard.shards.key(self.keyspace, found.record.key());
                 self.guard.before_removal(&key, &found, Reason::Expired);
