@@ -14,7 +14,8 @@ fuzz_target!(|bytes: &[u8]| {
     let file = files.open("file").expect("put there");
     let found = inspect(&file, 0).expect("the disk is well");
     assert_eq!(found.whole + found.bytes_behind, bytes.len() as u64);
-    let behind = bytes.get(usize::try_from(found.whole).expect("in memory")..).expect("in the file");
+    let behind =
+        bytes.get(usize::try_from(found.whole).expect("in memory")..).expect("in the file");
     let is_padding = behind.iter().all(|byte| matches!(byte, b'#' | b'\n'));
     assert!(found.state != State::Whole || is_padding);
     if let State::Torn { offset, .. } | State::Damaged { offset, .. } = found.state {
