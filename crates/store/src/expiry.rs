@@ -135,3 +135,39 @@ impl Store {
         hash::remove_due(&mut access, key, FIELDS_PER_HOLD)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Encoding, Expiry, Store, StoreConfig};
+    use base::{KeyHasher, Millis};
+
+    const NOW: Millis = Millis(1_700_000_000_000);
+
+    #[test]
+    fn keys_that_were_stored_after_their_time_are_removed_by_the_next_sweep() {
+        const HOUR: u64 = 3_600_000;
+        let hasher = KeyHasher::from_seed(3);
+        let config = StoreConfig { databases: 1, hasher, address_space: Some(256 << 20) };
+        let store = Store::new(config).expect("address space");
+        let mut thread = store.thread_context().expect("a thread");
+        // As while data is loaded.
+        store.keep_expired(true);
+        let ages = [1, HOUR, 3 * HOUR, 5 * HOUR, 1_000 * HOUR, NOW.0];
+        for age in ages {
+            let name = age.to_string();
+            store.enter(&thread);
+            let key = store.key(store.keyspace(0).expect("one"), name.as_bytes());
+            store.reserve(&mut thread, 1_000, NOW).expect("room");
+            let mut access = store.lock(&mut thread, &key, NOW).unheard();
+            let deadline = Expiry::At(Millis(NOW.0 - age));
+            access.set_string(&key, b"value", Encoding::Raw, deadline).expect("room");
+            access.changed_silently(1);
+            drop(access);
+            store.leave(&thread);
+        }
+        let soon = Millis(NOW.0 + 1_000);
+        assert_eq!(store.sweep_deadlines(&mut thread, soon).expired, 0);
+        store.keep_expired(false);
+        assert_eq!(store.sweep_deadlines(&mut thread, soon).expired, ages.len() as u64);
+    }
+}

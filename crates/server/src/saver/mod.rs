@@ -1,7 +1,7 @@
 //! The thread that makes snapshots, one at a time.
 //!
 //! ```text
-//! BGSAVE, SAVE, FLUSHALL, save points, shutdown ──▶ queue ──▶ thread "saver" ──▶ Sink ──▶ end
+//! BGSAVE, SAVE, FLUSHALL, save points, shutdown ──▶ queue ──▶ thread "saver" ──▶ Behind ──▶ Sink ──▶ end
 //!                                                     │            snapshot::Save
 //!                                                     └──▶ SavingFacts for INFO
 //! ```
