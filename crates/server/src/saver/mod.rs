@@ -1,9 +1,9 @@
 //! The thread that makes snapshots, one at a time.
 //!
 //! ```text
-//! BGSAVE, SAVE, FLUSHALL, save points, shutdown ──▶ queue ──▶ thread "saver" ──▶ Behind ──▶ Sink ──▶ end
-//!                                                     │            snapshot::Save
-//!                                                     └──▶ SavingFacts for INFO
+//! BGSAVE, SAVE, FLUSHALL, ... ──▶ queue ──▶ thread "saver" ──▶ Behind ──▶ Sink ──▶ end
+//!                                   │            snapshot::Save
+//!                                   └──▶ SavingFacts for INFO
 //! ```
 //! A job stays first in the queue until its file is in place, so that all see what is at work. What
 //! is made, where the bytes go, and what follows, is the job's own ([`Job`]).
