@@ -106,34 +106,32 @@ impl<'c> Args<'c> {
         if value > 0 { Ok(value) } else { Err(Refusal::of(otherwise)) }
     }
 
-    /// Appends the request in RESP, as its bytes came unless they were spelled otherwise.
+    /// Appends the request in RESP, as its bytes came unless it was an inline one.
+    #[inline]
     pub fn write_request(&self, to: &mut Vec<u8>) {
         match self.as_request() {
             Some(bytes) => to.extend_from_slice(bytes),
-            None => {
-                write_header(b'*', self.len(), to);
-                for arg in self.from(0) {
-                    write_header(b'$', arg.len(), to);
-                    to.extend_from_slice(arg);
-                    to.extend_from_slice(b"\r\n");
-                }
-            }
+            None => self.write_out(to),
         }
     }
 
-    /// The bytes of the request, if they are those that `write_request` would write: an array of
-    /// bulks whose lengths have no digits to spare. Any other spelling is longer, so the place of
-    /// the last argument tells.
+    #[cold]
+    fn write_out(&self, to: &mut Vec<u8>) {
+        write_header(b'*', self.len(), to);
+        for arg in self.from(0) {
+            write_header(b'$', arg.len(), to);
+            to.extend_from_slice(arg);
+            to.extend_from_slice(b"\r\n");
+        }
+    }
+
+    /// The bytes of the request, if it came as an array of bulks: headers stand before its words.
+    /// They are those that `write_out` would write, as no length can be spelled in two ways.
     #[inline]
     fn as_request(&self) -> Option<&'c [u8]> {
-        let last = self.spans.last()?;
+        let (first, last) = (self.spans.first()?, self.spans.last()?);
         let end = last.start as usize + last.len as usize + 2;
-        let bulk_len = |span: &Span| header_len(span.len as usize) + span.len as usize + 2;
-        let plain_end = header_len(self.len()) + self.spans.iter().map(bulk_len).sum::<usize>();
-        let bytes = self.request.get(..end).filter(|_| end == plain_end)?;
-        // An inline request has no ends of lines between its words.
-        let is_array = bytes[0] == b'*' && bytes.get(plain_end - bulk_len(last)) == Some(&b'$');
-        (is_array && bytes.ends_with(b"\r\n")).then_some(bytes)
+        self.request.get(..end).filter(|_| first.start > 0)
     }
 
     /// Returns approximately the total bytes of the arguments, by which memory is reserved before
@@ -143,18 +141,6 @@ impl<'c> Args<'c> {
         // The arguments lie in order, so the last one's end is close to their sum.
         self.spans.last().map_or(0, |span| span.start as usize + span.len as usize)
     }
-}
-
-/// Returns the bytes of the line that announces a length: a mark, digits, the end of the line.
-#[inline(always)]
-fn header_len(length: usize) -> usize {
-    let digits = match length {
-        0..10 => 1,
-        10..100 => 2,
-        100..1_000 => 3,
-        _ => length.ilog10() as usize + 1,
-    };
-    3 + digits
 }
 
 fn write_header(mark: u8, length: usize, to: &mut Vec<u8>) {
@@ -203,15 +189,32 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_copied_as_it_came_unless_it_was_spelled_otherwise() {
+    fn a_request_is_copied_as_it_came_unless_it_was_an_inline_one() {
         let plain = "*2\r\n$3\r\nGET\r\n$10\r\n0123456789\r\n";
         assert_eq!(written(plain.as_bytes()), (plain.to_owned(), true));
         let empty = "*2\r\n$3\r\nGET\r\n$0\r\n\r\n";
         assert_eq!(written(empty.as_bytes()), (empty.to_owned(), true));
         assert_eq!(written(b"GET 0123456789\r\n"), (plain.to_owned(), false));
-        // Spelled otherwise, where a reader of requests takes that.
-        let spans = [Span { start: 9, len: 3 }, Span { start: 20, len: 10 }];
-        let odd = b"*02\r\n$3\r\nGET\r\n$10\r\n0123456789\r\n";
-        assert!(Args::new(odd, &spans).as_request().is_none());
+        assert_eq!(written(b"\"*2\" \"\"\r\n"), ("*2\r\n$2\r\n*2\r\n$0\r\n\r\n".to_owned(), false));
+    }
+
+    #[test]
+    fn the_bytes_of_an_array_are_those_that_would_be_written() {
+        let lengths = ["1", "2", "9", "10", "99", "100", "999", "1000", "01", "+1", "1 ", "001", "010"];
+        for (count, len) in lengths.iter().flat_map(|count| lengths.map(|len| (count, len))) {
+            let words: usize = count.trim().trim_start_matches(['0', '+']).parse().expect("digits");
+            let bytes: usize = len.trim().trim_start_matches(['0', '+']).parse().expect("digits");
+            let word = format!("${len}\r\n{}\r\n", "x".repeat(bytes));
+            let request = format!("*{count}\r\n{}", word.repeat(words)).into_bytes();
+            let mut spans = Vec::new();
+            let parsed = RequestParser::new().parse(&request, &mut spans, &Limits::default());
+            if parsed.is_err() {
+                continue;
+            }
+            let mut out = Vec::new();
+            let args = Args::new(&request, &spans);
+            args.write_out(&mut out);
+            assert_eq!(Some(&out[..]), args.as_request(), "*{count} ${len}");
+        }
     }
 }

@@ -24,9 +24,6 @@ const NOTHING: u64 = u64::MAX;
 /// Cache lines behind a unit that are brought near for the next one.
 const PREFETCHED_LINES: usize = 2;
 const CACHE_LINE_BYTES: usize = 64;
-/// Age at which an announcement is withdrawn: nobody's sync is held up for longer by a lane that
-/// has one command after the other.
-const ANNOUNCED_NANOS_MAX: u64 = 1_000_000;
 
 /// Stream of bytes in memory, from what was not yet released to the tail.
 #[derive(Debug)]
@@ -105,8 +102,7 @@ pub struct Lane {
     number: usize,
     /// Places taken and not full.
     open: usize,
-    /// When the announcement was made, as far as known; `None` if there is none.
-    announced: Option<Since>,
+    is_announced: bool,
     /// Chunk that was filled last, and its frame. A chunk keeps its frame while there are places in
     /// it to be taken.
     filled: (ChunkNumber, u32),
@@ -121,13 +117,6 @@ impl LaneId {
         static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
         LaneId(NEXT.fetch_add(1, Ordering::Relaxed))
     }
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Since {
-    /// The last command.
-    Recently,
-    Nanos(u64),
 }
 
 /// Positions that one unit has taken and that are to be filled, all of them, by the lane that took
@@ -159,7 +148,7 @@ impl Lane {
             id: LaneId::new(),
             number,
             open: 0,
-            announced: None,
+            is_announced: false,
             filled: (ChunkNumber::MAX, 0),
         }
     }
@@ -168,7 +157,7 @@ impl Lane {
     /// order the unit; the bytes may follow after them.
     #[inline]
     pub fn take(&mut self, bytes: u64) -> Place {
-        if self.announced.is_none() {
+        if !self.is_announced {
             self.announce();
         }
         // Releases the announcement: who sees this tail or a later one sees it too, or what came
@@ -179,34 +168,75 @@ impl Lane {
     }
 
     /// Any place taken from now on begins at the tail of this moment or behind it.
+    #[inline]
     fn announce(&mut self) {
         let bound = self.ring.tail.load(Ordering::Relaxed);
         // Releases the bytes of earlier places, for who sees this instead of their withdrawal.
         self.ring.announced[self.number].store(bound, Ordering::Release);
-        self.announced = Some(Since::Recently);
+        self.is_announced = true;
     }
 
     /// Fills the next bytes of a place.
     ///
     /// # Panics
     /// When the place is another lane's, or has less room.
-    #[inline]
     pub fn fill(&mut self, place: &mut Place, bytes: &[u8]) {
         let has_room = bytes.len() as u64 <= place.end - place.at;
         assert!(place.lane == self.id && has_room, "not this place");
-        let mut rest = bytes;
-        while !rest.is_empty() {
-            let (chunk, offset) = split(place.at);
-            let (piece, behind) = rest.split_at(rest.len().min(CHUNK_BYTES - offset));
-            let frame = self.frame_of(chunk);
-            // SAFETY: the place is this lane's alone, its bytes from `at` on were not filled, and
-            // its announcement keeps the reader away until all are (invariants 1 to 3).
-            unsafe { self.ring.memory.write(frame, offset, piece) };
-            place.at += piece.len() as u64;
-            rest = behind;
-        }
+        // SAFETY: the place is this lane's alone, and its bytes from `at` on were not filled.
+        unsafe { self.write(place.at, bytes) };
+        place.at += bytes.len() as u64;
         if place.at == place.end && !bytes.is_empty() {
             self.open -= 1;
+        }
+    }
+
+    /// Takes a place, fills it and withdraws the announcement. Returns the position behind it.
+    #[inline]
+    pub(crate) fn put(&mut self, bytes: &[u8]) -> u64 {
+        assert!(self.open == 0, "a place was not filled");
+        self.announce();
+        let at = self.ring.tail.fetch_add(bytes.len() as u64, Ordering::Release);
+        // SAFETY: the place was taken by this lane, and is filled here alone.
+        unsafe { self.write(at, bytes) };
+        self.withdraw_announcement();
+        let end = at + bytes.len() as u64;
+        self.prefetch(end);
+        end
+    }
+
+    /// Writes the bytes of a place.
+    ///
+    /// # Safety
+    /// The positions are this lane's alone, were not filled, and the lane's announcement keeps the
+    /// reader away until all of them are (invariants 1 to 3).
+    #[inline]
+    unsafe fn write(&mut self, at: u64, bytes: &[u8]) {
+        let (chunk, offset) = split(at);
+        if chunk == self.filled.0 && offset + bytes.len() <= CHUNK_BYTES {
+            // SAFETY: as promised.
+            unsafe { self.ring.memory.write(self.filled.1, offset, bytes) };
+        } else {
+            // SAFETY: as promised.
+            unsafe { self.write_pieces(at, bytes) };
+        }
+    }
+
+    /// Writes the bytes of a place that may lie in several chunks.
+    ///
+    /// # Safety
+    /// As for `write`.
+    #[cold]
+    unsafe fn write_pieces(&mut self, mut at: u64, bytes: &[u8]) {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let (chunk, offset) = split(at);
+            let (piece, behind) = rest.split_at(rest.len().min(CHUNK_BYTES - offset));
+            let frame = self.frame_of(chunk);
+            // SAFETY: as promised.
+            unsafe { self.ring.memory.write(frame, offset, piece) };
+            at += piece.len() as u64;
+            rest = behind;
         }
     }
 
@@ -236,28 +266,16 @@ impl Lane {
     #[inline]
     pub fn withdraw(&mut self) {
         assert!(self.open == 0, "a place was not filled");
-        if self.announced.take().is_some() {
-            // Releases the bytes that were filled.
-            self.ring.announced[self.number].store(NOTHING, Ordering::Release);
+        if self.is_announced {
+            self.withdraw_announcement();
         }
     }
 
-    /// Withdraws the announcement before a command that is not short, or when it has stood for a
-    /// millisecond. To be called between commands, with the time of any clock that does not jump.
     #[inline]
-    pub fn before_command(&mut self, is_short: bool, now_nanos: u64) {
-        match self.announced {
-            None => {}
-            Some(Since::Recently) if is_short => self.announced = Some(Since::Nanos(now_nanos)),
-            Some(Since::Nanos(since))
-                if is_short && now_nanos.saturating_sub(since) < ANNOUNCED_NANOS_MAX => {}
-            Some(_) => self.withdraw(),
-        }
-    }
-
-    /// True while everything from the first place of the batch on waits for this lane.
-    pub fn is_announced(&self) -> bool {
-        self.announced.is_some()
+    fn withdraw_announcement(&mut self) {
+        // Releases the bytes that were filled.
+        self.ring.announced[self.number].store(NOTHING, Ordering::Release);
+        self.is_announced = false;
     }
 
     /// The ring.

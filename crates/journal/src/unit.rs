@@ -126,11 +126,7 @@ impl Lane {
     /// and withdraws the announcement. Returns the position behind it.
     #[inline]
     pub fn put_request(&mut self, request: &[u8]) -> u64 {
-        let mut place = self.take(request.len() as u64);
-        self.fill(&mut place, request);
-        self.withdraw();
-        self.prefetch(place.end());
-        place.end()
+        self.put(request)
     }
 
     /// Takes the place of a unit and fills it. Returns the position behind it.

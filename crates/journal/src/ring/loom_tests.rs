@@ -32,7 +32,8 @@ fn read_whole(reader: &mut Reader, read: &mut [usize; LANES]) {
     reader.release(whole);
 }
 
-/// Each lane puts units of these sizes, and withdraws after those followed by `true`.
+/// Each lane puts units of these sizes, and withdraws after those followed by `true`; a unit with an
+/// announcement of its own is put in one go.
 /// The first so many chunks have frames already.
 fn explore(units: [&'static [(usize, bool)]; LANES], looks: usize, chunks: u64) {
     loom::model(move || {
@@ -44,6 +45,10 @@ fn explore(units: [&'static [(usize, bool)]; LANES], looks: usize, chunks: u64) 
                 spawn(move || {
                     for (bytes, withdraws) in units {
                         let unit = unit(number, *bytes);
+                        if *withdraws && !lane.is_announced {
+                            lane.put(&unit);
+                            continue;
+                        }
                         let mut place = lane.take(unit.len() as u64);
                         lane.fill(&mut place, &unit);
                         if *withdraws {

@@ -137,23 +137,6 @@ fn the_chunk_behind_the_tail_is_made_ready() {
 }
 
 #[test]
-fn an_announcement_goes_before_a_long_command_and_after_a_millisecond() {
-    let (mut lanes, mut reader) = ring(0, 1);
-    let lane = &mut lanes[0];
-    lane.before_command(true, 0);
-    put(lane, b"a");
-    lane.before_command(true, 10);
-    lane.before_command(true, 1_000_009);
-    assert!(lane.is_announced());
-    lane.before_command(true, 1_000_010);
-    assert!(!lane.is_announced());
-    put(lane, b"b");
-    lane.before_command(false, 1_000_020);
-    assert!(!lane.is_announced());
-    assert_eq!(reader.whole(), 2);
-}
-
-#[test]
 #[should_panic(expected = "a place was not filled")]
 fn a_lane_does_not_withdraw_while_a_place_is_open() {
     let (mut lanes, _reader) = ring(0, 1);

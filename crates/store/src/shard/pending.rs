@@ -3,7 +3,6 @@
 use super::change::{CUT, Heard, JOURNAL, Unit, UnitLog};
 use crate::key::Key;
 use base::{KeyspaceId, PositionHash};
-use smallvec::SmallVec;
 
 /// State of the changes of one hold of locks: who listens, and whether they were reported.
 #[derive(Debug)]
@@ -38,8 +37,8 @@ pub(crate) struct Pending {
     pub is_said: bool,
     /// True if the command gave arguments of its own, which replace those of the request.
     pub has_own_effects: bool,
-    /// Keys that were changed, in the order of their first changes.
-    pub changed: SmallVec<[(KeyspaceId, PositionHash); 2]>,
+    /// Keys that were changed.
+    pub changed: ChangedKeys,
     /// True if a change was refused behind others, so that only a part of a command was done.
     pub is_partial: bool,
     /// Where units go while there is a journal.
@@ -49,22 +48,62 @@ pub(crate) struct Pending {
 }
 
 impl Pending {
-    /// Returns true if the unit is one request as it came, which was done whole.
+    /// Returns the keyspace of the request, if the unit is that request as it came, done whole.
     #[inline]
-    pub fn is_request(&self) -> bool {
-        self.is_said
+    pub fn lone_request(&self) -> Option<KeyspaceId> {
+        let (begin, keyspace) = self.request?;
+        let is_alone = self.is_said
             && !self.has_own_effects
             && !self.is_partial
             && self.unit.effects.is_empty()
-            && self.request.is_some_and(|(begin, _)| begin == 0)
+            && begin == 0;
+        is_alone.then_some(keyspace)
     }
+}
 
+/// Keys that were changed; mostly it is one.
+#[derive(Debug, Default)]
+pub(crate) struct ChangedKeys {
+    first: Option<(KeyspaceId, PositionHash)>,
+    /// Further ones, some of them more than once.
+    others: Vec<(KeyspaceId, PositionHash)>,
+}
+
+impl ChangedKeys {
     /// Notes that a key is changed.
     #[inline]
-    pub fn note_changed(&mut self, key: &Key<'_>) {
+    pub fn note(&mut self, key: &Key<'_>) {
         let changed = (key.keyspace, key.hash);
-        if !self.changed.contains(&changed) {
-            self.changed.push(changed);
+        match self.first {
+            None => self.first = Some(changed),
+            Some(first) if first == changed => {}
+            Some(_) => self.note_other(changed),
+        }
+    }
+
+    /// Only the last one is looked at, as a command may change very many keys.
+    #[cold]
+    fn note_other(&mut self, changed: (KeyspaceId, PositionHash)) {
+        if self.others.last() != Some(&changed) {
+            self.others.push(changed);
+        }
+    }
+
+    /// Takes all of them, each once, in the order of their hashes.
+    pub fn take(&mut self) -> Vec<(PositionHash, KeyspaceId)> {
+        let first = self.first.take().into_iter();
+        let all = first.chain(std::mem::take(&mut self.others));
+        let mut changed: Vec<_> = all.map(|(keyspace, hash)| (hash, keyspace)).collect();
+        changed.sort_unstable();
+        changed.dedup();
+        changed
+    }
+
+    #[inline]
+    pub fn clear(&mut self) {
+        self.first = None;
+        if !self.others.is_empty() {
+            self.others = Vec::new();
         }
     }
 }
@@ -93,6 +132,12 @@ impl Changes {
     #[inline]
     pub fn is_cut(&self) -> bool {
         self.heard & CUT != 0
+    }
+
+    /// Returns true if the journal listens, and nobody else.
+    #[inline(always)]
+    pub fn is_journaled_only(&self) -> bool {
+        self.heard == JOURNAL
     }
 
     /// Hides changes from listeners.

@@ -30,6 +30,15 @@ impl<'a> Guard<'a> {
         self.changes.said.changed();
         self.changes.begun += 1;
         if self.changes.heard != 0 {
+            self.announce_writing(key, found);
+        }
+    }
+
+    #[inline(never)]
+    fn announce_writing(&mut self, key: &Key<'_>, found: Option<&Found<'a>>) {
+        if self.changes.is_journaled_only() {
+            self.thread.pending.changed.note(key);
+        } else {
             self.announce(key, found, None);
         }
     }
@@ -71,7 +80,7 @@ impl<'a> Guard<'a> {
 
     fn tell_before(&mut self, key: &Key<'_>, found: Option<&Found<'a>>, removal: Option<Reason>) {
         if matches!(removal, None | Some(Reason::Deleted | Reason::Moved)) {
-            self.thread.pending.note_changed(key);
+            self.thread.pending.changed.note(key);
         }
         if !self.has_listeners() {
             return;
@@ -242,11 +251,13 @@ impl<'a> Guard<'a> {
         }
         let request =
             pending.request.take().map(|(begin, _)| pending.unit.requests.split_off(begin));
-        let words = request.map_or(Vec::new(), |request| split_request(&request));
+        let changed = pending.changed.take();
         let mut keys = Vec::new();
-        for (keyspace, hash) in std::mem::take(&mut pending.changed) {
-            let named = words.iter().filter(|word| self.shards.hasher.hash(word) == hash);
-            keys.extend(named.map(|word| (keyspace, word.clone())));
+        for word in request.map_or(Vec::new(), |request| split_request(&request)) {
+            let hash = self.shards.hasher.hash(&word);
+            let from = changed.partition_point(|changed| changed.0 < hash);
+            let named = changed[from..].iter().take_while(|changed| changed.0 == hash);
+            keys.extend(named.map(|changed| (changed.1, word.clone())));
         }
         keys.sort_unstable();
         keys.dedup();
@@ -261,11 +272,24 @@ impl<'a> Guard<'a> {
     /// Ends the unit, before the locks are released.
     #[inline(never)]
     fn finish_unit(&mut self) {
+        let is_for_others = self.changes.has_listeners() || self.thread.lent.is_any();
         let pending = &mut self.thread.pending;
         // Most units are one request and nothing else, for the journal alone.
-        if !self.changes.has_listeners() && !self.thread.lent.is_any() && pending.is_request() {
-            return self.shards.put_request(pending);
+        let Some(keyspace) = pending.lone_request().filter(|_| !is_for_others) else {
+            return self.finish_other_unit();
+        };
+        let database = self.shards.keyspaces.database_of(keyspace);
+        if let (Some(database), Some(log)) = (database, &mut pending.log) {
+            pending.position = log.put_request(database, &pending.unit.requests);
         }
+        (pending.request, pending.is_said) = (None, false);
+        pending.changed.clear();
+        pending.unit.clear_requests();
+    }
+
+    #[inline(never)]
+    fn finish_other_unit(&mut self) {
+        let pending = &mut self.thread.pending;
         let is_told = pending.is_said && !pending.has_own_effects;
         (pending.is_said, pending.has_own_effects, pending.is_partial) = (false, false, false);
         pending.changed.clear();
@@ -287,18 +311,6 @@ impl<'a> Guard<'a> {
 }
 
 impl Shards {
-    /// Gives the request of a thread, whose locks are held, to the journal: it is the whole unit.
-    fn put_request(&self, pending: &mut Pending) {
-        let database =
-            pending.request.take().and_then(|(_, keyspace)| self.keyspaces.database_of(keyspace));
-        if let (Some(database), Some(log)) = (database, &mut pending.log) {
-            pending.position = log.put_request(database, &pending.unit.requests);
-        }
-        pending.is_said = false;
-        pending.changed.clear();
-        pending.unit.clear_requests();
-    }
-
     /// Gives the unit of a thread, whose locks are held, to the journal and to listeners, unless
     /// nothing was changed.
     pub(crate) fn tell_unit(&self, pending: &mut Pending) {
