@@ -228,6 +228,37 @@ def case_the_rdb_file_is_ignored_where_append_only_files_are_on():
         assert server.loaded().command("DBSIZE") == 0
 
 
+def case_function_libraries_of_command_files_are_kept_until_they_are_flushed():
+    one_library, other = b"#!lua name=one\nlocal x", b"#!lua name=two\nlocal y"
+    data = command("FUNCTION", "LOAD", one_library) + command("SET", "k", "v") + command("FUNCTION", "LOAD", other)
+    data += command("FUNCTION", "LOAD", "REPLACE", other) + command("FUNCTION", "DELETE", "two")
+
+    def sources(client):
+        return [library[7] for library in client.command("FUNCTION", "LIST", "WITHCODE")]
+
+    def files(server):
+        lines = [line.split() for line in server.file("appendonly.aof.manifest").splitlines()]
+        named = [line[1].decode() for line in lines if line[5] != b"h"]
+        return {name: server.file(name) for name in [*named, "appendonly.aof.manifest"]}
+
+    for preamble in ("yes", "no"):
+        settings = ("--aof-use-rdb-preamble", preamble, "--appendfsync", "always")
+        with one(data, *settings) as server:
+            client = server.loaded()
+            assert sources(client) == [one_library]
+            client.command("BGREWRITEAOF")
+            server.until(lambda: b"aof_rewrites:1\r\n" in client.command("INFO", "persistence"))
+            server.until(lambda: b"aof_rewrite_in_progress:0\r\n" in client.command("INFO", "persistence"))
+            rewritten = files(server)
+            assert client.command("FUNCTION", "FLUSH") == b"OK"
+            flushed = files(server)
+        with Loading(rewritten, *settings) as server:
+            client = server.loaded()
+            assert (sources(client), client.command("GET", "k")) == ([one_library], b"v")
+        with Loading(flushed, *settings) as server:
+            assert sources(server.loaded()) == []
+
+
 def case_debug_loadaof_loads_the_files_again():
     with one(command("SET", "k", "v")) as server:
         client = server.loaded()

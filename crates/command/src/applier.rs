@@ -84,13 +84,21 @@ impl<'i> Applier<'i> {
         let row = next.row;
         let is_of_connection = row.spec.group == Group::Connection;
         if !changes_data(row) && !is_of_connection {
-            return judge(row, args);
+            return self.keep_libraries(args).unwrap_or_else(|| judge(row, args));
         }
         self.run(thread, next, args, now).map_err(|refusal| match refusal.code() {
             code if code == Refusal::OUT_OF_MEMORY.code() => NotApplied::Impossible(refusal),
             _ if is_of_connection => NotApplied::Impossible(refusal),
             _ => NotApplied::Refused(refusal),
         })
+    }
+
+    /// Executes what changes the libraries that are kept; `None` for commands of other kinds.
+    #[cold]
+    fn keep_libraries(&self, args: Args<'_>) -> Option<Result<(), NotApplied>> {
+        table().find(args.get(0)).filter(|row| row.spec.group == Group::Scripting)?;
+        let words: Vec<&[u8]> = args.from(1).collect();
+        Some(self.instance.loading.libraries().follow(&words).map_err(NotApplied::Impossible))
     }
 
     fn run(

@@ -200,7 +200,8 @@ mod tests {
 
     #[test]
     fn the_bytes_of_an_array_are_those_that_would_be_written() {
-        let lengths = ["1", "2", "9", "10", "99", "100", "999", "1000", "01", "+1", "1 ", "001", "010"];
+        let lengths =
+            ["1", "2", "9", "10", "99", "100", "999", "1000", "01", "+1", "1 ", "001", "010"];
         for (count, len) in lengths.iter().flat_map(|count| lengths.map(|len| (count, len))) {
             let words: usize = count.trim().trim_start_matches(['0', '+']).parse().expect("digits");
             let bytes: usize = len.trim().trim_start_matches(['0', '+']).parse().expect("digits");

@@ -265,9 +265,9 @@ impl Instance {
         has_begun
     }
 
-    /// Ends loading; `functions` are the libraries that came with the data.
-    pub fn end_loading(&self, functions: Vec<Vec<u8>>) {
-        self.loading.end(functions);
+    /// Ends loading.
+    pub fn end_loading(&self) {
+        self.loading.end();
         self.grants.restore(Needs::LOADED);
     }
 

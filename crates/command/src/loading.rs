@@ -1,5 +1,6 @@
 //! Loading of data: whether it is going on, and how far it has come.
 
+use crate::libraries::Libraries;
 use base::Millis;
 use snapshot::Progress;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -19,8 +20,8 @@ pub struct Loading {
     pub cut_bytes: AtomicU64,
     /// True once loading has ended for the first time.
     is_over: AtomicBool,
-    /// Sources of the function libraries of the file that was loaded, to be saved with the data.
-    functions: Mutex<Vec<Vec<u8>>>,
+    /// Function libraries of the files that were loaded, to be saved with the data.
+    libraries: Mutex<Libraries>,
 }
 
 /// How far loading has come, as INFO tells it.
@@ -55,8 +56,7 @@ impl Loading {
     }
 
     /// Notes that loading has ended.
-    pub(crate) fn end(&self, functions: Vec<Vec<u8>>) {
-        *self.functions() = functions;
+    pub(crate) fn end(&self) {
         self.is_over.store(true, Relaxed);
         self.progress.is_given_up.store(false, Relaxed);
         self.is_active.store(false, Relaxed);
@@ -69,8 +69,8 @@ impl Loading {
     }
 
     /// Function libraries that are kept.
-    pub fn functions(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
-        self.functions.lock().unwrap_or_else(PoisonError::into_inner)
+    pub fn libraries(&self) -> MutexGuard<'_, Libraries> {
+        self.libraries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns true while data is loaded. Nothing expires then, nothing is evicted, and memory has
@@ -106,7 +106,7 @@ mod tests {
         loading.progress.bytes.store(250, Relaxed);
         let facts = loading.facts(Millis(15_000)).expect("it goes on");
         assert_eq!((facts.began, facts.bytes, facts.seconds_left), (5000, 250, 30));
-        loading.end(Vec::new());
+        loading.end();
         assert!(loading.facts(Millis(1)).is_none());
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::checksum::Checksum;
 use crate::error::{Error, Flaw};
-use crate::format::{CHECKSUM_BYTES, ValueType, Version};
+use crate::format::{CHECKSUM_BYTES, ValueType, Version, opcode};
 use crate::input::Input;
 
 /// A payload whose checksum is right.
@@ -49,6 +49,32 @@ pub fn payload_version(bytes: &[u8]) -> Option<Version> {
 /// When there is no version or one that is not known, or bytes have changed:
 /// [`Flaw::UnknownVersion`], [`Flaw::Checksum`]. When the type is not known: [`Flaw::UnknownType`].
 pub fn open_payload(bytes: &[u8], checks: Checks) -> Result<Payload<'_>, Error> {
+    let (mut value, version) = unseal(bytes, checks)?;
+    let number = value.byte()?;
+    let value_type = ValueType::of(number, version.dialect());
+    let value_type = value_type.ok_or(Error { at: 0, flaw: Flaw::UnknownType(number) })?;
+    Ok(Payload { value_type, value })
+}
+
+/// Sources of the function libraries in a payload of FUNCTION DUMP.
+///
+/// # Errors
+/// Those of `open_payload`; when something else is in it, [`Flaw::UnknownType`].
+pub fn open_libraries(bytes: &[u8], checks: Checks) -> Result<Vec<Vec<u8>>, Error> {
+    let (mut input, _) = unseal(bytes, checks)?;
+    let mut sources = Vec::new();
+    while !input.rest().is_empty() {
+        let at = input.at();
+        match input.byte()? {
+            opcode::FUNCTION => sources.push(input.bytes()?.into_owned()),
+            other => return Err(Error { at, flaw: Flaw::UnknownType(other) }),
+        }
+    }
+    Ok(sources)
+}
+
+/// Checks version and checksum at the end of a payload; returns what stands before them.
+fn unseal(bytes: &[u8], checks: Checks) -> Result<(Input<'_>, Version), Error> {
     let at = bytes.len() as u64;
     let unknown = |version| Error { at, flaw: Flaw::UnknownVersion(version) };
     let (sealed, checksum) =
@@ -62,11 +88,7 @@ pub fn open_payload(bytes: &[u8], checks: Checks) -> Result<Payload<'_>, Error> 
     if checks.checksum && found != expected {
         return Err(Error { at, flaw: Flaw::Checksum { found, expected } });
     }
-    let mut value = Input::new(value, 0);
-    let number = value.byte()?;
-    let value_type = ValueType::of(number, version.dialect());
-    let value_type = value_type.ok_or(Error { at: 0, flaw: Flaw::UnknownType(number) })?;
-    Ok(Payload { value_type, value })
+    Ok((Input::new(value, 0), version))
 }
 
 #[cfg(test)]

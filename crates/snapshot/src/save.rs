@@ -175,10 +175,11 @@ struct Head<'a> {
 }
 
 fn write_head<W>(target: &mut Target<'_, W>, cut: &Cut<'_>, head: &Head<'_>) {
-    if !target.is_rdb {
-        return;
-    }
     let (timed, output) = (target.timed, &mut target.output);
+    if !target.is_rdb {
+        let mut load = |source: &Vec<u8>| write_command(&[b"FUNCTION", b"LOAD", source], output);
+        return head.functions.iter().for_each(&mut load);
+    }
     let is_timed = cut.databases().iter().any(|database| database.facts.with_timed_parts > 0);
     output.header(if is_timed { timed } else { Version::COMMON });
     output.aux("varve-ver", env!("CARGO_PKG_VERSION").as_bytes());

@@ -125,6 +125,16 @@ impl Store {
         thread.counters.changes.add(1);
     }
 
+    /// Does something that concerns no key, while no other thread is inside the gate; `words` are
+    /// its effect. The thread is inside.
+    pub fn act_for_all(&self, thread: &mut ThreadContext, words: &[&[u8]], act: impl FnOnce()) {
+        let ThreadContext { gate, pending, .. } = thread;
+        self.gate.close(gate, || {
+            act();
+            self.tell(pending, 0, || words.iter().map(|word| word.to_vec()).collect());
+        });
+    }
+
     /// Makes an action on databases as a whole a unit, while the gate is closed.
     fn tell(&self, pending: &mut Pending, database: usize, args: impl FnOnce() -> OwnedArgs) {
         if self.shards.listeners.is_any() {

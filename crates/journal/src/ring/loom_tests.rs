@@ -32,8 +32,8 @@ fn read_whole(reader: &mut Reader, read: &mut [usize; LANES]) {
     reader.release(whole);
 }
 
-/// Each lane puts units of these sizes, and withdraws after those followed by `true`; a unit with an
-/// announcement of its own is put in one go.
+/// Each lane puts units of these sizes, and withdraws after those followed by `true`; a unit with
+/// an announcement of its own is put in one go.
 /// The first so many chunks have frames already.
 fn explore(units: [&'static [(usize, bool)]; LANES], looks: usize, chunks: u64) {
     loom::model(move || {

@@ -24,8 +24,6 @@ pub struct Contents {
     pub last: (u64, u64),
     /// Position of the stream at the end, and whose it is, if the files tell.
     pub position: Option<(u64, ReplicationId)>,
-    /// Sources of function libraries.
-    pub functions: Vec<Vec<u8>>,
     /// Bytes behind the last unit, which are to be cut off.
     pub cut_bytes: u64,
 }
@@ -139,9 +137,7 @@ fn load_file(
         let wanted = Wanted { drops_expired: false, replaces: false };
         let bytes = it.file.bytes().map_err(LoadFailed::of_system("reading", &it.path))?;
         let file = (FrontToBack::new(&it.file), bytes);
-        let loaded = rdb::read(instance, thread, &it.path, file, wanted)?;
-        contents.functions.extend(loaded.functions);
-        from = loaded.bytes;
+        from = rdb::read(instance, thread, &it.path, file, wanted)?;
     }
     let failed = LoadFailed::of_system("reading", &it.path);
     let mut found = match it.look {

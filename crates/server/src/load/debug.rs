@@ -109,14 +109,13 @@ impl DataFiles for Files {
 }
 
 impl Files {
-    /// Loads data, which gives the function libraries that are there then. The thread is inside the
-    /// gate. A journal does not hear of it.
+    /// Loads data. The thread is inside the gate. A journal does not hear of it.
     fn while_others_wait(
         &self,
         instance: &Instance,
         thread: &mut ThreadContext,
         (command, what): (&str, &str),
-        load: impl FnOnce(&mut ThreadContext) -> Result<Vec<Vec<u8>>, LoadFailed>,
+        load: impl FnOnce(&mut ThreadContext) -> Result<(), LoadFailed>,
     ) -> Result<(), String> {
         if !instance.begin_loading(0) {
             return Err("LOADING Valkey is loading the dataset in memory".to_owned());
@@ -125,27 +124,20 @@ impl Files {
         let has_journal = instance.store.has_journal();
         // Who has begun a command before ends it; others are refused from now on.
         instance.store.exclusively(thread, |store| store.set_journal(false));
-        let functions = instance.loading.functions().clone();
-        let (functions, outcome) = match load(thread) {
-            Ok(functions) => (functions, Ok(())),
-            Err(error) => {
-                tracing::warn!("DEBUG {command}: {error}");
-                let text = format!("ERR Error trying to load {what}, check server logs.");
-                (functions, Err(text))
-            }
-        };
+        let libraries = std::mem::take(&mut *instance.loading.libraries());
+        let outcome = load(thread).map_err(|error| {
+            tracing::warn!("DEBUG {command}: {error}");
+            *instance.loading.libraries() = libraries;
+            format!("ERR Error trying to load {what}, check server logs.")
+        });
         instance.store.exclusively(thread, |store| store.set_journal(has_journal));
-        instance.end_loading(functions);
+        instance.end_loading();
         limits::apply(instance);
         outcome
     }
 }
 
-fn reload(
-    instance: &Instance,
-    thread: &mut ThreadContext,
-    how: Reload,
-) -> Result<Vec<Vec<u8>>, LoadFailed> {
+fn reload(instance: &Instance, thread: &mut ThreadContext, how: Reload) -> Result<(), LoadFailed> {
     let name = DBFILENAME.get(&instance.settings).to_string();
     let file = File::open(&name).map_err(LoadFailed::of_system("opening", &name))?;
     let bytes = file.metadata().map_err(LoadFailed::of_system("reading", &name))?.len();
@@ -153,9 +145,9 @@ fn reload(
     let wanted = Wanted { drops_expired: true, replaces: how.merges };
     let load =
         |thread: &mut ThreadContext| rdb::read(instance, thread, &name, (file, bytes), wanted);
-    let loaded = if how.flushes { in_place(instance, thread, load) } else { load(thread) }?;
-    super::report(instance, &name, loaded.functions.len(), began);
-    Ok(loaded.functions)
+    if how.flushes { in_place(instance, thread, load) } else { load(thread) }?;
+    super::report(instance, &name, began);
+    Ok(())
 }
 
 /// Loads in place of what is there, which returns when that fails. Both are in memory meanwhile.
@@ -175,17 +167,17 @@ fn in_place<T>(
 
 /// Loads the append-only files in place of what is there. They are read as they are: nothing is
 /// cut off.
-fn load_aof(instance: &Instance, thread: &mut ThreadContext) -> Result<Vec<Vec<u8>>, LoadFailed> {
+fn load_aof(instance: &Instance, thread: &mut ThreadContext) -> Result<(), LoadFailed> {
     let OpenedSet { set, path } = look_at_set(instance)?;
     if set.manifest().to_load().next().is_none() {
         let error = io::ErrorKind::NotFound.into();
         return Err(LoadFailed::of_system("opening", &path)(error));
     }
-    let contents = in_place(instance, thread, |thread| {
+    in_place(instance, thread, |thread| {
         let read = read_set(instance, thread, set.files(), &path, set.manifest());
         // That ends outside the gate.
         instance.store.enter(thread);
         read
     })?;
-    Ok(contents.functions)
+    Ok(())
 }

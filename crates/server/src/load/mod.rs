@@ -65,8 +65,6 @@ pub struct Recovered {
     pub position: u64,
     /// Whose stream it is, if the files tell.
     pub id: Option<ReplicationId>,
-    /// Sources of function libraries.
-    functions: Vec<Vec<u8>>,
 }
 
 /// Opens what the settings name; `None` if there is no RDB file. Commands that need data are
@@ -139,8 +137,8 @@ pub fn load(
     match source {
         Source::Set(opened) => load_set(instance, thread, opened),
         Source::Rdb { name, file } => {
-            let functions = load_rdb(instance, thread, &name, file, Wanted::AT_START)?;
-            Ok(Recovered { set: None, position: 0, id: None, functions })
+            load_rdb(instance, thread, &name, file, Wanted::AT_START)?;
+            Ok(Recovered { set: None, position: 0, id: None })
         }
     }
 }
@@ -158,10 +156,10 @@ pub fn load_set(
     let contents = read_set(instance, thread, set.files(), &path, set.manifest())?;
     let (whole, safe) = contents.last;
     set.settle_last(whole, safe).map_err(|error| failed_set(&path, error))?;
-    report(instance, &path, contents.functions.len(), began);
+    report(instance, &path, began);
     let (position, id) = contents.position.unzip();
     let position = position.unwrap_or(0);
-    Ok(Recovered { set: Some(set), position, id, functions: contents.functions })
+    Ok(Recovered { set: Some(set), position, id })
 }
 
 /// Executes the files of a set. What is past its deadline stays, as effects name what is to go.
@@ -186,40 +184,40 @@ fn read_set(
 
 /// Ends loading at start: clients see the data.
 pub fn end(instance: &Instance, recovered: Recovered) {
-    let Recovered { set, position, id, functions } = recovered;
+    let Recovered { set, position, id } = recovered;
     if set.is_some() {
         let id = id.as_ref().map_or("unknown", ReplicationId::as_str);
         tracing::debug!("the stream {id} goes on at position {position}");
     }
-    instance.end_loading(functions);
+    instance.end_loading();
 }
 
 fn failed_set(path: &str, error: SetError) -> LoadFailed {
     LoadFailed::Set { directory: path.to_owned(), error: Box::new(error) }
 }
 
-/// Loads an RDB file; returns the function libraries that it holds.
+/// Loads an RDB file.
 fn load_rdb(
     instance: &Instance,
     thread: &mut ThreadContext,
     name: &str,
     file: File,
     wanted: Wanted,
-) -> Result<Vec<Vec<u8>>, LoadFailed> {
+) -> Result<(), LoadFailed> {
     let began = Instant::now();
     let bytes = file.metadata().map_err(LoadFailed::of_system("reading", name))?.len();
     instance.store.enter(thread);
     let loaded = rdb::read(instance, thread, name, (file, bytes), wanted);
     instance.store.leave(thread);
-    let functions = loaded?.functions;
-    report(instance, name, functions.len(), began);
-    Ok(functions)
+    loaded?;
+    report(instance, name, began);
+    Ok(())
 }
 
-fn report(instance: &Instance, file: &str, functions: usize, began: Instant) {
+fn report(instance: &Instance, file: &str, began: Instant) {
     let progress = &instance.loading.progress;
     let [expired, empty] = [&progress.expired, &progress.empty].map(|count| count.load(Relaxed));
-    let keys = instance.store.keys();
+    let (keys, functions) = (instance.store.keys(), instance.loading.libraries().sources().len());
     let seconds = began.elapsed().as_secs_f64();
     tracing::info!("Done loading {file}: {keys} keys in {seconds:.3} seconds, {expired} expired");
     if empty > 0 {

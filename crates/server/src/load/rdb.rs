@@ -5,7 +5,7 @@ use command::{Instance, checks_version, value_limits};
 use journal::disk::{File, OpenFile};
 use rdb::Checks;
 use settings::snapshots::RDBCHECKSUM;
-use snapshot::{Load, Loaded};
+use snapshot::Load;
 use std::io::{self, Read};
 use store::ThreadContext;
 
@@ -24,7 +24,8 @@ impl Wanted {
     pub const AT_START: Wanted = Wanted { drops_expired: true, replaces: false };
 }
 
-/// Reads a file, of so many bytes, into the store. The thread is inside the gate.
+/// Reads a file, of so many bytes, into the store; returns how many of them it took. The thread is
+/// inside the gate.
 ///
 /// # Errors
 /// When it is damaged, or holds what this server does not know.
@@ -34,7 +35,7 @@ pub fn read(
     name: &str,
     (file, bytes): (impl Read, u64),
     wanted: Wanted,
-) -> Result<Loaded, LoadFailed> {
+) -> Result<u64, LoadFailed> {
     let mut load = Load {
         store: &instance.store,
         thread,
@@ -51,7 +52,9 @@ pub fn read(
         },
         progress: &instance.loading.progress,
     };
-    load.read(file).map_err(|error| LoadFailed::of_rdb(name, error))
+    let loaded = load.read(file).map_err(|error| LoadFailed::of_rdb(name, error))?;
+    loaded.functions.into_iter().for_each(|code| instance.loading.libraries().add(code));
+    Ok(loaded.bytes)
 }
 
 /// True if a file begins as RDB files do.

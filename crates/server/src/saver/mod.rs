@@ -50,7 +50,7 @@ fn save(
     let go_on = || if is_cancelled() { Err(progress.cancelled()) } else { Ok(()) };
     go_on()?;
     let mut sink = job.open(instance)?;
-    let functions = instance.loading.functions().clone();
+    let functions = instance.loading.libraries().clone();
     let mut save = Save {
         store: &instance.store,
         thread,
@@ -59,7 +59,7 @@ fn save(
         compresses: RDBCOMPRESSION.get(&instance.settings),
         checks: RDBCHECKSUM.get(&instance.settings),
         is_base: job.kind() == JobKind::Rotation,
-        functions: &functions,
+        functions: functions.sources(),
         key_delay: RDB_KEY_SAVE_DELAY.get(&instance.settings),
         progress,
     };

@@ -1,8 +1,8 @@
-//! FUNCTION: libraries of a file that was loaded. They are kept as they came and shown, and nothing
-//! runs them.
+//! FUNCTION: libraries of files that were loaded.
 
 use crate::args::Args;
 use crate::call::{Call, Outcome};
+use crate::libraries::Library;
 use crate::refusal::Refusal;
 
 pub(super) fn flush(call: &mut Call<'_>) -> Outcome {
@@ -10,7 +10,9 @@ pub(super) fn flush(call: &mut Call<'_>) -> Outcome {
     if args.len() > 3 || (args.len() == 3 && !args.is(2, "SYNC") && !args.is(2, "ASYNC")) {
         return Err(Refusal::of("ERR FUNCTION FLUSH only supports SYNC|ASYNC option").into());
     }
-    call.instance.loading.functions().clear();
+    let loading = &call.instance.loading;
+    let words: Vec<&[u8]> = args.from(0).collect();
+    call.instance.store.act_for_all(call.thread, &words, || loading.libraries().clear());
     call.reply.ok();
     Ok(())
 }
@@ -24,12 +26,11 @@ struct Options<'c> {
 
 pub(super) fn list(call: &mut Call<'_>) -> Outcome {
     let options = parse(call.args)?;
-    let functions = call.instance.loading.functions();
+    let libraries = call.instance.loading.libraries();
     let is_wanted = |library: &Library<'_>| {
         options.pattern.is_none_or(|pattern| text::glob_match(pattern, library.name, true))
     };
-    let libraries: Vec<Library<'_>> =
-        functions.iter().filter_map(|code| Library::of(code)).filter(is_wanted).collect();
+    let libraries: Vec<Library<'_>> = libraries.iter().filter(is_wanted).collect();
     let reply = &mut call.reply;
     reply.array(libraries.len());
     for library in libraries {
@@ -65,21 +66,4 @@ fn parse(args: Args<'_>) -> Result<Options<'_>, Refusal> {
         }
     }
     Ok(options)
-}
-
-/// A library, as the first line of its source tells of it: `#!engine name=NAME`.
-struct Library<'l> {
-    engine: Vec<u8>,
-    name: &'l [u8],
-    code: &'l [u8],
-}
-
-impl<'l> Library<'l> {
-    fn of(code: &'l [u8]) -> Option<Library<'l>> {
-        let line = code.split(|byte| *byte == b'\n').next()?.strip_prefix(b"#!")?;
-        let mut words = line.split(u8::is_ascii_whitespace);
-        let engine = words.next()?.to_ascii_uppercase();
-        let name = words.find_map(|word| word.strip_prefix(b"name="))?;
-        Some(Library { engine, name, code })
-    }
 }
