@@ -6,7 +6,7 @@ use crate::client::{Client, Reply, encoded};
 use crate::differential::generate::{CLIENTS, Dice, Generator, settings};
 use crate::differential::step::{self, Action, Request, Step, name, request};
 use crate::effects::near_deadline;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use std::time::{Duration, Instant};
 
 /// Arguments of `varve-torture rounds`.
@@ -53,12 +53,16 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Bytes of a value that fills memory.
 const FILLING_BYTES: usize = 50_000;
+/// Seconds until such a value expires.
+const FAR_SECONDS: &str = "10000000";
 /// Values that fill memory before the first is overwritten.
 const FILLING_VALUES: usize = 4_000;
 
 /// The clients of a round, and one that looks.
 struct Player {
     clients: Vec<Client>,
+    /// What the server calls them.
+    ids: Vec<i64>,
     looker: Client,
     requests: u64,
 }
@@ -66,8 +70,9 @@ struct Player {
 impl Player {
     fn open(port: u16) -> Result<Player> {
         let open = || Client::open(port, PATIENCE);
-        let clients = (0..CLIENTS).map(|_| open()).collect::<Result<_>>()?;
-        Ok(Player { clients, looker: open()?, requests: 0 })
+        let mut clients = (0..CLIENTS).map(|_| open()).collect::<Result<Vec<_>>>()?;
+        let ids = clients.iter_mut().map(id).collect::<Result<_>>()?;
+        Ok(Player { clients, ids, looker: open()?, requests: 0 })
     }
 
     fn round(&mut self, generator: &Generator, seed: u64, number: u64, fill: usize) -> Result<()> {
@@ -82,7 +87,9 @@ impl Player {
                 self.send(0, near_deadline(dice))?;
             }
             while filled < filling * (at + 1) / steps.len() {
-                self.send(0, filling_value(number as usize * filling + filled))?;
+                for request in filling_value(number as usize * filling + filled) {
+                    self.send(0, request)?;
+                }
                 filled += 1;
             }
         }
@@ -126,7 +133,14 @@ impl Player {
             self.until_blocked(number + 1).with_context(|| step::line(waiter))?;
         }
         then.iter().try_for_each(|request| self.send(client, request.clone()))?;
-        waiting.iter().try_for_each(|(other, _)| self.clients[*other].receive().map(drop))
+        waiting.iter().try_for_each(|(other, _)| self.end_waiting(*other))
+    }
+
+    /// Has a client go on that still waits: where there is no room, nothing was pushed.
+    fn end_waiting(&mut self, client: usize) -> Result<()> {
+        let id = self.ids[client].to_string();
+        self.looker.ask(&["CLIENT", "UNBLOCK", &id])?;
+        self.clients[client].receive().map(drop)
     }
 
     fn until_blocked(&mut self, clients: usize) -> Result<()> {
@@ -155,6 +169,13 @@ impl Player {
     }
 }
 
+fn id(client: &mut Client) -> Result<i64> {
+    match client.ask(&["CLIENT", "ID"])? {
+        Reply::Integer(id) => Ok(id),
+        other => bail!("{other:?} is no id"),
+    }
+}
+
 /// Takes the setting out that decides in which form a sketch is kept: whoever reads the journal has
 /// its own, and clients see the form.
 fn leave_sketches_alone(request: &mut Request) {
@@ -164,13 +185,14 @@ fn leave_sketches_alone(request: &mut Request) {
     }
 }
 
-/// A value that is long, of one of the types.
-fn filling_value(number: usize) -> Request {
+/// Puts a value that is long, of one of the types, with a deadline far away: any policy evicts it.
+fn filling_value(number: usize) -> [Request; 2] {
     let key = format!("filling:{}", number % FILLING_VALUES);
     let (half, whole) = ("v".repeat(FILLING_BYTES / 2), "w".repeat(FILLING_BYTES));
-    match number % 4 {
+    let value = match number % 4 {
         0 | 1 => request(&["SET", &key, &whole]),
         2 => request(&["RPUSH", &key, &half, &half]),
         _ => request(&["HSET", &key, "one", &half, "other", &half]),
-    }
+    };
+    [value, request(&["EXPIRE", &key, FAR_SECONDS])]
 }
