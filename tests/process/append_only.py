@@ -228,6 +228,58 @@ def case_the_rdb_file_is_ignored_where_append_only_files_are_on():
         assert server.loaded().command("DBSIZE") == 0
 
 
+def keys(server):
+    return server.loaded().command("DBSIZE")
+
+
+def written(settings, count, end):
+    """The file of a server that was given commands, and ended so."""
+    with Loading({}, *settings) as server:
+        client = server.loaded()
+        for number in range(count):
+            client.command("SET", "k%d" % number, "v")
+        if end == "shutdown":
+            server.send(client, "SHUTDOWN")
+            server.process.wait(15)
+        else:
+            time.sleep(0.2)  # until the last of it is in the file, where nobody waits for that
+            server.process.kill()
+            server.process.wait(15)
+        return server.file(FIRST)
+
+
+def case_what_others_append_behind_padding_is_loaded():
+    for end in ("shutdown", "kill"):
+        own = written(("--appendfsync", "always"), 50, end)
+        assert own.endswith(b"#\n") == (end == "kill"), own[-100:]
+        more = b"".join(command("SET", "other%d" % number, "v") for number in range(1000))
+        with one(own + more) as server:
+            assert keys(server) == 1050
+        assert "no torn end" in fails(one(own + more[:2002] + b"x" + more[2002:]))
+
+
+def case_where_nothing_is_synced_damage_with_commands_behind_stops_the_start():
+    own = written(("--appendfsync", "no"), 3000, "kill")
+    at = own.index(command("SET", "k10", "v"))
+    assert "no torn end" in fails(one(own[:at] + b"+" + own[at + 1 :]))
+
+
+def case_what_is_cut_off_with_whole_commands_in_it_is_kept():
+    own = written(("--appendfsync", "everysec"), 50, "kill")
+    behind = b"garbage\r\n" + command("SET", "other", "v")
+    with one(own + behind) as server:
+        assert keys(server) == 50 and server.file(FIRST + ".cut-off") == behind
+        assert FIRST + ".cut-off" in server.output.read_text()
+
+
+def case_a_file_of_another_kind_stops_the_start():
+    base = "appendonly.aof.1.base.rdb"
+    for bad in (b"\x1f\x8b\x08" + bytes(1000), b"RFDIS0011" + bytes(1000)):
+        assert "no torn end" in fails(one(bad))
+        files = {base: bad, "appendonly.aof.manifest": manifest(base)}
+        assert "no torn end" in fails(Loading(files))
+
+
 def case_function_libraries_of_command_files_are_kept_until_they_are_flushed():
     one_library, other = b"#!lua name=one\nlocal x", b"#!lua name=two\nlocal y"
     data = command("FUNCTION", "LOAD", one_library) + command("SET", "k", "v") + command("FUNCTION", "LOAD", other)

@@ -11,6 +11,7 @@ mod write_back;
 
 pub use directory::{Directory, OpenFile};
 pub use file_writer::FileWriter;
+pub(crate) use stage::BLOCK_BYTES;
 pub use stage::Stage;
 
 use std::io;

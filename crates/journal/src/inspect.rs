@@ -3,8 +3,9 @@
 //! A machine's death may leave anything in what was not synced: a tail that ends within a command,
 //! or a hole with whole commands behind it. Such a tail is cut. Where bytes were safe and are wrong
 //! now, something else has happened, and nobody should start without them unasked. Sync lines tell
-//! one from the other: each says how much of the file was safe before it. In a file without such
-//! lines, which others have written, whole commands behind the break are the sign.
+//! one from the other: each says how much of the file was safe before it, and there is one each
+//! second. In a file without such lines, which others have written or a server that does not sync,
+//! whole commands behind the break are the sign.
 
 use crate::disk::File;
 use crate::reader::{AofReader, Item, ReadError, Verified, Why};
@@ -27,6 +28,8 @@ pub struct Inspection {
     pub safe: u64,
     /// Bytes behind it.
     pub bytes_behind: u64,
+    /// True if there are whole commands among them, though they are to be cut.
+    pub cuts_commands: bool,
     /// Position of the stream there, and whose it is, if the file tells.
     pub position: Option<(u64, ReplicationId)>,
     /// State of the file.
@@ -75,7 +78,15 @@ pub fn glance<F: File>(file: &F, from: u64) -> io::Result<Inspection> {
     }
     let whole = file.bytes()?.max(from);
     let state = State::Whole;
-    Ok(Inspection { whole, units: 0, safe: whole, bytes_behind: 0, position: None, state })
+    Ok(Inspection {
+        whole,
+        units: 0,
+        safe: whole,
+        bytes_behind: 0,
+        cuts_commands: false,
+        position: None,
+        state,
+    })
 }
 
 /// Finds the last line up to which each agrees with the bytes since the one before.
@@ -151,43 +162,54 @@ fn read_behind<F: File>(file: &F, verified: Verified) -> io::Result<Inspection> 
         (whole, units) = (verified.end, verified.units);
         position = verified.line.map(|line| line.position);
     }
-    let state = match broken {
-        None => State::Whole,
-        Some((offset, why)) if was_safe(file, whole, offset, why, verified.line.is_some())? => {
-            State::Damaged { offset, why }
-        }
-        Some((offset, why)) => State::Torn { offset, why },
+    let tells = !reader.is_continued() && verified.line.is_some_and(|line| line.is_synced);
+    let (state, cuts_commands) = match broken {
+        None => (State::Whole, false),
+        Some((offset, why)) => judge(file, whole, (offset, why), tells)?,
     };
     let id = verified.line.map(|line| line.id);
     let bytes_behind = file.bytes()?.saturating_sub(whole);
     let safe = verified.line.map_or(whole, |line| line.safe.min(whole));
-    Ok(Inspection { whole, safe, units, bytes_behind, position: position.zip(id), state })
+    let position = position.zip(id);
+    Ok(Inspection { whole, safe, units, bytes_behind, cuts_commands, position, state })
 }
 
-/// True if bytes behind `whole` were safe once.
-fn was_safe<F: File>(
+/// Tells a torn file from a damaged one, and whether a torn one has whole commands behind the
+/// break. `tells`: a line before it was written with a sync, as there is one each second then.
+fn judge<F: File>(
     file: &F,
     whole: u64,
-    broken_at: u64,
-    why: Why,
-    mut has_lines: bool,
-) -> io::Result<bool> {
+    (offset, why): (u64, Why),
+    tells: bool,
+) -> io::Result<(State, bool)> {
+    let (torn, damaged) = (State::Torn { offset, why }, State::Damaged { offset, why });
+    let has_commands = match why {
+        Why::Unfinished => false,
+        _ => has_commands_behind(file, offset, why)?,
+    };
+    // A file whose first bytes are wrong is none of commands.
+    let is_other = why == Why::Format && offset == 0;
+    match was_safe(file, whole)? {
+        true => Ok((damaged, false)),
+        false if tells => Ok((torn, has_commands)),
+        false if has_commands || is_other => Ok((damaged, false)),
+        false => Ok((torn, false)),
+    }
+}
+
+/// True if bytes behind `whole` were safe once, by what lines behind it say.
+fn was_safe<F: File>(file: &F, whole: u64) -> io::Result<bool> {
     let mut is_safe = false;
     search(file, whole.saturating_sub(1), b"\n", BEGIN, |at| {
         let mut line = [0; LINE_BYTES_MAX];
         let read = file.read_at(at, &mut line)?;
         let end = line[..read].iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         if let Some(fields) = parse_unchecked(&line[..end]) {
-            has_lines = true;
             is_safe |= whole < fields.safe && fields.safe <= at;
         }
         Ok(is_safe)
     })?;
-    match why {
-        _ if has_lines => Ok(is_safe),
-        Why::Unfinished => Ok(false),
-        _ => has_commands_behind(file, broken_at, why),
-    }
+    Ok(is_safe)
 }
 
 /// True if there is a whole command behind a break. Where a command has no end, a value may look

@@ -102,6 +102,11 @@ impl<F: Files> Log<F> {
         self.writer.set_padded(is_padded);
     }
 
+    /// Sets whether syncs follow what is written.
+    pub fn set_synced(&mut self, is_synced: bool) {
+        self.writer.set_synced(is_synced);
+    }
+
     /// Number of the last incremental file of the set.
     pub fn last_incremental(&self) -> u64 {
         self.set.last_incremental()
@@ -211,7 +216,7 @@ impl<F: Files> Log<F> {
         self.set.settle()?;
         self.write(reader, now)?;
         self.writer.finish(now)?;
-        Ok(self.writer.tell_safe(now)?)
+        Ok(self.writer.tell_end(now)?)
     }
 
     /// Goes on in another file after a failed sync, with what was not safe.

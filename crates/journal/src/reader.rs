@@ -7,7 +7,7 @@
 //! Memory is that of the largest unit as far as it was read: announced lengths are only held
 //! against the length of the file.
 
-use crate::disk::File;
+use crate::disk::{BLOCK_BYTES, File};
 use crate::sync_line::{BEGIN, Checksum, SyncLine};
 use std::io;
 use std::ops::Range;
@@ -49,6 +49,19 @@ pub struct AofReader<'f, F> {
     whole: u64,
     /// Units read.
     units: u64,
+    /// Padding that was found last: its end, and what it is.
+    padding: Option<(u64, Padding)>,
+}
+
+/// Lines of nothing but `#`, as a writer leaves ahead of what it writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Padding {
+    /// All that is left of the file.
+    Rest,
+    /// Behind it somebody else has gone on at what was the end of the file.
+    Continued,
+    /// A part of what was to be written over it is missing.
+    Hole,
 }
 
 /// The last line that agreed with the bytes before it.
@@ -174,6 +187,7 @@ impl<'f, F: File> AofReader<'f, F> {
             verified: Verified { end: offset, ..Verified::default() },
             whole: offset,
             units: 0,
+            padding: None,
         }
     }
 
@@ -280,6 +294,11 @@ impl<'f, F: File> AofReader<'f, F> {
         Some(line.position + (self.whole - self.verified.end))
     }
 
+    /// True if somebody else has gone on behind the padding of the one who wrote the lines.
+    pub(crate) fn is_continued(&self) -> bool {
+        self.padding.is_some_and(|(_, padding)| padding == Padding::Continued)
+    }
+
     pub(crate) fn offset(&self) -> u64 {
         self.begin + self.at as u64
     }
@@ -321,8 +340,12 @@ impl<'f, F: File> AofReader<'f, F> {
         }
         let offset = self.offset();
         let read = match self.buffer[self.at] {
-            b'#' if self.is_padding()? => return Ok(None),
-            b'#' => self.read_line(),
+            b'#' => match self.find_padding()? {
+                Some(Padding::Rest) => return Ok(None),
+                Some(Padding::Continued) => self.pass_line(),
+                Some(Padding::Hole) => Err(Stop::Why(Why::Format)),
+                None => self.read_line(),
+            },
             b'*' => self.read_command(),
             _ => Err(Stop::Why(Why::Format)),
         };
@@ -384,22 +407,72 @@ impl<'f, F: File> AofReader<'f, F> {
         number.ok_or(Stop::Why(Why::Format))
     }
 
-    /// True if the file has nothing more but lines of `#`, as a writer leaves ahead of what it
-    /// writes.
-    fn is_padding(&self) -> io::Result<bool> {
-        if !self.buffer[self.at..].iter().all(Self::is_pad) {
-            return Ok(false);
+    /// Finds out about the lines of `#` that begin here. In a file without sync lines they are
+    /// comments, unless nothing else follows.
+    fn find_padding(&mut self) -> io::Result<Option<Padding>> {
+        let offset = self.offset();
+        if let Some((end, padding)) = self.padding
+            && offset < end
+        {
+            return Ok(Some(padding));
         }
-        let (mut window, mut at) = (vec![0; READ_BYTES], self.begin + self.buffer.len() as u64);
+        let (end, has_line) = self.padding_end()?;
+        let padding = if end >= self.end {
+            Padding::Rest
+        } else if !has_line || self.verified.line.is_none() {
+            return Ok(None);
+        } else if self.args.len() == self.args_before && self.goes_on_at(end)? {
+            Padding::Continued
+        } else {
+            Padding::Hole
+        };
+        self.padding = Some((end, padding));
+        Ok(Some(padding))
+    }
+
+    /// Offset of the next byte that is no padding, and whether a line of padding ends before it.
+    fn padding_end(&self) -> io::Result<(u64, bool)> {
+        let (mut at, mut has_line) = (self.offset(), false);
+        let mut look = |bytes: &[u8]| {
+            let count = bytes.iter().position(|byte| !Self::is_pad(byte)).unwrap_or(bytes.len());
+            has_line |= bytes[..count].contains(&b'\n');
+            count
+        };
+        let rest = &self.buffer[self.at..];
+        let count = look(rest);
+        at += count as u64;
+        if count < rest.len() {
+            return Ok((at, has_line));
+        }
+        let mut window = vec![0; READ_BYTES];
         while at < self.end {
             let most = usize::try_from(self.end - at).unwrap_or(usize::MAX).min(READ_BYTES);
-            match self.file.read_at(at, &mut window[..most])? {
-                0 => break,
-                read if window[..read].iter().all(Self::is_pad) => at += read as u64,
-                _ => return Ok(false),
+            let read = self.file.read_at(at, &mut window[..most])?;
+            let count = look(&window[..read]);
+            at += count as u64;
+            if count < read || read == 0 {
+                break;
             }
         }
-        Ok(true)
+        Ok((at, has_line))
+    }
+
+    /// True if what stands behind padding was appended to the file: it begins with a command where
+    /// the padding of a whole block ends, and whoever wrote it has neither sync lines nor padding.
+    fn goes_on_at(&self, at: u64) -> io::Result<bool> {
+        let mut last = [0; 2];
+        let is_read = self.file.read_at(self.end - 2, &mut last)? == 2;
+        if !at.is_multiple_of(BLOCK_BYTES as u64) || !is_read || last == *b"#\n" {
+            return Ok(false);
+        }
+        let mut behind = AofReader::between(self.file, at, self.end);
+        let is_command = matches!(behind.next_item(), Ok(Some(Item::Command)));
+        Ok(is_command && !has_word(self.file, at, self.end, &[b"\n", BEGIN].concat())?)
+    }
+
+    fn pass_line(&mut self) -> Result<Item, Stop> {
+        self.at = self.find_line(COMMENT_BYTES_MAX)?.ok_or(Stop::Why(Why::Format))?.end;
+        Ok(Item::Line)
     }
 
     fn is_pad(byte: &u8) -> bool {
@@ -485,6 +558,23 @@ impl<'f, F: File> AofReader<'f, F> {
         }
         Ok(true)
     }
+}
+
+/// True if some bytes stand between two offsets of a file.
+fn has_word<F: File>(file: &F, from: u64, to: u64, word: &[u8]) -> io::Result<bool> {
+    let (mut window, mut at) = (vec![0; READ_BYTES], from);
+    while at < to {
+        let most = usize::try_from(to - at).unwrap_or(usize::MAX).min(READ_BYTES);
+        let read = file.read_at(at, &mut window[..most])?;
+        if memchr::memmem::find(&window[..read], word).is_some() {
+            return Ok(true);
+        }
+        if read < word.len() {
+            return Ok(false);
+        }
+        at += (read + 1 - word.len()) as u64;
+    }
+    Ok(false)
 }
 
 enum Step {

@@ -267,6 +267,30 @@ impl<F: Files> Set<F> {
         settle().map_err(|error| failed("settle", &last.name, error))
     }
 
+    /// Copies what is behind `whole` of the last file to be loaded to a file beside it, which no
+    /// manifest names: `NAME.cut-off`, or with a number where there is one. Returns its name.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn keep_cut_off(&self, whole: u64) -> Result<Option<String>, SetError> {
+        let Some(last) = self.manifest.to_load().last() else { return Ok(None) };
+        let keep = || {
+            let taken = self.files.list()?;
+            let numbered = |number: u32| match number {
+                1 => format!("{}.cut-off", last.name),
+                _ => format!("{}.cut-off.{number}", last.name),
+            };
+            let free = (1..).map(numbered).find(|name| !taken.contains(name));
+            let name = free.ok_or(io::ErrorKind::AlreadyExists)?;
+            let (file, kept) = (self.files.open(&last.name)?, self.files.create(&name)?);
+            copy(&file, whole, &kept)?;
+            kept.sync()?;
+            self.files.sync_names()?;
+            Ok(Some(name))
+        };
+        keep().map_err(|error| failed("keep the end of", &last.name, error))
+    }
+
     /// Number of the last incremental file; zero if there is none.
     pub fn last_incremental(&self) -> u64 {
         self.manifest.incrementals.last().map_or(0, |last| last.sequence)
@@ -419,6 +443,19 @@ fn write_again(file: &impl File, from: u64, to: u64) -> io::Result<()> {
         at += written as u64;
     }
     Ok(())
+}
+
+/// Appends all bytes of a file from an offset on to another one.
+fn copy(file: &impl File, mut at: u64, to: &impl File) -> io::Result<()> {
+    let mut piece = vec![0; PIECE_BYTES];
+    loop {
+        let read = file.read_at(at, &mut piece)?;
+        if read == 0 {
+            return Ok(());
+        }
+        append_all(to, &piece[..read])?;
+        at += read as u64;
+    }
 }
 
 fn failed(doing: &'static str, name: &str, error: io::Error) -> SetError {

@@ -6,8 +6,10 @@
 //! ```
 //! `position` is that of the stream behind the last unit before the line, `bytes` what came since
 //! the last line, `safe` the length of the file that was known to be safe when the line was
-//! written. The checksum is of those bytes and of the line before its digits: all of the file is
-//! checked, and what a machine's death may have torn is told from what it may not.
+//! written. `sync=no` stands behind that where no sync need follow, nor a line, before much has
+//! come: the system syncs when it likes, or the writer has ended. The checksum is of those bytes
+//! and of the line before its digits: all of the file is checked, and what a machine's death may
+//! have torn is told from what it may not.
 
 use crc_fast::{CrcAlgorithm, Digest};
 use text::parse_u64;
@@ -48,6 +50,8 @@ pub struct SyncLine {
     pub bytes: u64,
     /// Length of the file that was safe.
     pub safe: u64,
+    /// True if what comes behind it is synced within a second, after another line.
+    pub is_synced: bool,
 }
 
 /// Checksum of a file since the last line.
@@ -76,9 +80,11 @@ impl Checksum {
     }
 
     /// The next line; begins anew behind it.
-    pub fn line(&mut self, position: u64, id: ReplicationId, safe: u64) -> String {
+    pub fn line(&mut self, position: u64, id: ReplicationId, safe: u64, is_synced: bool) -> String {
         let (id, bytes) = (id.as_str(), self.bytes);
-        let front = format!("#varve position={position} id={id} bytes={bytes} safe={safe}{CRC}");
+        let sync = if is_synced { "" } else { " sync=no" };
+        let front =
+            format!("#varve position={position} id={id} bytes={bytes} safe={safe}{sync}{CRC}");
         self.digest.update(front.as_bytes());
         let line = format!("{front}{:016x}\r\n", self.digest.finalize());
         *self = Checksum::default();
@@ -111,8 +117,12 @@ fn parse(front: &[u8]) -> Option<SyncLine> {
     let id = ReplicationId::parse(field(b"id=")?)?;
     let bytes = parse_u64(field(b"bytes=")?)?;
     let safe = parse_u64(field(b"safe=")?)?;
-    let is_at_crc = field(b"crc64=")?.is_empty() && words.next().is_none();
-    is_at_crc.then_some(SyncLine { position, id, bytes, safe })
+    let is_synced = match (words.next()?, words.next(), words.next()) {
+        (b"crc64=", None, None) => true,
+        (b"sync=no", Some(b"crc64="), None) => false,
+        _ => return None,
+    };
+    Some(SyncLine { position, id, bytes, safe, is_synced })
 }
 
 #[cfg(all(test, not(any(loom, shuttle, miri))))]
@@ -123,12 +133,12 @@ mod tests {
         ReplicationId::parse(&[b'a'; 40]).expect("digits")
     }
 
-    fn line() -> (String, SyncLine) {
+    fn line(is_synced: bool) -> (String, SyncLine) {
         let mut checksum = Checksum::default();
         checksum.update(b"some bytes");
-        let line = checksum.line(77, id(), 5);
+        let line = checksum.line(77, id(), 5, is_synced);
         assert_eq!(checksum.bytes(), 0);
-        (line, SyncLine { position: 77, id: id(), bytes: 10, safe: 5 })
+        (line, SyncLine { position: 77, id: id(), bytes: 10, safe: 5, is_synced })
     }
 
     fn check(bytes: &[u8], line: &[u8]) -> Option<SyncLine> {
@@ -139,16 +149,18 @@ mod tests {
 
     #[test]
     fn a_line_agrees_with_the_bytes_before_it() {
-        let (line, fields) = line();
-        assert_eq!(check(b"some bytes", line.as_bytes()), Some(fields));
-        assert_eq!(parse_unchecked(line.as_bytes()), Some(fields));
-        assert_eq!(check(b"some bytez", line.as_bytes()), None);
-        assert_eq!(check(b"some byte", line.as_bytes()), None);
+        for is_synced in [true, false] {
+            let (line, fields) = line(is_synced);
+            assert_eq!(check(b"some bytes", line.as_bytes()), Some(fields));
+            assert_eq!(parse_unchecked(line.as_bytes()), Some(fields));
+            assert_eq!(check(b"some bytez", line.as_bytes()), None);
+            assert_eq!(check(b"some byte", line.as_bytes()), None);
+        }
     }
 
     #[test]
     fn any_flipped_bit_is_found() {
-        let (line, _) = line();
+        let (line, _) = line(false);
         for at in 0..line.len() * 8 {
             let mut line = line.clone().into_bytes();
             line[at / 8] ^= 1 << (at % 8);
@@ -165,8 +177,8 @@ mod tests {
 
     #[test]
     fn the_longest_line_is_short_enough_for_others() {
-        let line =
-            Checksum { bytes: u64::MAX, ..Checksum::default() }.line(u64::MAX, id(), u64::MAX);
+        let mut checksum = Checksum { bytes: u64::MAX, ..Checksum::default() };
+        let line = checksum.line(u64::MAX, id(), u64::MAX, false);
         assert!(line.len() <= LINE_BYTES_MAX, "{}", line.len());
     }
 

@@ -66,7 +66,7 @@ impl Start {
             encode_args(words.into_iter(), &mut |piece| header.extend_from_slice(piece));
         }
         checksum.update(&header);
-        header.extend_from_slice(checksum.line(self.position, self.id, 0).as_bytes());
+        header.extend_from_slice(checksum.line(self.position, self.id, 0, true).as_bytes());
         header
     }
 }
@@ -117,6 +117,9 @@ pub struct Writer<F> {
     stage: Stage,
     /// Offset up to which there is padding; `None` if none is to be written.
     padded: Option<u64>,
+    /// True if syncs follow what is written, and whether the last line says so.
+    is_synced: bool,
+    says_synced: bool,
     /// True if the time is written, and the second that was written last.
     is_timed: bool,
     second: u64,
@@ -175,6 +178,8 @@ impl<F: File> Writer<F> {
             written_back: bytes,
             stage: Stage::default(),
             padded: None,
+            is_synced: true,
+            says_synced: true,
             is_timed: false,
             second: 0,
         }
@@ -194,6 +199,12 @@ impl<F: File> Writer<F> {
             None if is_padded => self.padded = Some(0),
             _ => {}
         }
+    }
+
+    /// Sets whether syncs follow what is written, each with a line: who finds a file without them
+    /// knows what that means.
+    pub fn set_synced(&mut self, is_synced: bool) {
+        self.is_synced = is_synced;
     }
 
     /// What was written.
@@ -233,8 +244,12 @@ impl<F: File> Writer<F> {
             writer.allocate_ahead(tail.reached.bytes + (limit - from));
             writer.pad_ahead(tail.reached.bytes + (limit - from))?;
             writer.append_time(now, tail)?;
+            if writer.is_synced != writer.says_synced {
+                writer.append_line(tail)?;
+            }
             writer.append_units(reader, limit, tail)
         })?;
+        self.says_synced = self.is_synced;
         self.write_back();
         Ok(())
     }
@@ -321,7 +336,7 @@ impl<F: File> Writer<F> {
 
     fn append_line(&mut self, tail: &mut Tail) -> io::Result<()> {
         let position = tail.reached.position;
-        let line = tail.since_line.line(position, self.id, self.safe.bytes);
+        let line = tail.since_line.line(position, self.id, self.safe.bytes, self.is_synced);
         append_all(&*self.file, line.as_bytes())?;
         tail.reached.bytes += line.len() as u64;
         Ok(())
@@ -373,7 +388,7 @@ impl<F: File> Writer<F> {
     /// Those of the line, as of any write.
     pub fn begin_sync(&mut self, now: Millis) -> Result<SyncJob<F>, WriteError> {
         assert!(!self.is_syncing, "two syncs at a time");
-        self.attempt(now, |writer, tail| writer.append_line(tail))?;
+        self.write_line(now)?;
         (self.is_syncing, self.sync_began) = (true, now);
         Ok(SyncJob { file: Arc::clone(&self.file), reached: self.tail.reached })
     }
@@ -397,15 +412,23 @@ impl<F: File> Writer<F> {
     /// Those of a write or a sync.
     pub fn finish(&mut self, now: Millis) -> Result<(), WriteError> {
         if self.tail.reached.bytes == self.safe.bytes {
+            self.give_back_ahead();
             return Ok(());
         }
         let job = self.begin_sync(now)?;
-        if self.file.truncate(job.reached.bytes).is_ok() {
-            self.allocated = job.reached.bytes;
-        }
+        self.give_back_ahead();
         let outcome = job.run();
         self.end_sync(job, &outcome);
         outcome.map_err(|_| WriteError::SyncFailed)
+    }
+
+    /// Gives back what was allocated and padded ahead: others append to the end of the file.
+    fn give_back_ahead(&mut self) {
+        let bytes = self.tail.reached.bytes;
+        if self.file.truncate(bytes).is_ok() {
+            self.allocated = bytes;
+            self.padded = self.padded.map(|_| 0);
+        }
     }
 
     /// Writes a line that tells what is safe, so that nothing is written again at the next start.
@@ -413,8 +436,24 @@ impl<F: File> Writer<F> {
     /// # Errors
     /// Those of a write.
     pub fn tell_safe(&mut self, now: Millis) -> Result<(), WriteError> {
-        self.attempt(now, |writer, tail| writer.append_line(tail))?;
+        self.write_line(now)?;
         (self.is_safe_told, self.told) = (true, now);
+        Ok(())
+    }
+
+    /// Writes the last line, after `finish`: what others append behind it is not to be taken for
+    /// what this writer had not synced.
+    ///
+    /// # Errors
+    /// Those of a write.
+    pub fn tell_end(&mut self, now: Millis) -> Result<(), WriteError> {
+        self.is_synced = false;
+        self.tell_safe(now)
+    }
+
+    fn write_line(&mut self, now: Millis) -> Result<(), WriteError> {
+        self.attempt(now, |writer, tail| writer.append_line(tail))?;
+        self.says_synced = self.is_synced;
         Ok(())
     }
 

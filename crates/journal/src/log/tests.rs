@@ -67,6 +67,7 @@ impl<F: Files> Life<F> {
             let _ = self.log.replace(&self.reader, self.now);
         }
         self.log.set_padded(self.policy == SyncPolicy::Always);
+        self.log.set_synced(self.policy != SyncPolicy::No);
         let _ = self.log.write(&mut self.reader, self.now);
         if self.log.is_sync_due(self.policy, self.now)
             && let Ok(job) = self.log.begin_sync(self.now)
@@ -357,6 +358,22 @@ fn after_a_clean_end_all_is_told_to_be_safe() {
     let file = files.open("appendonly.aof.1.incr.aof").expect("the last file");
     let (found, line) = (inspect(&file, 0).expect("read"), crate::sync_line::LINE_BYTES_MAX as u64);
     assert!(found.state == State::Whole && found.whole - found.safe < line);
+}
+
+#[test]
+fn after_a_clean_end_the_file_has_nothing_ahead() {
+    for policy in [SyncPolicy::Always, SyncPolicy::No] {
+        for turns in [0, 1] {
+            let files = SimulatedFiles::new();
+            let mut life = Life::begin(files.clone(), policy).expect("a life");
+            life.live(2);
+            (0..turns).for_each(|_| life.turn());
+            life.log.close(&mut life.reader, Millis(9_000)).expect("closed");
+            let bytes = files.contents("appendonly.aof.1.incr.aof").expect("the last file");
+            let end = String::from_utf8_lossy(&bytes[bytes.len() - 20..]).into_owned();
+            assert!(!end.contains('#') && end.ends_with("\r\n"), "{policy:?}: {end}");
+        }
+    }
 }
 
 #[test]

@@ -54,7 +54,7 @@ fn with_lines() -> (Vec<u8>, Vec<usize>) {
             checksum.update(SET.as_bytes());
         }
         let position = (ends.len() as u64 + 1) * 2 * SET.len() as u64;
-        bytes.extend_from_slice(checksum.line(position, id, safe).as_bytes());
+        bytes.extend_from_slice(checksum.line(position, id, safe, true).as_bytes());
         safe = bytes.len() as u64;
         ends.push(bytes.len());
     }
@@ -109,6 +109,83 @@ fn padding_at_the_end_is_nothing_and_behind_a_hole_in_it_nothing_counts() {
     }
 }
 
+/// A file with lines, and padding up to the end of a block.
+fn padded() -> Vec<u8> {
+    let (mut bytes, _) = with_lines();
+    while bytes.len() % BLOCK_BYTES > 0 {
+        let is_end = bytes.len() % 512 == 511;
+        bytes.push(if is_end { b'\n' } else { b'#' });
+    }
+    bytes
+}
+
+#[test]
+fn what_somebody_else_has_appended_behind_padding_is_read() {
+    let own = padded();
+    let other = format!("#TS:1\r\n{SET}").repeat(300);
+    for other in [&other[..], SET, &SET.repeat(3000)] {
+        let other = other.trim_start_matches("#TS:1\r\n");
+        let file = [&own[..], other.as_bytes()].concat();
+        let found = look(&file);
+        assert_eq!((found.state, found.whole), (State::Whole, file.len() as u64));
+        assert_eq!(found.units as usize, 6 + other.matches("SET").count());
+        let torn = look(&file[..file.len() - 3]);
+        let offset = (file.len() - SET.len()) as u64;
+        if torn.units > 6 {
+            assert_eq!(torn.state, State::Torn { offset, why: Why::Ended });
+        }
+        with_file(&file, |disk| assert_eq!(glance(disk, 0).expect("read").whole, found.whole));
+        assert_eq!(batches(&file).0.len() as u64, found.units);
+    }
+    let damaged = [&own[..], SET.as_bytes(), b"garbage\r\n", SET.as_bytes()].concat();
+    let (offset, why) = ((own.len() + SET.len()) as u64, Why::Format);
+    assert_eq!(look(&damaged).state, State::Damaged { offset, why });
+}
+
+#[test]
+fn what_was_missing_under_padding_is_no_end_of_it() {
+    let (own, (lines, _)) = (padded(), with_lines());
+    let line = &lines[2 * SET.len()..];
+    let pad = &own[own.len() - 512..];
+    for behind in [
+        [SET.as_bytes(), line].concat(),
+        [SET.as_bytes(), pad].concat(),
+        SET.as_bytes()[3..].to_vec(),
+        [pad, SET.as_bytes()].concat(),
+    ] {
+        let found = look(&[&own[..], &behind].concat());
+        assert!(matches!(found.state, State::Torn { .. }), "{found:?}");
+        assert_eq!(found.whole as usize, lines.len());
+    }
+    let found = look(&[&own[..], SET.as_bytes(), line].concat());
+    assert!(found.cuts_commands);
+}
+
+#[test]
+fn whole_commands_behind_a_break_are_damage_where_nothing_is_synced() {
+    for is_synced in [true, false] {
+        let id = ReplicationId::parse(&[b'b'; 40]).expect("digits");
+        let line = Checksum::default().line(0, id, 0, is_synced);
+        let found = look(format!("{line}{SET}garbage\r\n{SET}").as_bytes());
+        let (offset, why) = ((line.len() + SET.len()) as u64, Why::Format);
+        let (torn, damaged) = (State::Torn { offset, why }, State::Damaged { offset, why });
+        assert_eq!(found.state, if is_synced { torn } else { damaged });
+        assert_eq!(found.cuts_commands, is_synced);
+        let torn = look(format!("{line}{SET}garbage\r\n").as_bytes());
+        assert!(matches!(torn.state, State::Torn { .. }) && !torn.cuts_commands);
+    }
+}
+
+#[test]
+fn a_file_of_another_kind_is_damage_and_not_a_long_tear() {
+    for bytes in [&b"RFDIS0011"[..], b"\x1f\x8b\x08", &[0; 5000], b"garbage", b"*x\r\n"] {
+        let found = look(bytes);
+        assert_eq!(found.state, State::Damaged { offset: 0, why: Why::Format });
+    }
+    assert_eq!(look(b"").state, State::Whole);
+    assert!(matches!(look(b"*3\r\n$3\r\nSE").state, State::Torn { .. }));
+}
+
 #[test]
 fn what_is_whole_ends_before_padding_whatever_stands_behind_it() {
     for behind in ["", "garbage", "3\r\n#varve x\n"] {
@@ -151,7 +228,9 @@ fn lengths_that_lie_take_no_memory() {
         "*99999999999999999999999999\r\n",
     ] {
         let found = look(hostile.as_bytes());
-        assert!(matches!(found.state, State::Torn { offset: 0, .. }), "{hostile}: {found:?}");
+        let is_refused = |state| matches!(state, State::Damaged { offset: 0, why: Why::Format });
+        let is_torn = matches!(found.state, State::Torn { offset: 0, why: Why::Ended });
+        assert!(is_torn || is_refused(found.state), "{hostile}: {found:?}");
     }
     with_file("*1\r\n$9000000000\r\nxyz\r\n".as_bytes(), |file| {
         let mut reader = AofReader::new(file, 0).expect("opened");
@@ -331,7 +410,7 @@ fn a_glance_finds_lines_across_windows() {
             let set = format!("*2\r\n$1\r\na\r\n${}\r\n{value}\r\n", value.len());
             checksum.update(set.as_bytes());
             bytes.extend_from_slice(set.as_bytes());
-            bytes.extend_from_slice(checksum.line(7, id, 0).as_bytes());
+            bytes.extend_from_slice(checksum.line(7, id, 0, true).as_bytes());
         }
         let glanced = with_file(&bytes, |file| glance(file, 0).expect("read"));
         assert_eq!(Inspection { units: 3, ..glanced }, look(&bytes));

@@ -236,7 +236,9 @@ impl JournalThread {
             return self.replace_file(now);
         }
         log.set_timed(AOF_TIMESTAMP_ENABLED.get(&self.instance.settings));
-        log.set_padded(sync_policy(&self.instance) == SyncPolicy::Always);
+        let policy = sync_policy(&self.instance);
+        log.set_padded(policy == SyncPolicy::Always);
+        log.set_synced(policy != SyncPolicy::No);
         let outcome = log.write_until(&self.reader, limit, now);
         let written = log.written().position;
         self.journal.written.store(written, Relaxed);

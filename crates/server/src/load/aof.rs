@@ -26,6 +26,8 @@ pub struct Contents {
     pub position: Option<(u64, ReplicationId)>,
     /// Bytes behind the last unit, which are to be cut off.
     pub cut_bytes: u64,
+    /// True if there are whole commands among them.
+    pub cuts_commands: bool,
 }
 
 /// A file of the set.
@@ -162,6 +164,7 @@ fn load_file(
             it.path
         );
         contents.cut_bytes += bytes;
+        contents.cuts_commands = found.cuts_commands;
     }
     contents.last = (found.whole, found.safe);
     if found.position.is_some() || found.whole > 0 {

@@ -56,8 +56,8 @@ pub enum LoadFailed {
     },
     /// A file is damaged, and there is more data behind.
     #[error(
-        "Bad file format reading the append only file {file}: {why} at byte {offset}, and data \
-         that was safe follows. Make a copy, then cut the file there with varve-check --fix {file}"
+        "Bad file format reading the append only file {file}: {why} at byte {offset}, and this is \
+         no torn end. Make a copy, then cut the file there with varve-check --fix {file}"
     )]
     Damaged {
         /// Name of the file, from the working directory on.

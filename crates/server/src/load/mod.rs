@@ -155,6 +155,12 @@ pub fn load_set(
     let began = Instant::now();
     let contents = read_set(instance, thread, set.files(), &path, set.manifest())?;
     let (whole, safe) = contents.last;
+    if contents.cuts_commands {
+        // They were never known to be safe, but nobody can tell whose they are.
+        let kept = set.keep_cut_off(whole).map_err(|error| failed_set(&path, error))?;
+        let name = kept.unwrap_or_default();
+        tracing::warn!("There are whole commands in what is cut off: it is kept in {path}/{name}");
+    }
     set.settle_last(whole, safe).map_err(|error| failed_set(&path, error))?;
     report(instance, &path, began);
     let (position, id) = contents.position.unzip();
