@@ -7,6 +7,7 @@
 import inspect
 import pathlib
 import random
+import select
 import subprocess
 import sys
 import tempfile
@@ -270,6 +271,28 @@ def case_what_is_cut_off_with_whole_commands_in_it_is_kept():
     with one(own + behind) as server:
         assert keys(server) == 50 and server.file(FIRST + ".cut-off") == behind
         assert FIRST + ".cut-off" in server.output.read_text()
+
+
+def case_what_is_changed_beside_a_long_command_gets_into_the_file():
+    with Loading({}, "--threads", "2") as server:
+        server.loaded()
+        clients = [server.connect() for _ in range(8)]
+        for client in clients:  # most changes are made there, so it is to become the home database
+            client.command("SELECT", 5)
+        long = server.connect()
+        server.send(long, "DEBUG", "SLEEP", "20")
+        time.sleep(0.1)  # for the worker that executes it
+        for client in clients:
+            server.send(client, "PING")
+        answered, _, _ = select.select([client.socket for client in clients], [], [], 5)
+        client = next(client for client in clients if client.socket in answered)
+        client.read()
+        began, number = time.monotonic(), 0
+        while time.monotonic() < began + 2.5:  # the home moves once a second
+            client.command("SET", "k", number)
+            number += 1
+        server.until(lambda: command("SET", "k", number - 1) in server.file(FIRST), 5)
+        assert not select.select([long.socket], [], [], 0)[0], "the long command goes on"
 
 
 def case_a_file_of_another_kind_stops_the_start():

@@ -125,6 +125,23 @@ impl Gate {
         (done, patience.elapsed())
     }
 
+    /// Makes one try to do what `close` does; `None` if a member stays inside for long, or another
+    /// closer is at it.
+    pub fn close_once<T>(&self, member: &GateMember, act: impl FnOnce() -> T) -> Option<T> {
+        let own = &self.inside[member.number];
+        let was_inside = own.swap(false, Ordering::Release);
+        let closer = self.closer.try_lock();
+        let is_closed = closer.is_some() && self.try_close(&mut Patience::new());
+        let done = is_closed.then(act);
+        if is_closed {
+            own.store(was_inside, Ordering::Relaxed);
+            self.open();
+        } else if was_inside {
+            self.enter(member);
+        }
+        done
+    }
+
     /// Closes the gate. Opens it again and returns false if a member stays inside for longer than
     /// `patience`.
     fn try_close(&self, patience: &mut Patience) -> bool {
@@ -189,6 +206,27 @@ mod tests {
         gate.leave(&own);
         gate.close(&own, || ());
         assert!(!is_inside(&own));
+    }
+
+    #[test]
+    fn a_single_try_to_close_ends_though_a_member_stays_inside() {
+        let gate = Gate::new();
+        let [staying, own] = [(); 2].map(|()| gate.join().expect("a member is left"));
+        let is_inside = |member: &GateMember| gate.inside[member.number].load(Ordering::Relaxed);
+        for was_inside in [true, false] {
+            gate.enter(&staying);
+            if was_inside {
+                gate.enter(&own);
+            }
+            assert!(gate.close_once(&own, || ()).is_none());
+            assert_eq!(is_inside(&own), was_inside);
+            gate.leave(&staying);
+            assert!(gate.close_once(&own, || ()).is_some());
+            assert_eq!(is_inside(&own), was_inside);
+            gate.leave(&own);
+        }
+        let _closer = gate.closer.lock();
+        assert!(gate.close_once(&own, || ()).is_none());
     }
 
     #[test]
@@ -257,6 +295,27 @@ mod loom_tests {
             });
             // SAFETY: the gate is closed.
             shared.0.close(&own, || shared.1.with_mut(|value| unsafe { *value += 1 }));
+            thread.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn a_closer_with_a_single_try_and_a_passer_never_overlap() {
+        loom::model(|| {
+            let shared = Arc::new((Gate::new(), UnsafeCell::new(0)));
+            let [member, own] = [(); 2].map(|()| shared.0.join().expect("a member is left"));
+            let other = Arc::clone(&shared);
+            let thread = loom::thread::spawn(move || {
+                other.0.enter(&member);
+                // SAFETY: inside the gate; loom reports any overlap with the closer.
+                other.1.with_mut(|value| unsafe { *value += 1 });
+                other.0.leave(&member);
+            });
+            shared.0.enter(&own);
+            // SAFETY: the gate is closed.
+            let add = || shared.1.with_mut(|value| unsafe { *value += 1 });
+            shared.0.close_once(&own, add);
+            shared.0.leave(&own);
             thread.join().unwrap();
         });
     }

@@ -418,12 +418,15 @@ impl JournalThread {
         }
         let database = self.journal.abroad.database.load(Relaxed);
         let lane = &mut self.lane;
-        let position = self.instance.store.exclusively(&self.thread, |_| {
+        // Whoever waits for a sync is not to wait for a long command: there is a next second.
+        let moved = self.instance.store.exclusively_at_once(&self.thread, |_| {
             let position = lane.move_home(database);
             lane.withdraw();
             position
         });
-        log.move_home(position, database);
+        if let Some(position) = moved {
+            log.move_home(position, database);
+        }
     }
 
     /// Removes the files that are not needed, piece by piece on another thread; after a failure,
