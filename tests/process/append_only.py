@@ -280,7 +280,8 @@ def case_what_is_changed_beside_a_long_command_gets_into_the_file():
         for client in clients:  # most changes are made there, so it is to become the home database
             client.command("SELECT", 5)
         long = server.connect()
-        server.send(long, "DEBUG", "SLEEP", "20")
+        long.command("PFADD", "sketch", *range(10_000))
+        server.send(long, "PFCOUNT", *["sketch"] * 1_000_000)
         time.sleep(0.1)  # for the worker that executes it
         for client in clients:
             server.send(client, "PING")
