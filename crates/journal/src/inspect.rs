@@ -32,6 +32,8 @@ pub struct Inspection {
     pub cuts_commands: bool,
     /// Position of the stream there, and whose it is, if the file tells.
     pub position: Option<(u64, ReplicationId)>,
+    /// True if nothing of the stream is in the file, or there are no bytes.
+    pub is_bare: bool,
     /// State of the file.
     pub state: State,
 }
@@ -62,7 +64,7 @@ pub enum State {
 /// # Errors
 /// Those of the disk.
 pub fn inspect<F: File>(file: &F, from: u64) -> io::Result<Inspection> {
-    read_behind(file, Verified { end: from, line: None, units: 0 })
+    read_behind(file, Verified { end: from, ..Verified::default() })
 }
 
 /// As `inspect`, in a small part of the time: what sync lines vouch for is not read as commands,
@@ -85,13 +87,14 @@ pub fn glance<F: File>(file: &F, from: u64) -> io::Result<Inspection> {
         bytes_behind: 0,
         cuts_commands: false,
         position: None,
+        is_bare: whole == 0,
         state,
     })
 }
 
 /// Finds the last line up to which each agrees with the bytes since the one before.
 fn verify<F: File>(file: &F, from: u64) -> io::Result<Verified> {
-    let mut verified = Verified { end: from, line: None, units: 0 };
+    let mut verified = Verified { end: from, ..Verified::default() };
     let (mut checksum, mut summed) = (Checksum::default(), from);
     let (mut window, mut begin) = (vec![0; WINDOW_BYTES], from);
     // A line may stand at the begin, or behind the end of another one.
@@ -116,6 +119,7 @@ fn verify<F: File>(file: &F, from: u64) -> io::Result<Verified> {
             if let Some(fields) = { checksum }.check(&line[..end]) {
                 verified.end = offset + end as u64;
                 verified.line = Some(fields);
+                verified.first = verified.first.or(Some(fields.position));
                 (checksum, summed) = (Checksum::default(), verified.end);
             }
         }
@@ -170,8 +174,9 @@ fn read_behind<F: File>(file: &F, verified: Verified) -> io::Result<Inspection> 
     let id = verified.line.map(|line| line.id);
     let bytes_behind = file.bytes()?.saturating_sub(whole);
     let safe = verified.line.map_or(whole, |line| line.safe.min(whole));
+    let is_bare = whole == 0 || verified.first.is_some() && verified.first == position;
     let position = position.zip(id);
-    Ok(Inspection { whole, safe, units, bytes_behind, cuts_commands, position, state })
+    Ok(Inspection { whole, safe, units, bytes_behind, cuts_commands, position, is_bare, state })
 }
 
 /// Tells a torn file from a damaged one, and whether a torn one has whole commands behind the

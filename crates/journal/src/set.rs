@@ -107,6 +107,8 @@ pub struct Set<F> {
     removed: usize,
     /// True if there is an incremental file that becomes part of the set with the next base.
     is_apart: bool,
+    /// True if the next incremental file stands in the place of the last one.
+    is_last_bare: bool,
 }
 
 impl<F: Files> Set<F> {
@@ -158,6 +160,7 @@ impl<F: Files> Set<F> {
             has_unsafe_names: false,
             removed: 0,
             is_apart: false,
+            is_last_bare: false,
         }
     }
 
@@ -214,9 +217,18 @@ impl<F: Files> Set<F> {
         let file = self.create(&entry.name, header)?;
         self.sync_names()?;
         let mut manifest = self.manifest.clone();
+        if std::mem::take(&mut self.is_last_bare) {
+            manifest.history.extend(manifest.incrementals.pop());
+        }
         manifest.incrementals.push(entry);
         self.replace_manifest(manifest)?;
         Ok(file)
+    }
+
+    /// Notes that nothing of the stream is in the last file to be loaded: if it is an incremental
+    /// one, the next stands in its place.
+    pub fn note_last_is_bare(&mut self) {
+        self.is_last_bare = !self.manifest.incrementals.is_empty();
     }
 
     /// Creates an incremental file that is no part of the set before the next base, and then the

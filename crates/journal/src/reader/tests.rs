@@ -1,8 +1,8 @@
 //! Files as they should be, torn, damaged and hostile.
 
 use super::*;
-use crate::disk::Files;
 use crate::disk::simulated::SimulatedFiles;
+use crate::disk::{BLOCK_BYTES, Files};
 use crate::inspect::{Inspection, State, glance, inspect};
 use crate::sync_line::ReplicationId;
 use crate::unit::{Command, Words, encode};
@@ -173,6 +173,28 @@ fn whole_commands_behind_a_break_are_damage_where_nothing_is_synced() {
         assert_eq!(found.cuts_commands, is_synced);
         let torn = look(format!("{line}{SET}garbage\r\n").as_bytes());
         assert!(matches!(torn.state, State::Torn { .. }) && !torn.cuts_commands);
+    }
+}
+
+#[test]
+fn a_file_with_nothing_of_the_stream_is_bare() {
+    let id = ReplicationId::parse(&[b'b'; 40]).expect("digits");
+    let select = "*2\r\n$6\r\nSELECT\r\n$1\r\n5\r\n";
+    for before in ["", select] {
+        let mut checksum = Checksum::default();
+        checksum.update(before.as_bytes());
+        let header = format!("{before}{}", checksum.line(7, id, 0, true));
+        let end = checksum.line(7, id, header.len() as u64, false);
+        let is_bare = |text: &str| {
+            let (read, glanced) =
+                with_file(text.as_bytes(), |file| (inspect(file, 0), glance(file, 0)));
+            let [read, glanced] = [read, glanced].map(|found| found.expect("read").is_bare);
+            assert_eq!(read, glanced);
+            read
+        };
+        assert!(is_bare("") && is_bare(&header) && is_bare(&format!("{header}{end}")));
+        assert!(is_bare(&format!("{header}*3\r\n$3\r\nSE")), "once it is cut");
+        assert!(!is_bare(&format!("{header}{SET}")) && !is_bare(SET));
     }
 }
 

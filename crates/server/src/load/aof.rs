@@ -28,13 +28,16 @@ pub struct Contents {
     pub cut_bytes: u64,
     /// True if there are whole commands among them.
     pub cuts_commands: bool,
+    /// True if nothing of the stream is in the last file.
+    pub is_last_bare: bool,
 }
 
-/// A file of the set.
-struct AofFile {
+/// A file of the set, which is opened when it is looked at: there may be more than can be open.
+struct AofFile<'d> {
+    directory: &'d Directory,
+    name: &'d str,
     /// Name from the working directory on.
     path: String,
-    file: OpenFile,
     is_last: bool,
     /// True if it begins as RDB files do: where commands begin is only known behind that.
     has_rdb: bool,
@@ -54,12 +57,12 @@ pub fn load_files(
     path: &str,
     manifest: &Manifest,
 ) -> Result<Contents, LoadFailed> {
-    let mut files = open(directory, path, manifest)?;
+    let mut files = files_of(directory, path, manifest)?;
     // Nothing is executed before all files are known to be worth it.
-    for file in files.iter_mut().filter(|file| !file.has_rdb) {
-        let found = glance(&file.file, 0).map_err(LoadFailed::of_system("reading", &file.path))?;
-        judge(instance, file, &found)?;
-        file.look = Some(found);
+    for it in files.iter_mut().filter(|it| !it.has_rdb) {
+        let found = glance(&it.open()?, 0).map_err(LoadFailed::of_system("reading", &it.path))?;
+        judge(instance, it, &found)?;
+        it.look = Some(found);
     }
     let mut contents = Contents::default();
     for file in &files {
@@ -77,30 +80,37 @@ pub fn total_bytes(
     path: &str,
     manifest: &Manifest,
 ) -> Result<u64, LoadFailed> {
-    let files = open(directory, path, manifest)?;
+    let files = files_of(directory, path, manifest)?;
     files.iter().try_fold(0, |sum, it| {
-        let bytes = it.file.bytes().map_err(LoadFailed::of_system("reading", &it.path))?;
+        let bytes = it.open()?.bytes().map_err(LoadFailed::of_system("reading", &it.path))?;
         Ok(sum + bytes)
     })
 }
 
-fn open(
-    directory: &Directory,
+impl AofFile<'_> {
+    fn open(&self) -> Result<OpenFile, LoadFailed> {
+        self.directory.open(self.name).map_err(LoadFailed::of_system("opening", &self.path))
+    }
+}
+
+fn files_of<'d>(
+    directory: &'d Directory,
     path: &str,
-    manifest: &Manifest,
-) -> Result<Vec<AofFile>, LoadFailed> {
+    manifest: &'d Manifest,
+) -> Result<Vec<AofFile<'d>>, LoadFailed> {
     let count = manifest.to_load().count();
-    let open = |(at, name): (usize, &String)| {
-        let path = format!("{path}/{name}");
-        let opened = directory.open(name).and_then(|file| Ok((rdb::begins(&file)?, file)));
-        let (has_rdb, file) = opened.map_err(LoadFailed::of_system("opening", &path))?;
-        Ok(AofFile { path, file, is_last: at + 1 == count, has_rdb, look: None })
+    let look = |(at, name): (usize, &'d String)| {
+        let (path, is_last) = (format!("{path}/{name}"), at + 1 == count);
+        let mut it = AofFile { directory, name, path, is_last, has_rdb: false, look: None };
+        let begins = rdb::begins(&it.open()?);
+        it.has_rdb = begins.map_err(LoadFailed::of_system("reading", &it.path))?;
+        Ok(it)
     };
-    manifest.to_load().map(|entry| &entry.name).enumerate().map(open).collect()
+    manifest.to_load().map(|entry| &entry.name).enumerate().map(look).collect()
 }
 
 /// Decides whether a file is loaded, by what was found out about its commands.
-fn judge(instance: &Instance, it: &AofFile, found: &Inspection) -> Result<(), LoadFailed> {
+fn judge(instance: &Instance, it: &AofFile<'_>, found: &Inspection) -> Result<(), LoadFailed> {
     let file = it.path.clone();
     let torn = |offset, why, remedy: String| LoadFailed::Torn {
         file: it.path.clone(),
@@ -131,26 +141,26 @@ fn judge(instance: &Instance, it: &AofFile, found: &Inspection) -> Result<(), Lo
 fn load_file(
     instance: &Instance,
     thread: &mut ThreadContext,
-    it: &AofFile,
+    it: &AofFile<'_>,
     contents: &mut Contents,
 ) -> Result<(), LoadFailed> {
-    let mut from = 0;
+    let (file, mut from) = (it.open()?, 0);
     if it.has_rdb {
         let wanted = Wanted { drops_expired: false, replaces: false };
-        let bytes = it.file.bytes().map_err(LoadFailed::of_system("reading", &it.path))?;
-        let file = (FrontToBack::new(&it.file), bytes);
-        from = rdb::read(instance, thread, &it.path, file, wanted)?;
+        let bytes = file.bytes().map_err(LoadFailed::of_system("reading", &it.path))?;
+        let source = (FrontToBack::new(&file), bytes);
+        from = rdb::read(instance, thread, &it.path, source, wanted)?;
     }
     let failed = LoadFailed::of_system("reading", &it.path);
     let mut found = match it.look {
         Some(found) => found,
-        None => glance(&it.file, from).map_err(&failed)?,
+        None => glance(&file, from).map_err(&failed)?,
     };
     judge(instance, it, &found)?;
     let mut replay = Replay::new(instance, thread, &it.path);
-    if !replay.run(&it.file, from, found.whole)? {
+    if !replay.run(&file, from, found.whole)? {
         // A file without sync lines, which are what tells of a break before.
-        found = inspect(&it.file, from).map_err(&failed)?;
+        found = inspect(&file, from).map_err(&failed)?;
         judge(instance, it, &found)?;
         if found.whole != replay.reached() {
             let (file, offset, why) = (it.path.clone(), found.whole, Why::Format);
@@ -167,6 +177,7 @@ fn load_file(
         contents.cuts_commands = found.cuts_commands;
     }
     contents.last = (found.whole, found.safe);
+    contents.is_last_bare = found.is_bare;
     if found.position.is_some() || found.whole > 0 {
         contents.position = found.position;
     }

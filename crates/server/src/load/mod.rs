@@ -150,7 +150,7 @@ pub fn load(
 pub fn load_set(
     instance: &Instance,
     thread: &mut ThreadContext,
-    OpenedSet { set, path }: OpenedSet,
+    OpenedSet { mut set, path }: OpenedSet,
 ) -> Result<Recovered, LoadFailed> {
     let began = Instant::now();
     let contents = read_set(instance, thread, set.files(), &path, set.manifest())?;
@@ -162,6 +162,9 @@ pub fn load_set(
         tracing::warn!("There are whole commands in what is cut off: it is kept in {path}/{name}");
     }
     set.settle_last(whole, safe).map_err(|error| failed_set(&path, error))?;
+    if contents.is_last_bare {
+        set.note_last_is_bare();
+    }
     report(instance, &path, began);
     let (position, id) = contents.position.unzip();
     let position = position.unwrap_or(0);
