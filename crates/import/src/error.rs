@@ -26,6 +26,9 @@ pub enum Error {
     /// A file is damaged.
     #[error("{0}: {1}. What varve-check says of it tells more")]
     Damaged(String, String),
+    /// A signal has come.
+    #[error("interrupted; {0}")]
+    Interrupted(&'static str),
     /// What was asked makes no sense.
     #[error("{0}")]
     Usage(String),

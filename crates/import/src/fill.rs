@@ -118,13 +118,7 @@ fn from_files(path: &Path, options: &Options, server: &Server, tally: &Tally) ->
     let mut run = Run { options, server, tally, meter, resume, bytes_before: 0, selected };
     let from = run.resume.mark().clone();
     if from.sent > from.offset {
-        return Err(Error::Usage(format!(
-            "{}: commands from byte {} to {} may have been executed or not: empty the server, \
-             remove the file of --resume and begin anew",
-            files.get(from.file).map_or("", |it| &it.name),
-            from.offset,
-            from.sent
-        )));
+        return Err(in_doubt(files.get(from.file).map_or("", |it| &it.name), &from));
     }
     for (number, file) in files.iter().enumerate() {
         if number >= from.file && !from.is_done {
@@ -140,6 +134,16 @@ fn from_files(path: &Path, options: &Options, server: &Server, tally: &Tally) ->
     run.resume.write_mark(done)?;
     run.meter.end();
     Ok(())
+}
+
+fn in_doubt(name: &str, mark: &Mark) -> Error {
+    let (units, command) = mark.doubt.clone().unwrap_or_default();
+    let (from, to) = (mark.offset, mark.sent);
+    Error::Usage(format!(
+        "{name}: bytes {from} to {to} were under way when the last run died: {units} commands and \
+         transactions, of which some may have been executed. They may not be sent twice, for \
+         example {command}: empty the server, remove the file of --resume and begin anew"
+    ))
 }
 
 fn fill_from(

@@ -1,9 +1,11 @@
 //! Filling from a file of commands: its units in their order, over one connection.
 //!
-//! Commands are not sent twice, since that would not do the same. So the offset up to which units
-//! are sent is written down before they are, and the one up to which they are answered afterwards.
+//! A batch is under way until it is answered; then its end is written down. Most can be sent again
+//! as a whole. Where one cannot, since that would not do the same, it is also written down before
+//! it is sent that it will be: a run that finds this does not go on. Signals wait for such a batch.
 
 use crate::error::Error;
+use crate::repeat::Repeat;
 use crate::resume::Mark;
 use crate::run::Run;
 use crate::server::Link;
@@ -25,6 +27,7 @@ struct Batch {
     /// Commands that are sent, in order.
     sent: Vec<Named>,
     units: usize,
+    repeat: Repeat,
 }
 
 /// Sends the units of a file from an offset on.
@@ -67,10 +70,8 @@ pub fn fill(
         };
         let whole = reader.whole();
         if is_over || batch.units == UNITS_AT_ONCE || whole - began >= BYTES_AT_ONCE {
-            let before = Mark { file: number, offset: began, sent: whole, ..run.mark_of(database) };
-            run.resume.write_mark(before.clone())?;
-            batch.end(&mut link, run)?;
-            run.resume.write_mark(Mark { offset: whole, ..before })?;
+            let behind = Mark { file: number, offset: whole, sent: whole, ..run.mark_of(database) };
+            batch.send_all(&mut link, run, behind, began)?;
             run.meter.set(run.bytes_before + whole);
             (began, run.selected) = (whole, database);
         }
@@ -100,6 +101,7 @@ impl Batch {
             {
                 *database = text::parse_u64(number).unwrap_or(*database);
             }
+            self.repeat.add(&words);
             self.send(link, &words, *database)?;
         }
         if is_framed {
@@ -115,6 +117,32 @@ impl Batch {
         self.sent.push((shown.join(&b' '), database));
         link.hold(words);
         Ok(())
+    }
+
+    /// Sends everything from an offset up to a mark, and writes that down.
+    fn send_all(
+        &mut self,
+        link: &mut Link,
+        run: &mut Run<'_>,
+        behind: Mark,
+        began: u64,
+    ) -> Result<(), Error> {
+        let doubt = self.repeat.obstacle().map(|it| (self.units, text::quote(it)));
+        let stop = run.options.stop.clone();
+        let is_asked = stop.wait_for(|| {
+            if doubt.is_some() {
+                run.resume.write_mark(Mark { offset: began, doubt, ..behind.clone() })?;
+            }
+            self.end(link, run)?;
+            run.resume.write_mark(behind)
+        })?;
+        match is_asked {
+            false => Ok(()),
+            true if run.resume.is_kept() => {
+                Err(Error::Interrupted("the same command goes on from here"))
+            }
+            true => Err(Error::Interrupted("without --resume nothing can go on from here")),
+        }
     }
 
     fn end(&mut self, link: &mut Link, run: &Run<'_>) -> Result<(), Error> {

@@ -9,7 +9,8 @@
 //! ```
 //! Who reads waits while more is on its way than `budget.rs` allows, so memory does not depend on
 //! the size of the source. `ledger.rs` knows up to where everything has arrived, which is what a
-//! resumed run goes on from.
+//! resumed run goes on from. Keys may be sent twice, and so may most commands (`repeat.rs`); of
+//! others the run that is asked to stop (`stop.rs`) waits for the replies.
 //!
 //! Owner: the command line; nothing here is part of a server.
 //! Not here: formats (`rdb`, `journal`), walking through files (`check`).
@@ -30,10 +31,12 @@ mod keys;
 pub mod ledger;
 pub mod meter;
 pub mod payload;
+mod repeat;
 pub mod resp;
 pub mod resume;
 pub mod run;
 pub mod server;
 mod sink;
+pub mod stop;
 pub mod tally;
 pub mod usage;

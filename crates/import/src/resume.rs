@@ -17,8 +17,12 @@ pub struct Mark {
     pub file: usize,
     /// Offset in it up to which everything was sent and answered.
     pub offset: u64,
-    /// Offset in a file of commands up to which they may have been sent.
+    /// Offset in a file of commands up to which they may have been sent; larger than `offset`
+    /// only while those between may not be sent twice.
     pub sent: u64,
+    /// Number of units between the two, and the first command among them for which that holds.
+    #[serde(default)]
+    pub doubt: Option<(usize, String)>,
     /// Number of the database of a server.
     pub database: u64,
     /// Cursor of SCAN in it.
@@ -46,6 +50,11 @@ pub struct Resume {
 }
 
 impl Resume {
+    /// True if there is a file.
+    pub fn is_kept(&self) -> bool {
+        self.path.is_some()
+    }
+
     /// Opens the file of an earlier run, or begins a new one.
     ///
     /// # Errors

@@ -5,6 +5,7 @@ use crate::compare::Rules;
 use crate::meter::Meter;
 use crate::resume::{Mark, Resume};
 use crate::server::Server;
+use crate::stop::Stop;
 use crate::tally::Tally;
 use crate::usage::Usage;
 use std::path::PathBuf;
@@ -26,6 +27,8 @@ pub struct Options {
     pub compares: bool,
     /// How it is compared.
     pub rules: Rules,
+    /// What a signal does.
+    pub stop: Stop,
 }
 
 /// State of an import.

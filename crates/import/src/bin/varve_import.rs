@@ -8,6 +8,7 @@ use import::fill::{Origin, Outcome, import};
 use import::meter::Meter;
 use import::run::Options;
 use import::server::Server;
+use import::stop::Stop;
 use import::usage::Usage;
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -47,7 +48,9 @@ struct Arguments {
     /// Connections to each server.
     #[arg(long, default_value_t = 4, value_name = "COUNT")]
     connections: usize,
-    /// File that keeps how far the import has come; another run with it goes on there.
+    /// File that keeps how far the import has come; another run with it goes on there. Only of
+    /// commands that do not do the same twice (RPUSH, INCR) those under way at a sudden death are
+    /// in doubt, and then none goes on.
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
     /// Takes over how keys of a server were used: idle, or freq with an LFU policy.
@@ -149,6 +152,9 @@ fn run_comparison(arguments: &Arguments) -> Result<bool, Error> {
 }
 
 fn run_import(arguments: &Arguments) -> Result<bool, Error> {
+    let stop = Stop::default();
+    stop.listen()
+        .map_err(|error| Error::Usage(format!("signals cannot be waited for: {error}")))?;
     let options = Options {
         target: arguments.target(&arguments.to)?,
         connections: arguments.connections,
@@ -157,6 +163,7 @@ fn run_import(arguments: &Arguments) -> Result<bool, Error> {
         shows_progress: arguments.shows_progress(),
         compares: !arguments.no_comparison,
         rules: arguments.rules(),
+        stop,
     };
     let outcome = import(&arguments.origin()?, &options)?;
     let Outcome { keys, commands, failures, comparison } = &outcome;
