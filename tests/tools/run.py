@@ -372,6 +372,37 @@ def ended_early(words, state, how, times):
             return statuses, output
 
 
+def function_libraries_arrive_or_are_missed_by_name():
+    code = "#!lua name=%s\nredis.register_function('%s', function() return %d end)"
+    with Peer("valkey-server") as first, Peer("redis-server") as second, varve() as here, tempfile.TemporaryDirectory(prefix="varve-tools-") as scratch:
+        client, other = first.connect(), second.connect()
+        client.command("SET", "a", "1")
+        for name in ("one", "two"):
+            client.command("FUNCTION", "LOAD", code % (name, name, 1))
+        output = tool("varve-import", "--compare", at(first), at(second), status=1)[1]
+        assert 'function library "one": only in the first' in output and "2 function libraries differ" in output, output
+        output = tool("varve-import", at(first), "--to", at(second), status=0)[1]
+        assert "2 function libraries were sent, 0 left out" in output, output
+        assert other.command("FCALL", "two", 0) == 1
+        other.command("FUNCTION", "LOAD", "REPLACE", code % ("two", "two", 2))
+        other.command("FUNCTION", "LOAD", code % ("three", "three", 1))
+        output = tool("varve-import", "--compare", at(first), at(second), status=1)[1]
+        assert 'function library "two": another code' in output and 'library "three": only in the second' in output, output
+        tool("varve-import", "--compare", at(first), at(second), "--no-functions", status=0)
+        output = tool("varve-import", at(first), "--to", at(second), status=0)[1]
+        assert 'library "three": only in the second' in output, output
+
+        output = tool("varve-import", at(first), "--to", at(here), status=1)[1]
+        assert 'failed: function library "one"' in output and "2 failed" in output, output
+        output = tool("varve-import", at(first), "--to", at(here), "--no-functions", status=0)[1]
+        assert "0 function libraries were sent, 2 left out" in output, output
+        path = pathlib.Path(scratch, "x.aof")
+        path.write_bytes(command_of(b"FUNCTION", b"LOAD", (code % ("one", "one", 1)).encode()) + command_of(b"SET", b"b", b"1"))
+        for source in (path, RDB / "valkey-9.1.2-functions.rdb"):
+            assert "function library" in tool("varve-import", source, "--to", at(here), status=1)[1]
+            tool("varve-import", source, "--to", at(here), "--no-functions", status=0)
+
+
 def commands_that_do_the_same_twice_go_on_after_a_sudden_death():
     count = 150_000
     commands = [command_of(b"SELECT", b"3")]

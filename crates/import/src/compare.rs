@@ -8,6 +8,7 @@
 use crate::content::{Content, agree, read};
 use crate::error::Error;
 use crate::keys::{absolute, deadline_word, page};
+use crate::libraries::{Library, differences, of_server};
 use crate::meter::Meter;
 use crate::server::{Link, Server};
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -28,6 +29,8 @@ pub struct Rules {
     pub connections: usize,
     /// Differences that are told one by one.
     pub shown: usize,
+    /// True if function libraries are compared too.
+    pub functions: bool,
 }
 
 /// What a comparison has found.
@@ -43,6 +46,10 @@ pub struct Comparison {
     pub only_first: u64,
     /// Keys of the second that the first lacks.
     pub only_second: u64,
+    /// Function libraries that the second lacks, or has with another code.
+    pub libraries: u64,
+    /// Function libraries that the first lacks.
+    pub libraries_only_second: u64,
     /// The first differences.
     pub shown: Vec<String>,
 }
@@ -50,7 +57,12 @@ pub struct Comparison {
 impl Comparison {
     /// True if there is no difference.
     pub fn is_equal(&self) -> bool {
-        self.values + self.deadlines + self.only_first + self.only_second == 0
+        !self.lacks_something() && self.only_second + self.libraries_only_second == 0
+    }
+
+    /// True if the second does not have all that the first has.
+    pub fn lacks_something(&self) -> bool {
+        self.values + self.deadlines + self.only_first + self.libraries > 0
     }
 
     fn add(&mut self, verdict: Verdict, database: u64, key: &[u8], rules: Rules) {
@@ -68,12 +80,27 @@ impl Comparison {
         }
     }
 
+    fn add_libraries(&mut self, first: &[Library], second: &[Library], rules: Rules) {
+        for (name, what, is_in_first) in differences(first, second) {
+            let count =
+                if is_in_first { &mut self.libraries } else { &mut self.libraries_only_second };
+            *count += 1;
+            if self.shown.len() < rules.shown {
+                self.shown.push(format!("function library {}: {what}", quote(name)));
+            }
+        }
+    }
+
     /// Text for people.
     pub fn summary(&self) -> String {
         let Comparison { equal, values, deadlines, only_first, only_second, .. } = self;
+        let libraries = match self.libraries + self.libraries_only_second {
+            0 => String::new(),
+            count => format!("; {count} function libraries differ"),
+        };
         format!(
             "{equal} keys are equal; {values} have another value, {deadlines} another deadline, \
-             {only_first} are only in the first, {only_second} only in the second"
+             {only_first} are only in the first, {only_second} only in the second{libraries}"
         )
     }
 }
@@ -97,7 +124,12 @@ pub fn compare(
     rules: Rules,
     meter: &Meter,
 ) -> Result<Comparison, Error> {
-    let found = Mutex::new(Comparison::default());
+    let mut begin = Comparison::default();
+    if rules.functions {
+        let of = |server: &Server| of_server(&mut Link::open(&server.address)?);
+        begin.add_libraries(&of(first)?, &of(second)?, rules);
+    }
+    let found = Mutex::new(begin);
     each_chunk(first, rules, meter, || {
         let mut pair = Pair::open(first, second, rules)?;
         let found = &found;
@@ -332,7 +364,7 @@ mod tests {
 
     #[test]
     fn differences_are_counted_and_the_first_are_told() {
-        let rules = Rules { tolerance: 0, connections: 1, shown: 1 };
+        let rules = Rules { tolerance: 0, connections: 1, shown: 1, functions: true };
         let mut found = Comparison::default();
         found.add(Verdict::Equal, 0, b"a", rules);
         assert!(found.is_equal());
@@ -340,6 +372,10 @@ mod tests {
         found.add(Verdict::OnlySecond, 0, b"c", rules);
         assert!(!found.is_equal());
         assert_eq!(found.shown, ["database 3, \"b\": another value"]);
-        assert!(found.summary().contains("1 only in the second"));
+        assert!(found.summary().ends_with("1 only in the second"));
+        found.add_libraries(&[Library::of_source(b"#!lua name=l")], &[], rules);
+        assert!(
+            found.lacks_something() && found.summary().ends_with("1 function libraries differ")
+        );
     }
 }

@@ -3,10 +3,11 @@
 use crate::address::Address;
 use crate::compare::{Comparison, compare};
 use crate::error::Error;
+use crate::libraries::{self, Library};
 use crate::meter::Meter;
 use crate::resume::{Mark, Resume};
 use crate::run::{Options, Run};
-use crate::server::Server;
+use crate::server::{Link, Server};
 use crate::tally::Tally;
 use crate::{from_commands, from_rdb, from_server};
 use check::place::{Place, look};
@@ -35,7 +36,11 @@ pub struct Outcome {
     pub keys: u64,
     /// Commands that were executed.
     pub commands: u64,
-    /// Keys and commands that failed.
+    /// Function libraries that have arrived.
+    pub libraries: u64,
+    /// Function libraries that were left out.
+    pub left_out: u64,
+    /// Keys, commands and function libraries that failed.
     pub failures: u64,
     /// What the second look at a running server has found.
     pub comparison: Option<Comparison>,
@@ -59,6 +64,8 @@ pub fn import(origin: &Origin, options: &Options) -> Result<Outcome, Error> {
     Ok(Outcome {
         keys: tally.keys.load(Relaxed),
         commands: tally.commands.load(Relaxed),
+        libraries: tally.libraries.load(Relaxed),
+        left_out: tally.left_out.load(Relaxed),
         failures: tally.failures(),
         comparison,
     })
@@ -70,7 +77,8 @@ fn from_live(
     server: &Server,
     tally: &Tally,
 ) -> Result<Option<Comparison>, Error> {
-    let (source, link) = Server::meet(address)?;
+    let (source, mut link) = Server::meet(address)?;
+    let libraries = libraries::of_server(&mut link)?;
     drop(link);
     let keys = source.databases.iter().map(|(_, keys)| keys).sum();
     let meter = Meter::of_keys("copying", keys, options.shows_progress);
@@ -78,6 +86,7 @@ fn from_live(
     let resume = Resume::open(options.resume.as_deref(), &address.place, &source.run_id, target)?;
     let mut run = Run { options, server, tally, meter, resume, bytes_before: 0, selected: 0 };
     if !run.resume.mark().is_done {
+        hand_over(&libraries, &run)?;
         from_server::fill(&mut run, &source)?;
         run.resume.write_mark(Mark { is_done: true, ..run.resume.mark().clone() })?;
     }
@@ -92,6 +101,15 @@ fn from_live(
     let found = compare(&source, &server, options.rules, &meter);
     meter.end();
     found.map(Some)
+}
+
+fn hand_over(libraries: &[Library], run: &Run<'_>) -> Result<(), Error> {
+    if !run.options.takes_functions {
+        run.tally.left_out.store(libraries.len() as u64, Relaxed);
+        return Ok(());
+    }
+    let mut link = Link::open(&run.server.address)?;
+    libraries.iter().try_for_each(|library| library.load(&mut link, run.tally))
 }
 
 /// A file of a set: its path, what opens it, and its length.

@@ -5,6 +5,7 @@
 //! it is sent that it will be: a run that finds this does not go on. Signals wait for such a batch.
 
 use crate::error::Error;
+use crate::libraries::Library;
 use crate::repeat::Repeat;
 use crate::resume::Mark;
 use crate::run::Run;
@@ -18,8 +19,14 @@ const UNITS_AT_ONCE: usize = 1000;
 /// Bytes of a pipeline.
 const BYTES_AT_ONCE: u64 = 4 << 20;
 
-/// Name of a command, and its key if it has one, for messages.
-type Named = (Vec<u8>, u64);
+/// What a command is called in messages, and the selected database.
+#[derive(Debug)]
+enum Named {
+    /// Its name, and its key if it has one.
+    Command(Vec<u8>, u64),
+    /// The name of the function library that it loads.
+    Library(Vec<u8>),
+}
 
 /// What is on its way.
 #[derive(Default)]
@@ -101,6 +108,13 @@ impl Batch {
             {
                 *database = text::parse_u64(number).unwrap_or(*database);
             }
+            let is_of_functions =
+                words.first().is_some_and(|name| name.eq_ignore_ascii_case(b"FUNCTION"));
+            if is_of_functions && !run.options.takes_functions {
+                let is_one = Library::of_command(&words).is_some();
+                run.tally.left_out.fetch_add(u64::from(is_one), Relaxed);
+                continue;
+            }
             self.repeat.add(&words);
             self.send(link, &words, *database)?;
         }
@@ -113,8 +127,10 @@ impl Batch {
     /// Replies are read at the end of the batch, so what is sent stays in memory until then: the
     /// connection must not send on its own.
     fn send(&mut self, link: &mut Link, words: &[&[u8]], database: u64) -> Result<(), Error> {
-        let shown: Vec<&[u8]> = words.iter().take(2).copied().collect();
-        self.sent.push((shown.join(&b' '), database));
+        self.sent.push(match Library::of_command(words) {
+            Some(library) => Named::Library(library.name),
+            None => Named::Command(words[..words.len().min(2)].join(&b' '), database),
+        });
         link.hold(words);
         Ok(())
     }
@@ -146,12 +162,13 @@ impl Batch {
     }
 
     fn end(&mut self, link: &mut Link, run: &Run<'_>) -> Result<(), Error> {
-        link.exchange(self.sent.len(), |at, reply| {
-            let (what, database) = &self.sent[at];
-            match reply.error() {
-                Some(error) => run.tally.fail(*database, what, &error),
-                None => drop(run.tally.commands.fetch_add(1, Relaxed)),
+        link.exchange(self.sent.len(), |at, reply| match (&self.sent[at], reply.error()) {
+            (Named::Command(what, database), Some(error)) => {
+                run.tally.fail(*database, what, &error);
             }
+            (Named::Library(name), Some(error)) => run.tally.fail_library(name, &error),
+            (Named::Library(_), None) => drop(run.tally.libraries.fetch_add(1, Relaxed)),
+            (Named::Command(..), None) => drop(run.tally.commands.fetch_add(1, Relaxed)),
         })?;
         *self = Batch::default();
         Ok(())

@@ -29,6 +29,7 @@ mod from_rdb;
 pub mod from_server;
 mod keys;
 pub mod ledger;
+pub mod libraries;
 pub mod meter;
 pub mod payload;
 mod repeat;

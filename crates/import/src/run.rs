@@ -21,6 +21,8 @@ pub struct Options {
     pub usage: Option<Usage>,
     /// File that keeps how far it has come.
     pub resume: Option<PathBuf>,
+    /// True if function libraries are taken over.
+    pub takes_functions: bool,
     /// True if progress is shown.
     pub shows_progress: bool,
     /// True if a server is compared at the end.

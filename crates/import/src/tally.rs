@@ -1,5 +1,6 @@
 //! Counts of what was done, and the keys that failed.
 
+use std::fmt::Display;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use text::quote;
 
@@ -13,17 +14,33 @@ pub struct Tally {
     pub keys: AtomicU64,
     /// Commands that were executed.
     pub commands: AtomicU64,
-    /// Keys and commands that failed.
+    /// Function libraries that have arrived.
+    pub libraries: AtomicU64,
+    /// Function libraries that were left out.
+    pub left_out: AtomicU64,
+    /// Keys, commands and function libraries that failed.
     pub failures: AtomicU64,
 }
 
 impl Tally {
-    /// Counts a failure and tells of it.
+    /// Counts the failure of a key or a command and tells of it.
     pub fn fail(&self, database: u64, what: &[u8], why: &str) {
+        self.count_failure(&format_args!("database {database}, {}", shown(what)), why);
+    }
+
+    /// Counts the failure of a function library and tells of it.
+    pub fn fail_library(&self, name: &[u8], why: &str) {
+        let way = "--no-functions leaves libraries out";
+        self.count_failure(
+            &format_args!("function library {}", shown(name)),
+            &format!("{why}; {way}"),
+        );
+    }
+
+    fn count_failure(&self, what: &dyn Display, why: &str) {
         let before = self.failures.fetch_add(1, Relaxed);
         if before < TOLD_MAX {
-            let what = quote(&what[..what.len().min(200)]);
-            eprintln!("failed: database {database}, {what}: {why}");
+            eprintln!("failed: {what}: {why}");
         } else if before == TOLD_MAX {
             eprintln!("failed: more than {TOLD_MAX}; further ones are only counted");
         }
@@ -33,4 +50,8 @@ impl Tally {
     pub fn failures(&self) -> u64 {
         self.failures.load(Relaxed)
     }
+}
+
+fn shown(text: &[u8]) -> String {
+    quote(&text[..text.len().min(200)])
 }

@@ -19,7 +19,8 @@ use std::process::ExitCode;
 ///
 /// Passwords may stand in VARVE_PASSWORD (of --to, and of both with --compare) and
 /// VARVE_SOURCE_PASSWORD, or in an address: redis://USER:PASSWORD@HOST:PORT. The exit status is 0
-/// if everything has arrived or is equal, 1 if keys failed or differ, 2 if it could not go on.
+/// if everything has arrived or is equal, 1 if keys or function libraries failed or differ, 2 if it
+/// could not go on.
 #[derive(Debug, Parser)]
 #[command(name = "varve-import", version)]
 struct Arguments {
@@ -56,6 +57,10 @@ struct Arguments {
     /// Takes over how keys of a server were used: idle, or freq with an LFU policy.
     #[arg(long, value_name = "KIND", value_parser = usage)]
     usage: Option<Usage>,
+    /// Leaves function libraries out, and does not compare them. Without it each is handed over by
+    /// FUNCTION LOAD REPLACE, and fails where the server does not take that.
+    #[arg(long)]
+    no_functions: bool,
     /// Does not compare with a source that is a running server at the end.
     #[arg(long)]
     no_comparison: bool,
@@ -131,7 +136,12 @@ impl Arguments {
     }
 
     fn rules(&self) -> Rules {
-        Rules { tolerance: self.tolerance, connections: self.connections, shown: self.differences }
+        Rules {
+            tolerance: self.tolerance,
+            connections: self.connections,
+            shown: self.differences,
+            functions: !self.no_functions,
+        }
     }
 
     fn shows_progress(&self) -> bool {
@@ -160,14 +170,18 @@ fn run_import(arguments: &Arguments) -> Result<bool, Error> {
         connections: arguments.connections,
         usage: arguments.usage,
         resume: arguments.resume.clone(),
+        takes_functions: !arguments.no_functions,
         shows_progress: arguments.shows_progress(),
         compares: !arguments.no_comparison,
         rules: arguments.rules(),
         stop,
     };
     let outcome = import(&arguments.origin()?, &options)?;
-    let Outcome { keys, commands, failures, comparison } = &outcome;
+    let Outcome { keys, commands, libraries, left_out, failures, comparison } = &outcome;
     println!("{keys} keys and {commands} commands were sent; {failures} failed");
+    if libraries + left_out > 0 {
+        println!("{libraries} function libraries were sent, {left_out} left out");
+    }
     let mut is_whole = *failures == 0;
     if let Some(found) = comparison {
         if !found.is_equal() {
@@ -175,7 +189,7 @@ fn run_import(arguments: &Arguments) -> Result<bool, Error> {
         }
         tell(found);
         // What was there before stays there.
-        is_whole &= found.values + found.deadlines + found.only_first == 0;
+        is_whole &= !found.lacks_something();
     }
     Ok(is_whole)
 }
