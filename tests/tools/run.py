@@ -138,6 +138,20 @@ def samples_tell_who_cannot_read_them():
     assert tool("varve-check", "/nowhere/at/all")[0] == 2
 
 
+def nobody_reads_a_damaged_file_and_an_empty_one_is_no_rdb_file():
+    whole = (RDB / "valkey-9.1.2.rdb").read_bytes()
+    flipped = bytearray(whole)
+    flipped[len(whole) // 2] ^= 4
+    with tempfile.TemporaryDirectory(prefix="varve-tools-") as scratch, varve() as server:
+        path = pathlib.Path(scratch, "dump.rdb")
+        for data in (b"", whole[:9], whole[: len(whole) // 2], bytes(flipped), b"X" + whole[1:], command_of(b"SET", b"a", b"1")):
+            path.write_bytes(data)
+            for what in (path, scratch):
+                output = tool("varve-check", what, status=1)[1]
+                assert "reads it" not in output and "does not: it is damaged" in output, output
+            tool("varve-import", path, "--to", at(server), status=2)
+
+
 def torn_files_are_cut_only_when_asked_and_load_afterwards():
     for sample in sorted(AOF.glob("*-torn")):
         with tempfile.TemporaryDirectory(prefix="varve-tools-") as scratch:

@@ -24,6 +24,8 @@ pub struct FileFinding {
     pub path: PathBuf,
     /// What it holds.
     pub facts: AofFacts,
+    /// True if its name says that it is an RDB file, and no manifest says otherwise.
+    pub is_named_rdb: bool,
 }
 
 /// Whether a file can be loaded.
@@ -49,7 +51,16 @@ pub fn read(path: &Path, largest: usize) -> io::Result<FileFinding> {
     let read = source.read_at(0, &mut begin)?;
     let is_rdb = MAGICS.iter().any(|magic| begin[..read].starts_with(magic));
     let facts = aof_file::describe(&source, is_rdb, largest)?;
-    Ok(FileFinding { path: path.to_owned(), facts })
+    Ok(FileFinding { path: path.to_owned(), facts, is_named_rdb: false })
+}
+
+/// Reads a file that no manifest names: with the name of an RDB file it must be one.
+///
+/// # Errors
+/// Those of the disk.
+pub fn read_alone(path: &Path, largest: usize) -> io::Result<FileFinding> {
+    let is_named_rdb = path.extension().is_some_and(|it| it == "rdb");
+    Ok(FileFinding { is_named_rdb, ..read(path, largest)? })
 }
 
 impl FileFinding {
@@ -59,10 +70,19 @@ impl FileFinding {
         facts.preamble.as_ref().is_some_and(|it| facts.bytes == it.end || it.sum.is_none())
     }
 
+    /// True if it is no RDB file, though its name says so.
+    fn is_something_else(&self) -> bool {
+        self.is_named_rdb && self.facts.preamble.is_none()
+    }
+
     /// Whether it can be loaded.
     pub fn state(&self) -> State {
         if let Some(error) = &self.facts.preamble_error {
             return State::Lost(error.to_string());
+        }
+        if self.is_something_else() {
+            let what = if self.facts.bytes == 0 { "the file is empty" } else { "it is none" };
+            return State::Lost(format!("its name is that of an RDB file, and {what}"));
         }
         match self.facts.broken {
             None => State::Whole,
@@ -102,13 +122,14 @@ impl Display for FileFinding {
         let form = match &facts.preamble {
             Some(_) if self.is_rdb() => "RDB file",
             Some(_) => "append-only file that begins with an RDB part",
+            None if self.is_something_else() => "no RDB file",
             None => "append-only file",
         };
         writeln!(f, "{}: {form}, {} bytes", self.path.display(), facts.bytes)?;
         if let Some(preamble) = &facts.preamble {
             tell_rdb(f, preamble)?;
         }
-        if !self.is_rdb() {
+        if !self.is_rdb() && !self.is_something_else() {
             tell_commands(f, facts)?;
         }
         let state = self.state();
@@ -198,15 +219,19 @@ fn shown(text: &[u8]) -> String {
     }
 }
 
-/// Lines about who can read what asks for `asked`: one reader, or all.
-pub fn tell_readers(asked: &Asked, only: Option<&Reader>) -> String {
+/// Lines about who can read what asks for `asked` and is in this state: one reader, or all.
+pub fn tell_readers(asked: &Asked, state: &State, only: Option<&Reader>) -> String {
+    let is_damaged = matches!(state, State::Damaged(_) | State::Lost(_));
     let mut lines = String::new();
     for reader in READERS.iter().filter(|it| only.is_none_or(|only| only.name == it.name)) {
-        let obstacles = reader.obstacles(asked);
-        let verdict = if obstacles.is_empty() {
-            "reads it".to_owned()
-        } else {
-            format!("does not: {}", obstacles.join("; "))
+        let mut obstacles = reader.obstacles(asked);
+        if is_damaged {
+            obstacles.insert(0, "it is damaged".to_owned());
+        }
+        let verdict = match state {
+            _ if !obstacles.is_empty() => format!("does not: {}", obstacles.join("; ")),
+            State::Torn(_) => "reads it, without the torn end".to_owned(),
+            _ => "reads it".to_owned(),
         };
         // Writing to a string cannot fail.
         let _ = line(&mut lines, "reader", format_args!("{:<12}{verdict}", reader.name));
@@ -269,6 +294,33 @@ mod tests {
         assert_eq!(finding(b"").state(), State::Whole);
         assert!(matches!(finding(b"something else").state(), State::Lost(_)));
         assert!(matches!(finding(b"REDIS0011").state(), State::Lost(_)));
+    }
+
+    #[test]
+    fn nobody_reads_what_is_damaged() {
+        let valkey = crate::readers::find("valkey-9.1");
+        let verdict = |bytes: &[u8]| {
+            let found = finding(bytes);
+            tell_readers(&found.asked(), &found.state(), valkey)
+        };
+        assert!(verdict(SET).ends_with("reads it\n"));
+        assert!(verdict(&[SET, &SET[..9]].concat()).ends_with("reads it, without the torn end\n"));
+        for damaged in [&[SET, b"*x\r\n", SET].concat()[..], b"something else", b"REDIS0011"] {
+            assert!(verdict(damaged).ends_with("does not: it is damaged\n"));
+        }
+    }
+
+    #[test]
+    fn a_file_with_the_name_of_an_rdb_file_must_be_one() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("dump.rdb");
+        for bytes in [&b""[..], SET, b"REDI"] {
+            std::fs::write(&path, bytes).expect("written");
+            let found = read_alone(&path, 10).expect("read");
+            assert!(matches!(found.state(), State::Lost(_)), "{found}");
+        }
+        std::fs::write(&path, [&b"REDIS0011\xff"[..], &[0; 8]].concat()).expect("written");
+        assert_eq!(read_alone(&path, 10).expect("read").state(), State::Whole);
     }
 
     #[test]

@@ -119,6 +119,15 @@ struct Opened {
     bytes: u64,
 }
 
+impl Opened {
+    fn is_rdb(&self) -> Result<bool, Error> {
+        let mut begin = [0; 6];
+        let disk = |error| Error::File(self.name.clone(), error);
+        let read = self.source.read_at(0, &mut begin).map_err(disk)?;
+        Ok(MAGICS.iter().any(|magic| begin[..read].starts_with(magic)))
+    }
+}
+
 fn from_files(path: &Path, options: &Options, server: &Server, tally: &Tally) -> Result<(), Error> {
     let paths = files_of(path)?;
     let files = paths.iter().map(|path| open(path)).collect::<Result<Vec<_>, _>>()?;
@@ -171,11 +180,8 @@ fn fill_from(
     from: u64,
     is_last: bool,
 ) -> Result<(), Error> {
-    let mut begin = [0; 6];
-    let disk = |error| Error::File(file.name.clone(), error);
-    let read = file.source.read_at(0, &mut begin).map_err(disk)?;
     let mut offset = from;
-    if MAGICS.iter().any(|magic| begin[..read].starts_with(magic)) {
+    if file.is_rdb()? {
         // A run that was cut off behind the RDB part walks over all of it and sends nothing.
         let note = |run: &mut Run<'_>, safe: u64| {
             run.meter.set(run.bytes_before + safe);
@@ -209,7 +215,14 @@ fn files_of(path: &Path) -> Result<Vec<PathBuf>, Error> {
         return Err(Error::Usage(format!("{}: {what}", path.display())));
     };
     match place {
-        Place::File(path) => Ok(vec![path.clone()]),
+        Place::File(path) => {
+            let source = open(path)?;
+            if path.extension().is_some_and(|it| it == "rdb") && !source.is_rdb()? {
+                let what = "its name is that of an RDB file, and it is none".to_owned();
+                return Err(Error::Damaged(source.name, what));
+            }
+            Ok(vec![path.clone()])
+        }
         Place::Set(set) => match set.problems.first() {
             None => Ok(set.to_load.clone()),
             Some(problem) => {

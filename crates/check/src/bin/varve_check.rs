@@ -1,7 +1,7 @@
 //! Checks, describes and repairs files of data: RDB files, append-only files, manifests.
 
 use check::cut::cut;
-use check::finding::{FileFinding, State, ask_more, read, tell_readers};
+use check::finding::{FileFinding, State, ask_more, read, read_alone, tell_readers};
 use check::place::{FileSet, Place, look};
 use check::readers::{Asked, READERS, Reader, find};
 use clap::Parser;
@@ -79,16 +79,14 @@ fn check(options: &Options) -> io::Result<End> {
     Ok(end)
 }
 
-fn read_file(options: &Options, path: &Path) -> io::Result<FileFinding> {
-    let named =
-        |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-    read(path, options.largest).map_err(named)
+fn named(error: &io::Error, path: &Path) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
 fn check_file(options: &Options, path: &Path) -> io::Result<End> {
-    let found = read_file(options, path)?;
+    let found = read_alone(path, options.largest).map_err(|error| named(&error, path))?;
     let mut out = io::stdout().lock();
-    write!(out, "{found}{}", tell_readers(&found.asked(), options.reader))?;
+    write!(out, "{found}{}", tell_readers(&found.asked(), &found.state(), options.reader))?;
     if let Some(offset) = options.cut_at {
         return cut_and_look(options, &mut out, path, offset);
     }
@@ -108,9 +106,9 @@ fn check_set(options: &Options, set: &FileSet) -> io::Result<End> {
         writeln!(out, "  {:<12} {note}", "note")?;
     }
     let mut asked = Asked { manifest: true, ..Asked::default() };
-    let mut last = None;
+    let (mut last, mut state) = (None, State::Whole);
     for (number, path) in set.to_load.iter().enumerate() {
-        let found = read_file(options, path)?;
+        let found = read(path, options.largest).map_err(|error| named(&error, path))?;
         write!(out, "{found}")?;
         ask_more(&mut asked, found.asked());
         if number + 1 == count {
@@ -120,17 +118,22 @@ fn check_set(options: &Options, set: &FileSet) -> io::Result<End> {
             end = End::Damaged;
         }
     }
+    if end == End::Damaged {
+        state = State::Lost(String::new());
+    }
     if end == End::Damaged && options.fix {
         writeln!(out, "nothing is cut: what follows the damage would follow a hole")?;
     }
-    if let Some(last) = last {
-        if end == End::Whole {
-            end = repair(options, &mut out, &last)?;
-        } else if last.state() != State::Whole {
-            end = End::Damaged;
+    if let Some(last) = last
+        && end == End::Whole
+    {
+        end = repair(options, &mut out, &last)?;
+        if end == End::Damaged {
+            state = last.state();
         }
     }
-    write!(out, "{}:\n{}", set.manifest.display(), tell_readers(&asked, options.reader))?;
+    let readers = tell_readers(&asked, &state, options.reader);
+    write!(out, "{}:\n{readers}", set.manifest.display())?;
     Ok(end)
 }
 
@@ -186,7 +189,7 @@ fn cut_and_look(
 ) -> io::Result<End> {
     let kept = cut(path, offset)?;
     writeln!(out, "cut at byte {offset}; what was behind it is in {}", kept.display())?;
-    let state = read_file(options, path)?.state();
+    let state = read(path, options.largest).map_err(|error| named(&error, path))?.state();
     writeln!(out, "{}: {state}", path.display())?;
     Ok(if state == State::Whole { End::Whole } else { End::Damaged })
 }
