@@ -65,13 +65,13 @@ def fails(data, *settings):
 
 def case_clients_wait_while_data_is_loaded_and_see_how_far_it_is():
     count = 1_000_000
-    body = b"".join(pair(number, b"value") for number in range(count))
+    body = b"\xfa" + text(b"used-mem") + text(b"1234567") + b"".join(pair(number, b"value") for number in range(count))
     with Loading(HEAD + body + END) as server:
         client = server.connect()
         answer = client.command("GET", "key1")
         assert answer == Error(b"LOADING Valkey is loading the dataset in memory"), answer
         info = client.command("INFO", "persistence").decode()
-        for field in ("loading:1", "loading_total_bytes:%d" % (len(body) + 18), "loading_loaded_perc:", "loading_eta_seconds:"):
+        for field in ("loading:1", "loading_total_bytes:%d" % (len(body) + 18), "loading_rdb_used_mem:1234567", "loading_loaded_perc:", "loading_eta_seconds:"):
             assert field in info, info
         client = server.loaded()
         assert client.command("DBSIZE") == count

@@ -43,8 +43,8 @@ impl Loading {
         if self.is_active.swap(true, Relaxed) {
             return false;
         }
-        let Progress { bytes, keys, expired, empty, .. } = &self.progress;
-        [bytes, keys, expired, empty].iter().for_each(|count| count.store(0, Relaxed));
+        let Progress { bytes, keys, expired, empty, used_memory, .. } = &self.progress;
+        [bytes, keys, expired, empty, used_memory].iter().for_each(|count| count.store(0, Relaxed));
         self.began.store(now.0, Relaxed);
         self.total_bytes.store(total_bytes, Relaxed);
         true

@@ -136,6 +136,10 @@ impl<R: Read> Reader<R> {
         own.rules.progress.bytes.fetch_add(self.input.at() - began, Relaxed);
         match item {
             Item::Aux { name, text } => {
+                if &name[..] == b"used-mem" {
+                    let bytes = text::parse_u64(&text).unwrap_or(0);
+                    own.rules.progress.used_memory.store(bytes, Relaxed);
+                }
                 self.loaded.notes.push((name.into_owned(), text.into_owned()));
             }
             Item::Function(source) => self.loaded.functions.push(source.into_owned()),

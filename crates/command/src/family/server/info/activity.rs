@@ -9,14 +9,19 @@ pub(super) fn persistence(text: &mut Text, call: &mut Call<'_>) {
     let loading = &call.instance.loading;
     text.fields(&[("loading", &u8::from(loading.is_active())), ("async_loading", &0)]);
     snapshots(text, call);
-    text.fields(&[("module_fork_in_progress", &0), ("module_fork_last_cow_size", &0)]);
     append_only_file(text, call);
+    text.fields(&[
+        ("module_fork_in_progress", &0),
+        ("module_fork_last_cow_size", &0),
+        ("slot_migration_fork_in_progress", &0),
+    ]);
+    bytes_of_append_only_file(text, call);
     if let Some(facts) = loading.facts(call.now) {
         let percent = 100.0 * facts.bytes as f64 / facts.total_bytes.max(1) as f64;
         text.fields(&[
             ("loading_start_time", &(facts.began / 1000)),
             ("loading_total_bytes", &facts.total_bytes),
-            ("loading_rdb_used_mem", &0),
+            ("loading_rdb_used_mem", &loading.progress.used_memory.load(Relaxed)),
             ("loading_loaded_bytes", &facts.bytes),
             ("loading_loaded_perc", &format!("{percent:.2}")),
             ("loading_eta_seconds", &facts.seconds_left),
@@ -44,7 +49,11 @@ fn append_only_file(text: &mut Text, call: &Call<'_>) {
         ("aof_last_cow_size", &0),
         ("aof_last_load_truncated_bytes", &call.instance.loading.cut_bytes.load(Relaxed)),
     ]);
-    if is_on {
+}
+
+fn bytes_of_append_only_file(text: &mut Text, call: &Call<'_>) {
+    let journal = &call.instance.journal;
+    if settings::journal::APPENDONLY.get(&call.instance.settings) {
         text.fields(&[
             ("aof_current_size", &journal.bytes.load(Relaxed)),
             ("aof_base_size", &journal.base_bytes.load(Relaxed)),
