@@ -66,10 +66,10 @@ choices! {
 
     /// When the append-only file is made safe.
     AppendFsync {
-        /// Before the reply to a change leaves.
-        Always = "always",
         /// Once a second.
         EverySecond = "everysec",
+        /// Before the reply to a change leaves.
+        Always = "always",
         /// When the system does it.
         No = "no",
     }

@@ -54,10 +54,12 @@ pub enum Kind {
         /// Value at start.
         default: &'static str,
     },
-    /// Name of a file in the directory of `dir`.
+    /// Name of a file or a directory in the directory of `dir`.
     FileName {
         /// Value at start.
         default: &'static str,
+        /// What it names, in messages.
+        what: &'static str,
     },
     /// Any bytes in one word; empty at start.
     Bytes,
@@ -257,7 +259,15 @@ pub(crate) const fn text(name: &'static str, default: &'static str, doc: &'stati
 }
 
 pub(crate) const fn file_name(name: &'static str, default: &'static str, doc: &'static str) -> Row {
-    row(name, Kind::FileName { default }, doc)
+    row(name, Kind::FileName { default, what: "filename" }, doc)
+}
+
+pub(crate) const fn directory_name(
+    name: &'static str,
+    default: &'static str,
+    doc: &'static str,
+) -> Row {
+    row(name, Kind::FileName { default, what: "dirname" }, doc)
 }
 
 pub(crate) const fn bytes(name: &'static str, doc: &'static str) -> Row {

@@ -93,7 +93,7 @@ pub(crate) fn default_of(row: &Row) -> Value {
         Kind::Number { notation, default, .. } => Value::Number(default, notation),
         Kind::OneOf { names, default } => Value::OneOf(default, names),
         Kind::AnyOf { names } => Value::AnyOf(0, names),
-        Kind::Text { default } | Kind::FileName { default } => Value::Text(default.into()),
+        Kind::Text { default } | Kind::FileName { default, .. } => Value::Text(default.into()),
         Kind::Bytes => Value::Bytes(Arc::from(&b""[..])),
         Kind::Addresses { default, .. } => {
             Value::Addresses(default.iter().map(|word| (*word).to_owned()).collect())
@@ -135,7 +135,7 @@ pub(crate) fn parse_over(row: &Row, words: &[&[u8]], before: &Value) -> Result<V
             Ok(Value::AnyOf(bits, names))
         }
         Kind::Text { .. } => utf8(word()?).map(|text| Value::Text(text.into())),
-        Kind::FileName { .. } => file_name(row, utf8(word()?)?).map(Value::Text),
+        Kind::FileName { what, .. } => file_name(row, what, utf8(word()?)?).map(Value::Text),
         Kind::Bytes => Ok(Value::Bytes(word()?.into())),
         Kind::Addresses { count_max, .. } => addresses(words, count_max).map(Value::Addresses),
         Kind::Directory => directory(utf8(word()?)?).map(Value::Text),
@@ -182,6 +182,9 @@ pub(crate) fn expected(row: &Row) -> String {
         Kind::OneOf { names, .. } => format!("one of {}", names.join(", ")),
         Kind::AnyOf { names } => format!("one or more of {}", names.join(", ")),
         Kind::Text { .. } => "text; quote it if it has spaces or is empty".to_owned(),
+        Kind::FileName { what: "dirname", .. } => {
+            "the name of a directory, without a path".to_owned()
+        }
         Kind::FileName { .. } => "the name of a file, without a path".to_owned(),
         Kind::Bytes => "a word; quote it if it has spaces or is empty".to_owned(),
         Kind::Addresses { count_max, .. } => format!("up to {count_max} addresses"),
@@ -195,10 +198,11 @@ pub(crate) fn expected(row: &Row) -> String {
     }
 }
 
-fn file_name(row: &Row, name: &str) -> Result<Arc<str>, String> {
-    let is_path = name.contains(['/', '\\']);
-    if is_path {
-        Err(format!("{} can't be a path, just a filename", row.name))
+fn file_name(row: &Row, what: &str, name: &str) -> Result<Arc<str>, String> {
+    if name.is_empty() {
+        Err(format!("{} can't be empty", row.name))
+    } else if name.contains(['/', '\\']) {
+        Err(format!("{} can't be a path, just a {what}", row.name))
     } else {
         Ok(name.into())
     }

@@ -1,7 +1,7 @@
 //! Settings of the journal: the append-only file.
 
 use crate::choice::AppendFsync;
-use crate::row::{file_name, integer, memory, one_of, yes_no};
+use crate::row::{directory_name, file_name, integer, memory, one_of, yes_no};
 use std::sync::Arc;
 
 super::declare::rows! { from super::snapshots::END;
@@ -9,7 +9,7 @@ super::declare::rows! { from super::snapshots::END;
         "Write every change to an append-only file, from which data is recovered at start.");
     APPENDFILENAME: Arc<str> = file_name("appendfilename", "appendonly.aof",
         "Beginning of the names of the append-only files.").at_start();
-    APPENDDIRNAME: Arc<str> = file_name("appenddirname", "appendonlydir",
+    APPENDDIRNAME: Arc<str> = directory_name("appenddirname", "appendonlydir",
         "Directory of the append-only files, in the directory of `dir`.").at_start();
     APPENDFSYNC: AppendFsync = one_of("appendfsync", AppendFsync::NAMES,
         AppendFsync::EverySecond as usize,

@@ -83,6 +83,12 @@ fn one_of_several_names() {
 }
 
 #[test]
+fn choices_are_named_in_the_order_of_valkey() {
+    let text = "argument(s) must be one of the following: everysec, always, no";
+    refused("appendfsync", &["sometimes"], text);
+}
+
+#[test]
 fn any_of_several_names() {
     accepted("shutdown-on-sigterm", &["force", "now"], "now force");
     accepted("shutdown-on-sigterm", &["default"], "default");
@@ -112,6 +118,10 @@ fn addresses_are_plain_words_and_at_most_sixteen() {
 fn a_directory_must_exist() {
     accepted("dbfilename", &["a.rdb"], "a.rdb");
     refused("dbfilename", &["../a.rdb"], "dbfilename can't be a path, just a filename");
+    refused("appenddirname", &["a/b"], "appenddirname can't be a path, just a dirname");
+    for name in ["dbfilename", "appendfilename", "appenddirname"] {
+        refused(name, &[""], &format!("{name} can't be empty"));
+    }
     accepted("dir", &["/"], "/");
     refused("dir", &[""], "dir can't be empty");
     refused("dir", &["/no/such/directory"], "No such file or directory");
